@@ -1,0 +1,169 @@
+/* backend.h - the whole contract between the networks and the code that computes: matrices,
+ * segments, and the table of ops with their shapes.
+ *
+ * DESIGN. A backend is a table of function pointers, filled with the plain-loop reference first and
+ * overwritten by faster kernels where the processor or device has them. Ops return void: shapes are
+ * checked once, in nn/ops.h; device errors are sticky and surface at sync(). No op allocates. Every
+ * sum is taken in an order that depends on shapes alone, so an answer is bit-equal for any thread
+ * count, and on the CPU a row's result does not depend on which rows stand beside it.
+ *
+ * Conventions. (r, c) is rows x columns. "+=" adds to what is there: every adjoint adds. A matrix with
+ * p == NULL is "absent" where an op says that it may be.
+ */
+#ifndef CS_KERNELS_BACKEND_H
+#define CS_KERNELS_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#ifdef CS_DOUBLE
+typedef double cs_real;          /* test build only: gradient checks and goldens at 1e-9 */
+#else
+typedef float cs_real;
+#endif
+
+/* A row-major view of r x c reals, rows ld apart, in one backend's memory.
+ * Passed by value; owns nothing. Host code may read p only if be->is_host. */
+typedef struct cs_mat { cs_real *p; int64_t r; int32_t c, ld; } cs_mat;
+
+/* n segments packed end to end: segment s is rows off[s] .. off[s+1]-1 (backend memory).
+ * depth = ceil(log2(longest)), the same for every segment when batches come from the bucketer. */
+typedef struct cs_seg { const int64_t *off; int32_t n; int64_t rows; int32_t depth; } cs_seg;
+
+typedef enum cs_act { CS_ACT_NONE, CS_ACT_GELU, CS_ACT_RELU } cs_act;  /* GELU: exact erf form */
+
+/* One step of Adam (Kingma, Ba 2015) or AdamW (Loshchilov, Hutter 2019), torch's definitions:
+ * decay > 0 with AdamW: p *= 1 - lr * decay first; eps outside the square root; step counts from 1. */
+typedef struct cs_adam {
+    double lr, beta1, beta2, eps, decay;
+    double grad_scale;           /* the gradient is multiplied by this first (clipping) */
+    bool   decoupled;            /* AdamW; else decay is added to the gradient (L2) */
+    int64_t step;
+} cs_adam;
+
+typedef struct cs_backend cs_backend;
+
+typedef struct cs_ops {
+    /* ---- memory ------------------------------------------------------------------------- */
+    void *(*alloc)(cs_backend *be, size_t n_bytes);            /* 64-byte aligned; NULL: none */
+    void  (*dealloc)(cs_backend *be, void *p);
+    void  (*upload)(cs_backend *be, void *dst, const void *host, size_t n_bytes);
+    void  (*download)(cs_backend *be, void *host, const void *src, size_t n_bytes);
+    void  (*zero)(cs_backend *be, cs_mat x);
+    void  (*copy)(cs_backend *be, cs_mat x, cs_mat y);         /* y = x */
+    int   (*sync)(cs_backend *be);                             /* the only call that can fail */
+
+    /* ---- dense -------------------------------------------------------------------------- */
+    /* c = op(a) op(b) + beta c; op transposes when its flag is set; beta is 0 or 1.
+     * Row r of c depends on row r of op(a) only, in a fixed order over k. */
+    void (*gemm)(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c);
+    void (*add_bias)(cs_backend *be, cs_mat bias, cs_mat y);                 /* y[r,:] += bias (1,c) */
+    void (*act)(cs_backend *be, cs_act f, cs_mat x, cs_mat y);               /* y = f(x); may alias */
+    void (*act_bwd)(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);  /* dx += dy f'(x) */
+    void (*axpby)(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y); /* y = a x + b y */
+    void (*colsum)(cs_backend *be, cs_mat x, cs_mat y);                      /* y (1,c) += sum of rows */
+    void (*sumsq)(cs_backend *be, cs_mat x, cs_mat y);          /* y (1,1) += sum of squares, in double */
+
+    /* ---- rows --------------------------------------------------------------------------- */
+    /* y = (x - mean) / sqrt(var + eps) * gamma + beta, biased variance over the c columns of a row;
+     * stat (r,2) receives mean and 1/sqrt(var + eps). gamma, beta (1,c). */
+    void (*layernorm)(cs_backend *be, cs_real eps, cs_mat x, cs_mat gamma, cs_mat beta,
+                      cs_mat y, cs_mat stat);
+    void (*layernorm_bwd)(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
+                          cs_mat dx, cs_mat dgamma, cs_mat dbeta);           /* all three += */
+    /* stat (2,c): mean and biased variance of every column over the rows */
+    void (*batch_stat)(cs_backend *be, cs_mat x, cs_mat stat);
+    /* running (2,c) = (1-momentum) running + momentum stat, the variance made unbiased for n rows */
+    void (*batch_track)(cs_backend *be, cs_real momentum, int64_t n, cs_mat stat, cs_mat running);
+    void (*batchnorm)(cs_backend *be, cs_real eps, cs_mat x, cs_mat stat, cs_mat gamma, cs_mat beta,
+                      cs_mat y);
+    /* from_batch: stat was computed from x, so the gradient flows through it */
+    void (*batchnorm_bwd)(cs_backend *be, bool from_batch, cs_real eps, cs_mat x, cs_mat stat,
+                          cs_mat gamma, cs_mat dy, cs_mat dx, cs_mat dgamma, cs_mat dbeta);
+    void (*softmax)(cs_backend *be, cs_mat x, cs_mat y);                     /* over columns; may alias */
+
+    /* ---- tokens ------------------------------------------------------------------------- */
+    /* y[r,:] = table[id[r],:]. A negative id gives a zero row. */
+    void (*embed)(cs_backend *be, const int32_t *id, cs_mat table, cs_mat y);
+    /* dtable[id[r],:] += dy[r,:] in order of r; rows of id `pad` (or negative) get nothing (pad < 0: none) */
+    void (*embed_bwd)(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy, cs_mat dtable);
+
+    /* ---- segments ----------------------------------------------------------------------- */
+    /* y[o+t, track i] = x[o + (t + sign*s_i) mod L, track i] + beta y, s_0 = 0, s_i = 2^(i-1);
+     * track i is columns i*w .. i*w+w-1 (w = track); x and y must not overlap; adjoint: sign = -1 */
+    void (*seg_roll)(cs_backend *be, cs_seg seg, int32_t track, int sign, cs_mat x, cs_real beta,
+                     cs_mat y);
+    /* torch GroupNorm over [B,C,L]: group g of `group` is columns g*c/group ..; statistics over those
+     * columns and all rows of a segment. stat (n_seg * group, 2): mean, 1/sqrt(var + eps) */
+    void (*seg_groupnorm)(cs_backend *be, cs_seg seg, int32_t group, cs_real eps, cs_mat x,
+                          cs_mat gamma, cs_mat beta, cs_mat y, cs_mat stat);
+    void (*seg_groupnorm_bwd)(cs_backend *be, cs_seg seg, int32_t group, cs_mat x, cs_mat gamma,
+                              cs_mat stat, cs_mat dy, cs_mat dx, cs_mat dgamma, cs_mat dbeta);
+    void (*seg_mean)(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y);        /* y (n_seg,c) */
+    void (*seg_mean_bwd)(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx);  /* dx += dy / L */
+
+    /* ---- loss and step ------------------------------------------------------------------ */
+    /* loss (1,1) += scale * sum_r w_t nll_r; grad = scale * w_t (softmax - onehot). target (r,1) holds
+     * class numbers, NaN rows are masked (zero gradient). weight (1,c) or absent (all 1). */
+    void (*xent)(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight,
+                 cs_mat loss, cs_mat grad);
+    /* loss += scale * sum (y - t)^2; grad = 2 scale (y - t); NaN entries of t are masked */
+    void (*mse)(cs_backend *be, cs_real scale, cs_mat y, cs_mat t, cs_mat loss, cs_mat grad);
+    /* y = beta y + x * keep / (1-p); keep of element (r,j) is cs_rng_unit(key, r*c + j) >= p */
+    void (*dropout)(cs_backend *be, uint64_t key, double p, cs_mat x, cs_real beta, cs_mat y);
+    void (*adam)(cs_backend *be, const cs_adam *h, cs_mat p, cs_mat g, cs_mat m, cs_mat v);
+} cs_ops;
+
+/* The weights of one ChordMixer block as declared: w1 (h,d), b1 (1,h), w2 (d,h), b2 (1,d). */
+typedef struct cs_chord { cs_mat w1, b1, w2, b2; int32_t track; } cs_chord;
+
+/* Optional kernels: NULL means "compose it from cs_ops" (nn/fused.c does). */
+typedef struct cs_fused {
+    /* y = x + roll(gelu(x w1' + b1) w2' + b2); work: chord_work() reals. y must not overlap x. */
+    void (*chord_block)(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
+                        cs_real *work);
+    /* dx += ..., and each of dk's matrices += ...; the hidden layer is recomputed from x */
+    void (*chord_block_bwd)(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
+                            cs_mat dx, const cs_chord *dk, cs_real *work);
+    /* reals of scratch that either needs for this width, hidden size and number of rows */
+    int64_t (*chord_work)(cs_backend *be, int32_t width, int32_t hidden, int64_t rows);
+} cs_fused;
+
+struct cs_backend {
+    const char *name;            /* "cpu" */
+    bool        is_host;         /* memory can be read by host code */
+    int         n_thread;
+    cs_ops      op;
+    cs_fused    fused;
+    void       *impl;
+};
+
+/**
+ * cs_backend_open - a backend by name, with its table checked to have no hole
+ *
+ * name     "cpu" (others: CS_EDEVICE with a sentence)
+ * n_thread threads for parallel loops; 0: all processors of this process
+ */
+int  cs_backend_open(const char *name, int n_thread, cs_backend **out) CS_MUST_CHECK;
+void cs_backend_close(cs_backend *be);
+
+/* What kernels/cpu's files export: each overwrites its own pointers. */
+void cs_ref_dense(cs_ops *op);
+void cs_ref_norm(cs_ops *op);
+void cs_ref_seg(cs_ops *op);
+void cs_ref_loss(cs_ops *op);
+#ifndef CS_DOUBLE
+void cs_avx2_gemm(cs_ops *op);
+void cs_avx2_elt(cs_ops *op);
+void cs_avx2_norm(cs_ops *op);
+void cs_avx2_seg(cs_ops *op);
+void cs_avx2_chord(cs_fused *fused);
+#endif
+
+/** cs_cpu_fill - reference table, then what cs_cpu_has(); `mask` hides further CS_CPU_* bits (tests) */
+void cs_cpu_fill(cs_backend *be, unsigned mask);
+
+#endif

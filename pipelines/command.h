@@ -1,0 +1,20 @@
+/* command.h - a subcommand: one file in pipelines/, one line in registry.am. */
+#ifndef CS_PIPELINES_COMMAND_H
+#define CS_PIPELINES_COMMAND_H
+
+#include "base/opt.h"
+
+typedef struct cs_command {
+    const char *name;            /* "classify" */
+    const char *summary;         /* one line for `chordseq help` */
+    const char *usage;           /* what follows the name: "[OPTIONS] [FILE...]" */
+    /* Fills `set` (room for CS_MAX_OPTSET rows, ends with {0}) with this command's option tables.
+     * Called for parsing, --help and --man-options, so they cannot disagree. */
+    void      (*options)(cs_optset *set);
+    /* argv[0] is the command's name. Returns CS_OK or an error with its message kept. */
+    int       (*run)(int argc, char **argv);
+} cs_command;
+
+enum { CS_MAX_OPTSET = 24 };
+
+#endif

@@ -1,0 +1,60 @@
+/* err.h - error codes, the kept message, and forwarding in one line. */
+#ifndef CS_BASE_ERR_H
+#define CS_BASE_ERR_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What a function that can fail returns. Zero is success, positive is not an error. */
+enum {
+    CS_OK = 0,
+    CS_EOF = 1,       /* nothing more to read */
+    CS_EUSAGE = -1,   /* the command line is wrong: exit status 2 */
+    CS_EIO = -2,      /* the operating system refused to read or write */
+    CS_EFORMAT = -3,  /* input bytes that break their format's rules */
+    CS_EMEM = -4,     /* an allocation sized by input or options failed */
+    CS_EDEVICE = -5,  /* the compute device failed */
+    CS_EMODEL = -6,   /* the model does not fit the request */
+    CS_ECANCEL = -7   /* another stage failed first, or a signal came */
+};
+
+#if defined(__GNUC__)
+#define CS_MUST_CHECK __attribute__((warn_unused_result))
+#define CS_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define CS_NORETURN __attribute__((noreturn))
+#else
+#define CS_MUST_CHECK
+#define CS_PRINTF(fmt, args)
+#define CS_NORETURN
+#endif
+
+/**
+ * cs_fail - keep a message for this thread and return a code
+ *
+ * code     one of the negative codes above; returned as is
+ * fmt      what went wrong first, lower case, no full stop, subjects in 'quotes'
+ *
+ * The first message since cs_error_clear() wins, so that the cause is reported and not what
+ * followed from it. Use: `return cs_fail(CS_EFORMAT, "'%s' line %ld: ...", path, line);`
+ */
+int cs_fail(int code, const char *fmt, ...) CS_PRINTF(2, 3);
+
+/** cs_error_message - this thread's kept message; "" when there is none. Valid until cleared. */
+const char *cs_error_message(void);
+
+/** cs_error_clear - forget this thread's kept message */
+void cs_error_clear(void);
+
+/** cs_error_name - a code as a word ("out of memory"), for a failure that kept no message */
+const char *cs_error_name(int code);
+
+/** cs_bug - report a broken invariant of our own and abort(); input never reaches it */
+void cs_bug(const char *file, int line, const char *what) CS_NORETURN;
+
+/* Abort when `cond` is true, in release builds too. For our own mistakes only. */
+#define CS_BUG(cond) do { if (cond) cs_bug(__FILE__, __LINE__, #cond); } while (0)
+
+/* Inside a function with `int rc` and a label `out`: call, and leave on anything but CS_OK. */
+#define CS_TRY(call) do { if ((rc = (call)) != CS_OK) goto out; } while (0)
+
+#endif

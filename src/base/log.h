@@ -1,0 +1,50 @@
+/* log.h - messages to stderr: levels, whole lines, counted warnings, progress. */
+#ifndef CS_BASE_LOG_H
+#define CS_BASE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef enum cs_log_level { CS_LOG_ERROR, CS_LOG_WARN, CS_LOG_INFO, CS_LOG_DEBUG } cs_log_level;
+
+/** cs_log_set_level - what is printed: -q ERROR, default WARN (and the summary), -v INFO, -vv DEBUG */
+void cs_log_set_level(cs_log_level level);
+cs_log_level cs_log_get_level(void);
+
+/* One line each, "chordseq: error: ...\n", formatted into one buffer and written by one write(),
+ * so that lines of different threads do not mix. errno is preserved. Colour only when stderr is a
+ * terminal, NO_COLOR is unset or empty, and TERM is not "dumb". */
+void cs_error(const char *fmt, ...) CS_PRINTF(1, 2);
+void cs_warn(const char *fmt, ...) CS_PRINTF(1, 2);
+void cs_info(const char *fmt, ...) CS_PRINTF(1, 2);
+void cs_debug(const char *fmt, ...) CS_PRINTF(1, 2);
+
+/** cs_note - a plain line without a level's tag, printed unless -q (the end-of-run summary) */
+void cs_note(const char *fmt, ...) CS_PRINTF(1, 2);
+
+/* A warning that occurs per record: the first is kept, all are counted, one line comes at the end.
+ * Thread-safe. Zero-initialise (static or = {0}). */
+typedef struct cs_counted {
+    _Atomic uint64_t n;
+    _Atomic int taken;           /* the first caller owns `first` */
+    char first[160];
+} cs_counted;
+
+/** cs_count_warning - count one; `name` is kept when it is the first */
+void cs_count_warning(cs_counted *w, const char *name);
+/** cs_report_counted - "N of TOTAL records WHAT; first: 'NAME'", if N > 0 */
+void cs_report_counted(const cs_counted *w, uint64_t total, const char *what);
+
+/* A progress line, rewritten in place at most five times a second; silent unless stderr is a
+ * terminal and the level is at least WARN. One thread updates it. */
+typedef struct cs_progress cs_progress;
+/** cs_progress_new - `unit` counts ("records"), `total_bytes` of input or 0 when not known */
+cs_progress *cs_progress_new(const char *unit, int64_t total_bytes);
+/** cs_progress_update - records and bases so far, input bytes consumed so far (or 0) */
+void cs_progress_update(cs_progress *p, uint64_t n_record, uint64_t n_base, int64_t n_bytes);
+/** cs_progress_free - erase the line; accepts NULL */
+void cs_progress_free(cs_progress *p);
+
+#endif

@@ -1,0 +1,62 @@
+/* mem.h - checked allocation, arenas, and a hook that makes the n-th allocation fail. */
+#ifndef CS_BASE_MEM_H
+#define CS_BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/**
+ * cs_xmalloc, cs_xcalloc, cs_xrealloc, cs_xstrdup - small, fixed-size memory
+ *
+ * Print a sentence and exit(1) when there is none: nobody can do better about a few bytes.
+ * Anything sized by input or options uses cs_alloc() or an arena instead. Free with free().
+ */
+void *cs_xmalloc(size_t n_bytes);
+void *cs_xcalloc(size_t n, size_t size);
+void *cs_xrealloc(void *p, size_t n_bytes);
+char *cs_xstrdup(const char *s);
+
+/**
+ * cs_alloc - memory sized by input or options; n * size is checked for overflow
+ *
+ * Returns  NULL when there is none (the caller returns CS_EMEM); not zeroed. Free with free().
+ */
+void *cs_alloc(size_t n, size_t size) CS_MUST_CHECK;
+
+/** cs_realloc - as cs_alloc; on NULL the old block still stands */
+void *cs_realloc(void *p, size_t n, size_t size) CS_MUST_CHECK;
+
+/**
+ * cs_grow - make room for at least `need` elements in a growing array (doubling)
+ *
+ * p        address of the array pointer (pass (void **)&array)
+ * cap      its capacity in elements, updated
+ * Returns  CS_OK, or CS_EMEM with a message; the array stands unchanged on failure
+ */
+int cs_grow(void **p, size_t *cap, size_t need, size_t size) CS_MUST_CHECK;
+
+/* Many allocations, one free. Blocks are chained, so pointers stay valid until the arena goes.
+ * Under AddressSanitizer the bytes between allocations are poisoned. Not thread-safe. */
+typedef struct cs_arena cs_arena;
+
+/** cs_arena_new - an empty arena; exits when out of memory (it is a small struct) */
+cs_arena *cs_arena_new(void);
+/** cs_arena_alloc - n*size bytes aligned to 16, not zeroed; NULL when there are none */
+void *cs_arena_alloc(cs_arena *a, size_t n, size_t size) CS_MUST_CHECK;
+/** cs_arena_dup - a copy of n bytes plus a NUL; NULL when out of memory */
+char *cs_arena_dup(cs_arena *a, const void *p, size_t n_bytes) CS_MUST_CHECK;
+/** cs_arena_bytes - memory held, in bytes (what queues count) */
+size_t cs_arena_bytes(const cs_arena *a);
+/** cs_arena_free - everything at once; accepts NULL */
+void cs_arena_free(cs_arena *a);
+
+/**
+ * cs_mem_fail_at - let allocation number n from now fail (0: the next); -1 switches it off
+ *
+ * For tests: every function above counts. cs_x* functions ignore it.
+ */
+void cs_mem_fail_at(long n);
+
+#endif

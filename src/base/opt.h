@@ -1,0 +1,99 @@
+/* opt.h - the option table: one row gives parser, default, help text and manual entry. */
+#ifndef CS_BASE_OPT_H
+#define CS_BASE_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+/* The field that `off` points to has the C type in the comment. */
+typedef enum cs_opt_type {
+    CS_OPT_END = 0,
+    CS_OPT_GROUP,     /* a title in help and manual; no field */
+    CS_OPT_FLAG,      /* int: counts occurrences (-v -v gives 2) */
+    CS_OPT_INT,       /* int64_t */
+    CS_OPT_SIZE,      /* int64_t with suffix k M G T (powers of 1024) */
+    CS_OPT_REAL,      /* double; nan and inf are refused */
+    CS_OPT_STR,       /* const char *: points into argv or the default */
+    CS_OPT_ENUM,      /* int: index into `choice` */
+    CS_OPT_LIST       /* cs_strlist: each occurrence adds one string */
+} cs_opt_type;
+
+typedef struct cs_strlist { const char **v; int n; } cs_strlist;
+
+typedef struct cs_opt {
+    cs_opt_type type;
+    char        letter;          /* 0: long form only */
+    const char *name;            /* long name; the title for GROUP */
+    size_t      off;             /* offsetof the field in the options struct */
+    const char *arg;             /* placeholder: NUM, FILE, ... ; NULL for FLAG */
+    const char *def;             /* default, as the user would type it; NULL: none */
+    const char *help;            /* fragment, lower case, no full stop */
+    const char *man;             /* further sentences for the manual, or NULL */
+    double      min, max;        /* range of INT, SIZE, REAL when min < max */
+    const char *const *choice;   /* NULL-terminated names for ENUM */
+} cs_opt;
+
+/* A table, the struct its offsets refer to, and a prefix ("encoder" makes --encoder.track). */
+typedef struct cs_optset {
+    const cs_opt *opt;           /* ends with CS_OPT_END */
+    void         *base;
+    const char   *prefix;        /* NULL: none */
+} cs_optset;
+
+/**
+ * cs_opt_defaults - write every default into its field, through the parser that argv goes through
+ *
+ * set      ends with {0}
+ * Returns  CS_OK; a default that does not parse is CS_BUG
+ */
+void cs_opt_defaults(const cs_optset *set);
+
+/**
+ * cs_opt_parse - parse argv[1..]; "--" ends options, a lone "-" is an operand
+ *
+ * rest     receives the operands, in order (pointers into argv); at most argc of them
+ * n_rest   their number
+ * Returns  CS_OK, or CS_EUSAGE with a sentence naming the option and what it takes
+ *
+ * --name VALUE, --name=VALUE, -n VALUE, -nVALUE, clustered flags. No abbreviations.
+ */
+int cs_opt_parse(const cs_optset *set, int argc, char **argv, const char **rest, int *n_rest)
+    CS_MUST_CHECK;
+
+/** cs_opt_set - one option by long name and text, as a model file or a preset gives it */
+int cs_opt_set(const cs_opt *opt, void *base, const char *name, const char *value) CS_MUST_CHECK;
+
+/** cs_opt_text - a field's present value as text that cs_opt_set() reads back; 0 if it has none */
+int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf);
+
+/** cs_opt_find - the row of a long name, or NULL */
+const cs_opt *cs_opt_find(const cs_opt *opt, const char *name);
+
+/** cs_opt_release - free what LIST fields of these sets have grown */
+void cs_opt_release(const cs_optset *set);
+
+/**
+ * cs_opt_check - is the table sound? unique names and letters, help a lower-case fragment,
+ * defaults that parse and lie in range
+ *
+ * Returns  CS_OK, or CS_EUSAGE with a message naming the row (the unit test walks every table)
+ */
+int cs_opt_check(const cs_optset *set) CS_MUST_CHECK;
+
+/** cs_opt_help - the option list of --help, 80 columns */
+void cs_opt_help(const cs_optset *set, FILE *out);
+
+/** cs_opt_man - the same as roff (man(7) macros), with the further sentences */
+void cs_opt_man(const cs_optset *set, FILE *out);
+
+/** cs_parse_int, cs_parse_size, cs_parse_real - the number parsers, for other text formats too.
+ * Return CS_OK or CS_EUSAGE (no message kept); the whole string must be consumed. */
+int cs_parse_int(const char *s, int64_t *v) CS_MUST_CHECK;
+int cs_parse_size(const char *s, int64_t *v) CS_MUST_CHECK;
+int cs_parse_real(const char *s, double *v) CS_MUST_CHECK;
+
+#endif

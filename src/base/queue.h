@@ -1,0 +1,43 @@
+/* queue.h - a bounded queue of owned pointers: open, closed, or cancelled. */
+#ifndef CS_BASE_QUEUE_H
+#define CS_BASE_QUEUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef struct cs_queue cs_queue;
+
+/**
+ * cs_queue_new - an open queue
+ *
+ * cap      most items it holds, at least 1
+ * cap_bytes  most bytes it holds as told by `bytes`; 0: items only. An item larger than that is
+ *          let in when the queue is empty, so the true bound is cap_bytes or one item.
+ * bytes    an item's size, or NULL
+ * drop     frees an item that nobody took; called only by cs_queue_free()
+ */
+cs_queue *cs_queue_new(int cap, size_t cap_bytes, size_t (*bytes)(const void *item),
+                       void (*drop)(void *item));
+
+/** cs_queue_push - blocks while full. CS_OK: the item is given away; CS_ECANCEL: still the caller's */
+int cs_queue_push(cs_queue *q, void *item) CS_MUST_CHECK;
+/** cs_queue_pop - blocks while empty. CS_OK; CS_EOF when closed and drained; CS_ECANCEL */
+int cs_queue_pop(cs_queue *q, void **item) CS_MUST_CHECK;
+/** cs_queue_close - no more pushes; pops go on until it is empty */
+void cs_queue_close(cs_queue *q);
+/** cs_queue_cancel - everyone returns CS_ECANCEL now */
+void cs_queue_cancel(cs_queue *q);
+/** cs_queue_free - drop what is left; no thread may use it any more. Accepts NULL */
+void cs_queue_free(cs_queue *q);
+
+/* What the summary line prints. Times in seconds. */
+typedef struct cs_queue_stat {
+    uint64_t n_push, n_full, n_empty;   /* pushes; pushes that waited; pops that waited */
+    double   full_s, empty_s;           /* total waiting time of each kind */
+    size_t   peak_bytes;
+} cs_queue_stat;
+cs_queue_stat cs_queue_stats(cs_queue *q);
+
+#endif

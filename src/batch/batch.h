@@ -1,0 +1,48 @@
+/* batch.h - tokens packed back to back: no padding, every segment of one depth. */
+#ifndef CS_BATCH_BATCH_H
+#define CS_BATCH_BATCH_H
+
+#include <stdint.h>
+
+#include "io/record.h"
+
+typedef struct cs_batch {
+    int32_t  *tok;                   /* [n_tok] segments back to back; NULL when inputs are real */
+    int64_t  *off;                   /* [n_seg + 1] segment s is rows off[s] .. off[s+1]-1 */
+    cs_slot  *slot;                  /* [n_rec] */
+    float    *x;                     /* [n_tok * n_channel] when inputs are real-valued, else NULL */
+    float    *target;                /* [n_rec * n_target] or NULL; NaN entries are masked */
+    int64_t   n_tok;
+    int32_t   n_seg, n_rec;          /* n_seg = n_rec * segments per record */
+    int32_t   depth;                 /* ceil(log2(n tokens)), the same for every segment */
+    int32_t   n_channel, n_target;   /* widths of x and target rows; 0 when absent */
+    uint64_t  oldest;                /* number of the oldest chunk in it */
+    int64_t   cap_tok;               /* room, in tokens */
+    int32_t   cap_seg, cap_rec;      /* room; the arrays grow as needed */
+} cs_batch;
+
+/** cs_depth - ceil(log2(n)) for n >= 1; 0 for n <= 1. Exact for every int64_t */
+int32_t cs_depth(int64_t n);
+
+/** cs_batch_new - room for about `cap_tok` tokens; it grows when one record is longer */
+cs_batch *cs_batch_new(int32_t n_channel, int32_t n_target);
+void cs_batch_free(cs_batch *b);
+void cs_batch_drop(void *batch);
+size_t cs_batch_bytes(const void *batch);
+/** cs_batch_reset - empty it, keep its memory */
+void cs_batch_reset(cs_batch *b);
+
+/**
+ * cs_batch_append - copy one record's tokens (or real values) behind the others
+ *
+ * tok      [n] ids, or NULL when x is given
+ * x        [n * n_channel] values, or NULL
+ * target   [n_target], or NULL when n_target is 0
+ * slot     where the answer goes; {0} in training
+ * Returns  CS_OK or CS_EMEM (the batch stands as before). A depth other than that of the records
+ *          already there is CS_BUG
+ */
+int cs_batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
+                    const float *target, cs_slot slot) CS_MUST_CHECK;
+
+#endif

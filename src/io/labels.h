@@ -1,0 +1,40 @@
+/* labels.h - which class or values belong to a record: from TSV, from its header, from its file. */
+#ifndef CS_IO_LABELS_H
+#define CS_IO_LABELS_H
+
+#include "io/record.h"
+
+/* An ordered list of class names. Index = class number. */
+typedef struct cs_classes { char **name; int n; } cs_classes;
+void cs_classes_release(cs_classes *c);
+/** cs_classes_find - the number of a name, or -1 */
+int cs_classes_find(const cs_classes *c, const char *name);
+/** cs_classes_add - the number of a name, added when new; CS_EMEM when out of memory */
+int cs_classes_add(cs_classes *c, const char *name, int *no) CS_MUST_CHECK;
+
+/* name -> text of the label columns, read from TSV. */
+typedef struct cs_labels cs_labels;
+
+/**
+ * cs_labels_open - read a table: first column the record's name, the rest its label or values
+ *
+ * path     TSV, plain or gzip, "-" refused. Lines that start with '#' and empty lines are skipped;
+ *          CRLF accepted. A name that occurs twice with different labels is CS_EFORMAT with both lines.
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT with file and line; CS_EMEM
+ */
+int cs_labels_open(const char *path, cs_labels **out) CS_MUST_CHECK;
+/** cs_labels_find - column `i` (0 = first after the name) of a record's row, or NULL */
+const char *cs_labels_find(const cs_labels *l, const char *name, int i);
+/** cs_labels_columns - label columns in the table */
+int cs_labels_columns(const cs_labels *l);
+int64_t cs_labels_count(const cs_labels *l);
+void cs_labels_close(cs_labels *l);
+
+/**
+ * cs_label_key - the value of KEY in a header comment ("... class=virus ..."), copied
+ *
+ * Returns  1 and the value in buf (NUL-terminated); 0 when the key is not there or does not fit
+ */
+int cs_label_key(const char *comment, const char *key, char *buf, size_t n_buf);
+
+#endif

@@ -1,0 +1,76 @@
+/* reader.h - bytes to records: one interface over FASTA, FASTQ, SAM, BAM and CRAM. */
+#ifndef CS_IO_READER_H
+#define CS_IO_READER_H
+
+#include "io/record.h"
+
+struct htsFile;
+
+typedef struct cs_input_opt {
+    const char *reference;       /* FASTA for CRAM, or NULL */
+    int         threads;         /* extra decompression threads for this input, 0 for none */
+} cs_input_opt;
+
+/* One format family. Formats are told apart by content (htslib), never by file name. */
+typedef struct cs_reader {
+    const char *name, *summary;
+    /* Is this opened file ours? `fp` has been opened by hts_open; nothing has been read. */
+    int  (*sniff)(const struct htsFile *fp);
+    /* Takes over fp on success. */
+    int  (*open)(const char *path, struct htsFile *fp, const cs_input_opt *opt, void **state);
+    int  (*next)(void *state, cs_chunk *c);
+    /* Compressed bytes consumed so far, for progress; 0 when it cannot tell. */
+    int64_t (*tell)(void *state);
+    /* CS_EFORMAT if what followed the last record shows that the input was cut. */
+    int  (*close)(void *state);
+} cs_reader;
+
+typedef struct cs_input cs_input;
+
+/**
+ * cs_input_open - open one input and find its format
+ *
+ * path     a file, or "-" for standard input
+ * Returns  CS_OK; CS_EIO (cannot open: with the reason); CS_EFORMAT (not a format we read: says
+ *          what it looks like). An input of 0 bytes is CS_OK and has no records.
+ */
+int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out) CS_MUST_CHECK;
+
+/**
+ * cs_input_next - append the next record to a chunk
+ *
+ * c        receives the record; its arena owns the copied bases
+ * Returns  CS_OK; CS_EOF at the end; CS_EFORMAT with file and line or record; CS_EIO; CS_EMEM
+ * Thread   one thread per input
+ */
+int cs_input_next(cs_input *in, cs_chunk *c) CS_MUST_CHECK;
+
+/** cs_input_tell - compressed bytes consumed, for progress */
+int64_t cs_input_tell(cs_input *in);
+/** cs_input_path - as given, "standard input" for "-" */
+const char *cs_input_path(const cs_input *in);
+/** cs_input_close - accepts NULL; an error here means that the input was cut or corrupt */
+int cs_input_close(cs_input *in) CS_MUST_CHECK;
+
+/* Several inputs, one after the other: what every command reads from. */
+typedef struct cs_inputs cs_inputs;
+/** cs_inputs_open - `paths` in order; n = 0 is an error of the caller's. Opens lazily */
+int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_inputs **out)
+    CS_MUST_CHECK;
+/** cs_inputs_next - as cs_input_next(), serial numbers running on over all inputs */
+int cs_inputs_next(cs_inputs *in, cs_chunk *c) CS_MUST_CHECK;
+/** cs_inputs_index - which path (0 ..) the last record came from: one class per file in training */
+int cs_inputs_index(const cs_inputs *in);
+/** cs_inputs_tell, cs_inputs_size - bytes consumed; total bytes, or 0 if any input is no regular file */
+int64_t cs_inputs_tell(cs_inputs *in);
+int64_t cs_inputs_size(const cs_inputs *in);
+/** cs_inputs_report - end-of-run warnings (letters outside IUPAC, ...), counted over all inputs */
+void cs_inputs_report(const cs_inputs *in);
+void cs_inputs_close(cs_inputs *in);
+
+/**
+ * cs_io_init - route htslib's own messages: its level follows ours, so that a failure is told once
+ */
+void cs_io_init(void);
+
+#endif

@@ -1,0 +1,85 @@
+/* record.h - the unit that travels: records in chunks that own all their memory. */
+#ifndef CS_IO_RECORD_H
+#define CS_IO_RECORD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "base/pipe.h"
+
+/* Bases are upper-case IUPAC (U read as T), not NUL-terminated; qualities are Phred, no offset. */
+typedef struct cs_segment {
+    const char    *base;         /* [n_base]; never NULL, also when n_base is 0 */
+    const uint8_t *qual;         /* [n_base] or NULL */
+    int64_t        n_base;
+} cs_segment;
+
+enum { CS_MAX_SEG = 2 };
+
+typedef struct cs_record {
+    uint64_t     serial;         /* 0, 1, 2 ... in input order, over all inputs of a run */
+    const char  *name;           /* up to the first blank of the header, NUL-terminated */
+    const char  *comment;        /* the rest of the header line, "" if none */
+    int          n_seg;          /* 1: a read or contig; 2: reference and alternate window */
+    cs_segment   seg[CS_MAX_SEG];
+    const float *x;              /* [n_base of seg 0 * n_channel] real-valued input, or NULL */
+    const float *target;         /* [n_target]: class number, values, or 0/1 per label; NaN: unknown */
+    void        *native;         /* bam1_t* or bcf1_t* for a writer that copies it; else NULL */
+} cs_record;
+
+typedef struct cs_tokens { int32_t *id; int64_t n; } cs_tokens;
+
+/* Why a record has no call. One list for every command; the names are documented in the manual. */
+typedef enum cs_reason {
+    CS_REASON_NONE,              /* "." there is a call */
+    CS_REASON_EMPTY,             /* "empty": no bases */
+    CS_REASON_TOO_SHORT,         /* "too_short": fewer bases than one token needs */
+    CS_REASON_TOO_LONG,          /* "too_long": more tokens than the model's maximum */
+    CS_REASON_ALL_N,             /* "no_known_base": no base is A, C, G or T */
+    CS_REASON_LOW_PROB           /* "low_probability": best class below --min-prob */
+} cs_reason;
+const char *cs_reason_name(cs_reason r);
+
+/* A record's answer: what the head writes (answer_len floats), or a reason why there is none. */
+typedef struct cs_answer { float *v; int64_t n; cs_reason reason; } cs_answer;
+
+/* About CS_CHUNK_RECORDS records or CS_CHUNK_BASES bases, whichever comes first; at least one record. */
+enum { CS_CHUNK_RECORDS = 4096, CS_CHUNK_BASES = 1 << 20 };
+
+typedef struct cs_chunk {
+    uint64_t    no;              /* 0, 1, 2 ... */
+    int         n;
+    size_t      cap;             /* room in rec */
+    cs_record  *rec;             /* [n]          set by read */
+    cs_tokens  *tok;             /* [n * CS_MAX_SEG] set by tokenise */
+    cs_answer  *ans;             /* [n]          room made by tokenise, filled by infer */
+    atomic_int  pending;         /* answers still missing */
+    int64_t     n_base;          /* sum over records and segments */
+    int64_t     input_bytes;     /* how far the input had been consumed at its end, or 0 */
+    void      (*native_free)(void *native);   /* frees each record's native, or NULL */
+    cs_arena   *mem;             /* owns everything above */
+} cs_chunk;
+
+typedef struct cs_slot { cs_chunk *chunk; int32_t i; } cs_slot;   /* where an answer goes */
+
+/** cs_chunk_new - an empty chunk; NULL when out of memory */
+cs_chunk *cs_chunk_new(uint64_t no) CS_MUST_CHECK;
+/** cs_chunk_free - with all its records; accepts NULL */
+void cs_chunk_free(cs_chunk *c);
+/** cs_chunk_drop - cs_chunk_free() in the form that queues want */
+void cs_chunk_drop(void *chunk);
+/** cs_chunk_bytes - memory it holds, in the form that queues want */
+size_t cs_chunk_bytes(const void *chunk);
+
+/**
+ * cs_chunk_append - add one empty record (all fields zero, n_seg 1) and return it
+ *
+ * Returns  the record, valid until the next append; NULL when out of memory
+ */
+cs_record *cs_chunk_append(cs_chunk *c) CS_MUST_CHECK;
+
+/** cs_chunk_full - has it reached its size? */
+int cs_chunk_full(const cs_chunk *c);
+
+#endif

@@ -1,0 +1,48 @@
+/* ctx.h - one pass through a network: backend, parameters, activation arena, tape, dry run.
+ *
+ * DESIGN. Activations come from a bump arena in backend memory. When training, a second arena of the
+ * same layout holds their gradients: the gradient of an activation at p lies at the same offset, as
+ * the gradient of a parameter lies at the same offset of the gradient slab. So no op has to carry
+ * gradient handles, and cs_grad_of() is one comparison and one addition. In a dry run the arena
+ * only counts (matrices have p == NULL or any non-dereferenced address), shapes are checked, and
+ * nothing is computed: the peak is the exact memory need.
+ */
+#ifndef CS_NN_CTX_H
+#define CS_NN_CTX_H
+
+#include "base/mem.h"
+#include "nn/param.h"
+
+typedef struct cs_tape cs_tape;
+
+typedef struct cs_ctx {
+    cs_backend *be;
+    cs_params  *ps;
+    bool        training;        /* record the tape, apply dropout, use batch statistics */
+    bool        dry;             /* count and check only */
+    bool        recompute;       /* blocks keep only their input and run again in the backward pass */
+    bool        no_fused;        /* tests: compose fused ops from plain ones */
+    cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */
+    int64_t     cap, top, peak;  /* in reals, of each arena */
+    uint64_t    key;             /* randomness of this step's dropout masks */
+    uint64_t    n_random;        /* dropout layers met so far in this pass */
+    cs_mat      loss;            /* (1,1) what has been added so far */
+    cs_tape    *tape;
+} cs_ctx;
+
+/** cs_ctx_init - for one backend and parameter set; no memory for activations yet */
+void cs_ctx_init(cs_ctx *cx, cs_backend *be, cs_params *ps);
+void cs_ctx_release(cs_ctx *cx);
+/** cs_ctx_reserve - arenas of at least n reals each (two when training); CS_OK or CS_EMEM */
+int  cs_ctx_reserve(cs_ctx *cx, int64_t n, bool training) CS_MUST_CHECK;
+/** cs_ctx_begin - start a pass: empty arena and tape, loss zero (allocated from the arena) */
+void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key);
+
+/** cs_tmp - an uninitialised (r, c) matrix from the arena; never fails (the dry run came before) */
+cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);
+/** cs_grad_of - where the gradient of m is added; absent (p NULL) for constants or when not training */
+cs_mat cs_grad_of(const cs_ctx *cx, cs_mat m);
+/** cs_backward - replay the tape: gradients of parameters are added to their slab */
+void cs_backward(cs_ctx *cx);
+
+#endif

@@ -1,0 +1,20 @@
+/* encoder.h - what an encoder must define: one file nn/enc_X.c, one line in registry.am. */
+#ifndef CS_NN_ENCODER_H
+#define CS_NN_ENCODER_H
+
+#include "base/opt.h"
+#include "nn/ctx.h"
+
+typedef struct cs_encoder {
+    const char   *name, *summary, *source;     /* source: paper and reference implementation */
+    const cs_opt *opt;                         /* hyper-parameters: same table as the command line's */
+    size_t        cfg_size;
+    int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE naming what does not fit */
+    void   *(*build)(const void *cfg, cs_params *ps);      /* declare tensors as "encoder...." */
+    int32_t (*width)(const void *net);                     /* columns of its input and output */
+    int64_t (*max_len)(const void *net);                   /* most tokens of a sequence; 0: any */
+    cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x);   /* (rows, width) */
+    void    (*release)(void *net);             /* accepts NULL */
+} cs_encoder;
+
+#endif

@@ -1,0 +1,25 @@
+/* head.h - what a head must define: from token vectors to answers and to a loss. */
+#ifndef CS_NN_HEAD_H
+#define CS_NN_HEAD_H
+
+#include "base/opt.h"
+#include "nn/ctx.h"
+
+typedef struct cs_head {
+    const char   *name, *summary;
+    const cs_opt *opt;                         /* or NULL */
+    size_t        cfg_size;
+    bool          is_class;                    /* answers are probabilities over n_out classes */
+    void   *(*build)(const void *cfg, int32_t width, int32_t n_out, cs_params *ps);
+    int64_t (*answer_len)(const void *net, int64_t n_tok);   /* floats per record */
+    int32_t (*n_target)(const void *net);                    /* floats of a record's target */
+    cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h);   /* raw: logits, values */
+    void    (*activate)(cs_ctx *cx, const void *net, cs_mat y);   /* raw to answer, in place */
+    /* Adds scale * (weighted sum over records of the loss) to cx->loss, on the tape. target
+     * (n_seg, n_target), NaN entries masked; weight (1, n_out) of classes, or absent. */
+    void    (*loss)(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
+                    cs_real scale);
+    void    (*release)(void *net);             /* accepts NULL */
+} cs_head;
+
+#endif

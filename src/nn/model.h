@@ -1,0 +1,105 @@
+/* model.h - tokenizer settings, embedding, encoder and head as one thing that answers and learns. */
+#ifndef CS_NN_MODEL_H
+#define CS_NN_MODEL_H
+
+#include "batch/batch.h"
+#include "nn/encoder.h"
+#include "nn/head.h"
+#include "tok/tokenizer.h"
+
+/* One class (or regression target) of a model. */
+typedef struct cs_label { char *name; int64_t taxid; char *rank; } cs_label;   /* taxid 0: none */
+
+/* What a model is made of. The cfg pointers hold each implementation's options struct. */
+typedef struct cs_model_spec {
+    const cs_tokenizer *tok;     /* NULL: real-valued input of n_channel columns */
+    const cs_encoder   *enc;
+    const cs_head      *head;
+    const void         *tok_cfg, *enc_cfg, *head_cfg;
+    int32_t             n_channel;
+    const cs_label     *label;   /* copied */
+    int32_t             n_label;
+    uint64_t            seed;    /* initial parameters */
+    bool                training;/* reserve gradient slabs */
+} cs_model_spec;
+
+typedef struct cs_model {
+    const cs_tokenizer *tok;
+    const cs_encoder   *enc;
+    const cs_head      *head;
+    void               *tok_cfg, *enc_cfg, *head_cfg;   /* owned copies */
+    void               *tok_state, *enc_net, *head_net;
+    int32_t             n_channel, width;
+    int                 embed_w, embed_b;   /* tensors; embed_b is -1 for token input */
+    cs_label           *label;
+    int32_t             n_label;
+    char               *training;           /* provenance, a JSON object as text, or NULL */
+    char                sum[65];            /* SHA-256 of the tensors as stored, hex; "" if unsaved */
+    cs_backend         *be;                 /* not owned */
+    cs_params           ps;
+    cs_ctx              cx;
+    int64_t            *off_dev;            /* backend copies of a batch's arrays (host: unused) */
+} cs_model;
+
+/**
+ * cs_model_new - a model with initial parameters from the spec's seed
+ *
+ * Returns  CS_OK; CS_EUSAGE (settings that do not fit together); CS_EMEM
+ */
+int  cs_model_new(const cs_model_spec *spec, cs_backend *be, cs_model **out) CS_MUST_CHECK;
+void cs_model_free(cs_model *m);
+
+/** cs_model_max_len - most tokens of a sequence; 0: any */
+int64_t cs_model_max_len(const cs_model *m);
+/** cs_model_answer_len - floats of a record's answer */
+int64_t cs_model_answer_len(const cs_model *m, int64_t n_tok);
+
+/**
+ * cs_model_reserve - find by a dry run what a batch of this shape needs, and make room for it
+ *
+ * Returns  CS_OK, or CS_EMEM saying how many bytes for how many tokens, and to lower --batch-tokens
+ */
+int cs_model_reserve(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
+    CS_MUST_CHECK;
+/** cs_model_memory - bytes of activations for such a batch (the dry run's peak) */
+int64_t cs_model_memory(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training);
+
+/**
+ * cs_model_predict - answers for every record of a batch
+ *
+ * out      [n_rec * answer_len] probabilities (class head) or values; host memory
+ * Returns  CS_OK; CS_EMEM; CS_EDEVICE. An answer that is not finite is CS_EMODEL.
+ * Thread   one at a time per model
+ */
+int cs_model_predict(cs_model *m, const cs_batch *b, float *out) CS_MUST_CHECK;
+
+/* What a training pass needs beside the batch. */
+typedef struct cs_learn {
+    const float *weight;         /* [n_label] class weights, or NULL */
+    double       scale;          /* multiplies the summed loss: 1 / (weights of the whole step) */
+    uint64_t     key;            /* dropout masks */
+    bool         recompute;      /* recompute blocks instead of keeping their intermediates */
+} cs_learn;
+
+/**
+ * cs_model_learn - forward, loss and backward for one batch; gradients are added to ps.grad
+ *
+ * loss     receives the batch's scaled loss
+ * out      [n_rec * answer_len] raw outputs activated, or NULL (training metrics)
+ */
+int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *loss, float *out)
+    CS_MUST_CHECK;
+
+/* ---- model files (model_io.c): safetensors, DESIGN 5.4 ------------------------------------ */
+
+/** cs_model_load - map a file, check everything in it, build the model. `training` as in the spec.
+ * CS_EIO, CS_EFORMAT (not a model or damaged, with what and where), CS_EMODEL (a model this version
+ * cannot run: unknown encoder, tokenizer, option) */
+int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **out) CS_MUST_CHECK;
+/** cs_model_save - written aside and renamed. `ema`: store the averaged weights instead */
+int cs_model_save(cs_model *m, const char *path, bool ema) CS_MUST_CHECK;
+/** cs_model_find_default - path of --model, else CHORDSEQ_MODEL, else the source tree's, else the
+ * installed one; CS_EMODEL with what to do when there is none. buf receives the path */
+int cs_model_find_default(const char *opt, char *buf, size_t n_buf) CS_MUST_CHECK;
+
+#endif

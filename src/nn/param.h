@@ -1,0 +1,73 @@
+/* param.h - tensors declared once, held in slabs: value, gradient, two moments, average. */
+#ifndef CS_NN_PARAM_H
+#define CS_NN_PARAM_H
+
+#include "kernels/backend.h"
+
+typedef enum cs_init {
+    CS_INIT_ZERO,
+    CS_INIT_ONE,
+    CS_INIT_NORMAL,              /* standard normal times `gain` */
+    CS_INIT_XAVIER,              /* uniform in +-gain * sqrt(6 / (fan_in + fan_out)) (Glorot 2010) */
+    CS_INIT_FANIN                /* uniform in +-gain / sqrt(fan_in): torch's Linear default */
+} cs_init;
+
+typedef struct cs_shape { int32_t n_dim; int64_t dim[4]; } cs_shape;   /* torch layout: [out, in] */
+
+typedef struct cs_param {
+    char    *name;
+    cs_shape shape;
+    cs_init  init;
+    double   gain;
+    bool     buffer;             /* saved but not trained: running statistics */
+    int32_t  zero_row;           /* a row that stays zero (padding), or -1 */
+    int64_t  off, n;             /* place and size in every slab, in reals */
+    int64_t  step;               /* optimiser steps it took part in; 0: never touched, no moments */
+    bool     touched;            /* has had a gradient since the last optimiser step */
+} cs_param;
+
+typedef struct cs_params {
+    cs_param   *p;
+    int32_t     n;
+    size_t      cap;
+    int64_t     n_real;          /* size of a slab; offsets are multiples of 16 reals */
+    cs_backend *be;
+    cs_real    *value, *grad, *m, *v, *ema;   /* backend memory; NULL until allocated */
+} cs_params;
+
+void cs_params_init(cs_params *ps);
+void cs_params_release(cs_params *ps);
+
+static inline cs_shape cs_shape1(int64_t n) { return (cs_shape){ 1, { n } }; }
+static inline cs_shape cs_shape2(int64_t r, int64_t c) { return (cs_shape){ 2, { r, c } }; }
+
+/**
+ * cs_declare - one trainable tensor
+ *
+ * fmt      its name in the model file ("encoder.block.%d.fc1.weight"); twice the same is CS_BUG
+ * Returns  its index; out of memory exits (names and rows are small)
+ */
+int cs_declare(cs_params *ps, cs_shape shape, cs_init init, double gain, const char *fmt, ...)
+    CS_PRINTF(5, 6);
+/** cs_declare_buffer - the same for a tensor that is saved but not trained */
+int cs_declare_buffer(cs_params *ps, cs_shape shape, cs_init init, const char *fmt, ...)
+    CS_PRINTF(4, 5);
+/** cs_params_find - index of a name, or -1 */
+int cs_params_find(const cs_params *ps, const char *name);
+
+/**
+ * cs_params_alloc - memory for the values; `training` adds gradients, moments and the average
+ *
+ * Returns  CS_OK or CS_EMEM. Values are zero until cs_params_fill() or a model file sets them.
+ */
+int cs_params_alloc(cs_params *ps, cs_backend *be, bool training) CS_MUST_CHECK;
+/** cs_params_fill - initial values from a seed: tensor i, element j is a function of (seed, name, j) */
+void cs_params_fill(cs_params *ps, uint64_t seed);
+
+/** cs_value, cs_grad - tensor i as a matrix: rows dim[0], columns the rest; 1-D is (1, n) */
+cs_mat cs_value(const cs_params *ps, int i);
+cs_mat cs_grad(const cs_params *ps, int i);
+/** cs_params_slab - a whole slab as one (1, n_real)-like matrix, for zeroing, norms, averaging */
+cs_mat cs_params_slab(const cs_params *ps, cs_real *slab);
+
+#endif

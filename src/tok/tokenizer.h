@@ -1,0 +1,38 @@
+/* tokenizer.h - records to token ids: the interface, and the tables of base letters. */
+#ifndef CS_TOK_TOKENIZER_H
+#define CS_TOK_TOKENIZER_H
+
+#include "base/opt.h"
+#include "io/record.h"
+
+/* Every vocabulary begins with these two ids, so that row 0 of an embedding is the padding row of the
+ * published models (all zero, no gradient) and models can be exchanged with them. */
+enum { CS_TOK_PAD = 0, CS_TOK_UNK = 1, CS_TOK_FIRST = 2 };
+
+typedef struct cs_tokenizer {
+    const char   *name, *summary;
+    const cs_opt *opt;
+    size_t        cfg_size;
+    int     (*open)(const void *cfg, void **state);         /* CS_OK, CS_EUSAGE, CS_EMEM */
+    int32_t (*n_vocab)(const void *state);
+    int64_t (*bound)(const void *state, int64_t n_base);    /* most tokens n_base bases can give */
+    int64_t (*min_base)(const void *state);                 /* fewest bases that give one token */
+    /* Writes at most bound() ids, returns how many. `state` is const: any thread may call it. */
+    int64_t (*encode)(const void *state, const cs_segment *s, int32_t *id);
+    /* An id as text into buf (NUL-terminated, for `chordseq tokenize` and tokenizer.json) */
+    void    (*symbol)(const void *state, int32_t id, char *buf, size_t n_buf);
+    void    (*close)(void *state);                          /* accepts NULL */
+} cs_tokenizer;
+
+/** cs_base_code - A C G T as 0 1 2 3 (either case, U as T); 4 for every other letter */
+extern const uint8_t cs_base_code[256];
+/** cs_base_upper - IUPAC letters upper-case with U as T; 0 for a byte that is no IUPAC letter.
+ * '-' and '.' (gaps) and '*' give 'N'. */
+extern const char cs_base_upper[256];
+/** cs_base_complement - of an upper-case IUPAC letter (R<->Y, K<->M, B<->V, D<->H, S, W, N kept) */
+extern const char cs_base_complement[256];
+
+/** cs_base_revcomp - reverse complement of n upper-case bases; out must not overlap in */
+void cs_base_revcomp(const char *in, int64_t n, char *out);
+
+#endif
