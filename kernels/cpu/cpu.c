@@ -1,0 +1,91 @@
+/* cpu.c - the CPU backend: memory, and the table of reference loops with faster kernels over it. */
+#define _GNU_SOURCE              /* madvise */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "kernels/cpu/impl.h"
+
+enum { HUGE_PAGE = 2 << 20 };
+
+static void *cpu_alloc(cs_backend *be, size_t n_bytes)
+{
+    (void)be;
+    void *p = NULL;
+    bool large = n_bytes >= HUGE_PAGE;
+    if (posix_memalign(&p, large ? HUGE_PAGE : 64, n_bytes ? n_bytes : 1) != 0)
+        return NULL;
+    /* Advice only: without huge pages everything works, with more TLB misses. */
+    if (large)
+        (void)madvise(p, n_bytes, MADV_HUGEPAGE);
+    return p;
+}
+
+static void cpu_dealloc(cs_backend *be, void *p)
+{
+    (void)be;
+    free(p);
+}
+
+static void cpu_move(cs_backend *be, void *dst, const void *src, size_t n_bytes)
+{
+    (void)be;
+    if (n_bytes)
+        memcpy(dst, src, n_bytes);
+}
+
+static void cpu_zero(cs_backend *be, cs_mat x)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int64_t r = 0; r < x.r; r++)
+        memset(cs_row(x, r), 0, (size_t)x.c * sizeof *x.p);
+}
+
+static void cpu_copy(cs_backend *be, cs_mat x, cs_mat y)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int64_t r = 0; r < x.r; r++)
+        memcpy(cs_row(y, r), cs_row(x, r), (size_t)x.c * sizeof *x.p);
+}
+
+static int cpu_sync(cs_backend *be)
+{
+    (void)be;
+    return CS_OK;
+}
+
+void cs_cpu_fill(cs_backend *be, unsigned mask)
+{
+    cs_ops *op = &be->op;
+    be->fused = (cs_fused){ 0 };
+    op->alloc = cpu_alloc;
+    op->dealloc = cpu_dealloc;
+    op->upload = cpu_move;
+    op->download = cpu_move;
+    op->zero = cpu_zero;
+    op->copy = cpu_copy;
+    op->sync = cpu_sync;
+    cs_ref_dense(op);
+    cs_ref_norm(op);
+    cs_ref_seg(op);
+    cs_ref_loss(op);
+    (void)mask;
+}
+
+int cs_cpu_open(cs_backend *be)
+{
+    be->is_host = true;
+    cs_cpu *cpu = cs_xcalloc(1, sizeof *cpu);
+    be->impl = cpu;
+    cs_cpu_fill(be, 0);
+    return CS_OK;
+}
+
+void cs_cpu_close(cs_backend *be)
+{
+    cs_cpu *cpu = be->impl;
+    cpu_dealloc(be, cpu->pack);
+    free(cpu);
+}

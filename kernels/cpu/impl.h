@@ -1,0 +1,81 @@
+/* impl.h - what the files of kernels/cpu share: rows, spans of segments, fixed chunks, scratch.
+ *
+ * DESIGN. Sums over rows are cut into at most CS_CHUNKS chunks whose size depends on the number of
+ * rows alone; chunks are summed in parallel and added in order. So no sum knows the thread count.
+ */
+#ifndef CS_KERNELS_CPU_IMPL_H
+#define CS_KERNELS_CPU_IMPL_H
+
+#include "kernels/backend.h"
+
+enum { CS_CHUNKS = 32,           /* most chunks of a sum over rows */
+       CS_CHUNK_COLS = 128,      /* columns summed together; bounds the partial sums on the stack */
+       CS_ROW_BLOCK = 256,       /* rows of one parallel step in loops over segments */
+       CS_SMALL = 16384 };       /* elements below which a parallel loop costs more than it gains */
+
+/* The CPU backend's own state (cs_backend.impl). */
+typedef struct cs_cpu {
+    float *pack;                 /* n_thread * pack_stride floats for packed panels of gemm */
+    size_t pack_stride;          /* in floats */
+} cs_cpu;
+
+/** cs_cpu_open - fill a backend's table and allocate its scratch; CS_EMEM */
+int  cs_cpu_open(cs_backend *be) CS_MUST_CHECK;
+void cs_cpu_close(cs_backend *be);
+
+/** cs_row - the first element of a row */
+static inline cs_real *cs_row(cs_mat m, int64_t r) { return m.p + r * m.ld; }
+
+static inline int64_t cs_min64(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/** cs_threads - threads for a loop over n_work elements: one when it is small */
+static inline int cs_threads(const cs_backend *be, int64_t n_work)
+{
+    return n_work < CS_SMALL ? 1 : be->n_thread;
+}
+
+/** cs_chunk_rows - rows per chunk of a sum over `rows` rows, at least 64 */
+static inline int64_t cs_chunk_rows(int64_t rows)
+{
+    int64_t n = (rows + CS_CHUNKS - 1) / CS_CHUNKS;
+    return n < 64 ? 64 : n;
+}
+
+/** cs_shift - tokens by which track i is rotated in a segment of len > 0: 2^(i-1) mod len, or 0 */
+static inline int64_t cs_shift(int32_t i, int64_t len)
+{
+    if (i == 0)
+        return 0;
+    int64_t s = 1 % len;
+    for (int32_t k = 1; k < i; k++)
+        s = s * 2 % len;
+    return s;
+}
+
+/* Tokens t0 .. t0+n-1 of the segment of `len` rows that starts at row `start`. */
+typedef struct cs_span { int64_t start, len, t0, n; } cs_span;
+
+/** cs_seg_find - the segment that holds a row (empty segments hold none) */
+static inline int32_t cs_seg_find(cs_seg seg, int64_t row)
+{
+    int32_t lo = 0, hi = seg.n - 1;
+    while (lo < hi) {
+        int32_t mid = lo + (hi - lo + 1) / 2;
+        if (seg.off[mid] <= row)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return lo;
+}
+
+/** cs_span_at - the longest span that starts at `row` in segment s or later, and ends before `end` */
+static inline cs_span cs_span_at(cs_seg seg, int32_t *s, int64_t row, int64_t end)
+{
+    while (seg.off[*s + 1] <= row)
+        (*s)++;
+    int64_t start = seg.off[*s], stop = seg.off[*s + 1];
+    return (cs_span){ start, stop - start, row - start, cs_min64(stop, end) - row };
+}
+
+#endif

@@ -1,0 +1,178 @@
+/* ref_dense.c - dense ops and embedding as plain loops: what every other kernel is compared with. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/cpu/impl.h"
+
+static double at(cs_mat m, bool t, int64_t i, int64_t j)
+{
+    return t ? (double)cs_row(m, j)[i] : (double)cs_row(m, i)[j];
+}
+
+/* One row of c, some columns at a time, so that the sums stay in double and in order of k. */
+static void gemm_row(bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c, int64_t i)
+{
+    int64_t n_k = ta ? a.r : a.c;
+    for (int32_t j0 = 0; j0 < c.c; j0 += CS_CHUNK_COLS) {
+        int32_t n = c.c - j0 < CS_CHUNK_COLS ? c.c - j0 : CS_CHUNK_COLS;
+        double sum[CS_CHUNK_COLS] = { 0 };
+        for (int64_t k = 0; k < n_k; k++) {
+            double v = at(a, ta, i, k);
+            for (int32_t j = 0; j < n; j++)
+                sum[j] += v * at(b, tb, k, j0 + j);
+        }
+        cs_real *y = cs_row(c, i) + j0;
+        for (int32_t j = 0; j < n; j++)
+            y[j] = (cs_real)(beta != 0 ? (double)y[j] + sum[j] : sum[j]);
+    }
+}
+
+static void ref_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, c.r * c.c * (ta ? a.r : a.c)))
+    for (int64_t i = 0; i < c.r; i++)
+        gemm_row(ta, tb, a, b, beta, c, i);
+}
+
+static void ref_add_bias(cs_backend *be, cs_mat bias, cs_mat y)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, y.r * y.c))
+    for (int64_t r = 0; r < y.r; r++)
+        for (int32_t j = 0; j < y.c; j++)
+            cs_row(y, r)[j] += bias.p[j];
+}
+
+/* gelu(x) = x Phi(x). erfc keeps the relative accuracy that 1 + erf loses in the negative tail. */
+static double normal_cdf(double x)
+{
+    return 0.5 * erfc(x * -0.70710678118654752440);
+}
+
+static double act_value(cs_act f, double x)
+{
+    switch (f) {
+    case CS_ACT_GELU: return x * normal_cdf(x);
+    case CS_ACT_RELU: return x > 0 ? x : 0;
+    default:          return x;
+    }
+}
+
+/* gelu'(x) = Phi(x) + x phi(x); relu'(0) = 0, as torch has it. */
+static double act_slope(cs_act f, double x)
+{
+    switch (f) {
+    case CS_ACT_GELU: return normal_cdf(x) + x * 0.39894228040143267794 * exp(-0.5 * x * x);
+    case CS_ACT_RELU: return x > 0 ? 1 : 0;
+    default:          return 1;
+    }
+}
+
+static void ref_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int64_t r = 0; r < x.r; r++)
+        for (int32_t j = 0; j < x.c; j++)
+            cs_row(y, r)[j] = (cs_real)act_value(f, (double)cs_row(x, r)[j]);
+}
+
+static void ref_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int64_t r = 0; r < x.r; r++)
+        for (int32_t j = 0; j < x.c; j++) {
+            double slope = act_slope(f, (double)cs_row(x, r)[j]);
+            cs_row(dx, r)[j] += (cs_real)((double)cs_row(dy, r)[j] * slope);
+        }
+}
+
+static void ref_axpby(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int64_t r = 0; r < x.r; r++)
+        for (int32_t j = 0; j < x.c; j++) {
+            cs_real *v = cs_row(y, r) + j;
+            /* b = 0 overwrites, whatever was there: NaN times zero would stay */
+            *v = b != 0 ? a * cs_row(x, r)[j] + b * *v : a * cs_row(x, r)[j];
+        }
+}
+
+static void ref_colsum(cs_backend *be, cs_mat x, cs_mat y)
+{
+    int64_t step = cs_chunk_rows(x.r);
+    for (int32_t j0 = 0; j0 < x.c; j0 += CS_CHUNK_COLS) {
+        int32_t n = x.c - j0 < CS_CHUNK_COLS ? x.c - j0 : CS_CHUNK_COLS;
+        double part[CS_CHUNKS][CS_CHUNK_COLS] = { 0 };
+        #pragma omp parallel for num_threads(cs_threads(be, x.r * n))
+        for (int k = 0; k < CS_CHUNKS; k++)
+            for (int64_t r = k * step; r < cs_min64((k + 1) * step, x.r); r++)
+                for (int32_t j = 0; j < n; j++)
+                    part[k][j] += (double)cs_row(x, r)[j0 + j];
+        for (int32_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (int k = 0; k < CS_CHUNKS; k++)
+                sum += part[k][j];
+            y.p[j0 + j] += (cs_real)sum;
+        }
+    }
+}
+
+/* Chunks of elements, not of rows: the slab of all gradients is a single row. */
+static void ref_sumsq(cs_backend *be, cs_mat x, cs_mat y)
+{
+    int64_t n = x.r * x.c, step = cs_chunk_rows(n);
+    double part[CS_CHUNKS] = { 0 };
+    #pragma omp parallel for num_threads(cs_threads(be, n))
+    for (int k = 0; k < CS_CHUNKS; k++) {
+        double sum = 0;
+        for (int64_t i = k * step; i < cs_min64((k + 1) * step, n); i++) {
+            double v = (double)cs_row(x, i / x.c)[i % x.c];
+            sum += v * v;
+        }
+        part[k] = sum;
+    }
+    double sum = 0;
+    for (int k = 0; k < CS_CHUNKS; k++)
+        sum += part[k];
+    y.p[0] += (cs_real)sum;
+}
+
+static void ref_embed(cs_backend *be, const int32_t *id, cs_mat table, cs_mat y)
+{
+    size_t n_bytes = (size_t)y.c * sizeof *y.p;
+    #pragma omp parallel for num_threads(cs_threads(be, y.r * y.c))
+    for (int64_t r = 0; r < y.r; r++)
+        if (id[r] < 0)
+            memset(cs_row(y, r), 0, n_bytes);
+        else
+            memcpy(cs_row(y, r), cs_row(table, id[r]), n_bytes);
+}
+
+/* Threads take columns, not rows: every sum then runs in order of r and no two threads meet. */
+static void ref_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy, cs_mat dtable)
+{
+    enum { COLS = 16 };
+    int32_t n_block = (dy.c + COLS - 1) / COLS;
+    #pragma omp parallel for num_threads(cs_threads(be, dy.r * dy.c))
+    for (int32_t b = 0; b < n_block; b++) {
+        int32_t stop = (b + 1) * COLS < dy.c ? (b + 1) * COLS : dy.c;
+        for (int64_t r = 0; r < dy.r; r++) {
+            if (id[r] < 0 || id[r] == pad)
+                continue;
+            for (int32_t j = b * COLS; j < stop; j++)
+                cs_row(dtable, id[r])[j] += cs_row(dy, r)[j];
+        }
+    }
+}
+
+void cs_ref_dense(cs_ops *op)
+{
+    op->gemm = ref_gemm;
+    op->add_bias = ref_add_bias;
+    op->act = ref_act;
+    op->act_bwd = ref_act_bwd;
+    op->axpby = ref_axpby;
+    op->colsum = ref_colsum;
+    op->sumsq = ref_sumsq;
+    op->embed = ref_embed;
+    op->embed_bwd = ref_embed_bwd;
+}

@@ -1,0 +1,109 @@
+/* ref_loss.c - cross-entropy, squared error, dropout and Adam as plain loops. */
+#include <math.h>
+
+#include "base/rng.h"
+#include "kernels/cpu/impl.h"
+
+/* Weighted negative log-likelihood of one row; its gradient into g. A masked row gives zeros. */
+static double xent_row(double scale, const cs_real *z, double target, cs_mat weight, int32_t n,
+                       cs_real *g)
+{
+    if (isnan(target)) {
+        for (int32_t j = 0; j < n; j++)
+            g[j] = 0;
+        return 0;
+    }
+    int32_t t = (int32_t)target;
+    double max = (double)z[0], sum = 0;
+    for (int32_t j = 1; j < n; j++)
+        max = fmax(max, (double)z[j]);
+    for (int32_t j = 0; j < n; j++)
+        sum += exp((double)z[j] - max);
+    double w = scale * (weight.p ? (double)weight.p[t] : 1.0);
+    for (int32_t j = 0; j < n; j++)
+        g[j] = (cs_real)(w * (exp((double)z[j] - max) / sum - (j == t)));
+    return w * (log(sum) + max - (double)z[t]);
+}
+
+static void ref_xent(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight,
+                     cs_mat loss, cs_mat grad)
+{
+    int64_t step = cs_chunk_rows(logit.r);
+    double part[CS_CHUNKS] = { 0 };
+    #pragma omp parallel for num_threads(cs_threads(be, logit.r * logit.c))
+    for (int k = 0; k < CS_CHUNKS; k++)
+        for (int64_t r = k * step; r < cs_min64((k + 1) * step, logit.r); r++)
+            part[k] += xent_row((double)scale, cs_row(logit, r), (double)cs_row(target, r)[0],
+                                weight, logit.c, cs_row(grad, r));
+    double sum = 0;
+    for (int k = 0; k < CS_CHUNKS; k++)
+        sum += part[k];
+    loss.p[0] += (cs_real)sum;
+}
+
+static double mse_row(double scale, const cs_real *y, const cs_real *t, int32_t n, cs_real *g)
+{
+    double sum = 0;
+    for (int32_t j = 0; j < n; j++) {
+        double e = isnan(t[j]) ? 0 : (double)y[j] - (double)t[j];
+        g[j] = (cs_real)(2 * scale * e);
+        sum += e * e;
+    }
+    return scale * sum;
+}
+
+static void ref_mse(cs_backend *be, cs_real scale, cs_mat y, cs_mat t, cs_mat loss, cs_mat grad)
+{
+    int64_t step = cs_chunk_rows(y.r);
+    double part[CS_CHUNKS] = { 0 };
+    #pragma omp parallel for num_threads(cs_threads(be, y.r * y.c))
+    for (int k = 0; k < CS_CHUNKS; k++)
+        for (int64_t r = k * step; r < cs_min64((k + 1) * step, y.r); r++)
+            part[k] += mse_row((double)scale, cs_row(y, r), cs_row(t, r), y.c, cs_row(grad, r));
+    double sum = 0;
+    for (int k = 0; k < CS_CHUNKS; k++)
+        sum += part[k];
+    loss.p[0] += (cs_real)sum;
+}
+
+static void ref_dropout(cs_backend *be, uint64_t key, double p, cs_mat x, cs_real beta, cs_mat y)
+{
+    cs_real gain = (cs_real)(1 / (1 - p));
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int64_t r = 0; r < x.r; r++)
+        for (int32_t j = 0; j < x.c; j++) {
+            bool keep = cs_rng_unit(key, (uint64_t)(r * x.c + j)) >= p;
+            cs_real v = keep ? cs_row(x, r)[j] * gain : 0;
+            cs_real *out = cs_row(y, r) + j;
+            *out = beta != 0 ? beta * *out + v : v;
+        }
+}
+
+/* torch.optim.Adam and AdamW, _single_tensor_adam: the bias corrections divide the step and the
+ * root, and eps is added to the corrected root. */
+static void ref_adam(cs_backend *be, const cs_adam *h, cs_mat p, cs_mat g, cs_mat m, cs_mat v)
+{
+    double step = h->lr / (1 - pow(h->beta1, (double)h->step));
+    double root = sqrt(1 - pow(h->beta2, (double)h->step));
+    double shrink = h->decoupled ? 1 - h->lr * h->decay : 1;
+    double l2 = h->decoupled ? 0 : h->decay;
+    #pragma omp parallel for num_threads(cs_threads(be, p.r * p.c))
+    for (int64_t i = 0; i < p.r * p.c; i++) {
+        int64_t r = i / p.c, j = i % p.c;
+        double w = (double)cs_row(p, r)[j];
+        double d = (double)cs_row(g, r)[j] * h->grad_scale + l2 * w;
+        double a = h->beta1 * (double)cs_row(m, r)[j] + (1 - h->beta1) * d;
+        double b = h->beta2 * (double)cs_row(v, r)[j] + (1 - h->beta2) * d * d;
+        cs_row(m, r)[j] = (cs_real)a;
+        cs_row(v, r)[j] = (cs_real)b;
+        cs_row(p, r)[j] = (cs_real)(shrink * w - step * a / (sqrt(b) / root + h->eps));
+    }
+}
+
+void cs_ref_loss(cs_ops *op)
+{
+    op->xent = ref_xent;
+    op->mse = ref_mse;
+    op->dropout = ref_dropout;
+    op->adam = ref_adam;
+}

@@ -1,0 +1,180 @@
+/* ref_norm.c - layer and batch normalisation and softmax as plain loops. */
+#include <math.h>
+
+#include "kernels/cpu/impl.h"
+
+static void ref_layernorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat gamma, cs_mat beta,
+                          cs_mat y, cs_mat stat)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int64_t r = 0; r < x.r; r++) {
+        const cs_real *v = cs_row(x, r);
+        double sum = 0, square = 0;
+        for (int32_t j = 0; j < x.c; j++)
+            sum += (double)v[j];
+        double mean = sum / x.c;
+        for (int32_t j = 0; j < x.c; j++)
+            square += ((double)v[j] - mean) * ((double)v[j] - mean);
+        double rstd = 1 / sqrt(square / x.c + (double)eps);
+        for (int32_t j = 0; j < x.c; j++)
+            cs_row(y, r)[j] = (cs_real)(((double)v[j] - mean) * rstd * (double)gamma.p[j] +
+                                        (double)beta.p[j]);
+        cs_row(stat, r)[0] = (cs_real)mean;
+        cs_row(stat, r)[1] = (cs_real)rstd;
+    }
+}
+
+/* With n = (x - mean) rstd and g = dy gamma:  dx = rstd (g - mean(g) - n mean(g n)). */
+static void layernorm_dx(cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy, cs_mat dx, int64_t r)
+{
+    const cs_real *v = cs_row(x, r), *d = cs_row(dy, r);
+    double mean = (double)cs_row(stat, r)[0], rstd = (double)cs_row(stat, r)[1];
+    double sum = 0, dot = 0;
+    for (int32_t j = 0; j < x.c; j++) {
+        double g = (double)d[j] * (double)gamma.p[j];
+        sum += g;
+        dot += g * ((double)v[j] - mean) * rstd;
+    }
+    for (int32_t j = 0; j < x.c; j++) {
+        double n = ((double)v[j] - mean) * rstd;
+        double g = (double)d[j] * (double)gamma.p[j];
+        cs_row(dx, r)[j] += (cs_real)(rstd * (g - sum / x.c - n * dot / x.c));
+    }
+}
+
+/* The sums over rows that the two scales' gradients are: of dy n, and of dy. `stat` is by row. */
+static void layernorm_dparam(cs_backend *be, cs_mat x, cs_mat stat, cs_mat dy, int32_t j0,
+                             int32_t n, double *dgamma, double *dbeta)
+{
+    double part[CS_CHUNKS][2][CS_CHUNK_COLS] = { 0 };
+    int64_t step = cs_chunk_rows(x.r);
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * n))
+    for (int k = 0; k < CS_CHUNKS; k++)
+        for (int64_t r = k * step; r < cs_min64((k + 1) * step, x.r); r++) {
+            double mean = (double)cs_row(stat, r)[0], rstd = (double)cs_row(stat, r)[1];
+            for (int32_t j = 0; j < n; j++) {
+                double d = (double)cs_row(dy, r)[j0 + j];
+                part[k][0][j] += d * ((double)cs_row(x, r)[j0 + j] - mean) * rstd;
+                part[k][1][j] += d;
+            }
+        }
+    for (int32_t j = 0; j < n; j++)
+        for (int k = 0; k < CS_CHUNKS; k++) {
+            dgamma[j] += part[k][0][j];
+            dbeta[j] += part[k][1][j];
+        }
+}
+
+static void ref_layernorm_bwd(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
+                              cs_mat dx, cs_mat dgamma, cs_mat dbeta)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int64_t r = 0; r < x.r; r++)
+        layernorm_dx(x, gamma, stat, dy, dx, r);
+    for (int32_t j0 = 0; j0 < x.c; j0 += CS_CHUNK_COLS) {
+        int32_t n = x.c - j0 < CS_CHUNK_COLS ? x.c - j0 : CS_CHUNK_COLS;
+        double g[CS_CHUNK_COLS] = { 0 }, b[CS_CHUNK_COLS] = { 0 };
+        layernorm_dparam(be, x, stat, dy, j0, n, g, b);
+        for (int32_t j = 0; j < n; j++) {
+            dgamma.p[j0 + j] += (cs_real)g[j];
+            dbeta.p[j0 + j] += (cs_real)b[j];
+        }
+    }
+}
+
+/* Batch normalisation works by columns; threads take columns, so every sum is in order of rows. */
+static void ref_batch_stat(cs_backend *be, cs_mat x, cs_mat stat)
+{
+    double n = x.r > 0 ? (double)x.r : 1;
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int32_t j = 0; j < x.c; j++) {
+        double sum = 0, square = 0;
+        for (int64_t r = 0; r < x.r; r++)
+            sum += (double)cs_row(x, r)[j];
+        double mean = sum / n;
+        for (int64_t r = 0; r < x.r; r++) {
+            double d = (double)cs_row(x, r)[j] - mean;
+            square += d * d;
+        }
+        cs_row(stat, 0)[j] = (cs_real)mean;
+        cs_row(stat, 1)[j] = (cs_real)(square / n);
+    }
+}
+
+static void ref_batch_track(cs_backend *be, cs_real momentum, int64_t n, cs_mat stat,
+                            cs_mat running)
+{
+    (void)be;
+    double unbias = n > 1 ? (double)n / (double)(n - 1) : 1;
+    for (int k = 0; k < 2; k++)
+        for (int32_t j = 0; j < stat.c; j++) {
+            double now = (double)cs_row(stat, k)[j] * (k ? unbias : 1);
+            cs_real *v = cs_row(running, k) + j;
+            *v = (cs_real)((1 - (double)momentum) * (double)*v + (double)momentum * now);
+        }
+}
+
+static void ref_batchnorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat stat, cs_mat gamma,
+                          cs_mat beta, cs_mat y)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int64_t r = 0; r < x.r; r++)
+        for (int32_t j = 0; j < x.c; j++) {
+            double mean = (double)cs_row(stat, 0)[j];
+            double rstd = 1 / sqrt((double)cs_row(stat, 1)[j] + (double)eps);
+            cs_row(y, r)[j] = (cs_real)(((double)cs_row(x, r)[j] - mean) * rstd *
+                                        (double)gamma.p[j] + (double)beta.p[j]);
+        }
+}
+
+/* Per column, with n = (x - mean) rstd:  dx = rstd gamma (dy - [mean(dy) + n mean(dy n)]), the
+ * bracket only when mean and variance were computed from x. */
+static void ref_batchnorm_bwd(cs_backend *be, bool from_batch, cs_real eps, cs_mat x, cs_mat stat,
+                              cs_mat gamma, cs_mat dy, cs_mat dx, cs_mat dgamma, cs_mat dbeta)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int32_t j = 0; j < x.c; j++) {
+        double mean = (double)cs_row(stat, 0)[j];
+        double rstd = 1 / sqrt((double)cs_row(stat, 1)[j] + (double)eps);
+        double sum = 0, dot = 0;
+        for (int64_t r = 0; r < x.r; r++) {
+            double d = (double)cs_row(dy, r)[j];
+            sum += d;
+            dot += d * ((double)cs_row(x, r)[j] - mean) * rstd;
+        }
+        double a = from_batch ? sum / (double)x.r : 0, b = from_batch ? dot / (double)x.r : 0;
+        for (int64_t r = 0; r < x.r; r++) {
+            double n = ((double)cs_row(x, r)[j] - mean) * rstd;
+            double d = (double)cs_row(dy, r)[j] - a - n * b;
+            cs_row(dx, r)[j] += (cs_real)(rstd * (double)gamma.p[j] * d);
+        }
+        dgamma.p[j] += (cs_real)dot;
+        dbeta.p[j] += (cs_real)sum;
+    }
+}
+
+static void ref_softmax(cs_backend *be, cs_mat x, cs_mat y)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int64_t r = 0; r < x.r; r++) {
+        const cs_real *z = cs_row(x, r);
+        double max = (double)z[0], sum = 0;
+        for (int32_t j = 1; j < x.c; j++)
+            max = fmax(max, (double)z[j]);
+        for (int32_t j = 0; j < x.c; j++)
+            sum += exp((double)z[j] - max);
+        for (int32_t j = 0; j < x.c; j++)
+            cs_row(y, r)[j] = (cs_real)(exp((double)z[j] - max) / sum);
+    }
+}
+
+void cs_ref_norm(cs_ops *op)
+{
+    op->layernorm = ref_layernorm;
+    op->layernorm_bwd = ref_layernorm_bwd;
+    op->batch_stat = ref_batch_stat;
+    op->batch_track = ref_batch_track;
+    op->batchnorm = ref_batchnorm;
+    op->batchnorm_bwd = ref_batchnorm_bwd;
+    op->softmax = ref_softmax;
+}
