@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/pipe.h"
+#include "io/alphabet.h"
 
 /* Bases are upper-case IUPAC (U read as T), not NUL-terminated; qualities are Phred, no offset. */
 typedef struct cs_segment {
@@ -73,13 +74,13 @@ void cs_chunk_drop(void *chunk);
 size_t cs_chunk_bytes(const void *chunk);
 
 /**
- * cs_chunk_append - add one empty record (all fields zero, n_seg 1) and return it
+ * cs_chunk_append - add one empty record (no name, no bases, n_seg 1) and return it
  *
  * Returns  the record, valid until the next append; NULL when out of memory
  */
 cs_record *cs_chunk_append(cs_chunk *c) CS_MUST_CHECK;
 
-/** cs_chunk_full - has it reached its size? */
+/** cs_chunk_full - has it reached its size? The owner of the records keeps n_base up to date */
 int cs_chunk_full(const cs_chunk *c);
 
 #endif

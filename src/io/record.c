@@ -1,0 +1,93 @@
+/* record.c - the unit that travels: records in chunks that own all their memory.
+ *
+ * DESIGN: the chunk itself lies in its arena, so one call frees it with its names, bases, tokens
+ * and answers. The array of records grows fourfold, leaving its old selves in the arena: at most a
+ * third more, and no second owner.
+ */
+#include "io/record.h"
+
+#include <string.h>
+
+enum { FIRST_RECORDS = 16, GROWTH = 4 };
+
+const char *cs_reason_name(cs_reason r)
+{
+    static const char *const name[] = {
+        [CS_REASON_NONE] = ".",
+        [CS_REASON_EMPTY] = "empty",
+        [CS_REASON_TOO_SHORT] = "too_short",
+        [CS_REASON_TOO_LONG] = "too_long",
+        [CS_REASON_ALL_N] = "no_known_base",
+        [CS_REASON_LOW_PROB] = "low_probability",
+    };
+    CS_BUG((size_t)r >= sizeof name / sizeof *name);
+    return name[r];
+}
+
+cs_chunk *cs_chunk_new(uint64_t no)
+{
+    cs_arena *mem = cs_arena_new();
+    cs_chunk *c = cs_arena_alloc(mem, 1, sizeof *c);
+    if (!c) {
+        cs_arena_free(mem);
+        return NULL;
+    }
+    memset(c, 0, sizeof *c);
+    c->no = no;
+    c->mem = mem;
+    atomic_init(&c->pending, 0);
+    return c;
+}
+
+void cs_chunk_free(cs_chunk *c)
+{
+    if (!c)
+        return;
+    for (int i = 0; c->native_free && i < c->n; i++) {
+        if (c->rec[i].native)
+            c->native_free(c->rec[i].native);
+    }
+    cs_arena_free(c->mem);
+}
+
+void cs_chunk_drop(void *chunk)
+{
+    cs_chunk_free(chunk);
+}
+
+size_t cs_chunk_bytes(const void *chunk)
+{
+    const cs_chunk *c = chunk;
+    return cs_arena_bytes(c->mem);
+}
+
+static int grow(cs_chunk *c)
+{
+    const size_t cap = c->cap ? c->cap * GROWTH : FIRST_RECORDS;
+    cs_record *rec = cs_arena_alloc(c->mem, cap, sizeof *rec);
+    if (!rec)
+        return CS_EMEM;
+    if (c->n)
+        memcpy(rec, c->rec, (size_t)c->n * sizeof *rec);
+    c->rec = rec;
+    c->cap = cap;
+    return CS_OK;
+}
+
+cs_record *cs_chunk_append(cs_chunk *c)
+{
+    if ((size_t)c->n == c->cap && grow(c) != CS_OK)
+        return NULL;
+    cs_record *r = &c->rec[c->n++];
+    memset(r, 0, sizeof *r);
+    r->name = r->comment = "";
+    r->n_seg = 1;
+    for (int s = 0; s < CS_MAX_SEG; s++)
+        r->seg[s].base = "";
+    return r;
+}
+
+int cs_chunk_full(const cs_chunk *c)
+{
+    return c->n >= CS_CHUNK_RECORDS || c->n_base >= CS_CHUNK_BASES;
+}
