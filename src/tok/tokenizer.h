@@ -1,4 +1,4 @@
-/* tokenizer.h - records to token ids: the interface, and the tables of base letters. */
+/* tokenizer.h - records to token ids: the interface (the letters are in io/alphabet.h). */
 #ifndef CS_TOK_TOKENIZER_H
 #define CS_TOK_TOKENIZER_H
 
@@ -23,16 +23,5 @@ typedef struct cs_tokenizer {
     void    (*symbol)(const void *state, int32_t id, char *buf, size_t n_buf);
     void    (*close)(void *state);                          /* accepts NULL */
 } cs_tokenizer;
-
-/** cs_base_code - A C G T as 0 1 2 3 (either case, U as T); 4 for every other letter */
-extern const uint8_t cs_base_code[256];
-/** cs_base_upper - IUPAC letters upper-case with U as T; 0 for a byte that is no IUPAC letter.
- * '-' and '.' (gaps) and '*' give 'N'. */
-extern const char cs_base_upper[256];
-/** cs_base_complement - of an upper-case IUPAC letter (R<->Y, K<->M, B<->V, D<->H, S, W, N kept) */
-extern const char cs_base_complement[256];
-
-/** cs_base_revcomp - reverse complement of n upper-case bases; out must not overlap in */
-void cs_base_revcomp(const char *in, int64_t n, char *out);
 
 #endif

@@ -1,0 +1,69 @@
+/* tok_base.c - one token per base: A C G T are 2 3 4 5, everything else is unknown. */
+#include "tok/tokenizer.h"
+
+#include <stdio.h>
+
+static int base_open(const void *cfg, void **state)
+{
+    (void)cfg;
+    *state = NULL;
+    return CS_OK;
+}
+
+static int32_t base_n_vocab(const void *state)
+{
+    (void)state;
+    return CS_TOK_FIRST + 4;
+}
+
+static int64_t base_bound(const void *state, int64_t n_base)
+{
+    (void)state;
+    return n_base;
+}
+
+static int64_t base_min(const void *state)
+{
+    (void)state;
+    return 1;
+}
+
+static int64_t base_encode(const void *state, const cs_segment *s, int32_t *id)
+{
+    static const int32_t of_code[5] = { 2, 3, 4, 5, CS_TOK_UNK };
+    (void)state;
+    for (int64_t i = 0; i < s->n_base; i++)
+        id[i] = of_code[cs_base_code[(unsigned char)s->base[i]]];
+    return s->n_base;
+}
+
+static void base_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
+{
+    static const char *const symbol[] = { "<pad>", "<unk>", "A", "C", "G", "T" };
+    (void)state;
+    CS_BUG(id < 0 || id >= CS_TOK_FIRST + 4);
+    snprintf(buf, n_buf, "%s", symbol[id]);
+}
+
+static void base_close(void *state)
+{
+    (void)state;
+}
+
+static const cs_opt base_opt[] = {
+    { .type = CS_OPT_END }
+};
+
+const cs_tokenizer cs_tok_base = {
+    .name = "base",
+    .summary = "one token per base",
+    .opt = base_opt,
+    .cfg_size = 0,
+    .open = base_open,
+    .n_vocab = base_n_vocab,
+    .bound = base_bound,
+    .min_base = base_min,
+    .encode = base_encode,
+    .symbol = base_symbol,
+    .close = base_close,
+};
