@@ -1,0 +1,131 @@
+/* batch.c - tokens packed back to back: append, reset, drop.
+ *
+ * DESIGN: every array grows by doubling and keeps its room over a reset. Room is made for all of
+ * them before any is written, so that a failure leaves the batch as it was.
+ */
+#include "batch/batch.h"
+
+#include <limits.h>
+#include <string.h>
+
+int32_t cs_depth(int64_t n)
+{
+    if (n <= 1)
+        return 0;
+    int32_t d = 0;
+    for (uint64_t left = (uint64_t)n - 1; left; left >>= 1)
+        d++;
+    return d;
+}
+
+cs_batch *cs_batch_new(int32_t n_channel, int32_t n_target)
+{
+    cs_batch *b = cs_xcalloc(1, sizeof *b);
+    b->n_channel = n_channel;
+    b->n_target = n_target;
+    return b;
+}
+
+void cs_batch_free(cs_batch *b)
+{
+    if (!b)
+        return;
+    free(b->tok);
+    free(b->off);
+    free(b->slot);
+    free(b->x);
+    free(b->target);
+    free(b);
+}
+
+void cs_batch_drop(void *batch)
+{
+    cs_batch_free(batch);
+}
+
+size_t cs_batch_bytes(const void *batch)
+{
+    const cs_batch *b = batch;
+    const size_t per_tok = b->n_channel ? (size_t)b->n_channel * sizeof *b->x : sizeof *b->tok;
+    const size_t per_rec = sizeof *b->slot + (size_t)b->n_target * sizeof *b->target;
+    return sizeof *b + (size_t)b->cap_tok * per_tok + (size_t)b->cap_rec * per_rec +
+           (size_t)b->cap_seg * sizeof *b->off;
+}
+
+void cs_batch_reset(cs_batch *b)
+{
+    b->n_tok = 0;
+    b->n_seg = b->n_rec = 0;
+    b->depth = 0;
+    b->oldest = 0;
+}
+
+static int resize(void **p, int64_t cap, size_t width, size_t size)
+{
+    if (width && (size_t)cap > SIZE_MAX / width)
+        return CS_EMEM;
+    void *q = cs_realloc(*p, (size_t)cap * width, size);
+    if (!q)
+        return CS_EMEM;
+    *p = q;
+    return CS_OK;
+}
+
+static int reserve_tokens(cs_batch *b, int64_t need)
+{
+    if (need <= b->cap_tok)
+        return CS_OK;
+    const int64_t cap = need > 2 * b->cap_tok ? need : 2 * b->cap_tok;
+    const int rc = b->n_channel
+                       ? resize((void **)&b->x, cap, (size_t)b->n_channel, sizeof *b->x)
+                       : resize((void **)&b->tok, cap, 1, sizeof *b->tok);
+    if (rc != CS_OK)
+        return cs_fail(rc, "out of memory for a batch of %lld tokens; lower --batch-tokens",
+                       (long long)need);
+    b->cap_tok = cap;
+    return CS_OK;
+}
+
+static int reserve_record(cs_batch *b)
+{
+    CS_BUG(b->n_rec > INT_MAX / 2 - 16);
+    if (b->n_rec < b->cap_rec)
+        return CS_OK;
+    const int32_t cap = b->cap_rec ? 2 * b->cap_rec : 16;
+    if (resize((void **)&b->slot, cap, 1, sizeof *b->slot) != CS_OK ||
+        resize((void **)&b->off, (int64_t)cap + 1, 1, sizeof *b->off) != CS_OK ||
+        (b->n_target &&
+         resize((void **)&b->target, cap, (size_t)b->n_target, sizeof *b->target) != CS_OK))
+        return cs_fail(CS_EMEM, "out of memory for a batch of %d records; lower --batch-tokens",
+                       b->n_rec);
+    b->cap_rec = cap;
+    b->cap_seg = cap + 1;
+    b->off[0] = 0;
+    return CS_OK;
+}
+
+int cs_batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
+                    const float *target, cs_slot slot)
+{
+    int rc = CS_OK;
+    CS_BUG(n < 1 || (tok != NULL) == (x != NULL) || (x != NULL) != (b->n_channel > 0));
+    CS_BUG(b->n_rec && cs_depth(n) != b->depth);
+    CS_BUG((target == NULL) != (b->n_target == 0));
+    CS_TRY(reserve_tokens(b, b->n_tok + n));
+    CS_TRY(reserve_record(b));
+
+    if (x)
+        memcpy(b->x + b->n_tok * b->n_channel, x,
+               (size_t)n * (size_t)b->n_channel * sizeof *x);
+    else
+        memcpy(b->tok + b->n_tok, tok, (size_t)n * sizeof *tok);
+    if (target)
+        memcpy(b->target + (int64_t)b->n_rec * b->n_target, target,
+               (size_t)b->n_target * sizeof *target);
+    b->depth = cs_depth(n);
+    b->slot[b->n_rec++] = slot;
+    b->n_tok += n;
+    b->off[++b->n_seg] = b->n_tok;
+out:
+    return rc;
+}

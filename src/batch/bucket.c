@@ -1,0 +1,113 @@
+/* bucket.c - which records share a batch: by depth, up to a token budget, by the lag rule.
+ *
+ * DESIGN: one open batch per depth, made when its first record comes and given away when it
+ * closes. Closing depends on the records, their order, the budget and the lag, and on nothing
+ * else: no clock, no thread count. A batch that reached its budget is closed at once, because no
+ * further record could join it.
+ */
+#include "batch/bucket.h"
+
+struct cs_bucketer {
+    int64_t        budget;
+    uint64_t       lag;
+    int32_t        n_channel, n_target;
+    int          (*emit)(void *arg, cs_batch *b);
+    void          *arg;
+    cs_batch      *open[CS_MAX_DEPTH + 1];      /* by depth; NULL: none */
+    cs_bucket_stat stat;
+};
+
+cs_bucketer *cs_bucketer_new(int64_t budget, uint64_t lag, int32_t n_channel, int32_t n_target,
+                             int (*emit)(void *arg, cs_batch *b), void *arg)
+{
+    CS_BUG(budget < 1 || lag < 1 || !emit);
+    cs_bucketer *k = cs_xcalloc(1, sizeof *k);
+    k->budget = budget;
+    k->lag = lag;
+    k->n_channel = n_channel;
+    k->n_target = n_target;
+    k->emit = emit;
+    k->arg = arg;
+    return k;
+}
+
+void cs_bucketer_free(cs_bucketer *k)
+{
+    if (!k)
+        return;
+    for (int32_t d = 0; d <= CS_MAX_DEPTH; d++)
+        cs_batch_free(k->open[d]);
+    free(k);
+}
+
+static int close_batch(cs_bucketer *k, int32_t depth, cs_close_reason why)
+{
+    cs_batch *b = k->open[depth];
+    const int64_t n_tok = b->n_tok;         /* read now: b is gone once emitted */
+    const int rc = k->emit(k->arg, b);
+    if (rc != CS_OK)
+        return rc;
+    k->open[depth] = NULL;
+    k->stat.n_batch++;
+    k->stat.n_close[why]++;
+    k->stat.n_tok += n_tok;
+    return CS_OK;
+}
+
+int cs_bucketer_chunk(cs_bucketer *k, uint64_t no)
+{
+    int rc = CS_OK;
+    for (int32_t d = 0; d <= CS_MAX_DEPTH; d++) {
+        if (k->open[d] && no >= k->lag && k->open[d]->oldest <= no - k->lag)
+            CS_TRY(close_batch(k, d, CS_CLOSE_LAG));
+    }
+out:
+    return rc;
+}
+
+/* What record i feeds the model with: real values where it has them, its tokens otherwise. */
+static int64_t record_rows(const cs_bucketer *k, const cs_chunk *c, int i)
+{
+    const cs_record *r = &c->rec[i];
+    return k->n_channel ? r->seg[0].n_base : c->tok[(size_t)i * CS_MAX_SEG].n;
+}
+
+int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i)
+{
+    int rc = CS_OK;
+    const cs_record *r = &c->rec[i];
+    const int64_t n = record_rows(k, c, i);
+    const int32_t d = cs_depth(n);
+    CS_BUG(n < 1 || d > CS_MAX_DEPTH || r->n_seg != 1);
+
+    if (k->open[d] && k->open[d]->n_tok + n > k->budget)
+        CS_TRY(close_batch(k, d, CS_CLOSE_BUDGET));
+    if (!k->open[d])
+        k->open[d] = cs_batch_new(k->n_channel, k->n_target);
+    cs_batch *b = k->open[d];
+    if (b->n_rec == 0)
+        b->oldest = c->no;
+    CS_TRY(cs_batch_append(b, k->n_channel ? NULL : c->tok[(size_t)i * CS_MAX_SEG].id,
+                           k->n_channel ? r->x : NULL, n, k->n_target ? r->target : NULL,
+                           (cs_slot){ c, i }));
+    if (b->n_tok >= k->budget)
+        CS_TRY(close_batch(k, d, CS_CLOSE_BUDGET));
+out:
+    return rc;
+}
+
+int cs_bucketer_end(cs_bucketer *k)
+{
+    int rc = CS_OK;
+    for (int32_t d = 0; d <= CS_MAX_DEPTH; d++) {
+        if (k->open[d] && k->open[d]->n_rec)
+            CS_TRY(close_batch(k, d, CS_CLOSE_END));
+    }
+out:
+    return rc;
+}
+
+cs_bucket_stat cs_bucketer_stat(const cs_bucketer *k)
+{
+    return k->stat;
+}
