@@ -1,0 +1,94 @@
+/* optim.c - one step of Adam over a parameter set, the gradient's norm, the averaged weights. */
+#include "train/optim.h"
+
+#include <math.h>
+
+/* Reals per call of the adam op: a matrix has at most 2^31 - 1 columns. */
+enum { SPAN_MAX = 1 << 30 };
+
+static cs_mat span(cs_real *slab, int64_t off, int64_t n)
+{
+    return (cs_mat){ slab + off, 1, (int32_t)n, (int32_t)n };
+}
+
+static void adam_span(cs_params *ps, const cs_adam *h, int64_t off, int64_t end)
+{
+    cs_backend *be = ps->be;
+
+    for (int64_t n; off < end; off += n) {
+        n = end - off < SPAN_MAX ? end - off : SPAN_MAX;
+        be->op.adam(be, h, span(ps->value, off, n), span(ps->grad, off, n),
+                    span(ps->m, off, n), span(ps->v, off, n));
+    }
+}
+
+/* Counts the step of a tensor that takes part, and says whether it does. */
+static bool takes_part(cs_param *p, bool zero_grad_keeps)
+{
+    bool part = !p->buffer && (p->touched || (zero_grad_keeps && p->step > 0));
+
+    p->touched = false;
+    p->step += part;
+    return part;
+}
+
+void cs_optim_step(cs_params *ps, cs_adam h, bool zero_grad_keeps)
+{
+    int64_t off = 0, end = 0;    /* the run of tensors that is waiting */
+
+    /* Neighbours with equal counts are one call. The gaps that alignment leaves between them hold
+     * zeros in all slabs, and a step from zeros gives zeros. */
+    for (int i = 0; i < ps->n; i++) {
+        cs_param *p = &ps->p[i];
+        if (!takes_part(p, zero_grad_keeps))
+            continue;
+        bool joins = i > 0 && end == ps->p[i - 1].off + ps->p[i - 1].n && h.step == p->step;
+        if (!joins) {
+            adam_span(ps, &h, off, end);
+            off = p->off;
+            h.step = p->step;
+        }
+        end = p->off + p->n;
+    }
+    adam_span(ps, &h, off, end);
+}
+
+void cs_optim_zero_grad(cs_params *ps)
+{
+    ps->be->op.zero(ps->be, cs_params_slab(ps, ps->grad));
+}
+
+int cs_optim_grad_norm(cs_params *ps, cs_real *work, double *norm)
+{
+    int rc = CS_OK;
+    cs_backend *be = ps->be;
+    cs_mat sum = { work, 1, 1, 1 };
+    cs_real host = 0;
+
+    be->op.zero(be, sum);
+    be->op.sumsq(be, cs_params_slab(ps, ps->grad), sum);
+    CS_TRY(be->op.sync(be));
+    be->op.download(be, &host, work, sizeof host);
+    *norm = sqrt((double)host);
+out:
+    return rc;
+}
+
+void cs_optim_average_start(cs_params *ps)
+{
+    ps->be->op.copy(ps->be, cs_params_slab(ps, ps->value), cs_params_slab(ps, ps->ema));
+}
+
+void cs_optim_average(cs_params *ps, double decay)
+{
+    ps->be->op.axpby(ps->be, (cs_real)(1 - decay), cs_params_slab(ps, ps->value), (cs_real)decay,
+                     cs_params_slab(ps, ps->ema));
+}
+
+void cs_optim_average_swap(cs_params *ps)
+{
+    cs_real *v = ps->value;
+
+    ps->value = ps->ema;
+    ps->ema = v;
+}

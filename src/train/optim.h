@@ -1,0 +1,38 @@
+/* optim.h - one step of Adam over a parameter set, the gradient's norm, the averaged weights. */
+#ifndef CS_TRAIN_OPTIM_H
+#define CS_TRAIN_OPTIM_H
+
+#include "nn/param.h"
+
+/**
+ * cs_optim_step - update every tensor that takes part in this step
+ *
+ * h        lr, betas, eps, decay, grad_scale, decoupled; `step` is ignored: each tensor counts its own
+ * zero_grad_keeps  what a tensor without a gradient since the last step does. true (torch 1.13's
+ *          zero_grad): skipped if it never had one, else stepped with a gradient of zero, so that
+ *          decay and moments go on. false (torch >= 2.0, set_to_none): skipped.
+ *
+ * Clears `touched`; leaves the gradients to cs_optim_zero_grad(). Buffers are never stepped.
+ * Source   torch.optim.Adam, torch.optim.AdamW (kernels/backend.h: cs_adam)
+ */
+void cs_optim_step(cs_params *ps, cs_adam h, bool zero_grad_keeps);
+
+/** cs_optim_zero_grad - all gradients to zero */
+void cs_optim_zero_grad(cs_params *ps);
+
+/**
+ * cs_optim_grad_norm - Euclidean norm over all gradients
+ *
+ * work     one real of backend memory
+ * Returns  CS_OK and *norm (inf or NaN when a gradient is); CS_EDEVICE
+ */
+int cs_optim_grad_norm(cs_params *ps, cs_real *work, double *norm) CS_MUST_CHECK;
+
+/** cs_optim_average_start - the average starts as the present values */
+void cs_optim_average_start(cs_params *ps);
+/** cs_optim_average - average = decay * average + (1 - decay) * value */
+void cs_optim_average(cs_params *ps, double decay);
+/** cs_optim_average_swap - exchange values and average, to answer with the averaged weights */
+void cs_optim_average_swap(cs_params *ps);
+
+#endif
