@@ -1,0 +1,156 @@
+/* common.c - options that commands share: inputs, model, threads, stream, verbosity. */
+#include "pipelines/common.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cpu.h"
+#include "base/log.h"
+
+enum { PATH_BYTES = 4096 };
+
+const cs_opt cs_input_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Input" },
+    { .type = CS_OPT_LIST, .letter = 'i', .name = "input",
+      .off = offsetof(cs_input_args, file), .arg = "FILE",
+      .help = "read this file; '-' is standard input",
+      .man = "May be given several times; operands are read after it. Without any, standard input "
+             "is read, unless it is a terminal. FASTA, FASTQ (plain, gzip, bgzf), SAM, BAM and "
+             "CRAM are told apart by their content." },
+    { .type = CS_OPT_STR, .name = "reference", .off = offsetof(cs_input_args, reference),
+      .arg = "FILE", .help = "FASTA file that CRAM input was compressed against" },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_model_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Model" },
+    { .type = CS_OPT_STR, .letter = 'm', .name = "model", .off = offsetof(cs_model_args, model),
+      .arg = "FILE", .help = "model file (default: the model that comes with chordseq)",
+      .man = "Without it, the file that the environment variable CHORDSEQ_MODEL names." },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_compute_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Compute" },
+    { .type = CS_OPT_INT, .letter = '@', .name = "threads",
+      .off = offsetof(cs_compute_args, threads), .arg = "NUM",
+      .help = "threads in all: an eighth inflates, an eighth tokenises, the rest is the "
+              "network's (default: one per processor)",
+      .man = "Eighths are rounded down, so that below 8 every thread is the network's, and what "
+             "little else there is to do happens in the threads that read, batch and write, "
+             "which mostly wait. Answers do not depend on this number.",
+      .min = 1, .max = 4096 },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_stream_table[] = {
+    { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens",
+      .off = offsetof(cs_stream_args, batch_tokens), .arg = "NUM", .def = "64k",
+      .help = "tokens computed at once",
+      .man = "A longer sequence forms a batch of its own. Memory for the network grows with this "
+             "number and with the longest sequence. Answers do not depend on it.",
+      .min = 1, .max = 1e9 },
+    { .type = CS_OPT_INT, .name = "window", .off = offsetof(cs_stream_args, window),
+      .arg = "NUM", .def = "64",
+      .help = "chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, "
+              "network and 12 bytes per base of the longest sequence",
+      .man = "More make fuller batches when lengths are mixed. Nothing grows with the size of the "
+             "input. Answers do not depend on this number.",
+      .min = 1, .max = 65536 },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_log_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Messages" },
+    { .type = CS_OPT_FLAG, .letter = 'q', .name = "quiet", .off = offsetof(cs_log_args, quiet),
+      .help = "print nothing but errors" },
+    { .type = CS_OPT_FLAG, .letter = 'v', .name = "verbose", .off = offsetof(cs_log_args, verbose),
+      .help = "say more about the run; twice: say everything" },
+    { .type = CS_OPT_END }
+};
+
+static void apply_log(const cs_log_args *log)
+{
+    if (log->quiet)
+        cs_log_set_level(CS_LOG_ERROR);
+    else if (log->verbose)
+        cs_log_set_level(log->verbose > 1 ? CS_LOG_DEBUG : CS_LOG_INFO);
+}
+
+static void add_string(cs_strlist *l, const char *s)
+{
+    l->v = cs_xrealloc(l->v, ((size_t)l->n + 1) * sizeof *l->v);
+    l->v[l->n++] = s;
+}
+
+int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *operand,
+                  const cs_log_args *log)
+{
+    int rc = CS_OK, n = 0;
+    const char **rest = cs_xcalloc((size_t)argc + 1, sizeof *rest);
+
+    cs_opt_defaults(set);
+    CS_TRY(cs_opt_parse(set, argc, argv, rest, &n));
+    if (log)
+        apply_log(log);
+    if (n > 0 && !operand) {
+        rc = cs_fail(CS_EUSAGE, "'%s' is one argument too many", rest[0]);
+        goto out;
+    }
+    for (int i = 0; i < n; i++)
+        add_string(operand, rest[i]);
+out:
+    free(rest);
+    return rc;
+}
+
+int cs_args_input(cs_input_args *a)
+{
+    int n_stdin = 0;
+
+    for (int i = 0; i < a->file.n; i++)
+        n_stdin += strcmp(a->file.v[i], "-") == 0;
+    if (n_stdin > 1)
+        return cs_fail(CS_EUSAGE, "standard input ('-') is named %d times, but can be read only "
+                       "once", n_stdin);
+    if (a->file.n > 0)
+        return CS_OK;
+    if (isatty(STDIN_FILENO))
+        return cs_fail(CS_EUSAGE, "no input; name FASTA, FASTQ or BAM files, or pipe one in");
+    add_string(&a->file, "-");
+    return CS_OK;
+}
+
+cs_split cs_args_split(const cs_compute_args *a)
+{
+    const int n = a->threads > 0 ? (int)a->threads : cs_cpu_count();
+    const int side = n / 8;
+
+    return (cs_split){ .compute = n - 2 * side, .tokenise = side > 0 ? side : 1, .inflate = side };
+}
+
+int cs_model_open(const char *path, int n_thread, cs_backend **be, cs_model **model)
+{
+    int rc = CS_OK;
+    char found[PATH_BYTES];
+    cs_backend *b = NULL;
+    cs_model *m = NULL;
+
+    CS_TRY(cs_model_find_default(path, found, sizeof found));
+    CS_TRY(cs_backend_open("cpu", n_thread, &b));
+    CS_TRY(cs_model_load(found, b, false, &m));
+    if (!m->tok) {
+        rc = cs_fail(CS_EMODEL, "model '%s' takes %d real values per position, not nucleotides; "
+                     "choose one that was trained on sequences", found, (int)m->n_channel);
+        goto out;
+    }
+    cs_info("model '%s': encoder %s, tokenizer %s, %d labels", found, m->enc->name, m->tok->name,
+            (int)m->n_label);
+    *model = m;
+    *be = b;
+    return CS_OK;
+out:
+    cs_model_free(m);
+    cs_backend_close(b);
+    return rc;
+}
