@@ -1,0 +1,165 @@
+/* main.c - find argv[1] in the command table, run it, close stdout and check. */
+#include <ctype.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "io/reader.h"
+#include "pipelines/command.h"
+#include "registry.h"
+
+/* Exit statuses, as chordseq(1) documents them. */
+enum { EXIT_RUN = 1, EXIT_USE = 2 };
+
+static void print_usage(FILE *out)
+{
+    fputs("Usage: chordseq COMMAND [OPTIONS] [ARGUMENTS]\n"
+          "\n"
+          "Classify and model DNA sequences of any length with neural networks.\n"
+          "\n"
+          "Commands:\n", out);
+    const cs_command *cmd;
+    for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++)
+        fprintf(out, "  %-10s %s\n", cmd->name, cmd->summary);
+    fputs("  help       print this text, or the help of a command\n"
+          "\n"
+          "'chordseq COMMAND --help' lists a command's options; its manual page is\n"
+          "chordseq-COMMAND(1). 'chordseq --version' prints the version.\n", out);
+}
+
+static void print_help(const cs_command *cmd, const cs_optset *set)
+{
+    printf("Usage: chordseq %s %s\n\n%c%s.\n", cmd->name, cmd->usage,
+           toupper((unsigned char)cmd->summary[0]), cmd->summary + 1);
+    cs_opt_help(set, stdout);
+}
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+    size_t m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+/* Levenshtein distance, for words of at most 31 letters; more for longer ones. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[32], n = strlen(b);
+    if (n >= 32 || strlen(a) >= 32)
+        return 32;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1] != '\0'; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t change = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = min3(change, row[j] + 1, row[j - 1] + 1);
+        }
+    }
+    return row[n];
+}
+
+static int unknown_command(const char *name)
+{
+    const cs_command *cmd, *best = NULL;
+    size_t least = 32;
+    for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++) {
+        size_t d = distance(name, cmd->name);
+        if (d < least) {
+            least = d;
+            best = cmd;
+        }
+    }
+    if (best != NULL && least <= 1 + strlen(best->name) / 3)
+        cs_error("unknown command '%s'; did you mean '%s'?", name, best->name);
+    else
+        cs_error("unknown command '%s'; 'chordseq help' lists the commands", name);
+    return EXIT_USE;
+}
+
+/* "--" ends options: what follows is a file, whatever it is called. */
+static int has_word(int argc, char **argv, const char *word)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], word) == 0)
+            return 1;
+    return 0;
+}
+
+static int status_of(const cs_command *cmd, int rc)
+{
+    if (rc == CS_OK)
+        return 0;
+    if (rc == CS_ECANCEL && cs_signal_caught() == 0)
+        return 0;               /* whoever read our output has seen enough */
+    if (rc == CS_ECANCEL) {
+        /* Outputs are cleaned up: now die of the signal, so that a shell's loop ends too. */
+        signal(cs_signal_caught(), SIG_DFL);
+        raise(cs_signal_caught());
+    }
+    const char *message = cs_error_message();
+    cs_error("%s: %s", cmd->name, message[0] != '\0' ? message : cs_error_name(rc));
+    return rc == CS_EUSAGE ? EXIT_USE : EXIT_RUN;
+}
+
+static int run_command(const cs_command *cmd, int argc, char **argv)
+{
+    cs_optset set[CS_MAX_OPTSET] = { { 0 } };
+    if (has_word(argc, argv, "--help")) {
+        cmd->options(set);
+        print_help(cmd, set);
+        return 0;
+    }
+    if (has_word(argc, argv, "--man-options")) {
+        cmd->options(set);
+        cs_opt_man(set, stdout);
+        return 0;
+    }
+    cs_signal_init();
+    cs_io_init();
+    int rc = cs_cpu_init();
+    if (rc == CS_OK)
+        rc = cmd->run(argc, argv);
+    return status_of(cmd, rc);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return EXIT_USE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--version") == 0) {
+        puts("chordseq " PACKAGE_VERSION);
+        return 0;
+    }
+    if (strcmp(word, "--help") == 0 || (strcmp(word, "help") == 0 && argc == 2)) {
+        print_usage(stdout);
+        return 0;
+    }
+    int help = strcmp(word, "help") == 0;
+    const char *name = help ? argv[2] : word;
+    const cs_command *cmd = cs_command_find(name);
+    if (cmd == NULL)
+        return unknown_command(name);
+    if (help) {
+        char *ask[] = { argv[2], (char[]){ "--help" } };
+        return run_command(cmd, 2, ask);
+    }
+    return run_command(cmd, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    int status = dispatch(argc, argv);
+    if (cs_stdout_close() != CS_OK && status == 0) {
+        cs_error("%s", cs_error_message());
+        status = EXIT_RUN;
+    }
+    return status;
+}
