@@ -1,0 +1,132 @@
+# lib.sh - what a command-line test sources first: P, N, F and T lines that print TAP.
+#
+#   P FILE CMD...   must succeed; its stdout must equal tests/cli/expect/FILE
+#   N FILE CMD...   must fail (status 1 or 2); its stderr must equal tests/cli/expect/FILE
+#   F FILE CMD...   a known bug: what P will be one day; reported when it suddenly works
+#   T NAME CMD...   must succeed; what it prints is shown only when it does not
+#   S NAME REASON   not tested here, and why
+#
+# A FILE of `-` leaves the output uncompared. The script runs in a scratch folder of its own ($tmp),
+# removed at the end; $srcdir and $tmp in an output read as SRCDIR and TMP. With CS_REDO=1 (`make
+# redo-golden`) P and N write their expectations instead: review the diff. Pipelines are given as
+# sh -c '...'. The plan comes at the end; the script's exit status says whether all passed.
+#
+# Environment, with defaults for running a script by hand in the build folder:
+#   srcdir       the source tree             builddir   where ./chordseq and the tests are
+#   CS_SHARED    data too large for the repository; tests that need it skip without
+
+: "${srcdir:=.}" "${builddir:=.}"
+srcdir=$(cd "$srcdir" && pwd) || exit 1
+builddir=$(cd "$builddir" && pwd) || exit 1
+: "${CS_SHARED:=$srcdir/../shared}"
+tiny=$srcdir/refdata/tiny
+expect=$srcdir/tests/cli/expect
+PATH=$builddir:$PATH
+LC_ALL=C
+export srcdir builddir CS_SHARED tiny PATH LC_ALL
+unset CHORDSEQ_MODEL CHORDSEQ_DISABLE
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-test.XXXXXX") || exit 1
+export tmp
+cd "$tmp" || exit 1
+n_test=0
+n_bad=0
+
+finish()
+{
+    status=$?
+    cd / && rm -rf "$tmp"
+    echo "1..$n_test"
+    [ "$status" -eq 0 ] || { echo "# the script ended with status $status"; exit "$status"; }
+    [ "$n_bad" -eq 0 ] || exit 1
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# verdict OK? DESCRIPTION
+verdict()
+{
+    n_test=$((n_test + 1))
+    if [ "$1" = yes ]; then
+        echo "ok $n_test - $2"
+    else
+        n_bad=$((n_bad + 1))
+        echo "not ok $n_test - $2"
+    fi
+}
+
+# words CMD...: the command as a one-line description, without TAP's special characters
+words() { printf '%s' "$*" | sed "s|$srcdir/||g; s|$tmp/||g" | tr '\n#' '  ' | cut -c 1-120; }
+
+plain() { sed "s|$srcdir|SRCDIR|g; s|$tmp|TMP|g" "$1"; }
+
+show() { sed 's/^/#   /' "$1" | head -n 20; }
+
+# compare FILE OUTPUT: does OUTPUT equal the expectation? Prints a diff as TAP comments.
+compare()
+{
+    [ "$1" = - ] && return 0
+    plain "$2" > .plain
+    if [ -n "${CS_REDO:-}" ]; then
+        mkdir -p "$expect" && cp .plain "$expect/$1"
+        return
+    fi
+    diff -u "$expect/$1" .plain > .diff 2>&1 && return 0
+    show .diff
+    return 1
+}
+
+P()
+{
+    want=$1; shift
+    "$@" > .out 2> .err; got=$?
+    good=yes
+    if [ "$got" -ne 0 ]; then
+        echo "#   exit status $got, and on stderr:"; show .err; good=no
+    else
+        compare "$want" .out || good=no
+    fi
+    verdict $good "P $(words "$@")"
+}
+
+N()
+{
+    want=$1; shift
+    "$@" > .out 2> .err; got=$?
+    good=yes
+    if [ "$got" -ne 1 ] && [ "$got" -ne 2 ]; then
+        echo "#   exit status $got instead of 1 or 2, and on stderr:"; show .err; good=no
+    else
+        compare "$want" .err || good=no
+    fi
+    verdict $good "N $(words "$@")"
+}
+
+F()
+{
+    want=$1; shift
+    n_test=$((n_test + 1))
+    if "$@" > .out 2> .err && plain .out | diff - "$expect/$want" > .diff 2>&1; then
+        echo "ok $n_test - F $(words "$@") # TODO known bug: it works now, make this line a P"
+    else
+        echo "not ok $n_test - F $(words "$@") # TODO known bug"
+    fi
+}
+
+T()
+{
+    what=$1; shift
+    if "$@" > .out 2> .err; then
+        verdict yes "$what"
+    else
+        echo "#   failed: $(words "$@")"; show .out; show .err
+        verdict no "$what"
+    fi
+}
+
+S()
+{
+    n_test=$((n_test + 1))
+    echo "ok $n_test - $1 # SKIP $2"
+}

@@ -1,0 +1,176 @@
+#!/bin/sh
+# lint.sh - the rules of CONTRIBUTING.md that a script can check; prints what breaks them.
+#
+#   tests/lint.sh        from anywhere; $builddir (default: the source tree) is where the library's
+#                        symbols are checked, if it has been built there
+#
+# Exit status 0: nothing found. Every finding is one line, FILE:LINE: what is wrong.
+: "${srcdir:=$(dirname "$0")/..}" "${builddir:=$srcdir}" "${CC:=cc}"
+builddir=$(cd "$builddir" && pwd) || exit 1
+cd "$srcdir" || exit 1
+LC_ALL=C; export LC_ALL
+found=$(mktemp) || exit 1
+trap 'rm -f "$found"' EXIT
+
+# A clone knows its files; a release tarball has nothing else in it.
+files() { git ls-files --cached --others --exclude-standard 2>/dev/null || find . -type f; }
+sources=$(files | sed 's|^\./||' | grep -E '^(src|kernels|pipelines|tests)/.*\.(c|h|cu|cuh)$' |
+          while read -r f; do [ -f "$f" ] && echo "$f"; done)
+code=$(echo "$sources" | grep -v '^tests/')
+texts=$(files | sed 's|^\./||' | grep -vE '^(refdata/(golden|model|tiny)|tests/fuzz/corpus|build)' |
+        while read -r f; do [ -f "$f" ] && grep -Iq . "$f" && echo "$f"; done)
+
+# rule MESSAGE PATTERN FILES...: no line may match
+rule()
+{
+    message=$1 pattern=$2; shift 2
+    [ $# -gt 0 ] || return 0
+    grep -nE -- "$pattern" "$@" /dev/null | sed -E "s|^([^:]*:[0-9]+):.*|\1: $message|" >> "$found"
+}
+
+without() { echo "$code" | grep -v "$1"; }
+
+# ---- lengths: file 600, line 100, function 60 unless it says why -----------------------------
+
+lengths()
+{
+    awk '
+    FNR == 1 { if (NR > 1) file_end(); name = FILENAME; in_fn = 0 }
+    { last = FNR; gsub(/\t/, "        ") }
+    length($0) > 100 { print name ":" FNR ": line of " length($0) " columns (100)" }
+    /\/\* long: [^ ]/ { excused = FNR }
+    /^\{/ { in_fn = 1; start = FNR; open_excuse = excused && FNR - excused <= 12 }
+    /^\}/ && in_fn {
+        n = FNR - start - 1
+        if (n > 60 && !open_excuse && excused < start)
+            print name ":" start ": function of " n " lines (60) without /* long: reason */"
+        in_fn = 0
+    }
+    function file_end() {
+        if (last > 600) print name ":" last ": file of " last " lines (600)"
+        excused = 0
+    }
+    END { file_end() }' $sources >> "$found"
+}
+
+first_sentence()
+{
+    for f in $sources; do
+        base=${f##*/}
+        head -n 2 "$f" | tr '\n' ' ' | grep -qE "^/\*( *\*)? *$base - [^ ]" ||
+            echo "$f:1: must open with '/* $base - what it is. */'"
+    done >> "$found"
+}
+
+# ---- who may include what --------------------------------------------------------------------
+
+# The table: folder, then what it may include beside itself, its own headers and registry.h.
+includes()
+{
+    awk '
+    BEGIN {
+        may["src/base"]  = "^base/"
+        may["kernels"]   = "^(base|kernels)/"
+        may["src/io"]    = "^(base|io)/"
+        may["src/tok"]   = "^(base|tok)/|^io/record\\.h$"
+        may["src/batch"] = "^(base|batch)/|^io/record\\.h$"
+        may["src/nn"]    = "^(base|nn)/|^kernels/backend\\.h$|^batch/batch\\.h$|^tok/tokenizer\\.h$"
+        may["src/train"] = "^(base|nn|batch|train)/"
+    }
+    FNR == 1 {
+        folder = FILENAME
+        sub(/\/[^\/]*$/, "", folder)
+        if (folder ~ /^kernels/) folder = "kernels"
+    }
+    /^# *include *"/ {
+        split($0, part, "\"")
+        if ((folder in may) && part[2] ~ /\// && part[2] !~ may[folder])
+            print FILENAME ":" FNR ": " folder " may not include " part[2]
+    }
+    /^# *include *<htslib\// && folder != "src/io" {
+        print FILENAME ":" FNR ": htslib stays inside src/io"
+    }
+    /^# *include *<(cuda|cublas)/ && FILENAME !~ /^kernels\/cuda\// {
+        print FILENAME ":" FNR ": CUDA stays inside kernels/cuda"
+    }' $code >> "$found"
+}
+
+# ---- functions that lose errors or overrun ----------------------------------------------------
+
+banned()
+{
+    rule 'stderr is written by base/log.c only' 'f(printf|puts|putc|write) *\(.*stderr|perror *\(' \
+        $(without '^src/base/log\.c$')
+    rule 'atoi, strcpy, strcat, sprintf, strtok and gets lose errors or overrun' \
+        '(^|[^a-zA-Z_])(atoi|atol|atof|strcpy|strcat|sprintf|vsprintf|strtok|gets) *\(' $sources
+    rule 'fwrite without a look at what it returns' '^ *(\(void\) *)?fwrite *\(' $sources
+    rule 'pthread functions return positive numbers' 'pthread_[a-z_]*\(.*\) *(<|== *-) *[01]' $sources
+    rule 'dead code' '^# *if 0' $sources
+    rule 'a TODO names its owner and issue' 'TODO([^(]|$)|FIXME|XXX' $code
+    rule 'no type of ours ends in _t (POSIX owns it)' '^(} |typedef .* )cs_[a-z_]*_t;' $sources
+    rule 'a tab' '	' $sources
+    rule 'blanks at the end of the line' '[ 	]+$' $sources
+    rule 'a path of one machine' '(^|[^a-zA-Z0-9_.$}*-])/(wor[k]|roo[t]|hom[e]|far[m])/' $texts
+}
+
+# ---- headers compile alone --------------------------------------------------------------------
+
+headers()
+{
+    for f in $(echo "$sources" | grep '\.h$' | grep -v '_template\.h$'); do
+        "$CC" -std=gnu11 -fsyntax-only -Isrc -I. -x c "$f" 2> "$found.cc" ||
+            echo "$f:1: does not compile alone: $(grep -m 1 error "$found.cc")"
+    done >> "$found"
+    rm -f "$found.cc"
+}
+
+# ---- symbols ----------------------------------------------------------------------------------
+
+symbols()
+{
+    lib=$builddir/libchordseq_core.a
+    [ -f "$lib" ] || return 0
+    nm -g --defined-only "$lib" 2>/dev/null |
+        awk 'NF == 3 && $2 ~ /[TDBRCV]/ && $3 !~ /^(cs_|__|_)/ {
+                 print "libchordseq_core.a:0: symbol " $3 " lacks the prefix cs_" }' >> "$found"
+}
+
+# ---- the registry against files and golden vectors ---------------------------------------------
+
+registry()
+{
+    for f in $(sed -n 's/^[a-z]* *+= *//p' registry.am); do
+        [ -f "$f" ] || echo "registry.am:1: $f is not there"
+        name=$(basename "$f" .c)
+        case $name in
+        enc_*) symbol=cs_$name; golden=refdata/golden/${name#enc_}
+               ls "$golden"/*.safetensors > /dev/null 2>&1 ||
+                   echo "registry.am:1: encoder ${name#enc_} has no golden vector in $golden" ;;
+        tok_*|head_*|read_*|write_*) symbol=cs_$name ;;
+        *) symbol=cs_cmd_$name
+           [ -f "man/chordseq-$name.1.in" ] ||
+               echo "registry.am:1: command $name has no man/chordseq-$name.1.in" ;;
+        esac
+        grep -qE "^const cs_[a-z]+ $symbol = " "$f" 2>/dev/null || echo "$f:1: does not define $symbol"
+    done >> "$found"
+    for f in src/nn/enc_*.c src/nn/head_*.c src/tok/tok_*.c src/io/read_*.c src/io/write_*.c; do
+        [ ! -f "$f" ] || grep -qE "\+= *$f\$" registry.am ||
+            echo "$f:1: is not in registry.am"
+    done >> "$found"
+    # base/cpu.c asks the processor, kernels/cpu/cpu.c is the backend of that name.
+    echo "$sources" | sed 's|.*/||' | sort | uniq -d | grep -v '^cpu\.c$' |
+        sed 's|.*|&:1: two files of this name|' >> "$found"
+}
+
+lengths
+first_sentence
+includes
+banned
+headers
+symbols
+registry
+
+sort -t: -k1,1 -k2,2n "$found"
+n=$(wc -l < "$found")
+[ "$n" -eq 0 ] || { echo "lint: $n findings"; exit 1; }
+echo "lint: $(echo "$sources" | wc -l) source files, nothing found"
