@@ -9,13 +9,15 @@
 
 typedef enum cs_log_level { CS_LOG_ERROR, CS_LOG_WARN, CS_LOG_INFO, CS_LOG_DEBUG } cs_log_level;
 
-/** cs_log_set_level - what is printed: -q ERROR, default WARN (and the summary), -v INFO, -vv DEBUG */
+/** cs_log_set_level - what is printed: -q ERROR, default WARN (and the summary), -v INFO, -vv
+ * DEBUG */
 void cs_log_set_level(cs_log_level level);
 cs_log_level cs_log_get_level(void);
 
 /* One line each, "chordseq: error: ...\n", formatted into one buffer and written by one write(),
- * so that lines of different threads do not mix. errno is preserved. Colour only when stderr is a
- * terminal, NO_COLOR is unset or empty, and TERM is not "dumb". */
+ * so that lines of different threads do not mix. errno is preserved; control characters appear as
+ * '?'. The tags of errors and warnings are coloured when stderr is a terminal, NO_COLOR is unset or
+ * empty, and TERM is not "dumb". */
 void cs_error(const char *fmt, ...) CS_PRINTF(1, 2);
 void cs_warn(const char *fmt, ...) CS_PRINTF(1, 2);
 void cs_info(const char *fmt, ...) CS_PRINTF(1, 2);
@@ -38,7 +40,7 @@ void cs_count_warning(cs_counted *w, const char *name);
 void cs_report_counted(const cs_counted *w, uint64_t total, const char *what);
 
 /* A progress line, rewritten in place at most five times a second; silent unless stderr is a
- * terminal and the level is at least WARN. One thread updates it. */
+ * terminal (TERM not "dumb") and the level is at least WARN. One thread updates it. */
 typedef struct cs_progress cs_progress;
 /** cs_progress_new - `unit` counts ("records"), `total_bytes` of input or 0 when not known */
 cs_progress *cs_progress_new(const char *unit, int64_t total_bytes);

@@ -1,0 +1,66 @@
+/*
+ * err.c - the kept message of each thread, and the end of the road for our own mistakes.
+ *
+ * DESIGN
+ * The message lives in thread-local memory of fixed size: an error path must not need memory,
+ * because running out of it is one of the errors. A stage's message crosses to the thread that
+ * started it in cs_pipe_run(), which is the only place that moves one.
+ */
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+#include "base/log.h"
+
+enum { MESSAGE_BYTES = 2048 };
+
+static _Thread_local char kept[MESSAGE_BYTES];
+
+int cs_fail(int code, const char *fmt, ...)
+{
+    int saved = errno;
+
+    CS_BUG(code >= 0);
+    if (kept[0] == '\0') {
+        va_list ap;
+        va_start(ap, fmt);
+        (void)vsnprintf(kept, sizeof kept, fmt, ap);
+        va_end(ap);
+    }
+    errno = saved;
+    return code;
+}
+
+const char *cs_error_message(void)
+{
+    return kept;
+}
+
+void cs_error_clear(void)
+{
+    kept[0] = '\0';
+}
+
+const char *cs_error_name(int code)
+{
+    switch (code) {
+    case CS_OK:      return "no error";
+    case CS_EOF:     return "end of input";
+    case CS_EUSAGE:  return "wrong use";
+    case CS_EIO:     return "input or output failed";
+    case CS_EFORMAT: return "malformed input";
+    case CS_EMEM:    return "out of memory";
+    case CS_EDEVICE: return "the compute device failed";
+    case CS_EMODEL:  return "the model does not fit the request";
+    case CS_ECANCEL: return "cancelled";
+    default:         return "unknown error";
+    }
+}
+
+void cs_bug(const char *file, int line, const char *what)
+{
+    cs_error("internal error at %s:%d: %s; please report it with the command that led here",
+             file, line, what);
+    abort();
+}

@@ -1,0 +1,292 @@
+/*
+ * log.c - the only place that writes to stderr.
+ *
+ * DESIGN
+ * A line is formatted on the stack and handed over by one write(), which the kernel does not mix
+ * with other writes to a terminal or pipe. The progress line has no newline and is rewritten in
+ * place; while it is on the screen every other line first erases it, in the same write. Control
+ * characters, which a hostile record name may contain, are shown as '?'.
+ */
+#include "base/log.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { LINE_BYTES = 4096 };
+
+#define ERASE "\r\033[K"
+
+static atomic_int level_now = CS_LOG_WARN;
+static atomic_bool progress_shown;
+
+/* A line under construction; `n` never reaches LINE_BYTES - 1, so that the newline fits. */
+struct line {
+    char text[LINE_BYTES];
+    size_t n;
+};
+
+void cs_log_set_level(cs_log_level level)
+{
+    atomic_store(&level_now, (int)level);
+}
+
+cs_log_level cs_log_get_level(void)
+{
+    return (cs_log_level)atomic_load(&level_now);
+}
+
+static bool on_terminal(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDERR_FILENO) && (term == NULL || strcmp(term, "dumb") != 0);
+}
+
+static bool in_colour(void)
+{
+    const char *no = getenv("NO_COLOR");
+
+    return (no == NULL || no[0] == '\0') && on_terminal();
+}
+
+static void append(struct line *l, const char *s)
+{
+    size_t n = strlen(s), room = sizeof l->text - 1 - l->n;
+
+    if (n > room)
+        n = room;
+    memcpy(l->text + l->n, s, n);
+    l->n += n;
+}
+
+static void append_format(struct line *l, const char *fmt, va_list ap)
+{
+    size_t room = sizeof l->text - 1 - l->n, start = l->n;
+    int n = vsnprintf(l->text + l->n, room, fmt, ap);
+
+    if (n < 0)
+        return;
+    if ((size_t)n >= room) {
+        l->n += room - 1;
+        memcpy(l->text + l->n - 3, "...", 3);
+    } else {
+        l->n += (size_t)n;
+    }
+    for (size_t i = start; i < l->n; i++) {
+        unsigned char c = (unsigned char)l->text[i];
+        if (c < 0x20 || c == 0x7f)
+            l->text[i] = '?';
+    }
+}
+
+static void emit(const struct line *l)
+{
+    ssize_t n;
+
+    /* Nobody is left to be told when stderr itself cannot be written. */
+    do
+        n = write(STDERR_FILENO, l->text, l->n);
+    while (n < 0 && errno == EINTR);
+}
+
+static void print(cs_log_level level, const char *tag, const char *colour, const char *fmt,
+                  va_list ap)
+{
+    int saved = errno;
+    struct line l = { .n = 0 };
+    bool tinted = tag != NULL && colour != NULL && in_colour();
+
+    if (level > cs_log_get_level())
+        return;
+    if (atomic_load(&progress_shown))
+        append(&l, ERASE);
+    append(&l, "chordseq: ");
+    if (tinted)
+        append(&l, colour);
+    if (tag != NULL)
+        append(&l, tag);
+    if (tinted)
+        append(&l, "\033[0m");
+    if (tag != NULL)
+        append(&l, " ");
+    append_format(&l, fmt, ap);
+    append(&l, "\n");
+    emit(&l);
+    errno = saved;
+}
+
+void cs_error(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    print(CS_LOG_ERROR, "error:", "\033[1;31m", fmt, ap);
+    va_end(ap);
+}
+
+void cs_warn(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    print(CS_LOG_WARN, "warning:", "\033[1;33m", fmt, ap);
+    va_end(ap);
+}
+
+void cs_info(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    print(CS_LOG_INFO, "info:", NULL, fmt, ap);
+    va_end(ap);
+}
+
+void cs_debug(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    print(CS_LOG_DEBUG, "debug:", NULL, fmt, ap);
+    va_end(ap);
+}
+
+void cs_note(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    print(CS_LOG_WARN, NULL, NULL, fmt, ap);
+    va_end(ap);
+}
+
+/* `taken` is 0 at first, 1 while the first caller copies its name, 2 when the name may be read. */
+void cs_count_warning(cs_counted *w, const char *name)
+{
+    int nobody = 0;
+
+    atomic_fetch_add_explicit(&w->n, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&w->taken, memory_order_relaxed) == 0
+        && atomic_compare_exchange_strong(&w->taken, &nobody, 1)) {
+        (void)snprintf(w->first, sizeof w->first, "%s", name != NULL ? name : "");
+        atomic_store(&w->taken, 2);
+    }
+}
+
+void cs_report_counted(const cs_counted *w, uint64_t total, const char *what)
+{
+    unsigned long long n = atomic_load(&w->n);
+
+    if (n == 0)
+        return;
+    if (atomic_load(&w->taken) == 2 && w->first[0] != '\0')
+        cs_warn("%llu of %llu records %s; first: '%s'", n, (unsigned long long)total, what,
+                w->first);
+    else
+        cs_warn("%llu of %llu records %s", n, (unsigned long long)total, what);
+}
+
+struct cs_progress {
+    const char *unit;
+    int64_t total_bytes;
+    double start, last;          /* seconds on the monotonic clock */
+    bool live;
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+cs_progress *cs_progress_new(const char *unit, int64_t total_bytes)
+{
+    cs_progress *p = cs_xcalloc(1, sizeof *p);
+
+    p->unit = unit;
+    p->total_bytes = total_bytes;
+    p->start = p->last = now_s();
+    p->live = cs_log_get_level() >= CS_LOG_WARN && on_terminal();
+    return p;
+}
+
+static void append_text(struct line *l, const char *fmt, ...) CS_PRINTF(2, 3);
+static void append_text(struct line *l, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    append_format(l, fmt, ap);
+    va_end(ap);
+}
+
+/* 12345678 bases as "12.3 M": three digits are what one can read while they change. */
+static void append_scaled(struct line *l, double v, const char *unit)
+{
+    static const char prefix[] = " kMGT";
+    int i = 0;
+
+    while (v >= 999.5 && prefix[i + 1] != '\0') {
+        v /= 1000;
+        i++;
+    }
+    if (i == 0)
+        append_text(l, "%.0f %s", v, unit);
+    else
+        append_text(l, "%.*f %c%s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, prefix[i], unit);
+}
+
+static void append_left(struct line *l, double done, double elapsed)
+{
+    double left = ceil(elapsed * (1 - done) / done);
+
+    append_text(l, ", %.0f %%", 100 * done);
+    if (left >= 3600 * 100)
+        return;
+    int s = (int)left;
+    if (s >= 3600)
+        append_text(l, ", %d:%02d:%02d left", s / 3600, s / 60 % 60, s % 60);
+    else
+        append_text(l, ", %d:%02d left", s / 60, s % 60);
+}
+
+void cs_progress_update(cs_progress *p, uint64_t n_record, uint64_t n_base, int64_t n_bytes)
+{
+    int saved = errno;
+    struct line l = { .n = 0 };
+    double now, elapsed;
+
+    if (!p->live || (now = now_s()) - p->last < 0.2)
+        return;
+    p->last = now;
+    elapsed = now - p->start;
+    append(&l, ERASE);
+    append_text(&l, "chordseq: %llu %s, ", (unsigned long long)n_record, p->unit);
+    append_scaled(&l, (double)n_base, "base");
+    append(&l, ", ");
+    append_scaled(&l, (double)n_base / elapsed, "base/s");
+    if (p->total_bytes > 0 && n_bytes > 0)
+        append_left(&l, fmin(1, (double)n_bytes / (double)p->total_bytes), elapsed);
+    atomic_store(&progress_shown, true);
+    emit(&l);
+    errno = saved;
+}
+
+void cs_progress_free(cs_progress *p)
+{
+    if (p != NULL && p->live && atomic_exchange(&progress_shown, false)) {
+        struct line l = { .n = 0 };
+        append(&l, ERASE);
+        emit(&l);
+    }
+    free(p);
+}
