@@ -19,7 +19,7 @@ typedef enum cs_opt_type {
     CS_OPT_REAL,      /* double; nan and inf are refused */
     CS_OPT_STR,       /* const char *: points into argv or the default */
     CS_OPT_ENUM,      /* int: index into `choice` */
-    CS_OPT_LIST       /* cs_strlist: each occurrence adds one string */
+    CS_OPT_LIST       /* cs_strlist: each occurrence adds one string; has no default */
 } cs_opt_type;
 
 typedef struct cs_strlist { const char **v; int n; } cs_strlist;
@@ -30,7 +30,7 @@ typedef struct cs_opt {
     const char *name;            /* long name; the title for GROUP */
     size_t      off;             /* offsetof the field in the options struct */
     const char *arg;             /* placeholder: NUM, FILE, ... ; NULL for FLAG */
-    const char *def;             /* default, as the user would type it; NULL: none */
+    const char *def;             /* default, as the user would type it; NULL: none (ENUM has one) */
     const char *help;            /* fragment, lower case, no full stop */
     const char *man;             /* further sentences for the manual, or NULL */
     double      min, max;        /* range of INT, SIZE, REAL when min < max */
@@ -48,7 +48,8 @@ typedef struct cs_optset {
  * cs_opt_defaults - write every default into its field, through the parser that argv goes through
  *
  * set      ends with {0}
- * Returns  CS_OK; a default that does not parse is CS_BUG
+ *
+ * Without a default a field becomes 0, NULL or empty. A default that does not parse is CS_BUG.
  */
 void cs_opt_defaults(const cs_optset *set);
 
@@ -64,10 +65,13 @@ void cs_opt_defaults(const cs_optset *set);
 int cs_opt_parse(const cs_optset *set, int argc, char **argv, const char **rest, int *n_rest)
     CS_MUST_CHECK;
 
-/** cs_opt_set - one option by long name and text, as a model file or a preset gives it */
+/** cs_opt_set - one option by long name (no prefix) and text, as a model file or a preset gives it.
+ * STR and LIST keep the pointer `value`. A FLAG takes its count as a number. CS_OK, CS_EUSAGE,
+ * CS_EMEM */
 int cs_opt_set(const cs_opt *opt, void *base, const char *name, const char *value) CS_MUST_CHECK;
 
-/** cs_opt_text - a field's present value as text that cs_opt_set() reads back; 0 if it has none */
+/** cs_opt_text - a field's present value as text that cs_opt_set() reads back. The text's length as
+ * snprintf() returns it; 0 if it has none (STR that is NULL, LIST) */
 int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf);
 
 /** cs_opt_find - the row of a long name, or NULL */

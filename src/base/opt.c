@@ -1,0 +1,501 @@
+/*
+ * opt.c - parse, print and check options from their table.
+ *
+ * DESIGN
+ * Everything that sets a field goes through set_field(): argv, defaults, presets, model files. So
+ * the documented default is the default, and what cs_opt_text() prints is read back by the code
+ * that reads the user's words. A sentence about a bad value says what the option takes.
+ */
+#include "base/opt.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { NAME_BYTES = 160, TAKES_BYTES = 512 };
+
+static const int64_t KILO = 1024;
+
+int cs_parse_int(const char *s, int64_t *v)
+{
+    char *end;
+    const char *digits = s + (*s == '-' || *s == '+');
+
+    if (!isdigit((unsigned char)*digits))
+        return CS_EUSAGE;
+    errno = 0;
+    long long x = strtoll(s, &end, 10);
+    if (errno != 0 || *end != '\0')
+        return CS_EUSAGE;
+    *v = x;
+    return CS_OK;
+}
+
+int cs_parse_size(const char *s, int64_t *v)
+{
+    static const char suffix[] = "KMGT";
+    char *end;
+    const char *which = NULL;
+
+    if (!isdigit((unsigned char)*s))
+        return CS_EUSAGE;
+    errno = 0;
+    long long x = strtoll(s, &end, 10);
+    if (errno != 0)
+        return CS_EUSAGE;
+    if (*end != '\0') {
+        which = strchr(suffix, toupper((unsigned char)*end));
+        if (which == NULL || end[1] != '\0')
+            return CS_EUSAGE;
+        for (const char *p = suffix; p <= which; p++)
+            if (__builtin_mul_overflow(x, KILO, &x))
+                return CS_EUSAGE;
+    }
+    *v = x;
+    return CS_OK;
+}
+
+int cs_parse_real(const char *s, double *v)
+{
+    char *end;
+
+    /* strtod alone would also take spaces, hexadecimal, "nan" and "infinity". */
+    if (*s == '\0' || s[strspn(s, "0123456789+-.eE")] != '\0')
+        return CS_EUSAGE;
+    double x = strtod(s, &end);
+    if (end == s || *end != '\0' || !isfinite(x))
+        return CS_EUSAGE;
+    *v = x;
+    return CS_OK;
+}
+
+static bool has_field(const cs_opt *o)
+{
+    return o->type != CS_OPT_END && o->type != CS_OPT_GROUP;
+}
+
+static void *field_of(const cs_opt *o, void *base)
+{
+    return (char *)base + o->off;
+}
+
+static bool in_range(const cs_opt *o, double v)
+{
+    return !(o->min < o->max) || (v >= o->min && v <= o->max);
+}
+
+/* "a whole number from 1 to 64": the end of the sentence about a bad value. */
+static void say_takes(const cs_opt *o, char *buf, size_t size)
+{
+    static const char *const what[] = {
+        [CS_OPT_FLAG] = "a count", [CS_OPT_INT] = "a whole number",
+        [CS_OPT_SIZE] = "a whole number with an optional suffix k, M, G or T",
+        [CS_OPT_REAL] = "a number", [CS_OPT_ENUM] = "one of",
+    };
+    size_t n = (size_t)snprintf(buf, size, "%s", what[o->type]);
+
+    if (o->type == CS_OPT_ENUM) {
+        for (int i = 0; o->choice[i] != NULL && n < size; i++)
+            n += (size_t)snprintf(buf + n, size - n, "%s %s", i ? "," : "", o->choice[i]);
+    } else if (o->type != CS_OPT_FLAG && o->min < o->max) {
+        (void)snprintf(buf + n, size - n, " from %.15g to %.15g", o->min, o->max);
+    }
+}
+
+static int list_add(cs_strlist *l, const char *text)
+{
+    /* Capacity is the next power of two, so it needs no field of its own. */
+    if ((l->n & (l->n - 1)) == 0) {
+        size_t cap = l->n == 0 ? 1 : 2 * (size_t)l->n;
+        const char **v = cs_realloc(l->v, cap, sizeof *v);
+        if (v == NULL)
+            return cs_fail(CS_EMEM, "out of memory for %zu option values", cap);
+        l->v = v;
+    }
+    l->v[l->n++] = text;
+    return CS_OK;
+}
+
+static int set_enum(const cs_opt *o, int *field, const char *text)
+{
+    for (int i = 0; o->choice[i] != NULL; i++)
+        if (strcmp(o->choice[i], text) == 0) {
+            *field = i;
+            return CS_OK;
+        }
+    return CS_EUSAGE;
+}
+
+/* Write `text` into o's field. CS_EUSAGE without a message when it is no value of this option. */
+static int set_field(const cs_opt *o, void *base, const char *text)
+{
+    void *field = field_of(o, base);
+    int64_t i;
+    double d;
+
+    switch (o->type) {
+    case CS_OPT_FLAG:
+        if (cs_parse_int(text, &i) != CS_OK || i < 0 || i > INT_MAX)
+            return CS_EUSAGE;
+        *(int *)field = (int)i;
+        return CS_OK;
+    case CS_OPT_INT:
+    case CS_OPT_SIZE:
+        if ((o->type == CS_OPT_INT ? cs_parse_int : cs_parse_size)(text, &i) != CS_OK
+            || !in_range(o, (double)i))
+            return CS_EUSAGE;
+        *(int64_t *)field = i;
+        return CS_OK;
+    case CS_OPT_REAL:
+        if (cs_parse_real(text, &d) != CS_OK || !in_range(o, d))
+            return CS_EUSAGE;
+        *(double *)field = d;
+        return CS_OK;
+    case CS_OPT_STR:
+        *(const char **)field = text;
+        return CS_OK;
+    case CS_OPT_ENUM:
+        return set_enum(o, field, text);
+    case CS_OPT_LIST:
+        return list_add(field, text);
+    case CS_OPT_END:
+    case CS_OPT_GROUP:
+        break;
+    }
+    return CS_EUSAGE;
+}
+
+/* set_field(), with the sentence. `shown` is the option as the user wrote it. */
+static int set_shown(const cs_opt *o, void *base, const char *shown, const char *text)
+{
+    char takes[TAKES_BYTES];
+    int rc = set_field(o, base, text);
+
+    if (rc != CS_EUSAGE)
+        return rc;
+    say_takes(o, takes, sizeof takes);
+    return cs_fail(CS_EUSAGE, "bad value '%s' for option '%s': it takes %s", text, shown, takes);
+}
+
+static void set_nothing(const cs_opt *o, void *base)
+{
+    void *field = field_of(o, base);
+
+    switch (o->type) {
+    case CS_OPT_FLAG:
+    case CS_OPT_ENUM:
+        *(int *)field = 0;
+        break;
+    case CS_OPT_INT:
+    case CS_OPT_SIZE:
+        *(int64_t *)field = 0;
+        break;
+    case CS_OPT_REAL:
+        *(double *)field = 0;
+        break;
+    case CS_OPT_STR:
+        *(const char **)field = NULL;
+        break;
+    case CS_OPT_LIST:
+        *(cs_strlist *)field = (cs_strlist){ NULL, 0 };
+        break;
+    case CS_OPT_END:
+    case CS_OPT_GROUP:
+        break;
+    }
+}
+
+void cs_opt_defaults(const cs_optset *set)
+{
+    for (; set->opt != NULL; set++)
+        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
+            if (!has_field(o))
+                continue;
+            set_nothing(o, set->base);
+            CS_BUG(o->def != NULL && set_field(o, set->base, o->def) != CS_OK);
+        }
+}
+
+const cs_opt *cs_opt_find(const cs_opt *opt, const char *name)
+{
+    for (const cs_opt *o = opt; o->type != CS_OPT_END; o++)
+        if (has_field(o) && strcmp(o->name, name) == 0)
+            return o;
+    return NULL;
+}
+
+int cs_opt_set(const cs_opt *opt, void *base, const char *name, const char *value)
+{
+    const cs_opt *o = cs_opt_find(opt, name);
+
+    if (o == NULL)
+        return cs_fail(CS_EUSAGE, "unknown option '%s'", name);
+    return set_shown(o, base, name, value);
+}
+
+static int real_text(double v, char *buf, size_t n_buf)
+{
+    char text[40];
+    int n = 0;
+
+    /* The fewest digits that read back as the same number; 17 always do. */
+    for (int digits = 1; digits <= 17; digits++) {
+        n = snprintf(text, sizeof text, "%.*g", digits, v);
+        if (strtod(text, NULL) == v)
+            break;
+    }
+    (void)snprintf(buf, n_buf, "%s", text);
+    return n;
+}
+
+static int size_text(int64_t v, char *buf, size_t n_buf)
+{
+    static const char *const suffix[] = { "", "k", "M", "G", "T" };
+    int i = 0;
+
+    for (; v != 0 && v % KILO == 0 && i < 4; i++)
+        v /= KILO;
+    return snprintf(buf, n_buf, "%lld%s", (long long)v, suffix[i]);
+}
+
+int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf)
+{
+    const void *field = (const char *)base + o->off;
+    const char *s;
+
+    if (n_buf > 0)
+        buf[0] = '\0';
+    switch (o->type) {
+    case CS_OPT_FLAG:
+        return snprintf(buf, n_buf, "%d", *(const int *)field);
+    case CS_OPT_INT:
+        return snprintf(buf, n_buf, "%lld", (long long)*(const int64_t *)field);
+    case CS_OPT_SIZE:
+        return size_text(*(const int64_t *)field, buf, n_buf);
+    case CS_OPT_REAL:
+        return real_text(*(const double *)field, buf, n_buf);
+    case CS_OPT_STR:
+        s = *(const char *const *)field;
+        return s == NULL ? 0 : snprintf(buf, n_buf, "%s", s);
+    case CS_OPT_ENUM:
+        return snprintf(buf, n_buf, "%s", o->choice[*(const int *)field]);
+    case CS_OPT_LIST:
+    case CS_OPT_END:
+    case CS_OPT_GROUP:
+        break;
+    }
+    return 0;
+}
+
+void cs_opt_release(const cs_optset *set)
+{
+    for (; set->opt != NULL; set++)
+        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++)
+            if (o->type == CS_OPT_LIST) {
+                cs_strlist *l = field_of(o, set->base);
+                free(l->v);
+                *l = (cs_strlist){ NULL, 0 };
+            }
+}
+
+/* Where an option was found: its row and the struct it writes to. */
+struct found {
+    const cs_opt *o;
+    void *base;
+};
+
+/* `name` has `n` characters and no leading dashes: "encoder.track". */
+static struct found find_long(const cs_optset *set, const char *name, size_t n)
+{
+    for (; set->opt != NULL; set++) {
+        const char *s = name;
+        size_t rest = n, n_prefix = set->prefix != NULL ? strlen(set->prefix) : 0;
+        if (set->prefix != NULL) {
+            if (n <= n_prefix || strncmp(name, set->prefix, n_prefix) != 0
+                || name[n_prefix] != '.')
+                continue;
+            s += n_prefix + 1;
+            rest -= n_prefix + 1;
+        }
+        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++)
+            if (has_field(o) && strlen(o->name) == rest && memcmp(o->name, s, rest) == 0)
+                return (struct found){ o, set->base };
+    }
+    return (struct found){ NULL, NULL };
+}
+
+static struct found find_letter(const cs_optset *set, char letter)
+{
+    for (; set->opt != NULL; set++)
+        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++)
+            if (has_field(o) && o->letter != '\0' && o->letter == letter)
+                return (struct found){ o, set->base };
+    return (struct found){ NULL, NULL };
+}
+
+/* The words still to be read. */
+struct words {
+    char **v;
+    int n, i;
+};
+
+static int need_value(const cs_opt *o, const char *shown, struct words *w, const char **value)
+{
+    if (w->i + 1 >= w->n)
+        return cs_fail(CS_EUSAGE, "option '%s' needs a value (%s)", shown, o->arg);
+    *value = w->v[++w->i];
+    return CS_OK;
+}
+
+static void count_flag(struct found f)
+{
+    int *n = field_of(f.o, f.base);
+
+    if (*n < INT_MAX)
+        ++*n;
+}
+
+static int parse_long(const cs_optset *set, struct words *w)
+{
+    const char *word = w->v[w->i], *name = word + 2;
+    size_t n = strcspn(name, "=");
+    const char *value = name[n] == '=' ? name + n + 1 : NULL;
+    char shown[NAME_BYTES];
+    struct found f = find_long(set, name, n);
+    int rc = CS_OK;
+
+    (void)snprintf(shown, sizeof shown, "--%.*s", n < NAME_BYTES ? (int)n : NAME_BYTES, name);
+    if (f.o == NULL)
+        return cs_fail(CS_EUSAGE, "unknown option '%s'; --help lists them", shown);
+    if (f.o->type == CS_OPT_FLAG) {
+        if (value != NULL)
+            return cs_fail(CS_EUSAGE, "option '%s' takes no value, got '%s'", shown, value);
+        count_flag(f);
+        return CS_OK;
+    }
+    if (value == NULL)
+        CS_TRY(need_value(f.o, shown, w, &value));
+    CS_TRY(set_shown(f.o, f.base, shown, value));
+out:
+    return rc;
+}
+
+/* -v, -vvq, -t4, -t 4, -vt4: flags share a word, the first option with a value takes the rest. */
+static int parse_letters(const cs_optset *set, struct words *w)
+{
+    int rc = CS_OK;
+
+    for (const char *p = w->v[w->i] + 1; *p != '\0'; p++) {
+        char shown[] = { '-', *p, '\0' };
+        struct found f = find_letter(set, *p);
+        const char *value = p + 1;
+        if (f.o == NULL)
+            return cs_fail(CS_EUSAGE, "unknown option '%s'; --help lists them", shown);
+        if (f.o->type == CS_OPT_FLAG) {
+            count_flag(f);
+            continue;
+        }
+        if (*value == '\0')
+            CS_TRY(need_value(f.o, shown, w, &value));
+        return set_shown(f.o, f.base, shown, value);
+    }
+out:
+    return rc;
+}
+
+int cs_opt_parse(const cs_optset *set, int argc, char **argv, const char **rest, int *n_rest)
+{
+    struct words w = { argv, argc, 1 };
+    bool ended = false;
+    int rc = CS_OK;
+
+    *n_rest = 0;
+    for (; w.i < argc; w.i++) {
+        const char *word = argv[w.i];
+        if (ended || word[0] != '-' || word[1] == '\0')
+            rest[(*n_rest)++] = word;
+        else if (strcmp(word, "--") == 0)
+            ended = true;
+        else if (word[1] == '-')
+            CS_TRY(parse_long(set, &w));
+        else
+            CS_TRY(parse_letters(set, &w));
+    }
+out:
+    return rc;
+}
+
+static bool is_long_name(const char *s)
+{
+    return s != NULL && islower((unsigned char)*s)
+        && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
+}
+
+/* A fragment starts lower-case (an acronym or a number may stand first) and has no full stop. */
+static bool is_fragment(const char *s)
+{
+    if (s == NULL || *s == '\0' || isspace((unsigned char)*s))
+        return false;
+    if (isupper((unsigned char)s[0]) && islower((unsigned char)s[1]))
+        return false;
+    return s[strlen(s) - 1] != '.';
+}
+
+static const char *row_fault(const cs_opt *o)
+{
+    union { int i; int64_t n; double d; const char *s; } scratch;
+    cs_opt row = *o;
+
+    if (!is_long_name(o->name))
+        return "the name is not made of a-z, 0-9 and '-'";
+    if (o->letter != '\0' && !isalnum((unsigned char)o->letter))
+        return "the letter is not a letter or digit";
+    if (!is_fragment(o->help))
+        return "the help is not a lower-case fragment without full stop";
+    if ((o->arg == NULL) != (o->type == CS_OPT_FLAG))
+        return "a flag has no placeholder, every other option has one";
+    if (o->type == CS_OPT_ENUM && (o->choice == NULL || o->def == NULL))
+        return "a choice needs its names and a default";
+    if (o->type == CS_OPT_LIST && o->def != NULL)
+        return "a list has no default";
+    row.off = 0;
+    if (o->def != NULL && set_field(&row, &scratch, o->def) != CS_OK)
+        return "the default does not parse or is out of range";
+    return NULL;
+}
+
+/* Is there a row before `o` (in table order) with its name or letter? */
+static const char *clash(const cs_optset *all, const cs_optset *mine, const cs_opt *o)
+{
+    char name[NAME_BYTES];
+    int n = mine->prefix != NULL ? snprintf(name, sizeof name, "%s.%s", mine->prefix, o->name)
+                                 : snprintf(name, sizeof name, "%s", o->name);
+
+    if ((size_t)n >= sizeof name)
+        return "the name is too long";
+    if (find_long(all, name, (size_t)n).o != o)
+        return "the name is taken";
+    if (o->letter != '\0' && find_letter(all, o->letter).o != o)
+        return "the letter is taken";
+    return NULL;
+}
+
+int cs_opt_check(const cs_optset *set)
+{
+    for (const cs_optset *s = set; s->opt != NULL; s++)
+        for (const cs_opt *o = s->opt; o->type != CS_OPT_END; o++) {
+            const char *fault = NULL;
+            if (has_field(o) && (fault = row_fault(o)) == NULL)
+                fault = clash(set, s, o);
+            else if (o->type == CS_OPT_GROUP && (o->name == NULL || *o->name == '\0'))
+                fault = "a group needs a title";
+            if (fault != NULL)
+                return cs_fail(CS_EUSAGE, "option '%s%s%s': %s", s->prefix ? s->prefix : "",
+                               s->prefix ? "." : "", o->name ? o->name : "", fault);
+        }
+    return CS_OK;
+}
