@@ -9,8 +9,9 @@
 
 typedef struct cs_pipe cs_pipe;
 
-/* One thread. `run` loops: pop, work, push; it returns CS_OK at the end of its input. A stage that
- * returns (for whatever reason) has its `out` closed; one that returns an error cancels them all. */
+/* One thread. `run` loops: pop, work, push; it returns CS_OK (or the CS_EOF that its pop gave) at
+ * the end of its input, never before. When all stages that push to a queue have returned, it is
+ * closed; a stage that returns an error cancels all queues. */
 typedef struct cs_stage {
     const char *name;
     int       (*run)(void *self, cs_queue *in, cs_queue *out);
@@ -27,13 +28,23 @@ cs_queue *cs_pipe_queue(cs_pipe *p, const char *name, int cap, size_t cap_bytes,
                         size_t (*bytes)(const void *item), void (*drop)(void *item));
 
 /**
- * cs_pipe_run - run the stages, each on its own thread, until all have returned
+ * cs_pipe_keep - have `item` dropped by cs_pipe_free(), that is after all threads have joined
  *
- * Returns  CS_OK, or the first error; its message has been moved to the calling thread
+ * For a stage that is cancelled while it holds an item that other stages may still write to: the
+ * writer whose cs_pipe_wait_zero() gave CS_ECANCEL. Any thread.
+ */
+void cs_pipe_keep(cs_pipe *p, void *item, void (*drop)(void *item));
+
+/**
+ * cs_pipe_run - run the stages, each on its own thread, until all have returned; once per pipe
+ *
+ * Returns  CS_OK, or the first error; its message has been moved to the calling thread. CS_ECANCEL
+ *          without a message after cs_pipe_cancel() or a caught signal (looked for ten times a
+ *          second), when that stopped a stage
  */
 int cs_pipe_run(cs_pipe *p, const cs_stage *stage, int n) CS_MUST_CHECK;
 
-/** cs_pipe_cancel - make every stage return CS_ECANCEL; safe from any thread (not from a handler) */
+/** cs_pipe_cancel - make every stage return CS_ECANCEL; from any thread, not from a handler */
 void cs_pipe_cancel(cs_pipe *p);
 
 /**

@@ -21,7 +21,8 @@ typedef struct cs_queue cs_queue;
 cs_queue *cs_queue_new(int cap, size_t cap_bytes, size_t (*bytes)(const void *item),
                        void (*drop)(void *item));
 
-/** cs_queue_push - blocks while full. CS_OK: the item is given away; CS_ECANCEL: still the caller's */
+/** cs_queue_push - blocks while full. CS_OK: the item is given away; CS_ECANCEL: still the
+ * caller's. Pushing to a closed queue is CS_BUG */
 int cs_queue_push(cs_queue *q, void *item) CS_MUST_CHECK;
 /** cs_queue_pop - blocks while empty. CS_OK; CS_EOF when closed and drained; CS_ECANCEL */
 int cs_queue_pop(cs_queue *q, void **item) CS_MUST_CHECK;
@@ -39,5 +40,8 @@ typedef struct cs_queue_stat {
     size_t   peak_bytes;
 } cs_queue_stat;
 cs_queue_stat cs_queue_stats(cs_queue *q);
+
+/** cs_queue_waited - seconds the calling thread has waited in queues, all of them together */
+double cs_queue_waited(void);
 
 #endif
