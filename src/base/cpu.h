@@ -20,5 +20,13 @@ int cs_cpu_init(void) CS_MUST_CHECK;
 bool cs_cpu_has(unsigned mask);
 /** cs_cpu_count - processors this process may run on (affinity and cgroup respected) */
 int cs_cpu_count(void);
+/**
+ * cs_cpu_quota - processors that the control groups of this process leave it, rounded up
+ *
+ * membership  /proc/self/cgroup (versions 1 and 2)
+ * root        where the groups are mounted: /sys/fs/cgroup
+ * Returns     0 when there is no limit or no control group
+ */
+int cs_cpu_quota(const char *membership, const char *root);
 
 #endif

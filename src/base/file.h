@@ -10,19 +10,23 @@
 #include "base/err.h"
 
 /* An output being written. A regular file is written as NAME.tmp.PID beside its final name and
- * renamed by cs_outfile_close(); devices, FIFOs and "-" (stdout) are written directly. */
+ * renamed by cs_outfile_close(), with the mode of the file it replaces (the umask's for a new one);
+ * symbolic links are followed and stay. Devices, FIFOs, /dev/fd/N and "-" (stdout) are written
+ * directly. */
 typedef struct cs_outfile cs_outfile;
 
 /** cs_outfile_open - path NULL or "-" is stdout. CS_OK, or CS_EIO naming file and reason */
 int cs_outfile_open(const char *path, cs_outfile **out) CS_MUST_CHECK;
-/** cs_outfile_write - buffered. CS_OK; CS_EIO with a message; CS_ECANCEL when the reader of a pipe has gone
- * (not an error to the user: `| head` is fine) */
+/** cs_outfile_write - buffered. CS_OK; CS_EIO with a message; CS_ECANCEL without one when the
+ * reader of a pipe has gone (not an error to the user: `| head` is fine). An error is returned
+ * again by every later call */
 int cs_outfile_write(cs_outfile *f, const void *p, size_t n_bytes) CS_MUST_CHECK;
 /** cs_outfile_printf - formatted cs_outfile_write() */
 int cs_outfile_printf(cs_outfile *f, const char *fmt, ...) CS_PRINTF(2, 3) CS_MUST_CHECK;
 /** cs_outfile_flush - hand everything to the operating system, for a reader who waits */
 int cs_outfile_flush(cs_outfile *f) CS_MUST_CHECK;
-/** cs_outfile_close - flush, close, check, rename. Frees f in every case */
+/** cs_outfile_close - flush, sync, close, check, rename. Frees f in every case; accepts NULL. On an
+ * error the temporary file is removed and what stood under the name before still stands */
 int cs_outfile_close(cs_outfile *f) CS_MUST_CHECK;
 /** cs_outfile_discard - close and remove the temporary file; accepts NULL */
 void cs_outfile_discard(cs_outfile *f);
@@ -33,10 +37,12 @@ int cs_file_read(const char *path, size_t max_bytes, char **p, size_t *n_bytes) 
 /** cs_file_size - bytes of a regular file; -1 for anything else */
 int64_t cs_file_size(const char *path);
 
-/** cs_stdout_close - flush and close stdout and say whether all of it arrived (EPIPE is quiet) */
+/** cs_stdout_close - flush and close stdout: CS_OK; CS_EIO when not all of it arrived; CS_ECANCEL
+ * without a message when its reader has gone */
 int cs_stdout_close(void) CS_MUST_CHECK;
 
-/** cs_signal_init - SIGINT and SIGTERM set a flag and remove temporary outputs on exit; SIGPIPE ignored */
+/** cs_signal_init - SIGINT, SIGTERM and SIGHUP set a flag (those that were ignored stay so); a
+ * second one, and exit(), remove temporary outputs; SIGPIPE is ignored. Call once, from main */
 void cs_signal_init(void);
 /** cs_signal_caught - the signal that came, or 0 */
 int cs_signal_caught(void);

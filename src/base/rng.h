@@ -37,7 +37,8 @@ uint64_t cs_rng_below(uint64_t key, uint64_t counter, uint64_t n);
 /** cs_rng_normal - standard normal (Box-Muller on counters 2c and 2c+1) */
 double cs_rng_normal(uint64_t key, uint64_t counter);
 
-/** cs_rng_shuffle - Fisher-Yates of n indices, a function of the key alone */
+/** cs_rng_shuffle - permute index[0 .. n-1] in place (Fisher-Yates); the permutation is a function
+ * of key and n alone. Does not fill `index`: the caller chooses what is shuffled. */
 void cs_rng_shuffle(uint64_t key, int64_t *index, int64_t n);
 
 #endif

@@ -1,0 +1,475 @@
+/*
+ * file.c - outputs that are complete or absent, small inputs, signals.
+ *
+ * DESIGN
+ * A regular file is written beside its final name, so that rename() replaces it in one step on
+ * one file system; symbolic links are followed first, so that they stay links. What is not a
+ * regular file (a device, a FIFO, stdout) is written directly: there is nothing to rename.
+ *
+ * The names of unfinished files are in a fixed table of atomic pointers. Whoever takes a pointer
+ * out owns it: cs_outfile_close() frees it, the handler of a second signal unlinks what it names.
+ * Nothing else is safe in a handler. The first signal only sets a flag, and the program ends in
+ * its own way.
+ */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/opt.h"
+
+enum { BUF_BYTES = 1 << 16, MAX_TEMPS = 64, MAX_LINKS = 40, MAX_TRIES = 100 };
+
+struct cs_outfile {
+    int fd;
+    bool keep_open;              /* stdout: cs_stdout_close() is the one to close it */
+    int failed;                  /* the first error; everything later returns it again */
+    char *name;                  /* as the user gave it, for messages */
+    char *target, *temp;         /* NULL when written directly */
+    int slot;                    /* in `temps`, or -1 */
+    size_t n;                    /* bytes in buf */
+    char buf[BUF_BYTES];
+};
+
+static _Atomic(char *) temps[MAX_TEMPS];
+static atomic_int caught;
+static pid_t owner;
+
+static void remove_temps(void)
+{
+    /* A forked child that exits must not take its parent's files with it. */
+    if (getpid() != owner)
+        return;
+    for (int i = 0; i < MAX_TEMPS; i++) {
+        char *temp = atomic_exchange(&temps[i], NULL);
+        if (temp != NULL)
+            (void)unlink(temp);
+    }
+}
+
+static void on_signal(int sig)
+{
+    int none = 0;
+
+    if (atomic_compare_exchange_strong(&caught, &none, sig))
+        return;
+    remove_temps();
+    _exit(128 + sig);
+}
+
+static void catch_signal(int sig)
+{
+    struct sigaction act, old;
+
+    /* A shell starts background jobs, and nohup its command, with the signal ignored. */
+    if (sigaction(sig, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
+        return;
+    memset(&act, 0, sizeof act);
+    act.sa_handler = on_signal;
+    (void)sigemptyset(&act.sa_mask);
+    (void)sigaction(sig, &act, NULL);
+}
+
+void cs_signal_init(void)
+{
+    static bool registered;
+
+    owner = getpid();
+    (void)signal(SIGPIPE, SIG_IGN);
+    catch_signal(SIGINT);
+    catch_signal(SIGTERM);
+    catch_signal(SIGHUP);
+    if (!registered)
+        registered = atexit(remove_temps) == 0;
+}
+
+int cs_signal_caught(void)
+{
+    return atomic_load(&caught);
+}
+
+static int register_temp(const char *temp)
+{
+    char *copy = cs_xstrdup(temp);
+
+    for (int i = 0; i < MAX_TEMPS; i++) {
+        char *none = NULL;
+        if (atomic_compare_exchange_strong(&temps[i], &none, copy))
+            return i;
+    }
+    free(copy);                  /* a 65th file is only removed by cs_outfile_discard() */
+    return -1;
+}
+
+static void forget_temp(int slot)
+{
+    if (slot >= 0)
+        free(atomic_exchange(&temps[slot], NULL));
+}
+
+static int out_of_memory(const char *name)
+{
+    return cs_fail(CS_EMEM, "out of memory for the name of '%s'", name);
+}
+
+/* Where `link` points, relative to its own folder; NULL with errno when it cannot be read. */
+static char *link_target(const char *link)
+{
+    char to[PATH_MAX];
+    ssize_t n = readlink(link, to, sizeof to);
+    const char *slash = strrchr(link, '/');
+    size_t n_dir = slash != NULL ? (size_t)(slash - link) + 1 : 0;
+    char *path;
+
+    if (n < 0)
+        return NULL;
+    if (n == (ssize_t)sizeof to) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    if (n > 0 && to[0] == '/')
+        n_dir = 0;
+    if ((path = cs_alloc(n_dir + (size_t)n + 1, 1)) == NULL)
+        return NULL;
+    memcpy(path, link, n_dir);
+    memcpy(path + n_dir, to, (size_t)n);
+    path[n_dir + (size_t)n] = '\0';
+    return path;
+}
+
+/* Follow symbolic links by hand: realpath() refuses one whose target is yet to be made. */
+static int resolve(const char *name, char **out)
+{
+    struct stat st;
+    char *path = cs_alloc(strlen(name) + 1, 1);
+
+    if (path == NULL)
+        return out_of_memory(name);
+    memcpy(path, name, strlen(name) + 1);
+    for (int i = 0; lstat(path, &st) == 0 && S_ISLNK(st.st_mode); i++) {
+        char *next = NULL;
+        if (i < MAX_LINKS)
+            next = link_target(path);
+        else
+            errno = ELOOP;
+        free(path);
+        if (next == NULL)
+            return cs_fail(CS_EIO, "cannot follow '%s': %s", name, strerror(errno));
+        path = next;
+    }
+    *out = path;
+    return CS_OK;
+}
+
+/* Make the temporary file. O_EXCL neither follows a link that somebody put there nor takes over
+ * the file of another process; a left-over of an earlier one with our number is passed by. */
+static int create_temp(cs_outfile *f)
+{
+    size_t size = strlen(f->target) + 64;
+    int n_try = 0;
+
+    if ((f->temp = cs_alloc(size, 1)) == NULL)
+        return out_of_memory(f->name);
+    do {
+        if (n_try == 0)
+            (void)snprintf(f->temp, size, "%s.tmp.%ld", f->target, (long)getpid());
+        else
+            (void)snprintf(f->temp, size, "%s.tmp.%ld.%d", f->target, (long)getpid(), n_try);
+        f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (f->fd < 0 && errno == EEXIST && ++n_try < MAX_TRIES);
+    if (f->fd < 0)
+        return cs_fail(CS_EIO, "cannot create '%s': %s", f->temp, strerror(errno));
+    f->slot = register_temp(f->temp);
+    return CS_OK;
+}
+
+static int open_aside(cs_outfile *f, bool exists, mode_t mode)
+{
+    int rc = CS_OK;
+
+    if (exists && access(f->name, W_OK) != 0)
+        return cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+    CS_TRY(resolve(f->name, &f->target));
+    CS_TRY(create_temp(f));
+    /* Some file systems have no modes to keep; that is no reason to fail. */
+    if (exists)
+        (void)fchmod(f->fd, mode & 07777);
+out:
+    return rc;
+}
+
+/* The number in /dev/fd/N and its other names; -1 for other paths. Opening those again would start
+ * at offset 0 and lose what is there, so the descriptor itself is duplicated. */
+static int64_t descriptor_of(const char *path)
+{
+    static const char *const folder[] = { "/dev/fd/", "/proc/self/fd/" };
+    int64_t fd;
+
+    if (strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    for (size_t i = 0; i < sizeof folder / sizeof folder[0]; i++) {
+        size_t n = strlen(folder[i]);
+        if (strncmp(path, folder[i], n) == 0 && cs_parse_int(path + n, &fd) == CS_OK
+            && fd >= 0 && fd <= INT_MAX)
+            return fd;
+    }
+    return -1;
+}
+
+static int open_any(cs_outfile *f)
+{
+    struct stat st;
+    int64_t fd = descriptor_of(f->name);
+
+    if (fd >= 0) {
+        if (fd == STDOUT_FILENO)
+            (void)fflush(stdout);
+        f->fd = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
+    } else if (stat(f->name, &st) != 0) {
+        if (errno == ENOENT)
+            return open_aside(f, false, 0);
+    } else if (S_ISREG(st.st_mode)) {
+        return open_aside(f, true, st.st_mode);
+    } else if (S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+    } else {
+        f->fd = open(f->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    }
+    if (f->fd < 0)
+        return cs_fail(CS_EIO, "cannot open '%s' for writing: %s", f->name, strerror(errno));
+    return CS_OK;
+}
+
+static void release(cs_outfile *f)
+{
+    forget_temp(f->slot);
+    free(f->temp);
+    free(f->target);
+    free(f->name);
+    free(f);
+}
+
+int cs_outfile_open(const char *path, cs_outfile **out)
+{
+    cs_outfile *f = cs_xcalloc(1, sizeof *f);
+    int rc = CS_OK;
+
+    *out = NULL;
+    f->fd = f->slot = -1;
+    if (path == NULL || strcmp(path, "-") == 0) {
+        (void)fflush(stdout);
+        f->name = cs_xstrdup("standard output");
+        f->fd = STDOUT_FILENO;
+        f->keep_open = true;
+    } else {
+        f->name = cs_xstrdup(path);
+        rc = open_any(f);
+    }
+    if (rc != CS_OK) {
+        release(f);
+        return rc;
+    }
+    *out = f;
+    return CS_OK;
+}
+
+/* Write all of it. Keeps the first failure, so that a caller who goes on is told again. */
+static int write_all(cs_outfile *f, const char *p, size_t n_bytes)
+{
+    while (n_bytes > 0 && f->failed == CS_OK) {
+        ssize_t n = write(f->fd, p, n_bytes);
+        if (n >= 0) {
+            p += n;
+            n_bytes -= (size_t)n;
+        } else if (errno == EPIPE) {
+            f->failed = CS_ECANCEL;
+        } else if (errno != EINTR) {
+            f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+        }
+    }
+    return f->failed;
+}
+
+int cs_outfile_flush(cs_outfile *f)
+{
+    size_t n = f->n;
+
+    f->n = 0;
+    return write_all(f, f->buf, n);
+}
+
+int cs_outfile_write(cs_outfile *f, const void *p, size_t n_bytes)
+{
+    if (n_bytes > sizeof f->buf - f->n && cs_outfile_flush(f) != CS_OK)
+        return f->failed;
+    if (n_bytes > sizeof f->buf)
+        return write_all(f, p, n_bytes);
+    if (n_bytes > 0)
+        memcpy(f->buf + f->n, p, n_bytes);
+    f->n += n_bytes;
+    return f->failed;
+}
+
+int cs_outfile_printf(cs_outfile *f, const char *fmt, ...)
+{
+    char text[1024], *longer = NULL;
+    va_list ap;
+    int rc;
+
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    CS_BUG(n < 0);
+    if ((size_t)n < sizeof text)
+        return cs_outfile_write(f, text, (size_t)n);
+    if ((longer = cs_alloc((size_t)n + 1, 1)) == NULL)
+        return f->failed = cs_fail(CS_EMEM, "out of memory for a line of %d bytes in '%s'", n,
+                                   f->name);
+    va_start(ap, fmt);
+    (void)vsnprintf(longer, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    rc = cs_outfile_write(f, longer, (size_t)n);
+    free(longer);
+    return rc;
+}
+
+void cs_outfile_discard(cs_outfile *f)
+{
+    if (f == NULL)
+        return;
+    if (!f->keep_open)
+        (void)close(f->fd);
+    if (f->temp != NULL)
+        (void)unlink(f->temp);
+    release(f);
+}
+
+/* Sync and close: an error that the disk or a network file system held back comes out here.
+ * Without the sync, a power cut could leave the final name on an empty file. */
+static int finish(cs_outfile *f)
+{
+    int rc = CS_OK;
+
+    if (f->temp != NULL && fsync(f->fd) != 0 && errno != EINVAL && errno != EROFS)
+        rc = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+    if (close(f->fd) != 0 && errno != EINTR && rc == CS_OK)
+        rc = cs_fail(CS_EIO, "cannot close '%s': %s", f->name, strerror(errno));
+    if (rc == CS_OK && f->temp != NULL && rename(f->temp, f->target) != 0)
+        rc = cs_fail(CS_EIO, "cannot rename '%s' to '%s': %s", f->temp, f->target,
+                     strerror(errno));
+    if (rc != CS_OK && f->temp != NULL)
+        (void)unlink(f->temp);
+    return rc;
+}
+
+int cs_outfile_close(cs_outfile *f)
+{
+    int rc;
+
+    if (f == NULL)
+        return CS_OK;
+    if ((rc = cs_outfile_flush(f)) != CS_OK) {
+        cs_outfile_discard(f);
+        return rc;
+    }
+    if (!f->keep_open)
+        rc = finish(f);
+    release(f);
+    return rc;
+}
+
+/* Read fd to its end into a growing buffer; one byte is always left for the NUL. */
+static int read_all(int fd, const char *path, size_t max_bytes, char **buf, size_t *n_bytes)
+{
+    size_t cap = 0, n = 0;
+    int rc = CS_OK;
+
+    for (;;) {
+        CS_TRY(cs_grow((void **)buf, &cap, n + 2, 1));
+        ssize_t got = read(fd, *buf + n, cap - n - 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return cs_fail(CS_EIO, "cannot read '%s': %s", path, strerror(errno));
+        if (got == 0)
+            break;
+        n += (size_t)got;
+        if (n > max_bytes)
+            return cs_fail(CS_EFORMAT, "'%s' is larger than the %zu bytes allowed here", path,
+                           max_bytes);
+    }
+    (*buf)[n] = '\0';
+    *n_bytes = n;
+out:
+    return rc;
+}
+
+int cs_file_read(const char *path, size_t max_bytes, char **p, size_t *n_bytes)
+{
+    char *buf = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc;
+
+    *p = NULL;
+    *n_bytes = 0;
+    if (fd < 0)
+        return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
+    rc = read_all(fd, path, max_bytes, &buf, n_bytes);
+    (void)close(fd);
+    if (rc == CS_OK)
+        *p = buf;
+    else
+        free(buf);
+    return rc;
+}
+
+int64_t cs_file_size(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
+}
+
+/* After an earlier write failed its errno is gone; the pipe itself still knows. */
+static bool reader_gone(int fd)
+{
+    struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
+}
+
+int cs_stdout_close(void)
+{
+    bool lost = ferror(stdout) != 0;
+    bool gone = false;
+    int why = 0;
+
+    errno = 0;
+    if (fflush(stdout) != 0) {
+        lost = true;
+        why = errno;
+    }
+    if (lost)
+        gone = why == EPIPE || reader_gone(STDOUT_FILENO);
+    /* Started with stdout closed and nothing written: nothing is lost. */
+    if (close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR) {
+        lost = true;
+        why = errno;
+    }
+    if (!lost)
+        return CS_OK;
+    if (gone)
+        return CS_ECANCEL;
+    return cs_fail(CS_EIO, "cannot write standard output: %s",
+                   why != 0 ? strerror(why) : "an earlier write failed");
+}
