@@ -1,0 +1,57 @@
+# debian.sh - find out what is missing on this machine, and install it; sourced by scripts.
+#
+# A need is written CHECK=PACKAGE: CHECK is a command, lib:MODULE for pkg-config, or include:HEADER;
+# PACKAGE is what Debian calls it. Needs are looked for by what they do, so that programs and
+# libraries which came by another way count too.
+
+build_needs="cc=gcc include:stdio.h=libc6-dev make=make autoreconf=autoconf automake=automake
+pkg-config=pkg-config lib:htslib=libhts-dev lib:zlib=zlib1g-dev lib:jansson=libjansson-dev"
+
+# found CHECK
+found()
+{
+    case $1 in
+    lib:*) pkg-config --exists "${1#lib:}" 2> /dev/null ;;
+    include:*) echo "#include <${1#include:}>" | cc -E - > /dev/null 2>&1 ;;
+    *) command -v "$1" > /dev/null 2>&1 ;;
+    esac
+}
+
+# missing_packages NEED...: the packages of the needs that are not met, on one line
+missing_packages()
+{
+    list=
+    for need in "$@"; do
+        found "${need%%=*}" || list="$list ${need#*=}"
+    done
+    echo "${list# }"
+}
+
+as_root()
+{
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+can_install()
+{
+    command -v apt-get > /dev/null && { [ "$(id -u)" -eq 0 ] || command -v sudo > /dev/null; }
+}
+
+# install_missing NEED...: status 1, with a sentence, when something stays missing
+install_missing()
+{
+    missing=$(missing_packages "$@")
+    [ -n "$missing" ] || return 0
+    if ! can_install; then
+        echo "missing, and not to be installed without apt-get and root or sudo: $missing" >&2
+        return 1
+    fi
+    echo "installing: $missing"
+    # shellcheck disable=SC2086 # a list of words
+    as_root apt-get -qq update &&
+        as_root env DEBIAN_FRONTEND=noninteractive \
+            apt-get -qq -y --no-install-recommends install $missing > /dev/null || {
+        echo "apt-get could not install: $missing" >&2
+        return 1
+    }
+}
