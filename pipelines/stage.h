@@ -1,0 +1,83 @@
+/* stage.h - the shared stages of every command that streams: read, tokenise, bucket, infer, write.
+ *
+ * Each is the `run` of a cs_stage with the struct of the same name as `self`. A chunk goes
+ *
+ *     read -> tokenise -> bucket -> (flight) -> write
+ *
+ * and is always owned by exactly one of them; its records go from bucket to infer as copies of
+ * their tokens, and their answers come back into the chunk's own slots. `pending` counts the
+ * answers that are still missing, and one more as long as the bucket stage looks at the chunk.
+ */
+#ifndef CS_PIPELINES_STAGE_H
+#define CS_PIPELINES_STAGE_H
+
+#include "base/log.h"
+#include "batch/bucket.h"
+#include "io/reader.h"
+#include "nn/model.h"
+
+/* What a chunk of CS_CHUNK_BASES bases may occupy: bases, qualities, names and answers. */
+enum { CS_CHUNK_BYTES = 2 << 20 };
+
+typedef struct cs_read_stage {
+    cs_inputs *in;
+} cs_read_stage;
+
+typedef struct cs_tokenise_stage {
+    const cs_model *model;
+    int             n_thread;
+    cs_counted      too_long;    /* records beyond the model's longest sequence */
+    int64_t         longest;     /* bases of the longest record so far */
+} cs_tokenise_stage;
+
+typedef struct cs_bucket_stage {
+    cs_pipe       *pipe;
+    cs_queue      *flight;       /* to the writer; also named as the stage's out2 */
+    int64_t        budget;       /* tokens per batch */
+    uint64_t       window;       /* items that `flight` holds */
+    size_t         window_bytes; /* bytes that `flight` holds */
+    cs_bucket_stat stat;         /* set when the stage returns */
+} cs_bucket_stage;
+
+typedef struct cs_infer_stage {
+    cs_pipe  *pipe;
+    cs_model *model;
+    float    *answer;            /* [cap] of one batch; freed by the owner */
+    size_t    cap;
+    int64_t   peak_bytes;        /* activations of the largest batch so far */
+} cs_infer_stage;
+
+typedef struct cs_write_stage {
+    cs_pipe     *pipe;
+    int        (*sink)(void *arg, const cs_record *r, const cs_answer *a);   /* in input order */
+    void        *arg;
+    cs_progress *progress;       /* or NULL */
+    uint64_t     n_record, n_base;
+} cs_write_stage;
+
+/** cs_stage_read - chunks of records, numbered from 0 */
+int cs_stage_read(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
+
+/**
+ * cs_stage_tokenise - tokens, room for answers, and a reason for every record that gets none
+ *
+ * Thread   a parallel loop over the records of a chunk
+ */
+int cs_stage_tokenise(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
+
+/** cs_stage_bucket - chunks to `flight`, then their records into batches; see stage.c for the proof
+ * that it cannot wait for itself */
+int cs_stage_bucket(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
+
+/** cs_stage_infer - answers for batches, into the slots of their chunks */
+int cs_stage_infer(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
+
+/** cs_stage_write - chunks whose answers have all come, to the sink, in input order */
+int cs_stage_write(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
+
+/** cs_tokenised_bytes, cs_tokenised_drop - for the queue between tokenise and bucket, where a chunk
+ * also owns its token ids, which do not lie in its arena */
+size_t cs_tokenised_bytes(const void *chunk);
+void   cs_tokenised_drop(void *chunk);
+
+#endif

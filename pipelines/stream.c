@@ -1,0 +1,141 @@
+/* stream.c - sequences in, answers out, in input order: the five stages wired together.
+ *
+ * DESIGN
+ * Memory. With P the window, c = CS_CHUNK_BYTES, t the bytes of a chunk's tokens, B those of a
+ * batch's, r the bases of the longest record:
+ *
+ *     chunks    P c waiting for the writer and 8 elsewhere: 2 in each of the two queues before
+ *               bucket, 1 in the hands of read, tokenise, bucket and write; 4 of them with tokens
+ *     batches   one open per depth that occurs, 2 queued, 1 in infer, each of at most B
+ *     network   activations of the largest batch, known by a dry run
+ *     records   queues count bytes, and let one item larger than all of their room in when they are
+ *               empty; so if long records follow each other 7 are on their way (7 r), 3 of them with
+ *               tokens (12 r), and 3 batches hold one each (12 r)
+ *
+ * Nothing else grows with the input. cs_stream_run() logs the sum.
+ */
+#include "pipelines/stream.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+enum { N_QUEUED = 2, N_ELSEWHERE = 8, N_TOKENISED = 4, N_BATCH = 3, BYTES_PER_BASE = 31 };
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double peak_rss_mb(void)
+{
+    struct rusage u;
+
+    return getrusage(RUSAGE_SELF, &u) == 0 ? (double)u.ru_maxrss / 1024 : 0;
+}
+
+static size_t window_bytes(const cs_stream *s)
+{
+    return s->window_bytes ? s->window_bytes : (size_t)s->window * CS_CHUNK_BYTES;
+}
+
+static void report_memory(const cs_stream *s, const cs_stream_stat *t)
+{
+    const double mb = 1024 * 1024, id = sizeof(int32_t);
+    const double chunks = (double)window_bytes(s) + (double)N_ELSEWHERE * CS_CHUNK_BYTES
+                        + N_TOKENISED * id * CS_CHUNK_BASES;
+    const double batches = (N_BATCH + 1 + (double)cs_depth(t->longest)) * id
+                         * (double)s->batch_tokens;
+    const double records = BYTES_PER_BASE * (double)t->longest;
+
+    cs_info("memory: at most %.1f MiB for chunks, %.1f for batches, %.1f for the network, %.1f for "
+            "records as long as %lld bases; the process peaked at %.1f MiB", chunks / mb,
+            batches / mb, (double)t->act_bytes / mb, records / mb, (long long)t->longest,
+            peak_rss_mb());
+}
+
+/* All stages are told apart by their structs; this is the picture of ARCHITECTURE.md in code. */
+struct stages {
+    cs_read_stage     read;
+    cs_tokenise_stage tokenise;
+    cs_bucket_stage   bucket;
+    cs_infer_stage    infer;
+    cs_write_stage    write;
+};
+
+static int run_stages(cs_pipe *p, const cs_stream *s, struct stages *g)
+{
+    const size_t id_bytes = sizeof(int32_t) * CS_CHUNK_BASES;
+    const size_t batch_bytes = sizeof(int32_t) * (size_t)s->batch_tokens;
+    cs_queue *raw = cs_pipe_queue(p, "read to tokenise", N_QUEUED, N_QUEUED * CS_CHUNK_BYTES,
+                                  cs_chunk_bytes, cs_chunk_drop);
+    cs_queue *tok = cs_pipe_queue(p, "tokenise to bucket", N_QUEUED,
+                                  N_QUEUED * (CS_CHUNK_BYTES + id_bytes), cs_tokenised_bytes,
+                                  cs_tokenised_drop);
+    cs_queue *batch = cs_pipe_queue(p, "bucket to infer", N_QUEUED, N_QUEUED * 2 * batch_bytes,
+                                    cs_batch_bytes, cs_batch_drop);
+    cs_queue *flight = cs_pipe_queue(p, "bucket to write", s->window, window_bytes(s),
+                                     cs_chunk_bytes, cs_chunk_drop);
+    g->bucket.flight = flight;
+    const cs_stage stage[] = {
+        { "read",     cs_stage_read,     &g->read,     NULL,   raw,   NULL },
+        { "tokenise", cs_stage_tokenise, &g->tokenise, raw,    tok,   NULL },
+        { "bucket",   cs_stage_bucket,   &g->bucket,   tok,    batch, flight },
+        { "infer",    cs_stage_infer,    &g->infer,    batch,  NULL,  NULL },
+        { "write",    cs_stage_write,    &g->write,    flight, NULL,  NULL },
+    };
+    return cs_pipe_run(p, stage, sizeof stage / sizeof *stage);
+}
+
+int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
+{
+    const double start = now_s();
+    cs_pipe *p = cs_pipe_new();
+    struct stages g = {
+        .read = { .in = s->in },
+        .tokenise = { .model = s->model, .n_thread = s->n_tokenise },
+        .bucket = { .pipe = p, .budget = s->batch_tokens, .window = (uint64_t)s->window,
+                    .window_bytes = window_bytes(s) },
+        .infer = { .pipe = p, .model = s->model },
+        .write = { .pipe = p, .sink = s->sink, .arg = s->arg },
+    };
+    g.write.progress = cs_progress_new("records", cs_inputs_size(s->in));
+    int rc = run_stages(p, s, &g);
+
+    cs_progress_free(g.write.progress);
+    *stat = (cs_stream_stat){
+        .n_record = g.write.n_record, .n_base = g.write.n_base, .batch = g.bucket.stat,
+        .longest = g.tokenise.longest, .act_bytes = g.infer.peak_bytes, .wall_s = now_s() - start,
+    };
+    if (rc == CS_OK) {
+        char what[128];
+        (void)snprintf(what, sizeof what, "are longer than the model's %lld tokens",
+                       (long long)cs_model_max_len(s->model));
+        cs_inputs_report(s->in);
+        cs_report_counted(&g.tokenise.too_long, stat->n_record, what);
+        cs_pipe_report(p);
+        report_memory(s, stat);
+    }
+    cs_pipe_free(p);
+    free(g.infer.answer);
+    return rc;
+}
+
+void cs_stream_summary(const char *verb, const char *counts, const cs_stream *s,
+                       const cs_stream_stat *stat)
+{
+    const cs_bucket_stat *b = &stat->batch;
+    const double room = (double)b->n_batch * (double)s->batch_tokens;
+    const double mbase = (double)stat->n_base * 1e-6;
+
+    cs_note("%s %llu records (%s), %.6g Mbases in %.2f s (%.3g Mbases/s); %llu batches, "
+            "mean fill %.0f %%, closed by budget %llu, lag %llu, end %llu",
+            verb, (unsigned long long)stat->n_record, counts, mbase, stat->wall_s,
+            stat->wall_s > 0 ? mbase / stat->wall_s : 0, (unsigned long long)b->n_batch,
+            room > 0 ? 100 * (double)b->n_tok / room : 0,
+            (unsigned long long)b->n_close[CS_CLOSE_BUDGET],
+            (unsigned long long)b->n_close[CS_CLOSE_LAG],
+            (unsigned long long)b->n_close[CS_CLOSE_END]);
+}

@@ -1,0 +1,44 @@
+/* stream.h - sequences in, answers out, in input order: the five stages wired together. */
+#ifndef CS_PIPELINES_STREAM_H
+#define CS_PIPELINES_STREAM_H
+
+#include "pipelines/common.h"
+#include "pipelines/stage.h"
+
+typedef struct cs_stream {
+    cs_inputs *in;
+    cs_model  *model;
+    int64_t    batch_tokens;
+    int        window;           /* chunks that may wait for the writer */
+    size_t     window_bytes;     /* their bytes; 0: window * CS_CHUNK_BYTES */
+    int        n_tokenise;       /* threads of the tokeniser's loop */
+    /* Takes the records in input order; an error ends the run. One thread. */
+    int      (*sink)(void *arg, const cs_record *r, const cs_answer *a);
+    void      *arg;
+} cs_stream;
+
+/* What a run was: for the summary. */
+typedef struct cs_stream_stat {
+    uint64_t       n_record, n_base;
+    cs_bucket_stat batch;
+    int64_t        longest;      /* bases of the longest record */
+    int64_t        act_bytes;    /* activations of the largest batch */
+    double         wall_s;
+} cs_stream_stat;
+
+/**
+ * cs_stream_run - read, tokenise, batch, infer and hand over until the input ends
+ *
+ * stat     receives the counts, also on failure
+ * Returns  CS_OK, or the first error of any stage; CS_ECANCEL without a message when the sink has
+ *          nobody left to write to, or a signal came
+ *
+ * With CS_LOG_INFO each stage's time, each queue's waits and the memory bound are logged.
+ */
+int cs_stream_run(const cs_stream *s, cs_stream_stat *stat) CS_MUST_CHECK;
+
+/** cs_stream_summary - the line that ends a run: "VERB N records (COUNTS), ..." (cs_note) */
+void cs_stream_summary(const char *verb, const char *counts, const cs_stream *s,
+                       const cs_stream_stat *stat);
+
+#endif
