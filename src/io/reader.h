@@ -2,27 +2,40 @@
 #ifndef CS_IO_READER_H
 #define CS_IO_READER_H
 
+#include "base/log.h"
 #include "io/record.h"
 
-struct htsFile;
+struct hFILE;
+struct htsFormat;
+
+/* What was odd but no error, added up over all inputs of a run. */
+typedef struct cs_input_count {
+    cs_counted outside_iupac;    /* records with an X, read as N */
+    cs_counted no_end_marker;    /* BGZF inputs without their last block */
+    uint64_t   n_record, n_secondary, n_supplementary;
+} cs_input_count;
 
 typedef struct cs_input_opt {
-    const char *reference;       /* FASTA for CRAM, or NULL */
-    int         threads;         /* extra decompression threads for this input, 0 for none */
+    const char     *reference;   /* FASTA for CRAM, or NULL */
+    int             threads;     /* extra decompression threads for this input, 0 for none */
+    cs_input_count *count;       /* added to; NULL: not wanted. cs_inputs_open() has its own */
 } cs_input_opt;
 
 /* One format family. Formats are told apart by content (htslib), never by file name. */
 typedef struct cs_reader {
     const char *name, *summary;
-    /* Is this opened file ours? `fp` has been opened by hts_open; nothing has been read. */
-    int  (*sniff)(const struct htsFile *fp);
-    /* Takes over fp on success. */
-    int  (*open)(const char *path, struct htsFile *fp, const cs_input_opt *opt, void **state);
-    int  (*next)(void *state, cs_chunk *c);
+    /* Is an input of this detected format ours? */
+    int     (*sniff)(const struct htsFormat *f);
+    /* `path` (for messages) must outlive the state; `fp` stands at the first byte and is taken over,
+     * also on failure. */
+    int     (*open)(const char *path, struct hFILE *fp, const struct htsFormat *f,
+                    const cs_input_opt *opt, void **state);
+    /* Appends one record, and nothing unless it returns CS_OK. */
+    int     (*next)(void *state, cs_chunk *c);
     /* Compressed bytes consumed so far, for progress; 0 when it cannot tell. */
     int64_t (*tell)(void *state);
-    /* CS_EFORMAT if what followed the last record shows that the input was cut. */
-    int  (*close)(void *state);
+    /* Frees the state in every case; an error tells that the input could not be closed. */
+    int     (*close)(void *state);
 } cs_reader;
 
 typedef struct cs_input cs_input;
@@ -49,7 +62,8 @@ int cs_input_next(cs_input *in, cs_chunk *c) CS_MUST_CHECK;
 int64_t cs_input_tell(cs_input *in);
 /** cs_input_path - as given, "standard input" for "-" */
 const char *cs_input_path(const cs_input *in);
-/** cs_input_close - accepts NULL; an error here means that the input was cut or corrupt */
+/** cs_input_close - accepts NULL. What was cut or corrupt has been told by cs_input_next() before
+ * CS_EOF; an error here comes from the operating system */
 int cs_input_close(cs_input *in) CS_MUST_CHECK;
 
 /* Several inputs, one after the other: what every command reads from. */
@@ -69,7 +83,10 @@ void cs_inputs_report(const cs_inputs *in);
 void cs_inputs_close(cs_inputs *in);
 
 /**
- * cs_io_init - route htslib's own messages: its level follows ours, so that a failure is told once
+ * cs_io_init - make htslib quiet and local; call once, after cs_log_set_level(), before threads
+ *
+ * Its message level follows ours (silent by default, errors with -v, all with -vv), so that a
+ * failure is told once. CRAM references are never fetched from the network unless REF_PATH says so.
  */
 void cs_io_init(void);
 

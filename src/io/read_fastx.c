@@ -1,0 +1,511 @@
+/* read_fastx.c - FASTA and FASTQ, plain, gzip or BGZF, read strictly and in one pass.
+ *
+ * DESIGN: a record is gathered in buffers that are reused, then copied once into the chunk's arena,
+ * so that a record of any length costs linear time and no allocation of its own. Bases are checked
+ * and translated by one table loop per line. What is accepted:
+ *
+ *   lines      end with LF or CR LF; with CR alone only if the first line does. Blank lines are
+ *              skipped; the last line needs no end. A UTF-8 byte order mark is skipped.
+ *   header     the name ends at the first blank or control character; blanks before it are skipped;
+ *              it may be missing (""). NUL is refused.
+ *   sequence   any number of lines, none included; either case; U is T; '-' '.' '*' are N; blanks
+ *              are skipped; X is N and counted; anything else is refused.
+ *   FASTQ      the name after '+', if any, must be the record's. A sequence in one line has its
+ *              quality in one line; otherwise quality lines are read until the lengths agree, so
+ *              '@', '>' and '+' may begin them.
+ *
+ * FASTA and FASTQ do not mix in one input: after a quality of the wrong length, '>' would otherwise
+ * be taken for a new record.
+ */
+#include "io/reader.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
+
+#include "io/source.h"
+
+struct text { char *s; size_t n, cap; };
+
+struct fastx {
+    const char     *path;
+    cs_source      *src;
+    cs_input_count *count;       /* or NULL */
+    const char     *p, *end;     /* text in hand */
+    int64_t         line;        /* the line that p is in, from 1 */
+    int             kind;        /* '>' or '@'; 0 before the first record */
+    char            nl;          /* what ends a line: '\n', or '\r' in old Macintosh files */
+    struct text     name, comment, head, base, qual;
+    struct text     last;        /* name of the last complete record */
+    uint64_t        n_record;
+    bool            odd;         /* this record has an X */
+};
+
+/* Enough of a name for a message, whatever it contains. */
+#define NAME(t) (int)((t).n < 60 ? (t).n : 60), (t).n ? (t).s : ""
+
+static int source_failed(struct fastx *f, int code)
+{
+    const char *advice, *what = cs_source_problem(f->src, &advice);
+    const char *sep = *advice ? "; " : "";
+    if (f->n_record == 0)
+        return cs_fail(code, "'%s': %s before the first record is complete (line %lld)%s%s",
+                       f->path, what, (long long)f->line, sep, advice);
+    return cs_fail(code, "'%s': %s after record '%.*s' (line %lld)%s%s", f->path, what,
+                   NAME(f->last), (long long)f->line, sep, advice);
+}
+
+/* CS_OK when at least one byte is in hand. */
+static int more(struct fastx *f)
+{
+    size_t n;
+    if (f->p < f->end)
+        return CS_OK;
+    const int rc = cs_source_fill(f->src, &f->p, &n);
+    f->end = f->p + n;
+    return rc == CS_OK || rc == CS_EOF ? rc : source_failed(f, rc);
+}
+
+static int reserve(struct fastx *f, struct text *t, size_t n)
+{
+    const size_t need = t->n + n;
+    if (need <= t->cap)
+        return CS_OK;
+    const size_t cap = need > 2 * t->cap ? need + 256 : 2 * t->cap;
+    char *s = cs_realloc(t->s, cap, 1);
+    if (!s)
+        return cs_fail(CS_EMEM, "'%s' line %lld: out of memory for record '%.*s' (%zu bytes so far)",
+                       f->path, (long long)f->line, NAME(f->name), t->n);
+    t->s = s;
+    t->cap = cap;
+    return CS_OK;
+}
+
+/* A carriage return counts as a byte of the line until the line end behind it is seen. */
+static int drop_return(struct fastx *f, struct text *t, size_t start)
+{
+    if (f->nl == '\n' && t->n > start && t->s[t->n - 1] == '\r')
+        t->n--;
+    if (t->n > start && memchr(t->s + start, f->nl == '\n' ? '\r' : '\n', t->n - start))
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: line ends of different kinds (CR and LF) are "
+                       "mixed", f->path, (long long)f->line);
+    if (t->n > start && memchr(t->s + start, 0, t->n - start))
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: a NUL byte; this is not a text file",
+                       f->path, (long long)f->line);
+    return CS_OK;
+}
+
+/* Appends the rest of the line to t and steps behind its end. CS_EOF: there is no rest. */
+static int take_line(struct fastx *f, struct text *t)
+{
+    const size_t start = t->n;
+    int rc = more(f);
+    while (rc == CS_OK) {
+        const char *eol = memchr(f->p, f->nl, (size_t)(f->end - f->p));
+        const size_t n = (size_t)((eol ? eol : f->end) - f->p);
+        CS_TRY(reserve(f, t, n));
+        memcpy(t->s + t->n, f->p, n);
+        t->n += n;
+        f->p += n;
+        if (eol) {
+            f->p++;
+            break;
+        }
+        rc = more(f);
+        if (rc == CS_EOF && t->n > start)
+            break;
+    }
+    if (rc < 0 || (rc == CS_EOF && t->n == start))
+        return rc;
+    CS_TRY(drop_return(f, t, start));
+    f->line++;
+out:
+    return rc;
+}
+
+static int refuse_base(struct fastx *f, unsigned char c)
+{
+    const char *hint = isalpha(c) ? "; is this protein?" : "";
+    if (f->kind == '@' && c == '@')
+        hint = "; is the line with '+' missing?";
+    if (isprint(c))
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%c' in the sequence of record '%.*s' is not a "
+                       "nucleotide code%s", f->path, (long long)f->line, c, NAME(f->name), hint);
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: byte 0x%02x in the sequence of record '%.*s' is not "
+                   "a nucleotide code", f->path, (long long)f->line, c, NAME(f->name));
+}
+
+/* Translates n bytes to dst; returns how many came before the first that is no base. */
+static size_t translate(char *restrict dst, const char *restrict src, size_t n)
+{
+    unsigned bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char b = cs_base_upper[(unsigned char)src[i]];
+        dst[i] = b;
+        bad |= b == 0;
+    }
+    return bad ? (size_t)((char *)memchr(dst, 0, n) - dst) : n;
+}
+
+/* Appends the bases of a piece of a line. A CR is kept in *held until the next byte tells whether
+ * it belongs to the line's end. */
+static int take_bases(struct fastx *f, const char *p, size_t n, bool *held)
+{
+    struct text *t = &f->base;
+    int rc = CS_OK;
+    CS_TRY(reserve(f, t, n));
+    while (n) {
+        if (*held)
+            return refuse_base(f, '\r');
+        const size_t good = translate(t->s + t->n, p, n);
+        t->n += good;
+        if (good == n)
+            break;
+        const unsigned char c = (unsigned char)p[good];
+        if (c == 'X' || c == 'x') {
+            t->s[t->n++] = 'N';
+            f->odd = true;
+        } else if (c == '\r' && f->nl == '\n') {
+            *held = true;
+        } else if (c != ' ' && c != '\t') {
+            return refuse_base(f, c);
+        }
+        p += good + 1;
+        n -= good + 1;
+    }
+out:
+    return rc;
+}
+
+/* Appends a line of sequence; f->p is at its start and there is at least one byte. */
+static int take_base_line(struct fastx *f)
+{
+    bool held = false;
+    int rc = CS_OK;
+    for (;;) {
+        const char *eol = memchr(f->p, f->nl, (size_t)(f->end - f->p));
+        const size_t n = (size_t)((eol ? eol : f->end) - f->p);
+        /* The usual CR LF is cut off here: the loop would find it at the price of a second scan. */
+        const size_t cr = eol && n && f->nl == '\n' && eol[-1] == '\r';
+        CS_TRY(take_bases(f, f->p, n - cr, &held));
+        if (held && cr)
+            return refuse_base(f, '\r');
+        f->p += n;
+        if (eol)
+            break;
+        rc = more(f);
+        if (rc != CS_OK)
+            break;
+    }
+    if (rc == CS_EOF)
+        rc = CS_OK;
+    else if (rc == CS_OK)
+        f->p++;
+    f->line++;
+out:
+    return rc;
+}
+
+static int skip_blank_lines(struct fastx *f)
+{
+    int rc = more(f);
+    while (rc == CS_OK && (*f->p == '\n' || *f->p == '\r')) {
+        f->line += *f->p == f->nl;
+        f->p++;
+        rc = more(f);
+    }
+    return rc;
+}
+
+static int split_header(struct fastx *f)
+{
+    const char *s = f->head.s, *end = s + f->head.n;
+    int rc = CS_OK;
+    while (s < end && (unsigned char)*s <= ' ')
+        s++;
+    const char *name = s;
+    while (s < end && (unsigned char)*s > ' ')
+        s++;
+    f->name.n = f->comment.n = 0;
+    CS_TRY(reserve(f, &f->name, (size_t)(s - name)));
+    if (s > name)
+        memcpy(f->name.s, name, (size_t)(s - name));
+    f->name.n = (size_t)(s - name);
+    while (s < end && (unsigned char)*s <= ' ')
+        s++;
+    CS_TRY(reserve(f, &f->comment, (size_t)(end - s)));
+    if (end > s)
+        memcpy(f->comment.s, s, (size_t)(end - s));
+    f->comment.n = (size_t)(end - s);
+out:
+    return rc;
+}
+
+/* Text formats that people pass by mistake, by how they begin. */
+static const char *looks_like(const char *s, size_t n)
+{
+    static const struct { const char *prefix, *format; } known[] = {
+        { "LOCUS ", "GenBank" }, { "ID   ", "EMBL or UniProt" }, { "##gff", "GFF" },
+        { "##fileformat=VCF", "VCF" }, { "CLUSTAL", "Clustal" }, { "#NEXUS", "NEXUS" },
+        { "# STOCKHOLM", "Stockholm" }, { "<?xml", "XML" }, { "<!DOCTYPE", "HTML" },
+        { "<html", "HTML" }, { "{", "JSON" }, { "\x89PNG", "PNG" }, { "%PDF", "PDF" },
+        { "PK\x03\x04", "zip" }, { "\x43\x27\x41\x1a", "2bit" }, { "\x1a\x41\x27\x43", "2bit" },
+        { "version https://git-lfs", "a git-lfs pointer" },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const size_t k = strlen(known[i].prefix);
+        if (n >= k && memcmp(s, known[i].prefix, k) == 0)
+            return known[i].format;
+    }
+    return NULL;
+}
+
+static int refuse_start(struct fastx *f)
+{
+    const char *expected = f->kind == '>' ? "'>'" : f->kind == '@' ? "'@'" : "'>' or '@'";
+    const size_t n = (size_t)(f->end - f->p);
+    const char *format = f->n_record ? NULL : looks_like(f->p, n);
+    char begin[21] = "";
+    if (format)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: looks like %s; a FASTA or FASTQ record begins "
+                       "with '>' or '@'", f->path, (long long)f->line, format);
+    for (size_t i = 0; i < sizeof begin - 1 && i < n && f->p[i] != '\n' && f->p[i] != '\r'; i++)
+        begin[i] = isprint((unsigned char)f->p[i]) ? f->p[i] : '?';
+    if (f->kind && (*f->p == '>' || *f->p == '@'))
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: FASTA and FASTQ records are mixed (or the record "
+                       "before is damaged): expected %s, got '%s'", f->path, (long long)f->line,
+                       expected, begin);
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: expected %s at the start of a record, got '%s'",
+                   f->path, (long long)f->line, expected, begin);
+}
+
+/* Before the first record: byte order mark, and what ends a line. */
+static int begin(struct fastx *f)
+{
+    int rc;
+    CS_TRY(more(f));
+    if (f->end - f->p >= 3 && memcmp(f->p, "\xEF\xBB\xBF", 3) == 0)
+        f->p += 3;
+    for (const char *s = f->p; s < f->end && *s != '\n'; s++) {
+        if (*s == '\r' && s + 1 < f->end && s[1] != '\n' && s[1] != '\r') {
+            f->nl = '\r';
+            break;
+        }
+    }
+out:
+    return rc;
+}
+
+static int read_header(struct fastx *f)
+{
+    int rc = CS_OK;
+    if (f->n_record == 0 && f->kind == 0)
+        CS_TRY(begin(f));
+    CS_TRY(skip_blank_lines(f));
+    if (f->kind ? *f->p != f->kind : *f->p != '>' && *f->p != '@')
+        return refuse_start(f);
+    f->kind = *f->p++;
+    f->head.n = f->base.n = f->qual.n = 0;
+    f->odd = false;
+    rc = take_line(f, &f->head);
+    if (rc == CS_EOF)            /* nothing behind the '>' or '@' */
+        rc = CS_OK;
+    CS_TRY(rc);
+    rc = split_header(f);
+out:
+    return rc;
+}
+
+static int read_fasta(struct fastx *f)
+{
+    int rc;
+    while ((rc = more(f)) == CS_OK && *f->p != '>') {
+        if ((rc = take_base_line(f)) != CS_OK)
+            return rc;
+    }
+    return rc == CS_EOF ? CS_OK : rc;
+}
+
+static int cut_short(struct fastx *f, const char *where)
+{
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: the file ends %s of record '%.*s'; it was probably "
+                   "cut while copying", f->path, (long long)f->line, where, NAME(f->name));
+}
+
+/* The '+' line: alone, or with the record's name again. */
+static int read_plus(struct fastx *f)
+{
+    int rc;
+    f->head.n = 0;
+    CS_TRY(take_line(f, &f->head));
+    size_t n = 1;
+    while (n < f->head.n && (unsigned char)f->head.s[n] > ' ')
+        n++;
+    if (n > 1 && (n - 1 != f->name.n || memcmp(f->head.s + 1, f->name.s, n - 1) != 0))
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: '+' repeats the name '%.*s', but the record is "
+                       "'%.*s'", f->path, (long long)f->line - 1, (int)(n - 1 < 60 ? n - 1 : 60),
+                       f->head.s + 1, NAME(f->name));
+out:
+    return rc;
+}
+
+static int check_quality(struct fastx *f, size_t start)
+{
+    for (size_t i = start; i < f->qual.n; i++) {
+        const unsigned char c = (unsigned char)f->qual.s[i];
+        if (c < 33 || c > 126)
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: byte 0x%02x in the quality of record '%.*s' "
+                           "is not in '!' .. '~'", f->path, (long long)f->line - 1, c,
+                           NAME(f->name));
+    }
+    return CS_OK;
+}
+
+static int read_quality(struct fastx *f, int64_t n_line)
+{
+    const size_t need = f->base.n;
+    int rc = CS_OK;
+    while (f->qual.n < need) {
+        const size_t start = f->qual.n;
+        rc = take_line(f, &f->qual);
+        if (rc == CS_EOF)
+            return cut_short(f, "in the quality");
+        CS_TRY(rc);
+        CS_TRY(check_quality(f, start));
+        if (f->qual.n < need && n_line > 1)
+            continue;
+        /* At the very end, a quality that is too short is a cut, not a wrong file. */
+        if (f->qual.n < need && more(f) == CS_EOF)
+            return cut_short(f, "in the quality");
+        if (f->qual.n != need)
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: record '%.*s' has %zu bases but %zu quality "
+                           "characters", f->path, (long long)f->line - 1, NAME(f->name), need,
+                           f->qual.n);
+    }
+out:
+    return rc;
+}
+
+static int read_fastq(struct fastx *f)
+{
+    int64_t n_line = 0;          /* lines with bases */
+    int rc;
+    while ((rc = more(f)) == CS_OK && *f->p != '+') {
+        const size_t before = f->base.n;
+        CS_TRY(take_base_line(f));
+        n_line += f->base.n > before;
+    }
+    if (rc == CS_EOF)
+        return cut_short(f, "before the '+' line");
+    CS_TRY(rc);
+    CS_TRY(read_plus(f));
+    rc = read_quality(f, n_line);
+out:
+    return rc;
+}
+
+static const char *copy(cs_chunk *c, const struct text *t)
+{
+    return t->n ? cs_arena_dup(c->mem, t->s, t->n) : "";
+}
+
+static int give(struct fastx *f, cs_chunk *c)
+{
+    const char *name = copy(c, &f->name), *comment = copy(c, &f->comment);
+    const char *base = copy(c, &f->base);
+    uint8_t *qual = NULL;
+    if (f->kind == '@' && (qual = cs_arena_alloc(c->mem, f->base.n, 1)) == NULL)
+        base = NULL;
+    cs_record *r = name && comment && base ? cs_chunk_append(c) : NULL;
+    if (!r)
+        return cs_fail(CS_EMEM, "'%s' line %lld: out of memory for record '%.*s' of %zu bases",
+                       f->path, (long long)f->line, NAME(f->name), f->base.n);
+    for (size_t i = 0; qual && i < f->base.n; i++)
+        qual[i] = (uint8_t)(f->qual.s[i] - 33);
+    r->name = name;
+    r->comment = comment;
+    r->seg[0] = (cs_segment){ base, qual, (int64_t)f->base.n };
+    if (f->odd && f->count)
+        cs_count_warning(&f->count->outside_iupac, name);
+    return CS_OK;
+}
+
+static int fastx_next(void *state, cs_chunk *c)
+{
+    struct fastx *f = state;
+    int rc = read_header(f);
+    if (rc == CS_EOF && f->count && cs_source_lacks_end(f->src))
+        cs_count_warning(&f->count->no_end_marker, f->path);
+    CS_TRY(rc);
+    CS_TRY(f->kind == '>' ? read_fasta(f) : read_fastq(f));
+    CS_TRY(give(f, c));
+    f->n_record++;
+    const struct text t = f->last;
+    f->last = f->name;
+    f->name = t;
+out:
+    return rc;
+}
+
+static int fastx_sniff(const htsFormat *m)
+{
+    const bool readable = m->compression == no_compression || m->compression == gzip ||
+                          m->compression == bgzf;
+    switch (m->format) {
+    case fasta_format:
+    case fastq_format:
+    case empty_format:
+    case text_format:            /* may begin with blank lines; if not, the first line is named */
+    case unknown_format:
+        return readable;
+    default:
+        return 0;
+    }
+}
+
+static int fastx_open(const char *path, hFILE *fp, const htsFormat *m, const cs_input_opt *opt,
+                      void **state)
+{
+    struct fastx *f = cs_xcalloc(1, sizeof *f);
+    const int rc = cs_source_open(fp, m->compression != no_compression, opt->threads, &f->src);
+    if (rc != CS_OK) {
+        free(f);
+        return rc;
+    }
+    f->path = path;
+    f->count = opt->count;
+    f->line = 1;
+    f->nl = '\n';
+    *state = f;
+    return CS_OK;
+}
+
+static int64_t fastx_tell(void *state)
+{
+    const struct fastx *f = state;
+    return cs_source_tell(f->src);
+}
+
+static int fastx_close(void *state)
+{
+    struct fastx *f = state;
+    const int rc = cs_source_close(f->src);
+    struct text *const all[] = { &f->name, &f->comment, &f->head, &f->base, &f->qual, &f->last };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]->s);
+    free(f);
+    return rc;
+}
+
+const cs_reader cs_read_fastx = {
+    .name = "fastx",
+    .summary = "FASTA and FASTQ: plain, gzip, BGZF",
+    .sniff = fastx_sniff,
+    .open = fastx_open,
+    .next = fastx_next,
+    .tell = fastx_tell,
+    .close = fastx_close,
+};

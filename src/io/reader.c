@@ -1,0 +1,233 @@
+/* reader.c - bytes to records: find the format, number the records, go from input to input.
+ *
+ * DESIGN: an input is looked at once, through htslib's detection on the open handle, so that a pipe
+ * works like a file. The registry says which reader takes the format; the first that wants it does.
+ */
+#include "io/reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
+#include <htslib/hts_log.h>
+
+#include "base/file.h"
+#include "registry.h"
+
+struct cs_input {
+    const cs_reader *reader;
+    void            *state;
+    char            *path;
+    uint64_t         n_record;
+};
+
+struct cs_inputs {
+    char          **path;
+    int             n, at;       /* `at`: the one being read, or the next to open */
+    int             last;        /* where the last record came from */
+    cs_input       *in;          /* or NULL */
+    cs_input_opt    opt;
+    cs_input_count  count;
+    uint64_t        n_record;
+    int64_t         n_bytes;     /* of the inputs that are finished */
+    int64_t         size;
+};
+
+void cs_io_init(void)
+{
+    static const enum htsLogLevel level[] = {
+        [CS_LOG_ERROR] = HTS_LOG_OFF, [CS_LOG_WARN] = HTS_LOG_OFF,
+        [CS_LOG_INFO] = HTS_LOG_ERROR, [CS_LOG_DEBUG] = HTS_LOG_DEBUG,
+    };
+    hts_set_log_level(level[cs_log_get_level()]);
+    /* htslib asks a server for CRAM references when REF_PATH is unset or empty. */
+    const char *ref = getenv("REF_PATH");
+    if (!ref || !*ref)
+        setenv("REF_PATH", "/dev/null", 1);
+}
+
+static const cs_reader *find_reader(const htsFormat *m)
+{
+    const cs_reader *r;
+    for (int i = 0; (r = cs_reader_at(i)) != NULL; i++) {
+        if (r->sniff(m))
+            return r;
+    }
+    return NULL;
+}
+
+static int refuse(const char *path, const htsFormat *m)
+{
+    static const struct { enum htsCompression c; const char *name, *tool; } foreign[] = {
+        { bzip2_compression, "bzip2", "bzip2 -dc" }, { xz_compression, "xz", "xz -dc" },
+        { zstd_compression, "zstd", "zstd -dc" }, { razf_compression, "RAZF", "razip -dc" },
+    };
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        if (m->compression == foreign[i].c)
+            return cs_fail(CS_EFORMAT, "'%s' is compressed with %s, which cannot be read; "
+                           "decompress it first: %s FILE | chordseq ... -", path, foreign[i].name,
+                           foreign[i].tool);
+    }
+    char *what = hts_format_description(m);
+    cs_fail(CS_EFORMAT, "'%s' is no sequence file (%s); FASTA, FASTQ, SAM, BAM and CRAM can be read",
+            path, what ? what : "unknown format");
+    free(what);
+    return CS_EFORMAT;
+}
+
+int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
+{
+    htsFormat m;
+    cs_input *in;
+    int rc;
+    const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
+
+    hFILE *fp = hopen(path, "r");
+    if (!fp)
+        return cs_fail(CS_EIO, "cannot open '%s': %s", shown, strerror(errno));
+    memset(&m, 0, sizeof m);
+    if (hts_detect_format2(fp, NULL, &m) < 0) {
+        rc = cs_fail(CS_EIO, "cannot read '%s': %s", shown, strerror(errno));
+        hclose_abruptly(fp);
+        return rc;
+    }
+    const cs_reader *r = find_reader(&m);
+    if (!r) {
+        rc = refuse(shown, &m);
+        hclose_abruptly(fp);
+        return rc;
+    }
+    in = cs_xcalloc(1, sizeof *in);
+    in->path = cs_xstrdup(shown);
+    in->reader = r;
+    rc = r->open(in->path, fp, &m, opt, &in->state);
+    if (rc != CS_OK) {
+        free(in->path);
+        free(in);
+        return rc;
+    }
+    *out = in;
+    return CS_OK;
+}
+
+int cs_input_next(cs_input *in, cs_chunk *c)
+{
+    const int rc = in->reader->next(in->state, c);
+    if (rc != CS_OK)
+        return rc;
+    cs_record *r = &c->rec[c->n - 1];
+    r->serial = in->n_record++;
+    for (int s = 0; s < r->n_seg; s++)
+        c->n_base += r->seg[s].n_base;
+    return CS_OK;
+}
+
+int64_t cs_input_tell(cs_input *in)
+{
+    return in->reader->tell(in->state);
+}
+
+const char *cs_input_path(const cs_input *in)
+{
+    return in->path;
+}
+
+int cs_input_close(cs_input *in)
+{
+    if (!in)
+        return CS_OK;
+    int rc = in->reader->close(in->state);
+    if (rc != CS_OK)
+        rc = cs_fail(rc, "cannot close '%s'", in->path);
+    free(in->path);
+    free(in);
+    return rc;
+}
+
+int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_inputs **out)
+{
+    CS_BUG(n < 1);
+    cs_inputs *s = cs_xcalloc(1, sizeof *s);
+    s->path = cs_xcalloc((size_t)n, sizeof *s->path);
+    s->n = n;
+    s->opt = *opt;
+    s->opt.count = &s->count;
+    for (int i = 0; i < n; i++) {
+        const int64_t size = strcmp(paths[i], "-") == 0 ? -1 : cs_file_size(paths[i]);
+        s->path[i] = cs_xstrdup(paths[i]);
+        s->size = size < 0 || s->size < 0 ? -1 : s->size + size;
+    }
+    *out = s;
+    return CS_OK;
+}
+
+static int finish_one(cs_inputs *s)
+{
+    s->n_bytes += cs_input_tell(s->in);
+    const int rc = cs_input_close(s->in);
+    s->in = NULL;
+    s->at++;
+    return rc;
+}
+
+int cs_inputs_next(cs_inputs *s, cs_chunk *c)
+{
+    int rc = CS_OK;
+    for (;;) {
+        if (!s->in && s->at == s->n)
+            return CS_EOF;
+        if (!s->in)
+            CS_TRY(cs_input_open(s->path[s->at], &s->opt, &s->in));
+        rc = cs_input_next(s->in, c);
+        if (rc != CS_EOF)
+            break;
+        CS_TRY(finish_one(s));
+    }
+    if (rc == CS_OK) {
+        c->rec[c->n - 1].serial = s->n_record++;
+        s->last = s->at;
+    }
+out:
+    return rc;
+}
+
+int cs_inputs_index(const cs_inputs *s)
+{
+    return s->last;
+}
+
+int64_t cs_inputs_tell(cs_inputs *s)
+{
+    return s->n_bytes + (s->in ? cs_input_tell(s->in) : 0);
+}
+
+int64_t cs_inputs_size(const cs_inputs *s)
+{
+    return s->size > 0 ? s->size : 0;
+}
+
+void cs_inputs_report(const cs_inputs *s)
+{
+    const cs_input_count *k = &s->count;
+    cs_report_counted(&k->outside_iupac, s->n_record, "contain X, read as N");
+    if (k->no_end_marker.n)
+        cs_warn("the BGZF end marker is missing in %llu of %d inputs, which may be cut; first: '%s'",
+                (unsigned long long)k->no_end_marker.n, s->n, k->no_end_marker.first);
+    if (k->n_secondary || k->n_supplementary)
+        cs_note("skipped %llu secondary and %llu supplementary alignments",
+                (unsigned long long)k->n_secondary, (unsigned long long)k->n_supplementary);
+}
+
+void cs_inputs_close(cs_inputs *s)
+{
+    if (!s)
+        return;
+    /* Records have been read to the end, or an error has been kept already. */
+    const int rc = cs_input_close(s->in);
+    (void)rc;
+    for (int i = 0; i < s->n; i++)
+        free(s->path[i]);
+    free(s->path);
+    free(s);
+}

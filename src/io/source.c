@@ -1,0 +1,339 @@
+/* source.c - the bytes of a text input: plain, gzip or BGZF, decompressed and verified.
+ *
+ * DESIGN: gzip is read here and not through htslib's BGZF layer, because that neither mixes plain
+ * gzip members with BGZF ones (`cat a.fa.gz b.fa.gz`) nor tells a cut file from a wrong checksum
+ * from garbage behind the last member. BGZF blocks are independent, so those at hand are inflated
+ * by a parallel loop; a member of another kind is inflated as a stream.
+ *
+ *   raw: [ consumed | pos ... compressed ... end |  free  ]     out: [ text, given to the caller ]
+ */
+#include "io/source.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <htslib/hfile.h>
+#include <zlib.h>
+
+#include "base/mem.h"
+
+enum {
+    PIECE = 1 << 18,             /* text per piece, bytes */
+    BLOCK_MAX = 1 << 16,         /* a BGZF block, compressed or not (SAM specification 4.1) */
+    BGZF_HEAD = 18,              /* its header, with the one subfield that every writer writes */
+    GZIP_TAIL = 8,               /* checksum and length */
+    BLOCKS = 8, BLOCKS_MAX = 64
+};
+
+struct block {
+    const unsigned char *in;     /* the deflated data */
+    size_t   n_in, n_out;
+    char    *out;
+    uint32_t crc;
+    bool     good;
+};
+
+struct cs_source {
+    hFILE         *fp;
+    bool           is_gzip;
+    bool           raw_end;      /* nothing more to read into raw */
+    bool           in_member;    /* inside a gzip member that is inflated as a stream */
+    bool           lacks_end;    /* the last BGZF block had text in it */
+    int            n_thread;
+    unsigned char *raw;
+    size_t         raw_cap, pos, end;
+    char          *out;
+    size_t         out_cap;
+    z_stream       stream;
+    z_stream      *worker;       /* [n_block] one per block in hand */
+    struct block  *block;        /* [n_block] */
+    int            n_block, n_worker;
+    int            failed;       /* told by the next fill, once the text before it is out */
+    const char    *problem, *advice;
+};
+
+static int fail(cs_source *s, int code, const char *problem, const char *advice)
+{
+    s->problem = problem;
+    s->advice = advice;
+    return s->failed = code;
+}
+
+static int cut(cs_source *s)
+{
+    return fail(s, CS_EFORMAT, "compressed data ends early",
+                "the file was probably cut while copying");
+}
+
+static int damaged(cs_source *s, const char *problem)
+{
+    return fail(s, CS_EFORMAT, problem, "the file is damaged; get it again");
+}
+
+static int open_gzip(cs_source *s)
+{
+    s->n_block = BLOCKS * s->n_thread < BLOCKS_MAX ? BLOCKS * s->n_thread : BLOCKS_MAX;
+    s->raw_cap = s->out_cap = (size_t)s->n_block * BLOCK_MAX;
+    s->raw = cs_alloc(s->raw_cap, 1);
+    s->worker = cs_alloc((size_t)s->n_block, sizeof *s->worker);
+    s->block = cs_alloc((size_t)s->n_block, sizeof *s->block);
+    if (!s->raw || !s->worker || !s->block)
+        return CS_EMEM;
+    memset(s->worker, 0, (size_t)s->n_block * sizeof *s->worker);
+    if (inflateInit2(&s->stream, 15 + 16) != Z_OK)        /* 16: gzip, checksums verified */
+        return CS_EMEM;
+    for (; s->n_worker < s->n_block; s->n_worker++) {
+        if (inflateInit2(&s->worker[s->n_worker], -15) != Z_OK)         /* -: no header */
+            return CS_EMEM;
+    }
+    return CS_OK;
+}
+
+int cs_source_open(struct hFILE *fp, bool is_gzip, int threads, cs_source **out)
+{
+    int rc = CS_OK;
+    cs_source *s = cs_xcalloc(1, sizeof *s);
+    s->fp = fp;
+    s->is_gzip = is_gzip;
+    s->n_thread = threads > 0 ? threads + 1 : 1;
+    s->out_cap = PIECE;
+    if (is_gzip)
+        CS_TRY(open_gzip(s));
+    s->out = cs_alloc(s->out_cap, 1);
+    if (!s->out)
+        rc = CS_EMEM;
+out:
+    if (rc == CS_OK) {
+        *out = s;
+        return CS_OK;
+    }
+    int ignored = cs_source_close(s);
+    (void)ignored;
+    return cs_fail(rc, "out of memory for an input buffer");
+}
+
+static int read_raw(cs_source *s, void *to, size_t n, size_t *got)
+{
+    const ssize_t r = hread(s->fp, to, n);
+    if (r < 0)
+        return fail(s, CS_EIO, strerror(errno ? errno : EIO), "");
+    *got = (size_t)r;
+    return CS_OK;
+}
+
+static int refill(cs_source *s)
+{
+    size_t got = 0;
+    if (s->raw_end || s->end - s->pos >= s->raw_cap / 2)
+        return CS_OK;
+    memmove(s->raw, s->raw + s->pos, s->end - s->pos);
+    s->end -= s->pos;
+    s->pos = 0;
+    const int rc = read_raw(s, s->raw + s->end, s->raw_cap - s->end, &got);
+    s->end += got;
+    s->raw_end = s->end < s->raw_cap;
+    return rc;
+}
+
+static unsigned le16(const unsigned char *p)
+{
+    return p[0] | (unsigned)p[1] << 8;
+}
+
+static uint32_t le32(const unsigned char *p)
+{
+    return le16(p) | (uint32_t)le16(p + 2) << 16;
+}
+
+/* Bytes of the BGZF block at p, header and all; 0 if it is no BGZF block. */
+static size_t bgzf_size(const unsigned char *p, size_t n, size_t *n_head)
+{
+    static const unsigned char magic[4] = { 31, 139, 8, 4 };       /* gzip, with extra field only */
+    if (n < BGZF_HEAD || memcmp(p, magic, sizeof magic) != 0)
+        return 0;
+    *n_head = 12u + le16(p + 10);
+    for (size_t i = 12; i + 6 <= *n_head && i + 6 <= n; i += 4u + le16(p + i + 2)) {
+        if (p[i] == 'B' && p[i + 1] == 'C' && le16(p + i + 2) == 2)
+            return 1u + le16(p + i + 4);
+    }
+    return 0;
+}
+
+static void inflate_block(z_stream *z, struct block *b)
+{
+    inflateReset(z);
+    z->next_in = (Bytef *)(uintptr_t)b->in;        /* zlib does not write there */
+    z->avail_in = (uInt)b->n_in;
+    z->next_out = (Bytef *)b->out;
+    z->avail_out = (uInt)b->n_out;
+    b->good = inflate(z, Z_FINISH) == Z_STREAM_END && z->avail_out == 0 && z->avail_in == 0 &&
+              crc32(crc32(0, NULL, 0), (const Bytef *)b->out, (uInt)b->n_out) == b->crc;
+}
+
+/* The complete, well-formed blocks at raw[pos..]; *used bytes of it. */
+static int gather_blocks(cs_source *s, size_t *used)
+{
+    int n = 0;
+    size_t out = 0, size, n_head;
+    *used = 0;
+    while (n < s->n_block) {
+        const unsigned char *p = s->raw + s->pos + *used;
+        const size_t left = s->end - s->pos - *used;
+        size = bgzf_size(p, left, &n_head);
+        if (size == 0 || size > left || size < n_head + GZIP_TAIL ||
+            le32(p + size - 4) > BLOCK_MAX)
+            break;
+        s->block[n] = (struct block){
+            .in = p + n_head, .n_in = size - n_head - GZIP_TAIL, .n_out = le32(p + size - 4),
+            .out = s->out + out, .crc = le32(p + size - GZIP_TAIL)
+        };
+        out += s->block[n++].n_out;
+        *used += size;
+    }
+    return n;
+}
+
+/* One or more BGZF blocks. *n may stay 0: an end marker, of which there may be several. */
+static int fill_blocks(cs_source *s, size_t *n)
+{
+    size_t used;
+    const int n_block = gather_blocks(s, &used);
+    if (n_block == 0 && s->raw_end && s->end - s->pos < BLOCK_MAX)
+        return cut(s);
+    if (n_block == 0)
+        return damaged(s, "a BGZF block has an impossible size");
+#pragma omp parallel for schedule(dynamic) num_threads(s->n_thread)
+    for (int i = 0; i < n_block; i++)
+        inflate_block(&s->worker[i], &s->block[i]);
+
+    /* A bad block is met again, as the first one, by the next call. */
+    for (int i = 0; i < n_block; i++) {
+        const struct block *b = &s->block[i];
+        if (!b->good && i == 0)
+            return damaged(s, "the checksum of the compressed data is wrong");
+        if (!b->good)
+            break;
+        *n += b->n_out;
+        s->lacks_end = b->n_out > 0;
+        s->pos = (size_t)(b->in + b->n_in + GZIP_TAIL - s->raw);
+    }
+    return CS_OK;
+}
+
+static int fill_stream(cs_source *s, size_t *n)
+{
+    z_stream *z = &s->stream;
+    z->next_out = (Bytef *)s->out;
+    z->avail_out = PIECE;
+    z->next_in = s->raw + s->pos;
+    z->avail_in = (uInt)(s->end - s->pos);
+    const int zrc = inflate(z, Z_NO_FLUSH);
+    const bool moved = z->next_in != s->raw + s->pos || z->avail_out < PIECE;
+    s->pos = s->end - z->avail_in;
+    *n = PIECE - z->avail_out;
+    switch (zrc) {
+    case Z_STREAM_END:
+        s->in_member = false;
+        return CS_OK;
+    case Z_OK:
+    case Z_BUF_ERROR:
+        return moved || !s->raw_end ? CS_OK : cut(s);
+    case Z_MEM_ERROR:
+        return fail(s, CS_EMEM, "out of memory while decompressing", "");
+    default:
+        if (z->msg && strstr(z->msg, "check"))
+            return damaged(s, "the checksum of the compressed data is wrong");
+        return damaged(s, "the compressed data is damaged");
+    }
+}
+
+/* Between members: zeros may pad the end (tapes did that, gzip accepts it), nothing else. */
+static int begin_member(cs_source *s)
+{
+    const unsigned char *p = s->raw + s->pos;
+    const size_t left = s->end - s->pos;
+    size_t i = 0;
+    if (left >= 2 && p[0] == 31 && p[1] == 139) {
+        inflateReset(&s->stream);
+        s->in_member = true;
+        s->lacks_end = false;
+        return CS_OK;
+    }
+    if (left == 1 && p[0] == 31)
+        return cut(s);
+    while (i < left && p[i] == 0)
+        i++;
+    if (i < left)
+        return damaged(s, "something that is not gzip follows the compressed data");
+    s->pos = s->end;
+    return CS_OK;
+}
+
+static int fill_gzip(cs_source *s, size_t *n)
+{
+    int rc = CS_OK;
+    size_t n_head;
+    while (rc == CS_OK && *n == 0) {
+        CS_TRY(refill(s));
+        if (s->in_member)
+            rc = fill_stream(s, n);
+        else if (s->pos == s->end)
+            return CS_EOF;
+        else if (bgzf_size(s->raw + s->pos, s->end - s->pos, &n_head))
+            rc = fill_blocks(s, n);
+        else
+            rc = begin_member(s);
+    }
+out:
+    return rc;
+}
+
+int cs_source_fill(cs_source *s, const char **p, size_t *n)
+{
+    int rc = s->failed;
+    *p = s->out;
+    *n = 0;
+    if (rc != CS_OK)
+        return rc;
+    if (s->is_gzip) {
+        rc = fill_gzip(s, n);
+        return *n ? CS_OK : rc;
+    }
+    CS_TRY(read_raw(s, s->out, s->out_cap, n));
+    if (*n == 0)
+        rc = CS_EOF;
+out:
+    return rc;
+}
+
+const char *cs_source_problem(const cs_source *s, const char **advice)
+{
+    *advice = s->advice ? s->advice : "";
+    return s->problem ? s->problem : "unknown error";
+}
+
+int64_t cs_source_tell(const cs_source *s)
+{
+    return (int64_t)htell(s->fp) - (int64_t)(s->end - s->pos);
+}
+
+bool cs_source_lacks_end(const cs_source *s)
+{
+    return s->lacks_end;
+}
+
+int cs_source_close(cs_source *s)
+{
+    if (!s)
+        return CS_OK;
+    const int bad = hclose(s->fp);
+    inflateEnd(&s->stream);
+    for (int i = 0; i < s->n_worker; i++)
+        inflateEnd(&s->worker[i]);
+    free(s->worker);
+    free(s->block);
+    free(s->raw);
+    free(s->out);
+    free(s);
+    return bad ? CS_EIO : CS_OK;
+}

@@ -1,0 +1,48 @@
+/* source.h - the bytes of a text input: plain, gzip or BGZF, decompressed and verified. */
+#ifndef CS_IO_SOURCE_H
+#define CS_IO_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct hFILE;
+
+typedef struct cs_source cs_source;
+
+/**
+ * cs_source_open - read a text through a file handle
+ *
+ * fp       stands at the first byte; taken over, also on failure
+ * is_gzip  gzip or BGZF, any number of members of either kind one after the other
+ * threads  extra threads that inflate BGZF blocks, 0 for none; the bytes do not depend on it
+ * Returns  CS_OK or CS_EMEM
+ */
+int cs_source_open(struct hFILE *fp, bool is_gzip, int threads, cs_source **out) CS_MUST_CHECK;
+
+/**
+ * cs_source_fill - the next piece of text
+ *
+ * p, n     receive a piece of at least one byte, valid until the next call
+ * Returns  CS_OK; CS_EOF at the end; CS_EIO, CS_EFORMAT, CS_EMEM, for which no message is kept:
+ *          the caller, who knows file and record, makes one from cs_source_problem()
+ *
+ * What lies before a damaged place is delivered before the error is. Checksums are verified.
+ */
+int cs_source_fill(cs_source *s, const char **p, size_t *n) CS_MUST_CHECK;
+
+/** cs_source_problem - after an error: what is wrong; *advice what to do, or "" */
+const char *cs_source_problem(const cs_source *s, const char **advice);
+
+/** cs_source_tell - compressed bytes consumed */
+int64_t cs_source_tell(const cs_source *s);
+
+/** cs_source_lacks_end - at CS_EOF: BGZF data whose end marker is missing, so that it may be cut */
+bool cs_source_lacks_end(const cs_source *s);
+
+/** cs_source_close - accepts NULL. CS_OK, or CS_EIO without a message */
+int cs_source_close(cs_source *s) CS_MUST_CHECK;
+
+#endif
