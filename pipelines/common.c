@@ -53,7 +53,7 @@ const cs_opt cs_stream_table[] = {
     { .type = CS_OPT_INT, .name = "window", .off = offsetof(cs_stream_args, window),
       .arg = "NUM", .def = "64",
       .help = "chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, "
-              "network and 12 bytes per base of the longest sequence",
+              "network and 32 bytes per base of the longest sequence",
       .man = "More make fuller batches when lengths are mixed. Nothing grows with the size of the "
              "input. Answers do not depend on this number.",
       .min = 1, .max = 65536 },
@@ -148,7 +148,8 @@ int cs_model_open(const char *path, int n_thread, cs_backend **be, cs_model **mo
             (int)m->n_label);
     *model = m;
     *be = b;
-    return CS_OK;
+    m = NULL;                                  /* given away, as is b */
+    b = NULL;
 out:
     cs_model_free(m);
     cs_backend_close(b);
