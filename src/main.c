@@ -30,6 +30,14 @@ static void print_usage(FILE *out)
           "chordseq-COMMAND(1). 'chordseq --version' prints the version.\n", out);
 }
 
+/* For chordseq.1, as --man-options of a command is for its page. */
+static void print_man_commands(void)
+{
+    const cs_command *cmd;
+    for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++)
+        printf(".TP\n.BR chordseq\\-%s (1)\n%s\n", cmd->name, cmd->summary);
+}
+
 static void print_help(const cs_command *cmd, const cs_optset *set)
 {
     printf("Usage: chordseq %s %s\n\n%c%s.\n", cmd->name, cmd->usage,
@@ -140,6 +148,10 @@ static int dispatch(int argc, char **argv)
     }
     if (strcmp(word, "--help") == 0 || (strcmp(word, "help") == 0 && argc == 2)) {
         print_usage(stdout);
+        return 0;
+    }
+    if (strcmp(word, "--man-options") == 0) {
+        print_man_commands();
         return 0;
     }
     int help = strcmp(word, "help") == 0;
