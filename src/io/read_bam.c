@@ -1,0 +1,220 @@
+/* read_bam.c - SAM, BAM and CRAM: primary records, as the sequencer read them.
+ *
+ * DESIGN: htslib decodes. Secondary and supplementary records repeat bases that another record has,
+ * so they are counted and left out; a read on the reverse strand is turned back (bases complemented
+ * and reversed, qualities reversed). Fields that nobody asks for are not decoded from CRAM. Only BAM
+ * and CRAM get threads: htslib would read SAM on a thread of its own and keep the line number there.
+ */
+#include "io/reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <htslib/bgzf.h>
+#include <htslib/cram.h>
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
+#include <htslib/sam.h>
+
+struct alignments {
+    const char     *path;
+    htsFile        *fp;
+    hFILE          *raw;         /* what fp reads from, for its position */
+    int             threads;
+    sam_hdr_t      *header;
+    bam1_t         *b;
+    cs_input_count *count;       /* or NULL */
+    const char     *reference;   /* or NULL */
+    uint64_t        n_read;      /* all records, also those left out */
+};
+
+static int alignments_sniff(const htsFormat *m)
+{
+    return m->format == sam || m->format == bam || m->format == cram;
+}
+
+static int alignments_close(void *state)
+{
+    struct alignments *a = state;
+    bam_destroy1(a->b);
+    sam_hdr_destroy(a->header);
+    const int bad = a->fp && hts_close(a->fp) < 0;
+    free(a);
+    return bad ? CS_EIO : CS_OK;
+}
+
+static int set_cram(struct alignments *a)
+{
+    const int wanted = SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL;
+    if (hts_set_opt(a->fp, CRAM_OPT_REQUIRED_FIELDS, wanted) < 0 ||
+        hts_set_opt(a->fp, CRAM_OPT_DECODE_MD, 0) < 0)
+        return cs_fail(CS_EIO, "'%s': cannot set up decoding of CRAM", a->path);
+    if (a->reference && hts_set_opt(a->fp, CRAM_OPT_REFERENCE, a->reference) < 0)
+        return cs_fail(CS_EIO, "cannot read the reference '%s' for '%s'; it must be a FASTA file, "
+                       "indexed or in a folder that can be written to", a->reference, a->path);
+    return CS_OK;
+}
+
+static int open_alignments(struct alignments *a, hFILE *fp)
+{
+    int rc = CS_OK;
+    a->raw = fp;
+    a->fp = hts_hopen(fp, a->path, "r");
+    if (!a->fp) {
+        hclose_abruptly(fp);
+        return cs_fail(CS_EFORMAT, "'%s': the file is damaged: %s", a->path, strerror(errno));
+    }
+    if (a->fp->format.format == cram)
+        CS_TRY(set_cram(a));
+    if (a->threads && hts_set_threads(a->fp, a->threads) < 0)
+        return cs_fail(CS_EIO, "'%s': cannot start decompression threads", a->path);
+    a->header = sam_hdr_read(a->fp);
+    if (!a->header)
+        return cs_fail(CS_EFORMAT, "'%s': the header cannot be read; the file is cut or damaged",
+                       a->path);
+    a->b = bam_init1();
+    if (!a->b)
+        rc = cs_fail(CS_EMEM, "out of memory");
+out:
+    return rc;
+}
+
+static int alignments_open(const char *path, hFILE *fp, const htsFormat *m,
+                           const cs_input_opt *opt, void **state)
+{
+    struct alignments *a = cs_xcalloc(1, sizeof *a);
+    a->path = path;
+    a->count = opt->count;
+    a->reference = opt->reference;
+    a->threads = m->format == sam ? 0 : opt->threads;
+    int rc = open_alignments(a, fp);
+    if (rc == CS_OK) {
+        *state = a;
+        return CS_OK;
+    }
+    const int closing = alignments_close(a);       /* the first error is the one to tell */
+    return closing != CS_OK && rc == CS_OK ? closing : rc;
+}
+
+/* At the end: a file that lost its end marker has most likely lost records too. */
+static int check_end(const struct alignments *a)
+{
+    const int marked = a->fp->format.format == cram ? cram_eof(a->fp->fp.cram) == 1
+                     : a->fp->is_bgzf ? !a->fp->fp.bgzf->no_eof_block || a->fp->fp.bgzf->is_gzip
+                     : 1;
+    if (marked)
+        return CS_EOF;
+    return cs_fail(CS_EFORMAT, "'%s': the end marker is missing after record %llu; the file was "
+                   "probably cut while copying", a->path, (unsigned long long)a->n_read);
+}
+
+static int decoding_failed(const struct alignments *a)
+{
+    const char *hint = "; -v shows htslib's reason";
+    if (a->fp->format.format == sam)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: not a valid SAM record%s", a->path,
+                       (long long)a->fp->lineno, hint);
+    if (a->fp->format.format == cram)
+        return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is cut or damaged, or "
+                       "%s%s", a->path, (unsigned long long)a->n_read + 1,
+                       a->reference ? "the reference is another one"
+                                    : "a reference is needed (--reference FILE)", hint);
+    return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is cut or damaged%s",
+                   a->path, (unsigned long long)a->n_read + 1, hint);
+}
+
+/* The next record that is primary. */
+static int read_primary(struct alignments *a)
+{
+    for (;;) {
+        const int r = sam_read1(a->fp, a->header, a->b);
+        if (r == -1)
+            return check_end(a);
+        if (r < -1)
+            return decoding_failed(a);
+        a->n_read++;
+        const unsigned skip = a->b->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY);
+        if (!skip)
+            return CS_OK;
+        if (a->count && (skip & BAM_FSECONDARY))
+            a->count->n_secondary++;
+        else if (a->count)
+            a->count->n_supplementary++;
+    }
+}
+
+/* Four bits a base, in pairs; '=' (as in the reference) cannot be known here and is N. */
+static void unpack_bases(const uint8_t *packed, int64_t n, char *out)
+{
+    static const char letter[16] = "NACMGRSVTWYHKDBN";
+    for (int64_t i = 0; i < n; i++)
+        out[i] = letter[packed[i >> 1] >> (~i & 1) * 4 & 15];
+}
+
+static const char *copy_bases(struct alignments *a, cs_chunk *c)
+{
+    const int64_t n = a->b->core.l_qseq;
+    char *base = cs_arena_alloc(c->mem, (size_t)n, 1);
+    if (!base)
+        return NULL;
+    unpack_bases(bam_get_seq(a->b), n, base);
+    for (int64_t i = 0, k = n - 1; bam_is_rev(a->b) && i <= k; i++, k--) {
+        const char left = base[i];
+        base[i] = cs_base_complement[(unsigned char)base[k]];
+        base[k] = cs_base_complement[(unsigned char)left];
+    }
+    return base;
+}
+
+static const uint8_t *copy_quality(struct alignments *a, cs_chunk *c)
+{
+    const int64_t n = a->b->core.l_qseq;
+    const uint8_t *q = bam_get_qual(a->b);
+    uint8_t *qual = cs_arena_alloc(c->mem, (size_t)n, 1);
+    for (int64_t i = 0; qual && i < n; i++)
+        qual[i] = bam_is_rev(a->b) ? q[n - 1 - i] : q[i];
+    return qual;
+}
+
+static int give(struct alignments *a, cs_chunk *c)
+{
+    const int64_t n = a->b->core.l_qseq;
+    const char *qname = bam_get_qname(a->b);
+    const int has_quality = n > 0 && bam_get_qual(a->b)[0] != 0xff;      /* SAM: "*" */
+    const char *name = cs_arena_dup(c->mem, qname, strlen(qname));
+    const char *base = n ? copy_bases(a, c) : "";
+    const uint8_t *qual = has_quality ? copy_quality(a, c) : NULL;
+    cs_record *r = name && base && (qual || !has_quality) ? cs_chunk_append(c) : NULL;
+    if (!r)
+        return cs_fail(CS_EMEM, "'%s': out of memory for record '%s' of %lld bases", a->path, qname,
+                       (long long)n);
+    r->name = name;
+    r->seg[0] = (cs_segment){ base, qual, n };
+    return CS_OK;
+}
+
+static int alignments_next(void *state, cs_chunk *c)
+{
+    struct alignments *a = state;
+    const int rc = read_primary(a);
+    return rc == CS_OK ? give(a, c) : rc;
+}
+
+static int64_t alignments_tell(void *state)
+{
+    const struct alignments *a = state;
+    /* Threads of htslib's read `raw` ahead of us; then only the block in use is ours to ask for. */
+    if (a->threads && a->fp->is_bgzf)
+        return bgzf_tell(a->fp->fp.bgzf) >> 16;
+    return (int64_t)htell(a->raw);
+}
+
+const cs_reader cs_read_bam = {
+    .name = "bam",
+    .summary = "SAM, BAM, CRAM: primary records, on the sequenced strand",
+    .sniff = alignments_sniff,
+    .open = alignments_open,
+    .next = alignments_next,
+    .tell = alignments_tell,
+    .close = alignments_close,
+};
