@@ -10,9 +10,8 @@
  *              it may be missing (""). NUL is refused.
  *   sequence   any number of lines, none included; either case; U is T; '-' '.' '*' are N; blanks
  *              are skipped; X is N and counted; anything else is refused.
- *   FASTQ      the name after '+', if any, must be the record's. A sequence in one line has its
- *              quality in one line; otherwise quality lines are read until the lengths agree, so
- *              '@', '>' and '+' may begin them.
+ *   FASTQ      the name after '+', if any, must be the record's. Quality lines are read until there
+ *              are as many characters as bases, so '@', '>' and '+' may begin them.
  *
  * FASTA and FASTQ do not mix in one input: after a quality of the wrong length, '>' would otherwise
  * be taken for a new record.
@@ -170,7 +169,7 @@ static int take_bases(struct fastx *f, const char *p, size_t n, bool *held)
             f->odd = true;
         } else if (c == '\r' && f->nl == '\n') {
             *held = true;
-        } else if (c != ' ' && c != '\t') {
+        } else if (!isspace(c) || c == '\r' || c == '\n') {
             return refuse_base(f, c);
         }
         p += good + 1;
@@ -352,38 +351,42 @@ out:
     return rc;
 }
 
-static int check_quality(struct fastx *f, size_t start)
+/* The first byte that is no quality, as an offset; qual.n if there is none. */
+static size_t find_odd_quality(const struct fastx *f, size_t start)
 {
-    for (size_t i = start; i < f->qual.n; i++) {
-        const unsigned char c = (unsigned char)f->qual.s[i];
-        if (c < 33 || c > 126)
-            return cs_fail(CS_EFORMAT, "'%s' line %lld: byte 0x%02x in the quality of record '%.*s' "
-                           "is not in '!' .. '~'", f->path, (long long)f->line - 1, c,
-                           NAME(f->name));
-    }
-    return CS_OK;
+    size_t i = start;
+    while (i < f->qual.n && f->qual.s[i] >= 33 && f->qual.s[i] <= 126)
+        i++;
+    return i;
 }
 
-static int read_quality(struct fastx *f, int64_t n_line)
+/* A line that cannot be quality although more is needed. A line with '@' in front is the next
+ * record then, most likely, and what counts is the quality before it. */
+static int refuse_quality(struct fastx *f, size_t start, bool first)
 {
-    const size_t need = f->base.n;
+    const size_t odd = find_odd_quality(f, start);
+    const bool header = !first && f->qual.s[start] == '@';
+    const long long line = (long long)f->line - 1;
+    if (odd < f->qual.n && !header)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: byte 0x%02x in the quality of record '%.*s' is "
+                       "not in '!' .. '~'", f->path, line, (unsigned char)f->qual.s[odd],
+                       NAME(f->name));
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: record '%.*s' has %zu bases but %zu quality "
+                   "characters", f->path, header ? line - 1 : line, NAME(f->name), f->base.n,
+                   header ? start : f->qual.n);
+}
+
+static int read_quality(struct fastx *f)
+{
     int rc = CS_OK;
-    while (f->qual.n < need) {
+    for (bool first = true; f->qual.n < f->base.n; first = false) {
         const size_t start = f->qual.n;
         rc = take_line(f, &f->qual);
         if (rc == CS_EOF)
             return cut_short(f, "in the quality");
         CS_TRY(rc);
-        CS_TRY(check_quality(f, start));
-        if (f->qual.n < need && n_line > 1)
-            continue;
-        /* At the very end, a quality that is too short is a cut, not a wrong file. */
-        if (f->qual.n < need && more(f) == CS_EOF)
-            return cut_short(f, "in the quality");
-        if (f->qual.n != need)
-            return cs_fail(CS_EFORMAT, "'%s' line %lld: record '%.*s' has %zu bases but %zu quality "
-                           "characters", f->path, (long long)f->line - 1, NAME(f->name), need,
-                           f->qual.n);
+        if (f->qual.n > f->base.n || find_odd_quality(f, start) < f->qual.n)
+            return refuse_quality(f, start, first);
     }
 out:
     return rc;
@@ -391,18 +394,14 @@ out:
 
 static int read_fastq(struct fastx *f)
 {
-    int64_t n_line = 0;          /* lines with bases */
     int rc;
-    while ((rc = more(f)) == CS_OK && *f->p != '+') {
-        const size_t before = f->base.n;
+    while ((rc = more(f)) == CS_OK && *f->p != '+')
         CS_TRY(take_base_line(f));
-        n_line += f->base.n > before;
-    }
     if (rc == CS_EOF)
         return cut_short(f, "before the '+' line");
     CS_TRY(rc);
     CS_TRY(read_plus(f));
-    rc = read_quality(f, n_line);
+    rc = read_quality(f);
 out:
     return rc;
 }

@@ -210,7 +210,7 @@ static int fill_blocks(cs_source *s, size_t *n)
     for (int i = 0; i < n_block; i++) {
         const struct block *b = &s->block[i];
         if (!b->good && i == 0)
-            return damaged(s, "the checksum of the compressed data is wrong");
+            return damaged(s, "compressed data has a wrong checksum");
         if (!b->good)
             break;
         *n += b->n_out;
@@ -242,8 +242,8 @@ static int fill_stream(cs_source *s, size_t *n)
         return fail(s, CS_EMEM, "out of memory while decompressing", "");
     default:
         if (z->msg && strstr(z->msg, "check"))
-            return damaged(s, "the checksum of the compressed data is wrong");
-        return damaged(s, "the compressed data is damaged");
+            return damaged(s, "compressed data has a wrong checksum");
+        return damaged(s, "compressed data is damaged");
     }
 }
 
