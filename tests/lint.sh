@@ -75,7 +75,7 @@ includes()
         may["src/tok"]   = "^(base|tok)/|^io/record\\.h$"
         may["src/batch"] = "^(base|batch)/|^io/record\\.h$"
         may["src/nn"]    = "^(base|nn)/|^kernels/backend\\.h$|^batch/batch\\.h$|^tok/tokenizer\\.h$"
-        may["src/train"] = "^(base|nn|batch|train)/"
+        may["src/train"] = "^(base|nn|batch|train)/|^io/record\\.h$|^tok/tokenizer\\.h$"
     }
     FNR == 1 {
         folder = FILENAME

@@ -1,0 +1,28 @@
+# man.t - manual pages: what the program says now is what they say, and groff has no complaint.
+. "$srcdir/tests/cli/lib.sh"
+
+for page in "$srcdir"/man/*.in; do
+    name=$(basename "$page" .in)
+    T "$name is up to date (else: make man)" sh -c \
+        "sh '$srcdir/man/page' chordseq '$page' | diff '$srcdir/man/$name' -"
+done
+
+for c in $(chordseq help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | grep -v help); do
+    T "$c has a page" test -s "$srcdir/man/chordseq-$c.1"
+    T "whose NAME line is the command's summary" sh -c "
+        summary=\$(chordseq --man-options | grep -A 1 'chordseq.-$c (1)' | tail -n 1)
+        grep -qxF -- \"chordseq\\-$c \\- \$summary\" '$srcdir/man/chordseq-$c.1'"
+done
+
+for page in "$srcdir"/man/*.[15]; do
+    name=$(basename "$page")
+    if command -v groff > /dev/null; then
+        T "groff -ww accepts $name" sh -c "groff -ww -man -Tutf8 '$page' 2>&1 >/dev/null | cmp - /dev/null"
+    else
+        S "groff -ww accepts $name" 'no groff'
+    fi
+    for section in NAME SYNOPSIS DESCRIPTION 'SEE ALSO'; do
+        case $name:$section in *.5:SYNOPSIS) continue ;; esac
+        T "$name has $section" grep -qE "^\.SH \"?$section\"?\$" "$page"
+    done
+done
