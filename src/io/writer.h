@@ -33,22 +33,26 @@ struct cs_output {
     cs_outfile           *file;
     cs_output_info        info;
     void                 *cfg;      /* [w->cfg_size] the writer's options */
-    void                 *state;    /* the writer's own */
+    void                 *state;    /* the writer's own; end() frees it */
+    int                   begun;    /* has begin() been called? */
     uint64_t              n_record; /* written so far */
     uint64_t              n_reason[CS_REASON_LOW_PROB + 1];
 };
 
-/** cs_output_open - path "-" or NULL: stdout. Writes nothing before cs_output_record() or _close() */
+/** cs_output_open - path "-" or NULL: stdout. Writes nothing before cs_output_record() or
+ * cs_output_close() */
 int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *info,
                    cs_output **out) CS_MUST_CHECK;
-/** cs_output_record - one record, in input order */
+/** cs_output_record - one record, in input order. With classes, a best probability below min_prob
+ * makes CS_REASON_LOW_PROB of an answer without a reason; `a` itself stays as it is */
 int cs_output_record(cs_output *o, const cs_record *r, const cs_answer *a) CS_MUST_CHECK;
 /** cs_output_close - header if nothing came, end, rename into place; frees o in every case */
 int cs_output_close(cs_output *o) CS_MUST_CHECK;
 /** cs_output_discard - remove what was begun; accepts NULL */
 void cs_output_discard(cs_output *o);
 
-/** cs_answer_best - index of the largest value, ties to the lowest index; -1 if there is a reason */
+/** cs_answer_best - index of the largest value, ties to the lowest index; -1 if there are no values
+ * (every reason but CS_REASON_LOW_PROB) */
 int cs_answer_best(const cs_answer *a);
 
 #endif

@@ -1,0 +1,284 @@
+/* labels.c - which class or values belong to a record: from TSV, from its header, from its file.
+ *
+ * DESIGN: the table's text is kept as it came, its tabs and line ends turned into NULs; a row is
+ * the offset of its name. Rows are found through a hash table of open addresses, at most half full.
+ */
+#include "io/labels.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
+
+#include "io/source.h"
+
+void cs_classes_release(cs_classes *c)
+{
+    for (int i = 0; i < c->n; i++)
+        free(c->name[i]);
+    free(c->name);
+    *c = (cs_classes){ NULL, 0 };
+}
+
+int cs_classes_find(const cs_classes *c, const char *name)
+{
+    for (int i = 0; i < c->n; i++) {
+        if (strcmp(c->name[i], name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+int cs_classes_add(cs_classes *c, const char *name, int *no)
+{
+    *no = cs_classes_find(c, name);
+    if (*no >= 0)
+        return CS_OK;
+    const size_t n_bytes = strlen(name) + 1;
+    char **all = cs_realloc(c->name, (size_t)c->n + 1, sizeof *all);
+    if (all)
+        c->name = all;
+    char *copy = all ? cs_alloc(n_bytes, 1) : NULL;
+    if (!copy)
+        return cs_fail(CS_EMEM, "out of memory for class '%s'", name);
+    memcpy(copy, name, n_bytes);
+    *no = c->n;
+    c->name[c->n++] = copy;
+    return CS_OK;
+}
+
+struct row { size_t off; int64_t line; };
+
+struct cs_labels {
+    const char *path;            /* while opening */
+    char       *text;
+    size_t      n_text, cap_text;
+    struct row *row;
+    size_t      n_row, cap_row;
+    size_t     *slot;            /* [n_slot] row + 1, 0: free */
+    size_t      n_slot;          /* a power of two */
+    int         n_column;        /* after the name */
+};
+
+/* FNV-1a, 64 bits. Source: Fowler, Noll, Vo; draft-eastlake-fnv. */
+static uint64_t hash(const char *s)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* The slot of a name: its row's, or the free one where it belongs. */
+static size_t find_slot(const cs_labels *l, const char *name)
+{
+    size_t i = (size_t)hash(name) & (l->n_slot - 1);
+    while (l->slot[i] && strcmp(l->text + l->row[l->slot[i] - 1].off, name) != 0)
+        i = (i + 1) & (l->n_slot - 1);
+    return i;
+}
+
+static int rehash(cs_labels *l)
+{
+    const size_t n = l->n_slot ? 2 * l->n_slot : 64;
+    size_t *slot = cs_alloc(n, sizeof *slot);
+    if (!slot)
+        return cs_fail(CS_EMEM, "'%s': out of memory for %zu labels", l->path, l->n_row);
+    memset(slot, 0, n * sizeof *slot);
+    free(l->slot);
+    l->slot = slot;
+    l->n_slot = n;
+    for (size_t i = 0; i < l->n_row; i++)
+        l->slot[find_slot(l, l->text + l->row[i].off)] = i + 1;
+    return CS_OK;
+}
+
+static const char *column(const cs_labels *l, size_t off, int i)
+{
+    const char *s = l->text + off;
+    for (; i >= 0; i--)
+        s += strlen(s) + 1;
+    return s;
+}
+
+static int check_repeat(const cs_labels *l, const struct row *old, const struct row *row)
+{
+    for (int i = 0; i < l->n_column; i++) {
+        const char *a = column(l, old->off, i), *b = column(l, row->off, i);
+        if (strcmp(a, b) != 0)
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' is labelled '%.60s', but line %lld "
+                           "says '%.60s'", l->path, (long long)row->line, l->text + row->off, b,
+                           (long long)old->line, a);
+    }
+    return CS_OK;
+}
+
+static int add_row(cs_labels *l, size_t off, int64_t line)
+{
+    int rc = CS_OK;
+    const struct row row = { off, line };
+    if (2 * (l->n_row + 1) > l->n_slot)
+        CS_TRY(rehash(l));
+    const size_t i = find_slot(l, l->text + off);
+    if (l->slot[i])
+        return check_repeat(l, &l->row[l->slot[i] - 1], &row);
+    CS_TRY(cs_grow((void **)&l->row, &l->cap_row, l->n_row + 1, sizeof *l->row));
+    l->row[l->n_row++] = row;
+    l->slot[i] = l->n_row;
+out:
+    return rc;
+}
+
+/* One line of n bytes at off, NUL-terminated; its tabs become NULs. */
+static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
+{
+    char *s = l->text + off;
+    if (memchr(s, 0, n))
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: a NUL byte; this is not a text file", l->path,
+                       (long long)line);
+    if (n && s[n - 1] == '\r')
+        s[--n] = '\0';
+    if (n == 0 || s[0] == '#')
+        return CS_OK;
+    int n_column = 0;
+    for (char *tab = s; (tab = strchr(tab, '\t')) != NULL; tab++, n_column++)
+        *tab = '\0';
+    if (n_column == 0)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: expected a name, a tab and a label, got "
+                       "'%.60s'", l->path, (long long)line, s);
+    if (l->n_row && n_column != l->n_column)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: expected %d columns as in the first row, got "
+                       "%d", l->path, (long long)line, l->n_column + 1, n_column + 1);
+    if (s[0] == '\0')
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: the name is empty", l->path, (long long)line);
+    l->n_column = n_column;
+    return add_row(l, off, line);
+}
+
+/* Appends all of the source to text, with a NUL behind. */
+static int read_text(cs_labels *l, cs_source *src)
+{
+    const char *p, *advice;
+    size_t n;
+    int rc = CS_OK;
+    while (rc == CS_OK) {
+        rc = cs_source_fill(src, &p, &n);
+        if (rc < 0) {
+            const char *what = cs_source_problem(src, &advice);
+            return cs_fail(rc, "'%s': %s%s%s", l->path, what, *advice ? "; " : "", advice);
+        }
+        if (cs_grow((void **)&l->text, &l->cap_text, l->n_text + n + 1, 1) != CS_OK)
+            return CS_EMEM;
+        if (n)
+            memcpy(l->text + l->n_text, p, n);
+        l->n_text += n;
+        l->text[l->n_text] = '\0';
+    }
+    return CS_OK;
+}
+
+static int parse_text(cs_labels *l)
+{
+    int rc = CS_OK;
+    int64_t line = 1;
+    for (size_t off = 0; off < l->n_text; line++) {
+        char *eol = memchr(l->text + off, '\n', l->n_text - off);
+        const size_t end = eol ? (size_t)(eol - l->text) : l->n_text;
+        l->text[end] = '\0';
+        CS_TRY(parse_line(l, off, end - off, line));
+        off = end + 1;
+    }
+    if (l->n_slot == 0)
+        rc = rehash(l);          /* so that finding needs no special case */
+out:
+    return rc;
+}
+
+static int open_source(const char *path, cs_source **src)
+{
+    htsFormat m;
+    hFILE *fp = hopen(path, "r");
+    if (!fp)
+        return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
+    memset(&m, 0, sizeof m);
+    if (hts_detect_format2(fp, NULL, &m) < 0) {
+        const int rc = cs_fail(CS_EIO, "cannot read '%s': %s", path, strerror(errno));
+        hclose_abruptly(fp);
+        return rc;
+    }
+    return cs_source_open(fp, m.compression == gzip || m.compression == bgzf, 0, src);
+}
+
+int cs_labels_open(const char *path, cs_labels **out)
+{
+    int rc = CS_OK;
+    cs_source *src = NULL;
+    cs_labels *l = NULL;
+
+    if (strcmp(path, "-") == 0)
+        return cs_fail(CS_EUSAGE, "labels cannot come from standard input; give a file");
+    CS_TRY(open_source(path, &src));
+    l = cs_xcalloc(1, sizeof *l);
+    l->path = path;
+    CS_TRY(read_text(l, src));
+    CS_TRY(parse_text(l));
+    l->path = NULL;
+    *out = l;
+    l = NULL;
+out:
+    cs_labels_close(l);
+    if (cs_source_close(src) != CS_OK && rc == CS_OK) {
+        cs_labels_close(*out);
+        rc = cs_fail(CS_EIO, "cannot close '%s'", path);
+    }
+    return rc;
+}
+
+const char *cs_labels_find(const cs_labels *l, const char *name, int i)
+{
+    const size_t row = l->slot[find_slot(l, name)];
+    if (row == 0 || i < 0 || i >= l->n_column)
+        return NULL;
+    return column(l, l->row[row - 1].off, i);
+}
+
+int cs_labels_columns(const cs_labels *l)
+{
+    return l->n_column;
+}
+
+int64_t cs_labels_count(const cs_labels *l)
+{
+    return (int64_t)l->n_row;
+}
+
+void cs_labels_close(cs_labels *l)
+{
+    if (!l)
+        return;
+    free(l->text);
+    free(l->row);
+    free(l->slot);
+    free(l);
+}
+
+/* The blank-separated word KEY=VALUE; the first one counts. */
+int cs_label_key(const char *comment, const char *key, char *buf, size_t n_buf)
+{
+    static const char blank[] = " \t";
+    const size_t n_key = strlen(key);
+    for (const char *s = comment + strspn(comment, blank); *s; s += strspn(s, blank)) {
+        const size_t n = strcspn(s, blank);
+        if (n > n_key && s[n_key] == '=' && memcmp(s, key, n_key) == 0) {
+            const size_t n_value = n - n_key - 1;
+            if (n_value >= n_buf)
+                return 0;
+            memcpy(buf, s + n_key + 1, n_value);
+            buf[n_value] = '\0';
+            return 1;
+        }
+        s += n;
+    }
+    return 0;
+}

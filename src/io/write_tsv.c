@@ -1,0 +1,101 @@
+/* write_tsv.c - one line per record, with a header line: the default output.
+ *
+ * Classes:     name length label probability reason [prob_CLASS ...]
+ * Regression:  name length TARGET ... reason
+ *
+ * A field that does not apply is "."; a record without a name is "*", as in SAM. Numbers have a
+ * fixed number of digits, so that equal answers are equal bytes.
+ */
+#include "io/writer.h"
+
+static int class_header(cs_output *o)
+{
+    int rc = CS_OK;
+    CS_TRY(cs_outfile_printf(o->file, "name\tlength\tlabel\tprobability\treason"));
+    for (int i = 0; o->info.all && i < o->info.n_label; i++)
+        CS_TRY(cs_outfile_printf(o->file, "\tprob_%s", o->info.label[i]));
+    rc = cs_outfile_printf(o->file, "\n");
+out:
+    return rc;
+}
+
+static int value_header(cs_output *o)
+{
+    int rc = CS_OK;
+    CS_TRY(cs_outfile_printf(o->file, "name\tlength"));
+    for (int i = 0; i < o->info.n_label; i++)
+        CS_TRY(cs_outfile_printf(o->file, "\t%s", o->info.label[i]));
+    rc = cs_outfile_printf(o->file, "\treason\n");
+out:
+    return rc;
+}
+
+static int tsv_begin(cs_output *o)
+{
+    return o->info.is_class ? class_header(o) : value_header(o);
+}
+
+static int class_columns(cs_output *o, const cs_answer *a)
+{
+    int rc = CS_OK;
+    const int best = cs_answer_best(a);
+    const int called = best >= 0 && a->reason == CS_REASON_NONE;
+    CS_BUG(best >= 0 && a->n != o->info.n_label);
+    CS_TRY(cs_outfile_printf(o->file, "\t%s", called ? o->info.label[best] : "unclassified"));
+    if (best >= 0)
+        CS_TRY(cs_outfile_printf(o->file, "\t%.6f", (double)a->v[best]));
+    else
+        CS_TRY(cs_outfile_printf(o->file, "\t."));
+    CS_TRY(cs_outfile_printf(o->file, "\t%s", cs_reason_name(a->reason)));
+    for (int i = 0; o->info.all && i < o->info.n_label; i++) {
+        if (best >= 0)
+            CS_TRY(cs_outfile_printf(o->file, "\t%.6f", (double)a->v[i]));
+        else
+            CS_TRY(cs_outfile_printf(o->file, "\t."));
+    }
+    rc = cs_outfile_printf(o->file, "\n");
+out:
+    return rc;
+}
+
+static int value_columns(cs_output *o, const cs_answer *a)
+{
+    int rc = CS_OK;
+    const int known = a->reason == CS_REASON_NONE;
+    CS_BUG(known && a->n != o->info.n_label);
+    for (int i = 0; i < o->info.n_label; i++) {
+        if (known)
+            CS_TRY(cs_outfile_printf(o->file, "\t%.6g", (double)a->v[i]));
+        else
+            CS_TRY(cs_outfile_printf(o->file, "\t."));
+    }
+    rc = cs_outfile_printf(o->file, "\t%s\n", cs_reason_name(a->reason));
+out:
+    return rc;
+}
+
+static int tsv_record(cs_output *o, const cs_record *r, const cs_answer *a)
+{
+    int rc = CS_OK;
+    CS_TRY(cs_outfile_printf(o->file, "%s\t%lld", *r->name ? r->name : "*",
+                             (long long)r->seg[0].n_base));
+    rc = o->info.is_class ? class_columns(o, a) : value_columns(o, a);
+out:
+    return rc;
+}
+
+static int tsv_end(cs_output *o)
+{
+    (void)o;
+    return CS_OK;
+}
+
+const cs_writer cs_write_tsv = {
+    .name = "tsv",
+    .summary = "one line per record: label, probability, reason",
+    .opt = NULL,
+    .cfg_size = 0,
+    .begin = tsv_begin,
+    .record = tsv_record,
+    .end = tsv_end,
+};
