@@ -60,14 +60,17 @@ void cs_batch_reset(cs_batch *b)
     b->oldest = 0;
 }
 
-static int resize(void **p, int64_t cap, size_t width, size_t size)
+/* The arrays have other types than void *, so the pointer is copied, not dereferenced. */
+static int resize(void *array, int64_t cap, size_t width, size_t size)
 {
+    void *old, *grown;
     if (width && (size_t)cap > SIZE_MAX / width)
         return CS_EMEM;
-    void *q = cs_realloc(*p, (size_t)cap * width, size);
-    if (!q)
+    memcpy(&old, array, sizeof old);
+    grown = cs_realloc(old, (size_t)cap * width, size);
+    if (!grown)
         return CS_EMEM;
-    *p = q;
+    memcpy(array, &grown, sizeof grown);
     return CS_OK;
 }
 
@@ -77,8 +80,8 @@ static int reserve_tokens(cs_batch *b, int64_t need)
         return CS_OK;
     const int64_t cap = need > 2 * b->cap_tok ? need : 2 * b->cap_tok;
     const int rc = b->n_channel
-                       ? resize((void **)&b->x, cap, (size_t)b->n_channel, sizeof *b->x)
-                       : resize((void **)&b->tok, cap, 1, sizeof *b->tok);
+                       ? resize(&b->x, cap, (size_t)b->n_channel, sizeof *b->x)
+                       : resize(&b->tok, cap, 1, sizeof *b->tok);
     if (rc != CS_OK)
         return cs_fail(rc, "out of memory for a batch of %lld tokens; lower --batch-tokens",
                        (long long)need);
@@ -92,10 +95,10 @@ static int reserve_record(cs_batch *b)
     if (b->n_rec < b->cap_rec)
         return CS_OK;
     const int32_t cap = b->cap_rec ? 2 * b->cap_rec : 16;
-    if (resize((void **)&b->slot, cap, 1, sizeof *b->slot) != CS_OK ||
-        resize((void **)&b->off, (int64_t)cap + 1, 1, sizeof *b->off) != CS_OK ||
+    if (resize(&b->slot, cap, 1, sizeof *b->slot) != CS_OK ||
+        resize(&b->off, (int64_t)cap + 1, 1, sizeof *b->off) != CS_OK ||
         (b->n_target &&
-         resize((void **)&b->target, cap, (size_t)b->n_target, sizeof *b->target) != CS_OK))
+         resize(&b->target, cap, (size_t)b->n_target, sizeof *b->target) != CS_OK))
         return cs_fail(CS_EMEM, "out of memory for a batch of %d records; lower --batch-tokens",
                        b->n_rec);
     b->cap_rec = cap;

@@ -6,7 +6,9 @@
 
 enum { CS_MAX_DEPTH = 40 };
 
-typedef enum cs_close_reason { CS_CLOSE_BUDGET, CS_CLOSE_LAG, CS_CLOSE_END, CS_N_CLOSE } cs_close_reason;
+typedef enum cs_close_reason {
+    CS_CLOSE_BUDGET, CS_CLOSE_LAG, CS_CLOSE_END, CS_N_CLOSE
+} cs_close_reason;
 
 typedef struct cs_bucket_stat {
     uint64_t n_batch, n_close[CS_N_CLOSE];
@@ -28,7 +30,8 @@ void cs_bucketer_free(cs_bucketer *k);
 
 /** cs_bucketer_chunk - first close what chunk `no` makes too old; call before its records */
 int cs_bucketer_chunk(cs_bucketer *k, uint64_t no) CS_MUST_CHECK;
-/** cs_bucketer_add - put record i of a chunk into the batch of its depth */
+/** cs_bucketer_add - put record i of a chunk, which has one segment and at least one token, into the
+ * batch of its depth */
 int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i) CS_MUST_CHECK;
 /** cs_bucketer_end - close everything, shallowest first */
 int cs_bucketer_end(cs_bucketer *k) CS_MUST_CHECK;

@@ -2,8 +2,9 @@
  *
  * DESIGN: htslib decodes. Secondary and supplementary records repeat bases that another record has,
  * so they are counted and left out; a read on the reverse strand is turned back (bases complemented
- * and reversed, qualities reversed). Fields that nobody asks for are not decoded from CRAM. Only BAM
- * and CRAM get threads: htslib would read SAM on a thread of its own and keep the line number there.
+ * and reversed, qualities reversed). Fields that nobody asks for are not decoded from CRAM. Only
+ * BAM and CRAM get threads: htslib would read SAM on a thread of its own and keep the line number
+ * there.
  */
 #include "io/reader.h"
 
@@ -115,8 +116,8 @@ static int decoding_failed(const struct alignments *a)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: not a valid SAM record%s", a->path,
                        (long long)a->fp->lineno, hint);
     if (a->fp->format.format == cram)
-        return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is cut or damaged, or "
-                       "%s%s", a->path, (unsigned long long)a->n_read + 1,
+        return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is cut or damaged, "
+                       "or %s%s", a->path, (unsigned long long)a->n_read + 1,
                        a->reference ? "the reference is another one"
                                     : "a reference is needed (--reference FILE)", hint);
     return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is cut or damaged%s",

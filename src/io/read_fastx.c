@@ -76,8 +76,8 @@ static int reserve(struct fastx *f, struct text *t, size_t n)
     const size_t cap = need > 2 * t->cap ? need + 256 : 2 * t->cap;
     char *s = cs_realloc(t->s, cap, 1);
     if (!s)
-        return cs_fail(CS_EMEM, "'%s' line %lld: out of memory for record '%.*s' (%zu bytes so far)",
-                       f->path, (long long)f->line, NAME(f->name), t->n);
+        return cs_fail(CS_EMEM, "'%s' line %lld: out of memory for record '%.*s' (%zu bytes so "
+                       "far)", f->path, (long long)f->line, NAME(f->name), t->n);
     t->s = s;
     t->cap = cap;
     return CS_OK;
@@ -133,8 +133,8 @@ static int refuse_base(struct fastx *f, unsigned char c)
     if (isprint(c))
         return cs_fail(CS_EFORMAT, "'%s' line %lld: '%c' in the sequence of record '%.*s' is not a "
                        "nucleotide code%s", f->path, (long long)f->line, c, NAME(f->name), hint);
-    return cs_fail(CS_EFORMAT, "'%s' line %lld: byte 0x%02x in the sequence of record '%.*s' is not "
-                   "a nucleotide code", f->path, (long long)f->line, c, NAME(f->name));
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: byte 0x%02x in the sequence of record '%.*s' is "
+                   "not a nucleotide code", f->path, (long long)f->line, c, NAME(f->name));
 }
 
 /* Translates n bytes to dst; returns how many came before the first that is no base. */
@@ -274,8 +274,8 @@ static int refuse_start(struct fastx *f)
     for (size_t i = 0; i < sizeof begin - 1 && i < n && f->p[i] != '\n' && f->p[i] != '\r'; i++)
         begin[i] = isprint((unsigned char)f->p[i]) ? f->p[i] : '?';
     if (f->kind && (*f->p == '>' || *f->p == '@'))
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: FASTA and FASTQ records are mixed (or the record "
-                       "before is damaged): expected %s, got '%s'", f->path, (long long)f->line,
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: FASTA and FASTQ records are mixed (or the "
+                       "record before is damaged): expected %s, got '%s'", f->path, (long long)f->line,
                        expected, begin);
     return cs_fail(CS_EFORMAT, "'%s' line %lld: expected %s at the start of a record, got '%s'",
                    f->path, (long long)f->line, expected, begin);

@@ -70,8 +70,8 @@ static int refuse(const char *path, const htsFormat *m)
                            foreign[i].tool);
     }
     char *what = hts_format_description(m);
-    cs_fail(CS_EFORMAT, "'%s' is no sequence file (%s); FASTA, FASTQ, SAM, BAM and CRAM can be read",
-            path, what ? what : "unknown format");
+    cs_fail(CS_EFORMAT, "'%s' is no sequence file (%s); FASTA, FASTQ, SAM, BAM and CRAM can be "
+            "read", path, what ? what : "unknown format");
     free(what);
     return CS_EFORMAT;
 }
@@ -212,8 +212,8 @@ void cs_inputs_report(const cs_inputs *s)
     const cs_input_count *k = &s->count;
     cs_report_counted(&k->outside_iupac, s->n_record, "contain X, read as N");
     if (k->no_end_marker.n)
-        cs_warn("the BGZF end marker is missing in %llu of %d inputs, which may be cut; first: '%s'",
-                (unsigned long long)k->no_end_marker.n, s->n, k->no_end_marker.first);
+        cs_warn("the BGZF end marker is missing in %llu of %d inputs, which may be cut; first: "
+                "'%s'", (unsigned long long)k->no_end_marker.n, s->n, k->no_end_marker.first);
     if (k->n_secondary || k->n_supplementary)
         cs_note("skipped %llu secondary and %llu supplementary alignments",
                 (unsigned long long)k->n_secondary, (unsigned long long)k->n_supplementary);

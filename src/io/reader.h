@@ -26,8 +26,8 @@ typedef struct cs_reader {
     const char *name, *summary;
     /* Is an input of this detected format ours? */
     int     (*sniff)(const struct htsFormat *f);
-    /* `path` (for messages) must outlive the state; `fp` stands at the first byte and is taken over,
-     * also on failure. */
+    /* `path` (for messages) must outlive the state; `fp` stands at the first byte and is taken
+     * over, also on failure. */
     int     (*open)(const char *path, struct hFILE *fp, const struct htsFormat *f,
                     const cs_input_opt *opt, void **state);
     /* Appends one record, and nothing unless it returns CS_OK. */
@@ -75,7 +75,8 @@ int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_
 int cs_inputs_next(cs_inputs *in, cs_chunk *c) CS_MUST_CHECK;
 /** cs_inputs_index - which path (0 ..) the last record came from: one class per file in training */
 int cs_inputs_index(const cs_inputs *in);
-/** cs_inputs_tell, cs_inputs_size - bytes consumed; total bytes, or 0 if any input is no regular file */
+/** cs_inputs_tell, cs_inputs_size - bytes consumed; total bytes, or 0 if any input is no regular
+ * file */
 int64_t cs_inputs_tell(cs_inputs *in);
 int64_t cs_inputs_size(const cs_inputs *in);
 /** cs_inputs_report - end-of-run warnings (letters outside IUPAC, ...), counted over all inputs */

@@ -25,7 +25,7 @@ typedef struct cs_record {
     int          n_seg;          /* 1: a read or contig; 2: reference and alternate window */
     cs_segment   seg[CS_MAX_SEG];
     const float *x;              /* [n_base of seg 0 * n_channel] real-valued input, or NULL */
-    const float *target;         /* [n_target]: class number, values, or 0/1 per label; NaN: unknown */
+    const float *target;         /* [n_target] class number, values, or 0/1 per label; NaN: unknown */
     void        *native;         /* bam1_t* or bcf1_t* for a writer that copies it; else NULL */
 } cs_record;
 
@@ -45,7 +45,8 @@ const char *cs_reason_name(cs_reason r);
 /* A record's answer: what the head writes (answer_len floats), or a reason why there is none. */
 typedef struct cs_answer { float *v; int64_t n; cs_reason reason; } cs_answer;
 
-/* About CS_CHUNK_RECORDS records or CS_CHUNK_BASES bases, whichever comes first; at least one record. */
+/* About CS_CHUNK_RECORDS records or CS_CHUNK_BASES bases, whichever comes first; at least one
+ * record. */
 enum { CS_CHUNK_RECORDS = 4096, CS_CHUNK_BASES = 1 << 20 };
 
 typedef struct cs_chunk {

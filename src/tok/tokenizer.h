@@ -5,8 +5,8 @@
 #include "base/opt.h"
 #include "io/record.h"
 
-/* Every vocabulary begins with these two ids, so that row 0 of an embedding is the padding row of the
- * published models (all zero, no gradient) and models can be exchanged with them. */
+/* Every vocabulary begins with these two ids, so that row 0 of an embedding is the padding row of
+ * the published models (all zero, no gradient) and models can be exchanged with them. */
 enum { CS_TOK_PAD = 0, CS_TOK_UNK = 1, CS_TOK_FIRST = 2 };
 
 typedef struct cs_tokenizer {
