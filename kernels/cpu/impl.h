@@ -48,7 +48,7 @@ static inline int64_t cs_shift(int32_t i, int64_t len)
         return 0;
     int64_t s = 1 % len;
     for (int32_t k = 1; k < i; k++)
-        s = s * 2 % len;
+        s = 2 * s < len ? 2 * s : 2 * s - len;
     return s;
 }
 

@@ -1,0 +1,121 @@
+/* gemm.c - matrix product by blocks: pack a block of the right operand, run panels over it.
+ *
+ * DESIGN. c is cut into tasks of some rows by some columns, and a task walks through k in blocks,
+ * packing op(b)'s block into its thread's own scratch. Packing is repeated for every block of rows
+ * (1/rows of the arithmetic), which buys a single parallel loop without barriers, for the tall
+ * products (x W', dy W) and for the deep one (dW = dy' x over all rows) alike. Cuts in rows and
+ * columns do not change an element's chain of additions; cuts in k depend on k's size alone.
+ */
+#include "kernels/cpu/gemm.h"
+
+#include <omp.h>
+
+enum { DEPTH = 384,              /* k per block: a packed panel of 24 KB stays in L1 */
+       DEPTH_T = 192,            /* with a transposed, whose lines are in L1 as well */
+       COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536 };
+
+static const float zeros[CS_PANEL];
+
+typedef struct gemm {
+    bool ta, tb;
+    cs_mat a, b, c;
+    bool add;                    /* beta is 1 */
+    int64_t n_k, depth, rows;    /* depth, rows and cols of a task's block */
+    int32_t cols;
+} gemm;
+
+void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out)
+{
+    for (int32_t p = 0; p < cs_panel_count(n); p++) {
+        int w = cs_panel_width(n, p), valid = n - p * CS_PANEL < w ? n - p * CS_PANEL : w;
+        const float *from = b + p * CS_PANEL * sj;
+        float *to = out + p * CS_PANEL * n_k;
+        for (int64_t k = 0; k < n_k; k++, to += w)
+            for (int j = 0; j < w; j++)
+                to[j] = j < valid ? from[k * sk + j * sj] : 0.0f;
+    }
+}
+
+size_t cs_gemm_scratch(void)
+{
+    return (size_t)DEPTH * COLS;
+}
+
+/* A panel whose last columns lie outside c, by way of a strip that is wide enough. */
+static void edge(bool ta, int width, int valid, const cs_panel *q, int64_t row)
+{
+    enum { STRIP = 6 };
+    float buf[STRIP * CS_PANEL] = { 0 };
+    for (int64_t r = 0; r < q->n_row; r += STRIP) {
+        cs_panel s = *q;
+        s.n_row = cs_min64(STRIP, q->n_row - r);
+        s.a += r * row;
+        s.init = s.c = buf;
+        s.ldi = s.ldc = CS_PANEL;
+        for (int64_t i = 0; i < s.n_row; i++)
+            for (int j = 0; j < valid; j++)
+                buf[i * CS_PANEL + j] = q->init[(r + i) * q->ldi + j];
+        cs_avx2_panel(ta, width, &s);
+        for (int64_t i = 0; i < s.n_row; i++)
+            for (int j = 0; j < valid; j++)
+                q->c[(r + i) * q->ldc + j] = buf[i * CS_PANEL + j];
+    }
+}
+
+static void task(const gemm *g, int64_t i0, int32_t j0, float *pack)
+{
+    int64_t n_row = cs_min64(g->rows, g->c.r - i0), row = g->ta ? 1 : g->a.ld;
+    int32_t n = g->c.c - j0 < g->cols ? g->c.c - j0 : g->cols;
+    int64_t sk = g->tb ? 1 : g->b.ld, sj = g->tb ? g->b.ld : 1;
+    for (int64_t k = 0; k < g->n_k || k == 0; k += g->depth) {
+        int64_t n_k = cs_min64(g->depth, g->n_k - k);
+        bool add = g->add || k > 0;
+        cs_pack(g->b.p + k * sk + j0 * sj, sk, sj, n_k, n, pack);
+        for (int32_t p = 0; p < cs_panel_count(n); p++) {
+            int width = cs_panel_width(n, p), valid = n - p * CS_PANEL;
+            float *c = cs_row(g->c, i0) + j0 + p * CS_PANEL;
+            cs_panel q = { .a = g->a.p + i0 * row + k * (g->ta ? g->a.ld : 1), .lda = g->a.ld,
+                           .b = pack + p * CS_PANEL * n_k, .ldb = width,
+                           .init = add ? c : zeros, .ldi = add ? g->c.ld : 0,
+                           .c = c, .ldc = g->c.ld, .n_row = n_row, .n_k = n_k };
+            if (valid >= width)
+                cs_avx2_panel(g->ta, width, &q);
+            else
+                edge(g->ta, width, valid, &q, row);
+        }
+    }
+}
+
+/* Enough tasks for the threads, as large as that allows. */
+static void cut(gemm *g, int n_thread)
+{
+    int64_t most = g->ta ? DEPTH_T : DEPTH, n_block = (g->n_k + most - 1) / most;
+    g->depth = n_block ? (g->n_k + n_block - 1) / n_block : 1;
+    g->rows = (g->c.r / (4 * n_thread) + 5) / 6 * 6;
+    g->rows = g->rows < ROWS_MIN ? ROWS_MIN : g->rows > ROWS_MAX ? ROWS_MAX : g->rows;
+    g->cols = COLS;
+    int64_t n_row_block = (g->c.r + g->rows - 1) / g->rows;
+    while (n_row_block * ((g->c.c + g->cols - 1) / g->cols) < n_thread && g->cols > CS_PANEL)
+        g->cols = (g->cols / 2 + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
+}
+
+static void avx2_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c)
+{
+    gemm g = { .ta = ta, .tb = tb, .a = a, .b = b, .c = c, .add = beta != 0,
+               .n_k = ta ? a.r : a.c };
+    if (c.r == 0 || c.c == 0)
+        return;
+    const cs_cpu *cpu = be->impl;
+    int n_thread = cs_threads(be, c.r * c.c * g.n_k);
+    cut(&g, n_thread);
+    int64_t n_i = (c.r + g.rows - 1) / g.rows, n_j = (c.c + g.cols - 1) / g.cols;
+    #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
+    for (int64_t t = 0; t < n_i * n_j; t++)
+        task(&g, t / n_j * g.rows, (int32_t)(t % n_j) * g.cols,
+             cpu->pack + (size_t)omp_get_thread_num() * cpu->pack_stride);
+}
+
+void cs_avx2_gemm(cs_ops *op)
+{
+    op->gemm = avx2_gemm;
+}

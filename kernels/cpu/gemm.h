@@ -1,0 +1,56 @@
+/* gemm.h - panels of a matrix product: what gemm.c and the fused kernels build upon. */
+#ifndef CS_KERNELS_CPU_GEMM_H
+#define CS_KERNELS_CPU_GEMM_H
+
+#include "kernels/cpu/impl.h"
+
+#ifndef CS_DOUBLE
+
+enum { CS_PANEL = 16 };          /* columns of a full panel */
+
+/* c[r, j] = init[r, j] + sum_k a(r, k) b[k, j] over a panel of 8 or 16 columns j.
+ * a(r, k) is a[r*lda + k], or a[k*lda + r] for a transposed left operand. */
+typedef struct cs_panel {
+    const float *a;    int64_t lda;
+    const float *b;    int64_t ldb;      /* ldb is the panel's width when b is packed */
+    const float *init; int64_t ldi;      /* ldi = 0: one row for all (a bias); may be c itself */
+    float       *c;    int64_t ldc;
+    int64_t n_row, n_k;
+} cs_panel;
+
+/**
+ * cs_avx2_panel - compute one panel
+ *
+ * trans    the left operand is transposed
+ * width    8 or 16
+ *
+ * Every element is one chain of fused multiply-adds over k, starting at 0, to which init is added
+ * last, whatever n_row is and wherever its row stands: a row's bits depend on that row alone, a bias
+ * gives the same bits here as added afterwards, and a sum over many blocks of k rounds little.
+ * Thread   any; no state
+ */
+void cs_avx2_panel(bool trans, int width, const cs_panel *q);
+
+/* Width and start of panel number p of n columns: 16 wide, the last one 8 where that suffices. */
+static inline int cs_panel_width(int32_t n, int32_t p) { return n - p * CS_PANEL <= 8 ? 8 : 16; }
+static inline int32_t cs_panel_count(int32_t n) { return (n + CS_PANEL - 1) / CS_PANEL; }
+
+/**
+ * cs_pack - copy op(b) into panels, zeros where the last panel is wider than the matrix
+ *
+ * b        the block: n_k rows and n columns of op(b), element (k, j) at b[k*sk + j*sj]
+ * out      panel p at out + p * 16 * n_k, [n_k][width]; 16-float multiples: see cs_pack_size()
+ */
+void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out);
+
+/** cs_pack_size - floats that cs_pack() writes at most */
+static inline int64_t cs_pack_size(int64_t n_k, int32_t n)
+{
+    return n_k * cs_panel_count(n) * CS_PANEL;
+}
+
+/** cs_gemm_scratch - floats of packing scratch that gemm needs per thread */
+size_t cs_gemm_scratch(void);
+
+#endif
+#endif

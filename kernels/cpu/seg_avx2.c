@@ -1,0 +1,176 @@
+/* seg_avx2.c - rotation, means over segments and sums of columns on AVX2. */
+#include "kernels/cpu/impl.h"
+
+#include <string.h>
+
+#include "kernels/cpu/vec_avx2.h"
+
+#define TARGET __attribute__((target("avx2,fma")))
+
+TARGET __attribute__((always_inline))
+static inline void move_rows(const cs_piece *q, int64_t n_row, const int32_t w)
+{
+    for (int64_t r = 0; r < n_row; r++) {
+        const float *in = q->in + r * q->ldi, *buf = q->buf + r * q->ldb;
+        float *out = q->out + r * q->ldo;
+        int32_t j = 0;
+        for (; j + 8 <= w; j += 8)
+            _mm256_storeu_ps(out + j, q->in ? _mm256_add_ps(_mm256_loadu_ps(in + j),
+                                                            _mm256_loadu_ps(buf + j))
+                                            : _mm256_loadu_ps(buf + j));
+        if (j < w)
+            _mm_storeu_ps(out + j, q->in ? _mm_add_ps(_mm_loadu_ps(in + j), _mm_loadu_ps(buf + j))
+                                         : _mm_loadu_ps(buf + j));
+    }
+}
+
+TARGET void cs_piece_move(const cs_piece *q, int64_t n_row, int32_t w)
+{
+    switch (w) {                 /* constant widths unroll to one or two vectors */
+    case 4:  move_rows(q, n_row, 4); break;
+    case 8:  move_rows(q, n_row, 8); break;
+    case 16: move_rows(q, n_row, 16); break;
+    default: move_rows(q, n_row, w); break;
+    }
+}
+
+
+/* Any width and any beta. */
+static void roll_rows(const float *x, int64_t ldx, float beta, float *y, int64_t ldy, int64_t n_row,
+                      int32_t w)
+{
+    for (int64_t r = 0; r < n_row; r++)
+        for (int32_t j = 0; j < w; j++) {
+            float *v = y + r * ldy + j;
+            *v = beta != 0 ? x[r * ldx + j] + beta * *v : x[r * ldx + j];
+        }
+}
+
+/* One track of one span: a run of source rows, and a second one where the rotation wraps. */
+static void roll_track(cs_span s, int32_t i, int32_t track, int sign, cs_mat x, float beta,
+                       cs_mat y)
+{
+    int64_t from = (s.t0 + sign * cs_shift(i, s.len) + s.len) % s.len, row = s.start + s.t0;
+    for (int64_t n = s.n, run; n > 0; n -= run, row += run, from = 0) {
+        run = cs_min64(n, s.len - from);
+        const float *in = cs_row(x, s.start + from) + i * track;
+        float *out = cs_row(y, row) + i * track;
+        bool plain = track % 4 == 0 && (beta == 0 || beta == 1);
+        cs_piece q = { .in = beta != 0 ? out : NULL, .ldi = y.ld, .buf = in, .ldb = x.ld,
+                       .out = out, .ldo = y.ld };
+        if (plain)
+            cs_piece_move(&q, run, track);
+        else
+            roll_rows(in, x.ld, beta, out, y.ld, run, track);
+    }
+}
+
+static void avx2_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs_mat x,
+                          cs_real beta, cs_mat y)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
+    for (int64_t r0 = 0; r0 < seg.rows; r0 += CS_ROW_BLOCK) {
+        int64_t end = cs_min64(r0 + CS_ROW_BLOCK, seg.rows);
+        int32_t s = cs_seg_find(seg, r0);
+        for (int64_t r = r0; r < end;) {
+            cs_span q = cs_span_at(seg, &s, r, end);
+            for (int32_t i = 0; i < x.c / track; i++)
+                roll_track(q, i, track, sign, x, beta, y);
+            r += q.n;
+        }
+    }
+}
+
+/* The sums of columns j0 .. j0+n-1 over the rows r0 .. r1-1, in double and in order of rows. */
+TARGET static void sum_rows(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, double *sum)
+{
+    for (int32_t j = 0; j < n; j += 8) {
+        __m256d a = _mm256_setzero_pd(), b = a;
+        for (int64_t r = r0; r < r1; r++) {
+            __m256 v = cs_get(cs_row(x, r) + j0 + j, n - j);
+            a = _mm256_add_pd(a, _mm256_cvtps_pd(_mm256_castps256_ps128(v)));
+            b = _mm256_add_pd(b, _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
+        }
+        _mm256_storeu_pd(sum + j, a);
+        _mm256_storeu_pd(sum + j + 4, b);
+    }
+}
+
+/* The same over all chunks of the rows, which their number alone fixes. */
+static void sum_chunks(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, int n_thread,
+                       double *sum)
+{
+    double part[CS_CHUNKS][CS_CHUNK_COLS];
+    int64_t step = cs_chunk_rows(r1 - r0), n_chunk = (r1 - r0 + step - 1) / step;
+    #pragma omp parallel for num_threads(n_thread)
+    for (int64_t k = 0; k < n_chunk; k++)
+        sum_rows(x, r0 + k * step, cs_min64(r0 + (k + 1) * step, r1), j0, n, part[k]);
+    memset(sum, 0, (size_t)n * sizeof *sum);
+    for (int64_t k = 0; k < n_chunk; k++)
+        for (int32_t j = 0; j < n; j++)
+            sum[j] += part[k][j];
+}
+
+static void avx2_colsum(cs_backend *be, cs_mat x, cs_mat y)
+{
+    for (int32_t j0 = 0; j0 < x.c; j0 += CS_CHUNK_COLS) {
+        int32_t n = x.c - j0 < CS_CHUNK_COLS ? x.c - j0 : CS_CHUNK_COLS;
+        double sum[CS_CHUNK_COLS];
+        sum_chunks(x, 0, x.r, j0, n, cs_threads(be, x.r * n), sum);
+        for (int32_t j = 0; j < n; j++)
+            y.p[j0 + j] += (float)sum[j];
+    }
+}
+
+static void mean_segment(cs_mat x, int64_t r0, int64_t r1, int n_thread, float *y)
+{
+    double scale = r1 > r0 ? 1 / (double)(r1 - r0) : 0;
+    for (int32_t j0 = 0; j0 < x.c; j0 += CS_CHUNK_COLS) {
+        int32_t n = x.c - j0 < CS_CHUNK_COLS ? x.c - j0 : CS_CHUNK_COLS;
+        double sum[CS_CHUNK_COLS];
+        sum_chunks(x, r0, r1, j0, n, n_thread, sum);
+        for (int32_t j = 0; j < n; j++)
+            y[j0 + j] = (float)(sum[j] * scale);
+    }
+}
+
+/* Threads share a segment when there are few, else each takes its own: the same sums either way. */
+static void avx2_seg_mean(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y)
+{
+    int n_thread = cs_threads(be, x.r * x.c);
+    if (seg.n < 2 * n_thread) {
+        for (int32_t s = 0; s < seg.n; s++)
+            mean_segment(x, seg.off[s], seg.off[s + 1], n_thread, cs_row(y, s));
+        return;
+    }
+    #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
+    for (int32_t s = 0; s < seg.n; s++)
+        mean_segment(x, seg.off[s], seg.off[s + 1], 1, cs_row(y, s));
+}
+
+TARGET static void add_scaled(const float *x, float scale, float *y, int32_t n)
+{
+    const __m256 s = _mm256_set1_ps(scale);
+    for (int32_t j = 0; j < n; j += 8)
+        cs_put(y + j, n - j, _mm256_fmadd_ps(s, cs_get(x + j, n - j), cs_get(y + j, n - j)));
+}
+
+static void avx2_seg_mean_bwd(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, dx.r * dx.c))
+    for (int64_t r0 = 0; r0 < seg.rows; r0 += CS_ROW_BLOCK) {
+        int32_t s = cs_seg_find(seg, r0);
+        for (int64_t r = r0; r < cs_min64(r0 + CS_ROW_BLOCK, seg.rows); r++) {
+            cs_span q = cs_span_at(seg, &s, r, r + 1);
+            add_scaled(cs_row(dy, s), 1 / (float)q.len, cs_row(dx, r), dx.c);
+        }
+    }
+}
+
+void cs_avx2_seg(cs_ops *op)
+{
+    op->seg_roll = avx2_seg_roll;
+    op->colsum = avx2_colsum;
+    op->seg_mean = avx2_seg_mean;
+    op->seg_mean_bwd = avx2_seg_mean_bwd;
+}
