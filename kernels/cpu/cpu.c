@@ -6,7 +6,7 @@
 
 #include "base/cpu.h"
 #include "base/mem.h"
-#include "kernels/cpu/impl.h"
+#include "kernels/cpu/gemm.h"
 
 enum { HUGE_PAGE = 2 << 20 };
 
@@ -71,7 +71,18 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_ref_norm(op);
     cs_ref_seg(op);
     cs_ref_loss(op);
+#if !defined(CS_DOUBLE) && defined(__x86_64__)
+    if (!cs_cpu_has(CS_CPU_AVX2) || (mask & CS_CPU_AVX2))
+        return;
+    cs_avx2_gemm(op);
+    cs_avx2_elt(op);
+    cs_avx2_norm(op);
+    cs_avx2_seg(op);
+    if (cs_cpu_has(CS_CPU_FUSED) && !(mask & CS_CPU_FUSED))
+        cs_avx2_chord(&be->fused);
+#else
     (void)mask;
+#endif
 }
 
 int cs_cpu_open(cs_backend *be)
@@ -80,6 +91,14 @@ int cs_cpu_open(cs_backend *be)
     cs_cpu *cpu = cs_xcalloc(1, sizeof *cpu);
     be->impl = cpu;
     cs_cpu_fill(be, 0);
+#ifndef CS_DOUBLE
+    cpu->pack_stride = cs_gemm_scratch();
+    cpu->pack = cpu_alloc(be, (size_t)be->n_thread * cpu->pack_stride * sizeof *cpu->pack);
+    if (!cpu->pack) {
+        free(cpu);
+        return cs_fail(CS_EMEM, "out of memory for the scratch of %d threads", be->n_thread);
+    }
+#endif
     return CS_OK;
 }
 

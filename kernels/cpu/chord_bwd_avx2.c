@@ -1,0 +1,183 @@
+/* chord_bwd_avx2.c - the fused ChordMixer block, backward; the hidden layer is computed again. */
+#include "kernels/cpu/chord.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "kernels/cpu/vec_avx2.h"
+
+#define TARGET __attribute__((target("avx2,fma")))
+
+/* One thread's tiles: x, rotated dy, then per hidden unit g (later dh) and gelu's slope. */
+typedef struct tiles { float *x, *dy, *g, *slope, *buf; } tiles;
+
+/* A group's sums, as laid out in cs_chord_plan.sum. */
+typedef struct sums { float *w1, *w2, *b1, *b2; } sums;
+
+static tiles tiles_at(const cs_chord_plan *f, float *p)
+{
+    float *dy = p + CS_TILE * f->ldd, *g = dy + CS_TILE * f->ldd;
+    float *slope = g + CS_TILE * f->ldh;
+    return (tiles){ p, dy, g, slope, slope + CS_TILE * f->ldh };
+}
+
+static sums sums_at(const cs_chord_plan *f, int32_t group)
+{
+    float *w1 = f->sum + group * f->sum_stride, *w2 = w1 + (int64_t)f->h * f->dp;
+    float *b1 = w2 + (int64_t)f->d * f->hp;
+    return (sums){ w1, w2, b1, b1 + f->hp };
+}
+
+/* dy of the products' output: token t of track i went to token t - shift. */
+static void gather(const cs_chord_plan *f, const cs_tile *t, cs_mat dy, float *out)
+{
+    for (int32_t c = 0; c < f->d; c += f->track) {
+        float *to = out + c;
+        for (int32_t i = 0; i < t->n_span; i++) {
+            const cs_span *s = &t->span[i];
+            int64_t from = s->t0 - cs_shift(c / f->track, s->len);
+            from = from < 0 ? from + s->len : from;
+            for (int64_t n = s->n, run; n > 0; n -= run, to += run * f->ldd, from = 0) {
+                run = cs_min64(n, s->len - from);
+                cs_piece q = { .buf = cs_row(dy, s->start + from) + c, .ldb = dy.ld,
+                               .out = to, .ldo = f->ldd };
+                cs_piece_move(&q, run, f->track);
+            }
+        }
+    }
+}
+
+TARGET static void gelu_tile(const cs_chord_plan *f, int64_t n_row, float *g, float *slope)
+{
+    for (int64_t r = 0; r < n_row; r++)
+        for (int32_t j = 0; j < f->hp; j += 8) {
+            __m256 s, v = cs_gelu_slope_avx2(_mm256_loadu_ps(g + r * f->ldh + j), &s);
+            _mm256_storeu_ps(g + r * f->ldh + j, v);
+            _mm256_storeu_ps(slope + r * f->ldh + j, s);
+        }
+}
+
+TARGET static void multiply_tile(const cs_chord_plan *f, int64_t n_row, float *g,
+                                 const float *slope)
+{
+    for (int64_t r = 0; r < n_row; r++)
+        for (int32_t j = 0; j < f->hp; j += 8) {
+            float *v = g + r * f->ldh + j;
+            __m256 s = _mm256_loadu_ps(slope + r * f->ldh + j);
+            _mm256_storeu_ps(v, _mm256_mul_ps(_mm256_loadu_ps(v), s));
+        }
+}
+
+/* sum[j] += the sum of column j, in order of rows; n is a multiple of a panel */
+TARGET static void add_columns(const float *v, int64_t ld, int64_t n_row, int32_t n, float *sum)
+{
+    for (int32_t j = 0; j < n; j += CS_PANEL) {
+        __m256 a = _mm256_setzero_ps(), b = a;
+        for (int64_t r = 0; r < n_row; r++) {
+            a = _mm256_add_ps(a, _mm256_loadu_ps(v + r * ld + j));
+            b = _mm256_add_ps(b, _mm256_loadu_ps(v + r * ld + j + 8));
+        }
+        _mm256_storeu_ps(sum + j, _mm256_add_ps(_mm256_loadu_ps(sum + j), a));
+        _mm256_storeu_ps(sum + j + 8, _mm256_add_ps(_mm256_loadu_ps(sum + j + 8), b));
+    }
+}
+
+/* c (n_a, n_b) += a' b over the tile's rows; c's rows are whole panels, ldc apart */
+static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const float *b,
+                  int64_t ldb, int32_t n_b, float *c, int64_t ldc)
+{
+    for (int32_t p = 0; p < cs_panel_count(n_b); p++) {
+        float *to = c + p * CS_PANEL;
+        cs_panel q = { .a = a, .lda = lda, .b = b + p * CS_PANEL, .ldb = ldb, .init = to,
+                       .ldi = ldc, .c = to, .ldc = ldc, .n_row = n_a, .n_k = n_row };
+        cs_avx2_panel(true, cs_panel_width(n_b, p), &q);
+    }
+}
+
+/* dx += dy (the residual) + dh w1 */
+static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v, cs_mat dy, cs_mat dx)
+{
+    for (int32_t p = 0; p < cs_panel_count(f->d); p++) {
+        int32_t c = p * CS_PANEL, w = f->d - c < CS_PANEL ? f->d - c : CS_PANEL;
+        int width = cs_panel_width(f->d, p);
+        cs_panel q = { .a = v->g, .lda = f->ldh, .b = f->pack[2] + (int64_t)c * f->h,
+                       .ldb = width, .init = f->zero, .c = v->buf, .ldc = CS_PANEL, .n_row = t->n,
+                       .n_k = f->h };
+        cs_avx2_panel(false, width, &q);
+        cs_piece m = { .in = cs_row(dy, t->r0) + c, .ldi = dy.ld, .buf = v->buf,
+                       .ldb = CS_PANEL, .out = v->buf, .ldo = CS_PANEL };
+        cs_piece_move(&m, t->n, w);
+        m = (cs_piece){ .in = cs_row(dx, t->r0) + c, .ldi = dx.ld, .buf = v->buf,
+                        .ldb = CS_PANEL, .out = cs_row(dx, t->r0) + c, .ldo = dx.ld };
+        cs_piece_move(&m, t->n, w);
+    }
+}
+
+static void backward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat dy, cs_mat dx,
+                          const tiles *v, const sums *sum)
+{
+    cs_tile t;
+    cs_tile_init(&t, f->seg, no);
+    gather(f, &t, dy, v->dy);
+    for (int64_t r = 0; r < t.n; r++)
+        memcpy(v->x + r * f->ldd, cs_row(x, t.r0 + r), (size_t)f->d * sizeof(float));
+    cs_panel q = { .a = v->x, .lda = f->ldd, .init = f->b1, .c = v->g, .ldc = f->ldh,
+                   .n_row = t.n, .n_k = f->d };
+    cs_chord_product(&q, f->pack[0], f->h);
+    gelu_tile(f, t.n, v->g, v->slope);
+    outer(t.n, v->dy, f->ldd, f->d, v->g, f->ldh, f->h, sum->w2, f->hp);
+    q.a = v->dy;
+    q.init = f->zero;
+    cs_chord_product(&q, f->pack[1], f->h);
+    multiply_tile(f, t.n, v->g, v->slope);
+    outer(t.n, v->g, f->ldh, f->h, v->x, f->ldd, f->d, sum->w1, f->dp);
+    add_columns(v->g, f->ldh, t.n, f->hp, sum->b1);
+    add_columns(v->dy, f->ldd, t.n, f->dp, sum->b2);
+    add_dx(f, &t, v, dy, dx);
+}
+
+/* A group's tiles in order. Zeros first: in the sums, and in the tiles' columns beyond d and h. */
+static void backward_group(const cs_chord_plan *f, int32_t g, cs_mat x, cs_mat dy, cs_mat dx,
+                           float *tile)
+{
+    tiles v = tiles_at(f, tile);
+    sums sum = sums_at(f, g);
+    memset(tile, 0, (size_t)f->tile_stride * sizeof *tile);
+    memset(sum.w1, 0, (size_t)f->sum_stride * sizeof *sum.w1);
+    for (int64_t i = g * f->n_tile / f->n_group; i < (g + 1) * f->n_tile / f->n_group; i++)
+        backward_tile(f, i, x, dy, dx, &v, &sum);
+}
+
+/* m += the groups' sums in order; `first` is group 0's, its rows ld apart */
+static void reduce(cs_backend *be, const cs_chord_plan *f, const float *first, int64_t ld, cs_mat m)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, m.r * m.c * f->n_group))
+    for (int64_t r = 0; r < m.r; r++)
+        for (int32_t g = 0; g < f->n_group; g++) {
+            const float *from = first + g * f->sum_stride + r * ld;
+            float *to = cs_row(m, r);
+            for (int32_t j = 0; j < m.c; j++)
+                to[j] += from[j];
+        }
+}
+
+void cs_avx2_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
+                       cs_mat dx, const cs_chord *dk, cs_real *work)
+{
+    cs_chord_plan f = cs_chord_plan_make(be, seg, x.c, (int32_t)k->w1.r, k->track, work);
+    cs_pack(k->w1.p, 1, k->w1.ld, f.d, f.h, f.pack[0]);
+    cs_pack(k->w2.p, k->w2.ld, 1, f.d, f.h, f.pack[1]);
+    cs_pack(k->w1.p, k->w1.ld, 1, f.h, f.d, f.pack[2]);
+    cs_pack(k->b1.p, 0, 1, 1, f.h, f.b1);
+    memset(f.zero, 0, (size_t)f.hp * sizeof *f.zero);
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
+    for (int32_t g = 0; g < f.n_group; g++)
+        backward_group(&f, g, x, dy, dx, f.tile + omp_get_thread_num() * f.tile_stride);
+    if (f.n_group == 0)
+        return;
+    sums sum = sums_at(&f, 0);
+    reduce(be, &f, sum.w1, f.dp, dk->w1);
+    reduce(be, &f, sum.w2, f.hp, dk->w2);
+    reduce(be, &f, sum.b1, 0, dk->b1);
+    reduce(be, &f, sum.b2, 0, dk->b2);
+}
