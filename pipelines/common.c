@@ -75,6 +75,7 @@ static void apply_log(const cs_log_args *log)
         cs_log_set_level(CS_LOG_ERROR);
     else if (log->verbose)
         cs_log_set_level(log->verbose > 1 ? CS_LOG_DEBUG : CS_LOG_INFO);
+    cs_io_init();                              /* htslib's level follows ours */
 }
 
 static void add_string(cs_strlist *l, const char *s)

@@ -9,7 +9,7 @@
  *     batches   one open per depth that occurs, 2 queued, 1 in infer, each of at most B
  *     network   activations of the largest batch, known by a dry run
  *     records   queues count bytes, and let one item larger than all of their room in when they are
- *               empty; so if long records follow each other 7 are on their way (7 r), 3 of them with
+ *               empty; so if long ones follow each other, 7 are on their way (7 r), 3 of them with
  *               tokens (12 r), and 3 batches hold one each (12 r)
  *
  * Nothing else grows with the input. cs_stream_run() logs the sum.
