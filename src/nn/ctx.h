@@ -4,8 +4,8 @@
  * same layout holds their gradients: the gradient of an activation at p lies at the same offset, as
  * the gradient of a parameter lies at the same offset of the gradient slab. So no op has to carry
  * gradient handles, and cs_grad_of() is one comparison and one addition. In a dry run the arena
- * only counts (matrices have p == NULL or any non-dereferenced address), shapes are checked, and
- * nothing is computed: the peak is the exact memory need.
+ * only counts (matrices point to a cell that nobody reads), shapes are checked, and nothing is
+ * computed: the peak is the exact memory need.
  */
 #ifndef CS_NN_CTX_H
 #define CS_NN_CTX_H
@@ -15,10 +15,15 @@
 
 typedef struct cs_tape cs_tape;
 
+/* Sees the output of block number `block` (from 0) of an encoder; for tests and for explanations. */
+typedef void (*cs_watch)(void *arg, int32_t block, cs_mat y);
+
 typedef struct cs_ctx {
     cs_backend *be;
     cs_params  *ps;
-    bool        training;        /* record the tape, apply dropout, use batch statistics */
+    bool        training;        /* gradients wanted: apply dropout, use batch statistics */
+    bool        recording;       /* ops push onto the tape (not in a block that will run again) */
+    bool        replaying;       /* a block runs again: it must not count as a second batch */
     bool        dry;             /* count and check only */
     bool        recompute;       /* blocks keep only their input and run again in the backward pass */
     bool        no_fused;        /* tests: compose fused ops from plain ones */
@@ -28,6 +33,8 @@ typedef struct cs_ctx {
     uint64_t    n_random;        /* dropout layers met so far in this pass */
     cs_mat      loss;            /* (1,1) what has been added so far */
     cs_tape    *tape;
+    cs_watch    watch;           /* called after every block, not in dry runs; NULL: nobody */
+    void       *watch_arg;
 } cs_ctx;
 
 /** cs_ctx_init - for one backend and parameter set; no memory for activations yet */
@@ -40,9 +47,13 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key);
 
 /** cs_tmp - an uninitialised (r, c) matrix from the arena; never fails (the dry run came before) */
 cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);
+/** cs_mark, cs_release_to - give back what was allocated since the mark (scratch of one op) */
+static inline int64_t cs_mark(const cs_ctx *cx) { return cx->top; }
+static inline void cs_release_to(cs_ctx *cx, int64_t mark) { cx->top = mark; }
 /** cs_grad_of - where the gradient of m is added; absent (p NULL) for constants or when not training */
 cs_mat cs_grad_of(const cs_ctx *cx, cs_mat m);
-/** cs_backward - replay the tape: gradients of parameters are added to their slab */
+/** cs_backward - replay the tape: gradients of parameters are added to their slab, and the parameters
+ * that got one are marked touched. Afterwards cs_grad_of() any activation of the pass is valid. */
 void cs_backward(cs_ctx *cx);
 
 #endif

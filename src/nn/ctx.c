@@ -1,0 +1,85 @@
+/* ctx.c - the two arenas of a pass, and its beginning. */
+#include "nn/ctx.h"
+
+#include <string.h>
+
+#include "nn/tape.h"
+
+enum { ALIGN_REALS = 16 };
+
+void cs_ctx_init(cs_ctx *cx, cs_backend *be, cs_params *ps)
+{
+    memset(cx, 0, sizeof *cx);
+    cx->be = be;
+    cx->ps = ps;
+    cx->tape = cs_tape_new();
+}
+
+static void free_arenas(cs_ctx *cx)
+{
+    if (cx->act)
+        cx->be->op.dealloc(cx->be, cx->act);
+    if (cx->act_grad)
+        cx->be->op.dealloc(cx->be, cx->act_grad);
+    cx->act = cx->act_grad = NULL;
+    cx->cap = 0;
+}
+
+void cs_ctx_release(cs_ctx *cx)
+{
+    if (!cx->be)
+        return;
+    free_arenas(cx);
+    cs_tape_free(cx->tape);
+    memset(cx, 0, sizeof *cx);
+}
+
+int cs_ctx_reserve(cs_ctx *cx, int64_t n, bool training)
+{
+    if (n <= cx->cap && (cx->act_grad || !training))
+        return CS_OK;
+    training |= cx->act_grad != NULL;
+    n = n > cx->cap ? n : cx->cap;
+    /* What was there is freed first: nothing of it is needed, and both together may not fit. */
+    free_arenas(cx);
+    size_t n_bytes = (size_t)n * sizeof *cx->act;
+    cx->act = cx->be->op.alloc(cx->be, n_bytes);
+    if (training)
+        cx->act_grad = cx->be->op.alloc(cx->be, n_bytes);
+    if (!cx->act || (training && !cx->act_grad)) {
+        free_arenas(cx);
+        return cs_fail(CS_EMEM, "out of memory: activations need %zu bytes",
+                       training ? 2 * n_bytes : n_bytes);
+    }
+    cx->cap = n;
+    return CS_OK;
+}
+
+void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
+{
+    cx->training = cx->recording = training;
+    cx->replaying = false;
+    cx->dry = dry;
+    cx->top = cx->peak = 0;
+    cx->key = key;
+    cx->n_random = 0;
+    cs_tape_reset(cx->tape);
+    cx->loss = cs_tmp(cx, 1, 1);
+    if (!dry)
+        cx->be->op.zero(cx->be, cx->loss);
+}
+
+cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c)
+{
+    static cs_real nowhere;      /* what matrices of a dry run point to */
+    int64_t from = cx->top;
+
+    CS_BUG(r < 0 || c < 0);
+    cx->top += (r * c + ALIGN_REALS - 1) / ALIGN_REALS * ALIGN_REALS;
+    if (cx->top > cx->peak)
+        cx->peak = cx->top;
+    if (cx->dry)
+        return (cs_mat){ &nowhere, r, c, c };
+    CS_BUG(cx->top > cx->cap);
+    return (cs_mat){ cx->act + from, r, c, c };
+}

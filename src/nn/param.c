@@ -1,0 +1,178 @@
+/* param.c - declare tensors, lay them out in slabs, give them initial values. */
+#include "nn/param.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+enum { ALIGN_REALS = 16, CHUNK = 4096 };
+
+void cs_params_init(cs_params *ps)
+{
+    memset(ps, 0, sizeof *ps);
+}
+
+static void free_slabs(cs_params *ps)
+{
+    cs_real **slab[] = { &ps->value, &ps->grad, &ps->m, &ps->v, &ps->ema };
+    for (size_t i = 0; i < sizeof slab / sizeof slab[0]; i++) {
+        if (*slab[i])
+            ps->be->op.dealloc(ps->be, *slab[i]);
+        *slab[i] = NULL;
+    }
+}
+
+void cs_params_release(cs_params *ps)
+{
+    free_slabs(ps);
+    for (int32_t i = 0; i < ps->n; i++)
+        free(ps->p[i].name);
+    free(ps->p);
+    cs_params_init(ps);
+}
+
+static int declare(cs_params *ps, cs_param row, const char *fmt, va_list ap)
+{
+    char name[256];
+    int n = vsnprintf(name, sizeof name, fmt, ap);
+    CS_BUG(n < 0 || (size_t)n >= sizeof name || cs_params_find(ps, name) >= 0 || ps->value);
+    row.n = 1;
+    for (int i = 0; i < row.shape.n_dim; i++)
+        row.n *= row.shape.dim[i];
+    CS_BUG(row.n <= 0);
+    if ((size_t)ps->n == ps->cap) {
+        ps->cap = ps->cap ? 2 * ps->cap : 32;
+        ps->p = cs_xrealloc(ps->p, ps->cap * sizeof *ps->p);
+    }
+    row.name = cs_xstrdup(name);
+    row.off = ps->n_real;
+    ps->n_real += (row.n + ALIGN_REALS - 1) / ALIGN_REALS * ALIGN_REALS;
+    ps->p[ps->n] = row;
+    return ps->n++;
+}
+
+int cs_declare(cs_params *ps, cs_shape shape, cs_init init, double gain, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int i = declare(ps, (cs_param){ .shape = shape, .init = init, .gain = gain, .zero_row = -1 },
+                    fmt, ap);
+    va_end(ap);
+    return i;
+}
+
+int cs_declare_buffer(cs_params *ps, cs_shape shape, cs_init init, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int i = declare(ps, (cs_param){ .shape = shape, .init = init, .gain = 1, .buffer = true,
+                                    .zero_row = -1 }, fmt, ap);
+    va_end(ap);
+    return i;
+}
+
+int cs_params_find(const cs_params *ps, const char *name)
+{
+    for (int32_t i = 0; i < ps->n; i++)
+        if (strcmp(ps->p[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static int slab_new(cs_params *ps, cs_real **slab)
+{
+    *slab = ps->be->op.alloc(ps->be, (size_t)ps->n_real * sizeof **slab);
+    if (!*slab)
+        return cs_fail(CS_EMEM, "out of memory: cannot hold %lld parameters",
+                       (long long)ps->n_real);
+    ps->be->op.zero(ps->be, cs_params_slab(ps, *slab));
+    return CS_OK;
+}
+
+int cs_params_alloc(cs_params *ps, cs_backend *be, bool training)
+{
+    int rc = CS_OK;
+
+    CS_BUG(ps->value);
+    ps->be = be;
+    CS_TRY(slab_new(ps, &ps->value));
+    if (training) {
+        CS_TRY(slab_new(ps, &ps->grad));
+        CS_TRY(slab_new(ps, &ps->m));
+        CS_TRY(slab_new(ps, &ps->v));
+        CS_TRY(slab_new(ps, &ps->ema));
+    }
+out:
+    if (rc != CS_OK)
+        free_slabs(ps);
+    return rc;
+}
+
+/* A tensor's own stream: adding or reordering tensors does not change the others' values. */
+static uint64_t name_key(uint64_t seed, const char *name)
+{
+    uint64_t h = UINT64_C(0xCBF29CE484222325);               /* FNV-1a */
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001B3);
+    return cs_rng_key(seed, h);
+}
+
+static double initial(const cs_param *p, uint64_t key, int64_t j)
+{
+    double fan_in = p->shape.n_dim > 1 ? (double)(p->n / p->shape.dim[0]) : (double)p->n;
+    double fan_out = (double)p->n / (p->shape.n_dim > 1 ? (double)p->shape.dim[1] : 1);
+    double sym = 2 * cs_rng_unit(key, (uint64_t)j) - 1;
+    if (p->zero_row >= 0 && j / (p->n / p->shape.dim[0]) == p->zero_row)
+        return 0;
+    switch (p->init) {
+    case CS_INIT_ONE:    return 1;
+    case CS_INIT_NORMAL: return p->gain * cs_rng_normal(key, (uint64_t)j);
+    case CS_INIT_XAVIER: return p->gain * sym * sqrt(6 / (fan_in + fan_out));
+    case CS_INIT_FANIN:  return p->gain * sym / sqrt(fan_in);
+    default:             return 0;
+    }
+}
+
+void cs_params_fill(cs_params *ps, uint64_t seed)
+{
+    cs_real buf[CHUNK];
+
+    for (int32_t i = 0; i < ps->n; i++) {
+        const cs_param *p = &ps->p[i];
+        uint64_t key = name_key(seed, p->name);
+        for (int64_t j0 = 0; j0 < p->n; j0 += CHUNK) {
+            int64_t n = p->n - j0 < CHUNK ? p->n - j0 : CHUNK;
+            for (int64_t j = 0; j < n; j++)
+                buf[j] = (cs_real)initial(p, key, j0 + j);
+            ps->be->op.upload(ps->be, ps->value + p->off + j0, buf, (size_t)n * sizeof *buf);
+        }
+    }
+}
+
+/* Before cs_params_alloc() (a dry run) there is nothing to point to. */
+static cs_mat view(const cs_params *ps, cs_real *slab, int i)
+{
+    CS_BUG(i < 0 || i >= ps->n);
+    const cs_param *p = &ps->p[i];
+    int64_t rows = p->shape.n_dim > 1 ? p->shape.dim[0] : 1;
+    int32_t cols = (int32_t)(p->n / rows);
+    return (cs_mat){ slab ? slab + p->off : NULL, rows, cols, cols };
+}
+
+cs_mat cs_value(const cs_params *ps, int i)
+{
+    return view(ps, ps->value, i);
+}
+
+cs_mat cs_grad(const cs_params *ps, int i)
+{
+    return view(ps, ps->grad, i);
+}
+
+cs_mat cs_params_slab(const cs_params *ps, cs_real *slab)
+{
+    return (cs_mat){ slab, ps->n_real / ALIGN_REALS, ALIGN_REALS, ALIGN_REALS };
+}

@@ -1,0 +1,172 @@
+/*
+ * tape.c - the list of steps, and its replay in reverse.
+ *
+ * DESIGN
+ * Nodes are kept in one growing array, small (some ten per block) and reused from pass to pass. The
+ * backward pass pops them. A recomputed block is one node; its adjoint runs the block again with
+ * recording on, above everything that lives, which pushes the block's own steps where it stood:
+ *
+ *   forward     ... [block 1] [block 2] [head]
+ *   backward    ... [block 1] [fc1][gelu][fc2][roll]      after [block 2] was popped and run again
+ *
+ * The second run writes y where the first one did, the same bits, so that the gradient which later
+ * steps have added for y is already in its place.
+ */
+#include "nn/tape.h"
+
+struct cs_tape {
+    cs_node *node;
+    size_t   n, cap;
+};
+
+cs_tape *cs_tape_new(void)
+{
+    return cs_xcalloc(1, sizeof(cs_tape));
+}
+
+void cs_tape_free(cs_tape *t)
+{
+    if (t)
+        free(t->node);
+    free(t);
+}
+
+void cs_tape_reset(cs_tape *t)
+{
+    t->n = 0;
+}
+
+void cs_tape_push(cs_ctx *cx, const cs_node *n)
+{
+    cs_tape *t = cx->tape;
+
+    if (!cx->recording)
+        return;
+    if (t->n == t->cap) {
+        t->cap = t->cap ? 2 * t->cap : 256;
+        t->node = cs_xrealloc(t->node, t->cap * sizeof *t->node);
+    }
+    t->node[t->n++] = *n;
+}
+
+/* Which parameter's values lie at offset `off` of the slab: parameters are in order of offset. */
+static cs_param *param_at(cs_params *ps, int64_t off)
+{
+    int32_t lo = 0, hi = ps->n - 1;
+    while (lo < hi) {
+        int32_t mid = lo + (hi - lo + 1) / 2;
+        if (ps->p[mid].off <= off)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return &ps->p[lo];
+}
+
+/* Where p lies in a slab of n reals that starts at base; -1: outside. Compared as integers, because
+ * pointers into different arrays have no order. */
+static int64_t offset_in(const cs_real *p, const cs_real *base, int64_t n)
+{
+    uintptr_t at = (uintptr_t)p, from = (uintptr_t)base;
+    if (!base || at < from || at - from >= (uintptr_t)n * sizeof *p)
+        return -1;
+    return (int64_t)((at - from) / sizeof *p);
+}
+
+static cs_mat moved(cs_mat m, cs_real *to)
+{
+    m.p = to;
+    return m;
+}
+
+cs_mat cs_grad_of(const cs_ctx *cx, cs_mat m)
+{
+    int64_t off;
+
+    if (!cx->training || cx->dry)
+        return (cs_mat){ 0 };
+    if ((off = offset_in(m.p, cx->act, cx->cap)) >= 0)
+        return moved(m, cx->act_grad + off);
+    if ((off = offset_in(m.p, cx->ps->value, cx->ps->n_real)) >= 0)
+        return moved(m, cx->ps->grad + off);
+    return (cs_mat){ 0 };
+}
+
+cs_mat cs_grad_to(cs_ctx *cx, cs_mat m)
+{
+    int64_t off = offset_in(m.p, cx->ps->value, cx->ps->n_real);
+    if (off >= 0)
+        param_at(cx->ps, off)->touched = true;
+    return cs_grad_of(cx, m);
+}
+
+static void seed_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    cx->be->op.axpby(cx->be, 1, n->m[1], 1, cs_grad_to(cx, n->m[0]));
+}
+
+void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g)
+{
+    CS_BUG(y.r != g.r || y.c != g.c);
+    cs_tape_push(cx, &(cs_node){ .adjoint = seed_adjoint, .m = { y, g } });
+}
+
+/* Gradients of the arena from `from` to the top. */
+static void zero_gradients(cs_ctx *cx, int64_t from)
+{
+    enum { W = 16 };             /* cs_tmp() rounds to it */
+    if (!cx->dry && cx->top > from)
+        cx->be->op.zero(cx->be, (cs_mat){ cx->act_grad + from, (cx->top - from) / W, W, W });
+}
+
+/* Pop nodes until `n_left` remain. */
+static void replay(cs_ctx *cx, size_t n_left)
+{
+    while (cx->tape->n > n_left) {
+        cs_node n = cx->tape->node[--cx->tape->n];
+        if (!cx->dry || n.counts)
+            n.adjoint(cx, &n);
+    }
+}
+
+static void block_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    size_t n_left = cx->tape->n;
+    int64_t mark = cx->top;
+    uint64_t n_random = cx->n_random;
+
+    cx->recording = cx->replaying = true;
+    cx->n_random = n->key;
+    n->block(cx, n->ptr, n->seg, n->m[0], n->m[1]);
+    cx->recording = cx->replaying = false;
+    cx->n_random = n_random;
+    zero_gradients(cx, mark);
+    replay(cx, n_left);
+    cx->top = mark;
+}
+
+void cs_block(cs_ctx *cx, cs_block_fn f, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+{
+    bool again = cx->recording && cx->recompute;
+    int64_t mark = cx->top;
+    cs_node node = { .adjoint = block_adjoint, .m = { x, y }, .seg = seg, .ptr = net, .block = f,
+                     .key = cx->n_random, .counts = true };
+
+    if (again)
+        cx->recording = false;
+    f(cx, net, seg, x, y);
+    if (!cx->recording)
+        cx->top = mark;
+    if (again) {
+        cx->recording = true;
+        cs_tape_push(cx, &node);
+    }
+}
+
+void cs_backward(cs_ctx *cx)
+{
+    CS_BUG(!cx->training || !cx->recording);
+    cx->recording = false;
+    zero_gradients(cx, 0);
+    replay(cx, 0);
+}

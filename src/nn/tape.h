@@ -1,0 +1,54 @@
+/* tape.h - what was computed, in order, and how each step passes its gradient back. */
+#ifndef CS_NN_TAPE_H
+#define CS_NN_TAPE_H
+
+#include "nn/ctx.h"
+
+typedef struct cs_node cs_node;
+
+/* Adds to the gradients of a step's operands. Reads gradients with cs_grad_of(), and finds where to
+ * add with cs_grad_to(). */
+typedef void (*cs_adjoint)(cs_ctx *cx, const cs_node *n);
+
+/* A part of a network that can run again from its input: writes y (and only y outlives it). */
+typedef void (*cs_block_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y);
+
+/* One step. Which fields are used, and for what, is between the op and its adjoint. Parameters and
+ * activations are referred to by their matrices, so a node owns nothing. */
+struct cs_node {
+    cs_adjoint  adjoint;
+    cs_mat      m[6];
+    cs_seg      seg;
+    const void *ptr;             /* token ids; the net of a block */
+    cs_block_fn block;
+    double      p;               /* a rate or an epsilon */
+    uint64_t    key;             /* random key; number of dropout layers before a block */
+    int32_t     i;               /* a small number: track, group, activation, padding row */
+    bool        counts;          /* the adjoint takes arena memory, so dry runs call it too */
+};
+
+/** cs_tape_new, cs_tape_free - an empty tape; accepts NULL */
+cs_tape *cs_tape_new(void);
+void     cs_tape_free(cs_tape *t);
+void     cs_tape_reset(cs_tape *t);
+
+/** cs_tape_push - record a step, unless the context is not recording; n is copied */
+void cs_tape_push(cs_ctx *cx, const cs_node *n);
+
+/** cs_grad_to - cs_grad_of() for adding: marks a parameter as touched */
+cs_mat cs_grad_to(cs_ctx *cx, cs_mat m);
+
+/** cs_seed - the loss depends on y with gradient g: backward adds g to y's gradient. Same shapes */
+void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g);
+
+/**
+ * cs_block - run f(net, seg, x) into y and free what it used
+ *
+ * When the context recomputes, the tape keeps x and y only, and the backward pass runs f once more,
+ * with the same dropout masks, to record its steps. Otherwise f is recorded as it runs.
+ *
+ * net      must outlive the pass
+ */
+void cs_block(cs_ctx *cx, cs_block_fn f, const void *net, cs_seg seg, cs_mat x, cs_mat y);
+
+#endif
