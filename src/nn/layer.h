@@ -1,0 +1,31 @@
+/* layer.h - groups of parameters that are declared and applied together. */
+#ifndef CS_NN_LAYER_H
+#define CS_NN_LAYER_H
+
+#include "nn/ctx.h"
+
+typedef struct cs_linear { int w, b; int32_t n_in, n_out; } cs_linear;
+
+/** cs_linear_declare - "NAME.weight" (n_out, n_in) and "NAME.bias" (n_out); Glorot-uniform weights
+ * times gain (0: all zero), zero bias */
+cs_linear cs_linear_declare(cs_params *ps, int32_t n_in, int32_t n_out, double gain,
+                            const char *name);
+/** cs_linear_apply - a new (N, n_out) matrix. Shapes x (N, n_in) */
+cs_mat cs_linear_apply(cs_ctx *cx, const cs_linear *l, cs_mat x);
+
+/** cs_linear_pooled - the same of each segment's mean row: (n_seg, n_out) */
+cs_mat cs_linear_pooled(cs_ctx *cx, const cs_linear *l, cs_seg seg, cs_mat x);
+
+typedef enum cs_norm_kind { CS_NORM_NONE, CS_NORM_LAYER, CS_NORM_BATCH, CS_NORM_GROUP } cs_norm_kind;
+extern const char *const cs_norm_names[];      /* for an ENUM option: in the order of the kinds */
+
+typedef struct cs_norm { cs_norm_kind kind; int gamma, beta, mean, var; int32_t n_group; } cs_norm;
+
+/** cs_norm_declare - "NAME.weight" (ones) and "NAME.bias" (zeros), and for BATCH the buffers
+ * "NAME.running_mean" (zeros) and "NAME.running_var" (ones); nothing for NONE */
+cs_norm cs_norm_declare(cs_params *ps, cs_norm_kind kind, int32_t width, int32_t n_group,
+                        const char *name);
+/** cs_norm_apply - y = norm(x); not for NONE */
+void cs_norm_apply(cs_ctx *cx, const cs_norm *n, cs_seg seg, cs_mat x, cs_mat y);
+
+#endif
