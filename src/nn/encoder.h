@@ -13,7 +13,8 @@ typedef struct cs_encoder {
     void   *(*build)(const void *cfg, cs_params *ps);      /* declare tensors as "encoder...." */
     int32_t (*width)(const void *net);                     /* columns of its input and output */
     int64_t (*max_len)(const void *net);                   /* most tokens of a sequence; 0: any */
-    cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x);   /* (rows, width) */
+    /* x and the result are (rows, width); when not training, x may be overwritten */
+    cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x);
     void    (*release)(void *net);             /* accepts NULL */
 } cs_encoder;
 

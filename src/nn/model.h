@@ -23,6 +23,11 @@ typedef struct cs_model_spec {
     bool                training;/* reserve gradient slabs */
 } cs_model_spec;
 
+/* What the last pass computed, in backend memory, valid until the next one; for tests and
+ * explanations. A prediction overwrites x. After a pass that learnt, cs_grad_of(&m->cx, x) is the
+ * gradient of the embedded input. */
+typedef struct cs_trace { cs_mat x, encoded, y; } cs_trace;   /* embedded, encoder's, head's output */
+
 typedef struct cs_model {
     const cs_tokenizer *tok;
     const cs_encoder   *enc;
@@ -38,7 +43,7 @@ typedef struct cs_model {
     cs_backend         *be;                 /* not owned */
     cs_params           ps;
     cs_ctx              cx;
-    int64_t            *off_dev;            /* backend copies of a batch's arrays (host: unused) */
+    cs_trace            trace;
 } cs_model;
 
 /**
@@ -61,7 +66,8 @@ int64_t cs_model_answer_len(const cs_model *m, int64_t n_tok);
  */
 int cs_model_reserve(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
     CS_MUST_CHECK;
-/** cs_model_memory - bytes of activations for such a batch (the dry run's peak) */
+/** cs_model_memory - bytes of activations for such a batch (the dry run's peak). Here and in
+ * cs_model_reserve(), cx.recompute says whether blocks will be recomputed when training */
 int64_t cs_model_memory(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training);
 
 /**

@@ -1,0 +1,57 @@
+/* head_regress.c - mean over the tokens and one linear layer: real values per sequence. */
+#include "base/mem.h"
+#include "nn/head.h"
+#include "nn/layer.h"
+#include "nn/ops.h"
+
+static void *regress_build(const void *cfg, int32_t width, int32_t n_out, cs_params *ps)
+{
+    (void)cfg;
+    cs_linear *l = cs_xcalloc(1, sizeof *l);
+    *l = cs_linear_declare(ps, width, n_out, 1, "head");
+    return l;
+}
+
+static int64_t regress_answer_len(const void *net, int64_t n_tok)
+{
+    (void)n_tok;
+    return ((const cs_linear *)net)->n_out;
+}
+
+static int32_t regress_n_target(const void *net)
+{
+    return ((const cs_linear *)net)->n_out;
+}
+
+static cs_mat regress_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h)
+{
+    return cs_linear_pooled(cx, net, seg, h);
+}
+
+static void regress_activate(cs_ctx *cx, const void *net, cs_mat y)
+{
+    (void)cx;
+    (void)net;
+    (void)y;
+}
+
+/* The loss of a record is the mean over its values, as in torch's MSELoss. */
+static void regress_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
+                         cs_real scale)
+{
+    (void)net;
+    (void)weight;                /* classes have weights, values have not */
+    cs_mse(cx, scale / (cs_real)y.c, y, target);
+}
+
+const cs_head cs_head_regress = {
+    .name = "regress",
+    .summary = "real values per sequence: mean over tokens, linear, squared error",
+    .build = regress_build,
+    .answer_len = regress_answer_len,
+    .n_target = regress_n_target,
+    .forward = regress_forward,
+    .activate = regress_activate,
+    .loss = regress_loss,
+    .release = free
+};

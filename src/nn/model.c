@@ -1,0 +1,315 @@
+/*
+ * model.c - embedding, encoder and head put together: memory, answers, one step of learning.
+ *
+ * DESIGN
+ * The same function, pass(), runs dry and for real, so that what a dry run counted is what a run
+ * takes: the batch's arrays are staged into the arena too when the backend has memory of its own.
+ */
+#include "nn/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "nn/ops.h"
+
+/* What pass() reads: host memory; everything NULL in a dry run. */
+struct input {
+    const int32_t *tok;
+    const float   *x, *target;
+    const int64_t *off;
+    int64_t        n_tok;
+    int32_t        n_seg, depth;
+    const cs_learn *learn;       /* NULL: predict */
+};
+
+/* ---- building ---------------------------------------------------------------------------- */
+
+static void *copy_of(const void *p, size_t n_bytes)
+{
+    void *q = cs_xmalloc(n_bytes);
+    if (n_bytes)
+        memcpy(q, p, n_bytes);
+    return q;
+}
+
+static void copy_labels(cs_model *m, const cs_label *label, int32_t n)
+{
+    m->label = cs_xcalloc((size_t)n, sizeof *m->label);
+    m->n_label = n;
+    for (int32_t i = 0; i < n; i++) {
+        m->label[i] = (cs_label){ cs_xstrdup(label[i].name), label[i].taxid,
+                                  label[i].rank ? cs_xstrdup(label[i].rank) : NULL };
+    }
+}
+
+static int check_spec(const cs_model_spec *s)
+{
+    if (s->n_label < 1)
+        return cs_fail(CS_EUSAGE, "a model needs at least one label");
+    if (s->head->is_class && s->n_label < 2)
+        return cs_fail(CS_EUSAGE, "a model needs at least two classes, got '%s' only",
+                       s->label[0].name);
+    if (!s->tok && s->n_channel < 1)
+        return cs_fail(CS_EUSAGE, "real-valued input needs at least one channel");
+    return s->enc->check(s->enc_cfg);
+}
+
+/* Names and layout are those of torch.nn.Embedding and torch.nn.Linear. */
+static void declare_embedding(cs_model *m)
+{
+    cs_params *ps = &m->ps;
+    m->embed_b = -1;
+    if (!m->tok) {
+        m->embed_w = cs_declare(ps, cs_shape2(m->width, m->n_channel), CS_INIT_XAVIER, 1,
+                                "embedding.weight");
+        m->embed_b = cs_declare(ps, cs_shape1(m->width), CS_INIT_ZERO, 1, "embedding.bias");
+        return;
+    }
+    m->embed_w = cs_declare(ps, cs_shape2(m->tok->n_vocab(m->tok_state), m->width),
+                            CS_INIT_NORMAL, 1, "embedding.weight");
+    ps->p[m->embed_w].zero_row = CS_TOK_PAD;
+}
+
+int cs_model_new(const cs_model_spec *s, cs_backend *be, cs_model **out)
+{
+    int rc = CS_OK;
+    cs_model *m = cs_xcalloc(1, sizeof *m);
+
+    *out = NULL;
+    cs_params_init(&m->ps);
+    CS_TRY(check_spec(s));
+    m->tok = s->tok;
+    m->enc = s->enc;
+    m->head = s->head;
+    m->be = be;
+    m->n_channel = s->tok ? 0 : s->n_channel;
+    copy_labels(m, s->label, s->n_label);
+    m->enc_cfg = copy_of(s->enc_cfg, s->enc->cfg_size);
+    m->head_cfg = copy_of(s->head_cfg, s->head->cfg_size);
+    if (s->tok) {
+        m->tok_cfg = copy_of(s->tok_cfg, s->tok->cfg_size);
+        CS_TRY(s->tok->open(m->tok_cfg, &m->tok_state));
+    }
+    m->enc_net = m->enc->build(m->enc_cfg, &m->ps);
+    m->width = m->enc->width(m->enc_net);
+    declare_embedding(m);
+    m->head_net = m->head->build(m->head_cfg, m->width, m->n_label, &m->ps);
+    CS_TRY(cs_params_alloc(&m->ps, be, s->training));
+    cs_params_fill(&m->ps, s->seed);
+    cs_ctx_init(&m->cx, be, &m->ps);
+    *out = m;
+    m = NULL;
+out:
+    cs_model_free(m);
+    return rc;
+}
+
+void cs_model_free(cs_model *m)
+{
+    if (!m)
+        return;
+    cs_ctx_release(&m->cx);
+    cs_params_release(&m->ps);
+    if (m->head_net)
+        m->head->release(m->head_net);
+    if (m->enc_net)
+        m->enc->release(m->enc_net);
+    if (m->tok)
+        m->tok->close(m->tok_state);
+    for (int32_t i = 0; i < m->n_label; i++) {
+        free(m->label[i].name);
+        free(m->label[i].rank);
+    }
+    free(m->label);
+    free(m->tok_cfg);
+    free(m->enc_cfg);
+    free(m->head_cfg);
+    free(m->training);
+    free(m);
+}
+
+int64_t cs_model_max_len(const cs_model *m)
+{
+    return m->enc->max_len(m->enc_net);
+}
+
+int64_t cs_model_answer_len(const cs_model *m, int64_t n_tok)
+{
+    return m->head->answer_len(m->head_net, n_tok);
+}
+
+/* ---- one pass ---------------------------------------------------------------------------- */
+
+/* Host floats as a matrix of the backend. */
+static cs_mat stage_reals(cs_ctx *cx, const float *v, int64_t r, int32_t c)
+{
+    cs_mat m = cs_tmp(cx, r, c);
+    if (cx->dry)
+        return m;
+    if (!cx->be->is_host) {
+        cx->be->op.upload(cx->be, m.p, v, (size_t)(r * c) * sizeof *v);
+        return m;
+    }
+    for (int64_t i = 0; i < r * c; i++)
+        m.p[i] = (cs_real)v[i];
+    return m;
+}
+
+/* Host integers where the backend can read them: as they are, or a copy in the arena. */
+static const void *stage_bytes(cs_ctx *cx, const void *p, size_t n_bytes)
+{
+    if (cx->be->is_host)
+        return p;
+    cs_mat m = cs_tmp(cx, (int64_t)((n_bytes + sizeof(cs_real) - 1) / sizeof(cs_real)), 1);
+    if (!cx->dry)
+        cx->be->op.upload(cx->be, m.p, p, n_bytes);
+    return m.p;
+}
+
+static cs_mat embedded(cs_model *m, const struct input *in)
+{
+    cs_ctx *cx = &m->cx;
+    if (m->tok) {
+        const int32_t *id = stage_bytes(cx, in->tok, (size_t)in->n_tok * sizeof *in->tok);
+        cs_mat x = cs_tmp(cx, in->n_tok, m->width);
+        cs_embed(cx, id, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
+        return x;
+    }
+    cs_mat v = stage_reals(cx, in->x, in->n_tok, m->n_channel);
+    cs_mat x = cs_tmp(cx, in->n_tok, m->width);
+    cs_affine(cx, v, cs_value(&m->ps, m->embed_w), cs_value(&m->ps, m->embed_b), x);
+    return x;
+}
+
+static void add_loss(cs_model *m, const struct input *in, cs_mat y)
+{
+    const cs_learn *l = in->learn;
+    cs_mat target = stage_reals(&m->cx, in->target, in->n_seg, m->head->n_target(m->head_net));
+    cs_mat weight = { 0 };
+    if (l->weight)
+        weight = stage_reals(&m->cx, l->weight, 1, m->n_label);
+    else
+        cs_tmp(&m->cx, 1, m->n_label);       /* the same memory with and without weights */
+    m->head->loss(&m->cx, m->head_net, y, target, weight, (cs_real)l->scale);
+}
+
+/* The head's raw output, with the loss on the tape when learning. */
+static cs_mat pass(cs_model *m, const struct input *in, bool dry)
+{
+    cs_ctx *cx = &m->cx;
+    cs_ctx_begin(cx, in->learn != NULL, dry, in->learn ? in->learn->key : 0);
+    cs_seg seg = { stage_bytes(cx, in->off, (size_t)(in->n_seg + 1) * sizeof *in->off), in->n_seg,
+                   in->n_tok, in->depth };
+    m->trace.x = embedded(m, in);
+    m->trace.encoded = m->enc->forward(cx, m->enc_net, seg, m->trace.x);
+    m->trace.y = m->head->forward(cx, m->head_net, seg, m->trace.encoded);
+    if (in->learn)
+        add_loss(m, in, m->trace.y);
+    return m->trace.y;
+}
+
+/* Reals of one arena that such a pass takes. */
+static int64_t dry_peak(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
+{
+    const cs_learn learn = { .scale = 1, .recompute = m->cx.recompute };
+    struct input in = { .n_tok = n_tok, .n_seg = n_seg, .depth = depth,
+                        .learn = training ? &learn : NULL };
+    pass(m, &in, true);
+    if (training)
+        cs_backward(&m->cx);
+    return m->cx.peak;
+}
+
+int64_t cs_model_memory(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
+{
+    int64_t n = dry_peak(m, n_tok, n_seg, depth, training);
+    return n * (int64_t)sizeof(cs_real) * (training ? 2 : 1);
+}
+
+int cs_model_reserve(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
+{
+    int64_t n = dry_peak(m, n_tok, n_seg, depth, training);
+    if (cs_ctx_reserve(&m->cx, n, training) == CS_OK)
+        return CS_OK;
+    cs_error_clear();
+    return cs_fail(CS_EMEM, "out of memory: %lld tokens need %lld bytes of activations; lower "
+                   "--batch-tokens", (long long)n_tok,
+                   (long long)cs_model_memory(m, n_tok, n_seg, depth, training));
+}
+
+static int check_batch(const cs_model *m, const cs_batch *b)
+{
+    int64_t most = cs_model_max_len(m);
+    CS_BUG(b->n_seg != b->n_rec || (m->tok ? b->tok == NULL : b->n_channel != m->n_channel));
+    if (most > 0 && b->depth > cs_depth(most))
+        return cs_fail(CS_EMODEL, "a sequence of more than %lld tokens is longer than this model "
+                       "takes", (long long)most);
+    return CS_OK;
+}
+
+/* The head's answers in host floats; refuses what is not finite. */
+static int fetch(cs_model *m, cs_mat y, float *out)
+{
+    cs_real row[256];
+
+    for (int64_t i = 0, n = y.r * y.c; i < n; i += 256) {
+        int64_t k = n - i < 256 ? n - i : 256;
+        m->be->op.download(m->be, row, y.p + i, (size_t)k * sizeof *row);
+        for (int64_t j = 0; j < k; j++)
+            out[i + j] = (float)row[j];
+    }
+    for (int64_t i = 0; i < y.r * y.c; i++)
+        if (!isfinite(out[i]))
+            return cs_fail(CS_EMODEL, "the model's answer is not a finite number; its weights are "
+                           "damaged or training diverged");
+    return CS_OK;
+}
+
+int cs_model_predict(cs_model *m, const cs_batch *b, float *out)
+{
+    int rc = CS_OK;
+    struct input in = { b->tok, b->x, NULL, b->off, b->n_tok, b->n_seg, b->depth, NULL };
+
+    CS_TRY(check_batch(m, b));
+    CS_TRY(cs_model_reserve(m, b->n_tok, b->n_seg, b->depth, false));
+    cs_mat y = pass(m, &in, false);
+    m->head->activate(&m->cx, m->head_net, y);
+    CS_TRY(m->be->op.sync(m->be));
+    CS_TRY(fetch(m, y, out));
+out:
+    return rc;
+}
+
+static int check_loss(double loss)
+{
+    if (isfinite(loss))
+        return CS_OK;
+    return cs_fail(CS_EMODEL, "the loss is not a finite number: training diverged; lower the "
+                   "learning rate or clip the gradient");
+}
+
+int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *loss, float *out)
+{
+    int rc = CS_OK;
+    cs_real sum;
+    struct input in = { b->tok, b->x, b->target, b->off, b->n_tok, b->n_seg, b->depth, l };
+
+    CS_BUG(!m->ps.grad || !b->target || b->n_target != m->head->n_target(m->head_net));
+    m->cx.recompute = l->recompute;
+    CS_TRY(check_batch(m, b));
+    CS_TRY(cs_model_reserve(m, b->n_tok, b->n_seg, b->depth, true));
+    cs_mat y = pass(m, &in, false);
+    cs_backward(&m->cx);
+    CS_TRY(m->be->op.sync(m->be));
+    m->be->op.download(m->be, &sum, m->cx.loss.p, sizeof sum);
+    *loss = (double)sum;
+    CS_TRY(check_loss(*loss));
+    if (out) {
+        /* After the backward pass, because the answers overwrite the raw values. */
+        m->head->activate(&m->cx, m->head_net, y);
+        CS_TRY(m->be->op.sync(m->be));
+        CS_TRY(fetch(m, y, out));
+    }
+out:
+    return rc;
+}
