@@ -10,7 +10,7 @@ typedef struct cs_batch {
     int32_t  *tok;                   /* [n_tok] segments back to back; NULL when inputs are real */
     int64_t  *off;                   /* [n_seg + 1] segment s is rows off[s] .. off[s+1]-1 */
     cs_slot  *slot;                  /* [n_rec] */
-    float    *x;                     /* [n_tok * n_channel] when inputs are real-valued, else NULL */
+    float    *x;                     /* [n_tok * n_channel] when inputs are real, else NULL */
     float    *target;                /* [n_rec * n_target] or NULL; NaN entries are masked */
     int64_t   n_tok;
     int32_t   n_seg, n_rec;          /* n_seg = n_rec * segments per record */

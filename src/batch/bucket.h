@@ -12,7 +12,7 @@ typedef enum cs_close_reason {
 
 typedef struct cs_bucket_stat {
     uint64_t n_batch, n_close[CS_N_CLOSE];
-    int64_t  n_tok;                   /* in closed batches; mean fill = n_tok / (n_batch * budget) */
+    int64_t  n_tok;                   /* in closed batches; mean fill: n_tok / (n_batch * budget) */
 } cs_bucket_stat;
 
 typedef struct cs_bucketer cs_bucketer;
@@ -30,8 +30,8 @@ void cs_bucketer_free(cs_bucketer *k);
 
 /** cs_bucketer_chunk - first close what chunk `no` makes too old; call before its records */
 int cs_bucketer_chunk(cs_bucketer *k, uint64_t no) CS_MUST_CHECK;
-/** cs_bucketer_add - put record i of a chunk, which has one segment and at least one token, into the
- * batch of its depth */
+/** cs_bucketer_add - put record i of a chunk, which has one segment and at least one token, into
+ * the batch of its depth */
 int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i) CS_MUST_CHECK;
 /** cs_bucketer_end - close everything, shallowest first */
 int cs_bucketer_end(cs_bucketer *k) CS_MUST_CHECK;

@@ -116,8 +116,8 @@ static int decoding_failed(const struct alignments *a)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: not a valid SAM record%s", a->path,
                        (long long)a->fp->lineno, hint);
     if (a->fp->format.format == cram)
-        return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is cut or damaged, "
-                       "or %s%s", a->path, (unsigned long long)a->n_read + 1,
+        return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is cut or "
+                       "damaged, or %s%s", a->path, (unsigned long long)a->n_read + 1,
                        a->reference ? "the reference is another one"
                                     : "a reference is needed (--reference FILE)", hint);
     return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is cut or damaged%s",

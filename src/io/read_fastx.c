@@ -275,8 +275,8 @@ static int refuse_start(struct fastx *f)
         begin[i] = isprint((unsigned char)f->p[i]) ? f->p[i] : '?';
     if (f->kind && (*f->p == '>' || *f->p == '@'))
         return cs_fail(CS_EFORMAT, "'%s' line %lld: FASTA and FASTQ records are mixed (or the "
-                       "record before is damaged): expected %s, got '%s'", f->path, (long long)f->line,
-                       expected, begin);
+                       "record before is damaged): expected %s, got '%s'", f->path,
+                       (long long)f->line, expected, begin);
     return cs_fail(CS_EFORMAT, "'%s' line %lld: expected %s at the start of a record, got '%s'",
                    f->path, (long long)f->line, expected, begin);
 }

@@ -25,7 +25,8 @@ typedef struct cs_record {
     int          n_seg;          /* 1: a read or contig; 2: reference and alternate window */
     cs_segment   seg[CS_MAX_SEG];
     const float *x;              /* [n_base of seg 0 * n_channel] real-valued input, or NULL */
-    const float *target;         /* [n_target] class number, values, or 0/1 per label; NaN: unknown */
+    int32_t      n_channel, n_target;   /* widths of x and target; 0 when absent */
+    const float *target;         /* [n_target] class number, values, or 0/1 each; NaN: unknown */
     void        *native;         /* bam1_t* or bcf1_t* for a writer that copies it; else NULL */
 } cs_record;
 
