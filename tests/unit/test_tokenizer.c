@@ -1,0 +1,169 @@
+/* test_tokenizer.c - base and k-mer tokens against words spelled out one by one. */
+#include "check.h"
+
+#include "tok/tokenizer.h"
+
+extern const cs_tokenizer cs_tok_base, cs_tok_kmer;
+
+static const char *const k_text[] = { "1", "2", "3", "4", "5", "6", "7", "8" };
+
+static void *open_kmer(const char *k, const char *stride, int canonical)
+{
+    void *state = NULL;
+    void *cfg = cs_xcalloc(1, cs_tok_kmer.cfg_size);
+    const cs_optset set[] = { { cs_tok_kmer.opt, cfg, NULL }, { NULL, NULL, NULL } };
+    cs_opt_defaults(set);
+    assert_int_equal(cs_opt_set(cs_tok_kmer.opt, cfg, "k", k), CS_OK);
+    assert_int_equal(cs_opt_set(cs_tok_kmer.opt, cfg, "stride", stride), CS_OK);
+    if (canonical)
+        *(int *)((char *)cfg + cs_opt_find(cs_tok_kmer.opt, "canonical")->off) = 1;
+    assert_int_equal(cs_tok_kmer.open(cfg, &state), CS_OK);
+    free(cfg);
+    return state;
+}
+
+static void test_base(void **state)
+{
+    (void)state;
+    const char *bases = "ACGTNRYSWKMBDHV";
+    int32_t id[15];
+    char symbol[8];
+    void *st = NULL;
+    const cs_segment s = { bases, NULL, 15 };
+    assert_int_equal(cs_tok_base.open(NULL, &st), CS_OK);
+    assert_int_equal(cs_tok_base.n_vocab(st), 6);
+    assert_int_equal(cs_tok_base.min_base(st), 1);
+    assert_int_equal(cs_tok_base.bound(st, 15), 15);
+    assert_int_equal(cs_tok_base.encode(st, &s, id), 15);
+    for (int i = 0; i < 15; i++)
+        assert_int_equal(id[i], i < 4 ? i + 2 : CS_TOK_UNK);
+    for (int i = 0; i < 4; i++) {
+        cs_tok_base.symbol(st, i + 2, symbol, sizeof symbol);
+        assert_int_equal(symbol[0], bases[i]);
+        assert_int_equal(symbol[1], 0);
+    }
+    cs_tok_base.close(st);
+}
+
+/* The vocabulary is the sorted list of words, or of the smaller of each word and its reverse
+ * complement: its size by the formula, its order by strcmp, its members by the definition. */
+static void check_vocabulary(int k, int canonical)
+{
+    void *st = open_kmer(k_text[k - 1], "1", canonical);
+    const int64_t all = INT64_C(1) << (2 * k);
+    const int64_t palindromes = k % 2 ? 0 : INT64_C(1) << k;
+    const int32_t n = cs_tok_kmer.n_vocab(st);
+    assert_int_equal(n, 2 + (canonical ? (all + palindromes) / 2 : all));
+    char last[16] = "", word[16], other[16] = "";
+    for (int32_t id = 2; id < n; id++) {
+        int32_t got[2] = { -1, -1 };
+        cs_tok_kmer.symbol(st, id, word, sizeof word);
+        assert_int_equal(strlen(word), k);
+        assert_true(strcmp(last, word) < 0);
+        cs_base_revcomp(word, k, other);
+        assert_true(!canonical || strcmp(word, other) <= 0);
+        const cs_segment s[] = { { word, NULL, k }, { other, NULL, k } };
+        assert_int_equal(cs_tok_kmer.encode(st, &s[0], &got[0]), 1);
+        assert_int_equal(cs_tok_kmer.encode(st, &s[1], &got[1]), 1);
+        assert_int_equal(got[0], id);
+        assert_true(canonical ? got[1] == id : (got[1] == id) == (strcmp(word, other) == 0));
+        memcpy(last, word, sizeof last);
+    }
+    cs_tok_kmer.close(st);
+}
+
+static void test_vocabularies(void **state)
+{
+    (void)state;
+    for (int k = 1; k <= 8; k++) {
+        check_vocabulary(k, 0);
+        check_vocabulary(k, 1);
+    }
+}
+
+/* Every stride, a sequence with unknown bases in awkward places, against one word at a time. */
+static void check_walk(int k, int stride)
+{
+    const char *bases = "NACGTACGATTTNACGGGTACCATRGACCAGTACCCATGNNACGTTTGACATTACAGGATC";
+    void *st = open_kmer(k_text[k - 1], k_text[stride - 1], 0);
+    for (int64_t n = 0; n <= (int64_t)strlen(bases); n++) {
+        const cs_segment s = { bases, NULL, n };
+        const int64_t want = n < k ? 0 : (n - k) / stride + 1;
+        int32_t id[64], alone;
+        assert_int_equal(cs_tok_kmer.bound(st, n), want);
+        assert_int_equal(cs_tok_kmer.encode(st, &s, id), want);
+        for (int64_t i = 0; i < want; i++) {
+            const char *word = bases + i * stride;
+            const cs_segment w = { word, NULL, k };
+            assert_int_equal(cs_tok_kmer.encode(st, &w, &alone), 1);
+            assert_int_equal(id[i], alone);
+            assert_int_equal(id[i] == CS_TOK_UNK, (int64_t)strspn(word, "ACGT") < k);
+        }
+    }
+    cs_tok_kmer.close(st);
+}
+
+static void test_strides(void **state)
+{
+    (void)state;
+    for (int k = 1; k <= 8; k++) {
+        for (int stride = 1; stride <= k; stride++)
+            check_walk(k, stride);
+    }
+}
+
+static void test_never_writes_past_bound(void **state)
+{
+    (void)state;
+    char bases[200];
+    memset(bases, 'G', sizeof bases);
+    for (int stride = 1; stride <= 6; stride++) {
+        void *st = open_kmer("6", k_text[stride - 1], 1);
+        for (int64_t n = 0; n < 200; n++) {
+            const cs_segment s = { bases, NULL, n };
+            const size_t room = (size_t)cs_tok_kmer.bound(st, n) * sizeof(int32_t);
+            check_page page = check_page_new(room);
+            assert_int_equal(cs_tok_kmer.encode(st, &s, page.p), cs_tok_kmer.bound(st, n));
+            check_page_free(&page);
+        }
+        cs_tok_kmer.close(st);
+    }
+}
+
+static void test_bad_options(void **state)
+{
+    (void)state;
+    void *st = NULL;
+    void *cfg = cs_xcalloc(1, cs_tok_kmer.cfg_size);
+    const cs_optset set[] = { { cs_tok_kmer.opt, cfg, NULL }, { NULL, NULL, NULL } };
+    assert_int_equal(cs_opt_check(set), CS_OK);
+    cs_opt_defaults(set);
+    assert_int_equal(cs_opt_set(cs_tok_kmer.opt, cfg, "k", "9"), CS_EUSAGE);
+    cs_error_clear();
+    assert_int_equal(cs_opt_set(cs_tok_kmer.opt, cfg, "stride", "0"), CS_EUSAGE);
+    cs_error_clear();
+    assert_int_equal(cs_opt_set(cs_tok_kmer.opt, cfg, "k", "3"), CS_OK);
+    assert_int_equal(cs_opt_set(cs_tok_kmer.opt, cfg, "stride", "4"), CS_OK);
+    assert_int_equal(cs_tok_kmer.open(cfg, &st), CS_EUSAGE);
+    assert_string_equal(cs_error_message(), "k-mer stride 4 is not between 1 and k (3)");
+    cs_error_clear();
+    assert_int_equal(cs_opt_set(cs_tok_kmer.opt, cfg, "stride", "3"), CS_OK);
+    for (long i = 0; i < 2; i++) {
+        cs_mem_fail_at(i);
+        assert_int_equal(cs_tok_kmer.open(cfg, &st), CS_EMEM);
+        cs_error_clear();
+    }
+    cs_mem_fail_at(-1);
+    cs_tok_kmer.close(NULL);
+    free(cfg);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_base), cmocka_unit_test(test_vocabularies),
+        cmocka_unit_test(test_strides), cmocka_unit_test(test_never_writes_past_bound),
+        cmocka_unit_test(test_bad_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
