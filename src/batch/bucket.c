@@ -58,7 +58,8 @@ int cs_bucketer_chunk(cs_bucketer *k, uint64_t no)
 {
     int rc = CS_OK;
     for (int32_t d = 0; d <= CS_MAX_DEPTH; d++) {
-        if (k->open[d] && no >= k->lag && k->open[d]->oldest <= no - k->lag)
+        const cs_batch *b = k->open[d];
+        if (b && b->n_rec && no >= k->lag && b->oldest <= no - k->lag)
             CS_TRY(close_batch(k, d, CS_CLOSE_LAG));
     }
 out:
