@@ -70,7 +70,7 @@ static void declare_embedding(cs_model *m)
     ps->p[m->embed_w].zero_row = CS_TOK_PAD;
 }
 
-int cs_model_new(const cs_model_spec *s, cs_backend *be, cs_model **out)
+int cs_model_declare(const cs_model_spec *s, cs_backend *be, cs_model **out)
 {
     int rc = CS_OK;
     cs_model *m = cs_xcalloc(1, sizeof *m);
@@ -94,13 +94,24 @@ int cs_model_new(const cs_model_spec *s, cs_backend *be, cs_model **out)
     m->width = m->enc->width(m->enc_net);
     declare_embedding(m);
     m->head_net = m->head->build(m->head_cfg, m->width, m->n_label, &m->ps);
-    CS_TRY(cs_params_alloc(&m->ps, be, s->training));
-    cs_params_fill(&m->ps, s->seed);
     cs_ctx_init(&m->cx, be, &m->ps);
     *out = m;
     m = NULL;
 out:
     cs_model_free(m);
+    return rc;
+}
+
+int cs_model_new(const cs_model_spec *s, cs_backend *be, cs_model **out)
+{
+    int rc = cs_model_declare(s, be, out);
+
+    if (rc == CS_OK && (rc = cs_params_alloc(&(*out)->ps, be, s->training)) != CS_OK) {
+        cs_model_free(*out);
+        *out = NULL;
+    }
+    if (rc == CS_OK)
+        cs_params_fill(&(*out)->ps, s->seed);
     return rc;
 }
 
@@ -125,6 +136,7 @@ void cs_model_free(cs_model *m)
     free(m->enc_cfg);
     free(m->head_cfg);
     free(m->training);
+    cs_arena_free(m->text);
     free(m);
 }
 

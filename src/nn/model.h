@@ -1,4 +1,4 @@
-/* model.h - tokenizer settings, embedding, encoder and head as one thing that answers and learns. */
+/* model.h - tokenizer, embedding, encoder and head as one thing that answers and learns. */
 #ifndef CS_NN_MODEL_H
 #define CS_NN_MODEL_H
 
@@ -10,7 +10,8 @@
 /* One class (or regression target) of a model. */
 typedef struct cs_label { char *name; int64_t taxid; char *rank; } cs_label;   /* taxid 0: none */
 
-/* What a model is made of. The cfg pointers hold each implementation's options struct. */
+/* What a model is made of. The cfg pointers hold each implementation's options struct; texts that
+ * they point to must outlive the model. */
 typedef struct cs_model_spec {
     const cs_tokenizer *tok;     /* NULL: real-valued input of n_channel columns */
     const cs_encoder   *enc;
@@ -26,7 +27,7 @@ typedef struct cs_model_spec {
 /* What the last pass computed, in backend memory, valid until the next one; for tests and
  * explanations. A prediction overwrites x. After a pass that learnt, cs_grad_of(&m->cx, x) is the
  * gradient of the embedded input. */
-typedef struct cs_trace { cs_mat x, encoded, y; } cs_trace;   /* embedded, encoder's, head's output */
+typedef struct cs_trace { cs_mat x, encoded, y; } cs_trace;   /* y: the head's raw output */
 
 typedef struct cs_model {
     const cs_tokenizer *tok;
@@ -38,8 +39,9 @@ typedef struct cs_model {
     int                 embed_w, embed_b;   /* tensors; embed_b is -1 for token input */
     cs_label           *label;
     int32_t             n_label;
+    cs_arena           *text;               /* texts of a loaded model's options, or NULL */
     char               *training;           /* provenance, a JSON object as text, or NULL */
-    char                sum[65];            /* SHA-256 of the tensors as stored, hex; "" if unsaved */
+    char                sum[65];            /* SHA-256 of the stored tensors, hex; "" if unsaved */
     cs_backend         *be;                 /* not owned */
     cs_params           ps;
     cs_ctx              cx;
@@ -52,6 +54,8 @@ typedef struct cs_model {
  * Returns  CS_OK; CS_EUSAGE (settings that do not fit together); CS_EMEM
  */
 int  cs_model_new(const cs_model_spec *spec, cs_backend *be, cs_model **out) CS_MUST_CHECK;
+/** cs_model_declare - the same without memory for the parameters: to see names and shapes first */
+int  cs_model_declare(const cs_model_spec *spec, cs_backend *be, cs_model **out) CS_MUST_CHECK;
 void cs_model_free(cs_model *m);
 
 /** cs_model_max_len - most tokens of a sequence; 0: any */
@@ -104,8 +108,9 @@ int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *lo
 int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **out) CS_MUST_CHECK;
 /** cs_model_save - written aside and renamed. `ema`: store the averaged weights instead */
 int cs_model_save(cs_model *m, const char *path, bool ema) CS_MUST_CHECK;
-/** cs_model_find_default - path of --model, else CHORDSEQ_MODEL, else the source tree's, else the
- * installed one; CS_EMODEL with what to do when there is none. buf receives the path */
+/** cs_model_find_default - path of --model, else CHORDSEQ_MODEL, else that of the source tree which
+ * the program lies in, else the installed one; CS_EMODEL with what to do when
+ * there is none. buf receives the path */
 int cs_model_find_default(const char *opt, char *buf, size_t n_buf) CS_MUST_CHECK;
 
 #endif
