@@ -1,8 +1,8 @@
 /* ctx.h - one pass through a network: backend, parameters, activation arena, tape, dry run.
  *
- * DESIGN. Activations come from a bump arena in backend memory. When training, a second arena of the
- * same layout holds their gradients: the gradient of an activation at p lies at the same offset, as
- * the gradient of a parameter lies at the same offset of the gradient slab. So no op has to carry
+ * DESIGN. Activations come from a bump arena in backend memory. When training, a second arena of
+ * the same layout holds their gradients: the gradient of an activation lies at the offset of the
+ * activation, and the gradient of a parameter at the offset of the parameter. So no op has to carry
  * gradient handles, and cs_grad_of() is one comparison and one addition. In a dry run the arena
  * only counts (matrices point to a cell that nobody reads), shapes are checked, and nothing is
  * computed: the peak is the exact memory need.
@@ -15,7 +15,7 @@
 
 typedef struct cs_tape cs_tape;
 
-/* Sees the output of block number `block` (from 0) of an encoder; for tests and for explanations. */
+/* Sees the output of block number `block` (from 0) of an encoder; for tests and explanations. */
 typedef void (*cs_watch)(void *arg, int32_t block, cs_mat y);
 
 typedef struct cs_ctx {
@@ -25,7 +25,7 @@ typedef struct cs_ctx {
     bool        recording;       /* ops push onto the tape (not in a block that will run again) */
     bool        replaying;       /* a block runs again: it must not count as a second batch */
     bool        dry;             /* count and check only */
-    bool        recompute;       /* blocks keep only their input and run again in the backward pass */
+    bool        recompute;       /* blocks keep only their input and run again going backward */
     bool        no_fused;        /* tests: compose fused ops from plain ones */
     cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */
     int64_t     cap, top, peak;  /* in reals, of each arena */
@@ -50,9 +50,9 @@ cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);
 /** cs_mark, cs_release_to - give back what was allocated since the mark (scratch of one op) */
 static inline int64_t cs_mark(const cs_ctx *cx) { return cx->top; }
 static inline void cs_release_to(cs_ctx *cx, int64_t mark) { cx->top = mark; }
-/** cs_grad_of - where the gradient of m is added; absent (p NULL) for constants or when not training */
+/** cs_grad_of - where the gradient of m is added; p NULL for constants, when not training */
 cs_mat cs_grad_of(const cs_ctx *cx, cs_mat m);
-/** cs_backward - replay the tape: gradients of parameters are added to their slab, and the parameters
+/** cs_backward - replay the tape: gradients of parameters are added to their slab, and parameters
  * that got one are marked touched. Afterwards cs_grad_of() any activation of the pass is valid. */
 void cs_backward(cs_ctx *cx);
 

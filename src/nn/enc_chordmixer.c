@@ -4,9 +4,9 @@
  * DESIGN
  *   y = norm(x + rotate(fc2(dropout(gelu(fc1(prenorm(x)))))))
  *
- * The channels are M+1 tracks of `track` channels, M = ceil(log2 max-len). Track 0 stays; track i is
- * rotated by 2^(i-1) tokens within its own sequence, so that after ceil(log2 N) blocks every token
- * has seen every other one. Released code and paper differ: the paper rotates before it mixes, the
+ * The channels are M+1 tracks of `track` channels, M = ceil(log2 max-len). Track 0 stays; track i
+ * is rotated by 2^(i-1) tokens within its own sequence, so that after ceil(log2 N) blocks every
+ * token has seen every other one. Released code and paper differ: the paper rotates before it mixes, the
  * code after; we follow the code. The code takes the number of blocks from the first sequence of a
  * batch; here every sequence has its own, because batches hold one depth only.
  */
@@ -53,8 +53,8 @@ static const cs_opt options[] = {
       "blocks a sequence passes: own (by its length) or all", "own is ceil(log2 N) blocks for N "
       "tokens; all is the fixed-length mode of the authors' code.", 0, 0, depth_names },
     { CS_OPT_ENUM, 0, "init", offsetof(struct config, init), "RULE", "xavier",
-      "initial weights of the second linear layers: xavier or identity", "identity is zero: a block "
-      "that no training sequence was long enough for passes its input on unchanged.",
+      "initial weights of the second linear layers: xavier or identity", "identity is zero: a "
+      "block that no training sequence was long enough for passes its input on unchanged.",
       0, 0, init_names },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
@@ -187,7 +187,7 @@ static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 
     CS_BUG(depth > e->n_block || x.c != e->width || x.r != seg.rows);
     for (int32_t l = 0; l < depth; l++) {
-        /* Without gradients two buffers take turns: the input of a block receives the next output. */
+        /* Without gradients two buffers take turns: a block's input receives the next output. */
         cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : spare;
         run_block(cx, &e->block[l], seg, x, y);
         spare = x;

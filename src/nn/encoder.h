@@ -7,7 +7,7 @@
 
 typedef struct cs_encoder {
     const char   *name, *summary, *source;     /* source: paper and reference implementation */
-    const cs_opt *opt;                         /* hyper-parameters: same table as the command line's */
+    const cs_opt *opt;                         /* hyper-parameters: the command line's table */
     size_t        cfg_size;
     int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE naming what does not fit */
     void   *(*build)(const void *cfg, cs_params *ps);      /* declare tensors as "encoder...." */

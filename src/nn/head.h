@@ -13,7 +13,7 @@ typedef struct cs_head {
     void   *(*build)(const void *cfg, int32_t width, int32_t n_out, cs_params *ps);
     int64_t (*answer_len)(const void *net, int64_t n_tok);   /* floats per record */
     int32_t (*n_target)(const void *net);                    /* floats of a record's target */
-    cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h);   /* raw: logits, values */
+    cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h);   /* raw values */
     void    (*activate)(cs_ctx *cx, const void *net, cs_mat y);   /* raw to answer, in place */
     /* Adds scale * (weighted sum over records of the loss) to cx->loss, on the tape. target
      * (n_seg, n_target), NaN entries masked; weight (1, n_out) of classes, or absent. */

@@ -16,7 +16,9 @@ cs_mat cs_linear_apply(cs_ctx *cx, const cs_linear *l, cs_mat x);
 /** cs_linear_pooled - the same of each segment's mean row: (n_seg, n_out) */
 cs_mat cs_linear_pooled(cs_ctx *cx, const cs_linear *l, cs_seg seg, cs_mat x);
 
-typedef enum cs_norm_kind { CS_NORM_NONE, CS_NORM_LAYER, CS_NORM_BATCH, CS_NORM_GROUP } cs_norm_kind;
+typedef enum cs_norm_kind {
+    CS_NORM_NONE, CS_NORM_LAYER, CS_NORM_BATCH, CS_NORM_GROUP
+} cs_norm_kind;
 extern const char *const cs_norm_names[];      /* for an ENUM option: in the order of the kinds */
 
 typedef struct cs_norm { cs_norm_kind kind; int gamma, beta, mean, var; int32_t n_group; } cs_norm;

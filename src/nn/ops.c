@@ -79,7 +79,8 @@ static void embed_adjoint(cs_ctx *cx, const cs_node *n)
 void cs_embed(cs_ctx *cx, const int32_t *id, int32_t pad, cs_mat table, cs_mat y)
 {
     CS_BUG(table.c != y.c);
-    cs_tape_push(cx, &(cs_node){ .adjoint = embed_adjoint, .m = { table, y }, .ptr = id, .i = pad });
+    cs_tape_push(cx, &(cs_node){ .adjoint = embed_adjoint, .m = { table, y }, .ptr = id,
+                                 .i = pad });
     if (!cx->dry)
         cx->be->op.embed(cx->be, id, table, y);
 }
@@ -192,7 +193,7 @@ void cs_softmax(cs_ctx *cx, cs_mat x)
 
 void cs_xent(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight)
 {
-    CS_BUG(target.r != logit.r || target.c != 1 || (weight.p && !is_row(weight, logit.c)));
+    CS_BUG(target.r != logit.r || target.c != 1 || (weight.r > 0 && !is_row(weight, logit.c)));
     cs_mat grad = cs_tmp(cx, logit.r, logit.c);
     if (!cx->dry)
         cx->be->op.xent(cx->be, scale, logit, target, weight, cx->loss, grad);

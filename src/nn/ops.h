@@ -1,7 +1,7 @@
-/* ops.h - the steps that networks are made of: each checks its shapes, computes, and goes on the tape.
+/* ops.h - the steps that networks are made of: each checks shapes, computes, goes on the tape.
  *
- * Conventions. x is read, y is written (uninitialised before); N is the number of rows. In a dry run
- * shapes are checked and nothing is computed. Wrong shapes are CS_BUG. A matrix with p == NULL is
+ * Conventions. x is read, y is written (uninitialised before); N is the number of rows. In a dry
+ * run shapes are checked and nothing is computed. Wrong shapes are CS_BUG. A matrix without rows is
  * "absent". Adjoints add to the gradients of every operand, parameters included.
  */
 #ifndef CS_NN_OPS_H

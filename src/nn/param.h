@@ -8,7 +8,7 @@ typedef enum cs_init {
     CS_INIT_ZERO,
     CS_INIT_ONE,
     CS_INIT_NORMAL,              /* standard normal times `gain` */
-    CS_INIT_XAVIER,              /* uniform in +-gain * sqrt(6 / (fan_in + fan_out)) (Glorot 2010) */
+    CS_INIT_XAVIER,              /* uniform in +-gain sqrt(6 / (fan_in + fan_out)) (Glorot 2010) */
     CS_INIT_FANIN                /* uniform in +-gain / sqrt(fan_in): torch's Linear default */
 } cs_init;
 
@@ -61,7 +61,7 @@ int cs_params_find(const cs_params *ps, const char *name);
  * Returns  CS_OK or CS_EMEM. Values are zero until cs_params_fill() or a model file sets them.
  */
 int cs_params_alloc(cs_params *ps, cs_backend *be, bool training) CS_MUST_CHECK;
-/** cs_params_fill - initial values from a seed: tensor i, element j is a function of (seed, name, j) */
+/** cs_params_fill - initial values: element j of a tensor is a function of (seed, name, j) */
 void cs_params_fill(cs_params *ps, uint64_t seed);
 
 /** cs_value, cs_grad - tensor i as a matrix: rows dim[0], columns the rest; 1-D is (1, n) */
