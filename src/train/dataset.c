@@ -1,0 +1,222 @@
+/* dataset.c - labelled sequences in memory, and their split by groups. */
+#include "train/dataset.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+/* Streams of the seed, one per purpose. */
+enum { STREAM_SPLIT = 101, STREAM_CUT = 102 };
+
+static uint64_t mix(uint64_t h, const void *p, size_t n)
+{
+    const unsigned char *b = p;
+    uint64_t word;
+
+    for (; n >= sizeof word; n -= sizeof word, b += sizeof word) {
+        memcpy(&word, b, sizeof word);
+        h = cs_rng_u64(h, word);
+    }
+    word = 0;
+    memcpy(&word, b, n);
+    return cs_rng_u64(h ^ n, word);
+}
+
+void cs_dataset_init(cs_dataset *d, bool is_class, int32_t n_target, int32_t n_channel)
+{
+    *d = (cs_dataset){ .is_class = is_class, .n_class = 1, .n_target = n_target,
+                       .n_channel = n_channel, .mem = cs_arena_new() };
+}
+
+void cs_dataset_clear(cs_dataset *d)
+{
+    cs_arena_free(d->mem);
+    d->mem = cs_arena_new();
+    d->n = d->n_base = 0;
+    d->hash = 0;
+}
+
+void cs_dataset_release(cs_dataset *d)
+{
+    cs_arena_free(d->mem);
+    free(d->ex);
+    *d = (cs_dataset){ 0 };
+}
+
+static uint64_t group_of(const char *name, const char *group)
+{
+    if (group != NULL && group[0] != '\0' && strcmp(group, "unknown") != 0)
+        return mix(1, group, strlen(group));
+    const char *colon = strrchr(name, ':');
+    return mix(2, name, colon != NULL ? (size_t)(colon - name) : strlen(name));
+}
+
+static uint64_t hash_of(const cs_dataset *d, const cs_example *e)
+{
+    uint64_t h = mix(d->hash, e->name, strlen(e->name));
+
+    h = mix(h, e->target, (size_t)d->n_target * sizeof *e->target);
+    if (e->x != NULL)
+        return mix(h, e->x, (size_t)e->n_base * (size_t)d->n_channel * sizeof *e->x);
+    return mix(h, e->base, (size_t)e->n_base);
+}
+
+int cs_dataset_add(cs_dataset *d, const cs_record *r, const float *target, const char *group)
+{
+    const size_t n = (size_t)r->seg[0].n_base;
+    cs_example e = { .n_base = r->seg[0].n_base, .group = group_of(r->name, group) };
+
+    if (cs_grow((void **)&d->ex, &d->cap, (size_t)d->n + 1, sizeof *d->ex) != CS_OK)
+        return CS_EMEM;
+    if (d->n_channel > 0)
+        e.x = (const float *)(void *)cs_arena_dup(d->mem, r->x, n * (size_t)d->n_channel * sizeof *r->x);
+    else
+        e.base = cs_arena_dup(d->mem, r->seg[0].base, n);
+    e.name = cs_arena_dup(d->mem, r->name, strlen(r->name));
+    e.target = (const float *)(void *)cs_arena_dup(d->mem, target,
+                                                   (size_t)d->n_target * sizeof *target);
+    if ((e.x == NULL && e.base == NULL) || e.name == NULL || e.target == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the sequences, at record '%s' after %lld bases; "
+                       "training keeps them all in memory", r->name, (long long)d->n_base);
+    e.class_no = d->is_class ? (int32_t)target[0] : 0;
+    if (e.class_no >= d->n_class)
+        d->n_class = e.class_no + 1;
+    d->hash = hash_of(d, &e);
+    d->n_base += e.n_base;
+    d->ex[d->n++] = e;
+    return CS_OK;
+}
+
+/* ---- split ----------------------------------------------------------------------------------- */
+
+/* An example's place in the order in which groups are met. */
+struct place { uint64_t rank, group; int64_t example; };
+
+static int by_rank(const void *pa, const void *pb)
+{
+    const struct place *a = pa, *b = pb;
+
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return a->example < b->example ? -1 : a->example > b->example;
+}
+
+struct split {
+    double  frac;
+    double *total, *aside;       /* [n_class] bases */
+    double *group;               /* [n_class] bases of the group in hand */
+};
+
+static double distance(const struct split *s, int32_t c, double more)
+{
+    return s->total[c] > 0 ? fabs((s->aside[c] + more) / s->total[c] - s->frac) : 0;
+}
+
+/* Sets the group place[0..n) aside if that brings the shares nearer to what is wanted. */
+static void weigh_group(cs_dataset *d, struct split *s, const struct place *place, int64_t n)
+{
+    double gain = 0;
+
+    for (int32_t c = 0; c < d->n_class; c++)
+        s->group[c] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const cs_example *e = &d->ex[place[i].example];
+        s->group[e->class_no] += (double)e->n_base;
+    }
+    for (int32_t c = 0; c < d->n_class; c++)
+        gain += distance(s, c, 0) - distance(s, c, s->group[c]);
+    if (gain <= 0)
+        return;
+    for (int64_t i = 0; i < n; i++)
+        d->ex[place[i].example].part = CS_PART_VALID;
+    for (int32_t c = 0; c < d->n_class; c++)
+        s->aside[c] += s->group[c];
+}
+
+static int64_t list_places(const cs_dataset *d, uint64_t seed, double *total, struct place *place)
+{
+    const uint64_t key = cs_rng_key(seed, STREAM_SPLIT);
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < d->n; i++) {
+        const cs_example *e = &d->ex[i];
+        if (e->part == CS_PART_SKIP)
+            continue;
+        total[e->class_no] += (double)e->n_base;
+        place[n++] = (struct place){ cs_rng_u64(key, e->group), e->group, i };
+    }
+    qsort(place, (size_t)n, sizeof *place, by_rank);
+    return n;
+}
+
+int cs_dataset_split(cs_dataset *d, double frac, uint64_t seed)
+{
+    int rc = CS_OK;
+    const size_t n_class = (size_t)d->n_class;
+    struct place *place = NULL;
+    double *sums = NULL;
+
+    if (frac <= 0 || d->n == 0)
+        return CS_OK;
+    place = cs_alloc((size_t)d->n, sizeof *place);
+    sums = cs_alloc(3 * n_class, sizeof *sums);
+    if (place == NULL || sums == NULL) {
+        rc = cs_fail(CS_EMEM, "out of memory for splitting %lld records", (long long)d->n);
+        goto out;
+    }
+    memset(sums, 0, 3 * n_class * sizeof *sums);
+    struct split s = { frac, sums, sums + n_class, sums + 2 * n_class };
+    int64_t n = list_places(d, seed, s.total, place);
+    for (int64_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && place[end].group == place[i].group;)
+            end++;
+        weigh_group(d, &s, &place[i], end - i);
+    }
+out:
+    free(sums);
+    free(place);
+    return rc;
+}
+
+void cs_dataset_count(const cs_dataset *d, cs_part part, int32_t class_no, int64_t *n,
+                      int64_t *n_base)
+{
+    *n = *n_base = 0;
+    for (int64_t i = 0; i < d->n; i++) {
+        const cs_example *e = &d->ex[i];
+        if (e->part != part || (class_no >= 0 && e->class_no != class_no))
+            continue;
+        *n += 1;
+        *n_base += e->n_base;
+    }
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+    const cs_sample *a = pa, *b = pb;
+
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+void cs_dataset_cut(const cs_dataset *d, int64_t example, int64_t len, int64_t k, uint64_t seed,
+                    cs_sample *out)
+{
+    const cs_example *e = &d->ex[example];
+    const int64_t slack = e->n_base - k * len;
+    const uint64_t key = cs_rng_key(cs_rng_key(seed, STREAM_CUT),
+                                    mix(0, e->name, strlen(e->name)));
+
+    CS_BUG(slack < 0);
+    /* Sorted draws from the bases that stay uncovered: every set of places is equally likely. */
+    for (int64_t i = 0; i < k; i++) {
+        int64_t at = (int64_t)(cs_rng_u64(key, (uint64_t)i) % (uint64_t)(slack + 1));
+        out[i] = (cs_sample){ example, at, len, false };
+    }
+    qsort(out, (size_t)k, sizeof *out, by_start);
+    for (int64_t i = 0; i < k; i++)
+        out[i].start += i * len;
+}

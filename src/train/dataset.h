@@ -1,0 +1,107 @@
+/* dataset.h - labelled sequences in memory, their split, and the samples drawn from them.
+ *
+ * DESIGN. Sequences stay in memory as one byte per base (or n_channel floats per position) in one
+ * arena; crops are views. What is drawn is a pure function of (seed, epoch, number of the sample), so
+ * that an epoch can be repeated from its middle, on any number of threads. Tokens are made when a
+ * batch is built: they take four times the room of bases and cost little beside the network.
+ */
+#ifndef CS_TRAIN_DATASET_H
+#define CS_TRAIN_DATASET_H
+
+#include <stdbool.h>
+
+#include "io/record.h"
+
+typedef enum cs_part { CS_PART_TRAIN, CS_PART_VALID, CS_PART_SKIP } cs_part;
+
+typedef struct cs_example {
+    const char  *name;
+    const char  *base;           /* [n_base], or NULL when x is given */
+    const float *x;              /* [n_base * n_channel] or NULL */
+    const float *target;         /* [n_target] */
+    int64_t      n_base;
+    uint64_t     group;          /* hash of the group's name */
+    int32_t      class_no;       /* 0 for a regression */
+    cs_part      part;
+} cs_example;
+
+typedef struct cs_dataset {
+    cs_example *ex;
+    int64_t     n;
+    size_t      cap;
+    bool        is_class;        /* target[0] is a class number */
+    int32_t     n_class;         /* one more than the largest so far; 1 for a regression */
+    int32_t     n_target, n_channel;
+    int64_t     n_base;
+    uint64_t    hash;            /* of everything in it, in order: is this the same data? */
+    cs_arena   *mem;
+} cs_dataset;
+
+/** cs_dataset_init - an empty set; n_channel 0: bases */
+void cs_dataset_init(cs_dataset *d, bool is_class, int32_t n_target, int32_t n_channel);
+/** cs_dataset_clear - forget the examples, keep the settings */
+void cs_dataset_clear(cs_dataset *d);
+void cs_dataset_release(cs_dataset *d);
+
+/**
+ * cs_dataset_add - copy a record (its first segment) behind the others, in CS_PART_TRAIN
+ *
+ * target   [n_target] a class number, or values
+ * group    records of one group never lie on both sides of a split; NULL or "unknown": the record's
+ *          name up to its last ':', so that pieces NAME:FROM-TO of one sequence stay together
+ * Returns  CS_OK, or CS_EMEM
+ */
+int cs_dataset_add(cs_dataset *d, const cs_record *r, const float *target, const char *group)
+    CS_MUST_CHECK;
+
+/**
+ * cs_dataset_split - set aside part of every class for validation, whole groups at a time
+ *
+ * Groups are met in an order that the seed and their names decide. One is set aside when that brings
+ * the classes' shares of bases (as |share - frac|, summed over classes) nearer to frac.
+ *
+ * frac     0 .. 1; 0 leaves everything in CS_PART_TRAIN. Skipped examples are left alone
+ */
+int cs_dataset_split(cs_dataset *d, double frac, uint64_t seed) CS_MUST_CHECK;
+
+/** cs_dataset_count - examples and bases of a class (-1: all) in a part */
+void cs_dataset_count(const cs_dataset *d, cs_part part, int32_t class_no, int64_t *n,
+                      int64_t *n_base);
+
+/* What is drawn from a part of the dataset. */
+typedef struct cs_draw {
+    int64_t  crop_min, crop_max; /* bases; log-uniform in between. crop_max 0: whole sequences */
+    int64_t  n_sample;           /* per epoch; 0: every example once */
+    double   balance;            /* 0: classes by their mass, 1: all equally often (n_sample > 0) */
+    double   length_power;       /* an example's mass is length^this */
+    bool     reverse;            /* reverse-complement half of them */
+    uint64_t seed;
+} cs_draw;
+
+typedef struct cs_sample {
+    int64_t example, start, n_base;
+    bool    reverse;
+} cs_sample;
+
+typedef struct cs_sampler cs_sampler;
+
+/** cs_sampler_new - CS_EUSAGE when the part has no example; CS_EMEM. `d` must outlive it */
+int  cs_sampler_new(const cs_dataset *d, cs_part part, const cs_draw *draw, cs_sampler **out)
+    CS_MUST_CHECK;
+void cs_sampler_free(cs_sampler *s);
+/** cs_sampler_count - samples of an epoch */
+int64_t cs_sampler_count(const cs_sampler *s);
+/** cs_sampler_get - sample j of an epoch, a pure function of the seed and these two */
+cs_sample cs_sampler_get(const cs_sampler *s, uint64_t epoch, int64_t j);
+/** cs_sampler_key - the key of an epoch's other choices, such as the order of its batches */
+uint64_t cs_sampler_key(const cs_sampler *s, uint64_t epoch);
+const cs_dataset *cs_sampler_dataset(const cs_sampler *s);
+
+/** cs_dataset_cut - k random crops of `len` bases of an example that do not overlap, in order
+ *
+ * out      [k]; k * len must not exceed the example's length
+ */
+void cs_dataset_cut(const cs_dataset *d, int64_t example, int64_t len, int64_t k, uint64_t seed,
+                    cs_sample *out);
+
+#endif

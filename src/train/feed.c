@@ -1,0 +1,203 @@
+/* feed.c - the thread that makes batches while the network learns from the ones before. */
+#include "train/feed.h"
+
+#include <stdlib.h>
+
+/* The validation samples are those of an epoch that training never reaches. */
+enum { VALID_EPOCH = INT32_MAX };
+
+size_t cs_feed_bytes(const void *item)
+{
+    const cs_feed_item *it = item;
+
+    return sizeof *it + cs_batch_bytes(it->batch);
+}
+
+void cs_feed_drop(void *item)
+{
+    cs_feed_item *it = item;
+
+    if (it != NULL)
+        cs_batch_free(it->batch);
+    free(it);
+}
+
+void cs_feed_work_release(cs_feed_work *w)
+{
+    free(w->base);
+    free(w->id);
+    *w = (cs_feed_work){ 0 };
+}
+
+/* Its bases, turned round if need be, as token ids in w->id. */
+static int tokenise(cs_feed_work *w, const cs_example *e, const cs_pack *pack, const cs_sample *s,
+                    int64_t *n_tok)
+{
+    const int64_t bound = pack->tok->bound(pack->tok_state, s->n_base);
+    cs_segment seg = { e->base + s->start, NULL, s->n_base };
+
+    if (cs_grow((void **)&w->id, &w->n_id, (size_t)bound, sizeof *w->id) != CS_OK)
+        return CS_EMEM;
+    if (s->reverse) {
+        if (cs_grow((void **)&w->base, &w->n_base, (size_t)s->n_base, 1) != CS_OK)
+            return CS_EMEM;
+        cs_base_revcomp(seg.base, seg.n_base, w->base);
+        seg.base = w->base;
+    }
+    *n_tok = pack->tok->encode(pack->tok_state, &seg, w->id);
+    return CS_OK;
+}
+
+int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
+                   cs_batch *b)
+{
+    const cs_example *e = &d->ex[s->example];
+    const cs_slot none = { NULL, 0 };
+    int64_t n = s->n_base;
+
+    if (e->x != NULL)
+        return cs_batch_append(b, NULL, e->x + s->start * d->n_channel, n, e->target, none);
+    if (tokenise(w, e, pack, s, &n) != CS_OK)
+        return CS_EMEM;
+    /* A tokenizer may give fewer tokens than its bound, by which the sample was sorted. */
+    if (b->n_rec > 0 && cs_depth(n) != b->depth)
+        return CS_EOF;
+    return cs_batch_append(b, w->id, NULL, n, e->target, none);
+}
+
+/* What the run of the stage keeps in hand. */
+struct hand {
+    const cs_feed *f;
+    cs_queue      *out;
+    cs_feed_work   work;
+    cs_feed_item   next;         /* the item that is being filled */
+    int64_t        n_left;       /* training steps until the run's limit */
+};
+
+static int emit(struct hand *h, bool step_end, bool epoch_end)
+{
+    cs_feed_item *it = cs_xcalloc(1, sizeof *it);
+
+    *it = h->next;
+    it->step_end = step_end;
+    it->epoch_end = epoch_end;
+    h->next.batch = NULL;
+    h->next.first = false;
+    int rc = cs_queue_push(h->out, it);
+    if (rc != CS_OK)
+        cs_feed_drop(it);
+    return rc;
+}
+
+/* One planned batch into the item in hand; see cs_feed_append for why it may take several. */
+static int fill_batch(struct hand *h, const cs_dataset *d, const cs_sample *s, int64_t n)
+{
+    int rc = CS_OK;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (h->next.batch == NULL)
+            h->next.batch = cs_batch_new(d->n_channel, d->n_target);
+        if (h->next.batch == NULL)
+            return CS_EMEM;
+        rc = cs_feed_append(&h->work, d, &h->f->pack, &s[i], h->next.batch);
+        if (rc == CS_EOF) {
+            CS_TRY(emit(h, false, false));
+            i--;
+            continue;
+        }
+        CS_TRY(rc);
+    }
+out:
+    return rc;
+}
+
+static double step_scale(const cs_feed *f, const cs_dataset *d, const cs_sample *s, int64_t n)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += f->weight != NULL ? (double)f->weight[d->ex[s[i].example].class_no] : 1;
+    return sum > 0 ? 1 / sum : 0;
+}
+
+static int feed_steps(struct hand *h, const cs_sampler *sampler, const cs_steps *p, int64_t from,
+                      int64_t to)
+{
+    int rc = CS_OK;
+    const cs_dataset *d = cs_sampler_dataset(sampler);
+
+    for (int64_t s = from; s < to; s++) {
+        const int64_t b0 = p->step[s], b1 = p->step[s + 1], lo = p->batch[b0];
+        const bool epoch_end = s == to - 1 &&
+                               (h->next.part == CS_PART_VALID || h->f->valid == NULL);
+        h->next.step = s;
+        h->next.first = true;
+        h->next.scale = step_scale(h->f, d, p->sample + lo, p->batch[b1] - lo);
+        for (int64_t b = b0; b < b1; b++) {
+            const bool step_end = b == b1 - 1;
+            CS_TRY(fill_batch(h, d, p->sample + p->batch[b], p->batch[b + 1] - p->batch[b]));
+            CS_TRY(emit(h, step_end, step_end && epoch_end));
+        }
+    }
+out:
+    return rc;
+}
+
+static int feed_epoch(struct hand *h, int64_t e, const cs_steps *valid)
+{
+    int rc = CS_OK;
+    const cs_feed *f = h->f;
+    const int64_t from = e == f->epoch ? f->step : 0;
+    cs_steps train = { 0 };
+
+    CS_TRY(cs_steps_plan(f->train, (uint64_t)e, &f->pack, &train));
+    const int64_t to = h->n_left < train.n_step - from ? from + h->n_left : train.n_step;
+    h->n_left -= to - from;
+    h->next = (cs_feed_item){ .part = CS_PART_TRAIN, .epoch = e };
+    CS_TRY(feed_steps(h, f->train, &train, from, to));
+    h->next = (cs_feed_item){ .part = CS_PART_VALID, .epoch = e };
+    if (f->valid != NULL)
+        CS_TRY(feed_steps(h, f->valid, valid, 0, valid->n_step));
+out:
+    cs_steps_release(&train);
+    return rc;
+}
+
+int cs_feed_run(void *self, cs_queue *in, cs_queue *out)
+{
+    int rc = CS_OK;
+    const cs_feed *f = self;
+    struct hand h = { .f = f, .out = out, .n_left = f->n_left };
+    cs_steps valid = { 0 };
+
+    (void)in;
+    if (f->valid != NULL)
+        CS_TRY(cs_steps_plan(f->valid, VALID_EPOCH, &f->pack, &valid));
+    for (int64_t e = f->epoch; e < f->n_epoch; e++) {
+        CS_TRY(feed_epoch(&h, e, &valid));
+        if (h.n_left == 0)
+            break;
+    }
+out:
+    cs_batch_free(h.next.batch);
+    cs_feed_work_release(&h.work);
+    cs_steps_release(&valid);
+    return rc;
+}
+
+int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n)
+{
+    const int64_t per_step = f->pack.step_records;
+    cs_steps p;
+
+    if (per_step > 0) {
+        *n = (cs_sampler_count(f->train) + per_step - 1) / per_step;
+        return CS_OK;
+    }
+    int rc = cs_steps_plan(f->train, (uint64_t)epoch, &f->pack, &p);
+    if (rc != CS_OK)
+        return rc;
+    *n = p.n_step;
+    cs_steps_release(&p);
+    return CS_OK;
+}

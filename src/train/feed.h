@@ -1,0 +1,51 @@
+/* feed.h - the thread that makes batches while the network learns from the ones before. */
+#ifndef CS_TRAIN_FEED_H
+#define CS_TRAIN_FEED_H
+
+#include "base/queue.h"
+#include "batch/batch.h"
+#include "train/steps.h"
+
+/* A batch on its way to the network. */
+typedef struct cs_feed_item {
+    cs_batch *batch;
+    cs_part   part;              /* CS_PART_TRAIN: learn from it; CS_PART_VALID: judge by it */
+    int64_t   epoch, step;       /* step within the epoch (training) */
+    double    scale;             /* 1 / (weights of the step's records) */
+    bool      first;             /* the first batch of its step */
+    bool      step_end;          /* the last batch of its step */
+    bool      epoch_end;         /* nothing more comes of this epoch, validation included */
+} cs_feed_item;
+
+/* The producing stage: epochs from (epoch, step) on, each followed by the validation samples. */
+typedef struct cs_feed {
+    const cs_sampler *train, *valid;   /* valid NULL: none */
+    cs_pack       pack;
+    const float  *weight;        /* [n_class] or NULL */
+    int64_t       epoch, step;   /* where to begin */
+    int64_t       n_epoch;
+    int64_t       n_left;        /* steps until the run's limit; INT64_MAX: none */
+} cs_feed;
+
+/** cs_feed_run - the run of a cs_stage: pushes cs_feed_item */
+int cs_feed_run(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
+/** cs_feed_bytes, cs_feed_drop - for the queue */
+size_t cs_feed_bytes(const void *item);
+void   cs_feed_drop(void *item);
+/** cs_feed_step_count - steps of an epoch, by laying it out */
+int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n) CS_MUST_CHECK;
+
+/* Room that is used again from sample to sample. */
+typedef struct cs_feed_work { char *base; int32_t *id; size_t n_base, n_id; } cs_feed_work;
+void cs_feed_work_release(cs_feed_work *w);
+
+/**
+ * cs_feed_append - tokenise one sample into a batch
+ *
+ * Returns  CS_OK; CS_EOF when the sample's tokens turn out to have another depth than the batch (the
+ *          batch stands as before: emit it and try again with an empty one); CS_EMEM
+ */
+int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
+                   cs_batch *b) CS_MUST_CHECK;
+
+#endif

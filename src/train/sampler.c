@@ -1,0 +1,159 @@
+/* sampler.c - which crops an epoch consists of: classes, then sequences, then places. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "train/dataset.h"
+
+enum { STREAM_SAMPLE = 111, STREAM_ORDER = 112 };
+/* What each of a sample's random numbers decides. */
+enum { PICK_CLASS, PICK_EXAMPLE, PICK_LENGTH, PICK_START, PICK_STRAND };
+
+/* DESIGN. `example` lists the part's examples class by class (or in their own order when every one is
+ * used once), and cum[i] is the mass of examples 0 .. i of the same class, so that a draw is a binary
+ * search. */
+struct cs_sampler {
+    const cs_dataset *d;
+    cs_draw  draw;
+    int64_t  n;
+    int64_t *example;            /* [n] */
+    double  *cum;                /* [n] */
+    int64_t *first;              /* [n_class + 1] */
+    double  *class_cum;          /* [n_class] cumulated probability of the classes */
+};
+
+/* Counting sort by class: stable, so that the input's order decides within one. */
+static void list_examples(cs_sampler *s, cs_part part)
+{
+    const cs_dataset *d = s->d;
+    const bool once = s->draw.n_sample == 0;
+    int64_t n = 0;
+
+    for (int32_t c = 0; c < d->n_class; c++) {
+        s->first[c] = n;
+        for (int64_t i = 0; i < d->n; i++)
+            if (d->ex[i].part == part && (once ? c == 0 : d->ex[i].class_no == c))
+                s->example[n++] = i;
+    }
+    s->first[d->n_class] = n;
+    CS_BUG(n != s->n);
+}
+
+static void weigh_examples(cs_sampler *s)
+{
+    const cs_dataset *d = s->d;
+    double total = 0;
+
+    for (int32_t c = 0; c < d->n_class; c++) {
+        double mass = 0;
+        for (int64_t i = s->first[c]; i < s->first[c + 1]; i++) {
+            mass += pow((double)d->ex[s->example[i]].n_base, s->draw.length_power);
+            s->cum[i] = mass;
+        }
+        if (mass > 0)
+            total += pow(mass, 1 - s->draw.balance);
+        s->class_cum[c] = total;
+    }
+    for (int32_t c = 0; c < d->n_class; c++)
+        s->class_cum[c] /= total;
+}
+
+int cs_sampler_new(const cs_dataset *d, cs_part part, const cs_draw *draw, cs_sampler **out)
+{
+    cs_sampler *s = cs_xcalloc(1, sizeof *s);
+    int64_t n_base;
+
+    s->d = d;
+    s->draw = *draw;
+    cs_dataset_count(d, part, -1, &s->n, &n_base);
+    if (s->n == 0) {
+        free(s);
+        return cs_fail(CS_EUSAGE, "no record is left for %s",
+                       part == CS_PART_TRAIN ? "training" : "validation");
+    }
+    s->example = cs_alloc((size_t)s->n, sizeof *s->example);
+    s->cum = cs_alloc((size_t)s->n, sizeof *s->cum);
+    s->first = cs_alloc((size_t)d->n_class + 1, sizeof *s->first);
+    s->class_cum = cs_alloc((size_t)d->n_class, sizeof *s->class_cum);
+    if (s->example == NULL || s->cum == NULL || s->first == NULL || s->class_cum == NULL) {
+        cs_sampler_free(s);
+        return cs_fail(CS_EMEM, "out of memory for drawing from %lld records", (long long)d->n);
+    }
+    list_examples(s, part);
+    weigh_examples(s);
+    *out = s;
+    return CS_OK;
+}
+
+void cs_sampler_free(cs_sampler *s)
+{
+    if (s == NULL)
+        return;
+    free(s->example);
+    free(s->cum);
+    free(s->first);
+    free(s->class_cum);
+    free(s);
+}
+
+int64_t cs_sampler_count(const cs_sampler *s)
+{
+    return s->draw.n_sample > 0 ? s->draw.n_sample : s->n;
+}
+
+const cs_dataset *cs_sampler_dataset(const cs_sampler *s)
+{
+    return s->d;
+}
+
+uint64_t cs_sampler_key(const cs_sampler *s, uint64_t epoch)
+{
+    return cs_rng_key(cs_rng_key(s->draw.seed, STREAM_ORDER), epoch);
+}
+
+/* The first index in lo .. hi-1 whose cumulated value exceeds u. */
+static int64_t search(const double *cum, int64_t lo, int64_t hi, double u)
+{
+    hi--;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (cum[mid] > u)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+/* 53 random bits: 24 are too coarse to reach every base of a class with a gigabase. */
+static double unit(uint64_t key, uint64_t counter)
+{
+    return (double)(cs_rng_u64(key, counter) >> 11) * 0x1p-53;
+}
+
+static int64_t draw_example(const cs_sampler *s, uint64_t key)
+{
+    int32_t c = (int32_t)search(s->class_cum, 0, s->d->n_class, unit(key, PICK_CLASS));
+    int64_t lo = s->first[c], hi = s->first[c + 1];
+
+    return s->example[search(s->cum, lo, hi, unit(key, PICK_EXAMPLE) * s->cum[hi - 1])];
+}
+
+cs_sample cs_sampler_get(const cs_sampler *s, uint64_t epoch, int64_t j)
+{
+    const cs_draw *w = &s->draw;
+    const uint64_t key = cs_rng_key(cs_rng_key(cs_rng_key(w->seed, STREAM_SAMPLE), epoch),
+                                    (uint64_t)j);
+    cs_sample a = { .example = w->n_sample > 0 ? draw_example(s, key) : s->example[j] };
+    const int64_t n = s->d->ex[a.example].n_base;
+
+    a.n_base = n;
+    if (w->crop_max > 0) {
+        double ratio = (double)w->crop_max / (double)w->crop_min;
+        int64_t len = llround((double)w->crop_min * pow(ratio, unit(key, PICK_LENGTH)));
+        a.n_base = len < n ? len : n;
+        a.start = (int64_t)(cs_rng_u64(key, PICK_START) % (uint64_t)(n - a.n_base + 1));
+    }
+    a.reverse = w->reverse && (cs_rng_u64(key, PICK_STRAND) >> 63) != 0;
+    return a;
+}
