@@ -1,0 +1,313 @@
+/* checkpoint.c - all that a run needs to go on as if it had never stopped.
+ *
+ * DESIGN. Bytes: 8 of magic; the header's length, 8 bytes little-endian; the header, JSON; the slabs
+ * value, m, v and (with averaging) ema as the machine stores them; CRC-32 of all before, 4 bytes
+ * little-endian. A checkpoint goes on on the machine kind that wrote it; a model file is what
+ * travels.
+ */
+#include "train/checkpoint.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+static const char magic[8] = "CSCKPT1\n";
+
+enum { HEAD_BYTES = 16, MAX_SLAB = 4 };
+
+void cs_train_state_init(cs_train_state *st)
+{
+    *st = (cs_train_state){ .best = NAN, .best_loss = NAN, .best_accuracy = NAN,
+                            .best_balanced = NAN, .log = cs_xstrdup("") };
+}
+
+void cs_train_state_release(cs_train_state *st)
+{
+    free(st->log);
+    st->log = NULL;
+}
+
+/* The fields of the state by name, so that both directions walk one list. */
+static const struct field { const char *name; size_t off; bool real; } fields[] = {
+    { "epoch", offsetof(cs_train_state, epoch), false },
+    { "epoch_step", offsetof(cs_train_state, epoch_step), false },
+    { "step", offsetof(cs_train_state, step), false },
+    { "best_epoch", offsetof(cs_train_state, best_epoch), false },
+    { "n_bad", offsetof(cs_train_state, n_bad), false },
+    { "best", offsetof(cs_train_state, best), true },
+    { "best_loss", offsetof(cs_train_state, best_loss), true },
+    { "best_accuracy", offsetof(cs_train_state, best_accuracy), true },
+    { "best_balanced", offsetof(cs_train_state, best_balanced), true },
+    { "seconds", offsetof(cs_train_state, seconds), true },
+    { "sum_loss", offsetof(cs_train_state, sum.loss), true },
+    { "sum_weight", offsetof(cs_train_state, sum.weight), true },
+    { "epoch_seconds", offsetof(cs_train_state, epoch_seconds), true },
+    { "n_right", offsetof(cs_train_state, sum.n_right), false },
+    { "n_seen", offsetof(cs_train_state, sum.n_seen), false },
+    { "n_token", offsetof(cs_train_state, sum.n_token), false },
+};
+
+enum { N_FIELD = sizeof fields / sizeof fields[0] };
+
+/* JSON has no NaN: null stands for it. Reals are printed with 17 digits, which is exact. */
+static json_t *field_value(const struct field *f, const cs_train_state *st)
+{
+    const char *p = (const char *)st + f->off;
+
+    if (!f->real)
+        return json_integer(*(const int64_t *)(const void *)p);
+    const double v = *(const double *)(const void *)p;
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+static bool set_field(const struct field *f, const json_t *v, cs_train_state *st)
+{
+    void *p = (char *)st + f->off;
+
+    if (!f->real) {
+        if (!json_is_integer(v))
+            return false;
+        *(int64_t *)p = json_integer_value(v);
+        return true;
+    }
+    *(double *)p = json_is_number(v) ? json_number_value(v) : NAN;
+    return json_is_number(v) || json_is_null(v);
+}
+
+/* ---- save ------------------------------------------------------------------------------------ */
+
+static char *header_text(const cs_params *ps, bool average, const cs_train_state *st,
+                         const char *recipe)
+{
+    json_t *h = json_object(), *tensors = json_array();
+
+    json_object_set_new(h, "format", json_integer(1));
+    json_object_set_new(h, "recipe", json_string(recipe));
+    json_object_set_new(h, "log", json_string(st->log));
+    json_object_set_new(h, "done", json_boolean(st->done));
+    json_object_set_new(h, "average", json_boolean(average));
+    json_object_set_new(h, "real_bytes", json_integer(sizeof(cs_real)));
+    json_object_set_new(h, "n_real", json_integer(ps->n_real));
+    for (int i = 0; i < N_FIELD; i++)
+        json_object_set_new(h, fields[i].name, field_value(&fields[i], st));
+    for (int i = 0; i < ps->n; i++) {
+        const cs_param *p = &ps->p[i];
+        json_array_append_new(tensors, json_pack("[s, I, I, I]", p->name, (json_int_t)p->off,
+                                                 (json_int_t)p->n, (json_int_t)p->step));
+    }
+    json_object_set_new(h, "tensors", tensors);
+    char *text = json_dumps(h, JSON_COMPACT);
+    json_decref(h);
+    return text;
+}
+
+struct sink { cs_outfile *file; uLong crc; };
+
+static int put(struct sink *s, const void *p, size_t n)
+{
+    s->crc = crc32_z(s->crc, p, n);
+    return cs_outfile_write(s->file, p, n);
+}
+
+static void little_endian(uint64_t v, int n, unsigned char *out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = (unsigned char)(v >> (8 * i));
+}
+
+static uint64_t from_little_endian(const void *p, int n)
+{
+    const unsigned char *b = p;
+    uint64_t v = 0;
+
+    for (int i = 0; i < n; i++)
+        v |= (uint64_t)b[i] << (8 * i);
+    return v;
+}
+
+static int list_slabs(const cs_params *ps, bool average, cs_real **slab)
+{
+    int n = 0;
+
+    slab[n++] = ps->value;
+    slab[n++] = ps->m;
+    slab[n++] = ps->v;
+    if (average)
+        slab[n++] = ps->ema;
+    return n;
+}
+
+static int put_slabs(struct sink *s, cs_params *ps, bool average, void *host)
+{
+    int rc = CS_OK;
+    const size_t n_bytes = (size_t)ps->n_real * sizeof(cs_real);
+    cs_real *slab[MAX_SLAB];
+    const int n = list_slabs(ps, average, slab);
+
+    CS_TRY(ps->be->op.sync(ps->be));
+    for (int i = 0; i < n; i++) {
+        ps->be->op.download(ps->be, host, slab[i], n_bytes);
+        CS_TRY(put(s, host, n_bytes));
+    }
+out:
+    return rc;
+}
+
+int cs_checkpoint_save(const char *path, cs_params *ps, bool average, const cs_train_state *st,
+                       const char *recipe)
+{
+    int rc = CS_OK;
+    struct sink s = { NULL, crc32_z(0, NULL, 0) };
+    unsigned char head[HEAD_BYTES], tail[4];
+    char *text = header_text(ps, average, st, recipe);
+    void *host = cs_alloc((size_t)ps->n_real, sizeof(cs_real));
+
+    if (text == NULL || host == NULL) {
+        rc = cs_fail(CS_EMEM, "out of memory for the checkpoint '%s'", path);
+        goto out;
+    }
+    memcpy(head, magic, sizeof magic);
+    little_endian(strlen(text), 8, head + sizeof magic);
+    CS_TRY(cs_outfile_open(path, &s.file));
+    CS_TRY(put(&s, head, sizeof head));
+    CS_TRY(put(&s, text, strlen(text)));
+    CS_TRY(put_slabs(&s, ps, average, host));
+    little_endian(s.crc, sizeof tail, tail);
+    CS_TRY(cs_outfile_write(s.file, tail, sizeof tail));
+    rc = cs_outfile_close(s.file);
+    s.file = NULL;
+out:
+    cs_outfile_discard(s.file);
+    free(host);
+    free(text);
+    return rc;
+}
+
+/* ---- load ------------------------------------------------------------------------------------ */
+
+/* Names the first line in which two recipes differ. */
+static int compare_recipes(const char *path, const char *was, const char *is)
+{
+    if (strcmp(was, is) == 0)
+        return CS_OK;
+    while (*was != '\0' && *is != '\0') {
+        const int n_was = (int)strcspn(was, "\n"), n_is = (int)strcspn(is, "\n");
+        if (n_was != n_is || strncmp(was, is, (size_t)n_was) != 0)
+            return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: it has '%.*s', this "
+                           "command '%.*s'; give the same options and data, or leave out --resume",
+                           path, n_was, was, n_is, is);
+        was += n_was + (was[n_was] == '\n');
+        is += n_is + (is[n_is] == '\n');
+    }
+    return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: one of them has '%.*s' more",
+                   path, (int)strcspn(*was != '\0' ? was : is, "\n"), *was != '\0' ? was : is);
+}
+
+static int bad(const char *path, const char *what)
+{
+    return cs_fail(CS_EFORMAT, "'%s' is not a sound checkpoint: %s; start again without --resume",
+                   path, what);
+}
+
+static int64_t get_int(const json_t *h, const char *name)
+{
+    return json_integer_value(json_object_get(h, name));
+}
+
+static int load_tensors(const char *path, const json_t *list, cs_params *ps)
+{
+    if (!json_is_array(list) || json_array_size(list) != (size_t)ps->n)
+        return cs_fail(CS_EMODEL, "checkpoint '%s' is of a model with other tensors", path);
+    for (int i = 0; i < ps->n; i++) {
+        cs_param *p = &ps->p[i];
+        const char *name;
+        json_int_t off, n, step;
+        if (json_unpack(json_array_get(list, (size_t)i), "[s, I, I, I!]", &name, &off, &n,
+                        &step) != 0)
+            return bad(path, "its list of tensors is malformed");
+        if (strcmp(name, p->name) != 0 || off != p->off || n != p->n || step < 0)
+            return cs_fail(CS_EMODEL, "checkpoint '%s' has tensor '%s' where the model has '%s'",
+                           path, name, p->name);
+        p->step = step;
+        p->touched = false;
+    }
+    return CS_OK;
+}
+
+static int load_header(const char *path, const json_t *h, cs_params *ps, bool average,
+                       cs_train_state *st, const char *recipe)
+{
+    int rc = CS_OK;
+    const char *was = json_string_value(json_object_get(h, "recipe"));
+    const char *log = json_string_value(json_object_get(h, "log"));
+
+    if (get_int(h, "format") != 1 || was == NULL || log == NULL)
+        return bad(path, "its header lacks fields");
+    CS_TRY(compare_recipes(path, was, recipe));
+    if (get_int(h, "real_bytes") != sizeof(cs_real) || get_int(h, "n_real") != ps->n_real ||
+        json_is_true(json_object_get(h, "average")) != average)
+        return cs_fail(CS_EMODEL, "checkpoint '%s' is of a model of another size", path);
+    for (int i = 0; i < N_FIELD; i++)
+        if (!set_field(&fields[i], json_object_get(h, fields[i].name), st))
+            return bad(path, "its header lacks fields");
+    st->done = json_is_true(json_object_get(h, "done"));
+    free(st->log);
+    st->log = cs_xstrdup(log);
+    rc = load_tensors(path, json_object_get(h, "tensors"), ps);
+out:
+    return rc;
+}
+
+static int load_slabs(const char *path, const char *p, size_t n, cs_params *ps, bool average)
+{
+    const size_t n_bytes = (size_t)ps->n_real * sizeof(cs_real);
+    cs_real *slab[MAX_SLAB];
+    const int n_slab = list_slabs(ps, average, slab);
+
+    if (n != (size_t)n_slab * n_bytes)
+        return bad(path, "its size does not fit its header");
+    for (int i = 0; i < n_slab; i++)
+        ps->be->op.upload(ps->be, slab[i], p + (size_t)i * n_bytes, n_bytes);
+    return ps->be->op.sync(ps->be);
+}
+
+int cs_checkpoint_load(const char *path, cs_params *ps, bool average, cs_train_state *st,
+                       const char *recipe)
+{
+    int rc = CS_OK;
+    char *file = NULL;
+    size_t n = 0;
+    json_t *h = NULL;
+
+    CS_TRY(cs_file_read(path, SIZE_MAX / 2, &file, &n));
+    if (n < HEAD_BYTES + 4 || memcmp(file, magic, sizeof magic) != 0) {
+        rc = bad(path, "it does not begin like one");
+        goto out;
+    }
+    if (from_little_endian(file + n - 4, 4) != crc32_z(crc32_z(0, NULL, 0), (void *)file, n - 4)) {
+        rc = bad(path, "its checksum is wrong");
+        goto out;
+    }
+    const uint64_t n_head = from_little_endian(file + sizeof magic, 8);
+    if (n_head > n - HEAD_BYTES - 4) {
+        rc = bad(path, "its header is longer than the file");
+        goto out;
+    }
+    h = json_loadb(file + HEAD_BYTES, (size_t)n_head, 0, NULL);
+    if (h == NULL) {
+        rc = bad(path, "its header is not JSON");
+        goto out;
+    }
+    CS_TRY(load_header(path, h, ps, average, st, recipe));
+    rc = load_slabs(path, file + HEAD_BYTES + n_head, n - HEAD_BYTES - 4 - (size_t)n_head, ps,
+                    average);
+out:
+    json_decref(h);
+    free(file);
+    return rc;
+}

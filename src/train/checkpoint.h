@@ -1,0 +1,54 @@
+/* checkpoint.h - all that a run needs to go on as if it had never stopped. */
+#ifndef CS_TRAIN_CHECKPOINT_H
+#define CS_TRAIN_CHECKPOINT_H
+
+#include <stdbool.h>
+
+#include "nn/param.h"
+
+/* What training batches add up to: weighted loss, its weights, and counts. */
+typedef struct cs_train_sums {
+    double  loss, weight;
+    int64_t n_right, n_seen, n_token;
+} cs_train_sums;
+
+/* Where a run stands. Random numbers have no state: they are functions of the seed and of these. */
+typedef struct cs_train_state {
+    int64_t epoch;               /* epochs finished */
+    int64_t epoch_step;          /* steps done in the present epoch */
+    int64_t step;                /* steps done in all */
+    int64_t best_epoch;          /* of the model that was kept; 0: none yet */
+    int64_t n_bad;               /* epochs since */
+    double  best;                /* its value of the monitored figure */
+    double  best_loss, best_accuracy, best_balanced;   /* its validation figures; NaN: none */
+    double  seconds;             /* wall time of all runs together */
+    bool    done;
+    cs_train_sums sum;           /* of the present epoch's steps */
+    double  epoch_seconds;       /* their time */
+    char   *log;                 /* the metrics table so far; owned */
+} cs_train_state;
+
+void cs_train_state_init(cs_train_state *st);
+void cs_train_state_release(cs_train_state *st);
+
+/**
+ * cs_checkpoint_save - state, parameters, moments and average, written aside and renamed
+ *
+ * recipe   lines "name=value" that must be the same when the run goes on
+ * average  the averaged weights are in use and stored too
+ * Returns  CS_OK; CS_EIO; CS_EMEM; CS_EDEVICE
+ */
+int cs_checkpoint_save(const char *path, cs_params *ps, bool average, const cs_train_state *st,
+                       const char *recipe) CS_MUST_CHECK;
+
+/**
+ * cs_checkpoint_load - the reverse, into parameters that have been allocated for training
+ *
+ * st       initialised; receives the state
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT (damaged or cut, or not a checkpoint); CS_EUSAGE when the recipe
+ *          differs, naming the first line that does; CS_EMODEL when the tensors do
+ */
+int cs_checkpoint_load(const char *path, cs_params *ps, bool average, cs_train_state *st,
+                       const char *recipe) CS_MUST_CHECK;
+
+#endif

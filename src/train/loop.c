@@ -1,0 +1,418 @@
+/* loop.c - the run: steps, validation, the best model kept, checkpoints, the ways to end.
+ *
+ * DESIGN. Two stages on threads: `feed` lays out epochs and makes batches, `learn` takes them in that
+ * order. Everything `learn` does is a function of the items and the state, so a run that goes on
+ * from a checkpoint repeats the rest of an uninterrupted one bit for bit; only times differ.
+ */
+#include "train/loop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/pipe.h"
+#include "base/rng.h"
+#include "train/metrics.h"
+#include "train/optim.h"
+
+/* Batches that may wait, and their bytes: a few, so that tokenising never holds the network up. */
+enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
+
+struct learner {
+    cs_model           *m;
+    const cs_train_opt *o;
+    cs_train_state     *st;
+    cs_pipe            *pipe;
+    cs_progress        *progress;
+    cs_schedule         schedule;
+    cs_scores           scores;      /* of the validation in hand */
+    cs_real            *work;        /* one real of backend memory */
+    float              *answer;
+    size_t              n_answer;
+    cs_train_sums       sum;         /* of the present step: counted when it is complete */
+    int64_t             n_batch;     /* of the present step */
+    int64_t             n_step;      /* of this run */
+    int64_t             n_sample, n_base;
+    double              start, mark; /* seconds: of the run, of the last account */
+    double              lr;
+    bool                stopped;     /* an end was reached before the feed's */
+    bool                swapped;     /* the averaged weights are in place */
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Adds the time since the last account to the run, and to the epoch's training if it was that. */
+static void account(struct learner *l, bool training)
+{
+    const double now = now_s();
+
+    l->st->seconds += now - l->mark;
+    if (training)
+        l->st->epoch_seconds += now - l->mark;
+    l->mark = now;
+}
+
+static void use_average(struct learner *l, bool on)
+{
+    if (l->o->ema <= 0 || on == l->swapped)
+        return;
+    cs_optim_average_swap(&l->m->ps);
+    l->swapped = on;
+}
+
+static int save_checkpoint(struct learner *l)
+{
+    use_average(l, false);
+    return cs_checkpoint_save(l->o->checkpoint_path, &l->m->ps, l->o->ema > 0, l->st, l->o->recipe);
+}
+
+/* ---- a training batch ------------------------------------------------------------------------ */
+
+static bool hit(const struct learner *l, const float *answer, const float *target)
+{
+    const int32_t n = l->m->n_label;
+    int32_t best = 0;
+
+    if (!l->m->head->is_class) {
+        double worst = 0;
+        for (int32_t t = 0; t < n; t++)
+            worst = fmax(worst, fabs((double)answer[t] - (double)target[t]));
+        return worst < l->o->tolerance;
+    }
+    for (int32_t c = 1; c < n; c++)
+        if (answer[c] > answer[best])
+            best = c;
+    return best == (int32_t)target[0];
+}
+
+static int make_room(struct learner *l, const cs_batch *b)
+{
+    return cs_grow((void **)&l->answer, &l->n_answer, (size_t)b->n_rec * (size_t)l->m->n_label,
+                   sizeof *l->answer);
+}
+
+static void add_sums(cs_train_sums *to, const cs_train_sums *s)
+{
+    to->loss += s->loss;
+    to->weight += s->weight;
+    to->n_right += s->n_right;
+    to->n_seen += s->n_seen;
+    to->n_token += s->n_token;
+}
+
+static int finish_step(struct learner *l)
+{
+    int rc = CS_OK;
+    const cs_train_opt *o = l->o;
+    cs_params *ps = &l->m->ps;
+    cs_train_state *st = l->st;
+    cs_adam h = o->adam;
+    double norm = 0;
+
+    h.grad_scale = 1;
+    h.lr = l->lr = o->adam.lr * cs_schedule_factor(&l->schedule, st->step);
+    if (o->clip > 0) {
+        CS_TRY(cs_optim_grad_norm(ps, l->work, &norm));
+        /* torch.nn.utils.clip_grad_norm_: the small number keeps a norm just above finite. */
+        h.grad_scale = fmin(1, o->clip / (norm + 1e-6));
+    }
+    cs_optim_step(ps, h, o->zero_grad_keeps);
+    add_sums(&st->sum, &l->sum);
+    st->step++;
+    st->epoch_step++;
+    l->n_step++;
+    if (o->ema > 0) {
+        const double t = (double)st->step;
+        cs_optim_average(ps, fmin(o->ema, (1 + t) / (10 + t)));
+    }
+out:
+    return rc;
+}
+
+static int learn(struct learner *l, const cs_feed_item *it)
+{
+    int rc = CS_OK;
+    const cs_batch *b = it->batch;
+    double loss = 0;
+
+    if (it->first) {
+        use_average(l, false);
+        cs_optim_zero_grad(&l->m->ps);
+        l->n_batch = 0;
+        l->sum = (cs_train_sums){ 0 };
+    }
+    const uint64_t key = cs_rng_key(cs_rng_key(l->o->seed, STREAM_DROPOUT), (uint64_t)l->st->step);
+    const cs_learn how = { .weight = l->o->weight, .scale = it->scale, .recompute = l->o->recompute,
+                           .key = cs_rng_key(key, (uint64_t)l->n_batch++) };
+    CS_TRY(make_room(l, b));
+    CS_TRY(cs_model_learn(l->m, b, &how, &loss, l->answer));
+    l->sum.loss += loss / it->scale;
+    for (int32_t i = 0; i < b->n_rec; i++) {
+        const float *target = b->target + (int64_t)i * b->n_target;
+        l->sum.n_right += hit(l, l->answer + (int64_t)i * l->m->n_label, target);
+        l->sum.weight += l->o->weight != NULL ? (double)l->o->weight[(int32_t)target[0]] : 1;
+    }
+    l->sum.n_seen += b->n_rec;
+    l->sum.n_token += b->n_tok;
+    l->n_sample += b->n_rec;
+    l->n_base += b->n_tok;
+    if (it->step_end)
+        rc = finish_step(l);
+out:
+    return rc;
+}
+
+/* ---- validation and the end of an epoch ------------------------------------------------------ */
+
+static int judge(struct learner *l, const cs_batch *b)
+{
+    int rc = CS_OK;
+
+    use_average(l, true);
+    CS_TRY(make_room(l, b));
+    CS_TRY(cs_model_predict(l->m, b, l->answer));
+    for (int32_t i = 0; i < b->n_rec; i++)
+        CS_TRY(cs_scores_add(&l->scores, l->answer + (int64_t)i * l->m->n_label,
+                             b->target + (int64_t)i * b->n_target, b->off[i + 1] - b->off[i]));
+out:
+    return rc;
+}
+
+static void cell(char *buf, size_t n, const char *fmt, double v)
+{
+    if (isfinite(v))
+        (void)snprintf(buf, n, fmt, v);
+    else
+        (void)snprintf(buf, n, "NA");
+}
+
+static const char metrics_head[] =
+    "epoch\tstep\tlr\ttrain_loss\ttrain_acc\tvalid_loss\tvalid_acc\tvalid_balanced_acc\t"
+    "valid_mcc\tseconds\ttokens_per_s\n";
+
+/* One row per epoch. The table is kept in the state and written whole, so that a run that goes on
+ * from a checkpoint also takes back the rows of what is repeated. */
+static int write_row(struct learner *l, const cs_figures *f)
+{
+    int rc = CS_OK;
+    cs_train_state *st = l->st;
+    const bool classes = l->m->head->is_class;
+    char row[512], c[6][32];
+    cs_outfile *out = NULL;
+
+    cell(c[0], sizeof c[0], "%.6g", st->sum.loss / st->sum.weight);
+    cell(c[1], sizeof c[1], "%.4f", (double)st->sum.n_right / (double)st->sum.n_seen);
+    cell(c[2], sizeof c[2], "%.6g", f->loss);
+    cell(c[3], sizeof c[3], "%.4f", classes ? f->accuracy : f->within);
+    cell(c[4], sizeof c[4], "%.4f", f->balanced);
+    cell(c[5], sizeof c[5], "%.4f", f->mcc);
+    (void)snprintf(row, sizeof row, "%lld\t%lld\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.0f\n",
+                   (long long)st->epoch + 1, (long long)st->step, l->lr, c[0], c[1], c[2], c[3],
+                   c[4], c[5], st->seconds, (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9));
+    cs_info("epoch %lld: train loss %s, accuracy %s; validation loss %s, accuracy %s, balanced %s",
+            (long long)st->epoch + 1, c[0], c[1], c[2], c[3], c[4]);
+    const size_t n = strlen(st->log);
+    st->log = cs_xrealloc(st->log, n + strlen(row) + 1);
+    memcpy(st->log + n, row, strlen(row) + 1);
+    if (l->o->metrics_path == NULL)
+        return CS_OK;
+    CS_TRY(cs_outfile_open(l->o->metrics_path, &out));
+    CS_TRY(cs_outfile_printf(out, "%s%s", metrics_head, st->log));
+    rc = cs_outfile_close(out);
+    out = NULL;
+out:
+    cs_outfile_discard(out);
+    return rc;
+}
+
+/* Keeps the model if it is the best so far, or if there is nothing to judge it by. */
+static int keep_best(struct learner *l, const cs_figures *f)
+{
+    cs_train_state *st = l->st;
+    const cs_monitor by = l->o->monitor;
+    const bool balanced = by == CS_MONITOR_BALANCED ||
+                          (by == CS_MONITOR_AUTO && l->m->head->is_class);
+    const double v = balanced ? f->balanced : -f->loss;
+
+    if (f->n > 0 && !(isnan(st->best) ? isfinite(v) : v > st->best)) {
+        st->n_bad++;
+        return CS_OK;
+    }
+    st->best = v;
+    st->best_loss = f->loss;
+    st->best_accuracy = l->m->head->is_class ? f->accuracy : f->within;
+    st->best_balanced = f->balanced;
+    st->best_epoch = st->epoch + 1;
+    st->n_bad = 0;
+    free(l->m->training);
+    l->m->training = l->o->describe != NULL ? l->o->describe(l->o->arg, st) : NULL;
+    use_average(l, true);
+    return cs_model_save(l->m, l->o->model_path, false);
+}
+
+static void begin_epoch(cs_train_state *st)
+{
+    st->sum = (cs_train_sums){ 0 };
+    st->epoch_seconds = 0;
+    st->epoch_step = 0;
+}
+
+static int finish_epoch(struct learner *l)
+{
+    int rc = CS_OK;
+    const cs_train_opt *o = l->o;
+    cs_train_state *st = l->st;
+    cs_figures f = { 0 };
+
+    CS_TRY(cs_scores_figures(&l->scores, 0, INT64_MAX, o->tolerance, false, &f));
+    cs_scores_clear(&l->scores);
+    CS_TRY(write_row(l, &f));
+    CS_TRY(keep_best(l, &f));
+    st->epoch++;
+    begin_epoch(st);
+    st->done = st->epoch >= o->n_epoch || (o->max_steps > 0 && st->step >= o->max_steps) ||
+               (o->patience > 0 && st->n_bad >= o->patience);
+    CS_TRY(save_checkpoint(l));
+    l->stopped = st->done;
+out:
+    cs_figures_release(&f);
+    return rc;
+}
+
+/* ---- the stage ------------------------------------------------------------------------------- */
+
+static bool must_pause(const struct learner *l)
+{
+    return cs_signal_caught() != 0 || (l->o->stop_after > 0 && l->n_step >= l->o->stop_after) ||
+           (l->o->max_seconds > 0 && now_s() - l->start >= l->o->max_seconds);
+}
+
+static int take(struct learner *l, const cs_feed_item *it)
+{
+    int rc = CS_OK;
+    const bool training = it->part == CS_PART_TRAIN;
+    const int64_t every = l->o->checkpoint_steps;
+
+    CS_TRY(training ? learn(l, it) : judge(l, it->batch));
+    account(l, training);
+    cs_progress_update(l->progress, (uint64_t)l->n_sample, (uint64_t)l->n_base, l->st->step);
+    if (!it->step_end)
+        return CS_OK;
+    if (it->epoch_end)
+        CS_TRY(finish_epoch(l));
+    if (!l->stopped && must_pause(l)) {
+        l->stopped = true;
+        return save_checkpoint(l);
+    }
+    if (training && every > 0 && l->st->step % every == 0)
+        rc = save_checkpoint(l);
+out:
+    return rc;
+}
+
+static int learn_run(void *self, cs_queue *in, cs_queue *out)
+{
+    int rc = CS_OK;
+    struct learner *l = self;
+    void *item = NULL;
+
+    (void)out;
+    l->start = l->mark = now_s();
+    while (!l->stopped && (rc = cs_queue_pop(in, &item)) == CS_OK) {
+        rc = take(l, item);
+        cs_feed_drop(item);
+        if (rc != CS_OK)
+            break;
+    }
+    use_average(l, false);
+    /* A signal cancels the queue, perhaps amid a step. The state is that of the last whole step, which
+     * the checkpoint holds; the batches since are repeated. */
+    if (rc == CS_ECANCEL && cs_signal_caught() != 0) {
+        const int saved = save_checkpoint(l);
+        return saved != CS_OK ? saved : CS_ECANCEL;
+    }
+    /* The feed may be ahead: what it still holds is not wanted. */
+    if (l->stopped && rc == CS_OK)
+        cs_pipe_cancel(l->pipe);
+    return rc == CS_EOF ? CS_OK : rc;
+}
+
+static int set_schedule(struct learner *l, const cs_feed *feed)
+{
+    int rc = CS_OK;
+    const cs_train_opt *o = l->o;
+    int64_t total = 0, n = 0;
+
+    for (int64_t e = 0; e < o->n_epoch && (o->max_steps == 0 || total < o->max_steps); e++) {
+        CS_TRY(cs_feed_step_count(feed, e, &n));
+        total += n;
+    }
+    l->schedule = o->schedule;
+    l->schedule.total = o->max_steps > 0 && o->max_steps < total ? o->max_steps : total;
+    l->schedule.warmup = o->warmup < 1 ? llround(o->warmup * (double)l->schedule.total)
+                                       : llround(o->warmup);
+out:
+    return rc;
+}
+
+static int start(struct learner *l, cs_feed *feed)
+{
+    int rc = CS_OK;
+    const cs_train_opt *o = l->o;
+    cs_train_state *st = l->st;
+
+    CS_TRY(set_schedule(l, feed));
+    if (o->ema > 0)
+        cs_optim_average_start(&l->m->ps);
+    if (o->resume)
+        CS_TRY(cs_checkpoint_load(o->checkpoint_path, &l->m->ps, o->ema > 0, st, o->recipe));
+    feed->epoch = st->epoch;
+    feed->step = st->epoch_step;
+    feed->n_epoch = o->n_epoch;
+    feed->n_left = o->max_steps > 0 ? o->max_steps - st->step : INT64_MAX;
+    l->work = l->m->be->op.alloc(l->m->be, sizeof *l->work);
+    if (l->work == NULL)
+        rc = cs_fail(CS_EMEM, "out of memory for one number");
+    cs_scores_init(&l->scores, l->m->head->is_class, l->m->n_label,
+                   l->m->head->n_target(l->m->head_net));
+out:
+    return rc;
+}
+
+int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_state *st)
+{
+    int rc = CS_OK;
+    struct learner l = { .m = m, .o = o, .st = st, .pipe = cs_pipe_new() };
+
+    CS_TRY(start(&l, feed));
+    if (st->done)
+        goto out;
+    l.progress = cs_progress_new("samples", l.schedule.total);
+    cs_queue *q = cs_pipe_queue(l.pipe, "batches", QUEUE_ITEMS, QUEUE_BYTES, cs_feed_bytes,
+                                cs_feed_drop);
+    const cs_stage stage[] = {
+        { "feed", cs_feed_run, feed, NULL, q, NULL },
+        { "learn", learn_run, &l, q, NULL, NULL },
+    };
+    rc = cs_pipe_run(l.pipe, stage, 2);
+    cs_pipe_report(l.pipe);
+    if (rc == CS_ECANCEL && l.stopped && (st->done || cs_signal_caught() == 0))
+        rc = CS_OK;              /* the learner's own cancelling */
+out:
+    cs_progress_free(l.progress);
+    if (l.work != NULL)
+        m->be->op.dealloc(m->be, l.work);
+    cs_scores_release(&l.scores);
+    free(l.answer);
+    cs_pipe_free(l.pipe);
+    return rc;
+}

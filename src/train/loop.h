@@ -1,0 +1,54 @@
+/* loop.h - the run: steps, validation, the best model kept, checkpoints, the ways to end. */
+#ifndef CS_TRAIN_LOOP_H
+#define CS_TRAIN_LOOP_H
+
+#include "nn/model.h"
+#include "train/checkpoint.h"
+#include "train/feed.h"
+#include "train/schedule.h"
+
+typedef enum cs_monitor { CS_MONITOR_AUTO, CS_MONITOR_BALANCED, CS_MONITOR_LOSS } cs_monitor;
+
+typedef struct cs_train_opt {
+    cs_adam     adam;            /* lr is the base; step and grad_scale are set per step */
+    cs_schedule schedule;        /* total is computed by cs_train_run() */
+    double      warmup;          /* steps, or below 1 a share of all steps */
+    bool        zero_grad_keeps; /* see cs_optim_step() */
+    double      clip;            /* largest gradient norm; 0: any */
+    double      ema;             /* decay of the averaged weights; 0: none */
+    bool        recompute;
+    const float *weight;         /* [n_label] class weights, or NULL */
+    double      tolerance;       /* regression: an error below it is a hit */
+    cs_monitor  monitor;         /* AUTO: balanced accuracy of classes, loss of values */
+    int64_t     n_epoch;
+    int64_t     max_steps;       /* end of the whole run and of its schedule; 0: by epochs */
+    int64_t     stop_after;      /* pause after so many steps of this run; 0: never */
+    int64_t     patience;        /* epochs without improvement; 0: any number */
+    double      max_seconds;     /* pause after so long; 0: never */
+    int64_t     checkpoint_steps;/* besides one per epoch; 0: none */
+    uint64_t    seed;            /* of the dropout masks */
+    const char *model_path, *checkpoint_path;
+    const char *metrics_path;    /* NULL: none */
+    const char *recipe;          /* see cs_checkpoint_save() */
+    bool        resume;
+    /* Text for the model's `training` (free() it), asked for before a model is written. */
+    char     *(*describe)(void *arg, const cs_train_state *st);
+    void       *arg;
+} cs_train_opt;
+
+/**
+ * cs_train_run - train a model from the feed until an end is reached
+ *
+ * The ends: epochs, max_steps or patience (st->done); stop_after, max_seconds or a signal, all of which
+ * finish the step and write a checkpoint. The best model so far is at model_path after every epoch that
+ * improved on it; without validation, the latest.
+ *
+ * feed     epoch, step and n_left are set here
+ * st       initialised; receives where the run stands
+ * Returns  CS_OK; CS_ECANCEL after a signal; CS_EMODEL when the loss stops being finite; the errors of
+ *          cs_model_learn(), cs_model_save(), cs_checkpoint_save() and cs_checkpoint_load()
+ */
+int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_state *st)
+    CS_MUST_CHECK;
+
+#endif

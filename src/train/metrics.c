@@ -1,0 +1,248 @@
+/* metrics.c - answers beside the truth, and the figures that sum them up. */
+#include "train/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void cs_scores_init(cs_scores *s, bool is_class, int32_t n_out, int32_t n_target)
+{
+    *s = (cs_scores){ .is_class = is_class, .n_out = n_out, .n_target = n_target };
+}
+
+void cs_scores_release(cs_scores *s)
+{
+    free(s->answer);
+    free(s->target);
+    free(s->length);
+    *s = (cs_scores){ 0 };
+}
+
+void cs_scores_clear(cs_scores *s)
+{
+    s->n = 0;
+}
+
+int cs_scores_add(cs_scores *s, const float *answer, const float *target, int64_t length)
+{
+    const size_t n = (size_t)s->n, out = (size_t)s->n_out, want = (size_t)s->n_target;
+
+    if (cs_grow((void **)&s->answer, &s->cap_answer, (n + 1) * out, sizeof *answer) != CS_OK ||
+        cs_grow((void **)&s->target, &s->cap_target, (n + 1) * want, sizeof *target) != CS_OK ||
+        cs_grow((void **)&s->length, &s->cap_length, n + 1, sizeof length) != CS_OK)
+        return CS_EMEM;
+    memcpy(s->answer + n * out, answer, out * sizeof *answer);
+    memcpy(s->target + n * want, target, want * sizeof *target);
+    s->length[n] = length;
+    s->n++;
+    return CS_OK;
+}
+
+static bool chosen(const cs_scores *s, int64_t i, int64_t lo, int64_t hi)
+{
+    return s->length[i] >= lo && s->length[i] < hi && !isnan(s->target[i * s->n_target]);
+}
+
+static int32_t best(const float *p, int32_t n)
+{
+    int32_t b = 0;
+
+    for (int32_t c = 1; c < n; c++)
+        if (p[c] > p[b])
+            b = c;
+    return b;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void value_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance,
+                          cs_figures *f)
+{
+    int64_t n = 0, near = 0;
+    double square = 0, absolute = 0;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        if (!chosen(s, i, lo, hi))
+            continue;
+        f->n++;
+        for (int32_t t = 0; t < s->n_target; t++) {
+            double e = (double)s->answer[i * s->n_out + t] - (double)s->target[i * s->n_target + t];
+            if (isnan(e))
+                continue;
+            n++;
+            near += fabs(e) < tolerance;
+            square += e * e;
+            absolute += fabs(e);
+        }
+    }
+    f->loss = square / (double)n;
+    f->mae = absolute / (double)n;
+    f->within = (double)near / (double)n;
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : NAN;
+}
+
+static void count_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_figures *f)
+{
+    const int32_t k = s->n_out;
+    double loss = 0;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        if (!chosen(s, i, lo, hi))
+            continue;
+        const float *p = s->answer + i * k;
+        const int32_t truth = (int32_t)s->target[i], call = best(p, k);
+        f->n++;
+        f->confusion[truth * k + call]++;
+        /* A probability that has become 0 in float would make every mean infinite. */
+        loss -= log(fmax((double)p[truth], 1e-30));
+    }
+    f->loss = ratio(loss, (double)f->n);
+}
+
+/* (c s - sum t p) / sqrt((s^2 - sum p^2)(s^2 - sum t^2)); c right, s all, t and p the margins. */
+static double correlation(const cs_figures *f)
+{
+    const double all = (double)f->n;
+    double right = 0, tp = 0, tt = 0, pp = 0;
+
+    for (int32_t c = 0; c < f->n_class; c++) {
+        const double t = (double)f->cls[c].n, p = (double)f->cls[c].n_called;
+        right += (double)f->cls[c].n_right;
+        tp += t * p;
+        tt += t * t;
+        pp += p * p;
+    }
+    const double under = (all * all - pp) * (all * all - tt);
+    return under > 0 ? (right * all - tp) / sqrt(under) : f->n > 0 ? 0 : NAN;
+}
+
+static double mean_defined(const cs_class_figures *c, int32_t n, size_t off)
+{
+    double sum = 0, count = 0;
+
+    for (int32_t i = 0; i < n; i++) {
+        const double v = *(const double *)(const void *)((const char *)&c[i] + off);
+        if (isnan(v))
+            continue;
+        sum += v;
+        count++;
+    }
+    return ratio(sum, count);
+}
+
+static void class_figures(cs_figures *f)
+{
+    const int32_t k = f->n_class;
+    int64_t right = 0;
+
+    for (int32_t c = 0; c < k; c++) {
+        cs_class_figures *g = &f->cls[c];
+        for (int32_t j = 0; j < k; j++) {
+            g->n += f->confusion[c * k + j];
+            g->n_called += f->confusion[j * k + c];
+        }
+        g->n_right = f->confusion[c * k + c];
+        g->precision = ratio((double)g->n_right, (double)g->n_called);
+        g->recall = ratio((double)g->n_right, (double)g->n);
+        g->f1 = g->n > 0 ? ratio(2 * (double)g->n_right, (double)(g->n + g->n_called)) : NAN;
+        right += g->n_right;
+    }
+    f->accuracy = ratio((double)right, (double)f->n);
+    f->balanced = mean_defined(f->cls, k, offsetof(cs_class_figures, recall));
+    f->macro_f1 = mean_defined(f->cls, k, offsetof(cs_class_figures, f1));
+    f->mcc = correlation(f);
+}
+
+/* ---- ROC-AUC --------------------------------------------------------------------------------- */
+
+struct ranked { float score; bool positive; };
+
+static int by_score(const void *pa, const void *pb)
+{
+    const struct ranked *a = pa, *b = pb;
+
+    return a->score < b->score ? -1 : a->score > b->score;
+}
+
+/* The chance that a positive scores above a negative, ties counting half. */
+static double area(struct ranked *r, int64_t n)
+{
+    double negative = 0, positive = 0, wins = 0;
+
+    qsort(r, (size_t)n, sizeof *r, by_score);
+    for (int64_t i = 0, end; i < n; i = end) {
+        double p = 0, q = 0;
+        for (end = i; end < n && r[end].score <= r[i].score; end++) {
+            p += r[end].positive;
+            q += !r[end].positive;
+        }
+        wins += p * (negative + q / 2);
+        positive += p;
+        negative += q;
+    }
+    return ratio(wins, positive * negative);
+}
+
+static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_figures *f)
+{
+    struct ranked *r = cs_alloc((size_t)f->n + 1, sizeof *r);
+
+    if (r == NULL)
+        return CS_EMEM;
+    for (int32_t c = 0; c < f->n_class; c++) {
+        int64_t n = 0;
+        for (int64_t i = 0; i < s->n; i++)
+            if (chosen(s, i, lo, hi))
+                r[n++] = (struct ranked){ s->answer[i * s->n_out + c],
+                                          (int32_t)s->target[i] == c };
+        f->cls[c].auc = area(r, n);
+    }
+    free(r);
+    f->macro_auc = mean_defined(f->cls, f->n_class, offsetof(cs_class_figures, auc));
+    return CS_OK;
+}
+
+int cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
+                      cs_figures *f)
+{
+    const size_t k = (size_t)s->n_out;
+
+    *f = (cs_figures){ .loss = NAN, .accuracy = NAN, .balanced = NAN, .macro_f1 = NAN,
+                       .macro_auc = NAN, .mcc = NAN, .mae = NAN, .within = NAN };
+    if (!s->is_class) {
+        value_figures(s, lo, hi, tolerance, f);
+        return CS_OK;
+    }
+    f->n_class = s->n_out;
+    f->cls = cs_alloc(k, sizeof *f->cls);
+    f->confusion = cs_alloc(k * k, sizeof *f->confusion);
+    if (f->cls == NULL || f->confusion == NULL)
+        goto no_memory;
+    memset(f->confusion, 0, k * k * sizeof *f->confusion);
+    for (size_t c = 0; c < k; c++)
+        f->cls[c] = (cs_class_figures){ .auc = NAN };
+    count_calls(s, lo, hi, f);
+    class_figures(f);
+    if (auc && areas(s, lo, hi, f) != CS_OK)
+        goto no_memory;
+    return CS_OK;
+no_memory:
+    cs_figures_release(f);
+    return cs_fail(CS_EMEM, "out of memory for the figures of %lld records", (long long)s->n);
+}
+
+void cs_figures_release(cs_figures *f)
+{
+    free(f->cls);
+    free(f->confusion);
+    f->cls = NULL;
+    f->confusion = NULL;
+}
