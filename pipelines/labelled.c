@@ -1,0 +1,331 @@
+/* labelled.c - sequences with what is known about them: for the commands that learn and judge. */
+#include "pipelines/labelled.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+enum { MAX_TARGET = 64, LABEL_BYTES = 256 };
+
+const cs_opt cs_label_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Labels" },
+    { .type = CS_OPT_STR, .name = "labels", .off = offsetof(cs_label_args, labels), .arg = "TSV",
+      .help = "table: record name, then its class or its values",
+      .man = "One row per record; lines that begin with '#' are skipped. With a regression head "
+             "every further column is a value to predict." },
+    { .type = CS_OPT_STR, .name = "label-key", .off = offsetof(cs_label_args, key), .arg = "KEY",
+      .help = "the label follows 'KEY=' in the record's header line" },
+    { .type = CS_OPT_LIST, .name = "class", .off = offsetof(cs_label_args, class_file),
+      .arg = "CLASS=FILE", .help = "every record of this file has this class",
+      .man = "May be given several times, also with several files per class. These files are read "
+             "besides none of -i." },
+    { .type = CS_OPT_STR, .name = "label-map", .off = offsetof(cs_label_args, map), .arg = "TSV",
+      .help = "table: label found, class that it stands for",
+      .man = "Labels that are not in it keep their name; the class '-' leaves its records out." },
+    { .type = CS_OPT_FLAG, .name = "skip-unlabelled",
+      .off = offsetof(cs_label_args, skip_unlabelled),
+      .help = "leave records without a label out instead of refusing them" },
+    { .type = CS_OPT_STR, .name = "split", .off = offsetof(cs_label_args, split), .arg = "TSV",
+      .help = "table: record name, then train, valid or skip" },
+    { .type = CS_OPT_STR, .name = "group-key", .off = offsetof(cs_label_args, group_key),
+      .arg = "KEY", .help = "records with the same value after 'KEY=' in their header are split "
+                            "together",
+      .man = "A record without it, or with the value 'unknown', is grouped by its name up to the "
+             "last ':', so that pieces of one sequence stay together." },
+    { .type = CS_OPT_END }
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int check_sources(const cs_label_args *a, const cs_input_args *input, bool is_class)
+{
+    const int n = (a->labels != NULL) + (a->key != NULL) + (a->class_file.n > 0);
+
+    if (n > 1)
+        return cs_fail(CS_EUSAGE, "give one of --labels, --label-key and --class, not several");
+    if (a->class_file.n > 0 && input->file.n > 0)
+        return cs_fail(CS_EUSAGE, "'%s' has no class; with --class name every file there",
+                       input->file.v[0]);
+    if (a->class_file.n > 0 && !is_class)
+        return cs_fail(CS_EUSAGE, "--class gives classes, but the head predicts values");
+    /* Series files bring their own values, which is found out when the first record is read. */
+    if (n == 0 && is_class)
+        return cs_fail(CS_EUSAGE, "no labels; give --labels, --label-key or --class");
+    return CS_OK;
+}
+
+static int class_no(cs_labelled *l, const char *label, int *no)
+{
+    if (!l->fixed)
+        return cs_classes_add(&l->classes, label, no);
+    *no = cs_classes_find(&l->classes, label);
+    if (*no < 0)
+        return cs_fail(CS_EFORMAT, "label '%s' is not a class of the model; --label-map can say "
+                       "which class it stands for", label);
+    return CS_OK;
+}
+
+/* CLASS=FILE: the file joins the inputs, its class is kept beside it. */
+static int add_class_files(cs_labelled *l, cs_input_args *input)
+{
+    int rc = CS_OK;
+    const cs_strlist *list = &l->args->class_file;
+    char name[LABEL_BYTES];
+
+    if (list->n == 0)
+        return CS_OK;
+    l->file_class = cs_xcalloc((size_t)list->n, sizeof *l->file_class);
+    input->file.v = cs_xrealloc(input->file.v, (size_t)list->n * sizeof *input->file.v);
+    for (int i = 0; i < list->n; i++) {
+        const char *equals = strchr(list->v[i], '=');
+        const size_t n = equals != NULL ? (size_t)(equals - list->v[i]) : 0;
+        if (n == 0 || n >= sizeof name || equals[1] == '\0')
+            return cs_fail(CS_EUSAGE, "--class takes CLASS=FILE, not '%s'", list->v[i]);
+        memcpy(name, list->v[i], n);
+        name[n] = '\0';
+        CS_TRY(class_no(l, name, &l->file_class[i]));
+        input->file.v[input->file.n++] = equals + 1;
+    }
+out:
+    return rc;
+}
+
+static int open_tables(cs_labelled *l)
+{
+    int rc = CS_OK;
+    const cs_label_args *a = l->args;
+
+    if (a->labels != NULL)
+        CS_TRY(cs_labels_open(a->labels, &l->table));
+    if (a->map != NULL)
+        CS_TRY(cs_labels_open(a->map, &l->map));
+    if (a->split != NULL)
+        CS_TRY(cs_labels_open(a->split, &l->split));
+    if (l->table != NULL && (cs_labels_columns(l->table) > MAX_TARGET ||
+                             (l->is_class && cs_labels_columns(l->table) > 1)))
+        rc = cs_fail(CS_EFORMAT, "'%s' has %d columns after the name; %s", a->labels,
+                     cs_labels_columns(l->table), l->is_class ? "a class is one" : "at most 64 "
+                     "values can be predicted");
+out:
+    return rc;
+}
+
+int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *how,
+                     const cs_model *model, bool is_class, cs_labelled *l)
+{
+    int rc = CS_OK, no;
+
+    *l = (cs_labelled){ .args = a, .is_class = is_class, .min_base = 1 };
+    CS_TRY(check_sources(a, input, is_class));
+    for (int32_t i = 0; model != NULL && is_class && i < model->n_label; i++)
+        CS_TRY(cs_classes_add(&l->classes, model->label[i].name, &no));
+    l->fixed = model != NULL;
+    CS_TRY(add_class_files(l, input));
+    CS_TRY(open_tables(l));
+    CS_TRY(cs_args_input(input));
+    CS_TRY(cs_inputs_open(input->file.v, input->file.n, how, &l->in));
+out:
+    if (rc != CS_OK)
+        cs_labelled_close(l);
+    return rc;
+}
+
+void cs_labelled_close(cs_labelled *l)
+{
+    cs_chunk_free(l->chunk);
+    cs_inputs_close(l->in);
+    cs_labels_close(l->table);
+    cs_labels_close(l->map);
+    cs_labels_close(l->split);
+    cs_classes_release(&l->classes);
+    free(l->file_class);
+    *l = (cs_labelled){ 0 };
+}
+
+/* ---- one record ------------------------------------------------------------------------------ */
+
+/* The text of a record's label, or NULL; buf is room for one from the header. */
+static const char *find_label(const cs_labelled *l, const cs_record *r, char *buf, size_t n_buf)
+{
+    if (l->table != NULL)
+        return cs_labels_find(l->table, r->name, 0);
+    if (l->args->key != NULL && cs_label_key(r->comment, l->args->key, buf, n_buf))
+        return buf;
+    return NULL;
+}
+
+static int unlabelled(cs_labelled *l, const cs_record *r)
+{
+    l->n_unlabelled++;
+    if (l->args->skip_unlabelled)
+        return CS_EOF;
+    if (l->table != NULL)
+        return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'; --skip-unlabelled leaves such "
+                       "records out", r->name, l->args->labels);
+    if (l->args->key != NULL)
+        return cs_fail(CS_EFORMAT, "record '%s' has no '%s=' in its header; --skip-unlabelled "
+                       "leaves such records out", r->name, l->args->key);
+    return cs_fail(CS_EUSAGE, "record '%s' brings no values; give --labels or --label-key",
+                   r->name);
+}
+
+/* CS_OK and a class number, or CS_EOF: leave the record out. */
+static int find_class(cs_labelled *l, const cs_record *r, float *target)
+{
+    char buf[LABEL_BYTES];
+    int rc = CS_OK, no = 0;
+
+    if (l->file_class != NULL) {
+        *target = (float)l->file_class[cs_inputs_index(l->in)];
+        return CS_OK;
+    }
+    const char *label = find_label(l, r, buf, sizeof buf);
+    if (label == NULL)
+        return unlabelled(l, r);
+    const char *mapped = l->map != NULL ? cs_labels_find(l->map, label, 0) : NULL;
+    if (mapped != NULL && strcmp(mapped, "-") == 0) {
+        l->n_skipped++;
+        return CS_EOF;
+    }
+    CS_TRY(class_no(l, mapped != NULL ? mapped : label, &no));
+    *target = (float)no;
+out:
+    return rc;
+}
+
+static int parse_value(const cs_record *r, const char *text, float *v)
+{
+    double d;
+
+    if (cs_parse_real(text, &d) != CS_OK)
+        return cs_fail(CS_EFORMAT, "record '%s' has the value '%s', which is not a number", r->name,
+                       text);
+    *v = (float)d;
+    return CS_OK;
+}
+
+static int find_values(cs_labelled *l, const cs_record *r, float *target)
+{
+    char buf[LABEL_BYTES];
+    int rc = CS_OK;
+
+    if (l->table == NULL && l->args->key == NULL && r->target != NULL) {
+        memcpy(target, r->target, (size_t)r->n_target * sizeof *target);
+        return CS_OK;
+    }
+    const char *text = find_label(l, r, buf, sizeof buf);
+    if (text == NULL)
+        return unlabelled(l, r);
+    if (l->table == NULL)
+        return parse_value(r, text, target);
+    for (int i = 0; i < cs_labels_columns(l->table); i++)
+        CS_TRY(parse_value(r, cs_labels_find(l->table, r->name, i), &target[i]));
+out:
+    return rc;
+}
+
+static int n_target(const cs_labelled *l, const cs_record *r)
+{
+    if (l->is_class)
+        return 1;
+    if (l->table != NULL)
+        return cs_labels_columns(l->table);
+    return l->args->key == NULL && r->target != NULL ? r->n_target : 1;
+}
+
+static int find_part(const cs_labelled *l, const cs_record *r, cs_part *part)
+{
+    static const char *const name[] = { "train", "valid", "skip" };
+
+    *part = CS_PART_TRAIN;
+    if (l->split == NULL)
+        return CS_OK;
+    const char *text = cs_labels_find(l->split, r->name, 0);
+    for (int i = 0; text != NULL && i < 3; i++) {
+        if (strcmp(text, name[i]) == 0) {
+            *part = (cs_part)i;
+            return CS_OK;
+        }
+    }
+    if (text == NULL)
+        return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'", r->name, l->args->split);
+    return cs_fail(CS_EFORMAT, "record '%s' has '%s' in '%s'; it must be train, valid or skip",
+                   r->name, text, l->args->split);
+}
+
+/* The first record says whether inputs are bases or values, and how many targets there are. */
+static int fit(const cs_labelled *l, cs_dataset *d, const cs_record *r)
+{
+    const int32_t channels = r->x != NULL ? r->n_channel : 0, targets = n_target(l, r);
+
+    if (targets > MAX_TARGET)
+        return cs_fail(CS_EFORMAT, "record '%s' has %d values to predict; at most 64 are possible",
+                       r->name, (int)targets);
+    if (d->mem == NULL)
+        cs_dataset_init(d, l->is_class, targets, channels);
+    if (channels != d->n_channel || targets != d->n_target)
+        return cs_fail(CS_EFORMAT, "record '%s' has %d real values per position and %d targets, "
+                       "those before it %d and %d", r->name, (int)channels, (int)targets,
+                       (int)d->n_channel, (int)d->n_target);
+    return CS_OK;
+}
+
+static int add_record(cs_labelled *l, cs_dataset *d, const cs_record *r)
+{
+    int rc = CS_OK;
+    float target[MAX_TARGET];
+    char group[LABEL_BYTES];
+    const char *key = l->args->group_key;
+    cs_part part;
+
+    l->n_read++;
+    CS_TRY(fit(l, d, r));
+    CS_TRY(find_part(l, r, &part));
+    rc = l->is_class ? find_class(l, r, target) : find_values(l, r, target);
+    if (rc != CS_OK)
+        return rc == CS_EOF ? CS_OK : rc;
+    if (r->seg[0].n_base < l->min_base) {
+        if (l->n_short++ == 0)
+            (void)snprintf(l->first_short, sizeof l->first_short, "%s", r->name);
+        return CS_OK;
+    }
+    if (key == NULL || !cs_label_key(r->comment, key, group, sizeof group))
+        group[0] = '\0';
+    CS_TRY(cs_dataset_add(d, r, target, group));
+    d->ex[d->n - 1].part = part;
+out:
+    return rc;
+}
+
+int cs_labelled_read(cs_labelled *l, cs_dataset *d, int64_t max_base)
+{
+    int rc = CS_OK;
+
+    while (rc == CS_OK && d->n_base < max_base) {
+        if (l->chunk != NULL && cs_chunk_full(l->chunk)) {
+            cs_chunk_free(l->chunk);
+            l->chunk = NULL;
+        }
+        if (l->chunk == NULL)
+            l->chunk = cs_chunk_new(0);
+        if (l->chunk == NULL)
+            return CS_EMEM;
+        CS_TRY(cs_inputs_next(l->in, l->chunk));
+        CS_TRY(add_record(l, d, &l->chunk->rec[l->chunk->n - 1]));
+    }
+out:
+    return rc;
+}
+
+void cs_labelled_report(const cs_labelled *l)
+{
+    cs_inputs_report(l->in);
+    if (l->n_unlabelled > 0)
+        cs_warn("%lld of %lld records have no label and were left out",
+                (long long)l->n_unlabelled, (long long)l->n_read);
+    if (l->n_short > 0)
+        cs_warn("%lld of %lld records are too short and were left out; first: '%s'",
+                (long long)l->n_short, (long long)l->n_read, l->first_short);
+}

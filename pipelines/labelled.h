@@ -1,0 +1,55 @@
+/* labelled.h - sequences with what is known about them: for the commands that learn and judge. */
+#ifndef CS_PIPELINES_LABELLED_H
+#define CS_PIPELINES_LABELLED_H
+
+#include "io/labels.h"
+#include "pipelines/common.h"
+#include "train/dataset.h"
+
+typedef struct cs_label_args {
+    const char *labels, *key, *map, *group_key, *split;
+    cs_strlist  class_file;
+    int         skip_unlabelled;
+} cs_label_args;
+
+extern const cs_opt cs_label_table[];      /* --labels, --label-key, --class, --label-map, ... */
+
+/* Inputs with the tables that label them. */
+typedef struct cs_labelled {
+    const cs_label_args *args;
+    cs_inputs  *in;
+    cs_chunk   *chunk;
+    cs_labels  *table, *map, *split;
+    cs_classes  classes;         /* grows in the order met, unless `fixed` */
+    bool        fixed;           /* a label that is not in `classes` is an error */
+    bool        is_class;        /* else values */
+    int64_t     min_base;        /* shorter records are left out */
+    int        *file_class;      /* [n files] of --class, or NULL */
+    int64_t     n_read, n_unlabelled, n_short, n_skipped;
+    char        first_short[64];
+} cs_labelled;
+
+/**
+ * cs_labelled_open - check the options and open tables and inputs
+ *
+ * input    files of -i; with --class those files are added to it
+ * model    NULL: classes are collected; else its labels are the only ones
+ * Returns  CS_OK; CS_EUSAGE when not exactly one source of labels is given; what opening gives
+ */
+int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *how,
+                     const cs_model *model, bool is_class, cs_labelled *l) CS_MUST_CHECK;
+
+/**
+ * cs_labelled_read - add records to a dataset until it holds max_base bases or the input ends
+ *
+ * d        zero before the first call; initialised by the first record
+ * Returns  CS_OK; CS_EOF when the input has ended (records may have been added); CS_EFORMAT for a
+ *          record without a label or with one that does not fit; what reading gives
+ */
+int cs_labelled_read(cs_labelled *l, cs_dataset *d, int64_t max_base) CS_MUST_CHECK;
+
+/** cs_labelled_report - warnings about what was left out */
+void cs_labelled_report(const cs_labelled *l);
+void cs_labelled_close(cs_labelled *l);
+
+#endif

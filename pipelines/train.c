@@ -1,0 +1,492 @@
+/* train.c - supervised training: `chordseq train`. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "pipelines/choice.h"
+#include "pipelines/labelled.h"
+#include "pipelines/provenance.h"
+#include "train/loop.h"
+
+/* Options that decide what is learnt: a run that goes on must have the same. */
+struct sample_args {
+    int64_t crop_min, crop_max, n_sample, n_valid;
+    double  balance, length_power, valid_frac;
+    int     rc;
+};
+struct learn_args {
+    int64_t batch_tokens, step_records, accumulate, epochs, max_steps, patience, seed;
+    double  lr, beta1, beta2, eps, decay, warmup, cycles, power, lr_end, clip, ema, tolerance;
+    int     optim, schedule, keeps, recompute, monitor;
+    const char *weights;
+};
+/* Options that decide where a run ends and what it writes. */
+struct run_args {
+    const char *output, *checkpoint, *metrics, *taxonomy;
+    int64_t checkpoint_steps, stop_after;
+    double  max_time;
+    int     resume;
+};
+
+static struct sample_args sample;
+static struct learn_args learn;
+static struct run_args own;
+static cs_choice choice;
+static cs_input_args input;
+static cs_label_args label;
+static cs_compute_args compute;
+static cs_log_args logs;
+
+static const char *const optim_names[] = { "adam", "adamw", NULL };
+static const char *const monitor_names[] = { "auto", "balanced-accuracy", "loss", NULL };
+
+#define SAMPLE(field) .off = offsetof(struct sample_args, field)
+#define LEARN(field) .off = offsetof(struct learn_args, field)
+#define RUN(field) .off = offsetof(struct run_args, field)
+
+static const cs_opt sample_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Samples" },
+    { .type = CS_OPT_SIZE, .name = "crop-min", SAMPLE(crop_min), .arg = "NUM", .def = "500",
+      .help = "shortest crop, in bases", .min = 1, .max = 1e12 },
+    { .type = CS_OPT_SIZE, .name = "crop-max", SAMPLE(crop_max), .arg = "NUM", .def = "0",
+      .help = "longest crop; 0: whole sequences",
+      .man = "Lengths are drawn log-uniformly between both, places uniformly. A record shorter "
+             "than the length drawn is used whole.", .min = 0, .max = 1e12 },
+    { .type = CS_OPT_SIZE, .name = "samples-per-epoch", SAMPLE(n_sample), .arg = "NUM",
+      .def = "0", .help = "samples drawn for an epoch; 0: every record once", .min = 0,
+      .max = 1e12 },
+    { .type = CS_OPT_REAL, .name = "class-balance", SAMPLE(balance), .arg = "NUM", .def = "1",
+      .help = "0: classes as often as their mass, 1: all equally often",
+      .man = "With --samples-per-epoch. A class is drawn with a probability in proportion to its "
+             "mass to the power 1 - NUM; its mass is the sum over its records of length to the "
+             "power --length-power.", .min = 0, .max = 1 },
+    { .type = CS_OPT_REAL, .name = "length-power", SAMPLE(length_power), .arg = "NUM", .def = "1",
+      .help = "a record is drawn in proportion to its length to this power", .min = 0, .max = 4 },
+    { .type = CS_OPT_FLAG, .name = "rc", SAMPLE(rc),
+      .help = "reverse-complement half of the samples" },
+    { .type = CS_OPT_REAL, .name = "valid-frac", SAMPLE(valid_frac), .arg = "NUM", .def = "0.1",
+      .help = "share of every class kept for validation",
+      .man = "Counted in bases, whole groups at a time (see --group-key); not used with --split.",
+      .min = 0, .max = 0.9 },
+    { .type = CS_OPT_SIZE, .name = "valid-samples", SAMPLE(n_valid), .arg = "NUM", .def = "0",
+      .help = "validation samples; 0: every record once",
+      .man = "Drawn like training samples, but the same in every epoch and never turned round.",
+      .min = 0, .max = 1e12 },
+    { .type = CS_OPT_END }
+};
+
+static const cs_opt learn_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Learning" },
+    { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", LEARN(batch_tokens),
+      .arg = "NUM", .def = "32k", .help = "most tokens computed at once", .min = 1, .max = 1e9,
+      .man = "A batch holds samples of one depth, ceil(log2(tokens)); a longer sample is a batch "
+             "of its own. Memory grows with this number." },
+    { .type = CS_OPT_INT, .name = "step-records", LEARN(step_records), .arg = "NUM", .def = "0",
+      .help = "samples per step, of all lengths; 0: see --accumulate",
+      .man = "Every step then sees the same mixture of lengths, at the price of smaller batches.",
+      .min = 0, .max = 1e9 },
+    { .type = CS_OPT_INT, .name = "accumulate", LEARN(accumulate), .arg = "NUM", .def = "1",
+      .help = "batches per step", .min = 1, .max = 1e6 },
+    { .type = CS_OPT_ENUM, .name = "optimizer", LEARN(optim), .arg = "NAME", .def = "adamw",
+      .help = "adam or adamw", .choice = optim_names },
+    { .type = CS_OPT_REAL, .name = "lr", LEARN(lr), .arg = "NUM", .def = "0.001",
+      .help = "learning rate", .min = 1e-12, .max = 100 },
+    { .type = CS_OPT_REAL, .name = "beta1", LEARN(beta1), .arg = "NUM", .def = "0.9",
+      .help = "decay of the first moment", .min = 0, .max = 0.999999 },
+    { .type = CS_OPT_REAL, .name = "beta2", LEARN(beta2), .arg = "NUM", .def = "0.999",
+      .help = "decay of the second moment", .min = 0, .max = 0.99999999 },
+    { .type = CS_OPT_REAL, .name = "eps", LEARN(eps), .arg = "NUM", .def = "1e-8",
+      .help = "added to the root of the second moment", .min = 1e-16, .max = 1 },
+    { .type = CS_OPT_REAL, .name = "weight-decay", LEARN(decay), .arg = "NUM", .def = "0.01",
+      .help = "weight decay, of all parameters",
+      .man = "adamw shrinks the parameters by lr times this; adam adds this times the parameters "
+             "to the gradient.", .min = 0, .max = 10 },
+    { .type = CS_OPT_FLAG, .name = "keep-zero-grad", LEARN(keeps),
+      .help = "step tensors that a step did not use, once they have been used",
+      .man = "As PyTorch did before version 2.0. Otherwise such tensors are skipped." },
+    { .type = CS_OPT_ENUM, .name = "schedule", LEARN(schedule), .arg = "NAME", .def = "cosine",
+      .help = "constant, linear, cosine or polynomial decay to the last step",
+      .choice = cs_decay_names },
+    { .type = CS_OPT_REAL, .name = "warmup", LEARN(warmup), .arg = "NUM", .def = "0.05",
+      .help = "steps of linear warm-up; below 1: share of all steps", .min = 0, .max = 1e12 },
+    { .type = CS_OPT_REAL, .name = "cycles", LEARN(cycles), .arg = "NUM", .def = "0.5",
+      .help = "waves of the cosine; 0.5 ends at zero", .min = 0, .max = 1000 },
+    { .type = CS_OPT_REAL, .name = "power", LEARN(power), .arg = "NUM", .def = "1",
+      .help = "power of the polynomial decay", .min = 0, .max = 100 },
+    { .type = CS_OPT_REAL, .name = "lr-end", LEARN(lr_end), .arg = "NUM", .def = "1e-8",
+      .help = "learning rate at the end of the polynomial decay", .min = 0, .max = 100 },
+    { .type = CS_OPT_REAL, .name = "clip", LEARN(clip), .arg = "NUM", .def = "1",
+      .help = "largest norm of the gradient; 0: any", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_REAL, .name = "ema", LEARN(ema), .arg = "NUM", .def = "0",
+      .help = "decay of the averaged weights; 0: no averaging",
+      .man = "After step t it is at most (1 + t) / (10 + t). Validation and the model written use "
+             "the averaged weights.", .min = 0, .max = 0.9999999 },
+    { .type = CS_OPT_STR, .name = "class-weights", LEARN(weights), .arg = "LIST", .def = "none",
+      .help = "none, balanced, or one weight per class, with commas",
+      .man = "balanced: records / (classes x records of the class), of the training part." },
+    { .type = CS_OPT_INT, .name = "epochs", LEARN(epochs), .arg = "NUM", .def = "20",
+      .help = "epochs in all", .min = 1, .max = 1e6 },
+    { .type = CS_OPT_INT, .name = "max-steps", LEARN(max_steps), .arg = "NUM", .def = "0",
+      .help = "end the run and its schedule after so many steps; 0: by epochs", .min = 0,
+      .max = 1e12 },
+    { .type = CS_OPT_INT, .name = "patience", LEARN(patience), .arg = "NUM", .def = "0",
+      .help = "stop after so many epochs without improvement; 0: never", .min = 0, .max = 1e6 },
+    { .type = CS_OPT_ENUM, .name = "monitor", LEARN(monitor), .arg = "NAME", .def = "auto",
+      .help = "what improvement is: balanced-accuracy or loss, of the validation",
+      .man = "auto: balanced accuracy of classes, loss of a regression.",
+      .choice = monitor_names },
+    { .type = CS_OPT_REAL, .name = "tolerance", LEARN(tolerance), .arg = "NUM", .def = "0.04",
+      .help = "a value predicted this well counts as correct", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_FLAG, .name = "recompute", LEARN(recompute),
+      .help = "compute blocks again in the backward pass: less memory, more time" },
+    { .type = CS_OPT_INT, .name = "seed", LEARN(seed), .arg = "NUM", .def = "1",
+      .help = "seed of all randomness", .min = 0, .max = 9e15 },
+    { .type = CS_OPT_END }
+};
+
+static const cs_opt run_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Output" },
+    { .type = CS_OPT_STR, .letter = 'o', .name = "output", RUN(output), .arg = "FILE",
+      .help = "the model; written when validation improves" },
+    { .type = CS_OPT_STR, .name = "metrics", RUN(metrics), .arg = "FILE",
+      .help = "table with one row per epoch" },
+    { .type = CS_OPT_STR, .name = "taxonomy", RUN(taxonomy), .arg = "TSV",
+      .help = "table: class, NCBI taxid, rank; kept in the model" },
+    { .type = CS_OPT_STR, .name = "checkpoint", RUN(checkpoint), .arg = "FILE",
+      .help = "written after every epoch and at the end (default: the model's name with .ckpt)" },
+    { .type = CS_OPT_INT, .name = "checkpoint-steps", RUN(checkpoint_steps), .arg = "NUM",
+      .def = "0", .help = "and after every so many steps", .min = 0, .max = 1e12 },
+    { .type = CS_OPT_FLAG, .name = "resume", RUN(resume),
+      .help = "go on from the checkpoint, with the same options and data",
+      .man = "Gives bit for bit what the uninterrupted run would have given." },
+    { .type = CS_OPT_INT, .name = "stop-after", RUN(stop_after), .arg = "NUM", .def = "0",
+      .help = "pause after so many steps of this run; 0: do not", .min = 0, .max = 1e12 },
+    { .type = CS_OPT_REAL, .name = "max-time", RUN(max_time), .arg = "SECONDS", .def = "0",
+      .help = "pause after so long; 0: do not", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_END }
+};
+
+static void common_options(cs_optset *set)
+{
+    const cs_optset all[] = {
+        { cs_input_table, &input, NULL }, { cs_label_table, &label, NULL },
+        { sample_table, &sample, NULL },  { learn_table, &learn, NULL },
+        { run_table, &own, NULL },        { cs_compute_table, &compute, NULL },
+        { cs_log_table, &logs, NULL },    { NULL, NULL, NULL },
+    };
+
+    memcpy(set, all, sizeof all);
+}
+
+static void options(cs_optset *set)
+{
+    common_options(set);
+    cs_choice_list(&choice, set, CS_MAX_OPTSET);
+}
+
+/* ---- the job --------------------------------------------------------------------------------- */
+
+struct job {
+    cs_labelled    labelled;
+    cs_dataset     data;
+    cs_backend    *be;
+    cs_model      *model;
+    cs_sampler    *train, *valid;
+    float         *weight;
+    char          *recipe, *checkpoint;
+    cs_provenance  origin;
+};
+
+static int check_options(void)
+{
+    if (own.output == NULL)
+        return cs_fail(CS_EUSAGE, "no output; name the model with -o FILE");
+    if (sample.crop_max > 0 && sample.crop_min > sample.crop_max)
+        return cs_fail(CS_EUSAGE, "--crop-min %lld is longer than --crop-max %lld",
+                       (long long)sample.crop_min, (long long)sample.crop_max);
+    return CS_OK;
+}
+
+static int read_data(struct job *j, int n_inflate)
+{
+    int rc = CS_OK;
+    void *tok = NULL;
+    const cs_input_opt how = { .reference = input.reference, .threads = n_inflate };
+
+    CS_TRY(choice.tok->open(choice.tok_cfg, &tok));
+    CS_TRY(cs_labelled_open(&label, &input, &how, NULL, choice.head->is_class, &j->labelled));
+    j->labelled.min_base = choice.tok->min_base(tok);
+    rc = cs_labelled_read(&j->labelled, &j->data, INT64_MAX);
+    if (rc != CS_EOF)
+        goto out;
+    rc = CS_OK;
+    cs_labelled_report(&j->labelled);
+    if (j->data.n == 0)
+        rc = cs_fail(CS_EFORMAT, "there is no record to learn from in the input");
+    else if (j->data.n_channel > 0 && (sample.crop_max > 0 || sample.rc))
+        rc = cs_fail(CS_EUSAGE, "--crop-max and --rc are for sequences; the input has values");
+    else if (sample.crop_max > 0 && sample.crop_min < j->labelled.min_base)
+        rc = cs_fail(CS_EUSAGE, "--crop-min %lld gives no token; it must be at least %lld",
+                     (long long)sample.crop_min, (long long)j->labelled.min_base);
+out:
+    choice.tok->close(tok);
+    return rc;
+}
+
+static int make_samplers(struct job *j)
+{
+    int rc = CS_OK;
+    int64_t n, n_base;
+    cs_draw draw = {
+        .crop_min = sample.crop_min, .crop_max = sample.crop_max, .n_sample = sample.n_sample,
+        .balance = sample.balance, .length_power = sample.length_power, .reverse = sample.rc,
+        .seed = (uint64_t)learn.seed,
+    };
+
+    if (label.split == NULL)
+        CS_TRY(cs_dataset_split(&j->data, sample.valid_frac, (uint64_t)learn.seed));
+    CS_TRY(cs_sampler_new(&j->data, CS_PART_TRAIN, &draw, &j->train));
+    cs_dataset_count(&j->data, CS_PART_VALID, -1, &n, &n_base);
+    if (n == 0) {
+        cs_warn("no record is kept for validation: the latest model is written, not the best");
+        return CS_OK;
+    }
+    draw.n_sample = sample.n_valid;
+    draw.reverse = false;
+    rc = cs_sampler_new(&j->data, CS_PART_VALID, &draw, &j->valid);
+out:
+    return rc;
+}
+
+static int parse_weights(struct job *j)
+{
+    const int32_t k = j->data.n_class;
+    char *list = cs_xstrdup(learn.weights), *save = NULL;
+    int32_t c = 0;
+    double v;
+
+    for (char *w = strtok_r(list, ",", &save); w != NULL; w = strtok_r(NULL, ",", &save), c++) {
+        if (c < k && cs_parse_real(w, &v) == CS_OK && v >= 0)
+            j->weight[c] = (float)v;
+        else
+            c = k;
+    }
+    free(list);
+    if (c != k)
+        return cs_fail(CS_EUSAGE, "--class-weights takes none, balanced or %d numbers, not '%s'",
+                       (int)k, learn.weights);
+    return CS_OK;
+}
+
+static int set_weights(struct job *j)
+{
+    const int32_t k = j->data.n_class;
+    int64_t n, all, n_base;
+
+    if (strcmp(learn.weights, "none") == 0)
+        return CS_OK;
+    if (!choice.head->is_class)
+        return cs_fail(CS_EUSAGE, "--class-weights is for classes, the head predicts values");
+    j->weight = cs_xcalloc((size_t)k, sizeof *j->weight);
+    if (strcmp(learn.weights, "balanced") != 0)
+        return parse_weights(j);
+    cs_dataset_count(&j->data, CS_PART_TRAIN, -1, &all, &n_base);
+    for (int32_t c = 0; c < k; c++) {
+        cs_dataset_count(&j->data, CS_PART_TRAIN, c, &n, &n_base);
+        j->weight[c] = n > 0 ? (float)((double)all / ((double)k * (double)n)) : 0;
+    }
+    return CS_OK;
+}
+
+/* Fills taxids and ranks of the classes that the table knows. */
+static int read_taxonomy(cs_label *l, int32_t n)
+{
+    int rc = CS_OK;
+    cs_labels *t = NULL;
+
+    if (own.taxonomy == NULL)
+        return CS_OK;
+    CS_TRY(cs_labels_open(own.taxonomy, &t));
+    for (int32_t i = 0; i < n; i++) {
+        const char *id = cs_labels_find(t, l[i].name, 0), *rank = cs_labels_find(t, l[i].name, 1);
+        if (id == NULL)
+            continue;
+        if (cs_parse_int(id, &l[i].taxid) != CS_OK || l[i].taxid < 0) {
+            rc = cs_fail(CS_EFORMAT, "'%s' gives '%s' the taxid '%s', which is not a number",
+                         own.taxonomy, l[i].name, id);
+            goto out;
+        }
+        l[i].rank = rank != NULL ? cs_xstrdup(rank) : NULL;
+    }
+out:
+    cs_labels_close(t);
+    return rc;
+}
+
+static int make_model(struct job *j, int n_thread)
+{
+    int rc = CS_OK;
+    const bool is_class = choice.head->is_class;
+    const int32_t n = is_class ? j->labelled.classes.n : j->data.n_target;
+    cs_label *l = cs_xcalloc((size_t)n, sizeof *l);
+    char name[32];
+
+    for (int32_t i = 0; i < n; i++) {
+        (void)snprintf(name, sizeof name, n > 1 ? "value%d" : "value", (int)i + 1);
+        l[i].name = cs_xstrdup(is_class ? j->labelled.classes.name[i] : name);
+    }
+    CS_TRY(read_taxonomy(l, n));
+    const cs_model_spec spec = {
+        .tok = j->data.n_channel > 0 ? NULL : choice.tok, .tok_cfg = choice.tok_cfg,
+        .enc = choice.enc, .enc_cfg = choice.enc_cfg,
+        .head = choice.head, .head_cfg = choice.head_cfg, .n_channel = j->data.n_channel,
+        .label = l, .n_label = n, .seed = (uint64_t)learn.seed, .training = true,
+    };
+    CS_TRY(cs_backend_open("cpu", n_thread, &j->be));
+    CS_TRY(cs_model_new(&spec, j->be, &j->model));
+out:
+    for (int32_t i = 0; i < n; i++) {
+        free(l[i].name);
+        free(l[i].rank);
+    }
+    free(l);
+    return rc;
+}
+
+static char *describe(void *arg, const cs_train_state *st)
+{
+    const struct job *j = arg;
+
+    return cs_provenance_text(&j->origin, &j->data, &j->labelled.classes, st);
+}
+
+static cs_train_opt loop_options(struct job *j)
+{
+    return (cs_train_opt){
+        .adam = { .lr = learn.lr, .beta1 = learn.beta1, .beta2 = learn.beta2, .eps = learn.eps,
+                  .decay = learn.decay, .decoupled = learn.optim == 1 },
+        .schedule = { .kind = (cs_decay)learn.schedule, .cycles = learn.cycles,
+                      .power = learn.power, .floor = learn.lr_end / learn.lr },
+        .warmup = learn.warmup, .zero_grad_keeps = learn.keeps, .clip = learn.clip,
+        .ema = learn.ema, .recompute = learn.recompute, .weight = j->weight,
+        .tolerance = learn.tolerance, .monitor = (cs_monitor)learn.monitor,
+        .n_epoch = learn.epochs, .max_steps = learn.max_steps, .stop_after = own.stop_after,
+        .patience = learn.patience, .max_seconds = own.max_time,
+        .checkpoint_steps = own.checkpoint_steps, .seed = (uint64_t)learn.seed,
+        .model_path = own.output, .checkpoint_path = j->checkpoint,
+        .metrics_path = own.metrics, .recipe = j->recipe, .resume = own.resume,
+        .describe = describe, .arg = j,
+    };
+}
+
+static void summarise(const struct job *j, const cs_train_state *st, int rc)
+{
+    char best[96] = "no model written yet";
+
+    if (st->best_epoch > 0 && isfinite(st->best_loss))
+        (void)snprintf(best, sizeof best, "best at epoch %lld: validation loss %.4g, accuracy %.4f",
+                       (long long)st->best_epoch, st->best_loss, st->best_accuracy);
+    else if (st->best_epoch > 0)
+        (void)snprintf(best, sizeof best, "model of epoch %lld written",
+                       (long long)st->best_epoch);
+    if (st->best_epoch > 0 && isfinite(st->best_balanced))
+        (void)snprintf(best + strlen(best), sizeof best - strlen(best), ", balanced %.4f",
+                       st->best_balanced);
+    cs_note("trained %lld steps in %lld epochs, %.0f s; %s", (long long)st->step,
+            (long long)st->epoch, st->seconds, best);
+    if (!st->done && (rc == CS_OK || rc == CS_ECANCEL))
+        cs_note("paused%s; '%s' holds all that --resume needs",
+                rc == CS_ECANCEL ? " by a signal" : "", j->checkpoint);
+}
+
+static int train(struct job *j)
+{
+    int rc;
+    cs_train_state st;
+    const cs_train_opt o = loop_options(j);
+    cs_feed feed = {
+        .train = j->train, .valid = j->valid, .weight = j->weight,
+        .pack = { .tok = j->model->tok, .tok_state = j->model->tok_state,
+                  .batch_tokens = learn.batch_tokens, .step_records = learn.step_records,
+                  .accumulate = learn.accumulate },
+    };
+
+    cs_train_state_init(&st);
+    rc = cs_train_run(j->model, &feed, &o, &st);
+    if (rc == CS_OK || rc == CS_ECANCEL)
+        summarise(j, &st, rc);
+    cs_train_state_release(&st);
+    return rc;
+}
+
+static char *default_checkpoint(void)
+{
+    const size_t n = strlen(own.output) + sizeof ".ckpt";
+    char *path = cs_xmalloc(n);
+
+    (void)snprintf(path, n, "%s.ckpt", own.output);
+    return path;
+}
+
+static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
+{
+    int rc = CS_OK;
+    const cs_split split = cs_args_split(&compute);
+
+    CS_TRY(read_data(j, split.inflate));
+    CS_TRY(make_samplers(j));
+    CS_TRY(set_weights(j));
+    CS_TRY(make_model(j, split.compute));
+    j->checkpoint = own.checkpoint != NULL ? cs_xstrdup(own.checkpoint) : default_checkpoint();
+    /* The tables that follow those of input, labels, run, compute and log. */
+    j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
+                                     run_table, cs_compute_table, cs_log_table, NULL },
+                                     j->data.hash);
+    j->origin.seed = learn.seed;
+    CS_TRY(cs_provenance_init(&j->origin, argc, argv, &input.file));
+out:
+    return rc;
+}
+
+static void release(struct job *j)
+{
+    cs_sampler_free(j->train);
+    cs_sampler_free(j->valid);
+    cs_model_free(j->model);
+    cs_backend_close(j->be);
+    cs_labelled_close(&j->labelled);
+    if (j->data.mem != NULL)
+        cs_dataset_release(&j->data);
+    cs_provenance_release(&j->origin);
+    free(j->weight);
+    free(j->recipe);
+    free(j->checkpoint);
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET] = { { 0 } };
+    struct job j = { 0 };
+
+    common_options(set);
+    CS_TRY(cs_choice_find(&choice, argc, argv, set, CS_MAX_OPTSET));
+    CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
+    CS_TRY(check_options());
+    CS_TRY(prepare(&j, set, argc, argv));
+    CS_TRY(train(&j));
+out:
+    release(&j);
+    cs_opt_release(set);
+    cs_choice_release(&choice);
+    return rc;
+}
+
+const cs_command cs_cmd_train = {
+    .name = "train",
+    .summary = "learn a model from labelled sequences",
+    .usage = "[OPTIONS] -o MODEL [FILE...]",
+    .options = options,
+    .run = run,
+};
