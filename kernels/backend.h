@@ -128,6 +128,8 @@ typedef struct cs_fused {
     /* dx += ..., and each of dk's matrices += ...; the hidden layer is recomputed from x */
     void (*chord_block_bwd)(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
                             cs_mat dx, const cs_chord *dk, cs_real *work);
+    /* can it take these sizes? On the CPU: any width and hidden size, track a multiple of 4 */
+    bool (*chord_fits)(int32_t width, int32_t hidden, int32_t track);
     /* reals of scratch that either needs for this width, hidden size and number of rows */
     int64_t (*chord_work)(cs_backend *be, int32_t width, int32_t hidden, int64_t rows);
 } cs_fused;

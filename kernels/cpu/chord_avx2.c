@@ -135,6 +135,12 @@ static void avx2_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_m
         forward_tile(&f, i, x, y, f.tile + omp_get_thread_num() * f.tile_stride);
 }
 
+/* Rotation moves vectors of four floats, so a track must consist of them. */
+static bool avx2_chord_fits(int32_t width, int32_t hidden, int32_t track)
+{
+    return track > 0 && track % 4 == 0 && width > 0 && width % track == 0 && hidden > 0;
+}
+
 static int64_t avx2_chord_work(cs_backend *be, int32_t width, int32_t hidden, int64_t rows)
 {
     return cs_chord_plan_make(be, (cs_seg){ .rows = rows }, width, hidden, 4, NULL).size;
@@ -144,5 +150,6 @@ void cs_avx2_chord(cs_fused *fused)
 {
     fused->chord_block = avx2_chord_block;
     fused->chord_block_bwd = cs_avx2_chord_bwd;
+    fused->chord_fits = avx2_chord_fits;
     fused->chord_work = avx2_chord_work;
 }
