@@ -1,10 +1,10 @@
 /* chord.h - what the fused ChordMixer block's forward and backward passes share.
  *
  * DESIGN. Rows of a batch are cut into tiles of CS_TILE rows, wherever segments begin and end. A
- * thread carries a tile through both products while it is in the second-level cache; rotation is a
- * matter of where the last step stores (forward) or the first one loads (backward). The gradients of
- * the weights are summed over groups of tiles whose number depends on the number of rows alone, a
- * group by one thread from its first tile to its last, and groups are added in order.
+ * thread carries a tile through both products while it is in the second-level cache; rotation is
+ * a matter of where the last step stores (forward) or the first one loads (backward). Gradients
+ * of the weights are summed over groups of tiles, a group by one thread from its first tile to its
+ * last, and groups are added in order; their number depends on the number of rows alone.
  *
  * `work` holds, in this order: packed weights, padded biases, the groups' sums, each thread's tiles.
  */
@@ -29,7 +29,7 @@ typedef struct cs_chord_plan {
     float  *pack[3];             /* packed weights */
     float  *b1, *b2;             /* biases, padded with zeros to whole panels */
     float  *zero;                /* hp zeros */
-    float  *sum;                 /* n_group * sum_stride: dw1 (h,dp), dw2 (d,hp), db1 (hp), db2 (dp) */
+    float  *sum;                 /* per group: dw1 (h,dp), dw2 (d,hp), db1 (hp), db2 (dp) */
     int64_t sum_stride;
     float  *tile;                /* n_thread * tile_stride */
     int64_t tile_stride;

@@ -15,7 +15,7 @@
 
 enum { BLOCK = 8192 };           /* floats per parallel step */
 
-/* One block of an element-wise op: its operands from the same element on, and how many there are. */
+/* One block of an element-wise op: its operands from the same element on, and their length. */
 typedef struct block { float *p[4]; int64_t n; const void *arg; } block;
 
 static bool gapless(const cs_mat *m, int n_mat)

@@ -25,8 +25,8 @@ typedef struct cs_panel {
  * width    8 or 16
  *
  * Every element is one chain of fused multiply-adds over k, starting at 0, to which init is added
- * last, whatever n_row is and wherever its row stands: a row's bits depend on that row alone, a bias
- * gives the same bits here as added afterwards, and a sum over many blocks of k rounds little.
+ * last, whatever n_row is and wherever its row stands: a row's bits depend on that row alone, a
+ * bias gives the same bits as added afterwards, and a sum over many blocks of k rounds little.
  * Thread   any; no state
  */
 void cs_avx2_panel(bool trans, int width, const cs_panel *q);

@@ -69,7 +69,7 @@ static inline int32_t cs_seg_find(cs_seg seg, int64_t row)
     return lo;
 }
 
-/** cs_span_at - the longest span that starts at `row` in segment s or later, and ends before `end` */
+/** cs_span_at - the longest span from `row` (in segment s or later) that ends before `end` */
 static inline cs_span cs_span_at(cs_seg seg, int32_t *s, int64_t row, int64_t end)
 {
     while (seg.off[*s + 1] <= row)

@@ -33,11 +33,11 @@ static void ref_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs
     }
 }
 
-/* Mean and 1/sqrt(var + eps) of columns j0..j1-1 over the rows r0..r1-1. */
+/* Mean and 1/sqrt(var + eps) of columns j0..j1-1 over the rows r0..r1-1 (of no rows: as of zeros) */
 static void group_stat(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t j1, double eps,
                        cs_real *stat)
 {
-    double n = (double)(r1 - r0) * (j1 - j0), sum = 0, square = 0;
+    double n = r1 > r0 ? (double)(r1 - r0) * (j1 - j0) : 1, sum = 0, square = 0;
     for (int64_t r = r0; r < r1; r++)
         for (int32_t j = j0; j < j1; j++)
             sum += (double)cs_row(x, r)[j];

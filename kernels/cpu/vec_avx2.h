@@ -1,4 +1,4 @@
-/* vec_avx2.h - eight floats at a time: GELU of the exact erf form with its slope, partial loads; pieces.
+/* vec_avx2.h - eight floats at a time: GELU (exact erf form) and its slope, partial loads, pieces.
  *
  *   gelu(x) = max(x, 0) - a Phi(-a),  a = min(|x|, 5.7),  Phi(-a) = 2^(a Q(a) - 1)
  *
@@ -89,7 +89,8 @@ CS_AVX2 void cs_put(float *p, int64_t n, __m256 v)
         _mm256_maskstore_ps(p, cs_first((int)n), v);
 }
 
-/* Part of a rotation: out[r, j] = in[r, j] + buf[r, j], n rows of w columns, w a multiple of 4; in NULL: a copy */
+/* Part of a rotation: out[r, j] = in[r, j] + buf[r, j] (in NULL: = buf[r, j]) over n_row rows of w
+ * columns, w a multiple of 4. */
 typedef struct cs_piece {
     const float *in;  int64_t ldi;
     const float *buf; int64_t ldb;

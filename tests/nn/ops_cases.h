@@ -1,0 +1,404 @@
+/* ops_cases.h - the ops under test, each with the matrices that it takes, and the sizes to try.
+ *
+ * An op is a row of a table: a text that names its matrices, and a function that calls it. The
+ * text has three letters per matrix: the role, then rows and columns.
+ *   role     i input, p positive input, t class numbers (some NaN), n input with some NaN,
+ *            o output (poisoned before), a added to, q added to and positive
+ *   sizes    R rows, C columns, K a third size, S segments, G segments * groups, V vocabulary,
+ *            1, 2 themselves
+ * All matrices end where memory ends.
+ */
+#ifndef CS_TESTS_NN_OPS_CASES_H
+#define CS_TESTS_NN_OPS_CASES_H
+
+#include "tests/check.h"
+
+#include "base/cpu.h"
+#include "base/rng.h"
+#include "kernels/backend.h"
+
+enum { MAX_MAT = 12, N_VOCAB = 7, MAX_SEG = 24, THREADS = 4 };
+
+/* One set of sizes. gap: columns between rows, which no op may touch. */
+typedef struct env {
+    int64_t  r;
+    int32_t  c, k, track, group, gap;
+    cs_seg   seg;
+    int64_t  off[MAX_SEG + 1];
+    int32_t *id;
+} env;
+
+typedef struct mats { cs_mat m[MAX_MAT]; check_page page[MAX_MAT]; int n; } mats;
+
+typedef struct op_case {
+    const char *name, *spec;
+    void (*run)(cs_backend *be, const env *e, const cs_mat *m);
+    bool alone;                  /* a segment's rows do not depend on the other segments */
+} op_case;
+
+static uint64_t fresh_key;
+
+static int64_t size_of(char kind, const env *e)
+{
+    switch (kind) {
+    case 'R': return e->r;
+    case 'C': return e->c;
+    case 'K': return e->k;
+    case 'S': return e->seg.n;
+    case 'G': return (int64_t)e->seg.n * e->group;
+    case 'V': return N_VOCAB;
+    default:  return kind - '0';
+    }
+}
+
+static cs_real value_of(char role, uint64_t key, uint64_t i, const env *e)
+{
+    double u = cs_rng_unit(key, i);
+    bool mask = cs_rng_unit(key ^ 1, i) < 0.1;
+    switch (role) {
+    case 'o': return (cs_real)NAN;
+    case 'p': case 'q': return (cs_real)(u + 0.1);
+    case 't': return (cs_real)(mask ? NAN : floor(u * e->c));
+    case 'n': return (cs_real)(mask ? NAN : u - 0.5);
+    default:  return (cs_real)(4 * u - 2);
+    }
+}
+
+static cs_real *row(cs_mat m, int64_t r) { return m.p + r * m.ld; }
+
+static int64_t span(cs_mat m)
+{
+    return m.r > 0 ? (m.r - 1) * m.ld + m.c : 0;
+}
+
+static cs_mat new_mat(int64_t r, int32_t c, int32_t gap, check_page *page)
+{
+    cs_mat m = { NULL, r, c, c + gap };
+    *page = check_page_new((size_t)span(m) * sizeof(cs_real));
+    m.p = page->p;
+    return m;
+}
+
+static mats make(const char *spec, const env *e, uint64_t key)
+{
+    mats s = { .n = 0 };
+    for (const char *q = spec; *q; q += q[3] ? 4 : 3, s.n++) {
+        cs_mat m = new_mat(size_of(q[1], e), (int32_t)size_of(q[2], e), e->gap, &s.page[s.n]);
+        for (int64_t i = 0; i < span(m); i++)
+            m.p[i] = value_of(q[0], key + (uint64_t)s.n * 977, (uint64_t)i, e);
+        s.m[s.n] = m;
+    }
+    return s;
+}
+
+static void drop(mats *s)
+{
+    for (int i = 0; i < s->n; i++)
+        check_page_free(&s->page[i]);
+}
+
+static inline char role(const char *spec, int i) { return spec[4 * i]; }
+static inline bool is_output(char role_) { return strchr("oaq", role_) != NULL; }
+
+/* ---- the ops ----------------------------------------------------------------------------- */
+
+#define CASE(name_) static void name_(cs_backend *be, const env *e, const cs_mat *m)
+#define CALL(...) do { (void)e; __VA_ARGS__; } while (0)
+
+CASE(gemm_nn)  { CALL(be->op.gemm(be, false, false, m[0], m[1], 0, m[2])); }
+CASE(gemm_nn1) { CALL(be->op.gemm(be, false, false, m[0], m[1], 1, m[2])); }
+CASE(gemm_nt)  { CALL(be->op.gemm(be, false, true, m[0], m[1], 0, m[2])); }
+CASE(gemm_tn)  { CALL(be->op.gemm(be, true, false, m[0], m[1], 1, m[2])); }
+CASE(gemm_tt)  { CALL(be->op.gemm(be, true, true, m[0], m[1], 0, m[2])); }
+CASE(add_bias) { CALL(be->op.add_bias(be, m[0], m[1])); }
+CASE(none)     { CALL(be->op.act(be, CS_ACT_NONE, m[0], m[1])); }
+CASE(gelu)     { CALL(be->op.act(be, CS_ACT_GELU, m[0], m[1])); }
+CASE(relu)     { CALL(be->op.act(be, CS_ACT_RELU, m[0], m[1])); }
+CASE(in_place) { CALL(be->op.act(be, CS_ACT_GELU, m[0], m[0])); }
+CASE(none_bwd) { CALL(be->op.act_bwd(be, CS_ACT_NONE, m[0], m[1], m[2])); }
+CASE(gelu_bwd) { CALL(be->op.act_bwd(be, CS_ACT_GELU, m[0], m[1], m[2])); }
+CASE(relu_bwd) { CALL(be->op.act_bwd(be, CS_ACT_RELU, m[0], m[1], m[2])); }
+CASE(scale)    { CALL(be->op.axpby(be, 3, m[0], 0, m[1])); }
+CASE(axpby)    { CALL(be->op.axpby(be, 3, m[0], (cs_real)0.5, m[1])); }
+CASE(zero)     { CALL(be->op.zero(be, m[0])); }
+CASE(copy)     { CALL(be->op.copy(be, m[0], m[1])); }
+CASE(colsum)   { CALL(be->op.colsum(be, m[0], m[1])); }
+CASE(sumsq)    { CALL(be->op.sumsq(be, m[0], m[1])); }
+CASE(softmax)  { CALL(be->op.softmax(be, m[0], m[1])); }
+CASE(layernorm)
+{
+    CALL(be->op.layernorm(be, (cs_real)1e-5, m[0], m[1], m[2], m[3], m[4]));
+}
+CASE(layernorm_bwd)
+{
+    CALL(be->op.layernorm_bwd(be, m[0], m[1], m[2], m[3], m[4], m[5], m[6]));
+}
+CASE(batch_stat)  { CALL(be->op.batch_stat(be, m[0], m[1])); }
+CASE(batch_track) { CALL(be->op.batch_track(be, (cs_real)0.1, e->r, m[0], m[1])); }
+CASE(batchnorm)
+{
+    CALL(be->op.batchnorm(be, (cs_real)1e-5, m[0], m[1], m[2], m[3], m[4]));
+}
+CASE(batchnorm_bwd)
+{
+    CALL(be->op.batchnorm_bwd(be, true, (cs_real)1e-5, m[0], m[1], m[2], m[3], m[4], m[5], m[6]));
+}
+CASE(batchnorm_bwd_fixed)
+{
+    CALL(be->op.batchnorm_bwd(be, false, (cs_real)1e-5, m[0], m[1], m[2], m[3], m[4], m[5],
+                              m[6]));
+}
+CASE(embed)     { be->op.embed(be, e->id, m[0], m[1]); }
+CASE(embed_bwd) { be->op.embed_bwd(be, e->id, 2, m[0], m[1]); }
+CASE(roll)      { be->op.seg_roll(be, e->seg, e->track, 1, m[0], 0, m[1]); }
+CASE(roll_back) { be->op.seg_roll(be, e->seg, e->track, -1, m[0], 0, m[1]); }
+CASE(roll_add)  { be->op.seg_roll(be, e->seg, e->track, 1, m[0], 1, m[1]); }
+CASE(roll_half) { be->op.seg_roll(be, e->seg, e->track, -1, m[0], (cs_real)0.5, m[1]); }
+CASE(mean)      { be->op.seg_mean(be, e->seg, m[0], m[1]); }
+CASE(mean_bwd)  { be->op.seg_mean_bwd(be, e->seg, m[0], m[1]); }
+CASE(groupnorm)
+{
+    be->op.seg_groupnorm(be, e->seg, e->group, (cs_real)1e-5, m[0], m[1], m[2], m[3], m[4]);
+}
+CASE(groupnorm_bwd)
+{
+    be->op.seg_groupnorm_bwd(be, e->seg, e->group, m[0], m[1], m[2], m[3], m[4], m[5], m[6]);
+}
+CASE(xent) { CALL(be->op.xent(be, (cs_real)0.3, m[0], m[1], m[2], m[3], m[4])); }
+CASE(xent_plain)
+{
+    CALL(be->op.xent(be, (cs_real)0.3, m[0], m[1], (cs_mat){ 0 }, m[2], m[3]));
+}
+CASE(mse)     { CALL(be->op.mse(be, (cs_real)0.3, m[0], m[1], m[2], m[3])); }
+CASE(dropout) { CALL(be->op.dropout(be, 77, 0.3, m[0], 0, m[1])); }
+CASE(dropout_add) { CALL(be->op.dropout(be, 77, 0.3, m[0], 1, m[1])); }
+
+static const cs_adam adam_l2 = { .lr = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,
+                                 .decay = 0.1, .grad_scale = 0.5, .step = 3 };
+CASE(adam) { CALL(be->op.adam(be, &adam_l2, m[0], m[1], m[2], m[3])); }
+CASE(adamw)
+{
+    cs_adam h = adam_l2;
+    h.decoupled = true;
+    CALL(be->op.adam(be, &h, m[0], m[1], m[2], m[3]));
+}
+
+/* The fused block where the backend has one, and what it must equal. */
+static cs_chord chord_of(const cs_mat *m, int32_t track)
+{
+    return (cs_chord){ m[0], m[1], m[2], m[3], track };
+}
+
+static cs_mat scratch(cs_backend *be, int64_t r, int32_t c)
+{
+    cs_mat m = { be->op.alloc(be, (size_t)(r * c) * sizeof(cs_real)), r, c, c };
+    assert_non_null(m.p);
+    be->op.zero(be, m);
+    return m;
+}
+
+CASE(chord)
+{
+    cs_chord k = chord_of(m + 1, e->track);
+    cs_mat pre = scratch(be, e->r, e->k), out = scratch(be, e->r, e->c);
+    if (be->fused.chord_block) {
+        cs_mat work = scratch(be, be->fused.chord_work(be, e->c, e->k, e->r), 1);
+        be->fused.chord_block(be, e->seg, &k, m[0], m[5], work.p);
+        be->op.dealloc(be, work.p);
+    } else {
+        be->op.gemm(be, false, true, m[0], k.w1, 0, pre);
+        be->op.add_bias(be, k.b1, pre);
+        be->op.act(be, CS_ACT_GELU, pre, pre);
+        be->op.gemm(be, false, true, pre, k.w2, 0, out);
+        be->op.add_bias(be, k.b2, out);
+        be->op.copy(be, m[0], m[5]);
+        be->op.seg_roll(be, e->seg, e->track, 1, out, 1, m[5]);
+    }
+    be->op.dealloc(be, pre.p);
+    be->op.dealloc(be, out.p);
+}
+
+static void chord_bwd_composed(cs_backend *be, const env *e, const cs_chord *k, const cs_mat *m,
+                               const cs_chord *dk)
+{
+    cs_mat pre = scratch(be, e->r, e->k), h = scratch(be, e->r, e->k);
+    cs_mat dh = scratch(be, e->r, e->k), dpre = scratch(be, e->r, e->k);
+    cs_mat out = scratch(be, e->r, e->c);
+    be->op.gemm(be, false, true, m[0], k->w1, 0, pre);
+    be->op.add_bias(be, k->b1, pre);
+    be->op.act(be, CS_ACT_GELU, pre, h);
+    be->op.axpby(be, 1, m[5], 1, m[6]);
+    be->op.seg_roll(be, e->seg, e->track, -1, m[5], 0, out);
+    be->op.colsum(be, out, dk->b2);
+    be->op.gemm(be, true, false, out, h, 1, dk->w2);
+    be->op.gemm(be, false, false, out, k->w2, 0, dh);
+    be->op.act_bwd(be, CS_ACT_GELU, pre, dh, dpre);
+    be->op.colsum(be, dpre, dk->b1);
+    be->op.gemm(be, true, false, dpre, m[0], 1, dk->w1);
+    be->op.gemm(be, false, false, dpre, k->w1, 1, m[6]);
+    be->op.dealloc(be, pre.p);
+    be->op.dealloc(be, h.p);
+    be->op.dealloc(be, dh.p);
+    be->op.dealloc(be, dpre.p);
+    be->op.dealloc(be, out.p);
+}
+
+CASE(chord_bwd)
+{
+    cs_chord k = chord_of(m + 1, e->track), dk = chord_of(m + 7, e->track);
+    if (be->fused.chord_block_bwd) {
+        cs_mat work = scratch(be, be->fused.chord_work(be, e->c, e->k, e->r), 1);
+        be->fused.chord_block_bwd(be, e->seg, &k, m[0], m[5], m[6], &dk, work.p);
+        be->op.dealloc(be, work.p);
+    } else {
+        chord_bwd_composed(be, e, &k, m, &dk);
+    }
+}
+
+static const op_case element_ops[] = {
+    { "none",        "iRC oRC", none, true },
+    { "gelu",        "iRC oRC", gelu, true },
+    { "gelu_inplace", "aRC", in_place, true },
+    { "relu",        "iRC oRC", relu, true },
+    { "none_bwd",    "iRC iRC aRC", none_bwd, true },
+    { "gelu_bwd",    "iRC iRC aRC", gelu_bwd, true },
+    { "relu_bwd",    "iRC iRC aRC", relu_bwd, true },
+    { "scale",       "iRC oRC", scale, true },
+    { "axpby",       "iRC aRC", axpby, true },
+    { "zero",        "oRC", zero, true },
+    { "copy",        "iRC oRC", copy, true },
+    { "add_bias",    "i1C aRC", add_bias, true },
+    { "colsum",      "iRC a1C", colsum, false },
+    { "sumsq",       "iRC a11", sumsq, false },
+    { "mse",         "iRC nRC a11 oRC", mse, false },
+    { "dropout",     "iRC oRC", dropout, false },
+    { "dropout_add", "iRC aRC", dropout_add, false },
+    { "adam",        "aRC iRC aRC qRC", adam, true },
+    { "adamw",       "aRC iRC aRC qRC", adamw, true },
+    { "embed",       "iVC oRC", embed, true },
+    { "embed_bwd",   "iRC aVC", embed_bwd, false },
+};
+
+static const op_case row_ops[] = {
+    { "gemm_nn",     "iRK iKC oRC", gemm_nn, true },
+    { "gemm_nn_add", "iRK iKC aRC", gemm_nn1, true },
+    { "gemm_nt",     "iRK iCK oRC", gemm_nt, true },
+    { "gemm_tn",     "iKR iKC aRC", gemm_tn, false },
+    { "gemm_tt",     "iKR iCK oRC", gemm_tt, false },
+    { "gemm_deep",   "iRK iRC aKC", gemm_tn, false },
+    { "softmax",     "iRC oRC", softmax, true },
+    { "layernorm",   "iRC i1C i1C oRC oR2", layernorm, true },
+    { "layernorm_bwd", "iRC i1C pR2 iRC aRC a1C a1C", layernorm_bwd, false },
+    { "batch_stat",  "iRC o2C", batch_stat, false },
+    { "batch_track", "p2C a2C", batch_track, false },
+    { "batchnorm",   "iRC p2C i1C i1C oRC", batchnorm, true },
+    { "batchnorm_bwd", "iRC p2C i1C iRC aRC a1C a1C", batchnorm_bwd, false },
+    { "batchnorm_bwd_fixed", "iRC p2C i1C iRC aRC a1C a1C", batchnorm_bwd_fixed, false },
+    { "xent",        "iRC tR1 p1C a11 oRC", xent, false },
+    { "xent_plain",  "iRC tR1 a11 oRC", xent_plain, false },
+};
+
+static const op_case seg_ops[] = {
+    { "roll",        "iRC oRC", roll, true },
+    { "roll_back",   "iRC oRC", roll_back, true },
+    { "roll_add",    "iRC aRC", roll_add, true },
+    { "roll_half",   "iRC aRC", roll_half, true },
+    { "mean",        "iRC oSC", mean, true },
+    { "mean_bwd",    "iSC aRC", mean_bwd, true },
+    { "groupnorm",   "iRC i1C i1C oRC oG2", groupnorm, true },
+    { "groupnorm_bwd", "iRC i1C pG2 iRC aRC a1C a1C", groupnorm_bwd, false },
+};
+
+static const op_case chord_ops[] = {
+    { "chord",       "iRC iKC i1K iCK i1C oRC", chord, true },
+    { "chord_bwd",   "iRC iKC i1K iCK i1C iRC aRC aKC a1K aCK a1C", chord_bwd, false },
+};
+
+#define COUNT(a) ((int)(sizeof (a) / sizeof *(a)))
+
+/* ---- sizes ------------------------------------------------------------------------------- */
+
+static env new_env(const int64_t *len, int n_seg, int32_t c, int32_t k, int32_t gap)
+{
+    env e = { .c = c, .k = k, .gap = gap, .group = c % 2 ? 1 : 2 };
+    e.track = c % 32 == 0 ? 16 : c % 4 == 0 ? 4 : c % 3 == 0 ? 3 : 1;
+    for (int s = 0; s < n_seg; s++)
+        e.off[s + 1] = e.off[s] + len[s];
+    e.r = e.off[n_seg];
+    e.seg = (cs_seg){ .off = NULL, .n = n_seg, .rows = e.r };
+    e.id = malloc((size_t)(e.r + 1) * sizeof *e.id);
+    assert_non_null(e.id);
+    for (int64_t i = 0; i < e.r; i++)
+        e.id[i] = (int32_t)(cs_rng_unit(5, (uint64_t)i) * (N_VOCAB + 1)) - 1;
+    return e;
+}
+
+static const int64_t uneven[] = { 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128,
+                                  129 };
+
+static inline void with_element_sizes(void (*check)(const op_case *, int, const env *))
+{
+    for (int32_t n = 0; n <= 67; n++) {
+        env e = new_env((int64_t[]){ 1 }, 1, n, 1, 0);
+        check(element_ops, COUNT(element_ops), &e);
+        free(e.id);
+    }
+    for (int32_t n = 128; n <= 16384; n *= 2)
+        for (int32_t d = -1; d <= 1; d++) {
+            env e = new_env((int64_t[]){ 1, 2 }, 2, n + d, 1, 0);
+            check(element_ops, COUNT(element_ops), &e);
+            free(e.id);
+        }
+}
+
+static inline void with_row_sizes(void (*check)(const op_case *, int, const env *))
+{
+    for (int32_t n = 1; n <= 67; n++) {
+        env e = new_env((int64_t[]){ 1, n % 14, 3 }, 3, n, 68 - n, n % 3);
+        check(row_ops, COUNT(row_ops), &e);
+        check(seg_ops, COUNT(seg_ops), &e);
+        check(element_ops, COUNT(element_ops), &e);
+        free(e.id);
+    }
+}
+
+static inline void with_long_sizes(void (*check)(const op_case *, int, const env *))
+{
+    static const int32_t width[][3] = { { 96, 40, 0 }, { 30, 385, 2 }, { 200, 17, 0 } };
+    for (int i = 0; i < COUNT(width); i++) {
+        env e = new_env(uneven, COUNT(uneven), width[i][0], width[i][1], width[i][2]);
+        check(row_ops, COUNT(row_ops), &e);
+        check(seg_ops, COUNT(seg_ops), &e);
+        check(element_ops, COUNT(element_ops), &e);
+        free(e.id);
+    }
+}
+
+static inline void with_chord_sizes(void (*check)(const op_case *, int, const env *))
+{
+    static const int32_t width[][4] = { { 96, 96, 4, 0 }, { 64, 128, 16, 0 }, { 72, 64, 4, 0 },
+                                        { 20, 13, 4, 4 }, { 48, 9, 12, 0 }, { 36, 24, 36, 0 },
+                                        { 4, 1, 4, 3 }, { 80, 40, 8, 0 }, { 288, 128, 16, 0 } };
+    static const struct { int64_t len[MAX_SEG]; int n; } set[] = {
+        { { 1 }, 1 }, { { 0, 5, 0, 95, 1, 0 }, 6 }, { { 191 }, 1 }, { { 1500, 70 }, 2 } };
+    for (int i = 0; i < COUNT(width); i++)
+        for (int k = 0; k <= COUNT(set); k++) {
+            env e = k < COUNT(set) ? new_env(set[k].len, set[k].n, width[i][0], width[i][1],
+                                             width[i][3])
+                                   : new_env(uneven, COUNT(uneven), width[i][0], width[i][1],
+                                             width[i][3]);
+            e.track = width[i][2];
+            check(chord_ops, COUNT(chord_ops), &e);
+            check(seg_ops, 4, &e);
+            free(e.id);
+        }
+}
+
+static cs_backend *open_backend(void)
+{
+    cs_backend *be;
+    assert_int_equal(cs_backend_open("cpu", THREADS, &be), CS_OK);
+    return be;
+}
+
+#endif

@@ -1,0 +1,436 @@
+/* test_ops.c - every op: against the reference (float build), and its adjoint (double build). */
+#include "tests/nn/ops_cases.h"
+
+#ifndef CS_DOUBLE
+
+/* ---- float: AVX2 and fused kernels against the reference ------------------------------------ */
+
+static cs_backend *tested;
+
+static void run(const op_case *o, const env *e, cs_backend be, int n_thread, mats *s)
+{
+    env copy = *e;
+    copy.seg.off = copy.off;
+    be.n_thread = n_thread;
+    o->run(&be, &copy, s->m);
+}
+
+/* NMSE of everything written, and no gap between rows touched. */
+static void compare_outputs(const op_case *o, const env *e, const mats *got, const mats *want,
+                            const mats *before)
+{
+    for (int i = 0; i < got->n; i++) {
+        double d2 = 0, w2 = 0;
+        cs_mat g = got->m[i], w = want->m[i], b = before->m[i];
+        for (int64_t j = 0; j < span(g); j++) {
+            if (!is_output(role(o->spec, i)) || j % g.ld >= g.c) {
+                assert_memory_equal(g.p + j, b.p + j, sizeof *g.p);
+                continue;
+            }
+            double d = (double)g.p[j] - (double)w.p[j];
+            d2 += d * d;
+            w2 += (double)w.p[j] * (double)w.p[j];
+        }
+        if (!(d2 <= 1e-12 * w2))
+            fail_msg("%s, matrix %d, %ld x %d (k %d): nmse %g", o->name, i, (long)e->r, e->c, e->k,
+                     d2 / w2);
+    }
+}
+
+static void assert_same_bits(const op_case *o, const mats *a, const mats *b, const char *what)
+{
+    for (int i = 0; i < a->n; i++)
+        if (memcmp(a->m[i].p, b->m[i].p, (size_t)span(a->m[i]) * sizeof(cs_real)) != 0)
+            fail_msg("%s: matrix %d depends on %s", o->name, i, what);
+}
+
+static void against_reference(const op_case *o, int n, const env *e)
+{
+    cs_backend ref = *tested;
+    cs_cpu_fill(&ref, ~0u);
+    for (int i = 0; i < n; i++) {
+        uint64_t key = cs_rng_key(++fresh_key, 0);
+        mats before = make(o[i].spec, e, key), want = make(o[i].spec, e, key);
+        mats got = make(o[i].spec, e, key);
+        run(&o[i], e, ref, 1, &want);
+        run(&o[i], e, *tested, 2, &got);
+        compare_outputs(&o[i], e, &got, &want, &before);
+        drop(&before);
+        drop(&want);
+        drop(&got);
+    }
+}
+
+static void any_threads(const op_case *o, int n, const env *e)
+{
+    cs_backend ref = *tested;
+    cs_cpu_fill(&ref, ~0u);
+    const cs_backend *both[] = { tested, &ref };
+    for (int i = 0; i < 2 * n; i++) {
+        const op_case *c = &o[i / 2];
+        uint64_t key = cs_rng_key(++fresh_key, 0);
+        mats one = make(c->spec, e, key);
+        run(c, e, *both[i % 2], 1, &one);
+        for (int t = 2; t <= THREADS; t++) {
+            mats more = make(c->spec, e, key);
+            run(c, e, *both[i % 2], t, &more);
+            assert_same_bits(c, &one, &more, "the number of threads");
+            drop(&more);
+        }
+        drop(&one);
+    }
+}
+
+/* Segment s of a matrix: its own rows, or its row of a matrix that has one per segment. */
+static cs_mat part(cs_mat m, char kind, const env *e, int s)
+{
+    if (kind == 'R')
+        return (cs_mat){ row(m, e->off[s]), e->off[s + 1] - e->off[s], m.c, m.ld };
+    int64_t n = kind == 'S' ? 1 : e->group;
+    return kind == 'S' || kind == 'G' ? (cs_mat){ row(m, s * n), n, m.c, m.ld } : m;
+}
+
+static void check_alone(const op_case *o, const env *e, const mats *all, mats *alone, int s)
+{
+    env one = new_env((int64_t[]){ e->off[s + 1] - e->off[s] }, 1, e->c, e->k, e->gap);
+    int32_t *own = one.id;
+    mats view = *alone;
+    one.track = e->track;
+    one.id = e->id + e->off[s];
+    for (int i = 0; i < view.n; i++)
+        view.m[i] = part(alone->m[i], o->spec[4 * i + 1], e, s);
+    run(o, &one, *tested, 1, &view);
+    for (int i = 0; i < view.n; i++) {
+        cs_mat want = part(all->m[i], o->spec[4 * i + 1], e, s);
+        for (int64_t r = 0; r < want.r; r++)
+            if (memcmp(row(view.m[i], r), row(want, r), (size_t)want.c * sizeof *want.p) != 0)
+                fail_msg("%s: segment %d of %ld rows depends on its neighbours", o->name, s,
+                         (long)one.r);
+    }
+    free(own);
+}
+
+static void alone_as_in_a_batch(const op_case *o, int n, const env *e)
+{
+    for (int i = 0; i < n; i++) {
+        if (!o[i].alone)
+            continue;
+        uint64_t key = cs_rng_key(++fresh_key, 0);
+        mats all = make(o[i].spec, e, key), alone = make(o[i].spec, e, key);
+        run(&o[i], e, *tested, 2, &all);
+        for (int s = 0; s < e->seg.n; s++)
+            check_alone(&o[i], e, &all, &alone, s);
+        drop(&all);
+        drop(&alone);
+    }
+}
+
+static void each_size(void (*check)(const op_case *, int, const env *))
+{
+    tested = open_backend();
+    with_element_sizes(check);
+    with_row_sizes(check);
+    with_long_sizes(check);
+    with_chord_sizes(check);
+    cs_backend_close(tested);
+}
+
+static void test_reference(void **state) { (void)state; each_size(against_reference); }
+static void test_threads(void **state)   { (void)state; each_size(any_threads); }
+static void test_alone(void **state)     { (void)state; each_size(alone_as_in_a_batch); }
+
+/* The fused block does the composed block's arithmetic, in its order: the same bits forward. */
+static void test_fused_bits(void **state)
+{
+    (void)state;
+    tested = open_backend();
+    cs_backend composed = *tested;
+    composed.fused = (cs_fused){ 0 };
+    env e = new_env(uneven, COUNT(uneven), 96, 88, 0);
+    mats a = make(chord_ops[0].spec, &e, 3), b = make(chord_ops[0].spec, &e, 3);
+    run(&chord_ops[0], &e, *tested, 2, &a);
+    run(&chord_ops[0], &e, composed, 1, &b);
+    assert_same_bits(&chord_ops[0], &a, &b, "fusing");
+    drop(&a);
+    drop(&b);
+    free(e.id);
+    cs_backend_close(tested);
+}
+
+/* Adjoint and agreement tests would not see a rotation in the wrong direction: this one does. */
+static void test_roll_definition(void **state)
+{
+    (void)state;
+    tested = open_backend();
+    env e = new_env((int64_t[]){ 5, 13 }, 2, 24, 1, 0);
+    for (int k = 0; k < 2; k++) {
+        cs_backend be = *tested;
+        cs_cpu_fill(&be, k ? ~0u : 0);
+        mats s = make("iRC oRC", &e, 11);
+        run(&(op_case){ "roll", "iRC oRC", roll, true }, &e, be, 1, &s);
+        for (int q = 0; q < 2; q++)
+            for (int64_t t = 0, len = e.off[q + 1] - e.off[q]; t < len; t++)
+                for (int32_t j = 0; j < e.c; j++) {
+                    int64_t i = j / 4, shift = i ? INT64_C(1) << (i - 1) : 0;
+                    cs_real want = row(s.m[0], e.off[q] + (t + shift) % len)[j];
+                    assert_true(row(s.m[1], e.off[q] + t)[j] == want);
+                }
+        drop(&s);
+    }
+    free(e.id);
+    cs_backend_close(tested);
+}
+
+static void gelu_range(cs_backend *be, double from, double to, double *abs_err, double *ulp,
+                       double *slope_err)
+{
+    enum { N = 4096 };
+    cs_mat x = scratch(be, 1, N), y = scratch(be, 1, N), one = scratch(be, 1, N);
+    cs_mat dx = scratch(be, 1, N);
+    for (int i = 0; i < N; i++) {
+        x.p[i] = (float)(from + (to - from) * i / N);
+        one.p[i] = 1;
+    }
+    be->op.act(be, CS_ACT_GELU, x, y);
+    be->op.act_bwd(be, CS_ACT_GELU, x, one, dx);
+    for (int i = 0; i < N; i++) {
+        double v = (double)x.p[i], cdf = 0.5 * erfc(-v / sqrt(2.0)), want = v * cdf;
+        double err = fabs((double)y.p[i] - want);
+        double slope = cdf + v * exp(-v * v / 2) / sqrt(2 * acos(-1.0));
+        *abs_err = fmax(*abs_err, err);
+        *slope_err = fmax(*slope_err, fabs((double)dx.p[i] - slope));
+        if (v > -1 && fabs(want) > 1e-30)
+            *ulp = fmax(*ulp, err / ldexp(1, ilogb(want) - 23));
+    }
+    be->op.dealloc(be, x.p);
+    be->op.dealloc(be, y.p);
+    be->op.dealloc(be, one.p);
+    be->op.dealloc(be, dx.p);
+}
+
+static void test_gelu_accuracy(void **state)
+{
+    (void)state;
+    cs_backend *be = open_backend();
+    double abs_err = 0, ulp = 0, slope_err = 0;
+    for (int i = -80; i < 80; i++)
+        gelu_range(be, i * 0.1, (i + 1) * 0.1, &abs_err, &ulp, &slope_err);
+    gelu_range(be, -1e-3, 1e-3, &abs_err, &ulp, &slope_err);
+    gelu_range(be, -1e30, -8, &abs_err, &ulp, &slope_err);
+    check_below(abs_err, 3e-7);
+    check_below(ulp, 4);
+    check_below(slope_err, 1e-6);
+    float v[4] = { NAN, INFINITY, -INFINITY, 1e30f };
+    cs_mat x = { v, 1, 4, 4 };
+    be->op.act(be, CS_ACT_GELU, x, x);
+    assert_true(isnan(v[0]) && isinf(v[1]) && fabsf(v[2]) < 3e-7f && v[3] == 1e30f);
+    cs_backend_close(be);
+}
+
+static void test_open(void **state)
+{
+    (void)state;
+    cs_backend *be;
+    assert_int_equal(cs_backend_open("gpu9", 1, &be), CS_EDEVICE);
+    assert_null(be);
+    assert_string_equal(cs_error_message(), "no compute device 'gpu9' in this build: it has 'cpu'");
+    cs_error_clear();
+    assert_int_equal(cs_backend_open("cpu", 0, &be), CS_OK);
+    assert_int_equal(be->n_thread, cs_cpu_count());
+    for (size_t n = 0; n < (size_t)5 << 20; n = 3 * n + 1) {
+        void *p = be->op.alloc(be, n);
+        assert_int_equal((uintptr_t)p % 64, 0);
+        be->op.dealloc(be, p);
+    }
+    assert_null(be->op.alloc(be, SIZE_MAX / 2));
+    cs_backend_close(be);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = {
+        cmocka_unit_test(test_open), cmocka_unit_test(test_reference),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_fused_bits), cmocka_unit_test(test_roll_definition),
+        cmocka_unit_test(test_gelu_accuracy),
+    };
+    if (cs_cpu_init() != CS_OK)
+        return 2;
+    return cmocka_run_group_tests_name("ops", test, NULL, NULL);
+}
+
+#else
+
+/* ---- double: adjoints ------------------------------------------------------------------------ */
+
+/* d[i] receives the gradient of matrix i of the forward op when dy is that of its output. */
+typedef struct pair {
+    op_case forward;
+    int out;
+    const char *wrt;             /* which matrices have a gradient, as digits */
+    void (*bwd)(cs_backend *be, const env *e, const cs_mat *m, cs_mat dy, cs_mat *d);
+    bool linear;                 /* the dot-product test: any step, no rounding to speak of */
+} pair;
+
+#define BWD(name_) static void name_(cs_backend *be, const env *e, const cs_mat *m, cs_mat dy, \
+                                     cs_mat *d)
+#define BWD_CALL(...) do { (void)e; (void)m; __VA_ARGS__; } while (0)
+
+BWD(d_gemm_nn)
+{
+    BWD_CALL(be->op.gemm(be, false, true, dy, m[1], 1, d[0]),
+             be->op.gemm(be, true, false, m[0], dy, 1, d[1]));
+}
+BWD(d_gemm_nt)
+{
+    BWD_CALL(be->op.gemm(be, false, false, dy, m[1], 1, d[0]),
+             be->op.gemm(be, true, false, dy, m[0], 1, d[1]));
+}
+BWD(d_gemm_tt)
+{
+    BWD_CALL(be->op.gemm(be, true, true, m[1], dy, 1, d[0]),
+             be->op.gemm(be, true, true, dy, m[0], 1, d[1]));
+}
+BWD(d_bias)  { BWD_CALL(be->op.colsum(be, dy, d[0])); }
+BWD(d_gelu)  { BWD_CALL(be->op.act_bwd(be, CS_ACT_GELU, m[0], dy, d[0])); }
+BWD(d_relu)  { BWD_CALL(be->op.act_bwd(be, CS_ACT_RELU, m[0], dy, d[0])); }
+BWD(d_norm)  { BWD_CALL(be->op.layernorm_bwd(be, m[0], m[1], m[4], dy, d[0], d[1], d[2])); }
+BWD(d_group)
+{
+    be->op.seg_groupnorm_bwd(be, e->seg, e->group, m[0], m[1], m[4], dy, d[0], d[1], d[2]);
+}
+BWD(d_fixed)
+{
+    BWD_CALL(be->op.batchnorm_bwd(be, false, 1e-5, m[0], m[1], m[2], dy, d[0], d[2], d[3]));
+}
+BWD(d_batch)
+{
+    BWD_CALL(be->op.batchnorm_bwd(be, true, 1e-5, m[0], m[4], m[1], dy, d[0], d[1], d[2]));
+}
+BWD(d_embed) { BWD_CALL(be->op.embed_bwd(be, e->id, -1, dy, d[0])); }
+BWD(d_roll)  { BWD_CALL(be->op.seg_roll(be, e->seg, e->track, -1, dy, 1, d[0])); }
+BWD(d_back)  { BWD_CALL(be->op.seg_roll(be, e->seg, e->track, 1, dy, 1, d[0])); }
+BWD(d_mean)  { BWD_CALL(be->op.seg_mean_bwd(be, e->seg, dy, d[0])); }
+BWD(d_drop)  { BWD_CALL(be->op.dropout(be, 77, 0.3, dy, 1, d[0])); }
+BWD(d_xent)  { BWD_CALL(be->op.axpby(be, dy.p[0], m[4], 1, d[0])); }
+BWD(d_mse)   { BWD_CALL(be->op.axpby(be, dy.p[0], m[3], 1, d[0])); }
+
+CASE(batchnorm_whole)
+{
+    CALL(be->op.batch_stat(be, m[0], m[4]),
+         be->op.batchnorm(be, 1e-5, m[0], m[4], m[1], m[2], m[3]));
+}
+
+static const pair pairs[] = {
+    { { "gemm_nn", "iRK iKC oRC", gemm_nn, 0 }, 2, "01", d_gemm_nn, true },
+    { { "gemm_nt", "iRK iCK oRC", gemm_nt, 0 }, 2, "01", d_gemm_nt, true },
+    { { "gemm_tt", "iKR iCK oRC", gemm_tt, 0 }, 2, "01", d_gemm_tt, true },
+    { { "add_bias", "i1C aRC", add_bias, 0 }, 1, "0", d_bias, true },
+    { { "gelu", "iRC oRC", gelu, 0 }, 1, "0", d_gelu, false },
+    { { "relu", "iRC oRC", relu, 0 }, 1, "0", d_relu, false },
+    { { "layernorm", "iRC i1C i1C oRC oR2", layernorm, 0 }, 3, "012", d_norm, false },
+    { { "groupnorm", "iRC i1C i1C oRC oG2", groupnorm, 0 }, 3, "012", d_group, false },
+    { { "batchnorm", "iRC p2C i1C i1C oRC", batchnorm, 0 }, 4, "023", d_fixed, false },
+    { { "batchnorm_whole", "iRC i1C i1C oRC o2C", batchnorm_whole, 0 }, 3, "012", d_batch, false },
+    { { "embed", "iVC oRC", embed, 0 }, 1, "0", d_embed, true },
+    { { "roll", "iRC oRC", roll, 0 }, 1, "0", d_roll, true },
+    { { "roll_back", "iRC oRC", roll_back, 0 }, 1, "0", d_back, true },
+    { { "mean", "iRC oSC", mean, 0 }, 1, "0", d_mean, true },
+    { { "dropout", "iRC oRC", dropout, 0 }, 1, "0", d_drop, true },
+    { { "xent", "iRC tR1 p1C a11 oRC", xent, 0 }, 3, "0", d_xent, false },
+    { { "mse", "iRC nRC a11 oRC", mse, 0 }, 2, "0", d_mse, false },
+};
+
+static double dot(cs_mat a, cs_mat b)
+{
+    double s = 0;
+    for (int64_t r = 0; r < a.r; r++)
+        for (int32_t j = 0; j < a.c; j++)
+            s += row(a, r)[j] * row(b, r)[j];
+    return s;
+}
+
+/* <dy, f(m with m[i] + h u)>, on fresh outputs */
+static double moved(cs_backend *be, const pair *p, const env *e, uint64_t key, int i, cs_mat u,
+                    double h, cs_mat dy)
+{
+    mats s = make(p->forward.spec, e, key);
+    be->op.axpby(be, h, u, 1, s.m[i]);
+    p->forward.run(be, e, s.m);
+    double v = dot(dy, s.m[p->out]);
+    drop(&s);
+    return v;
+}
+
+static void check_gradient(cs_backend *be, const pair *p, const env *e, uint64_t key, int i,
+                           cs_mat d, cs_mat dy)
+{
+    check_page page;
+    cs_mat u = new_mat(d.r, d.c, e->gap, &page);
+    double h = p->linear ? 1 : 1e-5, size = 0;
+    for (int64_t j = 0; j < span(u); j++)
+        u.p[j] = cs_rng_normal(key ^ 77, (uint64_t)j);
+    double up = moved(be, p, e, key, i, u, h, dy), down = moved(be, p, e, key, i, u, -h, dy);
+    double want = (up - down) / (2 * h), got = dot(d, u);
+    size = sqrt(dot(d, d) * dot(u, u)) + fabs(want);
+    if (!(fabs(got - want) <= (p->linear ? 1e-13 : 1e-7) * size))
+        fail_msg("%s, matrix %d, %ld x %d: %.12g, by differences %.12g", p->forward.name, i,
+                 (long)e->r, e->c, got, want);
+    check_page_free(&page);
+}
+
+static void check_pair(cs_backend *be, const pair *p, const env *e)
+{
+    uint64_t key = cs_rng_key(++fresh_key, 0);
+    mats s = make(p->forward.spec, e, key);
+    cs_mat d[MAX_MAT] = { { 0 } }, before[MAX_MAT], dy;
+    check_page page[2 * MAX_MAT + 1];
+    int n = 0;
+    p->forward.run(be, e, s.m);
+    dy = new_mat(s.m[p->out].r, s.m[p->out].c, e->gap, &page[n++]);
+    for (int64_t j = 0; j < span(dy); j++)
+        dy.p[j] = cs_rng_normal(key ^ 99, (uint64_t)j);
+    for (int i = 0; i < s.n; i++) {
+        d[i] = new_mat(s.m[i].r, s.m[i].c, e->gap, &page[n++]);
+        before[i] = new_mat(s.m[i].r, s.m[i].c, e->gap, &page[n++]);
+        for (int64_t j = 0; j < span(d[i]); j++)
+            d[i].p[j] = before[i].p[j] = cs_rng_unit(key ^ 55, (uint64_t)j);
+    }
+    p->bwd(be, e, s.m, dy, d);
+    for (const char *w = p->wrt; *w; w++) {
+        int i = *w - '0';
+        be->op.axpby(be, -1, before[i], 1, d[i]);    /* adjoints add to what was there */
+        check_gradient(be, p, e, key, i, d[i], dy);
+    }
+    while (n > 0)
+        check_page_free(&page[--n]);
+    drop(&s);
+}
+
+static void check_pairs(const op_case *o, int n, const env *e)
+{
+    cs_backend *be = open_backend();
+    env own = *e;
+    (void)n;
+    own.seg.off = own.off;
+    for (int i = 0; o == row_ops && i < COUNT(pairs); i++)
+        check_pair(be, &pairs[i], &own);
+    cs_backend_close(be);
+}
+
+static void test_adjoints(void **state)
+{
+    (void)state;
+    with_row_sizes(check_pairs);
+    with_long_sizes(check_pairs);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = { cmocka_unit_test(test_adjoints) };
+    if (cs_cpu_init() != CS_OK)
+        return 2;
+    return cmocka_run_group_tests_name("adjoints", test, NULL, NULL);
+}
+
+#endif
