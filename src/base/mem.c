@@ -102,7 +102,7 @@ void *cs_realloc(void *p, size_t n, size_t size)
 {
     size_t n_bytes;
 
-    if (must_fail() || __builtin_mul_overflow(n, size, &n_bytes))
+    if (must_fail() || __builtin_mul_overflow(n, size, &n_bytes) || n_bytes > PTRDIFF_MAX)
         return NULL;
     return realloc(p, at_least_one(n_bytes));
 }

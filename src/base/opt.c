@@ -440,7 +440,7 @@ static bool is_fragment(const char *s)
 {
     if (s == NULL || *s == '\0' || isspace((unsigned char)*s))
         return false;
-    if (isupper((unsigned char)s[0]) && islower((unsigned char)s[1]))
+    if (isupper((unsigned char)s[0]) && !isupper((unsigned char)s[1]))
         return false;
     return s[strlen(s) - 1] != '.';
 }
