@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <htslib/bgzf.h>
 #include <htslib/cram.h>
@@ -29,8 +30,10 @@ struct alignments {
     uint64_t        n_read;      /* all records, also those left out */
 };
 
-static int alignments_sniff(const htsFormat *m)
+static int alignments_sniff(const htsFormat *m, const char *head, size_t n_head)
 {
+    (void)head;
+    (void)n_head;
     return m->format == sam || m->format == bam || m->format == cram;
 }
 
@@ -50,8 +53,12 @@ static int set_cram(struct alignments *a)
     if (hts_set_opt(a->fp, CRAM_OPT_REQUIRED_FIELDS, wanted) < 0 ||
         hts_set_opt(a->fp, CRAM_OPT_DECODE_MD, 0) < 0)
         return cs_fail(CS_EIO, "'%s': cannot set up decoding of CRAM", a->path);
+    /* Asked before htslib is, which would tell it on stderr too. */
+    if (a->reference && access(a->reference, R_OK) != 0)
+        return cs_fail(CS_EIO, "cannot read the reference '%s' for '%s': %s", a->reference, a->path,
+                       strerror(errno));
     if (a->reference && hts_set_opt(a->fp, CRAM_OPT_REFERENCE, a->reference) < 0)
-        return cs_fail(CS_EIO, "cannot read the reference '%s' for '%s'; it must be a FASTA file, "
+        return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'; it must be a FASTA file, "
                        "indexed or in a folder that can be written to", a->reference, a->path);
     return CS_OK;
 }

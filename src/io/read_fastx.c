@@ -449,8 +449,10 @@ out:
     return rc;
 }
 
-static int fastx_sniff(const htsFormat *m)
+static int fastx_sniff(const htsFormat *m, const char *head, size_t n_head)
 {
+    (void)head;
+    (void)n_head;
     const bool readable = m->compression == no_compression || m->compression == gzip ||
                           m->compression == bgzf;
     switch (m->format) {

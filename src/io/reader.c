@@ -11,9 +11,12 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/hts_log.h>
+#include <zlib.h>
 
 #include "base/file.h"
 #include "registry.h"
+
+enum { HEAD_BYTES = 64, PEEK_BYTES = 1024 };
 
 struct cs_input {
     const cs_reader *reader;
@@ -47,11 +50,40 @@ void cs_io_init(void)
         setenv("REF_PATH", "/dev/null", 1);
 }
 
-static const cs_reader *find_reader(const htsFormat *m)
+/* How the text begins: up to n bytes of it, decompressed, without moving fp. */
+static size_t peek_text(hFILE *fp, const htsFormat *m, char *head, size_t n)
+{
+    unsigned char raw[PEEK_BYTES];
+    z_stream z = { 0 };
+    const ssize_t n_raw = hpeek(fp, raw, sizeof raw);
+
+    if (n_raw <= 0)
+        return 0;
+    if (m->compression != gzip && m->compression != bgzf) {
+        const size_t k = (size_t)n_raw < n ? (size_t)n_raw : n;
+        memcpy(head, raw, k);
+        return k;
+    }
+    if (inflateInit2(&z, 15 + 32) != Z_OK)
+        return 0;
+    z.next_in = raw;
+    z.avail_in = (uInt)n_raw;
+    z.next_out = (unsigned char *)head;
+    z.avail_out = (uInt)n;
+    (void)inflate(&z, Z_SYNC_FLUSH);      /* an error leaves fewer bytes, which is all we ask */
+    const size_t got = n - z.avail_out;
+    inflateEnd(&z);
+    return got;
+}
+
+static const cs_reader *find_reader(hFILE *fp, const htsFormat *m)
 {
     const cs_reader *r;
+    char head[HEAD_BYTES];
+    const size_t n = peek_text(fp, m, head, sizeof head);
+
     for (int i = 0; (r = cs_reader_at(i)) != NULL; i++) {
-        if (r->sniff(m))
+        if (r->sniff(m, head, n))
             return r;
     }
     return NULL;
@@ -92,7 +124,7 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
         hclose_abruptly(fp);
         return rc;
     }
-    const cs_reader *r = find_reader(&m);
+    const cs_reader *r = find_reader(fp, &m);
     if (!r) {
         rc = refuse(shown, &m);
         hclose_abruptly(fp);

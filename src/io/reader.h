@@ -24,8 +24,8 @@ typedef struct cs_input_opt {
 /* One format family. Formats are told apart by content (htslib), never by file name. */
 typedef struct cs_reader {
     const char *name, *summary;
-    /* Is an input of this detected format ours? */
-    int     (*sniff)(const struct htsFormat *f);
+    /* Is an input of this detected format ours? `head` is how its text begins, decompressed. */
+    int     (*sniff)(const struct htsFormat *f, const char *head, size_t n_head);
     /* `path` (for messages) must outlive the state; `fp` stands at the first byte and is taken
      * over, also on failure. */
     int     (*open)(const char *path, struct hFILE *fp, const struct htsFormat *f,

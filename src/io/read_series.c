@@ -1,0 +1,256 @@
+/* read_series.c - real-valued sequences with their targets, one per line of text.
+ *
+ * DESIGN: the format (chordseq-simulate(1) documents it) is a header line
+ *
+ *     #chordseq-series<TAB>1<TAB>channels=C<TAB>targets=T
+ *
+ * and then, per record, name<TAB>t1,..,tT<TAB>values, where positions are separated by ',' and the C
+ * values of a position by ':'. Everything else is refused: numbers that are not finite, a position with
+ * another number of values, a record without positions, NUL bytes. Lines end with LF or CR LF. Plain,
+ * gzip and BGZF alike; `chordseq simulate` writes it.
+ */
+#include "io/reader.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
+
+#include "io/source.h"
+
+enum { MAX_WIDTH = 64 };
+
+static const char magic[] = "#chordseq-series";
+
+struct series {
+    const char *path;
+    cs_source  *src;
+    const char *p, *end;         /* text in hand */
+    int64_t     line_no;
+    char       *line;            /* the present line, NUL-terminated */
+    size_t      n_line, cap_line;
+    float      *v;               /* values of the present record */
+    size_t      cap_v;
+    int32_t     n_channel, n_target;
+};
+
+static int series_sniff(const htsFormat *m, const char *head, size_t n_head)
+{
+    (void)m;
+    return n_head >= sizeof magic - 1 && memcmp(head, magic, sizeof magic - 1) == 0;
+}
+
+static int refuse(const struct series *s, const char *what)
+{
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: %s", s->path, (long long)s->line_no, what);
+}
+
+static int more(struct series *s)
+{
+    const char *advice;
+    size_t n = 0;
+
+    if (s->p < s->end)
+        return CS_OK;
+    const int rc = cs_source_fill(s->src, &s->p, &n);
+    s->end = s->p + n;
+    if (rc == CS_OK || rc == CS_EOF)
+        return rc;
+    const char *what = cs_source_problem(s->src, &advice);
+    return cs_fail(rc, "'%s': %s after line %lld%s%s", s->path, what, (long long)s->line_no,
+                   *advice ? "; " : "", advice);
+}
+
+/* The next line into s->line, without its end. CS_EOF: there is none. */
+static int next_line(struct series *s)
+{
+    int rc;
+    bool whole = false;
+
+    s->n_line = 0;
+    while (!whole && (rc = more(s)) == CS_OK) {
+        const char *eol = memchr(s->p, '\n', (size_t)(s->end - s->p));
+        const size_t n = (size_t)((eol ? eol : s->end) - s->p);
+        if (cs_grow((void **)&s->line, &s->cap_line, s->n_line + n + 1, 1) != CS_OK)
+            return CS_EMEM;
+        memcpy(s->line + s->n_line, s->p, n);
+        s->n_line += n;
+        s->p += n + (eol != NULL);
+        whole = eol != NULL;
+    }
+    if (!whole && rc != CS_OK && (rc != CS_EOF || s->n_line == 0))
+        return rc;
+    s->line_no++;
+    if (s->n_line > 0 && s->line[s->n_line - 1] == '\r')
+        s->n_line--;
+    s->line[s->n_line] = '\0';
+    return memchr(s->line, '\0', s->n_line) ? refuse(s, "a NUL byte; this is not a text file")
+                                            : CS_OK;
+}
+
+static int read_header(struct series *s)
+{
+    int rc = CS_OK, used = 0, channels = 0, targets = 0;
+
+    CS_TRY(next_line(s));
+    if (sscanf(s->line, "#chordseq-series\t1\tchannels=%4d\ttargets=%4d%n", &channels, &targets,
+               &used) != 2 || (size_t)used != s->n_line)
+        return refuse(s, "the header must be #chordseq-series, 1, channels=C, targets=T, "
+                         "separated by tabs");
+    if (channels < 1 || channels > MAX_WIDTH || targets < 1 || targets > MAX_WIDTH)
+        return refuse(s, "channels and targets must be 1 .. 64");
+    s->n_channel = channels;
+    s->n_target = targets;
+out:
+    return rc;
+}
+
+static void series_free(struct series *s)
+{
+    free(s->line);
+    free(s->v);
+    free(s);
+}
+
+static int series_close(void *state)
+{
+    struct series *s = state;
+    const int rc = cs_source_close(s->src);
+
+    series_free(s);
+    return rc;
+}
+
+static int series_open(const char *path, struct hFILE *fp, const struct htsFormat *m,
+                       const cs_input_opt *opt, void **state)
+{
+    struct series *s = cs_xcalloc(1, sizeof *s);
+    int rc;
+
+    s->path = path;
+    rc = cs_source_open(fp, m->compression != no_compression, opt->threads, &s->src);
+    if (rc != CS_OK) {
+        series_free(s);
+        return rc;
+    }
+    rc = read_header(s);
+    if (rc != CS_OK) {
+        const int closed = series_close(s);
+        (void)closed;                /* the first failure is the one to tell */
+        return rc;
+    }
+    *state = s;
+    return CS_OK;
+}
+
+/* One finite number at *p, which moves behind it. strtof rounds correctly; a locale cannot change it,
+ * because the program never sets one. */
+static bool number(char **p, float *v)
+{
+    char *end;
+
+    if (**p != '-' && **p != '+' && **p != '.' && (**p < '0' || **p > '9'))
+        return false;
+    *v = strtof(*p, &end);
+    if (end == *p || !isfinite(*v))
+        return false;
+    *p = end;
+    return true;
+}
+
+static int parse_targets(const struct series *s, char *text, float *target)
+{
+    for (int32_t i = 0; i < s->n_target; i++) {
+        if (!number(&text, &target[i]) || *text != (i + 1 < s->n_target ? ',' : '\0'))
+            return refuse(s, "the second column must hold as many numbers as the header says, "
+                             "separated by ','");
+        text += *text != '\0';
+    }
+    return CS_OK;
+}
+
+/* All positions of a record into s->v. */
+static int parse_values(struct series *s, char *text, int64_t *n_pos)
+{
+    const int32_t c = s->n_channel;
+
+    for (*n_pos = 0;; text++) {
+        const size_t at = (size_t)*n_pos * (size_t)c;
+        if (cs_grow((void **)&s->v, &s->cap_v, at + (size_t)c, sizeof *s->v) != CS_OK)
+            return CS_EMEM;
+        for (int32_t i = 0; i < c; i++) {
+            const bool last = i + 1 == c;
+            if (!number(&text, &s->v[at + (size_t)i]) ||
+                (last ? *text != ',' && *text != '\0' : *text != ':'))
+                return cs_fail(CS_EFORMAT, "'%s' line %lld: position %lld must hold %d finite "
+                               "numbers, separated by ':'", s->path, (long long)s->line_no,
+                               (long long)*n_pos + 1, (int)c);
+            text += !last;
+        }
+        ++*n_pos;
+        if (*text == '\0')
+            return CS_OK;
+    }
+}
+
+static int add_record(struct series *s, cs_chunk *c, const float *target, int64_t n_pos)
+{
+    const size_t n = (size_t)n_pos * (size_t)s->n_channel;
+    char *name = cs_arena_dup(c->mem, s->line, strlen(s->line));
+    float *x = cs_arena_alloc(c->mem, n, sizeof *x);
+    float *t = cs_arena_alloc(c->mem, (size_t)s->n_target, sizeof *t);
+    char *base = cs_arena_alloc(c->mem, (size_t)n_pos, 1);
+    cs_record *r = name && x && t && base ? cs_chunk_append(c) : NULL;
+
+    if (r == NULL)
+        return cs_fail(CS_EMEM, "'%s' line %lld: out of memory for a record of %lld positions",
+                       s->path, (long long)s->line_no, (long long)n_pos);
+    memcpy(x, s->v, n * sizeof *x);
+    memcpy(t, target, (size_t)s->n_target * sizeof *t);
+    r->name = name;
+    r->comment = "";
+    /* For whoever takes the record for a sequence: as many unknown bases as it has positions. */
+    memset(base, 'N', (size_t)n_pos);
+    r->seg[0] = (cs_segment){ base, NULL, n_pos };
+    r->x = x;
+    r->target = t;
+    r->n_channel = s->n_channel;
+    r->n_target = s->n_target;
+    return CS_OK;
+}
+
+static int series_next(void *state, cs_chunk *c)
+{
+    int rc = CS_OK;
+    struct series *s = state;
+    float target[MAX_WIDTH];
+    int64_t n_pos;
+
+    CS_TRY(next_line(s));
+    char *t = memchr(s->line, '\t', s->n_line);
+    char *v = t ? strchr(t + 1, '\t') : NULL;
+    if (v == NULL || t == s->line)
+        return refuse(s, "a record has three columns: name, targets, values");
+    *t++ = *v++ = '\0';
+    CS_TRY(parse_targets(s, t, target));
+    CS_TRY(parse_values(s, v, &n_pos));
+    rc = add_record(s, c, target, n_pos);
+out:
+    return rc;
+}
+
+static int64_t series_tell(void *state)
+{
+    return cs_source_tell(((struct series *)state)->src);
+}
+
+const cs_reader cs_read_series = {
+    .name = "series",
+    .summary = "real-valued sequences with targets, as 'chordseq simulate' writes them",
+    .sniff = series_sniff,
+    .open = series_open,
+    .next = series_next,
+    .tell = series_tell,
+    .close = series_close,
+};
