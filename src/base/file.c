@@ -44,7 +44,7 @@ static _Atomic(char *) temps[MAX_TEMPS];
 static atomic_int caught;
 static pid_t owner;
 
-static void remove_temps(void)
+static void remove_temps(bool may_free)
 {
     /* A forked child that exits must not take its parent's files with it. */
     if (getpid() != owner)
@@ -53,7 +53,14 @@ static void remove_temps(void)
         char *temp = atomic_exchange(&temps[i], NULL);
         if (temp != NULL)
             (void)unlink(temp);
+        if (may_free)
+            free(temp);
     }
+}
+
+static void on_exit_remove_temps(void)
+{
+    remove_temps(true);
 }
 
 static void on_signal(int sig)
@@ -62,7 +69,7 @@ static void on_signal(int sig)
 
     if (atomic_compare_exchange_strong(&caught, &none, sig))
         return;
-    remove_temps();
+    remove_temps(false);
     _exit(128 + sig);
 }
 
@@ -89,7 +96,7 @@ void cs_signal_init(void)
     catch_signal(SIGTERM);
     catch_signal(SIGHUP);
     if (!registered)
-        registered = atexit(remove_temps) == 0;
+        registered = atexit(on_exit_remove_temps) == 0;
 }
 
 int cs_signal_caught(void)

@@ -1,0 +1,477 @@
+/* test_file.c - outputs are complete or absent; links, modes, devices, full disks, signals. */
+#include "tests/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+static char scratch[] = "/tmp/chordseq-test-file-XXXXXX";
+
+static int set_up(void **state)
+{
+    (void)state;
+    (void)signal(SIGPIPE, SIG_IGN);
+    return mkdtemp(scratch) == NULL || chdir(scratch) != 0;
+}
+
+static int tear_down(void **state)
+{
+    char command[200];
+
+    (void)state;
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", scratch);
+    return chdir("/") != 0 || system(command) != 0;
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    cs_error_clear();
+    cs_mem_fail_at(-1);
+    return 0;
+}
+
+static int n_temps(void)
+{
+    glob_t g;
+    int n = glob("*.tmp.*", 0, NULL, &g) == 0 ? (int)g.gl_pathc : 0;
+
+    globfree(&g);
+    return n;
+}
+
+static void assert_holds(const char *path, const char *want)
+{
+    char *got;
+    size_t n;
+
+    assert_int_equal(cs_file_read(path, 1 << 24, &got, &n), CS_OK);
+    assert_int_equal(n, strlen(want));
+    assert_string_equal(got, want);
+    free(got);
+}
+
+/* Write text to path the careful way; the code of whatever failed first. */
+static int put(const char *path, const char *text)
+{
+    cs_outfile *f;
+    int rc = cs_outfile_open(path, &f);
+
+    if (rc != CS_OK)
+        return rc;
+    if ((rc = cs_outfile_printf(f, "%s", text)) != CS_OK) {
+        cs_outfile_discard(f);
+        return rc;
+    }
+    return cs_outfile_close(f);
+}
+
+static void appears_when_complete(void **state)
+{
+    cs_outfile *f;
+    char temp[100];
+
+    (void)state;
+    (void)snprintf(temp, sizeof temp, "new.tsv.tmp.%ld", (long)getpid());
+    assert_int_equal(cs_outfile_open("new.tsv", &f), CS_OK);
+    assert_int_equal(cs_outfile_write(f, "a\tb\n", 4), CS_OK);
+    assert_int_equal(cs_outfile_flush(f), CS_OK);
+    assert_int_equal(cs_file_size("new.tsv"), -1);
+    assert_int_equal(cs_file_size(temp), 4);
+    assert_int_equal(cs_outfile_close(f), CS_OK);
+    assert_holds("new.tsv", "a\tb\n");
+    assert_int_equal(n_temps(), 0);
+}
+
+static void discard_leaves_the_old(void **state)
+{
+    cs_outfile *f;
+
+    (void)state;
+    assert_int_equal(put("old", "old"), CS_OK);
+    assert_int_equal(cs_outfile_open("old", &f), CS_OK);
+    assert_int_equal(cs_outfile_write(f, "new", 3), CS_OK);
+    cs_outfile_discard(f);
+    cs_outfile_discard(NULL);
+    assert_int_equal(cs_outfile_close(NULL), CS_OK);
+    assert_holds("old", "old");
+    assert_int_equal(n_temps(), 0);
+}
+
+static void two_at_once(void **state)
+{
+    cs_outfile *f, *g;
+
+    (void)state;
+    assert_int_equal(cs_outfile_open("same", &f), CS_OK);
+    assert_int_equal(cs_outfile_open("same", &g), CS_OK);
+    assert_int_equal(cs_outfile_printf(f, "first"), CS_OK);
+    assert_int_equal(cs_outfile_printf(g, "second"), CS_OK);
+    assert_int_equal(cs_outfile_close(f), CS_OK);
+    assert_holds("same", "first");
+    assert_int_equal(cs_outfile_close(g), CS_OK);
+    assert_holds("same", "second");
+    assert_int_equal(n_temps(), 0);
+}
+
+static void buffer_boundaries(void **state)
+{
+    static char want[300001], *p;
+    cs_outfile *f;
+    size_t n = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof want - 1; i++)
+        want[i] = (char)('a' + i % 23);
+    assert_int_equal(cs_outfile_open("big", &f), CS_OK);
+    /* Pieces from nothing to larger than the buffer, then one line longer than printf's own. */
+    for (size_t k = 0; n + k < 200000; n += k, k = k * 3 + 1)
+        assert_int_equal(cs_outfile_write(f, want + n, k), CS_OK);
+    for (; n < 290000; n++)
+        assert_int_equal(cs_outfile_write(f, want + n, 1), CS_OK);
+    assert_int_equal(cs_outfile_printf(f, "%s", want + n), CS_OK);
+    assert_int_equal(cs_outfile_close(f), CS_OK);
+    assert_int_equal(cs_file_read("big", sizeof want, &p, &n), CS_OK);
+    assert_int_equal(n, sizeof want - 1);
+    assert_memory_equal(p, want, n);
+    free(p);
+}
+
+static void modes(void **state)
+{
+    struct stat st;
+    mode_t old = umask(027);
+
+    (void)state;
+    assert_int_equal(put("fresh", "x"), CS_OK);
+    (void)umask(old);
+    assert_int_equal(stat("fresh", &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0640);
+    assert_int_equal(chmod("fresh", 0755), 0);
+    assert_int_equal(put("fresh", "y"), CS_OK);
+    assert_int_equal(stat("fresh", &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0755);
+    assert_holds("fresh", "y");
+}
+
+static void links_stay_links(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(mkdir("there", 0777), 0);
+    assert_int_equal(put("there/real", "1"), CS_OK);
+    assert_int_equal(symlink("real", "there/near"), 0);
+    assert_int_equal(symlink("there/near", "far"), 0);
+    assert_int_equal(put("far", "22"), CS_OK);
+    assert_holds("there/real", "22");
+    assert_int_equal(lstat("far", &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(lstat("there/near", &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(symlink("there/not-yet", "dangling"), 0);
+    assert_int_equal(put("dangling", "333"), CS_OK);
+    assert_holds("there/not-yet", "333");
+    assert_int_equal(symlink("loop-b", "loop-a"), 0);
+    assert_int_equal(symlink("loop-a", "loop-b"), 0);
+    assert_int_equal(put("loop-a", "x"), CS_EIO);
+    assert_non_null(strstr(cs_error_message(), "'loop-a'"));
+}
+
+static void refusals_name_the_file(void **state)
+{
+    static const struct { const char *path, *says; } row[] = {
+        { "no/such/folder/x", "No such file or directory" }, { ".", "Is a directory" },
+        { "", "No such file" }, { "/dev/fd/789", "Bad file descriptor" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        cs_error_clear();
+        assert_int_equal(put(row[i].path, "x"), CS_EIO);
+        assert_non_null(strstr(cs_error_message(), row[i].path));
+        assert_non_null(strstr(cs_error_message(), row[i].says));
+    }
+}
+
+static void full_device(void **state)
+{
+    cs_outfile *f;
+    char block[4096] = { 0 };
+    int rc = CS_OK, n = 0;
+
+    (void)state;
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    assert_int_equal(put("/dev/full", "x"), CS_EIO);
+    assert_string_equal(cs_error_message(),
+                        "cannot write '/dev/full': No space left on device");
+    assert_int_equal(cs_outfile_open("/dev/full", &f), CS_OK);
+    for (; rc == CS_OK && n < 1000; n++)
+        rc = cs_outfile_write(f, block, sizeof block);
+    assert_int_equal(rc, CS_EIO);
+    assert_in_range(n, 2, 100);
+    assert_int_equal(cs_outfile_write(f, block, 1), CS_EIO);        /* told again */
+    assert_int_equal(cs_outfile_close(f), CS_EIO);
+    assert_int_equal(cs_file_size("/dev/full"), -1);
+    assert_int_equal(put("/dev/null", "x"), CS_OK);
+}
+
+/* A disk that fills up, made of a limit on the size of files. */
+static void overfill(void *arg)
+{
+    const struct rlimit limit = { 1000, 1000 };
+    char block[4096] = { 0 };
+    cs_outfile *f;
+
+    (void)arg;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || cs_outfile_open("precious", &f) != CS_OK
+        || cs_outfile_write(f, block, sizeof block) != CS_OK)
+        _exit(1);
+    _exit(cs_outfile_close(f) == CS_EIO && strstr(cs_error_message(), "'precious'") ? 7 : 2);
+}
+
+static void short_write_keeps_the_old(void **state)
+{
+    (void)state;
+    assert_int_equal(put("precious", "old"), CS_OK);
+    int status = check_status(overfill, NULL);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_holds("precious", "old");
+    assert_int_equal(n_temps(), 0);
+}
+
+static void reader_gone_is_quiet(void **state)
+{
+    char path[40];
+    int fd[2];
+    cs_outfile *f;
+
+    (void)state;
+    assert_int_equal(pipe(fd), 0);
+    (void)snprintf(path, sizeof path, "/dev/fd/%d", fd[1]);
+    assert_int_equal(cs_outfile_open(path, &f), CS_OK);
+    (void)close(fd[0]);
+    assert_int_equal(cs_outfile_printf(f, "x"), CS_OK);
+    assert_int_equal(cs_outfile_flush(f), CS_ECANCEL);
+    assert_int_equal(cs_outfile_close(f), CS_ECANCEL);
+    assert_string_equal(cs_error_message(), "");
+    (void)close(fd[1]);
+}
+
+static void descriptor_keeps_its_offset(void **state)
+{
+    char path[40];
+    int fd = open("appended", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "head ", 5), 5);
+    (void)snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    assert_int_equal(put(path, "tail"), CS_OK);
+    assert_int_equal(write(fd, " end", 4), 4);      /* still open */
+    (void)close(fd);
+    assert_holds("appended", "head tail end");
+}
+
+static void fifo_is_written_directly(void **state)
+{
+    char buf[10] = { 0 };
+    struct stat st;
+
+    (void)state;
+    assert_int_equal(mkfifo("fifo", 0666), 0);
+    int fd = open("fifo", O_RDONLY | O_NONBLOCK);
+    assert_true(fd >= 0);
+    assert_int_equal(put("fifo", "bytes"), CS_OK);
+    assert_int_equal(read(fd, buf, sizeof buf), 5);
+    assert_string_equal(buf, "bytes");
+    (void)close(fd);
+    assert_int_equal(lstat("fifo", &st), 0);
+    assert_true(S_ISFIFO(st.st_mode));
+}
+
+static void read_only_is_respected(void **state)
+{
+    (void)state;
+    if (geteuid() == 0)
+        skip();                  /* root may write anything */
+    assert_int_equal(put("locked", "1"), CS_OK);
+    assert_int_equal(chmod("locked", 0444), 0);
+    assert_int_equal(put("locked", "2"), CS_EIO);
+    assert_holds("locked", "1");
+}
+
+static void reads_whole_files(void **state)
+{
+    char *p;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(put("ten", "0123456789"), CS_OK);
+    assert_int_equal(cs_file_size("ten"), 10);
+    assert_int_equal(cs_file_read("ten", 10, &p, &n), CS_OK);
+    assert_int_equal(n, 10);
+    assert_int_equal(p[10], '\0');
+    free(p);
+    assert_int_equal(cs_file_read("ten", 9, &p, &n), CS_EFORMAT);
+    assert_null(p);
+    assert_non_null(strstr(cs_error_message(), "'ten' is larger than the 9 bytes"));
+    cs_error_clear();
+    assert_int_equal(cs_file_read("absent", 9, &p, &n), CS_EIO);
+    assert_string_equal(cs_error_message(), "cannot open 'absent': No such file or directory");
+    cs_error_clear();
+    assert_int_equal(cs_file_read(".", 9, &p, &n), CS_EIO);
+    assert_int_equal(cs_file_size("."), -1);
+    assert_int_equal(cs_file_size("absent"), -1);
+    assert_int_equal(put("empty", ""), CS_OK);
+    assert_holds("empty", "");
+}
+
+static void failing_allocations(void **state)
+{
+    char *p;
+    size_t n;
+    int i, rc = CS_EMEM;
+
+    (void)state;
+    for (i = 0; rc == CS_EMEM && i < 20; i++) {
+        cs_error_clear();
+        cs_mem_fail_at(i);
+        rc = put("mem", "x");
+        cs_mem_fail_at(-1);
+        assert_int_equal(n_temps(), 0);
+    }
+    assert_int_equal(rc, CS_OK);
+    assert_in_range(i, 2, 19);
+    cs_mem_fail_at(0);
+    assert_int_equal(cs_file_read("mem", 100, &p, &n), CS_EMEM);
+    assert_null(p);
+}
+
+static void two_signals(void *arg)
+{
+    static cs_outfile *f;        /* reachable at exit, so no leak */
+
+    cs_signal_init();
+    if (cs_outfile_open("unfinished", &f) != CS_OK || n_temps() != 1)
+        _exit(1);
+    (void)raise(SIGINT);
+    if (cs_signal_caught() != SIGINT || n_temps() != 1)
+        _exit(2);
+    if (arg != NULL)
+        exit(3);                 /* the first signal's own way out */
+    (void)raise(SIGTERM);
+    _exit(4);
+}
+
+static void signals_remove_temporaries(void **state)
+{
+    int something = 1;
+
+    (void)state;
+    int status = check_status(two_signals, NULL);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
+    assert_int_equal(n_temps(), 0);
+    status = check_status(two_signals, &something);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 3);
+    assert_int_equal(n_temps(), 0);
+    assert_int_equal(cs_file_size("unfinished"), -1);
+}
+
+/* What cs_stdout_close() says when stdout is `arg`: its code, negated, as exit status. */
+static void close_stdout_on(void *arg)
+{
+    const char *path = arg;
+    int fd[2];
+
+    if (path == NULL) {
+        if (pipe(fd) != 0 || dup2(fd[1], STDOUT_FILENO) < 0)
+            _exit(99);
+        (void)close(fd[0]);
+        (void)close(fd[1]);
+    } else if (freopen(path, "w", stdout) == NULL) {
+        _exit(99);
+    }
+    /* More than stdio keeps, so that some of it has failed before the close. */
+    for (int i = 0; i < 5000; i++)
+        (void)puts("a line of text");
+    int rc = cs_stdout_close();
+    if (rc == CS_EIO && strstr(cs_error_message(), "cannot write standard output") == NULL)
+        _exit(98);
+    _exit(-rc);
+}
+
+static void stdout_is_checked(void **state)
+{
+    char file[] = "stdout", full[] = "/dev/full";
+
+    (void)state;
+    assert_int_equal(WEXITSTATUS(check_status(close_stdout_on, file)), 0);
+    assert_int_equal(cs_file_size(file), 75000);
+    assert_int_equal(WEXITSTATUS(check_status(close_stdout_on, NULL)), -CS_ECANCEL);
+    if (access(full, W_OK) == 0)
+        assert_int_equal(WEXITSTATUS(check_status(close_stdout_on, full)), -CS_EIO);
+}
+
+static void put_on_stdout(void *arg)
+{
+    cs_outfile *f;
+
+    if (freopen("mixed", "w", stdout) == NULL)
+        _exit(1);
+    (void)printf("header ");
+    if (cs_outfile_open(arg, &f) != CS_OK || cs_outfile_printf(f, "body") != CS_OK
+        || cs_outfile_close(f) != CS_OK)
+        _exit(2);
+    (void)printf(" footer");
+    _exit(cs_stdout_close() == CS_OK ? 0 : 3);
+}
+
+static void stdout_keeps_order(void **state)
+{
+    char dash[] = "-", device[] = "/dev/stdout";
+
+    (void)state;
+    assert_int_equal(WEXITSTATUS(check_status(put_on_stdout, dash)), 0);
+    assert_holds("mixed", "header body footer");
+    assert_int_equal(WEXITSTATUS(check_status(put_on_stdout, device)), 0);
+    assert_holds("mixed", "header body footer");
+    assert_int_equal(WEXITSTATUS(check_status(put_on_stdout, NULL)), 0);
+    assert_holds("mixed", "header body footer");
+}
+
+int main(void)
+{
+    const struct CMUnitTest test[] = {
+        cmocka_unit_test_setup(appears_when_complete, reset),
+        cmocka_unit_test_setup(discard_leaves_the_old, reset),
+        cmocka_unit_test_setup(two_at_once, reset),
+        cmocka_unit_test_setup(buffer_boundaries, reset),
+        cmocka_unit_test_setup(modes, reset),
+        cmocka_unit_test_setup(links_stay_links, reset),
+        cmocka_unit_test_setup(refusals_name_the_file, reset),
+        cmocka_unit_test_setup(full_device, reset),
+        cmocka_unit_test_setup(short_write_keeps_the_old, reset),
+        cmocka_unit_test_setup(reader_gone_is_quiet, reset),
+        cmocka_unit_test_setup(descriptor_keeps_its_offset, reset),
+        cmocka_unit_test_setup(fifo_is_written_directly, reset),
+        cmocka_unit_test_setup(read_only_is_respected, reset),
+        cmocka_unit_test_setup(reads_whole_files, reset),
+        cmocka_unit_test_setup(failing_allocations, reset),
+        cmocka_unit_test_setup(signals_remove_temporaries, reset),
+        cmocka_unit_test_setup(stdout_is_checked, reset),
+        cmocka_unit_test_setup(stdout_keeps_order, reset),
+    };
+
+    (void)alarm(120);            /* a hang is a failure */
+    return cmocka_run_group_tests(test, set_up, tear_down);
+}
