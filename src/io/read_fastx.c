@@ -105,7 +105,7 @@ static int take_line(struct fastx *f, struct text *t)
     while (rc == CS_OK) {
         const char *eol = memchr(f->p, f->nl, (size_t)(f->end - f->p));
         const size_t n = (size_t)((eol ? eol : f->end) - f->p);
-        CS_TRY(reserve(f, t, n));
+        CS_TRY(reserve(f, t, n + 1));        /* + 1: an empty line has an address, too */
         memcpy(t->s + t->n, f->p, n);
         t->n += n;
         f->p += n;
