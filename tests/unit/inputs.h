@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <zlib.h>
 
+#include "base/file.h"
 #include "io/reader.h"
 
 static char inputs_folder[] = "inputs.XXXXXX";

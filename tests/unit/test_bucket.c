@@ -1,4 +1,4 @@
-/* test_bucket.c - which records share a batch: the closing rules, over random streams of records. */
+/* test_bucket.c - the rules by which batches close, over random streams of records. */
 #include "check.h"
 
 #include "base/rng.h"

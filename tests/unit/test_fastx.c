@@ -127,7 +127,8 @@ static void test_broken_text(void **state)
         { ">p\nACDEFG\n",
           "'x' line 2: 'E' in the sequence of record 'p' is not a nucleotide code; is this protein?"
         },
-        { ">p\nAC\nAC1\n", "'x' line 3: '1' in the sequence of record 'p' is not a nucleotide code" },
+        { ">p\nAC\nAC1\n",
+          "'x' line 3: '1' in the sequence of record 'p' is not a nucleotide code" },
         { ">p\nAC\x01\n",
           "'x' line 2: byte 0x01 in the sequence of record 'p' is not a nucleotide code" },
         { ">p\nAC\rGT\n",
@@ -148,10 +149,10 @@ static void test_broken_text(void **state)
         { "@a\nA\n+\nI\n>b\nA\n", "'x' line 5: FASTA and FASTQ records are mixed (or the record "
           "before is damaged): expected '@', got '>b'" },
         { "@a\nA\n+\nI\njunk\n", "'x' line 5: expected '@' at the start of a record, got 'junk'" },
-        { "@a\nAC\n", "'x' line 3: the file ends before the '+' line of record 'a'; it was probably "
-          "cut while copying" },
-        { "@a\nACGT\n+\n", "'x' line 4: the file ends in the quality of record 'a'; it was probably "
-          "cut while copying" },
+        { "@a\nAC\n", "'x' line 3: the file ends before the '+' line of record 'a'; it was "
+          "probably cut while copying" },
+        { "@a\nACGT\n+\n", "'x' line 4: the file ends in the quality of record 'a'; it was "
+          "probably cut while copying" },
         { "@a\nACGT\n+\nII\n", "'x' line 5: the file ends in the quality of record 'a'; it was "
           "probably cut while copying" },
     };
@@ -169,8 +170,8 @@ static void test_other_formats(void **state)
 {
     (void)state;
     put_text("x", "##fileformat=VCFv4.2\n#CHROM\tPOS\n");
-    check_refused("x", CS_EFORMAT, "'x' is no sequence file (VCF version 4.2 variant calling text); "
-                  "FASTA, FASTQ, SAM, BAM and CRAM can be read");
+    check_refused("x", CS_EFORMAT, "'x' is no sequence file (VCF version 4.2 variant calling "
+                  "text); FASTA, FASTQ, SAM, BAM and CRAM can be read");
     put_file("x", "\xFD" "7zXZ\0\0\x04\xe6\xd6\xb4\x46", 12);
     check_refused("x", CS_EFORMAT, "'x' is compressed with xz, which cannot be read; decompress it "
                   "first: xz -dc FILE | chordseq ... -");
@@ -282,19 +283,19 @@ static void test_damaged_gzip(void **state)
 
     b.p[b.n - 5] ^= 1;           /* the checksum's last byte */
     put_file("x.gz", b.p, b.n);
-    check_refused("x.gz", CS_EFORMAT, "'x.gz': compressed data has a wrong checksum after record 'b' "
-                  "(line 7); the file is damaged; get it again");
+    check_refused("x.gz", CS_EFORMAT, "'x.gz': compressed data has a wrong checksum after record "
+                  "'b' (line 7); the file is damaged; get it again");
     b.p[b.n - 5] ^= 1;
     put_file("x.gz", b.p, b.n - 9);
-    check_refused("x.gz", CS_EFORMAT, "'x.gz': compressed data ends early after record 'b' (line 7); "
-                  "the file was probably cut while copying");
+    check_refused("x.gz", CS_EFORMAT, "'x.gz': compressed data ends early after record 'b' (line "
+                  "7); the file was probably cut while copying");
     add_text(&b, "hello");
     put_file("x.gz", b.p, b.n);
     check_refused("x.gz", CS_EFORMAT, "'x.gz': something that is not gzip follows the compressed "
                   "data after record 'b' (line 7); the file is damaged; get it again");
     put_file("x.gz", b.p, 10);
-    check_refused("x.gz", CS_EFORMAT, "'x.gz': compressed data ends early before the first record is "
-                  "complete (line 1); the file was probably cut while copying");
+    check_refused("x.gz", CS_EFORMAT, "'x.gz': compressed data ends early before the first record "
+                  "is complete (line 1); the file was probably cut while copying");
     b.n = 0;
     add_bgzf(&b, small, 16, 16);
     end[0] = b.n;

@@ -143,7 +143,8 @@ static void test_revcomp(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_append_keeps_records), cmocka_unit_test(test_full_by_records_or_bases),
+        cmocka_unit_test(test_append_keeps_records),
+        cmocka_unit_test(test_full_by_records_or_bases),
         cmocka_unit_test(test_native_is_freed), cmocka_unit_test(test_out_of_memory_keeps_chunk),
         cmocka_unit_test(test_reason_names), cmocka_unit_test(test_alphabet),
         cmocka_unit_test(test_revcomp),

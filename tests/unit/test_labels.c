@@ -1,0 +1,187 @@
+/* test_labels.c - label tables, classes, and labels in a header. */
+#include "inputs.h"
+
+#include "io/labels.h"
+
+static cs_labels *open_text(const char *text)
+{
+    cs_labels *l = NULL;
+    put_text("x.tsv", text);
+    if (cs_labels_open("x.tsv", &l) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    return l;
+}
+
+static void check_refused_table(const void *text, size_t n, const char *message)
+{
+    cs_labels *l = NULL;
+    put_file("x.tsv", text, n);
+    assert_int_equal(cs_labels_open("x.tsv", &l), CS_EFORMAT);
+    assert_string_equal(cs_error_message(), message);
+    assert_null(l);
+    cs_error_clear();
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    cs_labels *l = open_text("#name\tclass\tlength\nr1\tvirus\t12\n\n  r 2 \tplasmid\t\r\n"
+                             "#r3\tvirus\t1\nr1\tvirus\t12\nr4\t\t5");
+    assert_int_equal(cs_labels_count(l), 3);
+    assert_int_equal(cs_labels_columns(l), 2);
+    assert_string_equal(cs_labels_find(l, "r1", 0), "virus");
+    assert_string_equal(cs_labels_find(l, "r1", 1), "12");
+    assert_string_equal(cs_labels_find(l, "  r 2 ", 0), "plasmid");
+    assert_string_equal(cs_labels_find(l, "  r 2 ", 1), "");
+    assert_string_equal(cs_labels_find(l, "r4", 0), "");
+    assert_string_equal(cs_labels_find(l, "r4", 1), "5");
+    assert_null(cs_labels_find(l, "r1", 2));
+    assert_null(cs_labels_find(l, "r1", -1));
+    assert_null(cs_labels_find(l, "r3", 0));
+    assert_null(cs_labels_find(l, "", 0));
+    cs_labels_close(l);
+    cs_labels_close(NULL);
+
+    l = open_text("");
+    assert_int_equal(cs_labels_count(l), 0);
+    assert_null(cs_labels_find(l, "r1", 0));
+    cs_labels_close(l);
+}
+
+static void test_many_rows(void **state)
+{
+    (void)state;
+    bytes b = { NULL, 0, 0 }, z = { NULL, 0, 0 };
+    cs_labels *l;
+    char row[64], name[32], value[32];
+    for (int i = 0; i < 20000; i++) {
+        snprintf(row, sizeof row, "read.%d\tclass%d\n", i, i % 7);
+        add_text(&b, row);
+    }
+    add_gzip(&z, b.p, b.n);
+    put_file("x.tsv", z.p, z.n);
+    assert_int_equal(cs_labels_open("x.tsv", &l), CS_OK);
+    assert_int_equal(cs_labels_count(l), 20000);
+    for (int i = 0; i < 20000; i++) {
+        snprintf(name, sizeof name, "read.%d", i);
+        snprintf(value, sizeof value, "class%d", i % 7);
+        assert_string_equal(cs_labels_find(l, name, 0), value);
+    }
+    assert_null(cs_labels_find(l, "read.20000", 0));
+    cs_labels_close(l);
+    put_file("x.tsv", z.p, z.n - 20);
+    assert_int_equal(cs_labels_open("x.tsv", &l), CS_EFORMAT);
+    assert_string_equal(cs_error_message(), "'x.tsv': compressed data ends early; the file was "
+                        "probably cut while copying");
+    cs_error_clear();
+    free(b.p);
+    free(z.p);
+}
+
+static void test_bad_tables(void **state)
+{
+    (void)state;
+    static const struct { const char *text, *message; } t[] = {
+        { "r1 virus\n", "'x.tsv' line 1: expected a name, a tab and a label, got 'r1 virus'" },
+        { "#\n\nr1\ta\nr2\ta\tb\n",
+          "'x.tsv' line 4: expected 2 columns as in the first row, got 3" },
+        { "r1\ta\tb\nr2\ta\n", "'x.tsv' line 2: expected 3 columns as in the first row, got 2" },
+        { "r1\ta\n\ta\n", "'x.tsv' line 2: the name is empty" },
+        { "r1\ta\nr2\tb\nr1\tc\n",
+          "'x.tsv' line 3: 'r1' is labelled 'c', but line 1 says 'a'" },
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+        check_refused_table(t[i].text, strlen(t[i].text), t[i].message);
+    check_refused_table("r1\ta\nr\0\tb\n", 10,
+                        "'x.tsv' line 2: a NUL byte; this is not a text file");
+
+    cs_labels *l = NULL;
+    assert_int_equal(cs_labels_open("nosuch", &l), CS_EIO);
+    assert_string_equal(cs_error_message(), "cannot open 'nosuch': No such file or directory");
+    cs_error_clear();
+    assert_int_equal(cs_labels_open("-", &l), CS_EUSAGE);
+    cs_error_clear();
+}
+
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    put_text("x.tsv", "r1\ta\nr2\tb\n");
+    for (long at = 0;; at++) {
+        cs_labels *l = NULL;
+        cs_mem_fail_at(at);
+        const int rc = cs_labels_open("x.tsv", &l);
+        cs_mem_fail_at(-1);
+        cs_error_clear();
+        if (rc == CS_OK) {
+            assert_int_equal(cs_labels_count(l), 2);
+            assert_true(at >= 4);
+            cs_labels_close(l);
+            return;
+        }
+        assert_int_equal(rc, CS_EMEM);
+        assert_null(l);
+    }
+}
+
+static void test_classes(void **state)
+{
+    (void)state;
+    static const char *const name[] = { "virus", "plasmid", "virus", "Virus", "plasmid" };
+    static const int want[] = { 0, 1, 0, 2, 1 };
+    cs_classes c = { NULL, 0 };
+    int no;
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(cs_classes_add(&c, name[i], &no), CS_OK);
+        assert_int_equal(no, want[i]);
+    }
+    assert_int_equal(c.n, 3);
+    assert_int_equal(cs_classes_find(&c, "Virus"), 2);
+    assert_int_equal(cs_classes_find(&c, "vir"), -1);
+    for (long at = 0; at < 2; at++) {
+        cs_mem_fail_at(at);
+        assert_int_equal(cs_classes_add(&c, "new", &no), CS_EMEM);
+        cs_mem_fail_at(-1);
+        cs_error_clear();
+        assert_int_equal(c.n, 3);
+    }
+    cs_classes_release(&c);
+    cs_classes_release(&c);
+    assert_int_equal(c.n, 0);
+}
+
+static void test_key_in_header(void **state)
+{
+    (void)state;
+    static const struct { const char *comment, *key, *want; } t[] = {
+        { "class=virus", "class", "virus" },
+        { "len=5 class=virus x", "class", "virus" },
+        { "\tlen=5\tclass=a=b\t", "class", "a=b" },
+        { "superclass=x class=y", "class", "y" },
+        { "class=x class=y", "class", "x" },
+        { "class= y", "class", "" },
+        { "class", "class", NULL },
+        { "Class=x", "class", NULL },
+        { "classes=x", "class", NULL },
+        { "", "class", NULL },
+        { "   ", "class", NULL },
+        { "class=1234567", "class", "1234567" },
+        { "class=12345678", "class", NULL },
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        char buf[8] = "before";
+        const int found = cs_label_key(t[i].comment, t[i].key, buf, sizeof buf);
+        assert_int_equal(found, t[i].want != NULL);
+        assert_string_equal(buf, t[i].want ? t[i].want : "before");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table), cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_bad_tables), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_classes), cmocka_unit_test(test_key_in_header),
+    };
+    return cmocka_run_group_tests(tests, inputs_setup, inputs_teardown);
+}

@@ -1,0 +1,133 @@
+/* test_tsv.c - the TSV writer: exact bytes, reasons, and files that are whole or absent. */
+#include "inputs.h"
+
+#include "io/writer.h"
+
+extern const cs_writer cs_write_tsv;
+
+static const char *const label[] = { "virus", "plasmid", "archaea" };
+
+static void write_one(cs_output *o, const char *name, int64_t n_base, float *v, int64_t n,
+                      cs_reason reason)
+{
+    const cs_record r = {
+        .name = name, .comment = "", .n_seg = 1, .seg = { { "", NULL, n_base } }
+    };
+    const cs_answer a = { v, n, reason };
+    assert_int_equal(cs_output_record(o, &r, &a), CS_OK);
+    assert_int_equal(a.reason, reason);
+}
+
+static void check_file(const char *path, const char *want)
+{
+    char *got;
+    size_t n;
+    assert_int_equal(cs_file_read(path, 1 << 20, &got, &n), CS_OK);
+    assert_string_equal(got, want);
+    free(got);
+}
+
+static void write_classes(const cs_output_info *info)
+{
+    cs_output *o = NULL;
+    assert_int_equal(cs_output_open(&cs_write_tsv, "out.tsv", info, &o), CS_OK);
+    write_one(o, "a", 10, (float[]){ 0.25f, 0.5f, 0.25f }, 3, CS_REASON_NONE);
+    write_one(o, "tie", 5000000000, (float[]){ 0.5f, 0.5f, 0 }, 3, CS_REASON_NONE);
+    write_one(o, "low", 7, (float[]){ 0.3f, 0.3f, 0.4f }, 3, CS_REASON_NONE);
+    write_one(o, "", 0, NULL, 0, CS_REASON_EMPTY);
+    write_one(o, "n", 9, NULL, 0, CS_REASON_ALL_N);
+    assert_int_equal(o->n_record, 5);
+    assert_int_equal(o->n_reason[CS_REASON_EMPTY], 1);
+    assert_int_equal(o->n_reason[CS_REASON_LOW_PROB], info->min_prob > 0);
+    assert_int_equal(access("out.tsv", F_OK), -1);       /* not there until it is whole */
+    assert_int_equal(cs_output_close(o), CS_OK);
+}
+
+static void test_classes(void **state)
+{
+    (void)state;
+    const cs_output_info all = { .label = label, .n_label = 3, .is_class = 1, .all = 1 };
+    const cs_output_info best = { .label = label, .n_label = 3, .is_class = 1, .min_prob = 0.45 };
+    write_classes(&best);
+    check_file("out.tsv", "name\tlength\tlabel\tprobability\treason\n"
+               "a\t10\tplasmid\t0.500000\t.\n"
+               "tie\t5000000000\tvirus\t0.500000\t.\n"
+               "low\t7\tunclassified\t0.400000\tlow_probability\n"
+               "*\t0\tunclassified\t.\tempty\n"
+               "n\t9\tunclassified\t.\tno_known_base\n");
+    assert_int_equal(unlink("out.tsv"), 0);
+    write_classes(&all);
+    check_file("out.tsv", "name\tlength\tlabel\tprobability\treason\tprob_virus\tprob_plasmid\t"
+               "prob_archaea\n"
+               "a\t10\tplasmid\t0.500000\t.\t0.250000\t0.500000\t0.250000\n"
+               "tie\t5000000000\tvirus\t0.500000\t.\t0.500000\t0.500000\t0.000000\n"
+               "low\t7\tarchaea\t0.400000\t.\t0.300000\t0.300000\t0.400000\n"
+               "*\t0\tunclassified\t.\tempty\t.\t.\t.\n"
+               "n\t9\tunclassified\t.\tno_known_base\t.\t.\t.\n");
+}
+
+static void test_values(void **state)
+{
+    (void)state;
+    cs_output *o = NULL;
+    const cs_output_info info = { .label = label, .n_label = 2, .min_prob = 0.9 };
+    assert_int_equal(cs_output_open(&cs_write_tsv, "v.tsv", &info, &o), CS_OK);
+    write_one(o, "a", 10, (float[]){ 0.123456789f, -1.5e10f }, 2, CS_REASON_NONE);
+    write_one(o, "b", 1, NULL, 0, CS_REASON_TOO_SHORT);
+    assert_int_equal(cs_output_close(o), CS_OK);
+    check_file("v.tsv", "name\tlength\tvirus\tplasmid\treason\n"
+               "a\t10\t0.123457\t-1.5e+10\t.\n"
+               "b\t1\t.\t.\ttoo_short\n");
+}
+
+static void test_nothing_and_discard(void **state)
+{
+    (void)state;
+    cs_output *o = NULL;
+    const cs_output_info info = { .label = label, .n_label = 3, .is_class = 1 };
+    assert_int_equal(cs_output_open(&cs_write_tsv, "none.tsv", &info, &o), CS_OK);
+    assert_int_equal(cs_output_close(o), CS_OK);
+    check_file("none.tsv", "name\tlength\tlabel\tprobability\treason\n");
+
+    assert_int_equal(cs_output_open(&cs_write_tsv, "gone.tsv", &info, &o), CS_OK);
+    write_one(o, "a", 10, (float[]){ 1, 0, 0 }, 3, CS_REASON_NONE);
+    cs_output_discard(o);
+    cs_output_discard(NULL);
+    assert_int_equal(access("gone.tsv", F_OK), -1);
+
+    assert_int_equal(cs_output_open(&cs_write_tsv, "no/such/folder", &info, &o), CS_EIO);
+    cs_error_clear();
+}
+
+static void test_full_disk(void **state)
+{
+    (void)state;
+    cs_output *o = NULL;
+    const cs_output_info info = { .label = label, .n_label = 3, .is_class = 1 };
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    assert_int_equal(cs_output_open(&cs_write_tsv, "/dev/full", &info, &o), CS_OK);
+    assert_int_equal(cs_output_close(o), CS_EIO);
+    assert_non_null(strstr(cs_error_message(), "No space left on device"));
+    cs_error_clear();
+}
+
+static void test_best(void **state)
+{
+    (void)state;
+    float v[] = { 0.1f, 0.4f, 0.4f, 0.1f };
+    assert_int_equal(cs_answer_best(&(cs_answer){ v, 4, CS_REASON_NONE }), 1);
+    assert_int_equal(cs_answer_best(&(cs_answer){ v, 4, CS_REASON_LOW_PROB }), 1);
+    assert_int_equal(cs_answer_best(&(cs_answer){ v, 4, CS_REASON_EMPTY }), -1);
+    assert_int_equal(cs_answer_best(&(cs_answer){ NULL, 0, CS_REASON_NONE }), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_classes), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_nothing_and_discard), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_best),
+    };
+    return cmocka_run_group_tests(tests, inputs_setup, inputs_teardown);
+}
