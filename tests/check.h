@@ -28,7 +28,7 @@
 /**
  * check_rel_norm - ||got - want|| / ||want||, Euclidean, summed in double
  *
- * Returns  ||got|| when want is zero; infinity when any element of got is not finite where want's is
+ * Returns  ||got|| when want is zero; infinity when a difference is not finite
  */
 static inline double check_rel_norm(const double *got, const double *want, int64_t n)
 {

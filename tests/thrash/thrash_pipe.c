@@ -1,13 +1,14 @@
 /*
- * thrash_pipe.c - many runs of a five-stage pipe with bounded queues, cancelled and failing anywhere.
+ * thrash_pipe.c - many runs of a pipe with bounded queues, cancelled and failing anywhere.
  *
  * DESIGN
- * read -> tokenise -> bucket -> infer (1 to 3 of them), and bucket -> write, with the window and lag
- * of ARCHITECTURE.md: the writer's queue holds `window` chunks, and a batch is closed when its oldest
- * chunk is `lag` behind. Records are numbers; an answer is a function of its record. Checked after a
- * run that nobody disturbed: every answer, their order, and that the number of batches is the same for
- * any number of infer threads. After every run: the outcome fits what was done to it, and nothing is
- * left allocated. Meant for ThreadSanitizer; a hang is a failure by alarm().
+ * read -> tokenise -> bucket -> infer (1 to 3 of them), and bucket -> write, with the window and
+ * lag of ARCHITECTURE.md: the writer's queue holds `window` chunks, and a batch is closed when its
+ * oldest chunk is `lag` behind. Records are numbers; an answer is a function of its record.
+ * Checked after a run that nobody disturbed: every answer, their order, and that the number of
+ * batches is the same for any number of infer threads. After every run: the outcome fits what was
+ * done to it, and nothing is left allocated. Meant for ThreadSanitizer; a hang is a failure by
+ * alarm().
  *
  *   thrash_pipe [SECONDS]     default 3
  */

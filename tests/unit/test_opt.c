@@ -1,4 +1,4 @@
-/* test_opt.c - the option parser: what is accepted, what is refused with which sentence, documents. */
+/* test_opt.c - the option table: what is accepted, refused with which sentence, documented. */
 #include "tests/check.h"
 
 #include "base/mem.h"
