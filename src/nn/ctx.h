@@ -25,6 +25,7 @@ typedef struct cs_ctx {
     bool        recording;       /* ops push onto the tape (not in a block that will run again) */
     bool        replaying;       /* a block runs again: it must not count as a second batch */
     bool        dry;             /* count and check only */
+    bool        frozen;          /* gradients as if answering: no dropout, running statistics */
     bool        recompute;       /* blocks keep only their input and run again going backward */
     bool        no_fused;        /* tests: compose fused ops from plain ones */
     cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */
@@ -45,6 +46,8 @@ int  cs_ctx_reserve(cs_ctx *cx, int64_t n, bool training) CS_MUST_CHECK;
 /** cs_ctx_begin - start a pass: empty arena and tape, loss zero (allocated from the arena) */
 void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key);
 
+/** cs_learns - is the network in training mode, not only asked for gradients? */
+static inline bool cs_learns(const cs_ctx *cx) { return cx->training && !cx->frozen; }
 /** cs_tmp - an uninitialised (r, c) matrix from the arena; never fails (the dry run came before) */
 cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);
 /** cs_mark, cs_release_to - give back what was allocated since the mark (scratch of one op) */

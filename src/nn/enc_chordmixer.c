@@ -6,8 +6,8 @@
  *
  * The channels are M+1 tracks of `track` channels, M = ceil(log2 max-len). Track 0 stays; track i
  * is rotated by 2^(i-1) tokens within its own sequence, so that after ceil(log2 N) blocks every
- * token has seen every other one. Released code and paper differ: the paper rotates before it mixes, the
- * code after; we follow the code. The code takes the number of blocks from the first sequence of a
+ * token has seen every other one. Released code and paper differ: the paper rotates before it mixes,
+ * the code after; we follow the code. The code takes the number of blocks from the first sequence of a
  * batch; here every sequence has its own, because batches hold one depth only.
  */
 #include <stddef.h>
@@ -136,7 +136,7 @@ static cs_chord weights(const cs_params *ps, const struct block *k)
 static bool is_plain(const cs_ctx *cx, const struct config *c)
 {
     return c->norm == CS_NORM_NONE && c->prenorm == CS_NORM_NONE
-        && (c->dropout == 0 || !cx->training);
+        && (c->dropout == 0 || !cs_learns(cx));
 }
 
 static void plain_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)

@@ -59,7 +59,7 @@ static void dropout_adjoint(cs_ctx *cx, const cs_node *n)
 
 cs_mat cs_dropout(cs_ctx *cx, double p, cs_mat x)
 {
-    if (!cx->training || p == 0)
+    if (!cs_learns(cx) || p == 0)
         return x;
     uint64_t key = cs_rng_key(cx->key, cx->n_random++);
     cs_mat y = cs_tmp(cx, x.r, x.c);
@@ -162,7 +162,7 @@ void cs_groupnorm(cs_ctx *cx, cs_seg seg, int32_t n_group, cs_mat x, cs_mat gamm
 
 static void batchnorm_adjoint(cs_ctx *cx, const cs_node *n)
 {
-    cx->be->op.batchnorm_bwd(cx->be, true, (cs_real)norm_eps, n->m[0], n->m[4], n->m[1],
+    cx->be->op.batchnorm_bwd(cx->be, n->i != 0, (cs_real)norm_eps, n->m[0], n->m[4], n->m[1],
                              cs_grad_of(cx, n->m[3]), cs_grad_to(cx, n->m[0]),
                              cs_grad_to(cx, n->m[1]), cs_grad_to(cx, n->m[2]));
 }
@@ -172,13 +172,15 @@ void cs_batchnorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat runnin
     const cs_ops *op = &cx->be->op;
     check_norm(x, gamma, beta, y);
     CS_BUG(running.r != 2 || running.c != x.c);
-    cs_mat stat = cx->training ? cs_tmp(cx, 2, x.c) : running;
-    cs_tape_push(cx, &(cs_node){ .adjoint = batchnorm_adjoint, .m = { x, gamma, beta, y, stat } });
+    bool from_batch = cs_learns(cx);
+    cs_mat stat = from_batch ? cs_tmp(cx, 2, x.c) : running;
+    cs_tape_push(cx, &(cs_node){ .adjoint = batchnorm_adjoint, .i = from_batch,
+                                 .m = { x, gamma, beta, y, stat } });
     if (cx->dry)
         return;
-    if (cx->training)
+    if (from_batch)
         op->batch_stat(cx->be, x, stat);
-    if (cx->training && !cx->replaying)
+    if (from_batch && !cx->replaying)
         op->batch_track(cx->be, (cs_real)norm_momentum, x.r, stat, running);
     op->batchnorm(cx->be, (cs_real)norm_eps, x, stat, gamma, beta, y);
 }
