@@ -12,7 +12,7 @@
 /* Options that decide what is learnt: a run that goes on must have the same. */
 struct sample_args {
     int64_t crop_min, crop_max, n_sample, n_valid;
-    double  balance, length_power, valid_frac;
+    double  crop_power, balance, length_power, valid_frac;
     int     rc;
 };
 struct learn_args {
@@ -51,8 +51,12 @@ static const cs_opt sample_table[] = {
       .help = "shortest crop, in bases", .min = 1, .max = 1e12 },
     { .type = CS_OPT_SIZE, .name = "crop-max", SAMPLE(crop_max), .arg = "NUM", .def = "0",
       .help = "longest crop; 0: whole sequences",
-      .man = "Lengths are drawn log-uniformly between both, places uniformly. A record shorter "
-             "than the length drawn is used whole.", .min = 0, .max = 1e12 },
+      .man = "Places are drawn uniformly. A record shorter than the length drawn is used whole.",
+      .min = 0, .max = 1e12 },
+    { .type = CS_OPT_REAL, .name = "crop-power", SAMPLE(crop_power), .arg = "NUM", .def = "1",
+      .help = "crops of length L are drawn with density L^-NUM",
+      .man = "1 draws lengths evenly on a logarithmic scale; more draws short ones more often.",
+      .min = 0, .max = 10 },
     { .type = CS_OPT_SIZE, .name = "samples-per-epoch", SAMPLE(n_sample), .arg = "NUM",
       .def = "0", .help = "samples drawn for an epoch; 0: every record once", .min = 0,
       .max = 1e12 },
@@ -239,7 +243,8 @@ static int make_samplers(struct job *j)
     int rc = CS_OK;
     int64_t n, n_base;
     cs_draw draw = {
-        .crop_min = sample.crop_min, .crop_max = sample.crop_max, .n_sample = sample.n_sample,
+        .crop_min = sample.crop_min, .crop_max = sample.crop_max,
+        .crop_power = sample.crop_power, .n_sample = sample.n_sample,
         .balance = sample.balance, .length_power = sample.length_power, .reverse = sample.rc,
         .seed = (uint64_t)learn.seed,
     };

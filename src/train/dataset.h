@@ -70,7 +70,8 @@ void cs_dataset_count(const cs_dataset *d, cs_part part, int32_t class_no, int64
 
 /* What is drawn from a part of the dataset. */
 typedef struct cs_draw {
-    int64_t  crop_min, crop_max; /* bases; log-uniform in between. crop_max 0: whole sequences */
+    int64_t  crop_min, crop_max; /* bases. crop_max 0: whole sequences */
+    double   crop_power;         /* a length L is drawn with density L^-this: 1 is log-uniform */
     int64_t  n_sample;           /* per epoch; 0: every example once */
     double   balance;            /* 0: classes by their mass, 1: all equally often (n_sample > 0) */
     double   length_power;       /* an example's mass is length^this */

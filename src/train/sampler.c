@@ -131,6 +131,16 @@ static double unit(uint64_t key, uint64_t counter)
     return (double)(cs_rng_u64(key, counter) >> 11) * 0x1p-53;
 }
 
+/* The length below which a share u of a density L^-power between min and max lies. */
+static int64_t quantile(const cs_draw *w, double u)
+{
+    const double lo = (double)w->crop_min, hi = (double)w->crop_max, k = 1 - w->crop_power;
+
+    if (fabs(k) < 1e-6)
+        return llround(lo * pow(hi / lo, u));
+    return llround(pow(pow(lo, k) + u * (pow(hi, k) - pow(lo, k)), 1 / k));
+}
+
 static int64_t draw_example(const cs_sampler *s, uint64_t key)
 {
     int32_t c = (int32_t)search(s->class_cum, 0, s->d->n_class, unit(key, PICK_CLASS));
@@ -149,8 +159,7 @@ cs_sample cs_sampler_get(const cs_sampler *s, uint64_t epoch, int64_t j)
 
     a.n_base = n;
     if (w->crop_max > 0) {
-        double ratio = (double)w->crop_max / (double)w->crop_min;
-        int64_t len = llround((double)w->crop_min * pow(ratio, unit(key, PICK_LENGTH)));
+        int64_t len = quantile(w, unit(key, PICK_LENGTH));
         a.n_base = len < n ? len : n;
         a.start = (int64_t)(cs_rng_u64(key, PICK_START) % (uint64_t)(n - a.n_base + 1));
     }
