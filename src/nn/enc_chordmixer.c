@@ -6,9 +6,9 @@
  *
  * The channels are M+1 tracks of `track` channels, M = ceil(log2 max-len). Track 0 stays; track i
  * is rotated by 2^(i-1) tokens within its own sequence, so that after ceil(log2 N) blocks every
- * token has seen every other one. Released code and paper differ: the paper rotates before it mixes,
- * the code after; we follow the code. The code takes the number of blocks from the first sequence of a
- * batch; here every sequence has its own, because batches hold one depth only.
+ * token has seen every other one. Released code and paper differ: the paper rotates before it
+ * mixes, the code after; we follow the code. The code takes the number of blocks from the first
+ * sequence of a batch; here every sequence has its own, because batches hold one depth only.
  */
 #include <stddef.h>
 

@@ -1,0 +1,186 @@
+/*
+ * golden.c - compare with what the architectures' original implementations computed.
+ *
+ *     golden FILE...
+ *
+ * Each file's config says which encoder to build; its parameters are loaded, everything that it
+ * holds is computed and compared, and one line says PASS, FAIL or SKIP (an encoder that this
+ * program does not have), with the worst error relative to the largest value and the tensor where
+ * it occurred. What a file holds and nobody compared is a failure. Exit status: 0; 1 when any file
+ * failed; 77 when all were skipped.
+ */
+#include "golden.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/cpu.h"
+
+const char *golden_text(const json_t *j, const char *key)
+{
+    const char *s = json_string_value(json_object_get(j, key));
+    return s ? s : "";
+}
+
+double golden_number(const json_t *j, const char *key, double missing)
+{
+    const json_t *v = json_object_get(j, key);
+    return json_is_number(v) ? json_number_value(v) : missing;
+}
+
+bool golden_has(const json_t *j, const char *key, const char *name)
+{
+    const json_t *list = json_object_get(j, key);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (strcmp(json_string_value(json_array_get(list, i)), name) == 0)
+            return true;
+    return false;
+}
+
+const cs_tensor *golden_find(const golden *g, const char *fmt, ...)
+{
+    char name[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(name, sizeof name, fmt, ap);
+    va_end(ap);
+    return cs_safetensors_find(g->file, name);
+}
+
+double golden_largest(const cs_tensor *t)
+{
+    double most = 0;
+    for (int64_t i = 0; i < t->n; i++)
+        most = fmax(most, fabs(cs_tensor_get(t, i)));
+    return most;
+}
+
+void golden_check(golden *g, const char *what, double error, double limit)
+{
+    double ratio = error <= limit ? error / limit : INFINITY;   /* a NaN is a failure */
+
+    if (isfinite(error) && limit > 0)
+        ratio = error / limit;
+    if (error == 0)
+        ratio = 0;
+    g->n_compared++;
+    if (ratio > g->worst || g->where[0] == '\0') {
+        g->worst = ratio;
+        g->worst_error = error;
+        snprintf(g->where, sizeof g->where, "%s", what);
+    }
+}
+
+void golden_compare(golden *g, const cs_tensor *want, const double *got, double tol, double floor)
+{
+    double most = 0, scale = fmax(golden_largest(want), floor);
+
+    for (int64_t i = 0; i < want->n; i++) {
+        double d = fabs(got[i] - cs_tensor_get(want, i));
+        most = d > most || isnan(d) ? d : most;
+        if (isnan(most))
+            break;
+    }
+    g->seen[want - cs_safetensors_at(g->file, 0)] = true;
+    golden_check(g, want->name, most == 0 ? 0 : most / scale, tol);
+}
+
+double *golden_fetch(const golden *g, cs_mat m)
+{
+    cs_real *raw = cs_xmalloc((size_t)(m.r * m.c) * sizeof *raw + 1);
+    double *v = cs_xmalloc((size_t)(m.r * m.c) * sizeof *v + 1);
+
+    for (int64_t r = 0; r < m.r; r++)
+        g->be->op.download(g->be, raw + r * m.c, m.p + r * m.ld, (size_t)m.c * sizeof *raw);
+    for (int64_t i = 0; i < m.r * m.c; i++)
+        v[i] = (double)raw[i];
+    free(raw);
+    return v;
+}
+
+/* Everything but inputs and initial values must have been compared. */
+static void check_all_seen(golden *g)
+{
+    static const char *const given[] = { "input.", "param.", "buffer." };
+    const cs_tensor *t;
+    char what[160];
+
+    for (size_t i = 0; (t = cs_safetensors_at(g->file, i)) != NULL; i++) {
+        bool skip = g->seen[i] || strstr(t->name, "num_batches_tracked");
+        for (size_t k = 0; k < sizeof given / sizeof given[0]; k++)
+            skip |= strncmp(t->name, given[k], strlen(given[k])) == 0;
+        snprintf(what, sizeof what, "%.100s was not compared", t->name);
+        if (!skip)
+            golden_check(g, what, INFINITY, 1);
+    }
+}
+
+static int open_file(golden *g)
+{
+    const char *text;
+    size_t n = 0;
+
+    if (cs_safetensors_open(g->path, &g->file) != CS_OK)
+        return CS_EFORMAT;
+    text = cs_safetensors_meta(g->file, "config");
+    g->config = text ? json_loads(text, 0, NULL) : NULL;
+    if (!g->config)
+        return cs_fail(CS_EFORMAT, "'%s' has no config", g->path);
+    while (cs_safetensors_at(g->file, n))
+        n++;
+    g->seen = cs_xcalloc(n + 1, sizeof *g->seen);
+    return CS_OK;
+}
+
+enum verdict { PASS, FAIL, SKIP };
+
+static enum verdict run(golden *g)
+{
+    int rc = open_file(g);
+    const char *arch = rc == CS_OK ? golden_text(g->config, "arch") : "";
+
+    if (rc == CS_OK && strcmp(arch, "schedule") == 0)
+        rc = golden_schedule(g);
+    else if (rc == CS_OK && strcmp(arch, "chordmixer") == 0)
+        rc = json_object_get(g->config, "optimizer") ? golden_train(g) : golden_chordmixer(g);
+    else if (rc == CS_OK) {
+        printf("SKIP %s: no encoder '%s' here\n", g->path, arch);
+        return SKIP;
+    }
+    if (rc != CS_OK) {
+        printf("FAIL %s: %s\n", g->path, cs_error_message());
+        cs_error_clear();
+        return FAIL;
+    }
+    check_all_seen(g);
+    bool ok = g->worst <= 1 && g->n_compared > 0;
+    printf("%s %s: %d compared, worst %.2e (%.3g of what is allowed) at %s\n", ok ? "PASS" : "FAIL",
+           g->path, g->n_compared, g->worst_error, g->worst, g->where);
+    return ok ? PASS : FAIL;
+}
+
+int main(int argc, char **argv)
+{
+    int n[3] = { 0, 0, 0 };
+    cs_backend *be = NULL;
+
+    if (argc < 2 || cs_cpu_init() != CS_OK || cs_backend_open("cpu", 0, &be) != CS_OK) {
+        printf("%s\n", argc < 2 ? "usage: golden FILE..." : cs_error_message());
+        return 1;
+    }
+    for (int i = 1; i < argc; i++) {
+        golden g = { .path = argv[i], .be = be };
+        n[run(&g)]++;
+        fflush(stdout);
+        free(g.seen);
+        json_decref(g.config);
+        cs_safetensors_close(g.file);
+    }
+    cs_backend_close(be);
+    printf("%d passed, %d failed, %d skipped\n", n[PASS], n[FAIL], n[SKIP]);
+    if (n[FAIL])
+        return 1;
+    return n[PASS] ? 0 : 77;
+}
