@@ -37,7 +37,6 @@ struct learner {
     int64_t             n_step;      /* of this run */
     int64_t             n_sample, n_base;
     double              start, mark; /* seconds: of the run, of the last account */
-    double              lr;
     bool                stopped;     /* an end was reached before the feed's */
     bool                swapped;     /* the averaged weights are in place */
 };
@@ -109,6 +108,11 @@ static void add_sums(cs_train_sums *to, const cs_train_sums *s)
     to->n_token += s->n_token;
 }
 
+static double learning_rate(const struct learner *l, int64_t step)
+{
+    return l->o->adam.lr * cs_schedule_factor(&l->schedule, step);
+}
+
 static int finish_step(struct learner *l)
 {
     int rc = CS_OK;
@@ -119,7 +123,7 @@ static int finish_step(struct learner *l)
     double norm = 0;
 
     h.grad_scale = 1;
-    h.lr = l->lr = o->adam.lr * cs_schedule_factor(&l->schedule, st->step);
+    h.lr = learning_rate(l, st->step);
     if (o->clip > 0) {
         CS_TRY(cs_optim_grad_norm(ps, l->work, &norm));
         /* torch.nn.utils.clip_grad_norm_: the small number keeps a norm just above finite. */
@@ -216,7 +220,7 @@ static int write_row(struct learner *l, const cs_figures *f)
     cell(c[4], sizeof c[4], "%.4f", f->balanced);
     cell(c[5], sizeof c[5], "%.4f", f->mcc);
     (void)snprintf(row, sizeof row, "%lld\t%lld\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.0f\n",
-                   (long long)st->epoch + 1, (long long)st->step, l->lr, c[0], c[1], c[2], c[3],
+                   (long long)st->epoch + 1, (long long)st->step, learning_rate(l, st->step - 1), c[0], c[1], c[2], c[3],
                    c[4], c[5], st->seconds, (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9));
     cs_info("epoch %lld: train loss %s, accuracy %s; validation loss %s, accuracy %s, balanced %s",
             (long long)st->epoch + 1, c[0], c[1], c[2], c[3], c[4]);

@@ -1,0 +1,357 @@
+/* eval.c - how good are a model's answers where the truth is known: `chordseq eval`. */
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "pipelines/eval_report.h"
+#include "pipelines/labelled.h"
+#include "train/feed.h"
+
+/* Bases read before they are judged: what is in memory besides one record and the scores. */
+enum { BLOCK_BASES = 64 << 20, MAX_LIST = 32 };
+
+struct eval_args {
+    const char *fragments, *bins, *output, *json;
+    int64_t     per_record, batch_tokens, seed;
+    double      tolerance;
+};
+
+static struct eval_args own;
+static cs_input_args input;
+static cs_label_args label;
+static cs_model_args model;
+static cs_compute_args compute;
+static cs_log_args logs;
+
+#define EVAL(field) .off = offsetof(struct eval_args, field)
+
+static const cs_opt eval_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Evaluation" },
+    { .type = CS_OPT_STR, .name = "bins", EVAL(bins), .arg = "LIST",
+      .def = "500,1000,3000,10000,50000",
+      .help = "lengths that separate the bins, in bases, with commas" },
+    { .type = CS_OPT_STR, .name = "fragments", EVAL(fragments), .arg = "LIST",
+      .help = "also judge pieces of these lengths, cut from the records",
+      .man = "Places are drawn from --seed and do not overlap. Records shorter than a length give "
+             "no piece of it." },
+    { .type = CS_OPT_INT, .name = "fragments-per-record", EVAL(per_record), .arg = "NUM",
+      .def = "1", .help = "most pieces of each length from one record", .min = 1, .max = 1e6 },
+    { .type = CS_OPT_REAL, .name = "tolerance", EVAL(tolerance), .arg = "NUM", .def = "0.04",
+      .help = "a value predicted this well counts as correct", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_INT, .name = "seed", EVAL(seed), .arg = "NUM", .def = "1",
+      .help = "seed of the places of pieces", .min = 0, .max = 9e15 },
+    { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", EVAL(batch_tokens),
+      .arg = "NUM", .def = "64k", .help = "tokens computed at once", .min = 1, .max = 1e9,
+      .man = "A longer sequence forms a batch of its own." },
+    { .type = CS_OPT_GROUP, .name = "Output" },
+    { .type = CS_OPT_STR, .letter = 'o', .name = "output", EVAL(output), .arg = "FILE",
+      .def = "-", .help = "table of all figures; '-' is standard output" },
+    { .type = CS_OPT_STR, .name = "json", EVAL(json), .arg = "FILE",
+      .help = "the same as one JSON object" },
+    { .type = CS_OPT_END }
+};
+
+static void options(cs_optset *set)
+{
+    const cs_optset all[] = {
+        { cs_input_table, &input, NULL },     { cs_label_table, &label, NULL },
+        { cs_model_table, &model, NULL },     { eval_table, &own, NULL },
+        { cs_compute_table, &compute, NULL }, { cs_log_table, &logs, NULL },
+        { NULL, NULL, NULL },
+    };
+
+    memcpy(set, all, sizeof all);
+}
+
+/* One set of answers per length of pieces, and the first for whole records. */
+struct job {
+    cs_backend  *be;
+    cs_model    *model;
+    cs_labelled  labelled;
+    cs_dataset   data;
+    cs_pack      pack;
+    cs_feed_work work;
+    cs_batch    *batch;
+    float       *answer;
+    size_t       n_answer;
+    int64_t      bin[MAX_LIST], piece[MAX_LIST];
+    int          n_bin, n_piece;
+    cs_scores    scores[MAX_LIST + 1];
+    int64_t      n_too_long;
+};
+
+/* "500,1000": increasing whole numbers, with or without a suffix. */
+static int parse_list(const char *option, const char *text, int64_t *v, int *n)
+{
+    char *list = cs_xstrdup(text != NULL ? text : ""), *save = NULL;
+    int rc = CS_OK;
+
+    *n = 0;
+    for (char *w = strtok_r(list, ",", &save); w != NULL; w = strtok_r(NULL, ",", &save)) {
+        if (*n == MAX_LIST || cs_parse_size(w, &v[*n]) != CS_OK || v[*n] < 1 ||
+            (*n > 0 && v[*n] <= v[*n - 1])) {
+            rc = cs_fail(CS_EUSAGE, "--%s takes at most %d increasing lengths with commas, not "
+                         "'%s'", option, MAX_LIST, text);
+            break;
+        }
+        ++*n;
+    }
+    free(list);
+    return rc;
+}
+
+static int open_model(struct job *j, int n_thread)
+{
+    int rc = CS_OK;
+    char path[4096];
+
+    CS_TRY(cs_model_find_default(model.model, path, sizeof path));
+    CS_TRY(cs_backend_open("cpu", n_thread, &j->be));
+    CS_TRY(cs_model_load(path, j->be, false, &j->model));
+    j->pack = (cs_pack){ .tok = j->model->tok, .tok_state = j->model->tok_state,
+                         .batch_tokens = own.batch_tokens };
+out:
+    return rc;
+}
+
+/* ---- one block of records -------------------------------------------------------------------- */
+
+static int fits_model(const struct job *j)
+{
+    const cs_model *m = j->model;
+
+    if (j->data.n_channel != m->n_channel)
+        return cs_fail(CS_EMODEL, "the input has %s, but the model takes %s",
+                       j->data.n_channel > 0 ? "real values" : "bases",
+                       m->n_channel > 0 ? "real values of as many channels as it was trained on"
+                                        : "bases");
+    if (!m->head->is_class && j->data.n_target != m->n_label)
+        return cs_fail(CS_EMODEL, "the input has %d values to predict, the model predicts %d",
+                       (int)j->data.n_target, (int)m->n_label);
+    return CS_OK;
+}
+
+static int judge_batch(struct job *j, cs_scores *s, const cs_sample *sample, int64_t n)
+{
+    int rc = CS_OK;
+    const int32_t n_out = j->model->n_label;
+    cs_batch *b = j->batch;
+
+    CS_TRY(cs_grow((void **)&j->answer, &j->n_answer, (size_t)n * (size_t)n_out,
+                   sizeof *j->answer));
+    CS_TRY(cs_model_predict(j->model, b, j->answer));
+    for (int64_t i = 0; i < n; i++)
+        CS_TRY(cs_scores_add(s, j->answer + i * n_out, b->target + i * b->n_target,
+                             sample[i].n_base));
+    cs_batch_reset(b);
+out:
+    return rc;
+}
+
+/* A planned batch; a second one when tokens turn out to have another depth (see cs_feed_append). */
+static int judge_samples(struct job *j, cs_scores *s, const cs_sample *sample, int64_t n)
+{
+    int rc = CS_OK;
+    int64_t from = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        rc = cs_feed_append(&j->work, &j->data, &j->pack, &sample[i], j->batch);
+        if (rc == CS_EOF) {
+            CS_TRY(judge_batch(j, s, sample + from, i - from));
+            from = i;
+            rc = cs_feed_append(&j->work, &j->data, &j->pack, &sample[i], j->batch);
+        }
+        CS_TRY(rc);
+    }
+    rc = judge_batch(j, s, sample + from, n - from);
+out:
+    return rc;
+}
+
+static int judge_list(struct job *j, cs_scores *s, const cs_sample *sample, int64_t n)
+{
+    int rc = CS_OK;
+    cs_steps p = { 0 };
+
+    if (n == 0)
+        return CS_OK;
+    CS_TRY(cs_steps_fixed(sample, n, &j->pack, &p));
+    for (int64_t b = 0; b < p.n_batch; b++) {
+        CS_TRY(judge_samples(j, s, p.sample + p.batch[b], p.batch[b + 1] - p.batch[b]));
+        if (cs_signal_caught() != 0) {
+            rc = CS_ECANCEL;
+            goto out;
+        }
+    }
+out:
+    cs_steps_release(&p);
+    return rc;
+}
+
+/* With --split, what was not kept for validation has been learnt from. */
+static bool wanted(const struct job *j, const cs_example *e)
+{
+    return j->labelled.split != NULL ? e->part == CS_PART_VALID : e->part != CS_PART_SKIP;
+}
+
+static bool too_long(const struct job *j, int64_t n_base)
+{
+    const int64_t most = cs_model_max_len(j->model);
+    const int64_t n = j->pack.tok != NULL ? j->pack.tok->bound(j->pack.tok_state, n_base) : n_base;
+
+    return most > 0 && n > most;
+}
+
+/* Samples of the block: whole records (len 0), or pieces of one length. */
+static int list_samples(struct job *j, int64_t len, cs_sample **out, int64_t *n)
+{
+    const cs_dataset *d = &j->data;
+    const int64_t each = len > 0 ? own.per_record : 1;
+    size_t cap = 0;
+
+    *out = NULL;
+    *n = 0;
+    for (int64_t i = 0; i < d->n; i++) {
+        const int64_t n_base = d->ex[i].n_base;
+        const int64_t slots = len > 0 ? n_base / len : 1, k = slots < each ? slots : each;
+        if (k == 0 || !wanted(j, &d->ex[i]))
+            continue;
+        if (too_long(j, len > 0 ? len : n_base)) {
+            j->n_too_long += len == 0;
+            continue;
+        }
+        if (cs_grow((void **)out, &cap, (size_t)(*n + k), sizeof **out) != CS_OK)
+            return CS_EMEM;
+        if (len > 0)
+            cs_dataset_cut(d, i, len, k, (uint64_t)own.seed, *out + *n);
+        else
+            (*out)[*n] = (cs_sample){ i, 0, n_base, false };
+        *n += k;
+    }
+    return CS_OK;
+}
+
+static int judge_block(struct job *j)
+{
+    int rc = CS_OK;
+    cs_sample *sample = NULL;
+    int64_t n;
+
+    CS_TRY(fits_model(j));
+    if (j->batch == NULL)
+        j->batch = cs_batch_new(j->data.n_channel, j->data.n_target);
+    if (j->batch == NULL)
+        return CS_EMEM;
+    for (int s = 0; s <= j->n_piece; s++) {
+        CS_TRY(list_samples(j, s > 0 ? j->piece[s - 1] : 0, &sample, &n));
+        CS_TRY(judge_list(j, &j->scores[s], sample, n));
+        free(sample);
+        sample = NULL;
+    }
+out:
+    free(sample);
+    return rc;
+}
+
+static int judge_all(struct job *j)
+{
+    int rc = CS_OK;
+    bool more = true;
+
+    while (more) {
+        rc = cs_labelled_read(&j->labelled, &j->data, BLOCK_BASES);
+        more = rc == CS_OK;
+        if (rc == CS_EOF)
+            rc = CS_OK;
+        CS_TRY(rc);
+        if (j->data.n > 0)
+            CS_TRY(judge_block(j));
+        if (j->data.n > 0)
+            cs_dataset_clear(&j->data);
+    }
+    cs_labelled_report(&j->labelled);
+    if (j->n_too_long > 0)
+        cs_warn("%lld records are longer than the model takes and were left out",
+                (long long)j->n_too_long);
+    if (j->scores[0].n == 0)
+        rc = cs_fail(CS_EFORMAT, "there is no record to judge in the input");
+out:
+    return rc;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int report(const struct job *j)
+{
+    const cs_eval_report r = {
+        .model = j->model, .scores = j->scores, .piece = j->piece, .n_piece = j->n_piece,
+        .bin = j->bin, .n_bin = j->n_bin, .tolerance = own.tolerance,
+    };
+
+    return cs_eval_write(&r, own.output, own.json);
+}
+
+static int prepare(struct job *j)
+{
+    int rc = CS_OK;
+    const cs_split split = cs_args_split(&compute);
+    const cs_input_opt how = { .reference = input.reference, .threads = split.inflate };
+
+    CS_TRY(parse_list("bins", own.bins, j->bin, &j->n_bin));
+    CS_TRY(parse_list("fragments", own.fragments, j->piece, &j->n_piece));
+    CS_TRY(open_model(j, split.compute));
+    const cs_model *m = j->model;
+    CS_TRY(cs_labelled_open(&label, &input, &how, m, m->head->is_class, &j->labelled));
+    if (m->tok != NULL)
+        j->labelled.min_base = m->tok->min_base(m->tok_state);
+    for (int s = 0; s <= j->n_piece; s++)
+        cs_scores_init(&j->scores[s], m->head->is_class, m->n_label,
+                       m->head->n_target(m->head_net));
+    if (m->tok != NULL && j->n_piece > 0 && j->piece[0] < j->labelled.min_base)
+        rc = cs_fail(CS_EUSAGE, "pieces of %lld bases give no token; the model needs %lld",
+                     (long long)j->piece[0], (long long)j->labelled.min_base);
+    else if (m->tok == NULL && j->n_piece > 0)
+        rc = cs_fail(CS_EUSAGE, "--fragments is for sequences; the model takes real values");
+out:
+    return rc;
+}
+
+static void release(struct job *j)
+{
+    for (int s = 0; s <= j->n_piece; s++)
+        cs_scores_release(&j->scores[s]);
+    cs_batch_free(j->batch);
+    cs_feed_work_release(&j->work);
+    free(j->answer);
+    if (j->data.mem != NULL)
+        cs_dataset_release(&j->data);
+    cs_labelled_close(&j->labelled);
+    cs_model_free(j->model);
+    cs_backend_close(j->be);
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET];
+    struct job j = { 0 };
+
+    options(set);
+    CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
+    CS_TRY(prepare(&j));
+    CS_TRY(judge_all(&j));
+    CS_TRY(report(&j));
+out:
+    release(&j);
+    cs_opt_release(set);
+    return rc;
+}
+
+const cs_command cs_cmd_eval = {
+    .name = "eval",
+    .summary = "judge a model's answers against known labels",
+    .usage = "[OPTIONS] [FILE...]",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,244 @@
+/* eval_report.c - the figures of an evaluation as a table and as JSON. */
+#include "pipelines/eval_report.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+enum { NAME_BYTES = 64 };
+
+/* Where figures go: both forms from one walk. */
+struct sink {
+    const cs_eval_report *r;
+    cs_outfile *tsv;
+    json_t     *sets;
+};
+
+/* What is being told. */
+struct part { const char *set; char length[NAME_BYTES]; const cs_figures *f; };
+
+struct figure { const char *name; size_t off; };
+
+static const struct figure class_overall[] = {
+    { "loss", offsetof(cs_figures, loss) },
+    { "accuracy", offsetof(cs_figures, accuracy) },
+    { "balanced_accuracy", offsetof(cs_figures, balanced) },
+    { "macro_f1", offsetof(cs_figures, macro_f1) },
+    { "macro_auc", offsetof(cs_figures, macro_auc) },
+    { "mcc", offsetof(cs_figures, mcc) },
+};
+static const struct figure value_overall[] = {
+    { "mse", offsetof(cs_figures, loss) },
+    { "mae", offsetof(cs_figures, mae) },
+    { "within_tolerance", offsetof(cs_figures, within) },
+};
+static const struct figure per_class[] = {
+    { "precision", offsetof(cs_class_figures, precision) },
+    { "recall", offsetof(cs_class_figures, recall) },
+    { "f1", offsetof(cs_class_figures, f1) },
+    { "auc", offsetof(cs_class_figures, auc) },
+};
+
+enum { N_CLASS_OVERALL = sizeof class_overall / sizeof class_overall[0],
+       N_VALUE_OVERALL = sizeof value_overall / sizeof value_overall[0],
+       N_PER_CLASS = sizeof per_class / sizeof per_class[0] };
+
+static double real_at(const void *p, size_t off)
+{
+    return *(const double *)(const void *)((const char *)p + off);
+}
+
+/* ---- table ----------------------------------------------------------------------------------- */
+
+static int put_real(struct sink *s, const struct part *p, const char *cls, const char *metric,
+                    double v)
+{
+    if (!isfinite(v))
+        return cs_outfile_printf(s->tsv, "%s\t%s\t%s\t%s\tNA\n", p->set, p->length, cls, metric);
+    return cs_outfile_printf(s->tsv, "%s\t%s\t%s\t%s\t%.6g\n", p->set, p->length, cls, metric, v);
+}
+
+static int put_count(struct sink *s, const struct part *p, const char *cls, const char *metric,
+                     const char *suffix, int64_t n)
+{
+    return cs_outfile_printf(s->tsv, "%s\t%s\t%s\t%s%s\t%lld\n", p->set, p->length, cls, metric,
+                             suffix, (long long)n);
+}
+
+static int class_rows(struct sink *s, const struct part *p, int32_t c)
+{
+    int rc = CS_OK;
+    const cs_label *label = s->r->model->label;
+    const cs_figures *f = p->f;
+
+    CS_TRY(put_count(s, p, label[c].name, "records", "", f->cls[c].n));
+    for (int i = 0; i < N_PER_CLASS; i++)
+        CS_TRY(put_real(s, p, label[c].name, per_class[i].name,
+                        real_at(&f->cls[c], per_class[i].off)));
+    for (int32_t k = 0; k < f->n_class; k++)
+        CS_TRY(put_count(s, p, label[c].name, "called:", label[k].name,
+                         f->confusion[c * f->n_class + k]));
+out:
+    return rc;
+}
+
+static int rows(struct sink *s, const struct part *p, const struct figure *overall, int n)
+{
+    int rc = CS_OK;
+
+    CS_TRY(put_count(s, p, ".", "records", "", p->f->n));
+    for (int i = 0; i < n; i++)
+        CS_TRY(put_real(s, p, ".", overall[i].name, real_at(p->f, overall[i].off)));
+    for (int32_t c = 0; c < p->f->n_class; c++)
+        CS_TRY(class_rows(s, p, c));
+out:
+    return rc;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *real_json(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *class_json(const struct sink *s, const cs_figures *f, int32_t c)
+{
+    const cs_label *label = s->r->model->label;
+    json_t *o = json_pack("{s:I}", "records", (json_int_t)f->cls[c].n), *called = json_object();
+
+    for (int i = 0; i < N_PER_CLASS; i++)
+        json_object_set_new(o, per_class[i].name, real_json(real_at(&f->cls[c], per_class[i].off)));
+    for (int32_t k = 0; k < f->n_class; k++)
+        json_object_set_new(called, label[k].name, json_integer(f->confusion[c * f->n_class + k]));
+    json_object_set_new(o, "called", called);
+    return o;
+}
+
+static void add_json(struct sink *s, const struct part *p, const struct figure *overall, int n)
+{
+    const cs_figures *f = p->f;
+    json_t *o = json_pack("{s:s, s:s, s:I}", "set", p->set, "length", p->length, "records",
+                          (json_int_t)f->n);
+
+    for (int i = 0; i < n; i++)
+        json_object_set_new(o, overall[i].name, real_json(real_at(f, overall[i].off)));
+    if (f->n_class > 0) {
+        json_t *classes = json_object();
+        for (int32_t c = 0; c < f->n_class; c++)
+            json_object_set_new(classes, s->r->model->label[c].name, class_json(s, f, c));
+        json_object_set_new(o, "classes", classes);
+    }
+    json_array_append_new(s->sets, o);
+}
+
+static int write_json(const struct sink *s, const char *path)
+{
+    int rc = CS_OK;
+    cs_outfile *f = NULL;
+    json_t *top = json_pack("{s:s, s:s, s:O}", "chordseq", PACKAGE_VERSION, "model",
+                            s->r->model->sum, "sets", s->sets);
+    char *text = json_dumps(top, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+
+    json_decref(top);
+    if (text == NULL)
+        return cs_fail(CS_EMEM, "out of memory for '%s'", path);
+    CS_TRY(cs_outfile_open(path, &f));
+    CS_TRY(cs_outfile_printf(f, "%s\n", text));
+    rc = cs_outfile_close(f);
+    f = NULL;
+out:
+    cs_outfile_discard(f);
+    free(text);
+    return rc;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+static void note(const struct part *p, bool is_class)
+{
+    if (is_class)
+        cs_note("%s %s: %lld records, accuracy %.4f, balanced accuracy %.4f, mcc %.4f", p->set,
+                p->length, (long long)p->f->n, p->f->accuracy, p->f->balanced, p->f->mcc);
+    else
+        cs_note("%s %s: %lld records, mse %.4g, mae %.4g, within tolerance %.4f", p->set,
+                p->length, (long long)p->f->n, p->f->loss, p->f->mae, p->f->within);
+}
+
+/* The records of one set with lo <= length < hi. */
+static int tell(struct sink *s, struct part *p, const cs_scores *scores, int64_t lo, int64_t hi,
+                bool noted)
+{
+    int rc = CS_OK;
+    const bool is_class = scores->is_class;
+    const struct figure *overall = is_class ? class_overall : value_overall;
+    const int n = is_class ? N_CLASS_OVERALL : N_VALUE_OVERALL;
+    cs_figures f;
+
+    CS_TRY(cs_scores_figures(scores, lo, hi, s->r->tolerance, true, &f));
+    p->f = &f;
+    rc = rows(s, p, overall, n);
+    add_json(s, p, overall, n);
+    if (noted)
+        note(p, is_class);
+    cs_figures_release(&f);
+out:
+    return rc;
+}
+
+/* "0-499", "500-999", ..., "50000-". */
+static int tell_bins(struct sink *s)
+{
+    int rc = CS_OK;
+    const cs_eval_report *r = s->r;
+    struct part p = { .set = "record" };
+
+    for (int b = 0; b <= r->n_bin && r->n_bin > 0; b++) {
+        const int64_t lo = b > 0 ? r->bin[b - 1] : 0, hi = b < r->n_bin ? r->bin[b] : INT64_MAX;
+        if (b < r->n_bin)
+            (void)snprintf(p.length, sizeof p.length, "%lld-%lld", (long long)lo,
+                           (long long)hi - 1);
+        else
+            (void)snprintf(p.length, sizeof p.length, "%lld-", (long long)lo);
+        CS_TRY(tell(s, &p, &r->scores[0], lo, hi, false));
+    }
+out:
+    return rc;
+}
+
+static int tell_all(struct sink *s)
+{
+    int rc = CS_OK;
+    const cs_eval_report *r = s->r;
+    struct part whole = { .set = "record", .length = "all" }, piece = { .set = "fragment" };
+
+    CS_TRY(cs_outfile_printf(s->tsv, "set\tlength\tclass\tmetric\tvalue\n"));
+    CS_TRY(tell(s, &whole, &r->scores[0], 0, INT64_MAX, true));
+    CS_TRY(tell_bins(s));
+    for (int i = 0; i < r->n_piece; i++) {
+        (void)snprintf(piece.length, sizeof piece.length, "%lld", (long long)r->piece[i]);
+        CS_TRY(tell(s, &piece, &r->scores[1 + i], 0, INT64_MAX, true));
+    }
+out:
+    return rc;
+}
+
+int cs_eval_write(const cs_eval_report *r, const char *tsv, const char *json)
+{
+    int rc = CS_OK;
+    struct sink s = { r, NULL, json_array() };
+
+    CS_TRY(cs_outfile_open(tsv, &s.tsv));
+    CS_TRY(tell_all(&s));
+    rc = cs_outfile_close(s.tsv);
+    s.tsv = NULL;
+    if (rc == CS_OK && json != NULL)
+        rc = write_json(&s, json);
+out:
+    cs_outfile_discard(s.tsv);
+    json_decref(s.sets);
+    return rc;
+}

@@ -1,0 +1,28 @@
+/* eval_report.h - the figures of an evaluation as a table and as JSON. */
+#ifndef CS_PIPELINES_EVAL_REPORT_H
+#define CS_PIPELINES_EVAL_REPORT_H
+
+#include "nn/model.h"
+#include "train/metrics.h"
+
+/* scores[0] are whole records, which are also told by bins of length; scores[1 + i] are pieces of
+ * piece[i] bases. */
+typedef struct cs_eval_report {
+    const cs_model  *model;
+    const cs_scores *scores;     /* [1 + n_piece] */
+    const int64_t   *piece, *bin;
+    int              n_piece, n_bin;
+    double           tolerance;
+} cs_eval_report;
+
+/**
+ * cs_eval_write - compute all figures and write them
+ *
+ * tsv      columns set (record, fragment), length ("all", "500-999", "50000-", "500"), class ("." for
+ *          all), metric, value ("NA" where it is not defined); "-": standard output
+ * json     the same nested, null where not defined; NULL: not wanted
+ * Returns  CS_OK, CS_EMEM, CS_EIO. One line of summary per set goes to the log (cs_note)
+ */
+int cs_eval_write(const cs_eval_report *r, const char *tsv, const char *json) CS_MUST_CHECK;
+
+#endif
