@@ -1,6 +1,7 @@
 /* make_model.c - a model file with random weights, for tests and benchmarks of the program.
  *
- *     make_model FILE SEED [channels=N | tokenizer=NAME] [labels=N] [tokenizer.OPT=V] [encoder.OPT=V]
+ *     make_model FILE SEED [channels=N | tokenizer=NAME] [head=NAME] [labels=N]
+ *                          [tokenizer.OPT=V] [encoder.OPT=V]
  *
  * channels=N makes a model of N real values per position, which sequences cannot feed.
  */
@@ -29,15 +30,15 @@ static void *defaults(const cs_opt *opt, size_t size)
     return cfg;
 }
 
-static int choose(struct wish *w, const char *tokenizer)
+static int choose(struct wish *w, const char *tokenizer, const char *head)
 {
     cs_model_spec *s = &w->spec;
 
     s->tok = cs_tokenizer_find(tokenizer);
     s->enc = cs_encoder_find("chordmixer");
-    s->head = cs_head_find("class");
+    s->head = cs_head_find(head);
     if (!s->tok || !s->enc || !s->head)
-        return cs_fail(CS_EUSAGE, "no tokenizer '%s', encoder or head of that name", tokenizer);
+        return cs_fail(CS_EUSAGE, "no tokenizer '%s', or no head '%s'", tokenizer, head);
     s->tok_cfg = w->cfg[0] = defaults(s->tok->opt, s->tok->cfg_size);
     s->enc_cfg = w->cfg[1] = defaults(s->enc->opt, s->enc->cfg_size);
     s->head_cfg = w->cfg[2] = defaults(s->head->opt, s->head->cfg_size);
@@ -53,8 +54,8 @@ static int set(struct wish *w, const char *word)
         return cs_fail(CS_EUSAGE, "'%s' is not NAME=VALUE", word);
     memcpy(name, word, (size_t)(value - word));
     name[value++ - word] = '\0';
-    if (strcmp(name, "tokenizer") == 0)
-        return CS_OK;                          /* chosen before its options can be set */
+    if (strcmp(name, "tokenizer") == 0 || strcmp(name, "head") == 0)
+        return CS_OK;                          /* chosen before their options can be set */
     if (strcmp(name, "channels") == 0)
         return cs_parse_int(value, &w->n_channel);
     if (strcmp(name, "labels") == 0)
@@ -99,7 +100,7 @@ int main(int argc, char **argv)
 {
     int rc = CS_EUSAGE;
     struct wish w = { .n_label = 3 };
-    const char *tokenizer = "base";
+    const char *tokenizer = "base", *head = "class";
     int64_t seed;
 
     if (argc < 3 || cs_parse_int(argv[2], &seed) != CS_OK) {
@@ -107,10 +108,11 @@ int main(int argc, char **argv)
         return 2;
     }
     w.spec.seed = (uint64_t)seed;
-    for (int i = 3; i < argc; i++)
-        if (strncmp(argv[i], "tokenizer=", 10) == 0)
-            tokenizer = argv[i] + 10;
-    CS_TRY(choose(&w, tokenizer));
+    for (int i = 3; i < argc; i++) {
+        tokenizer = strncmp(argv[i], "tokenizer=", 10) == 0 ? argv[i] + 10 : tokenizer;
+        head = strncmp(argv[i], "head=", 5) == 0 ? argv[i] + 5 : head;
+    }
+    CS_TRY(choose(&w, tokenizer, head));
     for (int i = 3; i < argc; i++)
         CS_TRY(set(&w, argv[i]));
     CS_TRY(make(&w, argv[1]));

@@ -1,0 +1,46 @@
+# classify.t - what `chordseq classify` writes, and what it says about it.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+
+# The sixth digit depends on the processor; three are compared.
+cat > rounded <<'END'
+chordseq classify "$@" > raw || exit
+awk -F '\t' -v OFS='\t' 'NR > 1 {
+    for (i = 3; i <= NF; i++) if ($i ~ /^-?[0-9]+\.[0-9]+$/) $i = sprintf("%.3f", $i) } 1' raw
+END
+
+P classify-mixed.tsv   sh rounded -m "$m" "$tiny/mixed.fa"
+P classify-reads.tsv   sh rounded -m "$m" "$tiny/reads.fq"
+P classify-all.tsv     sh rounded -m "$m" --all "$tiny/mixed.fa"
+P classify-prob.tsv    sh rounded -m "$m" --min-prob 0.5 "$tiny/mixed.fa"
+chordseq classify -q -m "$m" "$tiny/mixed.fa" > mixed.tsv
+
+# Every record of the input has a line, and every label is one of the model's or unclassified.
+T 'min-prob 0 calls what it can' sh -c 'chordseq classify -q -m "$1" --min-prob 0 "$2" |
+    cmp - mixed.tsv' - "$m" "$tiny/mixed.fa"
+T 'min-prob 1 keeps every record' sh -c '[ "$(chordseq classify -q -m "$1" --min-prob 1 "$2" |
+    grep -c unclassified)" = "$(grep -c "^>" "$2")" ]' - "$m" "$tiny/mixed.fa"
+T 'probabilities of all classes add up to 1' sh -c 'chordseq classify -q -m "$1" --all "$2" | awk -F "\t" "
+    NR > 1 && \$5 == \".\" { n++; s = \$6 + \$7 + \$8; if (s < 0.99999 || s > 1.00001) exit 1 }
+    END { if (n < 10) exit 1 }"' - "$m" "$tiny/mixed.fa"
+
+# The output file appears when it is complete and replaces what was there.
+T '-o writes what stdout would get' sh -c 'echo old > out.tsv &&
+    chordseq classify -q -m "$1" -o out.tsv "$2" > stdout.txt && [ ! -s stdout.txt ] &&
+    cmp out.tsv mixed.tsv' - "$m" "$tiny/mixed.fa"
+T 'nothing but the output is left behind' sh -c '[ "$(ls out.tsv*)" = out.tsv ]'
+T '-o - is stdout' sh -c 'chordseq classify -q -m "$1" -o - "$2" |
+    cmp - mixed.tsv' - "$m" "$tiny/mixed.fa"
+
+T 'CHORDSEQ_MODEL names the model' sh -c 'CHORDSEQ_MODEL=$1 chordseq classify -q "$2" |
+    cmp - mixed.tsv' - "$m" "$tiny/mixed.fa"
+
+# Values instead of classes.
+T 'a model for regression' "$builddir/tests/cli/make_model" "$tmp/values" 3 head=regress labels=2 \
+    encoder.max-len=64 encoder.track=4 encoder.hidden=4
+P classify-values.tsv  sh rounded -m "$tmp/values" "$tiny/mixed.fa"
+
+# The options that the help lists are those of the manual.
+T '--help goes to stdout with status 0' sh -c 'chordseq classify --help 2>&1 >/dev/null |
+    cmp - /dev/null && chordseq classify --help | grep -q -- "--batch-tokens NUM"'

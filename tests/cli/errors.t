@@ -1,0 +1,105 @@
+# errors.t - each failure has one sentence that says what, where and what to do, and leaves nothing.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+c="chordseq classify -m $m"
+make=$builddir/tests/cli/make_model
+
+# ---- the command line: status 2 ----------------------------------------------------------------
+
+status() { want=$1; shift; T "status $want: $(words "$@")" sh -c '"$@" 2> /dev/null; [ $? = '"$want"' ]' - "$@"; }
+status 2  $c --threads 0 "$tiny/mixed.fa"
+N usage-threads.err    $c --threads 0 "$tiny/mixed.fa"
+N usage-threads2.err   $c --threads 3.5 "$tiny/mixed.fa"
+N usage-prob.err       $c --min-prob nan "$tiny/mixed.fa"
+N usage-unknown.err    $c --min_prob 0.5 "$tiny/mixed.fa"
+N usage-stdin.err      $c - -
+N usage-batch.err      $c -B 0 "$tiny/mixed.fa"
+
+# ---- inputs: status 1 --------------------------------------------------------------------------
+
+status 1  $c no-such-file
+N input-missing.err    $c no-such-file
+N input-directory.err  $c "$tmp"
+gzip -c "$tiny/mixed.fa" > whole.fa.gz
+head -c 900 whole.fa.gz > cut.fa.gz
+N input-cut.err        $c cut.fa.gz
+N input-cut-stdin.err  sh -c "cat cut.fa.gz | $c -"
+# The CRC is the 8th to 5th byte from the end.
+size=$(wc -c < whole.fa.gz)
+{ head -c $((size - 8)) whole.fa.gz; printf 'CRC!'; tail -c 4 whole.fa.gz; } > crc.fa.gz
+N input-crc.err        $c crc.fa.gz
+printf '>a\nACGT\n>b\nAC!T\n' > bad.fa
+N input-letter.err     $c bad.fa
+printf '@a\nACGT\n+\nII\n' > bad.fq
+N input-quality.err    $c bad.fq
+N input-later.err      $c "$tiny/mixed.fa" bad.fa
+chmod 000 bad.fq
+if [ -r bad.fq ]; then
+    S 'a file without permission' 'running as root'
+else
+    N input-denied.err     $c bad.fq
+fi
+
+# Nothing under the final name, and nothing beside it.
+T 'a failed run leaves no output' sh -c "! $c -o out.tsv bad.fa 2> /dev/null && ! ls | grep -q ^out"
+T 'a failed run keeps the old output' sh -c "echo old > out.tsv
+    ! $c -o out.tsv bad.fa 2> /dev/null && echo old | cmp - out.tsv && [ \"\$(ls out*)\" = out.tsv ]"
+
+# A 0-byte input has no records: the header, a warning, status 0.
+: > nothing
+P empty.tsv            $c nothing
+T 'an empty input is warned of' sh -c "$c nothing 2>&1 > /dev/null |
+    grep -qx 'chordseq: warning: there are no records in the input'"
+P empty.tsv            sh -c "$c < /dev/null"
+
+# ---- models ------------------------------------------------------------------------------------
+
+N model-missing.err    chordseq classify -m no-such-model "$tiny/mixed.fa"
+N model-garbage.err    chordseq classify -m "$tiny/mixed.fa" "$tiny/mixed.fa"
+N model-directory.err  chordseq classify -m "$tmp" "$tiny/mixed.fa"
+: > zero
+N model-zero.err       chordseq classify -m zero "$tiny/mixed.fa"
+head -c 20000 "$m" > cut-model
+N model-cut.err        chordseq classify -m cut-model "$tiny/mixed.fa"
+head -c 100 "$m" > cut-header
+N model-header.err     chordseq classify -m cut-header "$tiny/mixed.fa"
+"$make" real-model 1 channels=2 encoder.max-len=64 encoder.track=4 encoder.hidden=4
+N model-alphabet.err   chordseq classify -m real-model "$tiny/mixed.fa"
+sed 's/kmer/kmex/g' "$m" > future
+N model-future.err     chordseq classify -m future "$tiny/mixed.fa"
+
+# ---- outputs -----------------------------------------------------------------------------------
+
+N output-full.err      $c -o /dev/full "$tiny/mixed.fa"
+N output-full2.err     sh -c "$c $tiny/mixed.fa > /dev/full"
+N output-folder.err    sh -c "$c -o no-such-folder/out.tsv $tiny/mixed.fa 2> said; rc=\$?
+    sed 's/[.]tmp[.][0-9]*//' said >&2; exit \$rc"
+N output-is-dir.err    $c -o "$tmp" "$tiny/mixed.fa"
+N output-closed.err    sh -c "$c $tiny/mixed.fa >&-"
+
+# ---- long records ------------------------------------------------------------------------------
+
+# 10 Mbp: beyond this model's 512 tokens it has a reason, and its neighbours have their answers.
+"$builddir/tests/bench/gen_fasta" 10M 7 100M 100M > long.fa
+{ printf '>before\nACGTACGTACGT\n'; cat long.fa; printf '>after\nACGTACGTACGT\n'; } > around.fa
+P long-refused.tsv     $c around.fa
+T 'its name and the limit are told' sh -c "$c around.fa 2>&1 > /dev/null | grep -qx \"chordseq: \
+warning: 1 of 3 records are longer than the model's 512 tokens; first: 'r0'\""
+# Within the limit it is answered as a whole.
+"$make" long-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2M \
+    encoder.track=1 encoder.hidden=4
+P long-answered.tsv    sh -c 'chordseq classify -m long-model around.fa > long.tsv && cut -f 1-3,5 long.tsv'
+T 'and in the same way from batches of one token' sh -c 'chordseq classify -q -m long-model -B 1 \
+    -@ 2 around.fa | cmp - long.tsv'
+# Where memory does not suffice, the record is named: 1.3 M tokens of 352 channels need 1.8 GB.
+"$make" wide-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2M \
+    encoder.track=16 encoder.hidden=1
+if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
+    T 'too little memory names the record' sh -c '(ulimit -v 1500000
+        chordseq classify -@ 1 -m wide-model around.fa > /dev/null 2> mem.err; [ $? = 1 ]) &&
+        grep -q "out of memory for record .r0. (10485760 bases), which needs [0-9]* bytes; split" \
+            mem.err'
+else
+    S 'too little memory' 'the program does not start under ulimit -v (a sanitizer?)'
+fi

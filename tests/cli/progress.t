@@ -1,0 +1,42 @@
+# progress.t - what a run says on stderr: little, and the progress line only to a terminal.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+f=$tiny/mixed.fa
+
+
+P summary.txt  sh -c 'chordseq classify -m "$1" -o /dev/null "$2" 2>&1 |
+    sed -E "s/in [0-9.]+ s \([0-9.e+-]+ /in T s (R /"' - "$m" "$f"
+T '-q prints nothing' sh -c 'chordseq classify -q -m "$1" -o /dev/null "$2" > all 2>&1 &&
+    [ ! -s all ]' - "$m" "$f"
+T '-v tells time and waits of every stage and queue' sh -c '
+    chordseq classify -v -m "$1" -o /dev/null "$2" > all 2>&1 &&
+    [ "$(grep -c "info: stage [a-z]*: [0-9.]* s, of which [0-9.]* s waiting" all)" = 5 ] &&
+    [ "$(grep -c "info: queue [a-z ]*: [0-9]* items, full" all)" = 4 ] &&
+    grep -q "info: memory: at most" all' - "$m" "$f"
+T 'no escape sequences in a file' sh -c '
+    chordseq classify -vv -m "$1" -o /dev/null "$2" > all 2>&1 && ! grep -q "$(printf "\033")" all' \
+    - "$m" "$f"
+
+if script --version > /dev/null 2>&1; then
+    "$builddir/tests/bench/gen_fasta" 12M 1 500 1500 > big.fa
+    T 'a terminal sees records, bases, rate and time left' sh -c '
+        TERM=xterm script -qec "chordseq classify -m $1 -o /dev/null -@ 1 -B 2k big.fa" typescript \
+            < /dev/null > /dev/null &&
+        tr "\r" "\n" < typescript | grep -qE "chordseq: [0-9]+ records, [0-9.]+ [kM]?base, [0-9.]+ \
+[kMG]?base/s, [0-9]+ %, [0-9:]+ left"' - "$m"
+    T '-q keeps a terminal clean' sh -c '
+        TERM=xterm script -qec "chordseq classify -q -m $1 -o /dev/null -@ 1 big.fa" typescript \
+            < /dev/null > /dev/null && ! grep -q "base/s" typescript' - "$m"
+    T 'warnings are tinted on a terminal' sh -c '
+        TERM=xterm script -qec "chordseq classify -m $1 -o /dev/null $2" typescript \
+            < /dev/null > /dev/null && grep -q "$(printf "\033\[1;33m")warning" typescript' - "$m" "$f"
+    T 'but not with NO_COLOR' sh -c '
+        NO_COLOR=1 TERM=xterm script -qec "chordseq classify -m $1 -o /dev/null $2" typescript \
+            < /dev/null > /dev/null && grep -q "chordseq: warning:" typescript' - "$m" "$f"
+    T 'without input, a terminal is not waited for' sh -c '
+        script -qec "chordseq classify -m $1" typescript < /dev/null > /dev/null; [ $? = 2 ] &&
+        grep -q "no input; name FASTA, FASTQ or BAM files, or pipe one in" typescript' - "$m"
+else
+    S 'progress on a terminal' 'no script(1)'
+fi

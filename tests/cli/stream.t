@@ -1,0 +1,88 @@
+# stream.t - the same bytes, whatever way the records come and however they are worked on.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+mixed=$tmp/mixed.tsv
+reads=$tmp/reads.tsv
+
+# same NAME EXPECTED SHELL-COMMAND: stdout must equal the file
+same() { T "$1" sh -c "{ $3; } | cmp - '$2'"; }
+c="chordseq classify -q -m '$m'"
+sh -c "$c '$tiny/mixed.fa'" > "$mixed"
+sh -c "$c '$tiny/reads.fq'" > "$reads"
+
+# ---- threads, batches, window ----------------------------------------------------------------
+
+# A light model, so that some megabases take little time.
+"$builddir/tests/cli/make_model" light 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 \
+    encoder.max-len=4k encoder.track=1 encoder.hidden=2
+l="chordseq classify -q -m light"
+
+# Some seven chunks of 20 to 200,000 bases, so that batches close for every reason.
+"$builddir/tests/bench/gen_fasta" 4M 3 20 1500 > big.fa
+"$builddir/tests/bench/gen_fasta" 600k 4 200000 200000 | sed 's/^>/>long/' >> big.fa
+"$builddir/tests/bench/gen_fasta" 2M 5 20 3000 >> big.fa
+T 'a reference run' sh -c 'chordseq classify -v -m light -@ 1 -o big.tsv big.fa 2> big.err'
+T 'it has a line for each record' sh -c '[ $(($(grep -c ">" big.fa) + 1)) = $(wc -l < big.tsv) ]'
+T 'in input order' sh -c 'grep ">" big.fa | tr -d ">" > names &&
+    tail -n +2 big.tsv | cut -f 1 | cmp - names'
+for threads in 2 3 4 9; do
+    same "$threads threads" big.tsv "$l -@ $threads big.fa"
+done
+for tokens in 1 777 1M; do
+    same "batches of $tokens tokens" big.tsv "$l -B $tokens big.fa"
+done
+for window in 1 2 5 1000; do
+    same "a window of $window" big.tsv "$l --window $window big.fa"
+done
+same 'all of them at once' big.tsv "$l --window 1 -B 10k -@ 3 - < big.fa"
+T 'a small window closes batches by lag' sh -c 'chordseq classify -m light --window 2 -B 64k \
+    -o /dev/null big.fa 2>&1 | grep -E "lag [1-9]"'
+
+# ---- how records come ------------------------------------------------------------------------
+
+gzip -c "$tiny/mixed.fa" > mixed.fa.gz
+gzip -c "$tiny/reads.fq" > reads.fq.gz
+sed 's/$/\r/' "$tiny/mixed.fa" > crlf.fa
+head -c -1 "$tiny/mixed.fa" > no-newline.fa
+{ cat "$mixed"; tail -n +2 "$mixed"; } > twice.tsv
+{ cat "$mixed"; tail -n +2 "$reads"; } > both.tsv
+
+same 'stdin named'       "$mixed" "$c - < '$tiny/mixed.fa'"
+same 'stdin as -i -'     "$mixed" "$c -i - < '$tiny/mixed.fa'"
+same 'stdin by default'  "$mixed" "$c < '$tiny/mixed.fa'"
+same 'a pipe'            "$mixed" "cat '$tiny/mixed.fa' | $c"
+same 'gzip'              "$mixed" "$c mixed.fa.gz"
+same 'gzip in a pipe'    "$mixed" "cat mixed.fa.gz | $c -i -"
+same 'two gzip members'  twice.tsv "cat mixed.fa.gz mixed.fa.gz | $c -i -"
+same 'CR LF'             "$mixed" "$c crlf.fa"
+same 'no final newline'  "$mixed" "$c no-newline.fa"
+same 'two files'         both.tsv "$c '$tiny/mixed.fa' '$tiny/reads.fq'"
+same 'two -i'            both.tsv "$c -i '$tiny/mixed.fa' -i reads.fq.gz"
+same '-i, then operands' both.tsv "$c -i mixed.fa.gz - < '$tiny/reads.fq'"
+same 'FASTQ as FASTA'    "$reads" "awk 'NR % 4 == 1 { print \">\" substr(\$0, 2) }
+    NR % 4 == 2' '$tiny/reads.fq' | $c"
+
+if bgzip --version > /dev/null 2>&1; then
+    bgzip -c "$tiny/mixed.fa" > mixed.fa.bgz
+    same 'bgzf'                    "$mixed" "$c mixed.fa.bgz"
+    same 'bgzf with 9 threads'     "$mixed" "$c -@ 9 mixed.fa.bgz"
+    same 'bgzf and gzip in a pipe' twice.tsv "cat mixed.fa.bgz mixed.fa.gz | $c -"
+else
+    S 'bgzf' 'no bgzip'
+fi
+if samtools --version > /dev/null 2>&1; then
+    samtools import -0 "$tiny/reads.fq" -o reads.bam 2> /dev/null
+    same 'BAM'                    "$reads" "$c reads.bam"
+    same 'BAM in a pipe'          "$reads" "cat reads.bam | $c -"
+    same 'SAM'                    "$reads" "samtools view -h reads.bam | $c"
+    same 'samtools fastq, piped'  "$reads" "samtools fastq reads.bam 2> /dev/null | $c -i -"
+else
+    S 'BAM' 'no samtools'
+fi
+
+# ---- who reads the output --------------------------------------------------------------------
+
+T 'a reader that leaves early is no error' sh -c \
+    '{ chordseq classify -m light big.fa 2> head.err; echo $? > status; } | head -n 2 > head.tsv &&
+    [ "$(cat status)" = 0 ] && [ ! -s head.err ] && head -n 2 big.tsv | cmp - head.tsv'
