@@ -278,18 +278,22 @@ int cs_stage_bucket(void *self, cs_queue *in, cs_queue *out)
 
 /* ---- infer -------------------------------------------------------------------------------- */
 
-/* Running out of memory for one record is that record's fault: say which. */
-static int blame(const cs_batch *b, int rc)
+/* When a batch of one record fails, the record is to blame: say which, and what would help it. */
+static int blame(const cs_infer_stage *s, const cs_batch *b, int rc)
 {
     char why[1024];
     const cs_record *r = &b->slot[0].chunk->rec[b->slot[0].i];
 
-    if (b->n_rec != 1 || rc == CS_ECANCEL)
+    if (b->n_rec != 1)
         return rc;
     (void)snprintf(why, sizeof why, "%s", cs_error_message());
     cs_error_clear();
-    return cs_fail(rc, "record '%s' (%lld bases): %s", r->name, (long long)r->seg[0].n_base,
-                   why[0] ? why : cs_error_name(rc));
+    if (rc == CS_EMEM)
+        return cs_fail(rc, "out of memory for record '%s' (%lld bases), which needs %lld bytes; "
+                       "split it, or use a machine with more", r->name,
+                       (long long)r->seg[0].n_base,
+                       (long long)cs_model_memory(s->model, b->n_tok, b->n_seg, b->depth, false));
+    return cs_fail(rc, "record '%s': %s", r->name, why[0] ? why : cs_error_name(rc));
 }
 
 /* Answers of a run of records of one chunk are counted down at once: the last record of a chunk may
@@ -318,12 +322,11 @@ static int infer(cs_infer_stage *s, const cs_batch *b)
     for (int32_t i = 0; i < b->n_rec; i++)
         n += (size_t)b->slot[i].chunk->ans[b->slot[i].i].n;
     CS_TRY(cs_grow((void **)&s->answer, &s->cap, n, sizeof *s->answer));
-    CS_TRY(cs_model_reserve(s->model, b->n_tok, b->n_seg, b->depth, false));
     CS_TRY(cs_model_predict(s->model, b, s->answer));
     deliver(s, b);
     return CS_OK;
 out:
-    return blame(b, rc);
+    return blame(s, b, rc);
 }
 
 int cs_stage_infer(void *self, cs_queue *in, cs_queue *out)
