@@ -34,7 +34,7 @@ static int alignments_sniff(const htsFormat *m, const char *head, size_t n_head)
 {
     (void)head;
     (void)n_head;
-    return m->format == sam || m->format == bam || m->format == cram;
+    return m->format == sam || m->format == bam || m->format == cram ? CS_SNIFF_YES : CS_SNIFF_NO;
 }
 
 static int alignments_close(void *state)

@@ -459,11 +459,12 @@ static int fastx_sniff(const htsFormat *m, const char *head, size_t n_head)
     case fasta_format:
     case fastq_format:
     case empty_format:
+        return readable ? CS_SNIFF_YES : CS_SNIFF_NO;
     case text_format:            /* may begin with blank lines; if not, the first line is named */
     case unknown_format:
-        return readable;
+        return readable ? CS_SNIFF_ELSE_MINE : CS_SNIFF_NO;
     default:
-        return 0;
+        return CS_SNIFF_NO;
     }
 }
 

@@ -38,7 +38,8 @@ struct series {
 static int series_sniff(const htsFormat *m, const char *head, size_t n_head)
 {
     (void)m;
-    return n_head >= sizeof magic - 1 && memcmp(head, magic, sizeof magic - 1) == 0;
+    return n_head >= sizeof magic - 1 && memcmp(head, magic, sizeof magic - 1) == 0 ? CS_SNIFF_YES
+                                                                                    : CS_SNIFF_NO;
 }
 
 static int refuse(const struct series *s, const char *what)

@@ -1,7 +1,7 @@
 /* reader.c - bytes to records: find the format, number the records, go from input to input.
  *
  * DESIGN: an input is looked at once, through htslib's detection on the open handle, so that a pipe
- * works like a file. The registry says which reader takes the format; the first that wants it does.
+ * works like a file. The registry says which reader takes the format; the first that is sure does.
  */
 #include "io/reader.h"
 
@@ -78,15 +78,18 @@ static size_t peek_text(hFILE *fp, const htsFormat *m, char *head, size_t n)
 
 static const cs_reader *find_reader(hFILE *fp, const htsFormat *m)
 {
-    const cs_reader *r;
+    const cs_reader *r, *fallback = NULL;
     char head[HEAD_BYTES];
     const size_t n = peek_text(fp, m, head, sizeof head);
 
     for (int i = 0; (r = cs_reader_at(i)) != NULL; i++) {
-        if (r->sniff(m, head, n))
+        const int sure = r->sniff(m, head, n);
+        if (sure == CS_SNIFF_YES)
             return r;
+        if (sure == CS_SNIFF_ELSE_MINE)
+            fallback = r;
     }
-    return NULL;
+    return fallback;
 }
 
 static int refuse(const char *path, const htsFormat *m)

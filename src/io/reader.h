@@ -21,10 +21,14 @@ typedef struct cs_input_opt {
     cs_input_count *count;       /* added to; NULL: not wanted. cs_inputs_open() has its own */
 } cs_input_opt;
 
+/* How sure a reader is that an input is its own. */
+enum { CS_SNIFF_NO, CS_SNIFF_ELSE_MINE, CS_SNIFF_YES };
+
 /* One format family. Formats are told apart by content (htslib), never by file name. */
 typedef struct cs_reader {
     const char *name, *summary;
-    /* Is an input of this detected format ours? `head` is how its text begins, decompressed. */
+    /* Is an input of this detected format ours? CS_SNIFF_YES; CS_SNIFF_ELSE_MINE: if nobody else
+     * says yes (to refuse it with a reason). `head` is how its text begins, decompressed. */
     int     (*sniff)(const struct htsFormat *f, const char *head, size_t n_head);
     /* `path` (for messages) must outlive the state; `fp` stands at the first byte and is taken
      * over, also on failure. */
