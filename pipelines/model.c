@@ -1,0 +1,201 @@
+/* model.c - look at a model file, check it, write it as a folder: `chordseq model`. */
+#include <jansson.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "pipelines/common.h"
+#include "pipelines/model_export.h"
+
+struct model_args { const char *licence; };
+
+static struct model_args own;
+static cs_log_args logs;
+
+static const cs_opt model_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Export" },
+    { .type = CS_OPT_STR, .name = "license", .off = offsetof(struct model_args, licence),
+      .arg = "ID", .def = "other", .help = "licence that the model card names",
+      .man = "An SPDX identifier in lower case, as model hubs write it." },
+    { .type = CS_OPT_END }
+};
+
+static void options(cs_optset *set)
+{
+    const cs_optset all[] = {
+        { model_table, &own, NULL }, { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
+    };
+
+    memcpy(set, all, sizeof all);
+}
+
+/* ---- show ------------------------------------------------------------------------------------ */
+
+static int show_part(cs_outfile *f, const char *kind, const char *name, const cs_opt *opt,
+                     const void *cfg)
+{
+    int rc = CS_OK;
+    char value[1024];
+
+    CS_TRY(cs_outfile_printf(f, "%s\t%s\n", kind, name));
+    for (; opt != NULL && opt->type != CS_OPT_END; opt++)
+        if (opt->type != CS_OPT_GROUP && cs_opt_text(opt, cfg, value, sizeof value))
+            CS_TRY(cs_outfile_printf(f, "%s.%s\t%s\n", kind, opt->name, value));
+out:
+    return rc;
+}
+
+static int show_settings(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "sha256\t%s\n", m->sum));
+    if (m->tok != NULL) {
+        CS_TRY(show_part(f, "tokenizer", m->tok->name, m->tok->opt, m->tok_cfg));
+        CS_TRY(cs_outfile_printf(f, "vocabulary\t%d\n", (int)m->tok->n_vocab(m->tok_state)));
+    } else {
+        CS_TRY(cs_outfile_printf(f, "channels\t%d\n", (int)m->n_channel));
+    }
+    CS_TRY(show_part(f, "encoder", m->enc->name, m->enc->opt, m->enc_cfg));
+    CS_TRY(cs_outfile_printf(f, "width\t%d\n", (int)m->width));
+    CS_TRY(show_part(f, "head", m->head->name, m->head->opt, m->head_cfg));
+    for (int32_t i = 0; i < m->n_label; i++) {
+        const cs_label *l = &m->label[i];
+        CS_TRY(cs_outfile_printf(f, "label %d\t%s", (int)i, l->name));
+        if (l->taxid > 0)
+            CS_TRY(cs_outfile_printf(f, "\ttaxid %lld\t%s", (long long)l->taxid,
+                                     l->rank != NULL ? l->rank : "no rank"));
+        CS_TRY(cs_outfile_printf(f, "\n"));
+    }
+out:
+    return rc;
+}
+
+static int show_tensors(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+    int64_t n_all = 0;
+
+    for (int32_t i = 0; i < m->ps.n; i++) {
+        const cs_param *p = &m->ps.p[i];
+        CS_TRY(cs_outfile_printf(f, "tensor\t%s\t", p->name));
+        for (int32_t d = 0; d < p->shape.n_dim; d++)
+            CS_TRY(cs_outfile_printf(f, "%s%lld", d > 0 ? "x" : "", (long long)p->shape.dim[d]));
+        CS_TRY(cs_outfile_printf(f, "%s\n", p->buffer ? "\tbuffer" : ""));
+        n_all += p->buffer ? 0 : p->n;
+    }
+    rc = cs_outfile_printf(f, "parameters\t%lld\n", (long long)n_all);
+out:
+    return rc;
+}
+
+static int show_training(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+    const char *name;
+    json_t *v, *training = m->training != NULL ? json_loads(m->training, 0, NULL) : NULL;
+
+    if (!json_is_object(training))
+        goto out;
+    json_object_foreach(training, name, v) {
+        char *text = json_is_string(v) ? cs_xstrdup(json_string_value(v))
+                   : json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+        rc = cs_outfile_printf(f, "training.%s\t%s\n", name, text != NULL ? text : "");
+        free(text);
+        if (rc != CS_OK)
+            break;
+    }
+out:
+    json_decref(training);
+    return rc;
+}
+
+static int show(const cs_model *m)
+{
+    int rc = CS_OK;
+    cs_outfile *f = NULL;
+
+    CS_TRY(cs_outfile_open("-", &f));
+    CS_TRY(show_settings(f, m));
+    CS_TRY(show_tensors(f, m));
+    CS_TRY(show_training(f, m));
+    rc = cs_outfile_close(f);
+    f = NULL;
+out:
+    cs_outfile_discard(f);
+    return rc;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* Loading has checked the format, the checksum, every tensor's shape and that values are finite. */
+static int verify(const cs_model *m, const char *path)
+{
+    int rc = CS_OK;
+    cs_outfile *f = NULL;
+
+    CS_TRY(cs_outfile_open("-", &f));
+    CS_TRY(cs_outfile_printf(f, "%s: OK, %d tensors, sha256 %s\n", path, (int)m->ps.n, m->sum));
+    rc = cs_outfile_close(f);
+    f = NULL;
+out:
+    cs_outfile_discard(f);
+    return rc;
+}
+
+static int act(const cs_strlist *word, cs_model *m)
+{
+    if (strcmp(word->v[0], "show") == 0)
+        return show(m);
+    if (strcmp(word->v[0], "verify") == 0)
+        return verify(m, word->v[1]);
+    return cs_model_export(m, word->v[2], own.licence);
+}
+
+static int check_words(const cs_strlist *word)
+{
+    static const struct { const char *name; int n; } action[] = {
+        { "show", 2 }, { "verify", 2 }, { "export", 3 },
+    };
+
+    for (size_t i = 0; word->n > 0 && i < sizeof action / sizeof action[0]; i++) {
+        if (strcmp(word->v[0], action[i].name) != 0)
+            continue;
+        if (word->n == action[i].n)
+            return CS_OK;
+        return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name,
+                       action[i].n == 2 ? "one model file" : "a model file and a folder");
+    }
+    return cs_fail(CS_EUSAGE, "say what to do with which model: show FILE, verify FILE, or "
+                   "export FILE DIR");
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET];
+    cs_strlist word = { NULL, 0 };
+    cs_backend *be = NULL;
+    cs_model *m = NULL;
+
+    options(set);
+    CS_TRY(cs_args_parse(set, argc, argv, &word, &logs));
+    CS_TRY(check_words(&word));
+    CS_TRY(cs_backend_open("cpu", 1, &be));
+    CS_TRY(cs_model_load(word.v[1], be, false, &m));
+    CS_TRY(act(&word, m));
+out:
+    cs_model_free(m);
+    cs_backend_close(be);
+    free(word.v);
+    cs_opt_release(set);
+    return rc;
+}
+
+const cs_command cs_cmd_model = {
+    .name = "model",
+    .summary = "show, verify or export a model file",
+    .usage = "[OPTIONS] show FILE | verify FILE | export FILE DIR",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,323 @@
+/* model_export.c - a model as the folder that model hubs expect. */
+#include "pipelines/model_export.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/sha256.h"
+
+enum { PATH_BYTES = 4096, SYMBOL_BYTES = 64, MAX_MODEL_BYTES = 1 << 30, VALUE_BYTES = 1024 };
+
+static const char *const file_names[] = {
+    "README.md", "config.json", "labels.tsv", "model.safetensors", "tokenizer.json",
+};
+enum { N_FILE = sizeof file_names / sizeof file_names[0] };
+
+static int path_in(const char *dir, const char *name, char path[PATH_BYTES])
+{
+    if (snprintf(path, PATH_BYTES, "%s/%s", dir, name) < PATH_BYTES)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "the name '%s' is too long", dir);
+}
+
+static int write_text(const char *dir, const char *name, const char *text)
+{
+    int rc = CS_OK;
+    char path[PATH_BYTES];
+    cs_outfile *f = NULL;
+
+    CS_TRY(path_in(dir, name, path));
+    CS_TRY(cs_outfile_open(path, &f));
+    CS_TRY(cs_outfile_write(f, text, strlen(text)));
+    rc = cs_outfile_close(f);
+    f = NULL;
+out:
+    cs_outfile_discard(f);
+    return rc;
+}
+
+/* Writes a JSON value, which it takes over. */
+static int write_json(const char *dir, const char *name, json_t *j)
+{
+    char *text = json_dumps(j, JSON_INDENT(2));
+
+    json_decref(j);
+    if (text == NULL)
+        return cs_fail(CS_EMEM, "out of memory for '%s'", name);
+    const int rc = write_text(dir, name, text);
+    free(text);
+    return rc;
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static json_t *part_json(const char *name, const cs_opt *opt, const void *cfg)
+{
+    json_t *options = json_object();
+    char value[VALUE_BYTES];
+
+    for (; opt != NULL && opt->type != CS_OPT_END; opt++)
+        if (opt->type != CS_OPT_GROUP && cs_opt_text(opt, cfg, value, sizeof value))
+            json_object_set_new(options, opt->name, json_string(value));
+    return json_pack("{s:s, s:o}", "name", name, "options", options);
+}
+
+static json_t *settings_json(const cs_model *m)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "tokenizer", m->tok == NULL ? json_null()
+                        : part_json(m->tok->name, m->tok->opt, m->tok_cfg));
+    json_object_set_new(o, "encoder", part_json(m->enc->name, m->enc->opt, m->enc_cfg));
+    json_object_set_new(o, "head", part_json(m->head->name, m->head->opt, m->head_cfg));
+    return o;
+}
+
+static int write_config(const cs_model *m, const char *dir)
+{
+    json_t *o = json_pack("{s:s, s:[s], s:s, s:i, s:i}", "model_type", "chordseq", "architectures",
+                          m->enc->name, "chordseq_version", PACKAGE_VERSION, "hidden_size",
+                          (int)m->width, "num_labels", (int)m->n_label);
+    json_t *names = json_object(), *numbers = json_object();
+    char number[16];
+
+    for (int32_t i = 0; i < m->n_label; i++) {
+        (void)snprintf(number, sizeof number, "%d", (int)i);
+        json_object_set_new(names, number, json_string(m->label[i].name));
+        json_object_set_new(numbers, m->label[i].name, json_integer(i));
+    }
+    json_object_set_new(o, "id2label", names);
+    json_object_set_new(o, "label2id", numbers);
+    json_object_set_new(o, "problem_type", json_string(
+        m->head->is_class ? "single_label_classification" : "regression"));
+    json_object_set_new(o, "torch_dtype", json_string("float32"));
+    json_object_set_new(o, "max_length", json_integer(cs_model_max_len(m)));
+    if (m->tok != NULL)
+        json_object_set_new(o, "vocab_size", json_integer(m->tok->n_vocab(m->tok_state)));
+    else
+        json_object_set_new(o, "num_channels", json_integer(m->n_channel));
+    json_object_set_new(o, "chordseq", settings_json(m));
+    return write_json(dir, "config.json", o);
+}
+
+/* The vocabulary in full, so that another program can make the same ids. */
+static int write_tokenizer(const cs_model *m, const char *dir)
+{
+    json_t *o = m->tok == NULL ? json_pack("{s:s, s:i}", "type", "real", "channels",
+                                           (int)m->n_channel)
+                               : part_json(m->tok->name, m->tok->opt, m->tok_cfg);
+    json_t *vocab = json_object();
+    char symbol[SYMBOL_BYTES];
+
+    for (int32_t id = 0; m->tok != NULL && id < m->tok->n_vocab(m->tok_state); id++) {
+        m->tok->symbol(m->tok_state, id, symbol, sizeof symbol);
+        json_object_set_new(vocab, symbol, json_integer(id));
+    }
+    if (m->tok != NULL) {
+        json_object_set_new(o, "pad_id", json_integer(CS_TOK_PAD));
+        json_object_set_new(o, "unk_id", json_integer(CS_TOK_UNK));
+    }
+    json_object_set_new(o, "vocab", vocab);
+    return write_json(dir, "tokenizer.json", o);
+}
+
+static int write_labels(const cs_model *m, const char *dir)
+{
+    int rc = CS_OK;
+    char path[PATH_BYTES];
+    cs_outfile *f = NULL;
+
+    CS_TRY(path_in(dir, "labels.tsv", path));
+    CS_TRY(cs_outfile_open(path, &f));
+    CS_TRY(cs_outfile_printf(f, "#index\tname\ttaxid\trank\n"));
+    for (int32_t i = 0; i < m->n_label; i++) {
+        const cs_label *l = &m->label[i];
+        CS_TRY(cs_outfile_printf(f, "%d\t%s\t%lld\t%s\n", (int)i, l->name, (long long)l->taxid,
+                                 l->rank != NULL ? l->rank : "."));
+    }
+    rc = cs_outfile_close(f);
+    f = NULL;
+out:
+    cs_outfile_discard(f);
+    return rc;
+}
+
+/* ---- the card -------------------------------------------------------------------------------- */
+
+/* The validation figures in the form that hubs read (model-index). */
+static int write_results(cs_outfile *f, const json_t *training)
+{
+    static const struct { const char *key, *type; } figure[] = {
+        { "valid_accuracy", "accuracy" }, { "valid_balanced_accuracy", "balanced_accuracy" },
+        { "valid_loss", "loss" },
+    };
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "model-index:\n- name: chordseq\n  results:\n"
+                             "  - task:\n      type: text-classification\n"
+                             "    dataset:\n      name: validation part of the training data\n"
+                             "      type: sequences\n    metrics:\n"));
+    for (size_t i = 0; i < sizeof figure / sizeof figure[0]; i++) {
+        const json_t *v = json_object_get(training, figure[i].key);
+        if (json_is_number(v))
+            CS_TRY(cs_outfile_printf(f, "    - type: %s\n      value: %.6g\n", figure[i].type,
+                                     json_number_value(v)));
+    }
+out:
+    return rc;
+}
+
+static int write_front(cs_outfile *f, const json_t *training, const char *licence, bool is_class)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "---\nlicense: %s\nlibrary_name: chordseq\n"
+                             "tags:\n- biology\n- genomics\n- dna\n- chordseq\n", licence));
+    if (is_class)
+        CS_TRY(cs_outfile_printf(f, "pipeline_tag: text-classification\nmetrics:\n- accuracy\n"));
+    if (is_class && training != NULL)
+        CS_TRY(write_results(f, training));
+    rc = cs_outfile_printf(f, "---\n\n");
+out:
+    return rc;
+}
+
+static int write_inputs(cs_outfile *f, const json_t *training)
+{
+    int rc = CS_OK;
+    size_t i;
+    const json_t *v, *inputs = json_object_get(training, "inputs");
+
+    CS_TRY(cs_outfile_printf(f, "\n| input | bytes | SHA-256 |\n|---|---|---|\n"));
+    json_array_foreach(inputs, i, v) {
+        const char *name = json_string_value(json_object_get(v, "name"));
+        const char *sum = json_string_value(json_object_get(v, "sha256"));
+        CS_TRY(cs_outfile_printf(f, "| %s | %lld | %s |\n", name != NULL ? name : "",
+                                 (long long)json_integer_value(json_object_get(v, "bytes")),
+                                 sum != NULL ? sum : ""));
+    }
+out:
+    return rc;
+}
+
+static int write_classes(cs_outfile *f, const json_t *training)
+{
+    int rc = CS_OK;
+    const char *name;
+    json_t *v, *classes = json_object_get(training, "classes");
+
+    if (json_object_size(classes) == 0)
+        return CS_OK;
+    CS_TRY(cs_outfile_printf(f, "\n| class | training records | bases | validation records | "
+                             "bases |\n|---|---|---|---|---|\n"));
+    json_object_foreach(classes, name, v) {
+        long long n[4];
+        static const char *const key[] = { "train_records", "train_bases", "valid_records",
+                                           "valid_bases" };
+        for (int k = 0; k < 4; k++)
+            n[k] = json_integer_value(json_object_get(v, key[k]));
+        CS_TRY(cs_outfile_printf(f, "| %s | %lld | %lld | %lld | %lld |\n", name, n[0], n[1], n[2],
+                                 n[3]));
+    }
+out:
+    return rc;
+}
+
+static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
+{
+    int rc = CS_OK;
+    const char *command = json_string_value(json_object_get(training, "command"));
+    const json_t *seconds = json_object_get(training, "seconds");
+
+    CS_TRY(cs_outfile_printf(f, "# A chordseq model\n\nPredicts %s of a %s with the encoder '%s': "
+                             "%d %s. `chordseq classify -m model.safetensors FILE` runs it.\n\n"
+                             "Tensors: SHA-256 `%s`.\n\n## Labels\n\n",
+                             m->head->is_class ? "the class" : "values",
+                             m->tok != NULL ? "nucleotide sequence" : "real-valued sequence",
+                             m->enc->name, (int)m->n_label,
+                             m->head->is_class ? "classes" : "values", m->sum));
+    for (int32_t i = 0; i < m->n_label; i++)
+        CS_TRY(cs_outfile_printf(f, "- %s\n", m->label[i].name));
+    if (training == NULL)
+        return CS_OK;
+    CS_TRY(cs_outfile_printf(f, "\n## Training\n\n```\n%s\n```\n", command != NULL ? command : ""));
+    CS_TRY(write_inputs(f, training));
+    CS_TRY(write_classes(f, training));
+    CS_TRY(cs_outfile_printf(f, "\nEpoch %lld, step %lld, %.0f s, seed %lld.\n",
+        (long long)json_integer_value(json_object_get(training, "epoch")),
+        (long long)json_integer_value(json_object_get(training, "steps")),
+        json_number_value(seconds),
+        (long long)json_integer_value(json_object_get(training, "seed"))));
+    rc = cs_outfile_printf(f, "\n## Limits\n\nValidation figures hold for sequences like those it "
+                           "was trained on; a sequence of another kind also gets one of the "
+                           "labels.\n");
+out:
+    return rc;
+}
+
+static int write_card(const cs_model *m, const char *dir, const char *licence)
+{
+    int rc = CS_OK;
+    char path[PATH_BYTES];
+    cs_outfile *f = NULL;
+    json_t *training = m->training != NULL ? json_loads(m->training, 0, NULL) : NULL;
+
+    CS_TRY(path_in(dir, "README.md", path));
+    CS_TRY(cs_outfile_open(path, &f));
+    CS_TRY(write_front(f, training, licence, m->head->is_class));
+    CS_TRY(write_body(f, m, training));
+    rc = cs_outfile_close(f);
+    f = NULL;
+out:
+    cs_outfile_discard(f);
+    json_decref(training);
+    return rc;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int write_sums(const char *dir)
+{
+    int rc = CS_OK;
+    char path[PATH_BYTES], line[N_FILE][160], all[N_FILE * 160] = "", hex[65];
+
+    for (int i = 0; i < N_FILE; i++) {
+        char *bytes;
+        size_t n;
+        cs_sha256 s;
+        CS_TRY(path_in(dir, file_names[i], path));
+        CS_TRY(cs_file_read(path, MAX_MODEL_BYTES, &bytes, &n));
+        cs_sha256_init(&s);
+        cs_sha256_add(&s, bytes, n);
+        cs_sha256_hex(&s, hex);
+        free(bytes);
+        /* As sha256sum -c reads it. */
+        (void)snprintf(line[i], sizeof line[i], "%s  %s\n", hex, file_names[i]);
+        (void)strncat(all, line[i], sizeof all - strlen(all) - 1);
+    }
+    rc = write_text(dir, "SHA256SUMS", all);
+out:
+    return rc;
+}
+
+int cs_model_export(cs_model *m, const char *dir, const char *licence)
+{
+    int rc = CS_OK;
+    char path[PATH_BYTES];
+
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return cs_fail(CS_EIO, "cannot make folder '%s': %s", dir, strerror(errno));
+    CS_TRY(path_in(dir, "model.safetensors", path));
+    CS_TRY(cs_model_save(m, path, false));
+    CS_TRY(write_config(m, dir));
+    CS_TRY(write_tokenizer(m, dir));
+    CS_TRY(write_labels(m, dir));
+    CS_TRY(write_card(m, dir, licence));
+    rc = write_sums(dir);
+out:
+    return rc;
+}
