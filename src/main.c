@@ -40,7 +40,7 @@ static void print_man_commands(void)
 
 static void print_help(const cs_command *cmd, const cs_optset *set)
 {
-    printf("Usage: chordseq %s %s\n\n%c%s.\n", cmd->name, cmd->usage,
+    printf("Usage: chordseq %s %s\n\n%c%s.\n\n", cmd->name, cmd->usage,
            toupper((unsigned char)cmd->summary[0]), cmd->summary + 1);
     cs_opt_help(set, stdout);
 }

@@ -118,7 +118,7 @@ banned()
 headers()
 {
     for f in $(echo "$sources" | grep '\.h$' | grep -v '_template\.h$'); do
-        "$CC" -std=gnu11 -fsyntax-only -Isrc -I. -x c "$f" 2> "$found.cc" ||
+        "$CC" -std=gnu11 -fsyntax-only -Isrc -I. -Itests -x c "$f" 2> "$found.cc" ||
             echo "$f:1: does not compile alone: $(grep -m 1 error "$found.cc")"
     done >> "$found"
     rm -f "$found.cc"
