@@ -106,6 +106,9 @@ int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *lo
  * CS_EIO, CS_EFORMAT (not a model or damaged, with what and where), CS_EMODEL (a model this version
  * cannot run: unknown encoder, tokenizer, option) */
 int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **out) CS_MUST_CHECK;
+/** cs_model_parse - the same from n bytes in memory; `what` names them in messages */
+int cs_model_parse(const void *p, size_t n_bytes, const char *what, cs_backend *be, bool training,
+                   cs_model **out) CS_MUST_CHECK;
 /** cs_model_save - written aside and renamed. `ema`: store the averaged weights instead */
 int cs_model_save(cs_model *m, const char *path, bool ema) CS_MUST_CHECK;
 /** cs_model_find_default - path of --model, else CHORDSEQ_MODEL, else that of the source tree which

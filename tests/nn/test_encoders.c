@@ -1,0 +1,431 @@
+/*
+ * test_encoders.c - what must hold for every registered encoder, with every choice of its options.
+ *
+ * DESIGN
+ * No list of encoders: toy_each() walks the registry. The double build checks gradients against
+ * central differences; the float build compares kernels. Both check what must be equal to the bit.
+ */
+#include "tests/nn/toy.h"
+
+static cs_backend *be;
+
+static const char *label(const toy *t)
+{
+    static char text[128];
+    snprintf(text, sizeof text, "%s %s=%s%s", t->enc->name, t->name ? t->name : "-",
+             t->value ? t->value : "-", t->real ? " real" : "");
+    return text;
+}
+
+/* Lengths 1, 2, 3, 2^k - 1, 2^k, 2^k + 1 and more, in batches of one depth. */
+static const int64_t groups[][4] = {
+    { 1, 1, 1, 0 }, { 2, 2, 0, 0 }, { 3, 4, 3, 0 }, { 7, 8, 5, 6 }, { 9, 15, 16, 0 },
+    { 17, 31, 32, 18 }
+};
+
+static int count(const int64_t *len)
+{
+    int n = 0;
+    while (n < 4 && len[n] > 0)
+        n++;
+    return n;
+}
+
+/* ---- gradients (double) ------------------------------------------------------------------ */
+
+#ifdef CS_DOUBLE
+/* Derivative of the loss along one random direction in one tensor, by central differences. */
+static double slope(cs_model *m, const cs_batch *b, const cs_param *p)
+{
+    const double h = 1e-5;
+    double at[2];
+
+    for (int side = 0; side < 2; side++) {
+        double step = side ? h : -h;
+        for (int64_t k = 0; k < p->n; k++)
+            m->ps.value[p->off + k] += step * cs_rng_normal(77, (uint64_t)k);
+        at[side] = toy_learn(m, b, false);
+        for (int64_t k = 0; k < p->n; k++)
+            m->ps.value[p->off + k] -= step * cs_rng_normal(77, (uint64_t)k);
+    }
+    return (at[1] - at[0]) / (2 * h);
+}
+
+static void check_gradient(const toy *t, const int64_t *len)
+{
+    cs_model *m = toy_model(t, be);
+    cs_batch *b = toy_batch(m, len, count(len), 3);
+    double largest = 0;
+
+    toy_learn(m, b, false);
+    cs_real *grad = toy_slab(m, m->ps.grad);
+    for (int64_t i = 0; i < m->ps.n_real; i++)
+        largest = fmax(largest, fabs(grad[i]));
+    for (int32_t i = 0; i < m->ps.n; i++) {
+        const cs_param *p = &m->ps.p[i];
+        double want, got = 0, norm = 0;
+        if (p->buffer || p->zero_row >= 0)
+            continue;
+        want = slope(m, b, p);
+        for (int64_t k = 0; k < p->n; k++) {
+            got += grad[p->off + k] * cs_rng_normal(77, (uint64_t)k);
+            norm += grad[p->off + k] * grad[p->off + k];
+        }
+        norm = fmax(sqrt(norm), 1e-2 * largest);
+        if (!(fabs(got - want) <= 1e-7 * fmax(fabs(want), norm)))
+            fail_msg("%s, length %d, %s: gradient %.12g, difference %.12g", label(t), (int)len[0],
+                     p->name, got, want);
+    }
+    free(grad);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+static void gradient(const toy *t, void *arg)
+{
+    (void)arg;
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        check_gradient(t, groups[i]);
+}
+
+/* The gradient of the encoder's input, element by element: the table's rows under distinct ids. */
+static void input_gradient(const toy *t, void *arg)
+{
+    static const int64_t len[] = { 4, 3 };
+    cs_model *m = toy_model(t, be);
+    cs_batch *b = toy_batch(m, len, 2, 4);
+    cs_mat table = cs_value(&m->ps, m->embed_w);
+    const double h = 1e-5;
+
+    (void)arg;
+    for (int64_t i = 0; m->tok && i < 4; i++)
+        b->tok[i] = (int32_t)(2 + i);
+    for (int64_t i = 4; m->tok && i < 7; i++)
+        b->tok[i] = 1;
+    toy_learn(m, b, false);
+    cs_real *grad = toy_slab(m, m->ps.grad);
+    const cs_real *g = grad + m->ps.p[m->embed_w].off;
+    for (int64_t i = table.c * (m->tok ? 1 : 0); i < table.r * table.c; i += 5) {
+        cs_real keep = table.p[i];
+        table.p[i] = keep + h;
+        double up = toy_learn(m, b, false);
+        table.p[i] = keep - h;
+        double down = toy_learn(m, b, false);
+        table.p[i] = keep;
+        if (!(fabs((up - down) / (2 * h) - g[i]) <= 1e-7 * fmax(1, fabs(g[i]))))
+            fail_msg("%s: gradient of input element %d is %.12g, not %.12g", label(t), (int)i, g[i],
+                     (up - down) / (2 * h));
+    }
+    for (int32_t k = 0; m->tok && k < table.c; k++)
+        assert_true(g[k] == 0);              /* the padding row */
+    free(grad);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+static void test_gradients(void **state)
+{
+    (void)state;
+    toy_each(gradient, NULL);
+    toy_each(input_gradient, NULL);
+}
+#endif
+
+/* ---- kernels (float) --------------------------------------------------------------------- */
+
+#ifndef CS_DOUBLE
+static void compare_models(const toy *t, cs_backend *other, bool no_fused)
+{
+    static const int64_t len[] = { 17, 31, 32, 18 };
+    cs_model *a = toy_model(t, be), *c = toy_model(t, other);
+    cs_batch *b = toy_batch(a, len, 4, 6);
+
+    c->cx.no_fused = no_fused;
+    double la = toy_learn(a, b, false), lc = toy_learn(c, b, false);
+    cs_real *ga = toy_slab(a, a->ps.grad), *gc = toy_slab(c, c->ps.grad);
+    float *ya = toy_answers(a, b), *yc = toy_answers(c, b);
+    double gradient_error = toy_nmse(ga, gc, a->ps.n_real);
+    double answer_error = toy_nmse(ya, yc, b->n_rec * cs_model_answer_len(a, 1));
+    if (!(fabs(la - lc) <= 1e-6 * fabs(lc) && gradient_error <= 1e-11 && answer_error <= 1e-12))
+        fail_msg("%s: loss %g against %g, nmse of gradients %g, of answers %g", label(t), la, lc,
+                 gradient_error, answer_error);
+    free(ga);
+    free(gc);
+    free(ya);
+    free(yc);
+    cs_batch_free(b);
+    cs_model_free(a);
+    cs_model_free(c);
+}
+
+static void against_composed(const toy *t, void *arg)
+{
+    (void)arg;
+    compare_models(t, be, true);
+}
+
+static void against_reference(const toy *t, void *arg)
+{
+    compare_models(t, arg, false);
+}
+
+static void test_fused_against_composed(void **state)
+{
+    (void)state;
+    toy_each(against_composed, NULL);
+}
+
+static void test_fast_against_reference(void **state)
+{
+    cs_backend ref = *be;
+    (void)state;
+    cs_cpu_fill(&ref, ~0U);
+    toy_each(against_reference, &ref);
+}
+#endif
+
+/* ---- equal to the bit --------------------------------------------------------------------- */
+
+static void alone(const toy *t, void *arg)
+{
+    cs_model *m = toy_model(t, be);
+    size_t n_answer = (size_t)cs_model_answer_len(m, 1);
+
+    (void)arg;
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        cs_batch *all = toy_batch(m, groups[i], count(groups[i]), 8);
+        float *want = toy_answers(m, all);
+        for (int r = 0; r < all->n_rec; r++) {
+            int64_t from = all->off[r], n = all->off[r + 1] - from;
+            cs_batch *one = cs_batch_new(m->n_channel, 0);
+            assert_int_equal(cs_batch_append(one, m->tok ? all->tok + from : NULL,
+                                             m->tok ? NULL : all->x + 2 * from, n, NULL,
+                                             (cs_slot){ 0 }), CS_OK);
+            float *got = toy_answers(m, one);
+            if (memcmp(got, want + (size_t)r * n_answer, n_answer * sizeof *got) != 0)
+                fail_msg("%s: %d tokens answer differently alone", label(t), (int)n);
+            free(got);
+            cs_batch_free(one);
+        }
+        free(want);
+        cs_batch_free(all);
+    }
+    cs_model_free(m);
+}
+
+static void test_alone_as_in_batch(void **state)
+{
+    (void)state;
+    toy_each(alone, NULL);
+}
+
+static void assert_same_gradients(const toy *t, const cs_model *m, const cs_real *want,
+                                  const char *what)
+{
+    cs_real *got = toy_slab(m, m->ps.grad);
+    if (memcmp(got, want, (size_t)m->ps.n_real * sizeof *got) != 0)
+        fail_msg("%s: gradients depend on %s", label(t), what);
+    free(got);
+}
+
+static void recompute(const toy *t, void *arg)
+{
+    static const int64_t len[] = { 17, 31, 32, 18 };
+    cs_model *m = toy_model(t, be);
+    cs_batch *b = toy_batch(m, len, 4, 6);
+
+    (void)arg;
+    for (int no_fused = 0; no_fused < 2; no_fused++) {
+        m->cx.no_fused = no_fused;
+        cs_real *before = toy_slab(m, m->ps.value);
+        double kept = toy_learn(m, b, false);
+        cs_real *want = toy_slab(m, m->ps.grad), *after = toy_slab(m, m->ps.value);
+        int64_t peak = m->cx.peak;
+        /* Running statistics move once per batch, also when a block runs twice. */
+        m->be->op.upload(m->be, m->ps.value, before, (size_t)m->ps.n_real * sizeof *before);
+        assert_true(toy_learn(m, b, true) == kept);
+        assert_same_gradients(t, m, want, "recomputation");
+        assert_memory_equal(m->ps.value, after, (size_t)m->ps.n_real * sizeof *after);
+        assert_true(m->cx.peak <= peak);
+        free(before);
+        free(after);
+        free(want);
+    }
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+static void test_recompute(void **state)
+{
+    (void)state;
+    toy_each(recompute, NULL);
+}
+
+#ifndef CS_DOUBLE
+/* Long enough that loops are shared out. */
+static void threads(const toy *t, void *arg)
+{
+    static const int64_t len[] = { 700, 1024, 513, 999 };
+    toy longer = *t;
+    cs_backend other = *be;
+    float *answer[3];
+    cs_real *grad[3];
+
+    (void)arg;
+    longer.max_len = "1024";
+    for (int i = 0; i < 3; i++) {
+        other.n_thread = 1 << i;
+        cs_model *m = toy_model(&longer, &other);
+        cs_batch *b = toy_batch(m, len, 4, 2);
+        toy_learn(m, b, false);
+        grad[i] = toy_slab(m, m->ps.grad);
+        answer[i] = toy_answers(m, b);
+        size_t n = (size_t)(b->n_rec * cs_model_answer_len(m, 1));
+        assert_memory_equal(answer[i], answer[0], n * sizeof *answer[0]);
+        assert_same_gradients(t, m, grad[0], "the number of threads");
+        cs_batch_free(b);
+        cs_model_free(m);
+    }
+    for (int i = 0; i < 3; i++) {
+        free(answer[i]);
+        free(grad[i]);
+    }
+}
+
+static void test_threads(void **state)
+{
+    cs_backend *usual = be;
+
+    (void)state;
+    /* Opened for 4, because scratch is reserved per thread. */
+    assert_int_equal(cs_backend_open("cpu", 4, &be), CS_OK);
+    toy_each(threads, NULL);
+    cs_backend_close(be);
+    be = usual;
+}
+#endif
+
+/* ---- memory and the rest ----------------------------------------------------------------- */
+
+static void assert_peak(const toy *t, cs_model *m, const cs_batch *b, bool training, int64_t peak)
+{
+    int64_t n_bytes = cs_model_memory(m, b->n_tok, b->n_seg, b->depth, training);
+    int64_t real = peak * (int64_t)sizeof(cs_real) * (training ? 2 : 1);
+    if (n_bytes != real)
+        fail_msg("%s: dry run %ld bytes, real run %ld", label(t), (long)n_bytes, (long)real);
+}
+
+static void peak(const toy *t, void *arg)
+{
+    cs_model *m = toy_model(t, be);
+
+    (void)arg;
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        for (int way = 0; way < 4; way++) {
+            cs_batch *b = toy_batch(m, groups[i], count(groups[i]), 8);
+            m->cx.no_fused = way & 1;
+            toy_learn(m, b, way & 2);
+            assert_peak(t, m, b, true, m->cx.peak);
+            free(toy_answers(m, b));
+            assert_peak(t, m, b, false, m->cx.peak);
+            cs_batch_free(b);
+        }
+    cs_model_free(m);
+}
+
+static void test_dry_peak(void **state)
+{
+    (void)state;
+    toy_each(peak, NULL);
+}
+
+/* Answering takes memory for a few buffers, however many blocks there are. */
+static void test_answers_take_little(void **state)
+{
+    (void)state;
+    toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+              .max_len = "1048576", .name = "norm", .value = "layer" };
+    cs_model *m = toy_model(&t, be);
+    const int64_t n = 1 << 20;
+    int64_t row = cs_model_memory(m, n, 1, 20, false) / n / (int64_t)sizeof(cs_real);
+    assert_true(row <= 4 * m->width + 8 + 4);
+    cs_model_free(m);
+}
+
+/* Gradients reach exactly the parameters that took part. */
+static void test_touched(void **state)
+{
+    static const int64_t len[] = { 3, 4 };
+    toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+              .training = true };
+    cs_model *m = toy_model(&t, be);
+    cs_batch *b = toy_batch(m, len, 2, 1);
+
+    (void)state;
+    toy_learn(m, b, false);
+    for (int32_t i = 0; i < m->ps.n; i++) {
+        int block;
+        bool unused = sscanf(m->ps.p[i].name, "encoder.block.%d", &block) == 1 && block >= 2;
+        assert_int_equal(m->ps.p[i].touched, !unused);
+    }
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+static void save(const toy *t, void *arg)
+{
+    static const int64_t len[] = { 17, 31, 32, 18 };
+    const char *path = arg;
+    cs_model *m = toy_model(t, be), *again;
+    cs_batch *b = toy_batch(m, len, 4, 6);
+
+    /* What is stored is float32, so that is what both must answer with. */
+    for (int64_t i = 0; i < m->ps.n_real; i++)
+        m->ps.value[i] = (cs_real)(float)m->ps.value[i];
+    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    if (cs_model_load(path, be, false, &again) != CS_OK)
+        fail_msg("%s: %s", label(t), cs_error_message());
+    float *want = toy_answers(m, b), *got = toy_answers(again, b);
+    assert_memory_equal(got, want, (size_t)(4 * cs_model_answer_len(m, 1)) * sizeof *got);
+    free(want);
+    free(got);
+    cs_batch_free(b);
+    cs_model_free(m);
+    cs_model_free(again);
+}
+
+static void test_save_load(void **state)
+{
+    char path[] = "/tmp/chordseq_encoders_XXXXXX";
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    toy_each(save, path);
+    unlink(path);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = {
+#ifdef CS_DOUBLE
+        cmocka_unit_test(test_gradients),
+#else
+        cmocka_unit_test(test_fused_against_composed),
+        cmocka_unit_test(test_fast_against_reference),
+        cmocka_unit_test(test_threads),
+#endif
+        cmocka_unit_test(test_alone_as_in_batch),
+        cmocka_unit_test(test_recompute),
+        cmocka_unit_test(test_dry_peak),
+        cmocka_unit_test(test_answers_take_little),
+        cmocka_unit_test(test_touched),
+        cmocka_unit_test(test_save_load)
+    };
+    if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
+        return 2;
+    int n_failed = cmocka_run_group_tests_name("encoders", test, NULL, NULL);
+    cs_backend_close(be);
+    return n_failed;
+}

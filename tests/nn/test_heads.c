@@ -1,0 +1,204 @@
+/* test_heads.c - losses and answers of the heads, by hand and for every registered one. */
+#include "tests/nn/toy.h"
+
+static cs_backend *be;
+
+static const cs_head *head_at(int i)
+{
+    return cs_head_at(i);
+}
+
+static cs_model *model_with(const cs_head *head)
+{
+    toy t = { .enc = cs_encoder_at(0), .head = head, .training = true };
+    return toy_model(&t, be);
+}
+
+#ifdef CS_DOUBLE
+#define TOL 1e-12
+#else
+#define TOL 1e-5
+#endif
+
+/* Raw outputs of a batch, as the last pass left them. */
+static double *raw(const cs_model *m)
+{
+    cs_mat y = m->trace.y;
+    double *v = cs_xmalloc((size_t)(y.r * y.c) * sizeof *v);
+    for (int64_t i = 0; i < y.r * y.c; i++)
+        v[i] = (double)y.p[i];
+    return v;
+}
+
+static double learn(cs_model *m, const cs_batch *b, const float *weight, double scale, float *out)
+{
+    cs_learn l = { .weight = weight, .scale = scale };
+    double loss;
+
+    be->op.zero(be, cs_params_slab(&m->ps, m->ps.grad));
+    if (cs_model_learn(m, b, &l, &loss, out) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    return loss;
+}
+
+static void test_cross_entropy(void **state)
+{
+    static const int64_t len[] = { 5, 7, 8, 6 };
+    static const float weight[] = { 0.25F, 1, 3 };
+    cs_model *m = model_with(cs_head_find("class"));
+    cs_batch *b = toy_batch(m, len, 4, 1);
+    double want = 0, plain = 0;
+
+    (void)state;
+    b->target[2] = NAN;
+    double got = learn(m, b, weight, 0.5, NULL);
+    double *z = raw(m);
+    for (int r = 0; r < 4; r++) {
+        double sum = 0;
+        if (isnan(b->target[r]))
+            continue;
+        int t = (int)b->target[r];
+        for (int k = 0; k < 3; k++)
+            sum += exp(z[3 * r + k]);
+        want += 0.5 * (double)weight[t] * (log(sum) - z[3 * r + t]);
+        plain += 0.5 * (log(sum) - z[3 * r + t]);
+    }
+    assert_true(fabs(got - want) <= TOL * fabs(want));
+    assert_true(fabs(learn(m, b, NULL, 0.5, NULL) - plain) <= TOL * fabs(plain));
+    free(z);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+static void test_squared_error(void **state)
+{
+    static const int64_t len[] = { 5, 7, 8, 6 };
+    cs_model *m = model_with(cs_head_find("regress"));
+    cs_batch *b = toy_batch(m, len, 4, 1);
+    double want = 0;
+
+    (void)state;
+    b->target[4] = NAN;
+    double got = learn(m, b, NULL, 0.5, NULL);
+    double *y = raw(m);
+    for (int i = 0; i < 12; i++) {
+        double d = y[i] - (double)b->target[i];
+        want += i == 4 ? 0 : 0.5 * d * d / 3;
+    }
+    assert_true(fabs(got - want) <= TOL * fabs(want));
+    free(y);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+/* A record without a target changes nothing: neither the loss nor any gradient. */
+static void masked(const cs_head *head)
+{
+    static const int64_t len[] = { 5, 7, 8, 6 };
+    cs_model *m = model_with(head);
+    cs_batch *three = toy_batch(m, len, 3, 1), *four = toy_batch(m, len, 4, 1);
+    int32_t n = four->n_target;
+
+    for (int32_t k = 0; k < n; k++)
+        four->target[3 * n + k] = NAN;
+    double want = learn(m, three, NULL, 1, NULL);
+    cs_real *grad = toy_slab(m, m->ps.grad);
+    assert_true(fabs(learn(m, four, NULL, 1, NULL) - want) <= TOL * fabs(want));
+    cs_real *same = toy_slab(m, m->ps.grad);
+    assert_true(toy_nmse(same, grad, m->ps.n_real) <= TOL * TOL);
+    free(grad);
+    free(same);
+    cs_batch_free(three);
+    cs_batch_free(four);
+    cs_model_free(m);
+}
+
+/* Answers while learning are those of predicting; probabilities sum to one. */
+static void answers(const cs_head *head)
+{
+    static const int64_t len[] = { 5, 7, 8, 6 };
+    cs_model *m = model_with(head);
+    cs_batch *b = toy_batch(m, len, 4, 1);
+    int64_t n = cs_model_answer_len(m, 7);
+    float *learnt = cs_xmalloc((size_t)(4 * n) * sizeof *learnt);
+
+    (void)learn(m, b, NULL, 1, learnt);
+    float *predicted = toy_answers(m, b);
+    assert_memory_equal(learnt, predicted, (size_t)(4 * n) * sizeof *learnt);
+    for (int r = 0; head->is_class && r < 4; r++) {
+        double sum = 0;
+        for (int64_t k = 0; k < n; k++) {
+            assert_true(predicted[r * n + k] >= 0);
+            sum += (double)predicted[r * n + k];
+        }
+        assert_true(fabs(sum - 1) <= 1e-6);
+    }
+    free(learnt);
+    free(predicted);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+static void test_every_head(void **state)
+{
+    (void)state;
+    for (int i = 0; head_at(i); i++) {
+        masked(head_at(i));
+        answers(head_at(i));
+    }
+}
+
+/* Damaged weights are an error with a sentence, not an answer. */
+static void test_not_finite(void **state)
+{
+    static const int64_t len[] = { 5 };
+    cs_model *m = model_with(cs_head_find("class"));
+    cs_batch *b = toy_batch(m, len, 1, 1);
+    cs_learn l = { .scale = 1 };
+    float out[3];
+    double loss;
+
+    (void)state;
+    cs_value(&m->ps, cs_params_find(&m->ps, "head.bias")).p[0] = (cs_real)NAN;
+    assert_int_equal(cs_model_predict(m, b, out), CS_EMODEL);
+    assert_non_null(strstr(cs_error_message(), "not a finite number"));
+    cs_error_clear();
+    assert_int_equal(cs_model_learn(m, b, &l, &loss, NULL), CS_EMODEL);
+    assert_non_null(strstr(cs_error_message(), "training diverged"));
+    cs_error_clear();
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+static void test_too_long(void **state)
+{
+    static const int64_t len[] = { 33 };
+    cs_model *m = model_with(cs_head_find("class"));
+    cs_batch *b = toy_batch(m, len, 1, 1);
+    float out[3];
+
+    (void)state;
+    assert_int_equal(cs_model_max_len(m), 32);
+    assert_int_equal(cs_model_predict(m, b, out), CS_EMODEL);
+    assert_string_equal(cs_error_message(),
+                        "a sequence of more than 32 tokens is longer than this model takes");
+    cs_error_clear();
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = {
+        cmocka_unit_test(test_cross_entropy),
+        cmocka_unit_test(test_squared_error),
+        cmocka_unit_test(test_every_head),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_too_long)
+    };
+    if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
+        return 2;
+    int n_failed = cmocka_run_group_tests_name("heads", test, NULL, NULL);
+    cs_backend_close(be);
+    return n_failed;
+}

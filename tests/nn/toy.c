@@ -1,0 +1,154 @@
+/* toy.c - small models and batches for tests. */
+#include "tests/nn/toy.h"
+
+#include "train/optim.h"
+
+enum { N_LABEL = 3 };
+
+static void *config(const toy *t)
+{
+    const char *const set[][2] = {
+        { "max-len", t->max_len ? t->max_len : "32" }, { "track", "4" }, { "hidden", "8" },
+        { t->name, t->value }
+    };
+    void *cfg = cs_xcalloc(1, t->enc->cfg_size);
+
+    cs_opt_defaults((const cs_optset[]){ { t->enc->opt, cfg, NULL }, { 0 } });
+    for (size_t i = 0; i < sizeof set / sizeof set[0]; i++)
+        if (set[i][0] && cs_opt_find(t->enc->opt, set[i][0]))
+            assert_int_equal(cs_opt_set(t->enc->opt, cfg, set[i][0], set[i][1]), CS_OK);
+    return cfg;
+}
+
+/* The padding row stays zero, variances stay positive. */
+static void disturb(cs_model *m)
+{
+    for (int32_t i = 0; i < m->ps.n; i++) {
+        const cs_param *p = &m->ps.p[i];
+        int64_t row = p->shape.n_dim > 1 ? p->n / p->shape.dim[0] : p->n;
+        for (int64_t k = 0; k < p->n; k++)
+            if (p->zero_row < 0 || k / row != p->zero_row)
+                m->ps.value[p->off + k]
+                    += (cs_real)(0.4 * cs_rng_unit((uint64_t)i, (uint64_t)k) - 0.15);
+    }
+}
+
+cs_model *toy_model(const toy *t, cs_backend *be)
+{
+    static const cs_label label[N_LABEL] = {
+        { "a", 1, "genus" }, { "b", 0, NULL }, { "c", 3, NULL }
+    };
+    static const struct { int64_t unused[8]; } head_cfg;
+    const cs_tokenizer *tok = t->real ? NULL : cs_tokenizer_find("base");
+    void *cfg = config(t), *tok_cfg = tok ? cs_xcalloc(1, tok->cfg_size + 1) : NULL;
+    cs_model_spec s = { .tok = tok, .enc = t->enc, .head = t->head, .tok_cfg = tok_cfg,
+                        .enc_cfg = cfg, .head_cfg = &head_cfg, .n_channel = 2, .label = label,
+                        .n_label = N_LABEL, .seed = 5, .training = t->training };
+    cs_model *m;
+
+    assert_true(t->head->cfg_size <= sizeof head_cfg);
+    if (tok)
+        cs_opt_defaults((const cs_optset[]){ { tok->opt, tok_cfg, NULL }, { 0 } });
+    assert_int_equal(cs_model_new(&s, be, &m), CS_OK);
+    disturb(m);
+    free(cfg);
+    free(tok_cfg);
+    return m;
+}
+
+static float target_of(const cs_model *m, uint64_t key, uint64_t k)
+{
+    if (m->head->is_class)
+        return (float)cs_rng_below(key, k, N_LABEL);
+    return (float)(2 * cs_rng_unit(key, k) - 1);
+}
+
+cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed)
+{
+    int32_t n_target = m->head->n_target(m->head_net);
+    cs_batch *b = cs_batch_new(m->n_channel, n_target);
+    float target[N_LABEL];
+
+    assert_true(n_target <= N_LABEL);
+    for (int r = 0; r < n; r++) {
+        uint64_t key = cs_rng_key(seed, (uint64_t)r);
+        int32_t *id = cs_xcalloc((size_t)len[r], sizeof *id);
+        float *x = cs_xcalloc((size_t)len[r] * 2, sizeof *x);
+        for (int64_t i = 0; i < len[r]; i++)
+            id[i] = 1 + (int32_t)cs_rng_below(key, (uint64_t)i, 5);
+        for (int64_t i = 0; i < 2 * len[r]; i++)
+            x[i] = (float)cs_rng_normal(key, (uint64_t)i);
+        for (int32_t k = 0; k < n_target; k++)
+            target[k] = target_of(m, ~key, (uint64_t)k);
+        assert_int_equal(cs_batch_append(b, m->tok ? id : NULL, m->tok ? NULL : x, len[r], target,
+                                         (cs_slot){ 0 }), CS_OK);
+        free(id);
+        free(x);
+    }
+    return b;
+}
+
+static void each_option(toy t, void (*f)(const toy *, void *), void *arg)
+{
+    for (const cs_opt *o = t.enc->opt; o->type != CS_OPT_END; o++) {
+        t.name = o->name;
+        for (int k = 0; o->type == CS_OPT_ENUM && o->choice[k]; k++) {
+            t.value = o->choice[k];
+            f(&t, arg);
+        }
+        t.value = "0.3";
+        if (o->type == CS_OPT_REAL && strcmp(o->name, "dropout") == 0)
+            f(&t, arg);
+    }
+}
+
+void toy_each(void (*f)(const toy *t, void *arg), void *arg)
+{
+    const cs_encoder *enc;
+
+    for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
+        toy t = { .enc = enc, .head = cs_head_find("class"), .training = true };
+        each_option(t, f, arg);
+        t.real = true;
+        t.head = cs_head_find("regress");
+        f(&t, arg);
+    }
+}
+
+double toy_learn(cs_model *m, const cs_batch *b, bool recompute)
+{
+    static const float weight[N_LABEL] = { 0.5F, 1, 2 };
+    double loss;
+    cs_learn l = { .weight = weight, .scale = 0.5, .key = 9, .recompute = recompute };
+
+    cs_optim_zero_grad(&m->ps);
+    if (cs_model_learn(m, b, &l, &loss, NULL) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    return loss;
+}
+
+cs_real *toy_slab(const cs_model *m, const cs_real *slab)
+{
+    cs_real *v = cs_xmalloc((size_t)m->ps.n_real * sizeof *v);
+    m->be->op.download(m->be, v, slab, (size_t)m->ps.n_real * sizeof *v);
+    return v;
+}
+
+float *toy_answers(cs_model *m, const cs_batch *b)
+{
+    float *out = cs_xmalloc((size_t)(b->n_rec * cs_model_answer_len(m, 1)) * sizeof *out);
+    if (cs_model_predict(m, b, out) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    return out;
+}
+
+double toy_nmse(const cs_real *a, const cs_real *b, int64_t n)
+{
+    double d2 = 0, b2 = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double d = (double)a[i] - (double)b[i];
+        d2 += d * d;
+        b2 += (double)b[i] * (double)b[i];
+    }
+    return b2 > 0 ? d2 / b2 : d2;
+}

@@ -1,0 +1,44 @@
+/* toy.h - small models and batches for tests, of any registered encoder and head. */
+#ifndef CS_TESTS_TOY_H
+#define CS_TESTS_TOY_H
+
+#include "check.h"
+
+#include "base/cpu.h"
+#include "base/rng.h"
+#include "nn/model.h"
+#include "registry.h"
+
+/* A small model: options that an encoder does not have are passed over. */
+typedef struct toy {
+    const cs_encoder *enc;
+    const cs_head    *head;
+    bool              real;      /* two real channels instead of tokens */
+    const char       *max_len;   /* "32" unless given */
+    const char       *name, *value;   /* one more option of the encoder, or NULL */
+    bool              training;
+} toy;
+
+/** toy_model - every parameter is moved off its initial value, so that none is just 0 or 1 */
+cs_model *toy_model(const toy *t, cs_backend *be);
+
+/** toy_batch - n records of the given lengths, of one depth, with targets of the model's head */
+cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed);
+
+/** toy_each - call f with every encoder, with every choice of its ENUM options, and with dropout
+ * if it has any; `arg` is passed on */
+void toy_each(void (*f)(const toy *t, void *arg), void *arg);
+
+/** toy_learn - zero the gradients and learn from one batch; the loss */
+double toy_learn(cs_model *m, const cs_batch *b, bool recompute);
+
+/** toy_slab - a copy of a slab of parameters in host memory; free() it */
+cs_real *toy_slab(const cs_model *m, const cs_real *slab);
+
+/** toy_answers - predict; free() the result */
+float *toy_answers(cs_model *m, const cs_batch *b);
+
+/** toy_nmse - |a - b|^2 / |b|^2 */
+double toy_nmse(const cs_real *a, const cs_real *b, int64_t n);
+
+#endif
