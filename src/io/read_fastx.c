@@ -27,6 +27,8 @@
 
 #include "io/source.h"
 
+enum { KEEP_BYTES = 1 << 24 };   /* buffers that a long record left larger are given back */
+
 struct text { char *s; size_t n, cap; };
 
 struct fastx {
@@ -432,6 +434,14 @@ static int give(struct fastx *f, cs_chunk *c)
     return CS_OK;
 }
 
+static void shrink(struct text *t)
+{
+    if (t->cap <= KEEP_BYTES)
+        return;
+    free(t->s);
+    *t = (struct text){ NULL, 0, 0 };
+}
+
 static int fastx_next(void *state, cs_chunk *c)
 {
     struct fastx *f = state;
@@ -441,6 +451,8 @@ static int fastx_next(void *state, cs_chunk *c)
     CS_TRY(rc);
     CS_TRY(f->kind == '>' ? read_fasta(f) : read_fastq(f));
     CS_TRY(give(f, c));
+    shrink(&f->base);
+    shrink(&f->qual);
     f->n_record++;
     const struct text t = f->last;
     f->last = f->name;

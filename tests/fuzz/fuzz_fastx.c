@@ -1,5 +1,5 @@
-/* fuzz_fastx.c - sequences from arbitrary bytes: nothing crashes, and what is read, printed as FASTA
- * or FASTQ, reads back equal; a refusal keeps a message. */
+/* fuzz_fastx.c - sequences from arbitrary bytes: nothing crashes, and what is read, printed as
+ * FASTA or FASTQ, reads back equal; a refusal keeps a message. */
 #include <stdint.h>
 #include <string.h>
 
