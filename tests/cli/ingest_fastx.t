@@ -1,5 +1,5 @@
-# ingest_fastx.t - every FASTA and FASTQ file of the shared ingest set, sound or broken: read whole, or
-# refused with the file, the line or record, and the reason.
+# ingest_fastx.t - every FASTA and FASTQ file of the shared ingest set, sound or broken: read whole,
+# or refused with the file, the line or record, and the reason.
 #
 # tests/cli/expect/ingest_fastx.tsv has been read line by line against the set's manifest: what was
 # broken on purpose is refused, protein and other formats are refused, everything else is read; the
