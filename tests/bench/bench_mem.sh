@@ -14,7 +14,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 "$builddir/tests/cli/make_model" "$tmp/model" 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 \
-    encoder.max-len=64k encoder.track=1 encoder.hidden=4 || exit 1
+    encoder.max-len=16k encoder.track=1 encoder.hidden=4 || exit 1
 printf 'input_bases\tpeak_KiB\twall_s\tcpu_s\trecords\n'
 for n in "$@"; do
     "$builddir/tests/bench/gen_fasta" "$n" 1 |

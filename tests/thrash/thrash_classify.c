@@ -12,7 +12,7 @@
 #include "pipelines/stage.h"
 #include "registry.h"
 
-enum { N_RUN = 200, N_SEQUENCE = 48, N_LABEL = 3, MAX_LEN = 1024, SECONDS = 300 };
+enum { N_RUN = 80, N_SEQUENCE = 48, N_LABEL = 3, MAX_LEN = 1024, SECONDS = 300 };
 
 /* A sequence and what the model says about it when it is alone. */
 struct sequence {
@@ -161,7 +161,7 @@ static void test_batches_repeat(void **state)
 
     (void)state;
     (void)alarm(SECONDS);
-    for (uint64_t key = 1; key <= 20; key++) {
+    for (uint64_t key = 1; key <= 10; key++) {
         const struct outcome a = run_once(2 * key, 0), b = run_once(2 * key, 0);
         assert_memory_equal(&a.stat, &b.stat, sizeof a.stat);
         assert_int_equal(a.n_record, b.n_record);
