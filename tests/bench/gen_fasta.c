@@ -2,8 +2,9 @@
  *
  *     gen_fasta BASES SEED [MIN MAX]
  *
- * Lengths run through the same cycle of 64 values between MIN and MAX (default 500 and 50000), spaced
- * evenly in their logarithm, so that inputs of different sizes have records of the same lengths.
+ * Lengths run through the same cycle of 64 values between MIN and MAX (default 500 and 50000),
+ * spaced evenly in their logarithm, so that inputs of different sizes have records of the same
+ * lengths.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* thrash_classify.c - the five stages with small queues, mixed records and random ends.
  *
- * Every run draws window, bytes, budget, threads and chunk sizes anew; a third of the runs ends early
- * because the sink fails. What must hold: records come out in input order, each with the bits that it
- * gets alone, or with its reason; no run hangs (alarm); a run's batches depend on its draw alone.
- * Built for ThreadSanitizer (make check-threads) and AddressSanitizer.
+ * Every run draws window, bytes, budget, threads and chunk sizes anew; a third of the runs ends
+ * early because the sink fails. What must hold: records come out in input order, each with the
+ * bits that it gets alone, or with its reason; no run hangs (alarm); a run's batches depend on
+ * its draw alone. Built for ThreadSanitizer (make check-threads) and AddressSanitizer.
  */
 #include "tests/check.h"
 
