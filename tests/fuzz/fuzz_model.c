@@ -1,10 +1,10 @@
 /*
- * fuzz_model.c - model files from arbitrary bytes: nothing crashes, and what is accepted comes back.
+ * fuzz_model.c - model files from arbitrary bytes: nothing crashes, what is accepted comes back.
  *
  * DESIGN
- * Before parsing, the checksum in the description is made right where there is one: no fuzzer guesses
- * SHA-256, and what lies behind that check is what needs fuzzing. A model that is accepted answers
- * (or says why not), and is saved and loaded again with the same weights and the same description.
+ * Before parsing, the checksum in the description is made right where there is one: no fuzzer
+ * guesses SHA-256, and what lies behind that check is what needs fuzzing. A model that is accepted
+ * answers (or says why not), and is saved and loaded again with the same weights and description.
  */
 #define _GNU_SOURCE              /* memmem */
 #include <stdint.h>

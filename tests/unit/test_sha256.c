@@ -1,0 +1,63 @@
+/* test_sha256.c - published digests, and the same digest for any way of cutting the bytes. */
+#include "check.h"
+
+#include "base/sha256.h"
+
+static void digest(const void *p, size_t n, size_t piece, char hex[65])
+{
+    cs_sha256 s;
+
+    cs_sha256_init(&s);
+    for (size_t i = 0; i < n; i += piece)
+        cs_sha256_add(&s, (const char *)p + i, n - i < piece ? n - i : piece);
+    cs_sha256_hex(&s, hex);
+}
+
+/* FIPS 180-4 examples, and one million letters a. */
+static void test_published(void **state)
+{
+    static const struct { const char *text, *hex; } row[] = {
+        { "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
+        { "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
+        { "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+          "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" }
+    };
+    char hex[65], *million = malloc(1000000);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        digest(row[i].text, strlen(row[i].text), 64, hex);
+        assert_string_equal(hex, row[i].hex);
+    }
+    assert_non_null(million);
+    memset(million, 'a', 1000000);
+    digest(million, 1000000, 999, hex);
+    assert_string_equal(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    free(million);
+}
+
+static void test_pieces(void **state)
+{
+    unsigned char bytes[200];
+    char want[65], got[65];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 37);
+    for (size_t n = 0; n <= sizeof bytes; n++) {
+        digest(bytes, n, sizeof bytes, want);
+        for (size_t piece = 1; piece <= 130; piece += 43) {
+            digest(bytes, n, piece, got);
+            assert_string_equal(got, want);
+        }
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = {
+        cmocka_unit_test(test_published),
+        cmocka_unit_test(test_pieces)
+    };
+    return cmocka_run_group_tests_name("sha256", test, NULL, NULL);
+}
