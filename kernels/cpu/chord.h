@@ -6,7 +6,7 @@
  * of the weights are summed over groups of tiles, a group by one thread from its first tile to its
  * last, and groups are added in order; their number depends on the number of rows alone.
  *
- * `work` holds, in this order: packed weights, padded biases, the groups' sums, each thread's tiles.
+ * `work` holds packed weights, padded biases, the groups' sums and the threads' tiles.
  */
 #ifndef CS_KERNELS_CPU_CHORD_H
 #define CS_KERNELS_CPU_CHORD_H

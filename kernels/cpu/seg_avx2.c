@@ -7,33 +7,44 @@
 
 #define TARGET __attribute__((target("avx2,fma")))
 
+/* The operands are copied out of q: a vector store might change it, for all the compiler knows. */
 TARGET __attribute__((always_inline))
-static inline void move_rows(const cs_piece *q, int64_t n_row, const int32_t w)
+static inline void move_rows(const cs_piece *q, int64_t n_row, const int32_t w, const bool add)
 {
-    for (int64_t r = 0; r < n_row; r++) {
-        const float *in = q->in + r * q->ldi, *buf = q->buf + r * q->ldb;
-        float *out = q->out + r * q->ldo;
+    const float *in = q->in, *buf = q->buf;
+    float *out = q->out;
+    const int64_t ldi = add ? q->ldi : 0, ldb = q->ldb, ldo = q->ldo;
+    for (int64_t r = 0; r < n_row; r++, in += ldi, buf += ldb, out += ldo) {
         int32_t j = 0;
-        for (; j + 8 <= w; j += 8)
-            _mm256_storeu_ps(out + j, q->in ? _mm256_add_ps(_mm256_loadu_ps(in + j),
-                                                            _mm256_loadu_ps(buf + j))
-                                            : _mm256_loadu_ps(buf + j));
-        if (j < w)
-            _mm_storeu_ps(out + j, q->in ? _mm_add_ps(_mm_loadu_ps(in + j), _mm_loadu_ps(buf + j))
-                                         : _mm_loadu_ps(buf + j));
+        for (; j + 8 <= w; j += 8) {
+            __m256 v = _mm256_loadu_ps(buf + j);
+            _mm256_storeu_ps(out + j, add ? _mm256_add_ps(_mm256_loadu_ps(in + j), v) : v);
+        }
+        if (j < w) {
+            __m128 v = _mm_loadu_ps(buf + j);
+            _mm_storeu_ps(out + j, add ? _mm_add_ps(_mm_loadu_ps(in + j), v) : v);
+        }
     }
 }
 
+/* Constant widths unroll to one or two vectors. */
 TARGET void cs_piece_move(const cs_piece *q, int64_t n_row, int32_t w)
 {
-    switch (w) {                 /* constant widths unroll to one or two vectors */
-    case 4:  move_rows(q, n_row, 4); break;
-    case 8:  move_rows(q, n_row, 8); break;
-    case 16: move_rows(q, n_row, 16); break;
-    default: move_rows(q, n_row, w); break;
+    const bool add = q->in != NULL;
+    switch (add ? w : -w) {
+    case 4:   move_rows(q, n_row, 4, true); break;
+    case 8:   move_rows(q, n_row, 8, true); break;
+    case 16:  move_rows(q, n_row, 16, true); break;
+    case -4:  move_rows(q, n_row, 4, false); break;
+    case -8:  move_rows(q, n_row, 8, false); break;
+    case -16: move_rows(q, n_row, 16, false); break;
+    default:
+        if (add)
+            move_rows(q, n_row, w, true);
+        else
+            move_rows(q, n_row, w, false);
     }
 }
-
 
 /* Any width and any beta. */
 static void roll_rows(const float *x, int64_t ldx, float beta, float *y, int64_t ldy, int64_t n_row,
