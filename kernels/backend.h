@@ -7,8 +7,8 @@
  * sum is taken in an order that depends on shapes alone, so an answer is bit-equal for any thread
  * count, and on the CPU a row's result does not depend on which rows stand beside it.
  *
- * Conventions. (r, c) is rows x columns. "+=" adds to what is there: every adjoint adds. A matrix with
- * p == NULL is "absent" where an op says that it may be.
+ * Conventions. (r, c) is rows x columns. "+=" adds to what is there: every adjoint adds. A matrix
+ * with p == NULL is "absent" where an op says that it may be.
  */
 #ifndef CS_KERNELS_BACKEND_H
 #define CS_KERNELS_BACKEND_H
@@ -36,7 +36,7 @@ typedef struct cs_seg { const int64_t *off; int32_t n; int64_t rows; int32_t dep
 typedef enum cs_act { CS_ACT_NONE, CS_ACT_GELU, CS_ACT_RELU } cs_act;  /* GELU: exact erf form */
 
 /* One step of Adam (Kingma, Ba 2015) or AdamW (Loshchilov, Hutter 2019), torch's definitions:
- * decay > 0 with AdamW: p *= 1 - lr * decay first; eps outside the square root; step counts from 1. */
+ * decay > 0 with AdamW: p *= 1 - lr * decay first; eps outside the square root; step from 1 on. */
 typedef struct cs_adam {
     double lr, beta1, beta2, eps, decay;
     double grad_scale;           /* the gradient is multiplied by this first (clipping) */
@@ -60,12 +60,12 @@ typedef struct cs_ops {
     /* c = op(a) op(b) + beta c; op transposes when its flag is set; beta is 0 or 1.
      * Row r of c depends on row r of op(a) only, in a fixed order over k. */
     void (*gemm)(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c);
-    void (*add_bias)(cs_backend *be, cs_mat bias, cs_mat y);                 /* y[r,:] += bias (1,c) */
-    void (*act)(cs_backend *be, cs_act f, cs_mat x, cs_mat y);               /* y = f(x); may alias */
+    void (*add_bias)(cs_backend *be, cs_mat bias, cs_mat y);              /* y[r,:] += bias (1,c) */
+    void (*act)(cs_backend *be, cs_act f, cs_mat x, cs_mat y);            /* y = f(x); may alias */
     void (*act_bwd)(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);  /* dx += dy f'(x) */
     void (*axpby)(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y); /* y = a x + b y */
-    void (*colsum)(cs_backend *be, cs_mat x, cs_mat y);                      /* y (1,c) += sum of rows */
-    void (*sumsq)(cs_backend *be, cs_mat x, cs_mat y);          /* y (1,1) += sum of squares, in double */
+    void (*colsum)(cs_backend *be, cs_mat x, cs_mat y);                /* y (1,c) += sum of rows */
+    void (*sumsq)(cs_backend *be, cs_mat x, cs_mat y);    /* y (1,1) += sum of squares, in double */
 
     /* ---- rows --------------------------------------------------------------------------- */
     /* y = (x - mean) / sqrt(var + eps) * gamma + beta, biased variance over the c columns of a row;
@@ -76,28 +76,29 @@ typedef struct cs_ops {
                           cs_mat dx, cs_mat dgamma, cs_mat dbeta);           /* all three += */
     /* stat (2,c): mean and biased variance of every column over the rows */
     void (*batch_stat)(cs_backend *be, cs_mat x, cs_mat stat);
-    /* running (2,c) = (1-momentum) running + momentum stat, the variance made unbiased for n rows */
+    /* running (2,c) = (1-momentum) running + momentum stat; the variance unbiased for n rows */
     void (*batch_track)(cs_backend *be, cs_real momentum, int64_t n, cs_mat stat, cs_mat running);
     void (*batchnorm)(cs_backend *be, cs_real eps, cs_mat x, cs_mat stat, cs_mat gamma, cs_mat beta,
                       cs_mat y);
     /* from_batch: stat was computed from x, so the gradient flows through it */
     void (*batchnorm_bwd)(cs_backend *be, bool from_batch, cs_real eps, cs_mat x, cs_mat stat,
                           cs_mat gamma, cs_mat dy, cs_mat dx, cs_mat dgamma, cs_mat dbeta);
-    void (*softmax)(cs_backend *be, cs_mat x, cs_mat y);                     /* over columns; may alias */
+    void (*softmax)(cs_backend *be, cs_mat x, cs_mat y);              /* over columns; may alias */
 
     /* ---- tokens ------------------------------------------------------------------------- */
     /* y[r,:] = table[id[r],:]. A negative id gives a zero row. */
     void (*embed)(cs_backend *be, const int32_t *id, cs_mat table, cs_mat y);
-    /* dtable[id[r],:] += dy[r,:] in order of r; rows of id `pad` (or negative) get nothing (pad < 0: none) */
+    /* dtable[id[r],:] += dy[r,:] in order of r; a negative id or `pad` gets nothing (pad < 0: no
+     * such id) */
     void (*embed_bwd)(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy, cs_mat dtable);
 
     /* ---- segments ----------------------------------------------------------------------- */
     /* y[o+t, track i] = x[o + (t + sign*s_i) mod L, track i] + beta y, s_0 = 0, s_i = 2^(i-1);
-     * track i is columns i*w .. i*w+w-1 (w = track); x and y must not overlap; adjoint: sign = -1 */
+     * track i is columns i*w .. i*w+w-1 (w = track); x and y must not overlap; adjoint: -sign */
     void (*seg_roll)(cs_backend *be, cs_seg seg, int32_t track, int sign, cs_mat x, cs_real beta,
                      cs_mat y);
-    /* torch GroupNorm over [B,C,L]: group g of `group` is columns g*c/group ..; statistics over those
-     * columns and all rows of a segment. stat (n_seg * group, 2): mean, 1/sqrt(var + eps) */
+    /* torch GroupNorm over [B,C,L]: group g of `group` is columns g*c/group ..; statistics over
+     * those columns and all rows of a segment. stat (n_seg * group, 2): mean, 1/sqrt(var + eps) */
     void (*seg_groupnorm)(cs_backend *be, cs_seg seg, int32_t group, cs_real eps, cs_mat x,
                           cs_mat gamma, cs_mat beta, cs_mat y, cs_mat stat);
     void (*seg_groupnorm_bwd)(cs_backend *be, cs_seg seg, int32_t group, cs_mat x, cs_mat gamma,
@@ -106,8 +107,8 @@ typedef struct cs_ops {
     void (*seg_mean_bwd)(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx);  /* dx += dy / L */
 
     /* ---- loss and step ------------------------------------------------------------------ */
-    /* loss (1,1) += scale * sum_r w_t nll_r; grad = scale * w_t (softmax - onehot). target (r,1) holds
-     * class numbers, NaN rows are masked (zero gradient). weight (1,c) or absent (all 1). */
+    /* loss (1,1) += scale * sum_r w_t nll_r; grad = scale * w_t (softmax - onehot). target (r,1)
+     * holds class numbers, NaN rows are masked (zero gradient). weight (1,c) or absent (all 1). */
     void (*xent)(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight,
                  cs_mat loss, cs_mat grad);
     /* loss += scale * sum (y - t)^2; grad = 2 scale (y - t); NaN entries of t are masked */
@@ -165,7 +166,7 @@ void cs_avx2_seg(cs_ops *op);
 void cs_avx2_chord(cs_fused *fused);
 #endif
 
-/** cs_cpu_fill - reference table, then what cs_cpu_has(); `mask` hides further CS_CPU_* bits (tests) */
+/** cs_cpu_fill - reference table, then what cs_cpu_has(); `mask` hides CS_CPU_* bits (tests) */
 void cs_cpu_fill(cs_backend *be, unsigned mask);
 
 #endif

@@ -33,7 +33,7 @@ static void ref_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs
     }
 }
 
-/* Mean and 1/sqrt(var + eps) of columns j0..j1-1 over the rows r0..r1-1 (of no rows: as of zeros) */
+/* Mean and 1/sqrt(var + eps) of columns j0..j1-1 over the rows r0..r1-1 (no rows: as zeros) */
 static void group_stat(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t j1, double eps,
                        cs_real *stat)
 {
