@@ -136,7 +136,17 @@ static void each_size(void (*check)(const op_case *, int, const env *))
 }
 
 static void test_reference(void **state) { (void)state; each_size(against_reference); }
-static void test_threads(void **state)   { (void)state; each_size(any_threads); }
+
+/* Smaller sizes never see a second thread. */
+static void test_threads(void **state)
+{
+    (void)state;
+    tested = open_backend();
+    with_long_sizes(any_threads);
+    with_chord_sizes(any_threads);
+    cs_backend_close(tested);
+}
+
 static void test_alone(void **state)     { (void)state; each_size(alone_as_in_a_batch); }
 
 /* The fused block does the composed block's arithmetic, in its order: the same bits forward. */
@@ -242,7 +252,9 @@ static void test_open(void **state)
         assert_int_equal((uintptr_t)p % 64, 0);
         be->op.dealloc(be, p);
     }
+#ifndef __SANITIZE_ADDRESS__    /* AddressSanitizer stops the program instead */
     assert_null(be->op.alloc(be, SIZE_MAX / 2));
+#endif
     cs_backend_close(be);
 }
 
