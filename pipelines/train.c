@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "pipelines/choice.h"
 #include "pipelines/labelled.h"
@@ -434,16 +435,30 @@ static char *default_checkpoint(void)
     return path;
 }
 
+/* Hours of training should not end with a folder that is not there. */
+static int probe(const char *path)
+{
+    cs_outfile *f;
+    int rc = path != NULL ? cs_outfile_open(path, &f) : CS_OK;
+
+    if (path != NULL && rc == CS_OK)
+        cs_outfile_discard(f);
+    return rc;
+}
+
 static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
 {
     int rc = CS_OK;
     const cs_split split = cs_args_split(&compute);
 
+    j->checkpoint = own.checkpoint != NULL ? cs_xstrdup(own.checkpoint) : default_checkpoint();
+    CS_TRY(probe(own.output));
+    CS_TRY(probe(own.metrics));
+    CS_TRY(probe(j->checkpoint));
     CS_TRY(read_data(j, split.inflate));
     CS_TRY(make_samplers(j));
     CS_TRY(set_weights(j));
     CS_TRY(make_model(j, split.compute));
-    j->checkpoint = own.checkpoint != NULL ? cs_xstrdup(own.checkpoint) : default_checkpoint();
     /* The tables that follow those of input, labels, run, compute and log. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
                                      run_table, cs_compute_table, cs_log_table, NULL },

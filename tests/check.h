@@ -44,6 +44,13 @@ static inline double check_rel_norm(const double *got, const double *want, int64
     return w2 > 0 ? sqrt(d2 / w2) : sqrt(d2);
 }
 
+/** check_near - fail unless |got - want| <= tol, saying both */
+static inline void check_near(double got, double want, double tol)
+{
+    if (!(fabs(got - want) <= tol))
+        fail_msg("got %.17g instead of %.17g, not within %g", got, want, tol);
+}
+
 /** check_rel_normf - check_rel_norm() for float */
 static inline double check_rel_normf(const float *got, const float *want, int64_t n)
 {

@@ -1,0 +1,39 @@
+# model.t - `chordseq model`: show, verify, export.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+
+P file-show.tsv    chordseq model show "$m"
+P file-verify.txt  chordseq model verify "$m"
+
+# ---- export ----------------------------------------------------------------------------------------
+
+T 'a folder' chordseq model export --license mit "$m" folder
+T 'with these files' [ "$(echo $(LC_ALL=C ls folder))" = \
+    'README.md SHA256SUMS config.json labels.tsv model.safetensors tokenizer.json' ]
+T 'whose checksums are right' sh -c 'cd folder && sha256sum -c --quiet SHA256SUMS'
+T 'the model in it is the model' sh -c '[ "$(chordseq model verify folder/model.safetensors | sed "s/.*sha256//")" = \
+    "$(chordseq model verify "$1" | sed "s/.*sha256//")" ]' - "$m"
+T 'and answers like it' sh -c 'chordseq classify -q -m folder/model.safetensors "$2" > a &&
+    chordseq classify -q -m "$1" "$2" | cmp - a' - "$m" "$tiny/mixed.fa"
+T 'JSON that others read' python3 -c '
+import json
+c, t = json.load(open("folder/config.json")), json.load(open("folder/tokenizer.json"))
+assert len(c["id2label"]) == c["num_labels"] == len(c["label2id"])
+assert len(t["vocab"]) == c["vocab_size"] and sorted(t["vocab"].values()) == list(range(c["vocab_size"]))'
+T 'the card begins with its front matter' sh -c '[ "$(head -n 2 folder/README.md)" = "$(printf -- "---\nlicense: mit")" ]'
+T 'again into the same folder' chordseq model export "$m" folder
+
+# ---- refused ---------------------------------------------------------------------------------------
+
+N file-words.err   chordseq model
+N file-words2.err  chordseq model show
+N file-words3.err  chordseq model export "$m"
+N file-none.err    chordseq model show no-such-file
+head -c 2000 "$m" > cut
+N file-cut.err     chordseq model verify cut
+cp "$m" bent
+printf x | dd of=bent bs=1 seek="$(($(wc -c < bent) - 5))" conv=notrunc 2> /dev/null
+N file-bent.err    chordseq model verify bent
+echo text > file
+N file-folder.err  chordseq model export "$m" file/in

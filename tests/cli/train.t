@@ -1,0 +1,95 @@
+# train.t - `chordseq train`: what it refuses, what it learns, and that a run goes on bit for bit.
+. "$srcdir/tests/cli/lib.sh"
+
+# Two kinds of sequence that a child could tell apart, in groups of three pieces.
+awk 'BEGIN { srand(1); for (i = 0; i < 48; i++) { c = i % 2; s = ""
+    for (j = 0; j < 90 + i; j++) s = s substr(c ? "AAATTACG" : "GGGCCATC", 1 + int(8 * rand()), 1)
+    printf ">r%d organism=o%d class=%s\n%s\n", i, int(i / 6) * 2 + c, c ? "at" : "gc", s } }' > all.fa
+awk -v RS='>' 'NR > 1 { split($3, c, "="); print ">" $0 > (c[2] ".fa") }' all.fa
+awk '/^>/ { sub(/class=/, "", $3); print substr($1, 2) "\t" $3 }' all.fa > labels.tsv
+
+small="--encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --tokenizer.k 2 -B 512 --lr 0.01"
+short="--epochs 3 --samples-per-epoch 24 --crop-min 40 --crop-max 80 --rc --seed 4 --ema 0.9"
+train="chordseq train -q $small $short"
+sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
+
+# ---- refused ------------------------------------------------------------------------------------
+
+N train-no-output.err    $train --label-key class all.fa
+N train-no-labels.err    $train -o x.m all.fa
+N train-two-labels.err   $train -o x.m --label-key class --labels labels.tsv all.fa
+N train-no-key.err       $train -o x.m --label-key kind all.fa
+N train-encoder.err      $train -o x.m --encoder transformer --label-key class all.fa
+N train-option.err       $train -o x.m --encoder.heads 8 --label-key class all.fa
+N train-crop.err         $train -o x.m --crop-max 30 --label-key class all.fa
+N train-class-file.err   $train -o x.m --class at --label-key class all.fa
+N train-weights.err      $train -o x.m --class-weights 1,2,3 --label-key class all.fa
+head -n 10 labels.tsv > some.tsv
+N train-unlabelled.err   $train -o x.m --labels some.tsv all.fa
+N train-resume.err       $train -o x.m --resume --label-key class all.fa
+for to in '-o no/x.m' '-o x.m --metrics no/x.tsv' '-o x.m --checkpoint no/x.ckpt'; do
+    T "refused before it starts: $to" sh -c '! "$@" 2> err && grep -q "cannot create .no/x" err' - \
+        $train $to --label-key class all.fa
+done
+T 'nothing is left of what failed' sh -c '[ -z "$(ls | grep "^x\|tmp")" ]'
+
+# ---- one data set, four ways to label it ---------------------------------------------------------
+
+T 'labels from the header' $train -o key.m --group-key organism --label-key class all.fa
+T 'labels from a table' $train -o table.m --group-key organism --labels labels.tsv all.fa
+T 'header and table: the same model' [ "$(sum key.m)" = "$(sum table.m)" ]
+T 'one file per class' $train -o file.m --class gc=gc.fa --class at=at.fa
+printf 'gc\thigh\nat\tlow\n' > map.tsv
+T 'labels by another name' $train -o map.m --label-map map.tsv --label-key class all.fa
+T 'the map names the classes' sh -c 'chordseq model show map.m | grep -q "^label 0.high$"'
+T 'labels that some lack' $train --skip-unlabelled -o some.m --labels some.tsv all.fa
+gzip -c all.fa > all.fa.gz
+T 'standard input, compressed' sh -c "$train -o in.m --group-key organism --label-key class - < all.fa.gz"
+T 'where it comes from does not matter' [ "$(sum key.m)" = "$(sum in.m)" ]
+
+# ---- it learns -----------------------------------------------------------------------------------
+
+T 'a longer run' chordseq train -q $small --epochs 12 --samples-per-epoch 64 --crop-max 80 --crop-min 60 \
+    --group-key organism --label-key class -o good.m --metrics good.tsv all.fa
+T 'balanced accuracy above 0.9' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$8 > 0.9) }"'
+T 'one row per epoch under the header' sh -c '[ "$(wc -l < good.tsv)" = 13 ]'
+
+# ---- going on ------------------------------------------------------------------------------------
+
+run="$train --group-key organism --label-key class --accumulate 2 --encoder.dropout 0.1 all.fa"
+T 'an uninterrupted run' $run -o whole.m --metrics whole.tsv
+for n in 1 3 5; do
+    T "paused after $n steps" $run -o part.m --metrics part.tsv --stop-after $n
+    T 'gone on with one thread' $run -o part.m --metrics part.tsv --resume --threads 1
+    T 'the same tensors' [ "$(sum whole.m)" = "$(sum part.m)" ]
+    cut -f 1-9 whole.tsv > a; cut -f 1-9 part.tsv > b
+    T 'the same table' cmp a b
+done
+N train-other.err $run -o part.m --resume --lr 0.5
+printf x | dd of=part.m.ckpt bs=1 seek=200 conv=notrunc 2> /dev/null
+N train-damaged.err $run -o part.m --resume
+
+# ---- signals: the state of a whole step is kept ----------------------------------------------------
+
+long="chordseq train $small --epochs 5000 --samples-per-epoch 64 --crop-max 80 --crop-min 60 --label-key class all.fa"
+cat > stopped <<'END'
+"$@" -o sig.m 2> sig.err &
+pid=$!
+for i in $(seq 600); do [ -s sig.m ] && break; sleep 0.1; done
+kill -TERM $pid
+wait $pid
+status=$?
+[ $status = 143 ] && grep -q 'paused by a signal' sig.err
+END
+T 'SIGTERM: checkpoint, sentence, status 143' sh stopped $long
+T 'and it goes on' $long -q -o sig.m --resume --stop-after 2
+T 'max-time pauses like a signal, with status 0' $long -q -o time.m --max-time 0.2
+T 'which can go on, too' $long -q -o time.m --resume --stop-after 2
+
+# ---- full disk -------------------------------------------------------------------------------------
+
+if [ -w /dev/full ]; then
+    N train-full.err $train --group-key organism --label-key class -o full.m --metrics /dev/full all.fa
+else
+    S 'a full disk' 'there is no /dev/full'
+fi

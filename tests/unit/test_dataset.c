@@ -1,0 +1,283 @@
+/* test_dataset.c - splits by groups, draws, crops, batches laid out as steps, and their tokens. */
+#include "check.h"
+
+#include "base/rng.h"
+#include "batch/batch.h"
+#include "registry.h"
+#include "train/feed.h"
+
+enum { N = 400, K = 3 };
+
+/* Records of three classes, a quarter of them in the first; ten per group; lengths 20 .. 1019. */
+static void make(cs_dataset *d)
+{
+    char name[32], group[32], base[1024];
+
+    cs_dataset_init(d, true, 1, 0);
+    for (int i = 0; i < N; i++) {
+        const float target = (float)(i % 4 == 0 ? 0 : 1 + i % 2);
+        const int64_t n = 20 + (int64_t)cs_rng_below(1, (uint64_t)i, 1000);
+        (void)snprintf(name, sizeof name, "r%d", i);
+        (void)snprintf(group, sizeof group, "g%d", i / 10);
+        for (int64_t j = 0; j < n; j++)
+            base[j] = "ACGT"[cs_rng_below((uint64_t)i + 2, (uint64_t)j, 4)];
+        const cs_record r = { .name = name, .n_seg = 1, .seg = { { base, NULL, n } } };
+        assert_int_equal(cs_dataset_add(d, &r, &target, group), CS_OK);
+    }
+    assert_int_equal(d->n_class, K);
+}
+
+static void test_split(void **state)
+{
+    cs_dataset d, e;
+
+    (void)state;
+    make(&d);
+    make(&e);
+    assert_true(d.hash == e.hash);
+    assert_int_equal(cs_dataset_split(&d, 0.2, 7), CS_OK);
+    assert_int_equal(cs_dataset_split(&e, 0.2, 7), CS_OK);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(d.ex[i].part, d.ex[i - i % 10].part);
+        assert_int_equal(d.ex[i].part, e.ex[i].part);
+    }
+    for (int32_t c = 0; c < K; c++) {
+        int64_t n, train, valid;
+        cs_dataset_count(&d, CS_PART_TRAIN, c, &n, &train);
+        cs_dataset_count(&d, CS_PART_VALID, c, &n, &valid);
+        assert_in_range(100 * valid / (train + valid), 15, 25);
+    }
+    cs_dataset_release(&d);
+    cs_dataset_release(&e);
+}
+
+static void test_pieces_stay_together(void **state)
+{
+    static const char *const name[] = { "a:1-10", "a:11-20", "b:1-10", "a" };
+    const float target = 0;
+    cs_dataset d;
+
+    (void)state;
+    cs_dataset_init(&d, true, 1, 0);
+    for (int i = 0; i < 4; i++) {
+        const cs_record r = { .name = name[i], .n_seg = 1, .seg = { { "ACGT", NULL, 4 } } };
+        assert_int_equal(cs_dataset_add(&d, &r, &target, i % 2 == 0 ? "unknown" : NULL), CS_OK);
+    }
+    assert_true(d.ex[0].group == d.ex[1].group && d.ex[0].group == d.ex[3].group);
+    assert_true(d.ex[0].group != d.ex[2].group);
+    cs_dataset_release(&d);
+}
+
+static void test_draw(void **state)
+{
+    enum { DRAWS = 30000 };
+    const cs_draw draw = { .crop_min = 30, .crop_max = 300, .crop_power = 1,
+                           .n_sample = DRAWS, .balance = 1, .length_power = 1,
+                           .reverse = true, .seed = 5 };
+    int64_t per_class[K] = { 0 }, n_reverse = 0, n_short = 0, n_left = 0, n_long = 0,
+            n_free = 0;
+    cs_dataset d;
+    cs_sampler *s;
+
+    (void)state;
+    make(&d);
+    assert_int_equal(cs_sampler_new(&d, CS_PART_TRAIN, &draw, &s), CS_OK);
+    for (int64_t j = 0; j < DRAWS; j++) {
+        const cs_sample a = cs_sampler_get(s, 3, j), b = cs_sampler_get(s, 3, j);
+        const cs_example *e = &d.ex[a.example];
+        assert_true(a.example == b.example && a.start == b.start && a.n_base == b.n_base);
+        assert_in_range(a.n_base, e->n_base < 30 ? e->n_base : 30, 300);
+        assert_in_range(a.start, 0, e->n_base - a.n_base);
+        per_class[e->class_no]++;
+        n_reverse += a.reverse;
+        n_long += e->n_base >= 300;
+        n_short += e->n_base >= 300 && a.n_base < 95;   /* half of log(300 / 30) */
+        n_free += e->n_base >= a.n_base + 100;
+        n_left += e->n_base >= a.n_base + 100 && 2 * a.start < e->n_base - a.n_base;
+    }
+    for (int c = 0; c < K; c++)
+        assert_in_range(per_class[c], DRAWS / K - 500, DRAWS / K + 500);
+    assert_in_range(n_reverse, DRAWS / 2 - 500, DRAWS / 2 + 500);
+    assert_in_range(100 * n_left / n_free, 48, 51);
+    assert_in_range(100 * n_short / n_long, 48, 52);
+    cs_sampler_free(s);
+    cs_dataset_release(&d);
+}
+
+/* In proportion to length, whatever the class. */
+static void test_mass(void **state)
+{
+    enum { DRAWS = 40000 };
+    const cs_draw draw = { .n_sample = DRAWS, .balance = 0, .length_power = 1, .seed = 5 };
+    int64_t n_base[2] = { 0 }, n_draw[2] = { 0 };
+    cs_dataset d;
+    cs_sampler *s;
+
+    (void)state;
+    make(&d);
+    assert_int_equal(cs_sampler_new(&d, CS_PART_TRAIN, &draw, &s), CS_OK);
+    for (int64_t i = 0; i < d.n; i++)
+        n_base[d.ex[i].n_base > 500] += d.ex[i].n_base;
+    for (int64_t j = 0; j < DRAWS; j++) {
+        const cs_sample a = cs_sampler_get(s, 0, j);
+        assert_int_equal(a.n_base, d.ex[a.example].n_base);
+        n_draw[a.n_base > 500]++;
+    }
+    const double want = (double)n_base[1] / (double)(n_base[0] + n_base[1]);
+    check_near((double)n_draw[1] / DRAWS, want, 0.01);
+    cs_sampler_free(s);
+    cs_dataset_release(&d);
+}
+
+/* Half of a density L^-2 between 100 and 200 lies below 1 / ((1/100 + 1/200) / 2) = 133.3. */
+static void test_crop_power(void **state)
+{
+    const cs_draw draw = { .crop_min = 100, .crop_max = 200, .crop_power = 2, .n_sample = 20000,
+                           .length_power = 4, .seed = 5 };
+    int64_t n_short = 0, n = 0;
+    cs_dataset d;
+    cs_sampler *s;
+
+    (void)state;
+    make(&d);
+    assert_int_equal(cs_sampler_new(&d, CS_PART_TRAIN, &draw, &s), CS_OK);
+    for (int64_t j = 0; j < 20000; j++) {
+        const cs_sample a = cs_sampler_get(s, 0, j);
+        n += d.ex[a.example].n_base >= 200;
+        n_short += d.ex[a.example].n_base >= 200 && a.n_base <= 133;
+    }
+    check_near((double)n_short / (double)n, 0.5, 0.02);
+    cs_sampler_free(s);
+    cs_dataset_release(&d);
+}
+
+static void test_empty_part(void **state)
+{
+    const cs_draw draw = { .length_power = 1 };
+    cs_dataset d;
+    cs_sampler *s;
+
+    (void)state;
+    make(&d);
+    assert_int_equal(cs_sampler_new(&d, CS_PART_VALID, &draw, &s), CS_EUSAGE);
+    assert_string_equal(cs_error_message(), "no record is left for validation");
+    cs_error_clear();
+    cs_dataset_release(&d);
+}
+
+static void test_cut(void **state)
+{
+    cs_sample a[5];
+    cs_dataset d;
+
+    (void)state;
+    make(&d);
+    for (int64_t i = 0; i < d.n; i++) {
+        const int64_t n = d.ex[i].n_base, len = n / 5;
+        cs_dataset_cut(&d, i, len, 5, 9, a);
+        for (int k = 0; k < 5; k++) {
+            assert_in_range(a[k].start, k > 0 ? a[k - 1].start + len : 0, n - len);
+            assert_int_equal(a[k].n_base, len);
+        }
+    }
+    cs_dataset_release(&d);
+}
+
+/* Every sample of the epoch is in one batch, batches have one depth and keep the budget. */
+static void check_steps(const cs_steps *p, int64_t budget)
+{
+    bool seen[N] = { false };
+
+    assert_int_equal(p->n_sample, N);
+    assert_int_equal(p->batch[0], 0);
+    assert_int_equal(p->batch[p->n_batch], N);
+    assert_int_equal(p->step[0], 0);
+    assert_int_equal(p->step[p->n_step], p->n_batch);
+    for (int64_t b = 0; b < p->n_batch; b++) {
+        int64_t n_tok = 0;
+        assert_true(p->batch[b] < p->batch[b + 1]);
+        for (int64_t i = p->batch[b]; i < p->batch[b + 1]; i++) {
+            assert_false(seen[p->sample[i].example]);
+            seen[p->sample[i].example] = true;
+            n_tok += p->sample[i].n_base;
+            assert_int_equal(cs_depth(p->sample[i].n_base),
+                             cs_depth(p->sample[p->batch[b]].n_base));
+        }
+        assert_true(n_tok <= budget || p->batch[b + 1] == p->batch[b] + 1);
+    }
+}
+
+static void test_steps(void **state)
+{
+    const cs_draw draw = { .length_power = 1, .seed = 5 };
+    cs_pack pack = { .batch_tokens = 2000, .accumulate = 3 };
+    cs_dataset d;
+    cs_sampler *s;
+    cs_steps p, q;
+
+    (void)state;
+    make(&d);
+    assert_int_equal(cs_sampler_new(&d, CS_PART_TRAIN, &draw, &s), CS_OK);
+    assert_int_equal(cs_steps_plan(s, 1, &pack, &p), CS_OK);
+    check_steps(&p, 2000);
+    assert_int_equal(p.n_step, (p.n_batch + 2) / 3);
+    assert_int_equal(cs_steps_plan(s, 2, &pack, &q), CS_OK);
+    assert_memory_not_equal(p.sample, q.sample, N * sizeof *p.sample);
+    cs_steps_release(&p);
+    cs_steps_release(&q);
+
+    pack.step_records = 64;
+    assert_int_equal(cs_steps_plan(s, 1, &pack, &p), CS_OK);
+    check_steps(&p, 2000);
+    assert_int_equal(p.n_step, (N + 63) / 64);
+    for (int64_t k = 0; k + 1 < p.n_step; k++)
+        assert_int_equal(p.batch[p.step[k + 1]] - p.batch[p.step[k]], 64);
+    cs_steps_release(&p);
+    cs_sampler_free(s);
+    cs_dataset_release(&d);
+}
+
+/* A sample that is turned round gives the tokens of the reverse complement. */
+static void test_tokens(void **state)
+{
+    const cs_tokenizer *t = cs_tokenizer_find("base");
+    char *cfg = calloc(1, t->cfg_size + 1), turned[1024];
+    const cs_optset set[] = { { t->opt, cfg, NULL }, { NULL, NULL, NULL } };
+    void *tok = NULL;
+    int32_t id[1024];
+    cs_feed_work work = { 0 };
+    cs_dataset d;
+    cs_batch *b = cs_batch_new(0, 1);
+
+    (void)state;
+    make(&d);
+    if (t->opt != NULL)
+        cs_opt_defaults(set);
+    assert_int_equal(t->open(cfg, &tok), CS_OK);
+    const cs_pack pack = { .tok = t, .tok_state = tok };
+    const cs_sample s = { .example = 17, .start = 3, .n_base = 12, .reverse = true };
+    assert_int_equal(cs_feed_append(&work, &d, &pack, &s, b), CS_OK);
+    cs_base_revcomp(d.ex[17].base + 3, 12, turned);
+    const cs_segment seg = { turned, NULL, 12 };
+    assert_int_equal(b->n_tok, t->encode(tok, &seg, id));
+    assert_memory_equal(b->tok, id, (size_t)b->n_tok * sizeof *id);
+    assert_true(b->target[0] == d.ex[17].target[0]);
+    cs_batch_free(b);
+    cs_feed_work_release(&work);
+    t->close(tok);
+    free(cfg);
+    cs_dataset_release(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_split), cmocka_unit_test(test_pieces_stay_together),
+        cmocka_unit_test(test_draw), cmocka_unit_test(test_mass),
+        cmocka_unit_test(test_crop_power), cmocka_unit_test(test_empty_part),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_steps), cmocka_unit_test(test_tokens),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

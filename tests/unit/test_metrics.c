@@ -1,0 +1,119 @@
+/* test_metrics.c - figures against scikit-learn's, and where they are not defined. */
+#include "check.h"
+
+#include "train/metrics.h"
+
+enum { N = 12, K = 3 };
+
+/* With ties between scores, and three answers whose best class is not theirs. */
+static const float prob[N][K] = {
+    { .7f, .2f, .1f }, { .5f, .3f, .2f }, { .2f, .5f, .3f }, { .1f, .8f, .1f },
+    { .3f, .4f, .3f }, { .6f, .3f, .1f }, { .2f, .2f, .6f }, { .1f, .3f, .6f },
+    { .3f, .3f, .4f }, { .5f, .25f, .25f }, { .2f, .1f, .7f }, { .4f, .35f, .25f },
+};
+static const float truth[N] = { 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 1, 0 };
+
+static void fill(cs_scores *s)
+{
+    cs_scores_init(s, true, K, 1);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(cs_scores_add(s, prob[i], &truth[i], 100 * (i + 1)), CS_OK);
+}
+
+/* sklearn.metrics 1.2: accuracy_score, balanced_accuracy_score, f1_score(average="macro"), log_loss,
+ * matthews_corrcoef, roc_auc_score of each class against the rest. */
+static void test_sklearn(void **state)
+{
+    static const double precision[K] = { 0.6, 2.0 / 3, 0.75 }, recall[K] = { 0.75, 0.5, 0.75 },
+                        f1[K] = { 2.0 / 3, 4.0 / 7, 0.75 },
+                        auc[K] = { 0.734375, 0.609375, 0.796875 };
+    static const int64_t confusion[K * K] = { 3, 1, 0, 1, 2, 1, 1, 0, 3 };
+    cs_scores s;
+    cs_figures f;
+
+    (void)state;
+    fill(&s);
+    assert_int_equal(cs_scores_figures(&s, 0, INT64_MAX, 0, true, &f), CS_OK);
+    assert_int_equal(f.n, N);
+    check_near(f.accuracy, 0.6666666666666666, 1e-12);
+    check_near(f.balanced, 0.6666666666666666, 1e-12);
+    check_near(f.mcc, 0.5052911526399114, 1e-12);
+    check_near(f.macro_f1, 0.6626984126984127, 1e-12);
+    check_near(f.macro_auc, 0.7135416666666666, 1e-12);
+    check_near(f.loss, 0.9621482741534421, 1e-6);
+    assert_memory_equal(f.confusion, confusion, sizeof confusion);
+    for (int c = 0; c < K; c++) {
+        check_near(f.cls[c].precision, precision[c], 1e-12);
+        check_near(f.cls[c].recall, recall[c], 1e-12);
+        check_near(f.cls[c].f1, f1[c], 1e-12);
+        check_near(f.cls[c].auc, auc[c], 1e-12);
+    }
+    cs_figures_release(&f);
+    cs_scores_release(&s);
+}
+
+static void test_lengths(void **state)
+{
+    cs_scores s;
+    cs_figures f;
+
+    (void)state;
+    fill(&s);
+    /* 400 is in, 700 is not: records 3, 4 and 5, all of class 1. */
+    assert_int_equal(cs_scores_figures(&s, 400, 700, 0, true, &f), CS_OK);
+    assert_int_equal(f.n, 3);
+    assert_int_equal(f.cls[1].n, 3);
+    assert_int_equal(f.cls[1].n_right, 2);
+    check_near(f.balanced, 2.0 / 3, 1e-12);
+    assert_true(isnan(f.cls[0].recall) && isnan(f.cls[1].auc) && isnan(f.macro_auc));
+    check_near(f.mcc, 0, 0);
+    cs_figures_release(&f);
+    cs_scores_release(&s);
+}
+
+static void test_none(void **state)
+{
+    cs_scores s;
+    cs_figures f;
+
+    (void)state;
+    fill(&s);
+    assert_int_equal(cs_scores_figures(&s, 5000, INT64_MAX, 0, true, &f), CS_OK);
+    assert_int_equal(f.n, 0);
+    assert_true(isnan(f.accuracy) && isnan(f.balanced) && isnan(f.mcc) && isnan(f.loss));
+    cs_figures_release(&f);
+    cs_scores_clear(&s);
+    assert_int_equal(s.n, 0);
+    cs_scores_release(&s);
+}
+
+static void test_values(void **state)
+{
+    const float answer[3][2] = { { 1, 2 }, { 0, 0.5f }, { 3, 3 } };
+    const float want[3][2] = { { 1.5f, 2 }, { 0, NAN }, { NAN, 1 } };
+    cs_scores s;
+    cs_figures f;
+
+    (void)state;
+    cs_scores_init(&s, false, 2, 2);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(cs_scores_add(&s, answer[i], want[i], 10), CS_OK);
+    /* The third has an unknown first value and does not count; of the rest 0.5, 0, 0 are known. */
+    assert_int_equal(cs_scores_figures(&s, 0, INT64_MAX, 0.1, false, &f), CS_OK);
+    assert_int_equal(f.n, 2);
+    check_near(f.loss, 0.25 / 3, 1e-12);
+    check_near(f.mae, 0.5 / 3, 1e-12);
+    check_near(f.within, 2.0 / 3, 1e-12);
+    cs_figures_release(&f);
+    cs_scores_release(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sklearn), cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_none), cmocka_unit_test(test_values),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
