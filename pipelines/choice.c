@@ -1,4 +1,4 @@
-/* choice.c - the implementations that --tokenizer, --encoder and --head name, with their options. */
+/* choice.c - the implementations that --tokenizer, --encoder and --head name, and their options. */
 #include "pipelines/choice.h"
 
 #include <stdlib.h>

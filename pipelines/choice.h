@@ -1,4 +1,4 @@
-/* choice.h - the implementations that --tokenizer, --encoder and --head name, with their options. */
+/* choice.h - the implementations that --tokenizer, --encoder and --head name, and their options. */
 #ifndef CS_PIPELINES_CHOICE_H
 #define CS_PIPELINES_CHOICE_H
 

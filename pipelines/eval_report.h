@@ -18,8 +18,8 @@ typedef struct cs_eval_report {
 /**
  * cs_eval_write - compute all figures and write them
  *
- * tsv      columns set (record, fragment), length ("all", "500-999", "50000-", "500"), class ("." for
- *          all), metric, value ("NA" where it is not defined); "-": standard output
+ * tsv      columns set (record, fragment), length ("all", "500-999", "50000-", "500"), class ("."
+ *          for all), metric, value ("NA" where it is not defined); "-": standard output
  * json     the same nested, null where not defined; NULL: not wanted
  * Returns  CS_OK, CS_EMEM, CS_EIO. One line of summary per set goes to the log (cs_note)
  */

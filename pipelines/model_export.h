@@ -5,7 +5,8 @@
 #include "nn/model.h"
 
 /**
- * cs_model_export - model.safetensors, config.json, tokenizer.json, labels.tsv, README.md, SHA256SUMS
+ * cs_model_export - model.safetensors, config.json, tokenizer.json, labels.tsv, README.md,
+ * SHA256SUMS
  *
  * dir      made when it is not there; files of these names in it are replaced
  * licence  for the card: an SPDX identifier

@@ -22,8 +22,9 @@ static const double log_mean = 0.5, log_sd = 0.7;
 
 static const cs_opt simulate_table[] = {
     { .type = CS_OPT_GROUP, .name = "Simulation" },
-    { .type = CS_OPT_SIZE, .letter = 'n', .name = "records", .off = offsetof(struct simulate_args, n),
-      .arg = "NUM", .def = "1000", .help = "records to write", .min = 1, .max = 1e12 },
+    { .type = CS_OPT_SIZE, .letter = 'n', .name = "records",
+      .off = offsetof(struct simulate_args, n), .arg = "NUM", .def = "1000",
+      .help = "records to write", .min = 1, .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "lambda", .off = offsetof(struct simulate_args, lambda),
       .arg = "NUM", .def = "200", .help = "scale of the lengths",
       .man = "A length is NUM x LogNormal(0.5, 0.7^2), rounded; its mean is 2.1 NUM.",

@@ -4,10 +4,10 @@
  *
  *     #chordseq-series<TAB>1<TAB>channels=C<TAB>targets=T
  *
- * and then, per record, name<TAB>t1,..,tT<TAB>values, where positions are separated by ',' and the C
- * values of a position by ':'. Everything else is refused: numbers that are not finite, a position with
- * another number of values, a record without positions, NUL bytes. Lines end with LF or CR LF. Plain,
- * gzip and BGZF alike; `chordseq simulate` writes it.
+ * and then, per record, name<TAB>t1,..,tT<TAB>values, where positions are separated by ',' and the
+ * C values of a position by ':'. Everything else is refused: numbers that are not finite, a
+ * position with another number of values, a record without positions, NUL bytes. Lines end with LF
+ * or CR LF. Plain, gzip and BGZF alike; `chordseq simulate` writes it.
  */
 #include "io/reader.h"
 
@@ -145,8 +145,8 @@ static int series_open(const char *path, struct hFILE *fp, const struct htsForma
     return CS_OK;
 }
 
-/* One finite number at *p, which moves behind it. strtof rounds correctly; a locale cannot change it,
- * because the program never sets one. */
+/* One finite number at *p, which moves behind it. strtof rounds correctly; a locale cannot change
+ * it, because the program never sets one. */
 static bool number(char **p, float *v)
 {
     char *end;

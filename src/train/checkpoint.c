@@ -1,8 +1,8 @@
 /* checkpoint.c - all that a run needs to go on as if it had never stopped.
  *
- * DESIGN. Bytes: 8 of magic; the header's length, 8 bytes little-endian; the header, JSON; the slabs
- * value, m, v and (with averaging) ema as the machine stores them; CRC-32 of all before, 4 bytes
- * little-endian. A checkpoint goes on on the machine kind that wrote it; a model file is what
+ * DESIGN. Bytes: 8 of magic; the header's length, 8 bytes little-endian; the header, JSON; the
+ * slabs value, m, v and (with averaging) ema as the machine stores them; CRC-32 of all before, 4
+ * bytes little-endian. A checkpoint goes on on the machine kind that wrote it; a model file is what
  * travels.
  */
 #include "train/checkpoint.h"

@@ -45,8 +45,8 @@ int cs_checkpoint_save(const char *path, cs_params *ps, bool average, const cs_t
  * cs_checkpoint_load - the reverse, into parameters that have been allocated for training
  *
  * st       initialised; receives the state
- * Returns  CS_OK; CS_EIO; CS_EFORMAT (damaged or cut, or not a checkpoint); CS_EUSAGE when the recipe
- *          differs, naming the first line that does; CS_EMODEL when the tensors do
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT (damaged or cut, or not a checkpoint); CS_EUSAGE when the
+ *          recipe differs, naming the first line that does; CS_EMODEL when the tensors do
  */
 int cs_checkpoint_load(const char *path, cs_params *ps, bool average, cs_train_state *st,
                        const char *recipe) CS_MUST_CHECK;

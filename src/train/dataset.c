@@ -66,12 +66,13 @@ static uint64_t hash_of(const cs_dataset *d, const cs_example *e)
 int cs_dataset_add(cs_dataset *d, const cs_record *r, const float *target, const char *group)
 {
     const size_t n = (size_t)r->seg[0].n_base;
+    const size_t x_bytes = n * (size_t)d->n_channel * sizeof *r->x;
     cs_example e = { .n_base = r->seg[0].n_base, .group = group_of(r->name, group) };
 
     if (cs_grow((void **)&d->ex, &d->cap, (size_t)d->n + 1, sizeof *d->ex) != CS_OK)
         return CS_EMEM;
     if (d->n_channel > 0)
-        e.x = (const float *)(void *)cs_arena_dup(d->mem, r->x, n * (size_t)d->n_channel * sizeof *r->x);
+        e.x = (const float *)(void *)cs_arena_dup(d->mem, r->x, x_bytes);
     else
         e.base = cs_arena_dup(d->mem, r->seg[0].base, n);
     e.name = cs_arena_dup(d->mem, r->name, strlen(r->name));

@@ -1,9 +1,9 @@
 /* dataset.h - labelled sequences in memory, their split, and the samples drawn from them.
  *
  * DESIGN. Sequences stay in memory as one byte per base (or n_channel floats per position) in one
- * arena; crops are views. What is drawn is a pure function of (seed, epoch, number of the sample), so
- * that an epoch can be repeated from its middle, on any number of threads. Tokens are made when a
- * batch is built: they take four times the room of bases and cost little beside the network.
+ * arena; crops are views. What is drawn is a pure function of (seed, epoch, number of the sample),
+ * so that an epoch can be repeated from its middle, on any number of threads. Tokens are made when
+ * a batch is built: they take four times the room of bases and cost little beside the network.
  */
 #ifndef CS_TRAIN_DATASET_H
 #define CS_TRAIN_DATASET_H
@@ -57,8 +57,8 @@ int cs_dataset_add(cs_dataset *d, const cs_record *r, const float *target, const
 /**
  * cs_dataset_split - set aside part of every class for validation, whole groups at a time
  *
- * Groups are met in an order that the seed and their names decide. One is set aside when that brings
- * the classes' shares of bases (as |share - frac|, summed over classes) nearer to frac.
+ * Groups are met in an order that the seed and their names decide. One is set aside when that
+ * brings the classes' shares of bases (as |share - frac|, summed over classes) nearer to frac.
  *
  * frac     0 .. 1; 0 leaves everything in CS_PART_TRAIN. Skipped examples are left alone
  */

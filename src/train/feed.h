@@ -42,8 +42,8 @@ void cs_feed_work_release(cs_feed_work *w);
 /**
  * cs_feed_append - tokenise one sample into a batch
  *
- * Returns  CS_OK; CS_EOF when the sample's tokens turn out to have another depth than the batch (the
- *          batch stands as before: emit it and try again with an empty one); CS_EMEM
+ * Returns  CS_OK; CS_EOF when the sample's tokens turn out to have another depth than the batch
+ *          (the batch stands as before: emit it and try again with an empty one); CS_EMEM
  */
 int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
                    cs_batch *b) CS_MUST_CHECK;

@@ -1,8 +1,8 @@
 /* loop.c - the run: steps, validation, the best model kept, checkpoints, the ways to end.
  *
- * DESIGN. Two stages on threads: `feed` lays out epochs and makes batches, `learn` takes them in that
- * order. Everything `learn` does is a function of the items and the state, so a run that goes on
- * from a checkpoint repeats the rest of an uninterrupted one bit for bit; only times differ.
+ * DESIGN. Two stages on threads: `feed` lays out epochs and makes batches, `learn` takes them in
+ * that order. Everything `learn` does is a function of the items and the state, so a run that goes
+ * on from a checkpoint repeats the rest of an uninterrupted one bit for bit; only times differ.
  */
 #include "train/loop.h"
 
@@ -220,8 +220,9 @@ static int write_row(struct learner *l, const cs_figures *f)
     cell(c[4], sizeof c[4], "%.4f", f->balanced);
     cell(c[5], sizeof c[5], "%.4f", f->mcc);
     (void)snprintf(row, sizeof row, "%lld\t%lld\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.0f\n",
-                   (long long)st->epoch + 1, (long long)st->step, learning_rate(l, st->step - 1), c[0], c[1], c[2], c[3],
-                   c[4], c[5], st->seconds, (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9));
+                   (long long)st->epoch + 1, (long long)st->step, learning_rate(l, st->step - 1),
+                   c[0], c[1], c[2], c[3], c[4], c[5], st->seconds,
+                   (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9));
     cs_info("epoch %lld: train loss %s, accuracy %s; validation loss %s, accuracy %s, balanced %s",
             (long long)st->epoch + 1, c[0], c[1], c[2], c[3], c[4]);
     const size_t n = strlen(st->log);
@@ -338,8 +339,8 @@ static int learn_run(void *self, cs_queue *in, cs_queue *out)
             break;
     }
     use_average(l, false);
-    /* A signal cancels the queue, perhaps amid a step. The state is that of the last whole step, which
-     * the checkpoint holds; the batches since are repeated. */
+    /* A signal cancels the queue, perhaps amid a step. The state is that of the last whole step,
+     * which the checkpoint holds; the batches since are repeated. */
     if (rc == CS_ECANCEL && cs_signal_caught() != 0) {
         const int saved = save_checkpoint(l);
         return saved != CS_OK ? saved : CS_ECANCEL;

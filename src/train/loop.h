@@ -39,14 +39,14 @@ typedef struct cs_train_opt {
 /**
  * cs_train_run - train a model from the feed until an end is reached
  *
- * The ends: epochs, max_steps or patience (st->done); stop_after, max_seconds or a signal, all of which
- * finish the step and write a checkpoint. The best model so far is at model_path after every epoch that
- * improved on it; without validation, the latest.
+ * The ends: epochs, max_steps or patience (st->done); stop_after, max_seconds or a signal, all of
+ * which finish the step and write a checkpoint. The best model so far is at model_path after every
+ * epoch that improved on it; without validation, the latest.
  *
  * feed     epoch, step and n_left are set here
  * st       initialised; receives where the run stands
- * Returns  CS_OK; CS_ECANCEL after a signal; CS_EMODEL when the loss stops being finite; the errors of
- *          cs_model_learn(), cs_model_save(), cs_checkpoint_save() and cs_checkpoint_load()
+ * Returns  CS_OK; CS_ECANCEL after a signal; CS_EMODEL when the loss stops being finite; the errors
+ *          of cs_model_learn(), cs_model_save(), cs_checkpoint_save() and cs_checkpoint_load()
  */
 int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_state *st)
     CS_MUST_CHECK;

@@ -1,7 +1,8 @@
 /* metrics.h - answers beside the truth, and the figures that sum them up.
  *
- * DESIGN. Every answer is kept (one float per output, the truth and a length), because exact ROC-AUC
- * needs all scores and figures are asked for by length: 4 (n_out + n_target) + 8 bytes per record.
+ * DESIGN. Every answer is kept (one float per output, the truth and a length), because exact
+ * ROC-AUC needs all scores and figures are asked for by length: 4 (n_out + n_target) + 8 bytes per
+ * record.
  */
 #ifndef CS_TRAIN_METRICS_H
 #define CS_TRAIN_METRICS_H
@@ -57,7 +58,8 @@ typedef struct cs_figures {
  * tolerance  for `within`
  * auc      compute ROC-AUC too (a sort per class)
  * Returns  CS_OK (release with cs_figures_release) or CS_EMEM. Figures without records are NaN
- * Source   MCC: Gorodkin, Comput. Biol. Chem. 28 (2004); AUC by ranks with ties: Hanley, McNeil 1982
+ * Source   MCC: Gorodkin, Comput. Biol. Chem. 28 (2004); AUC by ranks with ties: Hanley, McNeil
+ *          1982
  */
 int  cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
                        cs_figures *f) CS_MUST_CHECK;

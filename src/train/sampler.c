@@ -9,9 +9,9 @@ enum { STREAM_SAMPLE = 111, STREAM_ORDER = 112 };
 /* What each of a sample's random numbers decides. */
 enum { PICK_CLASS, PICK_EXAMPLE, PICK_LENGTH, PICK_START, PICK_STRAND };
 
-/* DESIGN. `example` lists the part's examples class by class (or in their own order when every one is
- * used once), and cum[i] is the mass of examples 0 .. i of the same class, so that a draw is a binary
- * search. */
+/* DESIGN. `example` lists the part's examples class by class (or in their own order when every one
+ * is used once), and cum[i] is the mass of examples 0 .. i of the same class, so that a draw is a
+ * binary search. */
 struct cs_sampler {
     const cs_dataset *d;
     cs_draw  draw;

@@ -1,4 +1,4 @@
-/* test_train.c - the optimiser against its definition, and runs: that they learn, go on, and end. */
+/* test_train.c - the optimiser against its definition; runs: that they learn, go on and end. */
 #include "tests/nn/toy.h"
 
 #include <unistd.h>

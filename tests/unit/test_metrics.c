@@ -20,8 +20,8 @@ static void fill(cs_scores *s)
         assert_int_equal(cs_scores_add(s, prob[i], &truth[i], 100 * (i + 1)), CS_OK);
 }
 
-/* sklearn.metrics 1.2: accuracy_score, balanced_accuracy_score, f1_score(average="macro"), log_loss,
- * matthews_corrcoef, roc_auc_score of each class against the rest. */
+/* sklearn.metrics 1.2: accuracy_score, balanced_accuracy_score, f1_score(average="macro"),
+ * log_loss, matthews_corrcoef, roc_auc_score of each class against the rest. */
 static void test_sklearn(void **state)
 {
     static const double precision[K] = { 0.6, 2.0 / 3, 0.75 }, recall[K] = { 0.75, 0.5, 0.75 },
