@@ -71,7 +71,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_ref_norm(op);
     cs_ref_seg(op);
     cs_ref_loss(op);
-#if !defined(CS_DOUBLE) && defined(__x86_64__)
+#ifdef CS_HAVE_AVX2
     if (!cs_cpu_has(CS_CPU_AVX2) || (mask & CS_CPU_AVX2))
         return;
     cs_avx2_gemm(op);
@@ -91,7 +91,7 @@ int cs_cpu_open(cs_backend *be)
     cs_cpu *cpu = cs_xcalloc(1, sizeof *cpu);
     be->impl = cpu;
     cs_cpu_fill(be, 0);
-#ifndef CS_DOUBLE
+#ifdef CS_HAVE_AVX2
     cpu->pack_stride = cs_gemm_scratch();
     cpu->pack = cpu_alloc(be, (size_t)be->n_thread * cpu->pack_stride * sizeof *cpu->pack);
     if (!cpu->pack) {

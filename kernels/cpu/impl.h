@@ -8,6 +8,10 @@
 
 #include "kernels/backend.h"
 
+#if defined(__x86_64__) && !defined(CS_DOUBLE)
+#define CS_HAVE_AVX2             /* the kernels are there; whether the processor is, cpu.h knows */
+#endif
+
 enum { CS_CHUNKS = 32,           /* most chunks of a sum over rows */
        CS_CHUNK_COLS = 128,      /* columns summed together; bounds the partial sums on the stack */
        CS_ROW_BLOCK = 256,       /* rows of one parallel step in loops over segments */
