@@ -167,6 +167,9 @@ static struct block *block_for(cs_arena *a, size_t n_bytes)
 
     if (b != NULL && n_bytes <= b->cap - b->used)
         return b;
+    /* Grow fast enough for what comes, or every item of some kB would get a block of its own. */
+    while (cap < BLOCK_MAX && n_bytes > cap / 4)
+        cap *= 2;
     if (cap > BLOCK_MAX)
         cap = BLOCK_MAX;
     fresh = block_new(a, n_bytes > cap / 4 ? n_bytes : cap);
