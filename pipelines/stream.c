@@ -16,10 +16,14 @@
  */
 #include "pipelines/stream.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <sys/resource.h>
 #include <time.h>
 
-enum { N_QUEUED = 2, N_ELSEWHERE = 8, N_TOKENISED = 4, N_BATCH = 3, BYTES_PER_BASE = 31 };
+enum { N_QUEUED = 2, N_ELSEWHERE = 8, N_TOKENISED = 4, N_BATCH = 3, BYTES_PER_BASE = 31,
+       OWN_PAGES = 16 << 10 };
 
 static double now_s(void)
 {
@@ -54,6 +58,16 @@ static void report_memory(const cs_stream *s, const cs_stream_stat *t)
             "records as long as %lld bases; the process peaked at %.1f MiB", chunks / mb,
             batches / mb, (double)t->act_bytes / mb, records / mb, (long long)t->longest,
             peak_rss_mb());
+}
+
+/* Chunks are filled by one thread and freed by another, in pieces of 4 kB to 1 MB: on the heap that
+ * ends in holes, and memory creeps upwards with the length of the input (measured: 80 MB after 200
+ * Mbases, 95 MB after 600). Pages of their own go back when a piece is freed. */
+static void give_memory_back(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, OWN_PAGES);
+#endif
 }
 
 /* All stages are told apart by their structs; this is the picture of ARCHITECTURE.md in code. */
@@ -92,6 +106,7 @@ static int run_stages(cs_pipe *p, const cs_stream *s, struct stages *g)
 int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
 {
     const double start = now_s();
+    give_memory_back();
     cs_pipe *p = cs_pipe_new();
     struct stages g = {
         .read = { .in = s->in },
