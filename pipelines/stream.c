@@ -124,6 +124,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
         .n_record = g.write.n_record, .n_base = g.write.n_base, .batch = g.bucket.stat,
         .longest = g.tokenise.longest, .act_bytes = g.infer.peak_bytes, .wall_s = now_s() - start,
     };
+    cs_pipe_summary(p, stat->times, sizeof stat->times);
     if (rc == CS_OK) {
         char what[128];
         (void)snprintf(what, sizeof what, "are longer than the model's %lld tokens",
@@ -153,4 +154,5 @@ void cs_stream_summary(const char *verb, const char *counts, const cs_stream *s,
             (unsigned long long)b->n_close[CS_CLOSE_BUDGET],
             (unsigned long long)b->n_close[CS_CLOSE_LAG],
             (unsigned long long)b->n_close[CS_CLOSE_END]);
+    cs_note("%s", stat->times);
 }

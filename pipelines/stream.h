@@ -24,6 +24,7 @@ typedef struct cs_stream_stat {
     int64_t        longest;      /* bases of the longest record */
     int64_t        act_bytes;    /* activations of the largest batch */
     double         wall_s;
+    char           times[512];   /* of stages and queues: cs_pipe_summary() */
 } cs_stream_stat;
 
 /**
@@ -37,7 +38,7 @@ typedef struct cs_stream_stat {
  */
 int cs_stream_run(const cs_stream *s, cs_stream_stat *stat) CS_MUST_CHECK;
 
-/** cs_stream_summary - the line that ends a run: "VERB N records (COUNTS), ..." (cs_note) */
+/** cs_stream_summary - what ends a run: "VERB N records (COUNTS), ...", then its times (cs_note) */
 void cs_stream_summary(const char *verb, const char *counts, const cs_stream *s,
                        const cs_stream_stat *stat);
 

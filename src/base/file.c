@@ -194,7 +194,7 @@ static int create_temp(cs_outfile *f)
         f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (f->fd < 0 && errno == EEXIST && ++n_try < MAX_TRIES);
     if (f->fd < 0)
-        return cs_fail(CS_EIO, "cannot create '%s': %s", f->temp, strerror(errno));
+        return cs_fail(CS_EIO, "cannot create '%s': %s", f->name, strerror(errno));
     f->slot = register_temp(f->temp);
     return CS_OK;
 }

@@ -14,7 +14,9 @@
 #include "base/pipe.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -308,5 +310,31 @@ void cs_pipe_report(const cs_pipe *p)
                 "peak %.1f MB", p->queue[i].name, (unsigned long long)s.n_push,
                 (unsigned long long)s.n_full, s.full_s, (unsigned long long)s.n_empty, s.empty_s,
                 (double)s.peak_bytes * 1e-6);
+    }
+}
+
+static void append(char *buf, size_t n_buf, const char *fmt, ...) CS_PRINTF(3, 4);
+
+static void append(char *buf, size_t n_buf, const char *fmt, ...)
+{
+    const size_t n = strlen(buf);
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(buf + n, n_buf - n, fmt, ap);
+    va_end(ap);
+}
+
+void cs_pipe_summary(const cs_pipe *p, char *buf, size_t n_buf)
+{
+    buf[0] = '\0';
+    for (int i = 0; i < p->n_worker; i++) {
+        const struct worker *w = &p->worker[i];
+        append(buf, n_buf, "%s%s %.2f s", i ? ", " : "busy ", w->name, w->ran_s - w->waited_s);
+    }
+    for (size_t i = 0; i < p->n_queue; i++) {
+        const cs_queue_stat s = cs_queue_stats(p->queue[i].queue);
+        append(buf, n_buf, "%s%s %.2f s full, %.2f s empty", i ? ", " : "; waits ",
+               p->queue[i].name, s.full_s, s.empty_s);
     }
 }
