@@ -65,6 +65,7 @@ out:
 int golden_model_new(golden *g, bool training, cs_model **out)
 {
     int rc = CS_OK;
+    static char any_name[] = "y";
     const json_t *args = json_object_get(g->config, "args");
     const char *kind = golden_text(g->config, "kind");
     bool sparse = strcmp(golden_text(args, "embedding_type"), "sparse") == 0;
@@ -81,7 +82,7 @@ int golden_model_new(golden *g, bool training, cs_model **out)
     *out = NULL;
     s.enc_cfg = cfg;
     for (int32_t i = 0; i < n_out; i++)
-        label[i].name = (char[]){ "y" };
+        label[i].name = any_name;
     if (strcmp(kind, "full") != 0 && strcmp(kind, "encoder") != 0 && strcmp(kind, "nodec") != 0) {
         rc = cs_fail(CS_EUSAGE, "unknown kind '%s'", kind);
         goto out;
