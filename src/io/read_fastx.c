@@ -223,7 +223,7 @@ static int skip_blank_lines(struct fastx *f)
 
 static int split_header(struct fastx *f)
 {
-    const char *s = f->head.s, *end = s + f->head.n;
+    const char *s = f->head.n > 0 ? f->head.s : "", *end = s + f->head.n;
     int rc = CS_OK;
     while (s < end && (unsigned char)*s <= ' ')
         s++;
