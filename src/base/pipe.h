@@ -62,8 +62,8 @@ int cs_pipe_wait_zero(cs_pipe *p, atomic_int *pending) CS_MUST_CHECK;
 void cs_pipe_report(const cs_pipe *p);
 
 /**
- * cs_pipe_summary - the same in one line: "busy read 0.1 s, infer 2 s; waits read to infer 1.9 s full,
- * 0.2 s empty", cut to fit
+ * cs_pipe_summary - the same in one line, cut to fit: "busy read 0.1 s, infer 2 s; waits read to
+ * infer 1.9 s full, 0.2 s empty"
  */
 void cs_pipe_summary(const cs_pipe *p, char *buf, size_t n_buf);
 

@@ -55,7 +55,7 @@ typedef struct cs_chunk {
     int         n;
     size_t      cap;             /* room in rec */
     cs_record  *rec;             /* [n]          set by read */
-    cs_tokens  *tok;             /* [n * CS_MAX_SEG] set by tokenise; ids on the heap until batched */
+    cs_tokens  *tok;             /* [n * CS_MAX_SEG] set by tokenise; ids on the heap */
     cs_answer  *ans;             /* [n]          room made by tokenise, filled by infer */
     atomic_int  pending;         /* answers still missing */
     int64_t     n_base;          /* sum over records and segments */
