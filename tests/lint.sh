@@ -12,8 +12,15 @@ LC_ALL=C; export LC_ALL
 found=$(mktemp) || exit 1
 trap 'rm -f "$found"' EXIT
 
-# A clone knows its files; a release tarball has nothing else in it.
-files() { git ls-files --cached --others --exclude-standard 2>/dev/null || find . -type f; }
+# A clone knows its files; a release tarball has nothing else in it than what distcheck builds.
+files()
+{
+    if [ -e .git ]; then
+        git ls-files --cached --others --exclude-standard
+    else
+        find . -name '_*' -prune -o -type f -print
+    fi
+}
 sources=$(files | sed 's|^\./||' | grep -E '^(src|kernels|pipelines|tests)/.*\.(c|h|cu|cuh)$' |
           while read -r f; do [ -f "$f" ] && echo "$f"; done)
 code=$(echo "$sources" | grep -v '^tests/')
