@@ -12,17 +12,16 @@ LC_ALL=C; export LC_ALL
 found=$(mktemp) || exit 1
 trap 'rm -f "$found"' EXIT
 
-# A clone knows its files; a release tarball has nothing else in it than what distcheck builds.
+# A clone knows its files, where there is git to ask; a release tarball has nothing else in it than
+# what distcheck builds.
 files()
 {
-    if [ -e .git ]; then
-        git ls-files --cached --others --exclude-standard
-    else
-        find . -name '_*' -prune -o -type f -print
-    fi
+    [ -e .git ] && git ls-files --cached --others --exclude-standard 2> /dev/null ||
+        find . \( -name '_*' -o -name .git -o -name 'build*' \) -prune -o -type f -print
 }
 sources=$(files | sed 's|^\./||' | grep -E '^(src|kernels|pipelines|tests)/.*\.(c|h|cu|cuh)$' |
           while read -r f; do [ -f "$f" ] && echo "$f"; done)
+[ -n "$sources" ] || { echo "lint: no sources in $PWD"; exit 1; }
 code=$(echo "$sources" | grep -v '^tests/')
 texts=$(files | sed 's|^\./||' | grep -vE '^(refdata/(golden|model|tiny)|tests/fuzz/corpus|build)' |
         while read -r f; do [ -f "$f" ] && grep -Iq . "$f" && echo "$f"; done)
