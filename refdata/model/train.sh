@@ -18,7 +18,7 @@ done
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 exec "$chordseq" train -v --label-key class --label-map "$here/classes.tsv" \
-    --split "$work/split.tsv" --taxonomy "$here/taxonomy.tsv" \
+    --split "$work/split.tsv" \
     --tokenizer kmer --tokenizer.k 6 --tokenizer.stride 3 --tokenizer.canonical \
     --encoder chordmixer --encoder.max-len 8M --encoder.track 4 --encoder.hidden 64 \
     --encoder.init identity \
