@@ -431,18 +431,24 @@ int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **ou
 
 /* ---- finding ----------------------------------------------------------------------------- */
 
-/* refdata/model beside the running program, when that lies in a source tree. */
+/* refdata/model beside the running program, or one folder up: it was built in a source tree or in a
+ * folder of one. */
 static bool in_source_tree(char *buf, size_t n_buf)
 {
     static const char tail[] = "refdata/model/default.safetensors";
     ssize_t n = readlink("/proc/self/exe", buf, n_buf);
 
-    while (n > 0 && buf[n - 1] != '/')
-        n--;
-    if (n <= 0 || (size_t)n + sizeof tail > n_buf)
-        return false;
-    memcpy(buf + n, tail, sizeof tail);
-    return access(buf, R_OK) == 0;
+    for (int level = 0; level < 2; level++) {
+        do
+            n--;
+        while (n > 0 && buf[n - 1] != '/');
+        if (n <= 0 || (size_t)n + sizeof tail > n_buf)
+            return false;
+        memcpy(buf + n, tail, sizeof tail);
+        if (access(buf, R_OK) == 0)
+            return true;
+    }
+    return false;
 }
 
 int cs_model_find_default(const char *opt, char *buf, size_t n_buf)

@@ -44,3 +44,7 @@ P classify-values.tsv  sh rounded -m "$tmp/values" "$tiny/mixed.fa"
 # The options that the help lists are those of the manual.
 T '--help goes to stdout with status 0' sh -c 'chordseq classify --help 2>&1 >/dev/null |
     cmp - /dev/null && chordseq classify --help | grep -q -- "--batch-tokens NUM"'
+T 'without -m, the model of the source tree around the program' sh -c '
+    mkdir -p tree/build && cp -r "$1/refdata" tree/ && cp "$(command -v chordseq)" tree/build/ &&
+    printf ">a\nACGTTGCAACGTTGCA\n" | env -u CHORDSEQ_MODEL tree/build/chordseq classify -q - |
+    grep -q "^a	16	[a-z]*	0[.]"' - "$srcdir"
