@@ -20,7 +20,7 @@ T 'accuracy is their share' awk -v a="$(figure all . accuracy)" -v r="$right" -v
 T 'recall of the only class is the accuracy' [ "$(figure all "$1" recall)" = "$(figure all . accuracy)" ]
 T 'what is not defined is NA' [ "$(figure all "$2" recall)" = NA ]
 T 'the bins add up' [ "$(( $(figure 0-9 . records) + $(figure 10-39 . records) + $(figure 40- . records) ))" = "$n" ]
-T 'JSON says the same' sh -c 'python3 - "$1" <<END
+with python3 T 'JSON says the same' sh -c 'python3 - "$1" <<END
 import json, sys
 sets = json.load(open("e.json"))["sets"]
 assert sets[0]["records"] == int(sys.argv[1]) and len(sets) == 4, sets

@@ -6,6 +6,8 @@
 #   T NAME CMD...   must succeed; what it prints is shown only when it does not
 #   S NAME REASON   not tested here, and why
 #
+# `with TOOL T ...` tests only where there is a command TOOL.
+#
 # A FILE of `-` leaves the output uncompared. The script runs in a scratch folder of its own ($tmp),
 # removed at the end; $srcdir and $tmp in an output read as SRCDIR and TMP. With CS_REDO=1 (`make
 # redo-golden`) P and N write their expectations instead: review the diff. Pipelines are given as
@@ -129,4 +131,10 @@ S()
 {
     n_test=$((n_test + 1))
     echo "ok $n_test - $1 # SKIP $2"
+}
+
+with()
+{
+    tool=$1; shift
+    if command -v "$tool" > /dev/null; then "$@"; else S "$2" "no $tool"; fi
 }

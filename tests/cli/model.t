@@ -16,7 +16,7 @@ T 'the model in it is the model' sh -c '[ "$(chordseq model verify folder/model.
     "$(chordseq model verify "$1" | sed "s/.*sha256//")" ]' - "$m"
 T 'and answers like it' sh -c 'chordseq classify -q -m folder/model.safetensors "$2" > a &&
     chordseq classify -q -m "$1" "$2" | cmp - a' - "$m" "$tiny/mixed.fa"
-T 'JSON that others read' python3 -c '
+with python3 T 'JSON that others read' python3 -c '
 import json
 c, t = json.load(open("folder/config.json")), json.load(open("folder/tokenizer.json"))
 assert len(c["id2label"]) == c["num_labels"] == len(c["label2id"])

@@ -18,7 +18,7 @@ T 'no escape sequences in a file' sh -c '
     chordseq classify -vv -m "$1" -o /dev/null "$2" > all 2>&1 && ! grep -q "$(printf "\033")" all' \
     - "$m" "$f"
 
-if script --version > /dev/null 2>&1; then
+if script -qec true typescript < /dev/null > /dev/null 2>&1; then
     "$builddir/tests/bench/gen_fasta" 12M 1 500 1500 > big.fa
     T 'a terminal sees records, bases, rate and time left' sh -c '
         TERM=xterm script -qec "chordseq classify -m $1 -o /dev/null -@ 1 -B 2k big.fa" typescript \
@@ -38,5 +38,5 @@ if script --version > /dev/null 2>&1; then
         script -qec "chordseq classify -m $1" typescript < /dev/null > /dev/null; [ $? = 2 ] &&
         grep -q "no input; name FASTA, FASTQ or BAM files, or pipe one in" typescript' - "$m"
 else
-    S 'progress on a terminal' 'no script(1)'
+    S 'progress on a terminal' 'no script(1), or no terminal for it'
 fi
