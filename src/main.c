@@ -168,6 +168,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    cs_stdio_init();
     int status = dispatch(argc, argv);
     if (cs_stdout_close() != CS_OK && status == 0) {
         cs_error("%s", cs_error_message());

@@ -455,6 +455,15 @@ static bool reader_gone(int fd)
     return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
 }
 
+/* Each is opened the wrong way round: reading stdin or writing stdout is then EBADF, as it was. */
+void cs_stdio_init(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+}
+
 int cs_stdout_close(void)
 {
     bool lost = ferror(stdout) != 0;

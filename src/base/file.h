@@ -37,6 +37,10 @@ int cs_file_read(const char *path, size_t max_bytes, char **p, size_t *n_bytes) 
 /** cs_file_size - bytes of a regular file; -1 for anything else */
 int64_t cs_file_size(const char *path);
 
+/** cs_stdio_init - give descriptors 0 to 2 that the program was started without a file that refuses,
+ * so that no file opened later takes their place. Call once, first of all */
+void cs_stdio_init(void);
+
 /** cs_stdout_close - flush and close stdout: CS_OK; CS_EIO when not all of it arrived; CS_ECANCEL
  * without a message when its reader has gone */
 int cs_stdout_close(void) CS_MUST_CHECK;
