@@ -11,9 +11,10 @@ typedef struct cs_encoder {
     size_t        cfg_size;
     int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE naming what does not fit */
     void   *(*build)(const void *cfg, cs_params *ps);      /* declare tensors as "encoder...." */
-    int32_t (*width)(const void *net);                     /* columns of its input and output */
+    int32_t (*width)(const void *net);                     /* columns of its output */
+    int32_t (*in_width)(const void *net);                  /* of its input; NULL: the same */
     int64_t (*max_len)(const void *net);                   /* most tokens of a sequence; 0: any */
-    /* x and the result are (rows, width); when not training, x may be overwritten */
+    /* x is (rows, in_width), the result (rows, width); when not training, x may be overwritten */
     cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x);
     void    (*release)(void *net);             /* accepts NULL */
 } cs_encoder;

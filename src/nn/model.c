@@ -60,12 +60,12 @@ static void declare_embedding(cs_model *m)
     cs_params *ps = &m->ps;
     m->embed_b = -1;
     if (!m->tok) {
-        m->embed_w = cs_declare(ps, cs_shape2(m->width, m->n_channel), CS_INIT_XAVIER, 1,
+        m->embed_w = cs_declare(ps, cs_shape2(m->in_width, m->n_channel), CS_INIT_XAVIER, 1,
                                 "embedding.weight");
-        m->embed_b = cs_declare(ps, cs_shape1(m->width), CS_INIT_ZERO, 1, "embedding.bias");
+        m->embed_b = cs_declare(ps, cs_shape1(m->in_width), CS_INIT_ZERO, 1, "embedding.bias");
         return;
     }
-    m->embed_w = cs_declare(ps, cs_shape2(m->tok->n_vocab(m->tok_state), m->width),
+    m->embed_w = cs_declare(ps, cs_shape2(m->tok->n_vocab(m->tok_state), m->in_width),
                             CS_INIT_NORMAL, 1, "embedding.weight");
     ps->p[m->embed_w].zero_row = CS_TOK_PAD;
 }
@@ -92,6 +92,7 @@ int cs_model_declare(const cs_model_spec *s, cs_backend *be, cs_model **out)
     }
     m->enc_net = m->enc->build(m->enc_cfg, &m->ps);
     m->width = m->enc->width(m->enc_net);
+    m->in_width = m->enc->in_width ? m->enc->in_width(m->enc_net) : m->width;
     declare_embedding(m);
     m->head_net = m->head->build(m->head_cfg, m->width, m->n_label, &m->ps);
     cs_ctx_init(&m->cx, be, &m->ps);
@@ -183,12 +184,12 @@ static cs_mat embedded(cs_model *m, const struct input *in)
     cs_ctx *cx = &m->cx;
     if (m->tok) {
         const int32_t *id = stage_bytes(cx, in->tok, (size_t)in->n_tok * sizeof *in->tok);
-        cs_mat x = cs_tmp(cx, in->n_tok, m->width);
+        cs_mat x = cs_tmp(cx, in->n_tok, m->in_width);
         cs_embed(cx, id, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
         return x;
     }
     cs_mat v = stage_reals(cx, in->x, in->n_tok, m->n_channel);
-    cs_mat x = cs_tmp(cx, in->n_tok, m->width);
+    cs_mat x = cs_tmp(cx, in->n_tok, m->in_width);
     cs_affine(cx, v, cs_value(&m->ps, m->embed_w), cs_value(&m->ps, m->embed_b), x);
     return x;
 }

@@ -35,7 +35,8 @@ typedef struct cs_model {
     const cs_head      *head;
     void               *tok_cfg, *enc_cfg, *head_cfg;   /* owned copies */
     void               *tok_state, *enc_net, *head_net;
-    int32_t             n_channel, width;
+    int32_t             n_channel;
+    int32_t             width, in_width;    /* columns of the encoder's output and input */
     int                 embed_w, embed_b;   /* tensors; embed_b is -1 for token input */
     cs_label           *label;
     int32_t             n_label;
