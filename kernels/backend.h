@@ -33,7 +33,10 @@ typedef struct cs_mat { cs_real *p; int64_t r; int32_t c, ld; } cs_mat;
  * depth = ceil(log2(longest)), the same for every segment when batches come from the bucketer. */
 typedef struct cs_seg { const int64_t *off; int32_t n; int64_t rows; int32_t depth; } cs_seg;
 
-typedef enum cs_act { CS_ACT_NONE, CS_ACT_GELU, CS_ACT_RELU } cs_act;  /* GELU: exact erf form */
+/* GELU: exact erf form; SOFTPLUS: log(1 + exp x), x itself above 20, as torch has it */
+typedef enum cs_act {
+    CS_ACT_NONE, CS_ACT_GELU, CS_ACT_RELU, CS_ACT_SIGMOID, CS_ACT_SOFTPLUS, CS_ACT_TANH
+} cs_act;
 
 /* One step of Adam (Kingma, Ba 2015) or AdamW (Loshchilov, Hutter 2019), torch's definitions:
  * decay > 0 with AdamW: p *= 1 - lr * decay first; eps outside the square root; step from 1 on. */
@@ -64,6 +67,8 @@ typedef struct cs_ops {
     void (*act)(cs_backend *be, cs_act f, cs_mat x, cs_mat y);            /* y = f(x); may alias */
     void (*act_bwd)(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);  /* dx += dy f'(x) */
     void (*axpby)(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y); /* y = a x + b y */
+    void (*mul)(cs_backend *be, cs_mat a, cs_mat b, cs_real beta, cs_mat y); /* y = a b + beta y,
+                                                                  element by element; may alias */
     void (*colsum)(cs_backend *be, cs_mat x, cs_mat y);                /* y (1,c) += sum of rows */
     void (*sumsq)(cs_backend *be, cs_mat x, cs_mat y);    /* y (1,1) += sum of squares, in double */
 

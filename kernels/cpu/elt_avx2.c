@@ -64,7 +64,10 @@ static void avx2_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y)
             be->op.copy(be, x, y);
         return;
     }
-    each(be, f == CS_ACT_GELU ? gelu_block : relu_block, (cs_mat[]){ x, y }, 2, NULL);
+    if (f != CS_ACT_GELU && f != CS_ACT_RELU)
+        cs_ref_act(be, f, x, y);
+    else
+        each(be, f == CS_ACT_GELU ? gelu_block : relu_block, (cs_mat[]){ x, y }, 2, NULL);
 }
 
 TARGET static void gelu_bwd_block(const block *b)
@@ -93,6 +96,8 @@ static void avx2_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat d
 {
     if (f == CS_ACT_NONE)
         avx2_axpby(be, 1, dy, 1, dx);
+    else if (f != CS_ACT_GELU && f != CS_ACT_RELU)
+        cs_ref_act_bwd(be, f, x, dy, dx);
     else
         each(be, f == CS_ACT_GELU ? gelu_bwd_block : relu_bwd_block, (cs_mat[]){ x, dy, dx }, 3,
              NULL);
@@ -115,6 +120,23 @@ TARGET static void axpby_block(const block *b)
 static void avx2_axpby(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y)
 {
     each(be, axpby_block, (cs_mat[]){ x, y }, 2, (float[]){ a, b });
+}
+
+TARGET static void mul_block(const block *b)
+{
+    const float beta = *(const float *)b->arg;
+    for (int64_t i = 0; i < b->n; i += 8) {
+        int64_t n = b->n - i;
+        __m256 v = _mm256_mul_ps(cs_get(b->p[0] + i, n), cs_get(b->p[1] + i, n));
+        if (beta != 0)
+            v = _mm256_fmadd_ps(_mm256_set1_ps(beta), cs_get(b->p[2] + i, n), v);
+        cs_put(b->p[2] + i, n, v);
+    }
+}
+
+static void avx2_mul(cs_backend *be, cs_mat x, cs_mat z, cs_real beta, cs_mat y)
+{
+    each(be, mul_block, (cs_mat[]){ x, z, y }, 3, &beta);
 }
 
 TARGET static void add_row(const float *x, float *y, int64_t n)
@@ -185,6 +207,7 @@ void cs_avx2_elt(cs_ops *op)
     op->act = avx2_act;
     op->act_bwd = avx2_act_bwd;
     op->axpby = avx2_axpby;
+    op->mul = avx2_mul;
     op->add_bias = avx2_add_bias;
     op->embed_bwd = avx2_embed_bwd;
     op->adam = avx2_adam;

@@ -27,6 +27,10 @@ typedef struct cs_cpu {
 int  cs_cpu_open(cs_backend *be) CS_MUST_CHECK;
 void cs_cpu_close(cs_backend *be);
 
+/** cs_ref_act, cs_ref_act_bwd - the reference activations, for kinds that have no faster kernel */
+void cs_ref_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y);
+void cs_ref_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);
+
 /** cs_row - the first element of a row */
 static inline cs_real *cs_row(cs_mat m, int64_t r) { return m.p + r * m.ld; }
 

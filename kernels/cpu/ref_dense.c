@@ -48,12 +48,20 @@ static double normal_cdf(double x)
     return 0.5 * erfc(x * -0.70710678118654752440);
 }
 
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
 static double act_value(cs_act f, double x)
 {
     switch (f) {
-    case CS_ACT_GELU: return x * normal_cdf(x);
-    case CS_ACT_RELU: return x > 0 ? x : 0;
-    default:          return x;
+    case CS_ACT_GELU:     return x * normal_cdf(x);
+    case CS_ACT_RELU:     return x > 0 ? x : 0;
+    case CS_ACT_SIGMOID:  return sigmoid(x);
+    case CS_ACT_SOFTPLUS: return x > 20 ? x : log1p(exp(x));
+    case CS_ACT_TANH:     return tanh(x);
+    default:              return x;
     }
 }
 
@@ -61,13 +69,16 @@ static double act_value(cs_act f, double x)
 static double act_slope(cs_act f, double x)
 {
     switch (f) {
-    case CS_ACT_GELU: return normal_cdf(x) + x * 0.39894228040143267794 * exp(-0.5 * x * x);
-    case CS_ACT_RELU: return x > 0 ? 1 : 0;
-    default:          return 1;
+    case CS_ACT_GELU:     return normal_cdf(x) + x * 0.39894228040143267794 * exp(-0.5 * x * x);
+    case CS_ACT_RELU:     return x > 0 ? 1 : 0;
+    case CS_ACT_SIGMOID:  return sigmoid(x) * sigmoid(-x);
+    case CS_ACT_SOFTPLUS: return x > 20 ? 1 : sigmoid(x);
+    case CS_ACT_TANH:     return 1 - tanh(x) * tanh(x);
+    default:              return 1;
     }
 }
 
-static void ref_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y)
+void cs_ref_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y)
 {
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
     for (int64_t r = 0; r < x.r; r++)
@@ -75,7 +86,7 @@ static void ref_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y)
             cs_row(y, r)[j] = (cs_real)act_value(f, (double)cs_row(x, r)[j]);
 }
 
-static void ref_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx)
+void cs_ref_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx)
 {
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
     for (int64_t r = 0; r < x.r; r++)
@@ -93,6 +104,17 @@ static void ref_axpby(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y)
             cs_real *v = cs_row(y, r) + j;
             /* b = 0 overwrites, whatever was there: NaN times zero would stay */
             *v = b != 0 ? a * cs_row(x, r)[j] + b * *v : a * cs_row(x, r)[j];
+        }
+}
+
+static void ref_mul(cs_backend *be, cs_mat a, cs_mat b, cs_real beta, cs_mat y)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, y.r * y.c))
+    for (int64_t r = 0; r < y.r; r++)
+        for (int32_t j = 0; j < y.c; j++) {
+            cs_real *v = cs_row(y, r) + j;
+            cs_real ab = cs_row(a, r)[j] * cs_row(b, r)[j];
+            *v = beta != 0 ? ab + beta * *v : ab;
         }
 }
 
@@ -168,9 +190,10 @@ void cs_ref_dense(cs_ops *op)
 {
     op->gemm = ref_gemm;
     op->add_bias = ref_add_bias;
-    op->act = ref_act;
-    op->act_bwd = ref_act_bwd;
+    op->act = cs_ref_act;
+    op->act_bwd = cs_ref_act_bwd;
     op->axpby = ref_axpby;
+    op->mul = ref_mul;
     op->colsum = ref_colsum;
     op->sumsq = ref_sumsq;
     op->embed = ref_embed;

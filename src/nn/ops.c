@@ -52,6 +52,49 @@ void cs_activate(cs_ctx *cx, cs_act f, cs_mat x, cs_mat y)
         cx->be->op.act(cx->be, f, x, y);
 }
 
+static void check_binary(const cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y)
+{
+    CS_BUG(!same(a, b) || !same(a, y));
+    CS_BUG(cx->recording && !cx->dry && y.r > 0 && (y.p == a.p || y.p == b.p));
+}
+
+static void add_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    cs_mat dy = cs_grad_of(cx, n->m[2]);
+    cx->be->op.axpby(cx->be, 1, dy, 1, cs_grad_to(cx, n->m[0]));
+    cx->be->op.axpby(cx->be, 1, dy, 1, cs_grad_to(cx, n->m[1]));
+}
+
+void cs_add(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y)
+{
+    check_binary(cx, a, b, y);
+    cs_tape_push(cx, &(cs_node){ .adjoint = add_adjoint, .m = { a, b, y } });
+    if (cx->dry)
+        return;
+    if (y.p == b.p) {
+        cx->be->op.axpby(cx->be, 1, a, 1, y);
+        return;
+    }
+    if (y.p != a.p)
+        cx->be->op.copy(cx->be, a, y);
+    cx->be->op.axpby(cx->be, 1, b, 1, y);
+}
+
+static void mul_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    cs_mat a = n->m[0], b = n->m[1], dy = cs_grad_of(cx, n->m[2]);
+    cx->be->op.mul(cx->be, dy, b, 1, cs_grad_to(cx, a));
+    cx->be->op.mul(cx->be, dy, a, 1, cs_grad_to(cx, b));
+}
+
+void cs_mul(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y)
+{
+    check_binary(cx, a, b, y);
+    cs_tape_push(cx, &(cs_node){ .adjoint = mul_adjoint, .m = { a, b, y } });
+    if (!cx->dry)
+        cx->be->op.mul(cx->be, a, b, 0, y);
+}
+
 static void dropout_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cx->be->op.dropout(cx->be, n->key, n->p, cs_grad_of(cx, n->m[1]), 1, cs_grad_to(cx, n->m[0]));

@@ -15,6 +15,12 @@ void cs_affine(cs_ctx *cx, cs_mat x, cs_mat w, cs_mat b, cs_mat y);
 /** cs_activate - y = f(x), element by element. y may be x when the context is not recording */
 void cs_activate(cs_ctx *cx, cs_act f, cs_mat x, cs_mat y);
 
+/** cs_add - y = a + b. Same shapes; y overlaps neither, unless the context is not recording */
+void cs_add(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y);
+
+/** cs_mul - y = a b, element by element. As cs_add */
+void cs_mul(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y);
+
 /**
  * cs_dropout - x * keep / (1 - p), keep of element (r, j) drawn from the pass's key, the number of
  * dropout layers before this one, and r * c + j

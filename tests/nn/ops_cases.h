@@ -2,8 +2,9 @@
  *
  * An op is a row of a table: a text that names its matrices, and a function that calls it. The
  * text has three letters per matrix: the role, then rows and columns.
- *   role     i input, p positive input, t class numbers (some NaN), n input with some NaN,
- *            o output (poisoned before), a added to, q added to and positive
+ *   role     i input, k input that is nowhere near 0 (kinks), p positive input, t class numbers
+ *            (some NaN), n input with some NaN, o output (poisoned before), a added to, q added to
+ *            and positive
  *   sizes    R rows, C columns, K a third size, S segments, G segments * groups, V vocabulary,
  *            1, 2 themselves
  * All matrices end where memory ends.
@@ -36,7 +37,14 @@ typedef struct op_case {
     bool alone;                  /* a segment's rows do not depend on the other segments */
 } op_case;
 
-static uint64_t fresh_key;
+/* Of the op's name and the sizes, so that a new row of a table changes no other row's numbers. */
+static inline uint64_t key_of(const op_case *o, const env *e)
+{
+    uint64_t key = cs_rng_key((uint64_t)(e->r * 65536 + e->c), (uint64_t)e->k);
+    for (const char *q = o->name; *q; q++)
+        key = cs_rng_key(key, (uint64_t)*q);
+    return key;
+}
 
 static int64_t size_of(char kind, const env *e)
 {
@@ -57,6 +65,7 @@ static cs_real value_of(char role, uint64_t key, uint64_t i, const env *e)
     bool mask = cs_rng_unit(key ^ 1, i) < 0.1;
     switch (role) {
     case 'o': return (cs_real)NAN;
+    case 'k': return (cs_real)(u < 0.5 ? 3.8 * u - 2 : 3.8 * u - 1.8);
     case 'p': case 'q': return (cs_real)(u + 0.1);
     case 't': return (cs_real)(mask ? NAN : floor(u * e->c));
     case 'n': return (cs_real)(mask ? NAN : u - 0.5);
@@ -118,6 +127,15 @@ CASE(in_place) { CALL(be->op.act(be, CS_ACT_GELU, m[0], m[0])); }
 CASE(none_bwd) { CALL(be->op.act_bwd(be, CS_ACT_NONE, m[0], m[1], m[2])); }
 CASE(gelu_bwd) { CALL(be->op.act_bwd(be, CS_ACT_GELU, m[0], m[1], m[2])); }
 CASE(relu_bwd) { CALL(be->op.act_bwd(be, CS_ACT_RELU, m[0], m[1], m[2])); }
+CASE(sigmoid)  { CALL(be->op.act(be, CS_ACT_SIGMOID, m[0], m[1])); }
+CASE(softplus) { CALL(be->op.act(be, CS_ACT_SOFTPLUS, m[0], m[1])); }
+CASE(hyp_tan)  { CALL(be->op.act(be, CS_ACT_TANH, m[0], m[1])); }
+CASE(sigmoid_bwd)  { CALL(be->op.act_bwd(be, CS_ACT_SIGMOID, m[0], m[1], m[2])); }
+CASE(softplus_bwd) { CALL(be->op.act_bwd(be, CS_ACT_SOFTPLUS, m[0], m[1], m[2])); }
+CASE(hyp_tan_bwd)  { CALL(be->op.act_bwd(be, CS_ACT_TANH, m[0], m[1], m[2])); }
+CASE(mul)      { CALL(be->op.mul(be, m[0], m[1], 0, m[2])); }
+CASE(mul_add)  { CALL(be->op.mul(be, m[0], m[1], (cs_real)0.5, m[2])); }
+CASE(mul_in_place) { CALL(be->op.mul(be, m[0], m[1], 0, m[1])); }
 CASE(scale)    { CALL(be->op.axpby(be, 3, m[0], 0, m[1])); }
 CASE(axpby)    { CALL(be->op.axpby(be, 3, m[0], (cs_real)0.5, m[1])); }
 CASE(zero)     { CALL(be->op.zero(be, m[0])); }
@@ -259,10 +277,19 @@ static const op_case element_ops[] = {
     { "none",        "iRC oRC", none, true },
     { "gelu",        "iRC oRC", gelu, true },
     { "gelu_inplace", "aRC", in_place, true },
-    { "relu",        "iRC oRC", relu, true },
+    { "relu",        "kRC oRC", relu, true },
     { "none_bwd",    "iRC iRC aRC", none_bwd, true },
     { "gelu_bwd",    "iRC iRC aRC", gelu_bwd, true },
     { "relu_bwd",    "iRC iRC aRC", relu_bwd, true },
+    { "sigmoid",     "iRC oRC", sigmoid, true },
+    { "softplus",    "iRC oRC", softplus, true },
+    { "tanh",        "iRC oRC", hyp_tan, true },
+    { "sigmoid_bwd", "iRC iRC aRC", sigmoid_bwd, true },
+    { "softplus_bwd", "iRC iRC aRC", softplus_bwd, true },
+    { "tanh_bwd",    "iRC iRC aRC", hyp_tan_bwd, true },
+    { "mul",         "iRC iRC oRC", mul, true },
+    { "mul_add",     "iRC iRC aRC", mul_add, true },
+    { "mul_inplace", "iRC aRC", mul_in_place, true },
     { "scale",       "iRC oRC", scale, true },
     { "axpby",       "iRC aRC", axpby, true },
     { "zero",        "oRC", zero, true },
