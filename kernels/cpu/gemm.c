@@ -42,9 +42,10 @@ size_t cs_gemm_scratch(void)
 }
 
 /* A panel whose last columns lie outside c, by way of a strip that is wide enough. */
-static void edge(bool ta, int width, int valid, const cs_panel *q, int64_t row)
+static void edge(bool ta, int width, int valid, const cs_panel *q)
 {
     enum { STRIP = 6 };
+    const int64_t row = ta ? 1 : q->lda;
     float buf[STRIP * CS_PANEL] = { 0 };
     for (int64_t r = 0; r < q->n_row; r += STRIP) {
         cs_panel s = *q;
@@ -60,6 +61,14 @@ static void edge(bool ta, int width, int valid, const cs_panel *q, int64_t row)
             for (int j = 0; j < valid; j++)
                 q->c[(r + i) * q->ldc + j] = buf[i * CS_PANEL + j];
     }
+}
+
+void cs_panel_run(bool ta, int width, int valid, const cs_panel *q)
+{
+    if (valid >= width)
+        cs_avx2_panel(ta, width, q);
+    else
+        edge(ta, width, valid, q);
 }
 
 static void task(const gemm *g, int64_t i0, int32_t j0, float *pack)
@@ -78,10 +87,7 @@ static void task(const gemm *g, int64_t i0, int32_t j0, float *pack)
                            .b = pack + p * CS_PANEL * n_k, .ldb = width,
                            .init = add ? c : zeros, .ldi = add ? g->c.ld : 0,
                            .c = c, .ldc = g->c.ld, .n_row = n_row, .n_k = n_k };
-            if (valid >= width)
-                cs_avx2_panel(g->ta, width, &q);
-            else
-                edge(g->ta, width, valid, &q, row);
+            cs_panel_run(g->ta, width, valid, &q);
         }
     }
 }

@@ -31,6 +31,9 @@ typedef struct cs_panel {
  */
 void cs_avx2_panel(bool trans, int width, const cs_panel *q);
 
+/** cs_panel_run - the same of the first `valid` columns only: c and init have no more */
+void cs_panel_run(bool trans, int width, int valid, const cs_panel *q);
+
 /* Width and start of panel number p of n columns: 16 wide, the last one 8 where that suffices. */
 static inline int cs_panel_width(int32_t n, int32_t p) { return n - p * CS_PANEL <= 8 ? 8 : 16; }
 static inline int32_t cs_panel_count(int32_t n) { return (n + CS_PANEL - 1) / CS_PANEL; }
