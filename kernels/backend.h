@@ -33,6 +33,9 @@ typedef struct cs_mat { cs_real *p; int64_t r; int32_t c, ld; } cs_mat;
  * depth = ceil(log2(longest)), the same for every segment when batches come from the bucketer. */
 typedef struct cs_seg { const int64_t *off; int32_t n; int64_t rows; int32_t depth; } cs_seg;
 
+/* A convolution's taps: n (odd) of them, `dilation` tokens apart. */
+typedef struct cs_taps { int32_t n; int64_t dilation; } cs_taps;
+
 /* GELU: exact erf form; SOFTPLUS: log(1 + exp x), x itself above 20, as torch has it */
 typedef enum cs_act {
     CS_ACT_NONE, CS_ACT_GELU, CS_ACT_RELU, CS_ACT_SIGMOID, CS_ACT_SOFTPLUS, CS_ACT_TANH
@@ -111,6 +114,19 @@ typedef struct cs_ops {
     void (*seg_mean)(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y);        /* y (n_seg,c) */
     void (*seg_mean_bwd)(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx);  /* dx += dy / L */
 
+    /* Circular convolution inside each segment, with s_k = (k - (n-1)/2) dilation:
+     * y[o+t,:] = sum_k x[o + (t + s_k) mod L, :] w_k, plus beta y (0 or 1), or plus bias when that
+     * is there. w stacks n blocks w_k (x.c, y.c); adjoint: -s_k, and w_k' of blocks (y.c, x.c) */
+    void (*seg_conv)(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint, cs_mat x, cs_mat w,
+                     cs_mat bias, cs_real beta, cs_mat y);
+    /* dw_k += sum of x[o + (t + s_k) mod L, :]' dy[o+t, :] over all rows */
+    void (*seg_conv_dw)(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat dy, cs_mat dw);
+    /* w[k*c+i, o] = scale_o v[o, i*n_tap+k], v (h, c*n_tap) as torch has it, w (n_tap*c, h);
+     * scale_o = g[o] / ||v[o,:]|| with g (h,1), 1 without */
+    void (*conv_weight)(cs_backend *be, int32_t n_tap, cs_mat v, cs_mat g, cs_mat w);
+    void (*conv_weight_bwd)(cs_backend *be, int32_t n_tap, cs_mat v, cs_mat g, cs_mat dw, cs_mat dv,
+                            cs_mat dg);
+
     /* ---- loss and step ------------------------------------------------------------------ */
     /* loss (1,1) += scale * sum_r w_t nll_r; grad = scale * w_t (softmax - onehot). target (r,1)
      * holds class numbers, NaN rows are masked (zero gradient). weight (1,c) or absent (all 1). */
@@ -162,12 +178,14 @@ void cs_backend_close(cs_backend *be);
 void cs_ref_dense(cs_ops *op);
 void cs_ref_norm(cs_ops *op);
 void cs_ref_seg(cs_ops *op);
+void cs_ref_conv(cs_ops *op);
 void cs_ref_loss(cs_ops *op);
 #ifndef CS_DOUBLE
 void cs_avx2_gemm(cs_ops *op);
 void cs_avx2_elt(cs_ops *op);
 void cs_avx2_norm(cs_ops *op);
 void cs_avx2_seg(cs_ops *op);
+void cs_avx2_conv(cs_ops *op);
 void cs_avx2_chord(cs_fused *fused);
 #endif
 

@@ -70,6 +70,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_ref_dense(op);
     cs_ref_norm(op);
     cs_ref_seg(op);
+    cs_ref_conv(op);
     cs_ref_loss(op);
 #ifdef CS_HAVE_AVX2
     if (!cs_cpu_has(CS_CPU_AVX2) || (mask & CS_CPU_AVX2))
@@ -78,6 +79,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_avx2_elt(op);
     cs_avx2_norm(op);
     cs_avx2_seg(op);
+    cs_avx2_conv(op);
     if (cs_cpu_has(CS_CPU_FUSED) && !(mask & CS_CPU_FUSED))
         cs_avx2_chord(&be->fused);
 #else

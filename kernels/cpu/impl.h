@@ -60,6 +60,15 @@ static inline int64_t cs_shift(int32_t i, int64_t len)
     return s;
 }
 
+/** cs_tap_shift - tokens ahead that tap k reads in a segment of len > 0, in 0 .. len-1: its offset
+ * modulo len, or that of the adjoint */
+static inline int64_t cs_tap_shift(cs_taps taps, int32_t k, bool adjoint, int64_t len)
+{
+    int64_t s = (k - taps.n / 2) * (taps.dilation % len) % len;
+    s = adjoint ? -s : s;
+    return s < 0 ? s + len : s;
+}
+
 /* Tokens t0 .. t0+n-1 of the segment of `len` rows that starts at row `start`. */
 typedef struct cs_span { int64_t start, len, t0, n; } cs_span;
 

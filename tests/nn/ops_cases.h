@@ -5,8 +5,8 @@
  *   role     i input, k input that is nowhere near 0 (kinks), p positive input, t class numbers
  *            (some NaN), n input with some NaN, o output (poisoned before), a added to, q added to
  *            and positive
- *   sizes    R rows, C columns, K a third size, S segments, G segments * groups, V vocabulary,
- *            1, 2 themselves
+ *   sizes    R rows, C columns, K a third size, T three times that (a convolution's taps),
+ *            S segments, G segments * groups, V vocabulary, 1, 2 themselves
  * All matrices end where memory ends.
  */
 #ifndef CS_TESTS_NN_OPS_CASES_H
@@ -18,7 +18,7 @@
 #include "base/rng.h"
 #include "kernels/backend.h"
 
-enum { MAX_MAT = 12, N_VOCAB = 7, MAX_SEG = 24, THREADS = 4 };
+enum { MAX_MAT = 12, N_VOCAB = 7, N_TAP = 3, MAX_SEG = 24, THREADS = 4 };
 
 /* One set of sizes. gap: columns between rows, which no op may touch. */
 typedef struct env {
@@ -52,6 +52,7 @@ static int64_t size_of(char kind, const env *e)
     case 'R': return e->r;
     case 'C': return e->c;
     case 'K': return e->k;
+    case 'T': return N_TAP * (int64_t)e->k;
     case 'S': return e->seg.n;
     case 'G': return (int64_t)e->seg.n * e->group;
     case 'V': return N_VOCAB;
@@ -190,6 +191,25 @@ CASE(xent_plain)
 CASE(mse)     { CALL(be->op.mse(be, (cs_real)0.3, m[0], m[1], m[2], m[3])); }
 CASE(dropout) { CALL(be->op.dropout(be, 77, 0.3, m[0], 0, m[1])); }
 CASE(dropout_add) { CALL(be->op.dropout(be, 77, 0.3, m[0], 1, m[1])); }
+
+/* The track is the dilation: some segments are shorter. */
+static cs_taps taps_of(const env *e)
+{
+    return (cs_taps){ N_TAP, e->track };
+}
+
+CASE(conv) { be->op.seg_conv(be, e->seg, taps_of(e), false, m[0], m[1], m[2], 0, m[3]); }
+CASE(conv_add)
+{
+    be->op.seg_conv(be, e->seg, taps_of(e), false, m[0], m[1], (cs_mat){ 0 }, 1, m[2]);
+}
+CASE(conv_adjoint)
+{
+    be->op.seg_conv(be, e->seg, taps_of(e), true, m[0], m[1], (cs_mat){ 0 }, 0, m[2]);
+}
+CASE(conv_dw)     { be->op.seg_conv_dw(be, e->seg, taps_of(e), m[0], m[1], m[2]); }
+CASE(conv_weight) { CALL(be->op.conv_weight(be, N_TAP, m[0], m[1], m[2])); }
+CASE(conv_weight_plain) { CALL(be->op.conv_weight(be, N_TAP, m[0], (cs_mat){ 0 }, m[1])); }
 
 static const cs_adam adam_l2 = { .lr = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,
                                  .decay = 0.1, .grad_scale = 0.5, .step = 3 };
@@ -336,6 +356,15 @@ static const op_case seg_ops[] = {
     { "groupnorm_bwd", "iRC i1C pG2 iRC aRC a1C a1C", groupnorm_bwd, false },
 };
 
+static const op_case conv_ops[] = {
+    { "conv",         "iRK iTC i1C oRC", conv, true },
+    { "conv_add",     "iRK iTC aRC", conv_add, true },
+    { "conv_adjoint", "iRC iTC oRK", conv_adjoint, true },
+    { "conv_dw",      "iRK iRC aTC", conv_dw, false },
+    { "conv_weight",  "iCT pC1 oTC", conv_weight, false },
+    { "conv_weight_plain", "iCT oTC", conv_weight_plain, false },
+};
+
 static const op_case chord_ops[] = {
     { "chord",       "iRC iKC i1K iCK i1C oRC", chord, true },
     { "chord_bwd",   "iRC iKC i1K iCK i1C iRC aRC aKC a1K aCK a1C", chord_bwd, false },
@@ -384,6 +413,7 @@ static inline void with_row_sizes(void (*check)(const op_case *, int, const env 
         env e = new_env((int64_t[]){ 1, n % 14, 3 }, 3, n, 68 - n, n % 3);
         check(row_ops, COUNT(row_ops), &e);
         check(seg_ops, COUNT(seg_ops), &e);
+        check(conv_ops, COUNT(conv_ops), &e);
         check(element_ops, COUNT(element_ops), &e);
         free(e.id);
     }
@@ -396,6 +426,7 @@ static inline void with_long_sizes(void (*check)(const op_case *, int, const env
         env e = new_env(uneven, COUNT(uneven), width[i][0], width[i][1], width[i][2]);
         check(row_ops, COUNT(row_ops), &e);
         check(seg_ops, COUNT(seg_ops), &e);
+        check(conv_ops, COUNT(conv_ops), &e);
         check(element_ops, COUNT(element_ops), &e);
         free(e.id);
     }

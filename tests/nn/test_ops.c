@@ -192,6 +192,35 @@ static void test_roll_definition(void **state)
     cs_backend_close(tested);
 }
 
+/* The same for a convolution's taps and its circle, shorter than the dilation as well as longer. */
+static void test_conv_definition(void **state)
+{
+    (void)state;
+    tested = open_backend();
+    env e = new_env((int64_t[]){ 2, 13, 1 }, 3, 8, 5, 0);
+    for (int way = 0; way < 2; way++) {
+        cs_backend be = *tested;
+        cs_cpu_fill(&be, way ? ~0u : 0);
+        mats s = make("iRK iTC i1C oRC", &e, 12);
+        run(&(op_case){ "conv", "iRK iTC i1C oRC", conv, true }, &e, be, 1, &s);
+        for (int64_t r = 0; r < e.r; r++) {
+            int q = r < 2 ? 0 : r < 15 ? 1 : 2;
+            int64_t len = e.off[q + 1] - e.off[q], t = r - e.off[q];
+            for (int32_t j = 0; j < e.c; j++) {
+                double want = (double)s.m[2].p[j];
+                for (int32_t i = 0; i < N_TAP * e.k; i++) {
+                    int64_t at = (t + (i / e.k - 1) * e.track + 8 * len) % len;
+                    want += (double)row(s.m[0], e.off[q] + at)[i % e.k] * (double)row(s.m[1], i)[j];
+                }
+                check_below(fabs((double)row(s.m[3], r)[j] - want), 1e-4);
+            }
+        }
+        drop(&s);
+    }
+    free(e.id);
+    cs_backend_close(tested);
+}
+
 static void gelu_range(cs_backend *be, double from, double to, double *abs_err, double *ulp,
                        double *slope_err)
 {
@@ -265,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_open), cmocka_unit_test(test_reference),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_alone),
         cmocka_unit_test(test_fused_bits), cmocka_unit_test(test_roll_definition),
+        cmocka_unit_test(test_conv_definition),
         cmocka_unit_test(test_gelu_accuracy),
     };
     if (cs_cpu_init() != CS_OK)
@@ -331,6 +361,18 @@ BWD(d_mean)  { BWD_CALL(be->op.seg_mean_bwd(be, e->seg, dy, d[0])); }
 BWD(d_drop)  { BWD_CALL(be->op.dropout(be, 77, 0.3, dy, 1, d[0])); }
 BWD(d_xent)  { BWD_CALL(be->op.axpby(be, dy.p[0], m[4], 1, d[0])); }
 BWD(d_mse)   { BWD_CALL(be->op.axpby(be, dy.p[0], m[3], 1, d[0])); }
+BWD(d_conv)
+{
+    cs_mat none = { 0 };
+    be->op.seg_conv(be, e->seg, taps_of(e), true, dy, m[1], none, 1, d[0]);
+    be->op.seg_conv_dw(be, e->seg, taps_of(e), m[0], dy, d[1]);
+    be->op.colsum(be, dy, d[2]);
+}
+BWD(d_weight) { BWD_CALL(be->op.conv_weight_bwd(be, N_TAP, m[0], m[1], dy, d[0], d[1])); }
+BWD(d_plain)
+{
+    BWD_CALL(be->op.conv_weight_bwd(be, N_TAP, m[0], (cs_mat){ 0 }, dy, d[0], (cs_mat){ 0 }));
+}
 
 CASE(batchnorm_whole)
 {
@@ -357,6 +399,9 @@ static const pair pairs[] = {
     { { "roll", "iRC oRC", roll, 0 }, 1, "0", d_roll, true },
     { { "roll_back", "iRC oRC", roll_back, 0 }, 1, "0", d_back, true },
     { { "mean", "iRC oSC", mean, 0 }, 1, "0", d_mean, true },
+    { { "conv", "iRK iTC i1C oRC", conv, 0 }, 3, "012", d_conv, true },
+    { { "conv_weight", "iCT pC1 oTC", conv_weight, 0 }, 2, "01", d_weight, false },
+    { { "conv_weight_plain", "iCT oTC", conv_weight_plain, 0 }, 1, "0", d_plain, true },
     { { "dropout", "iRC oRC", dropout, 0 }, 1, "0", d_drop, true },
     { { "xent", "iRC tR1 p1C a11 oRC", xent, 0 }, 3, "0", d_xent, false },
     { { "mse", "iRC nRC a11 oRC", mse, 0 }, 2, "0", d_mse, false },

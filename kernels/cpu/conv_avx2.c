@@ -1,0 +1,167 @@
+/* conv_avx2.c - circular dilated convolution as an implicit matrix product on packed panels.
+ *
+ * DESIGN. Under one tap, the rows that a run of tokens reads are a run of rows as well, which wraps
+ * once at the end of its segment. So a tap is a product of shifted rows with the tap's weights, on
+ * the panels of gemm.h, and nothing is gathered: the input is never copied. The sum over the
+ * taps is taken in the output, tap by tap; an element's chain of additions depends on the number of
+ * channels and taps alone, so an answer is bit-equal alone or in a batch. Tasks are blocks of rows
+ * by columns that walk through taps and channels, packing each block of weights for themselves.
+ */
+#include <omp.h>
+
+#include "kernels/cpu/gemm.h"
+
+enum { DEPTH = 384,              /* channels per block: a packed panel of 24 KB stays in L1 */
+       DEPTH_T = 192,            /* tokens per block of dw, whose left lines are in L1 as well */
+       COLS = 192, ROWS_MIN = 96, ROWS_MAX = 768 };
+
+static const float zeros[CS_PANEL];
+
+typedef struct conv {
+    cs_seg  seg;
+    cs_taps taps;
+    bool    adjoint, add;        /* add: to what y holds */
+    cs_mat  x, w, bias, y;
+    int64_t rows;                /* of a task's block */
+    int32_t cols;
+} conv;
+
+/* What one tap and block of channels adds to columns j0 .. j0+n-1; pack holds its weights. */
+typedef struct part {
+    const float *pack;
+    int64_t k0, n_k;             /* channels of x */
+    int32_t tap, j0, n;
+    bool    first;               /* the sum begins: with the bias, with zero, or with y itself */
+} part;
+
+/* Rows `from` .. of x into rows `to` .. of y, both without a break. */
+static void run_rows(const conv *q, const part *p, int64_t from, int64_t to, int64_t n_row)
+{
+    bool add = q->add || !p->first;
+    for (int32_t k = 0; k < cs_panel_count(p->n); k++) {
+        int width = cs_panel_width(p->n, k), j = p->j0 + k * CS_PANEL;
+        float *c = cs_row(q->y, to) + j;
+        const float *start = q->bias.r ? q->bias.p + j : zeros;
+        cs_panel panel = { .a = cs_row(q->x, from) + p->k0, .lda = q->x.ld,
+                           .b = p->pack + k * CS_PANEL * p->n_k, .ldb = width,
+                           .init = add ? c : start, .ldi = add ? q->y.ld : 0,
+                           .c = c, .ldc = q->y.ld, .n_row = n_row, .n_k = p->n_k };
+        cs_panel_run(false, width, p->n - k * CS_PANEL, &panel);
+    }
+}
+
+static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
+{
+    int32_t s = cs_seg_find(q->seg, r0);
+    for (int64_t r = r0; r < r1;) {
+        cs_span a = cs_span_at(q->seg, &s, r, r1);
+        int64_t from = (a.t0 + cs_tap_shift(q->taps, p->tap, q->adjoint, a.len)) % a.len;
+        for (int64_t done = 0; done < a.n; from = 0) {
+            int64_t n = cs_min64(a.n - done, a.len - from);
+            run_rows(q, p, a.start + from, r + done, n);
+            done += n;
+        }
+        r += a.n;
+    }
+}
+
+static void conv_task(const conv *q, int64_t r0, int32_t j0, float *pack)
+{
+    int64_t r1 = cs_min64(r0 + q->rows, q->seg.rows), block = q->w.r / q->taps.n;
+    int64_t sk = q->adjoint ? 1 : q->w.ld, sj = q->adjoint ? q->w.ld : 1;
+    part p = { .pack = pack, .j0 = j0, .first = true,
+               .n = q->y.c - j0 < q->cols ? q->y.c - j0 : q->cols };
+    for (p.tap = 0; p.tap < q->taps.n; p.tap++)
+        for (p.k0 = 0; p.k0 < q->x.c; p.k0 += DEPTH) {
+            p.n_k = cs_min64(DEPTH, q->x.c - p.k0);
+            cs_pack(cs_row(q->w, p.tap * block) + p.k0 * sk + j0 * sj, sk, sj, p.n_k, p.n, pack);
+            run_part(q, &p, r0, r1);
+            p.first = false;
+        }
+}
+
+/* Enough tasks for the threads, as large as that allows. */
+static void cut(int64_t n_row_block, int32_t n_col, int n_thread, int32_t *cols)
+{
+    *cols = COLS;
+    while (n_row_block * ((n_col + *cols - 1) / *cols) < n_thread && *cols > CS_PANEL)
+        *cols = (*cols / 2 + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
+}
+
+static float *scratch(const cs_backend *be)
+{
+    const cs_cpu *cpu = be->impl;
+    return cpu->pack + (size_t)omp_get_thread_num() * cpu->pack_stride;
+}
+
+static void avx2_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint, cs_mat x,
+                          cs_mat w, cs_mat bias, cs_real beta, cs_mat y)
+{
+    conv q = { .seg = seg, .taps = taps, .adjoint = adjoint, .add = beta != 0, .x = x, .w = w,
+               .bias = bias, .y = y };
+    int n_thread = cs_threads(be, x.r * w.r * w.c);
+    q.rows = (seg.rows / (4 * n_thread) + 5) / 6 * 6;
+    q.rows = q.rows < ROWS_MIN ? ROWS_MIN : q.rows > ROWS_MAX ? ROWS_MAX : q.rows;
+    int64_t n_i = (seg.rows + q.rows - 1) / q.rows;
+    cut(n_i, y.c, n_thread, &q.cols);
+    int64_t n_j = (y.c + q.cols - 1) / q.cols;
+    #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
+    for (int64_t t = 0; t < n_i * n_j; t++)
+        conv_task(&q, t / n_j * q.rows, (int32_t)(t % n_j) * q.cols, scratch(be));
+}
+
+/* ---- gradient of the weights --------------------------------------------------------------- */
+
+typedef struct dweight {
+    cs_seg  seg;
+    cs_taps taps;
+    cs_mat  x, dy, dw;
+    int32_t cols;
+} dweight;
+
+/* n rows of x and of dy, both without a break: dw's block += x' dy */
+static void dw_rows(const dweight *q, int32_t tap, int64_t from, int64_t to, int64_t n, int32_t j0,
+                    float *pack)
+{
+    int32_t n_col = q->dy.c - j0 < q->cols ? q->dy.c - j0 : q->cols;
+    cs_pack(cs_row(q->dy, to) + j0, q->dy.ld, 1, n, n_col, pack);
+    for (int32_t k = 0; k < cs_panel_count(n_col); k++) {
+        int width = cs_panel_width(n_col, k);
+        float *c = cs_row(q->dw, (int64_t)tap * q->x.c) + j0 + k * CS_PANEL;
+        cs_panel panel = { .a = cs_row(q->x, from), .lda = q->x.ld, .b = pack + k * CS_PANEL * n,
+                           .ldb = width, .init = c, .ldi = q->dw.ld, .c = c, .ldc = q->dw.ld,
+                           .n_row = q->x.c, .n_k = n };
+        cs_panel_run(true, width, n_col - k * CS_PANEL, &panel);
+    }
+}
+
+/* All rows in order, in blocks that only the segments fix: no sum knows the number of threads. */
+static void dw_task(const dweight *q, int32_t tap, int32_t j0, float *pack)
+{
+    int32_t s = 0;
+    for (int64_t r = 0; r < q->seg.rows;) {
+        cs_span a = cs_span_at(q->seg, &s, r, q->seg.rows);
+        int64_t from = (a.t0 + cs_tap_shift(q->taps, tap, false, a.len)) % a.len;
+        int64_t n = cs_min64(cs_min64(a.n, a.len - from), DEPTH_T);
+        dw_rows(q, tap, a.start + from, r, n, j0, pack);
+        r += n;
+    }
+}
+
+static void avx2_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat dy,
+                             cs_mat dw)
+{
+    dweight q = { .seg = seg, .taps = taps, .x = x, .dy = dy, .dw = dw };
+    int n_thread = cs_threads(be, x.r * dw.r * dw.c);
+    cut(taps.n, dy.c, n_thread, &q.cols);
+    int64_t n_j = (dy.c + q.cols - 1) / q.cols;
+    #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
+    for (int64_t t = 0; t < taps.n * n_j; t++)
+        dw_task(&q, (int32_t)(t / n_j), (int32_t)(t % n_j) * q.cols, scratch(be));
+}
+
+void cs_avx2_conv(cs_ops *op)
+{
+    op->seg_conv = avx2_seg_conv;
+    op->seg_conv_dw = avx2_seg_conv_dw;
+}
