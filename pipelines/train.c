@@ -20,7 +20,7 @@ struct learn_args {
     int64_t batch_tokens, step_records, accumulate, epochs, max_steps, patience, seed;
     double  lr, beta1, beta2, eps, decay, warmup, cycles, power, lr_end, clip, ema, tolerance;
     int     optim, schedule, keeps, recompute, monitor;
-    const char *weights;
+    const char *weights, *init;
 };
 /* Options that decide where a run ends and what it writes. */
 struct run_args {
@@ -145,6 +145,10 @@ static const cs_opt learn_table[] = {
       .help = "a value predicted this well counts as correct", .min = 0, .max = 1e9 },
     { .type = CS_OPT_FLAG, .name = "recompute", LEARN(recompute),
       .help = "compute blocks again in the backward pass: less memory, more time" },
+    { .type = CS_OPT_STR, .name = "init", LEARN(init), .arg = "MODEL",
+      .help = "start from this model's weights",
+      .man = "Its tokenizer and encoder must have the same sizes. The head is taken over, too, if "
+             "the classes are the same ones in the same order; else it starts anew." },
     { .type = CS_OPT_INT, .name = "seed", LEARN(seed), .arg = "NUM", .def = "1",
       .help = "seed of all randomness", .min = 0, .max = 9e15 },
     { .type = CS_OPT_END }
@@ -360,6 +364,25 @@ out:
     return rc;
 }
 
+static int take_over(struct job *j)
+{
+    int rc = CS_OK;
+    cs_model *from = NULL;
+    char why[512];
+
+    if (learn.init == NULL)
+        return CS_OK;
+    CS_TRY(cs_model_load(learn.init, j->be, false, &from));
+    if ((rc = cs_model_adopt(j->model, from)) != CS_OK) {
+        (void)snprintf(why, sizeof why, "%s", cs_error_message());
+        cs_error_clear();
+        rc = cs_fail(rc, "cannot start from '%s': %s", learn.init, why);
+    }
+out:
+    cs_model_free(from);
+    return rc;
+}
+
 static char *describe(void *arg, const cs_train_state *st)
 {
     const struct job *j = arg;
@@ -459,6 +482,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(make_samplers(j));
     CS_TRY(set_weights(j));
     CS_TRY(make_model(j, split.compute));
+    CS_TRY(take_over(j));
     /* The tables that follow those of input, labels, run, compute and log. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
                                      run_table, cs_compute_table, cs_log_table, NULL },

@@ -26,11 +26,11 @@ struct config {
     double  dropout;
 };
 
-enum { DEPTH_OWN, DEPTH_ALL };
+enum { DEPTH_OWN, DEPTH_ALL, DEPTH_NONE };
 enum { INIT_XAVIER, INIT_IDENTITY };
 enum { WIDTH_MAX = 1 << 16 };
 
-static const char *const depth_names[] = { "own", "all", NULL };
+static const char *const depth_names[] = { "own", "all", "none", NULL };
 static const char *const init_names[] = { "xavier", "identity", NULL };
 
 static const cs_opt options[] = {
@@ -50,8 +50,9 @@ static const cs_opt options[] = {
     { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
       "share of hidden units left out in training", NULL, 0, 0.99, NULL },
     { CS_OPT_ENUM, 0, "depth", offsetof(struct config, depth), "RULE", "own",
-      "blocks a sequence passes: own (by its length) or all", "own is ceil(log2 N) blocks for N "
-      "tokens; all is the fixed-length mode of the authors' code.", 0, 0, depth_names },
+      "blocks a sequence passes: own (by its length), all or none", "own is ceil(log2 N) blocks "
+      "for N tokens; all is the fixed-length mode of the authors' code; none leaves the head a bag "
+      "of tokens, to compare with and to start from (train --init).", 0, 0, depth_names },
     { CS_OPT_ENUM, 0, "init", offsetof(struct config, init), "RULE", "xavier",
       "initial weights of the second linear layers: xavier or identity", "identity is zero: a "
       "block that no training sequence was long enough for passes its input on unchanged.",
@@ -179,10 +180,22 @@ static void run_block(cs_ctx *cx, const struct block *k, cs_seg seg, cs_mat x, c
         cs_block(cx, plain ? plain_block : full_block, k, seg, x, y);
 }
 
+static int32_t blocks_of(const struct chord *e, cs_seg seg)
+{
+    switch (e->cfg.depth) {
+    case DEPTH_ALL:
+        return e->n_block;
+    case DEPTH_NONE:
+        return 0;
+    default:
+        return seg.depth;
+    }
+}
+
 static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 {
     const struct chord *e = net;
-    int32_t depth = e->cfg.depth == DEPTH_ALL ? e->n_block : seg.depth;
+    int32_t depth = blocks_of(e, seg);
     cs_mat spare = { 0 };
 
     CS_BUG(depth > e->n_block || x.c != e->width || x.r != seg.rows);

@@ -1,21 +1,19 @@
-/* head_class.c - mean over the tokens, one linear layer, softmax over classes. */
-#include "base/mem.h"
+/* head_class.c - one class per sequence: softmax and cross-entropy over the pooled answer. */
+#include <stdlib.h>
+
 #include "nn/head.h"
-#include "nn/layer.h"
 #include "nn/ops.h"
+#include "nn/pooled.h"
 
 static void *class_build(const void *cfg, int32_t width, int32_t n_out, cs_params *ps)
 {
-    (void)cfg;
-    cs_linear *l = cs_xcalloc(1, sizeof *l);
-    *l = cs_linear_declare(ps, width, n_out, 1, "head");
-    return l;
+    return cs_pooled_new(cfg, width, n_out, ps);
 }
 
 static int64_t class_answer_len(const void *net, int64_t n_tok)
 {
     (void)n_tok;
-    return ((const cs_linear *)net)->n_out;
+    return ((const cs_pooled *)net)->out.n_out;
 }
 
 static int32_t class_n_target(const void *net)
@@ -26,7 +24,7 @@ static int32_t class_n_target(const void *net)
 
 static cs_mat class_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h)
 {
-    return cs_linear_pooled(cx, net, seg, h);
+    return cs_pooled_apply(cx, net, seg, h);
 }
 
 static void class_activate(cs_ctx *cx, const void *net, cs_mat y)
@@ -44,8 +42,10 @@ static void class_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_
 
 const cs_head cs_head_class = {
     .name = "class",
-    .summary = "one class per sequence: mean over tokens, linear, softmax",
+    .summary = "one class per sequence: mean over tokens, linear or two-layer network, softmax",
     .is_class = true,
+    .opt = cs_pooled_opt,
+    .cfg_size = sizeof(cs_pooled_cfg),
     .build = class_build,
     .answer_len = class_answer_len,
     .n_target = class_n_target,

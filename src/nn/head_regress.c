@@ -1,31 +1,29 @@
-/* head_regress.c - mean over the tokens and one linear layer: real values per sequence. */
-#include "base/mem.h"
+/* head_regress.c - real values per sequence: the pooled answer and its squared error. */
+#include <stdlib.h>
+
 #include "nn/head.h"
-#include "nn/layer.h"
 #include "nn/ops.h"
+#include "nn/pooled.h"
 
 static void *regress_build(const void *cfg, int32_t width, int32_t n_out, cs_params *ps)
 {
-    (void)cfg;
-    cs_linear *l = cs_xcalloc(1, sizeof *l);
-    *l = cs_linear_declare(ps, width, n_out, 1, "head");
-    return l;
+    return cs_pooled_new(cfg, width, n_out, ps);
 }
 
 static int64_t regress_answer_len(const void *net, int64_t n_tok)
 {
     (void)n_tok;
-    return ((const cs_linear *)net)->n_out;
+    return ((const cs_pooled *)net)->out.n_out;
 }
 
 static int32_t regress_n_target(const void *net)
 {
-    return ((const cs_linear *)net)->n_out;
+    return ((const cs_pooled *)net)->out.n_out;
 }
 
 static cs_mat regress_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h)
 {
-    return cs_linear_pooled(cx, net, seg, h);
+    return cs_pooled_apply(cx, net, seg, h);
 }
 
 static void regress_activate(cs_ctx *cx, const void *net, cs_mat y)
@@ -46,7 +44,9 @@ static void regress_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, c
 
 const cs_head cs_head_regress = {
     .name = "regress",
-    .summary = "real values per sequence: mean over tokens, linear, squared error",
+    .summary = "real values per sequence: mean over tokens, linear or two-layer network, squared error",
+    .opt = cs_pooled_opt,
+    .cfg_size = sizeof(cs_pooled_cfg),
     .build = regress_build,
     .answer_len = regress_answer_len,
     .n_target = regress_n_target,

@@ -20,13 +20,6 @@ cs_mat cs_linear_apply(cs_ctx *cx, const cs_linear *l, cs_mat x)
     return y;
 }
 
-cs_mat cs_linear_pooled(cs_ctx *cx, const cs_linear *l, cs_seg seg, cs_mat x)
-{
-    cs_mat pooled = cs_tmp(cx, seg.n, x.c);
-    cs_seg_mean(cx, seg, x, pooled);
-    return cs_linear_apply(cx, l, pooled);
-}
-
 const char *const cs_norm_names[] = { "none", "layer", "batch", "group", NULL };
 
 cs_norm cs_norm_declare(cs_params *ps, cs_norm_kind kind, int32_t width, int32_t n_group,

@@ -13,9 +13,6 @@ cs_linear cs_linear_declare(cs_params *ps, int32_t n_in, int32_t n_out, double g
 /** cs_linear_apply - a new (N, n_out) matrix. Shapes x (N, n_in) */
 cs_mat cs_linear_apply(cs_ctx *cx, const cs_linear *l, cs_mat x);
 
-/** cs_linear_pooled - the same of each segment's mean row: (n_seg, n_out) */
-cs_mat cs_linear_pooled(cs_ctx *cx, const cs_linear *l, cs_seg seg, cs_mat x);
-
 typedef enum cs_norm_kind {
     CS_NORM_NONE, CS_NORM_LAYER, CS_NORM_BATCH, CS_NORM_GROUP
 } cs_norm_kind;

@@ -141,6 +141,40 @@ void cs_model_free(cs_model *m)
     free(m);
 }
 
+static bool same_shape(const cs_param *a, const cs_param *b)
+{
+    bool same = a->shape.n_dim == b->shape.n_dim;
+    for (int32_t i = 0; same && i < a->shape.n_dim; i++)
+        same = a->shape.dim[i] == b->shape.dim[i];
+    return same;
+}
+
+static bool same_labels(const cs_model *a, const cs_model *b)
+{
+    bool same = a->head == b->head && a->n_label == b->n_label;
+    for (int32_t i = 0; same && i < a->n_label; i++)
+        same = strcmp(a->label[i].name, b->label[i].name) == 0;
+    return same;
+}
+
+int cs_model_adopt(cs_model *m, const cs_model *from)
+{
+    const bool same = same_labels(m, from);
+    for (int32_t i = 0; i < m->ps.n; i++) {
+        const cs_param *p = &m->ps.p[i];
+        const bool head = strncmp(p->name, "head.", 5) == 0;
+        const int k = cs_params_find(&from->ps, p->name);
+        const bool fits = k >= 0 && same_shape(p, &from->ps.p[k]);
+        if (!fits && !head)
+            return cs_fail(CS_EMODEL, "tensor '%s' %s; a model to start from needs the same "
+                           "tokenizer and encoder, with the same sizes", p->name,
+                           k < 0 ? "is not in it" : "has another shape in it");
+        if (fits && (same || !head))
+            m->be->op.copy(m->be, cs_value(&from->ps, k), cs_value(&m->ps, i));
+    }
+    return CS_OK;
+}
+
 int64_t cs_model_max_len(const cs_model *m)
 {
     return m->enc->max_len(m->enc_net);

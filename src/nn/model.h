@@ -59,6 +59,17 @@ int  cs_model_new(const cs_model_spec *spec, cs_backend *be, cs_model **out) CS_
 int  cs_model_declare(const cs_model_spec *spec, cs_backend *be, cs_model **out) CS_MUST_CHECK;
 void cs_model_free(cs_model *m);
 
+/**
+ * cs_model_adopt - take over another model's parameters, to go on learning from them
+ *
+ * The embedding and the encoder are taken as a whole; the head where both have the same labels and
+ * it has the same tensors, else it keeps its initial values.
+ *
+ * Returns  CS_OK, or CS_EMODEL naming a tensor that `from` lacks or has in another shape
+ * Memory   both in the same backend
+ */
+int  cs_model_adopt(cs_model *m, const cs_model *from) CS_MUST_CHECK;
+
 /** cs_model_max_len - most tokens of a sequence; 0: any */
 int64_t cs_model_max_len(const cs_model *m);
 /** cs_model_answer_len - floats of a record's answer */

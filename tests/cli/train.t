@@ -19,7 +19,7 @@ N train-no-output.err    $train --label-key class all.fa
 N train-no-labels.err    $train -o x.m all.fa
 N train-two-labels.err   $train -o x.m --label-key class --labels labels.tsv all.fa
 N train-no-key.err       $train -o x.m --label-key kind all.fa
-N train-encoder.err      $train -o x.m --encoder transformer --label-key class all.fa
+N train-encoder.err      $train -o x.m --encoder lstm --label-key class all.fa
 N train-option.err       $train -o x.m --encoder.heads 8 --label-key class all.fa
 N train-crop.err         $train -o x.m --crop-max 30 --label-key class all.fa
 N train-class-file.err   $train -o x.m --class at --label-key class all.fa
@@ -53,6 +53,16 @@ T 'a longer run' chordseq train -q $small --epochs 12 --samples-per-epoch 64 --c
     --group-key organism --label-key class -o good.m --metrics good.tsv all.fa
 T 'balanced accuracy above 0.9' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$8 > 0.9) }"'
 T 'one row per epoch under the header' sh -c '[ "$(wc -l < good.tsv)" = 13 ]'
+
+# ---- from another model --------------------------------------------------------------------------
+
+still="chordseq train -q $small --epochs 1 --lr 1e-9 --weight-decay 0 --samples-per-epoch 24"
+T 'a run that starts from a model' $still --group-key organism --label-key class -o next.m \
+    --metrics next.tsv --init good.m all.fa
+T 'is as good from the first epoch on' sh -c 'tail -n 1 next.tsv | awk "{ exit !(\$8 > 0.9) }"'
+T 'other classes get a new head' $still --label-map map.tsv --label-key class -o other.m \
+    --metrics other.tsv --init good.m all.fa
+N train-init.err         $train -o x.m --init good.m --encoder.hidden 9 --label-key class all.fa
 
 # ---- going on ------------------------------------------------------------------------------------
 

@@ -21,6 +21,20 @@ static void *config(const toy *t)
 }
 
 /* The padding row stays zero, variances stay positive. */
+static void *head_config(const toy *t)
+{
+    void *cfg = cs_xcalloc(1, t->head->cfg_size + 1);
+
+    if (!t->head->opt)
+        return cfg;
+    cs_opt_defaults((const cs_optset[]){ { t->head->opt, cfg, NULL }, { 0 } });
+    if (t->head_name && cs_opt_find(t->head->opt, "hidden"))
+        assert_int_equal(cs_opt_set(t->head->opt, cfg, "hidden", "6"), CS_OK);
+    if (t->head_name)
+        assert_int_equal(cs_opt_set(t->head->opt, cfg, t->head_name, t->head_value), CS_OK);
+    return cfg;
+}
+
 static void disturb(cs_model *m)
 {
     for (int32_t i = 0; i < m->ps.n; i++) {
@@ -38,21 +52,21 @@ cs_model *toy_model(const toy *t, cs_backend *be)
     static const cs_label label[N_LABEL] = {
         { "a", 1, "genus" }, { "b", 0, NULL }, { "c", 3, NULL }
     };
-    static const struct { int64_t unused[8]; } head_cfg;
     const cs_tokenizer *tok = t->real ? NULL : cs_tokenizer_find("base");
-    void *cfg = config(t), *tok_cfg = tok ? cs_xcalloc(1, tok->cfg_size + 1) : NULL;
+    void *cfg = config(t), *head_cfg = head_config(t);
+    void *tok_cfg = tok ? cs_xcalloc(1, tok->cfg_size + 1) : NULL;
     cs_model_spec s = { .tok = tok, .enc = t->enc, .head = t->head, .tok_cfg = tok_cfg,
-                        .enc_cfg = cfg, .head_cfg = &head_cfg, .n_channel = 2, .label = label,
+                        .enc_cfg = cfg, .head_cfg = head_cfg, .n_channel = 2, .label = label,
                         .n_label = N_LABEL, .seed = 5, .training = t->training };
     cs_model *m;
 
-    assert_true(t->head->cfg_size <= sizeof head_cfg);
     if (tok)
         cs_opt_defaults((const cs_optset[]){ { tok->opt, tok_cfg, NULL }, { 0 } });
     assert_int_equal(cs_model_new(&s, be, &m), CS_OK);
     disturb(m);
     free(cfg);
     free(tok_cfg);
+    free(head_cfg);
     return m;
 }
 
@@ -89,16 +103,31 @@ cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed)
 }
 
 static void each_option(toy t, void (*f)(const toy *, void *), void *arg)
+/* Calls f with every value of an option that is worth one: all choices, and a dropout rate. */
+static void each_value(toy *t, const cs_opt *o, const char **value,
+                       void (*f)(const toy *, void *), void *arg)
+{
+    for (int k = 0; o->type == CS_OPT_ENUM && o->choice[k]; k++) {
+        *value = o->choice[k];
+        f(t, arg);
+    }
+    *value = "0.3";
+    if (o->type == CS_OPT_REAL && strcmp(o->name, "dropout") == 0)
+        f(t, arg);
+}
+
 {
     for (const cs_opt *o = t.enc->opt; o->type != CS_OPT_END; o++) {
         t.name = o->name;
-        for (int k = 0; o->type == CS_OPT_ENUM && o->choice[k]; k++) {
-            t.value = o->choice[k];
-            f(&t, arg);
-        }
-        t.value = "0.3";
-        if (o->type == CS_OPT_REAL && strcmp(o->name, "dropout") == 0)
-            f(&t, arg);
+        each_value(&t, o, &t.value, f, arg);
+    }
+}
+
+static void each_head_option(toy t, void (*f)(const toy *, void *), void *arg)
+{
+    for (const cs_opt *o = t.head->opt; o && o->type != CS_OPT_END; o++) {
+        t.head_name = o->name;
+        each_value(&t, o, &t.head_value, f, arg);
     }
 }
 
@@ -114,6 +143,11 @@ void toy_each(void (*f)(const toy *t, void *arg), void *arg)
         f(&t, arg);
     }
 }
+    const cs_head *head;
+    for (int i = 0; (head = cs_head_at(i)) != NULL; i++) {
+        toy t = { .enc = cs_encoder_at(0), .head = head, .training = true };
+        each_head_option(t, f, arg);
+    }
 
 double toy_learn(cs_model *m, const cs_batch *b, bool recompute)
 {

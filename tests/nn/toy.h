@@ -16,6 +16,7 @@ typedef struct toy {
     bool              real;      /* two real channels instead of tokens */
     const char       *max_len;   /* "32" unless given */
     const char       *name, *value;   /* one more option of the encoder, or NULL */
+    const char       *head_name, *head_value;   /* and of the head, which has a hidden layer then */
     bool              training;
 } toy;
 
@@ -25,8 +26,8 @@ cs_model *toy_model(const toy *t, cs_backend *be);
 /** toy_batch - n records of the given lengths, of one depth, with targets of the model's head */
 cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed);
 
-/** toy_each - call f with every encoder, with every choice of its ENUM options, and with dropout
- * if it has any; `arg` is passed on */
+/** toy_each - call f with every encoder and head, with every choice of their ENUM options, and with
+ * dropout if they have any; `arg` is passed on */
 void toy_each(void (*f)(const toy *t, void *arg), void *arg);
 
 /** toy_learn - zero the gradients and learn from one batch; the loss */

@@ -1,0 +1,50 @@
+/* pooled.c - the mean over the tokens of a sequence, then a linear or a two-layer network. */
+#include "nn/pooled.h"
+
+#include "base/mem.h"
+#include "nn/ops.h"
+
+/* The first kinds of cs_norm_names. Batches hold one depth and often one sequence: statistics over
+ * them, as the others take, say nothing here. */
+static const char *const norms[] = { "none", "layer", NULL };
+
+const cs_opt cs_pooled_opt[] = {
+    { CS_OPT_ENUM, 0, "norm", offsetof(cs_pooled_cfg, norm), "KIND", "none",
+      "normalisation of the mean over the tokens", "What tells sequences apart is a small part of "
+      "their means; normalised, it is of the size that a hidden layer wants.", 0, 0, norms },
+    { CS_OPT_INT, 0, "hidden", offsetof(cs_pooled_cfg, hidden), "NUM", "0",
+      "hidden units between the mean over the tokens and the answer; 0: none", "With none the "
+      "answer is linear in the mean, which is all that the encoders' papers have.", 0, 65536, NULL },
+    { CS_OPT_REAL, 0, "dropout", offsetof(cs_pooled_cfg, dropout), "RATE", "0",
+      "share of these hidden units left out in training", NULL, 0, 0.99, NULL },
+    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+};
+
+cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps)
+{
+    cs_pooled *p = cs_xcalloc(1, sizeof *p);
+    p->cfg = *cfg;
+    p->norm = cs_norm_declare(ps, (cs_norm_kind)cfg->norm, width, 1, "head.norm");
+    if (cfg->hidden > 0)
+        p->fc = cs_linear_declare(ps, width, (int32_t)cfg->hidden, 1, "head.fc");
+    p->out = cs_linear_declare(ps, cfg->hidden > 0 ? (int32_t)cfg->hidden : width, n_out, 1, "head");
+    return p;
+}
+
+cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
+{
+    cs_mat x = cs_tmp(cx, seg.n, h.c);
+    cs_seg_mean(cx, seg, h, x);
+    if (p->cfg.norm != CS_NORM_NONE) {
+        cs_mat mean = x;
+        x = cs_tmp(cx, mean.r, mean.c);
+        cs_norm_apply(cx, &p->norm, seg, mean, x);
+    }
+    if (p->cfg.hidden > 0) {
+        cs_mat pre = cs_linear_apply(cx, &p->fc, x);
+        x = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
+        cs_activate(cx, CS_ACT_GELU, pre, x);
+        x = cs_dropout(cx, p->cfg.dropout, x);
+    }
+    return cs_linear_apply(cx, &p->out, x);
+}

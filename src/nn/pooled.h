@@ -1,0 +1,26 @@
+/* pooled.h - one vector per sequence: what the heads that answer for whole sequences share. */
+#ifndef CS_NN_POOLED_H
+#define CS_NN_POOLED_H
+
+#include "base/opt.h"
+#include "nn/layer.h"
+
+/* Options of such a head; its cfg is this struct. */
+typedef struct cs_pooled_cfg { int norm; int64_t hidden; double dropout; } cs_pooled_cfg;
+extern const cs_opt cs_pooled_opt[];
+
+typedef struct cs_pooled {
+    cs_pooled_cfg cfg;
+    cs_norm       norm;
+    cs_linear     fc, out;       /* fc only with cfg.hidden > 0 */
+} cs_pooled;
+
+/** cs_pooled_new - declares "head.norm" (unless none), "head.fc" (with cfg->hidden > 0) and "head",
+ * the latter two linear layers; free() it. width: channels of a token, n_out: values of an answer */
+cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps);
+
+/** cs_pooled_apply - the mean over each segment's tokens, the normalisation and the hidden layer
+ * (linear, GELU, dropout) if there are such, the linear layer. Shapes h (N, width); returns (n_seg, n_out) */
+cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
+
+#endif
