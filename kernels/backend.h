@@ -113,6 +113,11 @@ typedef struct cs_ops {
                               cs_mat stat, cs_mat dy, cs_mat dx, cs_mat dgamma, cs_mat dbeta);
     void (*seg_mean)(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y);        /* y (n_seg,c) */
     void (*seg_mean_bwd)(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx);  /* dx += dy / L */
+    /* the mean over n rows of each segment, the first or those in the centre (from (L - n) / 2,
+     * rounded down); over all where there are fewer */
+    void (*seg_window)(cs_backend *be, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_mat y);
+    void (*seg_window_bwd)(cs_backend *be, cs_seg seg, bool centre, int64_t n, cs_mat dy,
+                           cs_mat dx);
 
     /* Circular convolution inside each segment, with s_k = (k - (n-1)/2) dilation:
      * y[o+t,:] = sum_k x[o + (t + s_k) mod L, :] w_k, plus beta y (0 or 1), or plus bias when that

@@ -1,7 +1,8 @@
 /* ref_conv.c - circular dilated convolution and its weights as plain loops.
  *
  * Source: Cheng, Khalitov et al., CDIL-CNN (2023); torch.nn.Conv1d with padding_mode "circular",
- * but for any length: where dilation and kernel reach around a segment more than once, torch refuses.
+ * but for any length: where dilation and kernel reach around a segment more than once, torch
+ * refuses.
  */
 #include <math.h>
 

@@ -165,8 +165,42 @@ static void ref_seg_mean_bwd(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx)
     }
 }
 
+/* Rows of segment s: the first n, or the n in its middle; all of a shorter one. */
+static void window(cs_seg seg, int32_t s, bool centre, int64_t n, int64_t *r0, int64_t *r1)
+{
+    int64_t len = seg.off[s + 1] - seg.off[s];
+    n = cs_min64(n, len);
+    *r0 = seg.off[s] + (centre ? (len - n) / 2 : 0);
+    *r1 = *r0 + n;
+}
+
+static void ref_seg_window(cs_backend *be, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_mat y)
+{
+    (void)be;
+    for (int32_t s = 0; s < seg.n; s++) {
+        int64_t r0, r1;
+        window(seg, s, centre, n, &r0, &r1);
+        mean_segment(x, r0, r1, 1, cs_row(y, s));
+    }
+}
+
+static void ref_seg_window_bwd(cs_backend *be, cs_seg seg, bool centre, int64_t n, cs_mat dy,
+                               cs_mat dx)
+{
+    (void)be;
+    for (int32_t s = 0; s < seg.n; s++) {
+        int64_t r0, r1;
+        window(seg, s, centre, n, &r0, &r1);
+        for (int64_t r = r0; r < r1; r++)
+            for (int32_t j = 0; j < dx.c; j++)
+                cs_row(dx, r)[j] += cs_row(dy, s)[j] / (cs_real)(r1 - r0);
+    }
+}
+
 void cs_ref_seg(cs_ops *op)
 {
+    op->seg_window = ref_seg_window;
+    op->seg_window_bwd = ref_seg_window_bwd;
     op->seg_roll = ref_seg_roll;
     op->seg_groupnorm = ref_seg_groupnorm;
     op->seg_groupnorm_bwd = ref_seg_groupnorm_bwd;

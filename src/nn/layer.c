@@ -38,7 +38,7 @@ cs_norm cs_norm_declare(cs_params *ps, cs_norm_kind kind, int32_t width, int32_t
 }
 
 /* The two tensors as rows of one matrix: they lie in the same slab, a fixed distance apart. */
-static cs_mat running(const cs_params *ps, const cs_norm *n)
+cs_mat cs_norm_running(const cs_params *ps, const cs_norm *n)
 {
     cs_mat m = cs_value(ps, n->mean);
     m.r = 2;
@@ -54,7 +54,7 @@ void cs_norm_apply(cs_ctx *cx, const cs_norm *n, cs_seg seg, cs_mat x, cs_mat y)
         cs_layernorm(cx, x, gamma, beta, y);
         break;
     case CS_NORM_BATCH:
-        cs_batchnorm(cx, x, gamma, beta, running(cx->ps, n), y);
+        cs_batchnorm(cx, x, gamma, beta, cs_norm_running(cx->ps, n), y);
         break;
     case CS_NORM_GROUP:
         cs_groupnorm(cx, seg, n->n_group, x, gamma, beta, y);

@@ -26,5 +26,7 @@ cs_norm cs_norm_declare(cs_params *ps, cs_norm_kind kind, int32_t width, int32_t
                         const char *name);
 /** cs_norm_apply - y = norm(x); not for NONE */
 void cs_norm_apply(cs_ctx *cx, const cs_norm *n, cs_seg seg, cs_mat x, cs_mat y);
+/** cs_norm_running - mean and variance of a BATCH norm as (2, width) */
+cs_mat cs_norm_running(const cs_params *ps, const cs_norm *n);
 
 #endif

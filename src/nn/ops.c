@@ -159,6 +159,21 @@ void cs_seg_mean(cs_ctx *cx, cs_seg seg, cs_mat x, cs_mat y)
         cx->be->op.seg_mean(cx->be, seg, x, y);
 }
 
+static void seg_window_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    cx->be->op.seg_window_bwd(cx->be, n->seg, n->i != 0, (int64_t)n->key, cs_grad_of(cx, n->m[1]),
+                              cs_grad_to(cx, n->m[0]));
+}
+
+void cs_seg_window(cs_ctx *cx, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_mat y)
+{
+    CS_BUG(seg.rows != x.r || y.r != seg.n || y.c != x.c || n < 1);
+    cs_tape_push(cx, &(cs_node){ .adjoint = seg_window_adjoint, .m = { x, y }, .seg = seg,
+                                 .i = centre, .key = (uint64_t)n });
+    if (!cx->dry)
+        cx->be->op.seg_window(cx->be, seg, centre, n, x, y);
+}
+
 /* ---- normalisations ---------------------------------------------------------------------- */
 
 static const double norm_eps = 1e-5, norm_momentum = 0.1;

@@ -46,6 +46,9 @@ void cs_roll_add(cs_ctx *cx, cs_seg seg, int32_t track, cs_mat h, cs_mat x, cs_m
 
 /** cs_seg_mean - mean over the rows of each segment. Shapes x (N, c), y (n_seg, c) */
 void cs_seg_mean(cs_ctx *cx, cs_seg seg, cs_mat x, cs_mat y);
+/** cs_seg_window - mean over the first n rows of each segment, or over the n in its centre; over
+ * all rows of a shorter one. Shapes x (N, c), y (n_seg, c) */
+void cs_seg_window(cs_ctx *cx, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_mat y);
 
 /* ---- normalisations: gamma, beta (1, c); x, y (N, c), not overlapping; eps 1e-5 ------------ */
 

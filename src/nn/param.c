@@ -128,7 +128,7 @@ static double initial(const cs_param *p, uint64_t key, int64_t j)
     if (p->zero_row >= 0 && j / (p->n / p->shape.dim[0]) == p->zero_row)
         return 0;
     switch (p->init) {
-    case CS_INIT_ONE:    return 1;
+    case CS_INIT_ONE:    return p->gain;
     case CS_INIT_NORMAL: return p->gain * cs_rng_normal(key, (uint64_t)j);
     case CS_INIT_XAVIER: return p->gain * sym * sqrt(6 / (fan_in + fan_out));
     case CS_INIT_FANIN:  return p->gain * sym / sqrt(fan_in);

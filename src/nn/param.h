@@ -6,7 +6,7 @@
 
 typedef enum cs_init {
     CS_INIT_ZERO,
-    CS_INIT_ONE,
+    CS_INIT_ONE,                 /* `gain` everywhere */
     CS_INIT_NORMAL,              /* standard normal times `gain` */
     CS_INIT_XAVIER,              /* uniform in +-gain sqrt(6 / (fan_in + fan_out)) (Glorot 2010) */
     CS_INIT_FANIN                /* uniform in +-gain / sqrt(fan_in): torch's Linear default */
@@ -40,6 +40,10 @@ void cs_params_release(cs_params *ps);
 
 static inline cs_shape cs_shape1(int64_t n) { return (cs_shape){ 1, { n } }; }
 static inline cs_shape cs_shape2(int64_t r, int64_t c) { return (cs_shape){ 2, { r, c } }; }
+static inline cs_shape cs_shape3(int64_t a, int64_t b, int64_t c)
+{
+    return (cs_shape){ 3, { a, b, c } };
+}
 
 /**
  * cs_declare - one trainable tensor

@@ -136,19 +136,30 @@ static int open_file(golden *g)
 
 enum verdict { PASS, FAIL, SKIP };
 
+/* Which function reads the files of an architecture: one pass, and optimiser steps. */
+static const struct { const char *arch; int (*pass)(golden *g), (*steps)(golden *g); } readers[] = {
+    { "chordmixer", golden_chordmixer, golden_train },
+    { "schedule", golden_schedule, golden_schedule },
+    { "cdil_cnn", golden_cdil, golden_cdil },
+    { "cdil_dna", golden_cdil, golden_cdil },
+    { "cdil_dna_pretrained", golden_cdil, golden_cdil },
+};
+
 static enum verdict run(golden *g)
 {
     int rc = open_file(g);
     const char *arch = rc == CS_OK ? golden_text(g->config, "arch") : "";
 
-    if (rc == CS_OK && strcmp(arch, "schedule") == 0)
-        rc = golden_schedule(g);
-    else if (rc == CS_OK && strcmp(arch, "chordmixer") == 0)
-        rc = json_object_get(g->config, "optimizer") ? golden_train(g) : golden_chordmixer(g);
-    else if (rc == CS_OK) {
+    size_t n = sizeof readers / sizeof readers[0], i = 0;
+
+    while (rc == CS_OK && i < n && strcmp(arch, readers[i].arch) != 0)
+        i++;
+    if (rc == CS_OK && i == n) {
         printf("SKIP %s: no encoder '%s' here\n", g->path, arch);
         return SKIP;
     }
+    if (rc == CS_OK)
+        rc = (json_object_get(g->config, "optimizer") ? readers[i].steps : readers[i].pass)(g);
     if (rc != CS_OK) {
         printf("FAIL %s: %s\n", g->path, cs_error_message());
         cs_error_clear();

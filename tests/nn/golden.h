@@ -56,10 +56,23 @@ double *golden_fetch(const golden *g, cs_mat m);
 /** golden_largest - max |element| */
 double golden_largest(const cs_tensor *t);
 
+/* What golden_steps() trains: parameters, which of them torch calls `torch` (or -1), and a pass
+ * over batch number `batch` that adds gradients and gives the loss. */
+typedef struct golden_run {
+    cs_params *ps;
+    int      (*find)(const void *self, const char *torch);
+    int      (*learn)(void *self, int64_t batch, double *loss);
+    void      *self;
+} golden_run;
+
+/** golden_steps - the optimiser steps that the config describes, everything compared */
+int golden_steps(golden *g, const golden_run *what) CS_MUST_CHECK;
+
 /* Each reads what its kind of file holds; CS_OK when everything could be computed. */
 int golden_chordmixer(golden *g);
 int golden_train(golden *g);
 int golden_schedule(golden *g);
+int golden_cdil(golden *g);
 
 /* ---- a ChordMixer model as the config of a file describes it (golden_model.c) -------------- */
 

@@ -77,10 +77,13 @@ int golden_model_new(golden *g, bool training, cs_model **out)
                         .head = cs_head_find(is_class ? "class" : "regress"), .n_channel = n_in,
                         .tok = sparse ? &ids : NULL, .tok_cfg = &n_in, .label = label,
                         .n_label = n_out, .training = training };
-    void *cfg = cs_xcalloc(1, s.enc->cfg_size);
+    void *cfg = cs_xcalloc(1, s.enc->cfg_size), *head_cfg = cs_xcalloc(1, s.head->cfg_size + 1);
 
     *out = NULL;
     s.enc_cfg = cfg;
+    s.head_cfg = head_cfg;
+    if (s.head->opt)
+        cs_opt_defaults((const cs_optset[]){ { s.head->opt, head_cfg, NULL }, { 0 } });
     for (int32_t i = 0; i < n_out; i++)
         label[i].name = any_name;
     if (strcmp(kind, "full") != 0 && strcmp(kind, "encoder") != 0 && strcmp(kind, "nodec") != 0) {
@@ -92,6 +95,7 @@ int golden_model_new(golden *g, bool training, cs_model **out)
     (*out)->cx.frozen = strcmp(golden_text(g->config, "mode"), "eval") == 0;
 out:
     free(cfg);
+    free(head_cfg);
     free(label);
     return rc;
 }

@@ -358,6 +358,8 @@ BWD(d_embed) { BWD_CALL(be->op.embed_bwd(be, e->id, -1, dy, d[0])); }
 BWD(d_roll)  { BWD_CALL(be->op.seg_roll(be, e->seg, e->track, -1, dy, 1, d[0])); }
 BWD(d_back)  { BWD_CALL(be->op.seg_roll(be, e->seg, e->track, 1, dy, 1, d[0])); }
 BWD(d_mean)  { BWD_CALL(be->op.seg_mean_bwd(be, e->seg, dy, d[0])); }
+BWD(d_window) { be->op.seg_window_bwd(be, e->seg, true, 4, dy, d[0]); }
+BWD(d_first) { be->op.seg_window_bwd(be, e->seg, false, 1, dy, d[0]); }
 BWD(d_drop)  { BWD_CALL(be->op.dropout(be, 77, 0.3, dy, 1, d[0])); }
 BWD(d_xent)  { BWD_CALL(be->op.axpby(be, dy.p[0], m[4], 1, d[0])); }
 BWD(d_mse)   { BWD_CALL(be->op.axpby(be, dy.p[0], m[3], 1, d[0])); }
@@ -399,6 +401,8 @@ static const pair pairs[] = {
     { { "roll", "iRC oRC", roll, 0 }, 1, "0", d_roll, true },
     { { "roll_back", "iRC oRC", roll_back, 0 }, 1, "0", d_back, true },
     { { "mean", "iRC oSC", mean, 0 }, 1, "0", d_mean, true },
+    { { "window", "iRC oSC", window, 0 }, 1, "0", d_window, true },
+    { { "first", "iRC oSC", first, 0 }, 1, "0", d_first, true },
     { { "conv", "iRK iTC i1C oRC", conv, 0 }, 3, "012", d_conv, true },
     { { "conv_weight", "iCT pC1 oTC", conv_weight, 0 }, 2, "01", d_weight, false },
     { { "conv_weight_plain", "iCT oTC", conv_weight_plain, 0 }, 1, "0", d_plain, true },

@@ -9,6 +9,7 @@ static void *config(const toy *t)
 {
     const char *const set[][2] = {
         { "max-len", t->max_len ? t->max_len : "32" }, { "track", "4" }, { "hidden", "8" },
+        { "channels", "4" }, { "decoder", "3" }, { "input", "5" }, { "layers", "3" },
         { t->name, t->value }
     };
     void *cfg = cs_xcalloc(1, t->enc->cfg_size);
@@ -20,7 +21,6 @@ static void *config(const toy *t)
     return cfg;
 }
 
-/* The padding row stays zero, variances stay positive. */
 static void *head_config(const toy *t)
 {
     void *cfg = cs_xcalloc(1, t->head->cfg_size + 1);
@@ -35,6 +35,7 @@ static void *head_config(const toy *t)
     return cfg;
 }
 
+/* The padding row stays zero, variances stay positive. */
 static void disturb(cs_model *m)
 {
     for (int32_t i = 0; i < m->ps.n; i++) {
@@ -65,8 +66,8 @@ cs_model *toy_model(const toy *t, cs_backend *be)
     assert_int_equal(cs_model_new(&s, be, &m), CS_OK);
     disturb(m);
     free(cfg);
-    free(tok_cfg);
     free(head_cfg);
+    free(tok_cfg);
     return m;
 }
 
@@ -102,7 +103,6 @@ cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed)
     return b;
 }
 
-static void each_option(toy t, void (*f)(const toy *, void *), void *arg)
 /* Calls f with every value of an option that is worth one: all choices, and a dropout rate. */
 static void each_value(toy *t, const cs_opt *o, const char **value,
                        void (*f)(const toy *, void *), void *arg)
@@ -116,6 +116,7 @@ static void each_value(toy *t, const cs_opt *o, const char **value,
         f(t, arg);
 }
 
+static void each_option(toy t, void (*f)(const toy *, void *), void *arg)
 {
     for (const cs_opt *o = t.enc->opt; o->type != CS_OPT_END; o++) {
         t.name = o->name;
@@ -142,12 +143,12 @@ void toy_each(void (*f)(const toy *t, void *arg), void *arg)
         t.head = cs_head_find("regress");
         f(&t, arg);
     }
-}
     const cs_head *head;
     for (int i = 0; (head = cs_head_at(i)) != NULL; i++) {
         toy t = { .enc = cs_encoder_at(0), .head = head, .training = true };
         each_head_option(t, f, arg);
     }
+}
 
 double toy_learn(cs_model *m, const cs_batch *b, bool recompute)
 {
