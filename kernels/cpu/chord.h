@@ -1,12 +1,13 @@
-/* chord.h - what the fused ChordMixer block's forward and backward passes share.
+/* chord.h - what the fused ChordMixer block's passes share: packed weights, tiles, two products.
  *
- * DESIGN. Rows of a batch are cut into tiles of CS_TILE rows, wherever segments begin and end. A
- * thread carries a tile through both products while it is in the second-level cache; rotation is
- * a matter of where the last step stores (forward) or the first one loads (backward). Gradients
- * of the weights are summed over groups of tiles, a group by one thread from its first tile to its
- * last, and groups are added in order; their number depends on the number of rows alone.
+ * DESIGN. Rows are cut into tiles of CS_TILE rows. A thread carries a tile through a product while
+ * it is in the second-level cache; the first product ends in GELU, and rotation is a matter of
+ * where the second one stores (forward) or where its gradient is loaded from (backward). Weights
+ * are packed into panels, activations never. Columns are cut into panels of 16; a last one of up to
+ * 8 columns joins its neighbour as a panel of 24, which the micro-kernel runs at full speed.
  *
- * `work` holds packed weights, padded biases, the groups' sums and the threads' tiles.
+ * Gradients of the weights are summed over groups of tiles, a group by one thread from its first
+ * tile to its last, and groups are added in order; their number depends on the rows alone.
  */
 #ifndef CS_KERNELS_CPU_CHORD_H
 #define CS_KERNELS_CPU_CHORD_H
@@ -17,17 +18,65 @@
 #ifndef CS_DOUBLE
 
 enum { CS_TILE = 96,             /* rows: 16 strips of the micro-kernel */
+       CS_EDGE = 24,             /* columns of the widest panel */
        CS_TILES_PER_GROUP = 8, CS_GROUPS = 32 };
 
-/* One call's sizes and places. d: width, h: hidden; dp, hp: rounded up to whole panels. */
+/** cs_wide_count, cs_wide_width, cs_wide_cols - panels of n columns: how many, how wide panel p is,
+ * columns of all. Panel p begins at column 16 p */
+static inline int32_t cs_wide_count(int32_t n) { return n <= 8 ? 1 : (n + 7) / CS_PANEL; }
+static inline int32_t cs_wide_width(int32_t n, int32_t p)
+{
+    int32_t left = n - p * CS_PANEL;
+    return left <= 8 ? 8 : left > CS_PANEL && left <= 24 ? 24 : CS_PANEL;
+}
+static inline int32_t cs_wide_cols(int32_t n)
+{
+    int32_t last = cs_wide_count(n) - 1;
+    return last * CS_PANEL + cs_wide_width(n, last);
+}
+
+/** cs_wide_pack - a block of op(b), element (k, j) at b[k*sk + j*sj], as n_k * cs_wide_cols(n)
+ * floats: panel p at out + 16 p n_k, [n_k][width], zeros in columns from n on */
+void cs_wide_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out);
+
+/** cs_tile_ld - row stride of a tile of n columns: an odd number of cache lines, so that
+ * consecutive rows fall into different sets */
+static inline int64_t cs_tile_ld(int32_t n)
+{
+    return CS_PANEL * (int64_t)((n + CS_PANEL - 1) / CS_PANEL | 1);
+}
+
+/* A block's weights as the forward pass wants them; widths of biases are whole panels. */
+typedef struct cs_chord_pack { int32_t d, h, track; float *w1, *w2, *b1, *b2; } cs_chord_pack;
+
+/** cs_chord_pack_at - where they are in memory of cs_chord_pack_size() floats */
+cs_chord_pack cs_chord_pack_at(int32_t d, int32_t h, int32_t track, float *p);
+int64_t cs_chord_pack_size(int32_t d, int32_t h);
+/** cs_chord_pack_fill - copy a block's weights there */
+void cs_chord_pack_fill(const cs_chord *k, cs_chord_pack *to);
+
+/* Consecutive rows, and the spans of segments they belong to. */
+typedef struct cs_tile { int64_t r0, n; int32_t n_span; cs_span span[CS_TILE]; } cs_tile;
+/** cs_tile_init - tile number `no` of all rows */
+void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no);
+
+/** cs_chord_hidden - h = gelu(x w1' + b1) of n_row rows; rows of h hold whole panels */
+void cs_chord_hidden(const cs_chord_pack *k, const float *x, int64_t ldx, int64_t n_row, float *h,
+                     int64_t ldh);
+/** cs_chord_spread - y = x + rotated(h w2' + b2) at the places that the rows of tile t go to.
+ * h begins with the tile's first row; x and y have one row stride, and may be the same matrix */
+void cs_chord_spread(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
+                     cs_mat x, cs_mat y);
+
+/* Scratch of one training call. dp, hp: d and h rounded up to whole panels. */
 typedef struct cs_chord_plan {
     cs_seg  seg;
     int32_t d, h, dp, hp, track;
     int64_t ldd, ldh;            /* row strides of tiles of width d and h */
     int64_t n_tile;
     int32_t n_group;
-    float  *pack[3];             /* packed weights */
-    float  *b1, *b2;             /* biases, padded with zeros to whole panels */
+    cs_chord_pack pack;
+    float  *back[2];             /* w2 and w1 as dy w2 and dh w1 want them */
     float  *zero;                /* hp zeros */
     float  *sum;                 /* per group: dw1 (h,dp), dw2 (d,hp), db1 (hp), db2 (dp) */
     int64_t sum_stride;
@@ -39,13 +88,6 @@ typedef struct cs_chord_plan {
 /** cs_chord_plan_make - the layout of `work` (which may be NULL to learn the size) */
 cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width, int32_t hidden,
                                  int32_t track, float *work);
-
-/* The spans of a tile's rows, at most one per row. */
-typedef struct cs_tile { int64_t r0, n; int32_t n_span; cs_span span[CS_TILE]; } cs_tile;
-void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no);
-
-/** cs_chord_product - tile product: c = init + a b over all panels of b; n_col columns */
-void cs_chord_product(const cs_panel *q, const float *b, int32_t n_col);
 
 void cs_avx2_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
                        cs_mat dx, const cs_chord *dk, cs_real *work);

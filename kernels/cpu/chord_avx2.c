@@ -4,43 +4,47 @@
 #include <omp.h>
 #include <string.h>
 
-#include "kernels/cpu/vec_avx2.h"
+#include "kernels/cpu/strip_avx2.h"
 
-/* Odd multiples of a cache line, so that consecutive rows of a tile fall into different sets. */
-static int64_t tile_ld(int32_t n)
+#define TARGET __attribute__((target("avx2,fma")))
+
+/* ---- packed weights ---------------------------------------------------------------------- */
+
+void cs_wide_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out)
 {
-    return CS_PANEL * (int64_t)(cs_panel_count(n) | 1);
+    for (int32_t p = 0; p < cs_wide_count(n); p++)
+        cs_pack_panel(b + p * CS_PANEL * sj, sk, sj, n_k, cs_wide_width(n, p), n - p * CS_PANEL,
+                      out + p * CS_PANEL * n_k);
 }
 
-static float *take(cs_chord_plan *f, float *work, int64_t n)
+/* Every part begins at a cache line. */
+static int64_t lines(int64_t n)
 {
-    float *p = work ? work + f->size : NULL;
-    f->size += (n + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
-    return p;
+    return (n + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
 }
 
-cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width, int32_t hidden,
-                                 int32_t track, float *work)
+cs_chord_pack cs_chord_pack_at(int32_t d, int32_t h, int32_t track, float *p)
 {
-    cs_chord_plan f = { .seg = seg, .d = width, .h = hidden, .track = track,
-                        .dp = cs_panel_count(width) * CS_PANEL,
-                        .hp = cs_panel_count(hidden) * CS_PANEL,
-                        .ldd = tile_ld(width), .ldh = tile_ld(hidden) };
-    f.n_tile = (seg.rows + CS_TILE - 1) / CS_TILE;
-    f.n_group = (int32_t)cs_min64((f.n_tile + CS_TILES_PER_GROUP - 1) / CS_TILES_PER_GROUP,
-                                  CS_GROUPS);
-    f.pack[0] = take(&f, work, cs_pack_size(width, hidden));
-    f.pack[1] = take(&f, work, cs_pack_size(width, hidden));
-    f.pack[2] = take(&f, work, cs_pack_size(hidden, width));
-    f.b1 = take(&f, work, f.hp);
-    f.b2 = take(&f, work, f.dp);
-    f.zero = take(&f, work, f.hp);
-    f.sum_stride = (int64_t)f.h * f.dp + (int64_t)f.d * f.hp + f.hp + f.dp;
-    f.sum = take(&f, work, f.n_group * f.sum_stride);
-    f.tile_stride = CS_TILE * (2 * f.ldd + 2 * f.ldh + CS_PANEL);
-    f.tile = take(&f, work, be->n_thread * f.tile_stride);
-    return f;
+    int64_t w1 = lines((int64_t)d * cs_wide_cols(h)), w2 = lines((int64_t)h * cs_wide_cols(d));
+    float *b1 = p + w1 + w2;
+    return (cs_chord_pack){ d, h, track, p, p + w1, b1, b1 + lines(cs_wide_cols(h)) };
 }
+
+int64_t cs_chord_pack_size(int32_t d, int32_t h)
+{
+    return lines((int64_t)d * cs_wide_cols(h)) + lines((int64_t)h * cs_wide_cols(d))
+        + lines(cs_wide_cols(h)) + lines(cs_wide_cols(d));
+}
+
+void cs_chord_pack_fill(const cs_chord *k, cs_chord_pack *to)
+{
+    cs_wide_pack(k->w1.p, 1, k->w1.ld, to->d, to->h, to->w1);
+    cs_wide_pack(k->w2.p, 1, k->w2.ld, to->h, to->d, to->w2);
+    cs_wide_pack(k->b1.p, 0, 1, 1, to->h, to->b1);
+    cs_wide_pack(k->b2.p, 0, 1, 1, to->d, to->b2);
+}
+
+/* ---- tiles ------------------------------------------------------------------------------- */
 
 void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no)
 {
@@ -55,84 +59,279 @@ void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no)
     }
 }
 
-void cs_chord_product(const cs_panel *q, const float *b, int32_t n_col)
+/* ---- first product ----------------------------------------------------------------------- */
+
+/* n_row rows of nv vectors, four vectors at a time; the last ones may be the same twice. */
+TARGET __attribute__((always_inline))
+static inline void gelu_rows(const int nv, float *h, int64_t ldh, int n_row)
 {
-    for (int32_t p = 0; p < cs_panel_count(n_col); p++) {
-        cs_panel s = *q;
-        s.b = b + p * CS_PANEL * q->n_k;
-        s.ldb = cs_panel_width(n_col, p);
-        s.init += p * CS_PANEL;
-        s.c += p * CS_PANEL;
-        cs_avx2_panel(false, (int)s.ldb, &s);
+    const int n = n_row * nv;
+    for (int i = 0; i < n; i += 4) {
+        float *p[4];
+        __m256 v[4];
+#define PLACE(j) {                                              \
+            int k = i + j < n ? i + j : n - 1;                  \
+            p[j] = h + k / nv * ldh + k % nv * 8;               \
+            v[j] = _mm256_loadu_ps(p[j]);                       \
+        }
+#define STORE(j) _mm256_storeu_ps(p[j], v[j]);
+        CS_FOUR(PLACE)
+        cs_gelu_four(v);
+        CS_FOUR(STORE)
+#undef PLACE
+#undef STORE
     }
 }
 
-/* Columns c .. c+w-1 of one track: token t of the buffer belongs to token t - shift of y. */
-static void scatter(const cs_chord_plan *f, const cs_tile *t, const float *buf, int32_t c,
-                    int32_t w, cs_mat x, cs_mat y)
+TARGET __attribute__((noinline)) static void gelu_24(float *h, int64_t ldh, int n_row)
 {
-    for (int32_t i = 0; i < t->n_span; i++) {
-        const cs_span *s = &t->span[i];
-        int64_t to = s->t0 - cs_shift(c / f->track, s->len);
-        to = to < 0 ? to + s->len : to;
-        for (int64_t n = s->n, run; n > 0; n -= run, buf += run * CS_PANEL, to = 0) {
-            run = cs_min64(n, s->len - to);
-            cs_piece q = { .in = cs_row(x, s->start + to) + c, .ldi = x.ld,
-                           .buf = buf, .ldb = CS_PANEL,
-                           .out = cs_row(y, s->start + to) + c, .ldo = y.ld };
-            cs_piece_move(&q, run, w);
+    gelu_rows(3, h, ldh, n_row);
+}
+
+TARGET __attribute__((noinline)) static void gelu_16(float *h, int64_t ldh, int n_row)
+{
+    gelu_rows(2, h, ldh, n_row);
+}
+
+TARGET __attribute__((noinline)) static void gelu_8(float *h, int64_t ldh, int n_row)
+{
+    gelu_rows(1, h, ldh, n_row);
+}
+
+/* The next strip's rows: six short runs are too little for the processor to see them coming. */
+static inline void fetch_rows(const cs_panel *q, int64_t r, int64_t n)
+{
+    enum { LINE = 16 };
+    for (int64_t end = cs_min64(r + n, q->n_row); r < end; r++)
+        for (int64_t k = 0; k < q->n_k; k += LINE)
+            __builtin_prefetch(q->a + r * q->lda + k);
+}
+
+/* A strip's sums meet GELU while they are in the first-level cache. */
+TARGET __attribute__((always_inline))
+static inline void hidden_panel(const int nv, const cs_panel *q, bool first)
+{
+    const int step = cs_strip_rows(nv);
+    for (int64_t r = 0; r < q->n_row; r += step) {
+        int mr = (int)cs_min64(step, q->n_row - r);
+        if (first)
+            fetch_rows(q, r + step, step);
+        if (mr == step)
+            cs_strip(step, nv, false, CS_STRIP_STORE, q, r, NULL);
+        else
+            cs_strip_any(mr, nv, false, CS_STRIP_STORE, q, r, NULL);
+        (nv > 2 ? gelu_24 : nv > 1 ? gelu_16 : gelu_8)(q->c + r * q->ldc, q->ldc, mr);
+    }
+}
+
+TARGET static void hidden_24(const cs_panel *q, bool first) { hidden_panel(3, q, first); }
+TARGET static void hidden_16(const cs_panel *q, bool first) { hidden_panel(2, q, first); }
+TARGET static void hidden_8(const cs_panel *q, bool first)  { hidden_panel(1, q, first); }
+
+void cs_chord_hidden(const cs_chord_pack *k, const float *x, int64_t ldx, int64_t n_row, float *h,
+                     int64_t ldh)
+{
+    static void (*const run[3])(const cs_panel *, bool) = { hidden_8, hidden_16, hidden_24 };
+    for (int32_t p = 0; p < cs_wide_count(k->h); p++) {
+        int32_t c = p * CS_PANEL, width = cs_wide_width(k->h, p);
+        cs_panel q = { .a = x, .lda = ldx, .b = k->w1 + (int64_t)c * k->d, .ldb = width,
+                       .init = k->b1 + c, .c = h + c, .ldc = ldh, .n_row = n_row, .n_k = k->d };
+        run[width / 8 - 1](&q, p == 0);
+    }
+}
+
+/* ---- second product ---------------------------------------------------------------------- */
+
+/* One panel on its way to its places. Between strips every lane stands at the place of the next
+ * row: to.base, from where rows follow one another for `left` rows, until the rotation wraps. */
+typedef struct spread {
+    const cs_tile *tile;
+    int32_t  track, c, lane;     /* the panel's first column; columns per lane */
+    int64_t  ld;                 /* row stride of x and y */
+    int32_t  span;               /* the span that the next row belongs to, */
+    int64_t  rest;               /* and how many rows are left of it */
+    int64_t  left[CS_LANES];
+    int64_t  room;               /* the least of rest and all of left */
+    int64_t  straight[CS_STRIP]; /* i * ld: rows that follow one another */
+    int64_t  own[CS_LANES][CS_STRIP];
+    cs_lanes to;
+} spread;
+
+/* Token t of the product belongs to token t - shift of y. */
+static int64_t place_of(const cs_span *q, int64_t t, int32_t track)
+{
+    int64_t to = t - cs_shift(track, q->len);
+    return to < 0 ? to + q->len : to;
+}
+
+static void find_room(spread *s)
+{
+    s->room = s->rest;
+    for (int32_t l = 0; l < s->to.n; l++)
+        s->room = cs_min64(s->room, s->left[l]);
+}
+
+/* Stand at row number `done` of a span. */
+static void enter_span(spread *s, int32_t span, int64_t done)
+{
+    const cs_span *q = &s->tile->span[span];
+    s->span = span;
+    s->rest = q->n - done;
+    for (int32_t l = 0, c = s->c; l < s->to.n; l++, c += s->lane) {
+        int64_t to = place_of(q, q->t0 + done, c / s->track);
+        s->left[l] = q->len - to;
+        s->to.base[l] = (q->start + to) * s->ld + c;
+        s->to.at[l] = s->straight;
+    }
+    find_room(s);
+}
+
+/* The next mr rows of a lane that do not follow one another: the rotation wraps or a span ends. */
+static void place_rows(spread *s, int32_t l, int mr)
+{
+    const cs_span *q = &s->tile->span[s->span];
+    int32_t c = s->c + l * s->lane;
+    int64_t rest = s->rest, to = q->len - s->left[l];
+    for (int i = 0; i < mr;) {
+        for (; i < mr && rest > 0; i++, rest--, to = to + 1 == q->len ? 0 : to + 1)
+            s->own[l][i] = (q->start + to) * s->ld + c - s->to.base[l];
+        if (i < mr) {
+            q++;
+            rest = q->n;
+            to = place_of(q, q->t0, c / s->track);
+        }
+    }
+    s->to.at[l] = s->own[l];
+}
+
+static void place_strip(spread *s, int mr)
+{
+    for (int32_t l = 0; l < s->to.n; l++)
+        if (mr > s->rest || mr > s->left[l])
+            place_rows(s, l, mr);
+}
+
+/* Stand mr rows further on, when these did not all follow one another. */
+static void pass_strip(spread *s, int mr)
+{
+    const cs_span *q = &s->tile->span[s->span];
+    int32_t span = s->span;
+    int64_t done = mr - s->rest;
+    s->rest -= mr;
+    if (s->rest <= 0) {
+        for (span++; span < s->tile->n_span && done >= s->tile->span[span].n; span++)
+            done -= s->tile->span[span].n;
+        if (span < s->tile->n_span)
+            enter_span(s, span, done);
+        return;
+    }
+    for (int32_t l = 0; l < s->to.n; l++) {
+        bool wraps = s->left[l] <= mr;
+        s->to.at[l] = s->straight;
+        s->to.base[l] += (mr - (wraps ? q->len : 0)) * s->ld;
+        s->left[l] += (wraps ? q->len : 0) - mr;
+    }
+    find_room(s);
+}
+
+TARGET __attribute__((always_inline))
+static inline void spread_panel(const int nv, const cs_strip_end end, const cs_panel *q, spread *s)
+{
+    const int step = cs_strip_rows(nv);
+    for (int64_t r = 0; r < q->n_row; r += step) {
+        int mr = (int)cs_min64(step, q->n_row - r);
+        bool straight = mr < s->room;
+        if (!straight)
+            place_strip(s, mr);
+        if (mr == step)
+            cs_strip(step, nv, false, end, q, r, &s->to);
+        else
+            cs_strip_any(mr, nv, false, end, q, r, &s->to);
+        if (!straight) {
+            pass_strip(s, mr);
+            continue;
+        }
+        s->room -= mr;
+        s->rest -= mr;
+        for (int l = 0; l < (end == CS_STRIP_ROWS ? 1 : 2 * nv); l++) {
+            s->to.base[l] += mr * s->ld;
+            s->left[l] -= mr;
         }
     }
 }
 
-__attribute__((target("avx2,fma")))
-static void gelu_panel(float *h, int64_t ldh, int64_t n_row, int width)
+TARGET static void rows_16(const cs_panel *q, spread *s)  { spread_panel(2, CS_STRIP_ROWS, q, s); }
+TARGET static void quads_24(const cs_panel *q, spread *s) { spread_panel(3, CS_STRIP_QUADS, q, s); }
+TARGET static void quads_16(const cs_panel *q, spread *s) { spread_panel(2, CS_STRIP_QUADS, q, s); }
+TARGET static void quads_8(const cs_panel *q, spread *s)  { spread_panel(1, CS_STRIP_QUADS, q, s); }
+
+void cs_chord_spread(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
+                     cs_mat x, cs_mat y)
 {
-    for (int64_t r = 0; r < n_row; r++, h += ldh)
-        for (int j = 0; j < width; j += 8)
-            _mm256_storeu_ps(h + j, cs_gelu_avx2(_mm256_loadu_ps(h + j)));
+    static void (*const quads[3])(const cs_panel *, spread *) = { quads_8, quads_16, quads_24 };
+    CS_BUG(x.ld != y.ld);
+    for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
+        int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
+        int32_t n = k->d - c < width ? k->d - c : width;
+        bool rows = k->track % CS_PANEL == 0 && n == CS_PANEL;
+        cs_panel q = { .a = h, .lda = ldh, .b = k->w2 + (int64_t)c * k->h, .ldb = width,
+                       .init = k->b2 + c, .n_row = t->n, .n_k = k->h };
+        spread s = { .tile = t, .track = k->track, .c = c, .lane = rows ? CS_PANEL : 4, .ld = x.ld,
+                     .to = { .in = x.p, .out = y.p, .n = rows ? 1 : n / 4 } };
+        for (int i = 0; i < CS_STRIP; i++)
+            s.straight[i] = i * s.ld;
+        enter_span(&s, 0, 0);
+        if (rows)
+            rows_16(&q, &s);
+        else
+            quads[width / 8 - 1](&q, &s);
+    }
 }
 
-/* The copy of the tile's input pays: it streams from memory once, and the panels read the cache. */
-static void forward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat y, float *tile)
+/* ---- a block for training ---------------------------------------------------------------- */
+
+static float *take(cs_chord_plan *f, float *work, int64_t n)
+{
+    float *p = work ? work + f->size : NULL;
+    f->size += lines(n);
+    return p;
+}
+
+cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width, int32_t hidden,
+                                 int32_t track, float *work)
+{
+    cs_chord_plan f = { .seg = seg, .d = width, .h = hidden, .track = track,
+                        .dp = cs_wide_cols(width), .hp = cs_wide_cols(hidden),
+                        .ldd = cs_tile_ld(width), .ldh = cs_tile_ld(hidden) };
+    f.n_tile = (seg.rows + CS_TILE - 1) / CS_TILE;
+    f.n_group = (int32_t)cs_min64((f.n_tile + CS_TILES_PER_GROUP - 1) / CS_TILES_PER_GROUP,
+                                  CS_GROUPS);
+    float *pack = take(&f, work, cs_chord_pack_size(width, hidden));
+    if (pack)
+        f.pack = cs_chord_pack_at(width, hidden, track, pack);
+    f.back[0] = take(&f, work, (int64_t)width * f.hp);
+    f.back[1] = take(&f, work, (int64_t)hidden * f.dp);
+    f.zero = take(&f, work, f.hp);
+    f.sum_stride = (int64_t)f.h * f.dp + (int64_t)f.d * f.hp + f.hp + f.dp;
+    f.sum = take(&f, work, f.n_group * f.sum_stride);
+    f.tile_stride = CS_TILE * (2 * f.ldd + 2 * f.ldh + cs_tile_ld(CS_EDGE));
+    f.tile = take(&f, work, be->n_thread * f.tile_stride);
+    return f;
+}
+
+static void forward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat y, float *h)
 {
     cs_tile t;
     cs_tile_init(&t, f->seg, no);
-    float *h = tile + CS_TILE * f->ldd, *buf = h + CS_TILE * f->ldh;
-    for (int64_t r = 0; r < t.n; r++)
-        memcpy(tile + r * f->ldd, cs_row(x, t.r0 + r), (size_t)f->d * sizeof(float));
-    for (int32_t p = 0; p < cs_panel_count(f->h); p++) {
-        int width = cs_panel_width(f->h, p);
-        cs_panel q = { .a = tile, .lda = f->ldd,
-                       .b = f->pack[0] + p * CS_PANEL * f->d, .ldb = width,
-                       .init = f->b1 + p * CS_PANEL, .c = h + p * CS_PANEL, .ldc = f->ldh,
-                       .n_row = t.n, .n_k = f->d };
-        cs_avx2_panel(false, width, &q);
-        gelu_panel(h + p * CS_PANEL, f->ldh, t.n, width);
-    }
-    for (int32_t p = 0; p < cs_panel_count(f->d); p++) {
-        int width = cs_panel_width(f->d, p);
-        cs_panel q = { .a = h, .lda = f->ldh, .b = f->pack[2] + p * CS_PANEL * f->h,
-                       .ldb = width, .init = f->b2 + p * CS_PANEL, .c = buf, .ldc = CS_PANEL,
-                       .n_row = t.n, .n_k = f->h };
-        cs_avx2_panel(false, width, &q);
-        int32_t c = p * CS_PANEL, end = c + width < f->d ? c + width : f->d;
-        for (int32_t next; c < end; c = next) {
-            next = (c / f->track + 1) * f->track;
-            next = next < end ? next : end;
-            scatter(f, &t, buf + c % CS_PANEL, c, next - c, x, y);
-        }
-    }
+    cs_chord_hidden(&f->pack, cs_row(x, t.r0), x.ld, t.n, h, f->ldh);
+    cs_chord_spread(&f->pack, &t, h, f->ldh, x, y);
 }
 
 static void avx2_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
                              cs_real *work)
 {
     cs_chord_plan f = cs_chord_plan_make(be, seg, x.c, (int32_t)k->w1.r, k->track, work);
-    cs_pack(k->w1.p, 1, k->w1.ld, f.d, f.h, f.pack[0]);
-    cs_pack(k->w2.p, 1, k->w2.ld, f.h, f.d, f.pack[2]);
-    cs_pack(k->b1.p, 0, 1, 1, f.h, f.b1);
-    cs_pack(k->b2.p, 0, 1, 1, f.d, f.b2);
+    cs_chord_pack_fill(k, &f.pack);
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
     for (int64_t i = 0; i < f.n_tile; i++)
         forward_tile(&f, i, x, y, f.tile + omp_get_thread_num() * f.tile_stride);

@@ -4,7 +4,7 @@
 #include <omp.h>
 #include <string.h>
 
-#include "kernels/cpu/vec_avx2.h"
+#include "kernels/cpu/strip_avx2.h"
 
 #define TARGET __attribute__((target("avx2,fma")))
 
@@ -49,12 +49,24 @@ static void gather(const cs_chord_plan *f, const cs_tile *t, cs_mat dy, float *o
 
 TARGET static void gelu_tile(const cs_chord_plan *f, int64_t n_row, float *g, float *slope)
 {
-    for (int64_t r = 0; r < n_row; r++)
-        for (int32_t j = 0; j < f->hp; j += 8) {
-            __m256 s, v = cs_gelu_slope_avx2(_mm256_loadu_ps(g + r * f->ldh + j), &s);
-            _mm256_storeu_ps(g + r * f->ldh + j, v);
-            _mm256_storeu_ps(slope + r * f->ldh + j, s);
+    enum { FOUR = 32 };
+    for (int64_t r = 0; r < n_row; r++, g += f->ldh, slope += f->ldh) {
+        int32_t j = 0;
+        for (; j + FOUR <= f->hp; j += FOUR) {
+            __m256 v[4], s[4];
+#define LOAD(i)  v[i] = _mm256_loadu_ps(g + j + 8 * i);
+#define STORE(i) _mm256_storeu_ps(g + j + 8 * i, v[i]);                 \
+            _mm256_storeu_ps(slope + j + 8 * i, s[i]);
+            CS_FOUR(LOAD)
+            cs_gelu_slope_four(v, s);
+            CS_FOUR(STORE)
         }
+        for (; j < f->hp; j += 8) {
+            __m256 s, v = cs_gelu_slope_avx2(_mm256_loadu_ps(g + j), &s);
+            _mm256_storeu_ps(g + j, v);
+            _mm256_storeu_ps(slope + j, s);
+        }
+    }
 }
 
 TARGET static void multiply_tile(const cs_chord_plan *f, int64_t n_row, float *g,
@@ -68,17 +80,26 @@ TARGET static void multiply_tile(const cs_chord_plan *f, int64_t n_row, float *g
         }
 }
 
-/* sum[j] += the sum of column j, in order of rows; n is a multiple of a panel */
+/* sum[j] += the sum of column j, in order of rows; n is a multiple of 8 */
 TARGET static void add_columns(const float *v, int64_t ld, int64_t n_row, int32_t n, float *sum)
 {
-    for (int32_t j = 0; j < n; j += CS_PANEL) {
-        __m256 a = _mm256_setzero_ps(), b = a;
-        for (int64_t r = 0; r < n_row; r++) {
+    for (int32_t j = 0; j < n; j += 8) {
+        __m256 a = _mm256_setzero_ps();
+        for (int64_t r = 0; r < n_row; r++)
             a = _mm256_add_ps(a, _mm256_loadu_ps(v + r * ld + j));
-            b = _mm256_add_ps(b, _mm256_loadu_ps(v + r * ld + j + 8));
-        }
         _mm256_storeu_ps(sum + j, _mm256_add_ps(_mm256_loadu_ps(sum + j), a));
-        _mm256_storeu_ps(sum + j + 8, _mm256_add_ps(_mm256_loadu_ps(sum + j + 8), b));
+    }
+}
+
+/* c = init + a b over all panels of n_col columns, init one row */
+static void product(const float *a, int64_t lda, int64_t n_row, int64_t n_k, const float *b,
+                    const float *init, int32_t n_col, float *c, int64_t ldc)
+{
+    for (int32_t p = 0; p < cs_wide_count(n_col); p++) {
+        int32_t j = p * CS_PANEL, width = cs_wide_width(n_col, p);
+        cs_panel q = { .a = a, .lda = lda, .b = b + j * n_k, .ldb = width, .init = init + j,
+                       .c = c + j, .ldc = ldc, .n_row = n_row, .n_k = n_k };
+        cs_avx2_panel(false, width, &q);
     }
 }
 
@@ -86,30 +107,79 @@ TARGET static void add_columns(const float *v, int64_t ld, int64_t n_row, int32_
 static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const float *b,
                   int64_t ldb, int32_t n_b, float *c, int64_t ldc)
 {
-    for (int32_t p = 0; p < cs_panel_count(n_b); p++) {
+    for (int32_t p = 0; p < cs_wide_count(n_b); p++) {
         float *to = c + p * CS_PANEL;
         cs_panel q = { .a = a, .lda = lda, .b = b + p * CS_PANEL, .ldb = ldb, .init = to,
                        .ldi = ldc, .c = to, .ldc = ldc, .n_row = n_a, .n_k = n_row };
-        cs_avx2_panel(true, cs_panel_width(n_b, p), &q);
+        cs_avx2_panel(true, cs_wide_width(n_b, p), &q);
     }
+}
+
+/* Rows of a panel to where they stand in dx, with q->init = dy. */
+TARGET __attribute__((always_inline))
+static inline void add_panel(const int nv, const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
+{
+    const int step = cs_strip_rows(nv);
+    int64_t at[CS_STRIP];
+    for (int i = 0; i < CS_STRIP; i++)
+        at[i] = i * (int64_t)dx.ld;
+    cs_lanes to = { .in = dx.p, .out = dx.p, .n = 1, .at = { at } };
+    for (int64_t r = 0; r < q->n_row; r += step) {
+        int mr = (int)cs_min64(step, q->n_row - r);
+        to.base[0] = (r0 + r) * dx.ld + c;
+        if (mr == step)
+            cs_strip(step, nv, false, CS_STRIP_ROWS, q, r, &to);
+        else
+            cs_strip_any(mr, nv, false, CS_STRIP_ROWS, q, r, &to);
+    }
+}
+
+TARGET static void add_24(const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
+{
+    add_panel(3, q, dx, r0, c);
+}
+
+TARGET static void add_16(const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
+{
+    add_panel(2, q, dx, r0, c);
+}
+
+TARGET static void add_8(const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
+{
+    add_panel(1, q, dx, r0, c);
+}
+
+/* The last columns, which a panel is wider than: nothing beyond them may be touched. */
+static void add_edge(const cs_panel *q, int width, cs_mat dx, int64_t r0, int32_t c, float *buf)
+{
+    cs_panel b = *q;
+    int64_t ld = cs_tile_ld(width);
+    b.init = b.c = buf;
+    b.ldi = b.ldc = ld;
+    for (int64_t r = 0; r < q->n_row; r++) {
+        memset(buf + r * ld, 0, (size_t)width * sizeof *buf);
+        memcpy(buf + r * ld, q->init + r * q->ldi, (size_t)(dx.c - c) * sizeof *buf);
+    }
+    cs_avx2_panel(false, width, &b);
+    cs_piece m = { .in = cs_row(dx, r0) + c, .ldi = dx.ld, .buf = buf, .ldb = ld,
+                   .out = cs_row(dx, r0) + c, .ldo = dx.ld };
+    cs_piece_move(&m, q->n_row, dx.c - c);
 }
 
 /* dx += dy (the residual) + dh w1 */
 static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v, cs_mat dy, cs_mat dx)
 {
-    for (int32_t p = 0; p < cs_panel_count(f->d); p++) {
-        int32_t c = p * CS_PANEL, w = f->d - c < CS_PANEL ? f->d - c : CS_PANEL;
-        int width = cs_panel_width(f->d, p);
-        cs_panel q = { .a = v->g, .lda = f->ldh, .b = f->pack[2] + (int64_t)c * f->h,
-                       .ldb = width, .init = f->zero, .c = v->buf, .ldc = CS_PANEL, .n_row = t->n,
+    static void (*const run[3])(const cs_panel *, cs_mat, int64_t, int32_t) =
+        { add_8, add_16, add_24 };
+    for (int32_t p = 0; p < cs_wide_count(f->d); p++) {
+        int32_t c = p * CS_PANEL, width = cs_wide_width(f->d, p);
+        cs_panel q = { .a = v->g, .lda = f->ldh, .b = f->back[1] + (int64_t)c * f->h,
+                       .ldb = width, .init = cs_row(dy, t->r0) + c, .ldi = dy.ld, .n_row = t->n,
                        .n_k = f->h };
-        cs_avx2_panel(false, width, &q);
-        cs_piece m = { .in = cs_row(dy, t->r0) + c, .ldi = dy.ld, .buf = v->buf,
-                       .ldb = CS_PANEL, .out = v->buf, .ldo = CS_PANEL };
-        cs_piece_move(&m, t->n, w);
-        m = (cs_piece){ .in = cs_row(dx, t->r0) + c, .ldi = dx.ld, .buf = v->buf,
-                        .ldb = CS_PANEL, .out = cs_row(dx, t->r0) + c, .ldo = dx.ld };
-        cs_piece_move(&m, t->n, w);
+        if (c + width > f->d)
+            add_edge(&q, width, dx, t->r0, c, v->buf);
+        else
+            run[width / 8 - 1](&q, dx, t->r0, c);
     }
 }
 
@@ -121,14 +191,10 @@ static void backward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat d
     gather(f, &t, dy, v->dy);
     for (int64_t r = 0; r < t.n; r++)
         memcpy(v->x + r * f->ldd, cs_row(x, t.r0 + r), (size_t)f->d * sizeof(float));
-    cs_panel q = { .a = v->x, .lda = f->ldd, .init = f->b1, .c = v->g, .ldc = f->ldh,
-                   .n_row = t.n, .n_k = f->d };
-    cs_chord_product(&q, f->pack[0], f->h);
+    product(v->x, f->ldd, t.n, f->d, f->pack.w1, f->pack.b1, f->h, v->g, f->ldh);
     gelu_tile(f, t.n, v->g, v->slope);
     outer(t.n, v->dy, f->ldd, f->d, v->g, f->ldh, f->h, sum->w2, f->hp);
-    q.a = v->dy;
-    q.init = f->zero;
-    cs_chord_product(&q, f->pack[1], f->h);
+    product(v->dy, f->ldd, t.n, f->d, f->back[0], f->zero, f->h, v->g, f->ldh);
     multiply_tile(f, t.n, v->g, v->slope);
     outer(t.n, v->g, f->ldh, f->h, v->x, f->ldd, f->d, sum->w1, f->dp);
     add_columns(v->g, f->ldh, t.n, f->hp, sum->b1);
@@ -165,10 +231,10 @@ void cs_avx2_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, 
                        cs_mat dx, const cs_chord *dk, cs_real *work)
 {
     cs_chord_plan f = cs_chord_plan_make(be, seg, x.c, (int32_t)k->w1.r, k->track, work);
-    cs_pack(k->w1.p, 1, k->w1.ld, f.d, f.h, f.pack[0]);
-    cs_pack(k->w2.p, k->w2.ld, 1, f.d, f.h, f.pack[1]);
-    cs_pack(k->w1.p, k->w1.ld, 1, f.h, f.d, f.pack[2]);
-    cs_pack(k->b1.p, 0, 1, 1, f.h, f.b1);
+    cs_wide_pack(k->w1.p, 1, k->w1.ld, f.d, f.h, f.pack.w1);
+    cs_wide_pack(k->b1.p, 0, 1, 1, f.h, f.pack.b1);
+    cs_wide_pack(k->w2.p, k->w2.ld, 1, f.d, f.h, f.back[0]);
+    cs_wide_pack(k->w1.p, k->w1.ld, 1, f.h, f.d, f.back[1]);
     memset(f.zero, 0, (size_t)f.hp * sizeof *f.zero);
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
     for (int32_t g = 0; g < f.n_group; g++)

@@ -24,16 +24,19 @@ typedef struct gemm {
     int32_t cols;
 } gemm;
 
+void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int width, int32_t valid,
+                   float *out)
+{
+    for (int64_t k = 0; k < n_k; k++, out += width)
+        for (int j = 0; j < width; j++)
+            out[j] = j < valid ? b[k * sk + j * sj] : 0.0f;
+}
+
 void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out)
 {
-    for (int32_t p = 0; p < cs_panel_count(n); p++) {
-        int w = cs_panel_width(n, p), valid = n - p * CS_PANEL < w ? n - p * CS_PANEL : w;
-        const float *from = b + p * CS_PANEL * sj;
-        float *to = out + p * CS_PANEL * n_k;
-        for (int64_t k = 0; k < n_k; k++, to += w)
-            for (int j = 0; j < w; j++)
-                to[j] = j < valid ? from[k * sk + j * sj] : 0.0f;
-    }
+    for (int32_t p = 0; p < cs_panel_count(n); p++)
+        cs_pack_panel(b + p * CS_PANEL * sj, sk, sj, n_k, cs_panel_width(n, p), n - p * CS_PANEL,
+                      out + p * CS_PANEL * n_k);
 }
 
 size_t cs_gemm_scratch(void)

@@ -8,7 +8,7 @@
 
 enum { CS_PANEL = 16 };          /* columns of a full panel */
 
-/* c[r, j] = init[r, j] + sum_k a(r, k) b[k, j] over a panel of 8 or 16 columns j.
+/* c[r, j] = init[r, j] + sum_k a(r, k) b[k, j] over a panel of 8, 16 or 24 columns j.
  * a(r, k) is a[r*lda + k], or a[k*lda + r] for a transposed left operand. */
 typedef struct cs_panel {
     const float *a;    int64_t lda;
@@ -22,7 +22,7 @@ typedef struct cs_panel {
  * cs_avx2_panel - compute one panel
  *
  * trans    the left operand is transposed
- * width    8 or 16
+ * width    8, 16 or 24
  *
  * Every element is one chain of fused multiply-adds over k, starting at 0, to which init is added
  * last, whatever n_row is and wherever its row stands: a row's bits depend on that row alone, a
@@ -37,6 +37,10 @@ void cs_panel_run(bool trans, int width, int valid, const cs_panel *q);
 /* Width and start of panel number p of n columns: 16 wide, the last one 8 where that suffices. */
 static inline int cs_panel_width(int32_t n, int32_t p) { return n - p * CS_PANEL <= 8 ? 8 : 16; }
 static inline int32_t cs_panel_count(int32_t n) { return (n + CS_PANEL - 1) / CS_PANEL; }
+
+/** cs_pack_panel - one panel: columns 0 .. valid-1 of b, then zeros */
+void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int width, int32_t valid,
+                   float *out);
 
 /**
  * cs_pack - copy op(b) into panels, zeros where the last panel is wider than the matrix

@@ -52,10 +52,11 @@ static inline int64_t cs_chunk_rows(int64_t rows)
 /** cs_shift - tokens by which track i is rotated in a segment of len > 0: 2^(i-1) mod len, or 0 */
 static inline int64_t cs_shift(int32_t i, int64_t len)
 {
+    enum { WIDEST = 62 };        /* 2^62 is the largest power of two that fits */
     if (i == 0)
         return 0;
-    int64_t s = 1 % len;
-    for (int32_t k = 1; k < i; k++)
+    int64_t s = (INT64_C(1) << (i - 1 < WIDEST ? i - 1 : WIDEST)) % len;
+    for (int32_t k = WIDEST + 1; k < i; k++)
         s = 2 * s < len ? 2 * s : 2 * s - len;
     return s;
 }
