@@ -358,8 +358,8 @@ BWD(d_embed) { BWD_CALL(be->op.embed_bwd(be, e->id, -1, dy, d[0])); }
 BWD(d_roll)  { BWD_CALL(be->op.seg_roll(be, e->seg, e->track, -1, dy, 1, d[0])); }
 BWD(d_back)  { BWD_CALL(be->op.seg_roll(be, e->seg, e->track, 1, dy, 1, d[0])); }
 BWD(d_mean)  { BWD_CALL(be->op.seg_mean_bwd(be, e->seg, dy, d[0])); }
-BWD(d_window) { be->op.seg_window_bwd(be, e->seg, true, 4, dy, d[0]); }
-BWD(d_first) { be->op.seg_window_bwd(be, e->seg, false, 1, dy, d[0]); }
+BWD(d_window) { BWD_CALL(be->op.seg_window_bwd(be, e->seg, true, 4, dy, d[0])); }
+BWD(d_first)  { BWD_CALL(be->op.seg_window_bwd(be, e->seg, false, 1, dy, d[0])); }
 BWD(d_drop)  { BWD_CALL(be->op.dropout(be, 77, 0.3, dy, 1, d[0])); }
 BWD(d_xent)  { BWD_CALL(be->op.axpby(be, dy.p[0], m[4], 1, d[0])); }
 BWD(d_mse)   { BWD_CALL(be->op.axpby(be, dy.p[0], m[3], 1, d[0])); }
