@@ -30,8 +30,32 @@ typedef float cs_real;
 typedef struct cs_mat { cs_real *p; int64_t r; int32_t c, ld; } cs_mat;
 
 /* n segments packed end to end: segment s is rows off[s] .. off[s+1]-1 (backend memory).
- * depth = ceil(log2(longest)), the same for every segment when batches come from the bucketer. */
-typedef struct cs_seg { const int64_t *off; int32_t n; int64_t rows; int32_t depth; } cs_seg;
+ * depth = ceil(log2(longest)), the same for every segment when batches come from the bucketer.
+ * n_valid: NULL, or how many first rows of each segment are real; the rest is padding, which is
+ * computed but which no attention looks at. Only files made elsewhere have any. */
+typedef struct cs_seg {
+    const int64_t *off;
+    int32_t        n;
+    int64_t        rows;
+    int32_t        depth;
+    const int64_t *n_valid;
+} cs_seg;
+
+/* How one matrix of a product per segment is cut: the segment's rows; the first rows of a table
+ * that all segments share; the segment's own block of r / n_seg rows. */
+typedef enum cs_cut { CS_CUT_ROWS, CS_CUT_TABLE, CS_CUT_BLOCK } cs_cut;
+typedef struct cs_operand { cs_mat m; cs_cut cut; } cs_operand;
+
+/* Which rows look at which: those of segment s of `seg` at the valid ones of segment s of `key`.
+ * key.off NULL: key.rows / key.n rows each. */
+typedef struct cs_attn { cs_seg seg, key; int32_t n_head; cs_real scale; } cs_attn;
+
+/* Operands of attention, heads side by side: q (N, n_head * dk), k (M, g * dk), v (M, g * dv),
+ * y (N, n_head * dv); g divides n_head, and head h uses k and v number h * g / n_head. */
+typedef struct cs_qkv { cs_mat q, k, v, y, stat; } cs_qkv;
+
+/* Regularisers: sum of the elements off the diagonal, of their squares, of (x - identity)^2 */
+typedef enum cs_pen { CS_PEN_OFF, CS_PEN_OFF_SQUARE, CS_PEN_ORTHO } cs_pen;
 
 /* A convolution's taps: n (odd) of them, `dilation` tokens apart. */
 typedef struct cs_taps { int32_t n; int64_t dilation; } cs_taps;
@@ -132,6 +156,33 @@ typedef struct cs_ops {
     void (*conv_weight_bwd)(cs_backend *be, int32_t n_tap, cs_mat v, cs_mat g, cs_mat dw, cs_mat dv,
                             cs_mat dg);
 
+    /* ---- attention ---------------------------------------------------------------------- */
+    /* y = softmax(scale q k') v per head; stat (N, n_head): log of the sum of exponentials. Memory
+     * is what the operands take: scores are computed in tiles, with a running maximum. */
+    void (*attend)(cs_backend *be, const cs_attn *a, const cs_qkv *m);
+    void (*attend_bwd)(cs_backend *be, const cs_attn *a, const cs_qkv *m, const cs_qkv *d);
+    /* y = q S / (q z) per head, S = sum_j k_j' v_j, z = sum_j k_j over the segment's keys; g =
+     * n_head; stat (n_seg * n_head, dk * (dv + 1)): rows of S, each with its z at the end. The
+     * adjoint uses d->stat, zero before */
+    void (*linear_attend)(cs_backend *be, const cs_attn *a, const cs_qkv *m);
+    void (*linear_attend_bwd)(cs_backend *be, const cs_attn *a, const cs_qkv *m, const cs_qkv *d);
+    /* per segment c = op(a) op(b) + beta c, op and beta as gemm's; a table is summed over segments
+     * in their order */
+    void (*seg_gemm)(cs_backend *be, cs_seg seg, bool ta, bool tb, const cs_operand *a,
+                     const cs_operand *b, cs_real beta, const cs_operand *c);
+    void (*seg_softmax)(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y); /* over a segment's rows */
+    void (*seg_softmax_bwd)(cs_backend *be, cs_seg seg, cs_mat y, cs_mat dy, cs_mat dx);
+    void (*softmax_bwd)(cs_backend *be, cs_mat y, cs_mat dy, cs_mat dx);  /* over columns */
+    /* y = x in valid rows, `value` in the others, + beta y */
+    void (*seg_mask)(cs_backend *be, cs_seg seg, cs_real value, cs_mat x, cs_real beta, cs_mat y);
+    /* y[o+t,:] = x[o+t,:] + scale * table[t,:] */
+    void (*seg_position)(cs_backend *be, cs_seg seg, cs_real scale, cs_mat table, cs_mat x,
+                         cs_mat y);
+    void (*seg_position_bwd)(cs_backend *be, cs_seg seg, cs_real scale, cs_mat dy, cs_mat dtable);
+    /* loss (1,1; may be absent) += scale * penalty of each (c, c) block of x; grad (r,c) is its
+     * gradient */
+    void (*penalty)(cs_backend *be, cs_pen kind, cs_real scale, cs_mat x, cs_mat loss, cs_mat grad);
+
     /* ---- loss and step ------------------------------------------------------------------ */
     /* loss (1,1) += scale * sum_r w_t nll_r; grad = scale * w_t (softmax - onehot). target (r,1)
      * holds class numbers, NaN rows are masked (zero gradient). weight (1,c) or absent (all 1). */
@@ -183,6 +234,8 @@ void cs_backend_close(cs_backend *be);
 void cs_ref_dense(cs_ops *op);
 void cs_ref_norm(cs_ops *op);
 void cs_ref_seg(cs_ops *op);
+void cs_ref_attn(cs_ops *op);
+void cs_ref_attn_seg(cs_ops *op);
 void cs_ref_conv(cs_ops *op);
 void cs_ref_loss(cs_ops *op);
 #ifndef CS_DOUBLE

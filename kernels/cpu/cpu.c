@@ -70,6 +70,8 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_ref_dense(op);
     cs_ref_norm(op);
     cs_ref_seg(op);
+    cs_ref_attn(op);
+    cs_ref_attn_seg(op);
     cs_ref_conv(op);
     cs_ref_loss(op);
 #ifdef CS_HAVE_AVX2

@@ -18,6 +18,9 @@ typedef struct cs_tape cs_tape;
 /* Sees the output of block number `block` (from 0) of an encoder; for tests and explanations. */
 typedef void (*cs_watch)(void *arg, int32_t block, cs_mat y);
 
+/* Sees something inside layer number `layer` (from 0), by the name that the encoder gives it. */
+typedef void (*cs_notice)(void *arg, const char *what, int32_t layer, cs_mat m);
+
 typedef struct cs_ctx {
     cs_backend *be;
     cs_params  *ps;
@@ -36,6 +39,10 @@ typedef struct cs_ctx {
     cs_tape    *tape;
     cs_watch    watch;           /* called after every block, not in dry runs; NULL: nobody */
     void       *watch_arg;
+    cs_notice   note;            /* as watch: for tests; NULL: nobody */
+    void       *note_arg;
+    double      aux_scale;       /* multiplies a sequence's share of a regulariser, as it does the
+                                  * loss of a record of weight 1; 0: no regularisers */
 } cs_ctx;
 
 /** cs_ctx_init - for one backend and parameter set; no memory for activations yet */
@@ -48,6 +55,12 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key);
 
 /** cs_learns - is the network in training mode, not only asked for gradients? */
 static inline bool cs_learns(const cs_ctx *cx) { return cx->training && !cx->frozen; }
+/** cs_tell - show a matrix to whoever takes notes */
+static inline void cs_tell(const cs_ctx *cx, const char *what, int32_t layer, cs_mat m)
+{
+    if (cx->note && !cx->dry)
+        cx->note(cx->note_arg, what, layer, m);
+}
 /** cs_tmp - an uninitialised (r, c) matrix from the arena; never fails (the dry run came before) */
 cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);
 /** cs_mark, cs_release_to - give back what was allocated since the mark (scratch of one op) */

@@ -245,8 +245,9 @@ static cs_mat pass(cs_model *m, const struct input *in, bool dry)
 {
     cs_ctx *cx = &m->cx;
     cs_ctx_begin(cx, in->learn != NULL, dry, in->learn ? in->learn->key : 0);
+    cx->aux_scale = in->learn ? in->learn->scale : 0;
     cs_seg seg = { stage_bytes(cx, in->off, (size_t)(in->n_seg + 1) * sizeof *in->off), in->n_seg,
-                   in->n_tok, in->depth };
+                   in->n_tok, in->depth, NULL };
     m->trace.x = embedded(m, in);
     m->trace.encoded = m->enc->forward(cx, m->enc_net, seg, m->trace.x);
     m->trace.y = m->head->forward(cx, m->head_net, seg, m->trace.encoded);

@@ -18,7 +18,7 @@ typedef void (*cs_block_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, c
 struct cs_node {
     cs_adjoint  adjoint;
     cs_mat      m[6];
-    cs_seg      seg;
+    cs_seg      seg, keys;       /* keys: the rows that seg's rows look at */
     const void *ptr;             /* token ids; the net of a block */
     cs_block_fn block;
     double      p;               /* a rate or an epsilon */

@@ -276,7 +276,7 @@ static void part_pass(golden *g, cs_model *m, const cs_batch *b, bool pool, bool
 {
     cs_ctx *cx = &m->cx;
     const cs_tensor *w = golden_find(g, "input.loss_w");
-    cs_seg seg = { b->off, b->n_seg, b->n_tok, b->depth };
+    cs_seg seg = { b->off, b->n_seg, b->n_tok, b->depth, NULL };
 
     cs_ctx_begin(cx, true, dry, 0);
     m->trace.x = embedded(g, m, b, pool);

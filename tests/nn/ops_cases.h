@@ -56,6 +56,11 @@ static int64_t size_of(char kind, const env *e)
     case 'S': return e->seg.n;
     case 'G': return (int64_t)e->seg.n * e->group;
     case 'V': return N_VOCAB;
+    case 'H': return e->group;
+    case 'D': return e->c / e->group;
+    case 'U': return 3 * (int64_t)e->seg.n;
+    case 'X': return (int64_t)e->c * e->seg.n;
+    case 'M': return (int64_t)(e->c / e->group) * (e->c / e->group + 1);
     default:  return kind - '0';
     }
 }

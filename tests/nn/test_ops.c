@@ -1,5 +1,5 @@
 /* test_ops.c - every op: against the reference (float build), and its adjoint (double build). */
-#include "tests/nn/ops_cases.h"
+#include "tests/nn/ops_attn_cases.h"
 
 #ifndef CS_DOUBLE
 
@@ -97,6 +97,7 @@ static void check_alone(const op_case *o, const env *e, const mats *all, mats *a
     int32_t *own = one.id;
     mats view = *alone;
     one.track = e->track;
+    one.group = e->group;
     one.id = e->id + e->off[s];
     for (int i = 0; i < view.n; i++)
         view.m[i] = part(alone->m[i], o->spec[4 * i + 1], e, s);
@@ -133,6 +134,7 @@ static void each_size(void (*check)(const op_case *, int, const env *))
     with_row_sizes(check);
     with_long_sizes(check);
     with_chord_sizes(check);
+    with_attn_sizes(check);
     cs_backend_close(tested);
 }
 
@@ -145,6 +147,7 @@ static void test_threads(void **state)
     tested = open_backend();
     with_long_sizes(any_threads);
     with_chord_sizes(any_threads);
+    with_attn_sizes(any_threads);
     cs_backend_close(tested);
 }
 
@@ -411,6 +414,61 @@ static const pair pairs[] = {
     { { "mse", "iRC nRC a11 oRC", mse, 0 }, 2, "0", d_mse, false },
 };
 
+BWD(d_attend)
+{
+    cs_attn a = attn_of(e);
+    cs_qkv x = qkv_of(m), g = { d[0], d[1], d[2], dy, d[4] };
+    be->op.attend_bwd(be, &a, &x, &g);
+}
+BWD(d_attend_few)
+{
+    cs_attn a = few_of(e);
+    cs_qkv x = qkv_of(m), g = { d[0], d[1], d[2], dy, d[4] };
+    be->op.attend_bwd(be, &a, &x, &g);
+}
+BWD(d_attend_padded)
+{
+    int64_t n_valid[MAX_SEG];
+    cs_attn a = attn_of(e);
+    cs_qkv x = qkv_of(m), g = { d[0], d[1], d[2], dy, d[4] };
+    a.key = padded_of(e, n_valid);
+    be->op.attend_bwd(be, &a, &x, &g);
+}
+BWD(d_linear)
+{
+    cs_attn a = attn_of(e);
+    cs_qkv x = qkv_of(m), g = { d[0], d[1], d[2], dy, d[4] };
+    be->op.linear_attend_bwd(be, &a, &x, &g);
+}
+BWD(d_softmax)     { BWD_CALL(be->op.softmax_bwd(be, m[1], dy, d[0])); }
+BWD(d_seg_softmax) { be->op.seg_softmax_bwd(be, e->seg, m[1], dy, d[0]); }
+BWD(d_mask)
+{
+    int64_t n_valid[MAX_SEG];
+    BWD_CALL(be->op.seg_mask(be, padded_of(e, n_valid), 0, dy, 1, d[0]));
+}
+BWD(d_position)
+{
+    BWD_CALL(be->op.seg_position_bwd(be, e->seg, 0.3, dy, d[0]),
+             be->op.axpby(be, 1, dy, 1, d[1]));
+}
+BWD(d_penalty) { BWD_CALL(be->op.axpby(be, dy.p[0], m[2], 1, d[0])); }
+
+static const pair attn_pairs[] = {
+    { { "attend", "iRC iRC iRC oRC oRH", attend, 0 }, 3, "012", d_attend, false },
+    { { "attend_few", "iRC iUD iUD oRC oRH", attend_few, 0 }, 3, "012", d_attend_few, false },
+    { { "attend_padded", "iRC iRC iRC oRC oRH", attend_padded, 0 }, 3, "012", d_attend_padded,
+      false },
+    { { "linear", "pRC pRC iRC oRC oGM", linear_attend, 0 }, 3, "012", d_linear, false },
+    { { "softmax", "iRC oRC", softmax, 0 }, 1, "0", d_softmax, false },
+    { { "seg_softmax", "iRC oRC", seg_softmax, 0 }, 1, "0", d_seg_softmax, false },
+    { { "mask", "iRC oRC", mask, 0 }, 1, "0", d_mask, true },
+    { { "position", "iRC iRC oRC", position, 0 }, 2, "01", d_position, true },
+    { { "pen_off", "iXC a11 oXC", pen_off, 0 }, 1, "0", d_penalty, true },
+    { { "pen_square", "iXC a11 oXC", pen_square, 0 }, 1, "0", d_penalty, false },
+    { { "pen_ortho", "iXC a11 oXC", pen_ortho, 0 }, 1, "0", d_penalty, false },
+};
+
 static double dot(cs_mat a, cs_mat b)
 {
     double s = 0;
@@ -485,6 +543,8 @@ static void check_pairs(const op_case *o, int n, const env *e)
     own.seg.off = own.off;
     for (int i = 0; o == row_ops && i < COUNT(pairs); i++)
         check_pair(be, &pairs[i], &own);
+    for (int i = 0; o == attn_ops && i < COUNT(attn_pairs); i++)
+        check_pair(be, &attn_pairs[i], &own);
     cs_backend_close(be);
 }
 
@@ -493,6 +553,7 @@ static void test_adjoints(void **state)
     (void)state;
     with_row_sizes(check_pairs);
     with_long_sizes(check_pairs);
+    with_attn_sizes(check_pairs);
 }
 
 int main(void)

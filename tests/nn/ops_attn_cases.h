@@ -1,0 +1,134 @@
+/* ops_attn_cases.h - the ops of attention under test; see ops_cases.h.
+ *
+ * Further sizes: H heads (env.group), D columns of one head, U three rows per segment, X C rows per
+ * segment, M what linear attention keeps per head.
+ */
+#ifndef CS_TESTS_NN_OPS_ATTN_CASES_H
+#define CS_TESTS_NN_OPS_ATTN_CASES_H
+
+#include "tests/nn/ops_cases.h"
+
+enum { N_KEY = 3 };
+
+static cs_attn attn_of(const env *e)
+{
+    return (cs_attn){ e->seg, e->seg, e->group, (cs_real)0.3 };
+}
+
+/* Three keys for each segment, wherever its rows lie. */
+static cs_attn few_of(const env *e)
+{
+    cs_attn a = attn_of(e);
+    a.key = (cs_seg){ .n = e->seg.n, .rows = (int64_t)N_KEY * e->seg.n };
+    return a;
+}
+
+/* Padding: the second half of every segment. */
+static cs_seg padded_of(const env *e, int64_t *n_valid)
+{
+    cs_seg seg = e->seg;
+    for (int s = 0; s < seg.n; s++)
+        n_valid[s] = (e->off[s + 1] - e->off[s] + 1) / 2;
+    seg.n_valid = n_valid;
+    return seg;
+}
+
+static cs_qkv qkv_of(const cs_mat *m)
+{
+    return (cs_qkv){ m[0], m[1], m[2], m[3], m[4] };
+}
+
+#define ATTEND(name_, op_, attn_)                                      \
+    CASE(name_)                                                        \
+    {                                                                  \
+        cs_attn a = attn_(e);                                          \
+        cs_qkv x = qkv_of(m);                                          \
+        be->op.op_(be, &a, &x);                                        \
+    }                                                                  \
+    CASE(name_##_bwd)                                                  \
+    {                                                                  \
+        cs_attn a = attn_(e);                                          \
+        cs_qkv x = qkv_of(m), d = { m[6], m[7], m[8], m[5], m[9] };    \
+        be->op.op_##_bwd(be, &a, &x, &d);                              \
+    }
+ATTEND(attend, attend, attn_of)
+ATTEND(attend_few, attend, few_of)
+ATTEND(linear_attend, linear_attend, attn_of)
+
+CASE(attend_padded)
+{
+    int64_t n_valid[MAX_SEG];
+    cs_attn a = attn_of(e);
+    cs_qkv x = qkv_of(m);
+    a.key = padded_of(e, n_valid);
+    be->op.attend(be, &a, &x);
+}
+
+static void seg_product(cs_backend *be, const env *e, bool ta, const cs_mat *m, const cs_cut *cut)
+{
+    cs_operand a = { m[0], cut[0] }, b = { m[1], cut[1] }, c = { m[2], cut[2] };
+    be->op.seg_gemm(be, e->seg, ta, false, &a, &b, 0, &c);
+}
+CASE(outer) { seg_product(be, e, true, m, (cs_cut[]){ CS_CUT_ROWS, CS_CUT_ROWS, CS_CUT_BLOCK }); }
+CASE(inner) { seg_product(be, e, false, m, (cs_cut[]){ CS_CUT_ROWS, CS_CUT_BLOCK, CS_CUT_ROWS }); }
+CASE(shared) { seg_product(be, e, true, m, (cs_cut[]){ CS_CUT_TABLE, CS_CUT_ROWS, CS_CUT_BLOCK }); }
+
+CASE(seg_softmax)     { be->op.seg_softmax(be, e->seg, m[0], m[1]); }
+CASE(seg_softmax_bwd) { be->op.seg_softmax_bwd(be, e->seg, m[0], m[1], m[2]); }
+CASE(softmax_bwd)     { CALL(be->op.softmax_bwd(be, m[0], m[1], m[2])); }
+CASE(mask)
+{
+    int64_t n_valid[MAX_SEG];
+    be->op.seg_mask(be, padded_of(e, n_valid), -7, m[0], 0, m[1]);
+}
+CASE(mask_add)
+{
+    int64_t n_valid[MAX_SEG];
+    be->op.seg_mask(be, padded_of(e, n_valid), 0, m[0], 1, m[1]);
+}
+CASE(position)     { be->op.seg_position(be, e->seg, (cs_real)0.3, m[0], m[1], m[2]); }
+CASE(position_bwd) { be->op.seg_position_bwd(be, e->seg, (cs_real)0.3, m[0], m[1]); }
+CASE(pen_off)    { CALL(be->op.penalty(be, CS_PEN_OFF, (cs_real)0.3, m[0], m[1], m[2])); }
+CASE(pen_square) { CALL(be->op.penalty(be, CS_PEN_OFF_SQUARE, (cs_real)0.3, m[0], m[1], m[2])); }
+CASE(pen_ortho)  { CALL(be->op.penalty(be, CS_PEN_ORTHO, (cs_real)0.3, m[0], m[1], m[2])); }
+
+static const op_case attn_ops[] = {
+    { "attend",      "iRC iRC iRC oRC oRH", attend, true },
+    { "attend_bwd",  "iRC iRC iRC iRC iRH iRC aRC aRC aRC", attend_bwd, true },
+    { "attend_few",  "iRC iUD iUD oRC oRH", attend_few, false },
+    { "attend_few_bwd", "iRC iUD iUD iRC iRH iRC aRC aUD aUD", attend_few_bwd, false },
+    { "attend_padded", "iRC iRC iRC oRC oRH", attend_padded, true },
+    { "linear",      "pRC pRC iRC oRC oGM", linear_attend, true },
+    { "linear_bwd",  "pRC pRC iRC iRC pGM iRC aRC aRC aRC oGM", linear_attend_bwd, true },
+    { "outer",       "iRC iRK oXK", outer, false },
+    { "inner",       "iRC iXK oRK", inner, false },
+    { "shared",      "iRC iRK oXK", shared, false },
+    { "seg_softmax", "iRC oRC", seg_softmax, true },
+    { "seg_softmax_bwd", "pRC iRC aRC", seg_softmax_bwd, true },
+    { "softmax_bwd", "pRC iRC aRC", softmax_bwd, true },
+    { "mask",        "iRC oRC", mask, true },
+    { "mask_add",    "iRC aRC", mask_add, true },
+    { "position",    "iRC iRC oRC", position, false },
+    { "position_bwd", "iRC aRC", position_bwd, false },
+    { "pen_off",     "iXC a11 oXC", pen_off, false },
+    { "pen_square",  "iXC a11 oXC", pen_square, false },
+    { "pen_ortho",   "iXC a11 oXC", pen_ortho, false },
+};
+
+/* Heads of one to many columns, segments below and above a tile of the kernels, empty ones. */
+static inline void with_attn_sizes(void (*check)(const op_case *, int, const env *))
+{
+    static const int32_t size[][4] = { { 2, 1, 1, 0 }, { 6, 3, 5, 2 }, { 8, 4, 17, 0 },
+                                       { 24, 2, 9, 3 }, { 130, 1, 33, 0 } };
+    static const struct { int64_t len[MAX_SEG]; int n; } set[] = {
+        { { 1, 4 }, 2 }, { { 0, 5, 0, 70, 1, 0 }, 6 }, { { 64, 65, 2 }, 3 }, { { 190, 3 }, 2 } };
+    for (int i = 0; i < COUNT(size); i++)
+        for (int k = 0; k < COUNT(set); k++) {
+            env e = new_env(set[k].len, set[k].n, size[i][0], size[i][2], size[i][3]);
+            e.group = size[i][1];
+            check(attn_ops, COUNT(attn_ops), &e);
+            free(e.id);
+        }
+}
+
+#endif
