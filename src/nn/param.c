@@ -120,6 +120,14 @@ static uint64_t name_key(uint64_t seed, const char *name)
     return cs_rng_key(seed, h);
 }
 
+/* Vaswani et al., Attention is all you need, section 3.5 */
+static double sinusoid(int64_t j, int64_t n_col)
+{
+    int64_t row = j / n_col, col = j % n_col;
+    double angle = (double)row / pow(10000, (double)(col - col % 2) / (double)n_col);
+    return col % 2 ? cos(angle) : sin(angle);
+}
+
 static double initial(const cs_param *p, uint64_t key, int64_t j)
 {
     double fan_in = p->shape.n_dim > 1 ? (double)(p->n / p->shape.dim[0]) : (double)p->n;
@@ -132,6 +140,8 @@ static double initial(const cs_param *p, uint64_t key, int64_t j)
     case CS_INIT_NORMAL: return p->gain * cs_rng_normal(key, (uint64_t)j);
     case CS_INIT_XAVIER: return p->gain * sym * sqrt(6 / (fan_in + fan_out));
     case CS_INIT_FANIN:  return p->gain * sym / sqrt(fan_in);
+    case CS_INIT_UNIFORM: return p->gain * sym;
+    case CS_INIT_SINUSOID: return sinusoid(j, (int64_t)fan_in);
     default:             return 0;
     }
 }

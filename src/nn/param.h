@@ -9,7 +9,9 @@ typedef enum cs_init {
     CS_INIT_ONE,                 /* `gain` everywhere */
     CS_INIT_NORMAL,              /* standard normal times `gain` */
     CS_INIT_XAVIER,              /* uniform in +-gain sqrt(6 / (fan_in + fan_out)) (Glorot 2010) */
-    CS_INIT_FANIN                /* uniform in +-gain / sqrt(fan_in): torch's Linear default */
+    CS_INIT_FANIN,               /* uniform in +-gain / sqrt(fan_in): torch's Linear default */
+    CS_INIT_UNIFORM,             /* uniform in +-gain */
+    CS_INIT_SINUSOID             /* column 2i: sin(row / 10000^(2i / columns)), 2i+1: cos of it */
 } cs_init;
 
 typedef struct cs_shape { int32_t n_dim; int64_t dim[4]; } cs_shape;   /* torch layout: [out, in] */

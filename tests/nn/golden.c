@@ -143,6 +143,10 @@ static const struct { const char *arch; int (*pass)(golden *g), (*steps)(golden 
     { "cdil_cnn", golden_cdil, golden_cdil },
     { "cdil_dna", golden_cdil, golden_cdil },
     { "cdil_dna_pretrained", golden_cdil, golden_cdil },
+    { "ff_kernel", golden_attn, golden_attn },
+    { "linformer", golden_attn, golden_attn },
+    { "lrt", golden_attn, golden_attn },
+    { "transformer", golden_attn, golden_attn },
 };
 
 static enum verdict run(golden *g)

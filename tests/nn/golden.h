@@ -72,6 +72,7 @@ int golden_steps(golden *g, const golden_run *what) CS_MUST_CHECK;
 int golden_chordmixer(golden *g);
 int golden_train(golden *g);
 int golden_schedule(golden *g);
+int golden_attn(golden *g);
 int golden_cdil(golden *g);
 
 /* ---- a ChordMixer model as the config of a file describes it (golden_model.c) -------------- */

@@ -161,7 +161,9 @@ static void compare_models(const toy *t, cs_backend *other, bool no_fused)
     float *ya = toy_answers(a, b), *yc = toy_answers(c, b);
     double gradient_error = toy_nmse(ga, gc, a->ps.n_real);
     double answer_error = toy_nmse(ya, yc, b->n_rec * cs_model_answer_len(a, 1));
-    if (!(fabs(la - lc) <= 1e-6 * fabs(lc) && gradient_error <= 1e-11 && answer_error <= 1e-12))
+    /* 1e-5 of the loss and 1e-10 of the gradients: through a softmax and four norms in a row,
+     * rounding of 1e-7 grows to a few 1e-6 in either kernel. */
+    if (!(fabs(la - lc) <= 1e-5 * fabs(lc) && gradient_error <= 1e-10 && answer_error <= 1e-12))
         fail_msg("%s: loss %g against %g, nmse of gradients %g, of answers %g", label(t), la, lc,
                  gradient_error, answer_error);
     free(ga);

@@ -1,0 +1,43 @@
+/* golden_attn.h - an encoder or sublayer under the golden test, apart from any model. */
+#ifndef CS_TESTS_GOLDEN_ATTN_H
+#define CS_TESTS_GOLDEN_ATTN_H
+
+#include "golden.h"
+#include "nn/attention.h"
+
+/* Torch's name of a parameter and ours, each with one %d at most, the same one. */
+typedef struct rename { const char *theirs, *ours; } rename_rule;
+
+/* One file's network. Rows are those of the file, padding included (n_valid). */
+typedef struct subject {
+    golden           *g;
+    cs_params         ps;
+    cs_ctx            cx;
+    const rename_rule *rules;
+    const cs_encoder *enc;
+    void             *net;       /* of enc */
+    cs_sub_fn         sub;       /* without an encoder: a sublayer, with its struct in `part` */
+    union { cs_mha mha; cs_ffn ffn; cs_linformer linformer; cs_fkernel fkernel; } part;
+    bool              around;    /* the sublayer's residual and norm belong to it */
+    cs_around         wrap;
+    int               table;     /* embedding of tokens, or -1 */
+    cs_proj           logits;    /* n_out > 0: a prediction per token */
+    double            aux;       /* what multiplies the regulariser in the file's loss */
+    cs_seg            seg, key;  /* key: other rows that the sublayer looks at; n = 0: none */
+    int64_t          *off, *n_valid, *key_off, *key_valid;
+    int32_t          *tok;
+    cs_mat            x, z, encoded, y;   /* of the last pass */
+    double            score_scale;        /* of the scores that notes of q and k make */
+    cs_mat            q;         /* as told last */
+} subject;
+
+/** subject_open - from the file's config; CS_EUSAGE for what is not known */
+int subject_open(subject *s, golden *g) CS_MUST_CHECK;
+void subject_close(subject *s);
+
+/** subject_note - compares what encoders tell (a cs_notice); `arg` is the subject */
+void subject_note(void *arg, const char *what, int32_t layer, cs_mat m);
+/** compare_fetched - output NAME, if the file has it, against values in its order */
+void compare_fetched(golden *g, const char *name, const double *v);
+
+#endif
