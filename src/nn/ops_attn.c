@@ -174,6 +174,28 @@ void cs_row_softmax(cs_ctx *cx, cs_mat x, cs_mat y)
         cx->be->op.softmax(cx->be, x, y);
 }
 
+/* ---- sums -------------------------------------------------------------------------------- */
+
+static void scale_add_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    cs_mat dy = cs_grad_of(cx, n->m[2]);
+    cx->be->op.axpby(cx->be, (cs_real)n->p, dy, 1, cs_grad_to(cx, n->m[0]));
+    if (n->m[1].r > 0)
+        cx->be->op.axpby(cx->be, 1, dy, 1, cs_grad_to(cx, n->m[1]));
+}
+
+void cs_scale_add(cs_ctx *cx, double scale, cs_mat x, cs_mat b, cs_mat y)
+{
+    bool has = b.r > 0;
+    CS_BUG(!same(x, y) || (has && !same(b, y)));
+    cs_tape_push(cx, &(cs_node){ .adjoint = scale_add_adjoint, .m = { x, b, y }, .p = scale });
+    if (cx->dry)
+        return;
+    if (has)
+        cx->be->op.copy(cx->be, b, y);
+    cx->be->op.axpby(cx->be, (cs_real)scale, x, has, y);
+}
+
 /* ---- rows -------------------------------------------------------------------------------- */
 
 static void mask_adjoint(cs_ctx *cx, const cs_node *n)

@@ -47,6 +47,9 @@ void cs_seg_softmax(cs_ctx *cx, cs_seg seg, cs_mat x, cs_mat y);
 /** cs_row_softmax - of every row over its columns */
 void cs_row_softmax(cs_ctx *cx, cs_mat x, cs_mat y);
 
+/** cs_scale_add - y = scale x + b. Same shapes; b may be absent */
+void cs_scale_add(cs_ctx *cx, double scale, cs_mat x, cs_mat b, cs_mat y);
+
 /** cs_seg_mask - y = x, with `value` in every row of padding */
 void cs_seg_mask(cs_ctx *cx, cs_seg seg, cs_real value, cs_mat x, cs_mat y);
 

@@ -146,6 +146,7 @@ static const struct { const char *arch; int (*pass)(golden *g), (*steps)(golden 
     { "ff_kernel", golden_attn, golden_attn },
     { "linformer", golden_attn, golden_attn },
     { "lrt", golden_attn, golden_attn },
+    { "singularformer", golden_attn, golden_attn },
     { "transformer", golden_attn, golden_attn },
 };
 

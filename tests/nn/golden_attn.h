@@ -8,6 +8,8 @@
 /* Torch's name of a parameter and ours, each with one %d at most, the same one. */
 typedef struct rename { const char *theirs, *ours; } rename_rule;
 
+enum { MAX_LAYER = 64 };
+
 /* One file's network. Rows are those of the file, padding included (n_valid). */
 typedef struct subject {
     golden           *g;
@@ -29,6 +31,13 @@ typedef struct subject {
     cs_mat            x, z, encoded, y;   /* of the last pass */
     double            score_scale;        /* of the scores that notes of q and k make */
     cs_mat            q;         /* as told last */
+    bool              classifier;         /* Singularformer's: pooled, fc, norm, ReLU, logits */
+    cs_proj           fc;
+    cs_norm           norm;
+    cs_mat            pooled, scores;     /* scores: those told last */
+    double            own_loss;           /* the encoder's regularisers in the last pass */
+    double            loss[3 * MAX_LAYER];   /* as the file has them, of n_loss layers */
+    int32_t           n_loss;
 } subject;
 
 /** subject_open - from the file's config; CS_EUSAGE for what is not known */
@@ -37,6 +46,17 @@ void subject_close(subject *s);
 
 /** subject_note - compares what encoders tell (a cs_notice); `arg` is the subject */
 void subject_note(void *arg, const char *what, int32_t layer, cs_mat m);
+/** compare_heads - output NAME, [B, H, L, d] in the file, against (B * L, H * d); masked: the file
+ * has zeros in rows of padding */
+void compare_heads(subject *s, const char *name, cs_mat m, bool masked);
+
+/** singular_declare, singular_classify - the classifier: its parameters; logits of the encoded.
+ * singular_note, singular_compare - the regularisers of every layer, as told; against the file */
+void   singular_declare(subject *s, const json_t *args);
+cs_mat singular_classify(subject *s);
+void   singular_note(subject *s, const char *what, int32_t layer, cs_mat m);
+void   singular_compare(subject *s);
+
 /** compare_fetched - output NAME, if the file has it, against values in its order */
 void compare_fetched(golden *g, const char *name, const double *v);
 

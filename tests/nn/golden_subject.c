@@ -8,10 +8,6 @@
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static const rename_rule linformer_rules[] = {
-    { "linformer.net.layers.%d.0.fn.", "layers.%d.attn." },
-    { "linformer.net.layers.%d.0.norm.", "layers.%d.norm1." },
-    { "linformer.net.layers.%d.1.fn.", "layers.%d." },
-    { "linformer.net.layers.%d.1.norm.", "layers.%d.norm2." },
     { "net.layers.%d.0.fn.", "layers.%d.attn." },
     { "net.layers.%d.0.norm.", "layers.%d.norm1." },
     { "net.layers.%d.1.fn.", "layers.%d." },
@@ -38,6 +34,24 @@ static const rename_rule fkernel_rules[] = {
     { "ln2.%d.", "layers.%d.norm2." },
     { "w1.%d.", "layers.%d.w1." },
     { "w2.%d.", "layers.%d.w2." },
+    { NULL, NULL }
+};
+
+static const rename_rule singularformer_rules[] = {
+    { "transformerLayers.transformer%d.selfAttn.pseudoAttn.", "layers.%d.attn.pseudo." },
+    { "transformerLayers.transformer%d.selfAttn.WQ.", "layers.%d.attn.q." },
+    { "transformerLayers.transformer%d.selfAttn.WK.", "layers.%d.attn.k." },
+    { "transformerLayers.transformer%d.selfAttn.WV.", "layers.%d.attn.v." },
+    { "transformerLayers.transformer%d.selfAttn.WO.", "layers.%d.attn.o." },
+    { "transformerLayers.transformer%d.ffn.Wffn.0.", "layers.%d.w1." },
+    { "transformerLayers.transformer%d.ffn.Wffn.2.", "layers.%d.w2." },
+    { "transformerLayers.transformer%d.ffn.layerNorm1.", "layers.%d.norm1." },
+    { "transformerLayers.transformer%d.ffn.layerNorm2.", "layers.%d.norm2." },
+    { "embedding.embedding.weight", "embedding.weight" },
+    { "posEmb", "position" },
+    { "fcLinear.0.", "fc." },
+    { "fcLinear.1.", "norm." },
+    { "fcLinear.4.", "out." },
     { NULL, NULL }
 };
 
@@ -215,6 +229,29 @@ static int open_fkernel(subject *s, const json_t *args, const char *kind)
     return build(s, "fkernel", set, more);
 }
 
+static int open_singularformer(subject *s, const json_t *args, const char *kind)
+{
+    static const setting layers[] = { { "feaSize", "dim" }, { "dk", "head" },
+                                      { "multiNum", "heads" }, { "layersNum", "layers" },
+                                      { "r", "rank" }, { NULL, NULL } };
+    static const setting classifier[] = { { "emb", "dim" }, { "A", "heads" }, { "L", "layers" },
+                                          { "r", "rank" }, { "seqMaxLen", "max-len" },
+                                          { NULL, NULL } };
+    bool whole = strcmp(kind, "classifier") == 0;
+    char hidden[32], gamma[64];
+    const char *const more[] = { "hidden", hidden, "gamma", gamma,
+                                 "position", whole ? "sinusoid" : "none", NULL };
+
+    if (!whole && strcmp(kind, "layers") != 0)
+        return cs_fail(CS_EUSAGE, "unknown kind '%s'", kind);
+    if (whole)
+        singular_declare(s, args);
+    s->aux = whole ? golden_number(args, "gama", 0) : golden_number(s->g->config, "gama", 0);
+    snprintf(gamma, sizeof gamma, "%.17g", s->aux);
+    snprintf(hidden, sizeof hidden, "%g", 4 * golden_number(args, whole ? "emb" : "feaSize", 0));
+    return build(s, "singularformer", whole ? classifier : layers, more);
+}
+
 static const struct arch {
     const char *name;
     int (*open)(subject *s, const json_t *args, const char *kind);
@@ -224,6 +261,7 @@ static const struct arch {
     { "linformer", open_linformer, linformer_rules },
     { "lrt", open_lowrank, lowrank_rules },
     { "ff_kernel", open_fkernel, fkernel_rules },
+    { "singularformer", open_singularformer, singularformer_rules },
 };
 
 static const struct arch *arch_of(const golden *g)
@@ -331,8 +369,7 @@ void subject_close(subject *s)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* A matrix (B * L, H * d) as the file has it, [B, H, L, d]; rows of padding as zeros if masked. */
-static void compare_heads(subject *s, const char *name, cs_mat m, bool masked)
+void compare_heads(subject *s, const char *name, cs_mat m, bool masked)
 {
     const cs_tensor *want = golden_find(s->g, "output.%s", name);
     if (!want || want->n != m.r * m.c || want->shape.n_dim != 4)
@@ -391,8 +428,13 @@ static void compare_weights(subject *s, const char *name, cs_mat q, cs_mat k)
 void subject_note(void *arg, const char *what, int32_t layer, cs_mat m)
 {
     subject *s = arg;
+    singular_note(s, what, layer, m);
+    if (strcmp(what, "scores") == 0)
+        s->scores = m;
     if (layer != 0)
         return;
+    if (strcmp(what, "scores") == 0)
+        compare_heads(s, "scores_1", m, false);
     if (strcmp(what, "attn") == 0) {
         double *v = golden_fetch(s->g, m);
         compare_fetched(s->g, "output.attn1", v);

@@ -369,6 +369,27 @@ static void test_answers_take_little(void **state)
     cs_model_free(m);
 }
 
+/* Twice the tokens take about twice the memory: no encoder keeps anything of the size N^2. */
+static void linear_memory(const toy *t, void *arg)
+{
+    toy longer = *t;
+
+    (void)arg;
+    longer.max_len = "65536";
+    cs_model *m = toy_model(&longer, be);
+    for (int training = 0; training < 2; training++) {
+        int64_t n = cs_model_memory(m, 32768, 1, 15, training);
+        assert_true(cs_model_memory(m, 65536, 1, 16, training) <= n * 9 / 4);
+    }
+    cs_model_free(m);
+}
+
+static void test_linear_memory(void **state)
+{
+    (void)state;
+    toy_each(linear_memory, NULL);
+}
+
 /* Gradients reach exactly the parameters that took part. */
 static void test_touched(void **state)
 {
@@ -437,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_recompute),
         cmocka_unit_test(test_dry_peak),
         cmocka_unit_test(test_answers_take_little),
+        cmocka_unit_test(test_linear_memory),
         cmocka_unit_test(test_touched),
         cmocka_unit_test(test_save_load)
     };
