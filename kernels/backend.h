@@ -198,6 +198,17 @@ typedef struct cs_ops {
 /* The weights of one ChordMixer block as declared: w1 (h,d), b1 (1,h), w2 (d,h), b2 (1,d). */
 typedef struct cs_chord { cs_mat w1, b1, w2, b2; int32_t track; } cs_chord;
 
+/* Blocks one after another, for answers only. pack: chord_pack_size() reals per block, as
+ * chord_prepare() wrote them. With id, the input is rows of embed, and first holds what the first
+ * block's two layers make of each of them, w2 gelu(w1 e + b1) + b2; the last row of both is that of
+ * a negative id, 0. Without id, the input is x, and embed and first are absent. */
+typedef struct cs_chord_stack {
+    int32_t        n_block, width, hidden, track;
+    cs_real       *pack;
+    const int32_t *id;
+    cs_mat         embed, first;
+} cs_chord_stack;
+
 /* Optional kernels: NULL means "compose it from cs_ops" (nn/fused.c does). */
 typedef struct cs_fused {
     /* y = x + roll(gelu(x w1' + b1) w2' + b2); work: chord_work() reals. y must not overlap x. */
@@ -206,6 +217,15 @@ typedef struct cs_fused {
     /* dx += ..., and each of dk's matrices += ...; the hidden layer is recomputed from x */
     void (*chord_block_bwd)(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
                             cs_mat dx, const cs_chord *dk, cs_real *work);
+    /* x = what comes out of the last block, or, when mean is there, mean (n_seg, c) = its mean over
+     * each segment, and x is scratch; then x may be absent if s->id is there */
+    void (*chord_stack)(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
+                        cs_real *work);
+    void (*chord_prepare)(cs_backend *be, const cs_chord *k, cs_real *pack);
+    int64_t (*chord_pack_size)(int32_t width, int32_t hidden);
+    /* reals of scratch for chord_stack; own_x: x is absent. Of seg, off is not used */
+    int64_t (*chord_stack_work)(cs_backend *be, cs_seg seg, int32_t width, int32_t hidden,
+                                bool own_x);
     /* can it take these sizes? On the CPU: any width and hidden size, track a multiple of 4 */
     bool (*chord_fits)(int32_t width, int32_t hidden, int32_t track);
     /* reals of scratch that either needs for this width, hidden size and number of rows */

@@ -89,6 +89,12 @@ typedef struct cs_chord_plan {
 cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width, int32_t hidden,
                                  int32_t track, float *work);
 
+/* What the backend's table points to: see backend.h. */
+int64_t cs_avx2_chord_stack_work(cs_backend *be, cs_seg seg, int32_t width, int32_t hidden,
+                                 bool own_x);
+void cs_avx2_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
+                         cs_real *work);
+void cs_avx2_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack);
 void cs_avx2_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
                        cs_mat dx, const cs_chord *dk, cs_real *work);
 

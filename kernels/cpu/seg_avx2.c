@@ -133,7 +133,7 @@ static void avx2_colsum(cs_backend *be, cs_mat x, cs_mat y)
     }
 }
 
-static void mean_segment(cs_mat x, int64_t r0, int64_t r1, int n_thread, float *y)
+void cs_mean_rows(cs_mat x, int64_t r0, int64_t r1, int n_thread, float *y)
 {
     double scale = r1 > r0 ? 1 / (double)(r1 - r0) : 0;
     for (int32_t j0 = 0; j0 < x.c; j0 += CS_CHUNK_COLS) {
@@ -151,12 +151,12 @@ static void avx2_seg_mean(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y)
     int n_thread = cs_threads(be, x.r * x.c);
     if (seg.n < 2 * n_thread) {
         for (int32_t s = 0; s < seg.n; s++)
-            mean_segment(x, seg.off[s], seg.off[s + 1], n_thread, cs_row(y, s));
+            cs_mean_rows(x, seg.off[s], seg.off[s + 1], n_thread, cs_row(y, s));
         return;
     }
     #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
     for (int32_t s = 0; s < seg.n; s++)
-        mean_segment(x, seg.off[s], seg.off[s + 1], 1, cs_row(y, s));
+        cs_mean_rows(x, seg.off[s], seg.off[s + 1], 1, cs_row(y, s));
 }
 
 TARGET static void add_scaled(const float *x, float scale, float *y, int32_t n)

@@ -11,7 +11,8 @@
 #define CS_KERNELS_CPU_VEC_AVX2_H
 
 #include <immintrin.h>
-#include <stdint.h>
+
+#include "kernels/backend.h"
 
 #define CS_AVX2 __attribute__((target("avx2,fma"), always_inline)) static inline
 
@@ -158,5 +159,9 @@ typedef struct cs_piece {
     float       *out; int64_t ldo;
 } cs_piece;
 void cs_piece_move(const cs_piece *q, int64_t n_row, int32_t w);
+
+/** cs_mean_rows - y = mean of rows r0 .. r1-1 (zeros if there are none), the same for any number of
+ * threads */
+void cs_mean_rows(cs_mat x, int64_t r0, int64_t r1, int n_thread, float *y);
 
 #endif
