@@ -30,12 +30,31 @@ void cs_ctx_release(cs_ctx *cx)
     if (!cx->be)
         return;
     free_arenas(cx);
+    if (cx->kept)
+        cx->be->op.dealloc(cx->be, cx->kept);
     cs_tape_free(cx->tape);
     memset(cx, 0, sizeof *cx);
 }
 
+static int reserve_kept(cs_ctx *cx)
+{
+    if (cx->kept_need <= cx->kept_cap)
+        return CS_OK;
+    if (cx->kept)
+        cx->be->op.dealloc(cx->be, cx->kept);
+    size_t n_bytes = (size_t)cx->kept_need * sizeof *cx->kept;
+    cx->kept = cx->be->op.alloc(cx->be, n_bytes);
+    cx->kept_cap = cx->kept ? cx->kept_need : 0;
+    cx->kept_steps = 0;
+    return cx->kept ? CS_OK
+                    : cs_fail(CS_EMEM, "out of memory: prepared weights need %zu bytes", n_bytes);
+}
+
 int cs_ctx_reserve(cs_ctx *cx, int64_t n, bool training)
 {
+    int rc = reserve_kept(cx);
+    if (rc != CS_OK)
+        return rc;
     if (n <= cx->cap && (cx->act_grad || !training))
         return CS_OK;
     training |= cx->act_grad != NULL;
@@ -63,6 +82,8 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
     cx->top = cx->peak = 0;
     cx->key = key;
     cx->n_random = 0;
+    if (cx->ps->grad)
+        cx->kept_steps = 0;
     cs_tape_reset(cx->tape);
     cx->loss = cs_tmp(cx, 1, 1);
     if (!dry)
@@ -82,4 +103,14 @@ cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c)
         return (cs_mat){ &nowhere, r, c, c };
     CS_BUG(cx->top > cx->cap);
     return (cs_mat){ cx->act + from, r, c, c };
+}
+
+cs_real *cs_kept(cs_ctx *cx, int64_t n)
+{
+    if (cx->dry) {
+        cx->kept_need = n > cx->kept_need ? n : cx->kept_need;
+        return NULL;
+    }
+    CS_BUG(n > cx->kept_cap);
+    return cx->kept;
 }

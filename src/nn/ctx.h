@@ -31,7 +31,10 @@ typedef struct cs_ctx {
     bool        frozen;          /* gradients as if answering: no dropout, running statistics */
     bool        recompute;       /* blocks keep only their input and run again going backward */
     bool        no_fused;        /* tests: compose fused ops from plain ones */
+    bool        no_mean;         /* tests: answers compute every row, not only the rows' mean */
     cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */
+    cs_real    *kept;            /* see cs_kept() */
+    int64_t     kept_cap, kept_need, kept_steps;
     int64_t     cap, top, peak;  /* in reals, of each arena */
     uint64_t    key;             /* randomness of this step's dropout masks */
     uint64_t    n_random;        /* dropout layers met so far in this pass */
@@ -63,6 +66,16 @@ static inline void cs_tell(const cs_ctx *cx, const char *what, int32_t layer, cs
 }
 /** cs_tmp - an uninitialised (r, c) matrix from the arena; never fails (the dry run came before) */
 cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);
+/**
+ * cs_kept - n reals beside the arena for what follows from the parameters alone: packed weights,
+ * tables. One user per network.
+ *
+ * n        the same in every pass
+ * Returns  the same memory in every pass, NULL in a dry run. cx->kept_steps is the user's count of
+ *          what it has filled in; a pass begins with 0, unless the parameters have no gradient
+ *          slab: then they cannot change, and it begins with what the last pass left
+ */
+cs_real *cs_kept(cs_ctx *cx, int64_t n);
 /** cs_mark, cs_release_to - give back what was allocated since the mark (scratch of one op) */
 static inline int64_t cs_mark(const cs_ctx *cx) { return cx->top; }
 static inline void cs_release_to(cs_ctx *cx, int64_t mark) { cx->top = mark; }

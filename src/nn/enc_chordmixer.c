@@ -28,7 +28,7 @@ struct config {
 
 enum { DEPTH_OWN, DEPTH_ALL, DEPTH_NONE };
 enum { INIT_XAVIER, INIT_IDENTITY };
-enum { WIDTH_MAX = 1 << 16 };
+enum { WIDTH_MAX = 1 << 16, BLOCK_MAX = 40 };     /* max-len is at most 10^12 */
 
 static const char *const depth_names[] = { "own", "all", "none", NULL };
 static const char *const init_names[] = { "xavier", "identity", NULL };
@@ -192,13 +192,41 @@ static int32_t blocks_of(const struct chord *e, cs_seg seg)
     }
 }
 
+/* The blocks as one run for an answer; false where they cannot be. `block` is room for them. */
+static bool as_run(const cs_ctx *cx, const struct chord *e, int32_t depth, cs_chord *block,
+                   cs_chord_run *q)
+{
+    CS_BUG(e->n_block > BLOCK_MAX);
+    for (int32_t l = 0; l < e->n_block; l++)
+        block[l] = weights(cx->ps, &e->block[l]);
+    q->block = block;
+    q->n_block = e->n_block;
+    q->depth = depth;
+    return is_plain(cx, &e->cfg) && cs_chord_answers(cx, q);
+}
+
+static cs_mat chord_mean(cs_ctx *cx, const void *net, cs_seg seg, const int32_t *id, cs_mat x)
+{
+    const struct chord *e = net;
+    cs_chord block[BLOCK_MAX];
+    cs_chord_run q = { .id = id, .x = x, .mean = true };
+
+    if (!as_run(cx, e, blocks_of(e, seg), block, &q))
+        return (cs_mat){ 0 };
+    return cs_chord_answer(cx, seg, &q);
+}
+
 static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 {
     const struct chord *e = net;
     int32_t depth = blocks_of(e, seg);
     cs_mat spare = { 0 };
+    cs_chord block[BLOCK_MAX];
+    cs_chord_run q = { .x = x };
 
     CS_BUG(depth > e->n_block || x.c != e->width || x.r != seg.rows);
+    if (as_run(cx, e, depth, block, &q))
+        return cs_chord_answer(cx, seg, &q);
     for (int32_t l = 0; l < depth; l++) {
         /* Without gradients two buffers take turns: a block's input receives the next output. */
         cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : spare;
@@ -223,5 +251,6 @@ const cs_encoder cs_enc_chordmixer = {
     .width = chord_width,
     .max_len = chord_max_len,
     .forward = chord_forward,
+    .mean = chord_mean,
     .release = free
 };

@@ -16,6 +16,10 @@ typedef struct cs_encoder {
     int64_t (*max_len)(const void *net);                   /* most tokens of a sequence; 0: any */
     /* x is (rows, in_width), the result (rows, width); when not training, x may be overwritten */
     cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x);
+    /* Optional, for answers: the mean over each segment of what forward() gives, (n_seg, width),
+     * where there is a shorter way to it; absent (p NULL) where not. id: tokens, with x their
+     * embedding (V, in_width); NULL: x is as for forward(). Backend memory; dry runs see id too */
+    cs_mat  (*mean)(cs_ctx *cx, const void *net, cs_seg seg, const int32_t *id, cs_mat x);
     void    (*release)(void *net);             /* accepts NULL */
 } cs_encoder;
 

@@ -61,3 +61,78 @@ void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat 
     cs_affine(cx, h, k->w2, k->b2, out);
     cs_roll_add(cx, seg, k->track, out, x, y);
 }
+
+/* ---- answers ------------------------------------------------------------------------------ */
+
+enum { TABLE_MAX = 1 << 21 };    /* reals of a table over tokens: it has to stay in a cache */
+
+bool cs_chord_answers(const cs_ctx *cx, const cs_chord_run *q)
+{
+    bool small = !q->id || (q->mean && (q->x.r + 1) * q->x.c <= TABLE_MAX);
+    return q->depth > 0 && small && !cx->training && !cx->watch && cx->be->fused.chord_stack
+        && cs_chord_is_fused(cx, q->block);
+}
+
+/* The embedding with a row of zeros behind it, and what the first block makes of these rows. */
+static void fill_tables(cs_ctx *cx, const cs_chord_run *q, const cs_chord_stack *s)
+{
+    cs_mat e = s->embed, none = { s->embed.p, 1, e.c, e.ld };
+
+    e.r = q->x.r;
+    none.p += cx->dry ? 0 : e.r * e.ld;
+    if (!cx->dry) {
+        cx->be->op.copy(cx->be, q->x, e);
+        cx->be->op.zero(cx->be, none);
+    }
+    cs_mat h = cs_tmp(cx, s->embed.r, s->hidden);
+    cs_affine(cx, s->embed, q->block->w1, q->block->b1, h);
+    cs_activate(cx, CS_ACT_GELU, h, h);
+    cs_affine(cx, h, q->block->w2, q->block->b2, s->first);
+}
+
+/* Everything that follows from the weights alone, filled in as far as this pass needs it. */
+static cs_chord_stack prepared(cs_ctx *cx, const cs_chord_run *q)
+{
+    enum { W = 16 };             /* every part begins at a multiple of it */
+    const cs_chord *k = q->block;
+    cs_chord_stack s = { .n_block = q->depth, .width = k->w1.c, .hidden = (int32_t)k->w1.r,
+                         .track = k->track, .id = q->id };
+    int64_t one = cx->be->fused.chord_pack_size(s.width, s.hidden), mark = cs_mark(cx);
+    int64_t rows = q->id ? q->x.r + 1 : 0, table = (rows * s.width + W - 1) / W * W;
+    cs_real *p = cs_kept(cx, 2 * table + q->n_block * one);
+
+    s.pack = cx->dry ? NULL : p + 2 * table;
+    if (q->id) {
+        s.embed = (cs_mat){ p, rows, s.width, s.width };
+        s.first = (cs_mat){ cx->dry ? NULL : p + table, rows, s.width, s.width };
+        /* Memory is the same whether they are there already or not. */
+        if (cx->dry || cx->kept_steps == 0)
+            fill_tables(cx, q, &s);
+        else
+            (void)cs_tmp(cx, rows, s.hidden);
+        cs_release_to(cx, mark);
+    }
+    for (int64_t l = cx->kept_steps; l < q->depth && !cx->dry; l++)
+        cx->be->fused.chord_prepare(cx->be, &k[l], s.pack + l * one);
+    if (!cx->dry && cx->kept_steps < q->depth)
+        cx->kept_steps = q->depth;
+    return s;
+}
+
+cs_mat cs_chord_answer(cs_ctx *cx, cs_seg seg, const cs_chord_run *q)
+{
+    enum { W = 16 };
+    cs_mat mean = { 0 }, x = q->id ? (cs_mat){ 0 } : q->x;
+
+    CS_BUG(!cs_chord_answers(cx, q) || q->depth > q->n_block);
+    if (q->mean)
+        mean = cs_tmp(cx, seg.n, q->x.c);
+    cs_chord_stack s = prepared(cx, q);
+    int64_t mark = cs_mark(cx);
+    int64_t n = cx->be->fused.chord_stack_work(cx->be, seg, s.width, s.hidden, q->id != NULL);
+    cs_mat work = cs_tmp(cx, (n + W - 1) / W, W);
+    if (!cx->dry)
+        cx->be->fused.chord_stack(cx->be, seg, &s, x, mean, work.p);
+    cs_release_to(cx, mark);
+    return q->mean ? mean : x;
+}

@@ -19,6 +19,8 @@ typedef struct cs_head {
      * (n_seg, n_target), NaN entries masked; weight (1, n_out) of classes, or absent. */
     void    (*loss)(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
                     cs_real scale);
+    /* does it use the mean over each segment only? NULL: no */
+    bool    (*pools)(const void *net);
     void    (*release)(void *net);             /* accepts NULL */
 } cs_head;
 

@@ -52,5 +52,6 @@ const cs_head cs_head_class = {
     .forward = class_forward,
     .activate = class_activate,
     .loss = class_loss,
+    .pools = cs_pooled_by_mean,
     .release = free
 };

@@ -53,5 +53,6 @@ const cs_head cs_head_regress = {
     .forward = regress_forward,
     .activate = regress_activate,
     .loss = regress_loss,
+    .pools = cs_pooled_by_mean,
     .release = free
 };

@@ -213,11 +213,19 @@ static const void *stage_bytes(cs_ctx *cx, const void *p, size_t n_bytes)
     return m.p;
 }
 
+/* Token ids for the backend; a dry run has none, but must see that there are some. */
+static const int32_t *tokens(cs_model *m, const struct input *in)
+{
+    static const int32_t some;
+    const int32_t *id = stage_bytes(&m->cx, in->tok, (size_t)in->n_tok * sizeof *in->tok);
+    return m->cx.dry ? &some : id;
+}
+
 static cs_mat embedded(cs_model *m, const struct input *in)
 {
     cs_ctx *cx = &m->cx;
     if (m->tok) {
-        const int32_t *id = stage_bytes(cx, in->tok, (size_t)in->n_tok * sizeof *in->tok);
+        const int32_t *id = tokens(m, in);
         cs_mat x = cs_tmp(cx, in->n_tok, m->in_width);
         cs_embed(cx, id, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
         return x;
@@ -240,6 +248,44 @@ static void add_loss(cs_model *m, const struct input *in, cs_mat y)
     m->head->loss(&m->cx, m->head_net, y, target, weight, (cs_real)l->scale);
 }
 
+/* A segment of one row for every record: what a mean is the mean of. */
+static cs_seg one_row_each(cs_ctx *cx, int32_t n)
+{
+    enum { PART = 256 };
+    int64_t part[PART];
+    size_t per_real = sizeof *part / sizeof(cs_real);
+    cs_mat m = cs_tmp(cx, n + 1, (int32_t)per_real);
+
+    for (int64_t i = 0; i <= n && !cx->dry; i++) {
+        part[i % PART] = i;
+        if (i % PART == PART - 1 || i == n)
+            cx->be->op.upload(cx->be, m.p + i / PART * PART * (int64_t)per_real, part,
+                              (size_t)(i % PART + 1) * sizeof *part);
+    }
+    return (cs_seg){ .off = (const int64_t *)(const void *)m.p, .n = n, .rows = n };
+}
+
+/* What the head gets: the encoder's rows, or their means as segments of one row. */
+static cs_mat encoded(cs_model *m, const struct input *in, cs_seg *seg)
+{
+    cs_ctx *cx = &m->cx;
+    bool mean = m->enc->mean && !in->learn && !cx->no_mean && m->head->pools
+        && m->head->pools(m->head_net);
+    cs_mat y = { 0 };
+
+    m->trace.x = (cs_mat){ 0 };
+    if (mean && m->tok)
+        y = m->enc->mean(cx, m->enc_net, *seg, tokens(m, in), cs_value(&m->ps, m->embed_w));
+    if (!y.p)
+        m->trace.x = embedded(m, in);
+    if (mean && !y.p)
+        y = m->enc->mean(cx, m->enc_net, *seg, NULL, m->trace.x);
+    if (!y.p)
+        return m->enc->forward(cx, m->enc_net, *seg, m->trace.x);
+    *seg = one_row_each(cx, seg->n);
+    return y;
+}
+
 /* The head's raw output, with the loss on the tape when learning. */
 static cs_mat pass(cs_model *m, const struct input *in, bool dry)
 {
@@ -248,8 +294,7 @@ static cs_mat pass(cs_model *m, const struct input *in, bool dry)
     cx->aux_scale = in->learn ? in->learn->scale : 0;
     cs_seg seg = { stage_bytes(cx, in->off, (size_t)(in->n_seg + 1) * sizeof *in->off), in->n_seg,
                    in->n_tok, in->depth, NULL };
-    m->trace.x = embedded(m, in);
-    m->trace.encoded = m->enc->forward(cx, m->enc_net, seg, m->trace.x);
+    m->trace.encoded = encoded(m, in, &seg);
     m->trace.y = m->head->forward(cx, m->head_net, seg, m->trace.encoded);
     if (in->learn)
         add_loss(m, in, m->trace.y);

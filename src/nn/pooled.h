@@ -23,4 +23,7 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
  * (linear, GELU, dropout) if there are such, the linear layer. Shapes h (N, width); returns (n_seg, n_out) */
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
 
+/** cs_pooled_by_mean - is the mean over each segment all that it uses? (a head's `pools`) */
+bool cs_pooled_by_mean(const void *pooled);
+
 #endif

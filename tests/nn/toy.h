@@ -18,6 +18,7 @@ typedef struct toy {
     const char       *name, *value;   /* one more option of the encoder, or NULL */
     const char       *head_name, *head_value;   /* and of the head, which has a hidden layer then */
     bool              training;
+    bool              wide;      /* tracks of 16 and 128 hidden units instead of 4 and 8 */
 } toy;
 
 /** toy_model - every parameter is moved off its initial value, so that none is just 0 or 1 */
