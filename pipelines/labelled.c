@@ -28,7 +28,8 @@ const cs_opt cs_label_table[] = {
       .off = offsetof(cs_label_args, skip_unlabelled),
       .help = "leave records without a label out instead of refusing them" },
     { .type = CS_OPT_STR, .name = "split", .off = offsetof(cs_label_args, split), .arg = "TSV",
-      .help = "table: record name, then train, valid or skip" },
+      .help = "table: record name, then train, valid or skip, then its group if there is a column",
+      .man = "Groups are for --group-balance." },
     { .type = CS_OPT_STR, .name = "group-key", .off = offsetof(cs_label_args, group_key),
       .arg = "KEY", .help = "records with the same value after 'KEY=' in their header are split "
                             "together",
@@ -293,6 +294,8 @@ static int add_record(cs_labelled *l, cs_dataset *d, const cs_record *r)
     }
     if (key == NULL || !cs_label_key(r->comment, key, group, sizeof group))
         group[0] = '\0';
+    if (l->split != NULL && cs_labels_columns(l->split) > 1)
+        (void)snprintf(group, sizeof group, "%s", cs_labels_find(l->split, r->name, 1));
     CS_TRY(cs_dataset_add(d, r, target, group));
     d->ex[d->n - 1].part = part;
 out:

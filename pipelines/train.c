@@ -13,7 +13,7 @@
 /* Options that decide what is learnt: a run that goes on must have the same. */
 struct sample_args {
     int64_t crop_min, crop_max, n_sample, n_valid;
-    double  crop_power, balance, length_power, valid_frac;
+    double  crop_power, balance, group_balance, length_power, valid_frac;
     int     rc;
 };
 struct learn_args {
@@ -66,6 +66,10 @@ static const cs_opt sample_table[] = {
       .man = "With --samples-per-epoch. A class is drawn with a probability in proportion to its "
              "mass to the power 1 - NUM; its mass is the sum over its records of length to the "
              "power --length-power.", .min = 0, .max = 1 },
+    { .type = CS_OPT_REAL, .name = "group-balance", SAMPLE(group_balance), .arg = "NUM", .def = "0",
+      .help = "within a class, 0: groups as often as their mass, 1: all equally often",
+      .man = "Groups are those of --group-key, organisms say: a class is then not what its best "
+             "sequenced member is.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "length-power", SAMPLE(length_power), .arg = "NUM", .def = "1",
       .help = "a record is drawn in proportion to its length to this power", .min = 0, .max = 4 },
     { .type = CS_OPT_FLAG, .name = "rc", SAMPLE(rc),
@@ -250,7 +254,8 @@ static int make_samplers(struct job *j)
     cs_draw draw = {
         .crop_min = sample.crop_min, .crop_max = sample.crop_max,
         .crop_power = sample.crop_power, .n_sample = sample.n_sample,
-        .balance = sample.balance, .length_power = sample.length_power, .reverse = sample.rc,
+        .balance = sample.balance, .group_balance = sample.group_balance,
+        .length_power = sample.length_power, .reverse = sample.rc,
         .seed = (uint64_t)learn.seed,
     };
 

@@ -37,8 +37,8 @@ int cs_file_read(const char *path, size_t max_bytes, char **p, size_t *n_bytes) 
 /** cs_file_size - bytes of a regular file; -1 for anything else */
 int64_t cs_file_size(const char *path);
 
-/** cs_stdio_init - give descriptors 0 to 2 that the program was started without a file that refuses,
- * so that no file opened later takes their place. Call once, first of all */
+/** cs_stdio_init - where the program was started without descriptor 0, 1 or 2, put a file that
+ * refuses there, so that none opened later takes the place. Call once, first of all */
 void cs_stdio_init(void);
 
 /** cs_stdout_close - flush and close stdout: CS_OK; CS_EIO when not all of it arrived; CS_ECANCEL

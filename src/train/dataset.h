@@ -74,6 +74,7 @@ typedef struct cs_draw {
     double   crop_power;         /* a length L is drawn with density L^-this: 1 is log-uniform */
     int64_t  n_sample;           /* per epoch; 0: every example once */
     double   balance;            /* 0: classes by their mass, 1: all equally often (n_sample > 0) */
+    double   group_balance;      /* the same for the groups within a class */
     double   length_power;       /* an example's mass is length^this */
     bool     reverse;            /* reverse-complement half of them */
     uint64_t seed;

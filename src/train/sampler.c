@@ -39,15 +39,51 @@ static void list_examples(cs_sampler *s, cs_part part)
     CS_BUG(n != s->n);
 }
 
-static void weigh_examples(cs_sampler *s)
+static double own_mass(const cs_sampler *s, int64_t i)
+{
+    return pow((double)s->d->ex[s->example[i]].n_base, s->draw.length_power);
+}
+
+/* An example of a class, to be sorted by group. */
+struct member { uint64_t group; int64_t i; };
+
+static int by_group(const void *pa, const void *pb)
+{
+    const struct member *a = pa, *b = pb;
+
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return a->i < b->i ? -1 : a->i > b->i;
+}
+
+/* s->cum[i] = mass of example i, so that a group weighs its mass^(1 - group_balance). */
+static void weigh_groups(cs_sampler *s, struct member *m, int64_t lo, int64_t hi)
+{
+    for (int64_t i = lo; i < hi; i++)
+        m[i - lo] = (struct member){ s->d->ex[s->example[i]].group, i };
+    qsort(m, (size_t)(hi - lo), sizeof *m, by_group);
+    for (int64_t a = 0, b; a < hi - lo; a = b) {
+        double mass = 0;
+        for (b = a; b < hi - lo && m[b].group == m[a].group; b++)
+            mass += own_mass(s, m[b].i);
+        for (int64_t k = a; k < b; k++)
+            s->cum[m[k].i] = own_mass(s, m[k].i) * pow(mass, -s->draw.group_balance);
+    }
+}
+
+static int weigh_examples(cs_sampler *s)
 {
     const cs_dataset *d = s->d;
+    struct member *m = cs_alloc((size_t)s->n, sizeof *m);
     double total = 0;
 
+    if (m == NULL)
+        return CS_EMEM;
     for (int32_t c = 0; c < d->n_class; c++) {
         double mass = 0;
+        weigh_groups(s, m, s->first[c], s->first[c + 1]);
         for (int64_t i = s->first[c]; i < s->first[c + 1]; i++) {
-            mass += pow((double)d->ex[s->example[i]].n_base, s->draw.length_power);
+            mass += s->cum[i];
             s->cum[i] = mass;
         }
         if (mass > 0)
@@ -56,6 +92,8 @@ static void weigh_examples(cs_sampler *s)
     }
     for (int32_t c = 0; c < d->n_class; c++)
         s->class_cum[c] /= total;
+    free(m);
+    return CS_OK;
 }
 
 int cs_sampler_new(const cs_dataset *d, cs_part part, const cs_draw *draw, cs_sampler **out)
@@ -75,12 +113,16 @@ int cs_sampler_new(const cs_dataset *d, cs_part part, const cs_draw *draw, cs_sa
     s->cum = cs_alloc((size_t)s->n, sizeof *s->cum);
     s->first = cs_alloc((size_t)d->n_class + 1, sizeof *s->first);
     s->class_cum = cs_alloc((size_t)d->n_class, sizeof *s->class_cum);
-    if (s->example == NULL || s->cum == NULL || s->first == NULL || s->class_cum == NULL) {
-        cs_sampler_free(s);
-        return cs_fail(CS_EMEM, "out of memory for drawing from %lld records", (long long)d->n);
+    int rc = s->example != NULL && s->cum != NULL && s->first != NULL && s->class_cum != NULL
+           ? CS_OK : CS_EMEM;
+    if (rc == CS_OK) {
+        list_examples(s, part);
+        rc = weigh_examples(s);
     }
-    list_examples(s, part);
-    weigh_examples(s);
+    if (rc != CS_OK) {
+        cs_sampler_free(s);
+        return cs_fail(rc, "out of memory for drawing from %lld records", (long long)d->n);
+    }
     *out = s;
     return CS_OK;
 }

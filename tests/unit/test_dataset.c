@@ -129,6 +129,39 @@ static void test_mass(void **state)
     cs_dataset_release(&d);
 }
 
+/* Every group of a class as often as the others, however much there is of it. */
+static void test_group_balance(void **state)
+{
+    enum { DRAWS = 40000, N_GROUP = 4 };
+    static const int n_of[N_GROUP] = { 1, 3, 12, 40 };
+    const float target = 0;
+    int64_t n_draw[N_GROUP] = { 0 };
+    cs_dataset d;
+    cs_sampler *s;
+
+    (void)state;
+    cs_dataset_init(&d, true, 1, 0);
+    for (int g = 0, no = 0; g < N_GROUP; g++)
+        for (int i = 0; i < n_of[g]; i++) {
+            char name[16], group[16];
+            (void)snprintf(name, sizeof name, "r%d", no++);
+            (void)snprintf(group, sizeof group, "%d", g);
+            const cs_record r = { .name = name, .n_seg = 1,
+                                  .seg = { { "ACGT", NULL, 1 + i % 4 } } };
+            assert_int_equal(cs_dataset_add(&d, &r, &target, group), CS_OK);
+        }
+    cs_draw draw = { .n_sample = DRAWS, .group_balance = 1, .length_power = 1, .seed = 5 };
+    assert_int_equal(cs_sampler_new(&d, CS_PART_TRAIN, &draw, &s), CS_OK);
+    for (int64_t j = 0; j < DRAWS; j++) {
+        int64_t e = cs_sampler_get(s, 0, j).example;
+        n_draw[e < 1 ? 0 : e < 4 ? 1 : e < 16 ? 2 : 3]++;
+    }
+    for (int g = 0; g < N_GROUP; g++)
+        check_near((double)n_draw[g] / DRAWS, 1.0 / N_GROUP, 0.01);
+    cs_sampler_free(s);
+    cs_dataset_release(&d);
+}
+
 /* Half of a density L^-2 between 100 and 200 lies below 1 / ((1/100 + 1/200) / 2) = 133.3. */
 static void test_crop_power(void **state)
 {
@@ -274,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_split), cmocka_unit_test(test_pieces_stay_together),
         cmocka_unit_test(test_draw), cmocka_unit_test(test_mass),
+        cmocka_unit_test(test_group_balance),
         cmocka_unit_test(test_crop_power), cmocka_unit_test(test_empty_part),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_steps), cmocka_unit_test(test_tokens),
