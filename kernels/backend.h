@@ -256,11 +256,13 @@ void cs_ref_norm(cs_ops *op);
 void cs_ref_seg(cs_ops *op);
 void cs_ref_attn(cs_ops *op);
 void cs_ref_attn_seg(cs_ops *op);
+void cs_ref_linear_attn(cs_ops *op);
 void cs_ref_conv(cs_ops *op);
 void cs_ref_loss(cs_ops *op);
 #ifndef CS_DOUBLE
 void cs_avx2_gemm(cs_ops *op);
 void cs_avx2_elt(cs_ops *op);
+void cs_avx2_attn(cs_ops *op);
 void cs_avx2_norm(cs_ops *op);
 void cs_avx2_seg(cs_ops *op);
 void cs_avx2_conv(cs_ops *op);

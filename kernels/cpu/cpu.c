@@ -72,6 +72,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_ref_seg(op);
     cs_ref_attn(op);
     cs_ref_attn_seg(op);
+    cs_ref_linear_attn(op);
     cs_ref_conv(op);
     cs_ref_loss(op);
 #ifdef CS_HAVE_AVX2
@@ -79,6 +80,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
         return;
     cs_avx2_gemm(op);
     cs_avx2_elt(op);
+    cs_avx2_attn(op);
     cs_avx2_norm(op);
     cs_avx2_seg(op);
     cs_avx2_conv(op);

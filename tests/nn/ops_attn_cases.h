@@ -12,7 +12,7 @@ enum { N_KEY = 3 };
 
 static cs_attn attn_of(const env *e)
 {
-    return (cs_attn){ e->seg, e->seg, e->group, (cs_real)0.3 };
+    return (cs_attn){ e->seg, e->seg, e->group, (cs_real)sqrt((double)e->group / e->c) };
 }
 
 /* Three keys for each segment, wherever its rows lie. */

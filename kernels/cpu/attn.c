@@ -1,0 +1,217 @@
+/*
+ * attn.c - softmax attention by tiles of queries and keys, forward and backward.
+ *
+ * DESIGN
+ * Scores exist for a tile only. Going forward, every query keeps the largest score so far and the
+ * sum of exponentials relative to it, and rescales what it has summed when a larger one comes
+ * (Milakov, Gimelshein 2018; Dao et al., FlashAttention, 2022). Going backward, the probabilities
+ * are computed again from the logarithm of that sum: once for the queries' gradients and once for
+ * those of keys and values, so that every thread writes rows of its own and every sum runs in the
+ * order of the rows. A row's result does not depend on which rows share its tile, hence neither on
+ * the number of threads nor on the segment's neighbours.
+ *
+ * Sums over a tile are taken apart and added to the total, so that in single precision the error
+ * grows with the number of tiles rather than of keys.
+ */
+#include "kernels/cpu/attn.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/cpu/heads.h"
+
+/* A call: its operands, and how tiles are computed. */
+typedef struct work {
+    const cs_tile_ops *op;
+    const cs_attn *a;
+    const cs_qkv  *m, *d;
+    int32_t        n_group;      /* heads of keys and values */
+} work;
+
+static work new_work(const cs_tile_ops *op, const cs_attn *a, const cs_qkv *m, const cs_qkv *d)
+{
+    return (work){ op, a, m, d, m->k.c / (m->q.c / a->n_head) };
+}
+
+/* Which head of the keys a query's head looks at. */
+static int32_t group_of(const work *w, int32_t h)
+{
+    return (int32_t)((int64_t)h * w->n_group / w->a->n_head);
+}
+
+static int threads_for(const cs_backend *be, const work *w)
+{
+    int64_t n_key = 1 + w->m->k.r / (w->a->seg.n > 0 ? w->a->seg.n : 1);
+    return cs_threads(be, w->m->q.r * n_key * w->m->q.c);
+}
+
+/* One head: a tile of queries and a tile of keys. */
+typedef struct tile { cs_mat q, k, v, y, dy; cs_range row; int32_t h; } tile;
+
+static tile query_tile(const work *w, int32_t h, cs_range r)
+{
+    int32_t n_head = w->a->n_head;
+    int64_t n = r.to - r.from;
+    tile t = { .q = cs_head_view(w->m->q, h, n_head, r.from, n),
+               .y = cs_head_view(w->m->y, h, n_head, r.from, n), .row = r, .h = h };
+    if (w->d)
+        t.dy = cs_head_view(w->d->y, h, n_head, r.from, n);
+    return t;
+}
+
+static void set_keys(const work *w, tile *t, int64_t from, int64_t n)
+{
+    int32_t g = group_of(w, t->h);
+    t->k = cs_head_view(w->m->k, g, w->n_group, from, n);
+    t->v = cs_head_view(w->m->v, g, w->n_group, from, n);
+}
+
+/* ---- forward --------------------------------------------------------------------------------- */
+
+/* The queries' running maxima and sums of exponentials. */
+typedef struct state { cs_real max[CS_TILE_ROWS]; double sum[CS_TILE_ROWS]; } state;
+
+static void attend_tile(const work *w, const tile *t, state *st)
+{
+    cs_tile p;
+    int n_key = (int)t->k.r;
+
+    w->op->scores(t->q, t->k, p);
+    for (int64_t i = 0; i < t->q.r; i++) {
+        cs_real max = w->op->largest(p[i], n_key, w->a->scale, st->max[i]);
+        double decay = exp((double)st->max[i] - (double)max);
+        cs_real *y = cs_row(t->y, i);
+        st->sum[i] = st->sum[i] * decay + w->op->soften(p[i], n_key, w->a->scale, max);
+        for (int32_t c = 0; st->max[i] < max && c < t->y.c; c++)
+            y[c] *= (cs_real)decay;
+        st->max[i] = max;
+    }
+    w->op->mix((const cs_real (*)[CS_TILE_KEYS])p, n_key, t->v, t->y);
+}
+
+/* Rows r, which lie in one segment, of head h. */
+static void attend_rows(const work *w, int32_t h, cs_range r, cs_range key)
+{
+    tile t = query_tile(w, h, r);
+    bool any = key.to > key.from;
+    state st;
+
+    for (int64_t i = 0; i < t.q.r; i++) {
+        st.max[i] = (cs_real)-INFINITY;
+        st.sum[i] = 0;
+        memset(cs_row(t.y, i), 0, (size_t)t.y.c * sizeof *t.y.p);
+    }
+    for (int64_t j = key.from; j < key.to; j += CS_TILE_KEYS) {
+        set_keys(w, &t, j, cs_min64(CS_TILE_KEYS, key.to - j));
+        attend_tile(w, &t, &st);
+    }
+    for (int64_t i = 0; i < t.q.r; i++) {
+        for (int32_t c = 0; any && c < t.y.c; c++)
+            cs_row(t.y, i)[c] = (cs_real)((double)cs_row(t.y, i)[c] / st.sum[i]);
+        cs_row(w->m->stat, r.from + i)[h] = any ? st.max[i] + (cs_real)log(st.sum[i]) : 0;
+    }
+}
+
+/* Call f for every head and every tile of queries; a tile ends with its segment. */
+static void each_query_tile(const work *w, int n_thread,
+                            void (*f)(const work *, int32_t, cs_range, cs_range))
+{
+    cs_seg seg = w->a->seg;
+    int32_t n_head = w->a->n_head;
+    int64_t n_block = (seg.rows + CS_TILE_ROWS - 1) / CS_TILE_ROWS;
+    #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
+    for (int64_t task = 0; task < n_block * n_head; task++) {
+        int64_t r = task / n_head * CS_TILE_ROWS, end = cs_min64(r + CS_TILE_ROWS, seg.rows);
+        int32_t s = cs_seg_find(seg, r);
+        while (r < end) {
+            cs_span q = cs_span_at(seg, &s, r, end);
+            f(w, (int32_t)(task % n_head), (cs_range){ r, r + q.n }, cs_key_rows(w->a->key, s));
+            r += q.n;
+        }
+    }
+}
+
+void cs_attend_tiles(cs_backend *be, const cs_tile_ops *op, const cs_attn *a, const cs_qkv *m)
+{
+    work w = new_work(op, a, m, NULL);
+    each_query_tile(&w, threads_for(be, &w), attend_rows);
+}
+
+/* ---- backward -------------------------------------------------------------------------------- */
+
+/* Probabilities p and gradients of the dot products ds = scale p (dy v' - dy y') */
+static void tile_gradients(const work *w, const tile *t, cs_tile p, cs_tile ds)
+{
+    cs_real scale = w->a->scale;
+    int n_key = (int)t->k.r;
+
+    w->op->scores(t->q, t->k, p);
+    w->op->scores(t->dy, t->v, ds);
+    for (int64_t i = 0; i < t->q.r; i++) {
+        const cs_real *dy = cs_row(t->dy, i), *y = cs_row(t->y, i);
+        double whole = 0;
+        for (int32_t c = 0; c < t->y.c; c++)
+            whole += (double)dy[c] * (double)y[c];
+        (void)w->op->soften(p[i], n_key, scale, cs_row(w->m->stat, t->row.from + i)[t->h]);
+        w->op->slope(p[i], n_key, scale, (cs_real)whole, ds[i]);
+    }
+}
+
+static void query_gradient(const work *w, int32_t h, cs_range r, cs_range key)
+{
+    tile t = query_tile(w, h, r);
+    cs_mat dq = cs_head_view(w->d->q, h, w->a->n_head, r.from, r.to - r.from);
+    cs_tile p, ds;
+
+    for (int64_t j = key.from; j < key.to; j += CS_TILE_KEYS) {
+        set_keys(w, &t, j, cs_min64(CS_TILE_KEYS, key.to - j));
+        tile_gradients(w, &t, p, ds);
+        w->op->mix((const cs_real (*)[CS_TILE_KEYS])ds, t.k.r, t.k, dq);
+    }
+}
+
+/* What queries r of head h add to the gradients of the keys j and their values. */
+static void key_tile(const work *w, int32_t h, cs_range r, cs_range j)
+{
+    int32_t g = group_of(w, h);
+    int64_t n = j.to - j.from;
+    tile t = query_tile(w, h, r);
+    cs_tile p, ds;
+
+    set_keys(w, &t, j.from, n);
+    tile_gradients(w, &t, p, ds);
+    w->op->mix_back((const cs_real (*)[CS_TILE_KEYS])p, t.q.r, t.dy,
+                    cs_head_view(w->d->v, g, w->n_group, j.from, n));
+    w->op->mix_back((const cs_real (*)[CS_TILE_KEYS])ds, t.q.r, t.q,
+                    cs_head_view(w->d->k, g, w->n_group, j.from, n));
+}
+
+/* Keys j of segment s, of head g of the keys: all queries of the segment, in their order. */
+static void key_gradient(const work *w, int32_t g, cs_range j, int32_t s)
+{
+    int64_t end = w->a->seg.off[s + 1];
+    for (int32_t h = 0; h < w->a->n_head; h++)
+        for (int64_t r = w->a->seg.off[s]; group_of(w, h) == g && r < end; r += CS_TILE_ROWS)
+            key_tile(w, h, (cs_range){ r, cs_min64(r + CS_TILE_ROWS, end) }, j);
+}
+
+void cs_attend_tiles_bwd(cs_backend *be, const cs_tile_ops *op, const cs_attn *a, const cs_qkv *m,
+                         const cs_qkv *d)
+{
+    work w = new_work(op, a, m, d);
+    int64_t n_block = (a->key.rows + CS_TILE_KEYS - 1) / CS_TILE_KEYS;
+    int n_thread = threads_for(be, &w);
+
+    each_query_tile(&w, n_thread, query_gradient);
+    #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
+    for (int64_t task = 0; task < n_block * w.n_group; task++) {
+        int64_t from = task / w.n_group * CS_TILE_KEYS;
+        int64_t end = cs_min64(from + CS_TILE_KEYS, a->key.rows);
+        int32_t s = 0;
+        cs_range j = cs_next_keys(a->key, from, end, &s);
+        while (j.from < j.to) {
+            key_gradient(&w, (int32_t)(task % w.n_group), j, s);
+            j = cs_next_keys(a->key, j.to, end, &s);
+        }
+    }
+}
