@@ -34,6 +34,7 @@ static const char *const depth_names[] = { "own", "all", "none", NULL };
 static const char *const init_names[] = { "xavier", "identity", NULL };
 
 static const cs_opt options[] = {
+    { .type = CS_OPT_GROUP, .name = "Encoder chordmixer" },
     { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1M",
       "most tokens of a sequence", "It sets the number of blocks, M = ceil(log2 NUM), and of "
       "tracks, M + 1. A model answers for every length up to it.", 1, 1e12, NULL },

@@ -41,7 +41,7 @@ static const char *const position_names[] = { "sinusoid", "none", NULL };
 static const cs_position positions[] = { CS_POSITION_SINUSOID, CS_POSITION_NONE };
 
 static const cs_opt options[] = {
-    { .type = CS_OPT_GROUP, .name = "Encoder Singularformer" },
+    { .type = CS_OPT_GROUP, .name = "Encoder singularformer" },
     { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "8k",
       "most tokens of a sequence, where positions are added", NULL, 1, 1e9, NULL },
     { CS_OPT_INT, 0, "dim", offsetof(struct config, dim), "NUM", "64",

@@ -9,6 +9,7 @@
 static const char *const norms[] = { "none", "layer", NULL };
 
 const cs_opt cs_pooled_opt[] = {
+    { .type = CS_OPT_GROUP, .name = "Heads class and regress" },
     { CS_OPT_ENUM, 0, "norm", offsetof(cs_pooled_cfg, norm), "KIND", "none",
       "normalisation of the mean over the tokens", "What tells sequences apart is a small part of "
       "their means; normalised, it is of the size that a hidden layer wants.", 0, 0, norms },
