@@ -60,6 +60,10 @@ typedef enum cs_pen { CS_PEN_OFF, CS_PEN_OFF_SQUARE, CS_PEN_ORTHO } cs_pen;
 /* A convolution's taps: n (odd) of them, `dilation` tokens apart. */
 typedef struct cs_taps { int32_t n; int64_t dilation; } cs_taps;
 
+/* The tokens that a row of a sparse factor refers to: t + off[k], circularly. Host memory. */
+enum { CS_LINKS_MAX = 64 };
+typedef struct cs_links { int32_t n; int64_t off[CS_LINKS_MAX]; } cs_links;
+
 /* GELU: exact erf form; SOFTPLUS: log(1 + exp x), x itself above 20, as torch has it */
 typedef enum cs_act {
     CS_ACT_NONE, CS_ACT_GELU, CS_ACT_RELU, CS_ACT_SIGMOID, CS_ACT_SOFTPLUS, CS_ACT_TANH
@@ -155,6 +159,15 @@ typedef struct cs_ops {
     void (*conv_weight)(cs_backend *be, int32_t n_tap, cs_mat v, cs_mat g, cs_mat w);
     void (*conv_weight_bwd)(cs_backend *be, int32_t n_tap, cs_mat v, cs_mat g, cs_mat dw, cs_mat dv,
                             cs_mat dg);
+
+    /* Product with a sparse factor of each segment; the first w.c links, which may meet and add up:
+     * y[o+t,:] = sum_k w[o+t,k] v[o + (t + off_k) mod L, :], plus r[o+t,:] if that is there */
+    void (*seg_sparse)(cs_backend *be, cs_seg seg, const cs_links *links, cs_mat w, cs_mat v,
+                       cs_mat r, cs_mat y);
+    /* dw[o+t,k] += <dy[o+t,:], v[o + (t + off_k) mod L, :]>;
+     * dv[o+u,:] += sum_k w[o + (u - off_k) mod L, k] dy[o + (u - off_k) mod L, :] */
+    void (*seg_sparse_bwd)(cs_backend *be, cs_seg seg, const cs_links *links, cs_mat w, cs_mat v,
+                           cs_mat dy, cs_mat dw, cs_mat dv);
 
     /* ---- attention ---------------------------------------------------------------------- */
     /* y = softmax(scale q k') v per head; stat (N, n_head): log of the sum of exponentials. Memory
@@ -258,6 +271,7 @@ void cs_ref_attn(cs_ops *op);
 void cs_ref_attn_seg(cs_ops *op);
 void cs_ref_linear_attn(cs_ops *op);
 void cs_ref_conv(cs_ops *op);
+void cs_ref_sparse(cs_ops *op);
 void cs_ref_loss(cs_ops *op);
 #ifndef CS_DOUBLE
 void cs_avx2_gemm(cs_ops *op);

@@ -74,6 +74,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_ref_attn_seg(op);
     cs_ref_linear_attn(op);
     cs_ref_conv(op);
+    cs_ref_sparse(op);
     cs_ref_loss(op);
 #ifdef CS_HAVE_AVX2
     if (!cs_cpu_has(CS_CPU_AVX2) || (mask & CS_CPU_AVX2))

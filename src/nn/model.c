@@ -332,9 +332,11 @@ int cs_model_reserve(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, b
 
 static int check_batch(const cs_model *m, const cs_batch *b)
 {
-    int64_t most = cs_model_max_len(m);
+    int64_t most = cs_model_max_len(m), longest = 0;
     CS_BUG(b->n_seg != b->n_rec || (m->tok ? b->tok == NULL : b->n_channel != m->n_channel));
-    if (most > 0 && b->depth > cs_depth(most))
+    for (int32_t s = 0; s < b->n_seg; s++)
+        longest = b->off[s + 1] - b->off[s] > longest ? b->off[s + 1] - b->off[s] : longest;
+    if (most > 0 && longest > most)
         return cs_fail(CS_EMODEL, "a sequence of more than %lld tokens is longer than this model "
                        "takes", (long long)most);
     return CS_OK;

@@ -143,6 +143,8 @@ static const struct { const char *arch; int (*pass)(golden *g), (*steps)(golden 
     { "cdil_cnn", golden_cdil, golden_cdil },
     { "cdil_dna", golden_cdil, golden_cdil },
     { "cdil_dna_pretrained", golden_cdil, golden_cdil },
+    { "paramixer", golden_sparse, golden_sparse },
+    { "psf_attn", golden_sparse, golden_sparse },
     { "ff_kernel", golden_attn, golden_attn },
     { "linformer", golden_attn, golden_attn },
     { "lrt", golden_attn, golden_attn },

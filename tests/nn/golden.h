@@ -74,6 +74,7 @@ int golden_train(golden *g);
 int golden_schedule(golden *g);
 int golden_attn(golden *g);
 int golden_cdil(golden *g);
+int golden_sparse(golden *g);
 
 /* ---- a ChordMixer model as the config of a file describes it (golden_model.c) -------------- */
 

@@ -112,7 +112,8 @@ static int find(const golden_net *n, const char *torch)
 {
     char ours[256];
     n->rename(torch, ours, sizeof ours);
-    return cs_params_find(&n->ps, ours);
+    int k = cs_params_find(&n->ps, ours);
+    return k >= 0 ? k : cs_params_find(&n->ps, torch);
 }
 
 static double largest_gradient(const golden *g)

@@ -14,7 +14,7 @@ struct golden_net {
     double     loss;             /* of the last pass */
     cs_mat     x[2];             /* what grad.embedding_out belongs to; the second one of a pair */
     bool       x_first[2];       /* x has the shape [B, C, L] in the file */
-    /* Names a tensor of the file as the network has it. */
+    /* Names a tensor of the file as the network has it, if it is not there under torch's name. */
     void     (*rename)(const char *torch, char *ours, size_t n_ours);
     /* Forward pass, golden_net_loss() at its end; sets x. Runs dry first. NULL: values only */
     void     (*pass)(golden_net *n);

@@ -219,6 +219,28 @@ CASE(conv_dw)     { be->op.seg_conv_dw(be, e->seg, taps_of(e), m[0], m[1], m[2])
 CASE(conv_weight) { CALL(be->op.conv_weight(be, N_TAP, m[0], m[1], m[2])); }
 CASE(conv_weight_plain) { CALL(be->op.conv_weight(be, N_TAP, m[0], (cs_mat){ 0 }, m[1])); }
 
+/* K links, of which some meet in short segments. */
+static cs_links links_of(const env *e)
+{
+    cs_links l = { .n = e->k < CS_LINKS_MAX ? e->k : CS_LINKS_MAX };
+    for (int32_t k = 0; k < l.n; k++)
+        l.off[k] = k % 3 == 2 ? -(INT64_C(1) << k % 7) : k;
+    return l;
+}
+
+CASE(sparse)
+{
+    cs_links l = links_of(e);
+    cs_mat w = { m[0].p, m[0].r, l.n, m[0].ld };
+    be->op.seg_sparse(be, e->seg, &l, w, m[1], m[2], m[3]);
+}
+CASE(sparse_plain)
+{
+    cs_links l = links_of(e);
+    cs_mat w = { m[0].p, m[0].r, l.n, m[0].ld };
+    be->op.seg_sparse(be, e->seg, &l, w, m[1], (cs_mat){ 0 }, m[2]);
+}
+
 static const cs_adam adam_l2 = { .lr = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,
                                  .decay = 0.1, .grad_scale = 0.5, .step = 3 };
 CASE(adam) { CALL(be->op.adam(be, &adam_l2, m[0], m[1], m[2], m[3])); }
@@ -376,6 +398,11 @@ static const op_case conv_ops[] = {
     { "conv_weight_plain", "iCT oTC", conv_weight_plain, false },
 };
 
+static const op_case sparse_ops[] = {
+    { "sparse",       "iRK iRC iRC oRC", sparse, true },
+    { "sparse_plain", "iRK iRC oRC", sparse_plain, true },
+};
+
 static const op_case chord_ops[] = {
     { "chord",       "iRC iKC i1K iCK i1C oRC", chord, true },
     { "chord_bwd",   "iRC iKC i1K iCK i1C iRC aRC aKC a1K aCK a1C", chord_bwd, false },
@@ -425,6 +452,7 @@ static inline void with_row_sizes(void (*check)(const op_case *, int, const env 
         check(row_ops, COUNT(row_ops), &e);
         check(seg_ops, COUNT(seg_ops), &e);
         check(conv_ops, COUNT(conv_ops), &e);
+        check(sparse_ops, COUNT(sparse_ops), &e);
         check(element_ops, COUNT(element_ops), &e);
         free(e.id);
     }
@@ -438,6 +466,7 @@ static inline void with_long_sizes(void (*check)(const op_case *, int, const env
         check(row_ops, COUNT(row_ops), &e);
         check(seg_ops, COUNT(seg_ops), &e);
         check(conv_ops, COUNT(conv_ops), &e);
+        check(sparse_ops, COUNT(sparse_ops), &e);
         check(element_ops, COUNT(element_ops), &e);
         free(e.id);
     }

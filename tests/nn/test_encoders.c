@@ -55,8 +55,10 @@ static double slope(cs_model *m, const cs_batch *b, const cs_param *p, double h)
     return (at[1] - at[0]) / (2 * h);
 }
 
+/* Networks of many tensors: some of them at every call, others at the next. */
 static void check_gradient(const toy *t, const int64_t *len)
 {
+    static int32_t call;
     cs_model *m = toy_model(t, be);
     cs_batch *b = toy_batch(m, len, count(len), 3);
     double largest = 0;
@@ -68,7 +70,7 @@ static void check_gradient(const toy *t, const int64_t *len)
     for (int32_t i = 0; i < m->ps.n; i++) {
         const cs_param *p = &m->ps.p[i];
         double want = NAN, got = 0, norm = 0;
-        if (p->buffer || p->zero_row >= 0)
+        if (p->buffer || p->zero_row >= 0 || (i + call) % (1 + m->ps.n / 24) != 0)
             continue;
         for (int64_t k = 0; k < p->n; k++) {
             got += grad[p->off + k] * cs_rng_normal(77, (uint64_t)k);
@@ -84,6 +86,7 @@ static void check_gradient(const toy *t, const int64_t *len)
             fail_msg("%s, length %d, %s: gradient %.12g, difference %.12g", label(t), (int)len[0],
                      p->name, got, want);
     }
+    call++;
     free(grad);
     cs_batch_free(b);
     cs_model_free(m);

@@ -373,6 +373,15 @@ BWD(d_conv)
     be->op.seg_conv_dw(be, e->seg, taps_of(e), m[0], dy, d[1]);
     be->op.colsum(be, dy, d[2]);
 }
+/* Links beyond the table have no gradient. */
+BWD(d_sparse)
+{
+    cs_links l = links_of(e);
+    cs_mat w = m[0], dw = d[0];
+    w.c = dw.c = l.n;
+    be->op.seg_sparse_bwd(be, e->seg, &l, w, m[1], dy, dw, d[1]);
+    be->op.axpby(be, 1, dy, 1, d[2]);
+}
 BWD(d_weight) { BWD_CALL(be->op.conv_weight_bwd(be, N_TAP, m[0], m[1], dy, d[0], d[1])); }
 BWD(d_plain)
 {
@@ -407,6 +416,7 @@ static const pair pairs[] = {
     { { "window", "iRC oSC", window, 0 }, 1, "0", d_window, true },
     { { "first", "iRC oSC", first, 0 }, 1, "0", d_first, true },
     { { "conv", "iRK iTC i1C oRC", conv, 0 }, 3, "012", d_conv, true },
+    { { "sparse", "iRK iRC iRC oRC", sparse, 0 }, 3, "012", d_sparse, true },
     { { "conv_weight", "iCT pC1 oTC", conv_weight, 0 }, 2, "01", d_weight, false },
     { { "conv_weight_plain", "iCT oTC", conv_weight_plain, 0 }, 1, "0", d_plain, true },
     { { "dropout", "iRC oRC", dropout, 0 }, 1, "0", d_drop, true },

@@ -10,7 +10,7 @@ static void *config(const toy *t)
     const char *const set[][2] = {
         { "max-len", t->max_len ? t->max_len : "32" }, { "track", t->wide ? "16" : "4" },
         { "hidden", t->wide ? "128" : "8" },
-        { "channels", "4" }, { "decoder", "3" }, { "input", "5" }, { "layers", "3" },
+        { "channels", "4" }, { "decoder", "3" }, { "input", "5" }, { "layers", "2" },
         { "dim", "8" }, { "heads", "2" }, { "k", "3" }, { "rank", "3" }, { "units", "2" },
         { "ortho", "0.1" }, { "gamma", "0.3" },
         { t->name, t->value }
