@@ -5,7 +5,8 @@
  * the panels of gemm.h, and nothing is gathered: the input is never copied. The sum over the
  * taps is taken in the output, tap by tap; an element's chain of additions depends on the number of
  * channels and taps alone, so an answer is bit-equal alone or in a batch. Tasks are blocks of rows
- * by columns that walk through taps and channels, packing each block of weights for themselves.
+ * by columns. Where the weights of all taps fit into a thread's scratch, they are packed once and a
+ * few rows at a time, which stay in L1, go through all taps; else taps come first.
  */
 #include <omp.h>
 
@@ -13,7 +14,7 @@
 
 enum { DEPTH = 384,              /* channels per block: a packed panel of 24 KB stays in L1 */
        DEPTH_T = 192,            /* tokens per block of dw, whose left lines are in L1 as well */
-       COLS = 192, ROWS_MIN = 96, ROWS_MAX = 768 };
+       COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536 };
 
 static const float zeros[CS_PANEL];
 
@@ -65,19 +66,46 @@ static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
     }
 }
 
-static void conv_task(const conv *q, int64_t r0, int32_t j0, float *pack)
+static void pack_part(const conv *q, const part *p, float *pack)
 {
-    int64_t r1 = cs_min64(r0 + q->rows, q->seg.rows), block = q->w.r / q->taps.n;
     int64_t sk = q->adjoint ? 1 : q->w.ld, sj = q->adjoint ? q->w.ld : 1;
-    part p = { .pack = pack, .j0 = j0, .first = true,
-               .n = q->y.c - j0 < q->cols ? q->y.c - j0 : q->cols };
+    const float *w = cs_row(q->w, q->w.r / q->taps.n * p->tap);
+    cs_pack(w + p->k0 * sk + p->j0 * sj, sk, sj, p->n_k, p->n, pack);
+}
+
+/* All taps and channels over some rows; the weights are packed here unless all of them are. */
+static void run_taps(const conv *q, part p, bool packed, float *pack, int64_t r0, int64_t r1)
+{
+    p.pack = pack;
+    p.first = true;
     for (p.tap = 0; p.tap < q->taps.n; p.tap++)
         for (p.k0 = 0; p.k0 < q->x.c; p.k0 += DEPTH) {
             p.n_k = cs_min64(DEPTH, q->x.c - p.k0);
-            cs_pack(cs_row(q->w, p.tap * block) + p.k0 * sk + j0 * sj, sk, sj, p.n_k, p.n, pack);
+            if (!packed)
+                pack_part(q, &p, pack);
             run_part(q, &p, r0, r1);
+            p.pack += packed ? cs_pack_size(p.n_k, p.n) : 0;
             p.first = false;
         }
+}
+
+static void conv_task(const conv *q, int64_t r0, int32_t j0, float *pack)
+{
+    int64_t r1 = cs_min64(r0 + q->rows, q->seg.rows);
+    part p = { .j0 = j0, .n = q->y.c - j0 < q->cols ? q->y.c - j0 : q->cols };
+
+    if ((size_t)cs_pack_size((int64_t)q->taps.n * q->x.c, p.n) > cs_gemm_scratch()) {
+        run_taps(q, p, false, pack, r0, r1);
+        return;
+    }
+    float *to = pack;
+    for (p.tap = 0; p.tap < q->taps.n; p.tap++)
+        for (p.k0 = 0; p.k0 < q->x.c; p.k0 += DEPTH, to += cs_pack_size(p.n_k, p.n)) {
+            p.n_k = cs_min64(DEPTH, q->x.c - p.k0);
+            pack_part(q, &p, to);
+        }
+    for (int64_t r = r0; r < r1; r += ROWS_MIN)
+        run_taps(q, p, true, pack, r, cs_min64(r + ROWS_MIN, r1));
 }
 
 /* Enough tasks for the threads, as large as that allows. */
@@ -119,32 +147,52 @@ typedef struct dweight {
     int32_t cols;
 } dweight;
 
-/* n rows of x and of dy, both without a break: dw's block += x' dy */
-static void dw_rows(const dweight *q, int32_t tap, int64_t from, int64_t to, int64_t n, int32_t j0,
-                    float *pack)
+/* n rows of x from `from` and n packed rows of dy: dw's block += x' dy */
+static void dw_rows(const dweight *q, int32_t tap, int64_t from, const float *pack, int64_t n_pack,
+                    int64_t n, int32_t j0, int32_t n_col)
 {
-    int32_t n_col = q->dy.c - j0 < q->cols ? q->dy.c - j0 : q->cols;
-    cs_pack(cs_row(q->dy, to) + j0, q->dy.ld, 1, n, n_col, pack);
     for (int32_t k = 0; k < cs_panel_count(n_col); k++) {
         int width = cs_panel_width(n_col, k);
         float *c = cs_row(q->dw, (int64_t)tap * q->x.c) + j0 + k * CS_PANEL;
-        cs_panel panel = { .a = cs_row(q->x, from), .lda = q->x.ld, .b = pack + k * CS_PANEL * n,
-                           .ldb = width, .init = c, .ldi = q->dw.ld, .c = c, .ldc = q->dw.ld,
+        cs_panel panel = { .a = cs_row(q->x, from), .lda = q->x.ld,
+                           .b = pack + k * CS_PANEL * n_pack, .ldb = width,
+                           .init = c, .ldi = q->dw.ld, .c = c, .ldc = q->dw.ld,
                            .n_row = q->x.c, .n_k = n };
         cs_panel_run(true, width, n_col - k * CS_PANEL, &panel);
     }
 }
 
+/* n tokens from t of a segment: those rows of dy are packed once, for all taps. Panels are laid out
+ * token by token, so a part of them begins `width` floats per token further on; panels of 16 and 8
+ * columns differ in that, so a last, narrow one is cut by itself. */
+static void dw_block(const dweight *q, const int32_t tap[2], cs_span a, int32_t j0, float *pack)
+{
+    int32_t n_col = q->dy.c - j0 < q->cols ? q->dy.c - j0 : q->cols, full = n_col / CS_PANEL;
+    full = cs_panel_count(n_col) > full && cs_panel_width(n_col, full) < CS_PANEL ? full * CS_PANEL
+                                                                                  : n_col;
+    cs_pack(cs_row(q->dy, a.start + a.t0) + j0, q->dy.ld, 1, a.n, n_col, pack);
+    for (int32_t k = tap[0]; k < tap[1]; k++) {
+        int64_t from = (a.t0 + cs_tap_shift(q->taps, k, false, a.len)) % a.len;
+        for (int64_t done = 0; done < a.n; from = 0) {
+            int64_t n = cs_min64(a.n - done, a.len - from);
+            dw_rows(q, k, a.start + from, pack + done * CS_PANEL, a.n, n, j0, full);
+            if (full < n_col)
+                dw_rows(q, k, a.start + from, pack + a.n * full + done * (CS_PANEL / 2), a.n, n,
+                        j0 + full, n_col - full);
+            done += n;
+        }
+    }
+}
+
 /* All rows in order, in blocks that only the segments fix: no sum knows the number of threads. */
-static void dw_task(const dweight *q, int32_t tap, int32_t j0, float *pack)
+static void dw_task(const dweight *q, const int32_t tap[2], int32_t j0, float *pack)
 {
     int32_t s = 0;
     for (int64_t r = 0; r < q->seg.rows;) {
         cs_span a = cs_span_at(q->seg, &s, r, q->seg.rows);
-        int64_t from = (a.t0 + cs_tap_shift(q->taps, tap, false, a.len)) % a.len;
-        int64_t n = cs_min64(cs_min64(a.n, a.len - from), DEPTH_T);
-        dw_rows(q, tap, a.start + from, r, n, j0, pack);
-        r += n;
+        a.n = cs_min64(a.n, DEPTH_T);
+        dw_block(q, tap, a, j0, pack);
+        r += a.n;
     }
 }
 
@@ -153,11 +201,15 @@ static void avx2_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x,
 {
     dweight q = { .seg = seg, .taps = taps, .x = x, .dy = dy, .dw = dw };
     int n_thread = cs_threads(be, x.r * dw.r * dw.c);
-    cut(taps.n, dy.c, n_thread, &q.cols);
+    cut(1, dy.c, n_thread, &q.cols);
     int64_t n_j = (dy.c + q.cols - 1) / q.cols;
+    /* One tap per task only where columns are too few for the threads. */
+    int32_t each = n_j < n_thread ? 1 : taps.n, n_i = taps.n / each;
     #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
-    for (int64_t t = 0; t < taps.n * n_j; t++)
-        dw_task(&q, (int32_t)(t / n_j), (int32_t)(t % n_j) * q.cols, scratch(be));
+    for (int64_t t = 0; t < n_i * n_j; t++) {
+        int32_t k = (int32_t)(t / n_j) * each;
+        dw_task(&q, (const int32_t[2]){ k, k + each }, (int32_t)(t % n_j) * q.cols, scratch(be));
+    }
 }
 
 void cs_avx2_conv(cs_ops *op)

@@ -1,8 +1,10 @@
-/* bench_ops.c - speed of the ChordMixer block and of gemm beside this machine's own peak, as TSV.
+/* bench_ops.c - speed of the ChordMixer block, the convolution and gemm beside this machine's own
+ * peak, as TSV.
  *
  * Each line is the median of several repeats, with the fastest beside it; between repeats a buffer
  * larger than the caches is written. Rates count 4 d h operations per token and
- * block forward, and 10 d h backward (the hidden layer is computed again). No verdict.
+ * block forward, and 10 d h backward (the hidden layer is computed again); a convolution's 2 K d h,
+ * and twice that backward. No verdict.
  */
 #include <immintrin.h>
 #include <stdio.h>
@@ -83,7 +85,7 @@ static void drop_chord(cs_backend *be, cs_chord *k)
     be->op.dealloc(be, k->b2.p);
 }
 
-typedef struct job { cs_seg seg; cs_chord k, dk; cs_mat x, y, dy, dx, work; } job;
+typedef struct job { cs_seg seg; cs_chord k, dk; cs_mat x, y, dy, dx, work; cs_taps taps; } job;
 
 static void forward(cs_backend *be, job *j)
 {
@@ -99,6 +101,19 @@ static void product(cs_backend *be, job *j)
 {
     cs_mat h = { j->y.p, j->x.r, (int32_t)j->k.w1.r, (int32_t)j->k.w1.r };
     be->op.gemm(be, false, true, j->x, j->k.w1, 0, h);
+}
+
+static const cs_mat absent;
+
+static void conv_forward(cs_backend *be, job *j)
+{
+    be->op.seg_conv(be, j->seg, j->taps, false, j->x, j->k.w1, absent, 0, j->y);
+}
+
+static void conv_backward(cs_backend *be, job *j)
+{
+    be->op.seg_conv(be, j->seg, j->taps, true, j->dy, j->k.w1, absent, 0, j->dx);
+    be->op.seg_conv_dw(be, j->seg, j->taps, j->x, j->dy, j->dk.w1);
 }
 
 static int by_value(const void *a, const void *b)
@@ -150,6 +165,25 @@ static void measure(cs_backend *be, int32_t d, int32_t h, int32_t track, int n_s
         be->op.dealloc(be, m->p);
 }
 
+/* 3 taps, 64 tokens apart, from and to d channels. */
+static void measure_conv(cs_backend *be, int32_t d, int n_seg, int64_t len, double peak)
+{
+    enum { K = 3 };
+    int64_t off[65], r = n_seg * len;
+    for (int s = 0; s <= n_seg; s++)
+        off[s] = s * len;
+    job j = { .seg = { .off = off, .n = n_seg, .rows = r }, .taps = { K, 64 },
+              .k.w1 = random_mat(be, K * d, d, 1), .dk.w1 = random_mat(be, K * d, d, 2),
+              .x = random_mat(be, r, d, 5), .y = random_mat(be, r, d, 6),
+              .dy = random_mat(be, r, d, 7), .dx = random_mat(be, r, d, 8) };
+    report(be, "conv", conv_forward, &j, len, 2.0 * K * d * d, peak);
+    report(be, "conv_backward", conv_backward, &j, len, 4.0 * K * d * d, peak);
+    for (cs_mat *m = &j.x; m <= &j.dx; m++)
+        be->op.dealloc(be, m->p);
+    be->op.dealloc(be, j.k.w1.p);
+    be->op.dealloc(be, j.dk.w1.p);
+}
+
 int main(void)
 {
     static const int32_t size[][3] = { { 288, 128, 16 }, { 96, 128, 4 }, { 96, 96, 4 },
@@ -170,6 +204,8 @@ int main(void)
         for (size_t i = 0; i < sizeof size / sizeof *size; i++)
             for (size_t k = 0; k < sizeof load / sizeof *load; k++)
                 measure(be, size[i][0], size[i][1], size[i][2], (int)load[k][0], load[k][1], peak);
+        for (size_t k = 0; k < sizeof load / sizeof *load; k++)
+            measure_conv(be, 64, (int)load[k][0], load[k][1], peak);
         cs_backend_close(be);
     }
     return 0;
