@@ -42,7 +42,7 @@ static void class_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_
 
 const cs_head cs_head_class = {
     .name = "class",
-    .summary = "one class per sequence: mean over tokens, linear or two-layer network, softmax",
+    .summary = "one class per sequence: one vector, linear or two-layer network, softmax",
     .is_class = true,
     .opt = cs_pooled_opt,
     .cfg_size = sizeof(cs_pooled_cfg),

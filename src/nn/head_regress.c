@@ -44,7 +44,7 @@ static void regress_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, c
 
 const cs_head cs_head_regress = {
     .name = "regress",
-    .summary = "real values per sequence: mean over tokens, linear or two-layer network, squared error",
+    .summary = "real values per sequence: one vector, linear or two-layer network, squared error",
     .opt = cs_pooled_opt,
     .cfg_size = sizeof(cs_pooled_cfg),
     .build = regress_build,

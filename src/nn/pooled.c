@@ -1,4 +1,4 @@
-/* pooled.c - the mean over the tokens of a sequence, then a linear or a two-layer network. */
+/* pooled.c - one vector for the tokens of a sequence, then a linear or a two-layer network. */
 #include "nn/pooled.h"
 
 #include "base/mem.h"
@@ -8,14 +8,23 @@
  * them, as the others take, say nothing here. */
 static const char *const norms[] = { "none", "layer", NULL };
 
+enum { POOL_MEAN, POOL_CLS, POOL_CENTRE };
+static const char *const pools[] = { "mean", "cls", "centre", NULL };
+
 const cs_opt cs_pooled_opt[] = {
     { .type = CS_OPT_GROUP, .name = "Heads class and regress" },
+    { CS_OPT_ENUM, 0, "pool", offsetof(cs_pooled_cfg, pool), "KIND", "mean",
+      "what stands for a sequence: mean, cls or centre", "mean is that over all tokens, cls the "
+      "first token's vector, centre the mean over those in the middle.", 0, 0, pools },
+    { CS_OPT_INT, 0, "centre", offsetof(cs_pooled_cfg, centre), "NUM", "200",
+      "tokens in the middle that pool centre takes; all of a shorter sequence", NULL, 1, 1e12,
+      NULL },
     { CS_OPT_ENUM, 0, "norm", offsetof(cs_pooled_cfg, norm), "KIND", "none",
-      "normalisation of the mean over the tokens", "What tells sequences apart is a small part of "
+      "normalisation of that vector", "What tells sequences apart is a small part of "
       "their means; normalised, it is of the size that a hidden layer wants.", 0, 0, norms },
     { CS_OPT_INT, 0, "hidden", offsetof(cs_pooled_cfg, hidden), "NUM", "0",
-      "hidden units between the mean over the tokens and the answer; 0: none", "With none the "
-      "answer is linear in the mean, which is all that the encoders' papers have.", 0, 65536, NULL },
+      "hidden units between that vector and the answer; 0: none", "With none the answer is linear "
+      "in it, which is all that the encoders' papers have.", 0, 65536, NULL },
     { CS_OPT_REAL, 0, "dropout", offsetof(cs_pooled_cfg, dropout), "RATE", "0",
       "share of these hidden units left out in training", NULL, 0, 0.99, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
@@ -28,14 +37,19 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
     p->norm = cs_norm_declare(ps, (cs_norm_kind)cfg->norm, width, 1, "head.norm");
     if (cfg->hidden > 0)
         p->fc = cs_linear_declare(ps, width, (int32_t)cfg->hidden, 1, "head.fc");
-    p->out = cs_linear_declare(ps, cfg->hidden > 0 ? (int32_t)cfg->hidden : width, n_out, 1, "head");
+    p->out = cs_linear_declare(ps, cfg->hidden > 0 ? (int32_t)cfg->hidden : width, n_out, 1,
+                               "head");
     return p;
 }
 
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 {
     cs_mat x = cs_tmp(cx, seg.n, h.c);
-    cs_seg_mean(cx, seg, h, x);
+    if (p->cfg.pool == POOL_MEAN)
+        cs_seg_mean(cx, seg, h, x);
+    else
+        cs_seg_window(cx, seg, p->cfg.pool == POOL_CENTRE,
+                      p->cfg.pool == POOL_CENTRE ? p->cfg.centre : 1, h, x);
     if (p->cfg.norm != CS_NORM_NONE) {
         cs_mat mean = x;
         x = cs_tmp(cx, mean.r, mean.c);
@@ -52,6 +66,5 @@ cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 
 bool cs_pooled_by_mean(const void *pooled)
 {
-    (void)pooled;
-    return true;
+    return ((const cs_pooled *)pooled)->cfg.pool == POOL_MEAN;
 }

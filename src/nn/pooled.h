@@ -6,7 +6,11 @@
 #include "nn/layer.h"
 
 /* Options of such a head; its cfg is this struct. */
-typedef struct cs_pooled_cfg { int norm; int64_t hidden; double dropout; } cs_pooled_cfg;
+typedef struct cs_pooled_cfg {
+    int     pool, norm;
+    int64_t centre, hidden;
+    double  dropout;
+} cs_pooled_cfg;
 extern const cs_opt cs_pooled_opt[];
 
 typedef struct cs_pooled {
@@ -16,11 +20,13 @@ typedef struct cs_pooled {
 } cs_pooled;
 
 /** cs_pooled_new - declares "head.norm" (unless none), "head.fc" (with cfg->hidden > 0) and "head",
- * the latter two linear layers; free() it. width: channels of a token, n_out: values of an answer */
+ * the latter two linear layers; free() it. width: channels of a token, n_out: values of an answer
+ */
 cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps);
 
-/** cs_pooled_apply - the mean over each segment's tokens, the normalisation and the hidden layer
- * (linear, GELU, dropout) if there are such, the linear layer. Shapes h (N, width); returns (n_seg, n_out) */
+/** cs_pooled_apply - one vector for each segment (the mean over its tokens, its first token, the
+ * mean over those in its centre), the normalisation and the hidden layer (linear, GELU, dropout) if
+ * there are such, the linear layer. Shapes h (N, width); returns (n_seg, n_out) */
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
 
 /** cs_pooled_by_mean - is the mean over each segment all that it uses? (a head's `pools`) */
