@@ -1,4 +1,4 @@
-/* model.c - look at a model file, check it, write it as a folder: `chordseq model`. */
+/* model.c - look at a model file, check it, write it as a folder, make one of a checkpoint. */
 #include <jansson.h>
 #include <string.h>
 
@@ -6,8 +6,9 @@
 #include "base/mem.h"
 #include "pipelines/common.h"
 #include "pipelines/model_export.h"
+#include "pipelines/model_import.h"
 
-struct model_args { const char *licence; };
+struct model_args { const char *licence, *alphabet; };
 
 static struct model_args own;
 static cs_log_args logs;
@@ -17,6 +18,10 @@ static const cs_opt model_table[] = {
     { .type = CS_OPT_STR, .name = "license", .off = offsetof(struct model_args, licence),
       .arg = "ID", .def = "other", .help = "licence that the model card names",
       .man = "An SPDX identifier in lower case, as model hubs write it." },
+    { .type = CS_OPT_GROUP, .name = "Import" },
+    { .type = CS_OPT_STR, .name = "alphabet", .off = offsetof(struct model_args, alphabet),
+      .arg = "LETTERS", .def = "acgnt", .help = "bases that the checkpoint's input channels are for",
+      .man = "In the order of the channels; n is an unknown base." },
     { .type = CS_OPT_END }
 };
 
@@ -149,13 +154,17 @@ static int act(const cs_strlist *word, cs_model *m)
         return show(m);
     if (strcmp(word->v[0], "verify") == 0)
         return verify(m, word->v[1]);
+    if (strcmp(word->v[0], "import") == 0)
+        return cs_model_save(m, word->v[2], false);
     return cs_model_export(m, word->v[2], own.licence);
 }
 
 static int check_words(const cs_strlist *word)
 {
-    static const struct { const char *name; int n; } action[] = {
-        { "show", 2 }, { "verify", 2 }, { "export", 3 },
+    static const struct { const char *name, *takes; int n; } action[] = {
+        { "show", "one model file", 2 }, { "verify", "one model file", 2 },
+        { "export", "a model file and a folder", 3 },
+        { "import", "a checkpoint and a model file to write", 3 },
     };
 
     for (size_t i = 0; word->n > 0 && i < sizeof action / sizeof action[0]; i++) {
@@ -163,11 +172,10 @@ static int check_words(const cs_strlist *word)
             continue;
         if (word->n == action[i].n)
             return CS_OK;
-        return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name,
-                       action[i].n == 2 ? "one model file" : "a model file and a folder");
+        return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name, action[i].takes);
     }
-    return cs_fail(CS_EUSAGE, "say what to do with which model: show FILE, verify FILE, or "
-                   "export FILE DIR");
+    return cs_fail(CS_EUSAGE, "say what to do with which model: show FILE, verify FILE, "
+                   "export FILE DIR, or import CHECKPOINT FILE");
 }
 
 static int run(int argc, char **argv)
@@ -182,7 +190,10 @@ static int run(int argc, char **argv)
     CS_TRY(cs_args_parse(set, argc, argv, &word, &logs));
     CS_TRY(check_words(&word));
     CS_TRY(cs_backend_open("cpu", 1, &be));
-    CS_TRY(cs_model_load(word.v[1], be, false, &m));
+    if (strcmp(word.v[0], "import") == 0)
+        CS_TRY(cs_model_import(word.v[1], own.alphabet, be, &m));
+    else
+        CS_TRY(cs_model_load(word.v[1], be, false, &m));
     CS_TRY(act(&word, m));
 out:
     cs_model_free(m);
@@ -194,8 +205,8 @@ out:
 
 const cs_command cs_cmd_model = {
     .name = "model",
-    .summary = "show, verify or export a model file",
-    .usage = "[OPTIONS] show FILE | verify FILE | export FILE DIR",
+    .summary = "show, verify, export or import a model file",
+    .usage = "[OPTIONS] show FILE | verify FILE | export FILE DIR | import CHECKPOINT FILE",
     .options = options,
     .run = run,
 };

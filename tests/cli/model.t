@@ -24,11 +24,25 @@ assert len(t["vocab"]) == c["vocab_size"] and sorted(t["vocab"].values()) == lis
 T 'the card begins with its front matter' sh -c '[ "$(head -n 2 folder/README.md)" = "$(printf -- "---\nlicense: mit")" ]'
 T 'again into the same folder' chordseq model export "$m" folder
 
+# ---- import ----------------------------------------------------------------------------------------
+
+# That it answers as its authors' code does, tests/nn/test_import.c shows.
+published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
+if [ -r "$published" ]; then
+    T 'a published checkpoint' chordseq model import "$published" cdil.m
+    T 'is a model' sh -c 'chordseq model show cdil.m | grep -q "^encoder.decoder	16,16,16,16,16,16,16,16,5\$"'
+    T 'that answers' sh -c '[ "$(chordseq classify -q -m cdil.m "$1" | wc -l)" -gt 1 ]' - "$tiny/mixed.fa"
+    N file-alphabet.err sh -c 'ln -s "$1" published; chordseq model import --alphabet acgt published x.m' - "$published"
+else
+    S 'a published checkpoint' "no '$published'"
+fi
+
 # ---- refused ---------------------------------------------------------------------------------------
 
 N file-words.err   chordseq model
 N file-words2.err  chordseq model show
 N file-words3.err  chordseq model export "$m"
+N file-import.err  sh -c 'ln -s "$1" own; chordseq model import own x.m' - "$m"
 N file-none.err    chordseq model show no-such-file
 head -c 2000 "$m" > cut
 N file-cut.err     chordseq model verify cut

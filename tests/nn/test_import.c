@@ -1,0 +1,96 @@
+/* test_import.c - a published checkpoint of CDIL for DNA answers as its authors' code does. */
+#include <jansson.h>
+
+#include "tests/check.h"
+
+#include "base/cpu.h"
+#include "nn/safetensors.h"
+#include "pipelines/model_import.h"
+
+static cs_backend *be;
+
+static const char *shared(const char *name)
+{
+    static char path[1024];
+    const char *root = getenv("CS_SHARED");
+    snprintf(path, sizeof path, "%s/golden/cdil_dna_pretrained/%s", root ? root : "../shared",
+             name);
+    return path;
+}
+
+/* Tokens of the config's sequence; masked positions of the second copy are padding. */
+static cs_batch *read_batch(const cs_safetensors *f)
+{
+    json_t *config = json_loads(cs_safetensors_meta(f, "config"), 0, NULL);
+    const char *text = json_string_value(json_object_get(config, "sequence"));
+    const cs_tensor *mask = cs_safetensors_find(f, "input.mask");
+    cs_batch *b = cs_batch_new(0, 0);
+    int64_t n = (int64_t)strlen(text);
+    int32_t *id = cs_xcalloc((size_t)n, sizeof *id);
+
+    assert_int_equal(mask->n, n);
+    for (int copy = 0; copy < 2; copy++) {
+        for (int64_t i = 0; i < n; i++) {
+            const char *at = strchr("ACGT", text[i] & ~0x20);
+            id[i] = at ? CS_TOK_FIRST + (int32_t)(at - "ACGT") : CS_TOK_UNK;
+            id[i] = copy && cs_tensor_get(mask, i) != 0 ? CS_TOK_PAD : id[i];
+        }
+        assert_int_equal(cs_batch_append(b, id, NULL, n, NULL, (cs_slot){ 0 }), CS_OK);
+    }
+    free(id);
+    json_decref(config);
+    return b;
+}
+
+static void compare(const cs_model *m, const cs_tensor *want)
+{
+    double most = 0, worst = 0;
+
+    assert_int_equal(want->n, m->trace.encoded.r * m->trace.encoded.c);
+    for (int64_t i = 0; i < want->n; i++) {
+        double v = cs_tensor_get(want, i);
+        most = fmax(most, fabs(v));
+        worst = fmax(worst, fabs((double)m->trace.encoded.p[i] - v));
+    }
+    check_below(worst, 1e-4 * most);
+}
+
+static void test_published(void **state)
+{
+    cs_safetensors *f = NULL;
+    cs_model *m = NULL, *again = NULL;
+    char path[] = "/tmp/chordseq_import_XXXXXX";
+    float out[10];
+
+    (void)state;
+    if (cs_safetensors_open(shared("human_100k_epoch9_L1000.safetensors"), &f) != CS_OK)
+        skip();
+    if (cs_model_import(shared("human_100k_epoch9_checkpoint.safetensors"), "acgnt", be, &m) !=
+        CS_OK)
+        fail_msg("%s", cs_error_message());
+    cs_batch *b = read_batch(f);
+    assert_int_equal(cs_model_predict(m, b, out), CS_OK);
+    compare(m, cs_safetensors_find(f, "output.logits"));
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    assert_int_equal(cs_model_load(path, be, false, &again), CS_OK);
+    assert_int_equal(cs_model_predict(again, b, out), CS_OK);
+    compare(again, cs_safetensors_find(f, "output.logits"));
+    unlink(path);
+    cs_batch_free(b);
+    cs_model_free(m);
+    cs_model_free(again);
+    cs_safetensors_close(f);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = { cmocka_unit_test(test_published) };
+    if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
+        return 2;
+    int n_failed = cmocka_run_group_tests_name("import", test, NULL, NULL);
+    cs_backend_close(be);
+    return n_failed;
+}
