@@ -20,7 +20,8 @@ static const cs_opt model_table[] = {
       .man = "An SPDX identifier in lower case, as model hubs write it." },
     { .type = CS_OPT_GROUP, .name = "Import" },
     { .type = CS_OPT_STR, .name = "alphabet", .off = offsetof(struct model_args, alphabet),
-      .arg = "LETTERS", .def = "acgnt", .help = "bases that the checkpoint's input channels are for",
+      .arg = "LETTERS", .def = "acgnt",
+      .help = "bases that the checkpoint's input channels are for",
       .man = "In the order of the channels; n is an unknown base." },
     { .type = CS_OPT_END }
 };
@@ -206,7 +207,7 @@ out:
 const cs_command cs_cmd_model = {
     .name = "model",
     .summary = "show, verify, export or import a model file",
-    .usage = "[OPTIONS] show FILE | verify FILE | export FILE DIR | import CHECKPOINT FILE",
+    .usage = "[OPTIONS] show|verify FILE | export FILE DIR | import IN OUT",
     .options = options,
     .run = run,
 };

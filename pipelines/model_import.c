@@ -2,9 +2,9 @@
  * model_import.c - read the published checkpoints of CDIL for DNA.
  *
  * DESIGN
- * Sizes are taken from the tensors' shapes, so that any checkpoint of that code can be read: layer l
- * has conv1 (hidden, in, taps) and conv2 (out, hidden, taps). The encoder's options follow from them,
- * the model is declared, and every tensor must find its place and every place its tensor.
+ * Sizes are taken from the tensors' shapes, so that any checkpoint of that code can be read: layer
+ * l has conv1 (hidden, in, taps) and conv2 (out, hidden, taps). The encoder's options follow from
+ * them, the model is declared, and every tensor must find its place and every place its tensor.
  */
 #include "pipelines/model_import.h"
 

@@ -10,8 +10,8 @@
  * path     a safetensors file: encoder and decoder of CDIL for DNA (github.com/wiedersehne/cdilDNA,
  *          class Model4Pretrain), whose one-hot input is not embedded
  * alphabet the letters of the input's channels in order, `n` for an unknown base: "acgnt"
- * Returns  CS_OK; CS_EIO; CS_EFORMAT (not such a checkpoint, with what does not fit); CS_EUSAGE (the
- *          alphabet); CS_EMEM
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT (not such a checkpoint, with what does not fit); CS_EUSAGE
+ *          (the alphabet); CS_EMEM
  *
  * Tokens are bases; the embedding is one-hot, and padding, as which masked tokens count, is zero.
  * The head classifies by the mean over the tokens of the decoder's output.
