@@ -207,7 +207,7 @@ out:
 const cs_command cs_cmd_model = {
     .name = "model",
     .summary = "show, verify, export or import a model file",
-    .usage = "[OPTIONS] show|verify FILE | export FILE DIR | import IN OUT",
+    .usage = "[OPTIONS] show FILE | verify FILE | export|import FILE TO",
     .options = options,
     .run = run,
 };

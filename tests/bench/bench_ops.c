@@ -150,7 +150,7 @@ static void measure(cs_backend *be, int32_t d, int32_t h, int32_t track, int n_s
         off[s] = s * len;
     int64_t r = n_seg * len;
     int32_t most = d > h ? d : h;
-    job j = { .seg = { off, n_seg, r, 0 }, .k = random_chord(be, d, h, track),
+    job j = { .seg = { .off = off, .n = n_seg, .rows = r }, .k = random_chord(be, d, h, track),
               .dk = random_chord(be, d, h, track), .x = random_mat(be, r, d, 5),
               .y = random_mat(be, r, most, 6), .dy = random_mat(be, r, d, 7),
               .dx = random_mat(be, r, d, 8),
