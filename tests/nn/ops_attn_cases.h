@@ -121,7 +121,7 @@ static inline void with_attn_sizes(void (*check)(const op_case *, int, const env
     static const int32_t size[][4] = { { 2, 1, 1, 0 }, { 6, 3, 5, 2 }, { 8, 4, 17, 0 },
                                        { 24, 2, 9, 3 }, { 130, 1, 33, 0 } };
     static const struct { int64_t len[MAX_SEG]; int n; } set[] = {
-        { { 1, 4 }, 2 }, { { 0, 5, 0, 70, 1, 0 }, 6 }, { { 64, 65, 2 }, 3 }, { { 190, 3 }, 2 } };
+        { { 1, 4 }, 2 }, { { 0, 5, 0, 70, 1, 0 }, 6 }, { { 64, 65, 2 }, 3 }, { { 210, 195 }, 2 } };
     for (int i = 0; i < COUNT(size); i++)
         for (int k = 0; k < COUNT(set); k++) {
             env e = new_env(set[k].len, set[k].n, size[i][0], size[i][2], size[i][3]);
