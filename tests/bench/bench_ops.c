@@ -1,13 +1,21 @@
-/* bench_ops.c - speed of the ChordMixer block, the convolution and gemm beside this machine's own
- * peak, as TSV.
+/* bench_ops.c - speed of ChordMixer's kernels beside this machine's own limits, as TSV.
  *
- * Each line is the median of several repeats, with the fastest beside it; between repeats a buffer
- * larger than the caches is written. Rates count 4 d h operations per token and
- * block forward, and 10 d h backward (the hidden layer is computed again); a convolution's 2 K d h,
- * and twice that backward. No verdict.
+ *     bench_ops [WIDTH HIDDEN TRACK SEGMENTS LENGTH]      one shape only, on one and on all cores
+ *
+ * Each line is the median of several repeats, with the fastest, and the spread (slowest less
+ * fastest, in percent of the median). Rates are nominal: 4 d h operations per token and block, three
+ * times as many with the backward pass. What is timed:
+ *   forward   all blocks over the rows of a batch, in place, as an answer takes them
+ *   answer    the same from tokens to means, with the exact shortcuts: what `classify` does
+ *   train     forward and backward, every block's input kept
+ *   gemm      x w1' alone, by the general matrix product
+ *   conv      a convolution of 3 taps, 2 K d d operations per token; conv_backward twice as many
+ * A long sequence passes as many blocks as seconds allow; a block's cost does not depend on its
+ * number. No verdict.
  */
 #include <immintrin.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -15,7 +23,9 @@
 #include "base/rng.h"
 #include "kernels/backend.h"
 
-enum { REPEATS = 9, FLUSH = 16 << 20 };
+enum { REPEATS = 9, MAX_SEG = 1024, MAX_BLOCK = 20, VOCAB = 6, TRAIN_ROWS = 100000 };
+
+static const double flop_budget = 4e10;          /* of one repeat */
 
 static double now(void)
 {
@@ -23,6 +33,8 @@ static double now(void)
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+/* ---- limits of the machine ---------------------------------------------------------------- */
 
 #define EACH(OP) OP(0) OP(1) OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11)
 
@@ -45,10 +57,10 @@ static float multiply_adds(int64_t n)
 
 static double peak_gflops(int n_thread)
 {
-    enum { N = 4000000 };
+    enum { N = 400000, TIMES = 40 };
     double best = 0;
     float sink = 0;
-    for (int r = 0; r < REPEATS; r++) {
+    for (int r = 0; r < TIMES; r++) {
         double t = now();
         #pragma omp parallel for num_threads(n_thread) reduction(+ : sink)
         for (int i = 0; i < n_thread; i++)
@@ -59,15 +71,52 @@ static double peak_gflops(int n_thread)
     return sink > 0 ? best : 0;
 }
 
+/* Bytes read and written per second by a copy that no cache holds. */
+static double copy_gbytes(int n_thread)
+{
+    enum { MIB = 1 << 20, PART = 64 * MIB };
+    char *from = malloc((size_t)n_thread * PART), *to = malloc((size_t)n_thread * PART);
+    double best = 0;
+    if (!from || !to)
+        exit(1);
+    memset(from, 1, (size_t)n_thread * PART);
+    for (int r = 0; r < REPEATS; r++) {
+        double t = now();
+        #pragma omp parallel for num_threads(n_thread)
+        for (int i = 0; i < n_thread; i++)
+            memcpy(to + (size_t)i * PART, from + (size_t)i * PART, PART);
+        double rate = 2.0 * PART * n_thread / (now() - t) * 1e-9;
+        best = rate > best ? rate : best;
+    }
+    free(from);
+    free(to);
+    return best;
+}
+
+/* ---- one batch and its blocks ------------------------------------------------------------- */
+
+typedef struct job {
+    cs_seg   seg;
+    int64_t  off[MAX_SEG + 1], len;
+    cs_chord k, dk;
+    int32_t  n_block;
+    cs_mat   x, mean, embed, first;
+    int32_t *id;
+    cs_real *pack, *work;
+    cs_mat   kept[MAX_BLOCK + 1];        /* train: every block's input; dy, dx: gradients */
+    cs_mat   dy, dx;
+    cs_taps  taps;
+} job;
+
 static cs_mat random_mat(cs_backend *be, int64_t r, int32_t c, uint64_t key)
 {
     cs_mat m = { be->op.alloc(be, (size_t)(r * c) * sizeof(cs_real)), r, c, c };
     if (!m.p) {
-        fprintf(stdout, "# out of memory\n");
+        printf("# out of memory\n");
         exit(1);
     }
     for (int64_t i = 0; i < r * c; i++)
-        m.p[i] = (float)(cs_rng_unit(key, (uint64_t)i) - 0.5);
+        m.p[i] = (float)(cs_rng_unit(key, (uint64_t)i) - 0.5) * 0.06f;
     return m;
 }
 
@@ -85,36 +134,55 @@ static void drop_chord(cs_backend *be, cs_chord *k)
     be->op.dealloc(be, k->b2.p);
 }
 
-typedef struct job { cs_seg seg; cs_chord k, dk; cs_mat x, y, dy, dx, work; cs_taps taps; } job;
+static cs_chord_stack stack_of(const job *j)
+{
+    return (cs_chord_stack){ .n_block = j->n_block, .width = j->k.w1.c,
+                             .hidden = (int32_t)j->k.w1.r, .track = j->k.track, .pack = j->pack };
+}
 
 static void forward(cs_backend *be, job *j)
 {
-    be->fused.chord_block(be, j->seg, &j->k, j->x, j->y, j->work.p);
+    cs_chord_stack s = stack_of(j);
+    be->fused.chord_stack(be, j->seg, &s, j->x, (cs_mat){ 0 }, j->work);
 }
 
-static void backward(cs_backend *be, job *j)
+static void answer(cs_backend *be, job *j)
 {
-    be->fused.chord_block_bwd(be, j->seg, &j->k, j->x, j->dy, j->dx, &j->dk, j->work.p);
+    cs_chord_stack s = stack_of(j);
+    s.id = j->id;
+    s.embed = j->embed;
+    s.first = j->first;
+    be->fused.chord_stack(be, j->seg, &s, (cs_mat){ 0 }, j->mean, j->work);
+}
+
+static void train(cs_backend *be, job *j)
+{
+    for (int32_t l = 0; l < j->n_block; l++)
+        be->fused.chord_block(be, j->seg, &j->k, j->kept[l], j->kept[l + 1], j->work);
+    for (int32_t l = j->n_block - 1; l >= 0; l--) {
+        be->op.zero(be, j->dx);
+        be->fused.chord_block_bwd(be, j->seg, &j->k, j->kept[l], j->dy, j->dx, &j->dk, j->work);
+    }
 }
 
 static void product(cs_backend *be, job *j)
 {
-    cs_mat h = { j->y.p, j->x.r, (int32_t)j->k.w1.r, (int32_t)j->k.w1.r };
+    cs_mat h = { j->work, j->x.r, (int32_t)j->k.w1.r, (int32_t)j->k.w1.r };
     be->op.gemm(be, false, true, j->x, j->k.w1, 0, h);
 }
 
-static const cs_mat absent;
-
 static void conv_forward(cs_backend *be, job *j)
 {
-    be->op.seg_conv(be, j->seg, j->taps, false, j->x, j->k.w1, absent, 0, j->y);
+    be->op.seg_conv(be, j->seg, j->taps, false, j->x, j->k.w1, (cs_mat){ 0 }, 0, j->kept[0]);
 }
 
 static void conv_backward(cs_backend *be, job *j)
 {
-    be->op.seg_conv(be, j->seg, j->taps, true, j->dy, j->k.w1, absent, 0, j->dx);
+    be->op.seg_conv(be, j->seg, j->taps, true, j->dy, j->k.w1, (cs_mat){ 0 }, 0, j->dx);
     be->op.seg_conv_dw(be, j->seg, j->taps, j->x, j->dy, j->dk.w1);
 }
+
+/* ---- timing ------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -122,90 +190,152 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* flop: of one block and token */
 static void report(cs_backend *be, const char *what, void (*run)(cs_backend *, job *), job *j,
-                   int64_t len, double flop, double peak)
+                   double flop, int32_t n_block, double peak)
 {
-    static float flush[FLUSH];
-    double t[REPEATS];
+    double t[REPEATS], start = now(), work = flop * n_block * (double)j->x.r;
+    int n = 0;
     run(be, j);
-    for (int r = 0; r < REPEATS; r++) {
-        memset(flush, r, sizeof flush);
-        t[r] = now();
+    while (n < REPEATS && (n < 3 || now() - start < 6)) {
+        t[n] = now();
         run(be, j);
-        t[r] = now() - t[r];
+        t[n] = now() - t[n];
+        n++;
     }
-    qsort(t, REPEATS, sizeof *t, by_value);
-    double mid = t[REPEATS / 2], rate = flop * (double)j->x.r / mid * 1e-9;
-    printf("%s\t%d\t%d\t%d\t%d\t%ld\t%.1f\t%.1f\t%.1f\t%.0f\n", what, be->n_thread, j->x.c,
-           (int)j->k.w1.r, j->seg.n, (long)len, rate, flop * (double)j->x.r / t[0] * 1e-9,
-           100 * rate / peak, (double)j->x.r / mid * 1e-3);
+    qsort(t, (size_t)n, sizeof *t, by_value);
+    double mid = t[n / 2], rate = work / mid * 1e-9;
+    printf("%s\t%d\t%d\t%d\t%d\t%ld\t%d\t%.1f\t%.1f\t%.0f\t%.1f\t%.0f\t%.2f\n", what, be->n_thread,
+           j->x.c, (int)j->k.w1.r, j->seg.n, (long)j->len, n_block, rate, work / t[0] * 1e-9,
+           100 * (t[n - 1] - t[0]) / mid, 100 * rate / peak, (double)j->x.r / mid * 1e-3,
+           mid / (double)j->x.r / n_block * 1e9);
     fflush(stdout);
 }
 
-static void measure(cs_backend *be, int32_t d, int32_t h, int32_t track, int n_seg, int64_t len,
-                    double peak)
+typedef struct shape { int32_t d, h, track; } shape;
+typedef struct load { int32_t n_seg; int64_t len; } load;
+
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static void measure_train(cs_backend *be, job *j, double flop, double peak)
 {
-    int64_t off[65];
-    for (int s = 0; s <= n_seg; s++)
-        off[s] = s * len;
-    int64_t r = n_seg * len;
-    int32_t most = d > h ? d : h;
-    job j = { .seg = { .off = off, .n = n_seg, .rows = r }, .k = random_chord(be, d, h, track),
-              .dk = random_chord(be, d, h, track), .x = random_mat(be, r, d, 5),
-              .y = random_mat(be, r, most, 6), .dy = random_mat(be, r, d, 7),
-              .dx = random_mat(be, r, d, 8),
-              .work = random_mat(be, be->fused.chord_work(be, d, h, r), 1, 9) };
-    j.y.c = j.y.ld = d;
-    report(be, "forward", forward, &j, len, 4.0 * d * h, peak);
-    report(be, "backward", backward, &j, len, 10.0 * d * h, peak);
-    report(be, "gemm", product, &j, len, 2.0 * d * h, peak);
+    for (int32_t l = 0; l <= j->n_block; l++)
+        j->kept[l] = random_mat(be, j->x.r, j->x.c, 10 + (uint64_t)l);
+    j->dy = random_mat(be, j->x.r, j->x.c, 7);
+    j->dx = random_mat(be, j->x.r, j->x.c, 8);
+    report(be, "train", train, j, 3 * flop, j->n_block, peak);
+    for (int32_t l = 0; l <= j->n_block; l++)
+        be->op.dealloc(be, j->kept[l].p);
+    be->op.dealloc(be, j->dy.p);
+    be->op.dealloc(be, j->dx.p);
+}
+
+static void prepare(cs_backend *be, job *j, shape s)
+{
+    int64_t r = j->seg.rows, one = be->fused.chord_pack_size(s.d, s.h);
+    int64_t work = be->fused.chord_stack_work(be, j->seg, s.d, s.h, true);
+    work = most(most(work, be->fused.chord_work(be, s.d, s.h, r)), r * s.h);
+    j->work = random_mat(be, work, 1, 9).p;
+    j->pack = random_mat(be, MAX_BLOCK * one, 1, 9).p;
+    for (int32_t l = 0; l < j->n_block; l++)
+        be->fused.chord_prepare(be, &j->k, j->pack + l * one);
+    j->id = malloc((size_t)r * sizeof *j->id);
+    if (!j->id)
+        exit(1);
+    for (int64_t i = 0; i < r; i++)
+        j->id[i] = (int32_t)cs_rng_below(11, (uint64_t)i, VOCAB);
+}
+
+static void measure(cs_backend *be, shape s, load w, double peak)
+{
+    double flop = 4.0 * s.d * s.h;
+    int64_t r = w.n_seg * w.len;
+    int32_t depth = 0;
+    static job j;
+    j = (job){ .k = random_chord(be, s.d, s.h, s.track), .dk = random_chord(be, s.d, s.h, s.track),
+               .x = random_mat(be, r, s.d, 5), .mean = random_mat(be, w.n_seg, s.d, 6),
+               .embed = random_mat(be, VOCAB + 1, s.d, 12),
+               .first = random_mat(be, VOCAB + 1, s.d, 13), .len = w.len };
+    for (int32_t i = 0; i <= w.n_seg; i++)
+        j.off[i] = i * w.len;
+    while (INT64_C(1) << depth < w.len)
+        depth++;
+    j.seg = (cs_seg){ .off = j.off, .n = w.n_seg, .rows = r, .depth = depth };
+    double can = flop_budget / (flop * (double)r);
+    j.n_block = can < 2 ? 2 : can < depth ? (int32_t)can : depth;
+    prepare(be, &j, s);
+    report(be, "forward", forward, &j, flop, j.n_block, peak);
+    report(be, "answer", answer, &j, flop, j.n_block, peak);
+    if (r <= TRAIN_ROWS)
+        measure_train(be, &j, flop, peak);
+    report(be, "gemm", product, &j, flop / 2, 1, peak);
     drop_chord(be, &j.k);
     drop_chord(be, &j.dk);
-    for (cs_mat *m = &j.x; m <= &j.work; m++)
-        be->op.dealloc(be, m->p);
+    cs_real *rest[] = { j.x.p, j.mean.p, j.embed.p, j.first.p, j.pack, j.work };
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        be->op.dealloc(be, rest[i]);
+    free(j.id);
 }
 
 /* 3 taps, 64 tokens apart, from and to d channels. */
-static void measure_conv(cs_backend *be, int32_t d, int n_seg, int64_t len, double peak)
+static void measure_conv(cs_backend *be, int32_t d, load w, double peak)
 {
     enum { K = 3 };
-    int64_t off[65], r = n_seg * len;
-    for (int s = 0; s <= n_seg; s++)
-        off[s] = s * len;
-    job j = { .seg = { .off = off, .n = n_seg, .rows = r }, .taps = { K, 64 },
-              .k.w1 = random_mat(be, K * d, d, 1), .dk.w1 = random_mat(be, K * d, d, 2),
-              .x = random_mat(be, r, d, 5), .y = random_mat(be, r, d, 6),
-              .dy = random_mat(be, r, d, 7), .dx = random_mat(be, r, d, 8) };
-    report(be, "conv", conv_forward, &j, len, 2.0 * K * d * d, peak);
-    report(be, "conv_backward", conv_backward, &j, len, 4.0 * K * d * d, peak);
-    for (cs_mat *m = &j.x; m <= &j.dx; m++)
-        be->op.dealloc(be, m->p);
-    be->op.dealloc(be, j.k.w1.p);
-    be->op.dealloc(be, j.dk.w1.p);
+    int64_t r = w.n_seg * w.len;
+    static job j;
+    j = (job){ .taps = { K, 64 }, .len = w.len, .k.w1 = random_mat(be, K * d, d, 1),
+               .dk.w1 = random_mat(be, K * d, d, 2), .x = random_mat(be, r, d, 5),
+               .kept[0] = random_mat(be, r, d, 6), .dy = random_mat(be, r, d, 7),
+               .dx = random_mat(be, r, d, 8) };
+    for (int32_t i = 0; i <= w.n_seg; i++)
+        j.off[i] = i * w.len;
+    j.seg = (cs_seg){ .off = j.off, .n = w.n_seg, .rows = r };
+    report(be, "conv", conv_forward, &j, 2.0 * K * d * d, 1, peak);
+    report(be, "conv_backward", conv_backward, &j, 4.0 * K * d * d, 1, peak);
+    cs_real *all[] = { j.k.w1.p, j.dk.w1.p, j.x.p, j.kept[0].p, j.dy.p, j.dx.p };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        be->op.dealloc(be, all[i]);
 }
 
-int main(void)
+/* The last shape is the default model's. */
+static void measure_all(cs_backend *be, double peak)
 {
-    static const int32_t size[][3] = { { 288, 128, 16 }, { 96, 128, 4 }, { 96, 96, 4 },
-                                       { 72, 64, 4 } };
-    static const int64_t load[][2] = { { 64, 150 }, { 64, 651 }, { 1, 10000 } };
-    if (cs_cpu_init() != CS_OK)
+    static const shape shapes[] = { { 288, 128, 16 }, { 208, 128, 16 }, { 72, 64, 4 },
+                                    { 96, 64, 4 } };
+    static const load loads[] = { { 64, 150 }, { 64, 651 }, { 1, 10000 }, { 1, 100000 },
+                                  { 1, 1000000 } };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t k = 0; k < sizeof loads / sizeof *loads; k++)
+            measure(be, shapes[i], loads[k], peak);
+    for (size_t k = 0; k < 3; k++)
+        measure_conv(be, 64, loads[k], peak);
+    /* is the cost per token and block flat in the length? */
+    for (int64_t len = 128; len <= 1 << 20; len *= 8)
+        measure(be, shapes[0], (load){ (int32_t)most(1, 32768 / len), len }, peak);
+}
+
+int main(int argc, char **argv)
+{
+    long a[5] = { 0 };
+    for (int i = 1; i < argc && i <= 5; i++)
+        a[i - 1] = strtol(argv[i], NULL, 10);
+    if (cs_cpu_init() != CS_OK || (argc != 1 && (argc != 6 || a[3] < 1 || a[3] > MAX_SEG)))
         return 2;
-    printf("what\tthreads\twidth\thidden\tsegments\tlength\tgflops_median\tgflops_best\t"
-           "percent_of_peak\tktokens_per_s\n");
+    printf("what\tthreads\twidth\thidden\tsegments\tlength\tblocks\tgflops_median\tgflops_best\t"
+           "spread_percent\tpercent_of_peak\tktokens_per_s\tns_per_token_and_block\n");
     for (int n = 1; n <= cs_cpu_count(); n += cs_cpu_count() > 1 ? cs_cpu_count() - 1 : 1) {
         cs_backend *be;
-        if (cs_backend_open("cpu", n, &be) != CS_OK || !be->fused.chord_block) {
+        if (cs_backend_open("cpu", n, &be) != CS_OK || !be->fused.chord_stack) {
             printf("# no fused kernels on this processor\n");
             return 77;
         }
         double peak = peak_gflops(n);
-        printf("# FMA peak of %d threads: %.1f GFLOP/s\n", n, peak);
-        for (size_t i = 0; i < sizeof size / sizeof *size; i++)
-            for (size_t k = 0; k < sizeof load / sizeof *load; k++)
-                measure(be, size[i][0], size[i][1], size[i][2], (int)load[k][0], load[k][1], peak);
-        for (size_t k = 0; k < sizeof load / sizeof *load; k++)
-            measure_conv(be, 64, (int)load[k][0], load[k][1], peak);
+        printf("# threads %d: FMA peak %.1f GFLOP/s, copy %.1f GB/s\n", n, peak, copy_gbytes(n));
+        if (argc == 6)
+            measure(be, (shape){ (int32_t)a[0], (int32_t)a[1], (int32_t)a[2] },
+                    (load){ (int32_t)a[3], a[4] }, peak);
+        else
+            measure_all(be, peak);
         cs_backend_close(be);
     }
     return 0;
