@@ -3,8 +3,8 @@
  *     bench_ops [WIDTH HIDDEN TRACK SEGMENTS LENGTH]      one shape only, on one and on all cores
  *
  * Each line is the median of several repeats, with the fastest, and the spread (slowest less
- * fastest, in percent of the median). Rates are nominal: 4 d h operations per token and block, three
- * times as many with the backward pass. What is timed:
+ * fastest, in percent of the median). Rates are nominal: 4 d h operations per token and block,
+ * three times as many with the backward pass. What is timed:
  *   forward   all blocks over the rows of a batch, in place, as an answer takes them
  *   answer    the same from tokens to means, with the exact shortcuts: what `classify` does
  *   train     forward and backward, every block's input kept
