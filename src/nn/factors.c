@@ -17,31 +17,33 @@ struct cs_factors {
 };
 
 static struct network declare(cs_params *ps, int32_t n_in, int32_t hidden, int32_t n_out,
-                              const char *name)
+                              double gain, const char *name)
 {
     struct network f;
     char full[96];
     snprintf(full, sizeof full, "%s.fc1", name);
     f.fc1 = cs_linear_declare(ps, n_in, hidden, 1, full);
     snprintf(full, sizeof full, "%s.fc2", name);
-    f.fc2 = cs_linear_declare(ps, hidden, n_out, 1, full);
+    f.fc2 = cs_linear_declare(ps, hidden, n_out, gain, full);
     return f;
 }
 
 cs_factors *cs_factors_new(const cs_factors_spec *s, cs_params *ps, const char *name)
 {
     cs_factors *e = cs_xcalloc(1, sizeof *e + (size_t)s->n_factor * sizeof e->factor[0]);
+    /* With a residual the product starts near the identity; else a long one would overflow. */
+    double gain = s->res == CS_FACTOR_PLAIN ? 1 : 0.1;
     char full[80];
 
     e->spec = *s;
     snprintf(full, sizeof full, "%s.g", name);
-    e->g = declare(ps, s->n_in, s->g_hidden, s->n_out, full);
+    e->g = declare(ps, s->n_in, s->g_hidden, s->n_out, 1, full);
     for (int32_t m = 0; m < s->n_factor; m++) {
         struct factor *k = &e->factor[m];
         k->links = s->protocol == CS_PROTOCOL_CHORD ? cs_links_chord(s->n_factor + 1)
                                                     : cs_links_dilated(m);
         snprintf(full, sizeof full, "%s.f.%d", name, (int)m);
-        k->f = declare(ps, s->n_x, s->hidden, k->links.n, full);
+        k->f = declare(ps, s->n_x, s->hidden, k->links.n, gain, full);
     }
     return e;
 }
