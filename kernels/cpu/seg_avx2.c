@@ -11,7 +11,7 @@
 TARGET __attribute__((always_inline))
 static inline void move_rows(const cs_piece *q, int64_t n_row, const int32_t w, const bool add)
 {
-    const float *in = q->in, *buf = q->buf;
+    const float *buf = q->buf, *in = add ? q->in : buf;
     float *out = q->out;
     const int64_t ldi = add ? q->ldi : 0, ldb = q->ldb, ldo = q->ldo;
     for (int64_t r = 0; r < n_row; r++, in += ldi, buf += ldb, out += ldo) {
