@@ -1,6 +1,6 @@
 # split.awk - which records of the taxa set train the default model and which validate it
 #
-# Usage   awk -f split.awk manifest.tsv > split.tsv          (columns: record, train|valid)
+# Usage   awk -f split.awk manifest.tsv > split.tsv          (columns: record, train|valid, group)
 #
 # Whole organisms are kept aside. Within a class, organisms are numbered in the order of the
 # manifest's sorted names and every 7th, from the first on, validates. Where the source gives no
@@ -22,6 +22,10 @@ FNR == 1 { next }
     organism = $3
     accession = $1
     sub(/:[0-9]+-[0-9]+$/, "", accession)
+    loose = organism == "unknown" || organism == "uncultured_phage" || organism == "Microviridae_phage"
+    if (loose)
+        organism = accession
+    of[n_record] = organism
     if (class ~ /^nuclear_/) {
         side[n_record] = (organism in aside) ? "valid" : "train"
         next
@@ -30,8 +34,6 @@ FNR == 1 { next }
         side[n_record] = "train"
         next
     }
-    if (organism == "unknown" || organism == "uncultured_phage" || organism == "Microviridae_phage")
-        organism = accession
     group[n_record] = class OFS organism
     seen[group[n_record]] = 1
 }
@@ -46,7 +48,7 @@ END {
         valid[list[i]] = k[part[1]] % 7 == 1
     }
     for (i = 1; i <= n_record; i++)
-        print id[i], (i in side) ? side[i] : valid[group[i]] ? "valid" : "train"
+        print id[i], (i in side) ? side[i] : valid[group[i]] ? "valid" : "train", of[i]
 }
 # shell sort: awk's own order of keys differs between implementations
 function sort_list(a, n,    gap, i, j, t) {

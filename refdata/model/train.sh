@@ -3,26 +3,42 @@
 #
 # Usage   refdata/model/train.sh CHORDSEQ TAXA_DIR WORK_DIR [OPTION...]
 #
-# Writes WORK_DIR/default.safetensors. The result depends on the options and the input alone, not on
-# the number of threads; more options (--threads, --max-time, --resume) may follow.
+# Writes WORK_DIR/bag.safetensors. The result depends on the options and the input alone, not on the
+# number of threads; more options (--threads, --max-time, --resume) may follow.
 set -eu
 chordseq=$1 taxa=$2 work=$3
 shift 3
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$work"
-LC_ALL=C awk -f "$here/split.awk" "$taxa/manifest.tsv" > "$work/split.tsv"
-for name in archaea bacteria plasmid virus_euk virus_phage mitochondrion plastid nuclear_fungi \
-    nuclear_invertebrate nuclear_plant nuclear_protist nuclear_vertebrate; do
-    set -- "$@" -i "$taxa/$name.fa.gz"
+
+# pieces: what pieces.tsv takes out of the taxa set's bacteria and of other genomes
+"$here/fetch.sh" "$work" > "$work/files"
+echo "$taxa/bacteria.fa.gz" >> "$work/files"
+while read -r file; do
+    case $file in
+    *.xz) xzcat "$file" ;;
+    *)    zcat "$file" ;;
+    esac | awk -v file="${file##*/}" -f "$here/pieces.awk" "$here/pieces.tsv" -
+done < "$work/files" > "$work/pieces.fa"
+# split: a record that was cut up is left out, its pieces take its part
+LC_ALL=C awk -f "$here/split.awk" "$taxa/manifest.tsv" |
+    awk -F '\t' -v OFS='\t' 'FNR == NR { if ($1 == "bacteria.fa.gz") cut[$2] = 1; next }
+        $1 in cut { $2 = "skip" } 1' "$here/pieces.tsv" - > "$work/split.tsv"
+awk -F '\t' -v OFS='\t' '!/^#/ { print $2 ":" $3 "-" $4, $6, $2 }' "$here/pieces.tsv" >> "$work/split.tsv"
+
+for file in "$taxa"/*.fa.gz; do
+    set -- "$@" -i "$file"
 done
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
-exec "$chordseq" train -v --label-key class --label-map "$here/classes.tsv" \
+
+exec "$chordseq" train -v -i "$work/pieces.fa" --label-key class --label-map "$here/classes.tsv" \
     --split "$work/split.tsv" \
-    --tokenizer kmer --tokenizer.k 6 --tokenizer.stride 3 --tokenizer.canonical \
-    --encoder chordmixer --encoder.max-len 8M --encoder.track 4 --encoder.hidden 64 \
-    --encoder.init identity \
-    --crop-min 250 --crop-max 60000 --crop-power 1.8 --class-balance 1 --length-power 0.5 --rc \
-    --samples-per-epoch 16384 --valid-samples 1400 --step-records 64 --batch-tokens 32k \
-    --lr 0.006 --weight-decay 0.05 --ema 0.998 --warmup 100 --epochs 18 --seed 1 \
-    --metrics "$work/metrics.tsv" -o "$work/default.safetensors" "$@"
+    --tokenizer kmer --tokenizer.k 6 --tokenizer.stride 1 --tokenizer.canonical \
+    --encoder chordmixer --encoder.max-len 8M --encoder.track 4 --encoder.hidden 32 \
+    --encoder.init identity --encoder.depth none \
+    --head.norm layer --head.hidden 512 --head.dropout 0.25 \
+    --crop-min 250 --crop-max 60000 --crop-power 1.4 --class-balance 1 --group-balance 0.5 \
+    --length-power 0.5 --rc --samples-per-epoch 25000 --valid-samples 2800 --step-records 128 \
+    --batch-tokens 32k --lr 0.005 --weight-decay 0.05 --warmup 100 --epochs 14 --ema 0.998 --seed 1 \
+    --metrics "$work/bag.tsv" -o "$work/bag.safetensors" "$@"

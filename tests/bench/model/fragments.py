@@ -41,7 +41,7 @@ def read_fasta(path):
 def load(taxa, split, side):
     """class -> organism -> [(id, sequence)] of the records on one side."""
     with open(split) as f:
-        side_of = dict(line.rstrip("\n").split("\t") for line in f)
+        side_of = dict(line.rstrip("\n").split("\t")[:2] for line in f)
     out = {}
     for cls, files in CLASSES.items():
         groups = out.setdefault(cls, {})
