@@ -21,14 +21,15 @@ const cs_opt cs_choice_table[] = {
 /* Help and the table check need a struct to point to, though nobody reads what is written there. */
 static _Alignas(16) char scratch[1024];
 
+/* A table that several implementations share is listed once. */
 static void append(cs_optset *set, int n, const cs_opt *opt, void *base, const char *prefix)
 {
     int i = 0;
 
-    if (opt == NULL)
-        return;
-    while (set[i].opt != NULL)
+    while (set[i].opt != NULL && set[i].opt != opt)
         i++;
+    if (opt == NULL || set[i].opt == opt)
+        return;
     CS_BUG(i + 1 >= n);
     set[i] = (cs_optset){ opt, base, prefix };
     set[i + 1] = (cs_optset){ NULL, NULL, NULL };

@@ -69,6 +69,26 @@ static void print_wrapped(const char *s, size_t column, FILE *out)
     (void)fputc('\n', out);
 }
 
+static bool has_word(const char *text, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *p = strstr(text, word); p != NULL; p = strstr(p + 1, word)) {
+        const bool starts = p == text || (!isalnum((unsigned char)p[-1]) && p[-1] != '-');
+        if (starts && !isalnum((unsigned char)p[n]) && p[n] != '-')
+            return true;
+    }
+    return false;
+}
+
+/* Does a choice's help need the list of them? Not where its words name each already. */
+static bool lists_choices(const cs_opt *o)
+{
+    bool named = true;
+    for (int i = 0; o->type == CS_OPT_ENUM && named && o->choice[i] != NULL; i++)
+        named = has_word(o->help, o->choice[i]);
+    return o->type == CS_OPT_ENUM && !named;
+}
+
 static void help_row(const cs_optset *set, const cs_opt *o, FILE *out)
 {
     struct text left = { .n = 0 }, right = { .n = 0 };
@@ -81,7 +101,7 @@ static void help_row(const cs_optset *set, const cs_opt *o, FILE *out)
     if (o->arg != NULL)
         add(&left, " %s", o->arg);
     add(&right, "%s", o->help);
-    if (o->type == CS_OPT_ENUM) {
+    if (lists_choices(o)) {
         add(&right, ": ");
         add_choices(&right, o);
     }
@@ -145,7 +165,7 @@ static void man_row(const cs_optset *set, const cs_opt *o, FILE *out)
         (void)fprintf(out, " \\fI%s\\fR", o->arg);
     (void)fputc('\n', out);
     add(&body, "%c%s", toupper((unsigned char)o->help[0]), o->help + 1);
-    if (o->type == CS_OPT_ENUM) {
+    if (lists_choices(o)) {
         add(&body, ": ");
         add_choices(&body, o);
     }

@@ -337,6 +337,35 @@ static void help_text(void **state)
     free(got);
 }
 
+/* Choices are listed unless the text has each of them as a word of its own. */
+static void choices_once(void **state)
+{
+    static const char *const kind[] = { "own", "one", "none", NULL };
+    static const struct { const char *help; bool listed; } text[] = {
+        { "weights: own, one or none", false }, { "weights of their own", true },
+        { "own, one-sided, none", true }, { "own or onerous, none", true }
+    };
+    int field = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
+        const cs_opt row[] = {
+            { .type = CS_OPT_ENUM, .name = "kind", .arg = "KIND", .def = "one",
+              .help = text[i].help, .choice = kind },
+            { .type = CS_OPT_END }
+        };
+        const cs_optset one[] = { { row, &field, NULL }, { NULL, NULL, NULL } };
+        char *got = NULL;
+        size_t n;
+        FILE *f = open_memstream(&got, &n);
+        assert_non_null(f);
+        cs_opt_help(one, f);
+        assert_int_equal(fclose(f), 0);
+        assert_int_equal(strstr(got, ": own, one, none [one]") != NULL, text[i].listed);
+        free(got);
+    }
+}
+
 static void manual_text(void **state)
 {
     char *got = printed(cs_opt_man);
@@ -366,6 +395,7 @@ int main(void)
         cmocka_unit_test_setup(check_finds_faults, reset),
         cmocka_unit_test_setup(bad_default_is_a_bug, reset),
         cmocka_unit_test_setup(help_text, reset),
+        cmocka_unit_test_setup(choices_once, reset),
         cmocka_unit_test_setup(manual_text, reset),
     };
     int n_failed = cmocka_run_group_tests(test, NULL, NULL);
