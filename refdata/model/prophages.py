@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """prophages.py - find phages that lie in bacterial sequences, and write them as pieces.tsv.
 
-Usage: prophages.py TAXA_DIR SPLIT.tsv FILES TERL.faa PHAGES.fa... > pieces.tsv
+Usage: prophages.py TAXA_DIR SPLIT.tsv FILES TERL.faa [PHAGES.fa...] > pieces.tsv
 
 FILES lists the genome files beside the taxa set (what fetch.sh prints). Needs diamond (Debian:
 diamond-aligner) and pyrodigal. A region is a prophage where proteins of known phages match one after
-another: those of the training phages of TAXA_DIR and of PHAGES (genes by pyrodigal), and terminase
+another: those of the training phages of TAXA_DIR, of lambda and of PHAGES (genes by pyrodigal), and terminase
 large subunits, TERL. It is cut out with 4 kb on either side; of the large genomes of FILES every 500 kb
 one piece of 50 kb of what is left stands for the chromosome.
 """

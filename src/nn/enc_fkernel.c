@@ -26,40 +26,31 @@ struct config {
 
 enum { KERNEL_LINEAR, KERNEL_GLU, KERNEL_AGLU };
 enum { FEATURES_OWN, FEATURES_SHARED };
-enum { WIDTH_MAX = 1 << 16 };
 
 static const char *const kernel_names[] = { "linear", "glu", "aglu", NULL };
 static const char *const feature_names[] = { "own", "shared", NULL };
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder fkernel" },
-    { CS_OPT_INT, 0, "dim", offsetof(struct config, dim), "NUM", "64",
-      "channels of a token", NULL, 1, WIDTH_MAX, NULL },
-    { CS_OPT_INT, 0, "heads", offsetof(struct config, heads), "NUM", "4",
-      "attention heads; they divide the channels", NULL, 1, WIDTH_MAX, NULL },
-    { CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "4",
-      "layers, each attention and a feed-forward network", NULL, 1, 1024, NULL },
-    { CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "256",
-      "hidden units of the feed-forward networks", NULL, 1, WIDTH_MAX, NULL },
+    CS_OPT_DIM(struct config),
+    CS_OPT_HEADS_DIVIDING(struct config),
+    CS_OPT_LAYERS(struct config),
+    CS_OPT_FFN_HIDDEN(struct config),
     { CS_OPT_ENUM, 0, "kernel", offsetof(struct config, kernel), "KIND", "glu",
       "features: linear (softplus), glu (gated) or aglu (gates of low rank)", NULL, 0, 0,
       kernel_names },
     { CS_OPT_INT, 0, "units", offsetof(struct config, units), "NUM", "1",
       "gated units, one after the other", "linear has one.", 1, CS_FKERNEL_UNITS, NULL },
     { CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "4",
-      "rank of aglu's gates", NULL, 1, WIDTH_MAX, NULL },
+      "rank of aglu's gates", NULL, 1, CS_WIDTH_MAX, NULL },
     { CS_OPT_ENUM, 0, "features", offsetof(struct config, features), "KIND", "own",
       "feature weights of its own for every head (own), or one for all (shared)", NULL, 0, 0,
       feature_names },
     { CS_OPT_REAL, 0, "ortho", offsetof(struct config, ortho), "NUM", "0",
       "weight in the loss of how far feature weights are from orthogonal", NULL, 0, 1e6, NULL },
-    { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
-      "positions added to the tokens: none, sinusoid or learned", "With none the order of the "
-      "tokens makes no difference.", 0, 0, cs_position_names },
-    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "8k",
-      "most tokens of a sequence, where positions are added", NULL, 1, 1e9, NULL },
-    { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "share of values left out in training", NULL, 0, 0.99, NULL },
+    CS_OPT_POSITION(struct config),
+    CS_OPT_POSITION_MAX(struct config),
+    CS_OPT_DROPOUT(struct config),
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 

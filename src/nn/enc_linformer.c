@@ -24,7 +24,6 @@ struct config {
 enum { NORM_PRE, NORM_POST };
 enum { VALUES_OWN, VALUES_KEYS };
 enum { KV_ALL, KV_ONE };
-enum { WIDTH_MAX = 1 << 16 };
 
 static const char *const norm_names[] = { "pre", "post", NULL };
 static const char *const value_names[] = { "own", "keys", NULL };
@@ -37,23 +36,16 @@ static const cs_opt options[] = {
     { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "8k",
       "most tokens of a sequence", "It is the number of rows of E and F, whose rows belong to "
       "positions. A model answers for every length up to it.", 1, 1e9, NULL },
-    { CS_OPT_INT, 0, "dim", offsetof(struct config, dim), "NUM", "64",
-      "channels of a token", NULL, 1, WIDTH_MAX, NULL },
-    { CS_OPT_INT, 0, "heads", offsetof(struct config, heads), "NUM", "4",
-      "attention heads", NULL, 1, WIDTH_MAX, NULL },
-    { CS_OPT_INT, 0, "head", offsetof(struct config, head), "NUM", "0",
-      "channels of a head; 0: those of a token, divided among the heads", NULL, 0, WIDTH_MAX,
-      NULL },
-    { CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "4",
-      "layers, each attention and a feed-forward network", NULL, 1, 1024, NULL },
-    { CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "256",
-      "hidden units of the feed-forward networks", NULL, 1, WIDTH_MAX, NULL },
+    CS_OPT_DIM(struct config),
+    CS_OPT_HEADS(struct config),
+    CS_OPT_HEAD(struct config),
+    CS_OPT_LAYERS(struct config),
+    CS_OPT_FFN_HIDDEN(struct config),
     { CS_OPT_INT, 0, "k", offsetof(struct config, k), "NUM", "64",
-      "sums that stand for all keys, and for all values", NULL, 1, WIDTH_MAX, NULL },
+      "sums that stand for all keys, and for all values", NULL, 1, CS_WIDTH_MAX, NULL },
     { CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "PLACE", "pre",
       "layer normalisation before the residual (pre) or after (post)", NULL, 0, 0, norm_names },
-    { CS_OPT_ENUM, 0, "act", offsetof(struct config, act), "KIND", "gelu",
-      "activation of the feed-forward networks: gelu or relu", NULL, 0, 0, cs_ffn_act_names },
+    CS_OPT_FFN_ACT(struct config),
     { CS_OPT_ENUM, 0, "values", offsetof(struct config, values), "KIND", "own",
       "values of their own (own), or the keys for values (keys)", "keys also uses E for F.", 0, 0,
       value_names },
@@ -61,8 +53,7 @@ static const cs_opt options[] = {
       "keys and values for all heads, or one head of them that all share", NULL, 0, 0, kv_names },
     { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "learned",
       "positions added to the tokens: learned or none", NULL, 0, 0, position_names },
-    { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "share of values left out in training", NULL, 0, 0.99, NULL },
+    CS_OPT_DROPOUT(struct config),
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 

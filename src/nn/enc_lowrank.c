@@ -28,7 +28,6 @@ struct config {
 
 enum { FORM_CODE, FORM_PAPER };
 enum { FACTOR_ALL, FACTOR_ATTENTION };
-enum { WIDTH_MAX = 1 << 16 };
 
 static const char *const form_names[] = { "code", "paper", NULL };
 static const char *const factor_names[] = { "all", "attention", NULL };
@@ -37,26 +36,21 @@ static const cs_position positions[] = { CS_POSITION_SINUSOID, CS_POSITION_NONE 
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder lowrank" },
-    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "8k",
-      "most tokens of a sequence, where positions are added", NULL, 1, 1e9, NULL },
+    CS_OPT_POSITION_MAX(struct config),
     { CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
       "channels of the embedded input; 0: those of a token", "The paper's form has no input layer, "
-      "hence always those.", 0, WIDTH_MAX, NULL },
-    { CS_OPT_INT, 0, "dim", offsetof(struct config, dim), "NUM", "64",
-      "channels of a token", NULL, 1, WIDTH_MAX, NULL },
-    { CS_OPT_INT, 0, "heads", offsetof(struct config, heads), "NUM", "4",
-      "attention heads", NULL, 1, WIDTH_MAX, NULL },
+      "hence always those.", 0, CS_WIDTH_MAX, NULL },
+    CS_OPT_DIM(struct config),
+    CS_OPT_HEADS(struct config),
     { CS_OPT_INT, 0, "key", offsetof(struct config, key), "NUM", "0",
       "channels of a head's queries and keys; 0: a token's divided among the heads", NULL,
-      0, WIDTH_MAX, NULL },
+      0, CS_WIDTH_MAX, NULL },
     { CS_OPT_INT, 0, "value", offsetof(struct config, value), "NUM", "0",
-      "channels of a head's values; 0: as key", NULL, 0, WIDTH_MAX, NULL },
-    { CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "4",
-      "layers, each attention and a feed-forward network", NULL, 1, 1024, NULL },
-    { CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "256",
-      "hidden units of the feed-forward networks", NULL, 1, WIDTH_MAX, NULL },
+      "channels of a head's values; 0: as key", NULL, 0, CS_WIDTH_MAX, NULL },
+    CS_OPT_LAYERS(struct config),
+    CS_OPT_FFN_HIDDEN(struct config),
     { CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "16",
-      "rank of the factorised layers", NULL, 1, WIDTH_MAX, NULL },
+      "rank of the factorised layers", NULL, 1, CS_WIDTH_MAX, NULL },
     { CS_OPT_ENUM, 0, "form", offsetof(struct config, form), "KIND", "code",
       "the authors' code, or the paper's equations", "The paper has factors of its own for every "
       "head and no biases.", 0, 0, form_names },
@@ -65,8 +59,7 @@ static const cs_opt options[] = {
       factor_names },
     { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
       "positions added to the tokens: sinusoid or none", NULL, 0, 0, position_names },
-    { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "share of values left out in training", NULL, 0, 0.99, NULL },
+    CS_OPT_DROPOUT(struct config),
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 

@@ -33,7 +33,6 @@ struct config {
 
 enum { PENALTY_CODE, PENALTY_PAPER };
 enum { SCORES_SCALED, SCORES_PLAIN };
-enum { WIDTH_MAX = 1 << 16 };
 
 static const char *const penalty_names[] = { "code", "paper", NULL };
 static const char *const score_names[] = { "scaled", "plain", NULL };
@@ -42,21 +41,15 @@ static const cs_position positions[] = { CS_POSITION_SINUSOID, CS_POSITION_NONE 
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder singularformer" },
-    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "8k",
-      "most tokens of a sequence, where positions are added", NULL, 1, 1e9, NULL },
-    { CS_OPT_INT, 0, "dim", offsetof(struct config, dim), "NUM", "64",
-      "channels of a token", NULL, 1, WIDTH_MAX, NULL },
-    { CS_OPT_INT, 0, "heads", offsetof(struct config, heads), "NUM", "4",
-      "attention heads", NULL, 1, WIDTH_MAX, NULL },
-    { CS_OPT_INT, 0, "head", offsetof(struct config, head), "NUM", "0",
-      "channels of a head; 0: those of a token, divided among the heads", NULL, 0, WIDTH_MAX,
-      NULL },
+    CS_OPT_POSITION_MAX(struct config),
+    CS_OPT_DIM(struct config),
+    CS_OPT_HEADS(struct config),
+    CS_OPT_HEAD(struct config),
     { CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "4",
       "layers, each attention and a feed-forward network", NULL, 1, 64, NULL },
-    { CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "256",
-      "hidden units of the feed-forward networks", NULL, 1, WIDTH_MAX, NULL },
+    CS_OPT_FFN_HIDDEN(struct config),
     { CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "64",
-      "weighted sums over the tokens that attend to each other", NULL, 1, WIDTH_MAX, NULL },
+      "weighted sums over the tokens that attend to each other", NULL, 1, CS_WIDTH_MAX, NULL },
     { CS_OPT_REAL, 0, "gamma", offsetof(struct config, gamma), "NUM", "0.05",
       "weight in the loss of the regularisers", NULL, 0, 1e6, NULL },
     { CS_OPT_ENUM, 0, "penalty", offsetof(struct config, penalty), "KIND", "code",
@@ -68,8 +61,7 @@ static const cs_opt options[] = {
     { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
       "positions added to the tokens: sinusoid (a third of it) or none", NULL, 0, 0,
       position_names },
-    { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "share of values left out in training", NULL, 0, 0.99, NULL },
+    CS_OPT_DROPOUT(struct config),
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 

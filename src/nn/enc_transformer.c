@@ -26,31 +26,21 @@ struct config {
 };
 
 enum { NORM_POST, NORM_PRE };
-enum { WIDTH_MAX = 1 << 16 };
 
 static const char *const norm_names[] = { "post", "pre", NULL };
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder transformer" },
-    { CS_OPT_INT, 0, "dim", offsetof(struct config, dim), "NUM", "64",
-      "channels of a token", NULL, 1, WIDTH_MAX, NULL },
-    { CS_OPT_INT, 0, "heads", offsetof(struct config, heads), "NUM", "4",
-      "attention heads; they divide the channels", NULL, 1, WIDTH_MAX, NULL },
-    { CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "4",
-      "layers, each attention and a feed-forward network", NULL, 1, 1024, NULL },
-    { CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "256",
-      "hidden units of the feed-forward networks", NULL, 1, WIDTH_MAX, NULL },
+    CS_OPT_DIM(struct config),
+    CS_OPT_HEADS_DIVIDING(struct config),
+    CS_OPT_LAYERS(struct config),
+    CS_OPT_FFN_HIDDEN(struct config),
     { CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "PLACE", "post",
       "layer normalisation after the residual (post) or before (pre)", NULL, 0, 0, norm_names },
-    { CS_OPT_ENUM, 0, "act", offsetof(struct config, act), "KIND", "gelu",
-      "activation of the feed-forward networks: gelu or relu", NULL, 0, 0, cs_ffn_act_names },
-    { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
-      "positions added to the tokens: none, sinusoid or learned", "With none the order of the "
-      "tokens makes no difference.", 0, 0, cs_position_names },
-    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "8k",
-      "most tokens of a sequence, where positions are added", NULL, 1, 1e9, NULL },
-    { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "share of values left out in training", NULL, 0, 0.99, NULL },
+    CS_OPT_FFN_ACT(struct config),
+    CS_OPT_POSITION(struct config),
+    CS_OPT_POSITION_MAX(struct config),
+    CS_OPT_DROPOUT(struct config),
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 

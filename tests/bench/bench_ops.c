@@ -297,7 +297,7 @@ static void measure_conv(cs_backend *be, int32_t d, load w, double peak)
         be->op.dealloc(be, all[i]);
 }
 
-/* The last shape is the default model's. */
+/* Widths of the paper's models, and of small classifiers with narrow tracks. */
 static void measure_all(cs_backend *be, double peak)
 {
     static const shape shapes[] = { { 288, 128, 16 }, { 208, 128, 16 }, { 72, 64, 4 },

@@ -62,8 +62,9 @@ still="chordseq train -q $small --epochs 1 --lr 1e-9 --weight-decay 0 --samples-
 T 'a run that starts from a model' $still --group-key organism --label-key class -o next.m \
     --metrics next.tsv --init good.m all.fa
 T 'is as good from the first epoch on' sh -c 'tail -n 1 next.tsv | awk "{ exit !(\$8 > 0.9) }"'
-T 'other classes get a new head' $still --label-map map.tsv --label-key class -o other.m \
-    --metrics other.tsv --init good.m all.fa
+T 'other classes can start from it, too' $still --label-map map.tsv --label-key class -o other.m \
+    --init good.m all.fa
+T 'and keep their names' sh -c 'chordseq model show other.m | grep -q "^label 0.high$"'
 N train-init.err         $train -o x.m --init good.m --encoder.hidden 9 --label-key class all.fa
 
 # ---- going on ------------------------------------------------------------------------------------

@@ -57,6 +57,19 @@ double golden_largest(const cs_tensor *t)
     return most;
 }
 
+double golden_largest_gradient(const golden *g)
+{
+    const cs_tensor *t, *stats = golden_find(g, "grad_stats");
+    double most = 0;
+
+    for (size_t i = 0; (t = cs_safetensors_at(g->file, i)) != NULL; i++)
+        if (strncmp(t->name, "grad.", 5) == 0)
+            most = fmax(most, golden_largest(t));
+    for (int64_t i = 2; stats && i < stats->n; i += 3)
+        most = fmax(most, cs_tensor_get(stats, i));
+    return most;
+}
+
 void golden_check(golden *g, const char *what, double error, double limit)
 {
     double ratio = error <= limit ? error / limit : INFINITY;   /* a NaN is a failure */

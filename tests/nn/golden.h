@@ -55,6 +55,9 @@ void golden_check(golden *g, const char *what, double error, double limit);
 double *golden_fetch(const golden *g, cs_mat m);
 /** golden_largest - max |element| */
 double golden_largest(const cs_tensor *t);
+/** golden_largest_gradient - the same over all gradients of the file, or what it says of them where
+ * it does not hold them (grad_stats) */
+double golden_largest_gradient(const golden *g);
 
 /* What golden_steps() trains: parameters, which of them torch calls `torch` (or -1), and a pass
  * over batch number `batch` that adds gradients and gives the loss. */

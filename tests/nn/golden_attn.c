@@ -110,16 +110,6 @@ static void pass(subject *s, bool dry)
 
 /* ---- comparisons ----------------------------------------------------------------------------- */
 
-static double largest_gradient(const golden *g)
-{
-    const cs_tensor *t;
-    double most = 0;
-    for (size_t i = 0; (t = cs_safetensors_at(g->file, i)) != NULL; i++)
-        if (strncmp(t->name, "grad.", 5) == 0)
-            most = fmax(most, golden_largest(t));
-    return most;
-}
-
 static int find_param(const subject *s, const char *name)
 {
     char ours[256], full[300];
@@ -167,7 +157,7 @@ static void compare_gradients(subject *s)
 {
     golden *g = s->g;
     const cs_tensor *t;
-    double most = largest_gradient(g);
+    double most = golden_largest_gradient(g);
 
     for (size_t i = 0; (t = cs_safetensors_at(g->file, i)) != NULL; i++) {
         int k = strncmp(t->name, "grad.", 5) == 0 ? find_param(s, t->name + 5) : -1;
@@ -188,7 +178,7 @@ static void compare_input_gradient(subject *s, const char *name, cs_mat x)
     if (!t || t->n != d.r * d.c)
         return;
     double *v = golden_fetch(s->g, d);
-    golden_compare(s->g, t, v, TOL_GRAD, 1e-4 * largest_gradient(s->g));
+    golden_compare(s->g, t, v, TOL_GRAD, 1e-4 * golden_largest_gradient(s->g));
     free(v);
 }
 

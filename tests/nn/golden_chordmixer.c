@@ -37,19 +37,6 @@ static void watch(void *arg, int32_t block, cs_mat y)
     compare_rows(arg, name, y, TOL_OUTPUT, 0);
 }
 
-static double largest_gradient(const golden *g)
-{
-    const cs_tensor *t, *stats = golden_find(g, "grad_stats");
-    double most = 0;
-
-    for (size_t i = 0; (t = cs_safetensors_at(g->file, i)) != NULL; i++)
-        if (strncmp(t->name, "grad.", 5) == 0)
-            most = fmax(most, golden_largest(t));
-    for (int64_t i = 2; stats && i < stats->n; i += 3)
-        most = fmax(most, cs_tensor_get(stats, i));
-    return most;
-}
-
 /* Values, or gradients, against every PREFIX<torch name> of the file. */
 static void compare_params(golden *g, const cs_model *m, const char *prefix, bool grad, double tol,
                            double floor)
@@ -64,7 +51,8 @@ static void compare_params(golden *g, const cs_model *m, const char *prefix, boo
         double *v = golden_fetch(g, grad ? cs_grad(&m->ps, k) : cs_value(&m->ps, k));
         /* An analytically zero gradient is noise of both sides: small is all that it must be. */
         if (golden_has(g->config, "zero_grad_params", t->name + n))
-            golden_compare(g, t, v, grad ? TOL_ZERO : INFINITY, grad ? largest_gradient(g) : 1);
+            golden_compare(g, t, v, grad ? TOL_ZERO : INFINITY,
+                           grad ? golden_largest_gradient(g) : 1);
         else
             golden_compare(g, t, v, tol, floor);
         free(v);
@@ -124,7 +112,7 @@ static void compare_gradients(golden *g, cs_model *m)
 {
     const char *kind = golden_text(g->config, "kind");
     const cs_tensor *stats = golden_find(g, "grad_stats");
-    double floor = 1e-4 * largest_gradient(g);
+    double floor = 1e-4 * golden_largest_gradient(g);
 
     compare_params(g, m, "grad.", true, TOL_GRAD, floor);
     compare_rows(g, "grad.embedding_out", cs_grad_of(&m->cx, m->trace.x), TOL_GRAD, floor);

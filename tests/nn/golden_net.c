@@ -116,16 +116,6 @@ static int find(const golden_net *n, const char *torch)
     return k >= 0 ? k : cs_params_find(&n->ps, torch);
 }
 
-static double largest_gradient(const golden *g)
-{
-    const cs_tensor *t;
-    double most = 0;
-    for (size_t i = 0; (t = cs_safetensors_at(g->file, i)) != NULL; i++)
-        if (strncmp(t->name, "grad.", 5) == 0)
-            most = fmax(most, golden_largest(t));
-    return most;
-}
-
 static void compare_gradient(golden_net *n, const cs_tensor *t, int k, double largest)
 {
     bool zero = golden_has(n->g->config, "zero_grad_params", t->name + 5);
@@ -142,7 +132,7 @@ static void compare_learnt(golden_net *n)
         { "grad.embedding_out_2", "grad.embedding_out_alt" }
     };
     const cs_tensor *t;
-    double largest = largest_gradient(n->g);
+    double largest = golden_largest_gradient(n->g);
 
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < 2 && n->x[i].r; k++)
