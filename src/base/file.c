@@ -36,6 +36,7 @@ struct cs_outfile {
     char *name;                  /* as the user gave it, for messages */
     char *target, *temp;         /* NULL when written directly */
     int slot;                    /* in `temps`, or -1 */
+    int64_t start;               /* where a regular file's first byte of ours lies; -1: no such */
     size_t n;                    /* bytes in buf */
     char buf[BUF_BYTES];
 };
@@ -267,6 +268,16 @@ static void release(cs_outfile *f)
     free(f);
 }
 
+/* With O_APPEND every write goes to the end, whatever offset it asks for. */
+static int64_t start_of(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || (fcntl(fd, F_GETFL) & O_APPEND) != 0)
+        return -1;
+    return lseek(fd, 0, SEEK_CUR);
+}
+
 int cs_outfile_open(const char *path, cs_outfile **out)
 {
     cs_outfile *f = cs_xcalloc(1, sizeof *f);
@@ -287,6 +298,7 @@ int cs_outfile_open(const char *path, cs_outfile **out)
         release(f);
         return rc;
     }
+    f->start = start_of(f->fd);
     *out = f;
     return CS_OK;
 }
@@ -325,6 +337,29 @@ int cs_outfile_write(cs_outfile *f, const void *p, size_t n_bytes)
     if (n_bytes > 0)
         memcpy(f->buf + f->n, p, n_bytes);
     f->n += n_bytes;
+    return f->failed;
+}
+
+bool cs_outfile_can_patch(const cs_outfile *f)
+{
+    return f->start >= 0;
+}
+
+int cs_outfile_patch(cs_outfile *f, int64_t off, const void *p, size_t n_bytes)
+{
+    const char *from = p;
+
+    CS_BUG(f->start < 0);
+    for (int rc = cs_outfile_flush(f); rc == CS_OK && n_bytes > 0; rc = f->failed) {
+        ssize_t n = pwrite(f->fd, from, n_bytes, (off_t)(f->start + off));
+        if (n >= 0) {
+            from += n;
+            off += n;
+            n_bytes -= (size_t)n;
+        } else if (errno != EINTR) {
+            f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+        }
+    }
     return f->failed;
 }
 

@@ -25,6 +25,11 @@ int cs_outfile_write(cs_outfile *f, const void *p, size_t n_bytes) CS_MUST_CHECK
 int cs_outfile_printf(cs_outfile *f, const char *fmt, ...) CS_PRINTF(2, 3) CS_MUST_CHECK;
 /** cs_outfile_flush - hand everything to the operating system, for a reader who waits */
 int cs_outfile_flush(cs_outfile *f) CS_MUST_CHECK;
+/** cs_outfile_can_patch - a regular file, also one that stdout was sent to, unless it appends */
+bool cs_outfile_can_patch(const cs_outfile *f);
+/** cs_outfile_patch - write over n bytes at `off`, counted from where this output began, that were
+ * written before. Only where cs_outfile_can_patch(). Errors as cs_outfile_write() */
+int cs_outfile_patch(cs_outfile *f, int64_t off, const void *p, size_t n_bytes) CS_MUST_CHECK;
 /** cs_outfile_close - flush, sync, close, check, rename. Frees f in every case; accepts NULL. On an
  * error the temporary file is removed and what stood under the name before still stands */
 int cs_outfile_close(cs_outfile *f) CS_MUST_CHECK;
