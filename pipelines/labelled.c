@@ -51,9 +51,7 @@ static int check_sources(const cs_label_args *a, const cs_input_args *input, boo
                        input->file.v[0]);
     if (a->class_file.n > 0 && !is_class)
         return cs_fail(CS_EUSAGE, "--class gives classes, but the head predicts values");
-    /* Series files bring their own values, which is found out when the first record is read. */
-    if (n == 0 && is_class)
-        return cs_fail(CS_EUSAGE, "no labels; give --labels, --label-key or --class");
+    /* Series files bring their own, which is found out when the first record is read. */
     return CS_OK;
 }
 
@@ -172,6 +170,25 @@ static int unlabelled(cs_labelled *l, const cs_record *r)
                    r->name);
 }
 
+/* A series' one target is its class where no other source is given: its number is the name. */
+static int own_class(cs_labelled *l, const cs_record *r, float *target)
+{
+    int rc = CS_OK, no = 0;
+    char name[32];
+
+    if (r->target == NULL)
+        return cs_fail(CS_EUSAGE, "no labels; give --labels, --label-key or --class");
+    if (r->n_target != 1 || r->target[0] < 0 || r->target[0] > 65535 ||
+        r->target[0] != floorf(r->target[0]))
+        return cs_fail(CS_EFORMAT, "record '%s' has no class: its target must be one whole number "
+                       "of 0 .. 65535", r->name);
+    (void)snprintf(name, sizeof name, "%d", (int)r->target[0]);
+    CS_TRY(class_no(l, name, &no));
+    *target = (float)no;
+out:
+    return rc;
+}
+
 /* CS_OK and a class number, or CS_EOF: leave the record out. */
 static int find_class(cs_labelled *l, const cs_record *r, float *target)
 {
@@ -182,6 +199,8 @@ static int find_class(cs_labelled *l, const cs_record *r, float *target)
         *target = (float)l->file_class[cs_inputs_index(l->in)];
         return CS_OK;
     }
+    if (l->table == NULL && l->args->key == NULL)
+        return own_class(l, r, target);
     const char *label = find_label(l, r, buf, sizeof buf);
     if (label == NULL)
         return unlabelled(l, r);

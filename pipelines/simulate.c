@@ -8,7 +8,7 @@
 #include "pipelines/common.h"
 
 struct simulate_args {
-    int64_t     n, max_len, seed;
+    int64_t     n, length, max_len, seed;
     double      lambda;
     const char *output;
 };
@@ -17,7 +17,8 @@ static struct simulate_args own;
 static cs_log_args logs;
 
 /* The least length, and the parameters of the logarithm's normal distribution, are the paper's. */
-enum { MIN_LEN = 32, STREAM_LENGTH = 131, STREAM_VALUE = 132, STREAM_PLACE = 133 };
+enum { MIN_LEN = 32, STREAM_LENGTH = 131, STREAM_VALUE = 132, STREAM_PLACE = 133,
+       STREAM_SYMBOL = 134 };
 static const double log_mean = 0.5, log_sd = 0.7;
 
 static const cs_opt simulate_table[] = {
@@ -26,12 +27,15 @@ static const cs_opt simulate_table[] = {
       .off = offsetof(struct simulate_args, n), .arg = "NUM", .def = "1000",
       .help = "records to write", .min = 1, .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "lambda", .off = offsetof(struct simulate_args, lambda),
-      .arg = "NUM", .def = "200", .help = "scale of the lengths",
+      .arg = "NUM", .def = "200", .help = "adding: scale of the lengths",
       .man = "A length is NUM x LogNormal(0.5, 0.7^2), rounded; its mean is 2.1 NUM.",
       .min = 1, .max = 1e9 },
     { .type = CS_OPT_SIZE, .name = "max-len", .off = offsetof(struct simulate_args, max_len),
-      .arg = "NUM", .def = "1500000", .help = "longest record",
+      .arg = "NUM", .def = "1500000", .help = "adding: longest record",
       .man = "Lengths below 32 or above NUM are drawn again.", .min = MIN_LEN, .max = 1e9 },
+    { .type = CS_OPT_SIZE, .name = "length", .off = offsetof(struct simulate_args, length),
+      .arg = "NUM", .def = "512", .help = "xor, temporal-order: length of every record",
+      .min = 2, .max = 1e9 },
     { .type = CS_OPT_INT, .name = "seed", .off = offsetof(struct simulate_args, seed),
       .arg = "NUM", .def = "1", .help = "seed of all randomness", .min = 0, .max = 9e15 },
     { .type = CS_OPT_STR, .letter = 'o', .name = "output",
@@ -67,58 +71,144 @@ static double rounded(double a, char *text, size_t n)
     return strtod(text, NULL);
 }
 
-/* Where the second mark goes, given the first: uniform over the other n - 1 places. */
-static int64_t other_place(uint64_t key, int64_t n, int64_t first)
+static uint64_t stream(int kind, int64_t no)
 {
-    const int64_t p = (int64_t)cs_rng_below(key, 1, (uint64_t)n - 1);
-
-    return p + (p >= first);
+    return cs_rng_key(cs_rng_key((uint64_t)own.seed, (uint64_t)kind), (uint64_t)no);
 }
 
-/* One line: values a in [-1, 1], marks b of which two are 1, and 0.5 + (a1 + a2) / 4. */
-static int write_record(cs_outfile *f, int64_t no)
+/* Two places of n: the first uniform, the second uniform over the others. */
+struct pair { int64_t first, second; };
+
+static struct pair draw_places(int64_t no, int64_t n)
+{
+    const uint64_t key = stream(STREAM_PLACE, no);
+    const int64_t first = (int64_t)cs_rng_below(key, 0, (uint64_t)n);
+    const int64_t p = (int64_t)cs_rng_below(key, 1, (uint64_t)n - 1);
+
+    return (struct pair){ first, p + (p >= first) };
+}
+
+/* ---- the tasks: each writes one line --------------------------------------------------------- */
+
+/* Positions a:b with a in [low, 1] and b a mark. */
+static int write_marked(cs_outfile *f, int64_t no, int64_t n, double low, struct pair at)
 {
     int rc = CS_OK;
-    const uint64_t seed = (uint64_t)own.seed, i = (uint64_t)no;
-    const uint64_t key = cs_rng_key(cs_rng_key(seed, STREAM_VALUE), i);
-    const uint64_t place = cs_rng_key(cs_rng_key(seed, STREAM_PLACE), i);
-    const int64_t n = draw_length(cs_rng_key(cs_rng_key(seed, STREAM_LENGTH), i));
+    const uint64_t key = stream(STREAM_VALUE, no);
     char text[32];
 
-    if (n == 0)
-        return cs_fail(CS_EUSAGE, "with --lambda %g hardly any length is within 32 .. %lld",
-                       own.lambda, (long long)own.max_len);
-    const int64_t first = (int64_t)cs_rng_below(place, 0, (uint64_t)n);
-    const int64_t second = other_place(place, n, first);
-    const double a1 = rounded(2 * cs_rng_unit(key, (uint64_t)first) - 1, text, sizeof text);
-    const double a2 = rounded(2 * cs_rng_unit(key, (uint64_t)second) - 1, text, sizeof text);
-    CS_TRY(cs_outfile_printf(f, "add%lld\t%.8g\t", (long long)no, 0.5 + (a1 + a2) / 4));
     for (int64_t t = 0; t < n; t++) {
-        rounded(2 * cs_rng_unit(key, (uint64_t)t) - 1, text, sizeof text);
-        CS_TRY(cs_outfile_printf(f, "%s%s:%d", t > 0 ? "," : "", text, t == first || t == second));
+        rounded(low + (1 - low) * cs_rng_unit(key, (uint64_t)t), text, sizeof text);
+        CS_TRY(cs_outfile_printf(f, "%s%s:%d", t > 0 ? "," : "", text,
+                                 t == at.first || t == at.second));
     }
     rc = cs_outfile_printf(f, "\n");
 out:
     return rc;
 }
 
+static double marked_value(int64_t no, double low, int64_t place)
+{
+    char text[32];
+    const double u = cs_rng_unit(stream(STREAM_VALUE, no), (uint64_t)place);
+
+    return rounded(low + (1 - low) * u, text, sizeof text);
+}
+
+/* Values a in [-1, 1], marks b of which two are 1, and 0.5 + (a1 + a2) / 4. */
+static int write_adding(cs_outfile *f, int64_t no)
+{
+    int rc = CS_OK;
+    const int64_t n = draw_length(stream(STREAM_LENGTH, no));
+
+    if (n == 0)
+        return cs_fail(CS_EUSAGE, "with --lambda %g hardly any length is within 32 .. %lld",
+                       own.lambda, (long long)own.max_len);
+    const struct pair at = draw_places(no, n);
+    const double sum = marked_value(no, -1, at.first) + marked_value(no, -1, at.second);
+    CS_TRY(cs_outfile_printf(f, "add%lld\t%.8g\t", (long long)no, 0.5 + sum / 4));
+    rc = write_marked(f, no, n, -1, at);
+out:
+    return rc;
+}
+
+/* Values in [0, 1]: do the two marked ones lie in different halves? */
+static int write_xor(cs_outfile *f, int64_t no)
+{
+    int rc = CS_OK;
+    const struct pair at = draw_places(no, own.length);
+    const bool a = marked_value(no, 0, at.first) >= 0.5, b = marked_value(no, 0, at.second) >= 0.5;
+
+    CS_TRY(cs_outfile_printf(f, "xor%lld\t%d\t", (long long)no, a != b));
+    rc = write_marked(f, no, own.length, 0, at);
+out:
+    return rc;
+}
+
+/* Symbols a b c d, and X or Y at two places, one-hot: classes XX, XY, YX, YY. */
+static int write_order(cs_outfile *f, int64_t no)
+{
+    enum { X = 4, N_SYMBOL = 6 };
+    static const char *const one_hot[N_SYMBOL] = {
+        "1:0:0:0:0:0", "0:1:0:0:0:0", "0:0:1:0:0:0", "0:0:0:1:0:0", "0:0:0:0:1:0", "0:0:0:0:0:1",
+    };
+    int rc = CS_OK;
+    const uint64_t key = stream(STREAM_SYMBOL, no), value = stream(STREAM_VALUE, no);
+    const struct pair p = draw_places(no, own.length);
+    const int64_t early = p.first < p.second ? p.first : p.second;
+    const int64_t late = p.first + p.second - early;
+    const int a = (int)cs_rng_below(value, 0, 2), b = (int)cs_rng_below(value, 1, 2);
+
+    CS_TRY(cs_outfile_printf(f, "order%lld\t%d\t", (long long)no, 2 * a + b));
+    for (int64_t t = 0; t < own.length; t++) {
+        const int symbol = t == early  ? X + a
+                           : t == late ? X + b
+                                       : (int)cs_rng_below(key, (uint64_t)t, X);
+        CS_TRY(cs_outfile_printf(f, "%s%s", t > 0 ? "," : "", one_hot[symbol]));
+    }
+    rc = cs_outfile_printf(f, "\n");
+out:
+    return rc;
+}
+
+static const struct task {
+    const char *name;
+    int         n_channel;
+    int       (*write)(cs_outfile *f, int64_t no);
+} tasks[] = {
+    { "adding", 2, write_adding },
+    { "xor", 2, write_xor },
+    { "temporal-order", 6, write_order },
+};
+
+static const struct task *find_task(const cs_strlist *name)
+{
+    for (size_t i = 0; name->n == 1 && i < sizeof tasks / sizeof *tasks; i++)
+        if (strcmp(name->v[0], tasks[i].name) == 0)
+            return &tasks[i];
+    return NULL;
+}
+
 static int run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
-    cs_strlist task = { NULL, 0 };
+    cs_strlist name = { NULL, 0 };
     cs_outfile *f = NULL;
 
     options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &task, &logs));
-    if (task.n != 1 || strcmp(task.v[0], "adding") != 0) {
-        rc = cs_fail(CS_EUSAGE, "name one task to simulate; there is: adding");
+    CS_TRY(cs_args_parse(set, argc, argv, &name, &logs));
+    const struct task *task = find_task(&name);
+    if (task == NULL) {
+        rc = cs_fail(CS_EUSAGE, "name one task to simulate; there are: adding, xor, "
+                     "temporal-order");
         goto out;
     }
     CS_TRY(cs_outfile_open(own.output, &f));
-    CS_TRY(cs_outfile_printf(f, "#chordseq-series\t1\tchannels=2\ttargets=1\n"));
+    CS_TRY(cs_outfile_printf(f, "#chordseq-series\t1\tchannels=%d\ttargets=1\n",
+                             task->n_channel));
     for (int64_t i = 0; i < own.n; i++) {
-        CS_TRY(write_record(f, i));
+        CS_TRY(task->write(f, i));
         if (cs_signal_caught() != 0) {
             rc = CS_ECANCEL;
             goto out;
@@ -128,7 +218,7 @@ static int run(int argc, char **argv)
     f = NULL;
 out:
     cs_outfile_discard(f);
-    free(task.v);
+    free(name.v);
     cs_opt_release(set);
     return rc;
 }
@@ -136,7 +226,7 @@ out:
 const cs_command cs_cmd_simulate = {
     .name = "simulate",
     .summary = "write a synthetic task to learn",
-    .usage = "[OPTIONS] adding",
+    .usage = "[OPTIONS] TASK",
     .options = options,
     .run = run,
 };
