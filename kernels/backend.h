@@ -127,6 +127,8 @@ typedef struct cs_ops {
     /* dtable[id[r],:] += dy[r,:] in order of r; a negative id or `pad` gets nothing (pad < 0: no
      * such id) */
     void (*embed_bwd)(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy, cs_mat dtable);
+    /* y (n_seg,c): the mean of the rows that embed gives for each segment, 0 for an empty one */
+    void (*embed_mean)(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y);
 
     /* ---- segments ----------------------------------------------------------------------- */
     /* y[o+t, track i] = x[o + (t + sign*s_i) mod L, track i] + beta y, s_0 = 0, s_i = 2^(i-1);
@@ -277,6 +279,7 @@ void cs_ref_loss(cs_ops *op);
 void cs_avx2_gemm(cs_ops *op);
 void cs_avx2_elt(cs_ops *op);
 void cs_avx2_attn(cs_ops *op);
+void cs_avx2_bag(cs_ops *op);
 void cs_avx2_norm(cs_ops *op);
 void cs_avx2_seg(cs_ops *op);
 void cs_avx2_conv(cs_ops *op);

@@ -82,6 +82,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_avx2_gemm(op);
     cs_avx2_elt(op);
     cs_avx2_attn(op);
+    cs_avx2_bag(op);
     cs_avx2_norm(op);
     cs_avx2_seg(op);
     cs_avx2_conv(op);

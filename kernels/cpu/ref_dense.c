@@ -186,6 +186,19 @@ static void ref_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_mat
     }
 }
 
+static void ref_embed_mean(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, seg.rows * y.c))
+    for (int32_t s = 0; s < seg.n; s++)
+        for (int32_t j = 0; j < y.c; j++) {
+            double sum = 0;
+            int64_t n = seg.off[s + 1] - seg.off[s];
+            for (int64_t r = seg.off[s]; r < seg.off[s + 1]; r++)
+                sum += id[r] < 0 ? 0 : (double)cs_row(table, id[r])[j];
+            cs_row(y, s)[j] = (cs_real)(n > 0 ? sum / (double)n : 0);
+        }
+}
+
 void cs_ref_dense(cs_ops *op)
 {
     op->gemm = ref_gemm;
@@ -198,4 +211,5 @@ void cs_ref_dense(cs_ops *op)
     op->sumsq = ref_sumsq;
     op->embed = ref_embed;
     op->embed_bwd = ref_embed_bwd;
+    op->embed_mean = ref_embed_mean;
 }

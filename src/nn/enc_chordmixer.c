@@ -212,6 +212,11 @@ static cs_mat chord_mean(cs_ctx *cx, const void *net, cs_seg seg, const int32_t 
     cs_chord block[BLOCK_MAX];
     cs_chord_run q = { .id = id, .x = x, .mean = true };
 
+    if (id && blocks_of(e, seg) == 0) {        /* a bag of tokens */
+        cs_mat mean = cs_tmp(cx, seg.n, x.c);
+        cs_embed_mean(cx, seg, id, x, mean);
+        return mean;
+    }
     if (!as_run(cx, e, blocks_of(e, seg), block, &q))
         return (cs_mat){ 0 };
     return cs_chord_answer(cx, seg, &q);

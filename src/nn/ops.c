@@ -128,6 +128,13 @@ void cs_embed(cs_ctx *cx, const int32_t *id, int32_t pad, cs_mat table, cs_mat y
         cx->be->op.embed(cx->be, id, table, y);
 }
 
+void cs_embed_mean(cs_ctx *cx, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y)
+{
+    CS_BUG(cx->recording || table.c != y.c || y.r != seg.n);
+    if (!cx->dry)
+        cx->be->op.embed_mean(cx->be, seg, id, table, y);
+}
+
 static void roll_add_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_mat dy = cs_grad_of(cx, n->m[2]);

@@ -33,6 +33,10 @@ cs_mat cs_dropout(cs_ctx *cx, double p, cs_mat x);
  * backend memory, must live until the backward pass */
 void cs_embed(cs_ctx *cx, const int32_t *id, int32_t pad, cs_mat table, cs_mat y);
 
+/** cs_embed_mean - y[s,:] = mean over segment s of table[id[r],:], by the tokens' counts where that
+ * is shorter. For answers only: not on the tape. Shapes table (V, c), y (n_seg, c) */
+void cs_embed_mean(cs_ctx *cx, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y);
+
 /**
  * cs_roll_add - y = x + rotated h
  *

@@ -180,6 +180,7 @@ CASE(roll_add)  { be->op.seg_roll(be, e->seg, e->track, 1, m[0], 1, m[1]); }
 CASE(roll_half) { be->op.seg_roll(be, e->seg, e->track, -1, m[0], (cs_real)0.5, m[1]); }
 CASE(mean)      { be->op.seg_mean(be, e->seg, m[0], m[1]); }
 CASE(mean_bwd)  { be->op.seg_mean_bwd(be, e->seg, m[0], m[1]); }
+CASE(embed_mean) { be->op.embed_mean(be, e->seg, e->id, m[0], m[1]); }
 CASE(window)    { be->op.seg_window(be, e->seg, true, 4, m[0], m[1]); }
 CASE(first)     { be->op.seg_window(be, e->seg, false, 1, m[0], m[1]); }
 CASE(window_bwd) { be->op.seg_window_bwd(be, e->seg, true, 4, m[0], m[1]); }
@@ -382,6 +383,7 @@ static const op_case seg_ops[] = {
     { "roll_half",   "iRC aRC", roll_half, true },
     { "mean",        "iRC oSC", mean, true },
     { "mean_bwd",    "iSC aRC", mean_bwd, true },
+    { "embed_mean",  "iVC oSC", embed_mean, true },
     { "window",      "iRC oSC", window, true },
     { "first",       "iRC oSC", first, true },
     { "window_bwd",  "iSC aRC", window_bwd, true },

@@ -1,0 +1,118 @@
+/* bag_avx2.c - the mean embedding of each segment's tokens on AVX2, without their rows.
+ *
+ * DESIGN. A mean over tokens needs no order, only how often each token comes. A segment that is
+ * longer than the vocabulary is counted, and the table's rows are added with their counts as
+ * weights; of a shorter one every token's row is added, with weight 1. Which of the two depends on
+ * the segment's length and the table alone, so an answer does not know what stands beside it.
+ * LIST rows are added in single precision at a time, and these sums in double, because what tells
+ * sequences apart is a small part of their means.
+ */
+#include "kernels/cpu/impl.h"
+
+#include <string.h>
+
+#include "kernels/cpu/vec_avx2.h"
+
+#define TARGET __attribute__((target("avx2,fma")))
+
+enum { LIST = 16, GROUP = 32,    /* columns in registers */
+       COUNT_MAX = 8192 };       /* counters on the stack, in the first-level cache */
+
+/* Rows of the table with their weights, and what has been added up so far. */
+typedef struct bag {
+    const float *row[LIST];
+    float        weight[LIST];
+    int          n;
+    double       sum[CS_CHUNK_COLS];
+} bag;
+
+TARGET static void add_double(double *sum, __m256 v)
+{
+    __m256d lo = _mm256_cvtps_pd(_mm256_castps256_ps128(v));
+    __m256d hi = _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
+    _mm256_storeu_pd(sum, _mm256_add_pd(_mm256_loadu_pd(sum), lo));
+    _mm256_storeu_pd(sum + 4, _mm256_add_pd(_mm256_loadu_pd(sum + 4), hi));
+}
+
+TARGET static void flush(bag *b, int32_t n_col)
+{
+    int32_t j = 0;
+    for (; j + GROUP <= n_col; j += GROUP) {
+        __m256 a0 = _mm256_setzero_ps(), a1 = a0, a2 = a0, a3 = a0;
+        for (int i = 0; i < b->n; i++) {
+            const float *r = b->row[i] + j;
+            __m256 w = _mm256_broadcast_ss(&b->weight[i]);
+            a0 = _mm256_fmadd_ps(w, _mm256_loadu_ps(r), a0);
+            a1 = _mm256_fmadd_ps(w, _mm256_loadu_ps(r + 8), a1);
+            a2 = _mm256_fmadd_ps(w, _mm256_loadu_ps(r + 16), a2);
+            a3 = _mm256_fmadd_ps(w, _mm256_loadu_ps(r + 24), a3);
+        }
+        add_double(b->sum + j, a0);
+        add_double(b->sum + j + 8, a1);
+        add_double(b->sum + j + 16, a2);
+        add_double(b->sum + j + 24, a3);
+    }
+    for (; j < n_col; j += 8) {
+        __m256 a = _mm256_setzero_ps();
+        for (int i = 0; i < b->n; i++)
+            a = _mm256_fmadd_ps(_mm256_broadcast_ss(&b->weight[i]),
+                                cs_get(b->row[i] + j, n_col - j), a);
+        add_double(b->sum + j, a);
+    }
+    b->n = 0;
+}
+
+static void put(bag *b, const float *row, float weight, int32_t n_col)
+{
+    b->row[b->n] = row;
+    b->weight[b->n++] = weight;
+    if (b->n == LIST)
+        flush(b, n_col);
+}
+
+/* Columns j0 .. j0+n_col-1 of one segment's mean; count: how often each token comes, or NULL. */
+static void mean(const int32_t *id, int64_t n, const int32_t *count, cs_mat table, int32_t j0,
+                 int32_t n_col, float *y)
+{
+    const float *first = table.p + j0;
+    const double scale = n > 0 ? 1 / (double)n : 0;
+    bag b;
+    b.n = 0;
+    memset(b.sum, 0, sizeof b.sum);
+    for (int64_t v = 0; count && v < table.r; v++)
+        if (count[v])
+            put(&b, first + v * table.ld, (float)count[v], n_col);
+    for (int64_t i = 0; !count && i < n; i++)
+        if (id[i] >= 0)
+            put(&b, first + id[i] * (int64_t)table.ld, 1, n_col);
+    flush(&b, n_col);
+    for (int32_t j = 0; j < n_col; j++)
+        y[j0 + j] = (float)(b.sum[j] * scale);
+}
+
+static void segment(const int32_t *id, int64_t n, cs_mat table, float *y)
+{
+    int32_t count[COUNT_MAX];
+    const bool counted = n >= table.r && table.r <= COUNT_MAX && n <= INT32_MAX;
+    if (counted) {
+        memset(count, 0, (size_t)table.r * sizeof *count);
+        for (int64_t i = 0; i < n; i++)
+            if (id[i] >= 0)
+                count[id[i]]++;
+    }
+    for (int32_t j = 0; j < table.c; j += CS_CHUNK_COLS)
+        mean(id, n, counted ? count : NULL, table, j,
+             table.c - j < CS_CHUNK_COLS ? table.c - j : CS_CHUNK_COLS, y);
+}
+
+static void avx2_embed_mean(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, seg.rows * y.c)) schedule(dynamic)
+    for (int32_t s = 0; s < seg.n; s++)
+        segment(id + seg.off[s], seg.off[s + 1] - seg.off[s], table, cs_row(y, s));
+}
+
+void cs_avx2_bag(cs_ops *op)
+{
+    op->embed_mean = avx2_embed_mean;
+}
