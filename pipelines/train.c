@@ -19,6 +19,7 @@ struct sample_args {
 struct learn_args {
     int64_t batch_tokens, step_records, accumulate, epochs, max_steps, patience, seed;
     double  lr, beta1, beta2, eps, decay, warmup, cycles, power, lr_end, clip, ema, tolerance;
+    double  stop_at;
     int     optim, schedule, keeps, recompute, monitor;
     const char *weights, *init;
 };
@@ -141,6 +142,10 @@ static const cs_opt learn_table[] = {
       .max = 1e12 },
     { .type = CS_OPT_INT, .name = "patience", LEARN(patience), .arg = "NUM", .def = "0",
       .help = "stop after so many epochs without improvement; 0: never", .min = 0, .max = 1e6 },
+    { .type = CS_OPT_REAL, .name = "stop-at", LEARN(stop_at), .arg = "NUM", .def = "0",
+      .help = "stop after the epoch whose validation is this good; 0: do not",
+      .man = "A balanced accuracy that is reached, or a loss that is not exceeded: see --monitor.",
+      .min = 0, .max = 1e9 },
     { .type = CS_OPT_ENUM, .name = "monitor", LEARN(monitor), .arg = "NAME", .def = "auto",
       .help = "what improvement is: balanced-accuracy or loss, of the validation",
       .man = "auto: balanced accuracy of classes, loss of a regression.",
@@ -406,7 +411,7 @@ static cs_train_opt loop_options(struct job *j)
         .ema = learn.ema, .recompute = learn.recompute, .weight = j->weight,
         .tolerance = learn.tolerance, .monitor = (cs_monitor)learn.monitor,
         .n_epoch = learn.epochs, .max_steps = learn.max_steps, .stop_after = own.stop_after,
-        .patience = learn.patience, .max_seconds = own.max_time,
+        .patience = learn.patience, .stop_at = learn.stop_at, .max_seconds = own.max_time,
         .checkpoint_steps = own.checkpoint_steps, .seed = (uint64_t)learn.seed,
         .model_path = own.output, .checkpoint_path = j->checkpoint,
         .metrics_path = own.metrics, .recipe = j->recipe, .resume = own.resume,

@@ -239,14 +239,18 @@ out:
     return rc;
 }
 
+static bool monitors_balanced(const struct learner *l)
+{
+    const cs_monitor by = l->o->monitor;
+
+    return by == CS_MONITOR_BALANCED || (by == CS_MONITOR_AUTO && l->m->head->is_class);
+}
+
 /* Keeps the model if it is the best so far, or if there is nothing to judge it by. */
 static int keep_best(struct learner *l, const cs_figures *f)
 {
     cs_train_state *st = l->st;
-    const cs_monitor by = l->o->monitor;
-    const bool balanced = by == CS_MONITOR_BALANCED ||
-                          (by == CS_MONITOR_AUTO && l->m->head->is_class);
-    const double v = balanced ? f->balanced : -f->loss;
+    const double v = monitors_balanced(l) ? f->balanced : -f->loss;
 
     if (f->n > 0 && !(isnan(st->best) ? isfinite(v) : v > st->best)) {
         st->n_bad++;
@@ -271,6 +275,14 @@ static void begin_epoch(cs_train_state *st)
     st->epoch_step = 0;
 }
 
+/* A loss is kept as -loss, so that more is better; without validation the best is NaN. */
+static bool good_enough(const struct learner *l)
+{
+    const double aim = monitors_balanced(l) ? l->o->stop_at : -l->o->stop_at;
+
+    return l->o->stop_at > 0 && l->st->best >= aim;
+}
+
 static int finish_epoch(struct learner *l)
 {
     int rc = CS_OK;
@@ -285,7 +297,7 @@ static int finish_epoch(struct learner *l)
     st->epoch++;
     begin_epoch(st);
     st->done = st->epoch >= o->n_epoch || (o->max_steps > 0 && st->step >= o->max_steps) ||
-               (o->patience > 0 && st->n_bad >= o->patience);
+               (o->patience > 0 && st->n_bad >= o->patience) || good_enough(l);
     CS_TRY(save_checkpoint(l));
     l->stopped = st->done;
 out:

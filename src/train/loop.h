@@ -24,6 +24,7 @@ typedef struct cs_train_opt {
     int64_t     max_steps;       /* end of the whole run and of its schedule; 0: by epochs */
     int64_t     stop_after;      /* pause after so many steps of this run; 0: never */
     int64_t     patience;        /* epochs without improvement; 0: any number */
+    double      stop_at;         /* end when the validation is as good as this; 0: never */
     double      max_seconds;     /* pause after so long; 0: never */
     int64_t     checkpoint_steps;/* besides one per epoch; 0: none */
     uint64_t    seed;            /* of the dropout masks */
@@ -39,9 +40,9 @@ typedef struct cs_train_opt {
 /**
  * cs_train_run - train a model from the feed until an end is reached
  *
- * The ends: epochs, max_steps or patience (st->done); stop_after, max_seconds or a signal, all of
- * which finish the step and write a checkpoint. The best model so far is at model_path after every
- * epoch that improved on it; without validation, the latest.
+ * The ends: epochs, max_steps, patience or stop_at (st->done); stop_after, max_seconds or a signal,
+ * all of which finish the step and write a checkpoint. The best model so far is at model_path after
+ * every epoch that improved on it; without validation, the latest.
  *
  * feed     epoch, step and n_left are set here
  * st       initialised; receives where the run stands

@@ -333,6 +333,24 @@ static void test_ends(void **state)
     close_bench(&b);
 
     open_bench(&b);
+    b.o.n_epoch = 2;
+    free(run(&b));
+    const double reached = b.st.best_loss, balanced = b.st.best_balanced;
+    close_bench(&b);
+
+    for (int k = 0; k < 2; k++) {
+        open_bench(&b);
+        b.o.n_epoch = 50;
+        b.o.monitor = k == 0 ? CS_MONITOR_LOSS : CS_MONITOR_BALANCED;
+        b.o.stop_at = k == 0 ? reached : balanced;
+        free(run(&b));
+        assert_true(b.st.done && b.st.epoch < 50);
+        assert_true(k == 0 ? b.st.best_loss <= reached : b.st.best_balanced >= balanced);
+        assert_int_equal(b.st.epoch, b.st.best_epoch);
+        close_bench(&b);
+    }
+
+    open_bench(&b);
     b.o.max_seconds = 1e-6;
     free(run(&b));
     assert_true(!b.st.done && b.st.step == 1);
