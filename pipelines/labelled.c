@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 
-enum { MAX_TARGET = 64, LABEL_BYTES = 256 };
+enum { MAX_TARGET = 64, LABEL_BYTES = 256, MAX_OWN_CLASS = 1024 };
 
 const cs_opt cs_label_table[] = {
     { .type = CS_OPT_GROUP, .name = "Labels" },
@@ -170,7 +170,8 @@ static int unlabelled(cs_labelled *l, const cs_record *r)
                    r->name);
 }
 
-/* A series' one target is its class where no other source is given: its number is the name. */
+/* A series' one target is its class where no other source is given. Class k is named k, so those
+ * below the largest number met exist, too. */
 static int own_class(cs_labelled *l, const cs_record *r, float *target)
 {
     int rc = CS_OK, no = 0;
@@ -178,13 +179,15 @@ static int own_class(cs_labelled *l, const cs_record *r, float *target)
 
     if (r->target == NULL)
         return cs_fail(CS_EUSAGE, "no labels; give --labels, --label-key or --class");
-    if (r->n_target != 1 || r->target[0] < 0 || r->target[0] > 65535 ||
+    if (r->n_target != 1 || r->target[0] < 0 || r->target[0] >= MAX_OWN_CLASS ||
         r->target[0] != floorf(r->target[0]))
         return cs_fail(CS_EFORMAT, "record '%s' has no class: its target must be one whole number "
-                       "of 0 .. 65535", r->name);
-    (void)snprintf(name, sizeof name, "%d", (int)r->target[0]);
-    CS_TRY(class_no(l, name, &no));
-    *target = (float)no;
+                       "of 0 .. %d", r->name, MAX_OWN_CLASS - 1);
+    for (int k = l->fixed ? (int)r->target[0] : l->classes.n; k <= (int)r->target[0]; k++) {
+        (void)snprintf(name, sizeof name, "%d", k);
+        CS_TRY(class_no(l, name, &no));
+    }
+    *target = (float)(l->fixed ? no : (int)r->target[0]);
 out:
     return rc;
 }

@@ -66,6 +66,8 @@ T 'evaluation reads it' sh -c 'chordseq eval -q -m m s.tsv > e.tsv && grep -q "^
 
 classes="chordseq train -q --encoder.max-len 64 --encoder.track 2 --encoder.hidden 8 --epochs 1"
 T 'a target is a class where classes are learnt' $classes -i o.tsv -o c
+T 'numbers name the classes, in order' sh -c '[ "$(chordseq model show c | awk "\$1 == \"label\" &&
+    \$2 == \$3" | wc -l)" = 4 ]'
 T 'and where they are judged' sh -c 'chordseq eval -q -m c o.tsv > e.tsv &&
     [ "$(awk "\$4 == \"recall\" && \$2 == \"all\"" e.tsv | wc -l)" = 4 ]'
 N series-class.err      $classes -i s.tsv -o x
