@@ -1,4 +1,4 @@
-/* model.c - look at a model file, check it, write it as a folder, make one of a checkpoint. */
+/* model.c - look at a model file, check it, place its classes, write it as a folder, make one. */
 #include <jansson.h>
 #include <string.h>
 
@@ -7,10 +7,12 @@
 #include "pipelines/common.h"
 #include "pipelines/model_export.h"
 #include "pipelines/model_import.h"
+#include "pipelines/taxa.h"
 
 struct model_args { const char *licence, *alphabet; };
 
 static struct model_args own;
+static cs_taxa_args taxa;
 static cs_log_args logs;
 
 static const cs_opt model_table[] = {
@@ -29,7 +31,8 @@ static const cs_opt model_table[] = {
 static void options(cs_optset *set)
 {
     const cs_optset all[] = {
-        { model_table, &own, NULL }, { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
+        { model_table, &own, NULL }, { cs_taxa_table, &taxa, NULL },
+        { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
     };
 
     memcpy(set, all, sizeof all);
@@ -77,6 +80,28 @@ out:
     return rc;
 }
 
+/* "taxon TAXID  RANK  NAME", two blanks per level of the tree. */
+static int show_taxonomy(cs_outfile *f, const cs_model *m, const char *path)
+{
+    int rc = CS_OK;
+    cs_taxonomy *t = NULL;
+
+    if (m->taxonomy == NULL)
+        return CS_OK;
+    CS_TRY(cs_taxa_of(m, path, &t));
+    for (int32_t i = 0; i < t->n; i++) {
+        const cs_taxon *v = &t->node[i];
+        int level = 0;
+        for (int32_t k = v->parent; k >= 0; k = t->node[k].parent)
+            level++;
+        CS_TRY(cs_outfile_printf(f, "taxon %lld\t%s\t%*s%s\n", (long long)v->taxid, v->rank,
+                                 2 * level, "", v->name));
+    }
+out:
+    cs_taxonomy_free(t);
+    return rc;
+}
+
 static int show_tensors(cs_outfile *f, const cs_model *m)
 {
     int rc = CS_OK;
@@ -116,13 +141,14 @@ out:
     return rc;
 }
 
-static int show(const cs_model *m)
+static int show(const cs_model *m, const char *path)
 {
     int rc = CS_OK;
     cs_outfile *f = NULL;
 
     CS_TRY(cs_outfile_open("-", &f));
     CS_TRY(show_settings(f, m));
+    CS_TRY(show_taxonomy(f, m, path));
     CS_TRY(show_tensors(f, m));
     CS_TRY(show_training(f, m));
     rc = cs_outfile_close(f);
@@ -149,10 +175,24 @@ out:
     return rc;
 }
 
+static int label(cs_model *m, const char *to)
+{
+    int rc = CS_OK;
+
+    if (!taxa.taxonomy)
+        return cs_fail(CS_EUSAGE, "'label' needs a taxonomy; name one with --taxonomy");
+    CS_TRY(cs_taxa_set(m, &taxa));
+    rc = cs_model_save(m, to, false);
+out:
+    return rc;
+}
+
 static int act(const cs_strlist *word, cs_model *m)
 {
+    if (strcmp(word->v[0], "label") == 0)
+        return label(m, word->v[2]);
     if (strcmp(word->v[0], "show") == 0)
-        return show(m);
+        return show(m, word->v[1]);
     if (strcmp(word->v[0], "verify") == 0)
         return verify(m, word->v[1]);
     if (strcmp(word->v[0], "import") == 0)
@@ -166,6 +206,7 @@ static int check_words(const cs_strlist *word)
         { "show", "one model file", 2 }, { "verify", "one model file", 2 },
         { "export", "a model file and a folder", 3 },
         { "import", "a checkpoint and a model file to write", 3 },
+        { "label", "a model file and one to write", 3 },
     };
 
     for (size_t i = 0; word->n > 0 && i < sizeof action / sizeof action[0]; i++) {
@@ -176,7 +217,7 @@ static int check_words(const cs_strlist *word)
         return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name, action[i].takes);
     }
     return cs_fail(CS_EUSAGE, "say what to do with which model: show FILE, verify FILE, "
-                   "export FILE DIR, or import CHECKPOINT FILE");
+                   "export FILE DIR, label FILE TO, or import CHECKPOINT FILE");
 }
 
 static int run(int argc, char **argv)
@@ -206,8 +247,8 @@ out:
 
 const cs_command cs_cmd_model = {
     .name = "model",
-    .summary = "show, verify, export or import a model file",
-    .usage = "[OPTIONS] show FILE | verify FILE | export|import FILE TO",
+    .summary = "show, verify, label, export or import a model file",
+    .usage = "[OPTIONS] show FILE | verify FILE | export|import|label FILE TO",
     .options = options,
     .run = run,
 };

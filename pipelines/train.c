@@ -8,6 +8,7 @@
 #include "pipelines/choice.h"
 #include "pipelines/labelled.h"
 #include "pipelines/provenance.h"
+#include "pipelines/taxa.h"
 #include "train/loop.h"
 
 /* Options that decide what is learnt: a run that goes on must have the same. */
@@ -25,7 +26,7 @@ struct learn_args {
 };
 /* Options that decide where a run ends and what it writes. */
 struct run_args {
-    const char *output, *checkpoint, *metrics, *taxonomy;
+    const char *output, *checkpoint, *metrics;
     int64_t checkpoint_steps, stop_after;
     double  max_time;
     int     resume;
@@ -37,6 +38,7 @@ static struct run_args own;
 static cs_choice choice;
 static cs_input_args input;
 static cs_label_args label;
+static cs_taxa_args taxa;
 static cs_compute_args compute;
 static cs_log_args logs;
 
@@ -169,8 +171,6 @@ static const cs_opt run_table[] = {
       .help = "the model; written when validation improves" },
     { .type = CS_OPT_STR, .name = "metrics", RUN(metrics), .arg = "FILE",
       .help = "table with one row per epoch" },
-    { .type = CS_OPT_STR, .name = "taxonomy", RUN(taxonomy), .arg = "TSV",
-      .help = "table: class, NCBI taxid, rank; kept in the model" },
     { .type = CS_OPT_STR, .name = "checkpoint", RUN(checkpoint), .arg = "FILE",
       .help = "written after every epoch and at the end (default: the model's name with .ckpt)" },
     { .type = CS_OPT_INT, .name = "checkpoint-steps", RUN(checkpoint_steps), .arg = "NUM",
@@ -190,8 +190,9 @@ static void common_options(cs_optset *set)
     const cs_optset all[] = {
         { cs_input_table, &input, NULL }, { cs_label_table, &label, NULL },
         { sample_table, &sample, NULL },  { learn_table, &learn, NULL },
-        { run_table, &own, NULL },        { cs_compute_table, &compute, NULL },
-        { cs_log_table, &logs, NULL },    { NULL, NULL, NULL },
+        { run_table, &own, NULL },        { cs_taxa_table, &taxa, NULL },
+        { cs_compute_table, &compute, NULL }, { cs_log_table, &logs, NULL },
+        { NULL, NULL, NULL },
     };
 
     memcpy(set, all, sizeof all);
@@ -319,31 +320,6 @@ static int set_weights(struct job *j)
     return CS_OK;
 }
 
-/* Fills taxids and ranks of the classes that the table knows. */
-static int read_taxonomy(cs_label *l, int32_t n)
-{
-    int rc = CS_OK;
-    cs_labels *t = NULL;
-
-    if (own.taxonomy == NULL)
-        return CS_OK;
-    CS_TRY(cs_labels_open(own.taxonomy, &t));
-    for (int32_t i = 0; i < n; i++) {
-        const char *id = cs_labels_find(t, l[i].name, 0), *rank = cs_labels_find(t, l[i].name, 1);
-        if (id == NULL)
-            continue;
-        if (cs_parse_int(id, &l[i].taxid) != CS_OK || l[i].taxid < 0) {
-            rc = cs_fail(CS_EFORMAT, "'%s' gives '%s' the taxid '%s', which is not a number",
-                         own.taxonomy, l[i].name, id);
-            goto out;
-        }
-        l[i].rank = rank != NULL ? cs_xstrdup(rank) : NULL;
-    }
-out:
-    cs_labels_close(t);
-    return rc;
-}
-
 static int make_model(struct job *j, int n_thread)
 {
     int rc = CS_OK;
@@ -356,7 +332,6 @@ static int make_model(struct job *j, int n_thread)
         (void)snprintf(name, sizeof name, n > 1 ? "value%d" : "value", (int)i + 1);
         l[i].name = cs_xstrdup(is_class ? j->labelled.classes.name[i] : name);
     }
-    CS_TRY(read_taxonomy(l, n));
     const cs_model_spec spec = {
         .tok = j->data.n_channel > 0 ? NULL : choice.tok, .tok_cfg = choice.tok_cfg,
         .enc = choice.enc, .enc_cfg = choice.enc_cfg,
@@ -365,11 +340,10 @@ static int make_model(struct job *j, int n_thread)
     };
     CS_TRY(cs_backend_open("cpu", n_thread, &j->be));
     CS_TRY(cs_model_new(&spec, j->be, &j->model));
+    CS_TRY(cs_taxa_set(j->model, &taxa));
 out:
-    for (int32_t i = 0; i < n; i++) {
+    for (int32_t i = 0; i < n; i++)
         free(l[i].name);
-        free(l[i].rank);
-    }
     free(l);
     return rc;
 }
@@ -493,9 +467,10 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(set_weights(j));
     CS_TRY(make_model(j, split.compute));
     CS_TRY(take_over(j));
-    /* The tables that follow those of input, labels, run, compute and log. */
+    /* The tables that follow those of input, labels, run, taxa, compute and log. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
-                                     run_table, cs_compute_table, cs_log_table, NULL },
+                                     run_table, cs_taxa_table, cs_compute_table,
+                                     cs_log_table, NULL },
                                      j->data.hash);
     j->origin.seed = learn.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &input.file));

@@ -3,7 +3,8 @@
 #
 # Usage   refdata/model/train.sh CHORDSEQ TAXA_DIR WORK_DIR [OPTION...]
 #
-# Writes WORK_DIR/bag.safetensors. The result depends on the options and the input alone, not on the
+# Writes WORK_DIR/bag.safetensors, and WORK_DIR/default.safetensors with the same weights and the classes'
+# places in NCBI's taxonomy. The result depends on the options and the input alone, not on the
 # number of threads; more options (--threads, --max-time, --resume) may follow.
 set -eu
 chordseq=$1 taxa=$2 work=$3
@@ -32,7 +33,7 @@ done
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
-exec "$chordseq" train -v -i "$work/pieces.fa" --label-key class --label-map "$here/classes.tsv" \
+"$chordseq" train -v -i "$work/pieces.fa" --label-key class --label-map "$here/classes.tsv" \
     --split "$work/split.tsv" \
     --tokenizer kmer --tokenizer.k 6 --tokenizer.stride 1 --tokenizer.canonical \
     --encoder chordmixer --encoder.max-len 8M --encoder.track 4 --encoder.hidden 32 \
@@ -42,3 +43,5 @@ exec "$chordseq" train -v -i "$work/pieces.fa" --label-key class --label-map "$h
     --length-power 0.5 --rc --samples-per-epoch 25000 --valid-samples 2800 --step-records 128 \
     --batch-tokens 32k --lr 0.005 --weight-decay 0.05 --warmup 100 --epochs 14 --ema 0.998 --seed 1 \
     --metrics "$work/bag.tsv" -o "$work/bag.safetensors" "$@"
+"$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/bag.safetensors" \
+    "$work/default.safetensors"

@@ -137,6 +137,7 @@ void cs_model_free(cs_model *m)
     free(m->enc_cfg);
     free(m->head_cfg);
     free(m->training);
+    free(m->taxonomy);
     cs_arena_free(m->text);
     free(m);
 }

@@ -43,6 +43,7 @@ typedef struct cs_model {
     int32_t             n_label;
     cs_arena           *text;               /* texts of a loaded model's options, or NULL */
     char               *training;           /* provenance, a JSON object as text, or NULL */
+    char               *taxonomy;           /* the labels' tree, a JSON array as text, or NULL */
     char                sum[65];            /* SHA-256 of the stored tensors, hex; "" if unsaved */
     cs_backend         *be;                 /* not owned */
     cs_params           ps;

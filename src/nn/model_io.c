@@ -8,6 +8,7 @@
  *     "tokenizer": { "name": "kmer", "options": { "k": "6", ... } } or null, "channels": 0,
  *     "encoder": { ... }, "head": { ... },
  *     "labels": [ { "name": "virus", "taxid": 10239, "rank": "superkingdom" }, ... ],
+ *     "taxonomy": [ { "taxid": 1, "parent": 0, "rank": "no rank", "name": "root" }, ... ] or null,
  *     "training": { ... } or null }
  *
  * Options are written and read by the tables that the command line uses, as text. Reading declares
@@ -71,6 +72,7 @@ static char *describe(const cs_model *m)
 {
     json_t *j = json_object();
     json_t *training = m->training ? json_loads(m->training, 0, NULL) : json_null();
+    json_t *taxonomy = m->taxonomy ? json_loads(m->taxonomy, 0, NULL) : json_null();
     json_t *tok = m->tok ? part_json(m->tok->name, m->tok->opt, m->tok_cfg) : json_null();
     int failed = 0;
 
@@ -82,6 +84,7 @@ static char *describe(const cs_model *m)
     failed |= json_object_set_new(j, "encoder", part_json(m->enc->name, m->enc->opt, m->enc_cfg));
     failed |= json_object_set_new(j, "head", part_json(m->head->name, m->head->opt, m->head_cfg));
     failed |= json_object_set_new(j, "labels", labels_json(m));
+    failed |= json_object_set_new(j, "taxonomy", taxonomy);
     failed |= json_object_set_new(j, "training", training);
     failed |= json_array_size(json_object_get(j, "labels")) != (size_t)m->n_label;
     char *text = failed ? NULL : json_dumps(j, JSON_COMPACT);
@@ -369,6 +372,7 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
     int rc = CS_OK;
     cs_model *m = NULL;
     const json_t *provenance = json_object_get(l->j, "training");
+    const json_t *taxonomy = json_object_get(l->j, "taxonomy");
 
     l->spec.training = training;
     CS_TRY(cs_model_declare(&l->spec, be, &m));
@@ -378,6 +382,8 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
         CS_TRY(read_tensor(l, &m->ps, &m->ps.p[i]));
     if (json_is_object(provenance))
         m->training = json_dumps(provenance, JSON_COMPACT);
+    if (json_is_array(taxonomy))
+        m->taxonomy = json_dumps(taxonomy, JSON_COMPACT);
     snprintf(m->sum, sizeof m->sum, "%s", json_string_value(json_object_get(l->j, "sha256")));
     m->text = l->text;
     l->text = NULL;

@@ -37,6 +37,20 @@ else
     S 'a published checkpoint' "no '$published'"
 fi
 
+# ---- label -----------------------------------------------------------------------------------------
+
+printf '%s\t%s\t%s\t%s\t%s\n' classA 562 species 561 'Escherichia coli' classB - - 561 - \
+    561 561 genus 2 Escherichia 2 2 domain - Bacteria > taxa.tsv
+T 'a taxonomy, though not of every class' chordseq model label --taxonomy taxa.tsv "$m" labelled.m
+P file-taxa.tsv     sh -c 'chordseq model show labelled.m | grep -E "^(label|taxon)"'
+T 'leaves the weights as they are' sh -c '[ "$(chordseq model verify labelled.m | sed "s/.*sha256//")" = \
+    "$(chordseq model verify "$1" | sed "s/.*sha256//")" ]' - "$m"
+T 'and comes along' sh -c 'chordseq model label --taxonomy "$1/refdata/model/taxonomy.tsv" \
+    "$1/refdata/model/default.safetensors" default.m && cmp default.m "$1/refdata/model/default.safetensors"' - "$srcdir"
+N file-taxa.err     chordseq model label "$m" x.m
+N file-taxa2.err    chordseq model label --taxonomy taxa.tsv --taxa taxa.tsv "$m" x.m
+N file-taxa3.err    chordseq model label --taxonomy none.tsv "$m" x.m
+
 # ---- refused ---------------------------------------------------------------------------------------
 
 N file-words.err   chordseq model

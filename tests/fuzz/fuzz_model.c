@@ -15,6 +15,7 @@
 #include "base/sha256.h"
 #include "nn/model.h"
 #include "nn/safetensors.h"
+#include "pipelines/taxa.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
@@ -106,13 +107,25 @@ static void check_saved(cs_model *m)
     CS_BUG(cs_model_load(path, be, false, &q) != CS_OK);
     CS_BUG(strcmp(sum, q->sum) != 0 || m->tok != q->tok || m->enc != q->enc || m->head != q->head);
     CS_BUG(m->n_label != q->n_label || m->n_channel != q->n_channel);
-    CS_BUG(!same_text(m->training, q->training));
+    CS_BUG(!same_text(m->training, q->training) || !same_text(m->taxonomy, q->taxonomy));
     for (int32_t i = 0; i < m->n_label; i++)
         CS_BUG(strcmp(m->label[i].name, q->label[i].name) != 0
                || !same_text(m->label[i].rank, q->label[i].rank)
                || m->label[i].taxid != q->label[i].taxid);
     CS_BUG(memcmp(m->ps.value, q->ps.value, (size_t)m->ps.n_real * sizeof *m->ps.value) != 0);
     cs_model_free(q);
+}
+
+static void check_taxonomy(const cs_model *m)
+{
+    cs_taxonomy *t = NULL;
+    const int rc = cs_taxa_of(m, "input", &t);
+
+    CS_BUG((rc == CS_OK) != (t != NULL) || (rc != CS_OK && !*cs_error_message()));
+    for (int32_t i = 0; t && i < m->n_label; i++)
+        CS_BUG(t->node[t->of_class[i]].taxid < 1 || cs_taxonomy_ncbi(t, t->of_class[i]) < 0);
+    cs_error_clear();
+    cs_taxonomy_free(t);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
@@ -132,6 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     if (m) {
         check_answer(m);
         check_saved(m);
+        check_taxonomy(m);
     }
     cs_model_free(m);
     free(p);

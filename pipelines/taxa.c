@@ -1,0 +1,85 @@
+/* taxa.c - between a model's labels and the tree they stand in. */
+#include "pipelines/taxa.h"
+
+#include <sys/stat.h>
+
+const cs_opt cs_taxa_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Taxonomy" },
+    { .type = CS_OPT_STR, .name = "taxonomy", .off = offsetof(cs_taxa_args, taxonomy),
+      .arg = "FILE",
+      .help = "table of taxa, or folder with NCBI's taxonomy dump; kept in the model",
+      .man = "A table has the columns name, taxid, rank, parent and scientific name, of which the "
+             "last three may be missing; '-' stands for none, and '#' opens a comment. A name is "
+             "that of a class or of an ancestor, a parent the taxid or name of another row; "
+             "without one it is the root. A folder holds nodes.dmp and names.dmp as NCBI gives "
+             "them; classes are looked up in it by scientific name. Only the classes and their "
+             "ancestors are kept. A class without a taxid of NCBI stands under its nearest "
+             "ancestor and gets a number from 2000000001 on." },
+    { .type = CS_OPT_STR, .name = "taxa", .off = offsetof(cs_taxa_args, taxa), .arg = "FILE",
+      .help = "with such a folder, a table as above for classes that it calls otherwise",
+      .man = "Name and taxid are enough; a class without a taxid names its parent." },
+    { .type = CS_OPT_END }
+};
+
+static int is_folder(const char *path)
+{
+    struct stat st;
+
+    return path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The labels' taxids and ranks are those of their nodes. */
+static int take_over(cs_model *m, const cs_taxonomy *t)
+{
+    char *text = cs_taxonomy_text(t);
+
+    if (!text)
+        return cs_fail(CS_EFORMAT, "a name in the taxonomy is not UTF-8");
+    free(m->taxonomy);
+    m->taxonomy = text;
+    for (int32_t i = 0; i < m->n_label; i++) {
+        const cs_taxon *v = &t->node[t->of_class[i]];
+        m->label[i].taxid = v->taxid;
+        free(m->label[i].rank);
+        m->label[i].rank = cs_xstrdup(v->rank);
+    }
+    return CS_OK;
+}
+
+int cs_taxa_set(cs_model *m, const cs_taxa_args *a)
+{
+    int rc = CS_OK;
+    const int dump = is_folder(a->taxonomy);
+    const char **name = NULL;
+    cs_taxonomy *t = NULL;
+
+    if (!a->taxonomy && !a->taxa)
+        return CS_OK;
+    if (!m->head->is_class)
+        return cs_fail(CS_EUSAGE, "a taxonomy is for classes, but the model predicts values");
+    if (a->taxa && !dump)
+        return cs_fail(CS_EUSAGE, "--taxa goes with a folder named by --taxonomy; a table can name "
+                       "all classes itself");
+    name = cs_xcalloc((size_t)m->n_label, sizeof *name);
+    for (int32_t i = 0; i < m->n_label; i++)
+        name[i] = m->label[i].name;
+    CS_TRY(cs_taxonomy_read(dump ? a->taxa : a->taxonomy, dump ? a->taxonomy : NULL, name,
+                            m->n_label, &t));
+    CS_TRY(take_over(m, t));
+out:
+    cs_taxonomy_free(t);
+    free(name);
+    return rc;
+}
+
+int cs_taxa_of(const cs_model *m, const char *path, cs_taxonomy **out)
+{
+    cs_class_taxon *c = cs_xcalloc((size_t)m->n_label, sizeof *c);
+
+    for (int32_t i = 0; i < m->n_label; i++)
+        c[i] = (cs_class_taxon){ m->label[i].name, m->label[i].taxid, m->label[i].rank };
+    const int rc = m->taxonomy ? cs_taxonomy_parse(m->taxonomy, path, c, m->n_label, out)
+                               : cs_taxonomy_plain(c, m->n_label, out);
+    free(c);
+    return rc;
+}

@@ -1,0 +1,40 @@
+/* taxa_rows.h - taxa as tables give them, before they are a tree. */
+#ifndef CS_IO_TAXA_ROWS_H
+#define CS_IO_TAXA_ROWS_H
+
+#include "base/mem.h"
+
+typedef struct cs_taxa_row {
+    const char *name;            /* as classes are called */
+    const char *title;           /* scientific name, or NULL: the name itself */
+    const char *rank;            /* or NULL */
+    const char *parent;          /* taxid or name of a row, or NULL: the root */
+    int64_t     taxid;           /* 0: none */
+    int64_t     line;            /* of the table; 0: from elsewhere */
+} cs_taxa_row;
+
+typedef struct cs_taxa_rows {
+    cs_taxa_row *row;
+    size_t       n, cap;
+    const char  *what;           /* names the source in messages */
+    cs_arena    *text;           /* holds the strings */
+} cs_taxa_rows;
+
+/** cs_taxa_rows_add - one more row, copied but for its strings; CS_EMEM */
+int cs_taxa_rows_add(cs_taxa_rows *r, const cs_taxa_row *row) CS_MUST_CHECK;
+/** cs_taxa_rows_find - the row that a class or parent of this name is, or NULL */
+const cs_taxa_row *cs_taxa_rows_find(const cs_taxa_rows *r, const char *name);
+
+/** cs_taxa_read_table - all rows of a TSV; cs_taxonomy_read() has the form */
+int cs_taxa_read_table(const char *path, cs_taxa_rows *r) CS_MUST_CHECK;
+
+/**
+ * cs_taxa_read_dump - complete the rows from NCBI's nodes.dmp and names.dmp
+ *
+ * Classes without a row are looked up by scientific name (letter case aside if need be). Rows with
+ * a taxid take rank, scientific name and parent from the dump; ancestors get rows.
+ */
+int cs_taxa_read_dump(const char *folder, const char *const *class_name, int32_t n,
+                      cs_taxa_rows *r) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,110 @@
+/* taxa_table.c - taxa from a table: name, taxid, rank, parent, scientific name. */
+#include "io/taxa_rows.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/opt.h"
+
+/* A number above NCBI's, with room for those that the tree will be given. */
+enum { MAX_TABLE_BYTES = 4 << 20, N_COLUMN = 5, MAX_TAXID = 2100000000 };
+
+int cs_taxa_rows_add(cs_taxa_rows *r, const cs_taxa_row *row)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_grow((void **)&r->row, &r->cap, r->n + 1, sizeof *r->row));
+    r->row[r->n++] = *row;
+out:
+    return rc;
+}
+
+const cs_taxa_row *cs_taxa_rows_find(const cs_taxa_rows *r, const char *name)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (strcmp(r->row[i].name, name) == 0)
+            return &r->row[i];
+    for (size_t i = 0; i < r->n; i++)
+        if (r->row[i].title && strcmp(r->row[i].title, name) == 0)
+            return &r->row[i];
+    return NULL;
+}
+
+/* An empty field or "-" says nothing. */
+static const char *said(const char *field)
+{
+    return field && *field && strcmp(field, "-") != 0 ? field : NULL;
+}
+
+static int wrong(const cs_taxa_rows *r, int64_t line, const char *why, const char *what)
+{
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: %s '%.60s'", r->what, (long long)line, why, what);
+}
+
+static int check_new(const cs_taxa_rows *r, const cs_taxa_row *row)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (row->taxid && r->row[i].taxid == row->taxid)
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: taxid %lld stands in line %lld too",
+                           r->what, (long long)row->line, (long long)row->taxid,
+                           (long long)r->row[i].line);
+        if (strcmp(r->row[i].name, row->name) == 0)
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' stands in line %lld too", r->what,
+                           (long long)row->line, row->name, (long long)r->row[i].line);
+    }
+    return CS_OK;
+}
+
+static int parse_line(cs_taxa_rows *r, const char *text, size_t n, int64_t line)
+{
+    int rc = CS_OK, k = 0;
+    char *field[N_COLUMN] = { NULL };
+
+    if (n && text[n - 1] == '\r')
+        n--;
+    if (n == 0 || text[0] == '#')
+        return CS_OK;
+    char *s = cs_arena_dup(r->text, text, n);
+    if (!s)
+        return cs_fail(CS_EMEM, "out of memory for '%s'", r->what);
+    if (strlen(s) != n)
+        return wrong(r, line, "a NUL byte in", s);
+    for (char *p = s; p; k++) {
+        if (k == N_COLUMN)
+            return wrong(r, line, "more than 5 columns in the row of", field[0]);
+        field[k] = p;
+        if ((p = strchr(p, '\t')) != NULL)
+            *p++ = '\0';
+    }
+    if (k < 2 || !said(field[0]))
+        return wrong(r, line, "expected name, taxid, rank, parent and scientific name, got", s);
+    cs_taxa_row row = { field[0], said(field[4]), said(field[2]), said(field[3]), 0, line };
+    if (said(field[1]) && (cs_parse_int(field[1], &row.taxid) != CS_OK || row.taxid < 1 ||
+                           row.taxid > MAX_TAXID))
+        return wrong(r, line, "a taxid must be a number from 1 to 2100000000 or '-', not",
+                     field[1]);
+    CS_TRY(check_new(r, &row));
+    CS_TRY(cs_taxa_rows_add(r, &row));
+out:
+    return rc;
+}
+
+int cs_taxa_read_table(const char *path, cs_taxa_rows *r)
+{
+    int rc = CS_OK;
+    char *text = NULL;
+    size_t n;
+    int64_t line = 1;
+
+    r->what = path;
+    CS_TRY(cs_file_read(path, MAX_TABLE_BYTES, &text, &n));
+    for (size_t at = 0; at < n; line++) {
+        const char *eol = memchr(text + at, '\n', n - at);
+        const size_t len = eol ? (size_t)(eol - text) - at : n - at;
+        CS_TRY(parse_line(r, text + at, len, line));
+        at += len + 1;
+    }
+out:
+    free(text);
+    return rc;
+}

@@ -1,0 +1,345 @@
+/*
+ * taxonomy.c - the tree that a model's classes stand in: taxids, ranks, names, parents.
+ *
+ * DESIGN
+ * Tables and NCBI's dump become rows (taxa_rows.h), and rows a tree. A tree holds the classes and
+ * what leads to them, so it is as small as the model's answer, whatever the table was.
+ */
+#include "io/taxonomy.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/opt.h"
+#include "io/taxa_rows.h"
+
+static const char no_rank[] = "no rank";
+
+void cs_taxonomy_free(cs_taxonomy *t)
+{
+    if (!t)
+        return;
+    for (int32_t i = 0; i < t->n; i++) {
+        free(t->node[i].name);
+        free(t->node[i].rank);
+    }
+    free(t->node);
+    free(t->of_class);
+    free(t);
+}
+
+int32_t cs_taxonomy_ncbi(const cs_taxonomy *t, int32_t i)
+{
+    while (i > 0 && t->node[i].taxid >= CS_TAXID_PRIVATE)
+        i = t->node[i].parent;
+    return i;
+}
+
+/* A tree of at most n_node nodes, with the root in it. */
+static int new_tree(size_t n_node, int32_t n_class, cs_taxonomy **out)
+{
+    cs_taxonomy *t = cs_xcalloc(1, sizeof *t);
+
+    *out = t;
+    t->node = cs_alloc(n_node + 1, sizeof *t->node);
+    t->of_class = cs_alloc((size_t)n_class + 1, sizeof *t->of_class);
+    if (!t->node || !t->of_class)
+        return cs_fail(CS_EMEM, "out of memory for a taxonomy of %zu taxa", n_node);
+    t->n_class = n_class;
+    for (int32_t i = 0; i < n_class; i++)
+        t->of_class[i] = -1;
+    return CS_OK;
+}
+
+static int32_t add_node(cs_taxonomy *t, int64_t taxid, int32_t parent, const char *name,
+                        const char *rank)
+{
+    t->node[t->n] = (cs_taxon){ taxid, parent, -1, cs_xstrdup(name),
+                                cs_xstrdup(rank && *rank ? rank : no_rank) };
+    return t->n++;
+}
+
+static void set_class(cs_taxonomy *t, int32_t node, int32_t class_no)
+{
+    t->of_class[class_no] = node;
+    t->node[node].class_no = class_no;
+}
+
+static int32_t find_taxid(const cs_taxonomy *t, int64_t taxid)
+{
+    for (int32_t i = 0; i < t->n; i++)
+        if (t->node[i].taxid == taxid)
+            return i;
+    return -1;
+}
+
+/* ---- without a table ------------------------------------------------------------ */
+
+int cs_taxonomy_plain(const cs_class_taxon *c, int32_t n, cs_taxonomy **out)
+{
+    int rc = CS_OK;
+    cs_taxonomy *t = NULL;
+    int64_t next = CS_TAXID_PRIVATE;
+
+    *out = NULL;
+    CS_TRY(new_tree((size_t)n + 1, n, &t));
+    add_node(t, CS_TAXID_ROOT, -1, "root", NULL);
+    for (int32_t i = 0; i < n; i++) {
+        const int64_t taxid = c[i].taxid > 0 ? c[i].taxid : next++;
+        const int32_t old = find_taxid(t, taxid);
+        if (old >= 0) {
+            rc = cs_fail(CS_EMODEL, "the model's classes '%s' and '%s' have the same taxid %lld",
+                         t->node[old].name, c[i].name, (long long)taxid);
+            goto out;
+        }
+        set_class(t, add_node(t, taxid, 0, c[i].name, c[i].rank), i);
+    }
+    *out = t;
+    t = NULL;
+out:
+    cs_taxonomy_free(t);
+    return rc;
+}
+
+/* ---- from rows ------------------------------------------------------------ */
+
+struct building {
+    const cs_taxa_rows *rows;
+    cs_taxonomy        *t;
+    int32_t            *node;    /* [rows] where a row went, or -1 */
+    int64_t             next;    /* private taxid */
+};
+
+/* The row of a row's parent; NULL: the root. */
+static int parent_row(const struct building *b, const cs_taxa_row *row, const cs_taxa_row **up)
+{
+    int64_t taxid = 0;
+
+    *up = NULL;
+    if (!row->parent)
+        return CS_OK;
+    if (cs_parse_int(row->parent, &taxid) != CS_OK)
+        taxid = 0;
+    for (size_t i = 0; taxid > 0 && i < b->rows->n; i++)
+        if (b->rows->row[i].taxid == taxid)
+            *up = &b->rows->row[i];
+    if (!*up)
+        *up = cs_taxa_rows_find(b->rows, row->parent);
+    if (*up && (*up)->taxid == CS_TAXID_ROOT)
+        *up = NULL;
+    else if (!*up && taxid != CS_TAXID_ROOT && strcmp(row->parent, "root") != 0)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' is under '%.60s', which has no row",
+                       b->rows->what, (long long)row->line, row->name, row->parent);
+    return CS_OK;
+}
+
+/* Put a row and what is above it into the tree. The path is as long as the table at most. */
+static int place(struct building *b, const cs_taxa_row *row, int32_t *out)
+{
+    int rc = CS_OK;
+    const cs_taxa_row **path = cs_alloc(b->rows->n + 1, sizeof *path);
+    size_t n = 0;
+
+    if (!path)
+        return cs_fail(CS_EMEM, "out of memory for the taxonomy '%s'", b->rows->what);
+    while (row && row->taxid != CS_TAXID_ROOT && b->node[row - b->rows->row] < 0) {
+        if (n == b->rows->n) {
+            rc = cs_fail(CS_EFORMAT, "'%s': '%.60s' is its own ancestor", b->rows->what,
+                         row->name);
+            goto out;
+        }
+        path[n++] = row;
+        CS_TRY(parent_row(b, row, &row));
+    }
+    int32_t at = row && row->taxid != CS_TAXID_ROOT ? b->node[row - b->rows->row] : 0;
+    while (n > 0) {
+        row = path[--n];
+        const int64_t taxid = row->taxid ? row->taxid : b->next++;
+        at = add_node(b->t, taxid, at, row->title ? row->title : row->name, row->rank);
+        b->node[row - b->rows->row] = at;
+    }
+    *out = at;
+out:
+    free(path);
+    return rc;
+}
+
+static int place_class(struct building *b, const char *name, int32_t class_no)
+{
+    int rc = CS_OK;
+    int32_t at = 0;
+    const cs_taxa_row *row = cs_taxa_rows_find(b->rows, name);
+
+    if (!row)
+        cs_warn("'%s' does not name the class '%s': it is put under the root without a taxid of "
+                "NCBI", b->rows->what, name);
+    if (row)
+        CS_TRY(place(b, row, &at));
+    else
+        at = add_node(b->t, b->next++, 0, name, NULL);
+    if (at == 0 || b->t->node[at].class_no >= 0)
+        rc = cs_fail(CS_EFORMAT, "'%s' line %lld: the class '%s' is %s, but a taxon is one class",
+                     b->rows->what, row ? (long long)row->line : 0, name,
+                     at == 0 ? "the root" : "another one's taxon");
+    else
+        set_class(b->t, at, class_no);
+out:
+    return rc;
+}
+
+/* Put every node behind its parent and before its parent's next child. */
+static int sort_preorder(cs_taxonomy *t)
+{
+    const size_t n = (size_t)t->n;
+    int32_t *link = cs_alloc(3 * n, sizeof *link), *child = link, *next = link + n,
+            *to = link + 2 * n, n_done = 0;
+    cs_taxon *node = cs_alloc(n, sizeof *node);
+
+    if (!link || !node) {
+        free(link);
+        free(node);
+        return cs_fail(CS_EMEM, "out of memory for a taxonomy of %zu taxa", n);
+    }
+    for (size_t i = 0; i < n; i++)
+        child[i] = next[i] = -1;
+    for (int32_t i = t->n - 1; i > 0; i--) {      /* backwards, so that lists are in order */
+        next[i] = child[t->node[i].parent];
+        child[t->node[i].parent] = i;
+    }
+    for (int32_t i = 0; i >= 0;) {
+        node[n_done] = t->node[i];
+        to[i] = n_done++;
+        int32_t at = child[i];
+        for (; at < 0 && i > 0; i = t->node[i].parent)
+            at = next[i];
+        i = at;
+    }
+    for (int32_t i = 1; i < t->n; i++)
+        node[i].parent = to[node[i].parent];
+    for (int32_t i = 0; i < t->n_class; i++)
+        t->of_class[i] = to[t->of_class[i]];
+    free(t->node);
+    t->node = node;
+    free(link);
+    return CS_OK;
+}
+
+static int build(const cs_taxa_rows *rows, const char *const *class_name, int32_t n,
+                 cs_taxonomy **out)
+{
+    int rc = CS_OK;
+    struct building b = { .rows = rows, .next = CS_TAXID_PRIVATE };
+    const cs_taxa_row *root = NULL;
+
+    b.node = cs_alloc(rows->n + 1, sizeof *b.node);
+    if (!b.node)
+        return cs_fail(CS_EMEM, "out of memory for the taxonomy '%s'", rows->what);
+    for (size_t i = 0; i < rows->n; i++) {
+        b.node[i] = -1;
+        root = rows->row[i].taxid == CS_TAXID_ROOT ? &rows->row[i] : root;
+        if (rows->row[i].taxid >= b.next)
+            b.next = rows->row[i].taxid + 1;
+    }
+    CS_TRY(new_tree(rows->n + (size_t)n + 1, n, &b.t));
+    add_node(b.t, CS_TAXID_ROOT, -1, root && root->title ? root->title : "root",
+             root ? root->rank : NULL);
+    for (int32_t i = 0; i < n; i++)
+        CS_TRY(place_class(&b, class_name[i], i));
+    CS_TRY(sort_preorder(b.t));
+    *out = b.t;
+    b.t = NULL;
+out:
+    cs_taxonomy_free(b.t);
+    free(b.node);
+    return rc;
+}
+
+int cs_taxonomy_read(const char *table, const char *dump, const char *const *class_name, int32_t n,
+                     cs_taxonomy **out)
+{
+    int rc = CS_OK;
+    cs_taxa_rows rows = { .what = dump, .text = cs_arena_new() };
+
+    *out = NULL;
+    if (table)
+        CS_TRY(cs_taxa_read_table(table, &rows));
+    if (dump)
+        CS_TRY(cs_taxa_read_dump(dump, class_name, n, &rows));
+    CS_TRY(build(&rows, class_name, n, out));
+out:
+    free(rows.row);
+    cs_arena_free(rows.text);
+    return rc;
+}
+
+/* ---- as a model keeps it ------------------------------------------------------------ */
+
+char *cs_taxonomy_text(const cs_taxonomy *t)
+{
+    json_t *all = json_array();
+    int failed = 0;
+
+    for (int32_t i = 0; i < t->n; i++) {
+        const cs_taxon *v = &t->node[i];
+        const int64_t up = v->parent < 0 ? 0 : t->node[v->parent].taxid;
+        failed |= json_array_append_new(all, json_pack("{s:I, s:I, s:s, s:s}", "taxid",
+                      (json_int_t)v->taxid, "parent", (json_int_t)up, "rank", v->rank, "name",
+                      v->name));
+    }
+    char *text = failed ? NULL : json_dumps(all, JSON_COMPACT);
+    json_decref(all);
+    return text;
+}
+
+static int unsound(const char *what, const char *why)
+{
+    return cs_fail(CS_EMODEL, "'%s' has no sound taxonomy: %s; give it another with "
+                   "chordseq model label", what, why);
+}
+
+static int parse_node(cs_taxonomy *t, const json_t *v, const char *what)
+{
+    const char *name = json_string_value(json_object_get(v, "name"));
+    const char *rank = json_string_value(json_object_get(v, "rank"));
+    const json_int_t taxid = json_integer_value(json_object_get(v, "taxid"));
+    const json_int_t up = json_integer_value(json_object_get(v, "parent"));
+    const int32_t parent = find_taxid(t, up);
+
+    if (!name || !*name || !rank || taxid < 1 || taxid > INT32_MAX)
+        return unsound(what, "a taxon lacks its name, rank or number");
+    if (t->n == 0 ? taxid != CS_TAXID_ROOT || up != 0 : parent < 0)
+        return unsound(what, "a taxon comes before its parent");
+    if (find_taxid(t, taxid) >= 0)
+        return unsound(what, "a number occurs twice");
+    add_node(t, taxid, t->n == 0 ? -1 : parent, name, rank);
+    return CS_OK;
+}
+
+int cs_taxonomy_parse(const char *text, const char *what, const cs_class_taxon *c, int32_t n,
+                      cs_taxonomy **out)
+{
+    int rc = CS_OK;
+    cs_taxonomy *t = NULL;
+    json_t *all = json_loads(text, 0, NULL);
+    const size_t n_node = json_array_size(all);
+
+    *out = NULL;
+    CS_TRY(new_tree(n_node, n, &t));
+    for (size_t i = 0; i < n_node; i++)
+        CS_TRY(parse_node(t, json_array_get(all, i), what));
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t at = find_taxid(t, c[i].taxid);
+        if (at <= 0 || t->node[at].class_no >= 0) {
+            rc = unsound(what, "a class is not in it, or two are one");
+            goto out;
+        }
+        set_class(t, at, i);
+    }
+    *out = t;
+    t = NULL;
+out:
+    json_decref(all);
+    cs_taxonomy_free(t);
+    return rc;
+}

@@ -1,0 +1,199 @@
+/* test_taxonomy.c - where classes stand: tables, NCBI's dump, what a model keeps, what is refused.
+ */
+#include "inputs.h"
+
+#include "io/taxonomy.h"
+
+static const char *const label[] = { "bacteria", "mito", "virus" };
+enum { N_LABEL = 3 };
+
+/* "taxid<parent rank name class", a line per node. */
+static char *tree_text(const cs_taxonomy *t)
+{
+    bytes b = { 0 };
+    char line[200];
+
+    for (int32_t i = 0; i < t->n; i++) {
+        const cs_taxon *v = &t->node[i];
+        snprintf(line, sizeof line, "%lld<%lld %s:%s %d\n", (long long)v->taxid,
+                 v->parent < 0 ? 0 : (long long)t->node[v->parent].taxid, v->rank, v->name,
+                 (int)v->class_no);
+        add_text(&b, line);
+        if (v->class_no >= 0)
+            assert_int_equal(t->of_class[v->class_no], i);
+    }
+    return (char *)b.p;
+}
+
+static void check_tree(const char *table, const char *dump, const char *want)
+{
+    cs_taxonomy *t = NULL, *again = NULL;
+    cs_class_taxon c[N_LABEL];
+
+    if (cs_taxonomy_read(table, dump, label, N_LABEL, &t) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    char *got = tree_text(t);
+    assert_string_equal(got, want);
+    free(got);
+    for (int i = 0; i < N_LABEL; i++)
+        c[i] = (cs_class_taxon){ label[i], t->node[t->of_class[i]].taxid, NULL };
+    char *text = cs_taxonomy_text(t);
+    assert_non_null(text);
+    assert_int_equal(cs_taxonomy_parse(text, "model", c, N_LABEL, &again), CS_OK);
+    got = tree_text(again);
+    assert_string_equal(got, want);
+    free(got);
+    free(text);
+    cs_taxonomy_free(t);
+    cs_taxonomy_free(again);
+}
+
+static void check_wrong(const char *table, const char *dump, int rc, const char *message)
+{
+    cs_taxonomy *t = NULL;
+
+    put_text("t.tsv", table);
+    assert_int_equal(cs_taxonomy_read("t.tsv", dump, label, N_LABEL, &t), rc);
+    assert_string_equal(cs_error_message(), message);
+    assert_null(t);
+    cs_error_clear();
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    put_text("t.tsv", "#name\ttaxid\trank\tparent\ttitle\n"
+             "mito\t-\t-\t2759\n\nbacteria\t2\tdomain\tcells\tBacteria\r\n"
+             "cells\t131567\n2nd\t5\n2759\t2759\tdomain\t131567\tEukaryota\nvirus\t10239\n");
+    check_tree("t.tsv", NULL, "1<0 no rank:root -1\n131567<1 no rank:cells -1\n"
+               "2<131567 domain:Bacteria 0\n2759<131567 domain:Eukaryota -1\n"
+               "2000000001<2759 no rank:mito 1\n10239<1 no rank:virus 2\n");
+    put_text("t.tsv", "root\t1\troot\t-\tLife\nbacteria\t2000000007\nmito\t-\t-\troot\n");
+    check_tree("t.tsv", NULL, "1<0 root:Life -1\n2000000007<1 no rank:bacteria 0\n"
+               "2000000008<1 no rank:mito 1\n2000000009<1 no rank:virus 2\n");
+}
+
+static void test_table_refused(void **state)
+{
+    (void)state;
+    check_wrong("bacteria\n", NULL, CS_EFORMAT, "'t.tsv' line 1: expected name, taxid, rank, "
+                "parent and scientific name, got 'bacteria'");
+    check_wrong("a\tb\n", NULL, CS_EFORMAT, "'t.tsv' line 1: a taxid must be a number from 1 to "
+                "2100000000 or '-', not 'b'");
+    check_wrong("a\t1\t\t\t\tx\n", NULL, CS_EFORMAT,
+                "'t.tsv' line 1: more than 5 columns in the row of 'a'");
+    check_wrong("a\t7\nb\t7\n", NULL, CS_EFORMAT,
+                "'t.tsv' line 2: taxid 7 stands in line 1 too");
+    check_wrong("a\t7\na\t8\n", NULL, CS_EFORMAT, "'t.tsv' line 2: 'a' stands in line 1 too");
+    check_wrong("mito\t-\t-\t9\n", NULL, CS_EFORMAT,
+                "'t.tsv' line 1: 'mito' is under '9', which has no row");
+    check_wrong("mito\t-\t-\ta\na\t-\t-\tmito\n", NULL, CS_EFORMAT,
+                "'t.tsv': 'mito' is its own ancestor");
+    check_wrong("virus\t1\n", NULL, CS_EFORMAT, "'t.tsv' line 1: the class 'virus' is the root, "
+                "but a taxon is one class");
+    check_wrong("x\t4\t-\t-\tvirus\nmito\t5\t-\t-\tbacteria\n", NULL, CS_EFORMAT,
+                "'t.tsv' line 2: the class 'mito' is another one's taxon, but a taxon is one "
+                "class");
+}
+
+static void put_dump(void)
+{
+    put_text("nodes.dmp", "1\t|\t1\t|\tno rank\t|\tx\t|\n2\t|\t131567\t|\tdomain\t|\tx\t|\n"
+             "131567\t|\t1\t|\tcellular root\t|\tx\t|\n2759\t|\t131567\t|\tdomain\t|\tx\t|\n"
+             "10239\t|\t1\t|\tacellular root\t|\tx\t|\n629395\t|\t2759\t|\tgenus\t|\tx\t|\n"
+             "9\t|\t8\t|\tgenus\t|\tx\t|\n");
+    put_text("names.dmp", "1\t|\troot\t|\t\t|\tscientific name\t|\n"
+             "2\t|\tBacteria\t|\tBacteria <bacteria>\t|\tscientific name\t|\n"
+             "2\t|\tMonera\t|\t\t|\tin-part\t|\n"
+             "131567\t|\tcellular organisms\t|\t\t|\tscientific name\t|\n"
+             "2759\t|\tEukaryota\t|\t\t|\tscientific name\t|\n"
+             "10239\t|\tViruses\t|\t\t|\tscientific name\t|\n"
+             "629395\t|\tBacteria\t|\tBacteria <walking sticks>\t|\tscientific name\t|\n");
+}
+
+static void test_dump(void **state)
+{
+    (void)state;
+    put_dump();
+    put_text("t.tsv", "mito\t-\t-\t2759\nvirus\t10239\nbacteria\t2\n");
+    check_tree("t.tsv", ".", "1<0 no rank:root -1\n131567<1 cellular root:cellular organisms -1\n"
+               "2<131567 domain:Bacteria 0\n2759<131567 domain:Eukaryota -1\n"
+               "2000000001<2759 no rank:mito 1\n10239<1 acellular root:Viruses 2\n");
+    check_wrong("virus\t10239\n", ".", CS_EUSAGE,
+                "several taxa in '.' are called 'bacteria'; say which one with --taxa");
+    check_wrong("bacteria\t2\nvirus\t77\n", ".", CS_EFORMAT,
+                "'.' has no taxon 77, which is to be class virus");
+    check_wrong("bacteria\t9\n", ".", CS_EFORMAT, "'.': taxon 9 is under 8, which is not there");
+    put_text("names.dmp", "1\t|\troot\t|\t\t|\tscientific name\t|\n");
+    check_wrong("bacteria\t2\n", ".", CS_EFORMAT,
+                "'./names.dmp' has no scientific name for taxon 131567");
+    put_text("nodes.dmp", "root\n");
+    check_wrong("bacteria\t2\n", ".", CS_EFORMAT,
+                "'./nodes.dmp' line 1: this is no row of NCBI's taxonomy dump");
+    check_wrong("bacteria\t2\n", "none", CS_EIO,
+                "cannot open 'none/nodes.dmp': No such file or directory");
+}
+
+static void test_plain(void **state)
+{
+    (void)state;
+    cs_taxonomy *t = NULL;
+    const cs_class_taxon c[] = { { "a", 0, NULL }, { "b", 562, "species" }, { "c", 562, NULL } };
+
+    assert_int_equal(cs_taxonomy_plain(c, 2, &t), CS_OK);
+    char *got = tree_text(t);
+    assert_string_equal(got, "1<0 no rank:root -1\n2000000001<1 no rank:a 0\n562<1 species:b 1\n");
+    assert_int_equal(cs_taxonomy_ncbi(t, 1), 0);
+    assert_int_equal(cs_taxonomy_ncbi(t, 2), 2);
+    free(got);
+    cs_taxonomy_free(t);
+    assert_int_equal(cs_taxonomy_plain(c, 3, &t), CS_EMODEL);
+    assert_string_equal(cs_error_message(),
+                        "the model's classes 'b' and 'c' have the same taxid 562");
+    cs_error_clear();
+}
+
+static void check_unsound(const char *text, const char *why)
+{
+    char want[200];
+    cs_taxonomy *t = NULL;
+    const cs_class_taxon c[] = { { "a", 2, NULL } };
+
+    assert_int_equal(cs_taxonomy_parse(text, "m", c, 1, &t), CS_EMODEL);
+    snprintf(want, sizeof want, "'m' has no sound taxonomy: %s; give it another with chordseq "
+             "model label", why);
+    assert_string_equal(cs_error_message(), want);
+    cs_error_clear();
+}
+
+static void test_unsound(void **state)
+{
+    (void)state;
+    const char *root = "{\"taxid\":1,\"parent\":0,\"rank\":\"\",\"name\":\"root\"}";
+    char text[300];
+
+    check_unsound("[", "a class is not in it, or two are one");
+    check_unsound("[{}]", "a taxon lacks its name, rank or number");
+    check_unsound("[{\"taxid\":2,\"parent\":0,\"rank\":\"\",\"name\":\"a\"}]",
+                  "a taxon comes before its parent");
+    snprintf(text, sizeof text, "[%s,{\"taxid\":2,\"parent\":3,\"rank\":\"\",\"name\":\"a\"}]",
+             root);
+    check_unsound(text, "a taxon comes before its parent");
+    snprintf(text, sizeof text, "[%s,{\"taxid\":1,\"parent\":1,\"rank\":\"\",\"name\":\"a\"}]",
+             root);
+    check_unsound(text, "a number occurs twice");
+    snprintf(text, sizeof text, "[%s]", root);
+    check_unsound(text, "a class is not in it, or two are one");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_table_refused),
+        cmocka_unit_test(test_dump),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_unsound),
+    };
+    return cmocka_run_group_tests(tests, inputs_setup, inputs_teardown);
+}
