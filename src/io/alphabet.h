@@ -2,6 +2,7 @@
 #ifndef CS_IO_ALPHABET_H
 #define CS_IO_ALPHABET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** cs_base_code - A C G T as 0 1 2 3 (either case, U as T); 4 for every other byte */
@@ -12,6 +13,19 @@ extern const char cs_base_upper[256];
 /** cs_base_complement - of an upper-case IUPAC letter (R<->Y, K<->M, B<->V, D<->H, S, W, N kept);
  * 0 for every other byte */
 extern const char cs_base_complement[256];
+
+/**
+ * cs_base_fold, cs_base_codes - many letters at once: cs_base_upper and cs_base_code
+ *
+ * With AVX2 where the processor has it; the same bytes without.
+ *
+ * fold     dst[i] = cs_base_upper[src[i]], if all of these are A, C, G or T: true. Otherwise false,
+ *          and dst holds nothing of use
+ * codes    code[i] = cs_base_code[base[i]]; true if none of them is 4
+ * Aliasing the operands do not overlap
+ */
+bool cs_base_fold(const char *restrict src, int64_t n, char *restrict dst);
+bool cs_base_codes(const char *restrict base, int64_t n, uint8_t *restrict code);
 
 /** cs_base_revcomp - reverse complement of n upper-case bases; out must not overlap in */
 void cs_base_revcomp(const char *in, int64_t n, char *out);

@@ -143,6 +143,8 @@ static int refuse_base(struct fastx *f, unsigned char c)
 static size_t translate(char *restrict dst, const char *restrict src, size_t n)
 {
     unsigned bad = 0;
+    if (cs_base_fold(src, (int64_t)n, dst))
+        return n;
     for (size_t i = 0; i < n; i++) {
         const char b = cs_base_upper[(unsigned char)src[i]];
         dst[i] = b;

@@ -30,10 +30,16 @@ static int64_t base_min(const void *state)
 
 static int64_t base_encode(const void *state, const cs_segment *s, int32_t *id)
 {
-    static const int32_t of_code[5] = { 2, 3, 4, 5, CS_TOK_UNK };
+    enum { BLOCK = 512 };
+    uint8_t code[BLOCK];
     (void)state;
-    for (int64_t i = 0; i < s->n_base; i++)
-        id[i] = of_code[cs_base_code[(unsigned char)s->base[i]]];
+    for (int64_t at = 0; at < s->n_base; at += BLOCK) {
+        const int n = s->n_base - at < BLOCK ? (int)(s->n_base - at) : BLOCK;
+        (void)cs_base_codes(s->base + at, n, code);
+        #pragma omp simd
+        for (int i = 0; i < n; i++)
+            id[at + i] = code[i] < 4 ? CS_TOK_FIRST + code[i] : CS_TOK_UNK;
+    }
     return s->n_base;
 }
 

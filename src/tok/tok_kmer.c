@@ -2,13 +2,17 @@
  *
  * DESIGN: a word is a number in base 4 (A 0, C 1, G 2, T 3, first base most significant), so
  * numerical order is lexicographic order. The state is one table from word to id: it makes plain
- * and canonical words cost the same, and at 4^8 entries it fits a second-level cache.
+ * and canonical words cost the same, and at 4^8 entries it fits a second-level cache. Words of a
+ * block of bases are made side by side, by a loop that the compiler turns into vectors; a block with
+ * a base that is not A, C, G or T, and what follows the last whole block, go base by base.
  */
 #include "tok/tokenizer.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { MAX_K = 8 };
+enum { MAX_K = 8, BLOCK = 512 };
 
 struct kmer_cfg {
     int64_t k, stride;
@@ -99,17 +103,52 @@ static int64_t kmer_min(const void *state)
     return t->k;
 }
 
-static int64_t kmer_encode(const void *state, const cs_segment *s, int32_t *id)
+enum { READ = BLOCK + MAX_K };   /* bases that the words of a block are made of, and some more */
+
+/* Words of 2 n bases, from those of n; `to` has the first READ - n of them. */
+static void double_words(const uint8_t *from, int n, uint8_t *to)
 {
-    const struct kmer *t = state;
+    #pragma omp simd
+    for (int i = 0; i < BLOCK; i++)
+        to[i] = (uint8_t)(from[i] << 2 * n | from[i + n]);
+    for (int i = BLOCK; i < READ - n; i++)
+        to[i] = (uint8_t)(from[i] << 2 * n | from[i + n]);
+}
+
+/* The words that begin at base[0 .. BLOCK-1]; false if one of READ bases is not A, C, G or T. A word
+ * is put together from words of 4, 2 and 1 bases: 6 is 4 and 2. */
+static bool make_words(const char *base, int64_t k, uint16_t word[BLOCK])
+{
+    uint8_t part[3][READ] = { { 0 } };
+
+    if (!cs_base_codes(base, READ, part[0]))
+        return false;
+    double_words(part[0], 1, part[1]);
+    double_words(part[1], 2, part[2]);
+    memset(word, 0, BLOCK * sizeof *word);
+    for (int64_t j = 0; j < k;) {
+        const int size = k - j >= 4 ? 2 : k - j >= 2 ? 1 : 0;
+        const uint8_t *from = part[size] + j;
+        #pragma omp simd
+        for (int i = 0; i < BLOCK; i++)
+            word[i] = (uint16_t)(word[i] << (2 << size) | from[i]);
+        j += 1 << size;
+    }
+    return true;
+}
+
+/* The tokens that begin at bases `at`, at + stride, ... below `end`; returns how many. */
+static int64_t one_by_one(const struct kmer *t, const char *base, int64_t at, int64_t end,
+                          int32_t *id)
+{
     const uint32_t mask = t->n_word - 1;
     uint32_t word = 0;
     int64_t known = 0;           /* bases since the last one that is not A, C, G or T */
-    int64_t next = t->k - 1;     /* where the next token's last base lies */
+    int64_t next = at + t->k - 1;              /* where the next token's last base lies */
     int64_t n = 0;
 
-    for (int64_t i = 0; i < s->n_base; i++) {
-        const uint32_t code = cs_base_code[(unsigned char)s->base[i]];
+    for (int64_t i = at; i < end + t->k - 1; i++) {
+        const uint32_t code = cs_base_code[(unsigned char)base[i]];
         word = (word << 2 | (code & 3)) & mask;
         known = code < 4 ? known + 1 : 0;
         if (i == next) {
@@ -117,6 +156,45 @@ static int64_t kmer_encode(const void *state, const cs_segment *s, int32_t *id)
             next += t->stride;
         }
     }
+    return n;
+}
+
+/* The tokens that begin at `at` and every stride behind it in a block; returns how many. */
+static int64_t look_up(const struct kmer *t, const uint16_t word[BLOCK], int64_t at, int32_t *id)
+{
+    const int32_t *of = t->id;
+    int64_t n = 0;
+
+    if (t->stride == 1) {
+        for (int64_t i = at; i < BLOCK; i++)
+            id[i - at] = of[word[i]];
+        return BLOCK - at;
+    }
+    for (; at < BLOCK; at += t->stride)
+        id[n++] = of[word[at]];
+    return n;
+}
+
+static int64_t kmer_encode(const void *state, const cs_segment *s, int32_t *id)
+{
+    const struct kmer *t = state;
+    const int64_t stop = s->n_base - t->k + 1;         /* behind the last token's first base */
+    int64_t n = 0, at = 0;
+    uint16_t word[BLOCK];
+
+    while (at + BLOCK + MAX_K <= s->n_base) {
+        const int64_t block = at / BLOCK * BLOCK, end = block + BLOCK;
+        if (!make_words(s->base + block, t->k, word)) {
+            const int64_t m = one_by_one(t, s->base, at, end, id + n);
+            n += m;
+            at += m * t->stride;
+            continue;
+        }
+        n += look_up(t, word, at - block, id + n);
+        at = n * t->stride;
+    }
+    if (at < stop)
+        n += one_by_one(t, s->base, at, stop, id + n);
     return n;
 }
 

@@ -1,6 +1,7 @@
 /* test_record.c - chunks grow, own their records, and free what came with them. */
 #include "check.h"
 
+#include "base/cpu.h"
 #include "io/record.h"
 
 static void test_append_keeps_records(void **state)
@@ -130,6 +131,55 @@ static void test_alphabet(void **state)
     }
 }
 
+/* Many letters at once are letters one by one, on both ways through, at either end of memory. */
+static void check_many(const char *src, int64_t n)
+{
+    check_page from = check_page_new((size_t)n), to = check_page_new((size_t)n);
+    uint8_t *code = to.p;
+    char *upper = to.p;
+    bool known = true, plain = true;
+    if (n > 0)
+        memcpy(from.p, src, (size_t)n);
+    for (int64_t i = 0; i < n; i++) {
+        known &= cs_base_code[(unsigned char)src[i]] < 4;
+        plain &= cs_base_upper[(unsigned char)src[i]] && strchr("ACGT",
+                                                            cs_base_upper[(unsigned char)src[i]]);
+    }
+    assert_int_equal(cs_base_codes(from.p, n, code), known);
+    for (int64_t i = 0; i < n; i++)
+        assert_int_equal(code[i], cs_base_code[(unsigned char)src[i]]);
+    assert_int_equal(cs_base_fold(from.p, n, upper), plain);
+    for (int64_t i = 0; plain && i < n; i++)
+        assert_int_equal(upper[i], cs_base_upper[(unsigned char)src[i]]);
+    check_page_free(&from);
+    check_page_free(&to);
+}
+
+static void test_many_letters(void **state)
+{
+    enum { N = 131 };
+    char text[N];
+    (void)state;
+    for (int pass = 0; pass < 2; pass++) {
+        (void)setenv("CHORDSEQ_DISABLE", pass ? "avx2" : "", 1);
+        assert_int_equal(cs_cpu_init(), CS_OK);
+        for (int64_t n = 0; n <= N; n++) {
+            for (int64_t i = 0; i < N; i++)
+                text[i] = "ACGTacgt"[i * i % 8];
+            check_many(text, n);
+        }
+        for (int c = 0; c < 256; c++) {
+            for (int at = 5; at < N; at += 62) {
+                memset(text, 'G', N);
+                text[at] = (char)c;
+                check_many(text, N);
+            }
+        }
+    }
+    (void)unsetenv("CHORDSEQ_DISABLE");
+    assert_int_equal(cs_cpu_init(), CS_OK);
+}
+
 static void test_revcomp(void **state)
 {
     (void)state;
@@ -147,7 +197,7 @@ int main(void)
         cmocka_unit_test(test_full_by_records_or_bases),
         cmocka_unit_test(test_native_is_freed), cmocka_unit_test(test_out_of_memory_keeps_chunk),
         cmocka_unit_test(test_reason_names), cmocka_unit_test(test_alphabet),
-        cmocka_unit_test(test_revcomp),
+        cmocka_unit_test(test_many_letters), cmocka_unit_test(test_revcomp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

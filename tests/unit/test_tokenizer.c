@@ -1,6 +1,8 @@
 /* test_tokenizer.c - base and k-mer tokens against words spelled out one by one. */
 #include "check.h"
 
+#include "base/cpu.h"
+#include "base/rng.h"
 #include "tok/tokenizer.h"
 
 extern const cs_tokenizer cs_tok_base, cs_tok_kmer;
@@ -103,6 +105,44 @@ static void check_walk(int k, int stride)
     cs_tok_kmer.close(st);
 }
 
+/* Blocks of bases at once, with and without the odd letter, against one word at a time. */
+static void check_long(const cs_tokenizer *tok, void *st, int64_t k, int64_t stride, int odd)
+{
+    enum { N = 1700 };
+    static char bases[N];
+    static int32_t id[N];
+    for (int i = 0; i < N; i++)
+        bases[i] = "ACGT"[cs_rng_below(3, (uint64_t)i, 4)];
+    for (int i = 0; i < odd; i++)
+        bases[cs_rng_below(4, (uint64_t)i, N)] = "NUaR"[i % 4];
+    for (int64_t n = N - 530; n <= N; n += 53) {
+        const cs_segment s = { bases + N - n, NULL, n };
+        const int64_t want = (n - k) / stride + 1;
+        assert_int_equal(tok->encode(st, &s, id), want);
+        for (int64_t i = 0; i < want; i++) {
+            const cs_segment w = { s.base + i * stride, NULL, k };
+            int32_t alone;
+            assert_int_equal(tok->encode(st, &w, &alone), 1);
+            assert_int_equal(id[i], alone);
+        }
+    }
+}
+
+static void test_long(void **state)
+{
+    (void)state;
+    for (int odd = 0; odd < 9; odd += 4) {
+        check_long(&cs_tok_base, NULL, 1, 1, odd);
+        for (int k = 1; k <= 8; k++) {
+            for (int stride = 1; stride <= k; stride++) {
+                void *st = open_kmer(k_text[k - 1], k_text[stride - 1], k % 2);
+                check_long(&cs_tok_kmer, st, k, stride, odd);
+                cs_tok_kmer.close(st);
+            }
+        }
+    }
+}
+
 static void test_strides(void **state)
 {
     (void)state;
@@ -162,8 +202,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_base), cmocka_unit_test(test_vocabularies),
-        cmocka_unit_test(test_strides), cmocka_unit_test(test_never_writes_past_bound),
+        cmocka_unit_test(test_strides), cmocka_unit_test(test_long),
+        cmocka_unit_test(test_never_writes_past_bound),
         cmocka_unit_test(test_bad_options),
     };
+    if (cs_cpu_init() != CS_OK)
+        return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
