@@ -73,7 +73,7 @@ static void free_ids(cs_chunk *c)
 {
     if (!c->tok)
         return;
-    free(c->tok[0].id);
+    cs_block_free(c->tok[0].id);
     c->tok[0].id = NULL;
 }
 
@@ -123,7 +123,7 @@ static int reserve_ids(cs_tokenise_stage *s, cs_chunk *c)
         total += c->tok[i * CS_MAX_SEG].n;
         s->longest = g->n_base > s->longest ? g->n_base : s->longest;
     }
-    int32_t *id = cs_alloc((size_t)total + 1, sizeof *id);
+    int32_t *id = cs_block_alloc((size_t)total + 1, sizeof *id);
     if (!id)
         return cs_fail(CS_EMEM, "out of memory for %lld tokens of the records from '%s' to '%s'",
                        (long long)total, c->rec[0].name, c->rec[c->n - 1].name);

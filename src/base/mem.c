@@ -1,7 +1,9 @@
 /*
- * mem.c - checked allocation and arenas.
+ * mem.c - checked allocation, blocks that are kept for the next one, and arenas.
  *
  * DESIGN
+ * Large blocks have one of four sizes per power of two and stand, when freed, in a list per size.
+ *
  * An arena is a chain of blocks that double in size up to BLOCK_MAX; allocation bumps a pointer in
  * the newest one. A request that is large for its time gets a block of its own behind the newest,
  * which goes on being filled. Blocks never move, so pointers stay valid until the arena goes.
@@ -14,6 +16,7 @@
  */
 #include "base/mem.h"
 
+#include <pthread.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -31,11 +34,11 @@
 
 #ifdef HAVE_ASAN
 #include <sanitizer/asan_interface.h>
-enum { RED_ZONE = 32 };
+enum { RED_ZONE = 32, KEEP_NONE = 1 };
 #define POISON(p, n) ASAN_POISON_MEMORY_REGION(p, n)
 #define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
 #else
-enum { RED_ZONE = 0 };
+enum { RED_ZONE = 0, KEEP_NONE = 0 };
 #define POISON(p, n) ((void)(p), (void)(n))
 #define UNPOISON(p, n) ((void)(p), (void)(n))
 #endif
@@ -128,6 +131,99 @@ int cs_grow(void **p, size_t *cap, size_t need, size_t size)
     return CS_OK;
 }
 
+/* ---- blocks ------------------------------------------------------------------------------- */
+
+enum { KEPT_MIN_LOG2 = 14, KEPT_MAX_LOG2 = 23, STEPS = 4,
+       N_SIZE = STEPS * (KEPT_MAX_LOG2 - KEPT_MIN_LOG2) + 1,
+       KEPT_BYTES = 64 << 20 };
+
+/* In front of every block: its size and, while it is kept, the next one in the list. */
+struct kept {
+    alignas(ALIGN) size_t n_bytes;             /* 0: malloc's own size, never kept */
+    struct kept *next;
+};
+
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct kept *kept[N_SIZE];
+static size_t kept_bytes;
+
+static size_t size_at(int i)
+{
+    return ((size_t)1 << (KEPT_MIN_LOG2 + i / STEPS)) / STEPS * (size_t)(STEPS + i % STEPS);
+}
+
+/* The number of the smallest size that holds n_bytes; N_SIZE when none does or none is kept. */
+static int size_for(size_t n_bytes)
+{
+    int i = 0;
+
+    if (KEEP_NONE || n_bytes < size_at(0))
+        return N_SIZE;
+    while (i < N_SIZE && size_at(i) < n_bytes)
+        i++;
+    return i;
+}
+
+static struct kept *take_kept(int i)
+{
+    CS_BUG(pthread_mutex_lock(&kept_lock) != 0);
+    struct kept *k = kept[i];
+    if (k != NULL) {
+        kept[i] = k->next;
+        kept_bytes -= k->n_bytes;
+    }
+    CS_BUG(pthread_mutex_unlock(&kept_lock) != 0);
+    return k;
+}
+
+static void *block_take(size_t n_bytes)
+{
+    int i;
+    struct kept *k = NULL;
+
+    if (n_bytes > PTRDIFF_MAX - sizeof *k)
+        return NULL;
+    n_bytes += sizeof *k;
+    i = size_for(n_bytes);
+    if (i < N_SIZE)
+        k = take_kept(i);
+    if (k == NULL) {
+        if ((k = malloc(i < N_SIZE ? size_at(i) : n_bytes)) == NULL)
+            return NULL;
+        *k = (struct kept){ .n_bytes = i < N_SIZE ? size_at(i) : 0 };
+    }
+    return k + 1;
+}
+
+void *cs_block_alloc(size_t n, size_t size)
+{
+    size_t n_bytes;
+
+    if (must_fail() || __builtin_mul_overflow(n, size, &n_bytes))
+        return NULL;
+    return block_take(n_bytes);
+}
+
+void cs_block_free(void *p)
+{
+    struct kept *k = p == NULL ? NULL : (struct kept *)p - 1;
+
+    if (k != NULL && k->n_bytes > 0) {
+        CS_BUG(pthread_mutex_lock(&kept_lock) != 0);
+        if (k->n_bytes <= KEPT_BYTES - kept_bytes) {
+            const int i = size_for(k->n_bytes);
+            k->next = kept[i];
+            kept[i] = k;
+            kept_bytes += k->n_bytes;
+            k = NULL;
+        }
+        CS_BUG(pthread_mutex_unlock(&kept_lock) != 0);
+    }
+    free(k);
+}
+
+/* ---- arenas ------------------------------------------------------------------------------- */
+
 /* Invariant: used <= cap; data[used .. cap-1] has not been handed out (and is poisoned). */
 struct block {
     struct block *next;
@@ -151,7 +247,7 @@ static struct block *block_new(cs_arena *a, size_t cap)
 {
     struct block *b;
 
-    if (cap > PTRDIFF_MAX - sizeof *b || (b = malloc(sizeof *b + cap)) == NULL)
+    if (cap > PTRDIFF_MAX - sizeof *b || (b = block_take(sizeof *b + cap)) == NULL)
         return NULL;
     *b = (struct block){ .cap = cap };
     POISON(b->data, cap);
@@ -229,7 +325,7 @@ void cs_arena_free(cs_arena *a)
     for (struct block *b = a->newest; b != NULL; b = next) {
         next = b->next;
         UNPOISON(b->data, b->cap);
-        free(b);
+        cs_block_free(b);
     }
     free(a);
 }

@@ -37,6 +37,18 @@ void *cs_realloc(void *p, size_t n, size_t size) CS_MUST_CHECK;
  */
 int cs_grow(void **p, size_t *cap, size_t need, size_t size) CS_MUST_CHECK;
 
+/**
+ * cs_block_alloc, cs_block_free - as cs_alloc and free, for large memory that comes and goes
+ *
+ * What is freed is kept, up to 64 MiB in all, and handed out again: fresh pages of the kernel cost
+ * more than most of what is done with them here. Blocks of less than 16 KiB or more than 8 MiB go
+ * straight to malloc; so does everything under AddressSanitizer, which is to see uses after free.
+ *
+ * Thread   any, also to free what another one allocated
+ */
+void *cs_block_alloc(size_t n, size_t size) CS_MUST_CHECK;
+void cs_block_free(void *p);                              /* accepts NULL */
+
 /* Many allocations, one free. Blocks are chained, so pointers stay valid until the arena goes.
  * Under AddressSanitizer the bytes between allocations are poisoned. Not thread-safe. */
 typedef struct cs_arena cs_arena;

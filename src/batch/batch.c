@@ -30,7 +30,7 @@ void cs_batch_free(cs_batch *b)
 {
     if (!b)
         return;
-    free(b->tok);
+    cs_block_free(b->tok);
     free(b->off);
     free(b->slot);
     free(b->x);
@@ -74,6 +74,19 @@ static int resize(void *array, int64_t cap, size_t width, size_t size)
     return CS_OK;
 }
 
+/* Ids are most of a batch, and batches come and go. */
+static int resize_ids(cs_batch *b, int64_t cap)
+{
+    int32_t *grown = cs_block_alloc((size_t)cap, sizeof *grown);
+    if (!grown)
+        return CS_EMEM;
+    if (b->n_tok)
+        memcpy(grown, b->tok, (size_t)b->n_tok * sizeof *grown);
+    cs_block_free(b->tok);
+    b->tok = grown;
+    return CS_OK;
+}
+
 static int reserve_tokens(cs_batch *b, int64_t need)
 {
     if (need <= b->cap_tok)
@@ -81,7 +94,7 @@ static int reserve_tokens(cs_batch *b, int64_t need)
     const int64_t cap = need > 2 * b->cap_tok ? need : 2 * b->cap_tok;
     const int rc = b->n_channel
                        ? resize(&b->x, cap, (size_t)b->n_channel, sizeof *b->x)
-                       : resize(&b->tok, cap, 1, sizeof *b->tok);
+                       : resize_ids(b, cap);
     if (rc != CS_OK)
         return cs_fail(rc, "out of memory for a batch of %lld tokens; lower --batch-tokens",
                        (long long)need);

@@ -358,8 +358,15 @@ out:
 /* The first byte that is no quality, as an offset; qual.n if there is none. */
 static size_t find_odd_quality(const struct fastx *f, size_t start)
 {
-    size_t i = start;
-    while (i < f->qual.n && f->qual.s[i] >= 33 && f->qual.s[i] <= 126)
+    const uint8_t *s = (const uint8_t *)f->qual.s;
+    uint8_t worst = 0;
+    #pragma omp simd reduction(max : worst)
+    for (size_t i = start; i < f->qual.n; i++) {
+        const uint8_t q = (uint8_t)(s[i] - '!');
+        worst = q > worst ? q : worst;
+    }
+    size_t i = worst > '~' - '!' ? start : f->qual.n;
+    while (i < f->qual.n && s[i] >= '!' && s[i] <= '~')
         i++;
     return i;
 }
@@ -426,8 +433,11 @@ static int give(struct fastx *f, cs_chunk *c)
     if (!r)
         return cs_fail(CS_EMEM, "'%s' line %lld: out of memory for record '%.*s' of %zu bases",
                        f->path, (long long)f->line, NAME(f->name), f->base.n);
-    for (size_t i = 0; qual && i < f->base.n; i++)
-        qual[i] = (uint8_t)(f->qual.s[i] - 33);
+    const uint8_t *text = (const uint8_t *)f->qual.s;
+    const size_t n_qual = qual ? f->base.n : 0;
+    #pragma omp simd
+    for (size_t i = 0; i < n_qual; i++)
+        qual[i] = (uint8_t)(text[i] - '!');
     r->name = name;
     r->comment = comment;
     r->seg[0] = (cs_segment){ base, qual, (int64_t)f->base.n };

@@ -49,6 +49,35 @@ static void nothing_is_not_failure(void **state)
     cs_arena_free(a);
 }
 
+/* Every size can be written to the end; what is freed is what the next one of that size gets. */
+static void blocks_are_kept(void **state)
+{
+    (void)state;
+    assert_null(cs_block_alloc(SIZE_MAX / 2, 3));
+    assert_null(cs_block_alloc(SIZE_MAX, 1));
+    cs_mem_fail_at(0);
+    assert_null(cs_block_alloc(1, 1));
+    cs_block_free(NULL);
+    for (size_t n = 1; n <= (size_t)20 << 20; n += n / 3 + 1) {
+        unsigned char *p = cs_block_alloc(n, 1), *q = cs_block_alloc(n, 1);
+        assert_non_null(p);
+        assert_non_null(q);
+        assert_int_equal((uintptr_t)p % 16, 0);
+        memset(p, 1, n);
+        memset(q, 2, n);
+        assert_int_equal(p[n - 1], 1);
+        cs_block_free(p);
+#ifndef HAVE_ASAN
+        if (n >= 16 << 10 && n <= 8000000) {
+            unsigned char *again = cs_block_alloc(n, 1);
+            assert_ptr_equal(again, p);
+            cs_block_free(again);
+        }
+#endif
+        cs_block_free(q);
+    }
+}
+
 static void x_functions(void **state)
 {
     char *s = cs_xstrdup("chord");
@@ -252,6 +281,7 @@ static void arena_has_red_zones(void **state)
 int main(void)
 {
     const struct CMUnitTest test[] = {
+        cmocka_unit_test_setup(blocks_are_kept, reset),
         cmocka_unit_test_setup(overflow_is_refused, reset),
         cmocka_unit_test_setup(nothing_is_not_failure, reset),
         cmocka_unit_test_setup(x_functions, reset),
