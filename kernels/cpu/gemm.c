@@ -100,7 +100,7 @@ static void cut(gemm *g, int n_thread)
 {
     int64_t most = g->ta ? DEPTH_T : DEPTH, n_block = (g->n_k + most - 1) / most;
     g->depth = n_block ? (g->n_k + n_block - 1) / n_block : 1;
-    g->rows = (g->c.r / (4 * n_thread) + 5) / 6 * 6;
+    g->rows = (g->c.r / (n_thread > 1 ? 4 * n_thread : 1) + 5) / 6 * 6;
     g->rows = g->rows < ROWS_MIN ? ROWS_MIN : g->rows > ROWS_MAX ? ROWS_MAX : g->rows;
     g->cols = COLS;
     int64_t n_row_block = (g->c.r + g->rows - 1) / g->rows;

@@ -113,9 +113,15 @@ static void sum_chunks(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, 
 {
     double part[CS_CHUNKS][CS_CHUNK_COLS];
     int64_t step = cs_chunk_rows(r1 - r0), n_chunk = (r1 - r0 + step - 1) / step;
-    #pragma omp parallel for num_threads(n_thread)
-    for (int64_t k = 0; k < n_chunk; k++)
-        sum_rows(x, r0 + k * step, cs_min64(r0 + (k + 1) * step, r1), j0, n, part[k]);
+    /* A team of one thread costs a call of the kernel, which short segments would feel. */
+    if (n_chunk > 1 && n_thread > 1) {
+        #pragma omp parallel for num_threads(n_thread)
+        for (int64_t k = 0; k < n_chunk; k++)
+            sum_rows(x, r0 + k * step, cs_min64(r0 + (k + 1) * step, r1), j0, n, part[k]);
+    } else {
+        for (int64_t k = 0; k < n_chunk; k++)
+            sum_rows(x, r0 + k * step, cs_min64(r0 + (k + 1) * step, r1), j0, n, part[k]);
+    }
     memset(sum, 0, (size_t)n * sizeof *sum);
     for (int64_t k = 0; k < n_chunk; k++)
         for (int32_t j = 0; j < n; j++)

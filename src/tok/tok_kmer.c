@@ -3,8 +3,8 @@
  * DESIGN: a word is a number in base 4 (A 0, C 1, G 2, T 3, first base most significant), so
  * numerical order is lexicographic order. The state is one table from word to id: it makes plain
  * and canonical words cost the same, and at 4^8 entries it fits a second-level cache. Words of a
- * block of bases are made side by side, by a loop that the compiler turns into vectors; a block with
- * a base that is not A, C, G or T, and what follows the last whole block, go base by base.
+ * block of bases are made side by side by loops that the compiler turns into vectors; a block with
+ * a base that is not A, C, G or T goes base by base. Neighbouring blocks share k - 1 bases.
  */
 #include "tok/tokenizer.h"
 
@@ -103,51 +103,46 @@ static int64_t kmer_min(const void *state)
     return t->k;
 }
 
-enum { READ = BLOCK + MAX_K };   /* bases that the words of a block are made of, and some more */
-
-/* Words of 2 n bases, from those of n; `to` has the first READ - n of them. */
-static void double_words(const uint8_t *from, int n, uint8_t *to)
+/* Words of 2 m bases from those of m, `n` of them, of which the last m are missing. */
+static void double_words(const uint8_t *from, int m, int n, uint8_t *to)
 {
     #pragma omp simd
-    for (int i = 0; i < BLOCK; i++)
-        to[i] = (uint8_t)(from[i] << 2 * n | from[i + n]);
-    for (int i = BLOCK; i < READ - n; i++)
-        to[i] = (uint8_t)(from[i] << 2 * n | from[i + n]);
+    for (int i = 0; i < n - m; i++)
+        to[i] = (uint8_t)(from[i] << 2 * m | from[i + m]);
 }
 
-/* The words that begin at base[0 .. BLOCK-1]; false if one of READ bases is not A, C, G or T. A word
- * is put together from words of 4, 2 and 1 bases: 6 is 4 and 2. */
-static bool make_words(const char *base, int64_t k, uint16_t word[BLOCK])
+/* The words that begin at each of n_base bases but the last k - 1; false if one of these bases is
+ * not A, C, G or T. A word is put together from words of 4, 2 and 1 bases: 6 is 4 and 2. */
+static bool make_words(const char *base, int n_base, int k, uint16_t word[BLOCK])
 {
-    uint8_t part[3][READ] = { { 0 } };
+    uint8_t part[3][BLOCK];
 
-    if (!cs_base_codes(base, READ, part[0]))
+    if (!cs_base_codes(base, n_base, part[0]))
         return false;
-    double_words(part[0], 1, part[1]);
-    double_words(part[1], 2, part[2]);
+    double_words(part[0], 1, n_base, part[1]);
+    double_words(part[1], 2, n_base - 1, part[2]);
     memset(word, 0, BLOCK * sizeof *word);
-    for (int64_t j = 0; j < k;) {
+    for (int j = 0; j < k;) {
         const int size = k - j >= 4 ? 2 : k - j >= 2 ? 1 : 0;
         const uint8_t *from = part[size] + j;
         #pragma omp simd
-        for (int i = 0; i < BLOCK; i++)
+        for (int i = 0; i < n_base - k + 1; i++)
             word[i] = (uint16_t)(word[i] << (2 << size) | from[i]);
         j += 1 << size;
     }
     return true;
 }
 
-/* The tokens that begin at bases `at`, at + stride, ... below `end`; returns how many. */
-static int64_t one_by_one(const struct kmer *t, const char *base, int64_t at, int64_t end,
-                          int32_t *id)
+/* The tokens that begin at every stride of n_word bases, with k - 1 more behind; how many. */
+static int64_t one_by_one(const struct kmer *t, const char *base, int n_word, int32_t *id)
 {
     const uint32_t mask = t->n_word - 1;
     uint32_t word = 0;
     int64_t known = 0;           /* bases since the last one that is not A, C, G or T */
-    int64_t next = at + t->k - 1;              /* where the next token's last base lies */
+    int64_t next = t->k - 1;     /* where the next token's last base lies */
     int64_t n = 0;
 
-    for (int64_t i = at; i < end + t->k - 1; i++) {
+    for (int64_t i = 0; i < n_word + t->k - 1; i++) {
         const uint32_t code = cs_base_code[(unsigned char)base[i]];
         word = (word << 2 | (code & 3)) & mask;
         known = code < 4 ? known + 1 : 0;
@@ -159,42 +154,37 @@ static int64_t one_by_one(const struct kmer *t, const char *base, int64_t at, in
     return n;
 }
 
-/* The tokens that begin at `at` and every stride behind it in a block; returns how many. */
-static int64_t look_up(const struct kmer *t, const uint16_t word[BLOCK], int64_t at, int32_t *id)
+/* The tokens that begin at every stride of n words; returns how many. */
+static int64_t look_up(const struct kmer *t, const uint16_t word[BLOCK], int n, int32_t *id)
 {
     const int32_t *of = t->id;
-    int64_t n = 0;
+    int64_t n_id = 0;
 
     if (t->stride == 1) {
-        for (int64_t i = at; i < BLOCK; i++)
-            id[i - at] = of[word[i]];
-        return BLOCK - at;
+        for (int i = 0; i < n; i++)
+            id[i] = of[word[i]];
+        return n;
     }
-    for (; at < BLOCK; at += t->stride)
-        id[n++] = of[word[at]];
-    return n;
+    for (int64_t i = 0; i < n; i += t->stride)
+        id[n_id++] = of[word[i]];
+    return n_id;
 }
 
 static int64_t kmer_encode(const void *state, const cs_segment *s, int32_t *id)
 {
     const struct kmer *t = state;
     const int64_t stop = s->n_base - t->k + 1;         /* behind the last token's first base */
-    int64_t n = 0, at = 0;
+    int64_t n = 0;
     uint16_t word[BLOCK];
 
-    while (at + BLOCK + MAX_K <= s->n_base) {
-        const int64_t block = at / BLOCK * BLOCK, end = block + BLOCK;
-        if (!make_words(s->base + block, t->k, word)) {
-            const int64_t m = one_by_one(t, s->base, at, end, id + n);
-            n += m;
-            at += m * t->stride;
-            continue;
-        }
-        n += look_up(t, word, at - block, id + n);
-        at = n * t->stride;
+    for (int64_t at = 0; at < stop; at = n * t->stride) {
+        const int n_base = s->n_base - at < BLOCK ? (int)(s->n_base - at) : BLOCK;
+        const int n_word = n_base - (int)t->k + 1;
+        if (make_words(s->base + at, n_base, (int)t->k, word))
+            n += look_up(t, word, n_word, id + n);
+        else
+            n += one_by_one(t, s->base + at, n_word, id + n);
     }
-    if (at < stop)
-        n += one_by_one(t, s->base, at, stop, id + n);
     return n;
 }
 
