@@ -3,18 +3,20 @@
 
 #include "io/writer.h"
 #include "pipelines/common.h"
+#include "pipelines/policy.h"
 #include "pipelines/stream.h"
 #include "registry.h"
 
 struct classify_args {
     const char *output;
     int         all;
-    double      min_prob;
 };
 
 static struct classify_args own;
 static cs_input_args input;
 static cs_model_args model;
+static cs_policy_args policy;
+static cs_call_args calls;
 static cs_compute_args compute;
 static cs_stream_args stream;
 static cs_log_args logs;
@@ -28,10 +30,6 @@ static const cs_opt classify_table[] = {
              "was there before." },
     { .type = CS_OPT_FLAG, .name = "all", .off = offsetof(struct classify_args, all),
       .help = "add a column with the probability of every class" },
-    { .type = CS_OPT_REAL, .name = "min-prob", .off = offsetof(struct classify_args, min_prob),
-      .arg = "NUM", .def = "0", .help = "least probability of a call",
-      .man = "A record whose best class has less is reported as unclassified, with the reason "
-             "low_probability; its probability is still given.", .min = 0, .max = 1 },
     { .type = CS_OPT_END }
 };
 
@@ -39,6 +37,7 @@ static void options(cs_optset *set)
 {
     const cs_optset all[] = {
         { cs_input_table, &input, NULL },     { cs_model_table, &model, NULL },
+        { cs_policy_table, &policy, NULL },   { cs_call_table, &calls, NULL },
         { classify_table, &own, NULL },       { cs_compute_table, &compute, NULL },
         { cs_stream_table, &stream, NULL },   { cs_log_table, &logs, NULL },
         { NULL, NULL, NULL },
@@ -52,34 +51,40 @@ static int sink(void *arg, const cs_record *r, const cs_answer *a)
     return cs_output_record(arg, r, a);
 }
 
-/* "97 called, 2 empty, 1 too_long": every record is in one of them. */
-static void count_reasons(const cs_output *o, char *buf, size_t n_buf)
+/* "97 called, 2 empty, 1 too_long; both strands": every record is in one of them. */
+static void count_reasons(const cs_output *o, const cs_policy *p, char *buf, size_t n_buf)
 {
     uint64_t n_without = 0;
     size_t n = 0;
 
-    for (int r = CS_REASON_NONE + 1; r <= CS_REASON_LOW_PROB; r++)
+    for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++)
         n_without += o->n_reason[r];
     n = (size_t)snprintf(buf, n_buf, "%llu called", (unsigned long long)(o->n_record - n_without));
-    for (int r = CS_REASON_NONE + 1; r <= CS_REASON_LOW_PROB && n < n_buf; r++)
+    for (int r = CS_REASON_NONE + 1; r < CS_N_REASON && n < n_buf; r++)
         if (o->n_reason[r] > 0)
             n += (size_t)snprintf(buf + n, n_buf - n, ", %llu %s",
                                   (unsigned long long)o->n_reason[r], cs_reason_name((cs_reason)r));
+    if (n + 2 < n_buf) {
+        (void)memcpy(buf + n, "; ", 2);
+        (void)cs_policy_text(p, buf + n + 2, n_buf - n - 2);
+    }
 }
 
 /* Classify from `in` to `out`; closes or discards out. */
 static int classify(cs_inputs *in, cs_model *m, const cs_split *split, cs_output *out)
 {
     int rc = CS_OK;
-    char counts[256];
+    char counts[512];
+    cs_policy how;
     cs_stream_stat stat;
+    CS_TRY(cs_policy_init(&how, &policy, &calls, m));
     const cs_stream s = {
-        .in = in, .model = m, .batch_tokens = stream.batch_tokens, .window = (int)stream.window,
-        .n_tokenise = split->tokenise, .sink = sink, .arg = out,
+        .in = in, .model = m, .policy = &how, .batch_tokens = stream.batch_tokens,
+        .window = (int)stream.window, .n_tokenise = split->tokenise, .sink = sink, .arg = out,
     };
 
     CS_TRY(cs_stream_run(&s, &stat));
-    count_reasons(out, counts, sizeof counts);
+    count_reasons(out, &how, counts, sizeof counts);
     rc = cs_output_close(out);
     out = NULL;
     if (rc != CS_OK)
@@ -98,7 +103,7 @@ static int open_output(const cs_model *m, const char **label, cs_output **out)
         label[i] = m->label[i].name;
     const cs_output_info info = {
         .label = label, .n_label = m->n_label, .is_class = m->head->is_class, .all = own.all,
-        .min_prob = own.min_prob, .model_sum = m->sum,
+        .model_sum = m->sum,
     };
     return cs_output_open(cs_writer_find("tsv"), own.output, &info, out);
 }

@@ -3,7 +3,10 @@
  * DESIGN
  * Token ids are four times as large as the bases and are needed for a moment only: tokenise puts
  * all of a chunk's into one block, and bucket frees it when it has copied them into batches, so
- * that the chunks that wait for the writer are small. The block is c->tok[0].id.
+ * that the chunks that wait for the writer are small. The block is c->id.
+ *
+ * A record is answered as one or several views (views.h), each a sequence of its own for bucket and
+ * infer; the writer makes the record's answer of theirs, so that it depends on nothing but them.
  *
  * No deadlock. Only `flight` and the count `pending` can close a circle: bucket waits for room
  * in flight, the writer for the answers of its chunk w, and these may lie in a batch that only
@@ -22,7 +25,10 @@
  */
 #include "pipelines/stage.h"
 
+#include <limits.h>
 #include <string.h>
+
+#include "pipelines/views.h"
 
 /* ---- read --------------------------------------------------------------------------------- */
 
@@ -62,19 +68,15 @@ int cs_stage_read(void *self, cs_queue *in, cs_queue *out)
 size_t cs_tokenised_bytes(const void *chunk)
 {
     const cs_chunk *c = chunk;
-    size_t n_id = 0;
 
-    for (int i = 0; i < c->n; i++)
-        n_id += (size_t)c->tok[i * CS_MAX_SEG].n;
-    return cs_chunk_bytes(c) + n_id * sizeof(int32_t);
+    return cs_chunk_bytes(c) + (size_t)c->n_id * sizeof *c->id;
 }
 
 static void free_ids(cs_chunk *c)
 {
-    if (!c->tok)
-        return;
-    cs_block_free(c->tok[0].id);
-    c->tok[0].id = NULL;
+    cs_block_free(c->id);
+    c->id = NULL;
+    c->n_id = 0;
 }
 
 void cs_tokenised_drop(void *chunk)
@@ -84,103 +86,125 @@ void cs_tokenised_drop(void *chunk)
     cs_chunk_free(chunk);
 }
 
-static int has_known_base(const cs_segment *s)
+static int no_room(const cs_chunk *c, const char *what, int64_t n)
 {
-    int64_t i = 0;
-
-    while (i < s->n_base && cs_base_code[(unsigned char)s->base[i]] > 3)
-        i++;
-    return i < s->n_base;
+    return cs_fail(CS_EMEM, "out of memory for %lld %s of the records from '%s' to '%s'; "
+                   "--long-sequence window would cut long ones", (long long)n, what,
+                   c->rec[0].name, c->rec[c->n - 1].name);
 }
 
-static cs_reason reason_against(const cs_segment *s, int64_t min_base)
+static int list_views(cs_tokenise_stage *s, cs_chunk *c)
 {
-    if (s->n_base == 0)
-        return CS_REASON_EMPTY;
-    if (s->n_base < min_base)
-        return CS_REASON_TOO_SHORT;
-    return has_known_base(s) ? CS_REASON_NONE : CS_REASON_ALL_N;
-}
+    int64_t n = 0;
 
-/* One block for the ids of all records, each given as much as its bases can need. */
-static int reserve_ids(cs_tokenise_stage *s, cs_chunk *c)
-{
-    const cs_model *m = s->model;
-    const int64_t min_base = m->tok->min_base(m->tok_state);
-    int64_t total = 0;
-
-    c->ans = cs_arena_alloc(c->mem, (size_t)c->n, sizeof *c->ans);
-    c->tok = cs_arena_alloc(c->mem, (size_t)c->n * CS_MAX_SEG, sizeof *c->tok);
-    if (!c->ans || !c->tok)
-        return cs_fail(CS_EMEM, "out of memory for the tokens of %d records", c->n);
-    memset(c->ans, 0, (size_t)c->n * sizeof *c->ans);
-    memset(c->tok, 0, (size_t)c->n * CS_MAX_SEG * sizeof *c->tok);
     for (int i = 0; i < c->n; i++) {
-        const cs_segment *g = &c->rec[i].seg[0];
-        CS_BUG(c->rec[i].n_seg != 1);
-        c->ans[i].reason = reason_against(g, min_base);
-        c->tok[i * CS_MAX_SEG].n = c->ans[i].reason ? 0 : m->tok->bound(m->tok_state, g->n_base);
-        total += c->tok[i * CS_MAX_SEG].n;
-        s->longest = g->n_base > s->longest ? g->n_base : s->longest;
+        const int64_t n_base = cs_record_bases(&c->rec[i]);
+        n += cs_views_count(s->policy, &c->rec[i]);
+        s->longest = n_base > s->longest ? n_base : s->longest;
     }
-    int32_t *id = cs_block_alloc((size_t)total + 1, sizeof *id);
-    if (!id)
-        return cs_fail(CS_EMEM, "out of memory for %lld tokens of the records from '%s' to '%s'",
-                       (long long)total, c->rec[0].name, c->rec[c->n - 1].name);
+    if (n > INT_MAX / 2)
+        return no_room(c, "windows", n);
+    c->n_view = (int32_t)n;
+    c->ans = cs_arena_alloc(c->mem, (size_t)c->n, sizeof *c->ans);
+    c->first = cs_arena_alloc(c->mem, (size_t)c->n + 1, sizeof *c->first);
+    c->view = cs_arena_alloc(c->mem, (size_t)n, sizeof *c->view);
+    if (!c->ans || !c->first || !c->view)
+        return no_room(c, "windows", n);
+    memset(c->ans, 0, (size_t)c->n * sizeof *c->ans);
+    c->first[0] = 0;
     for (int i = 0; i < c->n; i++) {
-        c->tok[i * CS_MAX_SEG].id = id;
-        id += c->tok[i * CS_MAX_SEG].n;
+        c->first[i + 1] = c->first[i] + (int32_t)cs_views_count(s->policy, &c->rec[i]);
+        cs_views_list(s->policy, &c->rec[i], i, c->view + c->first[i]);
     }
     return CS_OK;
 }
 
-static void encode(cs_tokenise_stage *s, cs_chunk *c, int i, int64_t max_len)
+/* One block for the ids of all views, each given as much as its bases can need. */
+static int reserve_ids(const cs_model *m, cs_chunk *c)
 {
-    const cs_model *m = s->model;
-    cs_tokens *t = &c->tok[i * CS_MAX_SEG];
-
-    t->n = m->tok->encode(m->tok_state, &c->rec[i].seg[0], t->id);
-    if (t->n == 0) {
-        c->ans[i].reason = CS_REASON_TOO_SHORT;
-    } else if (max_len > 0 && t->n > max_len) {
-        c->ans[i].reason = CS_REASON_TOO_LONG;
-        cs_count_warning(&s->too_long, c->rec[i].name);
+    for (int32_t k = 0; m->tok && k < c->n_view; k++)
+        c->n_id += c->view[k].tok.n;
+    c->id = cs_block_alloc((size_t)c->n_id + 1, sizeof *c->id);
+    if (!c->id)
+        return no_room(c, "tokens", c->n_id);
+    int32_t *id = c->id;
+    for (int32_t k = 0; m->tok && k < c->n_view; k++) {
+        c->view[k].tok.id = id;
+        id += c->view[k].tok.n;
     }
+    return CS_OK;
 }
 
+/* Tokens of all views; those of the reverse strand may need room for their bases meanwhile. */
+static int encode(const cs_tokenise_stage *s, cs_chunk *c)
+{
+    const cs_policy *p = s->policy;
+    int64_t n = 0;
+    int64_t *at = cs_alloc((size_t)c->n_view + 1, sizeof *at);
+
+    for (int32_t k = 0; at && k < c->n_view; k++) {
+        at[k] = n;
+        n += cs_view_scratch(p, &c->view[k]);
+    }
+    char *scratch = cs_alloc((size_t)n + 1, 1);
+    if (!at || !scratch) {
+        free(at);
+        free(scratch);
+        return no_room(c, "reversed bases", n);
+    }
+#pragma omp parallel for num_threads(s->n_thread) schedule(dynamic, 16)
+    for (int32_t k = 0; k < c->n_view; k++)
+        cs_view_encode(p, &c->rec[c->view[k].rec], &c->view[k], scratch + at[k]);
+    free(at);
+    free(scratch);
+    return CS_OK;
+}
+
+static bool is_alone(const cs_chunk *c, const cs_view *v)
+{
+    return c->first[v->rec + 1] - c->first[v->rec] == 1;
+}
+
+/* Room for the raw values of views; where a record has one view, they are its answer's own. */
 static int reserve_answers(const cs_model *m, cs_chunk *c)
 {
     int64_t total = 0;
 
-    for (int i = 0; i < c->n; i++) {
-        if (c->ans[i].reason)
+    for (int32_t k = 0; k < c->n_view; k++) {
+        const cs_view *v = &c->view[k];
+        cs_answer *a = &c->ans[v->rec];
+        if (v->reason)
             continue;
-        c->ans[i].n = cs_model_answer_len(m, c->tok[i * CS_MAX_SEG].n);
-        total += c->ans[i].n;
+        const int64_t n = cs_model_answer_len(m, v->tok.n);
+        total += (is_alone(c, v) ? 0 : n) + (a->n == 0 ? n : 0);
+        a->n = n;
     }
     float *v = cs_arena_alloc(c->mem, (size_t)total + 1, sizeof *v);
     if (!v)
-        return cs_fail(CS_EMEM, "out of memory for %lld values of the answers to '%s' and the "
-                       "records after it", (long long)total, c->rec[0].name);
+        return no_room(c, "values", total);
     for (int i = 0; i < c->n; i++) {
         c->ans[i].v = v;
         v += c->ans[i].n;
+    }
+    for (int32_t k = 0; k < c->n_view; k++) {
+        cs_view *w = &c->view[k];
+        const cs_answer *a = &c->ans[w->rec];
+        w->v = is_alone(c, w) ? a->v : v;
+        v += is_alone(c, w) || w->reason ? 0 : a->n;
     }
     return CS_OK;
 }
 
 static int tokenise(cs_tokenise_stage *s, cs_chunk *c)
 {
-    const int64_t max_len = cs_model_max_len(s->model);
-    int rc = reserve_ids(s, c);
+    int rc = CS_OK;
 
-    if (rc != CS_OK)
-        return rc;
-#pragma omp parallel for num_threads(s->n_thread) schedule(dynamic, 16)
-    for (int i = 0; i < c->n; i++)
-        if (!c->ans[i].reason)
-            encode(s, c, i, max_len);
-    return reserve_answers(s->model, c);
+    CS_TRY(list_views(s, c));
+    CS_TRY(reserve_ids(s->policy->model, c));
+    CS_TRY(encode(s, c));
+    rc = reserve_answers(s->policy->model, c);
+out:
+    return rc;
 }
 
 int cs_stage_tokenise(void *self, cs_queue *in, cs_queue *out)
@@ -237,8 +261,8 @@ static int bucket_chunk(cs_bucket_stage *s, struct lag *l, cs_bucketer *k, cs_ch
     lag_advance(l, c->no, cs_chunk_bytes(c));
     /* The bucketer counts in chunks: tell it the chunk number at which `first` is due anyway. */
     rc = cs_bucketer_chunk(k, l->first + l->lag - 1);
-    for (int i = 0; i < c->n; i++)
-        n_missing += !c->ans[i].reason;
+    for (int32_t i = 0; i < c->n_view; i++)
+        n_missing += !c->view[i].reason;
     atomic_store(&c->pending, n_missing + 1);
     if (rc == CS_OK)
         rc = cs_queue_push(s->flight, c);
@@ -246,8 +270,8 @@ static int bucket_chunk(cs_bucket_stage *s, struct lag *l, cs_bucketer *k, cs_ch
         cs_tokenised_drop(c);
         return rc;
     }
-    for (int i = 0; rc == CS_OK && i < c->n; i++)
-        if (!c->ans[i].reason)
+    for (int32_t i = 0; rc == CS_OK && i < c->n_view; i++)
+        if (!c->view[i].reason)
             rc = cs_bucketer_add(k, c, i);
     free_ids(c);
     return rc;
@@ -278,26 +302,61 @@ int cs_stage_bucket(void *self, cs_queue *in, cs_queue *out)
 
 /* ---- infer -------------------------------------------------------------------------------- */
 
-/* When a batch of one record fails, the record is to blame: say which, and what would help it. */
+static const cs_view *view_of(const cs_batch *b, int32_t i)
+{
+    return &b->slot[i].chunk->view[b->slot[i].i];
+}
+
+static const cs_record *record_of(const cs_batch *b, int32_t i)
+{
+    return &b->slot[i].chunk->rec[view_of(b, i)->rec];
+}
+
+static bool above_limit(const cs_infer_stage *s, const cs_batch *b)
+{
+    const int64_t most = s->policy->max_memory;
+
+    return most > 0 && b->n_rec == 1 &&
+           cs_model_memory(s->model, b->n_tok, b->n_seg, b->depth, false) > most;
+}
+
+/* When a batch of one view fails, its record is to blame: say which, and what would help it. */
 static int blame(const cs_infer_stage *s, const cs_batch *b, int rc)
 {
     char why[1024];
-    const cs_record *r = &b->slot[0].chunk->rec[b->slot[0].i];
 
     if (b->n_rec != 1)
         return rc;
+    const cs_record *r = record_of(b, 0);
     (void)snprintf(why, sizeof why, "%s", cs_error_message());
     cs_error_clear();
+    if (rc == CS_EMEM && above_limit(s, b))
+        return cs_fail(rc, "record '%s' (%lld bases) needs more than --max-memory %lld; cut it "
+                       "with --long-sequence window", r->name, (long long)cs_record_bases(r),
+                       (long long)s->policy->max_memory);
     if (rc == CS_EMEM)
         return cs_fail(rc, "out of memory for record '%s' (%lld bases), which needs %lld bytes; "
-                       "split it, or use a machine with more", r->name,
-                       (long long)r->seg[0].n_base,
+                       "cut it with --long-sequence window, or use a machine with more", r->name,
+                       (long long)cs_record_bases(r),
                        (long long)cs_model_memory(s->model, b->n_tok, b->n_seg, b->depth, false));
     return cs_fail(rc, "record '%s': %s", r->name, why[0] ? why : cs_error_name(rc));
 }
 
-/* Answers of a run of records of one chunk are counted down at once: the last record of a chunk may
- * be the moment at which the writer frees it. */
+/* A long sequence that does not fit is its record's misfortune, unless the user wants to stop. */
+static int give_up(cs_infer_stage *s, const cs_batch *b)
+{
+    cs_chunk *c = b->slot[0].chunk;
+
+    if (b->n_rec != 1 || s->policy->on_long == CS_LONG_ERROR)
+        return blame(s, b, CS_EMEM);
+    cs_error_clear();
+    c->view[b->slot[0].i].reason = CS_REASON_NO_MEMORY;
+    cs_pipe_count_down(s->pipe, &c->pending, 1);
+    return CS_OK;
+}
+
+/* Answers of a run of views of one chunk are counted down at once: the last view of a chunk may be
+ * the moment at which the writer frees it. */
 static void deliver(cs_infer_stage *s, const cs_batch *b)
 {
     const float *v = s->answer;
@@ -306,9 +365,10 @@ static void deliver(cs_infer_stage *s, const cs_batch *b)
         cs_chunk *c = b->slot[i].chunk;
         int n = 0;
         for (; i < b->n_rec && b->slot[i].chunk == c; i++, n++) {
-            const cs_answer *a = &c->ans[b->slot[i].i];
-            memcpy(a->v, v, (size_t)a->n * sizeof *v);
-            v += a->n;
+            const cs_view *w = view_of(b, i);
+            const int64_t n_value = c->ans[w->rec].n;
+            memcpy(w->v, v, (size_t)n_value * sizeof *v);
+            v += n_value;
         }
         cs_pipe_count_down(s->pipe, &c->pending, n);
     }
@@ -320,13 +380,15 @@ static int infer(cs_infer_stage *s, const cs_batch *b)
     size_t n = 0;
 
     for (int32_t i = 0; i < b->n_rec; i++)
-        n += (size_t)b->slot[i].chunk->ans[b->slot[i].i].n;
+        n += (size_t)b->slot[i].chunk->ans[view_of(b, i)->rec].n;
     CS_TRY(cs_grow((void **)&s->answer, &s->cap, n, sizeof *s->answer));
-    CS_TRY(cs_model_predict(s->model, b, s->answer));
+    if (above_limit(s, b))
+        return give_up(s, b);
+    CS_TRY(cs_model_raw(s->model, b, s->answer));
     deliver(s, b);
     return CS_OK;
 out:
-    return blame(s, b, rc);
+    return rc == CS_EMEM ? give_up(s, b) : blame(s, b, rc);
 }
 
 int cs_stage_infer(void *self, cs_queue *in, cs_queue *out)
@@ -348,16 +410,36 @@ int cs_stage_infer(void *self, cs_queue *in, cs_queue *out)
 
 /* ---- write -------------------------------------------------------------------------------- */
 
+/* With --long-sequence error, what is too long for the model ends the run here, in input order. */
+static int look_at(cs_write_stage *s, const cs_record *r, cs_reason reason)
+{
+    const cs_policy *p = s->policy;
+
+    if (reason == CS_REASON_TOO_LONG && p->on_long == CS_LONG_ERROR)
+        return cs_fail(CS_EMODEL, "record '%s' (%lld bases) is longer than the model's %lld "
+                       "tokens; cut it with --long-sequence window", r->name,
+                       (long long)cs_record_bases(r), (long long)p->max_len);
+    if (reason == CS_REASON_TOO_LONG)
+        cs_count_warning(&s->too_long, r->name);
+    if (reason == CS_REASON_NO_MEMORY)
+        cs_count_warning(&s->no_memory, r->name);
+    return CS_OK;
+}
+
 static int write_chunk(cs_write_stage *s, const cs_chunk *c)
 {
     int rc = CS_OK;
 
-    for (int i = 0; rc == CS_OK && i < c->n; i++)
-        rc = s->sink(s->arg, &c->rec[i], &c->ans[i]);
+    for (int i = 0; i < c->n; i++) {
+        cs_views_decide(s->policy, c, i);
+        CS_TRY(look_at(s, &c->rec[i], c->ans[i].reason));
+        CS_TRY(s->sink(s->arg, &c->rec[i], &c->ans[i]));
+    }
     s->n_record += (uint64_t)c->n;
     s->n_base += (uint64_t)c->n_base;
     if (s->progress)
         cs_progress_update(s->progress, s->n_record, s->n_base, c->input_bytes);
+out:
     return rc;
 }
 

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "batch/bucket.h"
 #include "io/reader.h"
-#include "nn/model.h"
+#include "pipelines/policy.h"
 
 /* What a chunk of CS_CHUNK_BASES bases may occupy: bases, qualities, names and answers. */
 enum { CS_CHUNK_BYTES = 2 << 20 };
@@ -24,10 +24,9 @@ typedef struct cs_read_stage {
 } cs_read_stage;
 
 typedef struct cs_tokenise_stage {
-    const cs_model *model;
-    int             n_thread;
-    cs_counted      too_long;    /* records beyond the model's longest sequence */
-    int64_t         longest;     /* bases of the longest record so far */
+    const cs_policy *policy;
+    int              n_thread;
+    int64_t          longest;    /* bases of the longest record so far */
 } cs_tokenise_stage;
 
 typedef struct cs_bucket_stage {
@@ -42,6 +41,7 @@ typedef struct cs_bucket_stage {
 typedef struct cs_infer_stage {
     cs_pipe  *pipe;
     cs_model *model;
+    const cs_policy *policy;
     float    *answer;            /* [cap] of one batch; freed by the owner */
     size_t    cap;
     int64_t   peak_bytes;        /* activations of the largest batch so far */
@@ -49,19 +49,22 @@ typedef struct cs_infer_stage {
 
 typedef struct cs_write_stage {
     cs_pipe     *pipe;
+    const cs_policy *policy;
     int        (*sink)(void *arg, const cs_record *r, const cs_answer *a);   /* in input order */
     void        *arg;
     cs_progress *progress;       /* or NULL */
     uint64_t     n_record, n_base;
+    cs_counted   too_long;       /* records beyond the model's longest sequence */
+    cs_counted   no_memory;
 } cs_write_stage;
 
 /** cs_stage_read - chunks of records, numbered from 0 */
 int cs_stage_read(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 
 /**
- * cs_stage_tokenise - tokens, room for answers, and a reason for every record that gets none
+ * cs_stage_tokenise - every record's views with their tokens, and room for answers
  *
- * Thread   a parallel loop over the records of a chunk
+ * Thread   a parallel loop over the views of a chunk
  */
 int cs_stage_tokenise(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 

@@ -10,7 +10,8 @@
  *     network   activations of the largest batch, known by a dry run
  *     records   queues count bytes, and let one item larger than all of their room in when they are
  *               empty; so if long ones follow each other, 7 are on their way (7 r), 3 of them with
- *               tokens (12 r), and 3 batches hold one each (12 r)
+ *               tokens (12 r for each strand), one with its bases reversed (r), and 3 batches hold
+ *               one strand of one each (12 r). Windows have v bytes each: 7 v r / their distance
  *
  * Nothing else grows with the input. cs_stream_run() logs the sum.
  */
@@ -22,8 +23,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { N_QUEUED = 2, N_ELSEWHERE = 8, N_TOKENISED = 4, N_BATCH = 3, BYTES_PER_BASE = 31,
-       OWN_PAGES = 16 << 10 };
+enum { N_QUEUED = 2, N_ON_WAY = 7, N_ELSEWHERE = 8, N_TOKENISED = 4, N_BATCH = 3,
+       BYTES_PER_BASE = 20, TOKEN_BYTES = 12, OWN_PAGES = 16 << 10 };
 
 static double now_s(void)
 {
@@ -52,7 +53,11 @@ static void report_memory(const cs_stream *s, const cs_stream_stat *t)
                         + N_TOKENISED * id * CS_CHUNK_BASES;
     const double batches = (N_BATCH + 1 + (double)cs_depth(t->longest)) * id
                          * (double)s->batch_tokens;
-    const double records = BYTES_PER_BASE * (double)t->longest;
+    const double per_window = (double)N_ON_WAY * (double)(sizeof(cs_view) + sizeof(float)
+                                                          * (size_t)s->model->n_label);
+    const double windows = s->policy->window > 0 ? per_window / (double)s->policy->window : 0;
+    const double records = (double)t->longest * (BYTES_PER_BASE + cs_policy_load(s->policy)
+                                                 * (TOKEN_BYTES + windows));
 
     cs_info("memory: at most %.1f MiB for chunks, %.1f for batches, %.1f for the network, %.1f for "
             "records as long as %lld bases; the process peaked at %.1f MiB", chunks / mb,
@@ -110,11 +115,11 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     cs_pipe *p = cs_pipe_new();
     struct stages g = {
         .read = { .in = s->in },
-        .tokenise = { .model = s->model, .n_thread = s->n_tokenise },
+        .tokenise = { .policy = s->policy, .n_thread = s->n_tokenise },
         .bucket = { .pipe = p, .budget = s->batch_tokens, .window = (uint64_t)s->window,
                     .window_bytes = window_bytes(s) },
-        .infer = { .pipe = p, .model = s->model },
-        .write = { .pipe = p, .sink = s->sink, .arg = s->arg },
+        .infer = { .pipe = p, .model = s->model, .policy = s->policy },
+        .write = { .pipe = p, .policy = s->policy, .sink = s->sink, .arg = s->arg },
     };
     g.write.progress = cs_progress_new("records", cs_inputs_size(s->in));
     int rc = run_stages(p, s, &g);
@@ -127,10 +132,12 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     cs_pipe_summary(p, stat->times, sizeof stat->times);
     if (rc == CS_OK) {
         char what[128];
-        (void)snprintf(what, sizeof what, "are longer than the model's %lld tokens",
-                       (long long)cs_model_max_len(s->model));
+        (void)snprintf(what, sizeof what, "are longer than the model's %lld tokens; "
+                       "--long-sequence window cuts them", (long long)s->policy->max_len);
         cs_inputs_report(s->in);
-        cs_report_counted(&g.tokenise.too_long, stat->n_record, what);
+        cs_report_counted(&g.write.too_long, stat->n_record, what);
+        cs_report_counted(&g.write.no_memory, stat->n_record, "need more memory than there is or "
+                          "--max-memory allows; --long-sequence window cuts them");
         cs_pipe_report(p);
         report_memory(s, stat);
     }

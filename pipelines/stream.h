@@ -8,6 +8,7 @@
 typedef struct cs_stream {
     cs_inputs *in;
     cs_model  *model;
+    const cs_policy *policy;     /* of the same model */
     int64_t    batch_tokens;
     int        window;           /* chunks that may wait for the writer */
     size_t     window_bytes;     /* their bytes; 0: window * CS_CHUNK_BYTES */

@@ -38,6 +38,17 @@ static void print_man_commands(void)
         printf(".TP\n.BR chordseq\\-%s (1)\n%s\n", cmd->name, cmd->summary);
 }
 
+/* For pages that list why a record has no call. */
+static void print_man_reasons(void)
+{
+    for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++) {
+        printf(".TP\n.B %s\n", cs_reason_name((cs_reason)r));
+        for (const char *s = cs_reason_help((cs_reason)r); *s != '\0'; s++)
+            printf(*s == '-' ? "\\-" : "%c", *s);
+        putchar('\n');
+    }
+}
+
 static void print_help(const cs_command *cmd, const cs_optset *set)
 {
     printf("Usage: chordseq %s %s\n\n%c%s.\n\n", cmd->name, cmd->usage,
@@ -152,6 +163,10 @@ static int dispatch(int argc, char **argv)
     }
     if (strcmp(word, "--man-options") == 0) {
         print_man_commands();
+        return 0;
+    }
+    if (strcmp(word, "--man-reasons") == 0) {
+        print_man_reasons();
         return 0;
     }
     int help = strcmp(word, "help") == 0;

@@ -66,20 +66,14 @@ out:
     return rc;
 }
 
-/* What record i feeds the model with: real values where it has them, its tokens otherwise. */
-static int64_t record_rows(const cs_bucketer *k, const cs_chunk *c, int i)
-{
-    const cs_record *r = &c->rec[i];
-    return k->n_channel ? r->seg[0].n_base : c->tok[(size_t)i * CS_MAX_SEG].n;
-}
-
 int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i)
 {
     int rc = CS_OK;
-    const cs_record *r = &c->rec[i];
-    const int64_t n = record_rows(k, c, i);
+    const cs_view *v = &c->view[i];
+    const cs_record *r = &c->rec[v->rec];
+    const int64_t n = v->tok.n;
     const int32_t d = cs_depth(n);
-    CS_BUG(n < 1 || d > CS_MAX_DEPTH || r->n_seg != 1);
+    CS_BUG(n < 1 || d > CS_MAX_DEPTH);
 
     if (k->open[d] && k->open[d]->n_tok + n > k->budget)
         CS_TRY(close_batch(k, d, CS_CLOSE_BUDGET));
@@ -88,9 +82,8 @@ int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i)
     cs_batch *b = k->open[d];
     if (b->n_rec == 0)
         b->oldest = c->no;
-    CS_TRY(cs_batch_append(b, k->n_channel ? NULL : c->tok[(size_t)i * CS_MAX_SEG].id,
-                           k->n_channel ? r->x : NULL, n, k->n_target ? r->target : NULL,
-                           (cs_slot){ c, i }));
+    CS_TRY(cs_batch_append(b, v->tok.id, k->n_channel ? r->x + v->start * k->n_channel : NULL, n,
+                           k->n_target ? r->target : NULL, (cs_slot){ c, i }));
     if (b->n_tok >= k->budget)
         CS_TRY(close_batch(k, d, CS_CLOSE_BUDGET));
 out:

@@ -30,8 +30,8 @@ void cs_bucketer_free(cs_bucketer *k);
 
 /** cs_bucketer_chunk - first close what chunk `no` makes too old; call before its records */
 int cs_bucketer_chunk(cs_bucketer *k, uint64_t no) CS_MUST_CHECK;
-/** cs_bucketer_add - put record i of a chunk, which has one segment and at least one token, into
- * the batch of its depth */
+/** cs_bucketer_add - put view i of a chunk, which has at least one token or row of values, into the
+ * batch of its depth */
 int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i) CS_MUST_CHECK;
 /** cs_bucketer_end - close everything, shallowest first */
 int cs_bucketer_end(cs_bucketer *k) CS_MUST_CHECK;

@@ -10,18 +10,51 @@
 
 enum { FIRST_RECORDS = 16, GROWTH = 4 };
 
+static const struct { const char *name, *help; } reasons[CS_N_REASON] = {
+    [CS_REASON_NONE] = { ".", "there is a call" },
+    [CS_REASON_EMPTY] = { "empty", "no bases" },
+    [CS_REASON_TOO_SHORT] = { "too_short", "fewer bases than one token needs, or than "
+                              "--min-length" },
+    [CS_REASON_TOO_LONG] = { "too_long", "more tokens than the model takes; see --long-sequence" },
+    [CS_REASON_ALL_N] = { "no_known_base", "no A, C, G or T" },
+    [CS_REASON_MOSTLY_N] = { "mostly_unknown", "a larger share of other letters than "
+                             "--max-unknown" },
+    [CS_REASON_NO_TOKEN] = { "no_known_token", "A, C, G or T nowhere in a run as long as a token" },
+    [CS_REASON_NO_MEMORY] = { "no_memory", "more memory needed than there is, or than "
+                              "--max-memory; see --long-sequence" },
+    [CS_REASON_LOW_PROB] = { "low_probability", "the best class has less than --min-prob or "
+                             "--max-error ask for" },
+};
+
 const char *cs_reason_name(cs_reason r)
 {
-    static const char *const name[] = {
-        [CS_REASON_NONE] = ".",
-        [CS_REASON_EMPTY] = "empty",
-        [CS_REASON_TOO_SHORT] = "too_short",
-        [CS_REASON_TOO_LONG] = "too_long",
-        [CS_REASON_ALL_N] = "no_known_base",
-        [CS_REASON_LOW_PROB] = "low_probability",
-    };
-    CS_BUG((size_t)r >= sizeof name / sizeof *name);
-    return name[r];
+    CS_BUG((size_t)r >= CS_N_REASON);
+    return reasons[r].name;
+}
+
+const char *cs_reason_help(cs_reason r)
+{
+    CS_BUG((size_t)r >= CS_N_REASON);
+    return reasons[r].help;
+}
+
+int64_t cs_record_bases(const cs_record *r)
+{
+    int64_t n = 0;
+
+    for (int s = 0; s < r->n_seg; s++)
+        n += r->seg[s].n_base;
+    return n;
+}
+
+const char *cs_record_length(const cs_record *r, char buf[CS_LENGTH_TEXT])
+{
+    if (r->n_seg == 1)
+        (void)snprintf(buf, CS_LENGTH_TEXT, "%lld", (long long)r->seg[0].n_base);
+    else
+        (void)snprintf(buf, CS_LENGTH_TEXT, "%lld|%lld", (long long)r->seg[0].n_base,
+                       (long long)r->seg[1].n_base);
+    return buf;
 }
 
 cs_chunk *cs_chunk_new(uint64_t no)

@@ -3,6 +3,7 @@
 #define CS_IO_RECORD_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/mem.h"
@@ -22,7 +23,7 @@ typedef struct cs_record {
     uint64_t     serial;         /* 0, 1, 2 ... in input order, over all inputs of a run */
     const char  *name;           /* up to the first blank of the header, NUL-terminated */
     const char  *comment;        /* the rest of the header line, "" if none */
-    int          n_seg;          /* 1: a read or contig; 2: reference and alternate window */
+    int          n_seg;          /* 1: a read or contig; 2: the mates of a pair */
     cs_segment   seg[CS_MAX_SEG];
     const float *x;              /* [n_base of seg 0 * n_channel] real-valued input, or NULL */
     int32_t      n_channel, n_target;   /* widths of x and target; 0 when absent */
@@ -32,16 +33,27 @@ typedef struct cs_record {
 
 typedef struct cs_tokens { int32_t *id; int64_t n; } cs_tokens;
 
-/* Why a record has no call. One list for every command; the names are documented in the manual. */
+/* Why a record has no call. One list for every command: record.c has the name and the sentence of
+ * each, which manual pages take from there. */
 typedef enum cs_reason {
-    CS_REASON_NONE,              /* "." there is a call */
-    CS_REASON_EMPTY,             /* "empty": no bases */
-    CS_REASON_TOO_SHORT,         /* "too_short": fewer bases than one token needs */
-    CS_REASON_TOO_LONG,          /* "too_long": more tokens than the model's maximum */
-    CS_REASON_ALL_N,             /* "no_known_base": no base is A, C, G or T */
-    CS_REASON_LOW_PROB           /* "low_probability": best class below --min-prob */
+    CS_REASON_NONE, CS_REASON_EMPTY, CS_REASON_TOO_SHORT, CS_REASON_TOO_LONG, CS_REASON_ALL_N,
+    CS_REASON_MOSTLY_N, CS_REASON_NO_TOKEN, CS_REASON_NO_MEMORY, CS_REASON_LOW_PROB, CS_N_REASON
 } cs_reason;
+/** cs_reason_name - as outputs give it: "too_short"; "." for none */
 const char *cs_reason_name(cs_reason r);
+/** cs_reason_help - what it means, a fragment for the manual */
+const char *cs_reason_help(cs_reason r);
+
+/* What the network answers on its own: a segment of a record or a window of it, on one strand. A
+ * record has one or several; pipelines/views.h says which, and what its answer is made of. */
+typedef struct cs_view {
+    int32_t   rec, seg;          /* the record, by its place in the chunk, and its segment */
+    int64_t   start, n_base;     /* the part of the segment */
+    bool      reverse;           /* its reverse complement */
+    cs_reason reason;            /* why the network does not see it, or NONE */
+    cs_tokens tok;               /* id NULL where the input is real values */
+    float    *v;                 /* [n of the answer] raw values, set by infer */
+} cs_view;
 
 /* A record's answer: what the head writes (answer_len floats), or a reason why there is none. */
 typedef struct cs_answer { float *v; int64_t n; cs_reason reason; } cs_answer;
@@ -55,8 +67,12 @@ typedef struct cs_chunk {
     int         n;
     size_t      cap;             /* room in rec */
     cs_record  *rec;             /* [n]          set by read */
-    cs_tokens  *tok;             /* [n * CS_MAX_SEG] set by tokenise; ids on the heap */
-    cs_answer  *ans;             /* [n]          room made by tokenise, filled by infer */
+    cs_view    *view;            /* [n_view]     set by tokenise, in the records' order */
+    int32_t    *first;           /* [n + 1]      record i has the views first[i] .. first[i+1]-1 */
+    int32_t     n_view;
+    int32_t    *id;              /* [n_id] of all views, on the heap; NULL when batches have them */
+    int64_t     n_id;
+    cs_answer  *ans;             /* [n]          room made by tokenise, filled by write */
     atomic_int  pending;         /* answers still missing */
     int64_t     n_base;          /* sum over records and segments */
     int64_t     input_bytes;     /* how far the input had been consumed at its end, or 0 */
@@ -64,7 +80,7 @@ typedef struct cs_chunk {
     cs_arena   *mem;             /* owns everything above */
 } cs_chunk;
 
-typedef struct cs_slot { cs_chunk *chunk; int32_t i; } cs_slot;   /* where an answer goes */
+typedef struct cs_slot { cs_chunk *chunk; int32_t i; } cs_slot;   /* the view an answer goes to */
 
 /** cs_chunk_new - an empty chunk; NULL when out of memory */
 cs_chunk *cs_chunk_new(uint64_t no) CS_MUST_CHECK;
@@ -81,6 +97,13 @@ size_t cs_chunk_bytes(const void *chunk);
  * Returns  the record, valid until the next append; NULL when out of memory
  */
 cs_record *cs_chunk_append(cs_chunk *c) CS_MUST_CHECK;
+
+/** cs_record_bases - of all segments */
+int64_t cs_record_bases(const cs_record *r);
+
+enum { CS_LENGTH_TEXT = 48 };
+/** cs_record_length - as outputs give it: "150", of a pair "98|94". Returns buf */
+const char *cs_record_length(const cs_record *r, char buf[CS_LENGTH_TEXT]);
 
 /** cs_chunk_full - has it reached its size? The owner of the records keeps n_base up to date */
 int cs_chunk_full(const cs_chunk *c);

@@ -77,8 +77,9 @@ out:
 static int tsv_record(cs_output *o, const cs_record *r, const cs_answer *a)
 {
     int rc = CS_OK;
-    CS_TRY(cs_outfile_printf(o->file, "%s\t%lld", *r->name ? r->name : "*",
-                             (long long)r->seg[0].n_base));
+    char length[CS_LENGTH_TEXT];
+    CS_TRY(cs_outfile_printf(o->file, "%s\t%s", *r->name ? r->name : "*",
+                             cs_record_length(r, length)));
     rc = o->info.is_class ? class_columns(o, a) : value_columns(o, a);
 out:
     return rc;

@@ -49,15 +49,10 @@ static int begin(cs_output *o)
 int cs_output_record(cs_output *o, const cs_record *r, const cs_answer *a)
 {
     int rc = CS_OK;
-    cs_answer told = *a;
-    const int best = cs_answer_best(a);
-    if (o->info.is_class && a->reason == CS_REASON_NONE && best >= 0 &&
-        (double)a->v[best] < o->info.min_prob)
-        told.reason = CS_REASON_LOW_PROB;
     CS_TRY(begin(o));
-    CS_TRY(o->w->record(o, r, &told));
+    CS_TRY(o->w->record(o, r, a));
     o->n_record++;
-    o->n_reason[told.reason]++;
+    o->n_reason[a->reason]++;
 out:
     return rc;
 }

@@ -12,7 +12,6 @@ typedef struct cs_output_info {
     int         n_label;
     int         is_class;        /* answers are probabilities over the classes */
     int         all;             /* every probability, not just the best */
-    double      min_prob;        /* below: "unclassified" with a reason; 0: never */
     const char *model_sum;       /* checksum of the model, for formats that carry provenance */
     const char *command_line;
 } cs_output_info;
@@ -36,15 +35,14 @@ struct cs_output {
     void                 *state;    /* the writer's own; end() frees it */
     int                   begun;    /* has begin() been called? */
     uint64_t              n_record; /* written so far */
-    uint64_t              n_reason[CS_REASON_LOW_PROB + 1];
+    uint64_t              n_reason[CS_N_REASON];
 };
 
 /** cs_output_open - path "-" or NULL: stdout. Writes nothing before cs_output_record() or
  * cs_output_close() */
 int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *info,
                    cs_output **out) CS_MUST_CHECK;
-/** cs_output_record - one record, in input order. With classes, a best probability below min_prob
- * makes CS_REASON_LOW_PROB of an answer without a reason; `a` itself stays as it is */
+/** cs_output_record - one record, in input order */
 int cs_output_record(cs_output *o, const cs_record *r, const cs_answer *a) CS_MUST_CHECK;
 /** cs_output_close - header if nothing came, end, rename into place; frees o in every case */
 int cs_output_close(cs_output *o) CS_MUST_CHECK;

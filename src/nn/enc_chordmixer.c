@@ -245,6 +245,11 @@ static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
     return x;
 }
 
+static bool chord_unordered(const void *net)
+{
+    return ((const struct chord *)net)->cfg.depth == DEPTH_NONE;
+}
+
 const cs_encoder cs_enc_chordmixer = {
     .name = "chordmixer",
     .summary = "rotated tracks and channel mixing, ceil(log2 N) blocks for N tokens",
@@ -258,5 +263,6 @@ const cs_encoder cs_enc_chordmixer = {
     .max_len = chord_max_len,
     .forward = chord_forward,
     .mean = chord_mean,
+    .unordered = chord_unordered,
     .release = free
 };

@@ -20,6 +20,8 @@ typedef struct cs_encoder {
      * where there is a shorter way to it; absent (p NULL) where not. id: tokens, with x their
      * embedding (V, in_width); NULL: x is as for forward(). Backend memory; dry runs see id too */
     cs_mat  (*mean)(cs_ctx *cx, const void *net, cs_seg seg, const int32_t *id, cs_mat x);
+    /* Is the mean over a segment that of its tokens in any order, but for rounding? NULL: no */
+    bool    (*unordered)(const void *net);
     void    (*release)(void *net);             /* accepts NULL */
 } cs_encoder;
 

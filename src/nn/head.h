@@ -15,6 +15,9 @@ typedef struct cs_head {
     int32_t (*n_target)(const void *net);                    /* floats of a record's target */
     cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h);   /* raw values */
     void    (*activate)(cs_ctx *cx, const void *net, cs_mat y);   /* raw to answer, in place */
+    /* The same for one record on the host, its raw values divided by a temperature before: what
+     * follows where several passes' raw values have been averaged. */
+    void    (*decide)(const void *net, float *v, int64_t n, double temperature);
     /* Adds scale * (weighted sum over records of the loss) to cx->loss, on the tape. target
      * (n_seg, n_target), NaN entries masked; weight (1, n_out) of classes, or absent. */
     void    (*loss)(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,

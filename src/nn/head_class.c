@@ -1,4 +1,5 @@
 /* head_class.c - one class per sequence: softmax and cross-entropy over the pooled answer. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "nn/head.h"
@@ -33,6 +34,20 @@ static void class_activate(cs_ctx *cx, const void *net, cs_mat y)
     cs_softmax(cx, y);
 }
 
+/* In double precision: it costs nothing beside the network, and reasonable sums of it are 1. */
+static void class_decide(const void *net, float *v, int64_t n, double temperature)
+{
+    double most = (double)v[0], sum = 0;
+
+    (void)net;
+    for (int64_t i = 1; i < n; i++)
+        most = fmax(most, (double)v[i]);
+    for (int64_t i = 0; i < n; i++)
+        sum += exp(((double)v[i] - most) / temperature);
+    for (int64_t i = 0; i < n; i++)
+        v[i] = (float)(exp(((double)v[i] - most) / temperature) / sum);
+}
+
 static void class_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
                        cs_real scale)
 {
@@ -51,6 +66,7 @@ const cs_head cs_head_class = {
     .n_target = class_n_target,
     .forward = class_forward,
     .activate = class_activate,
+    .decide = class_decide,
     .loss = class_loss,
     .pools = cs_pooled_by_mean,
     .release = free

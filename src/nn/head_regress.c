@@ -33,6 +33,14 @@ static void regress_activate(cs_ctx *cx, const void *net, cs_mat y)
     (void)y;
 }
 
+static void regress_decide(const void *net, float *v, int64_t n, double temperature)
+{
+    (void)net;
+    (void)v;
+    (void)n;
+    (void)temperature;           /* values have no probability */
+}
+
 /* The loss of a record is the mean over its values, as in torch's MSELoss. */
 static void regress_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
                          cs_real scale)
@@ -52,6 +60,7 @@ const cs_head cs_head_regress = {
     .n_target = regress_n_target,
     .forward = regress_forward,
     .activate = regress_activate,
+    .decide = regress_decide,
     .loss = regress_loss,
     .pools = cs_pooled_by_mean,
     .release = free

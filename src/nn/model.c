@@ -361,7 +361,7 @@ static int fetch(cs_model *m, cs_mat y, float *out)
     return CS_OK;
 }
 
-int cs_model_predict(cs_model *m, const cs_batch *b, float *out)
+static int answer(cs_model *m, const cs_batch *b, bool raw, float *out)
 {
     int rc = CS_OK;
     struct input in = { b->tok, b->x, NULL, b->off, b->n_tok, b->n_seg, b->depth, NULL };
@@ -369,11 +369,28 @@ int cs_model_predict(cs_model *m, const cs_batch *b, float *out)
     CS_TRY(check_batch(m, b));
     CS_TRY(cs_model_reserve(m, b->n_tok, b->n_seg, b->depth, false));
     cs_mat y = pass(m, &in, false);
-    m->head->activate(&m->cx, m->head_net, y);
+    if (!raw)
+        m->head->activate(&m->cx, m->head_net, y);
     CS_TRY(m->be->op.sync(m->be));
     CS_TRY(fetch(m, y, out));
 out:
     return rc;
+}
+
+int cs_model_predict(cs_model *m, const cs_batch *b, float *out)
+{
+    return answer(m, b, false, out);
+}
+
+int cs_model_raw(cs_model *m, const cs_batch *b, float *out)
+{
+    return answer(m, b, true, out);
+}
+
+bool cs_model_strandless(const cs_model *m)
+{
+    return m->tok && m->tok->mirrors(m->tok_state) && m->enc->unordered
+        && m->enc->unordered(m->enc_net) && m->head->pools && m->head->pools(m->head_net);
 }
 
 static int check_loss(double loss)

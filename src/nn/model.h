@@ -41,6 +41,7 @@ typedef struct cs_model {
     int                 embed_w, embed_b;   /* tensors; embed_b is -1 for token input */
     cs_label           *label;
     int32_t             n_label;
+    bool                both_strands;       /* what --strand model means: both, or forward */
     cs_arena           *text;               /* texts of a loaded model's options, or NULL */
     char               *training;           /* provenance, a JSON object as text, or NULL */
     char               *taxonomy;           /* the labels' tree, a JSON array as text, or NULL */
@@ -96,6 +97,12 @@ int64_t cs_model_memory(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth
  * Thread   one at a time per model
  */
 int cs_model_predict(cs_model *m, const cs_batch *b, float *out) CS_MUST_CHECK;
+
+/** cs_model_raw - the same before they are made probabilities: what may be averaged */
+int cs_model_raw(cs_model *m, const cs_batch *b, float *out) CS_MUST_CHECK;
+
+/** cs_model_strandless - does a sequence's answer not depend on its strand, but for rounding? */
+bool cs_model_strandless(const cs_model *m);
 
 /* What a training pass needs beside the batch. */
 typedef struct cs_learn {

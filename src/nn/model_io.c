@@ -7,6 +7,7 @@
  *   { "format": 1, "version": "0.1.0", "sha256": of all tensors' bytes,
  *     "tokenizer": { "name": "kmer", "options": { "k": "6", ... } } or null, "channels": 0,
  *     "encoder": { ... }, "head": { ... },
+ *     "strand": "forward" or "both": how sequences are read unless the user says,
  *     "labels": [ { "name": "virus", "taxid": 10239, "rank": "superkingdom" }, ... ],
  *     "taxonomy": [ { "taxid": 1, "parent": 0, "rank": "no rank", "name": "root" }, ... ] or null,
  *     "training": { ... } or null }
@@ -83,6 +84,7 @@ static char *describe(const cs_model *m)
     failed |= json_object_set_new(j, "channels", json_integer(m->n_channel));
     failed |= json_object_set_new(j, "encoder", part_json(m->enc->name, m->enc->opt, m->enc_cfg));
     failed |= json_object_set_new(j, "head", part_json(m->head->name, m->head->opt, m->head_cfg));
+    failed |= json_object_set_new(j, "strand", json_string(m->both_strands ? "both" : "forward"));
     failed |= json_object_set_new(j, "labels", labels_json(m));
     failed |= json_object_set_new(j, "taxonomy", taxonomy);
     failed |= json_object_set_new(j, "training", training);
@@ -326,6 +328,18 @@ out:
     return rc;
 }
 
+/* Files of before there was a choice have none. */
+static int read_strand(const struct loading *l, bool *both)
+{
+    const json_t *j = json_object_get(l->j, "strand");
+    const char *text = json_string_value(j);
+
+    *both = text && strcmp(text, "both") == 0;
+    if (j && !*both && (!text || strcmp(text, "forward") != 0))
+        return damaged(l, "its strand is neither forward nor both");
+    return CS_OK;
+}
+
 static bool same_shape(const cs_shape *a, const cs_shape *b)
 {
     return a->n_dim == b->n_dim
@@ -380,6 +394,7 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
     CS_TRY(cs_params_alloc(&m->ps, be, training));
     for (int32_t i = 0; i < m->ps.n; i++)
         CS_TRY(read_tensor(l, &m->ps, &m->ps.p[i]));
+    CS_TRY(read_strand(l, &m->both_strands));
     if (json_is_object(provenance))
         m->training = json_dumps(provenance, JSON_COMPACT);
     if (json_is_array(taxonomy))

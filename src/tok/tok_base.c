@@ -43,6 +43,12 @@ static int64_t base_encode(const void *state, const cs_segment *s, int32_t *id)
     return s->n_base;
 }
 
+static bool base_mirrors(const void *state)
+{
+    (void)state;
+    return false;
+}
+
 static void base_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 {
     static const char *const symbol[] = { "<pad>", "<unk>", "A", "C", "G", "T" };
@@ -70,6 +76,7 @@ const cs_tokenizer cs_tok_base = {
     .bound = base_bound,
     .min_base = base_min,
     .encode = base_encode,
+    .mirrors = base_mirrors,
     .symbol = base_symbol,
     .close = base_close,
 };

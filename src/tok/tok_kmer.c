@@ -21,6 +21,7 @@ struct kmer_cfg {
 
 struct kmer {
     int64_t   k, stride;
+    bool      canonical;
     uint32_t  n_word;            /* 4^k */
     int32_t   n_vocab;
     int32_t  *id;                /* [n_word] */
@@ -73,6 +74,7 @@ static int kmer_open(const void *cfg, void **state)
     struct kmer *t = cs_xcalloc(1, sizeof *t);
     t->k = c->k;
     t->stride = c->stride;
+    t->canonical = c->canonical;
     t->n_word = UINT32_C(1) << (2 * c->k);
     t->id = cs_alloc(t->n_word, sizeof *t->id);
     t->word = cs_alloc(t->n_word, sizeof *t->word);
@@ -188,6 +190,13 @@ static int64_t kmer_encode(const void *state, const cs_segment *s, int32_t *id)
     return n;
 }
 
+/* With a longer stride, words from the other end begin at other places. */
+static bool kmer_mirrors(const void *state)
+{
+    const struct kmer *t = state;
+    return t->canonical && t->stride == 1;
+}
+
 static void kmer_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 {
     const struct kmer *t = state;
@@ -225,6 +234,7 @@ const cs_tokenizer cs_tok_kmer = {
     .bound = kmer_bound,
     .min_base = kmer_min,
     .encode = kmer_encode,
+    .mirrors = kmer_mirrors,
     .symbol = kmer_symbol,
     .close = kmer_close,
 };

@@ -19,6 +19,8 @@ typedef struct cs_tokenizer {
     int64_t (*min_base)(const void *state);                 /* fewest bases that give one token */
     /* Writes at most bound() ids, returns how many. `state` is const: any thread may call it. */
     int64_t (*encode)(const void *state, const cs_segment *s, int32_t *id);
+    /* Are the reverse complement's tokens the same ones in reverse order, whatever the sequence? */
+    bool    (*mirrors)(const void *state);
     /* An id as text into buf (NUL-terminated, for `chordseq tokenize` and tokenizer.json) */
     void    (*symbol)(const void *state, int32_t id, char *buf, size_t n_buf);
     void    (*close)(void *state);                          /* accepts NULL */

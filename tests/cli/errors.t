@@ -84,21 +84,34 @@ N output-closed.err    sh -c "$c $tiny/mixed.fa >&-"
 { printf '>before\nACGTACGTACGT\n'; cat long.fa; printf '>after\nACGTACGTACGT\n'; } > around.fa
 P long-refused.tsv     $c around.fa
 T 'its name and the limit are told' sh -c "$c around.fa 2>&1 > /dev/null | grep -qx \"chordseq: \
-warning: 1 of 3 records are longer than the model's 512 tokens; first: 'r0'\""
+warning: 1 of 3 records are longer than the model's 512 tokens; --long-sequence window cuts them; first: 'r0'\""
+N long-error.err       $c --long-sequence error around.fa
+P long-windows.tsv     sh -c "$c --long-sequence window --window-overlap 100 around.fa | cut -f 1,2,5"
+N window-option.err    $c --window-length 100 around.fa
 # Within the limit it is answered as a whole.
 "$make" long-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2M \
     encoder.track=1 encoder.hidden=4
 P long-answered.tsv    sh -c 'chordseq classify -m long-model around.fa > long.tsv && cut -f 1-3,5 long.tsv'
 T 'and in the same way from batches of one token' sh -c 'chordseq classify -q -m long-model -B 1 \
     -@ 2 around.fa | cmp - long.tsv'
-# Where memory does not suffice, the record is named: 1.3 M tokens of 352 channels need 1.8 GB.
+# Where memory does not suffice, the record has that for a reason, or the run ends and names it: 1.3 M
+# tokens of 352 channels need 1.8 GB.
 "$make" wide-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2M \
     encoder.track=16 encoder.hidden=1
+w="chordseq classify -@ 1 -m wide-model"
+T 'more than --max-memory is a reason' sh -c "$w --max-memory 1M around.fa 2> mem.err |
+    cut -f 1,5 > mem.tsv && printf 'name\treason\nbefore\t.\nr0\tno_memory\nafter\t.\n' |
+    cmp - mem.tsv && grep -q 'warning: 1 of 3 records need more memory .*--long-sequence window' mem.err"
+N max-memory.err       $w --max-memory 1M --long-sequence error around.fa
+T 'windows keep to --max-memory' sh -c "$w --max-memory 1M --long-sequence window \
+    --window-length 500 around.fa | awk -F '\t' 'NR > 1 && \$5 != \".\" { exit 1 }'"
 if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
-    T 'too little memory names the record' sh -c '(ulimit -v 1500000
-        chordseq classify -@ 1 -m wide-model around.fa > /dev/null 2> mem.err; [ $? = 1 ]) &&
-        grep -q "out of memory for record .r0. (10485760 bases), which needs [0-9]* bytes; split" \
-            mem.err'
+    T 'too little memory is a reason' sh -c "(ulimit -v 1500000; $w around.fa 2> mem.err) |
+        cut -f 1,5 | cmp - mem.tsv && grep -q 'warning: 1 of 3 records need more memory' mem.err"
+    T 'or names the record' sh -c '(ulimit -v 1500000
+        chordseq classify -@ 1 -m wide-model --long-sequence error around.fa > /dev/null 2> mem.err
+        [ $? = 1 ]) && grep -q "out of memory for record .r0. (10485760 bases), which needs [0-9]* \
+bytes; cut it with --long-sequence window" mem.err'
 else
     S 'too little memory' 'the program does not start under ulimit -v (a sanitizer?)'
 fi

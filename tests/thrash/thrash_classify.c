@@ -1,7 +1,7 @@
 /* thrash_classify.c - the five stages with small queues, mixed records and random ends.
  *
- * Every run draws window, bytes, budget, threads and chunk sizes anew; a third of the runs ends
- * early because the sink fails. What must hold: records come out in input order, each with the
+ * Every run draws policy, window, bytes, budget, threads and chunk sizes anew; a third of the runs
+ * ends early because the sink fails. What must hold: records come out in input order, each with the
  * bits that it gets alone, or with its reason; no run hangs (alarm); a run's batches depend on
  * its draw alone. Built for ThreadSanitizer (make check-threads) and AddressSanitizer.
  */
@@ -10,21 +10,24 @@
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "pipelines/stage.h"
+#include "pipelines/views.h"
 #include "registry.h"
 
-enum { N_RUN = 80, N_SEQUENCE = 48, N_LABEL = 3, MAX_LEN = 1024, SECONDS = 300 };
+enum { N_RUN = 80, N_SEQUENCE = 48, N_LABEL = 3, N_POLICY = 3, MAX_LEN = 1024,
+       SECONDS = 300 };
 
-/* A sequence and what the model says about it when it is alone. */
+/* A sequence and what the model says about it when it is alone, by policy. */
 struct sequence {
     char     *base;
     int64_t   n;
-    cs_reason reason;
-    float     answer[N_LABEL];
+    cs_reason reason[N_POLICY];
+    float     answer[N_POLICY][N_LABEL];
 };
 
 static struct sequence pool[N_SEQUENCE];
 static cs_backend *backend;
 static cs_model *model;
+static cs_policy policy[N_POLICY];
 
 struct draw {
     uint64_t key, n;             /* of the random numbers drawn so far */
@@ -80,7 +83,7 @@ struct check {
     struct draw d;               /* draws what the source drew */
     int64_t     left;            /* records of the present chunk still to come */
     uint64_t    n, stop;
-    int         n_wrong;
+    int         policy, n_wrong;
 };
 
 static int compare(void *arg, const cs_record *r, const cs_answer *a)
@@ -93,8 +96,9 @@ static int compare(void *arg, const cs_record *r, const cs_answer *a)
         k->left = 1 + draw(&k->d, draw(&k->d, 4) == 0 ? 60 : 6);
     k->left--;
     const struct sequence *s = &pool[draw(&k->d, N_SEQUENCE)];
-    const int same = r->serial == (uint64_t)(s - pool) && a->reason == s->reason
-        && (s->reason || (a->n == N_LABEL && memcmp(a->v, s->answer, sizeof s->answer) == 0));
+    const float *want = s->answer[k->policy];
+    const int same = r->serial == (uint64_t)(s - pool) && a->reason == s->reason[k->policy]
+        && (a->reason || (a->n == N_LABEL && memcmp(a->v, want, N_LABEL * sizeof *want) == 0));
     k->n_wrong += !same;
     return CS_OK;
 }
@@ -112,12 +116,13 @@ static struct outcome run_once(uint64_t key, int may_stop)
     struct check check = { .d = { key + 1, 0 }, .stop = UINT64_MAX };
     const int window = 1 + (int)draw(&d, 6);
     const size_t bytes = (size_t)(1 + draw(&d, 40000));
+    const cs_policy *how = &policy[check.policy = (int)draw(&d, N_POLICY)];
     cs_pipe *p = cs_pipe_new();
-    cs_tokenise_stage tokenise = { .model = model, .n_thread = 1 + (int)draw(&d, 2) };
+    cs_tokenise_stage tokenise = { .policy = how, .n_thread = 1 + (int)draw(&d, 2) };
     cs_bucket_stage bucket = { .pipe = p, .budget = 1 + draw(&d, 3000),
                                .window = (uint64_t)window, .window_bytes = bytes };
-    cs_infer_stage infer = { .pipe = p, .model = model };
-    cs_write_stage writer = { .pipe = p, .sink = compare, .arg = &check };
+    cs_infer_stage infer = { .pipe = p, .model = model, .policy = how };
+    cs_write_stage writer = { .pipe = p, .policy = how, .sink = compare, .arg = &check };
     cs_queue *raw = cs_pipe_queue(p, "raw", 2, 20000, cs_chunk_bytes, cs_chunk_drop);
     cs_queue *tok = cs_pipe_queue(p, "tok", 2, 20000, cs_tokenised_bytes, cs_tokenised_drop);
     cs_queue *batch = cs_pipe_queue(p, "batch", 2, 0, NULL, cs_batch_drop);
@@ -187,23 +192,48 @@ static void make_sequence(struct sequence *s, struct draw *d, int i)
     s->base[s->n] = '\0';
 }
 
-static void answer_alone(struct sequence *s)
+/* One view after the other, each in a batch of its own. */
+static void answer_alone(struct sequence *s, int k)
 {
-    int32_t *id = cs_xmalloc((size_t)(s->n + 1) * sizeof *id);
-    const cs_segment g = { s->base, NULL, s->n };
-    const int64_t n = model->tok->encode(model->tok_state, &g, id);
-    cs_batch *b = cs_batch_new(0, 0);
+    const cs_policy *p = &policy[k];
+    float raw[64][N_LABEL];
+    cs_view view[64];
+    const cs_record r = { .name = "", .n_seg = 1, .seg = { { s->base, NULL, s->n } } };
+    int32_t first[] = { 0, (int32_t)cs_views_count(p, &r) };
+    cs_answer answer = { s->answer[k], N_LABEL, CS_REASON_NONE };
+    char *scratch = cs_xmalloc((size_t)s->n + 1);
 
-    s->reason = s->n == 0 ? CS_REASON_EMPTY : n == 0 ? CS_REASON_TOO_SHORT
-              : s->base[0] == 'N' ? CS_REASON_ALL_N
-              : n > MAX_LEN ? CS_REASON_TOO_LONG : CS_REASON_NONE;
-    if (s->reason == CS_REASON_NONE) {
-        assert_int_equal(cs_batch_append(b, id, NULL, n, NULL, (cs_slot){ 0 }), CS_OK);
-        assert_int_equal(cs_model_reserve(model, n, 1, cs_depth(n), false), CS_OK);
-        assert_int_equal(cs_model_predict(model, b, s->answer), CS_OK);
+    assert_true(first[1] <= 64);
+    cs_views_list(p, &r, 0, view);
+    for (int i = 0; i < first[1]; i++) {
+        cs_batch *b = cs_batch_new(0, 0);
+        view[i].tok.id = cs_xmalloc((size_t)(view[i].tok.n + 1) * sizeof *view[i].tok.id);
+        view[i].v = raw[i];
+        cs_view_encode(p, &r, &view[i], scratch);
+        if (!view[i].reason) {
+            assert_int_equal(cs_batch_append(b, view[i].tok.id, NULL, view[i].tok.n, NULL,
+                                             (cs_slot){ 0 }), CS_OK);
+            assert_int_equal(cs_model_raw(model, b, raw[i]), CS_OK);
+        }
+        free(view[i].tok.id);
+        cs_batch_free(b);
     }
-    cs_batch_free(b);
-    free(id);
+    cs_views_decide(p, &(cs_chunk){ .view = view, .first = first, .ans = &answer }, 0);
+    s->reason[k] = answer.reason;
+    free(scratch);
+}
+
+static void make_policies(void)
+{
+    const cs_policy_args args[N_POLICY] = {
+        { .strand = 1, .max_unknown = 1 },
+        { .strand = 2, .max_unknown = 0.5 },
+        { .strand = 2, .on_long = CS_LONG_WINDOW, .window = 200, .overlap = 64,
+          .max_unknown = 0.6 },
+    };
+
+    for (int k = 0; k < N_POLICY; k++)
+        assert_int_equal(cs_policy_init(&policy[k], &args[k], NULL, model), CS_OK);
 }
 
 static void *defaults(const cs_opt *opt, size_t size)
@@ -238,9 +268,11 @@ static int setup(void **state)
     assert_int_equal(cs_cpu_init(), CS_OK);
     assert_int_equal(cs_backend_open("cpu", 2, &backend), CS_OK);
     assert_int_equal(cs_model_new(&spec, backend, &model), CS_OK);
+    make_policies();
     for (int i = 0; i < N_SEQUENCE; i++) {
         make_sequence(&pool[i], &d, i);
-        answer_alone(&pool[i]);
+        for (int k = 0; k < N_POLICY; k++)
+            answer_alone(&pool[i], k);
     }
     for (int i = 0; i < 3; i++)
         free(cfg[i]);

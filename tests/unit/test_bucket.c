@@ -27,7 +27,7 @@ static int take(void *arg, cs_batch *b)
     for (int32_t i = 0; i < b->n_rec; i++) {
         const cs_chunk *c = b->slot[i].chunk;
         const int64_t id = (int64_t)c->no * PER_CHUNK + b->slot[i].i;
-        const cs_tokens *t = &c->tok[b->slot[i].i * CS_MAX_SEG];
+        const cs_tokens *t = &c->view[b->slot[i].i].tok;
         assert_true(id > last && !s->gone[id]);
         assert_int_equal(cs_depth(t->n), b->depth);
         assert_int_equal(b->off[i + 1] - b->off[i], t->n);
@@ -46,17 +46,17 @@ static int take(void *arg, cs_batch *b)
 static cs_chunk *random_chunk(uint64_t seed, uint64_t no)
 {
     cs_chunk *c = cs_chunk_new(no);
-    c->tok = cs_arena_alloc(c->mem, PER_CHUNK * CS_MAX_SEG, sizeof *c->tok);
+    c->view = cs_arena_alloc(c->mem, PER_CHUNK, sizeof *c->view);
     for (uint64_t i = 0; i < PER_CHUNK; i++) {
         const uint64_t id = no * PER_CHUNK + i;
         /* Lengths spread evenly over depths, so that every class is met. */
         const int64_t top = INT64_C(1) << cs_rng_below(seed, 2 * id, 9);
         const int64_t n = 1 + (int64_t)cs_rng_below(seed, 2 * id + 1, (uint64_t)top);
-        cs_tokens *t = &c->tok[i * CS_MAX_SEG];
+        int32_t *row = cs_arena_alloc(c->mem, (size_t)n, sizeof *row);
         assert_non_null(cs_chunk_append(c));
-        *t = (cs_tokens){ cs_arena_alloc(c->mem, (size_t)n, sizeof *t->id), n };
+        c->view[i] = (cs_view){ .rec = (int32_t)i, .tok = { row, n } };
         for (int64_t k = 0; k < n; k++)
-            t->id[k] = (int32_t)(id + (uint64_t)k);
+            row[k] = (int32_t)(id + (uint64_t)k);
     }
     return c;
 }
@@ -122,7 +122,7 @@ static void test_rules(void **state)
                          stat.n_close[CS_CLOSE_END], stat.n_batch);
         int64_t n_tok = 0;
         for (int r = 0; r < RECORDS; r++)
-            n_tok += chunk[r / PER_CHUNK]->tok[r % PER_CHUNK * CS_MAX_SEG].n;
+            n_tok += chunk[r / PER_CHUNK]->view[r % PER_CHUNK].tok.n;
         assert_int_equal(stat.n_tok, n_tok);
         if (most == 1)
             assert_int_equal(s->n_batch, RECORDS);

@@ -33,12 +33,12 @@ static void write_classes(const cs_output_info *info)
     assert_int_equal(cs_output_open(&cs_write_tsv, "out.tsv", info, &o), CS_OK);
     write_one(o, "a", 10, (float[]){ 0.25f, 0.5f, 0.25f }, 3, CS_REASON_NONE);
     write_one(o, "tie", 5000000000, (float[]){ 0.5f, 0.5f, 0 }, 3, CS_REASON_NONE);
-    write_one(o, "low", 7, (float[]){ 0.3f, 0.3f, 0.4f }, 3, CS_REASON_NONE);
+    write_one(o, "low", 7, (float[]){ 0.3f, 0.3f, 0.4f }, 3, CS_REASON_LOW_PROB);
     write_one(o, "", 0, NULL, 0, CS_REASON_EMPTY);
     write_one(o, "n", 9, NULL, 0, CS_REASON_ALL_N);
     assert_int_equal(o->n_record, 5);
     assert_int_equal(o->n_reason[CS_REASON_EMPTY], 1);
-    assert_int_equal(o->n_reason[CS_REASON_LOW_PROB], info->min_prob > 0);
+    assert_int_equal(o->n_reason[CS_REASON_LOW_PROB], 1);
     assert_int_equal(access("out.tsv", F_OK), -1);       /* not there until it is whole */
     assert_int_equal(cs_output_close(o), CS_OK);
 }
@@ -47,7 +47,7 @@ static void test_classes(void **state)
 {
     (void)state;
     const cs_output_info all = { .label = label, .n_label = 3, .is_class = 1, .all = 1 };
-    const cs_output_info best = { .label = label, .n_label = 3, .is_class = 1, .min_prob = 0.45 };
+    const cs_output_info best = { .label = label, .n_label = 3, .is_class = 1 };
     write_classes(&best);
     check_file("out.tsv", "name\tlength\tlabel\tprobability\treason\n"
                "a\t10\tplasmid\t0.500000\t.\n"
@@ -61,7 +61,7 @@ static void test_classes(void **state)
                "prob_archaea\n"
                "a\t10\tplasmid\t0.500000\t.\t0.250000\t0.500000\t0.250000\n"
                "tie\t5000000000\tvirus\t0.500000\t.\t0.500000\t0.500000\t0.000000\n"
-               "low\t7\tarchaea\t0.400000\t.\t0.300000\t0.300000\t0.400000\n"
+               "low\t7\tunclassified\t0.400000\tlow_probability\t0.300000\t0.300000\t0.400000\n"
                "*\t0\tunclassified\t.\tempty\t.\t.\t.\n"
                "n\t9\tunclassified\t.\tno_known_base\t.\t.\t.\n");
 }
@@ -70,7 +70,7 @@ static void test_values(void **state)
 {
     (void)state;
     cs_output *o = NULL;
-    const cs_output_info info = { .label = label, .n_label = 2, .min_prob = 0.9 };
+    const cs_output_info info = { .label = label, .n_label = 2 };
     assert_int_equal(cs_output_open(&cs_write_tsv, "v.tsv", &info, &o), CS_OK);
     write_one(o, "a", 10, (float[]){ 0.123456789f, -1.5e10f }, 2, CS_REASON_NONE);
     write_one(o, "b", 1, NULL, 0, CS_REASON_TOO_SHORT);

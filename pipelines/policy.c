@@ -1,0 +1,135 @@
+/* policy.c - what becomes of a record before and after the network, by options and model. */
+#include "pipelines/policy.h"
+
+enum { STRAND_MODEL, STRAND_FORWARD, STRAND_BOTH };
+enum { LEAST_WINDOW = 64 };
+
+static const char *const strand_names[] = { "model", "forward", "both", NULL };
+static const char *const long_names[] = { "whole", "window", "error", NULL };
+
+#define POLICY(field) .off = offsetof(cs_policy_args, field)
+
+const cs_opt cs_policy_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Policies" },
+    { .type = CS_OPT_ENUM, .name = "strand", POLICY(strand), .arg = "NAME", .def = "model",
+      .help = "forward, both, or model: what the model file states", .choice = strand_names,
+      .man = "forward reads sequences as they are. both averages the logits of a sequence and its "
+             "reverse complement, so that they get the same answer, to the last bit. Where the "
+             "order of tokens does not count and both strands have the same tokens, as with the "
+             "model that comes with chordseq, reading the one that sorts first does the same at "
+             "half the price." },
+    { .type = CS_OPT_ENUM, .name = "long-sequence", POLICY(on_long), .arg = "NAME",
+      .def = "whole", .choice = long_names,
+      .help = "whole, window or error: what is done with long sequences",
+      .man = "whole computes every sequence as one; a record that is longer than the model takes, "
+             "or needs more memory than there is, has that for a reason. error ends the run at "
+             "such a record. window cuts sequences longer than --window-length into windows, "
+             "placed evenly from end to end, and averages their logits; windows of too few known "
+             "bases are left out." },
+    { .type = CS_OPT_SIZE, .name = "window-length", POLICY(window), .arg = "NUM", .def = "0",
+      .help = "bases of a window; 0: as many as the model takes", .min = 0, .max = 1e12,
+      .man = "With --long-sequence window." },
+    { .type = CS_OPT_SIZE, .name = "window-overlap", POLICY(overlap), .arg = "NUM", .def = "0",
+      .help = "bases that neighbouring windows share at least", .min = 0, .max = 1e12,
+      .man = "At most half of a window." },
+    { .type = CS_OPT_SIZE, .name = "max-memory", POLICY(max_memory), .arg = "BYTES", .def = "0",
+      .help = "most memory of the network for one sequence; 0: what there is", .min = 0,
+      .max = 1e15,
+      .man = "A limit that does not depend on the machine. Batches keep to --batch-tokens." },
+    { .type = CS_OPT_SIZE, .name = "min-length", POLICY(min_length), .arg = "NUM", .def = "0",
+      .help = "fewest bases of a sequence that is answered; 0: what one token needs", .min = 0,
+      .max = 1e12 },
+    { .type = CS_OPT_REAL, .name = "max-unknown", POLICY(max_unknown), .arg = "SHARE",
+      .def = "0.9", .help = "largest share of letters other than A, C, G and T", .min = 0,
+      .max = 1 },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_call_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Calls" },
+    { .type = CS_OPT_REAL, .name = "min-prob", .off = offsetof(cs_call_args, min_prob),
+      .arg = "NUM", .def = "0", .help = "least probability of a call",
+      .man = "A record whose best class has less is reported as unclassified, with the reason "
+             "low_probability; its probability is still given.", .min = 0, .max = 1 },
+    { .type = CS_OPT_END }
+};
+
+/* The longest sequence whose tokens the model takes for sure; bounds grow with the length. */
+static int64_t longest_bases(const cs_model *m, int64_t max_len)
+{
+    int64_t lo = 0, hi = INT64_C(1) << 40;
+
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo + 1) / 2;
+        if (m->tok->bound(m->tok_state, mid) <= max_len)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return lo;
+}
+
+static int set_windows(cs_policy *p, const cs_policy_args *a)
+{
+    const int64_t most = p->max_len > 0 ? longest_bases(p->model, p->max_len) : 0;
+
+    if (a->on_long != CS_LONG_WINDOW && (a->window > 0 || a->overlap > 0))
+        return cs_fail(CS_EUSAGE, "--%s goes with --long-sequence window",
+                       a->window > 0 ? "window-length" : "window-overlap");
+    if (a->on_long != CS_LONG_WINDOW)
+        return CS_OK;
+    p->window = a->window > 0 ? a->window : most;
+    p->overlap = a->overlap;
+    if (p->window == 0)
+        return cs_fail(CS_EUSAGE, "this model takes sequences of any length; say how long windows "
+                       "shall be with --window-length");
+    if (most > 0 && p->window > most)
+        return cs_fail(CS_EUSAGE, "--window-length %lld is more than the %lld bases that the model "
+                       "takes", (long long)p->window, (long long)most);
+    if (p->window < LEAST_WINDOW || p->window < 2 * p->min_base)
+        return cs_fail(CS_EUSAGE, "--window-length %lld is too short; it must be at least %lld",
+                       (long long)p->window, (long long)(2 * p->min_base > LEAST_WINDOW
+                                                         ? 2 * p->min_base : LEAST_WINDOW));
+    if (p->overlap > p->window / 2)
+        return cs_fail(CS_EUSAGE, "--window-overlap %lld is more than half of the windows' %lld "
+                       "bases", (long long)p->overlap, (long long)p->window);
+    return CS_OK;
+}
+
+int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
+                   const cs_model *m)
+{
+    const bool bases = m->tok != NULL;
+    const int64_t least = bases ? m->tok->min_base(m->tok_state) : 1;
+
+    *p = (cs_policy){
+        .model = m, .on_long = (cs_on_long)a->on_long, .max_len = cs_model_max_len(m),
+        .min_base = a->min_length > least ? a->min_length : least,
+        .max_memory = a->max_memory, .max_unknown = a->max_unknown,
+        .min_prob = calls ? calls->min_prob : 0,
+        .both = bases && (a->strand == STRAND_BOTH ||
+                          (a->strand == STRAND_MODEL && m->both_strands)),
+    };
+    p->canonical = p->both && cs_model_strandless(m);
+    if (!bases && (a->strand == STRAND_BOTH || a->on_long == CS_LONG_WINDOW))
+        return cs_fail(CS_EUSAGE, "%s is for sequences; the model takes real values",
+                       a->strand == STRAND_BOTH ? "--strand both" : "--long-sequence window");
+    return set_windows(p, a);
+}
+
+const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf)
+{
+    char windows[96] = "";
+
+    if (p->window > 0)
+        (void)snprintf(windows, sizeof windows, ", windows of %lld bases", (long long)p->window);
+    (void)snprintf(buf, n_buf, "%s%s", p->both ? "both strands" : "forward strand", windows);
+    return buf;
+}
+
+double cs_policy_load(const cs_policy *p)
+{
+    const double strands = p->both && !p->canonical ? 2 : 1;
+
+    return p->window > 0 ? strands * (double)p->window / (double)(p->window - p->overlap) : strands;
+}

@@ -1,0 +1,50 @@
+/* policy.h - what becomes of a record before and after the network, by options and model. */
+#ifndef CS_PIPELINES_POLICY_H
+#define CS_PIPELINES_POLICY_H
+
+#include "nn/model.h"
+
+typedef enum cs_on_long { CS_LONG_WHOLE, CS_LONG_WINDOW, CS_LONG_ERROR } cs_on_long;
+
+typedef struct cs_policy_args {
+    int     strand, on_long;
+    int64_t window, overlap, min_length, max_memory;
+    double  max_unknown;
+} cs_policy_args;
+
+typedef struct cs_call_args { double min_prob; } cs_call_args;
+
+extern const cs_opt cs_policy_table[];     /* --strand, --long-sequence, ... */
+extern const cs_opt cs_call_table[];       /* --min-prob */
+
+/* Nothing in it depends on the machine. */
+typedef struct cs_policy {
+    const cs_model *model;
+    bool       both;             /* the answer is the same for either strand, to the last bit */
+    bool       canonical;        /* and it takes one view: that of the strand that sorts first */
+    cs_on_long on_long;
+    int64_t    window, overlap;  /* bases; window 0: sequences are not cut */
+    int64_t    min_base;         /* fewer: too_short */
+    int64_t    max_len;          /* tokens of a view; 0: any */
+    int64_t    max_memory;       /* bytes of the network for one view; 0: any */
+    double     max_unknown;      /* largest share of letters other than A, C, G, T */
+    double     min_prob;         /* of a call */
+} cs_policy;
+
+/**
+ * cs_policy_init - the options and what the model states, checked against each other
+ *
+ * calls    NULL: every answer is a call
+ * m        must outlive the policy
+ * Returns  CS_OK, or CS_EUSAGE with a sentence
+ */
+int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
+                   const cs_model *m) CS_MUST_CHECK;
+
+/** cs_policy_text - for summaries: "both strands, windows of 1000 bases". Returns buf */
+const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf);
+
+/** cs_policy_load - tokens that a base of a long sequence becomes, at most: strands and overlap */
+double cs_policy_load(const cs_policy *p);
+
+#endif

@@ -1,0 +1,275 @@
+/* views.c - a record as token sequences that are answered, and their answers as the record's.
+ *
+ * DESIGN. An answer is the same for a sequence and its reverse complement only if everything on the
+ * way is symmetric, to the last bit. Windows lie symmetrically about the middle, so that those of
+ * the reverse complement are the reverse complements of these, from right to left. Sums are taken
+ * in pairs, forward + reverse and window i + window n-1-i: turning the sequence round swaps the two
+ * terms of an addition, which commutes, and leaves the order of additions alone.
+ */
+#include "pipelines/views.h"
+
+#include <math.h>
+
+/* ---- planning ------------------------------------------------------------------------------ */
+
+static cs_reason refusal(const cs_policy *p, const cs_segment *s)
+{
+    if (s->n_base == 0)
+        return CS_REASON_EMPTY;
+    return s->n_base < p->min_base ? CS_REASON_TOO_SHORT : CS_REASON_NONE;
+}
+
+static int64_t windows_of(const cs_policy *p, int64_t n_base)
+{
+    const int64_t step = p->window - p->overlap;
+
+    if (p->window == 0 || n_base <= p->window)
+        return 1;
+    return 1 + (n_base - p->window + step - 1) / step;
+}
+
+/* Window i of n: spread evenly and rounded, mirrored in the second half. The one in the middle is a
+ * base shorter where it could not lie in the middle otherwise. */
+static void place(const cs_policy *p, int64_t n_base, int64_t i, int64_t n, cs_view *v)
+{
+    const int64_t slack = n_base - p->window, left = i < n - 1 - i ? i : n - 1 - i;
+
+    v->start = 0;
+    v->n_base = n_base;
+    if (n == 1)
+        return;
+    v->n_base = p->window;
+    v->start = (2 * left * slack + n - 1) / (2 * (n - 1));
+    if (i > left)
+        v->start = slack - v->start;
+    if (2 * i == n - 1 && slack % 2 != 0) {
+        v->start = (slack + 1) / 2;
+        v->n_base = p->window - 1;
+    }
+}
+
+static int strands_of(const cs_policy *p)
+{
+    return p->both && !p->canonical ? 2 : 1;
+}
+
+int64_t cs_views_count(const cs_policy *p, const cs_record *r)
+{
+    int64_t n = 0;
+
+    for (int s = 0; s < r->n_seg; s++)
+        n += refusal(p, &r->seg[s]) ? 1 : windows_of(p, r->seg[s].n_base) * strands_of(p);
+    return n;
+}
+
+void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view *out)
+{
+    const cs_model *m = p->model;
+
+    for (int s = 0; s < r->n_seg; s++) {
+        const cs_segment *g = &r->seg[s];
+        const cs_reason reason = refusal(p, g);
+        const int n_strand = reason ? 1 : strands_of(p);
+        const int64_t n = reason ? 1 : windows_of(p, g->n_base);
+        for (int64_t k = 0; k < n * n_strand; k++, out++) {
+            *out = (cs_view){ .rec = rec, .seg = s, .reason = reason, .reverse = k % n_strand };
+            place(p, g->n_base, k / n_strand, n, out);
+            out->tok.n = reason ? 0 : m->tok ? m->tok->bound(m->tok_state, out->n_base)
+                                             : out->n_base;
+        }
+    }
+}
+
+/* ---- tokens -------------------------------------------------------------------------------- */
+
+/* Does the sequence sort after its reverse complement? */
+static bool sorts_after(const char *base, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const char a = base[i], b = cs_base_complement[(unsigned char)base[n - 1 - i]];
+        if (a != b)
+            return a > b;
+    }
+    return false;
+}
+
+/* Reads no further than it must: in most sequences the first tenth. */
+static cs_reason unknown_reason(const cs_policy *p, const char *base, int64_t n)
+{
+    const double wanted = (1 - p->max_unknown) * (double)n;
+    const int64_t enough = wanted > 1 ? (int64_t)ceil(wanted) : 1;
+    int64_t known = 0;
+
+    for (int64_t i = 0; i < n && known < enough; i++)
+        known += cs_base_code[(unsigned char)base[i]] < 4;
+    return known >= enough ? CS_REASON_NONE : known > 0 ? CS_REASON_MOSTLY_N : CS_REASON_ALL_N;
+}
+
+static bool all_unknown(const cs_tokens *t)
+{
+    int64_t i = 0;
+
+    while (i < t->n && t->id[i] == CS_TOK_UNK)
+        i++;
+    return i == t->n;
+}
+
+static void reverse_ids(cs_tokens *t)
+{
+    for (int64_t i = 0, k = t->n - 1; i < k; i++, k--) {
+        const int32_t id = t->id[i];
+        t->id[i] = t->id[k];
+        t->id[k] = id;
+    }
+}
+
+static bool turns_bases(const cs_policy *p)
+{
+    return p->both && !p->model->tok->mirrors(p->model->tok_state);
+}
+
+int64_t cs_view_scratch(const cs_policy *p, const cs_view *v)
+{
+    return v->reverse && !v->reason && turns_bases(p) ? v->n_base : 0;
+}
+
+static void tokens(const cs_policy *p, const char *base, cs_view *v, char *scratch)
+{
+    const cs_model *m = p->model;
+    cs_segment s = { base, NULL, v->n_base };
+    const bool turned = v->reverse && turns_bases(p);
+
+    if (turned) {
+        cs_base_revcomp(base, v->n_base, scratch);
+        s.base = scratch;
+    }
+    v->tok.n = m->tok->encode(m->tok_state, &s, v->tok.id);
+    if (v->reverse && !turned)
+        reverse_ids(&v->tok);
+    if (v->tok.n == 0)
+        v->reason = CS_REASON_TOO_SHORT;
+    else if (p->max_len > 0 && v->tok.n > p->max_len)
+        v->reason = CS_REASON_TOO_LONG;
+    else if (all_unknown(&v->tok))
+        v->reason = CS_REASON_NO_TOKEN;
+}
+
+void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch)
+{
+    const char *base = r->seg[v->seg].base + v->start;
+
+    if (v->reason)
+        return;
+    if (!p->model->tok) {
+        v->reason = p->max_len > 0 && v->tok.n > p->max_len ? CS_REASON_TOO_LONG : CS_REASON_NONE;
+    } else {
+        v->reason = unknown_reason(p, base, v->n_base);
+        if (p->canonical)
+            v->reverse = sorts_after(base, v->n_base);
+        if (!v->reason)
+            tokens(p, base, v, scratch);
+    }
+    if (v->reason)
+        v->tok.n = 0;
+}
+
+/* ---- answers ------------------------------------------------------------------------------- */
+
+/* Views of one segment: n windows of `strands` views each, those with a reason left out. */
+struct part { const cs_view *view; int64_t n; int strands; };
+
+/* Value k of window i: the mean over its strands; *n_live grows if it has any. */
+static double window_value(const struct part *q, int64_t i, int64_t k, int64_t *n_live)
+{
+    double sum = 0;
+    int n = 0;
+
+    for (int s = 0; s < q->strands; s++) {
+        const cs_view *v = &q->view[i * q->strands + s];
+        if (v->reason)
+            continue;
+        sum += (double)v->v[k];
+        n++;
+    }
+    *n_live += n > 0;
+    return n > 1 ? sum / n : sum;
+}
+
+static double part_value(const struct part *q, int64_t k, int64_t *n_live)
+{
+    double sum = 0;
+    int64_t n = 0;
+
+    for (int64_t i = 0; 2 * i < q->n; i++) {
+        double pair = window_value(q, i, k, &n);
+        if (i < q->n - 1 - i)
+            pair += window_value(q, q->n - 1 - i, k, &n);
+        sum += pair;
+    }
+    *n_live = n;
+    return n > 1 ? sum / (double)n : sum;
+}
+
+static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part *part)
+{
+    const cs_view *v = c->view + c->first[i], *end = c->view + c->first[i + 1];
+    int n = 0;
+
+    while (v < end) {
+        const cs_view *from = v;
+        while (v < end && v->seg == from->seg)
+            v++;
+        const int strands = v - from > 1 ? strands_of(p) : 1;
+        part[n++] = (struct part){ from, (v - from) / strands, strands };
+    }
+    return n;
+}
+
+static cs_reason reason_of(const cs_chunk *c, int i)
+{
+    const cs_view *v = c->view + c->first[i], *end = c->view + c->first[i + 1];
+    const cs_reason first = v->reason;
+    bool live = false;
+
+    for (; v < end; v++) {
+        if (v->reason == CS_REASON_NO_MEMORY)
+            return v->reason;
+        live = live || !v->reason;
+    }
+    return live ? CS_REASON_NONE : first;
+}
+
+static void average(const cs_policy *p, const cs_chunk *c, int i)
+{
+    const cs_answer *a = &c->ans[i];
+    struct part part[CS_MAX_SEG];
+    const int n_part = split_parts(p, c, i, part);
+
+    for (int64_t k = 0; k < a->n; k++) {
+        double sum = 0;
+        int n = 0;
+        for (int s = 0; s < n_part; s++) {
+            int64_t n_live;
+            sum += part_value(&part[s], k, &n_live);
+            n += n_live > 0;
+        }
+        a->v[k] = (float)(n > 1 ? sum / n : sum);
+    }
+}
+
+void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
+{
+    const cs_model *m = p->model;
+    cs_answer *a = &c->ans[i];
+
+    a->reason = reason_of(c, i);
+    if (a->reason)
+        return;
+    average(p, c, i);
+    m->head->decide(m->head_net, a->v, a->n, 1);
+    for (int64_t k = 0; m->head->is_class && k < a->n; k++)
+        if ((double)a->v[k] >= p->min_prob)
+            return;
+    if (m->head->is_class)
+        a->reason = CS_REASON_LOW_PROB;
+}

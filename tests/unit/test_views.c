@@ -1,0 +1,379 @@
+/* test_views.c - what becomes of a record, and that turning it round changes no bit. */
+#include "check.h"
+
+#include "base/cpu.h"
+#include "base/rng.h"
+#include "pipelines/views.h"
+#include "registry.h"
+
+enum { N_LABEL = 3, MOST = 4096, MAX_VIEW = 512 };
+
+static cs_backend *backend;
+static cs_model *plain, *mirrored, *bag, *short_one;
+
+static void *configured(const cs_opt *opt, size_t size, const char *const *words)
+{
+    void *cfg = cs_xcalloc(1, size + 1);
+
+    cs_opt_defaults((cs_optset[]){ { opt, cfg, NULL }, { NULL, NULL, NULL } });
+    for (; *words; words += 2)
+        assert_int_equal(cs_opt_set(opt, cfg, words[0], words[1]), CS_OK);
+    return cfg;
+}
+
+#define WORDS(...) (const char *const[]){ __VA_ARGS__, NULL }
+
+static cs_model *make(const char *const *tok_words, const char *const *enc_words)
+{
+    const cs_tokenizer *tok = cs_tokenizer_find("kmer");
+    const cs_encoder *enc = cs_encoder_find("chordmixer");
+    const cs_head *head = cs_head_find("class");
+    void *cfg[] = { configured(tok->opt, tok->cfg_size, tok_words),
+                    configured(enc->opt, enc->cfg_size, enc_words),
+                    configured(head->opt, head->cfg_size, (const char *const[]){ NULL }) };
+    const cs_label label[N_LABEL] = { { (char[]){ "a" }, 0, NULL }, { (char[]){ "b" }, 0, NULL },
+                                      { (char[]){ "c" }, 0, NULL } };
+    const cs_model_spec spec = {
+        .tok = tok, .enc = enc, .head = head, .tok_cfg = cfg[0], .enc_cfg = cfg[1],
+        .head_cfg = cfg[2], .label = label, .n_label = N_LABEL, .seed = 5,
+    };
+    cs_model *m;
+
+    assert_int_equal(cs_model_new(&spec, backend, &m), CS_OK);
+    for (int i = 0; i < 3; i++)
+        free(cfg[i]);
+    return m;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    assert_int_equal(cs_cpu_init(), CS_OK);
+    assert_int_equal(cs_backend_open("cpu", 1, &backend), CS_OK);
+    plain = make(WORDS("k", "4", "stride", "2"),
+                 WORDS("max-len", "4k", "track", "2", "hidden", "4"));
+    mirrored = make(WORDS("k", "3", "canonical", "1"),
+                    WORDS("max-len", "4k", "track", "2", "hidden", "4"));
+    bag = make(WORDS("k", "4", "canonical", "1"),
+               WORDS("max-len", "4k", "track", "2", "hidden", "4", "depth", "none"));
+    short_one = make(WORDS("k", "4", "stride", "3"),
+                     WORDS("max-len", "64", "track", "2", "hidden", "4"));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    cs_model_free(plain);
+    cs_model_free(mirrored);
+    cs_model_free(bag);
+    cs_model_free(short_one);
+    cs_backend_close(backend);
+    return 0;
+}
+
+static const cs_policy_args usual = { .strand = 1, .max_unknown = 0.9 };
+
+static cs_policy policy_of(const cs_model *m, cs_policy_args a)
+{
+    cs_policy p;
+
+    if (cs_policy_init(&p, &a, NULL, m) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    return p;
+}
+
+/* Every view in a batch of its own; the answer in v. Returns the number of views. */
+static int answer(const cs_policy *p, const cs_record *r, float *v, cs_reason *reason)
+{
+    static float raw[MAX_VIEW][N_LABEL];
+    static cs_view view[MAX_VIEW];
+    static char scratch[MOST];
+    static int32_t id[MOST];
+    int32_t first[] = { 0, (int32_t)cs_views_count(p, r) };
+    cs_answer a = { v, N_LABEL, CS_REASON_NONE };
+
+    assert_true(first[1] >= 1 && first[1] <= MAX_VIEW);
+    cs_views_list(p, r, 0, view);
+    for (int i = 0; i < first[1]; i++) {
+        cs_batch *b = cs_batch_new(0, 0);
+        view[i].tok.id = id;
+        view[i].v = raw[i];
+        assert_true(view[i].tok.n <= MOST);
+        cs_view_encode(p, r, &view[i], scratch);
+        assert_true((view[i].reason != CS_REASON_NONE) == (view[i].tok.n == 0));
+        if (!view[i].reason) {
+            assert_int_equal(cs_batch_append(b, id, NULL, view[i].tok.n, NULL, (cs_slot){ 0 }),
+                             CS_OK);
+            assert_int_equal(cs_model_raw((cs_model *)(uintptr_t)p->model, b, raw[i]), CS_OK);
+        }
+        cs_batch_free(b);
+    }
+    cs_views_decide(p, &(cs_chunk){ .view = view, .first = first, .ans = &a }, 0);
+    *reason = a.reason;
+    return first[1];
+}
+
+static cs_record single(const char *base, int64_t n)
+{
+    return (cs_record){ .name = "r", .n_seg = 1, .seg = { { base, NULL, n } } };
+}
+
+static void random_bases(char *base, int64_t n, uint64_t seed)
+{
+    for (int64_t i = 0; i < n; i++)
+        base[i] = "ACGTACGTACGTACGTACGTACGTNRYKMBDHVSW"[cs_rng_below(seed, (uint64_t)i, 35)];
+}
+
+/* ---- the reverse complement gets another class: not here ------------------------------------- */
+
+static void check_both_ways(const cs_policy *p, int n_most)
+{
+    char base[MOST], turned[MOST];
+    float a[N_LABEL], b[N_LABEL];
+    cs_reason ra, rb;
+
+    for (uint64_t k = 0; k < 60; k++) {
+        const int64_t n = 1 + (int64_t)cs_rng_below(11, k, (uint64_t)n_most);
+        random_bases(base, n, k);
+        cs_base_revcomp(base, n, turned);
+        const cs_record x = single(base, n), y = single(turned, n);
+        assert_int_equal(answer(p, &x, a, &ra), answer(p, &y, b, &rb));
+        assert_int_equal(ra, rb);
+        if (ra == CS_REASON_NONE)
+            assert_memory_equal(a, b, sizeof a);
+    }
+}
+
+static void test_reverse_complement_gets_another_class(void **state)
+{
+    cs_policy_args a = usual;
+
+    (void)state;
+    a.strand = 2;
+    const cs_model *const all[] = { plain, mirrored, bag };
+    for (int i = 0; i < 3; i++) {
+        cs_policy p = policy_of(all[i], a);
+        assert_true(p.both && p.canonical == (all[i] == bag));
+        check_both_ways(&p, 900);
+    }
+    a.on_long = CS_LONG_WINDOW;
+    for (int64_t window = 64; window < 75; window++) {
+        a.window = window;
+        a.overlap = window % 3 * 10;
+        cs_policy p = policy_of(window % 2 ? plain : bag, a);
+        check_both_ways(&p, 900);
+    }
+}
+
+/* The canonical strand alone is both strands' mean, but for rounding. */
+static void test_one_strand_does_for_a_bag(void **state)
+{
+    char base[700];
+    float one[N_LABEL], two[N_LABEL];
+    cs_reason reason;
+    cs_policy_args a = usual;
+
+    (void)state;
+    a.strand = 2;
+    cs_policy p = policy_of(bag, a), q = p;
+    q.canonical = false;
+    for (uint64_t k = 0; k < 20; k++) {
+        random_bases(base, sizeof base, k);
+        const cs_record r = single(base, sizeof base);
+        assert_int_equal(answer(&p, &r, one, &reason), 1);
+        assert_int_equal(answer(&q, &r, two, &reason), 2);
+        for (int i = 0; i < N_LABEL; i++)
+            assert_true(fabsf(one[i] - two[i]) < 1e-6f);
+    }
+}
+
+/* The mean is that of logits, not of probabilities. */
+static void test_both_averages_logits(void **state)
+{
+    char base[300], turned[300];
+    float f[N_LABEL], r[N_LABEL], both[N_LABEL], sum = 0, want[N_LABEL];
+    cs_reason reason;
+    cs_policy_args a = usual;
+    const cs_policy one = policy_of(plain, a);
+
+    (void)state;
+    a.strand = 2;
+    const cs_policy two = policy_of(plain, a);
+    random_bases(base, sizeof base, 3);
+    cs_base_revcomp(base, sizeof base, turned);
+    const cs_record x = single(base, sizeof base), y = single(turned, sizeof turned);
+    answer(&one, &x, f, &reason);
+    answer(&one, &y, r, &reason);
+    answer(&two, &x, both, &reason);
+    for (int i = 0; i < N_LABEL; i++)
+        sum += want[i] = sqrtf(f[i] * r[i]);       /* a mean of logarithms */
+    for (int i = 0; i < N_LABEL; i++)
+        assert_true(fabsf(both[i] - want[i] / sum) < 1e-6f);
+}
+
+/* ---- windows ------------------------------------------------------------------------------- */
+
+static void check_windows(const cs_policy *p, int64_t n)
+{
+    static cs_view v[MAX_VIEW];
+    char base[MOST] = "";
+    const cs_record r = single(base, n);
+    const int64_t k = cs_views_count(p, &r);
+
+    assert_true(k <= MAX_VIEW);
+    cs_views_list(p, &r, 0, v);
+    assert_int_equal(v[0].start, 0);
+    assert_int_equal(v[k - 1].start + v[k - 1].n_base, n);
+    for (int64_t i = 0; i < k; i++) {
+        const cs_view *mirror = &v[k - 1 - i];
+        assert_true(v[i].n_base <= p->window);
+        assert_int_equal(v[i].n_base, mirror->n_base);
+        assert_int_equal(v[i].start, n - mirror->start - mirror->n_base);
+        if (i > 0)
+            assert_true(v[i].start > v[i - 1].start &&
+                        v[i - 1].start + v[i - 1].n_base >= v[i].start + p->overlap - 1);
+    }
+}
+
+static void test_windows_cover_and_mirror(void **state)
+{
+    cs_policy_args a = usual;
+
+    (void)state;
+    a.on_long = CS_LONG_WINDOW;
+    for (a.window = 64; a.window < 80; a.window++) {
+        for (a.overlap = 0; a.overlap <= a.window / 2; a.overlap += 7) {
+            const cs_policy p = policy_of(plain, a);
+            for (int64_t n = 1; n < 700; n += 1 + n / 40)
+                check_windows(&p, n);
+        }
+    }
+}
+
+static void test_window_defaults_to_the_models_length(void **state)
+{
+    cs_policy_args a = usual;
+
+    (void)state;
+    a.on_long = CS_LONG_WINDOW;
+    const cs_policy p = policy_of(short_one, a);
+    assert_int_equal(p.window, 4 + 3 * 63 + 2);    /* 64 words of 4 every 3 bases, and 2 more */
+}
+
+/* ---- reasons, segments -------------------------------------------------------------------- */
+
+static cs_reason reason_of(const cs_policy *p, const char *base)
+{
+    float v[N_LABEL];
+    cs_reason reason;
+    const cs_record r = single(base, (int64_t)strlen(base));
+
+    answer(p, &r, v, &reason);
+    return reason;
+}
+
+static void test_reasons(void **state)
+{
+    cs_policy_args a = usual;
+    cs_policy p = policy_of(plain, a);
+    char long_one[400];
+
+    (void)state;
+    assert_int_equal(reason_of(&p, ""), CS_REASON_EMPTY);
+    assert_int_equal(reason_of(&p, "ACG"), CS_REASON_TOO_SHORT);
+    assert_int_equal(reason_of(&p, "ACGT"), CS_REASON_NONE);
+    assert_int_equal(reason_of(&p, "NNNNRYNNNN"), CS_REASON_ALL_N);
+    assert_int_equal(reason_of(&p, "NNNNNNNNNNNNNNNNNNACGTNNNNNNNNNNNNNNNNNNNNN"),
+                     CS_REASON_MOSTLY_N);
+    assert_int_equal(reason_of(&p, "ACGNACGNACGNACGNACGN"), CS_REASON_NO_TOKEN);
+    a.min_length = 10;
+    a.max_unknown = 0.5;
+    p = policy_of(plain, a);
+    assert_int_equal(reason_of(&p, "ACGTACGTA"), CS_REASON_TOO_SHORT);
+    assert_int_equal(reason_of(&p, "ACGTACGTAC"), CS_REASON_NONE);
+    assert_int_equal(reason_of(&p, "ACGTANNNNN"), CS_REASON_NONE);
+    assert_int_equal(reason_of(&p, "ACGTNNNNNN"), CS_REASON_MOSTLY_N);
+    p = policy_of(short_one, usual);
+    memset(long_one, 'A', sizeof long_one - 1);
+    long_one[sizeof long_one - 1] = '\0';
+    assert_int_equal(reason_of(&p, long_one), CS_REASON_TOO_LONG);
+    a = usual;
+    a.on_long = CS_LONG_WINDOW;
+    p = policy_of(short_one, a);
+    assert_int_equal(reason_of(&p, long_one), CS_REASON_NONE);
+}
+
+/* One answer of both, whichever comes first; of the one that has one, where the other has none. */
+static void test_pairs(void **state)
+{
+    char one[98], two[300];
+    float a[N_LABEL], b[N_LABEL];
+    cs_reason ra, rb;
+    char text[CS_LENGTH_TEXT];
+    const cs_policy p = policy_of(plain, usual);
+
+    (void)state;
+    random_bases(one, sizeof one, 1);
+    random_bases(two, sizeof two, 2);
+    const cs_segment s = { one, NULL, sizeof one }, t = { two, NULL, sizeof two },
+                     none = { "NNNNN", NULL, 5 };
+    const cs_record st = { .name = "p", .n_seg = 2, .seg = { s, t } },
+                    ts = { .name = "p", .n_seg = 2, .seg = { t, s } },
+                    sn = { .name = "p", .n_seg = 2, .seg = { s, none } },
+                    nn = { .name = "p", .n_seg = 2, .seg = { none, none } };
+    assert_int_equal(answer(&p, &st, a, &ra), 2);
+    assert_int_equal(answer(&p, &ts, b, &rb), 2);
+    assert_memory_equal(a, b, sizeof a);
+    assert_string_equal(cs_record_length(&st, text), "98|300");
+    assert_int_equal(cs_record_bases(&st), 398);
+    const cs_record alone = single(one, sizeof one);
+    answer(&p, &sn, a, &ra);
+    answer(&p, &alone, b, &rb);
+    assert_int_equal(ra, CS_REASON_NONE);
+    assert_memory_equal(a, b, sizeof a);
+    answer(&p, &nn, a, &ra);
+    assert_int_equal(ra, CS_REASON_ALL_N);
+}
+
+static void refused(const cs_model *m, cs_policy_args a, const char *message)
+{
+    cs_policy p;
+
+    assert_int_equal(cs_policy_init(&p, &a, NULL, m), CS_EUSAGE);
+    assert_string_equal(cs_error_message(), message);
+    cs_error_clear();
+}
+
+static void test_options_that_do_not_fit(void **state)
+{
+    cs_policy_args a = usual;
+
+    (void)state;
+    a.window = 100;
+    refused(plain, a, "--window-length goes with --long-sequence window");
+    a.on_long = CS_LONG_WINDOW;
+    a.overlap = 51;
+    refused(plain, a, "--window-overlap 51 is more than half of the windows' 100 bases");
+    a.overlap = 0;
+    a.window = 1000;
+    refused(short_one, a, "--window-length 1000 is more than the 195 bases that the model takes");
+    a.window = 10;
+    refused(plain, a, "--window-length 10 is too short; it must be at least 64");
+}
+
+int main(void)
+{
+    const struct CMUnitTest test[] = {
+        cmocka_unit_test(test_reverse_complement_gets_another_class),
+        cmocka_unit_test(test_one_strand_does_for_a_bag),
+        cmocka_unit_test(test_both_averages_logits),
+        cmocka_unit_test(test_windows_cover_and_mirror),
+        cmocka_unit_test(test_window_defaults_to_the_models_length),
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_options_that_do_not_fit),
+    };
+
+    return cmocka_run_group_tests(test, setup, teardown);
+}
