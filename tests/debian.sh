@@ -1,11 +1,13 @@
 # debian.sh - find out what is missing on this machine, and install it; sourced by scripts.
 #
 # A need is written CHECK=PACKAGE: CHECK is a command, lib:MODULE for pkg-config, include:HEADER, or
-# clang:FLAG for what clang must link with; PACKAGE is what Debian calls it. Needs are looked for by what they do, so that programs and
-# libraries which came by another way count too.
+# clang:FLAG and link:FLAG for what clang and cc must link with; PACKAGE is what Debian calls it.
+# Needs are looked for by what they do, so that programs and libraries which came by another way
+# count too.
 
 build_needs="cc=gcc include:stdio.h=libc6-dev make=make autoreconf=autoconf automake=automake
-pkg-config=pkg-config lib:htslib=libhts-dev lib:zlib=zlib1g-dev lib:jansson=libjansson-dev"
+pkg-config=pkg-config lib:htslib=libhts-dev lib:zlib=zlib1g-dev lib:jansson=libjansson-dev
+link:-llapack=liblapack-dev"
 
 # found CHECK
 found()
@@ -13,6 +15,8 @@ found()
     case $1 in
     lib:*) pkg-config --exists "${1#lib:}" 2> /dev/null ;;
     include:*) echo "#include <${1#include:}>" | cc -E - > /dev/null 2>&1 ;;
+    link:*) echo 'int main(void) { return 0; }' |
+                cc "${1#link:}" -x c -o /dev/null - > /dev/null 2>&1 ;;
     clang:*) echo 'int main(void) { return 0; }' |
                  clang "${1#clang:}" -x c -o /dev/null - > /dev/null 2>&1 ;;
     *) command -v "$1" > /dev/null 2>&1 ;;

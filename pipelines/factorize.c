@@ -1,0 +1,273 @@
+/* factorize.c - a matrix as a product of sparse factors, beside its truncated SVD. */
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/npy.h"
+#include "nn/svd.h"
+#include "pipelines/common.h"
+#include "pipelines/matrix_plot.h"
+#include "train/matrix_fit.h"
+
+enum { SIDE_MAX = 32768 };
+
+struct factorize_args {
+    const char *input, *output, *plot;
+    int         dense;
+    int64_t     factors, steps, seed, threads;
+    double      lr;
+};
+
+static struct factorize_args own;
+static cs_log_args logs;
+
+static const cs_opt factorize_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Input" },
+    { .type = CS_OPT_STR, .letter = 'i', .name = "input",
+      .off = offsetof(struct factorize_args, input), .arg = "FILE",
+      .help = "square matrix to factorise, NPY; '-' is standard input",
+      .man = "Elements are floating-point numbers of 4 or 8 bytes, in any byte order, rows or "
+             "columns first." },
+    { .type = CS_OPT_GROUP, .name = "Output" },
+    { .type = CS_OPT_STR, .letter = 'o', .name = "output",
+      .off = offsetof(struct factorize_args, output), .arg = "PREFIX",
+      .help = "write the factors as PREFIX.1.npy, PREFIX.2.npy ... and PREFIX.index.npy" },
+    { .type = CS_OPT_FLAG, .name = "dense", .off = offsetof(struct factorize_args, dense),
+      .help = "write every factor with its zeros, and no index" },
+    { .type = CS_OPT_STR, .name = "plot", .off = offsetof(struct factorize_args, plot),
+      .arg = "FILE",
+      .help = "draw the matrix, the product and the truncated SVD: *.svg or *.png" },
+    { .type = CS_OPT_GROUP, .name = "Fit" },
+    { .type = CS_OPT_INT, .name = "factors", .off = offsetof(struct factorize_args, factors),
+      .arg = "NUM", .def = "0",
+      .help = "number of factors; 0: log2 of the matrix's side, rounded up",
+      .min = 0, .max = 1024 },
+    { .type = CS_OPT_SIZE, .name = "steps", .off = offsetof(struct factorize_args, steps),
+      .arg = "NUM", .def = "3000", .help = "steps of Adam", .min = 1, .max = 1e9 },
+    { .type = CS_OPT_REAL, .name = "lr", .off = offsetof(struct factorize_args, lr),
+      .arg = "NUM", .def = "0.02", .help = "learning rate at its highest",
+      .man = "It rises over the first fiftieth of the steps and then falls to 0 along a cosine.",
+      .min = 1e-9, .max = 10 },
+    { .type = CS_OPT_INT, .name = "seed", .off = offsetof(struct factorize_args, seed),
+      .arg = "NUM", .def = "1", .help = "seed of the first weights", .min = 0, .max = 9e15 },
+    { .type = CS_OPT_INT, .letter = '@', .name = "threads",
+      .off = offsetof(struct factorize_args, threads), .arg = "NUM",
+      .help = "threads (default: one per processor)",
+      .man = "The factors do not depend on this number.", .min = 1, .max = 4096 },
+    { .type = CS_OPT_END }
+};
+
+static void options(cs_optset *set)
+{
+    const cs_optset all[] = {
+        { factorize_table, &own, NULL }, { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
+    };
+
+    memcpy(set, all, sizeof all);
+}
+
+static int read_matrix(cs_npy *a)
+{
+    int rc = CS_OK;
+    const char *path = own.input;
+
+    if (!path)
+        return cs_fail(CS_EUSAGE, "name the matrix: --input FILE");
+    CS_TRY(cs_npy_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, a));
+    if (a->shape.n_dim != 2 || a->shape.dim[0] != a->shape.dim[1])
+        return cs_fail(CS_EUSAGE, "'%s' holds no square matrix", path);
+    if (a->shape.dim[0] < 2 || a->shape.dim[0] > SIDE_MAX)
+        return cs_fail(CS_EUSAGE, "the matrix in '%s' has %lld rows; 2 to %d can be factorised",
+                       path, (long long)a->shape.dim[0], SIDE_MAX);
+    for (int64_t i = 0; i < a->n; i++)
+        if (!isfinite(a->v[i]))
+            return cs_fail(CS_EFORMAT, "'%s' row %lld, column %lld is no finite number", path,
+                           (long long)(i / a->shape.dim[0]), (long long)(i % a->shape.dim[0]));
+out:
+    return rc;
+}
+
+/* ---- truncated SVD --------------------------------------------------------------------------- */
+
+/* The rank whose two factors have as many elements, rounded up, so that the SVD is not the one that
+ * is given less; its product and error. */
+struct truncated { int64_t rank, nonzeros; double *product, error; };
+
+static int truncate_svd(int64_t n, const double *a, int64_t nonzeros, struct truncated *t)
+{
+    int rc = CS_OK;
+    cs_svd d = { .u = NULL };
+
+    CS_TRY(cs_svd_new(n, n, a, &d));
+    t->rank = (nonzeros + 2 * n - 1) / (2 * n);
+    t->rank = t->rank < n ? t->rank : n;
+    t->nonzeros = 2 * n * t->rank;
+    if ((t->product = cs_alloc((size_t)(n * n), sizeof *t->product)) == NULL) {
+        rc = cs_fail(CS_EMEM, "out of memory for a matrix of %lld x %lld", (long long)n,
+                     (long long)n);
+        goto out;
+    }
+    memset(t->product, 0, (size_t)(n * n) * sizeof *t->product);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < t->rank; k++) {
+            const double us = d.u[i * n + k] * d.s[k];
+            for (int64_t j = 0; j < n; j++)
+                t->product[i * n + j] += us * d.vt[k * n + j];
+        }
+    t->error = cs_frobenius(n * n, a, t->product);
+out:
+    cs_svd_release(&d);
+    return rc;
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static int write_row(cs_outfile *f, const char *method, int64_t count, int64_t nonzeros,
+                     double error, double norm)
+{
+    return cs_outfile_printf(f, "%s\t%lld\t%lld\t%.6g\t%.6f\n", method, (long long)count,
+                             (long long)nonzeros, error, norm > 0 ? error / norm : 0);
+}
+
+static int report(const cs_fit *f, const struct truncated *t, double norm)
+{
+    int rc = CS_OK;
+    cs_outfile *o = NULL;
+
+    CS_TRY(cs_outfile_open("-", &o));
+    CS_TRY(cs_outfile_printf(o, "method\tfactors_or_rank\tnonzeros\terror\trelative_error\n"));
+    CS_TRY(write_row(o, "factors", f->n_factor, cs_fit_nonzeros(f), f->error, norm));
+    if (t->product)
+        CS_TRY(write_row(o, "svd", t->rank, t->nonzeros, t->error, norm));
+    rc = cs_outfile_close(o);
+    o = NULL;
+out:
+    cs_outfile_discard(o);
+    return rc;
+}
+
+static int write_named(const char *what, cs_npy_type type, cs_npy_shape shape, const void *v)
+{
+    char path[4096];
+
+    if ((size_t)snprintf(path, sizeof path, "%s.%s.npy", own.output, what) >= sizeof path)
+        return cs_fail(CS_EUSAGE, "the path '%.100s...' is too long", own.output);
+    return cs_npy_write(path, type, shape, v);
+}
+
+static int write_index(const cs_fit *f)
+{
+    int64_t *index = cs_alloc((size_t)(f->n * f->link.n), sizeof *index);
+    int rc;
+
+    if (!index)
+        return cs_fail(CS_EMEM, "out of memory for the index of %lld rows", (long long)f->n);
+    for (int64_t i = 0; i < f->n; i++)
+        for (int32_t k = 0; k < f->link.n; k++)
+            index[i * f->link.n + k] = (i + f->link.off[k]) % f->n;
+    rc = write_named("index", CS_NPY_I8, cs_npy_shape2(f->n, f->link.n), index);
+    free(index);
+    return rc;
+}
+
+static int write_factor(const cs_fit *f, int32_t m, double *dense)
+{
+    char name[16];
+    const double *w = f->w + m * f->n * f->link.n;
+
+    (void)snprintf(name, sizeof name, "%d", (int)m + 1);
+    if (!dense)
+        return write_named(name, CS_NPY_F8, cs_npy_shape2(f->n, f->link.n), w);
+    memset(dense, 0, (size_t)(f->n * f->n) * sizeof *dense);
+    for (int64_t i = 0; i < f->n; i++)
+        for (int32_t k = 0; k < f->link.n; k++)
+            dense[i * f->n + (i + f->link.off[k]) % f->n] += w[i * f->link.n + k];
+    return write_named(name, CS_NPY_F8, cs_npy_shape2(f->n, f->n), dense);
+}
+
+static int write_factors(const cs_fit *f)
+{
+    int rc = CS_OK;
+    double *dense = own.dense ? cs_alloc((size_t)(f->n * f->n), sizeof *dense) : NULL;
+
+    if (own.dense && !dense)
+        return cs_fail(CS_EMEM, "out of memory for a factor of %lld x %lld", (long long)f->n,
+                       (long long)f->n);
+    for (int32_t m = 0; m < f->n_factor; m++)
+        CS_TRY(write_factor(f, m, dense));
+    if (!dense)
+        CS_TRY(write_index(f));
+out:
+    free(dense);
+    return rc;
+}
+
+static int plot(const cs_npy *a, const cs_fit *f, const struct truncated *t, double norm)
+{
+    char product[80], svd[80];
+    const cs_panel panel[] = { { a->v, "given" }, { f->product, product }, { t->product, svd } };
+
+    (void)snprintf(product, sizeof product, "%d sparse factors: error %.3f", (int)f->n_factor,
+                   norm > 0 ? f->error / norm : 0);
+    (void)snprintf(svd, sizeof svd, "SVD of rank %lld: error %.3f", (long long)t->rank,
+                   norm > 0 ? t->error / norm : 0);
+    return cs_matrix_plot(own.plot, f->n, panel, t->product ? 3 : 2);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int factorize(const cs_npy *a, cs_backend *be)
+{
+    int rc = CS_OK;
+    cs_fit f = { .w = NULL };
+    struct truncated t = { .product = NULL };
+    const cs_fit_opt opt = { own.factors, own.steps, own.lr, (uint64_t)own.seed };
+    const int64_t n = a->shape.dim[0];
+    const double norm = cs_frobenius(a->n, a->v, NULL);
+
+    CS_TRY(cs_matrix_fit(be, n, a->v, &opt, &f));
+    if (cs_have_lapack())
+        CS_TRY(truncate_svd(n, a->v, cs_fit_nonzeros(&f), &t));
+    else
+        cs_warn("this program was built without LAPACK: there is no truncated SVD to compare with");
+    if (own.output)
+        CS_TRY(write_factors(&f));
+    if (own.plot)
+        CS_TRY(plot(a, &f, &t, norm));
+    rc = report(&f, &t, norm);
+out:
+    cs_fit_release(&f);
+    free(t.product);
+    return rc;
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET];
+    cs_npy a = { .v = NULL };
+    cs_backend *be = NULL;
+
+    options(set);
+    CS_TRY(cs_args_parse(set, argc, argv, NULL, &logs));
+    if (own.plot)
+        CS_TRY(cs_matrix_plot_check(own.plot));
+    CS_TRY(read_matrix(&a));
+    CS_TRY(cs_backend_open("cpu", (int)own.threads, &be));
+    CS_TRY(factorize(&a, be));
+out:
+    free(a.v);
+    cs_backend_close(be);
+    cs_opt_release(set);
+    return rc;
+}
+
+const cs_command cs_cmd_factorize = {
+    .name = "factorize",
+    .summary = "write a matrix as a product of sparse factors",
+    .usage = "[OPTIONS] -i FILE",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,97 @@
+# factorize.t - `chordseq factorize`: beats the truncated SVD where the paper says so, and only there.
+. "$srcdir/tests/cli/lib.sh"
+
+gen=$builddir/tests/bench/gen_matrix
+OMP_WAIT_POLICY=passive
+export OMP_WAIT_POLICY
+for kind in image sparse low-rank; do $gen $kind 128 1 $kind.npy; done
+
+# better FILE CONDITION: does it hold for f and s, the relative errors of factors and SVD?
+better()
+{
+    awk -F '\t' '$1 == "factors" { f = $5; nf = $3 } $1 == "svd" { s = $5; ns = $3 }
+        END { exit !(NR == 3 && ns >= nf && ns < nf + 256 && ('"$2"')) }' "$1"
+}
+
+lapack=yes
+chordseq factorize -q -i sparse.npy --steps 1 | grep -q '^svd' || lapack=no
+if [ $lapack = yes ]; then
+    for kind in image sparse low-rank; do
+        chordseq factorize -i $kind.npy --steps 1500 -@ 1 > $kind.tsv
+    done
+    T 'fine strokes: better than the SVD' better image.tsv 'f < 0.95 * s'
+    T 'sparse numbers: better than the SVD' better sparse.tsv 'f < 0.9 * s'
+    T 'low rank: worse than the SVD' better low-rank.tsv 's < 1e-12 && f > 0.02'
+else
+    S 'better than the SVD' 'no LAPACK'
+    N factorize-lapack.err sh -c 'chordseq factorize -i sparse.npy --steps 1 > out; exit 1'
+fi
+
+# ---- files ---------------------------------------------------------------------------------------
+
+$gen sparse 48 2 small.npy
+T 'factors and pictures' chordseq factorize -q -i small.npy --steps 300 -o a --plot a.svg -@ 1
+T 'six of them and their index' [ "$(echo a.*.npy)" = \
+    'a.1.npy a.2.npy a.3.npy a.4.npy a.5.npy a.6.npy a.index.npy' ]
+T 'the same from standard input, with three threads' sh -c 'cat small.npy |
+    chordseq factorize -i - --steps 300 -o b --plot b.svg -@ 3 &&
+    for f in 1 2 3 4 5 6 index; do cmp a.$f.npy b.$f.npy || exit 1; done && cmp a.svg b.svg'
+T 'another seed, other factors' sh -c 'chordseq factorize -i small.npy --steps 300 --seed 2 -o c &&
+    ! cmp -s a.1.npy c.1.npy'
+T 'dense factors, a picture of points' \
+    chordseq factorize -i small.npy --steps 300 --dense -o d --plot d.png
+T 'without an index' [ "$(echo d.*.npy)" = 'd.1.npy d.2.npy d.3.npy d.4.npy d.5.npy d.6.npy' ]
+T 'as many factors as wanted' sh -c 'chordseq factorize -i small.npy --steps 10 --factors 3 -o e &&
+    [ "$(echo e.*.npy)" = "e.1.npy e.2.npy e.3.npy e.index.npy" ]'
+
+# Another reader's view: the product of what was written has the error that was said.
+if python3 -c 'import numpy' 2> /dev/null; then
+    chordseq factorize -i small.npy --steps 300 > small.tsv
+    T 'NumPy multiplies to the same' python3 -c '
+import numpy as np
+a, index, p, dense = np.load("small.npy"), np.load("a.index.npy"), np.eye(48), np.eye(48)
+for m in range(1, 7):
+    p = np.einsum("ik,ikj->ij", np.load(f"a.{m}.npy"), p[index])
+    dense = np.load(f"d.{m}.npy") @ dense
+row = [l.split("\t") for l in open("small.tsv")][1]
+assert np.allclose(p, dense, atol=1e-12)
+assert abs(np.linalg.norm(a - p) - float(row[3])) < 1e-4 * float(row[3])'
+else
+    S 'NumPy multiplies to the same' 'no NumPy'
+fi
+
+# The pictures are sound: every chunk of a PNG has its checksum, SVG is XML with as many images.
+with python3 T 'a PNG and an SVG as others read them' python3 -c '
+import base64, struct, zlib, xml.dom.minidom as x
+def size(b):
+    assert b[:8] == b"\x89PNG\r\n\x1a\n"
+    at, seen, data = 8, [], b""
+    while at < len(b):
+        n, kind = struct.unpack(">I4s", b[at:at + 8])
+        assert struct.unpack(">I", b[at + 8 + n:at + 12 + n])[0] == zlib.crc32(b[at + 4:at + 8 + n])
+        if kind == b"IHDR": w, h, depth, colour = struct.unpack(">IIBB", b[at + 8:at + 18])
+        if kind == b"IDAT": data += b[at + 8:at + 8 + n]
+        seen.append(kind); at += 12 + n
+    assert seen == [b"IHDR", b"IDAT", b"IEND"] and depth == 8 and colour == 0
+    assert len(zlib.decompress(data)) == h * (w + 1)
+    return w, h
+images = x.parse("a.svg").getElementsByTagName("image")
+png = size(open("d.png", "rb").read())
+assert len(images) == ('$([ $lapack = yes ] && echo 3 || echo 2)') and png[1] == 288
+for i in images:
+    assert size(base64.b64decode(i.getAttribute("xlink:href").split(",")[1])) == (48, 48)'
+
+# ---- refused -------------------------------------------------------------------------------------
+
+N factorize-none.err     chordseq factorize
+N factorize-missing.err  chordseq factorize -i no-such.npy
+N factorize-plot.err     chordseq factorize -i small.npy --plot picture.jpg
+N factorize-text.err     chordseq factorize -i "$tiny/mixed.fa"
+head -c 300 small.npy > cut.npy
+N factorize-cut.err      chordseq factorize -i cut.npy
+N factorize-shape.err    chordseq factorize -i a.1.npy
+N factorize-type.err     chordseq factorize -i a.index.npy
+{ head -c 128 small.npy; head -c 18432 /dev/zero | tr '\0' '\377'; } > nan.npy
+N factorize-nan.err      chordseq factorize -i nan.npy
+N factorize-lr.err       chordseq factorize -i small.npy --steps 100 --factors 20 --lr 10
+N factorize-dir.err      chordseq factorize -i small.npy --steps 2 -o no/such/folder/a
