@@ -80,7 +80,7 @@ static int classify(cs_inputs *in, cs_model *m, const cs_split *split, cs_output
     CS_TRY(cs_policy_init(&how, &policy, &calls, m));
     const cs_stream s = {
         .in = in, .model = m, .policy = &how, .batch_tokens = stream.batch_tokens,
-        .window = (int)stream.window, .n_tokenise = split->tokenise, .sink = sink, .arg = out,
+        .window = (int)stream.window, .n_thread = split->work, .sink = sink, .arg = out,
     };
 
     CS_TRY(cs_stream_run(&s, &stat));
@@ -123,7 +123,7 @@ static int run(int argc, char **argv)
     CS_TRY(cs_args_input(&input));
     const cs_split split = cs_args_split(&compute);
     const cs_input_opt how = { .reference = input.reference, .threads = split.inflate };
-    CS_TRY(cs_model_open(model.model, split.compute, &be, &m));
+    CS_TRY(cs_model_open(model.model, split.work, &be, &m));
     CS_TRY(cs_inputs_open(input.file.v, input.file.n, &how, &in));
     label = cs_xcalloc((size_t)m->n_label + 1, sizeof *label);
     CS_TRY(open_output(m, label, &out));

@@ -34,11 +34,10 @@ const cs_opt cs_compute_table[] = {
     { .type = CS_OPT_GROUP, .name = "Compute" },
     { .type = CS_OPT_INT, .letter = '@', .name = "threads",
       .off = offsetof(cs_compute_args, threads), .arg = "NUM",
-      .help = "threads in all: an eighth inflates, an eighth tokenises, the rest is the "
-              "network's (default: one per processor)",
-      .man = "Eighths are rounded down, so that below 8 every thread is the network's, and what "
-             "little else there is to do happens in the threads that read, batch and write, "
-             "which mostly wait. Answers do not depend on this number.",
+      .help = "threads that work at once, all together (default: one per processor)",
+      .man = "From 8 on, an eighth (rounded down) decompresses. The others are shared: reading, "
+             "tokenising, batching and writing take one each while they have something to do, and "
+             "the network's loops take what these leave. Answers do not depend on this number.",
       .min = 1, .max = 4096 },
     { .type = CS_OPT_END }
 };
@@ -125,9 +124,8 @@ int cs_args_input(cs_input_args *a)
 cs_split cs_args_split(const cs_compute_args *a)
 {
     const int n = a->threads > 0 ? (int)a->threads : cs_cpu_count();
-    const int side = n / 8;
 
-    return (cs_split){ .compute = n - 2 * side, .tokenise = side > 0 ? side : 1, .inflate = side };
+    return (cs_split){ .work = n - n / 8, .inflate = n / 8 };
 }
 
 int cs_model_open(const char *path, int n_thread, cs_backend **be, cs_model **model)

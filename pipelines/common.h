@@ -39,11 +39,11 @@ int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *opera
  */
 int cs_args_input(cs_input_args *a) CS_MUST_CHECK;
 
-/* How one budget of threads is divided. The threads that read, batch and write are not counted:
- * each mostly waits for these. */
-typedef struct cs_split { int compute, tokenise, inflate; } cs_split;
+/* How one budget of threads is divided: those that read, tokenise, compute and write share `work`
+ * as they find something to do (base/budget.h), `inflate` are there for decompression only. */
+typedef struct cs_split { int work, inflate; } cs_split;
 
-/** cs_args_split - the network gets what tokenising and decompression, an eighth each, leave */
+/** cs_args_split - an eighth, rounded down, is for decompression */
 cs_split cs_args_split(const cs_compute_args *a);
 
 /**

@@ -300,7 +300,7 @@ static int prepare(struct job *j)
 
     CS_TRY(parse_list("bins", own.bins, j->bin, &j->n_bin));
     CS_TRY(parse_list("fragments", own.fragments, j->piece, &j->n_piece));
-    CS_TRY(open_model(j, split.compute));
+    CS_TRY(open_model(j, split.work));
     const cs_model *m = j->model;
     CS_TRY(cs_labelled_open(&label, &input, &how, m, m->head->is_class, &j->labelled));
     if (m->tok != NULL)

@@ -139,24 +139,18 @@ static int reserve_ids(const cs_model *m, cs_chunk *c)
 static int encode(const cs_tokenise_stage *s, cs_chunk *c)
 {
     const cs_policy *p = s->policy;
-    int64_t n = 0;
-    int64_t *at = cs_alloc((size_t)c->n_view + 1, sizeof *at);
+    int64_t most = 0;
 
-    for (int32_t k = 0; at && k < c->n_view; k++) {
-        at[k] = n;
-        n += cs_view_scratch(p, &c->view[k]);
+    for (int32_t k = 0; k < c->n_view; k++) {
+        const int64_t n = cs_view_scratch(p, &c->view[k]);
+        most = n > most ? n : most;
     }
-    char *scratch = cs_alloc((size_t)n + 1, 1);
-    if (!at || !scratch) {
-        free(at);
-        free(scratch);
-        return no_room(c, "reversed bases", n);
-    }
-#pragma omp parallel for num_threads(s->n_thread) schedule(dynamic, 16)
+    char *scratch = cs_block_alloc((size_t)most + 1, 1);
+    if (!scratch)
+        return no_room(c, "reversed bases", most);
     for (int32_t k = 0; k < c->n_view; k++)
-        cs_view_encode(p, &c->rec[c->view[k].rec], &c->view[k], scratch + at[k]);
-    free(at);
-    free(scratch);
+        cs_view_encode(p, &c->rec[c->view[k].rec], &c->view[k], scratch);
+    cs_block_free(scratch);
     return CS_OK;
 }
 
@@ -384,6 +378,7 @@ static int infer(cs_infer_stage *s, const cs_batch *b)
     CS_TRY(cs_grow((void **)&s->answer, &s->cap, n, sizeof *s->answer));
     if (above_limit(s, b))
         return give_up(s, b);
+    s->model->be->n_thread = cs_pipe_share(s->pipe);
     CS_TRY(cs_model_raw(s->model, b, s->answer));
     deliver(s, b);
     return CS_OK;

@@ -25,7 +25,6 @@ typedef struct cs_read_stage {
 
 typedef struct cs_tokenise_stage {
     const cs_policy *policy;
-    int              n_thread;
     int64_t          longest;    /* bases of the longest record so far */
 } cs_tokenise_stage;
 
@@ -61,18 +60,15 @@ typedef struct cs_write_stage {
 /** cs_stage_read - chunks of records, numbered from 0 */
 int cs_stage_read(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 
-/**
- * cs_stage_tokenise - every record's views with their tokens, and room for answers
- *
- * Thread   a parallel loop over the views of a chunk
- */
+/** cs_stage_tokenise - every record's views with their tokens, and room for answers */
 int cs_stage_tokenise(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 
 /** cs_stage_bucket - chunks to `flight`, then their records into batches; see stage.c for the proof
  * that it cannot wait for itself */
 int cs_stage_bucket(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 
-/** cs_stage_infer - answers for batches, into the slots of their chunks */
+/** cs_stage_infer - answers for batches, into the slots of their chunks, by as many threads as the
+ * other stages leave (cs_pipe_share()) */
 int cs_stage_infer(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 
 /** cs_stage_write - chunks whose answers have all come, to the sink, in input order */

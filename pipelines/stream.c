@@ -113,9 +113,10 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     const double start = now_s();
     give_memory_back();
     cs_pipe *p = cs_pipe_new();
+    cs_pipe_limit(p, s->n_thread);
     struct stages g = {
         .read = { .in = s->in },
-        .tokenise = { .policy = s->policy, .n_thread = s->n_tokenise },
+        .tokenise = { .policy = s->policy },
         .bucket = { .pipe = p, .budget = s->batch_tokens, .window = (uint64_t)s->window,
                     .window_bytes = window_bytes(s) },
         .infer = { .pipe = p, .model = s->model, .policy = s->policy },

@@ -12,7 +12,7 @@ typedef struct cs_stream {
     int64_t    batch_tokens;
     int        window;           /* chunks that may wait for the writer */
     size_t     window_bytes;     /* their bytes; 0: window * CS_CHUNK_BYTES */
-    int        n_tokenise;       /* threads of the tokeniser's loop */
+    int        n_thread;         /* that work at once, all stages together */
     /* Takes the records in input order; an error ends the run. One thread. */
     int      (*sink)(void *arg, const cs_record *r, const cs_answer *a);
     void      *arg;

@@ -465,7 +465,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(read_data(j, split.inflate));
     CS_TRY(make_samplers(j));
     CS_TRY(set_weights(j));
-    CS_TRY(make_model(j, split.compute));
+    CS_TRY(make_model(j, split.work));
     CS_TRY(take_over(j));
     /* The tables that follow those of input, labels, run, taxa, compute and log. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,

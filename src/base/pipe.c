@@ -20,6 +20,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/budget.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -55,6 +56,7 @@ struct cs_pipe {
     struct kept *kept;
     size_t n_kept, cap_kept;
     struct worker *worker;
+    cs_budget *budget;           /* or NULL */
     int n_worker, n_running;
     bool cancelled, echoed;      /* echoed: a stage returned CS_ECANCEL because of `cancelled` */
     int rc;                      /* of the first failing stage */
@@ -95,6 +97,18 @@ cs_pipe *cs_pipe_new(void)
     return p;
 }
 
+void cs_pipe_limit(cs_pipe *p, int n)
+{
+    CS_BUG(p->budget != NULL || p->worker != NULL);
+    p->budget = cs_budget_new(n);
+}
+
+int cs_pipe_share(cs_pipe *p)
+{
+    CS_BUG(p->budget == NULL);
+    return cs_budget_share(p->budget);
+}
+
 void cs_pipe_free(cs_pipe *p)
 {
     if (p == NULL)
@@ -107,6 +121,7 @@ void cs_pipe_free(cs_pipe *p)
     CS_BUG(pthread_cond_destroy(&p->zero) != 0);
     CS_BUG(pthread_cond_destroy(&p->ended) != 0);
     CS_BUG(pthread_mutex_destroy(&p->lock) != 0);
+    cs_budget_free(p->budget);
     free(p->queue);
     free(p->kept);
     free(p->worker);
@@ -190,7 +205,9 @@ static void *run_stage(void *arg)
     cs_pipe *p = w->pipe;
     const cs_stage *s = w->stage;
     double start = now_s();
+    cs_budget_enter(p->budget);
     int rc = s->run(s->self, s->in, s->out);
+    (void)cs_budget_leave();
 
     if (rc < 0) {
         lock(p);
@@ -200,7 +217,7 @@ static void *run_stage(void *arg)
     }
     lock(p);
     w->ran_s = now_s() - start;
-    w->waited_s = cs_queue_waited() + zero_wait_s;
+    w->waited_s = cs_queue_waited() + zero_wait_s + cs_budget_waited();
     w->ended = true;
     close_if_last(p, s->out);
     close_if_last(p, s->out2);
@@ -290,11 +307,13 @@ int cs_pipe_wait_zero(cs_pipe *p, atomic_int *pending)
     if (atomic_load(pending) == 0)
         return CS_OK;
     double start = now_s();
+    cs_budget *budget = cs_budget_leave();
     lock(p);
     while (atomic_load(pending) != 0 && !p->cancelled)
         CS_BUG(pthread_cond_wait(&p->zero, &p->lock) != 0);
     unlock(p);
     zero_wait_s += now_s() - start;
+    cs_budget_enter(budget);
     return atomic_load(pending) == 0 ? CS_OK : CS_ECANCEL;
 }
 

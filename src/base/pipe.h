@@ -27,6 +27,12 @@ void     cs_pipe_free(cs_pipe *p);   /* frees its queues and what is left in the
 cs_queue *cs_pipe_queue(cs_pipe *p, const char *name, int cap, size_t cap_bytes,
                         size_t (*bytes)(const void *item), void (*drop)(void *item));
 
+/** cs_pipe_limit - at most n stages work at once, the others wait (see base/budget.h); before
+ * cs_pipe_run(), once, or without limit */
+void cs_pipe_limit(cs_pipe *p, int n);
+/** cs_pipe_share - threads that the loops of the one stage that asks may have: cs_budget_share() */
+int cs_pipe_share(cs_pipe *p);
+
 /**
  * cs_pipe_keep - have `item` dropped by cs_pipe_free(), that is after all threads have joined
  *

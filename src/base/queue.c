@@ -4,7 +4,9 @@
  * DESIGN
  * One mutex, two conditions, a ring of items. An item's bytes are asked once, before it is given
  * away, and remembered beside it: the taker may change the item, and what was added must be what is
- * subtracted. Waits are timed only when they happen, so a queue that keeps up costs no clock.
+ * subtracted. Waits are timed only when they happen, so a queue that keeps up costs no clock; a
+ * thread that waits gives its place in the budget of threads up, and takes one when it has let go
+ * of the mutex, which those at work want.
  *
  *   open ----close----> closed          cancel is final and beats everything
  *     \                   /
@@ -16,6 +18,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 
 struct entry {
@@ -86,10 +89,12 @@ int cs_queue_push(cs_queue *q, void *item)
 {
     size_t n_bytes = q->bytes != NULL ? q->bytes(item) : 0;
     int rc = CS_OK;
+    cs_budget *budget = NULL;
 
     lock(q);
     if (!q->cancelled && !has_room(q, n_bytes)) {
         double start = now_s();
+        budget = cs_budget_leave();
         while (!q->cancelled && !has_room(q, n_bytes))
             CS_BUG(pthread_cond_wait(&q->not_full, &q->lock) != 0);
         double s = now_s() - start;
@@ -110,16 +115,19 @@ int cs_queue_push(cs_queue *q, void *item)
         CS_BUG(pthread_cond_signal(&q->not_empty) != 0);
     }
     unlock(q);
+    cs_budget_enter(budget);
     return rc;
 }
 
 int cs_queue_pop(cs_queue *q, void **item)
 {
     int rc = CS_OK;
+    cs_budget *budget = NULL;
 
     lock(q);
     if (!q->cancelled && !q->closed && q->n == 0) {
         double start = now_s();
+        budget = cs_budget_leave();
         while (!q->cancelled && !q->closed && q->n == 0)
             CS_BUG(pthread_cond_wait(&q->not_empty, &q->lock) != 0);
         double s = now_s() - start;
@@ -141,6 +149,7 @@ int cs_queue_pop(cs_queue *q, void **item)
         CS_BUG(pthread_cond_broadcast(&q->not_full) != 0);
     }
     unlock(q);
+    cs_budget_enter(budget);
     return rc;
 }
 

@@ -15,6 +15,7 @@
 #include <htslib/hfile.h>
 #include <zlib.h>
 
+#include "base/budget.h"
 #include "base/mem.h"
 
 enum {
@@ -114,9 +115,13 @@ out:
 
 static int read_raw(cs_source *s, void *to, size_t n, size_t *got)
 {
+    /* A pipe may have nothing for long: others work meanwhile. */
+    cs_budget *budget = cs_budget_leave();
     const ssize_t r = hread(s->fp, to, n);
+    const int why = errno;
+    cs_budget_enter(budget);
     if (r < 0)
-        return fail(s, CS_EIO, strerror(errno ? errno : EIO), "");
+        return fail(s, CS_EIO, strerror(why ? why : EIO), "");
     *got = (size_t)r;
     return CS_OK;
 }

@@ -118,7 +118,7 @@ static struct outcome run_once(uint64_t key, int may_stop)
     const size_t bytes = (size_t)(1 + draw(&d, 40000));
     const cs_policy *how = &policy[check.policy = (int)draw(&d, N_POLICY)];
     cs_pipe *p = cs_pipe_new();
-    cs_tokenise_stage tokenise = { .policy = how, .n_thread = 1 + (int)draw(&d, 2) };
+    cs_tokenise_stage tokenise = { .policy = how };
     cs_bucket_stage bucket = { .pipe = p, .budget = 1 + draw(&d, 3000),
                                .window = (uint64_t)window, .window_bytes = bytes };
     cs_infer_stage infer = { .pipe = p, .model = model, .policy = how };
@@ -127,6 +127,7 @@ static struct outcome run_once(uint64_t key, int may_stop)
     cs_queue *tok = cs_pipe_queue(p, "tok", 2, 20000, cs_tokenised_bytes, cs_tokenised_drop);
     cs_queue *batch = cs_pipe_queue(p, "batch", 2, 0, NULL, cs_batch_drop);
 
+    cs_pipe_limit(p, 1 + (int)draw(&d, 2));
     bucket.flight = cs_pipe_queue(p, "flight", window, bytes, cs_chunk_bytes, cs_chunk_drop);
     if (may_stop && draw(&d, 3) == 0)
         check.stop = (uint64_t)draw(&d, 400);

@@ -333,6 +333,8 @@ static uint64_t run_once(uint64_t key, int n_infer, struct trouble trouble, int 
     cs_queue *tok = cs_pipe_queue(r.pipe, "tok", 2, 0, NULL, chunk_drop);
     cs_queue *batch = cs_pipe_queue(r.pipe, "batch", 2, 0, NULL, batch_drop);
     r.flight = cs_pipe_queue(r.pipe, "flight", window, 0, NULL, chunk_drop);
+    if (key % 3 > 0)
+        cs_pipe_limit(r.pipe, (int)(key % 3));
     stage[n++] = (cs_stage){ .name = "read", .run = run_read, .self = &r, .out = raw };
     stage[n++] = (cs_stage){ .name = "tokenise", .run = run_tokenise, .self = &r, .in = raw,
                              .out = tok };
