@@ -9,20 +9,33 @@
  * token has seen every other one. Released code and paper differ: the paper rotates before it
  * mixes, the code after; we follow the code. The code takes the number of blocks from the first
  * sequence of a batch; here every sequence has its own, because batches hold one depth only.
+ *
+ * With --encoder.reversible the channels are two halves a and b, each with all tracks, of half the
+ * channels, and a block is
+ *
+ *   a = a + rotate(f(b)),  b = b + rotate(g(a)),  f, g = fc2(dropout(gelu(fc1(prenorm(.)))))
+ *
+ * (Gomez et al., The reversible residual network, 2017), as many weights and products as before,
+ * but another function. What a block took comes back from what it gave, so that training keeps the
+ * last block's output only. Both parts rotate: half b of the input reaches both halves of the
+ * output of k blocks by 2k - 1 rotations in a row or more, and k of them suffice, one for every
+ * binary digit of a distance, so that ceil(log2 N) blocks still show every token to all.
  */
 #include <stddef.h>
 
 #include "base/mem.h"
 #include "batch/batch.h"
+#include "nn/couple.h"
 #include "nn/encoder.h"
 #include "nn/fused.h"
 #include "nn/layer.h"
 #include "nn/ops.h"
+#include "nn/sublayer.h"
 #include "nn/tape.h"
 
 struct config {
     int64_t max_len, track, hidden;
-    int     norm, prenorm, depth, init;
+    int     norm, prenorm, depth, init, reversible;
     double  dropout;
 };
 
@@ -58,6 +71,12 @@ static const cs_opt options[] = {
       "initial weights of the second linear layers: xavier or identity", "identity is zero: a "
       "block that no training sequence was long enough for passes its input on unchanged.",
       0, 0, init_names },
+    { CS_OPT_FLAG, 0, "reversible", offsetof(struct config, reversible), NULL, NULL,
+      "two coupled halves: training memory does not grow with the number of blocks",
+      "Going backward, what a block took is computed from what it gave, up to rounding. Another "
+      "function, with as many weights: a model of its own, to be trained anew. The number of "
+      "channels per track must be even, and there is no normalisation after the residual.",
+      0, 0, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
@@ -68,9 +87,11 @@ struct block {
     cs_linear fc1, fc2;
 };
 
+/* A reversible block is two parts, f and g, one behind the other in `block`. */
 struct chord {
     struct config cfg;
     int32_t       n_block, width;
+    int32_t       n_part, part_width, track;   /* parts of a block; channels of one, of a track */
     struct block  block[];
 };
 
@@ -83,38 +104,50 @@ static int chord_check(const void *cfg)
         return cs_fail(CS_EUSAGE, "track %lld and max-len %lld make %lld channels, more than %d; "
                        "lower --encoder.track", (long long)c->track, (long long)c->max_len,
                        (long long)width, WIDTH_MAX);
+    if (c->reversible && c->track % 2 != 0)
+        return cs_fail(CS_EUSAGE, "%lld channels per track do not make two halves; "
+                       "--encoder.reversible needs an even --encoder.track", (long long)c->track);
+    if (c->reversible && c->norm != CS_NORM_NONE)
+        return cs_fail(CS_EUSAGE, "normalisation '%s' after the residual cannot be undone; "
+                       "--encoder.reversible takes --encoder.prenorm", cs_norm_names[c->norm]);
     return CS_OK;
 }
 
-static void declare_block(struct chord *e, int32_t l, cs_params *ps)
+static void declare_part(struct chord *e, int32_t i, cs_params *ps)
 {
     const struct config *c = &e->cfg;
-    struct block *k = &e->block[l];
-    char name[64];
+    struct block *k = &e->block[i];
+    char part[48], name[64];
     double gain2 = c->init == INIT_IDENTITY ? 0 : 1;
 
     k->net = e;
-    snprintf(name, sizeof name, "encoder.block.%d.prenorm", l);
-    k->prenorm = cs_norm_declare(ps, (cs_norm_kind)c->prenorm, e->width, (int32_t)c->track, name);
-    snprintf(name, sizeof name, "encoder.block.%d.fc1", l);
-    k->fc1 = cs_linear_declare(ps, e->width, (int32_t)c->hidden, 1, name);
-    snprintf(name, sizeof name, "encoder.block.%d.fc2", l);
-    k->fc2 = cs_linear_declare(ps, (int32_t)c->hidden, e->width, gain2, name);
-    snprintf(name, sizeof name, "encoder.block.%d.norm", l);
-    k->norm = cs_norm_declare(ps, (cs_norm_kind)c->norm, e->width, (int32_t)c->track, name);
+    snprintf(part, sizeof part, "encoder.block.%d%s", i / e->n_part,
+             e->n_part == 1 ? "" : i % 2 == 0 ? ".f" : ".g");
+    snprintf(name, sizeof name, "%s.prenorm", part);
+    k->prenorm = cs_norm_declare(ps, (cs_norm_kind)c->prenorm, e->part_width, e->track, name);
+    snprintf(name, sizeof name, "%s.fc1", part);
+    k->fc1 = cs_linear_declare(ps, e->part_width, (int32_t)c->hidden, 1, name);
+    snprintf(name, sizeof name, "%s.fc2", part);
+    k->fc2 = cs_linear_declare(ps, (int32_t)c->hidden, e->part_width, gain2, name);
+    snprintf(name, sizeof name, "%s.norm", part);
+    k->norm = cs_norm_declare(ps, (cs_norm_kind)c->norm, e->part_width, e->track, name);
 }
 
 static void *chord_build(const void *cfg, cs_params *ps)
 {
     const struct config *c = cfg;
-    int32_t n_block = cs_depth(c->max_len);
-    struct chord *e = cs_xcalloc(1, sizeof *e + (size_t)n_block * sizeof e->block[0]);
+    int32_t n_block = cs_depth(c->max_len), n_part = c->reversible ? 2 : 1;
+    size_t n = (size_t)(n_block * n_part);
+    struct chord *e = cs_xcalloc(1, sizeof *e + n * sizeof e->block[0]);
 
     e->cfg = *c;
     e->n_block = n_block;
-    e->width = (int32_t)c->track * (n_block + 1);
-    for (int32_t l = 0; l < n_block; l++)
-        declare_block(e, l, ps);
+    e->n_part = n_part;
+    e->track = (int32_t)c->track / n_part;
+    e->part_width = e->track * (n_block + 1);
+    e->width = n_part * e->part_width;
+    for (int32_t i = 0; i < n_block * n_part; i++)
+        declare_part(e, i, ps);
     return e;
 }
 
@@ -147,11 +180,12 @@ static void plain_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_ma
     cs_chord_block(cx, seg, &k, x, y);
 }
 
-static void full_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+/* y = fc2(dropout(gelu(fc1(prenorm(x))))) */
+static void mix(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct block *k = net;
     const struct config *c = &k->net->cfg;
-    cs_mat h = x, sum = y;
+    cs_mat h = x;
 
     if (c->prenorm != CS_NORM_NONE) {
         h = cs_tmp(cx, x.r, x.c);
@@ -161,7 +195,16 @@ static void full_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat
     h = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
     cs_activate(cx, CS_ACT_GELU, pre, h);
     h = cs_dropout(cx, c->dropout, h);
-    h = cs_linear_apply(cx, &k->fc2, h);
+    cs_affine(cx, h, cs_value(cx->ps, k->fc2.w), cs_value(cx->ps, k->fc2.b), y);
+}
+
+static void full_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+{
+    const struct block *k = net;
+    const struct config *c = &k->net->cfg;
+    cs_mat h = cs_tmp(cx, x.r, x.c), sum = y;
+
+    mix(cx, net, seg, x, h);
     if (c->norm != CS_NORM_NONE)
         sum = cs_tmp(cx, x.r, x.c);
     cs_roll_add(cx, seg, (int32_t)c->track, h, x, sum);
@@ -198,6 +241,8 @@ static bool as_run(const cs_ctx *cx, const struct chord *e, int32_t depth, cs_ch
                    cs_chord_run *q)
 {
     CS_BUG(e->n_block > BLOCK_MAX);
+    if (e->cfg.reversible)
+        return false;
     for (int32_t l = 0; l < e->n_block; l++)
         block[l] = weights(cx->ps, &e->block[l]);
     q->block = block;
@@ -222,6 +267,19 @@ static cs_mat chord_mean(cs_ctx *cx, const void *net, cs_seg seg, const int32_t 
     return cs_chord_answer(cx, seg, &q);
 }
 
+/* In place, also when training: x is there again when the backward pass has come through. */
+static void coupled_blocks(cs_ctx *cx, const struct chord *e, cs_seg seg, int32_t depth, cs_mat x)
+{
+    cs_mat a = cs_columns(x, 0, e->part_width), b = cs_columns(x, e->part_width, e->part_width);
+
+    for (int32_t l = 0; l < depth; l++) {
+        cs_couple(cx, mix, &e->block[2 * l], seg, e->track, b, a);
+        cs_couple(cx, mix, &e->block[2 * l + 1], seg, e->track, a, b);
+        if (cx->watch && !cx->dry)
+            cx->watch(cx->watch_arg, l, x);
+    }
+}
+
 static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 {
     const struct chord *e = net;
@@ -233,6 +291,10 @@ static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
     CS_BUG(depth > e->n_block || x.c != e->width || x.r != seg.rows);
     if (as_run(cx, e, depth, block, &q))
         return cs_chord_answer(cx, seg, &q);
+    if (e->cfg.reversible) {
+        coupled_blocks(cx, e, seg, depth, x);
+        return x;
+    }
     for (int32_t l = 0; l < depth; l++) {
         /* Without gradients two buffers take turns: a block's input receives the next output. */
         cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : spare;

@@ -14,7 +14,8 @@ typedef struct cs_encoder {
     int32_t (*width)(const void *net);                     /* columns of its output */
     int32_t (*in_width)(const void *net);                  /* of its input; NULL: the same */
     int64_t (*max_len)(const void *net);                   /* most tokens of a sequence; 0: any */
-    /* x is (rows, in_width), the result (rows, width); when not training, x may be overwritten */
+    /* x is (rows, in_width), the result (rows, width). x may be overwritten; when training, only if
+     * the adjoints bring it back */
     cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x);
     /* Optional, for answers: the mean over each segment of what forward() gives, (n_seg, width),
      * where there is a shorter way to it; absent (p NULL) where not. id: tokens, with x their

@@ -26,7 +26,8 @@ typedef struct cs_model_spec {
 
 /* What the last pass computed, in backend memory, valid until the next one; for tests and
  * explanations. A prediction overwrites x. After a pass that learnt, cs_grad_of(&m->cx, x) is the
- * gradient of the embedded input. A prediction with a head that pools may compute the means alone:
+ * gradient of the embedded input; a reversible encoder leaves x there up to rounding, and encoded
+ * is x again. A prediction with a head that pools may compute the means alone:
  * then x is absent and encoded holds a row per record, unless cx.no_mean asks for all rows. */
 typedef struct cs_trace { cs_mat x, encoded, y; } cs_trace;   /* y: the head's raw output */
 

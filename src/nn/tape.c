@@ -129,20 +129,35 @@ static void replay(cs_ctx *cx, size_t n_left)
     }
 }
 
-static void block_adjoint(cs_ctx *cx, const cs_node *n)
+cs_rerun cs_rerun_begin(cs_ctx *cx, uint64_t n_random)
 {
-    size_t n_left = cx->tape->n;
-    int64_t mark = cx->top;
-    uint64_t n_random = cx->n_random;
+    cs_rerun r = { cx->tape->n, cx->top, cx->n_random };
 
     cx->recording = cx->replaying = true;
-    cx->n_random = n->key;
-    n->block(cx, n->ptr, n->seg, n->m[0], n->m[1]);
-    cx->recording = cx->replaying = false;
     cx->n_random = n_random;
-    zero_gradients(cx, mark);
-    replay(cx, n_left);
-    cx->top = mark;
+    return r;
+}
+
+void cs_rerun_ready(cs_ctx *cx, const cs_rerun *r)
+{
+    cx->recording = cx->replaying = false;
+    cx->n_random = r->n_random;
+    zero_gradients(cx, r->mark);
+}
+
+void cs_rerun_back(cs_ctx *cx, const cs_rerun *r)
+{
+    replay(cx, r->n_left);
+}
+
+static void block_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    cs_rerun r = cs_rerun_begin(cx, n->key);
+
+    n->block(cx, n->ptr, n->seg, n->m[0], n->m[1]);
+    cs_rerun_ready(cx, &r);
+    cs_rerun_back(cx, &r);
+    cs_release_to(cx, r.mark);
 }
 
 void cs_block(cs_ctx *cx, cs_block_fn f, const void *net, cs_seg seg, cs_mat x, cs_mat y)

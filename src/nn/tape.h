@@ -51,4 +51,15 @@ void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g);
  */
 void cs_block(cs_ctx *cx, cs_block_fn f, const void *net, cs_seg seg, cs_mat x, cs_mat y);
 
+/* For adjoints of steps that run a part of the network again: what the tape and the arena held
+ * before it. Release the arena to `mark` in the end. */
+typedef struct cs_rerun { size_t n_left; int64_t mark; uint64_t n_random; } cs_rerun;
+
+/** cs_rerun_begin - record from here on; n_random dropout layers came before, the first time */
+cs_rerun cs_rerun_begin(cs_ctx *cx, uint64_t n_random);
+/** cs_rerun_ready - all is recorded; gradients of what the part took from the arena are zero now */
+void     cs_rerun_ready(cs_ctx *cx, const cs_rerun *r);
+/** cs_rerun_back - replay what was recorded */
+void     cs_rerun_back(cs_ctx *cx, const cs_rerun *r);
+
 #endif

@@ -12,8 +12,8 @@ static cs_backend *be;
 static const char *label(const toy *t)
 {
     static char text[128];
-    snprintf(text, sizeof text, "%s %s=%s%s", t->enc->name, t->name ? t->name : "-",
-             t->value ? t->value : "-", t->real ? " real" : "");
+    snprintf(text, sizeof text, "%s %s %s=%s%s", t->enc->name, t->flag ? t->flag : "-",
+             t->name ? t->name : "-", t->value ? t->value : "-", t->real ? " real" : "");
     return text;
 }
 

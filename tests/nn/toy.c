@@ -13,7 +13,7 @@ static void *config(const toy *t)
         { "channels", "4" }, { "decoder", "3" }, { "input", "5" }, { "layers", "2" },
         { "dim", "8" }, { "heads", "2" }, { "k", "3" }, { "rank", "3" }, { "units", "2" },
         { "ortho", "0.1" }, { "gamma", "0.3" },
-        { t->name, t->value }
+        { t->flag, "1" }, { t->name, t->value }
     };
     void *cfg = cs_xcalloc(1, t->enc->cfg_size);
 
@@ -107,13 +107,25 @@ cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed)
     return b;
 }
 
-/* Calls f with every value of an option that is worth one: all choices, and a dropout rate. */
+static bool fits(const toy *t)
+{
+    void *cfg = config(t);
+    bool good = t->enc->check(cfg) == CS_OK;
+
+    cs_error_clear();
+    free(cfg);
+    return good;
+}
+
+/* Calls f with every value of an option that is worth one: all choices but the default, and a
+ * dropout rate. */
 static void each_value(toy *t, const cs_opt *o, const char **value,
                        void (*f)(const toy *, void *), void *arg)
 {
     for (int k = 0; o->type == CS_OPT_ENUM && o->choice[k]; k++) {
         *value = o->choice[k];
-        f(t, arg);
+        if (strcmp(*value, o->def) != 0 && fits(t))
+            f(t, arg);
     }
     *value = "0.3";
     if (o->type == CS_OPT_REAL && strcmp(o->name, "dropout") == 0)
@@ -122,14 +134,26 @@ static void each_value(toy *t, const cs_opt *o, const char **value,
 
 static void each_option(toy t, void (*f)(const toy *, void *), void *arg)
 {
+    f(&t, arg);
     for (const cs_opt *o = t.enc->opt; o->type != CS_OPT_END; o++) {
         t.name = o->name;
         each_value(&t, o, &t.value, f, arg);
     }
 }
 
+static void each_flag(toy t, void (*f)(const toy *, void *), void *arg)
+{
+    each_option(t, f, arg);
+    for (const cs_opt *o = t.enc->opt; o->type != CS_OPT_END; o++) {
+        t.flag = o->name;
+        if (o->type == CS_OPT_FLAG)
+            each_option(t, f, arg);
+    }
+}
+
 static void each_head_option(toy t, void (*f)(const toy *, void *), void *arg)
 {
+    f(&t, arg);
     for (const cs_opt *o = t.head->opt; o && o->type != CS_OPT_END; o++) {
         t.head_name = o->name;
         each_value(&t, o, &t.head_value, f, arg);
@@ -142,7 +166,7 @@ void toy_each(void (*f)(const toy *t, void *arg), void *arg)
 
     for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
         toy t = { .enc = enc, .head = cs_head_find("class"), .training = true };
-        each_option(t, f, arg);
+        each_flag(t, f, arg);
         t.real = true;
         t.head = cs_head_find("regress");
         f(&t, arg);

@@ -15,6 +15,7 @@ typedef struct toy {
     const cs_head    *head;
     bool              real;      /* two real channels instead of tokens */
     const char       *max_len;   /* "32" unless given */
+    const char       *flag;      /* a flag of the encoder that is set, or NULL */
     const char       *name, *value;   /* one more option of the encoder, or NULL */
     const char       *head_name, *head_value;   /* and of the head, which has a hidden layer then */
     bool              training;
@@ -28,7 +29,8 @@ cs_model *toy_model(const toy *t, cs_backend *be);
 cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed);
 
 /** toy_each - call f with every encoder and head, with every choice of their ENUM options, and with
- * dropout if they have any; `arg` is passed on */
+ * dropout if they have any, all that for an encoder's every flag once more; settings that do not
+ * go together are passed over; `arg` is passed on */
 void toy_each(void (*f)(const toy *t, void *arg), void *arg);
 
 /** toy_learn - zero the gradients and learn from one batch; the loss */
