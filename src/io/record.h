@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/pipe.h"
 #include "io/alphabet.h"
+#include "io/diplotype.h"
 
 /* Bases are upper-case IUPAC (U read as T), not NUL-terminated; qualities are Phred, no offset. */
 typedef struct cs_segment {

@@ -1,0 +1,30 @@
+/* diplotype.h - what two haplotypes have at a site, as one of 66 printable codes. */
+#ifndef CS_IO_DIPLOTYPE_H
+#define CS_IO_DIPLOTYPE_H
+
+/* What the bytes of a record's bases mean. */
+typedef enum cs_alphabet { CS_NUCLEOTIDES, CS_DIPLOTYPES } cs_alphabet;
+
+/* What one haplotype has at a site: a base, a base with an insertion right behind it, or nothing. */
+enum {
+    CS_HAP_A, CS_HAP_C, CS_HAP_G, CS_HAP_T, CS_HAP_N,
+    CS_HAP_INS = 5,              /* added to one of the above */
+    CS_HAP_DEL = 10,
+    CS_N_HAP = 11,
+    CS_N_DIPLOTYPE = CS_N_HAP * (CS_N_HAP + 1) / 2
+};
+
+/** cs_diplotype_codes - one printable byte for each of the 66 unordered pairs of haplotype symbols,
+ * in the order of chordseq-diplotype(5), NUL-terminated. Two plain bases have the letter that IUPAC
+ * has for them, so that N and a FASTA file's codes for two bases mean here what they mean there */
+extern const char cs_diplotype_codes[CS_N_DIPLOTYPE + 1];
+/** cs_diplotype_code - the code of two haplotype symbols, in either order */
+char cs_diplotype_code(int hap1, int hap2);
+/** cs_diplotype_of - a code's place in cs_diplotype_codes, 0 .. 65; -1 for every other byte */
+int cs_diplotype_of(char code);
+/** cs_diplotype_split - the two haplotype symbols of place 0 .. 65, the smaller one first */
+void cs_diplotype_split(int place, int *hap1, int *hap2);
+/** cs_haplotype_name - "A", "AI", "DEL" ... */
+const char *cs_haplotype_name(int hap);
+
+#endif
