@@ -122,8 +122,9 @@ static int run(int argc, char **argv)
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     CS_TRY(cs_args_input(&input));
     const cs_split split = cs_args_split(&compute);
-    const cs_input_opt how = { .reference = input.reference, .threads = split.inflate };
+    cs_input_opt how = { .reference = input.reference, .threads = split.inflate };
     CS_TRY(cs_model_open(model.model, split.work, &be, &m));
+    how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
     CS_TRY(cs_inputs_open(input.file.v, input.file.n, &how, &in));
     label = cs_xcalloc((size_t)m->n_label + 1, sizeof *label);
     CS_TRY(open_output(m, label, &out));

@@ -296,12 +296,13 @@ static int prepare(struct job *j)
 {
     int rc = CS_OK;
     const cs_split split = cs_args_split(&compute);
-    const cs_input_opt how = { .reference = input.reference, .threads = split.inflate };
+    cs_input_opt how = { .reference = input.reference, .threads = split.inflate };
 
     CS_TRY(parse_list("bins", own.bins, j->bin, &j->n_bin));
     CS_TRY(parse_list("fragments", own.fragments, j->piece, &j->n_piece));
     CS_TRY(open_model(j, split.work));
     const cs_model *m = j->model;
+    how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
     CS_TRY(cs_labelled_open(&label, &input, &how, m, m->head->is_class, &j->labelled));
     if (m->tok != NULL)
         j->labelled.min_base = m->tok->min_base(m->tok_state);

@@ -104,9 +104,22 @@ static int write_config(const cs_model *m, const char *dir)
     return write_json(dir, "config.json", o);
 }
 
+/* What came from such a file becomes one again. */
+static int write_saved(const cs_model *m, const char *dir)
+{
+    char *text = m->tok->save(m->tok_state);
+    const int rc = text != NULL ? write_text(dir, "tokenizer.json", text)
+                                : cs_fail(CS_EMEM, "out of memory for the vocabulary");
+
+    free(text);
+    return rc;
+}
+
 /* The vocabulary in full, so that another program can make the same ids. */
 static int write_tokenizer(const cs_model *m, const char *dir)
 {
+    if (m->tok != NULL && m->tok->save != NULL)
+        return write_saved(m, dir);
     json_t *o = m->tok == NULL ? json_pack("{s:s, s:i}", "type", "real", "channels",
                                            (int)m->n_channel)
                                : part_json(m->tok->name, m->tok->opt, m->tok_cfg);

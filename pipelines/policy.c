@@ -114,6 +114,9 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     if (!bases && (a->strand == STRAND_BOTH || a->on_long == CS_LONG_WINDOW))
         return cs_fail(CS_EUSAGE, "%s is for sequences; the model takes real values",
                        a->strand == STRAND_BOTH ? "--strand both" : "--long-sequence window");
+    if (p->both && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
+        return cs_fail(CS_EUSAGE, "both strands are for nucleotides; the model takes diplotypes, "
+                       "which cannot be turned round");
     return set_windows(p, a);
 }
 

@@ -135,7 +135,7 @@ static int reserve_ids(const cs_model *m, cs_chunk *c)
     return CS_OK;
 }
 
-/* Tokens of all views; those of the reverse strand may need room for their bases meanwhile. */
+/* Tokens of all views, each with the room that the tokenizer and bases to turn need meanwhile. */
 static int encode(const cs_tokenise_stage *s, cs_chunk *c)
 {
     const cs_policy *p = s->policy;
@@ -147,7 +147,7 @@ static int encode(const cs_tokenise_stage *s, cs_chunk *c)
     }
     char *scratch = cs_block_alloc((size_t)most + 1, 1);
     if (!scratch)
-        return no_room(c, "reversed bases", most);
+        return no_room(c, "bytes to work with", most);
     for (int32_t k = 0; k < c->n_view; k++)
         cs_view_encode(p, &c->rec[c->view[k].rec], &c->view[k], scratch);
     cs_block_free(scratch);

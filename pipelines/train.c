@@ -231,9 +231,14 @@ static int read_data(struct job *j, int n_inflate)
 {
     int rc = CS_OK;
     void *tok = NULL;
-    const cs_input_opt how = { .reference = input.reference, .threads = n_inflate };
+    cs_input_opt how = { .reference = input.reference, .threads = n_inflate };
 
     CS_TRY(choice.tok->open(choice.tok_cfg, &tok));
+    how.alphabet = cs_tokenizer_alphabet(choice.tok, tok);
+    if (how.alphabet == CS_DIPLOTYPES && sample.rc) {
+        rc = cs_fail(CS_EUSAGE, "--rc is for nucleotides; diplotypes cannot be turned round");
+        goto out;
+    }
     CS_TRY(cs_labelled_open(&label, &input, &how, NULL, choice.head->is_class, &j->labelled));
     j->labelled.min_base = choice.tok->min_base(tok);
     rc = cs_labelled_read(&j->labelled, &j->data, INT64_MAX);

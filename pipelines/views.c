@@ -98,10 +98,12 @@ static cs_reason unknown_reason(const cs_policy *p, const char *base, int64_t n)
 {
     const double wanted = (1 - p->max_unknown) * (double)n;
     const int64_t enough = wanted > 1 ? (int64_t)ceil(wanted) : 1;
+    const bool pairs = cs_tokenizer_alphabet(p->model->tok, p->model->tok_state) == CS_DIPLOTYPES;
     int64_t known = 0;
 
+    /* A diplotype is unknown if both haplotypes are, and its letter is N then, too. */
     for (int64_t i = 0; i < n && known < enough; i++)
-        known += cs_base_code[(unsigned char)base[i]] < 4;
+        known += pairs ? base[i] != 'N' : cs_base_code[(unsigned char)base[i]] < 4;
     return known >= enough ? CS_REASON_NONE : known > 0 ? CS_REASON_MOSTLY_N : CS_REASON_ALL_N;
 }
 
@@ -128,9 +130,20 @@ static bool turns_bases(const cs_policy *p)
     return p->both && !p->model->tok->mirrors(p->model->tok_state);
 }
 
+static int64_t work_bytes(const cs_model *m, int64_t n_base)
+{
+    return (int64_t)cs_tokenizer_work(m->tok, m->tok_state, n_base);
+}
+
 int64_t cs_view_scratch(const cs_policy *p, const cs_view *v)
 {
-    return v->reverse && !v->reason && turns_bases(p) ? v->n_base : 0;
+    const cs_model *m = p->model;
+    const int64_t turned = v->reverse && turns_bases(p) ? v->n_base : 0;
+
+    if (v->reason || !m->tok)
+        return 0;
+    /* The next one's begins behind it, and a tokenizer keeps numbers in it. */
+    return (work_bytes(m, v->n_base) + turned + 15) / 16 * 16;
 }
 
 static void tokens(const cs_policy *p, const char *base, cs_view *v, char *scratch)
@@ -140,10 +153,10 @@ static void tokens(const cs_policy *p, const char *base, cs_view *v, char *scrat
     const bool turned = v->reverse && turns_bases(p);
 
     if (turned) {
-        cs_base_revcomp(base, v->n_base, scratch);
-        s.base = scratch;
+        s.base = scratch + work_bytes(m, v->n_base);
+        cs_base_revcomp(base, v->n_base, scratch + work_bytes(m, v->n_base));
     }
-    v->tok.n = m->tok->encode(m->tok_state, &s, v->tok.id);
+    v->tok.n = m->tok->encode(m->tok_state, &s, scratch, v->tok.id);
     if (v->reverse && !turned)
         reverse_ids(&v->tok);
     if (v->tok.n == 0)

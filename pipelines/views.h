@@ -20,7 +20,7 @@ int64_t cs_views_count(const cs_policy *p, const cs_record *r);
  */
 void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view *out);
 
-/** cs_view_scratch - bytes that cs_view_encode() needs for this view */
+/** cs_view_scratch - bytes that cs_view_encode() needs for this view, a multiple of 16 */
 int64_t cs_view_scratch(const cs_policy *p, const cs_view *v);
 
 /**

@@ -5,7 +5,8 @@
 /* What the bytes of a record's bases mean. */
 typedef enum cs_alphabet { CS_NUCLEOTIDES, CS_DIPLOTYPES } cs_alphabet;
 
-/* What one haplotype has at a site: a base, a base with an insertion right behind it, or nothing. */
+/* What one haplotype has at a site: a base, a base with an insertion right behind it, or
+ * nothing. */
 enum {
     CS_HAP_A, CS_HAP_C, CS_HAP_G, CS_HAP_T, CS_HAP_N,
     CS_HAP_INS = 5,              /* added to one of the above */

@@ -19,6 +19,8 @@ typedef struct cs_input_opt {
     const char     *reference;   /* FASTA for CRAM, or NULL */
     int             threads;     /* extra decompression threads for this input, 0 for none */
     cs_input_count *count;       /* added to; NULL: not wanted. cs_inputs_open() has its own */
+    cs_alphabet     alphabet;    /* what is wanted; a reader refuses an input of another one, but
+                                  * nucleotides are diplotypes, too */
 } cs_input_opt;
 
 /* How sure a reader is that an input is its own. */

@@ -88,7 +88,9 @@ int cs_model_declare(const cs_model_spec *s, cs_backend *be, cs_model **out)
     m->head_cfg = copy_of(s->head_cfg, s->head->cfg_size);
     if (s->tok) {
         m->tok_cfg = copy_of(s->tok_cfg, s->tok->cfg_size);
-        CS_TRY(s->tok->open(m->tok_cfg, &m->tok_state));
+        CS_TRY(s->tok_text && s->tok->restore
+                   ? s->tok->restore(m->tok_cfg, s->tok_text, "the model", &m->tok_state)
+                   : s->tok->open(m->tok_cfg, &m->tok_state));
     }
     m->enc_net = m->enc->build(m->enc_cfg, &m->ps);
     m->width = m->enc->width(m->enc_net);

@@ -17,6 +17,7 @@ typedef struct cs_model_spec {
     const cs_encoder   *enc;
     const cs_head      *head;
     const void         *tok_cfg, *enc_cfg, *head_cfg;
+    const char         *tok_text;/* what tok->save() gave, or NULL: open by options */
     int32_t             n_channel;
     const cs_label     *label;   /* copied */
     int32_t             n_label;

@@ -5,7 +5,9 @@
  * Under "chordseq" in __metadata__:
  *
  *   { "format": 1, "version": "0.1.0", "sha256": of all tensors' bytes,
- *     "tokenizer": { "name": "kmer", "options": { "k": "6", ... } } or null, "channels": 0,
+ *     "tokenizer": { "name": "kmer", "options": { "k": "6", ... }, "vocabulary": text of a file
+ *                    that an option named, where there is one } or null,
+ *     "channels": 0,
  *     "encoder": { ... }, "head": { ... },
  *     "strand": "forward" or "both": how sequences are read unless the user says,
  *     "labels": [ { "name": "virus", "taxid": 10239, "rank": "superkingdom" }, ... ],
@@ -68,13 +70,27 @@ static json_t *labels_json(const cs_model *m)
     return a;
 }
 
+static json_t *tokenizer_json(const cs_model *m)
+{
+    if (!m->tok)
+        return json_null();
+    json_t *j = part_json(m->tok->name, m->tok->opt, m->tok_cfg);
+    char *text = m->tok->save ? m->tok->save(m->tok_state) : NULL;
+    if (m->tok->save && json_object_set_new(j, "vocabulary", json_string(text)) != 0) {
+        json_decref(j);
+        j = NULL;                    /* out of memory: describe() sees to it */
+    }
+    free(text);
+    return j;
+}
+
 /* The text of the metadata; NULL when a name is not UTF-8 or memory ran out. */
 static char *describe(const cs_model *m)
 {
     json_t *j = json_object();
     json_t *training = m->training ? json_loads(m->training, 0, NULL) : json_null();
     json_t *taxonomy = m->taxonomy ? json_loads(m->taxonomy, 0, NULL) : json_null();
-    json_t *tok = m->tok ? part_json(m->tok->name, m->tok->opt, m->tok_cfg) : json_null();
+    json_t *tok = tokenizer_json(m);
     int failed = 0;
 
     failed |= json_object_set_new(j, "format", json_integer(FORMAT));
@@ -244,6 +260,9 @@ static int read_parts(struct loading *l)
         if (!(s->tok = cs_tokenizer_find(name)))
             return unknown(l, "tokenizer", name);
         CS_TRY(read_options(l, "tokenizer", s->tok->opt, s->tok->cfg_size, tok, &l->cfg[0]));
+        s->tok_text = json_string_value(json_object_get(tok, "vocabulary"));
+        if (s->tok->restore && !s->tok_text)
+            return damaged(l, "its tokenizer has no vocabulary");
     }
     CS_TRY(part_name(l, "encoder", enc, &name));
     if (!(s->enc = cs_encoder_find(name)))

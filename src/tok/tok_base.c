@@ -28,11 +28,12 @@ static int64_t base_min(const void *state)
     return 1;
 }
 
-static int64_t base_encode(const void *state, const cs_segment *s, int32_t *id)
+static int64_t base_encode(const void *state, const cs_segment *s, void *work, int32_t *id)
 {
     enum { BLOCK = 512 };
     uint8_t code[BLOCK];
     (void)state;
+    (void)work;
     for (int64_t at = 0; at < s->n_base; at += BLOCK) {
         const int n = s->n_base - at < BLOCK ? (int)(s->n_base - at) : BLOCK;
         (void)cs_base_codes(s->base + at, n, code);

@@ -172,13 +172,14 @@ static int64_t look_up(const struct kmer *t, const uint16_t word[BLOCK], int n, 
     return n_id;
 }
 
-static int64_t kmer_encode(const void *state, const cs_segment *s, int32_t *id)
+static int64_t kmer_encode(const void *state, const cs_segment *s, void *work, int32_t *id)
 {
     const struct kmer *t = state;
     const int64_t stop = s->n_base - t->k + 1;         /* behind the last token's first base */
     int64_t n = 0;
     uint16_t word[BLOCK];
 
+    (void)work;
     for (int64_t at = 0; at < stop; at = n * t->stride) {
         const int n_base = s->n_base - at < BLOCK ? (int)(s->n_base - at) : BLOCK;
         const int n_word = n_base - (int)t->k + 1;

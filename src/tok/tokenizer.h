@@ -17,13 +17,34 @@ typedef struct cs_tokenizer {
     int32_t (*n_vocab)(const void *state);
     int64_t (*bound)(const void *state, int64_t n_base);    /* most tokens n_base bases can give */
     int64_t (*min_base)(const void *state);                 /* fewest bases that give one token */
-    /* Writes at most bound() ids, returns how many. `state` is const: any thread may call it. */
-    int64_t (*encode)(const void *state, const cs_segment *s, int32_t *id);
+    /* Bytes of work memory that encode() needs for n_base bases, aligned to 4; NULL: none */
+    size_t  (*work)(const void *state, int64_t n_base);
+    /* Writes at most bound() ids, returns how many. `state` is const: any thread may call it, each
+     * with work memory of its own. */
+    int64_t (*encode)(const void *state, const cs_segment *s, void *work, int32_t *id);
     /* Are the reverse complement's tokens the same ones in reverse order, whatever the sequence? */
     bool    (*mirrors)(const void *state);
     /* An id as text into buf (NUL-terminated, for `chordseq tokenize` and tokenizer.json) */
     void    (*symbol)(const void *state, int32_t id, char *buf, size_t n_buf);
     void    (*close)(void *state);                          /* accepts NULL */
+    /* A tokenizer whose options name a file. save() gives what open() read from it as text to be
+     * kept in a model (free() it; NULL: out of memory), restore() the state from such a text:
+     * CS_OK, CS_EMEM, CS_EFORMAT or CS_EMODEL naming `what`. NULL: the options say everything. */
+    char   *(*save)(const void *state);
+    int     (*restore)(const void *cfg, const char *text, const char *what, void **state);
+    cs_alphabet (*alphabet)(const void *state);             /* NULL: nucleotides */
 } cs_tokenizer;
+
+/** cs_tokenizer_work - bytes of work memory for a sequence of n_base bases */
+static inline size_t cs_tokenizer_work(const cs_tokenizer *t, const void *state, int64_t n_base)
+{
+    return t->work ? t->work(state, n_base) : 0;
+}
+
+/** cs_tokenizer_alphabet - what the letters of a sequence must mean */
+static inline cs_alphabet cs_tokenizer_alphabet(const cs_tokenizer *t, const void *state)
+{
+    return t && t->alphabet ? t->alphabet(state) : CS_NUCLEOTIDES;
+}
 
 #endif

@@ -25,6 +25,7 @@ void cs_feed_drop(void *item)
 void cs_feed_work_release(cs_feed_work *w)
 {
     free(w->base);
+    free(w->tok);
     free(w->id);
     *w = (cs_feed_work){ 0 };
 }
@@ -38,13 +39,16 @@ static int tokenise(cs_feed_work *w, const cs_example *e, const cs_pack *pack, c
 
     if (cs_grow((void **)&w->id, &w->n_id, (size_t)bound, sizeof *w->id) != CS_OK)
         return CS_EMEM;
+    const size_t n_work = cs_tokenizer_work(pack->tok, pack->tok_state, s->n_base);
+    if (cs_grow((void **)&w->tok, &w->n_tok, n_work, 1) != CS_OK)
+        return CS_EMEM;
     if (s->reverse) {
         if (cs_grow((void **)&w->base, &w->n_base, (size_t)s->n_base, 1) != CS_OK)
             return CS_EMEM;
         cs_base_revcomp(seg.base, seg.n_base, w->base);
         seg.base = w->base;
     }
-    *n_tok = pack->tok->encode(pack->tok_state, &seg, w->id);
+    *n_tok = pack->tok->encode(pack->tok_state, &seg, w->tok, w->id);
     return CS_OK;
 }
 

@@ -36,7 +36,12 @@ void   cs_feed_drop(void *item);
 int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n) CS_MUST_CHECK;
 
 /* Room that is used again from sample to sample. */
-typedef struct cs_feed_work { char *base; int32_t *id; size_t n_base, n_id; } cs_feed_work;
+typedef struct cs_feed_work {
+    char    *base;
+    void    *tok;                /* the tokenizer's work memory */
+    int32_t *id;
+    size_t   n_base, n_tok, n_id;
+} cs_feed_work;
 void cs_feed_work_release(cs_feed_work *w);
 
 /**

@@ -202,7 +202,7 @@ static void answer_alone(struct sequence *s, int k)
     const cs_record r = { .name = "", .n_seg = 1, .seg = { { s->base, NULL, s->n } } };
     int32_t first[] = { 0, (int32_t)cs_views_count(p, &r) };
     cs_answer answer = { s->answer[k], N_LABEL, CS_REASON_NONE };
-    char *scratch = cs_xmalloc((size_t)s->n + 1);
+    char *scratch = cs_xmalloc((size_t)s->n + 16);
 
     assert_true(first[1] <= 64);
     cs_views_list(p, &r, 0, view);

@@ -292,7 +292,7 @@ static void test_tokens(void **state)
     assert_int_equal(cs_feed_append(&work, &d, &pack, &s, b), CS_OK);
     cs_base_revcomp(d.ex[17].base + 3, 12, turned);
     const cs_segment seg = { turned, NULL, 12 };
-    assert_int_equal(b->n_tok, t->encode(tok, &seg, id));
+    assert_int_equal(b->n_tok, t->encode(tok, &seg, NULL, id));
     assert_memory_equal(b->tok, id, (size_t)b->n_tok * sizeof *id);
     assert_true(b->target[0] == d.ex[17].target[0]);
     cs_batch_free(b);

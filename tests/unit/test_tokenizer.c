@@ -36,7 +36,7 @@ static void test_base(void **state)
     assert_int_equal(cs_tok_base.n_vocab(st), 6);
     assert_int_equal(cs_tok_base.min_base(st), 1);
     assert_int_equal(cs_tok_base.bound(st, 15), 15);
-    assert_int_equal(cs_tok_base.encode(st, &s, id), 15);
+    assert_int_equal(cs_tok_base.encode(st, &s, NULL, id), 15);
     for (int i = 0; i < 15; i++)
         assert_int_equal(id[i], i < 4 ? i + 2 : CS_TOK_UNK);
     for (int i = 0; i < 4; i++) {
@@ -65,8 +65,8 @@ static void check_vocabulary(int k, int canonical)
         cs_base_revcomp(word, k, other);
         assert_true(!canonical || strcmp(word, other) <= 0);
         const cs_segment s[] = { { word, NULL, k }, { other, NULL, k } };
-        assert_int_equal(cs_tok_kmer.encode(st, &s[0], &got[0]), 1);
-        assert_int_equal(cs_tok_kmer.encode(st, &s[1], &got[1]), 1);
+        assert_int_equal(cs_tok_kmer.encode(st, &s[0], NULL, &got[0]), 1);
+        assert_int_equal(cs_tok_kmer.encode(st, &s[1], NULL, &got[1]), 1);
         assert_int_equal(got[0], id);
         assert_true(canonical ? got[1] == id : (got[1] == id) == (strcmp(word, other) == 0));
         memcpy(last, word, sizeof last);
@@ -93,11 +93,11 @@ static void check_walk(int k, int stride)
         const int64_t want = n < k ? 0 : (n - k) / stride + 1;
         int32_t id[64], alone;
         assert_int_equal(cs_tok_kmer.bound(st, n), want);
-        assert_int_equal(cs_tok_kmer.encode(st, &s, id), want);
+        assert_int_equal(cs_tok_kmer.encode(st, &s, NULL, id), want);
         for (int64_t i = 0; i < want; i++) {
             const char *word = bases + i * stride;
             const cs_segment w = { word, NULL, k };
-            assert_int_equal(cs_tok_kmer.encode(st, &w, &alone), 1);
+            assert_int_equal(cs_tok_kmer.encode(st, &w, NULL, &alone), 1);
             assert_int_equal(id[i], alone);
             assert_int_equal(id[i] == CS_TOK_UNK, (int64_t)strspn(word, "ACGT") < k);
         }
@@ -118,11 +118,11 @@ static void check_long(const cs_tokenizer *tok, void *st, int64_t k, int64_t str
     for (int64_t n = N - 530; n <= N; n += 53) {
         const cs_segment s = { bases + N - n, NULL, n };
         const int64_t want = (n - k) / stride + 1;
-        assert_int_equal(tok->encode(st, &s, id), want);
+        assert_int_equal(tok->encode(st, &s, NULL, id), want);
         for (int64_t i = 0; i < want; i++) {
             const cs_segment w = { s.base + i * stride, NULL, k };
             int32_t alone;
-            assert_int_equal(tok->encode(st, &w, &alone), 1);
+            assert_int_equal(tok->encode(st, &w, NULL, &alone), 1);
             assert_int_equal(id[i], alone);
         }
     }
@@ -163,7 +163,7 @@ static void test_never_writes_past_bound(void **state)
             const cs_segment s = { bases, NULL, n };
             const size_t room = (size_t)cs_tok_kmer.bound(st, n) * sizeof(int32_t);
             check_page page = check_page_new(room);
-            assert_int_equal(cs_tok_kmer.encode(st, &s, page.p), cs_tok_kmer.bound(st, n));
+            assert_int_equal(cs_tok_kmer.encode(st, &s, NULL, page.p), cs_tok_kmer.bound(st, n));
             check_page_free(&page);
         }
         cs_tok_kmer.close(st);

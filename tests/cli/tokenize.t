@@ -1,0 +1,59 @@
+# tokenize.t - `chordseq tokenize`: pieces and ids, those of Hugging Face's tokenizers, vocabularies
+# learned, and models that carry theirs.
+. "$srcdir/tests/cli/lib.sh"
+
+bpe=$srcdir/refdata/bpe
+
+T 'ids are those of Hugging Face' sh -c 'chordseq tokenize -m "$1/hg38.json" -f ids "$tiny/mixed.fa" |
+    cmp - "$1/mixed.ids.tsv"' - "$bpe"
+T 'on any number of threads' sh -c 'chordseq tokenize -@ 5 -m "$1/hg38.json" -f ids "$tiny/mixed.fa" |
+    cmp - "$1/mixed.ids.tsv"' - "$bpe"
+P tokenize-pieces.tsv chordseq tokenize -m "$bpe/hg38.json" "$tiny/strands.fa"
+T 'the mean length of tokens is told' sh -c 'chordseq tokenize -m "$1/hg38.json" -o out "$tiny/reads.fq" 2> err &&
+    grep -q "^chordseq: tokenized 40 records, .* mean token length [0-9.]* symbols, 0 unknown" err' - "$bpe"
+T 'a model is a tokenizer, too' sh -c 'chordseq tokenize -q -m "$tiny/model.safetensors" "$tiny/reads.fq" |
+    head -n 1 | grep -qE "^[^	]+	[ACGT]+ [ACGT]+ "'
+
+if python3 -c 'import tokenizers' 2> /dev/null; then
+    T 'the library agrees' sh -c 'python3 "$1/ids.py" "$1/hg38.json" "$tiny/mixed.fa" | cmp - "$1/mixed.ids.tsv"' - "$bpe"
+else
+    S 'the library agrees' 'no python3 with tokenizers'
+fi
+
+# ---- learning ------------------------------------------------------------------------------------
+
+learn="chordseq tokenize -q --learn bpe --vocab-size 64"
+T 'a vocabulary is learned' $learn -i "$tiny/mixed.fa" -o a.json
+T 'the same from compressed input' sh -c "gzip -c '$tiny/mixed.fa' | $learn - | cmp - a.json"
+T 'what it makes of a sequence spells it' sh -c 'chordseq tokenize -q -m a.json "$tiny/reads.fq" |
+    cut -f 2 | tr -d " " > got && awk "NR % 4 == 2" "$tiny/reads.fq" | cmp - got'
+T 'sentences by seed' sh -c "$learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' > s1 &&
+    $learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' | cmp - s1 &&
+    ! $learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 4 '$tiny/reads.fq' | cmp -s - s1"
+T 'too few pairs are told' sh -c "chordseq tokenize --learn bpe --vocab-size 9999 '$tiny/strands.fa' 2> err > out &&
+    grep -q 'warning: the vocabulary has .* pieces, not 9999' err"
+
+N tokenize-none.err   chordseq tokenize "$tiny/mixed.fa"
+N tokenize-both.err   chordseq tokenize --learn bpe -m a.json "$tiny/mixed.fa"
+N tokenize-kind.err   chordseq tokenize --learn unigram "$tiny/mixed.fa"
+N tokenize-small.err  chordseq tokenize --learn bpe --alphabet diplotypes --vocab-size 70 "$tiny/mixed.fa"
+printf '>a\nNNNN\n' > n.fa
+N tokenize-empty.err  chordseq tokenize --learn bpe n.fa
+head -c 300 a.json > cut.json
+N tokenize-cut.err    chordseq tokenize -m cut.json "$tiny/mixed.fa"
+N tokenize-absent.err chordseq tokenize -m absent.json "$tiny/mixed.fa"
+
+# ---- models ---------------------------------------------------------------------------------------
+
+awk 'NR % 4 == 1 { printf ">%s class=%s\n", substr($1, 2), NR % 8 == 1 ? "x" : "y" } NR % 4 == 2' \
+    "$tiny/reads.fq" > l.fa
+train="chordseq train -q --epochs 1 --encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --label-key class -i l.fa"
+N tokenize-nofile.err $train --tokenizer bpe -o m
+T 'a model is trained on pieces' $train --tokenizer bpe --tokenizer.file a.json -o m
+mv a.json gone.json
+T 'and keeps them' sh -c 'chordseq classify -q -m m "$tiny/reads.fq" > c && [ "$(wc -l < c)" = 41 ]'
+T 'on any number of threads' sh -c 'chordseq classify -q -@ 9 -m m "$tiny/reads.fq" | cmp - c'
+T 'its tokens are the file'"'"'s' sh -c 'chordseq tokenize -q -f ids -m gone.json l.fa > want &&
+    chordseq tokenize -q -f ids -m m l.fa | cmp - want'
+T 'it is exported as the file that it came from' sh -c 'chordseq model export m dir > out 2>&1 &&
+    chordseq tokenize -q -f ids -m dir/tokenizer.json l.fa | cmp - want'
