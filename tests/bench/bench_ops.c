@@ -1,17 +1,20 @@
 /* bench_ops.c - speed of ChordMixer's kernels beside this machine's own limits, as TSV.
  *
- *     bench_ops [WIDTH HIDDEN TRACK SEGMENTS LENGTH]      one shape only, on one and on all cores
+ *     bench_ops [WIDTH HIDDEN TRACK SEGMENTS LENGTH [THREADS]]      one shape and load only
  *
  * Each line is the median of several repeats, with the fastest, and the spread (slowest less
  * fastest, in percent of the median). Rates are nominal: 4 d h operations per token and block,
  * three times as many with the backward pass. What is timed:
- *   forward   all blocks over the rows of a batch, in place, as an answer takes them
+ *   forward   blocks over the rows of a batch, in place, as an answer takes them
  *   answer    the same from tokens to means, with the exact shortcuts: what `classify` does
  *   train     forward and backward, every block's input kept
  *   gemm      x w1' alone, by the general matrix product
  *   conv      a convolution of 3 taps, 2 K d d operations per token; conv_backward twice as many
- * A long sequence passes as many blocks as seconds allow; a block's cost does not depend on its
- * number. No verdict.
+ * A long sequence passes as few blocks as a second or so allows; a block's cost does not depend on
+ * its number. `answer` passes all of them, because its shortcuts spare two, and stands only where
+ * that is quick. A shared machine's clock moves by a fifth within minutes, so the peak is measured
+ * around every repeat: percent_of_peak is the median of the repeats, each against the peak beside
+ * it, and peak_gflops the best one. No verdict.
  */
 #include <immintrin.h>
 #include <stdio.h>
@@ -23,9 +26,12 @@
 #include "base/rng.h"
 #include "kernels/backend.h"
 
-enum { REPEATS = 9, MAX_SEG = 1024, MAX_BLOCK = 20, VOCAB = 6, TRAIN_ROWS = 100000 };
+enum { REPEATS = 9, MAX_SEG = 1024, MAX_BLOCK = 20, VOCAB = 6, TRAIN_ROWS = 100000,
+       COPIES = 5 };
 
-static const double flop_budget = 4e10;          /* of one repeat */
+static const double flop_budget = 1.2e10,        /* of one repeat of some blocks, */
+                    flop_all = 4e10,             /* and of one of all blocks */
+                    seconds = 0.5;               /* for the repeats of one line, if 3 fit */
 
 static double now(void)
 {
@@ -55,17 +61,21 @@ static float multiply_adds(int64_t n)
     return _mm256_cvtss_f32(sum);
 }
 
+/* The best of a few short samples, each about a millisecond on every thread. A thread's time is its
+ * own: what it costs to start threads is not the multiplier's. */
 static double peak_gflops(int n_thread)
 {
-    enum { N = 400000, TIMES = 40 };
+    enum { N = 300000, TIMES = 4 };
     double best = 0;
     float sink = 0;
     for (int r = 0; r < TIMES; r++) {
-        double t = now();
-        #pragma omp parallel for num_threads(n_thread) reduction(+ : sink)
-        for (int i = 0; i < n_thread; i++)
+        double rate = 0;
+        #pragma omp parallel for num_threads(n_thread) reduction(+ : sink, rate)
+        for (int i = 0; i < n_thread; i++) {
+            double t = now();
             sink += multiply_adds(N);
-        double rate = 12.0 * 16 * N * n_thread / (now() - t) * 1e-9;
+            rate += 12.0 * 16 * N / (now() - t) * 1e-9;
+        }
         best = rate > best ? rate : best;
     }
     return sink > 0 ? best : 0;
@@ -80,7 +90,7 @@ static double copy_gbytes(int n_thread)
     if (!from || !to)
         exit(1);
     memset(from, 1, (size_t)n_thread * PART);
-    for (int r = 0; r < REPEATS; r++) {
+    for (int r = 0; r < COPIES; r++) {
         double t = now();
         #pragma omp parallel for num_threads(n_thread)
         for (int i = 0; i < n_thread; i++)
@@ -108,15 +118,22 @@ typedef struct job {
     cs_taps  taps;
 } job;
 
+/* Small random numbers, the same ones every few rows: making a gigabyte of them takes longer than
+ * what is timed. Pages are first touched by the threads that will use most of them. */
 static cs_mat random_mat(cs_backend *be, int64_t r, int32_t c, uint64_t key)
 {
+    enum { N = 1 << 14 };
+    static float some[N];
     cs_mat m = { be->op.alloc(be, (size_t)(r * c) * sizeof(cs_real)), r, c, c };
     if (!m.p) {
         printf("# out of memory\n");
         exit(1);
     }
-    for (int64_t i = 0; i < r * c; i++)
-        m.p[i] = (float)(cs_rng_unit(key, (uint64_t)i) - 0.5) * 0.06f;
+    for (int64_t i = 0; i < N; i++)
+        some[i] = (float)(cs_rng_unit(key, (uint64_t)i) - 0.5) * 0.06f;
+    #pragma omp parallel for num_threads(be->n_thread)
+    for (int64_t i = 0; i < r * c; i += N)
+        memcpy(m.p + i, some, (size_t)(r * c - i < N ? r * c - i : N) * sizeof *some);
     return m;
 }
 
@@ -190,25 +207,36 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double median(double *t, int n)
+{
+    qsort(t, (size_t)n, sizeof *t, by_value);
+    return t[n / 2];
+}
+
 /* flop: of one block and token */
 static void report(cs_backend *be, const char *what, void (*run)(cs_backend *, job *), job *j,
-                   double flop, int32_t n_block, double peak)
+                   double flop, int32_t n_block)
 {
-    double t[REPEATS], start = now(), work = flop * n_block * (double)j->x.r;
+    double t[REPEATS], part[REPEATS], peak[REPEATS + 1];
+    double rows = (double)j->x.r, work = flop * n_block * rows * 1e-9;
     int n = 0;
     run(be, j);
-    while (n < REPEATS && (n < 3 || now() - start < 6)) {
+    double start = now();
+    peak[0] = peak_gflops(be->n_thread);
+    while (n < REPEATS && (n < 3 || now() - start < seconds)) {
         t[n] = now();
         run(be, j);
         t[n] = now() - t[n];
+        peak[n + 1] = peak_gflops(be->n_thread);
+        part[n] = work / t[n] / (peak[n] > peak[n + 1] ? peak[n] : peak[n + 1]);
         n++;
     }
-    qsort(t, (size_t)n, sizeof *t, by_value);
-    double mid = t[n / 2], rate = work / mid * 1e-9;
-    printf("%s\t%d\t%d\t%d\t%d\t%ld\t%d\t%.1f\t%.1f\t%.0f\t%.1f\t%.0f\t%.2f\n", what, be->n_thread,
-           j->x.c, (int)j->k.w1.r, j->seg.n, (long)j->len, n_block, rate, work / t[0] * 1e-9,
-           100 * (t[n - 1] - t[0]) / mid, 100 * rate / peak, (double)j->x.r / mid * 1e-3,
-           mid / (double)j->x.r / n_block * 1e9);
+    double mid = median(t, n);
+    (void)median(peak, n + 1);
+    printf("%s\t%d\t%d\t%d\t%d\t%ld\t%d\t%.1f\t%.1f\t%.0f\t%.1f\t%.0f\t%.2f\t%.1f\n", what,
+           be->n_thread, j->x.c, (int)j->k.w1.r, j->seg.n, (long)j->len, n_block, work / mid,
+           work / t[0], 100 * (t[n - 1] - t[0]) / mid, 100 * median(part, n), rows / mid * 1e-3,
+           mid / rows / n_block * 1e9, peak[n]);
     fflush(stdout);
 }
 
@@ -217,13 +245,13 @@ typedef struct load { int32_t n_seg; int64_t len; } load;
 
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static void measure_train(cs_backend *be, job *j, double flop, double peak)
+static void measure_train(cs_backend *be, job *j, double flop)
 {
     for (int32_t l = 0; l <= j->n_block; l++)
         j->kept[l] = random_mat(be, j->x.r, j->x.c, 10 + (uint64_t)l);
     j->dy = random_mat(be, j->x.r, j->x.c, 7);
     j->dx = random_mat(be, j->x.r, j->x.c, 8);
-    report(be, "train", train, j, 3 * flop, j->n_block, peak);
+    report(be, "train", train, j, 3 * flop, j->n_block);
     for (int32_t l = 0; l <= j->n_block; l++)
         be->op.dealloc(be, j->kept[l].p);
     be->op.dealloc(be, j->dy.p);
@@ -246,7 +274,10 @@ static void prepare(cs_backend *be, job *j, shape s)
         j->id[i] = (int32_t)cs_rng_below(11, (uint64_t)i, VOCAB);
 }
 
-static void measure(cs_backend *be, shape s, load w, double peak)
+/* What of a batch is timed. */
+enum { FORWARD = 1 << 0, ANSWER = 1 << 1, TRAIN = 1 << 2, GEMM = 1 << 3, ALL = 15 };
+
+static void measure(cs_backend *be, shape s, load w, int what)
 {
     double flop = 4.0 * s.d * s.h;
     int64_t r = w.n_seg * w.len;
@@ -261,14 +292,19 @@ static void measure(cs_backend *be, shape s, load w, double peak)
     while (INT64_C(1) << depth < w.len)
         depth++;
     j.seg = (cs_seg){ .off = j.off, .n = w.n_seg, .rows = r, .depth = depth };
-    double can = flop_budget / (flop * (double)r);
-    j.n_block = can < 2 ? 2 : can < depth ? (int32_t)can : depth;
+    double all = flop * (double)r * depth, can = flop_budget / (flop * (double)r);
+    j.n_block = depth;
     prepare(be, &j, s);
-    report(be, "forward", forward, &j, flop, j.n_block, peak);
-    report(be, "answer", answer, &j, flop, j.n_block, peak);
-    if (r <= TRAIN_ROWS)
-        measure_train(be, &j, flop, peak);
-    report(be, "gemm", product, &j, flop / 2, 1, peak);
+    if ((what & ANSWER) && all < flop_all)
+        report(be, "answer", answer, &j, flop, j.n_block);
+    j.n_block = can < 1 ? 1 : can < depth ? (int32_t)can : depth;
+    if (what & FORWARD)
+        report(be, "forward", forward, &j, flop, j.n_block);
+    j.n_block = (j.n_block + 1) / 2;
+    if ((what & TRAIN) && r <= TRAIN_ROWS)
+        measure_train(be, &j, flop);
+    if (what & GEMM)
+        report(be, "gemm", product, &j, flop / 2, 1);
     drop_chord(be, &j.k);
     drop_chord(be, &j.dk);
     cs_real *rest[] = { j.x.p, j.mean.p, j.embed.p, j.first.p, j.pack, j.work };
@@ -278,7 +314,7 @@ static void measure(cs_backend *be, shape s, load w, double peak)
 }
 
 /* 3 taps, 64 tokens apart, from and to d channels. */
-static void measure_conv(cs_backend *be, int32_t d, load w, double peak)
+static void measure_conv(cs_backend *be, int32_t d, load w)
 {
     enum { K = 3 };
     int64_t r = w.n_seg * w.len;
@@ -290,15 +326,15 @@ static void measure_conv(cs_backend *be, int32_t d, load w, double peak)
     for (int32_t i = 0; i <= w.n_seg; i++)
         j.off[i] = i * w.len;
     j.seg = (cs_seg){ .off = j.off, .n = w.n_seg, .rows = r };
-    report(be, "conv", conv_forward, &j, 2.0 * K * d * d, 1, peak);
-    report(be, "conv_backward", conv_backward, &j, 4.0 * K * d * d, 1, peak);
+    report(be, "conv", conv_forward, &j, 2.0 * K * d * d, 1);
+    report(be, "conv_backward", conv_backward, &j, 4.0 * K * d * d, 1);
     cs_real *all[] = { j.k.w1.p, j.dk.w1.p, j.x.p, j.kept[0].p, j.dy.p, j.dx.p };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         be->op.dealloc(be, all[i]);
 }
 
 /* Widths of the paper's models, and of small classifiers with narrow tracks. */
-static void measure_all(cs_backend *be, double peak)
+static void measure_all(cs_backend *be)
 {
     static const shape shapes[] = { { 288, 128, 16 }, { 208, 128, 16 }, { 72, 64, 4 },
                                     { 96, 64, 4 } };
@@ -306,36 +342,39 @@ static void measure_all(cs_backend *be, double peak)
                                   { 1, 1000000 } };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (size_t k = 0; k < sizeof loads / sizeof *loads; k++)
-            measure(be, shapes[i], loads[k], peak);
+            measure(be, shapes[i], loads[k], k == 2 ? ALL : ALL & ~GEMM);
     for (size_t k = 0; k < 3; k++)
-        measure_conv(be, 64, loads[k], peak);
+        measure_conv(be, 64, loads[k]);
     /* is the cost per token and block flat in the length? */
-    for (int64_t len = 128; len <= 1 << 20; len *= 8)
-        measure(be, shapes[0], (load){ (int32_t)most(1, 32768 / len), len }, peak);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i += 2)
+        for (int64_t len = 128; len <= 1 << 20; len *= 2)
+            measure(be, shapes[i], (load){ (int32_t)most(1, 32768 / len), len }, FORWARD);
 }
 
 int main(int argc, char **argv)
 {
-    long a[5] = { 0 };
-    for (int i = 1; i < argc && i <= 5; i++)
+    long a[6] = { 0 };
+    for (int i = 1; i < argc && i <= 6; i++)
         a[i - 1] = strtol(argv[i], NULL, 10);
-    if (cs_cpu_init() != CS_OK || (argc != 1 && (argc != 6 || a[3] < 1 || a[3] > MAX_SEG)))
+    if (cs_cpu_init() != CS_OK || (argc != 1 && (argc < 6 || a[3] < 1 || a[3] > MAX_SEG)))
         return 2;
     printf("what\tthreads\twidth\thidden\tsegments\tlength\tblocks\tgflops_median\tgflops_best\t"
-           "spread_percent\tpercent_of_peak\tktokens_per_s\tns_per_token_and_block\n");
+           "spread_percent\tpercent_of_peak\tktokens_per_s\tns_per_token_and_block\t"
+           "peak_gflops\n");
     for (int n = 1; n <= cs_cpu_count(); n += cs_cpu_count() > 1 ? cs_cpu_count() - 1 : 1) {
         cs_backend *be;
+        if (a[5] && n != a[5])
+            continue;
         if (cs_backend_open("cpu", n, &be) != CS_OK || !be->fused.chord_stack) {
             printf("# no fused kernels on this processor\n");
             return 77;
         }
-        double peak = peak_gflops(n);
-        printf("# threads %d: FMA peak %.1f GFLOP/s, copy %.1f GB/s\n", n, peak, copy_gbytes(n));
-        if (argc == 6)
+        printf("# threads %d: copy %.1f GB/s\n", n, copy_gbytes(n));
+        if (argc >= 6)
             measure(be, (shape){ (int32_t)a[0], (int32_t)a[1], (int32_t)a[2] },
-                    (load){ (int32_t)a[3], a[4] }, peak);
+                    (load){ (int32_t)a[3], a[4] }, ALL);
         else
-            measure_all(be, peak);
+            measure_all(be);
         cs_backend_close(be);
     }
     return 0;
