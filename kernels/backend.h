@@ -216,7 +216,8 @@ typedef struct cs_chord { cs_mat w1, b1, w2, b2; int32_t track; } cs_chord;
 /* Blocks one after another, for answers only. pack: chord_pack_size() reals per block, as
  * chord_prepare() wrote them. With id, the input is rows of embed, and first holds what the first
  * block's two layers make of each of them, w2 gelu(w1 e + b1) + b2; the last row of both is that of
- * a negative id, 0. Without id, the input is x, and embed and first are absent. */
+ * a negative id, 0. first may be absent: then the first block is computed like the others. Without
+ * id, the input is x, and embed and first are absent. */
 typedef struct cs_chord_stack {
     int32_t        n_block, width, hidden, track;
     cs_real       *pack;
@@ -238,9 +239,8 @@ typedef struct cs_fused {
                         cs_real *work);
     void (*chord_prepare)(cs_backend *be, const cs_chord *k, cs_real *pack);
     int64_t (*chord_pack_size)(int32_t width, int32_t hidden);
-    /* reals of scratch for chord_stack; own_x: x is absent. Of seg, off is not used */
-    int64_t (*chord_stack_work)(cs_backend *be, cs_seg seg, int32_t width, int32_t hidden,
-                                bool own_x);
+    /* reals of scratch for chord_stack; own_x: x is absent. Of seg, off is not used; of s, sizes */
+    int64_t (*chord_stack_work)(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x);
     /* can it take these sizes? On the CPU: any width and hidden size, track a multiple of 4 */
     bool (*chord_fits)(int32_t width, int32_t hidden, int32_t track);
     /* reals of scratch that either needs for this width, hidden size and number of rows */

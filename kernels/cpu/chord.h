@@ -60,13 +60,36 @@ typedef struct cs_tile { int64_t r0, n; int32_t n_span; cs_span span[CS_TILE]; }
 /** cs_tile_init - tile number `no` of all rows */
 void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no);
 
-/** cs_chord_hidden - h = gelu(x w1' + b1) of n_row rows; rows of h hold whole panels */
-void cs_chord_hidden(const cs_chord_pack *k, const float *x, int64_t ldx, int64_t n_row, float *h,
-                     int64_t ldh);
+/* Tokens of one sequence: channel j of track i of token t is p[t*row + i*track + j]. In a matrix
+ * track is the width of a track; track by track, row is. */
+typedef struct cs_tracks { float *p; int64_t row, track; } cs_tracks;
+
+/** cs_chord_hidden - h = gelu(x w1' + b1) of the first n_row tokens; rows of h hold whole panels */
+void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *h, int64_t ldh);
 /** cs_chord_spread - y = x + rotated(h w2' + b2) at the places that the rows of tile t go to.
  * h begins with the tile's first row; x and y have one row stride, and may be the same matrix */
 void cs_chord_spread(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
                      cs_mat x, cs_mat y);
+
+/* One sequence, and scratch for blocks over it in place: see chord_seq_avx2.c. */
+typedef struct cs_chord_seq {
+    cs_tracks x;
+    int64_t   len;
+    int       n_thread;
+    int32_t   n_range;           /* ranges of `range` tokens, the last one shorter */
+    int64_t   range;
+    float    *late;              /* per range */
+    float    *tile;              /* n_thread * cs_chord_seq_tile() */
+} cs_chord_seq;
+
+/** cs_chord_seq_tile, cs_chord_seq_late - floats of scratch: per thread, and for all ranges of a
+ * sequence of up to max_len tokens */
+int64_t cs_chord_seq_tile(int32_t hidden);
+int64_t cs_chord_seq_late(int32_t width, int32_t track, int64_t max_len, int n_thread);
+/** cs_chord_seq_cut - set the ranges: as many as n_thread threads want */
+void cs_chord_seq_cut(cs_chord_seq *q);
+/** cs_chord_seq_block - x = x + rotated(gelu(x w1' + b1) w2' + b2) */
+void cs_chord_seq_block(const cs_chord_seq *q, const cs_chord_pack *k);
 
 /* Scratch of one training call. dp, hp: d and h rounded up to whole panels. */
 typedef struct cs_chord_plan {
@@ -90,8 +113,7 @@ cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width
                                  int32_t track, float *work);
 
 /* What the backend's table points to: see backend.h. */
-int64_t cs_avx2_chord_stack_work(cs_backend *be, cs_seg seg, int32_t width, int32_t hidden,
-                                 bool own_x);
+int64_t cs_avx2_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x);
 void cs_avx2_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
                          cs_real *work);
 void cs_avx2_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack);

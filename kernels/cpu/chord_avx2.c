@@ -98,45 +98,36 @@ TARGET __attribute__((noinline)) static void gelu_8(float *h, int64_t ldh, int n
     gelu_rows(1, h, ldh, n_row);
 }
 
-/* The next strip's rows: six short runs are too little for the processor to see them coming. */
-static inline void fetch_rows(const cs_panel *q, int64_t r, int64_t n)
-{
-    enum { LINE = 16 };
-    for (int64_t end = cs_min64(r + n, q->n_row); r < end; r++)
-        for (int64_t k = 0; k < q->n_k; k += LINE)
-            __builtin_prefetch(q->a + r * q->lda + k);
-}
-
 /* A strip's sums meet GELU while they are in the first-level cache. */
 TARGET __attribute__((always_inline))
-static inline void hidden_panel(const int nv, const cs_panel *q, bool first)
+static inline void hidden_panel(const int nv, const cs_panel *q)
 {
     const int step = cs_strip_rows(nv);
     for (int64_t r = 0; r < q->n_row; r += step) {
         int mr = (int)cs_min64(step, q->n_row - r);
-        if (first)
-            fetch_rows(q, r + step, step);
         if (mr == step)
-            cs_strip(step, nv, false, CS_STRIP_STORE, q, r, NULL);
+            cs_strip(step, nv, CS_LEFT_AHEAD, CS_STRIP_STORE, q, r, NULL);
         else
-            cs_strip_any(mr, nv, false, CS_STRIP_STORE, q, r, NULL);
+            cs_strip_any(mr, nv, CS_LEFT_AHEAD, CS_STRIP_STORE, q, r, NULL);
         (nv > 2 ? gelu_24 : nv > 1 ? gelu_16 : gelu_8)(q->c + r * q->ldc, q->ldc, mr);
     }
 }
 
-TARGET static void hidden_24(const cs_panel *q, bool first) { hidden_panel(3, q, first); }
-TARGET static void hidden_16(const cs_panel *q, bool first) { hidden_panel(2, q, first); }
-TARGET static void hidden_8(const cs_panel *q, bool first)  { hidden_panel(1, q, first); }
+TARGET static void hidden_24(const cs_panel *q) { hidden_panel(3, q); }
+TARGET static void hidden_16(const cs_panel *q) { hidden_panel(2, q); }
+TARGET static void hidden_8(const cs_panel *q)  { hidden_panel(1, q); }
 
-void cs_chord_hidden(const cs_chord_pack *k, const float *x, int64_t ldx, int64_t n_row, float *h,
-                     int64_t ldh)
+void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *h, int64_t ldh)
 {
-    static void (*const run[3])(const cs_panel *, bool) = { hidden_8, hidden_16, hidden_24 };
+    static void (*const run[3])(const cs_panel *) = { hidden_8, hidden_16, hidden_24 };
+    bool matrix = x.track == k->track;
     for (int32_t p = 0; p < cs_wide_count(k->h); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(k->h, p);
-        cs_panel q = { .a = x, .lda = ldx, .b = k->w1 + (int64_t)c * k->d, .ldb = width,
-                       .init = k->b1 + c, .c = h + c, .ldc = ldh, .n_row = n_row, .n_k = k->d };
-        run[width / 8 - 1](&q, p == 0);
+        cs_panel q = { .a = x.p, .lda = x.row, .track = matrix ? CS_PANEL : k->track,
+                       .next = matrix ? CS_PANEL : x.track,
+                       .b = k->w1 + (int64_t)c * k->d, .ldb = width, .init = k->b1 + c,
+                       .c = h + c, .ldc = ldh, .n_row = n_row, .n_k = k->d };
+        run[width / 8 - 1](&q);
     }
 }
 
@@ -244,9 +235,9 @@ static inline void spread_panel(const int nv, const cs_strip_end end, const cs_p
         if (!straight)
             place_strip(s, mr);
         if (mr == step)
-            cs_strip(step, nv, false, end, q, r, &s->to);
+            cs_strip(step, nv, CS_LEFT_ROWS, end, q, r, &s->to);
         else
-            cs_strip_any(mr, nv, false, end, q, r, &s->to);
+            cs_strip_any(mr, nv, CS_LEFT_ROWS, end, q, r, &s->to);
         if (!straight) {
             pass_strip(s, mr);
             continue;
@@ -323,7 +314,8 @@ static void forward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat y,
 {
     cs_tile t;
     cs_tile_init(&t, f->seg, no);
-    cs_chord_hidden(&f->pack, cs_row(x, t.r0), x.ld, t.n, h, f->ldh);
+    cs_tracks from = { cs_row(x, t.r0), x.ld, f->track };
+    cs_chord_hidden(&f->pack, from, t.n, h, f->ldh);
     cs_chord_spread(&f->pack, &t, h, f->ldh, x, y);
 }
 

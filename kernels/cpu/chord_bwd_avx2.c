@@ -128,9 +128,9 @@ static inline void add_panel(const int nv, const cs_panel *q, cs_mat dx, int64_t
         int mr = (int)cs_min64(step, q->n_row - r);
         to.base[0] = (r0 + r) * dx.ld + c;
         if (mr == step)
-            cs_strip(step, nv, false, CS_STRIP_ROWS, q, r, &to);
+            cs_strip(step, nv, CS_LEFT_ROWS, CS_STRIP_ROWS, q, r, &to);
         else
-            cs_strip_any(mr, nv, false, CS_STRIP_ROWS, q, r, &to);
+            cs_strip_any(mr, nv, CS_LEFT_ROWS, CS_STRIP_ROWS, q, r, &to);
     }
 }
 

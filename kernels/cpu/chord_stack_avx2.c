@@ -1,12 +1,9 @@
 /* chord_stack_avx2.c - ChordMixer blocks one after another, in place, for answers only.
  *
- * DESIGN. A block over one sequence has two phases, each a loop over tiles: the hidden layer of all
- * tokens, then what its second product adds to the tokens where rotation takes it. Both together
- * need the sequence's tokens and hidden layer, and no second copy of either. Short sequences
- * (CS_CHORD_SHORT tokens) go through all blocks one worker each, while they are in its cache;
- * longer ones, or few, one after the other, with their tiles shared out. The answers' bits are the
- * same: a tile's arithmetic does not depend on who does it, and means are taken in chunks that a
- * sequence's length fixes.
+ * DESIGN. A block works in place (chord_seq_avx2.c). Short sequences (CS_CHORD_SHORT tokens) go
+ * through all blocks one worker each, while they are in its cache; longer ones, or few, one after
+ * the other, with ranges of tokens shared out. The answers' bits are the same: a token's arithmetic
+ * does not depend on who does it, and means are taken in chunks that a sequence's length fixes.
  *
  * Two steps are left out where nothing else needs them. The first block sees one row per token of
  * the vocabulary, so its product is a table, and the block adds a table's rows. And rotation keeps
@@ -20,29 +17,30 @@
 
 #define TARGET __attribute__((target("avx2,fma")))
 
-enum { CS_CHORD_SHORT = 1 << 14, /* tokens: 6 to 19 MB of third-level cache with usual widths */
-       SHARE = 4 };              /* short sequences per thread below which tiles are shared out */
+enum { CS_CHORD_SHORT = 1 << 14, /* tokens: 5 to 19 MB of third-level cache with usual widths */
+       SHARE = 4 };              /* short sequences per thread below which ranges are shared out */
 
 /* One call. */
 typedef struct run {
     const cs_chord_stack *s;
     cs_seg   seg;
-    int32_t  d, h;
+    int32_t  d, h, track;
     int64_t  n_pack;             /* floats of one block's packed weights */
     cs_mat   x, mean;            /* as given; absent where not wanted */
     int64_t  max_len, ldh;
-    /* one worker's scratch: the hidden layer, two rows, and the tokens unless x is there */
-    int64_t  row_h, row_d, own_x, stride;
+    int      n_thread;           /* of those that share one sequence */
+    /* parts of one worker's scratch, which begins with its tiles: what comes late, sums of the
+     * hidden layer, two rows, and the tokens unless x is there */
+    int64_t  late, sum, row_h, row_d, own_x, stride;
 } run;
 
 /* A sequence on its way, and the block it is in. */
 typedef struct trip {
     const run *r;
-    cs_mat     x;                /* its rows */
-    float     *work;             /* its worker's scratch, which begins with its hidden layer */
+    cs_chord_seq q;
+    float     *work;             /* its worker's scratch */
     const int32_t *id;
     cs_chord_pack pack;
-    int        n_thread;
 } trip;
 
 static int64_t longest(cs_seg seg)
@@ -57,79 +55,153 @@ static bool each_alone(const cs_backend *be, cs_seg seg)
 
 static int64_t lines(int64_t n)
 {
-    return (n + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
+    return (n + CS_PANEL - 1) / CS_PANEL;
 }
 
-static run run_of(cs_seg seg, int32_t d, int32_t h, bool own_x)
+/* Floats from one track to the next in a worker's own n tokens. A token's part of a narrow track is
+ * less than a cache line, of which rotation would move each quarter at another time; such tracks
+ * are kept one after the other. They are read side by side, so they must not begin in the same set
+ * of a cache, as they would with lengths of 2^k. */
+static int64_t track_stride(int64_t n, int32_t track)
 {
-    run r = { .seg = seg, .d = d, .h = h, .n_pack = cs_chord_pack_size(d, h),
-              .max_len = longest(seg), .ldh = cs_wide_cols(h) };
-    r.row_h = lines(r.max_len * r.ldh);
-    r.row_d = r.row_h + lines(cs_wide_cols(h));
-    r.own_x = r.row_d + lines(cs_wide_cols(d));
-    r.stride = r.own_x + (own_x ? lines(r.max_len * d) : 0);
+    enum { SETS = 64, APART = 27 };
+    int64_t n_line = lines(n * track);
+    if (track >= CS_PANEL)
+        return track;
+    if (n_line < SETS)
+        return (n_line | 1) * CS_PANEL;
+    return ((n_line - APART + SETS - 1) / SETS * SETS + APART) * CS_PANEL;
+}
+
+static run run_of(const cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x)
+{
+    run r = { .s = s, .seg = seg, .d = s->width, .h = s->hidden, .track = s->track,
+              .n_pack = cs_chord_pack_size(s->width, s->hidden), .max_len = longest(seg),
+              .ldh = cs_tile_ld(cs_wide_cols(s->hidden)),
+              .n_thread = each_alone(be, seg) ? 1 : be->n_thread };
+    const int64_t sums = CS_CHUNKS * (int64_t)(sizeof(double) / sizeof(float));
+    r.late = r.n_thread * CS_PANEL * lines(cs_chord_seq_tile(r.h));
+    r.sum = r.late + CS_PANEL * lines(cs_chord_seq_late(r.d, r.track, r.max_len, r.n_thread));
+    r.row_h = r.sum + CS_PANEL * lines(sums * cs_wide_cols(r.h));
+    r.row_d = r.row_h + CS_PANEL * lines(cs_wide_cols(r.h));
+    r.own_x = r.row_d + CS_PANEL * lines(cs_wide_cols(r.d));
+    int64_t x = r.track < CS_PANEL ? track_stride(r.max_len, r.track) * (r.d / r.track)
+                                   : r.max_len * r.d;
+    r.stride = r.own_x + (own_x ? CS_PANEL * lines(x) : 0);
     return r;
 }
 
-int64_t cs_avx2_chord_stack_work(cs_backend *be, cs_seg seg, int32_t width, int32_t hidden,
-                                 bool own_x)
+int64_t cs_avx2_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x)
 {
-    run r = run_of(seg, width, hidden, own_x);
-    return r.stride * (each_alone(be, seg) ? be->n_thread : 1);
+    return run_of(be, seg, s, own_x).stride * (each_alone(be, seg) ? be->n_thread : 1);
 }
 
-/* ---- phases, each of one tile ------------------------------------------------------------- */
+/* ---- from tokens, to means ------------------------------------------------------------------ */
 
 static const float *row_of(cs_mat table, int32_t id)
 {
     return cs_row(table, id < 0 ? table.r - 1 : id);
 }
 
-TARGET static void add_track(const float *from, float *to, int32_t n)
+/* to = a + b, or a where b is absent */
+TARGET static void add_track(const float *a, const float *b, float *to, int32_t n)
 {
-    for (int32_t j = 0; j < n; j += 4)
-        _mm_storeu_ps(to + j, _mm_add_ps(_mm_loadu_ps(to + j), _mm_loadu_ps(from + j)));
+    for (int32_t j = 0; j < n; j += 4) {
+        __m128 v = _mm_loadu_ps(a + j);
+        _mm_storeu_ps(to + j, b ? _mm_add_ps(v, _mm_loadu_ps(b + j)) : v);
+    }
 }
 
-/* Rows of the embedding plus what the first block adds to them. */
+/* Rows of the embedding, plus what the first block adds to them when its table is there. */
 static void first_tile(const trip *t, int64_t t0, int64_t n)
 {
     const cs_chord_stack *s = t->r->s;
+    const cs_tracks *x = &t->q.x;
     int32_t w = s->track;
-    for (int64_t i = t0; i < t0 + n; i++)
-        memcpy(cs_row(t->x, i), row_of(s->embed, t->id[i]), (size_t)t->x.c * sizeof(float));
-    for (int32_t c = 0; c < t->x.c; c += w) {
-        int64_t from = (t0 + cs_shift(c / w, t->x.r)) % t->x.r;
-        for (int64_t i = t0; i < t0 + n; i++, from = from + 1 == t->x.r ? 0 : from + 1)
-            add_track(row_of(s->first, t->id[from]) + c, cs_row(t->x, i) + c, w);
+    for (int32_t c = 0; c < s->width; c += w) {
+        float *to = x->p + t0 * x->row + c / w * x->track;
+        int64_t from = (t0 + cs_shift(c / w, t->q.len)) % t->q.len;
+        for (int64_t i = t0; i < t0 + n; i++, to += x->row) {
+            const float *more = s->first.p ? row_of(s->first, t->id[from]) + c : NULL;
+            add_track(row_of(s->embed, t->id[i]) + c, more, to, w);
+            from = from + 1 == t->q.len ? 0 : from + 1;
+        }
     }
 }
 
-static void hidden_tile(const trip *t, int64_t t0, int64_t n)
+static void first_tiles(const trip *t)
 {
-    cs_chord_hidden(&t->pack, cs_row(t->x, t0), t->x.ld, n, t->work + t0 * t->r->ldh, t->r->ldh);
-}
-
-static void spread_tile(const trip *t, int64_t t0, int64_t n)
-{
-    cs_tile tile;
-    tile.r0 = t0;
-    tile.n = n;
-    tile.n_span = 1;
-    tile.span[0] = (cs_span){ 0, t->x.r, t0, n };
-    cs_chord_spread(&t->pack, &tile, t->work + t0 * t->r->ldh, t->r->ldh, t->x, t->x);
-}
-
-static void each_tile(const trip *t, void (*f)(const trip *, int64_t t0, int64_t n))
-{
-    if (t->n_thread == 1) {
-        for (int64_t t0 = 0; t0 < t->x.r; t0 += CS_TILE)
-            f(t, t0, cs_min64(CS_TILE, t->x.r - t0));
+    if (t->q.n_thread == 1) {
+        for (int64_t t0 = 0; t0 < t->q.len; t0 += CS_TILE)
+            first_tile(t, t0, cs_min64(CS_TILE, t->q.len - t0));
         return;
     }
-    #pragma omp parallel for num_threads(t->n_thread) schedule(dynamic)
-    for (int64_t t0 = 0; t0 < t->x.r; t0 += CS_TILE)
-        f(t, t0, cs_min64(CS_TILE, t->x.r - t0));
+    #pragma omp parallel for num_threads(t->q.n_thread)
+    for (int64_t t0 = 0; t0 < t->q.len; t0 += CS_TILE)
+        first_tile(t, t0, cs_min64(CS_TILE, t->q.len - t0));
+}
+
+/* sum += the rows of h, in order */
+TARGET static void add_rows(const float *h, int64_t ldh, int64_t n, int32_t n_col, double *sum)
+{
+    for (int32_t j = 0; j < n_col; j += 8) {
+        __m256d a = _mm256_loadu_pd(sum + j), b = _mm256_loadu_pd(sum + j + 4);
+        for (int64_t r = 0; r < n; r++) {
+            __m256 v = _mm256_loadu_ps(h + r * ldh + j);
+            a = _mm256_add_pd(a, _mm256_cvtps_pd(_mm256_castps256_ps128(v)));
+            b = _mm256_add_pd(b, _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
+        }
+        _mm256_storeu_pd(sum + j, a);
+        _mm256_storeu_pd(sum + j + 4, b);
+    }
+}
+
+/* The hidden layer of a chunk, summed tile by tile. */
+static void sum_chunk(const trip *t, int64_t t0, int64_t t1, double *sum, float *h)
+{
+    const run *r = t->r;
+    memset(sum, 0, (size_t)cs_wide_cols(r->h) * sizeof *sum);
+    for (; t0 < t1; t0 += CS_TILE) {
+        int64_t n = cs_min64(CS_TILE, t1 - t0);
+        cs_tracks from = t->q.x;
+        from.p += t0 * from.row;
+        cs_chord_hidden(&t->pack, from, n, h, r->ldh);
+        add_rows(h, r->ldh, n, cs_wide_cols(r->h), sum);
+    }
+}
+
+/* Mean of the hidden layer, in chunks that the length fixes. */
+static void mean_hidden(const trip *t, float *mean)
+{
+    const run *r = t->r;
+    const int64_t n = t->q.len, step = cs_chunk_rows(n), n_chunk = (n + step - 1) / step;
+    const int32_t n_col = cs_wide_cols(r->h);
+    double *sum = (double *)(void *)(t->work + r->sum);
+    if (t->q.n_thread == 1) {
+        for (int64_t k = 0; k < n_chunk; k++)
+            sum_chunk(t, k * step, cs_min64((k + 1) * step, n), sum + k * n_col, t->q.tile);
+    } else {
+        #pragma omp parallel for num_threads(t->q.n_thread) schedule(dynamic)
+        for (int64_t k = 0; k < n_chunk; k++)
+            sum_chunk(t, k * step, cs_min64((k + 1) * step, n), sum + k * n_col,
+                      t->q.tile + omp_get_thread_num() * cs_chord_seq_tile(r->h));
+    }
+    for (int32_t j = 0; j < n_col; j++) {
+        double all = 0;
+        for (int64_t k = 0; k < n_chunk; k++)
+            all += sum[k * n_col + j];
+        mean[j] = (float)(all / (double)n);
+    }
+}
+
+static void mean_tokens(const trip *t, float *mean)
+{
+    const cs_tracks *x = &t->q.x;
+    const int32_t w = t->r->track;
+    for (int32_t i = 0; i < t->r->d / w; i++) {
+        cs_mat m = { x->p + i * x->track, t->q.len, w, (int32_t)x->row };
+        cs_mean_rows(m, 0, t->q.len, t->q.n_thread, mean + i * w);
+    }
 }
 
 /* mean = mean(x) + (mean(h) w2' + b2) */
@@ -137,9 +209,8 @@ static void mean_after(const trip *t, float *mean)
 {
     const cs_chord_pack *k = &t->pack;
     float *h = t->work + t->r->row_h, *y = t->work + t->r->row_d;
-    cs_mat hidden = { t->work, t->x.r, k->h, (int32_t)t->r->ldh };
-    cs_mean_rows(hidden, 0, t->x.r, t->n_thread, h);
-    cs_mean_rows(t->x, 0, t->x.r, t->n_thread, mean);
+    mean_hidden(t, h);
+    mean_tokens(t, mean);
     for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
         cs_panel q = { .a = h, .lda = t->r->ldh, .b = k->w2 + (int64_t)c * k->h, .ldb = width,
@@ -152,52 +223,59 @@ static void mean_after(const trip *t, float *mean)
 
 /* ---- a sequence, a batch ------------------------------------------------------------------ */
 
-static void segment(const run *r, int32_t no, int n_thread, float *work)
+static void segment(const run *r, int32_t no, float *work)
 {
     const cs_chord_stack *s = r->s;
     int64_t from = r->seg.off[no], n = r->seg.off[no + 1] - from;
-    trip t = { .r = r, .work = work, .n_thread = n_thread,
-               .x = { r->x.p ? cs_row(r->x, from) : work + r->own_x, n, r->d,
-                      r->x.p ? r->x.ld : r->d } };
+    trip t = { .r = r, .work = work,
+               .q = { .len = n, .n_thread = r->n_thread, .tile = work, .late = work + r->late } };
     int32_t l = 0;
 
     CS_BUG(n > r->max_len);
+    if (n == 0) {
+        if (r->mean.p)
+            memset(cs_row(r->mean, no), 0, (size_t)r->d * sizeof(float));
+        return;
+    }
+    t.q.x = r->x.p ? (cs_tracks){ cs_row(r->x, from), r->x.ld, r->track }
+                   : (cs_tracks){ work + r->own_x, r->track < CS_PANEL ? r->track : r->d,
+                                  track_stride(n, r->track) };
+    cs_chord_seq_cut(&t.q);
     if (s->id) {
         t.id = s->id + from;
-        each_tile(&t, first_tile);
-        l = 1;
+        first_tiles(&t);
+        l = s->first.p != NULL;
     }
-    for (; l < s->n_block && n > 0; l++) {
+    for (; l < s->n_block; l++) {
         t.pack = cs_chord_pack_at(r->d, r->h, s->track, s->pack + l * r->n_pack);
-        each_tile(&t, hidden_tile);
         if (r->mean.p && l + 1 == s->n_block) {
             mean_after(&t, cs_row(r->mean, no));
             return;
         }
-        each_tile(&t, spread_tile);
+        cs_chord_seq_block(&t.q, &t.pack);
     }
     if (r->mean.p)
-        cs_mean_rows(t.x, 0, n, n_thread, cs_row(r->mean, no));
+        mean_tokens(&t, cs_row(r->mean, no));
 }
 
 void cs_avx2_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
                          cs_real *work)
 {
-    run r = run_of(seg, s->width, s->hidden, !x.p);
-    int n_thread = cs_threads(be, seg.rows * s->width);
+    run r = run_of(be, seg, s, !x.p);
 
     CS_BUG(!x.p && (!s->id || !mean.p));
-    r.s = s;
     r.x = x;
     r.mean = mean;
     if (!each_alone(be, seg)) {
+        if (cs_threads(be, seg.rows * s->width) == 1)
+            r.n_thread = 1;
         for (int32_t i = 0; i < seg.n; i++)
-            segment(&r, i, n_thread, work);
+            segment(&r, i, work);
         return;
     }
-    #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
+    #pragma omp parallel for num_threads(cs_threads(be, seg.rows * s->width)) schedule(dynamic)
     for (int32_t i = 0; i < seg.n; i++)
-        segment(&r, i, 1, work + omp_get_thread_num() * r.stride);
+        segment(&r, i, work + omp_get_thread_num() * r.stride);
 }
 
 void cs_avx2_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack)

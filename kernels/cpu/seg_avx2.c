@@ -92,10 +92,23 @@ static void avx2_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, c
     }
 }
 
+/* The sums of columns j .. j+3 over the rows r0 .. r1-1: all that a narrow track has. */
+TARGET static void sum_four(cs_mat x, int64_t r0, int64_t r1, int32_t j, double *sum)
+{
+    __m256d a = _mm256_setzero_pd();
+    for (int64_t r = r0; r < r1; r++)
+        a = _mm256_add_pd(a, _mm256_cvtps_pd(_mm_loadu_ps(cs_row(x, r) + j)));
+    _mm256_storeu_pd(sum, a);
+}
+
 /* The sums of columns j0 .. j0+n-1 over the rows r0 .. r1-1, in double and in order of rows. */
 TARGET static void sum_rows(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, double *sum)
 {
     for (int32_t j = 0; j < n; j += 8) {
+        if (n - j == 4) {
+            sum_four(x, r0, r1, j0 + j, sum + j);
+            return;
+        }
         __m256d a = _mm256_setzero_pd(), b = a;
         for (int64_t r = r0; r < r1; r++) {
             __m256 v = cs_get(cs_row(x, r) + j0 + j, n - j);

@@ -20,15 +20,21 @@
 enum { CS_STRIP = 6,             /* rows of a strip of up to two vectors; four with three vectors */
        CS_LANES = 6 };           /* groups of four columns in the widest strip */
 
+/* How the left operand is stored, see cs_panel: in rows, in columns, or in tracks; of tracks the
+ * next strip's rows are fetched ahead, because runs so short do not announce one another. */
+typedef enum cs_left { CS_LEFT_ROWS, CS_LEFT_TURNED, CS_LEFT_AHEAD } cs_left;
+
 /* What becomes of init + sum. */
 typedef enum cs_strip_end {
     CS_STRIP_STORE,              /* c = it */
     CS_STRIP_ROWS,               /* out = in + it, a whole row of the strip at one place */
-    CS_STRIP_QUADS               /* out = in + it, every four columns at a place of their own */
+    CS_STRIP_QUADS,              /* out = in + it, every four columns at a place of their own */
+    CS_STRIP_PAIRS               /* the same where a lane's rows follow one another: by twos */
 } cs_strip_end;
 
 /* Places of a strip's rows: lane l of row i is at element base[l] + at[l][i] of in and of out. Rows
- * have one lane, of all columns; quads have n lanes, of four columns each. */
+ * have one lane, of all columns; quads and pairs have n lanes, of four columns each. at is not used
+ * by pairs: it is 4 i. */
 typedef struct cs_lanes {
     const float   *in;
     float         *out;
@@ -43,15 +49,19 @@ typedef struct cs_lanes {
 /**
  * cs_strip - rows r .. r+mr-1 of a panel of nv vectors
  *
- * mr, nv, trans, end  constants: at most 6 rows with nv <= 2, at most 4 with nv = 3
+ * mr, nv, left, end   constants: at most 6 rows with nv <= 2, at most 4 with nv = 3
  * q                   as for cs_avx2_panel(); c is used with CS_STRIP_STORE only
- * t                   used with the other two
+ * t                   used with the others
  */
-CS_STRIP_INLINE void cs_strip(const int mr, const int nv, const bool trans, const cs_strip_end end,
-                              const cs_panel *q, int64_t r, const cs_lanes *t)
+CS_STRIP_INLINE void cs_strip(const int mr, const int nv, const cs_left left,
+                              const cs_strip_end end, const cs_panel *q, int64_t r,
+                              const cs_lanes *t)
 {
     /* long: the accumulators are its variables, and macros its loops over them */
-    const int64_t row = trans ? 1 : q->lda, next = trans ? q->lda : 1;
+    const bool turned = left == CS_LEFT_TURNED;
+    const int64_t row = turned ? 1 : q->lda, next = turned ? q->lda : 1;
+    const bool ahead = left == CS_LEFT_AHEAD;
+    int64_t run = ahead ? q->track : q->n_k;
     const float *a = q->a + r * row, *b = q->b;
 
 #define CS_EACH_ROW(OP) OP(0) OP(1) OP(2) OP(3) OP(4) OP(5)
@@ -63,13 +73,21 @@ CS_STRIP_INLINE void cs_strip(const int mr, const int nv, const bool trans, cons
         y##i = nv > 1 ? _mm256_fmadd_ps(v, b1, y##i) : y##i;            \
         z##i = nv > 2 ? _mm256_fmadd_ps(v, b2, z##i) : z##i;            \
     }
-    for (int64_t k = 0; k < q->n_k; k++) {
-        __m256 b0 = _mm256_loadu_ps(b);
-        __m256 b1 = nv > 1 ? _mm256_loadu_ps(b + 8) : b0;
-        __m256 b2 = nv > 2 ? _mm256_loadu_ps(b + 16) : b0;
-        CS_EACH_ROW(CS_MULTIPLY)
-        a += next;
-        b += q->ldb;
+    for (int64_t rest = q->n_k; rest > 0; rest -= run) {
+        if (ahead) {
+            run = rest < run ? rest : run;
+            for (int64_t i = 0; i < mr * row; i += row < CS_PANEL ? CS_PANEL : row)
+                __builtin_prefetch(a + mr * row + i);
+        }
+        for (int64_t k = 0; k < run; k++) {
+            __m256 b0 = _mm256_loadu_ps(b);
+            __m256 b1 = nv > 1 ? _mm256_loadu_ps(b + 8) : b0;
+            __m256 b2 = nv > 2 ? _mm256_loadu_ps(b + 16) : b0;
+            CS_EACH_ROW(CS_MULTIPLY)
+            a += next;
+            b += q->ldb;
+        }
+        a += ahead ? q->next - run : 0;
     }
 #define CS_INIT(i) if (mr > i) {                                                              \
         const float *init = q->init + (r + i) * q->ldi;                                       \
@@ -109,6 +127,25 @@ CS_STRIP_INLINE void cs_strip(const int mr, const int nv, const bool trans, cons
         return;
     }
     const int32_t n = t->n;
+    if (end == CS_STRIP_PAIRS) {
+#define CS_PAIR(i, u, v, HALF) if (mr > i + 1)                                                \
+        CS_ADD(4 * (i), _mm256_permute2f128_ps(u, v, HALF));                                  \
+    else if (mr > i)                                                                          \
+        _mm_storeu_ps(out + 4 * (i), _mm_add_ps(_mm_loadu_ps(in + 4 * (i)), (HALF) == 0x20    \
+                      ? _mm256_castps256_ps128(u) : _mm256_extractf128_ps(u, 1)));
+#define CS_PAIRS(l, v, HALF) if ((l) / 2 < nv && (l) < n) {                                   \
+        const float *in = t->in + t->base[l];                                                 \
+        float *out = t->out + t->base[l];                                                     \
+        CS_PAIR(0, v##0, v##1, HALF) CS_PAIR(2, v##2, v##3, HALF) CS_PAIR(4, v##4, v##5, HALF)\
+    }
+        CS_PAIRS(0, x, 0x20)
+        CS_PAIRS(1, x, 0x31)
+        CS_PAIRS(2, y, 0x20)
+        CS_PAIRS(3, y, 0x31)
+        CS_PAIRS(4, z, 0x20)
+        CS_PAIRS(5, z, 0x31)
+        return;
+    }
 #define CS_QUAD(i, v) if (mr > i) \
         _mm_storeu_ps(out + at[i], _mm_add_ps(_mm_loadu_ps(in + at[i]), v));
 #define CS_LOW(v)  _mm256_castps256_ps128(v)
@@ -138,21 +175,23 @@ CS_STRIP_INLINE void cs_strip(const int mr, const int nv, const bool trans, cons
 #undef CS_LOW
 #undef CS_HIGH
 #undef CS_QUADS
+#undef CS_PAIR
+#undef CS_PAIRS
 
 /** cs_strip_rows - rows of a full strip of nv vectors */
 static inline int cs_strip_rows(int nv) { return nv > 2 ? 4 : CS_STRIP; }
 
 /** cs_strip_any - the same for mr = 1 .. cs_strip_rows(nv) that only the run knows */
-CS_STRIP_INLINE void cs_strip_any(int mr, const int nv, const bool trans, const cs_strip_end end,
+CS_STRIP_INLINE void cs_strip_any(int mr, const int nv, const cs_left left, const cs_strip_end end,
                                   const cs_panel *q, int64_t r, const cs_lanes *t)
 {
     switch (mr) {
-    case 6:  cs_strip(nv > 2 ? 4 : 6, nv, trans, end, q, r, t); break;
-    case 5:  cs_strip(nv > 2 ? 4 : 5, nv, trans, end, q, r, t); break;
-    case 4:  cs_strip(4, nv, trans, end, q, r, t); break;
-    case 3:  cs_strip(3, nv, trans, end, q, r, t); break;
-    case 2:  cs_strip(2, nv, trans, end, q, r, t); break;
-    default: cs_strip(1, nv, trans, end, q, r, t); break;
+    case 6:  cs_strip(nv > 2 ? 4 : 6, nv, left, end, q, r, t); break;
+    case 5:  cs_strip(nv > 2 ? 4 : 5, nv, left, end, q, r, t); break;
+    case 4:  cs_strip(4, nv, left, end, q, r, t); break;
+    case 3:  cs_strip(3, nv, left, end, q, r, t); break;
+    case 2:  cs_strip(2, nv, left, end, q, r, t); break;
+    default: cs_strip(1, nv, left, end, q, r, t); break;
     }
 }
 

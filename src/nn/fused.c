@@ -129,7 +129,7 @@ cs_mat cs_chord_answer(cs_ctx *cx, cs_seg seg, const cs_chord_run *q)
         mean = cs_tmp(cx, seg.n, q->x.c);
     cs_chord_stack s = prepared(cx, q);
     int64_t mark = cs_mark(cx);
-    int64_t n = cx->be->fused.chord_stack_work(cx->be, seg, s.width, s.hidden, q->id != NULL);
+    int64_t n = cx->be->fused.chord_stack_work(cx->be, seg, &s, q->id != NULL);
     cs_mat work = cs_tmp(cx, (n + W - 1) / W, W);
     if (!cx->dry)
         cx->be->fused.chord_stack(cx->be, seg, &s, x, mean, work.p);

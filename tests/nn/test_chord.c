@@ -122,7 +122,7 @@ static void by_stack(bench *b, int n_thread, bool tokens, cs_mat mean)
         s.embed = b->embed;
         s.first = b->first;
     }
-    int64_t n_work = be->fused.chord_stack_work(&some, b->seg, b->d, b->h, own_x);
+    int64_t n_work = be->fused.chord_stack_work(&some, b->seg, &s, own_x);
     check_page work = check_page_new((size_t)n_work * sizeof(cs_real));
     be->fused.chord_stack(&some, b->seg, &s, own_x ? (cs_mat){ 0 } : b->x, mean, work.p);
     check_page_free(&work);

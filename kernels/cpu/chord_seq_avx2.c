@@ -1,0 +1,286 @@
+/* chord_seq_avx2.c - a ChordMixer block over one sequence, in place.
+ *
+ * DESIGN. Rotation takes the product of token t to token t - shift. Tiles go forward, so what lies
+ * before a tile has passed its first product already and may be written at once: the hidden layer
+ * is a tile's, never the sequence's. What the first `shift` tokens give to the end of the sequence
+ * comes late: it is kept aside, and added when all tokens have been read. Threads take ranges, each
+ * from its first tile to its last, and what a range gives to tokens before it is late as well. An
+ * element of x gets one addition per block, so neither the ranges nor their number change a bit.
+ *
+ * Late parts are kept track by track, range after range: of range r and track i, the first
+ * min(shift, tokens of the range) tokens.
+ */
+#include <omp.h>
+
+#include "kernels/cpu/chord.h"
+#include "kernels/cpu/strip_avx2.h"
+
+#define TARGET __attribute__((target("avx2,fma")))
+
+enum { RANGES = 4,               /* per thread, so that a slow one does not keep all waiting */
+       RANGE_MIN = 2 * CS_TILE,  /* tokens */
+       SETTLE = 512,             /* tokens whose late parts are added together */
+       EDGE = CS_PANEL * (2 * (CS_EDGE / CS_PANEL) + 1) };  /* row stride of a panel's buffer */
+
+/* One range, or part of it, of one block. */
+typedef struct range {
+    const cs_chord_seq  *q;
+    const cs_chord_pack *k;
+    int64_t a, b;                /* its tokens */
+    float  *late, *h, *buf;
+    int64_t ldh;
+} range;
+
+/* Where a tile's rows go, of one track: `late` rows of them aside, the others to x. */
+typedef struct place {
+    int64_t late;
+    int64_t aside;               /* element of range.late where row 0 goes, */
+    int64_t at;                  /* and of x where it would go */
+} place;
+
+static int32_t range_count(int64_t len, int n_thread)
+{
+    int64_t n = cs_min64(len / RANGE_MIN, n_thread > 1 ? RANGES * n_thread : 1);
+    return n < 1 ? 1 : (int32_t)n;
+}
+
+int64_t cs_chord_seq_tile(int32_t hidden)
+{
+    return CS_TILE * (cs_tile_ld(cs_wide_cols(hidden)) + EDGE);
+}
+
+int64_t cs_chord_seq_late(int32_t width, int32_t track, int64_t max_len, int n_thread)
+{
+    int64_t n_range = range_count(max_len, n_thread), n = 0, most = max_len + n_range * CS_TILE;
+    for (int32_t i = 1; i < width / track; i++) {
+        bool far = i > 40 || n_range << (i - 1) > most;
+        n += (far ? most : n_range << (i - 1)) * track;
+    }
+    return n;
+}
+
+void cs_chord_seq_cut(cs_chord_seq *q)
+{
+    int64_t n_tile = (q->len + CS_TILE - 1) / CS_TILE, n = range_count(q->len, q->n_thread);
+    q->range = (n_tile + n - 1) / n * CS_TILE;
+    q->n_range = (int32_t)((q->len + q->range - 1) / q->range);
+}
+
+/* Late tokens of a track in a range of n tokens. */
+static int64_t late_rows(const cs_chord_seq *q, int32_t track, int64_t n)
+{
+    return cs_min64(cs_shift(track, q->len), n);
+}
+
+/* Floats of late parts of a range of n tokens before track number n_track. */
+static int64_t late_before(const cs_chord_seq *q, int32_t track, int32_t n_track, int64_t n)
+{
+    int64_t sum = 0;
+    for (int32_t i = 0; i < n_track; i++)
+        sum += late_rows(q, i, n) * track;
+    return sum;
+}
+
+/* ---- what a tile gives --------------------------------------------------------------------- */
+
+static place place_of(const range *r, int32_t track, int64_t before, int64_t t0, int64_t n)
+{
+    int64_t shift = cs_shift(track, r->q->len), late = r->a + shift - t0;
+    return (place){ late < 0 ? 0 : cs_min64(late, n), before + (t0 - r->a) * r->k->track,
+                    (t0 - shift) * r->q->x.row + track * r->q->x.track };
+}
+
+TARGET __attribute__((always_inline))
+static inline void add_strips(const int nv, const cs_strip_end end, const cs_panel *q,
+                              int64_t next, cs_lanes *to)
+{
+    const int step = cs_strip_rows(nv);
+    for (int64_t r = 0; r < q->n_row; r += step) {
+        int mr = (int)cs_min64(step, q->n_row - r);
+        if (end == CS_STRIP_ROWS)        /* these lines lie apart: none announces the next */
+            for (int i = 0; i < step; i++)
+                __builtin_prefetch(to->out + to->base[0] + (step + i) * next, 1);
+        if (mr == step)
+            cs_strip(step, nv, CS_LEFT_ROWS, end, q, r, to);
+        else
+            cs_strip_any(mr, nv, CS_LEFT_ROWS, end, q, r, to);
+        for (int l = 0; l < (end == CS_STRIP_ROWS ? 1 : 2 * nv); l++)
+            to->base[l] += mr * next;
+    }
+}
+
+#define ADD(name, nv, end)                                                                    \
+    TARGET static void name(const cs_panel *q, int64_t next, cs_lanes *to)                    \
+    {                                                                                         \
+        add_strips(nv, end, q, next, to);                                                     \
+    }
+ADD(rows_16, 2, CS_STRIP_ROWS)
+ADD(quads_8, 1, CS_STRIP_QUADS)
+ADD(quads_16, 2, CS_STRIP_QUADS)
+ADD(quads_24, 3, CS_STRIP_QUADS)
+ADD(pairs_8, 1, CS_STRIP_PAIRS)
+ADD(pairs_16, 2, CS_STRIP_PAIRS)
+ADD(pairs_24, 3, CS_STRIP_PAIRS)
+
+/* A panel inside one track: late rows first, then those to tokens that follow one another. */
+static void add_rows(const range *r, cs_panel q, int32_t c, const place *p)
+{
+    const cs_tracks *x = &r->q->x;
+    int64_t straight[CS_STRIP], n_row = q.n_row, w = r->k->track;
+    cs_lanes to = { .in = x->p, .out = x->p, .n = 1, .at = { straight },
+                    .base = { p->at + p->late * x->row + c % w } };
+    for (int i = 0; i < CS_STRIP; i++)
+        straight[i] = i * x->row;
+    if (p->late > 0) {
+        q.c = r->late + p->aside + c % w;
+        q.ldc = w;
+        q.n_row = p->late;
+        cs_avx2_panel(false, CS_PANEL, &q);
+    }
+    if (p->late < n_row) {
+        q.a += p->late * q.lda;
+        q.n_row = n_row - p->late;
+        rows_16(&q, x->row, &to);
+    }
+}
+
+/* A panel across tracks, part of which is late: by way of a buffer. */
+static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t n,
+                       const place *lane)
+{
+    const cs_tracks *x = &r->q->x;
+    q.c = r->buf;
+    q.ldc = EDGE;
+    cs_avx2_panel(false, width, &q);
+    for (int32_t l = 0; l < n; l++) {
+        int32_t j = (c + 4 * l) % r->k->track;
+        const place *p = &lane[l];
+        float *to = x->p + p->at + p->late * x->row + j;
+        cs_piece aside = { .buf = r->buf + 4 * l, .ldb = EDGE, .out = r->late + p->aside + j,
+                           .ldo = r->k->track };
+        cs_piece add = { .in = to, .ldi = x->row, .out = to, .ldo = x->row,
+                         .buf = r->buf + p->late * EDGE + 4 * l, .ldb = EDGE };
+        cs_piece_move(&aside, p->late, 4);
+        cs_piece_move(&add, q.n_row - p->late, 4);
+    }
+}
+
+/* A panel across tracks: every four columns have a place of their own. */
+static void add_lanes(const range *r, const cs_panel *q, int width, int32_t c, int32_t n,
+                      const place *lane)
+{
+    static void (*const run[2][3])(const cs_panel *, int64_t, cs_lanes *) = {
+        { quads_8, quads_16, quads_24 }, { pairs_8, pairs_16, pairs_24 } };
+    const cs_tracks *x = &r->q->x;
+    int64_t straight[CS_STRIP];
+    cs_lanes to = { .in = x->p, .out = x->p, .n = n };
+    bool late = false;
+    for (int i = 0; i < CS_STRIP; i++)
+        straight[i] = i * x->row;
+    for (int32_t l = 0; l < n; l++) {
+        late = late || lane[l].late > 0;
+        to.base[l] = lane[l].at + (c + 4 * l) % r->k->track;
+        to.at[l] = straight;
+    }
+    if (late)
+        add_pieces(r, *q, width, c, n, lane);
+    else
+        run[x->row == 4][width / 8 - 1](q, x->row, &to);
+}
+
+/* The hidden layer of tokens t0 .. t0+n-1 through the second product, to its places. */
+static void spread_tile(const range *r, int64_t t0, int64_t n)
+{
+    const cs_chord_pack *k = r->k;
+    const int32_t w = k->track;
+    int64_t before = 0;          /* floats of late parts before the track at hand */
+    int32_t track = 0;
+    for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
+        int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p), n_lane = 0;
+        int32_t n_col = k->d - c < width ? k->d - c : width;
+        cs_panel q = { .a = r->h, .lda = r->ldh, .b = k->w2 + (int64_t)c * k->h, .ldb = width,
+                       .init = k->b2 + c, .n_row = n, .n_k = k->h };
+        place lane[CS_LANES];
+        for (int32_t j = c; j < c + n_col; j += 4) {
+            for (; track < j / w; track++)
+                before += late_rows(r->q, track, r->b - r->a) * w;
+            lane[n_lane++] = place_of(r, track, before, t0, n);
+        }
+        if (w % CS_PANEL == 0 && n_col == CS_PANEL)
+            add_rows(r, q, c, lane);
+        else
+            add_lanes(r, &q, width, c, n_lane, lane);
+    }
+}
+
+static void run_range(const cs_chord_seq *q, const cs_chord_pack *k, int32_t no, int64_t stride,
+                      float *tile)
+{
+    range r = { .q = q, .k = k, .a = no * q->range, .late = q->late + no * stride, .h = tile,
+                .ldh = cs_tile_ld(cs_wide_cols(k->h)) };
+    r.b = cs_min64(r.a + q->range, q->len);
+    r.buf = tile + CS_TILE * r.ldh;
+    for (int64_t t0 = r.a; t0 < r.b; t0 += CS_TILE) {
+        int64_t n = cs_min64(CS_TILE, r.b - t0);
+        cs_tracks from = q->x;
+        from.p += t0 * from.row;
+        cs_chord_hidden(k, from, n, r.h, r.ldh);
+        spread_tile(&r, t0, n);
+    }
+}
+
+/* ---- what came late ------------------------------------------------------------------------ */
+
+/* Tokens t0 .. t1-1 of a track += late rows from `from` on, inside a .. b-1. */
+static void settle_run(const cs_chord_seq *q, int32_t i, int32_t w, int64_t t0, int64_t t1,
+                       const float *from, int64_t a, int64_t b)
+{
+    int64_t lo = a > t0 ? a : t0, hi = cs_min64(b, t1);
+    if (lo >= hi)
+        return;
+    float *to = q->x.p + lo * q->x.row + i * q->x.track;
+    cs_piece m = { .in = to, .ldi = q->x.row, .buf = from + (lo - t0) * w, .ldb = w, .out = to,
+                   .ldo = q->x.row };
+    if (q->x.row == w)
+        cs_piece_move(&m, 1, (int32_t)(hi - lo) * w);
+    else
+        cs_piece_move(&m, hi - lo, w);
+}
+
+/* All that comes late to tokens a .. b-1. */
+static void settle(const cs_chord_seq *q, const cs_chord_pack *k, int64_t stride, int64_t a,
+                   int64_t b)
+{
+    for (int32_t no = 0; no < q->n_range; no++) {
+        int64_t from = no * q->range, n = cs_min64(q->range, q->len - from);
+        const float *late = q->late + no * stride;
+        for (int32_t i = 1; i < k->d / k->track; i++) {
+            int64_t rows = late_rows(q, i, n), t0 = from - cs_shift(i, q->len);
+            t0 += t0 < 0 ? q->len : 0;
+            settle_run(q, i, k->track, t0, cs_min64(t0 + rows, q->len), late, a, b);
+            if (t0 + rows > q->len)
+                settle_run(q, i, k->track, 0, t0 + rows - q->len,
+                           late + (q->len - t0) * k->track, a, b);
+            late += rows * k->track;
+        }
+    }
+}
+
+void cs_chord_seq_block(const cs_chord_seq *q, const cs_chord_pack *k)
+{
+    int64_t stride = late_before(q, k->track, k->d / k->track, q->range);
+    int64_t tile = cs_chord_seq_tile(k->h);
+    if (q->n_thread == 1) {
+        for (int32_t i = 0; i < q->n_range; i++)
+            run_range(q, k, i, stride, q->tile);
+        for (int64_t a = 0; a < q->len; a += SETTLE)
+            settle(q, k, stride, a, cs_min64(a + SETTLE, q->len));
+        return;
+    }
+    #pragma omp parallel for num_threads(q->n_thread) schedule(dynamic)
+    for (int32_t i = 0; i < q->n_range; i++)
+        run_range(q, k, i, stride, q->tile + omp_get_thread_num() * tile);
+    #pragma omp parallel for num_threads(q->n_thread)
+    for (int64_t a = 0; a < q->len; a += SETTLE)
+        settle(q, k, stride, a, cs_min64(a + SETTLE, q->len));
+}
