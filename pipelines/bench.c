@@ -1,0 +1,501 @@
+/* bench.c - what each encoder costs for one sequence, by its length: `chordseq bench`. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "pipelines/common.h"
+#include "registry.h"
+#include "train/optim.h"
+
+enum { MAX_LENGTHS = 41, MAX_REPEATS = 99, STREAM_TOKENS = 141 };
+enum { FORWARD, STEP, N_PASS };
+
+struct bench_args {
+    cs_strlist  encoder;
+    int64_t     min_len, max_len, width, repeats, max_memory, seed;
+    double      max_seconds;
+    const char *output;
+};
+
+static struct bench_args own;
+static cs_compute_args compute;
+static cs_log_args logs;
+
+#define BENCH(field) .off = offsetof(struct bench_args, field)
+
+static const cs_opt bench_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Measurement" },
+    { .type = CS_OPT_LIST, .name = "encoder", BENCH(encoder), .arg = "NAME[:OPTION=VALUE...]",
+      .help = "measure this one; may be given several times (default: all)",
+      .man = "Options are those of chordseq-train(1) without 'encoder.', as in "
+             "linformer:max-len=128k:k=128. dim, channels or track there takes --width's place." },
+    { .type = CS_OPT_SIZE, .name = "min-len", BENCH(min_len), .arg = "NUM", .def = "256",
+      .help = "shortest sequence, in tokens; the next ones are twice as long", .min = 1,
+      .max = 1e12 },
+    { .type = CS_OPT_SIZE, .name = "max-len", BENCH(max_len), .arg = "NUM", .def = "128k",
+      .help = "longest sequence", .min = 1, .max = 1e12 },
+    { .type = CS_OPT_INT, .name = "width", BENCH(width), .arg = "NUM", .def = "64",
+      .help = "channels of a token, or the nearest that the encoder can have", .min = 1,
+      .max = 65536 },
+    { .type = CS_OPT_INT, .name = "repeats", BENCH(repeats), .arg = "NUM", .def = "5",
+      .help = "passes whose median time is told", .min = 1, .max = MAX_REPEATS },
+    { .type = CS_OPT_REAL, .name = "max-seconds", BENCH(max_seconds), .arg = "NUM", .def = "10",
+      .help = "longest time for one length, and longest pass that is begun",
+      .man = "What a pass will take is judged from the two lengths before.", .min = 1e-9,
+      .max = 1e9 },
+    { .type = CS_OPT_SIZE, .name = "max-memory", BENCH(max_memory), .arg = "BYTES", .def = "2G",
+      .help = "most memory for the activations of a pass", .min = 1, .max = 1e15 },
+    { .type = CS_OPT_INT, .name = "seed", BENCH(seed), .arg = "NUM", .def = "1",
+      .help = "seed of weights and tokens", .min = 0, .max = 9e15 },
+    { .type = CS_OPT_STR, .letter = 'o', .name = "output", BENCH(output), .arg = "FILE",
+      .def = "-", .help = "write here; '-' is standard output" },
+    { .type = CS_OPT_END }
+};
+
+static void options(cs_optset *set)
+{
+    const cs_optset all[] = {
+        { bench_table, &own, NULL }, { cs_compute_table, &compute, NULL },
+        { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
+    };
+
+    memcpy(set, all, sizeof all);
+}
+
+/* What is known of one pass over one length. */
+struct point {
+    double      seconds;         /* NaN where `why` says what is in the way */
+    int64_t     n_bytes;         /* 0: unknown */
+    const char *why;
+};
+
+/* An encoder with its options, which point into text and number. */
+struct subject {
+    const char       *name;
+    char             *text, number[24];
+    const cs_encoder *enc;
+    void             *cfg;
+    int32_t           width;
+    int64_t           n_param;
+    struct point      at[N_PASS][MAX_LENGTHS];
+};
+
+struct job {
+    cs_backend         *be;
+    const cs_tokenizer *tok;
+    const cs_head      *head;
+    void               *tok_cfg, *head_cfg;
+    cs_batch           *batch;
+    float               answer[2];
+    int64_t             len[MAX_LENGTHS];
+    int                 n_len;
+    cs_outfile         *out;
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- the encoder and its options ------------------------------------------------------------- */
+
+static void *defaults(const cs_opt *opt, size_t size)
+{
+    void *cfg = cs_xcalloc(1, size + 1);
+
+    if (opt != NULL)
+        cs_opt_defaults((cs_optset[]){ { opt, cfg, NULL }, { NULL, NULL, NULL } });
+    return cfg;
+}
+
+/* The width of what the encoder would be with its present options. */
+static int width_of(const struct subject *s, int32_t *width)
+{
+    int rc = CS_OK;
+    cs_params ps;
+
+    CS_TRY(s->enc->check(s->cfg));
+    cs_params_init(&ps);
+    void *net = s->enc->build(s->cfg, &ps);
+    *width = s->enc->width(net);
+    s->enc->release(net);
+    cs_params_release(&ps);
+out:
+    return rc;
+}
+
+/* Encoders call their width dim or channels; ChordMixer's is a multiple of its tracks' width. */
+static const char *const width_names[] = { "dim", "channels", "track" };
+enum { N_WIDTH_NAMES = 3, TRACK = 2 };
+
+static int width_name(const char *name)
+{
+    int i = 0;
+
+    while (i < N_WIDTH_NAMES && strcmp(name, width_names[i]) != 0)
+        i++;
+    return i;
+}
+
+/* After the other options: the number of tracks depends on them. */
+static int set_width(struct subject *s)
+{
+    int rc = CS_OK, i = 0;
+    int32_t unit = 1;
+
+    while (i < N_WIDTH_NAMES && cs_opt_find(s->enc->opt, width_names[i]) == NULL)
+        i++;
+    if (i == N_WIDTH_NAMES)
+        return CS_OK;
+    if (i == TRACK) {
+        CS_TRY(cs_opt_set(s->enc->opt, s->cfg, width_names[i], "1"));
+        CS_TRY(width_of(s, &unit));
+    }
+    const int64_t n = (own.width + unit / 2) / unit;
+    (void)snprintf(s->number, sizeof s->number, "%lld", (long long)(n > 0 ? n : 1));
+    rc = cs_opt_set(s->enc->opt, s->cfg, width_names[i], s->number);
+out:
+    return rc;
+}
+
+static int set_option(struct subject *s, char *word, bool *sized)
+{
+    char *value = strchr(word, '=');
+
+    if (value == NULL)
+        return cs_fail(CS_EUSAGE, "--encoder takes NAME[:OPTION=VALUE...], not '%s'", s->name);
+    *value++ = '\0';
+    *sized |= width_name(word) < N_WIDTH_NAMES;
+    return cs_opt_set(s->enc->opt, s->cfg, word, value);
+}
+
+static void subject_release(struct subject *s)
+{
+    free(s->cfg);
+    free(s->text);
+}
+
+static int subject_init(struct subject *s, const char *name)
+{
+    int rc = CS_OK;
+    bool sized = false;
+    char *save = NULL;
+
+    *s = (struct subject){ .name = name, .text = cs_xstrdup(name) };
+    const char *first = strtok_r(s->text, ":", &save);
+    s->enc = first != NULL ? cs_encoder_find(first) : NULL;
+    if (s->enc == NULL) {
+        rc = cs_fail(CS_EUSAGE, "there is no encoder '%s'; 'chordseq train --help' lists what "
+                     "there is", first != NULL ? first : "");
+        goto out;
+    }
+    s->cfg = defaults(s->enc->opt, s->enc->cfg_size);
+    for (char *w; (w = strtok_r(NULL, ":", &save)) != NULL;)
+        CS_TRY(set_option(s, w, &sized));
+    if (!sized)
+        CS_TRY(set_width(s));
+    rc = s->enc->check(s->cfg);
+out:
+    return rc;
+}
+
+/* ---- passes ---------------------------------------------------------------------------------- */
+
+static int one_pass(struct job *j, cs_model *m, int pass)
+{
+    int rc = CS_OK;
+    double loss;
+    const cs_learn how = { .scale = 1, .key = 1 };
+    /* A rate of zero: all of the work, and every pass begins with the same weights. */
+    const cs_adam h = { .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1 };
+
+    if (pass == FORWARD)
+        return cs_model_predict(m, j->batch, j->answer);
+    cs_optim_zero_grad(&m->ps);
+    CS_TRY(cs_model_learn(m, j->batch, &how, &loss, NULL));
+    cs_optim_step(&m->ps, h, false);
+out:
+    return rc;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The first pass brings memory and weights in; it counts only when there is no time for others. */
+static int time_passes(struct job *j, cs_model *m, int pass, double *seconds)
+{
+    int rc = CS_OK, n = 0;
+    double t[MAX_REPEATS];
+    const double start = now_s();
+
+    CS_TRY(one_pass(j, m, pass));
+    *seconds = now_s() - start;
+    while (n < own.repeats && now_s() - start < own.max_seconds) {
+        const double begin = now_s();
+        CS_TRY(one_pass(j, m, pass));
+        t[n++] = now_s() - begin;
+        if (cs_signal_caught() != 0)
+            return CS_ECANCEL;
+    }
+    if (n > 0) {
+        qsort(t, (size_t)n, sizeof *t, by_size);
+        *seconds = (t[(n - 1) / 2] + t[n / 2]) / 2;
+    }
+out:
+    return rc;
+}
+
+static int fill_batch(struct job *j, const cs_model *m, int64_t n)
+{
+    int rc = CS_OK;
+    const float class_no = 0;
+    const uint64_t key = cs_rng_key((uint64_t)own.seed, STREAM_TOKENS);
+    const uint64_t n_id = (uint64_t)(m->tok->n_vocab(m->tok_state) - CS_TOK_FIRST);
+    int32_t *id = cs_alloc((size_t)n, sizeof *id);
+
+    if (id == NULL)
+        return cs_fail(CS_EMEM, "out of memory for %lld tokens", (long long)n);
+    for (int64_t t = 0; t < n; t++)
+        id[t] = CS_TOK_FIRST + (int32_t)cs_rng_below(key, (uint64_t)t, n_id);
+    cs_batch_reset(j->batch);
+    rc = cs_batch_append(j->batch, id, NULL, n, &class_no, (cs_slot){ 0 });
+    free(id);
+    return rc;
+}
+
+static int64_t count_parameters(const cs_params *ps)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < ps->n; i++)
+        n += ps->p[i].buffer ? 0 : ps->p[i].n;
+    return n;
+}
+
+static int measure(struct job *j, cs_model *m, int pass, struct point *at)
+{
+    int rc = CS_OK;
+    const int64_t most = cs_model_max_len(m);
+    double last = NAN, expected = 0, ratio = 2;
+
+    for (int i = 0; i < j->n_len; i++, at++) {
+        const int64_t n = j->len[i];
+        *at = (struct point){ .seconds = NAN };
+        if (most > 0 && n > most) {
+            at->why = "too_long";
+            continue;
+        }
+        at->n_bytes = cs_model_memory(m, n, 1, cs_depth(n), pass == STEP);
+        if (at->n_bytes > own.max_memory || expected > own.max_seconds) {
+            at->why = at->n_bytes > own.max_memory ? "too_large" : "too_slow";
+            expected *= ratio;
+            continue;
+        }
+        CS_TRY(fill_batch(j, m, n));
+        CS_TRY(time_passes(j, m, pass, &at->seconds));
+        /* No encoder is worse than quadratic: more is a machine that did something else. */
+        ratio = isfinite(last) ? fmin(4, fmax(2, at->seconds / last)) : 2;
+        last = at->seconds;
+        expected = last * ratio;
+    }
+out:
+    return rc;
+}
+
+/* Two models: one that cannot learn keeps what follows from its weights, as it does in use. */
+static int measure_passes(struct job *j, struct subject *s)
+{
+    int rc = CS_OK;
+    static const cs_label label[2] = { { (char *)"a", 0, NULL }, { (char *)"b", 0, NULL } };
+    cs_model *m = NULL;
+
+    for (int pass = 0; pass < N_PASS; pass++) {
+        const cs_model_spec spec = {
+            .tok = j->tok, .tok_cfg = j->tok_cfg, .enc = s->enc, .enc_cfg = s->cfg,
+            .head = j->head, .head_cfg = j->head_cfg, .label = label, .n_label = 2,
+            .seed = (uint64_t)own.seed, .training = pass == STEP,
+        };
+        CS_TRY(cs_model_new(&spec, j->be, &m));
+        s->width = m->width;
+        s->n_param = count_parameters(&m->ps);
+        CS_TRY(measure(j, m, pass, s->at[pass]));
+        cs_model_free(m);
+        m = NULL;
+    }
+out:
+    cs_model_free(m);
+    return rc;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+/* The slope of log y over log n by least squares, over the upper half of what is known (y > 0). */
+static double exponent(const struct job *j, const double *y)
+{
+    double x[MAX_LENGTHS], v[MAX_LENGTHS], sx = 0, sy = 0, sxx = 0, sxy = 0;
+    int n = 0, k = 0;
+
+    for (int i = 0; i < j->n_len; i++) {
+        if (!(y[i] > 0))
+            continue;
+        x[n] = log2((double)j->len[i]);
+        v[n++] = log2(y[i]);
+    }
+    for (int i = n / 2; i < n; i++, k++) {
+        sx += x[i];
+        sy += v[i];
+        sxx += x[i] * x[i];
+        sxy += x[i] * v[i];
+    }
+    return k < 2 ? NAN : (k * sxy - sx * sy) / (k * sxx - sx * sx);
+}
+
+static int write_lengths(struct job *j, const struct subject *s)
+{
+    int rc = CS_OK;
+
+    for (int i = 0; i < j->n_len; i++) {
+        CS_TRY(cs_outfile_printf(j->out, "%s\t%d\t%lld\t%lld", s->name, (int)s->width,
+                                 (long long)s->n_param, (long long)j->len[i]));
+        for (int pass = 0; pass < N_PASS; pass++) {
+            const struct point *p = &s->at[pass][i];
+            if (p->why != NULL)
+                CS_TRY(cs_outfile_printf(j->out, "\t%s", p->why));
+            else
+                CS_TRY(cs_outfile_printf(j->out, "\t%.6f", p->seconds));
+            if (p->n_bytes > 0)
+                CS_TRY(cs_outfile_printf(j->out, "\t%lld", (long long)p->n_bytes));
+            else
+                CS_TRY(cs_outfile_printf(j->out, "\t."));
+        }
+        CS_TRY(cs_outfile_printf(j->out, "\n"));
+    }
+out:
+    return rc;
+}
+
+static int write_exponents(struct job *j, const struct subject *s)
+{
+    int rc = CS_OK;
+    double y[2][MAX_LENGTHS];
+
+    CS_TRY(cs_outfile_printf(j->out, "%s\t%d\t%lld\texponent", s->name, (int)s->width,
+                             (long long)s->n_param));
+    for (int pass = 0; pass < N_PASS; pass++) {
+        for (int i = 0; i < j->n_len; i++) {
+            y[0][i] = s->at[pass][i].seconds;
+            y[1][i] = (double)s->at[pass][i].n_bytes;
+        }
+        for (int k = 0; k < 2; k++) {
+            const double e = exponent(j, y[k]);
+            CS_TRY(isfinite(e) ? cs_outfile_printf(j->out, "\t%.3f", e)
+                               : cs_outfile_printf(j->out, "\t."));
+        }
+    }
+    rc = cs_outfile_printf(j->out, "\n");
+out:
+    return rc;
+}
+
+static int bench_one(struct job *j, const char *name)
+{
+    int rc = CS_OK;
+    struct subject *s = cs_xcalloc(1, sizeof *s);
+    const double start = now_s();
+
+    CS_TRY(subject_init(s, name));
+    CS_TRY(measure_passes(j, s));
+    CS_TRY(write_lengths(j, s));
+    CS_TRY(write_exponents(j, s));
+    CS_TRY(cs_outfile_flush(j->out));
+    cs_info("%s: %.1f s", name, now_s() - start);
+out:
+    subject_release(s);
+    free(s);
+    return rc;
+}
+
+static int bench_all(struct job *j)
+{
+    int rc = CS_OK;
+    const cs_encoder *e;
+
+    for (int i = 0; i < own.encoder.n; i++)
+        CS_TRY(bench_one(j, own.encoder.v[i]));
+    for (int i = 0; own.encoder.n == 0 && (e = cs_encoder_at(i)) != NULL; i++)
+        CS_TRY(bench_one(j, e->name));
+out:
+    return rc;
+}
+
+static int open_job(struct job *j)
+{
+    int rc = CS_OK;
+
+    if (own.min_len > own.max_len)
+        return cs_fail(CS_EUSAGE, "--min-len %lld is longer than --max-len %lld",
+                       (long long)own.min_len, (long long)own.max_len);
+    for (int64_t n = own.min_len; n <= own.max_len; n *= 2)
+        j->len[j->n_len++] = n;
+    j->tok = cs_tokenizer_find("base");
+    j->head = cs_head_find("class");
+    CS_BUG(j->tok == NULL || j->head == NULL);
+    j->tok_cfg = defaults(j->tok->opt, j->tok->cfg_size);
+    j->head_cfg = defaults(j->head->opt, j->head->cfg_size);
+    j->batch = cs_batch_new(0, 1);
+    if (j->batch == NULL)
+        return cs_fail(CS_EMEM, "out of memory for a batch");
+    CS_TRY(cs_backend_open("cpu", (int)compute.threads, &j->be));
+    CS_TRY(cs_outfile_open(own.output, &j->out));
+    rc = cs_outfile_printf(j->out, "encoder\twidth\tparameters\tlength\tforward_s\tforward_bytes\t"
+                           "step_s\tstep_bytes\n");
+out:
+    return rc;
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET];
+    cs_strlist what = { NULL, 0 };
+    struct job j = { 0 };
+
+    options(set);
+    CS_TRY(cs_args_parse(set, argc, argv, &what, &logs));
+    if (what.n != 1 || strcmp(what.v[0], "encoders") != 0) {
+        rc = cs_fail(CS_EUSAGE, "say what to measure; there is: encoders");
+        goto out;
+    }
+    CS_TRY(open_job(&j));
+    CS_TRY(bench_all(&j));
+    rc = cs_outfile_close(j.out);
+    j.out = NULL;
+out:
+    cs_outfile_discard(j.out);
+    cs_batch_free(j.batch);
+    cs_backend_close(j.be);
+    free(j.tok_cfg);
+    free(j.head_cfg);
+    free(what.v);
+    cs_opt_release(set);
+    return rc;
+}
+
+const cs_command cs_cmd_bench = {
+    .name = "bench",
+    .summary = "time and memory of every encoder by the length of a sequence",
+    .usage = "[OPTIONS] encoders",
+    .options = options,
+    .run = run,
+};
