@@ -94,7 +94,7 @@ static void *paramixer_build(const void *cfg, cs_params *ps)
         snprintf(name, sizeof name, "encoder.layer.%d", (int)l);
         e->layer[l] = cs_factors_new(&(cs_factors_spec){
             .n_x = width, .n_in = width, .n_out = width, .hidden = (int32_t)c->hidden,
-            .g_hidden = (int32_t)c->hidden, .n_factor = e->n_factor,
+            .g_hidden = (int32_t)c->hidden, .n_factor = e->n_factor, .layer = (int32_t)l,
             .protocol = (cs_protocol)c->protocol, .res = residuals[c->residual] }, ps, name);
     }
     return e;
@@ -123,7 +123,7 @@ static cs_mat paramixer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat 
     for (int32_t l = 0; l < (int32_t)e->cfg.layers; l++) {
         /* Without gradients two buffers take turns. */
         cs_mat y = cx->training || l < 2 ? cs_tmp(cx, x.r, x.c) : spare;
-        cs_factors_apply(cx, e->layer[l], seg, n, l, x, v, y);
+        cs_factors_apply(cx, e->layer[l], seg, n, x, v, y);
         spare = v;
         v = y;
         if (cx->watch && !cx->dry)

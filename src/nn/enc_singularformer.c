@@ -12,9 +12,6 @@
  * (squared). The released code doubles what it has summed with every layer but the first, because
  * it adds a tensor to itself in place, and does not square the second term; the paper sums plainly
  * and squares (eq. 16). Both are options, as is 1/sqrt(head), which the paper's eq. 9 lacks.
- *
- * The scores tie the layers together, so layers are not run again going backward: --recompute
- * changes nothing. Memory is linear in the length in any case.
  */
 #include <math.h>
 #include <stddef.h>
@@ -24,6 +21,7 @@
 #include "nn/ops.h"
 #include "nn/ops_attn.h"
 #include "nn/sublayer.h"
+#include "nn/tape.h"
 
 struct config {
     int64_t max_len, dim, heads, head, layers, hidden, rank;
@@ -245,6 +243,20 @@ static cs_mat attention(cs_ctx *cx, const void *arg, cs_seg seg, cs_mat x)
     return y;
 }
 
+/* What a layer reads and writes: tokens, the scores before it; its scores, its tokens. */
+enum { IN_X, IN_SCORES, OUT_SCORES, OUT_Y, N_MAT };
+
+static void run_layer(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, int32_t i)
+{
+    const struct layer *k = net;
+    const struct attn a = { k, m[IN_SCORES], m[OUT_SCORES] };
+    cs_mat mid = cs_tmp(cx, m[IN_X].r, m[IN_X].c);
+
+    (void)i;
+    cs_around_apply(cx, &k->around[0], attention, &a, seg, m[IN_X], mid);
+    cs_around_apply(cx, &k->around[1], cs_ffn_apply, &k->ffn, seg, mid, m[OUT_Y]);
+}
+
 static cs_mat singularformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 {
     const struct net *e = net;
@@ -259,13 +271,7 @@ static cs_mat singularformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs
         /* Without gradients two buffers take turns, for tokens and for scores. */
         cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : spare;
         cs_mat scores = cx->training || l < 2 ? cs_tmp(cx, n_sum, n_score) : used;
-        struct attn a = { &e->layer[l], before, scores };
-        int64_t mark = cs_mark(cx);
-        cs_mat mid = cs_tmp(cx, x.r, x.c);
-        cs_around_apply(cx, &e->layer[l].around[0], attention, &a, seg, x, mid);
-        cs_around_apply(cx, &e->layer[l].around[1], cs_ffn_apply, &e->layer[l].ffn, seg, mid, y);
-        if (!cx->training)
-            cs_release_to(cx, mark);
+        cs_part(cx, run_layer, &e->layer[l], seg, (cs_mat[]){ x, before, scores, y }, N_MAT, 0);
         spare = x;
         x = y;
         used = before;

@@ -4,11 +4,13 @@
 #include <stdio.h>
 
 #include "nn/ops.h"
+#include "nn/tape.h"
 
 /* linear, GELU, linear */
 struct network { cs_linear fc1, fc2; };
 
-struct factor { struct network f; cs_links links; };
+/* Points back because a node of the tape has one pointer. */
+struct factor { const cs_factors *net; struct network f; cs_links links; };
 
 struct cs_factors {
     cs_factors_spec spec;
@@ -40,6 +42,7 @@ cs_factors *cs_factors_new(const cs_factors_spec *s, cs_params *ps, const char *
     e->g = declare(ps, s->n_in, s->g_hidden, s->n_out, 1, full);
     for (int32_t m = 0; m < s->n_factor; m++) {
         struct factor *k = &e->factor[m];
+        k->net = e;
         k->links = s->protocol == CS_PROTOCOL_CHORD ? cs_links_chord(s->n_factor + 1)
                                                     : cs_links_dilated(m);
         snprintf(full, sizeof full, "%s.f.%d", name, (int)m);
@@ -53,19 +56,18 @@ void cs_factors_free(cs_factors *e)
     free(e);
 }
 
-/* The first y.c outputs of a network; without gradients what it used is given back. */
-static void compute(cs_ctx *cx, const struct network *f, cs_mat x, cs_mat y)
+/* The first y.c outputs of a network. */
+static void compute(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
-    int64_t mark = cs_mark(cx);
+    const struct network *f = net;
     cs_mat w = cs_value(cx->ps, f->fc2.w), b = cs_value(cx->ps, f->fc2.b);
     cs_mat pre = cs_linear_apply(cx, &f->fc1, x);
     cs_mat h = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
 
+    (void)seg;
     cs_activate(cx, CS_ACT_GELU, pre, h);
     w.r = b.c = y.c;
     cs_affine(cx, h, w, b, y);
-    if (!cx->recording)
-        cs_release_to(cx, mark);
 }
 
 /* Where the result after factor m goes, -1 being g(V). The last one is y; before that, without
@@ -81,42 +83,44 @@ static cs_mat target(cs_ctx *cx, int32_t n, int32_t m, cs_mat y, cs_mat *spare)
     return *spare;
 }
 
-static void apply_factor(cs_ctx *cx, const cs_factors *e, cs_seg seg, int32_t n, int32_t m,
-                         cs_mat x, const cs_mat v[2], cs_mat y, int32_t layer)
-{
-    const struct factor *k = &e->factor[m];
-    int64_t mark = cs_mark(cx);
-    cs_mat none = { 0 };
-    cs_mat w = cs_tmp(cx, x.r, e->spec.protocol == CS_PROTOCOL_CHORD ? n + 1 : k->links.n);
+/* What a factor reads and writes: X, g(V), what it is applied to, the result. */
+enum { IN_X, IN_FIRST, IN_LAST, OUT, N_MAT };
 
-    compute(cx, &k->f, x, w);
-    cs_sparse(cx, seg, &k->links, w, v[1], e->spec.res == CS_FACTOR_PLAIN ? none
-                                         : e->spec.res == CS_FACTOR_FIRST ? v[0] : v[1], y);
-    if (m == 0)
-        cs_tell(cx, "W1", layer, w);
-    if (m == 0)
-        cs_tell(cx, "V1", layer, y);
-    if (!cx->recording)
-        cs_release_to(cx, mark);
+/* n factors make the product. */
+static void apply_factor(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, int32_t n)
+{
+    const struct factor *k = net;
+    const cs_factors_spec *s = &k->net->spec;
+    const cs_mat none = { 0 };
+    cs_mat w = cs_tmp(cx, m[IN_X].r, s->protocol == CS_PROTOCOL_CHORD ? n + 1 : k->links.n);
+    cs_mat added = s->res == CS_FACTOR_PLAIN ? none
+                 : s->res == CS_FACTOR_FIRST ? m[IN_FIRST] : m[IN_LAST];
+
+    compute(cx, &k->f, seg, m[IN_X], w);
+    cs_sparse(cx, seg, &k->links, w, m[IN_LAST], added, m[OUT]);
+    if (k == &k->net->factor[0]) {
+        cs_tell(cx, "W1", s->layer, w);
+        cs_tell(cx, "V1", s->layer, m[OUT]);
+    }
 }
 
-void cs_factors_apply(cs_ctx *cx, const cs_factors *e, cs_seg seg, int32_t n, int32_t layer,
-                      cs_mat x, cs_mat v, cs_mat y)
+void cs_factors_apply(cs_ctx *cx, const cs_factors *e, cs_seg seg, int32_t n, cs_mat x, cs_mat v,
+                      cs_mat y)
 {
     const cs_factors_spec *s = &e->spec;
     int64_t mark = cs_mark(cx);
-    cs_mat spare = { 0 }, now[2];        /* g(V), and the latest */
+    cs_mat spare = { 0 }, m[N_MAT] = { x };
 
     CS_BUG(n > s->n_factor || x.c != s->n_x || v.c != s->n_in || y.c != s->n_out || y.r != v.r);
-    now[0] = s->res == CS_FACTOR_FIRST && n > 0 ? cs_tmp(cx, y.r, y.c)
-                                                : target(cx, n, -1, y, &spare);
-    compute(cx, &e->g, v, now[0]);
-    cs_tell(cx, "V0", layer, now[0]);
-    now[1] = now[0];
-    for (int32_t m = 0; m < n; m++) {
-        cs_mat to = target(cx, n, m, y, &spare);
-        apply_factor(cx, e, seg, n, m, x, now, to, layer);
-        now[1] = to;
+    m[IN_FIRST] = s->res == CS_FACTOR_FIRST && n > 0 ? cs_tmp(cx, y.r, y.c)
+                                                     : target(cx, n, -1, y, &spare);
+    cs_block(cx, compute, &e->g, seg, v, m[IN_FIRST]);
+    cs_tell(cx, "V0", s->layer, m[IN_FIRST]);
+    m[IN_LAST] = m[IN_FIRST];
+    for (int32_t k = 0; k < n; k++) {
+        m[OUT] = target(cx, n, k, y, &spare);
+        cs_part(cx, apply_factor, &e->factor[k], seg, m, N_MAT, n);
+        m[IN_LAST] = m[OUT];
     }
     if (!cx->recording)
         cs_release_to(cx, mark);

@@ -13,7 +13,7 @@ typedef enum cs_factor_res { CS_FACTOR_PLAIN, CS_FACTOR_FIRST, CS_FACTOR_LAST } 
 typedef struct cs_factors_spec {
     int32_t       n_x, n_in, n_out;    /* channels of X, of V, of the result */
     int32_t       hidden, g_hidden;    /* units of the factors' networks, and of g's */
-    int32_t       n_factor;
+    int32_t       n_factor, layer;     /* layer: what observers are told, from 0 */
     cs_protocol   protocol;
     cs_factor_res res;
 } cs_factors_spec;
@@ -30,9 +30,10 @@ void        cs_factors_free(cs_factors *e);
  * n        the first n factors; under the chord protocol with n + 1 links each, which is what spans
  *          2^n tokens: further ones would lead to the same tokens again
  * Shapes   x (N, n_x), v (N, n_in), y (N, n_out), which overlaps neither
+ * Memory   where blocks run again going backward, what every factor gave is kept, not its entries
  * Notes    cs_tell(): "V0" (g of v), "W1" (entries of the first factor) and "V1" (after it), layer
  */
-void cs_factors_apply(cs_ctx *cx, const cs_factors *e, cs_seg seg, int32_t n, int32_t layer,
-                      cs_mat x, cs_mat v, cs_mat y);
+void cs_factors_apply(cs_ctx *cx, const cs_factors *e, cs_seg seg, int32_t n, cs_mat x, cs_mat v,
+                      cs_mat y);
 
 #endif

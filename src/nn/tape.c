@@ -150,32 +150,59 @@ void cs_rerun_back(cs_ctx *cx, const cs_rerun *r)
     replay(cx, r->n_left);
 }
 
+static void run(cs_ctx *cx, const cs_node *n)
+{
+    if (n->part)
+        n->part(cx, n->ptr, n->seg, n->m, n->i);
+    else
+        n->block(cx, n->ptr, n->seg, n->m[0], n->m[1]);
+}
+
 static void block_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_rerun r = cs_rerun_begin(cx, n->key);
 
-    n->block(cx, n->ptr, n->seg, n->m[0], n->m[1]);
+    run(cx, n);
     cs_rerun_ready(cx, &r);
     cs_rerun_back(cx, &r);
     cs_release_to(cx, r.mark);
 }
 
-void cs_block(cs_ctx *cx, cs_block_fn f, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+/* Run a block; n becomes its node where it will run again. */
+static void run_block(cs_ctx *cx, cs_node *n)
 {
     bool again = cx->recording && cx->recompute;
     int64_t mark = cx->top;
-    cs_node node = { .adjoint = block_adjoint, .m = { x, y }, .seg = seg, .ptr = net, .block = f,
-                     .key = cx->n_random, .counts = true };
 
+    n->adjoint = block_adjoint;
+    n->counts = true;
+    n->key = cx->n_random;
     if (again)
         cx->recording = false;
-    f(cx, net, seg, x, y);
+    run(cx, n);
     if (!cx->recording)
         cx->top = mark;
     if (again) {
         cx->recording = true;
-        cs_tape_push(cx, &node);
+        cs_tape_push(cx, n);
     }
+}
+
+void cs_block(cs_ctx *cx, cs_block_fn f, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+{
+    cs_node n = { .m = { x, y }, .seg = seg, .ptr = net, .block = f };
+    run_block(cx, &n);
+}
+
+void cs_part(cs_ctx *cx, cs_part_fn f, const void *net, cs_seg seg, const cs_mat *m, int n_mat,
+             int32_t i)
+{
+    cs_node n = { .seg = seg, .ptr = net, .part = f, .i = i };
+
+    CS_BUG(n_mat > (int)(sizeof n.m / sizeof n.m[0]));
+    for (int k = 0; k < n_mat; k++)
+        n.m[k] = m[k];
+    run_block(cx, &n);
 }
 
 void cs_backward(cs_ctx *cx)

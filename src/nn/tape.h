@@ -13,6 +13,9 @@ typedef void (*cs_adjoint)(cs_ctx *cx, const cs_node *n);
 /* A part of a network that can run again from its input: writes y (and only y outlives it). */
 typedef void (*cs_block_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y);
 
+/* The same with several matrices, those that it reads and those that it writes, and a number. */
+typedef void (*cs_part_fn)(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, int32_t i);
+
 /* One step. Which fields are used, and for what, is between the op and its adjoint. Parameters and
  * activations are referred to by their matrices, so a node owns nothing. */
 struct cs_node {
@@ -21,6 +24,7 @@ struct cs_node {
     cs_seg      seg, keys;       /* keys: the rows that seg's rows look at */
     const void *ptr;             /* token ids; the net of a block */
     cs_block_fn block;
+    cs_part_fn  part;
     double      p;               /* a rate or an epsilon */
     uint64_t    key;             /* random key; number of dropout layers before a block */
     int32_t     i;               /* a small number: track, group, activation, padding row */
@@ -50,6 +54,10 @@ void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g);
  * net      must outlive the pass
  */
 void cs_block(cs_ctx *cx, cs_block_fn f, const void *net, cs_seg seg, cs_mat x, cs_mat y);
+
+/** cs_part - cs_block() with n_mat matrices, all of which outlive it, and the number i */
+void cs_part(cs_ctx *cx, cs_part_fn f, const void *net, cs_seg seg, const cs_mat *m, int n_mat,
+             int32_t i);
 
 /* For adjoints of steps that run a part of the network again: what the tape and the arena held
  * before it. Release the arena to `mark` in the end. */

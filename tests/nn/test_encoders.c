@@ -281,6 +281,26 @@ static void test_recompute(void **state)
     toy_each(recompute, NULL);
 }
 
+/* Running blocks again takes less memory than keeping what they compute, with every encoder. */
+static void test_recompute_saves(void **state)
+{
+    const cs_encoder *enc;
+
+    (void)state;
+    for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
+        const toy t = { .enc = enc, .head = cs_head_find("class"), .training = true,
+                        .max_len = "65536" };
+        cs_model *m = toy_model(&t, be);
+        m->cx.no_fused = true;           /* a fused block keeps nothing in any case */
+        int64_t kept = cs_model_memory(m, 65536, 1, 16, true);
+        m->cx.recompute = true;
+        int64_t again = cs_model_memory(m, 65536, 1, 16, true);
+        if (again > kept * 9 / 10)
+            fail_msg("%s: %ld bytes, %ld where all is kept", label(&t), (long)again, (long)kept);
+        cs_model_free(m);
+    }
+}
+
 #ifndef CS_DOUBLE
 /* Long enough that loops are shared out. */
 static void threads(const toy *t, void *arg)
@@ -459,6 +479,7 @@ int main(void)
 #endif
         cmocka_unit_test(test_alone_as_in_batch),
         cmocka_unit_test(test_recompute),
+        cmocka_unit_test(test_recompute_saves),
         cmocka_unit_test(test_dry_peak),
         cmocka_unit_test(test_answers_take_little),
         cmocka_unit_test(test_linear_memory),
