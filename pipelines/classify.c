@@ -1,54 +1,47 @@
 /* classify.c - class probabilities per record: `chordseq classify`. */
 #include <string.h>
 
-#include "io/writer.h"
 #include "pipelines/common.h"
+#include "pipelines/outputs.h"
 #include "pipelines/policy.h"
 #include "pipelines/stream.h"
-#include "registry.h"
+#include "pipelines/taxa.h"
 
-struct classify_args {
-    const char *output;
-    int         all;
+enum { PATH_BYTES = 4096 };
+
+/* What a run needs beside its stream. */
+struct job {
+    cs_backend  *be;
+    cs_model    *model;
+    char         model_path[PATH_BYTES];
+    cs_policy    policy;
+    cs_inputs   *in;
+    cs_outputs  *out;
+    const char **label;
+    cs_taxonomy *taxonomy;
+    char        *about, *line;
 };
 
-static struct classify_args own;
 static cs_input_args input;
 static cs_model_args model;
 static cs_policy_args policy;
 static cs_call_args calls;
+static cs_output_args outputs;
 static cs_compute_args compute;
 static cs_stream_args stream;
 static cs_log_args logs;
-
-static const cs_opt classify_table[] = {
-    { .type = CS_OPT_GROUP, .name = "Output" },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output",
-      .off = offsetof(struct classify_args, output), .arg = "FILE", .def = "-",
-      .help = "write here; '-' is standard output",
-      .man = "The file appears under its name when it is complete; a run that fails leaves what "
-             "was there before." },
-    { .type = CS_OPT_FLAG, .name = "all", .off = offsetof(struct classify_args, all),
-      .help = "add a column with the probability of every class" },
-    { .type = CS_OPT_END }
-};
 
 static void options(cs_optset *set)
 {
     const cs_optset all[] = {
         { cs_input_table, &input, NULL },     { cs_model_table, &model, NULL },
         { cs_policy_table, &policy, NULL },   { cs_call_table, &calls, NULL },
-        { classify_table, &own, NULL },       { cs_compute_table, &compute, NULL },
+        { cs_output_table, &outputs, NULL },  { cs_compute_table, &compute, NULL },
         { cs_stream_table, &stream, NULL },   { cs_log_table, &logs, NULL },
         { NULL, NULL, NULL },
     };
 
     memcpy(set, all, sizeof all);
-}
-
-static int sink(void *arg, const cs_record *r, const cs_answer *a)
-{
-    return cs_output_record(arg, r, a);
 }
 
 /* "97 called, 2 empty, 1 too_long; both strands": every record is in one of them. */
@@ -70,70 +63,97 @@ static void count_reasons(const cs_output *o, const cs_policy *p, char *buf, siz
     }
 }
 
-/* Classify from `in` to `out`; closes or discards out. */
-static int classify(cs_inputs *in, cs_model *m, const cs_split *split, cs_output *out)
+/* Classify from the inputs to the outputs, and close these. */
+static int classify(struct job *j, const cs_split *split)
 {
     int rc = CS_OK;
     char counts[512];
-    cs_policy how;
     cs_stream_stat stat;
-    CS_TRY(cs_policy_init(&how, &policy, &calls, m));
     const cs_stream s = {
-        .in = in, .model = m, .policy = &how, .batch_tokens = stream.batch_tokens,
-        .window = (int)stream.window, .n_thread = split->work, .sink = sink, .arg = out,
+        .in = j->in, .model = j->model, .policy = &j->policy,
+        .batch_tokens = stream.batch_tokens, .window = (int)stream.window,
+        .n_thread = split->work, .sink = cs_outputs_record, .arg = j->out,
     };
 
     CS_TRY(cs_stream_run(&s, &stat));
-    count_reasons(out, &how, counts, sizeof counts);
-    rc = cs_output_close(out);
-    out = NULL;
+    count_reasons(cs_outputs_first(j->out), &j->policy, counts, sizeof counts);
+    rc = cs_outputs_close(j->out);
+    j->out = NULL;
     if (rc != CS_OK)
         goto out;
     if (stat.n_record == 0)
         cs_warn("there are no records in the input");
     cs_stream_summary("classified", counts, &s, &stat);
 out:
-    cs_output_discard(out);
     return rc;
 }
 
-static int open_output(const cs_model *m, const char **label, cs_output **out)
+static int open_outputs(struct job *j, const cs_about *about, const cs_split *split)
 {
+    int rc = CS_OK;
+    const cs_model *m = j->model;
+    const void *header = NULL;
+
+    j->label = cs_xcalloc((size_t)m->n_label + 1, sizeof *j->label);
     for (int32_t i = 0; i < m->n_label; i++)
-        label[i] = m->label[i].name;
+        j->label[i] = m->label[i].name;
+    if (m->head->is_class)
+        CS_TRY(cs_taxa_of(m, j->model_path, &j->taxonomy));
+    if (cs_outputs_want_native(&outputs))
+        CS_TRY(cs_inputs_header(j->in, &header));
+    j->about = cs_about_text(about);
+    j->line = cs_about_line(about);
     const cs_output_info info = {
-        .label = label, .n_label = m->n_label, .is_class = m->head->is_class, .all = own.all,
-        .model_sum = m->sum,
+        .label = j->label, .n_label = m->n_label, .is_class = m->head->is_class,
+        .model_sum = m->sum, .taxonomy = j->taxonomy, .about = j->about,
+        .command_line = j->line, .header = header, .reference = input.reference,
+        .threads = split->inflate,
     };
-    return cs_output_open(cs_writer_find("tsv"), own.output, &info, out);
+    rc = cs_outputs_open(&outputs, &info, &j->out);
+out:
+    return rc;
+}
+
+static int prepare(struct job *j, const cs_optset *set, const cs_split *split, int argc,
+                   char **argv)
+{
+    int rc = CS_OK;
+    cs_input_opt how = { .reference = input.reference, .threads = split->inflate,
+                         .keep_native = cs_outputs_want_native(&outputs) };
+
+    CS_TRY(cs_model_open(model.model, split->work, &j->be, &j->model));
+    CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
+    CS_TRY(cs_policy_init(&j->policy, &policy, &calls, j->model));
+    CS_TRY(cs_outputs_check(&outputs, j->model));
+    how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
+    CS_TRY(cs_inputs_open(input.file.v, input.file.n, &how, &j->in));
+    CS_TRY(open_outputs(j, &(cs_about){ "classify", argc, argv, set, &input.file, j->model,
+                                        j->model_path }, split));
+out:
+    return rc;
 }
 
 static int run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
-    cs_backend *be = NULL;
-    cs_model *m = NULL;
-    cs_inputs *in = NULL;
-    cs_output *out = NULL;
-    const char **label = NULL;
+    struct job j = { .be = NULL };
 
     options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     CS_TRY(cs_args_input(&input));
     const cs_split split = cs_args_split(&compute);
-    cs_input_opt how = { .reference = input.reference, .threads = split.inflate };
-    CS_TRY(cs_model_open(model.model, split.work, &be, &m));
-    how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
-    CS_TRY(cs_inputs_open(input.file.v, input.file.n, &how, &in));
-    label = cs_xcalloc((size_t)m->n_label + 1, sizeof *label);
-    CS_TRY(open_output(m, label, &out));
-    CS_TRY(classify(in, m, &split, out));
+    CS_TRY(prepare(&j, set, &split, argc, argv));
+    CS_TRY(classify(&j, &split));
 out:
-    free(label);
-    cs_inputs_close(in);
-    cs_model_free(m);
-    cs_backend_close(be);
+    cs_outputs_discard(j.out);
+    free(j.label);
+    free(j.about);
+    free(j.line);
+    cs_taxonomy_free(j.taxonomy);
+    cs_inputs_close(j.in);
+    cs_model_free(j.model);
+    cs_backend_close(j.be);
     cs_opt_release(set);
     return rc;
 }

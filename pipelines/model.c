@@ -248,7 +248,7 @@ out:
 const cs_command cs_cmd_model = {
     .name = "model",
     .summary = "show, verify, label, export or import a model file",
-    .usage = "[OPTIONS] show FILE | verify FILE | export|import|label FILE TO",
+    .usage = "[OPTIONS] show|verify FILE | export|import|label FILE TO",
     .options = options,
     .run = run,
 };

@@ -32,6 +32,8 @@ enum { BUF_BYTES = 1 << 16, MAX_TEMPS = 64, MAX_LINKS = 40, MAX_TRIES = 100 };
 struct cs_outfile {
     int fd;
     bool keep_open;              /* stdout: cs_stdout_close() is the one to close it */
+    bool parked;                 /* fd is -1 but while something is written */
+    bool finished;               /* complete and closed; only the name is missing */
     int failed;                  /* the first error; everything later returns it again */
     char *name;                  /* as the user gave it, for messages */
     char *target, *temp;         /* NULL when written directly */
@@ -303,9 +305,44 @@ int cs_outfile_open(const char *path, cs_outfile **out)
     return CS_OK;
 }
 
+static int unpark(cs_outfile *f)
+{
+    if (f->parked && f->failed == CS_OK && f->fd < 0) {
+        f->fd = open(f->temp, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+        if (f->fd < 0)
+            f->failed = cs_fail(CS_EIO, "cannot open '%s' again: %s", f->temp, strerror(errno));
+    }
+    return f->failed;
+}
+
+static int park(cs_outfile *f)
+{
+    const int fd = f->fd;
+
+    if (!f->parked || fd < 0)
+        return f->failed;
+    f->fd = -1;
+    if (close(fd) != 0 && errno != EINTR && f->failed == CS_OK)
+        f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+    return f->failed;
+}
+
+int cs_outfile_park(cs_outfile *f)
+{
+    f->parked = f->temp != NULL;
+    return park(f);
+}
+
+int cs_outfile_fd(const cs_outfile *f)
+{
+    return f->fd;
+}
+
 /* Write all of it. Keeps the first failure, so that a caller who goes on is told again. */
 static int write_all(cs_outfile *f, const char *p, size_t n_bytes)
 {
+    if (n_bytes > 0 && unpark(f) != CS_OK)
+        return f->failed;
     while (n_bytes > 0 && f->failed == CS_OK) {
         ssize_t n = write(f->fd, p, n_bytes);
         if (n >= 0) {
@@ -317,7 +354,7 @@ static int write_all(cs_outfile *f, const char *p, size_t n_bytes)
             f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
         }
     }
-    return f->failed;
+    return park(f);
 }
 
 int cs_outfile_flush(cs_outfile *f)
@@ -390,7 +427,7 @@ void cs_outfile_discard(cs_outfile *f)
 {
     if (f == NULL)
         return;
-    if (!f->keep_open)
+    if (!f->keep_open && f->fd >= 0)
         (void)close(f->fd);
     if (f->temp != NULL)
         (void)unlink(f->temp);
@@ -399,19 +436,23 @@ void cs_outfile_discard(cs_outfile *f)
 
 /* Sync and close: an error that the disk or a network file system held back comes out here.
  * Without the sync, a power cut could leave the final name on an empty file. */
-static int finish(cs_outfile *f)
+int cs_outfile_finish(cs_outfile *f)
 {
     int rc = CS_OK;
 
+    if (f->finished)
+        return CS_OK;
+    CS_TRY(cs_outfile_flush(f));
+    if (f->keep_open)
+        return CS_OK;
+    CS_TRY(unpark(f));
     if (f->temp != NULL && fsync(f->fd) != 0 && errno != EINVAL && errno != EROFS)
         rc = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     if (close(f->fd) != 0 && errno != EINTR && rc == CS_OK)
         rc = cs_fail(CS_EIO, "cannot close '%s': %s", f->name, strerror(errno));
-    if (rc == CS_OK && f->temp != NULL && rename(f->temp, f->target) != 0)
-        rc = cs_fail(CS_EIO, "cannot rename '%s' to '%s': %s", f->temp, f->target,
-                     strerror(errno));
-    if (rc != CS_OK && f->temp != NULL)
-        (void)unlink(f->temp);
+    f->fd = -1;
+    f->finished = rc == CS_OK;
+out:
     return rc;
 }
 
@@ -421,12 +462,15 @@ int cs_outfile_close(cs_outfile *f)
 
     if (f == NULL)
         return CS_OK;
-    if ((rc = cs_outfile_flush(f)) != CS_OK) {
+    if ((rc = cs_outfile_finish(f)) != CS_OK) {
         cs_outfile_discard(f);
         return rc;
     }
-    if (!f->keep_open)
-        rc = finish(f);
+    if (f->temp != NULL && rename(f->temp, f->target) != 0) {
+        rc = cs_fail(CS_EIO, "cannot rename '%s' to '%s': %s", f->temp, f->target,
+                     strerror(errno));
+        (void)unlink(f->temp);
+    }
     release(f);
     return rc;
 }

@@ -30,6 +30,15 @@ bool cs_outfile_can_patch(const cs_outfile *f);
 /** cs_outfile_patch - write over n bytes at `off`, counted from where this output began, that were
  * written before. Only where cs_outfile_can_patch(). Errors as cs_outfile_write() */
 int cs_outfile_patch(cs_outfile *f, int64_t off, const void *p, size_t n_bytes) CS_MUST_CHECK;
+/** cs_outfile_fd - the descriptor, for a library that writes by itself: flush before, nothing else
+ * after */
+int cs_outfile_fd(const cs_outfile *f);
+/** cs_outfile_park - keep no descriptor between writes, for one of many files; only a regular
+ * file's is given up. CS_OK or CS_EIO */
+int cs_outfile_park(cs_outfile *f) CS_MUST_CHECK;
+/** cs_outfile_finish - all that can fail about a close but the renaming: flush, sync, close. Then
+ * cs_outfile_close() only renames, so that of several outputs all appear or none */
+int cs_outfile_finish(cs_outfile *f) CS_MUST_CHECK;
 /** cs_outfile_close - flush, sync, close, check, rename. Frees f in every case; accepts NULL. On an
  * error the temporary file is removed and what stood under the name before still stands */
 int cs_outfile_close(cs_outfile *f) CS_MUST_CHECK;

@@ -27,6 +27,7 @@ struct alignments {
     bam1_t         *b;
     cs_input_count *count;       /* or NULL */
     const char     *reference;   /* or NULL */
+    bool            keep_native; /* give whole alignments along */
     uint64_t        n_read;      /* all records, also those left out */
 };
 
@@ -50,8 +51,8 @@ static int alignments_close(void *state)
 static int set_cram(struct alignments *a)
 {
     const int wanted = SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL;
-    if (hts_set_opt(a->fp, CRAM_OPT_REQUIRED_FIELDS, wanted) < 0 ||
-        hts_set_opt(a->fp, CRAM_OPT_DECODE_MD, 0) < 0)
+    if (!a->keep_native && (hts_set_opt(a->fp, CRAM_OPT_REQUIRED_FIELDS, wanted) < 0 ||
+                            hts_set_opt(a->fp, CRAM_OPT_DECODE_MD, 0) < 0))
         return cs_fail(CS_EIO, "'%s': cannot set up decoding of CRAM", a->path);
     /* Asked before htslib is, which would tell it on stderr too. */
     if (a->reference && access(a->reference, R_OK) != 0)
@@ -94,6 +95,7 @@ static int alignments_open(const char *path, hFILE *fp, const htsFormat *m,
     a->path = path;
     a->count = opt->count;
     a->reference = opt->reference;
+    a->keep_native = opt->keep_native;
     a->threads = m->format == sam ? 0 : opt->threads;
     int rc = open_alignments(a, fp);
     if (rc == CS_OK) {
@@ -184,6 +186,20 @@ static const uint8_t *copy_quality(struct alignments *a, cs_chunk *c)
     return qual;
 }
 
+/* All of the alignment in one piece of the arena, so that nobody needs to free it. */
+static const bam1_t *copy_native(struct alignments *a, cs_chunk *c)
+{
+    bam1_t *b = cs_arena_alloc(c->mem, 1, sizeof *b);
+
+    if (!b)
+        return NULL;
+    *b = *a->b;
+    b->data = (uint8_t *)cs_arena_dup(c->mem, a->b->data, (size_t)a->b->l_data);
+    b->m_data = (uint32_t)a->b->l_data;
+    bam_set_mempolicy(b, BAM_USER_OWNS_STRUCT | BAM_USER_OWNS_DATA);
+    return b->data ? b : NULL;
+}
+
 static int give(struct alignments *a, cs_chunk *c)
 {
     const int64_t n = a->b->core.l_qseq;
@@ -192,12 +208,15 @@ static int give(struct alignments *a, cs_chunk *c)
     const char *name = cs_arena_dup(c->mem, qname, strlen(qname));
     const char *base = n ? copy_bases(a, c) : "";
     const uint8_t *qual = has_quality ? copy_quality(a, c) : NULL;
-    cs_record *r = name && base && (qual || !has_quality) ? cs_chunk_append(c) : NULL;
+    const bam1_t *native = a->keep_native ? copy_native(a, c) : NULL;
+    const bool got = name && base && (qual || !has_quality) && (native || !a->keep_native);
+    cs_record *r = got ? cs_chunk_append(c) : NULL;
     if (!r)
         return cs_fail(CS_EMEM, "'%s': out of memory for record '%s' of %lld bases", a->path, qname,
                        (long long)n);
     r->name = name;
     r->seg[0] = (cs_segment){ base, qual, n };
+    r->native[0] = native;
     return CS_OK;
 }
 
@@ -206,6 +225,11 @@ static int alignments_next(void *state, cs_chunk *c)
     struct alignments *a = state;
     const int rc = read_primary(a);
     return rc == CS_OK ? give(a, c) : rc;
+}
+
+static const void *alignments_header(void *state)
+{
+    return ((const struct alignments *)state)->header;
 }
 
 static int64_t alignments_tell(void *state)
@@ -224,5 +248,6 @@ const cs_reader cs_read_bam = {
     .open = alignments_open,
     .next = alignments_next,
     .tell = alignments_tell,
+    .header = alignments_header,
     .close = alignments_close,
 };

@@ -11,6 +11,7 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/hts_log.h>
+#include <htslib/sam.h>
 #include <zlib.h>
 
 #include "base/file.h"
@@ -31,6 +32,8 @@ struct cs_inputs {
     int             last;        /* where the last record came from */
     cs_input       *in;          /* or NULL */
     cs_input_opt    opt;
+    sam_hdr_t      *header;      /* with keep_native: of the first input, or NULL */
+    bool            has_header;  /* header is known */
     cs_input_count  count;
     uint64_t        n_record;
     int64_t         n_bytes;     /* of the inputs that are finished */
@@ -206,6 +209,61 @@ static int finish_one(cs_inputs *s)
     return rc;
 }
 
+static bool same_references(sam_hdr_t *a, sam_hdr_t *b)
+{
+    const int n = a ? sam_hdr_nref(a) : 0;
+    bool same = n == sam_hdr_nref(b);
+
+    for (int i = 0; same && i < n; i++)
+        same = strcmp(sam_hdr_tid2name(a, i), sam_hdr_tid2name(b, i)) == 0
+            && sam_hdr_tid2len(a, i) == sam_hdr_tid2len(b, i);
+    return same;
+}
+
+/* Keep the first input's header; records of others are copied under it. */
+static int take_header(cs_inputs *s)
+{
+    const cs_reader *r = s->in->reader;
+    sam_hdr_t *h = NULL;
+
+    if (!s->opt.keep_native)
+        return CS_OK;
+    if (r->header)
+        h = sam_hdr_dup(r->header(s->in->state));
+    if (r->header && !h)
+        return cs_fail(CS_EMEM, "out of memory for the header of '%s'", s->in->path);
+    const bool fits = !s->has_header || !h || same_references(s->header, h);
+    if (!s->has_header)
+        s->header = h;
+    else
+        sam_hdr_destroy(h);
+    s->has_header = true;
+    return fits ? CS_OK : cs_fail(CS_EUSAGE, "'%s' is aligned to other references than '%s'; "
+                                  "alignments that are written together need the same",
+                                  s->in->path, s->path[0]);
+}
+
+static int open_one(cs_inputs *s)
+{
+    int rc = CS_OK;
+    CS_TRY(cs_input_open(s->path[s->at], &s->opt, &s->in));
+    CS_TRY(take_header(s));
+out:
+    return rc;
+}
+
+int cs_inputs_header(cs_inputs *s, const void **header)
+{
+    int rc = CS_OK;
+
+    CS_BUG(s->at > 0 || !s->opt.keep_native);
+    if (!s->in)
+        CS_TRY(open_one(s));
+    *header = s->header;
+out:
+    return rc;
+}
+
 int cs_inputs_next(cs_inputs *s, cs_chunk *c)
 {
     int rc = CS_OK;
@@ -213,7 +271,7 @@ int cs_inputs_next(cs_inputs *s, cs_chunk *c)
         if (!s->in && s->at == s->n)
             return CS_EOF;
         if (!s->in)
-            CS_TRY(cs_input_open(s->path[s->at], &s->opt, &s->in));
+            CS_TRY(open_one(s));
         rc = cs_input_next(s->in, c);
         if (rc != CS_EOF)
             break;
@@ -264,5 +322,6 @@ void cs_inputs_close(cs_inputs *s)
     for (int i = 0; i < s->n; i++)
         free(s->path[i]);
     free(s->path);
+    sam_hdr_destroy(s->header);
     free(s);
 }

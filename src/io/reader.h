@@ -17,6 +17,7 @@ typedef struct cs_input_count {
 
 typedef struct cs_input_opt {
     const char     *reference;   /* FASTA for CRAM, or NULL */
+    bool            keep_native; /* alignments come along whole, for a writer that copies them */
     int             threads;     /* extra decompression threads for this input, 0 for none */
     cs_input_count *count;       /* added to; NULL: not wanted. cs_inputs_open() has its own */
     cs_alphabet     alphabet;    /* what is wanted; a reader refuses an input of another one, but
@@ -40,6 +41,8 @@ typedef struct cs_reader {
     int     (*next)(void *state, cs_chunk *c);
     /* Compressed bytes consumed so far, for progress; 0 when it cannot tell. */
     int64_t (*tell)(void *state);
+    /* The sam_hdr_t of alignments, the state's own; NULL: the format has none. */
+    const void *(*header)(void *state);
     /* Frees the state in every case; an error tells that the input could not be closed. */
     int     (*close)(void *state);
 } cs_reader;
@@ -77,6 +80,10 @@ typedef struct cs_inputs cs_inputs;
 /** cs_inputs_open - `paths` in order; n = 0 is an error of the caller's. Opens lazily */
 int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_inputs **out)
     CS_MUST_CHECK;
+/** cs_inputs_header - the sam_hdr_t of the first input, NULL if it is no alignment file; `in` keeps
+ * it. Opens that input. With keep_native, an input that is aligned to other references is CS_EUSAGE
+ * when its turn comes: records are copied with one header. Call before the first record */
+int cs_inputs_header(cs_inputs *in, const void **header) CS_MUST_CHECK;
 /** cs_inputs_next - as cs_input_next(), serial numbers running on over all inputs */
 int cs_inputs_next(cs_inputs *in, cs_chunk *c) CS_MUST_CHECK;
 /** cs_inputs_index - which path (0 ..) the last record came from: one class per file in training */

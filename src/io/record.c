@@ -10,6 +10,9 @@
 
 enum { FIRST_RECORDS = 16, GROWTH = 4 };
 
+/* Alignments that come along have tags, which may outweigh their bases tenfold. */
+enum { NATIVE_BYTES = 4 << 20 };
+
 static const struct { const char *name, *help; } reasons[CS_N_REASON] = {
     [CS_REASON_NONE] = { ".", "there is a call" },
     [CS_REASON_EMPTY] = { "empty", "no bases" },
@@ -74,13 +77,8 @@ cs_chunk *cs_chunk_new(uint64_t no)
 
 void cs_chunk_free(cs_chunk *c)
 {
-    if (!c)
-        return;
-    for (int i = 0; c->native_free && i < c->n; i++) {
-        if (c->rec[i].native)
-            c->native_free(c->rec[i].native);
-    }
-    cs_arena_free(c->mem);
+    if (c)
+        cs_arena_free(c->mem);
 }
 
 void cs_chunk_drop(void *chunk)
@@ -122,5 +120,6 @@ cs_record *cs_chunk_append(cs_chunk *c)
 
 int cs_chunk_full(const cs_chunk *c)
 {
-    return c->n >= CS_CHUNK_RECORDS || c->n_base >= CS_CHUNK_BASES;
+    return c->n >= CS_CHUNK_RECORDS || c->n_base >= CS_CHUNK_BASES
+        || (c->n > 0 && c->rec[c->n - 1].native[0] && cs_arena_bytes(c->mem) >= NATIVE_BYTES);
 }

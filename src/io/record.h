@@ -29,7 +29,7 @@ typedef struct cs_record {
     const float *x;              /* [n_base of seg 0 * n_channel] real-valued input, or NULL */
     int32_t      n_channel, n_target;   /* widths of x and target; 0 when absent */
     const float *target;         /* [n_target] class number, values, or 0/1 each; NaN: unknown */
-    void        *native;         /* bam1_t* or bcf1_t* for a writer that copies it; else NULL */
+    const void  *native[CS_MAX_SEG];    /* bam1_t of each segment, in the chunk's arena, or NULL */
 } cs_record;
 
 typedef struct cs_tokens { int32_t *id; int64_t n; } cs_tokens;
@@ -77,7 +77,6 @@ typedef struct cs_chunk {
     atomic_int  pending;         /* answers still missing */
     int64_t     n_base;          /* sum over records and segments */
     int64_t     input_bytes;     /* how far the input had been consumed at its end, or 0 */
-    void      (*native_free)(void *native);   /* frees each record's native, or NULL */
     cs_arena   *mem;             /* owns everything above */
 } cs_chunk;
 

@@ -29,7 +29,11 @@ int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *i
     o->cfg = cs_xcalloc(1, w->cfg_size ? w->cfg_size : 1);
     if (w->opt)
         cs_opt_defaults((const cs_optset[]){ { w->opt, o->cfg, NULL }, { NULL, NULL, NULL } });
-    CS_TRY(cs_outfile_open(path, &o->file));
+    o->path = path;
+    if (w->open)
+        CS_TRY(w->open(o));
+    else
+        CS_TRY(cs_outfile_open(path, &o->file));
     *out = o;
     o = NULL;
 out:
@@ -57,31 +61,42 @@ out:
     return rc;
 }
 
-static void release(cs_output *o)
+void cs_output_discard(cs_output *o)
 {
+    if (!o)
+        return;
+    if (o->w->release)
+        o->w->release(o);
+    cs_outfile_discard(o->file);
     if (o->w->opt)
         cs_opt_release((const cs_optset[]){ { o->w->opt, o->cfg, NULL }, { NULL, NULL, NULL } });
     free(o->cfg);
     free(o);
 }
 
-int cs_output_close(cs_output *o)
+int cs_output_finish(cs_output *o)
 {
     int rc = CS_OK;
+    if (o->finished)
+        return CS_OK;
     CS_TRY(begin(o));
     CS_TRY(o->w->end(o));
-    rc = cs_outfile_close(o->file);
-    o->file = NULL;              /* gone, whether that went well or not */
+    if (o->file)
+        CS_TRY(cs_outfile_finish(o->file));
+    o->finished = 1;
 out:
-    cs_outfile_discard(o->file);
-    release(o);
     return rc;
 }
 
-void cs_output_discard(cs_output *o)
+int cs_output_close(cs_output *o)
 {
-    if (!o)
-        return;
-    cs_outfile_discard(o->file);
-    release(o);
+    int rc = CS_OK;
+    CS_TRY(cs_output_finish(o));
+    if (o->w->commit)
+        CS_TRY(o->w->commit(o));
+    rc = cs_outfile_close(o->file);
+    o->file = NULL;              /* gone, whether that went well or not */
+out:
+    cs_output_discard(o);
+    return rc;
 }

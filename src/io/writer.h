@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/opt.h"
 #include "io/record.h"
+#include "io/taxonomy.h"
 
 /* What the columns or fields mean, told by the command before the first record. */
 typedef struct cs_output_info {
@@ -14,6 +15,16 @@ typedef struct cs_output_info {
     int         all;             /* every probability, not just the best */
     const char *model_sum;       /* checksum of the model, for formats that carry provenance */
     const char *command_line;
+    const cs_taxonomy *taxonomy; /* where the classes stand; NULL with values */
+    const char *sample;          /* what CAMI's formats call the input */
+    const char *about;           /* JSON object: versions, model, options; for the summary */
+    int         use_names;       /* kraken: names beside taxids */
+    int         compress;        /* folder of sequences: BGZF */
+    const char *alignments;      /* "sam", "bam" or "cram"; NULL: by the file's name */
+    const void *header;          /* sam_hdr_t of the input, or NULL: it has none */
+    const char *reference;       /* FASTA for CRAM, or NULL */
+    int         no_pg;           /* no @PG line */
+    int         threads;         /* extra ones for compression */
 } cs_output_info;
 
 typedef struct cs_output cs_output;
@@ -25,25 +36,37 @@ typedef struct cs_writer {
     int (*begin)(cs_output *o);
     int (*record)(cs_output *o, const cs_record *r, const cs_answer *a);
     int (*end)(cs_output *o);                               /* flush; report what was lost */
+    bool for_classes;            /* only answers that are classes can be written so */
+    /* A writer of several files has no file opened for it: path is a folder, which open() sees to.
+     * commit() renames what end() completed; release() removes what is left and frees the state,
+     * also where begin() was not called. NULL for others. */
+    int  (*open)(cs_output *o);
+    int  (*commit)(cs_output *o);
+    void (*release)(cs_output *o);                          /* others may have it: frees state */
 } cs_writer;
 
 struct cs_output {
     const cs_writer      *w;
-    cs_outfile           *file;
+    const char           *path;     /* as given; NULL: stdout */
+    cs_outfile           *file;     /* NULL with a folder */
     cs_output_info        info;
     void                 *cfg;      /* [w->cfg_size] the writer's options */
-    void                 *state;    /* the writer's own; end() frees it */
+    void                 *state;    /* the writer's own; release() or end() frees it */
     int                   begun;    /* has begin() been called? */
+    int                   finished; /* and end(), with all of it on the disk? */
     uint64_t              n_record; /* written so far */
     uint64_t              n_reason[CS_N_REASON];
 };
 
-/** cs_output_open - path "-" or NULL: stdout. Writes nothing before cs_output_record() or
+/** cs_output_open - path (kept) "-" or NULL: stdout. Writes nothing before cs_output_record() or
  * cs_output_close() */
 int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *info,
                    cs_output **out) CS_MUST_CHECK;
 /** cs_output_record - one record, in input order */
 int cs_output_record(cs_output *o, const cs_record *r, const cs_answer *a) CS_MUST_CHECK;
+/** cs_output_finish - header if nothing came, end, everything written but not under its name yet;
+ * to be followed by cs_output_close() or cs_output_discard() */
+int cs_output_finish(cs_output *o) CS_MUST_CHECK;
 /** cs_output_close - header if nothing came, end, rename into place; frees o in every case */
 int cs_output_close(cs_output *o) CS_MUST_CHECK;
 /** cs_output_discard - remove what was begun; accepts NULL */

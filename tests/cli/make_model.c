@@ -1,6 +1,6 @@
 /* make_model.c - a model file with random weights, for tests and benchmarks of the program.
  *
- *     make_model FILE SEED [channels=N | tokenizer=NAME] [head=NAME] [labels=N]
+ *     make_model FILE SEED [channels=N | tokenizer=NAME] [head=NAME] [labels=N] [label=NAME...]
  *                          [tokenizer.OPT=V] [encoder.OPT=V]
  *
  * channels=N makes a model of N real values per position, which sequences cannot feed.
@@ -19,6 +19,8 @@ struct wish {
     cs_model_spec spec;
     void         *cfg[3];        /* of tokenizer, encoder, head */
     int64_t       n_channel, n_label;
+    const char   *name[MAX_LABELS];            /* those that were given */
+    int           n_name;
 };
 
 static void *defaults(const cs_opt *opt, size_t size)
@@ -58,6 +60,10 @@ static int set(struct wish *w, const char *word)
         return CS_OK;                          /* chosen before their options can be set */
     if (strcmp(name, "channels") == 0)
         return cs_parse_int(value, &w->n_channel);
+    if (strcmp(name, "label") == 0 && w->n_name < MAX_LABELS) {
+        w->name[w->n_name++] = value;
+        return CS_OK;
+    }
     if (strcmp(name, "labels") == 0)
         return cs_parse_int(value, &w->n_label);
     if (strncmp(name, "tokenizer.", 10) == 0)
@@ -72,13 +78,15 @@ static int make(struct wish *w, const char *path)
     int rc = CS_OK;
     cs_backend *be = NULL;
     cs_model *m = NULL;
-    char name[MAX_LABELS][8];
+    char name[MAX_LABELS][32];
     cs_label label[MAX_LABELS];
 
     if (w->n_label < 1 || w->n_label > MAX_LABELS)
         return cs_fail(CS_EUSAGE, "labels must be 1 to %d", MAX_LABELS);
     for (int i = 0; i < (int)w->n_label; i++) {
         (void)snprintf(name[i], sizeof name[i], "class%c", 'A' + i);
+        if (w->name[i])
+            (void)snprintf(name[i], sizeof name[i], "%s", w->name[i]);
         label[i] = (cs_label){ name[i], 0, NULL };
     }
     w->spec.label = label;

@@ -1,0 +1,64 @@
+/* outputs.h - every output of a run: opened together, fed together, and all under their names or
+ * none. */
+#ifndef CS_PIPELINES_OUTPUTS_H
+#define CS_PIPELINES_OUTPUTS_H
+
+#include "io/writer.h"
+#include "nn/model.h"
+
+/* A path per format, NULL: not wanted. */
+typedef struct cs_output_args {
+    const char *output, *jsonl, *kraken, *report, *krona, *binning, *profile, *bam, *split,
+               *summary, *sample;
+    int         all, use_names, compress, format, no_pg;
+} cs_output_args;
+extern const cs_opt cs_output_table[];
+
+typedef struct cs_outputs cs_outputs;
+
+/**
+ * cs_outputs_check - is no place named twice, and does the model fit?
+ *
+ * Returns  CS_OK; CS_EUSAGE (two outputs with one name or both on standard output; a format for
+ *          classes with a model of values)
+ */
+int cs_outputs_check(const cs_output_args *a, const cs_model *m) CS_MUST_CHECK;
+
+/** cs_outputs_want_native - do alignments have to come along whole? */
+bool cs_outputs_want_native(const cs_output_args *a);
+
+/**
+ * cs_outputs_open - open all that was asked for; the args have passed cs_outputs_check()
+ *
+ * info     what the formats tell; what it points to must outlive the outputs. The fields that
+ *          options decide are filled in here
+ */
+int cs_outputs_open(const cs_output_args *a, const cs_output_info *info, cs_outputs **out)
+    CS_MUST_CHECK;
+/** cs_outputs_record - one record to all; a sink for cs_stream, whose argument is the cs_outputs.
+ * CS_ECANCEL without a message when standard output's reader has gone and nothing else is lost */
+int cs_outputs_record(void *outputs, const cs_record *r, const cs_answer *a) CS_MUST_CHECK;
+/** cs_outputs_first - one of them, for its counts; there is at least one */
+const cs_output *cs_outputs_first(const cs_outputs *o);
+/** cs_outputs_close - complete all, then rename all; frees o in every case */
+int cs_outputs_close(cs_outputs *o) CS_MUST_CHECK;
+/** cs_outputs_discard - remove what was begun; accepts NULL */
+void cs_outputs_discard(cs_outputs *o);
+
+/* What the summary and headers tell about a run. */
+typedef struct cs_about {
+    const char       *command;   /* "classify" */
+    int               argc;
+    char            **argv;      /* from the command's name on */
+    const cs_optset  *set;       /* the command's tables */
+    const cs_strlist *input;
+    const cs_model   *model;
+    const char       *model_path;
+} cs_about;
+/** cs_about_line - the command line with one blank between words; free() it */
+char *cs_about_line(const cs_about *a);
+/** cs_about_text - a JSON object: versions, command, model, inputs, options; free() it. NULL when
+ * out of memory */
+char *cs_about_text(const cs_about *a);
+
+#endif

@@ -1,0 +1,225 @@
+/* write_bam.c - the input's alignments, or its sequences unaligned, with answers in tags: SAM, BAM
+ * or CRAM.
+ *
+ * DESIGN: htslib writes through a descriptor of ours, so that the file is renamed, a pipe's reader
+ * may leave, and stdout works as for every other format. Tags: cl:Z the class or "unclassified",
+ * cp:f its probability, ct:i its taxid, cr:Z why there is no call. Lower case is for local use (SAM
+ * specification 1.5, footnote); none of the four is used by other tools that we know of.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
+#include <htslib/sam.h>
+
+#include "io/writer.h"
+
+struct alignments {
+    htsFile   *fp;
+    sam_hdr_t *header;
+    bam1_t    *b;
+    char     **label;            /* [n_label] as a tag may hold them */
+    int        n_ref;
+};
+
+/* A tag's text is printable ASCII. */
+static char *printable(const char *s)
+{
+    char *copy = cs_xstrdup(s);
+
+    for (char *p = copy; *p; p++)
+        *p = *p < ' ' || *p > '~' ? '_' : *p;
+    return copy;
+}
+
+static int failed(cs_output *o, const char *what)
+{
+    if (errno == EPIPE)
+        return CS_ECANCEL;
+    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", o->path, what, errno ? ": " : "",
+                   errno ? strerror(errno) : "");
+}
+
+static void bam_release(cs_output *o)
+{
+    struct alignments *w = o->state;
+
+    if (!w)
+        return;
+    if (w->fp)
+        (void)hts_close(w->fp);
+    sam_hdr_destroy(w->header);
+    bam_destroy1(w->b);
+    for (int i = 0; w->label && i < o->info.n_label; i++)
+        free(w->label[i]);
+    free(w->label);
+    free(w);
+    o->state = NULL;
+}
+
+static const char *format_of(const cs_output *o)
+{
+    const char *end = strrchr(o->path, '.');
+
+    if (o->info.alignments)
+        return o->info.alignments;
+    if (end && (strcmp(end, ".sam") == 0 || strcmp(end, ".cram") == 0))
+        return end + 1;
+    return "bam";
+}
+
+static int open_file(cs_output *o, struct alignments *w)
+{
+    const char *format = format_of(o);
+    const char *mode = strcmp(format, "sam") == 0 ? "w" : strcmp(format, "cram") == 0 ? "wc" : "wb";
+    const int fd = fcntl(cs_outfile_fd(o->file), F_DUPFD_CLOEXEC, 3);
+    hFILE *raw = fd < 0 ? NULL : hdopen(fd, "w");
+
+    if (!raw) {
+        if (fd >= 0)
+            (void)close(fd);
+        return failed(o, "no descriptor");
+    }
+    w->fp = hts_hopen(raw, o->path, mode);
+    if (!w->fp) {
+        hclose_abruptly(raw);
+        return failed(o, "htslib refuses");
+    }
+    if (o->info.threads && hts_set_threads(w->fp, o->info.threads) < 0)
+        return failed(o, "no threads for compression");
+    if (mode[1] == 'c' && o->info.reference
+        && hts_set_opt(w->fp, CRAM_OPT_REFERENCE, o->info.reference) < 0)
+        return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", o->info.reference,
+                       o->path);
+    return CS_OK;
+}
+
+/* htslib chains the line to those that are there. Line ends and tabs would end the field. */
+static int add_program(const cs_output *o, sam_hdr_t *h)
+{
+    char *command = printable(o->info.command_line ? o->info.command_line : "chordseq");
+    char model[96];
+
+    (void)snprintf(model, sizeof model, "model sha256:%s", o->info.model_sum);
+    const int bad = sam_hdr_add_pg(h, "chordseq", "VN", PACKAGE_VERSION, "CL", command, "DS", model,
+                                   NULL) < 0;
+    free(command);
+    return bad ? cs_fail(CS_EFORMAT, "the header of the input has @PG lines that cannot be chained "
+                         "to; use --no-PG") : CS_OK;
+}
+
+static int bam_begin(cs_output *o)
+{
+    int rc = CS_OK;
+    struct alignments *w = o->state = cs_xcalloc(1, sizeof *w);
+
+    w->label = cs_xcalloc((size_t)o->info.n_label, sizeof *w->label);
+    for (int i = 0; i < o->info.n_label; i++)
+        w->label[i] = printable(o->info.label[i]);
+    w->b = bam_init1();
+    w->header = o->info.header ? sam_hdr_dup(o->info.header) : sam_hdr_init();
+    if (!w->b || !w->header)
+        return cs_fail(CS_EMEM, "out of memory for the header of '%s'", o->path);
+    if (!o->info.header
+        && sam_hdr_add_line(w->header, "HD", "VN", "1.6", "SO", "unknown", NULL) < 0)
+        return cs_fail(CS_EMEM, "out of memory for the header of '%s'", o->path);
+    if (!o->info.no_pg)
+        CS_TRY(add_program(o, w->header));
+    w->n_ref = sam_hdr_nref(w->header);
+    CS_TRY(cs_outfile_flush(o->file));
+    CS_TRY(open_file(o, w));
+    if (sam_hdr_write(w->fp, w->header) < 0)
+        rc = failed(o, "the header");
+out:
+    return rc;
+}
+
+/* Segment s of a record that came from FASTA or FASTQ. */
+static int unaligned(cs_output *o, bam1_t *b, const cs_record *r, int s)
+{
+    const cs_segment *g = &r->seg[s];
+    const uint16_t mate = s == 0 ? BAM_FREAD1 : BAM_FREAD2;
+    const uint16_t flag = BAM_FUNMAP
+                        | (r->n_seg == 1 ? 0 : (uint16_t)(BAM_FPAIRED | BAM_FMUNMAP | mate));
+    const char *name = *r->name ? r->name : "*";
+
+    if (bam_set1(b, strlen(name), name, flag, -1, -1, 0, 0, NULL, -1, -1, 0, (size_t)g->n_base,
+                 g->base, (const char *)g->qual, 64) >= 0)
+        return CS_OK;
+    return cs_fail(CS_EFORMAT, "cannot write '%s': record '%.60s' does not fit the format (names "
+                   "of at most 254 bytes, %lld bases)", o->path, name, (long long)g->n_base);
+}
+
+static int set_tags(cs_output *o, bam1_t *b, const cs_answer *a)
+{
+    const struct alignments *w = o->state;
+    const cs_taxonomy *t = o->info.taxonomy;
+    const int best = cs_answer_best(a), no = a->reason == CS_REASON_NONE ? best : -1;
+    const char *label = no >= 0 ? w->label[no] : "unclassified";
+    const int64_t taxid = no >= 0 ? t->node[t->of_class[no]].taxid : 0;
+    const char *why = cs_reason_name(a->reason);
+    uint8_t *old;
+    int bad = bam_aux_update_str(b, "cl", (int)strlen(label) + 1, label) < 0;
+
+    if (best >= 0)
+        bad |= bam_aux_update_float(b, "cp", a->v[best]) < 0;
+    else if ((old = bam_aux_get(b, "cp")) != NULL)
+        bad |= bam_aux_del(b, old) < 0;
+    bad |= bam_aux_update_int(b, "ct", taxid) < 0;
+    if (no < 0)
+        bad |= bam_aux_update_str(b, "cr", (int)strlen(why) + 1, why) < 0;
+    else if ((old = bam_aux_get(b, "cr")) != NULL)
+        bad |= bam_aux_del(b, old) < 0;
+    return bad ? cs_fail(CS_EFORMAT, "record '%.60s' has damaged tags", bam_get_qname(b)) : CS_OK;
+}
+
+static int one(cs_output *o, const cs_record *r, int s, const cs_answer *a)
+{
+    int rc = CS_OK;
+    struct alignments *w = o->state;
+    const bam1_t *native = r->native[s];
+
+    if (!native)
+        CS_TRY(unaligned(o, w->b, r, s));
+    else if (!bam_copy1(w->b, native))
+        return cs_fail(CS_EMEM, "out of memory for record '%s'", r->name);
+    CS_TRY(set_tags(o, w->b, a));
+    errno = 0;
+    if (sam_write1(w->fp, w->header, w->b) < 0)
+        rc = failed(o, w->fp->format.format == cram ? "CRAM needs the reference that records are "
+                    "aligned to; name it with --reference" : "a record");
+out:
+    return rc;
+}
+
+static int bam_record(cs_output *o, const cs_record *r, const cs_answer *a)
+{
+    int rc = CS_OK;
+
+    for (int s = 0; rc == CS_OK && s < r->n_seg; s++)
+        rc = one(o, r, s, a);
+    return rc;
+}
+
+static int bam_end(cs_output *o)
+{
+    struct alignments *w = o->state;
+
+    errno = 0;
+    const int bad = hts_close(w->fp) < 0;
+    w->fp = NULL;
+    return bad ? failed(o, "the end") : CS_OK;
+}
+
+const cs_writer cs_write_bam = {
+    .name = "bam",
+    .summary = "SAM, BAM or CRAM with tags cl, cp, ct",
+    .begin = bam_begin,
+    .record = bam_record,
+    .end = bam_end,
+    .for_classes = true,
+    .release = bam_release,
+};

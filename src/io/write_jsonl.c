@@ -1,0 +1,117 @@
+/* write_jsonl.c - one JSON object per record and line, with everything that is known of it. */
+#include "io/json_text.h"
+#include "io/writer.h"
+
+static int jsonl_begin(cs_output *o)
+{
+    (void)o;
+    return CS_OK;
+}
+
+static int head(cs_outfile *f, const cs_record *r)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "{\"name\":"));
+    CS_TRY(cs_json_string(f, r->name));
+    CS_TRY(cs_outfile_printf(f, ",\"comment\":"));
+    CS_TRY(cs_json_string(f, r->comment));
+    CS_TRY(cs_outfile_printf(f, ",\"length\":"));
+    if (r->n_seg == 1)
+        return cs_outfile_printf(f, "%lld", (long long)r->seg[0].n_base);
+    rc = cs_outfile_printf(f, "[%lld,%lld]", (long long)r->seg[0].n_base,
+                           (long long)r->seg[1].n_base);
+out:
+    return rc;
+}
+
+static int reason(cs_outfile *f, cs_reason why)
+{
+    if (why == CS_REASON_NONE)
+        return cs_outfile_printf(f, ",\"reason\":null");
+    return cs_outfile_printf(f, ",\"reason\":\"%s\"", cs_reason_name(why));
+}
+
+static int called(cs_output *o, int no)
+{
+    int rc = CS_OK;
+    cs_outfile *f = o->file;
+
+    CS_TRY(cs_outfile_printf(f, ",\"label\":"));
+    CS_TRY(cs_json_string(f, no >= 0 ? o->info.label[no] : "unclassified"));
+    if (o->info.taxonomy && no >= 0) {
+        const cs_taxonomy *t = o->info.taxonomy;
+        const cs_taxon *v = &t->node[t->of_class[no]];
+        CS_TRY(cs_outfile_printf(f, ",\"taxid\":%lld,\"rank\":", (long long)v->taxid));
+        CS_TRY(cs_json_string(f, v->rank));
+    } else if (o->info.taxonomy) {
+        CS_TRY(cs_outfile_printf(f, ",\"taxid\":0,\"rank\":null"));
+    }
+out:
+    return rc;
+}
+
+/* {"NAME":VALUE,...} or null. */
+static int values(cs_output *o, const char *key, const char *format, const cs_answer *a, int known)
+{
+    int rc = CS_OK;
+    cs_outfile *f = o->file;
+
+    CS_TRY(cs_outfile_printf(f, ",\"%s\":%s", key, known ? "" : "null"));
+    for (int i = 0; known && i < o->info.n_label; i++) {
+        CS_TRY(cs_outfile_printf(f, i ? "," : "{"));
+        CS_TRY(cs_json_string(f, o->info.label[i]));
+        CS_TRY(cs_outfile_printf(f, ":"));
+        CS_TRY(cs_outfile_printf(f, format, (double)a->v[i]));
+    }
+    if (known)
+        rc = cs_outfile_printf(f, "}");
+out:
+    return rc;
+}
+
+static int class_fields(cs_output *o, const cs_answer *a)
+{
+    int rc = CS_OK;
+    const int best = cs_answer_best(a);
+
+    CS_TRY(called(o, a->reason == CS_REASON_NONE ? best : -1));
+    if (best >= 0)
+        CS_TRY(cs_outfile_printf(o->file, ",\"probability\":%.6f", (double)a->v[best]));
+    else
+        CS_TRY(cs_outfile_printf(o->file, ",\"probability\":null"));
+    CS_TRY(reason(o->file, a->reason));
+    rc = values(o, "probabilities", "%.6f", a, best >= 0);
+out:
+    return rc;
+}
+
+static int jsonl_record(cs_output *o, const cs_record *r, const cs_answer *a)
+{
+    int rc = CS_OK;
+
+    CS_TRY(head(o->file, r));
+    if (o->info.is_class) {
+        CS_TRY(class_fields(o, a));
+    } else {
+        CS_TRY(reason(o->file, a->reason));
+        CS_TRY(values(o, "values", "%.6g", a, a->reason == CS_REASON_NONE));
+    }
+    rc = cs_outfile_printf(o->file, "}\n");
+out:
+    return rc;
+}
+
+static int jsonl_end(cs_output *o)
+{
+    (void)o;
+    return CS_OK;
+}
+
+const cs_writer cs_write_jsonl = {
+    .name = "jsonl",
+    .summary = "one JSON object per record, with every field",
+    .begin = jsonl_begin,
+    .record = jsonl_record,
+    .end = jsonl_end,
+};

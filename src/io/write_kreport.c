@@ -1,0 +1,124 @@
+/* write_kreport.c - Kraken 2's report: a line per taxon with what was found in its clade.
+ *
+ * Columns: percentage of the clade, records in the clade, records of the taxon itself, rank code,
+ * taxid, name indented by two blanks per level.
+ * Source: Kraken 2, src/reports.cc (KrakenReportDFS) and manual, "Sample Report Output Format". We
+ * differ twice: equal counts are ordered by taxid, where Kraken 2 leaves the order open, and the
+ * lines of unclassified and root are always there, because readers (MultiQC) fail without them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/tally.h"
+
+struct report {
+    cs_outfile        *f;
+    const cs_taxonomy *tree;
+    const cs_tally    *t;
+};
+
+/* "D" at a rank that has a letter, else the letter of the last one above and how far below it. */
+struct code { char letter; int below; };
+
+static struct code code_of(const char *rank, struct code up)
+{
+    static const struct { const char *rank; char letter; } known[] = {
+        { "superkingdom", 'D' }, { "domain", 'D' }, { "kingdom", 'K' }, { "phylum", 'P' },
+        { "class", 'C' }, { "order", 'O' }, { "family", 'F' }, { "genus", 'G' }, { "species", 'S' },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(rank, known[i].rank) == 0)
+            return (struct code){ known[i].letter, 0 };
+    return (struct code){ up.letter, up.below + 1 };
+}
+
+static int line(const struct report *r, cs_count clade, cs_count direct, const char *code,
+                int64_t taxid, int level, const char *name)
+{
+    const uint64_t all = r->t->all.n_record;
+    const double share = all ? 100.0 * (double)clade.n_record / (double)all : 0;
+
+    return cs_outfile_printf(r->f, "%6.2f\t%llu\t%llu\t%s\t%lld\t%*s%s\n", share,
+                             (unsigned long long)clade.n_record,
+                             (unsigned long long)direct.n_record, code, (long long)taxid,
+                             2 * level, "", name);
+}
+
+struct child { uint64_t n; int64_t taxid; int32_t node; };
+
+static int by_count(const void *a, const void *b)
+{
+    const struct child *x = a, *y = b;
+
+    if (x->n != y->n)
+        return x->n < y->n ? 1 : -1;
+    return x->taxid < y->taxid ? -1 : x->taxid > y->taxid;
+}
+
+static int clade(const struct report *r, int32_t i, struct code up, int level);
+
+static int children(const struct report *r, int32_t i, struct code code, int level)
+{
+    int rc = CS_OK;
+    const cs_taxonomy *tree = r->tree;
+    int32_t n = 0;
+    struct child *c;
+
+    for (int32_t k = i + 1; k < tree->n; k++)
+        n += tree->node[k].parent == i && r->t->clade[k].n_record > 0;
+    if (n == 0)
+        return CS_OK;
+    c = cs_alloc((size_t)n, sizeof *c);
+    if (!c)
+        return cs_fail(CS_EMEM, "out of memory for a report of %d taxa", (int)tree->n);
+    n = 0;
+    for (int32_t k = i + 1; k < tree->n; k++)
+        if (tree->node[k].parent == i && r->t->clade[k].n_record > 0)
+            c[n++] = (struct child){ r->t->clade[k].n_record, tree->node[k].taxid, k };
+    qsort(c, (size_t)n, sizeof *c, by_count);
+    for (int32_t k = 0; k < n; k++)
+        CS_TRY(clade(r, c[k].node, code, level + 1));
+out:
+    free(c);
+    return rc;
+}
+
+static int clade(const struct report *r, int32_t i, struct code up, int level)
+{
+    int rc = CS_OK;
+    const cs_taxon *v = &r->tree->node[i];
+    const struct code code = code_of(v->rank, up);
+    char text[16];
+
+    if (code.below)
+        (void)snprintf(text, sizeof text, "%c%d", code.letter, code.below);
+    else
+        (void)snprintf(text, sizeof text, "%c", code.letter);
+    CS_TRY(line(r, r->t->clade[i], r->t->direct[i], text, v->taxid, level, v->name));
+    CS_TRY(children(r, i, code, level));
+out:
+    return rc;
+}
+
+static int kreport_end(cs_output *o)
+{
+    int rc = CS_OK;
+    const struct report r = { o->file, o->info.taxonomy, o->state };
+    const struct code above_root = { 'R', -1 };
+
+    cs_tally_sum(o->state, r.tree);
+    CS_TRY(line(&r, r.t->unclassified, r.t->unclassified, "U", 0, 0, "unclassified"));
+    CS_TRY(clade(&r, 0, above_root, 0));
+out:
+    return rc;
+}
+
+const cs_writer cs_write_kreport = {
+    .name = "kreport",
+    .summary = "Kraken 2's report: a line per taxon",
+    .begin = cs_tally_begin,
+    .record = cs_tally_record,
+    .end = kreport_end,
+    .for_classes = true,
+    .release = cs_tally_release,
+};

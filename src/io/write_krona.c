@@ -1,0 +1,45 @@
+/* write_krona.c - what Krona's ktImportText draws: a count, then the names from the top down. */
+#include "io/tally.h"
+
+static int path(cs_outfile *f, const cs_taxonomy *t, int32_t i)
+{
+    int rc = CS_OK;
+
+    if (t->node[i].parent > 0)
+        CS_TRY(path(f, t, t->node[i].parent));
+    rc = cs_outfile_printf(f, "\t%s", t->node[i].name);
+out:
+    return rc;
+}
+
+static int krona_end(cs_output *o)
+{
+    int rc = CS_OK;
+    const cs_tally *t = o->state;
+    const cs_taxonomy *tree = o->info.taxonomy;
+
+    if (t->unclassified.n_record)
+        CS_TRY(cs_outfile_printf(o->file, "%llu\tUnclassified\n",
+                                 (unsigned long long)t->unclassified.n_record));
+    for (int32_t i = 1; i < tree->n; i++) {
+        const int32_t no = tree->node[i].class_no;
+        if (no < 0 || t->of_class[no].n_record == 0)
+            continue;
+        CS_TRY(cs_outfile_printf(o->file, "%llu",
+                                 (unsigned long long)t->of_class[no].n_record));
+        CS_TRY(path(o->file, tree, i));
+        CS_TRY(cs_outfile_printf(o->file, "\n"));
+    }
+out:
+    return rc;
+}
+
+const cs_writer cs_write_krona = {
+    .name = "krona",
+    .summary = "counts and lineages for Krona's ktImportText",
+    .begin = cs_tally_begin,
+    .record = cs_tally_record,
+    .end = krona_end,
+    .for_classes = true,
+    .release = cs_tally_release,
+};

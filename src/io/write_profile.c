@@ -1,0 +1,84 @@
+/* write_profile.c - CAMI's format for taxonomic profiles: how much of the input each taxon is.
+ *
+ * Source: CAMI file formats (bioboxes), profiling 0.9.1. A profile knows eight ranks; other taxa
+ * count for their ancestors. What NCBI called superkingdoms before 2025 are domains and the
+ * acellular root today. Percentages are of bases, so that contigs count by their length, and of all
+ * bases, so that what was not called lacks in the sum.
+ */
+#include <string.h>
+
+#include "io/tally.h"
+
+static const char *const ranks[] = {
+    "superkingdom", "phylum", "class", "order", "family", "genus", "species", "strain",
+};
+enum { N_RANK = sizeof ranks / sizeof *ranks };
+
+static int rank_of(const char *rank)
+{
+    if (strcmp(rank, "domain") == 0 || strcmp(rank, "acellular root") == 0)
+        return 0;
+    for (int k = 0; k < N_RANK; k++)
+        if (strcmp(rank, ranks[k]) == 0)
+            return k;
+    return -1;
+}
+
+static int row(cs_output *o, int32_t i, int rank)
+{
+    int rc = CS_OK;
+    const cs_tally *t = o->state;
+    const cs_taxonomy *tree = o->info.taxonomy;
+    int32_t at[N_RANK];
+
+    for (int k = 0; k < N_RANK; k++)
+        at[k] = -1;
+    for (int32_t up = i; up > 0; up = tree->node[up].parent) {
+        const int k = rank_of(tree->node[up].rank);
+        if (k >= 0 && k <= rank && at[k] < 0)
+            at[k] = up;
+    }
+    CS_TRY(cs_outfile_printf(o->file, "%lld\t%s\t", (long long)tree->node[i].taxid, ranks[rank]));
+    for (int k = 0; k <= rank; k++) {
+        CS_TRY(cs_outfile_printf(o->file, "%s", k ? "|" : ""));
+        if (at[k] >= 0)
+            CS_TRY(cs_outfile_printf(o->file, "%lld", (long long)tree->node[at[k]].taxid));
+    }
+    for (int k = 0; k <= rank; k++)
+        CS_TRY(cs_outfile_printf(o->file, "%s%s", k ? "|" : "\t",
+                                 at[k] >= 0 ? tree->node[at[k]].name : ""));
+    rc = cs_outfile_printf(o->file, "\t%.5f\n",
+                           100 * (double)t->clade[i].n_base / (double)t->all.n_base);
+out:
+    return rc;
+}
+
+static int profile_end(cs_output *o)
+{
+    int rc = CS_OK;
+    const cs_tally *t = o->state;
+    const cs_taxonomy *tree = o->info.taxonomy;
+
+    cs_tally_sum(o->state, tree);
+    CS_TRY(cs_outfile_printf(o->file, "@Version:0.9.1\n@SampleID:%s\n@Ranks:", o->info.sample));
+    for (int k = 0; k < N_RANK; k++)
+        CS_TRY(cs_outfile_printf(o->file, "%s%s", k ? "|" : "", ranks[k]));
+    CS_TRY(cs_outfile_printf(o->file, "\n\n@@TAXID\tRANK\tTAXPATH\tTAXPATHSN\tPERCENTAGE\n"));
+    for (int k = 0; k < N_RANK; k++)
+        for (int32_t i = 1; i < tree->n; i++)
+            if (t->clade[i].n_base > 0 && rank_of(tree->node[i].rank) == k
+                && tree->node[i].taxid < CS_TAXID_PRIVATE)
+                CS_TRY(row(o, i, k));
+out:
+    return rc;
+}
+
+const cs_writer cs_write_profile = {
+    .name = "profile",
+    .summary = "CAMI's format for profiles",
+    .begin = cs_tally_begin,
+    .record = cs_tally_record,
+    .end = profile_end,
+    .for_classes = true,
+    .release = cs_tally_release,
+};

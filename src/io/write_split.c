@@ -1,0 +1,289 @@
+/*
+ * write_split.c - a folder with one FASTA or FASTQ file per class, and one for what has none.
+ *
+ * DESIGN
+ * Records with qualities go to CLASS.fastq, others to CLASS.fasta; mates to CLASS_1 and CLASS_2.
+ * Every class has a file of each kind that occurs, also an empty one, so that whoever comes after
+ * knows what to look for. All are parked outputs (base/file.h): however many classes there are, at
+ * most one file is open at a time. A file costs 64 kB of memory, with compression 128 kB. Blocks of
+ * BGZF are complete on their own, so compression needs no open file either.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <htslib/bgzf.h>
+
+#include "io/writer.h"
+
+enum { FASTA_COLUMNS = 80, N_KIND = 6, BLOCK_BYTES = BGZF_BLOCK_SIZE };
+
+/* One file; kind is 2 * mate (0: none) + (1: FASTQ). */
+struct part {
+    cs_outfile *f;
+    char       *path, *text;     /* text: [BLOCK_BYTES] not yet compressed */
+    size_t      n;
+};
+
+struct split {
+    char       **name;           /* [n_class + 1] safe as a file name; the last: unclassified */
+    struct part *part;           /* [(n_class + 1) * N_KIND] */
+    int          n_class, made;  /* made: the folder is ours to remove */
+    int          kinds;          /* bits of those that occur */
+    char         block[BGZF_MAX_BLOCK_SIZE];
+};
+
+/* Letters, digits, and . _ + - but not at the beginning: no folder, no option, no hidden file. */
+static char *safe_name(const struct split *w, int n_done, const char *label)
+{
+    const size_t size = strlen(label) + 16;
+    char *s = cs_xmalloc(size);
+
+    (void)snprintf(s, size, "%s", *label ? label : "_");
+    for (char *p = s; *p; p++) {
+        const int word = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')
+                       || (*p >= '0' && *p <= '9') || *p == '_';
+        if (!word && (p == s || !strchr(".+-", *p)))
+            *p = '_';
+    }
+    const size_t n = strlen(s);
+    for (int k = 2, i = 0; i < n_done; i++) {
+        if (strcmp(w->name[i], s) != 0)
+            continue;
+        (void)snprintf(s + n, size - n, ".%d", k++);
+        i = -1;                  /* another may be called that already */
+    }
+    return s;
+}
+
+static int make_folder(cs_output *o, struct split *w)
+{
+    struct stat st;
+
+    if (mkdir(o->path, 0777) == 0)
+        w->made = 1;
+    else if (errno != EEXIST)
+        return cs_fail(CS_EIO, "cannot make the folder '%s': %s", o->path, strerror(errno));
+    else if (stat(o->path, &st) != 0 || !S_ISDIR(st.st_mode))
+        return cs_fail(CS_EIO, "'%s' is no folder", o->path);
+    else if (access(o->path, W_OK | X_OK) != 0)
+        return cs_fail(CS_EIO, "cannot write into the folder '%s': %s", o->path, strerror(errno));
+    return CS_OK;
+}
+
+static int split_open(cs_output *o)
+{
+    const int n = o->info.n_label;
+    struct split *w = cs_xcalloc(1, sizeof *w);
+
+    o->state = w;
+    w->n_class = n;
+    w->name = cs_xcalloc((size_t)n + 1, sizeof *w->name);
+    w->part = cs_xcalloc(((size_t)n + 1) * N_KIND, sizeof *w->part);
+    w->name[0] = safe_name(w, 0, "unclassified");
+    for (int i = 1; i <= n; i++)
+        w->name[i] = safe_name(w, i, o->info.label[i - 1]);
+    return make_folder(o, w);
+}
+
+static int split_begin(cs_output *o)
+{
+    (void)o;
+    return CS_OK;
+}
+
+static int open_part(cs_output *o, struct part *p, const char *name, int kind)
+{
+    int rc = CS_OK;
+    static const char *const mate[] = { "", "_1", "_2" };
+    const size_t size = strlen(o->path) + strlen(name) + 32;
+
+    p->path = cs_xmalloc(size);
+    (void)snprintf(p->path, size, "%s/%s%s.%s%s", o->path, name, mate[kind / 2],
+                   kind % 2 ? "fastq" : "fasta", o->info.compress ? ".gz" : "");
+    if (o->info.compress && !(p->text = cs_alloc(BLOCK_BYTES, 1)))
+        return cs_fail(CS_EMEM, "out of memory for '%s'", p->path);
+    CS_TRY(cs_outfile_open(p->path, &p->f));
+    rc = cs_outfile_park(p->f);
+out:
+    return rc;
+}
+
+static int compress(struct split *w, struct part *p)
+{
+    size_t n = sizeof w->block;
+
+    if (bgzf_compress(w->block, &n, p->text, p->n, -1) < 0)
+        return cs_fail(CS_EMEM, "cannot compress '%s': out of memory", p->path);
+    p->n = 0;
+    return cs_outfile_write(p->f, w->block, n);
+}
+
+static int put(struct split *w, struct part *p, const char *s, size_t n)
+{
+    int rc = CS_OK;
+
+    if (!p->text)
+        return cs_outfile_write(p->f, s, n);
+    while (n > 0) {
+        const size_t room = BLOCK_BYTES - p->n, k = n < room ? n : room;
+        memcpy(p->text + p->n, s, k);
+        p->n += k;
+        s += k;
+        n -= k;
+        if (p->n == BLOCK_BYTES)
+            CS_TRY(compress(w, p));
+    }
+out:
+    return rc;
+}
+
+static int put_text(struct split *w, struct part *p, const char *s)
+{
+    return put(w, p, s, strlen(s));
+}
+
+static int put_quality(struct split *w, struct part *p, const uint8_t *q, int64_t n)
+{
+    int rc = CS_OK;
+    char text[512];
+
+    for (int64_t i = 0; i < n;) {
+        size_t k = 0;
+        while (k < sizeof text && i < n)
+            text[k++] = (char)(q[i] > 93 ? '~' : '!' + q[i]), i++;
+        CS_TRY(put(w, p, text, k));
+    }
+out:
+    return rc;
+}
+
+static int put_bases(struct split *w, struct part *p, const cs_segment *g)
+{
+    int rc = CS_OK;
+
+    for (int64_t i = 0; i < g->n_base; i += FASTA_COLUMNS) {
+        const int64_t k = g->n_base - i < FASTA_COLUMNS ? g->n_base - i : FASTA_COLUMNS;
+        CS_TRY(put(w, p, g->base + i, (size_t)k));
+        CS_TRY(put_text(w, p, "\n"));
+    }
+out:
+    return rc;
+}
+
+static int put_record(struct split *w, struct part *p, const cs_record *r, const cs_segment *g)
+{
+    int rc = CS_OK;
+
+    CS_TRY(put_text(w, p, g->qual ? "@" : ">"));
+    CS_TRY(put_text(w, p, r->name));
+    if (*r->comment) {
+        CS_TRY(put_text(w, p, " "));
+        CS_TRY(put_text(w, p, r->comment));
+    }
+    CS_TRY(put_text(w, p, "\n"));
+    if (!g->qual)
+        return put_bases(w, p, g);
+    CS_TRY(put(w, p, g->base, (size_t)g->n_base));
+    CS_TRY(put_text(w, p, "\n+\n"));
+    CS_TRY(put_quality(w, p, g->qual, g->n_base));
+    CS_TRY(put_text(w, p, "\n"));
+out:
+    return rc;
+}
+
+static int split_record(cs_output *o, const cs_record *r, const cs_answer *a)
+{
+    int rc = CS_OK;
+    struct split *w = o->state;
+    const int no = a->reason == CS_REASON_NONE ? cs_answer_best(a) + 1 : 0;
+
+    for (int s = 0; s < r->n_seg; s++) {
+        const int kind = 2 * (r->n_seg == 1 ? 0 : s + 1) + (r->seg[s].qual != NULL);
+        struct part *p = &w->part[no * N_KIND + kind];
+        w->kinds |= 1 << kind;
+        if (!p->f)
+            CS_TRY(open_part(o, p, w->name[no], kind));
+        CS_TRY(put_record(w, p, r, &r->seg[s]));
+    }
+out:
+    return rc;
+}
+
+/* The block without content that ends a BGZF file; source: SAM specification, 4.1.2. */
+static int end_part(struct split *w, struct part *p)
+{
+    int rc = CS_OK;
+
+    if (p->text && p->n)
+        CS_TRY(compress(w, p));
+    if (p->text)
+        CS_TRY(compress(w, p));
+    rc = cs_outfile_finish(p->f);
+out:
+    return rc;
+}
+
+static int split_end(cs_output *o)
+{
+    int rc = CS_OK;
+    struct split *w = o->state;
+
+    for (int i = 0; i < (w->n_class + 1) * N_KIND; i++) {
+        struct part *p = &w->part[i];
+        if (!p->f && (w->kinds >> i % N_KIND & 1))
+            CS_TRY(open_part(o, p, w->name[i / N_KIND], i % N_KIND));
+        if (p->f)
+            CS_TRY(end_part(w, p));
+    }
+out:
+    return rc;
+}
+
+static int split_commit(cs_output *o)
+{
+    int rc = CS_OK;
+    struct split *w = o->state;
+
+    w->made = 0;
+    for (int i = 0; rc == CS_OK && i < (w->n_class + 1) * N_KIND; i++) {
+        rc = cs_outfile_close(w->part[i].f);
+        w->part[i].f = NULL;
+    }
+    return rc;
+}
+
+static void split_release(cs_output *o)
+{
+    struct split *w = o->state;
+
+    if (!w)
+        return;
+    for (int i = 0; w->part && i < (w->n_class + 1) * N_KIND; i++) {
+        cs_outfile_discard(w->part[i].f);
+        free(w->part[i].path);
+        free(w->part[i].text);
+    }
+    for (int i = 0; i <= w->n_class; i++)
+        free(w->name[i]);
+    if (w->made)
+        (void)rmdir(o->path);
+    free(w->name);
+    free(w->part);
+    free(w);
+    o->state = NULL;
+}
+
+const cs_writer cs_write_split = {
+    .name = "split",
+    .summary = "a folder with a FASTA or FASTQ file per class",
+    .begin = split_begin,
+    .record = split_record,
+    .end = split_end,
+    .for_classes = true,
+    .open = split_open,
+    .commit = split_commit,
+    .release = split_release,
+};

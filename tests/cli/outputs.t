@@ -1,0 +1,153 @@
+# outputs.t - all outputs of one run of `chordseq classify`, and what other programs make of them.
+. "$srcdir/tests/cli/lib.sh"
+
+printf '%s\t%s\t%s\t%s\t%s\n' classA 562 species 561 'Escherichia coli' classB - - 561 - \
+    561 561 genus 2 Escherichia 2 2 domain 131567 Bacteria 131567 131567 'cellular root' 1 'cellular organisms' \
+    classC 10239 'acellular root' 1 Viruses > taxa.tsv
+chordseq model label --taxonomy taxa.tsv "$tiny/model.safetensors" m || exit 1
+cp "$tiny/mixed.fa" "$tiny/reads.fq" .
+
+# The sixth digit depends on the processor; three are compared.
+digits() { sed -E 's/([0-9]\.[0-9]{3})[0-9]+/\1/g' "$1"; }
+
+# ---- one run, every report -------------------------------------------------------------------------
+
+all='--jsonl all.jsonl --kraken all.kraken --report all.report --krona all.krona --cami-binning all.bin
+     --cami-profile all.profile --bam all.sam --split-dir all.split --summary all.json -o all.tsv'
+T 'everything at once' chordseq classify -q -m m --sample s1 --min-prob 0.4 $all mixed.fa
+P out.jsonl        digits all.jsonl
+P out.kraken       cat all.kraken
+P out.report       cat all.report
+P out.krona        cat all.krona
+P out.binning      cat all.bin
+P out.profile      cat all.profile
+P out.sam          sh -c 'grep -v "^@PG" all.sam | sed -E "s/([0-9]\.[0-9]{3})[0-9]+/\1/g" | cut -f 1-9,12-'
+P out.split        sh -c 'cd all.split && for f in *; do grep -c "^>" "$f" | sed "s/^/$f /"; done'
+P out.json         sh -c 'grep -v "command_line\|\"path\"\|\"options\"" all.json'
+T 'the same as one by one' sh -c '
+    for o in jsonl kraken report krona cami-binning cami-profile; do
+        chordseq classify -q -m m --sample s1 --min-prob 0.4 --$o - mixed.fa > "one.$o"
+    done
+    chordseq classify -q -m m --min-prob 0.4 mixed.fa | cmp - all.tsv && cmp one.jsonl all.jsonl &&
+    cmp one.kraken all.kraken && cmp one.cami-binning all.bin &&
+    chordseq classify -q -m m --min-prob 0.4 -o x --report - mixed.fa | cmp - all.report &&
+    chordseq classify -q -m m --min-prob 0.4 -o x --krona - mixed.fa | cmp - all.krona'
+P out-names.kraken sh -c 'chordseq classify -q -m m --kraken - --use-names reads.fq | head -n 4'
+T 'equal runs write equal bytes' sh -c '
+    set -- --jsonl a.1 --kraken a.2 --report a.3 --bam a.4 --summary a.5 --split-dir a.6 --split-gz
+    chordseq classify -q -m m "$@" -@ 1 reads.fq && mkdir first && mv a.? first/ &&
+    chordseq classify -q -m m "$@" -@ 1 reads.fq && for k in 1 2 3 4 5; do cmp a.$k first/a.$k || exit; done
+    diff -r a.6 first/a.6'
+T 'every record of the report is one of the table' sh -c '
+    want=$(awk "NR > 1" all.tsv | wc -l)
+    got=$(awk -F "\t" "\$4 == \"U\" || \$4 == \"R\" { n += \$2 } END { print n }" all.report)
+    direct=$(awk -F "\t" "{ n += \$3 } END { print n }" all.report)
+    [ "$want" = "$got" ] && [ "$want" = "$direct" ]'
+T 'an empty input has its reports too' sh -c ': > empty.fa
+    chordseq classify -q -m m --report - --krona k --cami-profile p --summary s -o x empty.fa > r 2> /dev/null &&
+    printf "  0.00\t0\t0\tU\t0\tunclassified\n  0.00\t0\t0\tR\t1\troot\n" | cmp - r && [ ! -s k ] && [ -s s ]'
+T 'a model without a taxonomy puts its classes under the root' sh -c '
+    chordseq classify -q -m "$1" -o x --report - mixed.fa | cut -f 4-6 | sort > r && [ "$(wc -l < r)" = 5 ] &&
+    grep -q "^R1	2000000001	  classA$" r' - "$tiny/model.safetensors"
+
+# ---- alignments --------------------------------------------------------------------------------------
+
+with samtools T 'a BAM as samtools knows it' sh -c '
+    samtools view -b "$1" -o in.bam 2> /dev/null && chordseq classify -q -m m --bam out.bam in.bam &&
+    samtools quickcheck out.bam &&
+    samtools view -F 0x900 in.bam | cut -f 1-11 > a && samtools view out.bam | cut -f 1-11 | cmp - a' - "$tiny/strands.sam"
+with samtools T 'with the tags of its records' sh -c '
+    chordseq classify -q -m m in.bam | awk "NR > 1 { print \$1, \$3 }" > a &&
+    samtools view out.bam | sed -E "s/\t.*cl:Z:/ /; s/\t.*//" | cmp - a &&
+    [ "$(samtools view out.bam | grep -c "	ct:i:")" = "$(wc -l < a)" ]'
+with samtools T 'and a chained @PG' sh -c 'samtools view -H --no-PG out.bam | grep -q "ID:chordseq.*PP:samtools" &&
+    chordseq classify -q -m m --bam no.bam --no-PG in.bam &&
+    ! samtools view -H --no-PG no.bam | grep -q chordseq'
+with samtools T 'tags of an earlier run are replaced' sh -c 'chordseq classify -q -m m --bam again.bam out.bam &&
+    samtools view again.bam > a && samtools view out.bam | cmp - a'
+with samtools T 'a CRAM' sh -c 'chordseq classify -q -m m --reference "$1" --bam out.cram in.bam &&
+    samtools quickcheck out.cram && samtools view -T "$1" out.cram | cut -f 1-6,10 > a &&
+    samtools view out.bam | cut -f 1-6,10 | cmp - a' - "$tiny/strands.fa"
+with samtools T 'reads come out as unaligned records' sh -c '
+    chordseq classify -q -m m --bam - reads.fq | samtools fastq - 2> /dev/null > a &&
+    sed "s/ .*//" reads.fq | cmp - a'
+with samtools N out-references.err sh -c 'sed "s/LN:600/LN:700/" "$1" > other.sam
+    chordseq classify -q -m m --bam x.bam in.bam other.sam; e=$?; [ ! -e x.bam ] && exit $e' - "$tiny/strands.sam"
+
+# ---- a folder of sequences -----------------------------------------------------------------------------
+
+T 'a folder holds every read once, as it was' sh -c '
+    chordseq classify -q -m m --split-dir reads reads.fq && ls reads > a &&
+    printf "class%s.fastq\n" A B C > b && echo unclassified.fastq >> b && cmp a b &&
+    cat reads/* | paste - - - - | sort > a && paste - - - - < reads.fq | sort | cmp - a'
+with bgzip T 'compressed, block by block' sh -c '
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat reads.fq; done > many.fq
+    chordseq classify -q -m m --split-dir gz --split-gz many.fq && for f in gz/*; do bgzip -t "$f" || exit; done
+    zcat gz/* | paste - - - - | sort > a && paste - - - - < many.fq | sort | cmp - a'
+T 'names that are safe' sh -c '"$builddir/tests/cli/make_model" odd 1 labels=4 tokenizer=kmer tokenizer.k=3 \
+    encoder.max-len=4096 encoder.track=4 encoder.hidden=4 "label=../up" "label=-x y" "label=unclassified" "label=__up" &&
+    chordseq classify -q -m odd --split-dir odd.d reads.fq && ls odd.d > a && [ "$(cat a)" = "_._up.fastq
+__up.fastq
+_x_y.fastq
+unclassified.2.fastq
+unclassified.fastq" ]'
+
+# ---- all or none -----------------------------------------------------------------------------------------
+
+head -c 900 mixed.fa > cut.fa; printf '>bad\nAC!GT\n' >> cut.fa
+T 'a run that fails leaves no output' sh -c '
+    for o in jsonl kraken report krona cami-binning cami-profile bam summary; do set -- "$@" --$o none.$o; done
+    ! chordseq classify -q -m m "$@" --split-dir none.split cut.fa 2> /dev/null && ! ls -d none.* 2> /dev/null'
+N out-reader.err   sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do cat many.fq; done > most.fq
+    { chordseq classify -q -m m --kraken - --report gone.report most.fq; echo $? > status; } | head -n 1 > /dev/null
+    [ ! -e gone.report ] && exit "$(cat status)"'
+N out-twice.err    chordseq classify -m m --kraken - --report - mixed.fa
+N out-twice2.err   chordseq classify -m m -o x --report x mixed.fa
+N out-folder.err   chordseq classify -m m --split-dir mixed.fa mixed.fa
+N out-stdout.err   chordseq classify -m m --split-dir - mixed.fa
+N out-goes.err     chordseq classify -m m --split-gz mixed.fa
+N out-goes2.err    chordseq classify -m m --no-PG mixed.fa
+N out-missing.err  chordseq classify -m m --report no/r.txt mixed.fa
+"$builddir/tests/cli/make_model" values 3 head=regress labels=2 encoder.max-len=64 encoder.track=4 encoder.hidden=4
+N out-values.err   chordseq classify -m values --report r mixed.fa
+P out-values.jsonl sh -c 'chordseq classify -q -m values --jsonl - mixed.fa | sed -E "s/([0-9]\.[0-9]{2})[0-9]+/\1/g" | head -n 5'
+
+# ---- other programs ----------------------------------------------------------------------------------------
+
+with python3 T 'JSON that others read' python3 -c '
+import json
+for line in open("all.jsonl"):
+    r = json.loads(line)
+    assert set(r) == {"name", "comment", "length", "label", "taxid", "rank", "probability", "reason", "probabilities"}
+s = json.load(open("all.json"))
+assert s["input"]["records"] == s["called"]["records"] + s["unclassified"]["records"]
+assert s["called"]["records"] == sum(c["records"] for c in s["classes"])
+assert s["unclassified"]["records"] == sum(r["records"] for r in s["reasons"].values())
+assert len(s["model"]["sha256"]) == 64 and s["options"]["min-prob"] == "0.4"'
+printf '>a\200b "\\\nACGTACGTAC\n' > bytes.fa
+with python3 T 'also of names that are no text' sh -c 'chordseq classify -q -m m --jsonl - bytes.fa | python3 -c "
+import json, sys
+r = json.loads(sys.stdin.buffer.read().decode(\"utf-8\"))
+assert r[\"name\"] == \"a\ufffdb\" and r[\"comment\"] == chr(34) + chr(92), r"'
+# Kraken 2 defines the report by its reads: counting these again must give it.
+with python3 T 'the report is what its reads add up to' python3 -c '
+n = {}
+for line in open("all.kraken"):
+    c, name, taxid, length, hits = line.rstrip("\n").split("\t")
+    assert (c == "U") == (taxid == "0") and hits
+    n[taxid] = n.get(taxid, 0) + 1
+path, clade, seen = [], {}, []
+for line in open("all.report"):
+    share, below, direct, rank, taxid, name = line.rstrip("\n").split("\t")
+    level = (len(name) - len(name.lstrip(" "))) // 2
+    path[level:] = [taxid]
+    seen.append((share, int(below), taxid))
+    assert n.get(taxid, 0) == int(direct)
+    for t in path:
+        clade[t] = clade.get(t, 0) + int(direct)
+total = sum(n.values())
+for share, below, taxid in seen:
+    assert clade[taxid] == below and share == "%6.2f" % (100 * below / total)'
+with multiqc T 'multiqc' sh -c 'mkdir mq && cp all.report mq/s1.report.txt && multiqc -q -m kraken -o mq.out mq > /dev/null &&
+    ls mq.out/multiqc_data/*kraken*'
+with ktImportText T 'Krona' ktImportText -o krona.html all.krona
