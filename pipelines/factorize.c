@@ -47,7 +47,7 @@ static const cs_opt factorize_table[] = {
     { .type = CS_OPT_SIZE, .name = "steps", .off = offsetof(struct factorize_args, steps),
       .arg = "NUM", .def = "3000", .help = "steps of Adam", .min = 1, .max = 1e9 },
     { .type = CS_OPT_REAL, .name = "lr", .off = offsetof(struct factorize_args, lr),
-      .arg = "NUM", .def = "0.02", .help = "learning rate at its highest",
+      .arg = "NUM", .def = "0.05", .help = "learning rate at its highest",
       .man = "It rises over the first fiftieth of the steps and then falls to 0 along a cosine.",
       .min = 1e-9, .max = 10 },
     { .type = CS_OPT_INT, .name = "seed", .off = offsetof(struct factorize_args, seed),

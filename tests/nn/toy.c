@@ -163,8 +163,11 @@ static void each_head_option(toy t, void (*f)(const toy *, void *), void *arg)
 void toy_each(void (*f)(const toy *t, void *arg), void *arg)
 {
     const cs_encoder *enc;
+    const char *only = getenv("CS_ENCODER");
 
     for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
+        if (only && strcmp(only, enc->name) != 0)
+            continue;
         toy t = { .enc = enc, .head = cs_head_find("class"), .training = true };
         each_flag(t, f, arg);
         t.real = true;
@@ -172,7 +175,7 @@ void toy_each(void (*f)(const toy *t, void *arg), void *arg)
         f(&t, arg);
     }
     const cs_head *head;
-    for (int i = 0; (head = cs_head_at(i)) != NULL; i++) {
+    for (int i = 0; !only && (head = cs_head_at(i)) != NULL; i++) {
         toy t = { .enc = cs_encoder_at(0), .head = head, .training = true };
         each_head_option(t, f, arg);
     }
