@@ -15,6 +15,6 @@ typedef struct cs_command {
     int       (*run)(int argc, char **argv);
 } cs_command;
 
-enum { CS_MAX_OPTSET = 24 };
+enum { CS_MAX_OPTSET = 64 };
 
 #endif
