@@ -5,14 +5,15 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "pipelines/eval_report.h"
+#include "pipelines/judge.h"
 #include "pipelines/labelled.h"
-#include "train/feed.h"
+#include "train/calibrate.h"
 
 /* Bases read before they are judged: what is in memory besides one record and the scores. */
 enum { BLOCK_BASES = 64 << 20, MAX_LIST = 32 };
 
 struct eval_args {
-    const char *fragments, *bins, *output, *json;
+    const char *fragments, *bins, *output, *json, *calibrate;
     int64_t     per_record, batch_tokens, seed;
     double      tolerance;
 };
@@ -21,6 +22,7 @@ static struct eval_args own;
 static cs_input_args input;
 static cs_label_args label;
 static cs_model_args model;
+static cs_policy_args policy;
 static cs_compute_args compute;
 static cs_log_args logs;
 
@@ -49,6 +51,12 @@ static const cs_opt eval_table[] = {
       .def = "-", .help = "table of all figures; '-' is standard output" },
     { .type = CS_OPT_STR, .name = "json", EVAL(json), .arg = "FILE",
       .help = "the same as one JSON object" },
+    { .type = CS_OPT_STR, .name = "calibrate", EVAL(calibrate), .arg = "FILE",
+      .help = "fit temperatures and error rates, and write the model with them",
+      .man = "For each range of lengths of --bins, to all records and pieces that are judged, "
+             "without an earlier calibration. The model also states the --strand that was judged "
+             "by as its own. Records that it learnt from make a calibration that is too sure of "
+             "itself: give --split." },
     { .type = CS_OPT_END }
 };
 
@@ -56,8 +64,9 @@ static void options(cs_optset *set)
 {
     const cs_optset all[] = {
         { cs_input_table, &input, NULL },     { cs_label_table, &label, NULL },
-        { cs_model_table, &model, NULL },     { eval_table, &own, NULL },
-        { cs_compute_table, &compute, NULL }, { cs_log_table, &logs, NULL },
+        { cs_model_table, &model, NULL },     { cs_policy_table, &policy, NULL },
+        { eval_table, &own, NULL },           { cs_compute_table, &compute, NULL },
+        { cs_log_table, &logs, NULL },
         { NULL, NULL, NULL },
     };
 
@@ -70,15 +79,12 @@ struct job {
     cs_model    *model;
     cs_labelled  labelled;
     cs_dataset   data;
-    cs_pack      pack;
-    cs_feed_work work;
-    cs_batch    *batch;
-    float       *answer;
-    size_t       n_answer;
+    cs_policy    policy;
+    cs_judge     judge;
     int64_t      bin[MAX_LIST], piece[MAX_LIST];
     int          n_bin, n_piece;
     cs_scores    scores[MAX_LIST + 1];
-    int64_t      n_too_long;
+    int64_t      n_without;
 };
 
 /* "500,1000": increasing whole numbers, with or without a suffix. */
@@ -101,16 +107,18 @@ static int parse_list(const char *option, const char *text, int64_t *v, int *n)
     return rc;
 }
 
-static int open_model(struct job *j, int n_thread)
+static int open_model(struct job *j, const cs_split *split)
 {
     int rc = CS_OK;
     char path[4096];
 
     CS_TRY(cs_model_find_default(model.model, path, sizeof path));
-    CS_TRY(cs_backend_open("cpu", n_thread, &j->be));
+    CS_TRY(cs_backend_open("cpu", split->work, &j->be));
     CS_TRY(cs_model_load(path, j->be, false, &j->model));
-    j->pack = (cs_pack){ .tok = j->model->tok, .tok_state = j->model->tok_state,
-                         .batch_tokens = own.batch_tokens };
+    CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
+    j->policy.uncalibrated = own.calibrate != NULL;
+    j->judge = (cs_judge){ .model = j->model, .policy = &j->policy,
+                           .batch_tokens = own.batch_tokens, .n_thread = split->work };
 out:
     return rc;
 }
@@ -132,75 +140,10 @@ static int fits_model(const struct job *j)
     return CS_OK;
 }
 
-static int judge_batch(struct job *j, cs_scores *s, const cs_sample *sample, int64_t n)
-{
-    int rc = CS_OK;
-    const int32_t n_out = j->model->n_label;
-    cs_batch *b = j->batch;
-
-    CS_TRY(cs_grow((void **)&j->answer, &j->n_answer, (size_t)n * (size_t)n_out,
-                   sizeof *j->answer));
-    CS_TRY(cs_model_predict(j->model, b, j->answer));
-    for (int64_t i = 0; i < n; i++)
-        CS_TRY(cs_scores_add(s, j->answer + i * n_out, b->target + i * b->n_target,
-                             sample[i].n_base));
-    cs_batch_reset(b);
-out:
-    return rc;
-}
-
-/* A planned batch; a second one when tokens turn out to have another depth (see cs_feed_append). */
-static int judge_samples(struct job *j, cs_scores *s, const cs_sample *sample, int64_t n)
-{
-    int rc = CS_OK;
-    int64_t from = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        rc = cs_feed_append(&j->work, &j->data, &j->pack, &sample[i], j->batch);
-        if (rc == CS_EOF) {
-            CS_TRY(judge_batch(j, s, sample + from, i - from));
-            from = i;
-            rc = cs_feed_append(&j->work, &j->data, &j->pack, &sample[i], j->batch);
-        }
-        CS_TRY(rc);
-    }
-    rc = judge_batch(j, s, sample + from, n - from);
-out:
-    return rc;
-}
-
-static int judge_list(struct job *j, cs_scores *s, const cs_sample *sample, int64_t n)
-{
-    int rc = CS_OK;
-    cs_steps p = { 0 };
-
-    if (n == 0)
-        return CS_OK;
-    CS_TRY(cs_steps_fixed(sample, n, &j->pack, &p));
-    for (int64_t b = 0; b < p.n_batch; b++) {
-        CS_TRY(judge_samples(j, s, p.sample + p.batch[b], p.batch[b + 1] - p.batch[b]));
-        if (cs_signal_caught() != 0) {
-            rc = CS_ECANCEL;
-            goto out;
-        }
-    }
-out:
-    cs_steps_release(&p);
-    return rc;
-}
-
 /* With --split, what was not kept for validation has been learnt from. */
 static bool wanted(const struct job *j, const cs_example *e)
 {
     return j->labelled.split != NULL ? e->part == CS_PART_VALID : e->part != CS_PART_SKIP;
-}
-
-static bool too_long(const struct job *j, int64_t n_base)
-{
-    const int64_t most = cs_model_max_len(j->model);
-    const int64_t n = j->pack.tok != NULL ? j->pack.tok->bound(j->pack.tok_state, n_base) : n_base;
-
-    return most > 0 && n > most;
 }
 
 /* Samples of the block: whole records (len 0), or pieces of one length. */
@@ -217,10 +160,6 @@ static int list_samples(struct job *j, int64_t len, cs_sample **out, int64_t *n)
         const int64_t slots = len > 0 ? n_base / len : 1, k = slots < each ? slots : each;
         if (k == 0 || !wanted(j, &d->ex[i]))
             continue;
-        if (too_long(j, len > 0 ? len : n_base)) {
-            j->n_too_long += len == 0;
-            continue;
-        }
         if (cs_grow((void **)out, &cap, (size_t)(*n + k), sizeof **out) != CS_OK)
             return CS_EMEM;
         if (len > 0)
@@ -239,13 +178,9 @@ static int judge_block(struct job *j)
     int64_t n;
 
     CS_TRY(fits_model(j));
-    if (j->batch == NULL)
-        j->batch = cs_batch_new(j->data.n_channel, j->data.n_target);
-    if (j->batch == NULL)
-        return CS_EMEM;
     for (int s = 0; s <= j->n_piece; s++) {
         CS_TRY(list_samples(j, s > 0 ? j->piece[s - 1] : 0, &sample, &n));
-        CS_TRY(judge_list(j, &j->scores[s], sample, n));
+        CS_TRY(cs_judge_samples(&j->judge, &j->data, sample, n, &j->scores[s], &j->n_without));
         free(sample);
         sample = NULL;
     }
@@ -271,9 +206,9 @@ static int judge_all(struct job *j)
             cs_dataset_clear(&j->data);
     }
     cs_labelled_report(&j->labelled);
-    if (j->n_too_long > 0)
-        cs_warn("%lld records are longer than the model takes and were left out",
-                (long long)j->n_too_long);
+    if (j->n_without > 0)
+        cs_warn("%lld records or pieces have no answer and were left out: too long, or too few "
+                "known bases", (long long)j->n_without);
     if (j->scores[0].n == 0)
         rc = cs_fail(CS_EFORMAT, "there is no record to judge in the input");
 out:
@@ -281,6 +216,42 @@ out:
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
+
+static int merge_scores(const struct job *j, cs_scores *all)
+{
+    int rc = CS_OK;
+
+    for (int s = 0; s <= j->n_piece; s++) {
+        const cs_scores *from = &j->scores[s];
+        for (int64_t i = 0; i < from->n; i++)
+            CS_TRY(cs_scores_add(all, from->answer + i * from->n_out,
+                                 from->target + i * from->n_target, from->length[i]));
+    }
+out:
+    return rc;
+}
+
+static int calibrate(struct job *j)
+{
+    int rc = CS_OK;
+    cs_scores all;
+    cs_model *m = j->model;
+
+    if (own.calibrate == NULL)
+        return CS_OK;
+    cs_scores_init(&all, true, j->scores[0].n_out, j->scores[0].n_target);
+    CS_TRY(merge_scores(j, &all));
+    CS_TRY(cs_calibrate(&all, j->bin, j->n_bin, &m->calibration));
+    m->both_strands = j->policy.both;
+    CS_TRY(cs_model_save(m, own.calibrate, false));
+    for (int b = 0; b < m->calibration.n; b++)
+        cs_note("from %lld bases: temperature %.3f, fitted to %lld records",
+                (long long)m->calibration.bin[b].from, m->calibration.bin[b].temperature,
+                (long long)m->calibration.bin[b].n);
+out:
+    cs_scores_release(&all);
+    return rc;
+}
 
 static int report(const struct job *j)
 {
@@ -300,7 +271,7 @@ static int prepare(struct job *j)
 
     CS_TRY(parse_list("bins", own.bins, j->bin, &j->n_bin));
     CS_TRY(parse_list("fragments", own.fragments, j->piece, &j->n_piece));
-    CS_TRY(open_model(j, split.work));
+    CS_TRY(open_model(j, &split));
     const cs_model *m = j->model;
     how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
     CS_TRY(cs_labelled_open(&label, &input, &how, m, m->head->is_class, &j->labelled));
@@ -312,6 +283,8 @@ static int prepare(struct job *j)
     if (m->tok != NULL && j->n_piece > 0 && j->piece[0] < j->labelled.min_base)
         rc = cs_fail(CS_EUSAGE, "pieces of %lld bases give no token; the model needs %lld",
                      (long long)j->piece[0], (long long)j->labelled.min_base);
+    else if (own.calibrate != NULL && !m->head->is_class)
+        rc = cs_fail(CS_EUSAGE, "--calibrate is for classes; the model predicts values");
     else if (m->tok == NULL && j->n_piece > 0)
         rc = cs_fail(CS_EUSAGE, "--fragments is for sequences; the model takes real values");
 out:
@@ -322,9 +295,6 @@ static void release(struct job *j)
 {
     for (int s = 0; s <= j->n_piece; s++)
         cs_scores_release(&j->scores[s]);
-    cs_batch_free(j->batch);
-    cs_feed_work_release(&j->work);
-    free(j->answer);
     if (j->data.mem != NULL)
         cs_dataset_release(&j->data);
     cs_labelled_close(&j->labelled);
@@ -343,6 +313,7 @@ static int run(int argc, char **argv)
     CS_TRY(prepare(&j));
     CS_TRY(judge_all(&j));
     CS_TRY(report(&j));
+    CS_TRY(calibrate(&j));
 out:
     release(&j);
     cs_opt_release(set);

@@ -18,7 +18,12 @@ struct sink {
 };
 
 /* What is being told. */
-struct part { const char *set; char length[NAME_BYTES]; const cs_figures *f; };
+struct part {
+    const char *set;
+    char        length[NAME_BYTES];
+    const cs_figures   *f;
+    const cs_certainty *sure;    /* of classes; or NULL */
+};
 
 struct figure { const char *name; size_t off; };
 
@@ -85,6 +90,38 @@ out:
     return rc;
 }
 
+/* "reliability_accuracy:0.9": of calls whose probability is from 0.9 to 1; "risk:0.5": the share
+ * of wrong calls when the surest half are called. */
+static int certainty_rows(struct sink *s, const struct part *p)
+{
+    int rc = CS_OK;
+    const cs_certainty *c = p->sure;
+    char name[NAME_BYTES], at[16];
+
+    if (c == NULL)
+        return CS_OK;
+    CS_TRY(put_real(s, p, ".", "ece", c->ece));
+    for (int k = 0; k < CS_RELIABILITY_BINS; k++) {
+        (void)snprintf(at, sizeof at, "%.1f", (double)k / CS_RELIABILITY_BINS);
+        if (c->bin[k].n == 0)
+            continue;
+        CS_TRY(put_count(s, p, ".", "reliability_records:", at, c->bin[k].n));
+        (void)snprintf(name, sizeof name, "reliability_confidence:%s", at);
+        CS_TRY(put_real(s, p, ".", name, c->bin[k].confidence));
+        (void)snprintf(name, sizeof name, "reliability_accuracy:%s", at);
+        CS_TRY(put_real(s, p, ".", name, c->bin[k].accuracy));
+    }
+    for (int k = 0; k < CS_RISK_POINTS; k++) {
+        const double coverage = (double)(k + 1) / CS_RISK_POINTS;
+        (void)snprintf(name, sizeof name, "risk:%.1f", coverage);
+        CS_TRY(put_real(s, p, ".", name, c->risk[k]));
+        (void)snprintf(name, sizeof name, "risk_threshold:%.1f", coverage);
+        CS_TRY(put_real(s, p, ".", name, c->threshold[k]));
+    }
+out:
+    return rc;
+}
+
 static int rows(struct sink *s, const struct part *p, const struct figure *overall, int n)
 {
     int rc = CS_OK;
@@ -92,6 +129,7 @@ static int rows(struct sink *s, const struct part *p, const struct figure *overa
     CS_TRY(put_count(s, p, ".", "records", "", p->f->n));
     for (int i = 0; i < n; i++)
         CS_TRY(put_real(s, p, ".", overall[i].name, real_at(p->f, overall[i].off)));
+    CS_TRY(certainty_rows(s, p));
     for (int32_t c = 0; c < p->f->n_class; c++)
         CS_TRY(class_rows(s, p, c));
 out:
@@ -118,6 +156,27 @@ static json_t *class_json(const struct sink *s, const cs_figures *f, int32_t c)
     return o;
 }
 
+static void certainty_json(json_t *o, const cs_certainty *c)
+{
+    json_t *bins = json_array(), *risk = json_array();
+
+    for (int k = 0; k < CS_RELIABILITY_BINS; k++)
+        if (c->bin[k].n > 0)
+            json_array_append_new(bins, json_pack("{s:f, s:I, s:f, s:f}", "from",
+                                                  (double)k / CS_RELIABILITY_BINS, "records",
+                                                  (json_int_t)c->bin[k].n, "confidence",
+                                                  c->bin[k].confidence, "accuracy",
+                                                  c->bin[k].accuracy));
+    for (int k = 0; k < CS_RISK_POINTS; k++)
+        json_array_append_new(risk, json_pack("{s:f, s:o, s:o}", "coverage",
+                                              (double)(k + 1) / CS_RISK_POINTS, "error",
+                                              real_json(c->risk[k]), "threshold",
+                                              real_json(c->threshold[k])));
+    json_object_set_new(o, "ece", real_json(c->ece));
+    json_object_set_new(o, "reliability", bins);
+    json_object_set_new(o, "risk", risk);
+}
+
 static void add_json(struct sink *s, const struct part *p, const struct figure *overall, int n)
 {
     const cs_figures *f = p->f;
@@ -126,6 +185,8 @@ static void add_json(struct sink *s, const struct part *p, const struct figure *
 
     for (int i = 0; i < n; i++)
         json_object_set_new(o, overall[i].name, real_json(real_at(f, overall[i].off)));
+    if (p->sure != NULL)
+        certainty_json(o, p->sure);
     if (f->n_class > 0) {
         json_t *classes = json_object();
         for (int32_t c = 0; c < f->n_class; c++)
@@ -161,8 +222,9 @@ out:
 static void note(const struct part *p, bool is_class)
 {
     if (is_class)
-        cs_note("%s %s: %lld records, accuracy %.4f, balanced accuracy %.4f, mcc %.4f", p->set,
-                p->length, (long long)p->f->n, p->f->accuracy, p->f->balanced, p->f->mcc);
+        cs_note("%s %s: %lld records, accuracy %.4f, balanced accuracy %.4f, mcc %.4f, "
+                "ece %.4f", p->set, p->length, (long long)p->f->n, p->f->accuracy, p->f->balanced,
+                p->f->mcc, p->sure->ece);
     else
         cs_note("%s %s: %lld records, mse %.4g, mae %.4g, within tolerance %.4f", p->set,
                 p->length, (long long)p->f->n, p->f->loss, p->f->mae, p->f->within);
@@ -177,9 +239,13 @@ static int tell(struct sink *s, struct part *p, const cs_scores *scores, int64_t
     const struct figure *overall = is_class ? class_overall : value_overall;
     const int n = is_class ? N_CLASS_OVERALL : N_VALUE_OVERALL;
     cs_figures f;
+    cs_certainty sure;
 
+    if (is_class)
+        CS_TRY(cs_scores_certainty(scores, lo, hi, &sure));
     CS_TRY(cs_scores_figures(scores, lo, hi, s->r->tolerance, true, &f));
     p->f = &f;
+    p->sure = is_class ? &sure : NULL;
     rc = rows(s, p, overall, n);
     add_json(s, p, overall, n);
     if (noted)

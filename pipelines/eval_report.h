@@ -3,7 +3,7 @@
 #define CS_PIPELINES_EVAL_REPORT_H
 
 #include "nn/model.h"
-#include "train/metrics.h"
+#include "train/calibrate.h"
 
 /* scores[0] are whole records, which are also told by bins of length; scores[1 + i] are pieces of
  * piece[i] bases. */

@@ -68,6 +68,13 @@ static int show_settings(cs_outfile *f, const cs_model *m)
     CS_TRY(show_part(f, "encoder", m->enc->name, m->enc->opt, m->enc_cfg));
     CS_TRY(cs_outfile_printf(f, "width\t%d\n", (int)m->width));
     CS_TRY(show_part(f, "head", m->head->name, m->head->opt, m->head_cfg));
+    CS_TRY(cs_outfile_printf(f, "strand\t%s\n", m->both_strands ? "both" : "forward"));
+    for (int i = 0; i < m->calibration.n; i++) {
+        const cs_calibration_bin *b = &m->calibration.bin[i];
+        CS_TRY(cs_outfile_printf(f, "calibration\tfrom %lld bases\ttemperature %.3f\t%lld "
+                                 "records\n", (long long)b->from, b->temperature,
+                                 (long long)b->n));
+    }
     for (int32_t i = 0; i < m->n_label; i++) {
         const cs_label *l = &m->label[i];
         CS_TRY(cs_outfile_printf(f, "label %d\t%s", (int)i, l->name));

@@ -1,6 +1,8 @@
 /* policy.c - what becomes of a record before and after the network, by options and model. */
 #include "pipelines/policy.h"
 
+#include "base/log.h"
+
 enum { STRAND_MODEL, STRAND_FORWARD, STRAND_BOTH };
 enum { LEAST_WINDOW = 64 };
 
@@ -51,6 +53,12 @@ const cs_opt cs_call_table[] = {
       .arg = "NUM", .def = "0", .help = "least probability of a call",
       .man = "A record whose best class has less is reported as unclassified, with the reason "
              "low_probability; its probability is still given.", .min = 0, .max = 1 },
+    { .type = CS_OPT_REAL, .name = "max-error", .off = offsetof(cs_call_args, max_error),
+      .arg = "RATE", .def = "1", .help = "call only what errs at most so often", .min = 0,
+      .max = 1,
+      .man = "The least probability that keeps to this rate of wrong calls is taken from the "
+             "model's calibration, for each range of lengths; where no probability does, nothing "
+             "is called. The rate holds for sequences like those of the calibration." },
     { .type = CS_OPT_END }
 };
 
@@ -96,9 +104,38 @@ static int set_windows(cs_policy *p, const cs_policy_args *a)
     return CS_OK;
 }
 
+/* --max-error as probabilities, by length. */
+static int set_rate(cs_policy *p, double max_error)
+{
+    const cs_calibration *c = &p->model->calibration;
+    int n_never = 0;
+
+    if (max_error >= 1)
+        return CS_OK;
+    if (c->n == 0)
+        return cs_fail(CS_EUSAGE, "the model has no calibration, which --max-error needs; "
+                       "'chordseq eval --calibrate' makes one");
+    for (int i = 0; i < c->n; i++) {
+        p->least[i] = cs_calibration_threshold(&c->bin[i], max_error);
+        n_never += p->least[i] > 1;
+    }
+    if (n_never > 0)
+        cs_warn("in %d of %d ranges of lengths no call is sure enough for --max-error %g; nothing "
+                "is called there", n_never, c->n, max_error);
+    return CS_OK;
+}
+
+double cs_policy_least(const cs_policy *p, int64_t n_base)
+{
+    const int i = cs_calibration_find(&p->model->calibration, n_base);
+
+    return i >= 0 && p->least[i] > p->min_prob ? p->least[i] : p->min_prob;
+}
+
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
                    const cs_model *m)
 {
+    int rc = CS_OK;
     const bool bases = m->tok != NULL;
     const int64_t least = bases ? m->tok->min_base(m->tok_state) : 1;
 
@@ -117,7 +154,11 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     if (p->both && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
         return cs_fail(CS_EUSAGE, "both strands are for nucleotides; the model takes diplotypes, "
                        "which cannot be turned round");
-    return set_windows(p, a);
+    CS_TRY(set_windows(p, a));
+    if (calls != NULL)
+        rc = set_rate(p, calls->max_error);
+out:
+    return rc;
 }
 
 const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf)

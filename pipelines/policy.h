@@ -12,10 +12,10 @@ typedef struct cs_policy_args {
     double  max_unknown;
 } cs_policy_args;
 
-typedef struct cs_call_args { double min_prob; } cs_call_args;
+typedef struct cs_call_args { double min_prob, max_error; } cs_call_args;
 
 extern const cs_opt cs_policy_table[];     /* --strand, --long-sequence, ... */
-extern const cs_opt cs_call_table[];       /* --min-prob */
+extern const cs_opt cs_call_table[];       /* --min-prob, --max-error */
 
 /* Nothing in it depends on the machine. */
 typedef struct cs_policy {
@@ -29,6 +29,8 @@ typedef struct cs_policy {
     int64_t    max_memory;       /* bytes of the network for one view; 0: any */
     double     max_unknown;      /* largest share of letters other than A, C, G, T */
     double     min_prob;         /* of a call */
+    bool       uncalibrated;     /* probabilities as the network gives them */
+    double     least[CS_CALIBRATION_BINS];   /* of a call, by the calibration's lengths */
 } cs_policy;
 
 /**
@@ -40,6 +42,9 @@ typedef struct cs_policy {
  */
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
                    const cs_model *m) CS_MUST_CHECK;
+
+/** cs_policy_least - the least probability of a call of a sequence of so many bases */
+double cs_policy_least(const cs_policy *p, int64_t n_base);
 
 /** cs_policy_text - for summaries: "both strands, windows of 1000 bases". Returns buf */
 const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf);

@@ -33,13 +33,13 @@
 /* ---- read --------------------------------------------------------------------------------- */
 
 /* CS_EOF: the input ended; the chunk may have records all the same. */
-static int fill(cs_inputs *in, cs_chunk *c)
+static int fill(const cs_read_stage *s, cs_chunk *c)
 {
     int rc = CS_OK;
 
     while (rc == CS_OK && !cs_chunk_full(c))
-        rc = cs_inputs_next(in, c);
-    c->input_bytes = cs_inputs_tell(in);
+        rc = s->next(s->source, c);
+    c->input_bytes = s->in ? cs_inputs_tell(s->in) : 0;
     return rc;
 }
 
@@ -53,7 +53,7 @@ int cs_stage_read(void *self, cs_queue *in, cs_queue *out)
         cs_chunk *c = cs_chunk_new(no);
         if (!c)
             return cs_fail(CS_EMEM, "out of memory for a chunk of the input");
-        rc = fill(s->in, c);
+        rc = fill(s, c);
         int pushed = rc < 0 || c->n == 0 ? rc : cs_queue_push(out, c);
         if (rc < 0 || c->n == 0 || pushed != CS_OK) {
             cs_chunk_free(c);
@@ -275,7 +275,7 @@ int cs_stage_bucket(void *self, cs_queue *in, cs_queue *out)
 {
     cs_bucket_stage *s = self;
     struct lag l = { .lag = s->window > 1 ? s->window / 2 : 1, .max_bytes = s->window_bytes / 2 };
-    cs_bucketer *k = cs_bucketer_new(s->budget, l.lag, 0, 0, push_batch, out);
+    cs_bucketer *k = cs_bucketer_new(s->budget, l.lag, s->n_channel, 0, push_batch, out);
     void *item;
     int rc;
 

@@ -20,7 +20,9 @@
 enum { CS_CHUNK_BYTES = 2 << 20 };
 
 typedef struct cs_read_stage {
-    cs_inputs *in;
+    int      (*next)(void *source, cs_chunk *c);   /* appends a record, or CS_EOF */
+    void      *source;
+    cs_inputs *in;               /* where the records come from, for its position; or NULL */
 } cs_read_stage;
 
 typedef struct cs_tokenise_stage {
@@ -32,6 +34,7 @@ typedef struct cs_bucket_stage {
     cs_pipe       *pipe;
     cs_queue      *flight;       /* to the writer; also named as the stage's out2 */
     int64_t        budget;       /* tokens per batch */
+    int32_t        n_channel;    /* of real-valued input; 0: tokens */
     uint64_t       window;       /* items that `flight` holds */
     size_t         window_bytes; /* bytes that `flight` holds */
     cs_bucket_stat stat;         /* set when the stage returns */

@@ -108,6 +108,11 @@ static int run_stages(cs_pipe *p, const cs_stream *s, struct stages *g)
     return cs_pipe_run(p, stage, sizeof stage / sizeof *stage);
 }
 
+static int next_of_inputs(void *source, cs_chunk *c)
+{
+    return cs_inputs_next(source, c);
+}
+
 int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
 {
     const double start = now_s();
@@ -115,14 +120,16 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     cs_pipe *p = cs_pipe_new();
     cs_pipe_limit(p, s->n_thread);
     struct stages g = {
-        .read = { .in = s->in },
+        .read = { .next = s->next ? s->next : next_of_inputs,
+                  .source = s->next ? s->source : s->in, .in = s->in },
         .tokenise = { .policy = s->policy },
-        .bucket = { .pipe = p, .budget = s->batch_tokens, .window = (uint64_t)s->window,
+        .bucket = { .pipe = p, .budget = s->batch_tokens, .n_channel = s->model->n_channel,
+                    .window = (uint64_t)s->window,
                     .window_bytes = window_bytes(s) },
         .infer = { .pipe = p, .model = s->model, .policy = s->policy },
         .write = { .pipe = p, .policy = s->policy, .sink = s->sink, .arg = s->arg },
     };
-    g.write.progress = cs_progress_new("records", cs_inputs_size(s->in));
+    g.write.progress = cs_progress_new("records", s->in ? cs_inputs_size(s->in) : 0);
     int rc = run_stages(p, s, &g);
 
     cs_progress_free(g.write.progress);
@@ -135,7 +142,8 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
         char what[128];
         (void)snprintf(what, sizeof what, "are longer than the model's %lld tokens; "
                        "--long-sequence window cuts them", (long long)s->policy->max_len);
-        cs_inputs_report(s->in);
+        if (s->in)
+            cs_inputs_report(s->in);
         cs_report_counted(&g.write.too_long, stat->n_record, what);
         cs_report_counted(&g.write.no_memory, stat->n_record, "need more memory than there is or "
                           "--max-memory allows; --long-sequence window cuts them");

@@ -6,6 +6,10 @@
 #include "pipelines/stage.h"
 
 typedef struct cs_stream {
+    /* Where records come from: next(source), which appends one to the chunk or gives CS_EOF, in the
+     * reader's thread. Without it, the inputs; with both, `in` is what the source reads from. */
+    int      (*next)(void *source, cs_chunk *c);
+    void      *source;
     cs_inputs *in;
     cs_model  *model;
     const cs_policy *policy;     /* of the same model */

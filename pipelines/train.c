@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "pipelines/choice.h"
+#include "pipelines/judge.h"
 #include "pipelines/labelled.h"
 #include "pipelines/provenance.h"
 #include "pipelines/taxa.h"
@@ -29,7 +30,7 @@ struct run_args {
     const char *output, *checkpoint, *metrics;
     int64_t checkpoint_steps, stop_after;
     double  max_time;
-    int     resume;
+    int     resume, strand;
 };
 
 static struct sample_args sample;
@@ -43,6 +44,8 @@ static cs_compute_args compute;
 static cs_log_args logs;
 
 static const char *const optim_names[] = { "adam", "adamw", NULL };
+enum { STRAND_AUTO, STRAND_FORWARD, STRAND_BOTH };
+static const char *const strand_names[] = { "auto", "forward", "both", NULL };
 static const char *const monitor_names[] = { "auto", "balanced-accuracy", "loss", NULL };
 
 #define SAMPLE(field) .off = offsetof(struct sample_args, field)
@@ -171,6 +174,11 @@ static const cs_opt run_table[] = {
       .help = "the model; written when validation improves" },
     { .type = CS_OPT_STR, .name = "metrics", RUN(metrics), .arg = "FILE",
       .help = "table with one row per epoch" },
+    { .type = CS_OPT_ENUM, .name = "strand", RUN(strand), .arg = "NAME", .def = "auto",
+      .help = "what the model states as its --strand: forward, both or auto",
+      .man = "auto is both if it was trained with --rc. When training is done, the model's "
+             "probabilities are calibrated by this on the validation samples, if there are 100 or "
+             "more.", .choice = strand_names },
     { .type = CS_OPT_STR, .name = "checkpoint", RUN(checkpoint), .arg = "FILE",
       .help = "written after every epoch and at the end (default: the model's name with .ckpt)" },
     { .type = CS_OPT_INT, .name = "checkpoint-steps", RUN(checkpoint_steps), .arg = "NUM",
@@ -431,9 +439,12 @@ static int train(struct job *j)
     };
 
     cs_train_state_init(&st);
+    j->model->both_strands = own.strand == STRAND_BOTH || (own.strand == STRAND_AUTO && sample.rc);
     rc = cs_train_run(j->model, &feed, &o, &st);
     if (rc == CS_OK || rc == CS_ECANCEL)
         summarise(j, &st, rc);
+    if (rc == CS_OK && st.done && j->valid != NULL && j->model->head->is_class)
+        rc = cs_judge_calibrate(own.output, j->be, j->valid, learn.batch_tokens);
     cs_train_state_release(&st);
     return rc;
 }

@@ -279,9 +279,12 @@ void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
     if (a->reason)
         return;
     average(p, c, i);
-    m->head->decide(m->head_net, a->v, a->n, 1);
+    const int64_t n_base = cs_record_bases(&c->rec[i]);
+    const int bin = p->uncalibrated ? -1 : cs_calibration_find(&m->calibration, n_base);
+    m->head->decide(m->head_net, a->v, a->n, bin < 0 ? 1 : m->calibration.bin[bin].temperature);
+    const double least = cs_policy_least(p, n_base);
     for (int64_t k = 0; m->head->is_class && k < a->n; k++)
-        if ((double)a->v[k] >= p->min_prob)
+        if ((double)a->v[k] >= least)
             return;
     if (m->head->is_class)
         a->reason = CS_REASON_LOW_PROB;

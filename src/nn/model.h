@@ -3,6 +3,7 @@
 #define CS_NN_MODEL_H
 
 #include "batch/batch.h"
+#include "nn/calibration.h"
 #include "nn/encoder.h"
 #include "nn/head.h"
 #include "tok/tokenizer.h"
@@ -44,6 +45,7 @@ typedef struct cs_model {
     cs_label           *label;
     int32_t             n_label;
     bool                both_strands;       /* what --strand model means: both, or forward */
+    cs_calibration      calibration;        /* n 0: none */
     cs_arena           *text;               /* texts of a loaded model's options, or NULL */
     char               *training;           /* provenance, a JSON object as text, or NULL */
     char               *taxonomy;           /* the labels' tree, a JSON array as text, or NULL */

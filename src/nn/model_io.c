@@ -10,6 +10,7 @@
  *     "channels": 0,
  *     "encoder": { ... }, "head": { ... },
  *     "strand": "forward" or "both": how sequences are read unless the user says,
+ *     "calibration": [ { "from": 0, "temperature": 1.1, "records": 900, "kept": [...] }, ... ],
  *     "labels": [ { "name": "virus", "taxid": 10239, "rank": "superkingdom" }, ... ],
  *     "taxonomy": [ { "taxid": 1, "parent": 0, "rank": "no rank", "name": "root" }, ... ] or null,
  *     "training": { ... } or null }
@@ -101,6 +102,7 @@ static char *describe(const cs_model *m)
     failed |= json_object_set_new(j, "encoder", part_json(m->enc->name, m->enc->opt, m->enc_cfg));
     failed |= json_object_set_new(j, "head", part_json(m->head->name, m->head->opt, m->head_cfg));
     failed |= json_object_set_new(j, "strand", json_string(m->both_strands ? "both" : "forward"));
+    failed |= json_object_set_new(j, "calibration", cs_calibration_json(&m->calibration));
     failed |= json_object_set_new(j, "labels", labels_json(m));
     failed |= json_object_set_new(j, "taxonomy", taxonomy);
     failed |= json_object_set_new(j, "training", training);
@@ -414,6 +416,10 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
     for (int32_t i = 0; i < m->ps.n; i++)
         CS_TRY(read_tensor(l, &m->ps, &m->ps.p[i]));
     CS_TRY(read_strand(l, &m->both_strands));
+    if (cs_calibration_read(&m->calibration, json_object_get(l->j, "calibration")) != CS_OK) {
+        rc = damaged(l, "its calibration is impossible");
+        goto out;
+    }
     if (json_is_object(provenance))
         m->training = json_dumps(provenance, JSON_COMPACT);
     if (json_is_array(taxonomy))

@@ -3,9 +3,6 @@
 
 #include <stdlib.h>
 
-/* The validation samples are those of an epoch that training never reaches. */
-enum { VALID_EPOCH = INT32_MAX };
-
 size_t cs_feed_bytes(const void *item)
 {
     const cs_feed_item *it = item;
@@ -176,7 +173,7 @@ int cs_feed_run(void *self, cs_queue *in, cs_queue *out)
 
     (void)in;
     if (f->valid != NULL)
-        CS_TRY(cs_steps_plan(f->valid, VALID_EPOCH, &f->pack, &valid));
+        CS_TRY(cs_steps_plan(f->valid, CS_VALID_EPOCH, &f->pack, &valid));
     for (int64_t e = f->epoch; e < f->n_epoch; e++) {
         CS_TRY(feed_epoch(&h, e, &valid));
         if (h.n_left == 0)

@@ -27,6 +27,9 @@ typedef struct cs_feed {
     int64_t       n_left;        /* steps until the run's limit; INT64_MAX: none */
 } cs_feed;
 
+/* The validation samples are those of an epoch that training never reaches. */
+enum { CS_VALID_EPOCH = INT32_MAX };
+
 /** cs_feed_run - the run of a cs_stage: pushes cs_feed_item */
 int cs_feed_run(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 /** cs_feed_bytes, cs_feed_drop - for the queue */

@@ -199,7 +199,7 @@ static void answer_alone(struct sequence *s, int k)
     const cs_policy *p = &policy[k];
     float raw[64][N_LABEL];
     cs_view view[64];
-    const cs_record r = { .name = "", .n_seg = 1, .seg = { { s->base, NULL, s->n } } };
+    cs_record r = { .name = "", .n_seg = 1, .seg = { { s->base, NULL, s->n } } };
     int32_t first[] = { 0, (int32_t)cs_views_count(p, &r) };
     cs_answer answer = { s->answer[k], N_LABEL, CS_REASON_NONE };
     char *scratch = cs_xmalloc((size_t)s->n + 16);
@@ -219,7 +219,8 @@ static void answer_alone(struct sequence *s, int k)
         free(view[i].tok.id);
         cs_batch_free(b);
     }
-    cs_views_decide(p, &(cs_chunk){ .view = view, .first = first, .ans = &answer }, 0);
+    cs_chunk c = { .rec = &r, .view = view, .first = first, .ans = &answer };
+    cs_views_decide(p, &c, 0);
     s->reason[k] = answer.reason;
     free(scratch);
 }

@@ -109,7 +109,8 @@ static int answer(const cs_policy *p, const cs_record *r, float *v, cs_reason *r
         }
         cs_batch_free(b);
     }
-    cs_views_decide(p, &(cs_chunk){ .view = view, .first = first, .ans = &a }, 0);
+    cs_record copy = *r;
+    cs_views_decide(p, &(cs_chunk){ .rec = &copy, .view = view, .first = first, .ans = &a }, 0);
     *reason = a.reason;
     return first[1];
 }

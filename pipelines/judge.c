@@ -1,0 +1,118 @@
+/* judge.c - a model's answers to samples of a dataset, through the stages that classify uses. */
+#include "pipelines/judge.h"
+
+#include "pipelines/stream.h"
+#include "train/calibrate.h"
+#include "train/feed.h"
+
+enum { WINDOW = 64, LEAST_SAMPLES = 100 };
+
+/* What takes the places of reader and writer. Answers come in the order in which samples went in.
+ * One thread reads `n_in`, another `n_out`. */
+struct run {
+    const cs_dataset *d;
+    const cs_sample  *sample;
+    int64_t           n, n_in, n_out, n_without;
+    cs_scores        *scores;
+};
+
+static int next_sample(void *arg, cs_chunk *c)
+{
+    struct run *k = arg;
+
+    if (k->n_in == k->n)
+        return CS_EOF;
+    const cs_sample *s = &k->sample[k->n_in++];
+    const cs_example *e = &k->d->ex[s->example];
+    cs_record *r = cs_chunk_append(c);
+    if (r == NULL)
+        return cs_fail(CS_EMEM, "out of memory for record '%s'", e->name);
+    r->name = e->name;
+    r->seg[0].n_base = s->n_base;
+    if (e->x != NULL) {
+        r->x = e->x + s->start * k->d->n_channel;
+        r->n_channel = k->d->n_channel;
+    } else {
+        r->seg[0].base = e->base + s->start;
+    }
+    c->n_base += s->n_base;
+    return CS_OK;
+}
+
+static int take_answer(void *arg, const cs_record *r, const cs_answer *a)
+{
+    struct run *k = arg;
+    const cs_sample *s = &k->sample[k->n_out++];
+
+    if (a->reason) {
+        k->n_without++;
+        return CS_OK;
+    }
+    return cs_scores_add(k->scores, a->v, k->d->ex[s->example].target, r->seg[0].n_base);
+}
+
+int cs_judge_samples(const cs_judge *j, const cs_dataset *d, const cs_sample *sample, int64_t n,
+                     cs_scores *scores, int64_t *n_without)
+{
+    struct run k = { .d = d, .sample = sample, .n = n, .scores = scores };
+    cs_stream_stat stat;
+    const cs_stream s = {
+        .next = next_sample, .source = &k, .model = j->model, .policy = j->policy,
+        .batch_tokens = j->batch_tokens, .window = WINDOW, .n_thread = j->n_thread,
+        .sink = take_answer, .arg = &k,
+    };
+
+    if (n == 0)
+        return CS_OK;
+    const int rc = cs_stream_run(&s, &stat);
+    *n_without += k.n_without;
+    return rc;
+}
+
+static int judge_valid(cs_model *m, const cs_sampler *valid, int64_t batch_tokens,
+                       cs_scores *scores)
+{
+    int rc = CS_OK;
+    const int64_t n = cs_sampler_count(valid);
+    const cs_policy_args usual = { .max_unknown = 1 };
+    cs_policy policy;
+    const cs_judge j = { .model = m, .policy = &policy, .batch_tokens = batch_tokens,
+                         .n_thread = m->be->n_thread };
+    int64_t n_without = 0;
+    cs_sample *sample = cs_alloc((size_t)n, sizeof *sample);
+
+    if (sample == NULL)
+        return cs_fail(CS_EMEM, "out of memory for %lld validation samples", (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        sample[i] = cs_sampler_get(valid, CS_VALID_EPOCH, i);
+    CS_TRY(cs_policy_init(&policy, &usual, NULL, m));
+    policy.uncalibrated = true;
+    rc = cs_judge_samples(&j, cs_sampler_dataset(valid), sample, n, scores, &n_without);
+out:
+    free(sample);
+    return rc;
+}
+
+int cs_judge_calibrate(const char *path, cs_backend *be, const cs_sampler *valid,
+                       int64_t batch_tokens)
+{
+    static const int64_t edge[] = { 500, 1000, 3000, 10000, 50000 };
+    int rc = CS_OK;
+    cs_model *m = NULL;
+    cs_scores scores = { 0 };
+
+    if (cs_sampler_count(valid) < LEAST_SAMPLES)
+        return CS_OK;
+    CS_TRY(cs_model_load(path, be, false, &m));
+    cs_scores_init(&scores, true, m->n_label, m->head->n_target(m->head_net));
+    CS_TRY(judge_valid(m, valid, batch_tokens, &scores));
+    if (scores.n < LEAST_SAMPLES)
+        goto out;
+    CS_TRY(cs_calibrate(&scores, edge, sizeof edge / sizeof *edge, &m->calibration));
+    CS_TRY(cs_model_save(m, path, false));
+    cs_note("calibrated on %lld validation samples", (long long)scores.n);
+out:
+    cs_scores_release(&scores);
+    cs_model_free(m);
+    return rc;
+}

@@ -1,0 +1,36 @@
+/* judge.h - a model's answers to samples of a dataset, through the stages that classify uses. */
+#ifndef CS_PIPELINES_JUDGE_H
+#define CS_PIPELINES_JUDGE_H
+
+#include "pipelines/policy.h"
+#include "train/dataset.h"
+#include "train/metrics.h"
+
+typedef struct cs_judge {
+    cs_model        *model;
+    const cs_policy *policy;     /* of that model */
+    int64_t          batch_tokens;
+    int              n_thread;   /* that work at once */
+} cs_judge;
+
+/**
+ * cs_judge_samples - answer samples and add what comes beside the truth
+ *
+ * n_without  grows by the samples that got a reason instead of an answer; they are not added
+ * Returns  CS_OK, or the errors of cs_stream_run()
+ */
+int cs_judge_samples(const cs_judge *j, const cs_dataset *d, const cs_sample *sample, int64_t n,
+                     cs_scores *scores, int64_t *n_without) CS_MUST_CHECK;
+
+/**
+ * cs_judge_calibrate - calibrate a model file on the validation samples it was trained beside
+ *
+ * path     read, and written again
+ * valid    a sampler of the validation part
+ * Returns  CS_OK, also when there are too few samples and nothing was done; the errors of loading,
+ *          judging and saving
+ */
+int cs_judge_calibrate(const char *path, cs_backend *be, const cs_sampler *valid,
+                       int64_t batch_tokens) CS_MUST_CHECK;
+
+#endif

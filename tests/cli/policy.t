@@ -1,0 +1,87 @@
+# policy.t - strands, windows, calibration: what an answer depends on, and on nothing else.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+make=$builddir/tests/cli/make_model
+gen=$builddir/tests/bench/gen_fasta
+
+# The records of a FASTA file turned round, one line each.
+turned()
+{
+    awk 'function put() { if (name != "") { print name; for (i = length(s); i > 0; i--)
+             printf "%s", substr(to, index(from, substr(s, i, 1)), 1); print "" } }
+         BEGIN { from = "ACGTRYKMBVDHSWN"; to = "TGCAYRMKVBHDSWN" }
+         /^>/ { put(); name = $0; s = ""; next } { s = s toupper($0) } END { put() }' "$1"
+}
+
+# ---- the reverse complement gets another class -----------------------------------------------------
+
+"$gen" 60k 3 300 900 > x.fa
+turned x.fa > y.fa
+T 'files differ' sh -c '! cmp -s x.fa y.fa'
+"$make" plain 5 tokenizer=kmer tokenizer.k=4 tokenizer.stride=3 encoder.max-len=1k \
+    encoder.track=2 encoder.hidden=4
+"$make" bag 6 tokenizer=kmer tokenizer.k=5 tokenizer.canonical=1 encoder.max-len=1k \
+    encoder.track=2 encoder.hidden=4 encoder.depth=none
+for model in plain bag; do
+    c="chordseq classify -q --all -m $model"
+    T "$model: the reverse complement gets the same answer" sh -c "$c --strand both x.fa > x.tsv &&
+        $c --strand both y.fa | cmp - x.tsv && [ \$(wc -l < x.tsv) -gt 50 ]"
+    T "$model: in any batch, with any number of threads" sh -c "$c --strand both -B 900 --window 2 \
+        -@ 3 y.fa | cmp - x.tsv"
+    T "$model: in windows, too" sh -c "$c --strand both --long-sequence window --window-length 101 \
+        --window-overlap 30 x.fa > xw.tsv && ! cmp -s x.tsv xw.tsv && $c --strand both -B 500 \
+        --long-sequence window --window-length 101 --window-overlap 30 y.fa | cmp - xw.tsv"
+done
+T 'forward depends on the strand' sh -c 'chordseq classify -q --all -m plain x.fa > f.tsv &&
+    ! chordseq classify -q --all -m plain --strand forward y.fa | cmp -s - f.tsv'
+T 'the summary says which' sh -c 'chordseq classify -m plain --strand both x.fa 2>&1 > /dev/null |
+    grep -q "called; both strands), "'
+d=$srcdir/refdata/model/default.safetensors
+T 'the default model states both' sh -c "chordseq model show '$d' | grep -qx 'strand	both'"
+T 'and keeps to it' sh -c "chordseq classify -q --all -m '$d' x.fa > x.tsv &&
+    chordseq classify -q --all -m '$d' y.fa | cmp - x.tsv"
+
+# ---- calibration -----------------------------------------------------------------------------------
+
+# Classes by composition, learnt from half of the records, with noise enough to err.
+for c in 1 2 3; do
+    "$gen" 60k $c 200 400 | awk -v c=$c 'BEGIN { srand(c); split("A C", letter) }
+        /^>/ { print ">" c "_" NR " class=" (rand() < 0.8 ? c : 1 + int(3 * rand())); next }
+        { s = ""; for (i = 1; i <= length($0); i++)
+              s = s (c < 3 && rand() < 0.2 ? letter[c] : substr($0, i, 1)); print s }'
+done > labelled.fa
+e="chordseq eval -q --label-key class labelled.fa"
+T 'train calibrates on its validation samples' sh -c 'chordseq train -q --label-key class \
+    --tokenizer kmer --tokenizer.k 2 --encoder chordmixer --encoder.max-len 512 --encoder.track 2 \
+    --encoder.hidden 4 --encoder.depth none --epochs 15 --lr 0.03 --valid-frac 0.5 --rc -o trained labelled.fa &&
+    chordseq model show trained > show.txt && grep -q "^calibration	from 0 bases	temp" show.txt &&
+    grep -qx "strand	both" show.txt'
+T 'eval --calibrate changes the calibration, not the weights' sh -c "$e -m trained --bins 300 \
+    --calibrate again -o raw.tsv && chordseq model show again > again.txt &&
+    [ \$(grep -c ^calibration again.txt) = 2 ] && grep ^sha256 show.txt | cmp - - <<END
+\$(grep ^sha256 again.txt)
+END"
+T 'a calibrated model errs less about its certainty' sh -c "$e -m again -o sure.tsv &&
+    awk -F '\t' '\$1 == \"record\" && \$2 == \"all\" && \$4 == \"ece\" { v[FILENAME] = \$5 }
+        END { exit !(v[\"sure.tsv\"] < v[\"raw.tsv\"] + 0.002) }' raw.tsv sure.tsv"
+T 'calibration does not change calls' sh -c 'for f in trained again; do
+    chordseq classify -q -m $f labelled.fa | cut -f 1-3 > $f.calls; done; cmp trained.calls again.calls'
+grep '^>' labelled.fa | sed 's/.*class=//' > truth
+T '--max-error keeps to its rate' sh -c "chordseq classify -q -m again --max-error 0.15 labelled.fa |
+    tail -n +2 > some.tsv && grep -q low_probability some.tsv && paste some.tsv truth |
+    awk -F '\t' '\$5 == \".\" { n++; bad += \$3 != \$6 }
+        END { print n, bad; exit !(n > 20 && bad <= 0.15 * n) }'"
+N max-error.err     chordseq classify -m plain --max-error 0.1 x.fa
+T 'eval and classify give the same answers' sh -c "$e -m again --strand forward -o eval.tsv &&
+    chordseq classify -q -m again --strand forward labelled.fa | cut -f 1,3 > calls &&
+    tail -n +2 calls | paste - truth | awk -F '\t' '{ n++; right += \$2 == \$3 }
+        END { printf \"%.6g\n\", right / n }' > share &&
+    awk -F '\t' '\$1 == \"record\" && \$2 == \"all\" && \$4 == \"accuracy\" { print \$5 }' eval.tsv |
+    cmp - share"
+T 'the report has a reliability table and risk against coverage' sh -c "$e -m again --json j.json \
+    -o t.tsv && grep -q 'record	all	.	reliability_accuracy:0.' t.tsv && grep -q 'risk:0.5	' t.tsv &&
+    grep -q '\"reliability\"' j.json && grep -q '\"coverage\"' j.json"
+head -n 40 labelled.fa > few.fa
+N calibrate-few.err chordseq eval -q --label-key class -m trained --calibrate few few.fa
+T 'and writes nothing then' test ! -e few

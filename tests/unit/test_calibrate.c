@@ -1,0 +1,196 @@
+/* test_calibrate.c - temperatures found again, rates kept, what a model file may say. */
+#include "check.h"
+
+#include <jansson.h>
+
+#include "base/rng.h"
+#include "train/calibrate.h"
+
+enum { N = 4000, N_OUT = 4 };
+
+static double uniform(uint64_t key, uint64_t i)
+{
+    return ((double)cs_rng_below(key, i, 1u << 30) + 0.5) / (double)(1u << 30);
+}
+
+/* Truths drawn from softmax(z), answers stated as softmax(slope z): too sure when slope > 1. */
+static void draw(cs_scores *s, uint64_t key, double slope, int64_t length, int n)
+{
+    for (int i = 0; i < n; i++) {
+        double z[N_OUT], sum = 0, all = 0, at = uniform(key + 1, (uint64_t)i);
+        float answer[N_OUT], truth = 0;
+        for (int k = 0; k < N_OUT; k++) {
+            z[k] = 4 * uniform(key, (uint64_t)(i * N_OUT + k));
+            sum += exp(z[k]);
+            all += exp(slope * z[k]);
+        }
+        for (int k = 0; k < N_OUT; k++) {
+            answer[k] = (float)(exp(slope * z[k]) / all);
+            at -= exp(z[k]) / sum;
+            truth += at > 0 && k < N_OUT - 1;
+        }
+        assert_int_equal(cs_scores_add(s, answer, &truth, length), CS_OK);
+    }
+}
+
+static void test_temperature_is_found_again(void **state)
+{
+    static const int64_t edge[] = { 500, 1000, 5000 };
+    cs_scores s;
+    cs_calibration c = { 0 };
+
+    (void)state;
+    cs_scores_init(&s, true, N_OUT, 1);
+    draw(&s, 1, 2.5, 300, N);
+    draw(&s, 3, 0.5, 700, N);
+    draw(&s, 5, 1, 1000, 99);                  /* too few: what all together give */
+    assert_int_equal(cs_calibrate(&s, edge, 3, &c), CS_OK);
+    assert_int_equal(c.n, 4);
+    assert_true(fabs(c.bin[0].temperature - 2.5) < 0.15);
+    assert_true(fabs(c.bin[1].temperature - 0.5) < 0.05);
+    assert_true(fabs(c.bin[2].temperature - c.bin[3].temperature) < 1e-12);
+    assert_int_equal(c.bin[0].n, N);
+    assert_int_equal(c.bin[2].n, 2 * N + 99);
+    assert_int_equal(cs_calibration_find(&c, 0), 0);
+    assert_int_equal(cs_calibration_find(&c, 499), 0);
+    assert_int_equal(cs_calibration_find(&c, 500), 1);
+    assert_int_equal(cs_calibration_find(&c, 1 << 30), 3);
+    assert_int_equal(cs_calibration_find(&(cs_calibration){ 0 }, 10), -1);
+    cs_scores_release(&s);
+}
+
+/* The rate that --max-error asks for is kept on new records of the same kind. */
+static void test_rates_are_kept(void **state)
+{
+    static const double rates[] = { 0.4, 0.3, 0.2, 0.15 };
+    cs_scores old, new;
+    cs_calibration c = { 0 };
+    int64_t last = INT64_MAX;
+
+    (void)state;
+    cs_scores_init(&old, true, N_OUT, 1);
+    cs_scores_init(&new, true, N_OUT, 1);
+    draw(&old, 11, 1, 100, N);
+    draw(&new, 21, 1, 100, N);
+    assert_int_equal(cs_calibrate(&old, NULL, 0, &c), CS_OK);
+    for (int i = 0; i < 4; i++) {
+        const double least = cs_calibration_threshold(&c.bin[0], rates[i]);
+        int64_t n = 0, n_wrong = 0;
+        for (int64_t k = 0; k < new.n; k++) {
+            const float *p = new.answer + k * N_OUT;
+            int best = 0;
+            for (int j = 1; j < N_OUT; j++)
+                best = p[j] > p[best] ? j : best;
+            n += (double)p[best] >= least;
+            n_wrong += (double)p[best] >= least && best != (int)new.target[k];
+        }
+        assert_true(n > 0 && n < last && (double)n_wrong < 1.15 * rates[i] * (double)n);
+        last = n;
+    }
+    assert_true(cs_calibration_threshold(&c.bin[0], 1e-6) > 1);
+    cs_scores_release(&old);
+    cs_scores_release(&new);
+}
+
+static void test_too_few(void **state)
+{
+    cs_scores s;
+    cs_calibration c;
+
+    (void)state;
+    cs_scores_init(&s, true, N_OUT, 1);
+    draw(&s, 1, 1, 100, 99);
+    assert_int_equal(cs_calibrate(&s, NULL, 0, &c), CS_EFORMAT);
+    assert_string_equal(cs_error_message(), "99 records are too few to calibrate by; at least 100 "
+                        "are needed");
+    cs_error_clear();
+    cs_scores_release(&s);
+}
+
+static void test_certainty(void **state)
+{
+    /* probability, right: two of 0.95, two of 0.65, one of 0.55 */
+    static const struct { float p; int right; } call[] = {
+        { 0.95f, 1 }, { 0.65f, 0 }, { 0.95f, 1 }, { 0.55f, 0 }, { 0.65f, 1 }
+    };
+    cs_scores s;
+    cs_certainty c;
+
+    (void)state;
+    cs_scores_init(&s, true, 2, 1);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(cs_scores_add(&s, (float[]){ call[i].p, 1 - call[i].p },
+                                       &(float){ (float)!call[i].right }, 10), CS_OK);
+    assert_int_equal(cs_scores_certainty(&s, 0, 100, &c), CS_OK);
+    assert_int_equal(c.bin[9].n, 2);
+    assert_int_equal(c.bin[6].n, 2);
+    assert_int_equal(c.bin[5].n, 1);
+    assert_true(fabs(c.bin[9].confidence - 0.95) < 1e-6 && c.bin[9].accuracy > 0.999);
+    assert_true(fabs(c.bin[6].accuracy - 0.5) < 1e-12);
+    assert_true(fabs(c.ece - (2 * 0.05 + 2 * 0.15 + 0.55) / 5) < 1e-6);
+    assert_true(c.risk[3] < 1e-12 && fabs(c.risk[9] - 0.4) < 1e-12);
+    assert_true(fabs(c.threshold[9] - 0.55) < 1e-6);
+    assert_int_equal(cs_scores_certainty(&s, 11, 100, &c), CS_OK);
+    assert_true(isnan(c.ece) && isnan(c.risk[9]));
+    cs_scores_release(&s);
+}
+
+static void test_model_file(void **state)
+{
+    static const char *const bad[] = {
+        "7", "{}", "[7]", "[{\"from\": 0, \"temperature\": 1, \"records\": 5}]",
+        "[{\"from\": 0, \"temperature\": 0, \"records\": 5, \"kept\": []}]",
+    };
+    static const int64_t edge[] = { 500 };
+    cs_scores s;
+    cs_calibration a = { 0 }, b = { 0 };
+
+    (void)state;
+    cs_scores_init(&s, true, N_OUT, 1);
+    draw(&s, 1, 2, 300, 500);
+    draw(&s, 1, 3, 600, 500);
+    assert_int_equal(cs_calibrate(&s, edge, 1, &a), CS_OK);
+    json_t *j = cs_calibration_json(&a);
+    assert_int_equal(cs_calibration_read(&b, j), CS_OK);
+    assert_int_equal(b.n, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_true(fabs(a.bin[i].temperature - b.bin[i].temperature) < 1e-12);
+        assert_int_equal(a.bin[i].from, b.bin[i].from);
+        assert_memory_equal(a.bin[i].n_kept, b.bin[i].n_kept, sizeof a.bin[i].n_kept);
+        assert_memory_equal(a.bin[i].n_wrong, b.bin[i].n_wrong, sizeof a.bin[i].n_wrong);
+    }
+    /* Lengths that do not grow, more wrong ones than there are, another step. */
+    json_object_set_new(json_array_get(j, 1), "from", json_integer(0));
+    assert_int_equal(cs_calibration_read(&b, j), CS_EFORMAT);
+    json_object_set_new(json_array_get(j, 1), "from", json_integer(500));
+    json_t *row = json_array_get(json_object_get(json_array_get(j, 1), "kept"), 3);
+    json_array_set_new(row, 2, json_integer(501));
+    assert_int_equal(cs_calibration_read(&b, j), CS_EFORMAT);
+    json_array_set_new(row, 2, json_integer(0));
+    assert_int_equal(cs_calibration_read(&b, j), CS_OK);
+    json_array_set_new(row, 0, json_real(0.51));
+    assert_int_equal(cs_calibration_read(&b, j), CS_EFORMAT);
+    json_decref(j);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        j = json_loads(bad[i], JSON_DECODE_ANY, NULL);
+        assert_non_null(j);
+        assert_int_equal(cs_calibration_read(&b, j), CS_EFORMAT);
+        json_decref(j);
+    }
+    assert_int_equal(cs_calibration_read(&b, NULL), CS_OK);
+    assert_int_equal(b.n, 0);
+    cs_scores_release(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest test[] = {
+        cmocka_unit_test(test_temperature_is_found_again),
+        cmocka_unit_test(test_rates_are_kept),
+        cmocka_unit_test(test_too_few),
+        cmocka_unit_test(test_certainty),
+        cmocka_unit_test(test_model_file),
+    };
+
+    return cmocka_run_group_tests(test, NULL, NULL);
+}
