@@ -79,12 +79,12 @@ cs_mat cs_linformer_apply(cs_ctx *cx, const void *linformer, cs_seg seg, cs_mat 
 
 /* ---- feed-forward kernels -------------------------------------------------------------------- */
 
-static int declare_kernel(cs_params *ps, const cs_fkernel *m, int64_t r, int64_t c,
+static int declare_kernel(cs_params *ps, const cs_fkernel *m, cs_init init, int64_t r, int64_t c,
                           const char *name, const char *which, int unit)
 {
     cs_shape s = { 3, { m->shared ? 1 : m->n_head, r, c } };
-    return cs_declare(ps, s, CS_INIT_NORMAL, sqrt(2 / (double)(r + c)), "%s.kernel.%s.%d", name,
-                      which, unit);
+    double gain = init == CS_INIT_ORTHOGONAL ? 1 : sqrt(2 / (double)(r + c));
+    return cs_declare(ps, s, init, gain, "%s.kernel.%s.%d", name, which, unit);
 }
 
 cs_fkernel cs_fkernel_declare(cs_params *ps, const cs_fkernel_cfg *c, int32_t layer,
@@ -93,18 +93,20 @@ cs_fkernel cs_fkernel_declare(cs_params *ps, const cs_fkernel_cfg *c, int32_t la
     cs_fkernel m = { .n_head = (int32_t)c->heads, .head = (int32_t)(c->dim / c->heads),
                      .rank = (int32_t)c->rank, .n_unit = (int32_t)c->units, .gated = c->gated,
                      .shared = c->shared, .ortho = c->ortho, .layer = layer };
+    /* Where the regulariser wants them to be, if there is one. */
+    const cs_init first = c->ortho > 0 ? CS_INIT_ORTHOGONAL : CS_INIT_NORMAL;
 
     m.q = project(ps, c->dim, c->dim, true, name, "wq");
     m.k = project(ps, c->dim, c->dim, true, name, "wk");
     m.v = project(ps, c->dim, c->dim, true, name, "wv");
     m.o = project(ps, c->dim, c->dim, true, name, "wo");
     for (int i = 0; i < m.n_unit; i++) {
-        m.f[i] = declare_kernel(ps, &m, m.head, m.head, name, "Wf", i);
+        m.f[i] = declare_kernel(ps, &m, first, m.head, m.head, name, "Wf", i);
         if (m.gated && m.rank == 0)
-            m.g[i] = declare_kernel(ps, &m, m.head, m.head, name, "Wg", i);
+            m.g[i] = declare_kernel(ps, &m, CS_INIT_NORMAL, m.head, m.head, name, "Wg", i);
         if (m.gated && m.rank > 0) {
-            m.g[i] = declare_kernel(ps, &m, m.head, m.rank, name, "Wa", i);
-            m.h[i] = declare_kernel(ps, &m, m.rank, m.head, name, "Wb", i);
+            m.g[i] = declare_kernel(ps, &m, CS_INIT_NORMAL, m.head, m.rank, name, "Wa", i);
+            m.h[i] = declare_kernel(ps, &m, CS_INIT_NORMAL, m.rank, m.head, name, "Wb", i);
         }
     }
     return m;

@@ -8,9 +8,11 @@
  *     aglu     the same with the gate's matrix of low rank, sigmoid((x A) B)
  *   layer      x = x + attention(norm1(x)),  x = x + w2(gelu(w1(norm2(x))))
  *
- * With --encoder.ortho the loss also holds |F'F - 1|^2 of all F times that number: the paper's
- * orthogonality-regularised kernels. No code was released; biases, own features for every head
- * and the wiring are choices that the paper leaves open.
+ * These are the paper's kernels: softplus linear; GLU, with more units than one the stacked GLU;
+ * with --encoder.ortho the orthogonal ones, whose F start orthogonal (Saxe et al. 2014, as torch's
+ * orthogonal_) and keep near it, because the loss also holds |F'F - 1|^2 of all F times that
+ * number; aglu, the approximated GLU. No code was released; biases, own features for every head,
+ * gains of the other initial weights and the wiring are choices that the paper leaves open.
  */
 #include <stddef.h>
 
@@ -37,8 +39,8 @@ static const cs_opt options[] = {
     CS_OPT_LAYERS(struct config),
     CS_OPT_FFN_HIDDEN(struct config),
     { CS_OPT_ENUM, 0, "kernel", offsetof(struct config, kernel), "KIND", "glu",
-      "features: linear (softplus), glu (gated) or aglu (gates of low rank)", NULL, 0, 0,
-      kernel_names },
+      "features: linear (softplus), glu (gated) or aglu (gates of low rank)", "Yorsh and Kovalenko "
+      "2022; gated linear units are those of Dauphin et al. 2017.", 0, 0, kernel_names },
     { CS_OPT_INT, 0, "units", offsetof(struct config, units), "NUM", "1",
       "gated units, one after the other", "linear has one.", 1, CS_FKERNEL_UNITS, NULL },
     { CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "4",
@@ -47,7 +49,8 @@ static const cs_opt options[] = {
       "feature weights of its own for every head (own), or one for all (shared)", NULL, 0, 0,
       feature_names },
     { CS_OPT_REAL, 0, "ortho", offsetof(struct config, ortho), "NUM", "0",
-      "weight in the loss of how far feature weights are from orthogonal", NULL, 0, 1e6, NULL },
+      "weight in the loss of how far feature weights are from orthogonal", "Above 0 they are "
+      "orthogonal when training begins.", 0, 1e6, NULL },
     CS_OPT_POSITION(struct config),
     CS_OPT_POSITION_MAX(struct config),
     CS_OPT_DROPOUT(struct config),
@@ -142,8 +145,9 @@ static cs_mat fkernel_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 const cs_encoder cs_enc_fkernel = {
     .name = "fkernel",
     .summary = "linear attention with a trained feed-forward kernel",
-    .source = "linear attention of Katharopoulos et al., 2020, with feed-forward kernels; no code "
-              "was released",
+    .source = "Yorsh, Kovalenko, Linear self-attention approximation via trainable feedforward "
+              "kernel, ICANN 2022, arXiv:2211.04076, on the linear attention of Katharopoulos et "
+              "al., 2020; no code was released",
     .opt = options,
     .cfg_size = sizeof(struct config),
     .check = fkernel_check,

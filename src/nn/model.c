@@ -109,12 +109,14 @@ int cs_model_new(const cs_model_spec *s, cs_backend *be, cs_model **out)
 {
     int rc = cs_model_declare(s, be, out);
 
-    if (rc == CS_OK && (rc = cs_params_alloc(&(*out)->ps, be, s->training)) != CS_OK) {
+    if (rc == CS_OK)
+        rc = cs_params_alloc(&(*out)->ps, be, s->training);
+    if (rc == CS_OK)
+        rc = cs_params_fill(&(*out)->ps, s->seed);
+    if (rc != CS_OK) {
         cs_model_free(*out);
         *out = NULL;
     }
-    if (rc == CS_OK)
-        cs_params_fill(&(*out)->ps, s->seed);
     return rc;
 }
 

@@ -146,20 +146,80 @@ static double initial(const cs_param *p, uint64_t key, int64_t j)
     }
 }
 
-void cs_params_fill(cs_params *ps, uint64_t seed)
+static void fill_elements(const cs_params *ps, const cs_param *p, uint64_t key)
 {
     cs_real buf[CHUNK];
 
-    for (int32_t i = 0; i < ps->n; i++) {
+    for (int64_t j0 = 0; j0 < p->n; j0 += CHUNK) {
+        int64_t n = p->n - j0 < CHUNK ? p->n - j0 : CHUNK;
+        for (int64_t j = 0; j < n; j++)
+            buf[j] = (cs_real)initial(p, key, j0 + j);
+        ps->be->op.upload(ps->be, ps->value + p->off + j0, buf, (size_t)n * sizeof *buf);
+    }
+}
+
+/* v -= (u v) u, for n elements */
+static void take_away(const double *u, double *v, int64_t n)
+{
+    double dot = 0;
+    for (int64_t i = 0; i < n; i++)
+        dot += u[i] * v[i];
+    for (int64_t i = 0; i < n; i++)
+        v[i] -= dot * u[i];
+}
+
+/* k vectors of n >= k elements, orthonormal: normal ones through Gram and Schmidt, twice each,
+ * because once leaves what rounding put back. */
+static void draw_frame(uint64_t key, uint64_t from, int64_t k, int64_t n, double *v)
+{
+    for (int64_t i = 0; i < k; i++) {
+        double *now = v + i * n, sum = 0;
+        for (int64_t j = 0; j < n; j++)
+            now[j] = cs_rng_normal(key, from + (uint64_t)(i * n + j));
+        for (int64_t before = 0; before < 2 * i; before++)
+            take_away(v + before % i * n, now, n);
+        for (int64_t j = 0; j < n; j++)
+            sum += now[j] * now[j];
+        for (int64_t j = 0; j < n; j++)
+            now[j] /= sqrt(sum);
+    }
+}
+
+static int fill_orthogonal(const cs_params *ps, const cs_param *p, uint64_t key)
+{
+    const int64_t *dim = p->shape.dim + p->shape.n_dim - 2, r = dim[0], c = dim[1];
+    const bool tall = r >= c;
+    double *v = cs_alloc((size_t)(r * c), sizeof *v);
+    cs_real *block = cs_alloc((size_t)(r * c), sizeof *block);
+
+    for (int64_t j0 = 0; v && block && j0 < p->n; j0 += r * c) {
+        draw_frame(key, (uint64_t)j0, tall ? c : r, tall ? r : c, v);
+        for (int64_t i = 0; i < r; i++)
+            for (int64_t j = 0; j < c; j++)
+                block[i * c + j] = (cs_real)(p->gain * (tall ? v[j * r + i] : v[i * c + j]));
+        ps->be->op.upload(ps->be, ps->value + p->off + j0, block,
+                          (size_t)(r * c) * sizeof *block);
+    }
+    const int rc = v && block ? CS_OK : cs_fail(CS_EMEM, "out of memory for the initial values of "
+                                                "'%s'", p->name);
+    free(v);
+    free(block);
+    return rc;
+}
+
+int cs_params_fill(cs_params *ps, uint64_t seed)
+{
+    int rc = CS_OK;
+
+    for (int32_t i = 0; i < ps->n && rc == CS_OK; i++) {
         const cs_param *p = &ps->p[i];
         uint64_t key = name_key(seed, p->name);
-        for (int64_t j0 = 0; j0 < p->n; j0 += CHUNK) {
-            int64_t n = p->n - j0 < CHUNK ? p->n - j0 : CHUNK;
-            for (int64_t j = 0; j < n; j++)
-                buf[j] = (cs_real)initial(p, key, j0 + j);
-            ps->be->op.upload(ps->be, ps->value + p->off + j0, buf, (size_t)n * sizeof *buf);
-        }
+        if (p->init == CS_INIT_ORTHOGONAL)
+            rc = fill_orthogonal(ps, p, key);
+        else
+            fill_elements(ps, p, key);
     }
+    return rc;
 }
 
 /* Before cs_params_alloc() (a dry run) there is nothing to point to. */

@@ -11,6 +11,8 @@ typedef enum cs_init {
     CS_INIT_XAVIER,              /* uniform in +-gain sqrt(6 / (fan_in + fan_out)) (Glorot 2010) */
     CS_INIT_FANIN,               /* uniform in +-gain / sqrt(fan_in): torch's Linear default */
     CS_INIT_UNIFORM,             /* uniform in +-gain */
+    CS_INIT_ORTHOGONAL,          /* over the last two dimensions: orthonormal columns, or rows where
+                                  * there are fewer, times gain (Saxe et al. 2014) */
     CS_INIT_SINUSOID             /* column 2i: sin(row / 10000^(2i / columns)), 2i+1: cos of it */
 } cs_init;
 
@@ -67,8 +69,9 @@ int cs_params_find(const cs_params *ps, const char *name);
  * Returns  CS_OK or CS_EMEM. Values are zero until cs_params_fill() or a model file sets them.
  */
 int cs_params_alloc(cs_params *ps, cs_backend *be, bool training) CS_MUST_CHECK;
-/** cs_params_fill - initial values: element j of a tensor is a function of (seed, name, j) */
-void cs_params_fill(cs_params *ps, uint64_t seed);
+/** cs_params_fill - initial values: element j of a tensor is a function of (seed, name, shape, j);
+ * CS_OK or CS_EMEM */
+int  cs_params_fill(cs_params *ps, uint64_t seed) CS_MUST_CHECK;
 
 /** cs_value, cs_grad - tensor i as a matrix: rows dim[0], columns the rest; 1-D is (1, n) */
 cs_mat cs_value(const cs_params *ps, int i);

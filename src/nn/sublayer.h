@@ -85,7 +85,9 @@ enum { CS_WIDTH_MAX = 1 << 16 };
       "channels of a token", NULL, 1, CS_WIDTH_MAX, NULL }
 #define CS_OPT_DROPOUT(T) \
     { CS_OPT_REAL, 0, "dropout", offsetof(T, dropout), "RATE", "0", \
-      "share of values left out in training", NULL, 0, 0.99, NULL }
+      "share of values left out in training", "Of what attention and feed-forward networks give, " \
+      "and of the latter's hidden units. Attention weights are all used: PyTorch's layers leave " \
+      "out some of them, too.", 0, 0.99, NULL }
 #define CS_OPT_FFN_ACT(T) \
     { CS_OPT_ENUM, 0, "act", offsetof(T, act), "KIND", "gelu", \
       "activation of the feed-forward networks: gelu or relu", NULL, 0, 0, cs_ffn_act_names }

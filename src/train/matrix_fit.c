@@ -67,7 +67,7 @@ static int declare(struct fitting *t, uint64_t seed)
         cs_declare(&t->ps, cs_shape2(f->n, f->link.n), CS_INIT_NORMAL, initial_gain(f),
                    "factor.%d", (int)m);
     CS_TRY(cs_params_alloc(&t->ps, t->be, true));
-    cs_params_fill(&t->ps, seed);
+    CS_TRY(cs_params_fill(&t->ps, seed));
     cs_ctx_init(&t->cx, t->be, &t->ps);
 out:
     return rc;

@@ -117,7 +117,7 @@ static void test_undone(void **state)
     cs_model *m = model_of("1024", true);
     cs_batch *b = toy_batch(m, len, 3, 2);
     /* Initial weights, as a network starts: those of a toy make its values grow by 10 a step. */
-    cs_params_fill(&m->ps, 4);
+    assert_int_equal(cs_params_fill(&m->ps, 4), CS_OK);
     outcome got = pass(m, b, true), want = pass(m, b, false);
 
     (void)state;

@@ -51,7 +51,7 @@ static void run_steps(bool keeps, double out[3], int64_t n_step[3])
     for (int i = 0; i < 3; i++)
         cs_declare(&ps, cs_shape1(3), CS_INIT_ONE, 1, "t%d", i);
     assert_int_equal(cs_params_alloc(&ps, be, true), CS_OK);
-    cs_params_fill(&ps, 1);
+    assert_int_equal(cs_params_fill(&ps, 1), CS_OK);
     ps.p[1].touched = true;
     ps.grad[ps.p[1].off] = 2;
     cs_optim_step(&ps, h, keeps);
@@ -98,7 +98,7 @@ static void test_norm_and_average(void **state)
     cs_params_init(&ps);
     cs_declare(&ps, cs_shape1(5), CS_INIT_ONE, 1, "a");
     assert_int_equal(cs_params_alloc(&ps, be, true), CS_OK);
-    cs_params_fill(&ps, 1);
+    assert_int_equal(cs_params_fill(&ps, 1), CS_OK);
     ps.grad[0] = 3;
     ps.grad[4] = -4;
     assert_int_equal(cs_optim_grad_norm(&ps, &work, &norm), CS_OK);
