@@ -1,11 +1,14 @@
 /* backend.c - open a backend by name and see that its table has no hole. */
 #include "kernels/backend.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "kernels/cpu/impl.h"
+#include "kernels/cuda/cuda.h"
 
 /* cs_ops consists of function pointers only, so it can be walked as an array of them. */
 static bool has_hole(const cs_ops *op)
@@ -21,15 +24,48 @@ static bool has_hole(const cs_ops *op)
     return false;
 }
 
+#if defined(CS_HAVE_CUDA) && !defined(CS_DOUBLE)
+#define DEVICES "'cpu', 'cuda' and 'cuda:NUMBER'"
+
+/* The number behind "cuda:", 0 for "cuda"; -1: it is neither. */
+static int cuda_number(const char *name)
+{
+    char *end;
+    if (strcmp(name, "cuda") == 0)
+        return 0;
+    if (strncmp(name, "cuda:", 5) != 0 || name[5] < '0' || name[5] > '9')
+        return -1;
+    long n = strtol(name + 5, &end, 10);
+    return *end == '\0' && n <= INT_MAX ? (int)n : -1;
+}
+
+static int open_device(cs_backend *be, const char *name)
+{
+    int n = cuda_number(name);
+    if (n >= 0) {
+        be->name = "cuda";
+        be->close = cs_cuda_close;
+        return cs_cuda_open(be, n);
+    }
+#else
+#define DEVICES "'cpu'"
+
+static int open_device(cs_backend *be, const char *name)
+{
+#endif
+    if (strcmp(name, "cpu") != 0)
+        return cs_fail(CS_EDEVICE, "no compute device '%s' in this build: it has " DEVICES, name);
+    be->name = "cpu";
+    be->close = cs_cpu_close;
+    return cs_cpu_open(be);
+}
+
 int cs_backend_open(const char *name, int n_thread, cs_backend **out)
 {
     *out = NULL;
-    if (strcmp(name, "cpu") != 0)
-        return cs_fail(CS_EDEVICE, "no compute device '%s' in this build: it has 'cpu'", name);
     cs_backend *be = cs_xcalloc(1, sizeof *be);
-    be->name = "cpu";
     be->n_thread = n_thread > 0 ? n_thread : cs_cpu_count();
-    int rc = cs_cpu_open(be);
+    int rc = open_device(be, name);
     if (rc != CS_OK) {
         free(be);
         return rc;
@@ -43,6 +79,6 @@ void cs_backend_close(cs_backend *be)
 {
     if (!be)
         return;
-    cs_cpu_close(be);
+    be->close(be);
     free(be);
 }

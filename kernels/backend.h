@@ -248,18 +248,20 @@ typedef struct cs_fused {
 } cs_fused;
 
 struct cs_backend {
-    const char *name;            /* "cpu" */
+    const char *name;            /* "cpu", "cuda" */
     bool        is_host;         /* memory can be read by host code */
     int         n_thread;
     cs_ops      op;
     cs_fused    fused;
+    void      (*close)(cs_backend *be);      /* frees what impl holds */
     void       *impl;
 };
 
 /**
  * cs_backend_open - a backend by name, with its table checked to have no hole
  *
- * name     "cpu" (others: CS_EDEVICE with a sentence)
+ * name     "cpu"; with CUDA also "cuda" and "cuda:NUMBER". CS_EDEVICE with a sentence: no such
+ *          device in this build or on this machine
  * n_thread threads for parallel loops; 0: all processors of this process
  */
 int  cs_backend_open(const char *name, int n_thread, cs_backend **out) CS_MUST_CHECK;

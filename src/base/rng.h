@@ -4,6 +4,13 @@
 
 #include <stdint.h>
 
+/* Functions that kernels for a GPU use, too: a mask drawn there is the mask drawn here. */
+#ifdef __CUDACC__
+#define CS_EVERYWHERE __host__ __device__
+#else
+#define CS_EVERYWHERE
+#endif
+
 /**
  * cs_rng_u64 - 64 random bits for a counter under a key
  *
@@ -11,7 +18,7 @@
  * alone, in any order, on any thread, and equally on a GPU.
  * Source   Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014
  */
-static inline uint64_t cs_rng_u64(uint64_t key, uint64_t counter)
+CS_EVERYWHERE static inline uint64_t cs_rng_u64(uint64_t key, uint64_t counter)
 {
     uint64_t z = key + (counter + 1) * UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -20,7 +27,7 @@ static inline uint64_t cs_rng_u64(uint64_t key, uint64_t counter)
 }
 
 /** cs_rng_unit - uniform in [0, 1), 24 bits: exact in float and in double */
-static inline double cs_rng_unit(uint64_t key, uint64_t counter)
+CS_EVERYWHERE static inline double cs_rng_unit(uint64_t key, uint64_t counter)
 {
     return (double)(cs_rng_u64(key, counter) >> 40) * (1.0 / 16777216.0);
 }

@@ -69,6 +69,16 @@ static void seg_product(cs_backend *be, const env *e, bool ta, const cs_mat *m, 
     cs_operand a = { m[0], cut[0] }, b = { m[1], cut[1] }, c = { m[2], cut[2] };
     be->op.seg_gemm(be, e->seg, ta, false, &a, &b, 0, &c);
 }
+CASE(inner_add)
+{
+    cs_operand a = { m[0], CS_CUT_ROWS }, b = { m[1], CS_CUT_BLOCK }, c = { m[2], CS_CUT_ROWS };
+    be->op.seg_gemm(be, e->seg, false, false, &a, &b, 1, &c);
+}
+CASE(table_add)
+{
+    cs_operand a = { m[0], CS_CUT_ROWS }, b = { m[1], CS_CUT_BLOCK }, c = { m[2], CS_CUT_TABLE };
+    be->op.seg_gemm(be, e->seg, false, false, &a, &b, 1, &c);
+}
 CASE(outer) { seg_product(be, e, true, m, (cs_cut[]){ CS_CUT_ROWS, CS_CUT_ROWS, CS_CUT_BLOCK }); }
 CASE(inner) { seg_product(be, e, false, m, (cs_cut[]){ CS_CUT_ROWS, CS_CUT_BLOCK, CS_CUT_ROWS }); }
 CASE(shared) { seg_product(be, e, true, m, (cs_cut[]){ CS_CUT_TABLE, CS_CUT_ROWS, CS_CUT_BLOCK }); }
@@ -103,6 +113,8 @@ static const op_case attn_ops[] = {
     { "outer",       "iRC iRK oXK", outer, false },
     { "inner",       "iRC iXK oRK", inner, false },
     { "shared",      "iRC iRK oXK", shared, false },
+    { "inner_add",   "iRC iXK aRK", inner_add, false },
+    { "table_add",   "iRC iXK aRK", table_add, false },
     { "seg_softmax", "iRC oRC", seg_softmax, true },
     { "seg_softmax_bwd", "pRC iRC aRC", seg_softmax_bwd, true },
     { "softmax_bwd", "pRC iRC aRC", softmax_bwd, true },

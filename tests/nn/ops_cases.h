@@ -79,7 +79,7 @@ static cs_real value_of(char role, uint64_t key, uint64_t i, const env *e)
     }
 }
 
-static cs_real *row(cs_mat m, int64_t r) { return m.p + r * m.ld; }
+static inline cs_real *row(cs_mat m, int64_t r) { return m.p + r * m.ld; }
 
 static int64_t span(cs_mat m)
 {
@@ -494,7 +494,7 @@ static inline void with_chord_sizes(void (*check)(const op_case *, int, const en
         }
 }
 
-static cs_backend *open_backend(void)
+static inline cs_backend *open_backend(void)
 {
     cs_backend *be;
     assert_int_equal(cs_backend_open("cpu", THREADS, &be), CS_OK);

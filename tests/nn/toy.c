@@ -42,14 +42,16 @@ static void *head_config(const toy *t)
  * row stays zero, variances stay positive. */
 static void disturb(cs_model *m)
 {
+    cs_real *v = toy_slab(m, m->ps.value);
     for (int32_t i = 0; i < m->ps.n; i++) {
         const cs_param *p = &m->ps.p[i];
         int64_t row = p->shape.n_dim > 1 ? p->n / p->shape.dim[0] : p->n;
         for (int64_t k = 0; k < p->n; k++)
             if (p->zero_row < 0 || k / row != p->zero_row)
-                m->ps.value[p->off + k]
-                    += (cs_real)(0.2 * cs_rng_unit((uint64_t)i, (uint64_t)k) - 0.08);
+                v[p->off + k] += (cs_real)(0.2 * cs_rng_unit((uint64_t)i, (uint64_t)k) - 0.08);
     }
+    m->be->op.upload(m->be, m->ps.value, v, (size_t)m->ps.n_real * sizeof *v);
+    free(v);
 }
 
 cs_model *toy_model(const toy *t, cs_backend *be)

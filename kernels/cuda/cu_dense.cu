@@ -1,0 +1,208 @@
+/* cu_dense.cu - products by cuBLAS, activations, sums, embeddings. */
+#include "kernels/cuda/sums.cuh"
+
+/* ---- products ---------------------------------------------------------------------------- */
+
+/* cuBLAS stores by columns: of its point of view our matrices are transposed, and it is asked for
+ * c' = op(b)' op(a)'. */
+static void cuda_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c)
+{
+    const float one = 1;
+    int64_t n_k = ta ? a.r : a.c;
+    if (c.r <= 0 || c.c <= 0)
+        return;
+    if (n_k == 0) {
+        if (beta == 0)
+            be->op.zero(be, c);
+        return;
+    }
+    cublasStatus_t e = cublasSgemm_64(cs_cuda_of(be)->blas, tb ? CUBLAS_OP_T : CUBLAS_OP_N,
+                                      ta ? CUBLAS_OP_T : CUBLAS_OP_N, c.c, c.r, n_k, &one, b.p,
+                                      b.ld, a.p, a.ld, &beta, c.p, c.ld);
+    if (e != CUBLAS_STATUS_SUCCESS)
+        cs_cuda_keep(be, cudaErrorUnknown, cublasGetStatusName(e));
+    cs_cuda_after(be, "gemm");
+}
+
+/* ---- element by element ------------------------------------------------------------------ */
+
+static void cuda_add_bias(cs_backend *be, cs_mat bias, cs_mat y)
+{
+    cs_each(be, y.r, y.c, [=] __device__(int64_t r, int32_t j) { cs_el(y, r, j) += bias.p[j]; });
+}
+
+/* gelu(x) = x Phi(x). erfc keeps the relative accuracy that 1 + erf loses in the negative tail. */
+__device__ static float normal_cdf(float x)
+{
+    return 0.5f * erfcf(x * -0.70710678118654752440f);
+}
+
+__device__ static float sigmoid(float x)
+{
+    return 1 / (1 + expf(-x));
+}
+
+__device__ static float act_value(cs_act f, float x)
+{
+    switch (f) {
+    case CS_ACT_GELU:     return x * normal_cdf(x);
+    case CS_ACT_RELU:     return x > 0 ? x : 0;
+    case CS_ACT_SIGMOID:  return sigmoid(x);
+    case CS_ACT_SOFTPLUS: return x > 20 ? x : log1pf(expf(x));
+    case CS_ACT_TANH:     return tanhf(x);
+    default:              return x;
+    }
+}
+
+/* gelu'(x) = Phi(x) + x phi(x); relu'(0) = 0, as torch has it. */
+__device__ static float act_slope(cs_act f, float x)
+{
+    switch (f) {
+    case CS_ACT_GELU:     return normal_cdf(x) + x * 0.39894228040143267794f * expf(-0.5f * x * x);
+    case CS_ACT_RELU:     return x > 0 ? 1 : 0;
+    case CS_ACT_SIGMOID:  return sigmoid(x) * sigmoid(-x);
+    case CS_ACT_SOFTPLUS: return x > 20 ? 1 : sigmoid(x);
+    case CS_ACT_TANH:     return 1 - tanhf(x) * tanhf(x);
+    default:              return 1;
+    }
+}
+
+static void cuda_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y)
+{
+    cs_each(be, x.r, x.c, [=] __device__(int64_t r, int32_t j) {
+        cs_el(y, r, j) = act_value(f, cs_el(x, r, j));
+    });
+}
+
+static void cuda_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx)
+{
+    cs_each(be, x.r, x.c, [=] __device__(int64_t r, int32_t j) {
+        cs_el(dx, r, j) += cs_el(dy, r, j) * act_slope(f, cs_el(x, r, j));
+    });
+}
+
+/* b = 0 overwrites, whatever was there: NaN times zero would stay. */
+static void cuda_axpby(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y)
+{
+    cs_each(be, x.r, x.c, [=] __device__(int64_t r, int32_t j) {
+        cs_real v = a * cs_el(x, r, j);
+        cs_el(y, r, j) = b != 0 ? v + b * cs_el(y, r, j) : v;
+    });
+}
+
+static void cuda_mul(cs_backend *be, cs_mat a, cs_mat b, cs_real beta, cs_mat y)
+{
+    cs_each(be, y.r, y.c, [=] __device__(int64_t r, int32_t j) {
+        cs_real v = cs_el(a, r, j) * cs_el(b, r, j);
+        cs_el(y, r, j) = beta != 0 ? v + beta * cs_el(y, r, j) : v;
+    });
+}
+
+/* ---- sums -------------------------------------------------------------------------------- */
+
+static void cuda_colsum(cs_backend *be, cs_mat x, cs_mat y)
+{
+    cs_sum_rows<1>(be, cs_all_rows(x.r), x.c,
+        [=] __device__(int32_t, int64_t r, int32_t j, double *v) { v[0] += cs_el(x, r, j); },
+        [=] __device__(int32_t, int32_t j, const double *v, int64_t) { y.p[j] += (cs_real)v[0]; });
+}
+
+static void cuda_sumsq(cs_backend *be, cs_mat x, cs_mat y)
+{
+    cs_sum_all(be, x.r, x.c,
+        [=] __device__(int64_t r, int32_t j) {
+            double v = cs_el(x, r, j);
+            return v * v;
+        },
+        [=] __device__(double sum) { y.p[0] += (cs_real)sum; });
+}
+
+/* ---- embeddings -------------------------------------------------------------------------- */
+
+static void cuda_embed(cs_backend *be, const int32_t *id, cs_mat table, cs_mat y)
+{
+    cs_each(be, y.r, y.c, [=] __device__(int64_t r, int32_t j) {
+        cs_el(y, r, j) = id[r] < 0 ? 0 : cs_el(table, id[r], j);
+    });
+}
+
+static void cuda_embed_mean(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y)
+{
+    cs_sum_rows<1>(be, cs_rows_of(seg), table.c,
+        [=] __device__(int32_t, int64_t r, int32_t j, double *v) {
+            v[0] += id[r] < 0 ? 0 : cs_el(table, id[r], j);
+        },
+        [=] __device__(int32_t s, int32_t j, const double *v, int64_t n) {
+            cs_el(y, s, j) = (cs_real)(v[0] / (n > 0 ? n : 1));
+        });
+}
+
+/* The power of two that takes n values of at most `largest` into 62 bits together. */
+__device__ static int fixed_point(float largest, int64_t n)
+{
+    int bits = 0;
+    while (bits < 62 && INT64_C(1) << bits < n)
+        bits++;
+    return 61 - bits - (largest > 0 && isfinite(largest) ? ilogbf(largest) + 1 : 0);
+}
+
+/* Many rows add to one row of the table. Integers add to the same sum in any order, so the addends
+ * are made integers: with N rows they keep 62 - log2 N bits below the largest of them, which is
+ * more than the gradients have. The table is taken in slices of columns that the scratch holds. */
+static void cuda_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy,
+                           cs_mat dtable)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    int *largest = (int *)cu->scratch;
+    unsigned long long *sum = (unsigned long long *)(cu->scratch + 1);
+    int64_t n_col = ((int64_t)cu->n_scratch - 1) / (dtable.r > 0 ? dtable.r : 1), n = dy.r;
+
+    if (dy.r <= 0 || dy.c <= 0 || dtable.r <= 0)
+        return;
+    n_col = n_col < dy.c ? n_col : dy.c;
+    if (n_col < 1) {
+        cs_cuda_keep(be, cudaErrorMemoryAllocation, "embed_bwd: too large a vocabulary");
+        return;
+    }
+    cs_each(be, 1, 1, [=] __device__(int64_t, int32_t) { *largest = 0; });
+    /* Positive floats compare as their bits do, infinity and NaN above all. */
+    cs_each_warp(be, dy.r, [=] __device__(int64_t r, int32_t lane) {
+        int most = 0;
+        for (int32_t j = lane; j < dy.c; j += CS_WARP) {
+            int v = __float_as_int(fabsf(cs_el(dy, r, j)));
+            most = v > most ? v : most;
+        }
+        atomicMax(largest, most);
+    });
+    for (int32_t j0 = 0; j0 < dy.c; j0 += (int32_t)n_col) {
+        int32_t w = dy.c - j0 < n_col ? dy.c - j0 : (int32_t)n_col;
+        cs_each(be, dtable.r, w, [=] __device__(int64_t r, int32_t j) { sum[r * w + j] = 0; });
+        cs_each(be, dy.r, w, [=] __device__(int64_t r, int32_t j) {
+            int up = fixed_point(__int_as_float(*largest), n);
+            if (id[r] >= 0 && id[r] != pad)
+                atomicAdd(&sum[(int64_t)id[r] * w + j], (unsigned long long)llrint(
+                    ldexp((double)cs_el(dy, r, j0 + j), up)));
+        });
+        cs_each(be, dtable.r, w, [=] __device__(int64_t r, int32_t j) {
+            float most = __int_as_float(*largest);
+            int up = fixed_point(most, n);
+            cs_el(dtable, r, j0 + j) += isfinite(most)
+                ? (cs_real)ldexp((double)(long long)sum[r * w + j], -up) : (cs_real)NAN;
+        });
+    }
+}
+
+void cs_cuda_dense(cs_ops *op)
+{
+    op->gemm = cuda_gemm;
+    op->add_bias = cuda_add_bias;
+    op->act = cuda_act;
+    op->act_bwd = cuda_act_bwd;
+    op->axpby = cuda_axpby;
+    op->mul = cuda_mul;
+    op->colsum = cuda_colsum;
+    op->sumsq = cuda_sumsq;
+    op->embed = cuda_embed;
+    op->embed_bwd = cuda_embed_bwd;
+    op->embed_mean = cuda_embed_mean;
+}

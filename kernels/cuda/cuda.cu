@@ -1,0 +1,188 @@
+/* cuda.cu - the CUDA backend: one device, its memory, its stream, its errors. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/device.cuh"
+
+extern "C" {
+#include "base/mem.h"
+#include "kernels/cuda/cuda.h"
+}
+
+enum { SCRATCH_BYTES = 64 << 20 };
+
+void cs_cuda_keep(cs_backend *be, cudaError_t e, const char *where)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    if (e == cudaSuccess || cu->error != cudaSuccess)
+        return;
+    cu->error = e;
+    cu->where = where;
+}
+
+void cs_cuda_after(cs_backend *be, const char *where)
+{
+    cs_cuda_keep(be, cudaGetLastError(), where);
+    if (cs_cuda_of(be)->wait)
+        cs_cuda_keep(be, cudaStreamSynchronize(cs_cuda_of(be)->stream), where);
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+static void *cuda_alloc(cs_backend *be, size_t n_bytes)
+{
+    void *p = NULL;
+    (void)be;
+    if (cudaMalloc(&p, n_bytes ? n_bytes : 1) == cudaSuccess)
+        return p;
+    (void)cudaGetLastError();    /* told by NULL: the caller may ask for less */
+    return NULL;
+}
+
+static void cuda_dealloc(cs_backend *be, void *p)
+{
+    cs_cuda_keep(be, cudaStreamSynchronize(cs_cuda_of(be)->stream), "dealloc");
+    cs_cuda_keep(be, cudaFree(p), "dealloc");
+}
+
+/* From pageable memory the call returns when the bytes have been taken, so the caller may reuse
+ * them at once; the copy itself keeps its place on the stream. */
+static void cuda_upload(cs_backend *be, void *dst, const void *host, size_t n_bytes)
+{
+    if (n_bytes)
+        cs_cuda_keep(be, cudaMemcpyAsync(dst, host, n_bytes, cudaMemcpyHostToDevice,
+                                         cs_cuda_of(be)->stream), "upload");
+}
+
+static void cuda_download(cs_backend *be, void *host, const void *src, size_t n_bytes)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    if (n_bytes)
+        cs_cuda_keep(be, cudaMemcpyAsync(host, src, n_bytes, cudaMemcpyDeviceToHost, cu->stream),
+                     "download");
+    cs_cuda_keep(be, cudaStreamSynchronize(cu->stream), "download");
+    if (cu->error != cudaSuccess)
+        memset(host, 0xFF, n_bytes);     /* NaN: a caller that forgets sync() cannot go on */
+}
+
+static void cuda_zero(cs_backend *be, cs_mat x)
+{
+    size_t row = (size_t)x.c * sizeof *x.p;
+    if (x.r > 0 && x.c > 0)
+        cs_cuda_keep(be, cudaMemset2DAsync(x.p, (size_t)x.ld * sizeof *x.p, 0, row, (size_t)x.r,
+                                           cs_cuda_of(be)->stream), "zero");
+}
+
+static void cuda_copy(cs_backend *be, cs_mat x, cs_mat y)
+{
+    size_t row = (size_t)x.c * sizeof *x.p;
+    if (x.r > 0 && x.c > 0)
+        cs_cuda_keep(be, cudaMemcpy2DAsync(y.p, (size_t)y.ld * sizeof *y.p, x.p,
+                                           (size_t)x.ld * sizeof *x.p, row, (size_t)x.r,
+                                           cudaMemcpyDeviceToDevice, cs_cuda_of(be)->stream),
+                     "copy");
+}
+
+static int cuda_sync(cs_backend *be)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    cs_cuda_keep(be, cudaStreamSynchronize(cu->stream), "sync");
+    if (cu->error == cudaSuccess)
+        return CS_OK;
+    return cs_fail(CS_EDEVICE, "device %s: %s, in or before '%s'; CHORDSEQ_SYNC=1 finds the step "
+                   "that failed", cu->label, cudaGetErrorString(cu->error), cu->where);
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+static void fill(cs_ops *op)
+{
+    op->alloc = cuda_alloc;
+    op->dealloc = cuda_dealloc;
+    op->upload = cuda_upload;
+    op->download = cuda_download;
+    op->zero = cuda_zero;
+    op->copy = cuda_copy;
+    op->sync = cuda_sync;
+    cs_cuda_dense(op);
+    cs_cuda_rows(op);
+    cs_cuda_norm(op);
+    cs_cuda_seg(op);
+    cs_cuda_attn(op);
+    cs_cuda_attn_seg(op);
+    cs_cuda_linear_attn(op);
+    cs_cuda_conv(op);
+    cs_cuda_sparse(op);
+    cs_cuda_loss(op);
+}
+
+int cs_cuda_count(const char **why)
+{
+    int n = 0;
+    cudaError_t e = cudaGetDeviceCount(&n);
+    if (e != cudaSuccess) {
+        (void)cudaGetLastError();
+        *why = cudaGetErrorString(e);
+        return 0;
+    }
+    *why = "no device was found";
+    return n;
+}
+
+static int open_parts(cs_backend *be, int device)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    cudaDeviceProp about;
+    cudaError_t e = cudaSetDevice(device);
+    if (e == cudaSuccess)
+        e = cudaGetDeviceProperties(&about, device);
+    if (e == cudaSuccess)
+        (void)snprintf(cu->label, sizeof cu->label, "cuda:%d (%.64s)", device, about.name);
+    if (e == cudaSuccess)
+        e = cudaStreamCreateWithFlags(&cu->stream, cudaStreamNonBlocking);
+    if (e == cudaSuccess)
+        e = cudaMalloc((void **)&cu->scratch, SCRATCH_BYTES);
+    if (e != cudaSuccess)
+        return cs_fail(CS_EDEVICE, "cannot use device 'cuda:%d': %s", device,
+                       cudaGetErrorString(e));
+    cu->n_scratch = SCRATCH_BYTES / sizeof *cu->scratch;
+    /* Its default arithmetic: single precision stays single precision, never TF32. */
+    if (cublasCreate(&cu->blas) != CUBLAS_STATUS_SUCCESS)
+        return cs_fail(CS_EDEVICE, "cannot use device '%s': cuBLAS does not start", cu->label);
+    (void)cublasSetStream(cu->blas, cu->stream);
+    return CS_OK;
+}
+
+int cs_cuda_open(cs_backend *be, int device)
+{
+    const char *why, *wait = getenv("CHORDSEQ_SYNC");
+    int n = cs_cuda_count(&why);
+    if (n == 0)
+        return cs_fail(CS_EDEVICE, "no CUDA device to compute on: %s; use --device cpu", why);
+    if (device >= n)
+        return cs_fail(CS_EDEVICE, "no device 'cuda:%d': there are %d, from 'cuda:0' on", device,
+                       n);
+    cs_cuda *cu = (cs_cuda *)cs_xcalloc(1, sizeof *cu);
+    cu->wait = wait && strcmp(wait, "1") == 0;
+    be->impl = cu;
+    be->is_host = false;
+    memset(&be->fused, 0, sizeof be->fused);
+    int rc = open_parts(be, device);
+    if (rc != CS_OK)
+        cs_cuda_close(be);
+    else
+        fill(&be->op);
+    return rc;
+}
+
+void cs_cuda_close(cs_backend *be)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    if (cu->blas)
+        (void)cublasDestroy(cu->blas);
+    (void)cudaFree(cu->scratch);
+    if (cu->stream)
+        (void)cudaStreamDestroy(cu->stream);
+    free(cu);
+    be->impl = NULL;
+}

@@ -1,0 +1,20 @@
+/* cuda.h - what the rest of the program sees of the CUDA backend. */
+#ifndef CS_KERNELS_CUDA_CUDA_H
+#define CS_KERNELS_CUDA_CUDA_H
+
+#include "kernels/backend.h"
+
+/** cs_cuda_count - devices that can be used; 0 with the reason in `why` (static text) */
+int cs_cuda_count(const char **why);
+
+/**
+ * cs_cuda_open - fill a backend's table for one device
+ *
+ * device   its number, from 0
+ * Returns  CS_OK, or CS_EDEVICE with a sentence (no driver, no such device, no memory)
+ * Thread   a device's calls come from one thread at a time
+ */
+int cs_cuda_open(cs_backend *be, int device) CS_MUST_CHECK;
+void cs_cuda_close(cs_backend *be);
+
+#endif

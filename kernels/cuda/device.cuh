@@ -1,0 +1,198 @@
+/* device.cuh - what the files of kernels/cuda share: launching, loops over elements, sums.
+ *
+ * DESIGN. Every op is one or two launches on the backend's stream; nothing waits for the device but
+ * download() and sync(). Sums are taken in an order that shapes fix (no atomic additions of reals),
+ * so that two runs give the same bits. Reductions add in double: they are bound by memory.
+ *
+ * The sources need nothing of nvcc but CS_KERNEL_CALL, so that tests/gpu/host can compile them for
+ * the processor and run every kernel, thread by thread, where there is no GPU.
+ */
+#ifndef CS_KERNELS_CUDA_DEVICE_H
+#define CS_KERNELS_CUDA_DEVICE_H
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+extern "C" {
+#include "kernels/backend.h"
+}
+
+#ifndef CS_KERNEL_CALL
+#define CS_KERNEL_CALL(kernel, grid, block, stream, ...) \
+    kernel<<<grid, block, 0, stream>>>(__VA_ARGS__)
+#endif
+
+/* Launch a kernel on the backend's stream; a failure is kept with the name of the step. */
+#define CS_LAUNCH(be, what, kernel, grid, block, ...)                                \
+    do {                                                                             \
+        CS_KERNEL_CALL(kernel, grid, block, cs_cuda_of(be)->stream, __VA_ARGS__);    \
+        cs_cuda_after(be, what);                                                     \
+    } while (0)
+
+/* A default argument with the name of whoever calls, which is the op: for messages. */
+#define CS_CALLER const char *what = __builtin_FUNCTION()
+
+enum { CS_WARP = 32, CS_BLOCK = 256,      /* threads of a block: 8 warps */
+       CS_WARPS = CS_BLOCK / CS_WARP,
+       CS_MAX_GRID = 1 << 20 };           /* blocks of a loop that strides over its work */
+
+/* The CUDA backend's own state (cs_backend.impl). */
+typedef struct cs_cuda {
+    int            device;
+    char           label[96];    /* "cuda:0 (NVIDIA H200)", for messages */
+    cudaStream_t   stream;
+    cublasHandle_t blas;
+    double        *scratch;      /* [n_scratch] partial sums of one op */
+    size_t         n_scratch;
+    bool           wait;         /* CHORDSEQ_SYNC=1: after every op, to find the one that failed */
+    cudaError_t    error;        /* the first failure, kept until sync() tells it */
+    const char    *where;        /* the kernel or call that failed */
+} cs_cuda;
+
+static inline cs_cuda *cs_cuda_of(cs_backend *be) { return (cs_cuda *)be->impl; }
+
+/** cs_cuda_keep - keep the first error of a call, with what was called */
+void cs_cuda_keep(cs_backend *be, cudaError_t e, const char *where);
+/** cs_cuda_after - after a launch: keep its error, and wait if the user asked for that */
+void cs_cuda_after(cs_backend *be, const char *where);
+
+/* What these files export: each sets its own pointers, as those of kernels/cpu do. */
+void cs_cuda_dense(cs_ops *op);
+void cs_cuda_rows(cs_ops *op);
+void cs_cuda_norm(cs_ops *op);
+void cs_cuda_seg(cs_ops *op);
+void cs_cuda_attn(cs_ops *op);
+void cs_cuda_attn_seg(cs_ops *op);
+void cs_cuda_linear_attn(cs_ops *op);
+void cs_cuda_conv(cs_ops *op);
+void cs_cuda_sparse(cs_ops *op);
+void cs_cuda_loss(cs_ops *op);
+
+/* ---- addresses --------------------------------------------------------------------------- */
+
+/** cs_el - the element (r, j) of a matrix in device memory */
+__device__ static inline cs_real &cs_el(cs_mat m, int64_t r, int64_t j)
+{
+    return m.p[r * m.ld + j];
+}
+
+/* A token's place: row start + t of the segment s, which has len rows from start on. */
+struct cs_at { int64_t start, len, t; int32_t s; };
+
+/** cs_at_row - the token at a row (binary search; empty segments hold none) */
+__device__ static inline cs_at cs_at_row(cs_seg seg, int64_t r)
+{
+    int32_t lo = 0, hi = seg.n - 1;
+    while (lo < hi) {
+        int32_t mid = lo + (hi - lo + 1) / 2;
+        if (seg.off[mid] <= r)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    int64_t start = seg.off[lo];
+    return { start, seg.off[lo + 1] - start, r - start, lo };
+}
+
+/** cs_wrap - a position modulo the segment's length; |i| may be many times that */
+__device__ static inline int64_t cs_wrap(int64_t i, int64_t len)
+{
+    if (i >= 0 && i < len)
+        return i;
+    i %= len;
+    return i < 0 ? i + len : i;
+}
+
+static inline int64_t cs_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static inline unsigned cs_grid(int64_t n_block)
+{
+    int64_t most = CS_MAX_GRID;
+    return (unsigned)(n_block < most ? n_block : most);
+}
+
+/* ---- loops ------------------------------------------------------------------------------- */
+
+/* Threads of a block over a matrix: x along columns, y along rows. */
+static inline dim3 cs_shape_of_block(int64_t rows, int32_t cols)
+{
+    unsigned x = 1, widest = rows < 64 ? CS_BLOCK : CS_WARP;
+    while (x < widest && x < (unsigned)cols)
+        x *= 2;
+    return dim3(x, CS_BLOCK / x);
+}
+
+template <class F> static __global__ void cs_each_kernel(F f, int64_t rows, int32_t cols)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.y;
+    for (int64_t r = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; r < rows; r += step)
+        for (int32_t j = (int32_t)threadIdx.x; j < cols; j += (int32_t)blockDim.x)
+            f(r, j);
+}
+
+/** cs_each - f(r, j) for every element, in any order */
+template <class F> static void cs_each(cs_backend *be, int64_t rows, int32_t cols, F f, CS_CALLER)
+{
+    if (rows <= 0 || cols <= 0)
+        return;
+    dim3 block = cs_shape_of_block(rows, cols);
+    CS_LAUNCH(be, what, cs_each_kernel<F>, cs_grid(cs_div_up(rows, block.y)), block, f, rows,
+              cols);
+}
+
+template <class F> static __global__ void cs_each_token_kernel(F f, cs_seg seg, int32_t cols)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.y;
+    for (int64_t r = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; r < seg.rows; r += step) {
+        cs_at at = cs_at_row(seg, r);
+        for (int32_t j = (int32_t)threadIdx.x; j < cols; j += (int32_t)blockDim.x)
+            f(at, r, j);
+    }
+}
+
+/** cs_each_token - f(place, r, j) for every element of the rows of segments */
+template <class F>
+static void cs_each_token(cs_backend *be, cs_seg seg, int32_t cols, F f, CS_CALLER)
+{
+    if (seg.rows <= 0 || cols <= 0)
+        return;
+    dim3 block = cs_shape_of_block(seg.rows, cols);
+    CS_LAUNCH(be, what, cs_each_token_kernel<F>, cs_grid(cs_div_up(seg.rows, block.y)), block, f,
+              seg, cols);
+}
+
+/* ---- a warp per row ---------------------------------------------------------------------- */
+
+/** cs_warp_sum, cs_warp_max - over the lanes of a warp, for all of them; one order always */
+__device__ static inline double cs_warp_sum(double v)
+{
+    for (int m = CS_WARP / 2; m > 0; m /= 2)
+        v += __shfl_xor_sync(0xFFFFFFFFu, v, m);
+    return v;
+}
+
+__device__ static inline double cs_warp_max(double v)
+{
+    for (int m = CS_WARP / 2; m > 0; m /= 2) {
+        double w = __shfl_xor_sync(0xFFFFFFFFu, v, m);
+        v = v > w ? v : w;
+    }
+    return v;
+}
+
+template <class F> static __global__ void cs_warp_kernel(F f, int64_t n)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.y;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; i < n; i += step)
+        f(i, (int32_t)threadIdx.x);
+}
+
+/** cs_each_warp - f(i, lane) by a whole warp for every i below n */
+template <class F> static void cs_each_warp(cs_backend *be, int64_t n, F f, CS_CALLER)
+{
+    if (n > 0)
+        CS_LAUNCH(be, what, cs_warp_kernel<F>, cs_grid(cs_div_up(n, CS_WARPS)),
+                  dim3(CS_WARP, CS_WARPS), f, n);
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* cublas_v2.h - the one product that kernels/cuda asks of cuBLAS, as plain loops. */
+#ifndef CS_TESTS_GPU_HOST_CUBLAS_V2_H
+#define CS_TESTS_GPU_HOST_CUBLAS_V2_H
+
+#include "cuda_runtime.h"
+
+typedef enum cublasStatus { CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_NOT_INITIALIZED } cublasStatus_t;
+typedef enum cublasOperation { CUBLAS_OP_N, CUBLAS_OP_T } cublasOperation_t;
+typedef struct cs_host_blas *cublasHandle_t;
+
+cublasStatus_t cublasCreate(cublasHandle_t *h);
+cublasStatus_t cublasDestroy(cublasHandle_t h);
+cublasStatus_t cublasSetStream(cublasHandle_t h, cudaStream_t s);
+const char *cublasGetStatusName(cublasStatus_t e);
+cublasStatus_t cublasSgemm_64(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb,
+                              int64_t m, int64_t n, int64_t k, const float *alpha, const float *a,
+                              int64_t lda, const float *b, int64_t ldb, const float *beta, float *c,
+                              int64_t ldc);
+
+#endif

@@ -1,0 +1,106 @@
+/* cuda_runtime.h - as much of CUDA as kernels/cuda uses, on the processor: for tests without a GPU.
+ *
+ * DESIGN. Found before the real header, it makes the .cu files ordinary C++. A launch runs block
+ * after block; the threads of a block are coroutines on one real thread, which stop at barriers and
+ * shuffles until the others (of the block, or of the warp) are there too. So index arithmetic,
+ * barriers and reductions run as written, slowly; races between threads and anything about speed or
+ * the hardware's rounding do not show. Device memory is host memory, filled with NaN.
+ */
+#ifndef CS_TESTS_GPU_HOST_CUDA_RUNTIME_H
+#define CS_TESTS_GPU_HOST_CUDA_RUNTIME_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <functional>
+
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static        /* blocks run one after the other */
+
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+extern dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+/** cs_host_launch - run a kernel for every thread of every block of a grid */
+void cs_host_launch(dim3 grid, dim3 block, const std::function<void()> &kernel);
+#define CS_KERNEL_CALL(kernel, grid, block, stream, ...) \
+    ((void)(stream), cs_host_launch(grid, block, [&] { kernel(__VA_ARGS__); }))
+
+void __syncthreads(void);
+double cs_host_shuffle(double v, int mask);
+static inline double __shfl_xor_sync(unsigned, double v, int mask)
+{
+    return cs_host_shuffle(v, mask);
+}
+
+static inline int atomicMax(int *p, int v)
+{
+    int old = *p;
+    *p = v > old ? v : old;
+    return old;
+}
+
+static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long v)
+{
+    unsigned long long old = *p;
+    *p += v;
+    return old;
+}
+
+static inline int __float_as_int(float v)
+{
+    int i;
+    memcpy(&i, &v, sizeof i);
+    return i;
+}
+
+static inline float __int_as_float(int i)
+{
+    float v;
+    memcpy(&v, &i, sizeof v);
+    return v;
+}
+
+/* ---- the runtime's calls ----------------------------------------------------------------- */
+
+typedef enum cudaError {
+    cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorNoDevice = 100, cudaErrorUnknown = 999
+} cudaError_t;
+typedef enum cudaMemcpyKind {
+    cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice
+} cudaMemcpyKind;
+typedef struct cs_host_stream *cudaStream_t;
+typedef struct cudaDeviceProp { char name[256]; } cudaDeviceProp;
+enum { cudaStreamNonBlocking = 1 };
+
+cudaError_t cudaGetDeviceCount(int *n);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device);
+cudaError_t cudaGetLastError(void);
+const char *cudaGetErrorString(cudaError_t e);
+cudaError_t cudaMalloc(void **p, size_t n_bytes);
+cudaError_t cudaFree(void *p);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t s);
+cudaError_t cudaStreamSynchronize(cudaStream_t s);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, cudaMemcpyKind kind,
+                            cudaStream_t s);
+cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int v, size_t width, size_t height,
+                              cudaStream_t s);
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                              size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t s);
+
+/* What the tests set: how many bytes may be allocated, what the next launch answers. */
+extern "C" {
+extern size_t cs_host_memory;    /* bytes left on the pretended device */
+extern int cs_host_fault;        /* error of the launches to come; cudaSuccess: none */
+extern int cs_host_devices;      /* devices that there are */
+}
+
+#endif

@@ -1,0 +1,310 @@
+/* test_cuda.c - the CUDA backend against the CPU: every op, every encoder, every failure.
+ *
+ * DESIGN. The sources of kernels/cuda are tested twice. Where a GPU is, test_cuda runs them there;
+ * everywhere, test_cuda_host runs them compiled for the processor (tests/gpu/host), which shows
+ * index arithmetic, barriers and the order of sums, but neither races nor a GPU's own rounding.
+ * Both compare with the reference kernels, on the cases that the CPU's kernels have to pass.
+ */
+#include "tests/nn/ops_attn_cases.h"
+
+#include "kernels/cuda/cuda.h"
+#include "tests/nn/toy.h"
+
+#ifdef CS_HOST_CUDA
+extern size_t cs_host_memory;
+extern int cs_host_fault, cs_host_devices;
+#endif
+
+static cs_backend *gpu, *cpu;
+
+static cs_backend *open_gpu(void)
+{
+    cs_backend *be = cs_xcalloc(1, sizeof *be);
+    be->name = "cuda";
+    be->n_thread = 1;
+    if (cs_cuda_open(be, 0) == CS_OK)
+        return be;
+    free(be);
+    return NULL;
+}
+
+static void close_gpu(cs_backend *be)
+{
+    cs_cuda_close(be);
+    free(be);
+}
+
+/* ---- ops ------------------------------------------------------------------------------------- */
+
+static void *to_gpu(const void *p, size_t n_bytes)
+{
+    void *q = gpu->op.alloc(gpu, n_bytes);
+    assert_non_null(q);
+    gpu->op.upload(gpu, q, p, n_bytes);
+    return q;
+}
+
+/* The op on the device, with copies of everything that it reads. */
+static void run_on_gpu(const op_case *o, const env *e, mats *s)
+{
+    env there = *e;
+    mats m = *s;
+    there.seg.off = to_gpu(e->off, sizeof e->off);
+    there.id = to_gpu(e->id, (size_t)(e->r + 1) * sizeof *e->id);
+    for (int i = 0; i < m.n; i++)
+        m.m[i].p = to_gpu(s->m[i].p, (size_t)span(s->m[i]) * sizeof(cs_real));
+    o->run(gpu, &there, m.m);
+    for (int i = 0; i < m.n; i++) {
+        gpu->op.download(gpu, s->m[i].p, m.m[i].p, (size_t)span(s->m[i]) * sizeof(cs_real));
+        gpu->op.dealloc(gpu, m.m[i].p);
+    }
+    gpu->op.dealloc(gpu, there.id);
+    gpu->op.dealloc(gpu, (void *)(uintptr_t)there.seg.off);
+    if (gpu->op.sync(gpu) != CS_OK)
+        fail_msg("%s: %s", o->name, cs_error_message());
+}
+
+/* The norm of the difference is at most 1e-5 of that of the result; gaps between rows, and what is
+ * only read, keep their bits. */
+static void compare(const op_case *o, const env *e, const mats *got, const mats *want,
+                    const mats *before)
+{
+    for (int i = 0; i < got->n; i++) {
+        double d2 = 0, w2 = 0;
+        cs_mat g = got->m[i], w = want->m[i], b = before->m[i];
+        for (int64_t j = 0; j < span(g); j++) {
+            if (!is_output(role(o->spec, i)) || j % g.ld >= g.c) {
+                assert_memory_equal(g.p + j, b.p + j, sizeof *g.p);
+                continue;
+            }
+            double d = (double)g.p[j] - (double)w.p[j];
+            d2 += d * d;
+            w2 += (double)w.p[j] * (double)w.p[j];
+        }
+        if (!(d2 <= 1e-10 * w2))
+            fail_msg("%s, matrix %d, %ld x %d (k %d): nmse %g", o->name, i, (long)e->r, e->c, e->k,
+                     d2 / w2);
+    }
+}
+
+/* Two runs give the same bits: no sum depends on which thread came first. */
+static void same_again(const op_case *o, const env *e, const mats *got, uint64_t key)
+{
+#ifndef CS_HOST_CUDA             /* where threads take turns, nothing else could be */
+    mats again = make(o->spec, e, key);
+    run_on_gpu(o, e, &again);
+    for (int k = 0; k < got->n; k++)
+        assert_memory_equal(got->m[k].p, again.m[k].p, (size_t)span(got->m[k]) * sizeof(cs_real));
+    drop(&again);
+#else
+    (void)o, (void)e, (void)got, (void)key;
+#endif
+}
+
+static void against_reference(const op_case *o, int n, const env *e)
+{
+    cs_backend ref = *cpu;
+    env here = *e;
+    here.seg.off = here.off;
+    cs_cpu_fill(&ref, ~0u);
+    for (int i = 0; i < n; i++) {
+        uint64_t key = key_of(&o[i], e);
+        mats before = make(o[i].spec, e, key), want = make(o[i].spec, e, key);
+        mats got = make(o[i].spec, e, key);
+        o[i].run(&ref, &here, want.m);
+        run_on_gpu(&o[i], e, &got);
+        compare(&o[i], e, &got, &want, &before);
+        same_again(&o[i], e, &got, key);
+        drop(&before);
+        drop(&want);
+        drop(&got);
+    }
+}
+
+/* A processor that plays a GPU is slow: some sizes around the tiles' edges instead of all. */
+static void with_few_sizes(void (*check)(const op_case *, int, const env *))
+{
+    static const int32_t size[] = { 0, 1, 5, 31, 33, 67 };
+    for (int i = 0; i < COUNT(size); i++) {
+        int32_t n = size[i];
+        env e = new_env((int64_t[]){ 1, n, 3 }, 3, n, 68 - n, n % 3);
+        check(element_ops, COUNT(element_ops), &e);
+        if (n > 0) {
+            check(row_ops, COUNT(row_ops), &e);
+            check(seg_ops, COUNT(seg_ops), &e);
+            check(conv_ops, COUNT(conv_ops), &e);
+            check(sparse_ops, COUNT(sparse_ops), &e);
+        }
+        free(e.id);
+    }
+}
+
+static void test_ops(void **state)
+{
+    (void)state;
+    with_few_sizes(against_reference);
+    with_long_sizes(against_reference);
+    with_attn_sizes(against_reference);
+#ifndef CS_HOST_CUDA
+    with_element_sizes(against_reference);
+    with_row_sizes(against_reference);
+    with_chord_sizes(against_reference);
+#endif
+}
+
+/* More rows than one chunk of a sum. */
+static void test_long_sums(void **state)
+{
+    (void)state;
+    static const op_case sums[] = {
+        { "colsum", "iRC a1C", colsum, false }, { "mean", "iRC oSC", mean, true },
+        { "window", "iRC oSC", window, true }, { "batch_stat", "iRC o2C", batch_stat, false },
+        { "conv_dw", "iRK iRC aTC", conv_dw, false }, { "sumsq", "iRC a11", sumsq, false },
+        { "embed_bwd", "iRC aVC", embed_bwd, false },
+        { "batchnorm_bwd", "iRC p2C i1C iRC aRC a1C a1C", batchnorm_bwd, false },
+    };
+    env e = new_env((int64_t[]){ 3000, 1, 2100 }, 3, 6, 5, 1);
+    against_reference(sums, COUNT(sums), &e);
+    free(e.id);
+}
+
+/* ---- networks -------------------------------------------------------------------------------- */
+
+static const int64_t lengths[][4] = { { 1, 1, 1, 0 }, { 17, 31, 32, 18 } };
+
+static int count(const int64_t *len)
+{
+    int n = 0;
+    while (n < 4 && len[n] > 0)
+        n++;
+    return n;
+}
+
+static void check_same(const toy *t, const char *what, const cs_real *got, const cs_real *want,
+                       int64_t n, double limit)
+{
+    double nmse = toy_nmse(got, want, n);
+    if (!(nmse <= limit))
+        fail_msg("%s %s=%s: %s differ by %g from the CPU's", t->enc->name, t->name ? t->name : "-",
+                 t->value ? t->value : "-", what, nmse);
+}
+
+/* Answers, loss and all gradients of one model on both devices. */
+static void one_model(const toy *t, const int64_t *len)
+{
+    cs_model *a = toy_model(t, gpu), *b = toy_model(t, cpu);
+    cs_batch *x = toy_batch(a, len, count(len), 3);
+    float *got = toy_answers(a, x), *want = toy_answers(b, x);
+
+    check_same(t, "answers", got, want, x->n_rec * cs_model_answer_len(b, 1), 1e-9);
+    double loss = toy_learn(a, x, false);
+    check_near(loss, toy_learn(b, x, false), 1e-5 * (1 + fabs(loss)));
+    cs_real *da = toy_slab(a, a->ps.grad), *db = toy_slab(b, b->ps.grad);
+    check_same(t, "gradients", da, db, a->ps.n_real, 1e-8);
+    free(got);
+    free(want);
+    free(da);
+    free(db);
+    cs_batch_free(x);
+    cs_model_free(a);
+    cs_model_free(b);
+}
+
+static void each_length(const toy *t, void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < COUNT(lengths); i++)
+        one_model(t, lengths[i]);
+}
+
+static void test_networks(void **state)
+{
+    (void)state;
+    toy_each(each_length, NULL);
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+#ifdef CS_HOST_CUDA
+static void test_no_device(void **state)
+{
+    (void)state;
+    cs_backend be = { .name = "cuda" };
+    cs_host_devices = 0;
+    assert_int_equal(cs_cuda_open(&be, 0), CS_EDEVICE);
+    assert_string_equal(cs_error_message(), "no CUDA device to compute on: no CUDA-capable device "
+                        "is detected; use --device cpu");
+    cs_error_clear();
+    cs_host_devices = 1;
+    assert_int_equal(cs_cuda_open(&be, 3), CS_EDEVICE);
+    assert_string_equal(cs_error_message(), "no device 'cuda:3': there are 1, from 'cuda:0' on");
+    cs_error_clear();
+}
+
+/* Too little memory is told with what was needed, by whoever asked; the device stays usable. */
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    static const int64_t len[] = { 16 };
+    toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class") };
+    cs_model *m = toy_model(&t, gpu);
+    cs_batch *b = toy_batch(m, len, 1, 3);
+    float out[8];
+    size_t had = cs_host_memory;
+
+    cs_host_memory = 64;
+    assert_int_equal(cs_model_predict(m, b, out), CS_EMEM);
+    assert_non_null(strstr(cs_error_message(), "lower --batch-tokens"));
+    cs_error_clear();
+    cs_host_memory = had;
+    assert_int_equal(cs_model_predict(m, b, out), CS_OK);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+/* A launch that fails is told at the next sync, with the op's name, and by every later one. */
+static void test_fault(void **state)
+{
+    (void)state;
+    cs_backend *be = open_gpu();
+    float v[4] = { 1, 2, 3, 4 };
+    cs_mat m = { be->op.alloc(be, sizeof v), 1, 4, 4 };
+
+    be->op.upload(be, m.p, v, sizeof v);
+    cs_host_fault = 999;
+    be->op.act(be, CS_ACT_RELU, m, m);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(be->op.sync(be), CS_EDEVICE);
+        assert_string_equal(cs_error_message(), "device cuda:0 (this processor): unknown error, in "
+                            "or before 'cuda_act'; CHORDSEQ_SYNC=1 finds the step that failed");
+        cs_error_clear();
+    }
+    be->op.download(be, v, m.p, sizeof v);
+    assert_true(isnan(v[0]));
+    be->op.dealloc(be, m.p);
+    close_gpu(be);
+}
+#endif
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = {
+        cmocka_unit_test(test_ops), cmocka_unit_test(test_long_sums),
+        cmocka_unit_test(test_networks),
+#ifdef CS_HOST_CUDA
+        cmocka_unit_test(test_no_device), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_fault),
+#endif
+    };
+    if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 1, &cpu) != CS_OK)
+        return 2;
+    gpu = open_gpu();
+    if (!gpu) {
+        print_message("%s\n", cs_error_message());
+        return 77;               /* a test that is skipped */
+    }
+    int n_failed = cmocka_run_group_tests_name("cuda", test, NULL, NULL);
+    close_gpu(gpu);
+    cs_backend_close(cpu);
+    return n_failed;
+}
