@@ -1,12 +1,14 @@
 /* conv_avx2.c - circular dilated convolution as an implicit matrix product on packed panels.
  *
  * DESIGN. Under one tap, the rows that a run of tokens reads are a run of rows as well, which wraps
- * once at the end of its segment. So a tap is a product of shifted rows with the tap's weights, on
- * the panels of gemm.h, and nothing is gathered: the input is never copied. The sum over the
- * taps is taken in the output, tap by tap; an element's chain of additions depends on the number of
- * channels and taps alone, so an answer is bit-equal alone or in a batch. Tasks are blocks of rows
- * by columns. Where the weights of all taps fit into a thread's scratch, they are packed once and a
- * few rows at a time, which stay in L1, go through all taps; else taps come first.
+ * once at the end of its segment. So between the places where some tap wraps, a convolution is a
+ * product whose left operand is given in runs, one per tap, on the panels of gemm.h: nothing is
+ * gathered, the input is never copied, and the sum over taps and channels stays in registers.
+ * Taps are taken together as far as their weights stay in the first-level cache, and such groups
+ * are added in the output; an element's chain of additions depends on the number of channels and
+ * taps alone, so an answer is bit-equal alone or in a batch. Tasks are blocks of rows by columns.
+ * Where the weights of all taps fit into a thread's scratch, they are packed once and a few rows at
+ * a time go through all groups; else groups come first.
  */
 #include <omp.h>
 
@@ -14,6 +16,7 @@
 
 enum { DEPTH = 384,              /* channels per block: a packed panel of 24 KB stays in L1 */
        DEPTH_T = 192,            /* tokens per block of dw, whose left lines are in L1 as well */
+       TAPS = 16,                /* most taps of a group */
        COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536 };
 
 static const float zeros[CS_PANEL];
@@ -27,66 +30,86 @@ typedef struct conv {
     int32_t cols;
 } conv;
 
-/* What one tap and block of channels adds to columns j0 .. j0+n-1; pack holds its weights. */
+/* What a group of taps and a block of channels adds to columns j0 .. j0+n-1; pack has its weights,
+ * tap after tap in each panel. */
 typedef struct part {
     const float *pack;
     int64_t k0, n_k;             /* channels of x */
-    int32_t tap, j0, n;
+    int32_t tap, n_tap, j0, n;
     bool    first;               /* the sum begins: with the bias, with zero, or with y itself */
 } part;
 
-/* Rows `from` .. of x into rows `to` .. of y, both without a break. */
-static void run_rows(const conv *q, const part *p, int64_t from, int64_t to, int64_t n_row)
+/* The group that follows what p has done of a row, by order of taps and then of channels. */
+static bool next_part(const conv *q, part *p)
+{
+    p->first = p->n_tap == 0;
+    p->k0 = p->k0 + p->n_k < q->x.c ? p->k0 + p->n_k : 0;
+    p->tap += p->k0 == 0 ? p->n_tap : 0;
+    p->n_k = cs_min64(DEPTH, q->x.c - p->k0);
+    p->n_tap = (int32_t)cs_min64(cs_min64(TAPS, q->taps.n - p->tap),
+                                 q->x.c < DEPTH ? DEPTH / q->x.c : 1);
+    return p->tap < q->taps.n;
+}
+
+/* Rows `to` .. of y, from rows of x that have no break under any tap and begin at run[]. */
+static void run_rows(const conv *q, const part *p, const int64_t *run, int64_t to, int64_t n_row)
 {
     bool add = q->add || !p->first;
+    int64_t n_k = p->n_tap * p->n_k;
     for (int32_t k = 0; k < cs_panel_count(p->n); k++) {
         int width = cs_panel_width(p->n, k), j = p->j0 + k * CS_PANEL;
         float *c = cs_row(q->y, to) + j;
         const float *start = q->bias.r ? q->bias.p + j : zeros;
-        cs_panel panel = { .a = cs_row(q->x, from) + p->k0, .lda = q->x.ld,
-                           .b = p->pack + k * CS_PANEL * p->n_k, .ldb = width,
+        cs_panel panel = { .a = q->x.p + p->k0, .lda = q->x.ld, .track = p->n_k, .run = run,
+                           .b = p->pack + k * CS_PANEL * n_k, .ldb = width,
                            .init = add ? c : start, .ldi = add ? q->y.ld : 0,
-                           .c = c, .ldc = q->y.ld, .n_row = n_row, .n_k = p->n_k };
+                           .c = c, .ldc = q->y.ld, .n_row = n_row, .n_k = n_k };
         cs_panel_run(false, width, p->n - k * CS_PANEL, &panel);
     }
 }
 
 static void run_part(const conv *q, const part *p, int64_t r0, int64_t r1)
 {
+    int64_t run[TAPS];
     int32_t s = cs_seg_find(q->seg, r0);
-    for (int64_t r = r0; r < r1;) {
+    for (int64_t r = r0, n; r < r1; r += n) {
         cs_span a = cs_span_at(q->seg, &s, r, r1);
-        int64_t from = (a.t0 + cs_tap_shift(q->taps, p->tap, q->adjoint, a.len)) % a.len;
-        for (int64_t done = 0; done < a.n; from = 0) {
-            int64_t n = cs_min64(a.n - done, a.len - from);
-            run_rows(q, p, a.start + from, r + done, n);
-            done += n;
+        n = a.n;
+        for (int32_t k = 0; k < p->n_tap; k++) {
+            int64_t shift = cs_tap_shift(q->taps, p->tap + k, q->adjoint, a.len);
+            int64_t from = a.t0 + shift < a.len ? a.t0 + shift : a.t0 + shift - a.len;
+            n = cs_min64(n, a.len - from);
+            run[k] = (a.start + from) * q->x.ld;
         }
-        r += a.n;
+        run_rows(q, p, run, r, n);
     }
 }
 
 static void pack_part(const conv *q, const part *p, float *pack)
 {
     int64_t sk = q->adjoint ? 1 : q->w.ld, sj = q->adjoint ? q->w.ld : 1;
-    const float *w = cs_row(q->w, q->w.r / q->taps.n * p->tap);
-    cs_pack(w + p->k0 * sk + p->j0 * sj, sk, sj, p->n_k, p->n, pack);
+    for (int32_t k = 0; k < cs_panel_count(p->n); k++) {
+        int width = cs_panel_width(p->n, k);
+        for (int32_t i = 0; i < p->n_tap; i++, pack += p->n_k * width) {
+            const float *w = cs_row(q->w, q->w.r / q->taps.n * (p->tap + i));
+            cs_pack_panel(w + p->k0 * sk + (p->j0 + k * CS_PANEL) * sj, sk, sj, p->n_k, width,
+                          p->n - k * CS_PANEL, pack);
+        }
+    }
 }
 
 /* All taps and channels over some rows; the weights are packed here unless all of them are. */
 static void run_taps(const conv *q, part p, bool packed, float *pack, int64_t r0, int64_t r1)
 {
-    p.pack = pack;
-    p.first = true;
-    for (p.tap = 0; p.tap < q->taps.n; p.tap++)
-        for (p.k0 = 0; p.k0 < q->x.c; p.k0 += DEPTH) {
-            p.n_k = cs_min64(DEPTH, q->x.c - p.k0);
-            if (!packed)
-                pack_part(q, &p, pack);
-            run_part(q, &p, r0, r1);
-            p.pack += packed ? cs_pack_size(p.n_k, p.n) : 0;
-            p.first = false;
-        }
+    float *end = pack;
+    while (next_part(q, &p)) {
+        p.pack = packed ? end : pack;
+        if (packed)
+            end += cs_pack_size(p.n_tap * p.n_k, p.n);
+        else
+            pack_part(q, &p, pack);
+        run_part(q, &p, r0, r1);
+    }
 }
 
 static void conv_task(const conv *q, int64_t r0, int32_t j0, float *pack)
@@ -99,11 +122,8 @@ static void conv_task(const conv *q, int64_t r0, int32_t j0, float *pack)
         return;
     }
     float *to = pack;
-    for (p.tap = 0; p.tap < q->taps.n; p.tap++)
-        for (p.k0 = 0; p.k0 < q->x.c; p.k0 += DEPTH, to += cs_pack_size(p.n_k, p.n)) {
-            p.n_k = cs_min64(DEPTH, q->x.c - p.k0);
-            pack_part(q, &p, to);
-        }
+    for (part each = p; next_part(q, &each); to += cs_pack_size(each.n_tap * each.n_k, each.n))
+        pack_part(q, &each, to);
     for (int64_t r = r0; r < r1; r += ROWS_MIN)
         run_taps(q, p, true, pack, r, cs_min64(r + ROWS_MIN, r1));
 }

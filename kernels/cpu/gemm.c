@@ -9,6 +9,7 @@
 #include "kernels/cpu/gemm.h"
 
 #include <omp.h>
+#include <string.h>
 
 enum { DEPTH = 384,              /* k per block: a packed panel of 24 KB stays in L1 */
        DEPTH_T = 192,            /* with a transposed, whose lines are in L1 as well */
@@ -27,6 +28,12 @@ typedef struct gemm {
 void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int width, int32_t valid,
                    float *out)
 {
+    if (sj == 1 && valid >= width) {
+        for (int64_t k = 0; k < n_k; k++, out += width)
+            for (int j = 0; j < width; j += 8)
+                memcpy(out + j, b + k * sk + j, 8 * sizeof *out);
+        return;
+    }
     for (int64_t k = 0; k < n_k; k++, out += width)
         for (int j = 0; j < width; j++)
             out[j] = j < valid ? b[k * sk + j * sj] : 0.0f;

@@ -10,9 +10,11 @@ enum { CS_PANEL = 16 };          /* columns of a full panel */
 
 /* c[r, j] = init[r, j] + sum_k a(r, k) b[k, j] over a panel of 8, 16 or 24 columns j.
  * a(r, k) is a[r*lda + k], or a[k*lda + r] for a transposed left operand. Of a left operand that is
- * stored in tracks it is a[r*lda + k/track*next + k%track]. */
+ * stored in tracks it is a[r*lda + k/track*next + k%track], and of one that is given in runs
+ * a[r*lda + run[k/track] + k%track]. */
 typedef struct cs_panel {
     const float *a;    int64_t lda, track, next;
+    const int64_t *run;                  /* NULL unless it is */
     const float *b;    int64_t ldb;      /* ldb is the panel's width when b is packed */
     const float *init; int64_t ldi;      /* ldi = 0: one row for all (a bias); may be c itself */
     float       *c;    int64_t ldc;

@@ -14,16 +14,18 @@ static inline void strips(const int nv, const cs_left left, const cs_panel *q)
         cs_strip_any((int)(q->n_row - r), nv, left, CS_STRIP_STORE, q, r, NULL);
 }
 
-TARGET static void panel_24(const cs_panel *q)   { strips(3, CS_LEFT_ROWS, q); }
-TARGET static void panel_16(const cs_panel *q)   { strips(2, CS_LEFT_ROWS, q); }
-TARGET static void panel_8(const cs_panel *q)    { strips(1, CS_LEFT_ROWS, q); }
-TARGET static void panel_24_t(const cs_panel *q) { strips(3, CS_LEFT_TURNED, q); }
-TARGET static void panel_16_t(const cs_panel *q) { strips(2, CS_LEFT_TURNED, q); }
-TARGET static void panel_8_t(const cs_panel *q)  { strips(1, CS_LEFT_TURNED, q); }
+#define PANELS(width, nv)                                                                     \
+    TARGET static void rows_##width(const cs_panel *q)   { strips(nv, CS_LEFT_ROWS, q); }     \
+    TARGET static void turned_##width(const cs_panel *q) { strips(nv, CS_LEFT_TURNED, q); }   \
+    TARGET static void runs_##width(const cs_panel *q)   { strips(nv, CS_LEFT_RUNS, q); }
+PANELS(8, 1)
+PANELS(16, 2)
+PANELS(24, 3)
 
 void cs_avx2_panel(bool trans, int width, const cs_panel *q)
 {
-    static void (*const run[2][3])(const cs_panel *) = {
-        { panel_8, panel_16, panel_24 }, { panel_8_t, panel_16_t, panel_24_t } };
-    run[trans][width / 8 - 1](q);
+    static void (*const run[3][3])(const cs_panel *) = {
+        { rows_8, rows_16, rows_24 }, { turned_8, turned_16, turned_24 },
+        { runs_8, runs_16, runs_24 } };
+    run[trans ? 1 : q->run ? 2 : 0][width / 8 - 1](q);
 }

@@ -20,9 +20,9 @@
 enum { CS_STRIP = 6,             /* rows of a strip of up to two vectors; four with three vectors */
        CS_LANES = 6 };           /* groups of four columns in the widest strip */
 
-/* How the left operand is stored, see cs_panel: in rows, in columns, or in tracks; of tracks the
- * next strip's rows are fetched ahead, because runs so short do not announce one another. */
-typedef enum cs_left { CS_LEFT_ROWS, CS_LEFT_TURNED, CS_LEFT_AHEAD } cs_left;
+/* How the left operand is stored, see cs_panel: in rows, in columns, in runs, or in tracks; of
+ * tracks the next strip's rows are fetched ahead: pieces so short do not announce one another. */
+typedef enum cs_left { CS_LEFT_ROWS, CS_LEFT_TURNED, CS_LEFT_RUNS, CS_LEFT_AHEAD } cs_left;
 
 /* What becomes of init + sum. */
 typedef enum cs_strip_end {
@@ -61,7 +61,8 @@ CS_STRIP_INLINE void cs_strip(const int mr, const int nv, const cs_left left,
     const bool turned = left == CS_LEFT_TURNED;
     const int64_t row = turned ? 1 : q->lda, next = turned ? q->lda : 1;
     const bool ahead = left == CS_LEFT_AHEAD;
-    int64_t run = ahead ? q->track : q->n_k;
+    int64_t run = ahead || left == CS_LEFT_RUNS ? q->track : q->n_k;
+    const int64_t *start = q->run;
     const float *a = q->a + r * row, *b = q->b;
 
 #define CS_EACH_ROW(OP) OP(0) OP(1) OP(2) OP(3) OP(4) OP(5)
@@ -79,6 +80,8 @@ CS_STRIP_INLINE void cs_strip(const int mr, const int nv, const cs_left left,
             for (int64_t i = 0; i < mr * row; i += row < CS_PANEL ? CS_PANEL : row)
                 __builtin_prefetch(a + mr * row + i);
         }
+        if (left == CS_LEFT_RUNS)
+            a = q->a + r * row + *start++;
         for (int64_t k = 0; k < run; k++) {
             __m256 b0 = _mm256_loadu_ps(b);
             __m256 b1 = nv > 1 ? _mm256_loadu_ps(b + 8) : b0;

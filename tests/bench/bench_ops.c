@@ -1,6 +1,7 @@
 /* bench_ops.c - speed of ChordMixer's kernels beside this machine's own limits, as TSV.
  *
  *     bench_ops [WIDTH HIDDEN TRACK SEGMENTS LENGTH [THREADS]]      one shape and load only
+ *     bench_ops CHANNELS 0 0 SEGMENTS LENGTH [THREADS]              only convolutions of it
  *
  * Each line is the median of several repeats, with the fastest, and the spread (slowest less
  * fastest, in percent of the median). Rates are nominal: 4 d h operations per token and block,
@@ -374,7 +375,9 @@ int main(int argc, char **argv)
             return 77;
         }
         printf("# threads %d: copy %.1f GB/s\n", n, copy_gbytes(n));
-        if (argc >= 6)
+        if (argc >= 6 && a[1] == 0)
+            measure_conv(be, (int32_t)a[0], (load){ (int32_t)a[3], a[4] });
+        else if (argc >= 6)
             measure(be, (shape){ (int32_t)a[0], (int32_t)a[1], (int32_t)a[2] },
                     (load){ (int32_t)a[3], a[4] }, ALL);
         else
