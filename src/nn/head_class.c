@@ -69,5 +69,7 @@ const cs_head cs_head_class = {
     .decide = class_decide,
     .loss = class_loss,
     .pools = cs_pooled_by_mean,
+    .vector = cs_pooled_vector,
+    .n_vector = cs_pooled_n_vector,
     .release = free
 };

@@ -63,5 +63,7 @@ const cs_head cs_head_regress = {
     .decide = regress_decide,
     .loss = regress_loss,
     .pools = cs_pooled_by_mean,
+    .vector = cs_pooled_vector,
+    .n_vector = cs_pooled_n_vector,
     .release = free
 };

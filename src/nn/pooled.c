@@ -34,6 +34,7 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
 {
     cs_pooled *p = cs_xcalloc(1, sizeof *p);
     p->cfg = *cfg;
+    p->width = width;
     p->norm = cs_norm_declare(ps, (cs_norm_kind)cfg->norm, width, 1, "head.norm");
     if (cfg->hidden > 0)
         p->fc = cs_linear_declare(ps, width, (int32_t)cfg->hidden, 1, "head.fc");
@@ -42,7 +43,7 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
     return p;
 }
 
-cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
+static cs_mat pool(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 {
     cs_mat x = cs_tmp(cx, seg.n, h.c);
     if (p->cfg.pool == POOL_MEAN)
@@ -50,6 +51,12 @@ cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
     else
         cs_seg_window(cx, seg, p->cfg.pool == POOL_CENTRE,
                       p->cfg.pool == POOL_CENTRE ? p->cfg.centre : 1, h, x);
+    return x;
+}
+
+/* What the last layer takes. */
+static cs_mat hidden(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
+{
     if (p->cfg.norm != CS_NORM_NONE) {
         cs_mat mean = x;
         x = cs_tmp(cx, mean.r, mean.c);
@@ -61,7 +68,24 @@ cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
         cs_activate(cx, CS_ACT_GELU, pre, x);
         x = cs_dropout(cx, p->cfg.dropout, x);
     }
-    return cs_linear_apply(cx, &p->out, x);
+    return x;
+}
+
+cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
+{
+    return cs_linear_apply(cx, &p->out, hidden(cx, p, seg, pool(cx, p, seg, h)));
+}
+
+cs_mat cs_pooled_vector(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h, bool is_hidden)
+{
+    cs_mat x = pool(cx, pooled, seg, h);
+    return is_hidden ? hidden(cx, pooled, seg, x) : x;
+}
+
+int32_t cs_pooled_n_vector(const void *pooled, bool is_hidden)
+{
+    const cs_pooled *p = pooled;
+    return is_hidden ? (int32_t)p->cfg.hidden : p->width;
 }
 
 bool cs_pooled_by_mean(const void *pooled)

@@ -17,6 +17,7 @@ typedef struct cs_pooled {
     cs_pooled_cfg cfg;
     cs_norm       norm;
     cs_linear     fc, out;       /* fc only with cfg.hidden > 0 */
+    int32_t       width;         /* of a token's vector */
 } cs_pooled;
 
 /** cs_pooled_new - declares "head.norm" (unless none), "head.fc" (with cfg->hidden > 0) and "head",
@@ -28,6 +29,10 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
  * mean over those in its centre), the normalisation and the hidden layer (linear, GELU, dropout) if
  * there are such, the linear layer. Shapes h (N, width); returns (n_seg, n_out) */
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
+
+/** cs_pooled_vector, cs_pooled_n_vector - a head's `vector` and `n_vector` */
+cs_mat  cs_pooled_vector(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h, bool is_hidden);
+int32_t cs_pooled_n_vector(const void *pooled, bool is_hidden);
 
 /** cs_pooled_by_mean - is the mean over each segment all that it uses? (a head's `pools`) */
 bool cs_pooled_by_mean(const void *pooled);

@@ -1,7 +1,7 @@
 /* make_model.c - a model file with random weights, for tests and benchmarks of the program.
  *
  *     make_model FILE SEED [channels=N | tokenizer=NAME] [head=NAME] [labels=N] [label=NAME...]
- *                          [tokenizer.OPT=V] [encoder.OPT=V]
+ *                          [tokenizer.OPT=V] [encoder.OPT=V] [head.OPT=V]
  *
  * channels=N makes a model of N real values per position, which sequences cannot feed.
  */
@@ -70,6 +70,8 @@ static int set(struct wish *w, const char *word)
         return cs_opt_set(w->spec.tok->opt, w->cfg[0], name + 10, value);
     if (strncmp(name, "encoder.", 8) == 0)
         return cs_opt_set(w->spec.enc->opt, w->cfg[1], name + 8, value);
+    if (strncmp(name, "head.", 5) == 0)
+        return cs_opt_set(w->spec.head->opt, w->cfg[2], name + 5, value);
     return cs_fail(CS_EUSAGE, "unknown setting '%s'", name);
 }
 

@@ -1,0 +1,208 @@
+/* embed.c - a vector per record: `chordseq embed`. */
+#include <string.h>
+
+#include "io/writer.h"
+#include "nn/vector.h"
+#include "pipelines/common.h"
+#include "pipelines/policy.h"
+#include "pipelines/stream.h"
+#include "registry.h"
+
+enum { FORMAT_NPY, FORMAT_TSV };
+static const char *const formats[] = { "npy", "tsv", NULL };
+static const char *const vectors[] = { "pooled", "hidden", NULL };
+
+struct embed_args { const char *output, *names; int format, vector; };
+
+/* Two outputs: vectors, and with NPY the names of its rows. */
+enum { N_OUT = 2 };
+struct job {
+    cs_backend  *be;
+    cs_model    *model;
+    cs_policy    policy;
+    cs_inputs   *in;
+    cs_output   *out[N_OUT];
+    char        *names;
+    char       (*column)[16];    /* [width] */
+    const char **label;
+    int32_t      width;
+};
+
+static struct embed_args own;
+static cs_input_args input;
+static cs_model_args model;
+static cs_policy_args policy;
+static cs_compute_args compute;
+static cs_stream_args stream;
+static cs_log_args logs;
+
+static const cs_opt embed_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Output" },
+    { .type = CS_OPT_STR, .letter = 'o', .name = "output",
+      .off = offsetof(struct embed_args, output), .arg = "FILE",
+      .help = "write the vectors here; '-' is standard output, for tsv" },
+    { .type = CS_OPT_ENUM, .name = "format", .off = offsetof(struct embed_args, format),
+      .arg = "FORMAT", .def = "npy", .help = "npy, or tsv for pipes",
+      .man = "NPY tells the number of rows in its first bytes, so that it needs a regular file.",
+      .choice = formats },
+    { .type = CS_OPT_STR, .name = "names", .off = offsetof(struct embed_args, names),
+      .arg = "FILE",
+      .help = "with npy, write row, name, length and reason of every record here (default: the "
+              "output's name with .names.tsv)" },
+    { .type = CS_OPT_ENUM, .name = "vector", .off = offsetof(struct embed_args, vector),
+      .arg = "KIND", .def = "pooled", .help = "pooled or hidden",
+      .man = "Pooled is the encoder's output as the head pools it, hidden the hidden layer of the "
+             "head, if it has one. Strands, windows and mates are averaged.",
+      .choice = vectors },
+    { .type = CS_OPT_END }
+};
+
+static void options(cs_optset *set)
+{
+    const cs_optset all[] = {
+        { cs_input_table, &input, NULL },   { cs_model_table, &model, NULL },
+        { embed_table, &own, NULL },        { cs_policy_table, &policy, NULL },
+        { cs_compute_table, &compute, NULL }, { cs_stream_table, &stream, NULL },
+        { cs_log_table, &logs, NULL },      { NULL, NULL, NULL },
+    };
+
+    memcpy(set, all, sizeof all);
+}
+
+static int check_options(struct job *j)
+{
+    static const char end[] = ".names.tsv";
+
+    if (!own.output)
+        return cs_fail(CS_EUSAGE, "no output; name it with -o FILE, or pipe with --format tsv "
+                       "-o -");
+    if (own.format == FORMAT_TSV && own.names)
+        return cs_fail(CS_EUSAGE, "--names goes with --format npy; a table has the names in it");
+    const size_t n = strlen(own.output) + sizeof end;
+    j->names = cs_xmalloc(n);
+    (void)snprintf(j->names, n, "%s%s", own.output, end);
+    if (own.names && strcmp(own.names, own.output) == 0)
+        return cs_fail(CS_EUSAGE, "--names and --output both write to '%s'", own.output);
+    return CS_OK;
+}
+
+static int open_outputs(struct job *j)
+{
+    int rc = CS_OK;
+
+    j->column = cs_xcalloc((size_t)j->width, sizeof *j->column);
+    j->label = cs_xcalloc((size_t)j->width, sizeof *j->label);
+    for (int32_t i = 0; i < j->width; i++) {
+        (void)snprintf(j->column[i], sizeof *j->column, "v%d", (int)i + 1);
+        j->label[i] = j->column[i];
+    }
+    const cs_output_info info = { .label = j->label, .n_label = j->width };
+    CS_TRY(cs_output_open(cs_writer_find(formats[own.format]), own.output, &info, &j->out[0]));
+    if (own.format == FORMAT_TSV)
+        return CS_OK;
+    if (!cs_outfile_can_patch(j->out[0]->file)) {
+        rc = cs_fail(CS_EUSAGE, "'%s' is no regular file, which NPY needs; use --format tsv",
+                     own.output);
+        goto out;
+    }
+    rc = cs_output_open(cs_writer_find("names"), own.names ? own.names : j->names, &info,
+                        &j->out[1]);
+out:
+    return rc;
+}
+
+static int sink(void *job, const cs_record *r, const cs_answer *a)
+{
+    int rc = CS_OK;
+    struct job *j = job;
+
+    for (int i = 0; rc == CS_OK && i < N_OUT && j->out[i]; i++)
+        rc = cs_output_record(j->out[i], r, a);
+    return rc;
+}
+
+/* Both complete, then both under their names. */
+static int close_outputs(struct job *j)
+{
+    int rc = CS_OK;
+
+    for (int i = 0; i < N_OUT && j->out[i]; i++)
+        CS_TRY(cs_output_finish(j->out[i]));
+    for (int i = 0; rc == CS_OK && i < N_OUT && j->out[i]; i++) {
+        rc = cs_output_close(j->out[i]);
+        j->out[i] = NULL;
+    }
+out:
+    return rc;
+}
+
+static int embed(struct job *j, const cs_split *split)
+{
+    int rc = CS_OK;
+    char counts[128];
+    cs_stream_stat stat;
+    const cs_stream s = {
+        .in = j->in, .model = j->model, .policy = &j->policy,
+        .batch_tokens = stream.batch_tokens, .window = (int)stream.window,
+        .n_thread = split->work, .sink = sink, .arg = j,
+    };
+
+    CS_TRY(cs_stream_run(&s, &stat));
+    (void)snprintf(counts, sizeof counts, "%llu with a vector of %d",
+                   (unsigned long long)j->out[0]->n_reason[CS_REASON_NONE], (int)j->width);
+    CS_TRY(close_outputs(j));
+    if (stat.n_record == 0)
+        cs_warn("there are no records in the input");
+    cs_stream_summary("embedded", counts, &s, &stat);
+out:
+    return rc;
+}
+
+static int prepare(struct job *j, const cs_split *split)
+{
+    int rc = CS_OK;
+    cs_input_opt how = { .reference = input.reference, .threads = split->inflate };
+
+    CS_TRY(cs_model_open(model.model, split->work, &j->be, &j->model));
+    CS_TRY(cs_model_give_vectors(j->model, own.vector == 1, &j->width));
+    CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
+    how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
+    CS_TRY(cs_inputs_open(input.file.v, input.file.n, &how, &j->in));
+    CS_TRY(open_outputs(j));
+out:
+    return rc;
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET];
+    struct job j = { .be = NULL };
+
+    options(set);
+    CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
+    CS_TRY(check_options(&j));
+    CS_TRY(cs_args_input(&input));
+    const cs_split split = cs_args_split(&compute);
+    CS_TRY(prepare(&j, &split));
+    CS_TRY(embed(&j, &split));
+out:
+    for (int i = 0; i < N_OUT; i++)
+        cs_output_discard(j.out[i]);
+    free(j.names);
+    free(j.column);
+    free(j.label);
+    cs_inputs_close(j.in);
+    cs_model_free(j.model);
+    cs_backend_close(j.be);
+    cs_opt_release(set);
+    return rc;
+}
+
+const cs_command cs_cmd_embed = {
+    .name = "embed",
+    .summary = "write a vector for each sequence",
+    .usage = "[OPTIONS] -o FILE [FILE...]",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,30 @@
+/* write_names.c - which record is which row of a matrix, and why a row is empty. */
+#include "io/writer.h"
+
+static int names_begin(cs_output *o)
+{
+    return cs_outfile_printf(o->file, "row\tname\tlength\treason\n");
+}
+
+static int names_record(cs_output *o, const cs_record *r, const cs_answer *a)
+{
+    char length[CS_LENGTH_TEXT];
+
+    return cs_outfile_printf(o->file, "%llu\t%s\t%s\t%s\n", (unsigned long long)o->n_record,
+                             *r->name ? r->name : "*", cs_record_length(r, length),
+                             cs_reason_name(a->reason));
+}
+
+static int names_end(cs_output *o)
+{
+    (void)o;
+    return CS_OK;
+}
+
+const cs_writer cs_write_names = {
+    .name = "names",
+    .summary = "row, name, length and reason of every record",
+    .begin = names_begin,
+    .record = names_record,
+    .end = names_end,
+};

@@ -1,0 +1,58 @@
+# embed.t - `chordseq embed`: a row per record, and what it is.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+cp "$tiny/mixed.fa" "$tiny/reads.fq" .
+
+P embed.tsv        sh -c 'chordseq embed -q -m "$1" --format tsv -o - mixed.fa | cut -f 1-5,43 |
+    sed -E "s/([0-9]\.[0-9]{3})[0-9]+/\1/g"' - "$m"
+T 'NPY and its names' chordseq embed -q -m "$m" -o v.npy mixed.fa
+P embed.names      cat v.npy.names.tsv
+T 'names elsewhere' sh -c 'chordseq embed -q -m "$1" -o w.npy --names w.tsv mixed.fa && cmp w.npy v.npy &&
+    cmp w.tsv v.npy.names.tsv && [ ! -e w.npy.names.tsv ]' - "$m"
+T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@ 3 -B 1k" "--window 1"; do
+    chordseq embed -q -m "$1" -o w.npy $o mixed.fa && cmp w.npy v.npy || exit; done' - "$m"
+T 'one record alone is the same' sh -c 'awk "/^>/ { n++ } n == 5" mixed.fa > one.fa &&
+    chordseq embed -q -m "$1" -o one.npy one.fa && tail -c 160 one.npy > a &&
+    tail -c "$((22 * 160))" v.npy | head -c "$((5 * 160))" | tail -c 160 | cmp - a' - "$m"
+T 'an empty input is an empty matrix' sh -c ': > empty.fa; chordseq embed -q -m "$1" -o e.npy empty.fa &&
+    grep -aq "(0, 40)" e.npy' - "$m"
+
+# What the head makes of these vectors is what classify says.
+numpy() { /usr/bin/python3 -c 'import numpy' 2> /dev/null && T "$@" || S "$1" 'no numpy'; }
+cat > check.py <<'END'
+import json, struct, subprocess, sys
+import numpy as np
+model = sys.argv[1]
+raw = open(model, "rb").read()
+n = struct.unpack("<Q", raw[:8])[0]
+head = json.loads(raw[8:8 + n])
+def tensor(name):
+    t = head[name]
+    a, b = t["data_offsets"]
+    return np.frombuffer(raw[8 + n + a:8 + n + b], "<f4").reshape(t["shape"]).astype(float)
+table = subprocess.run(["chordseq", "classify", "-q", "-m", model, "--all", "mixed.fa"],
+                       capture_output=True, text=True, check=True).stdout.splitlines()[1:]
+v = np.load("v.npy")
+assert v.dtype == np.float32 and len(v) == len(table) == 22
+n_row = 0
+for row, line in zip(v, table):
+    field = line.split("\t")
+    assert np.isnan(row).all() == (field[4] != ".")
+    if field[4] == ".":
+        y = tensor("head.weight") @ row + tensor("head.bias")
+        p = np.exp(y - y.max())
+        assert np.abs(p / p.sum() - [float(x) for x in field[5:]]).max() < 2e-6
+        n_row += 1
+assert n_row > 10
+END
+numpy 'the head on top of them answers as classify does' /usr/bin/python3 check.py "$m"
+"$builddir/tests/cli/make_model" deep 5 head.hidden=6 head.norm=layer encoder.max-len=64 encoder.track=4 encoder.hidden=4
+T 'the hidden layer of a head' sh -c 'chordseq embed -q -m deep --vector hidden --format tsv -o - reads.fq |
+    awk -F "\t" "NF != 9 { exit 1 } END { exit NR != 41 }"'
+N embed-hidden.err chordseq embed -m "$m" --vector hidden -o x.npy mixed.fa
+N embed-none.err   chordseq embed -m "$m" mixed.fa
+N embed-pipe.err   sh -c 'chordseq embed -m "$1" -o - mixed.fa | cat; exit 2' - "$m"
+N embed-names.err  chordseq embed -m "$m" --format tsv --names n -o x.tsv mixed.fa
+T 'a run that fails leaves nothing' sh -c 'cp mixed.fa cut.fa; echo "AC!" >> cut.fa
+    ! chordseq embed -q -m "$1" -o n.npy cut.fa 2> /dev/null && ! ls n.npy* 2> /dev/null' - "$m"
