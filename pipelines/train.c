@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "nn/layer.h"
 #include "pipelines/choice.h"
 #include "pipelines/judge.h"
 #include "pipelines/labelled.h"
@@ -218,7 +219,7 @@ struct job {
     cs_labelled    labelled;
     cs_dataset     data;
     cs_backend    *be;
-    cs_model      *model;
+    cs_model      *model, *from; /* from: --init, until its weights have been taken over */
     cs_sampler    *train, *valid;
     float         *weight;
     char          *recipe, *checkpoint;
@@ -345,13 +346,16 @@ static int make_model(struct job *j, int n_thread)
         (void)snprintf(name, sizeof name, n > 1 ? "value%d" : "value", (int)i + 1);
         l[i].name = cs_xstrdup(is_class ? j->labelled.classes.name[i] : name);
     }
+    CS_TRY(cs_backend_open("cpu", n_thread, &j->be));
+    if (learn.init != NULL)
+        CS_TRY(cs_model_load(learn.init, j->be, false, &j->from));
     const cs_model_spec spec = {
         .tok = j->data.n_channel > 0 ? NULL : choice.tok, .tok_cfg = choice.tok_cfg,
         .enc = choice.enc, .enc_cfg = choice.enc_cfg,
         .head = choice.head, .head_cfg = choice.head_cfg, .n_channel = j->data.n_channel,
         .label = l, .n_label = n, .seed = (uint64_t)learn.seed, .training = true,
+        .ranks = j->from != NULL ? cs_params_ranks(&j->from->ps) : (cs_ranks){ 0 },
     };
-    CS_TRY(cs_backend_open("cpu", n_thread, &j->be));
     CS_TRY(cs_model_new(&spec, j->be, &j->model));
     CS_TRY(cs_taxa_set(j->model, &taxa));
 out:
@@ -364,19 +368,17 @@ out:
 static int take_over(struct job *j)
 {
     int rc = CS_OK;
-    cs_model *from = NULL;
     char why[512];
 
-    if (learn.init == NULL)
+    if (j->from == NULL)
         return CS_OK;
-    CS_TRY(cs_model_load(learn.init, j->be, false, &from));
-    if ((rc = cs_model_adopt(j->model, from)) != CS_OK) {
+    if ((rc = cs_model_adopt(j->model, j->from)) != CS_OK) {
         (void)snprintf(why, sizeof why, "%s", cs_error_message());
         cs_error_clear();
         rc = cs_fail(rc, "cannot start from '%s': %s", learn.init, why);
     }
-out:
-    cs_model_free(from);
+    cs_model_free(j->from);
+    j->from = NULL;
     return rc;
 }
 
@@ -499,6 +501,7 @@ static void release(struct job *j)
     cs_sampler_free(j->train);
     cs_sampler_free(j->valid);
     cs_model_free(j->model);
+    cs_model_free(j->from);
     cs_backend_close(j->be);
     cs_labelled_close(&j->labelled);
     if (j->data.mem != NULL)

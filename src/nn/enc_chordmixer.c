@@ -92,6 +92,7 @@ struct chord {
     struct config cfg;
     int32_t       n_block, width;
     int32_t       n_part, part_width, track;   /* parts of a block; channels of one, of a track */
+    bool          thin;          /* a linear layer is a product of two */
     struct block  block[];
 };
 
@@ -148,6 +149,8 @@ static void *chord_build(const void *cfg, cs_params *ps)
     e->width = n_part * e->part_width;
     for (int32_t i = 0; i < n_block * n_part; i++)
         declare_part(e, i, ps);
+    for (int32_t i = 0; i < n_block * n_part; i++)
+        e->thin |= e->block[i].fc1.low || e->block[i].fc2.low;
     return e;
 }
 
@@ -167,10 +170,11 @@ static cs_chord weights(const cs_params *ps, const struct block *k)
                        cs_value(ps, k->fc2.b), (int32_t)k->net->cfg.track };
 }
 
-/* Nothing but the two linear layers, so that the fused kernel computes it. */
-static bool is_plain(const cs_ctx *cx, const struct config *c)
+/* Nothing but two whole linear layers, so that the fused kernel computes it. */
+static bool is_plain(const cs_ctx *cx, const struct chord *e)
 {
-    return c->norm == CS_NORM_NONE && c->prenorm == CS_NORM_NONE
+    const struct config *c = &e->cfg;
+    return c->norm == CS_NORM_NONE && c->prenorm == CS_NORM_NONE && !e->thin
         && (c->dropout == 0 || !cs_learns(cx));
 }
 
@@ -195,7 +199,7 @@ static void mix(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
     h = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
     cs_activate(cx, CS_ACT_GELU, pre, h);
     h = cs_dropout(cx, c->dropout, h);
-    cs_affine(cx, h, cs_value(cx->ps, k->fc2.w), cs_value(cx->ps, k->fc2.b), y);
+    cs_linear_into(cx, &k->fc2, h, y);
 }
 
 static void full_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
@@ -216,7 +220,7 @@ static void full_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat
 static void run_block(cs_ctx *cx, const struct block *k, cs_seg seg, cs_mat x, cs_mat y)
 {
     cs_chord w = weights(cx->ps, k);
-    bool plain = is_plain(cx, &k->net->cfg);
+    bool plain = is_plain(cx, k->net);
 
     if (plain && cs_chord_is_fused(cx, &w))
         plain_block(cx, k, seg, x, y);
@@ -248,7 +252,7 @@ static bool as_run(const cs_ctx *cx, const struct chord *e, int32_t depth, cs_ch
     q->block = block;
     q->n_block = e->n_block;
     q->depth = depth;
-    return is_plain(cx, &e->cfg) && cs_chord_answers(cx, q);
+    return is_plain(cx, e) && cs_chord_answers(cx, q);
 }
 
 static cs_mat chord_mean(cs_ctx *cx, const void *net, cs_seg seg, const int32_t *id, cs_mat x)

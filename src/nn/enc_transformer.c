@@ -46,7 +46,7 @@ static const cs_opt options[] = {
 
 /* in_w, in_b: queries, keys and values as one projection. */
 struct layer {
-    int       in_w, in_b;
+    int       in_w, in_a, in_b;
     cs_proj   out;
     cs_ffn    ffn;
     cs_around around[2];
@@ -73,8 +73,8 @@ static void declare_layer(struct net *e, int32_t l, cs_params *ps)
     char name[64];
 
     k->n_head = (int32_t)c->heads;
-    k->in_w = cs_declare(ps, cs_shape2(3 * d, d), CS_INIT_XAVIER, 1,
-                         "encoder.layers.%d.self_attn.in_proj_weight", l);
+    snprintf(name, sizeof name, "encoder.layers.%d.self_attn.in_proj_weight", l);
+    k->in_w = cs_weight_declare(ps, 3 * d, d, 1, name, &k->in_a);
     k->in_b = cs_declare(ps, cs_shape1(3 * d), CS_INIT_ZERO, 1,
                          "encoder.layers.%d.self_attn.in_proj_bias", l);
     snprintf(name, sizeof name, "encoder.layers.%d.self_attn.out_proj", l);
@@ -123,7 +123,7 @@ static cs_mat attention(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
     cs_attn a = { seg, seg, k->n_head, (cs_real)(1 / sqrt((double)d / k->n_head)) };
     cs_mat qkv = cs_tmp(cx, x.r, 3 * d), y = cs_tmp(cx, x.r, d);
 
-    cs_affine(cx, x, cs_value(cx->ps, k->in_w), cs_value(cx->ps, k->in_b), qkv);
+    cs_weight_apply(cx, k->in_w, k->in_a, x, cs_value(cx->ps, k->in_b), qkv);
     cs_attend(cx, &a, cs_columns(qkv, 0, d), cs_columns(qkv, d, d), cs_columns(qkv, 2 * d, d), y);
     return cs_proj_apply(cx, &k->out, y);
 }

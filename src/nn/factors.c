@@ -60,14 +60,12 @@ void cs_factors_free(cs_factors *e)
 static void compute(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct network *f = net;
-    cs_mat w = cs_value(cx->ps, f->fc2.w), b = cs_value(cx->ps, f->fc2.b);
     cs_mat pre = cs_linear_apply(cx, &f->fc1, x);
     cs_mat h = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
 
     (void)seg;
     cs_activate(cx, CS_ACT_GELU, pre, h);
-    w.r = b.c = y.c;
-    cs_affine(cx, h, w, b, y);
+    cs_linear_into(cx, &f->fc2, h, y);
 }
 
 /* Where the result after factor m goes, -1 being g(V). The last one is y; before that, without

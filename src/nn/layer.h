@@ -4,7 +4,28 @@
 
 #include "nn/ctx.h"
 
-typedef struct cs_linear { int w, b; int32_t n_in, n_out; } cs_linear;
+/**
+ * cs_weight_declare - the weights "NAME" (n_out, n_in) of a linear layer, Glorot-uniform times gain
+ * (0: all zero)
+ *
+ * Where ps->ranks gives them a rank r they are "NAME_a" (r, n_in) and "NAME_b" (n_out, r), and what
+ * is meant is b a. Every layer that may be made thin declares its weights here.
+ *
+ * a        receives the index of the first of the two; -1: there is one
+ * Returns  the index of NAME or NAME_b
+ */
+int cs_weight_declare(cs_params *ps, int32_t n_out, int32_t n_in, double gain, const char *name,
+                      int *a);
+/** cs_weight_apply - the first y.c outputs: y = (x a') w' + bias, without a (-1) x w' + bias.
+ * Shapes x (N, n_in), bias (1, n_out) or absent, y (N, at most n_out) */
+void cs_weight_apply(cs_ctx *cx, int w, int a, cs_mat x, cs_mat bias, cs_mat y);
+/** cs_params_ranks - ranks for a model like another one: those that its layers have */
+cs_ranks cs_params_ranks(const cs_params *like);
+/** cs_params_thin - layers that are products */
+int32_t cs_params_thin(const cs_params *ps);
+
+/* a is looked at where low is set. */
+typedef struct cs_linear { int w, b, a; bool low; int32_t n_in, n_out; } cs_linear;
 
 /** cs_linear_declare - "NAME.weight" (n_out, n_in) and "NAME.bias" (n_out); Glorot-uniform weights
  * times gain (0: all zero), zero bias */
@@ -12,6 +33,8 @@ cs_linear cs_linear_declare(cs_params *ps, int32_t n_in, int32_t n_out, double g
                             const char *name);
 /** cs_linear_apply - a new (N, n_out) matrix. Shapes x (N, n_in) */
 cs_mat cs_linear_apply(cs_ctx *cx, const cs_linear *l, cs_mat x);
+/** cs_linear_into - the first y.c outputs into y */
+void cs_linear_into(cs_ctx *cx, const cs_linear *l, cs_mat x, cs_mat y);
 
 typedef enum cs_norm_kind {
     CS_NORM_NONE, CS_NORM_LAYER, CS_NORM_BATCH, CS_NORM_GROUP

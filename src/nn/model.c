@@ -92,11 +92,13 @@ int cs_model_declare(const cs_model_spec *s, cs_backend *be, cs_model **out)
                    ? s->tok->restore(m->tok_cfg, s->tok_text, "the model", &m->tok_state)
                    : s->tok->open(m->tok_cfg, &m->tok_state));
     }
+    m->ps.ranks = s->ranks;
     m->enc_net = m->enc->build(m->enc_cfg, &m->ps);
     m->width = m->enc->width(m->enc_net);
     m->in_width = m->enc->in_width ? m->enc->in_width(m->enc_net) : m->width;
     declare_embedding(m);
     m->head_net = m->head->build(m->head_cfg, m->width, m->n_label, &m->ps);
+    m->ps.ranks = (cs_ranks){ 0 };
     cs_ctx_init(&m->cx, be, &m->ps);
     *out = m;
     m = NULL;

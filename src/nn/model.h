@@ -24,6 +24,7 @@ typedef struct cs_model_spec {
     int32_t             n_label;
     uint64_t            seed;    /* initial parameters */
     bool                training;/* reserve gradient slabs */
+    cs_ranks            ranks;   /* of its linear layers; zero: all are whole */
 } cs_model_spec;
 
 /* What the last pass computed, in backend memory, valid until the next one; for tests and

@@ -402,6 +402,19 @@ static int read_tensor(const struct loading *l, const cs_params *ps, const cs_pa
     return CS_OK;
 }
 
+/* The tensors themselves say which layers are products. */
+static int64_t rank_in_file(const void *arg, const char *name, int32_t n_out, int32_t n_in)
+{
+    const struct loading *l = arg;
+    char first[256];
+
+    (void)n_out;
+    (void)n_in;
+    snprintf(first, sizeof first, "%s_a", name);
+    const cs_tensor *t = cs_safetensors_find(l->file, first);
+    return t && t->shape.n_dim == 2 ? t->shape.dim[0] : 0;
+}
+
 static int build(struct loading *l, cs_backend *be, bool training, cs_model **out)
 {
     int rc = CS_OK;
@@ -410,6 +423,7 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
     const json_t *taxonomy = json_object_get(l->j, "taxonomy");
 
     l->spec.training = training;
+    l->spec.ranks = (cs_ranks){ rank_in_file, l };
     CS_TRY(cs_model_declare(&l->spec, be, &m));
     CS_TRY(check_tensors(l, &m->ps));
     CS_TRY(cs_params_alloc(&m->ps, be, training));

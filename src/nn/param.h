@@ -30,11 +30,19 @@ typedef struct cs_param {
     bool     touched;            /* has had a gradient since the last optimiser step */
 } cs_param;
 
+/* Asked for every weight matrix of a linear layer when it is declared: 1 .. min(n_out, n_in) makes
+ * it a product of that rank, anything else leaves it whole. `of` NULL: all are whole. */
+typedef struct cs_ranks {
+    int64_t (*of)(const void *arg, const char *name, int32_t n_out, int32_t n_in);
+    const void *arg;
+} cs_ranks;
+
 typedef struct cs_params {
     cs_param   *p;
     int32_t     n;
     size_t      cap;
     int64_t     n_real;          /* size of a slab; offsets are multiples of 16 reals */
+    cs_ranks    ranks;           /* while layers are being declared */
     cs_backend *be;
     cs_real    *value, *grad, *m, *v, *ema;   /* backend memory; NULL until allocated */
 } cs_params;

@@ -11,10 +11,14 @@ cs_proj cs_proj_declare(cs_params *ps, int32_t n_in, int32_t n_out, int32_t rank
 {
     cs_proj p = { .a = -1, .b = -1, .n_out = n_out };
     const char *tail = rank > 0 ? "_b" : "";
-    if (rank > 0)
+    char full[256];
+    snprintf(full, sizeof full, "%s.weight", name);
+    if (rank > 0) {
         p.a = cs_declare(ps, cs_shape2(rank, n_in), CS_INIT_XAVIER, 1, "%s_a.weight", name);
-    p.w = cs_declare(ps, cs_shape2(n_out, rank > 0 ? rank : n_in), CS_INIT_XAVIER, 1, "%s%s.weight",
-                     name, tail);
+        p.w = cs_declare(ps, cs_shape2(n_out, rank), CS_INIT_XAVIER, 1, "%s_b.weight", name);
+    } else {
+        p.w = cs_weight_declare(ps, n_out, n_in, 1, full, &p.a);
+    }
     if (bias)
         p.b = cs_declare(ps, cs_shape1(n_out), CS_INIT_ZERO, 1, "%s%s.bias", name, tail);
     return p;
@@ -62,13 +66,8 @@ cs_mat cs_proj_apply(cs_ctx *cx, const cs_proj *p, cs_mat x)
     cs_mat b = p->b >= 0 ? cs_value(cx->ps, p->b) : (cs_mat){ 0 };
     if (p->n_part > 0)
         return apply_parts(cx, p, x);
-    if (p->a >= 0) {
-        cs_mat a = cs_value(cx->ps, p->a), low = cs_tmp(cx, x.r, (int32_t)a.r);
-        cs_affine(cx, x, a, (cs_mat){ 0 }, low);
-        x = low;
-    }
     cs_mat y = cs_tmp(cx, x.r, p->n_out);
-    cs_affine(cx, x, cs_value(cx->ps, p->w), b, y);
+    cs_weight_apply(cx, p->w, p->a, x, b, y);
     return y;
 }
 
