@@ -1,11 +1,14 @@
-/* model.c - look at a model file, check it, place its classes, write it as a folder, make one. */
+/* model.c - look at a model file, check it, place its classes, thin it, write it as a folder, make
+ * one. */
 #include <jansson.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "nn/layer.h"
 #include "pipelines/common.h"
 #include "pipelines/model_export.h"
+#include "pipelines/model_factorize.h"
 #include "pipelines/model_import.h"
 #include "pipelines/taxa.h"
 
@@ -13,6 +16,9 @@ struct model_args { const char *licence, *alphabet; };
 
 static struct model_args own;
 static cs_taxa_args taxa;
+static cs_thin_args thin;
+static cs_input_args input;
+static cs_label_args labels;
 static cs_log_args logs;
 
 static const cs_opt model_table[] = {
@@ -31,7 +37,9 @@ static const cs_opt model_table[] = {
 static void options(cs_optset *set)
 {
     const cs_optset all[] = {
-        { model_table, &own, NULL }, { cs_taxa_table, &taxa, NULL },
+        { model_table, &own, NULL },        { cs_taxa_table, &taxa, NULL },
+        { cs_thin_table, &thin, NULL },     { cs_input_table, &input, NULL },
+        { cs_label_table, &labels, NULL },
         { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
     };
 
@@ -67,6 +75,8 @@ static int show_settings(cs_outfile *f, const cs_model *m)
     }
     CS_TRY(show_part(f, "encoder", m->enc->name, m->enc->opt, m->enc_cfg));
     CS_TRY(cs_outfile_printf(f, "width\t%d\n", (int)m->width));
+    if (cs_params_thin(&m->ps) > 0)
+        CS_TRY(cs_outfile_printf(f, "thin layers\t%d\n", (int)cs_params_thin(&m->ps)));
     CS_TRY(show_part(f, "head", m->head->name, m->head->opt, m->head_cfg));
     CS_TRY(cs_outfile_printf(f, "strand\t%s\n", m->both_strands ? "both" : "forward"));
     for (int i = 0; i < m->calibration.n; i++) {
@@ -204,6 +214,8 @@ static int act(const cs_strlist *word, cs_model *m)
         return verify(m, word->v[1]);
     if (strcmp(word->v[0], "import") == 0)
         return cs_model_save(m, word->v[2], false);
+    if (strcmp(word->v[0], "factorize") == 0)
+        return cs_model_factorize(m, &thin, &input, &labels);
     return cs_model_export(m, word->v[2], own.licence);
 }
 
@@ -211,6 +223,7 @@ static int check_words(const cs_strlist *word)
 {
     static const struct { const char *name, *takes; int n; } action[] = {
         { "show", "one model file", 2 }, { "verify", "one model file", 2 },
+        { "factorize", "one model file", 2 },
         { "export", "a model file and a folder", 3 },
         { "import", "a checkpoint and a model file to write", 3 },
         { "label", "a model file and one to write", 3 },
@@ -224,7 +237,7 @@ static int check_words(const cs_strlist *word)
         return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name, action[i].takes);
     }
     return cs_fail(CS_EUSAGE, "say what to do with which model: show FILE, verify FILE, "
-                   "export FILE DIR, label FILE TO, or import CHECKPOINT FILE");
+                   "factorize FILE, export FILE DIR, label FILE TO, or import CHECKPOINT FILE");
 }
 
 static int run(int argc, char **argv)
@@ -254,8 +267,8 @@ out:
 
 const cs_command cs_cmd_model = {
     .name = "model",
-    .summary = "show, verify, label, export or import a model file",
-    .usage = "[OPTIONS] show|verify FILE | export|import|label FILE TO",
+    .summary = "show, verify, label, factorize, export, import models",
+    .usage = "[OPTIONS] ACTION FILE [TO]",
     .options = options,
     .run = run,
 };
