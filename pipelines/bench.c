@@ -144,23 +144,33 @@ static int width_name(const char *name)
     return i;
 }
 
-/* After the other options: the number of tracks depends on them. */
+static int set_number(struct subject *s, const char *option, int64_t n)
+{
+    (void)snprintf(s->number, sizeof s->number, "%lld", (long long)n);
+    return cs_opt_set(s->enc->opt, s->cfg, option, s->number);
+}
+
+/* After the other options: the number of tracks depends on them. Reversible blocks want an even
+ * width of a track, so two is the unit that always can be built. */
 static int set_width(struct subject *s)
 {
     int rc = CS_OK, i = 0;
-    int32_t unit = 1;
+    int32_t pair;
 
     while (i < N_WIDTH_NAMES && cs_opt_find(s->enc->opt, width_names[i]) == NULL)
         i++;
     if (i == N_WIDTH_NAMES)
         return CS_OK;
-    if (i == TRACK) {
-        CS_TRY(cs_opt_set(s->enc->opt, s->cfg, width_names[i], "1"));
-        CS_TRY(width_of(s, &unit));
+    if (i != TRACK)
+        return set_number(s, width_names[i], own.width);
+    CS_TRY(set_number(s, width_names[i], 2));
+    CS_TRY(width_of(s, &pair));
+    const int64_t n = (2 * own.width + pair / 2) / pair;
+    CS_TRY(set_number(s, width_names[i], n > 0 ? n : 1));
+    if (s->enc->check(s->cfg) != CS_OK) {
+        cs_error_clear();
+        rc = set_number(s, width_names[i], n + 1);
     }
-    const int64_t n = (own.width + unit / 2) / unit;
-    (void)snprintf(s->number, sizeof s->number, "%lld", (long long)(n > 0 ? n : 1));
-    rc = cs_opt_set(s->enc->opt, s->cfg, width_names[i], s->number);
 out:
     return rc;
 }
