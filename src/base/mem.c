@@ -208,7 +208,7 @@ void cs_block_free(void *p)
 {
     struct kept *k = p == NULL ? NULL : (struct kept *)p - 1;
 
-    if (k != NULL && k->n_bytes > 0) {
+    if (!KEEP_NONE && k != NULL && k->n_bytes > 0) {
         CS_BUG(pthread_mutex_lock(&kept_lock) != 0);
         if (k->n_bytes <= KEPT_BYTES - kept_bytes) {
             const int i = size_for(k->n_bytes);
