@@ -15,7 +15,7 @@ struct job {
     cs_model    *model;
     char         model_path[PATH_BYTES];
     cs_policy    policy;
-    cs_inputs   *in;
+    cs_sources   src;
     cs_outputs  *out;
     const char **label;
     cs_taxonomy *taxonomy;
@@ -23,6 +23,7 @@ struct job {
 };
 
 static cs_input_args input;
+static cs_pair_args pairs;
 static cs_model_args model;
 static cs_policy_args policy;
 static cs_call_args calls;
@@ -34,11 +35,11 @@ static cs_log_args logs;
 static void options(cs_optset *set)
 {
     const cs_optset all[] = {
-        { cs_input_table, &input, NULL },     { cs_model_table, &model, NULL },
-        { cs_policy_table, &policy, NULL },   { cs_call_table, &calls, NULL },
-        { cs_output_table, &outputs, NULL },  { cs_compute_table, &compute, NULL },
-        { cs_stream_table, &stream, NULL },   { cs_log_table, &logs, NULL },
-        { NULL, NULL, NULL },
+        { cs_input_table, &input, NULL },     { cs_pair_table, &pairs, NULL },
+        { cs_model_table, &model, NULL },     { cs_policy_table, &policy, NULL },
+        { cs_call_table, &calls, NULL },      { cs_output_table, &outputs, NULL },
+        { cs_compute_table, &compute, NULL }, { cs_stream_table, &stream, NULL },
+        { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
     };
 
     memcpy(set, all, sizeof all);
@@ -70,12 +71,15 @@ static int classify(struct job *j, const cs_split *split)
     char counts[512];
     cs_stream_stat stat;
     const cs_stream s = {
-        .in = j->in, .model = j->model, .policy = &j->policy,
+        .next = j->src.paired ? cs_pairs_next : NULL, .source = &j->src.pairs,
+        .in = j->src.in, .model = j->model, .policy = &j->policy,
         .batch_tokens = stream.batch_tokens, .window = (int)stream.window,
         .n_thread = split->work, .sink = cs_outputs_record, .arg = j->out,
     };
 
     CS_TRY(cs_stream_run(&s, &stat));
+    if (j->src.second)
+        cs_inputs_report(j->src.second);
     count_reasons(cs_outputs_first(j->out), &j->policy, counts, sizeof counts);
     rc = cs_outputs_close(j->out);
     j->out = NULL;
@@ -100,7 +104,7 @@ static int open_outputs(struct job *j, const cs_about *about, const cs_split *sp
     if (m->head->is_class)
         CS_TRY(cs_taxa_of(m, j->model_path, &j->taxonomy));
     if (cs_outputs_want_native(&outputs))
-        CS_TRY(cs_inputs_header(j->in, &header));
+        CS_TRY(cs_inputs_header(j->src.in, &header));
     j->about = cs_about_text(about);
     j->line = cs_about_line(about);
     const cs_output_info info = {
@@ -118,15 +122,16 @@ static int prepare(struct job *j, const cs_optset *set, const cs_split *split, i
                    char **argv)
 {
     int rc = CS_OK;
-    cs_input_opt how = { .reference = input.reference, .threads = split->inflate,
-                         .keep_native = cs_outputs_want_native(&outputs) };
+    cs_input_opt how;
 
+    CS_TRY(cs_args_reading(&input, split->inflate, &how));
+    how.keep_native = cs_outputs_want_native(&outputs);
     CS_TRY(cs_model_open(model.model, split->work, &j->be, &j->model));
     CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
     CS_TRY(cs_policy_init(&j->policy, &policy, &calls, j->model));
     CS_TRY(cs_outputs_check(&outputs, j->model));
     how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
-    CS_TRY(cs_inputs_open(input.file.v, input.file.n, &how, &j->in));
+    CS_TRY(cs_sources_open(&input, &pairs, &how, &j->src));
     CS_TRY(open_outputs(j, &(cs_about){ "classify", argc, argv, set, &input.file, j->model,
                                         j->model_path }, split));
 out:
@@ -141,7 +146,6 @@ static int run(int argc, char **argv)
 
     options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
-    CS_TRY(cs_args_input(&input));
     const cs_split split = cs_args_split(&compute);
     CS_TRY(prepare(&j, set, &split, argc, argv));
     CS_TRY(classify(&j, &split));
@@ -151,9 +155,10 @@ out:
     free(j.about);
     free(j.line);
     cs_taxonomy_free(j.taxonomy);
-    cs_inputs_close(j.in);
+    cs_sources_close(&j.src);
     cs_model_free(j.model);
     cs_backend_close(j.be);
+    cs_args_release(&input);
     cs_opt_release(set);
     return rc;
 }

@@ -5,9 +5,10 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
+#include "base/file.h"
 #include "base/log.h"
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, MOST_LIST_BYTES = 64 << 20 };
 
 const cs_opt cs_input_table[] = {
     { .type = CS_OPT_GROUP, .name = "Input" },
@@ -17,8 +18,43 @@ const cs_opt cs_input_table[] = {
       .man = "May be given several times; operands are read after it. Without any, standard input "
              "is read, unless it is a terminal. FASTA, FASTQ (plain, gzip, bgzf), SAM, BAM and "
              "CRAM are told apart by their content." },
+    { .type = CS_OPT_LIST, .name = "input-list", .off = offsetof(cs_input_args, list),
+      .arg = "FILE", .help = "read the files that this one names, one a line; '-': stdin",
+      .man = "After those of -i and the operands. Empty lines and lines that begin with '#' are "
+             "skipped." },
     { .type = CS_OPT_STR, .name = "reference", .off = offsetof(cs_input_args, reference),
-      .arg = "FILE", .help = "FASTA file that CRAM input was compressed against" },
+      .arg = "FILE", .help = "FASTA file that CRAM input was compressed against",
+      .man = "Without it, the file that the CRAM's header names, REF_CACHE and REF_PATH are looked "
+             "at, and the network only if REF_PATH names a server." },
+    { .type = CS_OPT_STR, .letter = 'f', .name = "require-flags",
+      .off = offsetof(cs_input_args, require), .arg = "FLAGS", .def = "0",
+      .help = "of SAM, BAM and CRAM, read only alignments with all of these FLAG bits",
+      .man = "A number or names with commas, as samtools takes them." },
+    { .type = CS_OPT_STR, .letter = 'F', .name = "exclude-flags",
+      .off = offsetof(cs_input_args, exclude), .arg = "FLAGS", .def = "SECONDARY,SUPPLEMENTARY",
+      .help = "and with none of these",
+      .man = "The default leaves out what repeats the bases of another alignment." },
+    { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = offsetof(cs_input_args, region),
+      .arg = "REGION", .help = "read only alignments that overlap it, as NAME or NAME:FROM-TO",
+      .man = "Of BAM and CRAM files with an index. May be given several times; an alignment is "
+             "read once." },
+    { .type = CS_OPT_END }
+};
+
+#define PAIR(field) .off = offsetof(cs_pair_args, field)
+
+const cs_opt cs_pair_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Pairs" },
+    { .type = CS_OPT_LIST, .letter = '1', .name = "mates-1", PAIR(first), .arg = "FILE",
+      .help = "first mates of pairs, in place of -i",
+      .man = "A pair is one record with one answer, the mean of its mates' logits, and the length "
+             "98|94. Names must agree but for a final /1 and /2, which are left out. May be given "
+             "several times." },
+    { .type = CS_OPT_LIST, .letter = '2', .name = "mates-2", PAIR(second), .arg = "FILE",
+      .help = "their second mates, in the same order" },
+    { .type = CS_OPT_FLAG, .name = "interleaved", PAIR(interleaved),
+      .help = "mates follow each other in the input",
+      .man = "As in a BAM file sorted by name (samtools collate)." },
     { .type = CS_OPT_END }
 };
 
@@ -104,21 +140,118 @@ out:
     return rc;
 }
 
+/* One name a line; the text is kept, and names point into it. */
+static int read_list(cs_input_args *a, const char *path)
+{
+    char *text, *save = NULL;
+    size_t n;
+
+    int rc = cs_file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, MOST_LIST_BYTES, &text, &n);
+    if (rc != CS_OK)
+        return rc;
+    add_string(&a->text, text);
+    if (strlen(text) != n)
+        return cs_fail(CS_EFORMAT, "'%s' is no list of file names; it holds a NUL byte", path);
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        const size_t end = strlen(line);
+        if (end > 0 && line[end - 1] == '\r')
+            line[end - 1] = '\0';
+        if (*line != '\0' && *line != '#')
+            add_string(&a->file, line);
+    }
+    return CS_OK;
+}
+
 int cs_args_input(cs_input_args *a)
 {
-    int n_stdin = 0;
+    int rc = CS_OK, n_stdin = 0;
 
+    for (int i = 0; i < a->list.n; i++) {
+        n_stdin += strcmp(a->list.v[i], "-") == 0;
+        CS_TRY(read_list(a, a->list.v[i]));
+    }
     for (int i = 0; i < a->file.n; i++)
         n_stdin += strcmp(a->file.v[i], "-") == 0;
     if (n_stdin > 1)
         return cs_fail(CS_EUSAGE, "standard input ('-') is named %d times, but can be read only "
                        "once", n_stdin);
+    if (a->list.n > 0 && a->file.n == 0)
+        return cs_fail(CS_EFORMAT, "'%s' names no file", a->list.v[0]);
     if (a->file.n > 0)
         return CS_OK;
     if (isatty(STDIN_FILENO))
         return cs_fail(CS_EUSAGE, "no input; name FASTA, FASTQ or BAM files, or pipe one in");
     add_string(&a->file, "-");
+out:
+    return rc;
+}
+
+int cs_args_reading(const cs_input_args *a, int n_inflate, cs_input_opt *how)
+{
+    int rc = CS_OK;
+
+    *how = (cs_input_opt){ .reference = a->reference, .threads = n_inflate, .filter = true,
+                           .region = a->region.v, .n_region = a->region.n };
+    CS_TRY(cs_alignment_flags(a->require, &how->require));
+    rc = cs_alignment_flags(a->exclude, &how->exclude);
+out:
+    return rc;
+}
+
+void cs_args_release(cs_input_args *a)
+{
+    for (int i = 0; i < a->text.n; i++) {
+        void *text;
+        memcpy(&text, &a->text.v[i], sizeof text);
+        free(text);
+    }
+    free(a->text.v);
+    a->text = (cs_strlist){ NULL, 0 };
+}
+
+static int check_pairs(const cs_input_args *a, const cs_pair_args *pair)
+{
+    if (a->file.n + a->list.n > 0)
+        return cs_fail(CS_EUSAGE, "'%s' is no mate's file; name all input with -1 and -2, or none",
+                       a->file.n > 0 ? a->file.v[0] : a->list.v[0]);
+    if (pair->first.n != pair->second.n)
+        return cs_fail(CS_EUSAGE, "-1 names %d files and -2 names %d; every file of first mates "
+                       "needs one of second mates", pair->first.n, pair->second.n);
+    if (pair->interleaved)
+        return cs_fail(CS_EUSAGE, "--interleaved is for one file; -1 and -2 name two");
     return CS_OK;
+}
+
+int cs_sources_open(cs_input_args *a, const cs_pair_args *pair, const cs_input_opt *how,
+                    cs_sources *s)
+{
+    int rc = CS_OK;
+    const int n = pair->first.n;
+
+    *s = (cs_sources){ .paired = n + pair->second.n > 0 || pair->interleaved };
+    if (n + pair->second.n == 0) {
+        CS_TRY(cs_args_input(a));
+        CS_TRY(cs_inputs_open(a->file.v, a->file.n, how, &s->in));
+    } else {
+        CS_TRY(check_pairs(a, pair));
+        for (int i = 0; i < n; i++)
+            add_string(&a->file, pair->first.v[i]);
+        for (int i = 0; i < n; i++)
+            add_string(&a->file, pair->second.v[i]);
+        CS_TRY(cs_args_input(a));
+        CS_TRY(cs_inputs_open(a->file.v, n, how, &s->in));
+        CS_TRY(cs_inputs_open(a->file.v + n, n, how, &s->second));
+    }
+    s->pairs = (cs_pairs){ .first = s->in, .second = s->second ? s->second : s->in };
+out:
+    return rc;
+}
+
+void cs_sources_close(cs_sources *s)
+{
+    cs_inputs_close(s->in);
+    cs_inputs_close(s->second);
+    *s = (cs_sources){ NULL, NULL, { NULL, NULL, 0 }, false };
 }
 
 cs_split cs_args_split(const cs_compute_args *a)

@@ -2,18 +2,24 @@
 #ifndef CS_PIPELINES_COMMON_H
 #define CS_PIPELINES_COMMON_H
 
-#include "io/reader.h"
+#include "io/pairs.h"
 #include "nn/model.h"
 #include "pipelines/command.h"
 
 /* Each struct belongs to the table of the same name; a command lists the tables it wants. */
-typedef struct cs_input_args { cs_strlist file; const char *reference; } cs_input_args;
+typedef struct cs_input_args {
+    cs_strlist  file, list, region;
+    const char *reference, *require, *exclude;
+    cs_strlist  text;            /* the lists' names, owned: see cs_args_release() */
+} cs_input_args;
+typedef struct cs_pair_args { cs_strlist first, second; int interleaved; } cs_pair_args;
 typedef struct cs_model_args { const char *model; } cs_model_args;
 typedef struct cs_compute_args { int64_t threads; } cs_compute_args;
 typedef struct cs_stream_args { int64_t batch_tokens, window; } cs_stream_args;
 typedef struct cs_log_args { int quiet, verbose; } cs_log_args;
 
-extern const cs_opt cs_input_table[];      /* -i/--input, --reference */
+extern const cs_opt cs_input_table[];      /* -i/--input, --reference, -f, -F, -r, ... */
+extern const cs_opt cs_pair_table[];       /* -1/--mates-1, -2/--mates-2, --interleaved */
 extern const cs_opt cs_model_table[];      /* -m/--model */
 extern const cs_opt cs_compute_table[];    /* -@/--threads */
 extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --window */
@@ -32,12 +38,33 @@ int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *opera
                   const cs_log_args *log) CS_MUST_CHECK;
 
 /**
- * cs_args_input - what to read: the files given, or standard input when there are none
+ * cs_args_input - what to read: the files given, those of lists, or standard input when there are
+ * none
  *
  * Returns  CS_OK; CS_EUSAGE when there are none and standard input is a terminal, or when standard
- *          input is named twice
+ *          input is named twice; CS_EIO for a list that cannot be read
  */
 int cs_args_input(cs_input_args *a) CS_MUST_CHECK;
+
+/* Where records come from: `in` alone, or pairs; `source` is then what cs_pairs_next() takes. */
+typedef struct cs_sources { cs_inputs *in, *second; cs_pairs pairs; bool paired; } cs_sources;
+
+/**
+ * cs_sources_open - the files of -i, lists and operands, or those of -1 and -2
+ *
+ * a        receives the names of -1 and -2, too: what the run reads
+ * Returns  CS_OK; CS_EUSAGE when both kinds are named, or -1 and -2 are not as many; the errors of
+ *          cs_args_input() and cs_inputs_open()
+ */
+int  cs_sources_open(cs_input_args *a, const cs_pair_args *pair, const cs_input_opt *how,
+                     cs_sources *s) CS_MUST_CHECK;
+void cs_sources_close(cs_sources *s);
+
+/** cs_args_reading - how to read: what the options say; points into `a`. CS_OK, CS_EUSAGE */
+int cs_args_reading(const cs_input_args *a, int n_inflate, cs_input_opt *how) CS_MUST_CHECK;
+
+/** cs_args_release - free what cs_args_input() has read */
+void cs_args_release(cs_input_args *a);
 
 /* How one budget of threads is divided: those that read, tokenise, compute and write share `work`
  * as they find something to do (base/budget.h), `inflate` are there for decompression only. */

@@ -267,12 +267,13 @@ static int prepare(struct job *j)
 {
     int rc = CS_OK;
     const cs_split split = cs_args_split(&compute);
-    cs_input_opt how = { .reference = input.reference, .threads = split.inflate };
+    cs_input_opt how;
 
     CS_TRY(parse_list("bins", own.bins, j->bin, &j->n_bin));
     CS_TRY(parse_list("fragments", own.fragments, j->piece, &j->n_piece));
     CS_TRY(open_model(j, &split));
     const cs_model *m = j->model;
+    CS_TRY(cs_args_reading(&input, split.inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
     CS_TRY(cs_labelled_open(&label, &input, &how, m, m->head->is_class, &j->labelled));
     if (m->tok != NULL)
@@ -316,6 +317,7 @@ static int run(int argc, char **argv)
     CS_TRY(calibrate(&j));
 out:
     release(&j);
+    cs_args_release(&input);
     cs_opt_release(set);
     return rc;
 }

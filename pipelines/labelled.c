@@ -46,9 +46,9 @@ static int check_sources(const cs_label_args *a, const cs_input_args *input, boo
 
     if (n > 1)
         return cs_fail(CS_EUSAGE, "give one of --labels, --label-key and --class, not several");
-    if (a->class_file.n > 0 && input->file.n > 0)
+    if (a->class_file.n > 0 && input->file.n + input->list.n > 0)
         return cs_fail(CS_EUSAGE, "'%s' has no class; with --class name every file there",
-                       input->file.v[0]);
+                       input->file.n > 0 ? input->file.v[0] : input->list.v[0]);
     if (a->class_file.n > 0 && !is_class)
         return cs_fail(CS_EUSAGE, "--class gives classes, but the head predicts values");
     /* Series files bring their own, which is found out when the first record is read. */

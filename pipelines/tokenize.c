@@ -274,9 +274,10 @@ static int tokenize(const cs_split *split)
     struct tokens t = { .n_thread = split->work };
     cs_inputs *in = NULL;
     cs_outfile *f = NULL;
-    cs_input_opt how = { .reference = input.reference, .threads = split->inflate };
+    cs_input_opt how;
 
     CS_TRY(open_encoder(&t.e));
+    CS_TRY(cs_args_reading(&input, split->inflate, &how));
     how.alphabet = alphabet_of(&t.e);
     CS_TRY(cs_inputs_open(input.file.v, input.file.n, &how, &in));
     CS_TRY(cs_outfile_open(own.output, &f));
@@ -340,9 +341,10 @@ static int learn(const cs_split *split)
         .n_sentence = own.n_sentence, .sentence_min = own.sentence_min,
         .sentence_max = own.sentence_max, .seed = (uint64_t)own.seed,
     };
-    const cs_input_opt how = { .reference = input.reference, .threads = split->inflate,
-                               .alphabet = set.alphabet };
+    cs_input_opt how;
 
+    CS_TRY(cs_args_reading(&input, split->inflate, &how));
+    how.alphabet = set.alphabet;
     CS_TRY(cs_bpe_corpus_new(&set, &corpus));
     CS_TRY(cs_inputs_open(input.file.v, input.file.n, &how, &in));
     CS_TRY(each_chunk(in, take_corpus, corpus));
@@ -386,6 +388,7 @@ static int run(int argc, char **argv)
     const cs_split split = cs_args_split(&compute);
     rc = own.learn != NULL ? learn(&split) : tokenize(&split);
 out:
+    cs_args_release(&input);
     cs_opt_release(set);
     return rc;
 }

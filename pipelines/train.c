@@ -240,9 +240,10 @@ static int read_data(struct job *j, int n_inflate)
 {
     int rc = CS_OK;
     void *tok = NULL;
-    cs_input_opt how = { .reference = input.reference, .threads = n_inflate };
+    cs_input_opt how;
 
     CS_TRY(choice.tok->open(choice.tok_cfg, &tok));
+    CS_TRY(cs_args_reading(&input, n_inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(choice.tok, tok);
     if (how.alphabet == CS_DIPLOTYPES && sample.rc) {
         rc = cs_fail(CS_EUSAGE, "--rc is for nucleotides; diplotypes cannot be turned round");
@@ -526,6 +527,7 @@ static int run(int argc, char **argv)
     CS_TRY(train(&j));
 out:
     release(&j);
+    cs_args_release(&input);
     cs_opt_release(set);
     cs_choice_release(&choice);
     return rc;

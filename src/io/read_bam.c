@@ -1,10 +1,11 @@
 /* read_bam.c - SAM, BAM and CRAM: primary records, as the sequencer read them.
  *
- * DESIGN: htslib decodes. Secondary and supplementary records repeat bases that another record has,
- * so they are counted and left out; a read on the reverse strand is turned back (bases complemented
- * and reversed, qualities reversed). Fields that nobody asks for are not decoded from CRAM. Only
- * BAM and CRAM get threads: htslib would read SAM on a thread of its own and keep the line number
- * there.
+ * DESIGN: htslib decodes. Secondary and supplementary records repeat bases that another record
+ * has, so they are counted and left out, unless the user says otherwise; mates are told apart by
+ * "/1" and "/2" behind their names, as samtools fastq does it; a read on the reverse strand is
+ * turned back (bases complemented and reversed, qualities reversed). Fields that nobody asks for
+ * are not decoded from CRAM. Only BAM and CRAM get threads: htslib would read SAM on a thread of
+ * its own and keep the line number there.
  */
 #include "io/reader.h"
 
@@ -27,6 +28,10 @@ struct alignments {
     bam1_t         *b;
     cs_input_count *count;       /* or NULL */
     const char     *reference;   /* or NULL */
+    const cs_input_opt *opt;     /* while opening */
+    int             require, exclude;
+    hts_idx_t      *index;
+    hts_itr_t      *region;      /* or NULL: all */
     bool            keep_native; /* give whole alignments along */
     uint64_t        n_read;      /* all records, also those left out */
 };
@@ -42,6 +47,8 @@ static int alignments_close(void *state)
 {
     struct alignments *a = state;
     bam_destroy1(a->b);
+    hts_itr_destroy(a->region);
+    hts_idx_destroy(a->index);
     sam_hdr_destroy(a->header);
     const int bad = a->fp && hts_close(a->fp) < 0;
     free(a);
@@ -50,7 +57,8 @@ static int alignments_close(void *state)
 
 static int set_cram(struct alignments *a)
 {
-    const int wanted = SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL;
+    const int place = a->opt->n_region > 0 ? SAM_RNAME | SAM_POS | SAM_CIGAR : 0;
+    const int wanted = SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL | place;
     if (!a->keep_native && (hts_set_opt(a->fp, CRAM_OPT_REQUIRED_FIELDS, wanted) < 0 ||
                             hts_set_opt(a->fp, CRAM_OPT_DECODE_MD, 0) < 0))
         return cs_fail(CS_EIO, "'%s': cannot set up decoding of CRAM", a->path);
@@ -62,6 +70,45 @@ static int set_cram(struct alignments *a)
         return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'; it must be a FASTA file, "
                        "indexed or in a folder that can be written to", a->reference, a->path);
     return CS_OK;
+}
+
+int cs_alignment_flags(const char *text, int *flags)
+{
+    *flags = bam_str2flag(text);
+    if (*flags >= 0 && *flags <= 0xffff)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "'%s' is no FLAG; give a number or names such as "
+                   "UNMAP,DUP,SECONDARY with commas", text);
+}
+
+/* Every region must be one of this file: htslib would leave unknown ones out. */
+static int find_regions(struct alignments *a)
+{
+    const cs_input_opt *o = a->opt;
+    hts_pos_t from, to;
+    int tid;
+
+    if (o->n_region == 0)
+        return CS_OK;
+    if (a->fp->format.format == sam || strcmp(a->path, "standard input") == 0)
+        return cs_fail(CS_EUSAGE, "'%s' cannot be read by --region, which takes BAM or CRAM files "
+                       "with an index", a->path);
+    a->index = sam_index_load3(a->fp, a->path, NULL, HTS_IDX_SILENT_FAIL);
+    if (!a->index)
+        return cs_fail(CS_EIO, "'%s' has no index for --region; 'samtools index' makes one",
+                       a->path);
+    for (int i = 0; i < o->n_region; i++)
+        if (strcmp(o->region[i], "*") != 0 && strcmp(o->region[i], ".") != 0 &&
+            (!sam_parse_region(a->header, o->region[i], &tid, &from, &to, 0) || tid < 0))
+            return cs_fail(CS_EUSAGE, "'%s' has no region '%s'; a region is a reference's name, or "
+                           "NAME:FROM-TO", a->path, o->region[i]);
+    /* htslib takes the list as char **, and copies it. */
+    char **list = cs_alloc((size_t)o->n_region, sizeof *list);
+    for (int i = 0; list && i < o->n_region; i++)
+        memcpy(&list[i], &o->region[i], sizeof *list);
+    a->region = list ? sam_itr_regarray(a->index, a->header, list, (unsigned)o->n_region) : NULL;
+    free(list);
+    return a->region ? CS_OK : cs_fail(CS_EMEM, "'%s': out of memory for its regions", a->path);
 }
 
 static int open_alignments(struct alignments *a, hFILE *fp)
@@ -81,6 +128,7 @@ static int open_alignments(struct alignments *a, hFILE *fp)
     if (!a->header)
         return cs_fail(CS_EFORMAT, "'%s': the header cannot be read; the file is cut or damaged",
                        a->path);
+    CS_TRY(find_regions(a));
     a->b = bam_init1();
     if (!a->b)
         rc = cs_fail(CS_EMEM, "out of memory");
@@ -95,6 +143,9 @@ static int alignments_open(const char *path, hFILE *fp, const htsFormat *m,
     a->path = path;
     a->count = opt->count;
     a->reference = opt->reference;
+    a->opt = opt;
+    a->require = opt->filter ? opt->require : 0;
+    a->exclude = opt->filter ? opt->exclude : BAM_FSECONDARY | BAM_FSUPPLEMENTARY;
     a->keep_native = opt->keep_native;
     a->threads = m->format == sam ? 0 : opt->threads;
     int rc = open_alignments(a, fp);
@@ -133,24 +184,52 @@ static int decoding_failed(const struct alignments *a)
                    a->path, (unsigned long long)a->n_read + 1, hint);
 }
 
-/* The next record that is primary. */
-static int read_primary(struct alignments *a)
+static void count_skipped(const struct alignments *a)
+{
+    const unsigned why = a->b->core.flag & (unsigned)a->exclude;
+
+    if (!a->count)
+        return;
+    if (why & BAM_FSECONDARY)
+        a->count->n_secondary++;
+    else if (why & BAM_FSUPPLEMENTARY)
+        a->count->n_supplementary++;
+    else
+        a->count->n_filtered++;
+}
+
+/* The next record with the flags that are wanted. */
+static int read_wanted(struct alignments *a)
 {
     for (;;) {
-        const int r = sam_read1(a->fp, a->header, a->b);
+        const int r = a->region ? sam_itr_next(a->fp, a->region, a->b)
+                                : sam_read1(a->fp, a->header, a->b);
         if (r == -1)
-            return check_end(a);
+            return a->region ? CS_EOF : check_end(a);
         if (r < -1)
             return decoding_failed(a);
         a->n_read++;
-        const unsigned skip = a->b->core.flag & (BAM_FSECONDARY | BAM_FSUPPLEMENTARY);
-        if (!skip)
+        const int flag = a->b->core.flag;
+        if ((flag & a->require) == a->require && !(flag & a->exclude))
             return CS_OK;
-        if (a->count && (skip & BAM_FSECONDARY))
-            a->count->n_secondary++;
-        else if (a->count)
-            a->count->n_supplementary++;
+        count_skipped(a);
     }
+}
+
+/* "name/1" and "name/2" of mates, which have one name in the file. */
+static const char *copy_name(struct alignments *a, cs_chunk *c)
+{
+    const char *qname = bam_get_qname(a->b);
+    const unsigned mates = BAM_FREAD1 | BAM_FREAD2, flag = a->b->core.flag;
+    const size_t n = strlen(qname);
+    char *name = cs_arena_alloc(c->mem, n + 3, 1);
+
+    if (!name)
+        return NULL;
+    memcpy(name, qname, n + 1);
+    if ((flag & BAM_FPAIRED) && (flag & mates) && (flag & mates) != mates)
+        memcpy(name + n, flag & BAM_FREAD1 ? "/1" : "/2", 3);
+    return name;
 }
 
 /* Four bits a base, in pairs; '=' (as in the reference) cannot be known here and is N. */
@@ -205,7 +284,7 @@ static int give(struct alignments *a, cs_chunk *c)
     const int64_t n = a->b->core.l_qseq;
     const char *qname = bam_get_qname(a->b);
     const int has_quality = n > 0 && bam_get_qual(a->b)[0] != 0xff;      /* SAM: "*" */
-    const char *name = cs_arena_dup(c->mem, qname, strlen(qname));
+    const char *name = copy_name(a, c);
     const char *base = n ? copy_bases(a, c) : "";
     const uint8_t *qual = has_quality ? copy_quality(a, c) : NULL;
     const bam1_t *native = a->keep_native ? copy_native(a, c) : NULL;
@@ -223,7 +302,7 @@ static int give(struct alignments *a, cs_chunk *c)
 static int alignments_next(void *state, cs_chunk *c)
 {
     struct alignments *a = state;
-    const int rc = read_primary(a);
+    const int rc = read_wanted(a);
     return rc == CS_OK ? give(a, c) : rc;
 }
 

@@ -290,6 +290,13 @@ int cs_inputs_index(const cs_inputs *s)
     return s->last;
 }
 
+const char *cs_inputs_path(const cs_inputs *s)
+{
+    const char *path = s->path[s->at < s->n ? s->at : s->n - 1];
+
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 int64_t cs_inputs_tell(cs_inputs *s)
 {
     return s->n_bytes + (s->in ? cs_input_tell(s->in) : 0);
@@ -310,6 +317,8 @@ void cs_inputs_report(const cs_inputs *s)
     if (k->n_secondary || k->n_supplementary)
         cs_note("skipped %llu secondary and %llu supplementary alignments",
                 (unsigned long long)k->n_secondary, (unsigned long long)k->n_supplementary);
+    if (k->n_filtered)
+        cs_note("skipped %llu alignments by their flags", (unsigned long long)k->n_filtered);
 }
 
 void cs_inputs_close(cs_inputs *s)

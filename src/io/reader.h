@@ -12,11 +12,15 @@ struct htsFormat;
 typedef struct cs_input_count {
     cs_counted outside_iupac;    /* records with an X, read as N */
     cs_counted no_end_marker;    /* BGZF inputs without their last block */
-    uint64_t   n_record, n_secondary, n_supplementary;
+    uint64_t   n_record, n_secondary, n_supplementary, n_filtered;
 } cs_input_count;
 
 typedef struct cs_input_opt {
     const char     *reference;   /* FASTA for CRAM, or NULL */
+    bool            filter;      /* are the two below given? Else primary alignments are read */
+    int             require, exclude;   /* FLAG bits that alignments must all have, none of */
+    const char *const *region;   /* [n_region] only alignments that overlap these; needs an index */
+    int             n_region;
     bool            keep_native; /* alignments come along whole, for a writer that copies them */
     int             threads;     /* extra decompression threads for this input, 0 for none */
     cs_input_count *count;       /* added to; NULL: not wanted. cs_inputs_open() has its own */
@@ -86,6 +90,8 @@ int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_
 int cs_inputs_header(cs_inputs *in, const void **header) CS_MUST_CHECK;
 /** cs_inputs_next - as cs_input_next(), serial numbers running on over all inputs */
 int cs_inputs_next(cs_inputs *in, cs_chunk *c) CS_MUST_CHECK;
+/** cs_inputs_path - the path that is read, or that was read last, for messages */
+const char *cs_inputs_path(const cs_inputs *in);
 /** cs_inputs_index - which path (0 ..) the last record came from: one class per file in training */
 int cs_inputs_index(const cs_inputs *in);
 /** cs_inputs_tell, cs_inputs_size - bytes consumed; total bytes, or 0 if any input is no regular
@@ -95,6 +101,10 @@ int64_t cs_inputs_size(const cs_inputs *in);
 /** cs_inputs_report - end-of-run warnings (letters outside IUPAC, ...), counted over all inputs */
 void cs_inputs_report(const cs_inputs *in);
 void cs_inputs_close(cs_inputs *in);
+
+/** cs_alignment_flags - "0x900", "2304" or "SECONDARY,SUPPLEMENTARY" as FLAG bits; CS_OK, or
+ * CS_EUSAGE naming what is no flag */
+int cs_alignment_flags(const char *text, int *flags) CS_MUST_CHECK;
 
 /**
  * cs_io_init - make htslib quiet and local; call once, after cs_log_set_level(), before threads

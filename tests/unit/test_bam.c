@@ -19,7 +19,7 @@ static const char records[] =
     "un\t4\t*\t0\t0\t*\t*\t0\t0\tACGTN\tIIIII\n"
     "unrev\t20\t*\t0\t0\t*\t*\t0\t0\tAACCG\tABCDE\n";
 static const char want[] =
-    "fwd[]=ACGTTGCA/IJKLMNOP rev[]=GGTCCTAA/('&%$#\"! noqual[]=TAT pair[]=GG/AB pair[]=TG/DC "
+    "fwd[]=ACGTTGCA/IJKLMNOP rev[]=GGTCCTAA/('&%$#\"! noqual[]=TAT pair/1[]=GG/AB pair/2[]=TG/DC "
     "odd[]=NRYKN/IIIII noseq[]= un[]=ACGTN/IIIII unrev[]=CGGTT/EDCBA";
 
 /* x.sam in another format, through htslib. */

@@ -1,0 +1,111 @@
+# inputs.t - pairs, lists of files, flags, regions and references: which records come, and as what.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+c="chordseq classify -q -m '$m'"
+
+# ---- pairs -------------------------------------------------------------------------------------
+
+# Records of two lines, so that lines can be shuffled.
+records()
+{
+    "$builddir/tests/bench/gen_fasta" "$@" |
+        awk '/^>/ { if (NR > 1) print ""; print; next } { printf "%s", $0 } END { print "" }'
+}
+
+# Mates of 98 and 94 bases: the length column of Kraken's paired output.
+records 4900 3 98 98 | awk '/^>/ { print $1 "/1 first"; next } 1' > a.fa
+records 4700 4 94 94 | awk '/^>/ { print $1 "/2 second"; next } 1' > b.fa
+paste a.fa b.fa | awk -F '\t' 'NR % 2 { h = $1; g = $2; next } { print h; print $1; print g; print $2 }' > ab.fa
+T 'the files are as this test wants them' sh -c '[ $(grep -c ">" a.fa) = $(grep -c ">" b.fa) ] &&
+    [ $(wc -l < a.fa) = $((2 * $(grep -c ">" a.fa))) ]'
+T 'one call per pair, length 98|94' sh -c "$c -1 a.fa -2 b.fa > pairs.tsv &&
+    [ \$(wc -l < pairs.tsv) = \$((1 + \$(grep -c '>' a.fa))) ] &&
+    awk -F '\t' 'NR > 1 && (\$2 != \"98|94\" || \$1 ~ /\//) { exit 1 }' pairs.tsv"
+T 'whichever mate comes first' sh -c "sed 's|/2|/1|' b.fa > c.fa; sed 's|/1|/2|' a.fa > d.fa
+    $c -1 c.fa -2 d.fa | sed 's/94|98/98|94/' | cmp - pairs.tsv"
+T 'the same from mates that follow each other' sh -c "$c --interleaved ab.fa | cmp - pairs.tsv"
+T 'in any batch, with any number of threads' sh -c "$c -B 300 --window 1 -@ 3 -1 a.fa -2 b.fa |
+    cmp - pairs.tsv"
+T 'several files of pairs' sh -c "{ cat pairs.tsv; tail -n +2 pairs.tsv; } > twice.tsv
+    $c -1 a.fa -1 a.fa -2 b.fa -2 b.fa | cmp - twice.tsv"
+T 'one mate is enough' sh -c "sed '2s/.*/NNNN/' b.fa > n.fa &&
+    $c -1 a.fa -2 n.fa | sed -n 2p | cut -f 2,5 | grep -qx '98|4	.'"
+head -n 20 a.fa > short.fa
+sed '5s/>/>x/' b.fa > other.fa
+N pairs-short1.err  chordseq classify -m "$m" -1 short.fa -2 b.fa
+head -n 20 b.fa > shorter.fa
+N pairs-short2.err  chordseq classify -m "$m" -1 a.fa -2 shorter.fa
+N pairs-names.err   chordseq classify -m "$m" -1 a.fa -2 other.fa
+N pairs-odd.err     sh -c "head -n 2 a.fa | chordseq classify -m '$m' --interleaved"
+N pairs-files.err   chordseq classify -m "$m" -1 a.fa
+N pairs-both.err    chordseq classify -m "$m" -1 a.fa -2 b.fa ab.fa
+
+# ---- a file of file names ----------------------------------------------------------------------
+
+sh -c "$c a.fa b.fa" > both.tsv
+printf '# mates\na.fa\n\nb.fa\r\n' > list
+T 'a file of file names' sh -c "$c --input-list list | cmp - both.tsv"
+T 'from standard input' sh -c "$c --input-list - < list | cmp - both.tsv"
+T 'after other files' sh -c "echo b.fa > rest && $c --input-list rest a.fa | cmp - both.tsv"
+: > nobody
+N list-empty.err    chordseq classify -m "$m" --input-list nobody
+N list-missing.err  chordseq classify -m "$m" --input-list no-such-list
+
+# ---- alignments --------------------------------------------------------------------------------
+
+for bad in x -1 99999999; do
+    N "flags$bad.err"   chordseq classify -m "$m" -F "$bad" a.fa
+done
+if samtools --version > /dev/null 2>&1; then
+    records 3000 9 3000 3000 | sed 's/^>.*/>chr1/' > one.fa
+    { cat one.fa; echo '>chr2'; sed -n 2p one.fa | cut -c 1-500; } > ref.fa
+    seq=$(sed -n 2p one.fa)
+    part() { printf '%s' "$seq" | cut -c "$1-$(($1 + 59))"; }
+    {
+        printf '@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:chr1\tLN:3000\n@SQ\tSN:chr2\tLN:500\n'
+        for r in '1 99 p' '101 147 p' '301 0 single' '301 256 second' '501 1024 dup' '901 2064 supp'
+        do
+            set -- $r
+            printf '%s\t%s\tchr1\t%s\t60\t60M\t*\t0\t0\t%s\t*\n' $3 $2 $1 "$(part $1)"
+        done
+    } > x.sam
+    samtools view -b -o x.bam x.sam && samtools index x.bam
+    names() { chordseq classify -q -m "$m" "$@" | tail -n +2 | cut -f 1 | tr '\n' ' '; }
+    is() { what=$1 want=$2; shift 2; names "$@" > got; T "$what" test "$(cat got)" = "$want"; }
+    is 'mates keep their names'          'p/1 p/2 single dup '               x.bam
+    is 'as from SAM'                     'p/1 p/2 single dup '               x.sam
+    is '-F takes the place of the default' 'p/1 p/2 single second supp '     -F 0x400 x.bam
+    is '-F by names'                     'p/1 p/2 single '    -F DUP,SECONDARY,SUPPLEMENTARY x.bam
+    is '-f asks for flags'               'p/1 p/2 '                          -f 1 x.bam
+    is 'a region'                        'p/2 single '                       -r chr1:120-310 x.bam
+    is 'regions, each alignment once'    'p/2 single dup '  -r chr1:120-310 -r chr1:300-600 x.bam
+    is 'a reference without alignments'  ''                                  -r chr2 x.bam
+    is 'pairs of a BAM sorted by name'   'p '                    --interleaved -f PAIRED x.bam
+    N region-unknown.err    chordseq classify -m "$m" -r chr9:1-5 x.bam
+    N region-sam.err        chordseq classify -m "$m" -r chr1 x.sam
+    cp x.bam bare.bam
+    N region-index.err      chordseq classify -m "$m" -r chr1 bare.bam
+
+    # References of CRAM: where --reference, REF_CACHE and REF_PATH say; never from a network.
+    samtools faidx ref.fa
+    samtools view -C -T ref.fa -o x.cram x.sam 2> /dev/null && samtools index x.cram
+    samtools view -H x.cram | sed 's/\tUR:[^\t]*//' > bare.sam &&
+        samtools reheader -P bare.sam x.cram > gone.cram 2> /dev/null && samtools index gone.cram
+    md5=$(samtools view -H gone.cram | sed -n 's/^@SQ.*SN:chr1.*M5:\([0-9a-f]*\).*/\1/p')
+    mkdir -p cache
+    tail -n +2 one.fa | tr -d '\n' > "cache/$md5"
+    is '--reference'    'p/1 p/2 single dup '   --reference ref.fa gone.cram
+    REF_PATH=$PWD/cache/%s; export REF_PATH
+    is 'REF_PATH'       'p/1 p/2 single dup '   gone.cram
+    is 'and a region'   'p/2 single '           -r chr1:120-310 gone.cram
+    unset REF_PATH
+    REF_CACHE=$PWD/cache/%s; export REF_CACHE
+    is 'REF_CACHE'      'p/1 p/2 single dup '   gone.cram
+    unset REF_CACHE
+    T 'a download at run time: none, but a sentence at once' sh -c "
+        ! HOME=/nonexistent timeout 20 chordseq classify -m '$m' gone.cram > /dev/null 2> net.err &&
+        [ \$? != 124 ] && grep -q 'a reference is needed (--reference FILE)' net.err"
+else
+    S 'alignments' 'no samtools'
+fi
