@@ -20,7 +20,7 @@ struct job {
     cs_backend  *be;
     cs_model    *model;
     cs_policy    policy;
-    cs_inputs   *in;
+    cs_sources   src;
     cs_output   *out[N_OUT];
     char        *names;
     char       (*column)[16];    /* [width] */
@@ -30,6 +30,7 @@ struct job {
 
 static struct embed_args own;
 static cs_input_args input;
+static cs_pair_args pairs;
 static cs_model_args model;
 static cs_policy_args policy;
 static cs_compute_args compute;
@@ -60,10 +61,11 @@ static const cs_opt embed_table[] = {
 static void options(cs_optset *set)
 {
     const cs_optset all[] = {
-        { cs_input_table, &input, NULL },   { cs_model_table, &model, NULL },
-        { embed_table, &own, NULL },        { cs_policy_table, &policy, NULL },
-        { cs_compute_table, &compute, NULL }, { cs_stream_table, &stream, NULL },
-        { cs_log_table, &logs, NULL },      { NULL, NULL, NULL },
+        { cs_input_table, &input, NULL },     { cs_pair_table, &pairs, NULL },
+        { cs_model_table, &model, NULL },     { cs_policy_table, &policy, NULL },
+        { embed_table, &own, NULL },          { cs_compute_table, &compute, NULL },
+        { cs_stream_table, &stream, NULL },   { cs_log_table, &logs, NULL },
+        { NULL, NULL, NULL },
     };
 
     memcpy(set, all, sizeof all);
@@ -142,7 +144,8 @@ static int embed(struct job *j, const cs_split *split)
     char counts[128];
     cs_stream_stat stat;
     const cs_stream s = {
-        .in = j->in, .model = j->model, .policy = &j->policy,
+        .next = j->src.paired ? cs_pairs_next : NULL, .source = &j->src.pairs,
+        .in = j->src.in, .model = j->model, .policy = &j->policy,
         .batch_tokens = stream.batch_tokens, .window = (int)stream.window,
         .n_thread = split->work, .sink = sink, .arg = j,
     };
@@ -161,13 +164,14 @@ out:
 static int prepare(struct job *j, const cs_split *split)
 {
     int rc = CS_OK;
-    cs_input_opt how = { .reference = input.reference, .threads = split->inflate };
+    cs_input_opt how;
 
     CS_TRY(cs_model_open(model.model, split->work, &j->be, &j->model));
     CS_TRY(cs_model_give_vectors(j->model, own.vector == 1, &j->width));
     CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
+    CS_TRY(cs_args_reading(&input, split->inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
-    CS_TRY(cs_inputs_open(input.file.v, input.file.n, &how, &j->in));
+    CS_TRY(cs_sources_open(&input, &pairs, &how, &j->src));
     CS_TRY(open_outputs(j));
 out:
     return rc;
@@ -182,7 +186,6 @@ static int run(int argc, char **argv)
     options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     CS_TRY(check_options(&j));
-    CS_TRY(cs_args_input(&input));
     const cs_split split = cs_args_split(&compute);
     CS_TRY(prepare(&j, &split));
     CS_TRY(embed(&j, &split));
@@ -192,9 +195,10 @@ out:
     free(j.names);
     free(j.column);
     free(j.label);
-    cs_inputs_close(j.in);
+    cs_sources_close(&j.src);
     cs_model_free(j.model);
     cs_backend_close(j.be);
+    cs_args_release(&input);
     cs_opt_release(set);
     return rc;
 }

@@ -57,7 +57,7 @@ with samtools T 'a BAM as samtools knows it' sh -c '
     samtools quickcheck out.bam &&
     samtools view -F 0x900 in.bam | cut -f 1-11 > a && samtools view out.bam | cut -f 1-11 | cmp - a' - "$tiny/strands.sam"
 with samtools T 'with the tags of its records' sh -c '
-    chordseq classify -q -m m in.bam | awk "NR > 1 { print \$1, \$3 }" > a &&
+    chordseq classify -q -m m in.bam | sed "s|/[12]	|	|" | awk "NR > 1 { print \$1, \$3 }" > a &&
     samtools view out.bam | sed -E "s/\t.*cl:Z:/ /; s/\t.*//" | cmp - a &&
     [ "$(samtools view out.bam | grep -c "	ct:i:")" = "$(wc -l < a)" ]'
 with samtools T 'and a chained @PG' sh -c 'samtools view -H --no-PG out.bam | grep -q "ID:chordseq.*PP:samtools" &&
