@@ -1,12 +1,17 @@
 #!/bin/sh
-# bench_torch.sh - our forward pass beside PyTorch's in one run, and how many times faster; TSV.
+# bench_torch.sh - our network beside PyTorch's in one run, and how many times faster; TSV.
 #
-#   tests/bench/bench_torch.sh           from the build folder; `make bench-torch`
+#   tests/bench/bench_torch.sh ['WIDTH HIDDEN TRACK'...]     from the build folder; `make bench-torch`
 #
-# PyTorch is that of $CS_PYTHON, a python3 that has it; else the newest one that pip installs into a
-# scratch environment (hundreds of MB); else the system's python3 (Debian: python3-torch). Its malloc
-# keeps the pages it has had, which is worth a factor of 1.2 to 3 to it. Exit status 77: no PyTorch.
+# The default shapes are '288 128 16' and '72 64 4', the paper's width and a small one. Ours (see
+# bench_predict.c) goes from tokens to an answer, `plain` through every row of every block, `answer`
+# with the exact shortcuts; PyTorch's goes from embedded rows to rows, which is a little less. It is
+# that of $CS_PYTHON, a python3 that has it; else the newest one that pip installs into a scratch
+# environment (hundreds of MB); else the system's python3 (Debian: python3-torch). Its malloc keeps
+# the pages it has had, which is worth a factor of 1.2 to 3 to it. Some four minutes. Exit status 77:
+# no PyTorch.
 : "${srcdir:=$(dirname "$0")/../..}" "${builddir:=.}"
+[ $# -gt 0 ] || set -- '288 128 16' '72 64 4'
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-torch.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT
@@ -22,22 +27,33 @@ fi
 has_torch "$python" || { echo '# no PyTorch here: set CS_PYTHON to a python3 that has it'; exit 77; }
 echo "# PyTorch $("$python" -c 'import torch; print(torch.__version__)')"
 
-export OMP_WAIT_POLICY=passive MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=8589934592
-export MALLOC_TOP_PAD_=268435456
-printf 'what\tthreads\twidth\thidden\tsegments\tlength\tblocks\tgflops_median\tgflops_best\n'
-for shape in '288 128 16' '72 64 4'; do
+export OMP_WAIT_POLICY=passive
+cores=$(nproc)
+printf 'what\tthreads\twidth\thidden\tsegments\tlength\tktokens_per_s\tbest\tplain_ratio\tanswer_ratio\n'
+for shape; do
+    # shellcheck disable=SC2086
+    set -- $shape
+    "$builddir/tests/cli/make_model" "$tmp/model" 1 tokenizer=base encoder.max-len=128k \
+        encoder.track="$3" encoder.hidden="$2" || exit 1
     for load in '64 150' '64 651' '1 10000'; do
-        # shellcheck disable=SC2086
-        "$builddir/tests/bench/bench_ops" $shape $load > "$tmp/ours" || exit 1
-        for n in $(awk '$1 == "forward" { print $2 }' "$tmp/ours"); do
-            awk -F '\t' -v OFS='\t' -v n="$n" '$1 == "forward" && $2 == n {
-                print $1, $2, $3, $4, $5, $6, $7, $8, $9 }' "$tmp/ours" > "$tmp/both"
+        n=${load% *} length=${load#* }
+        "$builddir/tests/bench/gen_fasta" $((n * length)) 1 "$length" "$length" > "$tmp/in.fa"
+        for threads in $(printf '1\n%s\n' "$cores" | sort -nu); do
+            "$builddir/tests/bench/bench_predict" "$tmp/model" "$tmp/in.fa" "$threads" |
+                awk -v OFS='\t' 'NR > 1 { print $1, 1000 * $6, 1000 * $7 }' > "$tmp/all" || exit 1
             # shellcheck disable=SC2086
-            "$python" "$srcdir/tests/bench/torch_chordmixer.py" "$n" $shape $load >> "$tmp/both" ||
-                exit 1
-            awk -F '\t' -v OFS='\t' '{ print } NR == 1 { ours = $8; best = $9 }
-                NR > 1 { printf "# %s: ours %.2f times the median, %.2f times the best\n", $1,
-                         ours / $8, best / $9 }' "$tmp/both"
+            MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=8589934592 \
+            MALLOC_TOP_PAD_=268435456 \
+                "$python" "$srcdir/tests/bench/torch_chordmixer.py" "$threads" $shape $load \
+                >> "$tmp/all" || exit 1
+            awk -F '\t' -v OFS='\t' -v t="$threads" -v d="$1" -v h="$2" -v n="$n" -v len="$length" '
+                { ours[$1] = $2
+                  if ($1 ~ /^torch/)
+                      ratio = sprintf("%.2f\t%.2f", ours["plain"] / $2, ours["answer"] / $2)
+                  else
+                      ratio = "-\t-"
+                  printf "%s\t%d\t%d\t%d\t%d\t%d\t%.1f\t%.1f\t%s\n", $1, t, d, h, n, len, $2, $3,
+                         ratio }' "$tmp/all"
         done
     done
 done
