@@ -73,7 +73,8 @@ const cs_opt cs_compute_table[] = {
       .help = "threads that work at once, all together (default: one per processor)",
       .man = "From 8 on, an eighth (rounded down) decompresses. The others are shared: reading, "
              "tokenising, batching and writing take one each while they have something to do, and "
-             "the network's loops take what these leave. Answers do not depend on this number.",
+             "the network takes what these leave: small batches side by side, a large one by "
+             "all of them. Answers do not depend on this number.",
       .min = 1, .max = 4096 },
     { .type = CS_OPT_END }
 };

@@ -28,6 +28,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/budget.h"
+
 #include "pipelines/views.h"
 
 /* ---- read --------------------------------------------------------------------------------- */
@@ -306,16 +308,16 @@ static const cs_record *record_of(const cs_batch *b, int32_t i)
     return &b->slot[i].chunk->rec[view_of(b, i)->rec];
 }
 
-static bool above_limit(const cs_infer_stage *s, const cs_batch *b)
+static bool above_limit(const cs_infer_stage *s, cs_model *m, const cs_batch *b)
 {
     const int64_t most = s->policy->max_memory;
 
     return most > 0 && b->n_rec == 1 &&
-           cs_model_memory(s->model, b->n_tok, b->n_seg, b->depth, false) > most;
+           cs_model_memory(m, b->n_tok, b->n_seg, b->depth, false) > most;
 }
 
 /* When a batch of one view fails, its record is to blame: say which, and what would help it. */
-static int blame(const cs_infer_stage *s, const cs_batch *b, int rc)
+static int blame(const cs_infer_stage *s, cs_model *m, const cs_batch *b, int rc)
 {
     char why[1024];
 
@@ -324,7 +326,7 @@ static int blame(const cs_infer_stage *s, const cs_batch *b, int rc)
     const cs_record *r = record_of(b, 0);
     (void)snprintf(why, sizeof why, "%s", cs_error_message());
     cs_error_clear();
-    if (rc == CS_EMEM && above_limit(s, b))
+    if (rc == CS_EMEM && above_limit(s, m, b))
         return cs_fail(rc, "record '%s' (%lld bases) needs more than --max-memory %lld; cut it "
                        "with --long-sequence window", r->name, (long long)cs_record_bases(r),
                        (long long)s->policy->max_memory);
@@ -332,17 +334,17 @@ static int blame(const cs_infer_stage *s, const cs_batch *b, int rc)
         return cs_fail(rc, "out of memory for record '%s' (%lld bases), which needs %lld bytes; "
                        "cut it with --long-sequence window, or use a machine with more", r->name,
                        (long long)cs_record_bases(r),
-                       (long long)cs_model_memory(s->model, b->n_tok, b->n_seg, b->depth, false));
+                       (long long)cs_model_memory(m, b->n_tok, b->n_seg, b->depth, false));
     return cs_fail(rc, "record '%s': %s", r->name, why[0] ? why : cs_error_name(rc));
 }
 
 /* A long sequence that does not fit is its record's misfortune, unless the user wants to stop. */
-static int give_up(cs_infer_stage *s, const cs_batch *b)
+static int give_up(cs_infer_stage *s, cs_model *m, const cs_batch *b)
 {
     cs_chunk *c = b->slot[0].chunk;
 
     if (b->n_rec != 1 || s->policy->on_long == CS_LONG_ERROR)
-        return blame(s, b, CS_EMEM);
+        return blame(s, m, b, CS_EMEM);
     cs_error_clear();
     c->view[b->slot[0].i].reason = CS_REASON_NO_MEMORY;
     cs_pipe_count_down(s->pipe, &c->pending, 1);
@@ -368,7 +370,7 @@ static void deliver(cs_infer_stage *s, const cs_batch *b)
     }
 }
 
-static int infer(cs_infer_stage *s, const cs_batch *b)
+static int infer(cs_infer_stage *s, cs_model *m, const cs_batch *b)
 {
     int rc = CS_OK;
     size_t n = 0;
@@ -376,14 +378,31 @@ static int infer(cs_infer_stage *s, const cs_batch *b)
     for (int32_t i = 0; i < b->n_rec; i++)
         n += (size_t)b->slot[i].chunk->ans[view_of(b, i)->rec].n;
     CS_TRY(cs_grow((void **)&s->answer, &s->cap, n, sizeof *s->answer));
-    if (above_limit(s, b))
-        return give_up(s, b);
-    s->model->be->n_thread = cs_pipe_share(s->pipe);
-    CS_TRY(cs_model_raw(s->model, b, s->answer));
+    if (above_limit(s, m, b))
+        return give_up(s, m, b);
+    CS_TRY(cs_model_raw(m, b, s->answer));
     deliver(s, b);
     return CS_OK;
 out:
-    return rc == CS_EMEM ? give_up(s, b) : blame(s, b, rc);
+    return rc == CS_EMEM ? give_up(s, m, b) : blame(s, m, b, rc);
+}
+
+/* By the model that all stages share, with the threads that there are to spare. */
+static int infer_whole(cs_infer_stage *s, const cs_batch *b)
+{
+    cs_budget *budget = cs_budget_leave();
+
+    CS_BUG(s->whole && pthread_mutex_lock(s->whole) != 0);
+    cs_budget_enter(budget);
+    s->model->be->n_thread = cs_pipe_share(s->pipe);
+    const int rc = infer(s, s->model, b);
+    CS_BUG(s->whole && pthread_mutex_unlock(s->whole) != 0);
+    return rc;
+}
+
+static bool is_small(cs_model *m, const cs_batch *b)
+{
+    return cs_model_memory(m, b->n_tok, b->n_seg, b->depth, false) <= CS_SMALL_BATCH;
 }
 
 int cs_stage_infer(void *self, cs_queue *in, cs_queue *out)
@@ -394,12 +413,11 @@ int cs_stage_infer(void *self, cs_queue *in, cs_queue *out)
 
     (void)out;
     while ((rc = cs_queue_pop(in, &item)) == CS_OK) {
-        rc = infer(s, item);
+        rc = s->twin && is_small(s->twin, item) ? infer(s, s->twin, item) : infer_whole(s, item);
         cs_batch_free(item);
         if (rc != CS_OK)
             break;
     }
-    s->peak_bytes = s->model->cx.cap * (int64_t)sizeof(cs_real);
     return rc;
 }
 

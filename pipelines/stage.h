@@ -11,6 +11,8 @@
 #ifndef CS_PIPELINES_STAGE_H
 #define CS_PIPELINES_STAGE_H
 
+#include <pthread.h>
+
 #include "base/log.h"
 #include "batch/bucket.h"
 #include "io/reader.h"
@@ -18,6 +20,9 @@
 
 /* What a chunk of CS_CHUNK_BASES bases may occupy: bases, qualities, names and answers. */
 enum { CS_CHUNK_BYTES = 2 << 20 };
+
+/* Activations of a batch that an infer stage with a model of its own answers alone: see crew.h. */
+enum { CS_SMALL_BATCH = 8 << 20 };
 
 typedef struct cs_read_stage {
     int      (*next)(void *source, cs_chunk *c);   /* appends a record, or CS_EOF */
@@ -44,9 +49,10 @@ typedef struct cs_infer_stage {
     cs_pipe  *pipe;
     cs_model *model;
     const cs_policy *policy;
+    cs_model *twin;              /* for small batches, or NULL (see crew.h) */
+    pthread_mutex_t *whole;      /* held while `model` is used; NULL: nobody else does */
     float    *answer;            /* [cap] of one batch; freed by the owner */
     size_t    cap;
-    int64_t   peak_bytes;        /* activations of the largest batch so far */
 } cs_infer_stage;
 
 typedef struct cs_write_stage {

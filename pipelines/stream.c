@@ -17,13 +17,15 @@
  */
 #include "pipelines/stream.h"
 
+#include "pipelines/crew.h"
+
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 #include <sys/resource.h>
 #include <time.h>
 
-enum { N_QUEUED = 2, N_ON_WAY = 7, N_ELSEWHERE = 8, N_TOKENISED = 4, N_BATCH = 3,
+enum { N_STAGE = 4, N_QUEUED = 2, N_ON_WAY = 7, N_ELSEWHERE = 8, N_TOKENISED = 4, N_BATCH = 3,
        BYTES_PER_BASE = 20, TOKEN_BYTES = 12, OWN_PAGES = 16 << 10 };
 
 static double now_s(void)
@@ -80,7 +82,7 @@ struct stages {
     cs_read_stage     read;
     cs_tokenise_stage tokenise;
     cs_bucket_stage   bucket;
-    cs_infer_stage    infer;
+    cs_crew          *crew;
     cs_write_stage    write;
 };
 
@@ -98,14 +100,16 @@ static int run_stages(cs_pipe *p, const cs_stream *s, struct stages *g)
     cs_queue *flight = cs_pipe_queue(p, "bucket to write", s->window, window_bytes(s),
                                      cs_chunk_bytes, cs_chunk_drop);
     g->bucket.flight = flight;
-    const cs_stage stage[] = {
+    cs_stage stage[N_STAGE + CS_CREW_MAX] = {
         { "read",     cs_stage_read,     &g->read,     NULL,   raw,   NULL },
         { "tokenise", cs_stage_tokenise, &g->tokenise, raw,    tok,   NULL },
         { "bucket",   cs_stage_bucket,   &g->bucket,   tok,    batch, flight },
-        { "infer",    cs_stage_infer,    &g->infer,    batch,  NULL,  NULL },
         { "write",    cs_stage_write,    &g->write,    flight, NULL,  NULL },
     };
-    return cs_pipe_run(p, stage, sizeof stage / sizeof *stage);
+    for (int i = 0; i < g->crew->n; i++)
+        stage[N_STAGE + i] = (cs_stage){ "infer", cs_stage_infer, &g->crew->stage[i], batch, NULL,
+                                         NULL };
+    return cs_pipe_run(p, stage, N_STAGE + g->crew->n);
 }
 
 static int next_of_inputs(void *source, cs_chunk *c)
@@ -126,16 +130,21 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
         .bucket = { .pipe = p, .budget = s->batch_tokens, .n_channel = s->model->n_channel,
                     .window = (uint64_t)s->window,
                     .window_bytes = window_bytes(s) },
-        .infer = { .pipe = p, .model = s->model, .policy = s->policy },
         .write = { .pipe = p, .policy = s->policy, .sink = s->sink, .arg = s->arg },
     };
+    int rc = cs_crew_new(p, s->model, s->policy, s->n_thread, &g.crew);
+    if (rc != CS_OK) {
+        cs_pipe_free(p);
+        return rc;
+    }
     g.write.progress = cs_progress_new("records", s->in ? cs_inputs_size(s->in) : 0);
-    int rc = run_stages(p, s, &g);
+    rc = run_stages(p, s, &g);
 
     cs_progress_free(g.write.progress);
     *stat = (cs_stream_stat){
         .n_record = g.write.n_record, .n_base = g.write.n_base, .batch = g.bucket.stat,
-        .longest = g.tokenise.longest, .act_bytes = g.infer.peak_bytes, .wall_s = now_s() - start,
+        .longest = g.tokenise.longest, .act_bytes = cs_crew_peak_bytes(g.crew),
+        .wall_s = now_s() - start,
     };
     cs_pipe_summary(p, stat->times, sizeof stat->times);
     if (rc == CS_OK) {
@@ -151,7 +160,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
         report_memory(s, stat);
     }
     cs_pipe_free(p);
-    free(g.infer.answer);
+    cs_crew_free(g.crew);
     return rc;
 }
 

@@ -347,9 +347,12 @@ static void append(char *buf, size_t n_buf, const char *fmt, ...)
 void cs_pipe_summary(const cs_pipe *p, char *buf, size_t n_buf)
 {
     buf[0] = '\0';
-    for (int i = 0; i < p->n_worker; i++) {
-        const struct worker *w = &p->worker[i];
-        append(buf, n_buf, "%s%s %.2f s", i ? ", " : "busy ", w->name, w->ran_s - w->waited_s);
+    for (int i = 0, next; i < p->n_worker; i = next) {
+        const char *name = p->worker[i].name;
+        double busy = 0;
+        for (next = i; next < p->n_worker && strcmp(p->worker[next].name, name) == 0; next++)
+            busy += p->worker[next].ran_s - p->worker[next].waited_s;
+        append(buf, n_buf, "%s%s %.2f s", i ? ", " : "busy ", name, busy);
     }
     for (size_t i = 0; i < p->n_queue; i++) {
         const cs_queue_stat s = cs_queue_stats(p->queue[i].queue);

@@ -127,6 +127,10 @@ void cs_model_free(cs_model *m)
     if (!m)
         return;
     cs_ctx_release(&m->cx);
+    if (m->is_twin) {
+        free(m);
+        return;
+    }
     cs_params_release(&m->ps);
     if (m->head_net)
         m->head->release(m->head_net);
@@ -146,6 +150,20 @@ void cs_model_free(cs_model *m)
     free(m->taxonomy);
     cs_arena_free(m->text);
     free(m);
+}
+
+cs_model *cs_model_twin(const cs_model *m, cs_backend *be)
+{
+    cs_model *t = cs_xmalloc(sizeof *t);
+
+    CS_BUG(m->ps.grad);
+    *t = *m;
+    t->be = be;
+    t->is_twin = true;
+    cs_ctx_init(&t->cx, be, &t->ps);
+    t->cx.no_fused = m->cx.no_fused;
+    t->cx.no_mean = m->cx.no_mean;
+    return t;
 }
 
 static bool same_shape(const cs_param *a, const cs_param *b)

@@ -55,6 +55,7 @@ typedef struct cs_model {
     cs_params           ps;
     cs_ctx              cx;
     cs_trace            trace;
+    bool                is_twin;               /* the rest belongs to another model */
 } cs_model;
 
 /**
@@ -77,6 +78,16 @@ void cs_model_free(cs_model *m);
  * Memory   both in the same backend
  */
 int  cs_model_adopt(cs_model *m, const cs_model *from) CS_MUST_CHECK;
+
+/**
+ * cs_model_twin - another model over the same parameters, to answer at the same time in another
+ * thread
+ *
+ * m        cannot learn, and outlives the twin
+ * be       of the same kind as m's; must outlive the twin
+ * Returns  a model to be freed with cs_model_free()
+ */
+cs_model *cs_model_twin(const cs_model *m, cs_backend *be);
 
 /** cs_model_max_len - most tokens of a sequence; 0: any */
 int64_t cs_model_max_len(const cs_model *m);

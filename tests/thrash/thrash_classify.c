@@ -9,12 +9,12 @@
 
 #include "base/cpu.h"
 #include "base/rng.h"
-#include "pipelines/stage.h"
+#include "pipelines/crew.h"
 #include "pipelines/views.h"
 #include "registry.h"
 
 enum { N_RUN = 80, N_SEQUENCE = 48, N_LABEL = 3, N_POLICY = 3, MAX_LEN = 1024,
-       SECONDS = 300 };
+       THREADS = 3, SECONDS = 300 };
 
 /* A sequence and what the model says about it when it is alone, by policy. */
 struct sequence {
@@ -121,26 +121,37 @@ static struct outcome run_once(uint64_t key, int may_stop)
     cs_tokenise_stage tokenise = { .policy = how };
     cs_bucket_stage bucket = { .pipe = p, .budget = 1 + draw(&d, 3000),
                                .window = (uint64_t)window, .window_bytes = bytes };
-    cs_infer_stage infer = { .pipe = p, .model = model, .policy = how };
+    cs_infer_stage infer[THREADS];
+    cs_crew *crew;
     cs_write_stage writer = { .pipe = p, .policy = how, .sink = compare, .arg = &check };
     cs_queue *raw = cs_pipe_queue(p, "raw", 2, 20000, cs_chunk_bytes, cs_chunk_drop);
     cs_queue *tok = cs_pipe_queue(p, "tok", 2, 20000, cs_tokenised_bytes, cs_tokenised_drop);
     cs_queue *batch = cs_pipe_queue(p, "batch", 2, 0, NULL, cs_batch_drop);
 
-    cs_pipe_limit(p, 1 + (int)draw(&d, 2));
+    const int n_thread = 1 + (int)draw(&d, THREADS);
+    cs_pipe_limit(p, n_thread);
+    assert_int_equal(cs_crew_new(p, model, how, n_thread, &crew), CS_OK);
+    /* Some without a model of their own: they meet at the one that all share. */
+    for (int i = 0; i < crew->n; i++) {
+        infer[i] = crew->stage[i];
+        infer[i].twin = draw(&d, 3) ? infer[i].twin : NULL;
+    }
     bucket.flight = cs_pipe_queue(p, "flight", window, bytes, cs_chunk_bytes, cs_chunk_drop);
     if (may_stop && draw(&d, 3) == 0)
         check.stop = (uint64_t)draw(&d, 400);
-    const cs_stage stage[] = {
+    cs_stage stage[4 + THREADS] = {
         { "generate", generate, &source, NULL, raw, NULL },
         { "tokenise", cs_stage_tokenise, &tokenise, raw, tok, NULL },
         { "bucket", cs_stage_bucket, &bucket, tok, batch, bucket.flight },
-        { "infer", cs_stage_infer, &infer, batch, NULL, NULL },
         { "write", cs_stage_write, &writer, bucket.flight, NULL, NULL },
     };
-    struct outcome o = { .rc = cs_pipe_run(p, stage, 5) };
+    for (int i = 0; i < crew->n; i++)
+        stage[4 + i] = (cs_stage){ "infer", cs_stage_infer, &infer[i], batch, NULL, NULL };
+    struct outcome o = { .rc = cs_pipe_run(p, stage, 4 + crew->n) };
     cs_pipe_free(p);
-    free(infer.answer);
+    for (int i = 0; i < crew->n; i++)
+        free(infer[i].answer);
+    cs_crew_free(crew);
     o.n_record = writer.n_record;
     o.stat = bucket.stat;
     assert_int_equal(check.n_wrong, 0);
@@ -268,7 +279,7 @@ static int setup(void **state)
     assert_int_equal(cs_opt_set(enc->opt, cfg[1], "track", "1"), CS_OK);
     assert_int_equal(cs_opt_set(enc->opt, cfg[1], "hidden", "2"), CS_OK);
     assert_int_equal(cs_cpu_init(), CS_OK);
-    assert_int_equal(cs_backend_open("cpu", 2, &backend), CS_OK);
+    assert_int_equal(cs_backend_open("cpu", THREADS, &backend), CS_OK);
     assert_int_equal(cs_model_new(&spec, backend, &model), CS_OK);
     make_policies();
     for (int i = 0; i < N_SEQUENCE; i++) {
