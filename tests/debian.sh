@@ -6,8 +6,7 @@
 # count too.
 
 build_needs="cc=gcc include:stdio.h=libc6-dev make=make autoreconf=autoconf automake=automake
-pkg-config=pkg-config lib:htslib=libhts-dev lib:zlib=zlib1g-dev lib:jansson=libjansson-dev
-link:-llapack=liblapack-dev"
+pkg-config=pkg-config lib:htslib=libhts-dev lib:zlib=zlib1g-dev lib:jansson=libjansson-dev"
 
 # found CHECK
 found()

@@ -94,4 +94,4 @@ N factorize-type.err     chordseq factorize -i a.index.npy
 { head -c 128 small.npy; head -c 18432 /dev/zero | tr '\0' '\377'; } > nan.npy
 N factorize-nan.err      chordseq factorize -i nan.npy
 N factorize-lr.err       chordseq factorize -i small.npy --steps 100 --factors 20 --lr 10
-N factorize-dir.err      chordseq factorize -i small.npy --steps 2 -o no/such/folder/a
+N factorize-dir.err      chordseq factorize -q -i small.npy --steps 2 -o no/such/folder/a

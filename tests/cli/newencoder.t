@@ -25,7 +25,7 @@ fi
 
 # What was configured there knows where it lies, and where the sources are.
 : "${SHELL:=/bin/sh}"
-from=$(sed -n "s/^srcdir='\(.*\)'\$/\1/p" "$build/config.status")
+from=$(sed -n "s/^srcdir='\(.*\)'\$/\1/p" "$build/config.status" | sed 's/[.]/\\./g')
 find "$build" -name '*.Po' -exec sed -i "s|\([ :]\)$from/|\1$tree/|g; s|^$from/|$tree/|" {} +
 sed -i "s|^ac_pwd=.*|ac_pwd='$build'|; s|^srcdir=.*|srcdir='$tree'|" "$build/config.status"
 (cd "$build" && "$SHELL" ./config.status Makefile > config.out 2>&1) || cat config.out
