@@ -67,6 +67,9 @@ const cs_opt cs_output_table[] = {
     { .type = CS_OPT_STR, .name = "summary", ARG(summary), .arg = "FILE",
       .help = "versions, model, options and counts as JSON; name it chordseq_summary.json",
       .man = "Equal runs write equal bytes." },
+    { .type = CS_OPT_STR, .name = "html", ARG(html), .arg = "FILE",
+      .help = "a page to look at: classes, reasons, probabilities, lengths",
+      .man = "It is complete in itself, fetches nothing, and suits print and dark screens." },
     { .type = CS_OPT_END }
 };
 
@@ -86,6 +89,7 @@ static const struct format {
     { "bam", "--bam", offsetof(cs_output_args, bam), true },
     { "split", "--split-dir", offsetof(cs_output_args, split), true },
     { "summary", "--summary", offsetof(cs_output_args, summary), false },
+    { "html", "--html", offsetof(cs_output_args, html), false },
 };
 enum { N_FORMAT = sizeof format / sizeof *format };
 

@@ -9,7 +9,7 @@
 /* A path per format, NULL: not wanted. */
 typedef struct cs_output_args {
     const char *output, *jsonl, *kraken, *report, *krona, *binning, *profile, *bam, *split,
-               *summary, *sample;
+               *summary, *html, *sample;
     int         all, use_names, compress, format, no_pg;
 } cs_output_args;
 extern const cs_opt cs_output_table[];

@@ -1,10 +1,9 @@
 /* json_text.c - pieces of strict JSON, written as they come. */
 #include "io/json_text.h"
 
-/* Bytes of the UTF-8 character at s; 0 if there is none: overlong forms, surrogates and what lies
- * beyond U+10FFFF are none. Source: Unicode 15, table 3-7. */
-static size_t utf8_length(const unsigned char *s)
+size_t cs_utf8_length(const char *text)
 {
+    const unsigned char *s = (const unsigned char *)text;
     size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 :
                s[0] < 0xf5 ? 4 : 0;
 
@@ -35,7 +34,7 @@ int cs_json_string(cs_outfile *f, const char *text)
 
     CS_TRY(cs_outfile_write(f, "\"", 1));
     while (*s) {
-        const size_t n = utf8_length(s);
+        const size_t n = cs_utf8_length((const char *)s);
         CS_TRY(one(f, s, n));
         s += n ? n : 1;
     }

@@ -4,6 +4,10 @@
 
 #include "base/file.h"
 
+/** cs_utf8_length - bytes of the UTF-8 character at s, 1 for a NUL; 0 if there is none:
+ * overlong forms, surrogates and what lies beyond U+10FFFF are none. Source: Unicode, table 3-7 */
+size_t cs_utf8_length(const char *s);
+
 /** cs_json_string - a string with its quotes; control characters are escaped, bytes that are not
  * UTF-8 become U+FFFD */
 int cs_json_string(cs_outfile *f, const char *s) CS_MUST_CHECK;

@@ -92,6 +92,38 @@ _x_y.fastq
 unclassified.2.fastq
 unclassified.fastq" ]'
 
+# ---- a page to look at ---------------------------------------------------------------------------------
+
+T 'a page' chordseq classify -q -m m --html page.html --min-prob 0.4 mixed.fa
+T 'fetches and runs nothing' sh -c '! grep -iE "(src|href)=|url\(|@import|<script|https?:| on[a-z]+=" page.html'
+T 'counts what the table counts' sh -c 'tr -d "\n" < page.html | sed "s/<tr>/\n/g" > rows
+    for c in classA classB classC; do
+        n=$(chordseq classify -q -m m --min-prob 0.4 mixed.fa | grep -c "	$c	")
+        grep "^<td>$c</td>" rows | grep -q "<td class=\"n\">$n</td>" || exit
+    done'
+"$builddir/tests/cli/make_model" sharp 1 labels=3 tokenizer=kmer tokenizer.k=3 encoder.max-len=4096 \
+    encoder.track=4 encoder.hidden=4 'label=<b>&"x' "label=</table>'" label=c
+T 'names are text' sh -c 'chordseq classify -q -m sharp --html sharp.html mixed.fa &&
+    grep -q "<td>&#60;b&#62;&#38;&#34;x</td>" sharp.html && grep -q "<td>&#60;/table&#62;&#39;</td>" sharp.html &&
+    ! grep -q "<b>" sharp.html && [ "$(grep -c "</table>" sharp.html)" = 2 ]'
+with python3 T 'every tag is closed' python3 -c '
+from html.parser import HTMLParser
+class Check(HTMLParser):
+    stack, seen = [], 0
+    def handle_starttag(self, tag, attrs):
+        if tag != "meta":
+            self.stack.append(tag)
+        self.seen += tag == "rect"
+    def handle_startendtag(self, tag, attrs):
+        self.seen += tag == "rect"
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag, tag
+for page in "page.html", "sharp.html":
+    c = Check()
+    c.feed(open(page).read())
+    assert not c.stack and c.seen > 20'
+T 'of an empty input too' sh -c 'chordseq classify -q -m m --html e.html -o x empty.fa 2> /dev/null && grep -q "</html>" e.html'
+
 # ---- all or none -----------------------------------------------------------------------------------------
 
 head -c 900 mixed.fa > cut.fa; printf '>bad\nAC!GT\n' >> cut.fa

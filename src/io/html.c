@@ -1,0 +1,149 @@
+/* html.c - pieces of a page that is complete in itself: text, tables, bar charts as inline SVG. */
+#include "io/html.h"
+
+#include "io/json_text.h"
+
+enum { WIDTH = 640, HEIGHT = 200, LEFT = 60, RIGHT = 12, TOP = 8, BOTTOM = 40 };
+
+static const char style[] =
+    ":root{color-scheme:light dark;--text:#1b1f24;--page:#fff;--line:#c9ced6;--soft:#5c6570;"
+    "--a:#2f6fb3;--b:#c2742b}\n"
+    "@media (prefers-color-scheme:dark){:root{--text:#e3e7ec;--page:#15181c;--line:#3d444d;"
+    "--soft:#9aa4b0;--a:#6ca8e6;--b:#e0a15c}}\n"
+    "@media print{:root{--text:#000;--page:#fff;--line:#999;--soft:#333;--a:#2f6fb3;--b:#c2742b}"
+    "section,figure,tr{break-inside:avoid}}\n"
+    "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
+    "body{margin:2rem auto;max-width:60rem;padding:0 1rem;background:var(--page);"
+    "color:var(--text);font:15px/1.45 system-ui,sans-serif}\n"
+    "h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}\n"
+    "table{border-collapse:collapse;width:100%}"
+    "th,td{text-align:left;padding:.2rem .8rem .2rem 0;border-bottom:1px solid var(--line);"
+    "overflow-wrap:break-word}td.n,th.n{text-align:right;white-space:nowrap}\n"
+    "td.bar{width:25%}svg{max-width:100%;height:auto}svg text{fill:var(--text);font-size:12px}"
+    "figure{margin:1rem 0}figcaption{color:var(--soft)}"
+    "pre{white-space:pre-wrap;overflow-wrap:anywhere;color:var(--soft)}"
+    ".a{fill:var(--a)}.b{fill:var(--b)}.axis{stroke:var(--line)}\n";
+
+int cs_html_text(cs_outfile *f, const char *s)
+{
+    int rc = CS_OK;
+
+    while (*s) {
+        const size_t n = cs_utf8_length(s);
+        const char c = *s;
+        if (n == 0 || (n == 1 && ((unsigned char)c < ' ' || c == 127)))
+            CS_TRY(cs_outfile_write(f, "\xef\xbf\xbd", 3));
+        else if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'')
+            CS_TRY(cs_outfile_printf(f, "&#%d;", c));
+        else
+            CS_TRY(cs_outfile_write(f, s, n));
+        s += n ? n : 1;
+    }
+out:
+    return rc;
+}
+
+int cs_html_begin(cs_outfile *f, const char *title)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "<!DOCTYPE html>\n<html lang=\"en\"><head>"
+               "<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" "
+               "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+               "<title>"));
+    CS_TRY(cs_html_text(f, title));
+    CS_TRY(cs_outfile_printf(f, "</title>\n<style>\n%s</style></head>\n<body>\n<h1>", style));
+    CS_TRY(cs_html_text(f, title));
+    rc = cs_outfile_printf(f, "</h1>\n");
+out:
+    return rc;
+}
+
+int cs_html_end(cs_outfile *f)
+{
+    return cs_outfile_printf(f, "</body></html>\n");
+}
+
+int cs_html_section(cs_outfile *f, const char *title)
+{
+    return cs_outfile_printf(f, "<h2>%s</h2>\n", title);
+}
+
+int cs_html_cell(cs_outfile *f, const char *s)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "<td>"));
+    CS_TRY(cs_html_text(f, s));
+    rc = cs_outfile_printf(f, "</td>");
+out:
+    return rc;
+}
+
+int cs_html_count(cs_outfile *f, uint64_t n, uint64_t all)
+{
+    return cs_outfile_printf(f, "<td class=\"n\">%llu</td><td class=\"n\">%.2f %%</td>",
+                             (unsigned long long)n,
+                             all ? 100 * (double)n / (double)all : 0.0);
+}
+
+static int draw_axis(cs_outfile *f, const cs_html_bars *b, uint64_t most)
+{
+    int rc = CS_OK;
+    const int base = HEIGHT - BOTTOM;
+    const double step = (double)(WIDTH - LEFT - RIGHT) / b->n_bin;
+
+    CS_TRY(cs_outfile_printf(f, "<path class=\"axis\" fill=\"none\" d=\"M%d %dV%dH%d\"/>\n"
+               "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%llu</text>"
+               "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">0</text>\n", LEFT, TOP, base,
+               WIDTH - RIGHT, LEFT - 6, TOP + 10, (unsigned long long)most, LEFT - 6, base));
+    for (int i = 0; i <= b->n_bin; i++)
+        if (*b->tick[i])
+            CS_TRY(cs_outfile_printf(f, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s"
+                                     "</text>", LEFT + i * step, base + 16, b->tick[i]));
+    rc = cs_outfile_printf(f, "\n<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
+                           (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, b->axis);
+out:
+    return rc;
+}
+
+static int draw_bin(cs_outfile *f, const cs_html_bars *b, int i, double per_one)
+{
+    int rc = CS_OK;
+    const double step = (double)(WIDTH - LEFT - RIGHT) / b->n_bin;
+    double top = HEIGHT - BOTTOM;
+
+    for (int s = 0; s < 2 && b->n[s]; s++) {
+        const double h = per_one * (double)b->n[s][i];
+        top -= h;
+        if (b->n[s][i])
+            CS_TRY(cs_outfile_printf(f, "<rect class=\"%c\" x=\"%.1f\" y=\"%.2f\" width=\"%.1f\" "
+                                     "height=\"%.2f\"><title>%s: %llu</title></rect>\n", 'a' + s,
+                                     LEFT + i * step + 1, top, step > 3 ? step - 2 : step, h,
+                                     b->name[s], (unsigned long long)b->n[s][i]));
+    }
+out:
+    return rc;
+}
+
+int cs_html_draw(cs_outfile *f, const cs_html_bars *b)
+{
+    int rc = CS_OK;
+    uint64_t most = 0;
+
+    for (int i = 0; i < b->n_bin; i++) {
+        const uint64_t n = b->n[0][i] + (b->n[1] ? b->n[1][i] : 0);
+        most = n > most ? n : most;
+    }
+    CS_TRY(cs_outfile_printf(f, "<figure><figcaption>"));
+    CS_TRY(cs_html_text(f, b->title));
+    CS_TRY(cs_outfile_printf(f, "</figcaption>\n<svg role=\"img\" viewBox=\"0 0 %d %d\" "
+                             "width=\"%d\" height=\"%d\">\n", WIDTH, HEIGHT, WIDTH, HEIGHT));
+    CS_TRY(draw_axis(f, b, most));
+    for (int i = 0; i < b->n_bin && most; i++)
+        CS_TRY(draw_bin(f, b, i, (double)(HEIGHT - BOTTOM - TOP) / (double)most));
+    rc = cs_outfile_printf(f, "</svg></figure>\n");
+out:
+    return rc;
+}

@@ -1,0 +1,31 @@
+/* html.h - pieces of a page that is complete in itself: text, tables, bar charts as inline SVG. */
+#ifndef CS_IO_HTML_H
+#define CS_IO_HTML_H
+
+#include "base/file.h"
+
+/** cs_html_begin - up to the title on the page, which is told not to load or run anything; colours
+ * follow the reader's light or dark setting, and are light in print */
+int cs_html_begin(cs_outfile *f, const char *title) CS_MUST_CHECK;
+int cs_html_end(cs_outfile *f) CS_MUST_CHECK;
+
+/** cs_html_text - text as it reads: markup is escaped, control characters and bytes that are not
+ * UTF-8 become U+FFFD */
+int cs_html_text(cs_outfile *f, const char *s) CS_MUST_CHECK;
+/** cs_html_section - a heading */
+int cs_html_section(cs_outfile *f, const char *title) CS_MUST_CHECK;
+/** cs_html_cell - a table's cell with escaped text, or with a number and its share of `all` */
+int cs_html_cell(cs_outfile *f, const char *s) CS_MUST_CHECK;
+int cs_html_count(cs_outfile *f, uint64_t n, uint64_t all) CS_MUST_CHECK;
+
+/* A histogram; the second series is drawn on top of the first. */
+typedef struct cs_html_bars {
+    const char     *title, *axis;
+    const uint64_t *n[2];        /* [n_bin] */
+    const char     *name[2];     /* of the series; the second may be absent (n[1] NULL) */
+    int             n_bin;
+    char          (*tick)[24];   /* [n_bin + 1] at the bins' edges; "" for none */
+} cs_html_bars;
+int cs_html_draw(cs_outfile *f, const cs_html_bars *b) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,247 @@
+/*
+ * write_html.c - a page to look at: what was found, what was not, how sure, how long.
+ *
+ * DESIGN: counted like every report, so that it does not grow with the input. Probabilities are in
+ * twentieths, lengths in doublings. Histograms by class are drawn for the most frequent classes.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "io/html.h"
+#include "io/tally.h"
+
+enum { N_PROB = 20, N_LENGTH = 48, N_SHOWN = 12 };
+
+struct page {
+    cs_tally *t;
+    uint64_t  called[N_PROB], low[N_PROB];     /* best probability, with and without a call */
+    uint64_t  length[2][N_LENGTH];             /* with and without a call */
+    uint64_t (*prob)[N_PROB];                  /* [n_label] of calls */
+    struct timespec start;
+};
+
+static void html_release(cs_output *o)
+{
+    struct page *p = o->state;
+
+    if (!p)
+        return;
+    cs_tally_free(p->t);
+    free(p->prob);
+    free(p);
+    o->state = NULL;
+}
+
+static int html_begin(cs_output *o)
+{
+    struct page *p = o->state = cs_xcalloc(1, sizeof *p);
+    const size_t n = (size_t)o->info.n_label;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &p->start);
+    p->prob = cs_alloc(n + 1, sizeof *p->prob);
+    if (!p->prob)
+        return cs_fail(CS_EMEM, "out of memory for a page about %zu classes", n);
+    memset(p->prob, 0, (n + 1) * sizeof *p->prob);
+    return cs_tally_new(&o->info, &p->t);
+}
+
+static int html_record(cs_output *o, const cs_record *r, const cs_answer *a)
+{
+    struct page *p = o->state;
+    const int best = cs_answer_best(a), no_call = a->reason != CS_REASON_NONE;
+    int doublings = 0;
+
+    cs_tally_add(p->t, &o->info, r, a);
+    for (int64_t n = cs_record_bases(r); n > 1 && doublings < N_LENGTH - 1; n /= 2)
+        doublings++;
+    p->length[no_call][doublings]++;
+    if (best < 0)
+        return CS_OK;
+    const int bin = (int)(N_PROB * (double)a->v[best]);
+    const int at = bin < 0 ? 0 : bin >= N_PROB ? N_PROB - 1 : bin;
+    (no_call ? p->low : p->called)[at]++;
+    if (!no_call)
+        p->prob[best][at]++;
+    return CS_OK;
+}
+
+static int summary(cs_output *o)
+{
+    int rc = CS_OK;
+    const struct page *p = o->state;
+    const cs_tally *t = p->t;
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    const double s = (double)(now.tv_sec - p->start.tv_sec)
+                   + 1e-9 * (double)(now.tv_nsec - p->start.tv_nsec);
+    CS_TRY(cs_outfile_printf(o->file, "<p>%llu records with %llu bases; %llu records were called, "
+               "%llu were not. From the first record to the last %.1f s, %.3g Mbases/s.</p>\n<pre>",
+               (unsigned long long)t->all.n_record, (unsigned long long)t->all.n_base,
+               (unsigned long long)t->reason[CS_REASON_NONE].n_record,
+               (unsigned long long)t->unclassified.n_record, s,
+               s > 0 ? 1e-6 * (double)t->all.n_base / s : 0));
+    CS_TRY(cs_html_text(o->file, o->info.command_line ? o->info.command_line : ""));
+    CS_TRY(cs_outfile_printf(o->file, "\nmodel sha256 "));
+    CS_TRY(cs_html_text(o->file, o->info.model_sum));
+    rc = cs_outfile_printf(o->file, "\nchordseq " PACKAGE_VERSION "</pre>\n");
+out:
+    return rc;
+}
+
+static int bar(cs_outfile *f, uint64_t n, uint64_t most)
+{
+    return cs_outfile_printf(f, "<td class=\"bar\"><svg viewBox=\"0 0 100 8\" width=\"100%%\" "
+                             "height=\"10\" preserveAspectRatio=\"none\"><rect class=\"a\" "
+                             "width=\"%.2f\" height=\"8\"/></svg></td></tr>\n",
+                             most ? 100 * (double)n / (double)most : 0.0);
+}
+
+static int class_table(cs_output *o, const int *order, int n)
+{
+    int rc = CS_OK;
+    const cs_tally *t = ((struct page *)o->state)->t;
+    const cs_taxonomy *tree = o->info.taxonomy;
+
+    CS_TRY(cs_html_section(o->file, "Classes"));
+    CS_TRY(cs_outfile_printf(o->file, "<table><tr><th>class</th><th>taxon</th><th class=\"n\">"
+               "taxid</th><th class=\"n\" colspan=\"2\">records</th><th class=\"n\" colspan=\"2\">"
+               "bases</th><th></th></tr>\n"));
+    for (int i = 0; i < n; i++) {
+        const cs_count c = t->of_class[order[i]];
+        const cs_taxon *v = &tree->node[tree->of_class[order[i]]];
+        CS_TRY(cs_outfile_printf(o->file, "<tr>"));
+        CS_TRY(cs_html_cell(o->file, o->info.label[order[i]]));
+        CS_TRY(cs_html_cell(o->file, v->name));
+        CS_TRY(cs_outfile_printf(o->file, "<td class=\"n\">%lld</td>", (long long)v->taxid));
+        CS_TRY(cs_html_count(o->file, c.n_record, t->all.n_record));
+        CS_TRY(cs_html_count(o->file, c.n_base, t->all.n_base));
+        CS_TRY(bar(o->file, c.n_record, t->of_class[order[0]].n_record));
+    }
+    rc = cs_outfile_printf(o->file, "</table>\n");
+out:
+    return rc;
+}
+
+static int reason_table(cs_output *o)
+{
+    int rc = CS_OK;
+    const cs_tally *t = ((struct page *)o->state)->t;
+
+    CS_TRY(cs_html_section(o->file, "Without a call"));
+    CS_TRY(cs_outfile_printf(o->file, "<table><tr><th>reason</th><th>meaning</th><th class=\"n\" "
+               "colspan=\"2\">records</th><th class=\"n\" colspan=\"2\">bases</th><th></th></tr>"
+               "\n"));
+    for (int k = CS_REASON_NONE + 1; k < CS_N_REASON; k++) {
+        CS_TRY(cs_outfile_printf(o->file, "<tr>"));
+        CS_TRY(cs_html_cell(o->file, cs_reason_name((cs_reason)k)));
+        CS_TRY(cs_html_cell(o->file, cs_reason_help((cs_reason)k)));
+        CS_TRY(cs_html_count(o->file, t->reason[k].n_record, t->all.n_record));
+        CS_TRY(cs_html_count(o->file, t->reason[k].n_base, t->all.n_base));
+        CS_TRY(bar(o->file, t->reason[k].n_record, t->all.n_record));
+    }
+    rc = cs_outfile_printf(o->file, "</table>\n");
+out:
+    return rc;
+}
+
+static int lengths(cs_output *o)
+{
+    const struct page *p = o->state;
+    char tick[N_LENGTH + 1][24];
+    int last = N_LENGTH - 1;
+
+    while (last > 8 && p->length[0][last] + p->length[1][last] == 0)
+        last--;
+    for (int i = 0; i <= last + 1; i++)
+        (void)snprintf(tick[i], sizeof *tick, i % 2 ? "" : "%.4g", i < 10 ? (double)(1LL << i)
+                       : i < 20 ? (double)(1LL << i) / 1024 : (double)(1LL << i) / (1 << 20));
+    for (int i = 10; i <= last + 1; i += 2)
+        (void)snprintf(tick[i] + strlen(tick[i]), 4, i < 20 ? " k" : " M");
+    return cs_html_draw(o->file, &(cs_html_bars){ "All records; the second colour has no call",
+                        "bases (k: 1024)", { p->length[0], p->length[1] }, { "called", "no call" },
+                        last + 1, tick });
+}
+
+static int probabilities(cs_output *o, const int *order, int n)
+{
+    int rc = CS_OK;
+    const struct page *p = o->state;
+    char tick[N_PROB + 1][24];
+
+    for (int i = 0; i <= N_PROB; i++)
+        (void)snprintf(tick[i], sizeof *tick, i % 2 ? "" : "%.1f", (double)i / N_PROB);
+    CS_TRY(cs_html_draw(o->file, &(cs_html_bars){ "All records; the second colour has no call",
+                        "probability of the best class", { p->called, p->low },
+                        { "called", "no call" }, N_PROB, tick }));
+    for (int i = 0; i < n && i < N_SHOWN && p->t->of_class[order[i]].n_record; i++)
+        CS_TRY(cs_html_draw(o->file, &(cs_html_bars){ o->info.label[order[i]],
+                            "probability of its calls", { p->prob[order[i]], NULL },
+                            { "called", NULL }, N_PROB, tick }));
+out:
+    return rc;
+}
+
+struct rank { uint64_t n; int no; };
+
+static int by_count(const void *a, const void *b)
+{
+    const struct rank *x = a, *y = b;
+
+    return x->n != y->n ? (x->n < y->n ? 1 : -1) : x->no - y->no;
+}
+
+/* Classes, the most frequent first. */
+static int *sorted(cs_output *o)
+{
+    const cs_tally *t = ((struct page *)o->state)->t;
+    const int n = o->info.n_label;
+    struct rank *r = cs_alloc((size_t)n, sizeof *r);
+    int *order = cs_alloc((size_t)n, sizeof *order);
+
+    for (int i = 0; r && i < n; i++)
+        r[i] = (struct rank){ t->of_class[i].n_record, i };
+    if (r)
+        qsort(r, (size_t)n, sizeof *r, by_count);
+    for (int i = 0; r && order && i < n; i++)
+        order[i] = r[i].no;
+    if (!r) {
+        free(order);
+        order = NULL;
+    }
+    free(r);
+    return order;
+}
+
+static int html_end(cs_output *o)
+{
+    int rc = CS_OK;
+    const int n = o->info.n_label;
+    int *order = sorted(o);
+
+    if (!order)
+        return cs_fail(CS_EMEM, "out of memory for a page about %d classes", n);
+    CS_TRY(cs_html_begin(o->file, "chordseq classify"));
+    CS_TRY(summary(o));
+    CS_TRY(class_table(o, order, n));
+    CS_TRY(reason_table(o));
+    CS_TRY(cs_html_section(o->file, "How long"));
+    CS_TRY(lengths(o));
+    CS_TRY(cs_html_section(o->file, "How sure"));
+    CS_TRY(probabilities(o, order, n));
+    CS_TRY(cs_html_end(o->file));
+out:
+    free(order);
+    return rc;
+}
+
+const cs_writer cs_write_html = {
+    .name = "html",
+    .summary = "a page with tables and charts",
+    .begin = html_begin,
+    .record = html_record,
+    .end = html_end,
+    .for_classes = true,
+    .release = html_release,
+};
