@@ -149,18 +149,16 @@ out:
 static int lengths(cs_output *o)
 {
     const struct page *p = o->state;
-    char tick[N_LENGTH + 1][24];
+    char tick[N_LENGTH + 1][24] = { "" };
     int last = N_LENGTH - 1;
 
     while (last > 8 && p->length[0][last] + p->length[1][last] == 0)
         last--;
-    for (int i = 0; i <= last + 1; i++)
-        (void)snprintf(tick[i], sizeof *tick, i % 2 ? "" : "%.4g", i < 10 ? (double)(1LL << i)
-                       : i < 20 ? (double)(1LL << i) / 1024 : (double)(1LL << i) / (1 << 20));
-    for (int i = 10; i <= last + 1; i += 2)
-        (void)snprintf(tick[i] + strlen(tick[i]), 4, i < 20 ? " k" : " M");
+    for (int i = 0; i <= last + 1; i += 2)
+        (void)snprintf(tick[i], sizeof *tick, "%lld%s", 1LL << (i < 20 ? i % 10 : i - 20),
+                       i < 10 ? "" : i < 20 ? " k" : " M");
     return cs_html_draw(o->file, &(cs_html_bars){ "All records; the second colour has no call",
-                        "bases (k: 1024)", { p->length[0], p->length[1] }, { "called", "no call" },
+                        "bases (k: 1,024)", { p->length[0], p->length[1] }, { "called", "no call" },
                         last + 1, tick });
 }
 
@@ -168,10 +166,10 @@ static int probabilities(cs_output *o, const int *order, int n)
 {
     int rc = CS_OK;
     const struct page *p = o->state;
-    char tick[N_PROB + 1][24];
+    char tick[N_PROB + 1][24] = { "" };
 
-    for (int i = 0; i <= N_PROB; i++)
-        (void)snprintf(tick[i], sizeof *tick, i % 2 ? "" : "%.1f", (double)i / N_PROB);
+    for (int i = 0; i <= N_PROB; i += 2)
+        (void)snprintf(tick[i], sizeof *tick, "%.1f", (double)i / N_PROB);
     CS_TRY(cs_html_draw(o->file, &(cs_html_bars){ "All records; the second colour has no call",
                         "probability of the best class", { p->called, p->low },
                         { "called", "no call" }, N_PROB, tick }));

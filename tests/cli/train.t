@@ -35,9 +35,14 @@ for to in '-o no/x.m' '-o x.m --metrics no/x.tsv' '-o x.m --checkpoint no/x.ckpt
 done
 T 'nothing is left of what failed' sh -c '[ -z "$(ls | grep "^x\|tmp")" ]'
 
+printf 'at\t7\t-\tnowhere\n' > taxa.tsv
+N train-taxonomy.err     $train -o x.m --taxonomy taxa.tsv --label-key class all.fa
+printf 'at\t7\tgenus\nup\t5\tfamily\ngc\t-\t-\tup\tGC rich\n' > taxa.tsv
+
 # ---- one data set, four ways to label it ---------------------------------------------------------
 
-T 'labels from the header' $train -o key.m --group-key organism --label-key class all.fa
+T 'labels from the header' $train -o key.m --group-key organism --label-key class --taxonomy taxa.tsv all.fa
+P train-taxonomy.tsv     sh -c 'chordseq model show key.m | grep -E "^(label|taxon)"'
 T 'labels from a table' $train -o table.m --group-key organism --labels labels.tsv all.fa
 T 'header and table: the same model' [ "$(sum key.m)" = "$(sum table.m)" ]
 T 'one file per class' $train -o file.m --class gc=gc.fa --class at=at.fa
