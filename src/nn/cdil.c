@@ -158,7 +158,7 @@ cs_mat cs_cdil_apply(cs_ctx *cx, const cs_cdil *e, cs_seg seg, int32_t n_layer, 
         cs_block(cx, apply_layer, k, seg, x, y);
         spare = x;
         x = y;
-        if (cx->watch && !cx->dry)
+        if (cx->watch && block >= 0 && !cx->dry)
             cx->watch(cx->watch_arg, block + l, x);
     }
     return x;

@@ -10,6 +10,7 @@ typedef struct cs_head {
     const cs_opt *opt;                         /* or NULL */
     size_t        cfg_size;
     bool          is_class;                    /* answers are probabilities over n_out classes */
+    int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE; NULL: all settings fit */
     void   *(*build)(const void *cfg, int32_t width, int32_t n_out, cs_params *ps);
     int64_t (*answer_len)(const void *net, int64_t n_tok);   /* floats per record */
     int32_t (*n_target)(const void *net);                    /* floats of a record's target */

@@ -1,6 +1,5 @@
 /* head_class.c - one class per sequence: softmax and cross-entropy over the pooled answer. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "nn/head.h"
 #include "nn/ops.h"
@@ -61,6 +60,7 @@ const cs_head cs_head_class = {
     .is_class = true,
     .opt = cs_pooled_opt,
     .cfg_size = sizeof(cs_pooled_cfg),
+    .check = cs_pooled_check,
     .build = class_build,
     .answer_len = class_answer_len,
     .n_target = class_n_target,
@@ -71,5 +71,5 @@ const cs_head cs_head_class = {
     .pools = cs_pooled_by_mean,
     .vector = cs_pooled_vector,
     .n_vector = cs_pooled_n_vector,
-    .release = free
+    .release = cs_pooled_free
 };

@@ -1,6 +1,4 @@
 /* head_regress.c - real values per sequence: the pooled answer and its squared error. */
-#include <stdlib.h>
-
 #include "nn/head.h"
 #include "nn/ops.h"
 #include "nn/pooled.h"
@@ -55,6 +53,7 @@ const cs_head cs_head_regress = {
     .summary = "real values per sequence: one vector, linear or two-layer network, squared error",
     .opt = cs_pooled_opt,
     .cfg_size = sizeof(cs_pooled_cfg),
+    .check = cs_pooled_check,
     .build = regress_build,
     .answer_len = regress_answer_len,
     .n_target = regress_n_target,
@@ -65,5 +64,5 @@ const cs_head cs_head_regress = {
     .pools = cs_pooled_by_mean,
     .vector = cs_pooled_vector,
     .n_vector = cs_pooled_n_vector,
-    .release = free
+    .release = cs_pooled_free
 };

@@ -51,7 +51,8 @@ static int check_spec(const cs_model_spec *s)
                        s->label[0].name);
     if (!s->tok && s->n_channel < 1)
         return cs_fail(CS_EUSAGE, "real-valued input needs at least one channel");
-    return s->enc->check(s->enc_cfg);
+    int rc = s->head->check ? s->head->check(s->head_cfg) : CS_OK;
+    return rc == CS_OK ? s->enc->check(s->enc_cfg) : rc;
 }
 
 /* Names and layout are those of torch.nn.Embedding and torch.nn.Linear. */

@@ -1,5 +1,8 @@
-/* pooled.c - one vector for the tokens of a sequence, then a linear or a two-layer network. */
+/* pooled.c - convolutions or none, one vector for the tokens of a sequence, a linear or a two-layer
+ * network. */
 #include "nn/pooled.h"
+
+#include <stdlib.h>
 
 #include "base/mem.h"
 #include "nn/ops.h"
@@ -8,11 +11,26 @@
  * them, as the others take, say nothing here. */
 static const char *const norms[] = { "none", "layer", NULL };
 
+enum { PREDICTOR_NONE, PREDICTOR_CDIL };
+static const char *const predictors[] = { "none", "cdil", NULL };
+
 enum { POOL_MEAN, POOL_CLS, POOL_CENTRE };
 static const char *const pools[] = { "mean", "cls", "centre", NULL };
 
 const cs_opt cs_pooled_opt[] = {
     { .type = CS_OPT_GROUP, .name = "Heads class and regress" },
+    { CS_OPT_ENUM, 0, "predictor", offsetof(cs_pooled_cfg, predictor), "KIND", "none",
+      "layers between the encoder and the pooling: none or cdil", "cdil are circular dilated "
+      "convolutions: layer l has dilation 2^(l-1), two convolutions with layer normalisation and "
+      "ReLU, and a residual. Batch normalisation, which the paper has, would tie the records of a "
+      "batch together.", 0, 0, predictors },
+    { CS_OPT_INT, 0, "predictor-layers", offsetof(cs_pooled_cfg, layers), "NUM", "4",
+      "layers of the predictor", NULL, 1, CS_CDIL_MAX, NULL },
+    { CS_OPT_INT, 0, "predictor-kernel", offsetof(cs_pooled_cfg, kernel), "NUM", "3",
+      "taps of its convolutions, an odd number", NULL, 1, 255, NULL },
+    { CS_OPT_INT, 0, "predictor-channels", offsetof(cs_pooled_cfg, channels), "NUM", "0",
+      "channels of its layers; 0: those of the encoder", "Between the convolutions of a layer "
+      "there are twice as many.", 0, 32768, NULL },
     { CS_OPT_ENUM, 0, "pool", offsetof(cs_pooled_cfg, pool), "KIND", "mean",
       "what stands for a sequence: mean, cls or centre", "mean is that over all tokens, cls the "
       "first token's vector, centre the mean over those in the middle.", 0, 0, pools },
@@ -30,10 +48,35 @@ const cs_opt cs_pooled_opt[] = {
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
+int cs_pooled_check(const void *cfg)
+{
+    const cs_pooled_cfg *c = cfg;
+    if (c->kernel % 2 == 0)
+        return cs_fail(CS_EUSAGE, "--head.predictor-kernel must be odd, not %lld",
+                       (long long)c->kernel);
+    return CS_OK;
+}
+
+/* As CDIL for DNA has them (Cheng et al. 2023), but for the normalisation. */
+static cs_cdil *new_predictor(const cs_pooled_cfg *c, int32_t width, int32_t channels,
+                              cs_params *ps)
+{
+    cs_cdil_spec s = { .n_in = width, .n_layer = (int32_t)c->layers, .n_tap = (int32_t)c->kernel,
+                       .hidden = 2 * channels, .norm = CS_CDIL_LAYER };
+    for (int32_t l = 0; l < s.n_layer; l++)
+        s.width[l] = channels;
+    return cs_cdil_new(&s, ps, "head.predictor");
+}
+
 cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps)
 {
     cs_pooled *p = cs_xcalloc(1, sizeof *p);
     p->cfg = *cfg;
+    if (cfg->predictor == PREDICTOR_CDIL) {
+        int32_t channels = cfg->channels ? (int32_t)cfg->channels : width;
+        p->predictor = new_predictor(cfg, width, channels, ps);
+        width = channels;
+    }
     p->width = width;
     p->norm = cs_norm_declare(ps, (cs_norm_kind)cfg->norm, width, 1, "head.norm");
     if (cfg->hidden > 0)
@@ -43,8 +86,18 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
     return p;
 }
 
+void cs_pooled_free(void *pooled)
+{
+    cs_pooled *p = pooled;
+    if (p)
+        cs_cdil_free(p->predictor);
+    free(p);
+}
+
 static cs_mat pool(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 {
+    if (p->predictor)
+        h = cs_cdil_apply(cx, p->predictor, seg, (int32_t)p->cfg.layers, -1, h);
     cs_mat x = cs_tmp(cx, seg.n, h.c);
     if (p->cfg.pool == POOL_MEAN)
         cs_seg_mean(cx, seg, h, x);
@@ -90,5 +143,6 @@ int32_t cs_pooled_n_vector(const void *pooled, bool is_hidden)
 
 bool cs_pooled_by_mean(const void *pooled)
 {
-    return ((const cs_pooled *)pooled)->cfg.pool == POOL_MEAN;
+    const cs_pooled *p = pooled;
+    return p->cfg.pool == POOL_MEAN && !p->predictor;
 }

@@ -3,11 +3,12 @@
 #define CS_NN_POOLED_H
 
 #include "base/opt.h"
-#include "nn/layer.h"
+#include "nn/cdil.h"
 
 /* Options of such a head; its cfg is this struct. */
 typedef struct cs_pooled_cfg {
-    int     pool, norm;
+    int     predictor, pool, norm;
+    int64_t layers, kernel, channels;    /* of the predictor */
     int64_t centre, hidden;
     double  dropout;
 } cs_pooled_cfg;
@@ -15,19 +16,26 @@ extern const cs_opt cs_pooled_opt[];
 
 typedef struct cs_pooled {
     cs_pooled_cfg cfg;
+    cs_cdil      *predictor;     /* or NULL */
     cs_norm       norm;
     cs_linear     fc, out;       /* fc only with cfg.hidden > 0 */
-    int32_t       width;         /* of a token's vector */
+    int32_t       width;         /* of what is pooled */
 } cs_pooled;
 
-/** cs_pooled_new - declares "head.norm" (unless none), "head.fc" (with cfg->hidden > 0) and "head",
- * the latter two linear layers; free() it. width: channels of a token, n_out: values of an answer
- */
-cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps);
+/** cs_pooled_check - CS_OK, or CS_EUSAGE naming what does not fit (a head's `check`) */
+int cs_pooled_check(const void *cfg);
 
-/** cs_pooled_apply - one vector for each segment (the mean over its tokens, its first token, the
- * mean over those in its centre), the normalisation and the hidden layer (linear, GELU, dropout) if
- * there are such, the linear layer. Shapes h (N, width); returns (n_seg, n_out) */
+/** cs_pooled_new - declares "head.predictor.0..." (with such), "head.norm" (unless none), "head.fc"
+ * (with cfg->hidden > 0) and "head", the latter two linear layers. width: channels of a token,
+ * n_out: values of an answer */
+cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps);
+/** cs_pooled_free - accepts NULL (a head's `release`) */
+void       cs_pooled_free(void *pooled);
+
+/** cs_pooled_apply - the predictor if there is one, one vector for each segment (the mean over its
+ * tokens, its first token, the mean over those in its centre), the normalisation and the hidden
+ * layer (linear, GELU, dropout) if there are such, the linear layer. Shapes h (N, width), which may
+ * be overwritten when not training; returns (n_seg, n_out) */
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
 
 /** cs_pooled_vector, cs_pooled_n_vector - a head's `vector` and `n_vector` */

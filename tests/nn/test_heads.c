@@ -1,6 +1,8 @@
 /* test_heads.c - losses and answers of the heads, by hand and for every registered one. */
 #include "tests/nn/toy.h"
 
+#include "nn/pooled.h"
+
 static cs_backend *be;
 
 static const cs_head *head_at(int i)
@@ -194,6 +196,50 @@ static void test_too_long(void **state)
     cs_model_free(m);
 }
 
+/* Settings of a head that do not fit are refused with a sentence. */
+static void test_refused(void **state)
+{
+    cs_pooled_cfg cfg = { 0 };
+
+    (void)state;
+    cs_opt_defaults((const cs_optset[]){ { cs_pooled_opt, &cfg, NULL }, { 0 } });
+    assert_int_equal(cs_head_find("class")->check(&cfg), CS_OK);
+    cfg.kernel = 4;
+    assert_int_equal(cs_head_find("class")->check(&cfg), CS_EUSAGE);
+    assert_string_equal(cs_error_message(), "--head.predictor-kernel must be odd, not 4");
+    cs_error_clear();
+}
+
+/* Convolutions before the pooling let tokens see their neighbours: a bag of tokens alone cannot
+ * tell an order, with a predictor it can. */
+static void test_predictor(void **state)
+{
+    static const int64_t len[] = { 6, 6 };
+    const char *const predictor[] = { "none", "cdil" };
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+                        .name = "depth", .value = "none", .head_name = "predictor",
+                        .head_value = predictor[k] };
+        cs_model *m = toy_model(&t, be);
+        cs_batch *b = toy_batch(m, len, 2, 1);
+        for (int i = 0; i < 6; i++) {
+            b->tok[i] = i < 3 ? 2 : 3;
+            b->tok[6 + i] = i % 2 ? 2 : 3;
+        }
+        m->cx.no_mean = true;
+        float *y = toy_answers(m, b);
+        double d = 0;
+        for (int i = 0; i < 3; i++)
+            d += fabs((double)y[i] - (double)y[3 + i]);
+        assert_true(k ? d > 1e-3 : d < 1e-6);
+        free(y);
+        cs_batch_free(b);
+        cs_model_free(m);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest test[] = {
@@ -201,7 +247,9 @@ int main(void)
         cmocka_unit_test(test_squared_error),
         cmocka_unit_test(test_every_head),
         cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_too_long)
+        cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_predictor)
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
         return 2;
