@@ -59,7 +59,10 @@ static const cs_opt options[] = {
     { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
       "positions added to the tokens: sinusoid (a third of it) or none", NULL, 0, 0,
       position_names },
-    CS_OPT_DROPOUT(struct config),
+    { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
+      "share of values left out in training", "Of the weights of the sums and of the attention "
+      "between them, as in the authors' code, of what attention and feed-forward networks give, "
+      "and of the latter's hidden units. The regularisers see all weights.", 0, 0.99, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
@@ -218,12 +221,12 @@ static cs_mat between_sums(cs_ctx *cx, const struct attn *a, cs_seg seg, cs_mat 
                     block(cs_columns(key, h * n, n)), block(cs_columns(dot, h * r, r)));
     cs_scale_add(cx, scale, dot, a->before, a->scores);
     cs_tell(cx, "scores", k->no, a->scores);
-    for (int32_t h = 0; h < (int32_t)c->heads; h++) {
-        cs_mat p = cs_columns(prob, h * r, r);
-        cs_row_softmax(cx, cs_columns(a->scores, h * r, r), p);
-        cs_seg_gemm(cx, seg, false, false, block(p), block(cs_columns(v, h * n, n)),
-                    block(cs_columns(y, h * n, n)));
-    }
+    for (int32_t h = 0; h < (int32_t)c->heads; h++)
+        cs_row_softmax(cx, cs_columns(a->scores, h * r, r), cs_columns(prob, h * r, r));
+    cs_mat used = cs_dropout(cx, c->dropout, prob);
+    for (int32_t h = 0; h < (int32_t)c->heads; h++)
+        cs_seg_gemm(cx, seg, false, false, block(cs_columns(used, h * r, r)),
+                    block(cs_columns(v, h * n, n)), block(cs_columns(y, h * n, n)));
     return cs_proj_apply(cx, &k->o, y);
 }
 
@@ -232,13 +235,14 @@ static cs_mat attention(cs_ctx *cx, const void *arg, cs_seg seg, cs_mat x)
     const struct attn *a = arg;
     const struct layer *k = a->layer;
     int64_t n_sum = (int64_t)seg.n * k->net->cfg.rank;
+    double dropout = k->net->cfg.dropout;
     cs_mat av, au, z = cs_tmp(cx, n_sum, x.c), y = cs_tmp(cx, x.r, x.c);
     cs_mat prob = cs_tmp(cx, n_sum, a->scores.c);
 
     weights(cx, k, seg, x, &av, &au);
-    cs_seg_gemm(cx, seg, true, false, rows(av), rows(x), block(z));
+    cs_seg_gemm(cx, seg, true, false, rows(cs_dropout(cx, dropout, av)), rows(x), block(z));
     z = between_sums(cx, a, seg, z, prob);
-    cs_seg_gemm(cx, seg, false, false, rows(au), block(z), rows(y));
+    cs_seg_gemm(cx, seg, false, false, rows(cs_dropout(cx, dropout, au)), block(z), rows(y));
     penalise(cx, k, seg, av, prob, au);
     return y;
 }
