@@ -5,7 +5,8 @@
 #
 # Inputs have records of the same lengths (500 to 50,000), are generated while they are read, and go
 # through a small model, so that 2 Gbases take minutes; the memory of the queues does not depend on
-# the model. The last line is the peak of the last input over that of the first.
+# the model. All of it with the table alone, then with every output at once, sequences twice among
+# them. The line `ratio` is the peak of the last input over that of the first.
 : "${builddir:=.}"
 [ $# -gt 0 ] || set -- 200M 2G
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-bench.XXXXXX") || exit 1
@@ -15,12 +16,22 @@ trap 'exit 143' TERM
 
 "$builddir/tests/cli/make_model" "$tmp/model" 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 \
     encoder.max-len=16k encoder.track=1 encoder.hidden=4 || exit 1
-printf 'input_bases\tpeak_KiB\twall_s\tcpu_s\trecords\n'
-for n in "$@"; do
-    "$builddir/tests/bench/gen_fasta" "$n" 1 |
-        "$builddir/tests/bench/peak" "$builddir/chordseq" classify -q -m "$tmp/model" \
-            ${THREADS:+-@ "$THREADS"} -o "$tmp/out.tsv" - 3> "$tmp/peak" || exit 1
-    printf '%s\t%s\t%s\n' "$n" "$(cat "$tmp/peak")" "$(($(wc -l < "$tmp/out.tsv") - 1))"
-    cut -f 1 "$tmp/peak" >> "$tmp/all"
+printf 'outputs\tinput_bases\tpeak_KiB\twall_s\tcpu_s\trecords\n'
+for outputs in table all; do
+    : > "$tmp/all"
+    for n in "$@"; do
+        every=
+        [ $outputs = table ] || every="--jsonl $tmp/jsonl --kraken $tmp/kraken --report $tmp/report
+            --krona $tmp/krona --cami-binning $tmp/binning --cami-profile $tmp/profile --bam $tmp/bam
+            --split-dir $tmp/split --split-gz --summary $tmp/summary --html $tmp/html"
+        # shellcheck disable=SC2086 # a list of words
+        "$builddir/tests/bench/gen_fasta" "$n" 1 |
+            "$builddir/tests/bench/peak" "$builddir/chordseq" classify -q -m "$tmp/model" \
+                ${THREADS:+-@ "$THREADS"} $every -o "$tmp/out.tsv" - 3> "$tmp/peak" || exit 1
+        printf '%s\t%s\t%s\t%s\n' $outputs "$n" "$(cat "$tmp/peak")" \
+            "$(($(wc -l < "$tmp/out.tsv") - 1))"
+        cut -f 1 "$tmp/peak" >> "$tmp/all"
+    done
+    awk -v o=$outputs 'NR == 1 { first = $1 } { last = $1 }
+        END { printf "%s\tratio\t%.3f\n", o, last / first }' "$tmp/all"
 done
-awk 'NR == 1 { first = $1 } { last = $1 } END { printf "ratio\t%.3f\n", last / first }' "$tmp/all"
