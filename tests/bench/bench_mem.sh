@@ -6,7 +6,9 @@
 # Inputs have records of the same lengths (500 to 50,000), are generated while they are read, and go
 # through a small model, so that 2 Gbases take minutes; the memory of the queues does not depend on
 # the model. All of it with the table alone, then with every output at once, sequences twice among
-# them. The line `ratio` is the peak of the last input over that of the first.
+# them. The line `ratio` is the peak of the last input over that of the first. The last line is one
+# sequence of a million bases through ChordMixer with 336 channels: the peak, and the 1.6 N d 4 bytes
+# that its activations may take.
 : "${builddir:=.}"
 [ $# -gt 0 ] || set -- 200M 2G
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-bench.XXXXXX") || exit 1
@@ -35,3 +37,11 @@ for outputs in table all; do
     awk -v o=$outputs 'NR == 1 { first = $1 } { last = $1 }
         END { printf "%s\tratio\t%.3f\n", o, last / first }' "$tmp/all"
 done
+
+n=1000000
+"$builddir/tests/cli/make_model" "$tmp/wide" 1 tokenizer=base encoder.max-len=1M encoder.track=16 \
+    encoder.hidden=128 || exit 1
+"$builddir/tests/bench/gen_fasta" $n 1 $n $n > "$tmp/long.fa"
+"$builddir/tests/bench/peak" "$builddir/chordseq" classify -q -m "$tmp/wide" ${THREADS:+-@ "$THREADS"} \
+    -o "$tmp/out.tsv" "$tmp/long.fa" 3> "$tmp/peak" || exit 1
+awk -v n=$n '{ printf "longest\t%d KiB\tallowed\t%d KiB\n", $1, 1.6 * n * 336 * 4 / 1024 }' "$tmp/peak"

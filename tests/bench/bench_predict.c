@@ -62,10 +62,14 @@ static int add(struct load *l, const cs_segment *s)
     int rc = CS_OK;
     const cs_model *m = l->model;
     int32_t *id = cs_alloc((size_t)m->tok->bound(m->tok_state, s->n_base) + 1, sizeof *id);
+    void *work = cs_alloc(cs_tokenizer_work(m->tok, m->tok_state, s->n_base) + 1, 1);
 
-    if (!id)
+    if (!id || !work) {
+        free(id);
+        free(work);
         return cs_fail(CS_EMEM, "out of memory for tokens");
-    const int64_t n = m->tok->encode(m->tok_state, s, id);
+    }
+    const int64_t n = m->tok->encode(m->tok_state, s, work, id);
     const int32_t d = cs_depth(n);
     if (n > 0 && l->open[d] && l->open[d]->n_tok + n > BUDGET)
         CS_TRY(close_batch(l, d));
@@ -76,6 +80,7 @@ static int add(struct load *l, const cs_segment *s)
     l->n_base += s->n_base;
     l->n_token += n;
 out:
+    free(work);
     free(id);
     return rc;
 }

@@ -1,0 +1,82 @@
+#!/bin/sh
+# bench_end.sh - `classify` from file to calls, beside the rate of the network alone; TSV to stdout.
+#
+#   tests/bench/bench_end.sh [BASES [READS]]     from the build folder; default 200M 2000000
+#
+# Contigs of 500 to 50,000 bases (FASTA) and reads of 150 (FASTQ), random with fixed seeds; plain,
+# gzip and BGZF where there is a bgzip; one thread and all. Each line is the median of three runs
+# ($REPEATS). `encoder` is what the same model does with the same records as tokens in memory
+# (bench_predict.c), `percent` the share of it that is left from file to calls. The model is $CS_MODEL,
+# else the default one. Files take 3 bytes per base under $TMPDIR, for the time being.
+#
+# Where they are installed, others get the same contigs and reads in their fastest form, all threads:
+#   kraken2   with the database $CS_KRAKEN2_DB: looks up each read's 35-mers; a taxon, no probability
+#   tiara     two small networks on k-mer counts; contigs from 3,000 bases on; six classes
+: "${srcdir:=$(dirname "$0")/../..}" "${builddir:=.}" "${REPEATS:=3}"
+: "${CS_MODEL:=$srcdir/refdata/model/default.safetensors}"
+case ${1:-200M} in *M) n_base=${1:-200M} n_base=${n_base%M}000000 ;; *) n_base=$1 ;; esac
+n_read=${2:-2000000}
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-end.XXXXXX") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+gen() { "$builddir/tests/bench/gen_fasta" "$@" || exit 1; }
+gen "$n_base" 1 > "$tmp/contigs.fa"
+# Qualities are pieces of one random text, so that they compress as those of a sequencer roughly do.
+gen $((n_read * 150)) 2 150 150 | awk '
+BEGIN { srand(3); for (i = 0; i < 9999; i++) q = q sprintf("%c", 45 + int(rand() * 28)) }
+/^>/  { if (s) print s "\n+\n" substr(q, 1 + (n++ * 97) % 9800, 150); s = ""
+        print "@" substr($0, 2); next }
+      { s = s $0 }
+END   { print s "\n+\n" substr(q, 1, 150) }' > "$tmp/reads.fq"
+for f in contigs.fa reads.fq; do
+    gzip -3 -c "$tmp/$f" > "$tmp/$f.gz"
+    command -v bgzip > /dev/null && bgzip -l 3 -c "$tmp/$f" > "$tmp/$f.bgz"
+done
+
+# timed COMMAND...: median "KiB wall cpu" of its runs
+timed()
+{
+    for _ in $(seq "$REPEATS"); do
+        "$builddir/tests/bench/peak" "$@" 3>&1 > /dev/null 2> "$tmp/err" || cat "$tmp/err" >&2
+    done | sort -k2,2n | sed -n "$(((REPEATS + 1) / 2))p"
+}
+
+# line WHAT INPUT FORM THREADS RATE COMMAND...
+line()
+{
+    what=$1 input=$2 form=$3 threads=$4 rate=$5
+    shift 5
+    if [ "$input" = contigs ]; then bases=$n_base records=$n_contig
+    else bases=$((n_read * 150)) records=$n_read; fi
+    timed "$@" | awk -v OFS='\t' -v w="$what" -v i="$input" -v f="$form" -v t="$threads" \
+        -v b="$bases" -v r="$records" -v e="$rate" '{
+        v = b / $2 * 1e-6
+        print w, i, f, t, sprintf("%.1f\t%.1f\t%.2f\t%.2f\t%d", v, r / $2 * 1e-3, $2, $3, $1 / 1024),
+              e, e + 0 ? sprintf("%.0f", 100 * v / e) : "-" }'
+}
+
+n_contig=$(grep -c '^>' "$tmp/contigs.fa") cores=$(nproc)
+export OMP_WAIT_POLICY=passive
+printf 'what\tinput\tform\tthreads\tMbases_per_s\tkrecords_per_s\twall_s\tcpu_s\tpeak_MiB\tencoder\tpercent\n'
+for input in contigs reads; do
+    file=$(ls "$tmp/$input".f?)
+    for threads in $(printf '1\n%s\n' "$cores" | sort -nu); do
+        # The network alone on one thread; several answer batches side by side, so times threads.
+        rate=$("$builddir/tests/bench/bench_predict" "$CS_MODEL" "$file" 1 20M |
+               awk -v t="$threads" '$1 == "answer" { print $4 * t }')
+        for form in plain gzip bgzf; do
+            case $form in plain) f=$file ;; gzip) f=$file.gz ;; bgzf) f=$file.bgz ;; esac
+            [ -e "$f" ] || continue
+            line chordseq "$input" $form "$threads" "$rate" "$builddir/chordseq" classify -q \
+                -m "$CS_MODEL" -@ "$threads" -o "$tmp/out" "$f"
+        done
+    done
+    [ -n "${CS_KRAKEN2_DB:-}" ] && command -v kraken2 > /dev/null &&
+        line kraken2 "$input" plain "$cores" - kraken2 --db "$CS_KRAKEN2_DB" --threads "$cores" \
+            --output "$tmp/out" "$file"
+    [ "$input" = contigs ] && command -v tiara > /dev/null &&
+        line tiara contigs plain "$cores" - tiara -i "$file" -o "$tmp/out" -t "$cores"
+done
+exit 0
