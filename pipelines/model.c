@@ -261,6 +261,7 @@ out:
     cs_model_free(m);
     cs_backend_close(be);
     free(word.v);
+    cs_args_release(&input);
     cs_opt_release(set);
     return rc;
 }

@@ -176,9 +176,10 @@ static int open_input(struct sides *s, cs_input_args *input, const cs_label_args
     const cs_model *m = s->model[0];
     const cs_optset defaults[] = { { cs_policy_table, &(cs_policy_args){ 0 }, NULL },
                                    { NULL, NULL, NULL } };
-    const cs_input_opt how = { .reference = input->reference,
-                               .alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state) };
+    cs_input_opt how;
 
+    CS_TRY(cs_args_reading(input, 0, &how));
+    how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
     cs_opt_defaults(defaults);
     for (int k = 0; k < 2; k++)
         CS_TRY(cs_policy_init(&s->policy[k], defaults[0].base, NULL, s->model[k]));
@@ -323,7 +324,7 @@ int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
     CS_TRY(cs_model_thin(m, &rule, &thin, &list));
     CS_TRY(cs_outfile_open("-", &f));
     CS_TRY(report(f, m, thin, &list));
-    if (input->file.n > 0 || label->class_file.n > 0) {
+    if (input->file.n > 0 || input->list.n > 0 || label->class_file.n > 0) {
         CS_TRY(judge(m, thin, input, label, v));
         CS_TRY(cs_outfile_printf(f, "%s\t%.6f\t%.6f\t%.6f\n", m->head->is_class ? "accuracy"
                                  : "mean_squared_error", v[0], v[1], v[1] / v[0]));
