@@ -1,0 +1,248 @@
+/* diplotype.c - what two haplotypes have at each site, from reads or genotypes: `chordseq
+ * diplotype`. */
+#include "pipelines/diplotype.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "pipelines/common.h"
+
+enum { LINE = 80 };
+
+struct diplotype_args {
+    cs_strlist  file, region, sample;
+    const char *reference, *bed, *output;
+    int64_t     skip_flags, min_mapq, min_baseq, max_depth, min_depth, min_count, max_memory;
+    double      min_frac;
+    int         absent, all_filters;
+};
+
+static struct diplotype_args own;
+static cs_compute_args compute;
+static cs_log_args logs;
+
+static const char *const absents[] = { "reference", "unknown", NULL };
+
+#define AT(field) offsetof(struct diplotype_args, field)
+
+static const cs_opt diplotype_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Input and output" },
+    { .type = CS_OPT_LIST, .letter = 'i', .name = "input", .off = AT(file), .arg = "FILE",
+      .help = "read this file; '-' is standard input",
+      .man = "One file: SAM, BAM or CRAM sorted by place, VCF or BCF; told apart by its content." },
+    { .type = CS_OPT_STR, .letter = 'f', .name = "reference", .off = AT(reference), .arg = "FILE",
+      .help = "FASTA file that the input refers to",
+      .man = "Plain or BGZF. Its index is made beside it if there is none." },
+    { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = AT(region), .arg = "REGION",
+      .help = "only this part: contig, contig:from or contig:from-to (may be repeated)",
+      .man = "Counted from 1, both ends included. A record of the output per region. The input "
+             "needs an index." },
+    { .type = CS_OPT_STR, .letter = 'R', .name = "regions-file", .off = AT(bed), .arg = "FILE",
+      .help = "only the parts that this BED file names" },
+    { .type = CS_OPT_STR, .letter = 'o', .name = "output", .off = AT(output), .arg = "FILE",
+      .def = "-", .help = "write here; '-' is standard output" },
+    { .type = CS_OPT_GROUP, .name = "Reads" },
+    { .type = CS_OPT_INT, .name = "skip-flags", .off = AT(skip_flags), .arg = "NUM",
+      .def = "1796", .help = "leave out reads with any of these SAM flags",
+      .man = "1796: unmapped, secondary, failed checks, duplicate.", .min = 0, .max = 65535 },
+    { .type = CS_OPT_INT, .name = "min-mapq", .off = AT(min_mapq), .arg = "NUM", .def = "20",
+      .help = "least mapping quality of a read", .min = 0, .max = 255 },
+    { .type = CS_OPT_INT, .name = "min-baseq", .off = AT(min_baseq), .arg = "NUM", .def = "13",
+      .help = "least quality of a base",
+      .man = "Where two mates overlap, one of them counts; with 0 both do.", .min = 0,
+      .max = 255 },
+    { .type = CS_OPT_INT, .name = "max-depth", .off = AT(max_depth), .arg = "NUM",
+      .def = "8000", .help = "reads over one site; more are left out", .min = 1, .max = 1e6 },
+    { .type = CS_OPT_INT, .name = "min-depth", .off = AT(min_depth), .arg = "NUM", .def = "8",
+      .help = "a site with fewer reads that count is N", .min = 1, .max = 1e6 },
+    { .type = CS_OPT_INT, .name = "min-count", .off = AT(min_count), .arg = "NUM", .def = "3",
+      .help = "least reads of a second allele", .min = 1, .max = 1e6 },
+    { .type = CS_OPT_REAL, .name = "min-frac", .off = AT(min_frac), .arg = "NUM", .def = "0.2",
+      .help = "least share of a second allele", .min = 0, .max = 1 },
+    { .type = CS_OPT_GROUP, .name = "Genotypes" },
+    { .type = CS_OPT_LIST, .letter = 's', .name = "sample", .off = AT(sample), .arg = "NAME",
+      .help = "only this sample (may be repeated; default: all)" },
+    { .type = CS_OPT_ENUM, .name = "absent", .off = AT(absent), .arg = "NAME",
+      .def = "reference", .help = "what a site without a record is: reference or unknown",
+      .man = "With unknown, records of reference blocks (END) make their sites known.",
+      .choice = absents },
+    { .type = CS_OPT_FLAG, .name = "all-filters", .off = AT(all_filters),
+      .help = "take records that a filter has refused, too" },
+    { .type = CS_OPT_SIZE, .name = "max-memory", .off = AT(max_memory), .arg = "NUM",
+      .def = "2G", .help = "most bytes for the haplotypes of one region: one per site and sample",
+      .min = 1, .max = 1e15 },
+    { .type = CS_OPT_END }
+};
+
+static void options(cs_optset *set)
+{
+    const cs_optset all[] = {
+        { diplotype_table, &own, NULL }, { cs_compute_table, &compute, NULL },
+        { cs_log_table, &logs, NULL },   { NULL, NULL, NULL },
+    };
+
+    memcpy(set, all, sizeof all);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static int end_line(cs_diplotext *t)
+{
+    const int rc = t->column > 0 ? cs_outfile_write(t->f, "\n", 1) : CS_OK;
+
+    t->column = 0;
+    return rc;
+}
+
+int cs_diplotext_record(cs_diplotext *t, const char *sample, const cs_region *at)
+{
+    int rc = CS_OK;
+
+    CS_TRY(end_line(t));
+    t->n_record++;
+    rc = cs_outfile_printf(t->f, ">%s region=%s:%lld-%lld\n", sample, at->contig,
+                           (long long)at->from + 1, (long long)at->to);
+out:
+    return rc;
+}
+
+int cs_diplotext_site(cs_diplotext *t, int hap1, int hap2, int ref)
+{
+    int rc = CS_OK;
+    const char code = cs_diplotype_code(hap1, hap2);
+    const bool unknown = hap1 == CS_HAP_N || hap2 == CS_HAP_N;
+
+    CS_TRY(cs_outfile_write(t->f, &code, 1));
+    t->n_site++;
+    t->n_unknown += unknown;
+    t->n_same += !unknown && hap1 == ref && hap2 == ref;
+    t->n_other += !unknown && (hap1 != ref || hap2 != ref);
+    t->n_het += !unknown && hap1 != hap2;
+    if (++t->column == LINE)
+        rc = end_line(t);
+out:
+    return rc;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* What is told at the end is told of an output that is complete. */
+static int finish(cs_diplotext *t)
+{
+    int rc = end_line(t);
+
+    if (rc == CS_OK) {
+        rc = cs_outfile_close(t->f);
+        t->f = NULL;
+    }
+    return rc;
+}
+
+static void report_text(const cs_diplotext *t)
+{
+    cs_note("wrote %llu records, %llu sites: %llu as the reference, %llu others (%llu "
+            "heterozygous), %llu unknown", (unsigned long long)t->n_record,
+            (unsigned long long)t->n_site, (unsigned long long)t->n_same,
+            (unsigned long long)t->n_other, (unsigned long long)t->n_het,
+            (unsigned long long)t->n_unknown);
+}
+
+static int from_reads(const cs_diplo_source *s)
+{
+    const cs_pileup_opt opt = {
+        .skip_flags = own.skip_flags, .min_mapq = own.min_mapq, .min_baseq = own.min_baseq,
+        .max_depth = own.max_depth, .threads = s->threads,
+    };
+    if (own.sample.n > 0)
+        cs_warn("--sample is for genotypes; '%s' holds alignments", s->path);
+    const cs_site_rule rule = { own.min_depth, own.min_count, own.min_frac };
+    uint64_t reason[CS_N_SITE_CALL] = { 0 };
+    int rc = cs_diplo_reads(s, &opt, &rule, reason);
+
+    if (rc == CS_OK && (rc = finish(s->text)) == CS_OK) {
+        report_text(s->text);
+        cs_note("unknown sites by reason: %llu no_read, %llu low_depth",
+                (unsigned long long)reason[CS_SITE_NO_READ],
+                (unsigned long long)reason[CS_SITE_LOW_DEPTH]);
+    }
+    return rc;
+}
+
+static int from_calls(const cs_diplo_source *s)
+{
+    const cs_diplo_calls_opt opt = {
+        .sample = own.sample.v, .n_sample = own.sample.n, .absent_unknown = own.absent == 1,
+        .all_filters = own.all_filters > 0, .max_memory = own.max_memory,
+    };
+    cs_diplo_calls_stat stat = { 0 };
+    int rc = cs_diplo_calls(s, &opt, &stat);
+
+    if (rc == CS_OK && (rc = finish(s->text)) == CS_OK) {
+        report_text(s->text);
+        cs_note("of %llu VCF records: %llu filtered, %llu no_genotype; alleles: %llu taken, %llu "
+                "symbolic, %llu overlap, %llu no_anchor; %llu genotypes of more than 2",
+                (unsigned long long)stat.n_record, (unsigned long long)stat.n_filtered,
+                (unsigned long long)stat.n_no_gt,
+                (unsigned long long)stat.n_applied[CS_APPLIED],
+                (unsigned long long)stat.n_applied[CS_APPLIED_SYMBOLIC],
+                (unsigned long long)stat.n_applied[CS_APPLIED_OVERLAP],
+                (unsigned long long)stat.n_applied[CS_APPLIED_NO_ANCHOR],
+                (unsigned long long)stat.n_ploidy);
+    }
+    return rc;
+}
+
+static int check_options(void)
+{
+    if (own.file.n != 1)
+        return cs_fail(CS_EUSAGE, "name one file with alignments or genotypes, not %d",
+                       own.file.n);
+    if (own.reference == NULL)
+        return cs_fail(CS_EUSAGE, "no reference; name one with -f FILE");
+    return CS_OK;
+}
+
+static int convert(cs_diplo_source *s)
+{
+    int rc = CS_OK;
+    bool calls = false;
+
+    CS_TRY(cs_reference_open(own.reference, &s->ref));
+    if (own.region.n > 0 || own.bed != NULL)
+        CS_TRY(cs_regions_open(own.region.v, own.region.n, own.bed, &s->regions));
+    CS_TRY(cs_outfile_open(own.output, &s->text->f));
+    CS_TRY(cs_outfile_printf(s->text->f, "#chordseq-diplotype\t1\n"));
+    CS_TRY(cs_hts_open(s->path, &s->fp, &calls));
+    rc = calls ? from_calls(s) : from_reads(s);
+out:
+    return rc;
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET];
+    cs_diplotext text = { 0 };
+    cs_diplo_source s = { .text = &text };
+
+    options(set);
+    CS_TRY(cs_args_parse(set, argc, argv, &own.file, &logs));
+    CS_TRY(check_options());
+    s.path = own.file.v[0];
+    s.threads = cs_args_split(&compute).inflate;
+    rc = convert(&s);
+out:
+    cs_outfile_discard(text.f);
+    cs_regions_free(s.regions);
+    cs_reference_free(s.ref);
+    cs_opt_release(set);
+    return rc;
+}
+
+const cs_command cs_cmd_diplotype = {
+    .name = "diplotype",
+    .summary = "write what two haplotypes have at each site, from reads or genotypes",
+    .usage = "[OPTIONS] -f REFERENCE FILE",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,60 @@
+/* diplotype.h - diplotype text being written, and where it comes from. */
+#ifndef CS_PIPELINES_DIPLOTYPE_H
+#define CS_PIPELINES_DIPLOTYPE_H
+
+#include <stdbool.h>
+
+#include "base/file.h"
+#include "io/genotypes.h"
+#include "io/pileup.h"
+#include "io/reference.h"
+#include "io/regions.h"
+
+/* The output, and what was written to it. */
+typedef struct cs_diplotext {
+    cs_outfile *f;
+    int         column;          /* codes on the present line */
+    uint64_t    n_record, n_site;
+    uint64_t    n_same, n_other; /* sites like the reference on both haplotypes; other known ones */
+    uint64_t    n_het;           /* of the latter, with two haplotypes that differ */
+    uint64_t    n_unknown;       /* N on either haplotype */
+} cs_diplotext;
+
+/** cs_diplotext_record - begin a record: its sample's name and its place */
+int cs_diplotext_record(cs_diplotext *t, const char *sample, const cs_region *at) CS_MUST_CHECK;
+/** cs_diplotext_site - one more site of it; ref is the reference's symbol */
+int cs_diplotext_site(cs_diplotext *t, int hap1, int hap2, int ref) CS_MUST_CHECK;
+
+/* What both kinds of input need. */
+typedef struct cs_diplo_source {
+    const char    *path;
+    cs_reference  *ref;
+    cs_regions    *regions;      /* NULL: everything */
+    cs_diplotext  *text;
+    struct htsFile *fp;          /* taken over */
+    int            threads;
+} cs_diplo_source;
+
+/** cs_diplo_reads - sites of alignments (diplotype_reads.c). reason receives how many sites were
+ * called, and why the others were not */
+int cs_diplo_reads(const cs_diplo_source *s, const cs_pileup_opt *opt, const cs_site_rule *rule,
+                   uint64_t reason[CS_N_SITE_CALL]) CS_MUST_CHECK;
+
+typedef struct cs_diplo_calls_opt {
+    const char *const *sample;   /* [n_sample] names wanted, in this order; n_sample 0: all */
+    int         n_sample;
+    bool        absent_unknown;  /* sites without a record are N, not the reference */
+    bool        all_filters;     /* records that a filter has refused count, too */
+    int64_t     max_memory;      /* bytes for the haplotypes in hand */
+} cs_diplo_calls_opt;
+
+/* Records and alleles that count, and the reasons why others do not. */
+typedef struct cs_diplo_calls_stat {
+    uint64_t n_record, n_filtered, n_no_gt, n_ploidy, n_applied[CS_N_APPLIED];
+} cs_diplo_calls_stat;
+
+/** cs_diplo_calls - haplotypes of VCF or BCF genotypes (diplotype_calls.c) */
+int cs_diplo_calls(const cs_diplo_source *s, const cs_diplo_calls_opt *opt,
+                   cs_diplo_calls_stat *stat) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,155 @@
+/* haplotypes.c - what the records of a VCF file make of a reference, haplotype by haplotype. */
+#include <string.h>
+
+#include "io/alphabet.h"
+#include "io/genotypes.h"
+
+static int hap_of(char base)
+{
+    const uint8_t code = cs_base_code[(unsigned char)base];
+    return code < 4 ? CS_HAP_A + code : CS_HAP_N;
+}
+
+void cs_haplotypes_fill(cs_haplotypes *h, bool known)
+{
+    for (int64_t i = 0; i < h->to - h->from; i++) {
+        const int hap = known ? hap_of(h->ref[i]) : CS_HAP_N;
+        h->site[i] = (uint8_t)(hap | hap << 4);
+    }
+}
+
+bool cs_haplotypes_fits(const cs_haplotypes *h, const cs_variant *v)
+{
+    for (int64_t i = 0; v->allele[0][i] && v->pos + i < h->to; i++) {
+        const int want = hap_of(v->allele[0][i]);
+        const int has = v->pos + i < h->from ? CS_HAP_N : hap_of(h->ref[v->pos + i - h->from]);
+        if (want != CS_HAP_N && has != CS_HAP_N && want != has)
+            return false;
+    }
+    return true;
+}
+
+char cs_haplotypes_code(const cs_haplotypes *h, int64_t i)
+{
+    return cs_diplotype_code(h->site[i] & 15, h->site[i] >> 4);
+}
+
+static int get(const cs_haplotypes *h, int hap, int64_t pos)
+{
+    return h->site[pos - h->from] >> 4 * hap & 15;
+}
+
+static void set(cs_haplotypes *h, int hap, int64_t pos, int symbol)
+{
+    uint8_t *s = &h->site[pos - h->from];
+    *s = (uint8_t)((*s & 15 << 4 * (1 - hap)) | symbol << 4 * hap);
+}
+
+static bool inside(const cs_haplotypes *h, int64_t pos)
+{
+    return pos >= h->from && pos < h->to;
+}
+
+/* Nothing but the reference, or nothing known yet. */
+static bool is_free(const cs_haplotypes *h, int hap, int64_t pos)
+{
+    const int now = get(h, hap, pos);
+    return now == CS_HAP_N || now == hap_of(h->ref[pos - h->from]);
+}
+
+static void set_all(cs_haplotypes *h, int hap, const cs_variant *v, bool known)
+{
+    const int64_t from = v->pos > h->from ? v->pos : h->from;
+    const int64_t end = v->pos + (v->n_ref > 0 ? v->n_ref : 1), to = end < h->to ? end : h->to;
+
+    for (int64_t p = from; p < to; p++) {
+        if (is_free(h, hap, p))
+            set(h, hap, p, known ? hap_of(h->ref[p - h->from]) : CS_HAP_N);
+    }
+}
+
+/* A letter of an allele; no sequence has another one. */
+static bool spells(const char *s)
+{
+    while (*s && cs_base_upper[(unsigned char)*s] && *s != '*' && *s != '.' && *s != '-')
+        s++;
+    return *s == '\0';
+}
+
+/* What is left of REF and an allele when equal ends are taken off: n bases of each from skip on. */
+struct change { int64_t skip, n_ref, n_alt; };
+
+static struct change trim(const char *ref, const char *alt)
+{
+    struct change c = { 0, (int64_t)strlen(ref), (int64_t)strlen(alt) };
+
+#define SAME(i, j) (cs_base_upper[(unsigned char)ref[i]] == cs_base_upper[(unsigned char)alt[j]])
+    while (c.n_ref > 0 && c.n_alt > 0 && SAME(c.n_ref - 1, c.n_alt - 1)) {
+        c.n_ref--;
+        c.n_alt--;
+    }
+    while (c.n_ref > 0 && c.n_alt > 0 && SAME(c.skip, c.skip)) {
+        c.skip++;
+        c.n_ref--;
+        c.n_alt--;
+    }
+#undef SAME
+    return c;
+}
+
+/* Has a record before this one changed a site that this one changes? */
+static bool overlaps(const cs_haplotypes *h, int hap, int64_t from, int64_t to)
+{
+    for (int64_t p = from > h->from ? from : h->from; p < to && p < h->to; p++) {
+        if (!is_free(h, hap, p))
+            return true;
+    }
+    return false;
+}
+
+static cs_applied change_sites(cs_haplotypes *h, int hap, const cs_variant *v, const char *alt)
+{
+    const struct change c = trim(v->allele[0], alt);
+    const int64_t at = v->pos + c.skip;
+    const int64_t n_both = c.n_ref < c.n_alt ? c.n_ref : c.n_alt, anchor = at + n_both - 1;
+
+    if (c.n_alt > c.n_ref && anchor < 0)
+        return CS_APPLIED_NO_ANCHOR;
+    if (overlaps(h, hap, at, at + c.n_ref))
+        return CS_APPLIED_OVERLAP;
+    set_all(h, hap, v, true);        /* what REF and the allele have in common is known */
+    for (int64_t i = 0; i < c.n_ref; i++) {
+        if (inside(h, at + i))
+            set(h, hap, at + i, i < n_both ? hap_of(alt[c.skip + i]) : CS_HAP_DEL);
+    }
+    if (c.n_alt <= c.n_ref || !inside(h, anchor))
+        return CS_APPLIED;
+    const int base = get(h, hap, anchor);
+    if (base >= CS_HAP_INS)
+        return CS_APPLIED_OVERLAP;
+    /* What lies before an insertion that is alone is the reference, whatever was known of it. */
+    const int known = base == CS_HAP_N && n_both == 0 ? hap_of(h->ref[anchor - h->from]) : base;
+    set(h, hap, anchor, known + CS_HAP_INS);
+    return CS_APPLIED;
+}
+
+cs_applied cs_haplotypes_apply(cs_haplotypes *h, int hap, const cs_variant *v, int allele)
+{
+    CS_BUG(allele >= v->n_allele || allele < CS_GT_MISSING);
+    if (allele <= 0) {
+        set_all(h, hap, v, allele == 0);
+        return CS_APPLIED;
+    }
+    const char *alt = v->allele[allele];
+    if (strcmp(alt, "*") == 0) {
+        if (inside(h, v->pos) && is_free(h, hap, v->pos))
+            set(h, hap, v->pos, CS_HAP_DEL);
+        return CS_APPLIED;
+    }
+    if (*alt == '\0' || !spells(alt) || !spells(v->allele[0])) {
+        if (inside(h, v->pos))
+            set(h, hap, v->pos, CS_HAP_N);
+        return CS_APPLIED_SYMBOLIC;
+    }
+    return change_sites(h, hap, v, alt);
+}

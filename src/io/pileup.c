@@ -1,0 +1,307 @@
+/* pileup.c - what aligned reads have at each site, through htslib's pileup.
+ *
+ * DESIGN: htslib holds the reads that lie over the site in hand and nothing else. A read counts
+ * with the allele that it has at the site: its base, its base with an insertion behind it, or a
+ * deletion; what it skips (introns) is no allele. Where two mates overlap, htslib gives the worse
+ * base quality 0, so that it does not count unless every quality does.
+ */
+#include "io/pileup.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <htslib/hts.h>
+#include <htslib/sam.h>
+
+#include "base/mem.h"
+#include "io/alphabet.h"
+
+struct cs_pileup {
+    char          *path;
+    cs_pileup_opt  opt;
+    htsFile       *fp;
+    sam_hdr_t     *header;
+    hts_idx_t     *index;        /* or NULL */
+    hts_itr_t     *itr;          /* of the region, or NULL: the whole file */
+    bam_mplp_t     plp;
+    int64_t        from, to;     /* of the region */
+    int32_t        last_tid;     /* of the read before, for the order */
+    hts_pos_t      last_pos;
+    uint64_t       n_read;
+    int            error;        /* what read_one() met; CS_OK otherwise */
+    char          *sample;
+};
+
+int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
+{
+    htsFile *f = hts_open(path, "r");
+
+    *fp = NULL;
+    if (!f)
+        return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
+    const enum htsFormatCategory what = hts_get_format(f)->category;
+    const enum htsExactFormat format = hts_get_format(f)->format;
+    *calls = what == variant_data;
+    if (*calls || (what == sequence_data && (format == sam || format == bam || format == cram))) {
+        *fp = f;
+        return CS_OK;
+    }
+    hts_close(f);
+    return cs_fail(CS_EFORMAT, "'%s' is no SAM, BAM, CRAM, VCF or BCF file", path);
+}
+
+/* ---- reads --------------------------------------------------------------------------------- */
+
+static int unsorted(cs_pileup *p, const bam1_t *b)
+{
+    const int32_t tid = b->core.tid;
+    const bool back = tid >= 0 && (p->last_tid > tid
+                                   || (p->last_tid == tid && p->last_pos > b->core.pos));
+
+    p->last_tid = tid;
+    p->last_pos = b->core.pos;
+    if (back)
+        return cs_fail(CS_EFORMAT, "'%s': record %llu lies before the one before it; sort the "
+                       "file (samtools sort)", p->path, (unsigned long long)p->n_read);
+    return CS_OK;
+}
+
+/* A read for htslib's pileup: 0 or more, -1 at the end, less on errors. */
+static int read_one(void *data, bam1_t *b)
+{
+    cs_pileup *p = data;
+
+    for (;;) {
+        const int r = p->itr ? sam_itr_next(p->fp, p->itr, b) : sam_read1(p->fp, p->header, b);
+        if (r == -1)
+            return -1;
+        p->n_read++;
+        if (r < -1)
+            p->error = cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is cut "
+                               "or damaged, or (CRAM) the reference is another one", p->path,
+                               (unsigned long long)p->n_read);
+        else
+            p->error = unsorted(p, b);
+        if (p->error != CS_OK)
+            return -2;
+        if (b->core.tid < 0 || (b->core.flag & p->opt.skip_flags) != 0
+            || b->core.qual < p->opt.min_mapq || b->core.n_cigar == 0 || b->core.l_qseq == 0)
+            continue;
+        return r;
+    }
+}
+
+static int begin(cs_pileup *p)
+{
+    void *data[] = { p };
+
+    if (p->plp)
+        bam_mplp_destroy(p->plp);
+    p->plp = bam_mplp_init(1, read_one, data);
+    if (!p->plp || bam_mplp_init_overlaps(p->plp) < 0)
+        return cs_fail(CS_EMEM, "out of memory for the pileup of '%s'", p->path);
+    bam_mplp_set_maxcnt(p->plp, (int)p->opt.max_depth);
+    p->last_tid = -1;
+    p->last_pos = -1;
+    return CS_OK;
+}
+
+static int open_all(cs_pileup *p, const char *reference)
+{
+    if (p->fp->format.format == cram && reference && hts_set_fai_filename(p->fp, reference) != 0)
+        return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", reference, p->path);
+    if (p->opt.threads > 0 && p->fp->format.format != sam
+        && hts_set_threads(p->fp, p->opt.threads) < 0)
+        return cs_fail(CS_EIO, "'%s': cannot start decompression threads", p->path);
+    p->header = sam_hdr_read(p->fp);
+    if (!p->header)
+        return cs_fail(CS_EFORMAT, "'%s': the header cannot be read; the file is no SAM, BAM or "
+                       "CRAM, or is damaged", p->path);
+    if (sam_hdr_nref(p->header) == 0)
+        return cs_fail(CS_EFORMAT, "'%s' has no aligned reads: its header names no contig",
+                       p->path);
+    return begin(p);
+}
+
+int cs_pileup_open(const char *path, struct htsFile *fp, const char *reference,
+                   const cs_pileup_opt *opt, cs_pileup **out)
+{
+    cs_pileup *p = cs_xcalloc(1, sizeof *p);
+
+    *out = NULL;
+    p->path = cs_xstrdup(path);
+    p->opt = *opt;
+    p->fp = fp;
+    p->to = INT64_MAX;
+    const int rc = open_all(p, reference);
+    if (rc == CS_OK)
+        *out = p;
+    else
+        cs_pileup_close(p);
+    return rc;
+}
+
+void cs_pileup_close(cs_pileup *p)
+{
+    if (!p)
+        return;
+    if (p->plp)
+        bam_mplp_destroy(p->plp);
+    hts_itr_destroy(p->itr);
+    if (p->index)
+        hts_idx_destroy(p->index);
+    sam_hdr_destroy(p->header);
+    if (p->fp)
+        hts_close(p->fp);        /* nothing was written: every error has been met by reading */
+    free(p->sample);
+    free(p->path);
+    free(p);
+}
+
+int32_t cs_pileup_contigs(const cs_pileup *p)
+{
+    return sam_hdr_nref(p->header);
+}
+
+const char *cs_pileup_name(const cs_pileup *p, int32_t contig)
+{
+    return sam_hdr_tid2name(p->header, contig);
+}
+
+int64_t cs_pileup_length(const cs_pileup *p, int32_t contig)
+{
+    return sam_hdr_tid2len(p->header, contig);
+}
+
+int cs_pileup_sample(cs_pileup *p, const char **name)
+{
+    int rc = CS_OK;
+    kstring_t sm = KS_INITIALIZE;
+    const int n = sam_hdr_count_lines(p->header, "RG");
+
+    for (int i = 0; i < n; i++) {
+        if (sam_hdr_find_tag_pos(p->header, "RG", i, "SM", &sm) != 0)
+            continue;
+        if (p->sample && strcmp(p->sample, sm.s) != 0) {
+            rc = cs_fail(CS_EFORMAT, "'%s' holds reads of several samples ('%s', '%s'); split it "
+                         "(samtools split)", p->path, p->sample, sm.s);
+            goto out;
+        }
+        if (!p->sample)
+            p->sample = cs_xstrdup(sm.s);
+    }
+    if (!p->sample || !*p->sample) {
+        free(p->sample);
+        p->sample = cs_xstrdup("sample");
+    }
+    *name = p->sample;
+out:
+    ks_free(&sm);
+    return rc;
+}
+
+int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
+{
+    const int tid = sam_hdr_name2tid(p->header, contig);
+
+    if (tid < 0)
+        return cs_fail(CS_EFORMAT, "'%s' has no contig '%s'; is it aligned to this reference?",
+                       p->path, contig);
+    if (!p->index)
+        p->index = sam_index_load(p->fp, p->path);
+    if (!p->index)
+        return cs_fail(CS_EIO, "'%s' has no index, which regions need; make one (samtools index), "
+                       "or leave regions away", p->path);
+    hts_itr_destroy(p->itr);
+    p->itr = sam_itr_queryi(p->index, tid, from, to);
+    if (!p->itr)
+        return cs_fail(CS_EFORMAT, "'%s': the index has no place for '%s'", p->path, contig);
+    p->from = from;
+    p->to = to;
+    return begin(p);
+}
+
+/* ---- sites --------------------------------------------------------------------------------- */
+
+int cs_hap_of_base(char base)
+{
+    const uint8_t code = cs_base_code[(unsigned char)base];
+    return code < 4 ? CS_HAP_A + code : CS_HAP_N;
+}
+
+static void count_read(const cs_pileup *p, const bam_pileup1_t *r, cs_site *s)
+{
+    static const int hap[16] = { 4, 0, 1, 4, 2, 4, 4, 4, 3, 4, 4, 4, 4, 4, 4, 4 };
+
+    if (r->is_refskip)
+        return;
+    s->n_read++;
+    if (r->qpos < r->b->core.l_qseq && bam_get_qual(r->b)[r->qpos] < p->opt.min_baseq)
+        return;
+    if (r->is_del) {
+        s->count[CS_HAP_DEL]++;
+        return;
+    }
+    const int base = hap[bam_seqi(bam_get_seq(r->b), r->qpos)];
+    if (base != CS_HAP_N)
+        s->count[base + (r->indel > 0 ? CS_HAP_INS : 0)]++;
+}
+
+int cs_pileup_next(cs_pileup *p, cs_site *s)
+{
+    int tid, n = 0;
+    hts_pos_t pos;
+    const bam_pileup1_t *read = NULL;
+
+    for (;;) {
+        const int r = bam_mplp64_auto(p->plp, &tid, &pos, &n, &read);
+        if (p->error != CS_OK)
+            return p->error;
+        if (r < 0)
+            return cs_fail(CS_EFORMAT, "'%s': the pileup failed after record %llu", p->path,
+                           (unsigned long long)p->n_read);
+        if (r == 0)
+            return CS_EOF;
+        if (pos >= p->from && pos < p->to)
+            break;
+    }
+    *s = (cs_site){ .contig = tid, .pos = pos };
+    for (int i = 0; i < n; i++)
+        count_read(p, &read[i], s);
+    return CS_OK;
+}
+
+/* The most frequent allele but for `other`; ties as cs_site_decide() says. */
+static int most_frequent(const cs_site *s, int ref, int other)
+{
+    int best = -1;
+
+    for (int i = 0; i < CS_N_HAP; i++) {
+        if (i == other || s->count[i] == 0)
+            continue;
+        if (best < 0 || s->count[i] > s->count[best]
+            || (s->count[i] == s->count[best] && i == ref))
+            best = i;
+    }
+    return best;
+}
+
+cs_site_call cs_site_decide(const cs_site *s, const cs_site_rule *rule, int ref, int *hap1,
+                            int *hap2)
+{
+    int64_t depth = 0;
+
+    for (int i = 0; i < CS_N_HAP; i++)
+        depth += s->count[i];
+    *hap1 = *hap2 = CS_HAP_N;
+    if (s->n_read == 0)
+        return CS_SITE_NO_READ;
+    if (depth == 0 || depth < rule->min_depth)
+        return CS_SITE_LOW_DEPTH;
+    const int first = most_frequent(s, ref, -1), second = most_frequent(s, ref, first);
+    *hap1 = *hap2 = first;
+    if (second >= 0 && s->count[second] >= rule->min_count
+        && (double)s->count[second] >= rule->min_frac * (double)depth)
+        *hap2 = second;
+    return CS_SITE_CALLED;
+}

@@ -1,0 +1,88 @@
+/* pileup.h - what aligned reads have at each site, and the two alleles that this makes of it. */
+#ifndef CS_IO_PILEUP_H
+#define CS_IO_PILEUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "io/diplotype.h"
+
+/* Which reads count, and which of their bases. */
+typedef struct cs_pileup_opt {
+    int64_t skip_flags;          /* reads with any of these SAM flags are left out */
+    int64_t min_mapq, min_baseq; /* of two mates over a site the worse base does not count */
+    int64_t max_depth;           /* reads over one site; more are left out as they come */
+    int     threads;             /* extra ones for decompression */
+} cs_pileup_opt;
+
+/* A site that a read lies over. */
+typedef struct cs_site {
+    int32_t contig;              /* number in the header */
+    int64_t pos;                 /* 0-based */
+    int64_t count[CS_N_HAP];     /* bases, insertions behind them, deletions that count */
+    int64_t n_read;              /* reads over it, before qualities were looked at */
+} cs_site;
+
+typedef struct cs_pileup cs_pileup;
+
+struct htsFile;
+
+/** cs_hts_open - open a file or "-" and say what its content is: alignments or (calls true) VCF or
+ * BCF. CS_OK; CS_EIO; CS_EFORMAT for anything else */
+int  cs_hts_open(const char *path, struct htsFile **fp, bool *calls) CS_MUST_CHECK;
+
+/**
+ * cs_pileup_open - SAM, BAM or CRAM, sorted by place
+ *
+ * fp         from cs_hts_open(); taken over, also on failure
+ * reference  FASTA that CRAM was compressed against
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT (no header); CS_EMEM
+ */
+int  cs_pileup_open(const char *path, struct htsFile *fp, const char *reference,
+                    const cs_pileup_opt *opt, cs_pileup **out) CS_MUST_CHECK;
+/** cs_pileup_close - accepts NULL */
+void cs_pileup_close(cs_pileup *p);
+
+int32_t     cs_pileup_contigs(const cs_pileup *p);
+const char *cs_pileup_name(const cs_pileup *p, int32_t contig);
+int64_t     cs_pileup_length(const cs_pileup *p, int32_t contig);
+/** cs_pileup_sample - the sample of the read groups, "sample" without one: CS_OK, or CS_EFORMAT
+ * when there are several. Valid as long as p */
+int  cs_pileup_sample(cs_pileup *p, const char **name) CS_MUST_CHECK;
+
+/** cs_pileup_seek - only sites of [from, to) of a contig from here on; needs an index. CS_OK;
+ * CS_EFORMAT for a contig that the header lacks; CS_EIO without an index */
+int  cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to) CS_MUST_CHECK;
+
+/** cs_pileup_next - the next site that a read lies over, in order. CS_OK; CS_EOF; CS_EFORMAT for
+ * damaged or unsorted input; CS_EMEM */
+int  cs_pileup_next(cs_pileup *p, cs_site *s) CS_MUST_CHECK;
+
+/* When a site is called, and when two alleles are. */
+typedef struct cs_site_rule {
+    int64_t min_depth;           /* counted alleles */
+    int64_t min_count;           /* of the second allele */
+    double  min_frac;            /* of the second allele among all */
+} cs_site_rule;
+
+typedef enum cs_site_call {
+    CS_SITE_CALLED, CS_SITE_NO_READ, CS_SITE_LOW_DEPTH, CS_N_SITE_CALL
+} cs_site_call;
+
+/**
+ * cs_site_decide - the two haplotype symbols of a site
+ *
+ * The most frequent allele is one; the second most frequent is the other if it has min_count reads
+ * and min_frac of all, else both are the first. Of equally frequent alleles the reference's goes
+ * first, then they go in the order of the symbols. Both are N where too few reads count.
+ *
+ * ref      the reference's symbol, CS_HAP_A .. CS_HAP_N
+ */
+cs_site_call cs_site_decide(const cs_site *s, const cs_site_rule *rule, int ref, int *hap1,
+                            int *hap2);
+
+/** cs_hap_of_base - A C G T as CS_HAP_A .. CS_HAP_T, anything else as CS_HAP_N */
+int cs_hap_of_base(char base);
+
+#endif

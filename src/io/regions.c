@@ -1,0 +1,227 @@
+/* regions.c - parts of a genome, as text "contig:from-to" or from a BED file. */
+#include "io/regions.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
+
+#include "base/mem.h"
+#include "base/opt.h"
+#include "io/source.h"
+
+enum { MAX_LINE = 1 << 20 };
+
+struct cs_regions {
+    const char *const *text;
+    int         n, at;
+    const char *bed;             /* or NULL */
+    cs_source  *src;
+    const char *p, *end;         /* text in hand */
+    int64_t     line_no;
+    char       *line;
+    size_t      n_line, cap_line;
+    char       *contig;          /* of a text's region */
+};
+
+static int open_bed(cs_regions *r, const char *bed)
+{
+    htsFormat m;
+    hFILE *fp = hopen(bed, "r");
+
+    if (!fp)
+        return cs_fail(CS_EIO, "cannot open '%s': %s", bed, strerror(errno));
+    memset(&m, 0, sizeof m);
+    if (hts_detect_format2(fp, NULL, &m) < 0) {
+        hclose_abruptly(fp);
+        return cs_fail(CS_EIO, "cannot read '%s'", bed);
+    }
+    r->bed = bed;
+    return cs_source_open(fp, m.compression != no_compression, 0, &r->src);
+}
+
+int cs_regions_open(const char *const *text, int n, const char *bed, cs_regions **out)
+{
+    cs_regions *r = cs_xcalloc(1, sizeof *r);
+    int rc = CS_OK;
+
+    *out = NULL;
+    r->text = text;
+    r->n = n;
+    if (bed)
+        CS_TRY(open_bed(r, bed));
+    *out = r;
+    r = NULL;
+out:
+    cs_regions_free(r);
+    return rc;
+}
+
+void cs_regions_free(cs_regions *r)
+{
+    if (!r)
+        return;
+    if (cs_source_close(r->src) != CS_OK)
+        cs_error_clear();            /* what was read is sound all the same */
+    free(r->line);
+    free(r->contig);
+    free(r);
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+/* A number with or without commas; -1: none. */
+static int64_t number(const char *s, size_t n)
+{
+    int64_t v = 0;
+    bool any = false;
+
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == ',' && any)
+            continue;
+        if (s[i] < '0' || s[i] > '9' || v > INT64_MAX / 100)
+            return -1;
+        v = 10 * v + (s[i] - '0');
+        any = true;
+    }
+    return any ? v : -1;
+}
+
+static bool split_text(cs_regions *r, const char *s, cs_region *out)
+{
+    const char *colon = strrchr(s, ':'), *dash = colon ? strchr(colon, '-') : NULL;
+
+    if (!colon)
+        return false;
+    const int64_t from = number(colon + 1, dash ? (size_t)(dash - colon - 1) : strlen(colon + 1));
+    const int64_t to = dash ? number(dash + 1, strlen(dash + 1)) : INT64_MAX;
+    if (colon == s || from < 1 || to < from)
+        return false;
+    r->contig[colon - s] = '\0';
+    *out = (cs_region){ r->contig, from - 1, to };
+    return true;
+}
+
+static int next_text(cs_regions *r, const cs_reference *ref, cs_region *out)
+{
+    const char *s = r->text[r->at++];
+
+    free(r->contig);
+    r->contig = cs_xstrdup(s);
+    *out = (cs_region){ r->contig, 0, INT64_MAX };
+    const bool whole = ref && cs_reference_length(ref, s) >= 0;
+    if (!whole && !split_text(r, s, out))
+        return cs_fail(CS_EUSAGE, "'%s' is no region: give contig, or contig:from-to with a contig "
+                       "of the reference", s);
+    if (!ref)
+        return out->to == INT64_MAX ? cs_fail(CS_EUSAGE, "the region '%s' has no end", s) : CS_OK;
+    const int64_t n = cs_reference_length(ref, r->contig);
+    if (n < 0)
+        return cs_fail(CS_EUSAGE, "region '%s': the reference '%s' has no contig '%s'", s,
+                       cs_reference_path(ref), r->contig);
+    if (out->from >= n)
+        return cs_fail(CS_EUSAGE, "region '%s' begins behind the end of '%s' (%lld bases)", s,
+                       r->contig, (long long)n);
+    out->to = out->to < n ? out->to : n;
+    return CS_OK;
+}
+
+/* ---- BED ----------------------------------------------------------------------------------- */
+
+static int more(cs_regions *r)
+{
+    const char *advice;
+    size_t n = 0;
+
+    if (r->p < r->end)
+        return CS_OK;
+    const int rc = cs_source_fill(r->src, &r->p, &n);
+    r->end = r->p + n;
+    if (rc == CS_OK || rc == CS_EOF)
+        return rc;
+    const char *what = cs_source_problem(r->src, &advice);
+    return cs_fail(rc, "'%s': %s after line %lld%s%s", r->bed, what, (long long)r->line_no,
+                   *advice ? "; " : "", advice);
+}
+
+static int odd_line(const cs_regions *r, const char *why)
+{
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: %s", r->bed, (long long)r->line_no, why);
+}
+
+static int next_line(cs_regions *r)
+{
+    int rc = CS_OK;
+    bool whole = false;
+
+    r->n_line = 0;
+    while (!whole && (rc = more(r)) == CS_OK) {
+        const char *eol = memchr(r->p, '\n', (size_t)(r->end - r->p));
+        const size_t n = (size_t)((eol ? eol : r->end) - r->p);
+        if (r->n_line + n > MAX_LINE)
+            return odd_line(r, "longer than any line of a BED file");
+        if (cs_grow((void **)&r->line, &r->cap_line, r->n_line + n + 1, 1) != CS_OK)
+            return CS_EMEM;
+        memcpy(r->line + r->n_line, r->p, n);
+        r->n_line += n;
+        r->p += n + (eol != NULL);
+        whole = eol != NULL;
+    }
+    if (!whole && rc != CS_OK && (rc != CS_EOF || r->n_line == 0))
+        return rc;
+    r->line_no++;
+    if (r->n_line > 0 && r->line[r->n_line - 1] == '\r')
+        r->n_line--;
+    r->line[r->n_line] = '\0';
+    return memchr(r->line, '\0', r->n_line) ? odd_line(r, "a NUL byte; this is not a text file")
+                                            : CS_OK;
+}
+
+static bool is_remark(const char *s)
+{
+    return *s == '\0' || *s == '#' || strncmp(s, "track ", 6) == 0 ||
+           strncmp(s, "browser ", 8) == 0;
+}
+
+static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
+{
+    char *field[3] = { r->line, NULL, NULL };
+
+    for (int i = 1; i < 3; i++) {
+        field[i] = strchr(field[i - 1], '\t');
+        if (!field[i])
+            return odd_line(r, "fewer than three columns, separated by tabs");
+        *field[i]++ = '\0';
+    }
+    const size_t n_to = strcspn(field[2], "\t");
+    *out = (cs_region){ r->line, number(field[1], strlen(field[1])), number(field[2], n_to) };
+    if (out->from < 0 || out->to < 0 || strchr(field[1], ',') || memchr(field[2], ',', n_to))
+        return odd_line(r, "start and end must be numbers");
+    if (out->from >= out->to)
+        return odd_line(r, "the start is not below the end");
+    const int64_t n = ref ? cs_reference_length(ref, r->line) : INT64_MAX;
+    if (n < 0)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: the reference '%s' has no contig '%s'", r->bed,
+                       (long long)r->line_no, cs_reference_path(ref), r->line);
+    if (out->to > n)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%s' ends at %lld, before %lld", r->bed,
+                       (long long)r->line_no, r->line, (long long)n, (long long)out->to);
+    return CS_OK;
+}
+
+int cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out)
+{
+    int rc = CS_OK;
+
+    if (r->at < r->n)
+        return next_text(r, ref, out);
+    if (!r->src)
+        return CS_EOF;
+    do
+        CS_TRY(next_line(r));
+    while (is_remark(r->line));
+    rc = parse_bed(r, ref, out);
+out:
+    return rc;
+}

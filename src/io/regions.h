@@ -1,0 +1,36 @@
+/* regions.h - parts of a genome, as text "contig:from-to" or from a BED file. */
+#ifndef CS_IO_REGIONS_H
+#define CS_IO_REGIONS_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "io/reference.h"
+
+/* Bases [from, to), 0-based. The name is valid until the next one is asked for. */
+typedef struct cs_region { const char *contig; int64_t from, to; } cs_region;
+
+typedef struct cs_regions cs_regions;
+
+/**
+ * cs_regions_open - a list of regions, in order, and then those of a BED file
+ *
+ * text     [n] "contig", "contig:from" or "contig:from-to", 1-based with both ends in it, with or
+ *          without commas; a contig whose name has a colon is found before it is split
+ * bed      a BED file (three columns or more; plain, gzip, BGZF), read line by line, or NULL
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT
+ */
+int  cs_regions_open(const char *const *text, int n, const char *bed, cs_regions **out)
+    CS_MUST_CHECK;
+/** cs_regions_free - accepts NULL */
+void cs_regions_free(cs_regions *r);
+
+/**
+ * cs_regions_next - the next region, checked against the reference
+ *
+ * ref      or NULL: contigs are not checked, and a region without an end is refused
+ * Returns  CS_OK; CS_EOF; CS_EUSAGE for a text that is none; CS_EFORMAT with file and line
+ */
+int  cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out) CS_MUST_CHECK;
+
+#endif

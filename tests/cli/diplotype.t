@@ -1,0 +1,139 @@
+# diplotype.t - `chordseq diplotype`: reads and genotypes as one code per site, regions, refusals, and
+# the calls of others on real reads.
+. "$srcdir/tests/cli/lib.sh"
+
+for tool in samtools bcftools; do
+    command -v $tool > /dev/null || { S 'diplotypes' "no $tool"; exit 0; }
+done
+
+# c1 has 30 bases, c2 has 12. Ten reads: six have T at 5, four of them an insertion behind 10 and a
+# deletion of 15-16; one is a duplicate, one is badly mapped, one has a bad base at 5.
+printf '>c1\nACGTACGTACGTACGTACGTACGTACGTAC\n>c2\nGGGGGGCCCCCC\n' > ref.fa
+{
+    printf '@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:30\n@SQ\tSN:c2\tLN:12\n@RG\tID:1\tSM:kim\n'
+    q=IIIIIIIIIIIIIIIIIIII
+    for i in 1 2 3 4; do
+        printf 'd%s\t0\tc1\t1\t60\t10M2I4M2D4M\t*\t0\t0\tACGTTCGTACTTGTACACGT\t%s\tRG:Z:1\n' $i $q
+        printf 'p%s\t0\tc1\t1\t60\t20M\t*\t0\t0\tACGTACGTACGTACGTACGT\t%s\tRG:Z:1\n' $i $q
+    done
+    printf 't1\t0\tc1\t1\t60\t20M\t*\t0\t0\tACGTTCGTACGTACGTACGT\t%s\tRG:Z:1\n' $q
+    printf 't2\t0\tc1\t1\t60\t20M\t*\t0\t0\tACGTTCGTACGTACGTACGT\t%s\tRG:Z:1\n' $q
+    printf 'u1\t1024\tc1\t1\t60\t20M\t*\t0\t0\tCCCCCCCCCCCCCCCCCCCC\t%s\tRG:Z:1\n' $q
+    printf 'u2\t0\tc1\t1\t3\t20M\t*\t0\t0\tCCCCCCCCCCCCCCCCCCCC\t%s\tRG:Z:1\n' $q
+    printf 'u3\t0\tc1\t1\t60\t20M\t*\t0\t0\tACGTGCGTACGTACGTACGT\tIIII#III########IIII\tRG:Z:1\n'
+} > r.sam
+samtools view -b -o r.bam r.sam && samtools index r.bam
+samtools view -C -T ref.fa -o r.cram r.sam 2> err
+
+d="chordseq diplotype -f ref.fa"
+P diplotype-reads.txt $d r.sam
+T 'the same from BAM' sh -c "$d r.sam -o want && $d r.bam | cmp - want"
+T 'and CRAM' sh -c "$d r.cram | cmp - want"
+T 'and standard input' sh -c "$d - < r.bam | cmp - want"
+T 'reasons are told' sh -c "$d r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 0 low_depth'"
+T 'depth' sh -c "$d --min-depth 12 r.sam 2>&1 > out | grep -qx 'chordseq: unknown sites by reason: 10 no_read, 20 low_depth'"
+P diplotype-filters.txt $d -q --skip-flags 0 --min-mapq 0 --min-baseq 0 --min-count 1 --min-frac 0 r.sam
+P diplotype-regions.txt $d -q -r c1:5-10 -r c1:29 -r c2 r.bam
+printf '# some\nc1\t4\t10\tx\nc1\t28\t30\nc2\t0\t12\n' > r.bed
+T 'BED says the same' sh -c "$d -q -r c1:5-10 -r c1:29 -r c2 -o want r.bam && $d -q -R r.bed r.bam | cmp - want"
+
+# ---- genotypes -----------------------------------------------------------------------------------
+
+{
+    printf '##fileformat=VCFv4.2\n##contig=<ID=c1,length=30>\n##contig=<ID=c2,length=12>\n'
+    printf '##FILTER=<ID=bad,Description="x">\n##FORMAT=<ID=GT,Number=1,Type=String,Description="x">\n'
+    printf '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tkim\tlee\tmoe\n'
+    printf 'c1\t5\t.\tA\tT\t.\tPASS\t.\tGT\t0/1\t1|1\t./.\n'
+    printf 'c1\t7\t.\tG\tA\t.\tbad\t.\tGT\t0/1\t1|1\t0/1\n'
+    printf 'c1\t10\t.\tC\tCTT\t.\t.\t.\tGT\t0/1\t1|0\t.|1\n'
+    printf 'c1\t14\t.\tCGT\tC,CG\t.\t.\t.\tGT\t0/1\t1|2\t2\n'
+    printf 'c1\t20\t.\tT\t<DEL>\t.\t.\t.\tGT\t0/1\t0/0\t0/1/1\n'
+    printf 'c2\t6\t.\tGC\tTA\t.\tPASS\t.\tGT\t0|1\t1|0\t1|1\n'
+} > g.vcf
+bcftools view -Oz -o g.vcf.gz g.vcf && bcftools index g.vcf.gz
+bcftools view -Ob -o g.bcf g.vcf && bcftools index g.bcf
+P diplotype-calls.txt $d g.vcf
+T 'the same from BCF' sh -c "$d g.vcf -o want && $d g.bcf | cmp - want"
+T 'what was left out is told' sh -c "$d g.vcf 2>&1 > out | grep -q 'of 6 VCF records: 1 filtered, 0 no_genotype; alleles: .* 1 symbolic, 0 overlap, 0 no_anchor; 1 genotypes of more than 2'"
+P diplotype-sample.txt $d -q -s lee --all-filters -r c1:4-16 g.vcf.gz
+T 'regions of BCF' sh -c "$d -q -s lee --all-filters -r c1:4-16 -o want g.vcf.gz && $d -q -s lee --all-filters -r c1:4-16 g.bcf | cmp - want"
+P diplotype-unknown.txt $d -q -s kim --absent unknown g.vcf
+T 'reads and genotypes agree' sh -c "$d -q -s kim -r c1:1-15 g.vcf.gz > a && $d -q -r c1:1-15 r.bam | cmp - a"
+
+# ---- as input ------------------------------------------------------------------------------------
+
+$d -q g.vcf -o g.dip
+T 'a vocabulary of diplotypes' chordseq tokenize -q --learn bpe --alphabet diplotypes --vocab-size 80 g.dip -o d.json
+T 'whose pieces spell the text' sh -c 'chordseq tokenize -q -m d.json g.dip | cut -f 2 | tr -d " " > got &&
+    awk "/^>/ { if (s) print s; s = \"\"; next } !/^#/ { s = s \$0 } END { print s }" g.dip | cmp - got'
+printf 'kim\ta\nlee\tb\nmoe\ta\n' > l.tsv
+train="chordseq train -q --epochs 1 --encoder.max-len 64 --encoder.track 2 --encoder.hidden 8 --labels l.tsv"
+T 'a model of diplotypes' $train --tokenizer diplotype -i g.dip -o m
+T 'answers for them' sh -c 'chordseq classify -q -m m g.dip > c && [ "$(grep -c "^kim\|^lee\|^moe" c)" = 6 ]'
+T 'and one of their pieces' $train --tokenizer bpe --tokenizer.file d.json -i g.dip -o mb
+T 'a consensus with letters for two bases is read, too' chordseq classify -q -m m "$tiny/mixed.fa"
+N diplotype-model.err   chordseq classify -m "$tiny/model.safetensors" g.dip
+N diplotype-strand.err  chordseq classify --strand both -m m g.dip
+N diplotype-rc.err      $train --tokenizer diplotype --rc -i g.dip -o x
+
+# ---- refusals ------------------------------------------------------------------------------------
+
+N diplotype-noref.err   chordseq diplotype r.sam
+N diplotype-two.err     $d r.sam r.bam
+N diplotype-absent.err  $d absent.bam
+N diplotype-fasta.err   $d ref.fa
+N diplotype-region.err  $d -r c3:1-5 r.bam
+N diplotype-behind.err  $d -r c1:31-40 r.bam
+N diplotype-index.err   $d -r c1:1-5 r.sam
+printf 'c1\t4\n' > odd.bed
+N diplotype-bed.err     $d -R odd.bed r.bam
+N diplotype-who.err     $d -s ann g.vcf
+printf '>c1\nACGTACGTACGTACGTACGTACGTACGTACG\n' > long.fa
+N diplotype-length.err  chordseq diplotype -f long.fa r.sam
+printf '>c1\nACGTTCGTACGTACGTACGTACGTACGTAC\n' > other.fa
+N diplotype-other.err   chordseq diplotype -f other.fa g.vcf
+sed 's/SM:kim/SM:kim\n@RG\tID:2\tSM:lee/' r.sam > two.sam
+N diplotype-samples.err $d two.sam
+{ head -n 4 r.sam; sed -n '$p' r.sam | sed 's/c1\t1/c2\t1/; s/20M/12M8S/'; tail -n 1 r.sam; } > back.sam
+N diplotype-order.err   $d back.sam
+head -c 150 r.bam > cut.bam
+N diplotype-cut.err     $d cut.bam
+N diplotype-memory.err  $d --max-memory 50 g.vcf
+printf '#chordseq-diplotype\t1\n>a\nACB\n' > code.dip
+N diplotype-code.err    chordseq tokenize -m d.json code.dip
+N diplotype-full.err    $d -o /dev/full r.sam
+
+# ---- real reads ------------------------------------------------------------------------------------
+
+# Sites of 20:10,000,001-10,001,900 that differ from the reference: ours, those of the Genome in a
+# Bottle calls, and those that bcftools makes of the same reads.
+na=$CS_SHARED/data/ingest/na12878_hg19_chr20
+if [ -r "$na/NA12878_small.bam" ]; then
+    gzip -dc "$na/ucsc.hg19.chr20.unittest.fasta.gz" > hg19.fa
+    cp "$na/test_nist.b37_chr20_100kbp_at_10mb.vcf.gz" nist.vcf.gz
+    bcftools index nist.vcf.gz
+    at=chr20:10000001-10001900
+    bcftools mpileup -f hg19.fa -r $at "$na/NA12878_small.bam" 2> err | bcftools call -mv -Oz -o mp.vcf.gz 2> err
+    bcftools index mp.vcf.gz
+    for x in "ours $na/NA12878_small.bam" 'nist nist.vcf.gz' 'mp mp.vcf.gz'; do
+        set -- $x
+        chordseq diplotype -q -f hg19.fa -r $at "$2" | sed '1,2d' | tr -d '\n' > "$1"
+    done
+    # concordance A B: sites where either differs from the reference, and how many of them agree
+    printf '>r\n' > ref.txt
+    samtools faidx hg19.fa $at | sed 1d | tr -d '\n' | tr acgt ACGT > ref.txt
+    cat > same.awk <<'END'
+        { s[FNR == 1 ? ++n : n] = $0 }
+        END { for (i = 1; i <= length(s[1]); i++) { r = substr(s[1], i, 1); a = substr(s[2], i, 1)
+                  b = substr(s[3], i, 1); if (a != r || b != r) { all++; same += a == b } }
+              print same "/" all }
+END
+    echo "# with the Genome in a Bottle calls: $(awk -f same.awk ref.txt ours nist) sites agree"
+    echo "# with bcftools mpileup and call: $(awk -f same.awk ref.txt ours mp) sites agree"
+    T 'real reads: the truth but for an insertion that a third of the reads miss' \
+        sh -c '[ "$(awk -f same.awk ref.txt ours nist)" = 13/14 ]'
+    T 'real reads: what bcftools calls' sh -c '[ "$(awk -f same.awk ref.txt ours mp)" = 14/14 ]'
+else
+    S 'real reads: the truth' 'no shared data'
+    S 'real reads: what bcftools calls' 'no shared data'
+fi

@@ -1,0 +1,67 @@
+/* fuzz_diplotype.c - diplotype text from arbitrary bytes: nothing crashes, what is accepted is the
+ * same after it has been written and read again; a refusal keeps a message. */
+#include <stdint.h>
+#include <string.h>
+
+#include "data_url.h"
+#include "io/reader.h"
+#include "io/record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
+
+struct text { char *s; size_t n, cap; };
+
+static void add(struct text *t, const char *s, size_t n)
+{
+    CS_BUG(cs_grow((void **)&t->s, &t->cap, t->n + n + 1, 1) != CS_OK);
+    memcpy(t->s + t->n, s, n);
+    t->n += n;
+    t->s[t->n] = '\0';
+}
+
+/* All records; their text in the plainest form. */
+static int read_all(const void *bytes, size_t n, struct text *t)
+{
+    cs_input *in = NULL;
+    cs_chunk *c = cs_chunk_new(0);
+    char *url = data_url(bytes, n);
+    int rc = cs_input_open(url, &(cs_input_opt){ .alphabet = CS_DIPLOTYPES }, &in);
+
+    while (rc == CS_OK)
+        rc = cs_input_next(in, c);
+    add(t, "#chordseq-diplotype\t1\n", 22);
+    for (int i = 0; i < c->n; i++) {
+        const cs_record *r = &c->rec[i];
+        add(t, ">", 1);
+        add(t, r->name, strlen(r->name));
+        add(t, " ", 1);
+        add(t, r->comment, strlen(r->comment));
+        add(t, "\n", 1);
+        add(t, r->seg[0].base, (size_t)r->seg[0].n_base);
+        add(t, "\n", 1);
+    }
+    CS_BUG(cs_input_close(in) != CS_OK);
+    cs_chunk_free(c);
+    free(url);
+    return rc;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
+{
+    static const char magic[] = "#chordseq-diplotype";
+    struct text once = { NULL, 0, 0 }, twice = { NULL, 0, 0 };
+
+    /* Other formats have targets of their own. */
+    if (n_bytes < sizeof magic - 1 || memcmp(data, magic, sizeof magic - 1) != 0)
+        return 0;
+    if (read_all(data, n_bytes, &once) != CS_EOF) {
+        CS_BUG(*cs_error_message() == '\0');
+    } else {
+        CS_BUG(read_all(once.s, once.n, &twice) != CS_EOF);
+        CS_BUG(once.n != twice.n || memcmp(once.s, twice.s, once.n) != 0);
+    }
+    cs_error_clear();
+    free(once.s);
+    free(twice.s);
+    return 0;
+}
