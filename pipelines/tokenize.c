@@ -35,7 +35,7 @@ static const cs_opt tokenize_table[] = {
     { .type = CS_OPT_GROUP, .name = "Tokens" },
     { .type = CS_OPT_STR, .letter = 'm', .name = "model", .off = AT(model), .arg = "FILE",
       .help = "a tokenizer.json, or a model whose tokenizer is wanted" },
-    { .type = CS_OPT_ENUM, .letter = 'f', .name = "format", .off = AT(ids), .arg = "FORMAT",
+    { .type = CS_OPT_ENUM, .name = "format", .off = AT(ids), .arg = "FORMAT",
       .def = "pieces", .help = "what is written of a token: pieces (its text) or ids",
       .choice = formats },
     { .type = CS_OPT_STR, .letter = 'o', .name = "output", .off = AT(output), .arg = "FILE",

@@ -4,9 +4,9 @@
 
 bpe=$srcdir/refdata/bpe
 
-T 'ids are those of Hugging Face' sh -c 'chordseq tokenize -m "$1/hg38.json" -f ids "$tiny/mixed.fa" |
+T 'ids are those of Hugging Face' sh -c 'chordseq tokenize -m "$1/hg38.json" --format ids "$tiny/mixed.fa" |
     cmp - "$1/mixed.ids.tsv"' - "$bpe"
-T 'on any number of threads' sh -c 'chordseq tokenize -@ 5 -m "$1/hg38.json" -f ids "$tiny/mixed.fa" |
+T 'on any number of threads' sh -c 'chordseq tokenize -@ 5 -m "$1/hg38.json" --format ids "$tiny/mixed.fa" |
     cmp - "$1/mixed.ids.tsv"' - "$bpe"
 P tokenize-pieces.tsv chordseq tokenize -m "$bpe/hg38.json" "$tiny/strands.fa"
 T 'the mean length of tokens is told' sh -c 'chordseq tokenize -m "$1/hg38.json" -o out "$tiny/reads.fq" 2> err &&
@@ -53,7 +53,7 @@ T 'a model is trained on pieces' $train --tokenizer bpe --tokenizer.file a.json 
 mv a.json gone.json
 T 'and keeps them' sh -c 'chordseq classify -q -m m "$tiny/reads.fq" > c && [ "$(wc -l < c)" = 41 ]'
 T 'on any number of threads' sh -c 'chordseq classify -q -@ 9 -m m "$tiny/reads.fq" | cmp - c'
-T 'its tokens are the file'"'"'s' sh -c 'chordseq tokenize -q -f ids -m gone.json l.fa > want &&
-    chordseq tokenize -q -f ids -m m l.fa | cmp - want'
+T 'its tokens are the file'"'"'s' sh -c 'chordseq tokenize -q --format ids -m gone.json l.fa > want &&
+    chordseq tokenize -q --format ids -m m l.fa | cmp - want'
 T 'it is exported as the file that it came from' sh -c 'chordseq model export m dir > out 2>&1 &&
-    chordseq tokenize -q -f ids -m dir/tokenizer.json l.fa | cmp - want'
+    chordseq tokenize -q --format ids -m dir/tokenizer.json l.fa | cmp - want'
