@@ -284,6 +284,7 @@ void cs_avx2_attn(cs_ops *op);
 void cs_avx2_bag(cs_ops *op);
 void cs_avx2_norm(cs_ops *op);
 void cs_avx2_seg(cs_ops *op);
+void cs_avx2_softmax(cs_ops *op);
 void cs_avx2_conv(cs_ops *op);
 void cs_avx2_sparse(cs_ops *op);
 void cs_avx2_chord(cs_fused *fused);

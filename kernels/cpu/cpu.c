@@ -85,6 +85,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_avx2_bag(op);
     cs_avx2_norm(op);
     cs_avx2_seg(op);
+    cs_avx2_softmax(op);
     cs_avx2_conv(op);
     cs_avx2_sparse(op);
     if (cs_cpu_has(CS_CPU_FUSED) && !(mask & CS_CPU_FUSED))
