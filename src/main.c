@@ -1,8 +1,10 @@
 /* main.c - find argv[1] in the command table, run it, close stdout and check. */
 #include <ctype.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/cpu.h"
 #include "base/file.h"
@@ -146,6 +148,24 @@ static int run_command(const cs_command *cmd, int argc, char **argv)
     return status_of(cmd, rc);
 }
 
+/* Of this build and this machine; the version itself stays one clean line for scripts. */
+static void print_features(void)
+{
+    const bool avx2 = cs_cpu_init() == CS_OK && cs_cpu_has(CS_CPU_AVX2);
+
+    printf("compiler  %s\n", __VERSION__);
+    printf("htslib    %s\n", cs_io_library());
+    printf("zlib      %s\n", ZLIB_VERSION);
+    printf("jansson   %s\n", JANSSON_VERSION);
+#ifdef _OPENMP
+    printf("openmp    %d\n", _OPENMP);
+#else
+    puts("openmp    no");
+#endif
+    printf("kernels   %s\n", avx2 ? "avx2" : "portable");
+    printf("threads   %d\n", cs_cpu_count());
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
@@ -155,6 +175,8 @@ static int dispatch(int argc, char **argv)
     const char *word = argv[1];
     if (strcmp(word, "--version") == 0) {
         puts("chordseq " PACKAGE_VERSION);
+        if (has_word(argc, argv, "--verbose"))
+            print_features();
         return 0;
     }
     if (strcmp(word, "--help") == 0 || (strcmp(word, "help") == 0 && argc == 2)) {

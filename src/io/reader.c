@@ -53,6 +53,11 @@ void cs_io_init(void)
         setenv("REF_PATH", "/dev/null", 1);
 }
 
+const char *cs_io_library(void)
+{
+    return hts_version();
+}
+
 /* How the text begins: up to n bytes of it, decompressed, without moving fp. */
 static size_t peek_text(hFILE *fp, const htsFormat *m, char *head, size_t n)
 {

@@ -32,3 +32,9 @@ else
     S 'a full disk' 'no /dev/full here'
 fi
 T 'a closed stdout is an error' status 1 sh -c 'chordseq --help >&-'
+
+# The version is one clean line; what was built in and what the machine has come on demand.
+T '--version is one line of two words' sh -c 'chordseq --version > v && [ "$(wc -l < v)" = 1 ] &&
+    grep -qxE "chordseq [0-9][0-9.]*" v'
+T '--version --verbose tells the rest' sh -c 'chordseq --version --verbose > vv &&
+    head -n 1 vv | cmp - v && grep -qE "^htslib +[0-9]" vv && grep -qE "^kernels +(avx2|portable)" vv'

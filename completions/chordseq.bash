@@ -1,0 +1,79 @@
+# chordseq - completion for bash, written by 'chordseq completion bash'.
+
+_chordseq()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        words='classify embed completion train eval simulate tokenize diplotype model factorize bench help --help --version'
+    else
+    case ${COMP_WORDS[1]}:$prev in
+    classify:--strand) words='model forward both' ;;
+    classify:--long-sequence) words='whole window error' ;;
+    classify:--output-fmt) words='auto sam bam cram' ;;
+    embed:--strand) words='model forward both' ;;
+    embed:--long-sequence) words='whole window error' ;;
+    embed:--format) words='npy tsv' ;;
+    embed:--vector) words='pooled hidden' ;;
+    train:--optimizer) words='adam adamw' ;;
+    train:--schedule) words='constant linear cosine polynomial' ;;
+    train:--monitor) words='auto balanced-accuracy loss' ;;
+    train:--strand) words='auto forward both' ;;
+    train:--encoder.norm) words='none layer batch group' ;;
+    train:--encoder.prenorm) words='none layer batch group' ;;
+    train:--encoder.depth) words='own all none' ;;
+    train:--encoder.init) words='xavier identity' ;;
+    train:--encoder.norm) words='post pre' ;;
+    train:--encoder.act) words='gelu relu' ;;
+    train:--encoder.position) words='none sinusoid learned' ;;
+    train:--encoder.norm) words='pre post' ;;
+    train:--encoder.act) words='gelu relu' ;;
+    train:--encoder.values) words='own keys' ;;
+    train:--encoder.kv-heads) words='all one' ;;
+    train:--encoder.position) words='learned none' ;;
+    train:--encoder.form) words='code paper' ;;
+    train:--encoder.factor) words='all attention' ;;
+    train:--encoder.position) words='sinusoid none' ;;
+    train:--encoder.kernel) words='linear glu aglu' ;;
+    train:--encoder.features) words='own shared' ;;
+    train:--encoder.position) words='none sinusoid learned' ;;
+    train:--encoder.penalty) words='code paper' ;;
+    train:--encoder.scores) words='scaled plain' ;;
+    train:--encoder.position) words='sinusoid none' ;;
+    train:--encoder.depth) words='own all' ;;
+    train:--encoder.convs) words='two one' ;;
+    train:--encoder.norm) words='none weight batch layer' ;;
+    train:--encoder.residual) words='first last none' ;;
+    train:--encoder.position) words='none learned' ;;
+    train:--encoder.protocol) words='chord cdil' ;;
+    train:--encoder.residual) words='last first none' ;;
+    train:--encoder.position) words='none learned' ;;
+    train:--head.predictor) words='none cdil' ;;
+    train:--head.pool) words='mean cls centre' ;;
+    train:--head.norm) words='none layer' ;;
+    eval:--strand) words='model forward both' ;;
+    eval:--long-sequence) words='whole window error' ;;
+    tokenize:--format) words='pieces ids' ;;
+    tokenize:--alphabet) words='bases diplotypes' ;;
+    diplotype:--absent) words='reference unknown' ;;
+    help:*) words='classify embed completion train eval simulate tokenize diplotype model factorize bench help' ;;
+    esac
+    fi
+    if [ -z "$words" ]; then
+    case ${COMP_WORDS[1]}:$cur in
+    classify:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -1 --mates-1 -2 --mates-2 --interleaved -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown --min-prob --max-error -o --output --all --jsonl --kraken --use-names --report --krona --cami-binning --cami-profile --sample --bam --output-fmt --no-PG --split-dir --split-gz --summary --html -@ --threads -B --batch-tokens --window -q --quiet -v --verbose' ;;
+    embed:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -1 --mates-1 -2 --mates-2 --interleaved -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown -o --output --format --names --vector -@ --threads -B --batch-tokens --window -q --quiet -v --verbose' ;;
+    completion:-*) words='--help -q --quiet -v --verbose' ;;
+    train:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --skip-unlabelled --split --group-key --crop-min --crop-max --crop-power --samples-per-epoch --class-balance --group-balance --length-power --rc --valid-frac --valid-samples -B --batch-tokens --step-records --accumulate --optimizer --lr --beta1 --beta2 --eps --weight-decay --keep-zero-grad --schedule --warmup --cycles --power --lr-end --clip --ema --class-weights --epochs --max-steps --patience --stop-at --monitor --tolerance --recompute --init --seed -o --output --metrics --strand --checkpoint --checkpoint-steps --resume --stop-after --max-time --taxonomy --taxa -@ --threads -q --quiet -v --verbose --tokenizer --encoder --head --tokenizer.k --tokenizer.stride --tokenizer.canonical --tokenizer.file --encoder.max-len --encoder.track --encoder.hidden --encoder.norm --encoder.prenorm --encoder.dropout --encoder.depth --encoder.init --encoder.reversible --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.norm --encoder.act --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.k --encoder.norm --encoder.act --encoder.values --encoder.kv-heads --encoder.position --encoder.dropout --encoder.max-len --encoder.input --encoder.dim --encoder.heads --encoder.key --encoder.value --encoder.layers --encoder.hidden --encoder.rank --encoder.form --encoder.factor --encoder.position --encoder.dropout --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.kernel --encoder.units --encoder.rank --encoder.features --encoder.ortho --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.rank --encoder.gamma --encoder.penalty --encoder.scores --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.depth --encoder.channels --encoder.decoder --encoder.input --encoder.kernel --encoder.convs --encoder.hidden --encoder.norm --encoder.dropout --encoder.max-len --encoder.factors --encoder.input --encoder.channels --encoder.hidden --encoder.g-hidden --encoder.residual --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.factors --encoder.protocol --encoder.channels --encoder.hidden --encoder.residual --encoder.position --encoder.dropout --head.predictor --head.predictor-layers --head.predictor-kernel --head.predictor-channels --head.pool --head.centre --head.norm --head.hidden --head.dropout' ;;
+    eval:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --skip-unlabelled --split --group-key -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown --bins --fragments --fragments-per-record --tolerance --seed -B --batch-tokens -o --output --json --calibrate -@ --threads -q --quiet -v --verbose' ;;
+    simulate:-*) words='--help -n --records --lambda --max-len --length --seed -o --output -q --quiet -v --verbose' ;;
+    tokenize:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -m --model --format -o --output --learn --alphabet --vocab-size --max-piece --min-count --sentences --sentence-min --sentence-max --seed -@ --threads -q --quiet -v --verbose' ;;
+    diplotype:-*) words='--help -i --input -f --reference -r --region -R --regions-file -o --output --skip-flags --min-mapq --min-baseq --max-depth --min-depth --min-count --min-frac -s --sample --absent --all-filters --max-memory -@ --threads -q --quiet -v --verbose' ;;
+    model:-*) words='--help --license --alphabet --taxonomy --taxa --rank --energy -o --output -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --skip-unlabelled --split --group-key -q --quiet -v --verbose' ;;
+    factorize:-*) words='--help -i --input -o --output --dense --plot --factors --steps --lr --seed -@ --threads -q --quiet -v --verbose' ;;
+    bench:-*) words='--help --encoder --min-len --max-len --width --repeats --max-seconds --max-memory --seed -o --output -@ --threads -q --quiet -v --verbose' ;;
+    esac
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -o default -F _chordseq chordseq

@@ -1,0 +1,51 @@
+# complaints.t - what users of such programs complain of, and that it does not happen here.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+gen=$builddir/tests/bench/gen_fasta
+c="chordseq classify -q -m '$m'"
+"$gen" 400k 1 50 500 > x.fa
+sh -c "$c x.fa" > x.tsv
+
+# memory follows input size: three times the input, the same peak but for a tenth
+"$builddir/tests/cli/make_model" light 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 \
+    encoder.max-len=4k encoder.track=1 encoder.hidden=2
+peak() { "$builddir/tests/bench/peak" chordseq classify -q -m light --window 4 -o /dev/null "$1" 3>&1; }
+"$gen" 20M 5 200 2000 > one.fa
+cat one.fa one.fa one.fa > three.fa
+T 'memory follows input size' test "$(peak one.fa | cut -f 1)" -gt "$(($(peak three.fa | cut -f 1) * 5 / 6))"
+rm -f one.fa three.fa
+
+T 'padding changes results' sh -c "awk '/^>/ && NR > 1 { exit } 1' x.fa > alone.fa &&
+    $c alone.fa > alone.tsv && head -n 2 x.tsv | cmp - alone.tsv"
+{ printf '>one\nA\n>none\n>unknown\nNNNNNNNNNN\n'; echo '>long'; "$gen" 1M 2 1M 1M | tail -n +2; } > odd.fa
+T 'long contigs hang or short ones vanish' sh -c "timeout 60 $c odd.fa | cut -f 1,5 > odd.tsv &&
+    [ \$(wc -l < odd.tsv) = 5 ] && [ \$(cut -f 2 odd.tsv | sort -u | wc -l) -ge 4 ]"
+T 'the reverse complement gets another class' sh -c "$c --strand both '$tiny/strands.fa' > s.tsv &&
+    $c '$tiny/strands.fa' > f.tsv && ! cmp -s s.tsv f.tsv"
+T 'same input, different output' sh -c "for i in 1 2 3; do
+    $c -@ \$i -B \$((i * 1000)) --window \$i x.fa | cmp - x.tsv || exit; done
+    awk '/^>/ { n++ } n > 300' x.fa > tail.fa; awk '/^>/ { n++ } n <= 300' x.fa > head.fa
+    $c head.fa tail.fa | cmp - x.tsv && gzip -c x.fa | $c | cmp - x.tsv"
+printf '>a\nAC!T\n' > bad.fa
+T 'exit 0 on failure' sh -c "! $c bad.fa > /dev/null 2>&1 && ! $c no-such-file > /dev/null 2>&1 &&
+    ! $c x.fa -o /dev/full 2> /dev/null && ! $c x.fa > /dev/full 2> /dev/null"
+T 'out of memory with hand-tuned batches' sh -c "$c -B 1 x.fa | cmp - x.tsv && $c -B 100M x.fa |
+    cmp - x.tsv && $c --max-memory 100k odd.fa > /dev/null"
+T 'stdin, gz and stdout rules' sh -c "gzip -c x.fa > no-suffix && $c no-suffix | cmp - x.tsv &&
+    $c -i - < no-suffix | cmp - x.tsv && $c -o out.tsv x.fa > stdout && [ ! -s stdout ] &&
+    cmp out.tsv x.tsv"
+# wrong numbers on a new processor: portable and vector kernels agree to five digits
+T 'wrong numbers on a new processor go unnoticed' sh -c "CHORDSEQ_DISABLE=avx2,fused $c x.fa > p.tsv &&
+    paste x.tsv p.tsv | awk -F '\t' 'NR > 1 { d = \$4 - \$9; if (d < -2e-5 || d > 2e-5) exit 1 }'"
+if command -v unshare > /dev/null && unshare -rn true 2> /dev/null; then
+    T 'a download at run time' sh -c "unshare -rn $c x.fa | cmp - x.tsv"
+else
+    S 'a download at run time' 'no unshare'
+fi
+
+# SIGINT and SIGTERM leave no half-written file, and the status of the signal.
+T 'a killed run leaves a truncated output' sh -c "
+    { cat x.fa; sleep 20; } | chordseq classify -q -m '$m' -o killed.tsv & p=\$!
+    sleep 1; kill -TERM \$p; wait \$p; e=\$?
+    [ \$e -gt 128 ] && ! ls | grep -q '^killed'"

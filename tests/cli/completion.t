@@ -1,0 +1,33 @@
+# completion.t - the scripts for shells are what the program says now, and bash completes by them.
+. "$srcdir/tests/cli/lib.sh"
+
+for shell in bash zsh fish; do
+    T "completion for $shell is up to date (else: make man)" sh -c \
+        "chordseq completion $shell | cmp - '$srcdir/completions/chordseq.$shell'"
+    if command -v $shell > /dev/null; then
+        T "$shell can read it" $shell -n "$srcdir/completions/chordseq.$shell"
+    else
+        S "$shell can read it" "no $shell"
+    fi
+done
+N completion-shell.err chordseq completion tcsh
+
+# complete WORD...: what bash would offer for the last word
+complete()
+{
+    bash -c '. "$0"; COMP_WORDS=(chordseq "$@"); COMP_CWORD=$#; _chordseq
+        printf "%s\n" "${COMPREPLY[@]}"' "$srcdir/completions/chordseq.bash" "$@" | tr '\n' ' '
+}
+offers() { want=$1; shift; complete "$@" > got; T "bash: $* ..." test "$(cat got)" = "$want"; }
+if command -v bash > /dev/null; then
+    offers 'classify '               cla
+    offers '--strand '               classify --stra
+    offers 'model forward both '     classify --strand ''
+    offers 'both '                   classify -i x.fa --strand b
+    offers '--encoder.track '        train --encoder.tr
+    offers 'simulate '               help simu
+    complete classify x > got
+    T 'bash: files are left to bash' sh -c '! grep -q "[^ ]" got'
+else
+    S 'bash' 'no bash'
+fi
