@@ -155,13 +155,15 @@ static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t
     for (int32_t l = 0; l < n; l++) {
         int32_t j = (c + 4 * l) % r->k->track;
         const place *p = &lane[l];
-        float *to = x->p + p->at + p->late * x->row + j;
         cs_piece aside = { .buf = r->buf + 4 * l, .ldb = EDGE, .out = r->late + p->aside + j,
                            .ldo = r->k->track };
-        cs_piece add = { .in = to, .ldi = x->row, .out = to, .ldo = x->row,
-                         .buf = r->buf + p->late * EDGE + 4 * l, .ldb = EDGE };
         cs_piece_move(&aside, p->late, 4);
-        cs_piece_move(&add, q.n_row - p->late, 4);
+        if (p->late < q.n_row) {
+            float *to = x->p + p->at + p->late * x->row + j;
+            cs_piece add = { .in = to, .ldi = x->row, .out = to, .ldo = x->row,
+                             .buf = r->buf + p->late * EDGE + 4 * l, .ldb = EDGE };
+            cs_piece_move(&add, q.n_row - p->late, 4);
+        }
     }
 }
 
