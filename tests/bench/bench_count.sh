@@ -36,16 +36,17 @@ count()
         --toggle-collect="$inside" "$@" > "$tmp/out" 2> "$tmp/err" ||
         { echo "# $what failed"; cat "$tmp/err"; exit 1; }
     n=$(sed -n 's/.*Collected : *//p' "$tmp/err")
+    [ "${n:-0}" -gt 0 ] || { echo "# $what: $inside was not called"; exit 1; }
     printf '%s\t%s\n' "$what" "$n" >> "$tmp/count"
 }
 
 chordseq=$builddir/chordseq
 classify="$chordseq classify -q -@ 1"
 printf 'what\tinstructions\n' > "$tmp/count"
-count classify-reads-narrow  cs_model_predict $classify -m "$tmp/narrow" "$tmp/reads.fa"
-count classify-read-wide     cs_model_predict $classify -m "$tmp/wide" "$tmp/read.fa"
-count classify-contig-narrow cs_model_predict $classify -m "$tmp/narrow" "$tmp/contig.fa"
-count classify-reads-normed  cs_model_predict $classify -m "$tmp/normed" "$tmp/reads.fa"
+count classify-reads-narrow  cs_model_raw $classify -m "$tmp/narrow" "$tmp/reads.fa"
+count classify-read-wide     cs_model_raw $classify -m "$tmp/wide" "$tmp/read.fa"
+count classify-contig-narrow cs_model_raw $classify -m "$tmp/narrow" "$tmp/contig.fa"
+count classify-reads-normed  cs_model_raw $classify -m "$tmp/normed" "$tmp/reads.fa"
 count train-narrow           cs_model_learn "$chordseq" train -q --threads 1 --label-key class \
     --tokenizer base --encoder.track 4 --encoder.hidden 64 --encoder.max-len 256 \
     --epochs 1 --samples-per-epoch 4 --crop-min 100 --crop-max 100 --seed 1 \
