@@ -16,11 +16,13 @@ static void cuda_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_r
             be->op.zero(be, c);
         return;
     }
-    cublasStatus_t e = cublasSgemm_64(cs_cuda_of(be)->blas, tb ? CUBLAS_OP_T : CUBLAS_OP_N,
-                                      ta ? CUBLAS_OP_T : CUBLAS_OP_N, c.c, c.r, n_k, &one, b.p,
-                                      b.ld, a.p, a.ld, &beta, c.p, c.ld);
+    cs_cuda *cu = cs_cuda_of(be);
+    cs_cuda_here(be);
+    cublasStatus_t e = cu->blas->sgemm(cu->handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N,
+                                       ta ? CUBLAS_OP_T : CUBLAS_OP_N, c.c, c.r, n_k, &one, b.p,
+                                       b.ld, a.p, a.ld, &beta, c.p, c.ld);
     if (e != CUBLAS_STATUS_SUCCESS)
-        cs_cuda_keep(be, cudaErrorUnknown, cublasGetStatusName(e));
+        cs_cuda_keep(be, cudaErrorUnknown, cu->blas->status_name(e));
     cs_cuda_after(be, "gemm");
 }
 

@@ -20,6 +20,17 @@ void cs_cuda_keep(cs_backend *be, cudaError_t e, const char *where)
     cu->where = where;
 }
 
+/* A backend is opened on one thread and used on another, and threads begin at device 0. */
+void cs_cuda_here(cs_backend *be)
+{
+    static thread_local int current = -1;
+    cs_cuda *cu = cs_cuda_of(be);
+    if (current == cu->device)
+        return;
+    current = cu->device;
+    cs_cuda_keep(be, cudaSetDevice(cu->device), "device");
+}
+
 void cs_cuda_after(cs_backend *be, const char *where)
 {
     cs_cuda_keep(be, cudaGetLastError(), where);
@@ -32,7 +43,7 @@ void cs_cuda_after(cs_backend *be, const char *where)
 static void *cuda_alloc(cs_backend *be, size_t n_bytes)
 {
     void *p = NULL;
-    (void)be;
+    cs_cuda_here(be);
     if (cudaMalloc(&p, n_bytes ? n_bytes : 1) == cudaSuccess)
         return p;
     (void)cudaGetLastError();    /* told by NULL: the caller may ask for less */
@@ -41,6 +52,7 @@ static void *cuda_alloc(cs_backend *be, size_t n_bytes)
 
 static void cuda_dealloc(cs_backend *be, void *p)
 {
+    cs_cuda_here(be);
     cs_cuda_keep(be, cudaStreamSynchronize(cs_cuda_of(be)->stream), "dealloc");
     cs_cuda_keep(be, cudaFree(p), "dealloc");
 }
@@ -49,6 +61,7 @@ static void cuda_dealloc(cs_backend *be, void *p)
  * them at once; the copy itself keeps its place on the stream. */
 static void cuda_upload(cs_backend *be, void *dst, const void *host, size_t n_bytes)
 {
+    cs_cuda_here(be);
     if (n_bytes)
         cs_cuda_keep(be, cudaMemcpyAsync(dst, host, n_bytes, cudaMemcpyHostToDevice,
                                          cs_cuda_of(be)->stream), "upload");
@@ -57,6 +70,7 @@ static void cuda_upload(cs_backend *be, void *dst, const void *host, size_t n_by
 static void cuda_download(cs_backend *be, void *host, const void *src, size_t n_bytes)
 {
     cs_cuda *cu = cs_cuda_of(be);
+    cs_cuda_here(be);
     if (n_bytes)
         cs_cuda_keep(be, cudaMemcpyAsync(host, src, n_bytes, cudaMemcpyDeviceToHost, cu->stream),
                      "download");
@@ -67,6 +81,7 @@ static void cuda_download(cs_backend *be, void *host, const void *src, size_t n_
 
 static void cuda_zero(cs_backend *be, cs_mat x)
 {
+    cs_cuda_here(be);
     size_t row = (size_t)x.c * sizeof *x.p;
     if (x.r > 0 && x.c > 0)
         cs_cuda_keep(be, cudaMemset2DAsync(x.p, (size_t)x.ld * sizeof *x.p, 0, row, (size_t)x.r,
@@ -75,6 +90,7 @@ static void cuda_zero(cs_backend *be, cs_mat x)
 
 static void cuda_copy(cs_backend *be, cs_mat x, cs_mat y)
 {
+    cs_cuda_here(be);
     size_t row = (size_t)x.c * sizeof *x.p;
     if (x.r > 0 && x.c > 0)
         cs_cuda_keep(be, cudaMemcpy2DAsync(y.p, (size_t)y.ld * sizeof *y.p, x.p,
@@ -86,6 +102,7 @@ static void cuda_copy(cs_backend *be, cs_mat x, cs_mat y)
 static int cuda_sync(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
+    cs_cuda_here(be);
     cs_cuda_keep(be, cudaStreamSynchronize(cu->stream), "sync");
     if (cu->error == cudaSuccess)
         return CS_OK;
@@ -132,8 +149,11 @@ int cs_cuda_count(const char **why)
 static int open_parts(cs_backend *be, int device)
 {
     cs_cuda *cu = cs_cuda_of(be);
+    const char *why = "";
     cudaDeviceProp about;
-    cudaError_t e = cudaSetDevice(device);
+    cu->device = device;
+    cs_cuda_here(be);
+    cudaError_t e = cu->error;
     if (e == cudaSuccess)
         e = cudaGetDeviceProperties(&about, device);
     if (e == cudaSuccess)
@@ -146,10 +166,13 @@ static int open_parts(cs_backend *be, int device)
         return cs_fail(CS_EDEVICE, "cannot use device 'cuda:%d': %s", device,
                        cudaGetErrorString(e));
     cu->n_scratch = SCRATCH_BYTES / sizeof *cu->scratch;
+    cu->blas = cs_blas_load(&why);
+    if (!cu->blas)
+        return cs_fail(CS_EDEVICE, "cannot use device '%s' without cuBLAS: %s", cu->label, why);
     /* Its default arithmetic: single precision stays single precision, never TF32. */
-    if (cublasCreate(&cu->blas) != CUBLAS_STATUS_SUCCESS)
+    if (cu->blas->create(&cu->handle) != CUBLAS_STATUS_SUCCESS)
         return cs_fail(CS_EDEVICE, "cannot use device '%s': cuBLAS does not start", cu->label);
-    (void)cublasSetStream(cu->blas, cu->stream);
+    (void)cu->blas->set_stream(cu->handle, cu->stream);
     return CS_OK;
 }
 
@@ -178,8 +201,9 @@ int cs_cuda_open(cs_backend *be, int device)
 void cs_cuda_close(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    if (cu->blas)
-        (void)cublasDestroy(cu->blas);
+    cs_cuda_here(be);
+    if (cu->handle)
+        (void)cu->blas->destroy(cu->handle);
     (void)cudaFree(cu->scratch);
     if (cu->stream)
         (void)cudaStreamDestroy(cu->stream);

@@ -10,12 +10,12 @@
 #ifndef CS_KERNELS_CUDA_DEVICE_H
 #define CS_KERNELS_CUDA_DEVICE_H
 
-#include <cublas_v2.h>
 #include <cuda_runtime.h>
 
 extern "C" {
 #include "kernels/backend.h"
 }
+#include "kernels/cuda/blas.cuh"
 
 #ifndef CS_KERNEL_CALL
 #define CS_KERNEL_CALL(kernel, grid, block, stream, ...) \
@@ -25,6 +25,7 @@ extern "C" {
 /* Launch a kernel on the backend's stream; a failure is kept with the name of the step. */
 #define CS_LAUNCH(be, what, kernel, grid, block, ...)                                \
     do {                                                                             \
+        cs_cuda_here(be);                                                            \
         CS_KERNEL_CALL(kernel, grid, block, cs_cuda_of(be)->stream, __VA_ARGS__);    \
         cs_cuda_after(be, what);                                                     \
     } while (0)
@@ -41,7 +42,8 @@ typedef struct cs_cuda {
     int            device;
     char           label[96];    /* "cuda:0 (NVIDIA H200)", for messages */
     cudaStream_t   stream;
-    cublasHandle_t blas;
+    const cs_blas *blas;         /* cuBLAS's calls */
+    cublasHandle_t handle;
     double        *scratch;      /* [n_scratch] partial sums of one op */
     size_t         n_scratch;
     bool           wait;         /* CHORDSEQ_SYNC=1: after every op, to find the one that failed */
@@ -51,6 +53,8 @@ typedef struct cs_cuda {
 
 static inline cs_cuda *cs_cuda_of(cs_backend *be) { return (cs_cuda *)be->impl; }
 
+/** cs_cuda_here - make the device that of the calling thread, as every call needs it */
+void cs_cuda_here(cs_backend *be);
 /** cs_cuda_keep - keep the first error of a call, with what was called */
 void cs_cuda_keep(cs_backend *be, cudaError_t e, const char *where);
 /** cs_cuda_after - after a launch: keep its error, and wait if the user asked for that */

@@ -4,6 +4,8 @@
 
 #include "cuda_runtime.h"
 
+#define CS_BLAS_LINKED           /* nothing to load: see kernels/cuda/blas.cu */
+
 typedef enum cublasStatus { CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_NOT_INITIALIZED } cublasStatus_t;
 typedef enum cublasOperation { CUBLAS_OP_N, CUBLAS_OP_T } cublasOperation_t;
 typedef struct cs_host_blas *cublasHandle_t;
