@@ -58,6 +58,7 @@ _chordseq()
         '*--html[a page to look at\: classes, reasons, probabilities, lengths]:FILE:_files' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
         '*-B[tokens computed at once]:NUM:' \
         '*--batch-tokens[tokens computed at once]:NUM:' \
         '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
@@ -98,6 +99,7 @@ _chordseq()
         '*--vector[pooled or hidden]:KIND:(pooled hidden)' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
         '*-B[tokens computed at once]:NUM:' \
         '*--batch-tokens[tokens computed at once]:NUM:' \
         '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
@@ -181,6 +183,7 @@ _chordseq()
         '*--taxa[with such a folder, a table as above for classes that it calls otherwise]:FILE:_files' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
@@ -339,6 +342,7 @@ _chordseq()
         '*--calibrate[fit temperatures and error rates, and write the model with them]:FILE:_files' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
@@ -482,6 +486,7 @@ _chordseq()
         '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \

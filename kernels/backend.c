@@ -25,6 +25,7 @@ static bool has_hole(const cs_ops *op)
 }
 
 #if defined(CS_HAVE_CUDA) && !defined(CS_DOUBLE)
+#define WITH_CUDA
 #define DEVICES "'cpu', 'cuda' and 'cuda:NUMBER'"
 
 /* The number behind "cuda:", 0 for "cuda"; -1: it is neither. */
@@ -39,21 +40,31 @@ static int cuda_number(const char *name)
     return *end == '\0' && n <= INT_MAX ? (int)n : -1;
 }
 
-static int open_device(cs_backend *be, const char *name)
+static bool is_cuda(const char *name)
+{
+    const char *why;
+    return cuda_number(name) >= 0 || (strcmp(name, "auto") == 0 && cs_cuda_count(&why) > 0);
+}
+
+static int open_cuda(cs_backend *be, const char *name)
 {
     int n = cuda_number(name);
-    if (n >= 0) {
-        be->name = "cuda";
-        be->close = cs_cuda_close;
-        return cs_cuda_open(be, n);
-    }
+    be->name = "cuda";
+    be->close = cs_cuda_close;
+    return cs_cuda_open(be, n > 0 ? n : 0);
+}
 #else
 #define DEVICES "'cpu'"
 
+#endif
+
 static int open_device(cs_backend *be, const char *name)
 {
+#ifdef WITH_CUDA
+    if (is_cuda(name))
+        return open_cuda(be, name);
 #endif
-    if (strcmp(name, "cpu") != 0)
+    if (strcmp(name, "cpu") != 0 && strcmp(name, "auto") != 0)
         return cs_fail(CS_EDEVICE, "no compute device '%s' in this build: it has " DEVICES, name);
     be->name = "cpu";
     be->close = cs_cpu_close;

@@ -260,8 +260,8 @@ struct cs_backend {
 /**
  * cs_backend_open - a backend by name, with its table checked to have no hole
  *
- * name     "cpu"; with CUDA also "cuda" and "cuda:NUMBER". CS_EDEVICE with a sentence: no such
- *          device in this build or on this machine
+ * name     "cpu"; with CUDA also "cuda" and "cuda:NUMBER"; "auto": "cuda" where there is such a
+ *          device, else "cpu"
  * n_thread threads for parallel loops; 0: all processors of this process
  */
 int  cs_backend_open(const char *name, int n_thread, cs_backend **out) CS_MUST_CHECK;

@@ -23,6 +23,7 @@ struct bench_args {
 
 static struct bench_args own;
 static cs_compute_args compute;
+static cs_device_args device;
 static cs_log_args logs;
 
 #define BENCH(field) .off = offsetof(struct bench_args, field)
@@ -60,6 +61,7 @@ static void options(cs_optset *set)
 {
     const cs_optset all[] = {
         { bench_table, &own, NULL }, { cs_compute_table, &compute, NULL },
+        { cs_device_table, &device, NULL },
         { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
     };
 
@@ -466,7 +468,7 @@ static int open_job(struct job *j)
     j->batch = cs_batch_new(0, 1);
     if (j->batch == NULL)
         return cs_fail(CS_EMEM, "out of memory for a batch");
-    CS_TRY(cs_backend_open("cpu", (int)compute.threads, &j->be));
+    CS_TRY(cs_backend_open(device.device, (int)compute.threads, &j->be));
     CS_TRY(cs_outfile_open(own.output, &j->out));
     rc = cs_outfile_printf(j->out, "encoder\twidth\tparameters\tlength\tforward_s\tforward_bytes\t"
                            "step_s\tstep_bytes\n");

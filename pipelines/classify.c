@@ -29,6 +29,7 @@ static cs_policy_args policy;
 static cs_call_args calls;
 static cs_output_args outputs;
 static cs_compute_args compute;
+static cs_device_args device;
 static cs_stream_args stream;
 static cs_log_args logs;
 
@@ -38,7 +39,8 @@ static void options(cs_optset *set)
         { cs_input_table, &input, NULL },     { cs_pair_table, &pairs, NULL },
         { cs_model_table, &model, NULL },     { cs_policy_table, &policy, NULL },
         { cs_call_table, &calls, NULL },      { cs_output_table, &outputs, NULL },
-        { cs_compute_table, &compute, NULL }, { cs_stream_table, &stream, NULL },
+        { cs_compute_table, &compute, NULL },
+        { cs_device_table, &device, NULL }, { cs_stream_table, &stream, NULL },
         { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
     };
 
@@ -126,7 +128,7 @@ static int prepare(struct job *j, const cs_optset *set, const cs_split *split, i
 
     CS_TRY(cs_args_reading(&input, split->inflate, &how));
     how.keep_native = cs_outputs_want_native(&outputs);
-    CS_TRY(cs_model_open(model.model, split->work, &j->be, &j->model));
+    CS_TRY(cs_model_open(model.model, device.device, split->work, &j->be, &j->model));
     CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
     CS_TRY(cs_policy_init(&j->policy, &policy, &calls, j->model));
     CS_TRY(cs_outputs_check(&outputs, j->model));

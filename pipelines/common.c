@@ -79,6 +79,16 @@ const cs_opt cs_compute_table[] = {
     { .type = CS_OPT_END }
 };
 
+const cs_opt cs_device_table[] = {
+    { .type = CS_OPT_STR, .name = "device", .off = offsetof(cs_device_args, device),
+      .arg = "NAME", .def = "cpu",
+      .help = "what the network computes on: cpu, cuda, cuda:NUMBER or auto",
+      .man = "cuda is the first NVIDIA GPU, in builds that have CUDA; auto is that where there is "
+             "one, else cpu. Answers of a GPU agree with the processor's within rounding, not to "
+             "the last bit. No GPU has run this version yet." },
+    { .type = CS_OPT_END }
+};
+
 const cs_opt cs_stream_table[] = {
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens",
       .off = offsetof(cs_stream_args, batch_tokens), .arg = "NUM", .def = "64k",
@@ -262,7 +272,8 @@ cs_split cs_args_split(const cs_compute_args *a)
     return (cs_split){ .work = n - n / 8, .inflate = n / 8 };
 }
 
-int cs_model_open(const char *path, int n_thread, cs_backend **be, cs_model **model)
+int cs_model_open(const char *path, const char *device, int n_thread, cs_backend **be,
+                  cs_model **model)
 {
     int rc = CS_OK;
     char found[PATH_BYTES];
@@ -270,7 +281,7 @@ int cs_model_open(const char *path, int n_thread, cs_backend **be, cs_model **mo
     cs_model *m = NULL;
 
     CS_TRY(cs_model_find_default(path, found, sizeof found));
-    CS_TRY(cs_backend_open("cpu", n_thread, &b));
+    CS_TRY(cs_backend_open(device, n_thread, &b));
     CS_TRY(cs_model_load(found, b, false, &m));
     if (!m->tok) {
         rc = cs_fail(CS_EMODEL, "model '%s' takes %d real values per position, not nucleotides; "

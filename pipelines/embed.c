@@ -34,6 +34,7 @@ static cs_pair_args pairs;
 static cs_model_args model;
 static cs_policy_args policy;
 static cs_compute_args compute;
+static cs_device_args device;
 static cs_stream_args stream;
 static cs_log_args logs;
 
@@ -64,6 +65,7 @@ static void options(cs_optset *set)
         { cs_input_table, &input, NULL },     { cs_pair_table, &pairs, NULL },
         { cs_model_table, &model, NULL },     { cs_policy_table, &policy, NULL },
         { embed_table, &own, NULL },          { cs_compute_table, &compute, NULL },
+        { cs_device_table, &device, NULL },
         { cs_stream_table, &stream, NULL },   { cs_log_table, &logs, NULL },
         { NULL, NULL, NULL },
     };
@@ -166,7 +168,7 @@ static int prepare(struct job *j, const cs_split *split)
     int rc = CS_OK;
     cs_input_opt how;
 
-    CS_TRY(cs_model_open(model.model, split->work, &j->be, &j->model));
+    CS_TRY(cs_model_open(model.model, device.device, split->work, &j->be, &j->model));
     CS_TRY(cs_model_give_vectors(j->model, own.vector == 1, &j->width));
     CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
     CS_TRY(cs_args_reading(&input, split->inflate, &how));

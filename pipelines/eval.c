@@ -24,6 +24,7 @@ static cs_label_args label;
 static cs_model_args model;
 static cs_policy_args policy;
 static cs_compute_args compute;
+static cs_device_args device;
 static cs_log_args logs;
 
 #define EVAL(field) .off = offsetof(struct eval_args, field)
@@ -66,6 +67,7 @@ static void options(cs_optset *set)
         { cs_input_table, &input, NULL },     { cs_label_table, &label, NULL },
         { cs_model_table, &model, NULL },     { cs_policy_table, &policy, NULL },
         { eval_table, &own, NULL },           { cs_compute_table, &compute, NULL },
+        { cs_device_table, &device, NULL },
         { cs_log_table, &logs, NULL },
         { NULL, NULL, NULL },
     };
@@ -113,7 +115,7 @@ static int open_model(struct job *j, const cs_split *split)
     char path[4096];
 
     CS_TRY(cs_model_find_default(model.model, path, sizeof path));
-    CS_TRY(cs_backend_open("cpu", split->work, &j->be));
+    CS_TRY(cs_backend_open(device.device, split->work, &j->be));
     CS_TRY(cs_model_load(path, j->be, false, &j->model));
     CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
     j->policy.uncalibrated = own.calibrate != NULL;

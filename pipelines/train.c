@@ -42,6 +42,7 @@ static cs_input_args input;
 static cs_label_args label;
 static cs_taxa_args taxa;
 static cs_compute_args compute;
+static cs_device_args device;
 static cs_log_args logs;
 
 static const char *const optim_names[] = { "adam", "adamw", NULL };
@@ -200,7 +201,8 @@ static void common_options(cs_optset *set)
         { cs_input_table, &input, NULL }, { cs_label_table, &label, NULL },
         { sample_table, &sample, NULL },  { learn_table, &learn, NULL },
         { run_table, &own, NULL },        { cs_taxa_table, &taxa, NULL },
-        { cs_compute_table, &compute, NULL }, { cs_log_table, &logs, NULL },
+        { cs_compute_table, &compute, NULL },
+        { cs_device_table, &device, NULL }, { cs_log_table, &logs, NULL },
         { NULL, NULL, NULL },
     };
 
@@ -347,7 +349,7 @@ static int make_model(struct job *j, int n_thread)
         (void)snprintf(name, sizeof name, n > 1 ? "value%d" : "value", (int)i + 1);
         l[i].name = cs_xstrdup(is_class ? j->labelled.classes.name[i] : name);
     }
-    CS_TRY(cs_backend_open("cpu", n_thread, &j->be));
+    CS_TRY(cs_backend_open(device.device, n_thread, &j->be));
     if (learn.init != NULL)
         CS_TRY(cs_model_load(learn.init, j->be, false, &j->from));
     const cs_model_spec spec = {
@@ -486,10 +488,10 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(set_weights(j));
     CS_TRY(make_model(j, split.work));
     CS_TRY(take_over(j));
-    /* The tables that follow those of input, labels, run, taxa, compute and log. */
+    /* The tables that follow those of input, labels, run, taxa, compute, device and log. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
                                      run_table, cs_taxa_table, cs_compute_table,
-                                     cs_log_table, NULL },
+                                     cs_device_table, cs_log_table, NULL },
                                      j->data.hash);
     j->origin.seed = learn.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &input.file));

@@ -16,6 +16,12 @@ N usage-unknown.err    $c --min_prob 0.5 "$tiny/mixed.fa"
 N usage-stdin.err      $c - -
 N usage-batch.err      $c -B 0 "$tiny/mixed.fa"
 
+# ---- devices: builds differ in what they have ----------------------------------------------------
+
+T 'an unknown device is named' sh -c '"$@" 2>&1 |
+    grep -q "no compute device .gpu9. in this build: it has .cpu."' - $c --device gpu9 "$tiny/mixed.fa"
+T 'the device auto always works' $c --device auto "$tiny/mixed.fa"
+
 # ---- inputs: status 1 --------------------------------------------------------------------------
 
 status 1  $c no-such-file
