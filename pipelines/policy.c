@@ -79,7 +79,8 @@ static int64_t longest_bases(const cs_model *m, int64_t max_len)
 
 static int set_windows(cs_policy *p, const cs_policy_args *a)
 {
-    const int64_t most = p->max_len > 0 ? longest_bases(p->model, p->max_len) : 0;
+    const bool bounded = p->model->tok != NULL && p->max_len > 0;
+    const int64_t most = bounded ? longest_bases(p->model, p->max_len) : 0;
 
     if (a->on_long != CS_LONG_WINDOW && (a->window > 0 || a->overlap > 0))
         return cs_fail(CS_EUSAGE, "--%s goes with --long-sequence window",

@@ -25,7 +25,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { N_STAGE = 4, N_QUEUED = 2, N_ON_WAY = 7, N_ELSEWHERE = 8, N_TOKENISED = 4, N_BATCH = 3,
+enum { N_AHEAD = 3, N_QUEUED = 2, N_ON_WAY = 7, N_ELSEWHERE = 8, N_TOKENISED = 4, N_BATCH = 3,
        BYTES_PER_BASE = 20, TOKEN_BYTES = 12, OWN_PAGES = 16 << 10 };
 
 static double now_s(void)
@@ -100,16 +100,16 @@ static int run_stages(cs_pipe *p, const cs_stream *s, struct stages *g)
     cs_queue *flight = cs_pipe_queue(p, "bucket to write", s->window, window_bytes(s),
                                      cs_chunk_bytes, cs_chunk_drop);
     g->bucket.flight = flight;
-    cs_stage stage[N_STAGE + CS_CREW_MAX] = {
+    cs_stage stage[N_AHEAD + CS_CREW_MAX + 1] = {
         { "read",     cs_stage_read,     &g->read,     NULL,   raw,   NULL },
         { "tokenise", cs_stage_tokenise, &g->tokenise, raw,    tok,   NULL },
         { "bucket",   cs_stage_bucket,   &g->bucket,   tok,    batch, flight },
-        { "write",    cs_stage_write,    &g->write,    flight, NULL,  NULL },
     };
+    int n = N_AHEAD;
     for (int i = 0; i < g->crew->n; i++)
-        stage[N_STAGE + i] = (cs_stage){ "infer", cs_stage_infer, &g->crew->stage[i], batch, NULL,
-                                         NULL };
-    return cs_pipe_run(p, stage, N_STAGE + g->crew->n);
+        stage[n++] = (cs_stage){ "infer", cs_stage_infer, &g->crew->stage[i], batch, NULL, NULL };
+    stage[n++] = (cs_stage){ "write", cs_stage_write, &g->write, flight, NULL, NULL };
+    return cs_pipe_run(p, stage, n);
 }
 
 static int next_of_inputs(void *source, cs_chunk *c)

@@ -30,7 +30,7 @@ same 'BGZF, gzip and BGZF members' thrice.tsv "cat reads.fq.gz plain.fq.gz reads
 sam=$tiny/strands.sam
 cp "$tiny/strands.fa" ref.fa
 cp "$tiny/strands.fa" here.fa
-grep -v '^noseq' "$sam" | samtools fastq -n - 2> /dev/null > strands.fq
+grep -v '^noseq' "$sam" | samtools fastq - 2> /dev/null > strands.fq
 $c strands.fq > strands.tsv
 T 'there is something on the reverse strand' sh -c '[ $(samtools view -c -f 16 "$1") -gt 1 ]' \
     - "$sam"
