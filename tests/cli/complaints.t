@@ -13,7 +13,12 @@ sh -c "$c x.fa" > x.tsv
 peak() { "$builddir/tests/bench/peak" chordseq classify -q -m light --window 4 -o /dev/null "$1" 3>&1; }
 "$gen" 20M 5 200 2000 > one.fa
 cat one.fa one.fa one.fa > three.fa
-T 'memory follows input size' test "$(peak one.fa | cut -f 1)" -gt "$(($(peak three.fa | cut -f 1) * 5 / 6))"
+if grep -q __asan_init "$builddir/chordseq"; then
+    S 'memory follows input size' 'AddressSanitizer keeps what was freed'
+else
+    T 'memory follows input size' test "$(peak one.fa | cut -f 1)" -gt \
+        "$(($(peak three.fa | cut -f 1) * 5 / 6))"
+fi
 rm -f one.fa three.fa
 
 T 'padding changes results' sh -c "awk '/^>/ && NR > 1 { exit } 1' x.fa > alone.fa &&
