@@ -72,16 +72,11 @@ static int classify(struct job *j, const cs_split *split)
     int rc = CS_OK;
     char counts[512];
     cs_stream_stat stat;
-    const cs_stream s = {
-        .next = j->src.paired ? cs_pairs_next : NULL, .source = &j->src.pairs,
-        .in = j->src.in, .model = j->model, .policy = &j->policy,
-        .batch_tokens = stream.batch_tokens, .window = (int)stream.window,
-        .n_thread = split->work, .sink = cs_outputs_record, .arg = j->out,
-    };
+    cs_stream s = cs_stream_of(&j->src, j->model, &j->policy, &stream, split);
 
+    s.sink = cs_outputs_record;
+    s.arg = j->out;
     CS_TRY(cs_stream_run(&s, &stat));
-    if (j->src.second)
-        cs_inputs_report(j->src.second);
     count_reasons(cs_outputs_first(j->out), &j->policy, counts, sizeof counts);
     rc = cs_outputs_close(j->out);
     j->out = NULL;

@@ -145,13 +145,10 @@ static int embed(struct job *j, const cs_split *split)
     int rc = CS_OK;
     char counts[128];
     cs_stream_stat stat;
-    const cs_stream s = {
-        .next = j->src.paired ? cs_pairs_next : NULL, .source = &j->src.pairs,
-        .in = j->src.in, .model = j->model, .policy = &j->policy,
-        .batch_tokens = stream.batch_tokens, .window = (int)stream.window,
-        .n_thread = split->work, .sink = sink, .arg = j,
-    };
+    cs_stream s = cs_stream_of(&j->src, j->model, &j->policy, &stream, split);
 
+    s.sink = sink;
+    s.arg = j;
     CS_TRY(cs_stream_run(&s, &stat));
     (void)snprintf(counts, sizeof counts, "%llu with a vector of %d",
                    (unsigned long long)j->out[0]->n_reason[CS_REASON_NONE], (int)j->width);

@@ -117,6 +117,16 @@ static int next_of_inputs(void *source, cs_chunk *c)
     return cs_inputs_next(source, c);
 }
 
+cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
+                       const cs_stream_args *a, const cs_split *split)
+{
+    return (cs_stream){
+        .next = src->paired ? cs_pairs_next : NULL, .source = &src->pairs, .in = src->in,
+        .second = src->second, .model = m, .policy = policy, .batch_tokens = a->batch_tokens,
+        .window = (int)a->window, .n_thread = split->work,
+    };
+}
+
 int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
 {
     const double start = now_s();
@@ -153,6 +163,8 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
                        "--long-sequence window cuts them", (long long)s->policy->max_len);
         if (s->in)
             cs_inputs_report(s->in);
+        if (s->second)
+            cs_inputs_report(s->second);
         cs_report_counted(&g.write.too_long, stat->n_record, what);
         cs_report_counted(&g.write.no_memory, stat->n_record, "need more memory than there is or "
                           "--max-memory allows; --long-sequence window cuts them");

@@ -10,7 +10,7 @@ typedef struct cs_stream {
      * reader's thread. Without it, the inputs; with both, `in` is what the source reads from. */
     int      (*next)(void *source, cs_chunk *c);
     void      *source;
-    cs_inputs *in;
+    cs_inputs *in, *second;      /* second: where mates come from, or NULL */
     cs_model  *model;
     const cs_policy *policy;     /* of the same model */
     int64_t    batch_tokens;
@@ -31,6 +31,11 @@ typedef struct cs_stream_stat {
     double         wall_s;
     char           times[512];   /* of stages and queues: cs_pipe_summary() */
 } cs_stream_stat;
+
+/** cs_stream_of - a stream from the files that a command was given; its sink is for the caller to
+ * set */
+cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
+                       const cs_stream_args *a, const cs_split *split);
 
 /**
  * cs_stream_run - read, tokenise, batch, infer and hand over until the input ends

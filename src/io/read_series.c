@@ -17,19 +17,14 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
-#include "io/source.h"
+#include "io/lines.h"
 
 enum { MAX_WIDTH = 64 };
 
 static const char magic[] = "#chordseq-series";
 
 struct series {
-    const char *path;
-    cs_source  *src;
-    const char *p, *end;         /* text in hand */
-    int64_t     line_no;
-    char       *line;            /* the present line, NUL-terminated */
-    size_t      n_line, cap_line;
+    cs_lines    in;
     float      *v;               /* values of the present record */
     size_t      cap_v;
     int32_t     n_channel, n_target;
@@ -42,84 +37,30 @@ static int series_sniff(const htsFormat *m, const char *head, size_t n_head)
                                                                                     : CS_SNIFF_NO;
 }
 
-static int refuse(const struct series *s, const char *what)
-{
-    return cs_fail(CS_EFORMAT, "'%s' line %lld: %s", s->path, (long long)s->line_no, what);
-}
-
-static int more(struct series *s)
-{
-    const char *advice;
-    size_t n = 0;
-
-    if (s->p < s->end)
-        return CS_OK;
-    const int rc = cs_source_fill(s->src, &s->p, &n);
-    s->end = s->p + n;
-    if (rc == CS_OK || rc == CS_EOF)
-        return rc;
-    const char *what = cs_source_problem(s->src, &advice);
-    return cs_fail(rc, "'%s': %s after line %lld%s%s", s->path, what, (long long)s->line_no,
-                   *advice ? "; " : "", advice);
-}
-
-/* The next line into s->line, without its end. CS_EOF: there is none. */
-static int next_line(struct series *s)
-{
-    int rc;
-    bool whole = false;
-
-    s->n_line = 0;
-    while (!whole && (rc = more(s)) == CS_OK) {
-        const char *eol = memchr(s->p, '\n', (size_t)(s->end - s->p));
-        const size_t n = (size_t)((eol ? eol : s->end) - s->p);
-        if (cs_grow((void **)&s->line, &s->cap_line, s->n_line + n + 1, 1) != CS_OK)
-            return CS_EMEM;
-        memcpy(s->line + s->n_line, s->p, n);
-        s->n_line += n;
-        s->p += n + (eol != NULL);
-        whole = eol != NULL;
-    }
-    if (!whole && rc != CS_OK && (rc != CS_EOF || s->n_line == 0))
-        return rc;
-    s->line_no++;
-    if (s->n_line > 0 && s->line[s->n_line - 1] == '\r')
-        s->n_line--;
-    s->line[s->n_line] = '\0';
-    return memchr(s->line, '\0', s->n_line) ? refuse(s, "a NUL byte; this is not a text file")
-                                            : CS_OK;
-}
-
 static int read_header(struct series *s)
 {
     int rc = CS_OK, used = 0, channels = 0, targets = 0;
 
-    CS_TRY(next_line(s));
-    if (sscanf(s->line, "#chordseq-series\t1\tchannels=%4d\ttargets=%4d%n", &channels, &targets,
-               &used) != 2 || (size_t)used != s->n_line)
-        return refuse(s, "the header must be #chordseq-series, 1, channels=C, targets=T, "
-                         "separated by tabs");
+    CS_TRY(cs_lines_next(&s->in));
+    if (sscanf(s->in.text, "#chordseq-series\t1\tchannels=%4d\ttargets=%4d%n", &channels, &targets,
+               &used) != 2 || (size_t)used != s->in.n)
+        return cs_lines_refuse(&s->in, "the header must be #chordseq-series, 1, channels=C, "
+                               "targets=T, separated by tabs");
     if (channels < 1 || channels > MAX_WIDTH || targets < 1 || targets > MAX_WIDTH)
-        return refuse(s, "channels and targets must be 1 .. 64");
+        return cs_lines_refuse(&s->in, "channels and targets must be 1 .. 64");
     s->n_channel = channels;
     s->n_target = targets;
 out:
     return rc;
 }
 
-static void series_free(struct series *s)
-{
-    free(s->line);
-    free(s->v);
-    free(s);
-}
-
 static int series_close(void *state)
 {
     struct series *s = state;
-    const int rc = cs_source_close(s->src);
+    const int rc = cs_lines_close(&s->in);
 
-    series_free(s);
+    free(s->v);
+    free(s);
     return rc;
 }
 
@@ -127,15 +68,11 @@ static int series_open(const char *path, struct hFILE *fp, const struct htsForma
                        const cs_input_opt *opt, void **state)
 {
     struct series *s = cs_xcalloc(1, sizeof *s);
-    int rc;
 
-    s->path = path;
-    rc = cs_source_open(fp, m->compression != no_compression, opt->threads, &s->src);
-    if (rc != CS_OK) {
-        series_free(s);
-        return rc;
-    }
-    rc = read_header(s);
+    s->in.path = path;
+    int rc = cs_lines_open(&s->in, fp, m->compression != no_compression, opt->threads);
+    if (rc == CS_OK)
+        rc = read_header(s);
     if (rc != CS_OK) {
         const int closed = series_close(s);
         (void)closed;                /* the first failure is the one to tell */
@@ -164,8 +101,8 @@ static int parse_targets(const struct series *s, char *text, float *target)
 {
     for (int32_t i = 0; i < s->n_target; i++) {
         if (!number(&text, &target[i]) || *text != (i + 1 < s->n_target ? ',' : '\0'))
-            return refuse(s, "the second column must hold as many numbers as the header says, "
-                             "separated by ','");
+            return cs_lines_refuse(&s->in, "the second column must hold as many numbers as the "
+                                   "header says, separated by ','");
         text += *text != '\0';
     }
     return CS_OK;
@@ -185,7 +122,7 @@ static int parse_values(struct series *s, char *text, int64_t *n_pos)
             if (!number(&text, &s->v[at + (size_t)i]) ||
                 (last ? *text != ',' && *text != '\0' : *text != ':'))
                 return cs_fail(CS_EFORMAT, "'%s' line %lld: position %lld must hold %d finite "
-                               "numbers, separated by ':'", s->path, (long long)s->line_no,
+                               "numbers, separated by ':'", s->in.path, (long long)s->in.no,
                                (long long)*n_pos + 1, (int)c);
             text += !last;
         }
@@ -198,7 +135,7 @@ static int parse_values(struct series *s, char *text, int64_t *n_pos)
 static int add_record(struct series *s, cs_chunk *c, const float *target, int64_t n_pos)
 {
     const size_t n = (size_t)n_pos * (size_t)s->n_channel;
-    char *name = cs_arena_dup(c->mem, s->line, strlen(s->line));
+    char *name = cs_arena_dup(c->mem, s->in.text, strlen(s->in.text));
     float *x = cs_arena_alloc(c->mem, n, sizeof *x);
     float *t = cs_arena_alloc(c->mem, (size_t)s->n_target, sizeof *t);
     char *base = cs_arena_alloc(c->mem, (size_t)n_pos, 1);
@@ -206,7 +143,7 @@ static int add_record(struct series *s, cs_chunk *c, const float *target, int64_
 
     if (r == NULL)
         return cs_fail(CS_EMEM, "'%s' line %lld: out of memory for a record of %lld positions",
-                       s->path, (long long)s->line_no, (long long)n_pos);
+                       s->in.path, (long long)s->in.no, (long long)n_pos);
     memcpy(x, s->v, n * sizeof *x);
     memcpy(t, target, (size_t)s->n_target * sizeof *t);
     r->name = name;
@@ -228,11 +165,11 @@ static int series_next(void *state, cs_chunk *c)
     float target[MAX_WIDTH];
     int64_t n_pos;
 
-    CS_TRY(next_line(s));
-    char *t = memchr(s->line, '\t', s->n_line);
+    CS_TRY(cs_lines_next(&s->in));
+    char *t = memchr(s->in.text, '\t', s->in.n);
     char *v = t ? strchr(t + 1, '\t') : NULL;
-    if (v == NULL || t == s->line)
-        return refuse(s, "a record has three columns: name, targets, values");
+    if (v == NULL || t == s->in.text)
+        return cs_lines_refuse(&s->in, "a record has three columns: name, targets, values");
     *t++ = *v++ = '\0';
     CS_TRY(parse_targets(s, t, target));
     CS_TRY(parse_values(s, v, &n_pos));
@@ -243,7 +180,7 @@ out:
 
 static int64_t series_tell(void *state)
 {
-    return cs_source_tell(((struct series *)state)->src);
+    return cs_source_tell(((struct series *)state)->in.src);
 }
 
 const cs_reader cs_read_series = {

@@ -9,19 +9,14 @@
 
 #include "base/mem.h"
 #include "base/opt.h"
-#include "io/source.h"
+#include "io/lines.h"
 
 enum { MAX_LINE = 1 << 20 };
 
 struct cs_regions {
     const char *const *text;
     int         n, at;
-    const char *bed;             /* or NULL */
-    cs_source  *src;
-    const char *p, *end;         /* text in hand */
-    int64_t     line_no;
-    char       *line;
-    size_t      n_line, cap_line;
+    cs_lines    bed;             /* src is NULL without one */
     char       *contig;          /* of a text's region */
 };
 
@@ -37,8 +32,9 @@ static int open_bed(cs_regions *r, const char *bed)
         hclose_abruptly(fp);
         return cs_fail(CS_EIO, "cannot read '%s'", bed);
     }
-    r->bed = bed;
-    return cs_source_open(fp, m.compression != no_compression, 0, &r->src);
+    r->bed.path = bed;
+    r->bed.most = MAX_LINE;
+    return cs_lines_open(&r->bed, fp, m.compression != no_compression, 0);
 }
 
 int cs_regions_open(const char *const *text, int n, const char *bed, cs_regions **out)
@@ -62,9 +58,8 @@ void cs_regions_free(cs_regions *r)
 {
     if (!r)
         return;
-    if (cs_source_close(r->src) != CS_OK)
+    if (cs_lines_close(&r->bed) != CS_OK)
         cs_error_clear();            /* what was read is sound all the same */
-    free(r->line);
     free(r->contig);
     free(r);
 }
@@ -129,55 +124,6 @@ static int next_text(cs_regions *r, const cs_reference *ref, cs_region *out)
 
 /* ---- BED ----------------------------------------------------------------------------------- */
 
-static int more(cs_regions *r)
-{
-    const char *advice;
-    size_t n = 0;
-
-    if (r->p < r->end)
-        return CS_OK;
-    const int rc = cs_source_fill(r->src, &r->p, &n);
-    r->end = r->p + n;
-    if (rc == CS_OK || rc == CS_EOF)
-        return rc;
-    const char *what = cs_source_problem(r->src, &advice);
-    return cs_fail(rc, "'%s': %s after line %lld%s%s", r->bed, what, (long long)r->line_no,
-                   *advice ? "; " : "", advice);
-}
-
-static int odd_line(const cs_regions *r, const char *why)
-{
-    return cs_fail(CS_EFORMAT, "'%s' line %lld: %s", r->bed, (long long)r->line_no, why);
-}
-
-static int next_line(cs_regions *r)
-{
-    int rc = CS_OK;
-    bool whole = false;
-
-    r->n_line = 0;
-    while (!whole && (rc = more(r)) == CS_OK) {
-        const char *eol = memchr(r->p, '\n', (size_t)(r->end - r->p));
-        const size_t n = (size_t)((eol ? eol : r->end) - r->p);
-        if (r->n_line + n > MAX_LINE)
-            return odd_line(r, "longer than any line of a BED file");
-        if (cs_grow((void **)&r->line, &r->cap_line, r->n_line + n + 1, 1) != CS_OK)
-            return CS_EMEM;
-        memcpy(r->line + r->n_line, r->p, n);
-        r->n_line += n;
-        r->p += n + (eol != NULL);
-        whole = eol != NULL;
-    }
-    if (!whole && rc != CS_OK && (rc != CS_EOF || r->n_line == 0))
-        return rc;
-    r->line_no++;
-    if (r->n_line > 0 && r->line[r->n_line - 1] == '\r')
-        r->n_line--;
-    r->line[r->n_line] = '\0';
-    return memchr(r->line, '\0', r->n_line) ? odd_line(r, "a NUL byte; this is not a text file")
-                                            : CS_OK;
-}
-
 static bool is_remark(const char *s)
 {
     return *s == '\0' || *s == '#' || strncmp(s, "track ", 6) == 0 ||
@@ -186,27 +132,27 @@ static bool is_remark(const char *s)
 
 static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
 {
-    char *field[3] = { r->line, NULL, NULL };
+    char *field[3] = { r->bed.text, NULL, NULL };
 
     for (int i = 1; i < 3; i++) {
         field[i] = strchr(field[i - 1], '\t');
         if (!field[i])
-            return odd_line(r, "fewer than three columns, separated by tabs");
+            return cs_lines_refuse(&r->bed, "fewer than three columns, separated by tabs");
         *field[i]++ = '\0';
     }
     const size_t n_to = strcspn(field[2], "\t");
-    *out = (cs_region){ r->line, number(field[1], strlen(field[1])), number(field[2], n_to) };
+    *out = (cs_region){ r->bed.text, number(field[1], strlen(field[1])), number(field[2], n_to) };
     if (out->from < 0 || out->to < 0 || strchr(field[1], ',') || memchr(field[2], ',', n_to))
-        return odd_line(r, "start and end must be numbers");
+        return cs_lines_refuse(&r->bed, "start and end must be numbers");
     if (out->from >= out->to)
-        return odd_line(r, "the start is not below the end");
-    const int64_t n = ref ? cs_reference_length(ref, r->line) : INT64_MAX;
+        return cs_lines_refuse(&r->bed, "the start is not below the end");
+    const int64_t n = ref ? cs_reference_length(ref, r->bed.text) : INT64_MAX;
     if (n < 0)
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: the reference '%s' has no contig '%s'", r->bed,
-                       (long long)r->line_no, cs_reference_path(ref), r->line);
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: the reference '%s' has no contig '%s'",
+                       r->bed.path, (long long)r->bed.no, cs_reference_path(ref), r->bed.text);
     if (out->to > n)
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%s' ends at %lld, before %lld", r->bed,
-                       (long long)r->line_no, r->line, (long long)n, (long long)out->to);
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%s' ends at %lld, before %lld", r->bed.path,
+                       (long long)r->bed.no, r->bed.text, (long long)n, (long long)out->to);
     return CS_OK;
 }
 
@@ -216,11 +162,11 @@ int cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out)
 
     if (r->at < r->n)
         return next_text(r, ref, out);
-    if (!r->src)
+    if (!r->bed.src)
         return CS_EOF;
     do
-        CS_TRY(next_line(r));
-    while (is_remark(r->line));
+        CS_TRY(cs_lines_next(&r->bed));
+    while (is_remark(r->bed.text));
     rc = parse_bed(r, ref, out);
 out:
     return rc;

@@ -64,29 +64,6 @@ static void run_on_gpu(const op_case *o, const env *e, mats *s)
         fail_msg("%s: %s", o->name, cs_error_message());
 }
 
-/* The norm of the difference is at most 1e-5 of that of the result; gaps between rows, and what is
- * only read, keep their bits. */
-static void compare(const op_case *o, const env *e, const mats *got, const mats *want,
-                    const mats *before)
-{
-    for (int i = 0; i < got->n; i++) {
-        double d2 = 0, w2 = 0;
-        cs_mat g = got->m[i], w = want->m[i], b = before->m[i];
-        for (int64_t j = 0; j < span(g); j++) {
-            if (!is_output(role(o->spec, i)) || j % g.ld >= g.c) {
-                assert_memory_equal(g.p + j, b.p + j, sizeof *g.p);
-                continue;
-            }
-            double d = (double)g.p[j] - (double)w.p[j];
-            d2 += d * d;
-            w2 += (double)w.p[j] * (double)w.p[j];
-        }
-        if (!(d2 <= 1e-10 * w2))
-            fail_msg("%s, matrix %d, %ld x %d (k %d): nmse %g", o->name, i, (long)e->r, e->c, e->k,
-                     d2 / w2);
-    }
-}
-
 /* Two runs give the same bits: no sum depends on which thread came first. */
 static void same_again(const op_case *o, const env *e, const mats *got, uint64_t key)
 {
@@ -113,7 +90,8 @@ static void against_reference(const op_case *o, int n, const env *e)
         mats got = make(o[i].spec, e, key);
         o[i].run(&ref, &here, want.m);
         run_on_gpu(&o[i], e, &got);
-        compare(&o[i], e, &got, &want, &before);
+        /* The norm of the difference is at most 1e-5 of that of the result. */
+        compare_outputs(&o[i], e, &got, &want, &before, 1e-10, 1e-10);
         same_again(&o[i], e, &got, key);
         drop(&before);
         drop(&want);

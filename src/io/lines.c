@@ -1,0 +1,72 @@
+/* lines.c - a text input line by line. */
+#include "io/lines.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads)
+{
+    return cs_source_open(fp, is_gzip, threads, &l->src);
+}
+
+int cs_lines_refuse(const cs_lines *l, const char *what)
+{
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: %s", l->path, (long long)l->no, what);
+}
+
+static int more(cs_lines *l)
+{
+    const char *advice;
+    size_t n = 0;
+
+    if (l->p < l->end)
+        return CS_OK;
+    const int rc = cs_source_fill(l->src, &l->p, &n);
+    l->end = l->p + n;
+    if (rc == CS_OK || rc == CS_EOF)
+        return rc;
+    const char *what = cs_source_problem(l->src, &advice);
+    return cs_fail(rc, "'%s': %s after line %lld%s%s", l->path, what, (long long)l->no,
+                   *advice ? "; " : "", advice);
+}
+
+int cs_lines_next(cs_lines *l)
+{
+    int rc = CS_OK;
+    bool whole = false;
+
+    l->n = 0;
+    while (!whole && (rc = more(l)) == CS_OK) {
+        const char *eol = memchr(l->p, '\n', (size_t)(l->end - l->p));
+        const size_t n = (size_t)((eol ? eol : l->end) - l->p);
+        if (l->most > 0 && l->n + n > l->most) {
+            l->no++;
+            return cs_lines_refuse(l, "longer than any line of such a file");
+        }
+        if (cs_grow((void **)&l->text, &l->cap, l->n + n + 1, 1) != CS_OK)
+            return CS_EMEM;
+        memcpy(l->text + l->n, l->p, n);
+        l->n += n;
+        l->p += n + (eol != NULL);
+        whole = eol != NULL;
+    }
+    if (!whole && rc != CS_OK && (rc != CS_EOF || l->n == 0))
+        return rc;
+    l->no++;
+    if (l->n > 0 && l->text[l->n - 1] == '\r')
+        l->n--;
+    l->text[l->n] = '\0';
+    return memchr(l->text, '\0', l->n) ? cs_lines_refuse(l, "a NUL byte; this is not a text file")
+                                       : CS_OK;
+}
+
+int cs_lines_close(cs_lines *l)
+{
+    const int rc = cs_source_close(l->src);
+
+    free(l->text);
+    l->src = NULL;
+    l->text = NULL;
+    return rc;
+}

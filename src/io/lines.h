@@ -1,0 +1,42 @@
+/* lines.h - a text input line by line, with messages that name file and line. */
+#ifndef CS_IO_LINES_H
+#define CS_IO_LINES_H
+
+#include "io/source.h"
+
+typedef struct cs_lines {
+    const char *path;            /* for messages; the caller's */
+    size_t      most;            /* bytes of a line; 0: any number */
+    int64_t     no;              /* of the present line, from 1 */
+    char       *text;            /* the present line without its end, NUL-terminated */
+    size_t      n;               /* its bytes */
+    /* ---- its own ---- */
+    cs_source  *src;
+    const char *p, *end;         /* text in hand */
+    size_t      cap;
+} cs_lines;
+
+/**
+ * cs_lines_open - begin to read
+ *
+ * l        zeroed but for path and most
+ * The rest as cs_source_open() has it
+ */
+int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads) CS_MUST_CHECK;
+
+/**
+ * cs_lines_next - the next line into l->text. Lines end with LF or CR LF, the last one also with
+ * the input
+ *
+ * Returns  CS_OK: the caller may change l->text; CS_EOF: there is none; CS_EFORMAT (a NUL byte, too
+ *          long, damaged), CS_EIO, CS_EMEM
+ */
+int cs_lines_next(cs_lines *l) CS_MUST_CHECK;
+
+/** cs_lines_refuse - CS_EFORMAT: "'PATH' line NUMBER: WHAT" */
+int cs_lines_refuse(const cs_lines *l, const char *what);
+
+/** cs_lines_close - also what was never opened; as cs_source_close() */
+int cs_lines_close(cs_lines *l) CS_MUST_CHECK;
+
+#endif
