@@ -474,7 +474,7 @@ _chordseq()
         '*--verbose[say more about the run; twice\: say everything]' \
         '--help[list the options]' '*:file:_files' ;;
     bench) _arguments \
-        '*--encoder[measure this one; may be given several times (default\: all)]:NAME[:OPTION=VALUE...]:' \
+        '*--encoder[measure this one; may be given several times (default\: all)]:NAME[\:OPTION=VALUE...]:' \
         '*--min-len[shortest sequence, in tokens; the next ones are twice as long]:NUM:' \
         '*--max-len[longest sequence]:NUM:' \
         '*--width[channels of a token, or the nearest that the encoder can have]:NUM:' \

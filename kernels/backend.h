@@ -181,8 +181,8 @@ typedef struct cs_ops {
      * adjoint uses d->stat, zero before */
     void (*linear_attend)(cs_backend *be, const cs_attn *a, const cs_qkv *m);
     void (*linear_attend_bwd)(cs_backend *be, const cs_attn *a, const cs_qkv *m, const cs_qkv *d);
-    /* per segment c = op(a) op(b) + beta c, op and beta as gemm's; a table is summed over segments
-     * in their order */
+    /* per segment c = op(a) op(b) + beta c, op and beta as gemm's; a table as c is summed over
+     * segments in their order, and beta is 1 then */
     void (*seg_gemm)(cs_backend *be, cs_seg seg, bool ta, bool tb, const cs_operand *a,
                      const cs_operand *b, cs_real beta, const cs_operand *c);
     void (*seg_softmax)(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y); /* over a segment's rows */

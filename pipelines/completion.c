@@ -149,7 +149,9 @@ static int zsh_argument(cs_outfile *f, const cs_opt *o)
 
     if (o->type == CS_OPT_FLAG)
         return cs_outfile_printf(f, "' \\\n");
-    CS_TRY(cs_outfile_printf(f, ":%s:", o->arg));
+    CS_TRY(cs_outfile_printf(f, ":"));
+    CS_TRY(quoted(f, o->arg, ":\\"));
+    CS_TRY(cs_outfile_printf(f, ":"));
     if (o->type == CS_OPT_ENUM) {
         CS_TRY(cs_outfile_printf(f, "("));
         CS_TRY(choices(f, o));

@@ -4,6 +4,7 @@
 #include "io/writer.h"
 #include "nn/vector.h"
 #include "pipelines/common.h"
+#include "pipelines/outputs.h"
 #include "pipelines/policy.h"
 #include "pipelines/stream.h"
 #include "registry.h"
@@ -85,7 +86,7 @@ static int check_options(struct job *j)
     const size_t n = strlen(own.output) + sizeof end;
     j->names = cs_xmalloc(n);
     (void)snprintf(j->names, n, "%s%s", own.output, end);
-    if (own.names && strcmp(own.names, own.output) == 0)
+    if (own.format == FORMAT_NPY && cs_outputs_same(own.names ? own.names : j->names, own.output))
         return cs_fail(CS_EUSAGE, "--names and --output both write to '%s'", own.output);
     return CS_OK;
 }
@@ -115,6 +116,11 @@ out:
     return rc;
 }
 
+static int n_out(const struct job *j)
+{
+    return j->out[1] ? 2 : 1;
+}
+
 static int sink(void *job, const cs_record *r, const cs_answer *a)
 {
     int rc = CS_OK;
@@ -122,7 +128,7 @@ static int sink(void *job, const cs_record *r, const cs_answer *a)
 
     for (int i = 0; rc == CS_OK && i < N_OUT && j->out[i]; i++)
         rc = cs_output_record(j->out[i], r, a);
-    return rc;
+    return cs_outputs_explain(rc, n_out(j));
 }
 
 /* Both complete, then both under their names. */
@@ -130,8 +136,9 @@ static int close_outputs(struct job *j)
 {
     int rc = CS_OK;
 
-    for (int i = 0; i < N_OUT && j->out[i]; i++)
-        CS_TRY(cs_output_finish(j->out[i]));
+    for (int i = 0; rc == CS_OK && i < N_OUT && j->out[i]; i++)
+        rc = cs_output_finish(j->out[i]);
+    CS_TRY(cs_outputs_explain(rc, n_out(j)));
     for (int i = 0; rc == CS_OK && i < N_OUT && j->out[i]; i++) {
         rc = cs_output_close(j->out[i]);
         j->out[i] = NULL;

@@ -10,7 +10,7 @@
 #include "train/calibrate.h"
 
 /* Bases read before they are judged: what is in memory besides one record and the scores. */
-enum { BLOCK_BASES = 64 << 20, MAX_LIST = 32 };
+enum { MAX_LIST = 32 };
 
 struct eval_args {
     const char *fragments, *bins, *output, *json, *calibrate;
@@ -127,27 +127,6 @@ out:
 
 /* ---- one block of records -------------------------------------------------------------------- */
 
-static int fits_model(const struct job *j)
-{
-    const cs_model *m = j->model;
-
-    if (j->data.n_channel != m->n_channel)
-        return cs_fail(CS_EMODEL, "the input has %s, but the model takes %s",
-                       j->data.n_channel > 0 ? "real values" : "bases",
-                       m->n_channel > 0 ? "real values of as many channels as it was trained on"
-                                        : "bases");
-    if (!m->head->is_class && j->data.n_target != m->n_label)
-        return cs_fail(CS_EMODEL, "the input has %d values to predict, the model predicts %d",
-                       (int)j->data.n_target, (int)m->n_label);
-    return CS_OK;
-}
-
-/* With --split, what was not kept for validation has been learnt from. */
-static bool wanted(const struct job *j, const cs_example *e)
-{
-    return j->labelled.split != NULL ? e->part == CS_PART_VALID : e->part != CS_PART_SKIP;
-}
-
 /* Samples of the block: whole records (len 0), or pieces of one length. */
 static int list_samples(struct job *j, int64_t len, cs_sample **out, int64_t *n)
 {
@@ -160,7 +139,7 @@ static int list_samples(struct job *j, int64_t len, cs_sample **out, int64_t *n)
     for (int64_t i = 0; i < d->n; i++) {
         const int64_t n_base = d->ex[i].n_base;
         const int64_t slots = len > 0 ? n_base / len : 1, k = slots < each ? slots : each;
-        if (k == 0 || !wanted(j, &d->ex[i]))
+        if (k == 0 || !cs_judge_wants(&j->labelled, &d->ex[i]))
             continue;
         if (cs_grow((void **)out, &cap, (size_t)(*n + k), sizeof **out) != CS_OK)
             return CS_EMEM;
@@ -173,13 +152,13 @@ static int list_samples(struct job *j, int64_t len, cs_sample **out, int64_t *n)
     return CS_OK;
 }
 
-static int judge_block(struct job *j)
+static int judge_block(void *job)
 {
     int rc = CS_OK;
+    struct job *j = job;
     cs_sample *sample = NULL;
     int64_t n;
 
-    CS_TRY(fits_model(j));
     for (int s = 0; s <= j->n_piece; s++) {
         CS_TRY(list_samples(j, s > 0 ? j->piece[s - 1] : 0, &sample, &n));
         CS_TRY(cs_judge_samples(&j->judge, &j->data, sample, n, &j->scores[s], &j->n_without));
@@ -193,27 +172,11 @@ out:
 
 static int judge_all(struct job *j)
 {
-    int rc = CS_OK;
-    bool more = true;
+    const int rc = cs_judge_blocks(&j->labelled, j->model, &j->data, judge_block, j,
+                                   &j->n_without);
 
-    while (more) {
-        rc = cs_labelled_read(&j->labelled, &j->data, BLOCK_BASES);
-        more = rc == CS_OK;
-        if (rc == CS_EOF)
-            rc = CS_OK;
-        CS_TRY(rc);
-        if (j->data.n > 0)
-            CS_TRY(judge_block(j));
-        if (j->data.n > 0)
-            cs_dataset_clear(&j->data);
-    }
-    cs_labelled_report(&j->labelled);
-    if (j->n_without > 0)
-        cs_warn("%lld records or pieces have no answer and were left out: too long, or too few "
-                "known bases", (long long)j->n_without);
-    if (j->scores[0].n == 0)
-        rc = cs_fail(CS_EFORMAT, "there is no record to judge in the input");
-out:
+    if (rc == CS_OK && j->scores[0].n == 0)
+        return cs_fail(CS_EFORMAT, "there is no record to judge in the input");
     return rc;
 }
 

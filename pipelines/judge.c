@@ -5,7 +5,7 @@
 #include "train/calibrate.h"
 #include "train/feed.h"
 
-enum { WINDOW = 64, LEAST_SAMPLES = 100 };
+enum { WINDOW = 64, LEAST_SAMPLES = 100, BLOCK_BASES = 64 << 20 };
 
 /* What takes the places of reader and writer. Answers come in the order in which samples went in.
  * One thread reads `n_in`, another `n_out`. */
@@ -66,6 +66,52 @@ int cs_judge_samples(const cs_judge *j, const cs_dataset *d, const cs_sample *sa
         return CS_OK;
     const int rc = cs_stream_run(&s, &stat);
     *n_without += k.n_without;
+    return rc;
+}
+
+/* ---- blocks of records ------------------------------------------------------------------------ */
+
+static int fits_model(const cs_model *m, const cs_dataset *d)
+{
+    if (d->n_channel != m->n_channel)
+        return cs_fail(CS_EMODEL, "the input has %s, but the model takes %s",
+                       d->n_channel > 0 ? "real values" : "bases",
+                       m->n_channel > 0 ? "real values of as many channels as it was trained on"
+                                        : "bases");
+    if (!m->head->is_class && d->n_target != m->n_label)
+        return cs_fail(CS_EMODEL, "the input has %d values to predict, the model predicts %d",
+                       (int)d->n_target, (int)m->n_label);
+    return CS_OK;
+}
+
+bool cs_judge_wants(const cs_labelled *l, const cs_example *e)
+{
+    return l->split != NULL ? e->part == CS_PART_VALID : e->part != CS_PART_SKIP;
+}
+
+int cs_judge_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*block)(void *arg),
+                    void *arg, const int64_t *n_without)
+{
+    int rc = CS_OK;
+    bool more = true;
+
+    while (more) {
+        rc = cs_labelled_read(l, d, BLOCK_BASES);
+        more = rc == CS_OK;
+        if (rc == CS_EOF)
+            rc = CS_OK;
+        CS_TRY(rc);
+        if (d->n == 0)
+            continue;
+        CS_TRY(fits_model(m, d));
+        CS_TRY(block(arg));
+        cs_dataset_clear(d);
+    }
+    cs_labelled_report(l);
+    if (*n_without > 0)
+        cs_warn("%lld records or pieces have no answer and were left out: too long, or too few "
+                "known bases", (long long)*n_without);
+out:
     return rc;
 }
 

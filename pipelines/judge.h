@@ -2,6 +2,7 @@
 #ifndef CS_PIPELINES_JUDGE_H
 #define CS_PIPELINES_JUDGE_H
 
+#include "pipelines/labelled.h"
 #include "pipelines/policy.h"
 #include "train/dataset.h"
 #include "train/metrics.h"
@@ -21,6 +22,21 @@ typedef struct cs_judge {
  */
 int cs_judge_samples(const cs_judge *j, const cs_dataset *d, const cs_sample *sample, int64_t n,
                      cs_scores *scores, int64_t *n_without) CS_MUST_CHECK;
+
+/** cs_judge_wants - may the record be judged? With --split, what was not kept for validation has been
+ * learnt from */
+bool cs_judge_wants(const cs_labelled *l, const cs_example *e);
+
+/**
+ * cs_judge_blocks - read labelled records in blocks that fit the model, and hand each over
+ *
+ * d        zero; holds the records of the present block while `block` runs
+ * block    adds up the records that it leaves out in *n_without
+ * Returns  CS_OK, with warnings about what was left out; the errors of cs_labelled_read() and of
+ *          block(); CS_EMODEL for records that are not what the model takes or predicts
+ */
+int cs_judge_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*block)(void *arg),
+                    void *arg, const int64_t *n_without) CS_MUST_CHECK;
 
 /**
  * cs_judge_calibrate - calibrate a model file on the validation samples it was trained beside

@@ -13,8 +13,8 @@
 #include "pipelines/judge.h"
 
 /* The random batch that is timed: so many records of so many tokens; passes, the middle one of
- * which counts. Records to be judged are read in blocks. */
-enum { N_RECORD = 16, N_TOKEN = 1024, N_PASS = 5, BATCH_TOKENS = 64 << 10, BLOCK_BASES = 64 << 20 };
+ * which counts. */
+enum { N_RECORD = 16, N_TOKEN = 1024, N_PASS = 5, BATCH_TOKENS = 64 << 10 };
 
 const cs_opt cs_thin_table[] = {
     { .type = CS_OPT_GROUP, .name = "Factorize" },
@@ -126,47 +126,28 @@ struct sides {
     cs_scores    scores[2];
     cs_labelled  labelled;
     cs_dataset   data;
+    int64_t      n_without;      /* records that the model before has no answer to */
 };
 
-static int judge_block(struct sides *s)
+static int judge_block(void *sides)
 {
     int rc = CS_OK;
-    int64_t n = 0, n_without = 0;
+    struct sides *s = sides;
+    int64_t n = 0, n_without[2] = { 0, 0 };
     cs_sample *sample = cs_alloc((size_t)s->data.n + 1, sizeof *sample);
 
     if (!sample)
         return cs_fail(CS_EMEM, "out of memory for %lld records", (long long)s->data.n);
     for (int64_t i = 0; i < s->data.n; i++)
-        if (s->data.ex[i].part != CS_PART_SKIP)
+        if (cs_judge_wants(&s->labelled, &s->data.ex[i]))
             sample[n++] = (cs_sample){ i, 0, s->data.ex[i].n_base, false };
     for (int k = 0; k < 2; k++) {
         const cs_judge j = { s->model[k], &s->policy[k], BATCH_TOKENS, 1 };
-        CS_TRY(cs_judge_samples(&j, &s->data, sample, n, &s->scores[k], &n_without));
+        CS_TRY(cs_judge_samples(&j, &s->data, sample, n, &s->scores[k], &n_without[k]));
     }
+    s->n_without += n_without[0];
 out:
     free(sample);
-    return rc;
-}
-
-static int judge_all(struct sides *s)
-{
-    int rc = CS_OK;
-    bool more = true;
-
-    while (more) {
-        rc = cs_labelled_read(&s->labelled, &s->data, BLOCK_BASES);
-        more = rc == CS_OK;
-        if (rc == CS_EOF)
-            rc = CS_OK;
-        CS_TRY(rc);
-        if (s->data.n > 0)
-            CS_TRY(judge_block(s));
-        if (s->data.n > 0)
-            cs_dataset_clear(&s->data);
-    }
-    if (s->scores[0].n == 0)
-        rc = cs_fail(CS_EFORMAT, "there is no record to judge in the input");
-out:
     return rc;
 }
 
@@ -215,7 +196,11 @@ static int judge(cs_model *before, cs_model *after, cs_input_args *input,
         cs_scores_init(&s.scores[k], before->head->is_class, before->n_label,
                        before->head->n_target(before->head_net));
     CS_TRY(open_input(&s, input, label));
-    CS_TRY(judge_all(&s));
+    CS_TRY(cs_judge_blocks(&s.labelled, before, &s.data, judge_block, &s, &s.n_without));
+    if (s.scores[0].n == 0) {
+        rc = cs_fail(CS_EFORMAT, "there is no record to judge in the input");
+        goto out;
+    }
     CS_TRY(figures(&s, v));
 out:
     for (int k = 0; k < 2; k++)
@@ -326,8 +311,10 @@ int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
     CS_TRY(report(f, m, thin, &list));
     if (input->file.n > 0 || input->list.n > 0 || label->class_file.n > 0) {
         CS_TRY(judge(m, thin, input, label, v));
-        CS_TRY(cs_outfile_printf(f, "%s\t%.6f\t%.6f\t%.6f\n", m->head->is_class ? "accuracy"
-                                 : "mean_squared_error", v[0], v[1], v[1] / v[0]));
+        CS_TRY(cs_outfile_printf(f, "%s\t%.6f\t%.6f\t", m->head->is_class ? "accuracy"
+                                 : "mean_squared_error", v[0], v[1]));
+        CS_TRY(v[0] > 0 ? cs_outfile_printf(f, "%.6f\n", v[1] / v[0])
+                        : cs_outfile_printf(f, ".\n"));
     }
     if (a->output)
         CS_TRY(cs_model_save(thin, a->output, false));

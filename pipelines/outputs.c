@@ -122,15 +122,30 @@ static const char *resolved(const cs_output_args *a, int i)
 }
 
 /* Devices such as /dev/null may take several outputs. */
-static bool same_place(const char *a, const char *b)
+/* The last name of a path, and what is known of its folder. */
+static const char *last_name(const char *path, struct stat *folder, bool *found)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t n = slash ? (size_t)(slash - path) + 1 : 1;
+    char *name = cs_xmalloc(n + 1);
+
+    (void)snprintf(name, n + 1, "%s", slash ? path : ".");
+    *found = stat(name, folder) == 0;
+    free(name);
+    return slash ? slash + 1 : path;
+}
+
+bool cs_outputs_same(const char *a, const char *b)
 {
     struct stat x, y;
+    bool in_x, in_y;
 
     if (is_stdout(a) || is_stdout(b))
         return is_stdout(a) && is_stdout(b);
     if (stat(a, &x) == 0 && stat(b, &y) == 0)
         return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-    return strcmp(a, b) == 0;
+    const char *p = last_name(a, &x, &in_x), *q = last_name(b, &y, &in_y);
+    return strcmp(p, q) == 0 && in_x && in_y && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 int cs_outputs_check(const cs_output_args *a, const cs_model *m)
@@ -141,7 +156,7 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m)
             return cs_fail(CS_EUSAGE, "%s is for classes, but the model predicts values",
                            format[i].option);
         for (int k = 0; path && k < i; k++) {
-            if (!resolved(a, k) || !same_place(path, resolved(a, k)))
+            if (!resolved(a, k) || !cs_outputs_same(path, resolved(a, k)))
                 continue;
             return cs_fail(CS_EUSAGE, "%s and %s both write to %s%s%s; give one of them another "
                            "name", format[k].option, format[i].option, is_stdout(path) ? "" : "'",
@@ -192,10 +207,9 @@ out:
     return rc;
 }
 
-/* A reader of standard output who leaves ends the run, and other outputs with it: say so. */
-static int explain(const cs_outputs *s, int rc)
+int cs_outputs_explain(int rc, int n)
 {
-    if (rc != CS_ECANCEL || s->n < 2)
+    if (rc != CS_ECANCEL || n < 2)
         return rc;
     return cs_fail(CS_EIO, "the reader of standard output has gone; the other outputs are not "
                    "written either");
@@ -208,7 +222,7 @@ int cs_outputs_record(void *outputs, const cs_record *r, const cs_answer *a)
 
     for (int i = 0; rc == CS_OK && i < s->n; i++)
         rc = cs_output_record(s->o[i], r, a);
-    return explain(s, rc);
+    return cs_outputs_explain(rc, s->n);
 }
 
 const cs_output *cs_outputs_first(const cs_outputs *s)
@@ -222,7 +236,7 @@ int cs_outputs_close(cs_outputs *s)
 
     for (int i = 0; rc == CS_OK && i < s->n; i++)
         rc = cs_output_finish(s->o[i]);
-    rc = explain(s, rc);
+    rc = cs_outputs_explain(rc, s->n);
     for (int i = 0; rc == CS_OK && i < s->n; i++) {
         rc = cs_output_close(s->o[i]);
         s->o[i] = NULL;

@@ -24,6 +24,14 @@ typedef struct cs_outputs cs_outputs;
  */
 int cs_outputs_check(const cs_output_args *a, const cs_model *m) CS_MUST_CHECK;
 
+/** cs_outputs_same - do two names lead to one place? Of files that are not there, their folders and
+ * last names are compared; devices such as /dev/null are no place */
+bool cs_outputs_same(const char *a, const char *b);
+
+/** cs_outputs_explain - of n outputs one has ended the run with rc: when its reader has gone, the
+ * others are lost with it, which is an error. Returns rc, or CS_EIO with a sentence */
+int cs_outputs_explain(int rc, int n);
+
 /** cs_outputs_want_native - do alignments have to come along whole? */
 bool cs_outputs_want_native(const cs_output_args *a);
 

@@ -247,8 +247,9 @@ static int read_data(struct job *j, int n_inflate)
     CS_TRY(choice.tok->open(choice.tok_cfg, &tok));
     CS_TRY(cs_args_reading(&input, n_inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(choice.tok, tok);
-    if (how.alphabet == CS_DIPLOTYPES && sample.rc) {
-        rc = cs_fail(CS_EUSAGE, "--rc is for nucleotides; diplotypes cannot be turned round");
+    if (how.alphabet == CS_DIPLOTYPES && (sample.rc || own.strand == STRAND_BOTH)) {
+        rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes cannot be turned round",
+                     sample.rc ? "--rc" : "--strand both");
         goto out;
     }
     CS_TRY(cs_labelled_open(&label, &input, &how, NULL, choice.head->is_class, &j->labelled));

@@ -96,8 +96,9 @@ static bool sorts_after(const char *base, int64_t n)
 /* Reads no further than it must: in most sequences the first tenth. */
 static cs_reason unknown_reason(const cs_policy *p, const char *base, int64_t n)
 {
-    const double wanted = (1 - p->max_unknown) * (double)n;
-    const int64_t enough = wanted > 1 ? (int64_t)ceil(wanted) : 1;
+    /* As many unknown ones as the share allows, which 0.7 of 10 does not quite reach in binary. */
+    const double spare = floor(p->max_unknown * (double)n * (1 + 1e-12));
+    const int64_t enough = spare < (double)n ? n - (int64_t)spare : 1;
     const bool pairs = cs_tokenizer_alphabet(p->model->tok, p->model->tok_state) == CS_DIPLOTYPES;
     int64_t known = 0;
 

@@ -75,7 +75,7 @@ static void cuda_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint
 /* ---- gradient of the weights ------------------------------------------------------------- */
 
 /* A block: 32 x 32 of tap k's weights over one chunk of the rows; sums of 32 rows in float, these
- * in double. */
+ * in double. part is NULL when there is one chunk, which is added where it belongs. */
 static __global__ void conv_dw_kernel(conv q, int64_t n_chunk, double *part)
 {
     __shared__ cs_shared_tile a, b;
@@ -109,8 +109,13 @@ static __global__ void conv_dw_kernel(conv q, int64_t n_chunk, double *part)
     }
     for (int n = 0; n < CS_ROWS; n++) {
         int32_t i = i0 + cs_tile_row(n), j = j0 + (int32_t)threadIdx.x;
-        if (i < q.x.c && j < q.y.c)
-            part[(chunk * q.w.r + (int64_t)k * q.x.c + i) * q.y.c + j] = total[n];
+        int64_t r = (int64_t)k * q.x.c + i;
+        if (i >= q.x.c || j >= q.y.c)
+            continue;
+        if (part)
+            part[(chunk * q.w.r + r) * q.y.c + j] = total[n];
+        else
+            cs_el(q.w, r, j) = (cs_real)(cs_el(q.w, r, j) + total[n]);
     }
 }
 
@@ -120,19 +125,18 @@ static void cuda_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x,
     cs_cuda *cu = cs_cuda_of(be);
     conv q = { seg, taps, false, x, dw, cs_mat(), dy, 0 };
     int64_t n_chunk = seg.rows / 1024, room = (int64_t)cu->n_scratch / (dw.r * dw.c + 1);
-    double *part = cu->scratch;
 
-    n_chunk = n_chunk > 64 ? 64 : n_chunk < 1 ? 1 : n_chunk;
+    n_chunk = n_chunk > 64 ? 64 : n_chunk;
     n_chunk = n_chunk > room ? room : n_chunk;
+    n_chunk = n_chunk < 1 ? 1 : n_chunk;
+    double *part = n_chunk > 1 ? cu->scratch : NULL;
     if (seg.rows <= 0 || dw.r * dw.c == 0)
         return;
-    if (n_chunk < 1) {
-        cs_cuda_keep(be, cudaErrorMemoryAllocation, "seg_conv_dw: too many channels");
-        return;
-    }
     int64_t n_tile = cs_div_up(x.c, CS_TILE) * cs_div_up(dy.c, CS_TILE) * taps.n;
     CS_LAUNCH(be, "seg_conv_dw", conv_dw_kernel, (unsigned)(n_tile * n_chunk),
               dim3(CS_WARP, CS_WARPS), q, n_chunk, part);
+    if (!part)
+        return;
     cs_each(be, dw.r, dw.c, [=] __device__(int64_t r, int32_t j) {
         double sum = 0;
         for (int64_t k = 0; k < n_chunk; k++)

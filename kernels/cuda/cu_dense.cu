@@ -170,6 +170,8 @@ static void cuda_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_ma
     /* Positive floats compare as their bits do, infinity and NaN above all. */
     cs_each_warp(be, dy.r, [=] __device__(int64_t r, int32_t lane) {
         int most = 0;
+        if (id[r] < 0 || id[r] == pad)
+            return;
         for (int32_t j = lane; j < dy.c; j += CS_WARP) {
             int v = __float_as_int(fabsf(cs_el(dy, r, j)));
             most = v > most ? v : most;

@@ -50,6 +50,7 @@ static void run_on_gpu(const op_case *o, const env *e, mats *s)
     env there = *e;
     mats m = *s;
     there.seg.off = to_gpu(e->off, sizeof e->off);
+    there.n_valid = to_gpu(e->half, sizeof e->half);
     there.id = to_gpu(e->id, (size_t)(e->r + 1) * sizeof *e->id);
     for (int i = 0; i < m.n; i++)
         m.m[i].p = to_gpu(s->m[i].p, (size_t)span(s->m[i]) * sizeof(cs_real));
@@ -59,6 +60,7 @@ static void run_on_gpu(const op_case *o, const env *e, mats *s)
         gpu->op.dealloc(gpu, m.m[i].p);
     }
     gpu->op.dealloc(gpu, there.id);
+    gpu->op.dealloc(gpu, (void *)(uintptr_t)there.n_valid);
     gpu->op.dealloc(gpu, (void *)(uintptr_t)there.seg.off);
     if (gpu->op.sync(gpu) != CS_OK)
         fail_msg("%s: %s", o->name, cs_error_message());
@@ -276,10 +278,15 @@ int main(void)
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 1, &cpu) != CS_OK)
         return 2;
+    const char *why;
+    if (cs_cuda_count(&why) == 0) {
+        print_message("no CUDA device: %s\n", why);
+        return 77;               /* a test that is skipped */
+    }
     gpu = open_gpu();
     if (!gpu) {
         print_message("%s\n", cs_error_message());
-        return 77;               /* a test that is skipped */
+        return 1;
     }
     int n_failed = cmocka_run_group_tests_name("cuda", test, NULL, NULL);
     close_gpu(gpu);

@@ -24,12 +24,10 @@ static cs_attn few_of(const env *e)
 }
 
 /* Padding: the second half of every segment. */
-static cs_seg padded_of(const env *e, int64_t *n_valid)
+static cs_seg padded_of(const env *e)
 {
     cs_seg seg = e->seg;
-    for (int s = 0; s < seg.n; s++)
-        n_valid[s] = (e->off[s + 1] - e->off[s] + 1) / 2;
-    seg.n_valid = n_valid;
+    seg.n_valid = e->n_valid ? e->n_valid : e->half;
     return seg;
 }
 
@@ -57,10 +55,9 @@ ATTEND(linear_attend, linear_attend, attn_of)
 
 CASE(attend_padded)
 {
-    int64_t n_valid[MAX_SEG];
     cs_attn a = attn_of(e);
     cs_qkv x = qkv_of(m);
-    a.key = padded_of(e, n_valid);
+    a.key = padded_of(e);
     be->op.attend(be, &a, &x);
 }
 
@@ -88,13 +85,11 @@ CASE(seg_softmax_bwd) { be->op.seg_softmax_bwd(be, e->seg, m[0], m[1], m[2]); }
 CASE(softmax_bwd)     { CALL(be->op.softmax_bwd(be, m[0], m[1], m[2])); }
 CASE(mask)
 {
-    int64_t n_valid[MAX_SEG];
-    be->op.seg_mask(be, padded_of(e, n_valid), -7, m[0], 0, m[1]);
+    be->op.seg_mask(be, padded_of(e), -7, m[0], 0, m[1]);
 }
 CASE(mask_add)
 {
-    int64_t n_valid[MAX_SEG];
-    be->op.seg_mask(be, padded_of(e, n_valid), 0, m[0], 1, m[1]);
+    be->op.seg_mask(be, padded_of(e), 0, m[0], 1, m[1]);
 }
 CASE(position)     { be->op.seg_position(be, e->seg, (cs_real)0.3, m[0], m[1], m[2]); }
 CASE(position_bwd) { be->op.seg_position_bwd(be, e->seg, (cs_real)0.3, m[0], m[1]); }

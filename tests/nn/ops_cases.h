@@ -26,6 +26,8 @@ typedef struct env {
     int32_t  c, k, track, group, gap;
     cs_seg   seg;
     int64_t  off[MAX_SEG + 1];
+    int64_t  half[MAX_SEG];      /* valid rows where the second half of a segment is padding */
+    const int64_t *n_valid;      /* half, or a copy of it where the backend can read */
     int32_t *id;
 } env;
 
@@ -443,6 +445,8 @@ static env new_env(const int64_t *len, int n_seg, int32_t c, int32_t k, int32_t 
     e.track = c % 32 == 0 ? 16 : c % 4 == 0 ? 4 : c % 3 == 0 ? 3 : 1;
     for (int s = 0; s < n_seg; s++)
         e.off[s + 1] = e.off[s] + len[s];
+    for (int s = 0; s < n_seg; s++)
+        e.half[s] = (len[s] + 1) / 2;
     e.r = e.off[n_seg];
     e.seg = (cs_seg){ .off = NULL, .n = n_seg, .rows = e.r };
     e.id = malloc((size_t)(e.r + 1) * sizeof *e.id);

@@ -417,10 +417,9 @@ BWD(d_attend_few)
 }
 BWD(d_attend_padded)
 {
-    int64_t n_valid[MAX_SEG];
     cs_attn a = attn_of(e);
     cs_qkv x = qkv_of(m), g = { d[0], d[1], d[2], dy, d[4] };
-    a.key = padded_of(e, n_valid);
+    a.key = padded_of(e);
     be->op.attend_bwd(be, &a, &x, &g);
 }
 BWD(d_linear)
@@ -433,8 +432,7 @@ BWD(d_softmax)     { BWD_CALL(be->op.softmax_bwd(be, m[1], dy, d[0])); }
 BWD(d_seg_softmax) { be->op.seg_softmax_bwd(be, e->seg, m[1], dy, d[0]); }
 BWD(d_mask)
 {
-    int64_t n_valid[MAX_SEG];
-    BWD_CALL(be->op.seg_mask(be, padded_of(e, n_valid), 0, dy, 1, d[0]));
+    BWD_CALL(be->op.seg_mask(be, padded_of(e), 0, dy, 1, d[0]));
 }
 BWD(d_position)
 {
