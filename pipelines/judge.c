@@ -69,7 +69,7 @@ int cs_judge_samples(const cs_judge *j, const cs_dataset *d, const cs_sample *sa
     return rc;
 }
 
-/* ---- blocks of records ------------------------------------------------------------------------ */
+/* ---- blocks of records ----------------------------------------------------------------------- */
 
 static int fits_model(const cs_model *m, const cs_dataset *d)
 {

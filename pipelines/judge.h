@@ -23,8 +23,8 @@ typedef struct cs_judge {
 int cs_judge_samples(const cs_judge *j, const cs_dataset *d, const cs_sample *sample, int64_t n,
                      cs_scores *scores, int64_t *n_without) CS_MUST_CHECK;
 
-/** cs_judge_wants - may the record be judged? With --split, what was not kept for validation has been
- * learnt from */
+/** cs_judge_wants - may the record be judged? With --split, what was not kept for validation has
+ * been learnt from */
 bool cs_judge_wants(const cs_labelled *l, const cs_example *e);
 
 /**

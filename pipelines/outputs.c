@@ -163,6 +163,10 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m)
                            is_stdout(path) ? "standard output" : path, is_stdout(path) ? "" : "'");
         }
     }
+    if ((a->split || a->bam) && m->tok
+        && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
+        return cs_fail(CS_EUSAGE, "%s is for nucleotides, but the model takes diplotypes",
+                       a->split ? "--split-dir" : "--bam");
     if (is_stdout(a->split))
         return cs_fail(CS_EUSAGE, "--split-dir needs a folder, not standard output");
     if (a->use_names && !a->kraken)

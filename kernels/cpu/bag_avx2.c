@@ -2,8 +2,9 @@
  *
  * DESIGN. A mean over tokens needs no order, only how often each token comes. A segment that is
  * no shorter than the vocabulary (of at most COUNT_MAX) is counted, and the table's rows are added
- * with their counts as weights; of any other every token's row is added, with weight 1. Which of the two depends on
- * the segment's length and the table alone, so an answer does not know what stands beside it.
+ * with their counts as weights; of any other every token's row is added, with weight 1. Which of
+ * the two depends on the segment's length and the table alone, so an answer does not know what
+ * stands beside it.
  * LIST rows are added in single precision at a time, and these sums in double, because what tells
  * sequences apart is a small part of their means.
  */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "io/alphabet.h"
 
 /* A row per first haplotype symbol, from itself on: five bases, five insertions, the deletion. */
 const char cs_diplotype_codes[CS_N_DIPLOTYPE + 1] =
@@ -49,4 +50,10 @@ const char *cs_haplotype_name(int hap)
     };
     CS_BUG(hap < 0 || hap >= CS_N_HAP);
     return name[hap];
+}
+
+int cs_hap_of_base(char base)
+{
+    const uint8_t code = cs_base_code[(unsigned char)base];
+    return code < 4 ? CS_HAP_A + code : CS_HAP_N;
 }

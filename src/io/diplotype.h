@@ -25,6 +25,8 @@ char cs_diplotype_code(int hap1, int hap2);
 int cs_diplotype_of(char code);
 /** cs_diplotype_split - the two haplotype symbols of place 0 .. 65, the smaller one first */
 void cs_diplotype_split(int place, int *hap1, int *hap2);
+/** cs_hap_of_base - A C G T as CS_HAP_A .. CS_HAP_T, anything else as CS_HAP_N */
+int cs_hap_of_base(char base);
 /** cs_haplotype_name - "A", "AI", "DEL" ... */
 const char *cs_haplotype_name(int hap);
 

@@ -119,12 +119,15 @@ static int read_record(cs_genotypes *g)
 
 int cs_genotypes_next(cs_genotypes *g, cs_variant *v)
 {
+    /* A key or contig that the header does not declare is no damage: htslib makes it up. */
+    const int undeclared = BCF_ERR_CTG_UNDEF | BCF_ERR_TAG_UNDEF;
     const int r = read_record(g);
 
     if (r == -1)
         return CS_EOF;
     g->n_record++;
-    if (r < -1 || g->rec->errcode != 0 || bcf_unpack(g->rec, BCF_UN_ALL) < 0 || g->rec->pos < 0)
+    if (r < -1 || (g->rec->errcode & ~undeclared) != 0 || bcf_unpack(g->rec, BCF_UN_ALL) < 0
+        || g->rec->pos < 0)
         return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be read; the file is cut or damaged",
                        g->path, (unsigned long long)g->n_record);
     const int n_sample = bcf_hdr_nsamples(g->header);
@@ -149,5 +152,6 @@ int cs_variant_gt(const cs_variant *v, int sample, int h)
         return CS_GT_END;
     if (gt == bcf_int32_missing || bcf_gt_is_missing(gt))
         return CS_GT_MISSING;
-    return bcf_gt_allele(gt) < v->n_allele ? bcf_gt_allele(gt) : CS_GT_BROKEN;
+    const int allele = bcf_gt_allele(gt);
+    return allele >= 0 && allele < v->n_allele ? allele : CS_GT_BROKEN;
 }

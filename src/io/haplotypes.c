@@ -4,16 +4,10 @@
 #include "io/alphabet.h"
 #include "io/genotypes.h"
 
-static int hap_of(char base)
-{
-    const uint8_t code = cs_base_code[(unsigned char)base];
-    return code < 4 ? CS_HAP_A + code : CS_HAP_N;
-}
-
 void cs_haplotypes_fill(cs_haplotypes *h, bool known)
 {
     for (int64_t i = 0; i < h->to - h->from; i++) {
-        const int hap = known ? hap_of(h->ref[i]) : CS_HAP_N;
+        const int hap = known ? cs_hap_of_base(h->ref[i]) : CS_HAP_N;
         h->site[i] = (uint8_t)(hap | hap << 4);
     }
 }
@@ -21,8 +15,9 @@ void cs_haplotypes_fill(cs_haplotypes *h, bool known)
 bool cs_haplotypes_fits(const cs_haplotypes *h, const cs_variant *v)
 {
     for (int64_t i = 0; v->allele[0][i] && v->pos + i < h->to; i++) {
-        const int want = hap_of(v->allele[0][i]);
-        const int has = v->pos + i < h->from ? CS_HAP_N : hap_of(h->ref[v->pos + i - h->from]);
+        const int want = cs_hap_of_base(v->allele[0][i]);
+        const int has = v->pos + i < h->from ? CS_HAP_N
+                      : cs_hap_of_base(h->ref[v->pos + i - h->from]);
         if (want != CS_HAP_N && has != CS_HAP_N && want != has)
             return false;
     }
@@ -54,7 +49,7 @@ static bool inside(const cs_haplotypes *h, int64_t pos)
 static bool is_free(const cs_haplotypes *h, int hap, int64_t pos)
 {
     const int now = get(h, hap, pos);
-    return now == CS_HAP_N || now == hap_of(h->ref[pos - h->from]);
+    return now == CS_HAP_N || now == cs_hap_of_base(h->ref[pos - h->from]);
 }
 
 static void set_all(cs_haplotypes *h, int hap, const cs_variant *v, bool known)
@@ -64,7 +59,7 @@ static void set_all(cs_haplotypes *h, int hap, const cs_variant *v, bool known)
 
     for (int64_t p = from; p < to; p++) {
         if (is_free(h, hap, p))
-            set(h, hap, p, known ? hap_of(h->ref[p - h->from]) : CS_HAP_N);
+            set(h, hap, p, known ? cs_hap_of_base(h->ref[p - h->from]) : CS_HAP_N);
     }
 }
 
@@ -120,7 +115,7 @@ static cs_applied change_sites(cs_haplotypes *h, int hap, const cs_variant *v, c
     set_all(h, hap, v, true);        /* what REF and the allele have in common is known */
     for (int64_t i = 0; i < c.n_ref; i++) {
         if (inside(h, at + i))
-            set(h, hap, at + i, i < n_both ? hap_of(alt[c.skip + i]) : CS_HAP_DEL);
+            set(h, hap, at + i, i < n_both ? cs_hap_of_base(alt[c.skip + i]) : CS_HAP_DEL);
     }
     if (c.n_alt <= c.n_ref || !inside(h, anchor))
         return CS_APPLIED;
@@ -128,7 +123,8 @@ static cs_applied change_sites(cs_haplotypes *h, int hap, const cs_variant *v, c
     if (base >= CS_HAP_INS)
         return CS_APPLIED_OVERLAP;
     /* What lies before an insertion that is alone is the reference, whatever was known of it. */
-    const int known = base == CS_HAP_N && n_both == 0 ? hap_of(h->ref[anchor - h->from]) : base;
+    const int known = base == CS_HAP_N && n_both == 0 ? cs_hap_of_base(h->ref[anchor - h->from])
+                                                      : base;
     set(h, hap, anchor, known + CS_HAP_INS);
     return CS_APPLIED;
 }

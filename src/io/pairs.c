@@ -53,6 +53,7 @@ static int join(const cs_pairs *p, cs_chunk *c)
     }
     a->n_seg = 2;
     a->seg[1] = b->seg[0];
+    a->mate_comment = b->comment;
     a->native[1] = b->native[0];
     c->n--;
     return CS_OK;

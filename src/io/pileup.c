@@ -14,7 +14,6 @@
 #include <htslib/sam.h>
 
 #include "base/mem.h"
-#include "io/alphabet.h"
 
 struct cs_pileup {
     char          *path;
@@ -222,12 +221,6 @@ int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
 }
 
 /* ---- sites --------------------------------------------------------------------------------- */
-
-int cs_hap_of_base(char base)
-{
-    const uint8_t code = cs_base_code[(unsigned char)base];
-    return code < 4 ? CS_HAP_A + code : CS_HAP_N;
-}
 
 static void count_read(const cs_pileup *p, const bam_pileup1_t *r, cs_site *s)
 {

@@ -82,7 +82,4 @@ typedef enum cs_site_call {
 cs_site_call cs_site_decide(const cs_site *s, const cs_site_rule *rule, int ref, int *hap1,
                             int *hap2);
 
-/** cs_hap_of_base - A C G T as CS_HAP_A .. CS_HAP_T, anything else as CS_HAP_N */
-int cs_hap_of_base(char base);
-
 #endif

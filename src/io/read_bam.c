@@ -74,8 +74,13 @@ static int set_cram(struct alignments *a)
 
 int cs_alignment_flags(const char *text, int *flags)
 {
-    *flags = bam_str2flag(text);
-    if (*flags >= 0 && *flags <= 0xffff)
+    /* Numbers are read here: bam_str2flag() takes what one begins with and leaves the rest. */
+    char *end = (char *)(uintptr_t)text;
+    const bool is_number = *text >= '0' && *text <= '9';
+    const long n = is_number ? strtol(text, &end, 0) : bam_str2flag(text);
+
+    *flags = (int)n;
+    if (*text && (!is_number || *end == '\0') && n >= 0 && n <= 0xffff)
         return CS_OK;
     return cs_fail(CS_EUSAGE, "'%s' is no FLAG; give a number or names such as "
                    "UNMAP,DUP,SECONDARY with commas", text);

@@ -111,7 +111,7 @@ cs_record *cs_chunk_append(cs_chunk *c)
         return NULL;
     cs_record *r = &c->rec[c->n++];
     memset(r, 0, sizeof *r);
-    r->name = r->comment = "";
+    r->name = r->comment = r->mate_comment = "";
     r->n_seg = 1;
     for (int s = 0; s < CS_MAX_SEG; s++)
         r->seg[s].base = "";

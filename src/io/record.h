@@ -24,6 +24,7 @@ typedef struct cs_record {
     uint64_t     serial;         /* 0, 1, 2 ... in input order, over all inputs of a run */
     const char  *name;           /* up to the first blank of the header, NUL-terminated */
     const char  *comment;        /* the rest of the header line, "" if none */
+    const char  *mate_comment;   /* that of segment 1, where it has a header of its own */
     int          n_seg;          /* 1: a read or contig; 2: the mates of a pair */
     cs_segment   seg[CS_MAX_SEG];
     const float *x;              /* [n_base of seg 0 * n_channel] real-valued input, or NULL */

@@ -60,6 +60,15 @@ static int32_t add_node(cs_taxonomy *t, int64_t taxid, int32_t parent, const cha
     return t->n++;
 }
 
+/* Steps from a node up to the root. */
+static int depth_of(const cs_taxonomy *t, int32_t at)
+{
+    int n = 0;
+    while ((at = t->node[at].parent) >= 0)
+        n++;
+    return n;
+}
+
 static void set_class(cs_taxonomy *t, int32_t node, int32_t class_no)
 {
     t->of_class[class_no] = node;
@@ -153,6 +162,11 @@ static int place(struct building *b, const cs_taxa_row *row, int32_t *out)
         CS_TRY(parent_row(b, row, &row));
     }
     int32_t at = row && row->taxid != CS_TAXID_ROOT ? b->node[row - b->rows->row] : 0;
+    if (n > 0 && (size_t)depth_of(b->t, at) + n > CS_TAXONOMY_DEPTH) {
+        rc = cs_fail(CS_EFORMAT, "'%s': '%.60s' is more than %d steps from the root", b->rows->what,
+                     path[0]->name, CS_TAXONOMY_DEPTH);
+        goto out;
+    }
     while (n > 0) {
         row = path[--n];
         const int64_t taxid = row->taxid ? row->taxid : b->next++;
@@ -298,6 +312,13 @@ static int unsound(const char *what, const char *why)
                    "chordseq model label", what, why);
 }
 
+static bool has_control(const char *s)
+{
+    while (*s && (unsigned char)*s >= ' ')
+        s++;
+    return *s != '\0';
+}
+
 static int parse_node(cs_taxonomy *t, const json_t *v, const char *what)
 {
     const char *name = json_string_value(json_object_get(v, "name"));
@@ -308,6 +329,10 @@ static int parse_node(cs_taxonomy *t, const json_t *v, const char *what)
 
     if (!name || !*name || !rank || taxid < 1 || taxid > INT32_MAX)
         return unsound(what, "a taxon lacks its name, rank or number");
+    if (has_control(name) || has_control(rank))
+        return unsound(what, "a name or rank has a control character");
+    if (parent >= 0 && depth_of(t, parent) >= CS_TAXONOMY_DEPTH)
+        return unsound(what, "it is too deep");
     if (t->n == 0 ? taxid != CS_TAXID_ROOT || up != 0 : parent < 0)
         return unsound(what, "a taxon comes before its parent");
     if (find_taxid(t, taxid) >= 0)

@@ -9,7 +9,8 @@
 
 /* Taxa that NCBI has no number for are numbered from here on, far above NCBI's and within 31 bits.
  * The numbers are kept in the model, so that they mean the same in all of its outputs. */
-enum { CS_TAXID_ROOT = 1, CS_TAXID_PRIVATE = 2000000001 };
+enum { CS_TAXID_ROOT = 1, CS_TAXID_PRIVATE = 2000000001,
+       CS_TAXONOMY_DEPTH = 1000 };   /* most steps from a taxon to the root */
 
 typedef struct cs_taxon {
     int64_t taxid;               /* unique, at least 1 */

@@ -22,7 +22,6 @@ struct alignments {
     sam_hdr_t *header;
     bam1_t    *b;
     char     **label;            /* [n_label] as a tag may hold them */
-    int        n_ref;
 };
 
 /* A tag's text is printable ASCII. */
@@ -128,9 +127,9 @@ static int bam_begin(cs_output *o)
         return cs_fail(CS_EMEM, "out of memory for the header of '%s'", o->path);
     if (!o->info.no_pg)
         CS_TRY(add_program(o, w->header));
-    w->n_ref = sam_hdr_nref(w->header);
     CS_TRY(cs_outfile_flush(o->file));
     CS_TRY(open_file(o, w));
+    errno = 0;
     if (sam_hdr_write(w->fp, w->header) < 0)
         rc = failed(o, "the header");
 out:
@@ -153,6 +152,19 @@ static int unaligned(cs_output *o, bam1_t *b, const cs_record *r, int s)
                    "of at most 254 bytes, %lld bases)", o->path, name, (long long)g->n_base);
 }
 
+/* Tags of these names, of an earlier run or of another program: their types may differ. */
+static bool drop_tags(bam1_t *b)
+{
+    static const char *const name[] = { "cl", "cp", "ct", "cr" };
+    bool bad = false;
+
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        uint8_t *old = bam_aux_get(b, name[i]);
+        bad |= old && bam_aux_del(b, old) < 0;
+    }
+    return !bad;
+}
+
 static int set_tags(cs_output *o, bam1_t *b, const cs_answer *a)
 {
     const struct alignments *w = o->state;
@@ -161,19 +173,17 @@ static int set_tags(cs_output *o, bam1_t *b, const cs_answer *a)
     const char *label = no >= 0 ? w->label[no] : "unclassified";
     const int64_t taxid = no >= 0 ? t->node[t->of_class[no]].taxid : 0;
     const char *why = cs_reason_name(a->reason);
-    uint8_t *old;
-    int bad = bam_aux_update_str(b, "cl", (int)strlen(label) + 1, label) < 0;
 
+    if (!drop_tags(b))
+        return cs_fail(CS_EFORMAT, "record '%.60s' has damaged tags", bam_get_qname(b));
+    bool bad = bam_aux_update_str(b, "cl", (int)strlen(label) + 1, label) < 0;
     if (best >= 0)
         bad |= bam_aux_update_float(b, "cp", a->v[best]) < 0;
-    else if ((old = bam_aux_get(b, "cp")) != NULL)
-        bad |= bam_aux_del(b, old) < 0;
     bad |= bam_aux_update_int(b, "ct", taxid) < 0;
     if (no < 0)
         bad |= bam_aux_update_str(b, "cr", (int)strlen(why) + 1, why) < 0;
-    else if ((old = bam_aux_get(b, "cr")) != NULL)
-        bad |= bam_aux_del(b, old) < 0;
-    return bad ? cs_fail(CS_EFORMAT, "record '%.60s' has damaged tags", bam_get_qname(b)) : CS_OK;
+    return bad ? cs_fail(CS_EMEM, "out of memory for the tags of record '%.60s'",
+                         bam_get_qname(b)) : CS_OK;
 }
 
 static int one(cs_output *o, const cs_record *r, int s, const cs_answer *a)

@@ -86,15 +86,17 @@ out:
 static int clade(const struct report *r, int32_t i, struct code up, int level)
 {
     int rc = CS_OK;
+    static const struct code root = { 'R', 0 };
     const cs_taxon *v = &r->tree->node[i];
-    const struct code code = code_of(v->rank, up);
+    const struct code code = i == 0 ? root : code_of(v->rank, up);
     char text[16];
 
     if (code.below)
         (void)snprintf(text, sizeof text, "%c%d", code.letter, code.below);
     else
         (void)snprintf(text, sizeof text, "%c", code.letter);
-    CS_TRY(line(r, r->t->clade[i], r->t->direct[i], text, v->taxid, level, v->name));
+    CS_TRY(line(r, r->t->clade[i], r->t->direct[i], text, v->taxid, level,
+                i == 0 ? "root" : v->name));
     CS_TRY(children(r, i, code, level));
 out:
     return rc;

@@ -35,7 +35,7 @@ static int row(cs_output *o, int32_t i, int rank)
         at[k] = -1;
     for (int32_t up = i; up > 0; up = tree->node[up].parent) {
         const int k = rank_of(tree->node[up].rank);
-        if (k >= 0 && k <= rank && at[k] < 0)
+        if (k >= 0 && k <= rank && at[k] < 0 && tree->node[up].taxid < CS_TAXID_PRIVATE)
             at[k] = up;
     }
     CS_TRY(cs_outfile_printf(o->file, "%lld\t%s\t", (long long)tree->node[i].taxid, ranks[rank]));

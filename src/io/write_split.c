@@ -173,15 +173,17 @@ out:
     return rc;
 }
 
-static int put_record(struct split *w, struct part *p, const cs_record *r, const cs_segment *g)
+static int put_record(struct split *w, struct part *p, const cs_record *r, int s)
 {
     int rc = CS_OK;
+    const cs_segment *g = &r->seg[s];
+    const char *comment = s == 0 ? r->comment : r->mate_comment;
 
     CS_TRY(put_text(w, p, g->qual ? "@" : ">"));
     CS_TRY(put_text(w, p, r->name));
-    if (*r->comment) {
+    if (*comment) {
         CS_TRY(put_text(w, p, " "));
-        CS_TRY(put_text(w, p, r->comment));
+        CS_TRY(put_text(w, p, comment));
     }
     CS_TRY(put_text(w, p, "\n"));
     if (!g->qual)
@@ -206,7 +208,7 @@ static int split_record(cs_output *o, const cs_record *r, const cs_answer *a)
         w->kinds |= 1 << kind;
         if (!p->f)
             CS_TRY(open_part(o, p, w->name[no], kind));
-        CS_TRY(put_record(w, p, r, &r->seg[s]));
+        CS_TRY(put_record(w, p, r, s));
     }
 out:
     return rc;

@@ -54,7 +54,7 @@ N list-missing.err  chordseq classify -m "$m" --input-list no-such-list
 
 # ---- alignments --------------------------------------------------------------------------------
 
-for bad in x -1 99999999; do
+for bad in x -1 99999999 4,1024; do
     N "flags$bad.err"   chordseq classify -m "$m" -F "$bad" a.fa
 done
 if samtools --version > /dev/null 2>&1; then

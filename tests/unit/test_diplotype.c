@@ -9,6 +9,20 @@
 
 extern const cs_tokenizer cs_tok_diplotype;
 
+/* A damaged file may hold any number as a genotype. */
+static void test_genotypes(void **state)
+{
+    (void)state;
+    static const struct { int32_t gt; int want; } row[] = {
+        { 2, 0 }, { 5, 1 }, { 0, CS_GT_MISSING }, { 1, CS_GT_MISSING }, { 6, CS_GT_BROKEN },
+        { -1, CS_GT_BROKEN }, { -5, CS_GT_BROKEN }, { INT32_MAX, CS_GT_BROKEN } };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const cs_variant v = { .n_allele = 2, .gt = &row[i].gt, .ploidy = 1 };
+        assert_int_equal(cs_variant_gt(&v, 0, 0), row[i].want);
+        assert_int_equal(cs_variant_gt(&v, 0, 1), CS_GT_END);
+    }
+}
+
 static void test_codes(void **state)
 {
     (void)state;
@@ -227,6 +241,7 @@ static void test_regions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_genotypes),
         cmocka_unit_test(test_codes), cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_votes), cmocka_unit_test(test_alleles),
         cmocka_unit_test(test_together), cmocka_unit_test(test_unknown),
