@@ -140,7 +140,7 @@ for t in tests/nn/test_encoders tests/nn/test_encoders_double; do
 done
 # shellcheck disable=SC2086 # a list of words
 T 'it is built' sh -c 'make -C "$@" > make.out 2>&1 || { cat make.out; exit 1; }' - "$build" $programs
-T 'and hardly anything else' sh -c 'n=$(grep -c "^  CC" make.out) && [ "$n" -le 4 ]'
+T 'and hardly anything else' sh -c 'n=$(grep -c "^  CC " make.out) && [ "$n" -le 4 ]'
 
 OMP_WAIT_POLICY=passive CS_ENCODER=gated
 export OMP_WAIT_POLICY CS_ENCODER
