@@ -160,25 +160,25 @@ _chordseq()
         '*--lr-end[learning rate at the end of the polynomial decay]:NUM:' \
         '*--clip[largest norm of the gradient; 0\: any]:NUM:' \
         '*--ema[decay of the averaged weights; 0\: no averaging]:NUM:' \
-        '*--class-weights[none, balanced, or one weight per class, with commas]:LIST:' \
         '*--epochs[epochs in all]:NUM:' \
         '*--max-steps[end the run and its schedule after so many steps; 0\: by epochs]:NUM:' \
         '*--patience[stop after so many epochs without improvement; 0\: never]:NUM:' \
+        '*--recompute[compute blocks again in the backward pass\: less memory, more time]' \
+        '*--seed[seed of all randomness]:NUM:' \
+        '*--class-weights[none, balanced, or one weight per class, with commas]:LIST:' \
         '*--stop-at[stop after the epoch whose validation is this good; 0\: do not]:NUM:' \
         '*--monitor[what improvement is\: balanced-accuracy or loss, of the validation]:NAME:(auto balanced-accuracy loss)' \
         '*--tolerance[a value predicted this well counts as correct]:NUM:' \
-        '*--recompute[compute blocks again in the backward pass\: less memory, more time]' \
         '*--init[start from this model'\''s weights]:MODEL:_files' \
-        '*--seed[seed of all randomness]:NUM:' \
         '*-o[the model; written when validation improves]:FILE:_files' \
         '*--output[the model; written when validation improves]:FILE:_files' \
         '*--metrics[table with one row per epoch]:FILE:_files' \
-        '*--strand[what the model states as its --strand\: forward, both or auto]:NAME:(auto forward both)' \
         '*--checkpoint[written after every epoch and at the end (default\: the model'\''s name with .ckpt)]:FILE:_files' \
         '*--checkpoint-steps[and after every so many steps]:NUM:' \
         '*--resume[go on from the checkpoint, with the same options and data]' \
         '*--stop-after[pause after so many steps of this run; 0\: do not]:NUM:' \
         '*--max-time[pause after so long; 0\: do not]:SECONDS:' \
+        '*--strand[what the model states as its --strand\: forward, both or auto]:NAME:(auto forward both)' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; kept in the model]:FILE:_files' \
         '*--taxa[with such a folder, a table as above for classes that it calls otherwise]:FILE:_files' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \

@@ -1,42 +1,30 @@
 /* train.c - supervised training: `chordseq train`. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "nn/layer.h"
 #include "pipelines/choice.h"
 #include "pipelines/judge.h"
 #include "pipelines/labelled.h"
+#include "pipelines/learning.h"
 #include "pipelines/provenance.h"
 #include "pipelines/taxa.h"
-#include "train/loop.h"
 
-/* Options that decide what is learnt: a run that goes on must have the same. */
 struct sample_args {
     int64_t crop_min, crop_max, n_sample, n_valid;
     double  crop_power, balance, group_balance, length_power, valid_frac;
     int     rc;
 };
-struct learn_args {
-    int64_t batch_tokens, step_records, accumulate, epochs, max_steps, patience, seed;
-    double  lr, beta1, beta2, eps, decay, warmup, cycles, power, lr_end, clip, ema, tolerance;
-    double  stop_at;
-    int     optim, schedule, keeps, recompute, monitor;
-    const char *weights, *init;
-};
-/* Options that decide where a run ends and what it writes. */
-struct run_args {
-    const char *output, *checkpoint, *metrics;
-    int64_t checkpoint_steps, stop_after;
-    double  max_time;
-    int     resume, strand;
-};
+struct aim_args { const char *weights; double stop_at, tolerance; int monitor; };
+struct init_args { const char *init; };
 
 static struct sample_args sample;
-static struct learn_args learn;
-static struct run_args own;
+static struct aim_args aim;
+static struct init_args start;
+static int strand;
+static cs_learn_args learn;
+static cs_run_args own;
 static cs_choice choice;
 static cs_input_args input;
 static cs_label_args label;
@@ -45,14 +33,13 @@ static cs_compute_args compute;
 static cs_device_args device;
 static cs_log_args logs;
 
-static const char *const optim_names[] = { "adam", "adamw", NULL };
 enum { STRAND_AUTO, STRAND_FORWARD, STRAND_BOTH };
 static const char *const strand_names[] = { "auto", "forward", "both", NULL };
 static const char *const monitor_names[] = { "auto", "balanced-accuracy", "loss", NULL };
 
 #define SAMPLE(field) .off = offsetof(struct sample_args, field)
-#define LEARN(field) .off = offsetof(struct learn_args, field)
-#define RUN(field) .off = offsetof(struct run_args, field)
+#define AIM(field) .off = offsetof(struct aim_args, field)
+#define INIT(field) .off = offsetof(struct init_args, field)
 
 static const cs_opt sample_table[] = {
     { .type = CS_OPT_GROUP, .name = "Samples" },
@@ -93,105 +80,40 @@ static const cs_opt sample_table[] = {
     { .type = CS_OPT_END }
 };
 
-static const cs_opt learn_table[] = {
-    { .type = CS_OPT_GROUP, .name = "Learning" },
-    { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", LEARN(batch_tokens),
-      .arg = "NUM", .def = "32k", .help = "most tokens computed at once", .min = 1, .max = 1e9,
-      .man = "A batch holds samples of one depth, ceil(log2(tokens)); a longer sample is a batch "
-             "of its own. Memory grows with this number." },
-    { .type = CS_OPT_INT, .name = "step-records", LEARN(step_records), .arg = "NUM", .def = "0",
-      .help = "samples per step, of all lengths; 0: see --accumulate",
-      .man = "Every step then sees the same mixture of lengths, at the price of smaller batches.",
-      .min = 0, .max = 1e9 },
-    { .type = CS_OPT_INT, .name = "accumulate", LEARN(accumulate), .arg = "NUM", .def = "1",
-      .help = "batches per step", .min = 1, .max = 1e6 },
-    { .type = CS_OPT_ENUM, .name = "optimizer", LEARN(optim), .arg = "NAME", .def = "adamw",
-      .help = "adam or adamw", .choice = optim_names },
-    { .type = CS_OPT_REAL, .name = "lr", LEARN(lr), .arg = "NUM", .def = "0.001",
-      .help = "learning rate", .min = 1e-12, .max = 100 },
-    { .type = CS_OPT_REAL, .name = "beta1", LEARN(beta1), .arg = "NUM", .def = "0.9",
-      .help = "decay of the first moment", .min = 0, .max = 0.999999 },
-    { .type = CS_OPT_REAL, .name = "beta2", LEARN(beta2), .arg = "NUM", .def = "0.999",
-      .help = "decay of the second moment", .min = 0, .max = 0.99999999 },
-    { .type = CS_OPT_REAL, .name = "eps", LEARN(eps), .arg = "NUM", .def = "1e-8",
-      .help = "added to the root of the second moment", .min = 1e-16, .max = 1 },
-    { .type = CS_OPT_REAL, .name = "weight-decay", LEARN(decay), .arg = "NUM", .def = "0.01",
-      .help = "weight decay, of all parameters",
-      .man = "adamw shrinks the parameters by lr times this; adam adds this times the parameters "
-             "to the gradient.", .min = 0, .max = 10 },
-    { .type = CS_OPT_FLAG, .name = "keep-zero-grad", LEARN(keeps),
-      .help = "step tensors that a step did not use, once they have been used",
-      .man = "As PyTorch did before version 2.0. Otherwise such tensors are skipped." },
-    { .type = CS_OPT_ENUM, .name = "schedule", LEARN(schedule), .arg = "NAME", .def = "cosine",
-      .help = "constant, linear, cosine or polynomial decay to the last step",
-      .choice = cs_decay_names },
-    { .type = CS_OPT_REAL, .name = "warmup", LEARN(warmup), .arg = "NUM", .def = "0.05",
-      .help = "steps of linear warm-up; below 1: share of all steps", .min = 0, .max = 1e12 },
-    { .type = CS_OPT_REAL, .name = "cycles", LEARN(cycles), .arg = "NUM", .def = "0.5",
-      .help = "waves of the cosine; 0.5 ends at zero", .min = 0, .max = 1000 },
-    { .type = CS_OPT_REAL, .name = "power", LEARN(power), .arg = "NUM", .def = "1",
-      .help = "power of the polynomial decay", .min = 0, .max = 100 },
-    { .type = CS_OPT_REAL, .name = "lr-end", LEARN(lr_end), .arg = "NUM", .def = "1e-8",
-      .help = "learning rate at the end of the polynomial decay", .min = 0, .max = 100 },
-    { .type = CS_OPT_REAL, .name = "clip", LEARN(clip), .arg = "NUM", .def = "1",
-      .help = "largest norm of the gradient; 0: any", .min = 0, .max = 1e9 },
-    { .type = CS_OPT_REAL, .name = "ema", LEARN(ema), .arg = "NUM", .def = "0",
-      .help = "decay of the averaged weights; 0: no averaging",
-      .man = "After step t it is at most (1 + t) / (10 + t). Validation and the model written use "
-             "the averaged weights.", .min = 0, .max = 0.9999999 },
-    { .type = CS_OPT_STR, .name = "class-weights", LEARN(weights), .arg = "LIST", .def = "none",
+static const cs_opt aim_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Aim" },
+    { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
       .help = "none, balanced, or one weight per class, with commas",
       .man = "balanced: records / (classes x records of the class), of the training part." },
-    { .type = CS_OPT_INT, .name = "epochs", LEARN(epochs), .arg = "NUM", .def = "20",
-      .help = "epochs in all", .min = 1, .max = 1e6 },
-    { .type = CS_OPT_INT, .name = "max-steps", LEARN(max_steps), .arg = "NUM", .def = "0",
-      .help = "end the run and its schedule after so many steps; 0: by epochs", .min = 0,
-      .max = 1e12 },
-    { .type = CS_OPT_INT, .name = "patience", LEARN(patience), .arg = "NUM", .def = "0",
-      .help = "stop after so many epochs without improvement; 0: never", .min = 0, .max = 1e6 },
-    { .type = CS_OPT_REAL, .name = "stop-at", LEARN(stop_at), .arg = "NUM", .def = "0",
+    { .type = CS_OPT_REAL, .name = "stop-at", AIM(stop_at), .arg = "NUM", .def = "0",
       .help = "stop after the epoch whose validation is this good; 0: do not",
       .man = "A balanced accuracy that is reached, or a loss that is not exceeded: see --monitor.",
       .min = 0, .max = 1e9 },
-    { .type = CS_OPT_ENUM, .name = "monitor", LEARN(monitor), .arg = "NAME", .def = "auto",
+    { .type = CS_OPT_ENUM, .name = "monitor", AIM(monitor), .arg = "NAME", .def = "auto",
       .help = "what improvement is: balanced-accuracy or loss, of the validation",
       .man = "auto: balanced accuracy of classes, loss of a regression.",
       .choice = monitor_names },
-    { .type = CS_OPT_REAL, .name = "tolerance", LEARN(tolerance), .arg = "NUM", .def = "0.04",
+    { .type = CS_OPT_REAL, .name = "tolerance", AIM(tolerance), .arg = "NUM", .def = "0.04",
       .help = "a value predicted this well counts as correct", .min = 0, .max = 1e9 },
-    { .type = CS_OPT_FLAG, .name = "recompute", LEARN(recompute),
-      .help = "compute blocks again in the backward pass: less memory, more time" },
-    { .type = CS_OPT_STR, .name = "init", LEARN(init), .arg = "MODEL",
-      .help = "start from this model's weights",
-      .man = "Its tokenizer and encoder must have the same sizes. The head is taken over, too, if "
-             "the classes are the same ones in the same order; else it starts anew." },
-    { .type = CS_OPT_INT, .name = "seed", LEARN(seed), .arg = "NUM", .def = "1",
-      .help = "seed of all randomness", .min = 0, .max = 9e15 },
     { .type = CS_OPT_END }
 };
 
-static const cs_opt run_table[] = {
-    { .type = CS_OPT_GROUP, .name = "Output" },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output", RUN(output), .arg = "FILE",
-      .help = "the model; written when validation improves" },
-    { .type = CS_OPT_STR, .name = "metrics", RUN(metrics), .arg = "FILE",
-      .help = "table with one row per epoch" },
-    { .type = CS_OPT_ENUM, .name = "strand", RUN(strand), .arg = "NAME", .def = "auto",
+static const cs_opt init_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Fine-tuning" },
+    { .type = CS_OPT_STR, .name = "init", INIT(init), .arg = "MODEL",
+      .help = "start from this model's weights",
+      .man = "Its tokenizer and encoder must have the same sizes. The head is taken over, too, if "
+             "the classes are the same ones in the same order; else it starts anew." },
+    { .type = CS_OPT_END }
+};
+
+/* Of the group before it, "Output". */
+static const cs_opt strand_table[] = {
+    { .type = CS_OPT_ENUM, .name = "strand", .off = 0, .arg = "NAME", .def = "auto",
       .help = "what the model states as its --strand: forward, both or auto",
       .man = "auto is both if it was trained with --rc. When training is done, the model's "
              "probabilities are calibrated by this on the validation samples, if there are 100 or "
              "more.", .choice = strand_names },
-    { .type = CS_OPT_STR, .name = "checkpoint", RUN(checkpoint), .arg = "FILE",
-      .help = "written after every epoch and at the end (default: the model's name with .ckpt)" },
-    { .type = CS_OPT_INT, .name = "checkpoint-steps", RUN(checkpoint_steps), .arg = "NUM",
-      .def = "0", .help = "and after every so many steps", .min = 0, .max = 1e12 },
-    { .type = CS_OPT_FLAG, .name = "resume", RUN(resume),
-      .help = "go on from the checkpoint, with the same options and data",
-      .man = "Gives bit for bit what the uninterrupted run would have given." },
-    { .type = CS_OPT_INT, .name = "stop-after", RUN(stop_after), .arg = "NUM", .def = "0",
-      .help = "pause after so many steps of this run; 0: do not", .min = 0, .max = 1e12 },
-    { .type = CS_OPT_REAL, .name = "max-time", RUN(max_time), .arg = "SECONDS", .def = "0",
-      .help = "pause after so long; 0: do not", .min = 0, .max = 1e9 },
     { .type = CS_OPT_END }
 };
 
@@ -199,8 +121,10 @@ static void common_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { cs_input_table, &input, NULL }, { cs_label_table, &label, NULL },
-        { sample_table, &sample, NULL },  { learn_table, &learn, NULL },
-        { run_table, &own, NULL },        { cs_taxa_table, &taxa, NULL },
+        { sample_table, &sample, NULL },  { cs_learn_table, &learn, NULL },
+        { aim_table, &aim, NULL },        { init_table, &start, NULL },
+        { cs_run_table, &own, NULL },     { strand_table, &strand, NULL },
+        { cs_taxa_table, &taxa, NULL },
         { cs_compute_table, &compute, NULL },
         { cs_device_table, &device, NULL }, { cs_log_table, &logs, NULL },
         { NULL, NULL, NULL },
@@ -230,8 +154,6 @@ struct job {
 
 static int check_options(void)
 {
-    if (own.output == NULL)
-        return cs_fail(CS_EUSAGE, "no output; name the model with -o FILE");
     if (sample.crop_max > 0 && sample.crop_min > sample.crop_max)
         return cs_fail(CS_EUSAGE, "--crop-min %lld is longer than --crop-max %lld",
                        (long long)sample.crop_min, (long long)sample.crop_max);
@@ -247,7 +169,7 @@ static int read_data(struct job *j, int n_inflate)
     CS_TRY(choice.tok->open(choice.tok_cfg, &tok));
     CS_TRY(cs_args_reading(&input, n_inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(choice.tok, tok);
-    if (how.alphabet == CS_DIPLOTYPES && (sample.rc || own.strand == STRAND_BOTH)) {
+    if (how.alphabet == CS_DIPLOTYPES && (sample.rc || strand == STRAND_BOTH)) {
         rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes cannot be turned round",
                      sample.rc ? "--rc" : "--strand both");
         goto out;
@@ -301,7 +223,7 @@ out:
 static int parse_weights(struct job *j)
 {
     const int32_t k = j->data.n_class;
-    char *list = cs_xstrdup(learn.weights), *save = NULL;
+    char *list = cs_xstrdup(aim.weights), *save = NULL;
     int32_t c = 0;
     double v;
 
@@ -314,7 +236,7 @@ static int parse_weights(struct job *j)
     free(list);
     if (c != k)
         return cs_fail(CS_EUSAGE, "--class-weights takes none, balanced or %d numbers, not '%s'",
-                       (int)k, learn.weights);
+                       (int)k, aim.weights);
     return CS_OK;
 }
 
@@ -323,12 +245,12 @@ static int set_weights(struct job *j)
     const int32_t k = j->data.n_class;
     int64_t n, all, n_base;
 
-    if (strcmp(learn.weights, "none") == 0)
+    if (strcmp(aim.weights, "none") == 0)
         return CS_OK;
     if (!choice.head->is_class)
         return cs_fail(CS_EUSAGE, "--class-weights is for classes, the head predicts values");
     j->weight = cs_xcalloc((size_t)k, sizeof *j->weight);
-    if (strcmp(learn.weights, "balanced") != 0)
+    if (strcmp(aim.weights, "balanced") != 0)
         return parse_weights(j);
     cs_dataset_count(&j->data, CS_PART_TRAIN, -1, &all, &n_base);
     for (int32_t c = 0; c < k; c++) {
@@ -351,8 +273,8 @@ static int make_model(struct job *j, int n_thread)
         l[i].name = cs_xstrdup(is_class ? j->labelled.classes.name[i] : name);
     }
     CS_TRY(cs_backend_open(device.device, n_thread, &j->be));
-    if (learn.init != NULL)
-        CS_TRY(cs_model_load(learn.init, j->be, false, &j->from));
+    if (start.init != NULL)
+        CS_TRY(cs_model_load(start.init, j->be, false, &j->from));
     const cs_model_spec spec = {
         .tok = j->data.n_channel > 0 ? NULL : choice.tok, .tok_cfg = choice.tok_cfg,
         .enc = choice.enc, .enc_cfg = choice.enc_cfg,
@@ -379,7 +301,7 @@ static int take_over(struct job *j)
     if ((rc = cs_model_adopt(j->model, j->from)) != CS_OK) {
         (void)snprintf(why, sizeof why, "%s", cs_error_message());
         cs_error_clear();
-        rc = cs_fail(rc, "cannot start from '%s': %s", learn.init, why);
+        rc = cs_fail(rc, "cannot start from '%s': %s", start.init, why);
     }
     cs_model_free(j->from);
     j->from = NULL;
@@ -395,41 +317,17 @@ static char *describe(void *arg, const cs_train_state *st)
 
 static cs_train_opt loop_options(struct job *j)
 {
-    return (cs_train_opt){
-        .adam = { .lr = learn.lr, .beta1 = learn.beta1, .beta2 = learn.beta2, .eps = learn.eps,
-                  .decay = learn.decay, .decoupled = learn.optim == 1 },
-        .schedule = { .kind = (cs_decay)learn.schedule, .cycles = learn.cycles,
-                      .power = learn.power, .floor = learn.lr_end / learn.lr },
-        .warmup = learn.warmup, .zero_grad_keeps = learn.keeps, .clip = learn.clip,
-        .ema = learn.ema, .recompute = learn.recompute, .weight = j->weight,
-        .tolerance = learn.tolerance, .monitor = (cs_monitor)learn.monitor,
-        .n_epoch = learn.epochs, .max_steps = learn.max_steps, .stop_after = own.stop_after,
-        .patience = learn.patience, .stop_at = learn.stop_at, .max_seconds = own.max_time,
-        .checkpoint_steps = own.checkpoint_steps, .seed = (uint64_t)learn.seed,
-        .model_path = own.output, .checkpoint_path = j->checkpoint,
-        .metrics_path = own.metrics, .recipe = j->recipe, .resume = own.resume,
-        .describe = describe, .arg = j,
-    };
-}
+    cs_train_opt o = cs_learn_options(&learn, &own);
 
-static void summarise(const struct job *j, const cs_train_state *st, int rc)
-{
-    char best[96] = "no model written yet";
-
-    if (st->best_epoch > 0 && isfinite(st->best_loss))
-        (void)snprintf(best, sizeof best, "best at epoch %lld: validation loss %.4g, accuracy %.4f",
-                       (long long)st->best_epoch, st->best_loss, st->best_accuracy);
-    else if (st->best_epoch > 0)
-        (void)snprintf(best, sizeof best, "model of epoch %lld written",
-                       (long long)st->best_epoch);
-    if (st->best_epoch > 0 && isfinite(st->best_balanced))
-        (void)snprintf(best + strlen(best), sizeof best - strlen(best), ", balanced %.4f",
-                       st->best_balanced);
-    cs_note("trained %lld steps in %lld epochs, %.0f s; %s", (long long)st->step,
-            (long long)st->epoch, st->seconds, best);
-    if (!st->done && (rc == CS_OK || rc == CS_ECANCEL))
-        cs_note("paused%s; '%s' holds all that --resume needs",
-                rc == CS_ECANCEL ? " by a signal" : "", j->checkpoint);
+    o.weight = j->weight;
+    o.tolerance = aim.tolerance;
+    o.monitor = (cs_monitor)aim.monitor;
+    o.stop_at = aim.stop_at;
+    o.checkpoint_path = j->checkpoint;
+    o.recipe = j->recipe;
+    o.describe = describe;
+    o.arg = j;
+    return o;
 }
 
 static int train(struct job *j)
@@ -445,33 +343,13 @@ static int train(struct job *j)
     };
 
     cs_train_state_init(&st);
-    j->model->both_strands = own.strand == STRAND_BOTH || (own.strand == STRAND_AUTO && sample.rc);
+    j->model->both_strands = strand == STRAND_BOTH || (strand == STRAND_AUTO && sample.rc);
     rc = cs_train_run(j->model, &feed, &o, &st);
     if (rc == CS_OK || rc == CS_ECANCEL)
-        summarise(j, &st, rc);
+        cs_learn_summary(&st, j->checkpoint, rc);
     if (rc == CS_OK && st.done && j->valid != NULL && j->model->head->is_class)
         rc = cs_judge_calibrate(own.output, j->be, j->valid, learn.batch_tokens);
     cs_train_state_release(&st);
-    return rc;
-}
-
-static char *default_checkpoint(void)
-{
-    const size_t n = strlen(own.output) + sizeof ".ckpt";
-    char *path = cs_xmalloc(n);
-
-    (void)snprintf(path, n, "%s.ckpt", own.output);
-    return path;
-}
-
-/* Hours of training should not end with a folder that is not there. */
-static int probe(const char *path)
-{
-    cs_outfile *f;
-    int rc = path != NULL ? cs_outfile_open(path, &f) : CS_OK;
-
-    if (path != NULL && rc == CS_OK)
-        cs_outfile_discard(f);
     return rc;
 }
 
@@ -480,10 +358,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     int rc = CS_OK;
     const cs_split split = cs_args_split(&compute);
 
-    j->checkpoint = own.checkpoint != NULL ? cs_xstrdup(own.checkpoint) : default_checkpoint();
-    CS_TRY(probe(own.output));
-    CS_TRY(probe(own.metrics));
-    CS_TRY(probe(j->checkpoint));
+    CS_TRY(cs_learn_outputs(&own, &j->checkpoint));
     CS_TRY(read_data(j, split.inflate));
     CS_TRY(make_samplers(j));
     CS_TRY(set_weights(j));
@@ -491,7 +366,8 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(take_over(j));
     /* The tables that follow those of input, labels, run, taxa, compute, device and log. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
-                                     run_table, cs_taxa_table, cs_compute_table,
+                                     cs_run_table, strand_table, cs_taxa_table,
+                                     cs_compute_table,
                                      cs_device_table, cs_log_table, NULL },
                                      j->data.hash);
     j->origin.seed = learn.seed;

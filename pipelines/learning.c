@@ -1,0 +1,163 @@
+/* learning.c - what the commands that learn share: options of learning, of a run, of its files. */
+#include "pipelines/learning.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+static const char *const optim_names[] = { "adam", "adamw", NULL };
+
+#define LEARN(field) .off = offsetof(cs_learn_args, field)
+#define RUN(field) .off = offsetof(cs_run_args, field)
+
+const cs_opt cs_learn_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Learning" },
+    { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", LEARN(batch_tokens),
+      .arg = "NUM", .def = "32k", .help = "most tokens computed at once", .min = 1, .max = 1e9,
+      .man = "A batch holds samples of one depth, ceil(log2(tokens)); a longer sample is a batch "
+             "of its own. Memory grows with this number." },
+    { .type = CS_OPT_INT, .name = "step-records", LEARN(step_records), .arg = "NUM", .def = "0",
+      .help = "samples per step, of all lengths; 0: see --accumulate",
+      .man = "Every step then sees the same mixture of lengths, at the price of smaller batches.",
+      .min = 0, .max = 1e9 },
+    { .type = CS_OPT_INT, .name = "accumulate", LEARN(accumulate), .arg = "NUM", .def = "1",
+      .help = "batches per step", .min = 1, .max = 1e6 },
+    { .type = CS_OPT_ENUM, .name = "optimizer", LEARN(optim), .arg = "NAME", .def = "adamw",
+      .help = "adam or adamw", .choice = optim_names },
+    { .type = CS_OPT_REAL, .name = "lr", LEARN(lr), .arg = "NUM", .def = "0.001",
+      .help = "learning rate", .min = 1e-12, .max = 100 },
+    { .type = CS_OPT_REAL, .name = "beta1", LEARN(beta1), .arg = "NUM", .def = "0.9",
+      .help = "decay of the first moment", .min = 0, .max = 0.999999 },
+    { .type = CS_OPT_REAL, .name = "beta2", LEARN(beta2), .arg = "NUM", .def = "0.999",
+      .help = "decay of the second moment", .min = 0, .max = 0.99999999 },
+    { .type = CS_OPT_REAL, .name = "eps", LEARN(eps), .arg = "NUM", .def = "1e-8",
+      .help = "added to the root of the second moment", .min = 1e-16, .max = 1 },
+    { .type = CS_OPT_REAL, .name = "weight-decay", LEARN(decay), .arg = "NUM", .def = "0.01",
+      .help = "weight decay, of all parameters",
+      .man = "adamw shrinks the parameters by lr times this; adam adds this times the parameters "
+             "to the gradient.", .min = 0, .max = 10 },
+    { .type = CS_OPT_FLAG, .name = "keep-zero-grad", LEARN(keeps),
+      .help = "step tensors that a step did not use, once they have been used",
+      .man = "As PyTorch did before version 2.0. Otherwise such tensors are skipped." },
+    { .type = CS_OPT_ENUM, .name = "schedule", LEARN(schedule), .arg = "NAME", .def = "cosine",
+      .help = "constant, linear, cosine or polynomial decay to the last step",
+      .choice = cs_decay_names },
+    { .type = CS_OPT_REAL, .name = "warmup", LEARN(warmup), .arg = "NUM", .def = "0.05",
+      .help = "steps of linear warm-up; below 1: share of all steps", .min = 0, .max = 1e12 },
+    { .type = CS_OPT_REAL, .name = "cycles", LEARN(cycles), .arg = "NUM", .def = "0.5",
+      .help = "waves of the cosine; 0.5 ends at zero", .min = 0, .max = 1000 },
+    { .type = CS_OPT_REAL, .name = "power", LEARN(power), .arg = "NUM", .def = "1",
+      .help = "power of the polynomial decay", .min = 0, .max = 100 },
+    { .type = CS_OPT_REAL, .name = "lr-end", LEARN(lr_end), .arg = "NUM", .def = "1e-8",
+      .help = "learning rate at the end of the polynomial decay", .min = 0, .max = 100 },
+    { .type = CS_OPT_REAL, .name = "clip", LEARN(clip), .arg = "NUM", .def = "1",
+      .help = "largest norm of the gradient; 0: any", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_REAL, .name = "ema", LEARN(ema), .arg = "NUM", .def = "0",
+      .help = "decay of the averaged weights; 0: no averaging",
+      .man = "After step t it is at most (1 + t) / (10 + t). Validation and the model written use "
+             "the averaged weights.", .min = 0, .max = 0.9999999 },
+    { .type = CS_OPT_INT, .name = "epochs", LEARN(epochs), .arg = "NUM", .def = "20",
+      .help = "epochs in all", .min = 1, .max = 1e6 },
+    { .type = CS_OPT_INT, .name = "max-steps", LEARN(max_steps), .arg = "NUM", .def = "0",
+      .help = "end the run and its schedule after so many steps; 0: by epochs", .min = 0,
+      .max = 1e12 },
+    { .type = CS_OPT_INT, .name = "patience", LEARN(patience), .arg = "NUM", .def = "0",
+      .help = "stop after so many epochs without improvement; 0: never", .min = 0, .max = 1e6 },
+    { .type = CS_OPT_FLAG, .name = "recompute", LEARN(recompute),
+      .help = "compute blocks again in the backward pass: less memory, more time" },
+    { .type = CS_OPT_INT, .name = "seed", LEARN(seed), .arg = "NUM", .def = "1",
+      .help = "seed of all randomness", .min = 0, .max = 9e15 },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_run_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Output" },
+    { .type = CS_OPT_STR, .letter = 'o', .name = "output", RUN(output), .arg = "FILE",
+      .help = "the model; written when validation improves" },
+    { .type = CS_OPT_STR, .name = "metrics", RUN(metrics), .arg = "FILE",
+      .help = "table with one row per epoch" },
+    { .type = CS_OPT_STR, .name = "checkpoint", RUN(checkpoint), .arg = "FILE",
+      .help = "written after every epoch and at the end (default: the model's name with .ckpt)" },
+    { .type = CS_OPT_INT, .name = "checkpoint-steps", RUN(checkpoint_steps), .arg = "NUM",
+      .def = "0", .help = "and after every so many steps", .min = 0, .max = 1e12 },
+    { .type = CS_OPT_FLAG, .name = "resume", RUN(resume),
+      .help = "go on from the checkpoint, with the same options and data",
+      .man = "Gives bit for bit what the uninterrupted run would have given." },
+    { .type = CS_OPT_INT, .name = "stop-after", RUN(stop_after), .arg = "NUM", .def = "0",
+      .help = "pause after so many steps of this run; 0: do not", .min = 0, .max = 1e12 },
+    { .type = CS_OPT_REAL, .name = "max-time", RUN(max_time), .arg = "SECONDS", .def = "0",
+      .help = "pause after so long; 0: do not", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_END }
+};
+
+cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r)
+{
+    return (cs_train_opt){
+        .adam = { .lr = a->lr, .beta1 = a->beta1, .beta2 = a->beta2, .eps = a->eps,
+                  .decay = a->decay, .decoupled = a->optim == 1 },
+        .schedule = { .kind = (cs_decay)a->schedule, .cycles = a->cycles, .power = a->power,
+                      .floor = a->lr_end / a->lr },
+        .warmup = a->warmup, .zero_grad_keeps = a->keeps, .clip = a->clip, .ema = a->ema,
+        .recompute = a->recompute, .n_epoch = a->epochs, .max_steps = a->max_steps,
+        .patience = a->patience, .seed = (uint64_t)a->seed, .stop_after = r->stop_after,
+        .max_seconds = r->max_time, .checkpoint_steps = r->checkpoint_steps,
+        .model_path = r->output, .metrics_path = r->metrics, .resume = r->resume,
+    };
+}
+
+static char *default_checkpoint(const char *output)
+{
+    const size_t n = strlen(output) + sizeof ".ckpt";
+    char *path = cs_xmalloc(n);
+
+    (void)snprintf(path, n, "%s.ckpt", output);
+    return path;
+}
+
+static int probe(const char *path)
+{
+    cs_outfile *f;
+    int rc = path != NULL ? cs_outfile_open(path, &f) : CS_OK;
+
+    if (path != NULL && rc == CS_OK)
+        cs_outfile_discard(f);
+    return rc;
+}
+
+int cs_learn_outputs(const cs_run_args *r, char **checkpoint)
+{
+    int rc = CS_OK;
+
+    if (r->output == NULL)
+        return cs_fail(CS_EUSAGE, "no output; name the model with -o FILE");
+    *checkpoint = r->checkpoint != NULL ? cs_xstrdup(r->checkpoint)
+                                        : default_checkpoint(r->output);
+    CS_TRY(probe(r->output));
+    CS_TRY(probe(r->metrics));
+    CS_TRY(probe(*checkpoint));
+out:
+    return rc;
+}
+
+void cs_learn_summary(const cs_train_state *st, const char *checkpoint, int rc)
+{
+    char best[96] = "no model written yet";
+
+    if (st->best_epoch > 0 && isfinite(st->best_loss))
+        (void)snprintf(best, sizeof best, "best at epoch %lld: validation loss %.4g, accuracy %.4f",
+                       (long long)st->best_epoch, st->best_loss, st->best_accuracy);
+    else if (st->best_epoch > 0)
+        (void)snprintf(best, sizeof best, "model of epoch %lld written",
+                       (long long)st->best_epoch);
+    if (st->best_epoch > 0 && isfinite(st->best_balanced))
+        (void)snprintf(best + strlen(best), sizeof best - strlen(best), ", balanced %.4f",
+                       st->best_balanced);
+    cs_note("trained %lld steps in %lld epochs, %.0f s; %s", (long long)st->step,
+            (long long)st->epoch, st->seconds, best);
+    if (!st->done && (rc == CS_OK || rc == CS_ECANCEL))
+        cs_note("paused%s; '%s' holds all that --resume needs",
+                rc == CS_ECANCEL ? " by a signal" : "", checkpoint);
+}

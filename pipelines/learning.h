@@ -1,0 +1,41 @@
+/* learning.h - what the commands that learn share: options of learning, of a run, of its files. */
+#ifndef CS_PIPELINES_LEARNING_H
+#define CS_PIPELINES_LEARNING_H
+
+#include "base/opt.h"
+#include "train/loop.h"
+
+/* Options that decide what is learnt: a run that goes on must have the same. */
+typedef struct cs_learn_args {
+    int64_t batch_tokens, step_records, accumulate, epochs, max_steps, patience, seed;
+    double  lr, beta1, beta2, eps, decay, warmup, cycles, power, lr_end, clip, ema;
+    int     optim, schedule, keeps, recompute;
+} cs_learn_args;
+
+/* Options that decide where a run ends and what it writes. */
+typedef struct cs_run_args {
+    const char *output, *checkpoint, *metrics;
+    int64_t checkpoint_steps, stop_after;
+    double  max_time;
+    int     resume;
+} cs_run_args;
+
+extern const cs_opt cs_learn_table[];
+extern const cs_opt cs_run_table[];
+
+/** cs_learn_options - what both say to cs_train_run(); the rest is zero */
+cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r);
+
+/**
+ * cs_learn_outputs - can every output be created? Hours of training should not end with a folder
+ * that is not there
+ *
+ * checkpoint  receives its path: that of the options, or the model's with ".ckpt"; free() it
+ * Returns  CS_OK; CS_EUSAGE when no model is named; CS_EIO
+ */
+int cs_learn_outputs(const cs_run_args *r, char **checkpoint) CS_MUST_CHECK;
+
+/** cs_learn_summary - the note that ends a run: rc is what cs_train_run() returned */
+void cs_learn_summary(const cs_train_state *st, const char *checkpoint, int rc);
+
+#endif
