@@ -5,7 +5,7 @@ _chordseq()
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='classify embed completion train eval simulate tokenize diplotype model factorize bench help --help --version'
+        words='classify embed completion variant train eval simulate tokenize diplotype model factorize bench help --help --version'
     else
     case ${COMP_WORDS[1]}:$prev in
     classify:--strand) words='model forward both' ;;
@@ -15,6 +15,10 @@ _chordseq()
     embed:--long-sequence) words='whole window error' ;;
     embed:--format) words='npy tsv' ;;
     embed:--vector) words='pooled hidden' ;;
+    variant:--output-type) words='auto v z u b' ;;
+    variant:--score) words='auto model embedding' ;;
+    variant:--ends) words='skip fill' ;;
+    variant:--strand) words='model forward both' ;;
     train:--optimizer) words='adam adamw' ;;
     train:--schedule) words='constant linear cosine polynomial' ;;
     train:--monitor) words='auto balanced-accuracy loss' ;;
@@ -56,7 +60,7 @@ _chordseq()
     tokenize:--format) words='pieces ids' ;;
     tokenize:--alphabet) words='bases diplotypes' ;;
     diplotype:--absent) words='reference unknown' ;;
-    help:*) words='classify embed completion train eval simulate tokenize diplotype model factorize bench help' ;;
+    help:*) words='classify embed completion variant train eval simulate tokenize diplotype model factorize bench help' ;;
     esac
     fi
     if [ -z "$words" ]; then
@@ -64,6 +68,7 @@ _chordseq()
     classify:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -1 --mates-1 -2 --mates-2 --interleaved -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown --min-prob --max-error -o --output --all --jsonl --kraken --use-names --report --krona --cami-binning --cami-profile --sample --bam --output-fmt --no-PG --split-dir --split-gz --summary --html -@ --threads --device -B --batch-tokens --window -q --quiet -v --verbose' ;;
     embed:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -1 --mates-1 -2 --mates-2 --interleaved -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown -o --output --format --names --vector -@ --threads --device -B --batch-tokens --window -q --quiet -v --verbose' ;;
     completion:-*) words='--help -q --quiet -v --verbose' ;;
+    variant:-*) words='--help -i --input -r --reference -o --output -O --output-type -W --write-index --tsv --prefix --no-version --score -w --window-length --ends --circular --strand --max-unknown -m --model -@ --threads --device -B --batch-tokens --window -q --quiet -v --verbose' ;;
     train:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --skip-unlabelled --split --group-key --crop-min --crop-max --crop-power --samples-per-epoch --class-balance --group-balance --length-power --rc --valid-frac --valid-samples -B --batch-tokens --step-records --accumulate --optimizer --lr --beta1 --beta2 --eps --weight-decay --keep-zero-grad --schedule --warmup --cycles --power --lr-end --clip --ema --epochs --max-steps --patience --recompute --seed --class-weights --stop-at --monitor --tolerance --init -o --output --metrics --checkpoint --checkpoint-steps --resume --stop-after --max-time --strand --taxonomy --taxa -@ --threads --device -q --quiet -v --verbose --tokenizer --encoder --head --tokenizer.k --tokenizer.stride --tokenizer.canonical --tokenizer.file --encoder.max-len --encoder.track --encoder.hidden --encoder.norm --encoder.prenorm --encoder.dropout --encoder.depth --encoder.init --encoder.reversible --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.norm --encoder.act --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.k --encoder.norm --encoder.act --encoder.values --encoder.kv-heads --encoder.position --encoder.dropout --encoder.max-len --encoder.input --encoder.dim --encoder.heads --encoder.key --encoder.value --encoder.layers --encoder.hidden --encoder.rank --encoder.form --encoder.factor --encoder.position --encoder.dropout --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.kernel --encoder.units --encoder.rank --encoder.features --encoder.ortho --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.rank --encoder.gamma --encoder.penalty --encoder.scores --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.depth --encoder.channels --encoder.decoder --encoder.input --encoder.kernel --encoder.convs --encoder.hidden --encoder.norm --encoder.dropout --encoder.max-len --encoder.factors --encoder.input --encoder.channels --encoder.hidden --encoder.g-hidden --encoder.residual --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.factors --encoder.protocol --encoder.channels --encoder.hidden --encoder.residual --encoder.position --encoder.dropout --head.predictor --head.predictor-layers --head.predictor-kernel --head.predictor-channels --head.pool --head.centre --head.norm --head.hidden --head.dropout' ;;
     eval:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --skip-unlabelled --split --group-key -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown --bins --fragments --fragments-per-record --tolerance --seed -B --batch-tokens -o --output --json --calibrate -@ --threads --device -q --quiet -v --verbose' ;;
     simulate:-*) words='--help -n --records --lambda --max-len --length --seed -o --output -q --quiet -v --verbose' ;;

@@ -4,7 +4,7 @@
 _chordseq()
 {
     if (( CURRENT == 2 )); then
-        compadd classify embed completion train eval simulate tokenize diplotype model factorize bench help --help --version
+        compadd classify embed completion variant train eval simulate tokenize diplotype model factorize bench help --help --version
         return
     fi
     local command=$words[2]
@@ -109,6 +109,40 @@ _chordseq()
         '*--verbose[say more about the run; twice\: say everything]' \
         '--help[list the options]' '*:file:_files' ;;
     completion) _arguments \
+        '*-q[print nothing but errors]' \
+        '*--quiet[print nothing but errors]' \
+        '*-v[say more about the run; twice\: say everything]' \
+        '*--verbose[say more about the run; twice\: say everything]' \
+        '--help[list the options]' '*:file:_files' ;;
+    variant) _arguments \
+        '*-i[read this VCF or BCF file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input[read this VCF or BCF file; '\''-'\'' is standard input]:FILE:_files' \
+        '*-r[FASTA file that the variants refer to]:FILE:_files' \
+        '*--reference[FASTA file that the variants refer to]:FILE:_files' \
+        '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
+        '*-O[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF]:TYPE:(auto v z u b)' \
+        '*--output-type[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF]:TYPE:(auto v z u b)' \
+        '*-W[write a CSI index beside the output]' \
+        '*--write-index[write a CSI index beside the output]' \
+        '*--tsv[and a table with a row per alternative allele here]:FILE:_files' \
+        '*--prefix[what the names of INFO fields begin with]:TEXT:' \
+        '*--no-version[no version, command line and model in the header]' \
+        '*--score[model, embedding, or auto\: model where it was trained for it]:NAME:(auto model embedding)' \
+        '*-w[bases of a window; 0\: what the model was trained on, or 1000]:NUM:' \
+        '*--window-length[bases of a window; 0\: what the model was trained on, or 1000]:NUM:' \
+        '*--ends[where a window reaches beyond its contig\: skip the variant, or fill up with N]:RULE:(skip fill)' \
+        '*--circular[this contig goes round (may be repeated)]:CONTIG:' \
+        '*--strand[forward, both, or model\: what the model file states]:NAME:(model forward both)' \
+        '*--max-unknown[largest share of unknown bases in a window]:SHARE:' \
+        '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
+        '*-B[tokens computed at once]:NUM:' \
+        '*--batch-tokens[tokens computed at once]:NUM:' \
+        '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
@@ -492,7 +526,7 @@ _chordseq()
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
         '--help[list the options]' '*:file:_files' ;;
-    help) compadd classify embed completion train eval simulate tokenize diplotype model factorize bench help ;;
+    help) compadd classify embed completion variant train eval simulate tokenize diplotype model factorize bench help ;;
     esac
 }
 _chordseq "$@"

@@ -6,6 +6,10 @@
 
 typedef enum cs_on_long { CS_LONG_WHOLE, CS_LONG_WINDOW, CS_LONG_ERROR } cs_on_long;
 
+/* What the answer of a record with two segments is: the mean over both (mates); both answers, one
+ * after the other; or the answer to both together (a head of two parts). */
+typedef enum cs_pair_rule { CS_PAIR_MEAN, CS_PAIR_APART, CS_PAIR_JOINT } cs_pair_rule;
+
 typedef struct cs_policy_args {
     int     strand, on_long;
     int64_t window, overlap, min_length, max_memory;
@@ -23,6 +27,7 @@ typedef struct cs_policy {
     bool       both;             /* the answer is the same for either strand, to the last bit */
     bool       canonical;        /* and it takes one view: that of the strand that sorts first */
     cs_on_long on_long;
+    cs_pair_rule pair;           /* MEAN unless the command sets another */
     int64_t    window, overlap;  /* bases; window 0: sequences are not cut */
     int64_t    min_base;         /* fewer: too_short */
     int64_t    max_len;          /* tokens of a view; 0: any */

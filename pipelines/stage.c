@@ -161,9 +161,16 @@ static bool is_alone(const cs_chunk *c, const cs_view *v)
     return c->first[v->rec + 1] - c->first[v->rec] == 1;
 }
 
-/* Room for the raw values of views; where a record has one view, they are its answer's own. */
-static int reserve_answers(const cs_model *m, cs_chunk *c)
+/* How many answers a record's own is made of, one after the other. */
+static int answers_of(const cs_policy *p, const cs_chunk *c, int i)
 {
+    return p->pair == CS_PAIR_APART ? c->rec[i].n_seg : 1;
+}
+
+/* Room for the raw values of views; where a record has one view, they are its answer's own. */
+static int reserve_answers(const cs_policy *p, cs_chunk *c)
+{
+    const cs_model *m = p->model;
     int64_t total = 0;
 
     for (int32_t k = 0; k < c->n_view; k++) {
@@ -172,7 +179,7 @@ static int reserve_answers(const cs_model *m, cs_chunk *c)
         if (v->reason)
             continue;
         const int64_t n = cs_model_answer_len(m, v->tok.n);
-        total += (is_alone(c, v) ? 0 : n) + (a->n == 0 ? n : 0);
+        total += (is_alone(c, v) ? 0 : n) + (a->n == 0 ? n * answers_of(p, c, v->rec) : 0);
         a->n = n;
     }
     float *v = cs_arena_alloc(c->mem, (size_t)total + 1, sizeof *v);
@@ -180,7 +187,7 @@ static int reserve_answers(const cs_model *m, cs_chunk *c)
         return no_room(c, "values", total);
     for (int i = 0; i < c->n; i++) {
         c->ans[i].v = v;
-        v += c->ans[i].n;
+        v += c->ans[i].n * answers_of(p, c, i);
     }
     for (int32_t k = 0; k < c->n_view; k++) {
         cs_view *w = &c->view[k];
@@ -198,7 +205,7 @@ static int tokenise(cs_tokenise_stage *s, cs_chunk *c)
     CS_TRY(list_views(s, c));
     CS_TRY(reserve_ids(s->policy->model, c));
     CS_TRY(encode(s, c));
-    rc = reserve_answers(s->policy->model, c);
+    rc = reserve_answers(s->policy, c);
 out:
     return rc;
 }

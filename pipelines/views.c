@@ -53,10 +53,17 @@ static int strands_of(const cs_policy *p)
     return p->both && !p->canonical ? 2 : 1;
 }
 
+static bool is_joint(const cs_policy *p, const cs_record *r)
+{
+    return p->pair == CS_PAIR_JOINT && r->n_seg > 1;
+}
+
 int64_t cs_views_count(const cs_policy *p, const cs_record *r)
 {
     int64_t n = 0;
 
+    if (is_joint(p, r))
+        return refusal(p, &r->seg[0]) ? 1 : strands_of(p);
     for (int s = 0; s < r->n_seg; s++)
         n += refusal(p, &r->seg[s]) ? 1 : windows_of(p, r->seg[s].n_base) * strands_of(p);
     return n;
@@ -65,8 +72,9 @@ int64_t cs_views_count(const cs_policy *p, const cs_record *r)
 void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view *out)
 {
     const cs_model *m = p->model;
+    const int n_part = is_joint(p, r) ? r->n_seg : 1;
 
-    for (int s = 0; s < r->n_seg; s++) {
+    for (int s = 0; s < r->n_seg; s += n_part) {
         const cs_segment *g = &r->seg[s];
         const cs_reason reason = refusal(p, g);
         const int n_strand = reason ? 1 : strands_of(p);
@@ -74,7 +82,7 @@ void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view 
         for (int64_t k = 0; k < n * n_strand; k++, out++) {
             *out = (cs_view){ .rec = rec, .seg = s, .reason = reason, .reverse = k % n_strand };
             place(p, g->n_base, k / n_strand, n, out);
-            out->tok.n = reason ? 0 : m->tok ? m->tok->bound(m->tok_state, out->n_base)
+            out->tok.n = reason ? 0 : m->tok ? n_part * m->tok->bound(m->tok_state, out->n_base)
                                              : out->n_base;
         }
     }
@@ -147,19 +155,30 @@ int64_t cs_view_scratch(const cs_policy *p, const cs_view *v)
     return (work_bytes(m, v->n_base) + turned + 15) / 16 * 16;
 }
 
-static void tokens(const cs_policy *p, const char *base, cs_view *v, char *scratch)
+/* The tokens of one part behind those that v has. */
+static void add_tokens(const cs_policy *p, const char *base, cs_view *v, char *scratch)
 {
     const cs_model *m = p->model;
     cs_segment s = { base, NULL, v->n_base };
     const bool turned = v->reverse && turns_bases(p);
+    cs_tokens part = { v->tok.id + v->tok.n, 0 };
 
     if (turned) {
         s.base = scratch + work_bytes(m, v->n_base);
         cs_base_revcomp(base, v->n_base, scratch + work_bytes(m, v->n_base));
     }
-    v->tok.n = m->tok->encode(m->tok_state, &s, scratch, v->tok.id);
+    part.n = m->tok->encode(m->tok_state, &s, scratch, part.id);
     if (v->reverse && !turned)
-        reverse_ids(&v->tok);
+        reverse_ids(&part);
+    v->tok.n += part.n;
+}
+
+static void tokens(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch)
+{
+    v->tok.n = 0;
+    add_tokens(p, r->seg[v->seg].base + v->start, v, scratch);
+    if (is_joint(p, r))
+        add_tokens(p, r->seg[1].base + v->start, v, scratch);
     if (v->tok.n == 0)
         v->reason = CS_REASON_TOO_SHORT;
     else if (p->max_len > 0 && v->tok.n > p->max_len)
@@ -172,16 +191,19 @@ void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *sc
 {
     const char *base = r->seg[v->seg].base + v->start;
 
+    /* Parts of a joint record are as long as each other, and so are their tokens. */
     if (v->reason)
         return;
     if (!p->model->tok) {
         v->reason = p->max_len > 0 && v->tok.n > p->max_len ? CS_REASON_TOO_LONG : CS_REASON_NONE;
     } else {
         v->reason = unknown_reason(p, base, v->n_base);
+        if (!v->reason && is_joint(p, r))
+            v->reason = unknown_reason(p, r->seg[1].base + v->start, v->n_base);
         if (p->canonical)
             v->reverse = sorts_after(base, v->n_base);
         if (!v->reason)
-            tokens(p, base, v, scratch);
+            tokens(p, r, v, scratch);
     }
     if (v->reason)
         v->tok.n = 0;
@@ -239,17 +261,21 @@ static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part
     return n;
 }
 
-static cs_reason reason_of(const cs_chunk *c, int i)
+static cs_reason reason_of(const cs_policy *p, const cs_chunk *c, int i)
 {
     const cs_view *v = c->view + c->first[i], *end = c->view + c->first[i + 1];
     const cs_reason first = v->reason;
+    cs_reason any = CS_REASON_NONE;
     bool live = false;
 
     for (; v < end; v++) {
         if (v->reason == CS_REASON_NO_MEMORY)
             return v->reason;
         live = live || !v->reason;
+        any = any ? any : v->reason;
     }
+    if (p->pair != CS_PAIR_MEAN)
+        return any;
     return live ? CS_REASON_NONE : first;
 }
 
@@ -271,14 +297,32 @@ static void average(const cs_policy *p, const cs_chunk *c, int i)
     }
 }
 
+/* Raw values of both segments, which have room: see reserve_answers() in stage.c. */
+static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
+{
+    cs_answer *a = &c->ans[i];
+    struct part part[CS_MAX_SEG];
+    const int n_part = split_parts(p, c, i, part);
+    int64_t n_live;
+
+    for (int s = 0; s < n_part; s++)
+        for (int64_t k = 0; k < a->n; k++)
+            a->v[s * a->n + k] = (float)part_value(&part[s], k, &n_live);
+    a->n *= n_part;
+}
+
 void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
 {
     const cs_model *m = p->model;
     cs_answer *a = &c->ans[i];
 
-    a->reason = reason_of(c, i);
+    a->reason = reason_of(p, c, i);
     if (a->reason)
         return;
+    if (p->pair == CS_PAIR_APART && c->rec[i].n_seg > 1) {
+        both_apart(p, c, i);
+        return;
+    }
     average(p, c, i);
     const int64_t n_base = cs_record_bases(&c->rec[i]);
     const int bin = p->uncalibrated ? -1 : cs_calibration_find(&m->calibration, n_base);

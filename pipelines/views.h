@@ -37,7 +37,8 @@ void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *sc
  * The mean of raw values over the strands of a window, over windows, over segments, each taken so
  * that turning the record round or swapping its mates gives the same bits; then what the head makes
  * of them. A view with a reason is left out; if none is left, the first one's reason is the
- * record's. A lack of memory always is.
+ * record's. A lack of memory always is. Of segments that are apart or joint (policy.h) neither can
+ * be left out; apart, the answer is raw values, those of the second segment behind the first's.
  */
 void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i);
 

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "io/reader.h"
+#include "io/window.h"
 #include "pipelines/command.h"
 #include "registry.h"
 
@@ -41,14 +42,24 @@ static void print_man_commands(void)
 }
 
 /* For pages that list why a record has no call. */
+static void print_man_item(const char *name, const char *help)
+{
+    printf(".TP\n.B %s\n", name);
+    for (; *help != '\0'; help++)
+        printf(*help == '-' ? "\\-" : "%c", *help);
+    putchar('\n');
+}
+
 static void print_man_reasons(void)
 {
-    for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++) {
-        printf(".TP\n.B %s\n", cs_reason_name((cs_reason)r));
-        for (const char *s = cs_reason_help((cs_reason)r); *s != '\0'; s++)
-            printf(*s == '-' ? "\\-" : "%c", *s);
-        putchar('\n');
-    }
+    for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++)
+        print_man_item(cs_reason_name((cs_reason)r), cs_reason_help((cs_reason)r));
+}
+
+static void print_man_unscored(void)
+{
+    for (int u = CS_SCORED + 1; u < CS_N_UNSCORED; u++)
+        print_man_item(cs_unscored_name((cs_unscored)u), cs_unscored_help((cs_unscored)u));
 }
 
 static void print_help(const cs_command *cmd, const cs_optset *set)
@@ -189,6 +200,10 @@ static int dispatch(int argc, char **argv)
     }
     if (strcmp(word, "--man-reasons") == 0) {
         print_man_reasons();
+        return 0;
+    }
+    if (strcmp(word, "--man-unscored") == 0) {
+        print_man_unscored();
         return 0;
     }
     int help = strcmp(word, "help") == 0;

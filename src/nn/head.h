@@ -5,10 +5,14 @@
 #include "base/opt.h"
 #include "nn/ctx.h"
 
+/* A head of two parts answers for a reference and an alternate sequence of one length, whose tokens
+ * lie one after the other in a record. The encoder sees them apart, and the head gets the rows of
+ * the first minus those of the second, as a record of half the tokens. */
 typedef struct cs_head {
     const char   *name, *summary;
     const cs_opt *opt;                         /* or NULL */
     size_t        cfg_size;
+    int32_t       n_part;                      /* 2: see below; 0: one */
     bool          is_class;                    /* answers are probabilities over n_out classes */
     int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE; NULL: all settings fit */
     void   *(*build)(const void *cfg, int32_t width, int32_t n_out, cs_params *ps);
@@ -29,6 +33,8 @@ typedef struct cs_head {
      * layer takes; n_vector is its width, 0 where there is no such. NULL: the head has neither. */
     cs_mat  (*vector)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h, bool hidden);
     int32_t (*n_vector)(const void *net, bool hidden);
+    /* bases of a sequence that it was trained on; NULL, or 0: any */
+    int64_t (*window)(const void *net);
     void    (*release)(void *net);             /* accepts NULL */
 } cs_head;
 

@@ -1,0 +1,557 @@
+/* variant.c - the effect of variants: `chordseq variant`. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "nn/vector.h"
+#include "pipelines/outputs.h"
+#include "pipelines/stream.h"
+#include "pipelines/variants.h"
+
+enum { PATH_BYTES = 4096, REASON_BYTES = 40, DEFAULT_WINDOW = 1000, LEAST_WINDOW = 8 };
+
+enum { SCORE_AUTO, SCORE_MODEL, SCORE_EMBEDDING };
+static const char *const scores[] = { "auto", "model", "embedding", NULL };
+static const char *const strands[] = { "model", "forward", "both", NULL };
+static const char *const formats[] = { "auto", "v", "z", "u", "b", NULL };
+enum { ENDS_SKIP, ENDS_FILL };
+static const char *const end_rules[] = { "skip", "fill", NULL };
+
+struct variant_args {
+    cs_strlist  file, circular;
+    const char *reference, *output, *tsv, *prefix;
+    int64_t     window;
+    double      max_unknown;
+    int         score, strand, ends, format, index, no_version;
+};
+
+static struct variant_args own;
+static cs_model_args model;
+static cs_compute_args compute;
+static cs_device_args device;
+static cs_stream_args stream;
+static cs_log_args logs;
+
+#define OWN(field) .off = offsetof(struct variant_args, field)
+
+static const cs_opt variant_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Input and output" },
+    { .type = CS_OPT_LIST, .letter = 'i', .name = "input", OWN(file), .arg = "FILE",
+      .help = "read this VCF or BCF file; '-' is standard input",
+      .man = "One file, plain, gzip or BGZF, sorted or not." },
+    { .type = CS_OPT_STR, .letter = 'r', .name = "reference", OWN(reference), .arg = "FILE",
+      .help = "FASTA file that the variants refer to",
+      .man = "Plain or BGZF. Its index is made beside it if there is none." },
+    { .type = CS_OPT_STR, .letter = 'o', .name = "output", OWN(output), .arg = "FILE", .def = "-",
+      .help = "write here; '-' is standard output" },
+    { .type = CS_OPT_ENUM, .letter = 'O', .name = "output-type", OWN(format), .arg = "TYPE",
+      .def = "auto", .choice = formats,
+      .help = "v: VCF, z: BGZF-compressed VCF, b: BCF, u: uncompressed BCF",
+      .man = "auto goes by the output's name: .vcf.gz, .bcf, else VCF." },
+    { .type = CS_OPT_FLAG, .letter = 'W', .name = "write-index", OWN(index),
+      .help = "write a CSI index beside the output" },
+    { .type = CS_OPT_STR, .name = "tsv", OWN(tsv), .arg = "FILE",
+      .help = "and a table with a row per alternative allele here" },
+    { .type = CS_OPT_STR, .name = "prefix", OWN(prefix), .arg = "TEXT", .def = "CS_",
+      .help = "what the names of INFO fields begin with" },
+    { .type = CS_OPT_FLAG, .name = "no-version", OWN(no_version),
+      .help = "no version, command line and model in the header" },
+    { .type = CS_OPT_GROUP, .name = "Scores" },
+    { .type = CS_OPT_ENUM, .name = "score", OWN(score), .arg = "NAME", .def = "auto",
+      .choice = scores, .help = "model, embedding, or auto: model where it was trained for it",
+      .man = "model is what a head for variants says, a value per label. embedding is how far the "
+             "vectors of the two windows are from each other, with any model." },
+    { .type = CS_OPT_SIZE, .letter = 'w', .name = "window-length", OWN(window), .arg = "NUM",
+      .def = "0", .help = "bases of a window; 0: what the model was trained on, or 1000",
+      .min = 0, .max = 1e9 },
+    { .type = CS_OPT_ENUM, .name = "ends", OWN(ends), .arg = "RULE", .def = "skip",
+      .choice = end_rules,
+      .help = "where a window reaches beyond its contig: skip the variant, or fill up with N" },
+    { .type = CS_OPT_LIST, .name = "circular", OWN(circular), .arg = "CONTIG",
+      .help = "this contig goes round (may be repeated)" },
+    { .type = CS_OPT_ENUM, .name = "strand", OWN(strand), .arg = "NAME", .def = "model",
+      .choice = strands, .help = "forward, both, or model: what the model file states",
+      .man = "both averages what the network says of a window and of its reverse complement." },
+    { .type = CS_OPT_REAL, .name = "max-unknown", OWN(max_unknown), .arg = "SHARE", .def = "0.5",
+      .help = "largest share of unknown bases in a window", .min = 0, .max = 1 },
+    { .type = CS_OPT_END }
+};
+
+static void options(cs_optset *set)
+{
+    const cs_optset all[] = {
+        { variant_table, &own, NULL },        { cs_model_table, &model, NULL },
+        { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
+        { cs_stream_table, &stream, NULL },   { cs_log_table, &logs, NULL },
+        { NULL, NULL, NULL },
+    };
+
+    memcpy(set, all, sizeof all);
+}
+
+/* ---- the job --------------------------------------------------------------------------------- */
+
+/* Fields: those of the score, then why there is none, then whether alleles are swapped. */
+struct job {
+    cs_backend   *be;
+    cs_model     *model;
+    char          model_path[PATH_BYTES];
+    cs_policy     policy;
+    cs_reference *ref;
+    cs_variant_source source;
+    bool          embedding;
+    int32_t       width;         /* of a vector */
+    cs_vcf_field *field;
+    cs_vcf_values *value;        /* [n_field] of the VCF record in hand; [cap] room for its ALTs */
+    double      **number;        /* [n_field] */
+    const char  **reason;
+    char        (*reason_text)[REASON_BYTES];
+    int           n_score, n_field, cap;
+    cs_vcfout    *out;
+    cs_outfile   *tsv;
+    uint64_t      n_record, n_alt, n_swapped, n_unscored[CS_N_UNSCORED], n_reason[CS_N_REASON];
+};
+
+static int check_options(void)
+{
+    if (own.file.n != 1)
+        return cs_fail(CS_EUSAGE, "name one VCF or BCF file, not %d", own.file.n);
+    if (!own.reference)
+        return cs_fail(CS_EUSAGE, "no reference; name one with -r FILE");
+    if (own.tsv && strcmp(own.tsv, "-") == 0 && strcmp(own.output, "-") == 0)
+        return cs_fail(CS_EUSAGE, "--tsv and --output both write to standard output");
+    if (own.tsv && cs_outputs_same(own.tsv, own.output))
+        return cs_fail(CS_EUSAGE, "--tsv and --output both write to '%s'", own.tsv);
+    const char c = own.prefix[0];
+    bool good = isalpha((unsigned char)c) || c == '_';
+    for (const char *p = own.prefix; *p; p++)
+        good = good && (isalnum((unsigned char)*p) || *p == '_' || *p == '.');
+    return good ? CS_OK : cs_fail(CS_EUSAGE, "--prefix '%s' cannot begin a VCF key; it takes "
+                                  "letters, digits, '_' and '.'", own.prefix);
+}
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+/* A label as a key: letters, digits, '_' and '.'. */
+static char *key_of(const char *name)
+{
+    const size_t n = strlen(own.prefix) + strlen(name) + 1;
+    char *key = cs_xmalloc(n);
+
+    (void)snprintf(key, n, "%s%s", own.prefix, name);
+    for (char *p = key; *p; p++)
+        if (!isalnum((unsigned char)*p) && *p != '_' && *p != '.')
+            *p = '_';
+    return key;
+}
+
+/* In a description quotes and backslashes are escaped. */
+static char *escaped(const char *text)
+{
+    char *copy = cs_xmalloc(2 * strlen(text) + 1), *to = copy;
+
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            *to++ = '\\';
+        *to++ = *text;
+    }
+    *to = '\0';
+    return copy;
+}
+
+static void add_field(struct job *j, const char *name, const char *text, const char *of, int type)
+{
+    char description[512];
+
+    (void)snprintf(description, sizeof description, "%s%s (model sha256 %.12s)", text, of,
+                   j->model->sum);
+    j->field = cs_xrealloc(j->field, (size_t)(j->n_field + 1) * sizeof *j->field);
+    j->field[j->n_field++] = (cs_vcf_field){ key_of(name), escaped(description), type };
+}
+
+static void list_reasons(char *text, size_t n_text)
+{
+    size_t n = (size_t)snprintf(text, n_text, "Why there is no score:");
+
+    for (int u = CS_SCORED + 1; u < CS_N_UNSCORED && n < n_text; u++)
+        n += (size_t)snprintf(text + n, n_text - n, " %s", cs_unscored_name((cs_unscored)u));
+}
+
+static int make_fields(struct job *j)
+{
+    char why[400];
+
+    if (j->embedding) {
+        add_field(j, "L2", "Euclidean distance of the vectors of reference and alternate", "",
+                  CS_VCF_FLOAT);
+        add_field(j, "COS", "1 - cosine of the vectors of reference and alternate", "",
+                  CS_VCF_FLOAT);
+    }
+    for (int32_t i = 0; !j->embedding && i < j->model->n_label; i++)
+        add_field(j, j->model->n_label == 1 ? "SCORE" : j->model->label[i].name,
+                  "Score of the variant for ", j->model->label[i].name, CS_VCF_FLOAT);
+    j->n_score = j->n_field;
+    list_reasons(why, sizeof why);
+    add_field(j, "SKIP", why, "", CS_VCF_STRING);
+    add_field(j, "SWAPPED", "1: the reference has ALT, not REF, which was put in its place", "",
+              CS_VCF_INTEGER);
+    for (int i = 0; i < j->n_field; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(j->field[i].id, j->field[k].id) == 0)
+                return cs_fail(CS_EMODEL, "two labels of the model give the INFO key '%s'",
+                               j->field[i].id);
+    j->value = cs_xcalloc((size_t)j->n_field, sizeof *j->value);
+    j->number = cs_xcalloc((size_t)j->n_field, sizeof *j->number);
+    return CS_OK;
+}
+
+static void reserve_values(struct job *j, int n_alt)
+{
+    if (n_alt <= j->cap)
+        return;
+    for (int i = 0; i < j->n_field; i++) {
+        j->number[i] = cs_xrealloc(j->number[i], (size_t)n_alt * sizeof **j->number);
+        j->value[i].v = j->number[i];
+    }
+    j->reason = cs_xrealloc(j->reason, (size_t)n_alt * sizeof *j->reason);
+    j->reason_text = cs_xrealloc(j->reason_text, (size_t)n_alt * sizeof *j->reason_text);
+    j->value[j->n_score].text = j->reason;
+    j->cap = n_alt;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void distances(const float *ref, const float *alt, int32_t n, double *l2, double *cosine)
+{
+    double square = 0, a = 0, b = 0, ab = 0;
+
+    for (int32_t i = 0; i < n; i++) {
+        const double x = (double)ref[i], y = (double)alt[i];
+        square += (x - y) * (x - y);
+        a += x * x;
+        b += y * y;
+        ab += x * y;
+    }
+    *l2 = sqrt(square);
+    *cosine = a > 0 && b > 0 ? fmax(0, 1 - ab / sqrt(a * b)) : NAN;
+}
+
+static void set_reason(struct job *j, int i, const cs_window_pair *pair, cs_reason reason)
+{
+    char *text = j->reason_text[i];
+
+    j->reason[i] = NULL;
+    if (!pair->why && !reason)
+        return;
+    j->reason[i] = text;
+    if (pair->why) {
+        (void)snprintf(text, REASON_BYTES, "%s%s%s", cs_unscored_name(pair->why),
+                       pair->found[0] ? ":" : "", pair->found);
+        j->n_unscored[pair->why]++;
+        return;
+    }
+    (void)snprintf(text, REASON_BYTES, "%s", cs_reason_name(reason));
+    for (; *text; text++)
+        *text = (char)toupper((unsigned char)*text);
+    j->n_reason[reason]++;
+}
+
+static void set_values(struct job *j, const cs_variant_alt *v, const cs_answer *a)
+{
+    const int i = v->no;
+    const bool scored = !v->pair.why && !a->reason;
+
+    for (int k = 0; k < j->n_score; k++)
+        j->number[k][i] = scored && !j->embedding ? (double)a->v[k] : NAN;
+    if (scored && j->embedding)
+        distances(a->v, a->v + j->width, j->width, &j->number[0][i], &j->number[1][i]);
+    set_reason(j, i, &v->pair, a->reason);
+    j->number[j->n_score + 1][i] = v->pair.swapped ? 1 : NAN;
+    j->n_swapped += v->pair.swapped;
+    j->n_alt++;
+}
+
+static int write_row(struct job *j, const cs_vcf_record *r, int i)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(j->tsv, "%s\t%lld\t%s\t%s\t%s\t%s\t%d", r->contig,
+                             (long long)r->pos + 1, r->id, r->ref, r->alt[i],
+                             j->reason[i] ? j->reason[i] : ".",
+                             isnan(j->number[j->n_score + 1][i]) ? 0 : 1));
+    for (int k = 0; k < j->n_score; k++) {
+        if (isnan(j->number[k][i]))
+            CS_TRY(cs_outfile_printf(j->tsv, "\t."));
+        else
+            CS_TRY(cs_outfile_printf(j->tsv, "\t%.6g", j->number[k][i]));
+    }
+    rc = cs_outfile_printf(j->tsv, "\n");
+out:
+    return rc;
+}
+
+static int sink(void *job, const cs_record *rec, const cs_answer *a)
+{
+    int rc = CS_OK;
+    struct job *j = job;
+    const cs_variant_alt *v = rec->native[0];
+    const cs_vcf_record *r = v->of;
+
+    reserve_values(j, r->n_alt + 1);
+    if (v->no >= 0)
+        set_values(j, v, a);
+    if (v->no + 1 < r->n_alt)
+        return CS_OK;
+    j->n_record++;
+    for (int i = 0; j->tsv && i < r->n_alt; i++)
+        CS_TRY(write_row(j, r, i));
+    rc = cs_vcfout_record(j->out, r, j->value);
+out:
+    return cs_outputs_explain(rc, j->tsv ? 2 : 1);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *s, const char *end)
+{
+    const size_t n = strlen(s), k = strlen(end);
+
+    return n >= k && strcmp(s + n - k, end) == 0;
+}
+
+static char format_of(void)
+{
+    if (own.format > 0)
+        return formats[own.format][0];
+    if (ends_with(own.output, ".bcf"))
+        return 'b';
+    return ends_with(own.output, ".gz") || ends_with(own.output, ".bgz") ? 'z' : 'v';
+}
+
+static int choose_score(struct job *j)
+{
+    const bool trained = j->model->head->n_part == 2;
+
+    j->embedding = own.score == SCORE_EMBEDDING || (own.score == SCORE_AUTO && !trained);
+    if (!trained && own.score == SCORE_MODEL)
+        return cs_fail(CS_EUSAGE, "model '%s' was not trained on variants; --score embedding works "
+                       "with any model", j->model_path);
+    if (trained && j->embedding)
+        return cs_fail(CS_EUSAGE, "model '%s' has no vector for one sequence; its own score is "
+                       "--score model", j->model_path);
+    return j->embedding ? cs_model_give_vectors(j->model, false, &j->width) : CS_OK;
+}
+
+static int choose_window(struct job *j, int64_t *n_base)
+{
+    const cs_model *m = j->model;
+    const int64_t longest = cs_model_max_len(m), own_len = m->head->window
+                          ? m->head->window(m->head_net) : 0;
+
+    *n_base = own.window > 0 ? own.window : own_len > 0 ? own_len : DEFAULT_WINDOW;
+    const int64_t n_tok = m->tok->bound(m->tok_state, *n_base) * (j->embedding ? 1 : 2);
+    if (*n_base < LEAST_WINDOW || *n_base < m->tok->min_base(m->tok_state))
+        return cs_fail(CS_EUSAGE, "--window-length %lld is too short", (long long)*n_base);
+    if (longest > 0 && n_tok > longest)
+        return cs_fail(CS_EUSAGE, "windows of %lld bases are longer than the model takes; choose "
+                       "shorter ones with --window-length", (long long)*n_base);
+    return CS_OK;
+}
+
+static int prepare_model(struct job *j, int n_thread)
+{
+    int rc = CS_OK;
+    const cs_policy_args usual = { .strand = own.strand, .max_unknown = own.max_unknown };
+
+    CS_TRY(cs_model_open(model.model, device.device, n_thread, &j->be, &j->model));
+    CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
+    CS_TRY(choose_score(j));
+    CS_TRY(cs_policy_init(&j->policy, &usual, NULL, j->model));
+    j->policy.pair = j->embedding ? CS_PAIR_APART : CS_PAIR_JOINT;
+    j->policy.canonical = j->policy.canonical && j->embedding;
+    CS_TRY(choose_window(j, &j->source.n_base));
+    rc = make_fields(j);
+out:
+    return rc;
+}
+
+static int open_tsv(struct job *j)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_open(own.tsv, &j->tsv));
+    CS_TRY(cs_outfile_printf(j->tsv, "#chrom\tpos\tid\tref\talt\treason\tswapped"));
+    for (int k = 0; k < j->n_score; k++)
+        CS_TRY(cs_outfile_printf(j->tsv, "\t%s", j->field[k].id));
+    rc = cs_outfile_printf(j->tsv, "\n");
+out:
+    return rc;
+}
+
+/* One line, without what would end it. */
+static char *header_line(const char *key, const char *text)
+{
+    const size_t n = strlen(key) + strlen(text) + sizeof "##chordseq_variant=";
+    char *line = cs_xmalloc(n);
+
+    (void)snprintf(line, n, "##chordseq_variant%s=%s", key, text);
+    for (char *p = line; *p; p++)
+        *p = iscntrl((unsigned char)*p) ? ' ' : *p;
+    return line;
+}
+
+static int open_outputs(struct job *j, int argc, char **argv, int threads)
+{
+    int rc = CS_OK;
+    char text[PATH_BYTES + 160];
+    const cs_about about = { .argc = argc, .argv = argv };
+    char *command = cs_about_line(&about), *line[3];
+
+    (void)snprintf(text, sizeof text, "%s+htslib-%s", PACKAGE_VERSION, cs_io_library());
+    line[0] = header_line("Version", text);
+    line[1] = header_line("Command", command);
+    (void)snprintf(text, sizeof text, "sha256:%s encoder:%s head:%s window:%lld", j->model->sum,
+                   j->model->enc->name, j->model->head->name, (long long)j->source.n_base);
+    line[2] = header_line("Model", text);
+    const cs_vcfout_opt o = {
+        .path = own.output, .format = format_of(), .index = own.index > 0, .threads = threads,
+        .line = (const char *const *)line, .n_line = own.no_version ? 0 : 3,
+        .field = j->field, .n_field = j->n_field,
+    };
+    CS_TRY(cs_vcfout_open(j->source.in, &o, &j->out));
+    if (own.tsv)
+        rc = open_tsv(j);
+out:
+    for (int i = 0; i < 3; i++)
+        free(line[i]);
+    free(command);
+    return rc;
+}
+
+static int prepare(struct job *j, const cs_split *split, int argc, char **argv)
+{
+    int rc = CS_OK;
+    const bool native = format_of() == 'b' || format_of() == 'u';
+
+    CS_TRY(prepare_model(j, split->work));
+    CS_TRY(cs_reference_open(own.reference, &j->ref));
+    const cs_window_opt w = { .n_base = j->source.n_base, .fill = own.ends == ENDS_FILL,
+                              .circular = own.circular.v, .n_circular = own.circular.n };
+    for (int i = 0; i < w.n_circular; i++)
+        if (cs_reference_length(j->ref, w.circular[i]) < 0)
+            return cs_fail(CS_EUSAGE, "--circular '%s' is no contig of '%s'", w.circular[i],
+                           own.reference);
+    j->source.windows = cs_windows_new(j->ref, &w);
+    CS_TRY(cs_vcf_open(own.file.v[0], split->inflate, native, &j->source.in));
+    rc = open_outputs(j, argc, argv, split->inflate);
+out:
+    return rc;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static void report(const struct job *j, const cs_stream_stat *stat)
+{
+    char text[512];
+    uint64_t n_without = 0;
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (int u = CS_SCORED + 1; u < CS_N_UNSCORED; u++) {
+        n_without += j->n_unscored[u];
+        if (j->n_unscored[u] > 0 && n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, ", %llu %s",
+                                  (unsigned long long)j->n_unscored[u],
+                                  cs_unscored_name((cs_unscored)u));
+    }
+    for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++) {
+        n_without += j->n_reason[r];
+        if (j->n_reason[r] > 0 && n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, ", %llu %s",
+                                  (unsigned long long)j->n_reason[r],
+                                  cs_reason_name((cs_reason)r));
+    }
+    if (j->n_swapped > 0)
+        cs_warn("%llu of %llu alternative alleles are what the reference has: REF and ALT are "
+                "swapped there (%sSWAPPED)", (unsigned long long)j->n_swapped,
+                (unsigned long long)j->n_alt, own.prefix);
+    if (j->n_alt > 0 && j->n_unscored[CS_UNSCORED_REF_MISMATCH] * 2 > j->n_alt)
+        cs_warn("most REF alleles are not what the reference has; is it the same assembly?");
+    cs_note("scored %llu of %llu alternative alleles in %llu records%s; %.2f s, %.4g per second",
+            (unsigned long long)(j->n_alt - n_without), (unsigned long long)j->n_alt,
+            (unsigned long long)j->n_record, text, stat->wall_s,
+            stat->wall_s > 0 ? (double)j->n_alt / stat->wall_s : 0);
+    cs_note("%s", stat->times);
+}
+
+static int score(struct job *j, const cs_split *split)
+{
+    int rc = CS_OK;
+    cs_stream_stat stat;
+    const cs_stream s = {
+        .next = cs_variants_next, .source = &j->source, .model = j->model, .policy = &j->policy,
+        .batch_tokens = stream.batch_tokens, .window = (int)stream.window,
+        .n_thread = split->work, .sink = sink, .arg = j,
+    };
+
+    CS_TRY(cs_stream_run(&s, &stat));
+    if (j->tsv)
+        CS_TRY(cs_outfile_finish(j->tsv));
+    rc = cs_vcfout_close(j->out);
+    j->out = NULL;
+    CS_TRY(rc);
+    rc = cs_outfile_close(j->tsv);
+    j->tsv = NULL;
+    CS_TRY(rc);
+    report(j, &stat);
+out:
+    return rc;
+}
+
+static void release(struct job *j)
+{
+    cs_vcfout_discard(j->out);
+    cs_outfile_discard(j->tsv);
+    cs_vcf_close(j->source.in);
+    cs_windows_free(j->source.windows);
+    cs_reference_free(j->ref);
+    for (int i = 0; i < j->n_field; i++) {
+        free(j->field[i].id);
+        free(j->field[i].description);
+        if (j->number)
+            free(j->number[i]);
+    }
+    free(j->field);
+    free(j->value);
+    free(j->number);
+    free(j->reason);
+    free(j->reason_text);
+    cs_model_free(j->model);
+    cs_backend_close(j->be);
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET];
+    struct job j = { .be = NULL };
+
+    options(set);
+    CS_TRY(cs_args_parse(set, argc, argv, &own.file, &logs));
+    CS_TRY(check_options());
+    const cs_split split = cs_args_split(&compute);
+    CS_TRY(prepare(&j, &split, argc, argv));
+    CS_TRY(score(&j, &split));
+out:
+    release(&j);
+    cs_opt_release(set);
+    return rc;
+}
+
+const cs_command cs_cmd_variant = {
+    .name = "variant",
+    .summary = "score the variants of a VCF or BCF file",
+    .usage = "[OPTIONS] -r REFERENCE FILE",
+    .options = options,
+    .run = run,
+};

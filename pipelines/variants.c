@@ -1,0 +1,65 @@
+/* variants.c - alternative alleles of a VCF as records of two segments: reference and alternate. */
+#include "pipelines/variants.h"
+
+#include <string.h>
+
+enum { NAME_BYTES = 160 };
+
+static int no_memory(const cs_vcf_record *v)
+{
+    return cs_fail(CS_EMEM, "out of memory for the windows of record %llu",
+                   (unsigned long long)v->no);
+}
+
+/* "chr1:12345 A>G", for messages. */
+static const char *name_of(const cs_vcf_record *v, int no, cs_arena *mem)
+{
+    char name[NAME_BYTES];
+    const int n = snprintf(name, sizeof name, "%.60s:%lld %.40s>%.40s", v->contig,
+                           (long long)v->pos + 1, v->ref, no < 0 ? "." : v->alt[no]);
+
+    return cs_arena_dup(mem, name, (size_t)(n < NAME_BYTES ? n : NAME_BYTES - 1));
+}
+
+static int append(cs_variant_source *s, cs_chunk *c, const cs_vcf_record *v, int no)
+{
+    int rc = CS_OK;
+    cs_variant_alt *a = cs_arena_alloc(c->mem, 1, sizeof *a);
+    char *base = cs_arena_alloc(c->mem, 2 * (size_t)s->n_base, 1);
+    cs_record *r = cs_chunk_append(c);
+
+    if (!a || !base || !r)
+        return no_memory(v);
+    *a = (cs_variant_alt){ .of = v, .no = no };
+    r->name = name_of(v, no, c->mem);
+    if (!r->name)
+        return no_memory(v);
+    r->native[0] = a;
+    if (no < 0)
+        return CS_OK;
+    CS_TRY(cs_windows_make(s->windows, v->contig, v->pos, v->ref, v->alt[no], base,
+                           base + s->n_base, &a->pair));
+    if (a->pair.why)
+        return CS_OK;
+    r->n_seg = 2;
+    for (int i = 0; i < 2; i++)
+        r->seg[i] = (cs_segment){ base + i * s->n_base, NULL, s->n_base };
+    c->n_base += 2 * s->n_base;
+out:
+    return rc;
+}
+
+int cs_variants_next(void *source, cs_chunk *c)
+{
+    int rc = CS_OK;
+    cs_variant_source *s = source;
+    cs_vcf_record *v;
+
+    CS_TRY(cs_vcf_next(s->in, c->mem, &v));
+    for (int i = 0; rc == CS_OK && i < v->n_alt; i++)
+        rc = append(s, c, v, i);
+    if (v->n_alt == 0)
+        rc = append(s, c, v, -1);
+out:
+    return rc;
+}

@@ -1,0 +1,32 @@
+/* variants.h - alternative alleles of a VCF as records of two segments: reference and alternate. */
+#ifndef CS_PIPELINES_VARIANTS_H
+#define CS_PIPELINES_VARIANTS_H
+
+#include "io/record.h"
+#include "io/vcf.h"
+#include "io/window.h"
+
+/* What a record's native[0] points to, in its chunk. */
+typedef struct cs_variant_alt {
+    const cs_vcf_record *of;
+    int                  no;     /* which ALT, from 0; -1: the VCF record has none */
+    cs_window_pair       pair;
+} cs_variant_alt;
+
+typedef struct cs_variant_source {
+    cs_vcf     *in;
+    cs_windows *windows;
+    int64_t     n_base;          /* of a window */
+} cs_variant_source;
+
+/**
+ * cs_variants_next - the next VCF record, as one record per ALT (the `next` of a cs_stream)
+ *
+ * A record without a sequence to score has one segment without bases, and its reason in
+ * native[0]->pair; one without any ALT is there once, too.
+ *
+ * Returns  CS_OK; CS_EOF; the errors of cs_vcf_next() and cs_windows_make()
+ */
+int cs_variants_next(void *source, cs_chunk *c) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,315 @@
+/* vcf.c - VCF and BCF records, as text where they are text, through htslib. */
+#include "io/vcf.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <htslib/kseq.h>
+#include <htslib/kstring.h>
+#include <htslib/vcf.h>
+
+#include "io/vcf_text.h"
+
+struct cs_vcf {
+    char      *path;
+    htsFile   *fp;
+    bcf_hdr_t *header;
+    bcf1_t    *rec;
+    kstring_t  head;             /* the text of the header: of VCF, as it was */
+    kstring_t  line, parsed;     /* htslib's parser writes into the line */
+    uint64_t   n_record;
+    int        n_column;
+    bool       as_native;
+};
+
+static bool is_text(const cs_vcf *v)
+{
+    return hts_get_format(v->fp)->format == vcf;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* The line that htslib cannot take. */
+static int bad_header(const cs_vcf *v)
+{
+    bcf_hdr_t *h = bcf_hdr_init("w");
+    const char *line = v->head.s, *end;
+    int no = 1;
+
+    for (; h && strncmp(line, "##", 2) == 0; line = end + 1, no++) {
+        int len = 0;
+        bcf_hrec_t *r = bcf_hdr_parse_line(h, line, &len);
+        end = strchr(line, '\n');
+        if (!r)
+            break;
+        bcf_hrec_destroy(r);
+    }
+    if (h)
+        bcf_hdr_destroy(h);
+    end = strchr(line, '\n');
+    return cs_fail(CS_EFORMAT, "'%s': the header of this VCF file is damaged, at line %d: '%.*s'",
+                   v->path, no, (int)(end - line < 60 ? end - line : 60), line);
+}
+
+/* Header lines as they are; htslib reads their text. */
+static int read_text_header(cs_vcf *v)
+{
+    int r = 0;
+
+    while ((r = hts_getline(v->fp, KS_SEP_LINE, &v->line)) >= 0) {
+        if (v->line.l == 0 || v->line.s[0] != '#')
+            return cs_fail(CS_EFORMAT, "'%s': line %d comes before the line #CHROM; the header is "
+                           "damaged", v->path, (int)v->fp->lineno);
+        if (kputsn(v->line.s, v->line.l, &v->head) < 0 || kputc('\n', &v->head) < 0)
+            return cs_fail(CS_EMEM, "out of memory for the header of '%s'", v->path);
+        if (v->line.l < 2 || v->line.s[1] != '#')
+            break;
+    }
+    if (r < -1)
+        return cs_fail(CS_EFORMAT, "'%s': cannot be decompressed; it is cut or damaged", v->path);
+    if (r == -1)
+        return cs_fail(CS_EFORMAT, "'%s' ends before the line #CHROM", v->path);
+    v->n_column = 1;
+    for (size_t i = 0; i < v->line.l; i++)
+        v->n_column += v->line.s[i] == '\t';
+    if (strncmp(v->line.s, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO", 38) != 0)
+        return cs_fail(CS_EFORMAT, "'%s': the line #CHROM does not name the eight columns of a "
+                       "VCF file", v->path);
+    v->header = bcf_hdr_init("r");
+    if (!v->header || bcf_hdr_parse(v->header, v->head.s) < 0)
+        return bad_header(v);
+    return CS_OK;
+}
+
+static int read_native_header(cs_vcf *v)
+{
+    v->header = bcf_hdr_read(v->fp);
+    if (!v->header || bcf_hdr_format(v->header, 0, &v->head) < 0)
+        return cs_fail(CS_EFORMAT, "'%s': the header of this BCF file is damaged", v->path);
+    return CS_OK;
+}
+
+static int open_all(cs_vcf *v, int threads)
+{
+    int rc = CS_OK;
+
+    v->fp = hts_open(v->path, "r");
+    if (!v->fp)
+        return cs_fail(CS_EIO, "cannot open '%s': %s", v->path, strerror(errno));
+    if (hts_get_format(v->fp)->category != variant_data)
+        return cs_fail(CS_EFORMAT, "'%s' is no VCF or BCF file", v->path);
+    if (threads > 0 && hts_set_threads(v->fp, threads) < 0)
+        return cs_fail(CS_EIO, "'%s': cannot start decompression threads", v->path);
+    CS_TRY(is_text(v) ? read_text_header(v) : read_native_header(v));
+    v->rec = bcf_init();
+    if (!v->rec)
+        rc = cs_fail(CS_EMEM, "out of memory");
+out:
+    return rc;
+}
+
+int cs_vcf_open(const char *path, int threads, bool as_native, cs_vcf **out)
+{
+    cs_vcf *v = cs_xcalloc(1, sizeof *v);
+
+    *out = NULL;
+    v->path = cs_xstrdup(path);
+    v->as_native = as_native;
+    const int rc = open_all(v, threads);
+    if (rc == CS_OK)
+        *out = v;
+    else
+        cs_vcf_close(v);
+    return rc;
+}
+
+void cs_vcf_close(cs_vcf *v)
+{
+    if (!v)
+        return;
+    if (v->rec)
+        bcf_destroy(v->rec);
+    if (v->header)
+        bcf_hdr_destroy(v->header);
+    if (v->fp)
+        hts_close(v->fp);        /* nothing was written: every error has been met by reading */
+    ks_free(&v->head);
+    ks_free(&v->line);
+    ks_free(&v->parsed);
+    free(v->path);
+    free(v);
+}
+
+const char *cs_vcf_path(const cs_vcf *v)
+{
+    return v->path;
+}
+
+const void *cs_vcf_header(const cs_vcf *v)
+{
+    return v->header;
+}
+
+const char *cs_vcf_head(const cs_vcf *v)
+{
+    return v->head.s;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static int broken(const cs_vcf *v, const char *what)
+{
+    return cs_fail(CS_EFORMAT, "'%s': record %llu %s", v->path, (unsigned long long)v->n_record,
+                   what);
+}
+
+/* What htslib has found wrong. A key or contig that the header lacks is no damage: it makes it up,
+ * but in BCF it has no number. */
+static int check_native(const cs_vcf *v)
+{
+    static const struct { int bit; const char *what; } error[] = {
+        { BCF_ERR_NCOLS, "has a sample with more values than FORMAT has keys, or too few samples" },
+        { BCF_ERR_LIMITS, "is larger than the format allows" },
+        { BCF_ERR_CHAR, "has a character that is not allowed there" },
+        { BCF_ERR_CTG_INVALID, "has a contig name that is not allowed" },
+        { BCF_ERR_TAG_INVALID, "has an INFO or FORMAT value that does not fit its key" },
+    };
+
+    for (size_t i = 0; i < sizeof error / sizeof *error; i++)
+        if (v->rec->errcode & error[i].bit)
+            return broken(v, error[i].what);
+    return CS_OK;
+}
+
+/* The packed part of a record is two blocks of bytes: so it can lie in an arena. */
+static const void *pack(const bcf1_t *b, cs_arena *mem)
+{
+    bcf1_t *copy = cs_arena_alloc(mem, 1, sizeof *copy);
+    char *shared = cs_arena_dup(mem, b->shared.s ? b->shared.s : "", b->shared.l);
+    char *indiv = cs_arena_dup(mem, b->indiv.s ? b->indiv.s : "", b->indiv.l);
+
+    if (!copy || !shared || !indiv)
+        return NULL;
+    *copy = *b;
+    memset(&copy->d, 0, sizeof copy->d);
+    copy->unpacked = 0;
+    copy->shared = (kstring_t){ b->shared.l, b->shared.l, shared };
+    copy->indiv = (kstring_t){ b->indiv.l, b->indiv.l, indiv };
+    return copy;
+}
+
+static int no_memory(const cs_vcf *v)
+{
+    return cs_fail(CS_EMEM, "'%s': out of memory for record %llu", v->path,
+                   (unsigned long long)v->n_record);
+}
+
+static int copy_record(cs_vcf *v, cs_arena *mem, cs_vcf_record *r)
+{
+    const bcf1_t *b = v->rec;
+    const char *contig = bcf_seqname(v->header, b);
+
+    if (!contig)
+        return broken(v, "is on a contig that the header does not have");
+    *r = (cs_vcf_record){ .no = v->n_record, .pos = b->pos, .n_alt = b->n_allele - 1 };
+    r->contig = cs_arena_dup(mem, contig, strlen(contig));
+    r->id = cs_arena_dup(mem, b->d.id, strlen(b->d.id));
+    r->ref = cs_arena_dup(mem, b->d.allele[0], strlen(b->d.allele[0]));
+    r->alt = cs_arena_alloc(mem, (size_t)r->n_alt + 1, sizeof *r->alt);
+    if (!r->contig || !r->id || !r->ref || !r->alt)
+        return no_memory(v);
+    for (int i = 0; i < r->n_alt; i++) {
+        r->alt[i] = cs_arena_dup(mem, b->d.allele[i + 1], strlen(b->d.allele[i + 1]));
+        if (!r->alt[i])
+            return no_memory(v);
+    }
+    if (v->as_native)
+        r->native = pack(b, mem);
+    else
+        r->line = cs_arena_dup(mem, v->line.s, r->n_line = v->line.l);
+    return r->native || r->line ? CS_OK : no_memory(v);
+}
+
+static int next_text(cs_vcf *v)
+{
+    char why[160];
+    const int r = hts_getline(v->fp, KS_SEP_LINE, &v->line);
+
+    if (r == -1)
+        return CS_EOF;
+    v->n_record++;
+    if (r < -1)
+        return broken(v, "cannot be decompressed; the file is cut or damaged");
+    if (!cs_vcf_line_sound(v->line.s, v->line.l, v->n_column, why, sizeof why))
+        return broken(v, why);
+    v->parsed.l = 0;
+    if (kputsn(v->line.s, v->line.l, &v->parsed) < 0)
+        return no_memory(v);
+    if (vcf_parse(&v->parsed, v->header, v->rec) < 0) {
+        const int rc = check_native(v);
+        return rc == CS_OK ? broken(v, "cannot be parsed") : rc;
+    }
+    return CS_OK;
+}
+
+static int next_native(cs_vcf *v)
+{
+    const int r = bcf_read(v->fp, v->header, v->rec);
+
+    if (r == -1)
+        return CS_EOF;
+    v->n_record++;
+    if (r < -1)
+        return broken(v, "cannot be read; the file is cut or damaged");
+    v->line.l = 0;
+    if (!v->as_native && vcf_format(v->header, v->rec, &v->line) < 0)
+        return broken(v, "cannot be printed; the file is damaged");
+    while (v->line.l > 0 && v->line.s[v->line.l - 1] == '\n')
+        v->line.l--;
+    return CS_OK;
+}
+
+int cs_vcf_next(cs_vcf *v, cs_arena *mem, cs_vcf_record **out)
+{
+    int rc = CS_OK;
+
+    *out = NULL;
+    CS_TRY(is_text(v) ? next_text(v) : next_native(v));
+    CS_TRY(check_native(v));
+    if (bcf_unpack(v->rec, BCF_UN_STR) < 0 || v->rec->n_allele < 1)
+        return broken(v, "cannot be unpacked; the file is damaged");
+    cs_vcf_record *r = cs_arena_alloc(mem, 1, sizeof *r);
+    if (!r)
+        return no_memory(v);
+    CS_TRY(copy_record(v, mem, r));
+    *out = r;
+out:
+    return rc;
+}
+
+/* ---- an INFO key ----------------------------------------------------------------------------- */
+
+int cs_vcf_info(const cs_vcf_record *r, const char *key, cs_arena *mem, const char **value)
+{
+    size_t n = 0;
+    const char *at = cs_vcf_info_find(r->line, r->n_line, key, &n);
+
+    for (int i = 0; i < r->n_alt; i++)
+        value[i] = NULL;
+    if (!at)
+        return CS_OK;
+    char *text = cs_arena_dup(mem, at, n), *end;
+    if (!text)
+        return cs_fail(CS_EMEM, "out of memory for record %llu", (unsigned long long)r->no);
+    for (int i = 0; text; i++, text = end) {
+        end = strchr(text, ',');
+        if (end)
+            *end++ = '\0';
+        if (i >= r->n_alt || (!end && i + 1 < r->n_alt))
+            return cs_fail(CS_EFORMAT, "record %llu has another number of values in %s than "
+                           "alternative alleles; it must be Number=A", (unsigned long long)r->no,
+                           key);
+        value[i] = strcmp(text, ".") == 0 ? NULL : text;
+    }
+    return CS_OK;
+}

@@ -1,0 +1,402 @@
+/* vcf_out.c - records of a VCF or BCF file written again, with INFO fields added.
+ *
+ * DESIGN: htslib writes through a descriptor of ours, as for alignments (write_bam.c). Text is put
+ * together here and goes to the file beneath htslib's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <htslib/bgzf.h>
+#include <htslib/hfile.h>
+#include <htslib/kstring.h>
+#include <htslib/vcf.h>
+
+#include "io/vcf_text.h"
+
+enum { N_FIXED = 8, INFO_COLUMN = 7 };
+
+struct cs_vcfout {
+    cs_vcfout_opt o;
+    char         *path, *index_path;
+    cs_outfile   *file;
+    htsFile      *fp;
+    bcf_hdr_t    *header;        /* of BCF */
+    bcf1_t       *rec;
+    kstring_t     text, info;
+    float        *number;        /* [cap_number] of one field */
+    size_t        cap_number;
+};
+
+static int failed(const cs_vcfout *w, const char *what)
+{
+    if (errno == EPIPE)
+        return CS_ECANCEL;
+    return cs_fail(CS_EIO, "cannot write '%s': %s%s%s", w->path, what, errno ? ": " : "",
+                   errno ? strerror(errno) : "");
+}
+
+static int no_memory(const cs_vcfout *w)
+{
+    return cs_fail(CS_EMEM, "out of memory for a record of '%s'", w->path);
+}
+
+static bool is_bcf(const cs_vcfout *w)
+{
+    return w->o.format == 'b' || w->o.format == 'u';
+}
+
+/* ---- header ---------------------------------------------------------------------------------- */
+
+/* Is it the INFO line of one of our fields? */
+static bool is_ours(const cs_vcfout *w, const char *line)
+{
+    static const char begin[] = "##INFO=<ID=";
+
+    if (strncmp(line, begin, strlen(begin)) != 0)
+        return false;
+    line += strlen(begin);
+    for (int i = 0; i < w->o.n_field; i++) {
+        const size_t n = strlen(w->o.field[i].id);
+        if (strncmp(line, w->o.field[i].id, n) == 0 && (line[n] == ',' || line[n] == '>'))
+            return true;
+    }
+    return false;
+}
+
+static int add_lines(cs_vcfout *w)
+{
+    static const char *const type[] = { "Float", "Integer", "String" };
+    int bad = 0;
+
+    for (int i = 0; i < w->o.n_field; i++) {
+        const cs_vcf_field *f = &w->o.field[i];
+        bad |= ksprintf(&w->text, "##INFO=<ID=%s,Number=A,Type=%s,Description=\"%s\","
+                        "Source=\"chordseq\",Version=\"%s\">\n", f->id, type[f->type],
+                        f->description, PACKAGE_VERSION) < 0;
+    }
+    for (int i = 0; i < w->o.n_line; i++)
+        bad |= ksprintf(&w->text, "%s\n", w->o.line[i]) < 0;
+    return bad ? no_memory(w) : CS_OK;
+}
+
+/* The input's lines, ours before the last. */
+static int make_header(cs_vcfout *w, const char *head)
+{
+    int rc = CS_OK, bad = 0;
+
+    for (const char *end; *head; head = end + 1) {
+        end = strchr(head, '\n');
+        if (strncmp(head, "##", 2) != 0)
+            CS_TRY(add_lines(w));
+        if (!is_ours(w, head))
+            bad |= kputsn(head, (size_t)(end + 1 - head), &w->text) < 0;
+    }
+    if (bad)
+        rc = no_memory(w);
+out:
+    return rc;
+}
+
+static int put_text(cs_vcfout *w)
+{
+    const ssize_t n = w->fp->format.compression == no_compression
+        ? hwrite(w->fp->fp.hfile, w->text.s, w->text.l)
+        : bgzf_write(w->fp->fp.bgzf, w->text.s, w->text.l);
+
+    return n == (ssize_t)w->text.l ? CS_OK : failed(w, "a record");
+}
+
+/* BCF numbers keys as the input's header does, which comes first. */
+static int write_native_header(cs_vcfout *w, const cs_vcf *in)
+{
+    w->header = bcf_hdr_dup(cs_vcf_header(in));
+    w->rec = bcf_init();
+    if (!w->header || !w->rec)
+        return no_memory(w);
+    for (int i = 0; i < w->o.n_field; i++)
+        bcf_hdr_remove(w->header, BCF_HL_INFO, w->o.field[i].id);
+    for (char *line = w->text.s, *end; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        *end = '\0';
+        if (bcf_hdr_append(w->header, line) < 0)
+            return cs_fail(CS_EFORMAT, "'%s' cannot have the header line '%s'", w->path, line);
+    }
+    if (bcf_hdr_sync(w->header) < 0)
+        return no_memory(w);
+    errno = 0;
+    return bcf_hdr_write(w->fp, w->header) < 0 ? failed(w, "the header") : CS_OK;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int open_file(cs_vcfout *w)
+{
+    const char mode[4] = { 'w', w->o.format == 'v' ? '\0' : w->o.format == 'u' ? 'b'
+                           : w->o.format, w->o.format == 'u' ? 'u' : '\0', '\0' };
+    const int fd = fcntl(cs_outfile_fd(w->file), F_DUPFD_CLOEXEC, 3);
+    hFILE *raw = fd < 0 ? NULL : hdopen(fd, "w");
+
+    if (!raw) {
+        if (fd >= 0)
+            (void)close(fd);
+        return failed(w, "no descriptor");
+    }
+    w->fp = hts_hopen(raw, w->path, mode);
+    if (!w->fp) {
+        hclose_abruptly(raw);
+        return failed(w, "htslib refuses");
+    }
+    if (w->o.threads > 0 && w->o.format != 'v' && hts_set_threads(w->fp, w->o.threads) < 0)
+        return failed(w, "no threads for compression");
+    return CS_OK;
+}
+
+static int check_index(cs_vcfout *w)
+{
+    if (!w->o.index)
+        return CS_OK;
+    if ((w->o.format != 'z' && w->o.format != 'b') || strcmp(w->path, "-") == 0
+        || !cs_outfile_can_patch(w->file))
+        return cs_fail(CS_EUSAGE, "--write-index needs a file of format z or b (-O), which '%s' is "
+                       "not", w->path);
+    const size_t n = strlen(w->path) + sizeof ".csi";
+    w->index_path = cs_xmalloc(n);
+    (void)snprintf(w->index_path, n, "%s.csi", w->path);
+    return CS_OK;
+}
+
+static int open_all(cs_vcfout *w, const cs_vcf *in)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_open(w->path, &w->file));
+    CS_TRY(check_index(w));
+    CS_TRY(open_file(w));
+    if (is_bcf(w)) {
+        CS_TRY(add_lines(w));
+        rc = write_native_header(w, in);
+    } else {
+        CS_TRY(make_header(w, cs_vcf_head(in)));
+        rc = put_text(w);
+    }
+out:
+    return rc;
+}
+
+int cs_vcfout_open(const cs_vcf *in, const cs_vcfout_opt *o, cs_vcfout **out)
+{
+    cs_vcfout *w = cs_xcalloc(1, sizeof *w);
+
+    *out = NULL;
+    w->o = *o;
+    w->path = cs_xstrdup(o->path ? o->path : "-");
+    const int rc = open_all(w, in);
+    if (rc == CS_OK)
+        *out = w;
+    else
+        cs_vcfout_discard(w);
+    return rc;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static bool has_any(const cs_vcf_field *f, const cs_vcf_values *v, int n_alt)
+{
+    for (int i = 0; i < n_alt; i++)
+        if (f->type == CS_VCF_STRING ? v->text[i] != NULL : !isnan(v->v[i]))
+            return true;
+    return false;
+}
+
+static int put_value(const cs_vcf_field *f, const cs_vcf_values *v, int i, kstring_t *s)
+{
+    if (f->type == CS_VCF_STRING)
+        return kputs(v->text[i] ? v->text[i] : ".", s);
+    if (isnan(v->v[i]))
+        return kputc('.', s);
+    return f->type == CS_VCF_FLOAT ? kputd((double)(float)v->v[i], s) : kputl((long)v->v[i], s);
+}
+
+/* The INFO column without our keys, and then these. */
+static int make_info(cs_vcfout *w, const char *info, size_t n, const cs_vcf_values *value,
+                     int n_alt)
+{
+    int bad = 0;
+
+    w->info.l = 0;
+    for (const char *s = info, *end = info + n, *stop; s < end; s = stop + 1) {
+        stop = memchr(s, ';', (size_t)(end - s));
+        stop = stop ? stop : end;
+        bool ours = stop - s == 1 && *s == '.';
+        for (int k = 0; k < w->o.n_field && !ours; k++) {
+            const size_t n_id = strlen(w->o.field[k].id);
+            ours = (size_t)(stop - s) >= n_id && memcmp(s, w->o.field[k].id, n_id) == 0
+                && (s + n_id == stop || s[n_id] == '=');
+        }
+        if (!ours)
+            bad |= (w->info.l > 0 && kputc(';', &w->info) < 0)
+                || kputsn(s, (size_t)(stop - s), &w->info) < 0;
+    }
+    for (int k = 0; k < w->o.n_field; k++) {
+        const cs_vcf_field *f = &w->o.field[k];
+        if (!has_any(f, &value[k], n_alt))
+            continue;
+        bad |= ksprintf(&w->info, "%s%s=", w->info.l > 0 ? ";" : "", f->id) < 0;
+        for (int i = 0; i < n_alt; i++)
+            bad |= (i > 0 && kputc(',', &w->info) < 0)
+                || put_value(f, &value[k], i, &w->info) < 0;
+    }
+    if (w->info.l == 0)
+        bad |= kputc('.', &w->info) < 0;
+    return bad ? no_memory(w) : CS_OK;
+}
+
+static int record_text(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_values *value)
+{
+    int rc = CS_OK;
+    size_t n_info = 0;
+    const char *info = cs_vcf_column(r->line, r->n_line, INFO_COLUMN, &n_info);
+
+    CS_BUG(!info);
+    const char *rest = info + n_info;
+    CS_TRY(make_info(w, info, n_info, value, r->n_alt));
+    w->text.l = 0;
+    if (kputsn(r->line, (size_t)(info - r->line), &w->text) < 0
+        || kputsn(w->info.s, w->info.l, &w->text) < 0
+        || kputsn(rest, (size_t)(r->line + r->n_line - rest), &w->text) < 0
+        || kputc('\n', &w->text) < 0)
+        return no_memory(w);
+    errno = 0;
+    rc = put_text(w);
+out:
+    return rc;
+}
+
+/* htslib joins the texts of strings by itself: they are one value with commas. */
+static int set_string(cs_vcfout *w, const cs_vcf_field *f, const cs_vcf_values *v, int n_alt)
+{
+    w->info.l = 0;
+    for (int i = 0; i < n_alt; i++)
+        if ((i > 0 && kputc(',', &w->info) < 0) || put_value(f, v, i, &w->info) < 0)
+            return -1;
+    return bcf_update_info_string(w->header, w->rec, f->id, w->info.s);
+}
+
+static int set_numbers(cs_vcfout *w, const cs_vcf_field *f, const cs_vcf_values *v, int n_alt)
+{
+    if (cs_grow((void **)&w->number, &w->cap_number, (size_t)n_alt, sizeof *w->number) != CS_OK)
+        return -1;
+    if (f->type == CS_VCF_FLOAT) {
+        for (int i = 0; i < n_alt; i++) {
+            w->number[i] = (float)v->v[i];
+            if (isnan(v->v[i]))
+                bcf_float_set_missing(w->number[i]);
+        }
+        return bcf_update_info_float(w->header, w->rec, f->id, w->number, n_alt);
+    }
+    int32_t *whole = (int32_t *)(void *)w->number;
+    for (int i = 0; i < n_alt; i++)
+        whole[i] = isnan(v->v[i]) ? bcf_int32_missing : (int32_t)v->v[i];
+    return bcf_update_info_int32(w->header, w->rec, f->id, whole, n_alt);
+}
+
+/* What an earlier run has left goes, and its place, too: htslib would fill it again. */
+static bool drop_ours(cs_vcfout *w)
+{
+    bool any = false;
+
+    for (int k = 0; k < w->o.n_field; k++) {
+        if (!bcf_get_info(w->header, w->rec, w->o.field[k].id))
+            continue;
+        any = true;
+        if (bcf_update_info(w->header, w->rec, w->o.field[k].id, NULL, 0, BCF_HT_INT) < 0)
+            return false;
+    }
+    if (!any)
+        return true;
+    bcf1_t *packed = bcf_dup(w->rec);
+    if (!packed)
+        return false;
+    bcf_destroy(w->rec);
+    w->rec = packed;
+    return true;
+}
+
+static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_values *value)
+{
+    bcf1_t in = *(const bcf1_t *)r->native;     /* bcf_copy() wants to be able to sync it */
+    int bad = 0;
+
+    if (in.errcode & (BCF_ERR_CTG_UNDEF | BCF_ERR_TAG_UNDEF))
+        return cs_fail(CS_EFORMAT, "record %llu (%s:%lld) has a contig, filter or key that the "
+                       "header does not declare, which BCF cannot hold; use -O v or -O z",
+                       (unsigned long long)r->no, r->contig, (long long)r->pos + 1);
+    if (!bcf_copy(w->rec, &in) || !drop_ours(w))
+        return no_memory(w);
+    for (int k = 0; k < w->o.n_field; k++) {
+        const cs_vcf_field *f = &w->o.field[k];
+        if (!has_any(f, &value[k], r->n_alt))
+            continue;
+        if (f->type == CS_VCF_STRING)
+            bad |= set_string(w, f, &value[k], r->n_alt) < 0;
+        else
+            bad |= set_numbers(w, f, &value[k], r->n_alt) < 0;
+    }
+    if (bad)
+        return cs_fail(CS_EFORMAT, "record %llu (%s:%lld) cannot take an INFO field",
+                       (unsigned long long)r->no, r->contig, (long long)r->pos + 1);
+    errno = 0;
+    return bcf_write(w->fp, w->header, w->rec) < 0 ? failed(w, "a record") : CS_OK;
+}
+
+int cs_vcfout_record(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_values *value)
+{
+    return is_bcf(w) ? record_native(w, r, value) : record_text(w, r, value);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+void cs_vcfout_discard(cs_vcfout *w)
+{
+    if (!w)
+        return;
+    if (w->fp)
+        (void)hts_close(w->fp);
+    if (w->header)
+        bcf_hdr_destroy(w->header);
+    if (w->rec)
+        bcf_destroy(w->rec);
+    cs_outfile_discard(w->file);
+    ks_free(&w->text);
+    ks_free(&w->info);
+    free(w->number);
+    free(w->path);
+    free(w->index_path);
+    free(w);
+}
+
+int cs_vcfout_close(cs_vcfout *w)
+{
+    int rc = CS_OK;
+
+    errno = 0;
+    const int bad = hts_close(w->fp) < 0;
+    w->fp = NULL;
+    if (bad) {
+        rc = failed(w, "the end");
+        goto out;
+    }
+    rc = cs_outfile_close(w->file);
+    w->file = NULL;
+    CS_TRY(rc);
+    /* From the file as it is, by htslib, which says no more than that. */
+    if (w->o.index && bcf_index_build3(w->path, w->index_path, 14, w->o.threads) != 0)
+        rc = cs_fail(CS_EIO, "cannot index '%s'; it must be sorted, with its contigs in the "
+                     "header (bcftools sort)", w->path);
+out:
+    cs_vcfout_discard(w);
+    return rc;
+}

@@ -1,0 +1,151 @@
+/* vcf_text.c - a line of a VCF file as text: is it sound, what is in its INFO column. */
+#include "io/vcf_text.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHROM, POS, ID, REF, ALT, QUAL, FILTER, INFO, N_FIXED };
+
+#define BASES "ACGTNacgtnRYSWKMBDHVryswkmbdhv"
+
+struct text { const char *s; size_t n; };
+
+const char *cs_vcf_column(const char *line, size_t n_line, int i, size_t *n)
+{
+    const char *end = line + n_line, *s = line;
+
+    for (; s && i > 0; i--) {
+        s = memchr(s, '\t', (size_t)(end - s));
+        s = s ? s + 1 : NULL;
+    }
+    if (!s)
+        return NULL;
+    const char *tab = memchr(s, '\t', (size_t)(end - s));
+    *n = (size_t)((tab ? tab : end) - s);
+    return s;
+}
+
+static bool all_of(struct text t, const char *letters)
+{
+    for (size_t i = 0; i < t.n; i++)
+        if (!strchr(letters, t.s[i]) || t.s[i] == '\0')
+            return false;
+    return t.n > 0;
+}
+
+static bool is_missing(struct text t)
+{
+    return t.n == 1 && t.s[0] == '.';
+}
+
+/* printf("%g")'s forms, and the words that the specification has for what is no number. */
+static bool is_number(struct text t)
+{
+    char buf[64], *end;
+
+    if (t.n == 0 || t.n >= sizeof buf || isspace((unsigned char)t.s[0]))
+        return false;
+    memcpy(buf, t.s, t.n);
+    buf[t.n] = '\0';
+    (void)strtod(buf, &end);
+    return *end == '\0';
+}
+
+static bool has_blank(struct text t)
+{
+    for (size_t i = 0; i < t.n; i++)
+        if (isspace((unsigned char)t.s[i]) || iscntrl((unsigned char)t.s[i]))
+            return true;
+    return t.n == 0;
+}
+
+/* One alternative allele: bases, '*', a symbol, or a breakend. */
+static bool alt_sound(struct text t)
+{
+    if (t.n > 1 && t.s[0] == '<')
+        return t.s[t.n - 1] == '>';
+    if (memchr(t.s, '[', t.n) || memchr(t.s, ']', t.n))
+        return !has_blank(t);
+    if (t.n > 1 && (t.s[0] == '.' || t.s[t.n - 1] == '.'))      /* a single breakend */
+        return true;
+    return (t.n == 1 && t.s[0] == '*') || all_of(t, BASES);
+}
+
+static bool alts_sound(struct text t)
+{
+    const char *s = t.s, *end = t.s + t.n;
+
+    if (is_missing(t))
+        return true;
+    for (;;) {
+        const char *comma = memchr(s, ',', (size_t)(end - s));
+        const struct text one = { s, (size_t)((comma ? comma : end) - s) };
+        if (!alt_sound(one))
+            return false;
+        if (!comma)
+            return true;
+        s = comma + 1;
+    }
+}
+
+static bool column_sound(int i, struct text t)
+{
+    switch (i) {
+    case POS:
+        return all_of(t, "0123456789") && t.n < 19;
+    case REF:
+        return all_of(t, BASES);
+    case ALT:
+        return alts_sound(t);
+    case QUAL:
+        return is_missing(t) || is_number(t);
+    case ID:
+    case INFO:
+        return t.n > 0;          /* blanks in them are wrong, and common */
+    default:
+        return !has_blank(t);
+    }
+}
+
+bool cs_vcf_line_sound(const char *line, size_t n, int n_column, char *why, size_t n_why)
+{
+    static const char *const name[] = { "CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER",
+                                        "INFO" };
+    int columns = 1;
+
+    for (size_t i = 0; i < n; i++)
+        columns += line[i] == '\t';
+    if (columns != n_column) {
+        (void)snprintf(why, n_why, "has %d columns, the header %d", columns, n_column);
+        return false;
+    }
+    for (int i = 0; i < N_FIXED; i++) {
+        struct text t = { NULL, 0 };
+        t.s = cs_vcf_column(line, n, i, &t.n);
+        if (!column_sound(i, t)) {
+            (void)snprintf(why, n_why, "has '%.*s' in column %s", (int)(t.n < 40 ? t.n : 40), t.s,
+                           name[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *cs_vcf_info_find(const char *line, size_t n_line, const char *key, size_t *n)
+{
+    size_t n_info;
+    const char *s = cs_vcf_column(line, n_line, INFO, &n_info), *end = s ? s + n_info : NULL;
+    const size_t n_key = strlen(key);
+
+    while (s && s < end) {
+        const char *stop = memchr(s, ';', (size_t)(end - s));
+        const size_t len = (size_t)((stop ? stop : end) - s);
+        if (len > n_key && s[n_key] == '=' && memcmp(s, key, n_key) == 0) {
+            *n = len - n_key - 1;
+            return s + n_key + 1;
+        }
+        s = stop ? stop + 1 : NULL;
+    }
+    return NULL;
+}

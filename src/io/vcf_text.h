@@ -1,0 +1,28 @@
+/* vcf_text.h - a line of a VCF file as text: is it sound, what is in its INFO column. */
+#ifndef CS_IO_VCF_TEXT_H
+#define CS_IO_VCF_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "io/vcf.h"
+
+/**
+ * cs_vcf_line_sound - what htslib lets pass: the number of columns, and what may stand in the first
+ * seven
+ *
+ * why      receives what is wrong, as it follows "record N"
+ */
+bool cs_vcf_line_sound(const char *line, size_t n, int n_column, char *why, size_t n_why);
+
+/** cs_vcf_info_find - the value of a key in a line's INFO column, [*n]; NULL: it has none */
+const char *cs_vcf_info_find(const char *line, size_t n_line, const char *key, size_t *n);
+
+/** cs_vcf_column - column i (from 0) of a line, [*n]; NULL: it has fewer */
+const char *cs_vcf_column(const char *line, size_t n_line, int i, size_t *n);
+
+/** cs_vcf_header, cs_vcf_head - an input's bcf_hdr_t, and its text: of VCF as it was */
+const void *cs_vcf_header(const cs_vcf *v);
+const char *cs_vcf_head(const cs_vcf *v);
+
+#endif

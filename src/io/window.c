@@ -1,0 +1,300 @@
+/* window.c - the windows that a variant stands for: reference and alternate, of one length.
+ *
+ * DESIGN: variants mostly come sorted, so the block of the contig where the last ones lay is kept.
+ */
+#include "io/window.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/alphabet.h"
+
+enum { BLOCK = 1 << 18 };
+
+struct cs_windows {
+    cs_reference *ref;
+    cs_window_opt o;
+    char         *contig;        /* of the block, or NULL */
+    int64_t       n_contig;      /* its length, -1: there is none */
+    bool          circular;
+    char         *block;
+    int64_t       from, to;
+    char         *turned;        /* [cap_turned] an inserted sequence as it was moved */
+    size_t        cap_turned;
+};
+
+static const struct { const char *name, *help; } unscored[CS_N_UNSCORED] = {
+    [CS_SCORED] = { ".", "it has a score" },
+    [CS_UNSCORED_NO_CONTIG] = { "NO_CONTIG", "the reference has no such contig" },
+    [CS_UNSCORED_REF_MISMATCH] = { "REF_MISMATCH", "the reference has other bases there, which "
+                                   "follow after a ':'" },
+    [CS_UNSCORED_SYMBOLIC] = { "SYMBOLIC", "the allele spells no sequence: <DEL>, a breakend, *" },
+    [CS_UNSCORED_AMBIGUOUS] = { "AMBIGUOUS", "an allele has letters other than A, C, G and T" },
+    [CS_UNSCORED_SAME] = { "SAME", "ALT is REF" },
+    [CS_UNSCORED_TOO_LONG] = { "TOO_LONG", "an allele takes more than half of the window" },
+    [CS_UNSCORED_NEAR_END] = { "NEAR_END", "the window reaches beyond the contig" },
+};
+
+const char *cs_unscored_name(cs_unscored u)
+{
+    return unscored[u].name;
+}
+
+const char *cs_unscored_help(cs_unscored u)
+{
+    return unscored[u].help;
+}
+
+cs_windows *cs_windows_new(cs_reference *ref, const cs_window_opt *opt)
+{
+    cs_windows *w = cs_xcalloc(1, sizeof *w);
+
+    w->ref = ref;
+    w->o = *opt;
+    return w;
+}
+
+void cs_windows_free(cs_windows *w)
+{
+    if (!w)
+        return;
+    free(w->contig);
+    free(w->block);
+    free(w->turned);
+    free(w);
+}
+
+/* ---- the reference --------------------------------------------------------------------------- */
+
+static void choose_contig(cs_windows *w, const char *contig)
+{
+    if (w->contig && strcmp(w->contig, contig) == 0)
+        return;
+    free(w->contig);
+    free(w->block);
+    w->block = NULL;
+    w->contig = cs_xstrdup(contig);
+    w->n_contig = cs_reference_length(w->ref, contig);
+    w->circular = false;
+    for (int i = 0; i < w->o.n_circular; i++)
+        w->circular |= strcmp(w->o.circular[i], contig) == 0;
+}
+
+/* Bases [from, to) of the contig, which has them; valid until the next call. */
+static int span(cs_windows *w, int64_t from, int64_t to, const char **out)
+{
+    int rc = CS_OK;
+
+    if (!w->block || from < w->from || to > w->to) {
+        free(w->block);
+        w->block = NULL;
+        w->from = from > BLOCK / 4 ? from - BLOCK / 4 : 0;
+        w->to = from + BLOCK > to ? from + BLOCK : to;
+        if (w->to > w->n_contig)
+            w->to = w->n_contig;
+        CS_TRY(cs_reference_fetch(w->ref, w->contig, w->from, w->to, &w->block));
+    }
+    *out = w->block + (from - w->from);
+out:
+    return rc;
+}
+
+/* The same for any place: round a circular contig, N beyond the ends of a linear one. */
+static int copy_span(cs_windows *w, int64_t from, int64_t n, char *out)
+{
+    int rc = CS_OK;
+    const int64_t len = w->n_contig;
+    const char *s;
+
+    while (n > 0) {
+        int64_t at = w->circular ? (from % len + len) % len : from, k = n;
+        if (at < 0 || at >= len) {
+            k = at < 0 && -at < n ? -at : n;
+            memset(out, 'N', (size_t)k);
+        } else {
+            k = len - at < n ? len - at : n;
+            CS_TRY(span(w, at, at + k, &s));
+            memcpy(out, s, (size_t)k);
+        }
+        from += k;
+        out += k;
+        n -= k;
+    }
+out:
+    return rc;
+}
+
+/* ---- alleles --------------------------------------------------------------------------------- */
+
+/* A variant at `pos`: what the contig has there, and what the other allele has. */
+struct alleles {
+    int64_t     pos;
+    const char *here, *other;
+    int64_t     n_here, n_other;
+};
+
+static bool same_base(char a, char b)
+{
+    return cs_base_upper[(unsigned char)a] == cs_base_upper[(unsigned char)b];
+}
+
+static bool only_bases(const char *s)
+{
+    for (; *s; s++)
+        if (cs_base_code[(unsigned char)*s] > 3)
+            return false;
+    return true;
+}
+
+/* Is it a sequence, whatever its letters? */
+static bool is_spelt(const char *s)
+{
+    for (; *s; s++)
+        if (!cs_base_upper[(unsigned char)*s] || *s == '*' || *s == '.' || *s == '-')
+            return false;
+    return true;
+}
+
+static bool same_text(const char *a, const char *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!same_base(a[i], b[i]))
+            return false;
+    return true;
+}
+
+static void trim(struct alleles *a)
+{
+    while (a->n_here > 0 && a->n_other > 0
+           && same_base(a->here[a->n_here - 1], a->other[a->n_other - 1])) {
+        a->n_here--;
+        a->n_other--;
+    }
+    while (a->n_here > 0 && a->n_other > 0 && same_base(*a->here, *a->other)) {
+        a->here++;
+        a->other++;
+        a->n_here--;
+        a->n_other--;
+        a->pos++;
+    }
+}
+
+/* An insertion or deletion of s moves left while the base before it is its last one: it is then s
+ * turned by one. `turned` takes what is inserted. */
+static int move_left(cs_windows *w, struct alleles *a)
+{
+    int rc = CS_OK;
+    const int64_t n = a->n_here + a->n_other;
+    const char *s = a->n_here > 0 ? a->here : a->other, *before;
+    int64_t k = 0;
+
+    if (a->n_here > 0 && a->n_other > 0)
+        return CS_OK;
+    for (; a->pos > 0; a->pos--, k++) {
+        CS_TRY(span(w, a->pos - 1, a->pos, &before));
+        if (!same_base(*before, s[n - 1 - k % n]))
+            break;
+    }
+    CS_TRY(cs_grow((void **)&w->turned, &w->cap_turned, (size_t)n, 1));
+    for (int64_t i = 0; i < n; i++)
+        w->turned[i] = s[(i + n - k % n) % n];
+    a->here = a->other = w->turned;      /* one of them is empty */
+out:
+    return rc;
+}
+
+/* Which allele does the contig have? A shorter ALT is in many places, and says nothing. */
+static int look(cs_windows *w, int64_t pos, const char *ref, const char *alt, cs_window_pair *out)
+{
+    int rc = CS_OK;
+    const int64_t n_ref = (int64_t)strlen(ref), n_alt = (int64_t)strlen(alt);
+    const int64_t left = w->n_contig - pos;
+    const char *s;
+
+    if (left <= 0 || pos < 0) {
+        out->why = CS_UNSCORED_NEAR_END;
+        return CS_OK;
+    }
+    CS_TRY(span(w, pos, pos + (n_ref < left ? n_ref : left), &s));
+    if (n_ref <= left && same_text(s, ref, n_ref))
+        return CS_OK;
+    const int64_t shown = left < n_ref ? left : n_ref;
+    (void)snprintf(out->found, sizeof out->found, "%.*s%s",
+                   (int)(shown < CS_FOUND_BASES ? shown : CS_FOUND_BASES), s,
+                   shown > CS_FOUND_BASES ? "..." : "");
+    out->why = CS_UNSCORED_REF_MISMATCH;
+    if (n_alt < n_ref || n_alt > left)
+        return CS_OK;
+    CS_TRY(span(w, pos, pos + n_alt, &s));
+    if (same_text(s, alt, n_alt)) {
+        out->why = CS_SCORED;
+        out->swapped = true;
+    }
+out:
+    return rc;
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+static bool reaches_out(const cs_windows *w, const struct alleles *a, int64_t left)
+{
+    const int64_t least = a->n_here < a->n_other ? a->n_here : a->n_other;
+    const int64_t end = a->pos + a->n_here + w->o.n_base - left - least;
+
+    if (w->circular)
+        return w->o.n_base + a->n_here > w->n_contig;
+    return !w->o.fill && (a->pos < left || end > w->n_contig);
+}
+
+static int fill(cs_windows *w, const struct alleles *a, int64_t left, bool other, char *out)
+{
+    int rc = CS_OK;
+    const int64_t n = other ? a->n_other : a->n_here, right = w->o.n_base - left - n;
+
+    CS_TRY(copy_span(w, a->pos - left, left, out));
+    for (int64_t i = 0; i < n; i++)
+        out[left + i] = cs_base_upper[(unsigned char)(other ? a->other : a->here)[i]];
+    rc = copy_span(w, a->pos + a->n_here, right, out + left + n);
+out:
+    return rc;
+}
+
+int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *ref,
+                    const char *alt, char *ref_seq, char *alt_seq, cs_window_pair *out)
+{
+    int rc = CS_OK;
+
+    *out = (cs_window_pair){ .why = CS_SCORED };
+    choose_contig(w, contig);
+    if (!is_spelt(alt) || !is_spelt(ref))
+        out->why = CS_UNSCORED_SYMBOLIC;
+    else if (w->n_contig < 0)
+        out->why = CS_UNSCORED_NO_CONTIG;
+    else if (!only_bases(alt) || !only_bases(ref))
+        out->why = CS_UNSCORED_AMBIGUOUS;
+    else
+        CS_TRY(look(w, pos, ref, alt, out));
+    if (out->why)
+        return CS_OK;
+    struct alleles a = { pos, ref, alt, (int64_t)strlen(ref), (int64_t)strlen(alt) };
+    if (out->swapped)
+        a = (struct alleles){ pos, alt, ref, a.n_other, a.n_here };
+    trim(&a);
+    const int64_t most = a.n_here > a.n_other ? a.n_here : a.n_other;
+    if (most == 0)
+        out->why = CS_UNSCORED_SAME;
+    else if (most > w->o.n_base / 2)
+        out->why = CS_UNSCORED_TOO_LONG;
+    if (out->why)
+        return CS_OK;
+    CS_TRY(move_left(w, &a));
+    const int64_t left = (w->o.n_base - most) / 2;
+    if (reaches_out(w, &a, left)) {
+        out->why = CS_UNSCORED_NEAR_END;
+        return CS_OK;
+    }
+    CS_TRY(fill(w, &a, left, out->swapped, ref_seq));
+    rc = fill(w, &a, left, !out->swapped, alt_seq);
+out:
+    return rc;
+}

@@ -1,0 +1,85 @@
+# variant.t - `chordseq variant`: scores in INFO fields, and nothing else touched.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+cp "$tiny/variants.fa" "$tiny/variants.vcf" .
+cat > score <<'END'
+#!/bin/sh
+exec chordseq variant -q -m "$srcdir/refdata/tiny/model.safetensors" -r variants.fa -w 128 --circular ring "$@"
+END
+chmod +x score
+PATH=$tmp:$PATH
+
+P variant.vcf      sh -c 'score --no-version variants.vcf | sed -E "s/(0\.[0-9]{3})[0-9]+/\1/g"'
+P variant.tsv      sh -c 'score --tsv - -o /dev/null variants.vcf | sed -E "s/(0\.[0-9]{3})[0-9]+/\1/g"'
+T 'our header lines say where scores come from' sh -c 'score -o o.vcf variants.vcf &&
+    grep -q "^##chordseq_variantVersion=[0-9]" o.vcf &&
+    grep -q "^##chordseq_variantCommand=chordseq variant -q -m .* variants.vcf" o.vcf &&
+    grep -q "^##chordseq_variantModel=sha256:[0-9a-f]\{64\}" o.vcf &&
+    [ "$(grep -c "^##INFO=<ID=CS_L2,Number=A,Type=Float," o.vcf)" = 1 ]'
+T 'the rest is copied' sh -c 'grep -v "ID=CS_" variants.vcf | sed "s/;CS_L2=9,9,9//" > in
+    grep -v "^##chordseq\|ID=CS_" o.vcf | sed -E "s/;CS_[A-Z0-9]+=[^;\t]*//g; s/CS_[A-Z0-9]+=[^;\t]*/./" > out
+    cmp in out'
+T 'the same for any number of threads, batch size and window' sh -c 'score --no-version variants.vcf > a
+    for o in "-@ 1" "-@ 4 -B 100" "--window 1"; do score --no-version $o variants.vcf | cmp a - || exit; done'
+T 'again on its own output changes nothing' sh -c 'score --no-version variants.vcf > a
+    score --no-version a | cmp a -'
+T 'from a pipe, gzip, CRLF' sh -c 'score --no-version - < variants.vcf | cmp a - &&
+    gzip -c variants.vcf | score --no-version - | cmp a - &&
+    sed "s/$/\r/" variants.vcf | score --no-version - | cmp a -'
+T 'one record alone is the same' sh -c 'for id in del multi round; do
+    grep "^#" variants.vcf > one; grep "	$id	" variants.vcf >> one
+    score --no-version one | grep "	$id	" > b; grep "	$id	" a | cmp - b || exit; done'
+T 'half of a repeat deleted is one variant wherever it is written' sh -c '
+    [ "$(grep -c "	\(leftmost\|repeat\)	" a)" = 2 ] &&
+    [ "$(grep "	\(leftmost\|repeat\)	" a | cut -f 8 | sort -u | wc -l)" = 1 ]'
+T 'without --circular the end of a ring is an end' sh -c 'chordseq variant -q -m "$1" -r variants.fa -w 128 \
+    --tsv t.tsv -o /dev/null variants.vcf && grep -q "	round	.*	NEAR_END	" t.tsv' - "$m"
+T 'and --ends fill has N there' sh -c 'score --ends fill --tsv t.tsv -o /dev/null variants.vcf &&
+    grep -q "	end	.*	[.]	0	0[.]" t.tsv'
+N variant-circular.err chordseq variant -m "$m" -r variants.fa --circular no variants.vcf
+N variant-ref.err   chordseq variant -m "$m" variants.vcf
+N variant-model.err chordseq variant -m "$m" -r variants.fa --score model variants.vcf
+N variant-long.err  chordseq variant -m "$m" -r variants.fa -w 2k variants.vcf
+N variant-index.err score -W -o o.vcf variants.vcf
+N variant-prefix.err score --prefix 1x variants.vcf
+N variant-fasta.err score variants.fa
+
+# Broken records are told by number and reason.
+broken() { sed "$1" variants.vcf > broken.vcf; N "$2" score -o gone.vcf broken.vcf; }
+broken '13s/	50	/	fifty	/' variant-qual.err
+broken '14s/	310	/	x	/' variant-pos.err
+broken '15s/	GT.*//' variant-columns.err
+broken '16s/0\/1/0\/1:3/' variant-sample.err
+broken '/^#CHROM/s,	both,,' variant-header.err
+broken '/^#CHROM/d' variant-chrom.err
+T 'and nothing is left of the output' sh -c '! ls gone.vcf* 2> /dev/null'
+
+bcf() { with bcftools T "$@"; }
+bcf 'BCF and compressed VCF hold the same' sh -c 'score -o a.vcf variants.vcf; bcftools view -H a.vcf > want
+    for o in z b u; do score -O $o -o a.$o variants.vcf && bcftools view -H a.$o | cmp want - || exit; done
+    score a.b | bcftools view -H | cmp want -'
+bcf 'split before or after: the same scores' sh -c 'for f in a variants; do
+    bcftools norm -m -any $f.vcf -o $f.split.vcf 2> /dev/null; done
+    score -o b.vcf variants.split.vcf
+    q="%CHROM %POS %ID %ALT %CS_L2 %CS_COS\n"
+    bcftools query -f "$q" a.split.vcf > want && bcftools query -f "$q" b.vcf | cmp want -'
+bcf 'an index' sh -c 'score -W -o a.vcf.gz variants.vcf && score -W -o a.bcf variants.vcf &&
+    for f in a.vcf.gz a.bcf; do [ "$(bcftools view -H $f one:300-330 | wc -l)" = 4 ] || exit; done'
+
+# Every sound VCF of the shared data: as it was, but for our lines and keys.
+if [ -d "$CS_SHARED/data/ingest" ]; then
+    for f in $(cd "$CS_SHARED/data/ingest" && find . -name '*.vcf' -o -name '*.vcf.gz' | grep -v /failed/ | sort); do
+        f=$CS_SHARED/data/ingest/$f
+        bcftools view "$f" > /dev/null 2>&1 || { T "refused: ${f##*/}" sh -c '! score -o o.vcf "$1"' - "$f"; continue; }
+        bcf "as it was: ${f##*/}" sh -c 'score --no-version -o o.vcf "$1" && bcftools view o.vcf > /dev/null 2>&1 &&
+            gzip -cdf "$1" | sed "s/\r$//" > in && grep -v "##INFO=<ID=CS_" o.vcf | sed -E \
+            "s/;CS_(L2|COS|SKIP|SWAPPED)=[^;\t]*//g; s/\tCS_(L2|COS|SKIP|SWAPPED)=[^;\t]*/\t./" | cmp in -' - "$f"
+    done
+    with bcftools T 'what bcftools refuses we refuse' sh -c '
+        for f in "$CS_SHARED"/data/ingest/odd/hts-specs_vcf43/vcf/4.3/failed/*.vcf; do
+        bcftools view "$f" > /dev/null 2>&1 && continue
+        score -o o.vcf "$f" 2> err && { echo "$f"; exit 1; }; grep -q "${f##*/}" err || exit; done'
+else
+    S 'VCF files of all kinds' 'needs ../shared'
+fi
