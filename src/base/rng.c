@@ -29,3 +29,23 @@ void cs_rng_shuffle(uint64_t key, int64_t *index, int64_t n)
         index[j] = swap;
     }
 }
+
+uint64_t cs_rng_permute(uint64_t key, uint64_t i, uint64_t n)
+{
+    enum { ROUNDS = 6 };
+    int half = 1;                /* bits of each half */
+
+    while (half < 32 && (UINT64_C(1) << 2 * half) < n)
+        half++;
+    const uint64_t mask = (UINT64_C(1) << half) - 1;
+    do {
+        uint64_t left = i >> half, right = i & mask;
+        for (uint64_t round = 0; round < ROUNDS; round++) {
+            const uint64_t next = left ^ (cs_rng_u64(cs_rng_key(key, round), right) & mask);
+            left = right;
+            right = next;
+        }
+        i = left << half | right;
+    } while (i >= n);
+    return i;
+}

@@ -48,4 +48,13 @@ double cs_rng_normal(uint64_t key, uint64_t counter);
  * of key and n alone. Does not fill `index`: the caller chooses what is shuffled. */
 void cs_rng_shuffle(uint64_t key, int64_t *index, int64_t n);
 
+/**
+ * cs_rng_permute - where i goes in a permutation of 0 .. n - 1 that the key decides
+ *
+ * Needs no memory: a Feistel network over the next power of four, walked until the result is below
+ * n, which takes four turns at most on average.
+ * Source   Black, Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002
+ */
+uint64_t cs_rng_permute(uint64_t key, uint64_t i, uint64_t n);
+
 #endif

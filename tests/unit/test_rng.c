@@ -128,6 +128,31 @@ static void shuffle_is_fair(void **state)
         assert_in_range(count[i], 9500, 10500);
 }
 
+static void permute_permutes(void **state)
+{
+    enum { N = 1 << 16 };
+    static bool seen[N];
+
+    (void)state;
+    for (uint64_t n = 1; n <= N; n = n < 70 ? n + 1 : 2 * n - 13) {
+        uint64_t n_fixed = 0, n_rising = 0, last = 0;
+        memset(seen, 0, sizeof seen);
+        for (uint64_t i = 0; i < n; i++) {
+            const uint64_t to = cs_rng_permute(n, i, n);
+            assert_true(to < n && !seen[to]);
+            seen[to] = true;
+            n_fixed += to == i;
+            n_rising += to > last;
+            last = to;
+        }
+        assert_true(n < 70 || (n_fixed < 10 && n_rising > n * 2 / 5 && n_rising < n * 3 / 5));
+    }
+    /* As large as a genome: in range, and another key gives another order. */
+    assert_true(cs_rng_permute(1, 0, UINT64_C(3000000000)) < UINT64_C(3000000000));
+    assert_true(cs_rng_permute(1, 5, UINT64_C(3000000000)) !=
+                cs_rng_permute(2, 5, UINT64_C(3000000000)));
+}
+
 int main(void)
 {
     const struct CMUnitTest test[] = {
@@ -138,6 +163,7 @@ int main(void)
         cmocka_unit_test(keys_are_independent),
         cmocka_unit_test(shuffle_permutes),
         cmocka_unit_test(shuffle_is_fair),
+        cmocka_unit_test(permute_permutes),
     };
 
     return cmocka_run_group_tests(test, NULL, NULL);
