@@ -60,6 +60,16 @@ int64_t cs_reference_length(const cs_reference *r, const char *contig)
     return faidx_has_seq(r->fai, contig) ? faidx_seq_len(r->fai, contig) : -1;
 }
 
+int cs_reference_count(const cs_reference *r)
+{
+    return faidx_nseq(r->fai);
+}
+
+const char *cs_reference_name(const cs_reference *r, int i)
+{
+    return faidx_iseq(r->fai, i);
+}
+
 int cs_reference_fetch(cs_reference *r, const char *contig, int64_t from, int64_t to, char **out)
 {
     hts_pos_t n = 0;

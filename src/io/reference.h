@@ -16,6 +16,10 @@ void cs_reference_free(cs_reference *r);
 const char *cs_reference_path(const cs_reference *r);
 /** cs_reference_length - bases of a contig; -1: there is none of this name */
 int64_t cs_reference_length(const cs_reference *r, const char *contig);
+/** cs_reference_count, cs_reference_name - contigs of the file, and the name of contig i, in the
+ * file's order; the reference owns the text */
+int         cs_reference_count(const cs_reference *r);
+const char *cs_reference_name(const cs_reference *r, int i);
 /**
  * cs_reference_fetch - bases [from, to) of a contig, 0-based, upper-case IUPAC
  *

@@ -126,6 +126,13 @@ static bool bpe_mirrors(const void *state)
     return false;
 }
 
+static int32_t bpe_mask(const void *state)
+{
+    const struct pieces *p = state;
+    const int32_t of = cs_bpe_find(p->b, "[MASK]", strlen("[MASK]"));
+    return of < 0 ? -1 : p->net[of];
+}
+
 static void bpe_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 {
     const struct pieces *p = state;
@@ -168,4 +175,5 @@ const cs_tokenizer cs_tok_bpe = {
     .save = bpe_save,
     .restore = bpe_restore,
     .alphabet = bpe_alphabet,
+    .mask = bpe_mask,
 };

@@ -198,6 +198,12 @@ static bool kmer_mirrors(const void *state)
     return t->canonical && t->stride == 1;
 }
 
+static int32_t kmer_overlap(const void *state)
+{
+    const struct kmer *t = state;
+    return (int32_t)((t->k + t->stride - 1) / t->stride);
+}
+
 static void kmer_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 {
     const struct kmer *t = state;
@@ -238,4 +244,5 @@ const cs_tokenizer cs_tok_kmer = {
     .mirrors = kmer_mirrors,
     .symbol = kmer_symbol,
     .close = kmer_close,
+    .overlap = kmer_overlap,
 };

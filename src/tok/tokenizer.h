@@ -33,6 +33,8 @@ typedef struct cs_tokenizer {
     char   *(*save)(const void *state);
     int     (*restore)(const void *cfg, const char *text, const char *what, void **state);
     cs_alphabet (*alphabet)(const void *state);             /* NULL: nucleotides */
+    int32_t (*overlap)(const void *state);                  /* most tokens of a base; NULL: 1 */
+    int32_t (*mask)(const void *state);                     /* the id of [MASK], -1; NULL: none */
 } cs_tokenizer;
 
 /** cs_tokenizer_work - bytes of work memory for a sequence of n_base bases */
@@ -45,6 +47,18 @@ static inline size_t cs_tokenizer_work(const cs_tokenizer *t, const void *state,
 static inline cs_alphabet cs_tokenizer_alphabet(const cs_tokenizer *t, const void *state)
 {
     return t && t->alphabet ? t->alphabet(state) : CS_NUCLEOTIDES;
+}
+
+/** cs_tokenizer_overlap - how many tokens a base lies in at most */
+static inline int32_t cs_tokenizer_overlap(const cs_tokenizer *t, const void *state)
+{
+    return t->overlap ? t->overlap(state) : 1;
+}
+
+/** cs_tokenizer_mask - its own token for what is hidden, or -1 */
+static inline int32_t cs_tokenizer_mask(const cs_tokenizer *t, const void *state)
+{
+    return t->mask ? t->mask(state) : -1;
 }
 
 #endif
