@@ -204,6 +204,9 @@ _chordseq()
         '*--monitor[what improvement is\: balanced-accuracy or loss, of the validation]:NAME:(auto balanced-accuracy loss)' \
         '*--tolerance[a value predicted this well counts as correct]:NUM:' \
         '*--init[start from this model'\''s weights]:MODEL:_files' \
+        '*--freeze[what is not learnt\: none or encoder]:PART:(none encoder)' \
+        '*--freeze-epochs[the same for the first epochs only\: probing, then fine-tuning]:NUM:' \
+        '*--encoder-lr[learning rate of embedding and encoder, times --lr]:FACTOR:' \
         '*-o[the model; written when validation improves]:FILE:_files' \
         '*--output[the model; written when validation improves]:FILE:_files' \
         '*--metrics[table with one row per epoch]:FILE:_files' \

@@ -56,10 +56,9 @@ void cs_choice_list(cs_choice *c, cs_optset *set, int n)
     }
 }
 
-/* The value of --NAME VALUE or --NAME=VALUE, the last one given, or the default of its row. */
-static const char *name_in(int argc, char **argv, const char *name)
+const char *cs_choice_argument(int argc, char **argv, const char *name)
 {
-    const char *value = cs_opt_find(cs_choice_table, name)->def;
+    const char *value = NULL;
     const size_t n = strlen(name);
 
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -73,16 +72,35 @@ static const char *name_in(int argc, char **argv, const char *name)
     return value;
 }
 
+/* The name that was given, else the model's, else the default. */
+static const char *name_in(int argc, char **argv, const char *name, const char *of_model)
+{
+    const char *given = cs_choice_argument(argc, argv, name);
+
+    if (given != NULL || of_model != NULL)
+        return given != NULL ? given : of_model;
+    return cs_opt_find(cs_choice_table, name)->def;
+}
+
 static int unknown(const char *kind, const char *name)
 {
     return cs_fail(CS_EUSAGE, "there is no %s '%s'; 'chordseq train --help' lists what there is",
                    kind, name);
 }
 
-int cs_choice_find(cs_choice *c, int argc, char **argv, cs_optset *set, int n)
+static int other(const char *kind, const char *given, const char *of_model)
 {
-    const char *tok = name_in(argc, argv, "tokenizer"), *enc = name_in(argc, argv, "encoder"),
-               *head = name_in(argc, argv, "head");
+    return cs_fail(CS_EUSAGE, "--%s %s: the model to start from has %s, and goes on with it",
+                   kind, given, of_model);
+}
+
+int cs_choice_find(cs_choice *c, int argc, char **argv, const cs_model *from, cs_optset *set,
+                   int n)
+{
+    const char *tok = name_in(argc, argv, "tokenizer",
+                              from != NULL && from->tok != NULL ? from->tok->name : NULL),
+               *enc = name_in(argc, argv, "encoder", from != NULL ? from->enc->name : NULL),
+               *head = name_in(argc, argv, "head", NULL);
 
     c->tok = cs_tokenizer_find(tok);
     c->enc = cs_encoder_find(enc);
@@ -93,6 +111,10 @@ int cs_choice_find(cs_choice *c, int argc, char **argv, cs_optset *set, int n)
         return unknown("encoder", enc);
     if (c->head == NULL)
         return unknown("head", head);
+    if (from != NULL && from->tok != NULL && c->tok != from->tok)
+        return other("tokenizer", tok, from->tok->name);
+    if (from != NULL && c->enc != from->enc)
+        return other("encoder", enc, from->enc->name);
     c->tok_cfg = cs_xcalloc(1, c->tok->cfg_size + 1);
     c->enc_cfg = cs_xcalloc(1, c->enc->cfg_size + 1);
     c->head_cfg = cs_xcalloc(1, c->head->cfg_size + 1);
@@ -103,8 +125,56 @@ int cs_choice_find(cs_choice *c, int argc, char **argv, cs_optset *set, int n)
     return CS_OK;
 }
 
+/* Options of one part: what argv says must be what the model has. */
+static int check_part(int argc, char **argv, const char *part, const cs_opt *opt, const void *is,
+                      const void *has)
+{
+    char name[128], text[2][512];
+
+    for (const cs_opt *o = opt; o != NULL && o->type != CS_OPT_END; o++) {
+        if (o->type == CS_OPT_GROUP)
+            continue;
+        (void)snprintf(name, sizeof name, "%s.%s", part, o->name);
+        text[0][0] = text[1][0] = '\0';
+        (void)cs_opt_text(o, is, text[0], sizeof text[0]);
+        (void)cs_opt_text(o, has, text[1], sizeof text[1]);
+        const bool given = cs_choice_argument(argc, argv, name) != NULL ||
+                           (o->type == CS_OPT_FLAG && strcmp(text[0], "0") != 0);
+        if (given && strcmp(text[0], text[1]) != 0)
+            return other(name, text[0], text[1]);
+    }
+    return CS_OK;
+}
+
+int cs_choice_adopt(cs_choice *c, int argc, char **argv, const cs_model *from)
+{
+    int rc = CS_OK;
+
+    CS_TRY(check_part(argc, argv, "encoder", c->enc->opt, c->enc_cfg, from->enc_cfg));
+    memcpy(c->enc_cfg, from->enc_cfg, c->enc->cfg_size);
+    if (from->tok == NULL)
+        return CS_OK;
+    CS_TRY(check_part(argc, argv, "tokenizer", c->tok->opt, c->tok_cfg, from->tok_cfg));
+    memcpy(c->tok_cfg, from->tok_cfg, c->tok->cfg_size);
+    c->tok_text = c->tok->save != NULL ? c->tok->save(from->tok_state) : NULL;
+    if (c->tok->save != NULL && c->tok_text == NULL)
+        rc = cs_fail(CS_EMEM, "out of memory for the vocabulary of the model to start from");
+out:
+    return rc;
+}
+
+int cs_choice_tokenizer(const cs_choice *c, void **state)
+{
+    *state = NULL;
+    if (c->tok_text != NULL)
+        return c->tok->restore(c->tok_cfg, c->tok_text, "the model to start from", state);
+    return c->tok->open(c->tok_cfg, state);
+}
+
 void cs_choice_release(cs_choice *c)
 {
+    free(c->tok_text);
+    c->tok_text = NULL;
     free(c->tok_cfg);
     free(c->enc_cfg);
     free(c->head_cfg);

@@ -70,6 +70,8 @@ static int show_settings(cs_outfile *f, const cs_model *m)
     if (m->tok != NULL) {
         CS_TRY(show_part(f, "tokenizer", m->tok->name, m->tok->opt, m->tok_cfg));
         CS_TRY(cs_outfile_printf(f, "vocabulary\t%d\n", (int)m->tok->n_vocab(m->tok_state)));
+        if (m->mask >= 0)
+            CS_TRY(cs_outfile_printf(f, "mask\t%d\n", (int)m->mask));
     } else {
         CS_TRY(cs_outfile_printf(f, "channels\t%d\n", (int)m->n_channel));
     }

@@ -97,7 +97,7 @@ static int write_config(const cs_model *m, const char *dir)
     json_object_set_new(o, "torch_dtype", json_string("float32"));
     json_object_set_new(o, "max_length", json_integer(cs_model_max_len(m)));
     if (m->tok != NULL)
-        json_object_set_new(o, "vocab_size", json_integer(m->tok->n_vocab(m->tok_state)));
+        json_object_set_new(o, "vocab_size", json_integer(cs_model_n_token(m)));
     else
         json_object_set_new(o, "num_channels", json_integer(m->n_channel));
     json_object_set_new(o, "chordseq", settings_json(m));
@@ -129,6 +129,10 @@ static int write_tokenizer(const cs_model *m, const char *dir)
     for (int32_t id = 0; m->tok != NULL && id < m->tok->n_vocab(m->tok_state); id++) {
         m->tok->symbol(m->tok_state, id, symbol, sizeof symbol);
         json_object_set_new(vocab, symbol, json_integer(id));
+    }
+    if (m->mask >= 0) {
+        json_object_set_new(vocab, "[MASK]", json_integer(m->mask));
+        json_object_set_new(o, "mask_id", json_integer(m->mask));
     }
     if (m->tok != NULL) {
         json_object_set_new(o, "pad_id", json_integer(CS_TOK_PAD));

@@ -17,7 +17,7 @@ struct sample_args {
     int     rc;
 };
 struct aim_args { const char *weights; double stop_at, tolerance; int monitor; };
-struct init_args { const char *init; };
+struct init_args { const char *init; int64_t freeze_epochs; double encoder_lr; int freeze; };
 
 static struct sample_args sample;
 static struct aim_args aim;
@@ -33,6 +33,8 @@ static cs_compute_args compute;
 static cs_device_args device;
 static cs_log_args logs;
 
+enum { FREEZE_NONE, FREEZE_ENCODER };
+static const char *const freeze_names[] = { "none", "encoder", NULL };
 enum { STRAND_AUTO, STRAND_FORWARD, STRAND_BOTH };
 static const char *const strand_names[] = { "auto", "forward", "both", NULL };
 static const char *const monitor_names[] = { "auto", "balanced-accuracy", "loss", NULL };
@@ -102,8 +104,18 @@ static const cs_opt init_table[] = {
     { .type = CS_OPT_GROUP, .name = "Fine-tuning" },
     { .type = CS_OPT_STR, .name = "init", INIT(init), .arg = "MODEL",
       .help = "start from this model's weights",
-      .man = "Its tokenizer and encoder must have the same sizes. The head is taken over, too, if "
-             "the classes are the same ones in the same order; else it starts anew." },
+      .man = "Tokenizer and encoder are the model's, with all their settings: options that say "
+             "otherwise are refused. The head is taken over, too, if it is the same and the "
+             "classes are the same ones in the same order; else it starts anew." },
+    { .type = CS_OPT_ENUM, .name = "freeze", INIT(freeze), .arg = "PART", .def = "none",
+      .help = "what is not learnt: none or encoder", .choice = freeze_names,
+      .man = "encoder: embedding and encoder stay as they are and only answer, which takes a "
+             "third of the time (probing)." },
+    { .type = CS_OPT_INT, .name = "freeze-epochs", INIT(freeze_epochs), .arg = "NUM", .def = "0",
+      .help = "the same for the first epochs only: probing, then fine-tuning", .min = 0,
+      .max = 1e6 },
+    { .type = CS_OPT_REAL, .name = "encoder-lr", INIT(encoder_lr), .arg = "FACTOR", .def = "1",
+      .help = "learning rate of embedding and encoder, times --lr", .min = 1e-9, .max = 1e3 },
     { .type = CS_OPT_END }
 };
 
@@ -146,6 +158,8 @@ struct job {
     cs_dataset     data;
     cs_backend    *be;
     cs_model      *model, *from; /* from: --init, until its weights have been taken over */
+    cs_model      *base;         /* --init, too, on the processor: what it is made of */
+    cs_backend    *base_be;
     cs_sampler    *train, *valid;
     float         *weight;
     char          *recipe, *checkpoint;
@@ -154,6 +168,9 @@ struct job {
 
 static int check_options(void)
 {
+    if (start.init == NULL && (start.freeze != FREEZE_NONE || start.freeze_epochs > 0))
+        return cs_fail(CS_EUSAGE, "an encoder that was never trained is not worth freezing; give "
+                       "--init MODEL");
     if (sample.crop_max > 0 && sample.crop_min > sample.crop_max)
         return cs_fail(CS_EUSAGE, "--crop-min %lld is longer than --crop-max %lld",
                        (long long)sample.crop_min, (long long)sample.crop_max);
@@ -166,7 +183,7 @@ static int read_data(struct job *j, int n_inflate)
     void *tok = NULL;
     cs_input_opt how;
 
-    CS_TRY(choice.tok->open(choice.tok_cfg, &tok));
+    CS_TRY(cs_choice_tokenizer(&choice, &tok));
     CS_TRY(cs_args_reading(&input, n_inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(choice.tok, tok);
     if (how.alphabet == CS_DIPLOTYPES && (sample.rc || strand == STRAND_BOTH)) {
@@ -277,6 +294,7 @@ static int make_model(struct job *j, int n_thread)
         CS_TRY(cs_model_load(start.init, j->be, false, &j->from));
     const cs_model_spec spec = {
         .tok = j->data.n_channel > 0 ? NULL : choice.tok, .tok_cfg = choice.tok_cfg,
+        .tok_text = choice.tok_text, .has_mask = j->from != NULL && j->from->mask >= 0,
         .enc = choice.enc, .enc_cfg = choice.enc_cfg,
         .head = choice.head, .head_cfg = choice.head_cfg, .n_channel = j->data.n_channel,
         .label = l, .n_label = n, .seed = (uint64_t)learn.seed, .training = true,
@@ -305,6 +323,8 @@ static int take_over(struct job *j)
     }
     cs_model_free(j->from);
     j->from = NULL;
+    cs_params_rate(&j->model->ps, "embedding.", start.encoder_lr);
+    cs_params_rate(&j->model->ps, "encoder.", start.encoder_lr);
     return rc;
 }
 
@@ -325,6 +345,7 @@ static cs_train_opt loop_options(struct job *j)
     o.stop_at = aim.stop_at;
     o.checkpoint_path = j->checkpoint;
     o.recipe = j->recipe;
+    o.freeze_epochs = start.freeze == FREEZE_ENCODER ? INT64_MAX : start.freeze_epochs;
     o.describe = describe;
     o.arg = j;
     return o;
@@ -382,6 +403,8 @@ static void release(struct job *j)
     cs_sampler_free(j->valid);
     cs_model_free(j->model);
     cs_model_free(j->from);
+    cs_model_free(j->base);
+    cs_backend_close(j->base_be);
     cs_backend_close(j->be);
     cs_labelled_close(&j->labelled);
     if (j->data.mem != NULL)
@@ -392,6 +415,21 @@ static void release(struct job *j)
     free(j->checkpoint);
 }
 
+/* Which options there are depends on the model to start from, so it is looked at before they are
+ * parsed. */
+static int look_at_init(struct job *j, int argc, char **argv)
+{
+    int rc = CS_OK;
+    const char *path = cs_choice_argument(argc, argv, "init");
+
+    if (path == NULL)
+        return CS_OK;
+    CS_TRY(cs_backend_open("cpu", 1, &j->base_be));
+    CS_TRY(cs_model_load(path, j->base_be, false, &j->base));
+out:
+    return rc;
+}
+
 static int run(int argc, char **argv)
 {
     int rc = CS_OK;
@@ -399,8 +437,11 @@ static int run(int argc, char **argv)
     struct job j = { 0 };
 
     common_options(set);
-    CS_TRY(cs_choice_find(&choice, argc, argv, set, CS_MAX_OPTSET));
+    CS_TRY(look_at_init(&j, argc, argv));
+    CS_TRY(cs_choice_find(&choice, argc, argv, j.base, set, CS_MAX_OPTSET));
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
+    if (j.base != NULL)
+        CS_TRY(cs_choice_adopt(&choice, argc, argv, j.base));
     CS_TRY(check_options());
     CS_TRY(prepare(&j, set, argc, argv));
     CS_TRY(train(&j));

@@ -55,6 +55,12 @@ static int check_spec(const cs_model_spec *s)
     return rc == CS_OK ? s->enc->check(s->enc_cfg) : rc;
 }
 
+static int32_t mask_token(const cs_model *m)
+{
+    const int32_t own = cs_tokenizer_mask(m->tok, m->tok_state);
+    return own >= 0 ? own : m->tok->n_vocab(m->tok_state);
+}
+
 /* Names and layout are those of torch.nn.Embedding and torch.nn.Linear. */
 static void declare_embedding(cs_model *m)
 {
@@ -66,8 +72,8 @@ static void declare_embedding(cs_model *m)
         m->embed_b = cs_declare(ps, cs_shape1(m->in_width), CS_INIT_ZERO, 1, "embedding.bias");
         return;
     }
-    m->embed_w = cs_declare(ps, cs_shape2(m->tok->n_vocab(m->tok_state), m->in_width),
-                            CS_INIT_NORMAL, 1, "embedding.weight");
+    m->embed_w = cs_declare(ps, cs_shape2(cs_model_n_token(m), m->in_width), CS_INIT_NORMAL, 1,
+                            "embedding.weight");
     ps->p[m->embed_w].zero_row = CS_TOK_PAD;
 }
 
@@ -93,6 +99,7 @@ int cs_model_declare(const cs_model_spec *s, cs_backend *be, cs_model **out)
                    ? s->tok->restore(m->tok_cfg, s->tok_text, "the model", &m->tok_state)
                    : s->tok->open(m->tok_cfg, &m->tok_state));
     }
+    m->mask = s->tok && s->has_mask ? mask_token(m) : -1;
     m->ps.ranks = s->ranks;
     m->enc_net = m->enc->build(m->enc_cfg, &m->ps);
     m->width = m->enc->width(m->enc_net);
@@ -201,6 +208,12 @@ int cs_model_adopt(cs_model *m, const cs_model *from)
     return CS_OK;
 }
 
+int32_t cs_model_n_token(const cs_model *m)
+{
+    const int32_t n = m->tok->n_vocab(m->tok_state);
+    return m->mask >= n ? m->mask + 1 : n;
+}
+
 int64_t cs_model_max_len(const cs_model *m)
 {
     return m->enc->max_len(m->enc_net);
@@ -291,11 +304,11 @@ static cs_seg one_row_each(cs_ctx *cx, int32_t n)
     return (cs_seg){ .off = (const int64_t *)(const void *)m.p, .n = n, .rows = n };
 }
 
-/* What the head gets: the encoder's rows, or their means as segments of one row. */
-static cs_mat encoded(cs_model *m, const struct input *in, cs_seg *seg)
+/* The encoder's rows, or their means as segments of one row. */
+static cs_mat encode(cs_model *m, const struct input *in, cs_seg *seg)
 {
     cs_ctx *cx = &m->cx;
-    bool mean = m->enc->mean && !in->learn && !cx->no_mean && m->head->pools
+    bool mean = m->enc->mean && !cx->training && !cx->no_mean && m->head->pools
         && m->head->pools(m->head_net);
     cs_mat y = { 0 };
 
@@ -309,6 +322,21 @@ static cs_mat encoded(cs_model *m, const struct input *in, cs_seg *seg)
     if (!y.p)
         return m->enc->forward(cx, m->enc_net, *seg, m->trace.x);
     *seg = one_row_each(cx, seg->n);
+    return y;
+}
+
+/* What the head gets. While probing as for answers: nothing of it is on the tape. */
+static cs_mat encoded(cs_model *m, const struct input *in, cs_seg *seg)
+{
+    cs_ctx *cx = &m->cx;
+    if (!in->learn || !m->probing)
+        return encode(m, in, seg);
+    const double aux_scale = cx->aux_scale;
+    cx->training = cx->recording = false;
+    cx->aux_scale = 0;
+    cs_mat y = encode(m, in, seg);
+    cx->training = cx->recording = true;
+    cx->aux_scale = aux_scale;
     return y;
 }
 

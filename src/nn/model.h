@@ -19,6 +19,8 @@ typedef struct cs_model_spec {
     const cs_head      *head;
     const void         *tok_cfg, *enc_cfg, *head_cfg;
     const char         *tok_text;/* what tok->save() gave, or NULL: open by options */
+    bool                has_mask;/* there is a token for what is hidden: the tokenizer's [MASK], or
+                                  * one more */
     int32_t             n_channel;
     const cs_label     *label;   /* copied */
     int32_t             n_label;
@@ -42,10 +44,12 @@ typedef struct cs_model {
     void               *tok_state, *enc_net, *head_net;
     int32_t             n_channel;
     int32_t             width, in_width;    /* columns of the encoder's output and input */
+    int32_t             mask;               /* the token for what is hidden; -1: there is none */
     int                 embed_w, embed_b;   /* tensors; embed_b is -1 for token input */
     cs_label           *label;
     int32_t             n_label;
     bool                both_strands;       /* what --strand model means: both, or forward */
+    bool                probing;            /* learning leaves embedding and encoder as they are */
     cs_calibration      calibration;        /* n 0: none */
     cs_arena           *text;               /* texts of a loaded model's options, or NULL */
     char               *training;           /* provenance, a JSON object as text, or NULL */
@@ -89,6 +93,9 @@ int  cs_model_adopt(cs_model *m, const cs_model *from) CS_MUST_CHECK;
  */
 cs_model *cs_model_twin(const cs_model *m, cs_backend *be);
 
+/** cs_model_n_token - rows of the embedding: the tokenizer's vocabulary, and the token for what is
+ * hidden where that is one more. Models of tokens only */
+int32_t cs_model_n_token(const cs_model *m);
 /** cs_model_max_len - most tokens of a sequence; 0: any */
 int64_t cs_model_max_len(const cs_model *m);
 /** cs_model_answer_len - floats of a record's answer */

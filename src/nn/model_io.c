@@ -7,6 +7,7 @@
  *   { "format": 1, "version": "0.1.0", "sha256": of all tensors' bytes,
  *     "tokenizer": { "name": "kmer", "options": { "k": "6", ... }, "vocabulary": text of a file
  *                    that an option named, where there is one } or null,
+ *     "mask": the token for what is hidden, of a model that was pretrained; else missing,
  *     "channels": 0,
  *     "encoder": { ... }, "head": { ... },
  *     "strand": "forward" or "both": how sequences are read unless the user says,
@@ -98,6 +99,8 @@ static char *describe(const cs_model *m)
     failed |= json_object_set_new(j, "version", json_string(PACKAGE_VERSION));
     failed |= json_object_set_new(j, "sha256", json_string(m->sum));
     failed |= json_object_set_new(j, "tokenizer", tok);
+    if (m->mask >= 0)
+        failed |= json_object_set_new(j, "mask", json_integer(m->mask));
     failed |= json_object_set_new(j, "channels", json_integer(m->n_channel));
     failed |= json_object_set_new(j, "encoder", part_json(m->enc->name, m->enc->opt, m->enc_cfg));
     failed |= json_object_set_new(j, "head", part_json(m->head->name, m->head->opt, m->head_cfg));
@@ -342,6 +345,7 @@ static int read_description(struct loading *l)
     if (channels < 0 || channels > 65536)
         return damaged(l, "its number of channels is impossible");
     l->spec.n_channel = (int32_t)channels;
+    l->spec.has_mask = json_object_get(l->j, "mask") != NULL;
     CS_TRY(check_sum(l));
     CS_TRY(read_parts(l));
     CS_TRY(read_labels(l));
@@ -425,6 +429,10 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
     l->spec.training = training;
     l->spec.ranks = (cs_ranks){ rank_in_file, l };
     CS_TRY(cs_model_declare(&l->spec, be, &m));
+    if (l->spec.has_mask && json_integer_value(json_object_get(l->j, "mask")) != m->mask) {
+        rc = damaged(l, "its token for what is hidden is not the one that its tokenizer gives");
+        goto out;
+    }
     CS_TRY(check_tensors(l, &m->ps));
     CS_TRY(cs_params_alloc(&m->ps, be, training));
     for (int32_t i = 0; i < m->ps.n; i++)

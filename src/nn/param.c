@@ -48,6 +48,7 @@ static int declare(cs_params *ps, cs_param row, const char *fmt, va_list ap)
         ps->p = cs_xrealloc(ps->p, ps->cap * sizeof *ps->p);
     }
     row.name = cs_xstrdup(name);
+    row.rate = 1;
     row.off = ps->n_real;
     ps->n_real += (row.n + ALIGN_REALS - 1) / ALIGN_REALS * ALIGN_REALS;
     ps->p[ps->n] = row;
@@ -72,6 +73,13 @@ int cs_declare_buffer(cs_params *ps, cs_shape shape, cs_init init, const char *f
                                     .zero_row = -1 }, fmt, ap);
     va_end(ap);
     return i;
+}
+
+void cs_params_rate(cs_params *ps, const char *prefix, double rate)
+{
+    for (int32_t i = 0; i < ps->n; i++)
+        if (strncmp(ps->p[i].name, prefix, strlen(prefix)) == 0)
+            ps->p[i].rate = rate;
 }
 
 int cs_params_find(const cs_params *ps, const char *name)

@@ -23,6 +23,7 @@ typedef struct cs_param {
     cs_shape shape;
     cs_init  init;
     double   gain;
+    double   rate;               /* multiplies the learning rate; 1 unless cs_params_rate() says */
     bool     buffer;             /* saved but not trained: running statistics */
     int32_t  zero_row;           /* a row that stays zero (padding), or -1 */
     int64_t  off, n;             /* place and size in every slab, in reals */
@@ -68,6 +69,8 @@ int cs_declare(cs_params *ps, cs_shape shape, cs_init init, double gain, const c
 /** cs_declare_buffer - the same for a tensor that is saved but not trained */
 int cs_declare_buffer(cs_params *ps, cs_shape shape, cs_init init, const char *fmt, ...)
     CS_PRINTF(4, 5);
+/** cs_params_rate - tensors whose names begin with `prefix` learn at `rate` times the rate */
+void cs_params_rate(cs_params *ps, const char *prefix, double rate);
 /** cs_params_find - index of a name, or -1 */
 int cs_params_find(const cs_params *ps, const char *name);
 

@@ -157,6 +157,7 @@ static int learn(struct learner *l, const cs_feed_item *it)
     const uint64_t key = cs_rng_key(cs_rng_key(l->o->seed, STREAM_DROPOUT), (uint64_t)l->st->step);
     const cs_learn how = { .weight = l->o->weight, .scale = it->scale, .recompute = l->o->recompute,
                            .key = cs_rng_key(key, (uint64_t)l->n_batch++) };
+    l->m->probing = l->st->epoch < l->o->freeze_epochs;
     CS_TRY(make_room(l, b));
     CS_TRY(cs_model_learn(l->m, b, &how, &loss, l->answer));
     l->sum.loss += loss / it->scale;

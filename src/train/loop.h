@@ -20,6 +20,7 @@ typedef struct cs_train_opt {
     const float *weight;         /* [n_label] class weights, or NULL */
     double      tolerance;       /* regression: an error below it is a hit */
     cs_monitor  monitor;         /* AUTO: balanced accuracy of classes, loss of values */
+    int64_t     freeze_epochs;   /* epochs in which only the head learns; see cs_model.probing */
     int64_t     n_epoch;
     int64_t     max_steps;       /* end of the whole run and of its schedule; 0: by epochs */
     int64_t     stop_after;      /* pause after so many steps of this run; 0: never */

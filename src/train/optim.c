@@ -34,19 +34,22 @@ static bool takes_part(cs_param *p, bool zero_grad_keeps)
 
 void cs_optim_step(cs_params *ps, cs_adam h, bool zero_grad_keeps)
 {
+    const double lr = h.lr;
     int64_t off = 0, end = 0;    /* the run of tensors that is waiting */
 
-    /* Neighbours with equal counts are one call. The gaps that alignment leaves between them hold
+    /* Neighbours with equal counts and rates are one call. The gaps that alignment leaves between them hold
      * zeros in all slabs, and a step from zeros gives zeros. */
     for (int i = 0; i < ps->n; i++) {
         cs_param *p = &ps->p[i];
         if (!takes_part(p, zero_grad_keeps))
             continue;
-        bool joins = i > 0 && end == ps->p[i - 1].off + ps->p[i - 1].n && h.step == p->step;
+        bool joins = i > 0 && end == ps->p[i - 1].off + ps->p[i - 1].n && h.step == p->step &&
+                     h.lr == lr * p->rate;
         if (!joins) {
             adam_span(ps, &h, off, end);
             off = p->off;
             h.step = p->step;
+            h.lr = lr * p->rate;
         }
         end = p->off + p->n;
     }

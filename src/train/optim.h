@@ -7,7 +7,7 @@
 /**
  * cs_optim_step - update every tensor that takes part in this step
  *
- * h        lr, betas, eps, decay, grad_scale, decoupled; `step` is ignored: each tensor counts its
+ * h        lr (times a tensor's own rate), betas, eps, decay, grad_scale, decoupled; `step` is ignored: each tensor counts its
  *          own
  * zero_grad_keeps  what a tensor without a gradient since the last step does. true (torch 1.13's
  *          zero_grad): skipped if it never had one, else stepped with a gradient of zero, so that

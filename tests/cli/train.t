@@ -71,6 +71,21 @@ T 'other classes can start from it, too' $still --label-map map.tsv --label-key 
     --init good.m all.fa
 T 'and keep their names' sh -c 'chordseq model show other.m | grep -q "^label 0.high$"'
 N train-init.err         $train -o x.m --init good.m --encoder.hidden 9 --label-key class all.fa
+N train-init-part.err    chordseq train -q -o x.m --init good.m --encoder cdil --label-key class all.fa
+N train-freeze.err       $train -o x.m --freeze encoder --label-key class all.fa
+from="chordseq train -q -B 512 $short --lr 0.02 --init good.m --label-map map.tsv --label-key class all.fa"
+T 'settings come with the model' $from -o came.m
+T 'all of them' sh -c 'for m in good came; do chordseq model show $m.m | grep -E "^(tokenizer|encoder)" > $m.set; done
+    cmp good.set came.set'
+T 'probing' $from -o probe.m --metrics probe.tsv --freeze encoder --epochs 6
+T 'learns' sh -c 'tail -n 1 probe.tsv | awk "{ exit !(\$8 > 0.8) }"'
+tune="$from --freeze-epochs 1 --encoder-lr 0.1"
+T 'probing, then fine-tuning' $tune -o tune.m
+for n in 1 3; do
+    T "paused after $n steps" $tune -o tuned.m --stop-after $n
+    T 'gone on' $tune -o tuned.m --resume
+    T 'the same tensors' [ "$(sum tune.m)" = "$(sum tuned.m)" ]
+done
 
 # ---- going on ------------------------------------------------------------------------------------
 
