@@ -41,11 +41,11 @@ int cs_choice_find(cs_choice *c, int argc, char **argv, const cs_model *from, cs
  */
 int cs_choice_adopt(cs_choice *c, int argc, char **argv, const cs_model *from) CS_MUST_CHECK;
 
-/** cs_choice_tokenizer - open or restore the tokenizer. CS_OK; what its open() and restore() give */
+/** cs_choice_tokenizer - open or restore the tokenizer. CS_OK; errors of its open() or restore() */
 int cs_choice_tokenizer(const cs_choice *c, void **state) CS_MUST_CHECK;
 
-/** cs_choice_argument - the value of --name VALUE or --name=VALUE in argv, the last one; NULL: not
- * given */
+/** cs_choice_argument - the value of --name VALUE or --name=VALUE in argv, the last one; NULL:
+ * there is none */
 const char *cs_choice_argument(int argc, char **argv, const char *name);
 
 void cs_choice_release(cs_choice *c);

@@ -171,7 +171,8 @@ static int declare(const struct thinning *t, cs_model **out)
     const cs_model_spec spec = {
         .tok = m->tok, .enc = m->enc, .head = m->head, .tok_cfg = m->tok_cfg,
         .enc_cfg = m->enc_cfg, .head_cfg = m->head_cfg, .tok_text = text,
-        .has_mask = m->mask >= 0, .n_channel = m->n_channel, .label = m->label, .n_label = m->n_label,
+        .has_mask = m->mask >= 0, .n_channel = m->n_channel, .label = m->label,
+        .n_label = m->n_label,
         .ranks = { rank_of, t },
     };
 

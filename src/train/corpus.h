@@ -21,8 +21,8 @@ typedef struct cs_stretch { int32_t contig; int64_t from, to, first; } cs_stretc
 typedef struct cs_corpus {
     int64_t     window;          /* bases between two lines of the grid */
     int64_t     shortest;        /* 0: windows reach from line to line; else their length is drawn
-                                  * from shortest .. window */
-    int64_t     least;           /* fewest bases of a window: what is cut off at an end is shorter */
+                                  * from this to `window` */
+    int64_t     least;           /* fewest bases of a window; what an end cuts off is less */
     bool        reverse;         /* turn half of them round */
     uint64_t    seed;
     cs_stretch *stretch;         /* [n] owned */
@@ -38,8 +38,8 @@ typedef struct cs_window {
     uint64_t key;                /* of whatever else is drawn for it */
 } cs_window;
 
-/** cs_corpus_add - bases [from, to) of a contig, from < to; stretches must not overlap. `window` and
- * the fields after it are set before. CS_OK, CS_EMEM */
+/** cs_corpus_add - bases [from, to) of a contig, from < to; stretches must not overlap. The fields
+ * from `window` to `seed` are set before. CS_OK, CS_EMEM */
 int cs_corpus_add(cs_corpus *c, int32_t contig, int64_t from, int64_t to) CS_MUST_CHECK;
 void cs_corpus_release(cs_corpus *c);
 

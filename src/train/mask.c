@@ -2,7 +2,8 @@
  *
  * With overlapping k-mers a hidden token could be read off its neighbours. A run of as many tokens
  * as share a base leaves one base that no visible token tells, and every token of the run contains
- * it. For the same reason a run has one fate: a token left in place amid hidden ones would tell all.
+ * it. For the same reason a run has one fate: a token left in place amid hidden ones would tell
+ * all.
  */
 #include "train/mask.h"
 

@@ -37,8 +37,8 @@ void cs_optim_step(cs_params *ps, cs_adam h, bool zero_grad_keeps)
     const double lr = h.lr;
     int64_t off = 0, end = 0;    /* the run of tensors that is waiting */
 
-    /* Neighbours with equal counts and rates are one call. The gaps that alignment leaves between them hold
-     * zeros in all slabs, and a step from zeros gives zeros. */
+    /* Neighbours with equal counts and rates are one call. The gaps that alignment leaves between
+     * them hold zeros in all slabs, and a step from zeros gives zeros. */
     for (int i = 0; i < ps->n; i++) {
         cs_param *p = &ps->p[i];
         if (!takes_part(p, zero_grad_keeps))

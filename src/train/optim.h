@@ -7,8 +7,8 @@
 /**
  * cs_optim_step - update every tensor that takes part in this step
  *
- * h        lr (times a tensor's own rate), betas, eps, decay, grad_scale, decoupled; `step` is ignored: each tensor counts its
- *          own
+ * h        lr (times a tensor's own rate), betas, eps, decay, grad_scale, decoupled; `step` is
+ *          ignored: each tensor counts its own
  * zero_grad_keeps  what a tensor without a gradient since the last step does. true (torch 1.13's
  *          zero_grad): skipped if it never had one, else stepped with a gradient of zero, so that
  *          decay and moments go on. false (torch >= 2.0, set_to_none): skipped.
