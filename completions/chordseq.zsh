@@ -227,7 +227,7 @@ _chordseq()
         '*--verbose[say more about the run; twice\: say everything]' \
         '*--tokenizer[how bases become tokens]:NAME:' \
         '*--encoder[the network]:NAME:' \
-        '*--head[what is predicted\: class or regress]:NAME:' \
+        '*--head[what is predicted\: class, regress or token]:NAME:' \
         '*--tokenizer.k[bases per token]:NUM:' \
         '*--tokenizer.stride[bases from one token to the next]:NUM:' \
         '*--tokenizer.canonical[give a word and its reverse complement the same token]' \
@@ -329,7 +329,7 @@ _chordseq()
         '*--encoder.residual[added after every factor\: last, first or none]:KIND:(last first none)' \
         '*--encoder.position[positions added to the tokens\: none or learned]:KIND:(none learned)' \
         '*--encoder.dropout[share of the input'\''s values left out in training]:RATE:' \
-        '*--head.predictor[layers between the encoder and the pooling\: none or cdil]:KIND:(none cdil)' \
+        '*--head.predictor[layers between the encoder and what follows\: none or cdil]:KIND:(none cdil)' \
         '*--head.predictor-layers[layers of the predictor]:NUM:' \
         '*--head.predictor-kernel[taps of its convolutions, an odd number]:NUM:' \
         '*--head.predictor-channels[channels of its layers; 0\: those of the encoder]:NUM:' \

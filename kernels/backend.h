@@ -199,8 +199,9 @@ typedef struct cs_ops {
     void (*penalty)(cs_backend *be, cs_pen kind, cs_real scale, cs_mat x, cs_mat loss, cs_mat grad);
 
     /* ---- loss and step ------------------------------------------------------------------ */
-    /* loss (1,1) += scale * sum_r w_t nll_r; grad = scale * w_t (softmax - onehot). target (r,1)
-     * holds class numbers, NaN rows are masked (zero gradient). weight (1,c) or absent (all 1). */
+    /* loss (1,1) += scale * sum_r w_t u_r nll_r; grad = scale * w_t u_r (softmax - onehot). target
+     * (r,1 or 2) holds class numbers, NaN rows are masked (zero gradient), and weights u of rows
+     * (all 1 without). weight (1,c) of classes or absent (all 1). */
     void (*xent)(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight,
                  cs_mat loss, cs_mat grad);
     /* loss += scale * sum (y - t)^2; grad = 2 scale (y - t); NaN entries of t are masked */

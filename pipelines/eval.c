@@ -245,7 +245,7 @@ static int prepare(struct job *j)
         j->labelled.min_base = m->tok->min_base(m->tok_state);
     for (int s = 0; s <= j->n_piece; s++)
         cs_scores_init(&j->scores[s], m->head->is_class, m->n_label,
-                       m->head->n_target(m->head_net));
+                       cs_model_n_target(m));
     if (m->tok != NULL && j->n_piece > 0 && j->piece[0] < j->labelled.min_base)
         rc = cs_fail(CS_EUSAGE, "pieces of %lld bases give no token; the model needs %lld",
                      (long long)j->piece[0], (long long)j->labelled.min_base);

@@ -194,7 +194,7 @@ static int judge(cs_model *before, cs_model *after, cs_input_args *input,
 
     for (int k = 0; k < 2; k++)
         cs_scores_init(&s.scores[k], before->head->is_class, before->n_label,
-                       before->head->n_target(before->head_net));
+                       cs_model_n_target(before));
     CS_TRY(open_input(&s, input, label));
     CS_TRY(cs_judge_blocks(&s.labelled, before, &s.data, judge_block, &s, &s.n_without));
     if (s.scores[0].n == 0) {

@@ -171,6 +171,9 @@ static int check_options(void)
     if (start.init == NULL && (start.freeze != FREEZE_NONE || start.freeze_epochs > 0))
         return cs_fail(CS_EUSAGE, "an encoder that was never trained is not worth freezing; give "
                        "--init MODEL");
+    if (choice.head->per_token)
+        return cs_fail(CS_EUSAGE, "head '%s' learns from classes of stretches, which no option "
+                       "gives", choice.head->name);
     if (sample.crop_max > 0 && sample.crop_min > sample.crop_max)
         return cs_fail(CS_EUSAGE, "--crop-min %lld is longer than --crop-max %lld",
                        (long long)sample.crop_min, (long long)sample.crop_max);

@@ -32,9 +32,12 @@ static void ref_xent(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target,
     double part[CS_CHUNKS] = { 0 };
     #pragma omp parallel for num_threads(cs_threads(be, logit.r * logit.c))
     for (int k = 0; k < CS_CHUNKS; k++)
-        for (int64_t r = k * step; r < cs_min64((k + 1) * step, logit.r); r++)
-            part[k] += xent_row((double)scale, cs_row(logit, r), (double)cs_row(target, r)[0],
-                                weight, logit.c, cs_row(grad, r));
+        for (int64_t r = k * step; r < cs_min64((k + 1) * step, logit.r); r++) {
+            const cs_real *t = cs_row(target, r);
+            double s = target.c > 1 ? (double)scale * (double)t[1] : (double)scale;
+            part[k] += xent_row(s, cs_row(logit, r), (double)t[0], weight, logit.c,
+                                cs_row(grad, r));
+        }
     double sum = 0;
     for (int k = 0; k < CS_CHUNKS; k++)
         sum += part[k];

@@ -27,7 +27,8 @@ static void cuda_xent(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target
 {
     cs_sum_all(be, logit.r, 1,
         [=] __device__(int64_t r, int32_t) {
-            return xent_row(scale, logit, r, cs_el(target, r, 0), weight, grad);
+            double s = target.c > 1 ? (double)scale * cs_el(target, r, 1) : scale;
+            return xent_row(s, logit, r, cs_el(target, r, 0), weight, grad);
         },
         [=] __device__(double sum) { loss.p[0] += (cs_real)sum; });
 }

@@ -35,6 +35,7 @@ void cs_batch_free(cs_batch *b)
     free(b->slot);
     free(b->x);
     free(b->target);
+    free(b->label);
     free(b);
 }
 
@@ -46,8 +47,10 @@ void cs_batch_drop(void *batch)
 size_t cs_batch_bytes(const void *batch)
 {
     const cs_batch *b = batch;
-    const size_t per_tok = b->n_channel ? (size_t)b->n_channel * sizeof *b->x : sizeof *b->tok;
-    const size_t per_rec = sizeof *b->slot + (size_t)b->n_target * sizeof *b->target;
+    const size_t per_tok = (b->n_channel ? (size_t)b->n_channel * sizeof *b->x : sizeof *b->tok) +
+                           (b->n_target == CS_TARGET_TOKENS ? sizeof *b->label : 0);
+    const size_t per_rec = sizeof *b->slot +
+                           (b->n_target > 0 ? (size_t)b->n_target * sizeof *b->target : 0);
     return sizeof *b + (size_t)b->cap_tok * per_tok + (size_t)b->cap_rec * per_rec +
            (size_t)b->cap_seg * sizeof *b->off;
 }
@@ -92,9 +95,10 @@ static int reserve_tokens(cs_batch *b, int64_t need)
     if (need <= b->cap_tok)
         return CS_OK;
     const int64_t cap = need > 2 * b->cap_tok ? need : 2 * b->cap_tok;
-    const int rc = b->n_channel
-                       ? resize(&b->x, cap, (size_t)b->n_channel, sizeof *b->x)
-                       : resize_ids(b, cap);
+    int rc = b->n_channel ? resize(&b->x, cap, (size_t)b->n_channel, sizeof *b->x)
+                          : resize_ids(b, cap);
+    if (rc == CS_OK && b->n_target == CS_TARGET_TOKENS)
+        rc = resize(&b->label, cap, 1, sizeof *b->label);
     if (rc != CS_OK)
         return cs_fail(rc, "out of memory for a batch of %lld tokens; lower --batch-tokens",
                        (long long)need);
@@ -110,7 +114,7 @@ static int reserve_record(cs_batch *b)
     const int32_t cap = b->cap_rec ? 2 * b->cap_rec : 16;
     if (resize(&b->slot, cap, 1, sizeof *b->slot) != CS_OK ||
         resize(&b->off, (int64_t)cap + 1, 1, sizeof *b->off) != CS_OK ||
-        (b->n_target &&
+        (b->n_target > 0 &&
          resize(&b->target, cap, (size_t)b->n_target, sizeof *b->target) != CS_OK))
         return cs_fail(CS_EMEM, "out of memory for a batch of %d records; lower --batch-tokens",
                        b->n_rec);
@@ -120,13 +124,15 @@ static int reserve_record(cs_batch *b)
     return CS_OK;
 }
 
-int cs_batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
-                    const float *target, cs_slot slot)
+/* One of target and label, as the batch has it. */
+static int append(cs_batch *b, const int32_t *tok, const float *x, int64_t n, const float *target,
+                  const int32_t *label, cs_slot slot)
 {
     int rc = CS_OK;
     CS_BUG(n < 1 || (tok != NULL) == (x != NULL) || (x != NULL) != (b->n_channel > 0));
     CS_BUG(b->n_rec && cs_depth(n) != b->depth);
-    CS_BUG((target == NULL) != (b->n_target == 0));
+    CS_BUG((target != NULL) != (b->n_target > 0));
+    CS_BUG((label != NULL) != (b->n_target == CS_TARGET_TOKENS));
     CS_TRY(reserve_tokens(b, b->n_tok + n));
     CS_TRY(reserve_record(b));
 
@@ -138,10 +144,24 @@ int cs_batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
     if (target)
         memcpy(b->target + (int64_t)b->n_rec * b->n_target, target,
                (size_t)b->n_target * sizeof *target);
+    if (label)
+        memcpy(b->label + b->n_tok, label, (size_t)n * sizeof *label);
     b->depth = cs_depth(n);
     b->slot[b->n_rec++] = slot;
     b->n_tok += n;
     b->off[++b->n_seg] = b->n_tok;
 out:
     return rc;
+}
+
+int cs_batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
+                    const float *target, cs_slot slot)
+{
+    return append(b, tok, x, n, target, NULL, slot);
+}
+
+int cs_batch_append_labelled(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
+                             const int32_t *label, cs_slot slot)
+{
+    return append(b, tok, x, n, NULL, label, slot);
 }

@@ -6,16 +6,22 @@
 
 #include "io/record.h"
 
+/* Instead of a number of values per record: one class per token. */
+enum { CS_TARGET_TOKENS = -1 };
+
 typedef struct cs_batch {
     int32_t  *tok;                   /* [n_tok] segments back to back; NULL when inputs are real */
     int64_t  *off;                   /* [n_seg + 1] segment s is rows off[s] .. off[s+1]-1 */
     cs_slot  *slot;                  /* [n_rec] */
     float    *x;                     /* [n_tok * n_channel] when inputs are real, else NULL */
     float    *target;                /* [n_rec * n_target] or NULL; NaN entries are masked */
+    int32_t  *label;                 /* [n_tok] classes, with CS_TARGET_TOKENS, else NULL; negative
+                                      * ones are masked */
     int64_t   n_tok;
     int32_t   n_seg, n_rec;          /* n_seg = n_rec * segments per record */
     int32_t   depth;                 /* ceil(log2(n tokens)), the same for every segment */
-    int32_t   n_channel, n_target;   /* widths of x and target rows; 0 when absent */
+    int32_t   n_channel, n_target;   /* widths of x and target rows; 0 when absent, or
+                                      * CS_TARGET_TOKENS */
     uint64_t  oldest;                /* number of the oldest chunk in it */
     int64_t   cap_tok;               /* room, in tokens */
     int32_t   cap_seg, cap_rec;      /* room; the arrays grow as needed */
@@ -37,12 +43,16 @@ void cs_batch_reset(cs_batch *b);
  *
  * tok      [n] ids, or NULL when x is given
  * x        [n * n_channel] values, or NULL
- * target   [n_target], or NULL when n_target is 0
+ * target   [n_target], or NULL when n_target is 0; with CS_TARGET_TOKENS use the next function
  * slot     where the answer goes; {0} in training
  * Returns  CS_OK or CS_EMEM (the batch stands as before). A depth other than that of the records
  *          already there is CS_BUG
  */
 int cs_batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
                     const float *target, cs_slot slot) CS_MUST_CHECK;
+/** cs_batch_append_labelled - the same with a class per token, or a negative number for "do not
+ * learn from it"; label [n] */
+int cs_batch_append_labelled(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
+                             const int32_t *label, cs_slot slot) CS_MUST_CHECK;
 
 #endif

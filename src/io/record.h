@@ -20,6 +20,9 @@ typedef struct cs_segment {
 
 enum { CS_MAX_SEG = 2 };
 
+/* A stretch of a sequence that has a class: bases from .. to-1, from 0. */
+typedef struct cs_span { int64_t from, to; int32_t class_no; } cs_span;
+
 typedef struct cs_record {
     uint64_t     serial;         /* 0, 1, 2 ... in input order, over all inputs of a run */
     const char  *name;           /* up to the first blank of the header, NUL-terminated */

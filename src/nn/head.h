@@ -3,6 +3,7 @@
 #define CS_NN_HEAD_H
 
 #include "base/opt.h"
+#include "batch/batch.h"
 #include "nn/ctx.h"
 
 /* A head of two parts answers for a reference and an alternate sequence of one length, whose tokens
@@ -14,17 +15,22 @@ typedef struct cs_head {
     size_t        cfg_size;
     int32_t       n_part;                      /* 2: see below; 0: one */
     bool          is_class;                    /* answers are probabilities over n_out classes */
+    bool          per_token;                   /* n_out of them for every token, whose targets are
+                                                * a class each (CS_TARGET_TOKENS of batch.h) */
     int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE; NULL: all settings fit */
     void   *(*build)(const void *cfg, int32_t width, int32_t n_out, cs_params *ps);
     int64_t (*answer_len)(const void *net, int64_t n_tok);   /* floats per record */
-    int32_t (*n_target)(const void *net);                    /* floats of a record's target */
-    cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h);   /* raw values */
+    int32_t (*n_target)(const void *net);      /* floats of a record's target; NULL: per_token */
+    /* Raw values: (n_seg, n_out), or (n_tok, n_out) of answers per token */
+    cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h);
     void    (*activate)(cs_ctx *cx, const void *net, cs_mat y);   /* raw to answer, in place */
     /* The same for one record on the host, its raw values divided by a temperature before: what
      * follows where several passes' raw values have been averaged. */
     void    (*decide)(const void *net, float *v, int64_t n, double temperature);
     /* Adds scale * (weighted sum over records of the loss) to cx->loss, on the tape. target
-     * (n_seg, n_target), NaN entries masked; weight (1, n_out) of classes, or absent. */
+     * (n_seg, n_target), NaN entries masked, or of tokens (n_tok, 2): the class, NaN where masked,
+     * and 1 / (number of the record's tokens that are not); weight (1, n_out) of classes, or
+     * absent. */
     void    (*loss)(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
                     cs_real scale);
     /* does it use the mean over each segment only? NULL: no */

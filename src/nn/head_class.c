@@ -1,6 +1,4 @@
 /* head_class.c - one class per sequence: softmax and cross-entropy over the pooled answer. */
-#include <math.h>
-
 #include "nn/head.h"
 #include "nn/ops.h"
 #include "nn/pooled.h"
@@ -33,18 +31,10 @@ static void class_activate(cs_ctx *cx, const void *net, cs_mat y)
     cs_softmax(cx, y);
 }
 
-/* In double precision: it costs nothing beside the network, and reasonable sums of it are 1. */
 static void class_decide(const void *net, float *v, int64_t n, double temperature)
 {
-    double most = (double)v[0], sum = 0;
-
     (void)net;
-    for (int64_t i = 1; i < n; i++)
-        most = fmax(most, (double)v[i]);
-    for (int64_t i = 0; i < n; i++)
-        sum += exp(((double)v[i] - most) / temperature);
-    for (int64_t i = 0; i < n; i++)
-        v[i] = (float)(exp(((double)v[i] - most) / temperature) / sum);
+    cs_pooled_decide(v, n, temperature);
 }
 
 static void class_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,

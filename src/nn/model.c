@@ -16,6 +16,7 @@
 struct input {
     const int32_t *tok;
     const float   *x, *target;
+    const int32_t *label;
     const int64_t *off;
     int64_t        n_tok;
     int32_t        n_seg, depth;
@@ -224,6 +225,20 @@ int64_t cs_model_answer_len(const cs_model *m, int64_t n_tok)
     return m->head->answer_len(m->head_net, n_tok);
 }
 
+int32_t cs_model_n_target(const cs_model *m)
+{
+    return m->head->per_token ? CS_TARGET_TOKENS : m->head->n_target(m->head_net);
+}
+
+int64_t cs_model_answers_len(const cs_model *m, const cs_batch *b)
+{
+    int64_t n = 0;
+
+    for (int32_t s = 0; s < b->n_seg; s++)
+        n += cs_model_answer_len(m, b->off[s + 1] - b->off[s]);
+    return n;
+}
+
 /* ---- one pass ---------------------------------------------------------------------------- */
 
 /* Host floats as a matrix of the backend. */
@@ -275,10 +290,43 @@ static cs_mat embedded(cs_model *m, const struct input *in)
     return x;
 }
 
+/* The targets of a segment's tokens, as head.h has them, behind those of the segments before. */
+static void stage_labels_of(cs_ctx *cx, const struct input *in, int32_t s, cs_mat to)
+{
+    enum { PART = 256 };
+    cs_real part[2 * PART];
+    const int64_t end = in->off[s + 1];
+    int64_t n_known = 0;
+
+    for (int64_t t = in->off[s]; t < end; t++)
+        n_known += in->label[t] >= 0;
+    for (int64_t from = in->off[s]; from < end; from += PART) {
+        const int64_t n = end - from < PART ? end - from : PART;
+        for (int64_t i = 0; i < n; i++) {
+            const int32_t label = in->label[from + i];
+            part[2 * i] = label >= 0 ? (cs_real)label : (cs_real)NAN;
+            part[2 * i + 1] = label >= 0 ? 1 / (cs_real)n_known : 0;
+        }
+        cx->be->op.upload(cx->be, to.p + 2 * from, part, (size_t)(2 * n) * sizeof *part);
+    }
+}
+
+static cs_mat targets(cs_model *m, const struct input *in)
+{
+    const int32_t n = cs_model_n_target(m);
+
+    if (n != CS_TARGET_TOKENS)
+        return stage_reals(&m->cx, in->target, in->n_seg, n);
+    cs_mat to = cs_tmp(&m->cx, in->n_tok, 2);
+    for (int32_t s = 0; s < in->n_seg && !m->cx.dry; s++)
+        stage_labels_of(&m->cx, in, s, to);
+    return to;
+}
+
 static void add_loss(cs_model *m, const struct input *in, cs_mat y)
 {
     const cs_learn *l = in->learn;
-    cs_mat target = stage_reals(&m->cx, in->target, in->n_seg, m->head->n_target(m->head_net));
+    cs_mat target = targets(m, in);
     cs_mat weight = { 0 };
     if (l->weight)
         weight = stage_reals(&m->cx, l->weight, 1, m->n_label);
@@ -417,7 +465,7 @@ static int fetch(cs_model *m, cs_mat y, float *out)
 static int answer(cs_model *m, const cs_batch *b, bool raw, float *out)
 {
     int rc = CS_OK;
-    struct input in = { b->tok, b->x, NULL, b->off, b->n_tok, b->n_seg, b->depth, NULL };
+    struct input in = { b->tok, b->x, NULL, NULL, b->off, b->n_tok, b->n_seg, b->depth, NULL };
 
     CS_TRY(check_batch(m, b));
     CS_TRY(cs_model_reserve(m, b->n_tok, b->n_seg, b->depth, false));
@@ -458,9 +506,11 @@ int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *lo
 {
     int rc = CS_OK;
     cs_real sum;
-    struct input in = { b->tok, b->x, b->target, b->off, b->n_tok, b->n_seg, b->depth, l };
+    struct input in = { b->tok, b->x, b->target, b->label, b->off, b->n_tok, b->n_seg, b->depth,
+                        l };
 
-    CS_BUG(!m->ps.grad || !b->target || b->n_target != m->head->n_target(m->head_net));
+    CS_BUG(!m->ps.grad || (!b->target && !b->label));
+    CS_BUG(b->n_target != cs_model_n_target(m));
     m->cx.recompute = l->recompute;
     CS_TRY(check_batch(m, b));
     CS_TRY(cs_model_reserve(m, b->n_tok, b->n_seg, b->depth, true));

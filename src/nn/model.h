@@ -100,6 +100,10 @@ int32_t cs_model_n_token(const cs_model *m);
 int64_t cs_model_max_len(const cs_model *m);
 /** cs_model_answer_len - floats of a record's answer */
 int64_t cs_model_answer_len(const cs_model *m, int64_t n_tok);
+/** cs_model_answers_len - floats of a batch's answers; a record's follow those of the one before */
+int64_t cs_model_answers_len(const cs_model *m, const cs_batch *b);
+/** cs_model_n_target - floats of a record's target, or CS_TARGET_TOKENS */
+int32_t cs_model_n_target(const cs_model *m);
 
 /**
  * cs_model_reserve - find by a dry run what a batch of this shape needs, and make room for it
@@ -115,7 +119,7 @@ int64_t cs_model_memory(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth
 /**
  * cs_model_predict - answers for every record of a batch
  *
- * out      [n_rec * answer_len] probabilities (class head) or values; host memory
+ * out      [answers_len] probabilities or values; host memory
  * Returns  CS_OK; CS_EMEM; CS_EDEVICE. An answer that is not finite is CS_EMODEL.
  * Thread   one at a time per model
  */
@@ -139,7 +143,7 @@ typedef struct cs_learn {
  * cs_model_learn - forward, loss and backward for one batch; gradients are added to ps.grad
  *
  * loss     receives the batch's scaled loss
- * out      [n_rec * answer_len] raw outputs activated, or NULL (training metrics)
+ * out      [answers_len] raw outputs activated, or NULL (training metrics)
  */
 int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *loss, float *out)
     CS_MUST_CHECK;

@@ -260,7 +260,8 @@ void cs_softmax(cs_ctx *cx, cs_mat x)
 
 void cs_xent(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight)
 {
-    CS_BUG(target.r != logit.r || target.c != 1 || (weight.r > 0 && !is_row(weight, logit.c)));
+    CS_BUG(target.r != logit.r || target.c < 1 || target.c > 2 ||
+           (weight.r > 0 && !is_row(weight, logit.c)));
     cs_mat grad = cs_tmp(cx, logit.r, logit.c);
     if (!cx->dry)
         cx->be->op.xent(cx->be, scale, logit, target, weight, cx->loss, grad);

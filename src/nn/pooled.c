@@ -1,7 +1,8 @@
-/* pooled.c - convolutions or none, one vector for the tokens of a sequence, a linear or a two-layer
- * network. */
+/* pooled.c - convolutions or none, one vector for the tokens of a sequence or for each, a linear or
+ * a two-layer network. */
 #include "nn/pooled.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -18,9 +19,9 @@ enum { POOL_MEAN, POOL_CLS, POOL_CENTRE };
 static const char *const pools[] = { "mean", "cls", "centre", NULL };
 
 const cs_opt cs_pooled_opt[] = {
-    { .type = CS_OPT_GROUP, .name = "Heads class and regress" },
+    { .type = CS_OPT_GROUP, .name = "Heads" },
     { CS_OPT_ENUM, 0, "predictor", offsetof(cs_pooled_cfg, predictor), "KIND", "none",
-      "layers between the encoder and the pooling: none or cdil", "cdil are circular dilated "
+      "layers between the encoder and what follows: none or cdil", "cdil are circular dilated "
       "convolutions: layer l has dilation 2^(l-1), two convolutions with layer normalisation and "
       "ReLU, and a residual. Batch normalisation, which the paper has, would tie the records of a "
       "batch together.", 0, 0, predictors },
@@ -33,7 +34,8 @@ const cs_opt cs_pooled_opt[] = {
       "there are twice as many.", 0, 32768, NULL },
     { CS_OPT_ENUM, 0, "pool", offsetof(cs_pooled_cfg, pool), "KIND", "mean",
       "what stands for a sequence: mean, cls or centre", "mean is that over all tokens, cls the "
-      "first token's vector, centre the mean over those in the middle.", 0, 0, pools },
+      "first token's vector, centre the mean over those in the middle. Not of head token.", 0, 0,
+      pools },
     { CS_OPT_INT, 0, "centre", offsetof(cs_pooled_cfg, centre), "NUM", "200",
       "tokens in the middle that pool centre takes; all of a shorter sequence", NULL, 1, 1e12,
       NULL },
@@ -55,6 +57,15 @@ int cs_pooled_check(const void *cfg)
         return cs_fail(CS_EUSAGE, "--head.predictor-kernel must be odd, not %lld",
                        (long long)c->kernel);
     return CS_OK;
+}
+
+int cs_pooled_check_rows(const void *cfg)
+{
+    const cs_pooled_cfg *c = cfg;
+    if (c->pool != POOL_MEAN)
+        return cs_fail(CS_EUSAGE, "--head.pool %s is for an answer per sequence, head token gives "
+                       "one per token", pools[c->pool]);
+    return cs_pooled_check(cfg);
 }
 
 /* As CDIL for DNA has them (Cheng et al. 2023), but for the normalisation. */
@@ -94,10 +105,14 @@ void cs_pooled_free(void *pooled)
     free(p);
 }
 
+static cs_mat predict(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
+{
+    return p->predictor ? cs_cdil_apply(cx, p->predictor, seg, (int32_t)p->cfg.layers, -1, h) : h;
+}
+
 static cs_mat pool(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 {
-    if (p->predictor)
-        h = cs_cdil_apply(cx, p->predictor, seg, (int32_t)p->cfg.layers, -1, h);
+    h = predict(cx, p, seg, h);
     cs_mat x = cs_tmp(cx, seg.n, h.c);
     if (p->cfg.pool == POOL_MEAN)
         cs_seg_mean(cx, seg, h, x);
@@ -127,6 +142,24 @@ static cs_mat hidden(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 {
     return cs_linear_apply(cx, &p->out, hidden(cx, p, seg, pool(cx, p, seg, h)));
+}
+
+cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
+{
+    return cs_linear_apply(cx, &p->out, hidden(cx, p, seg, predict(cx, p, seg, h)));
+}
+
+/* In double precision: it costs nothing beside the network, and reasonable sums of it are 1. */
+void cs_pooled_decide(float *v, int64_t n, double temperature)
+{
+    double most = (double)v[0], sum = 0;
+
+    for (int64_t i = 1; i < n; i++)
+        most = fmax(most, (double)v[i]);
+    for (int64_t i = 0; i < n; i++)
+        sum += exp(((double)v[i] - most) / temperature);
+    for (int64_t i = 0; i < n; i++)
+        v[i] = (float)(exp(((double)v[i] - most) / temperature) / sum);
 }
 
 cs_mat cs_pooled_vector(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h, bool is_hidden)

@@ -1,11 +1,11 @@
-/* pooled.h - one vector per sequence: what the heads that answer for whole sequences share. */
+/* pooled.h - what heads are made of: layers over tokens, a vector per sequence, its answer. */
 #ifndef CS_NN_POOLED_H
 #define CS_NN_POOLED_H
 
 #include "base/opt.h"
 #include "nn/cdil.h"
 
-/* Options of such a head; its cfg is this struct. */
+/* Options of a head; its cfg is this struct. */
 typedef struct cs_pooled_cfg {
     int     predictor, pool, norm;
     int64_t layers, kernel, channels;    /* of the predictor */
@@ -24,6 +24,8 @@ typedef struct cs_pooled {
 
 /** cs_pooled_check - CS_OK, or CS_EUSAGE naming what does not fit (a head's `check`) */
 int cs_pooled_check(const void *cfg);
+/** cs_pooled_check_rows - the same for a head that answers for tokens: it has no pooling */
+int cs_pooled_check_rows(const void *cfg);
 
 /** cs_pooled_new - declares "head.predictor.0..." (with such), "head.norm" (unless none), "head.fc"
  * (with cfg->hidden > 0) and "head", the latter two linear layers. width: channels of a token,
@@ -37,6 +39,13 @@ void       cs_pooled_free(void *pooled);
  * layer (linear, GELU, dropout) if there are such, the linear layer. Shapes h (N, width), which may
  * be overwritten when not training; returns (n_seg, n_out) */
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
+
+/** cs_pooled_rows - the same without pooling: an answer for every token; returns (N, n_out) */
+cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
+
+/** cs_pooled_decide - a head's `decide` for the n classes of one answer: softmax of the raw values
+ * over the temperature */
+void cs_pooled_decide(float *v, int64_t n, double temperature);
 
 /** cs_pooled_vector, cs_pooled_n_vector - a head's `vector` and `n_vector` */
 cs_mat  cs_pooled_vector(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h, bool is_hidden);

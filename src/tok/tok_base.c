@@ -78,6 +78,7 @@ const cs_tokenizer cs_tok_base = {
     .min_base = base_min,
     .encode = base_encode,
     .mirrors = base_mirrors,
+    .cells = cs_tokenizer_cells,
     .symbol = base_symbol,
     .close = base_close,
 };

@@ -133,6 +133,25 @@ static int32_t bpe_mask(const void *state)
     return of < 0 ? -1 : p->net[of];
 }
 
+/* An unknown piece may stand for a run of unknown letters. */
+static void bpe_cells(const void *state, const cs_segment *s, const int32_t *id, int64_t n,
+                      int64_t *first)
+{
+    const struct pieces *p = state;
+    const int32_t *of_byte = p->b->of_byte;
+    int64_t at = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        first[i] = at;
+        at += id[i] == CS_TOK_UNK ? 1 : p->b->n_sym[p->file[id[i]]];
+        while (id[i] == CS_TOK_UNK && p->b->fuse_unk && at < s->n_base &&
+               of_byte[(unsigned char)s->base[at]] < 0)
+            at++;
+    }
+    CS_BUG(at != s->n_base);
+    first[n] = at;
+}
+
 static void bpe_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 {
     const struct pieces *p = state;
@@ -170,6 +189,7 @@ const cs_tokenizer cs_tok_bpe = {
     .work = bpe_work,
     .encode = bpe_encode,
     .mirrors = bpe_mirrors,
+    .cells = bpe_cells,
     .symbol = bpe_symbol,
     .close = bpe_close,
     .save = bpe_save,

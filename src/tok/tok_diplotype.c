@@ -89,6 +89,7 @@ const cs_tokenizer cs_tok_diplotype = {
     .min_base = diplotype_min,
     .encode = diplotype_encode,
     .mirrors = diplotype_mirrors,
+    .cells = cs_tokenizer_cells,
     .symbol = diplotype_symbol,
     .close = free,
     .alphabet = diplotype_alphabet,

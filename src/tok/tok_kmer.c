@@ -204,6 +204,19 @@ static int32_t kmer_overlap(const void *state)
     return (int32_t)((t->k + t->stride - 1) / t->stride);
 }
 
+/* Of a word's k bases the `stride` in the middle, by rounding nearer to its beginning. */
+static void kmer_cells(const void *state, const cs_segment *s, const int32_t *id, int64_t n,
+                       int64_t *first)
+{
+    const struct kmer *t = state;
+
+    (void)id;
+    first[0] = 0;
+    for (int64_t i = 1; i < n; i++)
+        first[i] = i * t->stride + (t->k - t->stride) / 2;
+    first[n] = s->n_base;
+}
+
 static void kmer_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 {
     const struct kmer *t = state;
@@ -242,6 +255,7 @@ const cs_tokenizer cs_tok_kmer = {
     .min_base = kmer_min,
     .encode = kmer_encode,
     .mirrors = kmer_mirrors,
+    .cells = kmer_cells,
     .symbol = kmer_symbol,
     .close = kmer_close,
     .overlap = kmer_overlap,

@@ -24,6 +24,11 @@ typedef struct cs_tokenizer {
     int64_t (*encode)(const void *state, const cs_segment *s, void *work, int32_t *id);
     /* Are the reverse complement's tokens the same ones in reverse order, whatever the sequence? */
     bool    (*mirrors)(const void *state);
+    /* The bases that each of n tokens stands for, if answers are per token: token i for those from
+     * first[i] to first[i + 1] - 1, so that every base has one; first [n + 1], first[n] = n_base.
+     * Overlapping words stand for what lies in their middle. */
+    void    (*cells)(const void *state, const cs_segment *s, const int32_t *id, int64_t n,
+                     int64_t *first);
     /* An id as text into buf (NUL-terminated, for `chordseq tokenize` and tokenizer.json) */
     void    (*symbol)(const void *state, int32_t id, char *buf, size_t n_buf);
     void    (*close)(void *state);                          /* accepts NULL */
@@ -41,6 +46,17 @@ typedef struct cs_tokenizer {
 static inline size_t cs_tokenizer_work(const cs_tokenizer *t, const void *state, int64_t n_base)
 {
     return t->work ? t->work(state, n_base) : 0;
+}
+
+/** cs_tokenizer_cells - of tokens that are one base each (a tokenizer's `cells`) */
+static inline void cs_tokenizer_cells(const void *state, const cs_segment *s, const int32_t *id,
+                                      int64_t n, int64_t *first)
+{
+    (void)state;
+    (void)s;
+    (void)id;
+    for (int64_t i = 0; i <= n; i++)
+        first[i] = i;
 }
 
 /** cs_tokenizer_alphabet - what the letters of a sequence must mean */

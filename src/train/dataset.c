@@ -27,7 +27,7 @@ static uint64_t mix(uint64_t h, const void *p, size_t n)
 void cs_dataset_init(cs_dataset *d, bool is_class, int32_t n_target, int32_t n_channel)
 {
     *d = (cs_dataset){ .is_class = is_class, .n_class = 1, .n_target = n_target,
-                       .n_channel = n_channel, .mem = cs_arena_new() };
+                       .n_channel = n_channel, .background = -1, .mem = cs_arena_new() };
 }
 
 void cs_dataset_clear(cs_dataset *d)
@@ -57,36 +57,76 @@ static uint64_t hash_of(const cs_dataset *d, const cs_example *e)
 {
     uint64_t h = mix(d->hash, e->name, strlen(e->name));
 
-    h = mix(h, e->target, (size_t)d->n_target * sizeof *e->target);
+    if (e->target != NULL)
+        h = mix(h, e->target, (size_t)d->n_target * sizeof *e->target);
+    for (int64_t i = 0; i < e->n_span; i++)
+        h = mix(h, (const int64_t[]){ e->span[i].from, e->span[i].to, e->span[i].class_no },
+                3 * sizeof(int64_t));
     if (e->x != NULL)
         return mix(h, e->x, (size_t)e->n_base * (size_t)d->n_channel * sizeof *e->x);
     return mix(h, e->base, (size_t)e->n_base);
 }
 
-int cs_dataset_add(cs_dataset *d, const cs_record *r, const float *target, const char *group)
+/* Everything but what is known about it. */
+static int copy_record(cs_dataset *d, const cs_record *r, const char *group, cs_example *e)
 {
     const size_t n = (size_t)r->seg[0].n_base;
     const size_t x_bytes = n * (size_t)d->n_channel * sizeof *r->x;
-    cs_example e = { .n_base = r->seg[0].n_base, .group = group_of(r->name, group) };
 
+    *e = (cs_example){ .n_base = r->seg[0].n_base, .group = group_of(r->name, group) };
     if (cs_grow((void **)&d->ex, &d->cap, (size_t)d->n + 1, sizeof *d->ex) != CS_OK)
         return CS_EMEM;
     if (d->n_channel > 0)
-        e.x = (const float *)(void *)cs_arena_dup(d->mem, r->x, x_bytes);
+        e->x = (const float *)(void *)cs_arena_dup(d->mem, r->x, x_bytes);
     else
-        e.base = cs_arena_dup(d->mem, r->seg[0].base, n);
-    e.name = cs_arena_dup(d->mem, r->name, strlen(r->name));
-    e.target = (const float *)(void *)cs_arena_dup(d->mem, target,
-                                                   (size_t)d->n_target * sizeof *target);
-    if ((e.x == NULL && e.base == NULL) || e.name == NULL || e.target == NULL)
-        return cs_fail(CS_EMEM, "out of memory for the sequences, at record '%s' after %lld bases; "
-                       "training keeps them all in memory", r->name, (long long)d->n_base);
+        e->base = cs_arena_dup(d->mem, r->seg[0].base, n);
+    e->name = cs_arena_dup(d->mem, r->name, strlen(r->name));
+    return (e->x != NULL || e->base != NULL) && e->name != NULL ? CS_OK : CS_EMEM;
+}
+
+static void append(cs_dataset *d, const cs_example *e)
+{
+    if (e->class_no >= d->n_class)
+        d->n_class = e->class_no + 1;
+    d->hash = hash_of(d, e);
+    d->n_base += e->n_base;
+    d->ex[d->n++] = *e;
+}
+
+static int no_room(const cs_dataset *d, const cs_record *r)
+{
+    return cs_fail(CS_EMEM, "out of memory for the sequences, at record '%s' after %lld bases; "
+                   "training keeps them all in memory", r->name, (long long)d->n_base);
+}
+
+int cs_dataset_add(cs_dataset *d, const cs_record *r, const float *target, const char *group)
+{
+    const size_t n_bytes = (size_t)d->n_target * sizeof *target;
+    cs_example e;
+
+    if (copy_record(d, r, group, &e) != CS_OK)
+        return no_room(d, r);
+    e.target = (const float *)(void *)cs_arena_dup(d->mem, target, n_bytes);
+    if (e.target == NULL)
+        return no_room(d, r);
     e.class_no = d->is_class ? (int32_t)target[0] : 0;
-    if (e.class_no >= d->n_class)
-        d->n_class = e.class_no + 1;
-    d->hash = hash_of(d, &e);
-    d->n_base += e.n_base;
-    d->ex[d->n++] = e;
+    append(d, &e);
+    return CS_OK;
+}
+
+int cs_dataset_add_spans(cs_dataset *d, const cs_record *r, const cs_span *span, int64_t n_span,
+                         const char *group)
+{
+    cs_example e;
+
+    CS_BUG(d->n_target != CS_TARGET_TOKENS);
+    if (copy_record(d, r, group, &e) != CS_OK)
+        return no_room(d, r);
+    e.span = (const cs_span *)(void *)cs_arena_dup(d->mem, span, (size_t)n_span * sizeof *span);
+    e.n_span = n_span;
+    if (e.span == NULL)
+        return no_room(d, r);
+    append(d, &e);
     return CS_OK;
 }
 
@@ -220,4 +260,21 @@ void cs_dataset_cut(const cs_dataset *d, int64_t example, int64_t len, int64_t k
     qsort(out, (size_t)k, sizeof *out, by_start);
     for (int64_t i = 0; i < k; i++)
         out[i].start += i * len;
+}
+
+void cs_dataset_count_bases(const cs_dataset *d, cs_part part, int32_t n_class, int64_t *n)
+{
+    memset(n, 0, (size_t)n_class * sizeof *n);
+    for (int64_t i = 0; i < d->n; i++) {
+        const cs_example *e = &d->ex[i];
+        int64_t rest = e->n_base;
+        for (int64_t k = 0; e->part == part && k < e->n_span; k++) {
+            const cs_span *s = &e->span[k];
+            rest -= s->to - s->from;
+            if (s->class_no >= 0)
+                n[s->class_no] += s->to - s->from;
+        }
+        if (e->part == part && d->background >= 0)
+            n[d->background] += rest;
+    }
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "batch/batch.h"
 #include "io/record.h"
 
 typedef enum cs_part { CS_PART_TRAIN, CS_PART_VALID, CS_PART_SKIP } cs_part;
@@ -18,10 +19,12 @@ typedef struct cs_example {
     const char  *name;
     const char  *base;           /* [n_base], or NULL when x is given */
     const float *x;              /* [n_base * n_channel] or NULL */
-    const float *target;         /* [n_target] */
+    const float *target;         /* [n_target], or NULL with CS_TARGET_TOKENS: then */
+    const cs_span *span;         /* [n_span] where which class is: in order, not overlapping */
+    int64_t      n_span;
     int64_t      n_base;
     uint64_t     group;          /* hash of the group's name */
-    int32_t      class_no;       /* 0 for a regression */
+    int32_t      class_no;       /* of the whole example; 0 where it has none */
     cs_part      part;
 } cs_example;
 
@@ -30,8 +33,9 @@ typedef struct cs_dataset {
     int64_t     n;
     size_t      cap;
     bool        is_class;        /* target[0] is a class number */
-    int32_t     n_class;         /* one more than the largest so far; 1 for a regression */
+    int32_t     n_class;         /* one more than the largest class_no so far */
     int32_t     n_target, n_channel;
+    int32_t     background;      /* class of bases outside of spans; negative: masked */
     int64_t     n_base;
     uint64_t    hash;            /* of everything in it, in order: is this the same data? */
     cs_arena   *mem;
@@ -53,6 +57,15 @@ void cs_dataset_release(cs_dataset *d);
  */
 int cs_dataset_add(cs_dataset *d, const cs_record *r, const float *target, const char *group)
     CS_MUST_CHECK;
+
+/** cs_dataset_add_spans - the same with classes of stretches instead of a target (of a dataset with
+ * CS_TARGET_TOKENS); span [n_span], in order, not overlapping, within the record */
+int cs_dataset_add_spans(cs_dataset *d, const cs_record *r, const cs_span *span, int64_t n_span,
+                         const char *group) CS_MUST_CHECK;
+
+/** cs_dataset_count_bases - bases of every class in a part's spans, background included; n
+ * [n_class] */
+void cs_dataset_count_bases(const cs_dataset *d, cs_part part, int32_t n_class, int64_t *n);
 
 /**
  * cs_dataset_split - set aside part of every class for validation, whole groups at a time

@@ -24,6 +24,8 @@ void cs_feed_work_release(cs_feed_work *w)
     free(w->base);
     free(w->tok);
     free(w->id);
+    free(w->label);
+    free(w->cell);
     *w = (cs_feed_work){ 0 };
 }
 
@@ -45,25 +47,71 @@ static int tokenise(cs_feed_work *w, const cs_example *e, const cs_pack *pack, c
         cs_base_revcomp(seg.base, seg.n_base, w->base);
         seg.base = w->base;
     }
+    w->seg = seg;
     *n_tok = pack->tok->encode(pack->tok_state, &seg, w->tok, w->id);
     return CS_OK;
 }
+
+/* ---- targets per token ----------------------------------------------------------------------- */
+
+/* The class of a base. */
+static int32_t class_at(const cs_dataset *d, const cs_example *e, int64_t base)
+{
+    int64_t lo = 0, hi = e->n_span;
+
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (e->span[mid].to > base)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo < e->n_span && e->span[lo].from <= base ? e->span[lo].class_no : d->background;
+}
+
+/* What the n tokens of a sample are to be answered with, into w->label: the class of the middle one
+ * of the bases that a token stands for. */
+static int label_tokens(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack,
+                        const cs_sample *s, int64_t n)
+{
+    const cs_example *e = &d->ex[s->example];
+    const size_t room = (size_t)n + 1;
+
+    if (cs_grow((void **)&w->label, &w->n_label, room, sizeof *w->label) != CS_OK ||
+        cs_grow((void **)&w->cell, &w->n_cell, room, sizeof *w->cell) != CS_OK)
+        return CS_EMEM;
+    if (pack->tok != NULL)
+        pack->tok->cells(pack->tok_state, &w->seg, w->id, n, w->cell);
+    else
+        cs_tokenizer_cells(NULL, NULL, NULL, n, w->cell);
+    for (int64_t t = 0; t < n; t++) {
+        const int64_t at = (w->cell[t] + w->cell[t + 1] - 1) / 2;
+        w->label[t] = class_at(d, e, s->start + (s->reverse ? s->n_base - 1 - at : at));
+    }
+    return CS_OK;
+}
+
+/* ---- samples into batches -------------------------------------------------------------------- */
 
 int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
                    cs_batch *b)
 {
     const cs_example *e = &d->ex[s->example];
+    const float *x = e->x != NULL ? e->x + s->start * d->n_channel : NULL;
     const cs_slot none = { NULL, 0 };
     int64_t n = s->n_base;
 
-    if (e->x != NULL)
-        return cs_batch_append(b, NULL, e->x + s->start * d->n_channel, n, e->target, none);
-    if (tokenise(w, e, pack, s, &n) != CS_OK)
+    if (x == NULL && tokenise(w, e, pack, s, &n) != CS_OK)
         return CS_EMEM;
     /* A tokenizer may give fewer tokens than its bound, by which the sample was sorted. */
     if (b->n_rec > 0 && cs_depth(n) != b->depth)
         return CS_EOF;
-    return cs_batch_append(b, w->id, NULL, n, e->target, none);
+    const int32_t *id = x == NULL ? w->id : NULL;
+    if (d->n_target != CS_TARGET_TOKENS)
+        return cs_batch_append(b, id, x, n, e->target, none);
+    if (label_tokens(w, d, pack, s, n) != CS_OK)
+        return CS_EMEM;
+    return cs_batch_append_labelled(b, id, x, n, w->label, none);
 }
 
 /* What the run of the stage keeps in hand. */
@@ -117,7 +165,8 @@ static double step_scale(const cs_feed *f, const cs_dataset *d, const cs_sample 
     double sum = 0;
 
     for (int64_t i = 0; i < n; i++)
-        sum += f->weight != NULL ? (double)f->weight[d->ex[s[i].example].class_no] : 1;
+        sum += f->weight != NULL && d->is_class ? (double)f->weight[d->ex[s[i].example].class_no]
+                                                : 1;
     return sum > 0 ? 1 / sum : 0;
 }
 

@@ -28,7 +28,8 @@ struct learner {
     cs_pipe            *pipe;
     cs_progress        *progress;
     cs_schedule         schedule;
-    cs_scores           scores;      /* of the validation in hand */
+    cs_scores           scores;      /* of the validation in hand, or where answers are per token */
+    cs_counts           counts;
     cs_real            *work;        /* one real of backend memory */
     float              *answer;
     size_t              n_answer;
@@ -95,8 +96,31 @@ static bool hit(const struct learner *l, const float *answer, const float *targe
 
 static int make_room(struct learner *l, const cs_batch *b)
 {
-    return cs_grow((void **)&l->answer, &l->n_answer, (size_t)b->n_rec * (size_t)l->m->n_label,
+    return cs_grow((void **)&l->answer, &l->n_answer, (size_t)cs_model_answers_len(l->m, b),
                    sizeof *l->answer);
+}
+
+static void count_records(struct learner *l, const cs_batch *b)
+{
+    for (int32_t i = 0; i < b->n_rec; i++) {
+        const float *target = b->target + (int64_t)i * b->n_target;
+        l->sum.n_right += hit(l, l->answer + (int64_t)i * l->m->n_label, target);
+        l->sum.weight += l->o->weight != NULL ? (double)l->o->weight[(int32_t)target[0]] : 1;
+    }
+    l->sum.n_seen += b->n_rec;
+}
+
+/* Tokens are right or wrong; the loss is by record, in which each counts the same. */
+static void count_tokens(struct learner *l, const cs_batch *b)
+{
+    for (int64_t t = 0; t < b->n_tok; t++) {
+        if (b->label[t] < 0)
+            continue;
+        const float truth = (float)b->label[t];
+        l->sum.n_right += hit(l, l->answer + t * l->m->n_label, &truth);
+        l->sum.n_seen++;
+    }
+    l->sum.weight += b->n_rec;
 }
 
 static void add_sums(cs_train_sums *to, const cs_train_sums *s)
@@ -161,12 +185,10 @@ static int learn(struct learner *l, const cs_feed_item *it)
     CS_TRY(make_room(l, b));
     CS_TRY(cs_model_learn(l->m, b, &how, &loss, l->answer));
     l->sum.loss += loss / it->scale;
-    for (int32_t i = 0; i < b->n_rec; i++) {
-        const float *target = b->target + (int64_t)i * b->n_target;
-        l->sum.n_right += hit(l, l->answer + (int64_t)i * l->m->n_label, target);
-        l->sum.weight += l->o->weight != NULL ? (double)l->o->weight[(int32_t)target[0]] : 1;
-    }
-    l->sum.n_seen += b->n_rec;
+    if (b->label != NULL)
+        count_tokens(l, b);
+    else
+        count_records(l, b);
     l->sum.n_token += b->n_tok;
     l->n_sample += b->n_rec;
     l->n_base += b->n_tok;
@@ -185,6 +207,10 @@ static int judge(struct learner *l, const cs_batch *b)
     use_average(l, true);
     CS_TRY(make_room(l, b));
     CS_TRY(cs_model_predict(l->m, b, l->answer));
+    if (b->label != NULL) {
+        cs_counts_add(&l->counts, l->answer, b->label, b->n_tok);
+        return CS_OK;
+    }
     for (int32_t i = 0; i < b->n_rec; i++)
         CS_TRY(cs_scores_add(&l->scores, l->answer + (int64_t)i * l->m->n_label,
                              b->target + (int64_t)i * b->n_target, b->off[i + 1] - b->off[i]));
@@ -284,6 +310,20 @@ static bool good_enough(const struct learner *l)
     return l->o->stop_at > 0 && l->st->best >= aim;
 }
 
+static int take_figures(struct learner *l, cs_figures *f)
+{
+    int rc;
+
+    if (l->m->head->per_token) {
+        rc = cs_counts_figures(&l->counts, f);
+        cs_counts_clear(&l->counts);
+        return rc;
+    }
+    rc = cs_scores_figures(&l->scores, 0, INT64_MAX, l->o->tolerance, false, f);
+    cs_scores_clear(&l->scores);
+    return rc;
+}
+
 static int finish_epoch(struct learner *l)
 {
     int rc = CS_OK;
@@ -291,8 +331,7 @@ static int finish_epoch(struct learner *l)
     cs_train_state *st = l->st;
     cs_figures f = { 0 };
 
-    CS_TRY(cs_scores_figures(&l->scores, 0, INT64_MAX, o->tolerance, false, &f));
-    cs_scores_clear(&l->scores);
+    CS_TRY(take_figures(l, &f));
     CS_TRY(write_row(l, &f));
     CS_TRY(keep_best(l, &f));
     st->epoch++;
@@ -400,8 +439,10 @@ static int start(struct learner *l, cs_feed *feed)
     l->work = l->m->be->op.alloc(l->m->be, sizeof *l->work);
     if (l->work == NULL)
         rc = cs_fail(CS_EMEM, "out of memory for one number");
+    if (l->m->head->per_token)
+        CS_TRY(cs_counts_init(&l->counts, l->m->n_label));
     cs_scores_init(&l->scores, l->m->head->is_class, l->m->n_label,
-                   l->m->head->n_target(l->m->head_net));
+                   cs_model_n_target(l->m));
 out:
     return rc;
 }
@@ -430,6 +471,7 @@ out:
     if (l.work != NULL)
         m->be->op.dealloc(m->be, l.work);
     cs_scores_release(&l.scores);
+    cs_counts_release(&l.counts);
     free(l.answer);
     cs_pipe_free(l.pipe);
     return rc;

@@ -138,10 +138,10 @@ static double mean_defined(const cs_class_figures *c, int32_t n, size_t off)
     return ratio(sum, count);
 }
 
-static void class_figures(cs_figures *f)
+/* What is counted per class, from the confusion matrix. */
+static void margins(cs_figures *f)
 {
     const int32_t k = f->n_class;
-    int64_t right = 0;
 
     for (int32_t c = 0; c < k; c++) {
         cs_class_figures *g = &f->cls[c];
@@ -150,6 +150,16 @@ static void class_figures(cs_figures *f)
             g->n_called += f->confusion[j * k + c];
         }
         g->n_right = f->confusion[c * k + c];
+    }
+}
+
+static void class_figures(cs_figures *f)
+{
+    const int32_t k = f->n_class;
+    int64_t right = 0;
+
+    for (int32_t c = 0; c < k; c++) {
+        cs_class_figures *g = &f->cls[c];
         g->precision = ratio((double)g->n_right, (double)g->n_called);
         g->recall = ratio((double)g->n_right, (double)g->n);
         g->f1 = g->n > 0 ? ratio(2 * (double)g->n_right, (double)(g->n + g->n_called)) : NAN;
@@ -210,13 +220,17 @@ static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_figures *f)
     return CS_OK;
 }
 
+static const cs_figures undefined = {
+    .loss = NAN, .accuracy = NAN, .balanced = NAN, .macro_f1 = NAN, .macro_auc = NAN, .mcc = NAN,
+    .mae = NAN, .within = NAN
+};
+
 int cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
                       cs_figures *f)
 {
     const size_t k = (size_t)s->n_out;
 
-    *f = (cs_figures){ .loss = NAN, .accuracy = NAN, .balanced = NAN, .macro_f1 = NAN,
-                       .macro_auc = NAN, .mcc = NAN, .mae = NAN, .within = NAN };
+    *f = undefined;
     if (!s->is_class) {
         value_figures(s, lo, hi, tolerance, f);
         return CS_OK;
@@ -230,6 +244,7 @@ int cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double toleran
     for (size_t c = 0; c < k; c++)
         f->cls[c] = (cs_class_figures){ .auc = NAN };
     count_calls(s, lo, hi, f);
+    margins(f);
     class_figures(f);
     if (auc && areas(s, lo, hi, f) != CS_OK)
         goto no_memory;
@@ -245,4 +260,80 @@ void cs_figures_release(cs_figures *f)
     free(f->confusion);
     f->cls = NULL;
     f->confusion = NULL;
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
+int cs_counts_init(cs_counts *c, int32_t n_class)
+{
+    const size_t k = (size_t)n_class;
+    const bool matrix = n_class <= CS_CONFUSION_CLASSES;
+
+    *c = (cs_counts){ .n_class = n_class, .cls = cs_alloc(k, sizeof *c->cls),
+                      .confusion = matrix ? cs_alloc(k * k, sizeof *c->confusion) : NULL };
+    if (c->cls == NULL || (matrix && c->confusion == NULL)) {
+        cs_counts_release(c);
+        return cs_fail(CS_EMEM, "out of memory for counts of %d classes", (int)n_class);
+    }
+    cs_counts_clear(c);
+    return CS_OK;
+}
+
+void cs_counts_release(cs_counts *c)
+{
+    free(c->cls);
+    free(c->confusion);
+    *c = (cs_counts){ 0 };
+}
+
+void cs_counts_clear(cs_counts *c)
+{
+    const size_t k = (size_t)c->n_class;
+
+    c->n = 0;
+    c->loss = 0;
+    for (size_t i = 0; i < k; i++)
+        c->cls[i] = (cs_class_figures){ .auc = NAN };
+    if (c->confusion != NULL)
+        memset(c->confusion, 0, k * k * sizeof *c->confusion);
+}
+
+void cs_counts_add(cs_counts *c, const float *answer, const int32_t *label, int64_t n)
+{
+    const int32_t k = c->n_class;
+
+    for (int64_t t = 0; t < n; t++) {
+        if (label[t] < 0)
+            continue;
+        const float *p = answer + t * k;
+        const int32_t call = best(p, k);
+        c->n++;
+        c->loss -= log(fmax((double)p[label[t]], 1e-30));
+        c->cls[label[t]].n++;
+        c->cls[call].n_called++;
+        c->cls[call].n_right += call == label[t];
+        if (c->confusion != NULL)
+            c->confusion[label[t] * k + call]++;
+    }
+}
+
+int cs_counts_figures(const cs_counts *c, cs_figures *f)
+{
+    const size_t k = (size_t)c->n_class;
+
+    *f = undefined;
+    f->cls = cs_alloc(k, sizeof *f->cls);
+    f->confusion = c->confusion != NULL ? cs_alloc(k * k, sizeof *f->confusion) : NULL;
+    if (f->cls == NULL || (c->confusion != NULL && f->confusion == NULL)) {
+        cs_figures_release(f);
+        return cs_fail(CS_EMEM, "out of memory for the figures of %d classes", (int)c->n_class);
+    }
+    memcpy(f->cls, c->cls, k * sizeof *f->cls);
+    if (c->confusion != NULL)
+        memcpy(f->confusion, c->confusion, k * k * sizeof *f->confusion);
+    f->n = c->n;
+    f->n_class = c->n_class;
+    f->loss = ratio(c->loss, (double)c->n);
+    class_figures(f);
+    return CS_OK;
 }

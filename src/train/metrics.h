@@ -37,7 +37,7 @@ typedef struct cs_class_figures {
 } cs_class_figures;
 
 typedef struct cs_figures {
-    int64_t n;                   /* records with a known truth */
+    int64_t n;                   /* records, or tokens, with a known truth */
     double  loss;                /* mean cross-entropy (natural log), or mean squared error */
     /* classes */
     double  accuracy;
@@ -46,7 +46,7 @@ typedef struct cs_figures {
     double  mcc;                 /* multi-class Matthews correlation; 0 when a margin is constant */
     int32_t n_class;
     cs_class_figures *cls;       /* [n_class] */
-    int64_t *confusion;          /* [n_class * n_class] row: truth, column: call */
+    int64_t *confusion;          /* [n_class * n_class] row: truth, column: call; NULL: too many */
     /* values, over all targets */
     double  mae;
     double  within;              /* share with |error| < tolerance */
@@ -64,5 +64,26 @@ typedef struct cs_figures {
 int  cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
                        cs_figures *f) CS_MUST_CHECK;
 void cs_figures_release(cs_figures *f);
+
+/* ---- classes of tokens: counted, because keeping every answer would take too much ----------- */
+
+enum { CS_CONFUSION_CLASSES = 256 };   /* with more classes no confusion matrix is kept */
+
+typedef struct cs_counts {
+    int32_t  n_class;
+    int64_t  n;                  /* tokens with a known class */
+    double   loss;               /* their summed cross-entropy */
+    cs_class_figures *cls;       /* [n_class] n, n_called and n_right */
+    int64_t *confusion;          /* or NULL */
+} cs_counts;
+
+/** cs_counts_init - CS_OK (release with cs_counts_release) or CS_EMEM */
+int  cs_counts_init(cs_counts *c, int32_t n_class) CS_MUST_CHECK;
+void cs_counts_release(cs_counts *c);
+void cs_counts_clear(cs_counts *c);
+/** cs_counts_add - n tokens' probabilities [n * n_class] and classes [n], negative: not known */
+void cs_counts_add(cs_counts *c, const float *answer, const int32_t *label, int64_t n);
+/** cs_counts_figures - as cs_scores_figures(), without ROC-AUC */
+int  cs_counts_figures(const cs_counts *c, cs_figures *f) CS_MUST_CHECK;
 
 #endif

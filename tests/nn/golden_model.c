@@ -256,7 +256,7 @@ int golden_batch(golden *g, const cs_model *m, const char *prefix, cs_batch **ou
                     *lengths = golden_find(g, "input.%slengths", prefix),
                     *want = golden_find(g, "input.%starget", prefix),
                     *head = golden_find(g, "input.tokens_head");
-    int32_t n_target = m->head->n_target(m->head_net);
+    int32_t n_target = cs_model_n_target(m);
     float *target = cs_xcalloc((size_t)n_target, sizeof *target);
     int64_t n, per = x ? x->shape.dim[x->shape.n_dim - 1] : 0;
     cs_batch *b = cs_batch_new((int32_t)per, n_target);

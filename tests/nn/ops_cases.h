@@ -142,6 +142,14 @@ static inline void compare_outputs(const op_case *o, const env *e, const mats *g
 
 /* ---- the ops ----------------------------------------------------------------------------- */
 
+static cs_mat scratch(cs_backend *be, int64_t r, int32_t c)
+{
+    cs_mat m = { be->op.alloc(be, (size_t)(r * c) * sizeof(cs_real)), r, c, c };
+    assert_non_null(m.p);
+    be->op.zero(be, m);
+    return m;
+}
+
 #define CASE(name_) static void name_(cs_backend *be, const env *e, const cs_mat *m)
 #define CALL(...) do { (void)e; __VA_ARGS__; } while (0)
 
@@ -222,6 +230,17 @@ CASE(xent_plain)
 {
     CALL(be->op.xent(be, (cs_real)0.3, m[0], m[1], (cs_mat){ 0 }, m[2], m[3]));
 }
+/* Class numbers and weights of the rows beside each other. */
+CASE(xent_rows)
+{
+    cs_mat t = scratch(be, e->r, 2);
+    for (int64_t r = 0; r < e->r; r++) {
+        be->op.copy(be, (cs_mat){ row(m[1], r), 1, 1, 1 }, (cs_mat){ row(t, r), 1, 1, 1 });
+        be->op.copy(be, (cs_mat){ row(m[2], r), 1, 1, 1 }, (cs_mat){ row(t, r) + 1, 1, 1, 1 });
+    }
+    be->op.xent(be, (cs_real)0.3, m[0], t, m[3], m[4], m[5]);
+    be->op.dealloc(be, t.p);
+}
 CASE(mse)     { CALL(be->op.mse(be, (cs_real)0.3, m[0], m[1], m[2], m[3])); }
 CASE(dropout) { CALL(be->op.dropout(be, 77, 0.3, m[0], 0, m[1])); }
 CASE(dropout_add) { CALL(be->op.dropout(be, 77, 0.3, m[0], 1, m[1])); }
@@ -281,14 +300,6 @@ CASE(adamw)
 static cs_chord chord_of(const cs_mat *m, int32_t track)
 {
     return (cs_chord){ m[0], m[1], m[2], m[3], track };
-}
-
-static cs_mat scratch(cs_backend *be, int64_t r, int32_t c)
-{
-    cs_mat m = { be->op.alloc(be, (size_t)(r * c) * sizeof(cs_real)), r, c, c };
-    assert_non_null(m.p);
-    be->op.zero(be, m);
-    return m;
 }
 
 CASE(chord)
@@ -399,6 +410,7 @@ static const op_case row_ops[] = {
     { "batchnorm_bwd_fixed", "iRC p2C i1C iRC aRC a1C a1C", batchnorm_bwd_fixed, false },
     { "xent",        "iRC tR1 p1C a11 oRC", xent, false },
     { "xent_plain",  "iRC tR1 a11 oRC", xent_plain, false },
+    { "xent_rows",   "iRC tR1 pR1 p1C a11 oRC", xent_rows, false },
 };
 
 static const op_case seg_ops[] = {

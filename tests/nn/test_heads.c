@@ -93,6 +93,42 @@ static void test_squared_error(void **state)
     cs_model_free(m);
 }
 
+/* A record's loss is the mean over its tokens that have a class. */
+static void test_tokens(void **state)
+{
+    static const int64_t len[] = { 5, 7, 8, 6 };
+    static const float weight[] = { 0.25F, 1, 3 };
+    cs_model *m = model_with(cs_head_find("token"));
+    cs_batch *b = toy_batch(m, len, 4, 1);
+    double want = 0;
+    int n_masked = 0;
+
+    (void)state;
+    double got = learn(m, b, weight, 0.5, NULL);
+    double *z = raw(m);
+    for (int r = 0; r < 4; r++) {
+        double loss = 0, n = 0;
+        for (int64_t i = b->off[r]; i < b->off[r + 1]; i++) {
+            if (b->label[i] < 0) {
+                n_masked++;
+                continue;
+            }
+            double sum = exp(z[3 * i]) + exp(z[3 * i + 1]) + exp(z[3 * i + 2]);
+            loss += (double)weight[b->label[i]] * (log(sum) - z[3 * i + b->label[i]]);
+            n++;
+        }
+        want += 0.5 * loss / n;
+    }
+    assert_true(n_masked > 0);
+    assert_true(fabs(got - want) <= TOL * fabs(want));
+    assert_int_equal(cs_model_answer_len(m, 7), 21);
+    assert_int_equal(cs_model_answers_len(m, b), 3 * b->n_tok);
+    assert_int_equal(cs_model_n_target(m), CS_TARGET_TOKENS);
+    free(z);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
 /* A record without a target changes nothing: neither the loss nor any gradient. */
 static void masked(const cs_head *head)
 {
@@ -103,6 +139,8 @@ static void masked(const cs_head *head)
 
     for (int32_t k = 0; k < n; k++)
         four->target[3 * n + k] = NAN;
+    for (int64_t i = four->off[3]; n == CS_TARGET_TOKENS && i < four->n_tok; i++)
+        four->label[i] = -1;
     double want = learn(m, three, NULL, 1, NULL);
     cs_real *grad = toy_slab(m, m->ps.grad);
     assert_true(fabs(learn(m, four, NULL, 1, NULL) - want) <= TOL * fabs(want));
@@ -122,23 +160,23 @@ static void answers(const cs_head *head)
     static const int64_t len[] = { 5, 7, 8, 6 };
     cs_model *m = model_with(head);
     cs_batch *b = toy_batch(m, len, 4, 1);
-    int64_t n = cs_model_answer_len(m, 7);
-    float *learnt = cs_xmalloc((size_t)(4 * n) * sizeof *learnt);
+    int64_t n = cs_model_answers_len(m, b);
+    float *learnt = cs_xmalloc((size_t)n * sizeof *learnt);
 
     (void)learn(m, b, NULL, 1, learnt);
     m->cx.no_mean = true;
     float *every_row = toy_answers(m, b);
-    assert_memory_equal(learnt, every_row, (size_t)(4 * n) * sizeof *learnt);
+    assert_memory_equal(learnt, every_row, (size_t)n * sizeof *learnt);
     m->cx.no_mean = false;
     float *predicted = toy_answers(m, b);
-    for (int64_t i = 0; i < 4 * n; i++)
+    for (int64_t i = 0; i < n; i++)
         assert_true(fabs((double)predicted[i] - (double)learnt[i]) <= 1e-5);
     free(every_row);
-    for (int r = 0; head->is_class && r < 4; r++) {
+    for (int64_t r = 0; head->is_class && r < n; r += 3) {
         double sum = 0;
-        for (int64_t k = 0; k < n; k++) {
-            assert_true(predicted[r * n + k] >= 0);
-            sum += (double)predicted[r * n + k];
+        for (int64_t k = 0; k < 3; k++) {
+            assert_true(predicted[r + k] >= 0);
+            sum += (double)predicted[r + k];
         }
         assert_true(fabs(sum - 1) <= 1e-6);
     }
@@ -245,6 +283,7 @@ int main(void)
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_cross_entropy),
         cmocka_unit_test(test_squared_error),
+        cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_every_head),
         cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_too_long),

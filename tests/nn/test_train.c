@@ -212,6 +212,58 @@ static void test_learns(void **state)
     close_bench(&b);
 }
 
+/* ---- answers per token ----------------------------------------------------------------------- */
+
+/* Stretches of A and T among others: classes 1 and 0; every record ends with what is not known. */
+static void make_spans(cs_dataset *d)
+{
+    char name[16], base[LEN];
+
+    cs_dataset_init(d, false, CS_TARGET_TOKENS, 0);
+    d->background = 2;
+    for (int i = 0; i < N; i++) {
+        const int64_t from = 1 + (int64_t)cs_rng_below(1, (uint64_t)i, LEN / 2);
+        const cs_span span[] = { { 0, from, 0 }, { from, from + 5, 1 }, { LEN - 3, LEN, -1 } };
+        (void)snprintf(name, sizeof name, "r%d", i);
+        for (int64_t j = 0; j < LEN; j++) {
+            const uint64_t r = cs_rng_below((uint64_t)i + 9, (uint64_t)j, 2);
+            base[j] = (j < from ? "AT" : j < from + 5 ? "CC" : "GG")[r];
+        }
+        const cs_record r = { .name = name, .n_seg = 1, .seg = { { base, NULL, LEN } } };
+        assert_int_equal(cs_dataset_add_spans(d, &r, span, 3, NULL), CS_OK);
+        d->ex[d->n - 1].part = i % 3 == 0 ? CS_PART_VALID : CS_PART_TRAIN;
+    }
+}
+
+static void test_learns_tokens(void **state)
+{
+    struct bench b;
+    const cs_draw all = { .length_power = 1 };
+    int64_t n[3];
+
+    (void)state;
+    open_bench(&b);
+    cs_model_free(b.m);
+    cs_sampler_free(b.train);
+    cs_sampler_free(b.valid);
+    cs_dataset_release(&b.data);
+    make_spans(&b.data);
+    cs_dataset_count_bases(&b.data, CS_PART_VALID, 3, n);
+    assert_int_equal(n[1], N / 3 * 5);
+    assert_int_equal(n[0] + n[1] + n[2], N / 3 * (LEN - 3));
+    const toy t = { .enc = cs_encoder_at(0), .head = cs_head_find("token"), .training = true,
+                    .max_len = "64" };
+    b.m = toy_model(&t, b.be);
+    assert_int_equal(cs_sampler_new(&b.data, CS_PART_TRAIN, &all, &b.train), CS_OK);
+    assert_int_equal(cs_sampler_new(&b.data, CS_PART_VALID, &all, &b.valid), CS_OK);
+    b.feed.train = b.train;
+    b.feed.valid = b.valid;
+    b.o.n_epoch = 12;
+    free(run(&b));
+    assert_true(b.st.best_balanced > 0.95);
+    close_bench(&b);
+}
+
 /* The rows of the metrics table without the columns that tell times. */
 static char *rows_without_times(void)
 {
@@ -395,7 +447,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adamw), cmocka_unit_test(test_norm_and_average),
-        cmocka_unit_test(test_learns), cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_learns), cmocka_unit_test(test_learns_tokens),
+        cmocka_unit_test(test_resume),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_accumulation),
         cmocka_unit_test(test_ends), cmocka_unit_test(test_no_validation),
         cmocka_unit_test(test_failures),

@@ -84,9 +84,23 @@ static float target_of(const cs_model *m, uint64_t key, uint64_t k)
     return (float)(2 * cs_rng_unit(key, k) - 1);
 }
 
+/* Every fourth token or so has no class. */
+static int append(cs_batch *b, const int32_t *id, const float *x, int64_t len, const float *target,
+                  uint64_t key)
+{
+    if (b->n_target != CS_TARGET_TOKENS)
+        return cs_batch_append(b, id, x, len, target, (cs_slot){ 0 });
+    int32_t *label = cs_xcalloc((size_t)len, sizeof *label);
+    for (int64_t i = 0; i < len; i++)
+        label[i] = (int32_t)cs_rng_below(key, (uint64_t)i, N_LABEL + 1) - 1;
+    int rc = cs_batch_append_labelled(b, id, x, len, label, (cs_slot){ 0 });
+    free(label);
+    return rc;
+}
+
 cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed)
 {
-    int32_t n_target = m->head->n_target(m->head_net);
+    int32_t n_target = cs_model_n_target(m);
     cs_batch *b = cs_batch_new(m->n_channel, n_target);
     float target[N_LABEL];
 
@@ -101,8 +115,8 @@ cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed)
             x[i] = (float)cs_rng_normal(key, (uint64_t)i);
         for (int32_t k = 0; k < n_target; k++)
             target[k] = target_of(m, ~key, (uint64_t)k);
-        assert_int_equal(cs_batch_append(b, m->tok ? id : NULL, m->tok ? NULL : x, len[r], target,
-                                         (cs_slot){ 0 }), CS_OK);
+        assert_int_equal(append(b, m->tok ? id : NULL, m->tok ? NULL : x, len[r], target, ~key),
+                         CS_OK);
         free(id);
         free(x);
     }
@@ -111,11 +125,12 @@ cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed)
 
 static bool fits(const toy *t)
 {
-    void *cfg = config(t);
-    bool good = t->enc->check(cfg) == CS_OK;
+    void *cfg = config(t), *head_cfg = head_config(t);
+    bool good = t->enc->check(cfg) == CS_OK && t->head->check(head_cfg) == CS_OK;
 
     cs_error_clear();
     free(cfg);
+    free(head_cfg);
     return good;
 }
 
@@ -204,7 +219,7 @@ cs_real *toy_slab(const cs_model *m, const cs_real *slab)
 
 float *toy_answers(cs_model *m, const cs_batch *b)
 {
-    float *out = cs_xmalloc((size_t)(b->n_rec * cs_model_answer_len(m, 1)) * sizeof *out);
+    float *out = cs_xmalloc((size_t)cs_model_answers_len(m, b) * sizeof *out);
     if (cs_model_predict(m, b, out) != CS_OK)
         fail_msg("%s", cs_error_message());
     return out;

@@ -39,7 +39,7 @@ double toy_learn(cs_model *m, const cs_batch *b, bool recompute);
 /** toy_slab - a copy of a slab of parameters in host memory; free() it */
 cs_real *toy_slab(const cs_model *m, const cs_real *slab);
 
-/** toy_answers - predict; free() the result */
+/** toy_answers - predict: cs_model_answers_len() values; free() them */
 float *toy_answers(cs_model *m, const cs_batch *b);
 
 /** toy_nmse - |a - b|^2 / |b|^2 */

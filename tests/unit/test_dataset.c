@@ -302,6 +302,47 @@ static void test_tokens(void **state)
     cs_dataset_release(&d);
 }
 
+/* Classes of tokens are those of the bases that they stand for, also in a crop that is turned
+ * round, and of words of three bases. */
+static void test_labels(void **state)
+{
+    static const cs_span span[] = { { 2, 5, 1 }, { 5, 6, 0 }, { 9, 12, 2 } };
+    static const int32_t whole[] = { 3, 3, 1, 1, 1, 0, 3, 3, 3, 2, 2, 2 };
+    const cs_tokenizer *t = cs_tokenizer_find("base"), *words = cs_tokenizer_find("kmer");
+    const cs_record r = { .name = "r", .n_seg = 1, .seg = { { "ACGTACGTACGT", NULL, 12 } } };
+    const cs_sample all = { .n_base = 12 },
+                    turned = { .start = 1, .n_base = 10, .reverse = true };
+    cs_feed_work work = { 0 };
+    cs_dataset d;
+    cs_batch *b = cs_batch_new(0, CS_TARGET_TOKENS);
+    char cfg[64];
+    void *tok = NULL;
+
+    (void)state;
+    cs_dataset_init(&d, false, CS_TARGET_TOKENS, 0);
+    d.background = 3;
+    assert_int_equal(cs_dataset_add_spans(&d, &r, span, 3, NULL), CS_OK);
+    cs_pack pack = { .tok = t };
+    assert_int_equal(cs_feed_append(&work, &d, &pack, &all, b), CS_OK);
+    assert_int_equal(cs_feed_append(&work, &d, &pack, &turned, b), CS_OK);
+    assert_memory_equal(b->label, whole, sizeof whole);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(b->label[12 + i], whole[10 - i]);
+    cs_batch_reset(b);
+    assert_true(words->cfg_size <= sizeof cfg);
+    cs_opt_defaults((const cs_optset[]){ { words->opt, cfg, NULL }, { 0 } });
+    assert_int_equal(cs_opt_set(words->opt, cfg, "k", "3"), CS_OK);
+    assert_int_equal(words->open(cfg, &tok), CS_OK);
+    pack = (cs_pack){ .tok = words, .tok_state = tok };
+    assert_int_equal(cs_feed_append(&work, &d, &pack, &all, b), CS_OK);
+    assert_int_equal(b->n_tok, 10);
+    assert_memory_equal(b->label + 1, whole + 2, 8 * sizeof *whole);
+    cs_batch_free(b);
+    cs_feed_work_release(&work);
+    words->close(tok);
+    cs_dataset_release(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,7 +351,7 @@ int main(void)
         cmocka_unit_test(test_group_balance),
         cmocka_unit_test(test_crop_power), cmocka_unit_test(test_empty_part),
         cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_steps), cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_steps), cmocka_unit_test(test_tokens), cmocka_unit_test(test_labels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
