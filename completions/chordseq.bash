@@ -5,7 +5,7 @@ _chordseq()
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='classify embed completion variant train eval simulate tokenize diplotype model factorize bench help --help --version'
+        words='classify embed completion variant train eval simulate tokenize diplotype model factorize bench selftest help --help --version'
     else
     case ${COMP_WORDS[1]}:$prev in
     classify:--strand) words='model forward both' ;;
@@ -61,7 +61,7 @@ _chordseq()
     tokenize:--format) words='pieces ids' ;;
     tokenize:--alphabet) words='bases diplotypes' ;;
     diplotype:--absent) words='reference unknown' ;;
-    help:*) words='classify embed completion variant train eval simulate tokenize diplotype model factorize bench help' ;;
+    help:*) words='classify embed completion variant train eval simulate tokenize diplotype model factorize bench selftest help' ;;
     esac
     fi
     if [ -z "$words" ]; then
@@ -78,6 +78,7 @@ _chordseq()
     model:-*) words='--help --license --alphabet --taxonomy --taxa --rank --energy -o --output -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --skip-unlabelled --split --group-key -q --quiet -v --verbose' ;;
     factorize:-*) words='--help -i --input -o --output --dense --plot --factors --steps --lr --seed -@ --threads -q --quiet -v --verbose' ;;
     bench:-*) words='--help --encoder --min-len --max-len --width --repeats --max-seconds --max-memory --seed -o --output -@ --threads --device -q --quiet -v --verbose' ;;
+    selftest:-*) words='--help --vectors -m --model -@ --threads -q --quiet -v --verbose' ;;
     esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$cur"))

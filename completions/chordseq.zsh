@@ -4,7 +4,7 @@
 _chordseq()
 {
     if (( CURRENT == 2 )); then
-        compadd classify embed completion variant train eval simulate tokenize diplotype model factorize bench help --help --version
+        compadd classify embed completion variant train eval simulate tokenize diplotype model factorize bench selftest help --help --version
         return
     fi
     local command=$words[2]
@@ -529,7 +529,18 @@ _chordseq()
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
         '--help[list the options]' '*:file:_files' ;;
-    help) compadd classify embed completion variant train eval simulate tokenize diplotype model factorize bench help ;;
+    selftest) _arguments \
+        '*--vectors[folder with models and what they answer (default\: the installed one)]:DIR:_files' \
+        '*-m[the default model (default\: the installed one)]:FILE:_files' \
+        '*--model[the default model (default\: the installed one)]:FILE:_files' \
+        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*-q[print nothing but errors]' \
+        '*--quiet[print nothing but errors]' \
+        '*-v[say more about the run; twice\: say everything]' \
+        '*--verbose[say more about the run; twice\: say everything]' \
+        '--help[list the options]' '*:file:_files' ;;
+    help) compadd classify embed completion variant train eval simulate tokenize diplotype model factorize bench selftest help ;;
     esac
 }
 _chordseq "$@"

@@ -18,8 +18,8 @@ static const struct { const char *word; unsigned bit; } feature[] = {
 };
 enum { N_FEATURE = sizeof feature / sizeof feature[0] };
 
-/* Written by cs_cpu_init() before threads start, only read afterwards. */
-static unsigned features;
+/* Written before threads start, only read afterwards. `allowed` is what cs_cpu_init() has found. */
+static unsigned features, allowed;
 
 static unsigned detect(void)
 {
@@ -55,8 +55,28 @@ int cs_cpu_init(void)
                            "it takes a comma-separated list of avx2, fused", (int)n, s);
         bits &= ~hide;
     }
-    features = bits;
+    features = allowed = bits;
     return CS_OK;
+}
+
+bool cs_cpu_level(int level, char *name, size_t n_name)
+{
+    unsigned bits = 0;
+    int n = 0;
+    size_t len = (size_t)snprintf(name, n_name, "reference");
+
+    for (int i = 0; i < N_FEATURE && n < level; i++) {
+        /* Fused kernels are made of vector instructions: without these there are none. */
+        if (!(allowed & feature[i].bit) || (feature[i].bit == CS_CPU_FUSED && n == 0))
+            continue;
+        len = n++ == 0 ? 0 : len;
+        bits |= feature[i].bit;
+        if (len < n_name)
+            len += (size_t)snprintf(name + len, n_name - len, "%s%s", len ? "+" : "",
+                                    feature[i].word);
+    }
+    features = n == level ? bits : allowed;
+    return n == level;
 }
 
 bool cs_cpu_has(unsigned mask)

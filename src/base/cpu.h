@@ -3,6 +3,7 @@
 #define CS_BASE_CPU_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
 
@@ -16,6 +17,16 @@ enum { CS_CPU_AVX2 = 1 << 0,     /* AVX2 and FMA, saved by the operating system 
  *          the variable changed (tests).
  */
 int cs_cpu_init(void) CS_MUST_CHECK;
+/**
+ * cs_cpu_level - go without the features above level i, for what is opened from now on
+ *
+ * Level 0 has none of them: the reference kernels. Each one above adds the next feature that there
+ * is and that CHORDSEQ_DISABLE does not hide; the highest is what cs_cpu_init() has set.
+ *
+ * name     receives "reference", "avx2", "avx2+fused"
+ * Returns  false when there is no such level, and all features stay. While no other thread runs
+ */
+bool cs_cpu_level(int i, char *name, size_t n_name) CS_MUST_CHECK;
 /** cs_cpu_has - are all bits of `mask` there? */
 bool cs_cpu_has(unsigned mask);
 /** cs_cpu_count - processors this process may run on (affinity and cgroup respected) */

@@ -23,8 +23,8 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/data.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "nn/model.h"
@@ -33,9 +33,6 @@
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "0"
-#endif
-#ifndef CS_MODEL_DIR
-#define CS_MODEL_DIR "/usr/local/share/chordseq/model"
 #endif
 
 enum { FORMAT = 1 };
@@ -499,26 +496,6 @@ int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **ou
 
 /* ---- finding ----------------------------------------------------------------------------- */
 
-/* refdata/model beside the running program, or one folder up: it was built in a source tree or in a
- * folder of one. */
-static bool in_source_tree(char *buf, size_t n_buf)
-{
-    static const char tail[] = "refdata/model/default.safetensors";
-    ssize_t n = readlink("/proc/self/exe", buf, n_buf);
-
-    for (int level = 0; level < 2; level++) {
-        do
-            n--;
-        while (n > 0 && buf[n - 1] != '/');
-        if (n <= 0 || (size_t)n + sizeof tail > n_buf)
-            return false;
-        memcpy(buf + n, tail, sizeof tail);
-        if (access(buf, R_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 int cs_model_find_default(const char *opt, char *buf, size_t n_buf)
 {
     const char *path = opt ? opt : getenv("CHORDSEQ_MODEL");
@@ -528,10 +505,7 @@ int cs_model_find_default(const char *opt, char *buf, size_t n_buf)
             return cs_fail(CS_EUSAGE, "the model's path is longer than %zu bytes", n_buf);
         return CS_OK;
     }
-    if (in_source_tree(buf, n_buf))
-        return CS_OK;
-    snprintf(buf, n_buf, "%s/default.safetensors", CS_MODEL_DIR);
-    if (access(buf, R_OK) == 0)
+    if (cs_data_find("model/default.safetensors", buf, n_buf))
         return CS_OK;
     return cs_fail(CS_EMODEL, "no model at '%s'; name one with --model or CHORDSEQ_MODEL", buf);
 }

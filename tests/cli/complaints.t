@@ -42,8 +42,16 @@ T 'out of memory with hand-tuned batches' sh -c "$c -B 1 x.fa | cmp - x.tsv && $
 T 'stdin, gz and stdout rules' sh -c "gzip -c x.fa > no-suffix && $c no-suffix | cmp - x.tsv &&
     $c -i - < no-suffix | cmp - x.tsv && $c -o out.tsv x.fa > stdout && [ ! -s stdout ] &&
     cmp out.tsv x.tsv"
-# wrong numbers on a new processor: portable and vector kernels agree to five digits
-T 'wrong numbers on a new processor go unnoticed' sh -c "CHORDSEQ_DISABLE=avx2,fused $c x.fa > p.tsv &&
+# wrong numbers on a new processor: selftest tells, here of one that a broken kernel plays
+v="-@ 1 --vectors '$srcdir/refdata/selftest' -m '$srcdir/refdata/model/default.safetensors'"
+if [ -x "$builddir/tests/cli/broken_kernel" ]; then
+    T 'wrong numbers on a new processor go unnoticed' sh -c "chordseq selftest $v > sound &&
+        ! '$builddir/tests/cli/broken_kernel' selftest $v > broken 2> told &&
+        grep -q FAILED broken && grep -q 'comparisons failed' told"
+else
+    T 'wrong numbers on a new processor go unnoticed' sh -c "chordseq selftest $v"
+fi
+T 'wrong digits on an old processor' sh -c "CHORDSEQ_DISABLE=avx2,fused $c x.fa > p.tsv &&
     paste x.tsv p.tsv | awk -F '\t' 'NR > 1 { d = \$4 - \$9; if (d < -2e-5 || d > 2e-5) exit 1 }'"
 if command -v unshare > /dev/null && unshare -rn true 2> /dev/null; then
     T 'a download at run time' sh -c "unshare -rn $c x.fa | cmp - x.tsv"

@@ -59,6 +59,34 @@ static void words_hide_features(void **state)
     assert_int_equal(cs_cpu_has(CS_CPU_AVX2), avx2);
 }
 
+static void levels_go_from_reference_to_all(void **state)
+{
+    char name[64], small[4];
+    int n = 0;
+
+    (void)state;
+    assert_int_equal(init_with(NULL), CS_OK);
+    bool avx2 = cs_cpu_has(CS_CPU_AVX2);
+    assert_true(cs_cpu_level(0, name, sizeof name));
+    assert_string_equal(name, "reference");
+    assert_false(cs_cpu_has(CS_CPU_AVX2) || cs_cpu_has(CS_CPU_FUSED));
+    while (cs_cpu_level(n, name, sizeof name))
+        n++;
+    assert_int_equal(n, avx2 ? 3 : 1);
+    assert_true(cs_cpu_has(CS_CPU_FUSED));       /* after the last one, all are back */
+    if (avx2) {
+        assert_true(cs_cpu_level(1, name, sizeof name));
+        assert_string_equal(name, "avx2");
+        assert_false(cs_cpu_has(CS_CPU_FUSED));
+        assert_true(cs_cpu_level(2, small, sizeof small));
+        assert_string_equal(small, "avx");
+    }
+    assert_int_equal(init_with("avx2"), CS_OK);
+    assert_true(cs_cpu_level(0, name, sizeof name));
+    assert_false(cs_cpu_level(1, name, sizeof name));
+    assert_int_equal(init_with(NULL), CS_OK);
+}
+
 static void unknown_word_is_refused(void **state)
 {
     (void)state;
@@ -163,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest test[] = {
         cmocka_unit_test(words_hide_features),
+        cmocka_unit_test(levels_go_from_reference_to_all),
         cmocka_unit_test(unknown_word_is_refused),
         cmocka_unit_test(count_respects_affinity),
         cmocka_unit_test(version_2),

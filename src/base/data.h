@@ -1,0 +1,18 @@
+/* data.h - where the files lie that are installed with the program. */
+#ifndef CS_BASE_DATA_H
+#define CS_BASE_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/**
+ * cs_data_find - the path of an installed file or folder, such as "model/default.safetensors"
+ *
+ * The program may run where it was built: refdata of the source tree that it lies in comes first.
+ *
+ * buf      receives the path, also that of an installed one that is not there
+ * Returns  false when nothing can be read there
+ */
+bool cs_data_find(const char *name, char *buf, size_t n_buf);
+
+#endif

@@ -1,0 +1,27 @@
+/* vectors.h - what a small model answers and learns on fixed tokens: the numbers that `chordseq
+ * selftest` compares and that tests/nn/make_selftest.c computes in double precision. */
+#ifndef CS_TRAIN_VECTORS_H
+#define CS_TRAIN_VECTORS_H
+
+#include "nn/model.h"
+
+/* Of the gradient of one tensor: its sum with fixed random weights, and its norm. A wrong element
+ * shows in the first; two numbers are stored instead of all. */
+typedef struct cs_projection { double sum, norm; } cs_projection;
+
+/** cs_vectors_batch - records back to back as one batch, record r of class r modulo the labels.
+ *
+ * tok      ids, those of all records
+ * len      [n] of one depth
+ */
+cs_batch *cs_vectors_batch(const cs_model *m, const int32_t *tok, const int64_t *len, int n);
+
+/**
+ * cs_vectors_learn - one pass of learning
+ *
+ * m        made for training
+ * grad     [m->ps.n] receives a projection per tensor; zero for what has no gradient
+ */
+int cs_vectors_learn(cs_model *m, const cs_batch *b, cs_projection *grad) CS_MUST_CHECK;
+
+#endif

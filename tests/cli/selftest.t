@@ -1,0 +1,60 @@
+# selftest.t - chordseq selftest: every encoder, device and level; and that it sees what is wrong.
+. "$srcdir/tests/cli/lib.sh"
+
+v=$srcdir/refdata/selftest
+d=$srcdir/refdata/model/default.safetensors
+self="chordseq selftest -@ 1 --vectors '$v' -m '$d'"
+
+T 'all is well here' sh -c "$self > all.tsv && ! grep -v 'ok\$' all.tsv"
+T 'five columns' awk -F '\t' 'NF != 5 || $4 !~ /^[0-9].[0-9][0-9]e-[0-9][0-9]$/ { exit 1 }' all.tsv
+for e in $(sed -n 's|^encoders .*/enc_\(.*\)\.c$|\1|p' "$srcdir/registry.am") default-model; do
+    T "$e is compared" grep -q "^$e	cpu	reference	" all.tsv
+done
+levels() { cut -f 2,3 "$1" | grep '^cpu' | uniq | cut -f 2 | tr '\n' ' '; }
+case $(chordseq --version --verbose) in
+*'kernels   portable'*) want='reference ' ;;
+*) want='reference avx2 avx2+fused ' ;;
+esac
+T 'every level' test "$(levels all.tsv)" = "$want"
+T 'a level that is hidden is left out' sh -c "CHORDSEQ_DISABLE=avx2,fused $self > some.tsv &&
+    cut -f 3 some.tsv | uniq | grep -vx -- - > levels; [ \"\$(cat levels)\" = reference ]"
+T 'the numbers are the same with threads' sh -c "$self -@ 3 | cmp - all.tsv"
+
+# A processor that computes wrong numbers, played by a kernel that does.
+broken=$builddir/tests/cli/broken_kernel
+if [ -x "$broken" ] && [ "$want" != 'reference ' ]; then
+    N - sh -c "'$broken' selftest -@ 1 --vectors '$v' -m '$d' > broken.tsv"
+    mv .err told
+    T 'it is told' grep -q '^chordseq: error: selftest: [0-9]* of [0-9]* comparisons failed' told
+    T 'the level is named' sh -c "grep FAILED broken.tsv | cut -f 3 | sort -u > levels &&
+        printf 'avx2\navx2+fused\n' | cmp - levels"
+else
+    S 'a broken kernel' 'no AVX2'
+fi
+
+# Files that are not what was installed. What a failing command prints: told and seen.
+fails() { N - "$@"; mv .out seen; mv .err told; }
+cp -r "$v" damaged && chmod -R u+w damaged
+flip() { printf '\125' | dd of="$1" bs=1 seek="$2" conv=notrunc 2> /dev/null; }
+flip damaged/cdil.safetensors 30000
+fails chordseq selftest -@ 1 --vectors damaged -m "$d"
+T 'and named' sh -c "grep -q 'cdil on cpu.*checksum' told && grep -q '^cdil.*FAILED' seen &&
+    ! grep -v '^cdil' seen | grep FAILED"
+cp "$v/cdil.safetensors" damaged
+sed '3s/0\.[0-9]*/0.5/g' "$v/sequences.tsv" > damaged/sequences.tsv
+fails chordseq selftest -@ 1 --vectors damaged -m "$d"
+T 'a wrong probability is seen' sh -c "grep FAILED seen | grep -q '^default-model'"
+cp "$v/sequences.tsv" damaged
+head -n 4 "$v/sequences.tsv" > damaged/sequences.tsv
+fails chordseq selftest -@ 1 --vectors damaged -m "$d"
+T 'a table that is cut' grep -q "not in the table" told
+fails chordseq selftest -@ 1 --vectors "$v" -m "$tiny/model.safetensors"
+T 'another model is not the one that was installed' grep -q 'is not the model' told
+: > damaged/answers.safetensors
+fails chordseq selftest -@ 1 --vectors damaged -m "$d"
+fails chordseq selftest -@ 1 --vectors no-such-folder -m "$d"
+
+# In a source tree, the program finds its data by itself.
+mkdir -p tree/build tree/refdata/model && cp "$builddir/chordseq" tree/build
+cp -r "$v" tree/refdata && cp "$d" tree/refdata/model
+T 'data of a source tree' sh -c 'tree/build/chordseq selftest -@ 1 | cmp - all.tsv'
