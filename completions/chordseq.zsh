@@ -218,6 +218,7 @@ _chordseq()
         '*--strand[what the model states as its --strand\: forward, both or auto]:NAME:(auto forward both)' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; kept in the model]:FILE:_files' \
         '*--taxa[with such a folder, a table as above for classes that it calls otherwise]:FILE:_files' \
+        '*--window-length[with head variant, bases of the windows around a variant]:NUM:' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
@@ -227,7 +228,7 @@ _chordseq()
         '*--verbose[say more about the run; twice\: say everything]' \
         '*--tokenizer[how bases become tokens]:NAME:' \
         '*--encoder[the network]:NAME:' \
-        '*--head[what is predicted\: class, regress or token]:NAME:' \
+        '*--head[what is predicted\: class, regress, token or variant]:NAME:' \
         '*--tokenizer.k[bases per token]:NUM:' \
         '*--tokenizer.stride[bases from one token to the next]:NUM:' \
         '*--tokenizer.canonical[give a word and its reverse complement the same token]' \
@@ -330,6 +331,7 @@ _chordseq()
         '*--encoder.position[positions added to the tokens\: none or learned]:KIND:(none learned)' \
         '*--encoder.dropout[share of the input'\''s values left out in training]:RATE:' \
         '*--head.predictor[layers between the encoder and what follows\: none or cdil]:KIND:(none cdil)' \
+        '*--head.predictor-norm[normalisation in the predictor\: none, weight, batch or layer]:KIND:(none weight batch layer)' \
         '*--head.predictor-layers[layers of the predictor]:NUM:' \
         '*--head.predictor-kernel[taps of its convolutions, an odd number]:NUM:' \
         '*--head.predictor-channels[channels of its layers; 0\: those of the encoder]:NUM:' \

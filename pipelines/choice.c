@@ -14,7 +14,7 @@ const cs_opt cs_choice_table[] = {
     { .type = CS_OPT_STR, .name = "encoder", .off = offsetof(cs_choice_args, encoder),
       .arg = "NAME", .def = "chordmixer", .help = "the network" },
     { .type = CS_OPT_STR, .name = "head", .off = offsetof(cs_choice_args, head), .arg = "NAME",
-      .def = "class", .help = "what is predicted: class, regress or token" },
+      .def = "class", .help = "what is predicted: class, regress, token or variant" },
     { .type = CS_OPT_END }
 };
 

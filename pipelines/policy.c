@@ -141,14 +141,19 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     const int64_t least = bases ? m->tok->min_base(m->tok_state) : 1;
 
     *p = (cs_policy){
-        .model = m, .on_long = (cs_on_long)a->on_long, .max_len = cs_model_max_len(m),
+        .model = m, .pair = a->pair, .on_long = (cs_on_long)a->on_long,
+        .max_len = cs_model_max_len(m),
         .min_base = a->min_length > least ? a->min_length : least,
         .max_memory = a->max_memory, .max_unknown = a->max_unknown,
         .min_prob = calls ? calls->min_prob : 0,
         .both = bases && (a->strand == STRAND_BOTH ||
                           (a->strand == STRAND_MODEL && m->both_strands)),
     };
-    p->canonical = p->both && cs_model_strandless(m);
+    if ((cs_model_parts(m) > 1) != (a->pair == CS_PAIR_JOINT))
+        return cs_fail(CS_EUSAGE, "the model answers for %s", cs_model_parts(m) > 1 ? "variants, "
+                       "not for sequences; 'chordseq variant' is for those" : "sequences, not for "
+                       "variants");
+    p->canonical = p->both && a->pair != CS_PAIR_JOINT && cs_model_strandless(m);
     if (!bases && (a->strand == STRAND_BOTH || a->on_long == CS_LONG_WINDOW))
         return cs_fail(CS_EUSAGE, "%s is for sequences; the model takes real values",
                        a->strand == STRAND_BOTH ? "--strand both" : "--long-sequence window");

@@ -12,6 +12,7 @@ typedef enum cs_pair_rule { CS_PAIR_MEAN, CS_PAIR_APART, CS_PAIR_JOINT } cs_pair
 
 typedef struct cs_policy_args {
     int     strand, on_long;
+    cs_pair_rule pair;           /* no option: set by the command */
     int64_t window, overlap, min_length, max_memory;
     double  max_unknown;
 } cs_policy_args;
@@ -27,7 +28,7 @@ typedef struct cs_policy {
     bool       both;             /* the answer is the same for either strand, to the last bit */
     bool       canonical;        /* and it takes one view: that of the strand that sorts first */
     cs_on_long on_long;
-    cs_pair_rule pair;           /* MEAN unless the command sets another */
+    cs_pair_rule pair;
     int64_t    window, overlap;  /* bases; window 0: sequences are not cut */
     int64_t    min_base;         /* fewer: too_short */
     int64_t    max_len;          /* tokens of a view; 0: any */

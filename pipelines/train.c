@@ -1,4 +1,5 @@
 /* train.c - supervised training: `chordseq train`. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "pipelines/learning.h"
 #include "pipelines/provenance.h"
 #include "pipelines/taxa.h"
+#include "pipelines/variant_labels.h"
 
 struct sample_args {
     int64_t crop_min, crop_max, n_sample, n_valid;
@@ -29,6 +31,7 @@ static cs_choice choice;
 static cs_input_args input;
 static cs_label_args label;
 static cs_taxa_args taxa;
+static cs_variant_args variants;
 static cs_compute_args compute;
 static cs_device_args device;
 static cs_log_args logs;
@@ -86,7 +89,8 @@ static const cs_opt aim_table[] = {
     { .type = CS_OPT_GROUP, .name = "Aim" },
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
       .help = "none, balanced, or one weight per class, with commas",
-      .man = "balanced: records / (classes x records of the class), of the training part." },
+      .man = "balanced: records / (classes x records of the class), of the training part. Head "
+             "variant has two, of labels 0 and 1." },
     { .type = CS_OPT_REAL, .name = "stop-at", AIM(stop_at), .arg = "NUM", .def = "0",
       .help = "stop after the epoch whose validation is this good; 0: do not",
       .man = "A balanced accuracy that is reached, or a loss that is not exceeded: see --monitor.",
@@ -136,7 +140,7 @@ static void common_options(cs_optset *set)
         { sample_table, &sample, NULL },  { cs_learn_table, &learn, NULL },
         { aim_table, &aim, NULL },        { init_table, &start, NULL },
         { cs_run_table, &own, NULL },     { strand_table, &strand, NULL },
-        { cs_taxa_table, &taxa, NULL },
+        { cs_taxa_table, &taxa, NULL }, { cs_variant_table, &variants, NULL },
         { cs_compute_table, &compute, NULL },
         { cs_device_table, &device, NULL }, { cs_log_table, &logs, NULL },
         { NULL, NULL, NULL },
@@ -180,6 +184,32 @@ static int check_options(void)
     return CS_OK;
 }
 
+static bool on_variants(void)
+{
+    return choice.head->n_part > 1;
+}
+
+/* The labels become the labelled input's classes, by which the rest of the command knows them. */
+static int read_variants(struct job *j, int n_inflate)
+{
+    const cs_variant_labels from = {
+        .reference = input.reference, .key = label.key, .split = label.split,
+        .file = &input.file, .n_base = variants.window, .threads = n_inflate,
+    };
+
+    if (input.file.n == 0)
+        return cs_fail(CS_EUSAGE, "no input; name VCF files or tables of labelled variants");
+    if (sample.crop_max > 0)
+        return cs_fail(CS_EUSAGE, "--crop-max is for sequences; windows have --window-length");
+    if (label.labels != NULL || label.class_file.n > 0)
+        return cs_fail(CS_EUSAGE, "--labels and --class are for sequences; variants bring their "
+                       "labels with them");
+    int rc = cs_variants_read(&from, &j->data, &j->labelled.classes);
+    if (rc == CS_OK && j->data.n == 0)
+        rc = cs_fail(CS_EFORMAT, "there is no variant to learn from in the input");
+    return rc;
+}
+
 static int read_data(struct job *j, int n_inflate)
 {
     int rc = CS_OK;
@@ -192,6 +222,10 @@ static int read_data(struct job *j, int n_inflate)
     if (how.alphabet == CS_DIPLOTYPES && (sample.rc || strand == STRAND_BOTH)) {
         rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes cannot be turned round",
                      sample.rc ? "--rc" : "--strand both");
+        goto out;
+    }
+    if (on_variants()) {
+        rc = read_variants(j, n_inflate);
         goto out;
     }
     CS_TRY(cs_labelled_open(&label, &input, &how, NULL, choice.head->is_class, &j->labelled));
@@ -242,7 +276,7 @@ out:
 
 static int parse_weights(struct job *j)
 {
-    const int32_t k = j->data.n_class;
+    const int32_t k = on_variants() ? 2 : j->data.n_class;
     char *list = cs_xstrdup(aim.weights), *save = NULL;
     int32_t c = 0;
     double v;
@@ -260,18 +294,35 @@ static int parse_weights(struct job *j)
     return CS_OK;
 }
 
+/* Of the labels that are 0 and 1. */
+static void balance_labels(struct job *j)
+{
+    double n[2] = { 0, 0 };
+
+    for (int64_t i = 0; i < j->data.n; i++)
+        for (int32_t t = 0; j->data.ex[i].part == CS_PART_TRAIN && t < j->data.n_target; t++)
+            if (!isnan(j->data.ex[i].target[t]))
+                n[j->data.ex[i].target[t] > 0]++;
+    for (int k = 0; k < 2; k++)
+        j->weight[k] = n[k] > 0 ? (float)((n[0] + n[1]) / (2 * n[k])) : 0;
+}
+
 static int set_weights(struct job *j)
 {
-    const int32_t k = j->data.n_class;
+    const int32_t k = on_variants() ? 2 : j->data.n_class;
     int64_t n, all, n_base;
 
     if (strcmp(aim.weights, "none") == 0)
         return CS_OK;
-    if (!choice.head->is_class)
+    if (!choice.head->is_class && !on_variants())
         return cs_fail(CS_EUSAGE, "--class-weights is for classes, the head predicts values");
     j->weight = cs_xcalloc((size_t)k, sizeof *j->weight);
     if (strcmp(aim.weights, "balanced") != 0)
         return parse_weights(j);
+    if (on_variants()) {
+        balance_labels(j);
+        return CS_OK;
+    }
     cs_dataset_count(&j->data, CS_PART_TRAIN, -1, &all, &n_base);
     for (int32_t c = 0; c < k; c++) {
         cs_dataset_count(&j->data, CS_PART_TRAIN, c, &n, &n_base);
@@ -283,7 +334,7 @@ static int set_weights(struct job *j)
 static int make_model(struct job *j, int n_thread)
 {
     int rc = CS_OK;
-    const bool is_class = choice.head->is_class;
+    const bool is_class = choice.head->is_class || on_variants();
     const int32_t n = is_class ? j->labelled.classes.n : j->data.n_target;
     cs_label *l = cs_xcalloc((size_t)n, sizeof *l);
     char name[32];
@@ -304,6 +355,8 @@ static int make_model(struct job *j, int n_thread)
         .ranks = j->from != NULL ? cs_params_ranks(&j->from->ps) : (cs_ranks){ 0 },
     };
     CS_TRY(cs_model_new(&spec, j->be, &j->model));
+    if (on_variants())
+        j->model->window = variants.window;
     CS_TRY(cs_taxa_set(j->model, &taxa));
 out:
     for (int32_t i = 0; i < n; i++)
@@ -343,7 +396,7 @@ static cs_train_opt loop_options(struct job *j)
     cs_train_opt o = cs_learn_options(&learn, &own);
 
     o.weight = j->weight;
-    o.tolerance = aim.tolerance;
+    o.tolerance = on_variants() ? 0.5 : aim.tolerance;   /* of a probability: it is called right */
     o.monitor = (cs_monitor)aim.monitor;
     o.stop_at = aim.stop_at;
     o.checkpoint_path = j->checkpoint;

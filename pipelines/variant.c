@@ -330,7 +330,7 @@ static char format_of(void)
 
 static int choose_score(struct job *j)
 {
-    const bool trained = j->model->head->n_part == 2;
+    const bool trained = cs_model_parts(j->model) == 2;
 
     j->embedding = own.score == SCORE_EMBEDDING || (own.score == SCORE_AUTO && !trained);
     if (!trained && own.score == SCORE_MODEL)
@@ -345,10 +345,9 @@ static int choose_score(struct job *j)
 static int choose_window(struct job *j, int64_t *n_base)
 {
     const cs_model *m = j->model;
-    const int64_t longest = cs_model_max_len(m), own_len = m->head->window
-                          ? m->head->window(m->head_net) : 0;
+    const int64_t longest = cs_model_max_len(m);
 
-    *n_base = own.window > 0 ? own.window : own_len > 0 ? own_len : DEFAULT_WINDOW;
+    *n_base = own.window > 0 ? own.window : m->window > 0 ? m->window : DEFAULT_WINDOW;
     const int64_t n_tok = m->tok->bound(m->tok_state, *n_base) * (j->embedding ? 1 : 2);
     if (*n_base < LEAST_WINDOW || *n_base < m->tok->min_base(m->tok_state))
         return cs_fail(CS_EUSAGE, "--window-length %lld is too short", (long long)*n_base);
@@ -361,14 +360,15 @@ static int choose_window(struct job *j, int64_t *n_base)
 static int prepare_model(struct job *j, int n_thread)
 {
     int rc = CS_OK;
-    const cs_policy_args usual = { .strand = own.strand, .max_unknown = own.max_unknown };
 
     CS_TRY(cs_model_open(model.model, device.device, n_thread, &j->be, &j->model));
     CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
     CS_TRY(choose_score(j));
+    const cs_policy_args usual = {
+        .strand = own.strand, .max_unknown = own.max_unknown,
+        .pair = j->embedding ? CS_PAIR_APART : CS_PAIR_JOINT,
+    };
     CS_TRY(cs_policy_init(&j->policy, &usual, NULL, j->model));
-    j->policy.pair = j->embedding ? CS_PAIR_APART : CS_PAIR_JOINT;
-    j->policy.canonical = j->policy.canonical && j->embedding;
     CS_TRY(choose_window(j, &j->source.n_base));
     rc = make_fields(j);
 out:

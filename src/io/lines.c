@@ -1,13 +1,32 @@
 /* lines.c - a text input line by line. */
 #include "io/lines.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include <htslib/hfile.h>
+#include <htslib/hts.h>
 
 #include "base/mem.h"
 
 int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads)
 {
     return cs_source_open(fp, is_gzip, threads, &l->src);
+}
+
+int cs_lines_open_file(cs_lines *l)
+{
+    htsFormat m;
+    hFILE *fp = hopen(l->path, "r");
+
+    if (!fp)
+        return cs_fail(CS_EIO, "cannot open '%s': %s", l->path, strerror(errno));
+    memset(&m, 0, sizeof m);
+    if (hts_detect_format2(fp, NULL, &m) < 0) {
+        hclose_abruptly(fp);
+        return cs_fail(CS_EIO, "cannot read '%s'", l->path);
+    }
+    return cs_lines_open(l, fp, m.compression != no_compression, 0);
 }
 
 int cs_lines_refuse(const cs_lines *l, const char *what)

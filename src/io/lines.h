@@ -24,6 +24,9 @@ typedef struct cs_lines {
  */
 int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads) CS_MUST_CHECK;
 
+/** cs_lines_open_file - the same with the file at l->path, plain, gzip or BGZF. CS_OK; CS_EIO */
+int cs_lines_open_file(cs_lines *l) CS_MUST_CHECK;
+
 /**
  * cs_lines_next - the next line into l->text. Lines end with LF or CR LF, the last one also with
  * the input

@@ -20,23 +20,6 @@ struct cs_regions {
     char       *contig;          /* of a text's region */
 };
 
-static int open_bed(cs_regions *r, const char *bed)
-{
-    htsFormat m;
-    hFILE *fp = hopen(bed, "r");
-
-    if (!fp)
-        return cs_fail(CS_EIO, "cannot open '%s': %s", bed, strerror(errno));
-    memset(&m, 0, sizeof m);
-    if (hts_detect_format2(fp, NULL, &m) < 0) {
-        hclose_abruptly(fp);
-        return cs_fail(CS_EIO, "cannot read '%s'", bed);
-    }
-    r->bed.path = bed;
-    r->bed.most = MAX_LINE;
-    return cs_lines_open(&r->bed, fp, m.compression != no_compression, 0);
-}
-
 int cs_regions_open(const char *const *text, int n, const char *bed, cs_regions **out)
 {
     cs_regions *r = cs_xcalloc(1, sizeof *r);
@@ -46,7 +29,7 @@ int cs_regions_open(const char *const *text, int n, const char *bed, cs_regions 
     r->text = text;
     r->n = n;
     if (bed)
-        CS_TRY(open_bed(r, bed));
+        CS_TRY(cs_lines_open_file(&r->bed));
     *out = r;
     r = NULL;
 out:

@@ -13,7 +13,8 @@ typedef struct cs_head {
     const char   *name, *summary;
     const cs_opt *opt;                         /* or NULL */
     size_t        cfg_size;
-    int32_t       n_part;                      /* 2: see below; 0: one */
+    int32_t       n_part;                      /* 2: see above; 0: one */
+    int32_t       n_weight;                    /* that cs_learn.weight has; 0: n_out */
     bool          is_class;                    /* answers are probabilities over n_out classes */
     bool          per_token;                   /* n_out of them for every token, whose targets are
                                                 * a class each (CS_TARGET_TOKENS of batch.h) */
@@ -39,8 +40,6 @@ typedef struct cs_head {
      * layer takes; n_vector is its width, 0 where there is no such. NULL: the head has neither. */
     cs_mat  (*vector)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h, bool hidden);
     int32_t (*n_vector)(const void *net, bool hidden);
-    /* bases of a sequence that it was trained on; NULL, or 0: any */
-    int64_t (*window)(const void *net);
     void    (*release)(void *net);             /* accepts NULL */
 } cs_head;
 

@@ -136,6 +136,9 @@ void cs_model_free(cs_model *m)
     if (!m)
         return;
     cs_ctx_release(&m->cx);
+    free(m->parts.off);
+    free(m->parts.tok);
+    free(m->parts.x);
     if (m->is_twin) {
         free(m);
         return;
@@ -169,6 +172,7 @@ cs_model *cs_model_twin(const cs_model *m, cs_backend *be)
     *t = *m;
     t->be = be;
     t->is_twin = true;
+    t->parts = (cs_parts){ 0 };
     cs_ctx_init(&t->cx, be, &t->ps);
     t->cx.no_fused = m->cx.no_fused;
     t->cx.no_mean = m->cx.no_mean;
@@ -217,7 +221,7 @@ int32_t cs_model_n_token(const cs_model *m)
 
 int64_t cs_model_max_len(const cs_model *m)
 {
-    return m->enc->max_len(m->enc_net);
+    return cs_model_parts(m) * m->enc->max_len(m->enc_net);
 }
 
 int64_t cs_model_answer_len(const cs_model *m, int64_t n_tok)
@@ -328,10 +332,11 @@ static void add_loss(cs_model *m, const struct input *in, cs_mat y)
     const cs_learn *l = in->learn;
     cs_mat target = targets(m, in);
     cs_mat weight = { 0 };
+    const int32_t n_weight = m->head->n_weight ? m->head->n_weight : m->n_label;
     if (l->weight)
-        weight = stage_reals(&m->cx, l->weight, 1, m->n_label);
+        weight = stage_reals(&m->cx, l->weight, 1, n_weight);
     else
-        cs_tmp(&m->cx, 1, m->n_label);       /* the same memory with and without weights */
+        cs_tmp(&m->cx, 1, n_weight);         /* the same memory with and without weights */
     m->head->loss(&m->cx, m->head_net, y, target, weight, (cs_real)l->scale);
 }
 
@@ -388,15 +393,62 @@ static cs_mat encoded(cs_model *m, const struct input *in, cs_seg *seg)
     return y;
 }
 
-/* The head's raw output, with the loss on the tape when learning. */
-static cs_mat pass(cs_model *m, const struct input *in, bool dry)
+/* Both parts of every record apart, in m->parts; in then is the first of them. */
+static struct input first_parts(cs_model *m, const struct input *in, bool dry)
+{
+    const cs_parts *p = &m->parts;
+    const int64_t half = in->n_tok / 2, width = m->n_channel;
+    struct input first = *in;
+
+    first.n_tok = half;
+    first.depth = in->depth > 0 ? in->depth - 1 : 0;
+    for (int32_t s = 0; s <= in->n_seg && !dry; s++)
+        p->off[s] = in->off[s] / 2;
+    for (int32_t s = 0; s < in->n_seg && !dry; s++) {
+        const int64_t at = p->off[s], n = p->off[s + 1] - at, from = 2 * at;
+        for (int64_t k = 0; k < 2 && m->tok; k++)
+            memcpy(p->tok + at + k * half, in->tok + from + k * n, (size_t)n * sizeof *p->tok);
+        for (int64_t k = 0; k < 2 && !m->tok; k++)
+            memcpy(p->x + (at + k * half) * width, in->x + (from + k * n) * width,
+                   (size_t)(n * width) * sizeof *p->x);
+    }
+    first.off = p->off;
+    first.tok = p->tok;
+    first.x = p->x;
+    return first;
+}
+
+/* What a head of two parts gets: rows of the first minus rows of the second. The encoder runs twice
+ * (batch statistics are each part's own, as in the released code of CDIL for DNA). */
+static cs_mat difference(cs_model *m, const struct input *in, cs_seg *seg)
 {
     cs_ctx *cx = &m->cx;
+    struct input part = *in;
+    cs_seg again = *seg;
+
+    const cs_mat a = encoded(m, &part, seg);
+    const cs_mat x = m->trace.x;
+    part.tok = part.tok ? part.tok + part.n_tok : NULL;
+    part.x = part.x ? part.x + part.n_tok * m->n_channel : NULL;
+    const cs_mat b = encoded(m, &part, &again);
+    m->trace.alt = m->trace.x;
+    m->trace.x = x;
+    cs_mat d = cs_tmp(cx, a.r, a.c);
+    cs_sub(cx, a, b, d);
+    return d;
+}
+
+/* The head's raw output, with the loss on the tape when learning. */
+static cs_mat pass(cs_model *m, const struct input *whole, bool dry)
+{
+    cs_ctx *cx = &m->cx;
+    const bool two = cs_model_parts(m) == 2;
+    const struct input part = two ? first_parts(m, whole, dry) : *whole, *in = &part;
     cs_ctx_begin(cx, in->learn != NULL, dry, in->learn ? in->learn->key : 0);
     cx->aux_scale = in->learn ? in->learn->scale : 0;
     cs_seg seg = { stage_bytes(cx, in->off, (size_t)(in->n_seg + 1) * sizeof *in->off), in->n_seg,
                    in->n_tok, in->depth, NULL };
-    m->trace.encoded = encoded(m, in, &seg);
+    m->trace.encoded = two ? difference(m, in, &seg) : encoded(m, in, &seg);
     m->trace.y = m->head->forward(cx, m->head_net, seg, m->trace.encoded);
     if (in->learn)
         add_loss(m, in, m->trace.y);
@@ -421,9 +473,25 @@ int64_t cs_model_memory(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth
     return n * (int64_t)sizeof(cs_real) * (training ? 2 : 1);
 }
 
+static int reserve_parts(cs_model *m, int64_t n_tok, int32_t n_seg)
+{
+    int rc = CS_OK;
+    cs_parts *p = &m->parts;
+
+    CS_TRY(cs_grow((void **)&p->off, &p->n_off, (size_t)n_seg + 1, sizeof *p->off));
+    if (m->tok)
+        rc = cs_grow((void **)&p->tok, &p->n_tok, (size_t)n_tok, sizeof *p->tok);
+    else
+        rc = cs_grow((void **)&p->x, &p->n_x, (size_t)(n_tok * m->n_channel), sizeof *p->x);
+out:
+    return rc;
+}
+
 int cs_model_reserve(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
 {
     int64_t n = dry_peak(m, n_tok, n_seg, depth, training);
+    if (cs_model_parts(m) == 2 && reserve_parts(m, n_tok, n_seg) != CS_OK)
+        return CS_EMEM;
     if (cs_ctx_reserve(&m->cx, n, training) == CS_OK)
         return CS_OK;
     cs_error_clear();

@@ -34,7 +34,18 @@ typedef struct cs_model_spec {
  * gradient of the embedded input; a reversible encoder leaves x there up to rounding, and encoded
  * is x again. A prediction with a head that pools may compute the means alone:
  * then x is absent and encoded holds a row per record, unless cx.no_mean asks for all rows. */
-typedef struct cs_trace { cs_mat x, encoded, y; } cs_trace;   /* y: the head's raw output */
+typedef struct cs_trace {
+    cs_mat x, encoded, y;        /* y: the head's raw output */
+    cs_mat alt;                  /* of a head of two parts: the second one's embedded input */
+} cs_trace;
+
+/* Host memory in which the parts of a head of two lie apart: all first ones, then all second. */
+typedef struct cs_parts {
+    int64_t *off;                /* [n_seg + 1] of either part's tokens */
+    int32_t *tok;
+    float   *x;
+    size_t   n_off, n_tok, n_x;
+} cs_parts;
 
 typedef struct cs_model {
     const cs_tokenizer *tok;
@@ -48,6 +59,7 @@ typedef struct cs_model {
     int                 embed_w, embed_b;   /* tensors; embed_b is -1 for token input */
     cs_label           *label;
     int32_t             n_label;
+    int64_t             window;             /* bases of a sequence it was trained on; 0: any */
     bool                both_strands;       /* what --strand model means: both, or forward */
     bool                probing;            /* learning leaves embedding and encoder as they are */
     cs_calibration      calibration;        /* n 0: none */
@@ -59,6 +71,7 @@ typedef struct cs_model {
     cs_params           ps;
     cs_ctx              cx;
     cs_trace            trace;
+    cs_parts            parts;
     bool                is_twin;               /* the rest belongs to another model */
 } cs_model;
 
@@ -96,7 +109,12 @@ cs_model *cs_model_twin(const cs_model *m, cs_backend *be);
 /** cs_model_n_token - rows of the embedding: the tokenizer's vocabulary, and the token for what is
  * hidden where that is one more. Models of tokens only */
 int32_t cs_model_n_token(const cs_model *m);
-/** cs_model_max_len - most tokens of a sequence; 0: any */
+/** cs_model_parts - sequences that lie one after the other in a record's tokens: 1 or 2 */
+static inline int32_t cs_model_parts(const cs_model *m)
+{
+    return m->head->n_part > 1 ? m->head->n_part : 1;
+}
+/** cs_model_max_len - most tokens of a record; 0: any */
 int64_t cs_model_max_len(const cs_model *m);
 /** cs_model_answer_len - floats of a record's answer */
 int64_t cs_model_answer_len(const cs_model *m, int64_t n_tok);
@@ -133,7 +151,7 @@ bool cs_model_strandless(const cs_model *m);
 
 /* What a training pass needs beside the batch. */
 typedef struct cs_learn {
-    const float *weight;         /* [n_label] class weights, or NULL */
+    const float *weight;         /* [n_label, or the head's n_weight] of classes, or NULL */
     double       scale;          /* multiplies the summed loss: 1 / (weights of the whole step) */
     uint64_t     key;            /* dropout masks */
     bool         recompute;      /* recompute blocks instead of keeping their intermediates */

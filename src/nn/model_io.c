@@ -101,6 +101,8 @@ static char *describe(const cs_model *m)
     failed |= json_object_set_new(j, "channels", json_integer(m->n_channel));
     failed |= json_object_set_new(j, "encoder", part_json(m->enc->name, m->enc->opt, m->enc_cfg));
     failed |= json_object_set_new(j, "head", part_json(m->head->name, m->head->opt, m->head_cfg));
+    if (m->window > 0)
+        failed |= json_object_set_new(j, "window", json_integer(m->window));
     failed |= json_object_set_new(j, "strand", json_string(m->both_strands ? "both" : "forward"));
     failed |= json_object_set_new(j, "calibration", cs_calibration_json(&m->calibration));
     failed |= json_object_set_new(j, "labels", labels_json(m));
@@ -362,6 +364,16 @@ static int read_strand(const struct loading *l, bool *both)
     return CS_OK;
 }
 
+static int read_window(const struct loading *l, int64_t *window)
+{
+    const json_t *j = json_object_get(l->j, "window");
+
+    *window = json_integer_value(j);
+    if (j && (!json_is_integer(j) || *window < 1))
+        return damaged(l, "its window is no number of bases");
+    return CS_OK;
+}
+
 static bool same_shape(const cs_shape *a, const cs_shape *b)
 {
     return a->n_dim == b->n_dim
@@ -435,6 +447,7 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
     for (int32_t i = 0; i < m->ps.n; i++)
         CS_TRY(read_tensor(l, &m->ps, &m->ps.p[i]));
     CS_TRY(read_strand(l, &m->both_strands));
+    CS_TRY(read_window(l, &m->window));
     if (cs_calibration_read(&m->calibration, json_object_get(l->j, "calibration")) != CS_OK) {
         rc = damaged(l, "its calibration is impossible");
         goto out;

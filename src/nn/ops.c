@@ -80,6 +80,23 @@ void cs_add(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y)
     cx->be->op.axpby(cx->be, 1, b, 1, y);
 }
 
+static void sub_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    cs_mat dy = cs_grad_of(cx, n->m[2]);
+    cx->be->op.axpby(cx->be, 1, dy, 1, cs_grad_to(cx, n->m[0]));
+    cx->be->op.axpby(cx->be, -1, dy, 1, cs_grad_to(cx, n->m[1]));
+}
+
+void cs_sub(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y)
+{
+    check_binary(cx, a, b, y);
+    cs_tape_push(cx, &(cs_node){ .adjoint = sub_adjoint, .m = { a, b, y } });
+    if (cx->dry)
+        return;
+    cx->be->op.copy(cx->be, a, y);
+    cx->be->op.axpby(cx->be, -1, b, 1, y);
+}
+
 static void mul_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_mat a = n->m[0], b = n->m[1], dy = cs_grad_of(cx, n->m[2]);

@@ -18,6 +18,9 @@ void cs_activate(cs_ctx *cx, cs_act f, cs_mat x, cs_mat y);
 /** cs_add - y = a + b. Same shapes; y overlaps neither, unless the context is not recording */
 void cs_add(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y);
 
+/** cs_sub - y = a - b. Same shapes; y overlaps neither */
+void cs_sub(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y);
+
 /** cs_mul - y = a b, element by element. As cs_add */
 void cs_mul(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y);
 

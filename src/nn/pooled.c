@@ -22,9 +22,12 @@ const cs_opt cs_pooled_opt[] = {
     { .type = CS_OPT_GROUP, .name = "Heads" },
     { CS_OPT_ENUM, 0, "predictor", offsetof(cs_pooled_cfg, predictor), "KIND", "none",
       "layers between the encoder and what follows: none or cdil", "cdil are circular dilated "
-      "convolutions: layer l has dilation 2^(l-1), two convolutions with layer normalisation and "
-      "ReLU, and a residual. Batch normalisation, which the paper has, would tie the records of a "
-      "batch together.", 0, 0, predictors },
+      "convolutions: layer l has dilation 2^(l-1), two convolutions with normalisation and ReLU, "
+      "and a residual.", 0, 0, predictors },
+    { CS_OPT_ENUM, 0, "predictor-norm", offsetof(cs_pooled_cfg, predictor_norm), "KIND", "layer",
+      "normalisation in the predictor: none, weight, batch or layer", "The paper of CDIL for DNA "
+      "has batch normalisation, which ties the records of a batch together.", 0, 0,
+      cs_cdil_norm_names },
     { CS_OPT_INT, 0, "predictor-layers", offsetof(cs_pooled_cfg, layers), "NUM", "4",
       "layers of the predictor", NULL, 1, CS_CDIL_MAX, NULL },
     { CS_OPT_INT, 0, "predictor-kernel", offsetof(cs_pooled_cfg, kernel), "NUM", "3",
@@ -73,7 +76,7 @@ static cs_cdil *new_predictor(const cs_pooled_cfg *c, int32_t width, int32_t cha
                               cs_params *ps)
 {
     cs_cdil_spec s = { .n_in = width, .n_layer = (int32_t)c->layers, .n_tap = (int32_t)c->kernel,
-                       .hidden = 2 * channels, .norm = CS_CDIL_LAYER };
+                       .hidden = 2 * channels, .norm = (cs_cdil_norm)c->predictor_norm };
     for (int32_t l = 0; l < s.n_layer; l++)
         s.width[l] = channels;
     return cs_cdil_new(&s, ps, "head.predictor");

@@ -7,7 +7,7 @@
 
 /* Options of a head; its cfg is this struct. */
 typedef struct cs_pooled_cfg {
-    int     predictor, pool, norm;
+    int     predictor, predictor_norm, pool, norm;
     int64_t layers, kernel, channels;    /* of the predictor */
     int64_t centre, hidden;
     double  dropout;

@@ -180,6 +180,7 @@ static int declare(const struct thinning *t, cs_model **out)
     CS_TRY(t->found->failed);
     CS_TRY(cs_params_alloc(&(*out)->ps, m->be, false));
     (*out)->both_strands = m->both_strands;
+    (*out)->window = m->window;
     (*out)->training = copy_text(m->training);
     (*out)->taxonomy = copy_text(m->taxonomy);
 out:

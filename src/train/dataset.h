@@ -36,6 +36,7 @@ typedef struct cs_dataset {
     int32_t     n_class;         /* one more than the largest class_no so far */
     int32_t     n_target, n_channel;
     int32_t     background;      /* class of bases outside of spans; negative: masked */
+    int32_t     n_part;          /* 2: bases are two sequences of one length, one after the other */
     int64_t     n_base;
     uint64_t    hash;            /* of everything in it, in order: is this the same data? */
     cs_arena   *mem;

@@ -29,26 +29,26 @@ void cs_feed_work_release(cs_feed_work *w)
     *w = (cs_feed_work){ 0 };
 }
 
-/* Its bases, turned round if need be, as token ids in w->id. */
-static int tokenise(cs_feed_work *w, const cs_example *e, const cs_pack *pack, const cs_sample *s,
+/* A sample's bases, or one of its two parts', turned round if need be, as token ids behind the
+ * *n_tok that there are in w->id. */
+static int tokenise(cs_feed_work *w, cs_segment seg, const cs_pack *pack, bool reverse,
                     int64_t *n_tok)
 {
-    const int64_t bound = pack->tok->bound(pack->tok_state, s->n_base);
-    cs_segment seg = { e->base + s->start, NULL, s->n_base };
+    const int64_t bound = pack->tok->bound(pack->tok_state, seg.n_base);
 
-    if (cs_grow((void **)&w->id, &w->n_id, (size_t)bound, sizeof *w->id) != CS_OK)
+    if (cs_grow((void **)&w->id, &w->n_id, (size_t)(*n_tok + bound), sizeof *w->id) != CS_OK)
         return CS_EMEM;
-    const size_t n_work = cs_tokenizer_work(pack->tok, pack->tok_state, s->n_base);
+    const size_t n_work = cs_tokenizer_work(pack->tok, pack->tok_state, seg.n_base);
     if (cs_grow((void **)&w->tok, &w->n_tok, n_work, 1) != CS_OK)
         return CS_EMEM;
-    if (s->reverse) {
-        if (cs_grow((void **)&w->base, &w->n_base, (size_t)s->n_base, 1) != CS_OK)
+    if (reverse) {
+        if (cs_grow((void **)&w->base, &w->n_base, (size_t)seg.n_base, 1) != CS_OK)
             return CS_EMEM;
         cs_base_revcomp(seg.base, seg.n_base, w->base);
         seg.base = w->base;
     }
+    *n_tok += pack->tok->encode(pack->tok_state, &seg, w->tok, w->id + *n_tok);
     w->seg = seg;
-    *n_tok = pack->tok->encode(pack->tok_state, &seg, w->tok, w->id);
     return CS_OK;
 }
 
@@ -99,10 +99,14 @@ int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, co
     const cs_example *e = &d->ex[s->example];
     const float *x = e->x != NULL ? e->x + s->start * d->n_channel : NULL;
     const cs_slot none = { NULL, 0 };
-    int64_t n = s->n_base;
+    const int64_t n_part = d->n_part > 1 ? d->n_part : 1, n_base = s->n_base / n_part;
+    int64_t n = x == NULL ? 0 : s->n_base;
 
-    if (x == NULL && tokenise(w, e, pack, s, &n) != CS_OK)
-        return CS_EMEM;
+    for (int64_t k = 0; x == NULL && k < n_part; k++) {
+        const cs_segment seg = { e->base + s->start + k * n_base, NULL, n_base };
+        if (tokenise(w, seg, pack, s->reverse, &n) != CS_OK)
+            return CS_EMEM;
+    }
     /* A tokenizer may give fewer tokens than its bound, by which the sample was sorted. */
     if (b->n_rec > 0 && cs_depth(n) != b->depth)
         return CS_EOF;

@@ -105,7 +105,8 @@ static void count_records(struct learner *l, const cs_batch *b)
     for (int32_t i = 0; i < b->n_rec; i++) {
         const float *target = b->target + (int64_t)i * b->n_target;
         l->sum.n_right += hit(l, l->answer + (int64_t)i * l->m->n_label, target);
-        l->sum.weight += l->o->weight != NULL ? (double)l->o->weight[(int32_t)target[0]] : 1;
+        l->sum.weight += l->o->weight != NULL && l->m->head->is_class
+                       ? (double)l->o->weight[(int32_t)target[0]] : 1;
     }
     l->sum.n_seen += b->n_rec;
 }

@@ -40,9 +40,15 @@ int cs_scores_add(cs_scores *s, const float *answer, const float *target, int64_
     return CS_OK;
 }
 
+/* Does it have any truth at all? */
 static bool chosen(const cs_scores *s, int64_t i, int64_t lo, int64_t hi)
 {
-    return s->length[i] >= lo && s->length[i] < hi && !isnan(s->target[i * s->n_target]);
+    if (s->length[i] < lo || s->length[i] >= hi)
+        return false;
+    for (int32_t t = 0; t < s->n_target; t++)
+        if (!isnan(s->target[i * s->n_target + t]))
+            return true;
+    return false;
 }
 
 static int32_t best(const float *p, int32_t n)

@@ -67,6 +67,46 @@ bcf 'split before or after: the same scores' sh -c 'for f in a variants; do
 bcf 'an index' sh -c 'score -W -o a.vcf.gz variants.vcf && score -W -o a.bcf variants.vcf &&
     for f in a.vcf.gz a.bcf; do [ "$(bcftools view -H $f one:300-330 | wc -l)" = 4 ] || exit; done'
 
+# A model that learns from variants: the label says whether the base becomes a G.
+awk 'BEGIN {
+    srand(3); for (c = 1; c <= 4; c++) { s = ""; for (i = 0; i < 2000; i++) s = s substr("ACGT", 1 + int(4 * rand()), 1)
+        printf ">c%d\n%s\n", c, s > "learn.fa"
+        for (p = 100; p < 1900; p += 30) { r = substr(s, p, 1); do a = substr("ACGT", 1 + int(4 * rand()), 1)
+            while (a == r); y = a == "G"; t = p % 20 ? "T" : "S"
+            printf "c%d\t%d\t%s\t%s\t%s\t%d\n", c, p, r, a, t, y > "rows"
+            printf "c%d\t%d\t.\t%s\t%s\t.\t.\t%s=%d\n", c, p, r, a, t, y > "body" } } }'
+{ printf 'chrom\tpos\tref\talt\ttissue\tlabel\n'; cat rows; } > learn.tsv
+{ printf '##fileformat=VCFv4.2\n'; for k in S T; do
+    printf '##INFO=<ID=%s,Number=A,Type=Integer,Description="label">\n' $k; done
+    for c in 1 2 3 4; do printf '##contig=<ID=c%d,length=2000>\n' $c; done
+    printf '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n'; cat body; } > learn.vcf
+printf 'c1\tskip\nc2\tvalid\nc3\ttrain\nc4\ttrain\n' > split
+learn() {
+    T "learn from $1" chordseq train -q --head variant --reference learn.fa --tokenizer base --encoder.max-len 32 \
+        --encoder.track 4 --encoder.hidden 8 --window-length 16 --split split --epochs 12 --step-records 8 \
+        --lr 0.02 --metrics "$1.metrics" -o "$1.model" $2 -i "$1"
+}
+learn learn.tsv
+learn learn.vcf '--label-key S,T --class-weights none'
+T 'the same from both' sh -c 'cut -f 4-9 learn.tsv.metrics > a; cut -f 4-9 learn.vcf.metrics | cmp a -'
+T 'it has learnt' awk -F '\t' 'NR > 1 && $7 > best { best = $7 } END { exit best < 0.9 }' learn.tsv.metrics
+T 'scores on a contig kept out' sh -c 'grep "^#\|^c1" learn.vcf > c1.vcf
+    chordseq variant -q -m learn.tsv.model -r learn.fa --tsv c1.tsv -o c1.out.vcf c1.vcf &&
+    grep -q "ID=CS_T,Number=A,Type=Float" c1.out.vcf &&
+    awk -F "\t" "NR > 1 { n++; right += (\$8 > 0.5) == (\$5 == \"G\") } END { exit right < 0.9 * n }" c1.tsv'
+T 'not by threads or batches, and alone as beside others' sh -c 'for o in "-@ 1" "-@ 3 -B 50"; do
+    chordseq variant -q $o -m learn.tsv.model -r learn.fa --tsv t.tsv -o /dev/null c1.vcf && cmp t.tsv c1.tsv || exit; done
+    grep "^#\|	1000	" c1.vcf | chordseq variant -q -m learn.tsv.model -r learn.fa --tsv t.tsv -o /dev/null - &&
+    tail -n 1 t.tsv | grep -qxFf - c1.tsv'
+T 'both strands: the answer does not depend on which comes first' sh -c '
+    chordseq variant -q --strand both -m learn.tsv.model -r learn.fa --tsv b.tsv -o /dev/null c1.vcf && ! cmp -s b.tsv c1.tsv'
+N variant-classify.err chordseq classify -m learn.tsv.model learn.fa
+N variant-embedding.err chordseq variant -m learn.tsv.model -r learn.fa --score embedding c1.vcf
+N variant-train.err chordseq train -q --head variant -i learn.tsv -o x.model
+N variant-key.err   chordseq train -q --head variant --reference learn.fa -i learn.vcf -o x.model
+N variant-label.err sh -c 'sed "5s/.$/2/" learn.tsv > bad.tsv
+    chordseq train -q --head variant --reference learn.fa -i bad.tsv -o x.model'
+
 # Every sound VCF of the shared data: as it was, but for our lines and keys.
 if [ -d "$CS_SHARED/data/ingest" ]; then
     for f in $(cd "$CS_SHARED/data/ingest" && find . -name '*.vcf' -o -name '*.vcf.gz' | grep -v /failed/ | sort); do

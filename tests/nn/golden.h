@@ -79,6 +79,11 @@ int golden_attn(golden *g);
 int golden_cdil(golden *g);
 int golden_sparse(golden *g);
 
+/** golden_variant - a file with two encoders once more, as a model with a head for variants */
+int  golden_variant(golden *g);
+/** golden_cdil_name - what we call a tensor of CDIL */
+void golden_cdil_name(const char *torch, char *ours, size_t n_ours);
+
 /* ---- a ChordMixer model as the config of a file describes it (golden_model.c) -------------- */
 
 int  golden_model_new(golden *g, bool training, cs_model **out) CS_MUST_CHECK;

@@ -27,7 +27,7 @@ static double arg(const struct cdil *c, const char *name)
 
 /* "encoder.conv_net.3.batch_norm1.weight" is "encoder.block.3.norm1.weight" here, and what comes
  * after the encoder is "encoder.decoder.3...". The encoder of CDIL-CNN is called "conv". */
-static void rename_tensor(const char *torch, char *ours, size_t n_ours)
+void golden_cdil_name(const char *torch, char *ours, size_t n_ours)
 {
     static const char *const from[][2] = {
         { "conv.conv_net.", "encoder.block." }, { "encoder.conv_net.", "encoder.block." },
@@ -328,7 +328,7 @@ int golden_cdil(golden *g)
                       .enc = cs_encoder_find("cdil"), .suffix = "" };
 
     golden_net_init(&c.n, g);
-    c.n.rename = rename_tensor;
+    c.n.rename = golden_cdil_name;
     c.n.self = &c;
     c.n.cx.watch = watch;
     c.n.cx.watch_arg = &c;
@@ -343,6 +343,8 @@ int golden_cdil(golden *g)
         CS_TRY(build_dna(&c, kind));
     }
     CS_TRY(golden_net_run(&c.n));
+    if (c.n.pass == pass_human)
+        rc = golden_variant(g);
 out:
     cs_cdil_free(c.tower);
     cs_cdil_free(c.decoder);

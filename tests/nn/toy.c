@@ -81,6 +81,8 @@ static float target_of(const cs_model *m, uint64_t key, uint64_t k)
 {
     if (m->head->is_class)
         return (float)cs_rng_below(key, k, N_LABEL);
+    if (cs_model_parts(m) == 2)
+        return (float)cs_rng_below(key, k, 2);
     return (float)(2 * cs_rng_unit(key, k) - 1);
 }
 
@@ -101,21 +103,23 @@ static int append(cs_batch *b, const int32_t *id, const float *x, int64_t len, c
 cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed)
 {
     int32_t n_target = cs_model_n_target(m);
+    const int parts = cs_model_parts(m);
     cs_batch *b = cs_batch_new(m->n_channel, n_target);
     float target[N_LABEL];
 
     assert_true(n_target <= N_LABEL);
     for (int r = 0; r < n; r++) {
         uint64_t key = cs_rng_key(seed, (uint64_t)r);
-        int32_t *id = cs_xcalloc((size_t)len[r], sizeof *id);
-        float *x = cs_xcalloc((size_t)len[r] * 2, sizeof *x);
-        for (int64_t i = 0; i < len[r]; i++)
+        const int64_t n_tok = parts * len[r];
+        int32_t *id = cs_xcalloc((size_t)n_tok, sizeof *id);
+        float *x = cs_xcalloc((size_t)n_tok * 2, sizeof *x);
+        for (int64_t i = 0; i < n_tok; i++)
             id[i] = 1 + (int32_t)cs_rng_below(key, (uint64_t)i, 5);
-        for (int64_t i = 0; i < 2 * len[r]; i++)
+        for (int64_t i = 0; i < 2 * n_tok; i++)
             x[i] = (float)cs_rng_normal(key, (uint64_t)i);
         for (int32_t k = 0; k < n_target; k++)
             target[k] = target_of(m, ~key, (uint64_t)k);
-        assert_int_equal(append(b, m->tok ? id : NULL, m->tok ? NULL : x, len[r], target, ~key),
+        assert_int_equal(append(b, m->tok ? id : NULL, m->tok ? NULL : x, n_tok, target, ~key),
                          CS_OK);
         free(id);
         free(x);

@@ -25,7 +25,8 @@ typedef struct toy {
 /** toy_model - every parameter is moved off its initial value, so that none is just 0 or 1 */
 cs_model *toy_model(const toy *t, cs_backend *be);
 
-/** toy_batch - n records of the given lengths, of one depth, with targets of the model's head */
+/** toy_batch - n records of the given lengths (of each part), of one depth, with targets of the
+ * model's head */
 cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed);
 
 /** toy_each - call f with every encoder and head, with every choice of their ENUM options, and with

@@ -89,21 +89,21 @@ static void test_none(void **state)
 
 static void test_values(void **state)
 {
-    const float answer[3][2] = { { 1, 2 }, { 0, 0.5f }, { 3, 3 } };
-    const float want[3][2] = { { 1.5f, 2 }, { 0, NAN }, { NAN, 1 } };
+    const float answer[4][2] = { { 1, 2 }, { 0, 0.5f }, { 3, 3 }, { 1, 1 } };
+    const float want[4][2] = { { 1.5f, 2 }, { 0, NAN }, { NAN, 1 }, { NAN, NAN } };
     cs_scores s;
     cs_figures f;
 
     (void)state;
     cs_scores_init(&s, false, 2, 2);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         assert_int_equal(cs_scores_add(&s, answer[i], want[i], 10), CS_OK);
-    /* The third has an unknown first value and does not count; of the rest 0.5, 0, 0 are known. */
+    /* Of the fourth nothing is known, of the others the errors 0.5, 0, 0 and 2. */
     assert_int_equal(cs_scores_figures(&s, 0, INT64_MAX, 0.1, false, &f), CS_OK);
-    assert_int_equal(f.n, 2);
-    check_near(f.loss, 0.25 / 3, 1e-12);
-    check_near(f.mae, 0.5 / 3, 1e-12);
-    check_near(f.within, 2.0 / 3, 1e-12);
+    assert_int_equal(f.n, 3);
+    check_near(f.loss, 4.25 / 4, 1e-12);
+    check_near(f.mae, 2.5 / 4, 1e-12);
+    check_near(f.within, 0.5, 1e-12);
     cs_figures_release(&f);
     cs_scores_release(&s);
 }
