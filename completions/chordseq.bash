@@ -5,7 +5,7 @@ _chordseq()
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='classify embed completion variant train eval simulate tokenize diplotype model factorize bench selftest help --help --version'
+        words='classify embed completion variant train pretrain eval simulate tokenize diplotype model factorize bench selftest help --help --version'
     else
     case ${COMP_WORDS[1]}:$prev in
     classify:--strand) words='model forward both' ;;
@@ -57,12 +57,44 @@ _chordseq()
     train:--head.predictor-norm) words='none weight batch layer' ;;
     train:--head.pool) words='mean cls centre' ;;
     train:--head.norm) words='none layer' ;;
+    pretrain:--decoder) words='linear light' ;;
+    pretrain:--optimizer) words='adam adamw' ;;
+    pretrain:--schedule) words='constant linear cosine polynomial' ;;
+    pretrain:--encoder.norm) words='none layer batch group' ;;
+    pretrain:--encoder.prenorm) words='none layer batch group' ;;
+    pretrain:--encoder.depth) words='own all none' ;;
+    pretrain:--encoder.init) words='xavier identity' ;;
+    pretrain:--encoder.norm) words='post pre' ;;
+    pretrain:--encoder.act) words='gelu relu' ;;
+    pretrain:--encoder.position) words='none sinusoid learned' ;;
+    pretrain:--encoder.norm) words='pre post' ;;
+    pretrain:--encoder.act) words='gelu relu' ;;
+    pretrain:--encoder.values) words='own keys' ;;
+    pretrain:--encoder.kv-heads) words='all one' ;;
+    pretrain:--encoder.position) words='learned none' ;;
+    pretrain:--encoder.form) words='code paper' ;;
+    pretrain:--encoder.factor) words='all attention' ;;
+    pretrain:--encoder.position) words='sinusoid none' ;;
+    pretrain:--encoder.kernel) words='linear glu aglu' ;;
+    pretrain:--encoder.features) words='own shared' ;;
+    pretrain:--encoder.position) words='none sinusoid learned' ;;
+    pretrain:--encoder.penalty) words='code paper' ;;
+    pretrain:--encoder.scores) words='scaled plain' ;;
+    pretrain:--encoder.position) words='sinusoid none' ;;
+    pretrain:--encoder.depth) words='own all' ;;
+    pretrain:--encoder.convs) words='two one' ;;
+    pretrain:--encoder.norm) words='none weight batch layer' ;;
+    pretrain:--encoder.residual) words='first last none' ;;
+    pretrain:--encoder.position) words='none learned' ;;
+    pretrain:--encoder.protocol) words='chord cdil' ;;
+    pretrain:--encoder.residual) words='last first none' ;;
+    pretrain:--encoder.position) words='none learned' ;;
     eval:--strand) words='model forward both' ;;
     eval:--long-sequence) words='whole window error' ;;
     tokenize:--format) words='pieces ids' ;;
     tokenize:--alphabet) words='bases diplotypes' ;;
     diplotype:--absent) words='reference unknown' ;;
-    help:*) words='classify embed completion variant train eval simulate tokenize diplotype model factorize bench selftest help' ;;
+    help:*) words='classify embed completion variant train pretrain eval simulate tokenize diplotype model factorize bench selftest help' ;;
     esac
     fi
     if [ -z "$words" ]; then
@@ -72,6 +104,7 @@ _chordseq()
     completion:-*) words='--help -q --quiet -v --verbose' ;;
     variant:-*) words='--help -i --input -r --reference -o --output -O --output-type -W --write-index --tsv --prefix --no-version --score -w --window-length --ends --circular --strand --max-unknown -m --model -@ --threads --device -B --batch-tokens --window -q --quiet -v --verbose' ;;
     train:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --skip-unlabelled --split --group-key --crop-min --crop-max --crop-power --samples-per-epoch --class-balance --group-balance --length-power --rc --valid-frac --valid-samples -B --batch-tokens --step-records --accumulate --optimizer --lr --beta1 --beta2 --eps --weight-decay --keep-zero-grad --schedule --warmup --cycles --power --lr-end --clip --ema --epochs --max-steps --patience --recompute --seed --class-weights --stop-at --monitor --tolerance --init --freeze --freeze-epochs --encoder-lr -o --output --metrics --checkpoint --checkpoint-steps --resume --stop-after --max-time --strand --taxonomy --taxa --window-length -@ --threads --device -q --quiet -v --verbose --tokenizer --encoder --head --tokenizer.k --tokenizer.stride --tokenizer.canonical --tokenizer.file --encoder.max-len --encoder.track --encoder.hidden --encoder.norm --encoder.prenorm --encoder.dropout --encoder.depth --encoder.init --encoder.reversible --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.norm --encoder.act --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.k --encoder.norm --encoder.act --encoder.values --encoder.kv-heads --encoder.position --encoder.dropout --encoder.max-len --encoder.input --encoder.dim --encoder.heads --encoder.key --encoder.value --encoder.layers --encoder.hidden --encoder.rank --encoder.form --encoder.factor --encoder.position --encoder.dropout --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.kernel --encoder.units --encoder.rank --encoder.features --encoder.ortho --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.rank --encoder.gamma --encoder.penalty --encoder.scores --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.depth --encoder.channels --encoder.decoder --encoder.input --encoder.kernel --encoder.convs --encoder.hidden --encoder.norm --encoder.dropout --encoder.max-len --encoder.factors --encoder.input --encoder.channels --encoder.hidden --encoder.g-hidden --encoder.residual --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.factors --encoder.protocol --encoder.channels --encoder.hidden --encoder.residual --encoder.position --encoder.dropout --head.predictor --head.predictor-norm --head.predictor-layers --head.predictor-kernel --head.predictor-channels --head.pool --head.centre --head.norm --head.hidden --head.dropout' ;;
+    pretrain:-*) words='--help -i --input --window --window-min --windows-per-epoch --max-unknown --rc --skip-contigs --val-contigs --val-regions --valid-frac --valid-windows --mask-ratio --mask-span --mask-hide --mask-swap --decoder --decoder-layers -B --batch-tokens --step-records --accumulate --optimizer --lr --beta1 --beta2 --eps --weight-decay --keep-zero-grad --schedule --warmup --cycles --power --lr-end --clip --ema --epochs --max-steps --patience --recompute --seed -o --output --metrics --checkpoint --checkpoint-steps --resume --stop-after --max-time -@ --threads --device -q --quiet -v --verbose --tokenizer --encoder --tokenizer.k --tokenizer.stride --tokenizer.canonical --tokenizer.file --encoder.max-len --encoder.track --encoder.hidden --encoder.norm --encoder.prenorm --encoder.dropout --encoder.depth --encoder.init --encoder.reversible --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.norm --encoder.act --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.k --encoder.norm --encoder.act --encoder.values --encoder.kv-heads --encoder.position --encoder.dropout --encoder.max-len --encoder.input --encoder.dim --encoder.heads --encoder.key --encoder.value --encoder.layers --encoder.hidden --encoder.rank --encoder.form --encoder.factor --encoder.position --encoder.dropout --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.kernel --encoder.units --encoder.rank --encoder.features --encoder.ortho --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.rank --encoder.gamma --encoder.penalty --encoder.scores --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.depth --encoder.channels --encoder.decoder --encoder.input --encoder.kernel --encoder.convs --encoder.hidden --encoder.norm --encoder.dropout --encoder.max-len --encoder.factors --encoder.input --encoder.channels --encoder.hidden --encoder.g-hidden --encoder.residual --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.factors --encoder.protocol --encoder.channels --encoder.hidden --encoder.residual --encoder.position --encoder.dropout' ;;
     eval:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --skip-unlabelled --split --group-key -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown --bins --fragments --fragments-per-record --tolerance --seed -B --batch-tokens -o --output --json --calibrate -@ --threads --device -q --quiet -v --verbose' ;;
     simulate:-*) words='--help -n --records --lambda --max-len --length --seed -o --output -q --quiet -v --verbose' ;;
     tokenize:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -m --model --format -o --output --learn --alphabet --vocab-size --max-piece --min-count --sentences --sentence-min --sentence-max --seed -@ --threads -q --quiet -v --verbose' ;;

@@ -4,7 +4,7 @@
 _chordseq()
 {
     if (( CURRENT == 2 )); then
-        compadd classify embed completion variant train eval simulate tokenize diplotype model factorize bench selftest help --help --version
+        compadd classify embed completion variant train pretrain eval simulate tokenize diplotype model factorize bench selftest help --help --version
         return
     fi
     local command=$words[2]
@@ -341,6 +341,167 @@ _chordseq()
         '*--head.hidden[hidden units between that vector and the answer; 0\: none]:NUM:' \
         '*--head.dropout[share of these hidden units left out in training]:RATE:' \
         '--help[list the options]' '*:file:_files' ;;
+    pretrain) _arguments \
+        '*-i[FASTA, plain or BGZF, with an index (samtools faidx)]:FILE:_files' \
+        '*--input[FASTA, plain or BGZF, with an index (samtools faidx)]:FILE:_files' \
+        '*--window[bases per window, at most]:NUM:' \
+        '*--window-min[draw lengths from here to --window; 0\: all alike]:NUM:' \
+        '*--windows-per-epoch[windows of an epoch; 0\: the whole genome once]:NUM:' \
+        '*--max-unknown[leave out windows with more letters other than A, C, G, T]:SHARE:' \
+        '*--rc[reverse-complement half of the windows]' \
+        '*--skip-contigs[contigs to leave out, with commas]:LIST:' \
+        '*--val-contigs[contigs kept for validation, with commas]:LIST:' \
+        '*--val-regions[regions kept for validation]:BED:' \
+        '*--valid-frac[else this share of the genome, in blocks of at most 64 windows]:NUM:' \
+        '*--valid-windows[windows to validate with; 0\: all]:NUM:' \
+        '*--mask-ratio[share of the tokens that are to be told]:NUM:' \
+        '*--mask-span[bases, or pieces, chosen in a row]:NUM:' \
+        '*--mask-hide[share of the chosen that is hidden]:NUM:' \
+        '*--mask-swap[share of the chosen that other tokens are put for; the rest stays]:NUM:' \
+        '*--decoder[between encoder and answer\: linear, or light (convolutions of half the width)]:NAME:(linear light)' \
+        '*--decoder-layers[layers of the light decoder]:NUM:' \
+        '*-B[most tokens computed at once]:NUM:' \
+        '*--batch-tokens[most tokens computed at once]:NUM:' \
+        '*--step-records[samples per step, of all lengths; 0\: see --accumulate]:NUM:' \
+        '*--accumulate[batches per step]:NUM:' \
+        '*--optimizer[adam or adamw]:NAME:(adam adamw)' \
+        '*--lr[learning rate]:NUM:' \
+        '*--beta1[decay of the first moment]:NUM:' \
+        '*--beta2[decay of the second moment]:NUM:' \
+        '*--eps[added to the root of the second moment]:NUM:' \
+        '*--weight-decay[weight decay, of all parameters]:NUM:' \
+        '*--keep-zero-grad[step tensors that a step did not use, once they have been used]' \
+        '*--schedule[constant, linear, cosine or polynomial decay to the last step]:NAME:(constant linear cosine polynomial)' \
+        '*--warmup[steps of linear warm-up; below 1\: share of all steps]:NUM:' \
+        '*--cycles[waves of the cosine; 0.5 ends at zero]:NUM:' \
+        '*--power[power of the polynomial decay]:NUM:' \
+        '*--lr-end[learning rate at the end of the polynomial decay]:NUM:' \
+        '*--clip[largest norm of the gradient; 0\: any]:NUM:' \
+        '*--ema[decay of the averaged weights; 0\: no averaging]:NUM:' \
+        '*--epochs[epochs in all]:NUM:' \
+        '*--max-steps[end the run and its schedule after so many steps; 0\: by epochs]:NUM:' \
+        '*--patience[stop after so many epochs without improvement; 0\: never]:NUM:' \
+        '*--recompute[compute blocks again in the backward pass\: less memory, more time]' \
+        '*--seed[seed of all randomness]:NUM:' \
+        '*-o[the model; written when validation improves]:FILE:_files' \
+        '*--output[the model; written when validation improves]:FILE:_files' \
+        '*--metrics[table with one row per epoch]:FILE:_files' \
+        '*--checkpoint[written after every epoch and at the end (default\: the model'\''s name with .ckpt)]:FILE:_files' \
+        '*--checkpoint-steps[and after every so many steps]:NUM:' \
+        '*--resume[go on from the checkpoint, with the same options and data]' \
+        '*--stop-after[pause after so many steps of this run; 0\: do not]:NUM:' \
+        '*--max-time[pause after so long; 0\: do not]:SECONDS:' \
+        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
+        '*-q[print nothing but errors]' \
+        '*--quiet[print nothing but errors]' \
+        '*-v[say more about the run; twice\: say everything]' \
+        '*--verbose[say more about the run; twice\: say everything]' \
+        '*--tokenizer[how bases become tokens]:NAME:' \
+        '*--encoder[the network]:NAME:' \
+        '*--tokenizer.k[bases per token]:NUM:' \
+        '*--tokenizer.stride[bases from one token to the next]:NUM:' \
+        '*--tokenizer.canonical[give a word and its reverse complement the same token]' \
+        '*--tokenizer.file[vocabulary and merges, as tokenizer.json]:FILE:_files' \
+        '*--encoder.max-len[most tokens of a sequence]:NUM:' \
+        '*--encoder.track[channels per track]:NUM:' \
+        '*--encoder.hidden[hidden units of each block]:NUM:' \
+        '*--encoder.norm[normalisation after the residual\: none, layer, batch or group]:KIND:(none layer batch group)' \
+        '*--encoder.prenorm[normalisation before the first linear layer]:KIND:(none layer batch group)' \
+        '*--encoder.dropout[share of hidden units left out in training]:RATE:' \
+        '*--encoder.depth[blocks a sequence passes\: own (by its length), all or none]:RULE:(own all none)' \
+        '*--encoder.init[initial weights of the second linear layers\: xavier or identity]:RULE:(xavier identity)' \
+        '*--encoder.reversible[two coupled halves\: training memory does not grow with the number of blocks]' \
+        '*--encoder.dim[channels of a token]:NUM:' \
+        '*--encoder.heads[attention heads; they divide the channels]:NUM:' \
+        '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
+        '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
+        '*--encoder.norm[layer normalisation after the residual (post) or before (pre)]:PLACE:(post pre)' \
+        '*--encoder.act[activation of the feed-forward networks\: gelu or relu]:KIND:(gelu relu)' \
+        '*--encoder.position[positions added to the tokens\: none, sinusoid or learned]:KIND:(none sinusoid learned)' \
+        '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
+        '*--encoder.dropout[share of values left out in training]:RATE:' \
+        '*--encoder.max-len[most tokens of a sequence]:NUM:' \
+        '*--encoder.dim[channels of a token]:NUM:' \
+        '*--encoder.heads[attention heads]:NUM:' \
+        '*--encoder.head[channels of a head; 0\: those of a token, divided among the heads]:NUM:' \
+        '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
+        '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
+        '*--encoder.k[sums that stand for all keys, and for all values]:NUM:' \
+        '*--encoder.norm[layer normalisation before the residual (pre) or after (post)]:PLACE:(pre post)' \
+        '*--encoder.act[activation of the feed-forward networks\: gelu or relu]:KIND:(gelu relu)' \
+        '*--encoder.values[values of their own (own), or the keys for values (keys)]:KIND:(own keys)' \
+        '*--encoder.kv-heads[keys and values for all heads, or one head of them that all share]:KIND:(all one)' \
+        '*--encoder.position[positions added to the tokens\: learned or none]:KIND:(learned none)' \
+        '*--encoder.dropout[share of values left out in training]:RATE:' \
+        '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
+        '*--encoder.input[channels of the embedded input; 0\: those of a token]:NUM:' \
+        '*--encoder.dim[channels of a token]:NUM:' \
+        '*--encoder.heads[attention heads]:NUM:' \
+        '*--encoder.key[channels of a head'\''s queries and keys; 0\: a token'\''s divided among the heads]:NUM:' \
+        '*--encoder.value[channels of a head'\''s values; 0\: as key]:NUM:' \
+        '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
+        '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
+        '*--encoder.rank[rank of the factorised layers]:NUM:' \
+        '*--encoder.form[the authors'\'' code, or the paper'\''s equations]:KIND:(code paper)' \
+        '*--encoder.factor[which layers are factorised\: all, or attention only]:WHICH:(all attention)' \
+        '*--encoder.position[positions added to the tokens\: sinusoid or none]:KIND:(sinusoid none)' \
+        '*--encoder.dropout[share of values left out in training]:RATE:' \
+        '*--encoder.dim[channels of a token]:NUM:' \
+        '*--encoder.heads[attention heads; they divide the channels]:NUM:' \
+        '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
+        '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
+        '*--encoder.kernel[features\: linear (softplus), glu (gated) or aglu (gates of low rank)]:KIND:(linear glu aglu)' \
+        '*--encoder.units[gated units, one after the other]:NUM:' \
+        '*--encoder.rank[rank of aglu'\''s gates]:NUM:' \
+        '*--encoder.features[feature weights of its own for every head (own), or one for all (shared)]:KIND:(own shared)' \
+        '*--encoder.ortho[weight in the loss of how far feature weights are from orthogonal]:NUM:' \
+        '*--encoder.position[positions added to the tokens\: none, sinusoid or learned]:KIND:(none sinusoid learned)' \
+        '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
+        '*--encoder.dropout[share of values left out in training]:RATE:' \
+        '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
+        '*--encoder.dim[channels of a token]:NUM:' \
+        '*--encoder.heads[attention heads]:NUM:' \
+        '*--encoder.head[channels of a head; 0\: those of a token, divided among the heads]:NUM:' \
+        '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
+        '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
+        '*--encoder.rank[weighted sums over the tokens that attend to each other]:NUM:' \
+        '*--encoder.gamma[weight in the loss of the regularisers]:NUM:' \
+        '*--encoder.penalty[regularisers of the authors'\'' code, or of the paper]:KIND:(code paper)' \
+        '*--encoder.scores[scores divided by the root of a head'\''s channels (scaled), or not (plain)]:KIND:(scaled plain)' \
+        '*--encoder.position[positions added to the tokens\: sinusoid (a third of it) or none]:KIND:(sinusoid none)' \
+        '*--encoder.dropout[share of values left out in training]:RATE:' \
+        '*--encoder.max-len[tokens that the layers must span]:NUM:' \
+        '*--encoder.layers[layers of a stack; 0\: by max-len]:NUM:' \
+        '*--encoder.depth[layers a sequence passes\: own (by its length) or all]:RULE:(own all)' \
+        '*--encoder.channels[channels, or those of every layer\: 8,12,16,16]:LIST:' \
+        '*--encoder.decoder[channels of a second stack on the first; 0\: none]:LIST:' \
+        '*--encoder.input[channels of the embedded input; 0\: those of the first layer]:NUM:' \
+        '*--encoder.kernel[taps of a convolution, an odd number]:NUM:' \
+        '*--encoder.convs[convolutions of a layer\: two (CDIL for DNA) or one (CDIL-CNN)]:NUM:(two one)' \
+        '*--encoder.hidden[channels between the two; 0\: twice those of the stack'\''s first layer]:NUM:' \
+        '*--encoder.norm[normalisation\: none, weight (CDIL-CNN), batch (CDIL for DNA) or layer]:KIND:(none weight batch layer)' \
+        '*--encoder.dropout[share of a convolution'\''s outputs left out in training]:RATE:' \
+        '*--encoder.max-len[most tokens of a sequence]:NUM:' \
+        '*--encoder.factors[factors that every sequence passes; 0\: by its length]:NUM:' \
+        '*--encoder.input[channels of the embedded input; 0\: as channels]:NUM:' \
+        '*--encoder.channels[channels of a token'\''s vector]:NUM:' \
+        '*--encoder.hidden[hidden units of the networks that compute factors]:NUM:' \
+        '*--encoder.g-hidden[hidden units of the network that computes what they multiply; 0\: as hidden]:NUM:' \
+        '*--encoder.residual[added after every factor\: first, last or none]:KIND:(first last none)' \
+        '*--encoder.position[positions added to the tokens\: none or learned]:KIND:(none learned)' \
+        '*--encoder.dropout[share of the input'\''s values left out in training]:RATE:' \
+        '*--encoder.max-len[most tokens of a sequence]:NUM:' \
+        '*--encoder.layers[layers, each with factors of its own]:NUM:' \
+        '*--encoder.factors[factors that every sequence passes in a layer; 0\: by its length]:NUM:' \
+        '*--encoder.protocol[which tokens are linked\: chord or cdil]:KIND:(chord cdil)' \
+        '*--encoder.channels[channels of a token'\''s vector]:NUM:' \
+        '*--encoder.hidden[hidden units of the networks that compute factors]:NUM:' \
+        '*--encoder.residual[added after every factor\: last, first or none]:KIND:(last first none)' \
+        '*--encoder.position[positions added to the tokens\: none or learned]:KIND:(none learned)' \
+        '*--encoder.dropout[share of the input'\''s values left out in training]:RATE:' \
+        '--help[list the options]' '*:file:_files' ;;
     eval) _arguments \
         '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
         '*--input[read this file; '\''-'\'' is standard input]:FILE:_files' \
@@ -542,7 +703,7 @@ _chordseq()
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
         '--help[list the options]' '*:file:_files' ;;
-    help) compadd classify embed completion variant train eval simulate tokenize diplotype model factorize bench selftest help ;;
+    help) compadd classify embed completion variant train pretrain eval simulate tokenize diplotype model factorize bench selftest help ;;
     esac
 }
 _chordseq "$@"

@@ -13,6 +13,11 @@ const cs_opt cs_choice_table[] = {
       .man = "Real-valued input (see chordseq-simulate(1)) needs none." },
     { .type = CS_OPT_STR, .name = "encoder", .off = offsetof(cs_choice_args, encoder),
       .arg = "NAME", .def = "chordmixer", .help = "the network" },
+    { .type = CS_OPT_END }
+};
+
+/* Of the same group. */
+static const cs_opt head_table[] = {
     { .type = CS_OPT_STR, .name = "head", .off = offsetof(cs_choice_args, head), .arg = "NAME",
       .def = "class", .help = "what is predicted: class, regress, token or variant" },
     { .type = CS_OPT_END }
@@ -42,6 +47,8 @@ void cs_choice_list(cs_choice *c, cs_optset *set, int n)
     const cs_head *h;
 
     append(set, n, cs_choice_table, &c->args, NULL);
+    if (c->fixed_head == NULL)
+        append(set, n, head_table, &c->args, NULL);
     for (int i = 0; (t = cs_tokenizer_at(i)) != NULL; i++) {
         CS_BUG(t->cfg_size > sizeof scratch);
         append(set, n, t->opt, scratch, "tokenizer");
@@ -50,7 +57,7 @@ void cs_choice_list(cs_choice *c, cs_optset *set, int n)
         CS_BUG(e->cfg_size > sizeof scratch);
         append(set, n, e->opt, scratch, "encoder");
     }
-    for (int i = 0; (h = cs_head_at(i)) != NULL; i++) {
+    for (int i = 0; c->fixed_head == NULL && (h = cs_head_at(i)) != NULL; i++) {
         CS_BUG(h->cfg_size > sizeof scratch);
         append(set, n, h->opt, scratch, "head");
     }
@@ -79,7 +86,8 @@ static const char *name_in(int argc, char **argv, const char *name, const char *
 
     if (given != NULL || of_model != NULL)
         return given != NULL ? given : of_model;
-    return cs_opt_find(cs_choice_table, name)->def;
+    const cs_opt *row = cs_opt_find(cs_choice_table, name);
+    return row != NULL ? row->def : cs_opt_find(head_table, name)->def;
 }
 
 static int unknown(const char *kind, const char *name)
@@ -100,7 +108,8 @@ int cs_choice_find(cs_choice *c, int argc, char **argv, const cs_model *from, cs
     const char *tok = name_in(argc, argv, "tokenizer",
                               from != NULL && from->tok != NULL ? from->tok->name : NULL),
                *enc = name_in(argc, argv, "encoder", from != NULL ? from->enc->name : NULL),
-               *head = name_in(argc, argv, "head", NULL);
+               *head = c->fixed_head != NULL ? c->fixed_head
+                                             : name_in(argc, argv, "head", NULL);
 
     c->tok = cs_tokenizer_find(tok);
     c->enc = cs_encoder_find(enc);
@@ -119,9 +128,14 @@ int cs_choice_find(cs_choice *c, int argc, char **argv, const cs_model *from, cs
     c->enc_cfg = cs_xcalloc(1, c->enc->cfg_size + 1);
     c->head_cfg = cs_xcalloc(1, c->head->cfg_size + 1);
     append(set, n, cs_choice_table, &c->args, NULL);
+    if (c->fixed_head == NULL)
+        append(set, n, head_table, &c->args, NULL);
     append(set, n, c->tok->opt, c->tok_cfg, "tokenizer");
     append(set, n, c->enc->opt, c->enc_cfg, "encoder");
-    append(set, n, c->head->opt, c->head_cfg, "head");
+    if (c->fixed_head == NULL)
+        append(set, n, c->head->opt, c->head_cfg, "head");
+    else
+        cs_opt_defaults((const cs_optset[]){ { c->head->opt, c->head_cfg, NULL }, { 0 } });
     return CS_OK;
 }
 

@@ -12,6 +12,7 @@ extern const cs_opt cs_choice_table[];
 /* What was chosen; the cfg structs and tok_text are owned. */
 typedef struct cs_choice {
     cs_choice_args      args;
+    const char         *fixed_head;      /* the only one, without options to list; NULL: choose */
     const cs_tokenizer *tok;
     const cs_encoder   *enc;
     const cs_head      *head;

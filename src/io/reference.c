@@ -31,8 +31,8 @@ int cs_reference_open(const char *path, cs_reference **out)
     if (!r->fai) {
         cs_reference_free(r);
         return cs_fail(CS_EIO, "cannot use the reference '%s'; it must be a FASTA file, plain or "
-                       "BGZF, with an index (samtools faidx) or in a folder that can be written to",
-                       path);
+                       "compressed by bgzip, with an index (samtools faidx) or in a folder that "
+                       "can be written to", path);
     }
     *out = r;
     return CS_OK;

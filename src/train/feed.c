@@ -244,6 +244,8 @@ int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n)
     const int64_t per_step = f->pack.step_records;
     cs_steps p;
 
+    if (f->step_count != NULL)
+        return f->step_count(f, epoch, n);
     if (per_step > 0) {
         *n = (cs_sampler_count(f->train) + per_step - 1) / per_step;
         return CS_OK;

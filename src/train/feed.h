@@ -19,6 +19,9 @@ typedef struct cs_feed_item {
 
 /* The producing stage: epochs from (epoch, step) on, each followed by the validation samples. */
 typedef struct cs_feed {
+    /* Of another kind of feed, which begins with this struct; NULL: those below. */
+    int         (*run)(void *self, cs_queue *in, cs_queue *out);
+    int         (*step_count)(const struct cs_feed *f, int64_t epoch, int64_t *n);
     const cs_sampler *train, *valid;   /* valid NULL: none */
     cs_pack       pack;
     const float  *weight;        /* [n_class] or NULL */

@@ -183,6 +183,9 @@ static int learn(struct learner *l, const cs_feed_item *it)
     const cs_learn how = { .weight = l->o->weight, .scale = it->scale, .recompute = l->o->recompute,
                            .key = cs_rng_key(key, (uint64_t)l->n_batch++) };
     l->m->probing = l->st->epoch < l->o->freeze_epochs;
+    /* A step of which nothing is left has one batch, and that is empty. */
+    if (b->n_rec == 0)
+        return it->step_end ? finish_step(l) : CS_OK;
     CS_TRY(make_room(l, b));
     CS_TRY(cs_model_learn(l->m, b, &how, &loss, l->answer));
     l->sum.loss += loss / it->scale;
@@ -205,6 +208,8 @@ static int judge(struct learner *l, const cs_batch *b)
 {
     int rc = CS_OK;
 
+    if (b->n_rec == 0)
+        return CS_OK;
     use_average(l, true);
     CS_TRY(make_room(l, b));
     CS_TRY(cs_model_predict(l->m, b, l->answer));
@@ -229,7 +234,7 @@ static void cell(char *buf, size_t n, const char *fmt, double v)
 
 static const char metrics_head[] =
     "epoch\tstep\tlr\ttrain_loss\ttrain_acc\tvalid_loss\tvalid_acc\tvalid_balanced_acc\t"
-    "valid_mcc\tseconds\ttokens_per_s\n";
+    "valid_mcc\tseconds\ttokens_per_s";
 
 /* One row per epoch. The table is kept in the state and written whole, so that a run that goes on
  * from a checkpoint also takes back the rows of what is repeated. */
@@ -238,7 +243,8 @@ static int write_row(struct learner *l, const cs_figures *f)
     int rc = CS_OK;
     cs_train_state *st = l->st;
     const bool classes = l->m->head->is_class;
-    char row[512], c[6][32];
+    const bool perplexity = l->o->perplexity;
+    char row[512], c[7][32];
     cs_outfile *out = NULL;
 
     cell(c[0], sizeof c[0], "%.6g", st->sum.loss / st->sum.weight);
@@ -247,19 +253,22 @@ static int write_row(struct learner *l, const cs_figures *f)
     cell(c[3], sizeof c[3], "%.4f", classes ? f->accuracy : f->within);
     cell(c[4], sizeof c[4], "%.4f", f->balanced);
     cell(c[5], sizeof c[5], "%.4f", f->mcc);
-    (void)snprintf(row, sizeof row, "%lld\t%lld\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.0f\n",
+    cell(c[6], sizeof c[6], perplexity ? "\t%.5g" : "", exp(f->loss));
+    (void)snprintf(row, sizeof row, "%lld\t%lld\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.0f%s\n",
                    (long long)st->epoch + 1, (long long)st->step, learning_rate(l, st->step - 1),
                    c[0], c[1], c[2], c[3], c[4], c[5], st->seconds,
-                   (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9));
-    cs_info("epoch %lld: train loss %s, accuracy %s; validation loss %s, accuracy %s, balanced %s",
-            (long long)st->epoch + 1, c[0], c[1], c[2], c[3], c[4]);
+                   (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9), c[6]);
+    cs_info("epoch %lld: train loss %s, accuracy %s; validation loss %s, accuracy %s, %s %s",
+            (long long)st->epoch + 1, c[0], c[1], c[2], c[3],
+            perplexity ? "perplexity" : "balanced", perplexity ? c[6] + 1 : c[4]);
     const size_t n = strlen(st->log);
     st->log = cs_xrealloc(st->log, n + strlen(row) + 1);
     memcpy(st->log + n, row, strlen(row) + 1);
     if (l->o->metrics_path == NULL)
         return CS_OK;
     CS_TRY(cs_outfile_open(l->o->metrics_path, &out));
-    CS_TRY(cs_outfile_printf(out, "%s%s", metrics_head, st->log));
+    CS_TRY(cs_outfile_printf(out, "%s%s\n%s", metrics_head,
+                             perplexity ? "\tvalid_perplexity" : "", st->log));
     rc = cs_outfile_close(out);
     out = NULL;
 out:
@@ -460,7 +469,7 @@ int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_sta
     cs_queue *q = cs_pipe_queue(l.pipe, "batches", QUEUE_ITEMS, QUEUE_BYTES, cs_feed_bytes,
                                 cs_feed_drop);
     const cs_stage stage[] = {
-        { "feed", cs_feed_run, feed, NULL, q, NULL },
+        { "feed", feed->run != NULL ? feed->run : cs_feed_run, feed, NULL, q, NULL },
         { "learn", learn_run, &l, q, NULL, NULL },
     };
     rc = cs_pipe_run(l.pipe, stage, 2);

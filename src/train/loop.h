@@ -19,6 +19,7 @@ typedef struct cs_train_opt {
     bool        recompute;
     const float *weight;         /* [n_label] class weights, or NULL */
     double      tolerance;       /* regression: an error below it is a hit */
+    bool        perplexity;      /* tokens are predicted: say it beside the loss */
     cs_monitor  monitor;         /* AUTO: balanced accuracy of classes, loss of values */
     int64_t     freeze_epochs;   /* epochs in which only the head learns; see cs_model.probing */
     int64_t     n_epoch;

@@ -1,0 +1,231 @@
+/* genome.c - the contigs of several FASTA files: which to learn from, which to keep aside. */
+#include "pipelines/genome.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "io/regions.h"
+
+/* A share of the genome is set aside in about this many blocks, of at most so many windows: many
+ * small ones are more alike, but each costs the windows that its ends cut short. */
+enum { BLOCKS = 256, BLOCK_WINDOWS = 64 };
+
+static int add_contigs(cs_genome *g, cs_reference *r)
+{
+    const int n = cs_reference_count(r);
+
+    if (cs_grow((void **)&g->contig, &g->cap, (size_t)g->n + (size_t)n, sizeof *g->contig) != CS_OK)
+        return CS_EMEM;
+    for (int i = 0; i < n; i++) {
+        const char *name = cs_reference_name(r, i);
+        g->contig[g->n++] = (cs_contig){ r, name, cs_reference_length(r, name) };
+    }
+    return CS_OK;
+}
+
+static int check_file(const char *path)
+{
+    if (strcmp(path, "-") != 0 && access(path, R_OK) != 0)
+        return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
+    if (cs_file_size(path) >= 0)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "'%s' is no regular file; windows are fetched from all over a "
+                   "genome, which a pipe does not allow", path);
+}
+
+int cs_genome_open(const cs_strlist *path, cs_genome *g)
+{
+    int rc = CS_OK;
+
+    *g = (cs_genome){ .file = cs_xcalloc((size_t)path->n + 1, sizeof *g->file) };
+    for (int i = 0; i < path->n; i++) {
+        CS_TRY(check_file(path->v[i]));
+        CS_TRY(cs_reference_open(path->v[i], &g->file[g->n_file]));
+        CS_TRY(add_contigs(g, g->file[g->n_file++]));
+    }
+    if (g->n == 0)
+        rc = cs_fail(CS_EFORMAT, "there is no sequence to learn from in the input");
+out:
+    return rc;
+}
+
+void cs_genome_release(cs_genome *g)
+{
+    for (int i = 0; i < g->n_file; i++)
+        cs_reference_free(g->file[i]);
+    free(g->file);
+    free(g->contig);
+    *g = (cs_genome){ 0 };
+}
+
+int cs_genome_fetch(void *genome, int32_t no, int64_t from, int64_t to, char *out)
+{
+    const cs_genome *g = genome;
+    char *bases = NULL;
+    const int rc = cs_reference_fetch(g->contig[no].file, g->contig[no].name, from, to, &bases);
+
+    if (rc == CS_OK)
+        memcpy(out, bases, (size_t)(to - from));
+    free(bases);
+    return rc;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool names(const char *item, size_t n, const char *contig)
+{
+    return strncmp(item, contig, n) == 0 && (contig[n] == '\0' || contig[n] == ':');
+}
+
+static bool listed(const char *list, const char *contig)
+{
+    for (const char *p = list; p != NULL && *p != '\0';) {
+        const size_t n = strcspn(p, ",");
+        if (n > 0 && names(p, n, contig))
+            return true;
+        p += n + (p[n] == ',');
+    }
+    return false;
+}
+
+/* Every name of a list must be one. */
+static int check_list(const cs_genome *g, const char *list, const char *option)
+{
+    for (const char *p = list; p != NULL && *p != '\0';) {
+        const size_t n = strcspn(p, ",");
+        bool found = false;
+        for (int32_t i = 0; i < g->n && !found; i++)
+            found = names(p, n, g->contig[i].name);
+        if (!found)
+            return cs_fail(CS_EUSAGE, "%s '%.*s': the input has no such contig", option, (int)n, p);
+        p += n + (p[n] == ',');
+    }
+    return CS_OK;
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+struct regions { cs_stretch *v; size_t n, cap; };
+
+static int find_contig(const cs_genome *g, const char *bed, const cs_region *r, int32_t *no)
+{
+    for (*no = 0; *no < g->n; ++*no)
+        if (strcmp(g->contig[*no].name, r->contig) == 0)
+            break;
+    if (*no == g->n)
+        return cs_fail(CS_EFORMAT, "'%s': the input has no contig '%s'", bed, r->contig);
+    if (r->to > g->contig[*no].n_base)
+        return cs_fail(CS_EFORMAT, "'%s': '%s' ends at %lld, before %lld", bed, r->contig,
+                       (long long)g->contig[*no].n_base, (long long)r->to);
+    return CS_OK;
+}
+
+static int by_place(const void *pa, const void *pb)
+{
+    const cs_stretch *a = pa, *b = pb;
+
+    if (a->contig != b->contig)
+        return a->contig < b->contig ? -1 : 1;
+    return a->from < b->from ? -1 : a->from > b->from;
+}
+
+/* Sorted by contig and place. */
+static int read_regions(const cs_genome *g, const char *bed, struct regions *to)
+{
+    int rc = CS_OK;
+    cs_regions *in = NULL;
+    cs_region r;
+    cs_stretch s = { 0 };
+
+    if (bed == NULL)
+        return CS_OK;
+    CS_TRY(cs_regions_open(NULL, 0, bed, &in));
+    while ((rc = cs_regions_next(in, NULL, &r)) == CS_OK) {
+        CS_TRY(find_contig(g, bed, &r, &s.contig));
+        s.from = r.from;
+        s.to = r.to;
+        CS_TRY(cs_grow((void **)&to->v, &to->cap, to->n + 1, sizeof *to->v));
+        to->v[to->n++] = s;
+    }
+    if (rc == CS_EOF)
+        rc = CS_OK;
+    if (to->n > 0)
+        qsort(to->v, to->n, sizeof *to->v, by_place);
+out:
+    cs_regions_free(in);
+    return rc;
+}
+
+/* A contig's regions go to valid, what lies between them to train; *next is the first region that
+ * may be of this contig. */
+static int share_by_regions(const struct regions *r, size_t *next, int32_t no, int64_t n_base,
+                            cs_corpus *train, cs_corpus *valid)
+{
+    int rc = CS_OK;
+    int64_t at = 0;
+
+    for (; *next < r->n && r->v[*next].contig == no; ++*next) {
+        const cs_stretch *s = &r->v[*next];
+        const int64_t from = s->from > at ? s->from : at;     /* regions may overlap */
+        if (from > at)
+            CS_TRY(cs_corpus_add(train, no, at, from));
+        if (s->to > from)
+            CS_TRY(cs_corpus_add(valid, no, from, s->to));
+        at = s->to > at ? s->to : at;
+    }
+    if (at < n_base)
+        rc = cs_corpus_add(train, no, at, n_base);
+out:
+    return rc;
+}
+
+/* ---- sharing --------------------------------------------------------------------------------- */
+
+static int64_t block_bases(const cs_genome *g, int64_t window)
+{
+    int64_t n = 0;
+
+    for (int32_t i = 0; i < g->n; i++)
+        n += g->contig[i].n_base;
+    n /= BLOCKS;
+    if (n > BLOCK_WINDOWS * window)
+        return BLOCK_WINDOWS * window;
+    return n > window ? n : window;
+}
+
+int cs_genome_share(const cs_genome *g, const cs_genome_split *how, cs_corpus *train,
+                    cs_corpus *valid)
+{
+    int rc = CS_OK;
+    struct regions r = { 0 };
+    size_t next = 0;
+    const bool named = how->valid != NULL || how->valid_bed != NULL;
+    const int64_t block = block_bases(g, train->window);
+
+    CS_TRY(check_list(g, how->valid, "--val-contigs"));
+    CS_TRY(check_list(g, how->skip, "--skip-contigs"));
+    CS_TRY(read_regions(g, how->valid_bed, &r));
+    for (int32_t i = 0; i < g->n; i++) {
+        const cs_contig *c = &g->contig[i];
+        while (next < r.n && r.v[next].contig < i)
+            next++;
+        if (c->n_base == 0 || listed(how->skip, c->name))
+            continue;
+        if (listed(how->valid, c->name))
+            rc = cs_corpus_add(valid, i, 0, c->n_base);
+        else if (named)
+            rc = share_by_regions(&r, &next, i, c->n_base, train, valid);
+        else
+            rc = cs_corpus_split(train, valid, c->name, (cs_stretch){ i, 0, c->n_base, 0 }, block,
+                                 how->valid_frac);
+        if (rc != CS_OK)
+            goto out;
+    }
+out:
+    free(r.v);
+    return rc;
+}

@@ -1,0 +1,395 @@
+/* pretrain.c - learning from genomes without labels, by hidden tokens: `chordseq pretrain`. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/rng.h"
+#include "pipelines/choice.h"
+#include "pipelines/common.h"
+#include "pipelines/genome.h"
+#include "pipelines/learning.h"
+#include "pipelines/provenance.h"
+#include "train/window_feed.h"
+
+/* A window is left out when it is shorter: it says nothing about what lies around its tokens. */
+enum { LEAST_BASES = 32 };
+
+struct corpus_args {
+    cs_strlist file;
+    int64_t window, window_min, epoch_window, valid_window;
+    double  max_unknown, valid_frac;
+    const char *valid, *valid_bed, *skip;
+    int     rc;
+};
+struct mask_args { double ratio, hide, swap; int64_t span, decoder_layers; int decoder; };
+
+static struct corpus_args corpus;
+static struct mask_args mask;
+static cs_learn_args learn;
+static cs_run_args own;
+static cs_choice choice = { .fixed_head = "token" };
+static cs_compute_args compute;
+static cs_device_args device;
+static cs_log_args logs;
+
+enum { DECODER_LINEAR, DECODER_LIGHT };
+static const char *const decoder_names[] = { "linear", "light", NULL };
+
+#define CORPUS(field) .off = offsetof(struct corpus_args, field)
+#define MASK(field) .off = offsetof(struct mask_args, field)
+
+static const cs_opt corpus_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Genomes" },
+    { .type = CS_OPT_LIST, .letter = 'i', .name = "input", CORPUS(file), .arg = "FILE",
+      .help = "FASTA, plain or BGZF, with an index (samtools faidx)",
+      .man = "An index that is missing is made beside the file. Windows are fetched when their "
+             "turn comes: memory does not grow with the genome." },
+    { .type = CS_OPT_SIZE, .name = "window", CORPUS(window), .arg = "NUM", .def = "1000",
+      .help = "bases per window, at most", .man = "Every pass over the genome cuts it at other "
+      "places. Contigs that are shorter are used whole.", .min = 1, .max = 1e9 },
+    { .type = CS_OPT_SIZE, .name = "window-min", CORPUS(window_min), .arg = "NUM", .def = "0",
+      .help = "draw lengths from here to --window; 0: all alike", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_SIZE, .name = "windows-per-epoch", CORPUS(epoch_window), .arg = "NUM",
+      .def = "0", .help = "windows of an epoch; 0: the whole genome once",
+      .man = "The next epoch goes on with other windows until all have been visited.", .min = 0,
+      .max = 1e12 },
+    { .type = CS_OPT_REAL, .name = "max-unknown", CORPUS(max_unknown), .arg = "SHARE",
+      .def = "0.1", .help = "leave out windows with more letters other than A, C, G, T",
+      .min = 0, .max = 1 },
+    { .type = CS_OPT_FLAG, .name = "rc", CORPUS(rc),
+      .help = "reverse-complement half of the windows" },
+    { .type = CS_OPT_STR, .name = "skip-contigs", CORPUS(skip), .arg = "LIST",
+      .help = "contigs to leave out, with commas",
+      .man = "A name also stands for pieces of it, NAME:FROM-TO." },
+    { .type = CS_OPT_STR, .name = "val-contigs", CORPUS(valid), .arg = "LIST",
+      .help = "contigs kept for validation, with commas" },
+    { .type = CS_OPT_STR, .name = "val-regions", CORPUS(valid_bed), .arg = "BED",
+      .help = "regions kept for validation" },
+    { .type = CS_OPT_REAL, .name = "valid-frac", CORPUS(valid_frac), .arg = "NUM", .def = "0.05",
+      .help = "else this share of the genome, in blocks of at most 64 windows", .min = 0,
+      .max = 0.9 },
+    { .type = CS_OPT_SIZE, .name = "valid-windows", CORPUS(valid_window), .arg = "NUM",
+      .def = "0", .help = "windows to validate with; 0: all", .min = 0, .max = 1e12 },
+    { .type = CS_OPT_END }
+};
+
+static const cs_opt mask_table[] = {
+    { .type = CS_OPT_GROUP, .name = "What is hidden" },
+    { .type = CS_OPT_REAL, .name = "mask-ratio", MASK(ratio), .arg = "NUM", .def = "0.15",
+      .help = "share of the tokens that are to be told", .min = 0.001, .max = 0.9 },
+    { .type = CS_OPT_INT, .name = "mask-span", MASK(span), .arg = "NUM", .def = "1",
+      .help = "bases, or pieces, chosen in a row",
+      .man = "Overlapping k-mers are chosen in runs of all that touch these bases: else those "
+             "that are left would tell.", .min = 1, .max = 10000 },
+    { .type = CS_OPT_REAL, .name = "mask-hide", MASK(hide), .arg = "NUM", .def = "0.8",
+      .help = "share of the chosen that is hidden",
+      .man = "Validation hides all that it chooses, so that its perplexity is that of bases "
+             "which the model does not see.", .min = 0, .max = 1 },
+    { .type = CS_OPT_REAL, .name = "mask-swap", MASK(swap), .arg = "NUM", .def = "0.1",
+      .help = "share of the chosen that other tokens are put for; the rest stays", .min = 0,
+      .max = 1 },
+    { .type = CS_OPT_ENUM, .name = "decoder", MASK(decoder), .arg = "NAME", .def = "light",
+      .help = "between encoder and answer: linear, or light (convolutions of half the width)",
+      .man = "It is left behind when another command starts from the model.",
+      .choice = decoder_names },
+    { .type = CS_OPT_INT, .name = "decoder-layers", MASK(decoder_layers), .arg = "NUM",
+      .def = "2", .help = "layers of the light decoder", .min = 1, .max = 32 },
+    { .type = CS_OPT_END }
+};
+
+static void common_options(cs_optset *set)
+{
+    const cs_optset all[] = {
+        { corpus_table, &corpus, NULL }, { mask_table, &mask, NULL },
+        { cs_learn_table, &learn, NULL }, { cs_run_table, &own, NULL },
+        { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
+        { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
+    };
+
+    memcpy(set, all, sizeof all);
+}
+
+static void options(cs_optset *set)
+{
+    common_options(set);
+    cs_choice_list(&choice, set, CS_MAX_OPTSET);
+}
+
+/* ---- the job --------------------------------------------------------------------------------- */
+
+struct job {
+    cs_genome      genome;
+    cs_corpus      train, valid;
+    void          *tok;          /* the tokenizer, before there is a model */
+    cs_backend    *be;
+    cs_model      *model;
+    cs_window_feed feed;
+    char          *recipe, *checkpoint;
+    cs_provenance  origin;
+};
+
+static int check_options(void)
+{
+    if (corpus.file.n == 0)
+        return cs_fail(CS_EUSAGE, "no genome; name its FASTA file");
+    if (corpus.window_min > corpus.window)
+        return cs_fail(CS_EUSAGE, "--window-min %lld is longer than --window %lld",
+                       (long long)corpus.window_min, (long long)corpus.window);
+    if (mask.hide + mask.swap > 1)
+        return cs_fail(CS_EUSAGE, "--mask-hide and --mask-swap are more than 1 together");
+    if (corpus.valid_bed != NULL && corpus.valid != NULL)
+        return cs_fail(CS_EUSAGE, "give one of --val-contigs and --val-regions, not both");
+    return CS_OK;
+}
+
+static int open_tokenizer(struct job *j)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_choice_tokenizer(&choice, &j->tok));
+    if (cs_tokenizer_alphabet(choice.tok, j->tok) != CS_NUCLEOTIDES)
+        rc = cs_fail(CS_EUSAGE, "genomes are nucleotides; the tokenizer wants diplotypes");
+    else if (corpus.window < choice.tok->min_base(j->tok))
+        rc = cs_fail(CS_EUSAGE, "--window %lld gives no token; it must be at least %lld",
+                     (long long)corpus.window, (long long)choice.tok->min_base(j->tok));
+out:
+    return rc;
+}
+
+static int share_genome(struct job *j)
+{
+    int rc = CS_OK;
+    const int64_t min_base = choice.tok->min_base(j->tok),
+                  usual = corpus.window < LEAST_BASES ? corpus.window : LEAST_BASES;
+    const cs_genome_split how = { corpus.valid, corpus.skip, corpus.valid_bed,
+                                  corpus.valid_frac };
+
+    j->train = (cs_corpus){
+        .window = corpus.window, .shortest = corpus.window_min, .reverse = corpus.rc,
+        .least = min_base > usual ? min_base : usual, .seed = (uint64_t)learn.seed,
+    };
+    j->valid = j->train;
+    j->valid.reverse = false;
+    CS_TRY(cs_genome_open(&corpus.file, &j->genome));
+    CS_TRY(cs_genome_share(&j->genome, &how, &j->train, &j->valid));
+    if (j->train.n_window == 0)
+        return cs_fail(CS_EUSAGE, "no sequence is left to learn from");
+    if (j->valid.n_window == 0)
+        cs_warn("no sequence is kept for validation: the latest model is written, not the best");
+    cs_info("%lld bases to learn from, %lld for validation", (long long)j->train.n_base,
+            (long long)j->valid.n_base);
+out:
+    return rc;
+}
+
+/* What can be told is what a sequence can consist of. */
+static cs_label *token_labels(const struct job *j, int32_t *n)
+{
+    char symbol[4200];
+
+    *n = choice.tok->n_vocab(j->tok) - CS_TOK_FIRST;
+    cs_label *l = cs_xcalloc((size_t)*n, sizeof *l);
+    for (int32_t i = 0; i < *n; i++) {
+        choice.tok->symbol(j->tok, i + CS_TOK_FIRST, symbol, sizeof symbol);
+        l[i].name = cs_xstrdup(symbol);
+    }
+    return l;
+}
+
+/* The light decoder is what the head has as its predictor, half as wide as the encoder. */
+static int set_decoder(const cs_model_spec *spec, cs_backend *be)
+{
+    int rc = CS_OK;
+    cs_model *m = NULL;
+    char width[32], layers[32];
+
+    if (mask.decoder == DECODER_LINEAR)
+        return CS_OK;
+    CS_TRY(cs_model_declare(spec, be, &m));
+    (void)snprintf(width, sizeof width, "%d", m->width > 1 ? (int)m->width / 2 : 1);
+    (void)snprintf(layers, sizeof layers, "%lld", (long long)mask.decoder_layers);
+    CS_TRY(cs_opt_set(choice.head->opt, choice.head_cfg, "predictor", "cdil"));
+    CS_TRY(cs_opt_set(choice.head->opt, choice.head_cfg, "predictor-channels", width));
+    CS_TRY(cs_opt_set(choice.head->opt, choice.head_cfg, "predictor-layers", layers));
+out:
+    cs_model_free(m);
+    return rc;
+}
+
+static int make_model(struct job *j, int n_thread)
+{
+    int rc = CS_OK;
+    int32_t n = 0;
+    cs_label *label = token_labels(j, &n);
+    const cs_model_spec spec = {
+        .tok = choice.tok, .tok_cfg = choice.tok_cfg, .enc = choice.enc,
+        .enc_cfg = choice.enc_cfg, .head = choice.head, .head_cfg = choice.head_cfg,
+        .has_mask = true, .label = label, .n_label = n, .seed = (uint64_t)learn.seed,
+        .training = true,
+    };
+
+    CS_TRY(cs_backend_open(device.device, n_thread, &j->be));
+    CS_TRY(set_decoder(&spec, j->be));
+    CS_TRY(cs_model_new(&spec, j->be, &j->model));
+    const int64_t most = cs_model_max_len(j->model),
+                  n_tok = choice.tok->bound(j->tok, corpus.window);
+    if (most > 0 && n_tok > most)
+        rc = cs_fail(CS_EUSAGE, "--window %lld gives up to %lld tokens, the encoder takes %lld",
+                     (long long)corpus.window, (long long)n_tok, (long long)most);
+    j->model->both_strands = corpus.rc;
+out:
+    for (int32_t i = 0; i < n; i++)
+        free(label[i].name);
+    free(label);
+    return rc;
+}
+
+static int64_t windows_of(int64_t wanted, const cs_corpus *c)
+{
+    return wanted > 0 && c->n_window > 0 ? wanted : c->n_window;
+}
+
+static void make_feed(struct job *j)
+{
+    const cs_model *m = j->model;
+
+    j->feed = (cs_window_feed){
+        .feed.pack = { .tok = m->tok, .tok_state = m->tok_state,
+                       .batch_tokens = learn.batch_tokens, .step_records = learn.step_records,
+                       .accumulate = learn.accumulate },
+        .train = &j->train, .valid = &j->valid, .max_unknown = corpus.max_unknown,
+        .mask = { .ratio = mask.ratio, .hide = mask.hide, .swap = mask.swap,
+                  .run = cs_mask_run(cs_tokenizer_overlap(m->tok, m->tok_state),
+                                     (int32_t)mask.span),
+                  .id = m->mask, .n_vocab = m->tok->n_vocab(m->tok_state) },
+        .epoch_window = windows_of(corpus.epoch_window, &j->train),
+        .valid_window = windows_of(corpus.valid_window, &j->valid),
+        .fetch = cs_genome_fetch, .arg = &j->genome,
+    };
+    if (j->feed.valid_window > j->valid.n_window)
+        j->feed.valid_window = j->valid.n_window;
+    cs_window_feed_init(&j->feed);
+}
+
+/* Of all that was read: the files' checksums, which say more than their names and lengths. */
+static uint64_t hash_inputs(const cs_provenance *p)
+{
+    uint64_t h = 0;
+
+    for (int i = 0; i < p->n_file; i++)
+        for (const char *c = p->file[i].sha256; *c != '\0'; c++)
+            h = cs_rng_u64(h, (unsigned char)*c);
+    return h;
+}
+
+/* As train's, with bases for records and perplexity for what classes have. */
+static char *describe(void *arg, const cs_train_state *st)
+{
+    const struct job *j = arg;
+    const cs_dataset none = { 0 };
+    const cs_classes no_class = { 0 };
+    char *text = cs_provenance_text(&j->origin, &none, &no_class, st);
+    json_t *o = json_loads(text, 0, NULL);
+
+    free(text);
+    json_object_set_new(o, "data", json_pack("{s:I, s:I, s:I}", "train_bases",
+                        (json_int_t)j->train.n_base, "valid_bases", (json_int_t)j->valid.n_base,
+                        "windows_per_epoch", (json_int_t)j->feed.epoch_window));
+    json_object_del(o, "classes");
+    json_object_del(o, "valid_balanced_accuracy");
+    json_object_set_new(o, "valid_perplexity", isfinite(st->best_loss)
+                                                   ? json_real(exp(st->best_loss)) : json_null());
+    text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    json_decref(o);
+    return text;
+}
+
+static void report_windows(const cs_window_count *c)
+{
+    if (c->n_unknown > 0)
+        cs_warn("%lld of %lld windows have too few known bases and were left out",
+                (long long)c->n_unknown, (long long)c->n);
+}
+
+static int pretrain(struct job *j)
+{
+    int rc;
+    cs_train_state st;
+    cs_train_opt o = cs_learn_options(&learn, &own);
+
+    o.monitor = CS_MONITOR_LOSS;
+    o.perplexity = true;
+    o.checkpoint_path = j->checkpoint;
+    o.recipe = j->recipe;
+    o.describe = describe;
+    o.arg = j;
+    cs_train_state_init(&st);
+    rc = cs_train_run(j->model, &j->feed.feed, &o, &st);
+    if (rc == CS_OK || rc == CS_ECANCEL) {
+        report_windows(&j->feed.count);
+        cs_learn_summary(&st, j->checkpoint, rc);
+    }
+    cs_train_state_release(&st);
+    return rc;
+}
+
+static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_learn_outputs(&own, &j->checkpoint));
+    CS_TRY(open_tokenizer(j));
+    CS_TRY(share_genome(j));
+    CS_TRY(make_model(j, cs_args_split(&compute).work));
+    make_feed(j);
+    j->origin.seed = learn.seed;
+    CS_TRY(cs_provenance_init(&j->origin, argc, argv, &corpus.file));
+    j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_run_table,
+                                     cs_compute_table, cs_device_table, cs_log_table, NULL },
+                                     hash_inputs(&j->origin));
+out:
+    return rc;
+}
+
+static void release(struct job *j)
+{
+    cs_model_free(j->model);
+    cs_backend_close(j->be);
+    if (choice.tok != NULL)
+        choice.tok->close(j->tok);
+    cs_genome_release(&j->genome);
+    cs_corpus_release(&j->train);
+    cs_corpus_release(&j->valid);
+    cs_provenance_release(&j->origin);
+    free(j->recipe);
+    free(j->checkpoint);
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET] = { { 0 } };
+    struct job j = { 0 };
+
+    common_options(set);
+    CS_TRY(cs_choice_find(&choice, argc, argv, NULL, set, CS_MAX_OPTSET));
+    CS_TRY(cs_args_parse(set, argc, argv, &corpus.file, &logs));
+    CS_TRY(check_options());
+    CS_TRY(prepare(&j, set, argc, argv));
+    CS_TRY(pretrain(&j));
+out:
+    release(&j);
+    cs_opt_release(set);
+    cs_choice_release(&choice);
+    return rc;
+}
+
+const cs_command cs_cmd_pretrain = {
+    .name = "pretrain",
+    .summary = "learn a model from genomes without labels",
+    .usage = "[OPTIONS] -o MODEL FASTA...",
+    .options = options,
+    .run = run,
+};

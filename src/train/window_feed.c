@@ -1,0 +1,243 @@
+/* window_feed.c - the thread that fetches windows of genomes, hides tokens, and makes batches.
+ *
+ * DESIGN. A step is a fixed run of windows, so that a run goes on at the same window as an
+ * uninterrupted one without looking at those before. Windows are left out when their bases are
+ * seen; a step of which nothing is left is an empty batch, which counts as a step. A step's windows
+ * are held until all are there, because each is weighed by their number.
+ */
+#include "train/window_feed.h"
+
+#include <stdlib.h>
+
+#include "base/rng.h"
+
+enum { STREAM_MASK = 3, MAX_DEPTH = 64 };
+
+struct hand {
+    cs_window_feed *f;
+    cs_queue       *out;
+    char           *base, *turned;
+    void           *work;
+    int32_t        *id, *label;
+    size_t          n_base, n_turned, n_work, n_id, n_label;
+    cs_batch       *open[MAX_DEPTH];     /* by depth */
+    cs_batch      **full;        /* [n_full] of this step */
+    size_t          n_full, cap_full;
+    int64_t         n_rec;       /* of this step */
+};
+
+static void release(struct hand *h)
+{
+    for (int d = 0; d < MAX_DEPTH; d++)
+        cs_batch_free(h->open[d]);
+    for (size_t i = 0; i < h->n_full; i++)
+        cs_batch_free(h->full[i]);
+    free(h->full);
+    free(h->base);
+    free(h->turned);
+    free(h->work);
+    free(h->id);
+    free(h->label);
+}
+
+static bool is_known(const cs_window_feed *f, const char *base, int64_t n)
+{
+    int64_t n_unknown = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        n_unknown += cs_base_code[(unsigned char)base[i]] > 3;
+    return (double)n_unknown <= f->max_unknown * (double)n;
+}
+
+/* The window's tokens in h->id; CS_EOF: leave it out. */
+static int fetch_tokens(struct hand *h, const cs_window *w, cs_window_count *count, int64_t *n_tok)
+{
+    int rc = CS_OK;
+    const cs_window_feed *f = h->f;
+    const cs_pack *pack = &f->feed.pack;
+    const size_t n = (size_t)w->n_base;
+    cs_segment seg = { .n_base = w->n_base };
+
+    count->n++;
+    count->n_short += n == 0;
+    if (n == 0)
+        return CS_EOF;
+    CS_TRY(cs_grow((void **)&h->base, &h->n_base, n, 1));
+    CS_TRY(cs_grow((void **)&h->turned, &h->n_turned, n, 1));
+    const size_t n_id = (size_t)pack->tok->bound(pack->tok_state, w->n_base);
+    CS_TRY(cs_grow((void **)&h->id, &h->n_id, n_id, sizeof *h->id));
+    CS_TRY(cs_grow((void **)&h->label, &h->n_label, n_id, sizeof *h->label));
+    const size_t n_work = cs_tokenizer_work(pack->tok, pack->tok_state, w->n_base);
+    CS_TRY(cs_grow((void **)&h->work, &h->n_work, n_work, 1));
+    CS_TRY(f->fetch(f->arg, w->contig, w->from, w->from + w->n_base, h->base));
+    if (!is_known(f, h->base, w->n_base)) {
+        count->n_unknown++;
+        return CS_EOF;
+    }
+    if (w->reverse)
+        cs_base_revcomp(h->base, w->n_base, h->turned);
+    seg.base = w->reverse ? h->turned : h->base;
+    *n_tok = pack->tok->encode(pack->tok_state, &seg, h->work, h->id);
+out:
+    return rc;
+}
+
+/* Puts a batch that takes no more to those of the step. */
+static int close_batch(struct hand *h, int32_t depth)
+{
+    if (h->open[depth] == NULL)
+        return CS_OK;
+    if (cs_grow((void **)&h->full, &h->cap_full, h->n_full + 1, sizeof *h->full) != CS_OK)
+        return CS_EMEM;
+    h->full[h->n_full++] = h->open[depth];
+    h->open[depth] = NULL;
+    return CS_OK;
+}
+
+static int add_window(struct hand *h, const cs_window *w, const cs_mask *mask,
+                      cs_window_count *count)
+{
+    int64_t n = 0;
+    int rc = fetch_tokens(h, w, count, &n);
+
+    if (rc != CS_OK)
+        return rc == CS_EOF ? CS_OK : rc;
+    const int64_t n_hidden = cs_mask_tokens(mask, cs_rng_key(w->key, STREAM_MASK), h->id, n,
+                                            h->label);
+    count->n_unknown += n_hidden == 0;
+    if (n_hidden == 0)
+        return CS_OK;
+    const int32_t depth = cs_depth(n);
+    cs_batch **b = &h->open[depth];
+    if (*b != NULL && (*b)->n_tok + n > h->f->feed.pack.batch_tokens)
+        CS_TRY(close_batch(h, depth));
+    if (*b == NULL)
+        *b = cs_batch_new(0, CS_TARGET_TOKENS);
+    if (*b == NULL)
+        return CS_EMEM;
+    CS_TRY(cs_batch_append_labelled(*b, h->id, NULL, n, h->label, (cs_slot){ NULL, 0 }));
+    h->n_rec++;
+out:
+    return rc;
+}
+
+/* Hands over the step's batches; like is what they have in common. */
+static int emit_step(struct hand *h, const cs_feed_item *like)
+{
+    int rc = CS_OK;
+
+    if (h->n_rec == 0)
+        h->open[0] = cs_batch_new(0, CS_TARGET_TOKENS);
+    for (int32_t d = 0; d < MAX_DEPTH; d++)
+        CS_TRY(close_batch(h, d));
+    for (size_t i = 0; i < h->n_full; i++) {
+        cs_feed_item *it = cs_xcalloc(1, sizeof *it);
+        *it = *like;
+        it->batch = h->full[i];
+        it->scale = h->n_rec > 0 ? 1 / (double)h->n_rec : 0;
+        it->first = i == 0;
+        it->step_end = i + 1 == h->n_full;
+        it->epoch_end = it->step_end && like->epoch_end;
+        h->full[i] = NULL;
+        rc = cs_queue_push(h->out, it);
+        if (rc != CS_OK) {
+            cs_feed_drop(it);
+            goto out;
+        }
+    }
+    h->n_full = 0;
+    h->n_rec = 0;
+out:
+    return rc;
+}
+
+static int64_t n_steps(int64_t n_window, int64_t per_step)
+{
+    return (n_window + per_step - 1) / per_step;
+}
+
+/* What an epoch has of one corpus: windows [0, n) behind `begin`, counted over all passes. */
+struct part { const cs_corpus *c; cs_mask mask; int64_t begin, n; uint64_t pass; };
+
+static int feed_steps(struct hand *h, const struct part *p, int64_t from, int64_t to,
+                      cs_feed_item like, cs_window_count *count)
+{
+    int rc = CS_OK;
+    const int64_t per_step = h->f->step_window;
+    const bool ends = like.epoch_end;
+
+    for (int64_t s = from; s < to; s++) {
+        const int64_t end = (s + 1) * per_step < p->n ? (s + 1) * per_step : p->n;
+        for (int64_t i = s * per_step; i < end; i++) {
+            const int64_t at = p->begin + i;
+            const uint64_t pass = p->pass + (uint64_t)(at / p->c->n_window);
+            const cs_window w = cs_corpus_window(p->c, pass, at % p->c->n_window);
+            CS_TRY(add_window(h, &w, &p->mask, count));
+        }
+        like.step = s;
+        like.epoch_end = ends && s == to - 1;
+        CS_TRY(emit_step(h, &like));
+    }
+out:
+    return rc;
+}
+
+static int feed_epoch(struct hand *h, int64_t e, int64_t *n_left)
+{
+    int rc = CS_OK;
+    cs_window_feed *f = h->f;
+    const int64_t n_step = n_steps(f->epoch_window, f->step_window);
+    const int64_t from = e == f->feed.epoch ? f->feed.step : 0;
+    const int64_t to = *n_left < n_step - from ? from + *n_left : n_step;
+    const bool validates = f->valid_window > 0;
+    const struct part train = { f->train, f->mask, e * f->epoch_window, f->epoch_window, 0 };
+    struct part valid = { f->valid, f->mask, 0, f->valid_window, CS_VALID_EPOCH };
+    cs_window_count passed_over = { 0 };
+
+    *n_left -= to - from;
+    CS_TRY(feed_steps(h, &train, from, to, (cs_feed_item){ .part = CS_PART_TRAIN, .epoch = e,
+                      .epoch_end = !validates }, &f->count));
+    valid.mask.hide = 1;
+    if (validates)
+        rc = feed_steps(h, &valid, 0, n_steps(f->valid_window, f->step_window),
+                        (cs_feed_item){ .part = CS_PART_VALID, .epoch = e, .epoch_end = true },
+                        &passed_over);
+out:
+    return rc;
+}
+
+static int run(void *self, cs_queue *in, cs_queue *out)
+{
+    int rc = CS_OK;
+    cs_window_feed *f = self;
+    struct hand h = { .f = f, .out = out };
+    int64_t n_left = f->feed.n_left;
+
+    (void)in;
+    for (int64_t e = f->feed.epoch; e < f->feed.n_epoch && n_left > 0; e++)
+        CS_TRY(feed_epoch(&h, e, &n_left));
+out:
+    release(&h);
+    return rc;
+}
+
+static int step_count(const cs_feed *feed, int64_t epoch, int64_t *n)
+{
+    const cs_window_feed *f = (const cs_window_feed *)(const void *)feed;
+
+    (void)epoch;
+    *n = n_steps(f->epoch_window, f->step_window);
+    return CS_OK;
+}
+
+void cs_window_feed_init(cs_window_feed *f)
+{
+    const cs_pack *pack = &f->feed.pack;
+    const int64_t n_tok = pack->tok->bound(pack->tok_state, f->train->window);
+    const int64_t per_batch = pack->batch_tokens / (n_tok > 0 ? n_tok : 1);
+
+    f->feed.run = run;
+    f->feed.step_count = step_count;
+    f->step_window = pack->step_records > 0 ? pack->step_records
+                                            : pack->accumulate * (per_batch > 0 ? per_batch : 1);
+}

@@ -1,0 +1,33 @@
+/* window_feed.h - the thread that fetches windows of genomes, hides tokens, and makes batches. */
+#ifndef CS_TRAIN_WINDOW_FEED_H
+#define CS_TRAIN_WINDOW_FEED_H
+
+#include "train/corpus.h"
+#include "train/feed.h"
+#include "train/mask.h"
+
+/* Windows that were asked for in this run, and those left out: too short, or too much unknown. */
+typedef struct cs_window_count { int64_t n, n_short, n_unknown; } cs_window_count;
+
+/* A feed whose samples are windows. An epoch is n_epoch_window windows: those that follow the ones
+ * of the epoch before, pass after pass over the corpus. */
+typedef struct cs_window_feed {
+    cs_feed feed;                /* first; `pack` is used, `train` and `valid` are not */
+    const cs_corpus *train, *valid;      /* valid: without windows, or NULL: none */
+    cs_mask mask;                /* of validation all is hidden that is chosen */
+    double  max_unknown;         /* a window with a larger share of letters other than ACGT is left
+                                  * out */
+    int64_t step_window;         /* windows per step */
+    int64_t epoch_window, valid_window;  /* windows per epoch, and of its validation */
+    /* Bases [from, to) of a contig, upper-case, into out; called by the feed's thread only. */
+    int   (*fetch)(void *arg, int32_t contig, int64_t from, int64_t to, char *out);
+    void   *arg;
+    cs_window_count count;       /* of training */
+} cs_window_feed;
+
+/** cs_window_feed_init - sets feed.run, feed.step_count and windows per step: those of
+ * pack.step_records, else as many as accumulate batches hold. `train`, `mask` and feed.pack are set
+ * before */
+void cs_window_feed_init(cs_window_feed *f);
+
+#endif

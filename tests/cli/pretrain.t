@@ -1,0 +1,88 @@
+# pretrain.t - `chordseq pretrain`: what it refuses, what it leaves out, what it learns, and again.
+. "$srcdir/tests/cli/lib.sh"
+
+# Contigs of a language that can be learnt: after AC comes G, after GT comes A, else anything.
+awk 'BEGIN { srand(2); for (c = 1; c <= 6; c++) { s = ""; a = b = "A"
+    for (i = 0; i < (c < 6 ? 1500 : 40); i++) {
+        x = substr("ACGT", 1 + int(4 * rand()), 1)
+        if (a b == "AC") x = "G"; if (a b == "GT") x = "A"
+        s = s x; a = b; b = x }
+    printf ">c%d%s\n%s\n", c, c == 5 ? ":1-1500" : "", s }
+    printf ">n\n"; for (i = 0; i < 600; i++) printf "N"; print "" }' > g.fa
+: > empty.fa
+printf '>a\n' > none.fa
+awk 'BEGIN { print ">a"; for (i = 0; i < 500; i++) printf "N"; print "" }' > n.fa
+gzip -c g.fa > plain.fa.gz
+printf 'c2\t100\t700\nc2\t650\t900\nc4\t0\t1500\n' > val.bed
+printf 'c9\t1\t2\n' > bad.bed
+printf 'c1\t1\t2000\n' > long.bed
+
+small="--encoder cdil --encoder.channels 8 --encoder.layers 2 --tokenizer base -B 512 --lr 0.01"
+pre="chordseq pretrain -q $small --window 100 --seed 3"
+loud="chordseq pretrain -v $small --window 100"
+sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
+
+# ---- refused ------------------------------------------------------------------------------------
+
+N pretrain-none.err     $pre -o x.m
+N pretrain-output.err   $pre g.fa
+N pretrain-pipe.err     sh -c "$pre -o x.m - < g.fa"
+N pretrain-missing.err  $pre -o x.m missing.fa
+N pretrain-gzip.err     $pre -o x.m plain.fa.gz
+N pretrain-empty.err    $pre -o x.m empty.fa
+N pretrain-nobase.err   $pre -o x.m none.fa
+N pretrain-contig.err   $pre -o x.m --val-contigs c1,c7 g.fa
+N pretrain-skip.err     $pre -o x.m --skip-contigs c1,c2,c3,c4,c5,c6,n g.fa
+N pretrain-bed.err      $pre -o x.m --val-regions bad.bed g.fa
+N pretrain-long.err     $pre -o x.m --val-regions long.bed g.fa
+N pretrain-min.err      $pre -o x.m --window-min 200 g.fa
+N pretrain-token.err    $pre -o x.m --tokenizer kmer --window 5 g.fa
+N pretrain-max.err      chordseq pretrain -q -o x.m --tokenizer base --encoder linformer --encoder.max-len 50 --window 51 g.fa
+N pretrain-share.err    $pre -o x.m --mask-hide 0.9 --mask-swap 0.2 g.fa
+T 'nothing is left of what failed' sh -c '[ -z "$(ls | grep "^x\|tmp")" ]'
+
+# ---- odd genomes ---------------------------------------------------------------------------------
+
+T 'nothing but N' sh -c "chordseq pretrain $small --window 100 -o n.m --epochs 1 --valid-frac 0 n.fa 2> n.err"
+T 'is told' grep -q 'of . windows have too few known bases' n.err
+T 'a window longer than any contig' $pre -o long.m --window 5000 --epochs 1 --valid-frac 0 g.fa
+T 'lengths that are drawn' $pre -o drawn.m --window-min 40 --epochs 1 g.fa
+T 'regions' sh -c "$loud -o bed.m --val-regions val.bed --epochs 1 g.fa 2> bed.err"
+P pretrain-bases.txt     grep 'bases to learn' bed.err
+T 'names of pieces' sh -c "$loud -o names.m --val-contigs c5 --skip-contigs n,c4 --epochs 1 g.fa 2> names.err"
+P pretrain-names.txt     grep 'bases to learn' names.err
+
+# ---- it learns -----------------------------------------------------------------------------------
+
+# A quarter of the bases is certain, the rest anything: perplexity 4 says that nothing is learnt.
+T 'a run' $pre -o good.m --metrics good.tsv --epochs 40 --val-contigs c5 g.fa
+T 'perplexity well below 4' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$12 < 3.4) }"'
+T 'the loss is its logarithm' sh -c 'tail -n 1 good.tsv | awk "{ d = exp(\$6) - \$12; exit !(d * d < 1e-6) }"'
+P pretrain-show.txt      sh -c 'chordseq model show good.m | grep -E "^(mask|vocab|label|head.predictor)"'
+T 'k-mers, whose runs hide bases' $pre --tokenizer kmer --tokenizer.k 3 --decoder linear --metrics k.tsv -o k.m \
+    --epochs 40 --val-contigs c5 g.fa
+T 'and are learnt' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$12 < 0.5 * a) }" k.tsv'
+
+# ---- the same again ------------------------------------------------------------------------------
+
+run="$pre --epochs 3 --windows-per-epoch 30 --rc --window-min 60 --ema 0.9 --encoder.norm layer"
+T 'one thread' $run -o one.m --metrics one.tsv --threads 1 g.fa
+T 'four threads' $run -o four.m --threads 4 g.fa
+T 'the same tensors' [ "$(sum one.m)" = "$(sum four.m)" ]
+with bgzip T 'compressed' sh -c "bgzip -c g.fa > b.fa.gz && $run -o bgz.m b.fa.gz"
+with bgzip T 'the same tensors, too' [ "$(sum one.m)" = "$(sum bgz.m)" ]
+for n in 1 4 7; do
+    T "paused after $n steps" $run -o part.m --metrics part.tsv --stop-after $n g.fa
+    T 'gone on' $run -o part.m --metrics part.tsv --resume g.fa
+    T 'the same tensors' [ "$(sum one.m)" = "$(sum part.m)" ]
+    cut -f 1-9,12 one.tsv > a; cut -f 1-9,12 part.tsv > b
+    T 'the same table' cmp a b
+done
+N pretrain-other.err     $run -o part.m --resume --mask-ratio 0.3 g.fa
+
+# ---- what comes after ----------------------------------------------------------------------------
+
+awk '/^>c[1-4]/ { printf "%s class=%s\n", $1, /[12]$/ ? "a" : "b"; next } /^>/ { exit } { print }' g.fa > lab.fa
+T 'fine-tuning' chordseq train -q -o fine.m --init good.m --label-key class --epochs 1 --valid-frac 0 lab.fa
+T 'keeps the mask and the encoder' sh -c 'for m in good fine; do
+    chordseq model show $m.m | grep -E "^(mask|encoder)" > $m.set; done; cmp good.set fine.set'
