@@ -28,6 +28,8 @@ int cs_regions_open(const char *const *text, int n, const char *bed, cs_regions 
     *out = NULL;
     r->text = text;
     r->n = n;
+    r->bed.path = bed;
+    r->bed.most = MAX_LINE;
     if (bed)
         CS_TRY(cs_lines_open_file(&r->bed));
     *out = r;
