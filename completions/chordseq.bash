@@ -16,7 +16,7 @@ _chordseq()
     embed:--format) words='npy tsv' ;;
     embed:--vector) words='pooled hidden' ;;
     variant:--output-type) words='auto v z u b' ;;
-    variant:--score) words='auto model embedding' ;;
+    variant:--score) words='auto model embedding llr' ;;
     variant:--ends) words='skip fill' ;;
     variant:--strand) words='model forward both' ;;
     train:--optimizer) words='adam adamw' ;;

@@ -82,7 +82,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'write-index' -
 complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'tsv' -r -F -d 'and a table with a row per alternative allele here'
 complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'prefix' -x -d 'what the names of INFO fields begin with'
 complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'no-version' -d 'no version, command line and model in the header'
-complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'score' -x -a 'auto model embedding' -d 'model, embedding, or auto: model where it was trained for it'
+complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'score' -x -a 'auto model embedding llr' -d 'model, embedding, llr, or auto: what the model was trained for'
 complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'window-length' -s w -x -d 'bases of a window; 0: what the model was trained on, or 1000'
 complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'ends' -x -a 'skip fill' -d 'where a window reaches beyond its contig: skip the variant, or fill up with N'
 complete -c chordseq -n '__fish_seen_subcommand_from variant' -l 'circular' -x -d 'this contig goes round (may be repeated)'

@@ -128,7 +128,7 @@ _chordseq()
         '*--tsv[and a table with a row per alternative allele here]:FILE:_files' \
         '*--prefix[what the names of INFO fields begin with]:TEXT:' \
         '*--no-version[no version, command line and model in the header]' \
-        '*--score[model, embedding, or auto\: model where it was trained for it]:NAME:(auto model embedding)' \
+        '*--score[model, embedding, llr, or auto\: what the model was trained for]:NAME:(auto model embedding llr)' \
         '*-w[bases of a window; 0\: what the model was trained on, or 1000]:NUM:' \
         '*--window-length[bases of a window; 0\: what the model was trained on, or 1000]:NUM:' \
         '*--ends[where a window reaches beyond its contig\: skip the variant, or fill up with N]:RULE:(skip fill)' \

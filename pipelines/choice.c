@@ -139,6 +139,14 @@ int cs_choice_find(cs_choice *c, int argc, char **argv, const cs_model *from, cs
     return CS_OK;
 }
 
+/* A second stack that was there for the pretraining may be left behind. */
+static bool drops_decoder(int argc, char **argv)
+{
+    const char *given = cs_choice_argument(argc, argv, "encoder.decoder");
+
+    return given != NULL && strcmp(given, "0") == 0;
+}
+
 /* Options of one part: what argv says must be what the model has. */
 static int check_part(int argc, char **argv, const char *part, const cs_opt *opt, const void *is,
                       const void *has)
@@ -154,7 +162,8 @@ static int check_part(int argc, char **argv, const char *part, const cs_opt *opt
         (void)cs_opt_text(o, has, text[1], sizeof text[1]);
         const bool given = cs_choice_argument(argc, argv, name) != NULL ||
                            (o->type == CS_OPT_FLAG && strcmp(text[0], "0") != 0);
-        if (given && strcmp(text[0], text[1]) != 0)
+        if (given && strcmp(text[0], text[1]) != 0 &&
+            !(strcmp(name, "encoder.decoder") == 0 && drops_decoder(argc, argv)))
             return other(name, text[0], text[1]);
     }
     return CS_OK;
@@ -166,6 +175,8 @@ int cs_choice_adopt(cs_choice *c, int argc, char **argv, const cs_model *from)
 
     CS_TRY(check_part(argc, argv, "encoder", c->enc->opt, c->enc_cfg, from->enc_cfg));
     memcpy(c->enc_cfg, from->enc_cfg, c->enc->cfg_size);
+    if (drops_decoder(argc, argv) && cs_opt_find(c->enc->opt, "decoder") != NULL)
+        CS_TRY(cs_opt_set(c->enc->opt, c->enc_cfg, "decoder", "0"));
     if (from->tok == NULL)
         return CS_OK;
     CS_TRY(check_part(argc, argv, "tokenizer", c->tok->opt, c->tok_cfg, from->tok_cfg));

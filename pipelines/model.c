@@ -81,6 +81,8 @@ static int show_settings(cs_outfile *f, const cs_model *m)
         CS_TRY(cs_outfile_printf(f, "thin layers\t%d\n", (int)cs_params_thin(&m->ps)));
     CS_TRY(show_part(f, "head", m->head->name, m->head->opt, m->head_cfg));
     CS_TRY(cs_outfile_printf(f, "strand\t%s\n", m->both_strands ? "both" : "forward"));
+    if (m->window > 0)
+        CS_TRY(cs_outfile_printf(f, "window\t%lld\n", (long long)m->window));
     for (int i = 0; i < m->calibration.n; i++) {
         const cs_calibration_bin *b = &m->calibration.bin[i];
         CS_TRY(cs_outfile_printf(f, "calibration\tfrom %lld bases\ttemperature %.3f\t%lld "

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "io/alphabet.h"
+#include "nn/masked.h"
 #include "nn/vector.h"
 #include "pipelines/outputs.h"
 #include "pipelines/stream.h"
@@ -10,8 +12,9 @@
 
 enum { PATH_BYTES = 4096, REASON_BYTES = 40, DEFAULT_WINDOW = 1000, LEAST_WINDOW = 8 };
 
-enum { SCORE_AUTO, SCORE_MODEL, SCORE_EMBEDDING };
-static const char *const scores[] = { "auto", "model", "embedding", NULL };
+enum { SCORE_AUTO, SCORE_MODEL, SCORE_EMBEDDING, SCORE_LLR };
+static const char *const scores[] = { "auto", "model", "embedding", "llr", NULL };
+enum { STRAND_FORWARD = 1 };
 static const char *const strands[] = { "model", "forward", "both", NULL };
 static const char *const formats[] = { "auto", "v", "z", "u", "b", NULL };
 enum { ENDS_SKIP, ENDS_FILL };
@@ -58,9 +61,11 @@ static const cs_opt variant_table[] = {
       .help = "no version, command line and model in the header" },
     { .type = CS_OPT_GROUP, .name = "Scores" },
     { .type = CS_OPT_ENUM, .name = "score", OWN(score), .arg = "NAME", .def = "auto",
-      .choice = scores, .help = "model, embedding, or auto: model where it was trained for it",
-      .man = "model is what a head for variants says, a value per label. embedding is how far the "
-             "vectors of the two windows are from each other, with any model." },
+      .choice = scores, .help = "model, embedding, llr, or auto: what the model was trained for",
+      .man = "model is what a head for variants says, a value per label. llr is for models of "
+             "chordseq-pretrain(1) and substitutions: the logarithm of how much likelier ALT is "
+             "than REF where the model sees the rest of the window. embedding is how far the "
+             "vectors of the two windows are from each other, with any other model." },
     { .type = CS_OPT_SIZE, .letter = 'w', .name = "window-length", OWN(window), .arg = "NUM",
       .def = "0", .help = "bases of a window; 0: what the model was trained on, or 1000",
       .min = 0, .max = 1e9 },
@@ -71,7 +76,8 @@ static const cs_opt variant_table[] = {
       .help = "this contig goes round (may be repeated)" },
     { .type = CS_OPT_ENUM, .name = "strand", OWN(strand), .arg = "NAME", .def = "model",
       .choice = strands, .help = "forward, both, or model: what the model file states",
-      .man = "both averages what the network says of a window and of its reverse complement." },
+      .man = "both averages what the network says of a window and of its reverse complement. llr "
+             "is of the forward strand." },
     { .type = CS_OPT_REAL, .name = "max-unknown", OWN(max_unknown), .arg = "SHARE", .def = "0.5",
       .help = "largest share of unknown bases in a window", .min = 0, .max = 1 },
     { .type = CS_OPT_END }
@@ -99,7 +105,7 @@ struct job {
     cs_policy     policy;
     cs_reference *ref;
     cs_variant_source source;
-    bool          embedding;
+    int           score;         /* SCORE_... but AUTO */
     int32_t       width;         /* of a vector */
     cs_vcf_field *field;
     cs_vcf_values *value;        /* [n_field] of the VCF record in hand; [cap] room for its ALTs */
@@ -181,13 +187,16 @@ static int make_fields(struct job *j)
 {
     char why[400];
 
-    if (j->embedding) {
+    if (j->score == SCORE_LLR)
+        add_field(j, "LLR", "Log-likelihood ratio of ALT against REF, both hidden", "",
+                  CS_VCF_FLOAT);
+    if (j->score == SCORE_EMBEDDING) {
         add_field(j, "L2", "Euclidean distance of the vectors of reference and alternate", "",
                   CS_VCF_FLOAT);
         add_field(j, "COS", "1 - cosine of the vectors of reference and alternate", "",
                   CS_VCF_FLOAT);
     }
-    for (int32_t i = 0; !j->embedding && i < j->model->n_label; i++)
+    for (int32_t i = 0; j->score == SCORE_MODEL && i < j->model->n_label; i++)
         add_field(j, j->model->n_label == 1 ? "SCORE" : j->model->label[i].name,
                   "Score of the variant for ", j->model->label[i].name, CS_VCF_FLOAT);
     j->n_score = j->n_field;
@@ -236,6 +245,19 @@ static void distances(const float *ref, const float *alt, int32_t n, double *l2,
     *cosine = a > 0 && b > 0 ? fmax(0, 1 - ab / sqrt(a * b)) : NAN;
 }
 
+/* Of probabilities of A, C, G and T for every token: those of the alleles, base by base. */
+static double ratio(const cs_variant_alt *v, const float *p)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < v->pair.n_ref; i++) {
+        const float *at = p + 4 * (v->pair.at + i);
+        sum += log(fmax((double)at[cs_base_code[(unsigned char)v->alt[i]]], 1e-30))
+             - log(fmax((double)at[cs_base_code[(unsigned char)v->ref[i]]], 1e-30));
+    }
+    return sum;
+}
+
 static void set_reason(struct job *j, int i, const cs_window_pair *pair, cs_reason reason)
 {
     char *text = j->reason_text[i];
@@ -262,8 +284,10 @@ static void set_values(struct job *j, const cs_variant_alt *v, const cs_answer *
     const bool scored = !v->pair.why && !a->reason;
 
     for (int k = 0; k < j->n_score; k++)
-        j->number[k][i] = scored && !j->embedding ? (double)a->v[k] : NAN;
-    if (scored && j->embedding)
+        j->number[k][i] = scored && j->score == SCORE_MODEL ? (double)a->v[k] : NAN;
+    if (scored && j->score == SCORE_LLR)
+        j->number[0][i] = ratio(v, a->v);
+    if (scored && j->score == SCORE_EMBEDDING)
         distances(a->v, a->v + j->width, j->width, &j->number[0][i], &j->number[1][i]);
     set_reason(j, i, &v->pair, a->reason);
     j->number[j->n_score + 1][i] = v->pair.swapped ? 1 : NAN;
@@ -332,14 +356,24 @@ static int choose_score(struct job *j)
 {
     const bool trained = cs_model_parts(j->model) == 2;
 
-    j->embedding = own.score == SCORE_EMBEDDING || (own.score == SCORE_AUTO && !trained);
+    const bool guesses = j->model->head->per_token && j->model->mask >= 0;
+
+    j->score = own.score != SCORE_AUTO ? own.score : trained ? SCORE_MODEL
+             : guesses ? SCORE_LLR : SCORE_EMBEDDING;
+    if (j->score == SCORE_LLR) {
+        const int rc = cs_masked_check(j->model, j->model_path);
+        const bool bases = rc == CS_OK && j->model->n_label == 4;
+        return rc != CS_OK || bases ? rc : cs_fail(CS_EUSAGE, "model '%s' has tokens that are not "
+               "bases; --score llr needs --tokenizer base", j->model_path);
+    }
     if (!trained && own.score == SCORE_MODEL)
         return cs_fail(CS_EUSAGE, "model '%s' was not trained on variants; --score embedding works "
                        "with any model", j->model_path);
-    if (trained && j->embedding)
+    if (trained && j->score == SCORE_EMBEDDING)
         return cs_fail(CS_EUSAGE, "model '%s' has no vector for one sequence; its own score is "
                        "--score model", j->model_path);
-    return j->embedding ? cs_model_give_vectors(j->model, false, &j->width) : CS_OK;
+    return j->score == SCORE_EMBEDDING ? cs_model_give_vectors(j->model, false, &j->width)
+                                       : CS_OK;
 }
 
 static int choose_window(struct job *j, int64_t *n_base)
@@ -348,7 +382,7 @@ static int choose_window(struct job *j, int64_t *n_base)
     const int64_t longest = cs_model_max_len(m);
 
     *n_base = own.window > 0 ? own.window : m->window > 0 ? m->window : DEFAULT_WINDOW;
-    const int64_t n_tok = m->tok->bound(m->tok_state, *n_base) * (j->embedding ? 1 : 2);
+    const int64_t n_tok = m->tok->bound(m->tok_state, *n_base) * cs_model_parts(m);
     if (*n_base < LEAST_WINDOW || *n_base < m->tok->min_base(m->tok_state))
         return cs_fail(CS_EUSAGE, "--window-length %lld is too short", (long long)*n_base);
     if (longest > 0 && n_tok > longest)
@@ -365,9 +399,12 @@ static int prepare_model(struct job *j, int n_thread)
     CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
     CS_TRY(choose_score(j));
     const cs_policy_args usual = {
-        .strand = own.strand, .max_unknown = own.max_unknown,
-        .pair = j->embedding ? CS_PAIR_APART : CS_PAIR_JOINT,
+        .strand = j->score == SCORE_LLR ? STRAND_FORWARD : own.strand,
+        .max_unknown = own.max_unknown,
+        .pair = j->score == SCORE_EMBEDDING ? CS_PAIR_APART
+              : j->score == SCORE_MODEL ? CS_PAIR_JOINT : CS_PAIR_MEAN,
     };
+    j->source.guess = j->score == SCORE_LLR;
     CS_TRY(cs_policy_init(&j->policy, &usual, NULL, j->model));
     CS_TRY(choose_window(j, &j->source.n_base));
     rc = make_fields(j);

@@ -39,12 +39,18 @@ static int append(cs_variant_source *s, cs_chunk *c, const cs_vcf_record *v, int
         return CS_OK;
     CS_TRY(cs_windows_make(s->windows, v->contig, v->pos, v->ref, v->alt[no], base,
                            base + s->n_base, &a->pair));
+    if (s->guess && !a->pair.why && a->pair.n_ref != a->pair.n_alt)
+        a->pair.why = CS_UNSCORED_INDEL;
     if (a->pair.why)
         return CS_OK;
-    r->n_seg = 2;
-    for (int i = 0; i < 2; i++)
+    a->ref = base + a->pair.at;
+    a->alt = base + s->n_base + a->pair.at;
+    r->n_seg = s->guess ? 1 : 2;
+    r->hide = a->pair.at;
+    r->n_hide = s->guess ? a->pair.n_ref : 0;
+    for (int i = 0; i < r->n_seg; i++)
         r->seg[i] = (cs_segment){ base + i * s->n_base, NULL, s->n_base };
-    c->n_base += 2 * s->n_base;
+    c->n_base += r->n_seg * s->n_base;
 out:
     return rc;
 }

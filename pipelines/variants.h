@@ -11,12 +11,14 @@ typedef struct cs_variant_alt {
     const cs_vcf_record *of;
     int                  no;     /* which ALT, from 0; -1: the VCF record has none */
     cs_window_pair       pair;
+    const char          *ref, *alt;   /* [pair.n_ref], [pair.n_alt] the trimmed alleles */
 } cs_variant_alt;
 
 typedef struct cs_variant_source {
     cs_vcf     *in;
     cs_windows *windows;
     int64_t     n_base;          /* of a window */
+    bool        guess;           /* the reference window alone, its allele hidden */
 } cs_variant_source;
 
 /**

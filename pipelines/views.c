@@ -173,12 +173,20 @@ static void add_tokens(const cs_policy *p, const char *base, cs_view *v, char *s
     v->tok.n += part.n;
 }
 
+/* What a record hides, where a token is a base; of windows and strands there is one. */
+static void hide_tokens(const cs_policy *p, const cs_record *r, cs_view *v)
+{
+    for (int64_t i = r->hide; i < r->hide + r->n_hide && i < v->tok.n; i++)
+        v->tok.id[i] = p->model->mask;
+}
+
 static void tokens(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch)
 {
     v->tok.n = 0;
     add_tokens(p, r->seg[v->seg].base + v->start, v, scratch);
     if (is_joint(p, r))
         add_tokens(p, r->seg[1].base + v->start, v, scratch);
+    hide_tokens(p, r, v);
     if (v->tok.n == 0)
         v->reason = CS_REASON_TOO_SHORT;
     else if (p->max_len > 0 && v->tok.n > p->max_len)

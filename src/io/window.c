@@ -33,6 +33,7 @@ static const struct { const char *name, *help; } unscored[CS_N_UNSCORED] = {
     [CS_UNSCORED_SAME] = { "SAME", "ALT is REF" },
     [CS_UNSCORED_TOO_LONG] = { "TOO_LONG", "an allele takes more than half of the window" },
     [CS_UNSCORED_NEAR_END] = { "NEAR_END", "the window reaches beyond the contig" },
+    [CS_UNSCORED_INDEL] = { "INDEL", "the score is one of single bases, and lengths differ" },
 };
 
 const char *cs_unscored_name(cs_unscored u)
@@ -293,6 +294,9 @@ int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *
         out->why = CS_UNSCORED_NEAR_END;
         return CS_OK;
     }
+    out->at = left;
+    out->n_ref = out->swapped ? a.n_other : a.n_here;
+    out->n_alt = out->swapped ? a.n_here : a.n_other;
     CS_TRY(fill(w, &a, left, out->swapped, ref_seq));
     rc = fill(w, &a, left, !out->swapped, alt_seq);
 out:

@@ -11,6 +11,7 @@
 typedef enum cs_unscored {
     CS_SCORED, CS_UNSCORED_NO_CONTIG, CS_UNSCORED_REF_MISMATCH, CS_UNSCORED_SYMBOLIC,
     CS_UNSCORED_AMBIGUOUS, CS_UNSCORED_SAME, CS_UNSCORED_TOO_LONG, CS_UNSCORED_NEAR_END,
+    CS_UNSCORED_INDEL,
     CS_N_UNSCORED
 } cs_unscored;
 /** cs_unscored_name - as outputs give it: "REF_MISMATCH" */
@@ -37,6 +38,7 @@ enum { CS_FOUND_BASES = 12 };
 /* What came of a variant. */
 typedef struct cs_window_pair {
     cs_unscored why;
+    int64_t     at, n_ref, n_alt;   /* where the trimmed alleles lie in the windows */
     bool        swapped;         /* the reference has the alternative allele */
     char        found[CS_FOUND_BASES + 4];   /* what the reference has, of a REF_MISMATCH */
 } cs_window_pair;

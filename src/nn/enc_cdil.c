@@ -44,7 +44,8 @@ static const cs_opt options[] = {
     { CS_OPT_STR, 0, "channels", offsetof(struct config, channels), "LIST", "64",
       "channels, or those of every layer: 8,12,16,16", NULL, 0, 0, NULL },
     { CS_OPT_STR, 0, "decoder", offsetof(struct config, decoder), "LIST", "0",
-      "channels of a second stack on the first; 0: none", NULL, 0, 0, NULL },
+      "channels of a second stack on the first; 0: none", "A model that --init starts from may "
+      "have one that 0 leaves behind.", 0, 0, NULL },
     { CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
       "channels of the embedded input; 0: those of the first layer", NULL, 0, WIDTH_MAX, NULL },
     { CS_OPT_INT, 0, "kernel", offsetof(struct config, kernel), "NUM", "3",

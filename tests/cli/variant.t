@@ -107,6 +107,18 @@ N variant-key.err   chordseq train -q --head variant --reference learn.fa -i lea
 N variant-label.err sh -c 'sed "5s/.$/2/" learn.tsv > bad.tsv
     chordseq train -q --head variant --reference learn.fa -i bad.tsv -o x.model'
 
+# A model that guesses hidden bases: no labels.
+T 'pretrain' chordseq pretrain -q --tokenizer base --encoder.max-len 64 --encoder.track 4 --encoder.hidden 8 --window 64 \
+    --windows-per-epoch 32 --valid-windows 8 --epochs 1 -o guess.model learn.fa
+T 'log-likelihood ratios of substitutions' sh -c 'chordseq variant -q -m guess.model -r variants.fa -w 64 --tsv g.tsv \
+    -o g.vcf variants.vcf && grep -q "ID=CS_LLR,Number=A,Type=Float" g.vcf &&
+    grep -q "	snv	.*	[.]	0	-*[0-9]" g.tsv && grep -q "	mnv	.*	[.]	0	-*[0-9]" g.tsv && grep -q "	ins	.*	INDEL	0" g.tsv'
+T 'with REF and ALT swapped the same, but for the sign' sh -c '
+    { grep "^#" variants.vcf; printf "one\t300\ta\t%s\t%s\t.\t.\t.\tGT\t0/1\n" T A A T; } > two.vcf
+    chordseq variant -q -m guess.model -r variants.fa -w 64 --tsv two.tsv -o /dev/null two.vcf &&
+    awk -F "\t" "NR > 1 { s += \$8; a += \$8 < 0 ? -\$8 : \$8 } END { exit !(a > 0 && s * s < 1e-10) }" two.tsv'
+N variant-llr.err   chordseq variant -m learn.tsv.model -r variants.fa --score llr variants.vcf
+
 # Every sound VCF of the shared data: as it was, but for our lines and keys.
 if [ -d "$CS_SHARED/data/ingest" ]; then
     for f in $(cd "$CS_SHARED/data/ingest" && find . -name '*.vcf' -o -name '*.vcf.gz' | grep -v /failed/ | sort); do
