@@ -57,17 +57,63 @@ TARGET static void relu_block(const block *b)
                _mm256_max_ps(_mm256_setzero_ps(), cs_get(b->p[0] + i, b->n - i)));
 }
 
+/* e = exp(-|x|) cannot overflow, and gives both signs:
+ *     sigmoid(x) = 1 / (1 + e) or, where x < 0, e / (1 + e);  sigmoid'(x) = e / (1 + e)^2
+ *     softplus(x) = max(x, 0) + log(1 + e);                   softplus'(x) = sigmoid(x)
+ * Below -87, where e leaves the range of normal numbers, it stays what it is there. */
+CS_AVX2 __m256 decay(__m256 x)
+{
+    const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
+    __m256 a = _mm256_min_ps(_mm256_set1_ps(87), _mm256_and_ps(x, magnitude));
+    __m256 p = _mm256_mul_ps(a, _mm256_set1_ps(-1.44269504f)), v[4] = { p, p, p, p };
+    cs_exp2_avx2(v, 1);
+    return v[0];
+}
+
+CS_AVX2 __m256 sigmoid(__m256 x)
+{
+    const __m256 one = _mm256_set1_ps(1), e = decay(x);
+    return _mm256_div_ps(_mm256_blendv_ps(one, e, x), _mm256_add_ps(one, e));
+}
+
+/* log(1 + e) = 2 artanh(s), s = e / (2 + e) <= 1/3, by the terms of its series down to s^17 */
+CS_AVX2 __m256 softplus(__m256 x)
+{
+    const __m256 e = decay(x), s = _mm256_div_ps(e, _mm256_add_ps(_mm256_set1_ps(2), e));
+    const __m256 square = _mm256_mul_ps(s, s);
+    __m256 sum = _mm256_set1_ps(2.0f / 17);
+#define TERM(n) sum = _mm256_fmadd_ps(sum, square, _mm256_set1_ps(2.0f / (n)));
+    TERM(15) TERM(13) TERM(11) TERM(9) TERM(7) TERM(5) TERM(3) TERM(1)
+#undef TERM
+    return _mm256_fmadd_ps(s, sum, _mm256_max_ps(_mm256_setzero_ps(), x));
+}
+
+TARGET static void sigmoid_block(const block *b)
+{
+    for (int64_t i = 0; i < b->n; i += 8)
+        cs_put(b->p[1] + i, b->n - i, sigmoid(cs_get(b->p[0] + i, b->n - i)));
+}
+
+TARGET static void softplus_block(const block *b)
+{
+    for (int64_t i = 0; i < b->n; i += 8)
+        cs_put(b->p[1] + i, b->n - i, softplus(cs_get(b->p[0] + i, b->n - i)));
+}
+
 static void avx2_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y)
 {
+    static void (*const run[CS_ACT_TANH + 1])(const block *) = {
+        [CS_ACT_GELU] = gelu_block, [CS_ACT_RELU] = relu_block, [CS_ACT_SIGMOID] = sigmoid_block,
+        [CS_ACT_SOFTPLUS] = softplus_block };
     if (f == CS_ACT_NONE) {
         if (x.p != y.p)
             be->op.copy(be, x, y);
         return;
     }
-    if (f != CS_ACT_GELU && f != CS_ACT_RELU)
-        cs_ref_act(be, f, x, y);
+    if (run[f])
+        each(be, run[f], (cs_mat[]){ x, y }, 2, NULL);
     else
-        each(be, f == CS_ACT_GELU ? gelu_block : relu_block, (cs_mat[]){ x, y }, 2, NULL);
+        cs_ref_act(be, f, x, y);
 }
 
 TARGET static void gelu_bwd_block(const block *b)
@@ -90,17 +136,40 @@ TARGET static void relu_bwd_block(const block *b)
     }
 }
 
+TARGET static void sigmoid_bwd_block(const block *b)
+{
+    for (int64_t i = 0; i < b->n; i += 8) {
+        int64_t n = b->n - i;
+        __m256 e = decay(cs_get(b->p[0] + i, n)), t = _mm256_add_ps(e, _mm256_set1_ps(1));
+        __m256 slope = _mm256_div_ps(e, _mm256_mul_ps(t, t));
+        cs_put(b->p[2] + i, n,
+               _mm256_fmadd_ps(cs_get(b->p[1] + i, n), slope, cs_get(b->p[2] + i, n)));
+    }
+}
+
+TARGET static void softplus_bwd_block(const block *b)
+{
+    for (int64_t i = 0; i < b->n; i += 8) {
+        int64_t n = b->n - i;
+        __m256 slope = sigmoid(cs_get(b->p[0] + i, n));
+        cs_put(b->p[2] + i, n,
+               _mm256_fmadd_ps(cs_get(b->p[1] + i, n), slope, cs_get(b->p[2] + i, n)));
+    }
+}
+
 static void avx2_axpby(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y);
 
 static void avx2_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx)
 {
+    static void (*const run[CS_ACT_TANH + 1])(const block *) = {
+        [CS_ACT_GELU] = gelu_bwd_block, [CS_ACT_RELU] = relu_bwd_block,
+        [CS_ACT_SIGMOID] = sigmoid_bwd_block, [CS_ACT_SOFTPLUS] = softplus_bwd_block };
     if (f == CS_ACT_NONE)
         avx2_axpby(be, 1, dy, 1, dx);
-    else if (f != CS_ACT_GELU && f != CS_ACT_RELU)
-        cs_ref_act_bwd(be, f, x, dy, dx);
+    else if (run[f])
+        each(be, run[f], (cs_mat[]){ x, dy, dx }, 3, NULL);
     else
-        each(be, f == CS_ACT_GELU ? gelu_bwd_block : relu_bwd_block, (cs_mat[]){ x, dy, dx }, 3,
-             NULL);
+        cs_ref_act_bwd(be, f, x, dy, dx);
 }
 
 TARGET static void axpby_block(const block *b)

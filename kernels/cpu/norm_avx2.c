@@ -1,4 +1,4 @@
-/* norm_avx2.c - layer normalisation and the sum of squares on AVX2. */
+/* norm_avx2.c - layer and batch normalisation and the sum of squares on AVX2. */
 #include "kernels/cpu/impl.h"
 
 #include <math.h>
@@ -124,6 +124,135 @@ static void avx2_layernorm_bwd(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat st
         dparam(be, x, stat, dy, j, dgamma.p, dbeta.p);
 }
 
+/* ---- over the rows of a batch --------------------------------------------------------------
+ *
+ * Eight columns at a time, sums in double and in order of rows, so that they do not depend on the
+ * number of threads, which take columns. */
+
+typedef struct wide { __m256d lo, hi; } wide;
+
+CS_AVX2 wide widen(__m256 v)
+{
+    return (wide){ _mm256_cvtps_pd(_mm256_castps256_ps128(v)),
+                   _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)) };
+}
+
+CS_AVX2 __m256 narrow(wide v, double times)
+{
+    const __m256d t = _mm256_set1_pd(times);
+    return _mm256_set_m128(_mm256_cvtpd_ps(_mm256_mul_pd(v.hi, t)),
+                           _mm256_cvtpd_ps(_mm256_mul_pd(v.lo, t)));
+}
+
+TARGET static void stat_columns(cs_mat x, int32_t j, cs_mat stat)
+{
+    const double part = x.r > 0 ? 1 / (double)x.r : 1;
+    const __m256d times = _mm256_set1_pd(part), zero = _mm256_setzero_pd();
+    wide sum = { zero, zero }, square = sum;
+    for (int64_t r = 0; r < x.r; r++) {
+        wide v = widen(cs_get(cs_row(x, r) + j, x.c - j));
+        sum.lo = _mm256_add_pd(sum.lo, v.lo);
+        sum.hi = _mm256_add_pd(sum.hi, v.hi);
+    }
+    const __m256d lo = _mm256_mul_pd(sum.lo, times), hi = _mm256_mul_pd(sum.hi, times);
+    for (int64_t r = 0; r < x.r; r++) {
+        wide v = widen(cs_get(cs_row(x, r) + j, x.c - j));
+        v = (wide){ _mm256_sub_pd(v.lo, lo), _mm256_sub_pd(v.hi, hi) };
+        square.lo = _mm256_fmadd_pd(v.lo, v.lo, square.lo);
+        square.hi = _mm256_fmadd_pd(v.hi, v.hi, square.hi);
+    }
+    cs_put(cs_row(stat, 0) + j, x.c - j, narrow(sum, part));
+    cs_put(cs_row(stat, 1) + j, x.c - j, narrow(square, part));
+}
+
+static void avx2_batch_stat(cs_backend *be, cs_mat x, cs_mat stat)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int32_t j = 0; j < x.c; j += 8)
+        stat_columns(x, j, stat);
+}
+
+/* 1 / sqrt(variance + eps) */
+CS_AVX2 __m256 batch_rstd(cs_mat stat, int32_t j, float eps)
+{
+    __m256 v = _mm256_add_ps(cs_get(cs_row(stat, 1) + j, stat.c - j), _mm256_set1_ps(eps));
+    return _mm256_div_ps(_mm256_set1_ps(1), _mm256_sqrt_ps(v));
+}
+
+/* What batchnorm is given. */
+typedef struct batchnorm { cs_mat x, stat, gamma, beta, y; float eps; } batchnorm;
+
+TARGET static void batchnorm_columns(const batchnorm *q, int64_t r0, int64_t r1, int32_t j)
+{
+    const int64_t n = q->x.c - j;
+    const __m256 mean = cs_get(q->stat.p + j, n), beta = cs_get(q->beta.p + j, n);
+    const __m256 gamma = cs_get(q->gamma.p + j, n), rstd = batch_rstd(q->stat, j, q->eps);
+    for (int64_t r = r0; r < r1; r++) {
+        __m256 v = _mm256_sub_ps(cs_get(cs_row(q->x, r) + j, n), mean);
+        v = _mm256_fmadd_ps(_mm256_mul_ps(v, rstd), gamma, beta);
+        cs_put(cs_row(q->y, r) + j, n, v);
+    }
+}
+
+static void avx2_batchnorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat stat, cs_mat gamma,
+                           cs_mat beta, cs_mat y)
+{
+    enum { ROWS = 64 };          /* whose columns stay in cache from one eight to the next */
+    const batchnorm q = { x, stat, gamma, beta, y, eps };
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int64_t r = 0; r < x.r; r += ROWS)
+        for (int32_t j = 0; j < x.c; j += 8)
+            batchnorm_columns(&q, r, cs_min64(r + ROWS, x.r), j);
+}
+
+/* What batchnorm_bwd is given. */
+typedef struct batch_slope {
+    bool   from_batch;
+    float  eps;
+    cs_mat x, stat, gamma, dy, dx, dgamma, dbeta;
+} batch_slope;
+
+/* Per column, with n = (x - mean) rstd:  dx += rstd gamma (dy - [mean(dy) + n mean(dy n)]), the
+ * bracket only when mean and variance were computed from x. */
+TARGET static void slope_columns(const batch_slope *q, int32_t j)
+{
+    const cs_mat x = q->x;
+    const int64_t n = x.c - j;
+    const __m256 mean = cs_get(q->stat.p + j, n), rstd = batch_rstd(q->stat, j, q->eps);
+    const __m256 times = _mm256_mul_ps(rstd, cs_get(q->gamma.p + j, n));
+    wide sum = { _mm256_setzero_pd(), _mm256_setzero_pd() }, dot = sum;
+    for (int64_t r = 0; r < x.r; r++) {
+        __m256 v = _mm256_sub_ps(cs_get(cs_row(x, r) + j, n), mean);
+        wide d = widen(cs_get(cs_row(q->dy, r) + j, n)), m = widen(_mm256_mul_ps(v, rstd));
+        sum.lo = _mm256_add_pd(sum.lo, d.lo);
+        sum.hi = _mm256_add_pd(sum.hi, d.hi);
+        dot.lo = _mm256_fmadd_pd(d.lo, m.lo, dot.lo);
+        dot.hi = _mm256_fmadd_pd(d.hi, m.hi, dot.hi);
+    }
+    const double part = q->from_batch ? 1 / (double)x.r : 0;
+    const __m256 a = narrow(sum, part), b = narrow(dot, part);
+    for (int64_t r = 0; r < x.r; r++) {
+        __m256 v = _mm256_mul_ps(_mm256_sub_ps(cs_get(cs_row(x, r) + j, n), mean), rstd);
+        __m256 d = _mm256_sub_ps(cs_get(cs_row(q->dy, r) + j, n), a);
+        float *dx = cs_row(q->dx, r) + j;
+        cs_put(dx, n, _mm256_fmadd_ps(times, _mm256_fnmadd_ps(v, b, d), cs_get(dx, n)));
+    }
+    float *dg = q->dgamma.p + j, *db = q->dbeta.p + j;
+    cs_put(dg, n, _mm256_add_ps(cs_get(dg, n), narrow(dot, 1)));
+    cs_put(db, n, _mm256_add_ps(cs_get(db, n), narrow(sum, 1)));
+}
+
+static void avx2_batchnorm_bwd(cs_backend *be, bool from_batch, cs_real eps, cs_mat x, cs_mat stat,
+                               cs_mat gamma, cs_mat dy, cs_mat dx, cs_mat dgamma, cs_mat dbeta)
+{
+    const batch_slope q = { from_batch, eps, x, stat, gamma, dy, dx, dgamma, dbeta };
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int32_t j = 0; j < x.c; j += 8)
+        slope_columns(&q, j);
+}
+
+/* ---- sum of squares ------------------------------------------------------------------------- */
+
 TARGET static double square_run(const float *x, int64_t n)
 {
     __m256d a = _mm256_setzero_pd(), b = a;
@@ -160,5 +289,8 @@ void cs_avx2_norm(cs_ops *op)
 {
     op->layernorm = avx2_layernorm;
     op->layernorm_bwd = avx2_layernorm_bwd;
+    op->batch_stat = avx2_batch_stat;
+    op->batchnorm = avx2_batchnorm;
+    op->batchnorm_bwd = avx2_batchnorm_bwd;
     op->sumsq = avx2_sumsq;
 }
