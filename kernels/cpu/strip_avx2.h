@@ -20,8 +20,8 @@
 enum { CS_STRIP = 6,             /* rows of a strip of up to two vectors; four with three vectors */
        CS_LANES = 6 };           /* groups of four columns in the widest strip */
 
-/* How the left operand is stored, see cs_panel: in rows, in columns, in runs, or in tracks. Runs and
- * tracks are fetched a strip ahead: pieces so short do not announce one another. */
+/* How the left operand is stored, see cs_panel: in rows, in columns, in runs, or in tracks. Runs
+ * and tracks are fetched a strip ahead: pieces so short do not announce one another. */
 typedef enum cs_left { CS_LEFT_ROWS, CS_LEFT_TURNED, CS_LEFT_RUNS, CS_LEFT_AHEAD } cs_left;
 
 /* What becomes of init + sum. */
@@ -86,7 +86,7 @@ CS_STRIP_INLINE void cs_strip(const int mr, const int nv, const cs_left left,
                 for (int64_t k = 0; k < run; k += CS_PANEL)
                     __builtin_prefetch(a + (mr + i) * row + k);
         }
-/* Four steps at a time, because the end of a longer loop is predicted wrongly each time. */
+        /* Four steps at a time, because the end of a longer loop is predicted wrongly each time. */
 #pragma GCC unroll 4
         for (int64_t k = 0; k < run; k++) {
             __m256 b0 = _mm256_loadu_ps(b);
