@@ -36,6 +36,8 @@ complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'split-dir' -r
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'split-gz' -d 'compress these files with bgzip'\''s format (.gz)'
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'summary' -r -F -d 'versions, model, options and counts as JSON; name it chordseq_summary.json'
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'html' -r -F -d 'a page to look at: classes, reasons, probabilities, lengths'
+complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'resume' -d 'write what a later run can go on with, and go on where an earlier one was interrupted'
+complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'resume-every' -x -d 'with --resume, how much work may be lost'
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'threads' -s @ -x -d 'threads that work at once, all together (default: one per processor)'
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'device' -x -d 'what the network computes on: cpu, cuda, cuda:NUMBER or auto'
 complete -c chordseq -n '__fish_seen_subcommand_from classify' -l 'batch-tokens' -s B -x -d 'tokens computed at once'

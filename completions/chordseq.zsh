@@ -56,6 +56,8 @@ _chordseq()
         '*--split-gz[compress these files with bgzip'\''s format (.gz)]' \
         '*--summary[versions, model, options and counts as JSON; name it chordseq_summary.json]:FILE:_files' \
         '*--html[a page to look at\: classes, reasons, probabilities, lengths]:FILE:_files' \
+        '*--resume[write what a later run can go on with, and go on where an earlier one was interrupted]' \
+        '*--resume-every[with --resume, how much work may be lost]:SECONDS:' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \

@@ -1,7 +1,9 @@
 /* classify.c - class probabilities per record: `chordseq classify`. */
 #include <string.h>
+#include <time.h>
 
 #include "pipelines/common.h"
+#include "pipelines/journal.h"
 #include "pipelines/outputs.h"
 #include "pipelines/policy.h"
 #include "pipelines/stream.h"
@@ -17,6 +19,8 @@ struct job {
     cs_policy    policy;
     cs_sources   src;
     cs_outputs  *out;
+    cs_journal  *journal;        /* of --resume, or NULL */
+    double       saved_s;        /* when it was written last */
     const char **label;
     cs_taxonomy *taxonomy;
     char        *about, *line;
@@ -66,6 +70,84 @@ static void count_reasons(const cs_output *o, const cs_policy *p, char *buf, siz
     }
 }
 
+/* ---- runs that may be interrupted ----------------------------------------------------------- */
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int save(struct job *j)
+{
+    int rc = CS_OK;
+    json_t *state = NULL;
+
+    CS_TRY(cs_outputs_save(j->out, &state));
+    rc = cs_journal_write(j->journal, cs_outputs_first(j->out)->n_record, state);
+    j->saved_s = now_s();
+out:
+    return rc;
+}
+
+static int record_and_save(void *job, const cs_record *r, const cs_answer *a)
+{
+    struct job *j = job;
+    const int rc = cs_outputs_record(j->out, r, a);
+
+    return rc == CS_OK && now_s() - j->saved_s >= outputs.resume_every ? save(j) : rc;
+}
+
+/* Read what has been classified already once more; it is the same, as the journal has checked. */
+static int skip(const cs_stream *s, uint64_t n)
+{
+    int rc = CS_OK;
+    cs_chunk *c = NULL;
+
+    for (uint64_t i = 0; rc == CS_OK && i < n; i++) {
+        if (c && cs_chunk_full(c)) {
+            cs_chunk_free(c);
+            c = NULL;
+        }
+        if (!c && (cs_signal_caught() != 0 || !(c = cs_chunk_new(0))))
+            return cs_signal_caught() ? CS_ECANCEL
+                                      : cs_fail(CS_EMEM, "out of memory for a chunk of the input");
+        rc = s->next ? s->next(s->source, c) : cs_inputs_next(s->in, c);
+    }
+    cs_chunk_free(c);
+    if (rc == CS_EOF)
+        rc = cs_fail(CS_EFORMAT, "the input has ended before the %llu records that were classified "
+                     "when the run was interrupted", (unsigned long long)n);
+    if (rc == CS_OK)
+        cs_note("going on after %llu records", (unsigned long long)n);
+    return rc;
+}
+
+static int classify_and_save(struct job *j, cs_stream *s, cs_stream_stat *stat)
+{
+    int rc = CS_OK;
+    const uint64_t n = cs_journal_records(j->journal);
+
+    s->sink = record_and_save;
+    s->arg = j;
+    j->saved_s = now_s();
+    if (n > 0)
+        CS_TRY(skip(s, n));
+    rc = cs_stream_run(s, stat);
+    /* A signal came: all that was done is complete, so nothing has to be lost. */
+    if (rc == CS_ECANCEL && save(j) != CS_OK)
+        return CS_EIO;
+    if (rc == CS_OK)
+        CS_TRY(cs_outputs_finish(j->out));
+    /* Without it, one that dies now begins anew: the outputs' names come one after the other. */
+    if (rc == CS_OK)
+        cs_journal_remove(j->journal);
+out:
+    return rc;
+}
+
 /* Classify from the inputs to the outputs, and close these. */
 static int classify(struct job *j, const cs_split *split)
 {
@@ -76,13 +158,14 @@ static int classify(struct job *j, const cs_split *split)
 
     s.sink = cs_outputs_record;
     s.arg = j->out;
-    CS_TRY(cs_stream_run(&s, &stat));
+    CS_TRY(j->journal ? classify_and_save(j, &s, &stat) : cs_stream_run(&s, &stat));
+    const bool none = cs_outputs_first(j->out)->n_record == 0;
     count_reasons(cs_outputs_first(j->out), &j->policy, counts, sizeof counts);
     rc = cs_outputs_close(j->out);
     j->out = NULL;
     if (rc != CS_OK)
         goto out;
-    if (stat.n_record == 0)
+    if (none)
         cs_warn("there are no records in the input");
     cs_stream_summary("classified", counts, &s, &stat);
 out:
@@ -104,11 +187,14 @@ static int open_outputs(struct job *j, const cs_about *about, const cs_split *sp
         CS_TRY(cs_inputs_header(j->src.in, &header));
     j->about = cs_about_text(about);
     j->line = cs_about_line(about);
+    if (cs_outputs_resumed(&outputs))
+        CS_TRY(cs_journal_open(cs_outputs_resumed(&outputs), j->about, &input.file,
+                               input.reference, &j->journal));
     const cs_output_info info = {
         .label = j->label, .n_label = m->n_label, .is_class = m->head->is_class,
         .model_sum = m->sum, .taxonomy = j->taxonomy, .about = j->about,
         .command_line = j->line, .header = header, .reference = input.reference,
-        .threads = split->inflate,
+        .threads = split->inflate, .from = j->journal ? cs_journal_outputs(j->journal) : NULL,
     };
     rc = cs_outputs_open(&outputs, &info, &j->out);
 out:
@@ -148,6 +234,7 @@ static int run(int argc, char **argv)
     CS_TRY(classify(&j, &split));
 out:
     cs_outputs_discard(j.out);
+    cs_journal_free(j.journal);
     free(j.label);
     free(j.about);
     free(j.line);

@@ -70,6 +70,12 @@ const cs_opt cs_output_table[] = {
     { .type = CS_OPT_STR, .name = "html", ARG(html), .arg = "FILE",
       .help = "a page to look at: classes, reasons, probabilities, lengths",
       .man = "It is complete in itself, fetches nothing, and suits print and dark screens." },
+    { .type = CS_OPT_FLAG, .name = "resume", ARG(resume),
+      .help = "write what a later run can go on with, and go on where an earlier one was "
+              "interrupted",
+      .man = "See \"Interrupted runs\" above." },
+    { .type = CS_OPT_REAL, .name = "resume-every", ARG(resume_every), .arg = "SECONDS",
+      .def = "10", .help = "with --resume, how much work may be lost", .min = 0, .max = 1e6 },
     { .type = CS_OPT_END }
 };
 
@@ -121,7 +127,6 @@ static const char *resolved(const cs_output_args *a, int i)
     return other ? NULL : "-";
 }
 
-/* Devices such as /dev/null may take several outputs. */
 /* The last name of a path, and what is known of its folder. */
 static const char *last_name(const char *path, struct stat *folder, bool *found)
 {
@@ -146,6 +151,30 @@ bool cs_outputs_same(const char *a, const char *b)
         return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
     const char *p = last_name(a, &x, &in_x), *q = last_name(b, &y, &in_y);
     return strcmp(p, q) == 0 && in_x && in_y && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* With --resume: are all outputs files that a later run can go on with? */
+static int check_resume(const cs_output_args *a)
+{
+    for (int i = 0; a->resume && i < N_FORMAT; i++) {
+        const char *path = resolved(a, i);
+        if (path && !cs_writer_find(format[i].writer)->resumes)
+            return cs_fail(CS_EUSAGE, "--resume cannot go on with what %s writes; leave one of "
+                           "them out", format[i].option);
+        if (is_stdout(path))
+            return cs_fail(CS_EUSAGE, "--resume needs files, not standard output; name them with "
+                           "--output and the other options");
+    }
+    return CS_OK;
+}
+
+const char *cs_outputs_resumed(const cs_output_args *a)
+{
+    const char *path = NULL;
+
+    for (int i = 0; a->resume && !path && i < N_FORMAT; i++)
+        path = resolved(a, i);
+    return path;
 }
 
 int cs_outputs_check(const cs_output_args *a, const cs_model *m)
@@ -175,7 +204,7 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m)
         return cs_fail(CS_EUSAGE, "--split-gz goes with --split-dir");
     if ((a->format || a->no_pg) && !a->bam)
         return cs_fail(CS_EUSAGE, "--output-fmt and --no-PG go with --bam");
-    return CS_OK;
+    return check_resume(a);
 }
 
 bool cs_outputs_want_native(const cs_output_args *a)
@@ -195,11 +224,13 @@ int cs_outputs_open(const cs_output_args *a, const cs_output_info *told, cs_outp
     info.sample = a->sample;
     info.alignments = a->format ? formats[a->format] : NULL;
     info.no_pg = a->no_pg;
+    info.resumes = a->resume;
     for (int first = 1; first >= 0; first--) {
         for (int i = 0; i < N_FORMAT; i++) {
             const char *path = resolved(a, i);
             if (!path || is_stdout(path) != first)
                 continue;
+            info.from = json_object_get(told->from, format[i].writer);
             CS_TRY(cs_output_open(cs_writer_find(format[i].writer), path, &info, &s->o[s->n]));
             s->n++;
         }
@@ -234,13 +265,36 @@ const cs_output *cs_outputs_first(const cs_outputs *s)
     return s->o[0];
 }
 
-int cs_outputs_close(cs_outputs *s)
+int cs_outputs_save(const cs_outputs *s, json_t **out)
+{
+    int rc = CS_OK;
+    json_t *all = json_object(), *one;
+
+    *out = NULL;
+    for (int i = 0; i < s->n; i++) {
+        CS_TRY(cs_output_save(s->o[i], &one));
+        json_object_set_new(all, s->o[i]->w->name, one);
+    }
+    *out = all;
+    all = NULL;
+out:
+    json_decref(all);
+    return rc;
+}
+
+int cs_outputs_finish(cs_outputs *s)
 {
     int rc = CS_OK;
 
     for (int i = 0; rc == CS_OK && i < s->n; i++)
         rc = cs_output_finish(s->o[i]);
-    rc = cs_outputs_explain(rc, s->n);
+    return cs_outputs_explain(rc, s->n);
+}
+
+int cs_outputs_close(cs_outputs *s)
+{
+    int rc = cs_outputs_finish(s);
+
     for (int i = 0; rc == CS_OK && i < s->n; i++) {
         rc = cs_output_close(s->o[i]);
         s->o[i] = NULL;

@@ -10,7 +10,8 @@
 typedef struct cs_output_args {
     const char *output, *jsonl, *kraken, *report, *krona, *binning, *profile, *bam, *split,
                *summary, *html, *sample;
-    int         all, use_names, compress, format, no_pg;
+    int         all, use_names, compress, format, no_pg, resume;
+    double      resume_every;
 } cs_output_args;
 extern const cs_opt cs_output_table[];
 
@@ -46,8 +47,19 @@ int cs_outputs_open(const cs_output_args *a, const cs_output_info *info, cs_outp
 /** cs_outputs_record - one record to all; a sink for cs_stream, whose argument is the cs_outputs.
  * CS_ECANCEL without a message when standard output's reader has gone and nothing else is lost */
 int cs_outputs_record(void *outputs, const cs_record *r, const cs_answer *a) CS_MUST_CHECK;
+/**
+ * cs_outputs_save - have all on the disk, and tell where they stand
+ *
+ * out      receives an object for info.from of a later run
+ */
+int cs_outputs_save(const cs_outputs *o, json_t **out) CS_MUST_CHECK;
+/** cs_outputs_resumed - the name of an output that a journal may lie beside; NULL: --resume is not
+ * asked for */
+const char *cs_outputs_resumed(const cs_output_args *a);
 /** cs_outputs_first - one of them, for its counts; there is at least one */
 const cs_output *cs_outputs_first(const cs_outputs *o);
+/** cs_outputs_finish - complete all, but not under their names yet; to be closed or discarded */
+int cs_outputs_finish(cs_outputs *o) CS_MUST_CHECK;
 /** cs_outputs_close - complete all, then rename all; frees o in every case */
 int cs_outputs_close(cs_outputs *o) CS_MUST_CHECK;
 /** cs_outputs_discard - remove what was begun; accepts NULL */

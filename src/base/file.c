@@ -16,11 +16,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,6 +34,7 @@ struct cs_outfile {
     bool keep_open;              /* stdout: cs_stdout_close() is the one to close it */
     bool parked;                 /* fd is -1 but while something is written */
     bool finished;               /* complete and closed; only the name is missing */
+    bool kept;                   /* NAME.part stays when the run does not come to its end */
     int failed;                  /* the first error; everything later returns it again */
     char *name;                  /* as the user gave it, for messages */
     char *target, *temp;         /* NULL when written directly */
@@ -261,6 +262,35 @@ static int open_any(cs_outfile *f)
     return CS_OK;
 }
 
+/* The one of all runs that writes NAME.part: what a second one wrote between would be lost. */
+static int open_part(cs_outfile *f, int64_t n_bytes)
+{
+    struct stat st;
+    size_t size;
+
+    if (descriptor_of(f->name) >= 0 || (stat(f->name, &st) == 0 && !S_ISREG(st.st_mode)))
+        return cs_fail(CS_EUSAGE, "'%s' is no regular file: a run that may be resumed writes such "
+                       "only", f->name);
+    if (resolve(f->name, &f->target) != CS_OK)
+        return CS_EIO;
+    size = strlen(f->target) + sizeof ".part";
+    if ((f->temp = cs_alloc(size, 1)) == NULL)
+        return out_of_memory(f->name);
+    (void)snprintf(f->temp, size, "%s.part", f->target);
+    f->fd = open(f->temp, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (f->fd < 0 || fstat(f->fd, &st) != 0)
+        return cs_fail(CS_EIO, "cannot create '%s': %s", f->temp, strerror(errno));
+    if (flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return cs_fail(CS_EIO, "another run is writing '%s'", f->temp);
+    if (st.st_size < n_bytes)
+        return cs_fail(CS_EFORMAT, "'%s' has %lld bytes, fewer than the %lld that were written "
+                       "when the run was interrupted", f->temp, (long long)st.st_size,
+                       (long long)n_bytes);
+    if (ftruncate(f->fd, (off_t)n_bytes) != 0 || lseek(f->fd, 0, SEEK_END) < 0)
+        return cs_fail(CS_EIO, "cannot write '%s': %s", f->temp, strerror(errno));
+    return CS_OK;
+}
+
 static void release(cs_outfile *f)
 {
     forget_temp(f->slot);
@@ -303,6 +333,35 @@ int cs_outfile_open(const char *path, cs_outfile **out)
     f->start = start_of(f->fd);
     *out = f;
     return CS_OK;
+}
+
+int cs_outfile_continue(const char *path, int64_t n_bytes, cs_outfile **out)
+{
+    cs_outfile *f = cs_xcalloc(1, sizeof *f);
+
+    *out = NULL;
+    f->fd = f->slot = -1;
+    f->kept = true;
+    f->name = cs_xstrdup(path);
+    const int rc = open_part(f, n_bytes);
+    if (rc != CS_OK) {
+        cs_outfile_discard(f);
+        return rc;
+    }
+    f->start = 0;
+    *out = f;
+    return CS_OK;
+}
+
+int cs_outfile_checkpoint(cs_outfile *f, int64_t *n_bytes)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_flush(f));
+    if (fsync(f->fd) != 0 || (*n_bytes = (int64_t)lseek(f->fd, 0, SEEK_CUR)) < 0)
+        rc = f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+out:
+    return rc;
 }
 
 static int unpark(cs_outfile *f)
@@ -429,7 +488,7 @@ void cs_outfile_discard(cs_outfile *f)
         return;
     if (!f->keep_open && f->fd >= 0)
         (void)close(f->fd);
-    if (f->temp != NULL)
+    if (f->temp != NULL && !f->kept)
         (void)unlink(f->temp);
     release(f);
 }
@@ -524,47 +583,4 @@ int64_t cs_file_size(const char *path)
     struct stat st;
 
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
-}
-
-/* After an earlier write failed its errno is gone; the pipe itself still knows. */
-static bool reader_gone(int fd)
-{
-    struct pollfd p = { .fd = fd, .events = POLLOUT };
-
-    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
-}
-
-/* Each is opened the wrong way round: reading stdin or writing stdout is then EBADF, as it was. */
-void cs_stdio_init(void)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
-            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-    }
-}
-
-int cs_stdout_close(void)
-{
-    bool lost = ferror(stdout) != 0;
-    bool gone = false;
-    int why = 0;
-
-    errno = 0;
-    if (fflush(stdout) != 0) {
-        lost = true;
-        why = errno;
-    }
-    if (lost)
-        gone = why == EPIPE || reader_gone(STDOUT_FILENO);
-    /* Started with stdout closed and nothing written: nothing is lost. */
-    if (close(STDOUT_FILENO) != 0 && errno != EBADF && errno != EINTR) {
-        lost = true;
-        why = errno;
-    }
-    if (!lost)
-        return CS_OK;
-    if (gone)
-        return CS_ECANCEL;
-    return cs_fail(CS_EIO, "cannot write standard output: %s",
-                   why != 0 ? strerror(why) : "an earlier write failed");
 }

@@ -17,6 +17,17 @@ typedef struct cs_outfile cs_outfile;
 
 /** cs_outfile_open - path NULL or "-" is stdout. CS_OK, or CS_EIO naming file and reason */
 int cs_outfile_open(const char *path, cs_outfile **out) CS_MUST_CHECK;
+/**
+ * cs_outfile_continue - an output that survives the end of the run: it is written to NAME.part
+ *
+ * n_bytes  what to keep of a NAME.part that is there: what cs_outfile_checkpoint() told
+ * Returns  CS_OK; CS_EUSAGE for what is no regular file; CS_EFORMAT when less than n_bytes are
+ *          there; CS_EIO, also when another process is writing to it
+ */
+int cs_outfile_continue(const char *path, int64_t n_bytes, cs_outfile **out) CS_MUST_CHECK;
+/** cs_outfile_checkpoint - have all of it on the disk, and tell how many bytes that is; of an
+ * output of cs_outfile_continue(). Errors as cs_outfile_write() */
+int cs_outfile_checkpoint(cs_outfile *f, int64_t *n_bytes) CS_MUST_CHECK;
 /** cs_outfile_write - buffered. CS_OK; CS_EIO with a message; CS_ECANCEL without one when the
  * reader of a pipe has gone (not an error to the user: `| head` is fine). An error is returned
  * again by every later call */
@@ -42,7 +53,7 @@ int cs_outfile_finish(cs_outfile *f) CS_MUST_CHECK;
 /** cs_outfile_close - flush, sync, close, check, rename. Frees f in every case; accepts NULL. On an
  * error the temporary file is removed and what stood under the name before still stands */
 int cs_outfile_close(cs_outfile *f) CS_MUST_CHECK;
-/** cs_outfile_discard - close and remove the temporary file; accepts NULL */
+/** cs_outfile_discard - close and remove the temporary file, but no NAME.part; accepts NULL */
 void cs_outfile_discard(cs_outfile *f);
 
 /** cs_file_read - a whole small file (at most max_bytes), NUL-terminated; free(*p) */

@@ -86,3 +86,72 @@ void cs_tally_release(cs_output *o)
     cs_tally_free(o->state);
     o->state = NULL;
 }
+
+json_t *cs_counts_save(const uint64_t *v, size_t n)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(a, json_integer((json_int_t)v[i]));
+    return a;
+}
+
+bool cs_counts_restore(const json_t *a, uint64_t *v, size_t n)
+{
+    bool good = json_array_size(a) == n;
+
+    for (size_t i = 0; good && i < n; i++) {
+        const json_t *x = json_array_get(a, i);
+        v[i] = (uint64_t)json_integer_value(x);
+        good = json_is_integer(x) && json_integer_value(x) >= 0;
+    }
+    return good;
+}
+
+static json_t *pairs_json(const cs_count *c, int n)
+{
+    json_t *a = json_array();
+
+    for (int i = 0; i < n; i++)
+        json_array_append_new(a, cs_counts_save((const uint64_t[]){ c[i].n_record, c[i].n_base },
+                                                2));
+    return a;
+}
+
+static bool pairs_read(const json_t *a, cs_count *c, int n)
+{
+    uint64_t v[2] = { 0, 0 };
+    bool good = json_array_size(a) == (size_t)n;
+
+    for (int i = 0; good && i < n; i++) {
+        good = cs_counts_restore(json_array_get(a, (size_t)i), v, 2);
+        c[i] = (cs_count){ v[0], v[1] };
+    }
+    return good;
+}
+
+json_t *cs_tally_json(const cs_tally *t)
+{
+    return json_pack("{s:o, s:o, s:o, s:o}", "all", pairs_json(&t->all, 1),
+                     "unclassified", pairs_json(&t->unclassified, 1),
+                     "reasons", pairs_json(t->reason, CS_N_REASON),
+                     "classes", pairs_json(t->of_class, t->n_label));
+}
+
+bool cs_tally_read(cs_tally *t, const json_t *j)
+{
+    return pairs_read(json_object_get(j, "all"), &t->all, 1)
+        && pairs_read(json_object_get(j, "unclassified"), &t->unclassified, 1)
+        && pairs_read(json_object_get(j, "reasons"), t->reason, CS_N_REASON)
+        && pairs_read(json_object_get(j, "classes"), t->of_class, t->n_label);
+}
+
+json_t *cs_tally_save(const cs_output *o)
+{
+    return cs_tally_json(o->state);
+}
+
+bool cs_tally_restore(cs_output *o, const json_t *state)
+{
+    return cs_tally_begin(o) == CS_OK && cs_tally_read(o->state, state);
+}

@@ -28,4 +28,15 @@ int  cs_tally_begin(cs_output *o) CS_MUST_CHECK;
 int  cs_tally_record(cs_output *o, const cs_record *r, const cs_answer *a) CS_MUST_CHECK;
 void cs_tally_release(cs_output *o);
 
+/** cs_tally_save, cs_tally_restore - the same writers' save and restore */
+json_t *cs_tally_save(const cs_output *o);
+bool    cs_tally_restore(cs_output *o, const json_t *state);
+
+/** cs_counts_save - n counts as a JSON array. cs_counts_restore - back; false: it is none of n */
+json_t *cs_counts_save(const uint64_t *v, size_t n);
+bool    cs_counts_restore(const json_t *a, uint64_t *v, size_t n) CS_MUST_CHECK;
+/** cs_tally_json, cs_tally_read - a tally but for its clades, which follow from the rest */
+json_t *cs_tally_json(const cs_tally *t);
+bool    cs_tally_read(cs_tally *t, const json_t *j) CS_MUST_CHECK;
+
 #endif

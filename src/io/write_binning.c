@@ -37,4 +37,5 @@ const cs_writer cs_write_binning = {
     .record = binning_record,
     .end = binning_end,
     .for_classes = true,
+    .resumes = true,
 };

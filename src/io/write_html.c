@@ -19,6 +19,7 @@ struct page {
     uint64_t  length[2][N_LENGTH];             /* with and without a call */
     uint64_t (*prob)[N_PROB];                  /* [n_label] of calls */
     struct timespec start;
+    double    before;                          /* seconds of runs that this one continues */
 };
 
 static void html_release(cs_output *o)
@@ -66,16 +67,21 @@ static int html_record(cs_output *o, const cs_record *r, const cs_answer *a)
     return CS_OK;
 }
 
+static double seconds_since(struct timespec start)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec);
+}
+
 static int summary(cs_output *o)
 {
     int rc = CS_OK;
     const struct page *p = o->state;
     const cs_tally *t = p->t;
-    struct timespec now;
+    const double s = p->before + seconds_since(p->start);
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    const double s = (double)(now.tv_sec - p->start.tv_sec)
-                   + 1e-9 * (double)(now.tv_nsec - p->start.tv_nsec);
     CS_TRY(cs_outfile_printf(o->file, "<p>%llu records with %llu bases; %llu records were called, "
                "%llu were not. From the first record to the last %.1f s, %.3g Mbases/s.</p>\n<pre>",
                (unsigned long long)t->all.n_record, (unsigned long long)t->all.n_base,
@@ -234,6 +240,32 @@ out:
     return rc;
 }
 
+static json_t *html_save(const cs_output *o)
+{
+    const struct page *p = o->state;
+
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:f}", "tally", cs_tally_json(p->t),
+                     "called", cs_counts_save(p->called, N_PROB), "low",
+                     cs_counts_save(p->low, N_PROB), "length",
+                     cs_counts_save(p->length[0], 2 * N_LENGTH), "prob",
+                     cs_counts_save(p->prob[0], (size_t)o->info.n_label * N_PROB), "seconds",
+                     p->before + seconds_since(p->start));
+}
+
+static bool html_restore(cs_output *o, const json_t *j)
+{
+    if (html_begin(o) != CS_OK)
+        return false;
+    struct page *p = o->state;
+    p->before = json_number_value(json_object_get(j, "seconds"));
+    return cs_tally_read(p->t, json_object_get(j, "tally"))
+        && cs_counts_restore(json_object_get(j, "called"), p->called, N_PROB)
+        && cs_counts_restore(json_object_get(j, "low"), p->low, N_PROB)
+        && cs_counts_restore(json_object_get(j, "length"), p->length[0], 2 * N_LENGTH)
+        && cs_counts_restore(json_object_get(j, "prob"), p->prob[0],
+                             (size_t)o->info.n_label * N_PROB);
+}
+
 const cs_writer cs_write_html = {
     .name = "html",
     .summary = "a page with tables and charts",
@@ -242,4 +274,7 @@ const cs_writer cs_write_html = {
     .end = html_end,
     .for_classes = true,
     .release = html_release,
+    .resumes = true,
+    .save = html_save,
+    .restore = html_restore,
 };

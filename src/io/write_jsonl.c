@@ -114,4 +114,5 @@ const cs_writer cs_write_jsonl = {
     .begin = jsonl_begin,
     .record = jsonl_record,
     .end = jsonl_end,
+    .resumes = true,
 };

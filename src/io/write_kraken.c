@@ -48,4 +48,5 @@ const cs_writer cs_write_kraken = {
     .record = kraken_record,
     .end = kraken_end,
     .for_classes = true,
+    .resumes = true,
 };

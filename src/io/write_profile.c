@@ -81,4 +81,7 @@ const cs_writer cs_write_profile = {
     .end = profile_end,
     .for_classes = true,
     .release = cs_tally_release,
+    .resumes = true,
+    .save = cs_tally_save,
+    .restore = cs_tally_restore,
 };

@@ -105,4 +105,7 @@ const cs_writer cs_write_summary = {
     .record = cs_tally_record,
     .end = summary_end,
     .release = cs_tally_release,
+    .resumes = true,
+    .save = cs_tally_save,
+    .restore = cs_tally_restore,
 };

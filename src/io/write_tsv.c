@@ -99,4 +99,5 @@ const cs_writer cs_write_tsv = {
     .begin = tsv_begin,
     .record = tsv_record,
     .end = tsv_end,
+    .resumes = true,
 };

@@ -19,6 +19,69 @@ int cs_answer_best(const cs_answer *a)
     return best;
 }
 
+/* Numbers that cs_output_save() wrote are counts. */
+static bool restore_counts(cs_output *o, const json_t *from)
+{
+    const json_t *records = json_object_get(from, "records");
+    const json_t *reasons = json_object_get(from, "reasons");
+
+    o->n_record = (uint64_t)json_integer_value(records);
+    bool good = json_integer_value(records) >= 0 && json_is_integer(records)
+             && json_array_size(reasons) == CS_N_REASON;
+    for (size_t r = 0; good && r < CS_N_REASON; r++) {
+        const json_int_t n = json_integer_value(json_array_get(reasons, r));
+        o->n_reason[r] = (uint64_t)n;
+        good = n >= 0;
+    }
+    return good;
+}
+
+static int open_file(cs_output *o)
+{
+    const json_t *from = o->info.from;
+
+    if (!o->info.resumes)
+        return cs_outfile_open(o->path, &o->file);
+    return cs_outfile_continue(o->path, json_integer_value(json_object_get(from, "bytes")),
+                               &o->file);
+}
+
+static int restore(cs_output *o)
+{
+    int rc = CS_OK;
+    const json_t *from = o->info.from;
+
+    if (!from || !json_is_true(json_object_get(from, "begun")))
+        return CS_OK;
+    o->begun = 1;
+    if (!restore_counts(o, from)
+        || (o->w->restore && !o->w->restore(o, json_object_get(from, "state"))))
+        rc = cs_fail(CS_EFORMAT, "what was kept of '%s' when the run was interrupted is damaged",
+                     o->path);
+    return rc;
+}
+
+int cs_output_save(cs_output *o, json_t **out)
+{
+    int rc = CS_OK;
+    int64_t n_bytes;
+    json_t *reasons = NULL;
+
+    *out = NULL;
+    CS_BUG(!o->w->resumes || !o->info.resumes);
+    CS_TRY(cs_outfile_checkpoint(o->file, &n_bytes));
+    reasons = json_array();
+    for (int r = 0; r < CS_N_REASON; r++)
+        json_array_append_new(reasons, json_integer((json_int_t)o->n_reason[r]));
+    *out = json_pack("{s:b, s:I, s:I, s:o, s:o}", "begun", o->begun, "bytes",
+                     (json_int_t)n_bytes, "records", (json_int_t)o->n_record, "reasons", reasons,
+                     "state", o->begun && o->w->save ? o->w->save(o) : json_null());
+    if (!*out)
+        rc = cs_fail(CS_EMEM, "out of memory for the state of '%s'", o->path);
+out:
+    return rc;
+}
+
 int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *info,
                    cs_output **out)
 {
@@ -33,7 +96,8 @@ int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *i
     if (w->open)
         CS_TRY(w->open(o));
     else
-        CS_TRY(cs_outfile_open(path, &o->file));
+        CS_TRY(open_file(o));
+    CS_TRY(restore(o));
     *out = o;
     o = NULL;
 out:

@@ -2,6 +2,8 @@
 #ifndef CS_IO_WRITER_H
 #define CS_IO_WRITER_H
 
+#include <jansson.h>
+
 #include "base/file.h"
 #include "base/opt.h"
 #include "io/record.h"
@@ -25,6 +27,8 @@ typedef struct cs_output_info {
     const char *reference;       /* FASTA for CRAM, or NULL */
     int         no_pg;           /* no @PG line */
     int         threads;         /* extra ones for compression */
+    int         resumes;         /* the output may be continued by a later run */
+    const json_t *from;          /* what cs_output_save() gave then, or NULL: it begins */
 } cs_output_info;
 
 typedef struct cs_output cs_output;
@@ -43,6 +47,11 @@ typedef struct cs_writer {
     int  (*open)(cs_output *o);
     int  (*commit)(cs_output *o);
     void (*release)(cs_output *o);                          /* others may have it: frees state */
+    /* Can a later run go on? Then save() gives what is in memory, and restore() takes it in the
+     * place of begin(); it returns false for what it cannot be. NULL: nothing is in memory. */
+    bool resumes;
+    json_t *(*save)(const cs_output *o);
+    bool    (*restore)(cs_output *o, const json_t *state);
 } cs_writer;
 
 struct cs_output {
@@ -71,6 +80,13 @@ int cs_output_finish(cs_output *o) CS_MUST_CHECK;
 int cs_output_close(cs_output *o) CS_MUST_CHECK;
 /** cs_output_discard - remove what was begun; accepts NULL */
 void cs_output_discard(cs_output *o);
+
+/**
+ * cs_output_save - have everything on the disk, and tell where the output stands
+ *
+ * out      receives an object for info.from of a later run
+ */
+int cs_output_save(cs_output *o, json_t **out) CS_MUST_CHECK;
 
 /** cs_answer_best - index of the largest value, ties to the lowest index; -1 if there are no values
  * (every reason but CS_REASON_LOW_PROB) */
