@@ -4,7 +4,7 @@
 _chordseq()
 {
     if (( CURRENT == 2 )); then
-        compadd classify embed completion variant train pretrain eval simulate tokenize diplotype model factorize bench selftest help --help --version
+        compadd classify predict embed completion variant train pretrain eval simulate tokenize diplotype model factorize bench selftest help --help --version
         return
     fi
     local command=$words[2]
@@ -58,6 +58,41 @@ _chordseq()
         '*--html[a page to look at\: classes, reasons, probabilities, lengths]:FILE:_files' \
         '*--resume[write what a later run can go on with, and go on where an earlier one was interrupted]' \
         '*--resume-every[with --resume, how much work may be lost]:SECONDS:' \
+        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
+        '*-B[tokens computed at once]:NUM:' \
+        '*--batch-tokens[tokens computed at once]:NUM:' \
+        '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*-q[print nothing but errors]' \
+        '*--quiet[print nothing but errors]' \
+        '*-v[say more about the run; twice\: say everything]' \
+        '*--verbose[say more about the run; twice\: say everything]' \
+        '--help[list the options]' '*:file:_files' ;;
+    predict) _arguments \
+        '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input[read this file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-list[read the files that this one names, one a line; '\''-'\''\: stdin]:FILE:_files' \
+        '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
+        '*-f[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
+        '*--require-flags[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
+        '*-F[and with none of these]:FLAGS:' \
+        '*--exclude-flags[and with none of these]:FLAGS:' \
+        '*-r[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
+        '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*--strand[forward, both, or model\: what the model file states]:NAME:(model forward both)' \
+        '*--long-sequence[whole, window or error\: what is done with long sequences]:NAME:(whole window error)' \
+        '*--window-length[bases of a window; 0\: as many as the model takes]:NUM:' \
+        '*--window-overlap[bases that neighbouring windows share at least]:NUM:' \
+        '*--max-memory[most memory of the network for one sequence; 0\: what there is]:BYTES:' \
+        '*--min-length[fewest bases of a sequence that is answered; 0\: what one token needs]:NUM:' \
+        '*--max-unknown[largest share of letters other than A, C, G and T]:SHARE:' \
+        '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
+        '*--format[bed, tsv or bedgraph]:FORMAT:(bed tsv bedgraph)' \
+        '*--class[with bedgraph, whose probability is written]:NAME:' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
@@ -165,6 +200,8 @@ _chordseq()
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[every record of this file has this class]:CLASS=FILE:_files' \
         '*--label-map[table\: label found, class that it stands for]:TSV:_files' \
+        '*--intervals[table\: record, start, end, class, for every stretch that has one]:BED:' \
+        '*--background[class of all bases outside of intervals]:CLASS:' \
         '*--skip-unlabelled[leave records without a label out instead of refusing them]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
         '*--group-key[records with the same value after '\''KEY='\'' in their header are split together]:KEY:' \
@@ -519,6 +556,8 @@ _chordseq()
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[every record of this file has this class]:CLASS=FILE:_files' \
         '*--label-map[table\: label found, class that it stands for]:TSV:_files' \
+        '*--intervals[table\: record, start, end, class, for every stretch that has one]:BED:' \
+        '*--background[class of all bases outside of intervals]:CLASS:' \
         '*--skip-unlabelled[leave records without a label out instead of refusing them]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
         '*--group-key[records with the same value after '\''KEY='\'' in their header are split together]:KEY:' \
@@ -649,6 +688,8 @@ _chordseq()
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[every record of this file has this class]:CLASS=FILE:_files' \
         '*--label-map[table\: label found, class that it stands for]:TSV:_files' \
+        '*--intervals[table\: record, start, end, class, for every stretch that has one]:BED:' \
+        '*--background[class of all bases outside of intervals]:CLASS:' \
         '*--skip-unlabelled[leave records without a label out instead of refusing them]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
         '*--group-key[records with the same value after '\''KEY='\'' in their header are split together]:KEY:' \
@@ -705,7 +746,7 @@ _chordseq()
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
         '--help[list the options]' '*:file:_files' ;;
-    help) compadd classify embed completion variant train pretrain eval simulate tokenize diplotype model factorize bench selftest help ;;
+    help) compadd classify predict embed completion variant train pretrain eval simulate tokenize diplotype model factorize bench selftest help ;;
     esac
 }
 _chordseq "$@"

@@ -4,6 +4,7 @@
 
 #include "pipelines/common.h"
 #include "pipelines/journal.h"
+#include "pipelines/judge.h"
 #include "pipelines/outputs.h"
 #include "pipelines/policy.h"
 #include "pipelines/stream.h"
@@ -211,6 +212,7 @@ static int prepare(struct job *j, const cs_optset *set, const cs_split *split, i
     how.keep_native = cs_outputs_want_native(&outputs);
     CS_TRY(cs_model_open(model.model, device.device, split->work, &j->be, &j->model));
     CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
+    CS_TRY(cs_judge_per_record(j->model));
     CS_TRY(cs_policy_init(&j->policy, &policy, &calls, j->model));
     CS_TRY(cs_outputs_check(&outputs, j->model));
     how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);

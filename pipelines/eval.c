@@ -86,6 +86,7 @@ struct job {
     int64_t      bin[MAX_LIST], piece[MAX_LIST];
     int          n_bin, n_piece;
     cs_scores    scores[MAX_LIST + 1];
+    cs_counts    counts[MAX_LIST + 1];   /* of a model that answers for tokens */
     int64_t      n_without;
 };
 
@@ -161,6 +162,7 @@ static int judge_block(void *job)
 
     for (int s = 0; s <= j->n_piece; s++) {
         CS_TRY(list_samples(j, s > 0 ? j->piece[s - 1] : 0, &sample, &n));
+        j->judge.counts = j->model->head->per_token ? &j->counts[s] : NULL;
         CS_TRY(cs_judge_samples(&j->judge, &j->data, sample, n, &j->scores[s], &j->n_without));
         free(sample);
         sample = NULL;
@@ -175,7 +177,7 @@ static int judge_all(struct job *j)
     const int rc = cs_judge_blocks(&j->labelled, j->model, &j->data, judge_block, j,
                                    &j->n_without);
 
-    if (rc == CS_OK && j->scores[0].n == 0)
+    if (rc == CS_OK && j->scores[0].n + j->counts[0].n == 0)
         return cs_fail(CS_EFORMAT, "there is no record to judge in the input");
     return rc;
 }
@@ -222,6 +224,7 @@ static int report(const struct job *j)
 {
     const cs_eval_report r = {
         .model = j->model, .scores = j->scores, .piece = j->piece, .n_piece = j->n_piece,
+        .counts = j->model->head->per_token ? j->counts : NULL,
         .bin = j->bin, .n_bin = j->n_bin, .tolerance = own.tolerance,
     };
 
@@ -240,17 +243,20 @@ static int prepare(struct job *j)
     const cs_model *m = j->model;
     CS_TRY(cs_args_reading(&input, split.inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
-    CS_TRY(cs_labelled_open(&label, &input, &how, m, m->head->is_class, &j->labelled));
+    CS_TRY(cs_labelled_open(&label, &input, &how, m, m->head, &j->labelled));
     if (m->tok != NULL)
         j->labelled.min_base = m->tok->min_base(m->tok_state);
-    for (int s = 0; s <= j->n_piece; s++)
-        cs_scores_init(&j->scores[s], m->head->is_class, m->n_label,
-                       cs_model_n_target(m));
+    for (int s = 0; s <= j->n_piece; s++) {
+        cs_scores_init(&j->scores[s], m->head->is_class, m->n_label, cs_model_n_target(m));
+        if (m->head->per_token)
+            CS_TRY(cs_counts_init(&j->counts[s], m->n_label));
+    }
     if (m->tok != NULL && j->n_piece > 0 && j->piece[0] < j->labelled.min_base)
         rc = cs_fail(CS_EUSAGE, "pieces of %lld bases give no token; the model needs %lld",
                      (long long)j->piece[0], (long long)j->labelled.min_base);
-    else if (own.calibrate != NULL && !m->head->is_class)
-        rc = cs_fail(CS_EUSAGE, "--calibrate is for classes; the model predicts values");
+    else if (own.calibrate != NULL && (!m->head->is_class || m->head->per_token))
+        rc = cs_fail(CS_EUSAGE, "--calibrate is for classes of sequences; the model predicts %s",
+                     m->head->per_token ? "those of tokens" : "values");
     else if (m->tok == NULL && j->n_piece > 0)
         rc = cs_fail(CS_EUSAGE, "--fragments is for sequences; the model takes real values");
 out:
@@ -259,8 +265,10 @@ out:
 
 static void release(struct job *j)
 {
-    for (int s = 0; s <= j->n_piece; s++)
+    for (int s = 0; s <= j->n_piece; s++) {
         cs_scores_release(&j->scores[s]);
+        cs_counts_release(&j->counts[s]);
+    }
     if (j->data.mem != NULL)
         cs_dataset_release(&j->data);
     cs_labelled_close(&j->labelled);

@@ -27,6 +27,12 @@ struct part {
 
 struct figure { const char *name; size_t off; };
 
+/* What is counted. */
+static const char *unit_of(const cs_eval_report *r)
+{
+    return r->counts != NULL ? "tokens" : "records";
+}
+
 static const struct figure class_overall[] = {
     { "loss", offsetof(cs_figures, loss) },
     { "accuracy", offsetof(cs_figures, accuracy) },
@@ -79,11 +85,11 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
     const cs_label *label = s->r->model->label;
     const cs_figures *f = p->f;
 
-    CS_TRY(put_count(s, p, label[c].name, "records", "", f->cls[c].n));
+    CS_TRY(put_count(s, p, label[c].name, unit_of(s->r), "", f->cls[c].n));
     for (int i = 0; i < N_PER_CLASS; i++)
         CS_TRY(put_real(s, p, label[c].name, per_class[i].name,
                         real_at(&f->cls[c], per_class[i].off)));
-    for (int32_t k = 0; k < f->n_class; k++)
+    for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
         CS_TRY(put_count(s, p, label[c].name, "called:", label[k].name,
                          f->confusion[c * f->n_class + k]));
 out:
@@ -126,7 +132,7 @@ static int rows(struct sink *s, const struct part *p, const struct figure *overa
 {
     int rc = CS_OK;
 
-    CS_TRY(put_count(s, p, ".", "records", "", p->f->n));
+    CS_TRY(put_count(s, p, ".", unit_of(s->r), "", p->f->n));
     for (int i = 0; i < n; i++)
         CS_TRY(put_real(s, p, ".", overall[i].name, real_at(p->f, overall[i].off)));
     CS_TRY(certainty_rows(s, p));
@@ -146,11 +152,11 @@ static json_t *real_json(double v)
 static json_t *class_json(const struct sink *s, const cs_figures *f, int32_t c)
 {
     const cs_label *label = s->r->model->label;
-    json_t *o = json_pack("{s:I}", "records", (json_int_t)f->cls[c].n), *called = json_object();
+    json_t *o = json_pack("{s:I}", unit_of(s->r), (json_int_t)f->cls[c].n), *called = json_object();
 
     for (int i = 0; i < N_PER_CLASS; i++)
         json_object_set_new(o, per_class[i].name, real_json(real_at(&f->cls[c], per_class[i].off)));
-    for (int32_t k = 0; k < f->n_class; k++)
+    for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
         json_object_set_new(called, label[k].name, json_integer(f->confusion[c * f->n_class + k]));
     json_object_set_new(o, "called", called);
     return o;
@@ -180,8 +186,8 @@ static void certainty_json(json_t *o, const cs_certainty *c)
 static void add_json(struct sink *s, const struct part *p, const struct figure *overall, int n)
 {
     const cs_figures *f = p->f;
-    json_t *o = json_pack("{s:s, s:s, s:I}", "set", p->set, "length", p->length, "records",
-                          (json_int_t)f->n);
+    json_t *o = json_pack("{s:s, s:s, s:I}", "set", p->set, "length", p->length,
+                          unit_of(s->r), (json_int_t)f->n);
 
     for (int i = 0; i < n; i++)
         json_object_set_new(o, overall[i].name, real_json(real_at(f, overall[i].off)));
@@ -221,36 +227,52 @@ out:
 
 static void note(const struct part *p, bool is_class)
 {
-    if (is_class)
+    if (!is_class)
+        cs_note("%s %s: %lld records, mse %.4g, mae %.4g, within tolerance %.4f", p->set,
+                p->length, (long long)p->f->n, p->f->loss, p->f->mae, p->f->within);
+    else if (p->sure == NULL)
+        cs_note("%s %s: %lld tokens, accuracy %.4f, balanced accuracy %.4f, mcc %.4f", p->set,
+                p->length, (long long)p->f->n, p->f->accuracy, p->f->balanced, p->f->mcc);
+    else
         cs_note("%s %s: %lld records, accuracy %.4f, balanced accuracy %.4f, mcc %.4f, "
                 "ece %.4f", p->set, p->length, (long long)p->f->n, p->f->accuracy, p->f->balanced,
                 p->f->mcc, p->sure->ece);
-    else
-        cs_note("%s %s: %lld records, mse %.4g, mae %.4g, within tolerance %.4f", p->set,
-                p->length, (long long)p->f->n, p->f->loss, p->f->mae, p->f->within);
 }
 
-/* The records of one set with lo <= length < hi. */
-static int tell(struct sink *s, struct part *p, const cs_scores *scores, int64_t lo, int64_t hi,
-                bool noted)
+/* Releases f. */
+static int put_figures(struct sink *s, struct part *p, cs_figures *f, bool is_class, bool noted)
 {
-    int rc = CS_OK;
-    const bool is_class = scores->is_class;
     const struct figure *overall = is_class ? class_overall : value_overall;
     const int n = is_class ? N_CLASS_OVERALL : N_VALUE_OVERALL;
-    cs_figures f;
-    cs_certainty sure;
 
-    if (is_class)
-        CS_TRY(cs_scores_certainty(scores, lo, hi, &sure));
-    CS_TRY(cs_scores_figures(scores, lo, hi, s->r->tolerance, true, &f));
-    p->f = &f;
-    p->sure = is_class ? &sure : NULL;
-    rc = rows(s, p, overall, n);
+    p->f = f;
+    const int rc = rows(s, p, overall, n);
     add_json(s, p, overall, n);
     if (noted)
         note(p, is_class);
-    cs_figures_release(&f);
+    cs_figures_release(f);
+    return rc;
+}
+
+/* The records of set i with lo <= length < hi. */
+static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, bool noted)
+{
+    int rc = CS_OK;
+    const cs_scores *scores = &s->r->scores[i];
+    cs_figures f;
+    cs_certainty sure;
+
+    p->sure = NULL;
+    if (s->r->counts != NULL) {
+        CS_TRY(cs_counts_figures(&s->r->counts[i], &f));
+        return put_figures(s, p, &f, true, noted);
+    }
+    if (scores->is_class) {
+        CS_TRY(cs_scores_certainty(scores, lo, hi, &sure));
+        p->sure = &sure;
+    }
+    CS_TRY(cs_scores_figures(scores, lo, hi, s->r->tolerance, true, &f));
+    rc = put_figures(s, p, &f, scores->is_class, noted);
 out:
     return rc;
 }
@@ -262,14 +284,14 @@ static int tell_bins(struct sink *s)
     const cs_eval_report *r = s->r;
     struct part p = { .set = "record" };
 
-    for (int b = 0; b <= r->n_bin && r->n_bin > 0; b++) {
+    for (int b = 0; b <= r->n_bin && r->n_bin > 0 && r->counts == NULL; b++) {
         const int64_t lo = b > 0 ? r->bin[b - 1] : 0, hi = b < r->n_bin ? r->bin[b] : INT64_MAX;
         if (b < r->n_bin)
             (void)snprintf(p.length, sizeof p.length, "%lld-%lld", (long long)lo,
                            (long long)hi - 1);
         else
             (void)snprintf(p.length, sizeof p.length, "%lld-", (long long)lo);
-        CS_TRY(tell(s, &p, &r->scores[0], lo, hi, false));
+        CS_TRY(tell(s, &p, 0, lo, hi, false));
     }
 out:
     return rc;
@@ -279,14 +301,15 @@ static int tell_all(struct sink *s)
 {
     int rc = CS_OK;
     const cs_eval_report *r = s->r;
-    struct part whole = { .set = "record", .length = "all" }, piece = { .set = "fragment" };
+    struct part whole = { .set = r->counts != NULL ? "token" : "record", .length = "all" },
+                piece = { .set = "fragment" };
 
     CS_TRY(cs_outfile_printf(s->tsv, "set\tlength\tclass\tmetric\tvalue\n"));
-    CS_TRY(tell(s, &whole, &r->scores[0], 0, INT64_MAX, true));
+    CS_TRY(tell(s, &whole, 0, 0, INT64_MAX, true));
     CS_TRY(tell_bins(s));
     for (int i = 0; i < r->n_piece; i++) {
         (void)snprintf(piece.length, sizeof piece.length, "%lld", (long long)r->piece[i]);
-        CS_TRY(tell(s, &piece, &r->scores[1 + i], 0, INT64_MAX, true));
+        CS_TRY(tell(s, &piece, 1 + i, 0, INT64_MAX, true));
     }
 out:
     return rc;

@@ -10,6 +10,8 @@
 typedef struct cs_eval_report {
     const cs_model  *model;
     const cs_scores *scores;     /* [1 + n_piece] */
+    const cs_counts *counts;     /* [1 + n_piece] instead, of answers per token; or NULL. Without
+                                  * bins, and what needs every answer */
     const int64_t   *piece, *bin;
     int              n_piece, n_bin;
     double           tolerance;
@@ -21,6 +23,7 @@ typedef struct cs_eval_report {
  * tsv      columns set (record, fragment), length ("all", "500-999", "50000-", "500"), class ("."
  *          for all), metric, value ("NA" where it is not defined); "-": standard output
  * json     the same nested, null where not defined; NULL: not wanted
+ *          With counts the set "record" is "token", and tokens are counted instead of records
  * Returns  CS_OK, CS_EMEM, CS_EIO. One line of summary per set goes to the log (cs_note)
  */
 int cs_eval_write(const cs_eval_report *r, const char *tsv, const char *json) CS_MUST_CHECK;

@@ -14,6 +14,9 @@ struct run {
     const cs_sample  *sample;
     int64_t           n, n_in, n_out, n_without;
     cs_scores        *scores;
+    cs_counts        *counts;    /* of tokens; then: */
+    cs_pack           pack;
+    cs_feed_work      work;
 };
 
 static int next_sample(void *arg, cs_chunk *c)
@@ -48,13 +51,21 @@ static int take_answer(void *arg, const cs_record *r, const cs_answer *a)
         k->n_without++;
         return CS_OK;
     }
+    if (k->counts != NULL) {
+        int64_t n_tok;
+        const int rc = cs_feed_label(&k->work, k->d, &k->pack, s, &n_tok);
+        if (rc == CS_OK)
+            cs_counts_add(k->counts, a->v, k->work.label, n_tok);
+        return rc;
+    }
     return cs_scores_add(k->scores, a->v, k->d->ex[s->example].target, r->seg[0].n_base);
 }
 
 int cs_judge_samples(const cs_judge *j, const cs_dataset *d, const cs_sample *sample, int64_t n,
                      cs_scores *scores, int64_t *n_without)
 {
-    struct run k = { .d = d, .sample = sample, .n = n, .scores = scores };
+    struct run k = { .d = d, .sample = sample, .n = n, .scores = scores, .counts = j->counts,
+                     .pack = { .tok = j->model->tok, .tok_state = j->model->tok_state } };
     cs_stream_stat stat;
     const cs_stream s = {
         .next = next_sample, .source = &k, .model = j->model, .policy = j->policy,
@@ -65,6 +76,7 @@ int cs_judge_samples(const cs_judge *j, const cs_dataset *d, const cs_sample *sa
     if (n == 0)
         return CS_OK;
     const int rc = cs_stream_run(&s, &stat);
+    cs_feed_work_release(&k.work);
     *n_without += k.n_without;
     return rc;
 }
@@ -82,6 +94,14 @@ static int fits_model(const cs_model *m, const cs_dataset *d)
         return cs_fail(CS_EMODEL, "the input has %d values to predict, the model predicts %d",
                        (int)d->n_target, (int)m->n_label);
     return CS_OK;
+}
+
+int cs_judge_per_record(const cs_model *m)
+{
+    if (!m->head->per_token)
+        return CS_OK;
+    return cs_fail(CS_EMODEL, "the model answers for every token, not for a sequence; see "
+                   "'chordseq predict'");
 }
 
 bool cs_judge_wants(const cs_labelled *l, const cs_example *e)

@@ -12,6 +12,7 @@ typedef struct cs_judge {
     const cs_policy *policy;     /* of that model */
     int64_t          batch_tokens;
     int              n_thread;   /* that work at once */
+    cs_counts       *counts;     /* added to instead of scores where answers are per token */
 } cs_judge;
 
 /**
@@ -22,6 +23,10 @@ typedef struct cs_judge {
  */
 int cs_judge_samples(const cs_judge *j, const cs_dataset *d, const cs_sample *sample, int64_t n,
                      cs_scores *scores, int64_t *n_without) CS_MUST_CHECK;
+
+/** cs_judge_per_record - CS_OK, or CS_EMODEL where answers are per token, naming the command
+ * that writes such answers */
+int cs_judge_per_record(const cs_model *m) CS_MUST_CHECK;
 
 /** cs_judge_wants - may the record be judged? With --split, what was not kept for validation has
  * been learnt from */

@@ -24,6 +24,14 @@ const cs_opt cs_label_table[] = {
     { .type = CS_OPT_STR, .name = "label-map", .off = offsetof(cs_label_args, map), .arg = "TSV",
       .help = "table: label found, class that it stands for",
       .man = "Labels that are not in it keep their name; the class '-' leaves its records out." },
+    { .type = CS_OPT_STR, .name = "intervals", .off = offsetof(cs_label_args, intervals),
+      .arg = "BED", .help = "table: record, start, end, class, for every stretch that has one",
+      .man = "For --head token. Starts count from 0, ends are not included. The order of lines is "
+             "free; intervals of different classes must not overlap. The class '-' says that a "
+             "stretch is not to be learnt from." },
+    { .type = CS_OPT_STR, .name = "background", .off = offsetof(cs_label_args, background),
+      .arg = "CLASS", .help = "class of all bases outside of intervals",
+      .man = "Without it, they are not learnt from and not judged." },
     { .type = CS_OPT_FLAG, .name = "skip-unlabelled",
       .off = offsetof(cs_label_args, skip_unlabelled),
       .help = "leave records without a label out instead of refusing them" },
@@ -39,6 +47,23 @@ const cs_opt cs_label_table[] = {
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
+
+static int check_intervals(const cs_label_args *a, bool per_token)
+{
+    const char *other = a->labels != NULL ? "labels" : a->key != NULL ? "label-key"
+                      : a->class_file.n > 0 ? "class" : a->map != NULL ? "label-map" : NULL;
+
+    if (per_token && a->intervals == NULL)
+        return cs_fail(CS_EUSAGE, "the head predicts a class per token; say which bases have which "
+                       "with --intervals");
+    if (per_token && other != NULL)
+        return cs_fail(CS_EUSAGE, "--%s is for labels of records, the head wants those of "
+                       "--intervals", other);
+    if (!per_token && (a->intervals != NULL || a->background != NULL))
+        return cs_fail(CS_EUSAGE, "--%s is for a head that predicts a class per token",
+                       a->intervals != NULL ? "intervals" : "background");
+    return CS_OK;
+}
 
 static int check_sources(const cs_label_args *a, const cs_input_args *input, bool is_class)
 {
@@ -91,11 +116,30 @@ out:
     return rc;
 }
 
+/* The background is the first class, unless a model has numbered them. */
+static int open_intervals(cs_labelled *l)
+{
+    int rc = CS_OK;
+    const cs_label_args *a = l->args;
+
+    l->background = -1;
+    if (a->background != NULL)
+        CS_TRY(class_no(l, a->background, &l->background));
+    CS_TRY(cs_intervals_open(a->intervals, &l->classes, l->fixed, &l->interval));
+    if (!l->fixed && l->classes.n < 2)
+        rc = cs_fail(CS_EFORMAT, "'%s' has fewer than two classes; --background can be another",
+                     a->intervals);
+out:
+    return rc;
+}
+
 static int open_tables(cs_labelled *l)
 {
     int rc = CS_OK;
     const cs_label_args *a = l->args;
 
+    if (a->intervals != NULL)
+        CS_TRY(open_intervals(l));
     if (a->labels != NULL)
         CS_TRY(cs_labels_open(a->labels, &l->table));
     if (a->map != NULL)
@@ -112,11 +156,13 @@ out:
 }
 
 int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *how,
-                     const cs_model *model, bool is_class, cs_labelled *l)
+                     const cs_model *model, const cs_head *head, cs_labelled *l)
 {
     int rc = CS_OK, no;
+    const bool is_class = head->is_class;
 
     *l = (cs_labelled){ .args = a, .is_class = is_class, .min_base = 1 };
+    CS_TRY(check_intervals(a, head->per_token));
     CS_TRY(check_sources(a, input, is_class));
     for (int32_t i = 0; model != NULL && is_class && i < model->n_label; i++)
         CS_TRY(cs_classes_add(&l->classes, model->label[i].name, &no));
@@ -138,6 +184,7 @@ void cs_labelled_close(cs_labelled *l)
     cs_labels_close(l->table);
     cs_labels_close(l->map);
     cs_labels_close(l->split);
+    cs_intervals_close(l->interval);
     cs_classes_release(&l->classes);
     free(l->file_class);
     *l = (cs_labelled){ 0 };
@@ -251,6 +298,8 @@ out:
 
 static int n_target(const cs_labelled *l, const cs_record *r)
 {
+    if (l->interval != NULL)
+        return CS_TARGET_TOKENS;
     if (l->is_class)
         return 1;
     if (l->table != NULL)
@@ -287,7 +336,8 @@ static int fit(const cs_labelled *l, cs_dataset *d, const cs_record *r)
         return cs_fail(CS_EFORMAT, "record '%s' has %d values to predict; at most 64 are possible",
                        r->name, (int)targets);
     if (d->mem == NULL)
-        cs_dataset_init(d, l->is_class, targets, channels);
+        cs_dataset_init(d, l->is_class && l->interval == NULL, targets, channels);
+    d->background = l->background;
     if (channels != d->n_channel || targets != d->n_target)
         return cs_fail(CS_EFORMAT, "record '%s' has %d real values per position and %d targets, "
                        "those before it %d and %d", r->name, (int)channels, (int)targets,
@@ -295,18 +345,47 @@ static int fit(const cs_labelled *l, cs_dataset *d, const cs_record *r)
     return CS_OK;
 }
 
+/* Where it is known what, or CS_EOF: leave the record out. */
+static int find_spans(cs_labelled *l, const cs_record *r, const cs_span **span, int64_t *n)
+{
+    const int rc = cs_intervals_find(l->interval, r->name, r->seg[0].n_base, span, n);
+
+    if (rc != CS_OK)
+        return rc;
+    l->n_named += *n > 0;
+    if (*n > 0 || l->background >= 0)
+        return CS_OK;
+    l->n_unlabelled++;
+    return l->args->skip_unlabelled ? CS_EOF
+         : cs_fail(CS_EFORMAT, "record '%s' has no interval in '%s'; --skip-unlabelled leaves such "
+                   "records out, --background gives them a class", r->name, l->args->intervals);
+}
+
+static const char *find_group(const cs_labelled *l, const cs_record *r, char *group, size_t n)
+{
+    const char *key = l->args->group_key;
+
+    if (key == NULL || !cs_label_key(r->comment, key, group, n))
+        group[0] = '\0';
+    if (l->split != NULL && cs_labels_columns(l->split) > 1)
+        (void)snprintf(group, n, "%s", cs_labels_find(l->split, r->name, 1));
+    return group;
+}
+
 static int add_record(cs_labelled *l, cs_dataset *d, const cs_record *r)
 {
     int rc = CS_OK;
     float target[MAX_TARGET];
-    char group[LABEL_BYTES];
-    const char *key = l->args->group_key;
+    char buf[LABEL_BYTES];
+    const cs_span *span = NULL;
+    int64_t n_span = 0;
     cs_part part;
 
     l->n_read++;
     CS_TRY(fit(l, d, r));
     CS_TRY(find_part(l, r, &part));
-    rc = l->is_class ? find_class(l, r, target) : find_values(l, r, target);
+    rc = l->interval != NULL ? find_spans(l, r, &span, &n_span)
+         : l->is_class ? find_class(l, r, target) : find_values(l, r, target);
     if (rc != CS_OK)
         return rc == CS_EOF ? CS_OK : rc;
     if (r->seg[0].n_base < l->min_base) {
@@ -314,11 +393,9 @@ static int add_record(cs_labelled *l, cs_dataset *d, const cs_record *r)
             (void)snprintf(l->first_short, sizeof l->first_short, "%s", r->name);
         return CS_OK;
     }
-    if (key == NULL || !cs_label_key(r->comment, key, group, sizeof group))
-        group[0] = '\0';
-    if (l->split != NULL && cs_labels_columns(l->split) > 1)
-        (void)snprintf(group, sizeof group, "%s", cs_labels_find(l->split, r->name, 1));
-    CS_TRY(cs_dataset_add(d, r, target, group));
+    const char *group = find_group(l, r, buf, sizeof buf);
+    CS_TRY(l->interval != NULL ? cs_dataset_add_spans(d, r, span, n_span, group)
+                               : cs_dataset_add(d, r, target, group));
     d->ex[d->n - 1].part = part;
 out:
     return rc;
@@ -350,6 +427,10 @@ void cs_labelled_report(const cs_labelled *l)
     if (l->n_unlabelled > 0)
         cs_warn("%lld of %lld records have no label and were left out",
                 (long long)l->n_unlabelled, (long long)l->n_read);
+    if (l->interval != NULL && l->n_named < cs_intervals_records(l->interval))
+        cs_warn("%lld of the %lld records that '%s' names are not in the input",
+                (long long)(cs_intervals_records(l->interval) - l->n_named),
+                (long long)cs_intervals_records(l->interval), l->args->intervals);
     if (l->n_short > 0)
         cs_warn("%lld of %lld records are too short and were left out; first: '%s'",
                 (long long)l->n_short, (long long)l->n_read, l->first_short);

@@ -2,12 +2,12 @@
 #ifndef CS_PIPELINES_LABELLED_H
 #define CS_PIPELINES_LABELLED_H
 
-#include "io/labels.h"
+#include "io/intervals.h"
 #include "pipelines/common.h"
 #include "train/dataset.h"
 
 typedef struct cs_label_args {
-    const char *labels, *key, *map, *group_key, *split;
+    const char *labels, *key, *map, *group_key, *split, *intervals, *background;
     cs_strlist  class_file;
     int         skip_unlabelled;
 } cs_label_args;
@@ -23,6 +23,9 @@ typedef struct cs_labelled {
     cs_classes  classes;         /* grows in the order met, unless `fixed` */
     bool        fixed;           /* a label that is not in `classes` is an error */
     bool        is_class;        /* else values */
+    cs_intervals *interval;      /* classes of stretches instead, or NULL */
+    int         background;      /* class of what lies between them, or -1 */
+    int64_t     n_named;         /* records with intervals */
     int64_t     min_base;        /* shorter records are left out */
     int        *file_class;      /* [n files] of --class, or NULL */
     int64_t     n_read, n_unlabelled, n_short, n_skipped;
@@ -34,10 +37,11 @@ typedef struct cs_labelled {
  *
  * input    files of -i; with --class those files are added to it
  * model    NULL: classes are collected; else its labels are the only ones
+ * head     says whether labels are classes or values, of records or of stretches
  * Returns  CS_OK; CS_EUSAGE when not exactly one source of labels is given; what opening gives
  */
 int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *how,
-                     const cs_model *model, bool is_class, cs_labelled *l) CS_MUST_CHECK;
+                     const cs_model *model, const cs_head *head, cs_labelled *l) CS_MUST_CHECK;
 
 /**
  * cs_labelled_read - add records to a dataset until it holds max_base bases or the input ends

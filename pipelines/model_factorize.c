@@ -142,7 +142,8 @@ static int judge_block(void *sides)
         if (cs_judge_wants(&s->labelled, &s->data.ex[i]))
             sample[n++] = (cs_sample){ i, 0, s->data.ex[i].n_base, false };
     for (int k = 0; k < 2; k++) {
-        const cs_judge j = { s->model[k], &s->policy[k], BATCH_TOKENS, 1 };
+        const cs_judge j = { .model = s->model[k], .policy = &s->policy[k],
+                             .batch_tokens = BATCH_TOKENS, .n_thread = 1 };
         CS_TRY(cs_judge_samples(&j, &s->data, sample, n, &s->scores[k], &n_without[k]));
     }
     s->n_without += n_without[0];
@@ -159,12 +160,13 @@ static int open_input(struct sides *s, cs_input_args *input, const cs_label_args
                                    { NULL, NULL, NULL } };
     cs_input_opt how;
 
+    CS_TRY(cs_judge_per_record(m));
     CS_TRY(cs_args_reading(input, 0, &how));
     how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
     cs_opt_defaults(defaults);
     for (int k = 0; k < 2; k++)
         CS_TRY(cs_policy_init(&s->policy[k], defaults[0].base, NULL, s->model[k]));
-    CS_TRY(cs_labelled_open(label, input, &how, m, m->head->is_class, &s->labelled));
+    CS_TRY(cs_labelled_open(label, input, &how, m, m->head, &s->labelled));
     if (m->tok != NULL)
         s->labelled.min_base = m->tok->min_base(m->tok_state);
 out:

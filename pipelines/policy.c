@@ -133,6 +133,20 @@ double cs_policy_least(const cs_policy *p, int64_t n_base)
     return i >= 0 && p->least[i] > p->min_prob ? p->least[i] : p->min_prob;
 }
 
+bool cs_policy_can_turn(const cs_model *m)
+{
+    return !m->head->per_token ||
+           (m->tok != NULL && m->tok->aligned != NULL && m->tok->aligned(m->tok_state));
+}
+
+int cs_policy_check_turn(const cs_model *m)
+{
+    if (cs_policy_can_turn(m))
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "both strands are for answers whose tokens lie at the same places on "
+                   "either: with tokenizer base, or kmer with stride 1");
+}
+
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
                    const cs_model *m)
 {
@@ -160,6 +174,11 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     if (p->both && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
         return cs_fail(CS_EUSAGE, "both strands are for nucleotides; the model takes diplotypes, "
                        "which cannot be turned round");
+    if (p->both)
+        CS_TRY(cs_policy_check_turn(m));
+    if (m->head->per_token && a->on_long == CS_LONG_WINDOW)
+        return cs_fail(CS_EUSAGE, "--long-sequence window is for an answer per sequence; the model "
+                       "answers for every token");
     CS_TRY(set_windows(p, a));
     if (calls != NULL)
         rc = set_rate(p, calls->max_error);

@@ -49,6 +49,12 @@ typedef struct cs_policy {
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
                    const cs_model *m) CS_MUST_CHECK;
 
+/** cs_policy_can_turn - can both strands be read? Answers per token need tokens that lie at the
+ * same places on either */
+bool cs_policy_can_turn(const cs_model *m);
+/** cs_policy_check_turn - CS_OK, or CS_EUSAGE saying that they cannot */
+int cs_policy_check_turn(const cs_model *m) CS_MUST_CHECK;
+
 /** cs_policy_least - the least probability of a call of a sequence of so many bases */
 double cs_policy_least(const cs_policy *p, int64_t n_base);
 

@@ -130,6 +130,19 @@ static json_t *part_json(const cs_dataset *d, int32_t class_no)
                      (json_int_t)n_base[1]);
 }
 
+/* Bases of a class, where stretches have classes. */
+static json_t *bases_json(const cs_dataset *d, int n_class, int class_no)
+{
+    int64_t *n = cs_xcalloc((size_t)n_class, 2 * sizeof *n);
+
+    cs_dataset_count_bases(d, CS_PART_TRAIN, n_class, n);
+    cs_dataset_count_bases(d, CS_PART_VALID, n_class, n + n_class);
+    json_t *o = json_pack("{s:I, s:I}", "train_bases", (json_int_t)n[class_no], "valid_bases",
+                          (json_int_t)n[n_class + class_no]);
+    free(n);
+    return o;
+}
+
 static json_t *real_json(double v)
 {
     /* Six digits tell all there is to tell about a figure, and keep the text readable. */
@@ -152,7 +165,9 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
     json_object_set_new(o, "inputs", inputs_json(p));
     json_object_set_new(o, "data", part_json(d, -1));
     for (int i = 0; i < classes->n; i++)
-        json_object_set_new(per_class, classes->name[i], part_json(d, i));
+        json_object_set_new(per_class, classes->name[i],
+                            d->n_target == CS_TARGET_TOKENS ? bases_json(d, classes->n, i)
+                                                            : part_json(d, i));
     json_object_set_new(o, "classes", per_class);
     json_object_set_new(o, "epoch", json_integer(st->best_epoch));
     json_object_set_new(o, "steps", json_integer(st->step));

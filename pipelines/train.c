@@ -89,8 +89,8 @@ static const cs_opt aim_table[] = {
     { .type = CS_OPT_GROUP, .name = "Aim" },
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
       .help = "none, balanced, or one weight per class, with commas",
-      .man = "balanced: records / (classes x records of the class), of the training part. Head "
-             "variant has two, of labels 0 and 1." },
+      .man = "balanced: records / (classes x records of the class), of the training part; bases "
+             "instead of records for head token. Head variant has two, of labels 0 and 1." },
     { .type = CS_OPT_REAL, .name = "stop-at", AIM(stop_at), .arg = "NUM", .def = "0",
       .help = "stop after the epoch whose validation is this good; 0: do not",
       .man = "A balanced accuracy that is reached, or a loss that is not exceeded: see --monitor.",
@@ -175,9 +175,6 @@ static int check_options(void)
     if (start.init == NULL && (start.freeze != FREEZE_NONE || start.freeze_epochs > 0))
         return cs_fail(CS_EUSAGE, "an encoder that was never trained is not worth freezing; give "
                        "--init MODEL");
-    if (choice.head->per_token)
-        return cs_fail(CS_EUSAGE, "head '%s' learns from classes of stretches, which no option "
-                       "gives", choice.head->name);
     if (sample.crop_max > 0 && sample.crop_min > sample.crop_max)
         return cs_fail(CS_EUSAGE, "--crop-min %lld is longer than --crop-max %lld",
                        (long long)sample.crop_min, (long long)sample.crop_max);
@@ -228,7 +225,7 @@ static int read_data(struct job *j, int n_inflate)
         rc = read_variants(j, n_inflate);
         goto out;
     }
-    CS_TRY(cs_labelled_open(&label, &input, &how, NULL, choice.head->is_class, &j->labelled));
+    CS_TRY(cs_labelled_open(&label, &input, &how, NULL, choice.head, &j->labelled));
     j->labelled.min_base = choice.tok->min_base(tok);
     rc = cs_labelled_read(&j->labelled, &j->data, INT64_MAX);
     if (rc != CS_EOF)
@@ -274,9 +271,15 @@ out:
     return rc;
 }
 
+/* Head variant weighs the labels 0 and 1. */
+static int32_t n_weight(const struct job *j)
+{
+    return on_variants() ? 2 : j->labelled.classes.n;
+}
+
 static int parse_weights(struct job *j)
 {
-    const int32_t k = on_variants() ? 2 : j->data.n_class;
+    const int32_t k = n_weight(j);
     char *list = cs_xstrdup(aim.weights), *save = NULL;
     int32_t c = 0;
     double v;
@@ -294,23 +297,27 @@ static int parse_weights(struct job *j)
     return CS_OK;
 }
 
-/* Of the labels that are 0 and 1. */
-static void balance_labels(struct job *j)
+/* How many of each there are in the training part: records, or bases where stretches have classes,
+ * or labels of variants. */
+static void count_weighted(const struct job *j, int64_t *n)
 {
-    double n[2] = { 0, 0 };
+    const cs_dataset *d = &j->data;
+    int64_t n_base;
 
-    for (int64_t i = 0; i < j->data.n; i++)
-        for (int32_t t = 0; j->data.ex[i].part == CS_PART_TRAIN && t < j->data.n_target; t++)
-            if (!isnan(j->data.ex[i].target[t]))
-                n[j->data.ex[i].target[t] > 0]++;
-    for (int k = 0; k < 2; k++)
-        j->weight[k] = n[k] > 0 ? (float)((n[0] + n[1]) / (2 * n[k])) : 0;
+    if (choice.head->per_token)
+        cs_dataset_count_bases(d, CS_PART_TRAIN, n_weight(j), n);
+    for (int32_t c = 0; c < n_weight(j) && !choice.head->per_token && !on_variants(); c++)
+        cs_dataset_count(d, CS_PART_TRAIN, c, &n[c], &n_base);
+    for (int64_t i = 0; i < d->n && on_variants(); i++)
+        for (int32_t t = 0; d->ex[i].part == CS_PART_TRAIN && t < d->n_target; t++)
+            if (!isnan(d->ex[i].target[t]))
+                n[d->ex[i].target[t] > 0]++;
 }
 
 static int set_weights(struct job *j)
 {
-    const int32_t k = on_variants() ? 2 : j->data.n_class;
-    int64_t n, all, n_base;
+    const int32_t k = n_weight(j);
+    double all = 0;
 
     if (strcmp(aim.weights, "none") == 0)
         return CS_OK;
@@ -319,15 +326,13 @@ static int set_weights(struct job *j)
     j->weight = cs_xcalloc((size_t)k, sizeof *j->weight);
     if (strcmp(aim.weights, "balanced") != 0)
         return parse_weights(j);
-    if (on_variants()) {
-        balance_labels(j);
-        return CS_OK;
-    }
-    cs_dataset_count(&j->data, CS_PART_TRAIN, -1, &all, &n_base);
-    for (int32_t c = 0; c < k; c++) {
-        cs_dataset_count(&j->data, CS_PART_TRAIN, c, &n, &n_base);
-        j->weight[c] = n > 0 ? (float)((double)all / ((double)k * (double)n)) : 0;
-    }
+    int64_t *n = cs_xcalloc((size_t)k, sizeof *n);
+    count_weighted(j, n);
+    for (int32_t c = 0; c < k; c++)
+        all += (double)n[c];
+    for (int32_t c = 0; c < k; c++)
+        j->weight[c] = n[c] > 0 ? (float)(all / ((double)k * (double)n[c])) : 0;
+    free(n);
     return CS_OK;
 }
 
@@ -420,11 +425,13 @@ static int train(struct job *j)
     };
 
     cs_train_state_init(&st);
-    j->model->both_strands = strand == STRAND_BOTH || (strand == STRAND_AUTO && sample.rc);
+    j->model->both_strands = strand == STRAND_BOTH ||
+                             (strand == STRAND_AUTO && sample.rc && cs_policy_can_turn(j->model));
     rc = cs_train_run(j->model, &feed, &o, &st);
     if (rc == CS_OK || rc == CS_ECANCEL)
         cs_learn_summary(&st, j->checkpoint, rc);
-    if (rc == CS_OK && st.done && j->valid != NULL && j->model->head->is_class)
+    if (rc == CS_OK && st.done && j->valid != NULL && j->model->head->is_class &&
+        !j->model->head->per_token)
         rc = cs_judge_calibrate(own.output, j->be, j->valid, learn.batch_tokens);
     cs_train_state_release(&st);
     return rc;
@@ -441,6 +448,8 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(set_weights(j));
     CS_TRY(make_model(j, split.work));
     CS_TRY(take_over(j));
+    if (strand == STRAND_BOTH)
+        CS_TRY(cs_policy_check_turn(j->model));
     /* The tables that follow those of input, labels, run, taxa, compute, device and log. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
                                      cs_run_table, strand_table, cs_taxa_table,

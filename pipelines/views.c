@@ -220,7 +220,22 @@ void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *sc
 /* ---- answers ------------------------------------------------------------------------------- */
 
 /* Views of one segment: n windows of `strands` views each, those with a reason left out. */
-struct part { const cs_view *view; int64_t n; int strands; };
+struct part {
+    const cs_view *view;
+    int64_t        n;
+    int            strands;
+    int32_t        per_token;    /* values of a token; 0: they are not of tokens */
+};
+
+/* Value k of the sequence as it was read: the last token of its reverse complement is its first. */
+static double value_of(const struct part *q, const cs_view *v, int64_t k)
+{
+    const int32_t c = q->per_token;
+
+    if (c == 0 || !v->reverse)
+        return (double)v->v[k];
+    return (double)v->v[(v->tok.n - 1 - k / c) * c + k % c];
+}
 
 /* Value k of window i: the mean over its strands; *n_live grows if it has any. */
 static double window_value(const struct part *q, int64_t i, int64_t k, int64_t *n_live)
@@ -232,7 +247,7 @@ static double window_value(const struct part *q, int64_t i, int64_t k, int64_t *
         const cs_view *v = &q->view[i * q->strands + s];
         if (v->reason)
             continue;
-        sum += (double)v->v[k];
+        sum += value_of(q, v, k);
         n++;
     }
     *n_live += n > 0;
@@ -264,7 +279,8 @@ static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part
         while (v < end && v->seg == from->seg)
             v++;
         const int strands = v - from > 1 ? strands_of(p) : 1;
-        part[n++] = (struct part){ from, (v - from) / strands, strands };
+        part[n++] = (struct part){ from, (v - from) / strands, strands,
+                                   p->model->head->per_token ? p->model->n_label : 0 };
     }
     return n;
 }

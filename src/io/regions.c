@@ -18,6 +18,7 @@ struct cs_regions {
     int         n, at;
     cs_lines    bed;             /* src is NULL without one */
     char       *contig;          /* of a text's region */
+    const char *rest;            /* of the last BED line */
 };
 
 int cs_regions_open(const char *const *text, int n, const char *bed, cs_regions **out)
@@ -126,6 +127,7 @@ static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
         *field[i]++ = '\0';
     }
     const size_t n_to = strcspn(field[2], "\t");
+    r->rest = field[2][n_to] ? field[2] + n_to + 1 : NULL;
     *out = (cs_region){ r->bed.text, number(field[1], strlen(field[1])), number(field[2], n_to) };
     if (out->from < 0 || out->to < 0 || strchr(field[1], ',') || memchr(field[2], ',', n_to))
         return cs_lines_refuse(&r->bed, "start and end must be numbers");
@@ -155,4 +157,10 @@ int cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out)
     rc = parse_bed(r, ref, out);
 out:
     return rc;
+}
+
+const char *cs_regions_rest(const cs_regions *r, int64_t *line)
+{
+    *line = r->bed.no;
+    return r->rest;
 }

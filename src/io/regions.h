@@ -33,4 +33,8 @@ void cs_regions_free(cs_regions *r);
  */
 int  cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out) CS_MUST_CHECK;
 
+/** cs_regions_rest - of the BED line that the last region came from: the columns behind the third
+ * as text (valid until the next region), or NULL; *line receives its number */
+const char *cs_regions_rest(const cs_regions *r, int64_t *line);
+
 #endif

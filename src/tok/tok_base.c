@@ -50,6 +50,12 @@ static bool base_mirrors(const void *state)
     return false;
 }
 
+static bool base_aligned(const void *state)
+{
+    (void)state;
+    return true;
+}
+
 static void base_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 {
     static const char *const symbol[] = { "<pad>", "<unk>", "A", "C", "G", "T" };
@@ -78,6 +84,7 @@ const cs_tokenizer cs_tok_base = {
     .min_base = base_min,
     .encode = base_encode,
     .mirrors = base_mirrors,
+    .aligned = base_aligned,
     .cells = cs_tokenizer_cells,
     .symbol = base_symbol,
     .close = base_close,

@@ -204,6 +204,12 @@ static int32_t kmer_overlap(const void *state)
     return (int32_t)((t->k + t->stride - 1) / t->stride);
 }
 
+static bool kmer_aligned(const void *state)
+{
+    const struct kmer *t = state;
+    return t->stride == 1;
+}
+
 /* Of a word's k bases the `stride` in the middle, by rounding nearer to its beginning. */
 static void kmer_cells(const void *state, const cs_segment *s, const int32_t *id, int64_t n,
                        int64_t *first)
@@ -255,6 +261,7 @@ const cs_tokenizer cs_tok_kmer = {
     .min_base = kmer_min,
     .encode = kmer_encode,
     .mirrors = kmer_mirrors,
+    .aligned = kmer_aligned,
     .cells = kmer_cells,
     .symbol = kmer_symbol,
     .close = kmer_close,

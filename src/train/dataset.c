@@ -59,6 +59,8 @@ static uint64_t hash_of(const cs_dataset *d, const cs_example *e)
 
     if (e->target != NULL)
         h = mix(h, e->target, (size_t)d->n_target * sizeof *e->target);
+    if (d->n_target == CS_TARGET_TOKENS)
+        h = mix(h, &d->background, sizeof d->background);
     for (int64_t i = 0; i < e->n_span; i++)
         h = mix(h, (const int64_t[]){ e->span[i].from, e->span[i].to, e->span[i].class_no },
                 3 * sizeof(int64_t));

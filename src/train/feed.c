@@ -93,20 +93,40 @@ static int label_tokens(cs_feed_work *w, const cs_dataset *d, const cs_pack *pac
 
 /* ---- samples into batches -------------------------------------------------------------------- */
 
+/* All parts of a sample as tokens in w->id; *n receives how many, or how many real values. */
+static int tokenise_sample(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack,
+                           const cs_sample *s, int64_t *n)
+{
+    const cs_example *e = &d->ex[s->example];
+    const int64_t n_part = d->n_part > 1 ? d->n_part : 1, n_base = s->n_base / n_part;
+
+    *n = e->x == NULL ? 0 : s->n_base;
+    for (int64_t k = 0; e->x == NULL && k < n_part; k++) {
+        const cs_segment seg = { e->base + s->start + k * n_base, NULL, n_base };
+        if (tokenise(w, seg, pack, s->reverse, n) != CS_OK)
+            return CS_EMEM;
+    }
+    return CS_OK;
+}
+
+int cs_feed_label(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
+                  int64_t *n)
+{
+    if (tokenise_sample(w, d, pack, s, n) != CS_OK)
+        return CS_EMEM;
+    return label_tokens(w, d, pack, s, *n);
+}
+
 int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
                    cs_batch *b)
 {
     const cs_example *e = &d->ex[s->example];
     const float *x = e->x != NULL ? e->x + s->start * d->n_channel : NULL;
     const cs_slot none = { NULL, 0 };
-    const int64_t n_part = d->n_part > 1 ? d->n_part : 1, n_base = s->n_base / n_part;
-    int64_t n = x == NULL ? 0 : s->n_base;
+    int64_t n;
 
-    for (int64_t k = 0; x == NULL && k < n_part; k++) {
-        const cs_segment seg = { e->base + s->start + k * n_base, NULL, n_base };
-        if (tokenise(w, seg, pack, s->reverse, &n) != CS_OK)
-            return CS_EMEM;
-    }
+    if (tokenise_sample(w, d, pack, s, &n) != CS_OK)
+        return CS_EMEM;
     /* A tokenizer may give fewer tokens than its bound, by which the sample was sorted. */
     if (b->n_rec > 0 && cs_depth(n) != b->depth)
         return CS_EOF;

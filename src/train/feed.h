@@ -61,4 +61,9 @@ void cs_feed_work_release(cs_feed_work *w);
 int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
                    cs_batch *b) CS_MUST_CHECK;
 
+/** cs_feed_label - tokenise a sample of a dataset with CS_TARGET_TOKENS: its n tokens' classes come
+ * to lie in w->label; CS_OK or CS_EMEM */
+int cs_feed_label(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
+                  int64_t *n) CS_MUST_CHECK;
+
 #endif

@@ -108,11 +108,55 @@ static void test_values(void **state)
     cs_scores_release(&s);
 }
 
+/* Counted tokens give the figures of kept answers; those without a class count nothing. */
+static void test_counts(void **state)
+{
+    int32_t label[N + 1];
+    float answer[N + 1][K];
+    cs_scores s;
+    cs_counts c;
+    cs_figures kept, counted;
+
+    (void)state;
+    for (int i = 0; i < N; i++)
+        label[i + (i > 4)] = (int32_t)truth[i];
+    label[5] = -1;
+    memcpy(answer, prob, 5 * sizeof *prob);
+    memcpy(answer + 5, prob + 4, (N - 4) * sizeof *prob);
+    fill(&s);
+    assert_int_equal(cs_scores_figures(&s, 0, INT64_MAX, 0, false, &kept), CS_OK);
+    assert_int_equal(cs_counts_init(&c, K), CS_OK);
+    for (int k = 0; k < 2; k++) {
+        cs_counts_clear(&c);
+        cs_counts_add(&c, answer[0], label, 7);
+        cs_counts_add(&c, answer[7], label + 7, N + 1 - 7);
+    }
+    assert_int_equal(cs_counts_figures(&c, &counted), CS_OK);
+    assert_int_equal(counted.n, N);
+    check_near(counted.loss, kept.loss, 1e-12);
+    check_near(counted.accuracy, kept.accuracy, 0);
+    check_near(counted.balanced, kept.balanced, 0);
+    check_near(counted.macro_f1, kept.macro_f1, 0);
+    check_near(counted.mcc, kept.mcc, 0);
+    assert_true(isnan(counted.macro_auc));
+    assert_memory_equal(counted.confusion, kept.confusion, K * K * sizeof *kept.confusion);
+    cs_figures_release(&counted);
+    cs_counts_release(&c);
+    assert_int_equal(cs_counts_init(&c, CS_CONFUSION_CLASSES + 1), CS_OK);
+    assert_null(c.confusion);
+    assert_int_equal(cs_counts_figures(&c, &counted), CS_OK);
+    assert_true(counted.n == 0 && isnan(counted.accuracy) && counted.confusion == NULL);
+    cs_figures_release(&counted);
+    cs_figures_release(&kept);
+    cs_counts_release(&c);
+    cs_scores_release(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sklearn), cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_none), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_none), cmocka_unit_test(test_counts), cmocka_unit_test(test_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,295 @@
+/* predict.c - a class for every token of every sequence: `chordseq predict`. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "pipelines/common.h"
+#include "pipelines/policy.h"
+#include "pipelines/stream.h"
+
+enum { FORMAT_BED, FORMAT_TSV, FORMAT_BEDGRAPH };
+static const char *const formats[] = { "bed", "tsv", "bedgraph", NULL };
+
+struct predict_args { const char *output, *class_name; int format; };
+
+struct job {
+    cs_backend *be;
+    cs_model   *model;
+    cs_policy   policy;
+    cs_sources  src;
+    cs_outfile *out;
+    int32_t     shown;           /* class of bedgraph */
+    int64_t     n_reason[CS_N_REASON];
+    /* room that is used again: of the record in hand, its tokens and where they lie */
+    int32_t    *id;
+    void       *work;
+    int64_t    *cell;
+    size_t      n_id, n_work, n_cell;
+};
+
+static struct predict_args own;
+static cs_input_args input;
+static cs_model_args model;
+static cs_policy_args policy;
+static cs_compute_args compute;
+static cs_device_args device;
+static cs_stream_args stream;
+static cs_log_args logs;
+
+static const cs_opt predict_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Output" },
+    { .type = CS_OPT_STR, .letter = 'o', .name = "output",
+      .off = offsetof(struct predict_args, output), .arg = "FILE", .def = "-",
+      .help = "write here; '-' is standard output" },
+    { .type = CS_OPT_ENUM, .name = "format", .off = offsetof(struct predict_args, format),
+      .arg = "FORMAT", .def = "bed", .help = "bed, tsv or bedgraph",
+      .man = "bed has a line for every run of bases with one class, tsv one for every base with "
+             "all probabilities, bedgraph the probability of one class along the sequence.",
+      .choice = formats },
+    { .type = CS_OPT_STR, .name = "class", .off = offsetof(struct predict_args, class_name),
+      .arg = "NAME", .help = "with bedgraph, whose probability is written" },
+    { .type = CS_OPT_END }
+};
+
+static void options(cs_optset *set)
+{
+    const cs_optset all[] = {
+        { cs_input_table, &input, NULL },     { cs_model_table, &model, NULL },
+        { cs_policy_table, &policy, NULL },   { predict_table, &own, NULL },
+        { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
+        { cs_stream_table, &stream, NULL },   { cs_log_table, &logs, NULL },
+        { NULL, NULL, NULL },
+    };
+
+    memcpy(set, all, sizeof all);
+}
+
+/* ---- one record ------------------------------------------------------------------------------ */
+
+/* Tokens are made once more: what they stand for may depend on them, and they cost little beside
+ * the network. */
+static int find_cells(struct job *j, const cs_record *r, int64_t n)
+{
+    const cs_tokenizer *t = j->model->tok;
+    const void *state = j->model->tok_state;
+    const cs_segment *s = &r->seg[0];
+
+    if (cs_grow((void **)&j->id, &j->n_id, (size_t)t->bound(state, s->n_base),
+                sizeof *j->id) != CS_OK ||
+        cs_grow(&j->work, &j->n_work, cs_tokenizer_work(t, state, s->n_base), 1) != CS_OK ||
+        cs_grow((void **)&j->cell, &j->n_cell, (size_t)n + 1, sizeof *j->cell) != CS_OK)
+        return CS_EMEM;
+    CS_BUG(t->encode(state, s, j->work, j->id) != n);
+    t->cells(state, s, j->id, n, j->cell);
+    return CS_OK;
+}
+
+static int32_t best(const float *p, int32_t n)
+{
+    int32_t b = 0;
+
+    for (int32_t c = 1; c < n; c++)
+        if (p[c] > p[b])
+            b = c;
+    return b;
+}
+
+/* Runs of one class: BED's six columns, of which the score is 1000 times the mean probability over
+ * the run's bases, and that probability itself. */
+static int put_runs(struct job *j, const char *name, const float *p, int64_t n)
+{
+    const int32_t k = j->model->n_label;
+    int rc = CS_OK;
+
+    for (int64_t i = 0, end; i < n; i = end) {
+        const int32_t c = best(p + i * k, k);
+        double sum = 0;
+        for (end = i; end < n && best(p + end * k, k) == c; end++)
+            sum += (double)p[end * k + c] * (double)(j->cell[end + 1] - j->cell[end]);
+        const double mean = sum / (double)(j->cell[end] - j->cell[i]);
+        CS_TRY(cs_outfile_printf(j->out, "%s\t%lld\t%lld\t%s\t%d\t.\t%.6f\n", name,
+                                 (long long)j->cell[i], (long long)j->cell[end],
+                                 j->model->label[c].name, (int)(1000 * mean + 0.5), mean));
+    }
+out:
+    return rc;
+}
+
+static int put_base(struct job *j, const char *name, int64_t at, const float *p)
+{
+    const int32_t k = j->model->n_label;
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(j->out, "%s\t%lld\t%s", name, (long long)at,
+                             j->model->label[best(p, k)].name));
+    for (int32_t c = 0; c < k; c++)
+        CS_TRY(cs_outfile_printf(j->out, "\t%.6f", (double)p[c]));
+    rc = cs_outfile_printf(j->out, "\n");
+out:
+    return rc;
+}
+
+static int put_bases(struct job *j, const char *name, const float *p, int64_t n)
+{
+    int rc = CS_OK;
+
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t at = j->cell[i]; at < j->cell[i + 1]; at++)
+            CS_TRY(put_base(j, name, at, p + i * j->model->n_label));
+out:
+    return rc;
+}
+
+static int put_graph(struct job *j, const char *name, const float *p, int64_t n)
+{
+    const int32_t k = j->model->n_label;
+    int rc = CS_OK;
+
+    for (int64_t i = 0; i < n; i++)
+        CS_TRY(cs_outfile_printf(j->out, "%s\t%lld\t%lld\t%.6f\n", name, (long long)j->cell[i],
+                                 (long long)j->cell[i + 1], (double)p[i * k + j->shown]));
+out:
+    return rc;
+}
+
+static int put_header(struct job *j)
+{
+    int rc = CS_OK;
+
+    if (own.format != FORMAT_TSV)
+        return CS_OK;
+    CS_TRY(cs_outfile_printf(j->out, "record\tposition\tclass"));
+    for (int32_t c = 0; c < j->model->n_label; c++)
+        CS_TRY(cs_outfile_printf(j->out, "\t%s", j->model->label[c].name));
+    rc = cs_outfile_printf(j->out, "\n");
+out:
+    return rc;
+}
+
+static int sink(void *job, const cs_record *r, const cs_answer *a)
+{
+    struct job *j = job;
+    const int64_t n = a->n / j->model->n_label;
+
+    j->n_reason[a->reason]++;
+    if (a->reason)
+        return CS_OK;
+    const int rc = find_cells(j, r, n);
+    if (rc != CS_OK)
+        return rc;
+    if (own.format == FORMAT_TSV)
+        return put_bases(j, r->name, a->v, n);
+    return own.format == FORMAT_BED ? put_runs(j, r->name, a->v, n)
+                                    : put_graph(j, r->name, a->v, n);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int find_shown(struct job *j)
+{
+    const cs_model *m = j->model;
+
+    if (own.class_name == NULL)
+        return own.format == FORMAT_BEDGRAPH
+                   ? cs_fail(CS_EUSAGE, "--format bedgraph is of one class; name it with --class")
+                   : CS_OK;
+    if (own.format != FORMAT_BEDGRAPH)
+        return cs_fail(CS_EUSAGE, "--class goes with --format bedgraph");
+    for (j->shown = 0; j->shown < m->n_label; j->shown++)
+        if (strcmp(m->label[j->shown].name, own.class_name) == 0)
+            return CS_OK;
+    return cs_fail(CS_EUSAGE, "the model has no class '%s'; 'chordseq model show' lists them",
+                   own.class_name);
+}
+
+static int prepare(struct job *j, const cs_split *split)
+{
+    int rc = CS_OK;
+    cs_input_opt how;
+
+    CS_TRY(cs_model_open(model.model, device.device, split->work, &j->be, &j->model));
+    if (!j->model->head->per_token) {
+        rc = cs_fail(CS_EMODEL, "the model answers for a sequence, not for every token; see "
+                     "'chordseq classify'");
+        goto out;
+    }
+    CS_TRY(find_shown(j));
+    CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
+    CS_TRY(cs_args_reading(&input, split->inflate, &how));
+    how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
+    CS_TRY(cs_sources_open(&input, &(cs_pair_args){ .interleaved = 0 }, &how, &j->src));
+    rc = cs_outfile_open(own.output, &j->out);
+out:
+    return rc;
+}
+
+static void tell_reasons(const struct job *j)
+{
+    for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++)
+        if (j->n_reason[r] > 0)
+            cs_warn("%lld records have no answer and no line: %s", (long long)j->n_reason[r],
+                    cs_reason_name((cs_reason)r));
+}
+
+static int predict(struct job *j, const cs_split *split)
+{
+    int rc = CS_OK;
+    char counts[64];
+    cs_stream_stat stat;
+    cs_stream s = cs_stream_of(&j->src, j->model, &j->policy, &stream, split);
+
+    s.sink = sink;
+    s.arg = j;
+    CS_TRY(put_header(j));
+    CS_TRY(cs_stream_run(&s, &stat));
+    rc = cs_outfile_close(j->out);
+    j->out = NULL;
+    if (rc != CS_OK)
+        goto out;
+    if (stat.n_record == 0)
+        cs_warn("there are no records in the input");
+    tell_reasons(j);
+    (void)snprintf(counts, sizeof counts, "%lld answered",
+                   (long long)j->n_reason[CS_REASON_NONE]);
+    cs_stream_summary("segmented", counts, &s, &stat);
+out:
+    return rc;
+}
+
+static void release(struct job *j)
+{
+    cs_outfile_discard(j->out);
+    cs_sources_close(&j->src);
+    cs_model_free(j->model);
+    cs_backend_close(j->be);
+    free(j->id);
+    free(j->work);
+    free(j->cell);
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET];
+    struct job j = { .be = NULL };
+
+    options(set);
+    CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
+    const cs_split split = cs_args_split(&compute);
+    CS_TRY(prepare(&j, &split));
+    CS_TRY(predict(&j, &split));
+out:
+    release(&j);
+    cs_args_release(&input);
+    cs_opt_release(set);
+    return rc;
+}
+
+const cs_command cs_cmd_predict = {
+    .name = "predict",
+    .summary = "say which class each base belongs to",
+    .usage = "[OPTIONS] [FILE...]",
+    .options = options,
+    .run = run,
+};

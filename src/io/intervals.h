@@ -1,0 +1,37 @@
+/* intervals.h - which stretches of which record have which class: from a BED-like table. */
+#ifndef CS_IO_INTERVALS_H
+#define CS_IO_INTERVALS_H
+
+#include "io/labels.h"
+
+typedef struct cs_intervals cs_intervals;
+
+/**
+ * cs_intervals_open - read a table: record, start, end, class, as BED has them
+ *
+ * path     plain or gzip; starts from 0, ends not included; further columns are not looked at;
+ *          remarks are passed over. The class '-' is class -1: not known. Intervals of one class
+ *          may touch and overlap
+ * classes  where a name is looked for
+ * fixed    a class that is not there is CS_EFORMAT, else it is added
+ * Returns  CS_OK; CS_EIO; CS_EMEM; CS_EFORMAT with file and line, also for intervals of different
+ *          classes that overlap
+ */
+int cs_intervals_open(const char *path, cs_classes *classes, bool fixed, cs_intervals **out)
+    CS_MUST_CHECK;
+
+/**
+ * cs_intervals_find - those of a record, in order, not overlapping
+ *
+ * n_base   of the record: an interval that ends behind it is CS_EFORMAT
+ * span     receives [n], valid until closed; n is 0 for a record that the table does not name
+ */
+int cs_intervals_find(const cs_intervals *v, const char *name, int64_t n_base,
+                      const cs_span **span, int64_t *n) CS_MUST_CHECK;
+
+/** cs_intervals_records - records that the table names */
+int64_t cs_intervals_records(const cs_intervals *v);
+/** cs_intervals_close - accepts NULL */
+void cs_intervals_close(cs_intervals *v);
+
+#endif

@@ -1,0 +1,98 @@
+# predict.t - a class per base: learnt from intervals, written, judged.
+. "$srcdir/tests/cli/lib.sh"
+
+# Islands of GC-rich bases among AT-rich ones, in 60 records of 100 to 300 bases, some without any.
+awk 'function rand_() { x = x * 16807 % 2147483647; return x / 2147483647 }
+    BEGIN { x = 7; for (r = 0; r < 60; r++) { n = 100 + int(200 * rand_()); s = ""
+    from = r % 10 ? int(n / 2 * rand_()) : n; to = from + 30 + int(20 * rand_())
+    for (i = 0; i < n; i++) { u = rand_(); gc = i >= from && i < to
+        s = s substr(gc ? "GGCGCCGA" : "AATTATTC", 1 + int(8 * u), 1) }
+    printf ">r%d\n%s\n", r, s > "in.fa"
+    if (from < n) printf "r%d\t%d\t%d\tisland\n", r, from, to > "in.bed" } }'
+common='--head token --tokenizer base --encoder chordmixer --encoder.hidden 16 --encoder.track 4
+    --background sea --lr 0.02 --epochs 12 --seed 3 -q'
+
+# ---- learning and judging ------------------------------------------------------------------------
+
+T 'learns' chordseq train $common --intervals in.bed -i in.fa -o m.safetensors --metrics m.tsv
+T 'figures of tokens' sh -c 'chordseq eval -q -m m.safetensors --intervals in.bed --background sea \
+    -i in.fa -o e.tsv --json e.json'
+T 'most tokens are right' awk -F '\t' '$1 == "token" && $2 == "all" && $3 == "." { v[$4] = $5 }
+    $3 == "island" && $4 == "recall" { recall = $5 }
+    END { if (!(v["accuracy"] > 0.9 && v["balanced_accuracy"] > 0.85 && v["mcc"] > 0.7 &&
+          recall > 0.7 && v["tokens"] > 6000)) exit 1 }' e.tsv
+T 'the last epoch judged the same way' awk -F '\t' 'NR > 1 { acc = $7 } END { if (acc < 0.85) exit 1 }' m.tsv
+
+# ---- answers -------------------------------------------------------------------------------------
+
+T 'runs' chordseq predict -q -m m.safetensors in.fa -o runs.bed
+T 'runs cover every record without gaps' sh -c 'awk -F "\t" "NR == FNR { if (/^>/) name = substr(\$0, 2)
+    else len[name] = length(\$0); next }
+    { if (\$2 != end[\$1] + 0 || \$3 <= \$2 || \$5 < 500 || \$5 > 1000 || \$7 < 0.5) exit 1
+      if (\$1 in class && class[\$1] == \$4) exit 1
+      class[\$1] = \$4; end[\$1] = \$3 }
+    END { for (r in len) if (len[r] != end[r]) exit 1 }" in.fa runs.bed'
+T 'rows per base' chordseq predict -q -m m.safetensors --format tsv in.fa -o rows.tsv
+T 'rows agree with runs' awk -F '\t' 'NR == FNR { for (i = $2; i < $3; i++) class[$1, i] = $4; n += $3 - $2; next }
+    FNR == 1 { if ($0 != "record\tposition\tclass\tsea\tisland") exit 1; next }
+    { if (class[$1, $2] != $3 || $4 + $5 < 0.99999 || $4 + $5 > 1.00001) exit 1; rows++ }
+    END { if (rows != n) exit 1 }' runs.bed rows.tsv
+T 'a graph of one class' sh -c 'chordseq predict -q -m m.safetensors --format bedgraph --class island in.fa |
+    cut -f 4 > graph && cut -f 5 rows.tsv | tail -n +2 | cmp - graph'
+T 'threads and batches change nothing' sh -c 'for o in "-@ 1" "-@ 4 -B 300" "--window 2"; do
+    chordseq predict -q -m m.safetensors $o in.fa | cmp - runs.bed || exit 1; done'
+
+# ---- strands -------------------------------------------------------------------------------------
+
+rc() { awk '/^>/ { print; next } { s = ""; for (i = length($0); i > 0; i--)
+    s = s substr("TGCA", index("ACGT", substr($0, i, 1)), 1); print s }' "$1"; }
+rc in.fa > rc.fa
+for f in in rc; do
+    chordseq predict -q -m m.safetensors --strand both --format tsv $f.fa | tail -n +2 > both.$f
+done
+T 'both strands give the mirrored answer' awk -F '\t' 'NR == FNR { p[$1, $2] = $5; n[$1]++; next }
+    { if (p[$1, n[$1] - 1 - $2] != $5) exit 1 }' both.in both.rc
+T 'and another one than forward' sh -c 'tail -n +2 rows.tsv | cmp -s - both.in && exit 1 || exit 0'
+
+# ---- other tokens --------------------------------------------------------------------------------
+
+for k in '5 1' '6 3'; do
+    set -- $k
+    T "words of $1, stride $2" chordseq train $common --tokenizer kmer --tokenizer.k "$1" \
+        --tokenizer.stride "$2" --intervals in.bed -i in.fa -o k$1.safetensors
+    T "words of $1 cover every base" sh -c "chordseq predict -q -m k$1.safetensors in.fa |
+        awk -F '\t' '{ n += \$3 - \$2 } END { exit n != '\$(grep -v '>' in.fa | tr -d '\n' | wc -c)' }'"
+done
+N predict-strand.err chordseq predict -m k6.safetensors --strand both in.fa
+
+# ---- masks: what is not known is not learnt from and not judged -----------------------------------
+
+awk -F '\t' 'NR == FNR { if (/^>/) name = substr($0, 2); else len[name] = length($0); next }
+    { print; print $1 "\t" $3 "\t" len[$1] "\t-" }' in.fa in.bed > masked.bed
+T 'masked stretches are not judged' sh -c 'chordseq eval -q -m m.safetensors --intervals masked.bed \
+    --background sea --skip-unlabelled -i in.fa -o masked.tsv'
+T 'only the others' sh -c 'awk -F "\t" "NR == FNR { if (/^>/) name = substr(\$0, 2); else len[name] = length(\$0); next }
+    { len[\$1] = \$3 } END { for (r in len) n += len[r]; print n }" in.fa in.bed > want &&
+    awk -F "\t" "\$3 == \".\" && \$4 == \"tokens\" { print \$5 }" masked.tsv | cmp - want'
+T 'without a background only intervals are judged' sh -c 'chordseq eval -q -m m.safetensors \
+    --intervals in.bed --skip-unlabelled -i in.fa | awk -F "\t" "\$3 == \".\" && \$4 == \"tokens\" { print \$5 }" > got &&
+    awk "{ n += \$3 - \$2 } END { print n }" in.bed | cmp - got'
+
+# ---- refusals ------------------------------------------------------------------------------------
+
+printf 'r1\t0\t10\ta\nr2\t0\t5\tb\nr1\t5\t20\tb\n' > overlap.bed
+N predict-overlap.err chordseq train $common --intervals overlap.bed -i in.fa -o x
+printf 'r1\t0\t10\n' > three.bed
+N predict-three.err chordseq train $common --intervals three.bed -i in.fa -o x
+printf 'r1\t0\t10000\tisland\n' > long.bed
+N predict-long.err chordseq train $common --intervals long.bed -i in.fa -o x
+printf 'r1\t0\t10\tbay\n' > bay.bed
+N predict-bay.err chordseq eval -m m.safetensors --intervals bay.bed -i in.fa
+N predict-none.err chordseq train --head token --tokenizer base -i in.fa -o x
+N predict-class.err chordseq train --label-key x --intervals in.bed -i in.fa -o x
+N predict-uncovered.err chordseq eval -m m.safetensors --intervals in.bed -i in.fa
+N predict-classify.err chordseq classify -m m.safetensors in.fa
+N predict-sequence.err chordseq predict -m "$tiny/model.safetensors" in.fa
+N predict-graph.err chordseq predict -m m.safetensors --format bedgraph in.fa
+N predict-window.err chordseq predict -m m.safetensors --long-sequence window --window-length 100 in.fa
+N predict-full.err sh -c 'chordseq predict -q -m m.safetensors in.fa > /dev/full'
