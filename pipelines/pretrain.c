@@ -308,6 +308,8 @@ static char *describe(void *arg, const cs_train_state *st)
 
 static void report_windows(const cs_window_count *c)
 {
+    cs_info("%lld windows, %lld of them cut too short by the end of a stretch",
+            (long long)c->n, (long long)c->n_short);
     if (c->n_unknown > 0)
         cs_warn("%lld of %lld windows have too few known bases and were left out",
                 (long long)c->n_unknown, (long long)c->n);

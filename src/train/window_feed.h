@@ -9,7 +9,7 @@
 /* Windows that were asked for in this run, and those left out: too short, or too much unknown. */
 typedef struct cs_window_count { int64_t n, n_short, n_unknown; } cs_window_count;
 
-/* A feed whose samples are windows. An epoch is n_epoch_window windows: those that follow the ones
+/* A feed whose samples are windows. An epoch is epoch_window of them: those that follow the ones
  * of the epoch before, pass after pass over the corpus. */
 typedef struct cs_window_feed {
     cs_feed feed;                /* first; `pack` is used, `train` and `valid` are not */
