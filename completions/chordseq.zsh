@@ -4,7 +4,7 @@
 _chordseq()
 {
     if (( CURRENT == 2 )); then
-        compadd classify predict embed completion variant train pretrain eval simulate tokenize diplotype model factorize bench selftest help --help --version
+        compadd classify predict embed completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help --help --version
         return
     fi
     local command=$words[2]
@@ -180,6 +180,33 @@ _chordseq()
         '*-B[tokens computed at once]:NUM:' \
         '*--batch-tokens[tokens computed at once]:NUM:' \
         '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*-q[print nothing but errors]' \
+        '*--quiet[print nothing but errors]' \
+        '*-v[say more about the run; twice\: say everything]' \
+        '*--verbose[say more about the run; twice\: say everything]' \
+        '--help[list the options]' '*:file:_files' ;;
+    explain) _arguments \
+        '*-f[FASTA file with the sequences]:FILE:_files' \
+        '*--reference[FASTA file with the sequences]:FILE:_files' \
+        '*-r[explain this part\: contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
+        '*--region[explain this part\: contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
+        '*-R[and the parts that this BED file names]:FILE:_files' \
+        '*--regions-file[and the parts that this BED file names]:FILE:_files' \
+        '*-o[write bedGraph here; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[write bedGraph here; '\''-'\'' is standard output]:FILE:_files' \
+        '*--tsv[and a table with a row per base here]:FILE:_files' \
+        '*--svg[and a plot of the first region, with letters as high as their contribution]:FILE:_files' \
+        '*--method[mutagenesis, gradient or integrated]:NAME:(mutagenesis gradient integrated)' \
+        '*--label[explain the answer for this label (default\: the largest one of the region)]:NAME:' \
+        '*--value[with mutagenesis, what is compared\: logit or probability]:NAME:(logit probability)' \
+        '*--steps[of integrated gradients, from the unknown sequence to this one]:NUM:' \
+        '*-B[of mutagenesis, tokens computed at once]:NUM:' \
+        '*--batch-tokens[of mutagenesis, tokens computed at once]:NUM:' \
+        '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
+        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
@@ -746,7 +773,7 @@ _chordseq()
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
         '--help[list the options]' '*:file:_files' ;;
-    help) compadd classify predict embed completion variant train pretrain eval simulate tokenize diplotype model factorize bench selftest help ;;
+    help) compadd classify predict embed completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help ;;
     esac
 }
 _chordseq "$@"

@@ -1,0 +1,502 @@
+/* explain.c - what every base contributes to a model's answer: `chordseq explain`. */
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "io/alphabet.h"
+#include "nn/attribute.h"
+#include "pipelines/common.h"
+#include "pipelines/explain_plot.h"
+#include "pipelines/outputs.h"
+
+enum { METHOD_MUTAGENESIS, METHOD_GRADIENT, METHOD_INTEGRATED };
+static const char *const methods[] = { "mutagenesis", "gradient", "integrated", NULL };
+enum { VALUE_LOGIT, VALUE_PROBABILITY };
+static const char *const values[] = { "logit", "probability", NULL };
+
+struct explain_args {
+    cs_strlist  region;
+    const char *reference, *bed, *output, *tsv, *svg, *label;
+    int64_t     steps, batch_tokens;
+    int         method, value;
+};
+
+static struct explain_args own;
+static cs_model_args model;
+static cs_compute_args compute;
+static cs_device_args device;
+static cs_log_args logs;
+
+#define OWN(field) .off = offsetof(struct explain_args, field)
+
+static const cs_opt explain_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Input and output" },
+    { .type = CS_OPT_STR, .letter = 'f', .name = "reference", OWN(reference), .arg = "FILE",
+      .help = "FASTA file with the sequences",
+      .man = "Plain or BGZF. Its index is made beside it if there is none." },
+    { .type = CS_OPT_LIST, .letter = 'r', .name = "region", OWN(region), .arg = "REGION",
+      .help = "explain this part: contig, contig:from or contig:from-to (may be repeated)",
+      .man = "Counted from 1, both ends included. The model sees the part and nothing else. "
+             "Operands are regions, too." },
+    { .type = CS_OPT_STR, .letter = 'R', .name = "regions-file", OWN(bed), .arg = "FILE",
+      .help = "and the parts that this BED file names" },
+    { .type = CS_OPT_STR, .letter = 'o', .name = "output", OWN(output), .arg = "FILE", .def = "-",
+      .help = "write bedGraph here; '-' is standard output",
+      .man = "Regions must be in order and not overlap, which bedGraph needs." },
+    { .type = CS_OPT_STR, .name = "tsv", OWN(tsv), .arg = "FILE",
+      .help = "and a table with a row per base here",
+      .man = "With mutagenesis, also what the answer would be with each of A, C, G and T." },
+    { .type = CS_OPT_STR, .name = "svg", OWN(svg), .arg = "FILE",
+      .help = "and a plot of the first region, with letters as high as their contribution" },
+    { .type = CS_OPT_GROUP, .name = "Explanation" },
+    { .type = CS_OPT_ENUM, .name = "method", OWN(method), .arg = "NAME", .def = "mutagenesis",
+      .choice = methods, .help = "mutagenesis, gradient or integrated",
+      .man = "mutagenesis: the answer minus the mean of the answers with each of the other three "
+             "bases in this one's place. gradient: gradient times input. integrated: integrated "
+             "gradients. The input of the latter two is counted from an unknown base, and they "
+             "need a tokenizer with a token per base." },
+    { .type = CS_OPT_STR, .name = "label", OWN(label), .arg = "NAME",
+      .help = "explain the answer for this label (default: the largest one of the region)" },
+    { .type = CS_OPT_ENUM, .name = "value", OWN(value), .arg = "NAME", .def = "logit",
+      .choice = values, .help = "with mutagenesis, what is compared: logit or probability" },
+    { .type = CS_OPT_INT, .name = "steps", OWN(steps), .arg = "NUM", .def = "64",
+      .help = "of integrated gradients, from the unknown sequence to this one", .min = 1,
+      .max = 1e6 },
+    { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", OWN(batch_tokens), .arg = "NUM",
+      .def = "64k", .help = "of mutagenesis, tokens computed at once", .min = 1, .max = 1e9 },
+    { .type = CS_OPT_END }
+};
+
+static void options(cs_optset *set)
+{
+    const cs_optset all[] = {
+        { explain_table, &own, NULL },        { cs_model_table, &model, NULL },
+        { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
+        { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
+    };
+
+    memcpy(set, all, sizeof all);
+}
+
+/* One region. */
+struct job {
+    cs_backend   *be;
+    cs_model     *model;
+    cs_reference *ref;
+    cs_regions   *regions;
+    cs_outfile   *out, *tsv;
+    cs_region     at;
+    char         *base, *mutant; /* [n] */
+    int64_t       n;
+    int32_t       label;
+    int32_t      *id;            /* [bound] */
+    char         *work;          /* of the tokenizer */
+    double       *value;         /* [n] contributions */
+    double      (*with)[4];      /* [n] the answer with each base; NaN where not computed */
+    char         *last;          /* contig of the region before */
+    int64_t       last_to;
+    uint64_t      n_region, n_base;
+};
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static int64_t encode(const struct job *j, const char *base)
+{
+    const cs_segment s = { base, NULL, j->n };
+
+    return j->model->tok->encode(j->model->tok_state, &s, j->work, j->id);
+}
+
+/* What is compared: raw values, or what the head makes of them. */
+static int answer(struct job *j, const cs_batch *b, float *out)
+{
+    const cs_model *m = j->model;
+    const int rc = cs_model_raw(j->model, b, out);
+
+    for (int32_t i = 0; rc == CS_OK && own.value == VALUE_PROBABILITY && i < b->n_rec; i++)
+        m->head->decide(m->head_net, out + (int64_t)i * m->n_label, m->n_label, 1);
+    return rc;
+}
+
+static int choose_label(struct job *j, const float *y)
+{
+    const cs_model *m = j->model;
+
+    j->label = 0;
+    if (own.label == NULL) {
+        for (int32_t k = 1; m->head->is_class && k < m->n_label; k++)
+            j->label = y[k] > y[j->label] ? k : j->label;
+        return CS_OK;
+    }
+    while (j->label < m->n_label && strcmp(m->label[j->label].name, own.label) != 0)
+        j->label++;
+    return j->label < m->n_label ? CS_OK
+         : cs_fail(CS_EUSAGE, "the model has no label '%s'", own.label);
+}
+
+/* The answer for the region as it is. */
+static int answer_whole(struct job *j, double *f)
+{
+    int rc = CS_OK;
+    const int64_t n_tok = encode(j, j->base), most = cs_model_max_len(j->model);
+    cs_batch *b = cs_batch_new(0, 0);
+    float *y = cs_alloc((size_t)j->model->n_label, sizeof *y);
+
+    if (!y) {
+        rc = cs_fail(CS_EMEM, "out of memory");
+        goto out;
+    }
+    if (n_tok < 1 || (most > 0 && n_tok > most)) {
+        rc = cs_fail(CS_EUSAGE, "'%s' from %lld to %lld has %lld tokens, which the model does not "
+                     "take; choose a %s part", j->at.contig, (long long)j->at.from + 1,
+                     (long long)j->at.to, (long long)n_tok, n_tok < 1 ? "longer" : "shorter");
+        goto out;
+    }
+    CS_TRY(cs_batch_append(b, j->id, NULL, n_tok, NULL, (cs_slot){ 0 }));
+    CS_TRY(answer(j, b, y));
+    CS_TRY(choose_label(j, y));
+    *f = (double)y[j->label];
+out:
+    free(y);
+    cs_batch_free(b);
+    return rc;
+}
+
+/* ---- mutagenesis ----------------------------------------------------------------------------- */
+
+/* Mutants on their way: which base each of a batch changes. */
+struct mutants { cs_batch *b; int64_t *place; float *y; int64_t cap; };
+
+static int flush(struct job *j, struct mutants *k)
+{
+    int rc = CS_OK;
+
+    if (k->b->n_rec == 0)
+        return CS_OK;
+    CS_TRY(answer(j, k->b, k->y));
+    for (int32_t i = 0; i < k->b->n_rec; i++)
+        j->with[k->place[i] / 4][k->place[i] % 4] =
+            (double)k->y[(int64_t)i * j->model->n_label + j->label];
+    cs_batch_reset(k->b);
+out:
+    return rc;
+}
+
+static int add_mutant(struct job *j, struct mutants *k, int64_t at, int base)
+{
+    int rc = CS_OK;
+    const char was = j->mutant[at];
+
+    j->mutant[at] = "ACGT"[base];
+    const int64_t n_tok = encode(j, j->mutant);
+    j->mutant[at] = was;
+    /* A tokenizer may give another number of tokens, and so another depth. */
+    if (k->b->n_rec == k->cap || (k->b->n_rec > 0 && cs_depth(n_tok) != k->b->depth))
+        CS_TRY(flush(j, k));
+    k->place[k->b->n_rec] = 4 * at + base;
+    rc = cs_batch_append(k->b, j->id, NULL, n_tok, NULL, (cs_slot){ 0 });
+out:
+    return rc;
+}
+
+/* The others' mean from the answer; of an unknown base nothing is known. */
+static double contribution(const struct job *j, int64_t at)
+{
+    const int is = cs_base_code[(unsigned char)j->base[at]];
+    double others = 0;
+
+    if (is > 3)
+        return 0;
+    for (int b = 0; b < 4; b++)
+        others += b != is ? j->with[at][b] : 0;
+    return j->with[at][is] - others / 3;
+}
+
+static int mutate(struct job *j, double f)
+{
+    int rc = CS_OK;
+    const int64_t fit = own.batch_tokens / (j->n > 0 ? j->n : 1);
+    struct mutants k = { .b = cs_batch_new(0, 0), .cap = fit > 1 ? fit : 1 };
+
+    k.place = cs_alloc((size_t)k.cap, sizeof *k.place);
+    k.y = cs_alloc((size_t)(k.cap * j->model->n_label), sizeof *k.y);
+    if (!k.place || !k.y) {
+        rc = cs_fail(CS_EMEM, "out of memory for %lld mutants at once", (long long)k.cap);
+        goto out;
+    }
+    for (int64_t i = 0; i < j->n; i++) {
+        const int is = cs_base_code[(unsigned char)j->base[i]];
+        for (int b = 0; b < 4; b++)
+            j->with[i][b] = is == b ? f : NAN;
+        for (int b = 0; is < 4 && b < 4; b++)
+            if (b != is)
+                CS_TRY(add_mutant(j, &k, i, b));
+    }
+    CS_TRY(flush(j, &k));
+    for (int64_t i = 0; i < j->n; i++)
+        j->value[i] = contribution(j, i);
+out:
+    free(k.place);
+    free(k.y);
+    cs_batch_free(k.b);
+    return rc;
+}
+
+/* ---- gradients ------------------------------------------------------------------------------- */
+
+static int attribute(struct job *j)
+{
+    int rc = CS_OK;
+    const int64_t n_tok = encode(j, j->base);
+    double ends[2], sum = 0;
+    const cs_attribute a = {
+        .id = j->id, .n = n_tok, .label = j->label, .baseline = CS_TOK_UNK,
+        .n_step = own.method == METHOD_INTEGRATED ? (int32_t)own.steps : 0,
+    };
+
+    if (n_tok != j->n)
+        return cs_fail(CS_EUSAGE, "the model's tokenizer '%s' has %lld tokens for %lld bases; "
+                       "--method mutagenesis works with any", j->model->tok->name,
+                       (long long)n_tok, (long long)j->n);
+    CS_TRY(cs_attribute_tokens(j->model, &a, j->value, ends));
+    for (int64_t i = 0; i < j->n; i++)
+        sum += j->value[i];
+    const double all = ends[0] - ends[1];
+    if (own.method == METHOD_INTEGRATED && fabs(sum - all) > 0.05 * fabs(all))
+        cs_warn("contributions of '%s' from %lld add up to %.4g, the answer differs from that "
+                "of an unknown sequence by %.4g; more --steps bring them nearer", j->at.contig,
+                (long long)j->at.from + 1, sum, all);
+out:
+    return rc;
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static int write_bedgraph(struct job *j)
+{
+    int rc = CS_OK;
+
+    for (int64_t i = 0; rc == CS_OK && i < j->n; i++)
+        rc = cs_outfile_printf(j->out, "%s\t%lld\t%lld\t%.6g\n", j->at.contig,
+                               (long long)(j->at.from + i), (long long)(j->at.from + i + 1),
+                               j->value[i]);
+    return rc;
+}
+
+static int write_table(struct job *j)
+{
+    int rc = CS_OK;
+
+    for (int64_t i = 0; i < j->n; i++) {
+        CS_TRY(cs_outfile_printf(j->tsv, "%s\t%lld\t%c\t%s\t%.6g", j->at.contig,
+                                 (long long)(j->at.from + i) + 1, j->base[i],
+                                 j->model->label[j->label].name, j->value[i]));
+        for (int b = 0; own.method == METHOD_MUTAGENESIS && b < 4; b++) {
+            if (isnan(j->with[i][b]))
+                CS_TRY(cs_outfile_printf(j->tsv, "\t."));
+            else
+                CS_TRY(cs_outfile_printf(j->tsv, "\t%.9g", j->with[i][b]));
+        }
+        CS_TRY(cs_outfile_printf(j->tsv, "\n"));
+    }
+out:
+    return rc;
+}
+
+static int plot(const struct job *j)
+{
+    char title[512];
+
+    if (own.svg == NULL || j->n_region > 0)
+        return CS_OK;
+    if (j->n > CS_LOGO_MOST)
+        return cs_fail(CS_EUSAGE, "--svg plots at most %d bases, not %lld; choose a shorter part",
+                       CS_LOGO_MOST, (long long)j->n);
+    (void)snprintf(title, sizeof title, "%.120s:%lld-%lld %.120s, %s", j->at.contig,
+                   (long long)j->at.from + 1, (long long)j->at.to,
+                   j->model->label[j->label].name, methods[own.method]);
+    return cs_logo_write(own.svg, title, &j->at, j->base, j->value);
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+static void drop_region(struct job *j)
+{
+    free(j->base);
+    free(j->mutant);
+    free(j->id);
+    free(j->work);
+    free(j->value);
+    free(j->with);
+    j->base = j->mutant = j->work = NULL;
+    j->id = NULL;
+    j->value = NULL;
+    j->with = NULL;
+}
+
+static int check_order(struct job *j)
+{
+    const bool same = j->last != NULL && strcmp(j->last, j->at.contig) == 0;
+
+    if (same && j->at.from < j->last_to)
+        return cs_fail(CS_EUSAGE, "the region of '%s' from %lld does not follow the one before it; "
+                       "bedGraph needs regions in order, without overlap", j->at.contig,
+                       (long long)j->at.from + 1);
+    if (!same) {
+        free(j->last);
+        j->last = cs_xstrdup(j->at.contig);
+    }
+    j->last_to = j->at.to;
+    return CS_OK;
+}
+
+static int begin_region(struct job *j)
+{
+    int rc = CS_OK;
+    const cs_model *m = j->model;
+
+    drop_region(j);
+    CS_TRY(check_order(j));
+    j->n = j->at.to - j->at.from;
+    CS_TRY(cs_reference_fetch(j->ref, j->at.contig, j->at.from, j->at.to, &j->base));
+    const size_t n = (size_t)j->n, n_work = cs_tokenizer_work(m->tok, m->tok_state, j->n);
+    j->mutant = cs_alloc(n + 1, 1);
+    j->id = cs_alloc((size_t)m->tok->bound(m->tok_state, j->n) + 1, sizeof *j->id);
+    j->work = cs_alloc(n_work + 1, 1);
+    j->value = cs_alloc(n + 1, sizeof *j->value);
+    j->with = cs_alloc(n + 1, sizeof *j->with);
+    if (!j->mutant || !j->id || !j->work || !j->value || !j->with)
+        return cs_fail(CS_EMEM, "out of memory for %lld bases", (long long)j->n);
+    memcpy(j->mutant, j->base, n);
+out:
+    return rc;
+}
+
+static int explain_region(struct job *j)
+{
+    int rc = CS_OK;
+    double f = 0;
+
+    CS_TRY(begin_region(j));
+    CS_TRY(answer_whole(j, &f));
+    CS_TRY(own.method == METHOD_MUTAGENESIS ? mutate(j, f) : attribute(j));
+    CS_TRY(write_bedgraph(j));
+    if (j->tsv)
+        CS_TRY(write_table(j));
+    CS_TRY(plot(j));
+    j->n_region++;
+    j->n_base += (uint64_t)j->n;
+    rc = cs_signal_caught() != 0 ? CS_ECANCEL : CS_OK;
+out:
+    return rc;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int check_options(void)
+{
+    if (own.reference == NULL)
+        return cs_fail(CS_EUSAGE, "no sequences; name a FASTA file with -f FILE");
+    if (own.region.n == 0 && own.bed == NULL)
+        return cs_fail(CS_EUSAGE, "no region; name some, or a BED file with -R");
+    if (own.value == VALUE_PROBABILITY && own.method != METHOD_MUTAGENESIS)
+        return cs_fail(CS_EUSAGE, "--value probability goes with --method mutagenesis");
+    const char *path[] = { own.output, own.tsv, own.svg };
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < i; k++)
+            if (path[i] && path[k] && (cs_outputs_same(path[i], path[k]) ||
+                                       (strcmp(path[i], "-") == 0 && strcmp(path[k], "-") == 0)))
+                return cs_fail(CS_EUSAGE, "two outputs write to '%s'", path[i]);
+    return CS_OK;
+}
+
+/* A model that can have gradients, and answers for a sequence. */
+static int open_model(struct job *j)
+{
+    int rc = CS_OK;
+    char path[4096];
+
+    CS_TRY(cs_model_find_default(model.model, path, sizeof path));
+    CS_TRY(cs_backend_open(device.device, cs_args_split(&compute).work, &j->be));
+    CS_TRY(cs_model_load(path, j->be, own.method != METHOD_MUTAGENESIS, &j->model));
+    const cs_model *m = j->model;
+    if (!m->tok || m->head->per_token || cs_model_parts(m) > 1
+        || cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
+        rc = cs_fail(CS_EUSAGE, "model '%s' does not answer for a sequence of nucleotides; no base "
+                     "contributes to that", path);
+out:
+    return rc;
+}
+
+static int open_outputs(struct job *j)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_open(own.output, &j->out));
+    if (own.tsv == NULL)
+        return CS_OK;
+    CS_TRY(cs_outfile_open(own.tsv, &j->tsv));
+    rc = cs_outfile_printf(j->tsv, "#contig\tpos\tbase\tlabel\tcontribution%s\n",
+                           own.method == METHOD_MUTAGENESIS ? "\tA\tC\tG\tT" : "");
+out:
+    return rc;
+}
+
+static int explain(struct job *j)
+{
+    int rc;
+
+    while ((rc = cs_regions_next(j->regions, j->ref, &j->at)) == CS_OK)
+        CS_TRY(explain_region(j));
+    rc = rc == CS_EOF ? CS_OK : rc;
+    if (rc == CS_OK && j->tsv)
+        rc = cs_outfile_finish(j->tsv);
+    if (rc == CS_OK) {
+        rc = cs_outfile_close(j->out);
+        j->out = NULL;
+    }
+    if (rc == CS_OK && j->tsv) {
+        rc = cs_outfile_close(j->tsv);
+        j->tsv = NULL;
+    }
+    if (rc == CS_OK)
+        cs_note("explained %llu bases in %llu regions by %s", (unsigned long long)j->n_base,
+                (unsigned long long)j->n_region, methods[own.method]);
+out:
+    return rc;
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET];
+    struct job j = { .be = NULL };
+
+    options(set);
+    CS_TRY(cs_args_parse(set, argc, argv, &own.region, &logs));
+    CS_TRY(check_options());
+    CS_TRY(open_model(&j));
+    CS_TRY(cs_reference_open(own.reference, &j.ref));
+    CS_TRY(cs_regions_open(own.region.v, own.region.n, own.bed, &j.regions));
+    CS_TRY(open_outputs(&j));
+    rc = explain(&j);
+out:
+    drop_region(&j);
+    free(j.last);
+    cs_outfile_discard(j.out);
+    cs_outfile_discard(j.tsv);
+    cs_regions_free(j.regions);
+    cs_reference_free(j.ref);
+    cs_model_free(j.model);
+    cs_backend_close(j.be);
+    cs_opt_release(set);
+    return rc;
+}
+
+const cs_command cs_cmd_explain = {
+    .name = "explain",
+    .summary = "write what every base contributes to a model's answer",
+    .usage = "[OPTIONS] -f FASTA REGION...",
+    .options = options,
+    .run = run,
+};

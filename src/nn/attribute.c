@@ -1,0 +1,148 @@
+/* attribute.c - what each token contributes to a model's answer, by gradients.
+ *
+ * DESIGN: the network runs from embedded input on, as in training but frozen: running statistics,
+ * no dropout. The gradient of one raw value is seeded where the loss would be.
+ */
+#include "nn/attribute.h"
+
+#include "nn/ops.h"
+#include "nn/tape.h"
+
+/* One pass at hand: the sequence as a segment, its embedding and the baseline's on the host. */
+struct point {
+    cs_model     *m;
+    int64_t       off[2];
+    int64_t       n;
+    int32_t       label, width;
+    cs_real      *x, *base;      /* [n * width], [width] */
+    cs_real      *at, *grad;     /* [n * width] where on the path, and the gradient there */
+};
+
+static cs_mat offsets(cs_ctx *cx, const struct point *p)
+{
+    cs_mat m = cs_tmp(cx, 2 * (int64_t)(sizeof(int64_t) / sizeof(cs_real)), 1);
+
+    if (!cx->dry)
+        cx->be->op.upload(cx->be, m.p, p->off, sizeof p->off);
+    return m;
+}
+
+/* dF/dx at p->at; F into *f. */
+static void pass(struct point *p, bool dry, double *f)
+{
+    cs_model *m = p->m;
+    cs_ctx *cx = &m->cx;
+    cs_real value, one = 1;
+
+    cs_ctx_begin(cx, true, dry, 0);
+    cx->aux_scale = 0;
+    const cs_seg seg = { (const int64_t *)(const void *)offsets(cx, p).p, 1, p->n,
+                         cs_depth(p->n), NULL };
+    cs_mat x = cs_tmp(cx, p->n, p->width);
+    if (!dry)
+        cx->be->op.upload(cx->be, x.p, p->at, (size_t)(p->n * p->width) * sizeof *p->at);
+    cs_mat y = m->head->forward(cx, m->head_net, seg, m->enc->forward(cx, m->enc_net, seg, x));
+    cs_mat g = cs_tmp(cx, y.r, y.c);
+    if (!dry) {
+        cx->be->op.download(cx->be, &value, y.p + p->label, sizeof value);
+        *f = (double)value;
+        cx->be->op.zero(cx->be, g);
+        cx->be->op.upload(cx->be, g.p + p->label, &one, sizeof one);
+    }
+    cs_seed(cx, y, g);
+    cs_backward(cx);
+    if (!dry)
+        cx->be->op.download(cx->be, p->grad, cs_grad_of(cx, x).p,
+                            (size_t)(p->n * p->width) * sizeof *p->grad);
+}
+
+/* The point at this share of the way from the baseline to the sequence. */
+static void place(struct point *p, double share)
+{
+    for (int64_t i = 0; i < p->n * p->width; i++) {
+        const double b = (double)p->base[i % p->width];
+        p->at[i] = (cs_real)(b + share * ((double)p->x[i] - b));
+    }
+}
+
+static void add_products(const struct point *p, double weight, double *out)
+{
+    for (int64_t i = 0; i < p->n * p->width; i++)
+        out[i / p->width] += weight * (double)p->grad[i]
+                           * ((double)p->x[i] - (double)p->base[i % p->width]);
+}
+
+static int check(const cs_model *m, const cs_attribute *a)
+{
+    CS_BUG(!m->ps.grad || a->n < 1 || a->label < 0 || a->label >= m->n_label);
+    if (!m->tok || cs_model_parts(m) > 1 || m->head->per_token)
+        return cs_fail(CS_EUSAGE, "a model with head '%s' cannot be explained by gradients; it "
+                       "answers for more than a sequence", m->head->name);
+    const int64_t most = cs_model_max_len(m);
+    if (most > 0 && a->n > most)
+        return cs_fail(CS_EUSAGE, "%lld tokens are more than the %lld that the model takes",
+                       (long long)a->n, (long long)most);
+    return CS_OK;
+}
+
+static int reserve(struct point *p)
+{
+    const size_t n = (size_t)(p->n * p->width);
+    double f;
+
+    p->x = cs_alloc(n, sizeof *p->x);
+    p->at = cs_alloc(n, sizeof *p->at);
+    p->grad = cs_alloc(n, sizeof *p->grad);
+    p->base = cs_alloc((size_t)p->width, sizeof *p->base);
+    if (!p->x || !p->at || !p->grad || !p->base)
+        return cs_fail(CS_EMEM, "out of memory for the gradients of %lld tokens", (long long)p->n);
+    pass(p, true, &f);
+    return cs_ctx_reserve(&p->m->cx, p->m->cx.peak, true);
+}
+
+/* Embeddings of the tokens and of the baseline; padding has none. */
+static void embed(struct point *p, const cs_attribute *a)
+{
+    const cs_model *m = p->m;
+    const cs_mat table = cs_value(&m->ps, m->embed_w);
+    const size_t row = (size_t)p->width * sizeof *p->x;
+
+    for (int64_t t = 0; t < p->n; t++)
+        m->be->op.download(m->be, p->x + t * p->width, table.p + (int64_t)a->id[t] * table.ld, row);
+    m->be->op.download(m->be, p->base, table.p + (int64_t)a->baseline * table.ld, row);
+}
+
+int cs_attribute_tokens(cs_model *m, const cs_attribute *a, double *out, double ends[2])
+{
+    int rc = CS_OK;
+    const bool frozen = m->cx.frozen;
+    double f;
+    struct point p = { .m = m, .off = { 0, a->n }, .n = a->n, .label = a->label,
+                       .width = m->in_width };
+
+    m->cx.frozen = true;
+    CS_TRY(check(m, a));
+    CS_TRY(reserve(&p));
+    embed(&p, a);
+    for (int64_t t = 0; t < a->n; t++)
+        out[t] = 0;
+    place(&p, 0);
+    pass(&p, false, &ends[1]);
+    place(&p, 1);
+    pass(&p, false, &ends[0]);
+    if (a->n_step == 0)
+        add_products(&p, 1, out);
+    for (int32_t k = 0; k < a->n_step; k++) {
+        place(&p, (k + 0.5) / a->n_step);
+        pass(&p, false, &f);
+        add_products(&p, 1.0 / a->n_step, out);
+    }
+    rc = m->be->op.sync(m->be);
+out:
+    m->cx.frozen = frozen;
+    free(p.x);
+    free(p.at);
+    free(p.grad);
+    free(p.base);
+    return rc;
+}

@@ -1,0 +1,41 @@
+# explain.t - `chordseq explain`: contributions of bases, and what they have to agree with.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+cp "$tiny/variants.fa" .
+make=$builddir/tests/cli/make_model
+"$make" bases 3 tokenizer=base encoder.max-len=512 encoder.track=4 encoder.hidden=6
+
+P explain.bedgraph sh -c 'chordseq explain -q -m bases -f variants.fa one:300-309 | sed -E "s/(\.[0-9]{3})[0-9]+/\1/g"'
+T 'mutagenesis is what classify says of mutants' sh -c '
+    chordseq explain -q -m "$1" --value probability --label classB -f variants.fa --tsv e.tsv -o e.bedgraph one:301-340 &&
+    awk "NR == 2 { s = \$0 } NR > 2 && !/>/ { s = s \$0 } /^>ring/ { exit } NR == 1 { next } 1 { all = s } END { print all }" \
+        variants.fa | tr -d ">a-z " | cut -c 301-340 > part
+    awk -F "\t" "NR == FNR { s = \$0; next } FNR > 1 { for (b = 0; b < 4; b++)
+        printf \">%d_%d\n%s%s%s\n\", FNR - 1, b, substr(s, 1, FNR - 2), substr(\"ACGT\", b + 1, 1), substr(s, FNR) }" \
+        part e.tsv > mutants.fa
+    chordseq classify -q -m "$1" --all --strand forward mutants.fa > c.tsv
+    awk -F "\t" "NR == FNR { if (FNR > 1) p[FNR - 1] = \$7; next } FNR > 1 { for (b = 0; b < 4; b++) {
+        d = p[4 * (FNR - 2) + b + 1] - \$(6 + b); if (d * d > 1e-10) bad++; n++ } } END { exit bad > 0 || n != 160 }" c.tsv e.tsv' - "$m"
+T 'contributions are what the table gives for each base' awk -F '\t' 'NR > 1 {
+    at = index("ACGT", $3); s = 0; for (b = 1; b < 5; b++) if (b != at) s += $(5 + b)
+    d = $(5 + at) - s / 3 - $5; if (d * d > 1e-10) exit 1 }' e.tsv
+T 'bedGraph and table have the same values' sh -c 'cut -f 2,5 e.tsv | tail -n +2 > a; cut -f 3,4 e.bedgraph | cmp a -'
+for method in gradient integrated; do
+    T "$method: a line per base" sh -c 'chordseq explain -q -m bases --method "$1" --label classB -f variants.fa -o "$1" \
+        --svg "$1.svg" one:90-160 && awk -F "\t" "\$3 != \$2 + 1 || \$2 != 88 + NR { exit 1 } END { exit NR != 71 }" "$1"' - $method
+done
+T 'an unknown base contributes nothing' awk -F '\t' '$3 >= 101 && $3 <= 110 && $4 != 0 { exit 1 }' integrated
+T 'the plot is XML with a letter per contribution' sh -c 'if command -v xmllint > /dev/null; then xmllint --noout gradient.svg; fi &&
+    head -n 1 gradient.svg | grep -q "^<svg xmlns=" && [ "$(grep -c "<text transform" gradient.svg)" -gt 30 ]'
+T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@ 3 -B 64"; do
+    chordseq explain -q -m "$1" --value probability --label classB $o -f variants.fa -o x one:301-340 && cmp x e.bedgraph || exit; done' - "$m"
+T 'regions of a BED file' sh -c 'printf "one\t300\t310\nring\t5\t9\n" > two.bed
+    chordseq explain -q -m bases -f variants.fa -R two.bed | awk "END { exit NR != 14 }"'
+N explain-order.err  chordseq explain -q -m bases -f variants.fa -o x one:300-310 one:305-320
+N explain-kmer.err   chordseq explain -q -m "$m" --method gradient -f variants.fa -o x one:300-340
+N explain-label.err  chordseq explain -q -m bases --label no -f variants.fa -o x one:300-340
+N explain-long.err   chordseq explain -q -m bases -f variants.fa -o x one:1-600
+N explain-none.err   chordseq explain -q -m bases -f variants.fa
+N explain-same.err   chordseq explain -q -m bases -f variants.fa -o x --tsv x one:300-340
+T 'a run that fails leaves nothing' sh -c '! ls x.tmp* 2> /dev/null'

@@ -1,0 +1,121 @@
+/* test_attribute.c - contributions of tokens: gradients against differences, and what they add up
+ * to. */
+#include "tests/nn/toy.h"
+
+#include "nn/attribute.h"
+
+#ifdef CS_DOUBLE
+#define TOL 1e-7
+#else
+#define TOL 2e-2
+#endif
+
+enum { LEN = 13, STEPS = 512 };
+
+static cs_backend *be;
+
+static double value_of(cs_model *m, const int32_t *id, int32_t label)
+{
+    const cs_attribute a = { id, LEN, label, CS_TOK_UNK, 0 };
+    double out[LEN], ends[2];
+
+    assert_int_equal(cs_attribute_tokens(m, &a, out, ends), CS_OK);
+    return ends[0];
+}
+
+/* Along a token's way to the baseline the derivative is what gradient times input says: the token's
+ * row of the table is moved, and the token is nowhere else in the sequence. */
+static void check_gradient(cs_model *m, const int32_t *id, const double *contribution)
+{
+    const cs_param *p = &m->ps.p[m->embed_w];
+    const int64_t w = m->in_width;
+    cs_real *row = m->ps.value + p->off + id[0] * w, *base = m->ps.value + p->off + CS_TOK_UNK * w;
+    cs_real *kept = cs_xmalloc((size_t)w * sizeof *kept);
+    const double h = sizeof(cs_real) == 8 ? 1e-5 : 1e-2;
+    double f[2];
+
+    for (int64_t i = 0; i < w; i++)
+        kept[i] = row[i];
+    for (int s = 0; s < 2; s++) {
+        for (int64_t i = 0; i < w; i++)
+            row[i] = (cs_real)((double)kept[i]
+                               + (s ? -h : h) * ((double)kept[i] - (double)base[i]));
+        f[s] = value_of(m, id, 1);
+    }
+    for (int64_t i = 0; i < w; i++)
+        row[i] = kept[i];
+    free(kept);
+    const double want = (f[0] - f[1]) / (2 * h);
+    if (fabs(contribution[0] - want) > TOL * fmax(fabs(want), 0.1))
+        fail_msg("%s: %.9g, by differences %.9g", m->enc->name, contribution[0], want);
+}
+
+static void test_contributions(void **state)
+{
+    static const int32_t id[LEN] = { 2, 3, 4, 5, 5, 4, 3, 1, 4, 3, 5, 4, 3 };
+    const cs_encoder *enc;
+
+    (void)state;
+    for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
+        toy t = { .enc = enc, .head = cs_head_find("class"), .training = true };
+        cs_model *m = toy_model(&t, be);
+        cs_attribute a = { id, LEN, 1, CS_TOK_UNK, 0 };
+        double out[LEN], ends[2], sum = 0;
+        assert_int_equal(cs_attribute_tokens(m, &a, out, ends), CS_OK);
+        check_gradient(m, id, out);
+        assert_true(out[7] == 0);            /* the baseline contributes nothing */
+        a.n_step = STEPS;
+        assert_int_equal(cs_attribute_tokens(m, &a, out, ends), CS_OK);
+        for (int k = 0; k < LEN; k++)
+            sum += out[k];
+        if (fabs(sum - (ends[0] - ends[1])) > 1e-3 * fmax(fabs(ends[0] - ends[1]), 0.1))
+            fail_msg("%s: contributions add up to %.9g, F(x) - F(b) is %.9g", enc->name, sum,
+                     ends[0] - ends[1]);
+        cs_model_free(m);
+    }
+}
+
+static void test_as_predicted(void **state)
+{
+    static const int32_t id[LEN] = { 2, 3, 4, 5, 5, 4, 3, 1, 4, 3, 5, 4, 3 };
+    toy t = { .enc = cs_encoder_find("cdil"), .head = cs_head_find("class"), .training = true,
+              .name = "norm", .value = "batch" };
+    cs_model *m = toy_model(&t, be);
+    cs_batch *b = cs_batch_new(0, 0);
+    float y[8];
+
+    (void)state;
+    assert_int_equal(cs_batch_append(b, id, NULL, LEN, NULL, (cs_slot){ 0 }), CS_OK);
+    assert_int_equal(cs_model_raw(m, b, y), CS_OK);
+    assert_true(fabs(value_of(m, id, 1) - (double)y[1]) < 1e-4 * (1 + fabs((double)y[1])));
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+static void test_refused(void **state)
+{
+    static const int32_t id[4] = { 2, 3, 4, 5 };
+    toy t = { .enc = cs_encoder_at(0), .head = cs_head_find("variant"), .training = true };
+    cs_model *m = toy_model(&t, be);
+    const cs_attribute a = { id, 4, 0, CS_TOK_UNK, 0 };
+    double out[4], ends[2];
+
+    (void)state;
+    assert_int_equal(cs_attribute_tokens(m, &a, out, ends), CS_EUSAGE);
+    cs_error_clear();
+    cs_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_contributions), cmocka_unit_test(test_as_predicted),
+        cmocka_unit_test(test_refused),
+    };
+
+    assert_int_equal(cs_cpu_init(), CS_OK);
+    assert_int_equal(cs_backend_open("cpu", 1, &be), CS_OK);
+    const int n_bad = cmocka_run_group_tests(tests, NULL, NULL);
+    cs_backend_close(be);
+    return n_bad;
+}
