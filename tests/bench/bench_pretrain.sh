@@ -40,7 +40,7 @@ pretrain()
         "$work/$name.tsv"
 }
 
-"$python" "$here/markov.py" "$fasta" chr20 chr1,chr21 0 2 5 8 9 10 11
+"$python" "$here/markov.py" "$fasta" chr20 chr1,chr21 0 2 5 8 9 10
 pretrain cdil --epochs 9 --encoder cdil --encoder.channels 64 --encoder.layers 7
 pretrain chordmixer --epochs 6 --encoder chordmixer --encoder.max-len 1024 \
     --encoder.track 8 --encoder.hidden 128
