@@ -4,8 +4,8 @@
 #   tests/bench/bench_end.sh [BASES [READS]]     from the build folder; default 200M 2000000
 #
 # Contigs of 500 to 50,000 bases (FASTA) and reads of 150 (FASTQ), random with fixed seeds; plain,
-# gzip and BGZF where there is a bgzip; one thread and all. Each line is the median of three runs
-# ($REPEATS). `encoder` is what the same model does with the same records as tokens in memory
+# gzip and BGZF where there is a bgzip ($CS_FORMS); one thread and all. Each line is the median of three
+# runs ($REPEATS). `encoder` is what the same model does with the same records as tokens in memory
 # (bench_predict.c), `percent` the share of it that is left from file to calls. The model is $CS_MODEL,
 # else the default one. Files take 3 bytes per base under $TMPDIR, for the time being.
 #
@@ -15,7 +15,7 @@
 : "${srcdir:=$(dirname "$0")/../..}" "${builddir:=.}" "${REPEATS:=3}"
 : "${CS_MODEL:=$srcdir/refdata/model/default.safetensors}"
 case ${1:-200M} in *M) n_base=${1:-200M} n_base=${n_base%M}000000 ;; *) n_base=$1 ;; esac
-n_read=${2:-2000000}
+n_read=${2:-2000000} forms=${CS_FORMS:-plain gzip bgzf}
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-end.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT
@@ -31,8 +31,8 @@ BEGIN { srand(3); for (i = 0; i < 9999; i++) q = q sprintf("%c", 45 + int(rand()
       { s = s $0 }
 END   { print s "\n+\n" substr(q, 1, 150) }' > "$tmp/reads.fq"
 for f in contigs.fa reads.fq; do
-    gzip -3 -c "$tmp/$f" > "$tmp/$f.gz"
-    command -v bgzip > /dev/null && bgzip -l 3 -c "$tmp/$f" > "$tmp/$f.bgz"
+    case $forms in *gzip*) gzip -3 -c "$tmp/$f" > "$tmp/$f.gz" ;; esac
+    case $forms in *bgzf*) command -v bgzip > /dev/null && bgzip -l 3 -c "$tmp/$f" > "$tmp/$f.bgz" ;; esac
 done
 
 # timed COMMAND...: median "KiB wall cpu" of its runs
@@ -66,7 +66,7 @@ for input in contigs reads; do
         # The network alone on one thread; several answer batches side by side, so times threads.
         rate=$("$builddir/tests/bench/bench_predict" "$CS_MODEL" "$file" 1 20M |
                awk -v t="$threads" '$1 == "answer" { print $4 * t }')
-        for form in plain gzip bgzf; do
+        for form in $forms; do
             case $form in plain) f=$file ;; gzip) f=$file.gz ;; bgzf) f=$file.bgz ;; esac
             [ -e "$f" ] || continue
             line chordseq "$input" $form "$threads" "$rate" "$builddir/chordseq" classify -q \
