@@ -34,6 +34,9 @@ int cs_outfile_checkpoint(cs_outfile *f, int64_t *n_bytes) CS_MUST_CHECK;
 int cs_outfile_write(cs_outfile *f, const void *p, size_t n_bytes) CS_MUST_CHECK;
 /** cs_outfile_printf - formatted cs_outfile_write() */
 int cs_outfile_printf(cs_outfile *f, const char *fmt, ...) CS_PRINTF(2, 3) CS_MUST_CHECK;
+/** cs_outfile_text, cs_outfile_millionths - the same bytes as "%s" and "%.6f" print, sooner */
+int cs_outfile_text(cs_outfile *f, const char *text) CS_MUST_CHECK;
+int cs_outfile_millionths(cs_outfile *f, float v) CS_MUST_CHECK;
 /** cs_outfile_flush - hand everything to the operating system, for a reader who waits */
 int cs_outfile_flush(cs_outfile *f) CS_MUST_CHECK;
 /** cs_outfile_can_patch - a regular file, also one that stdout was sent to, unless it appends */

@@ -35,25 +35,31 @@ static int tsv_begin(cs_output *o)
     return o->info.is_class ? class_header(o) : value_header(o);
 }
 
+/* A column of a class: its probability, or "." where there is none. */
+static int share(cs_output *o, const cs_answer *a, int i)
+{
+    int rc = CS_OK;
+    CS_TRY(cs_outfile_text(o->file, i >= 0 ? "\t" : "\t."));
+    if (i >= 0)
+        rc = cs_outfile_millionths(o->file, a->v[i]);
+out:
+    return rc;
+}
+
 static int class_columns(cs_output *o, const cs_answer *a)
 {
     int rc = CS_OK;
     const int best = cs_answer_best(a);
     const int called = best >= 0 && a->reason == CS_REASON_NONE;
     CS_BUG(best >= 0 && a->n != o->info.n_label);
-    CS_TRY(cs_outfile_printf(o->file, "\t%s", called ? o->info.label[best] : "unclassified"));
-    if (best >= 0)
-        CS_TRY(cs_outfile_printf(o->file, "\t%.6f", (double)a->v[best]));
-    else
-        CS_TRY(cs_outfile_printf(o->file, "\t."));
-    CS_TRY(cs_outfile_printf(o->file, "\t%s", cs_reason_name(a->reason)));
-    for (int i = 0; o->info.all && i < o->info.n_label; i++) {
-        if (best >= 0)
-            CS_TRY(cs_outfile_printf(o->file, "\t%.6f", (double)a->v[i]));
-        else
-            CS_TRY(cs_outfile_printf(o->file, "\t."));
-    }
-    rc = cs_outfile_printf(o->file, "\n");
+    CS_TRY(cs_outfile_text(o->file, "\t"));
+    CS_TRY(cs_outfile_text(o->file, called ? o->info.label[best] : "unclassified"));
+    CS_TRY(share(o, a, best));
+    CS_TRY(cs_outfile_text(o->file, "\t"));
+    CS_TRY(cs_outfile_text(o->file, cs_reason_name(a->reason)));
+    for (int i = 0; o->info.all && i < o->info.n_label; i++)
+        CS_TRY(share(o, a, best >= 0 ? i : -1));
+    rc = cs_outfile_text(o->file, "\n");
 out:
     return rc;
 }
@@ -78,8 +84,9 @@ static int tsv_record(cs_output *o, const cs_record *r, const cs_answer *a)
 {
     int rc = CS_OK;
     char length[CS_LENGTH_TEXT];
-    CS_TRY(cs_outfile_printf(o->file, "%s\t%s", *r->name ? r->name : "*",
-                             cs_record_length(r, length)));
+    CS_TRY(cs_outfile_text(o->file, *r->name ? r->name : "*"));
+    CS_TRY(cs_outfile_text(o->file, "\t"));
+    CS_TRY(cs_outfile_text(o->file, cs_record_length(r, length)));
     rc = o->info.is_class ? class_columns(o, a) : value_columns(o, a);
 out:
     return rc;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <math.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
@@ -449,6 +450,30 @@ static void stdout_keeps_order(void **state)
     assert_holds("mixed", "header body footer");
 }
 
+/* Ties included: odd multiples of 1/128 end with a seventh decimal, which is a 5. */
+static void numbers_as_printf_has_them(void **state)
+{
+    (void)state;
+    const float odd[] = { 0, -0.0f, 1, 0.9999999f, 0.99999994f, 1e-7f, 5e-7f, 1e-40f, -0.25f, 8.5f,
+                          8.9999999f, 9, 12345.678f, 3e38f, INFINITY, NAN };
+    enum { N_ODD = sizeof odd / sizeof *odd, N = 3000 };
+    char *want = malloc(N * 64), *p = want;
+    cs_outfile *f;
+
+    assert_non_null(want);
+    assert_int_equal(cs_outfile_open("numbers", &f), CS_OK);
+    for (int i = 0; i < N; i++) {
+        float v = i < N_ODD ? odd[i] : i % 2 ? (float)(i * 7919 % 6011) / 6011
+                                             : (float)i / 1024;
+        p += snprintf(p, 64, "%.6f\n", (double)v);
+        assert_int_equal(cs_outfile_millionths(f, v), CS_OK);
+        assert_int_equal(cs_outfile_text(f, "\n"), CS_OK);
+    }
+    assert_int_equal(cs_outfile_close(f), CS_OK);
+    assert_holds("numbers", want);
+    free(want);
+}
+
 int main(void)
 {
     const struct CMUnitTest test[] = {
@@ -456,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup(discard_leaves_the_old, reset),
         cmocka_unit_test_setup(two_at_once, reset),
         cmocka_unit_test_setup(buffer_boundaries, reset),
+        cmocka_unit_test_setup(numbers_as_printf_has_them, reset),
         cmocka_unit_test_setup(modes, reset),
         cmocka_unit_test_setup(links_stay_links, reset),
         cmocka_unit_test_setup(refusals_name_the_file, reset),
