@@ -47,8 +47,16 @@ typedef enum cs_cut { CS_CUT_ROWS, CS_CUT_TABLE, CS_CUT_BLOCK } cs_cut;
 typedef struct cs_operand { cs_mat m; cs_cut cut; } cs_operand;
 
 /* Which rows look at which: those of segment s of `seg` at the valid ones of segment s of `key`.
- * key.off NULL: key.rows / key.n rows each. */
-typedef struct cs_attn { cs_seg seg, key; int32_t n_head; cs_real scale; } cs_attn;
+ * key.off NULL: key.rows / key.n rows each. Of L x M weights of a segment and head h, that of row t
+ * and key j is left out with the probability `dropout`, by drop_key's number (h L + t) M + j, and
+ * the others are divided by 1 - dropout. */
+typedef struct cs_attn {
+    cs_seg   seg, key;
+    int32_t  n_head;
+    cs_real  scale;
+    double   dropout;
+    uint64_t drop_key;
+} cs_attn;
 
 /* Operands of attention, heads side by side: q (N, n_head * dk), k (M, g * dk), v (M, g * dv),
  * y (N, n_head * dv); g divides n_head, and head h uses k and v number h * g / n_head. */

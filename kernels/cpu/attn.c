@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "kernels/cpu/heads.h"
 
 /* A call: its operands, and how tiles are computed. */
@@ -45,15 +46,15 @@ static int threads_for(const cs_backend *be, const work *w)
     return cs_threads(be, w->m->q.r * n_key * w->m->q.c);
 }
 
-/* One head: a tile of queries and a tile of keys. */
-typedef struct tile { cs_mat q, k, v, y, dy; cs_range row; int32_t h; } tile;
+/* One head of segment s: a tile of queries and a tile of keys, the first of which is number j. */
+typedef struct tile { cs_mat q, k, v, y, dy; cs_range row; int32_t h, s; int64_t j; } tile;
 
-static tile query_tile(const work *w, int32_t h, cs_range r)
+static tile query_tile(const work *w, int32_t h, int32_t s, cs_range r)
 {
     int32_t n_head = w->a->n_head;
     int64_t n = r.to - r.from;
     tile t = { .q = cs_head_view(w->m->q, h, n_head, r.from, n),
-               .y = cs_head_view(w->m->y, h, n_head, r.from, n), .row = r, .h = h };
+               .y = cs_head_view(w->m->y, h, n_head, r.from, n), .row = r, .h = h, .s = s };
     if (w->d)
         t.dy = cs_head_view(w->d->y, h, n_head, r.from, n);
     return t;
@@ -64,6 +65,21 @@ static void set_keys(const work *w, tile *t, int64_t from, int64_t n)
     int32_t g = group_of(w, t->h);
     t->k = cs_head_view(w->m->k, g, w->n_group, from, n);
     t->v = cs_head_view(w->m->v, g, w->n_group, from, n);
+    t->j = from;
+}
+
+/* Multiplies the weights of row i by 0 or 1 / (1 - dropout). */
+static void drop(const work *w, const tile *t, int64_t i, cs_real *p)
+{
+    const cs_attn *a = w->a;
+    const int64_t start = a->seg.off[t->s], len = a->seg.off[t->s + 1] - start;
+    const cs_range key = cs_key_rows(a->key, t->s);
+    const uint64_t first = (uint64_t)((t->h * len + t->row.from + i - start)
+                                      * (key.to - key.from) + t->j - key.from);
+    const cs_real gain = (cs_real)(1 / (1 - a->dropout));
+
+    for (int64_t j = 0; j < t->k.r; j++)
+        p[j] = cs_rng_unit(a->drop_key, first + (uint64_t)j) >= a->dropout ? p[j] * gain : 0;
 }
 
 /* ---- forward --------------------------------------------------------------------------------- */
@@ -85,14 +101,17 @@ static void attend_tile(const work *w, const tile *t, state *st)
         for (int32_t c = 0; st->max[i] < max && c < t->y.c; c++)
             y[c] *= (cs_real)decay;
         st->max[i] = max;
+        if (w->a->dropout > 0)       /* the sum is of all weights */
+            drop(w, t, i, p[i]);
     }
     w->op->mix((const cs_real (*)[CS_TILE_KEYS])p, n_key, t->v, t->y);
 }
 
-/* Rows r, which lie in one segment, of head h. */
-static void attend_rows(const work *w, int32_t h, cs_range r, cs_range key)
+/* Rows r of segment s, of head h. */
+static void attend_rows(const work *w, int32_t h, int32_t s, cs_range r)
 {
-    tile t = query_tile(w, h, r);
+    tile t = query_tile(w, h, s, r);
+    cs_range key = cs_key_rows(w->a->key, s);
     bool any = key.to > key.from;
     state st;
 
@@ -114,7 +133,7 @@ static void attend_rows(const work *w, int32_t h, cs_range r, cs_range key)
 
 /* Call f for every head and every tile of queries; a tile ends with its segment. */
 static void each_query_tile(const work *w, int n_thread,
-                            void (*f)(const work *, int32_t, cs_range, cs_range))
+                            void (*f)(const work *, int32_t, int32_t, cs_range))
 {
     cs_seg seg = w->a->seg;
     int32_t n_head = w->a->n_head;
@@ -125,7 +144,7 @@ static void each_query_tile(const work *w, int n_thread,
         int32_t s = cs_seg_find(seg, r);
         while (r < end) {
             cs_span q = cs_span_at(seg, &s, r, end);
-            f(w, (int32_t)(task % n_head), (cs_range){ r, r + q.n }, cs_key_rows(w->a->key, s));
+            f(w, (int32_t)(task % n_head), s, (cs_range){ r, r + q.n });
             r += q.n;
         }
     }
@@ -139,7 +158,8 @@ void cs_attend_tiles(cs_backend *be, const cs_tile_ops *op, const cs_attn *a, co
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* Probabilities p and gradients of the dot products ds = scale p (dy v' - dy y') */
+/* Probabilities p as they were used, and gradients of dot products, ds = scale p (dy v' - dy y').
+ * With dropout, dy v' is that of what is left, and dy y' has it in it. */
 static void tile_gradients(const work *w, const tile *t, cs_tile p, cs_tile ds)
 {
     cs_real scale = w->a->scale;
@@ -153,13 +173,18 @@ static void tile_gradients(const work *w, const tile *t, cs_tile p, cs_tile ds)
         for (int32_t c = 0; c < t->y.c; c++)
             whole += (double)dy[c] * (double)y[c];
         (void)w->op->soften(p[i], n_key, scale, cs_row(w->m->stat, t->row.from + i)[t->h]);
+        if (w->a->dropout > 0)
+            drop(w, t, i, ds[i]);
         w->op->slope(p[i], n_key, scale, (cs_real)whole, ds[i]);
+        if (w->a->dropout > 0)
+            drop(w, t, i, p[i]);
     }
 }
 
-static void query_gradient(const work *w, int32_t h, cs_range r, cs_range key)
+static void query_gradient(const work *w, int32_t h, int32_t s, cs_range r)
 {
-    tile t = query_tile(w, h, r);
+    tile t = query_tile(w, h, s, r);
+    cs_range key = cs_key_rows(w->a->key, s);
     cs_mat dq = cs_head_view(w->d->q, h, w->a->n_head, r.from, r.to - r.from);
     cs_tile p, ds;
 
@@ -170,12 +195,12 @@ static void query_gradient(const work *w, int32_t h, cs_range r, cs_range key)
     }
 }
 
-/* What queries r of head h add to the gradients of the keys j and their values. */
-static void key_tile(const work *w, int32_t h, cs_range r, cs_range j)
+/* What queries r of head h of segment s add to the gradients of the keys j and their values. */
+static void key_tile(const work *w, int32_t h, int32_t s, cs_range r, cs_range j)
 {
     int32_t g = group_of(w, h);
     int64_t n = j.to - j.from;
-    tile t = query_tile(w, h, r);
+    tile t = query_tile(w, h, s, r);
     cs_tile p, ds;
 
     set_keys(w, &t, j.from, n);
@@ -192,7 +217,7 @@ static void key_gradient(const work *w, int32_t g, cs_range j, int32_t s)
     int64_t end = w->a->seg.off[s + 1];
     for (int32_t h = 0; h < w->a->n_head; h++)
         for (int64_t r = w->a->seg.off[s]; group_of(w, h) == g && r < end; r += CS_TILE_ROWS)
-            key_tile(w, h, (cs_range){ r, cs_min64(r + CS_TILE_ROWS, end) }, j);
+            key_tile(w, h, s, (cs_range){ r, cs_min64(r + CS_TILE_ROWS, end) }, j);
 }
 
 void cs_attend_tiles_bwd(cs_backend *be, const cs_tile_ops *op, const cs_attn *a, const cs_qkv *m,

@@ -9,6 +9,10 @@
 #include "kernels/cuda/keys.cuh"
 #include "kernels/cuda/tiles.cuh"
 
+extern "C" {
+#include "base/rng.h"
+}
+
 struct attention {
     cs_attn a;
     cs_qkv  m, d;
@@ -25,8 +29,26 @@ __device__ static int32_t group_of(const attention &w, int32_t h)
     return (int32_t)((int64_t)h * w.n_group / w.a.n_head);
 }
 
+/* A segment: where its queries and its keys begin, and how many there are. */
+struct whole { int64_t q, n_q, k, n_k; };
+
 /* Rows of one segment: queries from q0, at most 32, and keys from k0 likewise. */
-struct place { int64_t q0, q1, k0, k1; };
+struct place { int64_t q0, q1, k0, k1; whole s; };
+
+__device__ static whole whole_of(const attention &w, int32_t s)
+{
+    cs_span_of key = cs_key_span(w.a.key, s);
+    return { w.a.seg.off[s], w.a.seg.off[s + 1] - w.a.seg.off[s], key.from, key.to - key.from };
+}
+
+/* What dropout multiplies the weight of row r and key j by: see cs_attn. */
+__device__ static float kept(const attention &w, int32_t h, const whole &s, int64_t r, int64_t j)
+{
+    if (w.a.dropout <= 0)
+        return 1;
+    uint64_t no = (uint64_t)((h * s.n_q + r - s.q) * s.n_k + j - s.k);
+    return cs_rng_unit(w.a.drop_key, no) >= w.a.dropout ? (float)(1 / (1 - w.a.dropout)) : 0;
+}
 
 __device__ static float inside(cs_mat m, int64_t r, int64_t end, int32_t c)
 {
@@ -92,15 +114,17 @@ __device__ static void attend_tile(const attention &w, int32_t h, const place &p
         s[i] = expf(s[i] - max);
         st->sum[i] = st->sum[i] * decay[i] + cs_warp_sum(s[i]);
         st->max[i] = max;
-        prob[cs_tile_row(i)][threadIdx.x] = s[i];
+        prob[cs_tile_row(i)][threadIdx.x] = s[i] * kept(w, h, p.s, p.q0 + cs_tile_row(i),
+                                                        p.k0 + threadIdx.x);
     }
     mix(prob, decay, v, p.k0, p.k1, y, p.q0, p.q1);
 }
 
 /* The queries of one segment in a tile of rows. */
 __device__ static void attend_rows(const attention &w, int32_t h, int64_t q0, int64_t q1,
-                                   cs_span_of key)
+                                   int32_t s)
 {
+    cs_span_of key = cs_key_span(w.a.key, s);
     cs_mat y = cs_head(w.m.y, h, w.a.n_head);
     running st;
     for (int i = 0; i < CS_ROWS; i++) {
@@ -111,7 +135,8 @@ __device__ static void attend_rows(const attention &w, int32_t h, int64_t q0, in
             cs_el(y, r, c) = 0;
     }
     for (int64_t j = key.from; j < key.to; j += CS_TILE)
-        attend_tile(w, h, { q0, q1, j, j + CS_TILE < key.to ? j + CS_TILE : key.to }, &st);
+        attend_tile(w, h, { q0, q1, j, j + CS_TILE < key.to ? j + CS_TILE : key.to,
+                            whole_of(w, s) }, &st);
     for (int i = 0; i < CS_ROWS; i++) {
         int64_t r = q0 + cs_tile_row(i);
         bool any = key.to > key.from && r < q1;
@@ -122,7 +147,7 @@ __device__ static void attend_rows(const attention &w, int32_t h, int64_t q0, in
     }
 }
 
-/* f(h, first row, row after the last, keys) for each segment in the block's tile of rows. */
+/* f(h, first row, row after the last, segment) for each segment in the block's tile of rows. */
 template <class F> static __global__ void query_kernel(attention w, F f)
 {
     int64_t r = (int64_t)blockIdx.x * CS_TILE, rows = w.a.seg.rows;
@@ -130,7 +155,7 @@ template <class F> static __global__ void query_kernel(attention w, F f)
     while (r < end) {
         cs_at p = cs_at_row(w.a.seg, r);
         int64_t to = p.start + p.len < end ? p.start + p.len : end;
-        f(w, (int32_t)blockIdx.y, r, to, cs_key_span(w.a.key, p.s));
+        f(w, (int32_t)blockIdx.y, r, to, p.s);
         r = to;
     }
 }
@@ -145,14 +170,15 @@ template <class F> static void each_query_tile(cs_backend *be, const attention &
 static void cuda_attend(cs_backend *be, const cs_attn *a, const cs_qkv *m)
 {
     each_query_tile(be, attention_of(a, m, NULL), [] __device__(
-        const attention &w, int32_t h, int64_t q0, int64_t q1, cs_span_of key) {
-        attend_rows(w, h, q0, q1, key);
+        const attention &w, int32_t h, int64_t q0, int64_t q1, int32_t s) {
+        attend_rows(w, h, q0, q1, s);
     });
 }
 
 /* ---- backward ---------------------------------------------------------------------------- */
 
-/* Probabilities and gradients of the dot products, ds = scale p (dy v' - dy y'), of a tile. */
+/* Probabilities as they were used, and gradients of the dot products, ds = scale p (dy v' - dy y'),
+ * of a tile; dropout as in kernels/cpu/attn.c. */
 __device__ static void tile_gradients(const attention &w, int32_t h, const place &p,
                                       float prob[CS_ROWS], float ds[CS_ROWS])
 {
@@ -164,25 +190,28 @@ __device__ static void tile_gradients(const attention &w, int32_t h, const place
     dots(dy, p.q0, p.q1, cs_head(w.m.v, g, w.n_group), p.k0, p.k1, ds);
     for (int i = 0; i < CS_ROWS; i++) {
         int64_t r = p.q0 + cs_tile_row(i);
-        double whole = 0;
+        double sum = 0;
         for (int32_t c = (int32_t)threadIdx.x; r < p.q1 && c < y.c; c += CS_WARP)
-            whole += (double)cs_el(dy, r, c) * cs_el(y, r, c);
-        whole = cs_warp_sum(whole);
+            sum += (double)cs_el(dy, r, c) * cs_el(y, r, c);
+        sum = cs_warp_sum(sum);
         bool counts = seen && r < p.q1;
         prob[i] = counts ? expf(w.a.scale * prob[i] - cs_el(w.m.stat, r, h)) : 0;
-        ds[i] = w.a.scale * prob[i] * (ds[i] - (float)whole);
+        float keep = kept(w, h, p.s, r, p.k0 + threadIdx.x);
+        ds[i] = w.a.scale * prob[i] * (keep * ds[i] - (float)sum);
+        prob[i] *= keep;
     }
 }
 
 __device__ static void query_gradient(const attention &w, int32_t h, int64_t q0, int64_t q1,
-                                      cs_span_of key)
+                                      int32_t s)
 {
+    cs_span_of key = cs_key_span(w.a.key, s);
     __shared__ cs_shared_tile t;
     cs_mat k = cs_head(w.m.k, group_of(w, h), w.n_group), dq = cs_head(w.d.q, h, w.a.n_head);
     float prob[CS_ROWS], ds[CS_ROWS];
     for (int64_t j = key.from; j < key.to; j += CS_TILE) {
         int64_t to = j + CS_TILE < key.to ? j + CS_TILE : key.to;
-        tile_gradients(w, h, { q0, q1, j, to }, prob, ds);
+        tile_gradients(w, h, { q0, q1, j, to, whole_of(w, s) }, prob, ds);
         for (int i = 0; i < CS_ROWS; i++)
             t[cs_tile_row(i)][threadIdx.x] = ds[i];
         mix(t, NULL, k, j, to, dq, q0, q1);
@@ -219,7 +248,8 @@ static __global__ void key_kernel(attention w)
         for (int32_t h = 0; j < to && h < w.a.n_head; h++)
             for (int64_t q = w.a.seg.off[s]; group_of(w, h) == (int32_t)blockIdx.y && q < q1;
                  q += CS_TILE)
-                key_tile(w, h, { q, q + CS_TILE < q1 ? q + CS_TILE : q1, j, to });
+                key_tile(w, h, { q, q + CS_TILE < q1 ? q + CS_TILE : q1, j, to,
+                                 whole_of(w, s) });
         j = next < end ? next : end;
     }
 }
@@ -228,7 +258,7 @@ static void cuda_attend_bwd(cs_backend *be, const cs_attn *a, const cs_qkv *m, c
 {
     attention w = attention_of(a, m, d);
     each_query_tile(be, w, [] __device__(const attention &v, int32_t h, int64_t q0, int64_t q1,
-                                         cs_span_of key) { query_gradient(v, h, q0, q1, key); });
+                                         int32_t s) { query_gradient(v, h, q0, q1, s); });
     dim3 grid((unsigned)cs_div_up(a->key.rows, CS_TILE), (unsigned)w.n_group);
     if (a->key.rows > 0)
         CS_LAUNCH(be, "attend_bwd", key_kernel, grid, dim3(CS_WARP, CS_WARPS), w);

@@ -20,7 +20,8 @@ cs_mat cs_mha_cross(cs_ctx *cx, const cs_mha *m, cs_seg seg, cs_mat x, cs_seg ke
 {
     cs_mat q = cs_proj_apply(cx, &m->q, x), k = cs_proj_apply(cx, &m->k, z);
     cs_mat v = cs_proj_apply(cx, &m->v, z), y = cs_tmp(cx, x.r, m->n_value);
-    cs_attn a = { seg, key, m->n_head, (cs_real)m->scale };
+    const cs_attn a = { .seg = seg, .key = key, .n_head = m->n_head, .scale = (cs_real)m->scale,
+                        .dropout = m->dropout };
     cs_tell(cx, "q", m->layer, q);
     cs_tell(cx, "k", m->layer, k);
     cs_attend(cx, &a, q, k, v, y);
@@ -41,7 +42,7 @@ cs_linformer cs_linformer_declare(cs_params *ps, const cs_linformer_cfg *c, int3
     double gain = 1 / sqrt((double)c->n_key);
     cs_shape sums = cs_shape2(c->max_len, c->n_key);
     cs_linformer m = { .n_head = (int32_t)c->heads, .head = (int32_t)head, .share = c->share,
-                       .n_key = (int32_t)c->n_key, .layer = layer };
+                       .n_key = (int32_t)c->n_key, .layer = layer, .dropout = c->dropout };
 
     m.q = project(ps, c->dim, head * c->heads, false, name, "to_q");
     m.k = project(ps, c->dim, kv, false, name, "to_k");
@@ -67,7 +68,8 @@ cs_mat cs_linformer_apply(cs_ctx *cx, const void *linformer, cs_seg seg, cs_mat 
 {
     const cs_linformer *m = linformer;
     cs_seg key = { .n = seg.n, .rows = (int64_t)seg.n * m->n_key };
-    cs_attn a = { seg, key, m->n_head, (cs_real)(1 / sqrt((double)m->head)) };
+    const cs_attn a = { .seg = seg, .key = key, .n_head = m->n_head, .dropout = m->dropout,
+                        .scale = (cs_real)(1 / sqrt((double)m->head)) };
     cs_mat q = cs_proj_apply(cx, &m->q, x), y = cs_tmp(cx, q.r, q.c);
     cs_mat k = summed(cx, m->sum_k, m->n_key, seg, cs_proj_apply(cx, &m->k, x)), v = k;
 
@@ -172,7 +174,7 @@ static void penalise(cs_ctx *cx, const cs_fkernel *m, int32_t n_seg)
 cs_mat cs_fkernel_apply(cs_ctx *cx, const void *fkernel, cs_seg seg, cs_mat x)
 {
     const cs_fkernel *m = fkernel;
-    cs_attn a = { seg, seg, m->n_head, 1 };
+    const cs_attn a = { .seg = seg, .key = seg, .n_head = m->n_head, .scale = 1 };
     cs_mat q = features(cx, m, cs_proj_apply(cx, &m->q, x));
     cs_mat k = features(cx, m, cs_proj_apply(cx, &m->k, x));
     cs_mat v = cs_proj_apply(cx, &m->v, x), y = cs_tmp(cx, x.r, x.c);

@@ -5,8 +5,13 @@
 
 #include "nn/sublayer.h"
 
-/* Softmax attention. n_value: columns of all heads' values together. Tells q, k. */
-typedef struct cs_mha { cs_proj q, k, v, o; int32_t n_head, n_value, layer; double scale; } cs_mha;
+/* Softmax attention. n_value: columns of all heads' values together; dropout: of weights. Tells q,
+ * k. */
+typedef struct cs_mha {
+    cs_proj q, k, v, o;
+    int32_t n_head, n_value, layer;
+    double  scale, dropout;
+} cs_mha;
 /** cs_mha_apply - a new matrix */
 cs_mat cs_mha_apply(cs_ctx *cx, const void *mha, cs_seg seg, cs_mat x);
 /** cs_mha_cross - the rows x of seg look at the rows z of key */
@@ -18,11 +23,13 @@ typedef struct cs_linformer {
     int     sum_k, sum_v;        /* (max_len, n_key): weights of the sums */
     int32_t n_head, head, n_key, layer;
     bool    share;               /* values are keys */
+    double  dropout;             /* of weights */
 } cs_linformer;
 /* one: a single head of keys and values for all of the queries */
 typedef struct cs_linformer_cfg {
     int64_t max_len, dim, heads, head, n_key;
     bool    share, one;
+    double  dropout;
 } cs_linformer_cfg;
 /** cs_linformer_declare - "NAME.to_q.weight" ..., "NAME.proj_k", "NAME.to_out.weight", ".bias" */
 cs_linformer cs_linformer_declare(cs_params *ps, const cs_linformer_cfg *c, int32_t layer,

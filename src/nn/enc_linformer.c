@@ -83,7 +83,7 @@ static void declare_layer(struct net *e, int32_t l, cs_params *ps)
     const cs_linformer_cfg attn = { .max_len = c->max_len, .dim = c->dim, .heads = c->heads,
                                     .head = c->head, .n_key = c->k,
                                     .share = c->values == VALUES_KEYS,
-                                    .one = c->kv_heads == KV_ONE };
+                                    .one = c->kv_heads == KV_ONE, .dropout = c->dropout };
     char name[64];
 
     snprintf(name, sizeof name, "encoder.layers.%d.attn", l);

@@ -131,6 +131,7 @@ static void declare_layer(struct net *e, int32_t l, cs_params *ps)
     char name[64];
 
     k->attn = (cs_mha){ .n_head = (int32_t)c->heads, .layer = l, .scale = 1 / sqrt(dk),
+                        .dropout = c->dropout,
                         .n_value = (int32_t)((c->value ? c->value : dk) * c->heads) };
     if (c->form == FORM_PAPER)
         declare_paper(k, c, l, ps);

@@ -7,8 +7,8 @@
  *
  * As torch.nn.TransformerEncoderLayer, names of parameters included; there is no norm at the end.
  * Time is quadratic in the length of a sequence, memory linear (cs_attend). Dropout acts on what
- * the sublayers return and on the hidden units, not on the attention's weights, which never exist
- * all at once. Positions are added before the first layer; torch's encoder leaves that to the user.
+ * the sublayers return, on hidden units and on the attention's weights, as torch's layer has it.
+ * Positions are added before the first layer; torch's encoder leaves that to the user.
  */
 #include <math.h>
 #include <stddef.h>
@@ -120,7 +120,8 @@ static cs_mat attention(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 {
     const struct layer *k = net;
     int32_t d = x.c;
-    cs_attn a = { seg, seg, k->n_head, (cs_real)(1 / sqrt((double)d / k->n_head)) };
+    const cs_attn a = { .seg = seg, .key = seg, .n_head = k->n_head, .dropout = k->ffn.dropout,
+                        .scale = (cs_real)(1 / sqrt((double)d / k->n_head)) };
     cs_mat qkv = cs_tmp(cx, x.r, 3 * d), y = cs_tmp(cx, x.r, d);
 
     cs_weight_apply(cx, k->in_w, k->in_a, x, cs_value(cx->ps, k->in_b), qkv);

@@ -1,6 +1,7 @@
 /* ops_attn.c - the steps of attention and their adjoints. */
 #include "nn/ops_attn.h"
 
+#include "base/rng.h"
 #include "nn/tape.h"
 
 static bool same(cs_mat a, cs_mat b)
@@ -89,7 +90,7 @@ void cs_seg_gemm(cs_ctx *cx, cs_seg seg, bool ta, bool tb, cs_operand a, cs_oper
 
 static cs_attn attn_of(const cs_node *n)
 {
-    return (cs_attn){ n->seg, n->keys, n->i, (cs_real)n->p };
+    return (cs_attn){ n->seg, n->keys, n->i, (cs_real)n->p, n->rate, n->key };
 }
 
 static cs_qkv gradients(cs_ctx *cx, const cs_node *n)
@@ -101,7 +102,8 @@ static cs_qkv gradients(cs_ctx *cx, const cs_node *n)
 static cs_node attn_node(const cs_attn *a, const cs_qkv *m, cs_adjoint adjoint)
 {
     return (cs_node){ .adjoint = adjoint, .m = { m->q, m->k, m->v, m->y, m->stat }, .seg = a->seg,
-                      .keys = a->key, .i = a->n_head, .p = (double)a->scale };
+                      .keys = a->key, .i = a->n_head, .p = (double)a->scale,
+                      .rate = a->dropout, .key = a->drop_key };
 }
 
 static void attend_adjoint(cs_ctx *cx, const cs_node *n)
@@ -113,16 +115,21 @@ static void attend_adjoint(cs_ctx *cx, const cs_node *n)
 
 void cs_attend(cs_ctx *cx, const cs_attn *a, cs_mat q, cs_mat k, cs_mat v, cs_mat y)
 {
+    cs_attn with = *a;
     int32_t dk = q.c / a->n_head, n_g = k.c / dk;
     CS_BUG(q.r != a->seg.rows || y.r != q.r);
     CS_BUG(k.r != a->key.rows || v.r != k.r || a->key.n != a->seg.n);
     CS_BUG(q.c != dk * a->n_head || k.c != dk * n_g || n_g < 1 || a->n_head % n_g != 0);
     CS_BUG(v.c % n_g != 0 || y.c != v.c / n_g * a->n_head);
     cs_qkv m = { q, k, v, y, cs_tmp(cx, q.r, a->n_head) };
-    cs_node n = attn_node(a, &m, attend_adjoint);
+    if (cs_learns(cx) && a->dropout > 0)
+        with.drop_key = cs_rng_key(cx->key, cx->n_random++);
+    else
+        with.dropout = 0;
+    cs_node n = attn_node(&with, &m, attend_adjoint);
     cs_tape_push(cx, &n);
     if (!cx->dry)
-        cx->be->op.attend(cx->be, a, &m);
+        cx->be->op.attend(cx->be, &with, &m);
 }
 
 static void linear_attend_adjoint(cs_ctx *cx, const cs_node *n)

@@ -19,7 +19,9 @@ void cs_gram(cs_ctx *cx, cs_mat x, cs_mat y);
  *
  *   y[t, head h] = sum_j p_tj v[j, head g],   p_t = softmax_j(scale <q[t, h], k[j, g]>)
  *
- * a        which rows look at which; key.off may be NULL
+ * a        which rows look at which; key.off may be NULL. In training the share `dropout` of the
+ *          weights p is left out and the rest divided by 1 - dropout, by the pass's key (drop_key
+ *          is set here) and places within the record alone
  * Shapes   q (N, n_head * dk), k (M, n_g * dk), v (M, n_g * dv), y (N, n_head * dv); n_g divides
  *          n_head, and head h looks at g = h * n_g / n_head
  * Memory   linear: N * n_head reals beside y, whatever the lengths

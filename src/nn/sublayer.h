@@ -86,8 +86,8 @@ enum { CS_WIDTH_MAX = 1 << 16 };
 #define CS_OPT_DROPOUT(T) \
     { CS_OPT_REAL, 0, "dropout", offsetof(T, dropout), "RATE", "0", \
       "share of values left out in training", "Of what attention and feed-forward networks give, " \
-      "and of the latter's hidden units. Attention weights are all used: PyTorch's layers leave " \
-      "out some of them, too.", 0, 0.99, NULL }
+      "of the latter's hidden units, and of the weights of softmax attention, as PyTorch's " \
+      "layers have it.", 0, 0.99, NULL }
 #define CS_OPT_FFN_ACT(T) \
     { CS_OPT_ENUM, 0, "act", offsetof(T, act), "KIND", "gelu", \
       "activation of the feed-forward networks: gelu or relu", NULL, 0, 0, cs_ffn_act_names }

@@ -26,6 +26,7 @@ struct cs_node {
     cs_block_fn block;
     cs_part_fn  part;
     double      p;               /* a rate or an epsilon */
+    double      rate;            /* of an attention's dropout, whose scale is p */
     uint64_t    key;             /* random key; number of dropout layers before a block */
     int32_t     i;               /* a small number: track, group, activation, padding row */
     bool        counts;          /* the adjoint takes arena memory, so dry runs call it too */

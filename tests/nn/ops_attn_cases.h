@@ -12,7 +12,8 @@ enum { N_KEY = 3 };
 
 static cs_attn attn_of(const env *e)
 {
-    return (cs_attn){ e->seg, e->seg, e->group, (cs_real)sqrt((double)e->group / e->c) };
+    return (cs_attn){ .seg = e->seg, .key = e->seg, .n_head = e->group,
+                      .scale = (cs_real)sqrt((double)e->group / e->c) };
 }
 
 /* Three keys for each segment, wherever its rows lie. */
@@ -20,6 +21,22 @@ static cs_attn few_of(const env *e)
 {
     cs_attn a = attn_of(e);
     a.key = (cs_seg){ .n = e->seg.n, .rows = (int64_t)N_KEY * e->seg.n };
+    return a;
+}
+
+static cs_attn drop_of(const env *e)
+{
+    cs_attn a = attn_of(e);
+    a.dropout = 0.3;
+    a.drop_key = 77;
+    return a;
+}
+
+static cs_attn few_drop_of(const env *e)
+{
+    cs_attn a = few_of(e);
+    a.dropout = 0.3;
+    a.drop_key = 78;
     return a;
 }
 
@@ -51,6 +68,8 @@ static cs_qkv qkv_of(const cs_mat *m)
     }
 ATTEND(attend, attend, attn_of)
 ATTEND(attend_few, attend, few_of)
+ATTEND(attend_drop, attend, drop_of)
+ATTEND(attend_few_drop, attend, few_drop_of)
 ATTEND(linear_attend, linear_attend, attn_of)
 
 CASE(attend_padded)
@@ -102,6 +121,10 @@ static const op_case attn_ops[] = {
     { "attend_bwd",  "iRC iRC iRC iRC iRH iRC aRC aRC aRC", attend_bwd, true },
     { "attend_few",  "iRC iUD iUD oRC oRH", attend_few, false },
     { "attend_few_bwd", "iRC iUD iUD iRC iRH iRC aRC aUD aUD", attend_few_bwd, false },
+    { "attend_drop", "iRC iRC iRC oRC oRH", attend_drop, true },
+    { "attend_drop_bwd", "iRC iRC iRC iRC iRH iRC aRC aRC aRC", attend_drop_bwd, true },
+    { "attend_few_drop", "iRC iUD iUD oRC oRH", attend_few_drop, false },
+    { "attend_few_drop_bwd", "iRC iUD iUD iRC iRH iRC aRC aUD aUD", attend_few_drop_bwd, false },
     { "attend_padded", "iRC iRC iRC oRC oRH", attend_padded, true },
     { "linear",      "pRC pRC iRC oRC oGM", linear_attend, true },
     { "linear_bwd",  "pRC pRC iRC iRC pGM iRC aRC aRC aRC oGM", linear_attend_bwd, true },

@@ -248,6 +248,43 @@ static void test_gelu_accuracy(void **state)
     cs_backend_close(be);
 }
 
+/* With unit vectors as values attention returns its weights: each is left out or divided by what is
+ * left, and over many keys their mean is the weight without dropout. */
+static void test_attention_dropout(void **state)
+{
+    enum { L = 5, H = 2, N = 4000 };
+    static const int64_t off[] = { 0, L };
+    const cs_seg seg = { .off = off, .n = 1, .rows = L };
+    cs_attn a = { .seg = seg, .key = seg, .n_head = H, .scale = 1 };
+    cs_backend *be = open_backend();
+    cs_mat m[] = { scratch(be, L, H * L), scratch(be, L, H * L), scratch(be, L, H * L),
+                   scratch(be, L, H * L), scratch(be, L, H) }, p = scratch(be, L, H * L);
+    double mean[L * H * L] = { 0 };
+
+    (void)state;
+    for (int i = 0; i < L * H * L; i++) {
+        m[0].p[i] = m[1].p[i] = (cs_real)(cs_rng_unit(3, (uint64_t)i) - 0.5);
+        m[2].p[i] = i % L == i / (H * L);
+    }
+    be->op.attend(be, &a, &(cs_qkv){ m[0], m[1], m[2], p, m[4] });
+    a.dropout = 0.3;
+    for (uint64_t k = 0; k < N; k++) {
+        a.drop_key = cs_rng_key(1, k);
+        be->op.attend(be, &a, &(cs_qkv){ m[0], m[1], m[2], m[3], m[4] });
+        for (int i = 0; i < L * H * L; i++) {
+            const double w = (double)m[3].p[i];
+            assert_true(w == 0 || fabs(w - (double)p.p[i] / 0.7) < 1e-5);
+            mean[i] += w / N;
+        }
+    }
+    for (int i = 0; i < L * H * L; i++)
+        check_near(mean[i], (double)p.p[i], 5 * (double)p.p[i] * sqrt(0.3 / 0.7 / N));
+    for (int i = 0; i < 5; i++)
+        be->op.dealloc(be, m[i].p);
+    be->op.dealloc(be, p.p);
+    cs_backend_close(be);
+}
+
 static void test_open(void **state)
 {
     (void)state;
@@ -277,7 +314,7 @@ int main(void)
         cmocka_unit_test(test_threads), cmocka_unit_test(test_alone),
         cmocka_unit_test(test_fused_bits), cmocka_unit_test(test_roll_definition),
         cmocka_unit_test(test_conv_definition),
-        cmocka_unit_test(test_gelu_accuracy),
+        cmocka_unit_test(test_gelu_accuracy), cmocka_unit_test(test_attention_dropout),
     };
     if (cs_cpu_init() != CS_OK)
         return 2;
@@ -415,6 +452,12 @@ BWD(d_attend_few)
     cs_qkv x = qkv_of(m), g = { d[0], d[1], d[2], dy, d[4] };
     be->op.attend_bwd(be, &a, &x, &g);
 }
+BWD(d_attend_drop)
+{
+    cs_attn a = drop_of(e);
+    cs_qkv x = qkv_of(m), g = { d[0], d[1], d[2], dy, d[4] };
+    be->op.attend_bwd(be, &a, &x, &g);
+}
 BWD(d_attend_padded)
 {
     cs_attn a = attn_of(e);
@@ -444,6 +487,7 @@ BWD(d_penalty) { BWD_CALL(be->op.axpby(be, dy.p[0], m[2], 1, d[0])); }
 static const pair attn_pairs[] = {
     { { "attend", "iRC iRC iRC oRC oRH", attend, 0 }, 3, "012", d_attend, false },
     { { "attend_few", "iRC iUD iUD oRC oRH", attend_few, 0 }, 3, "012", d_attend_few, false },
+    { { "attend_drop", "iRC iRC iRC oRC oRH", attend_drop, 0 }, 3, "012", d_attend_drop, false },
     { { "attend_padded", "iRC iRC iRC oRC oRH", attend_padded, 0 }, 3, "012", d_attend_padded,
       false },
     { { "linear", "pRC pRC iRC oRC oGM", linear_attend, 0 }, 3, "012", d_linear, false },
