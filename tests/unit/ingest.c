@@ -1,6 +1,6 @@
-/* ingest_fastx.c - read files as the program does and say in one line each what became of them.
+/* ingest.c - read files as the program does and say in one line each what became of them.
  *
- * Usage: ingest_fastx [-r REFERENCE] [-t THREADS] FILE...
+ * Usage: ingest [-r REFERENCE] [-t THREADS] FILE...
  * Prints FILE, a tab, and "ok N records M bases" or the message that refuses it.
  */
 #include <stdio.h>
