@@ -1,6 +1,7 @@
 /* factorize.c - a matrix as a product of sparse factors, beside its truncated SVD. */
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -216,6 +217,37 @@ static int plot(const cs_npy *a, const cs_fit *f, const struct truncated *t, dou
     return cs_matrix_plot(own.plot, f->n, panel, t->product ? 3 : 2);
 }
 
+/* Can a file be written there? Asked before the work, whose result would be lost. What is neither
+ * a file nor absent is left alone: a reader at a FIFO's other end would take the question for the
+ * end. */
+static int check_place(const char *path)
+{
+    struct stat st;
+    cs_outfile *f = NULL;
+
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return CS_OK;
+    const int rc = cs_outfile_open(path, &f);
+    cs_outfile_discard(f);
+    return rc;
+}
+
+static int check_places(void)
+{
+    int rc = CS_OK;
+    char path[4096];
+
+    if (own.output) {
+        if ((size_t)snprintf(path, sizeof path, "%s.1.npy", own.output) >= sizeof path)
+            return cs_fail(CS_EUSAGE, "the path '%.100s...' is too long", own.output);
+        CS_TRY(check_place(path));
+    }
+    if (own.plot)
+        rc = check_place(own.plot);
+out:
+    return rc;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int factorize(const cs_npy *a, cs_backend *be)
@@ -254,6 +286,7 @@ static int run(int argc, char **argv)
     CS_TRY(cs_args_parse(set, argc, argv, NULL, &logs));
     if (own.plot)
         CS_TRY(cs_matrix_plot_check(own.plot));
+    CS_TRY(check_places());
     CS_TRY(read_matrix(&a));
     CS_TRY(cs_backend_open("cpu", (int)own.threads, &be));
     CS_TRY(factorize(&a, be));

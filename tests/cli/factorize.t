@@ -94,4 +94,9 @@ N factorize-type.err     chordseq factorize -i a.index.npy
 { head -c 128 small.npy; head -c 18432 /dev/zero | tr '\0' '\377'; } > nan.npy
 N factorize-nan.err      chordseq factorize -i nan.npy
 N factorize-lr.err       chordseq factorize -i small.npy --steps 100 --factors 20 --lr 10
+# A place that cannot be written to is told before the work, which would take an hour here.
+T 'a bad place is told at once' sh -c '! timeout 20 chordseq factorize -i sparse.npy --steps 100000 \
+    -o no/such/folder/a 2> told && grep -q "no/such/folder/a.1.npy" told &&
+    ! timeout 20 chordseq factorize -i sparse.npy --steps 100000 --plot no/such/a.svg 2> told &&
+    grep -q "no/such/a.svg" told && ! ls | grep -q "tmp\."'
 N factorize-dir.err      chordseq factorize -q -i small.npy --steps 2 -o no/such/folder/a
