@@ -67,8 +67,9 @@ static int parse_line(cs_taxa_rows *r, const char *text, size_t n, int64_t line)
     char *s = cs_arena_dup(r->text, text, n);
     if (!s)
         return cs_fail(CS_EMEM, "out of memory for '%s'", r->what);
-    if (strlen(s) != n)
-        return wrong(r, line, "a NUL byte in", s);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)s[i] < ' ' && s[i] != '\t')
+            return wrong(r, line, "a NUL byte or control character in", s);
     for (char *p = s; p; k++) {
         if (k == N_COLUMN)
             return wrong(r, line, "more than 5 columns in the row of", field[0]);
