@@ -1,0 +1,38 @@
+#!/bin/sh
+# bench_vcf.sh - alternative alleles scored per second, and memory against the number of records.
+#
+#   tests/bench/bench_vcf.sh [RECORDS...]      from the build folder; default 2000 20000
+#
+# Random substitutions on a random contig, windows of 1,000 bases, two threads. Models: the default one by
+# distances of embeddings, and a ChordMixer with a head for 26 labels (random weights:
+# time does not depend on them). TSV to stdout; its last column is what SpliceAI's authors give
+# for it on a GPU, about 25,000 variants an hour (github.com/Illumina/SpliceAI, README; windows of 10,000
+# bases, another network: an order of magnitude, no comparison).
+: "${srcdir:=.}" "${builddir:=.}"
+[ $# -gt 0 ] || set -- 2000 20000
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-bench.XXXXXX") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+"$builddir/tests/bench/gen_fasta" 2M 7 2000000 2000000 > "$tmp/genome.fa" || exit 1
+"$builddir/tests/cli/make_model" "$tmp/labels" 1 tokenizer=base head=variant labels=26 \
+    encoder.max-len=1024 encoder.track=4 encoder.hidden=64 || exit 1
+printf 'model\trecords\tper_second\tper_hour\tpeak_KiB\twall_s\tspliceai_per_hour_gpu\n'
+for n in "$@"; do
+    # Lines of 80 bases, as gen_fasta has them, of the first contig.
+    awk -v n="$n" '/^>/ { if (name) exit; name = substr($1, 2); next } { line[++k] = $0 }
+        END { print "##fileformat=VCFv4.3"; print "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
+        step = int((80 * (k - 1) - 2000) / n)
+        for (i = 0; i < n; i++) { p = 1000 + i * step; r = substr(line[int(p / 80) + 1], p % 80 + 1, 1)
+            printf "%s\t%d\t.\t%s\t%s\t.\t.\t.\n", name, p + 1, r, r == "A" ? "G" : "A" } }' \
+        "$tmp/genome.fa" > "$tmp/in.vcf"
+    for model in default labels; do
+        file=$tmp/labels
+        [ $model = labels ] || file=$srcdir/refdata/model/default.safetensors
+        "$builddir/tests/bench/peak" "$builddir/chordseq" variant -q -@ 2 -w 1000 -m "$file" \
+            -r "$tmp/genome.fa" -o /dev/null "$tmp/in.vcf" 3> "$tmp/took" || exit 1
+        awk -v model=$model -v n="$n" -F '\t' '{ printf "%s\t%d\t%.0f\t%.0f\t%d\t%.2f\t25000\n", model, n,
+            n / $2, 3600 * n / $2, $1, $2 }' "$tmp/took"
+    done
+done
