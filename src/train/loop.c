@@ -111,17 +111,21 @@ static void count_records(struct learner *l, const cs_batch *b)
     l->sum.n_seen += b->n_rec;
 }
 
-/* Tokens are right or wrong; the loss is by record, in which each counts the same. */
+/* Tokens are right or wrong; the loss is by record, in which each counts the same. A record of
+ * which nothing is known has none. */
 static void count_tokens(struct learner *l, const cs_batch *b)
 {
-    for (int64_t t = 0; t < b->n_tok; t++) {
-        if (b->label[t] < 0)
-            continue;
-        const float truth = (float)b->label[t];
-        l->sum.n_right += hit(l, l->answer + t * l->m->n_label, &truth);
-        l->sum.n_seen++;
+    for (int32_t r = 0; r < b->n_rec; r++) {
+        const int64_t n_before = l->sum.n_seen;
+        for (int64_t t = b->off[r]; t < b->off[r + 1]; t++) {
+            if (b->label[t] < 0)
+                continue;
+            const float truth = (float)b->label[t];
+            l->sum.n_right += hit(l, l->answer + t * l->m->n_label, &truth);
+            l->sum.n_seen++;
+        }
+        l->sum.weight += l->sum.n_seen > n_before;
     }
-    l->sum.weight += b->n_rec;
 }
 
 static void add_sums(cs_train_sums *to, const cs_train_sums *s)
@@ -253,14 +257,15 @@ static int write_row(struct learner *l, const cs_figures *f)
     cell(c[3], sizeof c[3], "%.4f", classes ? f->accuracy : f->within);
     cell(c[4], sizeof c[4], "%.4f", f->balanced);
     cell(c[5], sizeof c[5], "%.4f", f->mcc);
-    cell(c[6], sizeof c[6], perplexity ? "\t%.5g" : "", exp(f->loss));
-    (void)snprintf(row, sizeof row, "%lld\t%lld\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.0f%s\n",
+    cell(c[6], sizeof c[6], "%.5g", exp(f->loss));
+    (void)snprintf(row, sizeof row, "%lld\t%lld\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.0f%s%s\n",
                    (long long)st->epoch + 1, (long long)st->step, learning_rate(l, st->step - 1),
                    c[0], c[1], c[2], c[3], c[4], c[5], st->seconds,
-                   (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9), c[6]);
+                   (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9),
+                   perplexity ? "\t" : "", perplexity ? c[6] : "");
     cs_info("epoch %lld: train loss %s, accuracy %s; validation loss %s, accuracy %s, %s %s",
             (long long)st->epoch + 1, c[0], c[1], c[2], c[3],
-            perplexity ? "perplexity" : "balanced", perplexity ? c[6] + 1 : c[4]);
+            perplexity ? "perplexity" : "balanced", perplexity ? c[6] : c[4]);
     const size_t n = strlen(st->log);
     st->log = cs_xrealloc(st->log, n + strlen(row) + 1);
     memcpy(st->log + n, row, strlen(row) + 1);
@@ -448,7 +453,7 @@ static int start(struct learner *l, cs_feed *feed)
     feed->n_left = o->max_steps > 0 ? o->max_steps - st->step : INT64_MAX;
     l->work = l->m->be->op.alloc(l->m->be, sizeof *l->work);
     if (l->work == NULL)
-        rc = cs_fail(CS_EMEM, "out of memory for one number");
+        return cs_fail(CS_EMEM, "out of memory for one number");
     if (l->m->head->per_token)
         CS_TRY(cs_counts_init(&l->counts, l->m->n_label));
     cs_scores_init(&l->scores, l->m->head->is_class, l->m->n_label,

@@ -84,8 +84,16 @@ void cs_optim_average_start(cs_params *ps)
 
 void cs_optim_average(cs_params *ps, double decay)
 {
-    ps->be->op.axpby(ps->be, (cs_real)(1 - decay), cs_params_slab(ps, ps->value), (cs_real)decay,
-                     cs_params_slab(ps, ps->ema));
+    for (int i = 0; i < ps->n; i++) {
+        const cs_param *p = &ps->p[i];
+        const cs_mat now = cs_value(ps, i);
+        cs_mat mean = now;
+        mean.p = ps->ema + p->off;
+        if (p->buffer || p->step == 0)       /* rounding would move what was never stepped */
+            ps->be->op.copy(ps->be, now, mean);
+        else
+            ps->be->op.axpby(ps->be, (cs_real)(1 - decay), now, (cs_real)decay, mean);
+    }
 }
 
 void cs_optim_average_swap(cs_params *ps)

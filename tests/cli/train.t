@@ -61,6 +61,10 @@ T 'a longer run' chordseq train -q $small --epochs 12 --samples-per-epoch 64 --c
 T 'balanced accuracy above 0.9' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$8 > 0.9) }"'
 T 'one row per epoch under the header' sh -c '[ "$(wc -l < good.tsv)" = 13 ]'
 
+T 'a run without validation' $train -o all.m --valid-frac 0 --metrics all.tsv --label-key class all.fa
+T 'has NA for it, and numbers elsewhere' awk -F '\t' 'NF != 11 || $6 != "NA" || $9 != "NA" { if (NR > 1) exit 1 }
+    NR > 1 && $11 !~ /^[0-9]+$/ { exit 1 }' all.tsv
+
 # ---- from another model --------------------------------------------------------------------------
 
 still="chordseq train -q $small --epochs 1 --lr 1e-9 --weight-decay 0 --samples-per-epoch 24"

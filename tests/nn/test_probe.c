@@ -55,6 +55,46 @@ static void heads_learn_alone(void **state)
     cs_backend_close(be);
 }
 
+/* What is not learnt stays what it is in the averaged weights, too: rounding would move it. */
+static void frozen_averages(const toy *given, void *arg)
+{
+    static const int64_t len[] = { 17, 21 };
+    toy t = *given;
+    const cs_adam h = { .lr = 0.01, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1 };
+
+    t.training = true;
+    cs_model *m = toy_model(&t, arg);
+    cs_batch *b = toy_batch(m, len, 2, 4);
+    cs_real *was = toy_slab(m, m->ps.value);
+    m->probing = true;
+    cs_optim_average_start(&m->ps);
+    for (int step = 0; step < 5; step++) {
+        (void)toy_learn(m, b, false);
+        cs_optim_step(&m->ps, h, false);
+        cs_optim_average(&m->ps, 0.7);
+    }
+    cs_real *is = toy_slab(m, m->ps.ema);
+    for (int32_t i = 0; i < m->ps.n; i++) {
+        const cs_param *p = &m->ps.p[i];
+        if (!is_head(p) && memcmp(is + p->off, was + p->off, (size_t)p->n * sizeof *is) != 0)
+            fail_msg("%s: the average of '%s' has moved", t.enc->name, p->name);
+    }
+    free(is);
+    free(was);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+static void averages_stay(void **state)
+{
+    cs_backend *be;
+
+    (void)state;
+    assert_int_equal(cs_backend_open("cpu", 1, &be), CS_OK);
+    toy_each(frozen_averages, be);
+    cs_backend_close(be);
+}
+
 /* How far one step moves every parameter. */
 static cs_real *moved(cs_backend *be, double rate)
 {
@@ -108,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest test[] = {
         cmocka_unit_test(heads_learn_alone),
+        cmocka_unit_test(averages_stay),
         cmocka_unit_test(parts_have_rates),
     };
 
