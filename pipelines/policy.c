@@ -144,7 +144,7 @@ int cs_policy_check_turn(const cs_model *m)
     if (cs_policy_can_turn(m))
         return CS_OK;
     return cs_fail(CS_EUSAGE, "both strands are for answers whose tokens lie at the same places on "
-                   "either: with tokenizer base, or kmer with stride 1");
+                   "either: with tokenizer base, or kmer with an odd k and stride 1");
 }
 
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,

@@ -204,10 +204,11 @@ static int32_t kmer_overlap(const void *state)
     return (int32_t)((t->k + t->stride - 1) / t->stride);
 }
 
+/* The middle of a word of an even number of bases is another one on the other strand. */
 static bool kmer_aligned(const void *state)
 {
     const struct kmer *t = state;
-    return t->stride == 1;
+    return t->stride == 1 && t->k % 2 == 1;
 }
 
 /* Of a word's k bases the `stride` in the middle, by rounding nearer to its beginning. */

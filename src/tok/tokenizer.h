@@ -24,7 +24,8 @@ typedef struct cs_tokenizer {
     int64_t (*encode)(const void *state, const cs_segment *s, void *work, int32_t *id);
     /* Are the reverse complement's tokens the same ones in reverse order, whatever the sequence? */
     bool    (*mirrors)(const void *state);
-    /* Is token i of a sequence what token n - 1 - i of its reverse complement is? NULL: no */
+    /* Does token i of a sequence stand for the base that token n - 1 - i of its reverse complement
+     * stands for? NULL: no */
     bool    (*aligned)(const void *state);
     /* The bases that each of n tokens stands for, if answers are per token: token i for those from
      * first[i] to first[i + 1] - 1, so that every base has one; first [n + 1], first[n] = n_base.
