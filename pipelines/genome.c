@@ -111,13 +111,25 @@ static int check_list(const cs_genome *g, const char *list, const char *option)
 
 struct regions { cs_stretch *v; size_t n, cap; };
 
+/* The first contig from `no` on that has the name; g->n: none has it. */
+static int32_t next_named(const cs_genome *g, const char *name, int32_t no)
+{
+    while (no < g->n && strcmp(g->contig[no].name, name) != 0)
+        no++;
+    return no;
+}
+
+/* *no comes in as the contig of the line before, which is most often the same, or -1. */
 static int find_contig(const cs_genome *g, const char *bed, const cs_region *r, int32_t *no)
 {
-    for (*no = 0; *no < g->n; ++*no)
-        if (strcmp(g->contig[*no].name, r->contig) == 0)
-            break;
-    if (*no == g->n)
-        return cs_fail(CS_EFORMAT, "'%s': the input has no contig '%s'", bed, r->contig);
+    if (*no < 0 || strcmp(g->contig[*no].name, r->contig) != 0) {
+        *no = next_named(g, r->contig, 0);
+        if (*no == g->n)
+            return cs_fail(CS_EFORMAT, "'%s': the input has no contig '%s'", bed, r->contig);
+        if (next_named(g, r->contig, *no + 1) < g->n)
+            return cs_fail(CS_EFORMAT, "'%s': the input has several contigs '%s'; keep them aside "
+                           "whole, with --val-contigs", bed, r->contig);
+    }
     if (r->to > g->contig[*no].n_base)
         return cs_fail(CS_EFORMAT, "'%s': '%s' ends at %lld, before %lld", bed, r->contig,
                        (long long)g->contig[*no].n_base, (long long)r->to);
@@ -139,7 +151,7 @@ static int read_regions(const cs_genome *g, const char *bed, struct regions *to)
     int rc = CS_OK;
     cs_regions *in = NULL;
     cs_region r;
-    cs_stretch s = { 0 };
+    cs_stretch s = { .contig = -1 };
 
     if (bed == NULL)
         return CS_OK;

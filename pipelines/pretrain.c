@@ -273,15 +273,27 @@ static void make_feed(struct job *j)
     cs_window_feed_init(&j->feed);
 }
 
-/* Of all that was read: the files' checksums, which say more than their names and lengths. */
-static uint64_t hash_inputs(const cs_provenance *p)
+static uint64_t hash_corpus(const cs_corpus *c, uint64_t h)
 {
+    for (size_t i = 0; i < c->n; i++) {
+        h = cs_rng_u64(h, (uint64_t)c->stretch[i].contig);
+        h = cs_rng_u64(h, (uint64_t)c->stretch[i].from);
+        h = cs_rng_u64(h, (uint64_t)c->stretch[i].to);
+    }
+    return h;
+}
+
+/* Of all that is read: the files' checksums, which say more than their names and lengths, and what
+ * of them is learnt from and what is kept aside. */
+static uint64_t hash_inputs(const struct job *j)
+{
+    const cs_provenance *p = &j->origin;
     uint64_t h = 0;
 
     for (int i = 0; i < p->n_file; i++)
         for (const char *c = p->file[i].sha256; *c != '\0'; c++)
             h = cs_rng_u64(h, (unsigned char)*c);
-    return h;
+    return hash_corpus(&j->valid, hash_corpus(&j->train, h));
 }
 
 /* As train's, with bases for records and perplexity for what classes have. */
@@ -350,7 +362,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &corpus.file));
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_run_table,
                                      cs_compute_table, cs_device_table, cs_log_table, NULL },
-                                     hash_inputs(&j->origin));
+                                     hash_inputs(j));
 out:
     return rc;
 }

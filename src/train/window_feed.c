@@ -214,8 +214,11 @@ static int run(void *self, cs_queue *in, cs_queue *out)
     int64_t n_left = f->feed.n_left;
 
     (void)in;
-    for (int64_t e = f->feed.epoch; e < f->feed.n_epoch && n_left > 0; e++)
+    for (int64_t e = f->feed.epoch; e < f->feed.n_epoch; e++) {
         CS_TRY(feed_epoch(&h, e, &n_left));
+        if (n_left == 0)         /* not before: a run may have paused between step and validation */
+            break;
+    }
 out:
     release(&h);
     return rc;

@@ -13,6 +13,7 @@ awk 'BEGIN { srand(2); for (c = 1; c <= 6; c++) { s = ""; a = b = "A"
 printf '>a\n' > none.fa
 awk 'BEGIN { print ">a"; for (i = 0; i < 500; i++) printf "N"; print "" }' > n.fa
 gzip -c g.fa > plain.fa.gz
+cp g.fa h.fa
 printf 'c2\t100\t700\nc2\t650\t900\nc4\t0\t1500\n' > val.bed
 printf 'c9\t1\t2\n' > bad.bed
 printf 'c1\t1\t2000\n' > long.bed
@@ -35,6 +36,7 @@ N pretrain-contig.err   $pre -o x.m --val-contigs c1,c7 g.fa
 N pretrain-skip.err     $pre -o x.m --skip-contigs c1,c2,c3,c4,c5,c6,n g.fa
 N pretrain-bed.err      $pre -o x.m --val-regions bad.bed g.fa
 N pretrain-long.err     $pre -o x.m --val-regions long.bed g.fa
+N pretrain-twice.err    $pre -o x.m --val-regions val.bed g.fa h.fa
 N pretrain-min.err      $pre -o x.m --window-min 200 g.fa
 N pretrain-token.err    $pre -o x.m --tokenizer kmer --window 5 g.fa
 N pretrain-max.err      chordseq pretrain -q -o x.m --tokenizer base --encoder linformer --encoder.max-len 50 --window 51 g.fa
@@ -45,6 +47,8 @@ T 'nothing is left of what failed' sh -c '[ -z "$(ls | grep "^x\|tmp")" ]'
 
 T 'nothing but N' sh -c "chordseq pretrain $small --window 100 -o n.m --epochs 1 --valid-frac 0 n.fa 2> n.err"
 T 'is told' grep -q 'of . windows have too few known bases' n.err
+T 'no figures of validation' sh -c "chordseq pretrain $small --window 100 -o n.m --metrics n.tsv --epochs 1 \
+    --valid-frac 0 g.fa 2> /dev/null && awk -F '\t' 'NR == 2 { exit !(NF == 12 && \$6 == \"NA\" && \$12 == \"NA\") }' n.tsv"
 T 'a window longer than any contig' $pre -o long.m --window 5000 --epochs 1 --valid-frac 0 g.fa
 T 'lengths that are drawn' $pre -o drawn.m --window-min 40 --epochs 1 g.fa
 T 'regions' sh -c "$loud -o bed.m --val-regions val.bed --epochs 1 g.fa 2> bed.err"
@@ -78,6 +82,13 @@ for n in 1 4 7; do
     cut -f 1-9,12 one.tsv > a; cut -f 1-9,12 part.tsv > b
     T 'the same table' cmp a b
 done
+T 'paused at the last step' $run -o last.m --max-steps 4 --stop-after 4 g.fa
+T 'gone on' $run -o last.m --max-steps 4 --resume g.fa
+T 'validates and writes the model' chordseq model show last.m
+T 'a run that keeps regions aside' $run -o aside.m --val-regions val.bed --stop-after 1 g.fa
+printf 'c1\t0\t1500\n' > val.bed
+T 'does not go on when they are others' sh -c "! $run -o aside.m --val-regions val.bed --resume g.fa 2> err &&
+    grep -q \"belongs to another run: it has 'data=\" err"
 N pretrain-other.err     $run -o part.m --resume --mask-ratio 0.3 g.fa
 
 # ---- what comes after ----------------------------------------------------------------------------
