@@ -165,7 +165,8 @@ static char *escaped(const char *text)
     return copy;
 }
 
-static void add_field(struct job *j, const char *name, const char *text, const char *of, int type)
+static void add_field(struct job *j, const char *name, const char *text, const char *of,
+                      cs_vcf_type type)
 {
     char description[512];
 

@@ -54,10 +54,12 @@ int  cs_vcf_info(const cs_vcf_record *r, const char *key, cs_arena *mem, const c
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
+typedef enum cs_vcf_type { CS_VCF_FLOAT, CS_VCF_INTEGER, CS_VCF_STRING } cs_vcf_type;
+
 /* A field that is added: Number=A. */
 typedef struct cs_vcf_field {
     char       *id, *description;
-    enum { CS_VCF_FLOAT, CS_VCF_INTEGER, CS_VCF_STRING } type;
+    cs_vcf_type type;
 } cs_vcf_field;
 
 /* Its values of one record: per ALT, NAN or NULL where missing; v of Float and Integer, or text. */
