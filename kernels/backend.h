@@ -68,6 +68,11 @@ typedef enum cs_pen { CS_PEN_OFF, CS_PEN_OFF_SQUARE, CS_PEN_ORTHO } cs_pen;
 /* A convolution's taps: n (odd) of them, `dilation` tokens apart. */
 typedef struct cs_taps { int32_t n; int64_t dilation; } cs_taps;
 
+/* Where classes stand in a tree, for a loss: level l of class k is the taxon group[l,k] (any number
+ * that its classes share; NaN: it has none), which counts share[l,k] in the loss of a record of
+ * class k. weight (1,c) of classes, or absent; group and share (n_level,c). */
+typedef struct cs_clades { cs_mat weight, group, share; } cs_clades;
+
 /* The tokens that a row of a sparse factor refers to: t + off[k], circularly. Host memory. */
 enum { CS_LINKS_MAX = 64 };
 typedef struct cs_links { int32_t n; int64_t off[CS_LINKS_MAX]; } cs_links;
@@ -212,6 +217,10 @@ typedef struct cs_ops {
      * (all 1 without). weight (1,c) of classes or absent (all 1). */
     void (*xent)(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight,
                  cs_mat loss, cs_mat grad);
+    /* The same in a tree: nll_r = sum over levels l of share[l,t] (-log P(group[l,t])), the
+     * probability of a taxon being the sum over its classes */
+    void (*xent_tree)(cs_backend *be, cs_real scale, const cs_clades *k, cs_mat logit,
+                      cs_mat target, cs_mat loss, cs_mat grad);
     /* loss += scale * sum (y - t)^2; grad = 2 scale (y - t); NaN entries of t are masked */
     void (*mse)(cs_backend *be, cs_real scale, cs_mat y, cs_mat t, cs_mat loss, cs_mat grad);
     /* y = beta y + x * keep / (1-p); keep of element (r,j) is cs_rng_unit(key, r*c + j) >= p */

@@ -44,6 +44,65 @@ static void ref_xent(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target,
     loss.p[0] += (cs_real)sum;
 }
 
+/* log of the sum of exponentials of the classes of taxon g, or of all where `group` is NULL. */
+static double log_sum(const cs_real *z, const cs_real *group, cs_real g, int32_t n)
+{
+    double max = -INFINITY, sum = 0;
+
+    for (int32_t j = 0; j < n; j++)
+        if (!group || (group[j] >= g && group[j] <= g))
+            max = fmax(max, (double)z[j]);
+    for (int32_t j = 0; j < n; j++)
+        if (!group || (group[j] >= g && group[j] <= g))
+            sum += exp((double)z[j] - max);
+    return log(sum) + max;
+}
+
+/* A softmax over all classes minus one over the taxon's, for every level. */
+static double tree_row(double scale, const cs_clades *k, const cs_real *z, double target, int32_t n,
+                       cs_real *grad)
+{
+    double loss = 0, sum = 0;
+
+    for (int32_t j = 0; j < n; j++)
+        grad[j] = 0;
+    if (isnan(target))
+        return 0;
+    const int32_t t = (int32_t)target;
+    const double all = log_sum(z, NULL, 0, n), w_class = k->weight.p ? (double)k->weight.p[t] : 1;
+    for (int64_t l = 0; l < k->group.r; l++) {
+        const cs_real *group = cs_row(k->group, l), g = group[t];
+        if (isnan(g))
+            continue;
+        const double own = log_sum(z, group, g, n);
+        const double w = scale * w_class * (double)cs_row(k->share, l)[t];
+        for (int32_t j = 0; j < n; j++)
+            if (group[j] >= g && group[j] <= g)
+                grad[j] -= (cs_real)(w * exp((double)z[j] - own));
+        sum += w;
+        loss += w * (all - own);
+    }
+    for (int32_t j = 0; j < n; j++)
+        grad[j] += (cs_real)(sum * exp((double)z[j] - all));
+    return loss;
+}
+
+static void ref_xent_tree(cs_backend *be, cs_real scale, const cs_clades *clades, cs_mat logit,
+                          cs_mat target, cs_mat loss, cs_mat grad)
+{
+    int64_t step = cs_chunk_rows(logit.r);
+    double part[CS_CHUNKS] = { 0 };
+    #pragma omp parallel for num_threads(cs_threads(be, logit.r * logit.c))
+    for (int k = 0; k < CS_CHUNKS; k++)
+        for (int64_t r = k * step; r < cs_min64((k + 1) * step, logit.r); r++)
+            part[k] += tree_row((double)scale, clades, cs_row(logit, r),
+                                (double)cs_row(target, r)[0], logit.c, cs_row(grad, r));
+    double sum = 0;
+    for (int k = 0; k < CS_CHUNKS; k++)
+        sum += part[k];
+    loss.p[0] += (cs_real)sum;
+}
+
 static double mse_row(double scale, const cs_real *y, const cs_real *t, int32_t n, cs_real *g)
 {
     double sum = 0;
@@ -106,6 +165,7 @@ static void ref_adam(cs_backend *be, const cs_adam *h, cs_mat p, cs_mat g, cs_ma
 void cs_ref_loss(cs_ops *op)
 {
     op->xent = ref_xent;
+    op->xent_tree = ref_xent_tree;
     op->mse = ref_mse;
     op->dropout = ref_dropout;
     op->adam = ref_adam;

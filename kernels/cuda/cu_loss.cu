@@ -33,6 +33,64 @@ static void cuda_xent(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target
         [=] __device__(double sum) { loss.p[0] += (cs_real)sum; });
 }
 
+/* Is class j in taxon g of a level? g NaN: in the root. */
+__device__ static bool in_taxon(cs_mat group, int64_t level, int32_t j, float g)
+{
+    return isnan(g) || cs_el(group, level, j) == g;
+}
+
+/* log of the sum of exponentials of its classes */
+__device__ static double log_sum(cs_mat logit, int64_t r, cs_mat group, int64_t level, float g)
+{
+    double max = -INFINITY, sum = 0;
+    for (int32_t j = 0; j < logit.c; j++)
+        if (in_taxon(group, level, j, g))
+            max = fmax(max, (double)cs_el(logit, r, j));
+    for (int32_t j = 0; j < logit.c; j++)
+        if (in_taxon(group, level, j, g))
+            sum += exp(cs_el(logit, r, j) - max);
+    return log(sum) + max;
+}
+
+/* A softmax over all classes minus one over the taxon's, for every level. */
+__device__ static double tree_row(double scale, const cs_clades &k, cs_mat logit, int64_t r,
+                                  float target, cs_mat grad)
+{
+    double loss = 0, sum = 0;
+    for (int32_t j = 0; j < logit.c; j++)
+        cs_el(grad, r, j) = 0;
+    if (isnan(target))
+        return 0;
+    int32_t t = (int32_t)target;
+    double all = log_sum(logit, r, k.group, 0, NAN), w_class = k.weight.p ? k.weight.p[t] : 1;
+    for (int64_t l = 0; l < k.group.r; l++) {
+        float g = cs_el(k.group, l, t);
+        if (isnan(g))
+            continue;
+        double own = log_sum(logit, r, k.group, l, g);
+        double w = scale * w_class * cs_el(k.share, l, t);
+        for (int32_t j = 0; j < logit.c; j++)
+            if (in_taxon(k.group, l, j, g))
+                cs_el(grad, r, j) -= (cs_real)(w * exp(cs_el(logit, r, j) - own));
+        sum += w;
+        loss += w * (all - own);
+    }
+    for (int32_t j = 0; j < logit.c; j++)
+        cs_el(grad, r, j) += (cs_real)(sum * exp(cs_el(logit, r, j) - all));
+    return loss;
+}
+
+static void cuda_xent_tree(cs_backend *be, cs_real scale, const cs_clades *clades, cs_mat logit,
+                           cs_mat target, cs_mat loss, cs_mat grad)
+{
+    const cs_clades k = *clades;
+    cs_sum_all(be, logit.r, 1,
+        [=] __device__(int64_t r, int32_t) {
+            return tree_row(scale, k, logit, r, cs_el(target, r, 0), grad);
+        },
+        [=] __device__(double sum) { loss.p[0] += (cs_real)sum; });
+}
+
 static void cuda_mse(cs_backend *be, cs_real scale, cs_mat y, cs_mat t, cs_mat loss, cs_mat grad)
 {
     cs_sum_all(be, y.r, y.c,
@@ -101,6 +159,7 @@ static void cuda_adam(cs_backend *be, const cs_adam *h, cs_mat p, cs_mat g, cs_m
 void cs_cuda_loss(cs_ops *op)
 {
     op->xent = cuda_xent;
+    op->xent_tree = cuda_xent_tree;
     op->mse = cuda_mse;
     op->penalty = cuda_penalty;
     op->dropout = cuda_dropout;

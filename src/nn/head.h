@@ -5,6 +5,7 @@
 #include "base/opt.h"
 #include "batch/batch.h"
 #include "nn/ctx.h"
+#include "nn/tree.h"
 
 /* A head of two parts answers for a reference and an alternate sequence of one length, whose tokens
  * lie one after the other in a record. The encoder sees them apart, and the head gets the rows of
@@ -20,6 +21,9 @@ typedef struct cs_head {
                                                 * a class each (CS_TARGET_TOKENS of batch.h) */
     int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE; NULL: all settings fit */
     void   *(*build)(const void *cfg, int32_t width, int32_t n_out, cs_params *ps);
+    /* Learn by the tree of its n_out classes, copied; before the first pass. Calls may then be taxa
+     * above the classes. CS_OK, or CS_EMEM. NULL: classes are all that it knows */
+    int     (*stand)(void *net, const cs_tree *t);
     int64_t (*answer_len)(const void *net, int64_t n_tok);   /* floats per record */
     int32_t (*n_target)(const void *net);      /* floats of a record's target; NULL: per_token */
     /* Raw values: (n_seg, n_out), or (n_tok, n_out) of answers per token */

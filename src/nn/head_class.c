@@ -8,33 +8,9 @@ static void *class_build(const void *cfg, int32_t width, int32_t n_out, cs_param
     return cs_pooled_new(cfg, width, n_out, ps);
 }
 
-static int64_t class_answer_len(const void *net, int64_t n_tok)
-{
-    (void)n_tok;
-    return ((const cs_pooled *)net)->out.n_out;
-}
-
-static int32_t class_n_target(const void *net)
-{
-    (void)net;
-    return 1;
-}
-
 static cs_mat class_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h)
 {
     return cs_pooled_apply(cx, net, seg, h);
-}
-
-static void class_activate(cs_ctx *cx, const void *net, cs_mat y)
-{
-    (void)net;
-    cs_softmax(cx, y);
-}
-
-static void class_decide(const void *net, float *v, int64_t n, double temperature)
-{
-    (void)net;
-    cs_pooled_decide(v, n, temperature);
 }
 
 static void class_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
@@ -52,11 +28,11 @@ const cs_head cs_head_class = {
     .cfg_size = sizeof(cs_pooled_cfg),
     .check = cs_pooled_check,
     .build = class_build,
-    .answer_len = class_answer_len,
-    .n_target = class_n_target,
+    .answer_len = cs_pooled_answer_len,
+    .n_target = cs_pooled_class,
     .forward = class_forward,
-    .activate = class_activate,
-    .decide = class_decide,
+    .activate = cs_pooled_softmax,
+    .decide = cs_pooled_decide_class,
     .loss = class_loss,
     .pools = cs_pooled_by_mean,
     .vector = cs_pooled_vector,

@@ -8,12 +8,6 @@ static void *regress_build(const void *cfg, int32_t width, int32_t n_out, cs_par
     return cs_pooled_new(cfg, width, n_out, ps);
 }
 
-static int64_t regress_answer_len(const void *net, int64_t n_tok)
-{
-    (void)n_tok;
-    return ((const cs_pooled *)net)->out.n_out;
-}
-
 static int32_t regress_n_target(const void *net)
 {
     return ((const cs_pooled *)net)->out.n_out;
@@ -55,7 +49,7 @@ const cs_head cs_head_regress = {
     .cfg_size = sizeof(cs_pooled_cfg),
     .check = cs_pooled_check,
     .build = regress_build,
-    .answer_len = regress_answer_len,
+    .answer_len = cs_pooled_answer_len,
     .n_target = regress_n_target,
     .forward = regress_forward,
     .activate = regress_activate,

@@ -285,6 +285,16 @@ void cs_xent(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_mat weig
     cs_seed(cx, logit, grad);
 }
 
+void cs_xent_tree(cs_ctx *cx, cs_real scale, const cs_clades *k, cs_mat logit, cs_mat target)
+{
+    CS_BUG(target.r != logit.r || target.c != 1 || !same(k->group, k->share)
+           || k->group.c != logit.c || (k->weight.r > 0 && !is_row(k->weight, logit.c)));
+    cs_mat grad = cs_tmp(cx, logit.r, logit.c);
+    if (!cx->dry)
+        cx->be->op.xent_tree(cx->be, scale, k, logit, target, cx->loss, grad);
+    cs_seed(cx, logit, grad);
+}
+
 void cs_mse(cs_ctx *cx, cs_real scale, cs_mat y, cs_mat target)
 {
     CS_BUG(!same(y, target));

@@ -50,6 +50,9 @@ const cs_opt cs_pooled_opt[] = {
       "in it, which is all that the encoders' papers have.", 0, 65536, NULL },
     { CS_OPT_REAL, 0, "dropout", offsetof(cs_pooled_cfg, dropout), "RATE", "0",
       "share of these hidden units left out in training", NULL, 0, 0.99, NULL },
+    { CS_OPT_REAL, 0, "ancestors", offsetof(cs_pooled_cfg, ancestors), "NUM", "1",
+      "weight of a class's ancestors together in the loss of the head tree", "The class itself has "
+      "1. With 0, the head learns like the head class.", 0, 100, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
@@ -103,8 +106,11 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
 void cs_pooled_free(void *pooled)
 {
     cs_pooled *p = pooled;
-    if (p)
-        cs_cdil_free(p->predictor);
+    if (!p)
+        return;
+    cs_cdil_free(p->predictor);
+    free(p->group);
+    free(p->share);
     free(p);
 }
 
@@ -181,4 +187,28 @@ bool cs_pooled_by_mean(const void *pooled)
 {
     const cs_pooled *p = pooled;
     return p->cfg.pool == POOL_MEAN && !p->predictor;
+}
+
+int64_t cs_pooled_answer_len(const void *pooled, int64_t n_tok)
+{
+    (void)n_tok;
+    return ((const cs_pooled *)pooled)->out.n_out;
+}
+
+int32_t cs_pooled_class(const void *pooled)
+{
+    (void)pooled;
+    return 1;
+}
+
+void cs_pooled_softmax(cs_ctx *cx, const void *pooled, cs_mat y)
+{
+    (void)pooled;
+    cs_softmax(cx, y);
+}
+
+void cs_pooled_decide_class(const void *pooled, float *v, int64_t n, double temperature)
+{
+    (void)pooled;
+    cs_pooled_decide(v, n, temperature);
 }

@@ -11,6 +11,7 @@ typedef struct cs_pooled_cfg {
     int64_t layers, kernel, channels;    /* of the predictor */
     int64_t centre, hidden;
     double  dropout;
+    double  ancestors;                   /* of the head tree */
 } cs_pooled_cfg;
 extern const cs_opt cs_pooled_opt[];
 
@@ -20,6 +21,8 @@ typedef struct cs_pooled {
     cs_norm       norm;
     cs_linear     fc, out;       /* fc only with cfg.hidden > 0 */
     int32_t       width;         /* of what is pooled */
+    int32_t       n_level;       /* of the classes' tree; 0: there is none */
+    cs_real      *group, *share; /* [n_level * n_out] as in cs_clades, host memory */
 } cs_pooled;
 
 /** cs_pooled_check - CS_OK, or CS_EUSAGE naming what does not fit (a head's `check`) */
@@ -46,6 +49,14 @@ cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
 /** cs_pooled_decide - a head's `decide` for the n classes of one answer: softmax of the raw values
  * over the temperature */
 void cs_pooled_decide(float *v, int64_t n, double temperature);
+
+/** cs_pooled_answer_len - a head's `answer_len`: a value for each output */
+int64_t cs_pooled_answer_len(const void *pooled, int64_t n_tok);
+/** cs_pooled_class, cs_pooled_softmax, cs_pooled_decide_class - `n_target`, `activate` and `decide`
+ * of heads that give each sequence one class */
+int32_t cs_pooled_class(const void *pooled);
+void    cs_pooled_softmax(cs_ctx *cx, const void *pooled, cs_mat y);
+void    cs_pooled_decide_class(const void *pooled, float *v, int64_t n, double temperature);
 
 /** cs_pooled_vector, cs_pooled_n_vector - a head's `vector` and `n_vector` */
 cs_mat  cs_pooled_vector(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h, bool is_hidden);

@@ -241,6 +241,16 @@ CASE(xent_rows)
     be->op.xent(be, (cs_real)0.3, m[0], t, m[3], m[4], m[5]);
     be->op.dealloc(be, t.p);
 }
+CASE(xent_tree)
+{
+    const cs_clades k = { m[2], m[3], m[4] };
+    CALL(be->op.xent_tree(be, (cs_real)0.3, &k, m[0], m[1], m[5], m[6]));
+}
+CASE(xent_tree_plain)
+{
+    const cs_clades k = { { 0 }, m[2], m[3] };
+    CALL(be->op.xent_tree(be, (cs_real)0.3, &k, m[0], m[1], m[4], m[5]));
+}
 CASE(mse)     { CALL(be->op.mse(be, (cs_real)0.3, m[0], m[1], m[2], m[3])); }
 CASE(dropout) { CALL(be->op.dropout(be, 77, 0.3, m[0], 0, m[1])); }
 CASE(dropout_add) { CALL(be->op.dropout(be, 77, 0.3, m[0], 1, m[1])); }
@@ -411,6 +421,8 @@ static const op_case row_ops[] = {
     { "xent",        "iRC tR1 p1C a11 oRC", xent, false },
     { "xent_plain",  "iRC tR1 a11 oRC", xent_plain, false },
     { "xent_rows",   "iRC tR1 pR1 p1C a11 oRC", xent_rows, false },
+    { "xent_tree",   "iRC tR1 p1C t2C p2C a11 oRC", xent_tree, false },
+    { "xent_tree_plain", "iRC tR1 t2C p2C a11 oRC", xent_tree_plain, false },
 };
 
 static const op_case seg_ops[] = {

@@ -72,6 +72,121 @@ static void test_cross_entropy(void **state)
     cs_model_free(m);
 }
 
+/* Classes 0 and 1 in one taxon, class 2 the only one of another, class 1 above class 3. */
+static const int32_t tree_parent[] = { -1, 0, 1, 1, 3, 0, 5 },
+                     tree_class[] = { -1, -1, 0, 1, 3, -1, 2 }, tree_node[] = { 2, 3, 6, 4 };
+static const cs_tree tree = { tree_parent, tree_class, tree_node, 7, 4 };
+
+static cs_model *model_in_tree(void)
+{
+    const cs_label label[] = { { "a", 0, NULL }, { "b", 0, NULL }, { "c", 0, NULL },
+                               { "d", 0, NULL } };
+    cs_model *old = model_with(cs_head_find("tree")), *m = NULL;
+    const cs_model_spec spec = {
+        .tok = old->tok, .tok_cfg = old->tok_cfg, .enc = old->enc, .enc_cfg = old->enc_cfg,
+        .head = old->head, .head_cfg = old->head_cfg, .label = label, .n_label = 4, .seed = 5,
+        .training = true,
+    };
+    assert_int_equal(cs_model_new(&spec, be, &m), CS_OK);
+    cs_model_free(old);
+    assert_int_equal(m->head->stand(m->head_net, &tree), CS_OK);
+    return m;
+}
+
+/* -log of the sum of the probabilities of some of the classes */
+static double surprise(const double *z, int a, int b, int c, int d)
+{
+    const double in[] = { a, b, c, d };
+    double all = 0, some = 0;
+
+    for (int k = 0; k < 4; k++) {
+        all += exp(z[k]);
+        some += in[k] * exp(z[k]);
+    }
+    return log(all) - log(some);
+}
+
+static void test_tree_loss(void **state)
+{
+    static const int64_t len[] = { 5, 7, 8, 6 };
+    static const float weight[] = { 0.25F, 1, 3, 0.5F };
+    cs_model *m = model_in_tree();
+    cs_batch *b = toy_batch(m, len, 4, 1);
+    double want = 0;
+
+    (void)state;
+    for (int r = 0; r < 4; r++)
+        b->target[r] = (float)r;
+    double got = learn(m, b, weight, 0.5, NULL);
+    double *z = raw(m);
+    want += 0.25 * (surprise(z, 1, 0, 0, 0) + surprise(z, 1, 1, 0, 1)) / 2;
+    want += (surprise(z + 4, 0, 1, 0, 1) + surprise(z + 4, 1, 1, 0, 1)) / 2;
+    want += 3 * surprise(z + 8, 0, 0, 1, 0);      /* its other taxon says the same */
+    want += 0.5 * (surprise(z + 12, 0, 0, 0, 1) / 2
+                   + (surprise(z + 12, 0, 1, 0, 1) + surprise(z + 12, 1, 1, 0, 1)) / 4);
+    want *= 0.5;
+    assert_true(fabs(got - want) <= TOL * fabs(want));
+    free(z);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+/* Against central differences, in the head's bias: in the double build to 1e-7. */
+static void test_tree_gradient(void **state)
+{
+    static const int64_t len[] = { 5, 7, 8, 6 };
+    cs_model *m = model_in_tree();
+    cs_batch *b = toy_batch(m, len, 4, 1);
+    const int k = cs_params_find(&m->ps, "head.bias");
+    const double h = sizeof(cs_real) == 8 ? 1e-5 : 1e-2, tol = sizeof(cs_real) == 8 ? 1e-7 : 1e-2;
+    cs_real *bias = cs_value(&m->ps, k).p;
+
+    (void)state;
+    for (int r = 0; r < 4; r++)
+        b->target[r] = (float)r;
+    for (int c = 0; c < 4; c++) {
+        const cs_real at = bias[c];
+        (void)learn(m, b, NULL, 1, NULL);
+        const double grad = (double)cs_grad(&m->ps, k).p[c];
+        bias[c] = (cs_real)((double)at + h);
+        const double up = learn(m, b, NULL, 1, NULL);
+        bias[c] = (cs_real)((double)at - h);
+        const double down = learn(m, b, NULL, 1, NULL);
+        bias[c] = at;
+        assert_true(fabs((up - down) / (2 * h) - grad) <= tol);
+        assert_true(fabs(grad) > 1e-3);
+    }
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+/* Sums, and how far down a call goes. */
+static void test_tree_calls(void **state)
+{
+    static const float v[] = { 0.2F, 0.3F, 0.1F, 0.4F };
+    double p;
+
+    (void)state;
+    assert_true(fabs(cs_tree_sum(&tree, v, 1) - 0.9) < 1e-6);
+    assert_true(fabs(cs_tree_sum(&tree, v, 3) - 0.7) < 1e-6);
+    assert_true(fabs(cs_tree_sum(&tree, v, 0) - 1) < 1e-6);
+    assert_int_equal(cs_tree_call(&tree, v, 0.95, &p), 0);
+    assert_true(fabs(p - 0.9) < 1e-6);
+    assert_int_equal(cs_tree_call(&tree, v, 0.8, &p), 1);
+    assert_int_equal(cs_tree_call(&tree, v, 0.6, &p), 3);
+    assert_int_equal(cs_tree_call(&tree, v, 0, &p), 4);
+    assert_true(fabs(p - 0.4) < 1e-6);
+    assert_true(cs_tree_within(&tree, 4, 1) && !cs_tree_within(&tree, 6, 1));
+    /* Class 1 itself is surer than what is below it. */
+    assert_int_equal(cs_tree_call(&tree, (const float[]){ 0.1F, 0.5F, 0.1F, 0.3F }, 0, &p), 3);
+    /* A taxon that all classes are below is no call, whatever its name. */
+    const cs_tree chain = { (const int32_t[]){ -1, 0, 1, 1 }, (const int32_t[]){ -1, -1, 0, 1 },
+                            (const int32_t[]){ 2, 3 }, 4, 2 };
+    assert_int_equal(cs_tree_top(&chain), 1);
+    assert_int_equal(cs_tree_call(&chain, (const float[]){ 0.5F, 0.5F }, 0.6, &p), 0);
+    assert_int_equal(cs_tree_call(&chain, (const float[]){ 0.5F, 0.5F }, 0, &p), 2);
+}
+
 static void test_squared_error(void **state)
 {
     static const int64_t len[] = { 5, 7, 8, 6 };
@@ -282,6 +397,9 @@ int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_cross_entropy),
+        cmocka_unit_test(test_tree_loss),
+        cmocka_unit_test(test_tree_gradient),
+        cmocka_unit_test(test_tree_calls),
         cmocka_unit_test(test_squared_error),
         cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_every_head),

@@ -381,6 +381,7 @@ BWD(d_window) { BWD_CALL(be->op.seg_window_bwd(be, e->seg, true, 4, dy, d[0])); 
 BWD(d_first)  { BWD_CALL(be->op.seg_window_bwd(be, e->seg, false, 1, dy, d[0])); }
 BWD(d_drop)  { BWD_CALL(be->op.dropout(be, 77, 0.3, dy, 1, d[0])); }
 BWD(d_xent)  { BWD_CALL(be->op.axpby(be, dy.p[0], m[4], 1, d[0])); }
+BWD(d_tree)  { BWD_CALL(be->op.axpby(be, dy.p[0], m[6], 1, d[0])); }
 BWD(d_mse)   { BWD_CALL(be->op.axpby(be, dy.p[0], m[3], 1, d[0])); }
 BWD(d_conv)
 {
@@ -437,6 +438,7 @@ static const pair pairs[] = {
     { { "conv_weight_plain", "iCT oTC", conv_weight_plain, 0 }, 1, "0", d_plain, true },
     { { "dropout", "iRC oRC", dropout, 0 }, 1, "0", d_drop, true },
     { { "xent", "iRC tR1 p1C a11 oRC", xent, 0 }, 3, "0", d_xent, false },
+    { { "xent_tree", "iRC tR1 p1C t2C p2C a11 oRC", xent_tree, 0 }, 5, "0", d_tree, false },
     { { "mse", "iRC nRC a11 oRC", mse, 0 }, 2, "0", d_mse, false },
 };
 

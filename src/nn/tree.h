@@ -1,0 +1,39 @@
+/* tree.h - the tree that classes stand in, as far as numbers go: probabilities of taxa, calls. */
+#ifndef CS_NN_TREE_H
+#define CS_NN_TREE_H
+
+#include <stdint.h>
+
+/* Node 0 is the root. Nodes are in preorder: a clade is a node and those right behind it. */
+typedef struct cs_tree {
+    const int32_t *parent;       /* [n_node] a node before this one; -1: the root */
+    const int32_t *class_no;     /* [n_node] the class that it is, or -1 */
+    const int32_t *of_class;     /* [n_class] the node of each class */
+    int32_t        n_node, n_class;
+} cs_tree;
+
+/** cs_tree_within - is node `at` in the clade of node `top`? */
+int cs_tree_within(const cs_tree *t, int32_t at, int32_t top);
+
+/** cs_tree_sum - the probability of a node: the sum over the classes in its clade, in their order
+ * there. v [n_class] */
+double cs_tree_sum(const cs_tree *t, const float *v, int32_t node);
+
+/** cs_tree_top - the last node that all classes are below or at: a call of it would say nothing */
+int32_t cs_tree_top(const cs_tree *t);
+
+/**
+ * cs_tree_call - the deepest node that is sure enough
+ *
+ * From cs_tree_top() down, the most probable child each time (the first of equals) for as long as
+ * its probability is at least `least`, and no less than that of the class that the node itself may
+ * be. A path of its own: every node of it is the best one of its rank among those that the one
+ * above leaves.
+ *
+ * v        [n_class] probabilities
+ * p        receives the probability of the node returned, or of the best child where none passed
+ * Returns  a node below the top, or 0: no child of it is that sure
+ */
+int32_t cs_tree_call(const cs_tree *t, const float *v, double least, double *p);
+
+#endif
