@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "io/taxonomy.h"
 
-enum { MAX_TARGET = 64, LABEL_BYTES = 256, MAX_OWN_CLASS = 1024 };
+enum { MAX_TARGET = 64, LABEL_BYTES = 1024, MAX_OWN_CLASS = 1024 };
 
 const cs_opt cs_label_table[] = {
     { .type = CS_OPT_GROUP, .name = "Labels" },
@@ -82,7 +83,7 @@ static int check_sources(const cs_label_args *a, const cs_input_args *input, boo
 
 static int class_no(cs_labelled *l, const char *label, int *no)
 {
-    if (!l->fixed)
+    if (!l->fixed || l->grows)
         return cs_classes_add(&l->classes, label, no);
     *no = cs_classes_find(&l->classes, label);
     if (*no < 0)
@@ -242,7 +243,7 @@ out:
 /* CS_OK and a class number, or CS_EOF: leave the record out. */
 static int find_class(cs_labelled *l, const cs_record *r, float *target)
 {
-    char buf[LABEL_BYTES];
+    char buf[LABEL_BYTES], tidy[LABEL_BYTES];
     int rc = CS_OK, no = 0;
 
     if (l->file_class != NULL) {
@@ -259,7 +260,15 @@ static int find_class(cs_labelled *l, const cs_record *r, float *target)
         l->n_skipped++;
         return CS_EOF;
     }
-    CS_TRY(class_no(l, mapped != NULL ? mapped : label, &no));
+    label = mapped != NULL ? mapped : label;
+    if (l->lineages) {
+        (void)snprintf(tidy, sizeof tidy, "%s", label);
+        cs_lineage_tidy(tidy, l->n_rank);
+        label = tidy;
+    }
+    if (*label == '\0')
+        return unlabelled(l, r);
+    CS_TRY(class_no(l, label, &no));
     *target = (float)no;
 out:
     return rc;

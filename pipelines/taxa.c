@@ -1,6 +1,7 @@
 /* taxa.c - between a model's labels and the tree they stand in. */
 #include "pipelines/taxa.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 const cs_opt cs_taxa_table[] = {
@@ -18,6 +19,13 @@ const cs_opt cs_taxa_table[] = {
     { .type = CS_OPT_STR, .name = "taxa", .off = offsetof(cs_taxa_args, taxa), .arg = "FILE",
       .help = "with such a folder, a table as above for classes that it calls otherwise",
       .man = "Name and taxid are enough; a class without a taxid names its parent." },
+    { .type = CS_OPT_STR, .name = "lineage", .off = offsetof(cs_taxa_args, lineage),
+      .arg = "RANKS",
+      .help = "labels are lineages, with ';' between; the ranks of their parts, with commas",
+      .man = "For example domain,phylum,class,order,family,genus; or 'prefixed', where letters say "
+             "so: 'd__Bacteria; p__Bacillota'. Parts beyond these ranks are left out, and so are "
+             "parts at the end that name nothing ('', 'g__', 'unclassified', 'unidentified'). "
+             "Taxa get numbers from 2000000001 on." },
     { .type = CS_OPT_END }
 };
 
@@ -46,6 +54,19 @@ static int take_over(cs_model *m, const cs_taxonomy *t)
     return CS_OK;
 }
 
+static int check_args(const cs_model *m, const cs_taxa_args *a)
+{
+    if (!m->head->is_class)
+        return cs_fail(CS_EUSAGE, "a taxonomy is for classes, but the model predicts values");
+    if (a->lineage && (a->taxonomy || a->taxa))
+        return cs_fail(CS_EUSAGE, "--lineage is a taxonomy of its own; it does not go with --%s",
+                       a->taxonomy ? "taxonomy" : "taxa");
+    if (a->taxa && !is_folder(a->taxonomy))
+        return cs_fail(CS_EUSAGE, "--taxa goes with a folder named by --taxonomy; a table can name "
+                       "all classes itself");
+    return CS_OK;
+}
+
 int cs_taxa_set(cs_model *m, const cs_taxa_args *a)
 {
     int rc = CS_OK;
@@ -53,18 +74,17 @@ int cs_taxa_set(cs_model *m, const cs_taxa_args *a)
     const char **name = NULL;
     cs_taxonomy *t = NULL;
 
-    if (!a->taxonomy && !a->taxa)
+    if (!a->taxonomy && !a->taxa && !a->lineage)
         return CS_OK;
-    if (!m->head->is_class)
-        return cs_fail(CS_EUSAGE, "a taxonomy is for classes, but the model predicts values");
-    if (a->taxa && !dump)
-        return cs_fail(CS_EUSAGE, "--taxa goes with a folder named by --taxonomy; a table can name "
-                       "all classes itself");
+    CS_TRY(check_args(m, a));
     name = cs_xcalloc((size_t)m->n_label, sizeof *name);
     for (int32_t i = 0; i < m->n_label; i++)
         name[i] = m->label[i].name;
-    CS_TRY(cs_taxonomy_read(dump ? a->taxa : a->taxonomy, dump ? a->taxonomy : NULL, name,
-                            m->n_label, &t));
+    if (a->lineage)
+        CS_TRY(cs_taxonomy_lineages(a->lineage, name, m->n_label, &t));
+    else
+        CS_TRY(cs_taxonomy_read(dump ? a->taxa : a->taxonomy, dump ? a->taxonomy : NULL, name,
+                                m->n_label, &t));
     CS_TRY(take_over(m, t));
 out:
     cs_taxonomy_free(t);
@@ -82,4 +102,61 @@ int cs_taxa_of(const cs_model *m, const char *path, cs_taxonomy **out)
                                : cs_taxonomy_plain(c, m->n_label, out);
     free(c);
     return rc;
+}
+
+/* Both arrays by node in one piece, with that by class behind. */
+int cs_taxa_tree(const cs_taxonomy *t, cs_tree *out)
+{
+    const size_t n = (size_t)t->n;
+    int32_t *all = cs_alloc(2 * n + (size_t)t->n_class, sizeof *all);
+
+    *out = (cs_tree){ 0 };
+    if (!all)
+        return cs_fail(CS_EMEM, "out of memory for a taxonomy of %zu taxa", n);
+    for (size_t i = 0; i < n; i++) {
+        all[i] = t->node[i].parent;
+        all[n + i] = t->node[i].class_no;
+    }
+    memcpy(all + 2 * n, t->of_class, (size_t)t->n_class * sizeof *all);
+    *out = (cs_tree){ all, all + n, all + 2 * n, t->n, t->n_class };
+    return CS_OK;
+}
+
+void cs_taxa_tree_release(cs_tree *t)
+{
+    free((void *)(uintptr_t)t->parent);
+    *t = (cs_tree){ 0 };
+}
+
+int cs_taxa_stand(cs_model *m)
+{
+    int rc = CS_OK;
+    cs_taxonomy *t = NULL;
+    cs_tree tree = { 0 };
+
+    if (!m->head->stand)
+        return CS_OK;
+    if (!m->taxonomy)
+        return cs_fail(CS_EUSAGE, "the head '%s' learns by a tree of the classes; give --lineage "
+                       "or --taxonomy", m->head->name);
+    CS_TRY(cs_taxa_of(m, "the model", &t));
+    CS_TRY(cs_taxa_tree(t, &tree));
+    rc = m->head->stand(m->head_net, &tree);
+out:
+    cs_taxa_tree_release(&tree);
+    cs_taxonomy_free(t);
+    return rc;
+}
+
+int cs_taxa_depth(const cs_model *m)
+{
+    int most = 0;
+
+    for (int32_t i = 0; m->taxonomy && i < m->n_label; i++) {
+        int n = 1;
+        for (const char *s = m->label[i].name; (s = strchr(s, ';')) != NULL; s++)
+            n++;
+        most = n > most ? n : most;
+    }
+    return most > 1 ? most : 0;
 }

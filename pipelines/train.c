@@ -227,6 +227,8 @@ static int read_data(struct job *j, int n_inflate)
     }
     CS_TRY(cs_labelled_open(&label, &input, &how, NULL, choice.head, &j->labelled));
     j->labelled.min_base = choice.tok->min_base(tok);
+    j->labelled.lineages = taxa.lineage != NULL;
+    j->labelled.n_rank = taxa.lineage != NULL ? cs_lineage_ranks(taxa.lineage) : 0;
     rc = cs_labelled_read(&j->labelled, &j->data, INT64_MAX);
     if (rc != CS_EOF)
         goto out;
@@ -363,6 +365,7 @@ static int make_model(struct job *j, int n_thread)
     if (on_variants())
         j->model->window = variants.window;
     CS_TRY(cs_taxa_set(j->model, &taxa));
+    CS_TRY(cs_taxa_stand(j->model));
 out:
     for (int32_t i = 0; i < n; i++)
         free(l[i].name);
@@ -450,11 +453,12 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(take_over(j));
     if (strand == STRAND_BOTH)
         CS_TRY(cs_policy_check_turn(j->model));
-    /* The tables that follow those of input, labels, run, taxa, compute, device and log. */
+    /* The tables that follow those of input, labels, run, compute, device and log, and that of taxa
+     * where they are only kept. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
-                                     cs_run_table, strand_table, cs_taxa_table,
-                                     cs_compute_table,
-                                     cs_device_table, cs_log_table, NULL },
+                                     cs_run_table, strand_table, cs_compute_table,
+                                     cs_device_table, cs_log_table,
+                                     choice.head->stand ? NULL : cs_taxa_table, NULL },
                                      j->data.hash);
     j->origin.seed = learn.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &input.file));

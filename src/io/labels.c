@@ -1,7 +1,7 @@
 /* labels.c - which class or values belong to a record: from TSV, from its header, from its file.
  *
  * DESIGN: the table's text is kept as it came, its tabs and line ends turned into NULs; a row is
- * the offset of its name. Rows are found through a hash table of open addresses, at most half full.
+ * the offset of its name.
  */
 #include "io/labels.h"
 
@@ -18,16 +18,13 @@ void cs_classes_release(cs_classes *c)
     for (int i = 0; i < c->n; i++)
         free(c->name[i]);
     free(c->name);
-    *c = (cs_classes){ NULL, 0 };
+    cs_names_release(&c->by_name);
+    *c = (cs_classes){ NULL, 0, { NULL, 0, 0 } };
 }
 
 int cs_classes_find(const cs_classes *c, const char *name)
 {
-    for (int i = 0; i < c->n; i++) {
-        if (strcmp(c->name[i], name) == 0)
-            return i;
-    }
-    return -1;
+    return (int)cs_names_find(&c->by_name, name);
 }
 
 int cs_classes_add(cs_classes *c, const char *name, int *no)
@@ -43,6 +40,10 @@ int cs_classes_add(cs_classes *c, const char *name, int *no)
     if (!copy)
         return cs_fail(CS_EMEM, "out of memory for class '%s'", name);
     memcpy(copy, name, n_bytes);
+    if (cs_names_add(&c->by_name, copy, c->n) != CS_OK) {
+        free(copy);
+        return CS_EMEM;
+    }
     *no = c->n;
     c->name[c->n++] = copy;
     return CS_OK;
@@ -56,43 +57,9 @@ struct cs_labels {
     size_t      n_text, cap_text;
     struct row *row;
     size_t      n_row, cap_row;
-    size_t     *slot;            /* [n_slot] row + 1, 0: free */
-    size_t      n_slot;          /* a power of two */
+    cs_names    by_name;         /* rows */
     int         n_column;        /* after the name */
 };
-
-/* FNV-1a, 64 bits. Source: Fowler, Noll, Vo; draft-eastlake-fnv. */
-static uint64_t hash(const char *s)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-    return h;
-}
-
-/* The slot of a name: its row's, or the free one where it belongs. */
-static size_t find_slot(const cs_labels *l, const char *name)
-{
-    size_t i = (size_t)hash(name) & (l->n_slot - 1);
-    while (l->slot[i] && strcmp(l->text + l->row[l->slot[i] - 1].off, name) != 0)
-        i = (i + 1) & (l->n_slot - 1);
-    return i;
-}
-
-static int rehash(cs_labels *l)
-{
-    const size_t n = l->n_slot ? 2 * l->n_slot : 64;
-    size_t *slot = cs_alloc(n, sizeof *slot);
-    if (!slot)
-        return cs_fail(CS_EMEM, "'%s': out of memory for %zu labels", l->path, l->n_row);
-    memset(slot, 0, n * sizeof *slot);
-    free(l->slot);
-    l->slot = slot;
-    l->n_slot = n;
-    for (size_t i = 0; i < l->n_row; i++)
-        l->slot[find_slot(l, l->text + l->row[i].off)] = i + 1;
-    return CS_OK;
-}
 
 static const char *column(const cs_labels *l, size_t off, int i)
 {
@@ -118,14 +85,12 @@ static int add_row(cs_labels *l, size_t off, int64_t line)
 {
     int rc = CS_OK;
     const struct row row = { off, line };
-    if (2 * (l->n_row + 1) > l->n_slot)
-        CS_TRY(rehash(l));
-    const size_t i = find_slot(l, l->text + off);
-    if (l->slot[i])
-        return check_repeat(l, &l->row[l->slot[i] - 1], &row);
+    const int64_t i = cs_names_find(&l->by_name, l->text + off);
+    if (i >= 0)
+        return check_repeat(l, &l->row[i], &row);
     CS_TRY(cs_grow((void **)&l->row, &l->cap_row, l->n_row + 1, sizeof *l->row));
-    l->row[l->n_row++] = row;
-    l->slot[i] = l->n_row;
+    l->row[l->n_row] = row;
+    rc = cs_names_add(&l->by_name, l->text + off, (int64_t)l->n_row++);
 out:
     return rc;
 }
@@ -189,8 +154,6 @@ static int parse_text(cs_labels *l)
         CS_TRY(parse_line(l, off, end - off, line));
         off = end + 1;
     }
-    if (l->n_slot == 0)
-        rc = rehash(l);          /* so that finding needs no special case */
 out:
     return rc;
 }
@@ -237,10 +200,10 @@ out:
 
 const char *cs_labels_find(const cs_labels *l, const char *name, int i)
 {
-    const size_t row = l->slot[find_slot(l, name)];
-    if (row == 0 || i < 0 || i >= l->n_column)
+    const int64_t row = cs_names_find(&l->by_name, name);
+    if (row < 0 || i < 0 || i >= l->n_column)
         return NULL;
-    return column(l, l->row[row - 1].off, i);
+    return column(l, l->row[row].off, i);
 }
 
 int cs_labels_columns(const cs_labels *l)
@@ -259,7 +222,7 @@ void cs_labels_close(cs_labels *l)
         return;
     free(l->text);
     free(l->row);
-    free(l->slot);
+    cs_names_release(&l->by_name);
     free(l);
 }
 

@@ -2,10 +2,11 @@
 #ifndef CS_IO_LABELS_H
 #define CS_IO_LABELS_H
 
+#include "base/names.h"
 #include "io/record.h"
 
 /* An ordered list of class names. Index = class number. */
-typedef struct cs_classes { char **name; int n; } cs_classes;
+typedef struct cs_classes { char **name; int n; cs_names by_name; } cs_classes;
 void cs_classes_release(cs_classes *c);
 /** cs_classes_find - the number of a name, or -1 */
 int cs_classes_find(const cs_classes *c, const char *name);

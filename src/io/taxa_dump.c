@@ -154,7 +154,7 @@ static int take_title(struct dump *d, char **field, int64_t taxid)
     if (!r->title && !(r->title = keep(d, field[1])))
         return cs_fail(CS_EMEM, "out of memory for the names of '%s'", d->folder);
     if (!*r->name)               /* an ancestor: rows of classes have their names */
-        r->name = r->title;
+        return cs_taxa_rows_name(d->rows, (size_t)(r - d->rows->row), r->title);
     return CS_OK;
 }
 

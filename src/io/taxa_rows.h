@@ -3,6 +3,7 @@
 #define CS_IO_TAXA_ROWS_H
 
 #include "base/mem.h"
+#include "base/names.h"
 
 typedef struct cs_taxa_row {
     const char *name;            /* as classes are called */
@@ -18,15 +19,35 @@ typedef struct cs_taxa_rows {
     size_t       n, cap;
     const char  *what;           /* names the source in messages */
     cs_arena    *text;           /* holds the strings */
+    cs_names     by_name, by_taxid;
 } cs_taxa_rows;
 
-/** cs_taxa_rows_add - one more row, copied but for its strings; CS_EMEM */
+/** cs_taxa_rows_init - none, with an arena; cs_taxa_rows_release() them. what: see above */
+void cs_taxa_rows_init(cs_taxa_rows *r, const char *what);
+void cs_taxa_rows_release(cs_taxa_rows *r);
+/** cs_taxa_rows_add - one more row, copied but for its strings; a name "" is given by
+ * cs_taxa_rows_name() later; CS_EMEM */
 int cs_taxa_rows_add(cs_taxa_rows *r, const cs_taxa_row *row) CS_MUST_CHECK;
+/** cs_taxa_rows_name - give row i its name; CS_EMEM */
+int cs_taxa_rows_name(cs_taxa_rows *r, size_t i, const char *name) CS_MUST_CHECK;
+/** cs_taxa_rows_taxid - the row of a taxid, or NULL */
+const cs_taxa_row *cs_taxa_rows_taxid(const cs_taxa_rows *r, int64_t taxid);
 /** cs_taxa_rows_find - the row that a class or parent of this name is, or NULL */
 const cs_taxa_row *cs_taxa_rows_find(const cs_taxa_rows *r, const char *name);
 
 /** cs_taxa_read_table - all rows of a TSV; cs_taxonomy_read() has the form */
 int cs_taxa_read_table(const char *path, cs_taxa_rows *r) CS_MUST_CHECK;
+
+/**
+ * cs_taxa_read_lineages - rows of classes that are called by their lineages: "Bacteria;Bacillota"
+ *
+ * A row is called by the whole lineage down to it, its scientific name is the last part.
+ *
+ * class_name  [n] as cs_lineage_tidy() leaves them
+ * ranks    of the parts, from the top down, with commas; or "prefixed": "d__Bacteria;p__..."
+ */
+int cs_taxa_read_lineages(const char *const *class_name, int32_t n, const char *ranks,
+                          cs_taxa_rows *r) CS_MUST_CHECK;
 
 /**
  * cs_taxa_read_dump - complete the rows from NCBI's nodes.dmp and names.dmp

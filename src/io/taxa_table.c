@@ -9,27 +9,6 @@
 /* A number above NCBI's, with room for those that the tree will be given. */
 enum { MAX_TABLE_BYTES = 4 << 20, N_COLUMN = 5, MAX_TAXID = 2100000000 };
 
-int cs_taxa_rows_add(cs_taxa_rows *r, const cs_taxa_row *row)
-{
-    int rc = CS_OK;
-
-    CS_TRY(cs_grow((void **)&r->row, &r->cap, r->n + 1, sizeof *r->row));
-    r->row[r->n++] = *row;
-out:
-    return rc;
-}
-
-const cs_taxa_row *cs_taxa_rows_find(const cs_taxa_rows *r, const char *name)
-{
-    for (size_t i = 0; i < r->n; i++)
-        if (strcmp(r->row[i].name, name) == 0)
-            return &r->row[i];
-    for (size_t i = 0; i < r->n; i++)
-        if (r->row[i].title && strcmp(r->row[i].title, name) == 0)
-            return &r->row[i];
-    return NULL;
-}
-
 /* An empty field or "-" says nothing. */
 static const char *said(const char *field)
 {
@@ -43,15 +22,15 @@ static int wrong(const cs_taxa_rows *r, int64_t line, const char *why, const cha
 
 static int check_new(const cs_taxa_rows *r, const cs_taxa_row *row)
 {
-    for (size_t i = 0; i < r->n; i++) {
-        if (row->taxid && r->row[i].taxid == row->taxid)
-            return cs_fail(CS_EFORMAT, "'%s' line %lld: taxid %lld stands in line %lld too",
-                           r->what, (long long)row->line, (long long)row->taxid,
-                           (long long)r->row[i].line);
-        if (strcmp(r->row[i].name, row->name) == 0)
-            return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' stands in line %lld too", r->what,
-                           (long long)row->line, row->name, (long long)r->row[i].line);
-    }
+    const int64_t same = cs_names_find(&r->by_name, row->name);
+    const cs_taxa_row *taxon = row->taxid ? cs_taxa_rows_taxid(r, row->taxid) : NULL;
+
+    if (taxon)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: taxid %lld stands in line %lld too", r->what,
+                       (long long)row->line, (long long)row->taxid, (long long)taxon->line);
+    if (same >= 0)
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' stands in line %lld too", r->what,
+                       (long long)row->line, row->name, (long long)r->row[same].line);
     return CS_OK;
 }
 

@@ -130,9 +130,8 @@ static int parent_row(const struct building *b, const cs_taxa_row *row, const cs
         return CS_OK;
     if (cs_parse_int(row->parent, &taxid) != CS_OK)
         taxid = 0;
-    for (size_t i = 0; taxid > 0 && i < b->rows->n; i++)
-        if (b->rows->row[i].taxid == taxid)
-            *up = &b->rows->row[i];
+    if (taxid > 0)
+        *up = cs_taxa_rows_taxid(b->rows, taxid);
     if (!*up)
         *up = cs_taxa_rows_find(b->rows, row->parent);
     if (*up && (*up)->taxid == CS_TAXID_ROOT)
@@ -273,8 +272,9 @@ int cs_taxonomy_read(const char *table, const char *dump, const char *const *cla
                      cs_taxonomy **out)
 {
     int rc = CS_OK;
-    cs_taxa_rows rows = { .what = dump, .text = cs_arena_new() };
+    cs_taxa_rows rows;
 
+    cs_taxa_rows_init(&rows, dump);
     *out = NULL;
     if (table)
         CS_TRY(cs_taxa_read_table(table, &rows));
@@ -282,8 +282,22 @@ int cs_taxonomy_read(const char *table, const char *dump, const char *const *cla
         CS_TRY(cs_taxa_read_dump(dump, class_name, n, &rows));
     CS_TRY(build(&rows, class_name, n, out));
 out:
-    free(rows.row);
-    cs_arena_free(rows.text);
+    cs_taxa_rows_release(&rows);
+    return rc;
+}
+
+int cs_taxonomy_lineages(const char *ranks, const char *const *class_name, int32_t n,
+                         cs_taxonomy **out)
+{
+    int rc = CS_OK;
+    cs_taxa_rows rows;
+
+    cs_taxa_rows_init(&rows, "the lineages");
+    *out = NULL;
+    CS_TRY(cs_taxa_read_lineages(class_name, n, ranks, &rows));
+    CS_TRY(build(&rows, class_name, n, out));
+out:
+    cs_taxa_rows_release(&rows);
     return rc;
 }
 

@@ -54,6 +54,21 @@ int cs_taxonomy_read(const char *table, const char *dump, const char *const *cla
                      cs_taxonomy **out) CS_MUST_CHECK;
 
 /**
+ * cs_taxonomy_lineages - of classes that are called by their lineages, "Bacteria;Bacillota;Bacilli"
+ *
+ * ranks    of the parts, from the top down, with commas; or "prefixed": "d__Bacteria;p__Bacillota"
+ * class_name  [n] as cs_lineage_tidy() leaves them
+ * Returns  CS_OK; CS_EUSAGE (more parts than ranks); CS_EMEM. Taxids are private ones
+ */
+int cs_taxonomy_lineages(const char *ranks, const char *const *class_name, int32_t n,
+                         cs_taxonomy **out) CS_MUST_CHECK;
+/** cs_lineage_tidy - take out blanks beside ';' and, at the end, parts that name nothing ("", "g__",
+ * "unclassified", "unidentified"), and all beyond the first n_rank (0: none). Changes s in place */
+void cs_lineage_tidy(char *s, int n_rank);
+/** cs_lineage_ranks - how many parts such a list of ranks keeps; 0: all of them ("prefixed") */
+int cs_lineage_ranks(const char *ranks);
+
+/**
  * cs_taxonomy_parse - the tree as a model keeps it, a JSON array
  *
  * what     names it in messages

@@ -129,7 +129,7 @@ static void test_classes(void **state)
     (void)state;
     static const char *const name[] = { "virus", "plasmid", "virus", "Virus", "plasmid" };
     static const int want[] = { 0, 1, 0, 2, 1 };
-    cs_classes c = { NULL, 0 };
+    cs_classes c = { 0 };
     int no;
     for (int i = 0; i < 5; i++) {
         assert_int_equal(cs_classes_add(&c, name[i], &no), CS_OK);

@@ -1,0 +1,135 @@
+/* taxa_lineage.c - taxa from labels that are lineages, as sets of marker genes have them.
+ *
+ * "Bacteria;Bacillota;Bacilli" with ranks from a list, or "d__Bacteria; p__Bacillota; g__" with
+ * ranks from its letters (Greengenes, SILVA, GTDB). What stands in both ways for "not known" ends a
+ * lineage.
+ */
+#include <string.h>
+
+#include "io/taxa_rows.h"
+#include "io/taxonomy.h"
+
+static const char prefixed[] = "prefixed";
+
+/* The rank of a letter before "__", or NULL. */
+static const char *rank_of_letter(const char *part)
+{
+    static const char *const rank[] = { "domain", "kingdom", "phylum", "class", "order", "family",
+                                        "genus", "species" };
+    static const char *const letters = "dkpcofgs";
+    const char *at = *part ? strchr(letters, *part) : NULL;
+
+    return at && part[1] == '_' && part[2] == '_' ? rank[at - letters] : NULL;
+}
+
+static const char *without_letter(const char *part)
+{
+    return rank_of_letter(part) ? part + 3 : part;
+}
+
+static bool names_nothing(const char *part)
+{
+    const char *s = without_letter(part);
+
+    return !*s || strcmp(s, "unclassified") == 0 || strcmp(s, "unidentified") == 0;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+void cs_lineage_tidy(char *s, int n_rank)
+{
+    char *to = s, *end = s;      /* end: behind the last part that names something */
+    int n = 0;
+
+    for (const char *p = s; p && (n_rank == 0 || n < n_rank); n++) {
+        const char *semi = strchr(p, ';'), *last = semi ? semi : p + strlen(p);
+        while (is_blank(*p))
+            p++;
+        while (last > p && is_blank(last[-1]))
+            last--;
+        if (n > 0)
+            *to++ = ';';
+        char *part = to;
+        memmove(to, p, (size_t)(last - p));
+        to += last - p;
+        const char kept = *to;   /* part of what is still to be read */
+        *to = '\0';
+        if (!names_nothing(part))
+            end = to;
+        if (semi)
+            *to = kept;
+        p = semi ? semi + 1 : NULL;
+    }
+    *end = '\0';
+}
+
+int cs_lineage_ranks(const char *ranks)
+{
+    int n = 1;
+
+    if (strcmp(ranks, prefixed) == 0)
+        return 0;
+    while ((ranks = strchr(ranks, ',')) != NULL) {
+        ranks++;
+        n++;
+    }
+    return n;
+}
+
+/* Entry i of the list of ranks, in `text`; NULL: out of memory. */
+static const char *rank_at(cs_arena *text, const char *ranks, int i)
+{
+    for (; i > 0 && ranks; i--) {
+        ranks = strchr(ranks, ',');
+        ranks += ranks != NULL;
+    }
+    return cs_arena_dup(text, ranks ? ranks : "", ranks ? strcspn(ranks, ",") : 0);
+}
+
+/* The taxon that the first n_bytes of a lineage lead to, its part number i; above: what the parts
+ * before lead to, or NULL. */
+static int add_taxon(cs_taxa_rows *r, const char *lineage, size_t n_bytes, const char *above, int i,
+                     const char *ranks, const char **out)
+{
+    const char *name = cs_arena_dup(r->text, lineage, n_bytes);
+
+    if (!name)
+        return cs_fail(CS_EMEM, "out of memory for the lineages");
+    const int64_t old = cs_names_find(&r->by_name, name);
+    *out = old >= 0 ? r->row[old].name : name;
+    if (old >= 0)
+        return CS_OK;
+    const char *part = above ? name + strlen(above) + 1 : name;
+    const bool letters = cs_lineage_ranks(ranks) == 0;
+    const char *rank = letters ? rank_of_letter(part) : rank_at(r->text, ranks, i);
+    if (!letters && !rank)
+        return cs_fail(CS_EMEM, "out of memory for the lineages");
+    const char *title = letters && !names_nothing(part) ? without_letter(part) : part;
+    return cs_taxa_rows_add(r, &(cs_taxa_row){ .name = name, .title = title, .rank = rank,
+                                               .parent = above });
+}
+
+int cs_taxa_read_lineages(const char *const *class_name, int32_t n, const char *ranks,
+                          cs_taxa_rows *r)
+{
+    int rc = CS_OK;
+    const int n_rank = cs_lineage_ranks(ranks);
+
+    for (int32_t c = 0; c < n; c++) {
+        const char *s = class_name[c], *above = NULL;
+        int i = 0;
+        for (size_t at = 0; s[at]; i++) {
+            const size_t end = at + strcspn(s + at, ";");
+            if (n_rank > 0 && i == n_rank)
+                return cs_fail(CS_EUSAGE, "'%.60s' has more parts than the %d ranks of --lineage",
+                               s, n_rank);
+            CS_TRY(add_taxon(r, s, end, above, i, ranks, &above));
+            at = s[end] ? end + 1 : end;
+        }
+    }
+out:
+    return rc;
+}
