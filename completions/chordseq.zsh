@@ -36,6 +36,7 @@ _chordseq()
         '*--max-memory[most memory of the network for one sequence; 0\: what there is]:BYTES:' \
         '*--min-length[fewest bases of a sequence that is answered; 0\: what one token needs]:NUM:' \
         '*--max-unknown[largest share of letters other than A, C, G and T]:SHARE:' \
+        '*--call[class, taxon, or auto\: taxon with a model of the head tree]:WHAT:(auto class taxon)' \
         '*--min-prob[least probability of a call]:NUM:' \
         '*--max-error[call only what errs at most so often]:RATE:' \
         '*-o[write the table here (default\: standard output, unless another output per record is asked for)]:FILE:_files' \
@@ -284,6 +285,7 @@ _chordseq()
         '*--strand[what the model states as its --strand\: forward, both or auto]:NAME:(auto forward both)' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; kept in the model]:FILE:_files' \
         '*--taxa[with such a folder, a table as above for classes that it calls otherwise]:FILE:_files' \
+        '*--lineage[labels are lineages, with '\'';'\'' between; the ranks of their parts, with commas]:RANKS:' \
         '*--window-length[with head variant, bases of the windows around a variant]:NUM:' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
@@ -406,6 +408,7 @@ _chordseq()
         '*--head.norm[normalisation of that vector]:KIND:(none layer)' \
         '*--head.hidden[hidden units between that vector and the answer; 0\: none]:NUM:' \
         '*--head.dropout[share of these hidden units left out in training]:RATE:' \
+        '*--head.ancestors[weight of a class'\''s ancestors together in the loss of the head tree]:NUM:' \
         '--help[list the options]' '*:file:_files' ;;
     pretrain) _arguments \
         '*-i[FASTA, plain or BGZF, with an index (samtools faidx)]:FILE:_files' \
@@ -607,6 +610,7 @@ _chordseq()
         '*-o[table of all figures; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[table of all figures; '\''-'\'' is standard output]:FILE:_files' \
         '*--json[the same as one JSON object]:FILE:_files' \
+        '*--html[a page to look at\: classes, confusion, curves, lengths, certainty]:FILE:_files' \
         '*--calibrate[fit temperatures and error rates, and write the model with them]:FILE:_files' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
@@ -697,6 +701,7 @@ _chordseq()
         '*--alphabet[bases that the checkpoint'\''s input channels are for]:LETTERS:' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; kept in the model]:FILE:_files' \
         '*--taxa[with such a folder, a table as above for classes that it calls otherwise]:FILE:_files' \
+        '*--lineage[labels are lineages, with '\'';'\'' between; the ranks of their parts, with commas]:RANKS:' \
         '*--rank[rank of every linear layer; below 1\: share of the layer'\''s smaller side]:NUM:' \
         '*--energy[instead\: the least rank that keeps this share of a layer'\''s weights, squared]:SHARE:' \
         '*-o[write the thin model here]:FILE:_files' \

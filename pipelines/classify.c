@@ -24,6 +24,7 @@ struct job {
     double       saved_s;        /* when it was written last */
     const char **label;
     cs_taxonomy *taxonomy;
+    cs_tree      tree;           /* the same, where calls are taxa */
     char        *about, *line;
 };
 
@@ -184,6 +185,10 @@ static int open_outputs(struct job *j, const cs_about *about, const cs_split *sp
         j->label[i] = m->label[i].name;
     if (m->head->is_class)
         CS_TRY(cs_taxa_of(m, j->model_path, &j->taxonomy));
+    if (m->head->is_class && cs_policy_taxa(&calls, m)) {
+        CS_TRY(cs_taxa_tree(j->taxonomy, &j->tree));
+        j->policy.tree = &j->tree;
+    }
     if (cs_outputs_want_native(&outputs))
         CS_TRY(cs_inputs_header(j->src.in, &header));
     j->about = cs_about_text(about);
@@ -193,7 +198,8 @@ static int open_outputs(struct job *j, const cs_about *about, const cs_split *sp
                                input.reference, &j->journal));
     const cs_output_info info = {
         .label = j->label, .n_label = m->n_label, .is_class = m->head->is_class,
-        .model_sum = m->sum, .taxonomy = j->taxonomy, .about = j->about,
+        .model_sum = m->sum, .taxonomy = j->taxonomy, .taxa = j->policy.tree != NULL,
+        .about = j->about,
         .command_line = j->line, .header = header, .reference = input.reference,
         .threads = split->inflate, .from = j->journal ? cs_journal_outputs(j->journal) : NULL,
     };
@@ -215,6 +221,11 @@ static int prepare(struct job *j, const cs_optset *set, const cs_split *split, i
     CS_TRY(cs_judge_per_record(j->model));
     CS_TRY(cs_policy_init(&j->policy, &policy, &calls, j->model));
     CS_TRY(cs_outputs_check(&outputs, j->model));
+    if (outputs.split && cs_policy_taxa(&calls, j->model)) {
+        rc = cs_fail(CS_EUSAGE, "--split-dir has a file per class, and calls are taxa here; use "
+                     "--call class");
+        goto out;
+    }
     how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
     CS_TRY(cs_sources_open(&input, &pairs, &how, &j->src));
     CS_TRY(open_outputs(j, &(cs_about){ "classify", argc, argv, set, &input.file, j->model,
@@ -241,6 +252,7 @@ out:
     free(j.about);
     free(j.line);
     cs_taxonomy_free(j.taxonomy);
+    cs_taxa_tree_release(&j.tree);
     cs_sources_close(&j.src);
     cs_model_free(j.model);
     cs_backend_close(j.be);

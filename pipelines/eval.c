@@ -1,19 +1,22 @@
 /* eval.c - how good are a model's answers where the truth is known: `chordseq eval`. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/file.h"
 #include "base/log.h"
-#include "pipelines/eval_report.h"
+#include "pipelines/eval_html.h"
 #include "pipelines/judge.h"
 #include "pipelines/labelled.h"
+#include "pipelines/outputs.h"
 #include "train/calibrate.h"
 
 /* Bases read before they are judged: what is in memory besides one record and the scores. */
-enum { MAX_LIST = 32 };
+enum { MAX_LIST = 32, PATH_BYTES = 4096 };
 
 struct eval_args {
-    const char *fragments, *bins, *output, *json, *calibrate;
+    const char *fragments, *bins, *output, *json, *html, *calibrate;
     int64_t     per_record, batch_tokens, seed;
     double      tolerance;
 };
@@ -52,6 +55,9 @@ static const cs_opt eval_table[] = {
       .def = "-", .help = "table of all figures; '-' is standard output" },
     { .type = CS_OPT_STR, .name = "json", EVAL(json), .arg = "FILE",
       .help = "the same as one JSON object" },
+    { .type = CS_OPT_STR, .name = "html", EVAL(html), .arg = "FILE",
+      .help = "a page to look at: classes, confusion, curves, lengths, certainty",
+      .man = "It is complete in itself, fetches nothing, and suits print and dark screens." },
     { .type = CS_OPT_STR, .name = "calibrate", EVAL(calibrate), .arg = "FILE",
       .help = "fit temperatures and error rates, and write the model with them",
       .man = "For each range of lengths of --bins, to all records and pieces that are judged, "
@@ -88,6 +94,8 @@ struct job {
     cs_scores    scores[MAX_LIST + 1];
     cs_counts    counts[MAX_LIST + 1];   /* of a model that answers for tokens */
     int64_t      n_without;
+    double       seconds;        /* that judging took */
+    char         path[PATH_BYTES];
 };
 
 /* "500,1000": increasing whole numbers, with or without a suffix. */
@@ -113,11 +121,10 @@ static int parse_list(const char *option, const char *text, int64_t *v, int *n)
 static int open_model(struct job *j, const cs_split *split)
 {
     int rc = CS_OK;
-    char path[4096];
 
-    CS_TRY(cs_model_find_default(model.model, path, sizeof path));
+    CS_TRY(cs_model_find_default(model.model, j->path, sizeof j->path));
     CS_TRY(cs_backend_open(device.device, split->work, &j->be));
-    CS_TRY(cs_model_load(path, j->be, false, &j->model));
+    CS_TRY(cs_model_load(j->path, j->be, false, &j->model));
     CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
     j->policy.uncalibrated = own.calibrate != NULL;
     j->judge = (cs_judge){ .model = j->model, .policy = &j->policy,
@@ -174,8 +181,13 @@ out:
 
 static int judge_all(struct job *j)
 {
+    struct timespec from, to;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &from);
     const int rc = cs_judge_blocks(&j->labelled, j->model, &j->data, judge_block, j,
                                    &j->n_without);
+    (void)clock_gettime(CLOCK_MONOTONIC, &to);
+    j->seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
 
     if (rc == CS_OK && j->scores[0].n + j->counts[0].n == 0)
         return cs_fail(CS_EFORMAT, "there is no record to judge in the input");
@@ -208,7 +220,7 @@ static int calibrate(struct job *j)
         return CS_OK;
     cs_scores_init(&all, true, j->scores[0].n_out, j->scores[0].n_target);
     CS_TRY(merge_scores(j, &all));
-    CS_TRY(cs_calibrate(&all, j->bin, j->n_bin, &m->calibration));
+    CS_TRY(cs_judge_fit(m, own.calibrate, &all, j->bin, j->n_bin));
     m->both_strands = j->policy.both;
     CS_TRY(cs_model_save(m, own.calibrate, false));
     for (int b = 0; b < m->calibration.n; b++)
@@ -220,15 +232,24 @@ out:
     return rc;
 }
 
-static int report(const struct job *j)
+static int report(const struct job *j, const char *command)
 {
+    int rc = CS_OK;
+    cs_eval_ranks ranks;
     const cs_eval_report r = {
         .model = j->model, .scores = j->scores, .piece = j->piece, .n_piece = j->n_piece,
         .counts = j->model->head->per_token ? j->counts : NULL,
         .bin = j->bin, .n_bin = j->n_bin, .tolerance = own.tolerance,
+        .ranks = &ranks,
     };
 
-    return cs_eval_write(&r, own.output, own.json);
+    CS_TRY(cs_eval_ranks_init(&ranks, j->model, j->path, &j->labelled.classes));
+    CS_TRY(cs_eval_write(&r, own.output, own.json));
+    if (own.html)
+        rc = cs_eval_html(&r, own.html, j->seconds, command);
+out:
+    cs_eval_ranks_release(&ranks);
+    return rc;
 }
 
 static int prepare(struct job *j)
@@ -244,6 +265,9 @@ static int prepare(struct job *j)
     CS_TRY(cs_args_reading(&input, split.inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
     CS_TRY(cs_labelled_open(&label, &input, &how, m, m->head, &j->labelled));
+    /* A genus that the model does not know still has a family that it may. */
+    j->labelled.n_rank = cs_taxa_depth(m);
+    j->labelled.lineages = j->labelled.grows = j->labelled.n_rank > 0;
     if (m->tok != NULL)
         j->labelled.min_base = m->tok->min_base(m->tok_state);
     for (int s = 0; s <= j->n_piece; s++) {
@@ -256,6 +280,9 @@ static int prepare(struct job *j)
                      (long long)j->piece[0], (long long)j->labelled.min_base);
     else if (own.calibrate != NULL && (!m->head->is_class || m->head->per_token))
         rc = cs_fail(CS_EUSAGE, "--calibrate is for classes of sequences; the model predicts %s",
+                     m->head->per_token ? "those of tokens" : "values");
+    else if (own.html != NULL && (!m->head->is_class || m->head->per_token))
+        rc = cs_fail(CS_EUSAGE, "--html is for classes of sequences; the model predicts %s",
                      m->head->per_token ? "those of tokens" : "values");
     else if (m->tok == NULL && j->n_piece > 0)
         rc = cs_fail(CS_EUSAGE, "--fragments is for sequences; the model takes real values");
@@ -281,15 +308,17 @@ static int run(int argc, char **argv)
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     struct job j = { 0 };
+    char *command = cs_about_line(&(cs_about){ .argc = argc, .argv = argv });
 
     options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     CS_TRY(prepare(&j));
     CS_TRY(judge_all(&j));
-    CS_TRY(report(&j));
+    CS_TRY(report(&j, command));
     CS_TRY(calibrate(&j));
 out:
     release(&j);
+    free(command);
     cs_args_release(&input);
     cs_opt_release(set);
     return rc;

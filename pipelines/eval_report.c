@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 
-enum { NAME_BYTES = 64 };
+enum { NAME_BYTES = 64, MANY_CLASSES = 64 };
 
 /* Where figures go: both forms from one walk. */
 struct sink {
@@ -23,6 +23,7 @@ struct part {
     char        length[NAME_BYTES];
     const cs_figures   *f;
     const cs_certainty *sure;    /* of classes; or NULL */
+    const int64_t *n_rank, *n_right;   /* [ranks->n] */
 };
 
 struct figure { const char *name; size_t off; };
@@ -79,6 +80,12 @@ static int put_count(struct sink *s, const struct part *p, const char *cls, cons
                              suffix, (long long)n);
 }
 
+/* Of many classes only pairs that occur, or tables grow with their square. */
+static bool told(const cs_figures *f, int32_t truth, int32_t call)
+{
+    return f->n_class <= MANY_CLASSES || f->confusion[truth * f->n_class + call] > 0;
+}
+
 static int class_rows(struct sink *s, const struct part *p, int32_t c)
 {
     int rc = CS_OK;
@@ -90,8 +97,9 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
         CS_TRY(put_real(s, p, label[c].name, per_class[i].name,
                         real_at(&f->cls[c], per_class[i].off)));
     for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
-        CS_TRY(put_count(s, p, label[c].name, "called:", label[k].name,
-                         f->confusion[c * f->n_class + k]));
+        if (told(f, c, k))
+            CS_TRY(put_count(s, p, label[c].name, "called:", label[k].name,
+                             f->confusion[c * f->n_class + k]));
 out:
     return rc;
 }
@@ -128,6 +136,22 @@ out:
     return rc;
 }
 
+/* "accuracy:genus": of the records whose genus the model knows. */
+static int rank_rows(struct sink *s, const struct part *p)
+{
+    int rc = CS_OK;
+    const cs_eval_ranks *r = s->r->ranks;
+    char name[NAME_BYTES];
+
+    for (int k = 0; k < r->n; k++) {
+        CS_TRY(put_count(s, p, ".", "records:", r->rank[k], p->n_rank[k]));
+        (void)snprintf(name, sizeof name, "accuracy:%s", r->rank[k]);
+        CS_TRY(put_real(s, p, ".", name, (double)p->n_right[k] / (double)p->n_rank[k]));
+    }
+out:
+    return rc;
+}
+
 static int rows(struct sink *s, const struct part *p, const struct figure *overall, int n)
 {
     int rc = CS_OK;
@@ -136,6 +160,7 @@ static int rows(struct sink *s, const struct part *p, const struct figure *overa
     for (int i = 0; i < n; i++)
         CS_TRY(put_real(s, p, ".", overall[i].name, real_at(p->f, overall[i].off)));
     CS_TRY(certainty_rows(s, p));
+    CS_TRY(rank_rows(s, p));
     for (int32_t c = 0; c < p->f->n_class; c++)
         CS_TRY(class_rows(s, p, c));
 out:
@@ -157,7 +182,9 @@ static json_t *class_json(const struct sink *s, const cs_figures *f, int32_t c)
     for (int i = 0; i < N_PER_CLASS; i++)
         json_object_set_new(o, per_class[i].name, real_json(real_at(&f->cls[c], per_class[i].off)));
     for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
-        json_object_set_new(called, label[k].name, json_integer(f->confusion[c * f->n_class + k]));
+        if (told(f, c, k))
+            json_object_set_new(called, label[k].name,
+                                json_integer(f->confusion[c * f->n_class + k]));
     json_object_set_new(o, "called", called);
     return o;
 }
@@ -183,6 +210,19 @@ static void certainty_json(json_t *o, const cs_certainty *c)
     json_object_set_new(o, "risk", risk);
 }
 
+static json_t *ranks_json(const struct sink *s, const struct part *p)
+{
+    const cs_eval_ranks *r = s->r->ranks;
+    json_t *list = json_array();
+
+    for (int k = 0; k < r->n; k++)
+        json_array_append_new(list, json_pack("{s:s, s:I, s:o}", "rank", r->rank[k], "records",
+                                              (json_int_t)p->n_rank[k], "accuracy",
+                                              real_json((double)p->n_right[k]
+                                                        / (double)p->n_rank[k])));
+    return list;
+}
+
 static void add_json(struct sink *s, const struct part *p, const struct figure *overall, int n)
 {
     const cs_figures *f = p->f;
@@ -193,6 +233,8 @@ static void add_json(struct sink *s, const struct part *p, const struct figure *
         json_object_set_new(o, overall[i].name, real_json(real_at(f, overall[i].off)));
     if (p->sure != NULL)
         certainty_json(o, p->sure);
+    if (s->r->ranks->n > 0)
+        json_object_set_new(o, "ranks", ranks_json(s, p));
     if (f->n_class > 0) {
         json_t *classes = json_object();
         for (int32_t c = 0; c < f->n_class; c++)
@@ -259,14 +301,20 @@ static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, b
 {
     int rc = CS_OK;
     const cs_scores *scores = &s->r->scores[i];
+    const size_t n_rank = (size_t)s->r->ranks->n;
+    int64_t *count = cs_xcalloc(2 * n_rank + 1, sizeof *count);
     cs_figures f;
     cs_certainty sure;
 
     p->sure = NULL;
+    p->n_rank = count;
+    p->n_right = count + n_rank;
     if (s->r->counts != NULL) {
         CS_TRY(cs_counts_figures(&s->r->counts[i], &f));
-        return put_figures(s, p, &f, true, noted);
+        rc = put_figures(s, p, &f, true, noted);
+        goto out;
     }
+    cs_eval_ranks_count(s->r->ranks, scores, lo, hi, count, count + n_rank);
     if (scores->is_class) {
         CS_TRY(cs_scores_certainty(scores, lo, hi, &sure));
         p->sure = &sure;
@@ -274,10 +322,20 @@ static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, b
     CS_TRY(cs_scores_figures(scores, lo, hi, s->r->tolerance, true, &f));
     rc = put_figures(s, p, &f, scores->is_class, noted);
 out:
+    free(count);
     return rc;
 }
 
-/* "0-499", "500-999", ..., "50000-". */
+void cs_eval_bin_name(const cs_eval_report *r, int bin, char *buf, size_t n_buf)
+{
+    const long long lo = bin > 0 ? (long long)r->bin[bin - 1] : 0;
+
+    if (bin < r->n_bin)
+        (void)snprintf(buf, n_buf, "%lld-%lld", lo, (long long)r->bin[bin] - 1);
+    else
+        (void)snprintf(buf, n_buf, "%lld-", lo);
+}
+
 static int tell_bins(struct sink *s)
 {
     int rc = CS_OK;

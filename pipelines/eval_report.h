@@ -2,7 +2,7 @@
 #ifndef CS_PIPELINES_EVAL_REPORT_H
 #define CS_PIPELINES_EVAL_REPORT_H
 
-#include "nn/model.h"
+#include "pipelines/eval_ranks.h"
 #include "train/calibrate.h"
 
 /* scores[0] are whole records, which are also told by bins of length; scores[1 + i] are pieces of
@@ -15,6 +15,7 @@ typedef struct cs_eval_report {
     const int64_t   *piece, *bin;
     int              n_piece, n_bin;
     double           tolerance;
+    const cs_eval_ranks *ranks;
 } cs_eval_report;
 
 /**
@@ -27,5 +28,8 @@ typedef struct cs_eval_report {
  * Returns  CS_OK, CS_EMEM, CS_EIO. One line of summary per set goes to the log (cs_note)
  */
 int cs_eval_write(const cs_eval_report *r, const char *tsv, const char *json) CS_MUST_CHECK;
+
+/** cs_eval_bin_name - of a bin of lengths: "0-499", "500-999", ..., "50000-" */
+void cs_eval_bin_name(const cs_eval_report *r, int bin, char *buf, size_t n_buf);
 
 #endif

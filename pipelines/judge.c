@@ -2,6 +2,7 @@
 #include "pipelines/judge.h"
 
 #include "pipelines/stream.h"
+#include "pipelines/taxa.h"
 #include "train/calibrate.h"
 #include "train/feed.h"
 
@@ -159,6 +160,23 @@ out:
     return rc;
 }
 
+int cs_judge_fit(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge, int n_edge)
+{
+    int rc = CS_OK;
+    cs_taxonomy *t = NULL;
+    cs_tree tree = { 0 };
+
+    if (m->head->stand && m->taxonomy) {
+        CS_TRY(cs_taxa_of(m, path, &t));
+        CS_TRY(cs_taxa_tree(t, &tree));
+    }
+    rc = cs_calibrate(s, t ? &tree : NULL, edge, n_edge, &m->calibration);
+out:
+    cs_taxa_tree_release(&tree);
+    cs_taxonomy_free(t);
+    return rc;
+}
+
 int cs_judge_calibrate(const char *path, cs_backend *be, const cs_sampler *valid,
                        int64_t batch_tokens)
 {
@@ -174,7 +192,7 @@ int cs_judge_calibrate(const char *path, cs_backend *be, const cs_sampler *valid
     CS_TRY(judge_valid(m, valid, batch_tokens, &scores));
     if (scores.n < LEAST_SAMPLES)
         goto out;
-    CS_TRY(cs_calibrate(&scores, edge, sizeof edge / sizeof *edge, &m->calibration));
+    CS_TRY(cs_judge_fit(m, path, &scores, edge, sizeof edge / sizeof *edge));
     CS_TRY(cs_model_save(m, path, false));
     cs_note("calibrated on %lld validation samples", (long long)scores.n);
 out:

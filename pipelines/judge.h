@@ -43,6 +43,11 @@ bool cs_judge_wants(const cs_labelled *l, const cs_example *e);
 int cs_judge_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*block)(void *arg),
                     void *arg, const int64_t *n_without) CS_MUST_CHECK;
 
+/** cs_judge_fit - cs_calibrate() for a model, its calls taxa where its head knows their tree; path
+ * names it in messages */
+int cs_judge_fit(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge,
+                 int n_edge) CS_MUST_CHECK;
+
 /**
  * cs_judge_calibrate - calibrate a model file on the validation samples it was trained beside
  *

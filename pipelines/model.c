@@ -200,7 +200,7 @@ static int label(cs_model *m, const char *to)
 {
     int rc = CS_OK;
 
-    if (!taxa.taxonomy)
+    if (!taxa.taxonomy && !taxa.lineage)
         return cs_fail(CS_EUSAGE, "'label' needs a taxonomy; name one with --taxonomy");
     CS_TRY(cs_taxa_set(m, &taxa));
     rc = cs_model_save(m, to, false);

@@ -9,13 +9,23 @@
 
 #include "base/file.h"
 #include "base/sha256.h"
+#include "pipelines/taxa.h"
 
 enum { PATH_BYTES = 4096, SYMBOL_BYTES = 64, MAX_MODEL_BYTES = 1 << 30, VALUE_BYTES = 1024 };
 
+static const char taxonomy_name[] = "taxonomy.tsv", calibration_name[] = "calibration.json";
 static const char *const file_names[] = {
-    "README.md", "config.json", "labels.tsv", "model.safetensors", "tokenizer.json",
+    "README.md", calibration_name, "config.json", "labels.tsv", "model.safetensors", taxonomy_name,
+    "tokenizer.json",
 };
 enum { N_FILE = sizeof file_names / sizeof file_names[0] };
+
+/* What a model lacks has no file. */
+static bool has_file(const cs_model *m, const char *name)
+{
+    return name == taxonomy_name ? m->taxonomy != NULL
+         : name == calibration_name ? m->calibration.n > 0 : true;
+}
 
 static int path_in(const char *dir, const char *name, char path[PATH_BYTES])
 {
@@ -163,6 +173,35 @@ out:
     return rc;
 }
 
+/* As --taxonomy reads it. Ancestors are called by their taxids: several may have one name. */
+static int write_taxonomy(const cs_model *m, const char *dir)
+{
+    int rc = CS_OK;
+    char path[PATH_BYTES];
+    cs_taxonomy *t = NULL;
+    cs_outfile *f = NULL;
+
+    CS_TRY(path_in(dir, taxonomy_name, path));
+    CS_TRY(cs_taxa_of(m, "the model", &t));
+    CS_TRY(cs_outfile_open(path, &f));
+    CS_TRY(cs_outfile_printf(f, "#name\ttaxid\trank\tparent\tscientific name\n"));
+    for (int32_t i = 1; i < t->n; i++) {
+        const cs_taxon *v = &t->node[i];
+        if (v->class_no >= 0)
+            CS_TRY(cs_outfile_printf(f, "%s", m->label[v->class_no].name));
+        else
+            CS_TRY(cs_outfile_printf(f, "%lld", (long long)v->taxid));
+        CS_TRY(cs_outfile_printf(f, "\t%lld\t%s\t%lld\t%s\n", (long long)v->taxid, v->rank,
+                                 (long long)t->node[v->parent].taxid, v->name));
+    }
+    rc = cs_outfile_close(f);
+    f = NULL;
+out:
+    cs_outfile_discard(f);
+    cs_taxonomy_free(t);
+    return rc;
+}
+
 /* ---- the card -------------------------------------------------------------------------------- */
 
 /* The validation figures in the form that hubs read (model-index). */
@@ -297,7 +336,7 @@ out:
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int write_sums(const char *dir)
+static int write_sums(const cs_model *m, const char *dir)
 {
     int rc = CS_OK;
     char path[PATH_BYTES], line[N_FILE][160], all[N_FILE * 160] = "", hex[65];
@@ -306,6 +345,8 @@ static int write_sums(const char *dir)
         char *bytes;
         size_t n;
         cs_sha256 s;
+        if (!has_file(m, file_names[i]))
+            continue;
         CS_TRY(path_in(dir, file_names[i], path));
         CS_TRY(cs_file_read(path, MAX_MODEL_BYTES, &bytes, &n));
         cs_sha256_init(&s);
@@ -333,8 +374,12 @@ int cs_model_export(cs_model *m, const char *dir, const char *licence)
     CS_TRY(write_config(m, dir));
     CS_TRY(write_tokenizer(m, dir));
     CS_TRY(write_labels(m, dir));
+    if (has_file(m, taxonomy_name))
+        CS_TRY(write_taxonomy(m, dir));
+    if (has_file(m, calibration_name))
+        CS_TRY(write_json(dir, calibration_name, cs_calibration_json(&m->calibration)));
     CS_TRY(write_card(m, dir, licence));
-    rc = write_sums(dir);
+    rc = write_sums(m, dir);
 out:
     return rc;
 }

@@ -320,6 +320,9 @@ int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
     }
     if (a->output)
         CS_TRY(cs_model_save(thin, a->output, false));
+    if (a->output && m->calibration.n > 0)
+        cs_note("'%s' is not calibrated: the calibration is of the whole model's answers, and "
+                "'chordseq eval --calibrate' makes one of its own", a->output);
     rc = cs_outfile_close(f);
     f = NULL;
 out:

@@ -7,6 +7,8 @@ enum { STRAND_MODEL, STRAND_FORWARD, STRAND_BOTH };
 enum { LEAST_WINDOW = 64 };
 
 static const char *const strand_names[] = { "model", "forward", "both", NULL };
+enum { CALL_AUTO, CALL_CLASS, CALL_TAXON };
+static const char *const call_names[] = { "auto", "class", "taxon", NULL };
 static const char *const long_names[] = { "whole", "window", "error", NULL };
 
 #define POLICY(field) .off = offsetof(cs_policy_args, field)
@@ -49,6 +51,14 @@ const cs_opt cs_policy_table[] = {
 
 const cs_opt cs_call_table[] = {
     { .type = CS_OPT_GROUP, .name = "Calls" },
+    { .type = CS_OPT_ENUM, .name = "call", .off = offsetof(cs_call_args, call), .arg = "WHAT",
+      .def = "auto", .choice = call_names,
+      .help = "class, taxon, or auto: taxon with a model of the head tree",
+      .man = "class calls the most probable class. taxon goes from the top of the model's taxonomy "
+             "down, each time to the most probable taxon below, and calls the deepest one that has "
+             "--min-prob: the probability of a taxon is the sum over its classes. The table then "
+             "has columns taxid and rank, and a taxon above the classes is given by its "
+             "lineage." },
     { .type = CS_OPT_REAL, .name = "min-prob", .off = offsetof(cs_call_args, min_prob),
       .arg = "NUM", .def = "0", .help = "least probability of a call",
       .man = "A record whose best class has less is reported as unclassified, with the reason "
@@ -105,14 +115,26 @@ static int set_windows(cs_policy *p, const cs_policy_args *a)
     return CS_OK;
 }
 
+bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m)
+{
+    return calls->call == CALL_TAXON
+        || (calls->call == CALL_AUTO && m->head->stand && m->taxonomy);
+}
+
 /* --max-error as probabilities, by length. */
-static int set_rate(cs_policy *p, double max_error)
+static int set_rate(cs_policy *p, const cs_call_args *calls)
 {
     const cs_calibration *c = &p->model->calibration;
+    const cs_call_args usual = { .call = CALL_AUTO };
+    const double max_error = calls->max_error;
     int n_never = 0;
 
     if (max_error >= 1)
         return CS_OK;
+    if (cs_policy_taxa(calls, p->model) != cs_policy_taxa(&usual, p->model))
+        return cs_fail(CS_EUSAGE, "--max-error does not go with --call %s: the model's calibration "
+                       "counted calls of %s", call_names[calls->call],
+                       calls->call == CALL_CLASS ? "taxa" : "classes");
     if (c->n == 0)
         return cs_fail(CS_EUSAGE, "the model has no calibration, which --max-error needs; "
                        "'chordseq eval --calibrate' makes one");
@@ -180,8 +202,10 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
         return cs_fail(CS_EUSAGE, "--long-sequence window is for an answer per sequence; the model "
                        "answers for every token");
     CS_TRY(set_windows(p, a));
-    if (calls != NULL)
-        rc = set_rate(p, calls->max_error);
+    if (calls != NULL && calls->call == CALL_TAXON && !m->head->is_class)
+        rc = cs_fail(CS_EUSAGE, "--call taxon is for classes; the model predicts values");
+    else if (calls != NULL)
+        rc = set_rate(p, calls);
 out:
     return rc;
 }

@@ -17,10 +17,10 @@ typedef struct cs_policy_args {
     double  max_unknown;
 } cs_policy_args;
 
-typedef struct cs_call_args { double min_prob, max_error; } cs_call_args;
+typedef struct cs_call_args { int call; double min_prob, max_error; } cs_call_args;
 
 extern const cs_opt cs_policy_table[];     /* --strand, --long-sequence, ... */
-extern const cs_opt cs_call_table[];       /* --min-prob, --max-error */
+extern const cs_opt cs_call_table[];       /* --call, --min-prob, --max-error */
 
 /* Nothing in it depends on the machine. */
 typedef struct cs_policy {
@@ -37,7 +37,12 @@ typedef struct cs_policy {
     double     min_prob;         /* of a call */
     bool       uncalibrated;     /* probabilities as the network gives them */
     double     least[CS_CALIBRATION_BINS];   /* of a call, by the calibration's lengths */
+    const cs_tree *tree;         /* calls are taxa of it; NULL: classes. The owner sets it where
+                                  * cs_policy_taxa() says so */
 } cs_policy;
+
+/** cs_policy_taxa - are calls taxa, and may stop above the classes? */
+bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m);
 
 /**
  * cs_policy_init - the options and what the model states, checked against each other

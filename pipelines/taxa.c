@@ -160,3 +160,55 @@ int cs_taxa_depth(const cs_model *m)
     }
     return most > 1 ? most : 0;
 }
+
+/* Cuts the last part off a lineage; false: it was the only one. */
+static bool shorten(char *lineage)
+{
+    char *semi = strrchr(lineage, ';');
+
+    if (semi)
+        *semi = '\0';
+    return semi != NULL;
+}
+
+/* The lineages of a class and of what is above it. */
+static int add_lineages(cs_names *names, cs_arena *text, const cs_taxonomy *t, const char *name,
+                        int32_t node)
+{
+    char *left = cs_xstrdup(name);
+    int rc = CS_OK;
+
+    do {
+        const char *copy = cs_arena_dup(text, left, strlen(left));
+        rc = copy ? cs_names_add(names, copy, node)
+                  : cs_fail(CS_EMEM, "out of memory for the classes' lineages");
+        node = t->node[node].parent;
+    } while (rc == CS_OK && node > 0 && shorten(left));
+    free(left);
+    return rc;
+}
+
+int cs_taxa_places(const cs_model *m, const cs_taxonomy *t, const cs_classes *classes,
+                   int32_t *node)
+{
+    int rc = CS_OK;
+    cs_names names = { NULL, 0, 0 };
+    cs_arena *text = cs_arena_new();
+
+    for (int32_t i = 0; i < m->n_label; i++) {
+        node[i] = t->of_class[i];
+        CS_TRY(add_lineages(&names, text, t, m->label[i].name, node[i]));
+    }
+    for (int i = m->n_label; i < classes->n; i++) {
+        char *left = cs_xstrdup(classes->name[i]);
+        int64_t at = cs_names_find(&names, left);
+        while (at < 0 && shorten(left))
+            at = cs_names_find(&names, left);
+        node[i] = at > 0 ? (int32_t)at : 0;
+        free(left);
+    }
+out:
+    cs_names_release(&names);
+    cs_arena_free(text);
+    return rc;
+}

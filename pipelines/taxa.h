@@ -2,10 +2,11 @@
 #ifndef CS_PIPELINES_TAXA_H
 #define CS_PIPELINES_TAXA_H
 
+#include "io/labels.h"
 #include "io/taxonomy.h"
 #include "nn/model.h"
 
-/* --taxonomy FILE|FOLDER, --taxa FILE and --lineage RANKS, as `train` and `model label` take them. */
+/* --taxonomy FILE|FOLDER, --taxa FILE and --lineage RANKS, for `train` and `model label`. */
 typedef struct cs_taxa_args { const char *taxonomy, *taxa, *lineage; } cs_taxa_args;
 extern const cs_opt cs_taxa_table[];
 
@@ -28,6 +29,15 @@ void cs_taxa_tree_release(cs_tree *t);
 
 /** cs_taxa_stand - let a head that learns by the tree know it; CS_EUSAGE when the model has none */
 int cs_taxa_stand(cs_model *m) CS_MUST_CHECK;
+
+/**
+ * cs_taxa_places - the nodes where classes stand: the model's own, and behind them others called by
+ * lineages, which stand at the deepest taxon of theirs that the tree has (0: the root)
+ *
+ * node     [classes->n]
+ */
+int cs_taxa_places(const cs_model *m, const cs_taxonomy *t, const cs_classes *classes,
+                   int32_t *node) CS_MUST_CHECK;
 
 /** cs_taxa_depth - of a model whose classes are called by their lineages, the most parts that one
  * has; 0: they are not */

@@ -303,11 +303,52 @@ static cs_reason reason_of(const cs_policy *p, const cs_chunk *c, int i)
     return live ? CS_REASON_NONE : first;
 }
 
-static void average(const cs_policy *p, const cs_chunk *c, int i)
+/* A call of values v of so many bases: a node or a class (-1: none). *prob receives the probability
+ * of a node, or of the best one where none is called. */
+static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, float *prob)
 {
-    const cs_answer *a = &c->ans[i];
-    struct part part[CS_MAX_SEG];
-    const int n_part = split_parts(p, c, i, part);
+    const cs_model *m = p->model;
+    const int bin = p->uncalibrated ? -1 : cs_calibration_find(&m->calibration, n_base);
+    const double least = cs_policy_least(p, n_base);
+    int32_t best = 0;
+    double sure;
+
+    m->head->decide(m->head_net, v, n, bin < 0 ? 1 : m->calibration.bin[bin].temperature);
+    if (!m->head->is_class)
+        return -1;
+    if (p->tree) {
+        best = cs_tree_call(p->tree, v, least, &sure);
+        *prob = (float)sure;
+        return best > 0 ? best : -1;
+    }
+    for (int64_t k = 1; k < n; k++)
+        best = v[k] > v[best] ? (int32_t)k : best;
+    return (double)v[best] >= least ? best : -1;
+}
+
+/* Of a pair, what each mate alone would be called. Its values go where those of its first answered
+ * view were, which nobody needs any more. */
+static void call_mates(const cs_policy *p, const cs_chunk *c, int i, const struct part *part)
+{
+    cs_answer *a = &c->ans[i];
+    int64_t n_live;
+    float ignored;
+
+    for (int s = 0; s < CS_MAX_SEG; s++) {
+        const cs_view *v = part[s].view;
+        while (v < part[s].view + part[s].n * part[s].strands && v->reason)
+            v++;
+        if (v == part[s].view + part[s].n * part[s].strands)
+            continue;
+        for (int64_t k = 0; k < a->n; k++)
+            v->v[k] = (float)part_value(&part[s], k, &n_live);
+        a->mate[s] = call_of(p, v->v, a->n, c->rec[i].seg[s].n_base, &ignored);
+    }
+}
+
+static void average(const cs_chunk *c, int i, const struct part *part, int n_part)
+{
+    cs_answer *a = &c->ans[i];
 
     for (int64_t k = 0; k < a->n; k++) {
         double sum = 0;
@@ -316,6 +357,7 @@ static void average(const cs_policy *p, const cs_chunk *c, int i)
             int64_t n_live;
             sum += part_value(&part[s], k, &n_live);
             n += n_live > 0;
+            a->n_window[s] = (int32_t)n_live;
         }
         a->v[k] = (float)(n > 1 ? sum / n : sum);
     }
@@ -337,9 +379,15 @@ static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
 
 void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
 {
-    const cs_model *m = p->model;
     cs_answer *a = &c->ans[i];
+    struct part part[CS_MAX_SEG];
 
+    a->taxon = 0;
+    a->p = 0;
+    for (int s = 0; s < CS_MAX_SEG; s++) {
+        a->n_window[s] = 0;
+        a->mate[s] = -1;
+    }
     a->reason = reason_of(p, c, i);
     if (a->reason)
         return;
@@ -347,14 +395,13 @@ void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
         both_apart(p, c, i);
         return;
     }
-    average(p, c, i);
-    const int64_t n_base = cs_record_bases(&c->rec[i]);
-    const int bin = p->uncalibrated ? -1 : cs_calibration_find(&m->calibration, n_base);
-    m->head->decide(m->head_net, a->v, a->n, bin < 0 ? 1 : m->calibration.bin[bin].temperature);
-    const double least = cs_policy_least(p, n_base);
-    for (int64_t k = 0; m->head->is_class && k < a->n; k++)
-        if ((double)a->v[k] >= least)
-            return;
-    if (m->head->is_class)
-        a->reason = CS_REASON_LOW_PROB;
+    const int n_part = split_parts(p, c, i, part);
+    average(c, i, part, n_part);
+    if (n_part > 1 && p->model->head->is_class && !p->model->head->per_token)
+        call_mates(p, c, i, part);
+    const int32_t call = call_of(p, a->v, a->n, cs_record_bases(&c->rec[i]), &a->p);
+    if (!p->model->head->is_class)
+        return;
+    a->taxon = p->tree && call > 0 ? call : 0;
+    a->reason = call < 0 ? CS_REASON_LOW_PROB : CS_REASON_NONE;
 }

@@ -3,14 +3,15 @@
 
 #include "io/json_text.h"
 
-enum { WIDTH = 640, HEIGHT = 200, LEFT = 60, RIGHT = 12, TOP = 8, BOTTOM = 40 };
+enum { WIDTH = 640, HEIGHT = 200, LEFT = 60, RIGHT = 20, TOP = 8, BOTTOM = 40 };
 
 static const char style[] =
     ":root{color-scheme:light dark;--text:#1b1f24;--page:#fff;--line:#c9ced6;--soft:#5c6570;"
-    "--a:#2f6fb3;--b:#c2742b}\n"
+    "--a:#2f6fb3;--b:#c2742b;--c:#3a8f5c;--d:#a03b8f;--e:#8a7a1f;--f:#5c6570}\n"
     "@media (prefers-color-scheme:dark){:root{--text:#e3e7ec;--page:#15181c;--line:#3d444d;"
-    "--soft:#9aa4b0;--a:#6ca8e6;--b:#e0a15c}}\n"
-    "@media print{:root{--text:#000;--page:#fff;--line:#999;--soft:#333;--a:#2f6fb3;--b:#c2742b}"
+    "--soft:#9aa4b0;--a:#6ca8e6;--b:#e0a15c;--c:#6fce96;--d:#e08ad2;--e:#d3c04d;--f:#9aa4b0}}\n"
+    "@media print{:root{--text:#000;--page:#fff;--line:#999;--soft:#333;--a:#2f6fb3;--b:#c2742b;"
+    "--c:#3a8f5c;--d:#a03b8f;--e:#8a7a1f;--f:#5c6570}"
     "section,figure,tr{break-inside:avoid}}\n"
     "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
     "body{margin:2rem auto;max-width:60rem;padding:0 1rem;background:var(--page);"
@@ -22,7 +23,13 @@ static const char style[] =
     "td.bar{width:25%}svg{max-width:100%;height:auto}svg text{fill:var(--text);font-size:12px}"
     "figure{margin:1rem 0}figcaption{color:var(--soft)}"
     "pre{white-space:pre-wrap;overflow-wrap:anywhere;color:var(--soft)}"
-    ".a{fill:var(--a)}.b{fill:var(--b)}.axis{stroke:var(--line)}\n";
+    ".a{fill:var(--a)}.b{fill:var(--b)}.axis{stroke:var(--line)}.soft{stroke:var(--soft)}\n"
+    ".line{fill:none;stroke-width:1.8}.dash{stroke-dasharray:5 4}.s0{stroke:var(--a)}"
+    ".s1{stroke:var(--b)}.s2{stroke:var(--c)}.s3{stroke:var(--d)}.s4{stroke:var(--e)}"
+    ".s5{stroke:var(--f)}.pair{display:flex;flex-wrap:wrap;gap:0 2rem}"
+    ".legend{list-style:none;padding:0;margin:0;font-size:13px;columns:2}"
+    ".wide{overflow-x:auto}.matrix{width:auto}.matrix td,.matrix th{padding:.15rem .4rem;"
+    "font-size:13px}\n";
 
 int cs_html_text(cs_outfile *f, const char *s)
 {
@@ -144,6 +151,94 @@ int cs_html_draw(cs_outfile *f, const cs_html_bars *b)
     for (int i = 0; i < b->n_bin && most; i++)
         CS_TRY(draw_bin(f, b, i, (double)(HEIGHT - BOTTOM - TOP) / (double)most));
     rc = cs_outfile_printf(f, "</svg></figure>\n");
+out:
+    return rc;
+}
+
+void cs_html_doublings(int i, char tick[24])
+{
+    (void)snprintf(tick, 24, "%lld%s", 1LL << (i < 20 ? i % 10 : i - 20),
+                   i < 10 ? "" : i < 20 ? " k" : " M");
+}
+
+/* ---- lines ------------------------------------------------------------------------------- */
+
+enum { SIDE = 300, MARGIN = 52, PLOT = SIDE + MARGIN + 20, N_COLOUR = 6 };
+
+static int draw_square(cs_outfile *f, const cs_html_plot *p)
+{
+    int rc = CS_OK;
+    const int base = TOP + SIDE;
+
+    CS_TRY(cs_outfile_printf(f, "<path class=\"axis\" fill=\"none\" d=\"M%d %dV%dH%d\"/>\n", MARGIN,
+                             TOP, base, MARGIN + SIDE));
+    for (int i = 0; i <= 4; i++)
+        CS_TRY(cs_outfile_printf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.2f</text>"
+                   "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%.2f</text>\n", MARGIN - 6,
+                   base - i * SIDE / 4 + 4, i / 4.0, MARGIN + i * SIDE / 4, base + 16, i / 4.0));
+    CS_TRY(cs_outfile_printf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>"
+               "<text transform=\"translate(12 %d) rotate(-90)\" text-anchor=\"middle\">%s"
+               "</text>\n",
+               MARGIN + SIDE / 2, base + 34, p->x_axis, TOP + SIDE / 2, p->y_axis));
+    if (p->diagonal)
+        rc = cs_outfile_printf(f, "<path class=\"soft dash\" d=\"M%d %dL%d %d\"/>\n", MARGIN, base,
+                               MARGIN + SIDE, TOP);
+out:
+    return rc;
+}
+
+static int draw_line(cs_outfile *f, const cs_html_line *l, int no, int dots)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "<polyline class=\"line s%d%s\" points=\"", no % N_COLOUR,
+                             no >= N_COLOUR ? " dash" : ""));
+    for (int i = 0; i < l->n; i++)
+        CS_TRY(cs_outfile_printf(f, "%s%.2f,%.2f", i ? " " : "", MARGIN + SIDE * l->x[i],
+                                 TOP + SIDE * (1 - l->y[i])));
+    CS_TRY(cs_outfile_printf(f, "\"></polyline>\n"));
+    for (int i = 0; dots && i < l->n; i++)
+        CS_TRY(cs_outfile_printf(f, "<circle class=\"a\" r=\"3\" cx=\"%.2f\" cy=\"%.2f\"><title>"
+                                 "%.4f, %.4f</title></circle>\n", MARGIN + SIDE * l->x[i],
+                                 TOP + SIDE * (1 - l->y[i]), l->x[i], l->y[i]));
+out:
+    return rc;
+}
+
+static int draw_legend(cs_outfile *f, const cs_html_plot *p)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "<ul class=\"legend\">\n"));
+    for (int i = 0; i < p->n_line; i++) {
+        CS_TRY(cs_outfile_printf(f, "<li><svg width=\"28\" height=\"10\"><path "
+                                 "class=\"line s%d%s\" d=\"M0 5H28\"/></svg> ", i % N_COLOUR,
+                                 i >= N_COLOUR ? " dash" : ""));
+        CS_TRY(cs_html_text(f, p->line[i].name));
+        CS_TRY(cs_outfile_printf(f, "</li>\n"));
+    }
+    rc = cs_outfile_printf(f, "</ul>");
+out:
+    return rc;
+}
+
+int cs_html_lines(cs_outfile *f, const cs_html_plot *p)
+{
+    int rc = CS_OK;
+
+    CS_BUG(p->n_line > CS_HTML_LINES);
+    CS_TRY(cs_outfile_printf(f, "<figure><figcaption>"));
+    CS_TRY(cs_html_text(f, p->title));
+    CS_TRY(cs_outfile_printf(f, "</figcaption>\n<svg role=\"img\" viewBox=\"0 0 %d %d\" "
+                             "width=\"%d\" height=\"%d\">\n", PLOT, TOP + SIDE + BOTTOM, PLOT,
+                             TOP + SIDE + BOTTOM));
+    CS_TRY(draw_square(f, p));
+    for (int i = 0; i < p->n_line; i++)
+        CS_TRY(draw_line(f, &p->line[i], i, p->dots));
+    CS_TRY(cs_outfile_printf(f, "</svg>\n"));
+    if (p->n_line > 0 && p->line[0].name)
+        CS_TRY(draw_legend(f, p));
+    rc = cs_outfile_printf(f, "</figure>\n");
 out:
     return rc;
 }

@@ -28,4 +28,22 @@ typedef struct cs_html_bars {
 } cs_html_bars;
 int cs_html_draw(cs_outfile *f, const cs_html_bars *b) CS_MUST_CHECK;
 
+/** cs_html_doublings - what 2^i bases read like at a bin's edge: "512", "2 k", "4 M" */
+void cs_html_doublings(int i, char tick[24]);
+
+/* Lines in a square whose axes go from 0 to 1. */
+enum { CS_HTML_LINES = 12 };
+typedef struct cs_html_line {
+    const char   *name;          /* NULL: not in the legend */
+    const double *x, *y;         /* [n] */
+    int           n;
+} cs_html_line;
+typedef struct cs_html_plot {
+    const char         *title, *x_axis, *y_axis;
+    const cs_html_line *line;    /* [n_line] at most CS_HTML_LINES */
+    int                 n_line;
+    int                 diagonal, dots;   /* a line from 0 to 1; a mark at every point */
+} cs_html_plot;
+int cs_html_lines(cs_outfile *f, const cs_html_plot *p) CS_MUST_CHECK;
+
 #endif

@@ -61,8 +61,20 @@ typedef struct cs_view {
     float    *v;                 /* [n of the answer] raw values, set by infer */
 } cs_view;
 
-/* A record's answer: what the head writes (answer_len floats), or a reason why there is none. */
-typedef struct cs_answer { float *v; int64_t n; cs_reason reason; } cs_answer;
+/* A record's answer: what the head writes (answer_len floats), or a reason why there is none. Where
+ * calls may be taxa above the classes, taxon is the node called (0: none) and p its probability, or
+ * that of the best one below the top; else both are 0, and the class with the largest value is
+ * called. */
+typedef struct cs_answer {
+    float *v;
+    int64_t n;
+    cs_reason reason;
+    int32_t taxon;
+    float p;
+    /* By segment: windows that have an answer, and of a pair what each mate alone would be called,
+     * a node where taxon is one, else a class; -1: nothing. */
+    int32_t n_window[CS_MAX_SEG], mate[CS_MAX_SEG];
+} cs_answer;
 
 /* About CS_CHUNK_RECORDS records or CS_CHUNK_BASES bases, whichever comes first; at least one
  * record. */

@@ -18,6 +18,7 @@ int cs_tally_new(const cs_output_info *info, cs_tally **out)
     const cs_taxonomy *tree = info->taxonomy;
 
     t->n_label = info->n_label;
+    t->n_node = tree ? tree->n : 0;
     t->of_class = counts(info->n_label);
     t->direct = tree ? counts(tree->n) : NULL;
     t->clade = tree ? counts(tree->n) : NULL;
@@ -43,14 +44,18 @@ void cs_tally_add(cs_tally *t, const cs_output_info *info, const cs_record *r, c
     add(&t->reason[a->reason], 1, n);
     if (a->reason != CS_REASON_NONE)
         add(&t->unclassified, 1, n);
-    else if (info->is_class)
-        add(&t->of_class[cs_answer_best(a)], 1, n);
+    if (a->reason != CS_REASON_NONE || !info->is_class)
+        return;
+    const int32_t node = t->direct ? cs_answer_taxon(info, a) : -1;
+    const int no = node >= 0 ? info->taxonomy->node[node].class_no : cs_answer_best(a);
+    if (node >= 0)
+        add(&t->direct[node], 1, n);
+    if (no >= 0)
+        add(&t->of_class[no], 1, n);
 }
 
 void cs_tally_sum(cs_tally *t, const cs_taxonomy *tree)
 {
-    for (int32_t i = 0; i < tree->n_class; i++)
-        t->direct[tree->of_class[i]] = t->of_class[i];
     memcpy(t->clade, t->direct, (size_t)tree->n * sizeof *t->clade);
     for (int32_t i = tree->n - 1; i > 0; i--)     /* children come after their parents */
         add(&t->clade[tree->node[i].parent], t->clade[i].n_record, t->clade[i].n_base);
@@ -132,10 +137,11 @@ static bool pairs_read(const json_t *a, cs_count *c, int n)
 
 json_t *cs_tally_json(const cs_tally *t)
 {
-    return json_pack("{s:o, s:o, s:o, s:o}", "all", pairs_json(&t->all, 1),
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "all", pairs_json(&t->all, 1),
                      "unclassified", pairs_json(&t->unclassified, 1),
                      "reasons", pairs_json(t->reason, CS_N_REASON),
-                     "classes", pairs_json(t->of_class, t->n_label));
+                     "classes", pairs_json(t->of_class, t->n_label), "taxa",
+                     pairs_json(t->direct, t->n_node));
 }
 
 bool cs_tally_read(cs_tally *t, const json_t *j)
@@ -143,7 +149,8 @@ bool cs_tally_read(cs_tally *t, const json_t *j)
     return pairs_read(json_object_get(j, "all"), &t->all, 1)
         && pairs_read(json_object_get(j, "unclassified"), &t->unclassified, 1)
         && pairs_read(json_object_get(j, "reasons"), t->reason, CS_N_REASON)
-        && pairs_read(json_object_get(j, "classes"), t->of_class, t->n_label);
+        && pairs_read(json_object_get(j, "classes"), t->of_class, t->n_label)
+        && pairs_read(json_object_get(j, "taxa"), t->direct, t->n_node);
 }
 
 json_t *cs_tally_save(const cs_output *o)

@@ -10,16 +10,16 @@ typedef struct cs_count { uint64_t n_record, n_base; } cs_count;
 typedef struct cs_tally {
     cs_count  all, unclassified;
     cs_count  reason[CS_N_REASON];
-    cs_count *of_class;          /* [n_label] */
+    cs_count *of_class;          /* [n_label] called so */
     cs_count *direct, *clade;    /* [nodes] called so; the same with all below. NULL: no tree */
-    int       n_label;
+    int       n_label, n_node;
 } cs_tally;
 
 /** cs_tally_new - for the classes (or values) of an output; CS_EMEM */
 int  cs_tally_new(const cs_output_info *info, cs_tally **out) CS_MUST_CHECK;
 /** cs_tally_add - one record more; with values, a record with an answer is of no class */
 void cs_tally_add(cs_tally *t, const cs_output_info *info, const cs_record *r, const cs_answer *a);
-/** cs_tally_sum - fill direct and clade, after the last record */
+/** cs_tally_sum - fill clade, after the last record */
 void cs_tally_sum(cs_tally *t, const cs_taxonomy *tree);
 void cs_tally_free(cs_tally *t);
 

@@ -62,8 +62,8 @@ int cs_taxonomy_read(const char *table, const char *dump, const char *const *cla
  */
 int cs_taxonomy_lineages(const char *ranks, const char *const *class_name, int32_t n,
                          cs_taxonomy **out) CS_MUST_CHECK;
-/** cs_lineage_tidy - take out blanks beside ';' and, at the end, parts that name nothing ("", "g__",
- * "unclassified", "unidentified"), and all beyond the first n_rank (0: none). Changes s in place */
+/** cs_lineage_tidy - take out blanks beside ';' and, at the end, parts that name nothing ("",
+ * "g__", "unclassified", "unidentified"), and all beyond the first n_rank (0: none); in place */
 void cs_lineage_tidy(char *s, int n_rank);
 /** cs_lineage_ranks - how many parts such a list of ranks keeps; 0: all of them ("prefixed") */
 int cs_lineage_ranks(const char *ranks);

@@ -21,17 +21,13 @@ struct alignments {
     htsFile   *fp;
     sam_hdr_t *header;
     bam1_t    *b;
-    char     **label;            /* [n_label] as a tag may hold them */
 };
 
 /* A tag's text is printable ASCII. */
-static char *printable(const char *s)
+static void make_printable(char *s)
 {
-    char *copy = cs_xstrdup(s);
-
-    for (char *p = copy; *p; p++)
-        *p = *p < ' ' || *p > '~' ? '_' : *p;
-    return copy;
+    for (; *s; s++)
+        *s = *s < ' ' || *s > '~' ? '_' : *s;
 }
 
 static int failed(cs_output *o, const char *what)
@@ -52,9 +48,6 @@ static void bam_release(cs_output *o)
         (void)hts_close(w->fp);
     sam_hdr_destroy(w->header);
     bam_destroy1(w->b);
-    for (int i = 0; w->label && i < o->info.n_label; i++)
-        free(w->label[i]);
-    free(w->label);
     free(w);
     o->state = NULL;
 }
@@ -99,9 +92,10 @@ static int open_file(cs_output *o, struct alignments *w)
 /* htslib chains the line to those that are there. Line ends and tabs would end the field. */
 static int add_program(const cs_output *o, sam_hdr_t *h)
 {
-    char *command = printable(o->info.command_line ? o->info.command_line : "chordseq");
+    char *command = cs_xstrdup(o->info.command_line ? o->info.command_line : "chordseq");
     char model[96];
 
+    make_printable(command);
     (void)snprintf(model, sizeof model, "model sha256:%s", o->info.model_sum);
     const int bad = sam_hdr_add_pg(h, "chordseq", "VN", PACKAGE_VERSION, "CL", command, "DS", model,
                                    NULL) < 0;
@@ -115,9 +109,6 @@ static int bam_begin(cs_output *o)
     int rc = CS_OK;
     struct alignments *w = o->state = cs_xcalloc(1, sizeof *w);
 
-    w->label = cs_xcalloc((size_t)o->info.n_label, sizeof *w->label);
-    for (int i = 0; i < o->info.n_label; i++)
-        w->label[i] = printable(o->info.label[i]);
     w->b = bam_init1();
     w->header = o->info.header ? sam_hdr_dup(o->info.header) : sam_hdr_init();
     if (!w->b || !w->header)
@@ -167,20 +158,20 @@ static bool drop_tags(bam1_t *b)
 
 static int set_tags(cs_output *o, bam1_t *b, const cs_answer *a)
 {
-    const struct alignments *w = o->state;
-    const cs_taxonomy *t = o->info.taxonomy;
-    const int best = cs_answer_best(a), no = a->reason == CS_REASON_NONE ? best : -1;
-    const char *label = no >= 0 ? w->label[no] : "unclassified";
-    const int64_t taxid = no >= 0 ? t->node[t->of_class[no]].taxid : 0;
+    const int32_t node = cs_answer_taxon(&o->info, a);
+    const int64_t taxid = node >= 0 ? o->info.taxonomy->node[node].taxid : 0;
     const char *why = cs_reason_name(a->reason);
+    char buf[CS_LABEL_TEXT], label[CS_LABEL_TEXT];
 
     if (!drop_tags(b))
         return cs_fail(CS_EFORMAT, "record '%.60s' has damaged tags", bam_get_qname(b));
+    (void)snprintf(label, sizeof label, "%s", cs_answer_label(&o->info, a, buf));
+    make_printable(label);
     bool bad = bam_aux_update_str(b, "cl", (int)strlen(label) + 1, label) < 0;
-    if (best >= 0)
-        bad |= bam_aux_update_float(b, "cp", a->v[best]) < 0;
+    if (cs_answer_best(a) >= 0)
+        bad |= bam_aux_update_float(b, "cp", (float)cs_answer_prob(a)) < 0;
     bad |= bam_aux_update_int(b, "ct", taxid) < 0;
-    if (no < 0)
+    if (node < 0)
         bad |= bam_aux_update_str(b, "cr", (int)strlen(why) + 1, why) < 0;
     return bad ? cs_fail(CS_EMEM, "out of memory for the tags of record '%.60s'",
                          bam_get_qname(b)) : CS_OK;

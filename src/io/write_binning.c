@@ -1,7 +1,7 @@
 /* write_binning.c - CAMI's format for binning: which taxon and class each sequence was put in.
  *
  * Source: CAMI file formats (bioboxes), binning 0.9.1. Taxids are NCBI's, so a class that NCBI has
- * none for shows its nearest ancestor's; BINID is always the class. Sequences without a call are
+ * none for shows its nearest ancestor's; BINID is what is called. Sequences without a call are
  * not listed, as the format wants it.
  */
 #include "io/writer.h"
@@ -15,13 +15,14 @@ static int binning_begin(cs_output *o)
 static int binning_record(cs_output *o, const cs_record *r, const cs_answer *a)
 {
     const cs_taxonomy *t = o->info.taxonomy;
-    const int no = a->reason == CS_REASON_NONE ? cs_answer_best(a) : -1;
+    const int32_t node = cs_answer_taxon(&o->info, a);
+    char label[CS_LABEL_TEXT];
 
-    if (no < 0)
+    if (node < 0)
         return CS_OK;
-    const int32_t at = cs_taxonomy_ncbi(t, t->of_class[no]);
+    const int32_t at = cs_taxonomy_ncbi(t, node);
     return cs_outfile_printf(o->file, "%s\t%lld\t%s\n", *r->name ? r->name : "*",
-                             (long long)t->node[at].taxid, o->info.label[no]);
+                             (long long)t->node[at].taxid, cs_answer_label(&o->info, a, label));
 }
 
 static int binning_end(cs_output *o)

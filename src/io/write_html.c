@@ -59,11 +59,13 @@ static int html_record(cs_output *o, const cs_record *r, const cs_answer *a)
     p->length[no_call][doublings]++;
     if (best < 0)
         return CS_OK;
-    const int bin = (int)(N_PROB * (double)a->v[best]);
+    const int32_t node = o->info.taxonomy ? cs_answer_taxon(&o->info, a) : -1;
+    const int no = node >= 0 ? o->info.taxonomy->node[node].class_no : no_call ? -1 : best;
+    const int bin = (int)(N_PROB * cs_answer_prob(a));
     const int at = bin < 0 ? 0 : bin >= N_PROB ? N_PROB - 1 : bin;
     (no_call ? p->low : p->called)[at]++;
-    if (!no_call)
-        p->prob[best][at]++;
+    if (no >= 0)
+        p->prob[no][at]++;
     return CS_OK;
 }
 
@@ -104,27 +106,43 @@ static int bar(cs_outfile *f, uint64_t n, uint64_t most)
                              most ? 100 * (double)n / (double)most : 0.0);
 }
 
+static int taxon_row(cs_output *o, int32_t node, cs_count c, uint64_t most)
+{
+    int rc = CS_OK;
+    const cs_tally *t = ((struct page *)o->state)->t;
+    const cs_taxon *v = &o->info.taxonomy->node[node];
+    char label[CS_LABEL_TEXT];
+
+    CS_TRY(cs_outfile_printf(o->file, "<tr>"));
+    CS_TRY(cs_html_cell(o->file, cs_taxon_label(&o->info, node, label)));
+    CS_TRY(cs_html_cell(o->file, v->name));
+    CS_TRY(cs_outfile_printf(o->file, "<td class=\"n\">%lld</td>", (long long)v->taxid));
+    CS_TRY(cs_html_count(o->file, c.n_record, t->all.n_record));
+    CS_TRY(cs_html_count(o->file, c.n_base, t->all.n_base));
+    rc = bar(o->file, c.n_record, most);
+out:
+    return rc;
+}
+
+/* All classes; where calls may be taxa above them, those taxa that were called. */
 static int class_table(cs_output *o, const int *order, int n)
 {
     int rc = CS_OK;
     const cs_tally *t = ((struct page *)o->state)->t;
     const cs_taxonomy *tree = o->info.taxonomy;
+    const uint64_t most = t->of_class[order[0]].n_record;
 
     CS_TRY(cs_html_section(o->file, "Classes"));
     CS_TRY(cs_outfile_printf(o->file, "<table><tr><th>class</th><th>taxon</th><th class=\"n\">"
                "taxid</th><th class=\"n\" colspan=\"2\">records</th><th class=\"n\" colspan=\"2\">"
                "bases</th><th></th></tr>\n"));
-    for (int i = 0; i < n; i++) {
-        const cs_count c = t->of_class[order[i]];
-        const cs_taxon *v = &tree->node[tree->of_class[order[i]]];
-        CS_TRY(cs_outfile_printf(o->file, "<tr>"));
-        CS_TRY(cs_html_cell(o->file, o->info.label[order[i]]));
-        CS_TRY(cs_html_cell(o->file, v->name));
-        CS_TRY(cs_outfile_printf(o->file, "<td class=\"n\">%lld</td>", (long long)v->taxid));
-        CS_TRY(cs_html_count(o->file, c.n_record, t->all.n_record));
-        CS_TRY(cs_html_count(o->file, c.n_base, t->all.n_base));
-        CS_TRY(bar(o->file, c.n_record, t->of_class[order[0]].n_record));
-    }
+    for (int i = 0; i < n; i++)
+        if (!o->info.taxa || t->of_class[order[i]].n_record)
+            CS_TRY(taxon_row(o, tree->of_class[order[i]], t->of_class[order[i]], most));
+    for (int32_t i = 1; i < tree->n && o->info.taxa; i++)
+        if (tree->node[i].class_no < 0 && t->direct[i].n_record)
+            CS_TRY(taxon_row(o, i, t->direct[i],
+                             most > t->direct[i].n_record ? most : t->direct[i].n_record));
     rc = cs_outfile_printf(o->file, "</table>\n");
 out:
     return rc;
@@ -161,8 +179,7 @@ static int lengths(cs_output *o)
     while (last > 8 && p->length[0][last] + p->length[1][last] == 0)
         last--;
     for (int i = 0; i <= last + 1; i += 2)
-        (void)snprintf(tick[i], sizeof *tick, "%lld%s", 1LL << (i < 20 ? i % 10 : i - 20),
-                       i < 10 ? "" : i < 20 ? " k" : " M");
+        cs_html_doublings(i, tick[i]);
     return cs_html_draw(o->file, &(cs_html_bars){ "All records; the second colour has no call",
                         "bases (k: 1,024)", { p->length[0], p->length[1] }, { "called", "no call" },
                         last + 1, tick });

@@ -32,19 +32,20 @@ static int reason(cs_outfile *f, cs_reason why)
     return cs_outfile_printf(f, ",\"reason\":\"%s\"", cs_reason_name(why));
 }
 
-static int called(cs_output *o, int no)
+static int called(cs_output *o, const cs_answer *a)
 {
     int rc = CS_OK;
     cs_outfile *f = o->file;
+    const cs_taxonomy *t = o->info.taxonomy;
+    const int32_t node = t ? cs_answer_taxon(&o->info, a) : -1;
+    char label[CS_LABEL_TEXT];
 
     CS_TRY(cs_outfile_printf(f, ",\"label\":"));
-    CS_TRY(cs_json_string(f, no >= 0 ? o->info.label[no] : "unclassified"));
-    if (o->info.taxonomy && no >= 0) {
-        const cs_taxonomy *t = o->info.taxonomy;
-        const cs_taxon *v = &t->node[t->of_class[no]];
-        CS_TRY(cs_outfile_printf(f, ",\"taxid\":%lld,\"rank\":", (long long)v->taxid));
-        CS_TRY(cs_json_string(f, v->rank));
-    } else if (o->info.taxonomy) {
+    CS_TRY(cs_json_string(f, cs_answer_label(&o->info, a, label)));
+    if (node >= 0) {
+        CS_TRY(cs_outfile_printf(f, ",\"taxid\":%lld,\"rank\":", (long long)t->node[node].taxid));
+        CS_TRY(cs_json_string(f, t->node[node].rank));
+    } else if (t) {
         CS_TRY(cs_outfile_printf(f, ",\"taxid\":0,\"rank\":null"));
     }
 out:
@@ -75,9 +76,9 @@ static int class_fields(cs_output *o, const cs_answer *a)
     int rc = CS_OK;
     const int best = cs_answer_best(a);
 
-    CS_TRY(called(o, a->reason == CS_REASON_NONE ? best : -1));
+    CS_TRY(called(o, a));
     if (best >= 0)
-        CS_TRY(cs_outfile_printf(o->file, ",\"probability\":%.6f", (double)a->v[best]));
+        CS_TRY(cs_outfile_printf(o->file, ",\"probability\":%.6f", cs_answer_prob(a)));
     else
         CS_TRY(cs_outfile_printf(o->file, ",\"probability\":null"));
     CS_TRY(reason(o->file, a->reason));

@@ -1,8 +1,9 @@
 /* write_kraken.c - Kraken 2's per-read format: C or U, name, taxid, length, what each part hit.
  *
- * Source: Kraken 2 manual, "Standard Kraken Output Format". The fifth column lists k-mers by taxid
- * there; a whole sequence is one hit here, and the mates of a pair stand on both sides of "|:|", so
- * that readers that split it find what they expect.
+ * Source: Kraken 2 manual, "Standard Kraken Output Format", and classify.cc, AddHitlistString().
+ * The fifth column lists k-mers by taxid there, those of the mates of a pair on both sides of
+ * "|:|"; here it is windows of a sequence, all of the taxon that it alone is called, 0 where it has
+ * no call.
  */
 #include "io/writer.h"
 
@@ -12,13 +13,22 @@ static int kraken_begin(cs_output *o)
     return CS_OK;
 }
 
+static long long mate_taxid(const cs_output_info *info, const cs_answer *a, int s)
+{
+    const cs_taxonomy *t = info->taxonomy;
+
+    if (a->mate[s] < 0)
+        return 0;
+    return (long long)t->node[info->taxa ? a->mate[s] : t->of_class[a->mate[s]]].taxid;
+}
+
 static int kraken_record(cs_output *o, const cs_record *r, const cs_answer *a)
 {
     int rc = CS_OK;
     cs_outfile *f = o->file;
     const cs_taxonomy *t = o->info.taxonomy;
-    const int no = a->reason == CS_REASON_NONE ? cs_answer_best(a) : -1;
-    const cs_taxon *v = no >= 0 ? &t->node[t->of_class[no]] : NULL;
+    const int32_t node = cs_answer_taxon(&o->info, a);
+    const cs_taxon *v = node >= 0 ? &t->node[node] : NULL;
     char length[CS_LENGTH_TEXT];
     const long long taxid = v ? (long long)v->taxid : 0;
 
@@ -29,7 +39,9 @@ static int kraken_record(cs_output *o, const cs_record *r, const cs_answer *a)
         CS_TRY(cs_outfile_printf(f, "%lld\t", taxid));
     CS_TRY(cs_outfile_printf(f, "%s", cs_record_length(r, length)));
     for (int s = 0; s < r->n_seg; s++)
-        CS_TRY(cs_outfile_printf(f, "%s%lld:1", s ? " |:| " : "\t", taxid));
+        CS_TRY(cs_outfile_printf(f, "%s%lld:%d", s ? " |:| " : "\t",
+                                 r->n_seg > 1 ? mate_taxid(&o->info, a, s) : taxid,
+                                 a->n_window[s] > 1 ? (int)a->n_window[s] : 1));
     rc = cs_outfile_printf(f, "\n");
 out:
     return rc;

@@ -22,11 +22,9 @@ static int krona_end(cs_output *o)
         CS_TRY(cs_outfile_printf(o->file, "%llu\tUnclassified\n",
                                  (unsigned long long)t->unclassified.n_record));
     for (int32_t i = 1; i < tree->n; i++) {
-        const int32_t no = tree->node[i].class_no;
-        if (no < 0 || t->of_class[no].n_record == 0)
+        if (t->direct[i].n_record == 0)
             continue;
-        CS_TRY(cs_outfile_printf(o->file, "%llu",
-                                 (unsigned long long)t->of_class[no].n_record));
+        CS_TRY(cs_outfile_printf(o->file, "%llu", (unsigned long long)t->direct[i].n_record));
         CS_TRY(path(o->file, tree, i));
         CS_TRY(cs_outfile_printf(o->file, "\n"));
     }

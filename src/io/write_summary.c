@@ -28,19 +28,18 @@ out:
     return rc;
 }
 
-static int class_row(cs_output *o, int i)
+static int taxon_row(cs_output *o, int32_t node, cs_count c, bool first)
 {
     int rc = CS_OK;
-    const cs_tally *t = o->state;
-    const cs_taxonomy *tree = o->info.taxonomy;
-    const cs_taxon *v = &tree->node[tree->of_class[i]];
+    const cs_taxon *v = &o->info.taxonomy->node[node];
+    char label[CS_LABEL_TEXT];
 
-    CS_TRY(cs_outfile_printf(o->file, "%s\n    { \"name\": ", i ? "," : ""));
-    CS_TRY(cs_json_string(o->file, o->info.label[i]));
+    CS_TRY(cs_outfile_printf(o->file, "%s\n    { \"name\": ", first ? "" : ","));
+    CS_TRY(cs_json_string(o->file, cs_taxon_label(&o->info, node, label)));
     CS_TRY(cs_outfile_printf(o->file, ", \"taxid\": %lld, \"rank\": ", (long long)v->taxid));
     CS_TRY(cs_json_string(o->file, v->rank));
     CS_TRY(cs_outfile_printf(o->file, ", "));
-    CS_TRY(count(o->file, t->of_class[i]));
+    CS_TRY(count(o->file, c));
     rc = cs_outfile_printf(o->file, " }");
 out:
     return rc;
@@ -49,10 +48,31 @@ out:
 static int classes(cs_output *o)
 {
     int rc = CS_OK;
+    const cs_tally *t = o->state;
 
     CS_TRY(cs_outfile_printf(o->file, "  \"classes\": ["));
     for (int i = 0; o->info.is_class && i < o->info.n_label; i++)
-        CS_TRY(class_row(o, i));
+        CS_TRY(taxon_row(o, o->info.taxonomy->of_class[i], t->of_class[i], i == 0));
+    rc = cs_outfile_printf(o->file, "\n  ]%s", o->info.taxa ? ",\n" : "\n}\n");
+out:
+    return rc;
+}
+
+/* Taxa above the classes that were called. */
+static int ancestors(cs_output *o)
+{
+    int rc = CS_OK;
+    const cs_tally *t = o->state;
+    const cs_taxonomy *tree = o->info.taxonomy;
+    bool first = true;
+
+    CS_TRY(cs_outfile_printf(o->file, "  \"ancestors\": ["));
+    for (int32_t i = 1; i < tree->n; i++) {
+        if (tree->node[i].class_no >= 0 || t->direct[i].n_record == 0)
+            continue;
+        CS_TRY(taxon_row(o, i, t->direct[i], first));
+        first = false;
+    }
     rc = cs_outfile_printf(o->file, "\n  ]\n}\n");
 out:
     return rc;
@@ -94,6 +114,8 @@ static int summary_end(cs_output *o)
     CS_TRY(cs_outfile_printf(o->file, " },\n"));
     CS_TRY(reasons(o));
     CS_TRY(classes(o));
+    if (o->info.taxa)
+        CS_TRY(ancestors(o));
 out:
     return rc;
 }

@@ -1,7 +1,9 @@
 /* write_tsv.c - one line per record, with a header line: the default output.
  *
- * Classes:     name length label probability reason [prob_CLASS ...]
+ * Classes:     name length label probability reason [taxid rank] [prob_CLASS ...]
  * Regression:  name length TARGET ... reason
+ *
+ * Taxid and rank are there where calls may be taxa above the classes.
  *
  * A field that does not apply is "."; a record without a name is "*", as in SAM. Numbers have a
  * fixed number of digits, so that equal answers are equal bytes.
@@ -11,7 +13,8 @@
 static int class_header(cs_output *o)
 {
     int rc = CS_OK;
-    CS_TRY(cs_outfile_printf(o->file, "name\tlength\tlabel\tprobability\treason"));
+    CS_TRY(cs_outfile_printf(o->file, "name\tlength\tlabel\tprobability\treason%s",
+                             o->info.taxa ? "\ttaxid\trank" : ""));
     for (int i = 0; o->info.all && i < o->info.n_label; i++)
         CS_TRY(cs_outfile_printf(o->file, "\tprob_%s", o->info.label[i]));
     rc = cs_outfile_printf(o->file, "\n");
@@ -36,29 +39,41 @@ static int tsv_begin(cs_output *o)
 }
 
 /* A column of a class: its probability, or "." where there is none. */
-static int share(cs_output *o, const cs_answer *a, int i)
+static int share(cs_output *o, bool known, double p)
 {
     int rc = CS_OK;
-    CS_TRY(cs_outfile_text(o->file, i >= 0 ? "\t" : "\t."));
-    if (i >= 0)
-        rc = cs_outfile_millionths(o->file, a->v[i]);
+    CS_TRY(cs_outfile_text(o->file, known ? "\t" : "\t."));
+    if (known)
+        rc = cs_outfile_millionths(o->file, (float)p);
 out:
     return rc;
+}
+
+static int taxon_columns(cs_output *o, const cs_answer *a)
+{
+    const int32_t node = cs_answer_taxon(&o->info, a);
+
+    if (node < 0)
+        return cs_outfile_printf(o->file, "\t0\t.");
+    const cs_taxon *v = &o->info.taxonomy->node[node];
+    return cs_outfile_printf(o->file, "\t%lld\t%s", (long long)v->taxid, v->rank);
 }
 
 static int class_columns(cs_output *o, const cs_answer *a)
 {
     int rc = CS_OK;
     const int best = cs_answer_best(a);
-    const int called = best >= 0 && a->reason == CS_REASON_NONE;
+    char label[CS_LABEL_TEXT];
     CS_BUG(best >= 0 && a->n != o->info.n_label);
     CS_TRY(cs_outfile_text(o->file, "\t"));
-    CS_TRY(cs_outfile_text(o->file, called ? o->info.label[best] : "unclassified"));
-    CS_TRY(share(o, a, best));
+    CS_TRY(cs_outfile_text(o->file, cs_answer_label(&o->info, a, label)));
+    CS_TRY(share(o, best >= 0, best >= 0 ? cs_answer_prob(a) : 0));
     CS_TRY(cs_outfile_text(o->file, "\t"));
     CS_TRY(cs_outfile_text(o->file, cs_reason_name(a->reason)));
+    if (o->info.taxa)
+        CS_TRY(taxon_columns(o, a));
     for (int i = 0; o->info.all && i < o->info.n_label; i++)
-        CS_TRY(share(o, a, best >= 0 ? i : -1));
+        CS_TRY(share(o, best >= 0, best >= 0 ? (double)a->v[i] : 0));
     rc = cs_outfile_text(o->file, "\n");
 out:
     return rc;

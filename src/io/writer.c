@@ -82,6 +82,52 @@ out:
     return rc;
 }
 
+int32_t cs_answer_taxon(const cs_output_info *info, const cs_answer *a)
+{
+    const int best = a->reason == CS_REASON_NONE ? cs_answer_best(a) : -1;
+
+    if (best < 0)
+        return -1;
+    return a->taxon > 0 ? a->taxon : info->taxonomy->of_class[best];
+}
+
+double cs_answer_prob(const cs_answer *a)
+{
+    return a->p > 0 ? (double)a->p : (double)a->v[cs_answer_best(a)];
+}
+
+/* The names from the top down with ';' between; false: there is no room. */
+static bool lineage(const cs_taxonomy *t, int32_t node, char *buf, size_t n_buf)
+{
+    size_t n = 0;
+
+    if (t->node[node].parent > 0) {
+        if (!lineage(t, t->node[node].parent, buf, n_buf))
+            return false;
+        n = strlen(buf);
+    }
+    const int more = snprintf(buf + n, n_buf - n, "%s%s", n ? ";" : "", t->node[node].name);
+    return more >= 0 && (size_t)more < n_buf - n;
+}
+
+const char *cs_taxon_label(const cs_output_info *info, int32_t node, char buf[CS_LABEL_TEXT])
+{
+    const cs_taxon *v = &info->taxonomy->node[node];
+
+    if (v->class_no >= 0)
+        return info->label[v->class_no];
+    if (!lineage(info->taxonomy, node, buf, CS_LABEL_TEXT))
+        (void)snprintf(buf, CS_LABEL_TEXT, "%s", v->name);
+    return buf;
+}
+
+const char *cs_answer_label(const cs_output_info *info, const cs_answer *a, char buf[CS_LABEL_TEXT])
+{
+    if (a->reason != CS_REASON_NONE || a->n == 0)
+        return "unclassified";
+    return a->taxon > 0 ? cs_taxon_label(info, a->taxon, buf) : info->label[cs_answer_best(a)];
+}
+
 int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *info,
                    cs_output **out)
 {

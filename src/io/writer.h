@@ -18,6 +18,7 @@ typedef struct cs_output_info {
     const char *model_sum;       /* checksum of the model, for formats that carry provenance */
     const char *command_line;
     const cs_taxonomy *taxonomy; /* where the classes stand; NULL with values */
+    int         taxa;            /* calls may be taxa above the classes */
     const char *sample;          /* what CAMI's formats call the input */
     const char *about;           /* JSON object: versions, model, options; for the summary */
     int         use_names;       /* kraken: names beside taxids */
@@ -91,5 +92,17 @@ int cs_output_save(cs_output *o, json_t **out) CS_MUST_CHECK;
 /** cs_answer_best - index of the largest value, ties to the lowest index; -1 if there are no values
  * (every reason but CS_REASON_LOW_PROB) */
 int cs_answer_best(const cs_answer *a);
+/** cs_answer_taxon - the node that is called; -1: none */
+int32_t cs_answer_taxon(const cs_output_info *info, const cs_answer *a);
+/** cs_answer_prob - the probability of what is called, or would be; there must be values */
+double cs_answer_prob(const cs_answer *a);
+
+enum { CS_LABEL_TEXT = 4096 };
+/** cs_taxon_label - a node as outputs call it: a class by its name, another by its lineage (its own
+ * name where that is too long for buf). Returns buf or the class's name */
+const char *cs_taxon_label(const cs_output_info *info, int32_t node, char buf[CS_LABEL_TEXT]);
+/** cs_answer_label - what is called, or "unclassified"; without a tree, too */
+const char *cs_answer_label(const cs_output_info *info, const cs_answer *a,
+                            char buf[CS_LABEL_TEXT]);
 
 #endif

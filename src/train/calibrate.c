@@ -15,7 +15,7 @@ enum { LEAST_RECORDS = 100, SECTIONS = 48 };
 static const double least_slope = 0.02, most_slope = 50, least_prob = 1e-30;
 
 /* Records of one range of lengths, by their numbers in s. */
-struct group { const cs_scores *s; const int64_t *rec; int64_t n; };
+struct group { const cs_scores *s; const int64_t *rec; int64_t n; const cs_tree *tree; };
 
 static int32_t truth_of(const cs_scores *s, int64_t i)
 {
@@ -78,36 +78,58 @@ static double best_slope(const struct group *g)
     return exp((lo + hi) / 2);
 }
 
-static void fit_bin(const struct group *g, cs_calibration_bin *b)
+/* Steps of probability at which record i is called, and wrongly so. v: room for its values. */
+static void count_calls(const struct group *g, int64_t i, double slope, float *v,
+                        cs_calibration_bin *b)
+{
+    int32_t best = 0;
+    const double all = powered(g->s, i, slope, &best);
+    const int32_t truth = truth_of(g->s, i), n = g->s->n_out;
+
+    for (int32_t c = 0; c < n; c++)
+        v[c] = (float)exp(slope * log(fmax((double)g->s->answer[i * n + c], least_prob)) - all);
+    for (int k = 0; k < CS_CALIBRATION_STEPS; k++) {
+        double p = (double)v[best];
+        int32_t call = 0;
+        if (g->tree)
+            call = cs_tree_call(g->tree, v, cs_calibration_step[k], &p);
+        if (p < cs_calibration_step[k])
+            return;
+        b->n_kept[k]++;
+        b->n_wrong[k] += g->tree ? !cs_tree_within(g->tree, g->tree->of_class[truth], call)
+                                 : best != truth;
+    }
+}
+
+static int fit_bin(const struct group *g, cs_calibration_bin *b)
 {
     const double slope = best_slope(g);
+    float *v = cs_alloc((size_t)g->s->n_out, sizeof *v);
 
+    if (v == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the calibration of %lld records",
+                       (long long)g->n);
     *b = (cs_calibration_bin){ .temperature = 1 / slope, .n = g->n };
-    for (int64_t j = 0; j < g->n; j++) {
-        const int64_t i = g->rec[j];
-        int32_t best = 0;
-        const double all = powered(g->s, i, slope, &best);
-        const float top = g->s->answer[i * g->s->n_out + best];
-        const double p = exp(slope * log(fmax((double)top, least_prob)) - all);
-        for (int k = 0; k < CS_CALIBRATION_STEPS && p >= cs_calibration_step[k]; k++) {
-            b->n_kept[k]++;
-            b->n_wrong[k] += best != truth_of(g->s, i);
-        }
-    }
+    for (int64_t j = 0; j < g->n; j++)
+        count_calls(g, g->rec[j], slope, v, b);
+    free(v);
+    return CS_OK;
 }
 
 static struct group records_between(const cs_scores *s, int64_t lo, int64_t hi, int64_t *rec)
 {
-    struct group g = { s, rec, 0 };
+    struct group g = { s, rec, 0, NULL };
 
     for (int64_t i = 0; i < s->n; i++)
-        if (s->length[i] >= lo && s->length[i] < hi && !isnan(s->target[i * s->n_target]))
+        if (s->length[i] >= lo && s->length[i] < hi && cs_scores_known(s, i))
             rec[g.n++] = i;
     return g;
 }
 
-int cs_calibrate(const cs_scores *s, const int64_t *edge, int n_edge, cs_calibration *c)
+int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, int n_edge,
+                 cs_calibration *c)
 {
+    int rc = CS_OK;
     cs_calibration_bin all;
     int64_t *rec = cs_alloc((size_t)s->n + 1, sizeof *rec);
 
@@ -116,23 +138,25 @@ int cs_calibrate(const cs_scores *s, const int64_t *edge, int n_edge, cs_calibra
         return cs_fail(CS_EMEM, "out of memory for the calibration of %lld records",
                        (long long)s->n);
     struct group g = records_between(s, 0, INT64_MAX, rec);
+    g.tree = tree;
     if (g.n < LEAST_RECORDS) {
-        free(rec);
-        return cs_fail(CS_EFORMAT, "%lld records are too few to calibrate by; at least %d are "
-                       "needed", (long long)g.n, LEAST_RECORDS);
+        rc = cs_fail(CS_EFORMAT, "%lld records are too few to calibrate by; at least %d are "
+                     "needed", (long long)g.n, LEAST_RECORDS);
+        goto out;
     }
-    fit_bin(&g, &all);
+    CS_TRY(fit_bin(&g, &all));
     c->n = n_edge + 1;
     for (int b = 0; b <= n_edge; b++) {
         g = records_between(s, b > 0 ? edge[b - 1] : 0, b < n_edge ? edge[b] : INT64_MAX, rec);
+        g.tree = tree;
+        c->bin[b] = all;
         if (g.n >= LEAST_RECORDS)
-            fit_bin(&g, &c->bin[b]);
-        else
-            c->bin[b] = all;
+            CS_TRY(fit_bin(&g, &c->bin[b]));
         c->bin[b].from = b > 0 ? edge[b - 1] : 0;
     }
+out:
     free(rec);
-    return CS_OK;
+    return rc;
 }
 
 /* ---- what the answers say of themselves ------------------------------------------------------ */

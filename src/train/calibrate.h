@@ -3,6 +3,7 @@
 #define CS_TRAIN_CALIBRATE_H
 
 #include "nn/calibration.h"
+#include "nn/tree.h"
 #include "train/metrics.h"
 
 /**
@@ -12,13 +13,16 @@
  * with fewer than 100 records takes what all records together give.
  *
  * s        probabilities that no temperature has been applied to
+ * tree     error rates are those of cs_tree_call(), wrong where the truth is not in the clade that
+ *          is called; NULL: those of the best class. The temperature is that of the classes in both
+ *          cases: taxa are summed from what it gives
  * edge     [n_edge] increasing lengths in bases that separate the ranges, fewer than
  *          CS_CALIBRATION_BINS
  * Returns  CS_OK; CS_EFORMAT when there are fewer than 100 records in all; CS_EMEM
  * Source   Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks, ICML 2017
  */
-int cs_calibrate(const cs_scores *s, const int64_t *edge, int n_edge, cs_calibration *c)
-    CS_MUST_CHECK;
+int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, int n_edge,
+                 cs_calibration *c) CS_MUST_CHECK;
 
 /* Calls of one interval of probability. */
 typedef struct cs_reliability { int64_t n; double confidence, accuracy; } cs_reliability;

@@ -40,15 +40,21 @@ int cs_scores_add(cs_scores *s, const float *answer, const float *target, int64_
     return CS_OK;
 }
 
-/* Does it have any truth at all? */
-static bool chosen(const cs_scores *s, int64_t i, int64_t lo, int64_t hi)
+bool cs_scores_known(const cs_scores *s, int64_t i)
 {
-    if (s->length[i] < lo || s->length[i] >= hi)
-        return false;
-    for (int32_t t = 0; t < s->n_target; t++)
-        if (!isnan(s->target[i * s->n_target + t]))
+    const float *t = s->target + i * s->n_target;
+
+    if (s->is_class)
+        return t[0] < (float)s->n_out;         /* false for NaN */
+    for (int32_t k = 0; k < s->n_target; k++)
+        if (!isnan(t[k]))
             return true;
     return false;
+}
+
+static bool chosen(const cs_scores *s, int64_t i, int64_t lo, int64_t hi)
+{
+    return s->length[i] >= lo && s->length[i] < hi && cs_scores_known(s, i);
 }
 
 static int32_t best(const float *p, int32_t n)

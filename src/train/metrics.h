@@ -18,7 +18,8 @@ typedef struct cs_scores {
     int32_t  n_out, n_target;
     int64_t  n;
     float   *answer;             /* [n * n_out] probabilities or values */
-    float   *target;             /* [n * n_target] class number or values; NaN: unknown */
+    float   *target;             /* [n * n_target] class number (n_out or more: a class beyond those
+                                  * answered) or values; NaN: unknown */
     int64_t *length;             /* [n] bases */
     size_t   cap_answer, cap_target, cap_length;
 } cs_scores;
@@ -29,6 +30,10 @@ void cs_scores_clear(cs_scores *s);
 /** cs_scores_add - one record's answer [n_out] and truth [n_target]; CS_OK or CS_EMEM */
 int  cs_scores_add(cs_scores *s, const float *answer, const float *target, int64_t length)
     CS_MUST_CHECK;
+
+/** cs_scores_known - is any truth of record i known, and for classes one that there is an answer
+ * for? */
+bool cs_scores_known(const cs_scores *s, int64_t i);
 
 /* One class against the rest. NaN: not defined (no such record, none called so). */
 typedef struct cs_class_figures {

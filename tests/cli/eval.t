@@ -39,6 +39,60 @@ T 'pieces of two lengths' chordseq eval -q -m "$m" --class "$1=f.fa" --fragments
 T 'two of 30 from every record that is long enough' [ "$(pieces 30)" = 9 ]
 T 'and of 50' [ "$(pieces 50)" = 6 ]
 
+# ---- a page to look at ---------------------------------------------------------------------------------
+
+awk -v a="$1" -v b="$2" 'NR > 1 && $5 == "." { print $1 "\t" (NR % 3 ? a : b) }' calls.tsv > two.tsv
+judge="chordseq eval -q -m $m --skip-unlabelled --labels two.tsv --bins 10,40 --fragments 30"
+T 'a page' sh -c '$1 -o h.tsv --json h.json --html h.html "$2"' - "$judge" "$tiny/mixed.fa"
+T 'fetches and runs nothing' sh -c '! grep -iE "(src|href)=|url\(|@import|<script|https?:| on[a-z]+=" h.html'
+with python3 T 'its numbers are those of the JSON, every tag is closed' python3 -c '
+import json
+from html.parser import HTMLParser
+class Page(HTMLParser):
+    stack, rows, shapes, text = [], [], {}, False
+    def handle_starttag(self, tag, attrs):
+        if tag != "meta":
+            self.stack.append(tag)
+        self.shapes[tag] = self.shapes.get(tag, 0) + 1
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+    def handle_startendtag(self, tag, attrs):
+        self.shapes[tag] = self.shapes.get(tag, 0) + 1
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag, tag
+    def handle_data(self, data):
+        if self.stack and self.stack[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+page = Page()
+page.feed(open("h.html").read())
+assert not page.stack, page.stack
+sets = json.load(open("h.json"))["sets"]
+def number(v):
+    return "\u2013" if v is None else "%.4f" % v
+for s in sets:
+    if s["records"] == 0:
+        continue
+    name = "pieces of " + s["length"] if s["set"] == "fragment" else s["length"]
+    keys = "accuracy balanced_accuracy macro_f1 mcc loss ece".split()
+    assert [name, str(s["records"])] + [number(s[k]) for k in keys] in page.rows, (name, s)
+classes = sets[0]["classes"]
+for name, c in classes.items():
+    row = [r for r in page.rows if len(r) == 8 and r[0] == name and r[2].isdigit()][0]
+    assert int(row[1]) == c["records"] and row[4:] == [number(c[k]) for k in ("precision", "recall", "f1", "auc")]
+    assert int(row[3]) == sum(d["called"][name] for d in classes.values())
+matrix = [r for r in page.rows if r and r[0].isdigit() and r[1] in classes]
+order = [r[1] for r in matrix]
+assert len(matrix) == len(classes)
+for r in matrix:
+    assert [int(n) for n in r[2:]] == [classes[r[1]]["called"][k] for k in order]
+assert page.shapes["polyline"] == 2 * 2 + 2 and page.shapes["rect"] > 10, page.shapes
+bins = [b for b in sets[0]["reliability"]]
+dots = open("h.html").read().split("Reliability")[1].split("</figure>")[0].split("<circle")[1:]
+assert ["%.4f, %.4f" % (b["confidence"], b["accuracy"]) for b in bins] == \
+    [d.split("<title>")[1].split("<")[0] for d in dots]'
+
 # ---- refused ---------------------------------------------------------------------------------------
 
 N eval-class.err    chordseq eval -m "$m" --class unheard=f.fa

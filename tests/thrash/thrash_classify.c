@@ -212,7 +212,7 @@ static void answer_alone(struct sequence *s, int k)
     cs_view view[64];
     cs_record r = { .name = "", .n_seg = 1, .seg = { { s->base, NULL, s->n } } };
     int32_t first[] = { 0, (int32_t)cs_views_count(p, &r) };
-    cs_answer answer = { s->answer[k], N_LABEL, CS_REASON_NONE };
+    cs_answer answer = { .v = s->answer[k], .n = N_LABEL };
     char *scratch = cs_xmalloc((size_t)s->n + 16);
 
     assert_true(first[1] <= 64);

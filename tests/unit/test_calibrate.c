@@ -44,7 +44,7 @@ static void test_temperature_is_found_again(void **state)
     draw(&s, 1, 2.5, 300, N);
     draw(&s, 3, 0.5, 700, N);
     draw(&s, 5, 1, 1000, 99);                  /* too few: what all together give */
-    assert_int_equal(cs_calibrate(&s, edge, 3, &c), CS_OK);
+    assert_int_equal(cs_calibrate(&s, NULL, edge, 3, &c), CS_OK);
     assert_int_equal(c.n, 4);
     assert_true(fabs(c.bin[0].temperature - 2.5) < 0.15);
     assert_true(fabs(c.bin[1].temperature - 0.5) < 0.05);
@@ -72,7 +72,7 @@ static void test_rates_are_kept(void **state)
     cs_scores_init(&new, true, N_OUT, 1);
     draw(&old, 11, 1, 100, N);
     draw(&new, 21, 1, 100, N);
-    assert_int_equal(cs_calibrate(&old, NULL, 0, &c), CS_OK);
+    assert_int_equal(cs_calibrate(&old, NULL, NULL, 0, &c), CS_OK);
     for (int i = 0; i < 4; i++) {
         const double least = cs_calibration_threshold(&c.bin[0], rates[i]);
         int64_t n = 0, n_wrong = 0;
@@ -100,7 +100,7 @@ static void test_too_few(void **state)
     (void)state;
     cs_scores_init(&s, true, N_OUT, 1);
     draw(&s, 1, 1, 100, 99);
-    assert_int_equal(cs_calibrate(&s, NULL, 0, &c), CS_EFORMAT);
+    assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &c), CS_EFORMAT);
     assert_string_equal(cs_error_message(), "99 records are too few to calibrate by; at least 100 "
                         "are needed");
     cs_error_clear();
@@ -149,7 +149,7 @@ static void test_model_file(void **state)
     cs_scores_init(&s, true, N_OUT, 1);
     draw(&s, 1, 2, 300, 500);
     draw(&s, 1, 3, 600, 500);
-    assert_int_equal(cs_calibrate(&s, edge, 1, &a), CS_OK);
+    assert_int_equal(cs_calibrate(&s, NULL, edge, 1, &a), CS_OK);
     json_t *j = cs_calibration_json(&a);
     assert_int_equal(cs_calibration_read(&b, j), CS_OK);
     assert_int_equal(b.n, 2);

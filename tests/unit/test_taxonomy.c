@@ -73,6 +73,59 @@ static void test_table(void **state)
                "2000000008<1 no rank:mito 1\n2000000009<1 no rank:virus 2\n");
 }
 
+/* A lineage without what names nothing, and no deeper than n_rank. */
+static void check_tidy(const char *s, int n_rank, const char *want)
+{
+    char buf[200];
+
+    snprintf(buf, sizeof buf, "%s", s);
+    cs_lineage_tidy(buf, n_rank);
+    assert_string_equal(buf, want);
+}
+
+static void test_tidy(void **state)
+{
+    (void)state;
+    check_tidy("Bacteria;Bacillota;Bacilli", 0, "Bacteria;Bacillota;Bacilli");
+    check_tidy("Bacteria;Bacillota;Bacilli", 2, "Bacteria;Bacillota");
+    check_tidy(" d__Bacteria;  p__Bacillota ; c__; o__", 0, "d__Bacteria;p__Bacillota");
+    check_tidy("Bacteria;;Bacilli;unclassified;", 0, "Bacteria;;Bacilli");
+    check_tidy("Bacteria;;Bacilli", 2, "Bacteria");
+    check_tidy("unidentified;;", 0, "");
+    check_tidy("", 3, "");
+    assert_int_equal(cs_lineage_ranks("order,family,genus"), 3);
+    assert_int_equal(cs_lineage_ranks("prefixed"), 0);
+}
+
+/* Taxa of one name under two parents are two; a class may stand above another. */
+static void test_lineages(void **state)
+{
+    static const char *const name[] = { "A;x;y", "B;x", "A;x", "A;z;y" };
+    static const char *const letters[] = { "d__A;p__x;g__y", "d__B;p__x", "d__A;p__x",
+                                           "d__A;p__z;g__y" };
+    static const char *const want =
+        "1<0 no rank:root -1\n2000000001<1 domain:A -1\n2000000002<2000000001 phylum:x 2\n"
+        "2000000003<2000000002 genus:y 0\n2000000006<2000000001 phylum:z -1\n"
+        "2000000007<2000000006 genus:y 3\n2000000004<1 domain:B -1\n"
+        "2000000005<2000000004 phylum:x 1\n";
+    cs_taxonomy *t = NULL;
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        if (cs_taxonomy_lineages(k ? "prefixed" : "domain,phylum,genus", k ? letters : name, 4, &t)
+            != CS_OK)
+            fail_msg("%s", cs_error_message());
+        char *got = tree_text(t);
+        assert_string_equal(got, want);
+        free(got);
+        cs_taxonomy_free(t);
+    }
+    assert_int_equal(cs_taxonomy_lineages("domain,phylum", name, 4, &t), CS_EUSAGE);
+    assert_string_equal(cs_error_message(),
+                        "'A;x;y' has more parts than the 2 ranks of --lineage");
+    cs_error_clear();
+}
+
 static void test_table_refused(void **state)
 {
     (void)state;
@@ -190,6 +243,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_tidy),
+        cmocka_unit_test(test_lineages),
         cmocka_unit_test(test_table_refused),
         cmocka_unit_test(test_dump),
         cmocka_unit_test(test_plain),

@@ -91,7 +91,7 @@ static int answer(const cs_policy *p, const cs_record *r, float *v, cs_reason *r
     static char scratch[MOST];
     static int32_t id[MOST];
     int32_t first[] = { 0, (int32_t)cs_views_count(p, r) };
-    cs_answer a = { v, N_LABEL, CS_REASON_NONE };
+    cs_answer a = { .v = v, .n = N_LABEL };
 
     assert_true(first[1] >= 1 && first[1] <= MAX_VIEW);
     cs_views_list(p, r, 0, view);

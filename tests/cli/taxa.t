@@ -1,0 +1,115 @@
+# taxa.t - a tree of classes: labels that are lineages, the head tree, calls above the classes.
+. "$srcdir/tests/cli/lib.sh"
+
+# Four genera in two families: what the families have in common is in both of their genera. One
+# record is labelled down to its family only.
+awk 'BEGIN { srand(1); split("AAATTACG AAATTCAG GGGCCATC GGGCCTAC", word, " ")
+    split("F1;g1 F1;g2 F2;g3 F2;g4", tax, " ")
+    for (i = 0; i < 160; i++) { c = 1 + i % 4; s = ""
+        for (j = 0; j < 60 + i; j++) s = s substr(word[c], 1 + int(8 * rand()), 1)
+        printf ">r%d tax=%s\n%s\n", i, i % 40 == 0 ? "F1;;" : tax[c], s } }' > all.fa
+small="--encoder.max-len 256 --encoder.track 4 --encoder.depth none --tokenizer.k 3 -B 2k --lr 0.03"
+train="chordseq train -q $small --epochs 6 --seed 1 --label-key tax"
+
+N tree-none.err      $train -o x.m --head tree all.fa
+N tree-both.err      $train -o x.m --lineage family,genus --taxonomy taxa.tsv all.fa
+T 'learns with its tree' $train -o tree.m --head tree --lineage family,genus --metrics m.tsv all.fa
+P tree-labels.tsv    sh -c 'chordseq model show tree.m | grep -E "^(label|taxon)"'
+T 'fewer ranks: the rest is left out' $train -o family.m --head tree --lineage family all.fa
+T 'two classes then' sh -c '[ "$(chordseq model show family.m | grep -c ^label)" = 2 ]'
+sed 's/tax=\(F.\);/tax=f__\1;g__/' all.fa > prefixed.fa
+T 'ranks by letters' $train -o prefixed.m --head tree --lineage prefixed prefixed.fa
+T 'give the same tree' sh -c '
+    chordseq model show tree.m | grep ^taxon > a; chordseq model show prefixed.m | grep ^taxon | cmp - a'
+T 'and the same weights' sh -c '
+    [ "$(chordseq model show tree.m | grep ^sha256)" = "$(chordseq model show prefixed.m | grep ^sha256)" ]'
+T 'a run that goes on needs the same tree' sh -c '
+    '"$train"' --epochs 1 -o go.m --head tree --lineage family,genus all.fa &&
+    ! '"$train"' --epochs 1 --resume -o go.m --head tree --lineage rank,genus all.fa 2> err && [ -s err ]'
+
+# ---- calls ---------------------------------------------------------------------------------------
+
+head -n 16 all.fa > some.fa
+printf '>novel\nACGTTGCATCGATTAGCCATAGCATTACGACCATGACTAGGAC\n' >> some.fa
+for p in 0 0.6 0.9 0.999999; do chordseq classify -q -m tree.m --min-prob $p some.fa > call.$p; done
+T 'columns of taxa' sh -c '[ "$(head -n 1 call.0)" = "name	length	label	probability	reason	taxid	rank" ]'
+T 'every call has its probability' sh -c 'for p in 0 0.6 0.9 0.999999; do
+    awk -F "\t" -v p=$p "NR > 1 && \$5 == \".\" && \$4 + 5e-7 < p { exit 1 }" call.$p || exit; done'
+T 'a call is a taxon of the call with less' sh -c '
+    for p in 0.6 0.9 0.999999; do paste call.0 call.$p | awk -F "\t" "NR > 1 && \$12 == \".\" \
+        && index(\$3 \";\", \$10 \";\") != 1 { exit 1 }" || exit; done'
+T 'ranks are given up one after the other' sh -c '
+    rank() { cut -f 7 call.$1 | grep -c "$2"; }
+    [ $(rank 0 .) = 10 ] && [ $(rank 0.999999 genus) -le $(rank 0.6 genus) ] &&
+    cut -f 7 call.0.6 call.0.9 call.0.999999 | grep -q family'
+T 'no taxon, no call' sh -c 'chordseq classify -q -m tree.m --min-prob 1 some.fa |
+    awk -F "\t" "NR > 1 && \$4 < 1 { n++; if (\$3 != \"unclassified\" || \$5 != \"low_probability\" ||
+        \$6 != 0 || \$7 != \".\") exit 1 } END { exit !n }"'
+all='--jsonl c.jsonl --kraken c.kraken --report c.report --krona c.krona --cami-binning c.bin
+     --bam c.sam --summary c.json --html c.html -o c.tsv'
+T 'every output' chordseq classify -q -m tree.m --min-prob 0.9 $all some.fa
+T 'gives the same taxon' sh -c '
+    awk -F "\t" "NR > 1 { print \$1, \$6 }" c.tsv > want
+    awk "{ print \$2, \$3 }" c.kraken | cmp - want &&
+    sed "s/.*\"name\":\"\([^\"]*\)\".*\"taxid\":\([0-9]*\),.*/\1 \2/" c.jsonl | cmp - want &&
+    grep -v "^@" c.sam | sed "s/^\([^	]*\)	.*ct:i:\([0-9]*\).*/\1 \2/" | cmp - want &&
+    cut -f 2 -d " " want | sort -n | uniq -c | awk "\$2 { print \$2, \$1 }" > counts &&
+    awk -F "\t" "\$3 > 0 && \$5 > 0 { print \$5, \$3 }" c.report | sort -n | cmp - counts &&
+    grep -v Unclassified c.krona | cut -f 1 | sort -n > a && cut -f 2 -d " " counts | sort -n | cmp - a &&
+    [ "$(grep -c "^[rn]" c.bin)" = "$(grep -vc " 0$" want)" ]'
+T 'the summary counts them all' sh -c '
+    n=$(sed "1,/classes/d; s/.*\"records\": \([0-9]*\),.*/\1/" c.json | awk "{ n += \$1 } END { print n }")
+    [ "$n" = "$(grep -vc " 0$" want)" ]'
+T 'interrupted and resumed, the same bytes' sh -c '
+    r="--report r.report --krona r.krona --summary r.json -o r.tsv"
+    chordseq classify -q -m tree.m --min-prob 0.9 --resume $r some.fa &&
+    cmp r.tsv c.tsv && cmp r.report c.report && cmp r.krona c.krona'
+T 'the best class instead' sh -c '
+    chordseq classify -q -m tree.m --call class some.fa | head -n 1 | grep -q "reason$"'
+N tree-split.err     chordseq classify -q -m tree.m --split-dir d some.fa
+N tree-rate.err      chordseq classify -q -m tree.m --call class --max-error 0.1 some.fa
+
+awk '/g1/ { getline s; print ">p" n++; print s }' all.fa | head -n 8 > one.fa
+awk '/g3/ { getline s; print ">p" n++; print s }' all.fa | head -n 8 > two.fa
+taxids() { chordseq classify -q -m tree.m --min-prob 0.3 "$1" | awk -F '\t' 'NR > 1 { print $6 }'; }
+taxids one.fa > a
+taxids two.fa > b
+T 'each mate its own taxon' sh -c '
+    chordseq classify -q -m tree.m --min-prob 0.3 --kraken k -1 one.fa -2 two.fa &&
+    [ "$(sort -u a)" != "$(sort -u b)" ] &&
+    paste a b | awk "{ print \$1 \":1 |:| \" \$2 \":1\" }" > want && cut -f 5 k | cmp - want'
+T 'windows are counted' sh -c '
+    chordseq classify -q -m tree.m --long-sequence window --window-length 64 --kraken k all.fa &&
+    awk -F "\t" "\$4 > 128 { split(\$5, v, \":\"); if (v[2] != int((\$4 + 63) / 64)) exit 1; n++ }
+        END { exit !n }" k'
+
+# ---- accuracies ----------------------------------------------------------------------------------
+
+sed 's/tax=F2;g4/tax=F2;g9/; s/tax=F1;g2/tax=F9;g2/' all.fa > other.fa
+T 'by rank' sh -c 'chordseq eval -q -m tree.m --label-key tax -o e.tsv --json e.json all.fa &&
+    n() { awk -F "\t" -v m="$1" "\$2 == \"all\" && \$3 == \".\" && \$4 == m { print \$5 }" e.tsv; }
+    [ "$(n records:family)" = 160 ] && [ "$(n records:genus)" = 156 ] &&
+    awk -v a="$(n accuracy:family)" "BEGIN { exit !(a > 0.9) }" && grep -q "\"ranks\"" e.json'
+T 'of taxa that the model knows' sh -c 'chordseq eval -q -m tree.m --label-key tax -o o.tsv other.fa &&
+    n() { awk -F "\t" -v m="$1" "\$2 == \"all\" && \$3 == \".\" && \$4 == m { print \$5 }" o.tsv; }
+    [ "$(n records:family)" = 120 ] && [ "$(n records:genus)" = 76 ]'
+T 'a rate of taxa' sh -c '
+    chordseq eval -q -m tree.m --label-key tax -o x.tsv --calibrate cal.m all.fa 2> /dev/null &&
+    chordseq classify -q -m cal.m --max-error 0.2 all.fa | awk "NR > 1" > r && [ -s r ]'
+
+# ---- as files ------------------------------------------------------------------------------------
+
+T 'a folder with the tree and the calibration' sh -c '
+    chordseq model export cal.m out && [ -s out/taxonomy.tsv ] && [ -s out/calibration.json ] &&
+    (cd out && sha256sum -c --quiet SHA256SUMS) && [ "$(wc -l < out/SHA256SUMS)" = 7 ] &&
+    chordseq model label --taxonomy out/taxonomy.tsv cal.m again.m &&
+    chordseq model show cal.m | grep ^taxon > a && chordseq model show again.m | grep ^taxon | cmp - a'
+with python3 T 'the calibration is the model'"'"'s' python3 -c '
+import json
+data = open("cal.m", "rb").read()
+head = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+config = [json.loads(v) for v in head.values() if "calibration" in v][0]
+assert json.load(open("out/calibration.json")) == config["calibration"]'
+T 'thinning says that it drops it' sh -c '
+    chordseq model factorize --rank 2 -o thin.m cal.m > r 2> err && grep -q "not calibrated" err &&
+    ! chordseq model show thin.m | grep -q ^calibration'
