@@ -1,0 +1,64 @@
+#!/bin/sh
+# bench_taxa.sh - accuracy by rank of the head `tree` beside naive Bayes on 8-mers.
+#
+# Usage   CS_SHARED=DIR tests/bench/bench_taxa.sh [--seed N] [SET FASTA RANKS [TEST]]
+#         (make bench-taxa)
+#
+# Without a set: 16S rRNA to the genus and plastid genes to the family, from CS_SHARED. A fifth of each
+# taxon with two records or more is tested, but for those that are all but equal to a training record
+# of it (tests/bench/taxa/bayes.py); TEST: the records of that file instead. RANKS are those of
+# "tax=..." in the headers, with commas. The models are ChordMixers without blocks, like the default
+# one: a vector per 8-mer, their mean, a layer. Naive Bayes also learns from the tenth that the
+# network is validated and calibrated on. One row per set, method and rank: set, method, rank, records
+# whose taxon at that rank was learnt from, accuracy. Takes some 12 minutes of one core and 1.5 GB of
+# memory.
+set -eu
+
+top=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+chordseq=${builddir:-.}/chordseq
+genus=${CS_SHARED:-$top/../shared}/data/genus
+python=${PYTHON3:-/usr/bin/python3}
+bayes=$top/tests/bench/taxa/bayes.py
+seed=1
+if [ "${1:-}" = --seed ]; then
+    seed=$2
+    shift 2
+fi
+"$python" -c 'import numpy' 2> /dev/null ||
+    { echo "bench_taxa: '$python' has no numpy (Debian: python3-numpy)" >&2; exit 1; }
+work=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-bench.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# one SET FASTA RANKS EPOCHS STEP_RECORDS MAX_LEN [TEST]
+one()
+{
+    "$python" "$bayes" split "$2" "$3" "$seed" "$work/$1"
+    # shellcheck disable=SC2086 # TEST may be missing
+    "$python" "$bayes" score "$2" "$3" "$work/$1" ${7:-} | sed "s/^/$1	naive Bayes	/"
+    "$chordseq" train -q --threads 1 --seed "$seed" --label-key tax --lineage "$3" \
+        --split "$work/$1.split.tsv" --head tree --head.norm layer --tokenizer.k 8 \
+        --encoder.depth none --encoder.max-len "$6" --encoder.track 8 --batch-tokens 128k \
+        --step-records "$5" --lr 0.005 --epochs "$4" -o "$work/$1.model" "$2" >&2
+    if [ -n "${7:-}" ]; then
+        set -- "$1" "$7"
+    else
+        set -- "$1" "$2" --split "$work/$1.test.tsv"
+    fi
+    set_name=$1
+    shift
+    "$chordseq" eval -q -m "$work/$set_name.model" --label-key tax -o "$work/eval" "$@"
+    awk -F '\t' -v set="$set_name" '$1 == "record" && $2 == "all" && $4 ~ /^records:/ { n = $5 }
+        $1 == "record" && $2 == "all" && sub(/^accuracy:/, "", $4) {
+            printf "%s\tChordMixer, head tree\t%s\t%d\t%.4f\n", set, $4, n, $5 }' "$work/eval"
+}
+
+printf 'set\tmethod\trank\trecords\taccuracy\n'
+if [ $# -gt 0 ]; then
+    one "$1" "$2" "$3" 24 128 8k "${4:-}"
+    exit
+fi
+[ -d "$genus" ] || { echo "bench_taxa: SKIP: '$genus' is not there" >&2; exit 0; }
+one 16S "$genus/rdp_trainset19_16S.fa.gz" domain,phylum,class,order,family,genus 24 128 2k
+one plastid "$genus/plastid_cds.fa.gz" order,family 30 64 8k
