@@ -264,10 +264,10 @@ static int prepare(struct job *j)
     const cs_model *m = j->model;
     CS_TRY(cs_args_reading(&input, split.inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
-    CS_TRY(cs_labelled_open(&label, &input, &how, m, m->head, &j->labelled));
     /* A genus that the model does not know still has a family that it may. */
-    j->labelled.n_rank = cs_taxa_depth(m);
-    j->labelled.lineages = j->labelled.grows = j->labelled.n_rank > 0;
+    label.n_rank = m->head->per_token ? 0 : cs_taxa_depth(m);
+    label.lineages = label.n_rank > 0;
+    CS_TRY(cs_labelled_open(&label, &input, &how, m, m->head, &j->labelled));
     if (m->tok != NULL)
         j->labelled.min_base = m->tok->min_base(m->tok_state);
     for (int s = 0; s <= j->n_piece; s++) {

@@ -83,7 +83,7 @@ static int check_sources(const cs_label_args *a, const cs_input_args *input, boo
 
 static int class_no(cs_labelled *l, const char *label, int *no)
 {
-    if (!l->fixed || l->grows)
+    if (!l->fixed || l->args->lineages)
         return cs_classes_add(&l->classes, label, no);
     *no = cs_classes_find(&l->classes, label);
     if (*no < 0)
@@ -110,6 +110,10 @@ static int add_class_files(cs_labelled *l, cs_input_args *input)
             return cs_fail(CS_EUSAGE, "--class takes CLASS=FILE, not '%s'", list->v[i]);
         memcpy(name, list->v[i], n);
         name[n] = '\0';
+        if (l->args->lineages)
+            cs_lineage_tidy(name, l->args->n_rank);
+        if (name[0] == '\0')
+            return cs_fail(CS_EUSAGE, "--class '%s': the lineage names nothing", list->v[i]);
         CS_TRY(class_no(l, name, &l->file_class[i]));
         input->file.v[input->file.n++] = equals + 1;
     }
@@ -261,9 +265,9 @@ static int find_class(cs_labelled *l, const cs_record *r, float *target)
         return CS_EOF;
     }
     label = mapped != NULL ? mapped : label;
-    if (l->lineages) {
+    if (l->args->lineages) {
         (void)snprintf(tidy, sizeof tidy, "%s", label);
-        cs_lineage_tidy(tidy, l->n_rank);
+        cs_lineage_tidy(tidy, l->args->n_rank);
         label = tidy;
     }
     if (*label == '\0')

@@ -10,6 +10,10 @@ typedef struct cs_label_args {
     const char *labels, *key, *map, *group_key, *split, *intervals, *background;
     cs_strlist  class_file;
     int         skip_unlabelled;
+    /* No options: set by the command before it opens the input. */
+    bool        lineages;        /* labels are lineages, of n_rank parts at most (0: any); those
+                                  * that a model has no class for are added behind its classes */
+    int         n_rank;
 } cs_label_args;
 
 extern const cs_opt cs_label_table[];      /* --labels, --label-key, --class, --label-map, ... */
@@ -26,10 +30,6 @@ typedef struct cs_labelled {
     cs_intervals *interval;      /* classes of stretches instead, or NULL */
     int         background;      /* class of what lies between them, or -1 */
     int64_t     n_named;         /* records with intervals */
-    bool        lineages;        /* labels are lineages, of n_rank parts at most (0: any) */
-    int         n_rank;
-    bool        grows;           /* with `fixed`: lineages that the model has no class for are added
-                                  * behind its classes */
     int64_t     min_base;        /* shorter records are left out */
     int        *file_class;      /* [n files] of --class, or NULL */
     int64_t     n_read, n_unlabelled, n_short, n_skipped;

@@ -225,10 +225,10 @@ static int read_data(struct job *j, int n_inflate)
         rc = read_variants(j, n_inflate);
         goto out;
     }
+    label.lineages = taxa.lineage != NULL;
+    label.n_rank = taxa.lineage != NULL ? cs_lineage_ranks(taxa.lineage) : 0;
     CS_TRY(cs_labelled_open(&label, &input, &how, NULL, choice.head, &j->labelled));
     j->labelled.min_base = choice.tok->min_base(tok);
-    j->labelled.lineages = taxa.lineage != NULL;
-    j->labelled.n_rank = taxa.lineage != NULL ? cs_lineage_ranks(taxa.lineage) : 0;
     rc = cs_labelled_read(&j->labelled, &j->data, INT64_MAX);
     if (rc != CS_EOF)
         goto out;

@@ -23,6 +23,11 @@ T 'give the same tree' sh -c '
     chordseq model show tree.m | grep ^taxon > a; chordseq model show prefixed.m | grep ^taxon | cmp - a'
 T 'and the same weights' sh -c '
     [ "$(chordseq model show tree.m | grep ^sha256)" = "$(chordseq model show prefixed.m | grep ^sha256)" ]'
+awk '/^>/ { split($2, c, /[=;]/); file = c[2] ".fa" } { print > file }' prefixed.fa
+T "a file's class is tidied, too" sh -c 'chordseq train -q '"$small"' --epochs 1 -o files.m --head tree --lineage prefixed \
+    --class "f__F1; g__=f__F1.fa" --class "f__F2 ; g__g3;=f__F2.fa" &&
+    chordseq model show files.m | grep ^label | cut -f 2 -d " " > a && printf "0\tf__F1\n1\tf__F2;g__g3\n" > b &&
+    cut -f 1,2 a | cmp - b'
 T 'a run that goes on needs the same tree' sh -c '
     '"$train"' --epochs 1 -o go.m --head tree --lineage family,genus all.fa &&
     ! '"$train"' --epochs 1 --resume -o go.m --head tree --lineage rank,genus all.fa 2> err && [ -s err ]'
