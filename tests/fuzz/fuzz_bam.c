@@ -1,5 +1,6 @@
 /* fuzz_bam.c - SAM, BAM and CRAM from arbitrary bytes: nothing crashes, what is read has sound
- * letters and lengths and comes twice, and a refusal keeps a message. */
+ * letters and lengths, a file that is read whole gives the same sequences when alignments come
+ * along, and a refusal keeps a message. */
 #include <stdint.h>
 #include <string.h>
 
@@ -58,12 +59,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
         return 0;
     char *url = data_url(data, n_bytes);
     const int rc = read_all(url, false, &bases);
-    CS_BUG(rc != read_all(url, true, &whole));
-    for (int i = 0; i < bases->n; i++) {
+    const int rc_whole = read_all(url, true, &whole);
+    for (int i = 0; i < bases->n; i++)
         check_record(&bases->rec[i]);
+    for (int i = 0; i < whole->n; i++)
         check_record(&whole->rec[i]);
-    }
-    check_same(bases, whole);
+    /* For sequences alone, htslib decodes less of a CRAM file, and may pass damage by. */
+    if (rc == CS_EOF && rc_whole == CS_EOF)
+        check_same(bases, whole);
     cs_chunk_free(bases);
     cs_chunk_free(whole);
     free(url);
