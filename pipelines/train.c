@@ -127,9 +127,10 @@ static const cs_opt init_table[] = {
 static const cs_opt strand_table[] = {
     { .type = CS_OPT_ENUM, .name = "strand", .off = 0, .arg = "NAME", .def = "auto",
       .help = "what the model states as its --strand: forward, both or auto",
-      .man = "auto is both if it was trained with --rc. When training is done, the model's "
-             "probabilities are calibrated by this on the validation samples, if there are 100 or "
-             "more.", .choice = strand_names },
+      .man = "auto is both if it was trained with --rc, but forward with the head token where its "
+             "tokens do not lie at the same places on either strand. When training is done, the "
+             "probabilities of a model of whole sequences are calibrated by this on the validation "
+             "samples, if there are 100 or more.", .choice = strand_names },
     { .type = CS_OPT_END }
 };
 
