@@ -56,8 +56,10 @@ int cs_stage_read(void *self, cs_queue *in, cs_queue *out)
         if (!c)
             return cs_fail(CS_EMEM, "out of memory for a chunk of the input");
         rc = fill(s, c);
-        int pushed = rc < 0 || c->n == 0 ? rc : cs_queue_push(out, c);
-        if (rc < 0 || c->n == 0 || pushed != CS_OK) {
+        /* Once it is pushed, the chunk is another thread's. */
+        const bool whole = rc >= 0 && c->n > 0;
+        const int pushed = whole ? cs_queue_push(out, c) : rc;
+        if (!whole || pushed != CS_OK) {
             cs_chunk_free(c);
             return pushed;
         }
