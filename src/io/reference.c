@@ -1,25 +1,68 @@
 /* reference.c - the contigs of a FASTA file, fetched by place, through htslib's index.
  *
  * DESIGN: single bases are asked for in order, so the block that the last one lay in is kept.
+ * htslib tells lengths as int: those that are longer are read from the index.
  */
 #include "io/reference.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <htslib/faidx.h>
 
 #include "base/mem.h"
 #include "io/alphabet.h"
+#include "io/lines.h"
 
 enum { BLOCK = 1 << 16 };
+
+/* A contig of more than INT_MAX bases. */
+struct giant { char *name; int64_t n; };
 
 struct cs_reference {
     char    *path;
     faidx_t *fai;
+    struct giant *giant;         /* [n_giant] */
+    size_t   n_giant, cap_giant;
     char    *contig;             /* of the block, or NULL */
     char    *block;
     int64_t  from, to;
 };
+
+/* A line of the index: name, length, and where it lies. */
+static int read_length(cs_reference *r, char *line)
+{
+    char *tab = strchr(line, '\t');
+    const int64_t n = tab ? (int64_t)strtoll(tab + 1, NULL, 10) : 0;
+
+    if (n <= INT_MAX)
+        return CS_OK;
+    if (cs_grow((void **)&r->giant, &r->cap_giant, r->n_giant + 1, sizeof *r->giant) != CS_OK)
+        return cs_fail(CS_EMEM, "out of memory for the contigs of '%s'", r->path);
+    *tab = '\0';
+    r->giant[r->n_giant++] = (struct giant){ cs_xstrdup(line), n };
+    return CS_OK;
+}
+
+static int read_index(cs_reference *r)
+{
+    int rc = CS_OK;
+    char *path = fai_path(r->path);
+    cs_lines in = { .path = path };
+
+    if (!path)
+        return cs_fail(CS_EIO, "the reference '%s' has no index", r->path);
+    CS_TRY(cs_lines_open_file(&in));
+    while ((rc = cs_lines_next(&in)) == CS_OK)
+        CS_TRY(read_length(r, in.text));
+    rc = rc == CS_EOF ? CS_OK : rc;
+out:
+    if (cs_lines_close(&in) != CS_OK && rc == CS_OK)
+        rc = CS_EIO;
+    free(path);
+    return rc;
+}
 
 int cs_reference_open(const char *path, cs_reference **out)
 {
@@ -34,8 +77,12 @@ int cs_reference_open(const char *path, cs_reference **out)
                        "compressed by bgzip, with an index (samtools faidx) or in a folder that "
                        "can be written to", path);
     }
-    *out = r;
-    return CS_OK;
+    const int rc = read_index(r);
+    if (rc == CS_OK)
+        *out = r;
+    else
+        cs_reference_free(r);
+    return rc;
 }
 
 void cs_reference_free(cs_reference *r)
@@ -44,6 +91,9 @@ void cs_reference_free(cs_reference *r)
         return;
     if (r->fai)
         fai_destroy(r->fai);
+    for (size_t i = 0; i < r->n_giant; i++)
+        free(r->giant[i].name);
+    free(r->giant);
     free(r->contig);
     free(r->block);
     free(r->path);
@@ -57,6 +107,9 @@ const char *cs_reference_path(const cs_reference *r)
 
 int64_t cs_reference_length(const cs_reference *r, const char *contig)
 {
+    for (size_t i = 0; i < r->n_giant; i++)
+        if (strcmp(r->giant[i].name, contig) == 0)
+            return r->giant[i].n;
     return faidx_has_seq(r->fai, contig) ? faidx_seq_len(r->fai, contig) : -1;
 }
 
