@@ -92,7 +92,7 @@ static int add_keys(struct reading *r, const char *keys)
     return rc;
 }
 
-static int add_values(struct reading *r, const char *path, const cs_vcf_record *v, int label,
+static int add_values(struct reading *r, const cs_vcf *in, const cs_vcf_record *v, int label,
                       cs_arena *mem)
 {
     int rc = CS_OK;
@@ -101,14 +101,14 @@ static int add_values(struct reading *r, const char *path, const cs_vcf_record *
 
     if (!value)
         return no_memory();
-    CS_TRY(cs_vcf_info(v, key, mem, value));
+    CS_TRY(cs_vcf_info(in, v, key, mem, value));
     for (int i = 0; i < v->n_alt; i++) {
         bool truth;
         if (!value[i])
             continue;
         if (!parse_truth(value[i], &truth))
-            return cs_fail(CS_EFORMAT, "'%s': record %llu has %s=%s; a label is 0 or 1", path,
-                           (unsigned long long)v->no, key, value[i]);
+            return cs_fail(CS_EFORMAT, "'%s': record %llu has %s=%s; a label is 0 or 1",
+                           cs_vcf_path(in), (unsigned long long)v->no, key, value[i]);
         CS_TRY(add_row(r, (struct row){ .contig = v->contig, .pos = v->pos, .ref = v->ref,
                                         .alt = v->alt[i], .label = label, .truth = truth }));
     }
@@ -122,15 +122,12 @@ static int read_vcf(struct reading *r, const char *path)
     cs_vcf *in = NULL;
     cs_vcf_record *v;
 
-    if (!r->from->key)
-        return cs_fail(CS_EUSAGE, "'%s' is VCF; name the INFO field with the labels with "
-                       "--label-key", path);
     CS_TRY(cs_vcf_open(path, r->from->threads, false, &in));
     while (rc == CS_OK) {
         cs_arena *mem = cs_arena_new();
         rc = cs_vcf_next(in, mem, &v);
         for (int k = 0; rc == CS_OK && k < r->classes->n; k++)
-            rc = add_values(r, path, v, k, mem);
+            rc = add_values(r, in, v, k, mem);
         cs_arena_free(mem);
     }
     rc = rc == CS_EOF ? CS_OK : rc;
@@ -167,8 +164,11 @@ static int find_columns(struct table *t)
         { "tissue", "tissue", "output" }
     };
     char *column[MAX_COLUMN];
-    const int n = split_line(t->in.text, column);
 
+    if (strncmp(t->in.text, "##fileformat=VCF", 16) == 0)
+        return cs_fail(CS_EUSAGE, "'%s' is VCF; name the INFO field with the labels with "
+                       "--label-key", t->in.path);
+    const int n = split_line(t->in.text, column);
     for (int k = 0; k < N_NAMED; k++) {
         t->at[k] = -1;
         for (int i = 0; i < 3 * n && t->at[k] < 0; i++)
@@ -414,16 +414,6 @@ out:
     return rc;
 }
 
-static bool is_vcf(const char *path)
-{
-    cs_vcf *v = NULL;
-    const bool yes = cs_vcf_open(path, 0, false, &v) == CS_OK;
-
-    cs_error_clear();
-    cs_vcf_close(v);
-    return yes;
-}
-
 int cs_variants_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *classes)
 {
     int rc = CS_OK;
@@ -439,8 +429,7 @@ int cs_variants_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *c
     if (from->key)
         CS_TRY(add_keys(&r, from->key));
     for (int i = 0; i < from->file->n; i++)
-        CS_TRY(is_vcf(from->file->v[i]) ? read_vcf(&r, from->file->v[i])
-                                        : read_table(&r, from->file->v[i]));
+        CS_TRY(from->key ? read_vcf(&r, from->file->v[i]) : read_table(&r, from->file->v[i]));
     if (r.n == 0) {
         rc = cs_fail(CS_EFORMAT, "there is no labelled variant in the input");
         goto out;

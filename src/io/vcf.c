@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <htslib/bgzf.h>
 #include <htslib/kseq.h>
 #include <htslib/kstring.h>
 #include <htslib/vcf.h>
@@ -57,6 +58,9 @@ static int read_text_header(cs_vcf *v)
     int r = 0;
 
     while ((r = hts_getline(v->fp, KS_SEP_LINE, &v->line)) >= 0) {
+        if (memchr(v->line.s, '\0', v->line.l))
+            return cs_fail(CS_EFORMAT, "'%s': line %d has a NUL byte; the header is damaged",
+                           v->path, (int)v->fp->lineno);
         if (v->line.l == 0 || v->line.s[0] != '#')
             return cs_fail(CS_EFORMAT, "'%s': line %d comes before the line #CHROM; the header is "
                            "damaged", v->path, (int)v->fp->lineno);
@@ -192,7 +196,7 @@ static const void *pack(const bcf1_t *b, cs_arena *mem)
         return NULL;
     *copy = *b;
     memset(&copy->d, 0, sizeof copy->d);
-    copy->unpacked = 0;
+    copy->unpacked &= ~BCF_UN_ALL;       /* leaves htslib's mark of numbers of 64 bits */
     copy->shared = (kstring_t){ b->shared.l, b->shared.l, shared };
     copy->indiv = (kstring_t){ b->indiv.l, b->indiv.l, indiv };
     return copy;
@@ -230,13 +234,24 @@ static int copy_record(cs_vcf *v, cs_arena *mem, cs_vcf_record *r)
     return r->native || r->line ? CS_OK : no_memory(v);
 }
 
+/* A file that lost its end marker has most likely lost records, too. */
+static int check_end(const cs_vcf *v)
+{
+    const BGZF *z = v->fp->is_bgzf ? v->fp->fp.bgzf : NULL;
+
+    if (!z || !z->no_eof_block || z->is_gzip)
+        return CS_EOF;
+    return cs_fail(CS_EFORMAT, "'%s': the end marker is missing after record %llu; the file was "
+                   "probably cut while copying", v->path, (unsigned long long)v->n_record);
+}
+
 static int next_text(cs_vcf *v)
 {
     char why[160];
     const int r = hts_getline(v->fp, KS_SEP_LINE, &v->line);
 
     if (r == -1)
-        return CS_EOF;
+        return check_end(v);
     v->n_record++;
     if (r < -1)
         return broken(v, "cannot be decompressed; the file is cut or damaged");
@@ -257,7 +272,7 @@ static int next_native(cs_vcf *v)
     const int r = bcf_read(v->fp, v->header, v->rec);
 
     if (r == -1)
-        return CS_EOF;
+        return check_end(v);
     v->n_record++;
     if (r < -1)
         return broken(v, "cannot be read; the file is cut or damaged");
@@ -289,26 +304,28 @@ out:
 
 /* ---- an INFO key ----------------------------------------------------------------------------- */
 
-int cs_vcf_info(const cs_vcf_record *r, const char *key, cs_arena *mem, const char **value)
+int cs_vcf_info(const cs_vcf *v, const cs_vcf_record *r, const char *key, cs_arena *mem,
+                const char **value)
 {
     size_t n = 0;
     const char *at = cs_vcf_info_find(r->line, r->n_line, key, &n);
 
     for (int i = 0; i < r->n_alt; i++)
         value[i] = NULL;
-    if (!at)
+    if (!at || (n == 1 && *at == '.'))   /* one '.' for all of them is allowed, too */
         return CS_OK;
     char *text = cs_arena_dup(mem, at, n), *end;
     if (!text)
-        return cs_fail(CS_EMEM, "out of memory for record %llu", (unsigned long long)r->no);
+        return cs_fail(CS_EMEM, "'%s': out of memory for record %llu", v->path,
+                       (unsigned long long)r->no);
     for (int i = 0; text; i++, text = end) {
         end = strchr(text, ',');
         if (end)
             *end++ = '\0';
         if (i >= r->n_alt || (!end && i + 1 < r->n_alt))
-            return cs_fail(CS_EFORMAT, "record %llu has another number of values in %s than "
-                           "alternative alleles; it must be Number=A", (unsigned long long)r->no,
-                           key);
+            return cs_fail(CS_EFORMAT, "'%s': record %llu has another number of values in %s "
+                           "than alternative alleles; it must be Number=A", v->path,
+                           (unsigned long long)r->no, key);
         value[i] = strcmp(text, ".") == 0 ? NULL : text;
     }
     return CS_OK;

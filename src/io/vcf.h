@@ -46,11 +46,12 @@ int  cs_vcf_next(cs_vcf *v, cs_arena *mem, cs_vcf_record **out) CS_MUST_CHECK;
  * cs_vcf_info - the values of an INFO key in a record, one text per ALT
  *
  * value    [n_alt] receives texts in `mem`, NULL for those that are missing
+ * v        where it was read, for messages
  * r        one that has `line`
  * Returns  CS_OK; CS_EFORMAT when there is another number of values than ALTs; CS_EMEM
  */
-int  cs_vcf_info(const cs_vcf_record *r, const char *key, cs_arena *mem, const char **value)
-    CS_MUST_CHECK;
+int  cs_vcf_info(const cs_vcf *v, const cs_vcf_record *r, const char *key, cs_arena *mem,
+                 const char **value) CS_MUST_CHECK;
 
 /* ---- out ------------------------------------------------------------------------------------- */
 

@@ -21,6 +21,7 @@ enum { N_FIXED = 8, INFO_COLUMN = 7 };
 struct cs_vcfout {
     cs_vcfout_opt o;
     char         *path, *index_path;
+    const char   *from;          /* the input's path */
     cs_outfile   *file;
     htsFile      *fp;
     bcf_hdr_t    *header;        /* of BCF */
@@ -193,6 +194,7 @@ int cs_vcfout_open(const cs_vcf *in, const cs_vcfout_opt *o, cs_vcfout **out)
     *out = NULL;
     w->o = *o;
     w->path = cs_xstrdup(o->path ? o->path : "-");
+    w->from = cs_vcf_path(in);
     const int rc = open_all(w, in);
     if (rc == CS_OK)
         *out = w;
@@ -325,15 +327,23 @@ static bool drop_ours(cs_vcfout *w)
     return true;
 }
 
+static int refuse(const cs_vcfout *w, const cs_vcf_record *r, const char *what)
+{
+    return cs_fail(CS_EFORMAT, "'%s': record %llu (%s:%lld) %s", w->from, (unsigned long long)r->no,
+                   r->contig, (long long)r->pos + 1, what);
+}
+
 static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_values *value)
 {
     bcf1_t in = *(const bcf1_t *)r->native;     /* bcf_copy() wants to be able to sync it */
     int bad = 0;
 
     if (in.errcode & (BCF_ERR_CTG_UNDEF | BCF_ERR_TAG_UNDEF))
-        return cs_fail(CS_EFORMAT, "record %llu (%s:%lld) has a contig, filter or key that the "
-                       "header does not declare, which BCF cannot hold; use -O v or -O z",
-                       (unsigned long long)r->no, r->contig, (long long)r->pos + 1);
+        return refuse(w, r, "has a contig, filter or key that the header does not declare, which "
+                      "BCF cannot hold; use -O v or -O z");
+    if (in.unpacked & ~BCF_UN_ALL)
+        return refuse(w, r, "has a position or number of more than 32 bits, which BCF cannot hold; "
+                      "use -O v or -O z");
     if (!bcf_copy(w->rec, &in) || !drop_ours(w))
         return no_memory(w);
     for (int k = 0; k < w->o.n_field; k++) {
@@ -346,8 +356,7 @@ static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_valu
             bad |= set_numbers(w, f, &value[k], r->n_alt) < 0;
     }
     if (bad)
-        return cs_fail(CS_EFORMAT, "record %llu (%s:%lld) cannot take an INFO field",
-                       (unsigned long long)r->no, r->contig, (long long)r->pos + 1);
+        return refuse(w, r, "cannot take an INFO field");
     errno = 0;
     return bcf_write(w->fp, w->header, w->rec) < 0 ? failed(w, "a record") : CS_OK;
 }

@@ -53,7 +53,32 @@ broken '15s/	GT.*//' variant-columns.err
 broken '16s/0\/1/0\/1:3/' variant-sample.err
 broken '/^#CHROM/s,	both,,' variant-header.err
 broken '/^#CHROM/d' variant-chrom.err
-T 'and nothing is left of the output' sh -c '! ls gone.vcf* 2> /dev/null'
+# refused FILE WORDS: with them in the message
+refused() { T "refused: $1" sh -c '! score -o gone.vcf "$1" 2> told && grep -q "$1.*$2" told' - "$@"; }
+{ sed 1q variants.vcf; printf '##a=b\0c\n'; sed 1d variants.vcf; } > nul.vcf
+refused nul.vcf 'line 2 has a NUL byte'
+for o in z b; do
+    score -O $o -o whole variants.vcf && head -c $(($(wc -c < whole) - 28)) whole > cut.$o
+    refused cut.$o 'end marker is missing after record 18; .* cut'
+done
+{ grep '^#' variants.vcf | sed 's/	FORMAT.*//'; printf 'one\t3000000000\t.\tA\tC\t.\t.\t.\n'; } > far.vcf
+# A contig of 5 G bases, sparse: only its end is there.
+printf '>giant\n' > giant.fa
+printf 'giant\t5000000000\t7\t1000000000\t1000000001\n' > giant.fa.fai
+if dd if=/dev/null of=giant.fa bs=1 seek=4999930011 2> /dev/null; then
+    yes ACGTTGCATG | head -n 7000 | tr -d '\n' >> giant.fa
+    T 'on a contig of 5 gigabases' sh -c 'base=$(tail -c 250 giant.fa | head -c 1)
+        { grep "^#" variants.vcf | sed "s/	FORMAT.*//"
+        printf "giant\t4999999751\t.\t%s\t%sA,%sC\t.\t.\t.\n" $base $base $base; } > giant.vcf
+        chordseq variant -q -m "$1" -r giant.fa -w 128 --tsv g.tsv -o /dev/null giant.vcf &&
+        [ "$(grep -c "	[.]	0	0" g.tsv)" = 2 ]' - "$m"
+else
+    S 'on a contig of 5 gigabases' 'no sparse files'
+fi
+rm -f giant.fa
+T 'positions of more than 32 bits are for text only' sh -c 'score -o o.vcf far.vcf && grep -q "	3000000000	" o.vcf &&
+    ! score -o gone.bcf far.vcf 2> told && grep -q "far.vcf.*record 1.*32 bits.*-O v" told'
+T 'and nothing is left of the output' sh -c '! ls gone.* 2> /dev/null'
 
 bcf() { with bcftools T "$@"; }
 bcf 'BCF and compressed VCF hold the same' sh -c 'score -o a.vcf variants.vcf; bcftools view -H a.vcf > want
@@ -88,6 +113,9 @@ learn() {
 }
 learn learn.tsv
 learn learn.vcf '--label-key S,T --class-weights none'
+T 'one . for all alleles: no label' sh -c '{ cat learn.vcf; printf "c4\t99\t.\tA\tC,G\t.\t.\tS=.\n"; } > dot.vcf
+    chordseq train -q --head variant --reference learn.fa --tokenizer base --encoder.max-len 32 --encoder.track 4 \
+        --encoder.hidden 8 --window-length 16 --epochs 1 --label-key S -o x.model -i dot.vcf'
 T 'the same from both' sh -c 'cut -f 4-9 learn.tsv.metrics > a; cut -f 4-9 learn.vcf.metrics | cmp a -'
 T 'it has learnt' awk -F '\t' 'NR > 1 && $7 > best { best = $7 } END { exit best < 0.9 }' learn.tsv.metrics
 T 'scores on a contig kept out' sh -c 'grep "^#\|^c1" learn.vcf > c1.vcf

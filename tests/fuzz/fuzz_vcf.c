@@ -19,12 +19,12 @@ static void check_record(const cs_vcf_record *r)
         CS_BUG(*r->alt[i] == '\0' || strchr(r->alt[i], ',') != NULL);
 }
 
-static void check_keys(const cs_vcf_record *r, cs_arena *mem)
+static void check_keys(const cs_vcf *v, const cs_vcf_record *r, cs_arena *mem)
 {
     const char **value = cs_arena_alloc(mem, (size_t)r->n_alt + 1, sizeof *value);
 
     CS_BUG(!value);
-    if (cs_vcf_info(r, "AF", mem, value) != CS_OK)
+    if (cs_vcf_info(v, r, "AF", mem, value) != CS_OK)
         CS_BUG(*cs_error_message() == '\0');
     cs_error_clear();
 }
@@ -40,7 +40,7 @@ static void read_all(const char *url, bool as_native)
         rc = cs_vcf_next(v, mem, &r);
         if (rc == CS_OK && !as_native) {
             check_record(r);
-            check_keys(r, mem);
+            check_keys(v, r, mem);
         }
         CS_BUG(rc == CS_OK && as_native && !r->native);
         cs_arena_free(mem);
