@@ -86,6 +86,7 @@ static int read_old(cs_journal *j)
     j->old = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(json_object_get(j->old, "run"))
         || !json_is_object(json_object_get(j->old, "outputs"))
+        || !json_is_integer(json_object_get(j->old, "records"))
         || json_integer_value(json_object_get(j->old, "records")) < 0)
         rc = cs_fail(CS_EFORMAT, "'%s' is damaged; remove it to begin anew", j->path);
     else

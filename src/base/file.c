@@ -265,15 +265,17 @@ static int open_any(cs_outfile *f)
 /* The one of all runs that writes NAME.part: what a second one wrote between would be lost. */
 static int open_part(cs_outfile *f, int64_t n_bytes)
 {
-    struct stat st;
-    size_t size;
+    struct stat st, old;
+    const bool exists = stat(f->name, &old) == 0;
+    int rc = CS_OK;
 
-    if (descriptor_of(f->name) >= 0 || (stat(f->name, &st) == 0 && !S_ISREG(st.st_mode)))
+    if (descriptor_of(f->name) >= 0 || (exists && !S_ISREG(old.st_mode)))
         return cs_fail(CS_EUSAGE, "'%s' is no regular file: a run that may be resumed writes such "
                        "only", f->name);
-    if (resolve(f->name, &f->target) != CS_OK)
-        return CS_EIO;
-    size = strlen(f->target) + sizeof ".part";
+    if (exists && access(f->name, W_OK) != 0)
+        return cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+    CS_TRY(resolve(f->name, &f->target));
+    const size_t size = strlen(f->target) + sizeof ".part";
     if ((f->temp = cs_alloc(size, 1)) == NULL)
         return out_of_memory(f->name);
     (void)snprintf(f->temp, size, "%s.part", f->target);
@@ -288,7 +290,10 @@ static int open_part(cs_outfile *f, int64_t n_bytes)
                        (long long)n_bytes);
     if (ftruncate(f->fd, (off_t)n_bytes) != 0 || lseek(f->fd, 0, SEEK_END) < 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->temp, strerror(errno));
-    return CS_OK;
+    if (exists)
+        (void)fchmod(f->fd, old.st_mode & 07777);
+out:
+    return rc;
 }
 
 static void release(cs_outfile *f)
@@ -528,7 +533,8 @@ int cs_outfile_close(cs_outfile *f)
     if (f->temp != NULL && rename(f->temp, f->target) != 0) {
         rc = cs_fail(CS_EIO, "cannot rename '%s' to '%s': %s", f->temp, f->target,
                      strerror(errno));
-        (void)unlink(f->temp);
+        if (!f->kept)
+            (void)unlink(f->temp);
     }
     release(f);
     return rc;

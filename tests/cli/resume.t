@@ -109,6 +109,8 @@ T 'the interrupted run itself still goes on' run base 1
 T 'and ends well' same base ref
 
 c="chordseq classify -q -m '$m' --resume"
+T 'a file keeps its mode' sh -c ": > mode.tsv; chmod 600 mode.tsv; $c -o mode.tsv x.fa &&
+    [ -s mode.tsv ] && ls -l mode.tsv | grep -q '^-rw-------'"
 N resume_stdin.txt sh -c "$c -o a.tsv < x.fa"
 N resume_pipe.txt sh -c "mkfifo pipe; $c -o a.tsv pipe"
 N resume_stdout.txt sh -c "$c x.fa"
