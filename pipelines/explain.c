@@ -84,7 +84,7 @@ struct job {
     cs_model     *model;
     cs_reference *ref;
     cs_regions   *regions;
-    cs_outfile   *out, *tsv;
+    cs_outfile   *out, *tsv, *svg;
     cs_region     at;
     char         *base, *mutant; /* [n] */
     int64_t       n;
@@ -215,8 +215,8 @@ static double contribution(const struct job *j, int64_t at)
 static int mutate(struct job *j, double f)
 {
     int rc = CS_OK;
-    const int64_t fit = own.batch_tokens / (j->n > 0 ? j->n : 1);
-    struct mutants k = { .b = cs_batch_new(0, 0), .cap = fit > 1 ? fit : 1 };
+    const int64_t fit = own.batch_tokens / j->n, all = 3 * j->n;
+    struct mutants k = { .b = cs_batch_new(0, 0), .cap = fit < 1 ? 1 : fit < all ? fit : all };
 
     k.place = cs_alloc((size_t)k.cap, sizeof *k.place);
     k.y = cs_alloc((size_t)(k.cap * j->model->n_label), sizeof *k.y);
@@ -307,15 +307,12 @@ static int plot(const struct job *j)
 {
     char title[512];
 
-    if (own.svg == NULL || j->n_region > 0)
+    if (j->svg == NULL || j->n_region > 0)
         return CS_OK;
-    if (j->n > CS_LOGO_MOST)
-        return cs_fail(CS_EUSAGE, "--svg plots at most %d bases, not %lld; choose a shorter part",
-                       CS_LOGO_MOST, (long long)j->n);
     (void)snprintf(title, sizeof title, "%.120s:%lld-%lld %.120s, %s", j->at.contig,
                    (long long)j->at.from + 1, (long long)j->at.to,
                    j->model->label[j->label].name, methods[own.method]);
-    return cs_logo_write(own.svg, title, &j->at, j->base, j->value);
+    return cs_logo_write(j->svg, title, &j->at, j->base, j->value);
 }
 
 /* ---- regions --------------------------------------------------------------------------------- */
@@ -358,6 +355,9 @@ static int begin_region(struct job *j)
     drop_region(j);
     CS_TRY(check_order(j));
     j->n = j->at.to - j->at.from;
+    if (j->svg != NULL && j->n_region == 0 && j->n > CS_LOGO_MOST)
+        return cs_fail(CS_EUSAGE, "--svg plots at most %d bases, not %lld; choose a shorter part",
+                       CS_LOGO_MOST, (long long)j->n);
     CS_TRY(cs_reference_fetch(j->ref, j->at.contig, j->at.from, j->at.to, &j->base));
     const size_t n = (size_t)j->n, n_work = cs_tokenizer_work(m->tok, m->tok_state, j->n);
     j->mutant = cs_alloc(n + 1, 1);
@@ -433,6 +433,8 @@ static int open_outputs(struct job *j)
     int rc = CS_OK;
 
     CS_TRY(cs_outfile_open(own.output, &j->out));
+    if (own.svg != NULL)
+        CS_TRY(cs_outfile_open(own.svg, &j->svg));
     if (own.tsv == NULL)
         return CS_OK;
     CS_TRY(cs_outfile_open(own.tsv, &j->tsv));
@@ -449,15 +451,12 @@ static int explain(struct job *j)
     while ((rc = cs_regions_next(j->regions, j->ref, &j->at)) == CS_OK)
         CS_TRY(explain_region(j));
     rc = rc == CS_EOF ? CS_OK : rc;
-    if (rc == CS_OK && j->tsv)
-        rc = cs_outfile_finish(j->tsv);
-    if (rc == CS_OK) {
-        rc = cs_outfile_close(j->out);
-        j->out = NULL;
-    }
-    if (rc == CS_OK && j->tsv) {
-        rc = cs_outfile_close(j->tsv);
-        j->tsv = NULL;
+    cs_outfile **const file[] = { &j->out, &j->tsv, &j->svg };
+    for (int i = 0; rc == CS_OK && i < 3; i++)
+        rc = *file[i] ? cs_outfile_finish(*file[i]) : CS_OK;
+    for (int i = 0; rc == CS_OK && i < 3; i++) {
+        rc = cs_outfile_close(*file[i]);
+        *file[i] = NULL;
     }
     if (rc == CS_OK)
         cs_note("explained %llu bases in %llu regions by %s", (unsigned long long)j->n_base,
@@ -485,6 +484,7 @@ out:
     free(j.last);
     cs_outfile_discard(j.out);
     cs_outfile_discard(j.tsv);
+    cs_outfile_discard(j.svg);
     cs_regions_free(j.regions);
     cs_reference_free(j.ref);
     cs_model_free(j.model);

@@ -55,17 +55,15 @@ out:
     return rc;
 }
 
-int cs_logo_write(const char *path, const char *title, const cs_region *at, const char *base,
+int cs_logo_write(cs_outfile *f, const char *title, const cs_region *at, const char *base,
                   const double *value)
 {
     int rc = CS_OK;
     const int64_t n = at->to - at->from;
-    cs_outfile *f = NULL;
     double most = 1e-300;
 
     for (int64_t i = 0; i < n; i++)
         most = fmax(most, fabs(value[i]));
-    CS_TRY(cs_outfile_open(path, &f));
     CS_TRY(cs_outfile_printf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%lld\" "
                              "height=\"%d\" font-family=\"monospace\" font-weight=\"bold\" "
                              "font-size=\"10\">\n<rect width=\"100%%\" height=\"100%%\" "
@@ -76,10 +74,7 @@ int cs_logo_write(const char *path, const char *title, const cs_region *at, cons
     CS_TRY(axis(f, at, most));
     for (int64_t i = 0; i < n; i++)
         CS_TRY(letter(f, i, base[i], value[i] / most));
-    CS_TRY(cs_outfile_printf(f, "</svg>\n"));
-    rc = cs_outfile_close(f);
-    f = NULL;
+    rc = cs_outfile_printf(f, "</svg>\n");
 out:
-    cs_outfile_discard(f);
     return rc;
 }

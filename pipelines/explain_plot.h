@@ -2,13 +2,14 @@
 #ifndef CS_PIPELINES_EXPLAIN_PLOT_H
 #define CS_PIPELINES_EXPLAIN_PLOT_H
 
+#include "base/file.h"
 #include "io/regions.h"
 
 enum { CS_LOGO_MOST = 5000 };    /* bases of a plot */
 
 /** cs_logo_write - one region: base [n], value [n], letters above the axis where the value is
  * positive. CS_OK; CS_EIO */
-int cs_logo_write(const char *path, const char *title, const cs_region *at, const char *base,
+int cs_logo_write(cs_outfile *f, const char *title, const cs_region *at, const char *base,
                   const double *value) CS_MUST_CHECK;
 
 #endif

@@ -38,4 +38,10 @@ N explain-label.err  chordseq explain -q -m bases --label no -f variants.fa -o x
 N explain-long.err   chordseq explain -q -m bases -f variants.fa -o x one:1-600
 N explain-none.err   chordseq explain -q -m bases -f variants.fa
 N explain-same.err   chordseq explain -q -m bases -f variants.fa -o x --tsv x one:300-340
+T 'a plot that cannot be written is told before the work' sh -c '! chordseq explain -m bases -f variants.fa -o x --svg no/x.svg \
+    one:300-340 2> told && grep -q "no/x.svg" told'
+T 'a later region that fails leaves no plot' sh -c '! chordseq explain -q -m bases -f variants.fa -o x --svg x.svg \
+    one:300-310 one:305-320 2> told && [ ! -e x.svg ]'
+T 'batches of any size fit' sh -c 'for b in 1 900M; do
+    chordseq explain -q -m bases -B $b -f variants.fa -o b.$b one:300-301 || exit; done; cmp b.1 b.900M'
 T 'a run that fails leaves nothing' sh -c '! ls x.tmp* 2> /dev/null'
