@@ -97,7 +97,10 @@ static int join(cs_intervals *v)
         struct row *last = n ? &v->row[n - 1] : NULL;
         const bool near = last && strcmp(last->name, r->name) == 0 && r->span.from <= last->span.to;
         if (near && r->span.class_no == last->span.class_no) {
-            last->span.to = r->span.to > last->span.to ? r->span.to : last->span.to;
+            if (r->span.to > last->span.to) {
+                last->span.to = r->span.to;
+                last->line = r->line;          /* messages are about the end */
+            }
             continue;
         }
         if (near && r->span.from < last->span.to)

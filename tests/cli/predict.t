@@ -106,7 +106,7 @@ printf 'r1\t0\t10\ta\nr2\t0\t5\tb\nr1\t5\t20\tb\n' > overlap.bed
 N predict-overlap.err chordseq train $common --intervals overlap.bed -i in.fa -o x
 printf 'r1\t0\t10\n' > three.bed
 N predict-three.err chordseq train $common --intervals three.bed -i in.fa -o x
-printf 'r1\t0\t10000\tisland\n' > long.bed
+printf 'r1\t0\t10\tisland\nr1\t5\t10000\tisland\n' > long.bed
 N predict-long.err chordseq train $common --intervals long.bed -i in.fa -o x
 printf 'r1\t0\t10\tbay\n' > bay.bed
 N predict-bay.err chordseq eval -m m.safetensors --intervals bay.bed -i in.fa
