@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/rng.h"
 #include "nn/layer.h"
 #include "pipelines/choice.h"
 #include "pipelines/judge.h"
@@ -441,6 +442,16 @@ static int train(struct job *j)
     return rc;
 }
 
+/* The records, and which of them are learnt from. */
+static uint64_t hash_data(const cs_dataset *d)
+{
+    uint64_t h = d->hash;
+
+    for (int64_t i = 0; i < d->n; i++)
+        h = cs_rng_u64(cs_rng_u64(h, d->ex[i].group), (uint64_t)d->ex[i].part);
+    return h;
+}
+
 static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
 {
     int rc = CS_OK;
@@ -460,7 +471,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
                                      cs_run_table, strand_table, cs_compute_table,
                                      cs_device_table, cs_log_table,
                                      choice.head->stand ? NULL : cs_taxa_table, NULL },
-                                     j->data.hash);
+                                     hash_data(&j->data));
     j->origin.seed = learn.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &input.file));
 out:

@@ -102,6 +102,8 @@ for n in 1 3 5; do
     cut -f 1-9 whole.tsv > a; cut -f 1-9 part.tsv > b
     T 'the same table' cmp a b
 done
+T 'other records for validation' sh -c "! $train --group-key class --label-key class --accumulate 2 --encoder.dropout 0.1 \
+    all.fa -o part.m --resume 2> err && grep -q \"belongs to another run: it has 'data=\" err"
 N train-other.err $run -o part.m --resume --lr 0.5
 printf x | dd of=part.m.ckpt bs=1 seek=200 conv=notrunc 2> /dev/null
 N train-damaged.err $run -o part.m --resume
