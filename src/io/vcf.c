@@ -255,6 +255,8 @@ static int next_text(cs_vcf *v)
     v->n_record++;
     if (r < -1)
         return broken(v, "cannot be decompressed; the file is cut or damaged");
+    if (memchr(v->line.s, '\0', v->line.l))
+        return broken(v, "has a NUL byte");
     if (!cs_vcf_line_sound(v->line.s, v->line.l, v->n_column, why, sizeof why))
         return broken(v, why);
     v->parsed.l = 0;

@@ -57,6 +57,8 @@ broken '/^#CHROM/d' variant-chrom.err
 refused() { T "refused: $1" sh -c '! score -o gone.vcf "$1" 2> told && grep -q "$1.*$2" told' - "$@"; }
 { sed 1q variants.vcf; printf '##a=b\0c\n'; sed 1d variants.vcf; } > nul.vcf
 refused nul.vcf 'line 2 has a NUL byte'
+{ grep '^#' variants.vcf | sed 's/	FORMAT.*//'; printf 'one\t300\t.\tT\tA\t.\t.\tDP=1\0;DB=2\n'; } > info.vcf
+refused info.vcf 'record 1 has a NUL byte'
 for o in z b; do
     score -O $o -o whole variants.vcf && head -c $(($(wc -c < whole) - 28)) whole > cut.$o
     refused cut.$o 'end marker is missing after record 18; .* cut'
