@@ -93,7 +93,8 @@ struct job {
     char         *work;          /* of the tokenizer */
     double       *value;         /* [n] contributions */
     double      (*with)[4];      /* [n] the answer with each base; NaN where not computed */
-    char         *last;          /* contig of the region before */
+    char        **contig;        /* [n_contig] those met, the last one at hand */
+    size_t        n_contig, cap_contig;
     int64_t       last_to;
     uint64_t      n_region, n_base;
 };
@@ -333,15 +334,18 @@ static void drop_region(struct job *j)
 
 static int check_order(struct job *j)
 {
-    const bool same = j->last != NULL && strcmp(j->last, j->at.contig) == 0;
+    size_t i = 0;
 
-    if (same && j->at.from < j->last_to)
+    while (i < j->n_contig && strcmp(j->contig[i], j->at.contig) != 0)
+        i++;
+    if (i < j->n_contig && (i + 1 < j->n_contig || j->at.from < j->last_to))
         return cs_fail(CS_EUSAGE, "the region of '%s' from %lld does not follow the one before it; "
                        "bedGraph needs regions in order, without overlap", j->at.contig,
                        (long long)j->at.from + 1);
-    if (!same) {
-        free(j->last);
-        j->last = cs_xstrdup(j->at.contig);
+    if (i == j->n_contig) {
+        if (cs_grow((void **)&j->contig, &j->cap_contig, i + 1, sizeof *j->contig) != CS_OK)
+            return cs_fail(CS_EMEM, "out of memory for %zu contigs", i + 1);
+        j->contig[j->n_contig++] = cs_xstrdup(j->at.contig);
     }
     j->last_to = j->at.to;
     return CS_OK;
@@ -481,7 +485,9 @@ static int run(int argc, char **argv)
     rc = explain(&j);
 out:
     drop_region(&j);
-    free(j.last);
+    for (size_t i = 0; i < j.n_contig; i++)
+        free(j.contig[i]);
+    free(j.contig);
     cs_outfile_discard(j.out);
     cs_outfile_discard(j.tsv);
     cs_outfile_discard(j.svg);

@@ -33,6 +33,7 @@ T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@
 T 'regions of a BED file' sh -c 'printf "one\t300\t310\nring\t5\t9\n" > two.bed
     chordseq explain -q -m bases -f variants.fa -R two.bed | awk "END { exit NR != 14 }"'
 N explain-order.err  chordseq explain -q -m bases -f variants.fa -o x one:300-310 one:305-320
+N explain-again.err  chordseq explain -q -m bases -f variants.fa -o x one:300-310 ring:5-9 one:320-325
 N explain-kmer.err   chordseq explain -q -m "$m" --method gradient -f variants.fa -o x one:300-340
 N explain-label.err  chordseq explain -q -m bases --label no -f variants.fa -o x one:300-340
 N explain-long.err   chordseq explain -q -m bases -f variants.fa -o x one:1-600
