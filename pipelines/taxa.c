@@ -54,6 +54,14 @@ static int take_over(cs_model *m, const cs_taxonomy *t)
     return CS_OK;
 }
 
+static bool has_empty_rank(const char *ranks)
+{
+    for (size_t n; (n = strcspn(ranks, ",")) > 0; ranks += n + 1)
+        if (ranks[n] == '\0')
+            return false;
+    return true;
+}
+
 static int check_args(const cs_model *m, const cs_taxa_args *a)
 {
     if (!m->head->is_class)
@@ -61,6 +69,8 @@ static int check_args(const cs_model *m, const cs_taxa_args *a)
     if (a->lineage && (a->taxonomy || a->taxa))
         return cs_fail(CS_EUSAGE, "--lineage is a taxonomy of its own; it does not go with --%s",
                        a->taxonomy ? "taxonomy" : "taxa");
+    if (a->lineage && has_empty_rank(a->lineage))
+        return cs_fail(CS_EUSAGE, "--lineage '%s' has a rank without a name", a->lineage);
     if (a->taxa && !is_folder(a->taxonomy))
         return cs_fail(CS_EUSAGE, "--taxa goes with a folder named by --taxonomy; a table can name "
                        "all classes itself");

@@ -13,6 +13,7 @@ train="chordseq train -q $small --epochs 6 --seed 1 --label-key tax"
 
 N tree-none.err      $train -o x.m --head tree all.fa
 N tree-both.err      $train -o x.m --lineage family,genus --taxonomy taxa.tsv all.fa
+N tree-ranks.err     $train -o x.m --head tree --lineage family, all.fa
 T 'learns with its tree' $train -o tree.m --head tree --lineage family,genus --metrics m.tsv all.fa
 P tree-labels.tsv    sh -c 'chordseq model show tree.m | grep -E "^(label|taxon)"'
 T 'fewer ranks: the rest is left out' $train -o family.m --head tree --lineage family all.fa
