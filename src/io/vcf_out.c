@@ -51,17 +51,30 @@ static bool is_bcf(const cs_vcfout *w)
 
 /* ---- header ---------------------------------------------------------------------------------- */
 
+/* Where an INFO line's ID stands, first or not; NULL: it is no such line. */
+static const char *info_id(const char *line)
+{
+    static const char begin[] = "##INFO=<";
+    bool quoted = false;
+
+    if (strncmp(line, begin, strlen(begin)) != 0)
+        return NULL;
+    for (line += strlen(begin) - 1; *line != '\n'; line++) {
+        quoted ^= *line == '"';
+        if (!quoted && (*line == '<' || *line == ',') && strncmp(line + 1, "ID=", 3) == 0)
+            return line + 4;
+    }
+    return NULL;
+}
+
 /* Is it the INFO line of one of our fields? */
 static bool is_ours(const cs_vcfout *w, const char *line)
 {
-    static const char begin[] = "##INFO=<ID=";
+    const char *id = info_id(line);
 
-    if (strncmp(line, begin, strlen(begin)) != 0)
-        return false;
-    line += strlen(begin);
-    for (int i = 0; i < w->o.n_field; i++) {
+    for (int i = 0; id && i < w->o.n_field; i++) {
         const size_t n = strlen(w->o.field[i].id);
-        if (strncmp(line, w->o.field[i].id, n) == 0 && (line[n] == ',' || line[n] == '>'))
+        if (strncmp(id, w->o.field[i].id, n) == 0 && (id[n] == ',' || id[n] == '>'))
             return true;
     }
     return false;

@@ -24,6 +24,8 @@ T 'the same for any number of threads, batch size and window' sh -c 'score --no-
     for o in "-@ 1" "-@ 4 -B 100" "--window 1"; do score --no-version $o variants.vcf | cmp a - || exit; done'
 T 'again on its own output changes nothing' sh -c 'score --no-version variants.vcf > a
     score --no-version a | cmp a -'
+T 'also where the key is not declared by its ID first' sh -c 'sed "s/<ID=CS_L2,Number=A,/<Number=A,ID=CS_L2,/" a > odd.vcf
+    grep -q "<Number=A,ID=CS_L2" odd.vcf && score --no-version odd.vcf | cmp a -'
 T 'from a pipe, gzip, CRLF' sh -c 'score --no-version - < variants.vcf | cmp a - &&
     gzip -c variants.vcf | score --no-version - | cmp a - &&
     sed "s/$/\r/" variants.vcf | score --no-version - | cmp a -'
