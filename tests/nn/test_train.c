@@ -106,6 +106,7 @@ static void test_norm_and_average(void **state)
     cs_optim_average_start(&ps);
     ps.p[0].step = 1;            /* tensors that were never stepped are not averaged */
     ps.value[1] = 3;
+    ps.p[0].step = 1;            /* what was never stepped keeps its value */
     cs_optim_average(&ps, 0.75);
     cs_optim_average_swap(&ps);
     check_near((double)ps.value[1], 1.5, 1e-6);
