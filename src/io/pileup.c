@@ -109,9 +109,6 @@ static int open_all(cs_pileup *p, const char *reference)
 {
     if (p->fp->format.format == cram && reference && hts_set_fai_filename(p->fp, reference) != 0)
         return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", reference, p->path);
-    if (p->opt.threads > 0 && p->fp->format.format != sam
-        && hts_set_threads(p->fp, p->opt.threads) < 0)
-        return cs_fail(CS_EIO, "'%s': cannot start decompression threads", p->path);
     p->header = sam_hdr_read(p->fp);
     if (!p->header)
         return cs_fail(CS_EFORMAT, "'%s': the header cannot be read; the file is no SAM, BAM or "
@@ -119,6 +116,10 @@ static int open_all(cs_pileup *p, const char *reference)
     if (sam_hdr_nref(p->header) == 0)
         return cs_fail(CS_EFORMAT, "'%s' has no aligned reads: its header names no contig",
                        p->path);
+    /* After the header, for the reason in read_bam.c. */
+    if (p->opt.threads > 0 && p->fp->format.format != sam
+        && hts_set_threads(p->fp, p->opt.threads) < 0)
+        return cs_fail(CS_EIO, "'%s': cannot start decompression threads", p->path);
     return begin(p);
 }
 

@@ -127,12 +127,14 @@ static int open_alignments(struct alignments *a, hFILE *fp)
     }
     if (a->fp->format.format == cram)
         CS_TRY(set_cram(a));
-    if (a->threads && hts_set_threads(a->fp, a->threads) < 0)
-        return cs_fail(CS_EIO, "'%s': cannot start decompression threads", a->path);
     a->header = sam_hdr_read(a->fp);
     if (!a->header)
         return cs_fail(CS_EFORMAT, "'%s': the header cannot be read; the file is cut or damaged",
                        a->path);
+    /* Not before: in a cut BAM file htslib's search for the end marker, which the header begins
+     * with, may wait for a reading thread that has given up. */
+    if (a->threads && hts_set_threads(a->fp, a->threads) < 0)
+        return cs_fail(CS_EIO, "'%s': cannot start decompression threads", a->path);
     CS_TRY(find_regions(a));
     a->b = bam_init1();
     if (!a->b)
