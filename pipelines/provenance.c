@@ -171,7 +171,6 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
     json_object_set_new(o, "classes", per_class);
     json_object_set_new(o, "epoch", json_integer(st->best_epoch));
     json_object_set_new(o, "steps", json_integer(st->step));
-    json_object_set_new(o, "seconds", real_json(st->seconds));
     json_object_set_new(o, "valid_loss", real_json(st->best_loss));
     json_object_set_new(o, "valid_accuracy", real_json(st->best_accuracy));
     json_object_set_new(o, "valid_balanced_accuracy", real_json(st->best_balanced));

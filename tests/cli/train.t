@@ -52,6 +52,9 @@ T 'the map names the classes' sh -c 'chordseq model show map.m | grep -q "^label
 T 'labels that some lack' $train --skip-unlabelled -o some.m --labels some.tsv all.fa
 gzip -c all.fa > all.fa.gz
 T 'standard input, compressed' sh -c "$train -o in.m --group-key organism --label-key class - < all.fa.gz"
+cp key.m first.m
+T 'once more' $train -o key.m --group-key organism --label-key class --taxonomy taxa.tsv all.fa
+T 'the same bytes' cmp first.m key.m
 T 'where it comes from does not matter' [ "$(sum key.m)" = "$(sum in.m)" ]
 
 # ---- it learns -----------------------------------------------------------------------------------
