@@ -147,6 +147,9 @@ static bool drops_decoder(int argc, char **argv)
     return given != NULL && strcmp(given, "0") == 0;
 }
 
+/* The option that names a file of which a model keeps the text. */
+static const char vocabulary[] = "tokenizer.file";
+
 /* Options of one part: what argv says must be what the model has. */
 static int check_part(int argc, char **argv, const char *part, const cs_opt *opt, const void *is,
                       const void *has)
@@ -161,12 +164,35 @@ static int check_part(int argc, char **argv, const char *part, const cs_opt *opt
         (void)cs_opt_text(o, is, text[0], sizeof text[0]);
         (void)cs_opt_text(o, has, text[1], sizeof text[1]);
         const bool given = cs_choice_argument(argc, argv, name) != NULL ||
-                           (o->type == CS_OPT_FLAG && strcmp(text[0], "0") != 0);
-        if (given && strcmp(text[0], text[1]) != 0 &&
+                           (o->type == CS_OPT_FLAG && strcmp(text[0], "0") != 0),
+                   by_content = strcmp(name, vocabulary) == 0;
+        if (given && !by_content && strcmp(text[0], text[1]) != 0 &&
             !(strcmp(name, "encoder.decoder") == 0 && drops_decoder(argc, argv)))
             return other(name, text[0], text[1]);
     }
     return CS_OK;
+}
+
+/* A vocabulary named in argv must be the one that the model keeps, wherever its file lies. */
+static int check_vocabulary(const cs_choice *c, int argc, char **argv)
+{
+    int rc;
+    void *state = NULL;
+    const char *path = cs_choice_argument(argc, argv, vocabulary);
+
+    if (path == NULL)
+        return CS_OK;
+    if ((rc = c->tok->open(c->tok_cfg, &state)) != CS_OK)
+        return rc;
+    char *text = c->tok->save(state);
+    c->tok->close(state);
+    if (text == NULL)
+        rc = cs_fail(CS_EMEM, "out of memory for the vocabulary '%s'", path);
+    else if (strcmp(text, c->tok_text) != 0)
+        rc = cs_fail(CS_EUSAGE, "--%s %s: the model to start from has another vocabulary, and goes "
+                     "on with it", vocabulary, path);
+    free(text);
+    return rc;
 }
 
 int cs_choice_adopt(cs_choice *c, int argc, char **argv, const cs_model *from)
@@ -180,10 +206,12 @@ int cs_choice_adopt(cs_choice *c, int argc, char **argv, const cs_model *from)
     if (from->tok == NULL)
         return CS_OK;
     CS_TRY(check_part(argc, argv, "tokenizer", c->tok->opt, c->tok_cfg, from->tok_cfg));
-    memcpy(c->tok_cfg, from->tok_cfg, c->tok->cfg_size);
     c->tok_text = c->tok->save != NULL ? c->tok->save(from->tok_state) : NULL;
     if (c->tok->save != NULL && c->tok_text == NULL)
-        rc = cs_fail(CS_EMEM, "out of memory for the vocabulary of the model to start from");
+        return cs_fail(CS_EMEM, "out of memory for the vocabulary of the model to start from");
+    if (c->tok_text != NULL)
+        CS_TRY(check_vocabulary(c, argc, argv));
+    memcpy(c->tok_cfg, from->tok_cfg, c->tok->cfg_size);
 out:
     return rc;
 }

@@ -51,6 +51,10 @@ train="chordseq train -q --epochs 1 --encoder.max-len 256 --encoder.track 2 --en
 N tokenize-nofile.err $train --tokenizer bpe -o m
 T 'a model is trained on pieces' $train --tokenizer bpe --tokenizer.file a.json -o m
 mv a.json gone.json
+T 'another starts from it with the same pieces' $train --tokenizer.file gone.json --init m -o again
+sed 's/"model"/ &/' gone.json > same.json
+T 'wherever they lie' $train --tokenizer.file same.json --init m -o again
+N tokenize-other.err   $train --tokenizer.file "$bpe/hg38.json" --init m -o again
 T 'and keeps them' sh -c 'chordseq classify -q -m m "$tiny/reads.fq" > c && [ "$(wc -l < c)" = 41 ]'
 T 'on any number of threads' sh -c 'chordseq classify -q -@ 9 -m m "$tiny/reads.fq" | cmp - c'
 T 'its tokens are the file'"'"'s' sh -c 'chordseq tokenize -q --format ids -m gone.json l.fa > want &&
