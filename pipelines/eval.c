@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/file.h"
 #include "base/log.h"
 #include "pipelines/eval_html.h"
 #include "pipelines/judge.h"
@@ -13,7 +12,7 @@
 #include "train/calibrate.h"
 
 /* Bases read before they are judged: what is in memory besides one record and the scores. */
-enum { MAX_LIST = 32, PATH_BYTES = 4096 };
+enum { MAX_LIST = 32, PATH_BYTES = 4096, N_OUT = 3 };
 
 struct eval_args {
     const char *fragments, *bins, *output, *json, *html, *calibrate;
@@ -96,6 +95,7 @@ struct job {
     int64_t      n_without;
     double       seconds;        /* that judging took */
     char         path[PATH_BYTES];
+    cs_outfile  *tsv, *json, *html;
 };
 
 /* "500,1000": increasing whole numbers, with or without a suffix. */
@@ -232,7 +232,7 @@ out:
     return rc;
 }
 
-static int report(const struct job *j, const char *command)
+static int report(struct job *j, const char *command)
 {
     int rc = CS_OK;
     cs_eval_ranks ranks;
@@ -244,11 +244,30 @@ static int report(const struct job *j, const char *command)
     };
 
     CS_TRY(cs_eval_ranks_init(&ranks, j->model, j->path, &j->labelled.classes));
-    CS_TRY(cs_eval_write(&r, own.output, own.json));
-    if (own.html)
-        rc = cs_eval_html(&r, own.html, j->seconds, command);
+    CS_TRY(cs_eval_write(&r, j->tsv, j->json));
+    if (j->html)
+        CS_TRY(cs_eval_html(&r, j->html, j->seconds, command));
+    rc = cs_outputs_appear((cs_outfile **const[]){ &j->tsv, &j->json, &j->html }, N_OUT);
 out:
+    rc = cs_outputs_explain(rc, 1 + (own.json != NULL) + (own.html != NULL));
     cs_eval_ranks_release(&ranks);
+    return rc;
+}
+
+/* Before the judging, which may take hours. */
+static int open_outputs(struct job *j)
+{
+    int rc = CS_OK;
+    const char *const path[] = { own.output, own.json, own.html, own.calibrate };
+
+    CS_TRY(cs_outputs_apart(path, N_OUT + 1));
+    CS_TRY(cs_outputs_probe(own.calibrate));
+    CS_TRY(cs_outfile_open(own.output, &j->tsv));
+    if (own.json != NULL)
+        CS_TRY(cs_outfile_open(own.json, &j->json));
+    if (own.html != NULL)
+        rc = cs_outfile_open(own.html, &j->html);
+out:
     return rc;
 }
 
@@ -286,6 +305,8 @@ static int prepare(struct job *j)
                      m->head->per_token ? "those of tokens" : "values");
     else if (m->tok == NULL && j->n_piece > 0)
         rc = cs_fail(CS_EUSAGE, "--fragments is for sequences; the model takes real values");
+    if (rc == CS_OK)
+        rc = open_outputs(j);
 out:
     return rc;
 }
@@ -298,6 +319,9 @@ static void release(struct job *j)
     }
     if (j->data.mem != NULL)
         cs_dataset_release(&j->data);
+    cs_outfile_discard(j->tsv);
+    cs_outfile_discard(j->json);
+    cs_outfile_discard(j->html);
     cs_labelled_close(&j->labelled);
     cs_model_free(j->model);
     cs_backend_close(j->be);

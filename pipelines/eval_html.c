@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "io/html.h"
 
 enum { N_PROB = 20, N_LENGTH = 48, MOST_ROWS = 100, MOST_MATRIX = 24, CURVE_POINTS = 200 };
@@ -452,13 +451,12 @@ out:
     return rc;
 }
 
-int cs_eval_html(const cs_eval_report *r, const char *path, double seconds, const char *command)
+int cs_eval_html(const cs_eval_report *r, cs_outfile *out, double seconds, const char *command)
 {
     int rc = CS_OK;
-    struct page p = { .r = r, .s = &r->scores[0] };
+    struct page p = { .r = r, .s = &r->scores[0], .out = out };
 
     CS_TRY(prepare(&p));
-    CS_TRY(cs_outfile_open(path, &p.out));
     CS_TRY(cs_html_begin(p.out, "chordseq eval"));
     CS_TRY(summary(&p, seconds, command));
     CS_TRY(sets(&p));
@@ -469,11 +467,8 @@ int cs_eval_html(const cs_eval_report *r, const char *path, double seconds, cons
     CS_TRY(certainty(&p));
     CS_TRY(lengths(&p));
     CS_TRY(probabilities(&p));
-    CS_TRY(cs_html_end(p.out));
-    rc = cs_outfile_close(p.out);
-    p.out = NULL;
+    rc = cs_html_end(p.out);
 out:
-    cs_outfile_discard(p.out);
     cs_figures_release(&p.f);
     free(p.order);
     free(p.base);

@@ -12,7 +12,7 @@
  * command  the command line, for the page
  * Returns  CS_OK, CS_EMEM, CS_EIO
  */
-int cs_eval_html(const cs_eval_report *r, const char *path, double seconds, const char *command)
+int cs_eval_html(const cs_eval_report *r, cs_outfile *out, double seconds, const char *command)
     CS_MUST_CHECK;
 
 #endif

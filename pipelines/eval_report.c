@@ -244,23 +244,15 @@ static void add_json(struct sink *s, const struct part *p, const struct figure *
     json_array_append_new(s->sets, o);
 }
 
-static int write_json(const struct sink *s, const char *path)
+static int write_json(const struct sink *s, cs_outfile *f)
 {
-    int rc = CS_OK;
-    cs_outfile *f = NULL;
     json_t *top = json_pack("{s:s, s:s, s:O}", "chordseq", PACKAGE_VERSION, "model",
                             s->r->model->sum, "sets", s->sets);
     char *text = json_dumps(top, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
 
     json_decref(top);
-    if (text == NULL)
-        return cs_fail(CS_EMEM, "out of memory for '%s'", path);
-    CS_TRY(cs_outfile_open(path, &f));
-    CS_TRY(cs_outfile_printf(f, "%s\n", text));
-    rc = cs_outfile_close(f);
-    f = NULL;
-out:
-    cs_outfile_discard(f);
+    const int rc = text ? cs_outfile_printf(f, "%s\n", text)
+                        : cs_fail(CS_EMEM, "out of memory for the figures as JSON");
     free(text);
     return rc;
 }
@@ -344,11 +336,7 @@ static int tell_bins(struct sink *s)
 
     for (int b = 0; b <= r->n_bin && r->n_bin > 0 && r->counts == NULL; b++) {
         const int64_t lo = b > 0 ? r->bin[b - 1] : 0, hi = b < r->n_bin ? r->bin[b] : INT64_MAX;
-        if (b < r->n_bin)
-            (void)snprintf(p.length, sizeof p.length, "%lld-%lld", (long long)lo,
-                           (long long)hi - 1);
-        else
-            (void)snprintf(p.length, sizeof p.length, "%lld-", (long long)lo);
+        cs_eval_bin_name(r, b, p.length, sizeof p.length);
         CS_TRY(tell(s, &p, 0, lo, hi, false));
     }
 out:
@@ -373,19 +361,15 @@ out:
     return rc;
 }
 
-int cs_eval_write(const cs_eval_report *r, const char *tsv, const char *json)
+int cs_eval_write(const cs_eval_report *r, cs_outfile *tsv, cs_outfile *json)
 {
     int rc = CS_OK;
-    struct sink s = { r, NULL, json_array() };
+    struct sink s = { r, tsv, json_array() };
 
-    CS_TRY(cs_outfile_open(tsv, &s.tsv));
     CS_TRY(tell_all(&s));
-    rc = cs_outfile_close(s.tsv);
-    s.tsv = NULL;
-    if (rc == CS_OK && json != NULL)
+    if (json != NULL)
         rc = write_json(&s, json);
 out:
-    cs_outfile_discard(s.tsv);
     json_decref(s.sets);
     return rc;
 }

@@ -2,6 +2,7 @@
 #ifndef CS_PIPELINES_EVAL_REPORT_H
 #define CS_PIPELINES_EVAL_REPORT_H
 
+#include "base/file.h"
 #include "pipelines/eval_ranks.h"
 #include "train/calibrate.h"
 
@@ -22,12 +23,12 @@ typedef struct cs_eval_report {
  * cs_eval_write - compute all figures and write them
  *
  * tsv      columns set (record, fragment), length ("all", "500-999", "50000-", "500"), class ("."
- *          for all), metric, value ("NA" where it is not defined); "-": standard output
+ *          for all), metric, value ("NA" where it is not defined)
  * json     the same nested, null where not defined; NULL: not wanted
  *          With counts the set "record" is "token", and tokens are counted instead of records
  * Returns  CS_OK, CS_EMEM, CS_EIO. One line of summary per set goes to the log (cs_note)
  */
-int cs_eval_write(const cs_eval_report *r, const char *tsv, const char *json) CS_MUST_CHECK;
+int cs_eval_write(const cs_eval_report *r, cs_outfile *tsv, cs_outfile *json) CS_MUST_CHECK;
 
 /** cs_eval_bin_name - of a bin of lengths: "0-499", "500-999", ..., "50000-" */
 void cs_eval_bin_name(const cs_eval_report *r, int bin, char *buf, size_t n_buf);

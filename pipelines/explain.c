@@ -14,6 +14,7 @@ static const char *const methods[] = { "mutagenesis", "gradient", "integrated", 
 enum { VALUE_LOGIT, VALUE_PROBABILITY };
 static const char *const values[] = { "logit", "probability", NULL };
 
+enum { N_OUT = 3 };
 struct explain_args {
     cs_strlist  region;
     const char *reference, *bed, *output, *tsv, *svg, *label;
@@ -405,13 +406,7 @@ static int check_options(void)
         return cs_fail(CS_EUSAGE, "no region; name some, or a BED file with -R");
     if (own.value == VALUE_PROBABILITY && own.method != METHOD_MUTAGENESIS)
         return cs_fail(CS_EUSAGE, "--value probability goes with --method mutagenesis");
-    const char *path[] = { own.output, own.tsv, own.svg };
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < i; k++)
-            if (path[i] && path[k] && (cs_outputs_same(path[i], path[k]) ||
-                                       (strcmp(path[i], "-") == 0 && strcmp(path[k], "-") == 0)))
-                return cs_fail(CS_EUSAGE, "two outputs write to '%s'", path[i]);
-    return CS_OK;
+    return cs_outputs_apart((const char *const[]){ own.output, own.tsv, own.svg }, N_OUT);
 }
 
 /* A model that can have gradients, and answers for a sequence. */
@@ -455,13 +450,8 @@ static int explain(struct job *j)
     while ((rc = cs_regions_next(j->regions, j->ref, &j->at)) == CS_OK)
         CS_TRY(explain_region(j));
     rc = rc == CS_EOF ? CS_OK : rc;
-    cs_outfile **const file[] = { &j->out, &j->tsv, &j->svg };
-    for (int i = 0; rc == CS_OK && i < 3; i++)
-        rc = *file[i] ? cs_outfile_finish(*file[i]) : CS_OK;
-    for (int i = 0; rc == CS_OK && i < 3; i++) {
-        rc = cs_outfile_close(*file[i]);
-        *file[i] = NULL;
-    }
+    if (rc == CS_OK)
+        rc = cs_outputs_appear((cs_outfile **const[]){ &j->out, &j->tsv, &j->svg }, N_OUT);
     if (rc == CS_OK)
         cs_note("explained %llu bases in %llu regions by %s", (unsigned long long)j->n_base,
                 (unsigned long long)j->n_region, methods[own.method]);

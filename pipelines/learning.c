@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/log.h"
+#include "pipelines/outputs.h"
 
 static const char *const optim_names[] = { "adam", "adamw", NULL };
 
@@ -117,16 +117,6 @@ static char *default_checkpoint(const char *output)
     return path;
 }
 
-static int probe(const char *path)
-{
-    cs_outfile *f;
-    int rc = path != NULL ? cs_outfile_open(path, &f) : CS_OK;
-
-    if (path != NULL && rc == CS_OK)
-        cs_outfile_discard(f);
-    return rc;
-}
-
 int cs_learn_outputs(const cs_run_args *r, char **checkpoint)
 {
     int rc = CS_OK;
@@ -135,9 +125,9 @@ int cs_learn_outputs(const cs_run_args *r, char **checkpoint)
         return cs_fail(CS_EUSAGE, "no output; name the model with -o FILE");
     *checkpoint = r->checkpoint != NULL ? cs_xstrdup(r->checkpoint)
                                         : default_checkpoint(r->output);
-    CS_TRY(probe(r->output));
-    CS_TRY(probe(r->metrics));
-    CS_TRY(probe(*checkpoint));
+    CS_TRY(cs_outputs_probe(r->output));
+    CS_TRY(cs_outputs_probe(r->metrics));
+    CS_TRY(cs_outputs_probe(*checkpoint));
 out:
     return rc;
 }

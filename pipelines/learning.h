@@ -27,8 +27,7 @@ extern const cs_opt cs_run_table[];
 cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r);
 
 /**
- * cs_learn_outputs - can every output be created? Hours of training should not end with a folder
- * that is not there
+ * cs_learn_outputs - can every output be created?
  *
  * checkpoint  receives its path: that of the options, or the model's with ".ckpt"; free() it
  * Returns  CS_OK; CS_EUSAGE when no model is named; CS_EIO

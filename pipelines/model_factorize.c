@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "nn/thin.h"
 #include "pipelines/judge.h"
+#include "pipelines/outputs.h"
 
 /* The random batch that is timed: so many records of so many tokens; passes, the middle one of
  * which counts. */
@@ -308,6 +309,7 @@ int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
     double v[2];
 
     CS_TRY(read_rule(a, &rule));
+    CS_TRY(cs_outputs_probe(a->output));
     CS_TRY(cs_model_thin(m, &rule, &thin, &list));
     CS_TRY(cs_outfile_open("-", &f));
     CS_TRY(report(f, m, thin, &list));

@@ -153,6 +153,37 @@ bool cs_outputs_same(const char *a, const char *b)
     return strcmp(p, q) == 0 && in_x && in_y && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+int cs_outputs_apart(const char *const *path, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (path[i] && path[k] && cs_outputs_same(path[i], path[k]))
+                return cs_fail(CS_EUSAGE, "two outputs write to '%s'", path[i]);
+    return CS_OK;
+}
+
+int cs_outputs_probe(const char *path)
+{
+    cs_outfile *f = NULL;
+    const int rc = path ? cs_outfile_open(path, &f) : CS_OK;
+
+    cs_outfile_discard(f);
+    return rc;
+}
+
+int cs_outputs_appear(cs_outfile **const file[], int n)
+{
+    int rc = CS_OK;
+
+    for (int i = 0; rc == CS_OK && i < n; i++)
+        rc = *file[i] ? cs_outfile_finish(*file[i]) : CS_OK;
+    for (int i = 0; rc == CS_OK && i < n; i++) {
+        rc = cs_outfile_close(*file[i]);
+        *file[i] = NULL;
+    }
+    return rc;
+}
+
 /* With --resume: are all outputs files that a later run can go on with? */
 static int check_resume(const cs_output_args *a)
 {

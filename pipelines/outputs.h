@@ -29,6 +29,18 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m) CS_MUST_CHECK;
  * last names are compared; devices such as /dev/null are no place */
 bool cs_outputs_same(const char *a, const char *b);
 
+/** cs_outputs_apart - is no place named twice among n? NULL: that one is not wanted. CS_OK, or
+ * CS_EUSAGE */
+int cs_outputs_apart(const char *const *path, int n) CS_MUST_CHECK;
+
+/** cs_outputs_probe - can it be created? Hours of work should not end with a folder that is not
+ * there. path NULL: not wanted. CS_OK, CS_EIO */
+int cs_outputs_probe(const char *path) CS_MUST_CHECK;
+
+/** cs_outputs_appear - complete n files (or NULL), then rename them, so that all appear or none;
+ * those that did are NULL, the others are for the caller to discard. CS_OK, CS_EIO */
+int cs_outputs_appear(cs_outfile **const file[], int n) CS_MUST_CHECK;
+
 /** cs_outputs_explain - of n outputs one has ended the run with rc: when its reader has gone, the
  * others are lost with it, which is an error. Returns rc, or CS_EIO with a sentence */
 int cs_outputs_explain(int rc, int n);

@@ -124,10 +124,9 @@ static int check_options(void)
         return cs_fail(CS_EUSAGE, "name one VCF or BCF file, not %d", own.file.n);
     if (!own.reference)
         return cs_fail(CS_EUSAGE, "no reference; name one with -r FILE");
-    if (own.tsv && strcmp(own.tsv, "-") == 0 && strcmp(own.output, "-") == 0)
-        return cs_fail(CS_EUSAGE, "--tsv and --output both write to standard output");
-    if (own.tsv && cs_outputs_same(own.tsv, own.output))
-        return cs_fail(CS_EUSAGE, "--tsv and --output both write to '%s'", own.tsv);
+    const int rc = cs_outputs_apart((const char *const[]){ own.output, own.tsv }, 2);
+    if (rc != CS_OK)
+        return rc;
     const char c = own.prefix[0];
     bool good = isalpha((unsigned char)c) || c == '_';
     for (const char *p = own.prefix; *p; p++)

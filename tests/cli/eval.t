@@ -99,7 +99,18 @@ N eval-class.err    chordseq eval -m "$m" --class unheard=f.fa
 N eval-nothing.err  chordseq eval -m "$m" f.fa
 N eval-list.err     chordseq eval -m "$m" --class "$1=f.fa" --bins 100,50
 N eval-empty.err    chordseq eval -m "$m" --skip-unlabelled --labels first.tsv f.fa
+# Places that cannot be written to are told before the records are looked at; here they have no label.
+: > nobody.tsv
+for o in -o --json --html --calibrate; do
+    T "a bad place is told at once: $o" sh -c '! chordseq eval -m "$1" --labels nobody.tsv "$2" no/such/file f.fa \
+        > out 2> told && grep -q "no/such/file" told && [ ! -s out ]' - "$m" $o
+done
+N eval-same.err     chordseq eval -m "$m" --class "$1=f.fa" -o x --json ./x
+T 'all outputs appear or none' sh -c '! $1 -o n.tsv --json n.json --html n.html --labels nobody.tsv f.fa 2> told &&
+    ! ls n.* *.tmp.* 2> /dev/null' - "chordseq eval -q -m $m"
 if [ -w /dev/full ]; then
+    T 'also when one is full' sh -c '! chordseq eval -q -m "$1" --class "$2=f.fa" -o n.tsv --json /dev/full --html n.html &&
+        ! ls n.* *.tmp.* 2> /dev/null' - "$m" "$1"
     N eval-full.err chordseq eval -q -m "$m" --class "$1=f.fa" -o /dev/full
 else
     S 'a full disk' 'there is no /dev/full'
