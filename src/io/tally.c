@@ -36,6 +36,13 @@ static void add(cs_count *c, uint64_t n_record, uint64_t n_base)
     c->n_base += n_base;
 }
 
+int cs_prob_bin(double p)
+{
+    const int bin = (int)(CS_PROB_BINS * p);
+
+    return bin < 0 ? 0 : bin >= CS_PROB_BINS ? CS_PROB_BINS - 1 : bin;
+}
+
 void cs_tally_add(cs_tally *t, const cs_output_info *info, const cs_record *r, const cs_answer *a)
 {
     const uint64_t n = (uint64_t)cs_record_bases(r);
@@ -44,6 +51,8 @@ void cs_tally_add(cs_tally *t, const cs_output_info *info, const cs_record *r, c
     add(&t->reason[a->reason], 1, n);
     if (a->reason != CS_REASON_NONE)
         add(&t->unclassified, 1, n);
+    if (info->is_class && cs_answer_best(a) >= 0)
+        t->prob[a->reason != CS_REASON_NONE][cs_prob_bin(cs_answer_prob(a))]++;
     if (a->reason != CS_REASON_NONE || !info->is_class)
         return;
     const int32_t node = t->direct ? cs_answer_taxon(info, a) : -1;
@@ -137,11 +146,12 @@ static bool pairs_read(const json_t *a, cs_count *c, int n)
 
 json_t *cs_tally_json(const cs_tally *t)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "all", pairs_json(&t->all, 1),
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "all", pairs_json(&t->all, 1),
                      "unclassified", pairs_json(&t->unclassified, 1),
                      "reasons", pairs_json(t->reason, CS_N_REASON),
                      "classes", pairs_json(t->of_class, t->n_label), "taxa",
-                     pairs_json(t->direct, t->n_node));
+                     pairs_json(t->direct, t->n_node), "probabilities",
+                     cs_counts_save(t->prob[0], 2 * CS_PROB_BINS));
 }
 
 bool cs_tally_read(cs_tally *t, const json_t *j)
@@ -150,7 +160,8 @@ bool cs_tally_read(cs_tally *t, const json_t *j)
         && pairs_read(json_object_get(j, "unclassified"), &t->unclassified, 1)
         && pairs_read(json_object_get(j, "reasons"), t->reason, CS_N_REASON)
         && pairs_read(json_object_get(j, "classes"), t->of_class, t->n_label)
-        && pairs_read(json_object_get(j, "taxa"), t->direct, t->n_node);
+        && pairs_read(json_object_get(j, "taxa"), t->direct, t->n_node)
+        && cs_counts_restore(json_object_get(j, "probabilities"), t->prob[0], 2 * CS_PROB_BINS);
 }
 
 json_t *cs_tally_save(const cs_output *o)

@@ -6,14 +6,20 @@
 
 typedef struct cs_count { uint64_t n_record, n_base; } cs_count;
 
+enum { CS_PROB_BINS = 20 };
+
 /* Its size depends on the model, not on the input. */
 typedef struct cs_tally {
     cs_count  all, unclassified;
     cs_count  reason[CS_N_REASON];
     cs_count *of_class;          /* [n_label] called so */
     cs_count *direct, *clade;    /* [nodes] called so; the same with all below. NULL: no tree */
+    uint64_t  prob[2][CS_PROB_BINS];  /* called, not called: twentieths of cs_answer_prob() */
     int       n_label, n_node;
 } cs_tally;
+
+/** cs_prob_bin - which twentieth a probability falls in; 1 is of the last */
+int  cs_prob_bin(double p);
 
 /** cs_tally_new - for the classes (or values) of an output; CS_EMEM */
 int  cs_tally_new(const cs_output_info *info, cs_tally **out) CS_MUST_CHECK;

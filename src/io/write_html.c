@@ -11,11 +11,10 @@
 #include "io/html.h"
 #include "io/tally.h"
 
-enum { N_PROB = 20, N_LENGTH = 48, N_SHOWN = 12 };
+enum { N_PROB = CS_PROB_BINS, N_LENGTH = 48, N_SHOWN = 12 };
 
 struct page {
     cs_tally *t;
-    uint64_t  called[N_PROB], low[N_PROB];     /* best probability, with and without a call */
     uint64_t  length[2][N_LENGTH];             /* with and without a call */
     uint64_t (*prob)[N_PROB];                  /* [n_label] of calls */
     struct timespec start;
@@ -61,11 +60,8 @@ static int html_record(cs_output *o, const cs_record *r, const cs_answer *a)
         return CS_OK;
     const int32_t node = o->info.taxonomy ? cs_answer_taxon(&o->info, a) : -1;
     const int no = node >= 0 ? o->info.taxonomy->node[node].class_no : no_call ? -1 : best;
-    const int bin = (int)(N_PROB * cs_answer_prob(a));
-    const int at = bin < 0 ? 0 : bin >= N_PROB ? N_PROB - 1 : bin;
-    (no_call ? p->low : p->called)[at]++;
     if (no >= 0)
-        p->prob[no][at]++;
+        p->prob[no][cs_prob_bin(cs_answer_prob(a))]++;
     return CS_OK;
 }
 
@@ -194,7 +190,7 @@ static int probabilities(cs_output *o, const int *order, int n)
     for (int i = 0; i <= N_PROB; i += 2)
         (void)snprintf(tick[i], sizeof *tick, "%.1f", (double)i / N_PROB);
     CS_TRY(cs_html_draw(o->file, &(cs_html_bars){ "All records; the second colour has no call",
-                        "probability of the best class", { p->called, p->low },
+                        "probability of the best class", { p->t->prob[0], p->t->prob[1] },
                         { "called", "no call" }, N_PROB, tick }));
     for (int i = 0; i < n && i < N_SHOWN && p->t->of_class[order[i]].n_record; i++)
         CS_TRY(cs_html_draw(o->file, &(cs_html_bars){ o->info.label[order[i]],
@@ -261,9 +257,7 @@ static json_t *html_save(const cs_output *o)
 {
     const struct page *p = o->state;
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:f}", "tally", cs_tally_json(p->t),
-                     "called", cs_counts_save(p->called, N_PROB), "low",
-                     cs_counts_save(p->low, N_PROB), "length",
+    return json_pack("{s:o, s:o, s:o, s:f}", "tally", cs_tally_json(p->t), "length",
                      cs_counts_save(p->length[0], 2 * N_LENGTH), "prob",
                      cs_counts_save(p->prob[0], (size_t)o->info.n_label * N_PROB), "seconds",
                      p->before + seconds_since(p->start));
@@ -276,8 +270,6 @@ static bool html_restore(cs_output *o, const json_t *j)
     struct page *p = o->state;
     p->before = json_number_value(json_object_get(j, "seconds"));
     return cs_tally_read(p->t, json_object_get(j, "tally"))
-        && cs_counts_restore(json_object_get(j, "called"), p->called, N_PROB)
-        && cs_counts_restore(json_object_get(j, "low"), p->low, N_PROB)
         && cs_counts_restore(json_object_get(j, "length"), p->length[0], 2 * N_LENGTH)
         && cs_counts_restore(json_object_get(j, "prob"), p->prob[0],
                              (size_t)o->info.n_label * N_PROB);

@@ -28,6 +28,28 @@ out:
     return rc;
 }
 
+/* A histogram for pages that bring many runs together; MultiQC's is drawn from it. */
+static int probabilities(cs_output *o)
+{
+    int rc = CS_OK;
+    const cs_tally *t = o->state;
+
+    if (!o->info.is_class)
+        return CS_OK;
+    CS_TRY(cs_outfile_printf(o->file, "  \"probabilities\": {"));
+    for (int k = 0; k < 2; k++) {
+        CS_TRY(cs_outfile_printf(o->file, "%s\n    \"%s\": [", k ? "," : "",
+                                 k ? "not_called" : "called"));
+        for (int i = 0; i < CS_PROB_BINS; i++)
+            CS_TRY(cs_outfile_printf(o->file, "%s%llu", i ? ", " : "",
+                                     (unsigned long long)t->prob[k][i]));
+        CS_TRY(cs_outfile_printf(o->file, "]"));
+    }
+    rc = cs_outfile_printf(o->file, "\n  },\n");
+out:
+    return rc;
+}
+
 static int taxon_row(cs_output *o, int32_t node, cs_count c, bool first)
 {
     int rc = CS_OK;
@@ -113,6 +135,7 @@ static int summary_end(cs_output *o)
     CS_TRY(count(o->file, t->unclassified));
     CS_TRY(cs_outfile_printf(o->file, " },\n"));
     CS_TRY(reasons(o));
+    CS_TRY(probabilities(o));
     CS_TRY(classes(o));
     if (o->info.taxa)
         CS_TRY(ancestors(o));
