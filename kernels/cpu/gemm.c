@@ -25,20 +25,6 @@ typedef struct gemm {
     int32_t cols;
 } gemm;
 
-void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int width, int32_t valid,
-                   float *out)
-{
-    if (sj == 1 && valid >= width) {
-        for (int64_t k = 0; k < n_k; k++, out += width)
-            for (int j = 0; j < width; j += 8)
-                memcpy(out + j, b + k * sk + j, 8 * sizeof *out);
-        return;
-    }
-    for (int64_t k = 0; k < n_k; k++, out += width)
-        for (int j = 0; j < width; j++)
-            out[j] = j < valid ? b[k * sk + j * sj] : 0.0f;
-}
-
 void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out)
 {
     for (int32_t p = 0; p < cs_panel_count(n); p++)
