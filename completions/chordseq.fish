@@ -327,7 +327,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'head.hidden' -x 
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'head.dropout' -x -d 'share of these hidden units left out in training'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'head.ancestors' -x -d 'weight of a class'\''s ancestors together in the loss of the head tree'
 complete -c chordseq -n __fish_use_subcommand -f -a pretrain -d 'learn a model from genomes without labels'
-complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'input' -s i -r -F -d 'FASTA, plain or BGZF, with an index (samtools faidx)'
+complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'input' -s i -r -F -d 'FASTA with an index (samtools faidx), or diplotype text; plain or BGZF'
 complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'window' -x -d 'bases per window, at most'
 complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'window-min' -x -d 'draw lengths from here to --window; 0: all alike'
 complete -c chordseq -n '__fish_seen_subcommand_from pretrain' -l 'windows-per-epoch' -x -d 'windows of an epoch; 0: the whole genome once'

@@ -411,8 +411,8 @@ _chordseq()
         '*--head.ancestors[weight of a class'\''s ancestors together in the loss of the head tree]:NUM:' \
         '--help[list the options]' '*:file:_files' ;;
     pretrain) _arguments \
-        '*-i[FASTA, plain or BGZF, with an index (samtools faidx)]:FILE:_files' \
-        '*--input[FASTA, plain or BGZF, with an index (samtools faidx)]:FILE:_files' \
+        '*-i[FASTA with an index (samtools faidx), or diplotype text; plain or BGZF]:FILE:_files' \
+        '*--input[FASTA with an index (samtools faidx), or diplotype text; plain or BGZF]:FILE:_files' \
         '*--window[bases per window, at most]:NUM:' \
         '*--window-min[draw lengths from here to --window; 0\: all alike]:NUM:' \
         '*--windows-per-epoch[windows of an epoch; 0\: the whole genome once]:NUM:' \

@@ -1,4 +1,4 @@
-/* genome.c - the contigs of several FASTA files: which to learn from, which to keep aside. */
+/* genome.c - the contigs of several files: which to learn from, which to keep aside. */
 #include "pipelines/genome.h"
 
 #include <errno.h>
@@ -14,15 +14,17 @@
  * small ones are more alike, but each costs the windows that its ends cut short. */
 enum { BLOCKS = 256, BLOCK_WINDOWS = 64 };
 
-static int add_contigs(cs_genome *g, cs_reference *r)
+/* The contigs of one file, which is one or the other. */
+static int add_contigs(cs_genome *g, cs_reference *r, cs_sites *s)
 {
-    const int n = cs_reference_count(r);
+    const int n = r ? cs_reference_count(r) : cs_sites_count(s);
 
     if (cs_grow((void **)&g->contig, &g->cap, (size_t)g->n + (size_t)n, sizeof *g->contig) != CS_OK)
         return CS_EMEM;
     for (int i = 0; i < n; i++) {
-        const char *name = cs_reference_name(r, i);
-        g->contig[g->n++] = (cs_contig){ r, name, cs_reference_length(r, name) };
+        const char *name = r ? cs_reference_name(r, i) : cs_sites_name(s, i);
+        const int64_t n_base = r ? cs_reference_length(r, name) : cs_sites_length(s, i);
+        g->contig[g->n++] = (cs_contig){ r, s, i, name, n_base };
     }
     return CS_OK;
 }
@@ -37,16 +39,36 @@ static int check_file(const char *path)
                    "genome, which a pipe does not allow", path);
 }
 
-int cs_genome_open(const cs_strlist *path, cs_genome *g)
+static int open_file(cs_genome *g, const char *path, cs_alphabet alphabet)
 {
     int rc = CS_OK;
+    cs_reference *r = NULL;
+    cs_sites *s = NULL;
 
-    *g = (cs_genome){ .file = cs_xcalloc((size_t)path->n + 1, sizeof *g->file) };
-    for (int i = 0; i < path->n; i++) {
-        CS_TRY(check_file(path->v[i]));
-        CS_TRY(cs_reference_open(path->v[i], &g->file[g->n_file]));
-        CS_TRY(add_contigs(g, g->file[g->n_file++]));
+    CS_TRY(check_file(path));
+    if (!cs_sites_are(path)) {
+        CS_TRY(cs_reference_open(path, &r));
+        g->file[g->n_file++] = r;
+    } else if (alphabet == CS_NUCLEOTIDES) {
+        return cs_fail(CS_EFORMAT, "'%s' holds diplotypes, and nucleotides are wanted here", path);
+    } else {
+        CS_TRY(cs_sites_open(path, &s));
+        g->sites[g->n_sites++] = s;
     }
+    rc = add_contigs(g, r, s);
+out:
+    return rc;
+}
+
+int cs_genome_open(const cs_strlist *path, cs_alphabet alphabet, cs_genome *g)
+{
+    int rc = CS_OK;
+    const size_t n = (size_t)path->n + 1;
+
+    *g = (cs_genome){ .file = cs_xcalloc(n, sizeof *g->file),
+                      .sites = cs_xcalloc(n, sizeof *g->sites) };
+    for (int i = 0; i < path->n; i++)
+        CS_TRY(open_file(g, path->v[i], alphabet));
     if (g->n == 0)
         rc = cs_fail(CS_EFORMAT, "there is no sequence to learn from in the input");
 out:
@@ -57,17 +79,22 @@ void cs_genome_release(cs_genome *g)
 {
     for (int i = 0; i < g->n_file; i++)
         cs_reference_free(g->file[i]);
+    for (int i = 0; i < g->n_sites; i++)
+        cs_sites_free(g->sites[i]);
     free(g->file);
+    free(g->sites);
     free(g->contig);
     *g = (cs_genome){ 0 };
 }
 
 int cs_genome_fetch(void *genome, int32_t no, int64_t from, int64_t to, char *out)
 {
-    const cs_genome *g = genome;
+    const cs_contig *c = &((const cs_genome *)genome)->contig[no];
     char *bases = NULL;
-    const int rc = cs_reference_fetch(g->contig[no].file, g->contig[no].name, from, to, &bases);
 
+    if (c->sites)
+        return cs_sites_fetch(c->sites, c->no, from, to, out);
+    const int rc = cs_reference_fetch(c->file, c->name, from, to, &bases);
     if (rc == CS_OK)
         memcpy(out, bases, (size_t)(to - from));
     free(bases);

@@ -43,9 +43,11 @@ static const char *const decoder_names[] = { "linear", "light", NULL };
 static const cs_opt corpus_table[] = {
     { .type = CS_OPT_GROUP, .name = "Genomes" },
     { .type = CS_OPT_LIST, .letter = 'i', .name = "input", CORPUS(file), .arg = "FILE",
-      .help = "FASTA, plain or BGZF, with an index (samtools faidx)",
-      .man = "An index that is missing is made beside the file. Windows are fetched when their "
-             "turn comes: memory does not grow with the genome." },
+      .help = "FASTA with an index (samtools faidx), or diplotype text; plain or BGZF",
+      .man = "An index of FASTA that is missing is made beside the file. Windows are fetched when "
+             "their turn comes: memory does not grow with the genome. Diplotype text "
+             "(chordseq-diplotype(5)) is for tokenizers that want it; its records are the contigs "
+             "of the options below." },
     { .type = CS_OPT_SIZE, .name = "window", CORPUS(window), .arg = "NUM", .def = "1000",
       .help = "bases per window, at most", .man = "Every pass over the genome cuts it at other "
       "places. Contigs that are shorter are used whole.", .min = 1, .max = 1e9 },
@@ -57,6 +59,7 @@ static const cs_opt corpus_table[] = {
       .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "max-unknown", CORPUS(max_unknown), .arg = "SHARE",
       .def = "0.1", .help = "leave out windows with more letters other than A, C, G, T",
+      .man = "Of diplotypes: with more sites where either haplotype is N.",
       .min = 0, .max = 1 },
     { .type = CS_OPT_FLAG, .name = "rc", CORPUS(rc),
       .help = "reverse-complement half of the windows" },
@@ -149,8 +152,8 @@ static int open_tokenizer(struct job *j)
     int rc = CS_OK;
 
     CS_TRY(cs_choice_tokenizer(&choice, &j->tok));
-    if (cs_tokenizer_alphabet(choice.tok, j->tok) != CS_NUCLEOTIDES)
-        rc = cs_fail(CS_EUSAGE, "genomes are nucleotides; the tokenizer wants diplotypes");
+    if (corpus.rc && cs_tokenizer_alphabet(choice.tok, j->tok) != CS_NUCLEOTIDES)
+        rc = cs_fail(CS_EUSAGE, "diplotypes have no reverse complement; leave --rc away");
     else if (corpus.window < choice.tok->min_base(j->tok))
         rc = cs_fail(CS_EUSAGE, "--window %lld gives no token; it must be at least %lld",
                      (long long)corpus.window, (long long)choice.tok->min_base(j->tok));
@@ -172,7 +175,7 @@ static int share_genome(struct job *j)
     };
     j->valid = j->train;
     j->valid.reverse = false;
-    CS_TRY(cs_genome_open(&corpus.file, &j->genome));
+    CS_TRY(cs_genome_open(&corpus.file, cs_tokenizer_alphabet(choice.tok, j->tok), &j->genome));
     CS_TRY(cs_genome_share(&j->genome, &how, &j->train, &j->valid));
     if (j->train.n_window == 0)
         return cs_fail(CS_EUSAGE, "no sequence is left to learn from");
@@ -251,6 +254,17 @@ static int64_t windows_of(int64_t wanted, const cs_corpus *c)
     return wanted > 0 && c->n_window > 0 ? wanted : c->n_window;
 }
 
+/* The four bases; of diplotypes all codes without an N. */
+static void mark_known(cs_alphabet alphabet, bool *known)
+{
+    for (int c = 0; c < 256; c++)
+        known[c] = alphabet == CS_NUCLEOTIDES && cs_base_code[c] < 4;
+    for (int i = 0, a, b; alphabet == CS_DIPLOTYPES && i < CS_N_DIPLOTYPE; i++) {
+        cs_diplotype_split(i, &a, &b);
+        known[(unsigned char)cs_diplotype_codes[i]] = a != CS_HAP_N && b != CS_HAP_N;
+    }
+}
+
 static void make_feed(struct job *j)
 {
     const cs_model *m = j->model;
@@ -268,6 +282,7 @@ static void make_feed(struct job *j)
         .valid_window = windows_of(corpus.valid_window, &j->valid),
         .fetch = cs_genome_fetch, .arg = &j->genome,
     };
+    mark_known(cs_tokenizer_alphabet(m->tok, m->tok_state), j->feed.known);
     if (j->feed.valid_window > j->valid.n_window)
         j->feed.valid_window = j->valid.n_window;
     cs_window_feed_init(&j->feed);

@@ -45,7 +45,7 @@ static bool is_known(const cs_window_feed *f, const char *base, int64_t n)
     int64_t n_unknown = 0;
 
     for (int64_t i = 0; i < n; i++)
-        n_unknown += cs_base_code[(unsigned char)base[i]] > 3;
+        n_unknown += !f->known[(unsigned char)base[i]];
     return (double)n_unknown <= f->max_unknown * (double)n;
 }
 

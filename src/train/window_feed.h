@@ -15,7 +15,8 @@ typedef struct cs_window_feed {
     cs_feed feed;                /* first; `pack` is used, `train` and `valid` are not */
     const cs_corpus *train, *valid;      /* valid: without windows, or NULL: none */
     cs_mask mask;                /* of validation all is hidden that is chosen */
-    double  max_unknown;         /* a window with a larger share of letters other than ACGT is left
+    bool    known[256];          /* by letter */
+    double  max_unknown;         /* a window with a larger share of letters that are not is left
                                   * out */
     int64_t step_window;         /* windows per step */
     int64_t epoch_window, valid_window;  /* windows per epoch, and of its validation */

@@ -67,6 +67,42 @@ T 'k-mers, whose runs hide bases' $pre --tokenizer kmer --tokenizer.k 3 --decode
     --epochs 40 --val-contigs c5 g.fa
 T 'and are learnt' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$12 < 0.5 * a) }" k.tsv'
 
+# ---- diplotypes ----------------------------------------------------------------------------------
+
+# A site of ten is a copy of the one two before it, which is anything.
+awk 'BEGIN { srand(4); print "#chordseq-diplotype\t1"
+    for (p = 0; p < 40; p++) { printf ">s%d region=c1:1-200", p
+        for (i = 0; i < 200; i++) { r = substr("ACGT", 1 + (i * 7 + int(i / 3)) % 4, 1)
+            if (i % 10 == 4) h = r = substr("AMC", 1 + int(3 * rand()), 1)
+            if (i % 10 == 6) r = h
+            if (i % 80 == 0) print ""
+            printf "%s", r }
+        print "" } }' > d.dip
+sed 's/$/\r/' d.dip > crlf.dip
+gzip -c d.dip > plain.dip.gz
+sed '3s/A/B/' d.dip > code.dip
+{ cat d.dip; printf 'AC\nACG\n'; } > lines.dip
+sed '/^[A-Z]/ s/[A-Z]/a/g' d.dip > n.dip
+dip="chordseq pretrain -q --encoder cdil --encoder.channels 8 --encoder.layers 3 -B 512 --lr 0.01 --window 100 --seed 3"
+T 'diplotypes' $dip --tokenizer diplotype --epochs 16 --metrics d.tsv -o d.m d.dip
+T 'are learnt' sh -c 'awk "NR == 2 { a = \$12 } END { exit !(\$12 < 0.5 * a && \$12 < 1.4) }" d.tsv'
+T 'with CR LF' $dip --tokenizer diplotype --epochs 16 -o crlf.m crlf.dip
+T 'the same tensors' [ "$(sum d.m)" = "$(sum crlf.m)" ]
+with bgzip T 'compressed' sh -c "bgzip -c d.dip > b.dip.gz && $dip --tokenizer diplotype --epochs 16 -o bgz.m b.dip.gz"
+with bgzip T 'the same tensors, too' [ "$(sum d.m)" = "$(sum bgz.m)" ]
+T 'FASTA has codes, too' $dip --tokenizer diplotype --epochs 1 -o fasta.m g.fa
+T 'sites with an N' sh -c "chordseq pretrain --tokenizer diplotype --encoder cdil --encoder.layers 2 --window 100 \
+    --epochs 1 --valid-frac 0 -o n.m n.dip 2> n.err && grep -q 'windows have too few known bases' n.err"
+T 'pieces of them' sh -c "chordseq tokenize -q --learn bpe --alphabet diplotypes --vocab-size 120 -i d.dip -o t.json &&
+    $dip --tokenizer bpe --tokenizer.file t.json --epochs 1 -o bpe.m d.dip"
+T 'a classifier goes on from it' sh -c 'awk "/^>/ { printf \"%s\\t%s\\n\", substr(\$1, 2), n++ % 2 }" d.dip > d.lab &&
+    chordseq train -q -o dfine.m --init bpe.m --labels d.lab --epochs 1 -i d.dip'
+N pretrain-dip-rc.err    $dip --tokenizer diplotype --rc -o x.m d.dip
+N pretrain-dip-base.err  $dip --tokenizer base -o x.m d.dip
+N pretrain-dip-gzip.err  $dip --tokenizer diplotype -o x.m plain.dip.gz
+N pretrain-dip-lines.err $dip --tokenizer diplotype -o x.m lines.dip
+N pretrain-dip-code.err  $dip --tokenizer diplotype -o x.m code.dip
+
 # ---- the same again ------------------------------------------------------------------------------
 
 run="$pre --epochs 3 --windows-per-epoch 30 --rc --window-min 60 --ema 0.9 --encoder.norm layer"

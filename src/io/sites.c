@@ -1,0 +1,220 @@
+/* sites.c - the records of a file of diplotype text, fetched by place.
+ *
+ * DESIGN: htslib's index of FASTA will not do: it stops at the first line, and samples have a
+ * record per region under one name. So the file is read once, which also shows that it is sound,
+ * and the places are kept; of BGZF, htslib keeps where the blocks lie while they are read.
+ */
+#include "io/sites.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <htslib/bgzf.h>
+#include <htslib/kstring.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/diplotype.h"
+
+static const char magic[] = "#chordseq-diplotype";
+
+enum { GZIP = 1, BGZF_BLOCKS = 2 };      /* what bgzf_compression() says */
+
+/* A record: its codes begin at `off`, `per` to a line of `stride` bytes. */
+struct entry { char *name; int64_t n, off, per, stride; };
+
+struct cs_sites {
+    char         *path;
+    BGZF         *fp;
+    struct entry *entry;         /* [n] */
+    size_t        n, cap;
+    char         *raw;           /* what is fetched, with line ends */
+    size_t        cap_raw;
+};
+
+/* What the first pass is at. */
+struct scan {
+    cs_sites *s;
+    kstring_t line;
+    int64_t   no;                /* of the line, from 1 */
+    bool      last;              /* the record's present line must be its last */
+    bool      is_code[256];
+};
+
+bool cs_sites_are(const char *path)
+{
+    char head[sizeof magic - 1];
+    BGZF *fp = bgzf_open(path, "r");
+
+    if (!fp)
+        return false;
+    const bool are = bgzf_read(fp, head, sizeof head) == (ssize_t)sizeof head
+                  && memcmp(head, magic, sizeof head) == 0;
+    (void)bgzf_close(fp);
+    return are;
+}
+
+static int refuse(const struct scan *c, const char *what)
+{
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: %s", c->s->path, (long long)c->no, what);
+}
+
+/* ---- the first pass -------------------------------------------------------------------------- */
+
+static int add_entry(struct scan *c)
+{
+    cs_sites *s = c->s;
+    const size_t n = strcspn(c->line.s + 1, " \t");
+
+    if (s->n == INT_MAX
+        || cs_grow((void **)&s->entry, &s->cap, s->n + 1, sizeof *s->entry) != CS_OK)
+        return cs_fail(CS_EMEM, "out of memory for the records of '%s'", s->path);
+    s->entry[s->n] = (struct entry){ .name = cs_xmalloc(n + 1), .off = bgzf_utell(s->fp) };
+    memcpy(s->entry[s->n].name, c->line.s + 1, n);
+    s->entry[s->n++].name[n] = '\0';
+    c->last = false;
+    return CS_OK;
+}
+
+static int add_codes(struct scan *c, int64_t n_bytes)
+{
+    const int64_t n = (int64_t)c->line.l;
+
+    if (c->s->n == 0)
+        return refuse(c, "a record must begin with '>'");
+    struct entry *e = &c->s->entry[c->s->n - 1];
+    for (int64_t i = 0; i < n; i++)
+        if (!c->is_code[(unsigned char)c->line.s[i]])
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: byte 0x%02x is no code of a diplotype",
+                           c->s->path, (long long)c->no, (unsigned char)c->line.s[i]);
+    if (e->n == 0) {
+        e->per = n;
+        e->stride = n_bytes;
+    }
+    if (c->last || n > e->per || (n == e->per && n_bytes > e->stride))
+        return refuse(c, "the lines of a record must be of one length but for the last, so that "
+                      "its sites can be found");
+    c->last = n < e->per || n_bytes < e->stride;
+    e->n += n;
+    return CS_OK;
+}
+
+static int take_line(struct scan *c, int64_t n_bytes)
+{
+    if (c->no == 1 && strcmp(c->line.s, "#chordseq-diplotype\t1") != 0)
+        return refuse(c, "the header must be #chordseq-diplotype, a tab and 1");
+    if (c->no == 1)
+        return CS_OK;
+    if (c->line.l > 0 && c->line.s[0] == '>')
+        return add_entry(c);
+    if (c->line.l > 0)
+        return add_codes(c, n_bytes);
+    c->last = true;
+    return CS_OK;
+}
+
+static int scan(struct scan *c)
+{
+    int rc = CS_OK, r;
+    BGZF *fp = c->s->fp;
+
+    for (int64_t at = 0; (r = bgzf_getline(fp, '\n', &c->line)) >= 0;) {
+        const int64_t end = bgzf_utell(fp);
+        c->no++;
+        CS_TRY(take_line(c, end - at));
+        at = end;
+    }
+    if (r < -1)
+        rc = cs_fail(CS_EFORMAT, "'%s' is cut or damaged behind line %lld", c->s->path,
+                     (long long)c->no);
+out:
+    return rc;
+}
+
+int cs_sites_open(const char *path, cs_sites **out)
+{
+    int rc = CS_OK;
+    cs_sites *s = cs_xcalloc(1, sizeof *s);
+    struct scan c = { .s = s };
+
+    *out = NULL;
+    s->path = cs_xstrdup(path);
+    s->fp = bgzf_open(path, "r");
+    for (int i = 0; i < CS_N_DIPLOTYPE; i++)
+        c.is_code[(unsigned char)cs_diplotype_codes[i]] = true;
+    if (!s->fp)
+        rc = cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
+    else if (bgzf_compression(s->fp) == GZIP)
+        rc = cs_fail(CS_EUSAGE, "'%s' is compressed by gzip, which does not allow to read from all "
+                     "over it; give it plain, or compress it with bgzip", path);
+    else if (bgzf_compression(s->fp) == BGZF_BLOCKS && bgzf_index_build_init(s->fp) != 0)
+        rc = cs_fail(CS_EMEM, "out of memory for the blocks of '%s'", path);
+    CS_TRY(rc);
+    if (bgzf_check_EOF(s->fp) == 0)
+        cs_warn("'%s' has no BGZF end marker; it may be cut", path);
+    rc = scan(&c);
+out:
+    ks_free(&c.line);
+    if (rc == CS_OK)
+        *out = s;
+    else
+        cs_sites_free(s);
+    return rc;
+}
+
+void cs_sites_free(cs_sites *s)
+{
+    if (!s)
+        return;
+    if (s->fp)
+        (void)bgzf_close(s->fp);     /* nothing was written */
+    for (size_t i = 0; i < s->n; i++)
+        free(s->entry[i].name);
+    free(s->entry);
+    free(s->raw);
+    free(s->path);
+    free(s);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+int cs_sites_count(const cs_sites *s)
+{
+    return (int)s->n;
+}
+
+const char *cs_sites_name(const cs_sites *s, int i)
+{
+    return s->entry[i].name;
+}
+
+int64_t cs_sites_length(const cs_sites *s, int i)
+{
+    return s->entry[i].n;
+}
+
+static int64_t place(const struct entry *e, int64_t site)
+{
+    return e->off + site / e->per * e->stride + site % e->per;
+}
+
+int cs_sites_fetch(cs_sites *s, int i, int64_t from, int64_t to, char *out)
+{
+    const struct entry *e = &s->entry[i];
+
+    if (from >= to)
+        return CS_OK;
+    const int64_t at = place(e, from), n = place(e, to - 1) + 1 - at;
+    if (cs_grow((void **)&s->raw, &s->cap_raw, (size_t)n, 1) != CS_OK)
+        return cs_fail(CS_EMEM, "out of memory for %lld sites of '%s'", (long long)(to - from),
+                       s->path);
+    if (bgzf_useek(s->fp, at, SEEK_SET) < 0 || bgzf_read(s->fp, s->raw, (size_t)n) != n)
+        return cs_fail(CS_EIO, "'%s': cannot read '%s' from %lld to %lld; was it changed?", s->path,
+                       e->name, (long long)from + 1, (long long)to);
+    for (int64_t k = 0; k < n; k++)
+        if (s->raw[k] != '\n' && s->raw[k] != '\r')
+            *out++ = s->raw[k];
+    return CS_OK;
+}

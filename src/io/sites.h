@@ -1,0 +1,37 @@
+/* sites.h - the records of a file of diplotype text, fetched by place. */
+#ifndef CS_IO_SITES_H
+#define CS_IO_SITES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef struct cs_sites cs_sites;
+
+/** cs_sites_are - does a file begin as diplotype text does? False also for what cannot be read */
+bool cs_sites_are(const char *path);
+
+/**
+ * cs_sites_open - read a file once and keep where its records lie
+ *
+ * path     diplotype text (chordseq-diplotype(5)), plain or BGZF, whose records have lines of one
+ *          length but for the last, as FASTA must have for an index
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT with the line; CS_EUSAGE for gzip, which has no places;
+ *          CS_EMEM
+ * Memory   some 40 bytes and the name per record
+ */
+int  cs_sites_open(const char *path, cs_sites **out) CS_MUST_CHECK;
+/** cs_sites_free - accepts NULL */
+void cs_sites_free(cs_sites *s);
+
+/** cs_sites_count, cs_sites_name, cs_sites_length - records in the file's order, their names, which
+ * need not differ, and their numbers of sites */
+int         cs_sites_count(const cs_sites *s);
+const char *cs_sites_name(const cs_sites *s, int i);
+int64_t     cs_sites_length(const cs_sites *s, int i);
+
+/** cs_sites_fetch - codes of sites [from, to) of record i into out. CS_OK; CS_EIO; CS_EMEM */
+int  cs_sites_fetch(cs_sites *s, int i, int64_t from, int64_t to, char *out) CS_MUST_CHECK;
+
+#endif
