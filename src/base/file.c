@@ -40,6 +40,7 @@ struct cs_outfile {
     char *target, *temp;         /* NULL when written directly */
     int slot;                    /* in `temps`, or -1 */
     int64_t start;               /* where a regular file's first byte of ours lies; -1: no such */
+    int64_t gone;                /* bytes written, without those in buf */
     size_t n;                    /* bytes in buf */
     char buf[BUF_BYTES];
 };
@@ -412,6 +413,7 @@ static int write_all(cs_outfile *f, const char *p, size_t n_bytes)
         if (n >= 0) {
             p += n;
             n_bytes -= (size_t)n;
+            f->gone += n;
         } else if (errno == EPIPE) {
             f->failed = CS_ECANCEL;
         } else if (errno != EINTR) {
@@ -439,6 +441,11 @@ int cs_outfile_write(cs_outfile *f, const void *p, size_t n_bytes)
         memcpy(f->buf + f->n, p, n_bytes);
     f->n += n_bytes;
     return f->failed;
+}
+
+int64_t cs_outfile_tell(const cs_outfile *f)
+{
+    return f->gone + (int64_t)f->n;
 }
 
 bool cs_outfile_can_patch(const cs_outfile *f)

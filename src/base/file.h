@@ -39,6 +39,8 @@ int cs_outfile_text(cs_outfile *f, const char *text) CS_MUST_CHECK;
 int cs_outfile_millionths(cs_outfile *f, float v) CS_MUST_CHECK;
 /** cs_outfile_flush - hand everything to the operating system, for a reader who waits */
 int cs_outfile_flush(cs_outfile *f) CS_MUST_CHECK;
+/** cs_outfile_tell - bytes that this run has written to it */
+int64_t cs_outfile_tell(const cs_outfile *f);
 /** cs_outfile_can_patch - a regular file, also one that stdout was sent to, unless it appends */
 bool cs_outfile_can_patch(const cs_outfile *f);
 /** cs_outfile_patch - write over n bytes at `off`, counted from where this output began, that were

@@ -164,6 +164,22 @@ bool cs_tally_read(cs_tally *t, const json_t *j)
         && cs_counts_restore(json_object_get(j, "probabilities"), t->prob[0], 2 * CS_PROB_BINS);
 }
 
+static void merge(cs_count *to, const cs_count *from, int n)
+{
+    for (int i = 0; i < n; i++)
+        add(&to[i], from[i].n_record, from[i].n_base);
+}
+
+void cs_tally_merge(cs_tally *to, const cs_tally *from)
+{
+    CS_BUG(to->n_label != from->n_label || to->n_node != from->n_node);
+    merge(&to->all, &from->all, 1);
+    merge(&to->unclassified, &from->unclassified, 1);
+    merge(to->reason, from->reason, CS_N_REASON);
+    merge(to->of_class, from->of_class, to->n_label);
+    merge(to->direct, from->direct, to->n_node);
+}
+
 json_t *cs_tally_save(const cs_output *o)
 {
     return cs_tally_json(o->state);

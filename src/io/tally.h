@@ -27,6 +27,8 @@ int  cs_tally_new(const cs_output_info *info, cs_tally **out) CS_MUST_CHECK;
 void cs_tally_add(cs_tally *t, const cs_output_info *info, const cs_record *r, const cs_answer *a);
 /** cs_tally_sum - fill clade, after the last record */
 void cs_tally_sum(cs_tally *t, const cs_taxonomy *tree);
+/** cs_tally_merge - what `from` counted as well, but for clades; both are for the same classes */
+void cs_tally_merge(cs_tally *to, const cs_tally *from);
 void cs_tally_free(cs_tally *t);
 
 /* For writers whose state is a tally and nothing else: begin, record and release. */

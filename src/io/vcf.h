@@ -89,6 +89,8 @@ int  cs_vcfout_open(const cs_vcf *in, const cs_vcfout_opt *o, cs_vcfout **out) C
  * hold; CS_ECANCEL when the reader of a pipe has gone */
 int  cs_vcfout_record(cs_vcfout *o, const cs_vcf_record *r, const cs_vcf_values *value)
     CS_MUST_CHECK;
+/** cs_vcfout_tell - of VCF: bytes of text so far, before compression */
+int64_t cs_vcfout_tell(const cs_vcfout *o);
 /** cs_vcfout_close - complete, index, rename; frees o in every case */
 int  cs_vcfout_close(cs_vcfout *o) CS_MUST_CHECK;
 /** cs_vcfout_discard - remove what was begun; accepts NULL */

@@ -29,6 +29,7 @@ struct cs_vcfout {
     kstring_t     text, info;
     float        *number;        /* [cap_number] of one field */
     size_t        cap_number;
+    int64_t       n_text;        /* bytes of text, before compression */
 };
 
 static int failed(const cs_vcfout *w, const char *what)
@@ -120,6 +121,7 @@ static int put_text(cs_vcfout *w)
         ? hwrite(w->fp->fp.hfile, w->text.s, w->text.l)
         : bgzf_write(w->fp->fp.bgzf, w->text.s, w->text.l);
 
+    w->n_text += n;
     return n == (ssize_t)w->text.l ? CS_OK : failed(w, "a record");
 }
 
@@ -377,6 +379,11 @@ static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_valu
 int cs_vcfout_record(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_values *value)
 {
     return is_bcf(w) ? record_native(w, r, value) : record_text(w, r, value);
+}
+
+int64_t cs_vcfout_tell(const cs_vcfout *w)
+{
+    return w->n_text;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

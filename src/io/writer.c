@@ -151,8 +151,8 @@ out:
     return rc;
 }
 
-/* begin() once, before whatever comes first. */
-static int begin(cs_output *o)
+/* Once, before whatever comes first. */
+int cs_output_begin(cs_output *o)
 {
     if (o->begun)
         return CS_OK;
@@ -163,7 +163,7 @@ static int begin(cs_output *o)
 int cs_output_record(cs_output *o, const cs_record *r, const cs_answer *a)
 {
     int rc = CS_OK;
-    CS_TRY(begin(o));
+    CS_TRY(cs_output_begin(o));
     CS_TRY(o->w->record(o, r, a));
     o->n_record++;
     o->n_reason[a->reason]++;
@@ -189,7 +189,7 @@ int cs_output_finish(cs_output *o)
     int rc = CS_OK;
     if (o->finished)
         return CS_OK;
-    CS_TRY(begin(o));
+    CS_TRY(cs_output_begin(o));
     CS_TRY(o->w->end(o));
     if (o->file)
         CS_TRY(cs_outfile_finish(o->file));

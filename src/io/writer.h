@@ -72,6 +72,9 @@ struct cs_output {
  * cs_output_close() */
 int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *info,
                    cs_output **out) CS_MUST_CHECK;
+/** cs_output_begin - what comes before the first record, now; cs_output_record() and
+ * cs_output_finish() see to it otherwise */
+int cs_output_begin(cs_output *o) CS_MUST_CHECK;
 /** cs_output_record - one record, in input order */
 int cs_output_record(cs_output *o, const cs_record *r, const cs_answer *a) CS_MUST_CHECK;
 /** cs_output_finish - header if nothing came, end, everything written but not under its name yet;
