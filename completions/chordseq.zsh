@@ -4,7 +4,7 @@
 _chordseq()
 {
     if (( CURRENT == 2 )); then
-        compadd classify predict embed completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help --help --version
+        compadd classify predict embed merge completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help --help --version
         return
     fi
     local command=$words[2]
@@ -65,6 +65,8 @@ _chordseq()
         '*-B[tokens computed at once]:NUM:' \
         '*--batch-tokens[tokens computed at once]:NUM:' \
         '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
+        '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
@@ -100,6 +102,8 @@ _chordseq()
         '*-B[tokens computed at once]:NUM:' \
         '*--batch-tokens[tokens computed at once]:NUM:' \
         '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
+        '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
@@ -141,6 +145,25 @@ _chordseq()
         '*-B[tokens computed at once]:NUM:' \
         '*--batch-tokens[tokens computed at once]:NUM:' \
         '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
+        '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
+        '*-q[print nothing but errors]' \
+        '*--quiet[print nothing but errors]' \
+        '*-v[say more about the run; twice\: say everything]' \
+        '*--verbose[say more about the run; twice\: say everything]' \
+        '--help[list the options]' '*:file:_files' ;;
+    merge) _arguments \
+        '*-o[what the shards'\'' --output have; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[what the shards'\'' --output have; '\''-'\'' is standard output]:FILE:_files' \
+        '*--jsonl[of classify\: what their --jsonl have]:FILE:_files' \
+        '*--kraken[of classify\: what their --kraken have]:FILE:_files' \
+        '*--cami-binning[of classify\: what their --cami-binning have]:FILE:_files' \
+        '*--report[of classify\: a line per taxon, as Kraken 2 reports]:FILE:_files' \
+        '*--krona[of classify\: counts and lineages for Krona'\''s ktImportText]:FILE:_files' \
+        '*--cami-profile[of classify\: shares of taxa in CAMI'\''s format for profiles]:FILE:_files' \
+        '*--summary[of classify\: versions, model, options and counts as JSON]:FILE:_files' \
+        '*--names[of embed\: the names of rows (default\: the output'\''s name with .names.tsv)]:FILE:_files' \
+        '*--tsv[of variant\: what their --tsv have]:FILE:_files' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
@@ -181,6 +204,8 @@ _chordseq()
         '*-B[tokens computed at once]:NUM:' \
         '*--batch-tokens[tokens computed at once]:NUM:' \
         '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
+        '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
@@ -778,7 +803,7 @@ _chordseq()
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
         '--help[list the options]' '*:file:_files' ;;
-    help) compadd classify predict embed completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help ;;
+    help) compadd classify predict embed merge completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help ;;
     esac
 }
 _chordseq "$@"

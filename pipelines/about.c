@@ -22,7 +22,7 @@ char *cs_about_line(const cs_about *a)
 }
 
 /* A file's name is bytes; JSON is UTF-8. */
-static json_t *text_json(const char *s)
+json_t *cs_about_string(const char *s)
 {
     json_t *j = json_string(s);
 
@@ -46,7 +46,7 @@ static json_t *options_json(const cs_optset *set)
             const int n = o->type == CS_OPT_GROUP ? 0 : cs_opt_text(o, set->base, value,
                                                                     sizeof value);
             if (n > 0 && n < VALUE_BYTES)
-                json_object_set_new(all, o->name, text_json(value));
+                json_object_set_new(all, o->name, cs_about_string(value));
         }
     }
     return all;
@@ -56,26 +56,33 @@ static json_t *model_json(const cs_about *a)
 {
     const cs_model *m = a->model;
 
-    return json_pack("{s:o, s:s, s:s, s:s, s:s}", "path", text_json(a->model_path), "sha256",
+    return json_pack("{s:o, s:s, s:s, s:s, s:s}", "path", cs_about_string(a->model_path), "sha256",
                      m->sum, "encoder", m->enc->name, "tokenizer", m->tok ? m->tok->name : "none",
                      "head", m->head->name);
 }
 
-char *cs_about_text(const cs_about *a)
+json_t *cs_about_json(const cs_about *a)
 {
     json_t *all = json_object(), *inputs = json_array();
     char *line = cs_about_line(a);
 
     for (int i = 0; i < a->input->n; i++)
-        json_array_append_new(inputs, text_json(a->input->v[i]));
+        json_array_append_new(inputs, cs_about_string(a->input->v[i]));
     json_object_set_new(all, "chordseq_version", json_string(PACKAGE_VERSION));
     json_object_set_new(all, "command", json_string(a->command));
-    json_object_set_new(all, "command_line", text_json(line));
+    json_object_set_new(all, "command_line", cs_about_string(line));
     json_object_set_new(all, "model", model_json(a));
     json_object_set_new(all, "inputs", inputs);
     json_object_set_new(all, "options", options_json(a->set));
-    char *text = json_dumps(all, JSON_COMPACT);
-    json_decref(all);
     free(line);
+    return all;
+}
+
+char *cs_about_text(const cs_about *a)
+{
+    json_t *all = cs_about_json(a);
+    char *text = json_dumps(all, JSON_COMPACT);
+
+    json_decref(all);
     return text;
 }

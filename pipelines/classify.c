@@ -2,11 +2,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "io/tally.h"
 #include "pipelines/common.h"
 #include "pipelines/journal.h"
 #include "pipelines/judge.h"
 #include "pipelines/outputs.h"
 #include "pipelines/policy.h"
+#include "pipelines/shard.h"
 #include "pipelines/stream.h"
 #include "pipelines/taxa.h"
 
@@ -22,6 +24,9 @@ struct job {
     cs_outputs  *out;
     cs_journal  *journal;        /* of --resume, or NULL */
     double       saved_s;        /* when it was written last */
+    cs_shard    *shard;          /* of --shard, or NULL */
+    cs_tally    *tally;          /* for its manifest, or NULL */
+    cs_output_info info;
     const char **label;
     cs_taxonomy *taxonomy;
     cs_tree      tree;           /* the same, where calls are taxa */
@@ -37,6 +42,7 @@ static cs_output_args outputs;
 static cs_compute_args compute;
 static cs_device_args device;
 static cs_stream_args stream;
+static cs_shard_args shards;
 static cs_log_args logs;
 
 static void options(cs_optset *set)
@@ -47,6 +53,7 @@ static void options(cs_optset *set)
         { cs_call_table, &calls, NULL },      { cs_output_table, &outputs, NULL },
         { cs_compute_table, &compute, NULL },
         { cs_device_table, &device, NULL }, { cs_stream_table, &stream, NULL },
+        { cs_shard_table, &shards, NULL },
         { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
     };
 
@@ -105,20 +112,12 @@ static int record_and_save(void *job, const cs_record *r, const cs_answer *a)
 /* Read what has been classified already once more; it is the same, as the journal has checked. */
 static int skip(const cs_stream *s, uint64_t n)
 {
-    int rc = CS_OK;
-    cs_chunk *c = NULL;
+    uint64_t n_done;
+    int (*next)(void *source, cs_chunk *c);
+    void *source;
 
-    for (uint64_t i = 0; rc == CS_OK && i < n; i++) {
-        if (c && cs_chunk_full(c)) {
-            cs_chunk_free(c);
-            c = NULL;
-        }
-        if (!c && (cs_signal_caught() != 0 || !(c = cs_chunk_new(0))))
-            return cs_signal_caught() ? CS_ECANCEL
-                                      : cs_fail(CS_EMEM, "out of memory for a chunk of the input");
-        rc = s->next ? s->next(s->source, c) : cs_inputs_next(s->in, c);
-    }
-    cs_chunk_free(c);
+    cs_stream_own_next(s, &next, &source);
+    int rc = cs_stream_skip(next, source, n, &n_done);
     if (rc == CS_EOF)
         rc = cs_fail(CS_EFORMAT, "the input has ended before the %llu records that were classified "
                      "when the run was interrupted", (unsigned long long)n);
@@ -150,8 +149,59 @@ out:
     return rc;
 }
 
+/* ---- a part of the input --------------------------------------------------------------------- */
+
+static int record_of_shard(void *job, const cs_record *r, const cs_answer *a)
+{
+    int rc = CS_OK;
+    struct job *j = job;
+
+    CS_TRY(cs_outputs_record(j->out, r, a));
+    if (j->tally)
+        cs_tally_add(j->tally, &j->info, r, a);
+    rc = cs_shard_written(j->shard);
+out:
+    return rc;
+}
+
+/* What reports are made of, so that chordseq merge needs neither the model nor reports of parts. */
+static json_t *counts_json(const struct job *j)
+{
+    json_t *label = json_array();
+    const cs_taxonomy *t = j->taxonomy;
+    char *tree = t ? cs_taxonomy_text(t) : NULL;
+
+    for (int32_t i = 0; i < j->model->n_label; i++) {
+        const cs_taxon *v = t ? &t->node[t->of_class[i]] : NULL;
+        json_array_append_new(label, json_pack("{s:s, s:I, s:s}", "name", j->label[i], "taxid",
+                                               v ? (json_int_t)v->taxid : 0, "rank",
+                                               v ? v->rank : "no rank"));
+    }
+    json_t *all = json_pack("{s:o, s:o, s:b, s:b, s:o}", "tally", cs_tally_json(j->tally),
+                            "labels", label, "is_class", j->info.is_class, "taxa", j->info.taxa,
+                            "taxonomy", tree ? json_string(tree) : json_null());
+    free(tree);
+    return all;
+}
+
+static int begin_shard(struct job *j, cs_stream *s)
+{
+    int rc = CS_OK;
+
+    if (!j->shard)
+        return CS_OK;
+    cs_shard_read(j->shard, s);
+    s->sink = record_of_shard;
+    s->arg = j;
+    CS_TRY(cs_shard_add_outputs(j->shard, j->out));
+    if (cs_shard_wants(j->shard))
+        rc = cs_tally_new(&j->info, &j->tally);
+out:
+    return rc;
+}
+
 /* Classify from the inputs to the outputs, and close these. */
-static int classify(struct job *j, const cs_split *split)
+static int classify(struct job *j, const cs_split *split, const cs_about *about)
 {
     int rc = CS_OK;
     char counts[512];
@@ -160,15 +210,18 @@ static int classify(struct job *j, const cs_split *split)
 
     s.sink = cs_outputs_record;
     s.arg = j->out;
+    CS_TRY(begin_shard(j, &s));
     CS_TRY(j->journal ? classify_and_save(j, &s, &stat) : cs_stream_run(&s, &stat));
     const bool none = cs_outputs_first(j->out)->n_record == 0;
     count_reasons(cs_outputs_first(j->out), &j->policy, counts, sizeof counts);
+    CS_TRY(cs_shard_end(j->shard));
     rc = cs_outputs_close(j->out);
     j->out = NULL;
-    if (rc != CS_OK)
-        goto out;
+    CS_TRY(rc);
+    if (cs_shard_wants(j->shard))
+        CS_TRY(cs_shard_close(j->shard, about, counts_json(j)));
     if (none)
-        cs_warn("there are no records in the input");
+        cs_shard_warn_empty(j->shard);
     cs_stream_summary("classified", counts, &s, &stat);
 out:
     return rc;
@@ -196,24 +249,27 @@ static int open_outputs(struct job *j, const cs_about *about, const cs_split *sp
     if (cs_outputs_resumed(&outputs))
         CS_TRY(cs_journal_open(cs_outputs_resumed(&outputs), j->about, &input.file,
                                input.reference, &j->journal));
-    const cs_output_info info = {
+    j->info = (cs_output_info){
         .label = j->label, .n_label = m->n_label, .is_class = m->head->is_class,
         .model_sum = m->sum, .taxonomy = j->taxonomy, .taxa = j->policy.tree != NULL,
         .about = j->about,
         .command_line = j->line, .header = header, .reference = input.reference,
         .threads = split->inflate, .from = j->journal ? cs_journal_outputs(j->journal) : NULL,
     };
-    rc = cs_outputs_open(&outputs, &info, &j->out);
+    rc = cs_outputs_open(&outputs, &j->info, &j->out);
 out:
     return rc;
 }
 
-static int prepare(struct job *j, const cs_optset *set, const cs_split *split, int argc,
-                   char **argv)
+static int prepare(struct job *j, const cs_split *split, cs_about *about)
 {
     int rc = CS_OK;
     cs_input_opt how;
 
+    CS_TRY(cs_shard_new(&shards, &j->shard));
+    if (j->shard && outputs.resume)
+        return cs_fail(CS_EUSAGE, "--resume does not go with --shard; a part that was interrupted "
+                       "is read again");
     CS_TRY(cs_args_reading(&input, split->inflate, &how));
     how.keep_native = cs_outputs_want_native(&outputs);
     CS_TRY(cs_model_open(model.model, device.device, split->work, &j->be, &j->model));
@@ -228,8 +284,8 @@ static int prepare(struct job *j, const cs_optset *set, const cs_split *split, i
     }
     how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
     CS_TRY(cs_sources_open(&input, &pairs, &how, &j->src));
-    CS_TRY(open_outputs(j, &(cs_about){ "classify", argc, argv, set, &input.file, j->model,
-                                        j->model_path }, split));
+    about->model = j->model;
+    CS_TRY(open_outputs(j, about, split));
 out:
     return rc;
 }
@@ -243,10 +299,13 @@ static int run(int argc, char **argv)
     options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     const cs_split split = cs_args_split(&compute);
-    CS_TRY(prepare(&j, set, &split, argc, argv));
-    CS_TRY(classify(&j, &split));
+    cs_about about = { "classify", argc, argv, set, &input.file, NULL, j.model_path };
+    CS_TRY(prepare(&j, &split, &about));
+    CS_TRY(classify(&j, &split, &about));
 out:
     cs_outputs_discard(j.out);
+    cs_shard_free(j.shard);
+    cs_tally_free(j.tally);
     cs_journal_free(j.journal);
     free(j.label);
     free(j.about);

@@ -6,9 +6,11 @@
 #include "pipelines/common.h"
 #include "pipelines/outputs.h"
 #include "pipelines/policy.h"
+#include "pipelines/shard.h"
 #include "pipelines/stream.h"
 #include "registry.h"
 
+enum { PATH_BYTES = 4096 };
 enum { FORMAT_NPY, FORMAT_TSV };
 static const char *const formats[] = { "npy", "tsv", NULL };
 static const char *const vectors[] = { "pooled", "hidden", NULL };
@@ -20,8 +22,10 @@ enum { N_OUT = 2 };
 struct job {
     cs_backend  *be;
     cs_model    *model;
+    char         model_path[PATH_BYTES];
     cs_policy    policy;
     cs_sources   src;
+    cs_shard    *shard;          /* of --shard, or NULL */
     cs_output   *out[N_OUT];
     char        *names;
     char       (*column)[16];    /* [width] */
@@ -37,6 +41,7 @@ static cs_policy_args policy;
 static cs_compute_args compute;
 static cs_device_args device;
 static cs_stream_args stream;
+static cs_shard_args shards;
 static cs_log_args logs;
 
 static const cs_opt embed_table[] = {
@@ -67,8 +72,8 @@ static void options(cs_optset *set)
         { cs_model_table, &model, NULL },     { cs_policy_table, &policy, NULL },
         { embed_table, &own, NULL },          { cs_compute_table, &compute, NULL },
         { cs_device_table, &device, NULL },
-        { cs_stream_table, &stream, NULL },   { cs_log_table, &logs, NULL },
-        { NULL, NULL, NULL },
+        { cs_stream_table, &stream, NULL },   { cs_shard_table, &shards, NULL },
+        { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
     };
 
     memcpy(set, all, sizeof all);
@@ -128,7 +133,8 @@ static int sink(void *job, const cs_record *r, const cs_answer *a)
 
     for (int i = 0; rc == CS_OK && i < N_OUT && j->out[i]; i++)
         rc = cs_output_record(j->out[i], r, a);
-    return cs_outputs_explain(rc, n_out(j));
+    rc = cs_outputs_explain(rc, n_out(j));
+    return rc == CS_OK ? cs_shard_written(j->shard) : rc;
 }
 
 /* Both complete, then both under their names. */
@@ -147,7 +153,21 @@ out:
     return rc;
 }
 
-static int embed(struct job *j, const cs_split *split)
+static int begin_shard(struct job *j, cs_stream *s)
+{
+    static const char *const option[N_OUT] = { "--output", "--names" };
+    int rc = CS_OK;
+
+    cs_shard_read(j->shard, s);
+    for (int i = 0; cs_shard_wants(j->shard) && i < n_out(j); i++) {
+        CS_TRY(cs_output_begin(j->out[i]));
+        CS_TRY(cs_shard_add_file(j->shard, option[i], j->out[i]->path, j->out[i]->file));
+    }
+out:
+    return rc;
+}
+
+static int embed(struct job *j, const cs_split *split, const cs_about *about)
 {
     int rc = CS_OK;
     char counts[128];
@@ -156,12 +176,15 @@ static int embed(struct job *j, const cs_split *split)
 
     s.sink = sink;
     s.arg = j;
+    CS_TRY(begin_shard(j, &s));
     CS_TRY(cs_stream_run(&s, &stat));
     (void)snprintf(counts, sizeof counts, "%llu with a vector of %d",
                    (unsigned long long)j->out[0]->n_reason[CS_REASON_NONE], (int)j->width);
+    CS_TRY(cs_shard_end(j->shard));
     CS_TRY(close_outputs(j));
+    CS_TRY(cs_shard_close(j->shard, about, json_pack("{s:i}", "columns", (int)j->width)));
     if (stat.n_record == 0)
-        cs_warn("there are no records in the input");
+        cs_shard_warn_empty(j->shard);
     cs_stream_summary("embedded", counts, &s, &stat);
 out:
     return rc;
@@ -172,7 +195,9 @@ static int prepare(struct job *j, const cs_split *split)
     int rc = CS_OK;
     cs_input_opt how;
 
+    CS_TRY(cs_shard_new(&shards, &j->shard));
     CS_TRY(cs_model_open(model.model, device.device, split->work, &j->be, &j->model));
+    CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
     CS_TRY(cs_model_give_vectors(j->model, own.vector == 1, &j->width));
     CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
     CS_TRY(cs_args_reading(&input, split->inflate, &how));
@@ -194,8 +219,10 @@ static int run(int argc, char **argv)
     CS_TRY(check_options(&j));
     const cs_split split = cs_args_split(&compute);
     CS_TRY(prepare(&j, &split));
-    CS_TRY(embed(&j, &split));
+    CS_TRY(embed(&j, &split, &(cs_about){ "embed", argc, argv, set, &input.file, j.model,
+                                          j.model_path }));
 out:
+    cs_shard_free(j.shard);
     for (int i = 0; i < N_OUT; i++)
         cs_output_discard(j.out[i]);
     free(j.names);

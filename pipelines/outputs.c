@@ -296,6 +296,20 @@ const cs_output *cs_outputs_first(const cs_outputs *s)
     return s->o[0];
 }
 
+bool cs_outputs_at(const cs_outputs *s, int i, cs_output **o, const char **option, bool *line)
+{
+    int k = 0;
+
+    if (i >= s->n)
+        return false;
+    *o = s->o[i];
+    while (strcmp(format[k].writer, s->o[i]->w->name) != 0)
+        k++;
+    *option = format[k].option;
+    *line = format[k].line;
+    return true;
+}
+
 int cs_outputs_save(const cs_outputs *s, json_t **out)
 {
     int rc = CS_OK;

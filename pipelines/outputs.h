@@ -70,6 +70,9 @@ int cs_outputs_save(const cs_outputs *o, json_t **out) CS_MUST_CHECK;
 const char *cs_outputs_resumed(const cs_output_args *a);
 /** cs_outputs_first - one of them, for its counts; there is at least one */
 const cs_output *cs_outputs_first(const cs_outputs *o);
+/** cs_outputs_at - the i-th, the option that named it, and whether it tells of every record; false:
+ * there are not as many */
+bool cs_outputs_at(const cs_outputs *o, int i, cs_output **out, const char **option, bool *line);
 /** cs_outputs_finish - complete all, but not under their names yet; to be closed or discarded */
 int cs_outputs_finish(cs_outputs *o) CS_MUST_CHECK;
 /** cs_outputs_close - complete all, then rename all; frees o in every case */
@@ -89,8 +92,11 @@ typedef struct cs_about {
 } cs_about;
 /** cs_about_line - the command line with one blank between words; free() it */
 char *cs_about_line(const cs_about *a);
-/** cs_about_text - a JSON object: versions, command, model, inputs, options; free() it. NULL when
- * out of memory */
+/** cs_about_string - a file's name as JSON, which is UTF-8: other bytes become '?' */
+json_t *cs_about_string(const char *s);
+/** cs_about_json - an object: versions, command, model, inputs, options; json_decref() it */
+json_t *cs_about_json(const cs_about *a);
+/** cs_about_text - the same as text; free() it. NULL when out of memory */
 char *cs_about_text(const cs_about *a);
 
 #endif

@@ -6,8 +6,10 @@
 #include "base/log.h"
 #include "pipelines/common.h"
 #include "pipelines/policy.h"
+#include "pipelines/shard.h"
 #include "pipelines/stream.h"
 
+enum { PATH_BYTES = 4096 };
 enum { FORMAT_BED, FORMAT_TSV, FORMAT_BEDGRAPH };
 static const char *const formats[] = { "bed", "tsv", "bedgraph", NULL };
 
@@ -16,8 +18,10 @@ struct predict_args { const char *output, *class_name; int format; };
 struct job {
     cs_backend *be;
     cs_model   *model;
+    char        model_path[PATH_BYTES];
     cs_policy   policy;
     cs_sources  src;
+    cs_shard   *shard;           /* of --shard, or NULL */
     cs_outfile *out;
     int32_t     shown;           /* class of bedgraph */
     int64_t     n_reason[CS_N_REASON];
@@ -35,6 +39,7 @@ static cs_policy_args policy;
 static cs_compute_args compute;
 static cs_device_args device;
 static cs_stream_args stream;
+static cs_shard_args shards;
 static cs_log_args logs;
 
 static const cs_opt predict_table[] = {
@@ -58,8 +63,8 @@ static void options(cs_optset *set)
         { cs_input_table, &input, NULL },     { cs_model_table, &model, NULL },
         { cs_policy_table, &policy, NULL },   { predict_table, &own, NULL },
         { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
-        { cs_stream_table, &stream, NULL },   { cs_log_table, &logs, NULL },
-        { NULL, NULL, NULL },
+        { cs_stream_table, &stream, NULL },   { cs_shard_table, &shards, NULL },
+        { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
     };
 
     memcpy(set, all, sizeof all);
@@ -167,21 +172,26 @@ out:
     return rc;
 }
 
-static int sink(void *job, const cs_record *r, const cs_answer *a)
+static int put_record(struct job *j, const cs_record *r, const cs_answer *a)
 {
-    struct job *j = job;
     const int64_t n = a->n / j->model->n_label;
-
-    j->n_reason[a->reason]++;
-    if (a->reason)
-        return CS_OK;
     const int rc = find_cells(j, r, n);
+
     if (rc != CS_OK)
         return rc;
     if (own.format == FORMAT_TSV)
         return put_bases(j, r->name, a->v, n);
     return own.format == FORMAT_BED ? put_runs(j, r->name, a->v, n)
                                     : put_graph(j, r->name, a->v, n);
+}
+
+static int sink(void *job, const cs_record *r, const cs_answer *a)
+{
+    struct job *j = job;
+    const int rc = a->reason ? CS_OK : put_record(j, r, a);
+
+    j->n_reason[a->reason]++;
+    return rc == CS_OK ? cs_shard_written(j->shard) : rc;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -208,7 +218,9 @@ static int prepare(struct job *j, const cs_split *split)
     int rc = CS_OK;
     cs_input_opt how;
 
+    CS_TRY(cs_shard_new(&shards, &j->shard));
     CS_TRY(cs_model_open(model.model, device.device, split->work, &j->be, &j->model));
+    CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
     if (!j->model->head->per_token) {
         rc = cs_fail(CS_EMODEL, "the model answers for a sequence, not for every token; see "
                      "'chordseq classify'");
@@ -232,7 +244,7 @@ static void tell_reasons(const struct job *j)
                     cs_reason_name((cs_reason)r));
 }
 
-static int predict(struct job *j, const cs_split *split)
+static int predict(struct job *j, const cs_split *split, const cs_about *about)
 {
     int rc = CS_OK;
     char counts[64];
@@ -242,13 +254,16 @@ static int predict(struct job *j, const cs_split *split)
     s.sink = sink;
     s.arg = j;
     CS_TRY(put_header(j));
+    cs_shard_read(j->shard, &s);
+    CS_TRY(cs_shard_add_file(j->shard, "--output", own.output, j->out));
     CS_TRY(cs_stream_run(&s, &stat));
+    CS_TRY(cs_shard_end(j->shard));
     rc = cs_outfile_close(j->out);
     j->out = NULL;
-    if (rc != CS_OK)
-        goto out;
+    CS_TRY(rc);
+    CS_TRY(cs_shard_close(j->shard, about, NULL));
     if (stat.n_record == 0)
-        cs_warn("there are no records in the input");
+        cs_shard_warn_empty(j->shard);
     tell_reasons(j);
     (void)snprintf(counts, sizeof counts, "%lld answered",
                    (long long)j->n_reason[CS_REASON_NONE]);
@@ -260,6 +275,7 @@ out:
 static void release(struct job *j)
 {
     cs_outfile_discard(j->out);
+    cs_shard_free(j->shard);
     cs_sources_close(&j->src);
     cs_model_free(j->model);
     cs_backend_close(j->be);
@@ -278,7 +294,8 @@ static int run(int argc, char **argv)
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     const cs_split split = cs_args_split(&compute);
     CS_TRY(prepare(&j, &split));
-    CS_TRY(predict(&j, &split));
+    CS_TRY(predict(&j, &split, &(cs_about){ "predict", argc, argv, set, &input.file, j.model,
+                                            j.model_path }));
 out:
     release(&j);
     cs_args_release(&input);

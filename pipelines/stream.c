@@ -17,6 +17,7 @@
  */
 #include "pipelines/stream.h"
 
+#include "base/file.h"
 #include "pipelines/crew.h"
 
 #ifdef __GLIBC__
@@ -127,6 +128,32 @@ cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
     };
 }
 
+void cs_stream_own_next(const cs_stream *s, int (**next)(void *source, cs_chunk *c), void **source)
+{
+    *next = s->next ? s->next : next_of_inputs;
+    *source = s->next ? s->source : s->in;
+}
+
+int cs_stream_skip(int (*next)(void *source, cs_chunk *c), void *source, uint64_t n,
+                   uint64_t *n_done)
+{
+    int rc = CS_OK;
+    cs_chunk *c = NULL;
+
+    for (*n_done = 0; rc == CS_OK && *n_done < n; *n_done += rc == CS_OK) {
+        if (c && cs_chunk_full(c)) {
+            cs_chunk_free(c);
+            c = NULL;
+        }
+        if (!c && (cs_signal_caught() != 0 || !(c = cs_chunk_new(0))))
+            return cs_signal_caught() ? CS_ECANCEL
+                                      : cs_fail(CS_EMEM, "out of memory for a chunk of the input");
+        rc = next(source, c);
+    }
+    cs_chunk_free(c);
+    return rc;
+}
+
 int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
 {
     const double start = now_s();
@@ -134,14 +161,14 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     cs_pipe *p = cs_pipe_new();
     cs_pipe_limit(p, s->n_thread);
     struct stages g = {
-        .read = { .next = s->next ? s->next : next_of_inputs,
-                  .source = s->next ? s->source : s->in, .in = s->in },
+        .read = { .in = s->in },
         .tokenise = { .policy = s->policy },
         .bucket = { .pipe = p, .budget = s->batch_tokens, .n_channel = s->model->n_channel,
                     .window = (uint64_t)s->window,
                     .window_bytes = window_bytes(s) },
         .write = { .pipe = p, .policy = s->policy, .sink = s->sink, .arg = s->arg },
     };
+    cs_stream_own_next(s, &g.read.next, &g.read.source);
     int rc = cs_crew_new(p, s->model, s->policy, s->n_thread, &g.crew);
     if (rc != CS_OK) {
         cs_pipe_free(p);

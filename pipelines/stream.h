@@ -48,6 +48,19 @@ cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
  */
 int cs_stream_run(const cs_stream *s, cs_stream_stat *stat) CS_MUST_CHECK;
 
+/** cs_stream_own_next - where a stream's records come from, the inputs where it has no `next` */
+void cs_stream_own_next(const cs_stream *s, int (**next)(void *source, cs_chunk *c), void **source);
+
+/**
+ * cs_stream_skip - read what nobody wants
+ *
+ * n        calls of next
+ * n_done   receives how many gave a record
+ * Returns  CS_OK; CS_EOF when there are fewer; CS_ECANCEL when a signal came; what reading gives
+ */
+int cs_stream_skip(int (*next)(void *source, cs_chunk *c), void *source, uint64_t n,
+                   uint64_t *n_done) CS_MUST_CHECK;
+
 /** cs_stream_summary - what ends a run: "VERB N records (COUNTS), ...", then its times (cs_note) */
 void cs_stream_summary(const char *verb, const char *counts, const cs_stream *s,
                        const cs_stream_stat *stat);

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "io/alphabet.h"
 #include "nn/masked.h"
 #include "nn/vector.h"
 #include "pipelines/outputs.h"
+#include "pipelines/shard.h"
 #include "pipelines/stream.h"
 #include "pipelines/variants.h"
 
@@ -33,6 +33,7 @@ static cs_model_args model;
 static cs_compute_args compute;
 static cs_device_args device;
 static cs_stream_args stream;
+static cs_shard_args shards;
 static cs_log_args logs;
 
 #define OWN(field) .off = offsetof(struct variant_args, field)
@@ -88,8 +89,8 @@ static void options(cs_optset *set)
     const cs_optset all[] = {
         { variant_table, &own, NULL },        { cs_model_table, &model, NULL },
         { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
-        { cs_stream_table, &stream, NULL },   { cs_log_table, &logs, NULL },
-        { NULL, NULL, NULL },
+        { cs_stream_table, &stream, NULL },   { cs_shard_table, &shards, NULL },
+        { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
     };
 
     memcpy(set, all, sizeof all);
@@ -115,6 +116,7 @@ struct job {
     int           n_score, n_field, cap;
     cs_vcfout    *out;
     cs_outfile   *tsv;
+    cs_shard     *shard;         /* of --shard, or NULL */
     uint64_t      n_record, n_alt, n_swapped, n_unscored[CS_N_UNSCORED], n_reason[CS_N_REASON];
 };
 
@@ -230,34 +232,6 @@ static void reserve_values(struct job *j, int n_alt)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static void distances(const float *ref, const float *alt, int32_t n, double *l2, double *cosine)
-{
-    double square = 0, a = 0, b = 0, ab = 0;
-
-    for (int32_t i = 0; i < n; i++) {
-        const double x = (double)ref[i], y = (double)alt[i];
-        square += (x - y) * (x - y);
-        a += x * x;
-        b += y * y;
-        ab += x * y;
-    }
-    *l2 = sqrt(square);
-    *cosine = a > 0 && b > 0 ? fmax(0, 1 - ab / sqrt(a * b)) : NAN;
-}
-
-/* Of probabilities of A, C, G and T for every token: those of the alleles, base by base. */
-static double ratio(const cs_variant_alt *v, const float *p)
-{
-    double sum = 0;
-
-    for (int64_t i = 0; i < v->pair.n_ref; i++) {
-        const float *at = p + 4 * (v->pair.at + i);
-        sum += log(fmax((double)at[cs_base_code[(unsigned char)v->alt[i]]], 1e-30))
-             - log(fmax((double)at[cs_base_code[(unsigned char)v->ref[i]]], 1e-30));
-    }
-    return sum;
-}
-
 static void set_reason(struct job *j, int i, const cs_window_pair *pair, cs_reason reason)
 {
     char *text = j->reason_text[i];
@@ -286,9 +260,9 @@ static void set_values(struct job *j, const cs_variant_alt *v, const cs_answer *
     for (int k = 0; k < j->n_score; k++)
         j->number[k][i] = scored && j->score == SCORE_MODEL ? (double)a->v[k] : NAN;
     if (scored && j->score == SCORE_LLR)
-        j->number[0][i] = ratio(v, a->v);
+        j->number[0][i] = cs_variants_ratio(v, a->v);
     if (scored && j->score == SCORE_EMBEDDING)
-        distances(a->v, a->v + j->width, j->width, &j->number[0][i], &j->number[1][i]);
+        cs_variants_distance(a->v, a->v + j->width, j->width, &j->number[0][i], &j->number[1][i]);
     set_reason(j, i, &v->pair, a->reason);
     j->number[j->n_score + 1][i] = v->pair.swapped ? 1 : NAN;
     j->n_swapped += v->pair.swapped;
@@ -329,7 +303,8 @@ static int sink(void *job, const cs_record *rec, const cs_answer *a)
     j->n_record++;
     for (int i = 0; j->tsv && i < r->n_alt; i++)
         CS_TRY(write_row(j, r, i));
-    rc = cs_vcfout_record(j->out, r, j->value);
+    CS_TRY(cs_vcfout_record(j->out, r, j->value));
+    rc = cs_shard_written(j->shard);
 out:
     return cs_outputs_explain(rc, j->tsv ? 2 : 1);
 }
@@ -470,6 +445,10 @@ static int prepare(struct job *j, const cs_split *split, int argc, char **argv)
     int rc = CS_OK;
     const bool native = format_of() == 'b' || format_of() == 'u';
 
+    CS_TRY(cs_shard_new(&shards, &j->shard));
+    if (cs_shard_wants(j->shard) && format_of() != 'v')
+        return cs_fail(CS_EUSAGE, "--manifest goes with plain VCF (-O v), which 'chordseq merge' "
+                       "puts together; other formats go without, and 'bcftools concat' does it");
     CS_TRY(prepare_model(j, split->work));
     CS_TRY(cs_reference_open(own.reference, &j->ref));
     const cs_window_opt w = { .n_base = j->source.n_base, .fill = own.ends == ENDS_FILL,
@@ -521,17 +500,36 @@ static void report(const struct job *j, const cs_stream_stat *stat)
     cs_note("%s", stat->times);
 }
 
-static int score(struct job *j, const cs_split *split)
+static int64_t tell_vcf(const void *out)
+{
+    return cs_vcfout_tell(out);
+}
+
+static int begin_shard(struct job *j, cs_stream *s)
+{
+    int rc = CS_OK;
+
+    cs_shard_read(j->shard, s);
+    CS_TRY(cs_shard_add(j->shard, "--output", own.output, tell_vcf, j->out));
+    if (j->tsv)
+        rc = cs_shard_add_file(j->shard, "--tsv", own.tsv, j->tsv);
+out:
+    return rc;
+}
+
+static int score(struct job *j, const cs_split *split, const cs_about *about)
 {
     int rc = CS_OK;
     cs_stream_stat stat;
-    const cs_stream s = {
+    cs_stream s = {
         .next = cs_variants_next, .source = &j->source, .model = j->model, .policy = &j->policy,
         .batch_tokens = stream.batch_tokens, .window = (int)stream.window,
         .n_thread = split->work, .sink = sink, .arg = j,
     };
 
+    CS_TRY(begin_shard(j, &s));
     CS_TRY(cs_stream_run(&s, &stat));
+    CS_TRY(cs_shard_end(j->shard));
     if (j->tsv)
         CS_TRY(cs_outfile_finish(j->tsv));
     rc = cs_vcfout_close(j->out);
@@ -540,6 +538,7 @@ static int score(struct job *j, const cs_split *split)
     rc = cs_outfile_close(j->tsv);
     j->tsv = NULL;
     CS_TRY(rc);
+    CS_TRY(cs_shard_close(j->shard, about, NULL));
     report(j, &stat);
 out:
     return rc;
@@ -549,6 +548,7 @@ static void release(struct job *j)
 {
     cs_vcfout_discard(j->out);
     cs_outfile_discard(j->tsv);
+    cs_shard_free(j->shard);
     cs_vcf_close(j->source.in);
     cs_windows_free(j->source.windows);
     cs_reference_free(j->ref);
@@ -578,7 +578,8 @@ static int run(int argc, char **argv)
     CS_TRY(check_options());
     const cs_split split = cs_args_split(&compute);
     CS_TRY(prepare(&j, &split, argc, argv));
-    CS_TRY(score(&j, &split));
+    CS_TRY(score(&j, &split, &(cs_about){ "variant", argc, argv, set, &own.file, j.model,
+                                          j.model_path }));
 out:
     release(&j);
     cs_opt_release(set);

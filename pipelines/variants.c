@@ -1,7 +1,10 @@
 /* variants.c - alternative alleles of a VCF as records of two segments: reference and alternate. */
 #include "pipelines/variants.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "io/alphabet.h"
 
 enum { NAME_BYTES = 160 };
 
@@ -68,4 +71,32 @@ int cs_variants_next(void *source, cs_chunk *c)
         rc = append(s, c, v, -1);
 out:
     return rc;
+}
+
+void cs_variants_distance(const float *ref, const float *alt, int32_t n, double *l2,
+                          double *cosine)
+{
+    double square = 0, a = 0, b = 0, ab = 0;
+
+    for (int32_t i = 0; i < n; i++) {
+        const double x = (double)ref[i], y = (double)alt[i];
+        square += (x - y) * (x - y);
+        a += x * x;
+        b += y * y;
+        ab += x * y;
+    }
+    *l2 = sqrt(square);
+    *cosine = a > 0 && b > 0 ? fmax(0, 1 - ab / sqrt(a * b)) : NAN;
+}
+
+double cs_variants_ratio(const cs_variant_alt *v, const float *p)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < v->pair.n_ref; i++) {
+        const float *at = p + 4 * (v->pair.at + i);
+        sum += log(fmax((double)at[cs_base_code[(unsigned char)v->alt[i]]], 1e-30))
+             - log(fmax((double)at[cs_base_code[(unsigned char)v->ref[i]]], 1e-30));
+    }
+    return sum;
 }

@@ -31,4 +31,11 @@ typedef struct cs_variant_source {
  */
 int cs_variants_next(void *source, cs_chunk *c) CS_MUST_CHECK;
 
+/** cs_variants_distance - of two vectors [n]: Euclidean, and 1 - cosine (NAN where one is zero) */
+void cs_variants_distance(const float *ref, const float *alt, int32_t n, double *l2,
+                          double *cosine);
+/** cs_variants_ratio - log of how much likelier the alternate allele is than the reference; p has
+ * the probabilities of A, C, G and T for every base of the window */
+double cs_variants_ratio(const cs_variant_alt *v, const float *p);
+
 #endif

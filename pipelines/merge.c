@@ -1,0 +1,359 @@
+/*
+ * merge.c - the outputs of all shards as those of one run: `chordseq merge`.
+ *
+ * DESIGN: what has something for every record is joined (join.h); what counts is written anew, by
+ * the writers that classify has, from the sum of the counts in the manifests.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "io/tally.h"
+#include "pipelines/common.h"
+#include "pipelines/join.h"
+#include "pipelines/manifest.h"
+#include "pipelines/outputs.h"
+#include "registry.h"
+
+struct merge_args {
+    const char *output, *jsonl, *kraken, *report, *krona, *binning, *profile, *summary, *names,
+               *tsv;
+    cs_strlist  file;
+};
+static struct merge_args own;
+static cs_log_args logs;
+
+#define OWN(field) .off = offsetof(struct merge_args, field)
+
+static const cs_opt merge_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Outputs" },
+    { .type = CS_OPT_STR, .letter = 'o', .name = "output", OWN(output), .arg = "FILE",
+      .help = "what the shards' --output have; '-' is standard output" },
+    { .type = CS_OPT_STR, .name = "jsonl", OWN(jsonl), .arg = "FILE",
+      .help = "of classify: what their --jsonl have" },
+    { .type = CS_OPT_STR, .name = "kraken", OWN(kraken), .arg = "FILE",
+      .help = "of classify: what their --kraken have" },
+    { .type = CS_OPT_STR, .name = "cami-binning", OWN(binning), .arg = "FILE",
+      .help = "of classify: what their --cami-binning have" },
+    { .type = CS_OPT_STR, .name = "report", OWN(report), .arg = "FILE",
+      .help = "of classify: a line per taxon, as Kraken 2 reports",
+      .man = "This and the next three are made of counts that every manifest has." },
+    { .type = CS_OPT_STR, .name = "krona", OWN(krona), .arg = "FILE",
+      .help = "of classify: counts and lineages for Krona's ktImportText" },
+    { .type = CS_OPT_STR, .name = "cami-profile", OWN(profile), .arg = "FILE",
+      .help = "of classify: shares of taxa in CAMI's format for profiles" },
+    { .type = CS_OPT_STR, .name = "summary", OWN(summary), .arg = "FILE",
+      .help = "of classify: versions, model, options and counts as JSON" },
+    { .type = CS_OPT_STR, .name = "names", OWN(names), .arg = "FILE",
+      .help = "of embed: the names of rows (default: the output's name with .names.tsv)" },
+    { .type = CS_OPT_STR, .name = "tsv", OWN(tsv), .arg = "FILE",
+      .help = "of variant: what their --tsv have" },
+    { .type = CS_OPT_END }
+};
+
+/* Outputs by their options' long names. A writer: made of counts. */
+static const struct kind { const char *option; size_t off; const char *writer; } kind[] = {
+    { "output", offsetof(struct merge_args, output), NULL },
+    { "jsonl", offsetof(struct merge_args, jsonl), NULL },
+    { "kraken", offsetof(struct merge_args, kraken), NULL },
+    { "cami-binning", offsetof(struct merge_args, binning), NULL },
+    { "names", offsetof(struct merge_args, names), NULL },
+    { "tsv", offsetof(struct merge_args, tsv), NULL },
+    { "report", offsetof(struct merge_args, report), "kreport" },
+    { "krona", offsetof(struct merge_args, krona), "krona" },
+    { "cami-profile", offsetof(struct merge_args, profile), "profile" },
+    { "summary", offsetof(struct merge_args, summary), "summary" },
+};
+enum { N_KIND = sizeof kind / sizeof *kind };
+
+struct job {
+    cs_manifests  all;
+    const char   *path[N_KIND];  /* NULL: not wanted */
+    cs_outfile   *joined[N_KIND];
+    cs_output    *counted[N_KIND];
+    char         *names;         /* the default */
+    /* what counts are of */
+    cs_output_info info;
+    cs_taxonomy  *taxonomy;
+    const char  **label;
+    char         *about, *line;
+    json_t       *from;
+};
+
+static void options(cs_optset *set)
+{
+    const cs_optset all[] = {
+        { merge_table, &own, NULL }, { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
+    };
+
+    memcpy(set, all, sizeof all);
+}
+
+static const json_t *run_of(const struct job *j)
+{
+    return json_object_get(j->all.m[0].all, "run");
+}
+
+static bool option_is(const struct job *j, const char *name, const char *value)
+{
+    const char *v = json_string_value(json_object_get(json_object_get(run_of(j), "options"), name));
+
+    return v && strcmp(v, value) == 0;
+}
+
+/* Of matrices the output is no text. */
+static bool is_npy(const struct job *j, int k)
+{
+    return strcmp(kind[k].option, "output") == 0 && option_is(j, "format", "npy");
+}
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+static int read_classes(struct job *j)
+{
+    int rc = CS_OK;
+    const cs_manifest *m = &j->all.m[0];
+    const json_t *labels = json_object_get(m->all, "labels");
+    const char *tree = json_string_value(json_object_get(m->all, "taxonomy"));
+    const size_t n = json_array_size(labels);
+    cs_class_taxon *c = cs_xcalloc(n + 1, sizeof *c);
+
+    j->label = cs_xcalloc(n + 1, sizeof *j->label);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *v = json_array_get(labels, i);
+        j->label[i] = json_string_value(json_object_get(v, "name"));
+        const char *rank = json_string_value(json_object_get(v, "rank"));
+        c[i] = (cs_class_taxon){ j->label[i], json_integer_value(json_object_get(v, "taxid")),
+                                 rank };
+        if (!j->label[i] || !rank)
+            rc = cs_fail(CS_EFORMAT, "'%s': the classes are damaged", m->path);
+    }
+    if (rc == CS_OK && tree)
+        rc = cs_taxonomy_parse(tree, m->path, c, (int32_t)n, &j->taxonomy);
+    free(c);
+    return rc;
+}
+
+static int sum_counts(struct job *j, cs_tally *sum)
+{
+    int rc = CS_OK;
+
+    for (int i = 0; rc == CS_OK && i < j->all.n; i++) {
+        cs_tally *one = NULL;
+        rc = cs_tally_new(&j->info, &one);
+        if (rc == CS_OK && !cs_tally_read(one, json_object_get(j->all.m[i].all, "tally")))
+            rc = cs_fail(CS_EFORMAT, "'%s': the counts are damaged", j->all.m[i].path);
+        if (rc == CS_OK)
+            cs_tally_merge(sum, one);
+        cs_tally_free(one);
+    }
+    return rc;
+}
+
+/* What cs_output_open() goes on from, as if a run had been interrupted after its last record. */
+static int state_of_counts(struct job *j)
+{
+    int rc = CS_OK;
+    cs_tally *sum = NULL;
+    json_t *reasons = json_array();
+
+    CS_TRY(cs_tally_new(&j->info, &sum));
+    CS_TRY(sum_counts(j, sum));
+    for (int r = 0; r < CS_N_REASON; r++)
+        json_array_append_new(reasons, json_integer((json_int_t)sum->reason[r].n_record));
+    j->from = json_pack("{s:b, s:I, s:O, s:o}", "begun", 1, "records",
+                        (json_int_t)sum->all.n_record, "reasons", reasons, "state",
+                        cs_tally_json(sum));
+    if (!j->from)
+        rc = cs_fail(CS_EMEM, "out of memory for the counts of all shards");
+out:
+    json_decref(reasons);
+    cs_tally_free(sum);
+    return rc;
+}
+
+/* Where merge has an option of that name, its value; -1: it has not. */
+static int kind_of(const char *option)
+{
+    for (int k = 0; k < N_KIND; k++)
+        if (strcmp(kind[k].option, option) == 0)
+            return k;
+    return -1;
+}
+
+/* The options of a run that was not divided, in its order. */
+static json_t *whole_options(const struct job *j, const cs_command *command)
+{
+    cs_optset set[CS_MAX_OPTSET] = { { NULL, NULL, NULL } };
+    json_t *all = json_object();
+    const json_t *of_shard = json_object_get(run_of(j), "options");
+
+    command->options(set);
+    for (const cs_optset *s = set; s->opt; s++)
+        for (const cs_opt *o = s->opt; o->type != CS_OPT_END; o++) {
+            const int k = o->type == CS_OPT_GROUP ? -1 : kind_of(o->name);
+            json_t *v = json_object_get(of_shard, o->name);
+            if (k >= 0 && j->path[k])
+                json_object_set_new(all, o->name, cs_about_string(j->path[k]));
+            if (k < 0 && v && o->type != CS_OPT_GROUP && strcmp(o->name, "shard") != 0
+                && strcmp(o->name, "manifest") != 0)
+                json_object_set(all, o->name, v);
+        }
+    return all;
+}
+
+static int open_counts(struct job *j, int argc, char **argv)
+{
+    int rc = CS_OK;
+    const json_t *all = j->all.m[0].all;
+    const cs_command *command = cs_command_find(json_string_value(json_object_get(run_of(j),
+                                                                                  "command")));
+
+    if (!command || !json_object_get(all, "tally"))
+        return cs_fail(CS_EUSAGE, "--report, --krona, --cami-profile and --summary are of shards "
+                       "of classify, which '%s' is not", j->all.m[0].path);
+    CS_TRY(read_classes(j));
+    j->line = cs_about_line(&(cs_about){ .argc = argc, .argv = argv });
+    json_t *about = json_deep_copy(run_of(j));
+    json_object_set_new(about, "command_line", cs_about_string(j->line));
+    json_object_set_new(about, "options", whole_options(j, command));
+    j->about = json_dumps(about, JSON_COMPACT);
+    const json_t *sample = json_object_get(json_object_get(run_of(j), "options"), "sample");
+    j->info = (cs_output_info){
+        .label = j->label, .n_label = (int)json_array_size(json_object_get(all, "labels")),
+        .is_class = json_is_true(json_object_get(all, "is_class")),
+        .taxa = json_is_true(json_object_get(all, "taxa")), .taxonomy = j->taxonomy,
+        .sample = json_string_value(sample), .about = j->about,
+    };
+    json_decref(about);
+    CS_TRY(state_of_counts(j));
+    j->info.from = j->from;
+out:
+    return rc;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int check_places(struct job *j)
+{
+    int rc = CS_OK, n = 0;
+
+    for (int k = 0; k < N_KIND; k++) {
+        memcpy(&j->path[k], (const char *)&own + kind[k].off, sizeof j->path[k]);
+        n += j->path[k] != NULL;
+        for (int i = 0; j->path[k] && i < own.file.n; i++)
+            if (cs_outputs_same(j->path[k], own.file.v[i]))
+                return cs_fail(CS_EUSAGE, "--%s '%s' is a manifest; give another name",
+                               kind[k].option, j->path[k]);
+    }
+    if (own.file.n == 0)
+        return cs_fail(CS_EUSAGE, "no shards; name the manifests of all");
+    if (n == 0)
+        return cs_fail(CS_EUSAGE, "no output; name one with -o FILE or another option");
+    CS_TRY(cs_manifests_read(own.file.v, own.file.n, &j->all));
+    const int names = kind_of("names");
+    if (own.output && !own.names && is_npy(j, kind_of("output"))) {
+        const size_t size = strlen(own.output) + sizeof ".names.tsv";
+        j->names = cs_xmalloc(size);
+        (void)snprintf(j->names, size, "%s.names.tsv", own.output);
+        j->path[names] = j->names;
+    }
+    rc = cs_outputs_apart(j->path, N_KIND);
+out:
+    return rc;
+}
+
+static int open_outputs(struct job *j, int argc, char **argv)
+{
+    int rc = CS_OK;
+
+    for (int k = 0; k < N_KIND; k++) {
+        if (!j->path[k])
+            continue;
+        if (kind[k].writer && !j->about)
+            CS_TRY(open_counts(j, argc, argv));
+        const cs_writer *w = kind[k].writer ? cs_writer_find(kind[k].writer) : NULL;
+        if (w && w->for_classes && !j->info.is_class)
+            return cs_fail(CS_EUSAGE, "--%s is for classes, but the model predicts values",
+                           kind[k].option);
+        CS_TRY(w ? cs_output_open(w, j->path[k], &j->info, &j->counted[k])
+                 : cs_outfile_open(j->path[k], &j->joined[k]));
+        if (!w && is_npy(j, k) && !cs_outfile_can_patch(j->joined[k]))
+            return cs_fail(CS_EUSAGE, "'%s' is no regular file, which NPY needs", j->path[k]);
+    }
+out:
+    return rc;
+}
+
+/* All complete, then all under their names. */
+static int close_outputs(struct job *j)
+{
+    int rc = CS_OK, n = 0;
+
+    for (int k = 0; k < N_KIND; k++)
+        n += j->path[k] != NULL;
+    for (int k = 0; k < N_KIND && rc == CS_OK; k++)
+        rc = j->counted[k] ? cs_output_finish(j->counted[k])
+           : j->joined[k] ? cs_outfile_finish(j->joined[k]) : CS_OK;
+    for (int k = 0; k < N_KIND && rc == CS_OK; k++) {
+        rc = j->counted[k] ? cs_output_close(j->counted[k]) : cs_outfile_close(j->joined[k]);
+        j->counted[k] = NULL;
+        j->joined[k] = NULL;
+    }
+    return cs_outputs_explain(rc, n);
+}
+
+static int merge(struct job *j, int argc, char **argv)
+{
+    int rc = CS_OK;
+    const int names = kind_of("names");
+    int64_t n = 0;
+
+    CS_TRY(check_places(j));
+    CS_TRY(open_outputs(j, argc, argv));
+    for (int k = 0; k < N_KIND; k++)
+        if (j->joined[k])
+            CS_TRY(cs_join(&j->all, kind[k].option, is_npy(j, k) ? CS_JOIN_NPY
+                           : k == names ? CS_JOIN_ROWS : CS_JOIN_BYTES, j->path[k], j->joined[k]));
+    CS_TRY(close_outputs(j));
+    for (int i = 0; i < j->all.n; i++)
+        n += j->all.m[i].records;
+    cs_note("merged %d shards with %lld records", j->all.n, (long long)n);
+out:
+    return rc;
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET];
+    struct job *j = cs_xcalloc(1, sizeof *j);
+
+    options(set);
+    CS_TRY(cs_args_parse(set, argc, argv, &own.file, &logs));
+    rc = merge(j, argc, argv);
+out:
+    for (int k = 0; k < N_KIND; k++) {
+        cs_output_discard(j->counted[k]);
+        cs_outfile_discard(j->joined[k]);
+    }
+    cs_manifests_release(&j->all);
+    cs_taxonomy_free(j->taxonomy);
+    json_decref(j->from);
+    free(j->names);
+    free(j->label);
+    free(j->about);
+    free(j->line);
+    free(j);
+    free(own.file.v);
+    cs_opt_release(set);
+    return rc;
+}
+
+const cs_command cs_cmd_merge = {
+    .name = "merge",
+    .summary = "put the outputs of shards together",
+    .usage = "[OPTIONS] MANIFEST...",
+    .options = options,
+    .run = run,
+};

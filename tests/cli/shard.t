@@ -1,0 +1,175 @@
+# shard.t - parts of an input, put together again, are what one run writes.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+cat > shards <<'END'
+#!/bin/sh
+# shards N NAME CMD...: NAME.I.EXT of all parts, where CMD's words say OUT.EXT, and their manifests
+n=$1 name=$2; shift 2
+for i in $(seq "$n"); do
+    cmd=$(echo "$@" | sed "s|OUT\.|$name.$i.|g")
+    chordseq $cmd -q -@ $((i % 3 + 1)) --shard "$i/$n" --manifest "$name.$i.json" < "${in:-/dev/null}" || exit
+done
+END
+cat > same <<'END'
+#!/bin/sh
+# same NUMBERS OPTIONS CMD...: for every N of NUMBERS the merged outputs are those of one run.
+# Words OUT.EXT in OPTIONS name outputs.
+numbers=$1 options=$2; shift 2
+rm -rf ref; mkdir ref
+chordseq "$@" -q $(echo "$options" | sed 's|OUT\.|ref/all.|g') < "${in:-/dev/null}" || exit
+for n in $numbers; do
+    rm -f p.* all.*
+    shards "$n" p "$@" $options || exit
+    chordseq merge -q $(echo "$options" | sed 's|OUT\.|all.|g; s/--all\|--no-version\|--use-names//; s/--format [a-z]*//') \
+        $(ls p.*.json | sort -r) || exit
+    for f in ref/*; do cmp "$f" "${f#ref/}" || exit; done
+done
+END
+chmod +x shards same
+PATH=$tmp:$PATH
+
+lines='-o OUT.tsv --all --jsonl OUT.jsonl --kraken OUT.kraken --cami-binning OUT.binning'
+c="classify -m $tiny/model.safetensors"
+e="embed -m $tiny/model.safetensors"
+
+# ---- every output --------------------------------------------------------------------------------
+
+"$builddir/tests/bench/gen_fasta" 60k 1 10 60 > many.fa
+printf '>empty\n>short\nA\n>unknown\nNNNNNNNNNNNN\n' > odd.fa
+T 'lines, for 1, 2, 3 and 7 parts' same '1 2 3 7' "$lines" $c many.fa odd.fa
+T 'every part has its share' sh -c 'for i in 1 2 3 4 5 6 7; do
+    n=$(wc -l < p.$i.tsv) all=$(wc -l < all.tsv)
+    [ $((7 * n)) -gt $((all - 7 * 8)) ] && [ $((7 * n)) -lt $((all + 7 * 8)) ] || exit; done'
+T 'vectors' same '2 3' '-o OUT.npy' $e many.fa odd.fa
+T 'and the names of their rows' sh -c 'cmp ref/all.npy.names.tsv all.npy.names.tsv && [ $(wc -l < all.npy.names.tsv) -gt 1000 ]'
+T 'names elsewhere' same 3 '-o OUT.npy --names OUT.txt' $e odd.fa
+T 'vectors as a table' same 3 '-o OUT.tsv --format tsv' $e many.fa
+T 'more parts than records' same 7 "$lines" $c odd.fa
+T 'of which some are empty' sh -c '[ $(wc -l < p.4.tsv) = 1 ] && [ ! -s p.5.jsonl ] && grep -q "\"records\":0," p.7.json'
+T 'no records at all' sh -c ': > none.fa && same 3 "$1" $2 none.fa && same 2 "-o OUT.npy" $3 none.fa' - "$lines" "$c" "$e"
+
+# reports NAME CMD...: made of counts, beside those of one run
+reports()
+{
+    r='--report OUT.kreport --krona OUT.krona --cami-profile OUT.profile --summary OUT.json'
+    rm -rf ref p.*; mkdir ref
+    (cd ref && exec chordseq "$@" -q -o all.tsv $(echo "$r" | sed 's|OUT\.|all.|g')) &&
+    (cd ref && shards 3 ../p "$@" -o OUT.tsv) &&
+    chordseq merge -q -o all.tsv $(echo "$r" | sed 's|OUT\.|all.|g') p.*.json || return
+    for f in tsv kreport krona profile; do cmp ref/all.$f all.$f || return; done
+    for f in ref/all.json all.json; do
+        sed '/"command_line"/d; s/"threads": "[0-9]*"//' $f > $f.same
+    done
+    cmp ref/all.json.same all.json.same
+}
+T 'reports' reports $c --sample s1 ../many.fa ../odd.fa
+d=$srcdir/refdata/model/default.safetensors
+T 'reports by taxa above classes' reports classify -m "$d" --call taxon --min-prob 0.9 ../many.fa ../odd.fa
+
+# ---- every input ---------------------------------------------------------------------------------
+
+fq=$tiny/reads.fq
+gzip -c "$fq" > reads.fq.gz
+awk 'NR % 4 == 1 { $1 = $1 "/1" } { print }' "$fq" > r1.fq
+awk 'NR % 4 == 1 { $1 = $1 "/2" } { print }' "$fq" | gzip -c > r2.fq.gz
+awk 'NR == FNR { a[FNR] = $0; next } { b = b $0 "\n" } FNR % 4 == 0 { for (i = FNR - 3; i <= FNR; i++) print a[i]
+    printf "%s", b; b = "" }' r1.fq - <<END > both.fq
+$(gzip -dc r2.fq.gz)
+END
+T 'FASTQ' same '2 7' "$lines" $c "$fq"
+T 'gzip, and another file' same '2 3' "$lines" $c reads.fq.gz many.fa
+T 'a pipe' env in=reads.fq.gz same 3 "$lines" $c -
+T 'a list of files' sh -c 'printf "many.fa\n%s\n" "$2" > list && same 2 "-o OUT.tsv" $1 --input-list list' - "$c" "$fq"
+T 'pairs of two files' same '2 7' "$lines" $c -1 r1.fq -2 r2.fq.gz
+T 'pairs that follow each other' same '2 7' "$lines" $c --interleaved both.fq
+T 'vectors of pairs' same 3 '-o OUT.npy' $e --interleaved both.fq
+alignments()
+{
+    cp "$tiny/strands.fa" "$tiny/strands.fa.fai" .
+    grep -v '^noseq' "$tiny/strands.sam" | samtools sort -O sam -o s.sam - 2> /dev/null
+    samtools view -b -o s.bam s.sam && samtools view -C -T strands.fa -o s.cram s.sam || return
+    for f in "$tiny/strands.sam" s.bam "--reference strands.fa s.cram"; do
+        same '2 3' "$lines" $c $f || return
+    done
+}
+with samtools T 'SAM, BAM and CRAM' alignments
+T 'BGZF' sh -c '! command -v bgzip > bgzip.path || { bgzip -c many.fa > many.fa.gz && same 3 "$1" $2 many.fa.gz; }' - "$lines" "$c"
+
+"$builddir/tests/cli/make_model" token.safetensors 5 tokenizer=base head=token label=sea label=island encoder.hidden=8
+for f in bed tsv 'bedgraph --class island'; do
+    T "predict as $f" same '2 3' "-o OUT.bed" predict -m token.safetensors --format $f odd.fa "$tiny/strands.fa"
+done
+cp "$tiny/variants.fa" "$tiny/variants.vcf" .
+v="variant -m $m -r variants.fa -w 128 --circular ring"
+T 'variants' same '1 2 3 7' '-o OUT.vcf --tsv OUT.tsv --no-version' $v variants.vcf
+T 'variants of a pipe' env in=variants.vcf same 2 '-o OUT.vcf --no-version' $v -
+T 'the header tells the command of the first part' sh -c 'shards 2 v $1 -o OUT.vcf variants.vcf &&
+    chordseq merge -q -o all.vcf v.2.json v.1.json && chordseq $1 -q --no-version -o one.vcf variants.vcf &&
+    grep -v "^##chordseq" all.vcf | cmp - one.vcf &&
+    [ "$(grep -c "^##chordseq_variantCommand=.*--shard 1/2" all.vcf)" = 1 ]' - "$v"
+
+# ---- places --------------------------------------------------------------------------------------
+
+shards 2 p $c -o OUT.tsv --kraken OUT.kraken many.fa
+chordseq $c -q -o all.tsv many.fa
+g='chordseq merge -q'
+T 'standard output' sh -c '$1 -o - p.1.json p.2.json | cmp - all.tsv' - "$g"
+T 'files that were moved with their manifests' sh -c 'mkdir a b && mv p.1.* a && mv p.2.* b &&
+    $1 -o - b/p.2.json a/p.1.json | cmp - all.tsv' - "$g"
+T 'manifests that were moved alone' sh -c 'mkdir x && mv a/p.* b/p.* . && mv p.1.json p.2.json x &&
+    $1 -o - x/p.2.json x/p.1.json | cmp - all.tsv && mv x/* .' - "$g"
+
+# ---- refusals ------------------------------------------------------------------------------------
+
+mkdir other
+for i in 1 2; do
+    for o in '--min-prob 0.5' '--strand both' '-f 4'; do
+        chordseq $c -q --shard $i/2 --manifest "other/$i${o%% *}.json" -o other/$i.tsv $o many.fa
+    done
+    chordseq $c -q --shard $i/2 --manifest other/$i.input.json -o other/$i.input.tsv odd.fa
+    chordseq $e -q --shard $i/2 --manifest other/$i.command.json -o other/$i.npy many.fa
+    chordseq classify -m "$d" -q --shard $i/2 --manifest other/$i.model.json -o other/$i.tsv many.fa
+done
+chordseq $c -q --shard 2/3 --manifest other/2.of3.json -o other/2.tsv many.fa
+sed 's/"chordseq_version":"[^"]*"/"chordseq_version":"9"/' p.2.json > other/2.version.json
+N shard_other.txt sh -c 'for what in --min-prob --strand -f .input .command .model .of3 .version; do
+    $1 -o new.tsv p.1.json other/2$what.json && exit; done; exit 2' - "$g"
+N shard_missing.txt $g -o new.tsv p.2.json
+N shard_double.txt $g -o new.tsv p.2.json p.1.json p.2.json
+N shard_nothing.txt $g -o new.tsv
+N shard_no_output.txt $g p.1.json p.2.json
+N shard_no_such.txt $g -o new.tsv --jsonl new.jsonl p.1.json p.2.json
+N shard_no_counts.txt $g -o new.npy --report new.txt other/1.command.json other/2.command.json
+N shard_no_manifest.txt $g -o new.tsv p.1.json p.2.tsv
+N shard_npy_pipe.txt sh -c '{ $1 -o - other/1.command.json other/2.command.json; echo $? > status; } | cat
+    exit $(cat status)' - "$g"
+N shard_own_part.txt $g -o p.1.tsv p.1.json p.2.json
+N shard_own_manifest.txt $g -o p.2.json p.1.json p.2.json
+N shard_twice.txt $g -o new.tsv --kraken new.tsv p.1.json p.2.json
+cp p.2.tsv kept
+echo more >> p.2.tsv
+N shard_longer.txt $g -o new.tsv p.1.json p.2.json
+sed 's/0/1/' kept > p.2.tsv
+N shard_changed.txt $g -o new.tsv p.1.json p.2.json
+head -c 500 kept > p.2.tsv
+N shard_cut.txt $g -o new.tsv p.1.json p.2.json
+rm p.2.tsv
+N shard_gone.txt $g -o new.tsv p.1.json p.2.json
+mv kept p.2.tsv
+head -c 300 p.2.json > cut.json
+N shard_cut_manifest.txt $g -o new.tsv p.1.json cut.json
+T 'nothing was left by what was refused' sh -c '! ls | grep "^new\|\.tmp\."'
+T 'and nothing was harmed' sh -c '$1 -o - p.1.json p.2.json | cmp - all.tsv' - "$g"
+
+N shard_bad.txt sh -c 'for s in 0/2 3/2 2 2/ /2 1/0 a/2 1/2x -1/2 1/100001; do
+    chordseq $1 -q --shard $s odd.fa && exit; done; exit 2' - "$c"
+N shard_alone.txt chordseq $c -q --manifest x.json -o x.tsv odd.fa
+N shard_stdout.txt chordseq $c -q --shard 1/2 --manifest x.json odd.fa
+N shard_same.txt chordseq $c -q --shard 1/2 --manifest x.json -o x.json odd.fa
+N shard_same_report.txt chordseq $c -q --shard 1/2 --manifest x.json -o x.tsv --report x.json odd.fa
+N shard_resume.txt chordseq $c -q --shard 1/2 --resume -o x.tsv odd.fa
+N shard_folder.txt chordseq $c -q --shard 1/2 --manifest none/x.json -o x.tsv odd.fa
+N shard_bgzf_vcf.txt chordseq $v -q --shard 1/2 --manifest x.json -o x.vcf.gz variants.vcf
+T 'a part without a manifest' sh -c 'chordseq $1 -q --shard 1/2 many.fa | head -n 40 > p1 && head -n 40 p.1.tsv | cmp - p1' - "$c"
+T 'nothing is left of these either' sh -c '! ls | grep "^x\."'
