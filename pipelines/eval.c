@@ -283,9 +283,6 @@ static int prepare(struct job *j)
     const cs_model *m = j->model;
     CS_TRY(cs_args_reading(&input, split.inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
-    /* A genus that the model does not know still has a family that it may. */
-    label.n_rank = m->head->per_token ? 0 : cs_taxa_depth(m);
-    label.lineages = label.n_rank > 0;
     CS_TRY(cs_labelled_open(&label, &input, &how, m, m->head, &j->labelled));
     if (m->tok != NULL)
         j->labelled.min_base = m->tok->min_base(m->tok_state);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "io/taxonomy.h"
+#include "pipelines/taxa.h"
 
 enum { MAX_TARGET = 64, LABEL_BYTES = 1024, MAX_OWN_CLASS = 1024 };
 
@@ -83,7 +83,7 @@ static int check_sources(const cs_label_args *a, const cs_input_args *input, boo
 
 static int class_no(cs_labelled *l, const char *label, int *no)
 {
-    if (!l->fixed || l->args->lineages)
+    if (!l->fixed || l->lineages)
         return cs_classes_add(&l->classes, label, no);
     *no = cs_classes_find(&l->classes, label);
     if (*no < 0)
@@ -110,8 +110,8 @@ static int add_class_files(cs_labelled *l, cs_input_args *input)
             return cs_fail(CS_EUSAGE, "--class takes CLASS=FILE, not '%s'", list->v[i]);
         memcpy(name, list->v[i], n);
         name[n] = '\0';
-        if (l->args->lineages)
-            cs_lineage_tidy(name, l->args->n_rank);
+        if (l->lineages)
+            cs_lineage_tidy(name, l->n_rank);
         if (name[0] == '\0')
             return cs_fail(CS_EUSAGE, "--class '%s': the lineage names nothing", list->v[i]);
         CS_TRY(class_no(l, name, &l->file_class[i]));
@@ -172,6 +172,9 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
     for (int32_t i = 0; model != NULL && is_class && i < model->n_label; i++)
         CS_TRY(cs_classes_add(&l->classes, model->label[i].name, &no));
     l->fixed = model != NULL;
+    /* A genus that the model does not know still has a family that it may. */
+    l->n_rank = model == NULL ? a->n_rank : head->per_token ? 0 : cs_taxa_depth(model);
+    l->lineages = model == NULL ? a->lineages : l->n_rank > 0;
     CS_TRY(add_class_files(l, input));
     CS_TRY(open_tables(l));
     CS_TRY(cs_args_input(input));
@@ -265,9 +268,9 @@ static int find_class(cs_labelled *l, const cs_record *r, float *target)
         return CS_EOF;
     }
     label = mapped != NULL ? mapped : label;
-    if (l->args->lineages) {
+    if (l->lineages) {
         (void)snprintf(tidy, sizeof tidy, "%s", label);
-        cs_lineage_tidy(tidy, l->args->n_rank);
+        cs_lineage_tidy(tidy, l->n_rank);
         label = tidy;
     }
     if (*label == '\0')

@@ -10,9 +10,8 @@ typedef struct cs_label_args {
     const char *labels, *key, *map, *group_key, *split, *intervals, *background;
     cs_strlist  class_file;
     int         skip_unlabelled;
-    /* No options: set by the command before it opens the input. */
-    bool        lineages;        /* labels are lineages, of n_rank parts at most (0: any); those
-                                  * that a model has no class for are added behind its classes */
+    /* No options: set by a command that has no model yet. As in cs_labelled */
+    bool        lineages;
     int         n_rank;
 } cs_label_args;
 
@@ -25,7 +24,10 @@ typedef struct cs_labelled {
     cs_chunk   *chunk;
     cs_labels  *table, *map, *split;
     cs_classes  classes;         /* grows in the order met, unless `fixed` */
-    bool        fixed;           /* a label that is not in `classes` is an error */
+    bool        fixed;           /* a label that is not in `classes` is an error, but for */
+    bool        lineages;        /* labels that are lineages, of n_rank parts at most (0: any):
+                                  * those are added behind a model's classes */
+    int         n_rank;
     bool        is_class;        /* else values */
     cs_intervals *interval;      /* classes of stretches instead, or NULL */
     int         background;      /* class of what lies between them, or -1 */

@@ -205,6 +205,8 @@ static int judge(cs_model *before, cs_model *after, cs_input_args *input,
         goto out;
     }
     CS_TRY(figures(&s, v));
+    if (isnan(v[0]))
+        rc = cs_fail(CS_EFORMAT, "no record of the input has a class of the model");
 out:
     for (int k = 0; k < 2; k++)
         cs_scores_release(&s.scores[k]);
