@@ -27,7 +27,7 @@ static const struct { const char *name, *help; } unscored[CS_N_UNSCORED] = {
     [CS_SCORED] = { ".", "it has a score" },
     [CS_UNSCORED_NO_CONTIG] = { "NO_CONTIG", "the reference has no such contig" },
     [CS_UNSCORED_REF_MISMATCH] = { "REF_MISMATCH", "the reference has other bases there, which "
-                                   "follow after a ':'" },
+                                   "follow after a ':', or none" },
     [CS_UNSCORED_SYMBOLIC] = { "SYMBOLIC", "the allele spells no sequence: <DEL>, a breakend, *" },
     [CS_UNSCORED_AMBIGUOUS] = { "AMBIGUOUS", "an allele has letters other than A, C, G and T" },
     [CS_UNSCORED_SAME] = { "SAME", "ALT is REF" },
@@ -213,7 +213,7 @@ static int look(cs_windows *w, int64_t pos, const char *ref, const char *alt, cs
     const char *s;
 
     if (left <= 0 || pos < 0) {
-        out->why = CS_UNSCORED_NEAR_END;
+        out->why = CS_UNSCORED_REF_MISMATCH;
         return CS_OK;
     }
     CS_TRY(span(w, pos, pos + (n_ref < left ? n_ref : left), &s));

@@ -39,6 +39,9 @@ T 'without --circular the end of a ring is an end' sh -c 'chordseq variant -q -m
     --tsv t.tsv -o /dev/null variants.vcf && grep -q "	round	.*	NEAR_END	" t.tsv' - "$m"
 T 'and --ends fill has N there' sh -c 'score --ends fill --tsv t.tsv -o /dev/null variants.vcf &&
     grep -q "	end	.*	[.]	0	0[.]" t.tsv'
+T 'behind its contig nothing is as REF says' sh -c '{ grep "^#" variants.vcf | sed "s/	FORMAT.*//"
+    printf "%s\t9999\t.\tA\tC\t.\t.\t.\n" one ring; } > behind.vcf; for e in skip fill; do
+    score --ends $e --tsv t.tsv -o /dev/null behind.vcf && [ "$(grep -c "	REF_MISMATCH	" t.tsv)" = 2 ] || exit; done'
 N variant-circular.err chordseq variant -m "$m" -r variants.fa --circular no variants.vcf
 N variant-ref.err   chordseq variant -m "$m" variants.vcf
 N variant-model.err chordseq variant -m "$m" -r variants.fa --score model variants.vcf
