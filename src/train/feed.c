@@ -184,14 +184,38 @@ out:
     return rc;
 }
 
-static double step_scale(const cs_feed *f, const cs_dataset *d, const cs_sample *s, int64_t n)
+/* What a sample counts in its step: nothing if its loss is 0 whatever the network says. Weights of
+ * tokens' classes are no part of it (see nn/head_token.c). */
+static int weight_of(struct hand *h, const cs_dataset *d, const cs_sample *s, double *weight)
 {
-    double sum = 0;
+    int64_t n, t = 0;
 
-    for (int64_t i = 0; i < n; i++)
-        sum += f->weight != NULL && d->is_class ? (double)f->weight[d->ex[s[i].example].class_no]
-                                                : 1;
-    return sum > 0 ? 1 / sum : 0;
+    *weight = 1;
+    if (d->n_target != CS_TARGET_TOKENS) {
+        if (h->f->weight != NULL && d->is_class)
+            *weight = (double)h->f->weight[d->ex[s->example].class_no];
+        return CS_OK;
+    }
+    /* Which bases a token stands for only its tokenizer knows; done twice, beside learning. */
+    if (cs_feed_label(&h->work, d, &h->f->pack, s, &n) != CS_OK)
+        return CS_EMEM;
+    while (t < n && h->work.label[t] < 0)
+        t++;
+    *weight = t < n ? 1 : 0;
+    return CS_OK;
+}
+
+static int step_scale(struct hand *h, const cs_dataset *d, const cs_sample *s, int64_t n)
+{
+    double sum = 0, weight;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (weight_of(h, d, &s[i], &weight) != CS_OK)
+            return CS_EMEM;
+        sum += weight;
+    }
+    h->next.scale = sum > 0 ? 1 / sum : 0;
+    return CS_OK;
 }
 
 static int feed_steps(struct hand *h, const cs_sampler *sampler, const cs_steps *p, int64_t from,
@@ -206,7 +230,7 @@ static int feed_steps(struct hand *h, const cs_sampler *sampler, const cs_steps 
                                (h->next.part == CS_PART_VALID || h->f->valid == NULL);
         h->next.step = s;
         h->next.first = true;
-        h->next.scale = step_scale(h->f, d, p->sample + lo, p->batch[b1] - lo);
+        CS_TRY(step_scale(h, d, p->sample + lo, p->batch[b1] - lo));
         for (int64_t b = b0; b < b1; b++) {
             const bool step_end = b == b1 - 1;
             CS_TRY(fill_batch(h, d, p->sample + p->batch[b], p->batch[b + 1] - p->batch[b]));

@@ -11,7 +11,7 @@ typedef struct cs_feed_item {
     cs_batch *batch;
     cs_part   part;              /* CS_PART_TRAIN: learn from it; CS_PART_VALID: judge by it */
     int64_t   epoch, step;       /* step within the epoch (training) */
-    double    scale;             /* 1 / (weights of the step's records) */
+    double    scale;             /* 1 / (weights of the step's records); 0: none counts */
     bool      first;             /* the first batch of its step */
     bool      step_end;          /* the last batch of its step */
     bool      epoch_end;         /* nothing more comes of this epoch, validation included */

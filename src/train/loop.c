@@ -192,7 +192,8 @@ static int learn(struct learner *l, const cs_feed_item *it)
         return it->step_end ? finish_step(l) : CS_OK;
     CS_TRY(make_room(l, b));
     CS_TRY(cs_model_learn(l->m, b, &how, &loss, l->answer));
-    l->sum.loss += loss / it->scale;
+    if (it->scale > 0)           /* else nothing of the step counts */
+        l->sum.loss += loss / it->scale;
     if (b->label != NULL)
         count_tokens(l, b);
     else

@@ -237,32 +237,88 @@ static void make_spans(cs_dataset *d)
     }
 }
 
+/* Records of which nothing is known, in the training part. */
+static void add_unknown(cs_dataset *d, int n)
+{
+    static const cs_span span[] = { { 0, 4, -1 }, { 4, LEN, -1 } };
+    char base[LEN];
+
+    memset(base, 'A', sizeof base);
+    const cs_record r = { .name = "u", .n_seg = 1, .seg = { { base, NULL, LEN } } };
+    for (int i = 0; i < n; i++)
+        assert_int_equal(cs_dataset_add_spans(d, &r, span, 2, NULL), CS_OK);
+}
+
+static void open_tokens(struct bench *b, int n_unknown)
+{
+    const cs_draw all = { .length_power = 1 };
+    const toy t = { .enc = cs_encoder_at(0), .head = cs_head_find("token"), .training = true,
+                    .max_len = "64" };
+
+    open_bench(b);
+    cs_model_free(b->m);
+    cs_sampler_free(b->train);
+    cs_sampler_free(b->valid);
+    cs_dataset_release(&b->data);
+    make_spans(&b->data);
+    add_unknown(&b->data, n_unknown);
+    b->m = toy_model(&t, b->be);
+    assert_int_equal(cs_sampler_new(&b->data, CS_PART_TRAIN, &all, &b->train), CS_OK);
+    assert_int_equal(cs_sampler_new(&b->data, CS_PART_VALID, &all, &b->valid), CS_OK);
+    b->feed.train = b->train;
+    b->feed.valid = b->valid;
+}
+
 static void test_learns_tokens(void **state)
 {
     struct bench b;
-    const cs_draw all = { .length_power = 1 };
     int64_t n[3];
 
     (void)state;
-    open_bench(&b);
-    cs_model_free(b.m);
-    cs_sampler_free(b.train);
-    cs_sampler_free(b.valid);
-    cs_dataset_release(&b.data);
-    make_spans(&b.data);
+    open_tokens(&b, 0);
     cs_dataset_count_bases(&b.data, CS_PART_VALID, 3, n);
     assert_int_equal(n[1], N / 3 * 5);
     assert_int_equal(n[0] + n[1] + n[2], N / 3 * (LEN - 3));
-    const toy t = { .enc = cs_encoder_at(0), .head = cs_head_find("token"), .training = true,
-                    .max_len = "64" };
-    b.m = toy_model(&t, b.be);
-    assert_int_equal(cs_sampler_new(&b.data, CS_PART_TRAIN, &all, &b.train), CS_OK);
-    assert_int_equal(cs_sampler_new(&b.data, CS_PART_VALID, &all, &b.valid), CS_OK);
-    b.feed.train = b.train;
-    b.feed.valid = b.valid;
     b.o.n_epoch = 12;
     free(run(&b));
     assert_true(b.st.best_balanced > 0.95);
+    close_bench(&b);
+}
+
+/* A step's gradient is the mean over its records: those without a known token do not lower it. */
+static void test_unknown_records(void **state)
+{
+    struct bench b;
+    cs_real *grad[2];
+    int64_t n = 0;
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        open_tokens(&b, k * N);
+        b.feed.pack.step_records = 3 * N;
+        b.o.max_steps = 1;
+        free(run(&b));
+        grad[k] = toy_slab(b.m, b.m->ps.grad);
+        n = b.m->ps.n_real;
+        close_bench(&b);
+    }
+    assert_true(toy_nmse(grad[1], grad[0], n) < 1e-8);
+    free(grad[0]);
+    free(grad[1]);
+}
+
+/* A step of one of them has no loss that could be divided by its weight. */
+static void test_empty_step(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    open_tokens(&b, 1);
+    b.feed.pack.step_records = 1;
+    b.o.n_epoch = 1;
+    free(run(&b));
+    assert_int_equal(b.st.step, N - N / 3 + 1);
+    assert_null(strstr(b.st.log, "NA"));
     close_bench(&b);
 }
 
@@ -450,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adamw), cmocka_unit_test(test_norm_and_average),
         cmocka_unit_test(test_learns), cmocka_unit_test(test_learns_tokens),
+        cmocka_unit_test(test_unknown_records), cmocka_unit_test(test_empty_step),
         cmocka_unit_test(test_resume),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_accumulation),
         cmocka_unit_test(test_ends), cmocka_unit_test(test_no_validation),
