@@ -363,7 +363,7 @@ static void average(const cs_chunk *c, int i, const struct part *part, int n_par
     }
 }
 
-/* Raw values of both segments, which have room: see reserve_answers() in stage.c. */
+/* Raw values of both segments, which have room: see reserve_answers() in answer.c. */
 static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
 {
     cs_answer *a = &c->ans[i];
