@@ -1,5 +1,5 @@
 /*
- * err.c - the kept message of each thread, and the end of the road for our own mistakes.
+ * err.c - the kept message of each thread.
  *
  * DESIGN
  * The message lives in thread-local memory of fixed size: an error path must not need memory,
@@ -10,8 +10,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-
-#include "base/log.h"
 
 enum { MESSAGE_BYTES = 2048 };
 
@@ -56,11 +54,4 @@ const char *cs_error_name(int code)
     case CS_ECANCEL: return "cancelled";
     default:         return "unknown error";
     }
-}
-
-void cs_bug(const char *file, int line, const char *what)
-{
-    cs_error("internal error at %s:%d: %s; please report it with the command that led here",
-             file, line, what);
-    abort();
 }

@@ -51,6 +51,9 @@ const char *cs_error_name(int code);
 /** cs_bug - report a broken invariant of our own and abort(); input never reaches it */
 void cs_bug(const char *file, int line, const char *what) CS_NORETURN;
 
+/** cs_exhausted - there is no memory for a small struct of n_bytes: say so and exit(1) */
+void cs_exhausted(size_t n_bytes) CS_NORETURN;
+
 /* Abort when `cond` is true, in release builds too. For our own mistakes only. */
 #define CS_BUG(cond) do { if (cond) cs_bug(__FILE__, __LINE__, #cond); } while (0)
 

@@ -22,8 +22,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/log.h"
-
 #if defined(__SANITIZE_ADDRESS__)
 #define HAVE_ASAN 1
 #elif defined(__has_feature)
@@ -61,10 +59,8 @@ static int must_fail(void)
 
 static void *or_exit(void *p, size_t n_bytes)
 {
-    if (p == NULL) {
-        cs_error("out of memory: cannot allocate %zu bytes", n_bytes);
-        exit(EXIT_FAILURE);
-    }
+    if (p == NULL)
+        cs_exhausted(n_bytes);
     return p;
 }
 
