@@ -210,6 +210,13 @@ out:
     return rc;
 }
 
+int64_t cs_policy_longest(const cs_policy *p)
+{
+    const bool bounded = p->model->tok != NULL && p->max_len > 0 && p->window == 0;
+
+    return bounded ? longest_bases(p->model, p->max_len) : 0;
+}
+
 const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf)
 {
     char windows[96] = "";

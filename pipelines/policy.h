@@ -63,6 +63,10 @@ int cs_policy_check_turn(const cs_model *m) CS_MUST_CHECK;
 /** cs_policy_least - the least probability of a call of a sequence of so many bases */
 double cs_policy_least(const cs_policy *p, int64_t n_base);
 
+/** cs_policy_longest - most bases of a sequence whose tokens the model takes for sure; 0: any, as
+ * where sequences are cut */
+int64_t cs_policy_longest(const cs_policy *p);
+
 /** cs_policy_text - for summaries: "both strands, windows of 1000 bases". Returns buf */
 const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf);
 

@@ -36,6 +36,8 @@ static const cs_head *const heads[] = {
 #include "registry_list.h"
 };
 
+/* The library (CS_LIBRARY) answers for sequences in memory: it neither reads nor writes files. */
+#ifndef CS_LIBRARY
 static const cs_reader *const readers[] = {
 #define CS_READER(x) &cs_read_##x,
 #include "registry_list.h"
@@ -45,9 +47,10 @@ static const cs_writer *const writers[] = {
 #define CS_WRITER(x) &cs_write_##x,
 #include "registry_list.h"
 };
+#endif
 
 /* The double-precision test build checks networks; it has no commands. */
-#ifndef CS_DOUBLE
+#if !defined(CS_DOUBLE) && !defined(CS_LIBRARY)
 static const cs_command *const commands[] = {
 #define CS_COMMAND(x) &cs_cmd_##x,
 #include "registry_list.h"
@@ -72,8 +75,10 @@ static const cs_command *const commands[] = {
 FINDERS(cs_encoder, encoders)
 FINDERS(cs_tokenizer, tokenizers)
 FINDERS(cs_head, heads)
+#ifndef CS_LIBRARY
 FINDERS(cs_reader, readers)
 FINDERS(cs_writer, writers)
-#ifndef CS_DOUBLE
+#endif
+#if !defined(CS_DOUBLE) && !defined(CS_LIBRARY)
 FINDERS(cs_command, commands)
 #endif

@@ -15,4 +15,8 @@
  */
 int cs_model_give_vectors(cs_model *m, bool hidden, int32_t *width) CS_MUST_CHECK;
 
+/** cs_model_give_answers - undo it: the head answers again. Also before a twin that gives vectors
+ * is freed (cs_model_twin()), since its head belongs to another model. Accepts NULL */
+void cs_model_give_answers(cs_model *m);
+
 #endif

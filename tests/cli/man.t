@@ -14,7 +14,7 @@ for c in $(chordseq help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | g
         grep -qxF -- \"chordseq\\-$c \\- \$summary\" '$srcdir/man/chordseq-$c.1'"
 done
 
-for page in "$srcdir"/man/*.[15]; do
+for page in "$srcdir"/man/*.[135]; do
     name=$(basename "$page")
     if command -v groff > /dev/null; then
         T "groff -ww accepts $name" sh -c "groff -ww -man -Tutf8 '$page' 2>&1 >/dev/null | cmp - /dev/null"

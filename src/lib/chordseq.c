@@ -1,0 +1,412 @@
+/* chordseq.c - the public C interface: handles, and answers for sequences in memory.
+ *
+ * DESIGN
+ * A handle has two models of its own over the parameters that all handles share: one that answers,
+ * one that gives vectors. Sequences become a chunk, and that goes the way of the program's chunks
+ * (tokenise, bucket, infer, decide), by the same functions, without its threads: so answers are the
+ * same, and nothing runs between two calls.
+ *
+ * Every call comes in through guarded(), which sees to what must hold wherever the library is
+ * called from: numbers are read with a point whatever the locale of the caller is, and where
+ * cs_x*() functions find no memory (quiet.c), the call fails.
+ */
+#include "lib/chordseq.h"
+
+#include <ctype.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "lib/opened.h"
+#include "lib/quiet.h"
+#include "nn/vector.h"
+#include "pipelines/answer.h"
+#include "pipelines/views.h"
+
+enum { BATCH_TOKENS = 64 << 10, LAG = 1, NAME_BYTES = 24 };
+
+_Static_assert((int)CHORDSEQ_EUSAGE == (int)CS_EUSAGE && (int)CHORDSEQ_EIO == (int)CS_EIO &&
+               (int)CHORDSEQ_EFORMAT == (int)CS_EFORMAT && (int)CHORDSEQ_EMEM == (int)CS_EMEM &&
+               (int)CHORDSEQ_EDEVICE == (int)CS_EDEVICE && (int)CHORDSEQ_EMODEL == (int)CS_EMODEL,
+               "codes go out as they are");
+
+/* A model that is asked, and what the infer stage needs beside it. */
+struct asked { cs_model *model; cs_policy policy; cs_infer_stage infer; };
+
+struct chordseq_model {
+    cs_opened  *opened;
+    cs_backend *be;
+    cs_pipe    *pipe;            /* for its count of missing answers */
+    struct asked answer, vector; /* vector.model is NULL where there are none */
+};
+
+/* ---- coming in and going out ---------------------------------------------------------------- */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int once_rc;
+static locale_t plain_locale;
+
+static void begin(void)
+{
+    once_rc = cs_cpu_init();
+    plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+static int ready(void)
+{
+    if (pthread_once(&once, begin) != 0 || !plain_locale)
+        return cs_fail(CS_EMEM, "out of memory for the library to begin");
+    /* It has failed before it changed anything: once more, for the message. */
+    return once_rc == CS_OK ? CS_OK : cs_cpu_init();
+}
+
+static int guarded(int (*work)(void *arg), void *arg)
+{
+    int rc;
+    jmp_buf here;
+
+    cs_error_clear();
+    rc = ready();
+    if (rc != CS_OK)
+        return rc;
+    const locale_t locale = uselocale(plain_locale);
+    jmp_buf *before = cs_quiet_catch(&here);
+    rc = setjmp(here) == 0 ? work(arg) : CS_EMEM;
+    (void)cs_quiet_catch(before);
+    (void)uselocale(locale);
+    if (rc != CS_OK && *cs_error_message() == '\0')
+        (void)cs_fail(rc, "%s", cs_error_name(rc));
+    return rc;
+}
+
+const char *chordseq_version(void)
+{
+    return PACKAGE_VERSION;
+}
+
+const char *chordseq_last_error(void)
+{
+    return cs_error_message();
+}
+
+const char *chordseq_reason(int reason)
+{
+    return reason >= 0 && reason < CS_N_REASON ? cs_reason_name((cs_reason)reason) : NULL;
+}
+
+/* ---- handles -------------------------------------------------------------------------------- */
+
+static void ask_of(struct asked *a, chordseq_model *m)
+{
+    a->model = cs_model_twin(m->opened->model, m->be);
+    a->policy = m->opened->policy;
+    a->policy.model = a->model;
+    a->infer = (cs_infer_stage){ .pipe = m->pipe, .model = a->model, .policy = &a->policy };
+}
+
+/* Another handle; takes over one that is counted. */
+static int handle_new(cs_opened *o, chordseq_model **out)
+{
+    int rc = CS_OK;
+    int32_t width;
+    chordseq_model *m = cs_xcalloc(1, sizeof *m);
+
+    m->opened = o;
+    m->pipe = cs_pipe_new();
+    CS_TRY(cs_backend_open(o->be->name, (int)o->args.threads, &m->be));
+    ask_of(&m->answer, m);
+    if (o->n_vector > 0) {
+        ask_of(&m->vector, m);
+        m->vector.policy.tree = NULL;
+        CS_TRY(cs_model_give_vectors(m->vector.model, false, &width));
+    }
+    *out = m;
+    m = NULL;
+out:
+    chordseq_close(m);
+    return rc;
+}
+
+struct opening { const char *path; const char *const *option; cs_opened *from;
+                 chordseq_model **out; };
+
+static int open_model(void *arg)
+{
+    int rc = CS_OK;
+    struct opening *o = arg;
+
+    CS_TRY(cs_opened_new(o->path, o->option, &o->from));
+    rc = handle_new(o->from, o->out);
+out:
+    return rc;
+}
+
+static int share_model(void *arg)
+{
+    struct opening *o = arg;
+
+    atomic_fetch_add(&o->from->n_handle, 1);
+    return handle_new(o->from, o->out);
+}
+
+int chordseq_open(const char *path, const char *const *option, chordseq_model **out)
+{
+    struct opening o = { path, option, NULL, out };
+
+    *out = NULL;
+    return guarded(open_model, &o);
+}
+
+int chordseq_share(const chordseq_model *m, chordseq_model **out)
+{
+    struct opening o = { NULL, NULL, m->opened, out };
+
+    *out = NULL;
+    return guarded(share_model, &o);
+}
+
+void chordseq_close(chordseq_model *m)
+{
+    if (!m)
+        return;
+    cs_model_give_answers(m->vector.model);
+    cs_model_free(m->vector.model);
+    cs_model_free(m->answer.model);
+    free(m->vector.infer.answer);
+    free(m->answer.infer.answer);
+    cs_backend_close(m->be);
+    cs_pipe_free(m->pipe);
+    cs_opened_drop(m->opened);
+    free(m);
+}
+
+int32_t chordseq_n_output(const chordseq_model *m)
+{
+    return m->opened->model->n_label;
+}
+
+const char *chordseq_output_name(const chordseq_model *m, int32_t i)
+{
+    return i >= 0 && i < m->opened->model->n_label ? m->opened->label[i] : NULL;
+}
+
+int32_t chordseq_n_dim(const chordseq_model *m)
+{
+    return m->opened->n_vector;
+}
+
+int64_t chordseq_max_length(const chordseq_model *m)
+{
+    return m->opened->longest;
+}
+
+const char *chordseq_checksum(const chordseq_model *m)
+{
+    return m->opened->model->sum;
+}
+
+/* ---- sequences ------------------------------------------------------------------------------ */
+
+/* What a caller asks: n sequences, and where the answers of the next ones go. */
+struct question {
+    chordseq_model *m;
+    struct asked   *asked;
+    const char *const *base;
+    const size_t  *n_base;
+    size_t         n, done;
+    int32_t        width;        /* floats of an answer */
+    float         *v;            /* [n * width], or NULL */
+    chordseq_call *call;         /* [n], or NULL */
+    int32_t       *reason;       /* [n], or NULL */
+};
+
+static int refuse_letter(const struct question *q, size_t no, size_t at)
+{
+    char where[64] = "";
+    const unsigned char c = (unsigned char)q->base[no][at];
+
+    if (q->n > 1)
+        (void)snprintf(where, sizeof where, " of sequence %zu", no);
+    if (c > ' ' && c < 0x7f)
+        return cs_fail(CS_EFORMAT, "'%c' at place %zu%s is not a nucleotide code", c, at, where);
+    return cs_fail(CS_EFORMAT, "byte 0x%02x at place %zu%s is not a nucleotide code", c, at, where);
+}
+
+/* As the FASTA reader takes them: upper case, U as T, X as N, without blanks. */
+static int fold(const struct question *q, size_t no, char *dst, int64_t *n_base)
+{
+    const char *src = q->base[no];
+    const size_t n = q->n_base[no];
+    int64_t to = 0;
+
+    *n_base = (int64_t)n;
+    if (cs_base_fold(src, (int64_t)n, dst))
+        return CS_OK;
+    for (size_t i = 0; i < n; i++) {
+        const char c = src[i] == 'X' || src[i] == 'x' ? 'N' : src[i];
+        const char b = cs_base_upper[(unsigned char)c];
+        if (b)
+            dst[to++] = b;
+        else if (!isspace((unsigned char)c))
+            return refuse_letter(q, no, i);
+    }
+    *n_base = to;
+    return CS_OK;
+}
+
+static int add_record(const struct question *q, size_t no, cs_chunk *c)
+{
+    cs_record *r = cs_chunk_append(c);
+    char *name = cs_arena_alloc(c->mem, NAME_BYTES, 1);
+    char *base = cs_arena_alloc(c->mem, q->n_base[no] + 1, 1);
+
+    if (!r || !name || !base || q->n_base[no] > (size_t)INT64_MAX)
+        return cs_fail(CS_EMEM, "out of memory for a sequence of %zu bases", q->n_base[no]);
+    (void)snprintf(name, NAME_BYTES, "%zu", no);
+    r->name = name;
+    r->seg[0].base = base;
+    const int rc = fold(q, no, base, &r->seg[0].n_base);
+    c->n_base += r->seg[0].n_base;
+    return rc;
+}
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+static int take_batch(void *asked, cs_batch *b)
+{
+    struct asked *a = asked;
+    const int rc = cs_batch_answer(&a->infer, a->model, b);
+
+    if (rc == CS_OK)
+        cs_batch_free(b);
+    return rc;
+}
+
+static int add_views(cs_bucketer *k, cs_chunk *c)
+{
+    int rc = CS_OK, n_missing = 0;
+
+    for (int32_t i = 0; i < c->n_view; i++)
+        n_missing += !c->view[i].reason;
+    atomic_store(&c->pending, n_missing);
+    for (int32_t i = 0; rc == CS_OK && i < c->n_view; i++)
+        if (!c->view[i].reason)
+            rc = cs_bucketer_add(k, c, i);
+    return rc == CS_OK ? cs_bucketer_end(k) : rc;
+}
+
+static int ask(struct asked *a, cs_chunk *c)
+{
+    int rc = CS_OK;
+    cs_bucketer *k = cs_bucketer_new(BATCH_TOKENS, LAG, 0, 0, take_batch, a);
+
+    CS_TRY(cs_chunk_tokenise(&a->policy, c));
+    CS_TRY(cs_bucketer_chunk(k, c->no));
+    CS_TRY(add_views(k, c));
+    for (int i = 0; i < c->n; i++) {
+        cs_views_decide(&a->policy, c, i);
+        CS_TRY(cs_answer_accept(&a->policy, &c->rec[i], c->ans[i].reason));
+    }
+out:
+    cs_bucketer_free(k);
+    cs_chunk_free_ids(c);
+    return rc;
+}
+
+static void give_call(const cs_opened *o, const cs_answer *a, chordseq_call *call)
+{
+    const int best = cs_answer_best(a);
+
+    *call = (chordseq_call){ .reason = (int32_t)a->reason, .class_no = -1, .rank = "",
+                             .probability = NAN };
+    if (!o->taxonomy)
+        return;
+    if (best >= 0)
+        call->probability = (float)cs_answer_prob(a);
+    call->label = "unclassified";
+    const int32_t node = cs_answer_taxon(&o->info, a);
+    if (node < 0)
+        return;
+    const cs_taxon *t = &o->taxonomy->node[node];
+    call->class_no = t->class_no;
+    call->taxid = t->taxid;
+    call->rank = t->rank;
+    call->label = o->taxon[node];
+}
+
+static void give(const struct question *q, const cs_chunk *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        const cs_answer *a = &c->ans[i];
+        const size_t at = q->done + (size_t)i;
+        const bool known = a->reason == CS_REASON_NONE || a->reason == CS_REASON_LOW_PROB;
+        for (int32_t k = 0; q->v && k < q->width; k++)
+            q->v[at * (size_t)q->width + (size_t)k] = known ? a->v[k] : NAN;
+        if (q->call)
+            give_call(q->m->opened, a, &q->call[at]);
+        if (q->reason)
+            q->reason[at] = (int32_t)a->reason;
+    }
+}
+
+/* A chunk's worth of sequences. */
+static int answer_some(struct question *q)
+{
+    int rc = CS_OK;
+    cs_chunk *c = cs_chunk_new(0);
+
+    if (!c)
+        return cs_fail(CS_EMEM, "out of memory for the sequences");
+    for (size_t i = q->done; i < q->n && !cs_chunk_full(c); i++)
+        CS_TRY(add_record(q, i, c));
+    CS_TRY(ask(q->asked, c));
+    give(q, c);
+    q->done += (size_t)c->n;
+out:
+    cs_chunk_free(c);
+    return rc;
+}
+
+static int answer_all(void *arg)
+{
+    int rc = CS_OK;
+    struct question *q = arg;
+
+    if (!q->asked->model)
+        return cs_fail(CS_EUSAGE, "the model's head sees no single vector");
+    while (rc == CS_OK && q->done < q->n)
+        rc = answer_some(q);
+    return rc;
+}
+
+int chordseq_classify_many(chordseq_model *m, const char *const *base, const size_t *n_base,
+                           size_t n, float *value, chordseq_call *call)
+{
+    struct question q = { .m = m, .asked = &m->answer, .base = base, .n_base = n_base, .n = n,
+                          .width = chordseq_n_output(m), .v = value, .call = call };
+
+    return guarded(answer_all, &q);
+}
+
+int chordseq_classify(chordseq_model *m, const char *base, size_t n_base, float *value,
+                      chordseq_call *call)
+{
+    return chordseq_classify_many(m, &base, &n_base, 1, value, call);
+}
+
+int chordseq_embed_many(chordseq_model *m, const char *const *base, const size_t *n_base, size_t n,
+                        float *vector, int32_t *reason)
+{
+    struct question q = { .m = m, .asked = &m->vector, .base = base, .n_base = n_base, .n = n,
+                          .width = chordseq_n_dim(m), .v = vector, .reason = reason };
+
+    return guarded(answer_all, &q);
+}
+
+int chordseq_embed(chordseq_model *m, const char *base, size_t n_base, float *vector,
+                   int32_t *reason)
+{
+    return chordseq_embed_many(m, &base, &n_base, 1, vector, reason);
+}

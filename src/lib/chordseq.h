@@ -1,0 +1,162 @@
+/* chordseq.h - answers of a chordseq model for sequences in memory: the public C interface.
+ *
+ *     chordseq_model *m;
+ *     chordseq_call call;
+ *     if (chordseq_open(NULL, NULL, &m) != CHORDSEQ_OK ||
+ *         chordseq_classify(m, "ACGTTGCA...", n, NULL, &call) != CHORDSEQ_OK)
+ *         puts(chordseq_last_error());
+ *     else
+ *         printf("%s %.6f\n", call.label, call.probability);
+ *     chordseq_close(m);
+ *
+ * Link with `pkg-config --cflags --libs chordseq`. Answers are those of the programs `chordseq
+ * classify` and `chordseq embed` with the same model and options, to the last bit.
+ *
+ * Errors    A function that can fail returns CHORDSEQ_OK or a negative code, and keeps a sentence
+ *           that chordseq_last_error() gives. Outputs then hold nothing of use. The library never
+ *           writes to standard output or standard error, never ends the process, handles no signals
+ *           and leaves the locale alone. Only a mistake of its own stops it: abort(), as a failed
+ *           assert() does.
+ * Threads   A handle may be used by one thread at a time. Different handles, shared ones included
+ *           (chordseq_share()), may be used at the same time. What only reads facts of a model (a
+ *           `const chordseq_model *`) may be called by any thread at any time.
+ * Ownership What is passed in stays the caller's and is not kept. Texts and names that come out
+ *           belong to the handle and are valid until it is closed, unless it is said otherwise.
+ * Memory    Activations stay reserved between calls. Up to 64 MiB of other memory are kept in the
+ *           process for the next call.
+ */
+#ifndef CHORDSEQ_H
+#define CHORDSEQ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CHORDSEQ_API __attribute__((visibility("default")))
+#else
+#define CHORDSEQ_API
+#endif
+
+/* What functions return. */
+enum {
+    CHORDSEQ_OK = 0,
+    CHORDSEQ_EUSAGE = -1,     /* an argument or option is wrong, or does not go with the model */
+    CHORDSEQ_EIO = -2,        /* the operating system refused to read */
+    CHORDSEQ_EFORMAT = -3,    /* the model file is damaged, or a letter is no nucleotide code */
+    CHORDSEQ_EMEM = -4,       /* out of memory */
+    CHORDSEQ_EDEVICE = -5,    /* the compute device failed, or is not there */
+    CHORDSEQ_EMODEL = -6      /* no such model, or one that cannot answer for sequences */
+};
+
+/* An open model: a handle. */
+typedef struct chordseq_model chordseq_model;
+
+/* What a sequence is called. */
+typedef struct chordseq_call {
+    int32_t     reason;       /* 0: there is a call; else why there is none: chordseq_reason() */
+    int32_t     class_no;     /* the class, from 0; -1: none, or a taxon above the classes */
+    float       probability;  /* of the call, or of the best class where none was sure enough; NaN
+                               * without an answer */
+    int64_t     taxid;        /* 0: none */
+    const char *label;        /* name of class or taxon; "unclassified"; NULL: a model of values */
+    const char *rank;         /* of class or taxon, "no rank" if it has none; "" without a call */
+} chordseq_call;
+
+/** chordseq_version - of the library, "0.1.0"; valid for ever */
+CHORDSEQ_API const char *chordseq_version(void);
+
+/** chordseq_last_error - why this thread's last call failed, one sentence without a full stop; ""
+ * if it did not. Valid until the thread's next call */
+CHORDSEQ_API const char *chordseq_last_error(void);
+
+/** chordseq_reason - why a sequence has no call, as `chordseq classify` writes it ("too_short");
+ * "." for 0, NULL for a number that is none. Valid for ever */
+CHORDSEQ_API const char *chordseq_reason(int reason);
+
+/**
+ * chordseq_open - a model from its file
+ *
+ * path     NULL: the file that the environment variable CHORDSEQ_MODEL names, else the model that
+ *          comes with chordseq
+ * option   NULL, or texts "NAME=VALUE" with NULL behind the last. Names are those of `chordseq
+ *          classify` under Policies and Calls ("strand", "long-sequence", "min-prob", ...), with
+ *          the same defaults; "threads" (1), which one call may compute with; "device" ("cpu")
+ * out      receives the handle, to be closed with chordseq_close(); NULL after an error
+ * Returns  CHORDSEQ_OK, or any of the codes above
+ */
+CHORDSEQ_API int chordseq_open(const char *path, const char *const *option, chordseq_model **out);
+
+/**
+ * chordseq_share - another handle of the same model, for another thread
+ *
+ * Parameters are there once. Handles may be closed in any order.
+ *
+ * Returns  CHORDSEQ_OK; CHORDSEQ_EMEM; CHORDSEQ_EDEVICE
+ */
+CHORDSEQ_API int chordseq_share(const chordseq_model *m, chordseq_model **out);
+
+/** chordseq_close - free a handle, and the model with its last one; accepts NULL */
+CHORDSEQ_API void chordseq_close(chordseq_model *m);
+
+/** chordseq_n_output - values of an answer: classes, or what a model of values predicts */
+CHORDSEQ_API int32_t chordseq_n_output(const chordseq_model *m);
+/** chordseq_output_name - of class or value i, from 0; NULL: there is none */
+CHORDSEQ_API const char *chordseq_output_name(const chordseq_model *m, int32_t i);
+/** chordseq_n_dim - length of the vectors that chordseq_embed() gives; 0: the model has none */
+CHORDSEQ_API int32_t chordseq_n_dim(const chordseq_model *m);
+/** chordseq_max_length - most bases of a sequence that is answered as a whole; 0: any number */
+CHORDSEQ_API int64_t chordseq_max_length(const chordseq_model *m);
+/** chordseq_checksum - SHA-256 of the model's tensors in hex, as `chordseq model show` has it */
+CHORDSEQ_API const char *chordseq_checksum(const chordseq_model *m);
+
+/**
+ * chordseq_classify - one sequence
+ *
+ * base     [n_base] IUPAC codes, upper or lower case, U as T, '-', '.' and '*' as N, X as N; blanks
+ *          are left out. Need not end with a NUL byte
+ * value    NULL, or receives [n_output] probabilities or values; NaN without an answer
+ * call     NULL, or receives the call
+ * Returns  CHORDSEQ_OK, also for a sequence without an answer, which has a reason; CHORDSEQ_EFORMAT
+ *          naming letter and place; CHORDSEQ_EMEM; CHORDSEQ_EDEVICE; CHORDSEQ_EMODEL
+ */
+CHORDSEQ_API int chordseq_classify(chordseq_model *m, const char *base, size_t n_base,
+                                   float *value, chordseq_call *call);
+
+/**
+ * chordseq_classify_many - the same for several at once, which is faster for short ones
+ *
+ * base     [n] sequences
+ * n_base   [n] their lengths
+ * value    NULL, or receives [n * n_output], sequence by sequence
+ * call     NULL, or receives [n]
+ *
+ * An answer does not depend on the sequences beside it. Messages count sequences from 0.
+ */
+CHORDSEQ_API int chordseq_classify_many(chordseq_model *m, const char *const *base,
+                                        const size_t *n_base, size_t n, float *value,
+                                        chordseq_call *call);
+
+/**
+ * chordseq_embed - the vector that the model's head sees in a sequence (`chordseq embed`)
+ *
+ * vector   receives [n_dim]; NaN without an answer
+ * reason   NULL, or receives 0 or why there is none
+ * Returns  as chordseq_classify(); CHORDSEQ_EUSAGE when the model has no such vector
+ */
+CHORDSEQ_API int chordseq_embed(chordseq_model *m, const char *base, size_t n_base, float *vector,
+                                int32_t *reason);
+
+/** chordseq_embed_many - the same for n sequences; vector [n * n_dim], reason NULL or [n] */
+CHORDSEQ_API int chordseq_embed_many(chordseq_model *m, const char *const *base,
+                                     const size_t *n_base, size_t n, float *vector,
+                                     int32_t *reason);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

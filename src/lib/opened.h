@@ -1,0 +1,42 @@
+/* opened.h - an opened model as all of its handles share it. */
+#ifndef CS_LIB_OPENED_H
+#define CS_LIB_OPENED_H
+
+#include <stdatomic.h>
+
+#include "io/taxonomy.h"
+#include "io/writer.h"
+#include "pipelines/policy.h"
+
+typedef struct cs_opened_args { cs_policy_args policy; cs_call_args calls; int64_t threads;
+                                const char *device; } cs_opened_args;
+
+/* Nothing in it changes while there are several handles, but for their number. */
+typedef struct cs_opened {
+    atomic_int      n_handle;
+    cs_opened_args  args;        /* args.device is for cs_opened_new() only */
+    cs_backend     *be;
+    cs_model       *model;       /* never asked: handles have twins of it */
+    cs_policy       policy;
+    cs_taxonomy    *taxonomy;    /* NULL: a model of values */
+    cs_tree         tree;        /* the same, where calls are taxa */
+    const char    **label;       /* [n_label] the model's */
+    char          **taxon;       /* [taxonomy->n] what a call of each node is named */
+    int32_t         n_vector;    /* length of the head's vector; 0: it sees none */
+    int64_t         longest;     /* bases; 0: any */
+    cs_output_info  info;        /* of the above, for cs_answer_label() and its like */
+} cs_opened;
+
+/**
+ * cs_opened_new - load a model, check that it answers for sequences, set up what follows from it
+ *
+ * path     NULL: the default model
+ * option   NULL, or "NAME=VALUE" texts that end with NULL
+ * Returns  CS_OK with one handle counted; CS_EUSAGE; CS_EDEVICE; the errors of cs_model_load()
+ */
+int  cs_opened_new(const char *path, const char *const *option, cs_opened **out) CS_MUST_CHECK;
+
+/** cs_opened_drop - one handle fewer; the last one frees it. Accepts NULL */
+void cs_opened_drop(cs_opened *o);
+
+#endif

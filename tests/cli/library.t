@@ -1,0 +1,96 @@
+# library.t - libchordseq: its answers beside the program's, its names, what it needs, the examples.
+. "$srcdir/tests/cli/lib.sh"
+
+lib=$builddir/libchordseq.so.0
+[ -e "$lib" ] || { S 'libchordseq' 'built with --disable-shared'; exit; }
+m=$tiny/model.safetensors
+default=$srcdir/refdata/model/default.safetensors
+example=$builddir/examples/classify_memory
+
+# One record a file; the program and the example each in turn.
+awk '/^>/ { n++ } { print > ("one." n ".fa") }' "$tiny/mixed.fa"
+each()
+{
+    model=$1; shift
+    for f in one.*.fa; do
+        chordseq classify -q -m "$model" --all $(printf -- '--%s ' "$@") "$f" | tail -n +2 || return
+    done > program
+    for f in one.*.fa; do "$example" "$model" "$f" "$@" || return; done > library
+    # With taxa the table has their taxid and rank, which the example does not print.
+    case $1 in call=taxon) cut -f 1-5,8- program > columns && mv columns program ;; esac
+    [ "$(wc -l < program)" -gt 20 ] && diff program library
+}
+T 'the answers of classify'                each "$m"
+T '... of the default model'               each "$default"
+T '... as taxa'                            each "$default" call=taxon min-prob=0.7
+T '... with options'                       each "$m" strand=forward min-prob=0.6 max-unknown=0.2
+T '... in windows'                         each "$m" long-sequence=window window-length=100
+T 'the vectors of embed' sh -c 'for f in one.*.fa; do "$1" -e "$2" $f || exit; done > library &&
+    for f in one.*.fa; do chordseq embed -q -m "$2" --format tsv -o - $f | tail -n +2 || exit
+    done > program && diff program library' - "$example" "$m"
+
+# What it says, without the name of the example before it.
+says() { "$example" "$m" "$@" 2>&1 | sed 's/^[^:]*: //' >&2; return 1; }
+printf '>a\nACGZ\n' > letter.fa
+printf '>a\n%0300d\n' 0 | tr 0 A > long.fa
+N library-letter.err says letter.fa
+N library-memory.err says long.fa max-memory=1k long-sequence=error
+N library-option.err says long.fa min-prob=high
+
+# Only its interface is visible; nothing in it writes, ends the process or handles signals.
+sed -n 's/^CHORDSEQ_API .*\(chordseq_[a-z_]*\)(.*/\1/p' "$srcdir/src/lib/chordseq.h" | sort > declared
+nm -D --defined-only "$lib" | awk '$2 == "T" { print $3 }' | grep '^chordseq_' | sort > visible
+T 'what the header declares is what the library has' sh -c '[ -s declared ] && diff declared visible'
+if nm -D "$lib" | grep -qE ' (__asan|__ubsan|__tsan)'; then
+    S 'other names' 'a build with a sanitizer'
+else
+    T 'no other names' sh -c '! nm -D --defined-only "$1" | grep -v " chordseq_"' - "$lib"
+    T 'no call that writes, exits or handles signals' sh -c '! nm -D --undefined-only "$1" | sed "s/@.*//" |
+        grep -wE "exit|_exit|atexit|printf|puts|putchar|perror|stdout|stderr|signal|sigaction|system"' - "$lib"
+    T 'a soname' sh -c 'objdump -p "$1" | grep -q "SONAME *libchordseq.so.0$"' - "$lib"
+fi
+
+# The header alone, as a C and C++ program sees it.
+echo '#include "chordseq.h"
+int main(void) { return chordseq_version()[0] == 0; }' > use.c
+T 'the header in C99' "${CC:-cc}" -std=c99 -pedantic-errors -Wall -Wextra -Werror \
+    -I"$srcdir/src/lib" -fsyntax-only use.c
+with c++ T 'the header in C++' c++ -x c++ -pedantic-errors -Wall -Wextra -Werror \
+    -I"$srcdir/src/lib" -fsyntax-only use.c
+
+# Python without a package: the whole file at once.
+python()
+{
+    nm -D "$lib" | grep -qE ' (__asan|__tsan)' && { S "$1" 'python runs without the sanitizer'; return; }
+    with python3 T "$@"
+}
+export CHORDSEQ_LIBRARY="$lib"
+python 'ctypes: the answers of classify' sh -c 'chordseq classify -q -m "$2" --all "$3" > program &&
+    python3 "$1/examples/chordseq_ctypes.py" "$2" "$3" > library && diff program library' \
+    - "$srcdir" "$m" "$tiny/mixed.fa"
+cat > handles.py <<'END'
+import sys, threading
+sys.path.insert(0, sys.argv[1] + "/examples")
+sys.dont_write_bytecode = True
+from chordseq_ctypes import Error, Model, read_fasta
+records = [r[1] for r in read_fasta(sys.argv[3])]
+first = Model(sys.argv[2], threads=2)
+want, vectors = first.classify(records), first.embed(records)
+handles, bad = [first.share() for _ in range(3)], []
+first.close()
+def work(m):
+    with m:
+        if str(m.classify(records)) != str(want) or str(m.embed(records)) != str(vectors):
+            bad.append(m)
+threads = [threading.Thread(target=work, args=(m,)) for m in handles]
+for t in threads: t.start()
+for t in threads: t.join()
+assert not bad and len(vectors[0]) == 40
+try:
+    Model("nowhere")
+except Error as e:
+    assert "nowhere" in str(e)
+else:
+    sys.exit("a model from nowhere")
+END
+python 'ctypes: handles in three threads' python3 handles.py "$srcdir" "$m" "$tiny/mixed.fa"

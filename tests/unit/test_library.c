@@ -1,0 +1,284 @@
+/* test_library.c - the public C interface: what it gives, refuses, says, and does not do. */
+#include "check.h"
+
+#include <chordseq.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { N_SEQUENCE = 41, MOST_BASES = 700, MOST_OUTPUT = 64, N_THREAD = 4, N_ROUND = 5 };
+
+static char text[N_SEQUENCE][MOST_BASES];
+static const char *sequence[N_SEQUENCE];
+static size_t length[N_SEQUENCE];
+static chordseq_model *model;
+
+static const char *file(const char *name)
+{
+    static char path[4096];
+    const char *top = getenv("srcdir");
+
+    (void)snprintf(path, sizeof path, "%s/refdata/%s", top ? top : ".", name);
+    return path;
+}
+
+static int open_it(const char *name, const char *const *option, chordseq_model **m)
+{
+    return chordseq_open(file(name), option, m);
+}
+
+static int set_up(void **state)
+{
+    uint32_t r = 12345;
+
+    (void)state;
+    for (size_t i = 0; i < N_SEQUENCE; i++) {
+        length[i] = i * i % MOST_BASES;
+        for (size_t k = 0; k < length[i]; k++) {
+            r = r * 1664525u + 1013904223u;
+            text[i][k] = "ACGT"[r >> 30];
+        }
+        sequence[i] = text[i];
+    }
+    return open_it("tiny/model.safetensors", NULL, &model);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    chordseq_close(model);
+    return 0;
+}
+
+static void test_facts(void **state)
+{
+    (void)state;
+    assert_int_equal(strlen(chordseq_version()), 5);
+    assert_true(chordseq_n_output(model) > 1 && chordseq_n_output(model) <= MOST_OUTPUT);
+    assert_non_null(chordseq_output_name(model, 0));
+    assert_null(chordseq_output_name(model, chordseq_n_output(model)));
+    assert_null(chordseq_output_name(model, -1));
+    assert_true(chordseq_n_dim(model) > 0);
+    assert_true(chordseq_max_length(model) >= 0);
+    assert_int_equal(strlen(chordseq_checksum(model)), 64);
+    assert_string_equal(chordseq_reason(0), ".");
+    assert_string_equal(chordseq_reason(1), "empty");
+    assert_null(chordseq_reason(1000));
+}
+
+/* Neither what stands beside a sequence nor the number of threads changes a bit of its answer. */
+static void test_many(void **state)
+{
+    static float all[N_SEQUENCE * MOST_OUTPUT], other[N_SEQUENCE * MOST_OUTPUT];
+    static chordseq_call call[N_SEQUENCE], same[N_SEQUENCE];
+    const size_t n = (size_t)chordseq_n_output(model);
+    chordseq_model *wide;
+    chordseq_call one;
+    float v[MOST_OUTPUT];
+
+    (void)state;
+    assert_int_equal(chordseq_classify_many(model, sequence, length, N_SEQUENCE, all, call), 0);
+    assert_int_equal(open_it("tiny/model.safetensors", (const char *const[]){ "threads=3", NULL },
+                             &wide), 0);
+    assert_int_equal(chordseq_classify_many(wide, sequence, length, N_SEQUENCE, other, same), 0);
+    assert_memory_equal(all, other, N_SEQUENCE * n * sizeof *all);
+    assert_string_equal(chordseq_reason(call[0].reason), "empty");
+    assert_true(all[0] != all[0] && call[0].probability != call[0].probability);
+    for (size_t i = 0; i < N_SEQUENCE; i++) {
+        assert_int_equal(chordseq_classify(model, sequence[i], length[i], v, &one), 0);
+        assert_memory_equal(v, all + i * n, n * sizeof *v);
+        assert_int_equal(one.class_no, call[i].class_no);
+        assert_string_equal(one.label, same[i].label);
+        if (one.reason == 0)
+            assert_true(one.probability == v[one.class_no]);
+        if (one.reason == 0)
+            assert_string_equal(one.label, chordseq_output_name(model, one.class_no));
+    }
+    chordseq_close(wide);
+    assert_int_equal(chordseq_classify_many(model, sequence, length, 0, NULL, NULL), 0);
+}
+
+static void test_letters(void **state)
+{
+    const int32_t n = chordseq_n_output(model);
+    const char *const spelt[] = { "ACGTNNACGTTGCAGG", "acgtxnacguugcagg",
+                                  "ACG TN-\tACGT\r\nTGCAGG" };
+    float first[MOST_OUTPUT], v[MOST_OUTPUT];
+    chordseq_call call;
+
+    (void)state;
+    assert_int_equal(chordseq_classify(model, spelt[0], 16, first, &call), 0);
+    assert_int_equal(call.reason, 0);
+    for (int i = 1; i < 3; i++) {
+        assert_int_equal(chordseq_classify(model, spelt[i], strlen(spelt[i]), v, NULL), 0);
+        assert_memory_equal(v, first, (size_t)n * sizeof *v);
+    }
+    assert_int_equal(chordseq_classify(model, "ACGTJACGT", 9, v, NULL), CHORDSEQ_EFORMAT);
+    assert_string_equal(chordseq_last_error(), "'J' at place 4 is not a nucleotide code");
+    const char *const two[] = { "ACGTACGT", "AC\x01GT" };
+    assert_int_equal(chordseq_classify_many(model, two, (const size_t[]){ 8, 5 }, 2, NULL, NULL),
+                     CHORDSEQ_EFORMAT);
+    assert_string_equal(chordseq_last_error(),
+                        "byte 0x01 at place 2 of sequence 1 is not a nucleotide code");
+    assert_int_equal(chordseq_classify(model, "ACGTACGT", 8, NULL, NULL), 0);
+    assert_string_equal(chordseq_last_error(), "");
+}
+
+static void test_vectors(void **state)
+{
+    static float all[N_SEQUENCE * 1024];
+    const size_t n = (size_t)chordseq_n_dim(model);
+    int32_t reason[N_SEQUENCE], one;
+    float v[1024];
+
+    (void)state;
+    assert_true(n <= 1024);
+    assert_int_equal(chordseq_embed_many(model, sequence, length, N_SEQUENCE, all, reason), 0);
+    for (size_t i = 0; i < N_SEQUENCE; i++) {
+        assert_int_equal(chordseq_embed(model, sequence[i], length[i], v, &one), 0);
+        assert_memory_equal(v, all + i * n, n * sizeof *v);
+        assert_int_equal(one, reason[i]);
+        assert_true((v[0] != v[0]) == (one != 0));
+    }
+}
+
+static void test_refused(void **state)
+{
+    chordseq_model *m = model;
+
+    (void)state;
+    assert_int_equal(chordseq_open("no/such.safetensors", NULL, &m), CHORDSEQ_EIO);
+    assert_null(m);
+    assert_non_null(strstr(chordseq_last_error(), "no/such.safetensors"));
+    assert_int_equal(open_it("tiny/mixed.fa", NULL, &m), CHORDSEQ_EFORMAT);
+    assert_int_equal(open_it("tiny/model.safetensors", (const char *const[]){ "mood=good", NULL },
+                             &m), CHORDSEQ_EUSAGE);
+    assert_string_equal(chordseq_last_error(), "there is no option 'mood'; see chordseq(3)");
+    assert_int_equal(open_it("tiny/model.safetensors", (const char *const[]){ "threads", NULL },
+                             &m), CHORDSEQ_EUSAGE);
+    assert_int_equal(open_it("tiny/model.safetensors", (const char *const[]){ "min-prob=2", NULL },
+                             &m), CHORDSEQ_EUSAGE);
+    assert_int_equal(open_it("tiny/model.safetensors", (const char *const[]){ "device=abacus",
+                             NULL }, &m), CHORDSEQ_EDEVICE);
+    chordseq_close(NULL);
+}
+
+static void test_options(void **state)
+{
+    chordseq_model *m;
+    chordseq_call call;
+    float v[MOST_OUTPUT];
+
+    (void)state;
+    assert_int_equal(open_it("tiny/model.safetensors",
+                             (const char *const[]){ "min-prob=1", "min-length=1k", NULL }, &m), 0);
+    assert_int_equal(chordseq_classify(m, sequence[26], length[26], v, &call), 0);
+    assert_string_equal(chordseq_reason(call.reason), "too_short");
+    chordseq_close(m);
+    assert_int_equal(open_it("tiny/model.safetensors", (const char *const[]){ "min-prob=1", NULL },
+                             &m), 0);
+    assert_int_equal(chordseq_classify(m, sequence[26], length[26], v, &call), 0);
+    assert_string_equal(chordseq_reason(call.reason), "low_probability");
+    assert_string_equal(call.label, "unclassified");
+    assert_int_equal(call.class_no, -1);
+    assert_true(call.probability > 0 && call.probability < 1);
+    chordseq_close(m);
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+struct worker { pthread_t thread; chordseq_model *m; const float *want; int n_bad; };
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    const size_t n = (size_t)chordseq_n_output(w->m);
+    float v[N_SEQUENCE * MOST_OUTPUT];
+
+    for (int k = 0; k < N_ROUND; k++) {
+        w->n_bad += chordseq_classify_many(w->m, sequence, length, N_SEQUENCE, v, NULL) != 0;
+        w->n_bad += memcmp(v + n, w->want + n, (N_SEQUENCE - 1) * n * sizeof *v) != 0;
+        w->n_bad += chordseq_classify(w->m, "!", 1, v, NULL) != CHORDSEQ_EFORMAT;
+        w->n_bad += strncmp(chordseq_last_error(), "'!' at place 0", 14) != 0;
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    static float want[N_SEQUENCE * MOST_OUTPUT];
+    struct worker w[N_THREAD];
+    chordseq_model *first;
+
+    (void)state;
+    assert_int_equal(open_it("tiny/model.safetensors", NULL, &first), 0);
+    assert_int_equal(chordseq_classify_many(first, sequence, length, N_SEQUENCE, want, NULL), 0);
+    for (int i = 0; i < N_THREAD; i++) {
+        w[i] = (struct worker){ .want = want };
+        assert_int_equal(chordseq_share(first, &w[i].m), 0);
+    }
+    chordseq_close(first);
+    for (int i = 0; i < N_THREAD; i++)
+        assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
+    for (int i = 0; i < N_THREAD; i++) {
+        assert_int_equal(pthread_join(w[i].thread, NULL), 0);
+        assert_int_equal(w[i].n_bad, 0);
+        chordseq_close(w[i].m);
+    }
+    assert_string_equal(chordseq_last_error(), "");
+}
+
+/* A program may have set a locale whose numbers have a comma; where there is none, "C" stays. */
+static void test_locale(void **state)
+{
+    static const char *const with_comma[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", NULL };
+    chordseq_model *m;
+
+    (void)state;
+    for (int i = 0; with_comma[i] && !setlocale(LC_ALL, with_comma[i]); i++)
+        ;
+    const char point = localeconv()->decimal_point[0];
+    assert_int_equal(open_it("tiny/model.safetensors", (const char *const[]){ "min-prob=0.5",
+                             NULL }, &m), 0);
+    chordseq_close(m);
+    assert_int_equal(localeconv()->decimal_point[0], point);
+    setlocale(LC_ALL, "C");
+}
+
+/* Everything again with standard output and error in a file, which stays empty. */
+static void test_quiet(void **state)
+{
+    char path[] = "chordseq-quiet.XXXXXX";
+    const int fd = mkstemp(path), out = dup(1), err = dup(2);
+
+    assert_true(fd >= 0 && out >= 0 && err >= 0);
+    assert_true(fflush(stdout) == 0 && dup2(fd, 1) == 1 && dup2(fd, 2) == 2);
+    test_many(state);
+    test_letters(state);
+    test_refused(state);
+    test_options(state);
+    (void)fflush(stdout);
+    const off_t n_bytes = lseek(fd, 0, SEEK_END);
+    assert_true(dup2(out, 1) == 1 && dup2(err, 2) == 2);
+    close(fd);
+    close(out);
+    close(err);
+    unlink(path);
+    assert_int_equal(n_bytes, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_facts), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_letters), cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_options),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_quiet),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
