@@ -110,6 +110,10 @@ typedef struct cs_ops {
     void (*add_bias)(cs_backend *be, cs_mat bias, cs_mat y);              /* y[r,:] += bias (1,c) */
     void (*act)(cs_backend *be, cs_act f, cs_mat x, cs_mat y);            /* y = f(x); may alias */
     void (*act_bwd)(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);  /* dx += dy f'(x) */
+    /* DeepLIFT's rescale rule. Of 2 h rows the first h are a sequence's, the others in the same
+     * order its reference's: for r < h dx[r,:] += dy[r,:] (f(x[r,:]) - f(x[r+h,:])) / (x[r,:] -
+     * x[r+h,:]), with f' between the two where they (nearly) meet; rows from h on get nothing */
+    void (*act_rescale)(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);
     void (*axpby)(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y); /* y = a x + b y */
     void (*mul)(cs_backend *be, cs_mat a, cs_mat b, cs_real beta, cs_mat y); /* y = a b + beta y,
                                                                   element by element; may alias */
@@ -123,6 +127,11 @@ typedef struct cs_ops {
                       cs_mat y, cs_mat stat);
     void (*layernorm_bwd)(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
                           cs_mat dx, cs_mat dgamma, cs_mat dbeta);           /* all three += */
+    /* the rescale rule of c = x - mean (linear) times s = 1/sqrt(var + eps), rows as act_rescale's.
+     * With o = r + h, n = c s, g = dy gamma, H = 2 s_r s_o / (s_r + s_o):
+     * dx[r,:] += H (g - mean(g)) - H^2 / 4 (c_r + c_o) mean((n_r + n_o) g) */
+    void (*layernorm_rescale)(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
+                              cs_mat dx);
     /* stat (2,c): mean and biased variance of every column over the rows */
     void (*batch_stat)(cs_backend *be, cs_mat x, cs_mat stat);
     /* running (2,c) = (1-momentum) running + momentum stat; the variance unbiased for n rows */

@@ -96,6 +96,26 @@ void cs_ref_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx)
         }
 }
 
+/* Between values that nearly meet the slope in their middle is nearer than what rounding leaves of
+ * the quotient; relu's quotient is exact. */
+static double act_quotient(cs_act f, double a, double b)
+{
+    if (fabs(a - b) <= (f == CS_ACT_RELU ? 0 : 1e-5))
+        return act_slope(f, 0.5 * (a + b));
+    return (act_value(f, a) - act_value(f, b)) / (a - b);
+}
+
+static void ref_act_rescale(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx)
+{
+    const int64_t h = x.r / 2;
+    #pragma omp parallel for num_threads(cs_threads(be, h * x.c))
+    for (int64_t r = 0; r < h; r++)
+        for (int32_t j = 0; j < x.c; j++) {
+            double q = act_quotient(f, (double)cs_row(x, r)[j], (double)cs_row(x, r + h)[j]);
+            cs_row(dx, r)[j] += (cs_real)((double)cs_row(dy, r)[j] * q);
+        }
+}
+
 static void ref_axpby(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y)
 {
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
@@ -205,6 +225,7 @@ void cs_ref_dense(cs_ops *op)
     op->add_bias = ref_add_bias;
     op->act = cs_ref_act;
     op->act_bwd = cs_ref_act_bwd;
+    op->act_rescale = ref_act_rescale;
     op->axpby = ref_axpby;
     op->mul = ref_mul;
     op->colsum = ref_colsum;

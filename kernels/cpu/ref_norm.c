@@ -42,6 +42,39 @@ static void layernorm_dx(cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy, cs_mat 
     }
 }
 
+/* Differences D of the product c s = n: D n = H D c + (n_r + n_o) / (s_r + s_o) D s, where weights
+ * proportional to the other's s keep both terms small, also beside a row without variance, whose s
+ * is 316 (halves would not: they cancel). Then D s = -s_r^2 s_o^2 / (s_r + s_o) D var, which is the
+ * quotient without a difference, and D var = mean((c_r + c_o) D c). */
+static void layernorm_rescale(cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy, cs_mat dx, int64_t r)
+{
+    const int64_t o = r + x.r / 2;
+    const cs_real *v = cs_row(x, r), *u = cs_row(x, o), *d = cs_row(dy, r);
+    const double mv = (double)cs_row(stat, r)[0], s = (double)cs_row(stat, r)[1];
+    const double mu = (double)cs_row(stat, o)[0], t = (double)cs_row(stat, o)[1];
+    const double both = 2 * s * t / (s + t);
+    double sum = 0, dot = 0;
+
+    for (int32_t j = 0; j < x.c; j++) {
+        const double g = (double)d[j] * (double)gamma.p[j];
+        sum += g;
+        dot += g * (((double)v[j] - mv) * s + ((double)u[j] - mu) * t);
+    }
+    for (int32_t j = 0; j < x.c; j++) {
+        const double g = (double)d[j] * (double)gamma.p[j];
+        const double c = (double)v[j] - mv + (double)u[j] - mu;
+        cs_row(dx, r)[j] += (cs_real)(both * (g - sum / x.c) - both * both / 4 * c * dot / x.c);
+    }
+}
+
+static void ref_layernorm_rescale(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
+                                  cs_mat dx)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, x.r / 2 * x.c))
+    for (int64_t r = 0; r < x.r / 2; r++)
+        layernorm_rescale(x, gamma, stat, dy, dx, r);
+}
+
 /* The sums over rows that the two scales' gradients are: of dy n, and of dy. `stat` is by row. */
 static void layernorm_dparam(cs_backend *be, cs_mat x, cs_mat stat, cs_mat dy, int32_t j0,
                              int32_t n, double *dgamma, double *dbeta)
@@ -172,6 +205,7 @@ void cs_ref_norm(cs_ops *op)
 {
     op->layernorm = ref_layernorm;
     op->layernorm_bwd = ref_layernorm_bwd;
+    op->layernorm_rescale = ref_layernorm_rescale;
     op->batch_stat = ref_batch_stat;
     op->batch_track = ref_batch_track;
     op->batchnorm = ref_batchnorm;

@@ -54,6 +54,30 @@ static void cuda_layernorm_bwd(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat st
         });
 }
 
+/* As ref_norm.c has it. */
+static void cuda_layernorm_rescale(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
+                                   cs_mat dx)
+{
+    int64_t h = x.r / 2;
+    cs_each_warp(be, h, [=] __device__(int64_t r, int32_t lane) {
+        double mv = cs_el(stat, r, 0), s = cs_el(stat, r, 1), sum = 0, dot = 0;
+        double mu = cs_el(stat, r + h, 0), t = cs_el(stat, r + h, 1);
+        double both = 2 * s * t / (s + t);
+        for (int32_t j = lane; j < x.c; j += CS_WARP) {
+            double g = (double)cs_el(dy, r, j) * gamma.p[j];
+            sum += g;
+            dot += g * ((cs_el(x, r, j) - mv) * s + (cs_el(x, r + h, j) - mu) * t);
+        }
+        sum = cs_warp_sum(sum) / x.c;
+        dot = cs_warp_sum(dot) / x.c;
+        for (int32_t j = lane; j < x.c; j += CS_WARP) {
+            double g = (double)cs_el(dy, r, j) * gamma.p[j];
+            double c = cs_el(x, r, j) - mv + (cs_el(x, r + h, j) - mu);
+            cs_el(dx, r, j) += (cs_real)(both * (g - sum) - both * both / 4 * c * dot);
+        }
+    });
+}
+
 static void cuda_softmax(cs_backend *be, cs_mat x, cs_mat y)
 {
     cs_each_warp(be, x.r, [=] __device__(int64_t r, int32_t lane) {
@@ -85,6 +109,7 @@ void cs_cuda_rows(cs_ops *op)
 {
     op->layernorm = cuda_layernorm;
     op->layernorm_bwd = cuda_layernorm_bwd;
+    op->layernorm_rescale = cuda_layernorm_rescale;
     op->softmax = cuda_softmax;
     op->softmax_bwd = cuda_softmax_bwd;
 }

@@ -172,6 +172,8 @@ CASE(hyp_tan)  { CALL(be->op.act(be, CS_ACT_TANH, m[0], m[1])); }
 CASE(sigmoid_bwd)  { CALL(be->op.act_bwd(be, CS_ACT_SIGMOID, m[0], m[1], m[2])); }
 CASE(softplus_bwd) { CALL(be->op.act_bwd(be, CS_ACT_SOFTPLUS, m[0], m[1], m[2])); }
 CASE(hyp_tan_bwd)  { CALL(be->op.act_bwd(be, CS_ACT_TANH, m[0], m[1], m[2])); }
+CASE(gelu_rescale) { CALL(be->op.act_rescale(be, CS_ACT_GELU, m[0], m[1], m[2])); }
+CASE(relu_rescale) { CALL(be->op.act_rescale(be, CS_ACT_RELU, m[0], m[1], m[2])); }
 CASE(mul)      { CALL(be->op.mul(be, m[0], m[1], 0, m[2])); }
 CASE(mul_add)  { CALL(be->op.mul(be, m[0], m[1], (cs_real)0.5, m[2])); }
 CASE(mul_in_place) { CALL(be->op.mul(be, m[0], m[1], 0, m[1])); }
@@ -185,6 +187,10 @@ CASE(softmax)  { CALL(be->op.softmax(be, m[0], m[1])); }
 CASE(layernorm)
 {
     CALL(be->op.layernorm(be, (cs_real)1e-5, m[0], m[1], m[2], m[3], m[4]));
+}
+CASE(layernorm_rescale)
+{
+    CALL(be->op.layernorm_rescale(be, m[0], m[1], m[2], m[3], m[4]));
 }
 CASE(layernorm_bwd)
 {
@@ -384,6 +390,8 @@ static const op_case element_ops[] = {
     { "sigmoid_bwd", "iRC iRC aRC", sigmoid_bwd, true },
     { "softplus_bwd", "iRC iRC aRC", softplus_bwd, true },
     { "tanh_bwd",    "iRC iRC aRC", hyp_tan_bwd, true },
+    { "gelu_rescale", "iRC iRC aRC", gelu_rescale, false },
+    { "relu_rescale", "kRC iRC aRC", relu_rescale, false },
     { "mul",         "iRC iRC oRC", mul, true },
     { "mul_add",     "iRC iRC aRC", mul_add, true },
     { "mul_inplace", "iRC aRC", mul_in_place, true },
@@ -413,6 +421,7 @@ static const op_case row_ops[] = {
     { "softmax",     "iRC oRC", softmax, true },
     { "layernorm",   "iRC i1C i1C oRC oR2", layernorm, true },
     { "layernorm_bwd", "iRC i1C pR2 iRC aRC a1C a1C", layernorm_bwd, false },
+    { "layernorm_rescale", "iRC i1C pR2 iRC aRC", layernorm_rescale, false },
     { "batch_stat",  "iRC o2C", batch_stat, false },
     { "batch_track", "p2C a2C", batch_track, false },
     { "batchnorm",   "iRC p2C i1C i1C oRC", batchnorm, true },
