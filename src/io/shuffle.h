@@ -1,0 +1,21 @@
+/* shuffle.h - sequences with the same dinucleotides in another order. */
+#ifndef CS_IO_SHUFFLE_H
+#define CS_IO_SHUFFLE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+/**
+ * cs_shuffle_pairs - permute n letters so that every pair of neighbours is there as often as before
+ *
+ * The first and the last letter stay. All such sequences are equally likely, up to which of several
+ * equal pairs is which; which one comes is a function of key and letters.
+ *
+ * Returns  CS_OK or CS_EMEM
+ * Source   Altschul, Erickson, Significance of nucleotide sequence alignments, Mol Biol Evol 1985;
+ *          the last exits by Wilson, Generating random spanning trees, STOC 1996
+ */
+int cs_shuffle_pairs(char *base, int64_t n, uint64_t key) CS_MUST_CHECK;
+
+#endif
