@@ -222,10 +222,13 @@ _chordseq()
         '*--output[write bedGraph here; '\''-'\'' is standard output]:FILE:_files' \
         '*--tsv[and a table with a row per base here]:FILE:_files' \
         '*--svg[and a plot of the first region, with letters as high as their contribution]:FILE:_files' \
-        '*--method[mutagenesis, gradient or integrated]:NAME:(mutagenesis gradient integrated)' \
+        '*--method[mutagenesis, gradient, integrated or deeplift]:NAME:(mutagenesis gradient integrated deeplift)' \
+        '*--baseline[what these compare with\: unknown, zero or shuffled]:NAME:(unknown zero shuffled)' \
+        '*--shuffles[of --baseline shuffled]:NUM:' \
+        '*--seed[seed of the shuffles]:NUM:' \
         '*--label[explain the answer for this label (default\: the largest one of the region)]:NAME:' \
         '*--value[with mutagenesis, what is compared\: logit or probability]:NAME:(logit probability)' \
-        '*--steps[of integrated gradients, from the unknown sequence to this one]:NUM:' \
+        '*--steps[of integrated gradients, from the baseline to the region]:NUM:' \
         '*-B[of mutagenesis, tokens computed at once]:NUM:' \
         '*--batch-tokens[of mutagenesis, tokens computed at once]:NUM:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \

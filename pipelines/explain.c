@@ -3,14 +3,18 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/rng.h"
 #include "io/alphabet.h"
+#include "io/shuffle.h"
 #include "nn/attribute.h"
 #include "pipelines/common.h"
 #include "pipelines/explain_plot.h"
 #include "pipelines/outputs.h"
 
-enum { METHOD_MUTAGENESIS, METHOD_GRADIENT, METHOD_INTEGRATED };
-static const char *const methods[] = { "mutagenesis", "gradient", "integrated", NULL };
+enum { METHOD_MUTAGENESIS, METHOD_GRADIENT, METHOD_INTEGRATED, METHOD_DEEPLIFT };
+static const char *const methods[] = { "mutagenesis", "gradient", "integrated", "deeplift", NULL };
+enum { BASELINE_UNKNOWN, BASELINE_ZERO, BASELINE_SHUFFLED };
+static const char *const baselines[] = { "unknown", "zero", "shuffled", NULL };
 enum { VALUE_LOGIT, VALUE_PROBABILITY };
 static const char *const values[] = { "logit", "probability", NULL };
 
@@ -18,8 +22,8 @@ enum { N_OUT = 3 };
 struct explain_args {
     cs_strlist  region;
     const char *reference, *bed, *output, *tsv, *svg, *label;
-    int64_t     steps, batch_tokens;
-    int         method, value;
+    int64_t     steps, shuffles, seed, batch_tokens;
+    int         method, value, baseline;
 };
 
 static struct explain_args own;
@@ -51,17 +55,25 @@ static const cs_opt explain_table[] = {
       .help = "and a plot of the first region, with letters as high as their contribution" },
     { .type = CS_OPT_GROUP, .name = "Explanation" },
     { .type = CS_OPT_ENUM, .name = "method", OWN(method), .arg = "NAME", .def = "mutagenesis",
-      .choice = methods, .help = "mutagenesis, gradient or integrated",
+      .choice = methods, .help = "mutagenesis, gradient, integrated or deeplift",
       .man = "mutagenesis: the answer minus the mean of the answers with each of the other three "
              "bases in this one's place. gradient: gradient times input. integrated: integrated "
-             "gradients. The input of the latter two is counted from an unknown base, and they "
-             "need a tokenizer with a token per base." },
+             "gradients. deeplift: DeepLIFT's rescale rule. The latter three count a base's input "
+             "from the baseline, and need a tokenizer with a token per base." },
+    { .type = CS_OPT_ENUM, .name = "baseline", OWN(baseline), .arg = "NAME", .def = "unknown",
+      .choice = baselines, .help = "what these compare with: unknown, zero or shuffled",
+      .man = "unknown: a sequence of unknown bases. zero: one whose embedding is zero. shuffled: "
+             "the mean over several that have the region's dinucleotides in random order." },
+    { .type = CS_OPT_INT, .name = "shuffles", OWN(shuffles), .arg = "NUM", .def = "10",
+      .help = "of --baseline shuffled", .min = 1, .max = 1e6 },
+    { .type = CS_OPT_INT, .name = "seed", OWN(seed), .arg = "NUM", .def = "1",
+      .help = "seed of the shuffles", .min = 0, .max = 1e15 },
     { .type = CS_OPT_STR, .name = "label", OWN(label), .arg = "NAME",
       .help = "explain the answer for this label (default: the largest one of the region)" },
     { .type = CS_OPT_ENUM, .name = "value", OWN(value), .arg = "NAME", .def = "logit",
       .choice = values, .help = "with mutagenesis, what is compared: logit or probability" },
     { .type = CS_OPT_INT, .name = "steps", OWN(steps), .arg = "NUM", .def = "64",
-      .help = "of integrated gradients, from the unknown sequence to this one", .min = 1,
+      .help = "of integrated gradients, from the baseline to the region", .min = 1,
       .max = 1e6 },
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", OWN(batch_tokens), .arg = "NUM",
       .def = "64k", .help = "of mutagenesis, tokens computed at once", .min = 1, .max = 1e9 },
@@ -90,9 +102,9 @@ struct job {
     char         *base, *mutant; /* [n] */
     int64_t       n;
     int32_t       label;
-    int32_t      *id;            /* [bound] */
+    int32_t      *id, *base_id;  /* [bound] */
     char         *work;          /* of the tokenizer */
-    double       *value;         /* [n] contributions */
+    double       *value, *part;  /* [n] contributions; those of one baseline */
     double      (*with)[4];      /* [n] the answer with each base; NaN where not computed */
     char        **contig;        /* [n_contig] those met, the last one at hand */
     size_t        n_contig, cap_contig;
@@ -102,11 +114,11 @@ struct job {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static int64_t encode(const struct job *j, const char *base)
+static int64_t encode(const struct job *j, const char *base, int32_t *id)
 {
     const cs_segment s = { base, NULL, j->n };
 
-    return j->model->tok->encode(j->model->tok_state, &s, j->work, j->id);
+    return j->model->tok->encode(j->model->tok_state, &s, j->work, id);
 }
 
 /* What is compared: raw values, or what the head makes of them. */
@@ -140,7 +152,7 @@ static int choose_label(struct job *j, const float *y)
 static int answer_whole(struct job *j, double *f)
 {
     int rc = CS_OK;
-    const int64_t n_tok = encode(j, j->base), most = cs_model_max_len(j->model);
+    const int64_t n_tok = encode(j, j->base, j->id), most = cs_model_max_len(j->model);
     cs_batch *b = cs_batch_new(0, 0);
     float *y = cs_alloc((size_t)j->model->n_label, sizeof *y);
 
@@ -190,7 +202,7 @@ static int add_mutant(struct job *j, struct mutants *k, int64_t at, int base)
     const char was = j->mutant[at];
 
     j->mutant[at] = "ACGT"[base];
-    const int64_t n_tok = encode(j, j->mutant);
+    const int64_t n_tok = encode(j, j->mutant, j->id);
     j->mutant[at] = was;
     /* A tokenizer may give another number of tokens, and so another depth. */
     if (k->b->n_rec == k->cap || (k->b->n_rec > 0 && cs_depth(n_tok) != k->b->depth))
@@ -246,27 +258,51 @@ out:
 
 /* ---- gradients ------------------------------------------------------------------------------- */
 
+/* Baseline k of the region: its tokens in base_id. */
+static int make_baseline(struct job *j, int64_t k)
+{
+    if (own.baseline == BASELINE_SHUFFLED) {
+        memcpy(j->mutant, j->base, (size_t)j->n);
+        const int rc = cs_shuffle_pairs(j->mutant, j->n, cs_rng_key((uint64_t)own.seed,
+                                                                    (uint64_t)k));
+        (void)encode(j, j->mutant, j->base_id);
+        return rc;
+    }
+    for (int64_t i = 0; i < j->n; i++)
+        j->base_id[i] = CS_TOK_UNK;
+    return CS_OK;
+}
+
 static int attribute(struct job *j)
 {
     int rc = CS_OK;
-    const int64_t n_tok = encode(j, j->base);
-    double ends[2], sum = 0;
+    const int64_t n_tok = encode(j, j->base, j->id);
+    const int64_t n_base = own.baseline == BASELINE_SHUFFLED ? own.shuffles : 1;
+    double ends[2], sum = 0, all = 0;
     const cs_attribute a = {
-        .id = j->id, .n = n_tok, .label = j->label, .baseline = CS_TOK_UNK,
-        .n_step = own.method == METHOD_INTEGRATED ? (int32_t)own.steps : 0,
+        .id = j->id, .base = own.baseline == BASELINE_ZERO ? NULL : j->base_id, .n = n_tok,
+        .label = j->label, .n_step = (int32_t)own.steps,
+        .rule = own.method == METHOD_GRADIENT ? CS_ATTRIBUTE_GRADIENT
+              : own.method == METHOD_DEEPLIFT ? CS_ATTRIBUTE_RESCALE : CS_ATTRIBUTE_INTEGRATED,
     };
 
     if (n_tok != j->n)
         return cs_fail(CS_EUSAGE, "the model's tokenizer '%s' has %lld tokens for %lld bases; "
                        "--method mutagenesis works with any", j->model->tok->name,
                        (long long)n_tok, (long long)j->n);
-    CS_TRY(cs_attribute_tokens(j->model, &a, j->value, ends));
+    memset(j->value, 0, (size_t)j->n * sizeof *j->value);
+    for (int64_t k = 0; k < n_base; k++) {
+        CS_TRY(make_baseline(j, k));
+        CS_TRY(cs_attribute_tokens(j->model, &a, j->part, ends));
+        for (int64_t i = 0; i < j->n; i++)
+            j->value[i] += j->part[i] / (double)n_base;
+        all += (ends[0] - ends[1]) / (double)n_base;
+    }
     for (int64_t i = 0; i < j->n; i++)
         sum += j->value[i];
-    const double all = ends[0] - ends[1];
     if (own.method == METHOD_INTEGRATED && fabs(sum - all) > 0.05 * fabs(all))
         cs_warn("contributions of '%s' from %lld add up to %.4g, the answer differs from that "
-                "of an unknown sequence by %.4g; more --steps bring them nearer", j->at.contig,
+                "of the baseline by %.4g; more --steps bring them nearer", j->at.contig,
                 (long long)j->at.from + 1, sum, all);
 out:
     return rc;
@@ -324,12 +360,14 @@ static void drop_region(struct job *j)
     free(j->base);
     free(j->mutant);
     free(j->id);
+    free(j->base_id);
     free(j->work);
     free(j->value);
+    free(j->part);
     free(j->with);
     j->base = j->mutant = j->work = NULL;
-    j->id = NULL;
-    j->value = NULL;
+    j->id = j->base_id = NULL;
+    j->value = j->part = NULL;
     j->with = NULL;
 }
 
@@ -365,12 +403,15 @@ static int begin_region(struct job *j)
                        CS_LOGO_MOST, (long long)j->n);
     CS_TRY(cs_reference_fetch(j->ref, j->at.contig, j->at.from, j->at.to, &j->base));
     const size_t n = (size_t)j->n, n_work = cs_tokenizer_work(m->tok, m->tok_state, j->n);
+    const size_t n_id = (size_t)m->tok->bound(m->tok_state, j->n) + 1;
     j->mutant = cs_alloc(n + 1, 1);
-    j->id = cs_alloc((size_t)m->tok->bound(m->tok_state, j->n) + 1, sizeof *j->id);
+    j->id = cs_alloc(n_id, sizeof *j->id);
+    j->base_id = cs_alloc(n_id, sizeof *j->base_id);
     j->work = cs_alloc(n_work + 1, 1);
     j->value = cs_alloc(n + 1, sizeof *j->value);
+    j->part = cs_alloc(n + 1, sizeof *j->part);
     j->with = cs_alloc(n + 1, sizeof *j->with);
-    if (!j->mutant || !j->id || !j->work || !j->value || !j->with)
+    if (!j->mutant || !j->id || !j->base_id || !j->work || !j->value || !j->part || !j->with)
         return cs_fail(CS_EMEM, "out of memory for %lld bases", (long long)j->n);
     memcpy(j->mutant, j->base, n);
 out:

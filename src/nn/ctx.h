@@ -30,6 +30,8 @@ typedef struct cs_ctx {
     bool        dry;             /* count and check only */
     bool        frozen;          /* gradients as if answering: no dropout, running statistics */
     bool        recompute;       /* blocks keep only their input and run again going backward */
+    bool        rescale;         /* backward by DeepLIFT's rescale rule: see nn/tape.h */
+    bool        no_rule;         /* a step of that pass has no such rule: its result is void */
     bool        no_fused;        /* tests: compose fused ops from plain ones */
     bool        no_mean;         /* tests: answers compute every row, not only the rows' mean */
     cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */

@@ -30,7 +30,8 @@ void cs_affine(cs_ctx *cx, cs_mat x, cs_mat w, cs_mat b, cs_mat y)
 {
     bool has_bias = b.r > 0;
     CS_BUG(w.c != x.c || y.r != x.r || y.c != (int32_t)w.r || (has_bias && !is_row(b, y.c)));
-    cs_tape_push(cx, &(cs_node){ .adjoint = affine_adjoint, .m = { x, w, b, y }, .i = has_bias });
+    cs_tape_push(cx, &(cs_node){ .adjoint = affine_adjoint, .rescale = affine_adjoint,
+                                 .m = { x, w, b, y }, .i = has_bias });
     if (cx->dry)
         return;
     cx->be->op.gemm(cx->be, false, true, x, w, 0, y);
@@ -44,10 +45,17 @@ static void act_adjoint(cs_ctx *cx, const cs_node *n)
                        cs_grad_to(cx, n->m[0]));
 }
 
+static void act_rescale(cs_ctx *cx, const cs_node *n)
+{
+    cx->be->op.act_rescale(cx->be, (cs_act)n->i, n->m[0], cs_grad_of(cx, n->m[1]),
+                           cs_grad_to(cx, n->m[0]));
+}
+
 void cs_activate(cs_ctx *cx, cs_act f, cs_mat x, cs_mat y)
 {
     CS_BUG(!same(x, y) || (cx->recording && !cx->dry && x.p == y.p));
-    cs_tape_push(cx, &(cs_node){ .adjoint = act_adjoint, .m = { x, y }, .i = (int32_t)f });
+    cs_tape_push(cx, &(cs_node){ .adjoint = act_adjoint, .rescale = act_rescale, .m = { x, y },
+                                 .i = (int32_t)f });
     if (!cx->dry)
         cx->be->op.act(cx->be, f, x, y);
 }
@@ -68,7 +76,8 @@ static void add_adjoint(cs_ctx *cx, const cs_node *n)
 void cs_add(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y)
 {
     check_binary(cx, a, b, y);
-    cs_tape_push(cx, &(cs_node){ .adjoint = add_adjoint, .m = { a, b, y } });
+    cs_tape_push(cx, &(cs_node){ .adjoint = add_adjoint, .rescale = add_adjoint,
+                                 .m = { a, b, y } });
     if (cx->dry)
         return;
     if (y.p == b.p) {
@@ -90,7 +99,8 @@ static void sub_adjoint(cs_ctx *cx, const cs_node *n)
 void cs_sub(cs_ctx *cx, cs_mat a, cs_mat b, cs_mat y)
 {
     check_binary(cx, a, b, y);
-    cs_tape_push(cx, &(cs_node){ .adjoint = sub_adjoint, .m = { a, b, y } });
+    cs_tape_push(cx, &(cs_node){ .adjoint = sub_adjoint, .rescale = sub_adjoint,
+                                 .m = { a, b, y } });
     if (cx->dry)
         return;
     cx->be->op.copy(cx->be, a, y);
@@ -162,8 +172,8 @@ static void roll_add_adjoint(cs_ctx *cx, const cs_node *n)
 void cs_roll_add(cs_ctx *cx, cs_seg seg, int32_t track, cs_mat h, cs_mat x, cs_mat y)
 {
     CS_BUG(!same(h, x) || !same(x, y) || seg.rows != x.r || track <= 0 || x.c % track != 0);
-    cs_tape_push(cx, &(cs_node){ .adjoint = roll_add_adjoint, .m = { h, x, y }, .seg = seg,
-                                 .i = track });
+    cs_tape_push(cx, &(cs_node){ .adjoint = roll_add_adjoint, .rescale = roll_add_adjoint,
+                                 .m = { h, x, y }, .seg = seg, .i = track });
     if (cx->dry)
         return;
     cx->be->op.copy(cx->be, x, y);
@@ -178,7 +188,8 @@ static void seg_mean_adjoint(cs_ctx *cx, const cs_node *n)
 void cs_seg_mean(cs_ctx *cx, cs_seg seg, cs_mat x, cs_mat y)
 {
     CS_BUG(seg.rows != x.r || y.r != seg.n || y.c != x.c);
-    cs_tape_push(cx, &(cs_node){ .adjoint = seg_mean_adjoint, .m = { x, y }, .seg = seg });
+    cs_tape_push(cx, &(cs_node){ .adjoint = seg_mean_adjoint, .rescale = seg_mean_adjoint,
+                                 .m = { x, y }, .seg = seg });
     if (!cx->dry)
         cx->be->op.seg_mean(cx->be, seg, x, y);
 }
@@ -192,8 +203,8 @@ static void seg_window_adjoint(cs_ctx *cx, const cs_node *n)
 void cs_seg_window(cs_ctx *cx, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_mat y)
 {
     CS_BUG(seg.rows != x.r || y.r != seg.n || y.c != x.c || n < 1);
-    cs_tape_push(cx, &(cs_node){ .adjoint = seg_window_adjoint, .m = { x, y }, .seg = seg,
-                                 .i = centre, .key = (uint64_t)n });
+    cs_tape_push(cx, &(cs_node){ .adjoint = seg_window_adjoint, .rescale = seg_window_adjoint,
+                                 .m = { x, y }, .seg = seg, .i = centre, .key = (uint64_t)n });
     if (!cx->dry)
         cx->be->op.seg_window(cx->be, seg, centre, n, x, y);
 }
@@ -214,11 +225,18 @@ static void layernorm_adjoint(cs_ctx *cx, const cs_node *n)
                              cs_grad_to(cx, n->m[2]));
 }
 
+static void layernorm_rescale(cs_ctx *cx, const cs_node *n)
+{
+    cx->be->op.layernorm_rescale(cx->be, n->m[0], n->m[1], n->m[4], cs_grad_of(cx, n->m[3]),
+                                 cs_grad_to(cx, n->m[0]));
+}
+
 void cs_layernorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat y)
 {
     check_norm(x, gamma, beta, y);
     cs_mat stat = cs_tmp(cx, x.r, 2);
-    cs_tape_push(cx, &(cs_node){ .adjoint = layernorm_adjoint, .m = { x, gamma, beta, y, stat } });
+    cs_tape_push(cx, &(cs_node){ .adjoint = layernorm_adjoint, .rescale = layernorm_rescale,
+                                 .m = { x, gamma, beta, y, stat } });
     if (!cx->dry)
         cx->be->op.layernorm(cx->be, (cs_real)norm_eps, x, gamma, beta, y, stat);
 }
@@ -257,6 +275,7 @@ void cs_batchnorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat runnin
     bool from_batch = cs_learns(cx);
     cs_mat stat = from_batch ? cs_tmp(cx, 2, x.c) : running;
     cs_tape_push(cx, &(cs_node){ .adjoint = batchnorm_adjoint, .i = from_batch,
+                                 .rescale = from_batch ? NULL : batchnorm_adjoint,
                                  .m = { x, gamma, beta, y, stat } });
     if (cx->dry)
         return;

@@ -230,8 +230,9 @@ void cs_seg_position(cs_ctx *cx, cs_seg seg, bool fixed, cs_real scale, cs_mat t
                      cs_mat y)
 {
     CS_BUG(!same(x, y) || table.c != x.c || seg.rows != x.r);
-    cs_tape_push(cx, &(cs_node){ .adjoint = position_adjoint, .m = { table, x, y }, .seg = seg,
-                                 .p = (double)scale, .i = fixed });
+    cs_tape_push(cx, &(cs_node){ .adjoint = position_adjoint, .rescale = position_adjoint,
+                                 .m = { table, x, y }, .seg = seg, .p = (double)scale,
+                                 .i = fixed });
     if (!cx->dry)
         cx->be->op.seg_position(cx->be, seg, scale, table, x, y);
 }

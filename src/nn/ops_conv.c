@@ -14,7 +14,8 @@ cs_mat cs_conv_weight(cs_ctx *cx, int32_t n_tap, cs_mat v, cs_mat g)
 {
     CS_BUG(n_tap <= 0 || v.c % n_tap != 0 || (g.r > 0 && (g.r != v.r || g.c != 1)));
     cs_mat w = cs_tmp(cx, v.c, (int32_t)v.r);
-    cs_tape_push(cx, &(cs_node){ .adjoint = weight_adjoint, .m = { v, g, w }, .i = n_tap });
+    cs_tape_push(cx, &(cs_node){ .adjoint = weight_adjoint, .rescale = weight_adjoint,
+                                 .m = { v, g, w }, .i = n_tap });
     if (!cx->dry)
         cx->be->op.conv_weight(cx->be, n_tap, v, g, w);
     return w;
@@ -36,8 +37,9 @@ void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bi
     CS_BUG(taps.n <= 0 || taps.n % 2 == 0 || taps.dilation < 0 || seg.rows != x.r || y.r != x.r);
     CS_BUG(w.r != (int64_t)taps.n * x.c || w.c != y.c);
     CS_BUG(bias.r > 0 && (bias.r != 1 || bias.c != y.c));
-    cs_tape_push(cx, &(cs_node){ .adjoint = conv_adjoint, .m = { x, w, bias, y }, .seg = seg,
-                                 .i = taps.n, .key = (uint64_t)taps.dilation });
+    cs_tape_push(cx, &(cs_node){ .adjoint = conv_adjoint, .rescale = conv_adjoint,
+                                 .m = { x, w, bias, y }, .seg = seg, .i = taps.n,
+                                 .key = (uint64_t)taps.dilation });
     if (!cx->dry)
         cx->be->op.seg_conv(cx->be, seg, taps, false, x, w, bias, 0, y);
 }

@@ -108,7 +108,8 @@ static void seed_adjoint(cs_ctx *cx, const cs_node *n)
 void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g)
 {
     CS_BUG(y.r != g.r || y.c != g.c);
-    cs_tape_push(cx, &(cs_node){ .adjoint = seed_adjoint, .m = { y, g } });
+    cs_tape_push(cx, &(cs_node){ .adjoint = seed_adjoint, .rescale = seed_adjoint,
+                                 .m = { y, g } });
 }
 
 /* Gradients of the arena from `from` to the top. */
@@ -124,8 +125,11 @@ static void replay(cs_ctx *cx, size_t n_left)
 {
     while (cx->tape->n > n_left) {
         cs_node n = cx->tape->node[--cx->tape->n];
-        if (!cx->dry || n.counts)
-            n.adjoint(cx, &n);
+        const cs_adjoint f = cx->rescale ? n.rescale : n.adjoint;
+        if (!f)
+            cx->no_rule = true;
+        else if (!cx->dry || n.counts)
+            f(cx, &n);
     }
 }
 

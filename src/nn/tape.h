@@ -16,10 +16,17 @@ typedef void (*cs_block_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, c
 /* The same with several matrices, those that it reads and those that it writes, and a number. */
 typedef void (*cs_part_fn)(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, int32_t i);
 
+/* DeepLIFT's rescale rule (Shrikumar et al. 2017). Of every matrix that depends on the input the
+ * first half of the rows belongs to a sequence, the second to the reference that it is compared
+ * with. cx->rescale then replays `rescale` where there is `adjoint`: a multiplier takes the
+ * derivative's place, so that a step's differences of input, times it, add up to those of its
+ * output. Linear steps pass their adjoint, steps without it have no rule and set cx->no_rule. */
+
 /* One step. Which fields are used, and for what, is between the op and its adjoint. Parameters and
  * activations are referred to by their matrices, so a node owns nothing. */
 struct cs_node {
     cs_adjoint  adjoint;
+    cs_adjoint  rescale;         /* or NULL */
     cs_mat      m[6];
     cs_seg      seg, keys;       /* keys: the rows that seg's rows look at */
     const void *ptr;             /* token ids; the net of a block */

@@ -21,11 +21,31 @@ T 'contributions are what the table gives for each base' awk -F '\t' 'NR > 1 {
     at = index("ACGT", $3); s = 0; for (b = 1; b < 5; b++) if (b != at) s += $(5 + b)
     d = $(5 + at) - s / 3 - $5; if (d * d > 1e-10) exit 1 }' e.tsv
 T 'bedGraph and table have the same values' sh -c 'cut -f 2,5 e.tsv | tail -n +2 > a; cut -f 3,4 e.bedgraph | cmp a -'
-for method in gradient integrated; do
+for method in gradient integrated deeplift; do
     T "$method: a line per base" sh -c 'chordseq explain -q -m bases --method "$1" --label classB -f variants.fa -o "$1" \
         --svg "$1.svg" one:90-160 && awk -F "\t" "\$3 != \$2 + 1 || \$2 != 88 + NR { exit 1 } END { exit NR != 71 }" "$1"' - $method
 done
-T 'an unknown base contributes nothing' awk -F '\t' '$3 >= 101 && $3 <= 110 && $4 != 0 { exit 1 }' integrated
+for method in integrated deeplift; do
+    T "$method: an unknown base contributes nothing" awk -F '\t' '$3 >= 101 && $3 <= 110 && $4 != 0 { exit 1 }' $method
+done
+"$make" taps 4 tokenizer=base encoder=cdil encoder.channels=6 encoder.layers=3 encoder.norm=batch
+"$make" heads 5 tokenizer=base encoder=transformer encoder.dim=8 encoder.layers=1
+# sum METHOD MODEL OPTIONS...: of all contributions
+sum() {
+    chordseq explain -q --method "$1" -m "$2" --label classB --steps 1000 -f variants.fa one:301-340 ${3:+--baseline "$3"} |
+        awk '{ s += $4 } END { printf "%.9f\n", s }'
+}
+for at in bases taps; do
+    for from in unknown zero shuffled; do
+        a=$(sum integrated $at $from) b=$(sum deeplift $at $from)
+        T "deeplift and integrated gradients add up to the same: $at, $from" awk -v a="$a" -v b="$b" \
+            'BEGIN { d = a - b; exit !(a != 0 && d * d <= 1e-6 * (1e-2 + a * a)) }'
+    done
+done
+T 'shuffles are chosen by the seed' sh -c 'for s in 1 1 2; do
+    chordseq explain -q --method deeplift -m bases --baseline shuffled --seed $s --shuffles 2 -f variants.fa -o "s.$s" one:301-340
+    [ -e s.first ] || cp s.1 s.first; done; cmp s.1 s.first && ! cmp -s s.1 s.2'
+N explain-rule.err   chordseq explain -q -m heads --method deeplift -f variants.fa -o x one:300-340
 T 'the plot is XML with a letter per contribution' sh -c 'if command -v xmllint > /dev/null; then xmllint --noout gradient.svg; fi &&
     head -n 1 gradient.svg | grep -q "^<svg xmlns=" && [ "$(grep -c "<text transform" gradient.svg)" -gt 30 ]'
 T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@ 3 -B 64"; do

@@ -1,7 +1,7 @@
 /* make_model.c - a model file with random weights, for tests and benchmarks of the program.
  *
- *     make_model FILE SEED [channels=N | tokenizer=NAME] [head=NAME] [labels=N] [label=NAME...]
- *                          [tokenizer.OPT=V] [encoder.OPT=V] [head.OPT=V]
+ *     make_model FILE SEED [channels=N | tokenizer=NAME] [encoder=NAME] [head=NAME] [labels=N]
+ *                          [label=NAME...] [tokenizer.OPT=V] [encoder.OPT=V] [head.OPT=V]
  *
  * channels=N makes a model of N real values per position, which sequences cannot feed.
  */
@@ -32,15 +32,16 @@ static void *defaults(const cs_opt *opt, size_t size)
     return cfg;
 }
 
-static int choose(struct wish *w, const char *tokenizer, const char *head)
+static int choose(struct wish *w, const char *tokenizer, const char *encoder, const char *head)
 {
     cs_model_spec *s = &w->spec;
 
     s->tok = cs_tokenizer_find(tokenizer);
-    s->enc = cs_encoder_find("chordmixer");
+    s->enc = cs_encoder_find(encoder);
     s->head = cs_head_find(head);
     if (!s->tok || !s->enc || !s->head)
-        return cs_fail(CS_EUSAGE, "no tokenizer '%s', or no head '%s'", tokenizer, head);
+        return cs_fail(CS_EUSAGE, "no tokenizer '%s', no encoder '%s', or no head '%s'", tokenizer,
+                       encoder, head);
     s->tok_cfg = w->cfg[0] = defaults(s->tok->opt, s->tok->cfg_size);
     s->enc_cfg = w->cfg[1] = defaults(s->enc->opt, s->enc->cfg_size);
     s->head_cfg = w->cfg[2] = defaults(s->head->opt, s->head->cfg_size);
@@ -56,7 +57,8 @@ static int set(struct wish *w, const char *word)
         return cs_fail(CS_EUSAGE, "'%s' is not NAME=VALUE", word);
     memcpy(name, word, (size_t)(value - word));
     name[value++ - word] = '\0';
-    if (strcmp(name, "tokenizer") == 0 || strcmp(name, "head") == 0)
+    if (strcmp(name, "tokenizer") == 0 || strcmp(name, "encoder") == 0
+        || strcmp(name, "head") == 0)
         return CS_OK;                          /* chosen before their options can be set */
     if (strcmp(name, "channels") == 0)
         return cs_parse_int(value, &w->n_channel);
@@ -110,7 +112,7 @@ int main(int argc, char **argv)
 {
     int rc = CS_EUSAGE;
     struct wish w = { .n_label = 3 };
-    const char *tokenizer = "base", *head = "class";
+    const char *tokenizer = "base", *encoder = "chordmixer", *head = "class";
     int64_t seed;
 
     if (argc < 3 || cs_parse_int(argv[2], &seed) != CS_OK) {
@@ -120,9 +122,10 @@ int main(int argc, char **argv)
     w.spec.seed = (uint64_t)seed;
     for (int i = 3; i < argc; i++) {
         tokenizer = strncmp(argv[i], "tokenizer=", 10) == 0 ? argv[i] + 10 : tokenizer;
+        encoder = strncmp(argv[i], "encoder=", 8) == 0 ? argv[i] + 8 : encoder;
         head = strncmp(argv[i], "head=", 5) == 0 ? argv[i] + 5 : head;
     }
-    CS_TRY(choose(&w, tokenizer, head));
+    CS_TRY(choose(&w, tokenizer, encoder, head));
     for (int i = 3; i < argc; i++)
         CS_TRY(set(&w, argv[i]));
     CS_TRY(make(&w, argv[1]));

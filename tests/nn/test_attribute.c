@@ -6,17 +6,23 @@
 
 #ifdef CS_DOUBLE
 #define TOL 1e-7
+#define DELTA 1e-9
 #else
 #define TOL 2e-2
+#define DELTA 2e-4
 #endif
 
 enum { LEN = 13, STEPS = 512 };
+
+static const int32_t unknown[LEN] = { CS_TOK_UNK, CS_TOK_UNK, CS_TOK_UNK, CS_TOK_UNK, CS_TOK_UNK,
+                                      CS_TOK_UNK, CS_TOK_UNK, CS_TOK_UNK, CS_TOK_UNK, CS_TOK_UNK,
+                                      CS_TOK_UNK, CS_TOK_UNK, CS_TOK_UNK };
 
 static cs_backend *be;
 
 static double value_of(cs_model *m, const int32_t *id, int32_t label)
 {
-    const cs_attribute a = { id, LEN, label, CS_TOK_UNK, 0 };
+    const cs_attribute a = { id, unknown, LEN, label, CS_ATTRIBUTE_GRADIENT, 0 };
     double out[LEN], ends[2];
 
     assert_int_equal(cs_attribute_tokens(m, &a, out, ends), CS_OK);
@@ -59,12 +65,12 @@ static void test_contributions(void **state)
     for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
         toy t = { .enc = enc, .head = cs_head_find("class"), .training = true };
         cs_model *m = toy_model(&t, be);
-        cs_attribute a = { id, LEN, 1, CS_TOK_UNK, 0 };
+        cs_attribute a = { id, unknown, LEN, 1, CS_ATTRIBUTE_GRADIENT, STEPS };
         double out[LEN], ends[2], sum = 0;
         assert_int_equal(cs_attribute_tokens(m, &a, out, ends), CS_OK);
         check_gradient(m, id, out);
         assert_true(out[7] == 0);            /* the baseline contributes nothing */
-        a.n_step = STEPS;
+        a.rule = CS_ATTRIBUTE_INTEGRATED;
         assert_int_equal(cs_attribute_tokens(m, &a, out, ends), CS_OK);
         for (int k = 0; k < LEN; k++)
             sum += out[k];
@@ -97,7 +103,7 @@ static void test_refused(void **state)
     static const int32_t id[4] = { 2, 3, 4, 5 };
     toy t = { .enc = cs_encoder_at(0), .head = cs_head_find("variant"), .training = true };
     cs_model *m = toy_model(&t, be);
-    const cs_attribute a = { id, 4, 0, CS_TOK_UNK, 0 };
+    const cs_attribute a = { id, unknown, 4, 0, CS_ATTRIBUTE_GRADIENT, 0 };
     double out[4], ends[2];
 
     (void)state;
@@ -106,11 +112,96 @@ static void test_refused(void **state)
     cs_model_free(m);
 }
 
+/* What has a rescale rule: by encoder, and what its options may not be. */
+static bool has_rule(const cs_model *m, const toy *t)
+{
+    const char *const with[] = { "chordmixer", "cdil", "paramixer", "psf" };
+    const bool group = t->value && strcmp(t->value, "group") == 0;
+    const bool no_blocks = t->name && strcmp(t->name, "depth") == 0
+                           && strcmp(t->value, "none") == 0;
+    const bool reversible = t->flag && strcmp(t->flag, "reversible") == 0 && !no_blocks;
+    bool found = false;
+
+    for (int i = 0; i < 4; i++)
+        found |= strcmp(m->enc->name, with[i]) == 0;
+    return found && !group && !reversible;
+}
+
+struct counts { int n_exact, n_refused; };
+
+/* Contributions by the rescale rule add up to the difference of the answers, whatever they are
+ * compared with; every setting of every encoder either does that or is refused. */
+static void check_rescale(const toy *t, void *arg)
+{
+    static const int32_t id[LEN] = { 2, 3, 4, 5, 5, 4, 3, 1, 4, 3, 5, 4, 3 };
+    static const int32_t other[LEN] = { 5, 3, 2, 2, 3, 5, 5, 4, 4, 3, 4, 2, 3 };
+    const int32_t *const base[] = { unknown, other, NULL };
+    struct counts *count = arg;
+    toy with = *t;
+
+    if (t->real || strcmp(t->head->name, "class") != 0)
+        return;
+    with.training = true;
+    cs_model *m = toy_model(&with, be);
+    for (int b = 0; b < 3; b++) {
+        const cs_attribute a = { id, base[b], LEN, 1, CS_ATTRIBUTE_RESCALE, 0 };
+        double out[LEN], ends[2], sum = 0;
+        const int rc = cs_attribute_tokens(m, &a, out, ends);
+        if (rc != CS_OK) {
+            assert_int_equal(rc, CS_EUSAGE);
+            if (has_rule(m, t))
+                fail_msg("%s %s %s %s: no rule", m->enc->name, t->name ? t->name : "",
+                         t->value ? t->value : "", t->flag ? t->flag : "");
+            assert_non_null(strstr(cs_error_message(), "rescale rule"));
+            cs_error_clear();
+            count->n_refused++;
+            continue;
+        }
+        for (int k = 0; k < LEN; k++)
+            sum += out[k];
+        if (fabs(sum - (ends[0] - ends[1])) > DELTA * fmax(fabs(ends[0] - ends[1]), 1))
+            fail_msg("%s %s: contributions add up to %.9g, F(x) - F(b) is %.9g", m->enc->name,
+                     t->value ? t->value : t->flag ? t->flag : "", sum, ends[0] - ends[1]);
+        assert_true(fabs(ends[0] - ends[1]) > 1e-6);
+        if (!has_rule(m, t))
+            fail_msg("%s %s %s: has a rule", m->enc->name, t->name ? t->name : "",
+                     t->value ? t->value : t->flag ? t->flag : "");
+        assert_true(fabs(ends[0] - value_of(m, id, 1)) < 1e-3 * fmax(fabs(ends[0]), 1));
+        for (int k = 0; base[b] && k < LEN; k++)
+            assert_true(base[b][k] != id[k] || out[k] == 0);
+        count->n_exact++;
+    }
+    cs_model_free(m);
+}
+
+static void test_rescale(void **state)
+{
+    struct counts count = { 0, 0 };
+
+    (void)state;
+    toy_each(check_rescale, &count);
+    assert_true(count.n_exact > 20 && count.n_refused > 20);
+}
+
+/* Of a network that is linear up to one ReLU what the rule gives is known: Shrikumar et al. 2017,
+ * sec. 3.5.1: all of the change goes through the quotient, also where the slope is zero. */
+static void test_quotient(void **state)
+{
+    cs_real x[4] = { -1, 3, 2, 3 }, dy[4] = { 1, 1, 0, 0 }, dx[4] = { 0 };
+    cs_mat m = { x, 2, 2, 2 };
+
+    (void)state;
+    be->op.act_rescale(be, CS_ACT_RELU, m, (cs_mat){ dy, 2, 2, 2 }, (cs_mat){ dx, 2, 2, 2 });
+    assert_true(fabs((double)dx[0] - 2.0 / 3) < 1e-6);   /* (0 - 2) / (-1 - 2) */
+    assert_true(dx[1] == 1 && dx[2] == 0 && dx[3] == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contributions), cmocka_unit_test(test_as_predicted),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_rescale),
+        cmocka_unit_test(test_quotient),
     };
 
     assert_int_equal(cs_cpu_init(), CS_OK);
