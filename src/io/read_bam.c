@@ -58,7 +58,8 @@ static int alignments_close(void *state)
 static int set_cram(struct alignments *a)
 {
     const int place = a->opt->n_region > 0 ? SAM_RNAME | SAM_POS | SAM_CIGAR : 0;
-    const int wanted = SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL | place;
+    /* Where names were not kept, htslib makes them up: one for both mates if it looks for mates. */
+    const int wanted = SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL | SAM_RNEXT | place;
     if (!a->keep_native && (hts_set_opt(a->fp, CRAM_OPT_REQUIRED_FIELDS, wanted) < 0 ||
                             hts_set_opt(a->fp, CRAM_OPT_DECODE_MD, 0) < 0))
         return cs_fail(CS_EIO, "'%s': cannot set up decoding of CRAM", a->path);

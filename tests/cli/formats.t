@@ -51,6 +51,10 @@ last()
     status=$?; tail -n 1 .last >&2; return $status
 }
 N cram-no-reference.err    last $c strands.cram
+# Where names were not kept they are made up, one for both mates.
+samtools view -C -T here.fa --output-fmt-option lossy_names=1 -o lossy.cram "$sam" 2> /dev/null
+T 'mates of a CRAM file without names' sh -c "$c --reference here.fa lossy.cram | grep '^lossy.cram:' | cut -f 1 |
+    tr '\n' ' ' | grep -qx 'lossy.cram:\([0-9]*\)/1 lossy.cram:\1/2 '"
 N cram-reference.err       $c --reference no-such.fa strands.cram
 head -c 900 reads.bam > cut.bam
 N bam-cut.err              $c cut.bam
