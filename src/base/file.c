@@ -1,24 +1,17 @@
 /*
- * file.c - outputs that are complete or absent, small inputs, signals.
+ * file.c - outputs that are complete or absent, and small inputs.
  *
  * DESIGN
  * A regular file is written beside its final name, so that rename() replaces it in one step on
  * one file system; symbolic links are followed first, so that they stay links. What is not a
  * regular file (a device, a FIFO, stdout) is written directly: there is nothing to rename.
- *
- * The names of unfinished files are in a fixed table of atomic pointers. Whoever takes a pointer
- * out owns it: cs_outfile_close() frees it, the handler of a second signal unlinks what it names.
- * Nothing else is safe in a handler. The first signal only sets a flag, and the program ends in
- * its own way.
  */
 #include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -26,8 +19,9 @@
 
 #include "base/mem.h"
 #include "base/opt.h"
+#include "base/temps.h"
 
-enum { BUF_BYTES = 1 << 16, MAX_TEMPS = 64, MAX_LINKS = 40, MAX_TRIES = 100 };
+enum { BUF_BYTES = 1 << 16, MAX_LINKS = 40, MAX_TRIES = 100 };
 
 struct cs_outfile {
     int fd;
@@ -38,95 +32,12 @@ struct cs_outfile {
     int failed;                  /* the first error; everything later returns it again */
     char *name;                  /* as the user gave it, for messages */
     char *target, *temp;         /* NULL when written directly */
-    int slot;                    /* in `temps`, or -1 */
+    int slot;                    /* of cs_temps_add() */
     int64_t start;               /* where a regular file's first byte of ours lies; -1: no such */
     int64_t gone;                /* bytes written, without those in buf */
     size_t n;                    /* bytes in buf */
     char buf[BUF_BYTES];
 };
-
-static _Atomic(char *) temps[MAX_TEMPS];
-static atomic_int caught;
-static pid_t owner;
-
-static void remove_temps(bool may_free)
-{
-    /* A forked child that exits must not take its parent's files with it. */
-    if (getpid() != owner)
-        return;
-    for (int i = 0; i < MAX_TEMPS; i++) {
-        char *temp = atomic_exchange(&temps[i], NULL);
-        if (temp != NULL)
-            (void)unlink(temp);
-        if (may_free)
-            free(temp);
-    }
-}
-
-static void on_exit_remove_temps(void)
-{
-    remove_temps(true);
-}
-
-static void on_signal(int sig)
-{
-    int none = 0;
-
-    if (atomic_compare_exchange_strong(&caught, &none, sig))
-        return;
-    remove_temps(false);
-    _exit(128 + sig);
-}
-
-static void catch_signal(int sig)
-{
-    struct sigaction act, old;
-
-    /* A shell starts background jobs, and nohup its command, with the signal ignored. */
-    if (sigaction(sig, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
-        return;
-    memset(&act, 0, sizeof act);
-    act.sa_handler = on_signal;
-    (void)sigemptyset(&act.sa_mask);
-    (void)sigaction(sig, &act, NULL);
-}
-
-void cs_signal_init(void)
-{
-    static bool registered;
-
-    owner = getpid();
-    (void)signal(SIGPIPE, SIG_IGN);
-    catch_signal(SIGINT);
-    catch_signal(SIGTERM);
-    catch_signal(SIGHUP);
-    if (!registered)
-        registered = atexit(on_exit_remove_temps) == 0;
-}
-
-int cs_signal_caught(void)
-{
-    return atomic_load(&caught);
-}
-
-static int register_temp(const char *temp)
-{
-    char *copy = cs_xstrdup(temp);
-
-    for (int i = 0; i < MAX_TEMPS; i++) {
-        char *none = NULL;
-        if (atomic_compare_exchange_strong(&temps[i], &none, copy))
-            return i;
-    }
-    free(copy);                  /* a 65th file is only removed by cs_outfile_discard() */
-    return -1;
-}
-
-static void forget_temp(int slot)
-{
-    if (slot >= 0)
-        free(atomic_exchange(&temps[slot], NULL));
-}
 
 static int out_of_memory(const char *name)
 {
@@ -200,7 +111,7 @@ static int create_temp(cs_outfile *f)
     } while (f->fd < 0 && errno == EEXIST && ++n_try < MAX_TRIES);
     if (f->fd < 0)
         return cs_fail(CS_EIO, "cannot create '%s': %s", f->name, strerror(errno));
-    f->slot = register_temp(f->temp);
+    f->slot = cs_temps_add(f->temp);
     return CS_OK;
 }
 
@@ -263,7 +174,19 @@ static int open_any(cs_outfile *f)
     return CS_OK;
 }
 
-/* The one of all runs that writes NAME.part: what a second one wrote between would be lost. */
+/* The one of all runs that writes NAME.part: what a second one wrote between would be lost. The
+ * lock is held until the rename, and whoever gets it then has a file that is no longer NAME.part. */
+static int lock_part(const cs_outfile *f, struct stat *st)
+{
+    struct stat named;
+
+    if ((flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        || lstat(f->temp, &named) != 0 || fstat(f->fd, st) != 0
+        || named.st_dev != st->st_dev || named.st_ino != st->st_ino)
+        return cs_fail(CS_EIO, "another run is writing '%s'", f->temp);
+    return CS_OK;
+}
+
 static int open_part(cs_outfile *f, int64_t n_bytes)
 {
     struct stat st, old;
@@ -281,10 +204,9 @@ static int open_part(cs_outfile *f, int64_t n_bytes)
         return out_of_memory(f->name);
     (void)snprintf(f->temp, size, "%s.part", f->target);
     f->fd = open(f->temp, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (f->fd < 0 || fstat(f->fd, &st) != 0)
+    if (f->fd < 0)
         return cs_fail(CS_EIO, "cannot create '%s': %s", f->temp, strerror(errno));
-    if (flock(f->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return cs_fail(CS_EIO, "another run is writing '%s'", f->temp);
+    CS_TRY(lock_part(f, &st));
     if (st.st_size < n_bytes)
         return cs_fail(CS_EFORMAT, "'%s' has %lld bytes, fewer than the %lld that were written "
                        "when the run was interrupted", f->temp, (long long)st.st_size,
@@ -299,7 +221,7 @@ out:
 
 static void release(cs_outfile *f)
 {
-    forget_temp(f->slot);
+    cs_temps_drop(f->slot);
     free(f->temp);
     free(f->target);
     free(f->name);
@@ -396,6 +318,11 @@ int cs_outfile_park(cs_outfile *f)
 {
     f->parked = f->temp != NULL;
     return park(f);
+}
+
+const char *cs_outfile_place(const cs_outfile *f)
+{
+    return f->temp;
 }
 
 int cs_outfile_fd(const cs_outfile *f)
@@ -519,9 +446,12 @@ int cs_outfile_finish(cs_outfile *f)
     CS_TRY(unpark(f));
     if (f->temp != NULL && fsync(f->fd) != 0 && errno != EINVAL && errno != EROFS)
         rc = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
-    if (close(f->fd) != 0 && errno != EINTR && rc == CS_OK)
-        rc = cs_fail(CS_EIO, "cannot close '%s': %s", f->name, strerror(errno));
-    f->fd = -1;
+    /* What lies in NAME.part is locked until it has its name. */
+    if (!f->kept) {
+        if (close(f->fd) != 0 && errno != EINTR && rc == CS_OK)
+            rc = cs_fail(CS_EIO, "cannot close '%s': %s", f->name, strerror(errno));
+        f->fd = -1;
+    }
     f->finished = rc == CS_OK;
 out:
     return rc;
@@ -543,6 +473,8 @@ int cs_outfile_close(cs_outfile *f)
         if (!f->kept)
             (void)unlink(f->temp);
     }
+    if (f->fd >= 0 && !f->keep_open)
+        (void)close(f->fd);      /* all is on the disk: nothing is left that could fail */
     release(f);
     return rc;
 }
@@ -555,8 +487,9 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **buf, size
 
     for (;;) {
         CS_TRY(cs_grow((void **)buf, &cap, n + 2, 1));
+        CS_TRY(cs_signal_wait(fd, -1));
         ssize_t got = read(fd, *buf + n, cap - n - 1);
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got < 0)
             return cs_fail(CS_EIO, "cannot read '%s': %s", path, strerror(errno));
@@ -576,7 +509,7 @@ out:
 int cs_file_read(const char *path, size_t max_bytes, char **p, size_t *n_bytes)
 {
     char *buf = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), rc;
 
     *p = NULL;
     *n_bytes = 0;

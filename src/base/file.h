@@ -49,6 +49,9 @@ int cs_outfile_patch(cs_outfile *f, int64_t off, const void *p, size_t n_bytes) 
 /** cs_outfile_fd - the descriptor, for a library that writes by itself: flush before, nothing else
  * after */
 int cs_outfile_fd(const cs_outfile *f);
+/** cs_outfile_place - the path where its bytes lie until it is closed, for a library that opens
+ * files by name: finish before; NULL for what is written directly */
+const char *cs_outfile_place(const cs_outfile *f);
 /** cs_outfile_park - keep no descriptor between writes, for one of many files; only a regular
  * file's is given up. CS_OK or CS_EIO */
 int cs_outfile_park(cs_outfile *f) CS_MUST_CHECK;
@@ -80,5 +83,9 @@ int cs_stdout_close(void) CS_MUST_CHECK;
 void cs_signal_init(void);
 /** cs_signal_caught - the signal that came, or 0 */
 int cs_signal_caught(void);
+/** cs_signal_wait - wait until a pipe, a terminal or the like can be read, or has ended; to is
+ * where its bytes go (a pipe), or -1. CS_OK; CS_ECANCEL once a signal has come, or whoever reads
+ * `to` has gone */
+int cs_signal_wait(int from, int to) CS_MUST_CHECK;
 
 #endif

@@ -286,7 +286,7 @@ int cs_pipe_run(cs_pipe *p, const cs_stage *stage, int n)
     for (int i = 0; i < n_started; i++)
         CS_BUG(pthread_join(p->worker[i].thread, NULL) != 0);
     if (p->rc == CS_OK)
-        return p->echoed ? CS_ECANCEL : CS_OK;
+        return p->echoed || cs_signal_caught() != 0 ? CS_ECANCEL : CS_OK;
     return p->message[0] != '\0' ? cs_fail(p->rc, "%s", p->message) : p->rc;
 }
 

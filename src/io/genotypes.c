@@ -8,6 +8,7 @@
 #include <htslib/vcf.h>
 
 #include "base/mem.h"
+#include "io/inflow.h"
 
 struct cs_genotypes {
     char      *path;
@@ -42,7 +43,7 @@ int cs_genotypes_open(const char *path, struct htsFile *fp, int threads, cs_geno
     *out = NULL;
     g->path = cs_xstrdup(path);
     g->fp = fp;
-    const int rc = open_all(g, threads);
+    const int rc = cs_inflow_cut(open_all(g, threads));
     if (rc == CS_OK)
         *out = g;
     else
@@ -124,12 +125,13 @@ int cs_genotypes_next(cs_genotypes *g, cs_variant *v)
     const int r = read_record(g);
 
     if (r == -1)
-        return CS_EOF;
+        return cs_inflow_cut(CS_EOF);
     g->n_record++;
     if (r < -1 || (g->rec->errcode & ~undeclared) != 0 || bcf_unpack(g->rec, BCF_UN_ALL) < 0
         || g->rec->pos < 0)
-        return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be read; the file is cut or damaged",
-                       g->path, (unsigned long long)g->n_record);
+        return cs_inflow_cut(cs_fail(CS_EFORMAT, "'%s': record %llu cannot be read; the file is "
+                                     "cut or damaged", g->path,
+                                     (unsigned long long)g->n_record));
     const int n_sample = bcf_hdr_nsamples(g->header);
     const int n = n_sample > 0 ? bcf_get_genotypes(g->header, g->rec, &g->gt, &g->n_gt) : 0;
     if (n == -4)

@@ -14,6 +14,7 @@
 #include <htslib/sam.h>
 
 #include "base/mem.h"
+#include "io/inflow.h"
 
 struct cs_pileup {
     char          *path;
@@ -33,11 +34,12 @@ struct cs_pileup {
 
 int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
 {
-    htsFile *f = hts_open(path, "r");
+    htsFile *f;
+    const int rc = cs_inflow_hts(path, &f);
 
     *fp = NULL;
-    if (!f)
-        return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
+    if (rc != CS_OK)
+        return rc;
     const enum htsFormatCategory what = hts_get_format(f)->category;
     const enum htsExactFormat format = hts_get_format(f)->format;
     *calls = what == variant_data;
@@ -46,7 +48,7 @@ int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
         return CS_OK;
     }
     hts_close(f);
-    return cs_fail(CS_EFORMAT, "'%s' is no SAM, BAM, CRAM, VCF or BCF file", path);
+    return cs_inflow_cut(cs_fail(CS_EFORMAT, "'%s' is no SAM, BAM, CRAM, VCF or BCF file", path));
 }
 
 /* ---- reads --------------------------------------------------------------------------------- */
@@ -133,7 +135,7 @@ int cs_pileup_open(const char *path, struct htsFile *fp, const char *reference,
     p->opt = *opt;
     p->fp = fp;
     p->to = INT64_MAX;
-    const int rc = open_all(p, reference);
+    const int rc = cs_inflow_cut(open_all(p, reference));
     if (rc == CS_OK)
         *out = p;
     else
@@ -250,12 +252,12 @@ int cs_pileup_next(cs_pileup *p, cs_site *s)
     for (;;) {
         const int r = bam_mplp64_auto(p->plp, &tid, &pos, &n, &read);
         if (p->error != CS_OK)
-            return p->error;
+            return cs_inflow_cut(p->error);
         if (r < 0)
             return cs_fail(CS_EFORMAT, "'%s': the pileup failed after record %llu", p->path,
                            (unsigned long long)p->n_read);
         if (r == 0)
-            return CS_EOF;
+            return cs_inflow_cut(CS_EOF);
         if (pos >= p->from && pos < p->to)
             break;
     }

@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "io/inflow.h"
 #include "registry.h"
 
 enum { HEAD_BYTES = 64, PEEK_BYTES = 1024 };
@@ -126,18 +127,18 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
     int rc;
     const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
 
-    hFILE *fp = hopen(path, "r");
+    hFILE *fp = cs_inflow_open(path);
     if (!fp)
         return cs_fail(CS_EIO, "cannot open '%s': %s", shown, strerror(errno));
     memset(&m, 0, sizeof m);
     if (hts_detect_format2(fp, NULL, &m) < 0) {
-        rc = cs_fail(CS_EIO, "cannot read '%s': %s", shown, strerror(errno));
+        rc = cs_inflow_cut(cs_fail(CS_EIO, "cannot read '%s': %s", shown, strerror(errno)));
         hclose_abruptly(fp);
         return rc;
     }
     const cs_reader *r = find_reader(fp, &m);
     if (!r) {
-        rc = refuse(shown, &m);
+        rc = cs_inflow_cut(refuse(shown, &m));
         hclose_abruptly(fp);
         return rc;
     }
@@ -148,7 +149,7 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
     if (rc != CS_OK) {
         free(in->path);
         free(in);
-        return rc;
+        return cs_inflow_cut(rc);
     }
     *out = in;
     return CS_OK;
@@ -156,7 +157,7 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
 
 int cs_input_next(cs_input *in, cs_chunk *c)
 {
-    const int rc = in->reader->next(in->state, c);
+    const int rc = cs_inflow_cut(in->reader->next(in->state, c));
     if (rc != CS_OK)
         return rc;
     cs_record *r = &c->rec[c->n - 1];

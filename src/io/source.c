@@ -17,6 +17,7 @@
 
 #include "base/budget.h"
 #include "base/mem.h"
+#include "io/inflow.h"
 
 enum {
     PIECE = 1 << 18,             /* text per piece, bytes */
@@ -302,13 +303,13 @@ int cs_source_fill(cs_source *s, const char **p, size_t *n)
         return rc;
     if (s->is_gzip) {
         rc = fill_gzip(s, n);
-        return *n ? CS_OK : rc;
+        return *n ? CS_OK : cs_inflow_cut(rc);
     }
     CS_TRY(read_raw(s, s->out, s->out_cap, n));
     if (*n == 0)
         rc = CS_EOF;
 out:
-    return rc;
+    return cs_inflow_cut(rc);
 }
 
 const char *cs_source_problem(const cs_source *s, const char **advice)

@@ -9,6 +9,7 @@
 #include <htslib/kstring.h>
 #include <htslib/vcf.h>
 
+#include "io/inflow.h"
 #include "io/vcf_text.h"
 
 struct cs_vcf {
@@ -97,9 +98,7 @@ static int open_all(cs_vcf *v, int threads)
 {
     int rc = CS_OK;
 
-    v->fp = hts_open(v->path, "r");
-    if (!v->fp)
-        return cs_fail(CS_EIO, "cannot open '%s': %s", v->path, strerror(errno));
+    CS_TRY(cs_inflow_hts(v->path, &v->fp));
     if (hts_get_format(v->fp)->category != variant_data)
         return cs_fail(CS_EFORMAT, "'%s' is no VCF or BCF file", v->path);
     if (threads > 0 && hts_set_threads(v->fp, threads) < 0)
@@ -119,7 +118,7 @@ int cs_vcf_open(const char *path, int threads, bool as_native, cs_vcf **out)
     *out = NULL;
     v->path = cs_xstrdup(path);
     v->as_native = as_native;
-    const int rc = open_all(v, threads);
+    const int rc = cs_inflow_cut(open_all(v, threads));
     if (rc == CS_OK)
         *out = v;
     else
@@ -291,7 +290,7 @@ int cs_vcf_next(cs_vcf *v, cs_arena *mem, cs_vcf_record **out)
     int rc = CS_OK;
 
     *out = NULL;
-    CS_TRY(is_text(v) ? next_text(v) : next_native(v));
+    CS_TRY(cs_inflow_cut(is_text(v) ? next_text(v) : next_native(v)));
     CS_TRY(check_native(v));
     if (bcf_unpack(v->rec, BCF_UN_STR) < 0 || v->rec->n_allele < 1)
         return broken(v, "cannot be unpacked; the file is damaged");

@@ -309,6 +309,28 @@ static void read_only_is_respected(void **state)
     assert_holds("locked", "1");
 }
 
+/* From its beginning to its name, an output of a run that may be resumed has one writer. */
+static void parts_are_locked(void **state)
+{
+    cs_outfile *first = NULL, *second = NULL;
+
+    (void)state;
+    assert_int_equal(cs_outfile_continue("o", 0, &first), CS_OK);
+    assert_int_equal(cs_outfile_write(first, "whole", 5), CS_OK);
+    assert_int_equal(cs_outfile_continue("o", 0, &second), CS_EIO);
+    assert_int_equal(cs_outfile_finish(first), CS_OK);
+    cs_error_clear();
+    assert_int_equal(cs_outfile_continue("o", 0, &second), CS_EIO);
+    assert_null(second);
+    assert_int_equal(cs_outfile_close(first), CS_OK);
+    assert_holds("o", "whole");
+    cs_error_clear();
+    assert_int_equal(cs_outfile_continue("o", 0, &second), CS_OK);
+    cs_outfile_discard(second);
+    assert_holds("o", "whole");
+    assert_int_equal(unlink("o.part"), 0);
+}
+
 static void reads_whole_files(void **state)
 {
     char *p;
@@ -493,6 +515,7 @@ int main(void)
         cmocka_unit_test_setup(read_only_is_respected, reset),
         cmocka_unit_test_setup(reads_whole_files, reset),
         cmocka_unit_test_setup(failing_allocations, reset),
+        cmocka_unit_test_setup(parts_are_locked, reset),
         cmocka_unit_test_setup(signals_remove_temporaries, reset),
         cmocka_unit_test_setup(stdout_is_checked, reset),
         cmocka_unit_test_setup(stdout_keeps_order, reset),

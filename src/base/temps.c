@@ -1,0 +1,130 @@
+/*
+ * temps.c - the names of unfinished files, and the signals and exits that remove them.
+ *
+ * DESIGN
+ * The names are in a fixed table of atomic pointers. Whoever takes a pointer out owns it:
+ * cs_temps_drop() frees it, the handler of a second signal unlinks what it names. Nothing else is
+ * safe in a handler. The first signal only sets a flag and wakes whoever polls, and the program
+ * ends in its own way.
+ */
+#define _GNU_SOURCE              /* pipe2 */
+#include "base/temps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+enum { MAX_TEMPS = 64 };
+
+static _Atomic(char *) temps[MAX_TEMPS];
+static atomic_int caught;
+static pid_t owner;
+static int told_by = -1, tell_by = -1;      /* the ends of a pipe: a byte in it, a signal came */
+
+static void remove_temps(bool may_free)
+{
+    /* A forked child that exits must not take its parent's files with it. */
+    if (getpid() != owner)
+        return;
+    for (int i = 0; i < MAX_TEMPS; i++) {
+        char *temp = atomic_exchange(&temps[i], NULL);
+        if (temp != NULL)
+            (void)unlink(temp);
+        if (may_free)
+            free(temp);
+    }
+}
+
+static void on_exit_remove_temps(void)
+{
+    remove_temps(true);
+}
+
+static void on_signal(int sig)
+{
+    int none = 0;
+
+    if (atomic_compare_exchange_strong(&caught, &none, sig)) {
+        const int saved = errno;
+        const ssize_t n = write(tell_by, "", 1);
+        (void)n;                 /* without the pipe, waits are as long as they are */
+        errno = saved;
+        return;
+    }
+    remove_temps(false);
+    _exit(128 + sig);
+}
+
+static void catch_signal(int sig)
+{
+    struct sigaction act, old;
+
+    /* A shell starts background jobs, and nohup its command, with the signal ignored. */
+    if (sigaction(sig, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
+        return;
+    memset(&act, 0, sizeof act);
+    act.sa_handler = on_signal;
+    (void)sigemptyset(&act.sa_mask);
+    (void)sigaction(sig, &act, NULL);
+}
+
+void cs_signal_init(void)
+{
+    static bool registered;
+    int end[2];
+
+    owner = getpid();
+    if (told_by < 0 && pipe2(end, O_CLOEXEC) == 0) {
+        told_by = end[0];
+        tell_by = end[1];
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    catch_signal(SIGINT);
+    catch_signal(SIGTERM);
+    catch_signal(SIGHUP);
+    if (!registered)
+        registered = atexit(on_exit_remove_temps) == 0;
+}
+
+int cs_signal_caught(void)
+{
+    return atomic_load(&caught);
+}
+
+int cs_signal_wait(int from, int to)
+{
+    struct pollfd on[] = { { .fd = from, .events = POLLIN }, { .fd = to },
+                           { .fd = told_by, .events = POLLIN } };
+
+    while (poll(on, sizeof on / sizeof *on, -1) < 0)
+        CS_BUG(errno != EINTR && errno != EAGAIN && errno != ENOMEM);
+    return on[1].revents == 0 && on[2].revents == 0 ? CS_OK : CS_ECANCEL;
+}
+
+int cs_temps_add(const char *temp)
+{
+    char *copy = cs_xstrdup(temp);
+
+    for (int i = 0; i < MAX_TEMPS; i++) {
+        char *none = NULL;
+        if (atomic_compare_exchange_strong(&temps[i], &none, copy))
+            return i;
+    }
+    free(copy);                  /* a 65th file is only removed by cs_outfile_discard() */
+    return -1;
+}
+
+void cs_temps_drop(int slot)
+{
+    if (slot >= 0)
+        free(atomic_exchange(&temps[slot], NULL));
+}

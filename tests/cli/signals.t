@@ -1,0 +1,120 @@
+# signals.t - SIGINT and SIGTERM in the middle of a run: no command leaves a half-written file, and
+# each dies of the signal.
+#
+# A row is a command, with `in` for a pipe that gives it a beginning and then nothing more, so that
+# the signal always comes in the middle; what reads no pipe works for longer than the test takes.
+# All rows run at once, each in a folder of its own: when all have been fed, all get the signal, and
+# must have ended soon after with nothing but their inputs in the folder.
+. "$srcdir/tests/cli/lib.sh"
+
+env --default-signal=INT true 2> /dev/null || { S 'signals' 'no env --default-signal'; exit; }
+m=$srcdir/refdata/model/default.safetensors
+q='-q -@ 1'
+small='--encoder cdil --encoder.channels 8 --encoder.layers 2 --tokenizer base -B 512'
+
+cp "$tiny/reads.fq" "$tiny/mixed.fa" "$tiny/variants.fa" "$tiny/variants.vcf" "$tiny/strands.sam" .
+cp "$tiny/strands.fa" "$tiny/strands.fa.fai" .
+"$builddir/tests/cli/make_model" token 2 head=token tokenizer=base encoder.max-len=512 2> /dev/null
+awk 'BEGIN { srand(1); for (i = 0; i < 60; i++) { print ">r" i " class=" (i % 2 ? "at" : "gc")
+    s = ""; for (k = 0; k < 90; k++) s = s substr(i % 2 ? "ATTAACATTG" : "GCCGGAGCCT", int(rand() * 10) + 1, 1)
+    print s } }' > two.fa
+awk 'BEGIN { srand(2); print ">g"; for (i = 0; i < 9000; i++) { s = s substr("ACGT", 1 + int(4 * rand()), 1) }
+    print s }' > genome.fa
+head -n 13 variants.vcf > calls.vcf
+printf 'one\t300\t310\n' > one.bed
+sed -n 's/^>\([^ ]*\).*/\1\tclassA/p' mixed.fa > labels.tsv
+
+every='-o o.tsv --all --jsonl o.jsonl --kraken o.kraken --report o.kreport --krona o.krona'
+every="$every --cami-binning o.bin --cami-profile o.prof --summary o.json --html o.html --bam o.bam --split-dir parts"
+
+# NAME | what the pipe begins with, or - | the words of the command
+cat > rows <<END
+every output|reads.fq|classify $q -m $m $every in
+one thread less|mixed.fa|classify -q -@ 3 -m $m -o o.tsv in
+mates|reads.fq|classify $q -m $m -o o.tsv -1 in -2 ../reads.fq
+tags|strands.sam|classify $q -m $m --bam o.bam in
+CRAM|strands.sam|classify $q -m $m --reference ../strands.fa --bam o.cram in
+compressed parts|reads.fq|classify $q -m $m --split-dir parts --split-gz in
+embed|reads.fq|embed $q -m $m -o o.npy in
+predict|mixed.fa|predict $q -m ../token -o o.bed in
+eval|mixed.fa|eval $q -m $tiny/model.safetensors --labels ../labels.tsv --skip-unlabelled -o o.tsv --json o.json --html o.html --calibrate o.m in
+eval's labels|labels.tsv|eval $q -m $tiny/model.safetensors --labels in -o o.tsv ../mixed.fa
+tokens|reads.fq|tokenize $q -m $srcdir/refdata/bpe/hg38.json -o o.tsv in
+a vocabulary|reads.fq|tokenize $q --learn bpe --vocab-size 64 -o o.json in
+diplotypes of reads|strands.sam|diplotype -f ../strands.fa -o o.txt in
+diplotypes of calls|calls.vcf|diplotype -f ../variants.fa -o o.txt in
+VCF|variants.vcf|variant $q -m $m -r ../variants.fa -w 128 --tsv o.tsv -o o.vcf in
+VCF with an index|variants.vcf|variant $q -m $m -r ../variants.fa -w 128 -W -o o.vcf.gz in
+BCF|variants.vcf|variant $q -m $m -r ../variants.fa -w 128 -W -o o.bcf in
+explain|one.bed|explain $q -m $m -f ../variants.fa -R in -o o.bedgraph --tsv o.tsv --svg o.svg
+train|two.fa|train $q $small --label-key class -o o.m --metrics o.tsv in
+train's taxonomy|none|train $q $small --label-key class --taxonomy in -o o.m ../two.fa
+pretrain's regions|none|pretrain $q $small --window 100 --val-regions in -o o.m ../genome.fa
+model label|none|model label --taxonomy in $m o.m
+factorize's matrix|none|factorize -i in -o o --plot o.svg
+factorize|-|factorize -i ../big.npy --steps 1000000 -o o --plot o.svg
+simulate|-|simulate adding -n 100000000 -o o.tsv
+bench|-|bench encoders -o o.tsv
+END
+n_row=$(wc -l < rows)
+: > none
+"$builddir/tests/bench/gen_matrix" sparse 64 1 big.npy
+
+# begin SIGNAL: every row in its folder; there are `fed`, once the pipe has a reader, and `pid`
+begin()
+{
+    n=0
+    while IFS='|' read -r name head command; do
+        n=$((n + 1)) d=$1.$n
+        mkdir "$d" && mkfifo "$d/in"
+        if [ "$head" = - ]; then
+            : > "$d.fed"
+        else
+            # The writer's end stays open; nothing comes.
+            (exec 3> "$d/in"; cat "$head" >&3; : > "$d.fed"; exec sleep 60) > "$d.out" 2>&1 &
+            echo $! > "$d.feeder"
+        fi
+        (cd "$d" || exit
+         env --default-signal=INT,TERM chordseq $command > "../$d.out" 2> "../$d.err" < /dev/null &
+         echo $! > "../$d.pid"
+         wait $!
+         echo $? > "../$d.status") &
+    done < rows
+}
+
+# What has ended already is told by its status.
+at_work()
+{
+    for i in $(seq 200); do
+        [ "$(ls | grep -c '\.fed$')" = $((2 * n_row)) ] && break
+        sleep 0.05
+    done
+    sleep 0.5
+}
+
+# end SIGNAL STATUS: within 10 s, with nothing left
+end()
+{
+    for n in $(seq "$n_row"); do kill -"$1" "$(cat "$1.$n.pid")" 2> /dev/null; done
+    for i in $(seq 100); do
+        [ "$(ls "$1".*.status 2> /dev/null | wc -l)" = "$n_row" ] && break
+        sleep 0.1
+    done
+    for n in $(seq "$n_row"); do
+        [ -f "$1.$n.status" ] || kill -KILL "$(cat "$1.$n.pid")"
+        [ ! -f "$1.$n.feeder" ] || kill "$(cat "$1.$n.feeder")" 2> /dev/null
+    done
+    n=0
+    while IFS='|' read -r name head command; do
+        n=$((n + 1)) d=$1.$n
+        echo "status $2, and only 'in'" > want
+        { echo "status $(cat "$d.status"), and only '$(ls -A "$d" | tr '\n' ' ' | sed 's/ $//')'"
+          cat "$d.err"; } > "$d.got"
+        T "$1: $name" diff want "$d.got"
+    done < rows
+}
+begin INT
+begin TERM
+at_work
+end INT 130
+end TERM 143
