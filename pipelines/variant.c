@@ -530,6 +530,7 @@ static int score(struct job *j, const cs_split *split, const cs_about *about)
     CS_TRY(begin_shard(j, &s));
     CS_TRY(cs_stream_run(&s, &stat));
     CS_TRY(cs_shard_end(j->shard));
+    CS_TRY(cs_vcfout_finish(j->out));
     if (j->tsv)
         CS_TRY(cs_outfile_finish(j->tsv));
     rc = cs_vcfout_close(j->out);

@@ -175,7 +175,7 @@ static int open_any(cs_outfile *f)
 }
 
 /* The one of all runs that writes NAME.part: what a second one wrote between would be lost. The
- * lock is held until the rename, and whoever gets it then has a file that is no longer NAME.part. */
+ * lock is held until the rename: who gets it then has a file that is no longer NAME.part. */
 static int lock_part(const cs_outfile *f, struct stat *st)
 {
     struct stat named;

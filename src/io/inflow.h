@@ -10,8 +10,8 @@ struct htsFile;
 /**
  * cs_inflow_open - open a file, or "-" for standard input, for reading
  *
- * What is no regular file (a pipe, a FIFO, a terminal) ends when SIGINT, SIGTERM or SIGHUP comes, as
- * if it were complete: cs_inflow_cut() tells.
+ * What is no regular file (a pipe, a FIFO, a terminal) ends when SIGINT, SIGTERM or SIGHUP comes,
+ * as if it were complete: cs_inflow_cut() tells.
  * Returns  for hclose(), or NULL with errno
  */
 struct hFILE *cs_inflow_open(const char *path);

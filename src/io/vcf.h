@@ -91,7 +91,10 @@ int  cs_vcfout_record(cs_vcfout *o, const cs_vcf_record *r, const cs_vcf_values 
     CS_MUST_CHECK;
 /** cs_vcfout_tell - of VCF: bytes of text so far, before compression */
 int64_t cs_vcfout_tell(const cs_vcfout *o);
-/** cs_vcfout_close - complete, index, rename; frees o in every case */
+/** cs_vcfout_finish - complete and index, all but the names; to be followed by cs_vcfout_close(),
+ * or after an error cs_vcfout_discard() */
+int  cs_vcfout_finish(cs_vcfout *o) CS_MUST_CHECK;
+/** cs_vcfout_close - complete, index, rename both; frees o in every case */
 int  cs_vcfout_close(cs_vcfout *o) CS_MUST_CHECK;
 /** cs_vcfout_discard - remove what was begun; accepts NULL */
 void cs_vcfout_discard(cs_vcfout *o);

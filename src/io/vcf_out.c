@@ -20,9 +20,9 @@ enum { N_FIXED = 8, INFO_COLUMN = 7 };
 
 struct cs_vcfout {
     cs_vcfout_opt o;
-    char         *path, *index_path;
+    char         *path;
     const char   *from;          /* the input's path */
-    cs_outfile   *file;
+    cs_outfile   *file, *index;  /* index: NULL unless asked for */
     htsFile      *fp;
     bcf_hdr_t    *header;        /* of BCF */
     bcf1_t       *rec;
@@ -170,18 +170,20 @@ static int open_file(cs_vcfout *w)
     return CS_OK;
 }
 
-static int check_index(cs_vcfout *w)
+static int open_index(cs_vcfout *w)
 {
     if (!w->o.index)
         return CS_OK;
     if ((w->o.format != 'z' && w->o.format != 'b') || strcmp(w->path, "-") == 0
-        || !cs_outfile_can_patch(w->file))
+        || !cs_outfile_place(w->file))
         return cs_fail(CS_EUSAGE, "--write-index needs a file of format z or b (-O), which '%s' is "
                        "not", w->path);
     const size_t n = strlen(w->path) + sizeof ".csi";
-    w->index_path = cs_xmalloc(n);
-    (void)snprintf(w->index_path, n, "%s.csi", w->path);
-    return CS_OK;
+    char *path = cs_xmalloc(n);
+    (void)snprintf(path, n, "%s.csi", w->path);
+    const int rc = cs_outfile_open(path, &w->index);
+    free(path);
+    return rc;
 }
 
 static int open_all(cs_vcfout *w, const cs_vcf *in)
@@ -189,7 +191,7 @@ static int open_all(cs_vcfout *w, const cs_vcf *in)
     int rc = CS_OK;
 
     CS_TRY(cs_outfile_open(w->path, &w->file));
-    CS_TRY(check_index(w));
+    CS_TRY(open_index(w));
     CS_TRY(open_file(w));
     if (is_bcf(w)) {
         CS_TRY(add_lines(w));
@@ -399,33 +401,50 @@ void cs_vcfout_discard(cs_vcfout *w)
     if (w->rec)
         bcf_destroy(w->rec);
     cs_outfile_discard(w->file);
+    cs_outfile_discard(w->index);
     ks_free(&w->text);
     ks_free(&w->info);
     free(w->number);
     free(w->path);
-    free(w->index_path);
     free(w);
+}
+
+int cs_vcfout_finish(cs_vcfout *w)
+{
+    int rc = CS_OK;
+
+    if (!w->fp)
+        return CS_OK;
+    errno = 0;
+    const int bad = hts_close(w->fp) < 0;
+    w->fp = NULL;
+    if (bad)
+        return failed(w, "the end");
+    CS_TRY(cs_outfile_finish(w->file));
+    if (!w->index)
+        return CS_OK;
+    /* From the file as it is, by htslib, which says no more than that. */
+    if (bcf_index_build3(cs_outfile_place(w->file), cs_outfile_place(w->index), 14,
+                         w->o.threads) != 0)
+        return cs_fail(CS_EIO, "cannot index '%s'; it must be sorted, with its contigs in the "
+                       "header (bcftools sort)", w->path);
+    rc = cs_outfile_finish(w->index);
+out:
+    return rc;
 }
 
 int cs_vcfout_close(cs_vcfout *w)
 {
-    int rc = CS_OK;
+    int rc = cs_vcfout_finish(w);
 
-    errno = 0;
-    const int bad = hts_close(w->fp) < 0;
-    w->fp = NULL;
-    if (bad) {
-        rc = failed(w, "the end");
-        goto out;
+    if (rc == CS_OK) {
+        rc = cs_outfile_close(w->file);
+        w->file = NULL;
     }
-    rc = cs_outfile_close(w->file);
-    w->file = NULL;
-    CS_TRY(rc);
-    /* From the file as it is, by htslib, which says no more than that. */
-    if (w->o.index && bcf_index_build3(w->path, w->index_path, 14, w->o.threads) != 0)
-        rc = cs_fail(CS_EIO, "cannot index '%s'; it must be sorted, with its contigs in the "
-                     "header (bcftools sort)", w->path);
-out:
+    if (rc == CS_OK) {
+        rc = cs_outfile_close(w->index);
+        w->index = NULL;
+    }
     cs_vcfout_discard(w);
     return rc;
 }

@@ -98,6 +98,10 @@ bcf 'split before or after: the same scores' sh -c 'for f in a variants; do
     bcftools query -f "$q" a.split.vcf > want && bcftools query -f "$q" b.vcf | cmp want -'
 bcf 'an index' sh -c 'score -W -o a.vcf.gz variants.vcf && score -W -o a.bcf variants.vcf &&
     for f in a.vcf.gz a.bcf; do [ "$(bcftools view -H $f one:300-330 | wc -l)" = 4 ] || exit; done'
+T 'what cannot be indexed does not appear' sh -c '
+    { grep "^#" variants.vcf; grep -v "^#" variants.vcf | sort -k 2,2nr; } > back.vcf
+    ! score -W --tsv back.tsv -o back.vcf.gz back.vcf 2> told && grep -q "cannot index .back.vcf.gz" told &&
+    [ "$(echo back.*)" = back.vcf ]'
 
 # A model that learns from variants: the label says whether the base becomes a G.
 awk 'BEGIN {
