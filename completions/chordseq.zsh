@@ -649,14 +649,28 @@ _chordseq()
         '*--verbose[say more about the run; twice\: say everything]' \
         '--help[list the options]' '*:file:_files' ;;
     simulate) _arguments \
-        '*-n[records to write]:NUM:' \
-        '*--records[records to write]:NUM:' \
+        '*-n[records, or persons, to write]:NUM:' \
+        '*--records[records, or persons, to write]:NUM:' \
         '*--lambda[adding\: scale of the lengths]:NUM:' \
         '*--max-len[adding\: longest record]:NUM:' \
         '*--length[xor, temporal-order\: length of every record]:NUM:' \
         '*--seed[seed of all randomness]:NUM:' \
         '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
+        '*-i[sites and alleles\: VCF or BCF]:VCF:' \
+        '*--input[sites and alleles\: VCF or BCF]:VCF:' \
+        '*-r[only sites of contig\:from-to]:REGION:' \
+        '*--region[only sites of contig\:from-to]:REGION:' \
+        '*--frequencies[of alleles\: those of the file, or draw them]:FROM:(file draw)' \
+        '*--min-freq[leave out sites whose REF or ALT is rarer]:NUM:' \
+        '*--ld-scale[distance at which neighbours'\'' correlation has fallen to 1/e; 0\: independent sites]:BASES:' \
+        '*--causal[sites with an effect]:NUM:' \
+        '*--heritability[share of the liability'\''s variance that they make]:SHARE:' \
+        '*--prevalence[cases in the population]:SHARE:' \
+        '*--case-share[cases in the cohort; 0\: as they come]:SHARE:' \
+        '*--labels[write each person'\''s class, case or control]:FILE:_files' \
+        '*--liabilities[write each person'\''s liability, and its genetic part]:FILE:_files' \
+        '*--effects[write the sites with an effect]:FILE:_files' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \

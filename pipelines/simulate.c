@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
+#include "pipelines/cohort.h"
 #include "pipelines/common.h"
 
 struct simulate_args {
@@ -14,6 +15,7 @@ struct simulate_args {
 };
 
 static struct simulate_args own;
+static cs_cohort_args cohort;
 static cs_log_args logs;
 
 /* The least length, and the parameters of the logarithm's normal distribution, are the paper's. */
@@ -25,7 +27,7 @@ static const cs_opt simulate_table[] = {
     { .type = CS_OPT_GROUP, .name = "Simulation" },
     { .type = CS_OPT_SIZE, .letter = 'n', .name = "records",
       .off = offsetof(struct simulate_args, n), .arg = "NUM", .def = "1000",
-      .help = "records to write", .min = 1, .max = 1e12 },
+      .help = "records, or persons, to write", .min = 1, .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "lambda", .off = offsetof(struct simulate_args, lambda),
       .arg = "NUM", .def = "200", .help = "adding: scale of the lengths",
       .man = "A length is NUM x LogNormal(0.5, 0.7^2), rounded; its mean is 2.1 NUM.",
@@ -47,7 +49,8 @@ static const cs_opt simulate_table[] = {
 static void options(cs_optset *set)
 {
     const cs_optset all[] = {
-        { simulate_table, &own, NULL }, { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
+        { simulate_table, &own, NULL }, { cs_cohort_table, &cohort, NULL },
+        { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
     };
 
     memcpy(set, all, sizeof all);
@@ -189,21 +192,11 @@ static const struct task *find_task(const cs_strlist *name)
     return NULL;
 }
 
-static int run(int argc, char **argv)
+static int write_task(const struct task *task)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
-    cs_strlist name = { NULL, 0 };
     cs_outfile *f = NULL;
 
-    options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &name, &logs));
-    const struct task *task = find_task(&name);
-    if (task == NULL) {
-        rc = cs_fail(CS_EUSAGE, "name one task to simulate; there are: adding, xor, "
-                     "temporal-order");
-        goto out;
-    }
     CS_TRY(cs_outfile_open(own.output, &f));
     CS_TRY(cs_outfile_printf(f, "#chordseq-series\t1\tchannels=%d\ttargets=1\n",
                              task->n_channel));
@@ -218,6 +211,26 @@ static int run(int argc, char **argv)
     f = NULL;
 out:
     cs_outfile_discard(f);
+    return rc;
+}
+
+static int run(int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_optset set[CS_MAX_OPTSET];
+    cs_strlist name = { NULL, 0 };
+
+    options(set);
+    CS_TRY(cs_args_parse(set, argc, argv, &name, &logs));
+    const struct task *task = find_task(&name);
+    if (task != NULL)
+        rc = write_task(task);
+    else if (name.n == 1 && strcmp(name.v[0], "cohort") == 0)
+        rc = cs_cohort_simulate(&cohort, own.n, (uint64_t)own.seed, own.output);
+    else
+        rc = cs_fail(CS_EUSAGE, "name one task to simulate; there are: adding, xor, "
+                     "temporal-order, cohort");
+out:
     free(name.v);
     cs_opt_release(set);
     return rc;

@@ -87,3 +87,60 @@ head -c 300 s.tsv.gz > cut.tsv.gz;                               refused series-
 N series-crop.err $train --crop-max 100 --crop-min 50 -i s.tsv -o x
 T 'a network for sequences is not for it' sh -c '! chordseq classify -q -m "$1" s.tsv > out 2>&1 ||
     [ "$(grep -c no_known_base out)" = 200 ]' - "$tiny/model.safetensors"
+
+# ---- cohort --------------------------------------------------------------------------------------
+
+# Twenty sites 50 bases apart with frequencies in turn, and what cannot be taken: a record over the
+# one before, a symbolic ALT, a filter, a rare one, another region.
+{
+    printf '##fileformat=VCFv4.2\n##contig=<ID=c>\n##FILTER=<ID=bad,Description="x">\n'
+    printf '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n'
+    awk 'BEGIN { OFS = "\t"; for (i = 1; i <= 20; i++) { p = 100 + 50 * i; f = 0.1 * (1 + i % 5)
+        print "c", p, "s" i, "AC", i == 7 ? "A,AG" : "A", ".", "PASS", i == 7 ? "AF=0.2,0.1" : "AF=" f
+        if (i == 3) print "c", p + 1, ".", "C", "T", ".", "PASS", "AF=0.5"
+        if (i == 4) print "c", p + 9, ".", "C", "<DEL>", ".", "PASS", "AF=0.5"
+        if (i == 5) print "c", p + 9, ".", "C", "T", ".", "bad", "AF=0.5"
+        if (i == 6) print "c", p + 9, ".", "C", "T", ".", ".", "AC=3;AN=1000" }
+        print "c", 5000, ".", "C", "T", ".", ".", "AF=0.5" }'
+} > sites.vcf
+co="chordseq simulate cohort -i sites.vcf -r c:1-2000"
+T 'a cohort' sh -c "$co -n 2000 --causal 6 --heritability 0.4 --labels c.lab --liabilities c.lia --effects c.eff -o c.vcf 2> err"
+T 'what was left out is told' grep -qx 'chordseq: sites left out: 1 filtered, 1 symbolic, 1 overlap, 1 rare' err
+T 'frequencies are those of the sites' awk -F '\t' '/^#/ { next } { n = split(substr($8, 4), f, ",")
+    if (NF != 2009 || $9 != "GT") exit 1
+    for (k in c) delete c[k]
+    for (i = 10; i <= NF; i++) { if ($i !~ /^[0-2][|][0-2]$/) exit 1
+        c[substr($i, 1, 1)]++; c[substr($i, 3, 1)]++; het += substr($i, 1, 1) != substr($i, 3, 1) }
+    left = 1
+    for (k = 1; k <= n; k++) { d = c[k] / 4000 - f[k]; if (d * d > 0.0009) exit 1
+        left -= f[k]; same += f[k] * f[k] }
+    want += 2000 * (1 - left * left - same); same = 0; sites++ }
+    END { d = het / want - 1; if (sites != 20 || d * d > 0.0009) exit 1 }' c.vcf
+T 'the liability is as heritable as stated' awk -F '\t' 'NR > 1 { n++; l += $2; ll += $2 * $2; g += $3; gg += $3 * $3 }
+    END { vg = gg / n - g * g / n / n; vl = ll / n - l * l / n / n
+          exit !(n == 2000 && vg > 0.35 && vg < 0.45 && vl > 0.9 && vl < 1.1) }' c.lia
+T 'cases have the larger ones' sh -c 'grep -v "^#" c.lia | paste - c.lab | awk "BEGIN { low = 99; high = -99 }
+    \$5 == \"case\" { n++; if (\$2 < low) low = \$2 } \$5 == \"control\" && \$2 > high { high = \$2 }
+    END { exit !(low > high && n > 900 && n < 1100) }"'
+T 'the genetic part is the sum of effects' sh -c 'awk -F "\t" "FILENAME == \"c.eff\" { e[\$2] = \$7; next }
+    FILENAME == \"c.vcf\" && !/^#/ && \$2 in e { for (i = 10; i <= NF; i++)
+        sum[i] += e[\$2] * (substr(\$i, 1, 1) + substr(\$i, 3, 1)) }
+    FILENAME == \"c.lia\" && FNR > 1 { d = \$3 - sum[FNR + 8]; if (FNR == 2) first = d
+        d -= first; if (d * d > 1e-8) exit 1; n++ }
+    END { exit n != 2000 }" c.eff c.vcf c.lia'
+T 'the same again' sh -c "$co -q -n 2000 --causal 6 --heritability 0.4 | cmp - c.vcf"
+T 'neighbours go together where asked' sh -c "$co -q -n 2000 --ld-scale 200 | awk -F '\t' '!/^#/ && \$2 >= 700 && \$2 <= 1050 {
+    for (i = 10; i <= NF; i++) { a = substr(\$i, 1, 1) > 0; both += a && was[i]; alone += a; before += was[i] + 0; was[i] = a; n++ } }
+    END { exit !(both / n > 1.3 * (alone / n) * (before / n)) }'"
+T 'cases as many as asked' sh -c "$co -q -n 300 --prevalence 0.05 --case-share 0.4 --labels l -o o && [ \$(grep -c case l) = 120 ]"
+T 'frequencies are drawn where asked' sh -c "$co -q -n 10 --frequencies draw -o o && [ \$(grep -c '^c' o) -ge 20 ]"
+T 'or those of genotypes' sh -c "sed '/^#/!s/AF=[0-9.,]*/./' c.vcf > g.vcf && chordseq simulate cohort -q -i g.vcf -n 10 -o g &&
+    awk -F '\t' '!/^#/ && !/,/ { split(\$8, f, \"=\"); print f[2] }' g | sed -n 1p | grep -q '^0[.][12]'"
+T 'VCF that others read' sh -c 'command -v bcftools > /dev/null || exit 0; bcftools view c.vcf > o'
+N cohort-input.err       chordseq simulate cohort
+N cohort-causal.err      $co --causal 20 -o x
+N cohort-none.err        $co --causal 0 -o x
+N cohort-region.err      chordseq simulate cohort -i sites.vcf -r c:1-50 -o x
+N cohort-freq.err        sh -c "sed 's/AF=[0-9.,]*/./' sites.vcf > f.vcf && chordseq simulate cohort -i f.vcf -o x"
+N cohort-more.err        sh -c "sed 's/AF=0.2,0.1/AF=0.9,0.3/' sites.vcf > f.vcf && chordseq simulate cohort -i f.vcf -o x"
+T 'nothing is left of what failed' [ ! -e x ]

@@ -1,0 +1,283 @@
+/* cohort_sites.c - the sites of a VCF file that a simulated cohort can have, and their
+ * frequencies. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/rng.h"
+#include "io/alphabet.h"
+#include "io/regions.h"
+#include "io/vcf_text.h"
+#include "pipelines/cohort.h"
+
+enum { FILTER_COLUMN = 6, FORMAT_COLUMN = 8, STREAM_FREQ = 141 };
+
+struct reading {
+    const cs_cohort_args *a;
+    uint64_t         seed;
+    cs_vcf          *in;
+    cs_regions      *regions;    /* NULL: everything */
+    cs_region        at;
+    cs_cohort_sites *s;
+    cs_arena        *mem;        /* the record's */
+    int64_t          end;        /* of the last site's REF */
+};
+
+static int broken(const struct reading *r, const cs_vcf_record *v, const char *what)
+{
+    return cs_fail(CS_EFORMAT, "'%s': record %llu (%s:%lld) %s", cs_vcf_path(r->in),
+                   (unsigned long long)v->no, v->contig, (long long)v->pos + 1, what);
+}
+
+/* ---- frequencies ----------------------------------------------------------------------------- */
+
+/* A number of a text that ends there; NAN: it is none. */
+static double number(const char *text)
+{
+    char *end;
+    const double x = text ? strtod(text, &end) : NAN;
+
+    return text && *text != '\0' && *end == '\0' ? x : NAN;
+}
+
+static int from_info(const struct reading *r, const cs_vcf_record *v, const char *key, double *x)
+{
+    int rc = CS_OK;
+    const char **text = cs_arena_alloc(r->mem, (size_t)v->n_alt, sizeof *text);
+
+    if (text == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the sites of '%s'", cs_vcf_path(r->in));
+    CS_TRY(cs_vcf_info(r->in, v, key, r->mem, text));
+    for (int i = 0; i < v->n_alt; i++)
+        x[i] = number(text[i]);
+out:
+    return rc;
+}
+
+/* Alleles counted in one sample's column, "0|1:..." */
+static void count_sample(const char *gt, const char *end, int n_alt, double *count, double *n)
+{
+    while (gt < end && *gt != ':') {
+        char *next;
+        const long allele = *gt == '.' ? -1 : strtol(gt, &next, 10);
+        if (*gt == '.' || next == gt)
+            gt++;
+        else
+            gt = next;
+        if (allele >= 0 && allele <= n_alt)
+            ++*n;
+        if (allele > 0 && allele <= n_alt)
+            count[allele - 1]++;
+        gt += gt < end && (*gt == '|' || *gt == '/');
+    }
+}
+
+static double from_genotypes(const cs_vcf_record *v, double *count)
+{
+    size_t n_text;
+    double n = 0;
+    const char *format = cs_vcf_column(v->line, v->n_line, FORMAT_COLUMN, &n_text);
+    const char *end = v->line + v->n_line;
+
+    for (int i = 0; i < v->n_alt; i++)
+        count[i] = 0;
+    if (format == NULL || n_text < 2 || strncmp(format, "GT", 2) != 0)
+        return 0;
+    for (const char *p = format + n_text; p < end;) {
+        p++;
+        const char *tab = memchr(p, '\t', (size_t)(end - p)), *stop = tab ? tab : end;
+        count_sample(p, stop, v->n_alt, count, &n);
+        p = stop;
+    }
+    return n;
+}
+
+static bool all_known(const double *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!(x[i] >= 0))
+            return false;
+    return true;
+}
+
+/* Log-uniform over --min-freq .. 0.5, as rare alleles are many; ALTs share it. */
+static void draw(const struct reading *r, const cs_vcf_record *v, double *freq)
+{
+    const double least = r->a->min_freq > 0 ? r->a->min_freq : 1e-3;
+    const double u = cs_rng_unit(cs_rng_key(r->seed, STREAM_FREQ), (uint64_t)r->s->n);
+
+    for (int i = 0; i < v->n_alt; i++)
+        freq[i] = least * pow(0.5 / least, u) / v->n_alt;
+}
+
+static int find_freq(const struct reading *r, const cs_vcf_record *v, double *freq)
+{
+    int rc = CS_OK;
+    size_t n_text = 0;
+
+    if (r->a->freq == CS_FREQ_DRAW) {
+        draw(r, v, freq);
+        return CS_OK;
+    }
+    CS_TRY(from_info(r, v, "AF", freq));
+    if (all_known(freq, v->n_alt))
+        return CS_OK;
+    CS_TRY(from_info(r, v, "AC", freq));
+    const char *an = cs_vcf_info_find(v->line, v->n_line, "AN", &n_text);
+    double n = an ? strtod(an, NULL) : 0;
+    if (!all_known(freq, v->n_alt) || !(n > 0))
+        n = from_genotypes(v, freq);
+    if (!(n > 0))
+        return broken(r, v, "has neither AF, nor AC and AN, nor genotypes that tell how frequent "
+                      "its alleles are; have frequencies drawn with --frequencies draw");
+    for (int i = 0; i < v->n_alt; i++)
+        freq[i] /= n;
+out:
+    return rc;
+}
+
+/* ---- sites ----------------------------------------------------------------------------------- */
+
+static bool spells(const char *s)
+{
+    const char *p = s;
+
+    while (cs_base_code[(unsigned char)*p] < 4)
+        p++;
+    return *p == '\0' && p > s;
+}
+
+static bool all_spell(const cs_vcf_record *v)
+{
+    bool good = v->n_alt > 0 && spells(v->ref);
+
+    for (int i = 0; i < v->n_alt; i++)
+        good = good && spells(v->alt[i]);
+    return good;
+}
+
+static bool has_passed(const cs_vcf_record *v)
+{
+    size_t n = 0;
+    const char *filter = cs_vcf_column(v->line, v->n_line, FILTER_COLUMN, &n);
+
+    return filter && ((n == 1 && *filter == '.') || (n == 4 && memcmp(filter, "PASS", 4) == 0));
+}
+
+static char *join(cs_arena *mem, const char **alt, int n)
+{
+    size_t size = 0;
+
+    for (int i = 0; i < n; i++)
+        size += strlen(alt[i]) + 1;
+    char *text = cs_arena_alloc(mem, size, 1), *p = text;
+    for (int i = 0; text && i < n; i++)
+        p += snprintf(p, size - (size_t)(p - text), "%s%s", i > 0 ? "," : "", alt[i]);
+    return text;
+}
+
+static char *copy(const struct reading *r, const char *text)
+{
+    return cs_arena_dup(r->s->mem, text, strlen(text));
+}
+
+static bool same_contig(const cs_cohort_sites *s, const char *contig)
+{
+    return s->n > 0 && strcmp(s->v[s->n - 1].contig, contig) == 0;
+}
+
+static int keep(struct reading *r, const cs_vcf_record *v)
+{
+    int rc = CS_OK;
+    cs_cohort_sites *s = r->s;
+    double total = 0;
+    double *freq = cs_arena_alloc(s->mem, (size_t)v->n_alt, sizeof *freq);
+
+    if (freq == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the sites of '%s'", cs_vcf_path(r->in));
+    CS_TRY(find_freq(r, v, freq));
+    for (int i = 0; i < v->n_alt; i++)
+        total += freq[i];
+    if (!(total <= 1 + 1e-6))
+        return broken(r, v, "has alleles with frequencies of more than 1 together");
+    if (total < r->a->min_freq || 1 - total < r->a->min_freq || total <= 0) {
+        s->n_rare++;
+        return CS_OK;
+    }
+    CS_TRY(cs_grow((void **)&s->v, &s->cap, s->n + 1, sizeof *s->v));
+    cs_cohort_site new = {
+        .contig = same_contig(s, v->contig) ? s->v[s->n - 1].contig : copy(r, v->contig),
+        .id = copy(r, v->id), .ref = copy(r, v->ref), .alt = join(s->mem, v->alt, v->n_alt),
+        .pos = v->pos, .n_alt = v->n_alt, .freq = freq,
+    };
+    if (!new.contig || !new.id || !new.ref || !new.alt)
+        return cs_fail(CS_EMEM, "out of memory for the sites of '%s'", cs_vcf_path(r->in));
+    s->v[s->n++] = new;
+    r->end = v->pos + (int64_t)strlen(v->ref);
+out:
+    return rc;
+}
+
+static int take(struct reading *r, const cs_vcf_record *v)
+{
+    const cs_cohort_sites *s = r->s;
+    const int64_t end = v->pos + (int64_t)strlen(v->ref);
+
+    if (r->regions && (strcmp(v->contig, r->at.contig) != 0 || v->pos < r->at.from
+                       || end > r->at.to))
+        return CS_OK;
+    if (!has_passed(v)) {
+        r->s->n_filtered++;
+        return CS_OK;
+    }
+    if (!all_spell(v)) {
+        r->s->n_symbolic++;
+        return CS_OK;
+    }
+    if (same_contig(s, v->contig) && v->pos < r->end) {
+        r->s->n_overlap++;
+        return CS_OK;
+    }
+    return keep(r, v);
+}
+
+static int take_next(struct reading *r)
+{
+    int rc = CS_OK;
+    cs_vcf_record *v;
+
+    r->mem = cs_arena_new();
+    CS_TRY(cs_vcf_next(r->in, r->mem, &v));
+    rc = cs_signal_caught() != 0 ? CS_ECANCEL : take(r, v);
+out:
+    cs_arena_free(r->mem);
+    return rc;
+}
+
+int cs_cohort_sites_read(const cs_cohort_args *a, uint64_t seed, cs_cohort_sites *s)
+{
+    int rc = CS_OK;
+    struct reading r = { .a = a, .seed = seed, .s = s };
+
+    *s = (cs_cohort_sites){ .mem = cs_arena_new() };
+    if (a->region != NULL) {
+        CS_TRY(cs_regions_open(&a->region, 1, NULL, &r.regions));
+        CS_TRY(cs_regions_next(r.regions, NULL, &r.at));
+    }
+    CS_TRY(cs_vcf_open(a->input, 0, false, &r.in));
+    while ((rc = take_next(&r)) == CS_OK)
+        ;
+    rc = rc == CS_EOF ? CS_OK : rc;
+out:
+    cs_vcf_close(r.in);
+    cs_regions_free(r.regions);
+    return rc;
+}
+
+void cs_cohort_sites_release(cs_cohort_sites *s)
+{
+    cs_arena_free(s->mem);
+    free(s->v);
+    *s = (cs_cohort_sites){ 0 };
+}
