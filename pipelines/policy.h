@@ -37,6 +37,8 @@ typedef struct cs_policy {
     double     min_prob;         /* of a call */
     bool       uncalibrated;     /* probabilities as the network gives them */
     double     least[CS_CALIBRATION_BINS];   /* of a call, by the calibration's lengths */
+    bool       of_bases;         /* answers per token are of A, C, G and T, which turning round
+                                  * makes T, G, C and A. The owner sets it */
     const cs_tree *tree;         /* calls are taxa of it; NULL: classes. The owner sets it where
                                   * cs_policy_taxa() says so */
 } cs_policy;

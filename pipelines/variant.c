@@ -14,7 +14,6 @@ enum { PATH_BYTES = 4096, REASON_BYTES = 40, DEFAULT_WINDOW = 1000, LEAST_WINDOW
 
 enum { SCORE_AUTO, SCORE_MODEL, SCORE_EMBEDDING, SCORE_LLR };
 static const char *const scores[] = { "auto", "model", "embedding", "llr", NULL };
-enum { STRAND_FORWARD = 1 };
 static const char *const strands[] = { "model", "forward", "both", NULL };
 static const char *const formats[] = { "auto", "v", "z", "u", "b", NULL };
 enum { ENDS_SKIP, ENDS_FILL };
@@ -64,8 +63,8 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_ENUM, .name = "score", OWN(score), .arg = "NAME", .def = "auto",
       .choice = scores, .help = "model, embedding, llr, or auto: what the model was trained for",
       .man = "model is what a head for variants says, a value per label. llr is for models of "
-             "chordseq-pretrain(1) and substitutions: the logarithm of how much likelier ALT is "
-             "than REF where the model sees the rest of the window. embedding is how far the "
+             "chordseq-pretrain(1): the logarithm of how much likelier ALT is than REF where the "
+             "model sees the rest of the window. embedding is how far the "
              "vectors of the two windows are from each other, with any other model." },
     { .type = CS_OPT_SIZE, .letter = 'w', .name = "window-length", OWN(window), .arg = "NUM",
       .def = "0", .help = "bases of a window; 0: what the model was trained on, or 1000",
@@ -77,8 +76,8 @@ static const cs_opt variant_table[] = {
       .help = "this contig goes round (may be repeated)" },
     { .type = CS_OPT_ENUM, .name = "strand", OWN(strand), .arg = "NAME", .def = "model",
       .choice = strands, .help = "forward, both, or model: what the model file states",
-      .man = "both averages what the network says of a window and of its reverse complement. llr "
-             "is of the forward strand." },
+      .man = "both averages what the network says of a window and of its reverse complement, "
+             "before probabilities are made of it." },
     { .type = CS_OPT_REAL, .name = "max-unknown", OWN(max_unknown), .arg = "SHARE", .def = "0.5",
       .help = "largest share of unknown bases in a window", .min = 0, .max = 1 },
     { .type = CS_OPT_END }
@@ -260,7 +259,7 @@ static void set_values(struct job *j, const cs_variant_alt *v, const cs_answer *
     for (int k = 0; k < j->n_score; k++)
         j->number[k][i] = scored && j->score == SCORE_MODEL ? (double)a->v[k] : NAN;
     if (scored && j->score == SCORE_LLR)
-        j->number[0][i] = cs_variants_ratio(v, a->v);
+        j->number[0][i] = cs_variants_ratio(v, a);
     if (scored && j->score == SCORE_EMBEDDING)
         cs_variants_distance(a->v, a->v + j->width, j->width, &j->number[0][i], &j->number[1][i]);
     set_reason(j, i, &v->pair, a->reason);
@@ -374,13 +373,13 @@ static int prepare_model(struct job *j, int n_thread)
     CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
     CS_TRY(choose_score(j));
     const cs_policy_args usual = {
-        .strand = j->score == SCORE_LLR ? STRAND_FORWARD : own.strand,
+        .strand = own.strand,
         .max_unknown = own.max_unknown,
-        .pair = j->score == SCORE_EMBEDDING ? CS_PAIR_APART
-              : j->score == SCORE_MODEL ? CS_PAIR_JOINT : CS_PAIR_MEAN,
+        .pair = j->score == SCORE_MODEL ? CS_PAIR_JOINT : CS_PAIR_APART,
     };
     j->source.guess = j->score == SCORE_LLR;
     CS_TRY(cs_policy_init(&j->policy, &usual, NULL, j->model));
+    j->policy.of_bases = j->source.guess;
     CS_TRY(choose_window(j, &j->source.n_base));
     rc = make_fields(j);
 out:

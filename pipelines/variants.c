@@ -42,15 +42,14 @@ static int append(cs_variant_source *s, cs_chunk *c, const cs_vcf_record *v, int
         return CS_OK;
     CS_TRY(cs_windows_make(s->windows, v->contig, v->pos, v->ref, v->alt[no], base,
                            base + s->n_base, &a->pair));
-    if (s->guess && !a->pair.why && a->pair.n_ref != a->pair.n_alt)
-        a->pair.why = CS_UNSCORED_INDEL;
     if (a->pair.why)
         return CS_OK;
     a->ref = base + a->pair.at;
     a->alt = base + s->n_base + a->pair.at;
-    r->n_seg = s->guess ? 1 : 2;
+    a->n_hide = a->pair.n_ref > a->pair.n_alt ? a->pair.n_ref : a->pair.n_alt;
+    r->n_seg = s->guess && a->pair.n_ref == a->pair.n_alt ? 1 : 2;
     r->hide = a->pair.at;
-    r->n_hide = s->guess ? a->pair.n_ref : 0;
+    r->n_hide = s->guess ? a->n_hide : 0;
     for (int i = 0; i < r->n_seg; i++)
         r->seg[i] = (cs_segment){ base + i * s->n_base, NULL, s->n_base };
     c->n_base += r->n_seg * s->n_base;
@@ -89,14 +88,31 @@ void cs_variants_distance(const float *ref, const float *alt, int32_t n, double 
     *cosine = a > 0 && b > 0 ? fmax(0, 1 - ab / sqrt(a * b)) : NAN;
 }
 
-double cs_variants_ratio(const cs_variant_alt *v, const float *p)
+/* Logarithm of a base's probability; of what is not known, which may follow an allele, nothing is
+ * told. Of one window the head has made probabilities, of two they are still raw. */
+static double log_of(const float *v, char base, bool raw)
 {
+    const int code = cs_base_code[(unsigned char)base];
+    double most = (double)v[0], sum = 0;
+
+    if (code > 3)
+        return log(0.25);
+    if (!raw)
+        return log(fmax((double)v[code], 1e-30));
+    for (int k = 1; k < 4; k++)
+        most = fmax(most, (double)v[k]);
+    for (int k = 0; k < 4; k++)
+        sum += exp((double)v[k] - most);
+    return (double)v[code] - most - log(sum);
+}
+
+double cs_variants_ratio(const cs_variant_alt *v, const cs_answer *a)
+{
+    const bool two = v->pair.n_ref != v->pair.n_alt;
+    const float *ref = a->v + 4 * v->pair.at, *alt = ref + (two ? a->n / 2 : 0);
     double sum = 0;
 
-    for (int64_t i = 0; i < v->pair.n_ref; i++) {
-        const float *at = p + 4 * (v->pair.at + i);
-        sum += log(fmax((double)at[cs_base_code[(unsigned char)v->alt[i]]], 1e-30))
-             - log(fmax((double)at[cs_base_code[(unsigned char)v->ref[i]]], 1e-30));
-    }
+    for (int64_t i = 0; i < v->n_hide; i++)
+        sum += log_of(alt + 4 * i, v->alt[i], two) - log_of(ref + 4 * i, v->ref[i], two);
     return sum;
 }

@@ -11,14 +11,17 @@ typedef struct cs_variant_alt {
     const cs_vcf_record *of;
     int                  no;     /* which ALT, from 0; -1: the VCF record has none */
     cs_window_pair       pair;
-    const char          *ref, *alt;   /* [pair.n_ref], [pair.n_alt] the trimmed alleles */
+    const char          *ref, *alt;   /* the trimmed alleles where they lie in their windows, and
+                                       * what follows there */
+    int64_t              n_hide;      /* bases from either on that a model has to guess */
 } cs_variant_alt;
 
 typedef struct cs_variant_source {
     cs_vcf     *in;
     cs_windows *windows;
     int64_t     n_base;          /* of a window */
-    bool        guess;           /* the reference window alone, its allele hidden */
+    bool        guess;           /* alleles hidden; one window where they are as long as each other,
+                                  * as then what is around them is the same */
 } cs_variant_source;
 
 /**
@@ -34,8 +37,16 @@ int cs_variants_next(void *source, cs_chunk *c) CS_MUST_CHECK;
 /** cs_variants_distance - of two vectors [n]: Euclidean, and 1 - cosine (NAN where one is zero) */
 void cs_variants_distance(const float *ref, const float *alt, int32_t n, double *l2,
                           double *cosine);
-/** cs_variants_ratio - log of how much likelier the alternate allele is than the reference; p has
- * the probabilities of A, C, G and T for every base of the window */
-double cs_variants_ratio(const cs_variant_alt *v, const float *p);
+/**
+ * cs_variants_ratio - log of how much likelier the alternate allele is than the reference
+ *
+ * As many bases are hidden in either window, n_hide from the allele on, and their logarithms are
+ * added up: of alleles of one length those are the alleles; a shorter one is followed by what
+ * follows it in its window, so that sums of equally many terms are compared.
+ *
+ * a        of one window: probabilities of A, C, G and T for every base; of two windows: raw values
+ *          of both, one after the other
+ */
+double cs_variants_ratio(const cs_variant_alt *v, const cs_answer *a);
 
 #endif

@@ -173,10 +173,12 @@ static void add_tokens(const cs_policy *p, const char *base, cs_view *v, char *s
     v->tok.n += part.n;
 }
 
-/* What a record hides, where a token is a base; of windows and strands there is one. */
+/* What a record hides, where a token is a base; of windows there is one. */
 static void hide_tokens(const cs_policy *p, const cs_record *r, cs_view *v)
 {
-    for (int64_t i = r->hide; i < r->hide + r->n_hide && i < v->tok.n; i++)
+    const int64_t from = v->reverse ? v->tok.n - r->hide - r->n_hide : r->hide;
+
+    for (int64_t i = from; i < from + r->n_hide; i++)
         v->tok.id[i] = p->model->mask;
 }
 
@@ -225,6 +227,7 @@ struct part {
     int64_t        n;
     int            strands;
     int32_t        per_token;    /* values of a token; 0: they are not of tokens */
+    bool           of_bases;     /* and turn round with the sequence */
 };
 
 /* Value k of the sequence as it was read: the last token of its reverse complement is its first. */
@@ -234,7 +237,7 @@ static double value_of(const struct part *q, const cs_view *v, int64_t k)
 
     if (c == 0 || !v->reverse)
         return (double)v->v[k];
-    return (double)v->v[(v->tok.n - 1 - k / c) * c + k % c];
+    return (double)v->v[(v->tok.n - 1 - k / c) * c + (q->of_bases ? c - 1 - k % c : k % c)];
 }
 
 /* Value k of window i: the mean over its strands; *n_live grows if it has any. */
@@ -280,7 +283,8 @@ static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part
             v++;
         const int strands = v - from > 1 ? strands_of(p) : 1;
         part[n++] = (struct part){ from, (v - from) / strands, strands,
-                                   p->model->head->per_token ? p->model->n_label : 0 };
+                                   p->model->head->per_token ? p->model->n_label : 0,
+                                   p->of_bases };
     }
     return n;
 }

@@ -33,7 +33,6 @@ static const struct { const char *name, *help; } unscored[CS_N_UNSCORED] = {
     [CS_UNSCORED_SAME] = { "SAME", "ALT is REF" },
     [CS_UNSCORED_TOO_LONG] = { "TOO_LONG", "an allele takes more than half of the window" },
     [CS_UNSCORED_NEAR_END] = { "NEAR_END", "the window reaches beyond the contig" },
-    [CS_UNSCORED_INDEL] = { "INDEL", "the score is one of single bases, and lengths differ" },
 };
 
 const char *cs_unscored_name(cs_unscored u)

@@ -149,9 +149,30 @@ N variant-label.err sh -c 'sed "5s/.$/2/" learn.tsv > bad.tsv
 # A model that guesses hidden bases: no labels.
 T 'pretrain' chordseq pretrain -q --tokenizer base --encoder.max-len 64 --encoder.track 4 --encoder.hidden 8 --window 64 \
     --windows-per-epoch 32 --valid-windows 8 --epochs 1 -o guess.model learn.fa
-T 'log-likelihood ratios of substitutions' sh -c 'chordseq variant -q -m guess.model -r variants.fa -w 64 --tsv g.tsv \
+T 'log-likelihood ratios' sh -c 'chordseq variant -q -m guess.model -r variants.fa -w 64 --tsv g.tsv \
     -o g.vcf variants.vcf && grep -q "ID=CS_LLR,Number=A,Type=Float" g.vcf &&
-    grep -q "	snv	.*	[.]	0	-*[0-9]" g.tsv && grep -q "	mnv	.*	[.]	0	-*[0-9]" g.tsv && grep -q "	ins	.*	INDEL	0" g.tsv'
+    grep -q "	snv	.*	[.]	0	-*[0-9]" g.tsv && grep -q "	mnv	.*	[.]	0	-*[0-9]" g.tsv && grep -q "	ins	.*	[.]	0	-*[0-9]" g.tsv &&
+    grep -q "	del	.*	[.]	0	-*[0-9]" g.tsv'
+bcf 'of insertions and deletions: split and moved, the same' sh -c '
+    printf "##fileformat=VCFv4.2\n##contig=<ID=one,length=1000>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n" > in.vcf
+    grep "^one	.*	\(ins\|del\|multi\|leftmost\|repeat\|mnv\)	" variants.vcf | cut -f 1-8 | sed "s/	[^	]*$/	./" >> in.vcf
+    bcftools norm -f variants.fa -m -any in.vcf -o split.vcf 2> /dev/null
+    for f in in split; do chordseq variant -q -m guess.model -r variants.fa -w 64 -o $f.out.vcf $f.vcf || exit; done
+    bcftools norm -f variants.fa -m -any in.out.vcf 2> /dev/null | bcftools query -f "%POS %ALT %CS_LLR\n" | sort > a
+    bcftools query -f "%POS %ALT %CS_LLR\n" split.out.vcf | sort > b; [ "$(wc -l < a)" -gt 5 ] && cmp a b'
+# The sequence and its reverse complement: variants at the mirrored places.
+awk 'BEGIN { srand(5); for (i = 0; i < 400; i++) s = s substr("ACGT", 1 + int(4 * rand()), 1)
+    for (i = 400; i > 0; i--) r = r substr("TGCA", index("ACGT", substr(s, i, 1)), 1)
+    printf ">f\n%s\n>r\n%s\n", s, r > "turn.fa"
+    print "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
+    for (p = 100; p < 300; p += 9) { b = substr(s, p, 1); a = substr("CGTA", index("ACGT", b), 1)
+        printf "f\t%d\t.\t%s\t%s\t.\t.\t.\n", p, b, a
+        printf "r\t%d\t.\t%s\t%s\t.\t.\t.\n", 401 - p, substr("TGCA", index("ACGT", b), 1),
+            substr("TGCA", index("ACGT", a), 1) } }' > turn.vcf
+T '--strand both: the same for the reverse complement, else not' sh -c 'for s in both forward; do
+    chordseq variant -q --strand $s -m guess.model -r turn.fa -w 63 --tsv $s.tsv -o /dev/null turn.vcf || exit; done
+    same() { awk -F "\t" "/^f/ { v = \$8 } /^r/ { d = v - \$8; n++; bad += d * d > 1e-10 } END { exit n < 20 || bad > 0 }" $1; }
+    same both.tsv && ! same forward.tsv'
 T 'with REF and ALT swapped the same, but for the sign' sh -c '
     { grep "^#" variants.vcf; printf "one\t300\ta\t%s\t%s\t.\t.\t.\tGT\t0/1\n" T A A T; } > two.vcf
     chordseq variant -q -m guess.model -r variants.fa -w 64 --tsv two.tsv -o /dev/null two.vcf &&
