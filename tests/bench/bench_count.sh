@@ -9,22 +9,17 @@
 # the C library a little. Exit status 1 if a count is more than 5 % above the recorded one: the
 # commit that does so says why, and records the new one. 77: no valgrind here. Inputs are tiny,
 # because valgrind computes multiply-adds one by one in software.
-: "${srcdir:=$(dirname "$0")/../..}" "${builddir:=.}"
+. "$(dirname "$0")/lib.sh"
 command -v valgrind > /dev/null || { echo '# no valgrind'; exit 77; }
-table=$srcdir/tests/bench/results/count.tsv
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-count.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+table=$bench/results/count.tsv
+scratch
 
-make_model() { "$builddir/tests/cli/make_model" "$@" || exit 1; }
-gen() { "$builddir/tests/bench/gen_fasta" "$@" || exit 1; }
 make_model "$tmp/narrow" 1 tokenizer=base encoder.max-len=128k encoder.track=4 encoder.hidden=64
 make_model "$tmp/wide" 1 tokenizer=base encoder.max-len=128k encoder.track=16 encoder.hidden=128
 make_model "$tmp/normed" 1 tokenizer=base encoder.track=4 encoder.hidden=64 encoder.norm=layer
-gen 600 1 150 150 > "$tmp/reads.fa"
-gen 150 4 150 150 > "$tmp/read.fa"
-gen 1000 2 1000 1000 > "$tmp/contig.fa"
+gen_fasta 600 1 150 150 > "$tmp/reads.fa"
+gen_fasta 150 4 150 150 > "$tmp/read.fa"
+gen_fasta 1000 2 1000 1000 > "$tmp/contig.fa"
 awk '/^>/ { $0 = $1 " class=" (++n % 2 ? "a" : "b") } 1' "$tmp/reads.fa" > "$tmp/labelled.fa"
 
 # count NAME FUNCTION COMMAND... - one line: the name, and the instructions inside the function
@@ -40,7 +35,6 @@ count()
     printf '%s\t%s\n' "$what" "$n" >> "$tmp/count"
 }
 
-chordseq=$builddir/chordseq
 classify="$chordseq classify -q -@ 1"
 printf 'what\tinstructions\n' > "$tmp/count"
 count classify-reads-narrow  cs_model_raw $classify -m "$tmp/narrow" "$tmp/reads.fa"

@@ -12,19 +12,16 @@
 # Where they are installed, others get the same contigs and reads in their fastest form, all threads:
 #   kraken2   with the database $CS_KRAKEN2_DB: looks up each read's 35-mers; a taxon, no probability
 #   tiara     two small networks on k-mer counts; contigs from 3,000 bases on; six classes
-: "${srcdir:=$(dirname "$0")/../..}" "${builddir:=.}" "${REPEATS:=3}"
+. "$(dirname "$0")/lib.sh"
+: "${REPEATS:=3}"
 : "${CS_MODEL:=$srcdir/refdata/model/default.safetensors}"
 case ${1:-200M} in *M) n_base=${1:-200M} n_base=${n_base%M}000000 ;; *) n_base=$1 ;; esac
 n_read=${2:-2000000} forms=${CS_FORMS:-plain gzip bgzf}
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-end.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+scratch
 
-gen() { "$builddir/tests/bench/gen_fasta" "$@" || exit 1; }
-gen "$n_base" 1 > "$tmp/contigs.fa"
+gen_fasta "$n_base" 1 > "$tmp/contigs.fa"
 # Qualities are pieces of one random text, so that they compress as those of a sequencer roughly do.
-gen $((n_read * 150)) 2 150 150 | awk '
+gen_fasta $((n_read * 150)) 2 150 150 | awk '
 BEGIN { srand(3); for (i = 0; i < 9999; i++) q = q sprintf("%c", 45 + int(rand() * 28)) }
 /^>/  { if (s) print s "\n+\n" substr(q, 1 + (n++ * 97) % 9800, 150); s = ""
         print "@" substr($0, 2); next }
@@ -69,7 +66,7 @@ for input in contigs reads; do
         for form in $forms; do
             case $form in plain) f=$file ;; gzip) f=$file.gz ;; bgzf) f=$file.bgz ;; esac
             [ -e "$f" ] || continue
-            line chordseq "$input" $form "$threads" "$rate" "$builddir/chordseq" classify -q \
+            line chordseq "$input" $form "$threads" "$rate" "$chordseq" classify -q \
                 -m "$CS_MODEL" -@ "$threads" -o "$tmp/out" "$f"
         done
     done

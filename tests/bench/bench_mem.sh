@@ -9,15 +9,12 @@
 # them. The line `ratio` is the peak of the last input over that of the first. The last line is one
 # sequence of a million bases through ChordMixer with 336 channels: the peak, and the 1.6 N d 4 bytes
 # that its activations may take.
-: "${builddir:=.}"
+. "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- 200M 2G
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-bench.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+scratch
 
-"$builddir/tests/cli/make_model" "$tmp/model" 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 \
-    encoder.max-len=16k encoder.track=1 encoder.hidden=4 || exit 1
+make_model "$tmp/model" 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 encoder.max-len=16k \
+    encoder.track=1 encoder.hidden=4
 printf 'outputs\tinput_bases\tpeak_KiB\twall_s\tcpu_s\trecords\n'
 for outputs in table all; do
     : > "$tmp/all"
@@ -27,8 +24,8 @@ for outputs in table all; do
             --krona $tmp/krona --cami-binning $tmp/binning --cami-profile $tmp/profile --bam $tmp/bam
             --split-dir $tmp/split --split-gz --summary $tmp/summary --html $tmp/html"
         # shellcheck disable=SC2086 # a list of words
-        "$builddir/tests/bench/gen_fasta" "$n" 1 |
-            "$builddir/tests/bench/peak" "$builddir/chordseq" classify -q -m "$tmp/model" \
+        gen_fasta "$n" 1 |
+            "$builddir/tests/bench/peak" "$chordseq" classify -q -m "$tmp/model" \
                 ${THREADS:+-@ "$THREADS"} $every -o "$tmp/out.tsv" - 3> "$tmp/peak" || exit 1
         printf '%s\t%s\t%s\t%s\n' $outputs "$n" "$(cat "$tmp/peak")" \
             "$(($(wc -l < "$tmp/out.tsv") - 1))"
@@ -39,9 +36,8 @@ for outputs in table all; do
 done
 
 n=1000000
-"$builddir/tests/cli/make_model" "$tmp/wide" 1 tokenizer=base encoder.max-len=1M encoder.track=16 \
-    encoder.hidden=128 || exit 1
-"$builddir/tests/bench/gen_fasta" $n 1 $n $n > "$tmp/long.fa"
-"$builddir/tests/bench/peak" "$builddir/chordseq" classify -q -m "$tmp/wide" ${THREADS:+-@ "$THREADS"} \
+make_model "$tmp/wide" 1 tokenizer=base encoder.max-len=1M encoder.track=16 encoder.hidden=128
+gen_fasta $n 1 $n $n > "$tmp/long.fa"
+"$builddir/tests/bench/peak" "$chordseq" classify -q -m "$tmp/wide" ${THREADS:+-@ "$THREADS"} \
     -o "$tmp/out.tsv" "$tmp/long.fa" 3> "$tmp/peak" || exit 1
 awk -v n=$n '{ printf "longest\t%d KiB\tallowed\t%d KiB\n", $1, 1.6 * n * 336 * 4 / 1024 }' "$tmp/peak"

@@ -10,37 +10,28 @@
 # it was given.
 set -eu
 
-top=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
-chordseq=${builddir:-.}/chordseq
-model=${CS_MODEL:-$top/refdata/model/default.safetensors}
-taxa=${CS_SHARED:-$top/../shared}/data/taxa
-python=${PYTHON3:-/usr/bin/python3}
-here=$top/tests/bench/model
+. "$(dirname "$0")/lib.sh"
+model=${CS_MODEL:-$srcdir/refdata/model/default.safetensors}
+taxa=$CS_SHARED/data/taxa
+here=$bench/model
 lengths=500,1000,3000,10000,50000
 
-[ -d "$taxa" ] || { echo "bench_model: SKIP: '$taxa' is not there"; exit 0; }
-"$python" -c 'import sklearn' 2>/dev/null ||
-    { echo "bench_model: '$python' has no scikit-learn (Debian: python3-sklearn)" >&2; exit 1; }
-if [ $# -gt 0 ]; then
-    work=$1
-    mkdir -p "$work"
-else
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
-fi
+need_data "$taxa"
+need_python sklearn python3-sklearn
+scratch "$@"
 
-LC_ALL=C awk -f "$top/refdata/model/split.awk" "$taxa/manifest.tsv" > "$work/split.tsv"
-"$python" "$here/fragments.py" "$taxa" "$work/split.tsv" valid "$work/valid" \
+LC_ALL=C awk -f "$srcdir/refdata/model/split.awk" "$taxa/manifest.tsv" > "$tmp/split.tsv"
+"$python" "$here/fragments.py" "$taxa" "$tmp/split.tsv" valid "$tmp/valid" \
     --lengths "$lengths" --per-class 300 --seed 1
-"$python" "$here/fragments.py" "$taxa" "$work/split.tsv" train "$work/train" \
+"$python" "$here/fragments.py" "$taxa" "$tmp/split.tsv" train "$tmp/train" \
     --lengths "$lengths" --per-class 3000 --seed 2
-"$python" "$here/baseline.py" "$work/train" "$work/valid" "$work/baseline.tsv" >&2
+"$python" "$here/baseline.py" "$tmp/train" "$tmp/valid" "$tmp/baseline.tsv" >&2
 
 # The table: what `eval` says of each length, as one row of the baselines' form.
-cat "$work/baseline.tsv"
-classes=$(head -n 1 "$work/baseline.tsv" | cut -f 4-)
+cat "$tmp/baseline.tsv"
+classes=$(head -n 1 "$tmp/baseline.tsv" | cut -f 4-)
 for length in $(echo "$lengths" | tr ',' ' '); do
-    "$chordseq" eval -q -m "$model" --label-key class -o "$work/eval.tsv" "$work/valid/valid_$length.fa"
+    "$chordseq" eval -q -m "$model" --label-key class -o "$tmp/eval.tsv" "$tmp/valid/valid_$length.fa"
     awk -F '\t' -v length_bp="$length" -v classes="$classes" '
         $1 != "record" || $2 != "all" { next }
         $4 == "balanced_accuracy" { balanced = $5 }
@@ -51,5 +42,5 @@ for length in $(echo "$lengths" | tr ',' ' '); do
             for (i = 1; i <= n; i++)
                 printf "\t%.4f", recall[c[i]]
             printf "\n"
-        }' "$work/eval.tsv"
+        }' "$tmp/eval.tsv"
 done

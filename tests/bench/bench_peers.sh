@@ -8,12 +8,9 @@
 # real ones, so that its table stays nearer to the processor, and the random input hits next to
 # nothing in it. What each program does stands in bench_end.sh, whose columns these are. Exit status
 # 77 where neither of the two is installed.
-: "${srcdir:=$(dirname "$0")/../..}" "${CS_PEER_BASES:=20000000}"
-: "${CS_SHARED:=$srcdir/../shared}"
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-peers.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+. "$(dirname "$0")/lib.sh"
+: "${CS_PEER_BASES:=20000000}"
+scratch
 
 # genomes CLASS TAXID: its first records, named as kraken2-build wants them
 genomes()
@@ -46,4 +43,4 @@ if command -v kraken2-build > /dev/null && [ -z "${CS_KRAKEN2_DB:-}" ] &&
     make_database > "$tmp/log" 2>&1 || { cat "$tmp/log" >&2; exit 1; }
     export CS_KRAKEN2_DB="$tmp/db"
 fi
-CS_FORMS=plain sh "$srcdir/tests/bench/bench_end.sh" "$@"
+CS_FORMS=plain sh "$bench/bench_end.sh" "$@"

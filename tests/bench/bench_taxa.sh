@@ -11,47 +11,41 @@
 # one: a vector per 8-mer, their mean, a layer. Naive Bayes also learns from the tenth that the
 # network is validated and calibrated on. One row per set, method and rank: set, method, rank, records
 # whose taxon at that rank was learnt from, accuracy. Takes some 12 minutes of one core and 1.5 GB of
-# memory.
+# memory. CS_QUICK=1: a tenth of the records, one epoch.
 set -eu
 
-top=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
-chordseq=${builddir:-.}/chordseq
-genus=${CS_SHARED:-$top/../shared}/data/genus
-python=${PYTHON3:-/usr/bin/python3}
-bayes=$top/tests/bench/taxa/bayes.py
+. "$(dirname "$0")/lib.sh"
+genus=$CS_SHARED/data/genus
+bayes=$bench/taxa/bayes.py
 seed=1
 if [ "${1:-}" = --seed ]; then
     seed=$2
     shift 2
 fi
-"$python" -c 'import numpy' 2> /dev/null ||
-    { echo "bench_taxa: '$python' has no numpy (Debian: python3-numpy)" >&2; exit 1; }
-work=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-bench.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+need_python numpy python3-numpy
+scratch
 
 # one SET FASTA RANKS EPOCHS STEP_RECORDS MAX_LEN [TEST]
 one()
 {
-    "$python" "$bayes" split "$2" "$3" "$seed" "$work/$1"
+    "$python" "$bayes" split "$2" "$3" "$seed" "$tmp/$1"
     # shellcheck disable=SC2086 # TEST may be missing
-    "$python" "$bayes" score "$2" "$3" "$work/$1" ${7:-} | sed "s/^/$1	naive Bayes	/"
+    "$python" "$bayes" score "$2" "$3" "$tmp/$1" ${7:-} | sed "s/^/$1	naive Bayes	/"
     "$chordseq" train -q --threads 1 --seed "$seed" --label-key tax --lineage "$3" \
-        --split "$work/$1.split.tsv" --head tree --head.norm layer --tokenizer.k 8 \
+        --split "$tmp/$1.split.tsv" --head tree --head.norm layer --tokenizer.k 8 \
         --encoder.depth none --encoder.max-len "$6" --encoder.track 8 --batch-tokens 128k \
-        --step-records "$5" --lr 0.005 --epochs "$4" -o "$work/$1.model" "$2" >&2
+        --step-records "$5" --lr 0.005 --epochs "$4" -o "$tmp/$1.model" "$2" >&2
     if [ -n "${7:-}" ]; then
         set -- "$1" "$7"
     else
-        set -- "$1" "$2" --split "$work/$1.test.tsv"
+        set -- "$1" "$2" --split "$tmp/$1.test.tsv"
     fi
     set_name=$1
     shift
-    "$chordseq" eval -q -m "$work/$set_name.model" --label-key tax -o "$work/eval" "$@"
+    "$chordseq" eval -q -m "$tmp/$set_name.model" --label-key tax -o "$tmp/eval" "$@"
     awk -F '\t' -v set="$set_name" '$1 == "record" && $2 == "all" && $4 ~ /^records:/ { n = $5 }
         $1 == "record" && $2 == "all" && sub(/^accuracy:/, "", $4) {
-            printf "%s\tChordMixer, head tree\t%s\t%d\t%.4f\n", set, $4, n, $5 }' "$work/eval"
+            printf "%s\tChordMixer, head tree\t%s\t%d\t%.4f\n", set, $4, n, $5 }' "$tmp/eval"
 }
 
 printf 'set\tmethod\trank\trecords\taccuracy\n'
@@ -59,6 +53,17 @@ if [ $# -gt 0 ]; then
     one "$1" "$2" "$3" 24 128 8k "${4:-}"
     exit
 fi
-[ -d "$genus" ] || { echo "bench_taxa: SKIP: '$genus' is not there" >&2; exit 0; }
-one 16S "$genus/rdp_trainset19_16S.fa.gz" domain,phylum,class,order,family,genus 24 128 2k
-one plastid "$genus/plastid_cds.fa.gz" order,family 30 64 8k
+need_data "$genus"
+
+# set_of NAME FASTA RANKS EPOCHS STEP_RECORDS MAX_LEN: all of it, or every tenth record once
+set_of()
+{
+    if [ -z "$CS_QUICK" ]; then
+        one "$@"
+    else
+        gzip -dc "$2" | awk '/^>/ { keep = n++ % 10 == 0 } keep' > "$tmp/$1.fa"
+        one "$1" "$tmp/$1.fa" "$3" 1 "$5" "$6"
+    fi
+}
+set_of 16S "$genus/rdp_trainset19_16S.fa.gz" domain,phylum,class,order,family,genus 24 128 2k
+set_of plastid "$genus/plastid_cds.fa.gz" order,family 30 64 8k

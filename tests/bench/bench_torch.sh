@@ -10,12 +10,9 @@
 # environment (hundreds of MB); else the system's python3 (Debian: python3-torch). Its malloc keeps
 # the pages it has had, which is worth a factor of 1.2 to 3 to it. Some four minutes. Exit status 77:
 # no PyTorch.
-: "${srcdir:=$(dirname "$0")/../..}" "${builddir:=.}"
+. "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- '288 128 16' '72 64 4'
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-torch.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+scratch
 
 has_torch() { "$1" -c 'import torch' 2> /dev/null; }
 python=${CS_PYTHON:-}
@@ -33,18 +30,18 @@ printf 'what\tthreads\twidth\thidden\tsegments\tlength\tktokens_per_s\tbest\tpla
 for shape; do
     # shellcheck disable=SC2086
     set -- $shape
-    "$builddir/tests/cli/make_model" "$tmp/model" 1 tokenizer=base encoder.max-len=128k \
-        encoder.track="$3" encoder.hidden="$2" || exit 1
+    make_model "$tmp/model" 1 tokenizer=base encoder.max-len=128k encoder.track="$3" \
+        encoder.hidden="$2"
     for load in '64 150' '64 651' '1 10000'; do
         n=${load% *} length=${load#* }
-        "$builddir/tests/bench/gen_fasta" $((n * length)) 1 "$length" "$length" > "$tmp/in.fa"
+        gen_fasta $((n * length)) 1 "$length" "$length" > "$tmp/in.fa"
         for threads in $(printf '1\n%s\n' "$cores" | sort -nu); do
             "$builddir/tests/bench/bench_predict" "$tmp/model" "$tmp/in.fa" "$threads" |
                 awk -v OFS='\t' 'NR > 1 { print $1, 1000 * $6, 1000 * $7 }' > "$tmp/all" || exit 1
             # shellcheck disable=SC2086
             MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=8589934592 \
             MALLOC_TOP_PAD_=268435456 \
-                "$python" "$srcdir/tests/bench/torch_chordmixer.py" "$threads" $shape $load \
+                "$python" "$bench/torch_chordmixer.py" "$threads" $shape $load \
                 >> "$tmp/all" || exit 1
             awk -F '\t' -v OFS='\t' -v t="$threads" -v d="$1" -v h="$2" -v n="$n" -v len="$length" '
                 { ours[$1] = $2

@@ -8,16 +8,13 @@
 # time does not depend on them). TSV to stdout; its last column is what SpliceAI's authors give
 # for it on a GPU, about 25,000 variants an hour (github.com/Illumina/SpliceAI, README; windows of 10,000
 # bases, another network: an order of magnitude, no comparison).
-: "${srcdir:=.}" "${builddir:=.}"
+. "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- 2000 20000
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/chordseq-bench.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+scratch
 
-"$builddir/tests/bench/gen_fasta" 2M 7 2000000 2000000 > "$tmp/genome.fa" || exit 1
-"$builddir/tests/cli/make_model" "$tmp/labels" 1 tokenizer=base head=variant labels=26 \
-    encoder.max-len=1024 encoder.track=4 encoder.hidden=64 || exit 1
+gen_fasta 2M 7 2000000 2000000 > "$tmp/genome.fa"
+make_model "$tmp/labels" 1 tokenizer=base head=variant labels=26 encoder.max-len=1024 \
+    encoder.track=4 encoder.hidden=64
 printf 'model\trecords\tper_second\tper_hour\tpeak_KiB\twall_s\tspliceai_per_hour_gpu\n'
 for n in "$@"; do
     # Lines of 80 bases, as gen_fasta has them, of the first contig.
@@ -30,7 +27,7 @@ for n in "$@"; do
     for model in default labels; do
         file=$tmp/labels
         [ $model = labels ] || file=$srcdir/refdata/model/default.safetensors
-        "$builddir/tests/bench/peak" "$builddir/chordseq" variant -q -@ 2 -w 1000 -m "$file" \
+        "$builddir/tests/bench/peak" "$chordseq" variant -q -@ 2 -w 1000 -m "$file" \
             -r "$tmp/genome.fa" -o /dev/null "$tmp/in.vcf" 3> "$tmp/took" || exit 1
         awk -v model=$model -v n="$n" -F '\t' '{ printf "%s\t%d\t%.0f\t%.0f\t%d\t%.2f\t25000\n", model, n,
             n / $2, 3600 * n / $2, $1, $2 }' "$tmp/took"

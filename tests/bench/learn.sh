@@ -27,9 +27,8 @@
 # Everything is trained by Adam, gradients clipped at 1; the table holds what differs.
 set -eu
 
-top=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
-chordseq=${builddir:-.}/chordseq
-genus=${CS_SHARED:-$top/../shared}/data/genus/exon_intron_exon.fa.gz
+. "$(dirname "$0")/lib.sh"
+genus=$CS_SHARED/data/genus/exon_intron_exon.fa.gz
 
 # name | learning rate | encoder and its options. max-len 512 and the sizes hold for both tasks.
 encoders='
