@@ -178,6 +178,9 @@ void cs_tally_merge(cs_tally *to, const cs_tally *from)
     merge(to->reason, from->reason, CS_N_REASON);
     merge(to->of_class, from->of_class, to->n_label);
     merge(to->direct, from->direct, to->n_node);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < CS_PROB_BINS; i++)
+            to->prob[k][i] += from->prob[k][i];
 }
 
 json_t *cs_tally_save(const cs_output *o)
