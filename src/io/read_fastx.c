@@ -16,7 +16,7 @@
  * FASTA and FASTQ do not mix in one input: after a quality of the wrong length, '>' would otherwise
  * be taken for a new record.
  */
-#include "io/reader.h"
+#include "io/fastx.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -25,30 +25,12 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
-#include "io/source.h"
-
 enum { KEEP_BYTES = 1 << 24 };   /* buffers that a long record left larger are given back */
-
-struct text { char *s; size_t n, cap; };
-
-struct fastx {
-    const char     *path;
-    cs_source      *src;
-    cs_input_count *count;       /* or NULL */
-    const char     *p, *end;     /* text in hand */
-    int64_t         line;        /* the line that p is in, from 1 */
-    int             kind;        /* '>' or '@'; 0 before the first record */
-    char            nl;          /* what ends a line: '\n', or '\r' in old Macintosh files */
-    struct text     name, comment, head, base, qual;
-    struct text     last;        /* name of the last complete record */
-    uint64_t        n_record;
-    bool            odd;         /* this record has an X */
-};
 
 /* Enough of a name for a message, whatever it contains. */
 #define NAME(t) (int)((t).n < 60 ? (t).n : 60), (t).n ? (t).s : ""
 
-static int source_failed(struct fastx *f, int code)
+int cs_fastx_failed(cs_fastx *f, int code)
 {
     const char *advice, *what = cs_source_problem(f->src, &advice);
     const char *sep = *advice ? "; " : "";
@@ -60,17 +42,17 @@ static int source_failed(struct fastx *f, int code)
 }
 
 /* CS_OK when at least one byte is in hand. */
-static int more(struct fastx *f)
+int cs_fastx_more(cs_fastx *f)
 {
     size_t n;
     if (f->p < f->end)
         return CS_OK;
     const int rc = cs_source_fill(f->src, &f->p, &n);
     f->end = f->p + n;
-    return rc == CS_OK || rc == CS_EOF ? rc : source_failed(f, rc);
+    return rc == CS_OK || rc == CS_EOF ? rc : cs_fastx_failed(f, rc);
 }
 
-static int reserve(struct fastx *f, struct text *t, size_t n)
+static int reserve(cs_fastx *f, cs_fastx_text *t, size_t n)
 {
     const size_t need = t->n + n;
     if (need <= t->cap)
@@ -86,7 +68,7 @@ static int reserve(struct fastx *f, struct text *t, size_t n)
 }
 
 /* A carriage return counts as a byte of the line until the line end behind it is seen. */
-static int drop_return(struct fastx *f, struct text *t, size_t start)
+static int drop_return(cs_fastx *f, cs_fastx_text *t, size_t start)
 {
     if (f->nl == '\n' && t->n > start && t->s[t->n - 1] == '\r')
         t->n--;
@@ -100,10 +82,10 @@ static int drop_return(struct fastx *f, struct text *t, size_t start)
 }
 
 /* Appends the rest of the line to t and steps behind its end. CS_EOF: there is no rest. */
-static int take_line(struct fastx *f, struct text *t)
+int cs_fastx_line(cs_fastx *f, cs_fastx_text *t)
 {
     const size_t start = t->n;
-    int rc = more(f);
+    int rc = cs_fastx_more(f);
     while (rc == CS_OK) {
         const char *eol = memchr(f->p, f->nl, (size_t)(f->end - f->p));
         const size_t n = (size_t)((eol ? eol : f->end) - f->p);
@@ -115,7 +97,7 @@ static int take_line(struct fastx *f, struct text *t)
             f->p++;
             break;
         }
-        rc = more(f);
+        rc = cs_fastx_more(f);
         if (rc == CS_EOF && t->n > start)
             break;
     }
@@ -127,7 +109,7 @@ out:
     return rc;
 }
 
-static int refuse_base(struct fastx *f, unsigned char c)
+static int refuse_base(cs_fastx *f, unsigned char c)
 {
     const char *hint = isalpha(c) ? "; is this protein?" : "";
     if (f->kind == '@' && c == '@')
@@ -155,9 +137,9 @@ static size_t translate(char *restrict dst, const char *restrict src, size_t n)
 
 /* Appends the bases of a piece of a line. A CR is kept in *held until the next byte tells whether
  * it belongs to the line's end. */
-static int take_bases(struct fastx *f, const char *p, size_t n, bool *held)
+static int take_bases(cs_fastx *f, const char *p, size_t n, bool *held)
 {
-    struct text *t = &f->base;
+    cs_fastx_text *t = &f->base;
     int rc = CS_OK;
     CS_TRY(reserve(f, t, n));
     while (n) {
@@ -184,7 +166,7 @@ out:
 }
 
 /* Appends a line of sequence; f->p is at its start and there is at least one byte. */
-static int take_base_line(struct fastx *f)
+static int take_base_line(cs_fastx *f)
 {
     bool held = false;
     int rc = CS_OK;
@@ -199,7 +181,7 @@ static int take_base_line(struct fastx *f)
         f->p += n;
         if (eol)
             break;
-        rc = more(f);
+        rc = cs_fastx_more(f);
         if (rc != CS_OK)
             break;
     }
@@ -212,18 +194,18 @@ out:
     return rc;
 }
 
-static int skip_blank_lines(struct fastx *f)
+int cs_fastx_skip_blank(cs_fastx *f)
 {
-    int rc = more(f);
+    int rc = cs_fastx_more(f);
     while (rc == CS_OK && (*f->p == '\n' || *f->p == '\r')) {
         f->line += *f->p == f->nl;
         f->p++;
-        rc = more(f);
+        rc = cs_fastx_more(f);
     }
     return rc;
 }
 
-static int split_header(struct fastx *f)
+int cs_fastx_split(cs_fastx *f)
 {
     const char *s = f->head.n > 0 ? f->head.s : "", *end = s + f->head.n;
     int rc = CS_OK;
@@ -266,7 +248,7 @@ static const char *looks_like(const char *s, size_t n)
     return NULL;
 }
 
-static int refuse_start(struct fastx *f)
+static int refuse_start(cs_fastx *f)
 {
     const char *expected = f->kind == '>' ? "'>'" : f->kind == '@' ? "'@'" : "'>' or '@'";
     const size_t n = (size_t)(f->end - f->p);
@@ -286,10 +268,10 @@ static int refuse_start(struct fastx *f)
 }
 
 /* Before the first record: byte order mark, and what ends a line. */
-static int begin(struct fastx *f)
+int cs_fastx_begin(cs_fastx *f)
 {
     int rc;
-    CS_TRY(more(f));
+    CS_TRY(cs_fastx_more(f));
     if (f->end - f->p >= 3 && memcmp(f->p, "\xEF\xBB\xBF", 3) == 0)
         f->p += 3;
     for (const char *s = f->p; s < f->end && *s != '\n'; s++) {
@@ -302,48 +284,52 @@ out:
     return rc;
 }
 
-static int read_header(struct fastx *f)
+static int read_header(cs_fastx *f)
 {
     int rc = CS_OK;
     if (f->n_record == 0 && f->kind == 0)
-        CS_TRY(begin(f));
-    CS_TRY(skip_blank_lines(f));
+        CS_TRY(cs_fastx_begin(f));
+    CS_TRY(cs_fastx_skip_blank(f));
+    f->drop = cs_source_zone(f->src) == CS_ZONE_BEFORE;
+    f->behind = cs_source_zone(f->src) == CS_ZONE_BEHIND;
+    if (f->behind)
+        return CS_EOF;
     if (f->kind ? *f->p != f->kind : *f->p != '>' && *f->p != '@')
         return refuse_start(f);
     f->kind = *f->p++;
     f->head.n = f->base.n = f->qual.n = 0;
     f->odd = false;
-    rc = take_line(f, &f->head);
+    rc = cs_fastx_line(f, &f->head);
     if (rc == CS_EOF)            /* nothing behind the '>' or '@' */
         rc = CS_OK;
     CS_TRY(rc);
-    rc = split_header(f);
+    rc = cs_fastx_split(f);
 out:
     return rc;
 }
 
-static int read_fasta(struct fastx *f)
+static int read_fasta(cs_fastx *f)
 {
     int rc;
-    while ((rc = more(f)) == CS_OK && *f->p != '>') {
+    while ((rc = cs_fastx_more(f)) == CS_OK && *f->p != '>') {
         if ((rc = take_base_line(f)) != CS_OK)
             return rc;
     }
     return rc == CS_EOF ? CS_OK : rc;
 }
 
-static int cut_short(struct fastx *f, const char *where)
+static int cut_short(cs_fastx *f, const char *where)
 {
     return cs_fail(CS_EFORMAT, "'%s' line %lld: the file ends %s of record '%.*s'; it was probably "
                    "cut while copying", f->path, (long long)f->line, where, NAME(f->name));
 }
 
 /* The '+' line: alone, or with the record's name again. */
-static int read_plus(struct fastx *f)
+static int read_plus(cs_fastx *f)
 {
     int rc;
     f->head.n = 0;
-    CS_TRY(take_line(f, &f->head));
+    CS_TRY(cs_fastx_line(f, &f->head));
     size_t n = 1;
     while (n < f->head.n && (unsigned char)f->head.s[n] > ' ')
         n++;
@@ -356,7 +342,7 @@ out:
 }
 
 /* The first byte that is no quality, as an offset; qual.n if there is none. */
-static size_t find_odd_quality(const struct fastx *f, size_t start)
+static size_t find_odd_quality(const cs_fastx *f, size_t start)
 {
     const uint8_t *s = (const uint8_t *)f->qual.s;
     uint8_t worst = 0;
@@ -373,7 +359,7 @@ static size_t find_odd_quality(const struct fastx *f, size_t start)
 
 /* A line that cannot be quality although more is needed. A line with '@' in front is the next
  * record then, most likely, and what counts is the quality before it. */
-static int refuse_quality(struct fastx *f, size_t start, bool first)
+static int refuse_quality(cs_fastx *f, size_t start, bool first)
 {
     const size_t odd = find_odd_quality(f, start);
     const bool header = !first && f->qual.s[start] == '@';
@@ -387,12 +373,12 @@ static int refuse_quality(struct fastx *f, size_t start, bool first)
                    header ? start : f->qual.n);
 }
 
-static int read_quality(struct fastx *f)
+static int read_quality(cs_fastx *f)
 {
     int rc = CS_OK;
     for (bool first = true; f->qual.n < f->base.n; first = false) {
         const size_t start = f->qual.n;
-        rc = take_line(f, &f->qual);
+        rc = cs_fastx_line(f, &f->qual);
         if (rc == CS_EOF)
             return cut_short(f, "in the quality");
         CS_TRY(rc);
@@ -403,10 +389,10 @@ out:
     return rc;
 }
 
-static int read_fastq(struct fastx *f)
+int cs_fastx_rest(cs_fastx *f)
 {
     int rc;
-    while ((rc = more(f)) == CS_OK && *f->p != '+')
+    while ((rc = cs_fastx_more(f)) == CS_OK && *f->p != '+')
         CS_TRY(take_base_line(f));
     if (rc == CS_EOF)
         return cut_short(f, "before the '+' line");
@@ -417,12 +403,12 @@ out:
     return rc;
 }
 
-static const char *copy(cs_chunk *c, const struct text *t)
+static const char *copy(cs_chunk *c, const cs_fastx_text *t)
 {
     return t->n ? cs_arena_dup(c->mem, t->s, t->n) : "";
 }
 
-static int give(struct fastx *f, cs_chunk *c)
+static int give(cs_fastx *f, cs_chunk *c)
 {
     const char *name = copy(c, &f->name), *comment = copy(c, &f->comment);
     const char *base = copy(c, &f->base);
@@ -446,29 +432,53 @@ static int give(struct fastx *f, cs_chunk *c)
     return CS_OK;
 }
 
-static void shrink(struct text *t)
+static void shrink(cs_fastx_text *t)
 {
     if (t->cap <= KEEP_BYTES)
         return;
     free(t->s);
-    *t = (struct text){ NULL, 0, 0 };
+    *t = (cs_fastx_text){ NULL, 0, 0 };
 }
 
-static int fastx_next(void *state, cs_chunk *c)
+/* All of the next record but its place in a chunk. */
+static int read_record(cs_fastx *f)
 {
-    struct fastx *f = state;
     int rc = read_header(f);
-    if (rc == CS_EOF && f->count && cs_source_lacks_end(f->src))
+    if (rc == CS_EOF && !f->behind && f->count && cs_source_lacks_end(f->src))
         cs_count_warning(&f->count->no_end_marker, f->path);
     CS_TRY(rc);
-    CS_TRY(f->kind == '>' ? read_fasta(f) : read_fastq(f));
-    CS_TRY(give(f, c));
+    rc = f->kind == '>' ? read_fasta(f) : cs_fastx_rest(f);
+out:
+    return rc;
+}
+
+void cs_fastx_finish(cs_fastx *f)
+{
     shrink(&f->base);
     shrink(&f->qual);
     f->n_record++;
-    const struct text t = f->last;
+    const cs_fastx_text t = f->last;
     f->last = f->name;
     f->name = t;
+}
+
+/* ---- the reader ------------------------------------------------------------------------------ */
+
+static int fastx_next(void *state, cs_chunk *c)
+{
+    cs_fastx *f = state;
+    int rc = CS_OK;
+    if (f->to_go)
+        CS_TRY(cs_fastx_go_to_part(f));
+    f->to_go = false;
+    rc = read_record(f);
+    while (rc == CS_OK && f->drop) {
+        cs_fastx_finish(f);
+        rc = read_record(f);
+    }
+    CS_TRY(rc);
+    CS_TRY(give(f, c));
+    cs_fastx_finish(f);
 out:
     return rc;
 }
@@ -495,33 +505,37 @@ static int fastx_sniff(const htsFormat *m, const char *head, size_t n_head)
 static int fastx_open(const char *path, hFILE *fp, const htsFormat *m, const cs_input_opt *opt,
                       void **state)
 {
-    struct fastx *f = cs_xcalloc(1, sizeof *f);
+    cs_fastx *f = cs_xcalloc(1, sizeof *f);
     const int rc = cs_source_open(fp, m->compression != no_compression, opt->threads, &f->src);
     if (rc != CS_OK) {
         free(f);
         return rc;
     }
-    f->path = path;
+    f->file = f->path = path;
     f->count = opt->count;
     f->line = 1;
     f->nl = '\n';
+    f->from = opt->from;
+    f->to = opt->to;
+    f->to_go = opt->to > 0 && (opt->from > 0 || opt->to < INT64_MAX);
     *state = f;
     return CS_OK;
 }
 
 static int64_t fastx_tell(void *state)
 {
-    const struct fastx *f = state;
+    const cs_fastx *f = state;
     return cs_source_tell(f->src);
 }
 
 static int fastx_close(void *state)
 {
-    struct fastx *f = state;
+    cs_fastx *f = state;
     const int rc = cs_source_close(f->src);
-    struct text *const all[] = { &f->name, &f->comment, &f->head, &f->base, &f->qual, &f->last };
+    cs_fastx_text *const all[] = { &f->name, &f->comment, &f->head, &f->base, &f->qual, &f->last };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]->s);
+    free(f->place);
     free(f);
     return rc;
 }
@@ -533,5 +547,6 @@ const cs_reader cs_read_fastx = {
     .open = fastx_open,
     .next = fastx_next,
     .tell = fastx_tell,
+    .divides = true,
     .close = fastx_close,
 };

@@ -38,6 +38,8 @@ struct cs_inputs {
     cs_input_count  count;
     uint64_t        n_record;
     int64_t         n_bytes;     /* of the inputs that are finished */
+    int64_t        *start;       /* [n + 1] of a part: where inputs start in all bytes; or NULL */
+    int64_t         from, to;    /* of a part, in the same */
     int64_t         size;
 };
 
@@ -206,9 +208,67 @@ int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_
     return CS_OK;
 }
 
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* Can reading begin anywhere in it? */
+static bool can_divide(const char *path)
+{
+    htsFormat m;
+    const bool is_file = strcmp(path, "-") != 0 && cs_file_size(path) >= 0;
+    hFILE *fp = is_file ? hopen(path, "r") : NULL;
+
+    memset(&m, 0, sizeof m);
+    const bool known = fp && hts_detect_format2(fp, NULL, &m) == 0;
+    const cs_reader *r = known ? find_reader(fp, &m) : NULL;
+    if (fp)
+        hclose_abruptly(fp);
+    return r && r->divides && (m.compression == no_compression || m.compression == bgzf);
+}
+
+bool cs_inputs_divide(cs_inputs *s, int64_t no, int64_t n)
+{
+    CS_BUG(s->at > 0 || s->n_record > 0);
+    for (int i = 0; i < s->n; i++)
+        if (!can_divide(s->path[i]))
+            return false;
+    s->start = cs_xcalloc((size_t)s->n + 1, sizeof *s->start);
+    for (int i = 0; i < s->n; i++)
+        s->start[i + 1] = s->start[i] + cs_file_size(s->path[i]);
+    const int64_t whole = s->start[s->n] / n, rest = s->start[s->n] % n;
+    s->from = no * whole + (no < rest ? no : rest);
+    s->to = s->from + whole + (no < rest);
+    s->size = s->to - s->from;
+    /* It may be open, for its header, of which a part of it knows nothing. */
+    const int rc = cs_input_close(s->in);
+    (void)rc;                    /* it is opened again, and read */
+    s->in = NULL;
+    return true;
+}
+
+/* What of input i belongs to the part; false: nothing. */
+static bool choose_range(cs_inputs *s, int i)
+{
+    if (!s->start)
+        return true;
+    const int64_t start = s->start[i], end = s->start[i + 1];
+    s->opt.from = s->from > start ? s->from - start : 0;
+    s->opt.to = s->to < end ? s->to - start : INT64_MAX;
+    return s->from < s->to && s->from < end && s->to > start;
+}
+
+/* ---- one after the other --------------------------------------------------------------------- */
+
+/* Bytes of the part that are consumed; reading may begin before it. */
+static int64_t tell_one(cs_inputs *s)
+{
+    const int64_t n = cs_input_tell(s->in) - (s->start ? s->opt.from : 0);
+
+    return n > 0 ? n : 0;
+}
+
 static int finish_one(cs_inputs *s)
 {
-    s->n_bytes += cs_input_tell(s->in);
+    s->n_bytes += tell_one(s);
     const int rc = cs_input_close(s->in);
     s->in = NULL;
     s->at++;
@@ -274,6 +334,8 @@ int cs_inputs_next(cs_inputs *s, cs_chunk *c)
 {
     int rc = CS_OK;
     for (;;) {
+        while (!s->in && s->at < s->n && !choose_range(s, s->at))
+            s->at++;
         if (!s->in && s->at == s->n)
             return CS_EOF;
         if (!s->in)
@@ -305,7 +367,7 @@ const char *cs_inputs_path(const cs_inputs *s)
 
 int64_t cs_inputs_tell(cs_inputs *s)
 {
-    return s->n_bytes + (s->in ? cs_input_tell(s->in) : 0);
+    return s->n_bytes + (s->in ? tell_one(s) : 0);
 }
 
 int64_t cs_inputs_size(const cs_inputs *s)
@@ -338,5 +400,6 @@ void cs_inputs_close(cs_inputs *s)
         free(s->path[i]);
     free(s->path);
     sam_hdr_destroy(s->header);
+    free(s->start);
     free(s);
 }

@@ -24,6 +24,8 @@ typedef struct cs_input_opt {
     bool            keep_native; /* alignments come along whole, for a writer that copies them */
     int             threads;     /* extra decompression threads for this input, 0 for none */
     cs_input_count *count;       /* added to; NULL: not wanted. cs_inputs_open() has its own */
+    int64_t         from, to;    /* read the records that start there, in bytes of the file; to 0:
+                                  * all. Only where cs_inputs_divide() has seen that it works */
     cs_alphabet     alphabet;    /* what is wanted; a reader refuses an input of another one, but
                                   * nucleotides are diplotypes, too */
 } cs_input_opt;
@@ -47,6 +49,8 @@ typedef struct cs_reader {
     int64_t (*tell)(void *state);
     /* The sam_hdr_t of alignments, the state's own; NULL: the format has none. */
     const void *(*header)(void *state);
+    /* Can it read a part (from, to) of a plain or BGZF file? */
+    bool    divides;
     /* Frees the state in every case; an error tells that the input could not be closed. */
     int     (*close)(void *state);
 } cs_reader;
@@ -84,6 +88,17 @@ typedef struct cs_inputs cs_inputs;
 /** cs_inputs_open - `paths` in order; n = 0 is an error of the caller's. Opens lazily */
 int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_inputs **out)
     CS_MUST_CHECK;
+/**
+ * cs_inputs_divide - read only one of n parts, by bytes, if every input can be read from within
+ *
+ * no       0 .. n-1. A record is of the part where it starts, or its block in BGZF; parts have
+ *          equally many bytes
+ * Returns  whether it is done: all are regular files of FASTA or FASTQ, plain or BGZF. Else nothing
+ *          has changed. The same for all parts
+ *
+ * Call before the first record.
+ */
+bool cs_inputs_divide(cs_inputs *in, int64_t no, int64_t n) CS_MUST_CHECK;
 /** cs_inputs_header - the sam_hdr_t of the first input, NULL if it is no alignment file; `in` keeps
  * it. Opens that input. With keep_native, an input that is aligned to other references is CS_EUSAGE
  * when its turn comes: records are copied with one header. Call before the first record */

@@ -41,6 +41,8 @@ struct cs_source {
     bool           raw_end;      /* nothing more to read into raw */
     bool           in_member;    /* inside a gzip member that is inflated as a stream */
     bool           lacks_end;    /* the last BGZF block had text in it */
+    int64_t        at, from, to; /* blocks before `at` are passed over; what zones are */
+    cs_zone        zone;         /* of the text given last, or of the member in hand */
     int            n_thread;
     unsigned char *raw;
     size_t         raw_cap, pos, end;
@@ -99,6 +101,8 @@ int cs_source_open(struct hFILE *fp, bool is_gzip, int threads, cs_source **out)
     s->is_gzip = is_gzip;
     s->n_thread = threads > 0 ? threads + 1 : 1;
     s->out_cap = PIECE;
+    s->to = INT64_MAX;
+    s->zone = CS_ZONE_WITHIN;
     if (is_gzip)
         CS_TRY(open_gzip(s));
     s->out = cs_alloc(s->out_cap, 1);
@@ -141,6 +145,36 @@ static int refill(cs_source *s)
     return rc;
 }
 
+/* ---- zones ----------------------------------------------------------------------------------- */
+
+/* Text that starts here follows; returns how many bytes of the file its zone has left. */
+static int64_t enter(cs_source *s, int64_t at)
+{
+    s->at = 0;                   /* from here on nothing is passed over */
+    s->zone = at < s->from ? CS_ZONE_BEFORE : at < s->to ? CS_ZONE_WITHIN : CS_ZONE_BEHIND;
+    if (s->zone == CS_ZONE_BEHIND)
+        return INT64_MAX;
+    return (s->zone == CS_ZONE_BEFORE ? s->from : s->to) - at;
+}
+
+cs_zone cs_source_zone(const cs_source *s)
+{
+    return s->zone;
+}
+
+int cs_source_start(cs_source *s, int64_t at, int64_t from, int64_t to, int64_t known)
+{
+    s->at = at;
+    s->from = from;
+    s->to = to;
+    s->pos = s->end = 0;
+    s->raw_end = s->in_member = s->lacks_end = false;
+    s->failed = CS_OK;
+    return hseek(s->fp, (off_t)(s->is_gzip ? known : at), SEEK_SET) < 0 ? CS_EIO : CS_OK;
+}
+
+/* ---- BGZF and gzip --------------------------------------------------------------------------- */
+
 static unsigned le16(const unsigned char *p)
 {
     return p[0] | (unsigned)p[1] << 8;
@@ -176,13 +210,14 @@ static void inflate_block(z_stream *z, struct block *b)
               crc32(crc32(0, NULL, 0), (const Bytef *)b->out, (uInt)b->n_out) == b->crc;
 }
 
-/* The complete, well-formed blocks at raw[pos..]; *used bytes of it. */
+/* The complete, well-formed blocks at raw[pos..] that start in one zone; *used bytes of it. */
 static int gather_blocks(cs_source *s, size_t *used)
 {
     int n = 0;
     size_t out = 0, size, n_head;
+    const int64_t room = enter(s, cs_source_tell(s));
     *used = 0;
-    while (n < s->n_block) {
+    while (n < s->n_block && (int64_t)*used < room) {
         const unsigned char *p = s->raw + s->pos + *used;
         const size_t left = s->end - s->pos - *used;
         size = bgzf_size(p, left, &n_head);
@@ -261,6 +296,7 @@ static int begin_member(cs_source *s)
     size_t i = 0;
     if (left >= 2 && p[0] == 31 && p[1] == 139) {
         inflateReset(&s->stream);
+        (void)enter(s, cs_source_tell(s));
         s->in_member = true;
         s->lacks_end = false;
         return CS_OK;
@@ -275,6 +311,18 @@ static int begin_member(cs_source *s)
     return CS_OK;
 }
 
+/* A whole BGZF block that nobody asked for. */
+static bool pass_block(cs_source *s)
+{
+    size_t n_head;
+    const size_t size = bgzf_size(s->raw + s->pos, s->end - s->pos, &n_head);
+    const bool pass = size > 0 && size <= s->end - s->pos && cs_source_tell(s) < s->at;
+
+    if (pass)
+        s->pos += size;
+    return pass;
+}
+
 static int fill_gzip(cs_source *s, size_t *n)
 {
     int rc = CS_OK;
@@ -285,6 +333,8 @@ static int fill_gzip(cs_source *s, size_t *n)
             rc = fill_stream(s, n);
         else if (s->pos == s->end)
             return CS_EOF;
+        else if (pass_block(s))
+            continue;
         else if (bgzf_size(s->raw + s->pos, s->end - s->pos, &n_head))
             rc = fill_blocks(s, n);
         else
@@ -305,7 +355,8 @@ int cs_source_fill(cs_source *s, const char **p, size_t *n)
         rc = fill_gzip(s, n);
         return *n ? CS_OK : cs_inflow_cut(rc);
     }
-    CS_TRY(read_raw(s, s->out, s->out_cap, n));
+    const int64_t room = enter(s, (int64_t)htell(s->fp));
+    CS_TRY(read_raw(s, s->out, room < PIECE ? (size_t)room : s->out_cap, n));
     if (*n == 0)
         rc = CS_EOF;
 out:

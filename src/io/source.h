@@ -33,6 +33,25 @@ int cs_source_open(struct hFILE *fp, bool is_gzip, int threads, cs_source **out)
  */
 int cs_source_fill(cs_source *s, const char **p, size_t *n) CS_MUST_CHECK;
 
+/* Where a piece of text lies: by its own offset in a plain file, by that of its block in BGZF, of
+ * its member in gzip. */
+typedef enum cs_zone { CS_ZONE_BEFORE, CS_ZONE_WITHIN, CS_ZONE_BEHIND } cs_zone;
+
+/**
+ * cs_source_start - read, anew, from some place of a regular file on
+ *
+ * at       bytes of the file. Plain text begins right there, BGZF with the first block that starts
+ *          there or later; a member of gzip that starts before, and what follows it, is delivered
+ * from, to bytes of the file, for cs_source_zone(): no piece lies in two zones
+ * known    where a member or block starts, at most `at`: none before is looked at; or 0
+ * Returns  CS_OK; CS_EIO without a message
+ */
+int cs_source_start(cs_source *s, int64_t at, int64_t from, int64_t to, int64_t known)
+    CS_MUST_CHECK;
+
+/** cs_source_zone - of the piece that cs_source_fill() gave last; WITHIN without a start */
+cs_zone cs_source_zone(const cs_source *s);
+
 /** cs_source_problem - after an error: what is wrong; *advice what to do, or "" */
 const char *cs_source_problem(const cs_source *s, const char **advice);
 

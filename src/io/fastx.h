@@ -1,0 +1,55 @@
+/* fastx.h - a FASTA or FASTQ file being read: what its reader and its parts share. */
+#ifndef CS_IO_FASTX_H
+#define CS_IO_FASTX_H
+
+#include "io/reader.h"
+#include "io/source.h"
+
+typedef struct cs_fastx_text { char *s; size_t n, cap; } cs_fastx_text;
+
+typedef struct cs_fastx {
+    const char     *file, *path; /* path: for messages, with where reading began */
+    cs_source      *src;
+    cs_input_count *count;       /* or NULL */
+    const char     *p, *end;     /* text in hand */
+    int64_t         line;        /* the line that p is in, from 1 */
+    int             kind;        /* '>' or '@'; 0 before the first record */
+    char            nl;          /* what ends a line: '\n', or '\r' in old Macintosh files */
+    cs_fastx_text   name, comment, head, base, qual;
+    cs_fastx_text   last;        /* name of the last complete record */
+    uint64_t        n_record;
+    bool            odd;         /* this record has an X */
+    /* of a part of the file */
+    int64_t         from, to;
+    bool            to_go;       /* reading has not begun, and not all is wanted */
+    bool            drop;        /* the record starts before the part */
+    bool            behind;      /* the next one starts behind it */
+    char           *place;       /* what path points to, or NULL */
+} cs_fastx;
+
+/** cs_fastx_more - CS_OK when at least one byte is in hand; CS_EOF; what the source failed of */
+int cs_fastx_more(cs_fastx *f) CS_MUST_CHECK;
+/** cs_fastx_failed - the sentence for a source's error */
+int cs_fastx_failed(cs_fastx *f, int code);
+/** cs_fastx_line - append the rest of the line to t and step behind its end. CS_EOF: there is
+ * none */
+int cs_fastx_line(cs_fastx *f, cs_fastx_text *t) CS_MUST_CHECK;
+/** cs_fastx_begin - what ends a line here; steps behind a byte order mark */
+int cs_fastx_begin(cs_fastx *f) CS_MUST_CHECK;
+int cs_fastx_skip_blank(cs_fastx *f) CS_MUST_CHECK;
+/** cs_fastx_split - `head`, a header without its '>' or '@', into name and comment */
+int cs_fastx_split(cs_fastx *f) CS_MUST_CHECK;
+/** cs_fastx_rest - of a FASTQ record all behind the header */
+int cs_fastx_rest(cs_fastx *f) CS_MUST_CHECK;
+/** cs_fastx_finish - the record in hand is done with */
+void cs_fastx_finish(cs_fastx *f);
+
+/**
+ * cs_fastx_go_to_part - before the first record, to a place from which reading on meets every
+ * record of the part
+ *
+ * Returns  CS_OK; the errors of reading
+ */
+int cs_fastx_go_to_part(cs_fastx *f) CS_MUST_CHECK;
+
+#endif

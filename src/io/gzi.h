@@ -1,0 +1,16 @@
+/* gzi.h - the index that `bgzip -r` and `samtools faidx` write beside a BGZF file. */
+#ifndef CS_IO_GZI_H
+#define CS_IO_GZI_H
+
+#include <stdint.h>
+
+/**
+ * cs_gzi_before - where a block starts, by PATH.gzi
+ *
+ * at       bytes of the file
+ * Returns  the last start that the index has up to `at`; 0 if there is no index, if it is damaged,
+ *          or older than the file
+ */
+int64_t cs_gzi_before(const char *path, int64_t at);
+
+#endif
