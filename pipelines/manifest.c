@@ -73,7 +73,6 @@ static bool is_sound(const json_t *m)
     const json_t *no = json_object_get(m, "shard"), *n = json_object_get(m, "shards");
     bool good = json_integer_value(json_object_get(m, "chordseq_shard")) == 1
         && is_count(no) && is_count(n) && is_count(json_object_get(m, "records"))
-        && is_count(json_object_get(m, "records_in_all"))
         && json_is_string(json_object_get(run, "chordseq_version"))
         && json_is_string(json_object_get(run, "command"))
         && json_is_string(json_object_get(json_object_get(run, "model"), "sha256"))
@@ -164,6 +163,7 @@ static int check_parts(const cs_manifest *a, const cs_manifest *b)
         { "command", NULL, "of different commands" },
         { "inputs", NULL, "of runs with different inputs" },
         { NULL, "sizes", "of runs with inputs of different sizes" },
+        { NULL, "by", "of inputs that were divided in different ways" },
         { NULL, "records_in_all", "of runs that read different numbers of records" },
         { NULL, "shards", "of different numbers of shards" },
         { NULL, "labels", "of models with different classes" },

@@ -2,12 +2,14 @@
  * shard.c - one of several parts of the input, and what chordseq-merge(1) has to know of it.
  *
  * DESIGN
- * Records are dealt like cards, in pieces: piece k of all goes to shard k mod N. The first PER_SIZE
- * pieces of every shard are of one record, the next as many of two, then of four, and so on, so
- * that few contigs are spread evenly and the pieces of many reads stay few. Whatever can be read in
- * one order can be dealt so: pipes, gzip, CRAM, pairs, alleles of a variant. A manifest tells how
- * many bytes of each output every piece has, which is all that is needed to put outputs together
- * again, whatever is in them. What is counted per run (reports) comes from counts in the manifest.
+ * Where every input is a file that can be read from within, a shard reads its share of the bytes
+ * (cs_inputs_divide()), and its outputs are one piece. Else records are dealt like cards, in
+ * pieces: piece k of all goes to shard k mod N. The first PER_SIZE pieces of every shard are of one
+ * record, the next as many of two, then of four, and so on, so that few contigs are spread evenly
+ * and the pieces of many reads stay few. Whatever can be read in one order can be dealt so: pipes,
+ * gzip, CRAM, pairs, alleles of a variant. A manifest tells how many bytes of each output every
+ * piece has, which is all that is needed to put outputs together again, whatever is in them. What
+ * is counted per run (reports) comes from counts in the manifest.
  *
  * The reader's thread deals (`piece` to `n_unit`), the writer's measures (`n_cut` on).
  */
@@ -33,6 +35,7 @@ struct part {
 struct cs_shard {
     const char *manifest;        /* or NULL */
     uint64_t    no, n;           /* no: 0 .. n-1 */
+    bool        by_bytes;        /* the inputs are divided, nothing is dealt */
     int       (*next)(void *source, cs_chunk *c);
     void       *source;
     uint64_t    piece;           /* the next to be dealt to anybody */
@@ -50,9 +53,10 @@ const cs_opt cs_shard_table[] = {
     { .type = CS_OPT_GROUP, .name = "Shards" },
     { .type = CS_OPT_STR, .name = "shard", ARG(shard), .arg = "I/N",
       .help = "read the I-th of N parts of the input, such as 2/8",
-      .man = "Every record is in one part, whatever N; pairs stay together. All parts read the "
-             "whole input, of which each answers its own records, so that pipes, gzip and CRAM can "
-             "be divided as well as anything else. A part may be empty." },
+      .man = "Every record is in one part, whatever N; pairs stay together; a part may be empty. "
+             "Files of FASTA and FASTQ, plain or BGZF, are divided by bytes. Of other input all "
+             "parts read the whole, and each answers its own records: pipes, gzip, pairs, SAM, "
+             "BAM, CRAM, VCF." },
     { .type = CS_OPT_STR, .name = "manifest", ARG(manifest), .arg = "FILE",
       .help = "with --shard, write here what chordseq merge has to know of this part",
       .man = "It appears when everything else is complete. See chordseq-merge(1)." },
@@ -98,6 +102,9 @@ out:
 void cs_shard_read(cs_shard *s, cs_stream *stream)
 {
     if (!s)
+        return;
+    s->by_bytes = !stream->next && cs_inputs_divide(stream->in, (int64_t)s->no, (int64_t)s->n);
+    if (s->by_bytes)
         return;
     cs_stream_own_next(stream, &s->next, &s->source);
     stream->next = next_of_shard;
@@ -174,7 +181,7 @@ int cs_shard_written(cs_shard *s)
         return CS_OK;
     s->n_written++;
     s->n_here++;
-    return s->n_here == piece_size(s, s->n_cut * s->n + s->no) ? cut(s) : CS_OK;
+    return !s->by_bytes && s->n_here == piece_size(s, s->n_cut * s->n + s->no) ? cut(s) : CS_OK;
 }
 
 int cs_shard_end(cs_shard *s)
@@ -227,8 +234,10 @@ static json_t *sizes_json(const cs_strlist *input)
 {
     json_t *all = json_array();
 
-    for (int i = 0; i < input->n; i++)
-        json_array_append_new(all, json_integer(cs_file_size(input->v[i])));
+    for (int i = 0; i < input->n; i++) {
+        const bool is_stdin = strcmp(input->v[i], "-") == 0;
+        json_array_append_new(all, json_integer(is_stdin ? -1 : cs_file_size(input->v[i])));
+    }
     return all;
 }
 
@@ -261,11 +270,12 @@ int cs_shard_close(cs_shard *s, const cs_about *about, json_t *more)
     if (!cs_shard_wants(s))
         goto out;
     CS_TRY(outputs_json(s, outputs));
-    all = json_pack("{s:i, s:I, s:I, s:I, s:I, s:O, s:o, s:o, s:o}", "chordseq_shard", 1, "shard",
-                    (json_int_t)s->no + 1, "shards", (json_int_t)s->n, "records",
-                    (json_int_t)s->n_written, "records_in_all", (json_int_t)s->n_unit, "outputs",
-                    outputs, "run", cs_about_json(about), "sizes", sizes_json(about->input),
-                    "lists", lists_json(about->set));
+    json_t *n_unit = s->by_bytes ? json_null() : json_integer((json_int_t)s->n_unit);
+    all = json_pack("{s:i, s:I, s:I, s:s, s:I, s:o, s:O, s:o, s:o, s:o}", "chordseq_shard", 1,
+                    "shard", (json_int_t)s->no + 1, "shards", (json_int_t)s->n, "by",
+                    s->by_bytes ? "bytes" : "number", "records", (json_int_t)s->n_written,
+                    "records_in_all", n_unit, "outputs", outputs, "run", cs_about_json(about),
+                    "sizes", sizes_json(about->input), "lists", lists_json(about->set));
     if (more)
         json_object_update(all, more);
     text = json_dumps(all, JSON_COMPACT);
@@ -289,7 +299,7 @@ out:
 
 void cs_shard_warn_empty(const cs_shard *s)
 {
-    if (!s || s->n_unit == 0)
+    if (!s || (s->n_unit == 0 && !s->by_bytes))
         cs_warn("there are no records in the input");
 }
 
