@@ -1,0 +1,85 @@
+# tutorial.t - every command of docs/tutorial.md, in order, in a home of its own; prints the times.
+#
+# With CS_INSTALLED=1 section 1 is left out, and the program of the build folder used; with CS_ENV
+# (tools.sh) nothing is fetched from an index.
+. "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/long/tools.sh"
+. "$srcdir/tests/long/slurm.sh"
+
+page=$srcdir/docs/tutorial.md
+HOME=$tmp/home XDG_CACHE_HOME=$tmp/cache
+export HOME XDG_CACHE_HOME
+unset PYTHONPATH
+mkdir -p "$HOME/.local/bin"
+
+if [ -n "${CS_INSTALLED:-}" ]; then
+    ln -s "$srcdir" "$HOME/chordseq" && ln -s "$builddir/chordseq" "$HOME/.local/bin/chordseq"
+    CHORDSEQ_MODEL=$srcdir/refdata/model/default.safetensors
+    export CHORDSEQ_MODEL
+else
+    PATH=$(echo "$PATH" | sed "s|^$builddir:||")
+    mkdir "$HOME/chordseq" &&
+        (cd "$srcdir" && tar -cf - --exclude=./.git --exclude='./build' --exclude='*.o' --exclude='*.a' .) |
+            tar -xf - -C "$HOME/chordseq" && chmod -R u+w "$HOME/chordseq" && rm -f "$HOME/chordseq/config.status" \
+            "$HOME/chordseq/Makefile"
+fi || exit 1
+
+has=' '
+if [ -n "${CS_ENV:-}" ]; then
+    mkdir -p "$HOME/tutorial" && ln -s "$CS_ENV" "$HOME/tutorial/engine"
+else
+    has=$has'index '
+fi
+if slurm_start; then
+    has=$has'slurm '
+    trap 'slurm_stop; finish' EXIT
+fi
+[ -n "${CS_INSTALLED:-}" ] || has=$has'install '
+
+# The page as a script: blocks of ```sh; those below a comment `test: WHAT` only where there is WHAT.
+awk -v has="$has" '
+    /^## / { if (section != "") print "done_with " section
+             section = $2; sub(/\..*/, "", section); needs = usual = section == 1 ? "install" : "" }
+    /^<!-- test: / { needs = $3 }
+    /^```sh$/ { inside = 1; next }
+    /^```/ { if (inside) { inside = 0; needs = usual } else outside = !outside; next }
+    inside && (needs == "" || index(has, " " needs " "))
+' "$page" > commands || exit 1
+cat - commands > script << 'END'
+set -eu
+done_with()
+{
+    case $1 in [1-9]) echo "$1 $(($(date +%s) - start))" >> "$tmp/times" ;; esac
+    start=$(date +%s)
+}
+start=$(date +%s)
+END
+: > times
+sh script > out 2>&1; got=$?
+for n in $(sed -n 's/^## \([1-9]\)\. .*/\1/p' "$page"); do
+    title=$(sed -n "s/^## $n\. //p" "$page")
+    T "$n. $title" grep "^$n " times
+    sed -n "s/^$n \(.*\)/# \1 s/p" times
+done
+[ $got -eq 0 ] || tail -n 25 out | sed 's/^/#   /'
+for what in index slurm install; do
+    case $has in *" $what "*) ;; *) S "what needs: $what" "not here, or left out" ;; esac
+done
+echo "# the whole page: $(awk '{ s += $2 } END { print s + 0 }' times) s"
+
+# What the page shows must be what comes out.
+cd "$HOME/tutorial" || exit 1
+# lines_of FILE FROM: are the lines of the block that begins so in the page those of FILE?
+lines_of()
+{
+    awk -v from="$2" '/^```text$/ { inside = 1; at = 0; next } /^```/ { inside = 0 }
+        inside && ++at == 1 { here = index($0, from) == 1 } inside && here' "$page" > shown
+    [ -s shown ] && head -n "$(wc -l < shown)" "$1" | cut -f 1-3 > got && cut -f 1-3 shown | cmp - got
+}
+T 'calls are as the page shows them' lines_of calls.tsv name
+T 'the report is as the page shows it' lines_of calls.kreport '  0.00'
+T 'scores are as the page shows them' lines_of scored.tsv '#chrom'
+T 'the model of section 4 tells host from symbiont' sh -c '
+    awk -F "\t" "\$3 == \".\" && \$4 == \"accuracy\" && \$2 == \"all\" { good = \$5 > 0.9 } END { exit !good }" own.tsv'
+T 'four samples are on the page of section 6' sh -c '
+    [ "$(wc -l < results/multiqc/multiqc_report_data/multiqc_chordseq.txt)" = 5 ]'
