@@ -15,3 +15,27 @@ with python3 T "MultiQC's plugin reads what we write" sh -c 'python3 "$1" s1.jso
 T 'the plugin has the version of the program' sh -c '
     v=$(chordseq --version | cut -d " " -f 2) && grep -q "^version = \"$v\"$" "$1/pyproject.toml" &&
     grep -q "^__version__ = \"$v\"$" "$1/multiqc_chordseq/__init__.py"' - "$w/multiqc"
+
+# ---- Snakemake -------------------------------------------------------------------------
+
+with python3 T 'wrappers are Python, with options that the program has' sh -c 'for c in classify variant train merge; do
+    chordseq $c --help > $c.help || exit
+    python3 -c "
+import ast, re, sys
+tree = ast.parse(open(sys.argv[1]).read())
+known = set(re.findall(r\"--[a-z0-9-]+\", open(sys.argv[2]).read())) | {\"--\"}
+used = {o for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        for o in re.findall(r\"--[a-z-]*\", n.value)}
+sys.exit(str(used - known) if used - known or len(used) < 2 else 0)" "$1/snakemake/bio/chordseq/$c/wrapper.py" $c.help || exit
+    done' - "$w"
+T 'environments name this version' sh -c 'v=$(chordseq --version | cut -d " " -f 2)
+    for f in "$1"/snakemake/bio/chordseq/*/environment.yaml; do
+        grep -qE "chordseq ?=$v" "$f" || { echo "$f"; exit 1; }
+    done' - "$w"
+T "the tutorial's commands are a shell's, with our options" sh -c '
+    awk "/^\`\`\`sh\$/ { s = 1; next } /^\`\`\`/ { s = 0 } s" "$srcdir/docs/tutorial.md" > commands.sh && sh -n commands.sh &&
+    sed -e :a -e "/\\\\\$/N; s/\\\\\\n//; ta" commands.sh | grep -oE "^chordseq [a-z]+ .*" | while read -r _ c rest; do
+        chordseq $c --help > help || exit
+        for o in $(echo "$rest" | grep -oE -- " --[a-z][a-z0-9-]*"); do
+            grep -qE -- "$o( |$|\\.)" help || { echo "$c $o"; exit 1; }
+        done; done'

@@ -119,7 +119,7 @@ class MultiqcModule(BaseMultiqcModule):
                  {n: r["bases"] for n, r in self.runs.items()}],
                 [cats, cats],
                 {"id": "chordseq_classes", "title": "chordseq: Classes", "ylab": "Records",
-                 "cpswitch_counts_label": "Numbers",
+                 "cpswitch_counts_label": "Numbers", "cpswitch_c_active": False,
                  "data_labels": [{"name": "Records", "ylab": "Records"},
                                  {"name": "Bases", "ylab": "Bases"}]}),
         )

@@ -1,0 +1,61 @@
+# What other rules need to know: the samples, and what becomes of each.
+
+import csv
+
+# An output's name in the configuration and in the wrappers, and how its file's name ends.
+ENDINGS = {
+    "tsv": "tsv",
+    "jsonl": "jsonl",
+    "kraken": "kraken.tsv",
+    "cami_binning": "cami.binning",
+    "report": "kreport",
+    "krona": "krona.tsv",
+    "cami_profile": "cami.profile",
+    "summary": "chordseq_summary.json",
+}
+
+# One line per record, so that every part writes its own; the others are counted from manifests.
+BY_RECORD = ("tsv", "jsonl", "kraken", "cami_binning")
+
+
+def read_samples(path):
+    """The table of samples as a dict of lists of files; ValueError where it is wrong."""
+    table = {}
+    with open(path, newline="", encoding="utf-8") as f:
+        for row in csv.DictReader((line for line in f if not line.startswith("#")), delimiter="\t"):
+            row = {k: v for k, v in row.items() if v}
+            validate(row, "../schemas/samples.schema.yaml")
+            if row["sample"] in table:
+                raise ValueError(f"{path}: sample '{row['sample']}' is listed twice")
+            files = {k: row.get(k, "").split(",") if row.get(k) else [] for k in ("sequences", "mates")}
+            if files["mates"] and len(files["mates"]) != len(files["sequences"]):
+                raise ValueError(f"{path}: sample '{row['sample']}' has not as many mates as sequences")
+            table[row["sample"]] = files
+    if not table:
+        raise ValueError(f"{path}: there are no samples in it")
+    return table
+
+
+samples = read_samples(config["samples"])
+outputs = config["outputs"]
+by_record = [k for k in outputs if k in BY_RECORD] or ["tsv"]
+parts = range(1, config["parts"] + 1)
+
+# Where this repository's wrappers are; with 'wrappers: v9.0.0/bio/chordseq' they are fetched.
+wrappers = config.get("wrappers") or "file:" + str(Path(workflow.basedir).parent / "bio" / "chordseq")
+
+
+wildcard_constraints:
+    sample="[A-Za-z0-9][A-Za-z0-9._-]*",
+    i=r"\d+",
+
+
+def classify_input(wildcards):
+    """A sample's files and the model, where the configuration names one."""
+    found = dict(samples[wildcards.sample])
+    found["model"] = [config["model"]] if config.get("model") else []
+    return {k: v for k, v in found.items() if v}
+
+
+def part(sample, ending):
+    return [f"results/{sample}/parts/{i}.{ending}" for i in parts]
