@@ -281,17 +281,6 @@ int cs_outfile_continue(const char *path, int64_t n_bytes, cs_outfile **out)
     return CS_OK;
 }
 
-int cs_outfile_checkpoint(cs_outfile *f, int64_t *n_bytes)
-{
-    int rc = CS_OK;
-
-    CS_TRY(cs_outfile_flush(f));
-    if (fsync(f->fd) != 0 || (*n_bytes = (int64_t)lseek(f->fd, 0, SEEK_CUR)) < 0)
-        rc = f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
-out:
-    return rc;
-}
-
 static int unpark(cs_outfile *f)
 {
     if (f->parked && f->failed == CS_OK && f->fd < 0) {
@@ -312,6 +301,23 @@ static int park(cs_outfile *f)
     if (close(fd) != 0 && errno != EINTR && f->failed == CS_OK)
         f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     return f->failed;
+}
+
+int cs_outfile_checkpoint(cs_outfile *f, int64_t *n_bytes)
+{
+    int rc = CS_OK;
+
+    struct stat st;
+
+    CS_TRY(cs_outfile_flush(f));
+    CS_TRY(unpark(f));
+    if (fsync(f->fd) != 0 || fstat(f->fd, &st) != 0)
+        f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+    else
+        *n_bytes = (int64_t)st.st_size;
+    rc = park(f);
+out:
+    return rc;
 }
 
 int cs_outfile_park(cs_outfile *f)
@@ -446,8 +452,8 @@ int cs_outfile_finish(cs_outfile *f)
     CS_TRY(unpark(f));
     if (f->temp != NULL && fsync(f->fd) != 0 && errno != EINVAL && errno != EROFS)
         rc = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
-    /* What lies in NAME.part is locked until it has its name. */
-    if (!f->kept) {
+    /* What lies in NAME.part is locked until it has its name, but for one of many files. */
+    if (!f->kept || f->parked) {
         if (close(f->fd) != 0 && errno != EINTR && rc == CS_OK)
             rc = cs_fail(CS_EIO, "cannot close '%s': %s", f->name, strerror(errno));
         f->fd = -1;

@@ -5,6 +5,10 @@
  * may leave, and stdout works as for every other format. Tags: cl:Z the class or "unclassified",
  * cp:f its probability, ct:i its taxid, cr:Z why there is no call. Lower case is for local use (SAM
  * specification 1.5, footnote); none of the four is used by other tools that we know of.
+ *
+ * No run can go on with such a file: what htslib has not compressed yet, of BAM on several threads
+ * and of CRAM in containers with tables of their own, cannot be had from it. To end blocks where
+ * the journal is written would give bytes that depend on the clock.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -6,11 +6,15 @@
  * Every class has a file of each kind that occurs, also an empty one, so that whoever comes after
  * knows what to look for. All are parked outputs (base/file.h): however many classes there are, at
  * most one file is open at a time. A file costs 64 kB of memory, with compression 128 kB. Blocks of
- * BGZF are complete on their own, so compression needs no open file either.
+ * BGZF are complete on their own, so compression needs no open file either. A run that may be
+ * resumed locks the folder in place of the files, and keeps the text that fills no block yet:
+ * blocks end where they would have.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +29,7 @@ struct part {
     cs_outfile *f;
     char       *path, *text;     /* text: [BLOCK_BYTES] not yet compressed */
     size_t      n;
+    int64_t     n_disk;          /* bytes that are on the disk for good */
 };
 
 struct split {
@@ -32,6 +37,7 @@ struct split {
     struct part *part;           /* [(n_class + 1) * N_KIND] */
     int          n_class, made;  /* made: the folder is ours to remove */
     int          kinds;          /* bits of those that occur */
+    int          lock;           /* the folder, or -1 */
     char         block[BGZF_MAX_BLOCK_SIZE];
 };
 
@@ -70,6 +76,11 @@ static int make_folder(cs_output *o, struct split *w)
         return cs_fail(CS_EIO, "'%s' is no folder", o->path);
     else if (access(o->path, W_OK | X_OK) != 0)
         return cs_fail(CS_EIO, "cannot write into the folder '%s': %s", o->path, strerror(errno));
+    if (!o->info.resumes)
+        return CS_OK;
+    w->lock = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (w->lock >= 0 && flock(w->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return cs_fail(CS_EIO, "another run is writing into '%s'", o->path);
     return CS_OK;
 }
 
@@ -79,6 +90,7 @@ static int split_open(cs_output *o)
     struct split *w = cs_xcalloc(1, sizeof *w);
 
     o->state = w;
+    w->lock = -1;
     w->n_class = n;
     w->name = cs_xcalloc((size_t)n + 1, sizeof *w->name);
     w->part = cs_xcalloc(((size_t)n + 1) * N_KIND, sizeof *w->part);
@@ -94,9 +106,14 @@ static int split_begin(cs_output *o)
     return CS_OK;
 }
 
-static int open_part(cs_output *o, struct part *p, const char *name, int kind)
+/* Part i, with p->n_disk bytes that are there already. */
+static int open_part(cs_output *o, int i)
 {
     int rc = CS_OK;
+    struct split *w = o->state;
+    struct part *p = &w->part[i];
+    const char *name = w->name[i / N_KIND];
+    const int kind = i % N_KIND;
     static const char *const mate[] = { "", "_1", "_2" };
     const size_t size = strlen(o->path) + strlen(name) + 32;
 
@@ -105,7 +122,8 @@ static int open_part(cs_output *o, struct part *p, const char *name, int kind)
                    kind % 2 ? "fastq" : "fasta", o->info.compress ? ".gz" : "");
     if (o->info.compress && !(p->text = cs_alloc(BLOCK_BYTES, 1)))
         return cs_fail(CS_EMEM, "out of memory for '%s'", p->path);
-    CS_TRY(cs_outfile_open(p->path, &p->f));
+    CS_TRY(o->info.resumes ? cs_outfile_continue(p->path, p->n_disk, &p->f)
+                           : cs_outfile_open(p->path, &p->f));
     rc = cs_outfile_park(p->f);
 out:
     return rc;
@@ -207,7 +225,7 @@ static int split_record(cs_output *o, const cs_record *r, const cs_answer *a)
         struct part *p = &w->part[no * N_KIND + kind];
         w->kinds |= 1 << kind;
         if (!p->f)
-            CS_TRY(open_part(o, p, w->name[no], kind));
+            CS_TRY(open_part(o, no * N_KIND + kind));
         CS_TRY(put_record(w, p, r, s));
     }
 out:
@@ -236,7 +254,7 @@ static int split_end(cs_output *o)
     for (int i = 0; i < (w->n_class + 1) * N_KIND; i++) {
         struct part *p = &w->part[i];
         if (!p->f && (w->kinds >> i % N_KIND & 1))
-            CS_TRY(open_part(o, p, w->name[i / N_KIND], i % N_KIND));
+            CS_TRY(open_part(o, i));
         if (p->f)
             CS_TRY(end_part(w, p));
     }
@@ -272,10 +290,89 @@ static void split_release(cs_output *o)
         free(w->name[i]);
     if (w->made)
         (void)rmdir(o->path);
+    if (w->lock >= 0)
+        (void)close(w->lock);
     free(w->name);
     free(w->part);
     free(w);
     o->state = NULL;
+}
+
+static int split_sync(cs_output *o)
+{
+    int rc = CS_OK;
+    struct split *w = o->state;
+
+    for (int i = 0; rc == CS_OK && i < (w->n_class + 1) * N_KIND; i++)
+        if (w->part[i].f)
+            rc = cs_outfile_checkpoint(w->part[i].f, &w->part[i].n_disk);
+    return rc;
+}
+
+static const char hex_digit[] = "0123456789abcdef";
+
+/* Names may be in any encoding, which a text of JSON may not. */
+static json_t *to_hex(const char *text, size_t n)
+{
+    char *hex = cs_alloc(2 * n + 1, 1);
+
+    for (size_t i = 0; hex && i < n; i++) {
+        hex[2 * i] = hex_digit[(unsigned char)text[i] >> 4];
+        hex[2 * i + 1] = hex_digit[(unsigned char)text[i] & 15];
+    }
+    json_t *s = hex ? json_stringn(hex, 2 * n) : NULL;
+    free(hex);
+    return s;
+}
+
+static bool from_hex(const json_t *from, struct part *p)
+{
+    const char *hex = json_string_value(from);
+    const size_t n = json_string_length(from) / 2;
+
+    if (!hex || strspn(hex, hex_digit) != 2 * n || n >= BLOCK_BYTES || (n > 0 && !p->text))
+        return false;
+    for (p->n = 0; p->n < n; p->n++, hex += 2)
+        p->text[p->n] = (char)((strchr(hex_digit, hex[0]) - hex_digit) << 4
+                               | (strchr(hex_digit, hex[1]) - hex_digit));
+    return true;
+}
+
+static json_t *split_save(const cs_output *o)
+{
+    const struct split *w = o->state;
+    json_t *all = json_array();
+    bool bad = !all;
+
+    for (int i = 0; i < (w->n_class + 1) * N_KIND; i++) {
+        const struct part *p = &w->part[i];
+        if (p->f)
+            bad |= json_array_append_new(all, json_pack("[i, I, o]", i, (json_int_t)p->n_disk,
+                                                        to_hex(p->text, p->n))) != 0;
+    }
+    if (!bad)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+static bool split_restore(cs_output *o, const json_t *state)
+{
+    struct split *w = o->state;
+    json_int_t i, n_bytes;
+    json_t *each, *text;
+    size_t k;
+
+    json_array_foreach(state, k, each) {
+        if (json_unpack(each, "[I, I, o]", &i, &n_bytes, &text) != 0 || i < 0 || n_bytes < 0
+            || i >= (json_int_t)(w->n_class + 1) * N_KIND || w->part[i].f)
+            return false;
+        w->part[i].n_disk = n_bytes;
+        w->kinds |= 1 << i % N_KIND;
+        if (open_part(o, (int)i) != CS_OK || !from_hex(text, &w->part[i]))
+            return false;
+    }
+    return json_is_array(state);
 }
 
 const cs_writer cs_write_split = {
@@ -288,4 +385,8 @@ const cs_writer cs_write_split = {
     .open = split_open,
     .commit = split_commit,
     .release = split_release,
+    .resumes = true,
+    .sync = split_sync,
+    .save = split_save,
+    .restore = split_restore,
 };

@@ -64,12 +64,12 @@ static int restore(cs_output *o)
 int cs_output_save(cs_output *o, json_t **out)
 {
     int rc = CS_OK;
-    int64_t n_bytes;
+    int64_t n_bytes = 0;
     json_t *reasons = NULL;
 
     *out = NULL;
     CS_BUG(!o->w->resumes || !o->info.resumes);
-    CS_TRY(cs_outfile_checkpoint(o->file, &n_bytes));
+    CS_TRY(o->file ? cs_outfile_checkpoint(o->file, &n_bytes) : o->w->sync(o));
     reasons = json_array();
     for (int r = 0; r < CS_N_REASON; r++)
         json_array_append_new(reasons, json_integer((json_int_t)o->n_reason[r]));

@@ -49,8 +49,10 @@ typedef struct cs_writer {
     int  (*commit)(cs_output *o);
     void (*release)(cs_output *o);                          /* others may have it: frees state */
     /* Can a later run go on? Then save() gives what is in memory, and restore() takes it in the
-     * place of begin(); it returns false for what it cannot be. NULL: nothing is in memory. */
+     * place of begin(); it returns false for what it cannot be. NULL: nothing is in memory. sync()
+     * has all of several files on the disk before save() tells of them. */
     bool resumes;
+    int  (*sync)(cs_output *o);
     json_t *(*save)(const cs_output *o);
     bool    (*restore)(cs_output *o, const json_t *state);
 } cs_writer;

@@ -79,6 +79,20 @@ for n in 10 30 60; do interrupt often 1 KILL $n; done
 T 'the fourth run ends it' run often 1
 T 'with the same bytes' same often ref
 
+# A folder of sequences, whose files are opened as classes come, also with blocks half full.
+all=$outputs
+for gz in '' --split-gz; do
+    outputs="-o o.tsv --split-dir parts $gz"
+    T "a folder of sequences $gz" run "split$gz" 1
+    for n in 1 60; do interrupt "cut$gz" 1 KILL $n; done
+    T 'is not there yet' sh -c '[ -d "$1/parts" ] && ! ls "$1/parts" | grep -v "\.part$"' - "cut$gz"
+    T 'is in the end' run "cut$gz" 1
+    T 'the same' diff -r "split$gz" "cut$gz"
+done
+T 'and what is without --resume' sh -c "chordseq classify -q -m '$m' --split-dir plain x.fa y.fa.gz z.fa &&
+    diff -r plain split/parts && cat plain/* > all && gzip -dc split--split-gz/parts/*.gz | cmp - all"
+outputs=$all
+
 interrupt tail 1 KILL 30
 for f in tail/*.part; do echo rubbish >> "$f"; done
 T 'bytes that the journal does not know' run tail 1
@@ -122,7 +136,6 @@ N resume_pipe.txt sh -c "mkfifo pipe; $c -o a.tsv pipe"
 N resume_stdout.txt sh -c "$c x.fa"
 N resume_device.txt sh -c "$c -o /dev/null x.fa"
 N resume_bam.txt sh -c "$c --bam a.bam x.fa"
-N resume_split.txt sh -c "$c --split-dir parts x.fa"
 T 'nothing was left by what was refused' sh -c "! ls | grep -q '^a\\.\\|^parts'"
 
 # Without --resume a journal is neither read nor removed.
