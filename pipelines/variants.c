@@ -2,9 +2,12 @@
 #include "pipelines/variants.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "io/alphabet.h"
+#include "nn/model.h"
 
 enum { NAME_BYTES = 160 };
 
@@ -70,6 +73,17 @@ int cs_variants_next(void *source, cs_chunk *c)
         rc = append(s, c, v, -1);
 out:
     return rc;
+}
+
+int cs_variants_model(const char *named, bool any, char *buf, size_t n_buf)
+{
+    const char *usual = getenv("CHORDSEQ_MODEL");
+
+    if (!any && !named && !(usual && *usual))
+        cs_warn("no --model: scores are those of the default model for variants, which is there "
+                "for demonstration and no better than chance");
+    return cs_model_find(named, any ? "model/default.safetensors" : "model/variant.safetensors",
+                         buf, n_buf);
 }
 
 void cs_variants_distance(const float *ref, const float *alt, int32_t n, double *l2,

@@ -34,6 +34,17 @@ typedef struct cs_variant_source {
  */
 int cs_variants_next(void *source, cs_chunk *c) CS_MUST_CHECK;
 
+/**
+ * cs_variants_model - the model that is asked: the one that was named, or that comes with chordseq
+ *
+ * named    --model or NULL
+ * any      the score is for any model: the one for sequences; else that for variants, with a
+ *          warning of what it is worth
+ * buf      receives the path
+ * Returns  CS_OK; the errors of cs_model_find()
+ */
+int cs_variants_model(const char *named, bool any, char *buf, size_t n_buf) CS_MUST_CHECK;
+
 /** cs_variants_distance - of two vectors [n]: Euclidean, and 1 - cosine (NAN where one is zero) */
 void cs_variants_distance(const float *ref, const float *alt, int32_t n, double *l2,
                           double *cosine);

@@ -181,5 +181,7 @@ int cs_model_save(cs_model *m, const char *path, bool ema) CS_MUST_CHECK;
  * the program lies in, else the installed one; CS_EMODEL with what to do when
  * there is none. buf receives the path */
 int cs_model_find_default(const char *opt, char *buf, size_t n_buf) CS_MUST_CHECK;
+/** cs_model_find - the same where another file comes with the command, "model/NAME" */
+int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf) CS_MUST_CHECK;
 
 #endif

@@ -509,7 +509,7 @@ int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **ou
 
 /* ---- finding ----------------------------------------------------------------------------- */
 
-int cs_model_find_default(const char *opt, char *buf, size_t n_buf)
+int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf)
 {
     const char *path = opt ? opt : getenv("CHORDSEQ_MODEL");
 
@@ -518,7 +518,12 @@ int cs_model_find_default(const char *opt, char *buf, size_t n_buf)
             return cs_fail(CS_EUSAGE, "the model's path is longer than %zu bytes", n_buf);
         return CS_OK;
     }
-    if (cs_data_find("model/default.safetensors", buf, n_buf))
+    if (cs_data_find(file, buf, n_buf))
         return CS_OK;
     return cs_fail(CS_EMODEL, "no model at '%s'; name one with --model or CHORDSEQ_MODEL", buf);
+}
+
+int cs_model_find_default(const char *opt, char *buf, size_t n_buf)
+{
+    return cs_model_find(opt, "model/default.safetensors", buf, n_buf);
 }

@@ -146,6 +146,14 @@ N variant-key.err   chordseq train -q --head variant --reference learn.fa -i lea
 N variant-label.err sh -c 'sed "5s/.$/2/" learn.tsv > bad.tsv
     chordseq train -q --head variant --reference learn.fa -i bad.tsv -o x.model'
 
+mkdir with && cp "$builddir/chordseq" with/ && ln -s "$srcdir/refdata" with/refdata
+T 'without a model the one that comes with the program, and a warning' sh -c '
+    with/chordseq variant -r variants.fa --circular ring --tsv d.tsv -o d.vcf variants.vcf 2> told &&
+    grep -q "default model for variants.*chance" told && head -n 1 d.tsv | grep -q "CS_0	CS_1	" &&
+    grep -q "	snv	.*	[.]	0	0[.][0-9]" d.tsv && grep -q "encoder:cdil head:variant window:256" d.vcf'
+T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score embedding -r variants.fa -w 200 --tsv d.tsv \
+    -o /dev/null variants.vcf 2> told && ! grep -q chance told && head -n 1 d.tsv | grep -q CS_L2'
+
 # A model that guesses hidden bases: no labels.
 T 'pretrain' chordseq pretrain -q --tokenizer base --encoder.max-len 64 --encoder.track 4 --encoder.hidden 8 --window 64 \
     --windows-per-epoch 32 --valid-windows 8 --epochs 1 -o guess.model learn.fa
@@ -178,6 +186,36 @@ T 'with REF and ALT swapped the same, but for the sign' sh -c '
     chordseq variant -q -m guess.model -r variants.fa -w 64 --tsv two.tsv -o /dev/null two.vcf &&
     awk -F "\t" "NR > 1 { s += \$8; a += \$8 < 0 ? -\$8 : \$8 } END { exit !(a > 0 && s * s < 1e-10) }" two.tsv'
 N variant-llr.err   chordseq variant -m learn.tsv.model -r variants.fa --score llr variants.vcf
+
+# The published checkpoint of CDIL for DNA as a variant model's encoder.
+published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
+if [ -f "$published" ]; then
+    T 'import the published encoder' chordseq model import "$published" published.model
+    T 'fine-tune it' chordseq train -q --head variant --reference learn.fa --tokenizer base --encoder cdil \
+        --encoder.decoder 0 --init published.model --head.predictor cdil --window-length 64 --split split --epochs 2 \
+        --step-records 16 --lr 0.01 --metrics tuned.tsv -o tuned.model -i learn.tsv
+    T 'probe it' chordseq train -q --head variant --reference learn.fa --tokenizer base --encoder cdil \
+        --encoder.decoder 0 --init published.model --head.predictor cdil --window-length 64 --split split --epochs 2 \
+        --step-records 16 --lr 0.01 --freeze encoder -o probed.model -i learn.tsv
+    with python3 T 'its encoder is that which was imported, where it was frozen' python3 -c '
+import json, struct
+def encoder(path):
+    b = open(path, "rb").read()
+    n = struct.unpack("<Q", b[:8])[0]
+    t = json.loads(b[8:8 + n])
+    return {k: b[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]] for k, v in t.items()
+            if k.startswith("encoder.block.")}
+published, probed, tuned = (encoder(n + ".model") for n in ("published", "probed", "tuned"))
+assert len(probed) > 20 and set(probed) == set(tuned) and set(probed) <= set(published)
+assert all(probed[k] == published[k] for k in probed)
+assert any(tuned[k] != published[k] for k in tuned)'
+    T 'and it scores variants' sh -c 'for m in tuned probed; do
+        chordseq variant -q -m $m.model -r learn.fa --tsv $m.tsv.out -o /dev/null c1.vcf &&
+        awk -F "\t" "NR > 1 { n++; bad += \$8 !~ /^[01]([.]|$)/ && \$8 !~ /e-/ } END { exit n < 50 || bad > 0 }" $m.tsv.out || exit; done
+        ! cmp -s tuned.tsv.out probed.tsv.out'
+else
+    S 'the published encoder' 'needs ../shared'
+fi
 
 # Every sound VCF of the shared data: as it was, but for our lines and keys.
 if [ -d "$CS_SHARED/data/ingest" ]; then
