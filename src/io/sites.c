@@ -68,6 +68,9 @@ static int add_entry(struct scan *c)
     cs_sites *s = c->s;
     const size_t n = strcspn(c->line.s + 1, " \t");
 
+    for (size_t i = 0; i < c->line.l; i++)
+        if ((unsigned char)c->line.s[i] < ' ' && c->line.s[i] != '\t')
+            return refuse(c, "a control character in the header of a record");
     if (s->n == INT_MAX
         || cs_grow((void **)&s->entry, &s->cap, s->n + 1, sizeof *s->entry) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for the records of '%s'", s->path);
@@ -103,10 +106,12 @@ static int add_codes(struct scan *c, int64_t n_bytes)
 
 static int take_line(struct scan *c, int64_t n_bytes)
 {
-    if (c->no == 1 && strcmp(c->line.s, "#chordseq-diplotype\t1") != 0)
-        return refuse(c, "the header must be #chordseq-diplotype, a tab and 1");
+    static const char first[] = "#chordseq-diplotype\t1";
+    const size_t n_first = sizeof first - 1;
+
     if (c->no == 1)
-        return CS_OK;
+        return c->line.l == n_first && memcmp(c->line.s, first, n_first) == 0 ? CS_OK
+             : refuse(c, "the header must be #chordseq-diplotype, a tab and 1");
     if (c->line.l > 0 && c->line.s[0] == '>')
         return add_entry(c);
     if (c->line.l > 0)
@@ -152,7 +157,7 @@ int cs_sites_open(const char *path, cs_sites **out)
     else if (bgzf_compression(s->fp) == BGZF_BLOCKS && bgzf_index_build_init(s->fp) != 0)
         rc = cs_fail(CS_EMEM, "out of memory for the blocks of '%s'", path);
     CS_TRY(rc);
-    if (bgzf_check_EOF(s->fp) == 0)
+    if (bgzf_compression(s->fp) == BGZF_BLOCKS && bgzf_check_EOF(s->fp) == 0)
         cs_warn("'%s' has no BGZF end marker; it may be cut", path);
     rc = scan(&c);
 out:

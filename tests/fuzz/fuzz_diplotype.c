@@ -1,11 +1,13 @@
 /* fuzz_diplotype.c - diplotype text from arbitrary bytes: nothing crashes, what is accepted is the
- * same after it has been written and read again; a refusal keeps a message. */
+ * same after it has been written and read again, and when it is fetched by place; a refusal keeps a
+ * message. */
 #include <stdint.h>
 #include <string.h>
 
 #include "data_url.h"
 #include "io/reader.h"
 #include "io/record.h"
+#include "io/sites.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
@@ -17,6 +19,31 @@ static void add(struct text *t, const char *s, size_t n)
     memcpy(t->s + t->n, s, n);
     t->n += n;
     t->s[t->n] = '\0';
+}
+
+/* What has lines of one length can be fetched: all of a record, and a part of it. */
+static void fetch_all(const char *url, const cs_chunk *c)
+{
+    cs_sites *s = NULL;
+
+    if (cs_sites_open(url, &s) != CS_OK) {
+        CS_BUG(*cs_error_message() == '\0');
+        cs_error_clear();
+        return;
+    }
+    CS_BUG(cs_sites_count(s) != c->n);
+    for (int i = 0; i < c->n; i++) {
+        const cs_segment *seg = &c->rec[i].seg[0];
+        const int64_t n = seg->n_base, from[] = { 0, n / 3 }, to[] = { n, n - n / 4 };
+        char *got = cs_xmalloc((size_t)n + 1);
+        CS_BUG(cs_sites_length(s, i) != n || strcmp(cs_sites_name(s, i), c->rec[i].name) != 0);
+        for (int k = 0; k < 2; k++) {
+            CS_BUG(cs_sites_fetch(s, i, from[k], to[k], got) != CS_OK);
+            CS_BUG(memcmp(got, seg->base + from[k], (size_t)(to[k] - from[k])) != 0);
+        }
+        free(got);
+    }
+    cs_sites_free(s);
 }
 
 /* All records; their text in the plainest form. */
@@ -41,6 +68,8 @@ static int read_all(const void *bytes, size_t n, struct text *t)
         add(t, "\n", 1);
     }
     CS_BUG(cs_input_close(in) != CS_OK);
+    if (rc == CS_EOF)
+        fetch_all(url, c);
     cs_chunk_free(c);
     free(url);
     return rc;
