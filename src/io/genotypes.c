@@ -122,11 +122,15 @@ int cs_genotypes_next(cs_genotypes *g, cs_variant *v)
 {
     /* A key or contig that the header does not declare is no damage: htslib makes it up. */
     const int undeclared = BCF_ERR_CTG_UNDEF | BCF_ERR_TAG_UNDEF;
-    const int r = read_record(g);
+    int r;
 
+    /* Position 0 is the telomere (VCF 4.3, 1.6.1): sound, and no base of the reference. */
+    do {
+        r = read_record(g);
+        g->n_record++;
+    } while (r >= 0 && g->rec->pos == -1);
     if (r == -1)
         return cs_inflow_cut(CS_EOF);
-    g->n_record++;
     if (r < -1 || (g->rec->errcode & ~undeclared) != 0 || bcf_unpack(g->rec, BCF_UN_ALL) < 0
         || g->rec->pos < 0)
         return cs_inflow_cut(cs_fail(CS_EFORMAT, "'%s': record %llu cannot be read; the file is "
