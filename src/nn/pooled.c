@@ -56,13 +56,22 @@ const cs_opt cs_pooled_opt[] = {
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
-int cs_pooled_check(const void *cfg)
+int cs_pooled_check_tree(const void *cfg)
 {
     const cs_pooled_cfg *c = cfg;
     if (c->kernel % 2 == 0)
         return cs_fail(CS_EUSAGE, "--head.predictor-kernel must be odd, not %lld",
                        (long long)c->kernel);
     return CS_OK;
+}
+
+int cs_pooled_check(const void *cfg)
+{
+    const cs_pooled_cfg *c = cfg;
+    if (c->ancestors != 1)
+        return cs_fail(CS_EUSAGE, "--head.ancestors is for the head tree, which learns by a tree "
+                       "of the classes; leave it out, or give --head tree");
+    return cs_pooled_check_tree(cfg);
 }
 
 int cs_pooled_check_rows(const void *cfg)

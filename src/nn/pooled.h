@@ -27,6 +27,8 @@ typedef struct cs_pooled {
 
 /** cs_pooled_check - CS_OK, or CS_EUSAGE naming what does not fit (a head's `check`) */
 int cs_pooled_check(const void *cfg);
+/** cs_pooled_check_tree - the same for the head that has a tree of the classes */
+int cs_pooled_check_tree(const void *cfg);
 /** cs_pooled_check_rows - the same for a head that answers for tokens: it has no pooling */
 int cs_pooled_check_rows(const void *cfg);
 

@@ -29,6 +29,12 @@ T "a file's class is tidied, too" sh -c 'chordseq train -q '"$small"' --epochs 1
     --class "f__F1; g__=f__F1.fa" --class "f__F2 ; g__g3;=f__F2.fa" &&
     chordseq model show files.m | grep ^label | cut -f 2 -d " " > a && printf "0\tf__F1\n1\tf__F2;g__g3\n" > b &&
     cut -f 1,2 a | cmp - b'
+sed 's/ tax=F[12];;*/ tax=/; s/ tax=$/ tax=g1/' all.fa > genus.fa
+printf 'F1\t10\tfamily\nF2\t20\tfamily\ng1\t11\tgenus\tF1\ng2\t12\tgenus\tF1\ng3\t23\tgenus\tF2\ng4\t24\tgenus\tF2\n' > taxa.tsv
+T 'a table of taxa is a tree, too' sh -c "$train"' -o table.m --head tree --taxonomy taxa.tsv genus.fa &&
+    chordseq classify -q -m table.m --min-prob 0.999 genus.fa | cut -f 3,6,7 | sort -u | grep -qx "F1	10	family"'
+T "a tree's loss is for the head tree" sh -c '! '"$train"' -o x.m --head.ancestors 0.5 all.fa 2> told &&
+    grep -q "head.ancestors is for the head tree" told'
 T 'a run that goes on needs the same tree' sh -c '
     '"$train"' --epochs 1 -o go.m --head tree --lineage family,genus all.fa &&
     ! '"$train"' --epochs 1 --resume -o go.m --head tree --lineage rank,genus all.fa 2> err && [ -s err ]'
@@ -48,6 +54,14 @@ T 'ranks are given up one after the other' sh -c '
     rank() { cut -f 7 call.$1 | grep -c "$2"; }
     [ $(rank 0 .) = 10 ] && [ $(rank 0.999999 genus) -le $(rank 0.6 genus) ] &&
     cut -f 7 call.0.6 call.0.9 call.0.999999 | grep -q family'
+T 'a call is the deepest taxon that is sure' sh -c 'for p in 0.55 0.58; do
+    chordseq classify -q -m tree.m --min-prob $p --all some.fa | awk -F "\t" -v p=$p "
+        NR == 1 { for (i = 8; i <= NF; i++) name[i] = substr(\$i, 6); next }
+        \$5 == \".\" { sum = 0; n[\$7]++
+            for (i = 8; i <= NF; i++) if (index(name[i] \";\", \$3 \";\") == 1) {
+                sum += \$i; if (name[i] != \$3 && \$i >= p + 1e-6) exit bad = 1 }
+            if (sum - \$4 > 5e-6 || \$4 - sum > 5e-6) exit bad = 1 }
+        END { exit bad || !n[\"genus\"] || !n[\"family\"] }" || exit; done'
 T 'no taxon, no call' sh -c 'chordseq classify -q -m tree.m --min-prob 1 some.fa |
     awk -F "\t" "NR > 1 && \$4 < 1 { n++; if (\$3 != \"unclassified\" || \$5 != \"low_probability\" ||
         \$6 != 0 || \$7 != \".\") exit 1 } END { exit !n }"'
