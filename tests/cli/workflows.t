@@ -16,7 +16,7 @@ T 'the plugin has the version of the program' sh -c '
     v=$(chordseq --version | cut -d " " -f 2) && grep -q "^version = \"$v\"$" "$1/pyproject.toml" &&
     grep -q "^__version__ = \"$v\"$" "$1/multiqc_chordseq/__init__.py"' - "$w/multiqc"
 
-# ---- Snakemake -------------------------------------------------------------------------
+# ---- Snakemake and Nextflow -------------------------------------------------------------------------
 
 with python3 T 'wrappers are Python, with options that the program has' sh -c 'for c in classify variant train merge; do
     chordseq $c --help > $c.help || exit
@@ -28,8 +28,13 @@ used = {o for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(
         for o in re.findall(r\"--[a-z-]*\", n.value)}
 sys.exit(str(used - known) if used - known or len(used) < 2 else 0)" "$1/snakemake/bio/chordseq/$c/wrapper.py" $c.help || exit
     done' - "$w"
+T 'modules have options that the program has' sh -c 'for c in classify variant train merge; do
+    f=$1/nextflow/modules/nf-core/chordseq/$c/main.nf
+    for o in $(sed "/^    stub:/,\$d; /eval(/d" "$f" | grep -oE -- "--[a-z-]+" | sort -u); do
+        grep -qE -- " $o( |\$)" $c.help || { echo "$f: $o"; exit 1; }
+    done; done' - "$w"
 T 'environments name this version' sh -c 'v=$(chordseq --version | cut -d " " -f 2)
-    for f in "$1"/snakemake/bio/chordseq/*/environment.yaml; do
+    for f in "$1"/snakemake/bio/chordseq/*/environment.yaml "$1"/nextflow/modules/nf-core/chordseq/*/environment*.yml; do
         grep -qE "chordseq ?=$v" "$f" || { echo "$f"; exit 1; }
     done' - "$w"
 T "the tutorial's commands are a shell's, with our options" sh -c '

@@ -1,0 +1,60 @@
+process CHORDSEQ_CLASSIFY {
+    tag "$meta.id"
+    label 'process_medium'
+    label 'process_gpu'
+
+    conda "${moduleDir}/${ task.accelerator ? 'environment.gpu.yml' : 'environment.yml' }"
+    container "${ workflow.containerEngine in ['singularity', 'apptainer'] && !task.ext.singularity_pull_docker_container ?
+        'https://depot.galaxyproject.org/singularity/chordseq:0.1.0--0':
+        'quay.io/biocontainers/chordseq:0.1.0--0' }"
+
+    input:
+    tuple val(meta), path(sequences), path(mates)
+    path model
+    val shard
+
+    output:
+    tuple val(meta), path("*.tsv")                  , emit: tsv
+    tuple val(meta), path("*.kreport")              , emit: report  , optional: true
+    tuple val(meta), path("*.krona.txt")            , emit: krona   , optional: true
+    tuple val(meta), path("*.chordseq_summary.json"), emit: summary , optional: true
+    tuple val(meta), path("*.manifest.json")        , emit: manifest, optional: true
+    tuple val("${task.process}"), val('chordseq'), eval("chordseq --version | cut -d ' ' -f 2"), topic: versions, emit: versions_chordseq
+
+    when:
+    task.ext.when == null || task.ext.when
+
+    script:
+    def args = task.ext.args ?: ''
+    def prefix = task.ext.prefix ?: "${meta.id}"
+    def device = task.accelerator ? 'cuda' : 'cpu'
+    def model_arg = model ? "--model ${model}" : ''
+    def first = [sequences].flatten()
+    def second = [mates].flatten().findAll { f -> f }
+    if (second && second.size() != first.size()) {
+        error("CHORDSEQ_CLASSIFY: '${meta.id}' has not as many files of second mates as of first")
+    }
+    def input = second ? [first, second].transpose().collect { pair -> "-1 ${pair[0]} -2 ${pair[1]}" }.join(' ') : first.collect { f -> "-i ${f}" }.join(' ')
+    // Reports of a part are counted by chordseq merge, from its manifest.
+    def part = shard ? "${prefix}.${shard.replace('/', 'of')}" : prefix
+    def outputs = shard ? "--shard ${shard} --manifest ${part}.manifest.json" : "--report ${part}.kreport --krona ${part}.krona.txt --summary ${part}.chordseq_summary.json"
+    """
+    chordseq classify \\
+        -@ ${task.cpus} \\
+        --device ${device} \\
+        --sample ${prefix} \\
+        ${model_arg} \\
+        ${outputs} \\
+        --output ${part}.tsv \\
+        ${args} \\
+        ${input}
+    """
+
+    stub:
+    def prefix = task.ext.prefix ?: "${meta.id}"
+    def part = shard ? "${prefix}.${shard.replace('/', 'of')}" : prefix
+    def others = shard ? "${part}.manifest.json" : "${part}.kreport ${part}.krona.txt ${part}.chordseq_summary.json"
+    """
+    touch ${part}.tsv ${others}
+    """
+}

@@ -1,0 +1,42 @@
+process CHORDSEQ_MERGE {
+    tag "$meta.id"
+    label 'process_single'
+
+    conda "${moduleDir}/environment.yml"
+    container "${ workflow.containerEngine in ['singularity', 'apptainer'] && !task.ext.singularity_pull_docker_container ?
+        'https://depot.galaxyproject.org/singularity/chordseq:0.1.0--0':
+        'quay.io/biocontainers/chordseq:0.1.0--0' }"
+
+    input:
+    tuple val(meta), path(manifests, stageAs: 'parts/*'), path(outputs, stageAs: 'parts/*')
+
+    output:
+    tuple val(meta), path("${prefix}.tsv")                  , emit: tsv
+    tuple val(meta), path("${prefix}.kreport")              , emit: report
+    tuple val(meta), path("${prefix}.krona.txt")            , emit: krona
+    tuple val(meta), path("${prefix}.chordseq_summary.json"), emit: summary
+    tuple val("${task.process}"), val('chordseq'), eval("chordseq --version | cut -d ' ' -f 2"), topic: versions, emit: versions_chordseq
+
+    when:
+    task.ext.when == null || task.ext.when
+
+    script:
+    def args = task.ext.args ?: ''
+    prefix = task.ext.prefix ?: "${meta.id}"
+    // Outputs of the parts are staged beside their manifests, where chordseq looks for them.
+    """
+    chordseq merge \\
+        --output ${prefix}.tsv \\
+        --report ${prefix}.kreport \\
+        --krona ${prefix}.krona.txt \\
+        --summary ${prefix}.chordseq_summary.json \\
+        ${args} \\
+        ${manifests}
+    """
+
+    stub:
+    prefix = task.ext.prefix ?: "${meta.id}"
+    """
+    touch ${prefix}.tsv ${prefix}.kreport ${prefix}.krona.txt ${prefix}.chordseq_summary.json
+    """
+}
