@@ -3,11 +3,11 @@
 #
 #   tests/bench/bench_vcf.sh [RECORDS...]      from the build folder; default 2000 20000
 #
-# Random substitutions on a random contig, windows of 1,000 bases, two threads. Models: the default one by
-# distances of embeddings, and a ChordMixer with a head for 26 labels (random weights:
-# time does not depend on them). TSV to stdout; its last column is what SpliceAI's authors give
-# for it on a GPU, about 25,000 variants an hour (github.com/Illumina/SpliceAI, README; windows of 10,000
-# bases, another network: an order of magnitude, no comparison).
+# Random substitutions on a random contig, two threads. Models: the default variant model with its windows
+# of 256 bases; with 1,000 bases the default model by distances of embeddings, and a ChordMixer with a head
+# for 26 labels (random weights: time does not depend on them). TSV to stdout; its last column is what
+# SpliceAI's authors give for it on a GPU, about 25,000 variants an hour (github.com/Illumina/SpliceAI,
+# README; windows of 10,000 bases, another network: an order of magnitude, no comparison).
 . "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- 2000 20000
 scratch
@@ -24,10 +24,13 @@ for n in "$@"; do
         for (i = 0; i < n; i++) { p = 1000 + i * step; r = substr(line[int(p / 80) + 1], p % 80 + 1, 1)
             printf "%s\t%d\t.\t%s\t%s\t.\t.\t.\n", name, p + 1, r, r == "A" ? "G" : "A" } }' \
         "$tmp/genome.fa" > "$tmp/in.vcf"
-    for model in default labels; do
-        file=$tmp/labels
-        [ $model = labels ] || file=$srcdir/refdata/model/default.safetensors
-        "$builddir/tests/bench/peak" "$chordseq" variant -q -@ 2 -w 1000 -m "$file" \
+    for model in variant distances labels; do
+        case $model in
+        variant)   file=$srcdir/refdata/model/variant.safetensors w=256 ;;
+        distances) file=$srcdir/refdata/model/default.safetensors w=1000 ;;
+        labels)    file=$tmp/labels w=1000 ;;
+        esac
+        "$builddir/tests/bench/peak" "$chordseq" variant -q -@ 2 -w $w -m "$file" \
             -r "$tmp/genome.fa" -o /dev/null "$tmp/in.vcf" 3> "$tmp/took" || exit 1
         awk -v model=$model -v n="$n" -F '\t' '{ printf "%s\t%d\t%.0f\t%.0f\t%d\t%.2f\t25000\n", model, n,
             n / $2, 3600 * n / $2, $1, $2 }' "$tmp/took"
