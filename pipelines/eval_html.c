@@ -12,8 +12,10 @@
 #include <string.h>
 
 #include "io/html.h"
+#include "io/tally.h"
 
-enum { N_PROB = 20, N_LENGTH = 48, MOST_ROWS = 100, MOST_MATRIX = 24, CURVE_POINTS = 200 };
+enum { N_PROB = CS_PROB_BINS, N_LENGTH = CS_HTML_LENGTHS };
+enum { MOST_ROWS = 100, MOST_MATRIX = 24, CURVE_POINTS = 200 };
 
 struct page {
     const cs_eval_report *r;
@@ -85,14 +87,11 @@ static int summary(struct page *p, double seconds, const char *command)
         n_base += (uint64_t)p->s->length[i];
     CS_TRY(cs_outfile_printf(p->out, "<p>%lld records with %llu bases, of which %lld have a class "
                "of the model. Reading and judging took %.1f s%s: %.3g records/s, %.3g Mbases/s."
-               "</p>\n<pre>", (long long)p->s->n, (unsigned long long)n_base,
+               "</p>\n", (long long)p->s->n, (unsigned long long)n_base,
                (long long)p->f.n, seconds, p->r->n_piece > 0 ? " with the pieces" : "",
                seconds > 0 ? (double)p->s->n / seconds : 0,
                seconds > 0 ? 1e-6 * (double)n_base / seconds : 0));
-    CS_TRY(cs_html_text(p->out, command));
-    CS_TRY(cs_outfile_printf(p->out, "\nmodel sha256 "));
-    CS_TRY(cs_html_text(p->out, p->r->model->sum));
-    rc = cs_outfile_printf(p->out, "\nchordseq " PACKAGE_VERSION "</pre>\n");
+    rc = cs_html_origin(p->out, command, p->r->model->sum);
 out:
     return rc;
 }
@@ -237,15 +236,6 @@ out:
 
 struct histogram { uint64_t right[N_LENGTH], wrong[N_LENGTH]; };
 
-static int doublings_of(int64_t n)
-{
-    int d = 0;
-
-    for (; n > 1 && d < N_LENGTH - 1; n /= 2)
-        d++;
-    return d;
-}
-
 /* Records of one class (-1: of all), right and wrong, by length or by the best probability. */
 static struct histogram count(const struct page *p, int32_t class_no, bool by_length)
 {
@@ -256,8 +246,8 @@ static struct histogram count(const struct page *p, int32_t class_no, bool by_le
         if (!cs_scores_known(s, i) || (class_no >= 0 && truth_of(s, i) != class_no))
             continue;
         const int32_t best = best_of(s, i);
-        const int bin = (int)(N_PROB * (double)s->answer[i * s->n_out + best]);
-        const int at = by_length ? doublings_of(s->length[i]) : bin < N_PROB ? bin : N_PROB - 1;
+        const int at = by_length ? cs_html_length(s->length[i])
+                                 : cs_prob_bin((double)s->answer[i * s->n_out + best]);
         (best == truth_of(s, i) ? h.right : h.wrong)[at]++;
     }
     return h;
@@ -266,17 +256,16 @@ static struct histogram count(const struct page *p, int32_t class_no, bool by_le
 static int probabilities(struct page *p)
 {
     int rc = CS_OK;
-    char tick[N_PROB + 1][24] = { "" }, title[512];
+    char title[512];
 
-    for (int i = 0; i <= N_PROB; i += 4)
-        (void)snprintf(tick[i], sizeof *tick, "%.1f", (double)i / N_PROB);
     CS_TRY(cs_html_section(p->out, "How sure"));
     for (int32_t i = -1; i < p->n_shown && i < CS_HTML_LINES; i++) {
         const struct histogram h = count(p, i < 0 ? -1 : p->order[i], false);
         (void)snprintf(title, sizeof title, "%s; the second colour is wrong",
                        i < 0 ? "All records" : p->r->model->label[p->order[i]].name);
-        CS_TRY(cs_html_draw(p->out, &(cs_html_bars){ title, "probability of the best class",
-                            { h.right, h.wrong }, { "right", "wrong" }, N_PROB, tick }));
+        CS_TRY(cs_html_probabilities(p->out, &(cs_html_bars){
+            .title = title, .axis = "probability of the best class", .n = { h.right, h.wrong },
+            .name = { "right", "wrong" }, .n_bin = N_PROB }));
     }
 out:
     return rc;
@@ -286,17 +275,11 @@ static int lengths(struct page *p)
 {
     int rc = CS_OK;
     const struct histogram h = count(p, -1, true);
-    char tick[N_LENGTH + 1][24] = { "" };
-    int last = N_LENGTH - 1;
 
-    while (last > 8 && h.right[last] + h.wrong[last] == 0)
-        last--;
-    for (int i = 0; i <= last + 1; i += 2)
-        cs_html_doublings(i, tick[i]);
     CS_TRY(cs_html_section(p->out, "How long"));
-    rc = cs_html_draw(p->out, &(cs_html_bars){ "All records; the second colour is wrong",
-                      "bases (k: 1,024)", { h.right, h.wrong }, { "right", "wrong" }, last + 1,
-                      tick });
+    rc = cs_html_lengths(p->out, &(cs_html_bars){
+        .title = "All records; the second colour is wrong", .n = { h.right, h.wrong },
+        .name = { "right", "wrong" } });
 out:
     return rc;
 }

@@ -72,6 +72,19 @@ int cs_html_end(cs_outfile *f)
     return cs_outfile_printf(f, "</body></html>\n");
 }
 
+int cs_html_origin(cs_outfile *f, const char *command, const char *model_sum)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "<pre>"));
+    CS_TRY(cs_html_text(f, command));
+    CS_TRY(cs_outfile_printf(f, "\nmodel sha256 "));
+    CS_TRY(cs_html_text(f, model_sum));
+    rc = cs_outfile_printf(f, "\nchordseq " PACKAGE_VERSION "</pre>\n");
+out:
+    return rc;
+}
+
 int cs_html_section(cs_outfile *f, const char *title)
 {
     return cs_outfile_printf(f, "<h2>%s</h2>\n", title);
@@ -155,10 +168,48 @@ out:
     return rc;
 }
 
-void cs_html_doublings(int i, char tick[24])
+int cs_html_probabilities(cs_outfile *f, const cs_html_bars *b)
+{
+    cs_html_bars all = *b;
+    char tick[101][24] = { "" };
+
+    CS_BUG(b->n_bin > 100);
+    for (int i = 0; i <= b->n_bin; i += 2)
+        (void)snprintf(tick[i], sizeof *tick, "%.1f", (double)i / b->n_bin);
+    all.tick = tick;
+    return cs_html_draw(f, &all);
+}
+
+int cs_html_length(int64_t n)
+{
+    int d = 0;
+
+    for (; n > 1 && d < CS_HTML_LENGTHS - 1; n /= 2)
+        d++;
+    return d;
+}
+
+/* What 2^i bases read like: "512", "2 k", "4 M". */
+static void length_tick(int i, char tick[24])
 {
     (void)snprintf(tick, 24, "%lld%s", 1LL << (i < 20 ? i % 10 : i - 20),
                    i < 10 ? "" : i < 20 ? " k" : " M");
+}
+
+int cs_html_lengths(cs_outfile *f, const cs_html_bars *b)
+{
+    cs_html_bars all = *b;
+    char tick[CS_HTML_LENGTHS + 1][24] = { "" };
+    int last = CS_HTML_LENGTHS - 1;
+
+    while (last > 8 && b->n[0][last] + b->n[1][last] == 0)
+        last--;
+    for (int i = 0; i <= last + 1; i += 2)
+        length_tick(i, tick[i]);
+    all.axis = "bases (k: 1,024)";
+    all.n_bin = last + 1;
+    all.tick = tick;
+    return cs_html_draw(f, &all);
 }
 
 /* ---- lines ------------------------------------------------------------------------------- */

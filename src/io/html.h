@@ -12,6 +12,8 @@ int cs_html_end(cs_outfile *f) CS_MUST_CHECK;
 /** cs_html_text - text as it reads: markup is escaped, control characters and bytes that are not
  * UTF-8 become U+FFFD */
 int cs_html_text(cs_outfile *f, const char *s) CS_MUST_CHECK;
+/** cs_html_origin - what the page is of: the command line, the model's checksum, the version */
+int cs_html_origin(cs_outfile *f, const char *command, const char *model_sum) CS_MUST_CHECK;
 /** cs_html_section - a heading */
 int cs_html_section(cs_outfile *f, const char *title) CS_MUST_CHECK;
 /** cs_html_cell - a table's cell with escaped text, or with a number and its share of `all` */
@@ -28,8 +30,15 @@ typedef struct cs_html_bars {
 } cs_html_bars;
 int cs_html_draw(cs_outfile *f, const cs_html_bars *b) CS_MUST_CHECK;
 
-/** cs_html_doublings - what 2^i bases read like at a bin's edge: "512", "2 k", "4 M" */
-void cs_html_doublings(int i, char tick[24]);
+/** cs_html_probabilities - the same of n_bin equal parts of 0 to 1; makes the ticks itself */
+int cs_html_probabilities(cs_outfile *f, const cs_html_bars *b) CS_MUST_CHECK;
+
+enum { CS_HTML_LENGTHS = 48 };
+/** cs_html_length - the bin of n bases: how often it can be halved */
+int cs_html_length(int64_t n);
+/** cs_html_lengths - the same of both series [CS_HTML_LENGTHS] by length, up to the longest; axis,
+ * bins and ticks are its own */
+int cs_html_lengths(cs_outfile *f, const cs_html_bars *b) CS_MUST_CHECK;
 
 /* Lines in a square whose axes go from 0 to 1. */
 enum { CS_HTML_LINES = 12 };

@@ -11,7 +11,7 @@
 #include "io/html.h"
 #include "io/tally.h"
 
-enum { N_PROB = CS_PROB_BINS, N_LENGTH = 48, N_SHOWN = 12 };
+enum { N_PROB = CS_PROB_BINS, N_LENGTH = CS_HTML_LENGTHS, N_SHOWN = 12 };
 
 struct page {
     cs_tally *t;
@@ -50,12 +50,9 @@ static int html_record(cs_output *o, const cs_record *r, const cs_answer *a)
 {
     struct page *p = o->state;
     const int best = cs_answer_best(a), no_call = a->reason != CS_REASON_NONE;
-    int doublings = 0;
 
     cs_tally_add(p->t, &o->info, r, a);
-    for (int64_t n = cs_record_bases(r); n > 1 && doublings < N_LENGTH - 1; n /= 2)
-        doublings++;
-    p->length[no_call][doublings]++;
+    p->length[no_call][cs_html_length(cs_record_bases(r))]++;
     if (best < 0)
         return CS_OK;
     const int32_t node = o->info.taxonomy ? cs_answer_taxon(&o->info, a) : -1;
@@ -81,15 +78,13 @@ static int summary(cs_output *o)
     const double s = p->before + seconds_since(p->start);
 
     CS_TRY(cs_outfile_printf(o->file, "<p>%llu records with %llu bases; %llu records were called, "
-               "%llu were not. From the first record to the last %.1f s, %.3g Mbases/s.</p>\n<pre>",
+               "%llu were not. From the first record to the last %.1f s, %.3g Mbases/s.</p>\n",
                (unsigned long long)t->all.n_record, (unsigned long long)t->all.n_base,
                (unsigned long long)t->reason[CS_REASON_NONE].n_record,
                (unsigned long long)t->unclassified.n_record, s,
                s > 0 ? 1e-6 * (double)t->all.n_base / s : 0));
-    CS_TRY(cs_html_text(o->file, o->info.command_line ? o->info.command_line : ""));
-    CS_TRY(cs_outfile_printf(o->file, "\nmodel sha256 "));
-    CS_TRY(cs_html_text(o->file, o->info.model_sum));
-    rc = cs_outfile_printf(o->file, "\nchordseq " PACKAGE_VERSION "</pre>\n");
+    rc = cs_html_origin(o->file, o->info.command_line ? o->info.command_line : "",
+                        o->info.model_sum);
 out:
     return rc;
 }
@@ -169,33 +164,25 @@ out:
 static int lengths(cs_output *o)
 {
     const struct page *p = o->state;
-    char tick[N_LENGTH + 1][24] = { "" };
-    int last = N_LENGTH - 1;
 
-    while (last > 8 && p->length[0][last] + p->length[1][last] == 0)
-        last--;
-    for (int i = 0; i <= last + 1; i += 2)
-        cs_html_doublings(i, tick[i]);
-    return cs_html_draw(o->file, &(cs_html_bars){ "All records; the second colour has no call",
-                        "bases (k: 1,024)", { p->length[0], p->length[1] }, { "called", "no call" },
-                        last + 1, tick });
+    return cs_html_lengths(o->file, &(cs_html_bars){
+        .title = "All records; the second colour has no call",
+        .n = { p->length[0], p->length[1] }, .name = { "called", "no call" } });
 }
 
 static int probabilities(cs_output *o, const int *order, int n)
 {
     int rc = CS_OK;
     const struct page *p = o->state;
-    char tick[N_PROB + 1][24] = { "" };
 
-    for (int i = 0; i <= N_PROB; i += 2)
-        (void)snprintf(tick[i], sizeof *tick, "%.1f", (double)i / N_PROB);
-    CS_TRY(cs_html_draw(o->file, &(cs_html_bars){ "All records; the second colour has no call",
-                        "probability of the best class", { p->t->prob[0], p->t->prob[1] },
-                        { "called", "no call" }, N_PROB, tick }));
+    CS_TRY(cs_html_probabilities(o->file, &(cs_html_bars){
+        .title = "All records; the second colour has no call",
+        .axis = "probability of the best class", .n = { p->t->prob[0], p->t->prob[1] },
+        .name = { "called", "no call" }, .n_bin = N_PROB }));
     for (int i = 0; i < n && i < N_SHOWN && p->t->of_class[order[i]].n_record; i++)
-        CS_TRY(cs_html_draw(o->file, &(cs_html_bars){ o->info.label[order[i]],
-                            "probability of its calls", { p->prob[order[i]], NULL },
-                            { "called", NULL }, N_PROB, tick }));
+        CS_TRY(cs_html_probabilities(o->file, &(cs_html_bars){
+            .title = o->info.label[order[i]], .axis = "probability of its calls",
+            .n = { p->prob[order[i]], NULL }, .name = { "called", NULL }, .n_bin = N_PROB }));
 out:
     return rc;
 }
