@@ -4,9 +4,10 @@
 #   tests/bench/bench_grow.sh [BASES BASES]      from the build folder; default 20M 200M (about)
 #
 # What bench_mem.sh asks of classify: pretrain on genomes, variant, diplotype, and tokenize with a
-# vocabulary or learning one, on two inputs whose records have the same lengths. The work is the
-# same number of steps for pretrain, and grows with the input for the others. TSV to stdout; the
-# line `ratio` is the peak of the second input over that of the first.
+# vocabulary or learning one, on two inputs of contigs of 500,000 bases (what is kept of each contig
+# is its name and place). The work is the same number of steps for pretrain, and grows with the
+# input for the others. TSV to stdout; the line `ratio` is the peak of the second input over that of
+# the first.
 . "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- 20M 200M
 scratch
@@ -36,7 +37,7 @@ printf 'command\tinput_bases\tpeak_KiB\twall_s\tcpu_s\n'
 gen_fasta 2M 1 | "$chordseq" tokenize -q --learn bpe --vocab-size 500 \
     -o "$tmp/bpe.json" - || exit 1
 for n in "$@"; do
-    gen_fasta "$n" 1 500 50000 > "$tmp/in.fa"
+    gen_fasta "$n" 1 500000 500000 > "$tmp/in.fa"
     rm -f "$tmp/in.fa.fai"
     calls "$tmp/in.fa" > "$tmp/in.vcf"
     measure pretrain "$n" pretrain -q --tokenizer base --encoder cdil --encoder.channels 8 \
