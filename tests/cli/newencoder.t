@@ -12,7 +12,7 @@ done
 
 tree=$tmp/tree build=$tmp/build
 mkdir "$tree"
-(cd "$srcdir" && cp -a ./*.am ./*.ac aclocal.m4 configure Makefile.in build-aux src kernels pipelines \
+(cd "$srcdir" && cp -a ./*.am ./*.ac ./*.in aclocal.m4 configure build-aux src kernels pipelines \
     tests "$tree")
 chmod -R u+w "$tree"
 if [ "$builddir" = "$srcdir" ]; then
