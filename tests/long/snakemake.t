@@ -113,8 +113,8 @@ mkdir -p slow && cat > slow/chordseq << END
 case "\$*" in
 *results/s5/parts/2.tsv*)
     "$builddir/chordseq" "\$@" &
-    echo \$! > "$tmp/stopped.tmp"
-    sleep 0.3 && kill -STOP \$! && mv "$tmp/stopped.tmp" "$tmp/stopped"
+    until ls results/s5/parts/2.tsv.tmp.* > /dev/null 2>&1; do kill -0 \$! || exit 1; done
+    kill -STOP \$! && echo \$! > "$tmp/stopped.tmp" && mv "$tmp/stopped.tmp" "$tmp/stopped"
     wait \$! ;;
 *)  exec "$builddir/chordseq" "\$@" ;;
 esac
