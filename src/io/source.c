@@ -162,17 +162,6 @@ cs_zone cs_source_zone(const cs_source *s)
     return s->zone;
 }
 
-int cs_source_start(cs_source *s, int64_t at, int64_t from, int64_t to, int64_t known)
-{
-    s->at = at;
-    s->from = from;
-    s->to = to;
-    s->pos = s->end = 0;
-    s->raw_end = s->in_member = s->lacks_end = false;
-    s->failed = CS_OK;
-    return hseek(s->fp, (off_t)(s->is_gzip ? known : at), SEEK_SET) < 0 ? CS_EIO : CS_OK;
-}
-
 /* ---- BGZF and gzip --------------------------------------------------------------------------- */
 
 static unsigned le16(const unsigned char *p)
@@ -342,6 +331,26 @@ static int fill_gzip(cs_source *s, size_t *n)
     }
 out:
     return rc;
+}
+
+int cs_source_start(cs_source *s, int64_t at, int64_t from, int64_t to, int64_t known)
+{
+    unsigned char head[BGZF_HEAD];
+    size_t n_head;
+
+    s->at = at;
+    s->from = from;
+    s->to = to;
+    s->pos = s->end = 0;
+    s->raw_end = s->in_member = s->lacks_end = false;
+    s->failed = CS_OK;
+    const off_t start = (off_t)(s->is_gzip ? known : at);
+    bool bad = hseek(s->fp, start, SEEK_SET) < 0;
+    /* An index may be of another file. */
+    if (!bad && s->is_gzip && known > 0
+        && (hpeek(s->fp, head, sizeof head) < BGZF_HEAD || !bgzf_size(head, sizeof head, &n_head)))
+        bad = hseek(s->fp, 0, SEEK_SET) < 0;
+    return bad ? fail(s, CS_EIO, strerror(errno), "") : CS_OK;
 }
 
 int cs_source_fill(cs_source *s, const char **p, size_t *n)

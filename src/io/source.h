@@ -43,8 +43,9 @@ typedef enum cs_zone { CS_ZONE_BEFORE, CS_ZONE_WITHIN, CS_ZONE_BEHIND } cs_zone;
  * at       bytes of the file. Plain text begins right there, BGZF with the first block that starts
  *          there or later; a member of gzip that starts before, and what follows it, is delivered
  * from, to bytes of the file, for cs_source_zone(): no piece lies in two zones
- * known    where a member or block starts, at most `at`: none before is looked at; or 0
- * Returns  CS_OK; CS_EIO without a message
+ * known    where a BGZF block starts, at most `at`: none before is looked at, unless this is wrong;
+ *          0: not known
+ * Returns  CS_OK; CS_EIO, as cs_source_fill() has it
  */
 int cs_source_start(cs_source *s, int64_t at, int64_t from, int64_t to, int64_t known)
     CS_MUST_CHECK;
