@@ -79,8 +79,8 @@ static void fill_tables(cs_ctx *cx, const cs_chord_run *q, const cs_chord_stack 
     cs_mat e = s->embed, none = { s->embed.p, 1, e.c, e.ld };
 
     e.r = q->x.r;
-    none.p += cx->dry ? 0 : e.r * e.ld;
     if (!cx->dry) {
+        none.p += e.r * e.ld;
         cx->be->op.copy(cx->be, q->x, e);
         cx->be->op.zero(cx->be, none);
     }
