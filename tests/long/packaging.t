@@ -1,0 +1,65 @@
+# packaging.t - recipes and workflow files: what they do is done here, what only their tools can run is read.
+. "$srcdir/tests/cli/lib.sh"
+
+# Bioconda: the recipe of the tarball, its script and its tests, with the compiler and libraries of
+# this machine in the place of conda's.
+make_dist() { make -C "$builddir" dist && mv "$builddir"/chordseq-*.tar.xz .; }
+T 'make dist' make_dist
+tarball=$(ls chordseq-*.tar.xz)
+version=${tarball#chordseq-} version=${version%.tar.xz}
+T 'the recipe of a release' "$srcdir/packaging/bioconda/recipe" https://example.org \
+    "https://example.org/$tarball" "$tarball" recipe
+T '... has nothing left to fill in' sh -c '! grep -n "@[A-Z]" recipe/meta.yaml'
+T '... no other file is a release' sh -c '! "$1" a b README.md x 2> /dev/null' - "$srcdir/packaging/bioconda/recipe"
+# As conda-build reads it: Jinja first, then YAML; its functions give words here.
+cat > read.py <<'END'
+import hashlib, re, sys
+import jinja2, yaml
+text = "\n".join(l for l in open("recipe/meta.yaml") if "# [osx" not in l)
+text = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(text).render(
+    compiler=lambda x: x + "-compiler", pin_subpackage=lambda x, max_pin: x)
+r = yaml.safe_load(text)
+assert r["package"] == {"name": "chordseq", "version": sys.argv[1]}
+assert r["source"]["sha256"] == hashlib.sha256(open(sys.argv[2], "rb").read()).hexdigest()
+assert r["build"]["number"] == 0 and r["build"]["run_exports"] == ["chordseq"]
+assert set(r["requirements"]) == {"build", "host", "run"} and "c-compiler" in r["requirements"]["build"]
+assert r["about"]["license"] == "MIT" and r["about"]["license_file"] == "COPYING"
+assert len(r["about"]["summary"]) < 100 and r["about"]["home"] and r["test"]["commands"]
+open("tests.sh", "w").write("set -eux\n" + "\n".join(r["test"]["commands"]) + "\n")
+END
+# build_and_test: what conda-build does with it, but for its folders of packages
+build_and_test()
+(
+    PREFIX=$tmp/prefix CPU_COUNT=$(nproc)
+    export PREFIX CPU_COUNT
+    tar -xf "$tarball" && cd "chordseq-$version" && bash ../recipe/build.sh &&
+        cd "$tmp" && PATH=$PREFIX/bin:$PATH bash tests.sh
+)
+if python3 -c 'import jinja2, yaml' 2> /dev/null; then
+    T 'it is a recipe' python3 read.py "$version" "$tarball"
+    T 'its script builds, and its tests pass' build_and_test
+else
+    S 'it is a recipe' 'no jinja2 and yaml in python3'
+fi
+T 'build.sh is a script of bash' bash -n "$srcdir/packaging/bioconda/build.sh"
+
+# Images, and workflow files of GitHub.
+here() (cd "$srcdir" && "$@")
+with hadolint T 'hadolint' here hadolint packaging/docker/Dockerfile packaging/docker/Dockerfile.cuda
+images=$(here sh -c 'echo packaging/docker/Dockerfile* packaging/apptainer/*.def')
+for f in $(here sh -c 'echo packaging/apptainer/*.def'); do
+    with spython T "spython reads $f" here spython recipe --parser singularity --writer singularity "$f"
+done
+# What the images install is what the build says that it needs.
+. "$srcdir/tests/debian.sh"
+for f in $images; do
+    missing=$(for need in $build_needs lapack=liblapack-dev; do
+        grep -qw -- "${need##*=}" "$srcdir/$f" || echo "${need##*=}"; done)
+    T "$f installs what a build needs${missing:+, but for} $missing" test -z "$missing"
+done
+with check-jsonschema T 'workflows fit their schema' here check-jsonschema \
+    --builtin-schema vendor.github-workflows .github/workflows/ci.yml .github/workflows/packages.yml
+with zizmor T 'zizmor' here zizmor --offline .github/workflows
+stages=$(sed -n 's/^stages=${\*:-\(.*\)}$/\1/p' "$srcdir/run-tests")
+T 'the stages are those of run-tests' grep -qF "stage: [$(echo "$stages" | sed 's/ /, /g')]" \
+    "$srcdir/.github/workflows/ci.yml"
