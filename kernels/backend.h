@@ -230,6 +230,11 @@ typedef struct cs_ops {
      * probability of a taxon being the sum over its classes */
     void (*xent_tree)(cs_backend *be, cs_real scale, const cs_clades *k, cs_mat logit,
                       cs_mat target, cs_mat loss, cs_mat grad);
+    /* The same for labels that do not exclude each other: an entry of logit (r,c) is the log-odds
+     * of one, target (r,c) holds 0 and 1, NaN entries are masked. weight (c,2), of a label's 0s and
+     * 1s; (1,2), of all labels'; or absent (all 1) */
+    void (*xent_labels)(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight,
+                        cs_mat loss, cs_mat grad);
     /* loss += scale * sum (y - t)^2; grad = 2 scale (y - t); NaN entries of t are masked */
     void (*mse)(cs_backend *be, cs_real scale, cs_mat y, cs_mat t, cs_mat loss, cs_mat grad);
     /* y = beta y + x * keep / (1-p); keep of element (r,j) is cs_rng_unit(key, r*c + j) >= p */

@@ -103,6 +103,38 @@ static void ref_xent_tree(cs_backend *be, cs_real scale, const cs_clades *clades
     loss.p[0] += (cs_real)sum;
 }
 
+/* Sigmoid of z is softmax of (0, z): an entry is a row of two classes. */
+static double label_entry(double scale, double z, double target, const cs_real *weight, cs_real *g)
+{
+    *g = 0;
+    if (isnan(target))
+        return 0;
+    const int t = target > 0;
+    const double max = fmax(0, z), yes = exp(z - max), sum = exp(-max) + yes;
+    const double w = scale * (weight ? (double)weight[t] : 1.0);
+    *g = (cs_real)(w * (yes / sum - t));
+    return w * (log(sum) + max - t * z);
+}
+
+static void ref_xent_labels(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target,
+                            cs_mat weight, cs_mat loss, cs_mat grad)
+{
+    const int64_t n = logit.r * logit.c, step = cs_chunk_rows(n);
+    double part[CS_CHUNKS] = { 0 };
+    #pragma omp parallel for num_threads(cs_threads(be, n))
+    for (int k = 0; k < CS_CHUNKS; k++)
+        for (int64_t i = k * step; i < cs_min64((k + 1) * step, n); i++) {
+            const int64_t r = i / logit.c, j = i % logit.c;
+            const cs_real *w = weight.p ? cs_row(weight, weight.r > 1 ? j : 0) : NULL;
+            part[k] += label_entry((double)scale, (double)cs_row(logit, r)[j],
+                                   (double)cs_row(target, r)[j], w, cs_row(grad, r) + j);
+        }
+    double sum = 0;
+    for (int k = 0; k < CS_CHUNKS; k++)
+        sum += part[k];
+    loss.p[0] += (cs_real)sum;
+}
+
 static double mse_row(double scale, const cs_real *y, const cs_real *t, int32_t n, cs_real *g)
 {
     double sum = 0;
@@ -166,6 +198,7 @@ void cs_ref_loss(cs_ops *op)
 {
     op->xent = ref_xent;
     op->xent_tree = ref_xent_tree;
+    op->xent_labels = ref_xent_labels;
     op->mse = ref_mse;
     op->dropout = ref_dropout;
     op->adam = ref_adam;

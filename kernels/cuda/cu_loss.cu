@@ -91,6 +91,27 @@ static void cuda_xent_tree(cs_backend *be, cs_real scale, const cs_clades *clade
         [=] __device__(double sum) { loss.p[0] += (cs_real)sum; });
 }
 
+/* Sigmoid of z is softmax of (0, z): an entry is a row of two classes. */
+static void cuda_xent_labels(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target,
+                             cs_mat weight, cs_mat loss, cs_mat grad)
+{
+    cs_sum_all(be, logit.r, logit.c,
+        [=] __device__(int64_t r, int32_t j) {
+            const float target_rj = cs_el(target, r, j);
+            cs_el(grad, r, j) = 0;
+            if (isnan(target_rj))
+                return 0.0;
+            const int32_t t = target_rj > 0;
+            const double z = cs_el(logit, r, j), max = fmax(0.0, z), yes = exp(z - max);
+            const double sum = exp(-max) + yes;
+            const double w = scale * (weight.p ? (double)cs_el(weight, weight.r > 1 ? j : 0, t)
+                                               : 1.0);
+            cs_el(grad, r, j) = (cs_real)(w * (yes / sum - t));
+            return w * (log(sum) + max - t * z);
+        },
+        [=] __device__(double sum) { loss.p[0] += (cs_real)sum; });
+}
+
 static void cuda_mse(cs_backend *be, cs_real scale, cs_mat y, cs_mat t, cs_mat loss, cs_mat grad)
 {
     cs_sum_all(be, y.r, y.c,
@@ -160,6 +181,7 @@ void cs_cuda_loss(cs_ops *op)
 {
     op->xent = cuda_xent;
     op->xent_tree = cuda_xent_tree;
+    op->xent_labels = cuda_xent_labels;
     op->mse = cuda_mse;
     op->penalty = cuda_penalty;
     op->dropout = cuda_dropout;

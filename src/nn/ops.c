@@ -314,6 +314,16 @@ void cs_xent_tree(cs_ctx *cx, cs_real scale, const cs_clades *k, cs_mat logit, c
     cs_seed(cx, logit, grad);
 }
 
+void cs_xent_labels(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight)
+{
+    CS_BUG(!same(logit, target)
+           || (weight.r > 0 && (weight.c != 2 || (weight.r > 1 && weight.r != logit.c))));
+    cs_mat grad = cs_tmp(cx, logit.r, logit.c);
+    if (!cx->dry)
+        cx->be->op.xent_labels(cx->be, scale, logit, target, weight, cx->loss, grad);
+    cs_seed(cx, logit, grad);
+}
+
 void cs_mse(cs_ctx *cx, cs_real scale, cs_mat y, cs_mat target)
 {
     CS_BUG(!same(y, target));

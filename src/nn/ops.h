@@ -76,6 +76,8 @@ void cs_softmax(cs_ctx *cx, cs_mat x);
 void cs_xent(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight);
 /** cs_xent_tree - the same summed up a tree of classes; arguments as cs_ops.xent_tree */
 void cs_xent_tree(cs_ctx *cx, cs_real scale, const cs_clades *k, cs_mat logit, cs_mat target);
+/** cs_xent_labels - the same of labels, each entry on its own; arguments as cs_ops.xent_labels */
+void cs_xent_labels(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight);
 /** cs_mse - squared error added to cx->loss; arguments as cs_ops.mse */
 void cs_mse(cs_ctx *cx, cs_real scale, cs_mat y, cs_mat target);
 

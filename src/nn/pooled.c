@@ -216,6 +216,25 @@ void cs_pooled_softmax(cs_ctx *cx, const void *pooled, cs_mat y)
     cs_softmax(cx, y);
 }
 
+int32_t cs_pooled_labels(const void *pooled)
+{
+    return ((const cs_pooled *)pooled)->out.n_out;
+}
+
+void cs_pooled_sigmoid(cs_ctx *cx, const void *pooled, cs_mat y)
+{
+    (void)pooled;
+    if (!cx->dry)
+        cx->be->op.act(cx->be, CS_ACT_SIGMOID, y, y);
+}
+
+void cs_pooled_decide_labels(const void *pooled, float *v, int64_t n, double temperature)
+{
+    (void)pooled;
+    for (int64_t i = 0; i < n; i++)
+        v[i] = (float)(1 / (1 + exp(-(double)v[i] / temperature)));
+}
+
 void cs_pooled_decide_class(const void *pooled, float *v, int64_t n, double temperature)
 {
     (void)pooled;

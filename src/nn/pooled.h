@@ -60,6 +60,12 @@ int32_t cs_pooled_class(const void *pooled);
 void    cs_pooled_softmax(cs_ctx *cx, const void *pooled, cs_mat y);
 void    cs_pooled_decide_class(const void *pooled, float *v, int64_t n, double temperature);
 
+/** cs_pooled_labels, cs_pooled_sigmoid, cs_pooled_decide_labels - `n_target`, `activate` and
+ * `decide` of heads whose outputs are labels that do not exclude each other: a probability each */
+int32_t cs_pooled_labels(const void *pooled);
+void    cs_pooled_sigmoid(cs_ctx *cx, const void *pooled, cs_mat y);
+void    cs_pooled_decide_labels(const void *pooled, float *v, int64_t n, double temperature);
+
 /** cs_pooled_vector, cs_pooled_n_vector - a head's `vector` and `n_vector` */
 cs_mat  cs_pooled_vector(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h, bool is_hidden);
 int32_t cs_pooled_n_vector(const void *pooled, bool is_hidden);

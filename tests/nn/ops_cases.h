@@ -3,8 +3,8 @@
  * An op is a row of a table: a text that names its matrices, and a function that calls it. The
  * text has three letters per matrix: the role, then rows and columns.
  *   role     i input, k input that is nowhere near 0 (kinks), p positive input, t class numbers
- *            (some NaN), n input with some NaN, o output (poisoned before), a added to, q added to
- *            and positive
+ *            (some NaN), b 0 and 1 (some NaN), n input with some NaN, o output (poisoned before),
+ *            a added to, q added to and positive
  *   sizes    R rows, C columns, K a third size, T three times that (a convolution's taps),
  *            S segments, G segments * groups, V vocabulary, 1, 2 themselves
  * All matrices end where memory ends.
@@ -76,6 +76,7 @@ static cs_real value_of(char role, uint64_t key, uint64_t i, const env *e)
     case 'k': return (cs_real)(u < 0.5 ? 3.8 * u - 2 : 3.8 * u - 1.8);
     case 'p': case 'q': return (cs_real)(u + 0.1);
     case 't': return (cs_real)(mask ? NAN : floor(u * e->c));
+    case 'b': return (cs_real)(mask ? NAN : floor(u * 2));
     case 'n': return (cs_real)(mask ? NAN : u - 0.5);
     default:  return (cs_real)(4 * u - 2);
     }
@@ -257,6 +258,14 @@ CASE(xent_tree_plain)
     const cs_clades k = { { 0 }, m[2], m[3] };
     CALL(be->op.xent_tree(be, (cs_real)0.3, &k, m[0], m[1], m[4], m[5]));
 }
+CASE(xent_labels)
+{
+    CALL(be->op.xent_labels(be, (cs_real)0.3, m[0], m[1], m[2], m[3], m[4]));
+}
+CASE(xent_labels_plain)
+{
+    CALL(be->op.xent_labels(be, (cs_real)0.3, m[0], m[1], (cs_mat){ 0 }, m[2], m[3]));
+}
 CASE(mse)     { CALL(be->op.mse(be, (cs_real)0.3, m[0], m[1], m[2], m[3])); }
 CASE(dropout) { CALL(be->op.dropout(be, 77, 0.3, m[0], 0, m[1])); }
 CASE(dropout_add) { CALL(be->op.dropout(be, 77, 0.3, m[0], 1, m[1])); }
@@ -402,6 +411,9 @@ static const op_case element_ops[] = {
     { "add_bias",    "i1C aRC", add_bias, true },
     { "colsum",      "iRC a1C", colsum, false },
     { "sumsq",       "iRC a11", sumsq, false },
+    { "xent_labels", "iRC bRC pC2 a11 oRC", xent_labels, false },
+    { "xent_labels_both", "iRC bRC p12 a11 oRC", xent_labels, false },
+    { "xent_labels_plain", "iRC bRC a11 oRC", xent_labels_plain, false },
     { "mse",         "iRC nRC a11 oRC", mse, false },
     { "dropout",     "iRC oRC", dropout, false },
     { "dropout_add", "iRC aRC", dropout_add, false },

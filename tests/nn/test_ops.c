@@ -439,6 +439,7 @@ static const pair pairs[] = {
     { { "dropout", "iRC oRC", dropout, 0 }, 1, "0", d_drop, true },
     { { "xent", "iRC tR1 p1C a11 oRC", xent, 0 }, 3, "0", d_xent, false },
     { { "xent_tree", "iRC tR1 p1C t2C p2C a11 oRC", xent_tree, 0 }, 5, "0", d_tree, false },
+    { { "xent_labels", "iRC bRC pC2 a11 oRC", xent_labels, 0 }, 3, "0", d_xent, false },
     { { "mse", "iRC nRC a11 oRC", mse, 0 }, 2, "0", d_mse, false },
 };
 
@@ -592,9 +593,7 @@ static void test_adjoints(void **state)
 int main(void)
 {
     static const struct CMUnitTest test[] = { cmocka_unit_test(test_adjoints) };
-    if (cs_cpu_init() != CS_OK)
-        return 2;
-    return cmocka_run_group_tests_name("adjoints", test, NULL, NULL);
+    return cs_cpu_init() != CS_OK ? 2 : cmocka_run_group_tests_name("adjoints", test, NULL, NULL);
 }
 
 #endif
