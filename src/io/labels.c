@@ -60,6 +60,8 @@ struct cs_labels {
     size_t      n_row, cap_row;
     cs_names    by_name;         /* rows */
     int         n_column;        /* after the name */
+    bool        named;           /* the first line names the columns: */
+    struct row  head;            /* line 0: not met yet */
 };
 
 static const char *column(const cs_labels *l, size_t off, int i)
@@ -105,7 +107,8 @@ static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
                        (long long)line);
     if (n && s[n - 1] == '\r')
         s[--n] = '\0';
-    if (n == 0 || s[0] == '#')
+    const bool head = l->named && l->head.line == 0;
+    if (n == 0 || (s[0] == '#' && (!head || !strchr(s, '\t'))))
         return CS_OK;
     int n_column = 0;
     for (char *tab = s; (tab = strchr(tab, '\t')) != NULL; tab++, n_column++)
@@ -113,13 +116,16 @@ static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
     if (n_column == 0)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: expected a name, a tab and a label, got "
                        "'%.60s'", l->path, (long long)line, s);
-    if (l->n_row && n_column != l->n_column)
+    if ((l->n_row || l->head.line) && n_column != l->n_column)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: expected %d columns as in the first row, got "
                        "%d", l->path, (long long)line, l->n_column + 1, n_column + 1);
-    if (s[0] == '\0')
+    if (s[0] == '\0' && !head)        /* names of columns may leave out the first one */
         return cs_fail(CS_EFORMAT, "'%s' line %lld: the name is empty", l->path, (long long)line);
     l->n_column = n_column;
-    return add_row(l, off, line);
+    if (!head)
+        return add_row(l, off, line);
+    l->head = (struct row){ off, line };
+    return CS_OK;
 }
 
 /* Appends all of the source to text, with a NUL behind. */
@@ -175,7 +181,7 @@ static int open_source(const char *path, cs_source **src)
     return cs_source_open(fp, m.compression == gzip || m.compression == bgzf, 0, src);
 }
 
-int cs_labels_open(const char *path, cs_labels **out)
+static int open_table(const char *path, bool named, cs_labels **out)
 {
     int rc = CS_OK;
     cs_source *src = NULL;
@@ -186,6 +192,7 @@ int cs_labels_open(const char *path, cs_labels **out)
     CS_TRY(open_source(path, &src));
     l = cs_xcalloc(1, sizeof *l);
     l->path = path;
+    l->named = named;
     CS_TRY(read_text(l, src));
     CS_TRY(parse_text(l));
     l->path = NULL;
@@ -198,6 +205,34 @@ out:
         rc = cs_fail(CS_EIO, "cannot close '%s'", path);
     }
     return rc;
+}
+
+int cs_labels_open(const char *path, cs_labels **out)
+{
+    return open_table(path, false, out);
+}
+
+int cs_labels_open_named(const char *path, cs_labels **out)
+{
+    const int rc = open_table(path, true, out);
+
+    if (rc != CS_OK || (*out)->head.line > 0)
+        return rc;
+    cs_labels_close(*out);
+    *out = NULL;
+    return cs_fail(CS_EFORMAT, "'%s' is empty; its first line must name the labels", path);
+}
+
+const char *cs_labels_name(const cs_labels *l, int i)
+{
+    return column(l, l->head.off, i);
+}
+
+int64_t cs_labels_line(const cs_labels *l, const char *name)
+{
+    const int64_t row = name ? cs_names_find(&l->by_name, name) : -1;
+
+    return name ? row < 0 ? 0 : l->row[row].line : l->head.line;
 }
 
 const char *cs_labels_find(const cs_labels *l, const char *name, int i)

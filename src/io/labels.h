@@ -2,6 +2,8 @@
 #ifndef CS_IO_LABELS_H
 #define CS_IO_LABELS_H
 
+#include <string.h>
+
 #include "base/names.h"
 #include "io/record.h"
 
@@ -25,8 +27,17 @@ typedef struct cs_labels cs_labels;
  * Returns  CS_OK; CS_EIO; CS_EFORMAT with file and line; CS_EMEM
  */
 int cs_labels_open(const char *path, cs_labels **out) CS_MUST_CHECK;
+/** cs_labels_open_named - the same of a table whose first line names the columns, with or without a
+ * '#' before it. Lines with a '#' and no tab before it are skipped, too */
+int cs_labels_open_named(const char *path, cs_labels **out) CS_MUST_CHECK;
+/** cs_labels_name - what column `i` (0 = first after the name) of such a table is called */
+const char *cs_labels_name(const cs_labels *l, int i);
+/** cs_labels_line - the line of a record's row, or of the names with name NULL; 0: there is none */
+int64_t cs_labels_line(const cs_labels *l, const char *name);
 /** cs_labels_find - column `i` (0 = first after the name) of a record's row, or NULL */
 const char *cs_labels_find(const cs_labels *l, const char *name, int i);
+/** cs_labels_next - the column behind this one of the same row; there must be one */
+static inline const char *cs_labels_next(const char *column) { return column + strlen(column) + 1; }
 /** cs_labels_columns - label columns in the table */
 int cs_labels_columns(const cs_labels *l);
 int64_t cs_labels_count(const cs_labels *l);

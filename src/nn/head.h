@@ -15,8 +15,11 @@ typedef struct cs_head {
     const cs_opt *opt;                         /* or NULL */
     size_t        cfg_size;
     int32_t       n_part;                      /* 2: see above; 0: one */
-    int32_t       n_weight;                    /* that cs_learn.weight has; 0: n_out */
+    int32_t       n_weight;                    /* that cs_learn.weight has; 0: n_out, with
+                                                * is_labels two each: of its 0s, of its 1s */
     bool          is_class;                    /* answers are probabilities over n_out classes */
+    bool          is_labels;                   /* or of n_out labels, any number of which hold:
+                                                * targets are 0, 1 or NaN */
     bool          per_token;                   /* n_out of them for every token, whose targets are
                                                 * a class each (CS_TARGET_TOKENS of batch.h) */
     int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE; NULL: all settings fit */
@@ -34,7 +37,7 @@ typedef struct cs_head {
     void    (*decide)(const void *net, float *v, int64_t n, double temperature);
     /* Adds scale * (weighted sum over records of the loss) to cx->loss, on the tape. target
      * (n_seg, n_target), NaN entries masked, or of tokens (n_tok, 2): the class, NaN where masked,
-     * and 1 / (number of the record's tokens that are not); weight (1, n_out) of classes, or
+     * and 1 / (number of the record's tokens that are not); weight (1, number of weights), or
      * absent. */
     void    (*loss)(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
                     cs_real scale);

@@ -6,10 +6,18 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "train/ranking.h"
 
 void cs_scores_init(cs_scores *s, bool is_class, int32_t n_out, int32_t n_target)
 {
     *s = (cs_scores){ .is_class = is_class, .n_out = n_out, .n_target = n_target };
+}
+
+void cs_scores_for(cs_scores *s, const cs_model *m)
+{
+    cs_scores_init(s, m->head->is_class, m->n_label, cs_model_n_target(m));
+    s->is_labels = m->head->is_labels;
+    s->threshold = 0.5;
 }
 
 void cs_scores_release(cs_scores *s)
@@ -52,7 +60,7 @@ bool cs_scores_known(const cs_scores *s, int64_t i)
     return false;
 }
 
-static bool chosen(const cs_scores *s, int64_t i, int64_t lo, int64_t hi)
+bool cs_scores_within(const cs_scores *s, int64_t i, int64_t lo, int64_t hi)
 {
     return s->length[i] >= lo && s->length[i] < hi && cs_scores_known(s, i);
 }
@@ -76,7 +84,7 @@ static void value_figures(const cs_scores *s, int64_t lo, int64_t hi, double tol
     double square = 0, absolute = 0;
 
     for (int64_t i = 0; i < s->n; i++) {
-        if (!chosen(s, i, lo, hi))
+        if (!cs_scores_within(s, i, lo, hi))
             continue;
         f->n++;
         for (int32_t t = 0; t < s->n_target; t++) {
@@ -107,7 +115,7 @@ static void count_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_figures *
     double loss = 0;
 
     for (int64_t i = 0; i < s->n; i++) {
-        if (!chosen(s, i, lo, hi))
+        if (!cs_scores_within(s, i, lo, hi))
             continue;
         const float *p = s->answer + i * k;
         const int32_t truth = (int32_t)s->target[i], call = best(p, k);
@@ -136,12 +144,12 @@ static double correlation(const cs_figures *f)
     return under > 0 ? (right * all - tp) / sqrt(under) : f->n > 0 ? 0 : NAN;
 }
 
-static double mean_defined(const cs_class_figures *c, int32_t n, size_t off)
+double cs_figures_mean(const cs_figures *f, size_t off)
 {
     double sum = 0, count = 0;
 
-    for (int32_t i = 0; i < n; i++) {
-        const double v = *(const double *)(const void *)((const char *)&c[i] + off);
+    for (int32_t i = 0; i < f->n_class; i++) {
+        const double v = *(const double *)(const void *)((const char *)&f->cls[i] + off);
         if (isnan(v))
             continue;
         sum += v;
@@ -178,63 +186,36 @@ static void class_figures(cs_figures *f)
         right += g->n_right;
     }
     f->accuracy = ratio((double)right, (double)f->n);
-    f->balanced = mean_defined(f->cls, k, offsetof(cs_class_figures, recall));
-    f->macro_f1 = mean_defined(f->cls, k, offsetof(cs_class_figures, f1));
+    f->balanced = cs_figures_mean(f, offsetof(cs_class_figures, recall));
+    f->macro_f1 = cs_figures_mean(f, offsetof(cs_class_figures, f1));
     f->mcc = correlation(f);
 }
 
 /* ---- ROC-AUC --------------------------------------------------------------------------------- */
 
-struct ranked { float score; bool positive; };
-
-static int by_score(const void *pa, const void *pb)
-{
-    const struct ranked *a = pa, *b = pb;
-
-    return a->score < b->score ? -1 : a->score > b->score;
-}
-
-/* The chance that a positive scores above a negative, ties counting half. */
-static double area(struct ranked *r, int64_t n)
-{
-    double negative = 0, positive = 0, wins = 0;
-
-    qsort(r, (size_t)n, sizeof *r, by_score);
-    for (int64_t i = 0, end; i < n; i = end) {
-        double p = 0, q = 0;
-        for (end = i; end < n && r[end].score <= r[i].score; end++) {
-            p += r[end].positive;
-            q += !r[end].positive;
-        }
-        wins += p * (negative + q / 2);
-        positive += p;
-        negative += q;
-    }
-    return ratio(wins, positive * negative);
-}
-
 static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_figures *f)
 {
-    struct ranked *r = cs_alloc((size_t)f->n + 1, sizeof *r);
+    cs_ranked *r = cs_alloc((size_t)f->n + 1, sizeof *r);
 
     if (r == NULL)
         return CS_EMEM;
     for (int32_t c = 0; c < f->n_class; c++) {
         int64_t n = 0;
         for (int64_t i = 0; i < s->n; i++)
-            if (chosen(s, i, lo, hi))
-                r[n++] = (struct ranked){ s->answer[i * s->n_out + c],
-                                          (int32_t)s->target[i] == c };
-        f->cls[c].auc = area(r, n);
+            if (cs_scores_within(s, i, lo, hi))
+                r[n++] = (cs_ranked){ s->answer[i * s->n_out + c],
+                                      (int32_t)s->target[i] == c };
+        cs_ranked_sort(r, n);
+        f->cls[c].auc = cs_ranked_area(r, n);
     }
     free(r);
-    f->macro_auc = mean_defined(f->cls, f->n_class, offsetof(cs_class_figures, auc));
+    f->macro_auc = cs_figures_mean(f, offsetof(cs_class_figures, auc));
     return CS_OK;
 }
 
 static const cs_figures undefined = {
     .loss = NAN, .accuracy = NAN, .balanced = NAN, .macro_f1 = NAN, .macro_auc = NAN, .mcc = NAN,
-    .mae = NAN, .within = NAN
+    .mae = NAN, .within = NAN, .macro_ap = NAN, .micro_f1 = NAN, .micro_auc = NAN, .micro_ap = NAN
 };
 
 int cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
@@ -243,6 +224,8 @@ int cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double toleran
     const size_t k = (size_t)s->n_out;
 
     *f = undefined;
+    if (s->is_labels)
+        return cs_label_figures(s, lo, hi, auc, f);
     if (!s->is_class) {
         value_figures(s, lo, hi, tolerance, f);
         return CS_OK;

@@ -11,10 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "nn/model.h"
 
 typedef struct cs_scores {
     bool     is_class;
+    bool     is_labels;          /* targets are 0, 1 or NaN, answers a probability each; a label */
+    double   threshold;          /* is called from here on */
     int32_t  n_out, n_target;
     int64_t  n;
     float   *answer;             /* [n * n_out] probabilities or values */
@@ -25,6 +27,8 @@ typedef struct cs_scores {
 } cs_scores;
 
 void cs_scores_init(cs_scores *s, bool is_class, int32_t n_out, int32_t n_target);
+/** cs_scores_for - the same for the answers of a model, with a threshold of 0.5 */
+void cs_scores_for(cs_scores *s, const cs_model *m);
 void cs_scores_release(cs_scores *s);
 void cs_scores_clear(cs_scores *s);
 /** cs_scores_add - one record's answer [n_out] and truth [n_target]; CS_OK or CS_EMEM */
@@ -35,10 +39,16 @@ int  cs_scores_add(cs_scores *s, const float *answer, const float *target, int64
  * for? */
 bool cs_scores_known(const cs_scores *s, int64_t i);
 
-/* One class against the rest. NaN: not defined (no such record, none called so). */
+/** cs_scores_within - the same, and lo <= length < hi? */
+bool cs_scores_within(const cs_scores *s, int64_t i, int64_t lo, int64_t hi);
+
+/* One class against the rest, or a label's 1s against its 0s over the records that it is known for.
+ * NaN: not defined (no such record, none called so). */
 typedef struct cs_class_figures {
     int64_t n, n_called, n_right;
     double  precision, recall, f1, auc;
+    int64_t n_known;             /* of labels only: these, average precision, and the mean of */
+    double  ap, balanced, mcc;   /* recall and specificity */
 } cs_class_figures;
 
 typedef struct cs_figures {
@@ -49,7 +59,11 @@ typedef struct cs_figures {
     double  balanced;            /* mean recall over the classes that occur */
     double  macro_f1, macro_auc; /* means over the classes for which they are defined */
     double  mcc;                 /* multi-class Matthews correlation; 0 when a margin is constant */
-    int32_t n_class;
+    /* labels: accuracy is the share of known targets that are called right, balanced and mcc are
+     * means over the labels; micro: over all known targets, whatever their label */
+    int64_t n_known;
+    double  macro_ap, micro_f1, micro_auc, micro_ap;
+    int32_t n_class;             /* or labels */
     cs_class_figures *cls;       /* [n_class] */
     int64_t *confusion;          /* [n_class * n_class] row: truth, column: call; NULL: too many */
     /* values, over all targets */
@@ -69,6 +83,14 @@ typedef struct cs_figures {
 int  cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
                        cs_figures *f) CS_MUST_CHECK;
 void cs_figures_release(cs_figures *f);
+
+/** cs_label_figures - the same for labels, into an f whose figures are all not defined */
+int  cs_label_figures(const cs_scores *s, int64_t lo, int64_t hi, bool auc, cs_figures *f)
+    CS_MUST_CHECK;
+
+/** cs_figures_mean - of the double at this offset in cs_class_figures, over the classes for which
+ * it is defined; NaN if there is none */
+double cs_figures_mean(const cs_figures *f, size_t off);
 
 /* ---- classes of tokens: counted, because keeping every answer would take too much ----------- */
 

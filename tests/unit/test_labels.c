@@ -1,7 +1,9 @@
 /* test_labels.c - label tables, classes, and labels in a header. */
 #include "inputs.h"
 
-#include "io/labels.h"
+#include <math.h>
+
+#include "io/multilabels.h"
 
 static cs_labels *open_text(const char *text)
 {
@@ -124,6 +126,84 @@ static void test_out_of_memory(void **state)
     }
 }
 
+static void test_named(void **state)
+{
+    (void)state;
+    cs_labels *l = NULL;
+    put_text("x.tsv", "# made by hand\n#id\ta\tb\n#r0\t0\t0\nr1\t1\t\nr2\tx\ty\n");
+    assert_int_equal(cs_labels_open_named("x.tsv", &l), CS_OK);
+    assert_int_equal(cs_labels_count(l), 2);
+    assert_int_equal(cs_labels_columns(l), 2);
+    assert_string_equal(cs_labels_name(l, 0), "a");
+    assert_string_equal(cs_labels_name(l, 1), "b");
+    assert_int_equal(cs_labels_line(l, NULL), 2);
+    assert_int_equal(cs_labels_line(l, "r2"), 5);
+    assert_int_equal(cs_labels_line(l, "r0"), 0);
+    assert_string_equal(cs_labels_next(cs_labels_find(l, "r2", 0)), "y");
+    cs_labels_close(l);
+}
+
+static void test_multilabels(void **state)
+{
+    (void)state;
+    cs_classes c = { 0 };
+    cs_multilabels *m = NULL;
+    float t[3];
+    put_text("x.tsv", "\ta\tb\nr1\t1\tNA\nr2\t0.0\t\nr3\t.\t1\nr4\t0\t2\n");
+    assert_int_equal(cs_multilabels_open("x.tsv", &c, false, &m), CS_OK);
+    assert_true(c.n == 2 && cs_multilabels_columns(m) == 2);
+    assert_int_equal(cs_multilabels_find(m, "r1", t), CS_OK);
+    assert_true(t[0] == 1 && isnan(t[1]));
+    assert_int_equal(cs_multilabels_find(m, "r2", t), CS_OK);
+    assert_true(t[0] == 0 && isnan(t[1]));
+    assert_int_equal(cs_multilabels_find(m, "r3", t), CS_OK);
+    assert_true(isnan(t[0]) && t[1] == 1);
+    assert_int_equal(cs_multilabels_find(m, "r5", t), CS_EOF);
+    assert_int_equal(cs_multilabels_find(m, "r4", t), CS_EFORMAT);
+    assert_string_equal(cs_error_message(), "'x.tsv' line 5: column 'b' has '2'; a label is 0 or "
+                        "1, or NA where it is not known");
+    cs_error_clear();
+    cs_multilabels_close(m);
+
+    /* The model's order, not the table's; a label without a column is not known. */
+    int no;
+    assert_int_equal(cs_classes_add(&c, "c", &no), CS_OK);
+    put_text("x.tsv", "id\tc\ta\nr1\t0\t1\n");
+    assert_int_equal(cs_multilabels_open("x.tsv", &c, true, &m), CS_OK);
+    assert_int_equal(cs_multilabels_find(m, "r1", t), CS_OK);
+    assert_true(t[0] == 1 && isnan(t[1]) && t[2] == 0);
+    cs_multilabels_close(m);
+    cs_classes_release(&c);
+}
+
+static void test_bad_multilabels(void **state)
+{
+    (void)state;
+    static const struct { const char *text, *message; } t[] = {
+        { "", "'x.tsv' is empty; its first line must name the labels" },
+        { "r1\t1\t0\n", "'x.tsv' line 1: column 2 has the name '1'; the first line must name the "
+                         "labels" },
+        { "id\tb\t\n", "'x.tsv' line 1: column 3 has the name ''; the first line must name the "
+                        "labels" },
+        { "id\tb\tb\n", "'x.tsv' line 1: columns 2 and 3 are both called 'b'" },
+        { "id\ta\tz\n", "'x.tsv' line 1: column 'z' is not a label of the model; leave it out" },
+        { "id\ta\tb\nr1\t1\n", "'x.tsv' line 2: expected 3 columns as in the first row, got 2" },
+    };
+    cs_classes c = { 0 };
+    int no;
+    assert_int_equal(cs_classes_add(&c, "a", &no), CS_OK);
+    assert_int_equal(cs_classes_add(&c, "b", &no), CS_OK);
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        cs_multilabels *m = NULL;
+        put_text("x.tsv", t[i].text);
+        assert_int_equal(cs_multilabels_open("x.tsv", &c, true, &m), CS_EFORMAT);
+        assert_string_equal(cs_error_message(), t[i].message);
+        assert_null(m);
+        cs_error_clear();
+    }
+    cs_classes_release(&c);
+}
+
 static void test_classes(void **state)
 {
     (void)state;
@@ -182,6 +262,8 @@ int main(void)
         cmocka_unit_test(test_table), cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_bad_tables), cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_classes), cmocka_unit_test(test_key_in_header),
+        cmocka_unit_test(test_named), cmocka_unit_test(test_multilabels),
+        cmocka_unit_test(test_bad_multilabels),
     };
     return cmocka_run_group_tests(tests, inputs_setup, inputs_teardown);
 }

@@ -108,6 +108,91 @@ static void test_values(void **state)
     cs_scores_release(&s);
 }
 
+/* Some targets are not known, of the last record none. */
+static const float label_prob[8][3] = {
+    { .9f, .2f, .6f }, { .8f, .4f, .6f }, { .3f, .7f, .1f }, { .5f, .5f, .2f },
+    { .2f, .5f, .9f }, { .7f, .1f, .4f }, { .5f, .9f, .3f }, { .1f, .6f, .8f },
+};
+static const float label_truth[8][3] = {
+    { 1, 0, 1 }, { 1, NAN, 0 }, { 0, 1, NAN }, { 0, 0, 0 },
+    { NAN, 1, NAN }, { 1, 0, NAN }, { 1, 1, 0 }, { NAN, NAN, NAN },
+};
+
+static cs_scores label_scores(double threshold)
+{
+    cs_scores s;
+
+    cs_scores_init(&s, false, 3, 3);
+    s.is_labels = true;
+    s.threshold = threshold;
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(cs_scores_add(&s, label_prob[i], label_truth[i], 10 * (i + 1)), CS_OK);
+    return s;
+}
+
+/* sklearn.metrics 1.2, label by label over what is known, and over all that is known (micro). */
+static void test_labels(void **state)
+{
+    static const double want[3][7] = {
+        { .8, 1, 8.0 / 9, .9375, .95, .75, 0.6324555320336759 },
+        { .75, 1, 6.0 / 7, 17.0 / 18, 11.0 / 12, 5.0 / 6, 0.7071067811865476 },
+        { .5, 1, 2.0 / 3, 5.0 / 6, .5, 5.0 / 6, 0.5773502691896258 },
+    };
+    static const int64_t counts[3][4] = { { 6, 4, 5, 4 }, { 6, 3, 4, 3 }, { 4, 1, 2, 1 } };
+    cs_scores s = label_scores(0.5);
+    cs_figures f;
+
+    (void)state;
+    assert_int_equal(cs_scores_figures(&s, 0, INT64_MAX, 0, true, &f), CS_OK);
+    assert_true(f.n == 7 && f.n_known == 16 && f.n_class == 3 && f.confusion == NULL);
+    for (int k = 0; k < 3; k++) {
+        const cs_class_figures *g = &f.cls[k];
+        const double got[7] = { g->precision, g->recall, g->f1, g->auc, g->ap, g->balanced,
+                                g->mcc };
+        for (int i = 0; i < 7; i++)
+            check_near(got[i], want[k][i], 1e-12);
+        assert_memory_equal(((const int64_t[]){ g->n_known, g->n, g->n_called, g->n_right }),
+                            counts[k], sizeof counts[k]);
+    }
+    check_near(f.loss, 0.41324482435786175, 1e-12);
+    check_near(f.accuracy, 0.8125, 1e-12);
+    check_near(f.balanced, 0.8055555555555555, 1e-12);
+    check_near(f.macro_f1, 0.8042328042328042, 1e-12);
+    check_near(f.micro_f1, 0.8421052631578948, 1e-12);
+    check_near(f.macro_auc, 0.9050925925925926, 1e-12);
+    check_near(f.micro_auc, 0.9296875, 1e-12);
+    check_near(f.macro_ap, 0.7888888888888888, 1e-12);
+    check_near(f.micro_ap, 0.9139610389610391, 1e-12);
+    check_near(f.mcc, 0.638970860803283, 1e-12);
+    cs_figures_release(&f);
+    cs_scores_release(&s);
+}
+
+/* What is not known and what was never called has no figures; a threshold changes the calls. */
+static void test_labels_undefined(void **state)
+{
+    cs_scores s = label_scores(0.6);
+    cs_figures f;
+
+    (void)state;
+    assert_int_equal(cs_scores_figures(&s, 0, INT64_MAX, 0, false, &f), CS_OK);
+    check_near(f.macro_f1, 0.7746031746031745, 1e-12);
+    check_near(f.mcc, 0.663854610520907, 1e-12);
+    assert_true(isnan(f.macro_auc) && isnan(f.cls[0].ap));
+    cs_figures_release(&f);
+    /* Records 3 to 5: the third label is known once, and is 0. */
+    assert_int_equal(cs_scores_figures(&s, 30, 60, 0, true, &f), CS_OK);
+    assert_true(f.n == 3 && f.n_known == 6 && f.cls[2].n_known == 1 && f.cls[0].n == 0);
+    assert_true(isnan(f.cls[2].f1) && isnan(f.cls[2].auc) && isnan(f.cls[2].ap));
+    assert_true(isnan(f.cls[0].recall) && isnan(f.cls[0].mcc) && isnan(f.cls[0].balanced));
+    check_near(f.macro_auc, f.cls[1].auc, 0);
+    cs_figures_release(&f);
+    assert_int_equal(cs_scores_figures(&s, 80, 90, 0, true, &f), CS_OK);
+    assert_true(f.n == 0 && isnan(f.loss) && isnan(f.accuracy) && isnan(f.micro_auc));
+    cs_figures_release(&f);
+    cs_scores_release(&s);
+}
+
 /* Counted tokens give the figures of kept answers; those without a class count nothing. */
 static void test_counts(void **state)
 {
@@ -157,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sklearn), cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_none), cmocka_unit_test(test_counts), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_labels), cmocka_unit_test(test_labels_undefined),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
