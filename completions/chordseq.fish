@@ -532,6 +532,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'bins' -x -d 'leng
 complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'fragments' -x -d 'also judge pieces of these lengths, cut from the records'
 complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'fragments-per-record' -x -d 'most pieces of each length from one record'
 complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'tolerance' -x -d 'a value predicted this well counts as correct'
+complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'threshold' -x -d 'with head multilabel, the probability from which a label is called'
 complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'seed' -x -d 'seed of the places of pieces'
 complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'batch-tokens' -s B -x -d 'tokens computed at once'
 complete -c chordseq -n '__fish_seen_subcommand_from eval' -l 'output' -s o -r -F -d 'table of all figures; '\''-'\'' is standard output'

@@ -632,6 +632,7 @@ _chordseq()
         '*--fragments[also judge pieces of these lengths, cut from the records]:LIST:' \
         '*--fragments-per-record[most pieces of each length from one record]:NUM:' \
         '*--tolerance[a value predicted this well counts as correct]:NUM:' \
+        '*--threshold[with head multilabel, the probability from which a label is called]:NUM:' \
         '*--seed[seed of the places of pieces]:NUM:' \
         '*-B[tokens computed at once]:NUM:' \
         '*--batch-tokens[tokens computed at once]:NUM:' \

@@ -251,6 +251,7 @@ static int open_outputs(struct job *j, const cs_about *about, const cs_split *sp
                                input.reference, &j->journal));
     j->info = (cs_output_info){
         .label = j->label, .n_label = m->n_label, .is_class = m->head->is_class,
+        .is_labels = m->head->is_labels,
         .model_sum = m->sum, .taxonomy = j->taxonomy, .taxa = j->policy.tree != NULL,
         .about = j->about,
         .command_line = j->line, .header = header, .reference = input.reference,

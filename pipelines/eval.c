@@ -17,7 +17,7 @@ enum { MAX_LIST = 32, PATH_BYTES = 4096, N_OUT = 3 };
 struct eval_args {
     const char *fragments, *bins, *output, *json, *html, *calibrate;
     int64_t     per_record, batch_tokens, seed;
-    double      tolerance;
+    double      tolerance, threshold;
 };
 
 static struct eval_args own;
@@ -44,6 +44,9 @@ static const cs_opt eval_table[] = {
       .def = "1", .help = "most pieces of each length from one record", .min = 1, .max = 1e6 },
     { .type = CS_OPT_REAL, .name = "tolerance", EVAL(tolerance), .arg = "NUM", .def = "0.04",
       .help = "a value predicted this well counts as correct", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_REAL, .name = "threshold", EVAL(threshold), .arg = "NUM", .def = "0.5",
+      .help = "with head multilabel, the probability from which a label is called", .min = 0,
+      .max = 1 },
     { .type = CS_OPT_INT, .name = "seed", EVAL(seed), .arg = "NUM", .def = "1",
       .help = "seed of the places of pieces", .min = 0, .max = 9e15 },
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", EVAL(batch_tokens),
@@ -287,19 +290,20 @@ static int prepare(struct job *j)
     if (m->tok != NULL)
         j->labelled.min_base = m->tok->min_base(m->tok_state);
     for (int s = 0; s <= j->n_piece; s++) {
-        cs_scores_init(&j->scores[s], m->head->is_class, m->n_label, cs_model_n_target(m));
+        cs_scores_for(&j->scores[s], m);
+        j->scores[s].threshold = own.threshold;
         if (m->head->per_token)
             CS_TRY(cs_counts_init(&j->counts[s], m->n_label));
     }
     if (m->tok != NULL && j->n_piece > 0 && j->piece[0] < j->labelled.min_base)
         rc = cs_fail(CS_EUSAGE, "pieces of %lld bases give no token; the model needs %lld",
                      (long long)j->piece[0], (long long)j->labelled.min_base);
-    else if (own.calibrate != NULL && (!m->head->is_class || m->head->per_token))
-        rc = cs_fail(CS_EUSAGE, "--calibrate is for classes of sequences; the model predicts %s",
-                     m->head->per_token ? "those of tokens" : "values");
-    else if (own.html != NULL && (!m->head->is_class || m->head->per_token))
-        rc = cs_fail(CS_EUSAGE, "--html is for classes of sequences; the model predicts %s",
-                     m->head->per_token ? "those of tokens" : "values");
+    else if ((own.calibrate != NULL || own.html != NULL)
+             && (!m->head->is_class || m->head->per_token))
+        rc = cs_fail(CS_EUSAGE, "--%s is for classes of sequences; the model predicts %s",
+                     own.calibrate != NULL ? "calibrate" : "html",
+                     m->head->per_token ? "those of tokens"
+                     : m->head->is_labels ? "labels that do not exclude each other" : "values");
     else if (m->tok == NULL && j->n_piece > 0)
         rc = cs_fail(CS_EUSAGE, "--fragments is for sequences; the model takes real values");
     if (rc == CS_OK)

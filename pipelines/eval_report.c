@@ -20,6 +20,7 @@ struct sink {
 /* What is being told. */
 struct part {
     const char *set;
+    const struct layout *layout;
     char        length[NAME_BYTES];
     const cs_figures   *f;
     const cs_certainty *sure;    /* of classes; or NULL */
@@ -47,16 +48,42 @@ static const struct figure value_overall[] = {
     { "mae", offsetof(cs_figures, mae) },
     { "within_tolerance", offsetof(cs_figures, within) },
 };
+static const struct figure label_overall[] = {
+    { "loss", offsetof(cs_figures, loss) },
+    { "accuracy", offsetof(cs_figures, accuracy) },
+    { "balanced_accuracy", offsetof(cs_figures, balanced) },
+    { "macro_f1", offsetof(cs_figures, macro_f1) },
+    { "micro_f1", offsetof(cs_figures, micro_f1) },
+    { "macro_auc", offsetof(cs_figures, macro_auc) },
+    { "micro_auc", offsetof(cs_figures, micro_auc) },
+    { "macro_average_precision", offsetof(cs_figures, macro_ap) },
+    { "micro_average_precision", offsetof(cs_figures, micro_ap) },
+    { "mcc", offsetof(cs_figures, mcc) },
+};
 static const struct figure per_class[] = {
     { "precision", offsetof(cs_class_figures, precision) },
     { "recall", offsetof(cs_class_figures, recall) },
     { "f1", offsetof(cs_class_figures, f1) },
     { "auc", offsetof(cs_class_figures, auc) },
+    { "average_precision", offsetof(cs_class_figures, ap) },   /* from here on of labels only */
+    { "balanced_accuracy", offsetof(cs_class_figures, balanced) },
+    { "mcc", offsetof(cs_class_figures, mcc) },
 };
 
-enum { N_CLASS_OVERALL = sizeof class_overall / sizeof class_overall[0],
-       N_VALUE_OVERALL = sizeof value_overall / sizeof value_overall[0],
-       N_PER_CLASS = sizeof per_class / sizeof per_class[0] };
+#define LENGTH(table) ((int)(sizeof (table) / sizeof *(table)))
+enum { N_PER_CLASS = 4 };
+
+/* Which figures there are. */
+struct layout {
+    const struct figure *overall;
+    int         n_overall, n_each;
+    const char *each;            /* what JSON calls the list of classes or labels */
+};
+static const struct layout of_values = { value_overall, LENGTH(value_overall), 0, NULL };
+static const struct layout of_classes = { class_overall, LENGTH(class_overall), N_PER_CLASS,
+                                          "classes" };
+static const struct layout of_labels = { label_overall, LENGTH(label_overall), LENGTH(per_class),
+                                         "labels" };
 
 static double real_at(const void *p, size_t off)
 {
@@ -92,8 +119,11 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
     const cs_label *label = s->r->model->label;
     const cs_figures *f = p->f;
 
-    CS_TRY(put_count(s, p, label[c].name, unit_of(s->r), "", f->cls[c].n));
-    for (int i = 0; i < N_PER_CLASS; i++)
+    if (p->layout == &of_labels)
+        CS_TRY(put_count(s, p, label[c].name, "known", "", f->cls[c].n_known));
+    CS_TRY(put_count(s, p, label[c].name, p->layout == &of_labels ? "positive" : unit_of(s->r), "",
+                     f->cls[c].n));
+    for (int i = 0; i < p->layout->n_each; i++)
         CS_TRY(put_real(s, p, label[c].name, per_class[i].name,
                         real_at(&f->cls[c], per_class[i].off)));
     for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
@@ -152,12 +182,15 @@ out:
     return rc;
 }
 
-static int rows(struct sink *s, const struct part *p, const struct figure *overall, int n)
+static int rows(struct sink *s, const struct part *p)
 {
     int rc = CS_OK;
+    const struct figure *overall = p->layout->overall;
 
     CS_TRY(put_count(s, p, ".", unit_of(s->r), "", p->f->n));
-    for (int i = 0; i < n; i++)
+    if (p->layout == &of_labels)
+        CS_TRY(put_count(s, p, ".", "known", "", p->f->n_known));
+    for (int i = 0; i < p->layout->n_overall; i++)
         CS_TRY(put_real(s, p, ".", overall[i].name, real_at(p->f, overall[i].off)));
     CS_TRY(certainty_rows(s, p));
     CS_TRY(rank_rows(s, p));
@@ -174,18 +207,24 @@ static json_t *real_json(double v)
     return isfinite(v) ? json_real(v) : json_null();
 }
 
-static json_t *class_json(const struct sink *s, const cs_figures *f, int32_t c)
+static json_t *class_json(const struct sink *s, const struct part *p, int32_t c)
 {
     const cs_label *label = s->r->model->label;
-    json_t *o = json_pack("{s:I}", unit_of(s->r), (json_int_t)f->cls[c].n), *called = json_object();
+    const cs_figures *f = p->f;
+    const bool is_label = p->layout == &of_labels;
+    json_t *o = is_label ? json_pack("{s:I, s:I}", "known", (json_int_t)f->cls[c].n_known,
+                                     "positive", (json_int_t)f->cls[c].n)
+                         : json_pack("{s:I}", unit_of(s->r), (json_int_t)f->cls[c].n);
+    json_t *called = is_label ? NULL : json_object();
 
-    for (int i = 0; i < N_PER_CLASS; i++)
+    for (int i = 0; i < p->layout->n_each; i++)
         json_object_set_new(o, per_class[i].name, real_json(real_at(&f->cls[c], per_class[i].off)));
     for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
         if (told(f, c, k))
             json_object_set_new(called, label[k].name,
                                 json_integer(f->confusion[c * f->n_class + k]));
-    json_object_set_new(o, "called", called);
+    if (called != NULL)
+        json_object_set_new(o, "called", called);
     return o;
 }
 
@@ -223,13 +262,16 @@ static json_t *ranks_json(const struct sink *s, const struct part *p)
     return list;
 }
 
-static void add_json(struct sink *s, const struct part *p, const struct figure *overall, int n)
+static void add_json(struct sink *s, const struct part *p)
 {
+    const struct figure *overall = p->layout->overall;
     const cs_figures *f = p->f;
     json_t *o = json_pack("{s:s, s:s, s:I}", "set", p->set, "length", p->length,
                           unit_of(s->r), (json_int_t)f->n);
 
-    for (int i = 0; i < n; i++)
+    if (p->layout == &of_labels)
+        json_object_set_new(o, "known", json_integer(f->n_known));
+    for (int i = 0; i < p->layout->n_overall; i++)
         json_object_set_new(o, overall[i].name, real_json(real_at(f, overall[i].off)));
     if (p->sure != NULL)
         certainty_json(o, p->sure);
@@ -238,8 +280,8 @@ static void add_json(struct sink *s, const struct part *p, const struct figure *
     if (f->n_class > 0) {
         json_t *classes = json_object();
         for (int32_t c = 0; c < f->n_class; c++)
-            json_object_set_new(classes, s->r->model->label[c].name, class_json(s, f, c));
-        json_object_set_new(o, "classes", classes);
+            json_object_set_new(classes, s->r->model->label[c].name, class_json(s, p, c));
+        json_object_set_new(o, p->layout->each, classes);
     }
     json_array_append_new(s->sets, o);
 }
@@ -259,9 +301,13 @@ static int write_json(const struct sink *s, cs_outfile *f)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static void note(const struct part *p, bool is_class)
+static void note(const struct part *p)
 {
-    if (!is_class)
+    if (p->layout == &of_labels)
+        cs_note("%s %s: %lld records, %lld known labels, macro AUC %.4f, macro average precision "
+                "%.4f, macro F1 %.4f", p->set, p->length, (long long)p->f->n,
+                (long long)p->f->n_known, p->f->macro_auc, p->f->macro_ap, p->f->macro_f1);
+    else if (p->layout == &of_values)
         cs_note("%s %s: %lld records, mse %.4g, mae %.4g, within tolerance %.4f", p->set,
                 p->length, (long long)p->f->n, p->f->loss, p->f->mae, p->f->within);
     else if (p->sure == NULL)
@@ -274,16 +320,13 @@ static void note(const struct part *p, bool is_class)
 }
 
 /* Releases f. */
-static int put_figures(struct sink *s, struct part *p, cs_figures *f, bool is_class, bool noted)
+static int put_figures(struct sink *s, struct part *p, cs_figures *f, bool noted)
 {
-    const struct figure *overall = is_class ? class_overall : value_overall;
-    const int n = is_class ? N_CLASS_OVERALL : N_VALUE_OVERALL;
-
     p->f = f;
-    const int rc = rows(s, p, overall, n);
-    add_json(s, p, overall, n);
+    const int rc = rows(s, p);
+    add_json(s, p);
     if (noted)
-        note(p, is_class);
+        note(p);
     cs_figures_release(f);
     return rc;
 }
@@ -299,11 +342,13 @@ static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, b
     cs_certainty sure;
 
     p->sure = NULL;
+    p->layout = s->r->counts != NULL || scores->is_class ? &of_classes
+              : scores->is_labels ? &of_labels : &of_values;
     p->n_rank = count;
     p->n_right = count + n_rank;
     if (s->r->counts != NULL) {
         CS_TRY(cs_counts_figures(&s->r->counts[i], &f));
-        rc = put_figures(s, p, &f, true, noted);
+        rc = put_figures(s, p, &f, noted);
         goto out;
     }
     cs_eval_ranks_count(s->r->ranks, scores, lo, hi, count, count + n_rank);
@@ -312,7 +357,7 @@ static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, b
         p->sure = &sure;
     }
     CS_TRY(cs_scores_figures(scores, lo, hi, s->r->tolerance, true, &f));
-    rc = put_figures(s, p, &f, scores->is_class, noted);
+    rc = put_figures(s, p, &f, noted);
 out:
     free(count);
     return rc;

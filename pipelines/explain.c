@@ -138,7 +138,8 @@ static int choose_label(struct job *j, const float *y)
 
     j->label = 0;
     if (own.label == NULL) {
-        for (int32_t k = 1; m->head->is_class && k < m->n_label; k++)
+        const bool sure = m->head->is_class || m->head->is_labels;
+        for (int32_t k = 1; sure && k < m->n_label; k++)
             j->label = y[k] > y[j->label] ? k : j->label;
         return CS_OK;
     }

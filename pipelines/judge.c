@@ -188,7 +188,7 @@ int cs_judge_calibrate(const char *path, cs_backend *be, const cs_sampler *valid
     if (cs_sampler_count(valid) < LEAST_SAMPLES)
         return CS_OK;
     CS_TRY(cs_model_load(path, be, false, &m));
-    cs_scores_init(&scores, true, m->n_label, cs_model_n_target(m));
+    cs_scores_for(&scores, m);
     CS_TRY(judge_valid(m, valid, batch_tokens, &scores));
     if (scores.n < LEAST_SAMPLES)
         goto out;

@@ -8,14 +8,16 @@
 #include "base/log.h"
 #include "pipelines/taxa.h"
 
-enum { MAX_TARGET = 64, LABEL_BYTES = 1024, MAX_OWN_CLASS = 1024 };
+enum { MAX_TARGET = CS_MULTILABELS_MAX, MAX_VALUE = 64, LABEL_BYTES = 1024, MAX_OWN_CLASS = 1024 };
 
 const cs_opt cs_label_table[] = {
     { .type = CS_OPT_GROUP, .name = "Labels" },
     { .type = CS_OPT_STR, .name = "labels", .off = offsetof(cs_label_args, labels), .arg = "TSV",
       .help = "table: record name, then its class or its values",
       .man = "One row per record; lines that begin with '#' are skipped. With a regression head "
-             "every further column is a value to predict." },
+             "every further column is a value to predict. With head multilabel the first line "
+             "names the columns, and each after the first is a label: 1 or 0, and NA, '.' or "
+             "nothing where it is not known." },
     { .type = CS_OPT_STR, .name = "label-key", .off = offsetof(cs_label_args, key), .arg = "KEY",
       .help = "the label follows 'KEY=' in the record's header line" },
     { .type = CS_OPT_LIST, .name = "class", .off = offsetof(cs_label_args, class_file),
@@ -64,6 +66,17 @@ static int check_intervals(const cs_label_args *a, bool per_token)
         return cs_fail(CS_EUSAGE, "--%s is for a head that predicts a class per token",
                        a->intervals != NULL ? "intervals" : "background");
     return CS_OK;
+}
+
+/* A label that a record lacks has to be told from one that is not known: only a table can. */
+static int check_multilabel(const cs_label_args *a)
+{
+    const char *other = a->key != NULL ? "label-key" : a->class_file.n > 0 ? "class"
+                      : a->map != NULL ? "label-map" : NULL;
+
+    return other == NULL ? CS_OK
+         : cs_fail(CS_EUSAGE, "--%s is for one class per record; the head's labels come from "
+                   "--labels, a column each", other);
 }
 
 static int check_sources(const cs_label_args *a, const cs_input_args *input, bool is_class)
@@ -145,14 +158,18 @@ static int open_tables(cs_labelled *l)
 
     if (a->intervals != NULL)
         CS_TRY(open_intervals(l));
-    if (a->labels != NULL)
+    if (a->labels != NULL && l->is_labels)
+        CS_TRY(cs_multilabels_open(a->labels, &l->classes, l->fixed, &l->multi));
+    else if (a->labels != NULL)
         CS_TRY(cs_labels_open(a->labels, &l->table));
     if (a->map != NULL)
         CS_TRY(cs_labels_open(a->map, &l->map));
     if (a->split != NULL)
         CS_TRY(cs_labels_open(a->split, &l->split));
-    if (l->table != NULL && (cs_labels_columns(l->table) > MAX_TARGET ||
-                             (l->is_class && cs_labels_columns(l->table) > 1)))
+    if (l->multi != NULL && cs_multilabels_columns(l->multi) < l->classes.n)
+        cs_warn("'%s' has no column for %d of the model's %d labels, which are not judged",
+                a->labels, l->classes.n - cs_multilabels_columns(l->multi), l->classes.n);
+    if (l->table != NULL && cs_labels_columns(l->table) > (l->is_class ? 1 : MAX_VALUE))
         rc = cs_fail(CS_EFORMAT, "'%s' has %d columns after the name; %s", a->labels,
                      cs_labels_columns(l->table), l->is_class ? "a class is one" : "at most 64 "
                      "values can be predicted");
@@ -166,10 +183,13 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
     int rc = CS_OK, no;
     const bool is_class = head->is_class;
 
-    *l = (cs_labelled){ .args = a, .is_class = is_class, .min_base = 1 };
+    *l = (cs_labelled){ .args = a, .is_class = is_class, .is_labels = head->is_labels,
+                        .min_base = 1 };
     CS_TRY(check_intervals(a, head->per_token));
+    if (head->is_labels)
+        CS_TRY(check_multilabel(a));
     CS_TRY(check_sources(a, input, is_class));
-    for (int32_t i = 0; model != NULL && is_class && i < model->n_label; i++)
+    for (int32_t i = 0; model && (is_class || l->is_labels) && i < model->n_label; i++)
         CS_TRY(cs_classes_add(&l->classes, model->label[i].name, &no));
     l->fixed = model != NULL;
     /* A genus that the model does not know still has a family that it may. */
@@ -190,6 +210,7 @@ void cs_labelled_close(cs_labelled *l)
     cs_chunk_free(l->chunk);
     cs_inputs_close(l->in);
     cs_labels_close(l->table);
+    cs_multilabels_close(l->multi);
     cs_labels_close(l->map);
     cs_labels_close(l->split);
     cs_intervals_close(l->interval);
@@ -215,14 +236,14 @@ static int unlabelled(cs_labelled *l, const cs_record *r)
     l->n_unlabelled++;
     if (l->args->skip_unlabelled)
         return CS_EOF;
-    if (l->table != NULL)
+    if (l->args->labels != NULL)
         return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'; --skip-unlabelled leaves such "
                        "records out", r->name, l->args->labels);
     if (l->args->key != NULL)
         return cs_fail(CS_EFORMAT, "record '%s' has no '%s=' in its header; --skip-unlabelled "
                        "leaves such records out", r->name, l->args->key);
-    return cs_fail(CS_EUSAGE, "record '%s' brings no values; give --labels or --label-key",
-                   r->name);
+    return cs_fail(CS_EUSAGE, "record '%s' brings no %s", r->name, l->is_labels
+                   ? "labels; give --labels" : "values; give --labels or --label-key");
 }
 
 /* A series' one target is its class where no other source is given. Class k is named k, so those
@@ -312,10 +333,53 @@ out:
     return rc;
 }
 
+/* A series' targets are its labels where there is no table. Label k is named k. */
+static int own_labels(cs_labelled *l, const cs_record *r, float *target)
+{
+    int rc = CS_OK, no;
+    char name[32];
+
+    for (int k = 0; k < r->n_target; k++) {
+        if (r->target[k] != 0 && r->target[k] != 1)
+            return cs_fail(CS_EFORMAT, "record '%s' has the target %g; a label is 0 or 1", r->name,
+                           (double)r->target[k]);
+        target[k] = r->target[k];
+        (void)snprintf(name, sizeof name, "%d", k);
+        if (!l->fixed)
+            CS_TRY(cs_classes_add(&l->classes, name, &no));
+    }
+out:
+    return rc;
+}
+
+/* CS_OK, or CS_EOF: leave the record out. */
+static int find_labels(cs_labelled *l, const cs_record *r, float *target)
+{
+    bool known = false;
+
+    if (l->multi == NULL)
+        return r->target != NULL ? own_labels(l, r, target) : unlabelled(l, r);
+    const int rc = cs_multilabels_find(l->multi, r->name, target);
+    if (rc != CS_OK)
+        return rc == CS_EOF ? unlabelled(l, r) : rc;
+    for (int k = 0; k < l->classes.n; k++)
+        known = known || !isnan(target[k]);
+    l->n_masked += !known;
+    return known ? CS_OK : CS_EOF;
+}
+
+static int find_target(cs_labelled *l, const cs_record *r, float *target)
+{
+    return l->is_class ? find_class(l, r, target) : l->is_labels ? find_labels(l, r, target)
+                                                                 : find_values(l, r, target);
+}
+
 static int n_target(const cs_labelled *l, const cs_record *r)
 {
     if (l->interval != NULL)
         return CS_TARGET_TOKENS;
+    if (l->multi != NULL)
+        return l->classes.n;
     if (l->is_class)
         return 1;
     if (l->table != NULL)
@@ -349,8 +413,8 @@ static int fit(const cs_labelled *l, cs_dataset *d, const cs_record *r)
     const int32_t channels = r->x != NULL ? r->n_channel : 0, targets = n_target(l, r);
 
     if (targets > MAX_TARGET)
-        return cs_fail(CS_EFORMAT, "record '%s' has %d values to predict; at most 64 are possible",
-                       r->name, (int)targets);
+        return cs_fail(CS_EFORMAT, "record '%s' has %d values to predict; at most %d are possible",
+                       r->name, (int)targets, (int)MAX_TARGET);
     if (d->mem == NULL)
         cs_dataset_init(d, l->is_class && l->interval == NULL, targets, channels);
     d->background = l->background;
@@ -401,7 +465,7 @@ static int add_record(cs_labelled *l, cs_dataset *d, const cs_record *r)
     CS_TRY(fit(l, d, r));
     CS_TRY(find_part(l, r, &part));
     rc = l->interval != NULL ? find_spans(l, r, &span, &n_span)
-         : l->is_class ? find_class(l, r, target) : find_values(l, r, target);
+                             : find_target(l, r, target);
     if (rc != CS_OK)
         return rc == CS_EOF ? CS_OK : rc;
     if (r->seg[0].n_base < l->min_base) {
@@ -443,6 +507,9 @@ void cs_labelled_report(const cs_labelled *l)
     if (l->n_unlabelled > 0)
         cs_warn("%lld of %lld records have no label and were left out",
                 (long long)l->n_unlabelled, (long long)l->n_read);
+    if (l->n_masked > 0)
+        cs_warn("of %lld of %lld records no label is known, and they were left out",
+                (long long)l->n_masked, (long long)l->n_read);
     if (l->interval != NULL && l->n_named < cs_intervals_records(l->interval))
         cs_warn("%lld of the %lld records that '%s' names are not in the input",
                 (long long)(cs_intervals_records(l->interval) - l->n_named),

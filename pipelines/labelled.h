@@ -3,6 +3,7 @@
 #define CS_PIPELINES_LABELLED_H
 
 #include "io/intervals.h"
+#include "io/multilabels.h"
 #include "pipelines/common.h"
 #include "train/dataset.h"
 
@@ -28,13 +29,15 @@ typedef struct cs_labelled {
     bool        lineages;        /* labels that are lineages, of n_rank parts at most (0: any):
                                   * those are added behind a model's classes */
     int         n_rank;
-    bool        is_class;        /* else values */
+    bool        is_class;        /* else values, or */
+    bool        is_labels;       /* 0, 1 or NaN for each of `classes` */
+    cs_multilabels *multi;       /* where these come from --labels, or NULL */
     cs_intervals *interval;      /* classes of stretches instead, or NULL */
     int         background;      /* class of what lies between them, or -1 */
     int64_t     n_named;         /* records with intervals */
     int64_t     min_base;        /* shorter records are left out */
     int        *file_class;      /* [n files] of --class, or NULL */
-    int64_t     n_read, n_unlabelled, n_short, n_skipped;
+    int64_t     n_read, n_unlabelled, n_short, n_skipped, n_masked;
     char        first_short[64];
 } cs_labelled;
 

@@ -87,6 +87,13 @@ static json_t *settings_json(const cs_model *m)
     return o;
 }
 
+/* As transformers calls them. */
+static const char *problem_type(const cs_model *m)
+{
+    return m->head->is_class ? "single_label_classification"
+         : m->head->is_labels ? "multi_label_classification" : "regression";
+}
+
 static int write_config(const cs_model *m, const char *dir)
 {
     json_t *o = json_pack("{s:s, s:[s], s:s, s:i, s:i}", "model_type", "chordseq", "architectures",
@@ -102,8 +109,7 @@ static int write_config(const cs_model *m, const char *dir)
     }
     json_object_set_new(o, "id2label", names);
     json_object_set_new(o, "label2id", numbers);
-    json_object_set_new(o, "problem_type", json_string(
-        m->head->is_class ? "single_label_classification" : "regression"));
+    json_object_set_new(o, "problem_type", json_string(problem_type(m)));
     json_object_set_new(o, "torch_dtype", json_string("float32"));
     json_object_set_new(o, "max_length", json_integer(cs_model_max_len(m)));
     if (m->tok != NULL)
@@ -260,20 +266,17 @@ out:
     return rc;
 }
 
-static int write_classes(cs_outfile *f, const json_t *training)
+/* Rows of what was counted: of classes records and bases, of labels what was known. */
+static int write_counts(cs_outfile *f, json_t *classes, const char *title,
+                        const char *const key[4])
 {
     int rc = CS_OK;
     const char *name;
-    json_t *v, *classes = json_object_get(training, "classes");
+    json_t *v;
 
-    if (json_object_size(classes) == 0)
-        return CS_OK;
-    CS_TRY(cs_outfile_printf(f, "\n| class | training records | bases | validation records | "
-                             "bases |\n|---|---|---|---|---|\n"));
+    CS_TRY(cs_outfile_printf(f, "\n| %s |\n|---|---|---|---|---|\n", title));
     json_object_foreach(classes, name, v) {
         long long n[4];
-        static const char *const key[] = { "train_records", "train_bases", "valid_records",
-                                           "valid_bases" };
         for (int k = 0; k < 4; k++)
             n[k] = json_integer_value(json_object_get(v, key[k]));
         CS_TRY(cs_outfile_printf(f, "| %s | %lld | %lld | %lld | %lld |\n", name, n[0], n[1], n[2],
@@ -281,6 +284,23 @@ static int write_classes(cs_outfile *f, const json_t *training)
     }
 out:
     return rc;
+}
+
+static int write_classes(cs_outfile *f, const json_t *training, bool is_class)
+{
+    static const char *const of_class[] = { "train_records", "train_bases", "valid_records",
+                                            "valid_bases" };
+    static const char *const of_label[] = { "train_known", "train_positive", "valid_known",
+                                            "valid_positive" };
+    json_t *classes = json_object_get(training, "classes");
+
+    if (json_object_size(classes) == 0)
+        return CS_OK;
+    if (is_class)
+        return write_counts(f, classes, "class | training records | bases | validation records | "
+                            "bases", of_class);
+    return write_counts(f, classes, "label | training records where it is known | that have it | "
+                        "validation records | that have it", of_label);
 }
 
 static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
@@ -292,17 +312,20 @@ static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
     CS_TRY(cs_outfile_printf(f, "# A chordseq model\n\nPredicts %s of a %s with the encoder '%s': "
                              "%d %s. `chordseq classify -m model.safetensors FILE` runs it.\n\n"
                              "Tensors: SHA-256 `%s`.\n\n## Labels\n\n",
-                             m->head->is_class ? "the class" : "values",
+                             m->head->is_class ? "the class" : m->head->is_labels ? "the labels"
+                                                                                 : "values",
                              m->tok != NULL ? "nucleotide sequence" : "real-valued sequence",
                              m->enc->name, (int)m->n_label,
-                             m->head->is_class ? "classes" : "values", m->sum));
+                             m->head->is_class ? "classes" : m->head->is_labels ? "labels"
+                                                                                : "values",
+                             m->sum));
     for (int32_t i = 0; i < m->n_label; i++)
         CS_TRY(cs_outfile_printf(f, "- %s\n", m->label[i].name));
     if (training == NULL)
         return CS_OK;
     CS_TRY(cs_outfile_printf(f, "\n## Training\n\n```\n%s\n```\n", command != NULL ? command : ""));
     CS_TRY(write_inputs(f, training));
-    CS_TRY(write_classes(f, training));
+    CS_TRY(write_classes(f, training, m->head->is_class));
     CS_TRY(cs_outfile_printf(f, "\nEpoch %lld, step %lld, %.0f s, seed %lld.\n",
         (long long)json_integer_value(json_object_get(training, "epoch")),
         (long long)json_integer_value(json_object_get(training, "steps")),

@@ -174,7 +174,8 @@ out:
     return rc;
 }
 
-/* Accuracy with classes, else the mean squared error. */
+/* Accuracy with classes, with labels the share of known ones that are called right; else the mean
+ * squared error. */
 static int figures(const struct sides *s, double v[2])
 {
     int rc = CS_OK;
@@ -182,7 +183,7 @@ static int figures(const struct sides *s, double v[2])
     for (int k = 0; k < 2; k++) {
         cs_figures f;
         CS_TRY(cs_scores_figures(&s->scores[k], 0, INT64_MAX, 0, false, &f));
-        v[k] = s->scores[k].is_class ? f.accuracy : f.loss;
+        v[k] = s->scores[k].is_class || s->scores[k].is_labels ? f.accuracy : f.loss;
         cs_figures_release(&f);
     }
 out:
@@ -196,8 +197,7 @@ static int judge(cs_model *before, cs_model *after, cs_input_args *input,
     struct sides s = { .model = { before, after } };
 
     for (int k = 0; k < 2; k++)
-        cs_scores_init(&s.scores[k], before->head->is_class, before->n_label,
-                       cs_model_n_target(before));
+        cs_scores_for(&s.scores[k], before);
     CS_TRY(open_input(&s, input, label));
     CS_TRY(cs_judge_blocks(&s.labelled, before, &s.data, judge_block, &s, &s.n_without));
     if (s.scores[0].n == 0) {
@@ -317,8 +317,10 @@ int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
     CS_TRY(report(f, m, thin, &list));
     if (input->file.n > 0 || input->list.n > 0 || label->class_file.n > 0) {
         CS_TRY(judge(m, thin, input, label, v));
-        CS_TRY(cs_outfile_printf(f, "%s\t%.6f\t%.6f\t", m->head->is_class ? "accuracy"
-                                 : "mean_squared_error", v[0], v[1]));
+        CS_TRY(cs_outfile_printf(f, "%s\t%.6f\t%.6f\t",
+                                 m->head->is_class || m->head->is_labels ? "accuracy"
+                                                                         : "mean_squared_error",
+                                 v[0], v[1]));
         CS_TRY(v[0] > 0 ? cs_outfile_printf(f, "%.6f\n", v[1] / v[0])
                         : cs_outfile_printf(f, ".\n"));
     }

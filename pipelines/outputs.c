@@ -213,8 +213,9 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m)
     for (int i = 0; i < N_FORMAT; i++) {
         const char *path = resolved(a, i);
         if (path && !m->head->is_class && cs_writer_find(format[i].writer)->for_classes)
-            return cs_fail(CS_EUSAGE, "%s is for classes, but the model predicts values",
-                           format[i].option);
+            return cs_fail(CS_EUSAGE, "%s is for classes, but the model predicts %s",
+                           format[i].option, m->head->is_labels ? "labels that do not exclude each "
+                           "other; the table and --jsonl have their probabilities" : "values");
         for (int k = 0; path && k < i; k++) {
             if (!resolved(a, k) || !cs_outputs_same(path, resolved(a, k)))
                 continue;

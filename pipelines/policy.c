@@ -202,8 +202,11 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
         return cs_fail(CS_EUSAGE, "--long-sequence window is for an answer per sequence; the model "
                        "answers for every token");
     CS_TRY(set_windows(p, a));
-    if (calls != NULL && calls->call == CALL_TAXON && !m->head->is_class)
-        rc = cs_fail(CS_EUSAGE, "--call taxon is for classes; the model predicts values");
+    const char *instead = m->head->is_class ? NULL : m->head->is_labels
+                        ? "labels that do not exclude each other" : "values";
+    if (calls != NULL && instead && (calls->call == CALL_TAXON || calls->min_prob > 0))
+        rc = cs_fail(CS_EUSAGE, "%s is for classes; the model predicts %s",
+                     calls->call == CALL_TAXON ? "--call taxon" : "--min-prob", instead);
     else if (calls != NULL)
         rc = set_rate(p, calls);
 out:

@@ -143,6 +143,30 @@ static json_t *bases_json(const cs_dataset *d, int n_class, int class_no)
     return o;
 }
 
+/* Records that a label is known for, and those that have it. */
+static json_t *label_json(const cs_dataset *d, int label)
+{
+    int64_t n[2][2] = { { 0, 0 }, { 0, 0 } };
+
+    for (int64_t i = 0; i < d->n; i++) {
+        const float t = d->ex[i].target[label];
+        if (isnan(t) || d->ex[i].part == CS_PART_SKIP)
+            continue;
+        n[d->ex[i].part][0]++;
+        n[d->ex[i].part][1] += t > 0;
+    }
+    return json_pack("{s:I, s:I, s:I, s:I}", "train_known", (json_int_t)n[0][0], "train_positive",
+                     (json_int_t)n[0][1], "valid_known", (json_int_t)n[1][0], "valid_positive",
+                     (json_int_t)n[1][1]);
+}
+
+static json_t *class_json(const cs_dataset *d, int n_class, int i)
+{
+    if (d->n_target == CS_TARGET_TOKENS)
+        return bases_json(d, n_class, i);
+    return d->is_class ? part_json(d, i) : label_json(d, i);
+}
+
 static json_t *real_json(double v)
 {
     /* Six digits tell all there is to tell about a figure, and keep the text readable. */
@@ -165,9 +189,7 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
     json_object_set_new(o, "inputs", inputs_json(p));
     json_object_set_new(o, "data", part_json(d, -1));
     for (int i = 0; i < classes->n; i++)
-        json_object_set_new(per_class, classes->name[i],
-                            d->n_target == CS_TARGET_TOKENS ? bases_json(d, classes->n, i)
-                                                            : part_json(d, i));
+        json_object_set_new(per_class, classes->name[i], class_json(d, classes->n, i));
     json_object_set_new(o, "classes", per_class);
     json_object_set_new(o, "epoch", json_integer(st->best_epoch));
     json_object_set_new(o, "steps", json_integer(st->step));

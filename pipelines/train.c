@@ -91,14 +91,15 @@ static const cs_opt aim_table[] = {
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
       .help = "none, balanced, or one weight per class, with commas",
       .man = "balanced: records / (classes x records of the class), of the training part; bases "
-             "instead of records for head token. Head variant has two, of labels 0 and 1." },
+             "instead of records for head token. Head multilabel has one per label, of its 1s (its "
+             "0s weigh 1); balanced: 0s / 1s. Head variant has two, of labels 0 and 1." },
     { .type = CS_OPT_REAL, .name = "stop-at", AIM(stop_at), .arg = "NUM", .def = "0",
       .help = "stop after the epoch whose validation is this good; 0: do not",
       .man = "A balanced accuracy that is reached, or a loss that is not exceeded: see --monitor.",
       .min = 0, .max = 1e9 },
     { .type = CS_OPT_ENUM, .name = "monitor", AIM(monitor), .arg = "NAME", .def = "auto",
       .help = "what improvement is: balanced-accuracy or loss, of the validation",
-      .man = "auto: balanced accuracy of classes, loss of a regression.",
+      .man = "auto: balanced accuracy of classes, else loss.",
       .choice = monitor_names },
     { .type = CS_OPT_REAL, .name = "tolerance", AIM(tolerance), .arg = "NUM", .def = "0.04",
       .help = "a value predicted this well counts as correct", .min = 0, .max = 1e9 },
@@ -275,10 +276,16 @@ out:
     return rc;
 }
 
-/* Head variant weighs the labels 0 and 1. */
+/* Head variant weighs the labels 0 and 1, head multilabel the 1s of each label. */
 static int32_t n_weight(const struct job *j)
 {
     return on_variants() ? 2 : j->labelled.classes.n;
+}
+
+/* Where the weight that is given for class or label c stands. */
+static float *weight_at(const struct job *j, int32_t c)
+{
+    return &j->weight[choice.head->is_labels ? 2 * c + 1 : c];
 }
 
 static int parse_weights(struct job *j)
@@ -290,7 +297,7 @@ static int parse_weights(struct job *j)
 
     for (char *w = strtok_r(list, ",", &save); w != NULL; w = strtok_r(NULL, ",", &save), c++) {
         if (c < k && cs_parse_real(w, &v) == CS_OK && v >= 0)
-            j->weight[c] = (float)v;
+            *weight_at(j, c) = (float)v;
         else
             c = k;
     }
@@ -302,7 +309,7 @@ static int parse_weights(struct job *j)
 }
 
 /* How many of each there are in the training part: records, or bases where stretches have classes,
- * or labels of variants. */
+ * or labels of variants, both for all labels together. */
 static void count_weighted(const struct job *j, int64_t *n)
 {
     const cs_dataset *d = &j->data;
@@ -318,6 +325,21 @@ static void count_weighted(const struct job *j, int64_t *n)
                 n[d->ex[i].target[t] > 0]++;
 }
 
+/* As many 1s as 0s, by weight; 1 where a label has only either. */
+static void balance_labels(struct job *j)
+{
+    const cs_dataset *d = &j->data;
+
+    for (int32_t t = 0; t < d->n_target; t++) {
+        int64_t n[2] = { 0, 0 };
+        for (int64_t i = 0; i < d->n; i++)
+            if (d->ex[i].part == CS_PART_TRAIN && !isnan(d->ex[i].target[t]))
+                n[d->ex[i].target[t] > 0]++;
+        if (n[0] > 0 && n[1] > 0)
+            *weight_at(j, t) = (float)((double)n[0] / (double)n[1]);
+    }
+}
+
 static int set_weights(struct job *j)
 {
     const int32_t k = n_weight(j);
@@ -325,11 +347,17 @@ static int set_weights(struct job *j)
 
     if (strcmp(aim.weights, "none") == 0)
         return CS_OK;
-    if (!choice.head->is_class && !on_variants())
+    if (!choice.head->is_class && !choice.head->is_labels && !on_variants())
         return cs_fail(CS_EUSAGE, "--class-weights is for classes, the head predicts values");
-    j->weight = cs_xcalloc((size_t)k, sizeof *j->weight);
+    j->weight = cs_xcalloc(2 * (size_t)k, sizeof *j->weight);
+    for (int32_t c = 0; c < 2 * k; c++)
+        j->weight[c] = 1;
     if (strcmp(aim.weights, "balanced") != 0)
         return parse_weights(j);
+    if (choice.head->is_labels) {
+        balance_labels(j);
+        return CS_OK;
+    }
     int64_t *n = cs_xcalloc((size_t)k, sizeof *n);
     count_weighted(j, n);
     for (int32_t c = 0; c < k; c++)
@@ -343,14 +371,14 @@ static int set_weights(struct job *j)
 static int make_model(struct job *j, int n_thread)
 {
     int rc = CS_OK;
-    const bool is_class = choice.head->is_class || on_variants();
-    const int32_t n = is_class ? j->labelled.classes.n : j->data.n_target;
+    const bool named = choice.head->is_class || choice.head->is_labels || on_variants();
+    const int32_t n = named ? j->labelled.classes.n : j->data.n_target;
     cs_label *l = cs_xcalloc((size_t)n, sizeof *l);
     char name[32];
 
     for (int32_t i = 0; i < n; i++) {
         (void)snprintf(name, sizeof name, n > 1 ? "value%d" : "value", (int)i + 1);
-        l[i].name = cs_xstrdup(is_class ? j->labelled.classes.name[i] : name);
+        l[i].name = cs_xstrdup(named ? j->labelled.classes.name[i] : name);
     }
     CS_TRY(cs_backend_open(device.device, n_thread, &j->be));
     if (start.init != NULL)

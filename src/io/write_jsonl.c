@@ -96,7 +96,8 @@ static int jsonl_record(cs_output *o, const cs_record *r, const cs_answer *a)
         CS_TRY(class_fields(o, a));
     } else {
         CS_TRY(reason(o->file, a->reason));
-        CS_TRY(values(o, "values", "%.6g", a, a->reason == CS_REASON_NONE));
+        CS_TRY(values(o, o->info.is_labels ? "probabilities" : "values",
+                      o->info.is_labels ? "%.6f" : "%.6g", a, a->reason == CS_REASON_NONE));
     }
     rc = cs_outfile_printf(o->file, "}\n");
 out:

@@ -1,6 +1,7 @@
 /* write_tsv.c - one line per record, with a header line: the default output.
  *
  * Classes:     name length label probability reason [taxid rank] [prob_CLASS ...]
+ * Labels:      name length prob_LABEL ... reason
  * Regression:  name length TARGET ... reason
  *
  * Taxid and rank are there where calls may be taxa above the classes.
@@ -27,7 +28,8 @@ static int value_header(cs_output *o)
     int rc = CS_OK;
     CS_TRY(cs_outfile_printf(o->file, "name\tlength"));
     for (int i = 0; i < o->info.n_label; i++)
-        CS_TRY(cs_outfile_printf(o->file, "\t%s", o->info.label[i]));
+        CS_TRY(cs_outfile_printf(o->file, "\t%s%s", o->info.is_labels ? "prob_" : "",
+                                 o->info.label[i]));
     rc = cs_outfile_printf(o->file, "\treason\n");
 out:
     return rc;
@@ -85,7 +87,9 @@ static int value_columns(cs_output *o, const cs_answer *a)
     const int known = a->reason == CS_REASON_NONE;
     CS_BUG(known && a->n != o->info.n_label);
     for (int i = 0; i < o->info.n_label; i++) {
-        if (known)
+        if (o->info.is_labels)
+            CS_TRY(share(o, known, known ? (double)a->v[i] : 0));
+        else if (known)
             CS_TRY(cs_outfile_printf(o->file, "\t%.6g", (double)a->v[i]));
         else
             CS_TRY(cs_outfile_printf(o->file, "\t."));

@@ -14,6 +14,7 @@ typedef struct cs_output_info {
     const char *const *label;    /* [n_label] class names, or target names for a regression */
     int         n_label;
     int         is_class;        /* answers are probabilities over the classes */
+    int         is_labels;       /* or one of each label, which do not exclude each other */
     int         all;             /* every probability, not just the best */
     const char *model_sum;       /* checksum of the model, for formats that carry provenance */
     const char *command_line;

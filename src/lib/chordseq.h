@@ -62,7 +62,7 @@ typedef struct chordseq_call {
     float       probability;  /* of the call, or of the best class where none was sure enough; NaN
                                * without an answer */
     int64_t     taxid;        /* 0: none */
-    const char *label;        /* name of class or taxon; "unclassified"; NULL: a model of values */
+    const char *label;        /* name of class or taxon; "unclassified"; NULL: a model without classes */
     const char *rank;         /* of class or taxon, "no rank" if it has none; "" without a call */
 } chordseq_call;
 
@@ -102,7 +102,7 @@ CHORDSEQ_API int chordseq_share(const chordseq_model *m, chordseq_model **out);
 /** chordseq_close - free a handle, and the model with its last one; accepts NULL */
 CHORDSEQ_API void chordseq_close(chordseq_model *m);
 
-/** chordseq_n_output - values of an answer: classes, or what a model of values predicts */
+/** chordseq_n_output - values of an answer: classes, labels, or what a model of values predicts */
 CHORDSEQ_API int32_t chordseq_n_output(const chordseq_model *m);
 /** chordseq_output_name - of class or value i, from 0; NULL: there is none */
 CHORDSEQ_API const char *chordseq_output_name(const chordseq_model *m, int32_t i);

@@ -98,7 +98,8 @@ static int set_up(cs_opened *o, const char *path)
     for (int32_t i = 0; i < m->n_label; i++)
         o->label[i] = m->label[i].name;
     o->info = (cs_output_info){ .label = o->label, .n_label = m->n_label,
-                                .is_class = m->head->is_class };
+                                .is_class = m->head->is_class,
+                                .is_labels = m->head->is_labels };
     if (m->head->is_class)
         CS_TRY(set_classes(o, path));
 out:

@@ -332,7 +332,7 @@ static void add_loss(cs_model *m, const struct input *in, cs_mat y)
     const cs_learn *l = in->learn;
     cs_mat target = targets(m, in);
     cs_mat weight = { 0 };
-    const int32_t n_weight = m->head->n_weight ? m->head->n_weight : m->n_label;
+    const int32_t n_weight = cs_model_n_weight(m);
     if (l->weight)
         weight = stage_reals(&m->cx, l->weight, 1, n_weight);
     else

@@ -120,6 +120,11 @@ int64_t cs_model_max_len(const cs_model *m);
 int64_t cs_model_answer_len(const cs_model *m, int64_t n_tok);
 /** cs_model_answers_len - floats of a batch's answers; a record's follow those of the one before */
 int64_t cs_model_answers_len(const cs_model *m, const cs_batch *b);
+/** cs_model_n_weight - floats of cs_learn.weight */
+static inline int32_t cs_model_n_weight(const cs_model *m)
+{
+    return m->head->n_weight ? m->head->n_weight : (m->head->is_labels ? 2 : 1) * m->n_label;
+}
 /** cs_model_n_target - floats of a record's target, or CS_TARGET_TOKENS */
 int32_t cs_model_n_target(const cs_model *m);
 
@@ -151,7 +156,7 @@ bool cs_model_strandless(const cs_model *m);
 
 /* What a training pass needs beside the batch. */
 typedef struct cs_learn {
-    const float *weight;         /* [n_label, or the head's n_weight] of classes, or NULL */
+    const float *weight;         /* [cs_model_n_weight] of classes or labels, or NULL */
     double       scale;          /* multiplies the summed loss: 1 / (weights of the whole step) */
     uint64_t     key;            /* dropout masks */
     bool         recompute;      /* recompute blocks instead of keeping their intermediates */

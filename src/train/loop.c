@@ -111,6 +111,20 @@ static void count_records(struct learner *l, const cs_batch *b)
     l->sum.n_seen += b->n_rec;
 }
 
+/* Every known target is right or wrong, and weighs as much as one label of all. */
+static void count_labels(struct learner *l, const cs_batch *b)
+{
+    const int64_t n = (int64_t)b->n_rec * b->n_target;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (isnan(b->target[i]))
+            continue;
+        l->sum.n_right += (l->answer[i] >= 0.5F) == (b->target[i] > 0);
+        l->sum.n_seen++;
+        l->sum.weight += 1 / (double)b->n_target;
+    }
+}
+
 /* Tokens are right or wrong; the loss is by record, in which each counts the same. A record of
  * which nothing is known has none. */
 static void count_tokens(struct learner *l, const cs_batch *b)
@@ -196,6 +210,8 @@ static int learn(struct learner *l, const cs_feed_item *it)
         l->sum.loss += loss / it->scale;
     if (b->label != NULL)
         count_tokens(l, b);
+    else if (l->m->head->is_labels)
+        count_labels(l, b);
     else
         count_records(l, b);
     l->sum.n_token += b->n_tok;
@@ -241,14 +257,21 @@ static const char metrics_head[] =
     "epoch\tstep\tlr\ttrain_loss\ttrain_acc\tvalid_loss\tvalid_acc\tvalid_balanced_acc\t"
     "valid_mcc\tseconds\ttokens_per_s";
 
+/* What stands behind the other columns, or NULL. */
+static const char *more_column(const struct learner *l)
+{
+    return l->o->perplexity ? "valid_perplexity"
+         : l->m->head->is_labels ? "valid_macro_auc" : NULL;
+}
+
 /* One row per epoch. The table is kept in the state and written whole, so that a run that goes on
  * from a checkpoint also takes back the rows of what is repeated. */
 static int write_row(struct learner *l, const cs_figures *f)
 {
     int rc = CS_OK;
     cs_train_state *st = l->st;
-    const bool classes = l->m->head->is_class;
-    const bool perplexity = l->o->perplexity;
+    const bool classes = l->m->head->is_class || l->m->head->is_labels;
+    const char *more = more_column(l);
     char row[512], c[7][32];
     cs_outfile *out = NULL;
 
@@ -258,23 +281,24 @@ static int write_row(struct learner *l, const cs_figures *f)
     cell(c[3], sizeof c[3], "%.4f", classes ? f->accuracy : f->within);
     cell(c[4], sizeof c[4], "%.4f", f->balanced);
     cell(c[5], sizeof c[5], "%.4f", f->mcc);
-    cell(c[6], sizeof c[6], "%.5g", exp(f->loss));
+    if (more != NULL)
+        cell(c[6], sizeof c[6], "%.5g", l->o->perplexity ? exp(f->loss) : f->macro_auc);
     (void)snprintf(row, sizeof row, "%lld\t%lld\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.0f%s%s\n",
                    (long long)st->epoch + 1, (long long)st->step, learning_rate(l, st->step - 1),
                    c[0], c[1], c[2], c[3], c[4], c[5], st->seconds,
                    (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9),
-                   perplexity ? "\t" : "", perplexity ? c[6] : "");
+                   more != NULL ? "\t" : "", more != NULL ? c[6] : "");
     cs_info("epoch %lld: train loss %s, accuracy %s; validation loss %s, accuracy %s, %s %s",
             (long long)st->epoch + 1, c[0], c[1], c[2], c[3],
-            perplexity ? "perplexity" : "balanced", perplexity ? c[6] : c[4]);
+            more != NULL ? more + strlen("valid_") : "balanced", more != NULL ? c[6] : c[4]);
     const size_t n = strlen(st->log);
     st->log = cs_xrealloc(st->log, n + strlen(row) + 1);
     memcpy(st->log + n, row, strlen(row) + 1);
     if (l->o->metrics_path == NULL)
         return CS_OK;
     CS_TRY(cs_outfile_open(l->o->metrics_path, &out));
-    CS_TRY(cs_outfile_printf(out, "%s%s\n%s", metrics_head,
-                             perplexity ? "\tvalid_perplexity" : "", st->log));
+    CS_TRY(cs_outfile_printf(out, "%s%s%s\n%s", metrics_head, more != NULL ? "\t" : "",
+                             more != NULL ? more : "", st->log));
     rc = cs_outfile_close(out);
     out = NULL;
 out:
@@ -301,7 +325,7 @@ static int keep_best(struct learner *l, const cs_figures *f)
     }
     st->best = v;
     st->best_loss = f->loss;
-    st->best_accuracy = l->m->head->is_class ? f->accuracy : f->within;
+    st->best_accuracy = l->m->head->is_class || l->m->head->is_labels ? f->accuracy : f->within;
     st->best_balanced = f->balanced;
     st->best_epoch = st->epoch + 1;
     st->n_bad = 0;
@@ -335,7 +359,7 @@ static int take_figures(struct learner *l, cs_figures *f)
         cs_counts_clear(&l->counts);
         return rc;
     }
-    rc = cs_scores_figures(&l->scores, 0, INT64_MAX, l->o->tolerance, false, f);
+    rc = cs_scores_figures(&l->scores, 0, INT64_MAX, l->o->tolerance, l->m->head->is_labels, f);
     cs_scores_clear(&l->scores);
     return rc;
 }
@@ -457,8 +481,7 @@ static int start(struct learner *l, cs_feed *feed)
         return cs_fail(CS_EMEM, "out of memory for one number");
     if (l->m->head->per_token)
         CS_TRY(cs_counts_init(&l->counts, l->m->n_label));
-    cs_scores_init(&l->scores, l->m->head->is_class, l->m->n_label,
-                   cs_model_n_target(l->m));
+    cs_scores_for(&l->scores, l->m);
 out:
     return rc;
 }

@@ -132,30 +132,36 @@ static void test_tree_loss(void **state)
 }
 
 /* Against central differences, in the head's bias: in the double build to 1e-7. */
+static void check_bias(cs_model *m, const cs_batch *b, const float *weight)
+{
+    const int k = cs_params_find(&m->ps, "head.bias");
+    const double h = sizeof(cs_real) == 8 ? 1e-5 : 1e-2, tol = sizeof(cs_real) == 8 ? 1e-7 : 1e-2;
+    cs_real *bias = cs_value(&m->ps, k).p;
+
+    for (int c = 0; c < m->n_label; c++) {
+        const cs_real at = bias[c];
+        (void)learn(m, b, weight, 1, NULL);
+        const double grad = (double)cs_grad(&m->ps, k).p[c];
+        bias[c] = (cs_real)((double)at + h);
+        const double up = learn(m, b, weight, 1, NULL);
+        bias[c] = (cs_real)((double)at - h);
+        const double down = learn(m, b, weight, 1, NULL);
+        bias[c] = at;
+        assert_true(fabs((up - down) / (2 * h) - grad) <= tol);
+        assert_true(fabs(grad) > 1e-3);
+    }
+}
+
 static void test_tree_gradient(void **state)
 {
     static const int64_t len[] = { 5, 7, 8, 6 };
     cs_model *m = model_in_tree();
     cs_batch *b = toy_batch(m, len, 4, 1);
-    const int k = cs_params_find(&m->ps, "head.bias");
-    const double h = sizeof(cs_real) == 8 ? 1e-5 : 1e-2, tol = sizeof(cs_real) == 8 ? 1e-7 : 1e-2;
-    cs_real *bias = cs_value(&m->ps, k).p;
 
     (void)state;
     for (int r = 0; r < 4; r++)
         b->target[r] = (float)r;
-    for (int c = 0; c < 4; c++) {
-        const cs_real at = bias[c];
-        (void)learn(m, b, NULL, 1, NULL);
-        const double grad = (double)cs_grad(&m->ps, k).p[c];
-        bias[c] = (cs_real)((double)at + h);
-        const double up = learn(m, b, NULL, 1, NULL);
-        bias[c] = (cs_real)((double)at - h);
-        const double down = learn(m, b, NULL, 1, NULL);
-        bias[c] = at;
-        assert_true(fabs((up - down) / (2 * h) - grad) <= tol);
-        assert_true(fabs(grad) > 1e-3);
-    }
+    check_bias(m, b, NULL);
     cs_batch_free(b);
     cs_model_free(m);
 }
@@ -204,6 +210,56 @@ static void test_squared_error(void **state)
     }
     assert_true(fabs(got - want) <= TOL * fabs(want));
     free(y);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+/* By hand, with a weight for each label's 1s; what is masked has no gradient. */
+static void test_multilabel_loss(void **state)
+{
+    static const int64_t len[] = { 5, 7, 8, 6 };
+    static const float weight[] = { 1, 0.25F, 1, 1, 1, 3 };
+    cs_model *m = model_with(cs_head_find("multilabel"));
+    cs_batch *b = toy_batch(m, len, 4, 1);
+    double want = 0, plain = 0;
+    int n[2] = { 0, 0 };
+
+    (void)state;
+    b->target[4] = b->target[11] = NAN;
+    double got = learn(m, b, weight, 0.5, NULL);
+    double *z = raw(m);
+    for (int i = 0; i < 12; i++) {
+        if (isnan(b->target[i]))
+            continue;
+        const bool yes = b->target[i] > 0;
+        const double p = 1 / (1 + exp(-z[i])), loss = -0.5 * log(yes ? p : 1 - p) / 3;
+        want += (double)weight[2 * (i % 3) + yes] * loss;
+        plain += loss;
+        n[yes]++;
+    }
+    assert_true(n[0] > 0 && n[1] > 0);
+    assert_true(fabs(got - want) <= TOL * fabs(want));
+    assert_true(fabs(learn(m, b, NULL, 0.5, NULL) - plain) <= TOL * fabs(plain));
+    for (int r = 0; r < 4; r++)
+        b->target[3 * r + 1] = NAN;
+    (void)learn(m, b, NULL, 1, NULL);
+    const cs_mat grad = cs_grad(&m->ps, cs_params_find(&m->ps, "head.bias"));
+    assert_true(grad.p[1] == 0 && grad.p[0] != 0 && grad.p[2] != 0);
+    free(z);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+static void test_multilabel_gradient(void **state)
+{
+    static const int64_t len[] = { 5, 7, 8, 6 };
+    static const float weight[] = { 1, 0.25F, 1, 1, 1, 3 };
+    cs_model *m = model_with(cs_head_find("multilabel"));
+    cs_batch *b = toy_batch(m, len, 4, 1);
+
+    (void)state;
+    b->target[4] = NAN;
+    check_bias(m, b, weight);
     cs_batch_free(b);
     cs_model_free(m);
 }
@@ -401,6 +457,8 @@ int main(void)
         cmocka_unit_test(test_tree_gradient),
         cmocka_unit_test(test_tree_calls),
         cmocka_unit_test(test_squared_error),
+        cmocka_unit_test(test_multilabel_loss),
+        cmocka_unit_test(test_multilabel_gradient),
         cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_every_head),
         cmocka_unit_test(test_not_finite),
