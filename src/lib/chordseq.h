@@ -62,7 +62,7 @@ typedef struct chordseq_call {
     float       probability;  /* of the call, or of the best class where none was sure enough; NaN
                                * without an answer */
     int64_t     taxid;        /* 0: none */
-    const char *label;        /* name of class or taxon; "unclassified"; NULL: a model without classes */
+    const char *label;        /* name of class or taxon; "unclassified"; NULL: no classes */
     const char *rank;         /* of class or taxon, "no rank" if it has none; "" without a call */
 } chordseq_call;
 
