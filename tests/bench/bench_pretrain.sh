@@ -15,7 +15,7 @@ fasta=$CS_SHARED/data/human_ve/hg38_slices.fa.gz
 need_data "$fasta"
 need_python numpy python3-numpy
 scratch "$@"
-windows=1000 valid=200 orders='0 2 5 8 9 10' cdil_epochs=9 mixer_epochs=6
+windows=1000 valid=200 orders='0 2 5 8 9 10 11' cdil_epochs=9 mixer_epochs=6
 [ -z "$CS_QUICK" ] || windows=20 valid=10 orders='0 2' cdil_epochs=1 mixer_epochs=1
 
 pretrain()
