@@ -11,15 +11,15 @@ sh -c "$c x.fa" > x.tsv
 "$builddir/tests/cli/make_model" light 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 \
     encoder.max-len=4k encoder.track=1 encoder.hidden=2
 peak() { "$builddir/tests/bench/peak" chordseq classify -q -m light --window 4 -o /dev/null "$1" 3>&1; }
-"$gen" 20M 5 200 2000 > one.fa
-cat one.fa one.fa one.fa > three.fa
 if grep -q __asan_init "$builddir/chordseq"; then
     S 'memory follows input size' 'AddressSanitizer keeps what was freed'
 else
+    "$gen" 20M 5 200 2000 > one.fa
+    cat one.fa one.fa one.fa > three.fa
     T 'memory follows input size' test "$(peak one.fa | cut -f 1)" -gt \
         "$(($(peak three.fa | cut -f 1) * 5 / 6))"
+    rm -f one.fa three.fa
 fi
-rm -f one.fa three.fa
 
 T 'padding changes results' sh -c "awk '/^>/ && NR > 1 { exit } 1' x.fa > alone.fa &&
     $c alone.fa > alone.tsv && head -n 2 x.tsv | cmp - alone.tsv"
