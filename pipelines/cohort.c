@@ -176,6 +176,10 @@ static int measure(struct cohort *c)
         v[i] = genetic_sum(c, make_person(cs_rng_key(key, (uint64_t)i)));
         sum += v[i];
         squares += v[i] * v[i];
+        if (cs_signal_caught() != 0) {
+            free(v);
+            return CS_ECANCEL;
+        }
     }
     const double mean = sum / N_POPULATION, var = squares / N_POPULATION - mean * mean;
     const double scale = var > 1e-12 ? sqrt(c->a->heritability / var) : 0;
@@ -211,6 +215,8 @@ static int draw_person(const struct cohort *c, int64_t i, int64_t n_case)
         set_liability(c, one, p);
         if (c->a->case_share == 0 || is_case(c, p) == ((int64_t)place < n_case))
             return CS_OK;
+        if (cs_signal_caught() != 0)
+            return CS_ECANCEL;
     }
     return cs_fail(CS_EUSAGE, "of %d persons none is a %s; another --prevalence is needed",
                    MAX_TRIES, (int64_t)place < n_case ? "case" : "control");
@@ -224,11 +230,8 @@ static int draw_persons(struct cohort *c)
     c->person = cs_alloc((size_t)c->n, sizeof *c->person);
     if (c->person == NULL)
         return cs_fail(CS_EMEM, "out of memory for %lld persons", (long long)c->n);
-    for (int64_t i = 0; i < c->n; i++) {
+    for (int64_t i = 0; i < c->n; i++)
         CS_TRY(draw_person(c, i, n_case));
-        if (cs_signal_caught() != 0)
-            return CS_ECANCEL;
-    }
 out:
     return rc;
 }

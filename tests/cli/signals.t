@@ -21,6 +21,8 @@ awk 'BEGIN { srand(1); for (i = 0; i < 60; i++) { print ">r" i " class=" (i % 2 
 awk 'BEGIN { srand(2); print ">g"; for (i = 0; i < 9000; i++) { s = s substr("ACGT", 1 + int(4 * rand()), 1) }
     print s }' > genome.fa
 head -n 13 variants.vcf > calls.vcf
+awk 'BEGIN { print "##fileformat=VCFv4.3"; print "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
+    for (i = 1; i <= 20000; i++) print "c\t" i "\t.\tA\tC\t.\t.\tAF=0.3" }' > sites.vcf
 printf 'one\t300\t310\n' > one.bed
 sed -n 's/^>\([^ ]*\).*/\1\tclassA/p' mixed.fa > labels.tsv
 
@@ -54,6 +56,7 @@ model label|none|model label --taxonomy in $m o.m
 factorize's matrix|none|factorize -i in -o o --plot o.svg
 factorize|-|factorize -i ../big.npy --steps 1000000 -o o --plot o.svg
 simulate|-|simulate adding -n 100000000 -o o.tsv
+a cohort|-|simulate cohort -i ../sites.vcf --ld-scale 1k -o o.vcf --labels o.tsv
 bench|-|bench encoders -o o.tsv
 END
 n_row=$(wc -l < rows)
