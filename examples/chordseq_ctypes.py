@@ -6,7 +6,8 @@
         for call in model.classify(["ACGT...", "TTGA..."]):
             print(call.label, call.probability)
 
-As a program: chordseq_ctypes.py MODEL [FASTA...] prints what `chordseq classify --all` would.
+As a program: chordseq_ctypes.py MODEL [FASTA...] prints what `chordseq classify --all` would; of a
+model without classes, "." for label and probability, and its values.
 The library is looked for as the system does; CHORDSEQ_LIBRARY names another file.
 """
 import ctypes
@@ -134,7 +135,7 @@ def main(arguments):
             records = read_fasta(path)
             for (name, base), call in zip(records, model.classify([r[1] for r in records])):
                 number = (lambda p: "." if p != p else f"{p:.6f}")
-                print("\t".join([name, str(len(base)), call.label, number(call.probability),
+                print("\t".join([name, str(len(base)), call.label or ".", number(call.probability),
                                  call.reason] + [number(p) for p in call.values]))
 
 

@@ -3,7 +3,8 @@
  *     cc classify_memory.c $(pkg-config --cflags --libs chordseq) -o classify_memory
  *     ./classify_memory [-e] MODEL FILE [OPTION=VALUE...]
  *
- * Prints a line as `chordseq classify --all` does, or with -e one as `chordseq embed --format tsv`.
+ * Prints a line as `chordseq classify --all` does (with other digits where labels do not exclude
+ * each other), or with -e one as `chordseq embed --format tsv`.
  */
 #include <chordseq.h>
 #include <ctype.h>
@@ -36,6 +37,9 @@ static int read_first(const char *path, struct sequence *s)
     if (!f)
         return -1;
     if (getc(f) == '>' && fgets(s->name, (int)sizeof s->name, f)) {
+        if (!strchr(s->name, '\n'))            /* a longer line, whose rest is no bases */
+            while ((c = getc(f)) != EOF && c != '\n')
+                ;
         s->name[strcspn(s->name, " \t\r\n")] = '\0';
         rc = 0;
     }

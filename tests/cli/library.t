@@ -25,6 +25,10 @@ T '... of the default model'               each "$default"
 T '... as taxa'                            each "$default" call=taxon min-prob=0.7
 T '... with options'                       each "$m" strand=forward min-prob=0.6 max-unknown=0.2
 T '... in windows'                         each "$m" long-sequence=window window-length=100
+"$builddir/tests/cli/make_model" values 2 head=regress labels=2 2> /dev/null
+T '... of values instead of classes'       each values
+printf '>%0400d\nACGTTGCAACGTTGCA\n' 0 > header.fa
+T 'a header is no bases, however long' sh -c '[ "$("$1" "$2" "$3" | cut -f 2)" = 16 ]' - "$example" "$m" header.fa
 T 'the vectors of embed' sh -c 'for f in one.*.fa; do "$1" -e "$2" $f || exit; done > library &&
     for f in one.*.fa; do chordseq embed -q -m "$2" --format tsv -o - $f | tail -n +2 || exit
     done > program && diff program library' - "$example" "$m"
@@ -68,6 +72,9 @@ export CHORDSEQ_LIBRARY="$lib"
 python 'ctypes: the answers of classify' sh -c 'chordseq classify -q -m "$2" --all "$3" > program &&
     python3 "$1/examples/chordseq_ctypes.py" "$2" "$3" > library && diff program library' \
     - "$srcdir" "$m" "$tiny/mixed.fa"
+python 'ctypes: values instead of classes' sh -c 'chordseq classify -q -m values "$2" |
+    awk "NR > 1 { print \$1, \".\", \$5 }" > program && python3 "$1/examples/chordseq_ctypes.py" values "$2" |
+    awk "NR > 1 { print \$1, \$3, \$5 }" > library && diff program library' - "$srcdir" "$tiny/mixed.fa"
 cat > handles.py <<'END'
 import sys, threading
 sys.path.insert(0, sys.argv[1] + "/examples")
