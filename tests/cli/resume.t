@@ -19,19 +19,25 @@ done_in() { sed -n 's/.*"records":\([0-9]*\),"outputs".*/\1/p' "$1/o.tsv.resume"
 usual=
 env --default-signal=INT true 2> /dev/null && usual='env --default-signal=INT'
 
-# interrupt FOLDER THREADS SIGNAL RECORDS: kill a run once it has done so many
+# interrupt FOLDER THREADS SIGNAL RECORDS: kill a run once it has done so many. On a busy machine it
+# may end before we look: again then, from the start. Fails when it always does.
 interrupt()
 {
-    # A shell's background jobs ignore SIGINT.
-    (mkdir -p "$1" && cd "$1" && exec $usual chordseq classify -q -m "$m" -@ "$2" \
-        --resume --resume-every 0 $outputs ../x.fa ../y.fa.gz ../z.fa) & pid=$!
-    tries=0
-    while [ "$(done_in "$1" || true)0" -lt "${4}0" ] && kill -0 $pid 2> /dev/null; do
-        tries=$((tries + 1)); [ $tries -lt 3000 ] || break
-        sleep 0.01
+    for try in 1 2 3 4 5 6; do
+        # A shell's background jobs ignore SIGINT.
+        (mkdir -p "$1" && cd "$1" && exec $usual chordseq classify -q -m "$m" -@ "$2" \
+            --resume --resume-every 0 $outputs ../x.fa ../y.fa.gz ../z.fa) & pid=$!
+        tries=0
+        while [ "$(done_in "$1" || true)0" -lt "${4}0" ] && kill -0 $pid 2> /dev/null; do
+            tries=$((tries + 1)); [ $tries -lt 3000 ] || break
+            sleep 0.01
+        done
+        kill -"$3" $pid 2> /dev/null
+        wait $pid 2> /dev/null
+        [ ! -f "$1/o.tsv" ] || { rm -rf "$1"; continue; }
+        return 0
     done
-    kill -"$3" $pid 2> /dev/null
-    wait $pid 2> /dev/null
+    return 1
 }
 
 # same FOLDER FOLDER: the outputs, but for the time that the page tells; nothing else is left
@@ -49,13 +55,7 @@ T 'gives what it gives without --resume' sh -c "chordseq classify -q -m '$m' -o 
 killed()
 {
     d=d$1$2$3
-    # On a busy machine the run may end before we look.
-    for try in 1 2 3 4 5 6; do
-        [ $try -lt 6 ] || { S "killed by $2 after $3, $1 threads" 'it always ends before'; return; }
-        interrupt "$d" "$1" "$2" "$3"
-        [ -f "$d/o.html" ] || break
-        rm -rf "$d"
-    done
+    interrupt "$d" "$1" "$2" "$3" || { S "killed by $2 after $3, $1 threads" 'it always ends before'; return; }
     n_done=$(done_in "$d")
     T "killed by $2 after $3, $1 threads: nothing is there" sh -c \
         "! ls '$d' | grep -v '\.part\$\|\.resume\$' && [ '${n_done:-0}' -ge $3 ]"
