@@ -7,6 +7,19 @@
 # must have ended soon after with nothing but their inputs in the folder.
 . "$srcdir/tests/cli/lib.sh"
 
+# However the test ends, none of its processes stays.
+stop()
+{
+    status=$?
+    for f in "$tmp"/*.pid; do
+        [ ! -f "$f" ] || [ -f "${f%.pid}.status" ] || kill -KILL "$(cat "$f")"
+    done
+    for f in "$tmp"/*.feeder; do [ ! -f "$f" ] || kill "$(cat "$f")"; done
+    (exit $status)
+    finish
+}
+trap 'stop 2> /dev/null' EXIT
+
 env --default-signal=INT true 2> /dev/null || { S 'signals' 'no env --default-signal'; exit; }
 m=$srcdir/refdata/model/default.safetensors
 q='-q -@ 1'
@@ -95,17 +108,17 @@ at_work()
     sleep 0.5
 }
 
-# end SIGNAL STATUS: within 10 s, with nothing left
+# end SIGNAL STATUS: within 30 s, on however busy a machine, with nothing left
 end()
 {
     for n in $(seq "$n_row"); do kill -"$1" "$(cat "$1.$n.pid")" 2> /dev/null; done
-    for i in $(seq 100); do
+    for i in $(seq 300); do
         [ "$(ls "$1".*.status 2> /dev/null | wc -l)" = "$n_row" ] && break
         sleep 0.1
     done
     for n in $(seq "$n_row"); do
         [ -f "$1.$n.status" ] || kill -KILL "$(cat "$1.$n.pid")"
-        [ ! -f "$1.$n.feeder" ] || kill "$(cat "$1.$n.feeder")" 2> /dev/null
+        [ ! -f "$1.$n.feeder" ] || { kill "$(cat "$1.$n.feeder")" 2> /dev/null; rm "$1.$n.feeder"; }
     done
     n=0
     while IFS='|' read -r name head command; do
