@@ -267,7 +267,10 @@ char *cs_manifest_find(const cs_manifest *m, const json_t *output)
     char *beside = cs_xmalloc(size);
 
     (void)snprintf(beside, size, "%.*s%s", n_folder, m->path, last_name(path));
-    if (access(beside, F_OK) == 0)
+    /* What lies there may be of others: all shards' outputs merged under that name, say. */
+    if (access(beside, F_OK) == 0
+        && (cs_file_size(beside) == json_integer_value(json_object_get(output, "bytes"))
+            || access(path, F_OK) != 0))
         return beside;
     free(beside);
     return cs_xstrdup(path);

@@ -32,8 +32,8 @@ void cs_manifests_release(cs_manifests *m);
 
 /** cs_manifest_output - what it says of an output, by its option's long name; NULL: nothing */
 const json_t *cs_manifest_output(const cs_manifest *m, const char *option);
-/** cs_manifest_find - where that output lies: beside the manifest under its last name, else where
- * the run put it; free() it */
+/** cs_manifest_find - where that output lies: beside the manifest under its last name, with its
+ * size, else where the run put it; free() it */
 char *cs_manifest_find(const cs_manifest *m, const json_t *output);
 
 #endif

@@ -169,6 +169,9 @@ T 'files that were moved with their manifests' sh -c 'mkdir a b && mv p.1.* a &&
     $1 -o - b/p.2.json a/p.1.json | cmp - all.tsv' - "$g"
 T 'manifests that were moved alone' sh -c 'mkdir x && mv a/p.* b/p.* . && mv p.1.json p.2.json x &&
     $1 -o - x/p.2.json x/p.1.json | cmp - all.tsv && mv x/* .' - "$g"
+T 'outputs in folders of their own, merged twice under their name' sh -c 'mkdir d1 d2 && for i in 1 2; do
+    chordseq $2 -q --shard $i/2 --manifest d$i.json -o d$i/d.tsv many.fa || exit; done
+    $1 -o d.tsv d1.json d2.json && $1 -o d.tsv d1.json d2.json && cmp d.tsv all.tsv' - "$g" "$c"
 
 # ---- refusals ------------------------------------------------------------------------------------
 
