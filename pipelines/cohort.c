@@ -19,8 +19,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
+#include "pipelines/outputs.h"
 
-enum { N_POPULATION = 20000, MAX_TRIES = 100000 };
+enum { N_POPULATION = 20000, MAX_TRIES = 100000, N_OUTPUT = 4 };
 enum { STREAM_CAUSE = 142, STREAM_EFFECT, STREAM_POPULATION, STREAM_PERSON, STREAM_CASE,
        STREAM_REST };
 
@@ -333,7 +334,6 @@ out:
 
 static int write_all(const struct cohort *c, const char *output)
 {
-    enum { N_OUTPUT = 4 };
     const struct {
         const char *path;
         int (*write)(const struct cohort *c, cs_outfile *f);
@@ -350,14 +350,7 @@ static int write_all(const struct cohort *c, const char *output)
     for (int i = 0; i < N_OUTPUT; i++)
         if (f[i] != NULL)
             CS_TRY(to[i].write(c, f[i]));
-    for (int i = 0; i < N_OUTPUT; i++)
-        if (f[i] != NULL)
-            CS_TRY(cs_outfile_finish(f[i]));
-    for (int i = 0; i < N_OUTPUT; i++) {
-        cs_outfile *done = f[i];
-        f[i] = NULL;
-        CS_TRY(cs_outfile_close(done));
-    }
+    rc = cs_outputs_appear((cs_outfile **const[]){ &f[0], &f[1], &f[2], &f[3] }, N_OUTPUT);
 out:
     for (int i = 0; i < N_OUTPUT; i++)
         cs_outfile_discard(f[i]);
@@ -385,6 +378,8 @@ int cs_cohort_simulate(const cs_cohort_args *a, int64_t n, uint64_t seed, const 
 
     if (a->input == NULL)
         return cs_fail(CS_EUSAGE, "no sites; name a VCF file with -i FILE");
+    CS_TRY(cs_outputs_apart((const char *const[]){ output, a->labels, a->liabilities, a->effects },
+                            N_OUTPUT));
     CS_TRY(cs_cohort_sites_read(a, seed, &c.sites));
     if (c.sites.n == 0) {
         rc = cs_fail(CS_EFORMAT, "'%s' has no site for a cohort%s: %lld filtered, %lld symbolic, "

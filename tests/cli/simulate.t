@@ -138,6 +138,7 @@ T 'or those of genotypes' sh -c "sed '/^#/!s/AF=[0-9.,]*/./' c.vcf > g.vcf && ch
     awk -F '\t' '!/^#/ && !/,/ { split(\$8, f, \"=\"); print f[2] }' g | sed -n 1p | grep -q '^0[.][12]'"
 T 'VCF that others read' sh -c 'command -v bcftools > /dev/null || exit 0; bcftools view c.vcf > o'
 N cohort-input.err       chordseq simulate cohort
+N cohort-apart.err       $co -n 9 -o x --labels ./x
 N cohort-causal.err      $co --causal 20 -o x
 N cohort-none.err        $co --causal 0 -o x
 N cohort-region.err      chordseq simulate cohort -i sites.vcf -r c:1-50 -o x
