@@ -211,7 +211,7 @@ static int convert(cs_diplo_source *s)
     if (own.region.n > 0 || own.bed != NULL)
         CS_TRY(cs_regions_open(own.region.v, own.region.n, own.bed, &s->regions));
     CS_TRY(cs_outfile_open(own.output, &s->text->f));
-    CS_TRY(cs_outfile_printf(s->text->f, "#chordseq-diplotype\t1\n"));
+    CS_TRY(cs_outfile_printf(s->text->f, CS_DIPLOTYPE_HEAD "\n"));
     CS_TRY(cs_hts_open(s->path, &s->fp, &calls));
     rc = calls ? from_calls(s) : from_reads(s);
 out:

@@ -2,6 +2,10 @@
 #ifndef CS_IO_DIPLOTYPE_H
 #define CS_IO_DIPLOTYPE_H
 
+/* How a file of diplotype text begins, and its whole first line: with the version of the format. */
+#define CS_DIPLOTYPE_MAGIC "#chordseq-diplotype"
+#define CS_DIPLOTYPE_HEAD  CS_DIPLOTYPE_MAGIC "\t1"
+
 /* What the bytes of a record's bases mean. */
 typedef enum cs_alphabet { CS_NUCLEOTIDES, CS_DIPLOTYPES } cs_alphabet;
 

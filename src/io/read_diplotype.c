@@ -15,7 +15,7 @@
 
 #include "io/lines.h"
 
-static const char magic[] = "#chordseq-diplotype";
+static const char magic[] = CS_DIPLOTYPE_MAGIC;
 
 struct diplotypes {
     cs_lines    in;
@@ -47,10 +47,10 @@ static int read_magic(struct diplotypes *d)
 
     if (rc != CS_OK && rc != CS_EOF)
         return rc;
-    if (rc == CS_OK && strcmp(d->in.text, "#chordseq-diplotype\t1") == 0)
+    if (rc == CS_OK && strcmp(d->in.text, CS_DIPLOTYPE_HEAD) == 0)
         return CS_OK;
-    return cs_fail(CS_EFORMAT, "'%s' line 1: the header must be #chordseq-diplotype, a tab and 1",
-                   d->in.path);
+    return cs_fail(CS_EFORMAT, "'%s' line 1: the header must be " CS_DIPLOTYPE_MAGIC
+                   ", a tab and 1", d->in.path);
 }
 
 static int diplotypes_close(void *state)

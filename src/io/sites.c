@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "io/diplotype.h"
 
-static const char magic[] = "#chordseq-diplotype";
+static const char magic[] = CS_DIPLOTYPE_MAGIC;
 
 enum { GZIP = 1, BGZF_BLOCKS = 2 };      /* what bgzf_compression() says */
 
@@ -106,12 +106,12 @@ static int add_codes(struct scan *c, int64_t n_bytes)
 
 static int take_line(struct scan *c, int64_t n_bytes)
 {
-    static const char first[] = "#chordseq-diplotype\t1";
+    static const char first[] = CS_DIPLOTYPE_HEAD;
     const size_t n_first = sizeof first - 1;
 
     if (c->no == 1)
         return c->line.l == n_first && memcmp(c->line.s, first, n_first) == 0 ? CS_OK
-             : refuse(c, "the header must be #chordseq-diplotype, a tab and 1");
+             : refuse(c, "the header must be " CS_DIPLOTYPE_MAGIC ", a tab and 1");
     if (c->line.l > 0 && c->line.s[0] == '>')
         return add_entry(c);
     if (c->line.l > 0)
