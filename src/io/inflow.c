@@ -6,7 +6,7 @@
  * have taken, and htslib reads on after one in any case. So a thread of ours waits for such an
  * input, for a signal and for the reader's leaving at once, and hands the bytes on through a pipe
  * that the reader has the other end of. It also waits for whoever opens the other end of a FIFO.
- * Against opening the pipe itself no cost could be measured (320 MB, differences of 25 % by chance).
+ * Against opening the pipe itself no cost could be measured (320 MB, chance differences of 25 %).
  * Regular files are opened as they are.
  */
 #define _GNU_SOURCE              /* pipe2 */
