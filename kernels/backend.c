@@ -1,7 +1,7 @@
 /* backend.c - open a backend by name and see that its table has no hole. */
 #include "kernels/backend.h"
 
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "kernels/cpu/impl.h"
 #include "kernels/cuda/cuda.h"
+
+enum { MOST_NUMBER = 9999 };    /* what a device's name has room for */
 
 /* cs_ops consists of function pointers only, so it can be walked as an array of them. */
 static bool has_hole(const cs_ops *op)
@@ -26,57 +28,105 @@ static bool has_hole(const cs_ops *op)
 
 #if defined(CS_HAVE_CUDA) && !defined(CS_DOUBLE)
 #define WITH_CUDA
-#define DEVICES "'cpu', 'cuda' and 'cuda:NUMBER'"
-
-/* The number behind "cuda:", 0 for "cuda"; -1: it is neither. */
-static int cuda_number(const char *name)
-{
-    char *end;
-    if (strcmp(name, "cuda") == 0)
-        return 0;
-    if (strncmp(name, "cuda:", 5) != 0 || name[5] < '0' || name[5] > '9')
-        return -1;
-    long n = strtol(name + 5, &end, 10);
-    return *end == '\0' && n <= INT_MAX ? (int)n : -1;
-}
-
-static bool is_cuda(const char *name)
-{
-    const char *why;
-    return cuda_number(name) >= 0 || (strcmp(name, "auto") == 0 && cs_cuda_count(&why) > 0);
-}
-
-static int open_cuda(cs_backend *be, const char *name)
-{
-    int n = cuda_number(name);
-    be->name = "cuda";
-    be->close = cs_cuda_close;
-    return cs_cuda_open(be, n > 0 ? n : 0);
-}
+#define DEVICES "'cpu', 'cuda', 'cuda:NUMBER,...' and 'auto'"
 #else
 #define DEVICES "'cpu'"
-
 #endif
 
-static int open_device(cs_backend *be, const char *name)
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static int none_such(const char *text)
+{
+    return cs_fail(CS_EDEVICE, "no compute device '%s' in this build: it has " DEVICES, text);
+}
+
+static int add_device(cs_devices *d, const char *text, const char *name)
+{
+    if (d->n == CS_DEVICES_MAX)
+        return cs_fail(CS_EUSAGE, "'%s' names more than %d devices", text, CS_DEVICES_MAX);
+    for (int i = 0; i < d->n; i++)
+        if (strcmp(d->name[i], name) == 0)
+            return cs_fail(CS_EUSAGE, "'%s' names device '%s' twice", text, name);
+    (void)snprintf(d->name[d->n++], CS_DEVICE_NAME, "%s", name);
+    return CS_OK;
+}
+
+#ifdef WITH_CUDA
+static int add_cuda(cs_devices *d, const char *text, long number)
+{
+    char name[CS_DEVICE_NAME];
+    (void)snprintf(name, sizeof name, "cuda:%ld", number);
+    return add_device(d, text, name);
+}
+
+/* What stands behind "cuda:": numbers with commas. */
+static int add_numbers(cs_devices *d, const char *text, const char *list)
+{
+    int rc = CS_OK;
+    char *end;
+
+    for (const char *p = list;; p = end + 1) {
+        const long n = *p >= '0' && *p <= '9' ? strtol(p, &end, 10) : -1;
+        if (n < 0 || n > MOST_NUMBER || (*end != ',' && *end != '\0'))
+            return none_such(text);
+        CS_TRY(add_cuda(d, text, n));
+        if (*end == '\0')
+            break;
+    }
+out:
+    return rc;
+}
+
+static int add_all(cs_devices *d, const char *text)
+{
+    const char *why;
+    const int n = cs_cuda_count(&why);
+    int rc = n > 0 ? CS_OK : add_device(d, text, "cpu");
+
+    for (int i = 0; i < n && i < CS_DEVICES_MAX && rc == CS_OK; i++)
+        rc = add_cuda(d, text, i);
+    return rc;
+}
+#endif
+
+int cs_devices_parse(const char *text, cs_devices *d)
+{
+    *d = (cs_devices){ .n = 0 };
+#ifdef WITH_CUDA
+    if (strcmp(text, "cuda") == 0)
+        return add_cuda(d, text, 0);
+    if (strncmp(text, "cuda:", 5) == 0)
+        return add_numbers(d, text, text + 5);
+    if (strcmp(text, "auto") == 0)
+        return add_all(d, text);
+#endif
+    return strcmp(text, "cpu") == 0 || strcmp(text, "auto") == 0 ? add_device(d, text, "cpu")
+                                                                 : none_such(text);
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+/* By its name in a cs_devices. */
+static int open_device(cs_backend *be)
 {
 #ifdef WITH_CUDA
-    if (is_cuda(name))
-        return open_cuda(be, name);
+    if (strncmp(be->device, "cuda:", 5) == 0) {
+        be->name = "cuda";
+        be->close = cs_cuda_close;
+        return cs_cuda_open(be, (int)strtol(be->device + 5, NULL, 10));
+    }
 #endif
-    if (strcmp(name, "cpu") != 0 && strcmp(name, "auto") != 0)
-        return cs_fail(CS_EDEVICE, "no compute device '%s' in this build: it has " DEVICES, name);
     be->name = "cpu";
     be->close = cs_cpu_close;
     return cs_cpu_open(be);
 }
 
-int cs_backend_open(const char *name, int n_thread, cs_backend **out)
+static int open_named(const char *name, int n_thread, cs_backend **out)
 {
-    *out = NULL;
     cs_backend *be = cs_xcalloc(1, sizeof *be);
+    (void)snprintf(be->device, sizeof be->device, "%s", name);
     be->n_thread = n_thread > 0 ? n_thread : cs_cpu_count();
-    int rc = open_device(be, name);
+    int rc = open_device(be);
     if (rc != CS_OK) {
         free(be);
         return rc;
@@ -86,10 +136,40 @@ int cs_backend_open(const char *name, int n_thread, cs_backend **out)
     return CS_OK;
 }
 
+int cs_backend_open(const char *text, int n_thread, cs_backend **out)
+{
+    cs_devices d;
+    *out = NULL;
+    int rc = cs_devices_parse(text, &d);
+    if (rc == CS_OK && d.n > 1 && strcmp(text, "auto") != 0)
+        rc = cs_fail(CS_EUSAGE, "'%s' names %d devices; this computes on one of them", text, d.n);
+    return rc == CS_OK ? open_named(d.name[0], n_thread, out) : rc;
+}
+
+int cs_backend_open_all(const char *text, int n_thread, cs_backend **out)
+{
+    cs_devices d;
+    cs_backend **at = out;
+    *out = NULL;
+    int rc = cs_devices_parse(text, &d);
+    for (int i = 0; rc == CS_OK && i < d.n; i++) {
+        rc = open_named(d.name[i], n_thread, at);
+        if (rc == CS_OK)
+            at = &(*at)->next;
+    }
+    if (rc != CS_OK) {
+        cs_backend_close(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
 void cs_backend_close(cs_backend *be)
 {
-    if (!be)
-        return;
-    be->close(be);
-    free(be);
+    while (be) {
+        cs_backend *next = be->next;
+        be->close(be);
+        free(be);
+        be = next;
+    }
 }

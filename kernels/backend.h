@@ -279,8 +279,14 @@ typedef struct cs_fused {
     int64_t (*chord_work)(cs_backend *be, int32_t width, int32_t hidden, int64_t rows);
 } cs_fused;
 
+/* The devices of a run, as --device names them: what cs_backend_open() takes for each. */
+enum { CS_DEVICES_MAX = 64, CS_DEVICE_NAME = 16 };
+typedef struct cs_devices { int n; char name[CS_DEVICES_MAX][CS_DEVICE_NAME]; } cs_devices;
+
 struct cs_backend {
     const char *name;            /* "cpu", "cuda" */
+    char        device[CS_DEVICE_NAME];      /* which one: "cpu", "cuda:2" */
+/** cs_backend_open_all - every device that the text names, as a list: one, then its `next` */
     bool        is_host;         /* memory can be read by host code */
     int         n_thread;
     cs_ops      op;
@@ -290,14 +296,26 @@ struct cs_backend {
 };
 
 /**
- * cs_backend_open - a backend by name, with its table checked to have no hole
+ * cs_devices_parse - which devices a text names; none is opened
  *
- * name     "cpu"; with CUDA also "cuda" and "cuda:NUMBER"; "auto": "cuda" where there is such a
- *          device, else "cpu"
+ * text     "cpu"; with CUDA also "cuda" (the first), "cuda:0,2" (these, in this order); "auto": all
+ *          CUDA devices that there are, or cpu where there are none
+ * Returns  CS_OK; CS_EUSAGE for a device that is named twice, or more than CS_DEVICES_MAX;
+ *          CS_EDEVICE for what this build does not have
+ */
+int cs_devices_parse(const char *text, cs_devices *out) CS_MUST_CHECK;
+
+/**
+ * cs_backend_open - one device, with its table checked to have no hole
+ *
+ * text     as cs_devices_parse() has it; of "auto" the first is taken, and other texts that name
+ *          several are CS_EUSAGE
  * n_thread threads for parallel loops; 0: all processors of this process
  */
-int  cs_backend_open(const char *name, int n_thread, cs_backend **out) CS_MUST_CHECK;
-void cs_backend_close(cs_backend *be);
+int  cs_backend_open(const char *text, int n_thread, cs_backend **out) CS_MUST_CHECK;
+/** cs_backend_open_all - every device that the text names, as a list: the first, then its `next` */
+int  cs_backend_open_all(const char *text, int n_thread, cs_backend **out) CS_MUST_CHECK;
+void cs_backend_close(cs_backend *be);   /* and those behind it; accepts NULL */
 
 /* What kernels/cpu's files export: each overwrites its own pointers. */
 void cs_ref_dense(cs_ops *op);

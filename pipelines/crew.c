@@ -3,7 +3,7 @@
 
 static int add_twin(cs_crew *c, int i, const cs_model *m)
 {
-    const int rc = cs_backend_open(m->be->name, 1, &c->be[i]);
+    const int rc = cs_backend_open(m->be->device, 1, &c->be[i]);
 
     if (rc == CS_OK)
         c->stage[i].twin = cs_model_twin(m, c->be[i]);

@@ -115,7 +115,7 @@ static int handle_new(cs_opened *o, chordseq_model **out)
 
     m->opened = o;
     m->pipe = cs_pipe_new();
-    CS_TRY(cs_backend_open(o->be->name, (int)o->args.threads, &m->be));
+    CS_TRY(cs_backend_open(o->be->device, (int)o->args.threads, &m->be));
     ask_of(&m->answer, m);
     if (o->n_vector > 0) {
         ask_of(&m->vector, m);

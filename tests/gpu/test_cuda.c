@@ -224,6 +224,69 @@ static void test_no_device(void **state)
     cs_error_clear();
 }
 
+static void check_names(const char *text, const char *want)
+{
+    cs_devices d;
+    char got[128] = "";
+    assert_int_equal(cs_devices_parse(text, &d), CS_OK);
+    for (int i = 0; i < d.n; i++)
+        (void)snprintf(got + strlen(got), sizeof got - strlen(got), " %s", d.name[i]);
+    assert_string_equal(got + 1, want);
+}
+
+static void check_refused(const char *text, int code, const char *why)
+{
+    cs_devices d;
+    assert_int_equal(cs_devices_parse(text, &d), code);
+    assert_non_null(strstr(cs_error_message(), why));
+    cs_error_clear();
+}
+
+static void test_device_names(void **state)
+{
+    (void)state;
+    check_names("cpu", "cpu");
+    check_names("cuda", "cuda:0");
+    check_names("cuda:2,0", "cuda:2 cuda:0");
+    check_names("auto", "cuda:0");
+    cs_host_devices = 3;
+    check_names("auto", "cuda:0 cuda:1 cuda:2");
+    cs_host_devices = 0;
+    check_names("auto", "cpu");
+    cs_host_devices = 1;
+    check_refused("cuda:1,1", CS_EUSAGE, "names device 'cuda:1' twice");
+    static const char *const bad[] = { "cuda:", "cuda:1,", "cuda:-1", "cuda:1;2", "cuda:10000",
+                                       "cuda:99999999999999999999", "gpu", "cpu,cuda" };
+    for (int i = 0; i < COUNT(bad); i++)
+        check_refused(bad[i], CS_EDEVICE, "it has 'cpu', 'cuda', 'cuda:NUMBER,...' and 'auto'");
+}
+
+/* Several are opened as a list; one that is missing closes those before it. */
+static void test_device_list(void **state)
+{
+    (void)state;
+    cs_backend *be;
+    const size_t had = cs_host_memory;
+
+    cs_host_devices = 3;
+    assert_int_equal(cs_backend_open_all("cuda:2,0", 1, &be), CS_OK);
+    assert_string_equal(be->device, "cuda:2");
+    assert_string_equal(be->next->device, "cuda:0");
+    assert_null(be->next->next);
+    cs_backend_close(be);
+    assert_int_equal(cs_backend_open_all("cuda:2,7", 1, &be), CS_EDEVICE);
+    assert_null(be);
+    assert_non_null(strstr(cs_error_message(), "no device 'cuda:7'"));
+    cs_error_clear();
+    assert_int_equal(cs_backend_open("cuda:0,1", 1, &be), CS_EUSAGE);
+    cs_error_clear();
+    assert_int_equal(cs_backend_open("auto", 1, &be), CS_OK);
+    assert_null(be->next);
+    cs_backend_close(be);
+    cs_host_devices = 1;
+    assert_int_equal(cs_host_memory, had);
+}
+
 /* Too little memory is told with what was needed, by whoever asked; the device stays usable. */
 static void test_out_of_memory(void **state)
 {
@@ -276,7 +339,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_ops), cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_networks),
 #ifdef CS_HOST_CUDA
-        cmocka_unit_test(test_no_device), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_no_device), cmocka_unit_test(test_device_names),
+        cmocka_unit_test(test_device_list), cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_fault),
 #endif
     };

@@ -154,7 +154,10 @@ cudaError_t cudaGetDeviceCount(int *n)
     return cs_host_devices > 0 ? cudaSuccess : cudaErrorNoDevice;
 }
 
-cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorUnknown; }
+cudaError_t cudaSetDevice(int device)
+{
+    return device >= 0 && device < cs_host_devices ? cudaSuccess : cudaErrorUnknown;
+}
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
 {
