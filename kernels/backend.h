@@ -286,7 +286,7 @@ typedef struct cs_devices { int n; char name[CS_DEVICES_MAX][CS_DEVICE_NAME]; } 
 struct cs_backend {
     const char *name;            /* "cpu", "cuda" */
     char        device[CS_DEVICE_NAME];      /* which one: "cpu", "cuda:2" */
-/** cs_backend_open_all - every device that the text names, as a list: one, then its `next` */
+    cs_backend *next;            /* the next device of the same run, closed with it; or NULL */
     bool        is_host;         /* memory can be read by host code */
     int         n_thread;
     cs_ops      op;
