@@ -79,23 +79,24 @@ const cs_opt cs_output_table[] = {
     { .type = CS_OPT_END }
 };
 
-/* Which option names the place of which writer's output. `line`: one per record. */
+/* Which option names the place of which writer's output. `line`: one per record. `joins`: what
+ * shards write, one behind the other, is what one run writes; others have beginnings and ends. */
 static const struct format {
     const char *writer, *option;
     size_t      off;
-    bool        line;
+    bool        line, joins;
 } format[] = {
-    { "tsv", "--output", offsetof(cs_output_args, output), true },
-    { "jsonl", "--jsonl", offsetof(cs_output_args, jsonl), true },
-    { "kraken", "--kraken", offsetof(cs_output_args, kraken), true },
-    { "kreport", "--report", offsetof(cs_output_args, report), false },
-    { "krona", "--krona", offsetof(cs_output_args, krona), false },
-    { "binning", "--cami-binning", offsetof(cs_output_args, binning), true },
-    { "profile", "--cami-profile", offsetof(cs_output_args, profile), false },
-    { "bam", "--bam", offsetof(cs_output_args, bam), true },
-    { "split", "--split-dir", offsetof(cs_output_args, split), true },
-    { "summary", "--summary", offsetof(cs_output_args, summary), false },
-    { "html", "--html", offsetof(cs_output_args, html), false },
+    { "tsv", "--output", offsetof(cs_output_args, output), true, true },
+    { "jsonl", "--jsonl", offsetof(cs_output_args, jsonl), true, true },
+    { "kraken", "--kraken", offsetof(cs_output_args, kraken), true, true },
+    { "kreport", "--report", offsetof(cs_output_args, report), false, false },
+    { "krona", "--krona", offsetof(cs_output_args, krona), false, false },
+    { "binning", "--cami-binning", offsetof(cs_output_args, binning), true, true },
+    { "profile", "--cami-profile", offsetof(cs_output_args, profile), false, false },
+    { "bam", "--bam", offsetof(cs_output_args, bam), true, false },
+    { "split", "--split-dir", offsetof(cs_output_args, split), true, false },
+    { "summary", "--summary", offsetof(cs_output_args, summary), false, false },
+    { "html", "--html", offsetof(cs_output_args, html), false, false },
 };
 enum { N_FORMAT = sizeof format / sizeof *format };
 
@@ -187,11 +188,14 @@ int cs_outputs_appear(cs_outfile **const file[], int n)
 /* With --resume: are all outputs files that a later run can go on with? */
 static int check_resume(const cs_output_args *a)
 {
+    const char *asked = a->format ? formats[a->format] : NULL;
+
+    if (a->resume && a->bam && strcmp(cs_alignments_format(a->bam, asked), "cram") == 0)
+        return cs_fail(CS_EUSAGE, "--resume cannot go on with CRAM, of which a part is always in "
+                       "memory; write BAM, and have it converted: samtools view -C");
     for (int i = 0; a->resume && i < N_FORMAT; i++) {
         const char *path = resolved(a, i);
-        if (path && !cs_writer_find(format[i].writer)->resumes)
-            return cs_fail(CS_EUSAGE, "--resume cannot go on with what %s writes; leave one of "
-                           "them out", format[i].option);
+        CS_BUG(path && !cs_writer_find(format[i].writer)->resumes);
         if (is_stdout(path))
             return cs_fail(CS_EUSAGE, "--resume needs files, not standard output; name them with "
                            "--output and the other options");
@@ -297,7 +301,7 @@ const cs_output *cs_outputs_first(const cs_outputs *s)
     return s->o[0];
 }
 
-bool cs_outputs_at(const cs_outputs *s, int i, cs_output **o, const char **option, bool *line)
+bool cs_outputs_at(const cs_outputs *s, int i, cs_output **o, const char **option, bool *joins)
 {
     int k = 0;
 
@@ -307,7 +311,7 @@ bool cs_outputs_at(const cs_outputs *s, int i, cs_output **o, const char **optio
     while (strcmp(format[k].writer, s->o[i]->w->name) != 0)
         k++;
     *option = format[k].option;
-    *line = format[k].line;
+    *joins = format[k].joins;
     return true;
 }
 

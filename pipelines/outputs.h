@@ -70,9 +70,9 @@ int cs_outputs_save(const cs_outputs *o, json_t **out) CS_MUST_CHECK;
 const char *cs_outputs_resumed(const cs_output_args *a);
 /** cs_outputs_first - one of them, for its counts; there is at least one */
 const cs_output *cs_outputs_first(const cs_outputs *o);
-/** cs_outputs_at - the i-th, the option that named it, and whether it tells of every record; false:
- * there are not as many */
-bool cs_outputs_at(const cs_outputs *o, int i, cs_output **out, const char **option, bool *line);
+/** cs_outputs_at - the i-th, the option that named it, and whether what shards write of it only has
+ * to be joined; false: there are not as many */
+bool cs_outputs_at(const cs_outputs *o, int i, cs_output **out, const char **option, bool *joins);
 /** cs_outputs_finish - complete all, but not under their names yet; to be closed or discarded */
 int cs_outputs_finish(cs_outputs *o) CS_MUST_CHECK;
 /** cs_outputs_close - complete all, then rename all; frees o in every case */

@@ -1,6 +1,10 @@
 /* json_text.c - pieces of strict JSON, written as they come. */
 #include "io/json_text.h"
 
+#include <string.h>
+
+#include "base/mem.h"
+
 size_t cs_utf8_length(const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -41,4 +45,34 @@ int cs_json_string(cs_outfile *f, const char *text)
     rc = cs_outfile_write(f, "\"", 1);
 out:
     return rc;
+}
+
+static const char hex_digit[] = "0123456789abcdef";
+
+json_t *cs_json_hex(const char *bytes, size_t n)
+{
+    char *hex = cs_alloc(2 * n + 1, 1);
+
+    for (size_t i = 0; hex && i < n; i++) {
+        hex[2 * i] = hex_digit[(unsigned char)bytes[i] >> 4];
+        hex[2 * i + 1] = hex_digit[(unsigned char)bytes[i] & 15];
+    }
+    json_t *s = hex ? json_stringn(hex, 2 * n) : NULL;
+    free(hex);
+    return s;
+}
+
+bool cs_json_unhex(const json_t *hex, char *bytes, size_t max, size_t *n)
+{
+    const char *s = json_string_value(hex);
+    const size_t size = json_string_length(hex) / 2;
+
+    if (!s || strspn(s, hex_digit) != json_string_length(hex) || json_string_length(hex) % 2 != 0
+        || size > max)
+        return false;
+    for (size_t i = 0; i < size; i++, s += 2)
+        bytes[i] = (char)((strchr(hex_digit, s[0]) - hex_digit) << 4
+                          | (strchr(hex_digit, s[1]) - hex_digit));
+    *n = size;
+    return true;
 }

@@ -6,19 +6,23 @@
  * cp:f its probability, ct:i its taxid, cr:Z why there is no call. Lower case is for local use (SAM
  * specification 1.5, footnote); none of the four is used by other tools that we know of.
  *
- * No run can go on with such a file: what htslib has not compressed yet, of BAM on several threads
- * and of CRAM in containers with tables of their own, cannot be had from it. To end blocks where
- * the journal is written would give bytes that depend on the clock.
+ * A run goes on with BAM where it was interrupted: sync() has complete blocks written, and save()
+ * keeps the bytes of the one that is not full, so that blocks end where they would have. SAM has no
+ * blocks. Of CRAM, what htslib gathers for a container, and what it has learned from those before,
+ * cannot be had from it; containers that end where the journal is written would depend on the
+ * clock. So cs_outputs_check() refuses that.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <htslib/bgzf.h>
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/sam.h>
 
+#include "io/json_text.h"
 #include "io/writer.h"
 
 struct alignments {
@@ -56,20 +60,18 @@ static void bam_release(cs_output *o)
     o->state = NULL;
 }
 
-static const char *format_of(const cs_output *o)
+const char *cs_alignments_format(const char *path, const char *asked)
 {
-    const char *end = strrchr(o->path, '.');
+    const char *end = strrchr(path, '.');
 
-    if (o->info.alignments)
-        return o->info.alignments;
-    if (end && (strcmp(end, ".sam") == 0 || strcmp(end, ".cram") == 0))
-        return end + 1;
-    return "bam";
+    if (asked)
+        return asked;
+    return end && (strcmp(end, ".sam") == 0 || strcmp(end, ".cram") == 0) ? end + 1 : "bam";
 }
 
 static int open_file(cs_output *o, struct alignments *w)
 {
-    const char *format = format_of(o);
+    const char *format = cs_alignments_format(o->path, o->info.alignments);
     const char *mode = strcmp(format, "sam") == 0 ? "w" : strcmp(format, "cram") == 0 ? "wc" : "wb";
     const int fd = fcntl(cs_outfile_fd(o->file), F_DUPFD_CLOEXEC, 3);
     hFILE *raw = fd < 0 ? NULL : hdopen(fd, "w");
@@ -84,7 +86,9 @@ static int open_file(cs_output *o, struct alignments *w)
         hclose_abruptly(raw);
         return failed(o, "htslib refuses");
     }
-    if (o->info.threads && hts_set_threads(w->fp, o->info.threads) < 0)
+    /* Lines of SAM that threads still hold cannot be called for. */
+    const int threads = o->info.resumes && !w->fp->is_bgzf ? 0 : o->info.threads;
+    if (threads && hts_set_threads(w->fp, threads) < 0)
         return failed(o, "no threads for compression");
     if (mode[1] == 'c' && o->info.reference
         && hts_set_opt(w->fp, CRAM_OPT_REFERENCE, o->info.reference) < 0)
@@ -108,7 +112,8 @@ static int add_program(const cs_output *o, sam_hdr_t *h)
                          "to; use --no-PG") : CS_OK;
 }
 
-static int bam_begin(cs_output *o)
+/* All but what comes before the first record. */
+static int open_alignments(cs_output *o)
 {
     int rc = CS_OK;
     struct alignments *w = o->state = cs_xcalloc(1, sizeof *w);
@@ -123,7 +128,17 @@ static int bam_begin(cs_output *o)
     if (!o->info.no_pg)
         CS_TRY(add_program(o, w->header));
     CS_TRY(cs_outfile_flush(o->file));
-    CS_TRY(open_file(o, w));
+    rc = open_file(o, w);
+out:
+    return rc;
+}
+
+static int bam_begin(cs_output *o)
+{
+    int rc = CS_OK;
+
+    CS_TRY(open_alignments(o));
+    struct alignments *w = o->state;
     errno = 0;
     if (sam_hdr_write(w->fp, w->header) < 0)
         rc = failed(o, "the header");
@@ -219,6 +234,46 @@ static int bam_end(cs_output *o)
     return bad ? failed(o, "the end") : CS_OK;
 }
 
+/* Complete blocks go to the descriptor. The one that is not full is taken out meanwhile: flushing
+ * it would end it here. */
+static int bam_sync(cs_output *o)
+{
+    struct alignments *w = o->state;
+
+    if (!w)
+        return CS_OK;
+    BGZF *b = w->fp->is_bgzf ? w->fp->fp.bgzf : NULL;
+    const int n = b ? b->block_offset : 0;
+
+    errno = 0;
+    if (b)
+        b->block_offset = 0;
+    bool bad = b && bgzf_flush(b) < 0;
+    bad |= hflush(b ? b->fp : w->fp->fp.hfile) < 0;
+    if (b)
+        b->block_offset = n;
+    return bad ? failed(o, "a block") : CS_OK;
+}
+
+static json_t *bam_save(const cs_output *o)
+{
+    const struct alignments *w = o->state;
+    const BGZF *b = w->fp->is_bgzf ? w->fp->fp.bgzf : NULL;
+
+    return b ? cs_json_hex(b->uncompressed_block, (size_t)b->block_offset) : json_string("");
+}
+
+static bool bam_restore(cs_output *o, const json_t *state)
+{
+    char block[BGZF_MAX_BLOCK_SIZE];
+    size_t n;
+
+    if (open_alignments(o) != CS_OK || !cs_json_unhex(state, block, BGZF_BLOCK_SIZE, &n))
+        return false;
+    const struct alignments *w = o->state;
+    return n == 0 || (w->fp->is_bgzf && bgzf_write(w->fp->fp.bgzf, block, n) == (ssize_t)n);
+}
+
 const cs_writer cs_write_bam = {
     .name = "bam",
     .summary = "SAM, BAM or CRAM with tags cl, cp, ct",
@@ -227,4 +282,8 @@ const cs_writer cs_write_bam = {
     .end = bam_end,
     .for_classes = true,
     .release = bam_release,
+    .resumes = true,
+    .sync = bam_sync,
+    .save = bam_save,
+    .restore = bam_restore,
 };

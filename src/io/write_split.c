@@ -20,6 +20,7 @@
 
 #include <htslib/bgzf.h>
 
+#include "io/json_text.h"
 #include "io/writer.h"
 
 enum { FASTA_COLUMNS = 80, N_KIND = 6, BLOCK_BYTES = BGZF_BLOCK_SIZE };
@@ -309,35 +310,6 @@ static int split_sync(cs_output *o)
     return rc;
 }
 
-static const char hex_digit[] = "0123456789abcdef";
-
-/* Names may be in any encoding, which a text of JSON may not. */
-static json_t *to_hex(const char *text, size_t n)
-{
-    char *hex = cs_alloc(2 * n + 1, 1);
-
-    for (size_t i = 0; hex && i < n; i++) {
-        hex[2 * i] = hex_digit[(unsigned char)text[i] >> 4];
-        hex[2 * i + 1] = hex_digit[(unsigned char)text[i] & 15];
-    }
-    json_t *s = hex ? json_stringn(hex, 2 * n) : NULL;
-    free(hex);
-    return s;
-}
-
-static bool from_hex(const json_t *from, struct part *p)
-{
-    const char *hex = json_string_value(from);
-    const size_t n = json_string_length(from) / 2;
-
-    if (!hex || strspn(hex, hex_digit) != 2 * n || n >= BLOCK_BYTES || (n > 0 && !p->text))
-        return false;
-    for (p->n = 0; p->n < n; p->n++, hex += 2)
-        p->text[p->n] = (char)((strchr(hex_digit, hex[0]) - hex_digit) << 4
-                               | (strchr(hex_digit, hex[1]) - hex_digit));
-    return true;
-}
-
 static json_t *split_save(const cs_output *o)
 {
     const struct split *w = o->state;
@@ -348,7 +320,7 @@ static json_t *split_save(const cs_output *o)
         const struct part *p = &w->part[i];
         if (p->f)
             bad |= json_array_append_new(all, json_pack("[i, I, o]", i, (json_int_t)p->n_disk,
-                                                        to_hex(p->text, p->n))) != 0;
+                                                        cs_json_hex(p->text, p->n))) != 0;
     }
     if (!bad)
         return all;
@@ -369,7 +341,9 @@ static bool split_restore(cs_output *o, const json_t *state)
             return false;
         w->part[i].n_disk = n_bytes;
         w->kinds |= 1 << i % N_KIND;
-        if (open_part(o, (int)i) != CS_OK || !from_hex(text, &w->part[i]))
+        if (open_part(o, (int)i) != CS_OK
+            || !cs_json_unhex(text, w->part[i].text, w->part[i].text ? BLOCK_BYTES - 1 : 0,
+                              &w->part[i].n))
             return false;
     }
     return json_is_array(state);

@@ -69,7 +69,10 @@ int cs_output_save(cs_output *o, json_t **out)
 
     *out = NULL;
     CS_BUG(!o->w->resumes || !o->info.resumes);
-    CS_TRY(o->file ? cs_outfile_checkpoint(o->file, &n_bytes) : o->w->sync(o));
+    if (o->w->sync)
+        CS_TRY(o->w->sync(o));
+    if (o->file)
+        CS_TRY(cs_outfile_checkpoint(o->file, &n_bytes));
     reasons = json_array();
     for (int r = 0; r < CS_N_REASON; r++)
         json_array_append_new(reasons, json_integer((json_int_t)o->n_reason[r]));

@@ -51,7 +51,8 @@ typedef struct cs_writer {
     void (*release)(cs_output *o);                          /* others may have it: frees state */
     /* Can a later run go on? Then save() gives what is in memory, and restore() takes it in the
      * place of begin(); it returns false for what it cannot be. NULL: nothing is in memory. sync()
-     * has all of several files on the disk before save() tells of them. */
+     * comes first: with several files it has all of them on the disk, with one it hands over what a
+     * library holds back. It may come before begin(). NULL: nothing is held back. */
     bool resumes;
     int  (*sync)(cs_output *o);
     json_t *(*save)(const cs_output *o);
@@ -102,6 +103,9 @@ int cs_answer_best(const cs_answer *a);
 int32_t cs_answer_taxon(const cs_output_info *info, const cs_answer *a);
 /** cs_answer_prob - the probability of what is called, or would be; there must be values */
 double cs_answer_prob(const cs_answer *a);
+
+/** cs_alignments_format - "sam", "bam" or "cram": as asked, or NULL: by the end of the name */
+const char *cs_alignments_format(const char *path, const char *asked);
 
 enum { CS_LABEL_TEXT = 4096 };
 /** cs_taxon_label - a node as outputs call it: a class by its name, another by its lineage (its own

@@ -1,5 +1,9 @@
 # resume.t - classify --resume: runs that are killed somewhere, and go on, give the same bytes.
+#
+# A run syncs every output for every record here: that costs nothing in memory, seconds on a disk.
+[ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || { TMPDIR=/dev/shm; export TMPDIR; }
 . "$srcdir/tests/cli/lib.sh"
+[ -e "$builddir/tests/cli/kill_at.so" ] || { S 'resume' 'no shared objects here'; exit; }
 
 m=$srcdir/refdata/model/default.safetensors
 gen=$builddir/tests/bench/gen_fasta
@@ -10,7 +14,7 @@ printf '>empty\n>unknown\nNNNNNNNNNNNN\n' > z.fa
 total=$(zcat -f x.fa y.fa.gz z.fa | grep -c '^>')
 
 outputs='-o o.tsv --all --jsonl o.jsonl --kraken o.kraken --report o.kreport --krona o.krona
-    --cami-binning o.bin --cami-profile o.prof --summary o.json --html o.html'
+    --cami-binning o.bin --cami-profile o.prof --summary o.json --html o.html --bam o.bam'
 # run FOLDER THREADS: there, with a journal after every record
 run() { (mkdir -p "$1" && cd "$1" && exec chordseq classify -q -m "$m" -@ "$2" --resume \
     --resume-every 0 $outputs ../x.fa ../y.fa.gz ../z.fa); }
@@ -19,25 +23,19 @@ done_in() { sed -n 's/.*"records":\([0-9]*\),"outputs".*/\1/p' "$1/o.tsv.resume"
 usual=
 env --default-signal=INT true 2> /dev/null && usual='env --default-signal=INT'
 
-# interrupt FOLDER THREADS SIGNAL RECORDS: kill a run once it has done so many. On a busy machine it
-# may end before we look: again then, from the start. Fails when it always does.
+# interrupt FOLDER THREADS SIGNAL RECORDS [SYNCS]: a run that ends once it has done so many, or while
+# it is saving the one after; as often as asked it is one that goes on. Its journals are counted
+# from where it begins.
 interrupt()
 {
-    for try in 1 2 3 4 5 6; do
-        # A shell's background jobs ignore SIGINT.
-        (mkdir -p "$1" && cd "$1" && exec $usual chordseq classify -q -m "$m" -@ "$2" \
-            --resume --resume-every 0 $outputs ../x.fa ../y.fa.gz ../z.fa) & pid=$!
-        tries=0
-        while [ "$(done_in "$1" || true)0" -lt "${4}0" ] && kill -0 $pid 2> /dev/null; do
-            tries=$((tries + 1)); [ $tries -lt 3000 ] || break
-            sleep 0.01
-        done
-        kill -"$3" $pid 2> /dev/null
-        wait $pid 2> /dev/null
-        [ ! -f "$1/o.tsv" ] || { rm -rf "$1"; continue; }
-        return 0
-    done
-    return 1
+    before=$(done_in "$1")
+    case $3 in INT) number=2 ;; KILL) number=9 ;; TERM) number=15 ;; esac
+    # A shell's background jobs ignore SIGINT.
+    (mkdir -p "$1" && cd "$1" && exec $usual env LD_PRELOAD="$builddir/tests/cli/kill_at.so" \
+        ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
+        KILL_AT="$number $(($4 - ${before:-0})) ${5:-0}" chordseq classify -q -m "$m" -@ "$2" \
+        --resume --resume-every 0 $outputs ../x.fa ../y.fa.gz ../z.fa) 2> killed.err
+    [ $? -gt 128 ] || { cat killed.err; return 1; }
 }
 
 # same FOLDER FOLDER: the outputs, but for the time that the page tells; nothing else is left
@@ -46,33 +44,43 @@ same()
     for d in "$1" "$2"; do
         sed 's/From the first record to the last.*/TIME/' "$d/o.html" > "$d.html" || return 1
     done
-    diff -r -x o.html "$1" "$2" && cmp "$1.html" "$2.html" && [ "$(ls "$1" | wc -l)" = 9 ]
+    diff -r -x o.html "$1" "$2" && cmp "$1.html" "$2.html" && [ "$(ls "$1" | wc -l)" = 10 ]
 }
 
 T 'a run that nobody interrupts' run ref 1
 T 'gives what it gives without --resume' sh -c "chordseq classify -q -m '$m' -o plain.tsv --all \
     --kraken plain.kraken x.fa y.fa.gz z.fa && cmp plain.tsv ref/o.tsv && cmp plain.kraken ref/o.kraken"
+# killed THREADS SIGNAL RECORDS [SYNCS]
 killed()
 {
     d=d$1$2$3
-    interrupt "$d" "$1" "$2" "$3" || { S "killed by $2 after $3, $1 threads" 'it always ends before'; return; }
+    T "killed by $2 after $3${4:+ and $4 files}, $1 threads" interrupt "$d" "$@"
     n_done=$(done_in "$d")
-    T "killed by $2 after $3, $1 threads: nothing is there" sh -c \
-        "! ls '$d' | grep -v '\.part\$\|\.resume\$' && [ '${n_done:-0}' -ge $3 ]"
+    T 'nothing is there' sh -c "! ls '$d' | grep -v '\.part\$\|\.resume\$' && [ '${n_done:-0}' -ge $3 ]"
     T "it goes on from ${n_done:-none} of $total" run "$d" "$1"
     T 'to the same bytes' same "$d" "ref$1"
 }
 T 'with one thread' run ref1 1
 T 'with three' run ref3 3
-for n in 1 $((total / 3)) $((total - 9)); do killed 1 KILL $n; done
-killed 3 KILL $((total / 2))
+killed 1 KILL 1
+killed 1 KILL $((total / 3)) 5
+killed 1 KILL $((total - 9)) 10
+killed 3 KILL $((total / 2)) 1
 killed 1 TERM $((total / 2))
-killed 3 TERM 9
+killed 3 TERM 9 3
 if [ -n "$usual" ]; then
     killed 1 INT $((total / 4))
 else
     S 'killed by INT' 'no env --default-signal'
 fi
+
+# Interrupted by what is no signal.
+mkdir full
+T 'a full disk' sh -c "cd full && trap '' XFSZ && ulimit -f 16 && ! chordseq classify -q -m '$m' -@ 1 \
+    --resume --resume-every 0 $(echo $outputs) ../x.fa ../y.fa.gz ../z.fa 2> ../full.err &&
+    grep -q 'cannot write' ../full.err"
+T 'with more room' run full 1
+T 'the same bytes' same full ref1
 
 # Interrupted again and again.
 for n in 10 30 60; do interrupt often 1 KILL $n; done
@@ -91,6 +99,40 @@ for gz in '' --split-gz; do
 done
 T 'and what is without --resume' sh -c "chordseq classify -q -m '$m' --split-dir plain x.fa y.fa.gz z.fa &&
     diff -r plain split/parts && cat plain/* > all && gzip -dc split--split-gz/parts/*.gz | cmp - all"
+outputs=$all
+
+# Alignments: of several blocks, cut in one, with and without threads that compress; from sequences
+# and from alignments, under the input's header.
+outputs='-o o.tsv --bam o.bam --no-PG'
+"$gen" 250k 4 800 4000 > long.fa
+awk 'BEGIN { print "@HD\tVN:1.6\n@SQ\tSN:c\tLN:99999"; srand(5); for (i = 1; i < 900; i++) { s = ""
+    for (k = 0; k < 100; k++) s = s substr("ACGT", 1 + int(4 * rand()), 1)
+    print "r" i "\t0\tc\t" i "\t9\t100M\t*\t0\t0\t" s "\t*" } }' > map.sam
+# alignments FOLDER THREADS NAME FILE [SIGNAL RECORDS SYNCS]: a run, whole or to be killed
+alignments()
+{
+    kill_at=${5:+LD_PRELOAD=$builddir/tests/cli/kill_at.so}
+    (mkdir -p "$1" && cd "$1" && exec env $kill_at KILL_AT="${5:-} ${6:-} ${7:-}" \
+        ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
+        chordseq classify -q -m "$m" -@ "$2" --resume --resume-every 0 -o o.tsv --bam "$3" --no-PG "../$4")
+}
+no=0
+while read -r threads name file records; do
+    no=$((no + 1))
+    T "$file to $name, $threads threads" sh -c "chordseq classify -q -m '$m' -@ $threads -o w.tsv \
+        --bam w$no.${name#*.} --no-PG $file"
+    for at in $records; do
+        T "killed at $at" sh -c '[ "$1" -gt 128 ]' - "$(alignments "a$no" "$threads" "$name" "$file" \
+            9 "${at%,*}" "${at#*,}" > killed.out 2>&1; echo $?)"
+    done
+    T 'it goes on' alignments "a$no" "$threads" "$name" "$file"
+    T 'to the same bytes' cmp "a$no/$name" "w$no.${name#*.}"
+done <<END
+1 o.bam long.fa 3,0 60,1 17,2
+16 o.bam long.fa 1,1 40,2 45,0
+1 o.bam map.sam 400,1 499,0
+16 o.sam map.sam 400,0 7,1
+END
 outputs=$all
 
 interrupt tail 1 KILL 30
@@ -135,7 +177,8 @@ N resume_stdin.txt sh -c "$c -o a.tsv < x.fa"
 N resume_pipe.txt sh -c "mkfifo pipe; $c -o a.tsv pipe"
 N resume_stdout.txt sh -c "$c x.fa"
 N resume_device.txt sh -c "$c -o /dev/null x.fa"
-N resume_bam.txt sh -c "$c --bam a.bam x.fa"
+N resume_cram.txt sh -c "$c --bam a.cram x.fa"
+N resume_cram.txt sh -c "$c --bam a.bam --output-fmt cram x.fa"
 T 'nothing was left by what was refused' sh -c "! ls | grep -q '^a\\.\\|^parts'"
 
 # Without --resume a journal is neither read nor removed.
