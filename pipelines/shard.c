@@ -145,12 +145,12 @@ int cs_shard_add_outputs(cs_shard *s, cs_outputs *o)
     int rc = CS_OK;
     cs_output *one;
     const char *option;
-    bool line;
+    bool joins;
 
-    for (int i = 0; cs_shard_wants(s) && cs_outputs_at(o, i, &one, &option, &line); i++) {
+    for (int i = 0; cs_shard_wants(s) && cs_outputs_at(o, i, &one, &option, &joins); i++) {
         if (cs_outputs_same(one->path, s->manifest))
             return cs_fail(CS_EUSAGE, "%s and --manifest both write to '%s'", option, one->path);
-        if (!line || !one->w->resumes)
+        if (!joins)
             continue;
         CS_TRY(cs_output_begin(one));
         CS_TRY(cs_shard_add_file(s, option, one->path, one->file));

@@ -45,6 +45,12 @@ T 'vectors' same 3 '-o OUT.npy' $e many.fa odd.fa
 T 'and the names of their rows' sh -c 'cmp ref/all.npy.names.tsv all.npy.names.tsv && [ $(wc -l < all.npy.names.tsv) -gt 1000 ]'
 T 'names elsewhere' same 3 '-o OUT.npy --names OUT.txt' $e odd.fa
 T 'vectors as a table' same 3 '-o OUT.tsv --format tsv' $e many.fa
+# What merge leaves to others.
+T 'folders and alignments beside a manifest' sh -c 'shards 3 f $1 many.fa -o OUT.tsv --split-dir OUT.d --bam OUT.bam &&
+    chordseq $1 -q many.fa --split-dir f.d --bam f.bam --no-PG' - "$c"
+T 'folders joined by cat' sh -c 'ls f.d | grep -q . && for p in f.d/*; do cat f.[123].d/${p#f.d/} | cmp - $p || exit; done'
+with samtools T 'alignments by samtools' sh -c 'samtools view f.bam > f.sam && samtools cat f.1.bam f.2.bam f.3.bam |
+    samtools view - | cmp - f.sam && [ -s f.sam ]'
 T 'more parts than records' same 7 "$lines" $c odd.fa
 T 'of which some are empty' sh -c 'for i in 1 2 3 4 5 6 7; do ! grep -q "\"records\":0," p.$i.json ||
     { [ $(wc -l < p.$i.tsv) = 1 ] && [ ! -s p.$i.jsonl ] && empty=y; } || exit; done; [ "$empty" ]'
