@@ -112,6 +112,7 @@ static int open_device(cs_backend *be)
 #ifdef WITH_CUDA
     if (strncmp(be->device, "cuda:", 5) == 0) {
         be->name = "cuda";
+        be->compute_in = cs_cuda_compute_in;
         be->close = cs_cuda_close;
         return cs_cuda_open(be, (int)strtol(be->device + 5, NULL, 10));
     }
@@ -161,6 +162,27 @@ int cs_backend_open_all(const char *text, int n_thread, cs_backend **out)
         cs_backend_close(*out);
         *out = NULL;
     }
+    return rc;
+}
+
+const char *const cs_precision_names[] = { "fp32", "tf32", "bf16", NULL };
+
+static int compute_in(cs_backend *be, cs_precision p)
+{
+    if (!be->compute_in && p != CS_IN_FP32)
+        return cs_fail(CS_EUSAGE, "device '%s' computes in fp32 only; --precision %s is for GPUs",
+                       be->device, cs_precision_names[p]);
+    const int rc = be->compute_in ? be->compute_in(be, p) : CS_OK;
+    if (rc == CS_OK)
+        be->precision = p;
+    return rc;
+}
+
+int cs_backend_compute_in(cs_backend *be, cs_precision p)
+{
+    int rc = CS_OK;
+    for (; be && rc == CS_OK; be = be->next)
+        rc = compute_in(be, p);
     return rc;
 }
 

@@ -91,6 +91,10 @@ typedef struct cs_adam {
     int64_t step;
 } cs_adam;
 
+/* What numbers go into products (of matrices, of a fused block): single precision, 10 or 7 bits
+ * behind the point. Sums and parameters stay in single precision. */
+typedef enum cs_precision { CS_IN_FP32, CS_IN_TF32, CS_IN_BF16 } cs_precision;
+
 typedef struct cs_backend cs_backend;
 
 typedef struct cs_ops {
@@ -289,8 +293,10 @@ struct cs_backend {
     cs_backend *next;            /* the next device of the same run, closed with it; or NULL */
     bool        is_host;         /* memory can be read by host code */
     int         n_thread;
+    cs_precision precision;      /* see cs_backend_compute_in() */
     cs_ops      op;
     cs_fused    fused;
+    int       (*compute_in)(cs_backend *be, cs_precision p);   /* NULL: in CS_IN_FP32 only */
     void      (*close)(cs_backend *be);      /* frees what impl holds */
     void       *impl;
 };
@@ -316,6 +322,17 @@ int  cs_backend_open(const char *text, int n_thread, cs_backend **out) CS_MUST_C
 /** cs_backend_open_all - every device that the text names, as a list: the first, then its `next` */
 int  cs_backend_open_all(const char *text, int n_thread, cs_backend **out) CS_MUST_CHECK;
 void cs_backend_close(cs_backend *be);   /* and those behind it; accepts NULL */
+
+/** cs_precision_names - "fp32", "tf32", "bf16", NULL */
+extern const char *const cs_precision_names[];
+
+/**
+ * cs_backend_compute_in - the precision of products from now on, of be and those behind it;
+ * CS_IN_FP32 until this is called
+ *
+ * Returns  CS_OK, or CS_EUSAGE where the device cannot: a processor computes in CS_IN_FP32 only
+ */
+int cs_backend_compute_in(cs_backend *be, cs_precision p) CS_MUST_CHECK;
 
 /* What kernels/cpu's files export: each overwrites its own pointers. */
 void cs_ref_dense(cs_ops *op);

@@ -273,7 +273,7 @@ static int prepare(struct job *j, const cs_split *split, cs_about *about)
                        "is read again");
     CS_TRY(cs_args_reading(&input, split->inflate, &how));
     how.keep_native = cs_outputs_want_native(&outputs);
-    CS_TRY(cs_model_open(model.model, device.device, split->work, &j->be, &j->model));
+    CS_TRY(cs_model_open(model.model, &device, split->work, &j->be, &j->model));
     CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
     CS_TRY(cs_judge_per_record(j->model));
     CS_TRY(cs_policy_init(&j->policy, &policy, &calls, j->model));

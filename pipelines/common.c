@@ -79,6 +79,9 @@ const cs_opt cs_compute_table[] = {
     { .type = CS_OPT_END }
 };
 
+enum { PRECISION_AUTO };
+static const char *const precision_names[] = { "auto", "fp32", "tf32", "bf16", NULL };
+
 const cs_opt cs_device_table[] = {
     { .type = CS_OPT_STR, .name = "device", .off = offsetof(cs_device_args, device),
       .arg = "NAME", .def = "cpu",
@@ -86,6 +89,15 @@ const cs_opt cs_device_table[] = {
       .man = "cuda is the first NVIDIA GPU, in builds that have CUDA; auto is that where there is "
              "one, else cpu. Answers of a GPU agree with the processor's within rounding, not to "
              "the last bit. No GPU has run this version yet." },
+    { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(cs_device_args, precision),
+      .arg = "KIND", .def = "auto",
+      .help = "numbers that go into a GPU's products: fp32, tf32, bf16 or auto",
+      .man = "fp32 is single precision, the reference; tf32 and bf16 keep 10 and 7 bits behind the "
+             "point and are for tensor cores. Sums, parameters and their updates are of single "
+             "precision always. auto is what the model's file says was checked for answers "
+             "(chordseq model checked), else fp32; for training it is fp32. A processor computes "
+             "in fp32, and refuses the others.",
+      .choice = precision_names },
     { .type = CS_OPT_END }
 };
 
@@ -272,17 +284,45 @@ cs_split cs_args_split(const cs_compute_args *a)
     return (cs_split){ .work = n - n / 8, .inflate = n / 8 };
 }
 
-int cs_model_open(const char *path, const char *device, int n_thread, cs_backend **be,
+int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out)
+{
+    cs_backend *be;
+
+    *out = NULL;
+    int rc = cs_backend_open(a->device, n_thread, &be);
+    if (rc == CS_OK && a->precision != PRECISION_AUTO)
+        rc = cs_backend_compute_in(be, (cs_precision)(a->precision - 1));
+    if (rc == CS_OK)
+        *out = be;
+    else
+        cs_backend_close(be);
+    return rc;
+}
+
+void cs_device_answers(const cs_device_args *a, const cs_model *m)
+{
+    if (a->precision != PRECISION_AUTO || m->be->is_host || m->checked == CS_IN_FP32)
+        return;
+    if (cs_backend_compute_in(m->be, m->checked) != CS_OK)
+        cs_error_clear();        /* nobody asked for it */
+    cs_info("products in %s, as the model was checked", cs_precision_names[m->be->precision]);
+}
+
+int cs_model_open(const char *path, const cs_device_args *device, int n_thread, cs_backend **be,
                   cs_model **model)
 {
     int rc = CS_OK;
+    static const cs_device_args processor = { .device = "cpu" };
     char found[PATH_BYTES];
     cs_backend *b = NULL;
     cs_model *m = NULL;
 
     CS_TRY(cs_model_find_default(path, found, sizeof found));
-    CS_TRY(cs_backend_open(device, n_thread, &b));
+    if (!device)
+        device = &processor;
+    CS_TRY(cs_device_open(device, n_thread, &b));
     CS_TRY(cs_model_load(found, b, false, &m));
+    cs_device_answers(device, m);
     if (!m->tok) {
         rc = cs_fail(CS_EMODEL, "model '%s' takes %d real values per position, not nucleotides; "
                      "choose one that was trained on sequences", found, (int)m->n_channel);

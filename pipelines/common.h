@@ -15,7 +15,7 @@ typedef struct cs_input_args {
 typedef struct cs_pair_args { cs_strlist first, second; int interleaved; } cs_pair_args;
 typedef struct cs_model_args { const char *model; } cs_model_args;
 typedef struct cs_compute_args { int64_t threads; } cs_compute_args;
-typedef struct cs_device_args { const char *device; } cs_device_args;
+typedef struct cs_device_args { const char *device; int precision; } cs_device_args;
 typedef struct cs_stream_args { int64_t batch_tokens, window; } cs_stream_args;
 typedef struct cs_log_args { int quiet, verbose; } cs_log_args;
 
@@ -23,7 +23,7 @@ extern const cs_opt cs_input_table[];      /* -i/--input, --reference, -f, -F, -
 extern const cs_opt cs_pair_table[];       /* -1/--mates-1, -2/--mates-2, --interleaved */
 extern const cs_opt cs_model_table[];      /* -m/--model */
 extern const cs_opt cs_compute_table[];    /* -@/--threads */
-extern const cs_opt cs_device_table[];     /* --device */
+extern const cs_opt cs_device_table[];     /* --device, --precision */
 extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --window */
 extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose */
 
@@ -75,15 +75,21 @@ typedef struct cs_split { int work, inflate; } cs_split;
 /** cs_args_split - an eighth, rounded down, is for decompression */
 cs_split cs_args_split(const cs_compute_args *a);
 
+/** cs_device_open - the backend of --device, in --precision (auto: fp32); CS_EDEVICE, CS_EUSAGE */
+int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
+/** cs_device_answers - for a command that answers: auto is what the model says was checked, on a
+ * GPU that can do it */
+void cs_device_answers(const cs_device_args *a, const cs_model *m);
+
 /**
  * cs_model_open - backend and model of a command that answers
  *
  * path     --model, or NULL for the default model
- * device   as cs_backend_open() has it
+ * device   where it answers; NULL: on the processor
  * Returns  CS_OK; the errors of cs_model_find_default() and cs_model_load(); CS_EMODEL for a model
  *          whose input is not nucleotides
  */
-int cs_model_open(const char *path, const char *device, int n_thread, cs_backend **be,
+int cs_model_open(const char *path, const cs_device_args *device, int n_thread, cs_backend **be,
                   cs_model **model) CS_MUST_CHECK;
 
 #endif

@@ -196,7 +196,7 @@ static int prepare(struct job *j, const cs_split *split)
     cs_input_opt how;
 
     CS_TRY(cs_shard_new(&shards, &j->shard));
-    CS_TRY(cs_model_open(model.model, device.device, split->work, &j->be, &j->model));
+    CS_TRY(cs_model_open(model.model, &device, split->work, &j->be, &j->model));
     CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
     CS_TRY(cs_model_give_vectors(j->model, own.vector == 1, &j->width));
     CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));

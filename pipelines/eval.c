@@ -126,8 +126,9 @@ static int open_model(struct job *j, const cs_split *split)
     int rc = CS_OK;
 
     CS_TRY(cs_model_find_default(model.model, j->path, sizeof j->path));
-    CS_TRY(cs_backend_open(device.device, split->work, &j->be));
+    CS_TRY(cs_device_open(&device, split->work, &j->be));
     CS_TRY(cs_model_load(j->path, j->be, false, &j->model));
+    cs_device_answers(&device, j->model);
     CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
     j->policy.uncalibrated = own.calibrate != NULL;
     j->judge = (cs_judge){ .model = j->model, .policy = &j->policy,

@@ -458,7 +458,7 @@ static int open_model(struct job *j)
     char path[4096];
 
     CS_TRY(cs_model_find_default(model.model, path, sizeof path));
-    CS_TRY(cs_backend_open(device.device, cs_args_split(&compute).work, &j->be));
+    CS_TRY(cs_device_open(&device, cs_args_split(&compute).work, &j->be));
     CS_TRY(cs_model_load(path, j->be, own.method != METHOD_MUTAGENESIS, &j->model));
     const cs_model *m = j->model;
     if (!m->tok || m->head->per_token || cs_model_parts(m) > 1

@@ -1,5 +1,5 @@
-/* model.c - look at a model file, check it, place its classes, thin it, write it as a folder, make
- * one. */
+/* model.c - look at a model file, check it, say what was checked, place its classes, thin it, write
+ * it as a folder, make one. */
 #include <jansson.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "pipelines/model_import.h"
 #include "pipelines/taxa.h"
 
-struct model_args { const char *licence, *alphabet; };
+struct model_args { const char *licence, *alphabet; int precision; };
 
 static struct model_args own;
 static cs_taxa_args taxa;
@@ -21,11 +21,19 @@ static cs_input_args input;
 static cs_label_args labels;
 static cs_log_args logs;
 
+static const char *const precision_names[] = { "fp32", "tf32", "bf16", NULL };
+
 static const cs_opt model_table[] = {
     { .type = CS_OPT_GROUP, .name = "Export" },
     { .type = CS_OPT_STR, .name = "license", .off = offsetof(struct model_args, licence),
       .arg = "ID", .def = "other", .help = "licence that the model card names",
       .man = "An SPDX identifier in lower case, as model hubs write it." },
+    { .type = CS_OPT_GROUP, .name = "Checked" },
+    { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(struct model_args, precision),
+      .arg = "KIND", .def = "bf16",
+      .help = "least precise numbers that the model's answers were checked with",
+      .man = "GPUs then answer in it unless told otherwise; fp32 takes the note back.",
+      .choice = precision_names },
     { .type = CS_OPT_GROUP, .name = "Import" },
     { .type = CS_OPT_STR, .name = "alphabet", .off = offsetof(struct model_args, alphabet),
       .arg = "LETTERS", .def = "acgnt",
@@ -80,6 +88,8 @@ static int show_settings(cs_outfile *f, const cs_model *m)
     if (cs_params_thin(&m->ps) > 0)
         CS_TRY(cs_outfile_printf(f, "thin layers\t%d\n", (int)cs_params_thin(&m->ps)));
     CS_TRY(show_part(f, "head", m->head->name, m->head->opt, m->head_cfg));
+    if (m->checked != CS_IN_FP32)
+        CS_TRY(cs_outfile_printf(f, "precision\t%s\n", cs_precision_names[m->checked]));
     CS_TRY(cs_outfile_printf(f, "strand\t%s\n", m->both_strands ? "both" : "forward"));
     if (m->window > 0)
         CS_TRY(cs_outfile_printf(f, "window\t%lld\n", (long long)m->window));
@@ -208,10 +218,18 @@ out:
     return rc;
 }
 
+static int checked(cs_model *m, const char *to)
+{
+    m->checked = (cs_precision)own.precision;
+    return cs_model_save(m, to, false);
+}
+
 static int act(const cs_strlist *word, cs_model *m)
 {
     if (strcmp(word->v[0], "label") == 0)
         return label(m, word->v[2]);
+    if (strcmp(word->v[0], "checked") == 0)
+        return checked(m, word->v[2]);
     if (strcmp(word->v[0], "show") == 0)
         return show(m, word->v[1]);
     if (strcmp(word->v[0], "verify") == 0)
@@ -231,6 +249,7 @@ static int check_words(const cs_strlist *word)
         { "export", "a model file and a folder", 3 },
         { "import", "a checkpoint and a model file to write", 3 },
         { "label", "a model file and one to write", 3 },
+        { "checked", "a model file and one to write", 3 },
     };
 
     for (size_t i = 0; word->n > 0 && i < sizeof action / sizeof action[0]; i++) {
@@ -241,7 +260,8 @@ static int check_words(const cs_strlist *word)
         return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name, action[i].takes);
     }
     return cs_fail(CS_EUSAGE, "say what to do with which model: show FILE, verify FILE, "
-                   "factorize FILE, export FILE DIR, label FILE TO, or import CHECKPOINT FILE");
+                   "factorize FILE, export FILE DIR, label FILE TO, checked FILE TO, or import "
+                   "CHECKPOINT FILE");
 }
 
 static int run(int argc, char **argv)
@@ -272,7 +292,7 @@ out:
 
 const cs_command cs_cmd_model = {
     .name = "model",
-    .summary = "show, verify, label, factorize, export, import models",
+    .summary = "show, verify, label, mark, factorize, export, import models",
     .usage = "[OPTIONS] ACTION FILE [TO]",
     .options = options,
     .run = run,

@@ -107,7 +107,7 @@ static int open_encoder(struct encoder *e)
     /* A safetensors file begins with a length in binary, JSON with a brace. */
     if (f == NULL || first[0] == '{')
         return cs_bpe_read(own.model, &e->bpe);
-    return cs_model_open(own.model, "cpu", 1, &e->be, &e->model);
+    return cs_model_open(own.model, NULL, 1, &e->be, &e->model);
 }
 
 static cs_alphabet alphabet_of(const struct encoder *e)

@@ -371,7 +371,7 @@ static int prepare_model(struct job *j, int n_thread)
 
     CS_TRY(cs_variants_model(model.model, own.score == SCORE_EMBEDDING, j->model_path,
                              sizeof j->model_path));
-    CS_TRY(cs_model_open(j->model_path, device.device, n_thread, &j->be, &j->model));
+    CS_TRY(cs_model_open(j->model_path, &device, n_thread, &j->be, &j->model));
     CS_TRY(choose_score(j));
     const cs_policy_args usual = {
         .strand = own.strand,

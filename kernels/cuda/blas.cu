@@ -6,7 +6,7 @@
 const cs_blas *cs_blas_load(const char **)
 {
     static const cs_blas linked = { cublasCreate, cublasDestroy, cublasSetStream,
-                                    cublasGetStatusName, cublasSgemm_64 };
+                                    cublasGetStatusName, cublasGemmEx_64 };
     return &linked;
 }
 
@@ -43,7 +43,7 @@ const cs_blas *cs_blas_load(const char **why)
     FIND(destroy, cublasDestroy);
     FIND(set_stream, cublasSetStream);
     FIND(status_name, cublasGetStatusName);
-    FIND(sgemm, cublasSgemm_64);
+    FIND(gemm, cublasGemmEx_64);
     *why = "libcublas.so." TEXT(CUBLAS_VER_MAJOR) " lacks a call that it should have";
     return complete ? &found : NULL;
 }

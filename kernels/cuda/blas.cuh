@@ -14,7 +14,7 @@ typedef struct cs_blas {
     decltype(&cublasDestroy)       destroy;
     decltype(&cublasSetStream)     set_stream;
     decltype(&cublasGetStatusName) status_name;
-    decltype(&cublasSgemm_64)      sgemm;
+    decltype(&cublasGemmEx_64)     gemm;
 } cs_blas;
 
 /** cs_blas_load - the library's calls; NULL with the reason in `why` (valid until the next dlopen).

@@ -3,6 +3,16 @@
 
 /* ---- products ---------------------------------------------------------------------------- */
 
+/* Nothing but --precision asks for less than single precision. */
+static cublasComputeType_t arithmetic(const cs_backend *be)
+{
+    switch (be->precision) {
+    case CS_IN_TF32: return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case CS_IN_BF16: return CUBLAS_COMPUTE_32F_FAST_16BF;
+    default:      return CUBLAS_COMPUTE_32F;
+    }
+}
+
 /* cuBLAS stores by columns: of its point of view our matrices are transposed, and it is asked for
  * c' = op(b)' op(a)'. */
 static void cuda_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c)
@@ -18,9 +28,10 @@ static void cuda_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_r
     }
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
-    cublasStatus_t e = cu->blas->sgemm(cu->handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N,
-                                       ta ? CUBLAS_OP_T : CUBLAS_OP_N, c.c, c.r, n_k, &one, b.p,
-                                       b.ld, a.p, a.ld, &beta, c.p, c.ld);
+    cublasStatus_t e = cu->blas->gemm(cu->handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N,
+                                      ta ? CUBLAS_OP_T : CUBLAS_OP_N, c.c, c.r, n_k, &one, b.p,
+                                      CUDA_R_32F, b.ld, a.p, CUDA_R_32F, a.ld, &beta, c.p,
+                                      CUDA_R_32F, c.ld, arithmetic(be), CUBLAS_GEMM_DEFAULT);
     if (e != CUBLAS_STATUS_SUCCESS)
         cs_cuda_keep(be, cudaErrorUnknown, cu->blas->status_name(e));
     cs_cuda_after(be, "gemm");

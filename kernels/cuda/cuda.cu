@@ -157,6 +157,8 @@ static int open_parts(cs_backend *be, int device)
     if (e == cudaSuccess)
         e = cudaGetDeviceProperties(&about, device);
     if (e == cudaSuccess)
+        cu->capability = 10 * about.major + about.minor;
+    if (e == cudaSuccess)
         (void)snprintf(cu->label, sizeof cu->label, "cuda:%d (%.64s)", device, about.name);
     if (e == cudaSuccess)
         e = cudaStreamCreateWithFlags(&cu->stream, cudaStreamNonBlocking);
@@ -169,7 +171,6 @@ static int open_parts(cs_backend *be, int device)
     cu->blas = cs_blas_load(&why);
     if (!cu->blas)
         return cs_fail(CS_EDEVICE, "cannot use device '%s' without cuBLAS: %s", cu->label, why);
-    /* Its default arithmetic: single precision stays single precision, never TF32. */
     if (cu->blas->create(&cu->handle) != CUBLAS_STATUS_SUCCESS)
         return cs_fail(CS_EDEVICE, "cannot use device '%s': cuBLAS does not start", cu->label);
     (void)cu->blas->set_stream(cu->handle, cu->stream);
@@ -196,6 +197,16 @@ int cs_cuda_open(cs_backend *be, int device)
     else
         fill(&be->op);
     return rc;
+}
+
+int cs_cuda_compute_in(cs_backend *be, cs_precision p)
+{
+    const cs_cuda *cu = cs_cuda_of(be);
+    if (p != CS_IN_FP32 && cu->capability < 80)
+        return cs_fail(CS_EUSAGE, "device %s has compute capability %d.%d; --precision %s needs "
+                       "8.0", cu->label, cu->capability / 10, cu->capability % 10,
+                       cs_precision_names[p]);
+    return CS_OK;
 }
 
 void cs_cuda_close(cs_backend *be)

@@ -16,5 +16,7 @@ int cs_cuda_count(const char **why);
  */
 int cs_cuda_open(cs_backend *be, int device) CS_MUST_CHECK;
 void cs_cuda_close(cs_backend *be);
+/** cs_cuda_compute_in - see cs_backend_compute_in(); CS_EUSAGE for a GPU of before 2020 */
+int cs_cuda_compute_in(cs_backend *be, cs_precision p) CS_MUST_CHECK;
 
 #endif

@@ -41,6 +41,7 @@ enum { CS_WARP = 32, CS_BLOCK = 256,      /* threads of a block: 8 warps */
 typedef struct cs_cuda {
     int            device;
     char           label[96];    /* "cuda:0 (NVIDIA H200)", for messages */
+    int            capability;   /* 90: compute capability 9.0 */
     cudaStream_t   stream;
     const cs_blas *blas;         /* cuBLAS's calls */
     cublasHandle_t handle;

@@ -61,6 +61,7 @@ typedef struct cs_model {
     int32_t             n_label;
     int64_t             window;             /* bases of a sequence it was trained on; 0: any */
     bool                both_strands;       /* what --strand model means: both, or forward */
+    cs_precision        checked;            /* answers in it were compared with CS_IN_FP32's */
     bool                probing;            /* learning leaves embedding and encoder as they are */
     cs_calibration      calibration;        /* n 0: none */
     cs_arena           *text;               /* texts of a loaded model's options, or NULL */

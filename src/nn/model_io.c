@@ -10,6 +10,7 @@
  *     "mask": the token for what is hidden, of a model that was pretrained; else missing,
  *     "channels": 0,
  *     "encoder": { ... }, "head": { ... },
+ *     "precision": "tf32" or "bf16", where answers in it were compared with fp32's; else missing,
  *     "strand": "forward" or "both": how sequences are read unless the user says,
  *     "calibration": [ { "from": 0, "temperature": 1.1, "records": 900, "kept": [...] }, ... ],
  *     "labels": [ { "name": "virus", "taxid": 10239, "rank": "superkingdom" }, ... ],
@@ -103,6 +104,9 @@ static char *describe(const cs_model *m)
     failed |= json_object_set_new(j, "head", part_json(m->head->name, m->head->opt, m->head_cfg));
     if (m->window > 0)
         failed |= json_object_set_new(j, "window", json_integer(m->window));
+    if (m->checked != CS_IN_FP32)
+        failed |= json_object_set_new(j, "precision",
+                                      json_string(cs_precision_names[m->checked]));
     failed |= json_object_set_new(j, "strand", json_string(m->both_strands ? "both" : "forward"));
     failed |= json_object_set_new(j, "calibration", cs_calibration_json(&m->calibration));
     failed |= json_object_set_new(j, "labels", labels_json(m));
@@ -364,6 +368,19 @@ static int read_strand(const struct loading *l, bool *both)
     return CS_OK;
 }
 
+static int read_precision(const struct loading *l, cs_precision *p)
+{
+    const json_t *j = json_object_get(l->j, "precision");
+    const char *text = json_string_value(j);
+
+    for (int i = CS_IN_FP32; cs_precision_names[i]; i++)
+        if (text && strcmp(text, cs_precision_names[i]) == 0) {
+            *p = (cs_precision)i;
+            return CS_OK;
+        }
+    return j ? damaged(l, "the precision that it was checked in is none of ours") : CS_OK;
+}
+
 static int read_window(const struct loading *l, int64_t *window)
 {
     const json_t *j = json_object_get(l->j, "window");
@@ -447,6 +464,7 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
     for (int32_t i = 0; i < m->ps.n; i++)
         CS_TRY(read_tensor(l, &m->ps, &m->ps.p[i]));
     CS_TRY(read_strand(l, &m->both_strands));
+    CS_TRY(read_precision(l, &m->checked));
     CS_TRY(read_window(l, &m->window));
     if (cs_calibration_read(&m->calibration, json_object_get(l->j, "calibration")) != CS_OK) {
         rc = damaged(l, "its calibration is impossible");

@@ -20,6 +20,8 @@ N usage-batch.err      $c -B 0 "$tiny/mixed.fa"
 
 T 'an unknown device is named' sh -c '"$@" 2>&1 |
     grep -q "no compute device .gpu9. in this build: it has .cpu."' - $c --device gpu9 "$tiny/mixed.fa"
+N usage-precision.err  $c --device cpu --precision bf16 "$tiny/mixed.fa"
+T 'the processor computes in fp32' $c --precision fp32 "$tiny/mixed.fa"
 T 'the device auto always works' $c --device auto "$tiny/mixed.fa"
 
 # ---- inputs: status 1 --------------------------------------------------------------------------

@@ -50,6 +50,9 @@ T 'the default model has the one beside it' sh -c '
     for m in default.m "$1/default.safetensors"; do
         chordseq model show "$m" | grep -E "^(sha256|label|taxon)" > "${m##*/}.taxa"
     done; cmp default.m.taxa default.safetensors.taxa' - "$srcdir/refdata/model"
+T 'a note of what was checked' chordseq model checked labelled.m checked.m
+P file-checked.tsv  sh -c 'chordseq model show checked.m | grep ^precision'
+T 'taken back' sh -c 'chordseq model --precision fp32 checked checked.m again.m && cmp labelled.m again.m'
 N file-taxa.err     chordseq model label "$m" x.m
 N file-taxa2.err    chordseq model label --taxonomy taxa.tsv --taxa taxa.tsv "$m" x.m
 N file-taxa3.err    chordseq model label --taxonomy none.tsv "$m" x.m

@@ -12,7 +12,7 @@
 
 #ifdef CS_HOST_CUDA
 extern size_t cs_host_memory;
-extern int cs_host_fault, cs_host_devices;
+extern int cs_host_fault, cs_host_devices, cs_host_capability;
 #endif
 
 static cs_backend *gpu, *cpu;
@@ -81,6 +81,8 @@ static void same_again(const op_case *o, const env *e, const mats *got, uint64_t
 #endif
 }
 
+static double most_off = 1e-10;     /* of squares: the difference's norm is 1e-5 of the result's */
+
 static void against_reference(const op_case *o, int n, const env *e)
 {
     cs_backend ref = *cpu;
@@ -93,8 +95,7 @@ static void against_reference(const op_case *o, int n, const env *e)
         mats got = make(o[i].spec, e, key);
         o[i].run(&ref, &here, want.m);
         run_on_gpu(&o[i], e, &got);
-        /* The norm of the difference is at most 1e-5 of that of the result. */
-        compare_outputs(&o[i], e, &got, &want, &before, 1e-10, 1e-10);
+        compare_outputs(&o[i], e, &got, &want, &before, most_off, most_off);
         same_again(&o[i], e, &got, key);
         drop(&before);
         drop(&want);
@@ -133,6 +134,34 @@ static void test_ops(void **state)
     with_row_sizes(against_reference);
     with_chord_sizes(against_reference);
 #endif
+}
+
+static void compute_in(cs_precision p)
+{
+    if (cs_cuda_compute_in(gpu, p) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    gpu->precision = p;
+}
+
+/* Products are as exact as they were asked to be, and no more. */
+static void test_precision(void **state)
+{
+    (void)state;
+    static const op_case products[] = {
+        { "gemm_nn_add", "iRK iKC aRC", gemm_nn1, true },
+        { "gemm_nt", "iRK iCK oRC", gemm_nt, true },
+        { "gemm_tn", "iKR iKC aRC", gemm_tn, false },
+    };
+    static const double most[] = { 1e-10, 1e-6, 1e-4 };
+    env e = new_env((int64_t[]){ 1, 67, 3 }, 3, 72, 33, 1);
+    for (int p = CS_IN_FP32; p <= CS_IN_BF16; p++) {
+        compute_in((cs_precision)p);
+        most_off = most[p];
+        against_reference(products, COUNT(products), &e);
+    }
+    compute_in(CS_IN_FP32);
+    most_off = most[CS_IN_FP32];
+    free(e.id);
 }
 
 /* More rows than one chunk of a sum. */
@@ -209,6 +238,20 @@ static void test_networks(void **state)
 /* ---- failures -------------------------------------------------------------------------------- */
 
 #ifdef CS_HOST_CUDA
+static void test_old_device(void **state)
+{
+    (void)state;
+    cs_host_capability = 75;
+    cs_backend *be = open_gpu();
+    assert_int_equal(cs_cuda_compute_in(be, CS_IN_FP32), CS_OK);
+    assert_int_equal(cs_cuda_compute_in(be, CS_IN_BF16), CS_EUSAGE);
+    assert_string_equal(cs_error_message(), "device cuda:0 (this processor) has compute capability "
+                        "7.5; --precision bf16 needs 8.0");
+    cs_error_clear();
+    close_gpu(be);
+    cs_host_capability = 90;
+}
+
 static void test_no_device(void **state)
 {
     (void)state;
@@ -336,12 +379,13 @@ int main(int argc, char **argv)
 {
     quick = argc > 1 && strcmp(argv[1], "quick") == 0;
     static const struct CMUnitTest test[] = {
-        cmocka_unit_test(test_ops), cmocka_unit_test(test_long_sums),
+        cmocka_unit_test(test_ops), cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_networks),
 #ifdef CS_HOST_CUDA
-        cmocka_unit_test(test_no_device), cmocka_unit_test(test_device_names),
-        cmocka_unit_test(test_device_list), cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_no_device), cmocka_unit_test(test_old_device),
+        cmocka_unit_test(test_device_names), cmocka_unit_test(test_device_list),
+        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_fault),
 #endif
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 1, &cpu) != CS_OK)

@@ -76,7 +76,7 @@ typedef enum cudaMemcpyKind {
     cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice
 } cudaMemcpyKind;
 typedef struct cs_host_stream *cudaStream_t;
-typedef struct cudaDeviceProp { char name[256]; } cudaDeviceProp;
+typedef struct cudaDeviceProp { char name[256]; int major, minor; } cudaDeviceProp;
 enum { cudaStreamNonBlocking = 1 };
 
 cudaError_t cudaGetDeviceCount(int *n);
@@ -101,6 +101,7 @@ extern "C" {
 extern size_t cs_host_memory;    /* bytes left on the pretended device */
 extern int cs_host_fault;        /* error of the launches to come; cudaSuccess: none */
 extern int cs_host_devices;      /* devices that there are */
+extern int cs_host_capability;   /* of each: 90 is compute capability 9.0 */
 }
 
 #endif

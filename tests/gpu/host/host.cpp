@@ -11,7 +11,7 @@ enum { WARP = 32, MOST = 1024, STACK_BYTES = 64 << 10 };
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 size_t cs_host_memory = SIZE_MAX;
-int cs_host_fault = cudaSuccess, cs_host_devices = 1;
+int cs_host_fault = cudaSuccess, cs_host_devices = 1, cs_host_capability = 90;
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
@@ -162,6 +162,8 @@ cudaError_t cudaSetDevice(int device)
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
 {
     strcpy(p->name, "this processor");
+    p->major = cs_host_capability / 10;
+    p->minor = cs_host_capability % 10;
     return cudaSuccess;
 }
 
@@ -249,19 +251,38 @@ cublasStatus_t cublasDestroy(cublasHandle_t) { return CUBLAS_STATUS_SUCCESS; }
 cublasStatus_t cublasSetStream(cublasHandle_t, cudaStream_t) { return CUBLAS_STATUS_SUCCESS; }
 const char *cublasGetStatusName(cublasStatus_t) { return "CUBLAS_STATUS_NOT_INITIALIZED"; }
 
-/* By columns, as BLAS has it: c (m, n) = alpha op(a) op(b) + beta c */
-cublasStatus_t cublasSgemm_64(cublasHandle_t, cublasOperation_t ta, cublasOperation_t tb, int64_t m,
-                              int64_t n, int64_t k, const float *alpha, const float *a, int64_t lda,
-                              const float *b, int64_t ldb, const float *beta, float *c, int64_t ldc)
+/* To `bits` bits behind the point, to the nearest, ties to even. */
+static double rounded(float v, int bits)
 {
+    uint32_t u, low = (1u << (23 - bits)) - 1;
+    memcpy(&u, &v, sizeof u);
+    if (isfinite(v) && low) {
+        u += (low >> 1) + (u >> (23 - bits) & 1);
+        u &= ~low;
+    }
+    memcpy(&v, &u, sizeof u);
+    return (double)v;
+}
+
+/* By columns, as BLAS has it: c (m, n) = alpha op(a) op(b) + beta c */
+cublasStatus_t cublasGemmEx_64(cublasHandle_t, cublasOperation_t ta, cublasOperation_t tb,
+                               int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
+                               cudaDataType, int64_t lda, const void *b, cudaDataType, int64_t ldb,
+                               const void *beta, void *c, cudaDataType, int64_t ldc,
+                               cublasComputeType_t compute, cublasGemmAlgo_t)
+{
+    const float *x = (const float *)a, *y = (const float *)b;
+    const float scale = *(const float *)alpha, keep = *(const float *)beta;
+    const int bits = compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? 10
+                   : compute == CUBLAS_COMPUTE_32F_FAST_16BF ? 7 : 23;
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++) {
             double sum = 0;
             for (int64_t l = 0; l < k; l++)
-                sum += (double)(ta == CUBLAS_OP_N ? a[l * lda + i] : a[i * lda + l])
-                     * (double)(tb == CUBLAS_OP_N ? b[j * ldb + l] : b[l * ldb + j]);
-            float *v = &c[j * ldc + i];
-            *v = (float)(*alpha * sum + (*beta != 0 ? (double)(*beta * *v) : 0));
+                sum += rounded(ta == CUBLAS_OP_N ? x[l * lda + i] : x[i * lda + l], bits)
+                     * rounded(tb == CUBLAS_OP_N ? y[j * ldb + l] : y[l * ldb + j], bits);
+            float *v = (float *)c + j * ldc + i;
+            *v = (float)(scale * sum + (keep != 0 ? (double)(keep * *v) : 0));
         }
     return CUBLAS_STATUS_SUCCESS;
 }
