@@ -12,7 +12,7 @@
 #include "train/calibrate.h"
 
 /* Bases read before they are judged: what is in memory besides one record and the scores. */
-enum { MAX_LIST = 32, PATH_BYTES = 4096, N_OUT = 3 };
+enum { MAX_LIST = 32, PATH_BYTES = 4096, N_OUT = 4 };
 
 struct eval_args {
     const char *fragments, *bins, *output, *json, *html, *calibrate;
@@ -98,7 +98,7 @@ struct job {
     int64_t      n_without;
     double       seconds;        /* that judging took */
     char         path[PATH_BYTES];
-    cs_outfile  *tsv, *json, *html;
+    cs_outfile  *tsv, *json, *html, *calibrated;
 };
 
 /* "500,1000": increasing whole numbers, with or without a suffix. */
@@ -226,7 +226,7 @@ static int calibrate(struct job *j)
     CS_TRY(merge_scores(j, &all));
     CS_TRY(cs_judge_fit(m, own.calibrate, &all, j->bin, j->n_bin));
     m->both_strands = j->policy.both;
-    CS_TRY(cs_model_save(m, own.calibrate, false));
+    CS_TRY(cs_model_write(m, false, j->calibrated));
     for (int b = 0; b < m->calibration.n; b++)
         cs_note("from %lld bases: temperature %.3f, fitted to %lld records",
                 (long long)m->calibration.bin[b].from, m->calibration.bin[b].temperature,
@@ -250,12 +250,23 @@ static int report(struct job *j, const char *command)
     CS_TRY(cs_eval_ranks_init(&ranks, j->model, j->path, &j->labelled.classes));
     CS_TRY(cs_eval_write(&r, j->tsv, j->json));
     if (j->html)
-        CS_TRY(cs_eval_html(&r, j->html, j->seconds, command));
-    rc = cs_outputs_appear((cs_outfile **const[]){ &j->tsv, &j->json, &j->html }, N_OUT);
+        rc = cs_eval_html(&r, j->html, j->seconds, command);
 out:
-    rc = cs_outputs_explain(rc, 1 + (own.json != NULL) + (own.html != NULL));
     cs_eval_ranks_release(&ranks);
     return rc;
+}
+
+static int report_and_calibrate(struct job *j, const char *command)
+{
+    int rc = CS_OK;
+
+    CS_TRY(report(j, command));
+    CS_TRY(calibrate(j));
+    rc = cs_outputs_appear((cs_outfile **const[]){ &j->tsv, &j->json, &j->html, &j->calibrated },
+                           N_OUT);
+out:
+    return cs_outputs_explain(rc, 1 + (own.json != NULL) + (own.html != NULL)
+                                  + (own.calibrate != NULL));
 }
 
 /* Before the judging, which may take hours. */
@@ -264,8 +275,9 @@ static int open_outputs(struct job *j)
     int rc = CS_OK;
     const char *const path[] = { own.output, own.json, own.html, own.calibrate };
 
-    CS_TRY(cs_outputs_apart(path, N_OUT + 1));
-    CS_TRY(cs_outputs_probe(own.calibrate));
+    CS_TRY(cs_outputs_apart(path, N_OUT));
+    if (own.calibrate != NULL)
+        CS_TRY(cs_outfile_open(own.calibrate, &j->calibrated));
     CS_TRY(cs_outfile_open(own.output, &j->tsv));
     if (own.json != NULL)
         CS_TRY(cs_outfile_open(own.json, &j->json));
@@ -324,6 +336,7 @@ static void release(struct job *j)
     cs_outfile_discard(j->tsv);
     cs_outfile_discard(j->json);
     cs_outfile_discard(j->html);
+    cs_outfile_discard(j->calibrated);
     cs_labelled_close(&j->labelled);
     cs_model_free(j->model);
     cs_backend_close(j->be);
@@ -340,8 +353,7 @@ static int run(int argc, char **argv)
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     CS_TRY(prepare(&j));
     CS_TRY(judge_all(&j));
-    CS_TRY(report(&j, command));
-    CS_TRY(calibrate(&j));
+    rc = report_and_calibrate(&j, command);
 out:
     release(&j);
     free(command);

@@ -10,6 +10,7 @@
 #include "pipelines/model_export.h"
 #include "pipelines/model_factorize.h"
 #include "pipelines/model_import.h"
+#include "pipelines/outputs.h"
 #include "pipelines/taxa.h"
 
 struct model_args { const char *licence, *alphabet; int precision; };
@@ -206,6 +207,19 @@ out:
     return rc;
 }
 
+static int save(cs_model *m, const char *to)
+{
+    int rc = CS_OK;
+    cs_outfile *f = NULL;
+
+    CS_TRY(cs_outfile_open(to, &f));
+    CS_TRY(cs_model_write(m, false, f));
+    rc = cs_outputs_appear((cs_outfile **const[]){ &f }, 1);
+out:
+    cs_outfile_discard(f);
+    return rc;
+}
+
 static int label(cs_model *m, const char *to)
 {
     int rc = CS_OK;
@@ -213,7 +227,7 @@ static int label(cs_model *m, const char *to)
     if (!taxa.taxonomy && !taxa.lineage)
         return cs_fail(CS_EUSAGE, "'label' needs a taxonomy; name one with --taxonomy");
     CS_TRY(cs_taxa_set(m, &taxa));
-    rc = cs_model_save(m, to, false);
+    rc = save(m, to);
 out:
     return rc;
 }
@@ -235,7 +249,7 @@ static int act(const cs_strlist *word, cs_model *m)
     if (strcmp(word->v[0], "verify") == 0)
         return verify(m, word->v[1]);
     if (strcmp(word->v[0], "import") == 0)
-        return cs_model_save(m, word->v[2], false);
+        return save(m, word->v[2]);
     if (strcmp(word->v[0], "factorize") == 0)
         return cs_model_factorize(m, &thin, &input, &labels);
     return cs_model_export(m, word->v[2], own.licence);

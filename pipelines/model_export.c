@@ -6,59 +6,24 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/sha256.h"
+#include "pipelines/outputs.h"
 #include "pipelines/taxa.h"
 
 enum { PATH_BYTES = 4096, SYMBOL_BYTES = 64, MAX_MODEL_BYTES = 1 << 30, VALUE_BYTES = 1024 };
 
-static const char taxonomy_name[] = "taxonomy.tsv", calibration_name[] = "calibration.json";
-static const char *const file_names[] = {
-    "README.md", calibration_name, "config.json", "labels.tsv", "model.safetensors", taxonomy_name,
-    "tokenizer.json",
-};
-enum { N_FILE = sizeof file_names / sizeof file_names[0] };
-
-/* What a model lacks has no file. */
-static bool has_file(const cs_model *m, const char *name)
-{
-    return name == taxonomy_name ? m->taxonomy != NULL
-         : name == calibration_name ? m->calibration.n > 0 : true;
-}
-
-static int path_in(const char *dir, const char *name, char path[PATH_BYTES])
-{
-    if (snprintf(path, PATH_BYTES, "%s/%s", dir, name) < PATH_BYTES)
-        return CS_OK;
-    return cs_fail(CS_EUSAGE, "the name '%s' is too long", dir);
-}
-
-static int write_text(const char *dir, const char *name, const char *text)
-{
-    int rc = CS_OK;
-    char path[PATH_BYTES];
-    cs_outfile *f = NULL;
-
-    CS_TRY(path_in(dir, name, path));
-    CS_TRY(cs_outfile_open(path, &f));
-    CS_TRY(cs_outfile_write(f, text, strlen(text)));
-    rc = cs_outfile_close(f);
-    f = NULL;
-out:
-    cs_outfile_discard(f);
-    return rc;
-}
-
 /* Writes a JSON value, which it takes over. */
-static int write_json(const char *dir, const char *name, json_t *j)
+static int write_json(cs_outfile *f, json_t *j)
 {
     char *text = json_dumps(j, JSON_INDENT(2));
 
     json_decref(j);
     if (text == NULL)
-        return cs_fail(CS_EMEM, "out of memory for '%s'", name);
-    const int rc = write_text(dir, name, text);
+        return cs_fail(CS_EMEM, "out of memory for a file of the model");
+    const int rc = cs_outfile_text(f, text);
     free(text);
     return rc;
 }
@@ -94,7 +59,7 @@ static const char *problem_type(const cs_model *m)
          : m->head->is_labels ? "multi_label_classification" : "regression";
 }
 
-static int write_config(const cs_model *m, const char *dir)
+static int write_config(const cs_model *m, cs_outfile *f)
 {
     json_t *o = json_pack("{s:s, s:[s], s:s, s:i, s:i}", "model_type", "chordseq", "architectures",
                           m->enc->name, "chordseq_version", PACKAGE_VERSION, "hidden_size",
@@ -117,14 +82,14 @@ static int write_config(const cs_model *m, const char *dir)
     else
         json_object_set_new(o, "num_channels", json_integer(m->n_channel));
     json_object_set_new(o, "chordseq", settings_json(m));
-    return write_json(dir, "config.json", o);
+    return write_json(f, o);
 }
 
 /* What came from such a file becomes one again. */
-static int write_saved(const cs_model *m, const char *dir)
+static int write_saved(const cs_model *m, cs_outfile *f)
 {
     char *text = m->tok->save(m->tok_state);
-    const int rc = text != NULL ? write_text(dir, "tokenizer.json", text)
+    const int rc = text != NULL ? cs_outfile_text(f, text)
                                 : cs_fail(CS_EMEM, "out of memory for the vocabulary");
 
     free(text);
@@ -132,10 +97,10 @@ static int write_saved(const cs_model *m, const char *dir)
 }
 
 /* The vocabulary in full, so that another program can make the same ids. */
-static int write_tokenizer(const cs_model *m, const char *dir)
+static int write_tokenizer(const cs_model *m, cs_outfile *f)
 {
     if (m->tok != NULL && m->tok->save != NULL)
-        return write_saved(m, dir);
+        return write_saved(m, f);
     json_t *o = m->tok == NULL ? json_pack("{s:s, s:i}", "type", "real", "channels",
                                            (int)m->n_channel)
                                : part_json(m->tok->name, m->tok->opt, m->tok_cfg);
@@ -155,41 +120,30 @@ static int write_tokenizer(const cs_model *m, const char *dir)
         json_object_set_new(o, "unk_id", json_integer(CS_TOK_UNK));
     }
     json_object_set_new(o, "vocab", vocab);
-    return write_json(dir, "tokenizer.json", o);
+    return write_json(f, o);
 }
 
-static int write_labels(const cs_model *m, const char *dir)
+static int write_labels(const cs_model *m, cs_outfile *f)
 {
     int rc = CS_OK;
-    char path[PATH_BYTES];
-    cs_outfile *f = NULL;
 
-    CS_TRY(path_in(dir, "labels.tsv", path));
-    CS_TRY(cs_outfile_open(path, &f));
     CS_TRY(cs_outfile_printf(f, "#index\tname\ttaxid\trank\n"));
     for (int32_t i = 0; i < m->n_label; i++) {
         const cs_label *l = &m->label[i];
         CS_TRY(cs_outfile_printf(f, "%d\t%s\t%lld\t%s\n", (int)i, l->name, (long long)l->taxid,
                                  l->rank != NULL ? l->rank : "."));
     }
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
-    cs_outfile_discard(f);
     return rc;
 }
 
 /* As --taxonomy reads it. Ancestors are called by their taxids: several may have one name. */
-static int write_taxonomy(const cs_model *m, const char *dir)
+static int write_taxonomy(const cs_model *m, cs_outfile *f)
 {
     int rc = CS_OK;
-    char path[PATH_BYTES];
     cs_taxonomy *t = NULL;
-    cs_outfile *f = NULL;
 
-    CS_TRY(path_in(dir, taxonomy_name, path));
     CS_TRY(cs_taxa_of(m, "the model", &t));
-    CS_TRY(cs_outfile_open(path, &f));
     CS_TRY(cs_outfile_printf(f, "#name\ttaxid\trank\tparent\tscientific name\n"));
     for (int32_t i = 1; i < t->n; i++) {
         const cs_taxon *v = &t->node[i];
@@ -200,12 +154,14 @@ static int write_taxonomy(const cs_model *m, const char *dir)
         CS_TRY(cs_outfile_printf(f, "\t%lld\t%s\t%lld\t%s\n", (long long)v->taxid, v->rank,
                                  (long long)t->node[v->parent].taxid, v->name));
     }
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
-    cs_outfile_discard(f);
     cs_taxonomy_free(t);
     return rc;
+}
+
+static int write_calibration(const cs_model *m, cs_outfile *f)
+{
+    return write_json(f, cs_calibration_json(&m->calibration));
 }
 
 /* ---- the card -------------------------------------------------------------------------------- */
@@ -338,49 +294,84 @@ out:
     return rc;
 }
 
-static int write_card(const cs_model *m, const char *dir, const char *licence)
+static int write_card(const cs_model *m, const char *licence, cs_outfile *f)
 {
     int rc = CS_OK;
-    char path[PATH_BYTES];
-    cs_outfile *f = NULL;
     json_t *training = m->training != NULL ? json_loads(m->training, 0, NULL) : NULL;
 
-    CS_TRY(path_in(dir, "README.md", path));
-    CS_TRY(cs_outfile_open(path, &f));
     CS_TRY(write_front(f, training, licence, m->head->is_class));
-    CS_TRY(write_body(f, m, training));
-    rc = cs_outfile_close(f);
-    f = NULL;
+    rc = write_body(f, m, training);
 out:
-    cs_outfile_discard(f);
     json_decref(training);
     return rc;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int write_sums(const cs_model *m, const char *dir)
+/* In the order of SHA256SUMS, which itself comes last. Model and card are written by hand. */
+static const struct {
+    const char *name;
+    int (*write)(const cs_model *m, cs_outfile *f);
+} files[] = {
+    { "README.md", NULL },           { "calibration.json", write_calibration },
+    { "config.json", write_config }, { "labels.tsv", write_labels },
+    { "model.safetensors", NULL },   { "taxonomy.tsv", write_taxonomy },
+    { "tokenizer.json", write_tokenizer },
+};
+enum { CARD, MODEL = 4, SUMS = sizeof files / sizeof files[0], N_FILE };
+
+/* What a model lacks has no file. */
+static bool has_file(const cs_model *m, int i)
+{
+    if (i == SUMS || files[i].write == NULL)
+        return true;
+    return files[i].write == write_taxonomy ? m->taxonomy != NULL
+         : files[i].write == write_calibration ? m->calibration.n > 0 : true;
+}
+
+static int open_file(const char *dir, int i, cs_outfile **f)
+{
+    char path[PATH_BYTES];
+    const char *name = i == SUMS ? "SHA256SUMS" : files[i].name;
+
+    if (snprintf(path, PATH_BYTES, "%s/%s", dir, name) >= PATH_BYTES)
+        return cs_fail(CS_EUSAGE, "the name '%s' is too long", dir);
+    return cs_outfile_open(path, f);
+}
+
+/* A line as sha256sum -c reads it, of a file that is complete. */
+static int write_sum(int i, cs_outfile *of, cs_outfile *f)
 {
     int rc = CS_OK;
-    char path[PATH_BYTES], line[N_FILE][160], all[N_FILE * 160] = "", hex[65];
+    char *bytes = NULL, hex[65];
+    size_t n;
+    cs_sha256 s;
 
-    for (int i = 0; i < N_FILE; i++) {
-        char *bytes;
-        size_t n;
-        cs_sha256 s;
-        if (!has_file(m, file_names[i]))
-            continue;
-        CS_TRY(path_in(dir, file_names[i], path));
-        CS_TRY(cs_file_read(path, MAX_MODEL_BYTES, &bytes, &n));
-        cs_sha256_init(&s);
-        cs_sha256_add(&s, bytes, n);
-        cs_sha256_hex(&s, hex);
-        free(bytes);
-        /* As sha256sum -c reads it. */
-        (void)snprintf(line[i], sizeof line[i], "%s  %s\n", hex, file_names[i]);
-        (void)strncat(all, line[i], sizeof all - strlen(all) - 1);
-    }
-    rc = write_text(dir, "SHA256SUMS", all);
+    CS_TRY(cs_outfile_finish(of));
+    if (!cs_outfile_place(of))
+        return cs_fail(CS_EIO, "'%s' is no regular file", cs_outfile_name(of));
+    CS_TRY(cs_file_read(cs_outfile_place(of), MAX_MODEL_BYTES, &bytes, &n));
+    cs_sha256_init(&s);
+    cs_sha256_add(&s, bytes, n);
+    cs_sha256_hex(&s, hex);
+    rc = cs_outfile_printf(f, "%s  %s\n", hex, files[i].name);
+out:
+    free(bytes);
+    return rc;
+}
+
+static int write_all(cs_model *m, const char *licence, cs_outfile *const f[N_FILE])
+{
+    int rc = CS_OK;
+
+    for (int i = 0; i < SUMS; i++)
+        if (f[i] && files[i].write)
+            CS_TRY(files[i].write(m, f[i]));
+    CS_TRY(cs_model_write(m, false, f[MODEL]));
+    CS_TRY(write_card(m, licence, f[CARD]));
+    for (int i = 0; i < SUMS; i++)
+        if (f[i])
+            CS_TRY(write_sum(i, f[i], f[SUMS]));
 out:
     return rc;
 }
@@ -388,21 +379,23 @@ out:
 int cs_model_export(cs_model *m, const char *dir, const char *licence)
 {
     int rc = CS_OK;
-    char path[PATH_BYTES];
+    cs_outfile *f[N_FILE] = { NULL };
+    cs_outfile **all[N_FILE];
+    const bool made = mkdir(dir, 0777) == 0;
 
-    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+    if (!made && errno != EEXIST)
         return cs_fail(CS_EIO, "cannot make folder '%s': %s", dir, strerror(errno));
-    CS_TRY(path_in(dir, "model.safetensors", path));
-    CS_TRY(cs_model_save(m, path, false));
-    CS_TRY(write_config(m, dir));
-    CS_TRY(write_tokenizer(m, dir));
-    CS_TRY(write_labels(m, dir));
-    if (has_file(m, taxonomy_name))
-        CS_TRY(write_taxonomy(m, dir));
-    if (has_file(m, calibration_name))
-        CS_TRY(write_json(dir, calibration_name, cs_calibration_json(&m->calibration)));
-    CS_TRY(write_card(m, dir, licence));
-    rc = write_sums(m, dir);
+    for (int i = 0; i < N_FILE; i++) {
+        all[i] = &f[i];
+        if (has_file(m, i))
+            CS_TRY(open_file(dir, i, &f[i]));
+    }
+    CS_TRY(write_all(m, licence, f));
+    rc = cs_outputs_appear(all, N_FILE);
 out:
+    for (int i = 0; i < N_FILE; i++)
+        cs_outfile_discard(f[i]);
+    if (rc != CS_OK && made)
+        (void)rmdir(dir);
     return rc;
 }

@@ -307,11 +307,12 @@ int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
     cs_thin_rule rule;
     cs_thin_list list = { .v = NULL };
     cs_model *thin = NULL;
-    cs_outfile *f = NULL;
+    cs_outfile *f = NULL, *to = NULL;
     double v[2];
 
     CS_TRY(read_rule(a, &rule));
-    CS_TRY(cs_outputs_probe(a->output));
+    if (a->output)
+        CS_TRY(cs_outfile_open(a->output, &to));
     CS_TRY(cs_model_thin(m, &rule, &thin, &list));
     CS_TRY(cs_outfile_open("-", &f));
     CS_TRY(report(f, m, thin, &list));
@@ -325,14 +326,14 @@ int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
                         : cs_outfile_printf(f, ".\n"));
     }
     if (a->output)
-        CS_TRY(cs_model_save(thin, a->output, false));
+        CS_TRY(cs_model_write(thin, false, to));
+    CS_TRY(cs_outputs_appear((cs_outfile **const[]){ &f, &to }, 2));
     if (a->output && m->calibration.n > 0)
         cs_note("'%s' is not calibrated: the calibration is of the whole model's answers, and "
                 "'chordseq eval --calibrate' makes one of its own", a->output);
-    rc = cs_outfile_close(f);
-    f = NULL;
 out:
     cs_outfile_discard(f);
+    cs_outfile_discard(to);
     cs_model_free(thin);
     cs_thin_release(&list);
     return rc;

@@ -178,6 +178,8 @@ int cs_outputs_appear(cs_outfile **const file[], int n)
 
     for (int i = 0; rc == CS_OK && i < n; i++)
         rc = *file[i] ? cs_outfile_finish(*file[i]) : CS_OK;
+    if (rc == CS_OK && cs_signal_caught() != 0)
+        rc = CS_ECANCEL;
     for (int i = 0; rc == CS_OK && i < n; i++) {
         rc = cs_outfile_close(*file[i]);
         *file[i] = NULL;
@@ -280,7 +282,7 @@ out:
 
 int cs_outputs_explain(int rc, int n)
 {
-    if (rc != CS_ECANCEL || n < 2)
+    if (rc != CS_ECANCEL || n < 2 || cs_signal_caught() != 0)
         return rc;
     return cs_fail(CS_EIO, "the reader of standard output has gone; the other outputs are not "
                    "written either");

@@ -38,7 +38,8 @@ int cs_outputs_apart(const char *const *path, int n) CS_MUST_CHECK;
 int cs_outputs_probe(const char *path) CS_MUST_CHECK;
 
 /** cs_outputs_appear - complete n files (or NULL), then rename them, so that all appear or none;
- * those that did are NULL, the others are for the caller to discard. CS_OK, CS_EIO */
+ * those that did are NULL, the others are for the caller to discard. CS_OK, CS_EIO; CS_ECANCEL: a
+ * signal came before the first had its name */
 int cs_outputs_appear(cs_outfile **const file[], int n) CS_MUST_CHECK;
 
 /** cs_outputs_explain - of n outputs one has ended the run with rc: when its reader has gone, the

@@ -331,6 +331,11 @@ const char *cs_outfile_place(const cs_outfile *f)
     return f->temp;
 }
 
+const char *cs_outfile_name(const cs_outfile *f)
+{
+    return f->name;
+}
+
 int cs_outfile_fd(const cs_outfile *f)
 {
     return f->fd;

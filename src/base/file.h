@@ -46,6 +46,8 @@ bool cs_outfile_can_patch(const cs_outfile *f);
 /** cs_outfile_patch - write over n bytes at `off`, counted from where this output began, that were
  * written before. Only where cs_outfile_can_patch(). Errors as cs_outfile_write() */
 int cs_outfile_patch(cs_outfile *f, int64_t off, const void *p, size_t n_bytes) CS_MUST_CHECK;
+/** cs_outfile_name - as the user gave it, for messages */
+const char *cs_outfile_name(const cs_outfile *f);
 /** cs_outfile_fd - the descriptor, for a library that writes by itself: flush before, nothing else
  * after */
 int cs_outfile_fd(const cs_outfile *f);

@@ -2,6 +2,7 @@
 #ifndef CS_NN_MODEL_H
 #define CS_NN_MODEL_H
 
+#include "base/file.h"
 #include "batch/batch.h"
 #include "nn/calibration.h"
 #include "nn/encoder.h"
@@ -181,6 +182,8 @@ int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **ou
 /** cs_model_parse - the same from n bytes in memory; `what` names them in messages */
 int cs_model_parse(const void *p, size_t n_bytes, const char *what, cs_backend *be, bool training,
                    cs_model **out) CS_MUST_CHECK;
+/** cs_model_write - into an open file, m->sum told anew; errors as cs_model_save() */
+int cs_model_write(cs_model *m, bool ema, cs_outfile *f) CS_MUST_CHECK;
 /** cs_model_save - written aside and renamed. `ema`: store the averaged weights instead */
 int cs_model_save(cs_model *m, const char *path, bool ema) CS_MUST_CHECK;
 /** cs_model_find_default - path of --model, else CHORDSEQ_MODEL, else that of the source tree which

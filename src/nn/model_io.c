@@ -152,12 +152,11 @@ static void checksum(const cs_tensor *t, int32_t n, char sum[65])
     cs_sha256_hex(&s, sum);
 }
 
-int cs_model_save(cs_model *m, const char *path, bool ema)
+int cs_model_write(cs_model *m, bool ema, cs_outfile *f)
 {
     int rc = CS_OK;
     float *values = NULL;
     char *text = NULL;
-    cs_outfile *f = NULL;
     cs_tensor *t = cs_xcalloc((size_t)m->ps.n, sizeof *t);
 
     CS_BUG(ema && !m->ps.ema);
@@ -165,19 +164,29 @@ int cs_model_save(cs_model *m, const char *path, bool ema)
     CS_TRY(collect(m, ema, t, &values));
     checksum(t, m->ps.n, m->sum);
     text = describe(m);
-    if (!text) {
-        rc = cs_fail(CS_EUSAGE, "cannot save '%s': a label is not UTF-8, or memory ran out", path);
-        goto out;
-    }
+    if (text)
+        rc = cs_safetensors_write(f, t, (size_t)m->ps.n, &(cs_meta){ "chordseq", text }, 1);
+    else
+        rc = cs_fail(CS_EUSAGE, "cannot save '%s': a label is not UTF-8, or memory ran out",
+                     cs_outfile_name(f));
+out:
+    free(text);
+    free(values);
+    free(t);
+    return rc;
+}
+
+int cs_model_save(cs_model *m, const char *path, bool ema)
+{
+    int rc = CS_OK;
+    cs_outfile *f = NULL;
+
     CS_TRY(cs_outfile_open(path, &f));
-    CS_TRY(cs_safetensors_write(f, t, (size_t)m->ps.n, &(cs_meta){ "chordseq", text }, 1));
+    CS_TRY(cs_model_write(m, ema, f));
     rc = cs_outfile_close(f);
     f = NULL;
 out:
     cs_outfile_discard(f);
-    free(text);
-    free(values);
-    free(t);
     return rc;
 }
 

@@ -222,7 +222,8 @@ int cs_safetensors_open(const char *path, cs_safetensors **out)
     int rc = CS_OK;
     void *map = NULL;
     size_t n = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* A pipe without a writer would keep us here; map_file() refuses it. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
     *out = NULL;
     CS_TRY(map_file(path, fd, &map, &n));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "nn/layer.h"
 #include "nn/svd.h"
 
@@ -89,6 +90,7 @@ static int choose(const struct thinning *t, const char *name, int32_t n_out, int
     cs_svd d = { .u = NULL };
 
     CS_BUG(tensor < 0);
+    CS_TRY(cs_signal_caught() ? CS_ECANCEL : CS_OK);
     CS_TRY(add_layer(f, name, n_out, n_in));
     CS_TRY(decompose(t->from, tensor, &d));
     const int64_t r = rank_by(t->rule, &d);

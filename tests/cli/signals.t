@@ -5,6 +5,9 @@
 # the signal always comes in the middle; what reads no pipe works for longer than the test takes.
 # All rows run at once, each in a folder of its own: when all have been fed, all get the signal, and
 # must have ended soon after with nothing but their inputs in the folder.
+#
+# Before that, commands that get it at counted places.
+[ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || { TMPDIR=/dev/shm; export TMPDIR; }
 . "$srcdir/tests/cli/lib.sh"
 
 # However the test ends, none of its processes stays.
@@ -66,6 +69,8 @@ train|two.fa|train $q $small --label-key class -o o.m --metrics o.tsv in
 train's taxonomy|none|train $q $small --label-key class --taxonomy in -o o.m ../two.fa
 pretrain's regions|none|pretrain $q $small --window 100 --val-regions in -o o.m ../genome.fa
 model label|none|model label --taxonomy in $m o.m
+model factorize|reads.fq|model factorize --rank 2 -o o.m --class bacteria=in $m
+merge|none|merge -o o.tsv in
 factorize's matrix|none|factorize -i in -o o --plot o.svg
 factorize|-|factorize -i ../big.npy --steps 1000000 -o o --plot o.svg
 simulate|-|simulate adding -n 100000000 -o o.tsv
@@ -129,6 +134,59 @@ end()
         T "$1: $name" diff want "$d.got"
     done < rows
 }
+
+# ---- at every place where a file is complete but has no name yet --------------------------------
+
+# Each time that a file is synced is a place. Wherever the signal comes, the command dies of it and
+# nothing is left in its folder, or it comes to its end with everything; never a part.
+published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
+cat > places <<END
+every output|classify $q -m $m $every ../reads.fq
+embed|embed $q -m $m -o o.npy ../reads.fq
+eval|eval $q -m $tiny/model.safetensors --class classA=../twice.fa -o o.tsv --json o.json --html o.html --calibrate o.m
+VCF with an index|variant $q -m $m -r ../variants.fa -w 128 -W -o o.vcf.gz --tsv o.tsv ../variants.vcf
+train|train $q $small --label-key class --epochs 1 -o o.m --metrics o.tsv ../two.fa
+model export|model export $m o
+model label|model label --taxonomy ../taxa.tsv $tiny/model.safetensors o.m
+model factorize|model factorize --rank 2 -o o.m $m
+model import|model import $published o.m
+factorize|factorize $q -i ../big.npy --steps 2 -o o --plot o.svg
+a cohort|simulate cohort -n 20 -i ../few.vcf --ld-scale 1k -o o.vcf --labels o.tsv --liabilities o.l --effects o.e
+END
+head -n 40 sites.vcf > few.vcf
+cat two.fa two.fa > twice.fa
+printf 'classA\t2\tsuperkingdom\t1\nclassB\t2157\tsuperkingdom\t1\n' > taxa.tsv
+
+# place N NAME WORDS: a signal at the N-th, and what that leaves
+place()
+{
+    rm -rf place && mkdir place
+    (cd place && exec env KILL_AT="15 0 $1" LD_PRELOAD="$builddir/tests/cli/kill_at.so" \
+        ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
+        chordseq $3 > ../out 2> ../err < /dev/null)
+    echo "status $? $(cd place && find . | sort | tr '\n' ' ')"
+}
+whole_or_nothing()
+{
+    place 1000 "$@" > whole
+    grep -q '^status 0 \. \./o' whole || { cat whole err; return 1; }
+    n=1
+    while place $n "$@" > got && grep -q '^kill_at' err; do
+        echo 'status 143 . ' | cmp -s - got || cmp -s whole got || { echo "place $n:"; cat got err; return 1; }
+        n=$((n + 1))
+    done
+    cmp whole got && [ $n -gt 1 ]
+}
+[ -e "$builddir/tests/cli/kill_at.so" ] || { S 'places' 'no shared objects here'; : > places; }
+while IFS='|' read -r name command; do
+    case $command in
+    *" $published "*) [ -r "$published" ] || { S "places: $name" "no '$published'"; continue; } ;;
+    esac
+    T "places: $name" whole_or_nothing "$name" "$command"
+done < places
+
+# ---- while it reads or works ----------------------------------------------------------------------
+
 begin INT
 begin TERM
 at_work
