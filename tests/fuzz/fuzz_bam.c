@@ -1,15 +1,40 @@
 /* fuzz_bam.c - SAM, BAM and CRAM from arbitrary bytes: nothing crashes, what is read has sound
  * letters and lengths, a file that is read whole gives the same sequences when alignments come
- * along, and a refusal keeps a message. htslib's CRAM decoder is fuzzed along: 1.16 writes behind a
- * buffer on some damaged files (cram_byte_array_len_decode, of the kind that htslib's pull request
- * 1934 closes), which nothing here can prevent. */
+ * along, and a refusal keeps a message.
+ *
+ * htslib's CRAM decoder is fuzzed along. Before 1.24 it writes behind buffers on some damaged files
+ * (CVE-2026-31971 in cram_byte_array_len_decode() is what stopped this target with 1.16), which
+ * nothing here can prevent: with such a htslib, CRAM is only replayed from the corpus. */
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <htslib/hts.h>
+
+#include "base/log.h"
 #include "data_url.h"
 #include "io/reader.h"
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
+
+static bool without_cram;
+
+/* libFuzzer calls it; what is given a time makes inputs of its own. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    char *end;
+    const long major = strtol(hts_version(), &end, 10);
+    const long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+
+    for (int i = 1; i < *argc; i++)
+        without_cram |= strncmp((*argv)[i], "-max_total_time=", 16) == 0
+                     && (major < 1 || (major == 1 && minor < 24));
+    if (without_cram)
+        cs_note("fuzz_bam: CRAM is left out, for htslib %s writes behind buffers when it is "
+                "damaged; 1.24 does not", hts_version());
+    return 0;
+}
 
 static int read_all(const char *url, bool whole, cs_chunk **out)
 {
@@ -58,6 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     cs_io_init();
     /* FASTA and FASTQ have a target of their own; a header line of SAM has a tab. */
     if (n_bytes < 4 || data[0] == '>' || (data[0] == '@' && data[3] != '\t'))
+        return 0;
+    if (without_cram && memcmp(data, "CRAM", 4) == 0)
         return 0;
     char *url = data_url(data, n_bytes);
     const int rc = read_all(url, false, &bases);
