@@ -282,10 +282,15 @@ static int32_t n_weight(const struct job *j)
     return on_variants() ? 2 : j->labelled.classes.n;
 }
 
+static bool weighs_labels(void)
+{
+    return choice.head->is_labels && !on_variants();
+}
+
 /* Where the weight that is given for class or label c stands. */
 static float *weight_at(const struct job *j, int32_t c)
 {
-    return &j->weight[choice.head->is_labels ? 2 * c + 1 : c];
+    return &j->weight[weighs_labels() ? 2 * c + 1 : c];
 }
 
 static int parse_weights(struct job *j)
@@ -347,14 +352,14 @@ static int set_weights(struct job *j)
 
     if (strcmp(aim.weights, "none") == 0)
         return CS_OK;
-    if (!choice.head->is_class && !choice.head->is_labels && !on_variants())
+    if (!choice.head->is_class && !choice.head->is_labels)
         return cs_fail(CS_EUSAGE, "--class-weights is for classes, the head predicts values");
     j->weight = cs_xcalloc(2 * (size_t)k, sizeof *j->weight);
     for (int32_t c = 0; c < 2 * k; c++)
         j->weight[c] = 1;
     if (strcmp(aim.weights, "balanced") != 0)
         return parse_weights(j);
-    if (choice.head->is_labels) {
+    if (weighs_labels()) {
         balance_labels(j);
         return CS_OK;
     }
@@ -371,7 +376,7 @@ static int set_weights(struct job *j)
 static int make_model(struct job *j, int n_thread)
 {
     int rc = CS_OK;
-    const bool named = choice.head->is_class || choice.head->is_labels || on_variants();
+    const bool named = choice.head->is_class || choice.head->is_labels;
     const int32_t n = named ? j->labelled.classes.n : j->data.n_target;
     cs_label *l = cs_xcalloc((size_t)n, sizeof *l);
     char name[32];
@@ -434,7 +439,7 @@ static cs_train_opt loop_options(struct job *j)
     cs_train_opt o = cs_learn_options(&learn, &own);
 
     o.weight = j->weight;
-    o.tolerance = on_variants() ? 0.5 : aim.tolerance;   /* of a probability: it is called right */
+    o.tolerance = aim.tolerance;
     o.monitor = (cs_monitor)aim.monitor;
     o.stop_at = aim.stop_at;
     o.checkpoint_path = j->checkpoint;

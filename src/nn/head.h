@@ -20,6 +20,8 @@ typedef struct cs_head {
     bool          is_class;                    /* answers are probabilities over n_out classes */
     bool          is_labels;                   /* or of n_out labels, any number of which hold:
                                                 * targets are 0, 1 or NaN */
+    bool          adds_labels;                 /* a record's loss is the sum over those that are
+                                                * known, else that over n_out */
     bool          per_token;                   /* n_out of them for every token, whose targets are
                                                 * a class each (CS_TARGET_TOKENS of batch.h) */
     int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE; NULL: all settings fit */

@@ -32,6 +32,8 @@ const cs_head cs_head_variant = {
                "sequence",
     .n_part = 2,
     .n_weight = 2,
+    .is_labels = true,
+    .adds_labels = true,
     .opt = cs_pooled_opt,
     .cfg_size = sizeof(cs_pooled_cfg),
     .check = cs_pooled_check,

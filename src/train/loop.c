@@ -111,17 +111,18 @@ static void count_records(struct learner *l, const cs_batch *b)
     l->sum.n_seen += b->n_rec;
 }
 
-/* Every known target is right or wrong, and weighs as much as one label of all. */
+/* Every known target is right or wrong, and weighs what the head's loss counts it. */
 static void count_labels(struct learner *l, const cs_batch *b)
 {
     const int64_t n = (int64_t)b->n_rec * b->n_target;
+    const double weight = l->m->head->adds_labels ? 1 : 1 / (double)b->n_target;
 
     for (int64_t i = 0; i < n; i++) {
         if (isnan(b->target[i]))
             continue;
         l->sum.n_right += (l->answer[i] >= 0.5F) == (b->target[i] > 0);
         l->sum.n_seen++;
-        l->sum.weight += 1 / (double)b->n_target;
+        l->sum.weight += weight;
     }
 }
 

@@ -129,6 +129,13 @@ T 'one . for all alleles: no label' sh -c '{ cat learn.vcf; printf "c4\t99\t.\tA
         --encoder.hidden 8 --window-length 16 --epochs 1 --label-key S -o x.model -i dot.vcf'
 T 'the same from both' sh -c 'cut -f 4-9 learn.tsv.metrics > a; cut -f 4-9 learn.vcf.metrics | cmp a -'
 T 'it has learnt' awk -F '\t' 'NR > 1 && $7 > best { best = $7 } END { exit best < 0.9 }' learn.tsv.metrics
+T 'the loss of validation is the cross-entropy of known labels' sh -c 'grep "^#\|^c2" learn.vcf > c2.vcf
+    chordseq variant -q -m learn.tsv.model -r learn.fa --tsv c2.tsv -o /dev/null c2.vcf &&
+    awk -F "\t" "FILENAME == \"learn.tsv.metrics\" { if (FNR > 1 && (best == \"\" || \$6 < best)) best = \$6; next }
+        FILENAME == \"rows\" { y[\$1, \$2] = \$6; at[\$1, \$2] = \$5; next }
+        FNR == 1 { for (i = 1; i <= NF; i++) col[\$i] = i; next }
+        { p = \$col[\"CS_\" at[\$1, \$2]]; n++; loss -= log(y[\$1, \$2] ? p : 1 - p) }
+        END { d = loss / n - best; exit n < 50 || d * d > 1e-8 }" learn.tsv.metrics rows c2.tsv'
 T 'scores on a contig kept out' sh -c 'grep "^#\|^c1" learn.vcf > c1.vcf
     chordseq variant -q -m learn.tsv.model -r learn.fa --tsv c1.tsv -o c1.out.vcf c1.vcf &&
     grep -q "ID=CS_T,Number=A,Type=Float" c1.out.vcf &&

@@ -81,7 +81,7 @@ static float target_of(const cs_model *m, uint64_t key, uint64_t k)
 {
     if (m->head->is_class)
         return (float)cs_rng_below(key, k, N_LABEL);
-    if (cs_model_parts(m) == 2 || m->head->is_labels)
+    if (m->head->is_labels)
         return (float)cs_rng_below(key, k, 2);
     return (float)(2 * cs_rng_unit(key, k) - 1);
 }
