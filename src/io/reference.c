@@ -30,18 +30,24 @@ struct cs_reference {
     int64_t  from, to;
 };
 
-/* A line of the index: name, length, and where it lies. */
-static int read_length(cs_reference *r, char *line)
+/* A line of the index: name, length, first byte, and of a line of text the bases and the bytes. By
+ * the bases htslib divides, without a look at them. */
+static int read_length(cs_reference *r, const cs_lines *in)
 {
-    char *tab = strchr(line, '\t');
-    const int64_t n = tab ? (int64_t)strtoll(tab + 1, NULL, 10) : 0;
+    char *tab = strchr(in->text, '\t'), *p = tab ? tab + 1 : in->text;
+    const int64_t n = tab ? (int64_t)strtoll(p, &p, 10) : 0;
+    (void)strtoll(p, &p, 10);
+    const long long n_base = strtoll(p, &p, 10), n_byte = strtoll(p, &p, 10);
 
+    if (n < 0 || (n > 0 && (n_base < 1 || n_byte < n_base || n_byte > INT_MAX)))
+        return cs_lines_refuse(in, "no length of a contig and of its lines; make the index anew "
+                                   "(samtools faidx)");
     if (n <= INT_MAX)
         return CS_OK;
     if (cs_grow((void **)&r->giant, &r->cap_giant, r->n_giant + 1, sizeof *r->giant) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for the contigs of '%s'", r->path);
     *tab = '\0';
-    r->giant[r->n_giant++] = (struct giant){ cs_xstrdup(line), n };
+    r->giant[r->n_giant++] = (struct giant){ cs_xstrdup(in->text), n };
     return CS_OK;
 }
 
@@ -55,7 +61,7 @@ static int read_index(cs_reference *r)
         return cs_fail(CS_EIO, "the reference '%s' has no index", r->path);
     CS_TRY(cs_lines_open_file(&in));
     while ((rc = cs_lines_next(&in)) == CS_OK)
-        CS_TRY(read_length(r, in.text));
+        CS_TRY(read_length(r, &in));
     rc = rc == CS_EOF ? CS_OK : rc;
 out:
     if (cs_lines_close(&in) != CS_OK && rc == CS_OK)

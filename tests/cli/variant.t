@@ -49,6 +49,13 @@ N variant-long.err  chordseq variant -m "$m" -r variants.fa -w 2k variants.vcf
 N variant-index.err score -W -o o.vcf variants.vcf
 N variant-prefix.err score --prefix 1x variants.vcf
 N variant-fasta.err score variants.fa
+cp variants.fa odd.fa
+# An index whose lines have no bases, and more than htslib counts.
+for n in '0\t1' '-5\t61' '1099511627776\t1099511627777'; do
+    printf "one\t1000\t5\t$n\n" > odd.fa.fai
+    T "refused: an index with lines of $n" sh -c '! score -r odd.fa -o gone.vcf variants.vcf 2> told &&
+        grep -q "odd.fa.fai.* line 1.*samtools faidx" told'
+done
 
 # Broken records are told by number and reason.
 broken() { sed "$1" variants.vcf > broken.vcf; N "$2" score -o gone.vcf broken.vcf; }
