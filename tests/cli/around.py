@@ -1,0 +1,48 @@
+"""around.py - a FASTA file with an index in which every record's REF stands where it says.
+
+Usage: around.py OUT.fa < RECORDS        (CHROM, POS, REF: columns of `bcftools query`)
+
+Around them are random bases, farther away Ns; what is never read is a hole in the file.
+"""
+import random
+import sys
+
+NEAR, FAR, LINE = 400, 1 << 20, 1 << 30
+random.seed(1)
+contig = {}
+
+
+def some(letters, n):
+    """Random letters."""
+    return letters * n if len(letters) == 1 else "".join(random.choices(letters, k=n))
+
+
+def write(fasta, at, pos, text):
+    """Bases of a contig that begins at byte `at`, between the ends of its lines of LINE bases."""
+    for line in range(pos // LINE, (pos + len(text) - 1) // LINE + 1):
+        first, last = max(pos, line * LINE), min(pos + len(text), (line + 1) * LINE)
+        fasta.seek(at + first + line)
+        fasta.write(text[first - pos:last - pos].encode())
+
+
+for row in sys.stdin:
+    chrom, pos, ref = row.rstrip("\n").split("\t")
+    contig.setdefault(chrom, []).append((int(pos) - 1, ref.upper()))
+with open(sys.argv[1], "wb") as fasta, open(sys.argv[1] + ".fai", "w") as index:
+    for name, sites in contig.items():
+        fasta.write(b">%s\n" % name.encode())
+        at = fasta.tell()
+        end = max(pos + len(ref) for pos, ref in sites) + NEAR
+        print(name, end, at, LINE, LINE + 1, sep="\t", file=index)
+        for reach, letters in ((FAR, "N"), (NEAR, "ACGT")):
+            done = 0
+            for pos, ref in sorted(sites):
+                first, last = max(done, pos - reach, 0), min(pos + len(ref) + reach, end)
+                if last > first:
+                    write(fasta, at, first, some(letters, last - first))
+                    done = last
+        for pos, ref in sorted(sites, reverse=True):
+            if pos >= 0:
+                write(fasta, at, pos, ref)
+        fasta.seek(at + end + (end - 1) // LINE)
+        fasta.write(b"\n")

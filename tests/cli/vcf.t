@@ -1,0 +1,73 @@
+# vcf.t - every VCF and BCF file of the shared ingest set through `chordseq variant`.
+#
+# tests/cli/expect/vcf.tsv has a line per file: records, alternative alleles, how many of them are
+# scored, reasons with their numbers for the others, and what bcftools says: `same`, that the output
+# is sound and is the input but for our header lines and INFO keys; `split` and `joined`, that `norm
+# -m` before or after gives the same scores; `none`, that it refuses the file as we do. No reference
+# comes with the files: around.py makes one in which REF stands where each record says.
+. "$srcdir/tests/cli/lib.sh"
+
+ingest=$CS_SHARED/data/ingest
+if [ ! -f "$ingest/manifest.tsv" ]; then
+    S 'the shared ingest set' "no '$ingest'"
+    exit
+fi
+command -v bcftools > /dev/null || { S 'every VCF file' 'no bcftools'; exit; }
+python=${PYTHON3:-/usr/bin/python3}
+"$python" -c '' 2> /dev/null || { S 'every VCF file' "no '$python'"; exit; }
+
+cat > score <<'END'
+exec chordseq variant -q -m "$tiny/model.safetensors" -r ref.fa -w 128 --ends fill --no-version "$@"
+END
+cat > table <<'END'
+# ours FILE: without what is ours
+ours() { grep -v '^##INFO=<ID=CS_' "$1" |
+    sed -E 's/;CS_(L2|COS|SKIP|SWAPPED)=[^;	]*//g; s/	CS_(L2|COS|SKIP|SWAPPED)=[^;	]*/	./'; }
+# norm HOW FILE OUT
+norm() { awk -f "$srcdir/tests/cli/declare.awk" "$2" "$2" | bcftools norm --no-version -m "$1" -o "$3" 2> norm.err; }
+# scores FILE: of every allele
+scores() { bcftools query -f '%CHROM %POS %REF %ALT %CS_L2 %CS_COS %CS_SKIP\n' "$1"; }
+
+cd "$tmp" || exit
+(cd "$1" && find . -name '*.vcf' -o -name '*.vcf.gz' -o -name '*.bcf') | grep -v /failed/ | sort |
+while read -r f; do
+    in=$1/$f name=${f#./}
+    if ! bcftools view --no-version -o in.vcf "$in" 2> view.err; then
+        sh score -o gone.vcf "$in" 2> told && exit 1
+        [ ! -e gone.vcf ] && grep -qF "${f##*/}" told || exit
+        printf '%s\t.\t.\t.\t.\tnone\n' "$name"
+        continue
+    fi
+    bcftools query -f '%CHROM\t%POS\t%REF\n' in.vcf | "$python" "$srcdir/tests/cli/around.py" ref.fa
+    sh score --tsv out.tsv -o out.vcf "$in" || exit
+    bcftools view out.vcf > /dev/null 2> view.err || { cat view.err; exit 1; }
+    case $f in
+    *.bcf) cat in.vcf ;;
+    *) gzip -cdf "$in" | sed 's/\r$//' ;;
+    esac > was.vcf
+    ours out.vcf | cmp was.vcf - || exit
+    said=same
+    # noroundtrip.vcf has a FORMAT that names GT twice, of which norm makes no VCF.
+    if [ "${f##*/}" != noroundtrip.vcf ] && norm -any was.vcf split.vcf; then
+        norm -any out.vcf out.split.vcf && sh score -o split.out.vcf split.vcf || exit
+        scores out.split.vcf > a
+        scores split.out.vcf > b
+        cmp -s a b && said=$said,split
+        # Joined and split again: REF may be longer, an allele that was there twice is there once, and
+        # bcftools joins no field that one of the records lacks.
+        norm +any split.vcf joined.vcf && sh score -o joined.out.vcf joined.vcf &&
+            norm -any joined.out.vcf again.vcf || exit
+        scores again.vcf | cut -d ' ' -f 1,5- | sort -u > a
+        cut -d ' ' -f 1,5- b | sort -u | cmp -s a - && said=$said,joined
+    fi
+    awk -F '\t' -v name="$name" -v records="$(grep -vc '^#' was.vcf)" -v said=$said '
+        NR > 1 { n++; sub(/:.*/, "", $6); if ($6 == ".") scored++; else if (!why[$6]++) reason[++k] = $6 }
+        END { for (i = 1; i <= k; i++) text = text (i > 1 ? "," : "") reason[i] ":" why[reason[i]]
+            printf "%s\t%d\t%d\t%d\t%s\t%s\n", name, records, n, scored, text == "" ? "." : text, said }' out.tsv
+done
+END
+export python
+P vcf.tsv sh table "$ingest"
+T 'all is the same, however it is split' awk -F '\t' '$1 ~ /noroundtrip.vcf$/ { $6 = $6 ",split,joined" }
+    $6 !~ /^(none|same,split,joined)$/ { exit 1 } $6 != "none" { n++; alleles += $3; scored += $4 }
+    END { exit n < 40 || scored < 0.9 * alleles }' "$expect/vcf.tsv"
