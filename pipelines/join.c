@@ -168,7 +168,7 @@ static int find_files(struct joint *j)
         if (!s->told)
             return cs_fail(CS_EUSAGE, "'%s' tells of no --%s; that shard was run without it",
                            j->all->m[i].path, j->option);
-        s->path = cs_manifest_find(&j->all->m[i], s->told);
+        s->path = cs_manifest_find(&j->all->m[i], s->told, j->path);
         s->crc = crc32(0, NULL, 0);
         if (cs_outputs_same(s->path, j->path))
             return cs_fail(CS_EUSAGE, "--%s '%s' is what shard %d wrote; give another name",

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "pipelines/outputs.h"
 
 enum { MAX_BYTES = 1 << 30, VALUE_BYTES = 80 };
 
@@ -259,7 +260,7 @@ const json_t *cs_manifest_output(const cs_manifest *m, const char *option)
     return json_object_get(json_object_get(m->all, "outputs"), option);
 }
 
-char *cs_manifest_find(const cs_manifest *m, const json_t *output)
+char *cs_manifest_find(const cs_manifest *m, const json_t *output, const char *made)
 {
     const char *path = json_string_value(json_object_get(output, "path"));
     const int n_folder = (int)(last_name(m->path) - m->path);
@@ -267,10 +268,12 @@ char *cs_manifest_find(const cs_manifest *m, const json_t *output)
     char *beside = cs_xmalloc(size);
 
     (void)snprintf(beside, size, "%.*s%s", n_folder, m->path, last_name(path));
-    /* What lies there may be of others: all shards' outputs merged under that name, say. */
-    if (access(beside, F_OK) == 0
-        && (cs_file_size(beside) == json_integer_value(json_object_get(output, "bytes"))
-            || access(path, F_OK) != 0))
+    /* What lies there may be of others: all shards' outputs merged under that name, say, which have
+     * the size of this one where all other shards are empty. */
+    const json_t *n_bytes = json_object_get(output, "bytes");
+    const bool is_ours = cs_file_size(beside) == json_integer_value(n_bytes)
+                      && !cs_outputs_same(beside, made);
+    if (access(beside, F_OK) == 0 && (is_ours || access(path, F_OK) != 0))
         return beside;
     free(beside);
     return cs_xstrdup(path);

@@ -33,7 +33,8 @@ void cs_manifests_release(cs_manifests *m);
 /** cs_manifest_output - what it says of an output, by its option's long name; NULL: nothing */
 const json_t *cs_manifest_output(const cs_manifest *m, const char *option);
 /** cs_manifest_find - where that output lies: beside the manifest under its last name, with its
- * size, else where the run put it; free() it */
-char *cs_manifest_find(const cs_manifest *m, const json_t *output);
+ * size, else where the run put it; free() it. made: what is being made of all; only where there is
+ * nothing else is it taken for that output */
+char *cs_manifest_find(const cs_manifest *m, const json_t *output, const char *made);
 
 #endif

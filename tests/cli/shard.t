@@ -178,6 +178,10 @@ T 'manifests that were moved alone' sh -c 'mkdir x && mv a/p.* b/p.* . && mv p.1
 T 'outputs in folders of their own, merged twice under their name' sh -c 'mkdir d1 d2 && for i in 1 2; do
     chordseq $2 -q --shard $i/2 --manifest d$i.json -o d$i/d.tsv many.fa || exit; done
     $1 -o d.tsv d1.json d2.json && $1 -o d.tsv d1.json d2.json && cmp d.tsv all.tsv' - "$g" "$c"
+T 'and where one of them has all records' sh -c 'printf ">r\nACGTACGTAC\n" > r.fa && for i in 1 2; do
+    chordseq $2 -q --shard $i/2 --manifest d$i.json --jsonl d$i/d.jsonl -o d$i/d.tsv r.fa || exit; done
+    for i in 1 2; do $1 --jsonl d.jsonl d1.json d2.json || exit; done
+    cmp d.jsonl d1/d.jsonl && [ ! -s d2/d.jsonl ]' - "$g" "$c"
 
 # ---- refusals ------------------------------------------------------------------------------------
 
