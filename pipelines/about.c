@@ -86,3 +86,17 @@ char *cs_about_text(const cs_about *a)
     json_decref(all);
     return text;
 }
+
+int cs_outfile_json(cs_outfile *f, const json_t *j, size_t flags, const char *name)
+{
+    int rc = CS_OK;
+    char *text = json_dumps(j, flags);
+
+    if (!text)
+        return cs_fail(CS_EMEM, "out of memory for '%s'", name);
+    CS_TRY(cs_outfile_text(f, text));
+    rc = cs_outfile_text(f, "\n");
+out:
+    free(text);
+    return rc;
+}

@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "pipelines/outputs.h"
 
 enum { MAX_BYTES = 1 << 28 };
 
@@ -141,21 +142,15 @@ int cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs)
     cs_outfile *f = NULL;
     json_t *all = json_pack("{s:O, s:I, s:o}", "run", j->run, "records", (json_int_t)n_record,
                             "outputs", outputs);
-    char *text = json_dumps(all, JSON_COMPACT);
 
-    if (!text) {
-        rc = cs_fail(CS_EMEM, "out of memory for '%s'", j->path);
-        goto out;
-    }
     /* Not aside under a number of the process: one that is killed here would leave that file. */
     CS_TRY(cs_outfile_continue(j->path, 0, &f));
-    CS_TRY(cs_outfile_printf(f, "%s\n", text));
+    CS_TRY(cs_outfile_json(f, all, JSON_COMPACT, j->path));
     rc = cs_outfile_close(f);
     f = NULL;
 out:
     cs_outfile_discard(f);
     json_decref(all);
-    free(text);
     return rc;
 }
 

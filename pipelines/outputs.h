@@ -99,5 +99,8 @@ json_t *cs_about_string(const char *s);
 json_t *cs_about_json(const cs_about *a);
 /** cs_about_text - the same as text; free() it. NULL when out of memory */
 char *cs_about_text(const cs_about *a);
+/** cs_outfile_json - a JSON value and a newline. flags: of jansson; name: the file, for messages.
+ * CS_OK; CS_EMEM; errors as cs_outfile_write() */
+int cs_outfile_json(cs_outfile *f, const json_t *j, size_t flags, const char *name) CS_MUST_CHECK;
 
 #endif

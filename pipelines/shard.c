@@ -264,7 +264,6 @@ int cs_shard_close(cs_shard *s, const cs_about *about, json_t *more)
 {
     int rc = CS_OK;
     cs_outfile *f = NULL;
-    char *text = NULL;
     json_t *all = NULL, *outputs = json_object();
 
     if (!cs_shard_wants(s))
@@ -278,14 +277,8 @@ int cs_shard_close(cs_shard *s, const cs_about *about, json_t *more)
                     "sizes", sizes_json(about->input), "lists", lists_json(about->set));
     if (more)
         json_object_update(all, more);
-    text = json_dumps(all, JSON_COMPACT);
-    if (!text) {
-        rc = cs_fail(CS_EMEM, "out of memory for '%s'", s->manifest);
-        goto out;
-    }
     CS_TRY(cs_outfile_open(s->manifest, &f));
-    CS_TRY(cs_outfile_text(f, text));
-    CS_TRY(cs_outfile_text(f, "\n"));
+    CS_TRY(cs_outfile_json(f, all, JSON_COMPACT, s->manifest));
     rc = cs_outfile_close(f);
     f = NULL;
 out:
@@ -293,7 +286,6 @@ out:
     json_decref(outputs);
     json_decref(more);
     json_decref(all);
-    free(text);
     return rc;
 }
 
