@@ -8,6 +8,7 @@
 skip() { S "$1" "$2"; exit; }
 [ "$(id -u)" -eq 0 ] || skip 'clean roots' 'not root'
 [ -n "${CS_DEBIAN_ROOT:-}" ] || command -v debootstrap > /dev/null || skip 'clean roots' 'no debootstrap'
+[ -d "$srcdir/debian" ] || skip 'clean roots' 'a release has no folder debian'
 command -v apt-get > /dev/null || skip 'clean roots' 'no apt-get'
 . "$srcdir/tests/debian.sh"
 suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
