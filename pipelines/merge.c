@@ -346,6 +346,7 @@ out:
     free(j->line);
     free(j);
     free(own.file.v);
+    own.file = (cs_strlist){ NULL, 0 };      /* operands have no default that a second run sets */
     cs_opt_release(set);
     return rc;
 }
