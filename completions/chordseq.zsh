@@ -315,6 +315,8 @@ _chordseq()
         '*--resume[go on from the checkpoint, with the same options and data]' \
         '*--stop-after[pause after so many steps of this run; 0\: do not]:NUM:' \
         '*--max-time[pause after so long; 0\: do not]:SECONDS:' \
+        '*--ranks[learn on several processes\: env, as a launcher says; off\: alone]:NAME:(off env)' \
+        '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
         '*--strand[what the model states as its --strand\: forward, both or auto]:NAME:(auto forward both)' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; kept in the model]:FILE:_files' \
         '*--taxa[with such a folder, a table as above for classes that it calls otherwise]:FILE:_files' \
@@ -494,6 +496,8 @@ _chordseq()
         '*--resume[go on from the checkpoint, with the same options and data]' \
         '*--stop-after[pause after so many steps of this run; 0\: do not]:NUM:' \
         '*--max-time[pause after so long; 0\: do not]:SECONDS:' \
+        '*--ranks[learn on several processes\: env, as a launcher says; off\: alone]:NAME:(off env)' \
+        '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \

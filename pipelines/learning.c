@@ -9,6 +9,8 @@
 #include "pipelines/outputs.h"
 
 static const char *const optim_names[] = { "adam", "adamw", NULL };
+enum { RANKS_OFF, RANKS_ENV };
+static const char *const ranks_names[] = { "off", "env", NULL };
 
 #define LEARN(field) .off = offsetof(cs_learn_args, field)
 #define RUN(field) .off = offsetof(cs_run_args, field)
@@ -90,6 +92,13 @@ const cs_opt cs_run_table[] = {
       .help = "pause after so many steps of this run; 0: do not", .min = 0, .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "max-time", RUN(max_time), .arg = "SECONDS", .def = "0",
       .help = "pause after so long; 0: do not", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_ENUM, .name = "ranks", RUN(ranks), .arg = "NAME", .def = "off",
+      .help = "learn on several processes: env, as a launcher says; off: alone",
+      .man = "chordseq-train(1) says how, under Ranks. off ignores what launchers leave in the "
+             "environment.",
+      .choice = ranks_names },
+    { .type = CS_OPT_REAL, .name = "ranks-timeout", RUN(timeout), .arg = "SECONDS", .def = "600",
+      .help = "give up when a rank is silent for so long; 0: never", .min = 0, .max = 1e9 },
     { .type = CS_OPT_END }
 };
 
@@ -117,7 +126,29 @@ static char *default_checkpoint(const char *output)
     return path;
 }
 
-int cs_learn_outputs(const cs_run_args *r, char **checkpoint)
+int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, cs_group **group)
+{
+    int rc = CS_OK;
+    cs_group_spec spec;
+
+    *group = NULL;
+    if (r->ranks == RANKS_OFF)
+        return CS_OK;
+    CS_TRY(cs_group_env(&spec));
+    spec.timeout = r->timeout;
+    if (a->step_records == 0 && a->accumulate < spec.n)
+        return cs_fail(CS_EUSAGE, "a step of %lld batches leaves some of %d ranks idle; give "
+                       "--accumulate %d or more, or --step-records", (long long)a->accumulate,
+                       spec.n, spec.n);
+    CS_TRY(cs_group_join(&spec, group));
+    cs_info("rank %d of %d", spec.rank, spec.n);
+    if (spec.rank > 0 && cs_log_get_level() < CS_LOG_DEBUG)
+        cs_log_set_level(CS_LOG_ERROR);
+out:
+    return rc;
+}
+
+int cs_learn_outputs(const cs_run_args *r, const cs_group *group, char **checkpoint)
 {
     int rc = CS_OK;
 
@@ -125,6 +156,8 @@ int cs_learn_outputs(const cs_run_args *r, char **checkpoint)
         return cs_fail(CS_EUSAGE, "no output; name the model with -o FILE");
     *checkpoint = r->checkpoint != NULL ? cs_xstrdup(r->checkpoint)
                                         : default_checkpoint(r->output);
+    if (group != NULL && cs_group_rank(group) > 0)
+        return CS_OK;
     CS_TRY(cs_outputs_probe(r->output));
     CS_TRY(cs_outputs_probe(r->metrics));
     CS_TRY(cs_outputs_probe(*checkpoint));

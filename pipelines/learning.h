@@ -16,8 +16,8 @@ typedef struct cs_learn_args {
 typedef struct cs_run_args {
     const char *output, *checkpoint, *metrics;
     int64_t checkpoint_steps, stop_after;
-    double  max_time;
-    int     resume;
+    double  max_time, timeout;
+    int     resume, ranks;
 } cs_run_args;
 
 extern const cs_opt cs_learn_table[];
@@ -27,12 +27,25 @@ extern const cs_opt cs_run_table[];
 cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r);
 
 /**
+ * cs_learn_join - with --ranks, wait until all ranks are there; to be called before what takes long
+ *
+ * Ranks but the first say nothing but errors from here on.
+ *
+ * group    receives this rank's end, for cs_train_opt; NULL: there is one rank. Leave it in the end
+ * Returns  CS_OK; CS_EUSAGE also when a step has too few batches for all; the errors of
+ *          cs_group_env() and cs_group_join()
+ */
+int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, cs_group **group) CS_MUST_CHECK;
+
+/**
  * cs_learn_outputs - can every output be created?
  *
+ * group    as cs_learn_join() gave it: only rank 0 creates any
  * checkpoint  receives its path: that of the options, or the model's with ".ckpt"; free() it
  * Returns  CS_OK; CS_EUSAGE when no model is named; CS_EIO
  */
-int cs_learn_outputs(const cs_run_args *r, char **checkpoint) CS_MUST_CHECK;
+int cs_learn_outputs(const cs_run_args *r, const cs_group *group, char **checkpoint)
+    CS_MUST_CHECK;
 
 /** cs_learn_summary - the note that ends a run: rc is what cs_train_run() returned */
 void cs_learn_summary(const cs_train_state *st, const char *checkpoint, int rc);

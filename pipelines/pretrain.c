@@ -126,6 +126,7 @@ struct job {
     cs_genome      genome;
     cs_corpus      train, valid;
     void          *tok;          /* the tokenizer, before there is a model */
+    cs_group      *group;        /* with --ranks */
     cs_backend    *be;
     cs_model      *model;
     cs_window_feed feed;
@@ -352,6 +353,7 @@ static int pretrain(struct job *j)
     o.perplexity = true;
     o.checkpoint_path = j->checkpoint;
     o.recipe = j->recipe;
+    o.group = j->group;
     o.describe = describe;
     o.arg = j;
     cs_train_state_init(&st);
@@ -368,7 +370,8 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_learn_outputs(&own, &j->checkpoint));
+    CS_TRY(cs_learn_join(&learn, &own, &j->group));
+    CS_TRY(cs_learn_outputs(&own, j->group, &j->checkpoint));
     CS_TRY(open_tokenizer(j));
     CS_TRY(share_genome(j));
     CS_TRY(make_model(j, cs_args_split(&compute).work));
@@ -409,6 +412,7 @@ static int run(int argc, char **argv)
     CS_TRY(prepare(&j, set, argc, argv));
     CS_TRY(pretrain(&j));
 out:
+    cs_group_leave(j.group, rc);
     release(&j);
     cs_opt_release(set);
     cs_choice_release(&choice);

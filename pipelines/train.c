@@ -163,6 +163,7 @@ static void options(cs_optset *set)
 struct job {
     cs_labelled    labelled;
     cs_dataset     data;
+    cs_group      *group;        /* with --ranks */
     cs_backend    *be;
     cs_model      *model, *from; /* from: --init, until its weights have been taken over */
     cs_model      *base;         /* --init, too, on the processor: what it is made of */
@@ -444,6 +445,7 @@ static cs_train_opt loop_options(struct job *j)
     o.stop_at = aim.stop_at;
     o.checkpoint_path = j->checkpoint;
     o.recipe = j->recipe;
+    o.group = j->group;
     o.freeze_epochs = start.freeze == FREEZE_ENCODER ? INT64_MAX : start.freeze_epochs;
     o.describe = describe;
     o.arg = j;
@@ -469,7 +471,7 @@ static int train(struct job *j)
     if (rc == CS_OK || rc == CS_ECANCEL)
         cs_learn_summary(&st, j->checkpoint, rc);
     if (rc == CS_OK && st.done && j->valid != NULL && j->model->head->is_class &&
-        !j->model->head->per_token)
+        !j->model->head->per_token && (j->group == NULL || cs_group_rank(j->group) == 0))
         rc = cs_judge_calibrate(own.output, j->be, j->valid, learn.batch_tokens);
     cs_train_state_release(&st);
     return rc;
@@ -490,7 +492,8 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     int rc = CS_OK;
     const cs_split split = cs_args_split(&compute);
 
-    CS_TRY(cs_learn_outputs(&own, &j->checkpoint));
+    CS_TRY(cs_learn_join(&learn, &own, &j->group));
+    CS_TRY(cs_learn_outputs(&own, j->group, &j->checkpoint));
     CS_TRY(read_data(j, split.inflate));
     CS_TRY(make_samplers(j));
     CS_TRY(set_weights(j));
@@ -560,6 +563,7 @@ static int run(int argc, char **argv)
     CS_TRY(prepare(&j, set, argc, argv));
     CS_TRY(train(&j));
 out:
+    cs_group_leave(j.group, rc);
     release(&j);
     cs_args_release(&input);
     cs_opt_release(set);

@@ -103,6 +103,7 @@ cs_norm cs_norm_declare(cs_params *ps, cs_norm_kind kind, int32_t width, int32_t
     if (kind == CS_NORM_BATCH) {
         n.mean = cs_declare_buffer(ps, cs_shape1(width), CS_INIT_ZERO, "%s.running_mean", name);
         n.var = cs_declare_buffer(ps, cs_shape1(width), CS_INIT_ONE, "%s.running_var", name);
+        ps->p[n.mean].tracks = ps->p[n.var].tracks = true;
     }
     return n;
 }

@@ -12,6 +12,15 @@ typedef struct cs_train_sums {
     int64_t n_right, n_seen, n_token;
 } cs_train_sums;
 
+static inline void cs_train_sums_add(cs_train_sums *to, const cs_train_sums *s)
+{
+    to->loss += s->loss;
+    to->weight += s->weight;
+    to->n_right += s->n_right;
+    to->n_seen += s->n_seen;
+    to->n_token += s->n_token;
+}
+
 /* Where a run stands. Random numbers have no state: they are functions of the seed and of these. */
 typedef struct cs_train_state {
     int64_t epoch;               /* epochs finished */

@@ -138,6 +138,9 @@ int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, co
     return cs_batch_append_labelled(b, id, x, n, w->label, none);
 }
 
+/* Added to a batch's number for every part that comes apart from it: see fill_batch(). */
+#define SPLIT (UINT64_C(1) << 32)
+
 /* What the run of the stage keeps in hand. */
 struct hand {
     const cs_feed *f;
@@ -156,6 +159,7 @@ static int emit(struct hand *h, bool step_end, bool epoch_end)
     it->epoch_end = epoch_end;
     h->next.batch = NULL;
     h->next.first = false;
+    h->next.no += SPLIT;
     int rc = cs_queue_push(h->out, it);
     if (rc != CS_OK)
         cs_feed_drop(it);
@@ -180,6 +184,28 @@ static int fill_batch(struct hand *h, const cs_dataset *d, const cs_sample *s, i
         }
         CS_TRY(rc);
     }
+out:
+    return rc;
+}
+
+/* Batch j of its step, or an empty one to end the step with. */
+static int feed_batch(struct hand *h, const cs_dataset *d, const cs_steps *p, int64_t b, int64_t j,
+                      bool step_end, bool epoch_end)
+{
+    int rc = CS_OK;
+    /* A step of validation is one batch. */
+    const int64_t turn = h->next.part == CS_PART_VALID ? b : j;
+
+    h->next.no = (uint64_t)j;
+    h->next.owner = cs_feed_owner(h->f, turn);
+    if (cs_feed_wants(h->f, h->next.part, h->next.owner)) {
+        CS_TRY(fill_batch(h, d, p->sample + p->batch[b], p->batch[b + 1] - p->batch[b]));
+        return emit(h, step_end, step_end && epoch_end);
+    }
+    if (!step_end)
+        return CS_OK;
+    h->next.batch = cs_batch_new(d->n_channel, d->n_target);
+    rc = h->next.batch != NULL ? emit(h, true, epoch_end) : CS_EMEM;
 out:
     return rc;
 }
@@ -231,11 +257,8 @@ static int feed_steps(struct hand *h, const cs_sampler *sampler, const cs_steps 
         h->next.step = s;
         h->next.first = true;
         CS_TRY(step_scale(h, d, p->sample + lo, p->batch[b1] - lo));
-        for (int64_t b = b0; b < b1; b++) {
-            const bool step_end = b == b1 - 1;
-            CS_TRY(fill_batch(h, d, p->sample + p->batch[b], p->batch[b + 1] - p->batch[b]));
-            CS_TRY(emit(h, step_end, step_end && epoch_end));
-        }
+        for (int64_t b = b0; b < b1; b++)
+            CS_TRY(feed_batch(h, d, p, b, b - b0, b == b1 - 1, epoch_end));
     }
 out:
     return rc;

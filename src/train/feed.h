@@ -15,6 +15,8 @@ typedef struct cs_feed_item {
     bool      first;             /* the first batch of its step */
     bool      step_end;          /* the last batch of its step */
     bool      epoch_end;         /* nothing more comes of this epoch, validation included */
+    uint64_t  no;                /* of the batch in its step, for its random numbers */
+    int       owner;             /* the rank that computes it */
 } cs_feed_item;
 
 /* The producing stage: epochs from (epoch, step) on, each followed by the validation samples. */
@@ -28,7 +30,21 @@ typedef struct cs_feed {
     int64_t       epoch, step;   /* where to begin */
     int64_t       n_epoch;
     int64_t       n_left;        /* steps until the run's limit; INT64_MAX: none */
+    int           rank, n_rank;  /* whose batches come; n_rank 0: all */
 } cs_feed;
+
+/* The batches of a step are dealt to the ranks in turn: what a step consists of, and which random
+ * numbers a batch gets, does not depend on how many there are. A rank gets its own batches, rank 0
+ * those of the validation of all (their targets are wanted there), and each gets the end of every
+ * step, with an empty batch if need be. */
+static inline int cs_feed_owner(const cs_feed *f, int64_t batch)
+{
+    return f->n_rank > 1 ? (int)(batch % f->n_rank) : f->rank;
+}
+static inline bool cs_feed_wants(const cs_feed *f, cs_part part, int owner)
+{
+    return owner == f->rank || (part == CS_PART_VALID && f->rank == 0);
+}
 
 /* The validation samples are those of an epoch that training never reaches. */
 enum { CS_VALID_EPOCH = INT32_MAX };

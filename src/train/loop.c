@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "train/metrics.h"
 #include "train/optim.h"
+#include "train/parallel.h"
 
 /* Batches that may wait, and their bytes: a few, so that tokenising never holds the network up. */
 enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
@@ -34,12 +35,14 @@ struct learner {
     float              *answer;
     size_t              n_answer;
     cs_train_sums       sum;         /* of the present step: counted when it is complete */
-    int64_t             n_batch;     /* of the present step */
     int64_t             n_step;      /* of this run */
     int64_t             n_sample, n_base;
     double              start, mark; /* seconds: of the run, of the last account */
     bool                stopped;     /* an end was reached before the feed's */
     bool                swapped;     /* the averaged weights are in place */
+    cs_parallel        *parallel;    /* NULL: this is the only rank */
+    int                 rank;
+    bool                pause;       /* a rank wants to: the last step was the last of this run */
 };
 
 static double now_s(void)
@@ -72,6 +75,8 @@ static void use_average(struct learner *l, bool on)
 static int save_checkpoint(struct learner *l)
 {
     use_average(l, false);
+    if (l->rank > 0)
+        return CS_OK;
     return cs_checkpoint_save(l->o->checkpoint_path, &l->m->ps, l->o->ema > 0, l->st, l->o->recipe);
 }
 
@@ -143,18 +148,15 @@ static void count_tokens(struct learner *l, const cs_batch *b)
     }
 }
 
-static void add_sums(cs_train_sums *to, const cs_train_sums *s)
-{
-    to->loss += s->loss;
-    to->weight += s->weight;
-    to->n_right += s->n_right;
-    to->n_seen += s->n_seen;
-    to->n_token += s->n_token;
-}
-
 static double learning_rate(const struct learner *l, int64_t step)
 {
     return l->o->adam.lr * cs_schedule_factor(&l->schedule, step);
+}
+
+static bool wants_pause(const struct learner *l)
+{
+    return cs_signal_caught() != 0 ||
+           (l->o->max_seconds > 0 && now_s() - l->start >= l->o->max_seconds);
 }
 
 static int finish_step(struct learner *l)
@@ -166,6 +168,10 @@ static int finish_step(struct learner *l)
     cs_adam h = o->adam;
     double norm = 0;
 
+    if (l->parallel != NULL) {
+        l->pause = wants_pause(l);
+        CS_TRY(cs_parallel_step(l->parallel, &l->sum, &l->pause));
+    }
     h.grad_scale = 1;
     h.lr = learning_rate(l, st->step);
     if (o->clip > 0) {
@@ -174,7 +180,7 @@ static int finish_step(struct learner *l)
         h.grad_scale = fmin(1, o->clip / (norm + 1e-6));
     }
     cs_optim_step(ps, h, o->zero_grad_keeps);
-    add_sums(&st->sum, &l->sum);
+    cs_train_sums_add(&st->sum, &l->sum);
     st->step++;
     st->epoch_step++;
     l->n_step++;
@@ -195,12 +201,11 @@ static int learn(struct learner *l, const cs_feed_item *it)
     if (it->first) {
         use_average(l, false);
         cs_optim_zero_grad(&l->m->ps);
-        l->n_batch = 0;
         l->sum = (cs_train_sums){ 0 };
     }
     const uint64_t key = cs_rng_key(cs_rng_key(l->o->seed, STREAM_DROPOUT), (uint64_t)l->st->step);
     const cs_learn how = { .weight = l->o->weight, .scale = it->scale, .recompute = l->o->recompute,
-                           .key = cs_rng_key(key, (uint64_t)l->n_batch++) };
+                           .key = cs_rng_key(key, it->no) };
     l->m->probing = l->st->epoch < l->o->freeze_epochs;
     /* A step of which nothing is left has one batch, and that is empty. */
     if (b->n_rec == 0)
@@ -226,15 +231,34 @@ out:
 
 /* ---- validation and the end of an epoch ------------------------------------------------------ */
 
-static int judge(struct learner *l, const cs_batch *b)
+/* The batch's answers, on rank 0 whoever computes them, so that figures are of all and added up as
+ * one rank would. */
+static int answer(struct learner *l, const cs_batch *b, int owner)
 {
     int rc = CS_OK;
+    const size_t n_bytes = (size_t)cs_model_answers_len(l->m, b) * sizeof *l->answer;
+
+    CS_TRY(make_room(l, b));
+    if (owner != l->rank)
+        return cs_group_recv(l->o->group, owner, l->answer, n_bytes);
+    use_average(l, true);
+    CS_TRY(cs_model_predict(l->m, b, l->answer));
+    if (l->rank > 0)
+        rc = cs_group_send(l->o->group, 0, l->answer, n_bytes);
+out:
+    return rc;
+}
+
+static int judge(struct learner *l, const cs_feed_item *it)
+{
+    int rc = CS_OK;
+    const cs_batch *b = it->batch;
 
     if (b->n_rec == 0)
         return CS_OK;
-    use_average(l, true);
-    CS_TRY(make_room(l, b));
-    CS_TRY(cs_model_predict(l->m, b, l->answer));
+    CS_TRY(answer(l, b, it->owner));
+    if (l->rank > 0)
+        return CS_OK;
     if (b->label != NULL) {
         cs_counts_add(&l->counts, l->answer, b->label, b->n_tok);
         return CS_OK;
@@ -365,7 +389,8 @@ static int take_figures(struct learner *l, cs_figures *f)
     return rc;
 }
 
-static int finish_epoch(struct learner *l)
+/* What the epoch gave, on rank 0, which alone has its figures. */
+static int judge_epoch(struct learner *l)
 {
     int rc = CS_OK;
     const cs_train_opt *o = l->o;
@@ -379,19 +404,32 @@ static int finish_epoch(struct learner *l)
     begin_epoch(st);
     st->done = st->epoch >= o->n_epoch || (o->max_steps > 0 && st->step >= o->max_steps) ||
                (o->patience > 0 && st->n_bad >= o->patience) || good_enough(l);
-    CS_TRY(save_checkpoint(l));
-    l->stopped = st->done;
 out:
     cs_figures_release(&f);
     return rc;
 }
 
+static int finish_epoch(struct learner *l)
+{
+    int rc = CS_OK;
+
+    if (l->rank == 0)
+        CS_TRY(judge_epoch(l));
+    if (l->parallel != NULL)
+        CS_TRY(cs_parallel_state(l->parallel, l->st));
+    CS_TRY(save_checkpoint(l));
+    l->stopped = l->st->done;
+out:
+    return rc;
+}
+
 /* ---- the stage ------------------------------------------------------------------------------- */
 
+/* Ranks decide together, at the end of a step. */
 static bool must_pause(const struct learner *l)
 {
-    return cs_signal_caught() != 0 || (l->o->stop_after > 0 && l->n_step >= l->o->stop_after) ||
-           (l->o->max_seconds > 0 && now_s() - l->start >= l->o->max_seconds);
+    return (l->parallel != NULL ? l->pause : wants_pause(l)) ||
+           (l->o->stop_after > 0 && l->n_step >= l->o->stop_after);
 }
 
 static int take(struct learner *l, const cs_feed_item *it)
@@ -400,9 +438,10 @@ static int take(struct learner *l, const cs_feed_item *it)
     const bool training = it->part == CS_PART_TRAIN;
     const int64_t every = l->o->checkpoint_steps;
 
-    CS_TRY(training ? learn(l, it) : judge(l, it->batch));
+    CS_TRY(training ? learn(l, it) : judge(l, it));
     account(l, training);
-    cs_progress_update(l->progress, (uint64_t)l->n_sample, (uint64_t)l->n_base, l->st->step);
+    if (l->progress != NULL)     /* rank 0's */
+        cs_progress_update(l->progress, (uint64_t)l->n_sample, (uint64_t)l->n_base, l->st->step);
     if (!it->step_end)
         return CS_OK;
     if (it->epoch_end)
@@ -414,6 +453,15 @@ static int take(struct learner *l, const cs_feed_item *it)
     if (training && every > 0 && l->st->step % every == 0)
         rc = save_checkpoint(l);
 out:
+    return rc;
+}
+
+/* Another rank has ended the run. What was learnt until then is not lost. */
+static int keep_step(struct learner *l, int rc)
+{
+    if (l->rank == 0 && l->st->step > 0 && save_checkpoint(l) == CS_OK)
+        cs_note("step %lld is kept in '%s'; --resume goes on from there", (long long)l->st->step,
+                l->o->checkpoint_path);
     return rc;
 }
 
@@ -438,9 +486,13 @@ static int learn_run(void *self, cs_queue *in, cs_queue *out)
         const int saved = save_checkpoint(l);
         return saved != CS_OK ? saved : CS_ECANCEL;
     }
+    if (rc < 0 && l->parallel != NULL && cs_group_lost(l->o->group))
+        return keep_step(l, rc);
     /* The feed may be ahead: what it still holds is not wanted. */
     if (l->stopped && rc == CS_OK)
         cs_pipe_cancel(l->pipe);
+    if (rc >= 0 && l->parallel != NULL)
+        return cs_group_meet(l->o->group);
     return rc == CS_EOF ? CS_OK : rc;
 }
 
@@ -473,6 +525,12 @@ static int start(struct learner *l, cs_feed *feed)
         cs_optim_average_start(&l->m->ps);
     if (o->resume)
         CS_TRY(cs_checkpoint_load(o->checkpoint_path, &l->m->ps, o->ema > 0, st, o->recipe));
+    if (o->group != NULL) {
+        feed->rank = l->rank = cs_group_rank(o->group);
+        feed->n_rank = cs_group_size(o->group);
+        CS_TRY(cs_parallel_new(o->group, &l->m->ps, &l->parallel));
+        CS_TRY(cs_parallel_agree(l->parallel, o->recipe, st));
+    }
     feed->epoch = st->epoch;
     feed->step = st->epoch_step;
     feed->n_epoch = o->n_epoch;
@@ -495,7 +553,8 @@ int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_sta
     CS_TRY(start(&l, feed));
     if (st->done)
         goto out;
-    l.progress = cs_progress_new("samples", l.schedule.total);
+    if (l.rank == 0)
+        l.progress = cs_progress_new("samples", l.schedule.total);
     cs_queue *q = cs_pipe_queue(l.pipe, "batches", QUEUE_ITEMS, QUEUE_BYTES, cs_feed_bytes,
                                 cs_feed_drop);
     const cs_stage stage[] = {
@@ -508,6 +567,7 @@ int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_sta
         rc = CS_OK;              /* the learner's own cancelling */
 out:
     cs_progress_free(l.progress);
+    cs_parallel_free(l.parallel);
     if (l.work != NULL)
         m->be->op.dealloc(m->be, l.work);
     cs_scores_release(&l.scores);

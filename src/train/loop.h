@@ -2,6 +2,7 @@
 #ifndef CS_TRAIN_LOOP_H
 #define CS_TRAIN_LOOP_H
 
+#include "base/group.h"
 #include "nn/model.h"
 #include "train/checkpoint.h"
 #include "train/feed.h"
@@ -34,6 +35,7 @@ typedef struct cs_train_opt {
     const char *metrics_path;    /* NULL: none */
     const char *recipe;          /* see cs_checkpoint_save() */
     bool        resume;
+    cs_group   *group;           /* the ranks of the run, of which this is one; NULL: it is alone */
     /* Text for the model's `training` (free() it), asked for before a model is written. */
     char     *(*describe)(void *arg, const cs_train_state *st);
     void       *arg;
@@ -46,10 +48,16 @@ typedef struct cs_train_opt {
  * all of which finish the step and write a checkpoint. The best model so far is at model_path after
  * every epoch that improved on it; without validation, the latest.
  *
- * feed     epoch, step and n_left are set here
+ * With a group every rank calls it with the same options and data. Steps are those of one rank, as
+ * are the models, within rounding; the same number of ranks gives the same bits. Rank 0 judges, and
+ * writes the files; all must see the checkpoint that is to be resumed. When a rank fails all do,
+ * and rank 0 keeps the last whole step in the checkpoint.
+ *
+ * feed     epoch, step, n_left, rank and n_rank are set here
  * st       initialised; receives where the run stands
  * Returns  CS_OK; CS_ECANCEL after a signal; CS_EMODEL when the loss stops being finite; the errors
- *          of cs_model_learn(), cs_model_save(), cs_checkpoint_save() and cs_checkpoint_load()
+ *          of cs_group_recv(), cs_model_learn(), cs_model_save(), cs_checkpoint_save() and
+ *          cs_checkpoint_load()
  */
 int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_state *st)
     CS_MUST_CHECK;

@@ -121,29 +121,50 @@ out:
     return rc;
 }
 
+/* Batch i of the step, unless it is another rank's; the last one is at least an empty one. */
+static int emit_batch(struct hand *h, const cs_feed_item *like, size_t i, bool first)
+{
+    const cs_feed *f = &h->f->feed;
+    const bool step_end = i + 1 == h->n_full;
+    cs_feed_item it = *like;
+
+    /* A step of validation is often one batch. */
+    it.owner = cs_feed_owner(f, (int64_t)i + (like->part == CS_PART_VALID ? like->step : 0));
+    const bool wanted = cs_feed_wants(f, like->part, it.owner);
+    if (!wanted && !step_end)
+        return CS_OK;
+    if (!wanted)
+        cs_batch_reset(h->full[i]);
+    it.batch = h->full[i];
+    it.no = i;
+    it.scale = h->n_rec > 0 ? 1 / (double)h->n_rec : 0;
+    it.first = first;
+    it.step_end = step_end;
+    it.epoch_end = step_end && like->epoch_end;
+    cs_feed_item *given = cs_xcalloc(1, sizeof *given);
+    *given = it;
+    h->full[i] = NULL;
+    const int rc = cs_queue_push(h->out, given);
+    if (rc != CS_OK)
+        cs_feed_drop(given);
+    return rc;
+}
+
 /* Hands over the step's batches; like is what they have in common. */
 static int emit_step(struct hand *h, const cs_feed_item *like)
 {
     int rc = CS_OK;
+    bool first = true;
 
     if (h->n_rec == 0)
         h->open[0] = cs_batch_new(0, CS_TARGET_TOKENS);
     for (int32_t d = 0; d < MAX_DEPTH; d++)
         CS_TRY(close_batch(h, d));
     for (size_t i = 0; i < h->n_full; i++) {
-        cs_feed_item *it = cs_xcalloc(1, sizeof *it);
-        *it = *like;
-        it->batch = h->full[i];
-        it->scale = h->n_rec > 0 ? 1 / (double)h->n_rec : 0;
-        it->first = i == 0;
-        it->step_end = i + 1 == h->n_full;
-        it->epoch_end = it->step_end && like->epoch_end;
+        CS_TRY(emit_batch(h, like, i, first));
+        first = first && h->full[i] != NULL;
+        cs_batch_free(h->full[i]);
         h->full[i] = NULL;
-        rc = cs_queue_push(h->out, it);
-        if (rc != CS_OK) {
-            cs_feed_drop(it);
-            goto out;
-        }
     }
     h->n_full = 0;
     h->n_rec = 0;

@@ -1,0 +1,86 @@
+/* group_env.c - the rank that a launcher has put into the environment. */
+#include "base/group.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PORT = 29500, MOST_RANKS = 1 << 16 };
+
+/* The variables of one launcher. `local` and `local_n` may be missing. */
+static const struct launcher {
+    const char *name, *rank, *n, *local, *local_n, *n_machine;
+} launchers[] = {
+    { "torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL },
+    { "Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+      "OMPI_COMM_WORLD_LOCAL_SIZE", NULL },
+    { "MPI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL },
+    { "Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", NULL, "SLURM_NNODES" },
+};
+
+enum { N_LAUNCHER = sizeof launchers / sizeof launchers[0] };
+
+/* A number from `least` to `most` that may be missing: then *v stays. */
+static int number(const char *name, long least, long most, int *v)
+{
+    const char *text = name != NULL ? getenv(name) : NULL;
+    char *end;
+
+    if (text == NULL)
+        return CS_OK;
+    const long n = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || n < least || n > most)
+        return cs_fail(CS_EUSAGE, "the environment has %s='%s', which is no number from %ld to %ld",
+                       name, text, least, most);
+    *v = (int)n;
+    return CS_OK;
+}
+
+static const struct launcher *find(void)
+{
+    for (int i = 0; i < N_LAUNCHER; i++)
+        if (getenv(launchers[i].rank) != NULL && getenv(launchers[i].n) != NULL)
+            return &launchers[i];
+    return NULL;
+}
+
+/* Where rank 0 is known without being told: here, if all are. */
+static int find_host(const struct launcher *l, cs_group_spec *s)
+{
+    int rc = CS_OK;
+    const char *host = getenv("MASTER_ADDR");
+    int n_here = 0, n_machine = 0;
+
+    CS_TRY(number(l->local_n, 1, MOST_RANKS, &n_here));
+    CS_TRY(number(l->n_machine, 1, MOST_RANKS, &n_machine));
+    if (host == NULL && n_here != s->n && n_machine != 1)
+        return cs_fail(CS_EUSAGE, "%s started %d ranks, but the environment does not say where "
+                       "rank 0 is; set MASTER_ADDR to the name of its machine", l->name, s->n);
+    if (host == NULL)
+        host = "127.0.0.1";
+    if (strlen(host) >= sizeof s->host)
+        return cs_fail(CS_EUSAGE, "MASTER_ADDR is too long for the name of a machine");
+    memcpy(s->host, host, strlen(host) + 1);
+out:
+    return rc;
+}
+
+int cs_group_env(cs_group_spec *out)
+{
+    int rc = CS_OK;
+    const struct launcher *l = find();
+    const char *store = getenv("TORCHELASTIC_USE_AGENT_STORE");
+
+    *out = (cs_group_spec){ .port = PORT, .local = -1 };
+    if (l == NULL)
+        return cs_fail(CS_EUSAGE, "the environment names no rank; start the ranks with torchrun, "
+                       "mpirun or srun, or set RANK, WORLD_SIZE and MASTER_ADDR");
+    CS_TRY(number(l->n, 1, MOST_RANKS, &out->n));
+    CS_TRY(number(l->rank, 0, out->n - 1, &out->rank));
+    CS_TRY(number(l->local, 0, out->n - 1, &out->local));
+    CS_TRY(find_host(l, out));
+    CS_TRY(number("MASTER_PORT", 1, 65534, &out->port));
+    out->port += store != NULL && strcmp(store, "True") == 0;
+out:
+    return rc;
+}

@@ -1,0 +1,226 @@
+/* parallel.c - what the ranks of a training run tell each other, step by step.
+ *
+ * DESIGN. Every rank has all parameters and takes every optimiser step, with the sum of all ranks'
+ * gradients; since that sum has the same bits everywhere, parameters never have to be sent. Rank 0
+ * adds up in the order of ranks, so a run with R ranks can be repeated bit for bit.
+ */
+#include "train/parallel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+enum { PIECE = 1 << 16 };        /* reals that travel at once */
+
+/* What a rank has to say at the end of a step; a byte per tensor follows: is it touched? */
+struct account { cs_train_sums sum; int64_t pause; };
+
+struct cs_parallel {
+    cs_group  *group;
+    cs_params *ps;
+    char      *account, *all;    /* of this rank; of all, on rank 0 */
+    size_t     account_bytes;
+    cs_real   *piece;            /* [PIECE], on rank 0 [n_rank * PIECE] */
+    cs_real   *host;             /* [n_real], where the backend has memory of its own */
+};
+
+static int check_buffers(const cs_params *ps)
+{
+    for (int i = 0; i < ps->n; i++)
+        if (ps->p[i].tracks)
+            return cs_fail(CS_EUSAGE, "batch normalisation ('%s') follows the batches of one rank; "
+                           "choose another norm to learn on several", ps->p[i].name);
+    return CS_OK;
+}
+
+int cs_parallel_new(cs_group *g, cs_params *ps, cs_parallel **out)
+{
+    int rc = CS_OK;
+    const size_t n = cs_group_rank(g) == 0 ? (size_t)cs_group_size(g) : 1;
+    cs_parallel *p = cs_xcalloc(1, sizeof *p);
+
+    p->group = g;
+    p->ps = ps;
+    CS_TRY(check_buffers(ps));
+    p->account_bytes = sizeof(struct account) + (size_t)ps->n;
+    p->account = cs_alloc(p->account_bytes, 1);
+    p->all = cs_alloc(p->account_bytes, n);
+    p->piece = cs_alloc(PIECE * n, sizeof *p->piece);
+    p->host = ps->be->is_host ? NULL : cs_alloc((size_t)ps->n_real, sizeof *p->host);
+    if (p->account == NULL || p->all == NULL || p->piece == NULL ||
+        (p->host == NULL && !ps->be->is_host))
+        rc = cs_fail(CS_EMEM, "out of memory for the gradients of %d ranks", cs_group_size(g));
+out:
+    if (rc != CS_OK) {
+        cs_parallel_free(p);
+        p = NULL;
+    }
+    *out = p;
+    return rc;
+}
+
+void cs_parallel_free(cs_parallel *p)
+{
+    if (p == NULL)
+        return;
+    free(p->account);
+    free(p->all);
+    free(p->piece);
+    free(p->host);
+    free(p);
+}
+
+/* ---- agreement ------------------------------------------------------------------------------- */
+
+static int compare_recipes(int rank, const char *first, const char *own)
+{
+    while (*first != '\0' || *own != '\0') {
+        const int n = (int)strcspn(first, "\n"), k = (int)strcspn(own, "\n");
+        if (n != k || strncmp(first, own, (size_t)n) != 0)
+            return cs_fail(CS_EUSAGE, "rank 0 has '%.*s', rank %d '%.*s'; start all ranks with the "
+                           "same options and data", n, first, rank, k, own);
+        first += n + (first[n] == '\n');
+        own += k + (own[k] == '\n');
+    }
+    return CS_OK;
+}
+
+/* Of all values, and of what the optimiser counts. */
+static int hash_state(cs_parallel *p, const cs_train_state *st, uint64_t *out)
+{
+    const cs_params *ps = p->ps;
+    cs_real *v = ps->be->is_host ? ps->value : p->host;
+    uint64_t h = cs_rng_u64((uint64_t)st->epoch, (uint64_t)st->step), bits;
+
+    if (!ps->be->is_host)
+        ps->be->op.download(ps->be, v, ps->value, (size_t)ps->n_real * sizeof *v);
+    const int rc = ps->be->op.sync(ps->be);
+    for (int64_t i = 0; i < ps->n_real; i++) {
+        bits = 0;
+        memcpy(&bits, &v[i], sizeof v[i]);
+        h = cs_rng_u64(h, bits);
+    }
+    for (int i = 0; i < ps->n; i++)
+        h = cs_rng_u64(h, (uint64_t)ps->p[i].step);
+    *out = h;
+    return rc;
+}
+
+int cs_parallel_agree(cs_parallel *p, const char *recipe, const cs_train_state *st)
+{
+    int rc = CS_OK;
+    const int rank = cs_group_rank(p->group);
+    uint64_t n = strlen(recipe), own = 0, hash = 0;
+    char *first = NULL;
+
+    CS_TRY(cs_group_share(p->group, &n, sizeof n));
+    first = cs_alloc((size_t)n + 1, 1);
+    if (first == NULL) {
+        rc = cs_fail(CS_EMEM, "out of memory for the options of rank 0");
+        goto out;
+    }
+    if (rank == 0)
+        memcpy(first, recipe, (size_t)n);
+    CS_TRY(cs_group_share(p->group, first, (size_t)n));
+    first[n] = '\0';
+    CS_TRY(compare_recipes(rank, first, recipe));
+    CS_TRY(hash_state(p, st, &own));
+    hash = own;
+    CS_TRY(cs_group_share(p->group, &hash, sizeof hash));
+    if (hash != own)
+        rc = cs_fail(CS_EUSAGE, "rank %d begins with other parameters than rank 0: all ranks must "
+                     "see the same checkpoint, and the same model for --init", rank);
+    if (rc == CS_OK)
+        rc = cs_group_meet(p->group);
+out:
+    free(first);
+    return rc;
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+static void add_account(char *to, const char *from, int n_tensor)
+{
+    struct account a, b;
+
+    memcpy(&a, to, sizeof a);
+    memcpy(&b, from, sizeof b);
+    cs_train_sums_add(&a.sum, &b.sum);
+    a.pause |= b.pause;
+    memcpy(to, &a, sizeof a);
+    for (int i = 0; i < n_tensor; i++)
+        to[sizeof a + (size_t)i] |= from[sizeof a + (size_t)i];
+}
+
+static int share_account(cs_parallel *p, cs_train_sums *sum, bool *pause)
+{
+    int rc = CS_OK;
+    cs_params *ps = p->ps;
+    struct account a = { *sum, *pause };
+
+    memcpy(p->account, &a, sizeof a);
+    for (int i = 0; i < ps->n; i++)
+        p->account[sizeof a + (size_t)i] = ps->p[i].touched;
+    CS_TRY(cs_group_gather(p->group, p->account, p->account_bytes, p->all));
+    for (int r = 1; cs_group_rank(p->group) == 0 && r < cs_group_size(p->group); r++)
+        add_account(p->account, p->all + (size_t)r * p->account_bytes, ps->n);
+    CS_TRY(cs_group_share(p->group, p->account, p->account_bytes));
+    memcpy(&a, p->account, sizeof a);
+    *sum = a.sum;
+    *pause = a.pause != 0;
+    for (int i = 0; i < ps->n; i++)
+        ps->p[i].touched = p->account[sizeof a + (size_t)i] != 0;
+out:
+    return rc;
+}
+
+/* v = sum over the ranks' v. */
+static int sum_over_ranks(cs_parallel *p, cs_real *v, int64_t n_real)
+{
+    int rc = CS_OK;
+
+    for (int64_t at = 0, n; at < n_real; at += n) {
+        n = n_real - at < PIECE ? n_real - at : PIECE;
+        CS_TRY(cs_group_gather(p->group, v + at, (size_t)n * sizeof *v, p->piece));
+        for (int r = 1; cs_group_rank(p->group) == 0 && r < cs_group_size(p->group); r++)
+            for (int64_t i = 0; i < n; i++)
+                v[at + i] += p->piece[r * n + i];
+        CS_TRY(cs_group_share(p->group, v + at, (size_t)n * sizeof *v));
+    }
+out:
+    return rc;
+}
+
+static int sum_gradients(cs_parallel *p)
+{
+    int rc = CS_OK;
+    const cs_params *ps = p->ps;
+    const size_t n_bytes = (size_t)ps->n_real * sizeof *ps->grad;
+
+    if (ps->be->is_host)
+        return sum_over_ranks(p, ps->grad, ps->n_real);
+    ps->be->op.download(ps->be, p->host, ps->grad, n_bytes);
+    CS_TRY(ps->be->op.sync(ps->be));
+    CS_TRY(sum_over_ranks(p, p->host, ps->n_real));
+    ps->be->op.upload(ps->be, ps->grad, p->host, n_bytes);
+out:
+    return rc;
+}
+
+int cs_parallel_step(cs_parallel *p, cs_train_sums *sum, bool *pause)
+{
+    const int rc = share_account(p, sum, pause);
+
+    return rc == CS_OK ? sum_gradients(p) : rc;
+}
+
+int cs_parallel_state(cs_parallel *p, cs_train_state *st)
+{
+    char *log = st->log;
+    const int rc = cs_group_share(p->group, st, sizeof *st);
+
+    st->log = log;
+    return rc;
+}

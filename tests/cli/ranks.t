@@ -1,0 +1,140 @@
+# ranks.t - learning on several processes: the model of one, and what happens when one fails.
+. "$srcdir/tests/cli/lib.sh"
+
+# However the test ends, none of its processes stays.
+stop()
+{
+    status=$?
+    for f in "$tmp"/*.pid; do
+        [ ! -f "$f" ] || kill -KILL "$(cat "$f")"
+    done
+    (exit $status)
+    finish
+}
+trap 'stop 2> /dev/null' EXIT
+
+awk 'BEGIN { srand(1); for (i = 0; i < 48; i++) { c = i % 2; s = ""
+    for (j = 0; j < 90 + i; j++) s = s substr(c ? "AAATTACG" : "GGGCCATC", 1 + int(8 * rand()), 1)
+    printf ">r%d organism=o%d class=%s\n%s\n", i, int(i / 6) * 2 + c, c ? "at" : "gc", s } }' > all.fa
+awk 'BEGIN { srand(2); print ">g"; for (i = 0; i < 6000; i++) { s = s substr("ACGT", 1 + int(4 * rand()), 1) }
+    print s }' > genome.fa
+samtools faidx genome.fa 2> /dev/null || :
+
+small='--encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --encoder.dropout 0.1 --tokenizer.k 2'
+learn="chordseq train -@ 1 $small -B 512 --accumulate 3 --lr 0.01 --samples-per-epoch 96 --crop-min 40
+    --crop-max 80 --rc --seed 4 --ema 0.9 --label-key class"
+short="$learn -q --epochs 3 all.fa"
+pre="chordseq pretrain -q -@ 1 --encoder cdil --encoder.channels 8 --encoder.layers 2 --tokenizer base
+    -B 256 --accumulate 3 --lr 0.01 --window 100 --windows-per-epoch 40 --epochs 2 genome.fa"
+sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
+
+# A port per run that no other test is likely to have.
+port=$((20000 + $$ % 12000))
+MASTER_ADDR=127.0.0.1 MASTER_PORT=$port
+export MASTER_ADDR MASTER_PORT
+unset RANK WORLD_SIZE
+
+# rank R N CMD...: one of N ranks, whose process is in R.pid, what it says in R.err
+rank()
+{
+    r=$1 n=$2
+    shift 2
+    RANK=$r WORLD_SIZE=$n "$@" --ranks env 2> "$r.err" &
+    echo $! > "$r.pid"
+}
+
+# ranks N CMD...: all of them; the status is the worst one
+ranks()
+{
+    all=$1 worst=0
+    MASTER_PORT=$((MASTER_PORT + 1))
+    shift
+    for k in $(seq 0 $((all - 1))); do rank "$k" "$all" "$@"; done
+    for k in $(seq 0 $((all - 1))); do
+        wait "$(cat "$k.pid")" || worst=$?
+        rm -f "$k.pid"
+    done
+    return "$worst"
+}
+
+# The same table but for times: losses within a relative 1e-4, which is what rounding becomes in some
+# tens of steps (gradients of one step: tests/nn/test_parallel.c).
+same_table()
+{
+    awk -F '\t' 'NR == FNR { a[FNR] = $0; next } FNR > 1 { n++; split(a[FNR], x, FS)
+        for (i = 4; i <= 9; i++) { d = ($i - x[i]) / ($i + ($i == 0)); if (d > 1e-4 || d < -1e-4) bad = 1 } }
+        END { exit bad || !n }' "$1" "$2"
+}
+
+# ---- refused ------------------------------------------------------------------------------------
+
+N ranks-none.err  $short -o x.m --ranks env
+RANK=0 WORLD_SIZE=4
+export RANK WORLD_SIZE
+N ranks-idle.err  $short -o x.m --ranks env
+unset RANK WORLD_SIZE
+RANK=1 WORLD_SIZE=2 T 'without --ranks a launcher is not asked' $short --metrics one.tsv -o one.m
+
+# ---- the same as one ------------------------------------------------------------------------------
+
+T 'two ranks' ranks 2 $short --metrics two.tsv -o two.m
+T 'learn what one learns' same_table one.tsv two.tsv
+T 'only rank 0 writes a table' [ "$(wc -l < two.tsv)" -eq 4 ]
+two=$(sum two.m)
+T 'three ranks' ranks 3 $short --metrics three.tsv -o three.m
+T 'learn what one learns' same_table one.tsv three.tsv
+T 'two ranks again' ranks 2 $short -o two.m
+T 'the same bits' [ "$(sum two.m)" = "$two" ]
+T 'two ranks, paused amid an epoch' ranks 2 $short --stop-after 3 -o part.m
+T 'and again' ranks 2 $short --stop-after 2 --resume -o part.m
+T 'and to the end' ranks 2 $short --resume -o part.m
+T 'the same bits' [ "$(sum part.m)" = "$two" ]
+T 'steps by records, more ranks than batches in some' ranks 3 $short --step-records 9 -o records.m \
+    --metrics records.3.tsv
+T 'one rank' $short --step-records 9 -o records.m --metrics records.1.tsv
+T 'the same losses' same_table records.1.tsv records.3.tsv
+
+T 'pretraining on one rank' $pre -o pre.m --metrics pre.1.tsv
+T 'pretraining on three' ranks 3 $pre -o pre.m --metrics pre.3.tsv
+T 'the same losses' same_table pre.1.tsv pre.3.tsv
+
+# ---- what goes wrong ------------------------------------------------------------------------------
+
+MASTER_PORT=$((MASTER_PORT + 1))
+rank 0 2 $short -o x.m
+rank 1 2 $short --lr 0.02 -o x.m
+T 'other options: rank 1 says which' sh -c '! wait "$1"' - "$(cat 1.pid)"
+wait "$(cat 0.pid)" "$(cat 1.pid)"
+T 'both say which' grep -q "rank 0 has 'lr=0.01', rank 1 'lr=0.02'; start all ranks with" 0.err 1.err
+rm -f ./*.pid
+T 'and nothing was written' sh -c '! ls x.m* 2> /dev/null'
+
+# until PATTERN FILE: wait until it is there
+until_says() { for k in $(seq 200); do grep -q "$1" "$2" && return; sleep 0.1; done; return 1; }
+
+long="$learn -v --epochs 100000 --step-records 32 --metrics long.tsv all.fa -o long.m"
+MASTER_PORT=$((MASTER_PORT + 1))
+for r in 0 1 2; do rank $r 3 $long; done
+T 'a long run' until_says 'epoch 2:' 0.err
+kill -KILL "$(cat 2.pid)"
+for r in 2 1 0; do wait "$(cat $r.pid)"; eval "status$r=$?"; done
+rm -f ./*.pid
+T 'a rank that is killed ends the others with status 1' [ "$status0 $status1 $status2" = '1 1 137' ]
+T 'which say who it was' sh -c 'for r in 0 1; do grep -q "train: rank 2 is gone: it was killed, or" $r.err || exit 1; done'
+T 'and where it goes on' grep -q "^chordseq: step [0-9]* is kept in 'long.m.ckpt'; --resume goes on" 0.err
+T 'nothing half-written is left' sh -c '! ls | grep tmp'
+
+MASTER_PORT=$((MASTER_PORT + 1))
+for r in 0 1; do rank $r 2 $long --resume; done
+T 'it goes on, with two' until_says 'epoch [0-9]*[1-9]:' 0.err
+kill -TERM "$(cat 1.pid)"
+for r in 1 0; do wait "$(cat $r.pid)"; eval "status$r=$?"; done
+rm -f ./*.pid
+T 'a rank that gets a signal dies of it, and ends the others' [ "$status0 $status1" = '1 143' ]
+T 'which say why' grep -q 'train: rank 1 was ended by a signal' 0.err
+
+MASTER_PORT=$((MASTER_PORT + 1))
+rank 1 2 $short --ranks-timeout 0.3 -o x.m
+wait "$(cat 1.pid)"
+T 'a rank that finds nobody says so' grep -q "rank 1 could not reach rank 0 at '127.0.0.1', port" 1.err
+rm -f ./*.pid

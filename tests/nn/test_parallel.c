@@ -1,0 +1,142 @@
+/* test_parallel.c - ranks that share the batches of a step have the gradients of one that has all.
+ *
+ * Ranks are threads here; a model of its own is on each, as it would be in processes.
+ */
+#include "tests/nn/toy.h"
+
+#include <pthread.h>
+
+#include "train/parallel.h"
+
+enum { N_BATCH = 5, MOST = 4 };
+
+#ifdef CS_DOUBLE
+static const double tolerance = 1e-14;
+#else
+static const double tolerance = 1e-6;
+#endif
+
+struct rank {
+    const toy     *t;
+    cs_group      *group;        /* NULL: alone */
+    int            no, n;
+    cs_real       *grad;
+    cs_train_sums  sum;
+    bool           pause;
+    int            n_touched, rc;
+};
+
+/* The batches that fall to a rank, each with the random numbers that are the batch's own. */
+static int learn(struct rank *r, cs_model *m)
+{
+    static const int64_t len[] = { 9, 16, 12, 10 };
+    int rc = CS_OK;
+
+    for (int b = r->no; b < N_BATCH && rc == CS_OK; b += r->n) {
+        cs_batch *x = toy_batch(m, len, 1 + b % 4, 7 + (uint64_t)b);
+        const cs_learn how = { .scale = 0.1, .key = (uint64_t)b };
+        double loss = 0;
+        rc = cs_model_learn(m, x, &how, &loss, NULL);
+        r->sum.loss += loss;
+        r->sum.n_token += x->n_tok;
+        cs_batch_free(x);
+    }
+    return rc;
+}
+
+static void *run(void *arg)
+{
+    int rc = CS_OK;
+    struct rank *r = arg;
+    cs_backend *be = NULL;
+    cs_parallel *p = NULL;
+    cs_model *m = NULL;
+
+    CS_TRY(cs_backend_open("cpu", 1, &be));
+    m = toy_model(r->t, be);
+    if (r->group != NULL)
+        CS_TRY(cs_parallel_new(r->group, &m->ps, &p));
+    CS_TRY(learn(r, m));
+    r->pause = r->no == 1;
+    if (p != NULL)
+        CS_TRY(cs_parallel_step(p, &r->sum, &r->pause));
+    r->grad = toy_slab(m, m->ps.grad);
+    for (int i = 0; i < m->ps.n; i++)
+        r->n_touched += m->ps.p[i].touched;
+out:
+    r->rc = rc;
+    cs_group_leave(r->group, rc);
+    cs_parallel_free(p);
+    cs_model_free(m);
+    cs_backend_close(be);
+    return NULL;
+}
+
+static void run_all(const toy *t, int n, struct rank *r)
+{
+    pthread_t thread[MOST];
+    cs_group *g[MOST] = { NULL };
+
+    if (n > 1)
+        assert_int_equal(cs_group_here(n, 60, g), CS_OK);
+    for (int i = 0; i < n; i++) {
+        r[i] = (struct rank){ .t = t, .group = g[i], .no = i, .n = n };
+        assert_int_equal(pthread_create(&thread[i], NULL, run, &r[i]), 0);
+    }
+    for (int i = 0; i < n; i++)
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(r[i].rc, CS_OK);
+}
+
+static void compare(const toy *t, const struct rank *one, int n, int64_t n_real)
+{
+    struct rank r[MOST];
+
+    run_all(t, n, r);
+    for (int i = 0; i < n; i++) {
+        const double off = sqrt(toy_nmse(r[i].grad, one->grad, n_real));
+        if (!(off <= tolerance))
+            fail_msg("%s: %d ranks have gradients %g off", t->enc->name, n, off);
+        check_near(r[i].sum.loss, one->sum.loss, tolerance * fabs(one->sum.loss));
+        assert_int_equal(r[i].sum.n_token, one->sum.n_token);
+        assert_int_equal(r[i].n_touched, one->n_touched);
+        assert_true(r[i].pause);
+        assert_memory_equal(r[i].grad, r[0].grad, (size_t)n_real * sizeof *r[0].grad);
+    }
+    for (int i = 0; i < n; i++)
+        free(r[i].grad);
+}
+
+static void ranks_have_the_gradients_of_one(void **state)
+{
+    (void)state;
+    cs_backend *be;
+    toy t = { .head = cs_head_find("class"), .training = true,
+              .name = "dropout", .value = "0.2" };
+
+    assert_int_equal(cs_backend_open("cpu", 1, &be), CS_OK);
+    for (int e = 0; (t.enc = cs_encoder_at(e)) != NULL; e++) {
+        struct rank one;
+        cs_model *m = toy_model(&t, be);
+        const int64_t n_real = m->ps.n_real;
+        cs_model_free(m);
+        run_all(&t, 1, &one);
+        assert_true(one.n_touched > 0);
+        for (int n = 2; n <= MOST; n++)
+            compare(&t, &one, n, n_real);
+        free(one.grad);
+    }
+    cs_backend_close(be);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = {
+        cmocka_unit_test(ranks_have_the_gradients_of_one),
+    };
+
+    if (cs_cpu_init() != CS_OK)
+        return 2;
+    return cmocka_run_group_tests_name("parallel", test, NULL, NULL);
+}

@@ -1,0 +1,363 @@
+/* test_group.c - ranks: who they are, what they tell each other, what ends them. */
+#define _GNU_SOURCE              /* clearenv */
+#include "tests/check.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/group.h"
+
+enum { MOST = 4 };
+
+/* ---- the environment ------------------------------------------------------------------------- */
+
+/* The pairs of a line "NAME=value NAME=value" become the whole environment. */
+static int from_env(const char *line, cs_group_spec *s)
+{
+    char copy[512], *save = NULL;
+
+    (void)snprintf(copy, sizeof copy, "%s", line);
+    (void)clearenv();
+    for (char *w = strtok_r(copy, " ", &save); w != NULL; w = strtok_r(NULL, " ", &save)) {
+        char *value = strchr(w, '=');
+        *value = '\0';
+        assert_int_equal(setenv(w, value + 1, 1), 0);
+    }
+    cs_error_clear();
+    return cs_group_env(s);
+}
+
+static void launchers_are_told_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *env;
+        int rank, n, local;
+        const char *host;
+        int port;
+    } row[] = {
+        { "RANK=3 WORLD_SIZE=4 LOCAL_RANK=1 MASTER_ADDR=a.b MASTER_PORT=77", 3, 4, 1, "a.b", 77 },
+        { "RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2", 0, 2, -1, "127.0.0.1", 29500 },
+        { "RANK=0 WORLD_SIZE=2 MASTER_ADDR=a TORCHELASTIC_USE_AGENT_STORE=True", 0, 2, -1, "a",
+          29501 },
+        { "RANK=1 WORLD_SIZE=2 MASTER_ADDR=a SLURM_PROCID=0 SLURM_NTASKS=1", 1, 2, -1, "a", 29500 },
+        { "OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_LOCAL_RANK=2 "
+          "OMPI_COMM_WORLD_LOCAL_SIZE=8 SLURM_PROCID=0 SLURM_NTASKS=1", 2, 8, 2, "127.0.0.1",
+          29500 },
+        { "PMI_RANK=1 PMI_SIZE=2 MASTER_ADDR=h MPI_LOCALRANKID=1", 1, 2, 1, "h", 29500 },
+        { "SLURM_PROCID=5 SLURM_NTASKS=6 SLURM_LOCALID=1 SLURM_NNODES=3 MASTER_ADDR=n1", 5, 6, 1,
+          "n1", 29500 },
+        { "SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_LOCALID=0 SLURM_NNODES=1", 0, 2, 0, "127.0.0.1",
+          29500 },
+    };
+
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        cs_group_spec s;
+        assert_int_equal(from_env(row[i].env, &s), CS_OK);
+        assert_int_equal(s.rank, row[i].rank);
+        assert_int_equal(s.n, row[i].n);
+        assert_int_equal(s.local, row[i].local);
+        assert_string_equal(s.host, row[i].host);
+        assert_int_equal(s.port, row[i].port);
+    }
+}
+
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    static const struct { const char *env, *why; } row[] = {
+        { "A=1", "names no rank" },
+        { "RANK=0", "names no rank" },
+        { "RANK=2 WORLD_SIZE=2 MASTER_ADDR=a", "RANK='2', which is no number from 0 to 1" },
+        { "RANK=x WORLD_SIZE=2 MASTER_ADDR=a", "RANK='x'" },
+        { "RANK=0 WORLD_SIZE=0 MASTER_ADDR=a", "WORLD_SIZE='0'" },
+        { "RANK=0 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=99999", "MASTER_PORT='99999'" },
+        { "RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=1", "set MASTER_ADDR" },
+        { "SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_NNODES=2", "Slurm started 2 ranks" },
+    };
+
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        cs_group_spec s;
+        assert_int_equal(from_env(row[i].env, &s), CS_EUSAGE);
+        assert_non_null(strstr(cs_error_message(), row[i].why));
+    }
+    cs_error_clear();
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+struct end { cs_group *g; int rc; char why[256]; };
+
+static void keep_why(struct end *e)
+{
+    (void)snprintf(e->why, sizeof e->why, "%s", cs_error_message());
+    cs_group_leave(e->g, e->rc);
+    cs_error_clear();
+}
+
+static void run_all(int n, void *(*body)(void *), struct end *e)
+{
+    pthread_t thread[MOST];
+    cs_group *g[MOST];
+
+    assert_int_equal(cs_group_here(n, 20, g), CS_OK);
+    for (int r = 0; r < n; r++) {
+        e[r] = (struct end){ .g = g[r] };
+        assert_int_equal(pthread_create(&thread[r], NULL, body, &e[r]), 0);
+    }
+    for (int r = 0; r < n; r++)
+        assert_int_equal(pthread_join(thread[r], NULL), 0);
+}
+
+enum { MANY = 300000 };          /* more than a connection holds */
+
+static int talk(cs_group *g)
+{
+    int rc = CS_OK;
+    const int rank = cs_group_rank(g), n = cs_group_size(g);
+    int *own = calloc(MANY, sizeof *own), *all = calloc((size_t)MANY * (size_t)n, sizeof *all);
+
+    for (int turn = 0; turn < 3; turn++) {
+        for (int i = 0; i < MANY; i++)
+            own[i] = rank * 10 + turn;
+        CS_TRY(cs_group_gather(g, own, MANY * sizeof *own, rank == 0 ? all : NULL));
+        for (int r = 0; r < n && rank == 0; r++)
+            rc |= all[(r + 1) * MANY - 1] != r * 10 + turn;
+        own[MANY - 1] = rank == 0 ? 7 + turn : 0;
+        CS_TRY(cs_group_share(g, own, MANY * sizeof *own));
+        rc |= own[MANY - 1] != 7 + turn;
+        if (rc != CS_OK)
+            goto out;
+    }
+    CS_TRY(cs_group_check(g));
+    rc = cs_group_meet(g);
+out:
+    free(own);
+    free(all);
+    return rc;
+}
+
+static void *talker(void *arg)
+{
+    struct end *e = arg;
+
+    e->rc = talk(e->g);
+    keep_why(e);
+    return NULL;
+}
+
+static void ranks_hear_each_other(void **state)
+{
+    (void)state;
+    struct end e[MOST];
+
+    for (int n = 1; n <= MOST; n++) {
+        run_all(n, talker, e);
+        for (int r = 0; r < n; r++)
+            assert_int_equal(e[r].rc, CS_OK);
+    }
+}
+
+/* Rank 2 fails where the others wait for it. */
+static void *failing(void *arg)
+{
+    struct end *e = arg;
+
+    e->rc = cs_group_rank(e->g) == 2 ? cs_fail(CS_EMEM, "no room for a cat")
+                                     : cs_group_meet(e->g);
+    keep_why(e);
+    return NULL;
+}
+
+static void failure_is_told_to_all(void **state)
+{
+    (void)state;
+    struct end e[MOST];
+
+    run_all(3, failing, e);
+    assert_int_equal(e[2].rc, CS_EMEM);
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(e[r].rc, CS_EIO);
+        assert_string_equal(e[r].why, "rank 2 failed: no room for a cat");
+    }
+}
+
+/* Rank 1 is somewhere else in the run. */
+static void *straying(void *arg)
+{
+    struct end *e = arg;
+    char b[9] = "";
+
+    e->rc = cs_group_gather(e->g, b, cs_group_rank(e->g) == 1 ? 9 : 3, (char[27]){ 0 });
+    if (e->rc == CS_OK)
+        e->rc = cs_group_share(e->g, b, 3);
+    keep_why(e);
+    return NULL;
+}
+
+static void another_point_is_noticed(void **state)
+{
+    (void)state;
+    struct end e[MOST];
+
+    run_all(3, straying, e);
+    for (int r = 0; r < 3; r++)
+        assert_string_equal(e[r].why, "rank 1 is at another point of the run than rank 0");
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+/* A port that was free a moment ago. */
+static int free_port(void)
+{
+    struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t n = sizeof a;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    (void)close(fd);
+    return ntohs(a.sin_port);
+}
+
+static cs_group_spec spec(int rank, int n, int port, double timeout)
+{
+    return (cs_group_spec){ .rank = rank, .n = n, .port = port, .host = "127.0.0.1",
+                            .timeout = timeout };
+}
+
+/* Joins as `s` says, then meets the others; the message goes to `why`. */
+static int join(cs_group_spec s, char *why)
+{
+    cs_group *g = NULL;
+    int rc = cs_group_join(&s, &g);
+
+    if (rc == CS_OK)
+        rc = cs_group_meet(g);
+    (void)snprintf(why, 256, "%s", cs_error_message());
+    cs_group_leave(g, rc);
+    cs_error_clear();
+    return rc;
+}
+
+static pid_t start(cs_group_spec s)
+{
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        char why[256];
+        _exit(-join(s, why));
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+static int status_of(pid_t pid)
+{
+    int status;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return -WEXITSTATUS(status);
+}
+
+static void processes_meet(void **state)
+{
+    (void)state;
+    const int port = free_port();
+    char why[256];
+    const pid_t two = start(spec(2, 3, port, 20)), one = start(spec(1, 3, port, 20));
+
+    assert_int_equal(join(spec(0, 3, port, 20), why), CS_OK);
+    assert_int_equal(status_of(one), CS_OK);
+    assert_int_equal(status_of(two), CS_OK);
+}
+
+static void who_does_not_come_is_named(void **state)
+{
+    (void)state;
+    const int port = free_port();
+    char why[256];
+    const pid_t one = start(spec(1, 4, port, 20));
+
+    assert_int_equal(join(spec(0, 4, port, 0.3), why), CS_EIO);
+    assert_non_null(strstr(why, "2 of 4 ranks, the first of them rank 2, did not come to "
+                                "'127.0.0.1'"));
+    assert_int_equal(status_of(one), CS_EIO);
+    assert_int_equal(join(spec(1, 2, port, 0.3), why), CS_EIO);
+    assert_non_null(strstr(why, "rank 1 could not reach rank 0"));
+}
+
+static void disagreement_is_told_to_both(void **state)
+{
+    (void)state;
+    const int port = free_port();
+    char why[256];
+    const pid_t three = start(spec(1, 3, port, 20));
+
+    assert_int_equal(join(spec(0, 2, port, 20), why), CS_EIO);
+    assert_string_equal(why, "rank 0 was told of another number of ranks than another rank (rank 1 "
+                        "of 3, and rank 0 of 2)");
+    assert_int_equal(status_of(three), CS_EIO);
+}
+
+static void a_port_that_is_taken(void **state)
+{
+    (void)state;
+    struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t n = sizeof a;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    char why[256];
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    assert_int_equal(join(spec(0, 2, ntohs(a.sin_port), 1), why), CS_EIO);
+    assert_non_null(strstr(why, "is taken, by another run perhaps; set MASTER_PORT"));
+    (void)close(fd);
+}
+
+/* Somebody else knocks first, and says something that no rank would. */
+static void strangers_are_not_let_in(void **state)
+{
+    (void)state;
+    const int port = free_port();
+    const pid_t zero = start(spec(0, 2, port, 20));
+    struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                             .sin_port = htons((uint16_t)port) };
+    char why[256], text[64] = "GET / HTTP/1.1\r\n\r\n";
+    int fd, rc;
+
+    do {
+        fd = socket(AF_INET, SOCK_STREAM, 0);
+        rc = connect(fd, (struct sockaddr *)&a, sizeof a);
+        if (rc != 0)
+            (void)close(fd);
+    } while (rc != 0);
+    assert_int_equal(send(fd, text, sizeof text, MSG_NOSIGNAL), sizeof text);
+    assert_int_equal(join(spec(1, 2, port, 20), why), CS_OK);
+    assert_int_equal(status_of(zero), CS_OK);
+    (void)close(fd);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = {
+        cmocka_unit_test(launchers_are_told_apart),
+        cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(ranks_hear_each_other),
+        cmocka_unit_test(failure_is_told_to_all),
+        cmocka_unit_test(another_point_is_noticed),
+        cmocka_unit_test(processes_meet),
+        cmocka_unit_test(who_does_not_come_is_named),
+        cmocka_unit_test(disagreement_is_told_to_both),
+        cmocka_unit_test(a_port_that_is_taken),
+        cmocka_unit_test(strangers_are_not_let_in),
+    };
+
+    return cmocka_run_group_tests_name("group", test, NULL, NULL);
+}
