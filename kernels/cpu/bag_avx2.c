@@ -16,7 +16,7 @@
 
 #define TARGET __attribute__((target("avx2,fma")))
 
-enum { LIST = 16, GROUP = 32,    /* columns in registers */
+enum { LIST = 16,
        COUNT_MAX = 8192 };       /* counters on the stack, in the first-level cache */
 
 /* Rows of the table with their weights, and what has been added up so far. */
@@ -35,24 +35,28 @@ TARGET static void add_double(double *sum, __m256 v)
     _mm256_storeu_pd(sum + 4, _mm256_add_pd(_mm256_loadu_pd(sum + 4), hi));
 }
 
+/* Sums in registers, each a chain: of four, the processor would wait for each multiply-add. */
+#define EACH_OF_4(OP) OP(0) OP(1) OP(2) OP(3)
+#define EACH_OF_12(OP) EACH_OF_4(OP) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11)
+#define CLEAR(i) __m256 a##i = _mm256_setzero_ps();
+#define WEIGH(i) a##i = _mm256_fmadd_ps(w, _mm256_loadu_ps(r + 8 * (i)), a##i);
+#define TOTAL(i) add_double(b->sum + j + 8 * (i), a##i);
+#define COLUMNS(width, EACH)                                        \
+    for (; j + (width) <= n_col; j += (width)) {                    \
+        EACH(CLEAR)                                                 \
+        for (int i = 0; i < b->n; i++) {                            \
+            const float *r = b->row[i] + j;                         \
+            __m256 w = _mm256_broadcast_ss(&b->weight[i]);          \
+            EACH(WEIGH)                                             \
+        }                                                           \
+        EACH(TOTAL)                                                 \
+    }
+
 TARGET static void flush(bag *b, int32_t n_col)
 {
     int32_t j = 0;
-    for (; j + GROUP <= n_col; j += GROUP) {
-        __m256 a0 = _mm256_setzero_ps(), a1 = a0, a2 = a0, a3 = a0;
-        for (int i = 0; i < b->n; i++) {
-            const float *r = b->row[i] + j;
-            __m256 w = _mm256_broadcast_ss(&b->weight[i]);
-            a0 = _mm256_fmadd_ps(w, _mm256_loadu_ps(r), a0);
-            a1 = _mm256_fmadd_ps(w, _mm256_loadu_ps(r + 8), a1);
-            a2 = _mm256_fmadd_ps(w, _mm256_loadu_ps(r + 16), a2);
-            a3 = _mm256_fmadd_ps(w, _mm256_loadu_ps(r + 24), a3);
-        }
-        add_double(b->sum + j, a0);
-        add_double(b->sum + j + 8, a1);
-        add_double(b->sum + j + 16, a2);
-        add_double(b->sum + j + 24, a3);
-    }
+    COLUMNS(96, EACH_OF_12)
+    COLUMNS(32, EACH_OF_4)
     for (; j < n_col; j += 8) {
         __m256 a = _mm256_setzero_ps();
         for (int i = 0; i < b->n; i++)
