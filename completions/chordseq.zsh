@@ -65,7 +65,7 @@ _chordseq()
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens computed at once]:NUM:' \
         '*--batch-tokens[tokens computed at once]:NUM:' \
-        '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--window[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
         '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
         '*-q[print nothing but errors]' \
@@ -103,7 +103,7 @@ _chordseq()
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens computed at once]:NUM:' \
         '*--batch-tokens[tokens computed at once]:NUM:' \
-        '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--window[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
         '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
         '*-q[print nothing but errors]' \
@@ -147,7 +147,7 @@ _chordseq()
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens computed at once]:NUM:' \
         '*--batch-tokens[tokens computed at once]:NUM:' \
-        '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--window[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
         '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
         '*-q[print nothing but errors]' \
@@ -207,7 +207,7 @@ _chordseq()
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens computed at once]:NUM:' \
         '*--batch-tokens[tokens computed at once]:NUM:' \
-        '*--window[chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--window[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
         '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
         '*-q[print nothing but errors]' \

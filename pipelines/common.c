@@ -109,8 +109,8 @@ const cs_opt cs_stream_table[] = {
              "number and with the longest sequence. Answers do not depend on it.",
       .min = 1, .max = 1e9 },
     { .type = CS_OPT_INT, .name = "window", .off = offsetof(cs_stream_args, window),
-      .arg = "NUM", .def = "64",
-      .help = "chunks of about a megabase on their way; memory is (NUM + 8) x 2 MiB, batches, "
+      .arg = "NUM", .def = "128",
+      .help = "chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, "
               "network and 32 bytes per base of the longest sequence",
       .man = "More make fuller batches when lengths are mixed. Nothing grows with the size of the "
              "input. Answers do not depend on this number.",

@@ -6,7 +6,7 @@
 #include "train/calibrate.h"
 #include "train/feed.h"
 
-enum { WINDOW = 64, LEAST_SAMPLES = 100, BLOCK_BASES = 64 << 20 };
+enum { WINDOW = 128, LEAST_SAMPLES = 100, BLOCK_BASES = 64 << 20 };
 
 /* What takes the places of reader and writer. Answers come in the order in which samples went in.
  * One thread reads `n_in`, another `n_out`. */

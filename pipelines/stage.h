@@ -19,7 +19,7 @@
 #include "pipelines/policy.h"
 
 /* What a chunk of CS_CHUNK_BASES bases may occupy: bases, qualities, names and answers. */
-enum { CS_CHUNK_BYTES = 2 << 20 };
+enum { CS_CHUNK_BYTES = 256 << 10 };
 
 /* Activations of a batch that an infer stage with a model of its own answers alone: see crew.h. */
 enum { CS_SMALL_BATCH = 8 << 20 };

@@ -90,7 +90,7 @@ static int resize_ids(cs_batch *b, int64_t cap)
     return CS_OK;
 }
 
-static int reserve_tokens(cs_batch *b, int64_t need)
+int cs_batch_reserve(cs_batch *b, int64_t need)
 {
     if (need <= b->cap_tok)
         return CS_OK;
@@ -133,7 +133,7 @@ static int append(cs_batch *b, const int32_t *tok, const float *x, int64_t n, co
     CS_BUG(b->n_rec && cs_depth(n) != b->depth);
     CS_BUG((target != NULL) != (b->n_target > 0));
     CS_BUG((label != NULL) != (b->n_target == CS_TARGET_TOKENS));
-    CS_TRY(reserve_tokens(b, b->n_tok + n));
+    CS_TRY(cs_batch_reserve(b, b->n_tok + n));
     CS_TRY(reserve_record(b));
 
     if (x)

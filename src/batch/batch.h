@@ -30,8 +30,10 @@ typedef struct cs_batch {
 /** cs_depth - ceil(log2(n)) for n >= 1; 0 for n <= 1. Exact for every int64_t */
 int32_t cs_depth(int64_t n);
 
-/** cs_batch_new - room for about `cap_tok` tokens; it grows when one record is longer */
+/** cs_batch_new - without room, which grows with what is appended */
 cs_batch *cs_batch_new(int32_t n_channel, int32_t n_target);
+/** cs_batch_reserve - room for `n` tokens in all; CS_EMEM */
+int cs_batch_reserve(cs_batch *b, int64_t n) CS_MUST_CHECK;
 void cs_batch_free(cs_batch *b);
 void cs_batch_drop(void *batch);
 size_t cs_batch_bytes(const void *batch);

@@ -7,6 +7,8 @@
  */
 #include "batch/bucket.h"
 
+enum { ROOM = 64 << 10 };        /* tokens of a new batch, rather than to grow and copy */
+
 struct cs_bucketer {
     int64_t        budget;
     uint64_t       lag;
@@ -80,6 +82,8 @@ int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i)
     if (!k->open[d])
         k->open[d] = cs_batch_new(k->n_channel, k->n_target);
     cs_batch *b = k->open[d];
+    if (b->n_rec == 0 && k->n_channel == 0)
+        CS_TRY(cs_batch_reserve(b, k->budget < ROOM ? k->budget : ROOM));
     if (b->n_rec == 0)
         b->oldest = c->no;
     CS_TRY(cs_batch_append(b, v->tok.id, k->n_channel ? r->x + v->start * k->n_channel : NULL, n,

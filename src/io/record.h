@@ -77,8 +77,9 @@ typedef struct cs_answer {
 } cs_answer;
 
 /* About CS_CHUNK_RECORDS records or CS_CHUNK_BASES bases, whichever comes first; at least one
- * record. */
-enum { CS_CHUNK_RECORDS = 4096, CS_CHUNK_BASES = 1 << 20 };
+ * record. Few bases, so that a chunk's tokens are still in the second-level cache of the processor
+ * when the next stage takes them. */
+enum { CS_CHUNK_RECORDS = 4096, CS_CHUNK_BASES = 1 << 17 };
 
 typedef struct cs_chunk {
     uint64_t    no;              /* 0, 1, 2 ... */
