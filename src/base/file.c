@@ -28,6 +28,7 @@ struct cs_outfile {
     bool keep_open;              /* stdout: cs_stdout_close() is the one to close it */
     bool parked;                 /* fd is -1 but while something is written */
     bool finished;               /* complete and closed; only the name is missing */
+    bool waits;                  /* a pipe or socket, whose reader may keep us waiting */
     bool kept;                   /* NAME.part stays when the run does not come to its end */
     int failed;                  /* the first error; everything later returns it again */
     char *name;                  /* as the user gave it, for messages */
@@ -168,6 +169,8 @@ static int open_any(cs_outfile *f)
         errno = EISDIR;
     } else {
         f->fd = open(f->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        if (f->fd < 0 && cs_signal_caught() != 0)
+            return CS_ECANCEL;   /* nobody read the pipe yet */
     }
     if (f->fd < 0)
         return cs_fail(CS_EIO, "cannot open '%s' for writing: %s", f->name, strerror(errno));
@@ -228,6 +231,13 @@ static void release(cs_outfile *f)
     free(f);
 }
 
+static bool is_waiting(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
 /* With O_APPEND every write goes to the end, whatever offset it asks for. */
 static int64_t start_of(int fd)
 {
@@ -259,6 +269,7 @@ int cs_outfile_open(const char *path, cs_outfile **out)
         return rc;
     }
     f->start = start_of(f->fd);
+    f->waits = is_waiting(f->fd);
     *out = f;
     return CS_OK;
 }
@@ -347,7 +358,11 @@ static int write_all(cs_outfile *f, const char *p, size_t n_bytes)
     if (n_bytes > 0 && unpark(f) != CS_OK)
         return f->failed;
     while (n_bytes > 0 && f->failed == CS_OK) {
-        ssize_t n = write(f->fd, p, n_bytes);
+        /* So much at a time can be written without waiting where a signal would not be seen. */
+        const size_t most = f->waits && n_bytes > PIPE_BUF ? PIPE_BUF : n_bytes;
+        if (f->waits && (f->failed = cs_signal_wait_room(f->fd)) != CS_OK)
+            break;
+        ssize_t n = write(f->fd, p, most);
         if (n >= 0) {
             p += n;
             n_bytes -= (size_t)n;

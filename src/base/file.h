@@ -89,5 +89,8 @@ int cs_signal_caught(void);
  * where its bytes go (a pipe), or -1. CS_OK; CS_ECANCEL once a signal has come, or whoever reads
  * `to` has gone */
 int cs_signal_wait(int from, int to) CS_MUST_CHECK;
+/** cs_signal_wait_room - wait until PIPE_BUF bytes can be written to a pipe or socket, or its
+ * reader has gone. CS_OK; CS_ECANCEL once a signal has come */
+int cs_signal_wait_room(int to) CS_MUST_CHECK;
 
 #endif

@@ -110,6 +110,15 @@ int cs_signal_wait(int from, int to)
     return on[1].revents == 0 && on[2].revents == 0 ? CS_OK : CS_ECANCEL;
 }
 
+int cs_signal_wait_room(int to)
+{
+    struct pollfd on[] = { { .fd = to, .events = POLLOUT }, { .fd = told_by, .events = POLLIN } };
+
+    while (poll(on, sizeof on / sizeof *on, -1) < 0)
+        CS_BUG(errno != EINTR && errno != EAGAIN && errno != ENOMEM);
+    return on[1].revents == 0 ? CS_OK : CS_ECANCEL;
+}
+
 int cs_temps_add(const char *temp)
 {
     char *copy = cs_xstrdup(temp);

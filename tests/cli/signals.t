@@ -2,7 +2,7 @@
 # each dies of the signal.
 #
 # A row is a command, with `in` for a pipe that gives it a beginning and then nothing more, so that
-# the signal always comes in the middle; what reads no pipe works for longer than the test takes.
+# the signal always comes in the middle, or for one that takes a beginning and no more; what reads no pipe works for longer than the test takes.
 # All rows run at once, each in a folder of its own: when all have been fed, all get the signal, and
 # must have ended soon after with nothing but their inputs in the folder.
 #
@@ -45,7 +45,7 @@ sed -n 's/^>\([^ ]*\).*/\1\tclassA/p' mixed.fa > labels.tsv
 every='-o o.tsv --all --jsonl o.jsonl --kraken o.kraken --report o.kreport --krona o.krona'
 every="$every --cami-binning o.bin --cami-profile o.prof --summary o.json --html o.html --bam o.bam --split-dir parts"
 
-# NAME | what the pipe begins with, or - | the words of the command
+# NAME | what the pipe begins with, `full` where it is written to, or - | the words of the command
 cat > rows <<END
 every output|reads.fq|classify $q -m $m $every in
 one thread less|mixed.fa|classify -q -@ 3 -m $m -o o.tsv in
@@ -76,7 +76,11 @@ factorize|-|factorize -i ../big.npy --steps 1000000 -o o --plot o.svg
 simulate|-|simulate adding -n 100000000 -o o.tsv
 a cohort|-|simulate cohort -i ../sites.vcf --ld-scale 1k -o o.vcf --labels o.tsv
 bench|-|bench encoders -o o.tsv
+a pipe that nobody reads|-|classify $q -m $m -o in ../mixed.fa
+a full pipe|full|simulate xor -n 100000000 -o in
+a full pipe of a stage|full|classify -q -@ 3 -m $m --jsonl in ../many.fa
 END
+awk '{ a = a $0 "\n" } END { for (i = 0; i < 300; i++) printf "%s", a }' mixed.fa > many.fa
 n_row=$(wc -l < rows)
 : > none
 "$builddir/tests/bench/gen_matrix" sparse 64 1 big.npy
@@ -90,6 +94,9 @@ begin()
         mkdir "$d" && mkfifo "$d/in"
         if [ "$head" = - ]; then
             : > "$d.fed"
+        elif [ "$head" = full ]; then
+            (exec 3< "$d/in"; : > "$d.fed"; exec sleep 60) > "$d.out" 2>&1 &
+            echo $! > "$d.feeder"
         else
             # The writer's end stays open; nothing comes.
             (exec 3> "$d/in"; cat "$head" >&3; : > "$d.fed"; exec sleep 60) > "$d.out" 2>&1 &
