@@ -185,16 +185,26 @@ static int read_list(cs_input_args *a, const char *path)
     return CS_OK;
 }
 
+static bool is_stdin(const char *path)
+{
+    static const char *const name[] = { "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0" };
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        is |= strcmp(path, name[i]) == 0;
+    return is;
+}
+
 int cs_args_input(cs_input_args *a)
 {
     int rc = CS_OK, n_stdin = 0;
 
     for (int i = 0; i < a->list.n; i++) {
-        n_stdin += strcmp(a->list.v[i], "-") == 0;
+        n_stdin += is_stdin(a->list.v[i]);
         CS_TRY(read_list(a, a->list.v[i]));
     }
     for (int i = 0; i < a->file.n; i++)
-        n_stdin += strcmp(a->file.v[i], "-") == 0;
+        n_stdin += is_stdin(a->file.v[i]);
     if (n_stdin > 1)
         return cs_fail(CS_EUSAGE, "standard input ('-') is named %d times, but can be read only "
                        "once", n_stdin);

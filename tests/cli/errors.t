@@ -14,6 +14,8 @@ N usage-threads2.err   $c --threads 3.5 "$tiny/mixed.fa"
 N usage-prob.err       $c --min-prob nan "$tiny/mixed.fa"
 N usage-unknown.err    $c --min_prob 0.5 "$tiny/mixed.fa"
 N usage-stdin.err      $c - -
+N usage-stdin.err      $c /dev/stdin -
+N usage-stdin.err      $c /dev/fd/0 /dev/stdin
 N usage-batch.err      $c -B 0 "$tiny/mixed.fa"
 
 # ---- devices: builds differ in what they have ----------------------------------------------------
