@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/names.h"
 #include "base/rng.h"
 #include "io/alphabet.h"
 #include "io/regions.h"
@@ -22,6 +23,9 @@ struct reading {
     cs_cohort_sites *s;
     cs_arena        *mem;        /* the record's */
     int64_t          end;        /* of the last site's REF */
+    cs_names         seen;       /* contigs that have had records */
+    const char      *contig;     /* of the record before, NULL: none; and its place */
+    int64_t          pos;
 };
 
 static int broken(const struct reading *r, const cs_vcf_record *v, const char *what)
@@ -219,6 +223,26 @@ out:
     return rc;
 }
 
+/* By contig and place, as what is written has to be. */
+static int check_order(struct reading *r, const cs_vcf_record *v)
+{
+    const bool same = r->contig && strcmp(r->contig, v->contig) == 0;
+
+    if (same && v->pos < r->pos)
+        return broken(r, v, "comes behind one of a later place; sort the file, with 'bcftools "
+                      "sort' say");
+    if (!same && cs_names_find(&r->seen, v->contig) >= 0)
+        return broken(r, v, "is apart from the others of its contig; sort the file, with 'bcftools "
+                      "sort' say");
+    r->pos = v->pos;
+    if (same)
+        return CS_OK;
+    r->contig = copy(r, v->contig);
+    if (!r->contig)
+        return cs_fail(CS_EMEM, "out of memory for the sites of '%s'", cs_vcf_path(r->in));
+    return cs_names_add(&r->seen, r->contig, 0);
+}
+
 static int take(struct reading *r, const cs_vcf_record *v)
 {
     const cs_cohort_sites *s = r->s;
@@ -249,6 +273,7 @@ static int take_next(struct reading *r)
 
     r->mem = cs_arena_new();
     CS_TRY(cs_vcf_next(r->in, r->mem, &v));
+    CS_TRY(check_order(r, v));
     rc = cs_signal_caught() != 0 ? CS_ECANCEL : take(r, v);
 out:
     cs_arena_free(r->mem);
@@ -272,6 +297,7 @@ int cs_cohort_sites_read(const cs_cohort_args *a, uint64_t seed, cs_cohort_sites
 out:
     cs_vcf_close(r.in);
     cs_regions_free(r.regions);
+    cs_names_release(&r.seen);
     return rc;
 }
 

@@ -20,7 +20,7 @@ static cs_log_args logs;
 
 /* The least length, and the parameters of the logarithm's normal distribution, are the paper's. */
 enum { MIN_LEN = 32, STREAM_LENGTH = 131, STREAM_VALUE = 132, STREAM_PLACE = 133,
-       STREAM_SYMBOL = 134 };
+       STREAM_SYMBOL = 134, VALUE_BYTES = 64 };
 static const double log_mean = 0.5, log_sd = 0.7;
 
 static const cs_opt simulate_table[] = {
@@ -214,6 +214,57 @@ out:
     return rc;
 }
 
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* What an option of ours is for; those that are not here are for every task. */
+static const char *tasks_of(const char *option)
+{
+    static const char *const only[][2] = {
+        { "lambda", "adding" }, { "max-len", "adding" }, { "length", "xor, temporal-order" },
+    };
+
+    for (size_t i = 0; i < sizeof only / sizeof *only; i++)
+        if (strcmp(only[i][0], option) == 0)
+            return only[i][1];
+    return NULL;
+}
+
+/* An option of another task that has not its default was given by mistake. */
+static int check_table(const cs_opt *o, const void *args, const void *defaults, const char *all,
+                       const char *task)
+{
+    char value[VALUE_BYTES], usual[VALUE_BYTES];
+
+    for (; o->type != CS_OPT_END; o++) {
+        const char *whose = all ? all : o->type == CS_OPT_GROUP ? NULL : tasks_of(o->name);
+        if (o->type == CS_OPT_GROUP || !whose || strstr(whose, task))
+            continue;
+        const int n = cs_opt_text(o, args, value, sizeof value);
+        const int n_usual = cs_opt_text(o, defaults, usual, sizeof usual);
+        if (n != n_usual || (n > 0 && strcmp(value, usual) != 0))
+            return cs_fail(CS_EUSAGE, "--%s is for %s, not for %s; leave it out", o->name, whose,
+                           task);
+    }
+    return CS_OK;
+}
+
+static int check_options(const char *task)
+{
+    int rc = CS_OK;
+    struct simulate_args usual;
+    cs_cohort_args usual_cohort;
+
+    cs_opt_defaults((cs_optset[]){ { simulate_table, &usual, NULL },
+                                   { cs_cohort_table, &usual_cohort, NULL },
+                                   { NULL, NULL, NULL } });
+    CS_TRY(check_table(simulate_table, &own, &usual, NULL, task));
+    rc = check_table(cs_cohort_table, &cohort, &usual_cohort, "cohort", task);
+out:
+    return rc;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
 static int run(int argc, char **argv)
 {
     int rc = CS_OK;
@@ -223,9 +274,12 @@ static int run(int argc, char **argv)
     options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &name, &logs));
     const struct task *task = find_task(&name);
+    const bool is_cohort = name.n == 1 && strcmp(name.v[0], "cohort") == 0;
+    if (task != NULL || is_cohort)
+        CS_TRY(check_options(name.v[0]));
     if (task != NULL)
         rc = write_task(task);
-    else if (name.n == 1 && strcmp(name.v[0], "cohort") == 0)
+    else if (is_cohort)
         rc = cs_cohort_simulate(&cohort, own.n, (uint64_t)own.seed, own.output);
     else
         rc = cs_fail(CS_EUSAGE, "name one task to simulate; there are: adding, xor, "

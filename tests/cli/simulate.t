@@ -106,6 +106,14 @@ T 'a network for sequences is not for it' sh -c '! chordseq classify -q -m "$1" 
 co="chordseq simulate cohort -i sites.vcf -r c:1-2000"
 T 'a cohort' sh -c "$co -n 2000 --causal 6 --heritability 0.4 --labels c.lab --liabilities c.lia --effects c.eff -o c.vcf 2> err"
 T 'what was left out is told' grep -qx 'chordseq: sites left out: 1 filtered, 1 symbolic, 1 overlap, 1 rare' err
+# Out of order they would be neither sites of their own nor overlaps.
+printf 'd\t7\t.\tC\tT\t.\t.\tAF=0.5\nc\t9000\t.\tC\tT\t.\t.\tAF=0.5\n' | cat sites.vcf - > apart.vcf
+printf 'c\t4000\t.\tC\tT\t.\t.\tAF=0.5\n' | cat sites.vcf - > behind.vcf
+N cohort-contig.err chordseq simulate cohort -i apart.vcf -o x
+N cohort-behind.err chordseq simulate cohort -i behind.vcf -o x
+N simulate-goes.err  chordseq simulate adding --length 9 -o x
+N simulate-goes2.err chordseq simulate xor --causal 3 -o x
+N simulate-goes3.err chordseq simulate cohort -i sites.vcf --lambda 3 -o x
 T 'frequencies are those of the sites' awk -F '\t' '/^#/ { next } { n = split(substr($8, 4), f, ",")
     if (NF != 2009 || $9 != "GT") exit 1
     for (k in c) delete c[k]
