@@ -12,7 +12,6 @@
 
 enum { PATH_BYTES = 4096, REASON_BYTES = 40, DEFAULT_WINDOW = 1000, LEAST_WINDOW = 8 };
 
-enum { SCORE_AUTO, SCORE_MODEL, SCORE_EMBEDDING, SCORE_LLR };
 static const char *const scores[] = { "auto", "model", "embedding", "llr", NULL };
 static const char *const strands[] = { "model", "forward", "both", NULL };
 static const char *const formats[] = { "auto", "v", "z", "u", "b", NULL };
@@ -105,7 +104,7 @@ struct job {
     cs_policy     policy;
     cs_reference *ref;
     cs_variant_source source;
-    int           score;         /* SCORE_... but AUTO */
+    int           score;         /* but CS_SCORE_AUTO */
     int32_t       width;         /* of a vector */
     cs_vcf_field *field;
     cs_vcf_values *value;        /* [n_field] of the VCF record in hand; [cap] room for its ALTs */
@@ -188,16 +187,16 @@ static int make_fields(struct job *j)
 {
     char why[400];
 
-    if (j->score == SCORE_LLR)
+    if (j->score == CS_SCORE_LLR)
         add_field(j, "LLR", "Log-likelihood ratio of ALT against REF, both hidden", "",
                   CS_VCF_FLOAT);
-    if (j->score == SCORE_EMBEDDING) {
+    if (j->score == CS_SCORE_EMBEDDING) {
         add_field(j, "L2", "Euclidean distance of the vectors of reference and alternate", "",
                   CS_VCF_FLOAT);
         add_field(j, "COS", "1 - cosine of the vectors of reference and alternate", "",
                   CS_VCF_FLOAT);
     }
-    for (int32_t i = 0; j->score == SCORE_MODEL && i < j->model->n_label; i++)
+    for (int32_t i = 0; j->score == CS_SCORE_MODEL && i < j->model->n_label; i++)
         add_field(j, j->model->n_label == 1 ? "SCORE" : j->model->label[i].name,
                   "Score of the variant for ", j->model->label[i].name, CS_VCF_FLOAT);
     j->n_score = j->n_field;
@@ -257,10 +256,10 @@ static void set_values(struct job *j, const cs_variant_alt *v, const cs_answer *
     const bool scored = !v->pair.why && !a->reason;
 
     for (int k = 0; k < j->n_score; k++)
-        j->number[k][i] = scored && j->score == SCORE_MODEL ? (double)a->v[k] : NAN;
-    if (scored && j->score == SCORE_LLR)
+        j->number[k][i] = scored && j->score == CS_SCORE_MODEL ? (double)a->v[k] : NAN;
+    if (scored && j->score == CS_SCORE_LLR)
         j->number[0][i] = cs_variants_ratio(v, a);
-    if (scored && j->score == SCORE_EMBEDDING)
+    if (scored && j->score == CS_SCORE_EMBEDDING)
         cs_variants_distance(a->v, a->v + j->width, j->width, &j->number[0][i], &j->number[1][i]);
     set_reason(j, i, &v->pair, a->reason);
     j->number[j->n_score + 1][i] = v->pair.swapped ? 1 : NAN;
@@ -332,21 +331,21 @@ static int choose_score(struct job *j)
 
     const bool guesses = j->model->head->per_token && j->model->mask >= 0;
 
-    j->score = own.score != SCORE_AUTO ? own.score : trained ? SCORE_MODEL
-             : guesses ? SCORE_LLR : SCORE_EMBEDDING;
-    if (j->score == SCORE_LLR) {
+    j->score = own.score != CS_SCORE_AUTO ? own.score : trained ? CS_SCORE_MODEL
+             : guesses ? CS_SCORE_LLR : CS_SCORE_EMBEDDING;
+    if (j->score == CS_SCORE_LLR) {
         const int rc = cs_masked_check(j->model, j->model_path);
         const bool bases = rc == CS_OK && j->model->n_label == 4;
         return rc != CS_OK || bases ? rc : cs_fail(CS_EUSAGE, "model '%s' has tokens that are not "
                "bases; --score llr needs --tokenizer base", j->model_path);
     }
-    if (!trained && own.score == SCORE_MODEL)
+    if (!trained && own.score == CS_SCORE_MODEL)
         return cs_fail(CS_EUSAGE, "model '%s' was not trained on variants; --score embedding works "
                        "with any model", j->model_path);
-    if (trained && j->score == SCORE_EMBEDDING)
+    if (trained && j->score == CS_SCORE_EMBEDDING)
         return cs_fail(CS_EUSAGE, "model '%s' has no vector for one sequence; its own score is "
                        "--score model", j->model_path);
-    return j->score == SCORE_EMBEDDING ? cs_model_give_vectors(j->model, false, &j->width)
+    return j->score == CS_SCORE_EMBEDDING ? cs_model_give_vectors(j->model, false, &j->width)
                                        : CS_OK;
 }
 
@@ -369,16 +368,16 @@ static int prepare_model(struct job *j, int n_thread)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_variants_model(model.model, own.score == SCORE_EMBEDDING, j->model_path,
+    CS_TRY(cs_variants_model(model.model, (cs_variant_score)own.score, j->model_path,
                              sizeof j->model_path));
     CS_TRY(cs_model_open(j->model_path, &device, n_thread, &j->be, &j->model));
     CS_TRY(choose_score(j));
     const cs_policy_args usual = {
         .strand = own.strand,
         .max_unknown = own.max_unknown,
-        .pair = j->score == SCORE_MODEL ? CS_PAIR_JOINT : CS_PAIR_APART,
+        .pair = j->score == CS_SCORE_MODEL ? CS_PAIR_JOINT : CS_PAIR_APART,
     };
-    j->source.guess = j->score == SCORE_LLR;
+    j->source.guess = j->score == CS_SCORE_LLR;
     CS_TRY(cs_policy_init(&j->policy, &usual, NULL, j->model));
     j->policy.of_bases = j->source.guess;
     CS_TRY(choose_window(j, &j->source.n_base));
@@ -493,6 +492,9 @@ static void report(const struct job *j, const cs_stream_stat *stat)
                 (unsigned long long)j->n_alt, own.prefix);
     if (j->n_alt > 0 && j->n_unscored[CS_UNSCORED_REF_MISMATCH] * 2 > j->n_alt)
         cs_warn("most REF alleles are not what the reference has; is it the same assembly?");
+    if (j->n_alt > 0 && j->n_unscored[CS_UNSCORED_NO_CONTIG] * 2 > j->n_alt)
+        cs_warn("most records lie on contigs that '%s' does not have; are their names other ones "
+                "there, as chr1 and 1?", own.reference);
     cs_note("scored %llu of %llu alternative alleles in %llu records%s; %.2f s, %.4g per second",
             (unsigned long long)(j->n_alt - n_without), (unsigned long long)j->n_alt,
             (unsigned long long)j->n_record, text, stat->wall_s,

@@ -75,11 +75,15 @@ out:
     return rc;
 }
 
-int cs_variants_model(const char *named, bool any, char *buf, size_t n_buf)
+int cs_variants_model(const char *named, cs_variant_score score, char *buf, size_t n_buf)
 {
     const char *usual = getenv("CHORDSEQ_MODEL");
+    const bool none = !named && !(usual && *usual), any = score == CS_SCORE_EMBEDDING;
 
-    if (!any && !named && !(usual && *usual))
+    if (none && score == CS_SCORE_LLR)
+        return cs_fail(CS_EUSAGE, "--score llr needs a model of 'chordseq pretrain', and none "
+                       "comes with chordseq; name one with --model");
+    if (none && !any)
         cs_warn("no --model: scores are those of the default model for variants, which is there "
                 "for demonstration and no better than chance");
     return cs_model_find(named, any ? "model/default.safetensors" : "model/variant.safetensors",

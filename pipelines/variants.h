@@ -24,6 +24,11 @@ typedef struct cs_variant_source {
                                   * as then what is around them is the same */
 } cs_variant_source;
 
+/* What a variant's effect is told by; AUTO: by what the model is. */
+typedef enum {
+    CS_SCORE_AUTO, CS_SCORE_MODEL, CS_SCORE_EMBEDDING, CS_SCORE_LLR
+} cs_variant_score;
+
 /**
  * cs_variants_next - the next VCF record, as one record per ALT (the `next` of a cs_stream)
  *
@@ -38,12 +43,13 @@ int cs_variants_next(void *source, cs_chunk *c) CS_MUST_CHECK;
  * cs_variants_model - the model that is asked: the one that was named, or that comes with chordseq
  *
  * named    --model or NULL
- * any      the score is for any model: the one for sequences; else that for variants, with a
+ * score    by the distance of embeddings the one for sequences, else that for variants, with a
  *          warning of what it is worth
  * buf      receives the path
- * Returns  CS_OK; the errors of cs_model_find()
+ * Returns  CS_OK; CS_EUSAGE for likelihoods, which none of them has; the errors of cs_model_find()
  */
-int cs_variants_model(const char *named, bool any, char *buf, size_t n_buf) CS_MUST_CHECK;
+int cs_variants_model(const char *named, cs_variant_score score, char *buf, size_t n_buf)
+    CS_MUST_CHECK;
 
 /** cs_variants_distance - of two vectors [n]: Euclidean, and 1 - cosine (NAN where one is zero) */
 void cs_variants_distance(const float *ref, const float *alt, int32_t n, double *l2,

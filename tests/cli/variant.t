@@ -200,6 +200,9 @@ T 'with REF and ALT swapped the same, but for the sign' sh -c '
     chordseq variant -q -m guess.model -r variants.fa -w 64 --tsv two.tsv -o /dev/null two.vcf &&
     awk -F "\t" "NR > 1 { s += \$8; a += \$8 < 0 ? -\$8 : \$8 } END { exit !(a > 0 && s * s < 1e-10) }" two.tsv'
 N variant-llr.err   chordseq variant -m learn.tsv.model -r variants.fa --score llr variants.vcf
+N variant-guess.err chordseq variant -r variants.fa --score llr variants.vcf
+T 'contigs that go by another name' sh -c 'sed "s/^one/chrone/" variants.vcf | chordseq variant -r variants.fa -m guess.model -w 64 \
+    -o /dev/null - 2> told && grep -q "warning: most records lie on contigs that .variants.fa. does not have" told'
 
 # The published checkpoint of CDIL for DNA as a variant model's encoder.
 published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
