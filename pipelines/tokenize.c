@@ -329,6 +329,18 @@ out:
     return rc;
 }
 
+/* Of a piece in the vocabulary; pieces of text are shorter, because short ones occur more often. */
+static double mean_length(const cs_bpe *b)
+{
+    double n = 0, n_symbol = 0;
+
+    for (int32_t i = 0; i < b->n_id; i++) {
+        n += !b->special[i];
+        n_symbol += b->special[i] ? 0 : b->n_sym[i];
+    }
+    return n > 0 ? n_symbol / n : 0;
+}
+
 static int learn(const cs_split *split)
 {
     int rc = CS_OK;
@@ -360,7 +372,8 @@ static int learn(const cs_split *split)
     if (b->n_id < own.n_vocab)
         cs_warn("the vocabulary has %d pieces, not %lld: no other pair occurs %lld times",
                 (int)b->n_id, (long long)own.n_vocab, (long long)own.min_count);
-    cs_note("learned %d pieces from %lld symbols", (int)b->n_id, (long long)n);
+    cs_note("learned %d pieces, mean length %.3f symbols, from %lld symbols", (int)b->n_id,
+            mean_length(b), (long long)n);
 out:
     cs_bpe_free(b);
     cs_bpe_corpus_free(corpus);

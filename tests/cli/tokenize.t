@@ -24,6 +24,9 @@ fi
 
 learn="chordseq tokenize -q --learn bpe --vocab-size 64"
 T 'a vocabulary is learned' $learn -i "$tiny/mixed.fa" -o a.json
+T 'and how long its pieces are' sh -c 'chordseq tokenize --learn bpe --vocab-size 64 -o b.json "$1" 2> told
+    tr -d " \t\n" < b.json | sed "s/.*\"vocab\":{//; s/}.*//" | tr , "\n" | tr -d \" | awk -F : "!/\[/ {
+        n++; s += length(\$1) } END { printf \"mean length %.3f symbols, from\", s / n }" | grep -qFf - told' - "$tiny/mixed.fa"
 T 'the same from compressed input' sh -c "gzip -c '$tiny/mixed.fa' | $learn - | cmp - a.json"
 T 'what it makes of a sequence spells it' sh -c 'chordseq tokenize -q -m a.json "$tiny/reads.fq" |
     cut -f 2 | tr -d " " > got && awk "NR % 4 == 2" "$tiny/reads.fq" | cmp - got'
