@@ -3,10 +3,10 @@
 #
 #   tests/bench/bench_grow.sh [BASES BASES]      from the build folder; default 20M 200M (about)
 #
-# What bench_mem.sh asks of classify: pretrain on genomes, variant, diplotype, and tokenize with a
-# vocabulary or learning one, on two inputs of contigs of 500,000 bases (what is kept of each contig
-# is its name and place). The work is the same number of steps for pretrain, and grows with the
-# input for the others. TSV to stdout; the line `ratio` is the peak of the second input over that of
+# What bench_mem.sh asks of classify: pretrain on genomes, variant, diplotype of calls and of reads,
+# explain of a region per 100,000 bases, and tokenize with a vocabulary or learning one, on two inputs
+# of contigs of 500,000 bases (what is kept of each contig is its name and place). The work is the
+# same number of steps for pretrain, and grows with the input for the others. TSV to stdout; the line `ratio` is the peak of the second input over that of
 # the first.
 . "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- 20M 200M
@@ -33,6 +33,17 @@ calls()
           at += length($0) }' "$1"
 }
 
+# The same places as reads of a line of text each, without a mismatch.
+reads()
+{
+    awk 'BEGIN { OFS = "\t"; print "@HD", "VN:1.6", "SO:coordinate" }
+        NR == FNR { print "@SQ", "SN:" $1, "LN:" $2; next }
+        /^>/ { name = substr($1, 2); at = 0; next }
+        { if (at % 480 == 240) { q = $0; gsub(/./, "I", q)
+            print "r" n++, 0, name, at + 1, 60, length($0) "M", "*", 0, 0, $0, q }
+          at += length($0) }' "$1.fai" "$1"
+}
+
 printf 'command\tinput_bases\tpeak_KiB\twall_s\tcpu_s\n'
 gen_fasta 2M 1 | "$chordseq" tokenize -q --learn bpe --vocab-size 500 \
     -o "$tmp/bpe.json" - || exit 1
@@ -46,6 +57,12 @@ for n in "$@"; do
     rm -f "$tmp/model.ckpt"
     measure variant "$n" variant -q -w 200 -m "$srcdir/refdata/model/default.safetensors" \
         -r "$tmp/in.fa" -o /dev/null "$tmp/in.vcf"
+    reads "$tmp/in.fa" > "$tmp/in.sam"
+    measure diplotype-reads "$n" diplotype -q -f "$tmp/in.fa" -o /dev/null -i "$tmp/in.sam"
+    rm -f "$tmp/in.sam"
+    awk '{ for (i = 0; i + 100 <= $2; i += 100000) print $1 "\t" i "\t" i + 100 }' "$tmp/in.fa.fai" > "$tmp/in.bed"
+    measure explain "$n" explain -q -m "$srcdir/refdata/model/default.safetensors" -f "$tmp/in.fa" \
+        -R "$tmp/in.bed" --tsv /dev/null -o /dev/null
     measure diplotype "$n" diplotype -q -f "$tmp/in.fa" -o "$tmp/in.dip" -i "$tmp/in.vcf"
     measure pretrain-diplotypes "$n" pretrain -q --tokenizer diplotype --encoder cdil \
         --encoder.channels 8 --encoder.layers 3 --window 500 --windows-per-epoch 400 \
