@@ -104,6 +104,20 @@ int cs_devices_parse(const char *text, cs_devices *d)
                                                                  : none_such(text);
 }
 
+void cs_reducer_about(char *buf, size_t n_buf)
+{
+#ifdef WITH_CUDA
+    const char *why = "";
+    const int v = cs_cuda_reducer(&why);
+    if (v > 0)
+        (void)snprintf(buf, n_buf, "NCCL %d.%d.%d", v / 10000, v / 100 % 100, v % 100);
+    else
+        (void)snprintf(buf, n_buf, "no NCCL: %s", why);
+#else
+    (void)snprintf(buf, n_buf, "none");
+#endif
+}
+
 /* ---- devices --------------------------------------------------------------------------------- */
 
 /* By its name in a cs_devices. */
@@ -113,6 +127,7 @@ static int open_device(cs_backend *be)
     if (strncmp(be->device, "cuda:", 5) == 0) {
         be->name = "cuda";
         be->compute_in = cs_cuda_compute_in;
+        be->reduce = &cs_cuda_reduce;
         be->close = cs_cuda_close;
         return cs_cuda_open(be, (int)strtol(be->device + 5, NULL, 10));
     }

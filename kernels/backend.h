@@ -287,6 +287,19 @@ typedef struct cs_fused {
 enum { CS_DEVICES_MAX = 64, CS_DEVICE_NAME = 16 };
 typedef struct cs_devices { int n; char name[CS_DEVICES_MAX][CS_DEVICE_NAME]; } cs_devices;
 
+/* Is it still worth waiting for the other ranks? CS_OK, or why not. */
+typedef struct cs_reduce_watch { int (*look)(void *arg); void *arg; } cs_reduce_watch;
+
+/* Sums over devices of several ranks, without going by way of the processor. The order of a sum
+ * follows from the number of ranks and from how their devices are connected. */
+enum { CS_REDUCE_ID = 128 };
+typedef struct cs_reduce {
+    int  (*id)(cs_backend *be, unsigned char *id);   /* of a group to be: one rank's, for all */
+    int  (*join)(cs_backend *be, const unsigned char *id, int rank, int n, cs_reduce_watch watch);
+    int  (*sum)(cs_backend *be, cs_real *p, int64_t n);      /* p = sum of the ranks' p; waits */
+    void (*leave)(cs_backend *be);
+} cs_reduce;
+
 struct cs_backend {
     const char *name;            /* "cpu", "cuda" */
     char        device[CS_DEVICE_NAME];      /* which one: "cpu", "cuda:2" */
@@ -297,6 +310,7 @@ struct cs_backend {
     cs_ops      op;
     cs_fused    fused;
     int       (*compute_in)(cs_backend *be, cs_precision p);   /* NULL: in CS_IN_FP32 only */
+    const cs_reduce *reduce;     /* NULL: sums over ranks are taken in host memory */
     void      (*close)(cs_backend *be);      /* frees what impl holds */
     void       *impl;
 };
@@ -310,6 +324,10 @@ struct cs_backend {
  *          CS_EDEVICE for what this build does not have
  */
 int cs_devices_parse(const char *text, cs_devices *out) CS_MUST_CHECK;
+
+/** cs_reducer_about - what GPUs of several ranks add up with, for people: "NCCL 2.19.3", "none", or
+ * why it cannot be used; buf receives the text */
+void cs_reducer_about(char *buf, size_t n_buf);
 
 /**
  * cs_backend_open - one device, with its table checked to have no hole

@@ -148,6 +148,26 @@ out:
     return rc;
 }
 
+int cs_learn_device(const cs_device_args *a, const cs_group *group, int n_thread, cs_backend **out)
+{
+    int rc = CS_OK;
+    cs_device_args own = *a;
+    cs_devices all;
+
+    if (group != NULL && (strcmp(a->device, "cuda") == 0 || strcmp(a->device, "auto") == 0)) {
+        CS_TRY(cs_devices_parse("auto", &all));
+        const int local = cs_group_local(group);
+        if (local < 0 && all.n > 1)
+            return cs_fail(CS_EUSAGE, "the environment does not say which of %d GPUs is this "
+                           "rank's; set LOCAL_RANK, or give --device cuda:NUMBER", all.n);
+        if (strcmp(all.name[0], "cpu") != 0)
+            own.device = all.name[local > 0 ? local % all.n : 0];
+    }
+    rc = cs_device_open(&own, n_thread, out);
+out:
+    return rc;
+}
+
 int cs_learn_outputs(const cs_run_args *r, const cs_group *group, char **checkpoint)
 {
     int rc = CS_OK;

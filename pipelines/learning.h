@@ -2,7 +2,7 @@
 #ifndef CS_PIPELINES_LEARNING_H
 #define CS_PIPELINES_LEARNING_H
 
-#include "base/opt.h"
+#include "pipelines/common.h"
 #include "train/loop.h"
 
 /* Options that decide what is learnt: a run that goes on must have the same. */
@@ -36,6 +36,17 @@ cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r);
  *          cs_group_env() and cs_group_join()
  */
 int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, cs_group **group) CS_MUST_CHECK;
+
+/**
+ * cs_learn_device - open what this rank computes on
+ *
+ * With a group, "cuda" and "auto" are the one among the machine's GPUs that the rank's number on it
+ * says, over and over again where there are fewer. Else as cs_device_open()
+ *
+ * Returns  also CS_EUSAGE when there are several GPUs and that number is not known
+ */
+int cs_learn_device(const cs_device_args *a, const cs_group *group, int n_thread, cs_backend **out)
+    CS_MUST_CHECK;
 
 /**
  * cs_learn_outputs - can every output be created?

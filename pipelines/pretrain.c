@@ -234,7 +234,7 @@ static int make_model(struct job *j, int n_thread)
         .training = true,
     };
 
-    CS_TRY(cs_device_open(&device, n_thread, &j->be));
+    CS_TRY(cs_learn_device(&device, j->group, n_thread, &j->be));
     CS_TRY(set_decoder(&spec, j->be));
     CS_TRY(cs_model_new(&spec, j->be, &j->model));
     const int64_t most = cs_model_max_len(j->model),

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "io/reader.h"
 #include "io/window.h"
+#include "kernels/backend.h"
 #include "pipelines/command.h"
 #include "registry.h"
 
@@ -163,6 +164,7 @@ static int run_command(const cs_command *cmd, int argc, char **argv)
 static void print_features(void)
 {
     const bool avx2 = cs_cpu_init() == CS_OK && cs_cpu_has(CS_CPU_AVX2);
+    char reducer[256];
 
     printf("compiler  %s\n", __VERSION__);
     printf("htslib    %s\n", cs_io_library());
@@ -174,6 +176,8 @@ static void print_features(void)
     puts("openmp    no");
 #endif
     printf("kernels   %s\n", avx2 ? "avx2" : "portable");
+    cs_reducer_about(reducer, sizeof reducer);
+    printf("reducer   %s\n", reducer);
     printf("threads   %d\n", cs_cpu_count());
 }
 

@@ -213,6 +213,7 @@ void cs_cuda_close(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
+    cs_cuda_reduce.leave(be);
     if (cu->handle)
         (void)cu->blas->destroy(cu->handle);
     (void)cudaFree(cu->scratch);

@@ -7,6 +7,11 @@
 /** cs_cuda_count - devices that can be used; 0 with the reason in `why` (static text) */
 int cs_cuda_count(const char **why);
 
+/** cs_cuda_reducer - the version of NCCL that can be used, as ncclGetVersion() has it; 0 with the
+ * reason in `why` (valid until the next dlopen) */
+int cs_cuda_reducer(const char **why);
+extern const cs_reduce cs_cuda_reduce;
+
 /**
  * cs_cuda_open - fill a backend's table for one device
  *

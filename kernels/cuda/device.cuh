@@ -47,6 +47,7 @@ typedef struct cs_cuda {
     cublasHandle_t handle;
     double        *scratch;      /* [n_scratch] partial sums of one op */
     size_t         n_scratch;
+    struct united *united;       /* this device's part in a group of ranks, or NULL: nccl.cu */
     bool           wait;         /* CHORDSEQ_SYNC=1: after every op, to find the one that failed */
     cudaError_t    error;        /* the first failure, kept until sync() tells it */
     const char    *where;        /* the kernel or call that failed */

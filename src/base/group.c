@@ -30,7 +30,7 @@ struct hello { char magic[24]; int32_t rank, n; };
 static const char hello_magic[24] = "chordseq " PACKAGE_VERSION;
 
 struct cs_group {
-    int    rank, n;
+    int    rank, n, local;
     double timeout;
     int   *fd;                   /* [n] of rank 0, by rank; else only fd[0] */
     bool   lost;
@@ -50,6 +50,7 @@ static cs_group *new_group(int rank, int n, double timeout)
 
     g->rank = rank;
     g->n = n;
+    g->local = rank;
     g->timeout = timeout;
     g->fd = cs_xcalloc((size_t)n, sizeof *g->fd);
     for (int r = 0; r < n; r++)
@@ -59,6 +60,7 @@ static cs_group *new_group(int rank, int n, double timeout)
 
 int cs_group_rank(const cs_group *g) { return g->rank; }
 int cs_group_size(const cs_group *g) { return g->n; }
+int cs_group_local(const cs_group *g) { return g->local; }
 bool cs_group_lost(const cs_group *g) { return g->lost; }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
@@ -466,6 +468,7 @@ int cs_group_join(const cs_group_spec *s, cs_group **out)
     cs_group *g = new_group(s->rank, s->n, s->timeout);
 
     *out = NULL;
+    g->local = s->local;
     if (s->n > 1)
         CS_TRY(s->rank == 0 ? take_in(g, s) : knock(g, s));
     /* Whoever was let in waits here for the others, or hears why not. */

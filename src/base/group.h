@@ -20,7 +20,7 @@ typedef struct cs_group cs_group;
 /* Which rank this process is, and where rank 0 listens. */
 typedef struct cs_group_spec {
     int    rank, n;
-    int    local;                /* its number among those of this machine */
+    int    local;                /* its number among those of this machine; -1: not known */
     int    port;
     char   host[256];
     double timeout;              /* seconds that others may be silent; 0: any number */
@@ -52,6 +52,8 @@ int cs_group_here(int n, double timeout, cs_group **out) CS_MUST_CHECK;
 
 int cs_group_rank(const cs_group *g);
 int cs_group_size(const cs_group *g);
+/** cs_group_local - its number among the ranks of this machine; -1: not known */
+int cs_group_local(const cs_group *g);
 
 /* All of these: CS_OK; CS_EIO when a rank has failed or is gone, with what it said; CS_ECANCEL
  * after a signal. Of one end only one thread at a time. */

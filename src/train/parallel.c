@@ -2,13 +2,16 @@
  *
  * DESIGN. Every rank has all parameters and takes every optimiser step, with the sum of all ranks'
  * gradients; since that sum has the same bits everywhere, parameters never have to be sent. Rank 0
- * adds up in the order of ranks, so a run with R ranks can be repeated bit for bit.
+ * adds up in the order of ranks, so a run with R ranks can be repeated bit for bit. Where devices
+ * add up among themselves, the order is theirs. They are asked to only when every rank has told
+ * rank 0 that it has come so far, so a rank that has failed before is found where nobody hangs.
  */
 #include "train/parallel.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -24,6 +27,7 @@ struct cs_parallel {
     size_t     account_bytes;
     cs_real   *piece;            /* [PIECE], on rank 0 [n_rank * PIECE] */
     cs_real   *host;             /* [n_real], where the backend has memory of its own */
+    bool       reduces;          /* the devices add up among themselves */
 };
 
 static int check_buffers(const cs_params *ps)
@@ -33,6 +37,43 @@ static int check_buffers(const cs_params *ps)
             return cs_fail(CS_EUSAGE, "batch normalisation ('%s') follows the batches of one rank; "
                            "choose another norm to learn on several", ps->p[i].name);
     return CS_OK;
+}
+
+static int look(void *arg)
+{
+    return cs_group_check(arg);
+}
+
+/* All ranks' devices, or none: then the sums are taken here. */
+static int unite(cs_parallel *p)
+{
+    int rc = CS_OK;
+    cs_backend *be = p->ps->be;
+    unsigned char id[CS_REDUCE_ID] = { 0 };
+    char about[256], can = 0, *all = cs_xcalloc((size_t)cs_group_size(p->group), 1);
+
+    cs_reducer_about(about, sizeof about);
+    can = be->reduce != NULL && strncmp(about, "NCCL", 4) == 0;
+    CS_TRY(cs_group_gather(p->group, &can, 1, all));
+    for (int r = 1; cs_group_rank(p->group) == 0 && r < cs_group_size(p->group); r++)
+        can &= all[r];
+    CS_TRY(cs_group_share(p->group, &can, 1));
+    if (!can && be->reduce != NULL)
+        cs_warn("gradients are added up on the processor, which is slower: %s",
+                strncmp(about, "NCCL", 4) == 0 ? "another rank has no NCCL" : about);
+    if (!can)
+        goto out;
+    if (cs_group_rank(p->group) == 0)
+        CS_TRY(be->reduce->id(be, id));
+    CS_TRY(cs_group_share(p->group, id, sizeof id));
+    CS_TRY(be->reduce->join(be, id, cs_group_rank(p->group), cs_group_size(p->group),
+                            (cs_reduce_watch){ look, p->group }));
+    p->reduces = true;
+    cs_info("gradients are added up by %s", about);
+    rc = cs_group_meet(p->group);
+out:
+    free(all);
+    return rc;
 }
 
 int cs_parallel_new(cs_group *g, cs_params *ps, cs_parallel **out)
@@ -52,6 +93,8 @@ int cs_parallel_new(cs_group *g, cs_params *ps, cs_parallel **out)
     if (p->account == NULL || p->all == NULL || p->piece == NULL ||
         (p->host == NULL && !ps->be->is_host))
         rc = cs_fail(CS_EMEM, "out of memory for the gradients of %d ranks", cs_group_size(g));
+    if (rc == CS_OK)
+        rc = unite(p);
 out:
     if (rc != CS_OK) {
         cs_parallel_free(p);
@@ -65,6 +108,8 @@ void cs_parallel_free(cs_parallel *p)
 {
     if (p == NULL)
         return;
+    if (p->reduces)
+        p->ps->be->reduce->leave(p->ps->be);
     free(p->account);
     free(p->all);
     free(p->piece);
@@ -199,6 +244,8 @@ static int sum_gradients(cs_parallel *p)
     const cs_params *ps = p->ps;
     const size_t n_bytes = (size_t)ps->n_real * sizeof *ps->grad;
 
+    if (p->reduces)
+        return ps->be->reduce->sum(ps->be, ps->grad, ps->n_real);
     if (ps->be->is_host)
         return sum_over_ranks(p, ps->grad, ps->n_real);
     ps->be->op.download(ps->be, p->host, ps->grad, n_bytes);

@@ -70,7 +70,8 @@ static inline float __int_as_float(int i)
 /* ---- the runtime's calls ----------------------------------------------------------------- */
 
 typedef enum cudaError {
-    cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorNoDevice = 100, cudaErrorUnknown = 999
+    cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorNoDevice = 100,
+    cudaErrorNotReady = 600, cudaErrorUnknown = 999
 } cudaError_t;
 typedef enum cudaMemcpyKind {
     cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice
@@ -89,6 +90,7 @@ cudaError_t cudaFree(void *p);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t s);
 cudaError_t cudaStreamSynchronize(cudaStream_t s);
+cudaError_t cudaStreamQuery(cudaStream_t s);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, cudaMemcpyKind kind,
                             cudaStream_t s);
 cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int v, size_t width, size_t height,

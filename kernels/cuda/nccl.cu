@@ -1,0 +1,176 @@
+/* nccl.cu - sums over the GPUs of several ranks. */
+#include "kernels/cuda/nccl.cuh"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/cuda/device.cuh"
+
+extern "C" {
+#include "base/mem.h"
+#include "kernels/cuda/cuda.h"
+}
+
+enum { NAP_NS = 50 * 1000, NAPS_PER_LOOK = 200 };
+
+/* A backend's part in a group of ranks (cs_cuda.united). */
+struct united {
+    const cs_nccl   *nccl;
+    cs_nccl_comm_ptr comm;
+    cs_reduce_watch  watch;
+};
+
+#define FIND(call)                                                                   \
+    do {                                                                             \
+        found.call = (decltype(found.call))dlsym(library, "nccl" #call);             \
+        if (!found.call)                                                             \
+            *why = "libnccl.so.2 is older than 2.14";                                \
+        complete = complete && found.call;                                           \
+    } while (0)
+
+const cs_nccl *cs_nccl_load(const char **why)
+{
+    static cs_nccl found;
+    static bool complete;
+    int version = 0;
+
+    if (complete)
+        return &found;
+    void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        *why = dlerror();
+        return NULL;
+    }
+    complete = true;
+    FIND(GetVersion);
+    FIND(GetUniqueId);
+    FIND(CommInitRankConfig);
+    FIND(AllReduce);
+    FIND(CommGetAsyncError);
+    FIND(CommAbort);
+    FIND(GetLastError);
+    if (complete && (found.GetVersion(&version) != CS_NCCL_OK || version < CS_NCCL_LEAST)) {
+        *why = "libnccl.so.2 is older than 2.14";
+        complete = false;
+    }
+    return complete ? &found : NULL;
+}
+
+int cs_cuda_reducer(const char **why)
+{
+    const cs_nccl *nccl = cs_nccl_load(why);
+    int version = 0;
+
+    if (!nccl || nccl->GetVersion(&version) != CS_NCCL_OK)
+        return 0;
+    return version;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------- */
+
+static int fail_nccl(cs_backend *be, cs_nccl_comm_ptr comm, const cs_nccl *nccl)
+{
+    const char *why = nccl->GetLastError(comm);
+    return cs_fail(CS_EDEVICE, "device %s: NCCL cannot add up over the ranks: %s",
+                   cs_cuda_of(be)->label, why && *why ? why : "no reason is given");
+}
+
+static void nap(void)
+{
+    const struct timespec t = { 0, NAP_NS };
+    (void)nanosleep(&t, NULL);
+}
+
+/* Until the last call has done its part, and `on_device` what it left to the device. A rank that
+ * has gone would be waited for in vain. */
+static int wait_for(cs_backend *be, const struct united *u, bool on_device)
+{
+    int state = CS_NCCL_OK;
+
+    for (int i = 1;; i++) {
+        if (u->nccl->CommGetAsyncError(u->comm, &state) != CS_NCCL_OK)
+            return fail_nccl(be, u->comm, u->nccl);
+        if (state != CS_NCCL_OK && state != CS_NCCL_IN_PROGRESS)
+            return fail_nccl(be, u->comm, u->nccl);
+        const cudaError_t e = state == CS_NCCL_OK && on_device
+                            ? cudaStreamQuery(cs_cuda_of(be)->stream) : cudaErrorNotReady;
+        if (e != cudaErrorNotReady)
+            cs_cuda_keep(be, e, "sum over ranks");
+        if (state == CS_NCCL_OK && (!on_device || e != cudaErrorNotReady))
+            return CS_OK;
+        int rc = i % NAPS_PER_LOOK == 0 ? u->watch.look(u->watch.arg) : CS_OK;
+        if (rc != CS_OK)
+            return rc;
+        nap();
+    }
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+static int reduce_id(cs_backend *be, unsigned char *id)
+{
+    const char *why = "";
+    const cs_nccl *nccl = cs_nccl_load(&why);
+    cs_nccl_id made;
+
+    if (!nccl || nccl->GetUniqueId(&made) != CS_NCCL_OK)
+        return cs_fail(CS_EDEVICE, "device %s: NCCL does not start: %s", cs_cuda_of(be)->label,
+                       nccl ? nccl->GetLastError(NULL) : why);
+    memcpy(id, made.byte, sizeof made.byte);
+    return CS_OK;
+}
+
+static void reduce_leave(cs_backend *be)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    if (!cu->united)
+        return;
+    /* Not CommDestroy: that waits for the other ranks, which may have failed. All is done here. */
+    if (cu->united->comm)
+        (void)cu->united->nccl->CommAbort(cu->united->comm);
+    free(cu->united);
+    cu->united = NULL;
+}
+
+static int reduce_join(cs_backend *be, const unsigned char *id, int rank, int n,
+                       cs_reduce_watch watch)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    const char *why = "";
+    const cs_nccl *nccl = cs_nccl_load(&why);
+    cs_nccl_config how = { sizeof how, 0xcafebeef, CS_NCCL_LEAST, 0 };
+    cs_nccl_id made;
+
+    if (!nccl)
+        return cs_fail(CS_EDEVICE, "device %s: no NCCL: %s", cu->label, why);
+    cs_cuda_here(be);
+    memcpy(made.byte, id, sizeof made.byte);
+    cu->united = (struct united *)cs_xcalloc(1, sizeof *cu->united);
+    cu->united->nccl = nccl;
+    cu->united->watch = watch;
+    int e = nccl->CommInitRankConfig(&cu->united->comm, n, made, rank, &how);
+    int rc = e == CS_NCCL_OK || e == CS_NCCL_IN_PROGRESS ? wait_for(be, cu->united, false)
+                                                         : fail_nccl(be, NULL, nccl);
+    if (rc != CS_OK)
+        reduce_leave(be);
+    return rc;
+}
+
+static int reduce_sum(cs_backend *be, cs_real *p, int64_t n)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    const struct united *u = cu->united;
+
+    cs_cuda_here(be);
+    int e = u->nccl->AllReduce(p, p, (size_t)n, CS_NCCL_FLOAT, CS_NCCL_SUM, u->comm, cu->stream);
+    int rc = e == CS_NCCL_OK || e == CS_NCCL_IN_PROGRESS ? wait_for(be, u, true)
+                                                         : fail_nccl(be, u->comm, u->nccl);
+    /* What another rank's failure leaves on the stream never ends: nobody may wait for it. */
+    if (rc != CS_OK)
+        reduce_leave(be);
+    return rc == CS_OK ? be->op.sync(be) : rc;
+}
+
+const cs_reduce cs_cuda_reduce = { reduce_id, reduce_join, reduce_sum, reduce_leave };

@@ -1,0 +1,193 @@
+/* test_nccl.c - gradients of several GPUs, added up by NCCL: those of one, and nobody hangs.
+ *
+ * DESIGN. Ranks are processes. test_nccl_host has kernels compiled for the processor and the NCCL
+ * of tests/gpu/host, and runs everywhere; test_nccl is for a machine with two GPUs or more.
+ */
+#include "tests/nn/toy.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include "train/parallel.h"
+
+#ifdef CS_HOST_CUDA
+extern int cs_host_devices;
+#endif
+
+enum { N_BATCH = 4, MOST = 3 };
+
+/* A port that was free a moment ago. */
+static int free_port(void)
+{
+    struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t n = sizeof a;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    (void)close(fd);
+    return ntohs(a.sin_port);
+}
+
+/* Batches from, from + by, ... of the step. */
+static int learn(cs_model *m, int from, int by)
+{
+    static const int64_t len[] = { 9, 16, 12, 10 };
+    int rc = CS_OK;
+
+    m->be->op.zero(m->be, cs_params_slab(&m->ps, m->ps.grad));
+    for (int b = from; b < N_BATCH && rc == CS_OK; b += by) {
+        cs_batch *x = toy_batch(m, len, 1 + b, 7 + (uint64_t)b);
+        const cs_learn how = { .scale = 0.1, .key = (uint64_t)b };
+        double loss;
+        rc = cs_model_learn(m, x, &how, &loss, NULL);
+        cs_batch_free(x);
+    }
+    return rc;
+}
+
+/* One rank's part: alone, with the others, once more; CS_EMODEL when these differ. */
+static int compare(cs_model *m, cs_parallel *p, int rank, int n)
+{
+    int rc = CS_OK;
+    cs_real *one = NULL, *all = NULL, *again = NULL;
+    const size_t n_bytes = (size_t)m->ps.n_real * sizeof *one;
+    cs_train_sums sum = { 0 };
+    bool pause = false;
+
+    CS_TRY(learn(m, 0, 1));
+    one = toy_slab(m, m->ps.grad);
+    for (int turn = 0; turn < 2; turn++) {
+        CS_TRY(learn(m, rank, n));
+        CS_TRY(cs_parallel_step(p, &sum, &pause));
+        cs_real **to = turn == 0 ? &all : &again;
+        *to = toy_slab(m, m->ps.grad);
+    }
+    if (memcmp(all, again, n_bytes) != 0)
+        rc = cs_fail(CS_EMODEL, "two steps have other bits");
+    else if (!(sqrt(toy_nmse(all, one, m->ps.n_real)) < 1e-5))
+        rc = cs_fail(CS_EMODEL, "gradients are %g off", sqrt(toy_nmse(all, one, m->ps.n_real)));
+out:
+    free(one);
+    free(all);
+    free(again);
+    return rc;
+}
+
+static int run_rank(int rank, int n, int port, bool says)
+{
+    int rc = CS_OK;
+    const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+                    .training = true };
+    const cs_group_spec spec = { .rank = rank, .n = n, .port = port, .host = "127.0.0.1",
+                                 .timeout = 60 };
+    char device[32];
+    cs_group *g = NULL;
+    cs_backend *be = NULL;
+    cs_model *m = NULL;
+    cs_parallel *p = NULL;
+
+    (void)snprintf(device, sizeof device, "cuda:%d", rank);
+    CS_TRY(cs_group_join(&spec, &g));
+    CS_TRY(cs_backend_open(device, 1, &be));
+    m = toy_model(&t, be);
+    CS_TRY(cs_parallel_new(g, &m->ps, &p));
+    CS_TRY(compare(m, p, rank, n));
+    rc = cs_group_meet(g);
+out:
+    if (rc != CS_OK && says)
+        print_message("rank %d: %s\n", rank, cs_error_message());
+    if (rc == CS_EIO && strstr(cs_error_message(), "rank 1 is gone") == NULL)
+        rc = CS_EFORMAT;
+    cs_group_leave(g, rc);
+    cs_parallel_free(p);
+    cs_model_free(m);
+    cs_backend_close(be);
+    return rc;
+}
+
+/* Status of rank r: minus the code that it ended with, or the signal. */
+static void run_all(int n, bool says, int *status)
+{
+    const int port = free_port();
+    pid_t pid[MOST];
+
+    for (int r = 0; r < n; r++) {
+        pid[r] = fork();
+        assert_true(pid[r] >= 0);
+        if (pid[r] == 0)
+            _exit(-run_rank(r, n, port, says));
+    }
+    for (int r = 0; r < n; r++) {
+        int s;
+        assert_int_equal(waitpid(pid[r], &s, 0), pid[r]);
+        status[r] = WIFEXITED(s) ? -WEXITSTATUS(s) : WTERMSIG(s);
+    }
+}
+
+static int n_gpu;
+
+static void gradients_are_those_of_one(void **state)
+{
+    (void)state;
+    int status[MOST];
+
+    for (int n = 2; n <= MOST && n <= n_gpu; n++) {
+        run_all(n, true, status);
+        for (int r = 0; r < n; r++)
+            assert_int_equal(status[r], CS_OK);
+    }
+}
+
+#ifdef CS_HOST_CUDA
+/* It dies when all have begun to add up, where no message could tell. */
+static void a_rank_that_dies_amid_a_sum(void **state)
+{
+    (void)state;
+    int status[MOST];
+
+    assert_int_equal(setenv("MOCK_NCCL_KILL", "1", 1), 0);
+    run_all(3, false, status);
+    assert_int_equal(unsetenv("MOCK_NCCL_KILL"), 0);
+    assert_int_equal(status[1], SIGKILL);
+    assert_int_equal(status[0], CS_EIO);
+    assert_int_equal(status[2], CS_EIO);
+}
+#endif
+
+/* In a process of its own: a GPU is not for those who fork afterwards. */
+static int count_gpus(void)
+{
+    int status;
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        cs_devices d;
+        const int rc = cs_devices_parse("auto", &d);
+        _exit(rc == CS_OK && strcmp(d.name[0], "cpu") != 0 ? d.n : 0);
+    }
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = {
+        cmocka_unit_test(gradients_are_those_of_one),
+#ifdef CS_HOST_CUDA
+        cmocka_unit_test(a_rank_that_dies_amid_a_sum),
+#endif
+    };
+    char about[256];
+
+#ifdef CS_HOST_CUDA
+    cs_host_devices = MOST;
+#endif
+    if (cs_cpu_init() != CS_OK)
+        return 2;
+    n_gpu = count_gpus();
+    cs_reducer_about(about, sizeof about);
+    print_message("%d GPUs, %s\n", n_gpu, about);
+    if (n_gpu < 2 || strncmp(about, "NCCL", 4) != 0)
+        return 77;               /* a test that is skipped */
+    return cmocka_run_group_tests_name("nccl", test, NULL, NULL);
+}
