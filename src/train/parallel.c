@@ -84,7 +84,8 @@ int cs_parallel_new(cs_group *g, cs_params *ps, cs_parallel **out)
 
     p->group = g;
     p->ps = ps;
-    CS_TRY(check_buffers(ps));
+    if (cs_group_size(g) > 1)
+        CS_TRY(check_buffers(ps));
     p->account_bytes = sizeof(struct account) + (size_t)ps->n;
     p->account = cs_alloc(p->account_bytes, 1);
     p->all = cs_alloc(p->account_bytes, n);

@@ -98,6 +98,12 @@ T 'pretraining on one rank' $pre -o pre.m --metrics pre.1.tsv
 T 'pretraining on three' ranks 3 $pre -o pre.m --metrics pre.3.tsv
 T 'the same losses' same_table pre.1.tsv pre.3.tsv
 
+batch="chordseq train -q -@ 1 --encoder cdil --encoder.norm batch --encoder.channels 8 --encoder.layers 2
+    --tokenizer base -B 2k --accumulate 3 --epochs 1 --label-key class all.fa -o batch.m"
+T 'batch normalisation on one rank' ranks 1 $batch
+ranks 2 $batch
+T 'which is told' grep -q "train: batch normalisation ('.*') follows the batches of one rank; choose" 0.err 1.err
+
 # ---- what goes wrong ------------------------------------------------------------------------------
 
 MASTER_PORT=$((MASTER_PORT + 1))
