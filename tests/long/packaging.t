@@ -1,9 +1,9 @@
 # packaging.t - recipes and workflow files: what they do is done here, what only their tools can run is read.
 . "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/long/tools.sh"
 
 # Bioconda: the recipe of the tarball, its script and its tests, with the compiler and libraries of
 # this machine in the place of conda's.
-make_dist() { make -C "$builddir" dist && mv "$builddir"/chordseq-*.tar.xz .; }
 T 'make dist' make_dist
 tarball=$(ls chordseq-*.tar.xz)
 version=${tarball#chordseq-} version=${version%.tar.xz}

@@ -1,13 +1,13 @@
 # tools.sh - programs of other people that long tests run; sourced after tests/cli/lib.sh.
 #
 # CS_ENV names a Python environment that has them; otherwise one is made in the build folder from
-# tests/long/requirements.txt, once, with whatever index pip is set up for. Its log is beside it.
+# tests/long/requirements.txt, once, with whatever index pip is set up for. Its log is beside it. Not in a
+# folder that `make dist` takes as a whole.
 
 # python_tools PROGRAM...: have them in PATH; status 1, and the reason in $missing, when they are not
 python_tools()
 {
-    mkdir -p "$builddir/tests/long"
-    env=${CS_ENV:-$builddir/tests/long/env}
+    env=${CS_ENV:-$builddir/engines}
     [ -n "${CS_ENV:-}" ] || [ -e "$env/made" ] || make_env
     # The programs of this environment find each other, and nobody's own packages.
     PATH=$builddir:$env/bin:$PATH PYTHONNOUSERSITE=1 PYTHONDONTWRITEBYTECODE=1
@@ -41,3 +41,6 @@ rendered()
     chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=20000 --window-size=1400,4000 \
         --dump-dom "file://$1" > "$2" 2> /dev/null
 }
+
+# make_dist: the release tarball, compressed a little, in the present folder
+make_dist() { XZ_OPT=-1 make -C "$builddir" dist && mv "$builddir"/chordseq-*.tar.xz .; }
