@@ -1,58 +1,17 @@
 # debian.t - the release tarball and Debian's packages, built and used in clean roots.
 #
-# Needs root, debootstrap and the mirror that this machine's apt uses. CS_DEBIAN_ROOT may name the
-# folder of a root that debootstrap has made, to be copied; DEB_BUILD_OPTIONS goes to
-# dpkg-buildpackage ("nocheck" leaves the test suite out of it). Nothing is mounted.
+# DEB_BUILD_OPTIONS goes to dpkg-buildpackage ("nocheck" leaves the test suite out of it).
 . "$srcdir/tests/cli/lib.sh"
 
-skip() { S "$1" "$2"; exit; }
-[ "$(id -u)" -eq 0 ] || skip 'clean roots' 'not root'
-[ -n "${CS_DEBIAN_ROOT:-}" ] || command -v debootstrap > /dev/null || skip 'clean roots' 'no debootstrap'
-[ -d "$srcdir/debian" ] || skip 'clean roots' 'a release has no folder debian'
-command -v apt-get > /dev/null || skip 'clean roots' 'no apt-get'
-. "$srcdir/tests/debian.sh"
-suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $suite" 2> /dev/null | head -n 1)
-jobs=$(nproc)
+. "$srcdir/tests/long/root.sh"
+[ -d "$srcdir/debian" ] || skip_all 'a release has no folder debian'
+can_have_roots || skip_all "$missing"
 
-# timed NAME CMD...: T, and how long it took
-timed()
-{
-    start=$(date +%s)
-    T "$@"
-    echo "# $1: $(($(date +%s) - start)) s"
-}
-
-# in_root ROOT CMD...
-in_root()
-{
-    where=$1; shift
-    chroot "$where" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-        DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} \
-        DEB_BUILD_OPTIONS="parallel=$jobs ${DEB_BUILD_OPTIONS:-}" "$@"
-}
-
-install_in()
-{
-    where=$1; shift
-    in_root "$where" apt-get -qq update &&
-        in_root "$where" apt-get -qq -y --no-install-recommends install "$@" < /dev/null
-}
-
-fresh_root()
-{
-    if [ -n "${CS_DEBIAN_ROOT:-}" ]; then
-        cp -a "$CS_DEBIAN_ROOT" clean
-    else
-        debootstrap --variant=minbase "$suite" clean "$mirror"
-    fi
-}
-timed "a clean root of $suite" fresh_root
+timed "a clean root of $suite" fresh_root clean
 [ -x clean/usr/bin/apt-get ] || exit
 cp -a clean build
 
 # The tarball, with the packages that README.md names for one.
-make_dist() { make -C "$builddir" dist && mv "$builddir"/chordseq-*.tar.xz .; }
 timed 'make dist' make_dist
 version=$(ls chordseq-*.tar.xz | sed 's/chordseq-//; s/\.tar\.xz//')
 listed=$(for need in $build_needs xz=xz-utils; do echo "${need##*=}"; done | grep -vxE 'auto(conf|make)')
@@ -84,7 +43,10 @@ packages()
         rm -rf "build/src/chordseq-$version" &&
         tar -xf "chordseq-$version.tar.xz" -C build/src &&
         cp -R "$srcdir/debian" "build/src/chordseq-$version/" &&
-        in_root build sh -c "cd /src/chordseq-$version && dpkg-buildpackage -us -uc"
+        in_root build sh -c "cd /src/chordseq-$version && dpkg-buildpackage -us -uc" > packages.log 2>&1 && return
+    grep -E '^(FAIL|ERROR|XPASS):' packages.log
+    tail -n 12 packages.log
+    return 1
 }
 prepare()
 {
@@ -94,6 +56,8 @@ prepare()
 }
 timed 'what the packages build with' prepare
 timed 'dpkg-buildpackage' packages
+grep -E '^# (TOTAL|PASS|SKIP|FAIL):' packages.log
+ls build/src/*.deb > /dev/null 2>&1 || exit 1
 timed 'lintian finds no error and no warning' in_root build sh -c 'cd /src &&
     lintian --allow-root --fail-on error,warning --tag-display-limit 0 chordseq_*.changes'
 cat .out | sed 's/^/# /'

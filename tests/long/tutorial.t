@@ -59,7 +59,7 @@ sh script > out 2>&1; got=$?
 for n in $(sed -n 's/^## \([1-9]\)\. .*/\1/p' "$page"); do
     title=$(sed -n "s/^## $n\. //p" "$page")
     T "$n. $title" grep "^$n " times
-    sed -n "s/^$n \(.*\)/# \1 s/p" times
+    sed -n "s/^$n \(.*\)/# $n. $title: \1 s/p" times
 done
 [ $got -eq 0 ] || tail -n 25 out | sed 's/^/#   /'
 for what in index slurm install; do

@@ -1,0 +1,29 @@
+# bare.t - docs/tutorial.md from start to end on a machine with nothing on it: a root that debootstrap
+# has just made, a clone, and the packages that quickstart and the page name. Prints the times.
+. "$srcdir/tests/cli/lib.sh"
+. "$srcdir/tests/long/root.sh"
+
+can_have_roots || skip_all "$missing"
+
+timed "a clean root of $suite" fresh_root bare
+[ -x bare/usr/bin/apt-get ] || exit
+T 'make dist' make_dist
+# A release without what ./bootstrap makes is a clone.
+clone()
+(
+    mkdir bare/clone && tar -xf chordseq-*.tar.xz -C bare/clone --strip-components=1 && cd bare/clone &&
+        rm -r configure aclocal.m4 Makefile.in build-aux
+)
+T 'a clone' clone
+in_root bare /clone/quickstart --no-install > said
+needs=$(sed -n 's/^missing (Debian packages): //p' said)
+T 'quickstart says what is missing' test -n "$needs"
+# shellcheck disable=SC2086 # a list of words
+timed 'that, and what the page says of section 6' install_in bare $needs python3-venv munge slurm-wlm
+T 'nothing is missing then' in_root bare /clone/quickstart --no-install
+
+cp /etc/hosts bare/etc/hosts
+[ -z "${PIP_CERT:-}" ] || install -D "$PIP_CERT" "bare$PIP_CERT" || exit
+timed 'the tutorial' in_root bare env srcdir=/clone builddir=/clone sh /clone/tests/long/tutorial.t
+mv .out told && sed 's/^#* */# /' told
+T 'nothing of it is left out' sh -c '[ "$(grep -c "^ok" told)" -ge 11 ] && ! grep "# SKIP" told'

@@ -1,0 +1,57 @@
+# root.sh - fresh Debian roots, for tests that need a machine with nothing on it; sourced after lib.sh.
+#
+# Needs root, debootstrap and the mirror that this machine's apt uses. CS_DEBIAN_ROOT may name the
+# folder of a root that debootstrap has made, to be copied.
+
+. "$srcdir/tests/debian.sh"
+. "$srcdir/tests/long/tools.sh"
+
+# can_have_roots: status 1, and the reason in $missing, where they cannot be had
+can_have_roots()
+{
+    [ "$(id -u)" -eq 0 ] || { missing='not root'; return 1; }
+    [ -n "${CS_DEBIAN_ROOT:-}" ] || command -v debootstrap > /dev/null || { missing='no debootstrap'; return 1; }
+    command -v apt-get > /dev/null || { missing='no apt-get'; return 1; }
+    unshare --mount --pid --fork --mount-proc true 2> /dev/null || { missing='no namespaces'; return 1; }
+    suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $suite" 2> /dev/null | head -n 1)
+    jobs=$(nproc)
+}
+
+# fresh_root FOLDER
+fresh_root()
+{
+    if [ -n "${CS_DEBIAN_ROOT:-}" ]; then
+        cp -a "$CS_DEBIAN_ROOT" "$1"
+    else
+        debootstrap --variant=minbase "$suite" "$1" "$mirror"
+    fi
+}
+
+# in_root FOLDER CMD...: with this machine's settings for pip and its network, and with /proc, /sys and
+# /dev/shm, in namespaces which end with whatever CMD has mounted and started
+in_root()
+{
+    where=$1; shift
+    # shellcheck disable=SC2016,SC2046 # settings have no blanks
+    unshare --mount --pid --fork --kill-child --mount-proc="$where/proc" sh -c '
+        mount -t sysfs -o ro sysfs "$1/sys" && mkdir -p "$1/dev/shm" && mount -t tmpfs tmpfs "$1/dev/shm" &&
+            exec chroot "$@"' - "$where" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+        LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive $(env | grep -E '^(PIP_|https?_proxy=|no_proxy=)') \
+        DEB_BUILD_OPTIONS="parallel=$jobs ${DEB_BUILD_OPTIONS:-}" "$@"
+}
+
+install_in()
+{
+    where=$1; shift
+    in_root "$where" apt-get -qq update &&
+        in_root "$where" apt-get -qq -y --no-install-recommends install "$@" < /dev/null
+}
+
+# timed NAME CMD...: T, and how long it took
+timed()
+{
+    start=$(date +%s)
+    T "$@"
+    echo "# $1: $(($(date +%s) - start)) s"
+}
