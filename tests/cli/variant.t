@@ -153,6 +153,7 @@ T 'not by threads or batches, and alone as beside others' sh -c 'for o in "-@ 1"
     tail -n 1 t.tsv | grep -qxFf - c1.tsv'
 T 'both strands: the answer does not depend on which comes first' sh -c '
     chordseq variant -q --strand both -m learn.tsv.model -r learn.fa --tsv b.tsv -o /dev/null c1.vcf && ! cmp -s b.tsv c1.tsv'
+N variant-explain.err chordseq explain -m learn.tsv.model -f learn.fa c1:1-50
 N variant-classify.err chordseq classify -m learn.tsv.model learn.fa
 N variant-embedding.err chordseq variant -m learn.tsv.model -r learn.fa --score embedding c1.vcf
 N variant-train.err chordseq train -q --head variant -i learn.tsv -o x.model
