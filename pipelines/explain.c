@@ -462,8 +462,8 @@ static int open_model(struct job *j)
     CS_TRY(cs_model_load(path, j->be, own.method != METHOD_MUTAGENESIS, &j->model));
     const cs_model *m = j->model;
     if (cs_model_parts(m) > 1)
-        rc = cs_fail(CS_EUSAGE, "model '%s' compares two sequences, for variants; what the bases of "
-                     "a region do is what 'chordseq variant' says of their substitutions", path);
+        rc = cs_fail(CS_EUSAGE, "model '%s' compares two sequences, for variants; what the bases "
+                     "of a region do is what 'chordseq variant' says of their substitutions", path);
     else if (!m->tok || m->head->per_token
         || cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
         rc = cs_fail(CS_EUSAGE, "model '%s' does not answer for a sequence of nucleotides; no base "
