@@ -8,9 +8,9 @@
 #include "pipelines/outputs.h"
 #include "pipelines/shard.h"
 #include "pipelines/stream.h"
-#include "pipelines/variants.h"
+#include "pipelines/variant_values.h"
 
-enum { PATH_BYTES = 4096, REASON_BYTES = 40, DEFAULT_WINDOW = 1000, LEAST_WINDOW = 8 };
+enum { PATH_BYTES = 4096, DEFAULT_WINDOW = 1000, LEAST_WINDOW = 8 };
 
 static const char *const scores[] = { "auto", "model", "embedding", "llr", NULL };
 static const char *const strands[] = { "model", "forward", "both", NULL };
@@ -96,7 +96,6 @@ static void options(cs_optset *set)
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
-/* Fields: those of the score, then why there is none, then whether alleles are swapped. */
 struct job {
     cs_backend   *be;
     cs_model     *model;
@@ -104,18 +103,11 @@ struct job {
     cs_policy     policy;
     cs_reference *ref;
     cs_variant_source source;
-    int           score;         /* but CS_SCORE_AUTO */
-    int32_t       width;         /* of a vector */
-    cs_vcf_field *field;
-    cs_vcf_values *value;        /* [n_field] of the VCF record in hand; [cap] room for its ALTs */
-    double      **number;        /* [n_field] */
-    const char  **reason;
-    char        (*reason_text)[REASON_BYTES];
-    int           n_score, n_field, cap;
+    cs_variant_values values;
     cs_vcfout    *out;
     cs_outfile   *tsv;
     cs_shard     *shard;         /* of --shard, or NULL */
-    uint64_t      n_record, n_alt, n_swapped, n_unscored[CS_N_UNSCORED], n_reason[CS_N_REASON];
+    uint64_t      n_record;
 };
 
 static int check_options(void)
@@ -135,156 +127,7 @@ static int check_options(void)
                                   "letters, digits, '_' and '.'", own.prefix);
 }
 
-/* ---- fields ---------------------------------------------------------------------------------- */
-
-/* A label as a key: letters, digits, '_' and '.'. */
-static char *key_of(const char *name)
-{
-    const size_t n = strlen(own.prefix) + strlen(name) + 1;
-    char *key = cs_xmalloc(n);
-
-    (void)snprintf(key, n, "%s%s", own.prefix, name);
-    for (char *p = key; *p; p++)
-        if (!isalnum((unsigned char)*p) && *p != '_' && *p != '.')
-            *p = '_';
-    return key;
-}
-
-/* In a description quotes and backslashes are escaped. */
-static char *escaped(const char *text)
-{
-    char *copy = cs_xmalloc(2 * strlen(text) + 1), *to = copy;
-
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            *to++ = '\\';
-        *to++ = *text;
-    }
-    *to = '\0';
-    return copy;
-}
-
-static void add_field(struct job *j, const char *name, const char *text, const char *of,
-                      cs_vcf_type type)
-{
-    char description[512];
-
-    (void)snprintf(description, sizeof description, "%s%s (model sha256 %.12s)", text, of,
-                   j->model->sum);
-    j->field = cs_xrealloc(j->field, (size_t)(j->n_field + 1) * sizeof *j->field);
-    j->field[j->n_field++] = (cs_vcf_field){ key_of(name), escaped(description), type };
-}
-
-static void list_reasons(char *text, size_t n_text)
-{
-    size_t n = (size_t)snprintf(text, n_text, "Why there is no score:");
-
-    for (int u = CS_SCORED + 1; u < CS_N_UNSCORED && n < n_text; u++)
-        n += (size_t)snprintf(text + n, n_text - n, " %s", cs_unscored_name((cs_unscored)u));
-}
-
-static int make_fields(struct job *j)
-{
-    char why[400];
-
-    if (j->score == CS_SCORE_LLR)
-        add_field(j, "LLR", "Log-likelihood ratio of ALT against REF, both hidden", "",
-                  CS_VCF_FLOAT);
-    if (j->score == CS_SCORE_EMBEDDING) {
-        add_field(j, "L2", "Euclidean distance of the vectors of reference and alternate", "",
-                  CS_VCF_FLOAT);
-        add_field(j, "COS", "1 - cosine of the vectors of reference and alternate", "",
-                  CS_VCF_FLOAT);
-    }
-    for (int32_t i = 0; j->score == CS_SCORE_MODEL && i < j->model->n_label; i++)
-        add_field(j, j->model->n_label == 1 ? "SCORE" : j->model->label[i].name,
-                  "Score of the variant for ", j->model->label[i].name, CS_VCF_FLOAT);
-    j->n_score = j->n_field;
-    list_reasons(why, sizeof why);
-    add_field(j, "SKIP", why, "", CS_VCF_STRING);
-    add_field(j, "SWAPPED", "1: the reference has ALT, not REF, which was put in its place", "",
-              CS_VCF_INTEGER);
-    for (int i = 0; i < j->n_field; i++)
-        for (int k = 0; k < i; k++)
-            if (strcmp(j->field[i].id, j->field[k].id) == 0)
-                return cs_fail(CS_EMODEL, "two labels of the model give the INFO key '%s'",
-                               j->field[i].id);
-    j->value = cs_xcalloc((size_t)j->n_field, sizeof *j->value);
-    j->number = cs_xcalloc((size_t)j->n_field, sizeof *j->number);
-    return CS_OK;
-}
-
-static void reserve_values(struct job *j, int n_alt)
-{
-    if (n_alt <= j->cap)
-        return;
-    for (int i = 0; i < j->n_field; i++) {
-        j->number[i] = cs_xrealloc(j->number[i], (size_t)n_alt * sizeof **j->number);
-        j->value[i].v = j->number[i];
-    }
-    j->reason = cs_xrealloc(j->reason, (size_t)n_alt * sizeof *j->reason);
-    j->reason_text = cs_xrealloc(j->reason_text, (size_t)n_alt * sizeof *j->reason_text);
-    j->value[j->n_score].text = j->reason;
-    j->cap = n_alt;
-}
-
 /* ---- records --------------------------------------------------------------------------------- */
-
-static void set_reason(struct job *j, int i, const cs_window_pair *pair, cs_reason reason)
-{
-    char *text = j->reason_text[i];
-
-    j->reason[i] = NULL;
-    if (!pair->why && !reason)
-        return;
-    j->reason[i] = text;
-    if (pair->why) {
-        (void)snprintf(text, REASON_BYTES, "%s%s%s", cs_unscored_name(pair->why),
-                       pair->found[0] ? ":" : "", pair->found);
-        j->n_unscored[pair->why]++;
-        return;
-    }
-    (void)snprintf(text, REASON_BYTES, "%s", cs_reason_name(reason));
-    for (; *text; text++)
-        *text = (char)toupper((unsigned char)*text);
-    j->n_reason[reason]++;
-}
-
-static void set_values(struct job *j, const cs_variant_alt *v, const cs_answer *a)
-{
-    const int i = v->no;
-    const bool scored = !v->pair.why && !a->reason;
-
-    for (int k = 0; k < j->n_score; k++)
-        j->number[k][i] = scored && j->score == CS_SCORE_MODEL ? (double)a->v[k] : NAN;
-    if (scored && j->score == CS_SCORE_LLR)
-        j->number[0][i] = cs_variants_ratio(v, a);
-    if (scored && j->score == CS_SCORE_EMBEDDING)
-        cs_variants_distance(a->v, a->v + j->width, j->width, &j->number[0][i], &j->number[1][i]);
-    set_reason(j, i, &v->pair, a->reason);
-    j->number[j->n_score + 1][i] = v->pair.swapped ? 1 : NAN;
-    j->n_swapped += v->pair.swapped;
-    j->n_alt++;
-}
-
-static int write_row(struct job *j, const cs_vcf_record *r, int i)
-{
-    int rc = CS_OK;
-
-    CS_TRY(cs_outfile_printf(j->tsv, "%s\t%lld\t%s\t%s\t%s\t%s\t%d", r->contig,
-                             (long long)r->pos + 1, r->id, r->ref, r->alt[i],
-                             j->reason[i] ? j->reason[i] : ".",
-                             isnan(j->number[j->n_score + 1][i]) ? 0 : 1));
-    for (int k = 0; k < j->n_score; k++) {
-        if (isnan(j->number[k][i]))
-            CS_TRY(cs_outfile_printf(j->tsv, "\t."));
-        else
-            CS_TRY(cs_outfile_printf(j->tsv, "\t%.6g", j->number[k][i]));
-    }
-    rc = cs_outfile_printf(j->tsv, "\n");
-out:
-    return rc;
-}
 
 static int sink(void *job, const cs_record *rec, const cs_answer *a)
 {
@@ -293,15 +136,13 @@ static int sink(void *job, const cs_record *rec, const cs_answer *a)
     const cs_variant_alt *v = rec->native[0];
     const cs_vcf_record *r = v->of;
 
-    reserve_values(j, r->n_alt + 1);
-    if (v->no >= 0)
-        set_values(j, v, a);
+    cs_variant_values_set(&j->values, v, a);
     if (v->no + 1 < r->n_alt)
         return CS_OK;
     j->n_record++;
     for (int i = 0; j->tsv && i < r->n_alt; i++)
-        CS_TRY(write_row(j, r, i));
-    CS_TRY(cs_vcfout_record(j->out, r, j->value));
+        CS_TRY(cs_variant_values_row(&j->values, r, i, j->tsv));
+    CS_TRY(cs_vcfout_record(j->out, r, j->values.value));
     rc = cs_shard_written(j->shard);
 out:
     return cs_outputs_explain(rc, j->tsv ? 2 : 1);
@@ -331,9 +172,9 @@ static int choose_score(struct job *j)
 
     const bool guesses = j->model->head->per_token && j->model->mask >= 0;
 
-    j->score = own.score != CS_SCORE_AUTO ? own.score : trained ? CS_SCORE_MODEL
+    j->values.score = own.score != CS_SCORE_AUTO ? own.score : trained ? CS_SCORE_MODEL
              : guesses ? CS_SCORE_LLR : CS_SCORE_EMBEDDING;
-    if (j->score == CS_SCORE_LLR) {
+    if (j->values.score == CS_SCORE_LLR) {
         const int rc = cs_masked_check(j->model, j->model_path);
         const bool bases = rc == CS_OK && j->model->n_label == 4;
         return rc != CS_OK || bases ? rc : cs_fail(CS_EUSAGE, "model '%s' has tokens that are not "
@@ -342,11 +183,11 @@ static int choose_score(struct job *j)
     if (!trained && own.score == CS_SCORE_MODEL)
         return cs_fail(CS_EUSAGE, "model '%s' was not trained on variants; --score embedding works "
                        "with any model", j->model_path);
-    if (trained && j->score == CS_SCORE_EMBEDDING)
+    if (trained && j->values.score == CS_SCORE_EMBEDDING)
         return cs_fail(CS_EUSAGE, "model '%s' has no vector for one sequence; its own score is "
                        "--score model", j->model_path);
-    return j->score == CS_SCORE_EMBEDDING ? cs_model_give_vectors(j->model, false, &j->width)
-                                       : CS_OK;
+    return j->values.score == CS_SCORE_EMBEDDING
+               ? cs_model_give_vectors(j->model, false, &j->values.width) : CS_OK;
 }
 
 static int choose_window(struct job *j, int64_t *n_base)
@@ -375,26 +216,13 @@ static int prepare_model(struct job *j, int n_thread)
     const cs_policy_args usual = {
         .strand = own.strand,
         .max_unknown = own.max_unknown,
-        .pair = j->score == CS_SCORE_MODEL ? CS_PAIR_JOINT : CS_PAIR_APART,
+        .pair = j->values.score == CS_SCORE_MODEL ? CS_PAIR_JOINT : CS_PAIR_APART,
     };
-    j->source.guess = j->score == CS_SCORE_LLR;
+    j->source.guess = j->values.score == CS_SCORE_LLR;
     CS_TRY(cs_policy_init(&j->policy, &usual, NULL, j->model));
     j->policy.of_bases = j->source.guess;
     CS_TRY(choose_window(j, &j->source.n_base));
-    rc = make_fields(j);
-out:
-    return rc;
-}
-
-static int open_tsv(struct job *j)
-{
-    int rc = CS_OK;
-
-    CS_TRY(cs_outfile_open(own.tsv, &j->tsv));
-    CS_TRY(cs_outfile_printf(j->tsv, "#chrom\tpos\tid\tref\talt\treason\tswapped"));
-    for (int k = 0; k < j->n_score; k++)
-        CS_TRY(cs_outfile_printf(j->tsv, "\t%s", j->field[k].id));
-    rc = cs_outfile_printf(j->tsv, "\n");
+    rc = cs_variant_values_init(&j->values, j->model, own.prefix);
 out:
     return rc;
 }
@@ -427,11 +255,13 @@ static int open_outputs(struct job *j, int argc, char **argv, int threads)
     const cs_vcfout_opt o = {
         .path = own.output, .format = format_of(), .index = own.index > 0, .threads = threads,
         .line = (const char *const *)line, .n_line = own.no_version ? 0 : 3,
-        .field = j->field, .n_field = j->n_field,
+        .field = j->values.field, .n_field = j->values.n_field,
     };
     CS_TRY(cs_vcfout_open(j->source.in, &o, &j->out));
-    if (own.tsv)
-        rc = open_tsv(j);
+    if (own.tsv) {
+        CS_TRY(cs_outfile_open(own.tsv, &j->tsv));
+        rc = cs_variant_values_head(&j->values, j->tsv);
+    }
 out:
     for (int i = 0; i < 3; i++)
         free(line[i]);
@@ -464,43 +294,6 @@ out:
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
-
-static void report(const struct job *j, const cs_stream_stat *stat)
-{
-    char text[512];
-    uint64_t n_without = 0;
-    size_t n = 0;
-
-    text[0] = '\0';
-    for (int u = CS_SCORED + 1; u < CS_N_UNSCORED; u++) {
-        n_without += j->n_unscored[u];
-        if (j->n_unscored[u] > 0 && n < sizeof text)
-            n += (size_t)snprintf(text + n, sizeof text - n, ", %llu %s",
-                                  (unsigned long long)j->n_unscored[u],
-                                  cs_unscored_name((cs_unscored)u));
-    }
-    for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++) {
-        n_without += j->n_reason[r];
-        if (j->n_reason[r] > 0 && n < sizeof text)
-            n += (size_t)snprintf(text + n, sizeof text - n, ", %llu %s",
-                                  (unsigned long long)j->n_reason[r],
-                                  cs_reason_name((cs_reason)r));
-    }
-    if (j->n_swapped > 0)
-        cs_warn("%llu of %llu alternative alleles are what the reference has: REF and ALT are "
-                "swapped there (%sSWAPPED)", (unsigned long long)j->n_swapped,
-                (unsigned long long)j->n_alt, own.prefix);
-    if (j->n_alt > 0 && j->n_unscored[CS_UNSCORED_REF_MISMATCH] * 2 > j->n_alt)
-        cs_warn("most REF alleles are not what the reference has; is it the same assembly?");
-    if (j->n_alt > 0 && j->n_unscored[CS_UNSCORED_NO_CONTIG] * 2 > j->n_alt)
-        cs_warn("most records lie on contigs that '%s' does not have; are their names other ones "
-                "there, as chr1 and 1?", own.reference);
-    cs_note("scored %llu of %llu alternative alleles in %llu records%s; %.2f s, %.4g per second",
-            (unsigned long long)(j->n_alt - n_without), (unsigned long long)j->n_alt,
-            (unsigned long long)j->n_record, text, stat->wall_s,
-            stat->wall_s > 0 ? (double)j->n_alt / stat->wall_s : 0);
-    cs_note("%s", stat->times);
-}
 
 static int64_t tell_vcf(const void *out)
 {
@@ -542,7 +335,7 @@ static int score(struct job *j, const cs_split *split, const cs_about *about)
     j->tsv = NULL;
     CS_TRY(rc);
     CS_TRY(cs_shard_close(j->shard, about, NULL));
-    report(j, &stat);
+    cs_variant_values_report(&j->values, j->n_record, own.prefix, own.reference, &stat);
 out:
     return rc;
 }
@@ -555,17 +348,7 @@ static void release(struct job *j)
     cs_vcf_close(j->source.in);
     cs_windows_free(j->source.windows);
     cs_reference_free(j->ref);
-    for (int i = 0; i < j->n_field; i++) {
-        free(j->field[i].id);
-        free(j->field[i].description);
-        if (j->number)
-            free(j->number[i]);
-    }
-    free(j->field);
-    free(j->value);
-    free(j->number);
-    free(j->reason);
-    free(j->reason_text);
+    cs_variant_values_release(&j->values);
     cs_model_free(j->model);
     cs_backend_close(j->be);
 }
