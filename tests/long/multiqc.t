@@ -50,3 +50,8 @@ T 'a damaged summary is told and left out' sh -c 'mkdir cut && head -c 1200 s1.c
     [ "$(wc -l < cut/page/multiqc_data/multiqc_chordseq.txt)" = 2 ]'
 T 'files of others are not ours' sh -c 'mkdir others && echo "{\"chordseq_like\": 1}" > others/a.json &&
     echo "[1, 2]" > others/b.json && multiqc --no-ansi -o others/page others 2> told; ! grep -q "Found\|Left out" told'
+# Kraken 2's report is read by MultiQC's own module.
+T "a report is one of MultiQC's kraken module" sh -c 'mkdir kraken && chordseq classify -q -m "$1" \
+    --report kraken/s1.report.txt -o x s1.fa && multiqc -q -m kraken -o kraken/page kraken > told 2>&1 &&
+    want=$(awk -F "\t" "\$4 == \"U\" { print \$2 }" kraken/s1.report.txt) &&
+    grep -q "^s1	.*unclassified.: $want}.*Eukaryota" kraken/page/multiqc_data/multiqc_kraken.txt' - "$model"
