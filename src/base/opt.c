@@ -88,6 +88,11 @@ static bool in_range(const cs_opt *o, double v)
     return !(o->min < o->max) || (v >= o->min && v <= o->max);
 }
 
+static bool takes_word(const cs_opt *o)
+{
+    return o->type == CS_OPT_SIZE && o->choice != NULL;
+}
+
 /* "a whole number from 1 to 64": the end of the sentence about a bad value. */
 static void say_takes(const cs_opt *o, char *buf, size_t size)
 {
@@ -96,7 +101,8 @@ static void say_takes(const cs_opt *o, char *buf, size_t size)
         [CS_OPT_SIZE] = "a whole number with an optional suffix k, M, G or T",
         [CS_OPT_REAL] = "a number", [CS_OPT_ENUM] = "one of",
     };
-    size_t n = (size_t)snprintf(buf, size, "%s", what[o->type]);
+    size_t n = (size_t)snprintf(buf, size, "%s%s%s", takes_word(o) ? o->choice[0] : "",
+                                takes_word(o) ? " or " : "", what[o->type]);
 
     if (o->type == CS_OPT_ENUM) {
         for (int i = 0; o->choice[i] != NULL && n < size; i++)
@@ -145,6 +151,10 @@ static int set_field(const cs_opt *o, void *base, const char *text)
         return CS_OK;
     case CS_OPT_INT:
     case CS_OPT_SIZE:
+        if (o->choice && strcmp(o->choice[0], text) == 0) {
+            *(int64_t *)field = 0;
+            return CS_OK;
+        }
         if ((o->type == CS_OPT_INT ? cs_parse_int : cs_parse_size)(text, &i) != CS_OK
             || !in_range(o, (double)i))
             return CS_EUSAGE;
@@ -275,6 +285,8 @@ int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf)
     case CS_OPT_INT:
         return snprintf(buf, n_buf, "%lld", (long long)*(const int64_t *)field);
     case CS_OPT_SIZE:
+        if (o->choice && *(const int64_t *)field == 0)
+            return snprintf(buf, n_buf, "%s", o->choice[0]);
         return size_text(*(const int64_t *)field, buf, n_buf);
     case CS_OPT_REAL:
         return real_text(*(const double *)field, buf, n_buf);

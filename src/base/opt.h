@@ -34,7 +34,7 @@ typedef struct cs_opt {
     const char *help;            /* fragment, lower case, no full stop */
     const char *man;             /* further sentences for the manual, or NULL */
     double      min, max;        /* range of INT, SIZE, REAL when min < max */
-    const char *const *choice;   /* NULL-terminated names for ENUM */
+    const char *const *choice;   /* NULL-terminated names for ENUM; SIZE: the word for 0, if any */
 } cs_opt;
 
 /* A table, the struct its offsets refer to, and a prefix ("encoder" makes --encoder.track). */

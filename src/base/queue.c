@@ -119,9 +119,25 @@ int cs_queue_push(cs_queue *q, void *item)
     return rc;
 }
 
+/* Under the lock, when there is something to take or to tell. */
+static int take(cs_queue *q, void **item)
+{
+    if (q->cancelled)
+        return CS_ECANCEL;
+    if (q->n == 0)
+        return CS_EOF;
+    struct entry e = q->ring[q->head];
+    q->head = (q->head + 1) % q->cap;
+    q->n--;
+    q->bytes_now -= e.n_bytes;
+    *item = e.item;
+    /* All waiters, because a small item may fit where the first waiter's large one does not. */
+    CS_BUG(pthread_cond_broadcast(&q->not_full) != 0);
+    return CS_OK;
+}
+
 int cs_queue_pop(cs_queue *q, void **item)
 {
-    int rc = CS_OK;
     cs_budget *budget = NULL;
 
     lock(q);
@@ -135,21 +151,19 @@ int cs_queue_pop(cs_queue *q, void **item)
         q->stat.empty_s += s;
         waited_s += s;
     }
-    if (q->cancelled) {
-        rc = CS_ECANCEL;
-    } else if (q->n == 0) {
-        rc = CS_EOF;
-    } else {
-        struct entry e = q->ring[q->head];
-        q->head = (q->head + 1) % q->cap;
-        q->n--;
-        q->bytes_now -= e.n_bytes;
-        *item = e.item;
-        /* All waiters, because a small item may fit where the first waiter's large one does not. */
-        CS_BUG(pthread_cond_broadcast(&q->not_full) != 0);
-    }
+    const int rc = take(q, item);
     unlock(q);
     cs_budget_enter(budget);
+    return rc;
+}
+
+int cs_queue_try(cs_queue *q, void **item)
+{
+    lock(q);
+    *item = NULL;
+    const bool none_yet = !q->cancelled && !q->closed && q->n == 0;
+    const int rc = none_yet ? CS_OK : take(q, item);
+    unlock(q);
     return rc;
 }
 

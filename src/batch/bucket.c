@@ -42,6 +42,12 @@ void cs_bucketer_free(cs_bucketer *k)
     free(k);
 }
 
+void cs_bucketer_limit(cs_bucketer *k, int64_t budget)
+{
+    CS_BUG(budget < 1);
+    k->budget = budget;
+}
+
 static int close_batch(cs_bucketer *k, int32_t depth, cs_close_reason why)
 {
     cs_batch *b = k->open[depth];

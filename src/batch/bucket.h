@@ -28,6 +28,9 @@ cs_bucketer *cs_bucketer_new(int64_t budget, uint64_t lag, int32_t n_channel, in
                              int (*emit)(void *arg, cs_batch *b), void *arg);
 void cs_bucketer_free(cs_bucketer *k);
 
+/** cs_bucketer_limit - another budget from now on; batches that are open keep what they have */
+void cs_bucketer_limit(cs_bucketer *k, int64_t budget);
+
 /** cs_bucketer_chunk - first close what chunk `no` makes too old; call before its records */
 int cs_bucketer_chunk(cs_bucketer *k, uint64_t no) CS_MUST_CHECK;
 /** cs_bucketer_add - put view i of a chunk, which has at least one token or row of values, into the
