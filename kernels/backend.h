@@ -106,6 +106,7 @@ typedef struct cs_ops {
     void  (*zero)(cs_backend *be, cs_mat x);
     void  (*copy)(cs_backend *be, cs_mat x, cs_mat y);         /* y = x */
     int   (*sync)(cs_backend *be);                             /* the only call that can fail */
+    int64_t (*room)(cs_backend *be);           /* bytes that alloc may still find: an estimate */
 
     /* ---- dense -------------------------------------------------------------------------- */
     /* c = op(a) op(b) + beta c; op transposes when its flag is set; beta is 0 or 1.
@@ -283,6 +284,22 @@ typedef struct cs_fused {
     int64_t (*chord_work)(cs_backend *be, int32_t width, int32_t hidden, int64_t rows);
 } cs_fused;
 
+/* How batches follow each other through a device of its own memory: while one is computed, the next
+ * one's input comes and the answers of the one before go. Of two berths each holds one batch; it is
+ * used again when its fetch() has returned. On the CPU all are NULL. */
+enum { CS_BERTHS = 2, CS_BERTH_HEAD = 64 };
+typedef struct cs_berths {
+    void *(*alloc)(cs_backend *be, size_t n_bytes);    /* host memory for copies; NULL: none */
+    void  (*dealloc)(cs_backend *be, void *p);
+    /* dst = pinned, beside what is being computed; ops from here on wait for it */
+    void  (*send)(cs_backend *be, int berth, void *dst, const void *pinned, size_t n_bytes);
+    /* out: where the first element of y that is not finite lies (uint64_t; UINT64_MAX: there is
+     * none), and from byte CS_BERTH_HEAD on y's rows, end to end. Ends the berth's computing */
+    void  (*end)(cs_backend *be, int berth, cs_mat y, void *out);
+    /* pinned = src, when the berth's computing has ended, and wait for it; errors as sync() */
+    int   (*fetch)(cs_backend *be, int berth, void *pinned, const void *src, size_t n_bytes);
+} cs_berths;
+
 /* The devices of a run, as --device names them: what cs_backend_open() takes for each. */
 enum { CS_DEVICES_MAX = 64, CS_DEVICE_NAME = 16 };
 typedef struct cs_devices { int n; char name[CS_DEVICES_MAX][CS_DEVICE_NAME]; } cs_devices;
@@ -309,6 +326,7 @@ struct cs_backend {
     cs_precision precision;      /* see cs_backend_compute_in() */
     cs_ops      op;
     cs_fused    fused;
+    cs_berths   berths;
     int       (*compute_in)(cs_backend *be, cs_precision p);   /* NULL: in CS_IN_FP32 only */
     const cs_reduce *reduce;     /* NULL: sums over ranks are taken in host memory */
     void      (*close)(cs_backend *be);      /* frees what impl holds */

@@ -1,5 +1,6 @@
 /* cpu.c - the CPU backend: memory, and the table of reference loops with faster kernels over it. */
 #define _GNU_SOURCE              /* madvise */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -50,6 +51,23 @@ static void cpu_copy(cs_backend *be, cs_mat x, cs_mat y)
         memcpy(cs_row(y, r), cs_row(x, r), (size_t)x.c * sizeof *x.p);
 }
 
+/* What the kernel thinks can be had without swapping; without /proc, anything may be. */
+static int64_t cpu_room(cs_backend *be)
+{
+    enum { LINE = 256 };
+    char line[LINE];
+    long long kb = -1;
+    FILE *f = fopen("/proc/meminfo", "re");
+
+    (void)be;
+    while (f && kb < 0 && fgets(line, sizeof line, f))
+        if (strncmp(line, "MemAvailable:", 13) == 0)
+            kb = strtoll(line + 13, NULL, 10);
+    if (f)
+        (void)fclose(f);
+    return kb < 0 ? INT64_MAX : kb * 1024;
+}
+
 static int cpu_sync(cs_backend *be)
 {
     (void)be;
@@ -67,6 +85,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     op->zero = cpu_zero;
     op->copy = cpu_copy;
     op->sync = cpu_sync;
+    op->room = cpu_room;
     cs_ref_dense(op);
     cs_ref_norm(op);
     cs_ref_seg(op);

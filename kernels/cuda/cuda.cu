@@ -99,11 +99,25 @@ static void cuda_copy(cs_backend *be, cs_mat x, cs_mat y)
                      "copy");
 }
 
+static int64_t cuda_room(cs_backend *be)
+{
+    size_t n_free = 0, n_all;
+    cs_cuda_here(be);
+    cs_cuda_keep(be, cudaMemGetInfo(&n_free, &n_all), "room");
+    return (int64_t)n_free;
+}
+
 static int cuda_sync(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
     cs_cuda_keep(be, cudaStreamSynchronize(cu->stream), "sync");
+    return cs_cuda_told(be);
+}
+
+int cs_cuda_told(cs_backend *be)
+{
+    cs_cuda *cu = cs_cuda_of(be);
     if (cu->error == cudaSuccess)
         return CS_OK;
     return cs_fail(CS_EDEVICE, "device %s: %s, in or before '%s'; CHORDSEQ_SYNC=1 finds the step "
@@ -121,6 +135,7 @@ static void fill(cs_ops *op)
     op->zero = cuda_zero;
     op->copy = cuda_copy;
     op->sync = cuda_sync;
+    op->room = cuda_room;
     cs_cuda_dense(op);
     cs_cuda_rows(op);
     cs_cuda_norm(op);
@@ -162,6 +177,8 @@ static int open_parts(cs_backend *be, int device)
         (void)snprintf(cu->label, sizeof cu->label, "cuda:%d (%.64s)", device, about.name);
     if (e == cudaSuccess)
         e = cudaStreamCreateWithFlags(&cu->stream, cudaStreamNonBlocking);
+    if (e == cudaSuccess)
+        e = cs_cuda_berths_open(be);
     if (e == cudaSuccess)
         e = cudaMalloc((void **)&cu->scratch, SCRATCH_BYTES);
     if (e != cudaSuccess)
@@ -217,6 +234,7 @@ void cs_cuda_close(cs_backend *be)
     if (cu->handle)
         (void)cu->blas->destroy(cu->handle);
     (void)cudaFree(cu->scratch);
+    cs_cuda_berths_close(be);
     if (cu->stream)
         (void)cudaStreamDestroy(cu->stream);
     free(cu);

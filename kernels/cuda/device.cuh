@@ -42,7 +42,8 @@ typedef struct cs_cuda {
     int            device;
     char           label[96];    /* "cuda:0 (NVIDIA H200)", for messages */
     int            capability;   /* 90: compute capability 9.0 */
-    cudaStream_t   stream;
+    cudaStream_t   stream, copies;           /* copies: those beside the computing */
+    cudaEvent_t    sent[CS_BERTHS], done[CS_BERTHS];
     const cs_blas *blas;         /* cuBLAS's calls */
     cublasHandle_t handle;
     double        *scratch;      /* [n_scratch] partial sums of one op */
@@ -61,6 +62,13 @@ void cs_cuda_here(cs_backend *be);
 void cs_cuda_keep(cs_backend *be, cudaError_t e, const char *where);
 /** cs_cuda_after - after a launch: keep its error, and wait if the user asked for that */
 void cs_cuda_after(cs_backend *be, const char *where);
+
+/** cs_cuda_told - CS_OK, or CS_EDEVICE with a sentence about the error that was kept */
+int cs_cuda_told(cs_backend *be);
+
+/** cs_cuda_berths_open - streams and events of the berths, and their calls */
+cudaError_t cs_cuda_berths_open(cs_backend *be);
+void cs_cuda_berths_close(cs_backend *be);
 
 /* What these files export: each sets its own pointers, as those of kernels/cpu do. */
 void cs_cuda_dense(cs_ops *op);

@@ -1,5 +1,5 @@
 /* model.c - tokenizer, embedding, encoder and head put together, and what one may ask of that. */
-#include "nn/model.h"
+#include "nn/pass.h"
 
 #include <string.h>
 
@@ -113,10 +113,13 @@ void cs_model_free(cs_model *m)
 {
     if (!m)
         return;
+    cs_berths_release(m);
     cs_ctx_release(&m->cx);
     free(m->parts.off);
     free(m->parts.tok);
     free(m->parts.x);
+    if (m->is_copy)
+        cs_params_drop(&m->ps);
     if (m->is_twin) {
         free(m);
         return;
@@ -151,10 +154,25 @@ cs_model *cs_model_twin(const cs_model *m, cs_backend *be)
     t->be = be;
     t->is_twin = true;
     t->parts = (cs_parts){ 0 };
+    memset(t->berth, 0, sizeof t->berth);
     cs_ctx_init(&t->cx, be, &t->ps);
     t->cx.no_fused = m->cx.no_fused;
     t->cx.no_mean = m->cx.no_mean;
     return t;
+}
+
+int cs_model_copy(const cs_model *m, cs_backend *be, cs_model **out)
+{
+    cs_model *t = cs_model_twin(m, be);
+    const int rc = cs_params_copy(&m->ps, be, &t->ps);
+
+    t->is_copy = rc == CS_OK;
+    if (rc != CS_OK) {
+        cs_model_free(t);
+        t = NULL;
+    }
+    *out = t;
+    return rc;
 }
 
 static bool same_shape(const cs_param *a, const cs_param *b)

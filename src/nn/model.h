@@ -48,6 +48,15 @@ typedef struct cs_parts {
     size_t   n_off, n_tok, n_x;
 } cs_parts;
 
+/* One batch on its way through a device of its own memory (berths.c). */
+typedef struct cs_berth_block { char *pinned, *device; size_t cap; } cs_berth_block;
+typedef struct cs_berth {
+    cs_berth_block in, out;
+    int64_t       n;             /* reals of its answers */
+    int64_t       n_tok;
+    int32_t       n_seg, depth;
+} cs_berth;
+
 typedef struct cs_model {
     const cs_tokenizer *tok;
     const cs_encoder   *enc;
@@ -74,7 +83,12 @@ typedef struct cs_model {
     cs_ctx              cx;
     cs_trace            trace;
     cs_parts            parts;
-    bool                is_twin;               /* the rest belongs to another model */
+    cs_berth            berth[CS_BERTHS];
+    bool                unchecked;             /* give out answers that are not finite, too */
+    int64_t             not_finite;            /* the first value of the last answers that is not;
+                                                * -1: all are */
+    bool                is_twin;               /* the rest belongs to another model, */
+    bool                is_copy;               /* but for the parameters' values */
 } cs_model;
 
 /**
@@ -107,6 +121,14 @@ int  cs_model_adopt(cs_model *m, const cs_model *from) CS_MUST_CHECK;
  * Returns  a model to be freed with cs_model_free()
  */
 cs_model *cs_model_twin(const cs_model *m, cs_backend *be);
+
+/**
+ * cs_model_copy - a twin on another device, with parameters of its own
+ *
+ * m, be    as cs_model_twin() has them, but be may be of any kind
+ * Returns  CS_OK; CS_EMEM; CS_EDEVICE
+ */
+int cs_model_copy(const cs_model *m, cs_backend *be, cs_model **out) CS_MUST_CHECK;
 
 /** cs_model_n_token - rows of the embedding: the tokenizer's vocabulary, and the token for what is
  * hidden where that is one more. Models of tokens only */
@@ -145,13 +167,25 @@ int64_t cs_model_memory(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth
  * cs_model_predict - answers for every record of a batch
  *
  * out      [answers_len] probabilities or values; host memory
- * Returns  CS_OK; CS_EMEM; CS_EDEVICE. An answer that is not finite is CS_EMODEL.
+ * Returns  CS_OK; CS_EMEM; CS_EDEVICE with the batch's shape. An answer that is not finite is
+ *          CS_EMODEL, with its place in m->not_finite
  * Thread   one at a time per model
  */
 int cs_model_predict(cs_model *m, const cs_batch *b, float *out) CS_MUST_CHECK;
 
 /** cs_model_raw - the same before they are made probabilities: what may be averaged */
 int cs_model_raw(cs_model *m, const cs_batch *b, float *out) CS_MUST_CHECK;
+
+/**
+ * cs_model_start, cs_model_finish - the same in two halves, on a backend with berths (backend.h):
+ * a batch's copies go beside the computing of another
+ *
+ * start    b in a berth that no batch is in; when it has returned, b is not needed any more. The
+ *          errors of cs_model_predict() but for CS_EDEVICE; the berth is then empty
+ * finish   waits, and empties the berth. out as that of cs_model_predict(), or of cs_model_raw()
+ */
+int cs_model_start(cs_model *m, int berth, const cs_batch *b, bool raw) CS_MUST_CHECK;
+int cs_model_finish(cs_model *m, int berth, float *out) CS_MUST_CHECK;
 
 /** cs_model_strandless - does a sequence's answer not depend on its strand, but for rounding? */
 bool cs_model_strandless(const cs_model *m);

@@ -2,26 +2,16 @@
  * pass.c - a batch through embedding, encoder and head: answers, and one step of learning.
  *
  * DESIGN
- * The same function, pass(), runs dry and for real, so that what a dry run counted is what a run
- * takes: the batch's arrays are staged into the arena too when the backend has memory of its own.
+ * The same function, cs_pass(), runs dry and for real, so that what a dry run counted is what a run
+ * takes: the batch's arrays are staged into the arena too when the backend has memory of its own
+ * and berths.c has not put them there.
  */
-#include "nn/model.h"
+#include "nn/pass.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "nn/ops.h"
-
-/* What pass() reads: host memory; everything NULL in a dry run. */
-struct input {
-    const int32_t *tok;
-    const float   *x, *target;
-    const int32_t *label;
-    const int64_t *off;
-    int64_t        n_tok;
-    int32_t        n_seg, depth;
-    const cs_learn *learn;       /* NULL: predict */
-};
 
 /* Host floats as a matrix of the backend. */
 static cs_mat stage_reals(cs_ctx *cx, const float *v, int64_t r, int32_t c)
@@ -39,9 +29,9 @@ static cs_mat stage_reals(cs_ctx *cx, const float *v, int64_t r, int32_t c)
 }
 
 /* Host integers where the backend can read them: as they are, or a copy in the arena. */
-static const void *stage_bytes(cs_ctx *cx, const void *p, size_t n_bytes)
+static const void *stage_bytes(cs_ctx *cx, const cs_input *in, const void *p, size_t n_bytes)
 {
-    if (cx->be->is_host)
+    if (cx->be->is_host || in->staged)
         return p;
     cs_mat m = cs_tmp(cx, (int64_t)((n_bytes + sizeof(cs_real) - 1) / sizeof(cs_real)), 1);
     if (!cx->dry)
@@ -50,14 +40,23 @@ static const void *stage_bytes(cs_ctx *cx, const void *p, size_t n_bytes)
 }
 
 /* Token ids for the backend; a dry run has none, but must see that there are some. */
-static const int32_t *tokens(cs_model *m, const struct input *in)
+static const int32_t *tokens(cs_model *m, const cs_input *in)
 {
     static const int32_t some;
-    const int32_t *id = stage_bytes(&m->cx, in->tok, (size_t)in->n_tok * sizeof *in->tok);
+    const int32_t *id = stage_bytes(&m->cx, in, in->tok, (size_t)in->n_tok * sizeof *in->tok);
     return m->cx.dry ? &some : id;
 }
 
-static cs_mat embedded(cs_model *m, const struct input *in)
+static cs_mat values(cs_ctx *cx, const cs_input *in, int32_t n_channel)
+{
+    cs_mat v = { NULL, in->n_tok, n_channel, n_channel };
+    if (!in->staged)
+        return stage_reals(cx, in->x, in->n_tok, n_channel);
+    memcpy(&v.p, &in->x, sizeof v.p);      /* never written: an input has no gradient */
+    return v;
+}
+
+static cs_mat embedded(cs_model *m, const cs_input *in)
 {
     cs_ctx *cx = &m->cx;
     if (m->tok) {
@@ -66,14 +65,14 @@ static cs_mat embedded(cs_model *m, const struct input *in)
         cs_embed(cx, id, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
         return x;
     }
-    cs_mat v = stage_reals(cx, in->x, in->n_tok, m->n_channel);
+    const cs_mat v = values(cx, in, m->n_channel);
     cs_mat x = cs_tmp(cx, in->n_tok, m->in_width);
     cs_affine(cx, v, cs_value(&m->ps, m->embed_w), cs_value(&m->ps, m->embed_b), x);
     return x;
 }
 
 /* The targets of a segment's tokens, as head.h has them, behind those of the segments before. */
-static void stage_labels_of(cs_ctx *cx, const struct input *in, int32_t s, cs_mat to)
+static void stage_labels_of(cs_ctx *cx, const cs_input *in, int32_t s, cs_mat to)
 {
     enum { PART = 256 };
     cs_real part[2 * PART];
@@ -93,7 +92,7 @@ static void stage_labels_of(cs_ctx *cx, const struct input *in, int32_t s, cs_ma
     }
 }
 
-static cs_mat targets(cs_model *m, const struct input *in)
+static cs_mat targets(cs_model *m, const cs_input *in)
 {
     const int32_t n = cs_model_n_target(m);
 
@@ -105,7 +104,7 @@ static cs_mat targets(cs_model *m, const struct input *in)
     return to;
 }
 
-static void add_loss(cs_model *m, const struct input *in, cs_mat y)
+static void add_loss(cs_model *m, const cs_input *in, cs_mat y)
 {
     const cs_learn *l = in->learn;
     cs_mat target = targets(m, in);
@@ -119,8 +118,10 @@ static void add_loss(cs_model *m, const struct input *in, cs_mat y)
 }
 
 /* A segment of one row for every record: what a mean is the mean of. */
-static cs_seg one_row_each(cs_ctx *cx, int32_t n)
+static cs_seg one_row_each(cs_ctx *cx, const cs_input *in, int32_t n)
 {
+    if (in->staged)
+        return (cs_seg){ .off = in->each, .n = n, .rows = n };
     enum { PART = 256 };
     int64_t part[PART];
     size_t per_real = sizeof *part / sizeof(cs_real);
@@ -136,7 +137,7 @@ static cs_seg one_row_each(cs_ctx *cx, int32_t n)
 }
 
 /* The encoder's rows, or their means as segments of one row. */
-static cs_mat encode(cs_model *m, const struct input *in, cs_seg *seg)
+static cs_mat encode(cs_model *m, const cs_input *in, cs_seg *seg)
 {
     cs_ctx *cx = &m->cx;
     bool mean = m->enc->mean && !cx->training && !cx->no_mean && m->head->pools
@@ -152,12 +153,12 @@ static cs_mat encode(cs_model *m, const struct input *in, cs_seg *seg)
         y = m->enc->mean(cx, m->enc_net, *seg, NULL, m->trace.x);
     if (!y.p)
         return m->enc->forward(cx, m->enc_net, *seg, m->trace.x);
-    *seg = one_row_each(cx, seg->n);
+    *seg = one_row_each(cx, in, seg->n);
     return y;
 }
 
 /* What the head gets. While probing as for answers: nothing of it is on the tape. */
-static cs_mat encoded(cs_model *m, const struct input *in, cs_seg *seg)
+static cs_mat encoded(cs_model *m, const cs_input *in, cs_seg *seg)
 {
     cs_ctx *cx = &m->cx;
     if (!in->learn || !m->probing)
@@ -171,12 +172,20 @@ static cs_mat encoded(cs_model *m, const struct input *in, cs_seg *seg)
     return y;
 }
 
-/* Both parts of every record apart, in m->parts; in then is the first of them. */
-static struct input first_parts(cs_model *m, const struct input *in, bool dry)
+cs_input cs_input_of(const cs_batch *b, const cs_learn *l)
 {
+    return (cs_input){ .tok = b->tok, .x = b->x, .target = b->target, .label = b->label,
+                       .off = b->off, .n_tok = b->n_tok, .n_seg = b->n_seg, .depth = b->depth,
+                       .learn = l };
+}
+
+cs_input cs_input_parts(cs_model *m, const cs_input *in, bool dry)
+{
+    if (cs_model_parts(m) != 2)
+        return *in;
     const cs_parts *p = &m->parts;
     const int64_t half = in->n_tok / 2, width = m->n_channel;
-    struct input first = *in;
+    cs_input first = *in;
 
     first.n_tok = half;
     first.depth = in->depth > 0 ? in->depth - 1 : 0;
@@ -198,10 +207,10 @@ static struct input first_parts(cs_model *m, const struct input *in, bool dry)
 
 /* What a head of two parts gets: rows of the first minus rows of the second. The encoder runs twice
  * (batch statistics are each part's own, as in the released code of CDIL for DNA). */
-static cs_mat difference(cs_model *m, const struct input *in, cs_seg *seg)
+static cs_mat difference(cs_model *m, const cs_input *in, cs_seg *seg)
 {
     cs_ctx *cx = &m->cx;
-    struct input part = *in;
+    cs_input part = *in;
     cs_seg again = *seg;
 
     const cs_mat a = encoded(m, &part, seg);
@@ -216,30 +225,32 @@ static cs_mat difference(cs_model *m, const struct input *in, cs_seg *seg)
     return d;
 }
 
-/* The head's raw output, with the loss on the tape when learning. */
-static cs_mat pass(cs_model *m, const struct input *whole, bool dry)
+cs_mat cs_pass(cs_model *m, const cs_input *in, bool dry)
 {
     cs_ctx *cx = &m->cx;
-    const bool two = cs_model_parts(m) == 2;
-    const struct input part = two ? first_parts(m, whole, dry) : *whole, *in = &part;
     cs_ctx_begin(cx, in->learn != NULL, dry, in->learn ? in->learn->key : 0);
     cx->aux_scale = in->learn ? in->learn->scale : 0;
-    cs_seg seg = { stage_bytes(cx, in->off, (size_t)(in->n_seg + 1) * sizeof *in->off), in->n_seg,
-                   in->n_tok, in->depth, NULL };
-    m->trace.encoded = two ? difference(m, in, &seg) : encoded(m, in, &seg);
+    cs_seg seg = { stage_bytes(cx, in, in->off, (size_t)(in->n_seg + 1) * sizeof *in->off),
+                   in->n_seg, in->n_tok, in->depth, NULL };
+    m->trace.encoded = cs_model_parts(m) == 2 ? difference(m, in, &seg) : encoded(m, in, &seg);
     m->trace.y = m->head->forward(cx, m->head_net, seg, m->trace.encoded);
     if (in->learn)
         add_loss(m, in, m->trace.y);
     return m->trace.y;
 }
 
-/* Reals of one arena that such a pass takes. */
-static int64_t dry_peak(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
+/* Reals of one arena that such a pass takes; *n_answer receives those of its answers. */
+static int64_t dry_peak(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training,
+                        int64_t *n_answer)
 {
     const cs_learn learn = { .scale = 1, .recompute = m->cx.recompute };
-    struct input in = { .n_tok = n_tok, .n_seg = n_seg, .depth = depth,
-                        .learn = training ? &learn : NULL };
-    pass(m, &in, true);
+    const cs_input whole = { .n_tok = n_tok, .n_seg = n_seg, .depth = depth,
+                             .staged = !training && cs_berths_has(m->be),
+                             .learn = training ? &learn : NULL };
+    const cs_input in = cs_input_parts(m, &whole, true);
+    const cs_mat y = cs_pass(m, &in, true);
+
+    *n_answer = y.r * y.c;
     if (training)
         cs_backward(&m->cx);
     return m->cx.peak;
@@ -247,8 +258,10 @@ static int64_t dry_peak(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth
 
 int64_t cs_model_memory(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
 {
-    int64_t n = dry_peak(m, n_tok, n_seg, depth, training);
-    return n * (int64_t)sizeof(cs_real) * (training ? 2 : 1);
+    int64_t n_answer;
+    const int64_t n = dry_peak(m, n_tok, n_seg, depth, training, &n_answer);
+    const int64_t n_berths = training ? 0 : cs_berths_bytes(m, n_tok, n_seg, n_answer);
+    return n * (int64_t)sizeof(cs_real) * (training ? 2 : 1) + n_berths;
 }
 
 static int reserve_parts(cs_model *m, int64_t n_tok, int32_t n_seg)
@@ -267,7 +280,8 @@ out:
 
 int cs_model_reserve(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
 {
-    int64_t n = dry_peak(m, n_tok, n_seg, depth, training);
+    int64_t n_answer;
+    const int64_t n = dry_peak(m, n_tok, n_seg, depth, training, &n_answer);
     if (cs_model_parts(m) == 2 && reserve_parts(m, n_tok, n_seg) != CS_OK)
         return CS_EMEM;
     if (cs_ctx_reserve(&m->cx, n, training) == CS_OK)
@@ -278,7 +292,7 @@ int cs_model_reserve(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, b
                    (long long)cs_model_memory(m, n_tok, n_seg, depth, training));
 }
 
-static int check_batch(const cs_model *m, const cs_batch *b)
+int cs_check_batch(const cs_model *m, const cs_batch *b)
 {
     int64_t most = cs_model_max_len(m), longest = 0;
     CS_BUG(b->n_seg != b->n_rec || (m->tok ? b->tok == NULL : b->n_channel != m->n_channel));
@@ -290,38 +304,62 @@ static int check_batch(const cs_model *m, const cs_batch *b)
     return CS_OK;
 }
 
-/* The head's answers in host floats; refuses what is not finite. */
+int cs_check_finite(cs_model *m, int64_t first)
+{
+    m->not_finite = first;
+    if (first < 0 || m->unchecked)
+        return CS_OK;
+    return cs_fail(CS_EMODEL, "the model's answer is not a finite number; its weights are damaged "
+                   "or training diverged");
+}
+
+int cs_tell_batch(int rc, const cs_input *in)
+{
+    char what[512];
+
+    if (rc != CS_EDEVICE)
+        return rc;
+    (void)snprintf(what, sizeof what, "%s", cs_error_message());
+    cs_error_clear();
+    return cs_fail(rc, "%s; the batch had %d sequences of %lld tokens, depth %d", what,
+                   (int)in->n_seg, (long long)in->n_tok, (int)in->depth);
+}
+
+/* The head's answers in host floats. */
 static int fetch(cs_model *m, cs_mat y, float *out)
 {
-    cs_real row[256];
+    int64_t first = -1;
 
-    for (int64_t i = 0, n = y.r * y.c; i < n; i += 256) {
-        int64_t k = n - i < 256 ? n - i : 256;
-        m->be->op.download(m->be, row, y.p + i, (size_t)k * sizeof *row);
-        for (int64_t j = 0; j < k; j++)
-            out[i + j] = (float)row[j];
-    }
-    for (int64_t i = 0; i < y.r * y.c; i++)
-        if (!isfinite(out[i]))
-            return cs_fail(CS_EMODEL, "the model's answer is not a finite number; its weights are "
-                           "damaged or training diverged");
-    return CS_OK;
+    if (m->be->is_host)
+        for (int64_t i = 0; i < y.r * y.c; i++)
+            out[i] = (float)y.p[i];
+    else
+        m->be->op.download(m->be, out, y.p, (size_t)(y.r * y.c) * sizeof *out);
+    for (int64_t i = y.r * y.c - 1; i >= 0; i--)
+        first = isfinite(out[i]) ? first : i;
+    return cs_check_finite(m, first);
 }
 
 static int answer(cs_model *m, const cs_batch *b, bool raw, float *out)
 {
     int rc = CS_OK;
-    struct input in = { b->tok, b->x, NULL, NULL, b->off, b->n_tok, b->n_seg, b->depth, NULL };
+    const cs_input whole = cs_input_of(b, NULL);
 
-    CS_TRY(check_batch(m, b));
+    m->not_finite = -1;
+    if (cs_berths_has(m->be)) {
+        CS_TRY(cs_model_start(m, 0, b, raw));
+        return cs_model_finish(m, 0, out);
+    }
+    CS_TRY(cs_check_batch(m, b));
     CS_TRY(cs_model_reserve(m, b->n_tok, b->n_seg, b->depth, false));
-    cs_mat y = pass(m, &in, false);
+    const cs_input in = cs_input_parts(m, &whole, false);
+    cs_mat y = cs_pass(m, &in, false);
     if (!raw)
         m->head->activate(&m->cx, m->head_net, y);
     CS_TRY(m->be->op.sync(m->be));
     CS_TRY(fetch(m, y, out));
 out:
-    return rc;
+    return cs_tell_batch(rc, &whole);
 }
 
 int cs_model_predict(cs_model *m, const cs_batch *b, float *out)
@@ -346,15 +384,15 @@ int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *lo
 {
     int rc = CS_OK;
     cs_real sum;
-    struct input in = { b->tok, b->x, b->target, b->label, b->off, b->n_tok, b->n_seg, b->depth,
-                        l };
+    const cs_input whole = cs_input_of(b, l);
 
     CS_BUG(!m->ps.grad || (!b->target && !b->label));
     CS_BUG(b->n_target != cs_model_n_target(m));
     m->cx.recompute = l->recompute;
-    CS_TRY(check_batch(m, b));
+    CS_TRY(cs_check_batch(m, b));
     CS_TRY(cs_model_reserve(m, b->n_tok, b->n_seg, b->depth, true));
-    cs_mat y = pass(m, &in, false);
+    const cs_input in = cs_input_parts(m, &whole, false);
+    cs_mat y = cs_pass(m, &in, false);
     cs_backward(&m->cx);
     CS_TRY(m->be->op.sync(m->be));
     m->be->op.download(m->be, &sum, m->cx.loss.p, sizeof sum);
@@ -367,5 +405,5 @@ int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *lo
         CS_TRY(fetch(m, y, out));
     }
 out:
-    return rc;
+    return cs_tell_batch(rc, &whole);
 }

@@ -13,6 +13,7 @@
 #ifdef CS_HOST_CUDA
 extern size_t cs_host_memory;
 extern int cs_host_fault, cs_host_devices, cs_host_capability;
+size_t cs_host_used(void);
 #endif
 
 static cs_backend *gpu, *cpu;
@@ -164,6 +165,36 @@ static void test_precision(void **state)
     free(e.id);
 }
 
+/* What dropout leaves out follows from key and place, on every device: not one bit may differ. */
+static void test_dropout_bits(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = { 1, 7, 300 };
+    static const int32_t cols[] = { 1, 33, 64 };
+    static const double share[] = { 0.1, 0.5, 0.999 };
+    cs_real x[300 * 64], want[300 * 64], got[300 * 64];
+    cs_real *dx = gpu->op.alloc(gpu, sizeof x), *dy = gpu->op.alloc(gpu, sizeof x);
+
+    for (int i = 0; i < COUNT(x); i++)
+        x[i] = (cs_real)(i % 11 - 5.5);
+    gpu->op.upload(gpu, dx, x, sizeof x);
+    for (int k = 0; k < COUNT(rows) * COUNT(share); k++) {
+        const int64_t r = rows[k % 3];
+        const int32_t n = cols[k % 3];
+        const size_t n_bytes = (size_t)(r * n) * sizeof *x;
+        const uint64_t key = cs_rng_key(17, (uint64_t)k) | (uint64_t)(k % 2) << 63;
+        cpu->op.dropout(cpu, key, share[k / 3], (cs_mat){ x, r, n, n }, 0,
+                        (cs_mat){ want, r, n, n });
+        gpu->op.dropout(gpu, key, share[k / 3], (cs_mat){ dx, r, n, n }, 0,
+                        (cs_mat){ dy, r, n, n });
+        gpu->op.download(gpu, got, dy, n_bytes);
+        assert_memory_equal(got, want, n_bytes);
+    }
+    gpu->op.dealloc(gpu, dx);
+    gpu->op.dealloc(gpu, dy);
+    assert_int_equal(gpu->op.sync(gpu), CS_OK);
+}
+
 /* More rows than one chunk of a sum. */
 static void test_long_sums(void **state)
 {
@@ -309,7 +340,7 @@ static void test_device_list(void **state)
 {
     (void)state;
     cs_backend *be;
-    const size_t had = cs_host_memory;
+    const size_t had = cs_host_used();
 
     cs_host_devices = 3;
     assert_int_equal(cs_backend_open_all("cuda:2,0", 1, &be), CS_OK);
@@ -327,7 +358,7 @@ static void test_device_list(void **state)
     assert_null(be->next);
     cs_backend_close(be);
     cs_host_devices = 1;
-    assert_int_equal(cs_host_memory, had);
+    assert_int_equal(cs_host_used(), had);
 }
 
 /* Too little memory is told with what was needed, by whoever asked; the device stays usable. */
@@ -381,6 +412,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_ops), cmocka_unit_test(test_precision),
         cmocka_unit_test(test_long_sums),
+        cmocka_unit_test(test_dropout_bits),
         cmocka_unit_test(test_networks),
 #ifdef CS_HOST_CUDA
         cmocka_unit_test(test_no_device), cmocka_unit_test(test_old_device),

@@ -4,7 +4,8 @@
  * after block; the threads of a block are coroutines on one real thread, which stop at barriers and
  * shuffles until the others (of the block, or of the warp) are there too. So index arithmetic,
  * barriers and reductions run as written, slowly; races between threads and anything about speed or
- * the hardware's rounding do not show. Device memory is host memory, filled with NaN.
+ * the hardware's rounding do not show. Device memory is host memory, filled with NaN. Streams may
+ * lag behind as far as events and waits allow (runtime.cpp), so that a missing one shows.
  */
 #ifndef CS_TESTS_GPU_HOST_CUDA_RUNTIME_H
 #define CS_TESTS_GPU_HOST_CUDA_RUNTIME_H
@@ -15,6 +16,9 @@
 #include <string.h>
 
 #include <functional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #define __global__
 #define __device__
@@ -27,10 +31,23 @@ struct dim3 {
 };
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-/** cs_host_launch - run a kernel for every thread of every block of a grid */
-void cs_host_launch(dim3 grid, dim3 block, const std::function<void()> &kernel);
+typedef struct cs_host_stream *cudaStream_t;
+typedef struct cs_host_event *cudaEvent_t;
+
+/** cs_host_launch - put a kernel on a stream */
+void cs_host_launch(dim3 grid, dim3 block, cudaStream_t s, std::function<void()> kernel);
+/** cs_host_run - run a kernel now, for every thread of every block of a grid */
+void cs_host_run(dim3 grid, dim3 block, const std::function<void()> &kernel);
+
+/* Arguments are taken by value when a kernel is launched, whenever it runs. */
+template <class... P, class... A>
+void cs_host_call(dim3 grid, dim3 block, cudaStream_t s, void (*kernel)(P...), A &&...a)
+{
+    std::tuple<std::decay_t<P>...> args(std::forward<A>(a)...);
+    cs_host_launch(grid, block, s, [kernel, args] { std::apply(kernel, args); });
+}
 #define CS_KERNEL_CALL(kernel, grid, block, stream, ...) \
-    ((void)(stream), cs_host_launch(grid, block, [&] { kernel(__VA_ARGS__); }))
+    cs_host_call(grid, block, stream, kernel, __VA_ARGS__)
 
 void __syncthreads(void);
 double cs_host_shuffle(double v, int mask);
@@ -53,6 +70,13 @@ static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long 
     return old;
 }
 
+static inline unsigned long long atomicMin(unsigned long long *p, unsigned long long v)
+{
+    unsigned long long old = *p;
+    *p = v < old ? v : old;
+    return old;
+}
+
 static inline int __float_as_int(float v)
 {
     int i;
@@ -70,27 +94,35 @@ static inline float __int_as_float(int i)
 /* ---- the runtime's calls ----------------------------------------------------------------- */
 
 typedef enum cudaError {
-    cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorNoDevice = 100,
+    cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2,
+    cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101, cudaErrorInvalidResourceHandle = 400,
     cudaErrorNotReady = 600, cudaErrorUnknown = 999
 } cudaError_t;
 typedef enum cudaMemcpyKind {
     cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice
 } cudaMemcpyKind;
-typedef struct cs_host_stream *cudaStream_t;
 typedef struct cudaDeviceProp { char name[256]; int major, minor; } cudaDeviceProp;
-enum { cudaStreamNonBlocking = 1 };
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 
 cudaError_t cudaGetDeviceCount(int *n);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device);
 cudaError_t cudaGetLastError(void);
 const char *cudaGetErrorString(cudaError_t e);
+cudaError_t cudaMemGetInfo(size_t *n_free, size_t *n_all);
 cudaError_t cudaMalloc(void **p, size_t n_bytes);
 cudaError_t cudaFree(void *p);
+cudaError_t cudaMallocHost(void **p, size_t n_bytes);
+cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t s);
 cudaError_t cudaStreamSynchronize(cudaStream_t s);
 cudaError_t cudaStreamQuery(cudaStream_t s);
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t e);
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s);
+cudaError_t cudaEventSynchronize(cudaEvent_t e);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, cudaMemcpyKind kind,
                             cudaStream_t s);
 cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int v, size_t width, size_t height,
@@ -98,12 +130,24 @@ cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int v, size_t width, size_
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                               size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t s);
 
-/* What the tests set: how many bytes may be allocated, what the next launch answers. */
+/** cs_host_put - put something else than a kernel on a stream: cuBLAS's product */
+void cs_host_put(cudaStream_t s, std::function<void()> work);
+
+/* What the tests set, by hand or by the environment (runtime.cpp has the names). */
 extern "C" {
-extern size_t cs_host_memory;    /* bytes left on the pretended device */
+extern size_t cs_host_memory;    /* bytes that each pretended device has */
 extern int cs_host_fault;        /* error of the launches to come; cudaSuccess: none */
 extern int cs_host_devices;      /* devices that there are */
 extern int cs_host_capability;   /* of each: 90 is compute capability 9.0 */
+extern int cs_host_lag;          /* how streams lag: CS_LAG_..., or the seed of a random order */
+extern long cs_host_fail;        /* the how many-th cudaMalloc() from now fails; 0: none */
+extern long cs_host_deaf;        /* the how many-th wait for an event from now is left out */
+size_t cs_host_used(void);       /* bytes that are allocated now, on all devices */
 }
+
+enum { CS_LAG_NEVER = 0,         /* whatever can run, runs at once */
+       CS_LAG_MOST = -1,         /* nothing runs before somebody waits for it */
+       CS_LAG_FIRST = -2,        /* nor do the first streams of devices, but others run at once */
+       CS_LAG_OTHERS = -3 };     /* the other way round */
 
 #endif

@@ -10,8 +10,6 @@
 enum { WARP = 32, MOST = 1024, STACK_BYTES = 64 << 10 };
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
-size_t cs_host_memory = SIZE_MAX;
-int cs_host_fault = cudaSuccess, cs_host_devices = 1, cs_host_capability = 90;
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
@@ -128,10 +126,8 @@ static void run_block(void)
             abort();             /* a barrier that some threads never reach */
 }
 
-void cs_host_launch(dim3 grid, dim3 block, const std::function<void()> &kernel)
+void cs_host_run(dim3 grid, dim3 block, const std::function<void()> &kernel)
 {
-    if (cs_host_fault != cudaSuccess)
-        return;
     if (block.x * block.y * block.z > MOST || grid.y > 65535 || grid.z > 65535 || grid.x == 0)
         abort();
     gridDim = grid;
@@ -146,110 +142,28 @@ void cs_host_launch(dim3 grid, dim3 block, const std::function<void()> &kernel)
             }
 }
 
-/* ---- the runtime ------------------------------------------------------------------------- */
-
-cudaError_t cudaGetDeviceCount(int *n)
-{
-    *n = cs_host_devices;
-    return cs_host_devices > 0 ? cudaSuccess : cudaErrorNoDevice;
-}
-
-cudaError_t cudaSetDevice(int device)
-{
-    return device >= 0 && device < cs_host_devices ? cudaSuccess : cudaErrorUnknown;
-}
-
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
-{
-    strcpy(p->name, "this processor");
-    p->major = cs_host_capability / 10;
-    p->minor = cs_host_capability % 10;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGetLastError(void)
-{
-    cudaError_t e = (cudaError_t)cs_host_fault;
-    cs_host_fault = cudaSuccess;
-    return e;
-}
-
-const char *cudaGetErrorString(cudaError_t e)
-{
-    return e == cudaErrorMemoryAllocation ? "out of memory"
-         : e == cudaErrorNoDevice ? "no CUDA-capable device is detected" : "unknown error";
-}
-
-/* The size lies before the memory, so that freeing gives it back. */
-enum { AHEAD = 256 };
-
-cudaError_t cudaMalloc(void **p, size_t n_bytes)
-{
-    char *q = n_bytes <= cs_host_memory ? (char *)aligned_alloc(AHEAD, AHEAD
-                                              + (n_bytes + AHEAD - 1) / AHEAD * AHEAD) : NULL;
-    if (!q)
-        return cudaErrorMemoryAllocation;
-    memcpy(q, &n_bytes, sizeof n_bytes);
-    memset(q + AHEAD, 0xFF, n_bytes);
-    cs_host_memory -= n_bytes;
-    *p = q + AHEAD;
-    return cudaSuccess;
-}
-
-cudaError_t cudaFree(void *p)
-{
-    size_t n_bytes;
-    if (!p)
-        return cudaSuccess;
-    memcpy(&n_bytes, (char *)p - AHEAD, sizeof n_bytes);
-    cs_host_memory += n_bytes;
-    free((char *)p - AHEAD);
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
-{
-    *s = NULL;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, cudaMemcpyKind,
-                            cudaStream_t)
-{
-    memcpy(to, from, n_bytes);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int v, size_t width, size_t height,
-                              cudaStream_t)
-{
-    for (size_t i = 0; i < height; i++)
-        memset((char *)to + i * pitch, v, width);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                              size_t width, size_t height, cudaMemcpyKind, cudaStream_t)
-{
-    for (size_t i = 0; i < height; i++)
-        memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, width);
-    return cudaSuccess;
-}
-
 /* ---- cuBLAS ------------------------------------------------------------------------------ */
+
+struct cs_host_blas { cudaStream_t stream; };
 
 cublasStatus_t cublasCreate(cublasHandle_t *h)
 {
-    *h = NULL;
+    *h = new cs_host_blas{ NULL };
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasDestroy(cublasHandle_t) { return CUBLAS_STATUS_SUCCESS; }
-cublasStatus_t cublasSetStream(cublasHandle_t, cudaStream_t) { return CUBLAS_STATUS_SUCCESS; }
+cublasStatus_t cublasDestroy(cublasHandle_t h)
+{
+    delete h;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetStream(cublasHandle_t h, cudaStream_t s)
+{
+    h->stream = s;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
 const char *cublasGetStatusName(cublasStatus_t) { return "CUBLAS_STATUS_NOT_INITIALIZED"; }
 
 /* To `bits` bits behind the point, to the nearest, ties to even. */
@@ -265,25 +179,40 @@ static double rounded(float v, int bits)
     return (double)v;
 }
 
+struct product {
+    bool ta, tb;
+    int64_t m, n, k, lda, ldb, ldc;
+    float alpha, beta;
+    const float *a, *b;
+    float *c;
+    int bits;                    /* of the factors, behind the point */
+};
+
 /* By columns, as BLAS has it: c (m, n) = alpha op(a) op(b) + beta c */
-cublasStatus_t cublasGemmEx_64(cublasHandle_t, cublasOperation_t ta, cublasOperation_t tb,
+static void multiply(const product &q)
+{
+    for (int64_t j = 0; j < q.n; j++)
+        for (int64_t i = 0; i < q.m; i++) {
+            double sum = 0;
+            for (int64_t l = 0; l < q.k; l++)
+                sum += rounded(q.ta ? q.a[i * q.lda + l] : q.a[l * q.lda + i], q.bits)
+                     * rounded(q.tb ? q.b[l * q.ldb + j] : q.b[j * q.ldb + l], q.bits);
+            float *v = &q.c[j * q.ldc + i];
+            *v = (float)(q.alpha * sum + (q.beta != 0 ? (double)(q.beta * *v) : 0));
+        }
+}
+
+cublasStatus_t cublasGemmEx_64(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb,
                                int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
                                cudaDataType, int64_t lda, const void *b, cudaDataType, int64_t ldb,
                                const void *beta, void *c, cudaDataType, int64_t ldc,
                                cublasComputeType_t compute, cublasGemmAlgo_t)
 {
-    const float *x = (const float *)a, *y = (const float *)b;
-    const float scale = *(const float *)alpha, keep = *(const float *)beta;
-    const int bits = compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? 10
-                   : compute == CUBLAS_COMPUTE_32F_FAST_16BF ? 7 : 23;
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < m; i++) {
-            double sum = 0;
-            for (int64_t l = 0; l < k; l++)
-                sum += rounded(ta == CUBLAS_OP_N ? x[l * lda + i] : x[i * lda + l], bits)
-                     * rounded(tb == CUBLAS_OP_N ? y[j * ldb + l] : y[l * ldb + j], bits);
-            float *v = (float *)c + j * ldc + i;
-            *v = (float)(scale * sum + (keep != 0 ? (double)(keep * *v) : 0));
-        }
+    const product q = { ta != CUBLAS_OP_N, tb != CUBLAS_OP_N, m, n, k, lda, ldb, ldc,
+                        *(const float *)alpha, *(const float *)beta, (const float *)a,
+                        (const float *)b, (float *)c,
+                        compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? 10
+                        : compute == CUBLAS_COMPUTE_32F_FAST_16BF ? 7 : 23 };
+    cs_host_put(h->stream, [q] { multiply(q); });
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -1,0 +1,96 @@
+/* cu_berths.cu - batches behind each other: copies on a stream of their own, ordered by events.
+ *
+ * DESIGN. `stream` computes, `copies` copies. For batches k = 0, 1, 2 ... in berths k mod 2:
+ *
+ *     copies   send k+1   fetch k   send k+2   fetch k+1
+ *     stream   compute k    compute k+1    compute k+2
+ *
+ * compute k waits for the event sent[k mod 2], fetch k for done[k mod 2], and the host for fetch k;
+ * that send k+2 finds its berth unused follows from the last, as compute k ended before fetch k.
+ */
+#include "kernels/cuda/device.cuh"
+
+static void *berths_alloc(cs_backend *be, size_t n_bytes)
+{
+    void *p = NULL;
+    cs_cuda_here(be);
+    if (cudaMallocHost(&p, n_bytes ? n_bytes : 1) == cudaSuccess)
+        return p;
+    (void)cudaGetLastError();    /* told by NULL */
+    return NULL;
+}
+
+static void berths_dealloc(cs_backend *be, void *p)
+{
+    cs_cuda_here(be);
+    cs_cuda_keep(be, cudaFreeHost(p), "dealloc");
+}
+
+static void berths_send(cs_backend *be, int berth, void *dst, const void *pinned, size_t n_bytes)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    cs_cuda_here(be);
+    cs_cuda_keep(be, cudaMemcpyAsync(dst, pinned, n_bytes, cudaMemcpyHostToDevice, cu->copies),
+                 "send");
+    cs_cuda_keep(be, cudaEventRecord(cu->sent[berth], cu->copies), "send");
+    cs_cuda_keep(be, cudaStreamWaitEvent(cu->stream, cu->sent[berth], 0), "send");
+}
+
+static void berths_end(cs_backend *be, int berth, cs_mat y, void *out)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    unsigned long long *first = (unsigned long long *)out;
+    cs_real *v = (cs_real *)((char *)out + CS_BERTH_HEAD);
+    cs_cuda_here(be);
+    cs_cuda_keep(be, cudaMemset2DAsync(out, CS_BERTH_HEAD, 0xFF, CS_BERTH_HEAD, 1, cu->stream),
+                 "answers");
+    cs_each(be, y.r, y.c, [=] __device__(int64_t r, int32_t j) {
+        cs_real x = cs_el(y, r, j);
+        int64_t i = r * y.c + j;
+        v[i] = x;
+        if (x - x != 0)          /* infinite, or not a number */
+            atomicMin(first, (unsigned long long)i);
+    }, "answers");
+    cs_cuda_keep(be, cudaEventRecord(cu->done[berth], cu->stream), "answers");
+}
+
+static int berths_fetch(cs_backend *be, int berth, void *pinned, const void *src, size_t n_bytes)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    cs_cuda_here(be);
+    cs_cuda_keep(be, cudaStreamWaitEvent(cu->copies, cu->done[berth], 0), "fetch");
+    cs_cuda_keep(be, cudaMemcpyAsync(pinned, src, n_bytes, cudaMemcpyDeviceToHost, cu->copies),
+                 "fetch");
+    cs_cuda_keep(be, cudaStreamSynchronize(cu->copies), "fetch");
+    return cs_cuda_told(be);
+}
+
+cudaError_t cs_cuda_berths_open(cs_backend *be)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    cudaError_t e = cudaStreamCreateWithFlags(&cu->copies, cudaStreamNonBlocking);
+    for (int i = 0; i < CS_BERTHS && e == cudaSuccess; i++) {
+        e = cudaEventCreateWithFlags(&cu->sent[i], cudaEventDisableTiming);
+        if (e == cudaSuccess)
+            e = cudaEventCreateWithFlags(&cu->done[i], cudaEventDisableTiming);
+    }
+    be->berths.alloc = berths_alloc;
+    be->berths.dealloc = berths_dealloc;
+    be->berths.send = berths_send;
+    be->berths.end = berths_end;
+    be->berths.fetch = berths_fetch;
+    return e;
+}
+
+void cs_cuda_berths_close(cs_backend *be)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    for (int i = 0; i < CS_BERTHS; i++) {
+        if (cu->sent[i])
+            (void)cudaEventDestroy(cu->sent[i]);
+        if (cu->done[i])
+            (void)cudaEventDestroy(cu->done[i]);
+    }
+    if (cu->copies)
+        (void)cudaStreamDestroy(cu->copies);
+}

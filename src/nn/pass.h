@@ -1,0 +1,52 @@
+/* pass.h - what a pass through a model reads, and the pass itself: for pass.c and berths.c. */
+#ifndef CS_NN_PASS_H
+#define CS_NN_PASS_H
+
+#include "nn/model.h"
+
+/* Host memory, or, `staged`, backend memory. Pointers are NULL in a dry run. */
+typedef struct cs_input {
+    const int32_t *tok;
+    const float   *x, *target;   /* target, label: host memory always */
+    const int32_t *label;
+    const int64_t *off;
+    const int64_t *each;         /* 0, 1 ... n_seg; where staged */
+    int64_t        n_tok;
+    int32_t        n_seg, depth;
+    bool           staged;
+    const cs_learn *learn;       /* NULL: predict */
+} cs_input;
+
+/** cs_input_of - a batch as it lies */
+cs_input cs_input_of(const cs_batch *b, const cs_learn *l);
+
+/** cs_input_parts - what the encoder reads: of a model of two parts, both parts of every record
+ * apart, in m->parts, and n_tok, off and depth those of the first; else the input itself */
+cs_input cs_input_parts(cs_model *m, const cs_input *in, bool dry);
+
+/**
+ * cs_pass - the head's raw output, with the loss on the tape when learning
+ *
+ * in       as cs_input_parts() gave it; memory for it has been reserved
+ */
+cs_mat cs_pass(cs_model *m, const cs_input *in, bool dry);
+
+/** cs_check_batch - CS_BUG for a batch of another kind of model, CS_EMODEL where a sequence is too
+ * long for it */
+int cs_check_batch(const cs_model *m, const cs_batch *b) CS_MUST_CHECK;
+
+/** cs_check_finite - note that value number `first` of an answer is not finite (-1: all are), and
+ * say so by CS_EMODEL unless the model is `unchecked` */
+int cs_check_finite(cs_model *m, int64_t first) CS_MUST_CHECK;
+
+/** cs_tell_batch - rc; the message of CS_EDEVICE gets the batch's shape */
+int cs_tell_batch(int rc, const cs_input *in);
+
+/** cs_berths_has - do batches go through berths (berths.c)? */
+static inline bool cs_berths_has(const cs_backend *be) { return be->berths.send != NULL; }
+/** cs_berths_bytes - what the berths take on the device, for batches of this shape with so many
+ * reals of answers; 0 where there are none */
+int64_t cs_berths_bytes(const cs_model *m, int64_t n_tok, int32_t n_seg, int64_t n_answer);
+void cs_berths_release(cs_model *m);
+
+#endif

@@ -1,0 +1,26 @@
+/* plan.h - how much fits a device: batches and single sequences, by dry runs, before all input. */
+#ifndef CS_NN_PLAN_H
+#define CS_NN_PLAN_H
+
+#include "nn/model.h"
+
+/* Most tokens of a batch that are planned: a device is busy with fewer. */
+enum { CS_PLAN_CPU = 1 << 16, CS_PLAN_DEVICE = 1 << 22 };
+
+/**
+ * cs_plan_room - bytes for the activations of an answer
+ *
+ * Of a device nine tenths of what is free: the rest is a margin for what the plan cannot see. Of
+ * the processor's memory half, since others use it too. Of several devices (m's backend begins the
+ * list) that of the smallest, each with the model's parameters on it.
+ */
+int64_t cs_plan_room(cs_model *m);
+
+/** cs_plan_batch - tokens of a batch of any depth that fits: CS_PLAN_CPU or CS_PLAN_DEVICE, halved
+ * until it does; at least 1024 */
+int64_t cs_plan_batch(cs_model *m);
+
+/** cs_plan_longest - most tokens of one sequence that fits; 0: none does */
+int64_t cs_plan_longest(cs_model *m);
+
+#endif

@@ -1,0 +1,438 @@
+/* runtime.cpp - devices, memory, streams and events of the CUDA that the processor plays.
+ *
+ * DESIGN. A stream is a list of steps (kernels, copies, waits for events) in order. When a step may
+ * run, CUDA leaves open but for streams' order, events and the host's waits, and so do we:
+ * cs_host_lag says whether streams run at once, as late as can be, some so and some so, or by a
+ * random order. A program whose results depend on it lacks a dependency. To find the other kind of
+ * mistake, cs_host_deaf leaves out a wait, which a test then has to notice.
+ *
+ * Host memory follows CUDA's rules: copies from pageable memory take the bytes at once, copies to
+ * it wait; those from and to pinned memory happen when the stream gets there, and until then the
+ * bytes to be written are NaN. Any thread may call; everything runs under one lock.
+ *
+ * Environment: CS_HOST_DEVICES, CS_HOST_MEMORY (bytes), CS_HOST_LAG, CS_HOST_FAIL and CS_HOST_DEAF
+ * set the variables of those names; CS_HOST_FAIL may be a range, 3-5, of calls that fail.
+ */
+#include "cuda_runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+/* The size lies before the memory; AHEAD bytes keep it aligned as cudaMalloc() does. */
+enum { AHEAD = 256, MOST_DEVICES = 64 };
+static const size_t MEMORY = (size_t)16 << 30;
+
+static long number_of(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+    return text ? strtol(text, NULL, 10) : otherwise;
+}
+
+static long end_of_range(const char *name)
+{
+    const char *text = getenv(name), *dash = text ? strchr(text, '-') : NULL;
+    return dash ? strtol(dash + 1, NULL, 10) : number_of(name, 0);
+}
+
+size_t cs_host_memory = (size_t)number_of("CS_HOST_MEMORY", (long)MEMORY);
+int cs_host_fault = cudaSuccess, cs_host_devices = (int)number_of("CS_HOST_DEVICES", 1);
+int cs_host_capability = 90;
+int cs_host_lag = (int)number_of("CS_HOST_LAG", CS_LAG_NEVER);
+long cs_host_fail = number_of("CS_HOST_FAIL", 0), cs_host_deaf = number_of("CS_HOST_DEAF", 0);
+static long fail_more = end_of_range("CS_HOST_FAIL") - number_of("CS_HOST_FAIL", 0);
+
+static std::recursive_mutex world;
+#define LOCK std::lock_guard<std::recursive_mutex> lock(world)
+
+static thread_local int current;
+static size_t used[MOST_DEVICES];
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+/* Up to which step of which stream; what a wait waits for. */
+struct place { std::shared_ptr<struct cs_host_steps> of; uint64_t n; };
+
+struct step {
+    std::function<void()> run;   /* none: it waits */
+    place                 until;
+};
+
+struct cs_host_steps {
+    int              device;
+    bool             first;      /* of its device's streams */
+    bool             running;
+    uint64_t         n_put, n_done;
+    std::deque<step> ahead;
+};
+
+struct cs_host_stream { std::shared_ptr<cs_host_steps> steps; };
+struct cs_host_event { place at; };
+
+static std::vector<std::weak_ptr<cs_host_steps>> streams;
+static uint64_t lottery = 1;
+
+static bool has_come(const place &p)
+{
+    return !p.of || p.of->n_done >= p.n;
+}
+
+static void run_to(const place &p);
+
+/* The next step; a wait for another stream makes that run first, if `force`. */
+static bool run_one(const std::shared_ptr<cs_host_steps> &s, bool force)
+{
+    if (s->ahead.empty() || s->running)
+        return false;
+    if (!has_come(s->ahead.front().until) && !force)
+        return false;
+    s->running = true;
+    step now = std::move(s->ahead.front());
+    s->ahead.pop_front();
+    run_to(now.until);
+    if (now.run)
+        now.run();
+    s->n_done++;
+    s->running = false;
+    return true;
+}
+
+static void run_to(const place &p)
+{
+    while (!has_come(p))
+        if (!run_one(p.of, true))
+            abort();             /* a stream that waits for itself */
+}
+
+static uint64_t draw(uint64_t n)
+{
+    lottery = lottery * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (lottery >> 33) % n;
+}
+
+static bool keeps_up(const cs_host_steps &s)
+{
+    return cs_host_lag == CS_LAG_NEVER || (cs_host_lag == CS_LAG_FIRST && !s.first)
+        || (cs_host_lag == CS_LAG_OTHERS && s.first);
+}
+
+/* What runs though nobody waits for it. */
+static void let_run(void)
+{
+    static int seed;
+    if (cs_host_lag > 0 && seed != cs_host_lag)
+        lottery = (uint64_t)(seed = cs_host_lag);
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t i = 0; i < streams.size(); i++) {
+            std::shared_ptr<cs_host_steps> s = streams[i].lock();
+            if (s && (cs_host_lag > 0 ? draw(4) == 0 : keeps_up(*s)))
+                moved |= run_one(s, false);
+        }
+    }
+}
+
+static void put(cudaStream_t s, std::function<void()> run, place until)
+{
+    s->steps->ahead.push_back({ std::move(run), std::move(until) });
+    s->steps->n_put++;
+    let_run();
+}
+
+void cs_host_put(cudaStream_t s, std::function<void()> work)
+{
+    LOCK;
+    put(s, std::move(work), {});
+}
+
+void cs_host_launch(dim3 grid, dim3 block, cudaStream_t s, std::function<void()> kernel)
+{
+    LOCK;
+    if (cs_host_fault != cudaSuccess)
+        return;
+    if (s->steps->device != current) {
+        cs_host_fault = cudaErrorInvalidResourceHandle;
+        return;
+    }
+    put(s, [grid, block, kernel] { cs_host_run(grid, block, kernel); }, {});
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
+{
+    LOCK;
+    bool first = true;
+    for (size_t i = 0; i < streams.size();) {
+        std::shared_ptr<cs_host_steps> other = streams[i].lock();
+        first = first && !(other && other->device == current);
+        if (other)
+            i++;
+        else
+            streams.erase(streams.begin() + (long)i);
+    }
+    *s = new cs_host_stream{ std::make_shared<cs_host_steps>() };
+    (*s)->steps->device = current;
+    (*s)->steps->first = first;
+    streams.push_back((*s)->steps);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t s)
+{
+    LOCK;
+    run_to({ s->steps, s->steps->n_put });
+    return cudaSuccess;
+}
+
+/* Asking is a chance for the next step. */
+cudaError_t cudaStreamQuery(cudaStream_t s)
+{
+    LOCK;
+    (void)run_one(s->steps, true);
+    return s->steps->n_done == s->steps->n_put ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t s)
+{
+    LOCK;
+    (void)cudaStreamSynchronize(s);
+    delete s;
+    return cudaSuccess;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned)
+{
+    *e = new cs_host_event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t e)
+{
+    delete e;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
+{
+    LOCK;
+    e->at = { s->steps, s->steps->n_put };
+    return cudaSuccess;
+}
+
+static bool is_deaf(void)
+{
+    return cs_host_deaf > 0 && --cs_host_deaf == 0;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
+{
+    LOCK;
+    if (!is_deaf())
+        put(s, nullptr, e->at);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t e)
+{
+    LOCK;
+    if (!is_deaf())
+        run_to(e->at);
+    return cudaSuccess;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static std::map<const char *, size_t> pinned;
+
+static bool is_pinned(const void *p, size_t n_bytes)
+{
+    auto at = pinned.upper_bound((const char *)p);
+    if (at == pinned.begin())
+        return false;
+    --at;
+    return (const char *)p + n_bytes <= at->first + at->second;
+}
+
+size_t cs_host_used(void)
+{
+    LOCK;
+    size_t n = 0;
+    for (int i = 0; i < MOST_DEVICES; i++)
+        n += used[i];
+    return n;
+}
+
+static bool shall_fail(void)
+{
+    if (cs_host_fail > 0 && --cs_host_fail == 0) {
+        if (fail_more-- > 0)
+            cs_host_fail = 1;
+        return true;
+    }
+    return false;
+}
+
+static char *poisoned(size_t n_bytes)
+{
+    char *q = (char *)aligned_alloc(AHEAD, AHEAD + (n_bytes + AHEAD - 1) / AHEAD * AHEAD);
+    if (q)
+        memset(q + AHEAD, 0xFF, n_bytes);
+    return q;
+}
+
+cudaError_t cudaMemGetInfo(size_t *n_free, size_t *n_all)
+{
+    LOCK;
+    *n_all = cs_host_memory;
+    *n_free = used[current] < cs_host_memory ? cs_host_memory - used[current] : 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void **p, size_t n_bytes)
+{
+    LOCK;
+    const bool full = used[current] + n_bytes > cs_host_memory;
+    char *q = shall_fail() || full ? NULL : poisoned(n_bytes);
+    if (!q)
+        return cudaErrorMemoryAllocation;
+    const size_t about[2] = { n_bytes, (size_t)current };
+    memcpy(q, about, sizeof about);
+    used[current] += n_bytes;
+    *p = q + AHEAD;
+    return cudaSuccess;
+}
+
+/* As CUDA's, it waits until the device has nothing to do. */
+cudaError_t cudaFree(void *p)
+{
+    LOCK;
+    size_t about[2];
+    if (!p)
+        return cudaSuccess;
+    memcpy(about, (char *)p - AHEAD, sizeof about);
+    for (size_t i = 0; i < streams.size(); i++) {
+        std::shared_ptr<cs_host_steps> s = streams[i].lock();
+        if (s && s->device == (int)about[1])
+            run_to({ s, s->n_put });
+    }
+    used[about[1]] -= about[0];
+    memset(p, 0xFF, about[0]);
+    free((char *)p - AHEAD);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **p, size_t n_bytes)
+{
+    LOCK;
+    char *q = poisoned(n_bytes);
+    if (!q)
+        return cudaErrorMemoryAllocation;
+    *p = q + AHEAD;
+    pinned[q + AHEAD] = n_bytes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+    LOCK;
+    if (!p)
+        return cudaSuccess;
+    pinned.erase((const char *)p);
+    free((char *)p - AHEAD);
+    return cudaSuccess;
+}
+
+static cudaError_t copy_out(void *to, const void *from, size_t n_bytes, cudaStream_t s)
+{
+    if (!is_pinned(to, n_bytes)) {
+        (void)cudaStreamSynchronize(s);
+        memcpy(to, from, n_bytes);
+        return cudaSuccess;
+    }
+    memset(to, 0xFF, n_bytes);
+    put(s, [to, from, n_bytes] { memcpy(to, from, n_bytes); }, {});
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, cudaMemcpyKind kind,
+                            cudaStream_t s)
+{
+    LOCK;
+    if (kind == cudaMemcpyDeviceToHost)
+        return copy_out(to, from, n_bytes, s);
+    if (kind == cudaMemcpyHostToDevice && !is_pinned(from, n_bytes)) {
+        const char *bytes = (const char *)from;
+        std::vector<char> taken(bytes, bytes + n_bytes);
+        put(s, [to, taken] { memcpy(to, taken.data(), taken.size()); }, {});
+    } else {
+        put(s, [to, from, n_bytes] { memcpy(to, from, n_bytes); }, {});
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int v, size_t width, size_t height,
+                              cudaStream_t s)
+{
+    LOCK;
+    put(s, [=] {
+        for (size_t i = 0; i < height; i++)
+            memset((char *)to + i * pitch, v, width);
+    }, {});
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                              size_t width, size_t height, cudaMemcpyKind, cudaStream_t s)
+{
+    LOCK;
+    put(s, [=] {
+        for (size_t i = 0; i < height; i++)
+            memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, width);
+    }, {});
+    return cudaSuccess;
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+cudaError_t cudaGetDeviceCount(int *n)
+{
+    *n = cs_host_devices;
+    return cs_host_devices > 0 ? cudaSuccess : cudaErrorNoDevice;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    if (device < 0 || device >= cs_host_devices)
+        return cudaErrorInvalidDevice;
+    current = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
+{
+    strcpy(p->name, "this processor");
+    p->major = cs_host_capability / 10;
+    p->minor = cs_host_capability % 10;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    LOCK;
+    cudaError_t e = (cudaError_t)cs_host_fault;
+    cs_host_fault = cudaSuccess;
+    return e;
+}
+
+const char *cudaGetErrorString(cudaError_t e)
+{
+    return e == cudaErrorMemoryAllocation ? "out of memory"
+         : e == cudaErrorNoDevice ? "no CUDA-capable device is detected"
+         : e == cudaErrorInvalidResourceHandle ? "invalid resource handle" : "unknown error";
+}

@@ -1,0 +1,242 @@
+/* test_ahead.c - batches behind each other on a GPU that the processor plays: order, room, faults.
+ *
+ * DESIGN. What streams may do in any order is done in many (tests/gpu/host/runtime.cpp), and
+ * answers must be the same, to the last bit. That this would show a missing wait is shown by
+ * leaving out each of them in turn: for every one there must be an order in which answers go wrong.
+ */
+#include "check.h"
+
+#include "nn/plan.h"
+#include "tests/nn/toy.h"
+
+enum { N_BATCH = 5, N_RECORD = 2 };
+
+extern size_t cs_host_memory;
+extern int cs_host_fault, cs_host_lag;
+extern long cs_host_fail, cs_host_deaf;
+size_t cs_host_used(void);
+
+/* CS_LAG_NEVER, _MOST, _FIRST, _OTHERS, and seeds of random orders */
+static const int lag[] = { 0, -1, -2, -3, 1, 2, 3, 4 };
+enum { N_LAG = sizeof lag / sizeof *lag };
+
+static cs_backend *gpu;
+
+static cs_model *a_model(bool real)
+{
+    const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+                    .real = real };
+    return toy_model(&t, gpu);
+}
+
+/* All of one shape: what a berth held before is then no less sound, only wrong. */
+static cs_batch *a_batch(const cs_model *m, int k)
+{
+    static const int64_t len[N_RECORD] = { 6, 8 };
+    return toy_batch(m, len, N_RECORD, (uint64_t)k);
+}
+
+/* The batches through both berths, each started before the one before is fetched; false where an
+ * answer is refused. From batch 2 on the deaf-th wait is left out. */
+static bool run_all(cs_model *m, int order, long deaf, float (*out)[8])
+{
+    bool good = true;
+
+    cs_host_lag = order;
+    for (int k = 0; k <= N_BATCH; k++) {
+        cs_host_deaf = k == 2 ? deaf : cs_host_deaf;
+        cs_batch *b = k < N_BATCH ? a_batch(m, k) : NULL;
+        if (b)
+            assert_int_equal(cs_model_start(m, k % CS_BERTHS, b, false), CS_OK);
+        cs_batch_free(b);        /* its bytes have been taken */
+        if (k > 0)
+            good &= cs_model_finish(m, (k - 1) % CS_BERTHS, out[k - 1]) == CS_OK;
+    }
+    cs_host_lag = 0;
+    cs_host_deaf = 0;
+    cs_error_clear();
+    return good;
+}
+
+static void check_orders(bool real)
+{
+    cs_model *m = a_model(real);
+    float want[N_BATCH][8] = { { 0 } }, got[N_BATCH][8] = { { 0 } };
+
+    assert_true(run_all(m, 0, 0, want));
+    for (int i = 0; i < N_LAG; i++) {
+        assert_true(run_all(m, lag[i], 0, got));
+        assert_memory_equal(got, want, sizeof want);
+    }
+    cs_model_free(m);
+}
+
+static void test_orders(void **state)
+{
+    (void)state;
+    check_orders(false);
+    check_orders(true);
+}
+
+/* From batch 2 on there are two waits for each: of its computing for its input, of the copying back
+ * for its computing. */
+static void test_every_wait_is_needed(void **state)
+{
+    (void)state;
+    enum { N_WAIT = 2 * (N_BATCH - 2) };
+    cs_model *m = a_model(false);
+    float want[N_BATCH][8] = { { 0 } }, got[N_BATCH][8] = { { 0 } };
+
+    assert_true(run_all(m, 0, 0, want));
+    for (long deaf = 1; deaf <= N_WAIT; deaf++) {
+        bool found = false;
+        for (int i = 0; i < N_LAG && !found; i++)
+            found = !run_all(m, lag[i], deaf, got) || memcmp(got, want, sizeof want) != 0;
+        if (!found)
+            fail_msg("wait number %ld may be left out", deaf);
+    }
+    cs_model_free(m);
+}
+
+/* ---- memory and faults ----------------------------------------------------------------------- */
+
+/* Every allocation fails once: told, nothing is lost, and the next try works. */
+static void test_no_memory_anywhere(void **state)
+{
+    (void)state;
+    const size_t had = cs_host_used();
+    long n = 0;
+
+    for (bool failed = true; failed; n++) {
+        float out[8];
+        cs_model *m = a_model(false);
+        cs_batch *b = a_batch(m, 1);
+        cs_host_fail = n + 1;
+        const int rc = cs_model_predict(m, b, out);
+        failed = rc != CS_OK;
+        cs_host_fail = 0;
+        if (failed) {
+            assert_int_equal(rc, CS_EMEM);
+            assert_non_null(strstr(cs_error_message(), "lower --batch-tokens"));
+            cs_error_clear();
+            assert_int_equal(cs_model_predict(m, b, out), CS_OK);
+        }
+        cs_batch_free(b);
+        cs_model_free(m);
+        assert_int_equal(cs_host_used(), had);
+    }
+    assert_in_range(n, 4, 6);    /* activations, input and answers, and prepared weights if any */
+}
+
+/* The message has device, op and the batch's shape. */
+static void test_device_error(void **state)
+{
+    (void)state;
+    cs_backend *others = gpu;
+    float out[8];
+
+    assert_int_equal(cs_backend_open("cuda", 1, &gpu), CS_OK);   /* it will be of no use later */
+    cs_model *m = a_model(false);
+    cs_batch *b = a_batch(m, 1);
+    cs_host_fault = 999;
+    assert_int_equal(cs_model_predict(m, b, out), CS_EDEVICE);
+    assert_non_null(strstr(cs_error_message(), "device cuda:0 (this processor): unknown error, in "
+                           "or before 'cuda_"));
+    assert_non_null(strstr(cs_error_message(), "; the batch had 2 sequences of 14 tokens, depth "
+                           "3"));
+    cs_error_clear();
+    cs_batch_free(b);
+    cs_model_free(m);
+    cs_backend_close(gpu);
+    gpu = others;
+}
+
+/* Infinity in one weight of the head: the place of the first value that it reaches is told, or it
+ * is given out. Does an answer that was refused leave the next one alone? */
+static void test_not_finite(void **state)
+{
+    (void)state;
+    cs_model *m = a_model(false);
+    cs_batch *b = a_batch(m, 1);
+    const int k = cs_params_find(&m->ps, "head.out.bias") >= 0
+                ? cs_params_find(&m->ps, "head.out.bias") : cs_params_find(&m->ps, "head.bias");
+    cs_real bias[3], bad = (cs_real)INFINITY;
+    float out[8], raw[8];
+
+    assert_true(k >= 0);
+    gpu->op.download(gpu, bias, cs_value(&m->ps, k).p, sizeof bias);
+    gpu->op.upload(gpu, cs_value(&m->ps, k).p + 1, &bad, sizeof bad);
+    assert_int_equal(cs_model_raw(m, b, raw), CS_EMODEL);
+    assert_non_null(strstr(cs_error_message(), "not a finite number"));
+    assert_int_equal(m->not_finite, 1);
+    cs_error_clear();
+    m->unchecked = true;
+    assert_int_equal(cs_model_raw(m, b, raw), CS_OK);
+    assert_true(isinf(raw[1]) && isfinite(raw[0]));
+    m->unchecked = false;
+    gpu->op.upload(gpu, cs_value(&m->ps, k).p, bias, sizeof bias);
+    assert_int_equal(cs_model_predict(m, b, out), CS_OK);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+/* A plan keeps to what is free, and what it allows can be done. */
+static void test_plan(void **state)
+{
+    (void)state;
+    cs_model *m = a_model(false);
+    const size_t had = cs_host_memory, size[] = { 1 << 20, 8 << 20, 64 << 20 };
+    const size_t used = cs_host_used();        /* what the model takes later may be used again */
+    int64_t before = 0;
+
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+        cs_host_memory = cs_host_used() + size[i];
+        const int64_t room = cs_plan_room(m), n = cs_plan_batch(m);
+        assert_in_range(room, size[i] / 10 * 8, size[i] / 10 * 9 + cs_host_used() - used);
+        assert_true(n > before && (n & (n - 1)) == 0);
+        for (int32_t d = 0; d <= 5; d++)
+            assert_true(cs_model_memory(m, n, (int32_t)(n >> d), d, false) <= room);
+        assert_int_equal(cs_model_reserve(m, n, (int32_t)(n / 32), 5, false), CS_OK);
+        before = n;
+    }
+    cs_host_memory = had;
+    assert_int_equal(cs_plan_longest(m), 32);      /* what the model takes */
+    cs_model_free(m);
+}
+
+/* A copy answers as the model does, on another device, and leaves nothing there. */
+static void test_copy(void **state)
+{
+    (void)state;
+    cs_model *m = a_model(false), *copy;
+    cs_batch *b = a_batch(m, 1);
+    cs_backend *cpu;
+    float want[8] = { 0 }, got[8] = { 0 };
+
+    assert_int_equal(cs_backend_open("cpu", 1, &cpu), CS_OK);
+    assert_int_equal(cs_model_predict(m, b, want), CS_OK);
+    assert_int_equal(cs_model_copy(m, cpu, &copy), CS_OK);
+    assert_int_equal(cs_model_predict(copy, b, got), CS_OK);
+    for (int i = 0; i < 6; i++)
+        check_near((double)got[i], (double)want[i], 1e-5);
+    cs_model_free(copy);
+    cs_backend_close(cpu);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = {
+        cmocka_unit_test(test_orders), cmocka_unit_test(test_every_wait_is_needed),
+        cmocka_unit_test(test_no_memory_anywhere), cmocka_unit_test(test_device_error),
+        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_copy),
+    };
+
+    if (cs_cpu_init() != CS_OK || cs_backend_open("cuda", 1, &gpu) != CS_OK)
+        return 2;
+    const int n_failed = cmocka_run_group_tests_name("ahead", test, NULL, NULL);
+    cs_backend_close(gpu);
+    return n_failed;
+}
