@@ -9,24 +9,28 @@ _chordseq()
     else
     case ${COMP_WORDS[1]}:$prev in
     classify:--strand) words='model forward both' ;;
-    classify:--long-sequence) words='whole window error' ;;
+    classify:--long-sequence) words='whole window error cpu fit' ;;
     classify:--call) words='auto class taxon' ;;
     classify:--output-fmt) words='auto sam bam cram' ;;
     classify:--precision) words='auto fp32 tf32 bf16' ;;
+    classify:--check-finite) words='off on' ;;
     predict:--strand) words='model forward both' ;;
-    predict:--long-sequence) words='whole window error' ;;
+    predict:--long-sequence) words='whole window error cpu fit' ;;
     predict:--format) words='bed tsv bedgraph' ;;
     predict:--precision) words='auto fp32 tf32 bf16' ;;
+    predict:--check-finite) words='off on' ;;
     embed:--strand) words='model forward both' ;;
-    embed:--long-sequence) words='whole window error' ;;
+    embed:--long-sequence) words='whole window error cpu fit' ;;
     embed:--format) words='npy tsv' ;;
     embed:--vector) words='pooled hidden' ;;
     embed:--precision) words='auto fp32 tf32 bf16' ;;
+    embed:--check-finite) words='off on' ;;
     variant:--output-type) words='auto v z u b' ;;
     variant:--score) words='auto model embedding llr' ;;
     variant:--ends) words='skip fill' ;;
     variant:--strand) words='model forward both' ;;
     variant:--precision) words='auto fp32 tf32 bf16' ;;
+    variant:--check-finite) words='off on' ;;
     explain:--method) words='mutagenesis gradient integrated deeplift' ;;
     explain:--baseline) words='unknown zero shuffled' ;;
     explain:--value) words='logit probability' ;;
@@ -106,7 +110,7 @@ _chordseq()
     pretrain:--encoder.residual) words='last first none' ;;
     pretrain:--encoder.position) words='none learned' ;;
     eval:--strand) words='model forward both' ;;
-    eval:--long-sequence) words='whole window error' ;;
+    eval:--long-sequence) words='whole window error cpu fit' ;;
     eval:--precision) words='auto fp32 tf32 bf16' ;;
     simulate:--frequencies) words='file draw' ;;
     tokenize:--format) words='pieces ids' ;;
@@ -119,12 +123,12 @@ _chordseq()
     fi
     if [ -z "$words" ]; then
     case ${COMP_WORDS[1]}:$cur in
-    classify:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -1 --mates-1 -2 --mates-2 --interleaved -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown --call --min-prob --max-error -o --output --all --jsonl --kraken --use-names --report --krona --cami-binning --cami-profile --sample --bam --output-fmt --no-PG --split-dir --split-gz --summary --html --resume --resume-every -@ --threads --device --precision -B --batch-tokens --window --shard --manifest -q --quiet -v --verbose' ;;
-    predict:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown -o --output --format --class -@ --threads --device --precision -B --batch-tokens --window --shard --manifest -q --quiet -v --verbose' ;;
-    embed:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -1 --mates-1 -2 --mates-2 --interleaved -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown -o --output --format --names --vector -@ --threads --device --precision -B --batch-tokens --window --shard --manifest -q --quiet -v --verbose' ;;
+    classify:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -1 --mates-1 -2 --mates-2 --interleaved -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown --call --min-prob --max-error -o --output --all --jsonl --kraken --use-names --report --krona --cami-binning --cami-profile --sample --bam --output-fmt --no-PG --split-dir --split-gz --summary --html --resume --resume-every -@ --threads --device --precision -B --batch-tokens --window --check-finite --shard --manifest -q --quiet -v --verbose' ;;
+    predict:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown -o --output --format --class -@ --threads --device --precision -B --batch-tokens --window --check-finite --shard --manifest -q --quiet -v --verbose' ;;
+    embed:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -1 --mates-1 -2 --mates-2 --interleaved -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown -o --output --format --names --vector -@ --threads --device --precision -B --batch-tokens --window --check-finite --shard --manifest -q --quiet -v --verbose' ;;
     merge:-*) words='--help -o --output --jsonl --kraken --cami-binning --report --krona --cami-profile --summary --names --tsv -q --quiet -v --verbose' ;;
     completion:-*) words='--help -q --quiet -v --verbose' ;;
-    variant:-*) words='--help -i --input -r --reference -o --output -O --output-type -W --write-index --tsv --prefix --no-version --score -w --window-length --ends --circular --strand --max-unknown -m --model -@ --threads --device --precision -B --batch-tokens --window --shard --manifest -q --quiet -v --verbose' ;;
+    variant:-*) words='--help -i --input -r --reference -o --output -O --output-type -W --write-index --tsv --prefix --no-version --score -w --window-length --ends --circular --strand --max-unknown -m --model -@ --threads --device --precision -B --batch-tokens --window --check-finite --shard --manifest -q --quiet -v --verbose' ;;
     explain:-*) words='--help -f --reference -r --region -R --regions-file -o --output --tsv --svg --method --baseline --shuffles --seed --label --value --steps -B --batch-tokens -m --model -@ --threads --device --precision -q --quiet -v --verbose' ;;
     train:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --intervals --background --skip-unlabelled --split --group-key --crop-min --crop-max --crop-power --samples-per-epoch --class-balance --group-balance --length-power --rc --valid-frac --valid-samples -B --batch-tokens --step-records --accumulate --optimizer --lr --beta1 --beta2 --eps --weight-decay --keep-zero-grad --schedule --warmup --cycles --power --lr-end --clip --ema --epochs --max-steps --patience --recompute --seed --class-weights --stop-at --monitor --tolerance --init --freeze --freeze-epochs --encoder-lr -o --output --metrics --checkpoint --checkpoint-steps --resume --stop-after --max-time --ranks --ranks-timeout --strand --taxonomy --taxa --lineage --window-length -@ --threads --device --precision -q --quiet -v --verbose --tokenizer --encoder --head --tokenizer.k --tokenizer.stride --tokenizer.canonical --tokenizer.file --encoder.max-len --encoder.track --encoder.hidden --encoder.norm --encoder.prenorm --encoder.dropout --encoder.depth --encoder.init --encoder.reversible --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.norm --encoder.act --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.k --encoder.norm --encoder.act --encoder.values --encoder.kv-heads --encoder.position --encoder.dropout --encoder.max-len --encoder.input --encoder.dim --encoder.heads --encoder.key --encoder.value --encoder.layers --encoder.hidden --encoder.rank --encoder.form --encoder.factor --encoder.position --encoder.dropout --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.kernel --encoder.units --encoder.rank --encoder.features --encoder.ortho --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.rank --encoder.gamma --encoder.penalty --encoder.scores --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.depth --encoder.channels --encoder.decoder --encoder.input --encoder.kernel --encoder.convs --encoder.hidden --encoder.norm --encoder.dropout --encoder.max-len --encoder.factors --encoder.input --encoder.channels --encoder.hidden --encoder.g-hidden --encoder.residual --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.factors --encoder.protocol --encoder.channels --encoder.hidden --encoder.residual --encoder.position --encoder.dropout --head.predictor --head.predictor-norm --head.predictor-layers --head.predictor-kernel --head.predictor-channels --head.pool --head.centre --head.norm --head.hidden --head.dropout --head.ancestors' ;;
     pretrain:-*) words='--help -i --input --window --window-min --windows-per-epoch --max-unknown --rc --skip-contigs --val-contigs --val-regions --valid-frac --valid-windows --mask-ratio --mask-span --mask-hide --mask-swap --decoder --decoder-layers -B --batch-tokens --step-records --accumulate --optimizer --lr --beta1 --beta2 --eps --weight-decay --keep-zero-grad --schedule --warmup --cycles --power --lr-end --clip --ema --epochs --max-steps --patience --recompute --seed -o --output --metrics --checkpoint --checkpoint-steps --resume --stop-after --max-time --ranks --ranks-timeout -@ --threads --device --precision -q --quiet -v --verbose --tokenizer --encoder --tokenizer.k --tokenizer.stride --tokenizer.canonical --tokenizer.file --encoder.max-len --encoder.track --encoder.hidden --encoder.norm --encoder.prenorm --encoder.dropout --encoder.depth --encoder.init --encoder.reversible --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.norm --encoder.act --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.k --encoder.norm --encoder.act --encoder.values --encoder.kv-heads --encoder.position --encoder.dropout --encoder.max-len --encoder.input --encoder.dim --encoder.heads --encoder.key --encoder.value --encoder.layers --encoder.hidden --encoder.rank --encoder.form --encoder.factor --encoder.position --encoder.dropout --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.kernel --encoder.units --encoder.rank --encoder.features --encoder.ortho --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.rank --encoder.gamma --encoder.penalty --encoder.scores --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.depth --encoder.channels --encoder.decoder --encoder.input --encoder.kernel --encoder.convs --encoder.hidden --encoder.norm --encoder.dropout --encoder.max-len --encoder.factors --encoder.input --encoder.channels --encoder.hidden --encoder.g-hidden --encoder.residual --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.factors --encoder.protocol --encoder.channels --encoder.hidden --encoder.residual --encoder.position --encoder.dropout' ;;

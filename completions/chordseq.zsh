@@ -30,7 +30,7 @@ _chordseq()
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--strand[forward, both, or model\: what the model file states]:NAME:(model forward both)' \
-        '*--long-sequence[whole, window or error\: what is done with long sequences]:NAME:(whole window error)' \
+        '*--long-sequence[whole, window, error, cpu or fit\: what is done with long sequences]:NAME:(whole window error cpu fit)' \
         '*--window-length[bases of a window; 0\: as many as the model takes]:NUM:' \
         '*--window-overlap[bases that neighbouring windows share at least]:NUM:' \
         '*--max-memory[most memory of the network for one sequence; 0\: what there is]:BYTES:' \
@@ -61,11 +61,12 @@ _chordseq()
         '*--resume-every[with --resume, how much work may be lost]:SECONDS:' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-B[tokens computed at once]:NUM:' \
-        '*--batch-tokens[tokens computed at once]:NUM:' \
+        '*-B[tokens computed at once, or auto]:NUM:' \
+        '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
         '*--window[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--check-finite[on or off\: end the run at an answer that is not a finite number]:WHEN:(off on)' \
         '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
         '*-q[print nothing but errors]' \
@@ -87,7 +88,7 @@ _chordseq()
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--strand[forward, both, or model\: what the model file states]:NAME:(model forward both)' \
-        '*--long-sequence[whole, window or error\: what is done with long sequences]:NAME:(whole window error)' \
+        '*--long-sequence[whole, window, error, cpu or fit\: what is done with long sequences]:NAME:(whole window error cpu fit)' \
         '*--window-length[bases of a window; 0\: as many as the model takes]:NUM:' \
         '*--window-overlap[bases that neighbouring windows share at least]:NUM:' \
         '*--max-memory[most memory of the network for one sequence; 0\: what there is]:BYTES:' \
@@ -99,11 +100,12 @@ _chordseq()
         '*--class[with bedgraph, whose probability is written]:NAME:' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-B[tokens computed at once]:NUM:' \
-        '*--batch-tokens[tokens computed at once]:NUM:' \
+        '*-B[tokens computed at once, or auto]:NUM:' \
+        '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
         '*--window[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--check-finite[on or off\: end the run at an answer that is not a finite number]:WHEN:(off on)' \
         '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
         '*-q[print nothing but errors]' \
@@ -130,7 +132,7 @@ _chordseq()
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--strand[forward, both, or model\: what the model file states]:NAME:(model forward both)' \
-        '*--long-sequence[whole, window or error\: what is done with long sequences]:NAME:(whole window error)' \
+        '*--long-sequence[whole, window, error, cpu or fit\: what is done with long sequences]:NAME:(whole window error cpu fit)' \
         '*--window-length[bases of a window; 0\: as many as the model takes]:NUM:' \
         '*--window-overlap[bases that neighbouring windows share at least]:NUM:' \
         '*--max-memory[most memory of the network for one sequence; 0\: what there is]:BYTES:' \
@@ -143,11 +145,12 @@ _chordseq()
         '*--vector[pooled or hidden]:KIND:(pooled hidden)' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-B[tokens computed at once]:NUM:' \
-        '*--batch-tokens[tokens computed at once]:NUM:' \
+        '*-B[tokens computed at once, or auto]:NUM:' \
+        '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
         '*--window[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--check-finite[on or off\: end the run at an answer that is not a finite number]:WHEN:(off on)' \
         '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
         '*-q[print nothing but errors]' \
@@ -203,11 +206,12 @@ _chordseq()
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-B[tokens computed at once]:NUM:' \
-        '*--batch-tokens[tokens computed at once]:NUM:' \
+        '*-B[tokens computed at once, or auto]:NUM:' \
+        '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
         '*--window[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--check-finite[on or off\: end the run at an answer that is not a finite number]:WHEN:(off on)' \
         '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
         '*-q[print nothing but errors]' \
@@ -239,7 +243,7 @@ _chordseq()
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
@@ -324,7 +328,7 @@ _chordseq()
         '*--window-length[with head variant, bases of the windows around a variant]:NUM:' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
@@ -500,7 +504,7 @@ _chordseq()
         '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
@@ -633,7 +637,7 @@ _chordseq()
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--strand[forward, both, or model\: what the model file states]:NAME:(model forward both)' \
-        '*--long-sequence[whole, window or error\: what is done with long sequences]:NAME:(whole window error)' \
+        '*--long-sequence[whole, window, error, cpu or fit\: what is done with long sequences]:NAME:(whole window error cpu fit)' \
         '*--window-length[bases of a window; 0\: as many as the model takes]:NUM:' \
         '*--window-overlap[bases that neighbouring windows share at least]:NUM:' \
         '*--max-memory[most memory of the network for one sequence; 0\: what there is]:BYTES:' \
@@ -645,8 +649,8 @@ _chordseq()
         '*--tolerance[a value predicted this well counts as correct]:NUM:' \
         '*--threshold[with head multilabel, the probability from which a label is called]:NUM:' \
         '*--seed[seed of the places of pieces]:NUM:' \
-        '*-B[tokens computed at once]:NUM:' \
-        '*--batch-tokens[tokens computed at once]:NUM:' \
+        '*-B[tokens computed at once, or auto]:NUM:' \
+        '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
         '*-o[table of all figures; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[table of all figures; '\''-'\'' is standard output]:FILE:_files' \
         '*--json[the same as one JSON object]:FILE:_files' \
@@ -654,7 +658,7 @@ _chordseq()
         '*--calibrate[fit temperatures and error rates, and write the model with them]:FILE:_files' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
@@ -817,7 +821,7 @@ _chordseq()
         '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER or auto]:NAME:' \
+        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \

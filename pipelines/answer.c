@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "pipelines/views.h"
 
 /* ---- tokens of a chunk ---------------------------------------------------------------------- */
@@ -153,14 +154,27 @@ static bool above_limit(const cs_infer_stage *s, cs_model *m, const cs_batch *b)
            cs_model_memory(m, b->n_tok, b->n_seg, b->depth, false) > most;
 }
 
-/* When a batch of one view fails, its record is to blame: say which, and what would help it. */
+/* The record whose answer is not finite, or the only one; NULL: who knows. */
+static const cs_record *culprit(const cs_model *m, const cs_batch *b, int rc)
+{
+    int64_t left = rc == CS_EMODEL ? m->not_finite : -1;
+
+    for (int32_t i = 0; left >= 0 && i < b->n_rec; i++) {
+        left -= b->slot[i].chunk->ans[view_of(b, i)->rec].n;
+        if (left < 0)
+            return record_of(b, i);
+    }
+    return b->n_rec == 1 ? record_of(b, 0) : NULL;
+}
+
+/* Say which record is to blame, where one is, and what would help it. */
 static int blame(const cs_infer_stage *s, cs_model *m, const cs_batch *b, int rc)
 {
     char why[1024];
+    const cs_record *r = culprit(m, b, rc);
 
-    if (b->n_rec != 1)
+    if (!r)
         return rc;
-    const cs_record *r = record_of(b, 0);
     (void)snprintf(why, sizeof why, "%s", cs_error_message());
     cs_error_clear();
     if (rc == CS_EMEM && above_limit(s, m, b))
@@ -207,21 +221,131 @@ static void deliver(cs_infer_stage *s, const cs_batch *b)
     }
 }
 
-int cs_batch_answer(cs_infer_stage *s, cs_model *m, const cs_batch *b)
+/* Room for the answers of a batch. */
+static int reserve_values(cs_infer_stage *s, const cs_batch *b)
 {
-    int rc = CS_OK;
     size_t n = 0;
 
     for (int32_t i = 0; i < b->n_rec; i++)
         n += (size_t)b->slot[i].chunk->ans[view_of(b, i)->rec].n;
-    CS_TRY(cs_grow((void **)&s->answer, &s->cap, n, sizeof *s->answer));
+    return cs_grow((void **)&s->answer, &s->cap, n, sizeof *s->answer);
+}
+
+/* ---- batches for which there is no room ------------------------------------------------------ */
+
+/* The first time, make half of the batch the budget; is the batch above it? */
+static bool is_above(cs_limit *l, const cs_batch *b)
+{
+    if (!atomic_exchange(&l->halved, true)) {
+        const int64_t half = b->n_tok / 2;       /* of several records: at least 1 */
+        atomic_store(&l->tokens, half);
+        cs_warn("there was no memory for a batch of %lld tokens; going on with --batch-tokens %lld",
+                (long long)b->n_tok, (long long)half);
+    }
+    return b->n_tok > atomic_load(&l->tokens);
+}
+
+/* Its records in batches that keep to the budget. */
+static int in_parts(cs_infer_stage *s, cs_model *m, const cs_batch *b)
+{
+    const int64_t most = atomic_load(&s->limit->tokens);
+    int64_t *off = cs_alloc((size_t)b->n_seg + 1, sizeof *off);
+    int rc = off ? CS_OK : cs_fail(CS_EMEM, "out of memory to cut a batch of %d records",
+                                   (int)b->n_rec);
+
+    for (int32_t i = 0, end; rc == CS_OK && i < b->n_rec; i = end) {
+        const int64_t from = b->off[i];
+        cs_batch part = *b;
+        for (end = i + 1; end < b->n_rec && b->off[end + 1] - from <= most;)
+            end++;
+        for (int32_t k = i; k <= end; k++)
+            off[k - i] = b->off[k] - from;
+        part.tok = b->tok ? b->tok + from : NULL;
+        part.x = b->x ? b->x + from * b->n_channel : NULL;
+        part.off = off;
+        part.slot = b->slot + i;
+        part.n_seg = part.n_rec = end - i;
+        part.n_tok = off[end - i];
+        rc = cs_batch_answer(s, m, &part);
+    }
+    free(off);
+    return rc;
+}
+
+static int by_processor(cs_infer_stage *s, const cs_batch *b)
+{
+    cs_budget *budget = cs_budget_leave();
+
+    cs_error_clear();
+    CS_BUG(pthread_mutex_lock(s->spares) != 0);
+    cs_budget_enter(budget);
+    int rc = cs_model_raw(s->spare, b, s->answer);
+    CS_BUG(pthread_mutex_unlock(s->spares) != 0);
+    if (rc == CS_EMEM)
+        return give_up(s, s->spare, b);
+    if (rc != CS_OK)
+        return blame(s, s->spare, b, rc);
+    b->slot[0].chunk->view[b->slot[0].i].spared = true;
+    deliver(s, b);
+    return CS_OK;
+}
+
+static int without_room(cs_infer_stage *s, cs_model *m, const cs_batch *b)
+{
+    if (b->n_rec > 1 && s->limit && is_above(s->limit, b)) {
+        cs_error_clear();
+        return in_parts(s, m, b);
+    }
+    return b->n_rec == 1 && s->spare ? by_processor(s, b) : give_up(s, m, b);
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+int cs_batch_answer(cs_infer_stage *s, cs_model *m, const cs_batch *b)
+{
+    int rc = CS_OK;
+
+    CS_TRY(reserve_values(s, b));
     if (above_limit(s, m, b))
         return give_up(s, m, b);
     CS_TRY(cs_model_raw(m, b, s->answer));
     deliver(s, b);
     return CS_OK;
 out:
-    return rc == CS_EMEM ? give_up(s, m, b) : blame(s, m, b, rc);
+    return rc == CS_EMEM ? without_room(s, m, b) : blame(s, m, b, rc);
+}
+
+int cs_batch_start(cs_infer_stage *s, int berth, const cs_batch *b)
+{
+    int rc = CS_OK;
+
+    s->sent[berth] = false;
+    if (!above_limit(s, s->model, b)) {
+        rc = cs_model_start(s->model, berth, b, true);
+        s->sent[berth] = rc == CS_OK;
+    }
+    if (rc == CS_EMEM) {
+        cs_error_clear();
+        rc = CS_OK;
+    }
+    return rc == CS_OK ? rc : blame(s, s->model, b, rc);
+}
+
+int cs_batch_finish(cs_infer_stage *s, int berth, const cs_batch *b)
+{
+    int rc = CS_OK;
+
+    if (!s->sent[berth])
+        return cs_batch_answer(s, s->model, b);
+    CS_TRY(reserve_values(s, b));
+    cs_budget *budget = cs_budget_leave();       /* waiting for a device is not working */
+    rc = cs_model_finish(s->model, berth, s->answer);
+    cs_budget_enter(budget);
+    CS_TRY(rc);
+    deliver(s, b);
+    return CS_OK;
+out:
+    return blame(s, s->model, b, rc);
 }
 
 int cs_answer_accept(const cs_policy *p, const cs_record *r, cs_reason reason)

@@ -25,6 +25,15 @@ void cs_chunk_free_ids(cs_chunk *c);
  */
 int cs_batch_answer(cs_infer_stage *s, cs_model *m, const cs_batch *b) CS_MUST_CHECK;
 
+/**
+ * cs_batch_start, cs_batch_finish - the same in two halves, as cs_model_start() and _finish() are
+ *
+ * start    CS_OK, too, where there is no memory for the batch: s->sent[berth] says. Then finish,
+ *          with the other berth empty, does what cs_batch_answer() does
+ */
+int cs_batch_start(cs_infer_stage *s, int berth, const cs_batch *b) CS_MUST_CHECK;
+int cs_batch_finish(cs_infer_stage *s, int berth, const cs_batch *b) CS_MUST_CHECK;
+
 /** cs_answer_accept - CS_OK, or CS_EMODEL where --long-sequence error ends a run at this record.
  * For records in input order */
 int cs_answer_accept(const cs_policy *p, const cs_record *r, cs_reason reason) CS_MUST_CHECK;

@@ -222,7 +222,7 @@ static int classify(struct job *j, const cs_split *split, const cs_about *about)
         CS_TRY(cs_shard_close(j->shard, about, counts_json(j)));
     if (none)
         cs_shard_warn_empty(j->shard);
-    cs_stream_summary("classified", counts, &s, &stat);
+    cs_stream_summary("classified", counts, &stat);
 out:
     return rc;
 }

@@ -85,10 +85,13 @@ static const char *const precision_names[] = { "auto", "fp32", "tf32", "bf16", N
 const cs_opt cs_device_table[] = {
     { .type = CS_OPT_STR, .name = "device", .off = offsetof(cs_device_args, device),
       .arg = "NAME", .def = "cpu",
-      .help = "what the network computes on: cpu, cuda, cuda:NUMBER or auto",
-      .man = "cuda is the first NVIDIA GPU, in builds that have CUDA; auto is that where there is "
-             "one, else cpu. Answers of a GPU agree with the processor's within rounding, not to "
-             "the last bit. No GPU has run this version yet." },
+      .help = "what the network computes on: cpu, cuda, cuda:NUMBER,... or auto",
+      .man = "In builds that have CUDA, cuda is the first NVIDIA GPU, cuda:0,2 are these two, and "
+             "auto is all that there are, or cpu where there are none. Of several, each takes the "
+             "next batch when it has room; answers come in the order of the input and are those "
+             "of one. explain and bench compute on one: of auto, the first. Answers of a GPU agree "
+             "with the processor's within rounding, not to the last bit. No GPU has run this "
+             "version yet." },
     { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(cs_device_args, precision),
       .arg = "KIND", .def = "auto",
       .help = "numbers that go into a GPU's products: fp32, tf32, bf16 or auto",
@@ -101,12 +104,20 @@ const cs_opt cs_device_table[] = {
     { .type = CS_OPT_END }
 };
 
+const char *const cs_opt_auto[] = { "auto", NULL };
+static const char *const off_on[] = { "off", "on", NULL };
+
 const cs_opt cs_stream_table[] = {
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens",
-      .off = offsetof(cs_stream_args, batch_tokens), .arg = "NUM", .def = "64k",
-      .help = "tokens computed at once",
+      .off = offsetof(cs_stream_args, batch_tokens), .arg = "NUM", .def = "auto",
+      .choice = cs_opt_auto, .help = "tokens computed at once, or auto",
       .man = "A longer sequence forms a batch of its own. Memory for the network grows with this "
-             "number and with the longest sequence. Answers do not depend on it.",
+             "number and with the longest sequence. Answers do not depend on it. auto looks for "
+             "what fits before any input is read: on a GPU 4M, halved until the network needs at "
+             "most nine tenths of the memory that is free there (on the one that has least); on "
+             "the processor 64k, halved until it needs at most half of the memory that is "
+             "available. Where there is no memory for a batch all the same, half of that batch is "
+             "the limit from then on, once and with a warning.",
       .min = 1, .max = 1e9 },
     { .type = CS_OPT_INT, .name = "window", .off = offsetof(cs_stream_args, window),
       .arg = "NUM", .def = "128",
@@ -115,6 +126,10 @@ const cs_opt cs_stream_table[] = {
       .man = "More make fuller batches when lengths are mixed. Nothing grows with the size of the "
              "input. Answers do not depend on this number.",
       .min = 1, .max = 65536 },
+    { .type = CS_OPT_ENUM, .name = "check-finite", .off = offsetof(cs_stream_args, check_finite),
+      .arg = "WHEN", .def = "on", .choice = off_on,
+      .help = "on or off: end the run at an answer that is not a finite number",
+      .man = "With on, infinity and NaN are errors that name the record, and never a result." },
     { .type = CS_OPT_END }
 };
 
@@ -294,12 +309,12 @@ cs_split cs_args_split(const cs_compute_args *a)
     return (cs_split){ .work = n - n / 8, .inflate = n / 8 };
 }
 
-int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out)
+static int open_device(const cs_device_args *a, bool all, int n_thread, cs_backend **out)
 {
     cs_backend *be;
 
     *out = NULL;
-    int rc = cs_backend_open(a->device, n_thread, &be);
+    int rc = (all ? cs_backend_open_all : cs_backend_open)(a->device, n_thread, &be);
     if (rc == CS_OK && a->precision != PRECISION_AUTO)
         rc = cs_backend_compute_in(be, (cs_precision)(a->precision - 1));
     if (rc == CS_OK)
@@ -307,6 +322,16 @@ int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out)
     else
         cs_backend_close(be);
     return rc;
+}
+
+int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out)
+{
+    return open_device(a, false, n_thread, out);
+}
+
+int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out)
+{
+    return open_device(a, true, n_thread, out);
 }
 
 void cs_device_answers(const cs_device_args *a, const cs_model *m)
@@ -330,7 +355,7 @@ int cs_model_open(const char *path, const cs_device_args *device, int n_thread, 
     CS_TRY(cs_model_find_default(path, found, sizeof found));
     if (!device)
         device = &processor;
-    CS_TRY(cs_device_open(device, n_thread, &b));
+    CS_TRY(cs_device_open_all(device, n_thread, &b));
     CS_TRY(cs_model_load(found, b, false, &m));
     cs_device_answers(device, m);
     if (!m->tok) {

@@ -16,7 +16,7 @@ typedef struct cs_pair_args { cs_strlist first, second; int interleaved; } cs_pa
 typedef struct cs_model_args { const char *model; } cs_model_args;
 typedef struct cs_compute_args { int64_t threads; } cs_compute_args;
 typedef struct cs_device_args { const char *device; int precision; } cs_device_args;
-typedef struct cs_stream_args { int64_t batch_tokens, window; } cs_stream_args;
+typedef struct cs_stream_args { int64_t batch_tokens, window; int check_finite; } cs_stream_args;
 typedef struct cs_log_args { int quiet, verbose; } cs_log_args;
 
 extern const cs_opt cs_input_table[];      /* -i/--input, --reference, -f, -F, -r, ... */
@@ -24,7 +24,8 @@ extern const cs_opt cs_pair_table[];       /* -1/--mates-1, -2/--mates-2, --inte
 extern const cs_opt cs_model_table[];      /* -m/--model */
 extern const cs_opt cs_compute_table[];    /* -@/--threads */
 extern const cs_opt cs_device_table[];     /* --device, --precision */
-extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --window */
+extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --window, --check-finite */
+extern const char *const cs_opt_auto[];    /* the word "auto" of a SIZE that finds its own value */
 extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose */
 
 /**
@@ -77,6 +78,9 @@ cs_split cs_args_split(const cs_compute_args *a);
 
 /** cs_device_open - the backend of --device, in --precision (auto: fp32); CS_EDEVICE, CS_EUSAGE */
 int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
+/** cs_device_open_all - the same for several devices, as a list; for what runs a stream */
+int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
+
 /** cs_device_answers - for a command that answers: auto is what the model says was checked, on a
  * GPU that can do it */
 void cs_device_answers(const cs_device_args *a, const cs_model *m);

@@ -185,7 +185,7 @@ static int embed(struct job *j, const cs_split *split, const cs_about *about)
     CS_TRY(cs_shard_close(j->shard, about, json_pack("{s:i}", "columns", (int)j->width)));
     if (stat.n_record == 0)
         cs_shard_warn_empty(j->shard);
-    cs_stream_summary("embedded", counts, &s, &stat);
+    cs_stream_summary("embedded", counts, &stat);
 out:
     return rc;
 }

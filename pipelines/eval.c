@@ -50,8 +50,11 @@ static const cs_opt eval_table[] = {
     { .type = CS_OPT_INT, .name = "seed", EVAL(seed), .arg = "NUM", .def = "1",
       .help = "seed of the places of pieces", .min = 0, .max = 9e15 },
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", EVAL(batch_tokens),
-      .arg = "NUM", .def = "64k", .help = "tokens computed at once", .min = 1, .max = 1e9,
-      .man = "A longer sequence forms a batch of its own." },
+      .arg = "NUM", .def = "auto", .choice = cs_opt_auto,
+      .help = "tokens computed at once, or auto",
+      .min = 1, .max = 1e9,
+      .man = "A longer sequence forms a batch of its own. auto is what fits the memory, at most "
+             "64k on the processor; chordseq-classify(1) has the rule." },
     { .type = CS_OPT_GROUP, .name = "Output" },
     { .type = CS_OPT_STR, .letter = 'o', .name = "output", EVAL(output), .arg = "FILE",
       .def = "-", .help = "table of all figures; '-' is standard output" },
@@ -126,7 +129,7 @@ static int open_model(struct job *j, const cs_split *split)
     int rc = CS_OK;
 
     CS_TRY(cs_model_find_default(model.model, j->path, sizeof j->path));
-    CS_TRY(cs_device_open(&device, split->work, &j->be));
+    CS_TRY(cs_device_open_all(&device, split->work, &j->be));
     CS_TRY(cs_model_load(j->path, j->be, false, &j->model));
     cs_device_answers(&device, j->model);
     CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));

@@ -2,6 +2,7 @@
 #include "pipelines/policy.h"
 
 #include "base/log.h"
+#include "nn/plan.h"
 
 enum { STRAND_MODEL, STRAND_FORWARD, STRAND_BOTH };
 enum { LEAST_WINDOW = 64 };
@@ -9,7 +10,7 @@ enum { LEAST_WINDOW = 64 };
 static const char *const strand_names[] = { "model", "forward", "both", NULL };
 enum { CALL_AUTO, CALL_CLASS, CALL_TAXON };
 static const char *const call_names[] = { "auto", "class", "taxon", NULL };
-static const char *const long_names[] = { "whole", "window", "error", NULL };
+static const char *const long_names[] = { "whole", "window", "error", "cpu", "fit", NULL };
 
 #define POLICY(field) .off = offsetof(cs_policy_args, field)
 
@@ -24,12 +25,15 @@ const cs_opt cs_policy_table[] = {
              "half the price." },
     { .type = CS_OPT_ENUM, .name = "long-sequence", POLICY(on_long), .arg = "NAME",
       .def = "whole", .choice = long_names,
-      .help = "whole, window or error: what is done with long sequences",
+      .help = "whole, window, error, cpu or fit: what is done with long sequences",
       .man = "whole computes every sequence as one; a record that is longer than the model takes, "
              "or needs more memory than there is, has that for a reason. error ends the run at "
              "such a record. window cuts sequences longer than --window-length into windows, "
              "placed evenly from end to end, and averages their logits; windows of too few known "
-             "bases are left out." },
+             "bases are left out. cpu computes those that the memory of a GPU has no room for on "
+             "the processor, whole. fit is window, with windows as long as the free memory takes: "
+             "the length, and with it answers, depend on the machine; it is told at the start. "
+             "How many were computed on the processor or cut is told at the end." },
     { .type = CS_OPT_SIZE, .name = "window-length", POLICY(window), .arg = "NUM", .def = "0",
       .help = "bases of a window; 0: as many as the model takes", .min = 0, .max = 1e12,
       .man = "With --long-sequence window." },
@@ -85,6 +89,29 @@ static int64_t longest_bases(const cs_model *m, int64_t max_len)
             hi = mid - 1;
     }
     return lo;
+}
+
+static bool cuts(const cs_policy_args *a)
+{
+    return a->on_long == CS_LONG_WINDOW || a->on_long == CS_LONG_FIT;
+}
+
+/* Windows as long as there is room for. */
+static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
+{
+    const int64_t n = cs_plan_longest(m);
+
+    if (a->window > 0 || a->overlap > 0)
+        return cs_fail(CS_EUSAGE, "--%s goes with --long-sequence window; fit chooses the length",
+                       a->window > 0 ? "window-length" : "window-overlap");
+    p->window = longest_bases(m, n);
+    if (p->window < LEAST_WINDOW || p->window < 2 * p->min_base)
+        return cs_fail(CS_EMEM, "sequences of %lld tokens are the longest for which there is room "
+                       "on device '%s'; that is too short for windows", (long long)n,
+                       m->be->device);
+    cs_note("sequences of more than %lld bases have no room on device '%s', or are longer than the "
+            "model takes; they are cut", (long long)p->window, m->be->device);
+    return CS_OK;
 }
 
 static int set_windows(cs_policy *p, const cs_policy_args *a)
@@ -170,7 +197,7 @@ int cs_policy_check_turn(const cs_model *m)
 }
 
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
-                   const cs_model *m)
+                   cs_model *m)
 {
     int rc = CS_OK;
     const bool bases = m->tok != NULL;
@@ -190,18 +217,19 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
                        "not for sequences; 'chordseq variant' is for those" : "sequences, not for "
                        "variants");
     p->canonical = p->both && a->pair != CS_PAIR_JOINT && cs_model_strandless(m);
-    if (!bases && (a->strand == STRAND_BOTH || a->on_long == CS_LONG_WINDOW))
-        return cs_fail(CS_EUSAGE, "%s is for sequences; the model takes real values",
-                       a->strand == STRAND_BOTH ? "--strand both" : "--long-sequence window");
+    if (!bases && (a->strand == STRAND_BOTH || cuts(a)))
+        return cs_fail(CS_EUSAGE, "%s %s is for sequences; the model takes real values",
+                       a->strand == STRAND_BOTH ? "--strand" : "--long-sequence",
+                       a->strand == STRAND_BOTH ? "both" : long_names[a->on_long]);
     if (p->both && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
         return cs_fail(CS_EUSAGE, "both strands are for nucleotides; the model takes diplotypes, "
                        "which cannot be turned round");
     if (p->both)
         CS_TRY(cs_policy_check_turn(m));
-    if (m->head->per_token && a->on_long == CS_LONG_WINDOW)
-        return cs_fail(CS_EUSAGE, "--long-sequence window is for an answer per sequence; the model "
-                       "answers for every token");
-    CS_TRY(set_windows(p, a));
+    if (m->head->per_token && cuts(a))
+        return cs_fail(CS_EUSAGE, "--long-sequence %s is for an answer per sequence; the model "
+                       "answers for every token", long_names[a->on_long]);
+    CS_TRY(a->on_long == CS_LONG_FIT ? fit_windows(p, a, m) : set_windows(p, a));
     const char *instead = m->head->is_class ? NULL : m->head->is_labels
                         ? "labels that do not exclude each other" : "values";
     if (calls != NULL && instead && (calls->call == CALL_TAXON || calls->min_prob > 0))

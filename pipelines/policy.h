@@ -4,7 +4,9 @@
 
 #include "nn/model.h"
 
-typedef enum cs_on_long { CS_LONG_WHOLE, CS_LONG_WINDOW, CS_LONG_ERROR } cs_on_long;
+typedef enum cs_on_long {
+    CS_LONG_WHOLE, CS_LONG_WINDOW, CS_LONG_ERROR, CS_LONG_CPU, CS_LONG_FIT
+} cs_on_long;
 
 /* What the answer of a record with two segments is: the mean over both (mates); both answers, one
  * after the other; or the answer to both together (a head of two parts). */
@@ -22,7 +24,7 @@ typedef struct cs_call_args { int call; double min_prob, max_error; } cs_call_ar
 extern const cs_opt cs_policy_table[];     /* --strand, --long-sequence, ... */
 extern const cs_opt cs_call_table[];       /* --call, --min-prob, --max-error */
 
-/* Nothing in it depends on the machine. */
+/* Nothing in it depends on the machine, but for the windows of CS_LONG_FIT. */
 typedef struct cs_policy {
     const cs_model *model;
     bool       both;             /* the answer is the same for either strand, to the last bit */
@@ -54,7 +56,7 @@ bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m);
  * Returns  CS_OK, or CS_EUSAGE with a sentence
  */
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
-                   const cs_model *m) CS_MUST_CHECK;
+                   cs_model *m) CS_MUST_CHECK;
 
 /** cs_policy_can_turn - can both strands be read? Answers per token need tokens that lie at the
  * same places on either */

@@ -267,7 +267,7 @@ static int predict(struct job *j, const cs_split *split, const cs_about *about)
     tell_reasons(j);
     (void)snprintf(counts, sizeof counts, "%lld answered",
                    (long long)j->n_reason[CS_REASON_NONE]);
-    cs_stream_summary("segmented", counts, &s, &stat);
+    cs_stream_summary("segmented", counts, &stat);
 out:
     return rc;
 }

@@ -144,6 +144,8 @@ static int bucket_chunk(cs_bucket_stage *s, struct lag *l, cs_bucketer *k, cs_ch
     lag_advance(l, c->no, cs_chunk_bytes(c));
     /* The bucketer counts in chunks: tell it the chunk number at which `first` is due anyway. */
     rc = cs_bucketer_chunk(k, l->first + l->lag - 1);
+    if (s->limit)
+        cs_bucketer_limit(k, atomic_load(&s->limit->tokens));
     for (int32_t i = 0; i < c->n_view; i++)
         n_missing += !c->view[i].reason;
     atomic_store(&c->pending, n_missing + 1);
@@ -203,6 +205,44 @@ static bool is_small(cs_model *m, const cs_batch *b)
     return cs_model_memory(m, b->n_tok, b->n_seg, b->depth, false) <= CS_SMALL_BATCH;
 }
 
+/* What is in the berth comes back. */
+static int take_back(cs_infer_stage *s, int berth)
+{
+    cs_batch *b = s->berth[berth];
+    const int rc = b ? cs_batch_finish(s, berth, b) : CS_OK;
+
+    s->berth[berth] = NULL;
+    cs_batch_free(b);
+    return rc;
+}
+
+/* Through a device's berths: while one batch is computed the next is sent. Nobody waits for a batch
+ * while answers lie in a berth: the bucket stage may wait for the writer, and that for them. */
+static int infer_ahead(cs_infer_stage *s, cs_queue *in)
+{
+    void *item;
+    int rc = CS_OK, berth = 0;
+
+    for (; rc == CS_OK; berth = 1 - berth) {
+        CS_TRY(cs_queue_try(in, &item));
+        if (!item) {
+            CS_TRY(take_back(s, 1 - berth));
+            CS_TRY(cs_queue_pop(in, &item));
+        }
+        s->berth[berth] = item;
+        rc = cs_batch_start(s, berth, item);
+        if (rc == CS_OK)
+            rc = take_back(s, 1 - berth);
+        if (rc == CS_OK && !s->sent[berth])
+            rc = take_back(s, berth);     /* no room for it: alone, or otherwise */
+    }
+out:
+    if (rc != CS_EOF)
+        return rc;
+    rc = take_back(s, 1 - berth);
+    return rc == CS_OK ? CS_EOF : rc;
+}
+
 int cs_stage_infer(void *self, cs_queue *in, cs_queue *out)
 {
     cs_infer_stage *s = self;
@@ -210,6 +250,8 @@ int cs_stage_infer(void *self, cs_queue *in, cs_queue *out)
     int rc;
 
     (void)out;
+    if (s->model->be->berths.send)
+        return infer_ahead(s, in);
     while ((rc = cs_queue_pop(in, &item)) == CS_OK) {
         rc = s->twin && is_small(s->twin, item) ? cs_batch_answer(s, s->twin, item)
                                                 : infer_whole(s, item);
@@ -230,6 +272,19 @@ static void count_reason(cs_write_stage *s, const cs_record *r, cs_reason reason
         cs_count_warning(&s->no_memory, r->name);
 }
 
+/* How answers came about where there was no room for sequences as they are. */
+static void count_detours(cs_write_stage *s, const cs_chunk *c, int i)
+{
+    bool spared = false;
+
+    for (int32_t k = c->first[i]; k < c->first[i + 1]; k++)
+        spared = spared || c->view[k].spared;
+    if (spared)
+        cs_count_warning(&s->spared, c->rec[i].name);
+    if (s->policy->on_long == CS_LONG_FIT && c->ans[i].n_window[0] > 1)
+        cs_count_warning(&s->cut, c->rec[i].name);
+}
+
 static int write_chunk(cs_write_stage *s, const cs_chunk *c)
 {
     int rc = CS_OK;
@@ -238,6 +293,7 @@ static int write_chunk(cs_write_stage *s, const cs_chunk *c)
         cs_views_decide(s->policy, c, i);
         CS_TRY(cs_answer_accept(s->policy, &c->rec[i], c->ans[i].reason));
         count_reason(s, &c->rec[i], c->ans[i].reason);
+        count_detours(s, c, i);
         CS_TRY(s->sink(s->arg, &c->rec[i], &c->ans[i]));
     }
     s->n_record += (uint64_t)c->n;

@@ -24,6 +24,9 @@ enum { CS_CHUNK_BYTES = 256 << 10 };
 /* Activations of a batch that an infer stage with a model of its own answers alone: see crew.h. */
 enum { CS_SMALL_BATCH = 8 << 20 };
 
+/* Tokens of a batch: where there is no room for one, infer makes them half of its, once. */
+typedef struct cs_limit { _Atomic int64_t tokens; atomic_bool halved; } cs_limit;
+
 typedef struct cs_read_stage {
     int      (*next)(void *source, cs_chunk *c);   /* appends a record, or CS_EOF */
     void      *source;
@@ -38,7 +41,8 @@ typedef struct cs_tokenise_stage {
 typedef struct cs_bucket_stage {
     cs_pipe       *pipe;
     cs_queue      *flight;       /* to the writer; also named as the stage's out2 */
-    int64_t        budget;       /* tokens per batch */
+    int64_t        budget;       /* tokens per batch, to begin with */
+    cs_limit      *limit;        /* what it is now; NULL: the same always */
     int32_t        n_channel;    /* of real-valued input; 0: tokens */
     uint64_t       window;       /* items that `flight` holds */
     size_t         window_bytes; /* bytes that `flight` holds */
@@ -51,6 +55,11 @@ typedef struct cs_infer_stage {
     const cs_policy *policy;
     cs_model *twin;              /* for small batches, or NULL (see crew.h) */
     pthread_mutex_t *whole;      /* held while `model` is used; NULL: nobody else does */
+    cs_limit *limit;             /* NULL: a batch that needs too much ends the run */
+    cs_model *spare;             /* on the processor, for what a device has no room for; or NULL */
+    pthread_mutex_t *spares;     /* held while `spare` is used */
+    cs_batch *berth[CS_BERTHS];    /* on their way through the device, or NULL */
+    bool      sent[CS_BERTHS];    /* and really there */
     float    *answer;            /* [cap] of one batch; freed by the owner */
     size_t    cap;
 } cs_infer_stage;
@@ -64,6 +73,7 @@ typedef struct cs_write_stage {
     uint64_t     n_record, n_base;
     cs_counted   too_long;       /* records beyond the model's longest sequence */
     cs_counted   no_memory;
+    cs_counted   spared, cut;    /* computed on the processor, or in windows, for lack of room */
 } cs_write_stage;
 
 /** cs_stage_read - chunks of records, numbered from 0 */

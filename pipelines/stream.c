@@ -18,6 +18,7 @@
 #include "pipelines/stream.h"
 
 #include "base/file.h"
+#include "nn/plan.h"
 #include "pipelines/crew.h"
 
 #ifdef __GLIBC__
@@ -55,7 +56,7 @@ static void report_memory(const cs_stream *s, const cs_stream_stat *t)
     const double chunks = (double)window_bytes(s) + (double)N_ELSEWHERE * CS_CHUNK_BYTES
                         + N_TOKENISED * id * CS_CHUNK_BASES;
     const double batches = (N_BATCH + 1 + (double)cs_depth(t->longest)) * id
-                         * (double)s->batch_tokens;
+                         * (double)t->batch_tokens;
     const double per_window = (double)N_ON_WAY * (double)(sizeof(cs_view) + sizeof(float)
                                                           * (size_t)s->model->n_label);
     const double windows = s->policy->window > 0 ? per_window / (double)s->policy->window : 0;
@@ -84,13 +85,14 @@ struct stages {
     cs_tokenise_stage tokenise;
     cs_bucket_stage   bucket;
     cs_crew          *crew;
+    cs_limit          limit;
     cs_write_stage    write;
 };
 
 static int run_stages(cs_pipe *p, const cs_stream *s, struct stages *g)
 {
     const size_t id_bytes = sizeof(int32_t) * CS_CHUNK_BASES;
-    const size_t batch_bytes = sizeof(int32_t) * (size_t)s->batch_tokens;
+    const size_t batch_bytes = sizeof(int32_t) * (size_t)g->bucket.budget;
     cs_queue *raw = cs_pipe_queue(p, "read to tokenise", N_QUEUED, N_QUEUED * CS_CHUNK_BYTES,
                                   cs_chunk_bytes, cs_chunk_drop);
     cs_queue *tok = cs_pipe_queue(p, "tokenise to bucket", N_QUEUED,
@@ -124,7 +126,7 @@ cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
     return (cs_stream){
         .next = src->paired ? cs_pairs_next : NULL, .source = &src->pairs, .in = src->in,
         .second = src->second, .model = m, .policy = policy, .batch_tokens = a->batch_tokens,
-        .window = (int)a->window, .n_thread = split->work,
+        .unchecked = !a->check_finite, .window = (int)a->window, .n_thread = split->work,
     };
 }
 
@@ -154,22 +156,56 @@ int cs_stream_skip(int (*next)(void *source, cs_chunk *c), void *source, uint64_
     return rc;
 }
 
+static int64_t tokens_per_batch(const cs_stream *s)
+{
+    if (s->batch_tokens > 0)
+        return s->batch_tokens;
+    const int64_t n = cs_plan_batch(s->model);
+    cs_info("batches of at most %lld tokens; the network may take %.1f MiB", (long long)n,
+            (double)cs_plan_room(s->model) / 1024 / 1024);
+    return n;
+}
+
+/* What was unusual, of a run that succeeded. */
+static void report_counted(const cs_stream *s, const struct stages *g, const cs_stream_stat *stat)
+{
+    char what[128];
+
+    (void)snprintf(what, sizeof what, "are longer than the model's %lld tokens; "
+                   "--long-sequence window cuts them", (long long)s->policy->max_len);
+    if (s->in)
+        cs_inputs_report(s->in);
+    if (s->second)
+        cs_inputs_report(s->second);
+    cs_report_counted(&g->write.too_long, stat->n_record, what);
+    cs_report_counted(&g->write.no_memory, stat->n_record, "need more memory than there is or "
+                      "--max-memory allows; --long-sequence window cuts them");
+    cs_report_counted(&g->write.spared, stat->n_record, "need more memory than there is on the "
+                      "device; the processor has computed them");
+    cs_report_counted(&g->write.cut, stat->n_record, "need more memory than there was, or are "
+                      "longer than the model takes; they were cut into windows");
+}
+
 int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
 {
     const double start = now_s();
+    const int64_t budget = tokens_per_batch(s);
     give_memory_back();
     cs_pipe *p = cs_pipe_new();
     cs_pipe_limit(p, s->n_thread);
     struct stages g = {
         .read = { .in = s->in },
         .tokenise = { .policy = s->policy },
-        .bucket = { .pipe = p, .budget = s->batch_tokens, .n_channel = s->model->n_channel,
-                    .window = (uint64_t)s->window,
+        .bucket = { .pipe = p, .budget = budget, .limit = &g.limit,
+                    .n_channel = s->model->n_channel, .window = (uint64_t)s->window,
                     .window_bytes = window_bytes(s) },
         .write = { .pipe = p, .policy = s->policy, .sink = s->sink, .arg = s->arg },
     };
+    atomic_init(&g.limit.tokens, budget);
+    atomic_init(&g.limit.halved, false);
     cs_stream_own_next(s, &g.read.next, &g.read.source);
-    int rc = cs_crew_new(p, s->model, s->policy, s->n_thread, &g.crew);
+    s->model->unchecked = s->unchecked;
+    int rc = cs_crew_new(p, s->model, s->policy, s->n_thread, &g.limit, &g.crew);
     if (rc != CS_OK) {
         cs_pipe_free(p);
         return rc;
@@ -181,20 +217,11 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     *stat = (cs_stream_stat){
         .n_record = g.write.n_record, .n_base = g.write.n_base, .batch = g.bucket.stat,
         .longest = g.tokenise.longest, .act_bytes = cs_crew_peak_bytes(g.crew),
-        .wall_s = now_s() - start,
+        .wall_s = now_s() - start, .batch_tokens = budget,
     };
     cs_pipe_summary(p, stat->times, sizeof stat->times);
     if (rc == CS_OK) {
-        char what[128];
-        (void)snprintf(what, sizeof what, "are longer than the model's %lld tokens; "
-                       "--long-sequence window cuts them", (long long)s->policy->max_len);
-        if (s->in)
-            cs_inputs_report(s->in);
-        if (s->second)
-            cs_inputs_report(s->second);
-        cs_report_counted(&g.write.too_long, stat->n_record, what);
-        cs_report_counted(&g.write.no_memory, stat->n_record, "need more memory than there is or "
-                          "--max-memory allows; --long-sequence window cuts them");
+        report_counted(s, &g, stat);
         cs_pipe_report(p);
         report_memory(s, stat);
     }
@@ -203,11 +230,11 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     return rc;
 }
 
-void cs_stream_summary(const char *verb, const char *counts, const cs_stream *s,
+void cs_stream_summary(const char *verb, const char *counts,
                        const cs_stream_stat *stat)
 {
     const cs_bucket_stat *b = &stat->batch;
-    const double room = (double)b->n_batch * (double)s->batch_tokens;
+    const double room = (double)b->n_batch * (double)stat->batch_tokens;
     const double mbase = (double)stat->n_base * 1e-6;
 
     cs_note("%s %llu records (%s), %.6g Mbases in %.2f s (%.3g Mbases/s); %llu batches, "

@@ -13,7 +13,8 @@ typedef struct cs_stream {
     cs_inputs *in, *second;      /* second: where mates come from, or NULL */
     cs_model  *model;
     const cs_policy *policy;     /* of the same model */
-    int64_t    batch_tokens;
+    int64_t    batch_tokens;     /* 0: as many as fit (nn/plan.h) */
+    bool       unchecked;        /* answers that are not finite are answers, too */
     int        window;           /* chunks that may wait for the writer */
     size_t     window_bytes;     /* their bytes; 0: window * CS_CHUNK_BYTES */
     int        n_thread;         /* that work at once, all stages together */
@@ -26,6 +27,7 @@ typedef struct cs_stream {
 typedef struct cs_stream_stat {
     uint64_t       n_record, n_base;
     cs_bucket_stat batch;
+    int64_t        batch_tokens; /* of a batch at most */
     int64_t        longest;      /* bases of the longest record */
     int64_t        act_bytes;    /* activations of the largest batch */
     double         wall_s;
@@ -62,7 +64,7 @@ int cs_stream_skip(int (*next)(void *source, cs_chunk *c), void *source, uint64_
                    uint64_t *n_done) CS_MUST_CHECK;
 
 /** cs_stream_summary - what ends a run: "VERB N records (COUNTS), ...", then its times (cs_note) */
-void cs_stream_summary(const char *verb, const char *counts, const cs_stream *s,
+void cs_stream_summary(const char *verb, const char *counts,
                        const cs_stream_stat *stat);
 
 #endif

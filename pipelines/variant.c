@@ -318,7 +318,8 @@ static int score(struct job *j, const cs_split *split, const cs_about *about)
     cs_stream_stat stat;
     cs_stream s = {
         .next = cs_variants_next, .source = &j->source, .model = j->model, .policy = &j->policy,
-        .batch_tokens = stream.batch_tokens, .window = (int)stream.window,
+        .batch_tokens = stream.batch_tokens, .unchecked = !stream.check_finite,
+        .window = (int)stream.window,
         .n_thread = split->work, .sink = sink, .arg = j,
     };
 

@@ -88,7 +88,7 @@ out:
 static int set_up(cs_opened *o, const char *path)
 {
     int rc = CS_OK;
-    const cs_model *m = o->model;
+    cs_model *m = o->model;
 
     CS_TRY(check_model(m, path));
     CS_TRY(cs_policy_init(&o->policy, &o->args.policy, &o->args.calls, m));

@@ -1,10 +1,13 @@
 /* make_model.c - a model file with random weights, for tests and benchmarks of the program.
  *
  *     make_model FILE SEED [channels=N | tokenizer=NAME] [encoder=NAME] [head=NAME] [labels=N]
- *                          [label=NAME...] [tokenizer.OPT=V] [encoder.OPT=V] [head.OPT=V]
+ *                          [label=NAME...] [huge=TOKEN] [tokenizer.OPT=V] [encoder.OPT=V]
+ *                          [head.OPT=V]
  *
+ * huge=TOKEN makes that embedding so large that products with it overflow.
  * channels=N makes a model of N real values per position, which sequences cannot feed.
  */
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +21,7 @@ enum { MAX_LABELS = 26 };
 struct wish {
     cs_model_spec spec;
     void         *cfg[3];        /* of tokenizer, encoder, head */
-    int64_t       n_channel, n_label;
+    int64_t       n_channel, n_label, huge;    /* huge: 0 for none */
     const char   *name[MAX_LABELS];            /* those that were given */
     int           n_name;
 };
@@ -66,6 +69,8 @@ static int set(struct wish *w, const char *word)
         w->name[w->n_name++] = value;
         return CS_OK;
     }
+    if (strcmp(name, "huge") == 0)
+        return cs_parse_int(value, &w->huge);
     if (strcmp(name, "labels") == 0)
         return cs_parse_int(value, &w->n_label);
     if (strncmp(name, "tokenizer.", 10) == 0)
@@ -101,6 +106,8 @@ static int make(struct wish *w, const char *path)
     CS_TRY(cs_cpu_init());
     CS_TRY(cs_backend_open("cpu", 1, &be));
     CS_TRY(cs_model_new(&w->spec, be, &m));
+    for (int32_t j = 0; w->huge > 0 && j < m->in_width; j++)
+        cs_value(&m->ps, m->embed_w).p[w->huge * m->in_width + j] = FLT_MAX;
     CS_TRY(cs_model_save(m, path, false));
 out:
     cs_model_free(m);

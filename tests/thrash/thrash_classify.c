@@ -130,7 +130,7 @@ static struct outcome run_once(uint64_t key, int may_stop)
 
     const int n_thread = 1 + (int)draw(&d, THREADS);
     cs_pipe_limit(p, n_thread);
-    assert_int_equal(cs_crew_new(p, model, how, n_thread, &crew), CS_OK);
+    assert_int_equal(cs_crew_new(p, model, how, n_thread, NULL, &crew), CS_OK);
     /* Some without a model of their own: they meet at the one that all share. */
     for (int i = 0; i < crew->n; i++) {
         infer[i] = crew->stage[i];

@@ -1,0 +1,95 @@
+# devices.t - inference on GPUs that the processor plays: several, their memory, their order of work.
+#
+# tests/gpu/host has the pretended GPUs; CS_HOST_... are read by them only. What streams may do in any
+# order is in tests/gpu/test_ahead.c.
+. "$(dirname "$0")/lib.sh"
+
+c=$builddir/tests/gpu/chordseq_host
+if [ ! -x "$c" ]; then
+    S devices 'no C++ compiler for pretended GPUs'
+    exit 0
+fi
+export CS_HOST_DEVICES=3 OMP_NUM_THREADS=1
+m=$tiny/model.safetensors
+in=$tiny/mixed.fa
+g="$c classify -@ 2 -m $m -B 200 --all"
+
+# ---- several ---------------------------------------------------------------------------------------
+$g -q --device cpu "$in" > cpu.tsv
+$g -q --device cuda:1 "$in" > one.tsv
+# near FILE FILE: the same but for rounding
+near()
+{
+    paste "$1" "$2" | awk -F '\t' '{ n = NF / 2
+        for (i = 1; i <= n; i++) { d = $i - $(n + i)
+            if ((i < 4 || i == 5 || NR == 1) ? $i != $(n + i) : d > 3e-6 || d < -3e-6) exit 1 } }'
+}
+T 'a GPU answers as the processor does' near cpu.tsv one.tsv
+for d in cuda:0,2 cuda:2,1,0 auto; do
+    T "answers of $d are those of one, in order" sh -c "$g -q --device $d $in | cmp - one.tsv"
+done
+T 'so they are when copies and kernels lag behind' sh -c "for lag in -1 -2 -3 7; do
+    CS_HOST_LAG=\$lag $g -q --device cuda:0,1 $in | cmp - one.tsv || exit 1; done"
+# same COMMAND...: to the same bytes with one device and with several
+same()
+{
+    T "$2 is the same on several" sh -c '"$@" --device cuda:0 > s.one && [ -s s.one ] &&
+        "$@" --device cuda:0,2 | cmp - s.one' - "$@"
+}
+same "$c" embed -q -m "$m" -B 300 --format tsv -o - "$in"
+same "$c" variant -q -m "$m" -B 300 --no-version --reference "$tiny/variants.fa" -O v \
+    "$tiny/variants.vcf"
+awk '/^>/ { print substr($1, 2) "\tclass" (n++ % 2 ? "A" : "B") }' "$in" > labels
+same "$c" eval -q -m "$m" -B 300 --labels labels "$in"
+T 'a device that is missing is named' sh -c "$g --device cuda:1,9 $in 2>&1 |
+    grep -q \"no device 'cuda:9': there are 3, from 'cuda:0' on\""
+T 'what computes on one refuses a list' sh -c "$c bench --device cuda:0,1 encoders 2>&1 |
+    grep -q \"'cuda:0,1' names 2 devices; this computes on one of them\""
+
+# ---- memory ----------------------------------------------------------------------------------------
+own=$(((64 << 20) + 25600))              # what the backend and the parameters take
+T 'auto fits the memory that is free' sh -c "
+    for mb in 1 8 64; do CS_HOST_MEMORY=\$(($own + (mb << 20))) $c classify -v -m $m --device cuda:0,1 \
+        --all $in 2>&1 > auto.tsv | sed -n 's/.*batches of at most \([0-9]*\) tokens.*/\1/p'
+    done > auto.n; cmp auto.tsv one.tsv && [ \$(uniq auto.n | wc -l) = 3 ] && sort -nc auto.n"
+T 'on the processor it is 64k' sh -c "$c classify -v -m $m $in 2>&1 > /dev/null |
+    grep -q 'batches of at most 65536 tokens'"
+# Whichever allocations fail, the run ends well, a record has a reason, or memory is to blame.
+T 'allocations that fail are told or do no harm' sh -c "n=0; halved=0
+    while n=\$((n + 1)) && [ \$n -lt 15 ]; do
+        if CS_HOST_FAIL=\$n-\$((n + 1)) $c classify -@ 1 -m $m -B 2k --all --device cuda $in \
+            > fail.tsv 2> fail.err; then
+            paste fail.tsv one.tsv | awk -F '\t' '\$5 != \"no_memory\" { for (i = 1; i <= NF / 2; i++)
+                if (\$i != \$(NF / 2 + i)) exit 1 }' || exit 1
+            if grep -q 'no memory for a batch of .* going on with' fail.err; then
+                cmp -s fail.tsv one.tsv && halved=1 || exit 1; fi
+        else
+            grep -q 'out of memory' fail.err && [ ! -s fail.tsv ] || exit 1
+        fi
+    done; [ \$halved = 1 ]"
+CS_HOST_MEMORY=$((own + 60000))
+export CS_HOST_MEMORY
+long="$c classify -@ 2 -m $m -B 100 --all --device cuda:0,1 --long-sequence"
+T 'a sequence without room has that for a reason' sh -c "$long whole $in 2> /dev/null |
+    cut -f 5 | grep -c no_memory | grep -qx 4"
+T 'or goes to the processor' sh -c "$long cpu $in 2> long.err > long.tsv &&
+    grep -q '4 of 22 records need more memory than there is on the device; the processor' long.err"
+T 'with its answer' near long.tsv cpu.tsv
+T 'or is cut into windows that fit' sh -c "$long fit $in 2> long.err > long.tsv &&
+    n=\$(sed -n 's/.*sequences of more than \([0-9]*\) bases have no room.*/\1/p' long.err) &&
+    [ \$n -gt 274 ] && [ \$n -lt 439 ] && grep -q '5 of 22 records .* cut into windows' long.err &&
+    $g -q --device cpu --long-sequence window --window-length \$n $in > windows.tsv"
+T 'with the answer of those windows' near long.tsv windows.tsv
+unset CS_HOST_MEMORY
+
+# ---- answers that are no numbers -------------------------------------------------------------------
+# Products with the embedding of T overflow.
+"$builddir/tests/cli/make_model" nan.model 5 huge=5 encoder.max-len=64 encoder.track=4 encoder.hidden=8
+printf '>clean\nACGACGACG\n>bad\nACGACGACT\n>worse\nTTTTTTTTT\n' > some.fa
+for d in cpu cuda:0,1; do
+    T "NaN is never a result: $d" sh -c "! $c classify -m nan.model --device $d some.fa > nan.tsv \
+        2> nan.err && [ ! -s nan.tsv ] &&
+        grep -q \"record 'bad': the model's answer is not a finite number\" nan.err"
+    T "unless it may be: $d" sh -c "$c classify -q --check-finite off -m nan.model --device $d some.fa |
+        cut -f 1,4 | grep -c nan | grep -qx 2"
+done
