@@ -1,24 +1,12 @@
 /* cu_seg.cu - ops that know segments: rotation, means over tokens, masks, positions. */
 #include "kernels/cuda/sums.cuh"
 
-/* Tokens by which track i is rotated: 2^(i-1) modulo the length, or 0. */
-__device__ static int64_t shift_of(int32_t i, int64_t len)
-{
-    const int32_t widest = 62;   /* 2^62 is the largest power of two that fits */
-    if (i == 0)
-        return 0;
-    int64_t s = cs_wrap(INT64_C(1) << (i - 1 < widest ? i - 1 : widest), len);
-    for (int32_t k = widest + 1; k < i; k++)
-        s = 2 * s < len ? 2 * s : 2 * s - len;
-    return s;
-}
-
 /* Source: Khalitov et al., ChordMixer; track i reads 2^(i-1) tokens ahead, circularly. */
 static void cuda_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs_mat x,
                           cs_real beta, cs_mat y)
 {
     cs_each_token(be, seg, x.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
-        int64_t from = cs_wrap(at.t + sign * shift_of(j / track, at.len), at.len);
+        int64_t from = cs_wrap(at.t + sign * cs_track_shift(j / track, at.len), at.len);
         cs_real v = cs_el(x, at.start + from, j);
         cs_el(y, r, j) = beta != 0 ? v + beta * cs_el(y, r, j) : v;
     });

@@ -171,8 +171,11 @@ static int open_parts(cs_backend *be, int device)
     cudaError_t e = cu->error;
     if (e == cudaSuccess)
         e = cudaGetDeviceProperties(&about, device);
-    if (e == cudaSuccess)
+    if (e == cudaSuccess) {
         cu->capability = 10 * about.major + about.minor;
+        cu->n_sm = about.multiProcessorCount;
+        cu->shared_bytes = about.sharedMemPerBlockOptin;
+    }
     if (e == cudaSuccess)
         (void)snprintf(cu->label, sizeof cu->label, "cuda:%d (%.64s)", device, about.name);
     if (e == cudaSuccess)
@@ -223,6 +226,9 @@ int cs_cuda_compute_in(cs_backend *be, cs_precision p)
         return cs_fail(CS_EUSAGE, "device %s has compute capability %d.%d; --precision %s needs "
                        "8.0", cu->label, cu->capability / 10, cu->capability % 10,
                        cs_precision_names[p]);
+    memset(&be->fused, 0, sizeof be->fused);
+    if (p == CS_IN_BF16)
+        cs_cuda_chord(be);
     return CS_OK;
 }
 

@@ -22,6 +22,14 @@ extern "C" {
     kernel<<<grid, block, 0, stream>>>(__VA_ARGS__)
 #endif
 
+/* The same with n_bytes of shared memory, which the kernel finds by CS_SHARED_ARRAY. */
+#ifndef CS_KERNEL_CALL_SHARED
+#define CS_KERNEL_CALL_SHARED(kernel, grid, block, n_bytes, stream, ...) \
+    kernel<<<grid, block, n_bytes, stream>>>(__VA_ARGS__)
+#define CS_SHARED_ARRAY(type, name) extern __shared__ type name[]
+#define CS_UNROLL _Pragma("unroll")
+#endif
+
 /* Launch a kernel on the backend's stream; a failure is kept with the name of the step. */
 #define CS_LAUNCH(be, what, kernel, grid, block, ...)                                \
     do {                                                                             \
@@ -42,6 +50,8 @@ typedef struct cs_cuda {
     int            device;
     char           label[96];    /* "cuda:0 (NVIDIA H200)", for messages */
     int            capability;   /* 90: compute capability 9.0 */
+    int            n_sm;         /* multiprocessors */
+    size_t         shared_bytes; /* that a block may have */
     cudaStream_t   stream, copies;           /* copies: those beside the computing */
     cudaEvent_t    sent[CS_BERTHS], done[CS_BERTHS];
     const cs_blas *blas;         /* cuBLAS's calls */
@@ -81,6 +91,8 @@ void cs_cuda_linear_attn(cs_ops *op);
 void cs_cuda_conv(cs_ops *op);
 void cs_cuda_sparse(cs_ops *op);
 void cs_cuda_loss(cs_ops *op);
+/** cs_cuda_chord - the fused blocks, which compute in CS_IN_BF16 */
+void cs_cuda_chord(cs_backend *be);
 
 /* ---- addresses --------------------------------------------------------------------------- */
 
@@ -115,6 +127,18 @@ __device__ static inline int64_t cs_wrap(int64_t i, int64_t len)
         return i;
     i %= len;
     return i < 0 ? i + len : i;
+}
+
+/** cs_track_shift - tokens by which track i is rotated: 2^(i-1) modulo the length, or 0 */
+__device__ static inline int64_t cs_track_shift(int32_t i, int64_t len)
+{
+    const int32_t widest = 62;   /* 2^62 is the largest power of two that fits */
+    if (i == 0 || len == 0)
+        return 0;
+    int64_t s = cs_wrap(INT64_C(1) << (i - 1 < widest ? i - 1 : widest), len);
+    for (int32_t k = widest + 1; k < i; k++)
+        s = 2 * s < len ? 2 * s : 2 * s - len;
+    return s;
 }
 
 static inline int64_t cs_div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -68,9 +68,11 @@ enum { TABLE_MAX = 1 << 21 };    /* reals of a table over tokens: it has to stay
 
 bool cs_chord_answers(const cs_ctx *cx, const cs_chord_run *q)
 {
+    const cs_fused *f = &cx->be->fused;
+    const cs_chord *k = q->block;
     bool small = !q->id || (q->mean && (q->x.r + 1) * q->x.c <= TABLE_MAX);
-    return q->depth > 0 && small && !cx->training && !cx->watch && cx->be->fused.chord_stack
-        && cs_chord_is_fused(cx, q->block);
+    return q->depth > 0 && small && !cx->training && !cx->watch && !cx->no_fused && f->chord_stack
+        && f->chord_fits(k->w1.c, (int32_t)k->w1.r, k->track);
 }
 
 /* The embedding with a row of zeros behind it, and what the first block makes of these rows. */

@@ -8,6 +8,7 @@
 #include "tests/nn/ops_attn_cases.h"
 
 #include "kernels/cuda/cuda.h"
+#include "tests/gpu/stack.h"
 #include "tests/nn/toy.h"
 
 #ifdef CS_HOST_CUDA
@@ -211,6 +212,116 @@ static void test_long_sums(void **state)
     free(e.id);
 }
 
+/* ---- fused ChordMixer blocks ----------------------------------------------------------------- */
+
+static cs_mat mat_to_gpu(cs_mat m)
+{
+    m.p = to_gpu(m.p, (size_t)(m.r * m.c) * sizeof(cs_real));
+    return m;
+}
+
+/* The stack on the device, from tokens (with or without their table) or from rows. */
+static void stack_on_gpu(const stack *t, bool tokens, bool table, bool mean, cs_mat out)
+{
+    const cs_fused *f = &gpu->fused;
+    const int64_t one = f->chord_pack_size(t->d, t->h);
+    void *mine[5 + 4 * STACK_BLOCKS];
+    int n = 0;
+    cs_chord_stack s = { .n_block = STACK_BLOCKS, .width = t->d, .hidden = t->h,
+                         .track = t->track };
+    cs_seg seg = t->seg;
+    seg.off = mine[n++] = to_gpu(t->off, (size_t)(t->seg.n + 1) * sizeof *t->off);
+    s.pack = mine[n++] = gpu->op.alloc(gpu, (size_t)(STACK_BLOCKS * one) * sizeof(cs_real));
+    for (int l = 0; l < STACK_BLOCKS; l++) {
+        const cs_chord *b = &t->block[l];
+        cs_chord k = { mat_to_gpu(b->w1), mat_to_gpu(b->b1), mat_to_gpu(b->w2), mat_to_gpu(b->b2),
+                       t->track };
+        f->chord_prepare(gpu, &k, s.pack + l * one);
+        mine[n++] = k.w1.p;
+        mine[n++] = k.b1.p;
+        mine[n++] = k.w2.p;
+        mine[n++] = k.b2.p;
+    }
+    if (tokens) {
+        s.id = mine[n++] = to_gpu(t->id, (size_t)t->seg.rows * sizeof *t->id);
+        s.embed = mat_to_gpu(t->embed);
+        s.first = mat_to_gpu(t->first);
+    }
+    cs_mat x = tokens && mean ? (cs_mat){ 0 } : mat_to_gpu(t->x), first = s.first;
+    cs_mat y = mean ? mat_to_gpu(out) : x;
+    if (!table)
+        s.first = (cs_mat){ 0 };
+    int64_t n_work = f->chord_stack_work(gpu, seg, &s, !x.p);
+    cs_real *work = mine[n++] = gpu->op.alloc(gpu, (size_t)n_work * sizeof *work);
+    f->chord_stack(gpu, seg, &s, x, mean ? y : (cs_mat){ 0 }, work);
+    gpu->op.download(gpu, out.p, y.p, (size_t)(out.r * out.c) * sizeof(cs_real));
+    assert_int_equal(gpu->op.sync(gpu), CS_OK);
+    while (n > 0)
+        gpu->op.dealloc(gpu, mine[--n]);
+    gpu->op.dealloc(gpu, s.embed.p);
+    gpu->op.dealloc(gpu, first.p);
+    if (mean)
+        gpu->op.dealloc(gpu, y.p);
+    gpu->op.dealloc(gpu, x.p);
+}
+
+static void check_stack(const stack *t, const char *what, cs_mat got, cs_mat want)
+{
+    double nmse = toy_nmse(got.p, want.p, want.r * want.c);
+    if (!(nmse <= 1e-4))
+        fail_msg("width %d, hidden %d, track %d, %ld rows: %s off by %g", (int)t->d, (int)t->h,
+                 (int)t->track, (long)t->seg.rows, what, sqrt(nmse));
+}
+
+static void one_stack(const int32_t size[3], const int64_t *len, int n)
+{
+    int64_t off[8] = { 0 };
+    stack t = new_stack(cpu, size, len, n, off);
+    cs_mat x = random_mat(t.seg.rows, t.d, 0), y = random_mat(t.seg.rows, t.d, 0);
+    cs_mat mean = random_mat(n, t.d, 0), got = random_mat(n, t.d, 0);
+
+    cpu->op.copy(cpu, t.x, x);
+    for (int l = 0; l < STACK_BLOCKS; l++) {
+        compose(cpu, &t, &t.block[l], x, false, y);
+        cpu->op.copy(cpu, y, x);
+    }
+    cpu->op.seg_mean(cpu, t.seg, x, mean);
+    stack_on_gpu(&t, false, false, false, y);
+    check_stack(&t, "rows", y, x);
+    for (int way = 0; way < 3; way++) {
+        stack_on_gpu(&t, way > 0, way > 1, true, got);
+        check_stack(&t, "means", got, mean);
+    }
+    free(x.p);
+    free(y.p);
+    free(mean.p);
+    free(got.p);
+    drop_stack(&t);
+}
+
+/* Widths and hidden sizes of every kernel; tracks that fill 16 bytes, twice that, or half; segments
+ * that are empty, end at tiles' edges, or share a tile. */
+static void test_stack(void **state)
+{
+    (void)state;
+    static const int32_t size[][3] = { { 24, 16, 8 }, { 12, 9, 4 }, { 80, 100, 16 }, { 28, 70, 4 },
+                                       { 40, 128, 8 } };
+    static const int64_t some[] = { 1, 0, 15, 48, 5, 2 }, more[] = { 70, 490, 3 };
+
+    compute_in(CS_IN_BF16);
+    for (int i = 0; i < COUNT(size); i++) {
+        assert_true(gpu->fused.chord_fits(size[i][0], size[i][1], size[i][2]));
+        one_stack(size[i], some, COUNT(some));
+        if (i == 1 || i == 2)    /* tiles of 32 rows */
+            one_stack(size[i], more, COUNT(more));
+    }
+    assert_false(gpu->fused.chord_fits(24, 129, 8));
+    assert_false(gpu->fused.chord_fits(25, 16, 5));
+    assert_false(gpu->fused.chord_fits(480, 128, 16));
+    compute_in(CS_IN_FP32);
+    assert_null(gpu->fused.chord_stack);
+}
+
 /* ---- networks -------------------------------------------------------------------------------- */
 
 static const int64_t lengths[][4] = { { 1, 1, 1, 0 }, { 17, 31, 32, 18 } };
@@ -264,6 +375,29 @@ static void test_networks(void **state)
 {
     (void)state;
     toy_each(each_length, NULL);
+}
+
+/* Answers in bf16, by fused blocks where there are some. */
+static void test_answers_bf16(void **state)
+{
+    (void)state;
+    toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class") };
+    cs_model *a = toy_model(&t, gpu), *b = toy_model(&t, cpu);
+    cs_batch *x = toy_batch(a, lengths[1], count(lengths[1]), 3);
+    float *want = toy_answers(b, x);
+
+    compute_in(CS_IN_BF16);
+    for (int no_fused = 0; no_fused < 2; no_fused++) {
+        a->cx.no_fused = no_fused;
+        float *got = toy_answers(a, x);
+        check_same(&t, "answers in bf16", got, want, cs_model_answers_len(b, x), 1e-4);
+        free(got);
+    }
+    compute_in(CS_IN_FP32);
+    free(want);
+    cs_batch_free(x);
+    cs_model_free(a);
+    cs_model_free(b);
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -411,9 +545,10 @@ int main(int argc, char **argv)
     quick = argc > 1 && strcmp(argv[1], "quick") == 0;
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_ops), cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_stack),
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_dropout_bits),
-        cmocka_unit_test(test_networks),
+        cmocka_unit_test(test_networks), cmocka_unit_test(test_answers_bf16),
 #ifdef CS_HOST_CUDA
         cmocka_unit_test(test_no_device), cmocka_unit_test(test_old_device),
         cmocka_unit_test(test_device_names), cmocka_unit_test(test_device_list),

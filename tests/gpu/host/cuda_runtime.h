@@ -29,6 +29,16 @@ struct dim3 {
     unsigned x, y, z;
     dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
+#define __launch_bounds__(...)
+
+struct uint2 { uint32_t x, y; };
+struct uint4 { uint32_t x, y, z, w; };
+static inline uint2 make_uint2(uint32_t x, uint32_t y) { return { x, y }; }
+static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w)
+{
+    return { x, y, z, w };
+}
+
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 typedef struct cs_host_stream *cudaStream_t;
@@ -49,12 +59,24 @@ void cs_host_call(dim3 grid, dim3 block, cudaStream_t s, void (*kernel)(P...), A
 #define CS_KERNEL_CALL(kernel, grid, block, stream, ...) \
     cs_host_call(grid, block, stream, kernel, __VA_ARGS__)
 
+/* Shared memory whose size the launch says: NaN before every launch. */
+void *cs_host_shared(size_t n_bytes);
+#define CS_KERNEL_CALL_SHARED(kernel, grid, block, n_bytes, stream, ...) \
+    (cs_host_shared(n_bytes), CS_KERNEL_CALL(kernel, grid, block, stream, __VA_ARGS__))
+#define CS_SHARED_ARRAY(type, name) type *name = (type *)cs_host_shared(0)
+#define CS_UNROLL
+
 void __syncthreads(void);
 double cs_host_shuffle(double v, int mask);
 static inline double __shfl_xor_sync(unsigned, double v, int mask)
 {
     return cs_host_shuffle(v, mask);
 }
+
+/* What kernels/cuda/mma.cuh has for tensor cores, by the table there. */
+#define CS_HOST_MMA
+void cs_host_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
+uint32_t cs_host_bf16(float v);
 
 static inline int atomicMax(int *p, int v)
 {
@@ -101,7 +123,16 @@ typedef enum cudaError {
 typedef enum cudaMemcpyKind {
     cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice
 } cudaMemcpyKind;
-typedef struct cudaDeviceProp { char name[256]; int major, minor; } cudaDeviceProp;
+typedef struct cudaDeviceProp {
+    char   name[256];
+    int    major, minor, multiProcessorCount;
+    size_t sharedMemPerBlockOptin;
+} cudaDeviceProp;
+typedef enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize } cudaFuncAttribute;
+template <class F> static inline cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute, int n_bytes)
+{
+    return n_bytes <= 227 << 10 ? cudaSuccess : (cudaError_t)1;
+}
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 
 cudaError_t cudaGetDeviceCount(int *n);

@@ -24,6 +24,7 @@ struct thread {
     dim3       index;
     state      at;
     double     value;            /* what it brings to a shuffle */
+    uint32_t   a[4], b[2];       /* and to a product of the warp */
 };
 
 static thread all[MOST];
@@ -60,6 +61,52 @@ double cs_host_shuffle(double v, int mask)
     double got = all[me ^ mask].value;
     wait_at(AT_SHUFFLE);         /* nobody brings the next value before all have read this one */
     return got;
+}
+
+void *cs_host_shared(size_t n_bytes)
+{
+    static uint32_t room[(227 << 10) / sizeof(uint32_t)];
+    memset(room, 0xFF, n_bytes);
+    return room;
+}
+
+static float of_bf16(uint32_t v)
+{
+    return __int_as_float((int)(v << 16));
+}
+
+uint32_t cs_host_bf16(float v)
+{
+    uint32_t u = (uint32_t)__float_as_int(v);
+    if (v != v)
+        return 0x7FFF;
+    return (u + 0x7FFF + (u >> 16 & 1)) >> 16;
+}
+
+/* Element k of two words of a fragment's row or column. */
+static float element(const uint32_t w[2], int k)
+{
+    return of_bf16(w[k / 8] >> k % 2 * 16 & 0xFFFF);
+}
+
+void cs_host_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+{
+    const int me = current, warp = me / WARP * WARP, g = me % WARP / 4, c = me % 4;
+    memcpy(all[me].a, a, sizeof all[me].a);
+    all[me].b[0] = b0;
+    all[me].b[1] = b1;
+    wait_at(AT_SHUFFLE);
+    for (int i = 0; i < 4; i++) {
+        const int col = 2 * c + i % 2;
+        double sum = 0;
+        for (int k = 0; k < 16; k++) {
+            const thread *row = &all[warp + 4 * g + k % 8 / 2], *of = &all[warp + 4 * col + k % 8 / 2];
+            const uint32_t pair[2] = { row->a[i / 2], row->a[2 + i / 2] };
+            sum += (double)element(pair, k) * (double)element(of->b, k);
+        }
+        d[i] += (float)sum;
+    }
+    wait_at(AT_SHUFFLE);         /* nobody brings the next ones before all have read these */
 }
 
 static void run_thread(int i)

@@ -419,6 +419,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
     strcpy(p->name, "this processor");
     p->major = cs_host_capability / 10;
     p->minor = cs_host_capability % 10;
+    p->multiProcessorCount = 2;
+    p->sharedMemPerBlockOptin = 227 << 10;
     return cudaSuccess;
 }
 

@@ -1,0 +1,266 @@
+/* cu_chord.cu - ChordMixer blocks for answers, from tokens to means.
+ *
+ * DESIGN. A launch per block (cu_chord_block.cu). The first block is a table over tokens
+ * (kernels/backend.h), filled into the octets with the embedding at once; of the last one only
+ * means are wanted: hidden and x are summed by tile and segment, and the means go through w2.
+ */
+#include "kernels/cuda/chord.cuh"
+#include "kernels/cuda/sums.cuh"
+
+extern "C" {
+#include "base/mem.h"
+}
+
+static int64_t cuda_chord_pack_size(int32_t width, int32_t hidden)
+{
+    const int64_t dp = cs_padded_width(width), hp = cs_padded_hidden(hidden);
+    return dp * hp + hp + dp;
+}
+
+/* ---- into octets and out of them --------------------------------------------------------- */
+
+/* What a call has beside its blocks, in the memory that it is given. */
+struct chord_plan {
+    uint4   *x[2];
+    int64_t *shift, *slot;       /* [n_seg * n_track]; [n_seg + 1] first slot of a segment */
+    int32_t *segment;
+    float   *part;
+    cs_mat   hidden;             /* (n_seg, hp) means */
+    int64_t  n_real;
+};
+
+/* Tokens of a warp's tile: what registers hold, or half where that would leave warps idle. */
+static int32_t tile_rows(int64_t rows, int32_t n_sm)
+{
+    return rows >= (int64_t)32 * CS_WARPS * n_sm ? 32 : 16;
+}
+
+static chord_plan plan_of(cs_seg seg, const cs_chord_stack *s, cs_real *work)
+{
+    const int64_t dp = cs_padded_width(s->width), hp = cs_padded_hidden(s->hidden), n_seg = seg.n;
+    const int64_t n_octet = (s->width + CS_OCTET - 1) / CS_OCTET;
+    const int64_t n_slot = cs_div_up(seg.rows, 16) + n_seg;
+    const int64_t n_track = s->width / s->track;
+    const int64_t size[] = { 4 * n_octet * seg.rows, 4 * n_octet * seg.rows, 2 * n_seg * n_track,
+                             2 * (n_seg + 1), seg.rows, n_slot * (hp + dp), n_seg * hp };
+    enum { N = sizeof size / sizeof size[0], LINE = 16 };
+    cs_real *at[N];
+    chord_plan p = {};
+    for (int i = 0; i < N; i++) {
+        at[i] = work ? work + p.n_real : NULL;
+        p.n_real += (size[i] + LINE - 1) / LINE * LINE;
+    }
+    p.x[0] = (uint4 *)at[0];
+    p.x[1] = (uint4 *)at[1];
+    p.shift = (int64_t *)at[2];
+    p.slot = (int64_t *)at[3];
+    p.segment = (int32_t *)at[4];
+    p.part = at[5];
+    p.hidden = { at[6], n_seg, (int32_t)hp, (int32_t)hp };
+    return p;
+}
+
+static int64_t cuda_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s,
+                                     bool own_x)
+{
+    (void)be, (void)own_x;
+    return plan_of(seg, s, NULL).n_real;
+}
+
+/* Where rows belong and how far tracks move, once for all blocks. */
+static void describe(cs_backend *be, cs_seg seg, int32_t n_track, int32_t rows, const chord_plan &p)
+{
+    int32_t *segment = p.segment;
+    int64_t *slot = p.slot, *shift = p.shift;
+    cs_each_token(be, seg, 1, [=] __device__(cs_at at, int64_t r, int32_t) {
+        segment[r] = at.s;
+    }, "chord_stack");
+    cs_each(be, seg.n + 1, n_track, [=] __device__(int64_t s, int32_t i) {
+        if (i == 0)
+            slot[s] = seg.off[s] / rows + s;
+        if (s < seg.n)
+            shift[s * n_track + i] = cs_track_shift(i, seg.off[s + 1] - seg.off[s]);
+    }, "chord_stack");
+}
+
+/* The 8 channels of an octet of f(j), 0 from column d on. */
+template <class F> __device__ static uint4 octet_from(int32_t octet, int32_t d, F f)
+{
+    uint32_t w[4];
+    for (int p = 0; p < 4; p++) {
+        int32_t j = octet * CS_OCTET + 2 * p;
+        w[p] = cs_bf16_pair(j < d ? f(j) : 0, j + 1 < d ? f(j + 1) : 0);
+    }
+    return make_uint4(w[0], w[1], w[2], w[3]);
+}
+
+/* A thread for each token, so that neighbours write side by side. */
+template <class F> static __global__ void fill_kernel(F f, int64_t rows, int32_t n_octet, uint4 *x)
+{
+    int64_t step = (int64_t)gridDim.x * CS_BLOCK;
+    for (int64_t r = (int64_t)blockIdx.x * CS_BLOCK + threadIdx.x; r < rows; r += step)
+        for (int32_t o = 0; o < n_octet; o++)
+            x[o * rows + r] = f(r, o);
+}
+
+template <class F> static void fill(cs_backend *be, int64_t rows, int32_t d, uint4 *x, F f)
+{
+    auto kernel = fill_kernel<F>;
+    CS_LAUNCH(be, "chord_stack", kernel, cs_grid(cs_div_up(rows, CS_BLOCK)), CS_BLOCK, f, rows,
+              (d + CS_OCTET - 1) / CS_OCTET, x);
+}
+
+/* Rows of the embedding, and what the first block adds to each at its rotated place. */
+static void from_tokens(cs_backend *be, const cs_chord_job &job, const cs_chord_stack *s)
+{
+    const cs_chord_job q = job;
+    const cs_mat embed = s->embed, first = s->first;
+    const int32_t *id = s->id;
+    fill(be, q.rows, q.d, q.y, [=] __device__(int64_t r, int32_t octet) {
+        const cs_row_place p = cs_place_of(q, r);
+        int32_t own = id[r] < 0 ? (int32_t)embed.r - 1 : id[r];
+        return octet_from(octet, q.d, [&](int32_t j) {
+            if (!first.p)
+                return cs_el(embed, own, j);
+            int64_t t = p.t + p.shift[j / q.track];
+            int32_t there = id[p.start + (t < p.len ? t : t - p.len)];
+            return cs_el(embed, own, j)
+                 + cs_el(first, there < 0 ? (int32_t)first.r - 1 : there, j);
+        });
+    });
+}
+
+static void from_rows(cs_backend *be, const cs_chord_job &q, cs_mat x)
+{
+    const int32_t d = q.d;
+    fill(be, q.rows, d, q.y, [=] __device__(int64_t r, int32_t octet) {
+        return octet_from(octet, d, [&](int32_t j) { return cs_el(x, r, j); });
+    });
+}
+
+__device__ static float channel_at(const uint32_t *x, int64_t rows, int64_t r, int32_t j)
+{
+    uint32_t w = x[(j / CS_OCTET * rows + r) * 4 + j % CS_OCTET / 2];
+    return j % 2 ? cs_bf16_high(w) : cs_bf16_low(w);
+}
+
+static void to_rows(cs_backend *be, const cs_chord_job &q, cs_mat x)
+{
+    const uint32_t *from = (const uint32_t *)q.x;
+    const int64_t rows = q.rows;
+    cs_each(be, rows, x.c, [=] __device__(int64_t r, int32_t j) {
+        cs_el(x, r, j) = channel_at(from, rows, r, j);
+    }, "chord_stack");
+}
+
+/* ---- the stack --------------------------------------------------------------------------- */
+
+/* mean = mean(x) + mean(hidden) w2' + b2; the first and the second out of the tiles' sums. */
+static void means(cs_backend *be, cs_seg seg, const cs_chord_job &job, const chord_plan &plan,
+                  int32_t rows, cs_mat mean)
+{
+    const cs_chord_job q = job;
+    const cs_mat hidden = plan.hidden;
+    const int64_t *slot = plan.slot;
+    const int32_t cols = q.hp + q.dp;
+    const cs_row_sets sets = { slot, cs_div_up(seg.rows, rows) + seg.n, seg.n, 0, false };
+
+    cs_sum_rows<1>(be, sets, cols,
+        [=] __device__(int32_t s, int64_t r, int32_t j, double *v) {
+            /* Between two segments that meet at a tile's edge a slot has stayed empty. */
+            if (r < (q.off[s + 1] - 1) / rows + s + 1)
+                v[0] += q.part[r * cols + j];
+        },
+        [=] __device__(int32_t s, int32_t j, const double *v, int64_t) {
+            int64_t len = q.off[s + 1] - q.off[s];
+            cs_real m = (cs_real)(len > 0 ? v[0] / (double)len : 0);
+            if (j < q.hp)
+                cs_el(hidden, s, j) = m;
+            else if (j - q.hp < q.d)
+                cs_el(mean, s, j - q.hp) = m;
+        }, "chord_stack");
+    cs_each(be, seg.n, q.d, [=] __device__(int64_t s, int32_t j) {
+        if (q.off[s + 1] == q.off[s])
+            return;
+        float sum = cs_bias1(q)[q.hp + j];
+        for (int32_t k = 0; k < q.hp; k++)
+            sum += cs_el(hidden, s, k) * cs_weight2(q, j, k);
+        cs_el(mean, s, j) += sum;
+    }, "chord_stack");
+}
+
+/* The mean of x alone, where the table was the only block. */
+static void mean_rows(cs_backend *be, cs_seg seg, const cs_chord_job &q, cs_mat mean)
+{
+    const uint32_t *from = (const uint32_t *)q.x;
+    const int64_t rows = q.rows;
+    cs_sum_rows<1>(be, cs_rows_of(seg), mean.c,
+        [=] __device__(int32_t, int64_t r, int32_t j, double *v) {
+            v[0] += channel_at(from, rows, r, j);
+        },
+        [=] __device__(int32_t s, int32_t j, const double *v, int64_t n) {
+            cs_el(mean, s, j) = (cs_real)(v[0] / (double)(n > 0 ? n : 1));
+        }, "chord_stack");
+}
+
+static void cuda_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x,
+                             cs_mat mean, cs_real *work)
+{
+    const chord_plan p = plan_of(seg, s, work);
+    const int32_t dp = cs_padded_width(s->width), hp = cs_padded_hidden(s->hidden);
+    const int32_t rows = tile_rows(seg.rows, cs_cuda_of(be)->n_sm);
+    const int64_t one = cuda_chord_pack_size(s->width, s->hidden);
+    cs_chord_job q = { NULL, NULL, p.x[0], seg.rows, s->width, dp, hp, s->track,
+                       s->width / s->track, seg.off, p.segment, p.shift, p.part };
+
+    CS_BUG(!x.p && (!s->id || !mean.p));
+    if (seg.rows == 0 && mean.p)
+        be->op.zero(be, mean);
+    if (seg.rows == 0)
+        return;
+    describe(be, seg, q.n_track, rows, p);
+    if (s->id)
+        from_tokens(be, q, s);
+    else
+        from_rows(be, q, x);
+    const int32_t l0 = s->id && s->first.p ? 1 : 0;
+    for (int32_t l = l0; l < s->n_block; l++) {
+        q.x = p.x[(l - l0) % 2];
+        q.y = p.x[(l - l0 + 1) % 2];
+        q.pack = (const uint4 *)(s->pack + l * one);
+        cs_cuda_chord_block(be, q, rows, mean.p && l + 1 == s->n_block);
+    }
+    if (mean.p && l0 < s->n_block) {
+        means(be, seg, q, p, rows, mean);
+        return;
+    }
+    q.x = p.x[(s->n_block - l0) % 2];
+    if (!mean.p) {
+        to_rows(be, q, x);
+        return;
+    }
+    mean_rows(be, seg, q, mean);
+}
+
+/* ---- which blocks ------------------------------------------------------------------------ */
+
+/* A block has room for both weights in shared memory, and registers for the hidden layer; whatever
+ * does not is composed from ops. */
+template <int KB> static bool fits(int32_t width, int32_t hidden, int32_t track)
+{
+    return hidden <= CS_MOST_HIDDEN && track % 4 == 0 && width % track == 0
+        && cs_weight_bytes(cs_padded_width(width), cs_padded_hidden(hidden)) <= KB << 10;
+}
+
+void cs_cuda_chord(cs_backend *be)
+{
+    const int64_t most = cs_cuda_of(be)->shared_bytes;
+    cs_fused *f = &be->fused;
+
+    f->chord_stack = cuda_chord_stack;
+    f->chord_prepare = cs_cuda_chord_prepare;
+    f->chord_pack_size = cuda_chord_pack_size;
+    f->chord_stack_work = cuda_chord_stack_work;
+    /* What a block may have: 227 KiB of sm_90 and sm_100, 163 of sm_80, 99 of sm_86, 89, 120 */
+    f->chord_fits = most >= 227 << 10 ? fits<227> : most >= 163 << 10 ? fits<163> : fits<99>;
+}

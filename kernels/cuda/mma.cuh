@@ -1,0 +1,79 @@
+/* mma.cuh - tensor cores: products of 16 by 16 with 16 by 8, bf16 in, float sums; a warp each.
+ *
+ * DESIGN. mma.sync.m16n8k16 of PTX, sm_80 and later. Lane l has g = l / 4, c = l % 4 and holds
+ *
+ *   a[0] row g      columns 2c, 2c + 1        b[0] rows 2c, 2c + 1       of column g
+ *   a[1] row g + 8  columns 2c, 2c + 1        b[1] rows 2c + 8, 2c + 9   of column g
+ *   a[2] row g      columns 2c + 8, 2c + 9    d[0], d[1] row g      columns 2c, 2c + 1
+ *   a[3] row g + 8  columns 2c + 8, 2c + 9    d[2], d[3] row g + 8  columns 2c, 2c + 1
+ *
+ * two bf16 to a word, the first one in its low half. The order of the 16 terms of a sum is ours to
+ * choose, as long as a and b agree: see cu_chord.cu. tests/gpu/host has the same by this table.
+ */
+#ifndef CS_KERNELS_CUDA_MMA_H
+#define CS_KERNELS_CUDA_MMA_H
+
+#include "kernels/cuda/device.cuh"
+
+#ifdef CS_HOST_MMA
+__device__ static inline void cs_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+{
+    cs_host_mma(d, a, b0, b1);
+}
+
+__device__ static inline uint32_t cs_bf16_pair(float low, float high)
+{
+    return cs_host_bf16(low) | cs_host_bf16(high) << 16;
+}
+#else
+/** cs_mma - d += a b */
+__device__ static inline void cs_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+{
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#else
+    (void)d, (void)a, (void)b0, (void)b1;
+    __trap();                    /* cs_cuda_compute_in() refuses such a device */
+#endif
+}
+
+/** cs_bf16_pair - both rounded to the nearest, ties to even */
+__device__ static inline uint32_t cs_bf16_pair(float low, float high)
+{
+    uint32_t w = 0;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(high), "f"(low));
+#else
+    (void)low, (void)high;
+    __trap();
+#endif
+    return w;
+}
+#endif
+
+/** cs_bf16_low, cs_bf16_high - the two numbers of a word */
+__device__ static inline float cs_bf16_low(uint32_t w) { return __int_as_float((int)(w << 16)); }
+__device__ static inline float cs_bf16_high(uint32_t w)
+{
+    return __int_as_float((int)(w & 0xFFFF0000u));
+}
+
+/** cs_gelu_fast - x Phi(x) with an absolute error of at most 3e-7 (half an ulp at 4.4) and no
+ * branch: relu(x) - a 2^(a q(a) - 1) with a = |x|, q fitted to log2(2 Phi(-a)) / a. NaN stays */
+__device__ static inline float cs_gelu_fast(float x)
+{
+    float a = fminf(fabsf(x), 5.7f), q = -2.626523145e-6f;
+    q = fmaf(q, a, 3.690655509e-5f);
+    q = fmaf(q, a, -1.745858340e-4f);
+    q = fmaf(q, a, -1.644816114e-4f);
+    q = fmaf(q, a, 7.098569331e-3f);
+    q = fmaf(q, a, -5.251963282e-2f);
+    q = fmaf(q, a, -4.592009430e-1f);
+    q = fmaf(q, a, -1.151105945f);
+    return fmaf(-a, exp2f(fmaf(a, q, -1)), 0.5f * (x + fabsf(x)));
+}
+
+#endif
