@@ -19,10 +19,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { POLL_MS = 100, HELLO_S = 10, WHY_BYTES = 1024 };
+enum { POLL_MS = 100, HELLO_S = 10, SILENT_S = 60, WHY_BYTES = 1024 };
 
-/* What precedes every message. All ranks are the same program on the same kind of machine, which
- * hello() sees to: numbers go as they lie in memory. */
+/* What precedes every message. All ranks are the same program with the same order of bytes, which
+ * admit() sees to: numbers go as they lie in memory. */
 enum { DATA = 0x61746164, BYE = 0x21657962 };
 struct head { uint32_t kind, pad; uint64_t n_bytes; };
 
@@ -196,17 +196,18 @@ int cs_group_recv(cs_group *g, int from, void *p, size_t n)
 static int fail_send(cs_group *g, int to)
 {
     struct head h;
+    char skipped[4096];
 
-    while (get_bytes(g->fd[to], &h, sizeof h, HELLO_S) == CS_OK && h.kind != BYE) {
-        char skipped[4096];
+    while (get_bytes(g->fd[to], &h, sizeof h, HELLO_S) == CS_OK) {
+        if (h.kind == BYE)
+            return take_bye(g, to, (size_t)h.n_bytes);
         for (uint64_t n = h.n_bytes, k; n > 0; n -= k) {
             k = n < sizeof skipped ? n : sizeof skipped;
             if (get_bytes(g->fd[to], skipped, (size_t)k, HELLO_S) != CS_OK)
                 return fail_gone(g, to);
         }
-        h.kind = DATA;
     }
-    return h.kind == BYE ? take_bye(g, to, (size_t)h.n_bytes) : fail_gone(g, to);
+    return fail_gone(g, to);
 }
 
 int cs_group_send(cs_group *g, int to, const void *p, size_t n)
@@ -322,7 +323,7 @@ static int resolve(const cs_group_spec *s, struct addrinfo **out)
 /* Only the address that rank 0 is told listens, not every network of the machine. */
 static int listen_at(const cs_group_spec *s, int *fd)
 {
-    const int one = 1;
+    const int one = 1, silent = SILENT_S;
     struct addrinfo *list;
     int rc = resolve(s, &list), error = 0;
 
@@ -333,6 +334,9 @@ static int listen_at(const cs_group_spec *s, int *fd)
         *fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
         if (*fd >= 0)
             (void)setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        /* Who connects and says nothing, as scanners of ports do, is the system's to wait for. */
+        if (*fd >= 0)
+            (void)setsockopt(*fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent, sizeof silent);
         if (*fd >= 0 && bind(*fd, a->ai_addr, a->ai_addrlen) == 0 && listen(*fd, SOMAXCONN) == 0)
             break;
         error = errno;

@@ -209,6 +209,22 @@ static void another_point_is_noticed(void **state)
         assert_string_equal(e[r].why, "rank 1 is at another point of the run than rank 0");
 }
 
+/* Rank 1 hangs up without a word, which rank 0 sees where it waits for something else. */
+static void who_hangs_up_is_gone(void **state)
+{
+    (void)state;
+    cs_group *g[2];
+
+    assert_int_equal(cs_group_here(2, 20, g), CS_OK);
+    assert_int_equal(cs_group_check(g[0]), CS_OK);
+    cs_group_leave(g[1], CS_OK);
+    assert_int_equal(cs_group_check(g[0]), CS_EIO);
+    assert_non_null(strstr(cs_error_message(), "rank 1 is gone"));
+    assert_true(cs_group_lost(g[0]));
+    cs_group_leave(g[0], CS_OK);
+    cs_error_clear();
+}
+
 /* ---- processes ------------------------------------------------------------------------------- */
 
 /* A port that was free a moment ago. */
@@ -321,27 +337,38 @@ static void a_port_that_is_taken(void **state)
     (void)close(fd);
 }
 
-/* Somebody else knocks first, and says something that no rank would. */
+static int connect_to(int port)
+{
+    const struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = -1;
+
+    while (fd < 0) {
+        fd = socket(AF_INET, SOCK_STREAM, 0);
+        if (connect(fd, (const struct sockaddr *)&a, sizeof a) != 0) {
+            (void)close(fd);
+            fd = -1;
+        }
+    }
+    return fd;
+}
+
+/* Others knock first: some say nothing, one says something that no rank would. */
 static void strangers_are_not_let_in(void **state)
 {
     (void)state;
     const int port = free_port();
     const pid_t zero = start(spec(0, 2, port, 20));
-    struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-                             .sin_port = htons((uint16_t)port) };
     char why[256], text[64] = "GET / HTTP/1.1\r\n\r\n";
-    int fd, rc;
+    int fd[4];
 
-    do {
-        fd = socket(AF_INET, SOCK_STREAM, 0);
-        rc = connect(fd, (struct sockaddr *)&a, sizeof a);
-        if (rc != 0)
-            (void)close(fd);
-    } while (rc != 0);
-    assert_int_equal(send(fd, text, sizeof text, MSG_NOSIGNAL), sizeof text);
-    assert_int_equal(join(spec(1, 2, port, 20), why), CS_OK);
+    for (int i = 0; i < 4; i++)
+        fd[i] = connect_to(port);
+    assert_int_equal(send(fd[3], text, sizeof text, MSG_NOSIGNAL), sizeof text);
+    assert_int_equal(join(spec(1, 2, port, 5), why), CS_OK);
     assert_int_equal(status_of(zero), CS_OK);
-    (void)close(fd);
+    for (int i = 0; i < 4; i++)
+        (void)close(fd[i]);
 }
 
 int main(void)
@@ -352,6 +379,7 @@ int main(void)
         cmocka_unit_test(ranks_hear_each_other),
         cmocka_unit_test(failure_is_told_to_all),
         cmocka_unit_test(another_point_is_noticed),
+        cmocka_unit_test(who_hangs_up_is_gone),
         cmocka_unit_test(processes_meet),
         cmocka_unit_test(who_does_not_come_is_named),
         cmocka_unit_test(disagreement_is_told_to_both),
