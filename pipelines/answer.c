@@ -236,13 +236,15 @@ static int reserve_values(cs_infer_stage *s, const cs_batch *b)
 /* The first time, make half of the batch the budget; is the batch above it? */
 static bool is_above(cs_limit *l, const cs_batch *b)
 {
-    if (!atomic_exchange(&l->halved, true)) {
-        const int64_t half = b->n_tok / 2;       /* of several records: at least 1 */
-        atomic_store(&l->tokens, half);
+    const int64_t half = b->n_tok / 2;           /* of several records: at least 1 */
+    int64_t most = l->first;
+
+    if (atomic_compare_exchange_strong(&l->tokens, &most, half)) {
         cs_warn("there was no memory for a batch of %lld tokens; going on with --batch-tokens %lld",
                 (long long)b->n_tok, (long long)half);
+        most = half;
     }
-    return b->n_tok > atomic_load(&l->tokens);
+    return b->n_tok > most;
 }
 
 /* Its records in batches that keep to the budget. */
@@ -280,14 +282,14 @@ static int by_processor(cs_infer_stage *s, const cs_batch *b)
     CS_BUG(pthread_mutex_lock(s->spares) != 0);
     cs_budget_enter(budget);
     int rc = cs_model_raw(s->spare, b, s->answer);
+    if (rc == CS_OK) {
+        b->slot[0].chunk->view[b->slot[0].i].spared = true;
+        deliver(s, b);
+    } else {
+        rc = rc == CS_EMEM ? give_up(s, s->spare, b) : blame(s, s->spare, b, rc);
+    }
     CS_BUG(pthread_mutex_unlock(s->spares) != 0);
-    if (rc == CS_EMEM)
-        return give_up(s, s->spare, b);
-    if (rc != CS_OK)
-        return blame(s, s->spare, b, rc);
-    b->slot[0].chunk->view[b->slot[0].i].spared = true;
-    deliver(s, b);
-    return CS_OK;
+    return rc;
 }
 
 static int without_room(cs_infer_stage *s, cs_model *m, const cs_batch *b)

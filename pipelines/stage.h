@@ -24,8 +24,9 @@ enum { CS_CHUNK_BYTES = 256 << 10 };
 /* Activations of a batch that an infer stage with a model of its own answers alone: see crew.h. */
 enum { CS_SMALL_BATCH = 8 << 20 };
 
-/* Tokens of a batch: where there is no room for one, infer makes them half of its, once. */
-typedef struct cs_limit { _Atomic int64_t tokens; atomic_bool halved; } cs_limit;
+/* Tokens of a batch: where there is no room for one, infer makes them half of its, once. Less than
+ * `first`: that has happened. */
+typedef struct cs_limit { int64_t first; _Atomic int64_t tokens; } cs_limit;
 
 typedef struct cs_read_stage {
     int      (*next)(void *source, cs_chunk *c);   /* appends a record, or CS_EOF */

@@ -201,8 +201,8 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
                     .window_bytes = window_bytes(s) },
         .write = { .pipe = p, .policy = s->policy, .sink = s->sink, .arg = s->arg },
     };
+    g.limit.first = budget;
     atomic_init(&g.limit.tokens, budget);
-    atomic_init(&g.limit.halved, false);
     cs_stream_own_next(s, &g.read.next, &g.read.source);
     s->model->unchecked = s->unchecked;
     int rc = cs_crew_new(p, s->model, s->policy, s->n_thread, &g.limit, &g.crew);
