@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/cgroup.h"
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "kernels/cpu/gemm.h"
@@ -51,7 +52,8 @@ static void cpu_copy(cs_backend *be, cs_mat x, cs_mat y)
         memcpy(cs_row(y, r), cs_row(x, r), (size_t)x.c * sizeof *x.p);
 }
 
-/* What the kernel thinks can be had without swapping; without /proc, anything may be. */
+/* What the system thinks can be had without swapping, in the control group of the process too;
+ * where neither tells, anything may be. */
 static int64_t cpu_room(cs_backend *be)
 {
     enum { LINE = 256 };
@@ -65,7 +67,8 @@ static int64_t cpu_room(cs_backend *be)
             kb = strtoll(line + 13, NULL, 10);
     if (f)
         (void)fclose(f);
-    return kb < 0 ? INT64_MAX : kb * 1024;
+    const int64_t n = cs_cgroup_memory(CS_CGROUP_MEMBERSHIP, CS_CGROUP_ROOT);
+    return kb < 0 || kb * 1024 > n ? n : kb * 1024;
 }
 
 static int cpu_sync(cs_backend *be)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/cgroup.h"
 #include "base/opt.h"
 
 static const struct { const char *word; unsigned bit; } feature[] = {
@@ -102,110 +102,10 @@ static int affinity_count(void)
     return online > 0 && online < INT_MAX ? (int)online : 1;
 }
 
-/* Up to two numbers from a small file of the kernel; how many it has (cpu.max says "max 100000"
- * when there is no limit: none). */
-static int read_numbers(const char *path, long long *first, long long *second)
-{
-    char *text = NULL;
-    size_t n;
-
-    if (access(path, R_OK) != 0)
-        return 0;
-    if (cs_file_read(path, 4096, &text, &n) != CS_OK) {
-        cs_error_clear();
-        return 0;
-    }
-    int got = sscanf(text, "%lld %lld", first, second);
-    free(text);
-    return got > 0 ? got : 0;
-}
-
-/* The quota of one control group in processors, rounded up; 0 for none. */
-static int quota_of(const char *root, const char *group, bool v2)
-{
-    char path[PATH_MAX];
-    long long quota = 0, period = 0, unused;
-
-    if (v2) {
-        if ((size_t)snprintf(path, sizeof path, "%s%s/cpu.max", root, group) >= sizeof path
-            || read_numbers(path, &quota, &period) != 2)
-            return 0;
-    } else {
-        if ((size_t)snprintf(path, sizeof path, "%s/cpu%s/cpu.cfs_quota_us", root, group)
-                >= sizeof path || read_numbers(path, &quota, &unused) < 1)
-            return 0;
-        (void)snprintf(path, sizeof path, "%s/cpu%s/cpu.cfs_period_us", root, group);
-        if (read_numbers(path, &period, &unused) < 1)
-            return 0;
-    }
-    if (quota <= 0 || period <= 0 || quota / period >= INT_MAX)
-        return 0;
-    return (int)((quota + period - 1) / period);
-}
-
-/* The tightest quota from a group up to the root; every ancestor limits its descendants. In a
- * container the path may be the host's and exist only in part: missing levels are passed over. */
-static int quota_up(const char *root, char *group, bool v2)
-{
-    int least = 0;
-
-    for (;;) {
-        int quota = quota_of(root, group, v2);
-        if (quota > 0 && (least == 0 || quota < least))
-            least = quota;
-        char *slash = strrchr(group, '/');
-        if (slash == NULL)
-            return least;
-        *slash = '\0';
-    }
-}
-
-/* Is "cpu" one of the comma-separated controllers? */
-static bool names_cpu(const char *list)
-{
-    for (size_t n; *list != '\0'; list += n + (list[n] == ',')) {
-        n = strcspn(list, ",");
-        if (n == 3 && memcmp(list, "cpu", 3) == 0)
-            return true;
-    }
-    return false;
-}
-
-int cs_cpu_quota(const char *membership, const char *root)
-{
-    char *text = NULL, *end;
-    size_t n;
-    int least = 0;
-
-    if (access(membership, R_OK) != 0)
-        return 0;
-    if (cs_file_read(membership, 1 << 16, &text, &n) != CS_OK) {
-        cs_error_clear();
-        return 0;
-    }
-    /* A line is "id:controllers:path"; version 2 has id 0 and no controllers. */
-    for (char *line = text; *line != '\0'; line = end) {
-        end = line + strcspn(line, "\n");
-        if (*end != '\0')
-            *end++ = '\0';
-        char *list = strchr(line, ':');
-        char *group = list != NULL ? strchr(list + 1, ':') : NULL;
-        if (group == NULL)
-            continue;
-        *group++ = '\0';
-        bool v2 = list[1] == '\0';
-        int quota = v2 || names_cpu(list + 1) ? quota_up(root, group, v2) : 0;
-        if (quota > 0 && (least == 0 || quota < least))
-            least = quota;
-    }
-    free(text);
-    return least;
-}
-
 int cs_cpu_count(void)
 {
     int count = affinity_count();
-    int quota = cs_cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup");
+    int64_t quota = cs_cgroup_cpus(CS_CGROUP_MEMBERSHIP, CS_CGROUP_ROOT);
 
-    return quota > 0 && quota < count ? quota : count;
+    return quota > 0 && quota < count ? (int)quota : count;
 }

@@ -31,13 +31,5 @@ bool cs_cpu_level(int i, char *name, size_t n_name) CS_MUST_CHECK;
 bool cs_cpu_has(unsigned mask);
 /** cs_cpu_count - processors this process may run on (affinity and cgroup respected) */
 int cs_cpu_count(void);
-/**
- * cs_cpu_quota - processors that the control groups of this process leave it, rounded up
- *
- * membership  /proc/self/cgroup (versions 1 and 2)
- * root        where the groups are mounted: /sys/fs/cgroup
- * Returns     0 when there is no limit or no control group
- */
-int cs_cpu_quota(const char *membership, const char *root);
 
 #endif
