@@ -31,9 +31,10 @@ typedef struct cs_group_spec {
  *
  * Of the first of these that is there: torchrun (RANK, WORLD_SIZE, LOCAL_RANK), Open MPI
  * (OMPI_COMM_WORLD_...), MPICH and Intel MPI (PMI_RANK, PMI_SIZE, MPI_LOCALRANKID), Slurm
- * (SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID). Rank 0 listens at MASTER_ADDR, which may be missing
- * where all ranks are known to be on one machine, and MASTER_PORT (29500), or the one after it
- * where torchrun itself listens at that.
+ * (SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID), others with PMI (PMI_LOCAL_RANK). Where that does
+ * not say which rank of its machine it is, LOCAL_RANK does. Rank 0 listens at MASTER_ADDR, which
+ * may be missing where all ranks are known to be on one machine, and MASTER_PORT (29500), or the
+ * one after it where torchrun itself listens at that.
  *
  * Returns  CS_OK; CS_EUSAGE when there is none, or what there is makes no sense
  */

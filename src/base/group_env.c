@@ -7,15 +7,19 @@
 
 enum { PORT = 29500, MOST_RANKS = 1 << 16 };
 
-/* The variables of one launcher. `local` and `local_n` may be missing. */
+/* The variables of one launcher. `local` and `local_n` may be missing; `mark` may not, unless NULL.
+ * mpirun in a job of Slurm's leaves Slurm's variables of its own helpers; srun --mpi=pmi2 sets
+ * PMI's beside its own, but says only in these which rank of the machine it is. */
 static const struct launcher {
-    const char *name, *rank, *n, *local, *local_n, *n_machine;
+    const char *name, *mark, *rank, *n, *local, *local_n, *n_machine;
 } launchers[] = {
-    { "torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL },
-    { "Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-      "OMPI_COMM_WORLD_LOCAL_SIZE", NULL },
-    { "MPI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL },
-    { "Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", NULL, "SLURM_NNODES" },
+    { "torchrun", NULL, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL },
+    { "Open MPI", NULL, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+      "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", NULL },
+    { "MPI", "MPI_LOCALRANKID", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+      NULL },
+    { "Slurm", NULL, "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", NULL, "SLURM_NNODES" },
+    { "MPI", NULL, "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK", "PMI_LOCAL_SIZE", NULL },
 };
 
 enum { N_LAUNCHER = sizeof launchers / sizeof launchers[0] };
@@ -39,7 +43,8 @@ static int number(const char *name, long least, long most, int *v)
 static const struct launcher *find(void)
 {
     for (int i = 0; i < N_LAUNCHER; i++)
-        if (getenv(launchers[i].rank) != NULL && getenv(launchers[i].n) != NULL)
+        if (getenv(launchers[i].rank) != NULL && getenv(launchers[i].n) != NULL &&
+            (launchers[i].mark == NULL || getenv(launchers[i].mark) != NULL))
             return &launchers[i];
     return NULL;
 }
@@ -78,6 +83,8 @@ int cs_group_env(cs_group_spec *out)
     CS_TRY(number(l->n, 1, MOST_RANKS, &out->n));
     CS_TRY(number(l->rank, 0, out->n - 1, &out->rank));
     CS_TRY(number(l->local, 0, out->n - 1, &out->local));
+    if (out->local < 0)          /* what a user can set where the launcher does not say */
+        CS_TRY(number("LOCAL_RANK", 0, out->n - 1, &out->local));
     CS_TRY(find_host(l, out));
     CS_TRY(number("MASTER_PORT", 1, 65534, &out->port));
     out->port += store != NULL && strcmp(store, "True") == 0;
