@@ -116,6 +116,8 @@ banned()
     rule 'no type of ours ends in _t (POSIX owns it)' '^(} |typedef .* )cs_[a-z_]*_t;' $sources
     rule 'a tab' '	' $sources
     rule 'blanks at the end of the line' '[ 	]+$' $sources
+    rule 'no line of a table: make -s says nothing of itself' '^([^#	][^	]*)?$' \
+        $(echo "$texts" | grep '^tests/bench/results/.*\.tsv$')
     rule 'a path of one machine' '(^|[^a-zA-Z0-9_.$}*-])/(wor[k]|roo[t]|hom[e]|far[m])/' $texts
 }
 
