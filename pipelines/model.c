@@ -235,7 +235,7 @@ out:
 static int checked(cs_model *m, const char *to)
 {
     m->checked = (cs_precision)own.precision;
-    return cs_model_save(m, to, false);
+    return save(m, to);
 }
 
 static int act(const cs_strlist *word, cs_model *m)

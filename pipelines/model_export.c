@@ -18,13 +18,9 @@ enum { PATH_BYTES = 4096, SYMBOL_BYTES = 64, MAX_MODEL_BYTES = 1 << 30, VALUE_BY
 /* Writes a JSON value, which it takes over. */
 static int write_json(cs_outfile *f, json_t *j)
 {
-    char *text = json_dumps(j, JSON_INDENT(2));
+    const int rc = cs_outfile_json(f, j, JSON_INDENT(2), cs_outfile_name(f));
 
     json_decref(j);
-    if (text == NULL)
-        return cs_fail(CS_EMEM, "out of memory for a file of the model");
-    const int rc = cs_outfile_text(f, text);
-    free(text);
     return rc;
 }
 
