@@ -1,6 +1,5 @@
 /* variant.c - the effect of variants: `chordseq variant`. */
 #include <ctype.h>
-#include <math.h>
 #include <string.h>
 
 #include "nn/masked.h"
@@ -169,7 +168,6 @@ static char format_of(void)
 static int choose_score(struct job *j)
 {
     const bool trained = cs_model_parts(j->model) == 2;
-
     const bool guesses = j->model->head->per_token && j->model->mask >= 0;
 
     j->values.score = own.score != CS_SCORE_AUTO ? own.score : trained ? CS_SCORE_MODEL
@@ -319,8 +317,7 @@ static int score(struct job *j, const cs_split *split, const cs_about *about)
     cs_stream s = {
         .next = cs_variants_next, .source = &j->source, .model = j->model, .policy = &j->policy,
         .batch_tokens = stream.batch_tokens, .unchecked = !stream.check_finite,
-        .window = (int)stream.window,
-        .n_thread = split->work, .sink = sink, .arg = j,
+        .window = (int)stream.window, .n_thread = split->work, .sink = sink, .arg = j,
     };
 
     CS_TRY(begin_shard(j, &s));

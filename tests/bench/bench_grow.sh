@@ -6,8 +6,8 @@
 # What bench_mem.sh asks of classify: pretrain on genomes, variant, diplotype of calls and of reads,
 # explain of a region per 100,000 bases, and tokenize with a vocabulary or learning one, on two inputs
 # of contigs of 500,000 bases (what is kept of each contig is its name and place). The work is the
-# same number of steps for pretrain, and grows with the input for the others. TSV to stdout; the line `ratio` is the peak of the second input over that of
-# the first.
+# same number of steps for pretrain, and grows with the input for the others. TSV to stdout; the line
+# `ratio` is the peak of the second input over that of the first.
 . "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || set -- 20M 200M
 scratch
