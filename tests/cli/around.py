@@ -9,12 +9,14 @@ import sys
 
 NEAR, FAR, LINE = 400, 1 << 20, 1 << 30
 random.seed(1)
+RANDOM = bytes(random.choices(b"ACGT", k=1 << 16))
 contig = {}
 
 
-def some(letters, n):
-    """Random letters."""
-    return letters * n if len(letters) == 1 else "".join(random.choices(letters, k=n))
+def some(bases, first, last):
+    """What is from one place to another where these bases come again and again."""
+    at = first % len(bases)
+    return (bases * ((at + last - first) // len(bases) + 1))[at:at + last - first]
 
 
 def write(fasta, at, pos, text):
@@ -22,24 +24,24 @@ def write(fasta, at, pos, text):
     for line in range(pos // LINE, (pos + len(text) - 1) // LINE + 1):
         first, last = max(pos, line * LINE), min(pos + len(text), (line + 1) * LINE)
         fasta.seek(at + first + line)
-        fasta.write(text[first - pos:last - pos].encode())
+        fasta.write(text[first - pos:last - pos])
 
 
 for row in sys.stdin:
     chrom, pos, ref = row.rstrip("\n").split("\t")
-    contig.setdefault(chrom, []).append((int(pos) - 1, ref.upper()))
+    contig.setdefault(chrom, []).append((int(pos) - 1, ref.upper().encode()))
 with open(sys.argv[1], "wb") as fasta, open(sys.argv[1] + ".fai", "w") as index:
     for name, sites in contig.items():
         fasta.write(b">%s\n" % name.encode())
         at = fasta.tell()
         end = max(pos + len(ref) for pos, ref in sites) + NEAR
         print(name, end, at, LINE, LINE + 1, sep="\t", file=index)
-        for reach, letters in ((FAR, "N"), (NEAR, "ACGT")):
+        for reach, bases in ((FAR, b"N" * NEAR), (NEAR, RANDOM)):
             done = 0
             for pos, ref in sorted(sites):
                 first, last = max(done, pos - reach, 0), min(pos + len(ref) + reach, end)
                 if last > first:
-                    write(fasta, at, first, some(letters, last - first))
+                    write(fasta, at, first, some(bases, first, last))
                     done = last
         for pos, ref in sorted(sites, reverse=True):
             if pos >= 0:
