@@ -2,7 +2,8 @@
 # each dies of the signal.
 #
 # A row is a command, with `in` for a pipe that gives it a beginning and then nothing more, so that
-# the signal always comes in the middle, or for one that takes a beginning and no more; what reads no pipe works for longer than the test takes.
+# the signal always comes in the middle, or for one that takes a beginning and no more; what reads no
+# pipe works for longer than the test takes.
 # All rows run at once, each in a folder of its own: when all have been fed, all get the signal, and
 # must have ended soon after with nothing but their inputs in the folder.
 #
@@ -155,6 +156,7 @@ VCF with an index|variant $q -m $m -r ../variants.fa -w 128 -W -o o.vcf.gz --tsv
 train|train $q $small --label-key class --epochs 1 -o o.m --metrics o.tsv ../two.fa
 model export|model export $m o
 model label|model label --taxonomy ../taxa.tsv $tiny/model.safetensors o.m
+model checked|model checked $m o.m
 model factorize|model factorize --rank 2 -o o.m $m
 model import|model import $published o.m
 factorize|factorize $q -i ../big.npy --steps 2 -o o --plot o.svg
