@@ -196,8 +196,11 @@ static int compute_in(cs_backend *be, cs_precision p)
 int cs_backend_compute_in(cs_backend *be, cs_precision p)
 {
     int rc = CS_OK;
-    for (; be && rc == CS_OK; be = be->next)
-        rc = compute_in(be, p);
+    cs_backend *at = be;
+    for (; at && rc == CS_OK; at = at->next)
+        rc = compute_in(at, p);
+    for (at = rc == CS_OK ? NULL : be; at; at = at->next)
+        CS_BUG(compute_in(at, CS_IN_FP32) != CS_OK);     /* all can do that */
     return rc;
 }
 

@@ -366,7 +366,8 @@ extern const char *const cs_precision_names[];
  * cs_backend_compute_in - the precision of products from now on, of be and those behind it;
  * CS_IN_FP32 until this is called
  *
- * Returns  CS_OK, or CS_EUSAGE where the device cannot: a processor computes in CS_IN_FP32 only
+ * Returns  CS_OK, or CS_EUSAGE where one of them cannot; all are then in CS_IN_FP32. A processor
+ *          computes in CS_IN_FP32 only
  */
 int cs_backend_compute_in(cs_backend *be, cs_precision p) CS_MUST_CHECK;
 

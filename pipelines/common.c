@@ -98,8 +98,8 @@ const cs_opt cs_device_table[] = {
       .man = "fp32 is single precision, the reference; tf32 and bf16 keep 10 and 7 bits behind the "
              "point and are for tensor cores. Sums, parameters and their updates are of single "
              "precision always. auto is what the model's file says was checked for answers "
-             "(chordseq model checked), else fp32; for training it is fp32. A processor computes "
-             "in fp32, and refuses the others.",
+             "(chordseq model checked), where all GPUs of the run can do that, else fp32; for "
+             "training it is fp32. A processor computes in fp32, and refuses the others.",
       .choice = precision_names },
     { .type = CS_OPT_END }
 };
@@ -339,9 +339,10 @@ void cs_device_answers(const cs_device_args *a, const cs_model *m)
 {
     if (a->precision != PRECISION_AUTO || m->be->is_host || m->checked == CS_IN_FP32)
         return;
-    if (cs_backend_compute_in(m->be, m->checked) != CS_OK)
+    if (cs_backend_compute_in(m->be, m->checked) == CS_OK)
+        cs_info("products in %s, as the model was checked", cs_precision_names[m->checked]);
+    else
         cs_error_clear();        /* nobody asked for it */
-    cs_info("products in %s, as the model was checked", cs_precision_names[m->be->precision]);
 }
 
 int cs_model_open(const char *path, const cs_device_args *device, int n_thread, cs_backend **be,

@@ -81,8 +81,8 @@ int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out) CS_M
 /** cs_device_open_all - the same for several devices, as a list; for what runs a stream */
 int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
 
-/** cs_device_answers - for a command that answers: auto is what the model says was checked, on a
- * GPU that can do it */
+/** cs_device_answers - for a command that answers: auto is what the model says was checked, where
+ * all GPUs of the run can do it */
 void cs_device_answers(const cs_device_args *a, const cs_model *m);
 
 /**

@@ -12,7 +12,7 @@
 enum { N_BATCH = 5, N_RECORD = 2 };
 
 extern size_t cs_host_memory;
-extern int cs_host_fault, cs_host_lag;
+extern int cs_host_fault, cs_host_lag, cs_host_devices, cs_host_capability;
 extern long cs_host_fail, cs_host_deaf;
 size_t cs_host_used(void);
 
@@ -225,13 +225,34 @@ static void test_copy(void **state)
     cs_model_free(m);
 }
 
+/* Devices of a run compute in one precision, or answers would be those of whoever was free. */
+static void test_one_precision(void **state)
+{
+    (void)state;
+    cs_backend *be;
+
+    cs_host_devices = 2;
+    assert_int_equal(cs_backend_open("cuda:0", 1, &be), CS_OK);
+    cs_host_capability = 75;
+    assert_int_equal(cs_backend_open("cuda:1", 1, &be->next), CS_OK);
+    assert_int_equal(cs_backend_compute_in(be, CS_IN_BF16), CS_EUSAGE);
+    assert_non_null(strstr(cs_error_message(), "device cuda:1"));
+    cs_error_clear();
+    assert_int_equal(be->precision, CS_IN_FP32);
+    assert_null(be->fused.chord_block);
+    assert_int_equal(be->next->precision, CS_IN_FP32);
+    cs_backend_close(be);
+    cs_host_devices = 1;
+    cs_host_capability = 90;
+}
+
 int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_orders), cmocka_unit_test(test_every_wait_is_needed),
         cmocka_unit_test(test_no_memory_anywhere), cmocka_unit_test(test_device_error),
         cmocka_unit_test(test_not_finite), cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_copy), cmocka_unit_test(test_one_precision),
     };
 
     if (cs_cpu_init() != CS_OK || cs_backend_open("cuda", 1, &gpu) != CS_OK)
