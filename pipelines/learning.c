@@ -126,12 +126,29 @@ static char *default_checkpoint(const char *output)
     return path;
 }
 
-int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, cs_group **group)
+static int check_device(const char *device)
+{
+    int rc = CS_OK;
+    cs_devices all;
+
+    if (strchr(device, ',') == NULL)
+        return CS_OK;
+    CS_TRY(cs_devices_parse(device, &all));
+    rc = cs_fail(CS_EUSAGE, "'%s' names %d devices, and a process learns on one; start a process "
+                 "for each, as 'torchrun --no-python --nproc-per-node %d chordseq ... --ranks env "
+                 "--device cuda' does", device, all.n, all.n);
+out:
+    return rc;
+}
+
+int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, const cs_device_args *device,
+                  cs_group **group)
 {
     int rc = CS_OK;
     cs_group_spec spec;
 
     *group = NULL;
+    CS_TRY(check_device(device->device));
     if (r->ranks == RANKS_OFF)
         return CS_OK;
     CS_TRY(cs_group_env(&spec));

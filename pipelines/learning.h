@@ -32,10 +32,11 @@ cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r);
  * Ranks but the first say nothing but errors from here on.
  *
  * group    receives this rank's end, for cs_train_opt; NULL: there is one rank. Leave it in the end
- * Returns  CS_OK; CS_EUSAGE also when a step has too few batches for all; the errors of
- *          cs_group_env() and cs_group_join()
+ * Returns  CS_OK; CS_EUSAGE also when a step has too few batches for all, or --device names
+ *          several; the errors of cs_group_env() and cs_group_join()
  */
-int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, cs_group **group) CS_MUST_CHECK;
+int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, const cs_device_args *device,
+                  cs_group **group) CS_MUST_CHECK;
 
 /**
  * cs_learn_device - open what this rank computes on

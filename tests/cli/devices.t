@@ -46,6 +46,9 @@ T 'a device that is missing is named' sh -c "$g --device cuda:1,9 $in 2>&1 |
 T 'what computes on one refuses a list' sh -c "$c bench --device cuda:0,1 encoders 2>&1 |
     grep -q \"'cuda:0,1' names 2 devices; this computes on one of them\""
 
+T 'training says how several learn' sh -c "$c train --device cuda:0,1 --label-key class -o x.m \
+    $in 2>&1 | grep -q 'torchrun --no-python --nproc-per-node 2 chordseq ... --ranks env'"
+
 # ---- memory ----------------------------------------------------------------------------------------
 own=$(((64 << 20) + 25600))              # what the backend and the parameters take
 T 'auto fits the memory that is free' sh -c "
