@@ -32,6 +32,7 @@ static const char hello_magic[24] = "chordseq " PACKAGE_VERSION;
 struct cs_group {
     int    rank, n, local;
     double timeout;
+    double end;                  /* of a wait elsewhere: see cs_group_wait() */
     int   *fd;                   /* [n] of rank 0, by rank; else only fd[0] */
     bool   lost;
 };
@@ -255,8 +256,17 @@ int cs_group_meet(cs_group *g)
     return rc == CS_OK ? cs_group_share(g, NULL, 0) : rc;
 }
 
+void cs_group_wait(cs_group *g)
+{
+    g->end = end_of(g->timeout);
+}
+
 int cs_group_check(cs_group *g)
 {
+    if (g->end > 0 && now_s() > g->end)
+        return fail_lost(g, "the ranks' devices have not heard of each other for %.0f seconds; can "
+                         "they (NCCL has ports of its own)? --ranks-timeout says how long it may "
+                         "take", g->timeout);
     if (cs_signal_caught() != 0)
         return CS_ECANCEL;
     for (int r = 0; r < g->n; r++) {

@@ -69,7 +69,10 @@ int cs_group_share(cs_group *g, void *p, size_t n) CS_MUST_CHECK;
 /** cs_group_meet - nobody returns before all have called it */
 int cs_group_meet(cs_group *g) CS_MUST_CHECK;
 
-/** cs_group_check - has anybody hung up? For waiting elsewhere than here; returns at once */
+/** cs_group_wait - a wait for the others elsewhere than here begins, and its timeout */
+void cs_group_wait(cs_group *g);
+/** cs_group_check - has anybody hung up, or the time since cs_group_wait() passed? For waiting
+ * elsewhere than here; returns at once */
 int cs_group_check(cs_group *g) CS_MUST_CHECK;
 /** cs_group_lost - did one of the calls above find that another rank has ended? */
 bool cs_group_lost(const cs_group *g);

@@ -66,6 +66,7 @@ static int unite(cs_parallel *p)
     if (cs_group_rank(p->group) == 0)
         CS_TRY(be->reduce->id(be, id));
     CS_TRY(cs_group_share(p->group, id, sizeof id));
+    cs_group_wait(p->group);
     CS_TRY(be->reduce->join(be, id, cs_group_rank(p->group), cs_group_size(p->group),
                             (cs_reduce_watch){ look, p->group }));
     p->reduces = true;
@@ -245,8 +246,10 @@ static int sum_gradients(cs_parallel *p)
     const cs_params *ps = p->ps;
     const size_t n_bytes = (size_t)ps->n_real * sizeof *ps->grad;
 
-    if (p->reduces)
+    if (p->reduces) {
+        cs_group_wait(p->group);
         return ps->be->reduce->sum(ps->be, ps->grad, ps->n_real);
+    }
     if (ps->be->is_host)
         return sum_over_ranks(p, ps->grad, ps->n_real);
     ps->be->op.download(ps->be, p->host, ps->grad, n_bytes);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/group.h"
@@ -231,6 +232,27 @@ static void who_hangs_up_is_gone(void **state)
     cs_error_clear();
 }
 
+/* All are there, but what they wait for elsewhere does not come. */
+static void a_wait_elsewhere_has_an_end(void **state)
+{
+    (void)state;
+    const struct timespec nap = { 0, 1000 * 1000 };
+    cs_group *g[2];
+    int rc = CS_OK;
+
+    assert_int_equal(cs_group_here(2, 0.1, g), CS_OK);
+    cs_group_wait(g[0]);
+    assert_int_equal(cs_group_check(g[0]), CS_OK);
+    for (int i = 0; i < 5000 && (rc = cs_group_check(g[0])) == CS_OK; i++)
+        (void)nanosleep(&nap, NULL);
+    assert_int_equal(rc, CS_EIO);
+    assert_non_null(strstr(cs_error_message(), "--ranks-timeout"));
+    assert_true(cs_group_lost(g[0]));
+    cs_group_leave(g[0], rc);
+    cs_group_leave(g[1], CS_OK);
+    cs_error_clear();
+}
+
 /* ---- processes ------------------------------------------------------------------------------- */
 
 /* A port that was free a moment ago. */
@@ -386,6 +408,7 @@ int main(void)
         cmocka_unit_test(failure_is_told_to_all),
         cmocka_unit_test(another_point_is_noticed),
         cmocka_unit_test(who_hangs_up_is_gone),
+        cmocka_unit_test(a_wait_elsewhere_has_an_end),
         cmocka_unit_test(processes_meet),
         cmocka_unit_test(who_does_not_come_is_named),
         cmocka_unit_test(disagreement_is_told_to_both),
