@@ -33,7 +33,7 @@ for side in train valid; do
         --per-class $n --seed 1
     "$chordseq" tokenize -q -m "$model" --format ids -o "$tmp/$side.tsv" "$tmp/${side}_1000.fa"
 done
-printf '\nint8\trecords\tbalanced_accuracy\tother_calls_percent\n'
+printf 'int8\trecords\tbalanced_accuracy\tother_calls_percent\n'
 "$chordseq" eval -q -@ 1 -m "$model" --label-key class -o "$tmp/eval.tsv" "$tmp/valid_1000.fa"
 awk -F '\t' '$1 != "record" || $2 != "all" || $3 != "." { next }
     { value[$4] = $5 }
