@@ -28,8 +28,9 @@ pre="chordseq pretrain -q -@ 1 --encoder cdil --encoder.channels 8 --encoder.lay
     -B 256 --accumulate 3 --lr 0.01 --window 100 --windows-per-epoch 40 --epochs 2 genome.fa"
 sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
 
-# A port per run that no other test is likely to have.
-port=$((20000 + $$ % 12000))
+# A port per run that no other test is likely to have; a run takes some twenty from it on, and runs
+# that begin together have neighbouring numbers.
+port=$((20000 + $$ * 31 % 12000))
 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port
 export MASTER_ADDR MASTER_PORT
 unset RANK WORLD_SIZE
