@@ -180,7 +180,7 @@ int cs_backend_open_all(const char *text, int n_thread, cs_backend **out)
     return rc;
 }
 
-const char *const cs_precision_names[] = { "fp32", "tf32", "bf16", NULL };
+const char *const cs_precision_names[] = { CS_PRECISION_NAMES, NULL };
 
 static int compute_in(cs_backend *be, cs_precision p)
 {

@@ -359,7 +359,8 @@ int  cs_backend_open(const char *text, int n_thread, cs_backend **out) CS_MUST_C
 int  cs_backend_open_all(const char *text, int n_thread, cs_backend **out) CS_MUST_CHECK;
 void cs_backend_close(cs_backend *be);   /* and those behind it; accepts NULL */
 
-/** cs_precision_names - "fp32", "tf32", "bf16", NULL */
+/** cs_precision_names - CS_PRECISION_NAMES, NULL: by cs_precision */
+#define CS_PRECISION_NAMES "fp32", "tf32", "bf16"
 extern const char *const cs_precision_names[];
 
 /**

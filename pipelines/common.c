@@ -80,7 +80,7 @@ const cs_opt cs_compute_table[] = {
 };
 
 enum { PRECISION_AUTO };
-static const char *const precision_names[] = { "auto", "fp32", "tf32", "bf16", NULL };
+static const char *const precision_names[] = { "auto", CS_PRECISION_NAMES, NULL };
 
 const cs_opt cs_device_table[] = {
     { .type = CS_OPT_STR, .name = "device", .off = offsetof(cs_device_args, device),

@@ -22,8 +22,6 @@ static cs_input_args input;
 static cs_label_args labels;
 static cs_log_args logs;
 
-static const char *const precision_names[] = { "fp32", "tf32", "bf16", NULL };
-
 static const cs_opt model_table[] = {
     { .type = CS_OPT_GROUP, .name = "Export" },
     { .type = CS_OPT_STR, .name = "license", .off = offsetof(struct model_args, licence),
@@ -34,7 +32,7 @@ static const cs_opt model_table[] = {
       .arg = "KIND", .def = "bf16",
       .help = "least precise numbers that the model's answers were checked with",
       .man = "GPUs then answer in it unless told otherwise; fp32 takes the note back.",
-      .choice = precision_names },
+      .choice = cs_precision_names },
     { .type = CS_OPT_GROUP, .name = "Import" },
     { .type = CS_OPT_STR, .name = "alphabet", .off = offsetof(struct model_args, alphabet),
       .arg = "LETTERS", .def = "acgnt",

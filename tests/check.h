@@ -1,6 +1,6 @@
 /*
  * check.h - what cmocka lacks: relative norms, buffers that end at a forbidden page, guard words,
- * calls that must abort, and what was written to stderr.
+ * calls that must abort, free ports, and what was written to stderr.
  *
  * Everything is static inline, so a test is one file plus this one. Include it before anything
  * else of cmocka: it brings the headers that cmocka.h needs.
@@ -8,6 +8,7 @@
 #ifndef CS_TESTS_CHECK_H
 #define CS_TESTS_CHECK_H
 
+#include <arpa/inet.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -20,10 +21,24 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+/** check_free_port - a TCP port of this machine that was free a moment ago */
+static inline int check_free_port(void)
+{
+    struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t n = sizeof a;
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    (void)close(fd);
+    return ntohs(a.sin_port);
+}
 
 /**
  * check_rel_norm - ||got - want|| / ||want||, Euclidean, summed in double

@@ -5,9 +5,6 @@
  */
 #include "tests/nn/toy.h"
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-
 #include "train/parallel.h"
 
 #ifdef CS_HOST_CUDA
@@ -15,19 +12,6 @@ extern int cs_host_devices;
 #endif
 
 enum { N_BATCH = 4, MOST = 3 };
-
-/* A port that was free a moment ago. */
-static int free_port(void)
-{
-    struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t n = sizeof a;
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
-    (void)close(fd);
-    return ntohs(a.sin_port);
-}
 
 /* Batches from, from + by, ... of the step. */
 static int learn(cs_model *m, int from, int by)
@@ -109,7 +93,7 @@ out:
 /* Status of rank r: minus the code that it ended with, or the signal. */
 static void run_all(int n, bool says, int *status)
 {
-    const int port = free_port();
+    const int port = check_free_port();
     pid_t pid[MOST];
 
     for (int r = 0; r < n; r++) {

@@ -255,19 +255,6 @@ static void a_wait_elsewhere_has_an_end(void **state)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* A port that was free a moment ago. */
-static int free_port(void)
-{
-    struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t n = sizeof a;
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
-    (void)close(fd);
-    return ntohs(a.sin_port);
-}
-
 static cs_group_spec spec(int rank, int n, int port, double timeout)
 {
     return (cs_group_spec){ .rank = rank, .n = n, .port = port, .host = "127.0.0.1",
@@ -312,7 +299,7 @@ static int status_of(pid_t pid)
 static void processes_meet(void **state)
 {
     (void)state;
-    const int port = free_port();
+    const int port = check_free_port();
     char why[256];
     const pid_t two = start(spec(2, 3, port, 20)), one = start(spec(1, 3, port, 20));
 
@@ -324,7 +311,7 @@ static void processes_meet(void **state)
 static void who_does_not_come_is_named(void **state)
 {
     (void)state;
-    const int port = free_port();
+    const int port = check_free_port();
     char why[256];
     const pid_t one = start(spec(1, 4, port, 20));
 
@@ -339,7 +326,7 @@ static void who_does_not_come_is_named(void **state)
 static void disagreement_is_told_to_both(void **state)
 {
     (void)state;
-    const int port = free_port();
+    const int port = check_free_port();
     char why[256];
     const pid_t three = start(spec(1, 3, port, 20));
 
@@ -385,7 +372,7 @@ static int connect_to(int port)
 static void strangers_are_not_let_in(void **state)
 {
     (void)state;
-    const int port = free_port();
+    const int port = check_free_port();
     const pid_t zero = start(spec(0, 2, port, 20));
     char why[256], text[64] = "GET / HTTP/1.1\r\n\r\n";
     int fd[4];
