@@ -5,12 +5,14 @@
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/group.h"
+#include "base/file.h"
+#include "base/group_end.h"
 
 enum { MOST = 4 };
 
@@ -296,6 +298,54 @@ static int status_of(pid_t pid)
     return -WEXITSTATUS(status);
 }
 
+enum { LONG = 4 << 20 };         /* bytes, more than a connection holds */
+
+static void send_until_told(cs_group *g)
+{
+    char *text = calloc(LONG, 1);
+
+    cs_signal_init();
+    memset(text, 'x', LONG);
+    int rc = cs_group_send(g, 0, text, LONG);
+    if (rc == CS_OK)
+        rc = cs_group_meet(g);
+    cs_group_leave(g, rc);
+    free(text);
+}
+
+/* A signal comes amid a message: rank 0 gets all of it before it hears why rank 1 leaves. */
+static void half_a_message_is_never_sent(void **state)
+{
+    (void)state;
+    const struct timespec nap = { 0, 1000 * 1000 };
+    char *text = calloc(LONG, 1);
+    cs_group *g[2];
+    int n = 0;
+
+    assert_int_equal(cs_group_here(2, 20, g), CS_OK);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        cs_group_leave(g[0], CS_OK);
+        send_until_told(g[1]);
+        _exit(0);
+    }
+    cs_group_leave(g[1], CS_OK);
+    while (n < 1 << 10 && ioctl(g[0]->fd[1], FIONREAD, &n) == 0)
+        (void)nanosleep(&nap, NULL);
+    assert_int_equal(kill(pid, SIGTERM), 0);
+    for (int i = 0; i < 300; i++)            /* thrice what a signal is looked for */
+        (void)nanosleep(&nap, NULL);
+    assert_int_equal(cs_group_recv(g[0], 1, text, LONG), CS_OK);
+    for (int i = 0; i < LONG; i++)
+        assert_int_equal(text[i], 'x');
+    assert_int_equal(cs_group_meet(g[0]), CS_EIO);
+    assert_string_equal(cs_error_message(), "rank 1 was ended by a signal");
+    cs_group_leave(g[0], CS_EIO);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    cs_error_clear();
+    free(text);
+}
+
 static void processes_meet(void **state)
 {
     (void)state;
@@ -368,7 +418,8 @@ static int connect_to(int port)
     return fd;
 }
 
-/* Others knock first: some say nothing, one says something that no rank would. */
+/* Others knock first: some say nothing, one says something that no rank would, and one only the
+ * beginning of what a rank would. */
 static void strangers_are_not_let_in(void **state)
 {
     (void)state;
@@ -379,6 +430,7 @@ static void strangers_are_not_let_in(void **state)
 
     for (int i = 0; i < 4; i++)
         fd[i] = connect_to(port);
+    assert_int_equal(send(fd[2], "chordseq", 8, MSG_NOSIGNAL), 8);
     assert_int_equal(send(fd[3], text, sizeof text, MSG_NOSIGNAL), sizeof text);
     assert_int_equal(join(spec(1, 2, port, 5), why), CS_OK);
     assert_int_equal(status_of(zero), CS_OK);
@@ -396,6 +448,7 @@ int main(void)
         cmocka_unit_test(another_point_is_noticed),
         cmocka_unit_test(who_hangs_up_is_gone),
         cmocka_unit_test(a_wait_elsewhere_has_an_end),
+        cmocka_unit_test(half_a_message_is_never_sent),
         cmocka_unit_test(processes_meet),
         cmocka_unit_test(who_does_not_come_is_named),
         cmocka_unit_test(disagreement_is_told_to_both),

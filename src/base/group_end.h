@@ -1,0 +1,39 @@
+/* group_end.h - one rank's end of its connections, for the files that make and use them. */
+#ifndef CS_BASE_GROUP_END_H
+#define CS_BASE_GROUP_END_H
+
+#include "base/group.h"
+
+enum { CS_GROUP_POLL_MS = 100, CS_GROUP_WHY_BYTES = 1024 };
+
+struct cs_group {
+    int    rank, n, local;
+    double timeout;
+    double end;                  /* of a wait elsewhere: see cs_group_wait() */
+    int   *fd;                   /* [n] of rank 0, by rank; else only fd[0]; -1: none, or hung up */
+    bool   lost;
+};
+
+/** cs_group_new - an end without connections; free it with cs_group_leave() */
+cs_group *cs_group_new(int rank, int n, double timeout);
+
+/** cs_group_end_of - when so many seconds from now have passed; 0 of 0: never */
+double cs_group_end_of(double seconds);
+/** cs_group_late - has that time come? */
+bool cs_group_late(double end);
+
+/**
+ * cs_group_put - n bytes to the other side
+ *
+ * begun    they go on with a message, as do those after the first byte: a signal is not heeded
+ *          before it is whole, for a few seconds, because half of one cannot be followed by another
+ * Returns  CS_OK; CS_ECANCEL after a signal, nothing having been sent; CS_EOF when the time is up;
+ *          CS_EIO: the other side has hung up
+ */
+int cs_group_put(int fd, const void *p, size_t n, double seconds, bool begun) CS_MUST_CHECK;
+/** cs_group_bye - why we hang up; nobody waits for one who does not read */
+void cs_group_bye(int fd, const char *why);
+/** cs_group_gone - the sentence about a rank that has hung up without a word; CS_EIO */
+int cs_group_gone(cs_group *g, int rank);
+
+#endif

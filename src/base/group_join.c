@@ -1,0 +1,260 @@
+/* group_join.c - how the ranks of one run find each other: rank 0 listens, the others knock. */
+#define _GNU_SOURCE              /* accept4 */
+
+#include "base/group_end.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum { HELLO_S = 10, SILENT_S = 60, GUESTS = 32 };
+
+struct hello { char magic[24]; int32_t rank, n; };
+static const char hello_magic[24] = "chordseq " PACKAGE_VERSION;
+
+/* Small messages go at once; a machine that vanished is noticed. */
+static void set_up(int fd)
+{
+    const int one = 1, idle = 30, interval = 10, count = 3;
+
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+}
+
+static int resolve(const cs_group_spec *s, struct addrinfo **out)
+{
+    const struct addrinfo want = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+    char port[16];
+
+    (void)snprintf(port, sizeof port, "%d", s->port);
+    const int e = getaddrinfo(s->host, port, &want, out);
+    if (e != 0)
+        return cs_fail(CS_EIO, "there is no machine '%s' (MASTER_ADDR): %s", s->host,
+                       gai_strerror(e));
+    return CS_OK;
+}
+
+/* Only the address that rank 0 is told listens, not every network of the machine. */
+static int listen_at(const cs_group_spec *s, int *fd)
+{
+    const int one = 1, silent = SILENT_S;
+    struct addrinfo *list;
+    int rc = resolve(s, &list), error = 0;
+
+    *fd = -1;
+    if (rc != CS_OK)
+        return rc;
+    for (const struct addrinfo *a = list; a != NULL && *fd < 0; a = a->ai_next) {
+        *fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                     a->ai_protocol);
+        if (*fd >= 0)
+            (void)setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        /* Who connects and says nothing, as scanners of ports do, is the system's to wait for. */
+        if (*fd >= 0)
+            (void)setsockopt(*fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent, sizeof silent);
+        if (*fd >= 0 && bind(*fd, a->ai_addr, a->ai_addrlen) == 0 && listen(*fd, SOMAXCONN) == 0)
+            break;
+        error = errno;
+        if (*fd >= 0)
+            (void)close(*fd);
+        *fd = -1;
+    }
+    freeaddrinfo(list);
+    if (*fd >= 0)
+        return CS_OK;
+    if (error == EADDRINUSE)
+        return cs_fail(CS_EIO, "port %d of '%s' is taken, by another run perhaps; set MASTER_PORT "
+                       "to a free one for all ranks", s->port, s->host);
+    return cs_fail(CS_EIO, "rank 0 cannot listen at '%s', port %d: %s; MASTER_ADDR must be the "
+                   "machine that rank 0 runs on", s->host, s->port, strerror(error));
+}
+
+/* Takes in one who says what a rank says; others are not for us and go unanswered. */
+static int admit(cs_group *g, int fd, const struct hello *h)
+{
+    const char *why = NULL;
+    char text[CS_GROUP_WHY_BYTES];
+
+    if (memcmp(h->magic, hello_magic, strlen("chordseq ")) != 0) {
+        (void)close(fd);
+        return CS_OK;
+    }
+    if (memcmp(h->magic, hello_magic, sizeof hello_magic) != 0)
+        why = "rank 0 runs another version of chordseq than another rank";
+    else if (h->n != g->n)
+        why = "rank 0 was told of another number of ranks than another rank";
+    else if (h->rank < 1 || h->rank >= g->n || g->fd[h->rank] >= 0)
+        why = "two processes were told that they are the same rank";
+    if (why == NULL) {
+        set_up(fd);
+        g->fd[h->rank] = fd;
+        return CS_OK;
+    }
+    (void)snprintf(text, sizeof text, "%s (rank %d of %d, and rank 0 of %d)", why, (int)h->rank,
+                   (int)h->n, g->n);
+    cs_group_bye(fd, text);
+    (void)close(fd);
+    return cs_fail(CS_EIO, "%s", text);
+}
+
+static int fail_missing(const cs_group *g, const cs_group_spec *s)
+{
+    int first = 0, n = 0;
+
+    for (int r = g->n - 1; r > 0; r--) {
+        first = g->fd[r] < 0 ? r : first;
+        n += g->fd[r] < 0;
+    }
+    return cs_fail(CS_EIO, "%d of %d ranks, the first of them rank %d, did not come to '%s', port "
+                   "%d, within %.0f seconds", n, g->n, first, s->host, s->port, s->timeout);
+}
+
+/* Those who have connected and not yet said who they are. They are heard side by side, so that
+ * nobody has to wait for one who says nothing, or half of it. */
+struct guest { int fd; size_t n; double end; struct hello hello; };
+struct hall { int door, n; struct guest guest[GUESTS]; };
+
+static int hear(cs_group *g, struct hall *h, int i, bool speaks)
+{
+    struct guest *who = &h->guest[i];
+    char *to = (char *)&who->hello + who->n;
+    const ssize_t k = speaks ? recv(who->fd, to, sizeof who->hello - who->n, MSG_DONTWAIT) : -1;
+    const bool leaves = k == 0 || (speaks && k < 0 && errno != EAGAIN && errno != EINTR);
+
+    who->n += k > 0 ? (size_t)k : 0;
+    const struct guest was = *who;
+    if (was.n < sizeof was.hello && !leaves && !cs_group_late(was.end))
+        return CS_OK;
+    *who = h->guest[--h->n];
+    if (was.n == sizeof was.hello)
+        return admit(g, was.fd, &was.hello);
+    (void)close(was.fd);
+    return CS_OK;
+}
+
+static int look_round(cs_group *g, struct hall *h)
+{
+    int rc = CS_OK;
+    struct pollfd p[1 + GUESTS] = { { .fd = h->n < GUESTS ? h->door : -1, .events = POLLIN } };
+
+    for (int i = 0; i < h->n; i++)
+        p[1 + i] = (struct pollfd){ .fd = h->guest[i].fd, .events = POLLIN };
+    if (poll(p, 1 + (nfds_t)h->n, CS_GROUP_POLL_MS) < 0 && errno != EINTR)
+        return cs_fail(CS_EIO, "cannot wait for another rank: %s", strerror(errno));
+    /* From the last: the place of one who leaves is the last one's. */
+    for (int i = h->n - 1; i >= 0; i--)
+        CS_TRY(hear(g, h, i, p[1 + i].revents != 0));
+    const int fd = p[0].revents != 0 ? accept4(h->door, NULL, NULL, SOCK_CLOEXEC) : -1;
+    if (fd >= 0)
+        h->guest[h->n++] = (struct guest){ .fd = fd, .end = cs_group_end_of(HELLO_S) };
+out:
+    return rc;
+}
+
+static bool is_complete(const cs_group *g)
+{
+    for (int r = 1; r < g->n; r++)
+        if (g->fd[r] < 0)
+            return false;
+    return true;
+}
+
+static int take_in(cs_group *g, const cs_group_spec *s)
+{
+    int rc;
+    struct hall h = { .n = 0 };
+    const double end = cs_group_end_of(s->timeout);
+
+    CS_TRY(listen_at(s, &h.door));
+    while (rc == CS_OK && !is_complete(g)) {
+        if (cs_signal_caught() != 0)
+            rc = CS_ECANCEL;
+        else
+            rc = cs_group_late(end) ? fail_missing(g, s) : look_round(g, &h);
+    }
+    for (int i = 0; i < h.n; i++)
+        (void)close(h.guest[i].fd);
+    (void)close(h.door);
+out:
+    return rc;
+}
+
+static int try_connect(const cs_group_spec *s, int *fd)
+{
+    struct addrinfo *list;
+    const int rc = resolve(s, &list);
+
+    *fd = -1;
+    if (rc != CS_OK)
+        return rc;
+    for (const struct addrinfo *a = list; a != NULL && *fd < 0; a = a->ai_next) {
+        *fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        if (*fd >= 0 && connect(*fd, a->ai_addr, a->ai_addrlen) != 0) {
+            (void)close(*fd);
+            *fd = -1;
+        }
+    }
+    freeaddrinfo(list);
+    return CS_OK;
+}
+
+/* Rank 0 may start later than others: they knock until it opens. */
+static int knock(cs_group *g, const cs_group_spec *s)
+{
+    const struct timespec pause = { 0, CS_GROUP_POLL_MS * 1000 * 1000 };
+    const double end = cs_group_end_of(s->timeout);
+    struct hello h = { .rank = g->rank, .n = g->n };
+    int rc = CS_OK, fd = -1;
+
+    memcpy(h.magic, hello_magic, sizeof h.magic);
+    for (;;) {
+        CS_TRY(try_connect(s, &fd));
+        if (fd >= 0)
+            break;
+        if (cs_signal_caught() != 0)
+            return CS_ECANCEL;
+        if (cs_group_late(end))
+            return cs_fail(CS_EIO, "rank %d could not reach rank 0 at '%s', port %d, within %.0f "
+                           "seconds", g->rank, s->host, s->port, s->timeout);
+        (void)nanosleep(&pause, NULL);
+    }
+    set_up(fd);
+    g->fd[0] = fd;
+    rc = cs_group_put(fd, &h, sizeof h, s->timeout, false);
+    if (rc == CS_EIO || rc == CS_EOF)
+        rc = cs_group_gone(g, 0);
+out:
+    return rc;
+}
+
+int cs_group_join(const cs_group_spec *s, cs_group **out)
+{
+    int rc = CS_OK;
+    cs_group *g = cs_group_new(s->rank, s->n, s->timeout);
+
+    *out = NULL;
+    g->local = s->local;
+    if (s->n > 1)
+        CS_TRY(s->rank == 0 ? take_in(g, s) : knock(g, s));
+    /* Whoever was let in waits here for the others, or hears why not. */
+    CS_TRY(cs_group_meet(g));
+    *out = g;
+    g = NULL;
+out:
+    cs_group_leave(g, rc);
+    return rc;
+}
+
