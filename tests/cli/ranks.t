@@ -35,11 +35,13 @@ MASTER_ADDR=127.0.0.1 MASTER_PORT=$port
 export MASTER_ADDR MASTER_PORT
 unset RANK WORLD_SIZE
 
-# rank R N CMD...: one of N ranks, whose process is in R.pid, what it says in R.err
+# rank R N CMD...: one of N ranks, whose process is in R.pid, what it says in R.err (which the process
+# makes: what an earlier one said must be gone before, or it would be taken for this one's)
 rank()
 {
     r=$1 n=$2
     shift 2
+    rm -f "$r.err"
     RANK=$r WORLD_SIZE=$n "$@" --ranks env 2> "$r.err" &
     echo $! > "$r.pid"
 }
@@ -117,7 +119,14 @@ rm -f ./*.pid
 T 'and nothing was written' sh -c '! ls x.m* 2> /dev/null'
 
 # until PATTERN FILE: wait until it is there
-until_says() { for k in $(seq 200); do grep -q "$1" "$2" && return; sleep 0.1; done; return 1; }
+until_says()
+{
+    for k in $(seq 200); do
+        grep -qs "$1" "$2" && return
+        sleep 0.1
+    done
+    return 1
+}
 
 long="$learn -v --epochs 100000 --step-records 32 --metrics long.tsv all.fa -o long.m"
 MASTER_PORT=$((MASTER_PORT + 1))
