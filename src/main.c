@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "io/inflate.h"
 #include "io/reader.h"
 #include "io/window.h"
 #include "kernels/backend.h"
@@ -169,6 +170,7 @@ static void print_features(void)
     printf("compiler  %s\n", __VERSION__);
     printf("htslib    %s\n", cs_io_library());
     printf("zlib      %s\n", ZLIB_VERSION);
+    printf("bgzf by   %s\n", cs_inflater_name());
     printf("jansson   %s\n", JANSSON_VERSION);
 #ifdef _OPENMP
     printf("openmp    %d\n", _OPENMP);

@@ -2,8 +2,8 @@
  *
  * DESIGN: gzip is read here and not through htslib's BGZF layer, because that neither mixes plain
  * gzip members with BGZF ones (`cat a.fa.gz b.fa.gz`) nor tells a cut file from a wrong checksum
- * from garbage behind the last member. BGZF blocks are independent, so those at hand are inflated
- * by a parallel loop; a member of another kind is inflated as a stream.
+ * from garbage behind the last member. BGZF blocks are independent and small, so those at hand are
+ * inflated whole, by a parallel loop (inflate.h); a member of another kind is inflated as a stream.
  *
  *   raw: [ consumed | pos ... compressed ... end |  free  ]     out: [ text, given to the caller ]
  */
@@ -17,6 +17,7 @@
 
 #include "base/budget.h"
 #include "base/mem.h"
+#include "io/inflate.h"
 #include "io/inflow.h"
 
 enum {
@@ -49,7 +50,7 @@ struct cs_source {
     char          *out;
     size_t         out_cap;
     z_stream       stream;
-    z_stream      *worker;       /* [n_block] one per block in hand */
+    cs_inflater  **worker;       /* [n_block] one per block in hand */
     struct block  *block;        /* [n_block] */
     int            n_block, n_worker;
     int            failed;       /* told by the next fill, once the text before it is out */
@@ -83,11 +84,10 @@ static int open_gzip(cs_source *s)
     s->block = cs_alloc((size_t)s->n_block, sizeof *s->block);
     if (!s->raw || !s->worker || !s->block)
         return CS_EMEM;
-    memset(s->worker, 0, (size_t)s->n_block * sizeof *s->worker);
     if (inflateInit2(&s->stream, 15 + 16) != Z_OK)        /* 16: gzip, checksums verified */
         return CS_EMEM;
     for (; s->n_worker < s->n_block; s->n_worker++) {
-        if (inflateInit2(&s->worker[s->n_worker], -15) != Z_OK)         /* -: no header */
+        if ((s->worker[s->n_worker] = cs_inflater_new()) == NULL)
             return CS_EMEM;
     }
     return CS_OK;
@@ -188,15 +188,9 @@ static size_t bgzf_size(const unsigned char *p, size_t n, size_t *n_head)
     return 0;
 }
 
-static void inflate_block(z_stream *z, struct block *b)
+static void inflate_block(cs_inflater *z, struct block *b)
 {
-    inflateReset(z);
-    z->next_in = (Bytef *)(uintptr_t)b->in;        /* zlib does not write there */
-    z->avail_in = (uInt)b->n_in;
-    z->next_out = (Bytef *)b->out;
-    z->avail_out = (uInt)b->n_out;
-    b->good = inflate(z, Z_FINISH) == Z_STREAM_END && z->avail_out == 0 && z->avail_in == 0 &&
-              crc32(crc32(0, NULL, 0), (const Bytef *)b->out, (uInt)b->n_out) == b->crc;
+    b->good = cs_inflate(z, b->in, b->n_in, b->out, b->n_out, b->crc);
 }
 
 /* The complete, well-formed blocks at raw[pos..] that start in one zone; *used bytes of it. */
@@ -234,7 +228,7 @@ static int fill_blocks(cs_source *s, size_t *n)
         return damaged(s, "a BGZF block has an impossible size");
 #pragma omp parallel for schedule(dynamic) num_threads(s->n_thread)
     for (int i = 0; i < n_block; i++)
-        inflate_block(&s->worker[i], &s->block[i]);
+        inflate_block(s->worker[i], &s->block[i]);
 
     /* A bad block is met again, as the first one, by the next call. */
     for (int i = 0; i < n_block; i++) {
@@ -395,7 +389,7 @@ int cs_source_close(cs_source *s)
     const int bad = hclose(s->fp);
     inflateEnd(&s->stream);
     for (int i = 0; i < s->n_worker; i++)
-        inflateEnd(&s->worker[i]);
+        cs_inflater_free(s->worker[i]);
     free(s->worker);
     free(s->block);
     free(s->raw);

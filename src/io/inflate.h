@@ -1,0 +1,25 @@
+/* inflate.h - one deflated block at a time, whole in memory before and after. */
+#ifndef CS_IO_INFLATE_H
+#define CS_IO_INFLATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct cs_inflater cs_inflater;
+
+/** cs_inflater_new - for one thread at a time; NULL when out of memory */
+cs_inflater *cs_inflater_new(void);
+void         cs_inflater_free(cs_inflater *z);   /* accepts NULL */
+
+/**
+ * cs_inflate - what a raw deflate stream holds, if that is as it should be
+ *
+ * Returns  whether all of in gave exactly n_out bytes with that checksum (gzip's CRC-32)
+ */
+bool cs_inflate(cs_inflater *z, const void *in, size_t n_in, void *out, size_t n_out, uint32_t crc);
+
+/** cs_inflater_name - of the library that does it */
+const char *cs_inflater_name(void);
+
+#endif
