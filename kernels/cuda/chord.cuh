@@ -11,19 +11,32 @@
 enum { CS_OCTET = 8, CS_WIDE = 32,       /* channels of 16 bytes, of a step of both products */
        CS_MOST_HIDDEN = 128 };           /* what registers hold of two tiles of rows */
 
-/* One block of the network over one batch. dp, hp: width and hidden size as weights have them. */
-struct cs_chord_job {
-    const uint4   *x, *pack;     /* pack: w1, w2, then b1 (hp), b2 (dp) as floats */
-    uint4         *y;
-    int64_t        rows;
-    int32_t        d, dp, hp, track, n_track;
-    const int64_t *off;
-    const int32_t *segment;      /* [rows] that a row belongs to */
-    const int64_t *shift;        /* [n_seg * n_track] tokens by which it is rotated */
-    float         *part;         /* for means: [slot][hp + dp] */
+/* Where the tokens of a batch lie, or of that part of it which fits in shared memory, with numbers
+ * of type T and S. An octet begins `pitch` places of 16 bytes after the one before. */
+template <class T, class S> struct cs_chord_rows {
+    typedef decltype(T() + 0) row;           /* what T counts as */
+    row      rows, pitch;
+    int32_t  d, track, n_track;
+    const T *off;                /* [n_seg + 1] */
+    const S *segment;            /* [rows] that a row belongs to */
+    const T *shift;              /* [n_seg * n_track] tokens by which it is rotated */
 };
 
-static inline int32_t cs_padded_width(int32_t d) { return (d + CS_WIDE - 1) / CS_WIDE * CS_WIDE; }
+/* One block of the network over one batch. dp, hp: width and hidden size as weights have them. */
+struct cs_chord_job : cs_chord_rows<int64_t, int32_t> {
+    int32_t      dp, hp;
+    const uint4 *x, *pack;       /* pack: w1, w2, then b1 (hp), b2 (dp) as floats */
+    uint4       *y;
+    float       *part;           /* for means: [slot][hp + dp] */
+};
+
+/** cs_steps_of - of CS_WIDE channels, as both products take them */
+__device__ __host__ static inline int32_t cs_steps_of(int32_t d)
+{
+    return (d + CS_WIDE - 1) / CS_WIDE;
+}
+
+static inline int32_t cs_padded_width(int32_t d) { return cs_steps_of(d) * CS_WIDE; }
 static inline int32_t cs_padded_hidden(int32_t h) { return h <= 64 ? 64 : CS_MOST_HIDDEN; }
 
 /* 16-byte words of either weight */
@@ -54,15 +67,15 @@ __device__ static inline float cs_weight2(const cs_chord_job &q, int32_t j, int3
 }
 
 /* Where a lane's row goes: its segment, and its place in it. */
-struct cs_row_place { const int64_t *shift; int64_t start, len, t; };
+template <class R, class T> struct cs_row_place { const T *shift; R start, len, t; };
 
-__device__ static inline cs_row_place cs_place_of(const cs_chord_job &q, int64_t r)
+template <class T, class S, class R = typename cs_chord_rows<T, S>::row>
+__device__ static inline cs_row_place<R, T> cs_place_of(const cs_chord_rows<T, S> &q, R r)
 {
     if (r >= q.rows)
         return { NULL, 0, 0, 0 };
-    int32_t s = q.segment[r];
-    int64_t start = q.off[s];
-    return { q.shift + (int64_t)s * q.n_track, start, q.off[s + 1] - start, r - start };
+    R s = q.segment[r], start = q.off[s];
+    return { q.shift + s * q.n_track, start, q.off[s + 1] - start, r - start };
 }
 
 /** cs_cuda_chord_prepare - see chord_prepare in kernels/backend.h */

@@ -117,7 +117,7 @@ static void from_tokens(cs_backend *be, const cs_chord_job &job, const cs_chord_
     const cs_mat embed = s->embed, first = s->first;
     const int32_t *id = s->id;
     fill(be, q.rows, q.d, q.y, [=] __device__(int64_t r, int32_t octet) {
-        const cs_row_place p = cs_place_of(q, r);
+        const auto p = cs_place_of(q, r);
         int32_t own = id[r] < 0 ? (int32_t)embed.r - 1 : id[r];
         return octet_from(octet, q.d, [&](int32_t j) {
             if (!first.p)
@@ -210,8 +210,8 @@ static void cuda_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s
     const int32_t dp = cs_padded_width(s->width), hp = cs_padded_hidden(s->hidden);
     const int32_t rows = tile_rows(seg.rows, cs_cuda_of(be)->n_sm);
     const int64_t one = cuda_chord_pack_size(s->width, s->hidden);
-    cs_chord_job q = { NULL, NULL, p.x[0], seg.rows, s->width, dp, hp, s->track,
-                       s->width / s->track, seg.off, p.segment, p.shift, p.part };
+    cs_chord_job q = { { seg.rows, seg.rows, s->width, s->track, s->width / s->track, seg.off,
+                         p.segment, p.shift }, dp, hp, NULL, NULL, p.x[0], p.part };
 
     CS_BUG(!x.p && (!s->id || !mean.p));
     if (seg.rows == 0 && mean.p)

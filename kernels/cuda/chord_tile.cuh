@@ -1,0 +1,264 @@
+/* chord_tile.cuh - a warp's tile of tokens through a ChordMixer block, kept in registers.
+ *
+ * DESIGN. What the kernels over a batch in global memory and over sequences in shared memory have
+ * in common:
+ *
+ *   hidden = gelu(x w1' + b1)   lane (g, c) of cs_mma reads the 16 bytes of its rows and of octet
+ *                               4 k + c, and calls them columns 2c, 2c+1, 2c+8, 2c+9 of two steps
+ *                               of 16. w1 has the same order: nothing goes through shared memory
+ *   out = hidden w2' + b2       what cs_mma gives is what it takes as `a`. Columns of w2' are dealt
+ *                               so that the lane ends up with the 8 channels of octet 4 k + c
+ *   y[rotated] = x[rotated] + out   16 bytes at a time; 8 where a track is 4 channels
+ *
+ * Weights come in steps of CS_WIDE channels, in the order in which lanes read them: `next()` of a
+ * kernel's W says where the following step lies, for all threads of its block at once. y may be x:
+ * an element is read and written by the one lane whose row belongs there. NH: steps of 16 hidden
+ * units; NM: steps of 16 rows of a tile.
+ */
+#ifndef CS_KERNELS_CUDA_CHORD_TILE_H
+#define CS_KERNELS_CUDA_CHORD_TILE_H
+
+#include "kernels/cuda/chord.cuh"
+
+/* 16-byte words of a step of w1 or of w2 */
+template <int NH> struct cs_step { enum { WORD4 = 2 * NH * CS_WARP }; };
+
+/* A lane's rows of a tile, two to each 16: numbers g and g + 8. */
+template <int NM, class R> struct cs_tile { R r0; int32_t g, c; };
+
+template <int NM, class R>
+__device__ static inline R cs_row_of(const cs_tile<NM, R> &t, int i) { return t.r0 + 8 * i + t.g; }
+
+/** cs_load_step - the lane's 16 bytes of step k of its rows; 0 where there is nothing */
+template <int NM, class Q, class R>
+__device__ static inline void cs_load_step(const Q &q, const uint4 *x, const cs_tile<NM, R> &t,
+                                           int32_t k, uint4 v[2 * NM])
+{
+    const int32_t octet = k * (CS_WIDE / CS_OCTET) + t.c;
+    const uint4 *from = x + octet * q.pitch;
+    CS_UNROLL
+    for (int i = 0; i < 2 * NM; i++) {
+        R r = cs_row_of(t, i);
+        v[i] = octet * CS_OCTET < q.d && r < q.rows ? from[r] : make_uint4(0, 0, 0, 0);
+    }
+}
+
+/* ---- sums over rows ---------------------------------------------------------------------- */
+
+/** cs_lane_rows_sum - over the lanes that hold the same columns of other rows */
+__device__ static inline float cs_lane_rows_sum(float v)
+{
+    for (int m = 4; m < CS_WARP; m *= 2)
+        v += (float)__shfl_xor_sync(0xFFFFFFFFu, v, m);
+    return v;
+}
+
+/** cs_add_octet - sum += the 8 channels of an octet */
+__device__ static inline void cs_add_octet(uint4 v, float sum[CS_OCTET])
+{
+    const uint32_t w[4] = { v.x, v.y, v.z, v.w };
+    CS_UNROLL
+    for (int p = 0; p < 4; p++) {
+        sum[2 * p] += cs_bf16_low(w[p]);
+        sum[2 * p + 1] += cs_bf16_high(w[p]);
+    }
+}
+
+/* ---- the first product ------------------------------------------------------------------- */
+
+/** cs_first_product - acc = x w1' + b1 of a tile: hp / 8 tiles of 8 columns for each 16 rows */
+template <int NH, int NM, class Q, class R, class W>
+__device__ static inline void cs_first_product(const Q &q, const uint4 *x, const cs_tile<NM, R> &t,
+                                               W &weights, const float *b,
+                                               float acc[NM][2 * NH][4])
+{
+    const int32_t lane = (int32_t)threadIdx.x % CS_WARP, n_step = cs_steps_of(q.d);
+    uint4 v[2 * NM], next[2 * NM];
+
+    cs_load_step(q, x, t, 0, v);
+    CS_UNROLL
+    for (int n = 0; n < 2 * NH; n++)
+        CS_UNROLL
+        for (int m = 0; m < NM; m++)
+            for (int i = 0; i < 4; i++)
+                acc[m][n][i] = b[8 * n + 2 * t.c + i % 2];
+    for (int32_t k = 0; k < n_step; k++) {
+        const uint4 *w1 = weights.next();
+        if (t.r0 >= q.rows)
+            continue;
+        cs_load_step(q, x, t, k + 1, next);  /* on its way during the products */
+        CS_UNROLL
+        for (int n = 0; n < 2 * NH; n++) {
+            const uint4 w = w1[n * CS_WARP + lane];
+            CS_UNROLL
+            for (int m = 0; m < NM; m++) {
+                const uint4 lo = v[2 * m], hi = v[2 * m + 1];
+                const uint32_t one[4] = { lo.x, hi.x, lo.y, hi.y };
+                const uint32_t two[4] = { lo.z, hi.z, lo.w, hi.w };
+                cs_mma(acc[m][n], one, w.x, w.y);
+                cs_mma(acc[m][n], two, w.z, w.w);
+            }
+        }
+        CS_UNROLL
+        for (int i = 0; i < 2 * NM; i++)
+            v[i] = next[i];
+    }
+}
+
+template <int NH, int NM>
+__device__ static inline void cs_tile_gelu(float acc[NM][2 * NH][4])
+{
+    CS_UNROLL
+    for (int m = 0; m < NM; m++)
+        CS_UNROLL
+        for (int n = 0; n < 2 * NH; n++)
+            CS_UNROLL
+            for (int i = 0; i < 4; i++)
+                acc[m][n][i] = cs_gelu_fast(acc[m][n][i]);
+}
+
+/** cs_tile_pairs - the hidden layer as `a` of the second product */
+template <int NH, int NM>
+__device__ static inline void cs_tile_pairs(const float acc[NM][2 * NH][4],
+                                            uint32_t hidden[NM][NH][4])
+{
+    CS_UNROLL
+    for (int m = 0; m < NM; m++)
+        CS_UNROLL
+        for (int h = 0; h < NH; h++)
+            CS_UNROLL
+            for (int i = 0; i < 4; i++) {
+                const float *v = acc[m][2 * h + i / 2] + i % 2 * 2;
+                hidden[m][h][i] = cs_bf16_pair(v[0], v[1]);
+            }
+}
+
+/* ---- where rows go ----------------------------------------------------------------------- */
+
+template <class R, class T>
+__device__ static inline R cs_rotated(const cs_row_place<R, T> &p, int32_t i)
+{
+    R to = p.t - p.shift[i];
+    return p.start + (to < 0 ? to + p.len : to);
+}
+
+/* Where an octet of a row goes: a place of 16 bytes, or for tracks of 4 channels two of 8. Below 0:
+ * nowhere */
+template <class R> struct cs_octet_place { R at[2]; };
+
+template <class Q, class R, class T>
+__device__ static inline cs_octet_place<R> cs_octet_of(const Q &q, const cs_row_place<R, T> &p,
+                                                       int32_t octet)
+{
+    const int32_t j = octet * CS_OCTET;
+    cs_octet_place<R> to = { { -1, -1 } };
+    if (!p.shift || j >= q.d)
+        return to;
+    if (q.track % CS_OCTET == 0) {
+        to.at[0] = octet * q.pitch + cs_rotated(p, j / q.track);
+        return to;
+    }
+    to.at[0] = 2 * (octet * q.pitch + cs_rotated(p, j / q.track));
+    /* Half an octet behind the last channel stays 0, as the tables and weights have it. */
+    to.at[1] = j + 4 < q.d ? 2 * (octet * q.pitch + cs_rotated(p, (j + 4) / q.track)) + 1
+                           : to.at[0] + 1;
+    return to;
+}
+
+template <class Q, class R>
+__device__ static inline uint4 cs_read_octet(const Q &q, const uint4 *x,
+                                             const cs_octet_place<R> &from)
+{
+    if (q.track % CS_OCTET == 0)
+        return from.at[0] >= 0 ? x[from.at[0]] : make_uint4(0, 0, 0, 0);
+    const uint2 *half = (const uint2 *)x;
+    uint2 a = from.at[0] >= 0 ? half[from.at[0]] : make_uint2(0, 0);
+    uint2 b = from.at[1] >= 0 ? half[from.at[1]] : make_uint2(0, 0);
+    return make_uint4(a.x, a.y, b.x, b.y);
+}
+
+template <class Q, class R>
+__device__ static inline void cs_write_octet(const Q &q, uint4 *y, const cs_octet_place<R> &to,
+                                             uint4 v)
+{
+    if (q.track % CS_OCTET == 0) {
+        if (to.at[0] >= 0)
+            y[to.at[0]] = v;
+        return;
+    }
+    if (to.at[0] >= 0)
+        ((uint2 *)y)[to.at[0]] = make_uint2(v.x, v.y);
+    if (to.at[1] >= 0)
+        ((uint2 *)y)[to.at[1]] = make_uint2(v.z, v.w);
+}
+
+/* ---- the second product ------------------------------------------------------------------ */
+
+__device__ static inline uint32_t cs_add_pair(uint32_t w, float low, float high)
+{
+    return cs_bf16_pair(cs_bf16_low(w) + low, cs_bf16_high(w) + high);
+}
+
+/** cs_second_step - out = hidden w2' + b2 for the 32 channels of a step */
+template <int NH, int NM>
+__device__ static inline void cs_second_step(const uint4 *w2, const float *b,
+                                             const uint32_t hidden[NM][NH][4], float out[NM][4][4])
+{
+    const int32_t lane = (int32_t)threadIdx.x % CS_WARP;
+    CS_UNROLL
+    for (int m = 0; m < NM; m++)
+        CS_UNROLL
+        for (int n = 0; n < 4; n++)
+            for (int i = 0; i < 4; i++)
+                out[m][n][i] = b[2 * n + i % 2];
+    CS_UNROLL
+    for (int h = 0; h < NH; h++)
+        CS_UNROLL
+        for (int pair = 0; pair < 2; pair++) {
+            const uint4 w = w2[(h * 2 + pair) * CS_WARP + lane];
+            CS_UNROLL
+            for (int m = 0; m < NM; m++) {
+                cs_mma(out[m][2 * pair], hidden[m][h], w.x, w.y);
+                cs_mma(out[m][2 * pair + 1], hidden[m][h], w.z, w.w);
+            }
+        }
+}
+
+/** cs_second_product - y = x + rotated(hidden w2' + b2) */
+template <int NH, int NM, class Q, class R, class W>
+__device__ static inline void cs_second_product(const Q &q, const uint4 *x, uint4 *y,
+                                                const cs_tile<NM, R> &t, W &weights,
+                                                const float *b, const uint32_t hidden[NM][NH][4])
+{
+    decltype(cs_place_of(q, R())) place[2 * NM];
+
+    CS_UNROLL
+    for (int i = 0; i < 2 * NM; i++)
+        place[i] = cs_place_of(q, cs_row_of(t, i));
+    for (int32_t k = 0, n_step = cs_steps_of(q.d); k < n_step; k++) {
+        const uint4 *w2 = weights.next();
+        const int32_t octet = k * (CS_WIDE / CS_OCTET) + t.c;
+        float out[NM][4][4];
+        cs_octet_place<R> to[2 * NM];
+        uint4 v[2 * NM];             /* on its way during the products */
+        if (t.r0 >= q.rows)
+            continue;
+        CS_UNROLL
+        for (int i = 0; i < 2 * NM; i++) {
+            to[i] = cs_octet_of(q, place[i], octet);
+            v[i] = cs_read_octet(q, x, to[i]);
+        }
+        cs_second_step<NH, NM>(w2, b + octet * CS_OCTET, hidden, out);
+        CS_UNROLL
+        for (int i = 0; i < 2 * NM; i++) {
+            const float (*o)[4] = out[i / 2];
+            const int e = i % 2 * 2;
+            cs_write_octet(q, y, to[i], make_uint4(cs_add_pair(v[i].x, o[0][e], o[0][e + 1]),
+                                                   cs_add_pair(v[i].y, o[1][e], o[1][e + 1]),
+                                                   cs_add_pair(v[i].z, o[2][e], o[2][e + 1]),
+                                                   cs_add_pair(v[i].w, o[3][e], o[3][e + 1])));
+        }
+    }
+}
+
+#endif
