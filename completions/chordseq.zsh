@@ -321,6 +321,7 @@ _chordseq()
         '*--max-time[pause after so long; 0\: do not]:SECONDS:' \
         '*--ranks[learn on several processes\: env, as a launcher says; off\: alone]:NAME:(off env)' \
         '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
+        '*--keep-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
         '*--strand[what the model states as its --strand\: forward, both or auto]:NAME:(auto forward both)' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; kept in the model]:FILE:_files' \
         '*--taxa[with such a folder, a table as above for classes that it calls otherwise]:FILE:_files' \
@@ -502,6 +503,7 @@ _chordseq()
         '*--max-time[pause after so long; 0\: do not]:SECONDS:' \
         '*--ranks[learn on several processes\: env, as a launcher says; off\: alone]:NAME:(off env)' \
         '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
+        '*--keep-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
@@ -819,6 +821,7 @@ _chordseq()
         '*--seed[seed of weights and tokens]:NUM:' \
         '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
+        '*--keep-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
-#include "pipelines/common.h"
+#include "pipelines/learning.h"
 #include "registry.h"
 #include "train/optim.h"
 
@@ -22,6 +22,7 @@ struct bench_args {
 };
 
 static struct bench_args own;
+static cs_memory_args memory;
 static cs_compute_args compute;
 static cs_device_args device;
 static cs_log_args logs;
@@ -61,7 +62,8 @@ static const cs_opt bench_table[] = {
 static void options(cs_optset *set)
 {
     const cs_optset all[] = {
-        { bench_table, &own, NULL }, { cs_compute_table, &compute, NULL },
+        { bench_table, &own, NULL }, { cs_memory_table, &memory, NULL },
+        { cs_compute_table, &compute, NULL },
         { cs_device_table, &device, NULL },
         { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
     };
@@ -225,7 +227,7 @@ static int one_pass(struct job *j, cs_model *m, int pass)
 {
     int rc = CS_OK;
     double loss;
-    const cs_learn how = { .scale = 1, .key = 1 };
+    const cs_learn how = { .scale = 1, .key = 1, .keep = (int32_t)memory.keep };
     /* A rate of zero: all of the work, and every pass begins with the same weights. */
     const cs_adam h = { .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1 };
 
@@ -307,6 +309,7 @@ static int measure(struct job *j, cs_model *m, int pass, struct point *at)
             at->why = "too_long";
             continue;
         }
+        m->cx.keep = (int32_t)memory.keep;
         at->n_bytes = cs_model_memory(m, n, 1, cs_depth(n), pass == STEP);
         if (at->n_bytes > own.max_memory || expected > own.max_seconds) {
             at->why = at->n_bytes > own.max_memory ? "too_large" : "too_slow";

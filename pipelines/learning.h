@@ -20,11 +20,16 @@ typedef struct cs_run_args {
     int     resume, ranks;
 } cs_run_args;
 
+/* Options that decide how memory is spent: nothing that is learnt depends on them. */
+typedef struct cs_memory_args { int64_t keep; } cs_memory_args;
+
 extern const cs_opt cs_learn_table[];
 extern const cs_opt cs_run_table[];
+extern const cs_opt cs_memory_table[];
 
-/** cs_learn_options - what both say to cs_train_run(); the rest is zero */
-cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r);
+/** cs_learn_options - what they say to cs_train_run(); the rest is zero */
+cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r,
+                              const cs_memory_args *memory);
 
 /**
  * cs_learn_join - with --ranks, wait until all ranks are there; to be called before what takes long

@@ -29,6 +29,7 @@ static struct corpus_args corpus;
 static struct mask_args mask;
 static cs_learn_args learn;
 static cs_run_args own;
+static cs_memory_args memory;
 static cs_choice choice = { .fixed_head = "token" };
 static cs_compute_args compute;
 static cs_device_args device;
@@ -107,6 +108,7 @@ static void common_options(cs_optset *set)
     const cs_optset all[] = {
         { corpus_table, &corpus, NULL }, { mask_table, &mask, NULL },
         { cs_learn_table, &learn, NULL }, { cs_run_table, &own, NULL },
+        { cs_memory_table, &memory, NULL },
         { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
         { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
     };
@@ -347,7 +349,7 @@ static int pretrain(struct job *j)
 {
     int rc;
     cs_train_state st;
-    cs_train_opt o = cs_learn_options(&learn, &own);
+    cs_train_opt o = cs_learn_options(&learn, &own, &memory);
 
     o.monitor = CS_MONITOR_LOSS;
     o.perplexity = true;
@@ -379,7 +381,8 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     j->origin.seed = learn.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &corpus.file));
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_run_table,
-                                     cs_compute_table, cs_device_table, cs_log_table, NULL },
+                                     cs_memory_table, cs_compute_table, cs_device_table,
+                                     cs_log_table, NULL },
                                      hash_inputs(j));
 out:
     return rc;

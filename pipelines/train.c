@@ -28,6 +28,7 @@ static struct init_args start;
 static int strand;
 static cs_learn_args learn;
 static cs_run_args own;
+static cs_memory_args memory;
 static cs_choice choice;
 static cs_input_args input;
 static cs_label_args label;
@@ -142,7 +143,8 @@ static void common_options(cs_optset *set)
         { cs_input_table, &input, NULL }, { cs_label_table, &label, NULL },
         { sample_table, &sample, NULL },  { cs_learn_table, &learn, NULL },
         { aim_table, &aim, NULL },        { init_table, &start, NULL },
-        { cs_run_table, &own, NULL },     { strand_table, &strand, NULL },
+        { cs_run_table, &own, NULL },     { cs_memory_table, &memory, NULL },
+        { strand_table, &strand, NULL },
         { cs_taxa_table, &taxa, NULL }, { cs_variant_table, &variants, NULL },
         { cs_compute_table, &compute, NULL },
         { cs_device_table, &device, NULL }, { cs_log_table, &logs, NULL },
@@ -437,7 +439,7 @@ static char *describe(void *arg, const cs_train_state *st)
 
 static cs_train_opt loop_options(struct job *j)
 {
-    cs_train_opt o = cs_learn_options(&learn, &own);
+    cs_train_opt o = cs_learn_options(&learn, &own, &memory);
 
     o.weight = j->weight;
     o.tolerance = aim.tolerance;
@@ -504,7 +506,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     /* The tables that follow those of input, labels, run, compute, device and log, and that of taxa
      * where they are only kept. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
-                                     cs_run_table, strand_table, cs_compute_table,
+                                     cs_run_table, cs_memory_table, strand_table, cs_compute_table,
                                      cs_device_table, cs_log_table,
                                      choice.head->stand ? NULL : cs_taxa_table, NULL },
                                      hash_data(&j->data));

@@ -106,7 +106,7 @@ static int reserve(struct point *p)
         return cs_fail(CS_EUSAGE, "encoder '%s' as it is set up has steps without a rescale rule "
                        "(attention, group normalisation, reversible blocks); integrated gradients "
                        "add up with any", p->m->enc->name);
-    return cs_ctx_reserve(&p->m->cx, p->m->cx.peak, true);
+    return cs_ctx_reserve(&p->m->cx, p->m->cx.peak, p->m->cx.grad_peak);
 }
 
 /* Embeddings of n tokens; of no tokens, zeros. */

@@ -22,7 +22,7 @@ static void free_arenas(cs_ctx *cx)
     if (cx->act_grad)
         cx->be->op.dealloc(cx->be, cx->act_grad);
     cx->act = cx->act_grad = NULL;
-    cx->cap = 0;
+    cx->cap = cx->grad_cap = 0;
 }
 
 void cs_ctx_release(cs_ctx *cx)
@@ -50,27 +50,32 @@ static int reserve_kept(cs_ctx *cx)
                     : cs_fail(CS_EMEM, "out of memory: prepared weights need %zu bytes", n_bytes);
 }
 
-int cs_ctx_reserve(cs_ctx *cx, int64_t n, bool training)
+static int64_t aligned(int64_t n)
+{
+    return (n + ALIGN_REALS - 1) / ALIGN_REALS * ALIGN_REALS;
+}
+
+int cs_ctx_reserve(cs_ctx *cx, int64_t n, int64_t n_grad)
 {
     int rc = reserve_kept(cx);
     if (rc != CS_OK)
         return rc;
-    if (n <= cx->cap && (cx->act_grad || !training))
+    if (n <= cx->cap && n_grad <= cx->grad_cap)
         return CS_OK;
-    training |= cx->act_grad != NULL;
-    n = n > cx->cap ? n : cx->cap;
+    n = aligned(n > cx->cap ? n : cx->cap);
+    n_grad = aligned(n_grad > cx->grad_cap ? n_grad : cx->grad_cap);
     /* What was there is freed first: nothing of it is needed, and both together may not fit. */
     free_arenas(cx);
-    size_t n_bytes = (size_t)n * sizeof *cx->act;
-    cx->act = cx->be->op.alloc(cx->be, n_bytes);
-    if (training)
-        cx->act_grad = cx->be->op.alloc(cx->be, n_bytes);
-    if (!cx->act || (training && !cx->act_grad)) {
+    cx->act = cx->be->op.alloc(cx->be, (size_t)n * sizeof *cx->act);
+    if (n_grad > 0)
+        cx->act_grad = cx->be->op.alloc(cx->be, (size_t)n_grad * sizeof *cx->act);
+    if (!cx->act || (n_grad > 0 && !cx->act_grad)) {
         free_arenas(cx);
         return cs_fail(CS_EMEM, "out of memory: activations need %zu bytes",
-                       training ? 2 * n_bytes : n_bytes);
+                       (size_t)(n + n_grad) * sizeof *cx->act);
     }
     cx->cap = n;
+    cx->grad_cap = n_grad;
     return CS_OK;
 }
 
@@ -79,7 +84,8 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
     cx->training = cx->recording = training;
     cx->replaying = false;
     cx->dry = dry;
-    cx->top = cx->peak = 0;
+    cx->top = cx->aside = cx->peak = cx->grad_peak = 0;
+    cx->unread = NULL;
     cx->key = key;
     cx->n_random = 0;
     if (cx->ps->grad)
@@ -90,19 +96,35 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
         cx->be->op.zero(cx->be, cx->loss);
 }
 
-cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c)
+/* Matrices of a dry run point to nowhere. */
+static cs_mat taken(cs_ctx *cx, int64_t from, int64_t r, int32_t c)
 {
-    static cs_real nowhere;      /* what matrices of a dry run point to */
-    int64_t from = cx->top;
+    static cs_real nowhere;
 
-    CS_BUG(r < 0 || c < 0);
-    cx->top += (r * c + ALIGN_REALS - 1) / ALIGN_REALS * ALIGN_REALS;
-    if (cx->top > cx->peak)
-        cx->peak = cx->top;
+    if (cx->top + cx->aside > cx->peak)
+        cx->peak = cx->top + cx->aside;
     if (cx->dry)
         return (cs_mat){ &nowhere, r, c, c };
-    CS_BUG(cx->top > cx->cap);
+    CS_BUG(cx->top + cx->aside > cx->cap || (cx->training && cx->top > cx->grad_cap));
     return (cs_mat){ cx->act + from, r, c, c };
+}
+
+cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c)
+{
+    const int64_t from = cx->top;
+
+    CS_BUG(r < 0 || c < 0);
+    cx->top += aligned(r * c);
+    if (cx->top > cx->grad_peak)
+        cx->grad_peak = cx->top;
+    return taken(cx, from, r, c);
+}
+
+cs_mat cs_aside(cs_ctx *cx, int64_t r, int32_t c)
+{
+    CS_BUG(r < 0 || c < 0);
+    cx->aside += aligned(r * c);
+    return taken(cx, cx->cap - cx->aside, r, c);
 }
 
 cs_real *cs_kept(cs_ctx *cx, int64_t n)

@@ -3,9 +3,10 @@
  * DESIGN. Activations come from a bump arena in backend memory. When training, a second arena of
  * the same layout holds their gradients: the gradient of an activation lies at the offset of the
  * activation, and the gradient of a parameter at the offset of the parameter. So no op has to carry
- * gradient handles, and cs_grad_of() is one comparison and one addition. In a dry run the arena
- * only counts (matrices point to a cell that nobody reads), shapes are checked, and nothing is
- * computed: the peak is the exact memory need.
+ * gradient handles, and cs_grad_of() is one comparison and one addition. What has no gradient is
+ * taken from the arena's other end (cs_aside()), which the second arena need not reach. In a dry
+ * run the arena only counts (matrices point to a cell that nobody reads), shapes are checked, and
+ * nothing is computed: the peaks are the exact memory need.
  */
 #ifndef CS_NN_CTX_H
 #define CS_NN_CTX_H
@@ -14,6 +15,9 @@
 #include "nn/param.h"
 
 typedef struct cs_tape cs_tape;
+
+/* What training keeps of a stack of blocks: all that they compute, or the inputs of some. */
+enum { CS_KEEP_ALL = 0, CS_KEEP_INPUTS = 64 };
 
 /* Sees the output of block number `block` (from 0) of an encoder; for tests and explanations. */
 typedef void (*cs_watch)(void *arg, int32_t block, cs_mat y);
@@ -29,7 +33,9 @@ typedef struct cs_ctx {
     bool        replaying;       /* a block runs again: it must not count as a second batch */
     bool        dry;             /* count and check only */
     bool        frozen;          /* gradients as if answering: no dropout, running statistics */
-    bool        recompute;       /* blocks keep only their input and run again going backward */
+    int32_t     keep;            /* CS_KEEP_ALL, or blocks run again going backward and a stack
+                                  * keeps the inputs of so many of them (nn/blocks.h) */
+    const cs_real *unread;       /* see cs_is_unread() */
     bool        rescale;         /* backward by DeepLIFT's rescale rule: see nn/tape.h */
     bool        no_rule;         /* a step of that pass has no such rule: its result is void */
     bool        no_fused;        /* tests: compose fused ops from plain ones */
@@ -37,7 +43,9 @@ typedef struct cs_ctx {
     cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */
     cs_real    *kept;            /* see cs_kept() */
     int64_t     kept_cap, kept_need, kept_steps;
-    int64_t     cap, top, peak;  /* in reals, of each arena */
+    int64_t     cap, grad_cap;   /* reals of either arena */
+    int64_t     top, aside;      /* reals taken from the beginning, and from the end of `act` */
+    int64_t     peak, grad_peak; /* the most of both together, and of top alone */
     uint64_t    key;             /* randomness of this step's dropout masks */
     uint64_t    n_random;        /* dropout layers met so far in this pass */
     cs_mat      loss;            /* (1,1) what has been added so far */
@@ -53,8 +61,9 @@ typedef struct cs_ctx {
 /** cs_ctx_init - for one backend and parameter set; no memory for activations yet */
 void cs_ctx_init(cs_ctx *cx, cs_backend *be, cs_params *ps);
 void cs_ctx_release(cs_ctx *cx);
-/** cs_ctx_reserve - arenas of at least n reals each (two when training); CS_OK or CS_EMEM */
-int  cs_ctx_reserve(cs_ctx *cx, int64_t n, bool training) CS_MUST_CHECK;
+/** cs_ctx_reserve - arenas of at least n reals, and n_grad of gradients (0: that arena is not
+ * needed); CS_OK or CS_EMEM */
+int  cs_ctx_reserve(cs_ctx *cx, int64_t n, int64_t n_grad) CS_MUST_CHECK;
 /** cs_ctx_begin - start a pass: empty arena and tape, loss zero (allocated from the arena) */
 void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key);
 
@@ -68,6 +77,9 @@ static inline void cs_tell(const cs_ctx *cx, const char *what, int32_t layer, cs
 }
 /** cs_tmp - an uninitialised (r, c) matrix from the arena; never fails (the dry run came before) */
 cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);
+/** cs_aside - the same without a gradient: scratch, copies. Give it back by setting cx->aside to
+ * what it was, in the reverse order of taking */
+cs_mat cs_aside(cs_ctx *cx, int64_t r, int32_t c);
 /**
  * cs_kept - n reals beside the arena for what follows from the parameters alone: packed weights,
  * tables. One user per network.
@@ -81,6 +93,15 @@ cs_real *cs_kept(cs_ctx *cx, int64_t n);
 /** cs_mark, cs_release_to - give back what was allocated since the mark (scratch of one op) */
 static inline int64_t cs_mark(const cs_ctx *cx) { return cx->top; }
 static inline void cs_release_to(cs_ctx *cx, int64_t mark) { cx->top = mark; }
+/** cs_is_unread - may an op leave y uncomputed? When a block runs again for its steps alone, nobody
+ * reads what it gives in the end. Only for ops whose adjoint does not read y */
+static inline bool cs_is_unread(cs_ctx *cx, cs_mat y)
+{
+    if (cx->dry || y.p != cx->unread)
+        return false;
+    cx->unread = NULL;
+    return true;
+}
 /** cs_grad_of - where the gradient of m is added; p NULL for constants, when not training */
 cs_mat cs_grad_of(const cs_ctx *cx, cs_mat m);
 /** cs_backward - replay the tape: gradients of parameters are added to their slab, and parameters

@@ -216,16 +216,14 @@ static void full_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat
         cs_norm_apply(cx, &k->norm, seg, sum, y);
 }
 
-/* A fused block has nothing to free or to run again, so the tape sees it as one step. */
-static void run_block(cs_ctx *cx, const struct block *k, cs_seg seg, cs_mat x, cs_mat y)
+static void run_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
-    cs_chord w = weights(cx->ps, k);
-    bool plain = is_plain(cx, k->net);
+    const struct block *k = net;
 
-    if (plain && cs_chord_is_fused(cx, &w))
+    if (is_plain(cx, k->net))
         plain_block(cx, k, seg, x, y);
     else
-        cs_block(cx, plain ? plain_block : full_block, k, seg, x, y);
+        full_block(cx, k, seg, x, y);
 }
 
 static int32_t blocks_of(const struct chord *e, cs_seg seg)
@@ -288,7 +286,6 @@ static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 {
     const struct chord *e = net;
     int32_t depth = blocks_of(e, seg);
-    cs_mat spare = { 0 };
     cs_chord block[BLOCK_MAX];
     cs_chord_run q = { .x = x };
 
@@ -299,16 +296,7 @@ static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
         coupled_blocks(cx, e, seg, depth, x);
         return x;
     }
-    for (int32_t l = 0; l < depth; l++) {
-        /* Without gradients two buffers take turns: a block's input receives the next output. */
-        cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : spare;
-        run_block(cx, &e->block[l], seg, x, y);
-        spare = x;
-        x = y;
-        if (cx->watch && !cx->dry)
-            cx->watch(cx->watch_arg, l, x);
-    }
-    return x;
+    return cs_stack(cx, run_block, e->block, sizeof e->block[0], depth, seg, x);
 }
 
 static bool chord_unordered(const void *net)

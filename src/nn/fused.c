@@ -16,13 +16,13 @@ static cs_mat work_for(cs_ctx *cx, cs_mat w1, int64_t rows)
 {
     enum { W = 16 };
     int64_t n = cx->be->fused.chord_work(cx->be, w1.c, (int32_t)w1.r, rows);
-    return cs_tmp(cx, (n + W - 1) / W, W);
+    return cs_aside(cx, (n + W - 1) / W, W);
 }
 
 static void chord_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_chord k = { n->m[2], n->m[3], n->m[4], n->m[5], n->i };
-    int64_t mark = cs_mark(cx);
+    const int64_t aside = cx->aside;
     cs_mat work = work_for(cx, k.w1, n->m[0].r);
 
     if (!cx->dry) {
@@ -31,19 +31,19 @@ static void chord_adjoint(cs_ctx *cx, const cs_node *n)
         cx->be->fused.chord_block_bwd(cx->be, n->seg, &k, n->m[0], cs_grad_of(cx, n->m[1]),
                                       cs_grad_to(cx, n->m[0]), &dk, work.p);
     }
-    cs_release_to(cx, mark);
+    cx->aside = aside;
 }
 
 static void fused(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y)
 {
-    int64_t mark = cs_mark(cx);
+    const int64_t aside = cx->aside;
     cs_mat work = work_for(cx, k->w1, x.r);
 
     cs_tape_push(cx, &(cs_node){ .adjoint = chord_adjoint, .seg = seg, .i = k->track,
                                  .m = { x, y, k->w1, k->b1, k->w2, k->b2 }, .counts = true });
-    if (!cx->dry)
+    if (!cx->dry && !cs_is_unread(cx, y))
         cx->be->fused.chord_block(cx->be, seg, k, x, y, work.p);
-    cs_release_to(cx, mark);
+    cx->aside = aside;
 }
 
 void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y)

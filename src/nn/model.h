@@ -160,7 +160,7 @@ int32_t cs_model_n_target(const cs_model *m);
 int cs_model_reserve(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
     CS_MUST_CHECK;
 /** cs_model_memory - bytes of activations for such a batch (the dry run's peak). Here and in
- * cs_model_reserve(), cx.recompute says whether blocks will be recomputed when training */
+ * cs_model_reserve(), cx.keep says what training keeps of the blocks */
 int64_t cs_model_memory(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training);
 
 /**
@@ -195,7 +195,8 @@ typedef struct cs_learn {
     const float *weight;         /* [cs_model_n_weight] of classes or labels, or NULL */
     double       scale;          /* multiplies the summed loss: 1 / (weights of the whole step) */
     uint64_t     key;            /* dropout masks */
-    bool         recompute;      /* recompute blocks instead of keeping their intermediates */
+    int32_t      keep;           /* CS_KEEP_ALL, or the inputs of so many blocks of a stack; less
+                                  * where that does not fit (cs_plan_keep()), which cx.keep tells */
 } cs_learn;
 
 /**

@@ -174,7 +174,7 @@ void cs_roll_add(cs_ctx *cx, cs_seg seg, int32_t track, cs_mat h, cs_mat x, cs_m
     CS_BUG(!same(h, x) || !same(x, y) || seg.rows != x.r || track <= 0 || x.c % track != 0);
     cs_tape_push(cx, &(cs_node){ .adjoint = roll_add_adjoint, .rescale = roll_add_adjoint,
                                  .m = { h, x, y }, .seg = seg, .i = track });
-    if (cx->dry)
+    if (cx->dry || cs_is_unread(cx, y))
         return;
     cx->be->op.copy(cx->be, x, y);
     cx->be->op.seg_roll(cx->be, seg, track, +1, h, 1, y);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "nn/ops.h"
+#include "nn/plan.h"
 
 /* Host floats as a matrix of the backend. */
 static cs_mat stage_reals(cs_ctx *cx, const float *v, int64_t r, int32_t c)
@@ -239,11 +240,11 @@ cs_mat cs_pass(cs_model *m, const cs_input *in, bool dry)
     return m->trace.y;
 }
 
-/* Reals of one arena that such a pass takes; *n_answer receives those of its answers. */
-static int64_t dry_peak(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training,
-                        int64_t *n_answer)
+/* What such a pass takes is in the context's peaks then; *n_answer receives its answers' reals. */
+static void dry_run(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training,
+                    int64_t *n_answer)
 {
-    const cs_learn learn = { .scale = 1, .recompute = m->cx.recompute };
+    const cs_learn learn = { .scale = 1 };
     const cs_input whole = { .n_tok = n_tok, .n_seg = n_seg, .depth = depth,
                              .staged = !training && cs_berths_has(m->be),
                              .learn = training ? &learn : NULL };
@@ -253,15 +254,16 @@ static int64_t dry_peak(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth
     *n_answer = y.r * y.c;
     if (training)
         cs_backward(&m->cx);
-    return m->cx.peak;
+    else
+        m->cx.grad_peak = 0;
 }
 
 int64_t cs_model_memory(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
 {
     int64_t n_answer;
-    const int64_t n = dry_peak(m, n_tok, n_seg, depth, training, &n_answer);
+    dry_run(m, n_tok, n_seg, depth, training, &n_answer);
     const int64_t n_berths = training ? 0 : cs_berths_bytes(m, n_tok, n_seg, n_answer);
-    return n * (int64_t)sizeof(cs_real) * (training ? 2 : 1) + n_berths;
+    return (m->cx.peak + m->cx.grad_peak) * (int64_t)sizeof(cs_real) + n_berths;
 }
 
 static int reserve_parts(cs_model *m, int64_t n_tok, int32_t n_seg)
@@ -281,10 +283,10 @@ out:
 int cs_model_reserve(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
 {
     int64_t n_answer;
-    const int64_t n = dry_peak(m, n_tok, n_seg, depth, training, &n_answer);
+    dry_run(m, n_tok, n_seg, depth, training, &n_answer);
     if (cs_model_parts(m) == 2 && reserve_parts(m, n_tok, n_seg) != CS_OK)
         return CS_EMEM;
-    if (cs_ctx_reserve(&m->cx, n, training) == CS_OK)
+    if (cs_ctx_reserve(&m->cx, m->cx.peak, m->cx.grad_peak) == CS_OK)
         return CS_OK;
     cs_error_clear();
     return cs_fail(CS_EMEM, "out of memory: %lld tokens need %lld bytes of activations; lower "
@@ -388,8 +390,8 @@ int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *lo
 
     CS_BUG(!m->ps.grad || (!b->target && !b->label));
     CS_BUG(b->n_target != cs_model_n_target(m));
-    m->cx.recompute = l->recompute;
     CS_TRY(cs_check_batch(m, b));
+    m->cx.keep = cs_plan_keep(m, b->n_tok, b->n_seg, b->depth, l->keep);
     CS_TRY(cs_model_reserve(m, b->n_tok, b->n_seg, b->depth, true));
     const cs_input in = cs_input_parts(m, &whole, false);
     cs_mat y = cs_pass(m, &in, false);

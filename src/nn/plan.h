@@ -20,6 +20,16 @@ int64_t cs_plan_room(cs_model *m);
  * until it does; at least 1024 */
 int64_t cs_plan_batch(cs_model *m);
 
+/**
+ * cs_plan_keep - what training keeps of a batch of this shape: the most that fits a device's room,
+ * or three quarters of what the processor's memory has left
+ *
+ * most     as cs_learn.keep has it
+ * Returns  `most`, or the inputs of fewer blocks, at least of one of every stack; answers and
+ *          gradients do not depend on it
+ */
+int32_t cs_plan_keep(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, int32_t most);
+
 /** cs_plan_longest - most tokens of one sequence that fits; 0: none does */
 int64_t cs_plan_longest(cs_model *m);
 

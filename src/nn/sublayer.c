@@ -1,4 +1,4 @@
-/* sublayer.c - projections, feed-forward networks, residuals, stacks and positions. */
+/* sublayer.c - projections, feed-forward networks, residuals and positions. */
 #include "nn/sublayer.h"
 
 #include <math.h>
@@ -105,23 +105,6 @@ void cs_around_apply(cs_ctx *cx, const cs_around *a, cs_sub_fn f, const void *ne
     cs_mat sum = cx->recording ? cs_tmp(cx, x.r, x.c) : h;
     cs_add(cx, x, h, sum);
     cs_norm_apply(cx, &a->norm, seg, sum, y);
-}
-
-cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n, cs_seg seg,
-                cs_mat x)
-{
-    cs_mat spare = { 0 };
-
-    for (int32_t l = 0; l < n; l++) {
-        /* Without gradients two buffers take turns: a layer's input receives the next output. */
-        cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : spare;
-        cs_block(cx, f, (const char *)layer + (size_t)l * size, seg, x, y);
-        spare = x;
-        x = y;
-        if (cx->watch && !cx->dry)
-            cx->watch(cx->watch_arg, l, x);
-    }
-    return x;
 }
 
 /* ---- positions ----------------------------------------------------------------------------- */

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 #include "base/opt.h"
+#include "nn/blocks.h"
 #include "nn/layer.h"
-#include "nn/tape.h"
 
 /** cs_columns - columns from .. from+n-1 of a matrix */
 static inline cs_mat cs_columns(cs_mat m, int32_t from, int32_t n)
@@ -57,11 +57,6 @@ typedef struct cs_around { cs_norm norm; bool pre; double dropout; } cs_around;
 /** cs_around_apply - y = norm(x + f(x)), or x + f(norm(x)) when pre; dropout of what f returns */
 void cs_around_apply(cs_ctx *cx, const cs_around *a, cs_sub_fn f, const void *net, cs_seg seg,
                      cs_mat x, cs_mat y);
-
-/** cs_stack - run f for n layers, an array of structs of `size` bytes; tells the watcher of each.
- * When not training, x is overwritten */
-cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n, cs_seg seg,
-                cs_mat x);
 
 /* ---- positions ----------------------------------------------------------------------------- */
 

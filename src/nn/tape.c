@@ -85,7 +85,7 @@ cs_mat cs_grad_of(const cs_ctx *cx, cs_mat m)
 
     if (!cx->training || cx->dry)
         return (cs_mat){ 0 };
-    if ((off = offset_in(m.p, cx->act, cx->cap)) >= 0)
+    if ((off = offset_in(m.p, cx->act, cx->grad_cap)) >= 0)
         return moved(m, cx->act_grad + off);
     if ((off = offset_in(m.p, cx->ps->value, cx->ps->n_real)) >= 0)
         return moved(m, cx->ps->grad + off);
@@ -175,7 +175,7 @@ static void block_adjoint(cs_ctx *cx, const cs_node *n)
 /* Run a block; n becomes its node where it will run again. */
 static void run_block(cs_ctx *cx, cs_node *n)
 {
-    bool again = cx->recording && cx->recompute;
+    bool again = cx->recording && cx->keep != CS_KEEP_ALL;
     int64_t mark = cx->top;
 
     n->adjoint = block_adjoint;

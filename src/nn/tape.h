@@ -22,6 +22,15 @@ typedef void (*cs_part_fn)(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat
  * derivative's place, so that a step's differences of input, times it, add up to those of its
  * output. Linear steps pass their adjoint, steps without it have no rule and set cx->no_rule. */
 
+/* A stack as a step of its own (nn/blocks.c): n layers, `size` bytes from one net to the next, of
+ * n_random dropout masks each; copies of n_copy inputs, before which `aside` reals were aside. */
+typedef struct cs_layers {
+    size_t   size;
+    int32_t  n, n_copy;
+    uint64_t n_random;
+    int64_t  aside;
+} cs_layers;
+
 /* One step. Which fields are used, and for what, is between the op and its adjoint. Parameters and
  * activations are referred to by their matrices, so a node owns nothing. */
 struct cs_node {
@@ -32,6 +41,7 @@ struct cs_node {
     const void *ptr;             /* token ids; the net of a block */
     cs_block_fn block;
     cs_part_fn  part;
+    cs_layers   layers;
     double      p;               /* a rate or an epsilon */
     double      rate;            /* of an attention's dropout, whose scale is p */
     uint64_t    key;             /* random key; number of dropout layers before a block */

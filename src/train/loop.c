@@ -42,6 +42,7 @@ struct learner {
     bool                swapped;     /* the averaged weights are in place */
     cs_parallel        *parallel;    /* NULL: this is the only rank */
     int                 rank;
+    int32_t             kept;        /* of blocks: what has been told last */
     bool                pause;       /* a rank wants to: the last step was the last of this run */
 };
 
@@ -192,6 +193,19 @@ out:
     return rc;
 }
 
+/* Once for every number of inputs that fits a batch, from the most down. */
+static void tell_kept(struct learner *l, const cs_batch *b)
+{
+    const int32_t keep = l->m->cx.keep;
+
+    if (keep == l->kept || (l->kept != CS_KEEP_ALL && (keep == CS_KEEP_ALL || keep > l->kept)))
+        return;
+    l->kept = keep;
+    cs_info("of a batch of %lld tokens memory has room for the inputs of %s%d blocks; what was "
+            "between is computed again going backward", (long long)b->n_tok,
+            keep == CS_KEEP_INPUTS ? "up to " : "", keep);
+}
+
 static int learn(struct learner *l, const cs_feed_item *it)
 {
     int rc = CS_OK;
@@ -204,7 +218,7 @@ static int learn(struct learner *l, const cs_feed_item *it)
         l->sum = (cs_train_sums){ 0 };
     }
     const uint64_t key = cs_rng_key(cs_rng_key(l->o->seed, STREAM_DROPOUT), (uint64_t)l->st->step);
-    const cs_learn how = { .weight = l->o->weight, .scale = it->scale, .recompute = l->o->recompute,
+    const cs_learn how = { .weight = l->o->weight, .scale = it->scale, .keep = l->o->keep,
                            .key = cs_rng_key(key, it->no) };
     l->m->probing = l->st->epoch < l->o->freeze_epochs;
     /* A step of which nothing is left has one batch, and that is empty. */
@@ -212,6 +226,7 @@ static int learn(struct learner *l, const cs_feed_item *it)
         return it->step_end ? finish_step(l) : CS_OK;
     CS_TRY(make_room(l, b));
     CS_TRY(cs_model_learn(l->m, b, &how, &loss, l->answer));
+    tell_kept(l, b);
     if (it->scale > 0)           /* else nothing of the step counts */
         l->sum.loss += loss / it->scale;
     if (b->label != NULL)
@@ -535,6 +550,7 @@ static int start(struct learner *l, cs_feed *feed)
     feed->step = st->epoch_step;
     feed->n_epoch = o->n_epoch;
     feed->n_left = o->max_steps > 0 ? o->max_steps - st->step : INT64_MAX;
+    l->kept = o->keep;
     l->work = l->m->be->op.alloc(l->m->be, sizeof *l->work);
     if (l->work == NULL)
         return cs_fail(CS_EMEM, "out of memory for one number");

@@ -201,7 +201,7 @@ int cs_matrix_fit(cs_backend *be, int64_t n, const double *a, const cs_fit_opt *
     CS_TRY(declare(&t, opt->seed));
     CS_TRY(stage(&t, a, scale));
     pass(&t, true);
-    CS_TRY(cs_ctx_reserve(&t.cx, t.cx.peak, true));
+    CS_TRY(cs_ctx_reserve(&t.cx, t.cx.peak, t.cx.grad_peak));
     for (int64_t i = 0; i < opt->n_step; i++)
         CS_TRY(step(&t, opt, i));
     collect(&t, scale);

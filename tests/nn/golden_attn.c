@@ -241,7 +241,7 @@ static int compare_ragged(subject *s)
                 x.p[off[k] * x.c + i] = (cs_real)cs_tensor_get(in, s->off[k] * x.c + i);
         s->encoded = s->enc ? s->enc->forward(cx, s->net, seg, x) : s->sub(cx, &s->part, seg, x);
         if (dry)
-            CS_TRY(cs_ctx_reserve(cx, cx->peak, false));
+            CS_TRY(cs_ctx_reserve(cx, cx->peak, 0));
     }
     double *y = golden_fetch(g, s->encoded);
     for (int32_t k = 0; k < seg.n; k++)
@@ -292,7 +292,7 @@ int golden_attn(golden *g)
     CS_TRY(load(&s));
     cs_ctx_init(&s.cx, g->be, &s.ps);
     pass(&s, true);
-    CS_TRY(cs_ctx_reserve(&s.cx, s.cx.peak, true));
+    CS_TRY(cs_ctx_reserve(&s.cx, s.cx.peak, s.cx.grad_peak));
     s.cx.frozen = strcmp(golden_text(g->config, "mode"), "eval") == 0;
     s.cx.watch = watch;
     s.cx.watch_arg = g;

@@ -155,7 +155,7 @@ static int full_learn(golden *g, cs_model *m, const cs_batch *b)
 {
     int rc = CS_OK;
     double loss, *pooled;
-    cs_learn l = { .recompute = b->n_tok > BIG_ROWS };
+    cs_learn l = { .keep = b->n_tok > BIG_ROWS ? CS_KEEP_INPUTS : CS_KEEP_ALL };
 
     CS_TRY(golden_scale(g, m, b, &l.scale));
     CS_TRY(cs_model_learn(m, b, &l, &loss, NULL));
@@ -290,7 +290,7 @@ static int part_learn(golden *g, cs_model *m, const cs_batch *b, bool pool)
     if (!w || w->n != (pool ? b->n_seg : b->n_tok) * (int64_t)m->width)
         return cs_fail(CS_EFORMAT, "input.loss_w is missing or has the wrong size");
     part_pass(g, m, b, pool, true);
-    CS_TRY(cs_ctx_reserve(&m->cx, m->cx.peak, true));
+    CS_TRY(cs_ctx_reserve(&m->cx, m->cx.peak, m->cx.grad_peak));
     part_pass(g, m, b, pool, false);
     double *y = golden_fetch(g, m->trace.y);
     for (int64_t i = 0; i < w->n; i++)

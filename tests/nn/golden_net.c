@@ -337,7 +337,7 @@ static int pass(golden_net *n, bool training, bool compares)
     n->pass(n);
     if (training)
         cs_backward(&n->cx);
-    CS_TRY(cs_ctx_reserve(&n->cx, n->cx.peak, training));
+    CS_TRY(cs_ctx_reserve(&n->cx, n->cx.peak, training ? n->cx.grad_peak : 0));
     cs_ctx_begin(&n->cx, training, false, 0);
     n->pass(n);
     if (training)

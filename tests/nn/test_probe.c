@@ -18,12 +18,12 @@ static void probe(const toy *given, void *arg)
     cs_model *m = toy_model(&t, arg);
     cs_batch *b = toy_batch(m, len, 3, 4);
     m->cx.frozen = true;         /* no dropout: passes are comparable */
-    const double whole = toy_learn(m, b, false);
+    const double whole = toy_learn(m, b, CS_KEEP_ALL);
     cs_real *want = toy_slab(m, m->ps.grad);
     for (int32_t i = 0; i < m->ps.n; i++)
         m->ps.p[i].touched = false;
     m->probing = true;
-    const double loss = toy_learn(m, b, false);
+    const double loss = toy_learn(m, b, CS_KEEP_ALL);
     cs_real *got = toy_slab(m, m->ps.grad);
     for (int32_t i = 0; i < m->ps.n; i++) {
         const cs_param *p = &m->ps.p[i];
@@ -69,7 +69,7 @@ static void frozen_averages(const toy *given, void *arg)
     m->probing = true;
     cs_optim_average_start(&m->ps);
     for (int step = 0; step < 5; step++) {
-        (void)toy_learn(m, b, false);
+        (void)toy_learn(m, b, CS_KEEP_ALL);
         cs_optim_step(&m->ps, h, false);
         cs_optim_average(&m->ps, 0.7);
     }
@@ -107,7 +107,7 @@ static cs_real *moved(cs_backend *be, double rate)
                         .decoupled = true };
 
     cs_params_rate(&m->ps, "encoder.", rate);
-    (void)toy_learn(m, b, false);
+    (void)toy_learn(m, b, CS_KEEP_ALL);
     cs_real *was = toy_slab(m, m->ps.value);
     cs_optim_step(&m->ps, h, false);
     cs_real *is = toy_slab(m, m->ps.value);

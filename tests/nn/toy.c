@@ -202,11 +202,11 @@ void toy_each(void (*f)(const toy *t, void *arg), void *arg)
     }
 }
 
-double toy_learn(cs_model *m, const cs_batch *b, bool recompute)
+double toy_learn(cs_model *m, const cs_batch *b, int32_t keep)
 {
     static const float weight[2 * N_LABEL] = { 0.5F, 1, 2, 1.5F, 1, 0.25F };     /* two per label */
     double loss;
-    cs_learn l = { .weight = weight, .scale = 0.5, .key = 9, .recompute = recompute };
+    cs_learn l = { .weight = weight, .scale = 0.5, .key = 9, .keep = keep };
 
     cs_optim_zero_grad(&m->ps);
     if (cs_model_learn(m, b, &l, &loss, NULL) != CS_OK)

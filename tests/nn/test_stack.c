@@ -1,0 +1,168 @@
+/* test_stack.c - back through a stack with few inputs kept: the same bits, the fewest runs. */
+#include "tests/nn/toy.h"
+
+#include "nn/plan.h"
+#include "nn/blocks.h"
+
+static cs_backend *be;
+
+/* ---- which inputs to keep ------------------------------------------------------------------- */
+
+enum { DEEPEST = 64 };
+
+/* Layers run, besides those that go back, to come through n of them with s inputs kept; the best
+ * there is, or as cs_stack_split() says. */
+static int64_t runs[DEEPEST + 1][DEEPEST + 1], best[DEEPEST + 1][DEEPEST + 1];
+
+static int64_t least(int32_t n, int32_t s)
+{
+    int64_t min = INT64_MAX;
+    for (int32_t k = 1; k < n; k++) {
+        const int64_t sum = k + best[n - k][s - 1] + best[k][s];
+        min = sum < min ? sum : min;
+    }
+    return min;
+}
+
+static void test_fewest_runs(void **state)
+{
+    (void)state;
+    for (int32_t s = 1; s <= DEEPEST; s++)
+        for (int32_t n = 2; n <= DEEPEST; n++) {
+            const int32_t k = cs_stack_split(n, s - 1);
+            if (s == 1) {
+                assert_int_equal(k, n);
+                runs[n][s] = best[n][s] = (int64_t)n * (n - 1) / 2;
+                continue;
+            }
+            assert_in_range(k, 1, n - 1);
+            runs[n][s] = k + runs[n - k][s - 1] + runs[k][s];
+            best[n][s] = least(n, s);
+            if (runs[n][s] != best[n][s])
+                fail_msg("%d layers, %d kept: %ld runs instead of %ld", (int)n, (int)s,
+                         (long)runs[n][s], (long)best[n][s]);
+        }
+}
+
+/* Any number up to the option's and the encoders' largest gives a place among the layers. */
+static void test_any_depth(void **state)
+{
+    (void)state;
+    for (int32_t n = 2; n <= 1024; n++)
+        for (int32_t s = 2; s <= CS_KEEP_INPUTS; s++)
+            assert_in_range(cs_stack_split(n, s - 1), 1, n - 1);
+}
+
+/* ---- gradients ------------------------------------------------------------------------------ */
+
+typedef struct watched { int n; int64_t sum; } watched;
+
+static void watch(void *arg, int32_t block, cs_mat y)
+{
+    watched *w = arg;
+    (void)y;
+    w->n++;
+    w->sum += block;
+}
+
+static void same_bits(const toy *t)
+{
+    static const int64_t len[] = { 600, 520 };
+    cs_model *m = toy_model(t, be);
+    cs_batch *b = toy_batch(m, len, 2, 6);
+    watched w = { 0 };
+    const double loss = toy_learn(m, b, CS_KEEP_ALL);
+    cs_real *want = toy_slab(m, m->ps.grad);
+    int64_t least_bytes = 0;
+
+    m->cx.watch = watch;
+    m->cx.watch_arg = &w;
+    for (int32_t keep = 1; keep <= 11; keep++) {
+        w = (watched){ 0 };
+        assert_true(toy_learn(m, b, keep) == loss);
+        cs_real *got = toy_slab(m, m->ps.grad);
+        if (memcmp(got, want, (size_t)m->ps.n_real * sizeof *got) != 0)
+            fail_msg("%s: other gradients with the inputs of %d blocks", t->value, (int)keep);
+        assert_int_equal(w.n, 10);
+        assert_int_equal(w.sum, 45);
+        /* A copy more is a block's input more, until there is one of every block but the last. */
+        const int64_t n_bytes = (m->cx.peak + m->cx.grad_peak) * (int64_t)sizeof(cs_real);
+        if (keep > 1)
+            assert_int_equal(n_bytes - least_bytes, (keep < 9 ? keep - 1 : 8) * b->n_tok * m->width
+                                                    * (int64_t)sizeof(cs_real));
+        else
+            least_bytes = n_bytes;
+        free(got);
+    }
+    free(want);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+/* Fused blocks, blocks of plain ops, and blocks whose last op reads what it gave. */
+static void test_same_bits(void **state)
+{
+    static const char *const option[][2] = {
+        { "norm", "none" }, { "norm", "layer" }, { "prenorm", "group" }, { "dropout", "0.3" }
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof option / sizeof option[0]; i++) {
+        const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+                        .max_len = "1024", .name = option[i][0], .value = option[i][1],
+                        .training = true };
+        same_bits(&t);
+    }
+}
+
+/* ---- the choice ----------------------------------------------------------------------------- */
+
+static int64_t room_bytes;
+
+static int64_t room(cs_backend *b)
+{
+    (void)b;
+    return room_bytes;
+}
+
+/* As much is kept as fits, whatever was asked for; three quarters of the memory may be used. */
+static void test_what_fits(void **state)
+{
+    const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+                    .max_len = "65536", .training = true };
+    cs_backend other = *be;
+    cs_model *m = toy_model(&t, &other);
+    int64_t need[CS_KEEP_INPUTS + 1];
+
+    (void)state;
+    other.op.room = room;
+    for (int32_t k = 0; k <= CS_KEEP_INPUTS; k++) {
+        m->cx.keep = k;
+        need[k] = cs_model_memory(m, 65536, 1, 16, true);
+    }
+    for (int32_t k = 1; k <= 15; k++) {
+        room_bytes = need[k] / 3 * 4 + 64;
+        assert_int_equal(cs_plan_keep(m, 65536, 1, 16, 3), k < 3 ? k : 3);
+        const int32_t keep = cs_plan_keep(m, 65536, 1, 16, CS_KEEP_ALL);
+        assert_int_equal(need[keep], need[k]);
+    }
+    room_bytes = need[CS_KEEP_ALL] / 3 * 4 + 64;
+    assert_int_equal(cs_plan_keep(m, 65536, 1, 16, CS_KEEP_ALL), CS_KEEP_ALL);
+    room_bytes = 0;
+    assert_int_equal(cs_plan_keep(m, 65536, 1, 16, CS_KEEP_ALL), 1);
+    cs_model_free(m);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = {
+        cmocka_unit_test(test_fewest_runs),
+        cmocka_unit_test(test_any_depth),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_what_fits)
+    };
+    if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
+        return 2;
+    int n_failed = cmocka_run_group_tests_name("stack", test, NULL, NULL);
+    cs_backend_close(be);
+    return n_failed;
+}
