@@ -282,6 +282,12 @@ typedef struct cs_fused {
     bool (*chord_fits)(int32_t width, int32_t hidden, int32_t track);
     /* reals of scratch that either needs for this width, hidden size and number of rows */
     int64_t (*chord_work)(cs_backend *be, int32_t width, int32_t hidden, int64_t rows);
+
+    /* y = x w' + bias (1,y.c; may be absent), the bits that gemm and add_bias give, with w as
+     * affine_prepare() wrote it to pack: affine_pack_size() reals */
+    void (*affine)(cs_backend *be, cs_mat x, const cs_real *pack, cs_mat bias, cs_mat y);
+    void (*affine_prepare)(cs_backend *be, cs_mat w, cs_real *pack);
+    int64_t (*affine_pack_size)(cs_mat w);
 } cs_fused;
 
 /* How batches follow each other through a device of its own memory: while one is computed, the next
@@ -393,6 +399,7 @@ void cs_avx2_softmax(cs_ops *op);
 void cs_avx2_conv(cs_ops *op);
 void cs_avx2_sparse(cs_ops *op);
 void cs_avx2_chord(cs_fused *fused);
+void cs_avx2_affine(cs_fused *fused);
 #endif
 
 /** cs_cpu_fill - reference table, then what cs_cpu_has(); `mask` hides CS_CPU_* bits (tests) */

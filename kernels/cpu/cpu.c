@@ -110,8 +110,10 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_avx2_softmax(op);
     cs_avx2_conv(op);
     cs_avx2_sparse(op);
-    if (cs_cpu_has(CS_CPU_FUSED) && !(mask & CS_CPU_FUSED))
+    if (cs_cpu_has(CS_CPU_FUSED) && !(mask & CS_CPU_FUSED)) {
         cs_avx2_chord(&be->fused);
+        cs_avx2_affine(&be->fused);
+    }
 #else
     (void)mask;
 #endif

@@ -5,6 +5,8 @@
  * (1/rows of the arithmetic), which buys a single parallel loop without barriers, for the tall
  * products (x W', dy W) and for the deep one (dW = dy' x over all rows) alike. Cuts in rows and
  * columns do not change an element's chain of additions; cuts in k depend on k's size alone.
+ * Where rows are few, as in a head, packing costs as much as the product: weights that do not
+ * change are packed once.
  */
 #include "kernels/cpu/gemm.h"
 
@@ -20,6 +22,8 @@ static const float zeros[CS_PANEL];
 typedef struct gemm {
     bool ta, tb;
     cs_mat a, b, c;
+    const float *packed;         /* all of op(b), block after block of k; NULL: to be packed */
+    const float *bias;           /* a row that is added, where there is one block; or NULL */
     bool add;                    /* beta is 1 */
     int64_t n_k, depth, rows;    /* depth, rows and cols of a task's block */
     int32_t cols;
@@ -67,6 +71,12 @@ void cs_panel_run(bool ta, int width, int valid, const cs_panel *q)
         edge(ta, width, valid, q);
 }
 
+/* Where column j0 (that begins a panel) of the block of n_k rows from k on was packed to. */
+static const float *at_panel(const gemm *g, int64_t k, int64_t n_k, int32_t j0)
+{
+    return g->packed + k * cs_panel_count(g->c.c) * CS_PANEL + j0 * n_k;
+}
+
 static void task(const gemm *g, int64_t i0, int32_t j0, float *pack)
 {
     int64_t n_row = cs_min64(g->rows, g->c.r - i0), row = g->ta ? 1 : g->a.ld;
@@ -75,24 +85,34 @@ static void task(const gemm *g, int64_t i0, int32_t j0, float *pack)
     for (int64_t k = 0; k < g->n_k || k == 0; k += g->depth) {
         int64_t n_k = cs_min64(g->depth, g->n_k - k);
         bool add = g->add || k > 0;
-        cs_pack(g->b.p + k * sk + j0 * sj, sk, sj, n_k, n, pack);
+        const float *b = g->packed ? at_panel(g, k, n_k, j0) : pack;
+        if (!g->packed)
+            cs_pack(g->b.p + k * sk + j0 * sj, sk, sj, n_k, n, pack);
         for (int32_t p = 0; p < cs_panel_count(n); p++) {
             int width = cs_panel_width(n, p), valid = n - p * CS_PANEL;
-            float *c = cs_row(g->c, i0) + j0 + p * CS_PANEL;
+            const int32_t j = j0 + p * CS_PANEL;
+            float *c = cs_row(g->c, i0) + j;
             cs_panel q = { .a = g->a.p + i0 * row + k * (g->ta ? g->a.ld : 1), .lda = g->a.ld,
-                           .b = pack + p * CS_PANEL * n_k, .ldb = width,
-                           .init = add ? c : zeros, .ldi = add ? g->c.ld : 0,
+                           .b = b + p * CS_PANEL * n_k, .ldb = width,
+                           .init = add ? c : g->bias ? g->bias + j : zeros,
+                           .ldi = add ? g->c.ld : 0,
                            .c = c, .ldc = g->c.ld, .n_row = n_row, .n_k = n_k };
             cs_panel_run(g->ta, width, valid, &q);
         }
     }
 }
 
+/* Rows of a block of k, of n_k in all. */
+static int64_t depth_of(int64_t n_k, int64_t most)
+{
+    const int64_t n_block = (n_k + most - 1) / most;
+    return n_block ? (n_k + n_block - 1) / n_block : 1;
+}
+
 /* Enough tasks for the threads, as large as that allows. */
 static void cut(gemm *g, int n_thread)
 {
-    int64_t most = g->ta ? DEPTH_T : DEPTH, n_block = (g->n_k + most - 1) / most;
-    g->depth = n_block ? (g->n_k + n_block - 1) / n_block : 1;
+    g->depth = depth_of(g->n_k, g->ta ? DEPTH_T : DEPTH);
     g->rows = (g->c.r / (n_thread > 1 ? 4 * n_thread : 1) + 5) / 6 * 6;
     g->rows = g->rows < ROWS_MIN ? ROWS_MIN : g->rows > ROWS_MAX ? ROWS_MAX : g->rows;
     g->cols = COLS;
@@ -101,23 +121,62 @@ static void cut(gemm *g, int n_thread)
         g->cols = (g->cols / 2 + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
 }
 
+static void run(cs_backend *be, gemm *g)
+{
+    const cs_mat c = g->c;
+    if (c.r == 0 || c.c == 0)
+        return;
+    const cs_cpu *cpu = be->impl;
+    int n_thread = cs_threads(be, c.r * c.c * g->n_k);
+    cut(g, n_thread);
+    int64_t n_i = (c.r + g->rows - 1) / g->rows, n_j = (c.c + g->cols - 1) / g->cols;
+    #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
+    for (int64_t t = 0; t < n_i * n_j; t++)
+        task(g, t / n_j * g->rows, (int32_t)(t % n_j) * g->cols,
+             cpu->pack + (size_t)omp_get_thread_num() * cpu->pack_stride);
+}
+
 static void avx2_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c)
 {
     gemm g = { .ta = ta, .tb = tb, .a = a, .b = b, .c = c, .add = beta != 0,
                .n_k = ta ? a.r : a.c };
-    if (c.r == 0 || c.c == 0)
-        return;
-    const cs_cpu *cpu = be->impl;
-    int n_thread = cs_threads(be, c.r * c.c * g.n_k);
-    cut(&g, n_thread);
-    int64_t n_i = (c.r + g.rows - 1) / g.rows, n_j = (c.c + g.cols - 1) / g.cols;
-    #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
-    for (int64_t t = 0; t < n_i * n_j; t++)
-        task(&g, t / n_j * g.rows, (int32_t)(t % n_j) * g.cols,
-             cpu->pack + (size_t)omp_get_thread_num() * cpu->pack_stride);
+    run(be, &g);
+}
+
+/* ---- weights that were packed before ------------------------------------------------------- */
+
+static int64_t affine_pack_size(cs_mat w)
+{
+    return cs_pack_size(w.c, (int32_t)w.r);
+}
+
+static void affine_prepare(cs_backend *be, cs_mat w, cs_real *pack)
+{
+    const int64_t depth = depth_of(w.c, DEPTH), n_panel = cs_panel_count((int32_t)w.r);
+    (void)be;
+    for (int64_t k = 0; k < w.c; k += depth)
+        cs_pack(w.p + k, 1, w.ld, cs_min64(depth, w.c - k), (int32_t)w.r,
+                pack + k * n_panel * CS_PANEL);
+}
+
+static void affine(cs_backend *be, cs_mat x, const cs_real *pack, cs_mat bias, cs_mat y)
+{
+    const bool at_once = bias.r > 0 && x.c <= DEPTH;
+    gemm g = { .tb = true, .a = x, .c = y, .n_k = x.c, .packed = pack,
+               .bias = at_once ? bias.p : NULL };
+    run(be, &g);
+    if (bias.r > 0 && !at_once)
+        be->op.add_bias(be, bias, y);
 }
 
 void cs_avx2_gemm(cs_ops *op)
 {
     op->gemm = avx2_gemm;
+}
+
+void cs_avx2_affine(cs_fused *fused)
+{
+    fused->affine = affine;
+    fused->affine_prepare = affine_prepare;
+    fused->affine_pack_size = affine_pack_size;
 }

@@ -32,8 +32,15 @@ void cs_ctx_release(cs_ctx *cx)
     free_arenas(cx);
     if (cx->kept)
         cx->be->op.dealloc(cx->be, cx->kept);
+    free(cx->piece);
     cs_tape_free(cx->tape);
     memset(cx, 0, sizeof *cx);
+}
+
+static void forget_kept(cs_ctx *cx)
+{
+    for (size_t i = 0; i < cx->n_piece; i++)
+        cx->piece[i].done = 0;
 }
 
 static int reserve_kept(cs_ctx *cx)
@@ -45,7 +52,7 @@ static int reserve_kept(cs_ctx *cx)
     size_t n_bytes = (size_t)cx->kept_need * sizeof *cx->kept;
     cx->kept = cx->be->op.alloc(cx->be, n_bytes);
     cx->kept_cap = cx->kept ? cx->kept_need : 0;
-    cx->kept_steps = 0;
+    forget_kept(cx);
     return cx->kept ? CS_OK
                     : cs_fail(CS_EMEM, "out of memory: prepared weights need %zu bytes", n_bytes);
 }
@@ -89,7 +96,7 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
     cx->key = key;
     cx->n_random = 0;
     if (cx->ps->grad)
-        cx->kept_steps = 0;
+        forget_kept(cx);
     cs_tape_reset(cx->tape);
     cx->loss = cs_tmp(cx, 1, 1);
     if (!dry)
@@ -127,12 +134,30 @@ cs_mat cs_aside(cs_ctx *cx, int64_t r, int32_t c)
     return taken(cx, cx->cap - cx->aside, r, c);
 }
 
-cs_real *cs_kept(cs_ctx *cx, int64_t n)
+/* The user's piece; a dry run makes one for who has none. */
+static cs_piece *piece_of(cs_ctx *cx, const void *user, int64_t n)
 {
-    if (cx->dry) {
-        cx->kept_need = n > cx->kept_need ? n : cx->kept_need;
-        return NULL;
+    for (size_t i = 0; i < cx->n_piece; i++)
+        if (cx->piece[i].user == user && cx->piece[i].n == n)
+            return &cx->piece[i];
+    CS_BUG(!cx->dry);
+    if (cx->n_piece == cx->cap_piece) {
+        cx->cap_piece = cx->cap_piece ? 2 * cx->cap_piece : 4;
+        cx->piece = cs_xrealloc(cx->piece, cx->cap_piece * sizeof *cx->piece);
     }
-    CS_BUG(n > cx->kept_cap);
-    return cx->kept;
+    cs_piece *q = &cx->piece[cx->n_piece++];
+    *q = (cs_piece){ .user = user, .off = cx->kept_need, .n = n };
+    cx->kept_need += aligned(n);
+    return q;
+}
+
+cs_real *cs_kept(cs_ctx *cx, const void *user, int64_t n, int64_t **done)
+{
+    cs_piece *q = piece_of(cx, user, n);
+
+    *done = cx->dry ? NULL : &q->done;
+    if (cx->dry)
+        return NULL;
+    CS_BUG(q->off + n > cx->kept_cap);
+    return cx->kept + q->off;
 }

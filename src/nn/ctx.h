@@ -19,6 +19,9 @@ typedef struct cs_tape cs_tape;
 /* What training keeps of a stack of blocks: all that they compute, or the inputs of some. */
 enum { CS_KEEP_ALL = 0, CS_KEEP_INPUTS = 64 };
 
+/* What one user keeps: n reals from `off` on, filled in as far as the user's count says. */
+typedef struct cs_piece { const void *user; int64_t off, n, done; } cs_piece;
+
 /* Sees the output of block number `block` (from 0) of an encoder; for tests and explanations. */
 typedef void (*cs_watch)(void *arg, int32_t block, cs_mat y);
 
@@ -42,7 +45,9 @@ typedef struct cs_ctx {
     bool        no_mean;         /* tests: answers compute every row, not only the rows' mean */
     cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */
     cs_real    *kept;            /* see cs_kept() */
-    int64_t     kept_cap, kept_need, kept_steps;
+    int64_t     kept_cap, kept_need;
+    cs_piece   *piece;           /* [n_piece] of kept */
+    size_t      n_piece, cap_piece;
     int64_t     cap, grad_cap;   /* reals of either arena */
     int64_t     top, aside;      /* reals taken from the beginning, and from the end of `act` */
     int64_t     peak, grad_peak; /* the most of both together, and of top alone */
@@ -82,14 +87,16 @@ cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);
 cs_mat cs_aside(cs_ctx *cx, int64_t r, int32_t c);
 /**
  * cs_kept - n reals beside the arena for what follows from the parameters alone: packed weights,
- * tables. One user per network.
+ * tables
  *
- * n        the same in every pass
- * Returns  the same memory in every pass, NULL in a dry run. cx->kept_steps is the user's count of
- *          what it has filled in; a pass begins with 0, unless the parameters have no gradient
- *          slab: then they cannot change, and it begins with what the last pass left
+ * user     who asks, by the address of what it belongs to: a layer, a network
+ * n        with another number the same user has another piece
+ * done     receives the place of the user's count of what it has filled in. A pass begins with 0,
+ *          unless the parameters have no gradient slab: then they cannot change, and it begins with
+ *          what the last pass left. Valid until the next call; NULL in a dry run
+ * Returns  the same memory in every pass, NULL in a dry run
  */
-cs_real *cs_kept(cs_ctx *cx, int64_t n);
+cs_real *cs_kept(cs_ctx *cx, const void *user, int64_t n, int64_t **done);
 /** cs_mark, cs_release_to - give back what was allocated since the mark (scratch of one op) */
 static inline int64_t cs_mark(const cs_ctx *cx) { return cx->top; }
 static inline void cs_release_to(cs_ctx *cx, int64_t mark) { cx->top = mark; }

@@ -101,23 +101,22 @@ static cs_chord_stack prepared(cs_ctx *cx, const cs_chord_run *q)
                          .track = k->track, .id = q->id };
     int64_t one = cx->be->fused.chord_pack_size(s.width, s.hidden), mark = cs_mark(cx);
     int64_t rows = q->id ? q->x.r + 1 : 0, table = (rows * s.width + W - 1) / W * W;
-    cs_real *p = cs_kept(cx, 2 * table + q->n_block * one);
+    int64_t *done;
+    cs_real *p = cs_kept(cx, k->w1.p, 2 * table + q->n_block * one, &done);
 
     s.pack = cx->dry ? NULL : p + 2 * table;
     if (q->id) {
         s.embed = (cs_mat){ p, rows, s.width, s.width };
         s.first = (cs_mat){ cx->dry ? NULL : p + table, rows, s.width, s.width };
         /* Memory is the same whether they are there already or not. */
-        if (cx->dry || cx->kept_steps == 0)
+        if (cx->dry || *done == 0)
             fill_tables(cx, q, &s);
         else
             (void)cs_tmp(cx, rows, s.hidden);
         cs_release_to(cx, mark);
     }
-    for (int64_t l = cx->kept_steps; l < q->depth && !cx->dry; l++)
-        cx->be->fused.chord_prepare(cx->be, &k[l], s.pack + l * one);
-    if (!cx->dry && cx->kept_steps < q->depth)
-        cx->kept_steps = q->depth;
+    for (; !cx->dry && *done < q->depth; ++*done)
+        cx->be->fused.chord_prepare(cx->be, &k[*done], s.pack + *done * one);
     return s;
 }
 

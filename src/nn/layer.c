@@ -85,6 +85,26 @@ cs_mat cs_linear_apply(cs_ctx *cx, const cs_linear *l, cs_mat x)
     return y;
 }
 
+cs_mat cs_linear_answer(cs_ctx *cx, const cs_linear *l, cs_mat x)
+{
+    const cs_fused *f = &cx->be->fused;
+    const cs_mat w = cs_value(cx->ps, l->w);
+    int64_t *done;
+
+    if (l->low || cx->training || cx->ps->grad || cx->no_fused || !f->affine)
+        return cs_linear_apply(cx, l, x);
+    CS_BUG(w.c != x.c || w.r != l->n_out);
+    cs_mat y = cs_tmp(cx, x.r, l->n_out);
+    cs_real *pack = cs_kept(cx, l, f->affine_pack_size(w), &done);
+    if (cx->dry)
+        return y;
+    if (*done == 0)
+        f->affine_prepare(cx->be, w, pack);
+    *done = 1;
+    f->affine(cx->be, x, pack, cs_value(cx->ps, l->b), y);
+    return y;
+}
+
 void cs_linear_into(cs_ctx *cx, const cs_linear *l, cs_mat x, cs_mat y)
 {
     cs_weight_apply(cx, l->w, l->low ? l->a : -1, x, cs_value(cx->ps, l->b), y);

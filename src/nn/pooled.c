@@ -149,7 +149,7 @@ static cs_mat hidden(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
         cs_norm_apply(cx, &p->norm, seg, mean, x);
     }
     if (p->cfg.hidden > 0) {
-        cs_mat pre = cs_linear_apply(cx, &p->fc, x);
+        cs_mat pre = cs_linear_answer(cx, &p->fc, x);
         x = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
         cs_activate(cx, CS_ACT_GELU, pre, x);
         x = cs_dropout(cx, p->cfg.dropout, x);
@@ -159,7 +159,7 @@ static cs_mat hidden(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
 
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 {
-    return cs_linear_apply(cx, &p->out, hidden(cx, p, seg, pool(cx, p, seg, h)));
+    return cs_linear_answer(cx, &p->out, hidden(cx, p, seg, pool(cx, p, seg, h)));
 }
 
 cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)

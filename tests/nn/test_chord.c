@@ -1,4 +1,4 @@
-/* test_chord.c - ChordMixer answers: every way to them gives the same, in little memory. */
+/* test_chord.c - answers of ChordMixer and of heads: every way gives the same, in little memory. */
 #include "tests/nn/toy.h"
 
 enum { MAX_SEG = 40, THREADS = 8, N_VOCAB = 9, N_BLOCK = 4 };
@@ -257,6 +257,34 @@ static void test_memory(void **state)
     cs_model_free(m);
 }
 
+/* ---- heads ------------------------------------------------------------------------------- */
+
+/* Weights packed before give the bits of a product that packs them, in one block of k and in more,
+ * with panels that are not full, with a bias and without. */
+static void test_packed_bits(void **state)
+{
+    static const struct { int64_t r; int32_t c, k; } size[] = {
+        { 1, 7, 512 }, { 5, 512, 96 }, { 200, 40, 385 }, { 97, 250, 1000 }, { 3, 1, 1 }, { 0, 9, 8 }
+    };
+    const cs_fused *f = &be->fused;
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof size / sizeof *size; i++) {
+        const int64_t r = size[i / 2].r;
+        const int32_t c = size[i / 2].c, k = size[i / 2].k;
+        bench b = { .n_page = 0 };
+        cs_mat x = new_mat(&b, r, k, 1), w = new_mat(&b, c, k, 2), bias = new_mat(&b, 1, c, 3);
+        cs_mat want = new_mat(&b, r, c, 4), got = new_mat(&b, r, c, 5);
+        cs_mat pack = new_mat(&b, 1, (int32_t)f->affine_pack_size(w), 6);
+        be->op.gemm(be, false, true, x, w, 0, want);
+        if (i % 2)
+            be->op.add_bias(be, bias, want);
+        f->affine_prepare(be, w, pack.p);
+        f->affine(be, x, pack.p, i % 2 ? bias : (cs_mat){ 0 }, got);
+        assert_memory_equal(want.p, got.p, (size_t)(r * c) * sizeof(cs_real));
+        drop_bench(&b);
+    }
+}
+
 /* ---- GELU -------------------------------------------------------------------------------- */
 
 /* All floats, or with CS_LONG unset every 251st: absolute error, and ulps above -1. */
@@ -293,7 +321,8 @@ int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_paths), cmocka_unit_test(test_table), cmocka_unit_test(test_mean),
-        cmocka_unit_test(test_prepared), cmocka_unit_test(test_memory), cmocka_unit_test(test_gelu)
+        cmocka_unit_test(test_prepared), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_packed_bits), cmocka_unit_test(test_gelu)
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", THREADS, &be) != CS_OK)
         return 2;
