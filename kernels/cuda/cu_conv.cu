@@ -1,35 +1,17 @@
 /* cu_conv.cu - circular dilated convolution as a product over gathered rows, and its weights.
  *
+ * DESIGN. Products in single precision, and those with more weights than shared memory holds, are
+ * taken here, in tiles of 32 by 32; the others by tensor cores, in cu_conv_mma.cu and
+ * cu_conv_mma_dw.cu.
+ *
  * Source: Cheng, Khalitov et al., CDIL-CNN (2023); torch.nn.Conv1d with padding_mode "circular",
  * for any length.
  */
+#include "kernels/cuda/conv.cuh"
 #include "kernels/cuda/tiles.cuh"
 
-struct conv {
-    cs_seg  seg;
-    cs_taps taps;
-    bool    adjoint;
-    cs_mat  x, w, bias, y;
-    cs_real beta;
-};
-
-/* The row that tap k of the token at a row reads. */
-__device__ static int64_t tap_row(const cs_taps &taps, bool adjoint, int32_t k, const cs_at &at)
-{
-    int64_t s = (k - taps.n / 2) * (taps.dilation % at.len);
-    return at.start + cs_wrap(at.t + (adjoint ? -s : s), at.len);
-}
-
-__device__ static float weight(const conv &q, int32_t k, int32_t i, int32_t j)
-{
-    int64_t block = q.w.r / q.taps.n * k;
-    if (i >= q.x.c || j >= q.y.c)
-        return 0;
-    return q.adjoint ? cs_el(q.w, block + j, i) : cs_el(q.w, block + i, j);
-}
-
 /* A block: 32 tokens by 32 channels of the output. */
-static __global__ void conv_kernel(conv q)
+static __global__ void conv_kernel(cs_conv_job q)
 {
     __shared__ cs_shared_tile a, b;
     __shared__ int64_t from[CS_TILE];
@@ -42,14 +24,14 @@ static __global__ void conv_kernel(conv q)
         if (threadIdx.y == 0) {
             int64_t r = r0 + threadIdx.x;
             from[threadIdx.x] = r < q.seg.rows
-                ? tap_row(q.taps, q.adjoint, k, cs_at_row(q.seg, r)) : -1;
+                ? cs_tap_row(q.taps, q.adjoint, k, cs_at_row(q.seg, r)) : -1;
         }
         for (int32_t i0 = 0; i0 < q.x.c; i0 += CS_TILE) {
             __syncthreads();
             cs_tile_load(a, [&](int t, int i) {
                 return from[t] >= 0 && i0 + i < q.x.c ? cs_el(q.x, from[t], i0 + i) : 0;
             });
-            cs_tile_load(b, [&](int i, int n) { return weight(q, k, i0 + i, j0 + n); });
+            cs_tile_load(b, [&](int i, int n) { return cs_tap_weight(q, k, i0 + i, j0 + n); });
             __syncthreads();
             cs_tile_mul(a, b, acc);
         }
@@ -66,9 +48,9 @@ static __global__ void conv_kernel(conv q)
 static void cuda_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint, cs_mat x,
                           cs_mat w, cs_mat bias, cs_real beta, cs_mat y)
 {
-    conv q = { seg, taps, adjoint, x, w, bias, y, beta };
+    const cs_conv_job q = { seg, taps, adjoint, x, w, bias, y, beta };
     dim3 grid((unsigned)cs_div_up(seg.rows, CS_TILE), (unsigned)cs_div_up(y.c, CS_TILE));
-    if (seg.rows > 0 && y.c > 0)
+    if (seg.rows > 0 && y.c > 0 && !cs_cuda_conv_mma(be, q))
         CS_LAUNCH(be, "seg_conv", conv_kernel, grid, dim3(CS_WARP, CS_WARPS), q);
 }
 
@@ -76,7 +58,7 @@ static void cuda_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint
 
 /* A block: 32 x 32 of tap k's weights over one chunk of the rows; sums of 32 rows in float, these
  * in double. part is NULL when there is one chunk, which is added where it belongs. */
-static __global__ void conv_dw_kernel(conv q, int64_t n_chunk, double *part)
+static __global__ void conv_dw_kernel(cs_conv_job q, int64_t n_chunk, double *part)
 {
     __shared__ cs_shared_tile a, b;
     __shared__ int64_t from[CS_TILE];
@@ -93,7 +75,7 @@ static __global__ void conv_dw_kernel(conv q, int64_t n_chunk, double *part)
         __syncthreads();
         if (threadIdx.y == 0) {
             int64_t r = r0 + threadIdx.x;
-            from[threadIdx.x] = r < end ? tap_row(q.taps, false, k, cs_at_row(q.seg, r)) : -1;
+            from[threadIdx.x] = r < end ? cs_tap_row(q.taps, false, k, cs_at_row(q.seg, r)) : -1;
         }
         __syncthreads();
         cs_tile_load(a, [&](int i, int t) {
@@ -123,14 +105,14 @@ static void cuda_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x,
                              cs_mat dw)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    conv q = { seg, taps, false, x, dw, cs_mat(), dy, 0 };
+    const cs_conv_job q = { seg, taps, false, x, dw, cs_mat(), dy, 0 };
     int64_t n_chunk = seg.rows / 1024, room = (int64_t)cu->n_scratch / (dw.r * dw.c + 1);
 
     n_chunk = n_chunk > 64 ? 64 : n_chunk;
     n_chunk = n_chunk > room ? room : n_chunk;
     n_chunk = n_chunk < 1 ? 1 : n_chunk;
     double *part = n_chunk > 1 ? cu->scratch : NULL;
-    if (seg.rows <= 0 || dw.r * dw.c == 0)
+    if (seg.rows <= 0 || dw.r * dw.c == 0 || cs_cuda_conv_dw_mma(be, q))
         return;
     int64_t n_tile = cs_div_up(x.c, CS_TILE) * cs_div_up(dy.c, CS_TILE) * taps.n;
     CS_LAUNCH(be, "seg_conv_dw", conv_dw_kernel, (unsigned)(n_tile * n_chunk),

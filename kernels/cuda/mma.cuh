@@ -1,6 +1,7 @@
-/* mma.cuh - tensor cores: products of 16 by 16 with 16 by 8, bf16 in, float sums; a warp each.
+/* mma.cuh - tensor cores: products of 16 rows by 8 columns, bf16 or tf32 in, float sums.
  *
- * DESIGN. mma.sync.m16n8k16 of PTX, sm_80 and later. Lane l has g = l / 4, c = l % 4 and holds
+ * DESIGN. mma.sync.m16n8k16 of PTX, sm_80 and later, by a warp: lane l has g = l / 4, c = l % 4,
+ * and holds
  *
  *   a[0] row g      columns 2c, 2c + 1        b[0] rows 2c, 2c + 1       of column g
  *   a[1] row g + 8  columns 2c, 2c + 1        b[1] rows 2c + 8, 2c + 9   of column g
@@ -8,7 +9,12 @@
  *   a[3] row g + 8  columns 2c + 8, 2c + 9    d[2], d[3] row g + 8  columns 2c, 2c + 1
  *
  * two bf16 to a word, the first one in its low half. The order of the 16 terms of a sum is ours to
- * choose, as long as a and b agree: see cu_chord.cu. tests/gpu/host has the same by this table.
+ * choose, as long as a and b agree: see cu_chord.cu. Of tf32, m16n8k8 takes 8 terms, a word each:
+ *
+ *   a[0], a[1] rows g, g + 8  column c        b[0] row c      of column g
+ *   a[2], a[3] rows g, g + 8  column c + 4    b[1] row c + 4  of column g      d as above
+ *
+ * tests/gpu/host has the same by these tables.
  */
 #ifndef CS_KERNELS_CUDA_MMA_H
 #define CS_KERNELS_CUDA_MMA_H
@@ -25,6 +31,13 @@ __device__ static inline uint32_t cs_bf16_pair(float low, float high)
 {
     return cs_host_bf16(low) | cs_host_bf16(high) << 16;
 }
+
+__device__ static inline void cs_mma_tf32(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+{
+    cs_host_mma_tf32(d, a, b0, b1);
+}
+
+__device__ static inline uint32_t cs_tf32(float v) { return cs_host_tf32(v); }
 #else
 /** cs_mma - d += a b */
 __device__ static inline void cs_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
@@ -48,6 +61,33 @@ __device__ static inline uint32_t cs_bf16_pair(float low, float high)
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(high), "f"(low));
 #else
     (void)low, (void)high;
+    __trap();
+#endif
+    return w;
+}
+
+/** cs_mma_tf32 - d += a b, of 8 terms */
+__device__ static inline void cs_mma_tf32(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+{
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#else
+    (void)d, (void)a, (void)b0, (void)b1;
+    __trap();
+#endif
+}
+
+/** cs_tf32 - rounded to the nearest, ties away from 0 */
+__device__ static inline uint32_t cs_tf32(float v)
+{
+    uint32_t w = 0;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(w) : "f"(v));
+#else
+    (void)v;
     __trap();
 #endif
     return w;

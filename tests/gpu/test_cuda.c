@@ -8,6 +8,7 @@
 #include "tests/nn/ops_attn_cases.h"
 
 #include "kernels/cuda/cuda.h"
+#include "tests/gpu/conv.h"
 #include "tests/gpu/stack.h"
 #include "tests/nn/toy.h"
 
@@ -83,7 +84,9 @@ static void same_again(const op_case *o, const env *e, const mats *got, uint64_t
 #endif
 }
 
-static double most_off = 1e-10;     /* of squares: the difference's norm is 1e-5 of the result's */
+/* Of squares: in fp32 the difference's norm is 1e-5 of the result's. */
+static const double most_off_in[] = { 1e-10, 1e-6, 1e-4 };
+static double most_off = 1e-10;
 
 static void against_reference(const op_case *o, int n, const env *e)
 {
@@ -154,16 +157,33 @@ static void test_precision(void **state)
         { "gemm_nt", "iRK iCK oRC", gemm_nt, true },
         { "gemm_tn", "iKR iKC aRC", gemm_tn, false },
     };
-    static const double most[] = { 1e-10, 1e-6, 1e-4 };
     env e = new_env((int64_t[]){ 1, 67, 3 }, 3, 72, 33, 1);
     for (int p = CS_IN_FP32; p <= CS_IN_BF16; p++) {
         compute_in((cs_precision)p);
-        most_off = most[p];
+        most_off = most_off_in[p];
         against_reference(products, COUNT(products), &e);
     }
     compute_in(CS_IN_FP32);
-    most_off = most[CS_IN_FP32];
+    most_off = most_off_in[CS_IN_FP32];
     free(e.id);
+}
+
+/* Convolutions on tensor cores, which are not taken in single precision. */
+static void test_convolutions(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(conv_sizes); i++) {
+        env e = conv_env(&conv_sizes[i]);
+        for (int p = CS_IN_TF32; p <= CS_IN_BF16; p++) {
+            compute_in((cs_precision)p);
+            most_off = most_off_in[p];
+            against_reference(conv_ops, 4, &e);
+            against_reference(five_taps, conv_sizes[i].five ? COUNT(five_taps) : 0, &e);
+        }
+        free(e.id);
+    }
+    compute_in(CS_IN_FP32);
+    most_off = most_off_in[CS_IN_FP32];
 }
 
 /* What dropout leaves out follows from key and place, on every device: not one bit may differ. */
@@ -545,6 +565,7 @@ int main(int argc, char **argv)
     quick = argc > 1 && strcmp(argv[1], "quick") == 0;
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_ops), cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_convolutions),
         cmocka_unit_test(test_stack),
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_dropout_bits),

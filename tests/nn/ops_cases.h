@@ -5,8 +5,8 @@
  *   role     i input, k input that is nowhere near 0 (kinks), p positive input, t class numbers
  *            (some NaN), b 0 and 1 (some NaN), n input with some NaN, o output (poisoned before),
  *            a added to, q added to and positive
- *   sizes    R rows, C columns, K a third size, T three times that (a convolution's taps),
- *            S segments, G segments * groups, V vocabulary, 1, 2 themselves
+ *   sizes    R rows, C columns, K a third size, T and F three and five times that (a
+ *            convolution's taps), S segments, G segments * groups, V vocabulary, 1, 2 themselves
  * All matrices end where memory ends.
  */
 #ifndef CS_TESTS_NN_OPS_CASES_H
@@ -55,6 +55,7 @@ static int64_t size_of(char kind, const env *e)
     case 'C': return e->c;
     case 'K': return e->k;
     case 'T': return N_TAP * (int64_t)e->k;
+    case 'F': return 5 * (int64_t)e->k;
     case 'S': return e->seg.n;
     case 'G': return (int64_t)e->seg.n * e->group;
     case 'V': return N_VOCAB;

@@ -72,11 +72,18 @@ static inline double __shfl_xor_sync(unsigned, double v, int mask)
 {
     return cs_host_shuffle(v, mask);
 }
+double cs_host_bring(double v, int lane);
+template <class T> static inline T __shfl_sync(unsigned, T v, int lane)
+{
+    return (T)cs_host_bring((double)v, lane);
+}
 
-/* What kernels/cuda/mma.cuh has for tensor cores, by the table there. */
+/* What kernels/cuda/mma.cuh has for tensor cores, by the tables there. */
 #define CS_HOST_MMA
 void cs_host_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
 uint32_t cs_host_bf16(float v);
+void cs_host_mma_tf32(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
+uint32_t cs_host_tf32(float v);
 
 static inline int atomicMax(int *p, int v)
 {

@@ -53,14 +53,23 @@ void __syncthreads(void)
     wait_at(AT_BARRIER);
 }
 
-double cs_host_shuffle(double v, int mask)
+static double brought(double v, int from)
 {
-    int me = current;
-    all[me].value = v;
+    all[current].value = v;
     wait_at(AT_SHUFFLE);
-    double got = all[me ^ mask].value;
+    double got = all[from].value;
     wait_at(AT_SHUFFLE);         /* nobody brings the next value before all have read this one */
     return got;
+}
+
+double cs_host_shuffle(double v, int mask)
+{
+    return brought(v, current ^ mask);
+}
+
+double cs_host_bring(double v, int lane)
+{
+    return brought(v, current / WARP * WARP + lane % WARP);
 }
 
 void *cs_host_shared(size_t n_bytes)
@@ -107,6 +116,32 @@ void cs_host_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
         d[i] += (float)sum;
     }
     wait_at(AT_SHUFFLE);         /* nobody brings the next ones before all have read these */
+}
+
+uint32_t cs_host_tf32(float v)
+{
+    uint32_t u = (uint32_t)__float_as_int(v), low = (1u << 13) - 1;
+    return isfinite(v) ? (u + (low + 1) / 2) & ~low : u;
+}
+
+void cs_host_mma_tf32(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+{
+    const int me = current, warp = me / WARP * WARP, g = me % WARP / 4, c = me % 4;
+    memcpy(all[me].a, a, sizeof all[me].a);
+    all[me].b[0] = b0;
+    all[me].b[1] = b1;
+    wait_at(AT_SHUFFLE);
+    for (int i = 0; i < 4; i++) {
+        const int col = 2 * c + i % 2;
+        double sum = 0;
+        for (int k = 0; k < 8; k++) {
+            const thread *row = &all[warp + 4 * g + k % 4], *of = &all[warp + 4 * col + k % 4];
+            sum += (double)__int_as_float((int)row->a[i / 2 + k / 4 * 2])
+                 * (double)__int_as_float((int)of->b[k / 4]);
+        }
+        d[i] += (float)sum;
+    }
+    wait_at(AT_SHUFFLE);
 }
 
 static void run_thread(int i)
