@@ -17,7 +17,7 @@
 
 #define TARGET __attribute__((target("avx2,fma")))
 
-enum { RANGES = 4,               /* per thread, so that a slow one does not keep all waiting */
+enum { RANGES = 2,               /* per thread: with more, less waiting, but more comes late */
        RANGE_MIN = 2 * CS_TILE,  /* tokens */
        SETTLE = 512,             /* tokens whose late parts are added together */
        EDGE = CS_PANEL * (2 * (CS_EDGE / CS_PANEL) + 1) };  /* row stride of a panel's buffer */
@@ -61,9 +61,16 @@ int64_t cs_chord_seq_late(int32_t width, int32_t track, int64_t max_len, int n_t
 
 void cs_chord_seq_cut(cs_chord_seq *q)
 {
-    int64_t n_tile = (q->len + CS_TILE - 1) / CS_TILE, n = range_count(q->len, q->n_thread);
-    q->range = (n_tile + n - 1) / n * CS_TILE;
-    q->n_range = (int32_t)((q->len + q->range - 1) / q->range);
+    int64_t n_tile = (q->len + CS_TILE - 1) / CS_TILE;
+    q->n_range = range_count(q->len, q->n_thread);
+    q->range = (n_tile + q->n_range - 1) / q->n_range * CS_TILE;
+}
+
+/* The first token of a range. Ranges differ by a tile at most. */
+static int64_t range_start(const cs_chord_seq *q, int32_t no)
+{
+    int64_t n_tile = (q->len + CS_TILE - 1) / CS_TILE;
+    return cs_min64(n_tile * no / q->n_range * CS_TILE, q->len);
 }
 
 /* Late tokens of a track in a range of n tokens. */
@@ -218,9 +225,9 @@ static void spread_tile(const range *r, int64_t t0, int64_t n)
 static void run_range(const cs_chord_seq *q, const cs_chord_pack *k, int32_t no, int64_t stride,
                       float *tile)
 {
-    range r = { .q = q, .k = k, .a = no * q->range, .late = q->late + no * stride, .h = tile,
+    range r = { .q = q, .k = k, .a = range_start(q, no), .b = range_start(q, no + 1),
+                .late = q->late + no * stride, .h = tile,
                 .ldh = cs_tile_ld(cs_wide_cols(k->h)) };
-    r.b = cs_min64(r.a + q->range, q->len);
     r.buf = tile + CS_TILE * r.ldh;
     for (int64_t t0 = r.a; t0 < r.b; t0 += CS_TILE) {
         int64_t n = cs_min64(CS_TILE, r.b - t0);
@@ -254,7 +261,7 @@ static void settle(const cs_chord_seq *q, const cs_chord_pack *k, int64_t stride
                    int64_t b)
 {
     for (int32_t no = 0; no < q->n_range; no++) {
-        int64_t from = no * q->range, n = cs_min64(q->range, q->len - from);
+        int64_t from = range_start(q, no), n = range_start(q, no + 1) - from;
         const float *late = q->late + no * stride;
         for (int32_t i = 1; i < k->d / k->track; i++) {
             int64_t rows = late_rows(q, i, n), t0 = from - cs_shift(i, q->len);
