@@ -197,8 +197,8 @@ static void mean_hidden(const trip *t, float *mean)
 static void mean_tokens(const trip *t, float *mean)
 {
     const cs_tracks *x = &t->q.x;
-    const int32_t w = t->r->track;
-    for (int32_t i = 0; i < t->r->d / w; i++) {
+    const int32_t d = t->r->d, w = x->track == t->r->track ? d : t->r->track;  /* one matrix? */
+    for (int32_t i = 0; i < d / w; i++) {
         cs_mat m = { x->p + i * x->track, t->q.len, w, (int32_t)x->row };
         cs_mean_rows(m, 0, t->q.len, t->q.n_thread, mean + i * w);
     }

@@ -92,24 +92,24 @@ static void avx2_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, c
     }
 }
 
-/* The sums of columns j .. j+3 over the rows r0 .. r1-1: all that a narrow track has. */
-TARGET static void sum_four(cs_mat x, int64_t r0, int64_t r1, int32_t j, double *sum)
+/* sum += columns j .. j+3 of the rows r0 .. r1-1: all that a narrow track has */
+TARGET static void add_four(cs_mat x, int64_t r0, int64_t r1, int32_t j, double *sum)
 {
-    __m256d a = _mm256_setzero_pd();
+    __m256d a = _mm256_loadu_pd(sum);
     for (int64_t r = r0; r < r1; r++)
         a = _mm256_add_pd(a, _mm256_cvtps_pd(_mm_loadu_ps(cs_row(x, r) + j)));
     _mm256_storeu_pd(sum, a);
 }
 
-/* The sums of columns j0 .. j0+n-1 over the rows r0 .. r1-1, in double and in order of rows. */
-TARGET static void sum_rows(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, double *sum)
+/* sum += columns j0 .. j0+n-1 of the rows r0 .. r1-1 */
+TARGET static void add_rows(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, double *sum)
 {
     for (int32_t j = 0; j < n; j += 8) {
         if (n - j == 4) {
-            sum_four(x, r0, r1, j0 + j, sum + j);
+            add_four(x, r0, r1, j0 + j, sum + j);
             return;
         }
-        __m256d a = _mm256_setzero_pd(), b = a;
+        __m256d a = _mm256_loadu_pd(sum + j), b = _mm256_loadu_pd(sum + j + 4);
         for (int64_t r = r0; r < r1; r++) {
             __m256 v = cs_get(cs_row(x, r) + j0 + j, n - j);
             a = _mm256_add_pd(a, _mm256_cvtps_pd(_mm256_castps256_ps128(v)));
@@ -118,6 +118,16 @@ TARGET static void sum_rows(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_
         _mm256_storeu_pd(sum + j, a);
         _mm256_storeu_pd(sum + j + 4, b);
     }
+}
+
+/* The sums of columns j0 .. j0+n-1 over the rows r0 .. r1-1, in double and in order of rows. A few
+ * rows at a time, or a wide matrix would come from memory once for every eight columns. */
+static void sum_rows(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, double *sum)
+{
+    enum { STEP = 32 };
+    memset(sum, 0, CS_CHUNK_COLS * sizeof *sum);
+    for (; r0 < r1; r0 += STEP)
+        add_rows(x, r0, cs_min64(r0 + STEP, r1), j0, n, sum);
 }
 
 /* The same over all chunks of the rows, which their number alone fixes. */
