@@ -64,6 +64,11 @@ void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no);
  * track is the width of a track; track by track, row is. */
 typedef struct cs_tracks { float *p; int64_t row, track; } cs_tracks;
 
+/** cs_chord_own, cs_chord_own_size - n tokens at p in the order that suits rotation best: a matrix,
+ * or narrow tracks one after another; and how many floats that takes */
+cs_tracks cs_chord_own(float *p, int64_t n, int32_t width, int32_t track);
+int64_t cs_chord_own_size(int64_t n, int32_t width, int32_t track);
+
 /** cs_chord_hidden - h = gelu(x w1' + b1) of the first n_row tokens; rows of h hold whole panels */
 void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *h, int64_t ldh);
 /** cs_chord_spread - y = x + rotated(h w2' + b2) at the places that the rows of tile t go to.
@@ -76,7 +81,7 @@ typedef struct cs_chord_seq {
     cs_tracks x;
     int64_t   len;
     int       n_thread;
-    int32_t   n_range;           /* ranges of `range` tokens, the last one shorter */
+    int32_t   n_range;           /* ranges of up to `range` tokens */
     int64_t   range;
     float    *late;              /* per range */
     float    *tile;              /* n_thread * cs_chord_seq_tile() */

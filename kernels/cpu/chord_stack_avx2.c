@@ -73,6 +73,16 @@ static int64_t track_stride(int64_t n, int32_t track)
     return ((n_line - APART + SETS - 1) / SETS * SETS + APART) * CS_PANEL;
 }
 
+cs_tracks cs_chord_own(float *p, int64_t n, int32_t width, int32_t track)
+{
+    return (cs_tracks){ p, track < CS_PANEL ? track : width, track_stride(n, track) };
+}
+
+int64_t cs_chord_own_size(int64_t n, int32_t width, int32_t track)
+{
+    return track < CS_PANEL ? track_stride(n, track) * (width / track) : n * width;
+}
+
 static run run_of(const cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x)
 {
     run r = { .s = s, .seg = seg, .d = s->width, .h = s->hidden, .track = s->track,
@@ -85,9 +95,9 @@ static run run_of(const cs_backend *be, cs_seg seg, const cs_chord_stack *s, boo
     r.row_h = r.sum + CS_PANEL * lines(sums * cs_wide_cols(r.h));
     r.row_d = r.row_h + CS_PANEL * lines(cs_wide_cols(r.h));
     r.own_x = r.row_d + CS_PANEL * lines(cs_wide_cols(r.d));
-    int64_t x = r.track < CS_PANEL ? track_stride(r.max_len, r.track) * (r.d / r.track)
-                                   : r.max_len * r.d;
-    r.stride = r.own_x + (own_x ? CS_PANEL * lines(x) : 0);
+    r.stride = r.own_x;
+    if (own_x)
+        r.stride += CS_PANEL * lines(cs_chord_own_size(r.max_len, r.d, r.track));
     return r;
 }
 
@@ -238,8 +248,7 @@ static void segment(const run *r, int32_t no, float *work)
         return;
     }
     t.q.x = r->x.p ? (cs_tracks){ cs_row(r->x, from), r->x.ld, r->track }
-                   : (cs_tracks){ work + r->own_x, r->track < CS_PANEL ? r->track : r->d,
-                                  track_stride(n, r->track) };
+                   : cs_chord_own(work + r->own_x, n, r->d, r->track);
     cs_chord_seq_cut(&t.q);
     if (s->id) {
         t.id = s->id + from;

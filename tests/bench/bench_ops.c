@@ -2,10 +2,12 @@
  *
  *     bench_ops [WIDTH HIDDEN TRACK SEGMENTS LENGTH [THREADS]]      one shape and load only
  *     bench_ops CHANNELS 0 0 SEGMENTS LENGTH [THREADS]              only convolutions of it
+ *     bench_ops peak [SAMPLES]                                      only the limits themselves
  *
  * Each line is the median of several repeats, with the fastest, and the spread (slowest less
  * fastest, in percent of the median). Rates are nominal: 4 d h operations per token and block,
  * three times as many with the backward pass. What is timed:
+ *   blocks    blocks alone, in place, on tokens that lie as `answer` has them
  *   forward   from tokens to means, without the first block's table; the last block's second
  *             product, which the mean spares, is not counted either
  *   answer    the same from tokens to means, with the exact shortcuts: what `classify` does
@@ -15,12 +17,16 @@
  * A long sequence passes as few blocks as a second or so allows; a block's cost does not depend on
  * its number. What `forward` costs besides blocks (embedding, mean) is timed alone, and only the
  * share of those blocks in it is counted, as in a pass of all blocks. `answer` passes all of them,
- * because its shortcuts spare two, and stands only where that is quick. A shared machine's clock
- * moves by a fifth within minutes, so the peak is measured around every repeat: percent_of_peak is
- * the median of the repeats, each against the peak beside it, and peak_gflops the best one. No
- * verdict.
+ * because its shortcuts spare two, and stands only where that is quick.
+ *
+ * The peak is that of multiply-adds in registers. A shared machine's clock moves by a fifth within
+ * minutes, and others take its cores for milliseconds, so samples of one millisecond are taken
+ * between a line's repeats: peak_median and peak_best are of that line's samples, percent_of_peak
+ * is the median rate against their median, percent_best the fastest against the best. `peak` has
+ * the quantiles of many samples. No verdict.
  */
 #include <immintrin.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +34,12 @@
 
 #include "base/cpu.h"
 #include "base/rng.h"
-#include "kernels/backend.h"
+#include "kernels/cpu/chord.h"
 
-enum { REPEATS = 9, MAX_SEG = 1024, MAX_BLOCK = 20, VOCAB = 6, TRAIN_ROWS = 100000,
-       COPIES = 5 };
+enum { REPEATS = 9, MAX_SEG = 1024, MAX_BLOCK = 20, VOCAB = 6, MATRIX_ROWS = 100000,
+       COPIES = 5,
+       PEAKS = 4,                /* samples of the peak before and after each repeat */
+       SAMPLES = 3000 };         /* and of `peak` */
 
 static const double flop_budget = 1.2e10,        /* of one repeat of some blocks, */
                     flop_all = 4e10,             /* and of one of all blocks */
@@ -65,24 +73,20 @@ static float multiply_adds(int64_t n)
     return _mm256_cvtss_f32(sum);
 }
 
-/* The best of a few short samples, each about a millisecond on every thread. A thread's time is its
- * own: what it costs to start threads is not the multiplier's. */
-static double peak_gflops(int n_thread)
+/* One sample in Gflop/s, a millisecond on every thread. A thread's time is its own: what it
+ * costs to start threads is not the multiplier's. */
+static double peak_sample(int n_thread)
 {
-    enum { N = 300000, TIMES = 4 };
-    double best = 0;
+    enum { N = 600000 };
+    double rate = 0;
     float sink = 0;
-    for (int r = 0; r < TIMES; r++) {
-        double rate = 0;
-        #pragma omp parallel for num_threads(n_thread) reduction(+ : sink, rate)
-        for (int i = 0; i < n_thread; i++) {
-            double t = now();
-            sink += multiply_adds(N);
-            rate += 12.0 * 16 * N / (now() - t) * 1e-9;
-        }
-        best = rate > best ? rate : best;
+    #pragma omp parallel for num_threads(n_thread) reduction(+ : sink, rate)
+    for (int i = 0; i < n_thread; i++) {
+        double t = now();
+        sink += multiply_adds(N);
+        rate += 12.0 * 16 * N / (now() - t) * 1e-9;
     }
-    return sink > 0 ? best : 0;
+    return sink > 0 ? rate : 0;
 }
 
 /* Bytes read and written per second by a copy that no cache holds. */
@@ -159,6 +163,42 @@ static cs_chord_stack stack_of(const job *j)
 {
     return (cs_chord_stack){ .n_block = j->n_block, .width = j->k.w1.c,
                              .hidden = (int32_t)j->k.w1.r, .track = j->k.track, .pack = j->pack };
+}
+
+/* One sequence through all blocks by n_thread threads; work begins with their tiles. */
+static void pass_blocks(const job *j, int n_thread, float *work)
+{
+    const int32_t d = j->k.w1.c, h = (int32_t)j->k.w1.r, track = j->k.track;
+    float *late = work + n_thread * cs_chord_seq_tile(h);
+    float *x = late + cs_chord_seq_late(d, track, j->len, n_thread);
+    cs_chord_seq q = { .x = cs_chord_own(x, j->len, d, track), .len = j->len,
+                       .n_thread = n_thread, .late = late, .tile = work };
+    cs_chord_seq_cut(&q);
+    for (int32_t l = 0; l < j->n_block; l++) {
+        cs_chord_pack k = cs_chord_pack_at(d, h, track, j->pack + l * cs_chord_pack_size(d, h));
+        cs_chord_seq_block(&q, &k);
+    }
+}
+
+static int64_t worker_floats(const job *j, int n_thread)
+{
+    const int32_t d = j->k.w1.c, h = (int32_t)j->k.w1.r, track = j->k.track;
+    int64_t n = n_thread * cs_chord_seq_tile(h) + cs_chord_seq_late(d, track, j->len, n_thread)
+        + cs_chord_own_size(j->len, d, track);
+    return (n + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
+}
+
+static void blocks(cs_backend *be, job *j)
+{
+    const int64_t one = worker_floats(j, 1);
+    if (j->seg.n < be->n_thread) {
+        for (int32_t i = 0; i < j->seg.n; i++)
+            pass_blocks(j, be->n_thread, j->work);
+        return;
+    }
+    #pragma omp parallel for num_threads(be->n_thread) schedule(dynamic)
+    for (int32_t i = 0; i < j->seg.n; i++)
+        pass_blocks(j, 1, j->work + omp_get_thread_num() * one);
 }
 
 static void forward(cs_backend *be, job *j)
@@ -238,27 +278,42 @@ static double bare_forward(cs_backend *be, const job *j)
 static void report(cs_backend *be, const char *what, void (*run)(cs_backend *, job *), job *j,
                    double flop, double n_block, double less)
 {
-    double t[REPEATS], part[REPEATS], peak[REPEATS + 1];
+    double t[REPEATS], peak[PEAKS * (REPEATS + 1)];
     double rows = (double)j->x.r, work = flop * n_block * rows * 1e-9;
-    int n = 0;
+    int n = 0, n_peak = 0;
     run(be, j);
-    double start = now();
-    peak[0] = peak_gflops(be->n_thread);
-    while (n < REPEATS && (n < 3 || now() - start < seconds)) {
+    for (double start = now(); n < REPEATS && (n < 3 || now() - start < seconds); n++) {
+        for (int i = 0; i < PEAKS; i++)
+            peak[n_peak++] = peak_sample(be->n_thread);
         t[n] = now();
         run(be, j);
         t[n] = now() - t[n] - less;
-        peak[n + 1] = peak_gflops(be->n_thread);
-        part[n] = work / t[n] / (peak[n] > peak[n + 1] ? peak[n] : peak[n + 1]);
-        n++;
     }
-    double mid = median(t, n);
-    (void)median(peak, n + 1);
-    printf("%s\t%d\t%d\t%d\t%d\t%ld\t%.1f\t%.1f\t%.1f\t%.0f\t%.1f\t%.0f\t%.2f\t%.1f\n", what,
-           be->n_thread, j->x.c, (int)j->k.w1.r, j->seg.n, (long)j->len, n_block, work / mid,
-           work / t[0], 100 * (t[n - 1] - t[0]) / mid, 100 * median(part, n), rows / mid * 1e-3,
-           mid / rows / n_block * 1e9, peak[n]);
+    for (int i = 0; i < PEAKS; i++)
+        peak[n_peak++] = peak_sample(be->n_thread);
+    double mid = median(t, n), peak_mid = median(peak, n_peak), peak_best = peak[n_peak - 1];
+    printf("%s\t%d\t%d\t%d\t%d\t%ld\t%.1f\t", what, be->n_thread, j->x.c, (int)j->k.w1.r,
+           j->seg.n, (long)j->len, n_block);
+    printf("%.1f\t%.1f\t%.0f\t%.1f\t%.1f\t", work / mid, work / t[0],
+           100 * (t[n - 1] - t[0]) / mid, 100 * work / mid / peak_mid,
+           100 * work / t[0] / peak_best);
+    printf("%.0f\t%.2f\t%.1f\t%.1f\n", rows / mid * 1e-3, mid / rows / n_block * 1e9, peak_mid,
+           peak_best);
     fflush(stdout);
+}
+
+/* How often the machine is wholly ours: quantiles of many samples. */
+static void measure_peak(int n_thread, int n)
+{
+    double *rate = malloc((size_t)n * sizeof *rate);
+    if (!rate)
+        exit(1);
+    for (int i = 0; i < n; i++)
+        rate[i] = peak_sample(n_thread);
+    double mid = median(rate, n);
+    printf("%d\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\n", n_thread, n, rate[0], rate[n / 10], mid,
+           rate[n - 1 - n / 10], rate[n - 1]);
+    free(rate);
 }
 
 typedef struct shape { int32_t d, h, track; } shape;
@@ -285,6 +340,7 @@ static void prepare(cs_backend *be, job *j, shape s)
     cs_chord_stack stack = stack_of(j);
     int64_t work = be->fused.chord_stack_work(be, j->seg, &stack, true);
     work = most(most(work, be->fused.chord_work(be, s.d, s.h, r)), r * s.h);
+    work = most(work, most(worker_floats(j, be->n_thread), be->n_thread * worker_floats(j, 1)));
     j->work = random_mat(be, work, 1, 9).p;
     j->pack = random_mat(be, MAX_BLOCK * one, 1, 9).p;
     for (int32_t l = 0; l < j->n_block; l++)
@@ -297,7 +353,8 @@ static void prepare(cs_backend *be, job *j, shape s)
 }
 
 /* What of a batch is timed. */
-enum { FORWARD = 1 << 0, ANSWER = 1 << 1, TRAIN = 1 << 2, GEMM = 1 << 3, ALL = 15 };
+enum { FORWARD = 1 << 0, ANSWER = 1 << 1, TRAIN = 1 << 2, GEMM = 1 << 3, BLOCKS = 1 << 4,
+       ALL = 31 };
 
 static void measure(cs_backend *be, shape s, load w, int what)
 {
@@ -306,7 +363,7 @@ static void measure(cs_backend *be, shape s, load w, int what)
     int32_t depth = 0;
     static job j;
     j = (job){ .k = random_chord(be, s.d, s.h, s.track), .dk = random_chord(be, s.d, s.h, s.track),
-               .x = random_mat(be, r, s.d, 5), .mean = random_mat(be, w.n_seg, s.d, 6),
+               .x = { NULL, r, s.d, s.d }, .mean = random_mat(be, w.n_seg, s.d, 6),
                .embed = random_mat(be, VOCAB + 1, s.d, 12),
                .first = random_mat(be, VOCAB + 1, s.d, 13), .len = w.len };
     for (int32_t i = 0; i <= w.n_seg; i++)
@@ -314,6 +371,10 @@ static void measure(cs_backend *be, shape s, load w, int what)
     while (INT64_C(1) << depth < w.len)
         depth++;
     j.seg = (cs_seg){ .off = j.off, .n = w.n_seg, .rows = r, .depth = depth };
+    if (r > MATRIX_ROWS)
+        what &= ~(TRAIN | GEMM);
+    else
+        j.x = random_mat(be, r, s.d, 5);
     double all = flop * (double)r * depth, can = flop_budget / (flop * (double)r);
     j.n_block = depth;
     prepare(be, &j, s);
@@ -324,7 +385,9 @@ static void measure(cs_backend *be, shape s, load w, int what)
         report(be, "forward", forward, &j, flop, j.n_block - 0.5,
                j.n_block < depth ? bare_forward(be, &j) * (depth - j.n_block) / (depth - 0.5) : 0);
     j.n_block = (j.n_block + 1) / 2;
-    if ((what & TRAIN) && r <= TRAIN_ROWS)
+    if (what & BLOCKS)
+        report(be, "blocks", blocks, &j, flop, j.n_block, 0);
+    if (what & TRAIN)
         measure_train(be, &j, flop);
     if (what & GEMM)
         report(be, "gemm", product, &j, flop / 2, 1, 0);
@@ -371,23 +434,30 @@ static void measure_all(cs_backend *be)
     /* is the cost per token and block flat in the length? */
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i += 2)
         for (int64_t len = 128; len <= 1 << 20; len *= 2)
-            measure(be, shapes[i], (load){ (int32_t)most(1, 32768 / len), len }, FORWARD);
+            measure(be, shapes[i], (load){ (int32_t)most(1, 32768 / len), len }, BLOCKS);
 }
 
 int main(int argc, char **argv)
 {
+    const bool limits = argc > 1 && strcmp(argv[1], "peak") == 0;
     long a[6] = { 0 };
     for (int i = 1; i < argc && i <= 6; i++)
         a[i - 1] = strtol(argv[i], NULL, 10);
-    if (cs_cpu_init() != CS_OK || (argc != 1 && (argc < 6 || a[3] < 1 || a[3] > MAX_SEG)))
+    if (cs_cpu_init() != CS_OK
+        || (argc != 1 && !limits && (argc < 6 || a[3] < 1 || a[3] > MAX_SEG)))
         return 2;
-    printf("what\tthreads\twidth\thidden\tsegments\tlength\tblocks\tgflops_median\tgflops_best\t"
-           "spread_percent\tpercent_of_peak\tktokens_per_s\tns_per_token_and_block\t"
-           "peak_gflops\n");
+    puts(limits ? "threads\tsamples\tleast\ttenth\tmedian\tnine_tenths\tbest"
+         : "what\tthreads\twidth\thidden\tsegments\tlength\tblocks\tgflops_median\tgflops_best\t"
+           "spread_percent\tpercent_of_peak\tpercent_best\tktokens_per_s\t"
+           "ns_per_token_and_block\tpeak_median\tpeak_best");
     for (int n = 1; n <= cs_cpu_count(); n += cs_cpu_count() > 1 ? cs_cpu_count() - 1 : 1) {
         cs_backend *be;
         if (a[5] && n != a[5])
             continue;
+        if (limits) {
+            measure_peak(n, a[1] > 0 ? (int)a[1] : SAMPLES);
+            continue;
+        }
         if (cs_backend_open("cpu", n, &be) != CS_OK || !be->fused.chord_stack) {
             printf("# no fused kernels on this processor\n");
             return 77;
