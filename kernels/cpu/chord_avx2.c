@@ -103,8 +103,10 @@ TARGET __attribute__((always_inline))
 static inline void hidden_panel(const int nv, const cs_panel *q)
 {
     const int step = cs_strip_rows(nv);
+    cs_ahead next = cs_ahead_of(q, step);
     for (int64_t r = 0; r < q->n_row; r += step) {
         int mr = (int)cs_min64(step, q->n_row - r);
+        cs_ahead_fetch(&next);
         if (mr == step)
             cs_strip(step, nv, CS_LEFT_AHEAD, CS_STRIP_STORE, q, r, NULL);
         else

@@ -102,8 +102,10 @@ static inline void add_strips(const int nv, const cs_strip_end end, const cs_pan
                               int64_t next, cs_lanes *to)
 {
     const int step = cs_strip_rows(nv);
+    cs_ahead weights = cs_ahead_of(q, step);
     for (int64_t r = 0; r < q->n_row; r += step) {
         int mr = (int)cs_min64(step, q->n_row - r);
+        cs_ahead_fetch(&weights);
         if (end == CS_STRIP_ROWS)        /* these lines lie apart: none announces the next */
             for (int i = 0; i < step; i++)
                 __builtin_prefetch(to->out + to->base[0] + (step + i) * next, 1);

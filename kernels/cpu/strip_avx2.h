@@ -190,6 +190,26 @@ CS_STRIP_INLINE void cs_strip(const int mr, const int nv, const cs_left left,
 /** cs_strip_rows - rows of a full strip of nv vectors */
 static inline int cs_strip_rows(int nv) { return nv > 2 ? 4 : CS_STRIP; }
 
+/* Weights of the panel after this one: so that they are in the second-level cache in time, each
+ * strip of this one asks for its share. Packed panels follow one another. */
+typedef struct cs_ahead { const float *b; int64_t share; } cs_ahead;
+
+/** cs_ahead_of - from the first strip of q on, of step rows each */
+static inline cs_ahead cs_ahead_of(const cs_panel *q, int step)
+{
+    int64_t all = q->n_k * q->ldb, n_strip = (q->n_row + step - 1) / step;
+    return (cs_ahead){ q->b + all, (all / CS_PANEL + n_strip - 1) / n_strip * CS_PANEL };
+}
+
+/** cs_ahead_fetch - the next strip's share */
+static inline void cs_ahead_fetch(cs_ahead *f)
+{
+    enum { LEVEL = 2 };          /* of __builtin_prefetch: the second-level cache */
+    for (int64_t k = 0; k < f->share; k += CS_PANEL)
+        __builtin_prefetch(f->b + k, 0, LEVEL);
+    f->b += f->share;
+}
+
 /** cs_strip_any - the same for mr = 1 .. cs_strip_rows(nv) that only the run knows */
 CS_STRIP_INLINE void cs_strip_any(int mr, const int nv, const cs_left left, const cs_strip_end end,
                                   const cs_panel *q, int64_t r, const cs_lanes *t)
