@@ -304,6 +304,7 @@ void cs_group_leave(cs_group *g, int rc)
             cs_group_bye(g->fd[r], text);
         (void)close(g->fd[r]);
     }
+    cs_group_reap(g);
     free(g->fd);
     free(g);
 }

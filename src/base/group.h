@@ -6,6 +6,9 @@
  * that is killed just hangs up, which the system tells rank 0. So nobody waits for the dead, and
  * nobody looks for them: whoever waits, waits at a connection. A machine that vanishes is found by
  * the system's own probes, within a minute or so.
+ *
+ * A message is whole: what has begun is finished before a signal is heeded, since half of one
+ * could not be followed by the reason.
  */
 #ifndef CS_BASE_GROUP_H
 #define CS_BASE_GROUP_H
@@ -51,6 +54,17 @@ int cs_group_join(const cs_group_spec *spec, cs_group **out) CS_MUST_CHECK;
 /** cs_group_here - the ends of n ranks that are threads of this process; out[n]. CS_OK or CS_EIO */
 int cs_group_here(int n, double timeout, cs_group **out) CS_MUST_CHECK;
 
+/**
+ * cs_group_fork - become n ranks of this machine: this process is rank 0, its children the others
+ *
+ * To be called before anything is opened and before there are threads; returns in every one of
+ * them. Children do not hear SIGINT, SIGTERM and SIGHUP, and their standard input is empty. They
+ * end with rank 0, which waits for them in cs_group_leave().
+ *
+ * Returns  CS_OK; CS_EIO
+ */
+int cs_group_fork(int n, double timeout, cs_group **out) CS_MUST_CHECK;
+
 int cs_group_rank(const cs_group *g);
 int cs_group_size(const cs_group *g);
 /** cs_group_local - its number among the ranks of this machine; -1: not known */
@@ -78,7 +92,7 @@ int cs_group_check(cs_group *g) CS_MUST_CHECK;
 bool cs_group_lost(const cs_group *g);
 
 /** cs_group_leave - hang up; unless rc is CS_OK the others are told first, with this thread's kept
- * message. Frees g; accepts NULL */
+ * message. Rank 0 waits for those it has forked. Frees g; accepts NULL */
 void cs_group_leave(cs_group *g, int rc);
 
 #endif

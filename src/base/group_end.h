@@ -2,6 +2,8 @@
 #ifndef CS_BASE_GROUP_END_H
 #define CS_BASE_GROUP_END_H
 
+#include <sys/types.h>
+
 #include "base/group.h"
 
 enum { CS_GROUP_POLL_MS = 100, CS_GROUP_WHY_BYTES = 1024 };
@@ -12,6 +14,8 @@ struct cs_group {
     double end;                  /* of a wait elsewhere: see cs_group_wait() */
     int   *fd;                   /* [n] of rank 0, by rank; else only fd[0]; -1: none, or hung up */
     bool   lost;
+    pid_t *child;                /* [n] of rank 0: the processes that are the others, if it has
+                                  * forked them; else NULL */
 };
 
 /** cs_group_new - an end without connections; free it with cs_group_leave() */
@@ -33,6 +37,8 @@ bool cs_group_late(double end);
 int cs_group_put(int fd, const void *p, size_t n, double seconds, bool begun) CS_MUST_CHECK;
 /** cs_group_bye - why we hang up; nobody waits for one who does not read */
 void cs_group_bye(int fd, const char *why);
+/** cs_group_reap - wait until forked ranks have ended, which have been hung up on */
+void cs_group_reap(cs_group *g);
 /** cs_group_gone - the sentence about a rank that has hung up without a word; CS_EIO */
 int cs_group_gone(cs_group *g, int rank);
 

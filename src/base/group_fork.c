@@ -1,9 +1,27 @@
-/* group_fork.c - ranks that are threads of one process. */
+/* group_fork.c - ranks that nobody launches: threads of this process, or processes forked here.
+ *
+ * DESIGN. A process forks before it has opened anything or has threads, so every rank has its own
+ * of all: files and their places, a device, memory. Rank 0 is the process that was there. Signals
+ * are its business, though a terminal or a batch system sends them to all: the others do not hear
+ * them, and end when it hangs up. They have nothing to tidy up, so whoever takes long is killed,
+ * and none outlives it.
+ */
 #include "base/group_end.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { LAST_S = 3, NAP_NS = 5 * 1000 * 1000 };
 
 int cs_group_here(int n, double timeout, cs_group **out)
 {
@@ -15,10 +33,85 @@ int cs_group_here(int n, double timeout, cs_group **out)
             const int error = errno;
             for (int k = 0; k < n; k++)
                 cs_group_leave(out[k], CS_OK);
-            return cs_fail(CS_EIO, "cannot connect %d threads: %s", n, strerror(error));
+            return cs_fail(CS_EIO, "cannot connect %d ranks: %s", n, strerror(error));
         }
         out[0]->fd[r] = pair[0];
         out[r]->fd[0] = pair[1];
     }
     return CS_OK;
+}
+
+/* Standard input gives its bytes once: they are rank 0's. */
+static void be_other(pid_t first)
+{
+    static const int heard[] = { SIGINT, SIGTERM, SIGHUP };
+    const int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    for (size_t i = 0; i < sizeof heard / sizeof *heard; i++)
+        (void)signal(heard[i], SIG_IGN);
+    if (none < 0 || dup2(none, STDIN_FILENO) < 0)
+        (void)close(STDIN_FILENO);
+    if (none > STDIN_FILENO)
+        (void)close(none);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != first)      /* it died before the last line */
+        _exit(1);
+}
+
+int cs_group_fork(int n, double timeout, cs_group **out)
+{
+    int rc = CS_OK, rank = 0;
+    const pid_t first = getpid();
+    cs_group **end = cs_xcalloc((size_t)n, sizeof *end);
+    pid_t *child = cs_xcalloc((size_t)n, sizeof *child), pid;
+
+    *out = NULL;
+    CS_TRY(cs_group_here(n, timeout, end));
+    for (int r = 1; r < n && rank == 0 && rc == CS_OK; r++) {
+        pid = fork();
+        if (pid < 0)
+            rc = cs_fail(CS_EIO, "cannot start rank %d of %d: %s", r, n, strerror(errno));
+        rank = pid == 0 ? r : 0;
+        child[r] = pid;
+    }
+    if (rank > 0) {
+        be_other(first);
+    } else {
+        end[0]->child = child;
+        child = NULL;
+    }
+    /* A connection ends when nobody has its other end. */
+    for (int r = 0; r < n; r++)
+        if (r != rank)
+            cs_group_leave(end[r], CS_OK);
+    if (rc == CS_OK)
+        *out = end[rank];
+    else
+        cs_group_leave(end[0], rc);
+out:
+    free(child);
+    free(end);
+    return rc;
+}
+
+/* pid 0: there is none. */
+static void wait_for(pid_t pid, double end)
+{
+    const struct timespec nap = { 0, NAP_NS };
+
+    while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
+        if (cs_group_late(end))
+            (void)kill(pid, SIGKILL);
+        (void)nanosleep(&nap, NULL);
+    }
+}
+
+void cs_group_reap(cs_group *g)
+{
+    const double end = cs_group_end_of(LAST_S);
+
+    for (int r = 1; r < g->n && g->child != NULL; r++)
+        wait_for(g->child[r], end);
+    free(g->child);
+    g->child = NULL;
 }

@@ -7,7 +7,10 @@
 
 #include "base/err.h"
 
-typedef enum cs_log_level { CS_LOG_ERROR, CS_LOG_WARN, CS_LOG_INFO, CS_LOG_DEBUG } cs_log_level;
+/* CS_LOG_SILENT is for a process whose words another one passes on. */
+typedef enum cs_log_level {
+    CS_LOG_SILENT = -1, CS_LOG_ERROR, CS_LOG_WARN, CS_LOG_INFO, CS_LOG_DEBUG
+} cs_log_level;
 
 /** cs_log_set_level - what is printed: -q ERROR, default WARN (and the summary), -v INFO, -vv
  * DEBUG */
