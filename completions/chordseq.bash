@@ -39,7 +39,6 @@ _chordseq()
     train:--schedule) words='constant linear cosine polynomial' ;;
     train:--monitor) words='auto balanced-accuracy loss' ;;
     train:--freeze) words='none encoder' ;;
-    train:--ranks) words='off env' ;;
     train:--strand) words='auto forward both' ;;
     train:--precision) words='auto fp32 tf32 bf16' ;;
     train:--encoder.norm) words='none layer batch group' ;;
@@ -78,7 +77,6 @@ _chordseq()
     pretrain:--decoder) words='linear light' ;;
     pretrain:--optimizer) words='adam adamw' ;;
     pretrain:--schedule) words='constant linear cosine polynomial' ;;
-    pretrain:--ranks) words='off env' ;;
     pretrain:--precision) words='auto fp32 tf32 bf16' ;;
     pretrain:--encoder.norm) words='none layer batch group' ;;
     pretrain:--encoder.prenorm) words='none layer batch group' ;;

@@ -319,7 +319,7 @@ _chordseq()
         '*--resume[go on from the checkpoint, with the same options and data]' \
         '*--stop-after[pause after so many steps of this run; 0\: do not]:NUM:' \
         '*--max-time[pause after so long; 0\: do not]:SECONDS:' \
-        '*--ranks[learn on several processes\: env, as a launcher says; off\: alone]:NAME:(off env)' \
+        '*--ranks[learn on so many processes, started here; env\: on those of a launcher]:NUM:' \
         '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
         '*--keep-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
         '*--strand[what the model states as its --strand\: forward, both or auto]:NAME:(auto forward both)' \
@@ -501,7 +501,7 @@ _chordseq()
         '*--resume[go on from the checkpoint, with the same options and data]' \
         '*--stop-after[pause after so many steps of this run; 0\: do not]:NUM:' \
         '*--max-time[pause after so long; 0\: do not]:SECONDS:' \
-        '*--ranks[learn on several processes\: env, as a launcher says; off\: alone]:NAME:(off env)' \
+        '*--ranks[learn on so many processes, started here; env\: on those of a launcher]:NUM:' \
         '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
         '*--keep-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \

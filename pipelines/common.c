@@ -89,7 +89,8 @@ const cs_opt cs_device_table[] = {
       .man = "In builds that have CUDA, cuda is the first NVIDIA GPU, cuda:0,2 are these two, and "
              "auto is all that there are, or cpu where there are none. Of several, each takes the "
              "next batch when it has room; answers come in the order of the input and are those "
-             "of one. explain and bench compute on one: of auto, the first. Answers of a GPU agree "
+             "of one. train and pretrain share the batches of a step among those listed. These "
+             "two, explain and bench take of auto the first. Answers of a GPU agree "
              "with the processor's within rounding, not to the last bit. No GPU has run this "
              "version yet." },
     { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(cs_device_args, precision),

@@ -4,13 +4,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/cpu.h"
 #include "base/log.h"
 #include "pipelines/outputs.h"
 
 static const char *const optim_names[] = { "adam", "adamw", NULL };
-enum { RANKS_OFF, RANKS_ENV };
-static const char *const ranks_names[] = { "off", "env", NULL };
+
+enum { MOST_FORKED = CS_DEVICES_MAX };
 
 #define LEARN(field) .off = offsetof(cs_learn_args, field)
 #define RUN(field) .off = offsetof(cs_run_args, field)
@@ -93,11 +95,10 @@ const cs_opt cs_run_table[] = {
       .help = "pause after so many steps of this run; 0: do not", .min = 0, .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "max-time", RUN(max_time), .arg = "SECONDS", .def = "0",
       .help = "pause after so long; 0: do not", .min = 0, .max = 1e9 },
-    { .type = CS_OPT_ENUM, .name = "ranks", RUN(ranks), .arg = "NAME", .def = "off",
-      .help = "learn on several processes: env, as a launcher says; off: alone",
-      .man = "chordseq-train(1) says how, under Ranks. off ignores what launchers leave in the "
-             "environment.",
-      .choice = ranks_names },
+    { .type = CS_OPT_STR, .name = "ranks", RUN(ranks), .arg = "NUM", .def = "off",
+      .help = "learn on so many processes, started here; env: on those of a launcher",
+      .man = "chordseq-train(1) says how, under Ranks. off is one for each device that --device "
+             "lists, and ignores what launchers leave in the environment." },
     { .type = CS_OPT_REAL, .name = "ranks-timeout", RUN(timeout), .arg = "SECONDS", .def = "600",
       .help = "give up when a rank is silent for so long; 0: never", .min = 0, .max = 1e9 },
     { .type = CS_OPT_END }
@@ -150,41 +151,87 @@ static char *default_checkpoint(const char *output)
     return path;
 }
 
-static int check_device(const char *device)
+/* Ranks that are to be forked; 0: a launcher has started them. */
+static int count_ranks(const cs_run_args *r, const cs_device_args *device, int64_t *n)
 {
     int rc = CS_OK;
-    cs_devices all;
+    cs_devices all = { .n = 1 };
 
-    if (strchr(device, ',') == NULL)
+    *n = 0;
+    if (strcmp(r->ranks, "env") == 0)
         return CS_OK;
-    CS_TRY(cs_devices_parse(device, &all));
-    rc = cs_fail(CS_EUSAGE, "'%s' names %d devices, and a process learns on one; start a process "
-                 "for each, as 'torchrun --no-python --nproc-per-node %d chordseq ... --ranks env "
-                 "--device cuda' does", device, all.n, all.n);
+    if (strchr(device->device, ',') != NULL)
+        CS_TRY(cs_devices_parse(device->device, &all));
+    *n = all.n;
+    if (strcmp(r->ranks, "off") == 0)
+        return CS_OK;
+    if (cs_parse_int(r->ranks, n) != CS_OK || *n < 1 || *n > MOST_FORKED)
+        rc = cs_fail(CS_EUSAGE, "bad value '%s' for option '--ranks': it takes off, env or a whole "
+                     "number from 1 to %d", r->ranks, MOST_FORKED);
+    else if (all.n > 1 && all.n != *n)
+        rc = cs_fail(CS_EUSAGE, "--device %s names %d devices for %lld ranks; leave --ranks away",
+                     device->device, all.n, (long long)*n);
+out:
+    return rc;
+}
+
+/* Every rank reads all of the input. */
+static int check_input(const cs_input_args *input)
+{
+    struct stat st;
+
+    if (input->file.n + input->list.n == 0)
+        return cs_fail(CS_EUSAGE, "several ranks cannot share standard input; name files");
+    for (int i = 0; i < input->file.n; i++) {
+        const char *name = input->file.v[i];
+        const bool pipe = stat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+        if (pipe || strcmp(name, "-") == 0)
+            return cs_fail(CS_EUSAGE, "several ranks cannot share '%s', which can be read once; "
+                           "make it a file", name);
+    }
+    return CS_OK;
+}
+
+static int fork_ranks(const cs_run_args *r, const cs_input_args *input, int n,
+                      cs_compute_args *compute, cs_group **group)
+{
+    int rc = CS_OK;
+    const int64_t all = compute->threads > 0 ? compute->threads : cs_cpu_count();
+
+    CS_TRY(check_input(input));
+    CS_TRY(cs_group_fork(n, r->timeout, group));
+    compute->threads = all > n ? all / n : 1;
 out:
     return rc;
 }
 
 int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, const cs_device_args *device,
-                  cs_group **group)
+                  const cs_input_args *input, cs_compute_args *compute, cs_group **group)
 {
     int rc = CS_OK;
+    int64_t n;
     cs_group_spec spec;
+    cs_log_level others = CS_LOG_SILENT;
 
     *group = NULL;
-    CS_TRY(check_device(device->device));
-    if (r->ranks == RANKS_OFF)
+    CS_TRY(count_ranks(r, device, &n));
+    if (n == 1)
         return CS_OK;
-    CS_TRY(cs_group_env(&spec));
-    spec.timeout = r->timeout;
-    if (a->step_records == 0 && a->accumulate < spec.n)
-        return cs_fail(CS_EUSAGE, "a step of %lld batches leaves some of %d ranks idle; give "
-                       "--accumulate %d or more, or --step-records", (long long)a->accumulate,
-                       spec.n, spec.n);
-    CS_TRY(cs_group_join(&spec, group));
-    cs_info("rank %d of %d", spec.rank, spec.n);
-    if (spec.rank > 0 && cs_log_get_level() < CS_LOG_DEBUG)
-        cs_log_set_level(CS_LOG_ERROR);
+    if (n == 0) {
+        CS_TRY(cs_group_env(&spec));
+        spec.timeout = r->timeout;
+        n = spec.n;
+        others = CS_LOG_ERROR;
+    }
+    if (a->step_records == 0 && a->accumulate < n)
+        return cs_fail(CS_EUSAGE, "a step of %lld batches leaves some of %lld ranks idle; give "
+                       "--accumulate %lld or more, or --step-records", (long long)a->accumulate,
+                       (long long)n, (long long)n);
+    CS_TRY(others == CS_LOG_ERROR ? cs_group_join(&spec, group)
+                                  : fork_ranks(r, input, (int)n, compute, group));
+    if (cs_group_rank(*group) > 0 && cs_log_get_level() < CS_LOG_DEBUG)
+        cs_log_set_level(others);
+    cs_info("rank %d of %lld", cs_group_rank(*group), (long long)n);
 out:
     return rc;
 }
@@ -192,16 +239,18 @@ out:
 int cs_learn_device(const cs_device_args *a, const cs_group *group, int n_thread, cs_backend **out)
 {
     int rc = CS_OK;
+    const bool any = strcmp(a->device, "cuda") == 0;
     cs_device_args own = *a;
     cs_devices all;
 
-    if (group != NULL && (strcmp(a->device, "cuda") == 0 || strcmp(a->device, "auto") == 0)) {
-        CS_TRY(cs_devices_parse("auto", &all));
+    if (group != NULL) {
+        CS_TRY(cs_devices_parse(any ? "auto" : a->device, &all));
         const int local = cs_group_local(group);
         if (local < 0 && all.n > 1)
             return cs_fail(CS_EUSAGE, "the environment does not say which of %d GPUs is this "
                            "rank's; set LOCAL_RANK, or give --device cuda:NUMBER", all.n);
-        if (strcmp(all.name[0], "cpu") != 0)
+        /* Why there is no GPU where one is wanted, cs_device_open() says. */
+        if (!any || strcmp(all.name[0], "cpu") != 0)
             own.device = all.name[local > 0 ? local % all.n : 0];
     }
     rc = cs_device_open(&own, n_thread, out);

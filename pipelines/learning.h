@@ -16,8 +16,9 @@ typedef struct cs_learn_args {
 typedef struct cs_run_args {
     const char *output, *checkpoint, *metrics;
     int64_t checkpoint_steps, stop_after;
+    const char *ranks;
     double  max_time, timeout;
-    int     resume, ranks;
+    int     resume;
 } cs_run_args;
 
 /* Options that decide how memory is spent: nothing that is learnt depends on them. */
@@ -32,22 +33,28 @@ cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r,
                               const cs_memory_args *memory);
 
 /**
- * cs_learn_join - with --ranks, wait until all ranks are there; to be called before what takes long
+ * cs_learn_join - become one of several ranks, if --ranks or a list of devices says so
  *
- * Ranks but the first say nothing but errors from here on.
+ * To be called before anything is opened: ranks that no launcher has started are forked, and it
+ * returns in all of them. Ranks but the first say nothing but errors from here on; forked ones not
+ * even these, which rank 0 hears and says.
  *
+ * input    what will be read
+ * compute  its threads are shared among forked ranks: receives this one's
  * group    receives this rank's end, for cs_train_opt; NULL: there is one rank. Leave it in the end
- * Returns  CS_OK; CS_EUSAGE also when a step has too few batches for all, or --device names
- *          several; the errors of cs_group_env() and cs_group_join()
+ * Returns  CS_OK; CS_EUSAGE also when a step has too few batches for all, or an input can be read
+ *          only once; the errors of cs_group_env(), cs_group_join() and cs_group_fork()
  */
 int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, const cs_device_args *device,
-                  cs_group **group) CS_MUST_CHECK;
+                  const cs_input_args *input, cs_compute_args *compute, cs_group **group)
+    CS_MUST_CHECK;
 
 /**
  * cs_learn_device - open what this rank computes on
  *
- * With a group, "cuda" and "auto" are the one among the machine's GPUs that the rank's number on it
- * says, over and over again where there are fewer. Else as cs_device_open()
+ * With a group it is the one that the rank's number on its machine says, of the GPUs that --device
+ * lists, or of all with "cuda" and "auto"; over and over again where there are fewer. Else as
+ * cs_device_open()
  *
  * Returns  also CS_EUSAGE when there are several GPUs and that number is not known
  */

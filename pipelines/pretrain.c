@@ -372,7 +372,8 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_learn_join(&learn, &own, &device, &j->group));
+    CS_TRY(cs_learn_join(&learn, &own, &device, &(cs_input_args){ .file = corpus.file }, &compute,
+                         &j->group));
     CS_TRY(cs_learn_outputs(&own, j->group, &j->checkpoint));
     CS_TRY(open_tokenizer(j));
     CS_TRY(share_genome(j));

@@ -492,9 +492,9 @@ static uint64_t hash_data(const cs_dataset *d)
 static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
 {
     int rc = CS_OK;
-    const cs_split split = cs_args_split(&compute);
 
-    CS_TRY(cs_learn_join(&learn, &own, &device, &j->group));
+    CS_TRY(cs_learn_join(&learn, &own, &device, &input, &compute, &j->group));
+    const cs_split split = cs_args_split(&compute);
     CS_TRY(cs_learn_outputs(&own, j->group, &j->checkpoint));
     CS_TRY(read_data(j, split.inflate));
     CS_TRY(make_samplers(j));

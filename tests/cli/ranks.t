@@ -75,6 +75,10 @@ N ranks-none.err  $short -o x.m --ranks env
 RANK=0 WORLD_SIZE=4
 export RANK WORLD_SIZE
 N ranks-idle.err  $short -o x.m --ranks env
+N ranks-idle4.err $short -o x.m --ranks 4
+N ranks-bad.err   $short -o x.m --ranks two
+N ranks-stdin.err chordseq train --ranks 2 --accumulate 2 -o x.m --label-key class
+N ranks-pipe.err  sh -c 'cat all.fa | exec "$@"' - chordseq train --ranks 2 --accumulate 2 -o x.m /dev/stdin
 unset RANK WORLD_SIZE
 RANK=1 WORLD_SIZE=2 T 'without --ranks a launcher is not asked' $short --metrics one.tsv -o one.m
 
@@ -97,9 +101,19 @@ T 'steps by records, more ranks than batches in some' ranks 3 $short --step-reco
 T 'one rank' $short --step-records 9 -o records.m --metrics records.1.tsv
 T 'the same losses' same_table records.1.tsv records.3.tsv
 
+T 'two ranks that train starts itself' $short --ranks 2 --metrics own.tsv -o own.m
+T 'learn what one learns' same_table one.tsv own.tsv
+T 'the same bits as with a launcher' [ "$(sum own.m)" = "$two" ]
+T 'paused amid an epoch' $short --ranks 2 --stop-after 4 -o part.m
+T 'and to the end, with more threads' $short --ranks 2 -@ 3 --resume -o part.m
+T 'the same bits' [ "$(sum part.m)" = "$two" ]
+T 'standard input stays where it is' sh -c 'echo mine | { "$@" && [ "$(cat)" = mine ]; }' - \
+    $short --ranks 3 --stop-after 1 -o part.m
+
 T 'pretraining on one rank' $pre -o pre.m --metrics pre.1.tsv
 T 'pretraining on three' ranks 3 $pre -o pre.m --metrics pre.3.tsv
 T 'the same losses' same_table pre.1.tsv pre.3.tsv
+T 'pretraining on two that it starts itself' $pre --accumulate 2 --ranks 2 -o pre.m
 
 batch="chordseq train -q -@ 1 --encoder cdil --encoder.norm batch --encoder.channels 8 --encoder.layers 2
     --tokenizer base -B 2k --accumulate 3 --epochs 1 --label-key class all.fa -o batch.m"
@@ -148,6 +162,53 @@ for r in 1 0; do wait "$(cat $r.pid)"; eval "status$r=$?"; done
 rm -f ./*.pid
 T 'a rank that gets a signal dies of it, and ends the others' [ "$status0 $status1" = '1 143' ]
 T 'which say why' grep -q 'train: rank 1 was ended by a signal' 0.err
+
+# Those that the command started itself: their parent's number is the fourth field.
+children() { awk -v of="$1" '$4 == of { print $1 }' /proc/[0-9]*/stat 2> /dev/null; }
+# begin CMD...: its processes are $first and $others, what it says is in 0.err
+begin()
+{
+    rm -f 0.err
+    "$@" 2> 0.err &
+    first=$!
+    echo "$first" > 0.pid
+    until_says 'epoch [0-9]*[1-9]:' 0.err
+    others=$(echo $(children "$first"))
+}
+# none_left: nobody is left of them, once the first has ended
+none_left()
+{
+    rm -f 0.pid
+    for p in $others; do
+        for k in $(seq 100); do
+            kill -0 "$p" 2> /dev/null || break
+            sleep 0.05
+        done
+        [ "$k" -lt 100 ] || return 1
+    done
+}
+
+begin $long --resume --ranks 3
+T 'three ranks are three processes' [ "$(echo $others | wc -w)" = 2 ]
+kill -KILL "${others%% *}"
+wait "$first"
+T 'one that is killed ends all with status 1' [ $? = 1 ]
+T 'which is told once' [ "$(grep -c 'is gone: it was killed' 0.err) $(grep -c 'error:' 0.err)" = '1 1' ]
+T 'and where it goes on' grep -q "step [0-9]* is kept in 'long.m.ckpt'; --resume goes on" 0.err
+T 'nobody is left' none_left
+
+begin $long --resume --ranks 3
+kill -TERM "$first" $others
+wait "$first"
+T 'a signal to all is heard by the first' [ $? = 143 ]
+T 'which pauses' grep -q "paused by a signal; 'long.m.ckpt' holds all" 0.err
+T 'and says no more than that' sh -c '! grep -q error: 0.err'
+T 'nobody is left' none_left
+
+begin $long --resume --ranks 2
+kill -KILL "$first"
+wait "$first"
+T 'when the first is killed, nobody is left' none_left
 
 MASTER_PORT=$((MASTER_PORT + 1))
 rank 1 2 $short --ranks-timeout 0.3 -o x.m
