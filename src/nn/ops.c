@@ -211,7 +211,7 @@ void cs_seg_window(cs_ctx *cx, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_
 
 /* ---- normalisations ---------------------------------------------------------------------- */
 
-static const double norm_eps = 1e-5, norm_momentum = 0.1;
+static const double norm_eps = 1e-5;
 
 static void check_norm(cs_mat x, cs_mat gamma, cs_mat beta, cs_mat y)
 {
@@ -282,7 +282,7 @@ void cs_batchnorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat runnin
     if (from_batch)
         op->batch_stat(cx->be, x, stat);
     if (from_batch && !cx->replaying)
-        op->batch_track(cx->be, (cs_real)norm_momentum, x.r, stat, running);
+        op->batch_track(cx->be, (cs_real)CS_NORM_MOMENTUM, x.r, stat, running);
     op->batchnorm(cx->be, (cs_real)norm_eps, x, stat, gamma, beta, y);
 }
 

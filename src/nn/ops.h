@@ -59,13 +59,15 @@ void cs_seg_window(cs_ctx *cx, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_
 
 /* ---- normalisations: gamma, beta (1, c); x, y (N, c), not overlapping; eps 1e-5 ------------ */
 
+#define CS_NORM_MOMENTUM 0.1     /* what a batch weighs in running statistics */
+
 /** cs_layernorm - over the columns of every row */
 void cs_layernorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat y);
 /** cs_groupnorm - over c/n_group neighbouring columns and all rows of a segment */
 void cs_groupnorm(cs_ctx *cx, cs_seg seg, int32_t n_group, cs_mat x, cs_mat gamma, cs_mat beta,
                   cs_mat y);
 /** cs_batchnorm - over the rows of the batch when training, which updates running (2, c: mean and
- * variance, momentum 0.1); with the running statistics otherwise */
+ * variance); with the running statistics otherwise */
 void cs_batchnorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat running, cs_mat y);
 
 /* ---- answers and losses ------------------------------------------------------------------ */

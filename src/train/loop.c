@@ -18,6 +18,7 @@
 #include "train/metrics.h"
 #include "train/optim.h"
 #include "train/parallel.h"
+#include "train/running.h"
 
 /* Batches that may wait, and their bytes: a few, so that tokenising never holds the network up. */
 enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
@@ -41,6 +42,7 @@ struct learner {
     bool                stopped;     /* an end was reached before the feed's */
     bool                swapped;     /* the averaged weights are in place */
     cs_parallel        *parallel;    /* NULL: this is the only rank */
+    cs_running         *running;     /* NULL: no batch normalisation */
     int                 rank;
     int32_t             kept;        /* of blocks: what has been told last */
     bool                pause;       /* a rank wants to: the last step was the last of this run */
@@ -173,6 +175,7 @@ static int finish_step(struct learner *l)
         l->pause = wants_pause(l);
         CS_TRY(cs_parallel_step(l->parallel, &l->sum, &l->pause));
     }
+    CS_TRY(cs_running_settle(l->running));
     h.grad_scale = 1;
     h.lr = learning_rate(l, st->step);
     if (o->clip > 0) {
@@ -227,6 +230,7 @@ static int learn(struct learner *l, const cs_feed_item *it)
     CS_TRY(make_room(l, b));
     CS_TRY(cs_model_learn(l->m, b, &how, &loss, l->answer));
     tell_kept(l, b);
+    CS_TRY(cs_running_take(l->running, it->no));
     if (it->scale > 0)           /* else nothing of the step counts */
         l->sum.loss += loss / it->scale;
     if (b->label != NULL)
@@ -546,6 +550,7 @@ static int start(struct learner *l, cs_feed *feed)
         CS_TRY(cs_parallel_new(o->group, &l->m->ps, &l->parallel));
         CS_TRY(cs_parallel_agree(l->parallel, o->recipe, st));
     }
+    CS_TRY(cs_running_new(&l->m->ps, o->group, &l->running));
     feed->epoch = st->epoch;
     feed->step = st->epoch_step;
     feed->n_epoch = o->n_epoch;
@@ -584,6 +589,7 @@ int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_sta
 out:
     cs_progress_free(l.progress);
     cs_parallel_free(l.parallel);
+    cs_running_free(l.running);
     if (l.work != NULL)
         m->be->op.dealloc(m->be, l.work);
     cs_scores_release(&l.scores);

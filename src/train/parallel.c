@@ -30,15 +30,6 @@ struct cs_parallel {
     bool       reduces;          /* the devices add up among themselves */
 };
 
-static int check_buffers(const cs_params *ps)
-{
-    for (int i = 0; i < ps->n; i++)
-        if (ps->p[i].tracks)
-            return cs_fail(CS_EUSAGE, "batch normalisation ('%s') follows the batches of one rank; "
-                           "choose another norm to learn on several", ps->p[i].name);
-    return CS_OK;
-}
-
 static int look(void *arg)
 {
     return cs_group_check(arg);
@@ -85,8 +76,6 @@ int cs_parallel_new(cs_group *g, cs_params *ps, cs_parallel **out)
 
     p->group = g;
     p->ps = ps;
-    if (cs_group_size(g) > 1)
-        CS_TRY(check_buffers(ps));
     p->account_bytes = sizeof(struct account) + (size_t)ps->n;
     p->account = cs_alloc(p->account_bytes, 1);
     p->all = cs_alloc(p->account_bytes, n);
@@ -97,7 +86,6 @@ int cs_parallel_new(cs_group *g, cs_params *ps, cs_parallel **out)
         rc = cs_fail(CS_EMEM, "out of memory for the gradients of %d ranks", cs_group_size(g));
     if (rc == CS_OK)
         rc = unite(p);
-out:
     if (rc != CS_OK) {
         cs_parallel_free(p);
         p = NULL;

@@ -12,8 +12,7 @@ typedef struct cs_parallel cs_parallel;
  * cs_parallel_new - for parameters that have been allocated for training
  *
  * g, ps    used from here on, not owned
- * Returns  CS_OK; CS_EMEM; CS_EUSAGE where the network keeps running statistics; the errors of
- *          cs_group_gather()
+ * Returns  CS_OK; CS_EMEM; the errors of cs_group_gather()
  */
 int  cs_parallel_new(cs_group *g, cs_params *ps, cs_parallel **out) CS_MUST_CHECK;
 /** cs_parallel_free - accepts NULL */

@@ -116,10 +116,14 @@ T 'the same losses' same_table pre.1.tsv pre.3.tsv
 T 'pretraining on two that it starts itself' $pre --accumulate 2 --ranks 2 -o pre.m
 
 batch="chordseq train -q -@ 1 --encoder cdil --encoder.norm batch --encoder.channels 8 --encoder.layers 2
-    --tokenizer base -B 2k --accumulate 3 --epochs 1 --label-key class all.fa -o batch.m"
-T 'batch normalisation on one rank' ranks 1 $batch
-ranks 2 $batch
-T 'which is told' grep -q "train: batch normalisation ('.*') follows the batches of one rank; choose" 0.err 1.err
+    --tokenizer base -B 512 --accumulate 3 --epochs 2 --label-key class all.fa"
+T 'batch normalisation on one rank' $batch --metrics batch.1.tsv -o batch.m
+T 'on two' $batch --ranks 2 --metrics batch.2.tsv -o batch.m
+T 'the same losses' same_table batch.1.tsv batch.2.tsv
+batch_sum=$(sum batch.m)
+T 'on two, paused amid an epoch' $batch --ranks 2 --stop-after 3 -o batch.m
+T 'and to the end' $batch --ranks 2 --resume -o batch.m
+T 'the same bits' [ "$(sum batch.m)" = "$batch_sum" ]
 
 # ---- what goes wrong ------------------------------------------------------------------------------
 

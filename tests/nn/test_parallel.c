@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "train/parallel.h"
+#include "train/running.h"
 
 enum { N_BATCH = 5, MOST = 4 };
 
@@ -20,7 +21,8 @@ struct rank {
     const toy     *t;
     cs_group      *group;        /* NULL: alone */
     int            no, n;
-    cs_real       *grad;
+    cs_real       *grad, *value;
+    cs_running    *running;      /* with a group, where batch normalisation has statistics */
     cs_train_sums  sum;
     bool           pause;
     int            n_touched, rc;
@@ -37,6 +39,8 @@ static int learn(struct rank *r, cs_model *m)
         const cs_learn how = { .scale = 0.1, .key = (uint64_t)b };
         double loss = 0;
         rc = cs_model_learn(m, x, &how, &loss, NULL);
+        if (rc == CS_OK)
+            rc = cs_running_take(r->running, (uint64_t)b);
         r->sum.loss += loss;
         r->sum.n_token += x->n_tok;
         cs_batch_free(x);
@@ -54,12 +58,16 @@ static void *run(void *arg)
 
     CS_TRY(cs_backend_open("cpu", 1, &be));
     m = toy_model(r->t, be);
-    if (r->group != NULL)
+    if (r->group != NULL) {
         CS_TRY(cs_parallel_new(r->group, &m->ps, &p));
+        CS_TRY(cs_running_new(&m->ps, r->group, &r->running));
+    }
     CS_TRY(learn(r, m));
     r->pause = r->no == 1;
     if (p != NULL)
         CS_TRY(cs_parallel_step(p, &r->sum, &r->pause));
+    CS_TRY(cs_running_settle(r->running));
+    r->value = toy_slab(m, m->ps.value);
     r->grad = toy_slab(m, m->ps.grad);
     for (int i = 0; i < m->ps.n; i++)
         r->n_touched += m->ps.p[i].touched;
@@ -67,6 +75,7 @@ out:
     r->rc = rc;
     cs_group_leave(r->group, rc);
     cs_parallel_free(p);
+    cs_running_free(r->running);
     cs_model_free(m);
     cs_backend_close(be);
     return NULL;
@@ -104,8 +113,10 @@ static void compare(const toy *t, const struct rank *one, int n, int64_t n_real)
         assert_true(r[i].pause);
         assert_memory_equal(r[i].grad, r[0].grad, (size_t)n_real * sizeof *r[0].grad);
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         free(r[i].grad);
+        free(r[i].value);
+    }
 }
 
 static void ranks_have_the_gradients_of_one(void **state)
@@ -126,7 +137,40 @@ static void ranks_have_the_gradients_of_one(void **state)
         for (int n = 2; n <= MOST; n++)
             compare(&t, &one, n, n_real);
         free(one.grad);
+        free(one.value);
     }
+    cs_backend_close(be);
+}
+
+/* Running statistics follow the order of batches, whoever learns from them: 0 3, 1 4, 2 say. No
+ * step is taken here, so of all values only they have moved. */
+static void running_statistics_are_those_of_one(void **state)
+{
+    (void)state;
+    const toy t = { .enc = cs_encoder_find("cdil"), .head = cs_head_find("class"),
+                    .training = true, .name = "norm", .value = "batch" };
+    struct rank one, r[MOST];
+    cs_backend *be;
+
+    assert_int_equal(cs_backend_open("cpu", 1, &be), CS_OK);
+    cs_model *m = toy_model(&t, be);
+    const int64_t n_real = m->ps.n_real;
+    cs_real *before = toy_slab(m, m->ps.value);
+    run_all(&t, 1, &one);
+    assert_true(toy_nmse(one.value, before, n_real) > 1e-6);
+    for (int n = 2; n <= MOST; n++) {
+        run_all(&t, n, r);
+        for (int i = 0; i < n; i++) {
+            assert_true(sqrt(toy_nmse(r[i].value, one.value, n_real)) <= tolerance);
+            assert_memory_equal(r[i].value, r[0].value, (size_t)n_real * sizeof *r[0].value);
+            free(r[i].grad);
+            free(r[i].value);
+        }
+    }
+    free(one.grad);
+    free(one.value);
+    free(before);
+    cs_model_free(m);
     cs_backend_close(be);
 }
 
@@ -134,6 +178,7 @@ int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(ranks_have_the_gradients_of_one),
+        cmocka_unit_test(running_statistics_are_those_of_one),
     };
 
     if (cs_cpu_init() != CS_OK)

@@ -1,0 +1,197 @@
+/* running.c - the running statistics of batch normalisation, moved at the end of a step.
+ *
+ * DESIGN. A batch moves them by r = (1 - m) r + m s, s being its own statistics, so they follow the
+ * order of batches, which several ranks learn from at once. Each batch therefore begins with what
+ * the step began with, r0; what it leaves, v, says m s = v - (1 - m) r0, and rank 0 applies those
+ * of all ranks in the order of batches. That is done by one rank, too: between two steps they are
+ * then those of a whole step, which is what a checkpoint holds.
+ */
+#include "train/running.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "nn/ops.h"
+
+/* A batch of the step: its order among them, and which row of `left` it is. */
+struct moved { uint64_t key; int64_t row; };
+
+struct cs_running {
+    cs_params *ps;
+    cs_group  *group;
+    int        n_span;
+    struct span { int64_t off, n; } *span;   /* in the slab, and what alignment leaves between */
+    int64_t    n_real;           /* of all spans, end to end, as in what follows */
+    cs_real   *start;            /* [n_real] what the step began with */
+    double    *sum;              /* [n_real] room to apply batches in */
+    struct moved *moved;         /* [n] batches of the step so far */
+    cs_real   *left;             /* [n * n_real] what each has left */
+    int64_t    n;
+    size_t     n_moved, n_left;  /* room */
+};
+
+/* Tensors of one norm are neighbours. */
+static void find_spans(cs_running *r)
+{
+    for (int i = 0; i < r->ps->n; i++) {
+        const cs_param *p = &r->ps->p[i];
+        if (!p->tracks)
+            continue;
+        if (i > 0 && p[-1].tracks)
+            r->span[r->n_span - 1].n = p->off + p->n - r->span[r->n_span - 1].off;
+        else
+            r->span[r->n_span++] = (struct span){ p->off, p->n };
+    }
+    for (int i = 0; i < r->n_span; i++)
+        r->n_real += r->span[i].n;
+}
+
+static int fetch(const cs_running *r, cs_real *to)
+{
+    cs_backend *be = r->ps->be;
+
+    for (int i = 0; i < r->n_span; to += r->span[i++].n)
+        be->op.download(be, to, r->ps->value + r->span[i].off,
+                        (size_t)r->span[i].n * sizeof *to);
+    return be->op.sync(be);
+}
+
+static void put(const cs_running *r, const cs_real *from)
+{
+    cs_backend *be = r->ps->be;
+
+    for (int i = 0; i < r->n_span; from += r->span[i++].n)
+        be->op.upload(be, r->ps->value + r->span[i].off, from,
+                      (size_t)r->span[i].n * sizeof *from);
+}
+
+int cs_running_new(cs_params *ps, cs_group *g, cs_running **out)
+{
+    int rc = CS_OK;
+    cs_running *r = cs_xcalloc(1, sizeof *r);
+
+    r->ps = ps;
+    r->group = g;
+    r->span = cs_xcalloc((size_t)ps->n + 1, sizeof *r->span);
+    find_spans(r);
+    *out = NULL;
+    if (r->n_span == 0)
+        goto out;
+    r->start = cs_alloc((size_t)r->n_real, sizeof *r->start);
+    r->sum = cs_alloc((size_t)r->n_real, sizeof *r->sum);
+    if (r->start == NULL || r->sum == NULL)
+        rc = cs_fail(CS_EMEM, "out of memory for %lld running statistics", (long long)r->n_real);
+    else
+        rc = fetch(r, r->start);
+    if (rc == CS_OK) {
+        *out = r;
+        r = NULL;
+    }
+out:
+    cs_running_free(r);
+    return rc;
+}
+
+void cs_running_free(cs_running *r)
+{
+    if (r == NULL)
+        return;
+    free(r->span);
+    free(r->start);
+    free(r->sum);
+    free(r->moved);
+    free(r->left);
+    free(r);
+}
+
+static int make_room(cs_running *r, int64_t n)
+{
+    int rc = cs_grow((void **)&r->moved, &r->n_moved, (size_t)n, sizeof *r->moved);
+
+    return rc != CS_OK ? rc : cs_grow((void **)&r->left, &r->n_left, (size_t)(n * r->n_real),
+                                      sizeof *r->left);
+}
+
+int cs_running_take(cs_running *r, uint64_t no)
+{
+    int rc = CS_OK;
+
+    if (r == NULL)
+        return CS_OK;
+    CS_TRY(make_room(r, r->n + 1));
+    CS_TRY(fetch(r, r->left + r->n * r->n_real));
+    put(r, r->start);
+    /* The upper half counts the parts that a batch has come in. */
+    r->moved[r->n] = (struct moved){ no << 32 | no >> 32, r->n };
+    r->n++;
+out:
+    return rc;
+}
+
+/* The batches of the others behind those of rank 0. */
+static int collect(cs_running *r)
+{
+    int rc = CS_OK;
+    const size_t n_bytes = (size_t)r->n_real * sizeof *r->left;
+    int64_t n = r->n;
+
+    if (cs_group_rank(r->group) > 0) {
+        CS_TRY(cs_group_send(r->group, 0, &n, sizeof n));
+        CS_TRY(cs_group_send(r->group, 0, r->moved, (size_t)n * sizeof *r->moved));
+        return cs_group_send(r->group, 0, r->left, (size_t)n * n_bytes);
+    }
+    for (int k = 1; k < cs_group_size(r->group); k++) {
+        CS_TRY(cs_group_recv(r->group, k, &n, sizeof n));
+        CS_TRY(make_room(r, r->n + n));
+        CS_TRY(cs_group_recv(r->group, k, r->moved + r->n, (size_t)n * sizeof *r->moved));
+        CS_TRY(cs_group_recv(r->group, k, r->left + r->n * r->n_real, (size_t)n * n_bytes));
+        for (int64_t i = r->n; i < r->n + n; i++)
+            r->moved[i].row = i;
+        r->n += n;
+    }
+out:
+    return rc;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct moved *x = a, *y = b;
+
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+/* start moved by all batches: rounded once. */
+static void apply(cs_running *r)
+{
+    const double keep = 1 - (double)(cs_real)CS_NORM_MOMENTUM;
+
+    qsort(r->moved, (size_t)r->n, sizeof *r->moved, by_key);
+    for (int64_t i = 0; i < r->n_real; i++)
+        r->sum[i] = (double)r->start[i];
+    for (int64_t b = 0; b < r->n; b++) {
+        const cs_real *left = r->left + r->moved[b].row * r->n_real;
+        for (int64_t i = 0; i < r->n_real; i++)
+            r->sum[i] = keep * (r->sum[i] - (double)r->start[i]) + (double)left[i];
+    }
+    for (int64_t i = 0; i < r->n_real; i++)
+        r->start[i] = (cs_real)r->sum[i];
+}
+
+int cs_running_settle(cs_running *r)
+{
+    int rc = CS_OK;
+
+    if (r == NULL)
+        return CS_OK;
+    if (r->group != NULL)
+        CS_TRY(collect(r));
+    if (r->group == NULL || cs_group_rank(r->group) == 0)
+        apply(r);
+    if (r->group != NULL)
+        CS_TRY(cs_group_share(r->group, r->start, (size_t)r->n_real * sizeof *r->start));
+    put(r, r->start);
+    r->n = 0;
+out:
+    return rc;
+}
