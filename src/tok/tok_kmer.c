@@ -3,14 +3,18 @@
  * DESIGN: a word is a number in base 4 (A 0, C 1, G 2, T 3, first base most significant), so
  * numerical order is lexicographic order. The state is one table from word to id: it makes plain
  * and canonical words cost the same, and at 4^8 entries it fits a second-level cache. Words of a
- * block of bases are made side by side by loops that the compiler turns into vectors; a block with
- * a base that is not A, C, G or T goes base by base. Neighbouring blocks share k - 1 bases.
+ * block of bases are made side by side by loops that the compiler turns into vectors, of AVX2 where
+ * that is; a block with a base that is not A, C, G or T goes base by base. Neighbouring blocks
+ * share k - 1 bases.
  */
 #include "tok/tokenizer.h"
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
+
+#include "base/cpu.h"
+
+#define ALWAYS_INLINE __attribute__((always_inline)) static inline
 
 enum { MAX_K = 8, BLOCK = 512 };
 
@@ -106,32 +110,57 @@ static int64_t kmer_min(const void *state)
 }
 
 /* Words of 2 m bases from those of m, `n` of them, of which the last m are missing. */
-static void double_words(const uint8_t *from, int m, int n, uint8_t *to)
+ALWAYS_INLINE void double_words(const uint8_t *from, int m, int n, uint8_t *to)
 {
     #pragma omp simd
     for (int i = 0; i < n - m; i++)
         to[i] = (uint8_t)(from[i] << 2 * m | from[i + m]);
 }
 
+/* Words of k bases, n of them, put together from words of 4, 2 and 1 bases: 6 is 4 and 2. */
+ALWAYS_INLINE void join_words(uint8_t part[3][BLOCK], int n, int k, uint16_t word[BLOCK])
+{
+    const int first = k >= 4 ? 2 : k >= 2 ? 1 : 0;
+
+    double_words(part[0], 1, n + k - 1, part[1]);
+    double_words(part[1], 2, n + k - 2, part[2]);
+    #pragma omp simd
+    for (int i = 0; i < n; i++)
+        word[i] = part[first][i];
+    for (int j = 1 << first; j < k;) {
+        const int size = k - j >= 4 ? 2 : k - j >= 2 ? 1 : 0;
+        const uint8_t *from = part[size] + j;
+        #pragma omp simd
+        for (int i = 0; i < n; i++)
+            word[i] = (uint16_t)(word[i] << (2 << size) | from[i]);
+        j += 1 << size;
+    }
+}
+
+static void join_anywhere(uint8_t part[3][BLOCK], int n, int k, uint16_t word[BLOCK])
+{
+    join_words(part, n, k, word);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2")))
+static void join_avx2(uint8_t part[3][BLOCK], int n, int k, uint16_t word[BLOCK])
+{
+    join_words(part, n, k, word);
+}
+#else
+#define join_avx2 join_anywhere
+#endif
+
 /* The words that begin at each of n_base bases but the last k - 1; false if one of these bases is
- * not A, C, G or T. A word is put together from words of 4, 2 and 1 bases: 6 is 4 and 2. */
+ * not A, C, G or T. */
 static bool make_words(const char *base, int n_base, int k, uint16_t word[BLOCK])
 {
     uint8_t part[3][BLOCK];
 
     if (!cs_base_codes(base, n_base, part[0]))
         return false;
-    double_words(part[0], 1, n_base, part[1]);
-    double_words(part[1], 2, n_base - 1, part[2]);
-    memset(word, 0, BLOCK * sizeof *word);
-    for (int j = 0; j < k;) {
-        const int size = k - j >= 4 ? 2 : k - j >= 2 ? 1 : 0;
-        const uint8_t *from = part[size] + j;
-        #pragma omp simd
-        for (int i = 0; i < n_base - k + 1; i++)
-            word[i] = (uint16_t)(word[i] << (2 << size) | from[i]);
-        j += 1 << size;
-    }
+    (cs_cpu_has(CS_CPU_AVX2) ? join_avx2 : join_anywhere)(part, n_base - k + 1, k, word);
     return true;
 }
 
