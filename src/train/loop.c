@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/pipe.h"
@@ -19,6 +20,7 @@
 #include "train/optim.h"
 #include "train/parallel.h"
 #include "train/running.h"
+#include "train/table.h"
 
 /* Batches that may wait, and their bytes: a few, so that tokenising never holds the network up. */
 enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
@@ -81,6 +83,19 @@ static int save_checkpoint(struct learner *l)
     if (l->rank > 0)
         return CS_OK;
     return cs_checkpoint_save(l->o->checkpoint_path, &l->m->ps, l->o->ema > 0, l->st, l->o->recipe);
+}
+
+/* Where all ranks have come to the same step. */
+static int save_together(struct learner *l)
+{
+    int rc = CS_OK;
+
+    use_average(l, false);
+    if (l->parallel != NULL)
+        CS_TRY(cs_parallel_verify(l->parallel, l->st));
+    rc = save_checkpoint(l);
+out:
+    return rc;
 }
 
 /* ---- a training batch ------------------------------------------------------------------------ */
@@ -289,67 +304,6 @@ out:
     return rc;
 }
 
-static void cell(char *buf, size_t n, const char *fmt, double v)
-{
-    if (isfinite(v))
-        (void)snprintf(buf, n, fmt, v);
-    else
-        (void)snprintf(buf, n, "NA");
-}
-
-static const char metrics_head[] =
-    "epoch\tstep\tlr\ttrain_loss\ttrain_acc\tvalid_loss\tvalid_acc\tvalid_balanced_acc\t"
-    "valid_mcc\tseconds\ttokens_per_s";
-
-/* What stands behind the other columns, or NULL. */
-static const char *more_column(const struct learner *l)
-{
-    return l->o->perplexity ? "valid_perplexity"
-         : l->m->head->is_labels ? "valid_macro_auc" : NULL;
-}
-
-/* One row per epoch. The table is kept in the state and written whole, so that a run that goes on
- * from a checkpoint also takes back the rows of what is repeated. */
-static int write_row(struct learner *l, const cs_figures *f)
-{
-    int rc = CS_OK;
-    cs_train_state *st = l->st;
-    const bool classes = l->m->head->is_class || l->m->head->is_labels;
-    const char *more = more_column(l);
-    char row[512], c[7][32];
-    cs_outfile *out = NULL;
-
-    cell(c[0], sizeof c[0], "%.6g", st->sum.loss / st->sum.weight);
-    cell(c[1], sizeof c[1], "%.4f", (double)st->sum.n_right / (double)st->sum.n_seen);
-    cell(c[2], sizeof c[2], "%.6g", f->loss);
-    cell(c[3], sizeof c[3], "%.4f", classes ? f->accuracy : f->within);
-    cell(c[4], sizeof c[4], "%.4f", f->balanced);
-    cell(c[5], sizeof c[5], "%.4f", f->mcc);
-    if (more != NULL)
-        cell(c[6], sizeof c[6], "%.5g", l->o->perplexity ? exp(f->loss) : f->macro_auc);
-    (void)snprintf(row, sizeof row, "%lld\t%lld\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.0f%s%s\n",
-                   (long long)st->epoch + 1, (long long)st->step, learning_rate(l, st->step - 1),
-                   c[0], c[1], c[2], c[3], c[4], c[5], st->seconds,
-                   (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9),
-                   more != NULL ? "\t" : "", more != NULL ? c[6] : "");
-    cs_info("epoch %lld: train loss %s, accuracy %s; validation loss %s, accuracy %s, %s %s",
-            (long long)st->epoch + 1, c[0], c[1], c[2], c[3],
-            more != NULL ? more + strlen("valid_") : "balanced", more != NULL ? c[6] : c[4]);
-    const size_t n = strlen(st->log);
-    st->log = cs_xrealloc(st->log, n + strlen(row) + 1);
-    memcpy(st->log + n, row, strlen(row) + 1);
-    if (l->o->metrics_path == NULL)
-        return CS_OK;
-    CS_TRY(cs_outfile_open(l->o->metrics_path, &out));
-    CS_TRY(cs_outfile_printf(out, "%s%s%s\n%s", metrics_head, more != NULL ? "\t" : "",
-                             more != NULL ? more : "", st->log));
-    rc = cs_outfile_close(out);
-    out = NULL;
-out:
-    cs_outfile_discard(out);
-    return rc;
-}
-
 static bool monitors_balanced(const struct learner *l)
 {
     const cs_monitor by = l->o->monitor;
@@ -417,7 +371,7 @@ static int judge_epoch(struct learner *l)
     cs_figures f = { 0 };
 
     CS_TRY(take_figures(l, &f));
-    CS_TRY(write_row(l, &f));
+    CS_TRY(cs_table_add(o, l->m->head, learning_rate(l, st->step - 1), &f, st));
     CS_TRY(keep_best(l, &f));
     st->epoch++;
     begin_epoch(st);
@@ -436,7 +390,7 @@ static int finish_epoch(struct learner *l)
         CS_TRY(judge_epoch(l));
     if (l->parallel != NULL)
         CS_TRY(cs_parallel_state(l->parallel, l->st));
-    CS_TRY(save_checkpoint(l));
+    CS_TRY(save_together(l));
     l->stopped = l->st->done;
 out:
     return rc;
@@ -467,10 +421,10 @@ static int take(struct learner *l, const cs_feed_item *it)
         CS_TRY(finish_epoch(l));
     if (!l->stopped && must_pause(l)) {
         l->stopped = true;
-        return save_checkpoint(l);
+        return save_together(l);
     }
     if (training && every > 0 && l->st->step % every == 0)
-        rc = save_checkpoint(l);
+        rc = save_together(l);
 out:
     return rc;
 }
@@ -533,6 +487,25 @@ out:
     return rc;
 }
 
+/* What ranks must have in common: what decides what is learnt and where a rank meets others, and
+ * what decides how it rounds, as far as it can be told before. */
+static int agree(struct learner *l)
+{
+    const cs_train_opt *o = l->o;
+    const size_t n = strlen(o->recipe) + 256;
+    char *text = cs_alloc(n, 1);
+    int rc;
+
+    if (text == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the options of this run");
+    (void)snprintf(text, n, "%sstop-after=%lld\ncheckpoint-steps=%lld\ndevice=%s\nkernels=%s\n",
+                   o->recipe, (long long)o->stop_after, (long long)o->checkpoint_steps,
+                   l->m->be->name, cs_cpu_has(CS_CPU_AVX2) ? "avx2" : "portable");
+    rc = cs_parallel_agree(l->parallel, text, l->st);
+    free(text);
+    return rc;
+}
+
 static int start(struct learner *l, cs_feed *feed)
 {
     int rc = CS_OK;
@@ -548,7 +521,7 @@ static int start(struct learner *l, cs_feed *feed)
         feed->rank = l->rank = cs_group_rank(o->group);
         feed->n_rank = cs_group_size(o->group);
         CS_TRY(cs_parallel_new(o->group, &l->m->ps, &l->parallel));
-        CS_TRY(cs_parallel_agree(l->parallel, o->recipe, st));
+        CS_TRY(agree(l));
     }
     CS_TRY(cs_running_new(&l->m->ps, o->group, &l->running));
     feed->epoch = st->epoch;

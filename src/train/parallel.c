@@ -115,7 +115,8 @@ static int compare_recipes(int rank, const char *first, const char *own)
         const int n = (int)strcspn(first, "\n"), k = (int)strcspn(own, "\n");
         if (n != k || strncmp(first, own, (size_t)n) != 0)
             return cs_fail(CS_EUSAGE, "rank 0 has '%.*s', rank %d '%.*s'; start all ranks with the "
-                           "same options and data", n, first, rank, k, own);
+                           "same options and data, on machines of one kind", n, first, rank, k,
+                           own);
         first += n + (first[n] == '\n');
         own += k + (own[k] == '\n');
     }
@@ -171,6 +172,27 @@ int cs_parallel_agree(cs_parallel *p, const char *recipe, const cs_train_state *
         rc = cs_group_meet(p->group);
 out:
     free(first);
+    return rc;
+}
+
+/* What rank 0 finds is told by its leaving, to all. */
+int cs_parallel_verify(cs_parallel *p, const cs_train_state *st)
+{
+    int rc = CS_OK;
+    const int n = cs_group_size(p->group);
+    uint64_t own = 0, *all = cs_xcalloc((size_t)n, sizeof *all);
+
+    CS_TRY(hash_state(p, st, &own));
+    CS_TRY(cs_group_gather(p->group, &own, sizeof own, all));
+    for (int r = 1; r < n && cs_group_rank(p->group) == 0 && rc == CS_OK; r++)
+        if (all[r] != own)
+            rc = cs_fail(CS_EMODEL, "after step %lld rank %d has other parameters than rank 0: its "
+                         "processor, device or libraries round otherwise; learn on machines of one "
+                         "kind", (long long)st->step, r);
+    if (rc == CS_OK)
+        rc = cs_group_meet(p->group);
+out:
+    free(all);
     return rc;
 }
 

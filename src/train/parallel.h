@@ -28,6 +28,16 @@ void cs_parallel_free(cs_parallel *p);
 int cs_parallel_agree(cs_parallel *p, const char *recipe, const cs_train_state *st) CS_MUST_CHECK;
 
 /**
+ * cs_parallel_verify - do all ranks still have the same parameters, to the last bit?
+ *
+ * Each takes every optimiser step itself: where one's processor or libraries round otherwise, they
+ * would drift apart unseen.
+ *
+ * Returns  CS_OK; CS_EMODEL, of all ranks, naming the first that has others than rank 0
+ */
+int cs_parallel_verify(cs_parallel *p, const cs_train_state *st) CS_MUST_CHECK;
+
+/**
  * cs_parallel_step - add up what the ranks have of a step, in the order of their numbers
  *
  * Afterwards every rank has the same gradients, to the last bit, and the same marks of the tensors

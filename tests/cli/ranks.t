@@ -136,6 +136,17 @@ T 'both say which' grep -q "rank 0 has 'lr=0.01', rank 1 'lr=0.02'; start all ra
 rm -f ./*.pid
 T 'and nothing was written' sh -c '! ls x.m* 2> /dev/null'
 
+MASTER_PORT=$((MASTER_PORT + 1))
+rank 0 2 $short -o x.m
+rank 1 2 env CHORDSEQ_DISABLE=avx2 $short -o x.m
+wait "$(cat 0.pid)" "$(cat 1.pid)"
+rm -f ./*.pid
+if chordseq --version --verbose | grep -q '^kernels *avx2'; then
+    T 'processors of two kinds are told' grep -q "rank 0 has 'kernels=avx2', rank 1 'kernels=portable'" 0.err
+else
+    S 'processors of two kinds are told' 'no AVX2'
+fi
+
 # until PATTERN FILE: wait until it is there
 until_says()
 {

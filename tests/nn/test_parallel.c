@@ -174,11 +174,66 @@ static void running_statistics_are_those_of_one(void **state)
     cs_backend_close(be);
 }
 
+/* Rank 1 has lost a last bit, if it is to drift. */
+struct drifter { cs_group *group; bool drifts; int rc; char why[256]; };
+
+static void *drift(void *arg)
+{
+    int rc = CS_OK;
+    struct drifter *d = arg;
+    const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+                    .training = true };
+    const cs_train_state st = { .step = 7 };
+    cs_backend *be = NULL;
+    cs_parallel *p = NULL;
+    cs_model *m = NULL;
+
+    CS_TRY(cs_backend_open("cpu", 1, &be));
+    m = toy_model(&t, be);
+    CS_TRY(cs_parallel_new(d->group, &m->ps, &p));
+    if (d->drifts && cs_group_rank(d->group) == 1)
+        *m->ps.value = (cs_real)nextafterf((float)*m->ps.value, 9);
+    rc = cs_parallel_verify(p, &st);
+out:
+    d->rc = rc;
+    (void)snprintf(d->why, sizeof d->why, "%s", cs_error_message());
+    cs_group_leave(d->group, rc);
+    cs_error_clear();
+    cs_parallel_free(p);
+    cs_model_free(m);
+    cs_backend_close(be);
+    return NULL;
+}
+
+static void ranks_that_drift_apart_are_told(void **state)
+{
+    (void)state;
+
+    for (int drifts = 0; drifts < 2; drifts++) {
+        struct drifter d[3];
+        pthread_t thread[3];
+        cs_group *g[3];
+        assert_int_equal(cs_group_here(3, 60, g), CS_OK);
+        for (int i = 0; i < 3; i++) {
+            d[i] = (struct drifter){ .group = g[i], .drifts = drifts != 0 };
+            assert_int_equal(pthread_create(&thread[i], NULL, drift, &d[i]), 0);
+        }
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(pthread_join(thread[i], NULL), 0);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(d[i].rc, drifts == 0 ? CS_OK : i == 0 ? CS_EMODEL : CS_EIO);
+            assert_true(drifts == 0 ||
+                        strstr(d[i].why, "after step 7 rank 1 has other parameters than rank 0"));
+        }
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(ranks_have_the_gradients_of_one),
         cmocka_unit_test(running_statistics_are_those_of_one),
+        cmocka_unit_test(ranks_that_drift_apart_are_told),
     };
 
     if (cs_cpu_init() != CS_OK)

@@ -1,0 +1,68 @@
+/* table.c - the table of a training run: a row per epoch. */
+#include "train/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+static void cell(char *buf, size_t n, const char *fmt, double v)
+{
+    if (isfinite(v))
+        (void)snprintf(buf, n, fmt, v);
+    else
+        (void)snprintf(buf, n, "NA");
+}
+
+static const char metrics_head[] =
+    "epoch\tstep\tlr\ttrain_loss\ttrain_acc\tvalid_loss\tvalid_acc\tvalid_balanced_acc\t"
+    "valid_mcc\tseconds\ttokens_per_s";
+
+/* What stands behind the other columns, or NULL. */
+static const char *more_column(const cs_train_opt *o, const cs_head *head)
+{
+    return o->perplexity ? "valid_perplexity" : head->is_labels ? "valid_macro_auc" : NULL;
+}
+
+int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs_figures *f,
+                 cs_train_state *st)
+{
+    int rc = CS_OK;
+    const bool classes = head->is_class || head->is_labels;
+    const char *more = more_column(o, head);
+    char row[512], c[7][32];
+    cs_outfile *out = NULL;
+
+    cell(c[0], sizeof c[0], "%.6g", st->sum.loss / st->sum.weight);
+    cell(c[1], sizeof c[1], "%.4f", (double)st->sum.n_right / (double)st->sum.n_seen);
+    cell(c[2], sizeof c[2], "%.6g", f->loss);
+    cell(c[3], sizeof c[3], "%.4f", classes ? f->accuracy : f->within);
+    cell(c[4], sizeof c[4], "%.4f", f->balanced);
+    cell(c[5], sizeof c[5], "%.4f", f->mcc);
+    if (more != NULL)
+        cell(c[6], sizeof c[6], "%.5g", o->perplexity ? exp(f->loss) : f->macro_auc);
+    (void)snprintf(row, sizeof row, "%lld\t%lld\t%.4g\t%s\t%s\t%s\t%s\t%s\t%s\t%.1f\t%.0f%s%s\n",
+                   (long long)st->epoch + 1, (long long)st->step, lr,
+                   c[0], c[1], c[2], c[3], c[4], c[5], st->seconds,
+                   (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9),
+                   more != NULL ? "\t" : "", more != NULL ? c[6] : "");
+    cs_info("epoch %lld: train loss %s, accuracy %s; validation loss %s, accuracy %s, %s %s",
+            (long long)st->epoch + 1, c[0], c[1], c[2], c[3],
+            more != NULL ? more + strlen("valid_") : "balanced", more != NULL ? c[6] : c[4]);
+    const size_t n = strlen(st->log);
+    st->log = cs_xrealloc(st->log, n + strlen(row) + 1);
+    memcpy(st->log + n, row, strlen(row) + 1);
+    if (o->metrics_path == NULL)
+        return CS_OK;
+    CS_TRY(cs_outfile_open(o->metrics_path, &out));
+    CS_TRY(cs_outfile_printf(out, "%s%s%s\n%s", metrics_head, more != NULL ? "\t" : "",
+                             more != NULL ? more : "", st->log));
+    rc = cs_outfile_close(out);
+    out = NULL;
+out:
+    cs_outfile_discard(out);
+    return rc;
+}
