@@ -121,12 +121,24 @@ static int64_t encode(const struct job *j, const char *base, int32_t *id)
     return j->model->tok->encode(j->model->tok_state, &s, j->work, id);
 }
 
+static int fail_region(const struct job *j, int rc)
+{
+    char why[512];
+
+    (void)snprintf(why, sizeof why, "%s", cs_error_message());
+    cs_error_clear();
+    return cs_fail(rc, "'%s' from %lld to %lld: %s", j->at.contig, (long long)j->at.from + 1,
+                   (long long)j->at.to, why);
+}
+
 /* What is compared: raw values, or what the head makes of them. */
 static int answer(struct job *j, const cs_batch *b, float *out)
 {
     const cs_model *m = j->model;
     const int rc = cs_model_raw(j->model, b, out);
 
+    if (rc == CS_EMODEL)         /* of a region, or one of its mutants */
+        return fail_region(j, rc);
     for (int32_t i = 0; rc == CS_OK && own.value == VALUE_PROBABILITY && i < b->n_rec; i++)
         m->head->decide(m->head_net, out + (int64_t)i * m->n_label, m->n_label, 1);
     return rc;
@@ -419,6 +431,17 @@ out:
     return rc;
 }
 
+/* An answer may be finite and its slopes not. */
+static int check_values(const struct job *j)
+{
+    for (int64_t i = 0; i < j->n; i++)
+        if (!isfinite(j->value[i]))
+            return cs_fail(CS_EMODEL, "'%s' base %lld: its contribution is not a finite number; "
+                           "the model's weights are damaged or training diverged", j->at.contig,
+                           (long long)(j->at.from + i + 1));
+    return CS_OK;
+}
+
 static int explain_region(struct job *j)
 {
     int rc = CS_OK;
@@ -427,6 +450,7 @@ static int explain_region(struct job *j)
     CS_TRY(begin_region(j));
     CS_TRY(answer_whole(j, &f));
     CS_TRY(own.method == METHOD_MUTAGENESIS ? mutate(j, f) : attribute(j));
+    CS_TRY(check_values(j));
     CS_TRY(write_bedgraph(j));
     if (j->tsv)
         CS_TRY(write_table(j));

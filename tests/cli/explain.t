@@ -66,3 +66,11 @@ T 'a later region that fails leaves no plot' sh -c '! chordseq explain -q -m bas
 T 'batches of any size fit' sh -c 'for b in 1 900M; do
     chordseq explain -q -m bases -B $b -f variants.fa -o b.$b one:300-301 || exit; done; cmp b.1 b.900M'
 T 'a run that fails leaves nothing' sh -c '! ls x.tmp* 2> /dev/null'
+
+# Products with the embedding of T overflow.
+"$make" nan.model 5 huge=5 encoder.max-len=64 encoder.track=4 encoder.hidden=8
+printf '>a\nACGACGACG\n>b\nACGACGTCG\n' > nan.fa
+for method in mutagenesis gradient; do
+    T "NaN is never a contribution: $method" sh -c '! chordseq explain -m nan.model --method "$1" -f nan.fa -o n.bed b 2> n.err &&
+        [ ! -e n.bed ] && grep -q "explain: .b. from 1 to 9: the model.s answer is not a finite number" n.err' - $method
+done
