@@ -78,9 +78,62 @@ __device__ static inline cs_row_place<R, T> cs_place_of(const cs_chord_rows<T, S
     return { q.shift + s * q.n_track, start, q.off[s + 1] - start, r - start };
 }
 
+/* ---- octets ------------------------------------------------------------------------------ */
+
+/** cs_octet_from - the 8 channels of an octet of f(j), 0 from column d on */
+template <class F> __device__ static uint4 cs_octet_from(int32_t octet, int32_t d, F f)
+{
+    uint32_t w[4];
+    for (int p = 0; p < 4; p++) {
+        int32_t j = octet * CS_OCTET + 2 * p;
+        w[p] = cs_bf16_pair(j < d ? f(j) : 0, j + 1 < d ? f(j + 1) : 0);
+    }
+    return make_uint4(w[0], w[1], w[2], w[3]);
+}
+
+/** cs_channel_at - channel j of row r */
+__device__ static inline float cs_channel_at(const uint4 *x, int64_t pitch, int64_t r, int32_t j)
+{
+    uint32_t w = ((const uint32_t *)x)[(j / CS_OCTET * pitch + r) * 4 + j % CS_OCTET / 2];
+    return j % 2 ? cs_bf16_high(w) : cs_bf16_low(w);
+}
+
+/* Tokens of rows, and the tables over them (cs_chord_stack). */
+struct cs_chord_tokens { const int32_t *id; cs_mat embed, first; };
+
+/** cs_token_octet - of the embedding, and what the first block adds to it at its rotated place */
+template <class Q, class R>
+__device__ static uint4 cs_token_octet(const Q &q, const cs_chord_tokens &w, R r, int32_t octet)
+{
+    const auto p = cs_place_of(q, r);
+    const int32_t own = w.id[r] < 0 ? (int32_t)w.embed.r - 1 : w.id[r];
+    return cs_octet_from(octet, q.d, [&](int32_t j) {
+        if (!w.first.p)
+            return cs_el(w.embed, own, j);
+        R t = p.t + p.shift[j / q.track];
+        int32_t there = w.id[p.start + (t < p.len ? t : t - p.len)];
+        return cs_el(w.embed, own, j)
+             + cs_el(w.first, there < 0 ? (int32_t)w.first.r - 1 : there, j);
+    });
+}
+
+/* ---- the launches ------------------------------------------------------------------------ */
+
+/** cs_cuda_chord_pack_size - see chord_pack_size in kernels/backend.h */
+static inline int64_t cs_cuda_chord_pack_size(int32_t width, int32_t hidden)
+{
+    const int64_t dp = cs_padded_width(width), hp = cs_padded_hidden(hidden);
+    return dp * hp + hp + dp;
+}
+
 /** cs_cuda_chord_prepare - see chord_prepare in kernels/backend.h */
 void cs_cuda_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack);
 /** cs_cuda_chord_block - y = x + ..., in tiles of 16 or 32 rows; mean: sums of tiles instead */
 void cs_cuda_chord_block(cs_backend *be, const cs_chord_job &q, int32_t rows, bool mean);
+/** cs_cuda_chord_is_short - do sequences of this depth fit in shared memory? */
+bool cs_cuda_chord_is_short(cs_backend *be, cs_seg seg, const cs_chord_stack *s);
+/** cs_cuda_chord_short - chord_stack of such sequences, without scratch */
+void cs_cuda_chord_short(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x,
+                         cs_mat mean);
 
 #endif

@@ -1,6 +1,7 @@
 /* cu_chord.cu - ChordMixer blocks for answers, from tokens to means.
  *
- * DESIGN. A launch per block (cu_chord_block.cu). The first block is a table over tokens
+ * DESIGN. Sequences that fit in shared memory pass all blocks in one launch (cu_chord_short.cu).
+ * The long way is a launch per block (cu_chord_block.cu). The first block is a table over tokens
  * (kernels/backend.h), filled into the octets with the embedding at once; of the last one only
  * means are wanted: hidden and x are summed by tile and segment, and the means go through w2.
  */
@@ -9,12 +10,6 @@
 
 extern "C" {
 #include "base/mem.h"
-}
-
-static int64_t cuda_chord_pack_size(int32_t width, int32_t hidden)
-{
-    const int64_t dp = cs_padded_width(width), hp = cs_padded_hidden(hidden);
-    return dp * hp + hp + dp;
 }
 
 /* ---- into octets and out of them --------------------------------------------------------- */
@@ -63,8 +58,8 @@ static chord_plan plan_of(cs_seg seg, const cs_chord_stack *s, cs_real *work)
 static int64_t cuda_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s,
                                      bool own_x)
 {
-    (void)be, (void)own_x;
-    return plan_of(seg, s, NULL).n_real;
+    (void)own_x;
+    return cs_cuda_chord_is_short(be, seg, s) ? 0 : plan_of(seg, s, NULL).n_real;
 }
 
 /* Where rows belong and how far tracks move, once for all blocks. */
@@ -83,17 +78,6 @@ static void describe(cs_backend *be, cs_seg seg, int32_t n_track, int32_t rows, 
     }, "chord_stack");
 }
 
-/* The 8 channels of an octet of f(j), 0 from column d on. */
-template <class F> __device__ static uint4 octet_from(int32_t octet, int32_t d, F f)
-{
-    uint32_t w[4];
-    for (int p = 0; p < 4; p++) {
-        int32_t j = octet * CS_OCTET + 2 * p;
-        w[p] = cs_bf16_pair(j < d ? f(j) : 0, j + 1 < d ? f(j + 1) : 0);
-    }
-    return make_uint4(w[0], w[1], w[2], w[3]);
-}
-
 /* A thread for each token, so that neighbours write side by side. */
 template <class F> static __global__ void fill_kernel(F f, int64_t rows, int32_t n_octet, uint4 *x)
 {
@@ -110,23 +94,12 @@ template <class F> static void fill(cs_backend *be, int64_t rows, int32_t d, uin
               (d + CS_OCTET - 1) / CS_OCTET, x);
 }
 
-/* Rows of the embedding, and what the first block adds to each at its rotated place. */
 static void from_tokens(cs_backend *be, const cs_chord_job &job, const cs_chord_stack *s)
 {
     const cs_chord_job q = job;
-    const cs_mat embed = s->embed, first = s->first;
-    const int32_t *id = s->id;
+    const cs_chord_tokens w = { s->id, s->embed, s->first };
     fill(be, q.rows, q.d, q.y, [=] __device__(int64_t r, int32_t octet) {
-        const auto p = cs_place_of(q, r);
-        int32_t own = id[r] < 0 ? (int32_t)embed.r - 1 : id[r];
-        return octet_from(octet, q.d, [&](int32_t j) {
-            if (!first.p)
-                return cs_el(embed, own, j);
-            int64_t t = p.t + p.shift[j / q.track];
-            int32_t there = id[p.start + (t < p.len ? t : t - p.len)];
-            return cs_el(embed, own, j)
-                 + cs_el(first, there < 0 ? (int32_t)first.r - 1 : there, j);
-        });
+        return cs_token_octet(q, w, r, octet);
     });
 }
 
@@ -134,22 +107,16 @@ static void from_rows(cs_backend *be, const cs_chord_job &q, cs_mat x)
 {
     const int32_t d = q.d;
     fill(be, q.rows, d, q.y, [=] __device__(int64_t r, int32_t octet) {
-        return octet_from(octet, d, [&](int32_t j) { return cs_el(x, r, j); });
+        return cs_octet_from(octet, d, [&](int32_t j) { return cs_el(x, r, j); });
     });
-}
-
-__device__ static float channel_at(const uint32_t *x, int64_t rows, int64_t r, int32_t j)
-{
-    uint32_t w = x[(j / CS_OCTET * rows + r) * 4 + j % CS_OCTET / 2];
-    return j % 2 ? cs_bf16_high(w) : cs_bf16_low(w);
 }
 
 static void to_rows(cs_backend *be, const cs_chord_job &q, cs_mat x)
 {
-    const uint32_t *from = (const uint32_t *)q.x;
+    const uint4 *from = q.x;
     const int64_t rows = q.rows;
     cs_each(be, rows, x.c, [=] __device__(int64_t r, int32_t j) {
-        cs_el(x, r, j) = channel_at(from, rows, r, j);
+        cs_el(x, r, j) = cs_channel_at(from, rows, r, j);
     }, "chord_stack");
 }
 
@@ -192,32 +159,27 @@ static void means(cs_backend *be, cs_seg seg, const cs_chord_job &job, const cho
 /* The mean of x alone, where the table was the only block. */
 static void mean_rows(cs_backend *be, cs_seg seg, const cs_chord_job &q, cs_mat mean)
 {
-    const uint32_t *from = (const uint32_t *)q.x;
+    const uint4 *from = q.x;
     const int64_t rows = q.rows;
     cs_sum_rows<1>(be, cs_rows_of(seg), mean.c,
         [=] __device__(int32_t, int64_t r, int32_t j, double *v) {
-            v[0] += channel_at(from, rows, r, j);
+            v[0] += cs_channel_at(from, rows, r, j);
         },
         [=] __device__(int32_t s, int32_t j, const double *v, int64_t n) {
             cs_el(mean, s, j) = (cs_real)(v[0] / (double)(n > 0 ? n : 1));
         }, "chord_stack");
 }
 
-static void cuda_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x,
-                             cs_mat mean, cs_real *work)
+static void long_way(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
+                     cs_real *work)
 {
     const chord_plan p = plan_of(seg, s, work);
     const int32_t dp = cs_padded_width(s->width), hp = cs_padded_hidden(s->hidden);
     const int32_t rows = tile_rows(seg.rows, cs_cuda_of(be)->n_sm);
-    const int64_t one = cuda_chord_pack_size(s->width, s->hidden);
+    const int64_t one = cs_cuda_chord_pack_size(s->width, s->hidden);
     cs_chord_job q = { { seg.rows, seg.rows, s->width, s->track, s->width / s->track, seg.off,
                          p.segment, p.shift }, dp, hp, NULL, NULL, p.x[0], p.part };
 
-    CS_BUG(!x.p && (!s->id || !mean.p));
-    if (seg.rows == 0 && mean.p)
-        be->op.zero(be, mean);
-    if (seg.rows == 0)
-        return;
     describe(be, seg, q.n_track, rows, p);
     if (s->id)
         from_tokens(be, q, s);
@@ -242,6 +204,20 @@ static void cuda_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s
     mean_rows(be, seg, q, mean);
 }
 
+static void cuda_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x,
+                             cs_mat mean, cs_real *work)
+{
+    CS_BUG(!x.p && (!s->id || !mean.p));
+    if (seg.rows == 0 && mean.p)
+        be->op.zero(be, mean);
+    if (seg.rows == 0)
+        return;
+    if (cs_cuda_chord_is_short(be, seg, s))
+        cs_cuda_chord_short(be, seg, s, x, mean);
+    else
+        long_way(be, seg, s, x, mean, work);
+}
+
 /* ---- which blocks ------------------------------------------------------------------------ */
 
 /* A block has room for both weights in shared memory, and registers for the hidden layer; whatever
@@ -259,7 +235,7 @@ void cs_cuda_chord(cs_backend *be)
 
     f->chord_stack = cuda_chord_stack;
     f->chord_prepare = cs_cuda_chord_prepare;
-    f->chord_pack_size = cuda_chord_pack_size;
+    f->chord_pack_size = cs_cuda_chord_pack_size;
     f->chord_stack_work = cuda_chord_stack_work;
     /* What a block may have: 227 KiB of sm_90 and sm_100, 163 of sm_80, 99 of sm_86, 89, 120 */
     f->chord_fits = most >= 227 << 10 ? fits<227> : most >= 163 << 10 ? fits<163> : fits<99>;

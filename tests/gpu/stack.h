@@ -4,7 +4,8 @@
 
 #include "tests/nn/toy.h"
 
-enum { STACK_BLOCKS = 3, STACK_VOCAB = 7 };
+enum { STACK_BLOCKS = 3, STACK_VOCAB = 7,
+       STACK_LONG = 30 };        /* a depth that no shared memory has room for */
 
 /* A stack of blocks and a batch, in the processor's memory. */
 typedef struct stack {
@@ -78,6 +79,128 @@ static inline void drop_stack(stack *t)
     free(t->first.p);
     free(t->x.p);
     free(t->id);
+}
+
+/* ---- on a device ----------------------------------------------------------------------------- */
+
+static inline void *stack_to_gpu(cs_backend *gpu, const void *p, size_t n_bytes)
+{
+    void *q = gpu->op.alloc(gpu, n_bytes);
+    assert_non_null(q);
+    gpu->op.upload(gpu, q, p, n_bytes);
+    return q;
+}
+
+static inline cs_mat stack_mat_to_gpu(cs_backend *gpu, cs_mat m)
+{
+    m.p = stack_to_gpu(gpu, m.p, (size_t)(m.r * m.c) * sizeof(cs_real));
+    return m;
+}
+
+/* Rows on the device with one more before and behind, which nobody is to write: m's, or NaN. */
+static inline cs_mat stack_guarded(cs_backend *gpu, cs_mat m)
+{
+    const size_t row = (size_t)m.c * sizeof(cs_real), n_bytes = (size_t)(m.r + 2) * row;
+    char *with = cs_xmalloc(n_bytes);
+    memset(with, 0xFF, n_bytes);
+    if (m.p)
+        memcpy(with + row, m.p, (size_t)m.r * row);
+    m.p = (cs_real *)stack_to_gpu(gpu, with, n_bytes) + m.c;
+    free(with);
+    return m;
+}
+
+/* The rows, when nobody has written the two around them. */
+static inline void stack_take(cs_backend *gpu, cs_mat there, cs_mat out)
+{
+    const size_t row = (size_t)out.c * sizeof(cs_real), n = (size_t)out.r;
+    unsigned char *with = cs_xmalloc((n + 2) * row);
+    gpu->op.download(gpu, with, there.p - there.c, (n + 2) * row);
+    for (size_t i = 0; i < row; i++)
+        assert_true(with[i] == 0xFF && with[(n + 1) * row + i] == 0xFF);
+    memcpy(out.p, with + row, n * row);
+    gpu->op.dealloc(gpu, there.p - there.c);
+    free(with);
+}
+
+/* The stack on the device, from tokens (with or without their table) or from rows, to rows or
+ * means. */
+static inline void stack_on_gpu(cs_backend *gpu, const stack *t, bool tokens, bool table, bool mean,
+                                cs_mat out)
+{
+    const cs_fused *f = &gpu->fused;
+    const int64_t one = f->chord_pack_size(t->d, t->h);
+    void *mine[7 + 4 * STACK_BLOCKS];
+    int n = 0;
+    cs_chord_stack s = { .n_block = STACK_BLOCKS, .width = t->d, .hidden = t->h,
+                         .track = t->track };
+    cs_seg seg = t->seg;
+    seg.off = mine[n++] = stack_to_gpu(gpu, t->off, (size_t)(t->seg.n + 1) * sizeof *t->off);
+    s.pack = mine[n++] = gpu->op.alloc(gpu, (size_t)(STACK_BLOCKS * one) * sizeof(cs_real));
+    for (int l = 0; l < STACK_BLOCKS; l++) {
+        const cs_chord *b = &t->block[l];
+        cs_chord k = { stack_mat_to_gpu(gpu, b->w1), stack_mat_to_gpu(gpu, b->b1),
+                       stack_mat_to_gpu(gpu, b->w2), stack_mat_to_gpu(gpu, b->b2), t->track };
+        f->chord_prepare(gpu, &k, s.pack + l * one);
+        mine[n++] = k.w1.p;
+        mine[n++] = k.b1.p;
+        mine[n++] = k.w2.p;
+        mine[n++] = k.b2.p;
+    }
+    if (tokens) {
+        s.id = mine[n++] = stack_to_gpu(gpu, t->id, (size_t)t->seg.rows * sizeof *t->id);
+        s.embed = stack_mat_to_gpu(gpu, t->embed);
+        s.first = stack_mat_to_gpu(gpu, t->first);
+        mine[n++] = s.embed.p;
+        mine[n++] = s.first.p;
+    }
+    if (!table)
+        s.first = (cs_mat){ 0 };
+    cs_mat x = tokens && mean ? (cs_mat){ 0 } : stack_guarded(gpu, t->x), y = { 0 };
+    if (mean)
+        y = stack_guarded(gpu, (cs_mat){ NULL, out.r, out.c, out.c });
+    int64_t n_work = f->chord_stack_work(gpu, seg, &s, !x.p);
+    cs_real *work = mine[n++] = gpu->op.alloc(gpu, (size_t)n_work * sizeof *work);
+    f->chord_stack(gpu, seg, &s, x, y, work);
+    stack_take(gpu, mean ? y : x, out);
+    assert_int_equal(gpu->op.sync(gpu), CS_OK);
+    if (mean && x.p)
+        gpu->op.dealloc(gpu, x.p - x.c);
+    while (n > 0)
+        gpu->op.dealloc(gpu, mine[--n]);
+}
+
+static inline void stack_near(const stack *t, const char *what, cs_mat got, cs_mat want)
+{
+    double nmse = toy_nmse(got.p, want.p, want.r * want.c);
+    if (!(nmse <= 1e-4))
+        fail_msg("width %d, hidden %d, track %d, %ld rows: %s off by %g", (int)t->d, (int)t->h,
+                 (int)t->track, (long)t->seg.rows, what, sqrt(nmse));
+}
+
+/* Rows, and means by all ways to them, against the reference. */
+static inline void check_stack(cs_backend *cpu, cs_backend *gpu, const stack *t)
+{
+    const int32_t n = t->seg.n;
+    cs_mat x = random_mat(t->seg.rows, t->d, 0), y = random_mat(t->seg.rows, t->d, 0);
+    cs_mat mean = random_mat(n, t->d, 0), got = random_mat(n, t->d, 0);
+
+    cpu->op.copy(cpu, t->x, x);
+    for (int l = 0; l < STACK_BLOCKS; l++) {
+        compose(cpu, t, &t->block[l], x, false, y);
+        cpu->op.copy(cpu, y, x);
+    }
+    cpu->op.seg_mean(cpu, t->seg, x, mean);
+    stack_on_gpu(gpu, t, false, false, false, y);
+    stack_near(t, "rows", y, x);
+    for (int way = 0; way < 3; way++) {
+        stack_on_gpu(gpu, t, way > 0, way > 1, true, got);
+        stack_near(t, "means", got, mean);
+    }
+    free(x.p);
+    free(y.p);
+    free(mean.p);
+    free(got.p);
 }
 
 #endif

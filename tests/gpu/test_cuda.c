@@ -234,88 +234,13 @@ static void test_long_sums(void **state)
 
 /* ---- fused ChordMixer blocks ----------------------------------------------------------------- */
 
-static cs_mat mat_to_gpu(cs_mat m)
-{
-    m.p = to_gpu(m.p, (size_t)(m.r * m.c) * sizeof(cs_real));
-    return m;
-}
-
-/* The stack on the device, from tokens (with or without their table) or from rows. */
-static void stack_on_gpu(const stack *t, bool tokens, bool table, bool mean, cs_mat out)
-{
-    const cs_fused *f = &gpu->fused;
-    const int64_t one = f->chord_pack_size(t->d, t->h);
-    void *mine[5 + 4 * STACK_BLOCKS];
-    int n = 0;
-    cs_chord_stack s = { .n_block = STACK_BLOCKS, .width = t->d, .hidden = t->h,
-                         .track = t->track };
-    cs_seg seg = t->seg;
-    seg.off = mine[n++] = to_gpu(t->off, (size_t)(t->seg.n + 1) * sizeof *t->off);
-    s.pack = mine[n++] = gpu->op.alloc(gpu, (size_t)(STACK_BLOCKS * one) * sizeof(cs_real));
-    for (int l = 0; l < STACK_BLOCKS; l++) {
-        const cs_chord *b = &t->block[l];
-        cs_chord k = { mat_to_gpu(b->w1), mat_to_gpu(b->b1), mat_to_gpu(b->w2), mat_to_gpu(b->b2),
-                       t->track };
-        f->chord_prepare(gpu, &k, s.pack + l * one);
-        mine[n++] = k.w1.p;
-        mine[n++] = k.b1.p;
-        mine[n++] = k.w2.p;
-        mine[n++] = k.b2.p;
-    }
-    if (tokens) {
-        s.id = mine[n++] = to_gpu(t->id, (size_t)t->seg.rows * sizeof *t->id);
-        s.embed = mat_to_gpu(t->embed);
-        s.first = mat_to_gpu(t->first);
-    }
-    cs_mat x = tokens && mean ? (cs_mat){ 0 } : mat_to_gpu(t->x), first = s.first;
-    cs_mat y = mean ? mat_to_gpu(out) : x;
-    if (!table)
-        s.first = (cs_mat){ 0 };
-    int64_t n_work = f->chord_stack_work(gpu, seg, &s, !x.p);
-    cs_real *work = mine[n++] = gpu->op.alloc(gpu, (size_t)n_work * sizeof *work);
-    f->chord_stack(gpu, seg, &s, x, mean ? y : (cs_mat){ 0 }, work);
-    gpu->op.download(gpu, out.p, y.p, (size_t)(out.r * out.c) * sizeof(cs_real));
-    assert_int_equal(gpu->op.sync(gpu), CS_OK);
-    while (n > 0)
-        gpu->op.dealloc(gpu, mine[--n]);
-    gpu->op.dealloc(gpu, s.embed.p);
-    gpu->op.dealloc(gpu, first.p);
-    if (mean)
-        gpu->op.dealloc(gpu, y.p);
-    gpu->op.dealloc(gpu, x.p);
-}
-
-static void check_stack(const stack *t, const char *what, cs_mat got, cs_mat want)
-{
-    double nmse = toy_nmse(got.p, want.p, want.r * want.c);
-    if (!(nmse <= 1e-4))
-        fail_msg("width %d, hidden %d, track %d, %ld rows: %s off by %g", (int)t->d, (int)t->h,
-                 (int)t->track, (long)t->seg.rows, what, sqrt(nmse));
-}
-
+/* The long way, a launch per block, whatever the lengths: tests/gpu/test_short.c has the other. */
 static void one_stack(const int32_t size[3], const int64_t *len, int n)
 {
     int64_t off[8] = { 0 };
     stack t = new_stack(cpu, size, len, n, off);
-    cs_mat x = random_mat(t.seg.rows, t.d, 0), y = random_mat(t.seg.rows, t.d, 0);
-    cs_mat mean = random_mat(n, t.d, 0), got = random_mat(n, t.d, 0);
-
-    cpu->op.copy(cpu, t.x, x);
-    for (int l = 0; l < STACK_BLOCKS; l++) {
-        compose(cpu, &t, &t.block[l], x, false, y);
-        cpu->op.copy(cpu, y, x);
-    }
-    cpu->op.seg_mean(cpu, t.seg, x, mean);
-    stack_on_gpu(&t, false, false, false, y);
-    check_stack(&t, "rows", y, x);
-    for (int way = 0; way < 3; way++) {
-        stack_on_gpu(&t, way > 0, way > 1, true, got);
-        check_stack(&t, "means", got, mean);
-    }
-    free(x.p);
-    free(y.p);
-    free(mean.p);
-    free(got.p);
+    t.seg.depth = STACK_LONG;
+    check_stack(cpu, gpu, &t);
     drop_stack(&t);
 }
 

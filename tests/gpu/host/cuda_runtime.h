@@ -85,6 +85,11 @@ uint32_t cs_host_bf16(float v);
 void cs_host_mma_tf32(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
 uint32_t cs_host_tf32(float v);
 
+/* What kernels/cuda/ahead.cuh has: copies are made when their thread waits for them. */
+#define CS_HOST_ASYNC
+void cs_host_ask(uint4 *to, const uint4 *from);
+void cs_host_wait_for_asked(void);
+
 static inline int atomicMax(int *p, int v)
 {
     int old = *p;

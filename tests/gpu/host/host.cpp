@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
+#include <utility>
+#include <vector>
+
 #include "cublas_v2.h"
 
 enum { WARP = 32, MOST = 1024, STACK_BYTES = 64 << 10 };
@@ -25,6 +28,7 @@ struct thread {
     state      at;
     double     value;            /* what it brings to a shuffle */
     uint32_t   a[4], b[2];       /* and to a product of the warp */
+    std::vector<std::pair<uint4 *, const uint4 *>> asked;    /* copies: where to, where from */
 };
 
 static thread all[MOST];
@@ -77,6 +81,20 @@ void *cs_host_shared(size_t n_bytes)
     static uint32_t room[(227 << 10) / sizeof(uint32_t)];
     memset(room, 0xFF, n_bytes);
     return room;
+}
+
+/* Until it is waited for, nobody may count on what was there before, nor on what comes. */
+void cs_host_ask(uint4 *to, const uint4 *from)
+{
+    memset(to, 0xFF, sizeof *to);
+    all[current].asked.push_back({ to, from });
+}
+
+void cs_host_wait_for_asked(void)
+{
+    for (const auto &copy : all[current].asked)
+        *copy.first = *copy.second;
+    all[current].asked.clear();
 }
 
 static float of_bf16(uint32_t v)

@@ -420,7 +420,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
     p->major = cs_host_capability / 10;
     p->minor = cs_host_capability % 10;
     p->multiProcessorCount = 2;
-    p->sharedMemPerBlockOptin = 227 << 10;
+    p->sharedMemPerBlockOptin = (cs_host_capability >= 90 ? 227 : 163) << 10;
     return cudaSuccess;
 }
 

@@ -1,0 +1,41 @@
+/* ahead.cuh - copies from global into shared memory that go on while a block computes.
+ *
+ * DESIGN. cp.async of PTX, sm_80 and later, 16 bytes at a time and not through the first-level
+ * cache. A thread waits for what it has asked for; others see it after the next barrier.
+ */
+#ifndef CS_KERNELS_CUDA_AHEAD_H
+#define CS_KERNELS_CUDA_AHEAD_H
+
+#include "kernels/cuda/device.cuh"
+
+#ifdef CS_HOST_ASYNC
+__device__ static inline void cs_ask(uint4 *shared, const uint4 *from)
+{
+    cs_host_ask(shared, from);
+}
+
+__device__ static inline void cs_wait_for_asked(void) { cs_host_wait_for_asked(); }
+#else
+/** cs_ask - *shared = *from, until cs_wait_for_asked() */
+__device__ static inline void cs_ask(uint4 *shared, const uint4 *from)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                 :: "r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(from) : "memory");
+#else
+    (void)shared, (void)from;
+    __trap();                    /* cs_cuda_compute_in() refuses such a device */
+#endif
+}
+
+__device__ static inline void cs_wait_for_asked(void)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#else
+    __trap();
+#endif
+}
+#endif
+
+#endif

@@ -1,0 +1,276 @@
+/* cu_chord_short.cu - ChordMixer for short sequences: from tokens to means in one launch.
+ *
+ * DESIGN. A block of threads has a share of the batch and takes it slice by slice: sequences that
+ * follow each other and together fit in shared memory, through all layers. Activations stay there,
+ * as octets. Weights pass by: the next step of a product comes out of the second-level cache into
+ * one half of a ring while the other half is computed with.
+ *
+ * Rotation needs no second copy of the activations. A warp has one tile of 32 rows, so after the
+ * first product all that is left to know of x is in registers; behind a barrier the second one does
+ * x[rotated] += out in place. Rows of a slice are therefore bounded by warps (16 for up to 64
+ * hidden units, 8 for more: 12 would spill registers) as well as by memory, of which a token takes
+ * 2 d bytes beside the ring (8 or 16 KiB) and small tables. Rows that fit for (d, h):
+ *
+ *                         (72, 64)   (208, 128)   (288, 128)   (336, 128)
+ *     sm_90, 227 KiB         512          256          256          256
+ *     sm_80, 163 KiB         512          256          256          222
+ *
+ * All sequences of a batch are of one depth; it goes this way where 2^depth rows fit.
+ *
+ * A row's numbers follow from its own sequence, and a mean is summed from its sequence's first row
+ * on: neighbours make no difference, not even in the last bit. Rows are those of the long way, bit
+ * by bit; means are of the last rows, which the long way never makes.
+ */
+#include "kernels/cuda/ahead.cuh"
+#include "kernels/cuda/chord_tile.cuh"
+
+enum { TILE_STEPS = 2, TILE_ROWS = 16 * TILE_STEPS,
+       SLICE_SEGMENTS = 16 };    /* at most: shorter ones leave room */
+
+/* What registers allow: 64 Ki of them, 128 or 255 a thread. */
+template <int NH> struct slice_size {
+    enum { WARPS = NH <= 4 ? 16 : 8, THREADS = WARPS * CS_WARP, ROWS = WARPS * TILE_ROWS };
+};
+
+/* A batch, and how it is cut. */
+struct short_job {
+    cs_chord_tokens tokens;      /* id NULL: rows of x */
+    cs_mat          x, mean;     /* mean.p NULL: rows are wanted */
+    const int64_t  *off;
+    const uint4    *pack;        /* of the first block that is not a table */
+    int64_t         one;         /* words of 16 bytes of a block */
+    int32_t         n_seg, n_block, d, track;
+    int32_t         rows, pitch; /* of a slice, at most */
+};
+
+typedef cs_chord_rows<int16_t, int16_t> slice_rows;
+
+/* A slice: sequence s0 of the batch and those after it, whose rows begin at r0 there. */
+struct slice : slice_rows { int32_t n_seg, s0; int64_t r0; uint4 *x; };
+
+/* ---- weights that pass by ---------------------------------------------------------------- */
+
+template <int NH> struct ring {
+    uint4       *room;           /* two steps */
+    const uint4 *pack;
+    int64_t      one;
+    int32_t      n_step, n_all;  /* steps of a block, of all of them */
+    int32_t      i;              /* the one that has been asked for */
+
+    __device__ void ask() const
+    {
+        const uint4 *from = pack + i / n_step * one + i % n_step * cs_step<NH>::WORD4;
+        uint4 *to = room + i % 2 * cs_step<NH>::WORD4;
+        for (int32_t k = (int32_t)threadIdx.x; i < n_all && k < cs_step<NH>::WORD4;
+             k += slice_size<NH>::THREADS)
+            cs_ask(to + k, from + k);
+    }
+
+    /* After the barrier all have what they asked for, and none still needs the other half. */
+    __device__ const uint4 *next()
+    {
+        const uint4 *now = room + i % 2 * cs_step<NH>::WORD4;
+        cs_wait_for_asked();
+        __syncthreads();
+        i++;
+        ask();
+        return now;
+    }
+};
+
+/* ---- a slice ----------------------------------------------------------------------------- */
+
+/* What shared memory holds behind the ring. */
+struct slice_room { uint4 *x; int16_t *segment, *off, *shift; };
+
+__host__ __device__ static inline int32_t octets_of(int32_t d)
+{
+    return (d + CS_OCTET - 1) / CS_OCTET;
+}
+
+__device__ static slice_room room_of(const short_job &q, uint4 *behind_ring)
+{
+    int16_t *table = (int16_t *)(behind_ring + octets_of(q.d) * q.pitch);
+    return { behind_ring, table, table + q.pitch, table + q.pitch + SLICE_SEGMENTS + 1 };
+}
+
+/* Which sequence is the first of a block's share. */
+__device__ static int32_t share_of(const short_job &q, unsigned block)
+{
+    return (int32_t)((int64_t)q.n_seg * block / gridDim.x);
+}
+
+__device__ static int32_t slice_end(const short_job &q, int32_t s, int32_t end)
+{
+    int32_t n = 1;
+    while (n < SLICE_SEGMENTS && s + n < end && q.off[s + n + 1] - q.off[s] <= q.rows)
+        n++;
+    return s + n;
+}
+
+/* Its tables, for all threads after the next barrier. */
+__device__ static slice describe(const short_job &q, const slice_room &m, int32_t s0, int32_t s1)
+{
+    const int64_t *off = q.off + s0, r0 = *off;
+    const int32_t n = s1 - s0, n_track = q.d / q.track;
+    const int32_t me = (int32_t)threadIdx.x, step = (int32_t)blockDim.x;
+
+    for (int32_t i = me; i <= n; i += step)
+        m.off[i] = (int16_t)(off[i] - r0);
+    for (int32_t i = me; i < n * n_track; i += step) {
+        const int32_t s = i / n_track;
+        m.shift[i] = (int16_t)cs_track_shift(i % n_track, off[s + 1] - off[s]);
+    }
+    for (int32_t s = 0; s < n; s++)
+        for (int64_t r = off[s] - r0 + me; r < off[s + 1] - r0; r += step)
+            m.segment[r] = (int16_t)s;
+    return { { (int32_t)(off[n] - r0), q.pitch, q.d, q.track, n_track, m.off, m.segment, m.shift },
+             n, s0, r0, m.x };
+}
+
+__device__ static void fill_slice(const short_job &q, const slice &p)
+{
+    cs_chord_tokens tokens = q.tokens;
+    tokens.id += tokens.id ? p.r0 : 0;
+    for (int32_t i = (int32_t)threadIdx.x; i < p.rows * octets_of(q.d); i += (int32_t)blockDim.x) {
+        const int32_t octet = i / p.rows, r = i % p.rows;
+        p.x[octet * p.pitch + r] = tokens.id
+            ? cs_token_octet(p, tokens, r, octet)
+            : cs_octet_from(octet, q.d, [&](int32_t j) { return cs_el(q.x, p.r0 + r, j); });
+    }
+}
+
+template <int NH>
+__device__ static void all_blocks(const short_job &q, const slice &p, ring<NH> &weights)
+{
+    const int32_t lane = (int32_t)threadIdx.x % CS_WARP, warp = (int32_t)threadIdx.x / CS_WARP;
+    const cs_tile<TILE_STEPS, int32_t> t = { warp * TILE_ROWS, lane / 4, lane % 4 };
+
+    for (int32_t l = 0; l < q.n_block; l++) {
+        const float *b = (const float *)(q.pack + l * q.one
+                                         + weights.n_step * cs_step<NH>::WORD4);
+        float acc[TILE_STEPS][2 * NH][4];
+        uint32_t hidden[TILE_STEPS][NH][4] = {};
+        cs_first_product<NH>(p, p.x, t, weights, b, acc);
+        if (t.r0 < p.rows) {
+            cs_tile_gelu<NH, TILE_STEPS>(acc);
+            cs_tile_pairs<NH, TILE_STEPS>(acc, hidden);
+        }
+        /* It overwrites x after the barrier that brings it the first step of w2. */
+        cs_second_product<NH>(p, p.x, p.x, t, weights, b + 16 * NH, hidden);
+        __syncthreads();         /* all have written x */
+    }
+}
+
+/* A warp for 32 channels of a sequence; a lane for 8 of them, of every eighth row. */
+__device__ static void mean_of_slice(const short_job &q, const slice &p)
+{
+    const int32_t n_step = cs_steps_of(q.d), lane = (int32_t)threadIdx.x % CS_WARP;
+    for (int32_t i = (int32_t)threadIdx.x / CS_WARP; i < p.n_seg * n_step;
+         i += (int32_t)blockDim.x / CS_WARP) {
+        const int32_t s = i / n_step, len = p.off[s + 1] - p.off[s];
+        const int32_t octet = i % n_step * (CS_WIDE / CS_OCTET) + lane % 4;
+        float sum[CS_OCTET] = { 0 };
+        for (int32_t t = lane / 4; octet * CS_OCTET < q.d && t < len; t += 8)
+            cs_add_octet(p.x[octet * p.pitch + p.off[s] + t], sum);
+        CS_UNROLL
+        for (int e = 0; e < CS_OCTET; e++) {
+            const int32_t j = octet * CS_OCTET + e;
+            const float all = cs_lane_rows_sum(sum[e]);
+            if (lane < 4 && j < q.d)
+                cs_el(q.mean, p.s0 + s, j) = len > 0 ? all / (float)len : 0;
+        }
+    }
+}
+
+__device__ static void rows_of_slice(const short_job &q, const slice &p)
+{
+    for (int32_t i = (int32_t)threadIdx.x; i < p.rows * q.d; i += (int32_t)blockDim.x)
+        cs_el(q.x, p.r0 + i / q.d, i % q.d) = cs_channel_at(p.x, p.pitch, i / q.d, i % q.d);
+}
+
+template <int NH>
+static __global__ void __launch_bounds__(slice_size<NH>::THREADS, 1) chord_short_kernel(short_job q)
+{
+    CS_SHARED_ARRAY(uint4, shared);
+    const slice_room m = room_of(q, shared + 2 * cs_step<NH>::WORD4);
+    const int32_t n_step = 2 * cs_steps_of(q.d), end = share_of(q, blockIdx.x + 1);
+
+    for (int32_t s = share_of(q, blockIdx.x); s < end;) {
+        const int32_t s1 = slice_end(q, s, end);
+        ring<NH> weights = { shared, q.pack, q.one, n_step, n_step * q.n_block, 0 };
+        weights.ask();
+        const slice p = describe(q, m, s, s1);
+        __syncthreads();
+        fill_slice(q, p);
+        __syncthreads();
+        all_blocks<NH>(q, p, weights);
+        if (q.mean.p)
+            mean_of_slice(q, p);
+        else
+            rows_of_slice(q, p);
+        __syncthreads();         /* the next one takes its place */
+        s = s1;
+    }
+}
+
+/* ---- the launch -------------------------------------------------------------------------- */
+
+/* Places of an octet for that many rows: of 8 lanes that read together, four octets of two rows,
+ * no two meet in a bank when it is 2 modulo 4. */
+static int32_t pitch_of(int32_t rows)
+{
+    return rows + (6 - rows % 4) % 4;
+}
+
+template <int NH> static int64_t shared_bytes(const cs_chord_stack *s, int32_t rows)
+{
+    const int64_t pitch = pitch_of(rows), n_track = s->width / s->track;
+    return (int64_t)sizeof(uint4) * (2 * cs_step<NH>::WORD4 + octets_of(s->width) * pitch)
+         + (int64_t)sizeof(int16_t) * (pitch + SLICE_SEGMENTS + 1 + SLICE_SEGMENTS * n_track);
+}
+
+/* Rows that a slice may have: as many as warps, or fewer where these do not fit. */
+template <int NH> static int32_t slice_rows_of(cs_backend *be, const cs_chord_stack *s)
+{
+    int32_t rows = slice_size<NH>::ROWS;
+    while (rows > 0 && shared_bytes<NH>(s, rows) > (int64_t)cs_cuda_of(be)->shared_bytes)
+        rows--;
+    return rows;
+}
+
+bool cs_cuda_chord_is_short(cs_backend *be, cs_seg seg, const cs_chord_stack *s)
+{
+    const int32_t rows = s->hidden <= 64 ? slice_rows_of<4>(be, s) : slice_rows_of<8>(be, s);
+    return seg.depth < 31 && INT32_C(1) << seg.depth <= rows;
+}
+
+template <int NH> static void launch(cs_backend *be, short_job q, const cs_chord_stack *s)
+{
+    const cs_cuda *cu = cs_cuda_of(be);
+    q.rows = slice_rows_of<NH>(be, s);
+    q.pitch = pitch_of(q.rows);
+    const auto kernel = chord_short_kernel<NH>;
+    const size_t n_bytes = (size_t)shared_bytes<NH>(s, q.rows);
+
+    cs_cuda_here(be);
+    cs_cuda_keep(be, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          (int)n_bytes), "chord_stack");
+    CS_KERNEL_CALL_SHARED(kernel, (unsigned)(q.n_seg < cu->n_sm ? q.n_seg : cu->n_sm),
+                          slice_size<NH>::THREADS, n_bytes, cu->stream, q);
+    cs_cuda_after(be, "chord_stack");
+}
+
+void cs_cuda_chord_short(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x,
+                         cs_mat mean)
+{
+    const int64_t one = cs_cuda_chord_pack_size(s->width, s->hidden);
+    const int32_t l0 = s->id && s->first.p ? 1 : 0;
+    const short_job q = { { s->id, s->embed, s->first }, x, mean, seg.off,
+                          (const uint4 *)(s->pack + l0 * one), one / 4, seg.n, s->n_block - l0,
+                          s->width, s->track, 0, 0 };
+    if (s->hidden <= 64)
+        launch<4>(be, q, s);
+    else
+        launch<8>(be, q, s);
+}

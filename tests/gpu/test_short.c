@@ -1,0 +1,181 @@
+/* test_short.c - ChordMixer for short sequences in one launch: which go that way, and what comes of
+ * them, whoever their neighbours are.
+ *
+ * DESIGN. A batch's depth says which way it goes, so the same rows can be sent either: they have to
+ * come out with the same bits. On the processor that plays a GPU with two multiprocessors a batch
+ * of a few hundred rows already is several slices of each block's share.
+ */
+#include "kernels/cuda/cuda.h"
+#include "tests/gpu/stack.h"
+
+#ifdef CS_HOST_CUDA
+extern int cs_host_capability;
+#endif
+
+#define COUNT(a) ((int)(sizeof (a) / sizeof *(a)))
+
+enum { MOST_SEGMENTS = 48 };
+
+static cs_backend *gpu, *cpu;
+
+static cs_backend *open_gpu(void)
+{
+    cs_backend *be = cs_xcalloc(1, sizeof *be);
+    be->name = "cuda";
+    be->n_thread = 1;
+    if (cs_cuda_open(be, 0) == CS_OK && cs_cuda_compute_in(be, CS_IN_BF16) == CS_OK)
+        return be;
+    fail_msg("%s", cs_error_message());
+    return NULL;
+}
+
+static void close_gpu(cs_backend *be)
+{
+    cs_cuda_close(be);
+    free(be);
+}
+
+/* Of which rows may be as many as that depth allows; it needs no scratch. */
+static bool is_short(cs_backend *be, const int32_t size[3], int32_t depth)
+{
+    const cs_chord_stack s = { .n_block = 1, .width = size[0], .hidden = size[1],
+                               .track = size[2] };
+    const cs_seg seg = { .n = 1, .rows = INT64_C(1) << depth, .depth = depth };
+    return be->fused.chord_stack_work(be, seg, &s, true) == 0;
+}
+
+static stack short_stack(const int32_t size[3], const int64_t *len, int n, int64_t *off)
+{
+    int64_t most = 0;
+    stack t = new_stack(cpu, size, len, n, off);
+    for (int i = 0; i < n; i++)
+        most = len[i] > most ? len[i] : most;
+    t.seg.depth = cs_depth(most);
+    assert_true(is_short(gpu, size, t.seg.depth));
+    return t;
+}
+
+/* Every way against the reference; rows against those of the long way. */
+static void one_batch(const int32_t size[3], const int64_t *len, int n)
+{
+    int64_t off[MOST_SEGMENTS + 1] = { 0 };
+    stack t = short_stack(size, len, n, off);
+    cs_mat one = random_mat(t.seg.rows, t.d, 0), other = random_mat(t.seg.rows, t.d, 1);
+
+    check_stack(cpu, gpu, &t);
+    stack_on_gpu(gpu, &t, true, true, false, one);
+    t.seg.depth = STACK_LONG;
+    stack_on_gpu(gpu, &t, true, true, false, other);
+    assert_memory_equal(one.p, other.p, (size_t)(one.r * one.c) * sizeof *one.p);
+    free(one.p);
+    free(other.p);
+    drop_stack(&t);
+}
+
+/* Tracks of half an octet, one and two; both numbers of warps; lengths at tiles' edges, more
+ * sequences than a slice takes, more rows than a slice has. */
+static void test_batches(void **state)
+{
+    (void)state;
+    static const int32_t size[][3] = { { 24, 16, 8 }, { 28, 70, 4 }, { 80, 100, 16 },
+                                       { 12, 9, 4 } };
+    static const int64_t edges[] = { 1, 2, 0, 31, 32, 33, 15, 48, 0 };
+    static const int64_t reads[] = { 150, 150, 130, 130 };
+    int64_t tiny[MOST_SEGMENTS], more[MOST_SEGMENTS];
+
+    for (int i = 0; i < MOST_SEGMENTS; i++) {
+        tiny[i] = 1 + i % 3;
+        more[i] = 10 + 7 * i % 20;
+    }
+    for (int i = 0; i < COUNT(size); i++)
+        one_batch(size[i], edges, COUNT(edges));
+    one_batch(size[0], tiny, COUNT(tiny));
+    one_batch(size[1], reads, COUNT(reads));
+    one_batch(size[2], more, COUNT(more));
+}
+
+/* As long as a slice, and with rows to spare beside another; widths of the paper. */
+static void test_longest(void **state)
+{
+    (void)state;
+    static const int64_t most_wide[] = { 256 }, most_deep[] = { 3, 512 }, read[] = { 150 };
+    one_batch((const int32_t[]){ 40, 128, 8 }, most_wide, 1);
+    one_batch((const int32_t[]){ 36, 64, 4 }, most_deep, 2);
+    one_batch((const int32_t[]){ 288, 128, 16 }, read, 1);
+}
+
+/* Each sequence gets the bits that it gets alone. */
+static void test_neighbours(void **state)
+{
+    (void)state;
+    static const int32_t size[3] = { 40, 64, 8 };
+    static const int64_t len[] = { 31, 150, 1, 77, 33, 256 };
+    int64_t off[COUNT(len) + 1] = { 0 };
+    stack t = short_stack(size, len, COUNT(len), off);
+    cs_mat all = random_mat(t.seg.n, t.d, 0), alone = random_mat(1, t.d, 1);
+
+    stack_on_gpu(gpu, &t, true, true, true, all);
+    for (int i = 0; i < COUNT(len); i++) {
+        int64_t own[2] = { 0, len[i] };
+        stack one = t;
+        one.off = own;
+        one.id += off[i];
+        one.seg = (cs_seg){ .off = own, .n = 1, .rows = len[i], .depth = cs_depth(len[i]) };
+        stack_on_gpu(gpu, &one, true, true, true, alone);
+        assert_memory_equal(alone.p, all.p + (int64_t)i * t.d, (size_t)t.d * sizeof *alone.p);
+    }
+    free(all.p);
+    free(alone.p);
+    drop_stack(&t);
+}
+
+/* Depths that fit, as the head comment of cu_chord_short.cu has them. */
+typedef struct limit { int32_t size[3], depth; } limit;
+
+static void check_limits(cs_backend *be, const limit *l, int n)
+{
+    for (int i = 0; i < n; i++) {
+        assert_true(is_short(be, l[i].size, l[i].depth));
+        assert_false(is_short(be, l[i].size, l[i].depth + 1));
+    }
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+#ifdef CS_HOST_CUDA
+    static const limit sm_90[] = { { { 72, 64, 8 }, 9 }, { { 208, 128, 16 }, 8 },
+                                   { { 288, 128, 16 }, 8 }, { { 336, 128, 16 }, 8 } };
+    static const limit sm_80[] = { { { 72, 64, 8 }, 9 }, { { 208, 128, 16 }, 8 },
+                                   { { 288, 128, 16 }, 8 }, { { 336, 128, 16 }, 7 } };
+    check_limits(gpu, sm_90, COUNT(sm_90));
+    cs_host_capability = 80;
+    cs_backend *be = open_gpu();
+    check_limits(be, sm_80, COUNT(sm_80));
+    close_gpu(be);
+    cs_host_capability = 90;
+#else
+    static const limit any[] = { { { 72, 64, 8 }, 9 } };
+    check_limits(gpu, any, COUNT(any));
+#endif
+}
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = {
+        cmocka_unit_test(test_batches), cmocka_unit_test(test_longest),
+        cmocka_unit_test(test_neighbours), cmocka_unit_test(test_limits),
+    };
+    if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 1, &cpu) != CS_OK)
+        return 2;
+    const char *why;
+    if (cs_cuda_count(&why) == 0) {
+        print_message("no CUDA device: %s\n", why);
+        return 77;               /* a test that is skipped */
+    }
+    gpu = open_gpu();
+    int n_failed = cmocka_run_group_tests_name("short", test, NULL, NULL);
+    close_gpu(gpu);
+    cs_backend_close(cpu);
+    return n_failed;
+}
