@@ -2,7 +2,8 @@
  *
  *     bench_ops [WIDTH HIDDEN TRACK SEGMENTS LENGTH [THREADS]]      one shape and load only
  *     bench_ops CHANNELS 0 0 SEGMENTS LENGTH [THREADS]              only convolutions of it
- *     bench_ops peak [SAMPLES]                                      only the limits themselves
+ *     bench_ops peak                                                only the limits themselves
+ *     bench_ops threads                                             one thread beside all of them
  *
  * Each line is the median of several repeats, with the fastest, and the spread (slowest less
  * fastest, in percent of the median). Rates are nominal: 4 d h operations per token and block,
@@ -23,7 +24,8 @@
  * minutes, and others take its cores for milliseconds, so samples of one millisecond are taken
  * between a line's repeats: peak_median and peak_best are of that line's samples, percent_of_peak
  * is the median rate against their median, percent_best the fastest against the best. `peak` has
- * the quantiles of many samples. No verdict.
+ * the quantiles of many samples. `threads` times blocks by one and by all threads in turn, so that
+ * both have the same machine. No verdict.
  */
 #include <immintrin.h>
 #include <omp.h>
@@ -38,12 +40,11 @@
 
 enum { REPEATS = 9, MAX_SEG = 1024, MAX_BLOCK = 20, VOCAB = 6, MATRIX_ROWS = 100000,
        COPIES = 5,
-       PEAKS = 4,                /* samples of the peak before and after each repeat */
-       SAMPLES = 3000 };         /* and of `peak` */
+       PEAKS = 4 };              /* samples of the peak before and after each repeat */
 
 static const double flop_budget = 1.2e10,        /* of one repeat of some blocks, */
                     flop_all = 4e10,             /* and of one of all blocks */
-                    seconds = 0.5;               /* for the repeats of one line, if 3 fit */
+                    seconds = 0.4;               /* for the repeats of one line, if 3 fit */
 
 static double now(void)
 {
@@ -303,17 +304,15 @@ static void report(cs_backend *be, const char *what, void (*run)(cs_backend *, j
 }
 
 /* How often the machine is wholly ours: quantiles of many samples. */
-static void measure_peak(int n_thread, int n)
+static void measure_peak(int n_thread)
 {
-    double *rate = malloc((size_t)n * sizeof *rate);
-    if (!rate)
-        exit(1);
-    for (int i = 0; i < n; i++)
+    enum { N = 3000 };
+    static double rate[N];
+    for (int i = 0; i < N; i++)
         rate[i] = peak_sample(n_thread);
-    double mid = median(rate, n);
-    printf("%d\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\n", n_thread, n, rate[0], rate[n / 10], mid,
-           rate[n - 1 - n / 10], rate[n - 1]);
-    free(rate);
+    double mid = median(rate, N);
+    printf("%d\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\n", n_thread, N, rate[0], rate[N / 10], mid,
+           rate[N - 1 - N / 10], rate[N - 1]);
 }
 
 typedef struct shape { int32_t d, h, track; } shape;
@@ -356,31 +355,55 @@ static void prepare(cs_backend *be, job *j, shape s)
 enum { FORWARD = 1 << 0, ANSWER = 1 << 1, TRAIN = 1 << 2, GEMM = 1 << 3, BLOCKS = 1 << 4,
        ALL = 31 };
 
-static void measure(cs_backend *be, shape s, load w, int what)
+/* A batch, and of what is asked for that which is not too large for it. */
+static int open_job(cs_backend *be, job *j, shape s, load w, int what)
 {
-    double flop = 4.0 * s.d * s.h;
     int64_t r = w.n_seg * w.len;
     int32_t depth = 0;
-    static job j;
-    j = (job){ .k = random_chord(be, s.d, s.h, s.track), .dk = random_chord(be, s.d, s.h, s.track),
+    *j = (job){ .k = random_chord(be, s.d, s.h, s.track), .dk = random_chord(be, s.d, s.h, s.track),
                .x = { NULL, r, s.d, s.d }, .mean = random_mat(be, w.n_seg, s.d, 6),
                .embed = random_mat(be, VOCAB + 1, s.d, 12),
                .first = random_mat(be, VOCAB + 1, s.d, 13), .len = w.len };
     for (int32_t i = 0; i <= w.n_seg; i++)
-        j.off[i] = i * w.len;
+        j->off[i] = i * w.len;
     while (INT64_C(1) << depth < w.len)
         depth++;
-    j.seg = (cs_seg){ .off = j.off, .n = w.n_seg, .rows = r, .depth = depth };
+    j->seg = (cs_seg){ .off = j->off, .n = w.n_seg, .rows = r, .depth = depth };
     if (r > MATRIX_ROWS)
         what &= ~(TRAIN | GEMM);
-    else
-        j.x = random_mat(be, r, s.d, 5);
-    double all = flop * (double)r * depth, can = flop_budget / (flop * (double)r);
-    j.n_block = depth;
-    prepare(be, &j, s);
-    if ((what & ANSWER) && all < flop_all)
+    if (what & (TRAIN | GEMM))
+        j->x = random_mat(be, r, s.d, 5);
+    j->n_block = depth;
+    prepare(be, j, s);
+    return what;
+}
+
+static void close_job(cs_backend *be, job *j)
+{
+    drop_chord(be, &j->k);
+    drop_chord(be, &j->dk);
+    cs_real *rest[] = { j->x.p, j->mean.p, j->embed.p, j->first.p, j->pack, j->work };
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        be->op.dealloc(be, rest[i]);
+    free(j->id);
+}
+
+/* As many blocks as one repeat has time for. */
+static int32_t some_blocks(const job *j, double flop)
+{
+    double can = flop_budget / (flop * (double)j->seg.rows);
+    return can < 1 ? 2 : can < j->seg.depth ? (int32_t)can + 1 : j->seg.depth;
+}
+
+static void measure(cs_backend *be, shape s, load w, int what)
+{
+    double flop = 4.0 * s.d * s.h;
+    static job j;
+    what = open_job(be, &j, s, w, what);
+    int32_t depth = j.seg.depth;
+    if ((what & ANSWER) && flop * (double)j.seg.rows * depth < flop_all)
         report(be, "answer", answer, &j, flop, j.n_block, 0);
-    j.n_block = can < 1 ? 2 : can < depth ? (int32_t)can + 1 : depth;
+    j.n_block = some_blocks(&j, flop);
     if (what & FORWARD)
         report(be, "forward", forward, &j, flop, j.n_block - 0.5,
                j.n_block < depth ? bare_forward(be, &j) * (depth - j.n_block) / (depth - 0.5) : 0);
@@ -391,12 +414,47 @@ static void measure(cs_backend *be, shape s, load w, int what)
         measure_train(be, &j, flop);
     if (what & GEMM)
         report(be, "gemm", product, &j, flop / 2, 1, 0);
-    drop_chord(be, &j.k);
-    drop_chord(be, &j.dk);
-    cs_real *rest[] = { j.x.p, j.mean.p, j.embed.p, j.first.p, j.pack, j.work };
-    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
-        be->op.dealloc(be, rest[i]);
-    free(j.id);
+    close_job(be, &j);
+}
+
+/* Milliseconds of blocks by one thread (be[0]) and by all (be[1]), in turn, and how many times as
+ * fast all are: by the fastest, and the median of neighbours. */
+static void measure_speedup(cs_backend *const be[2], shape s, load w)
+{
+    enum { TIMES = 15 };
+    static job j;
+    double t[2][TIMES], ratio[TIMES];
+    int n = 0;
+    (void)open_job(be[1], &j, s, w, BLOCKS);
+    j.n_block = some_blocks(&j, 4.0 * s.d * s.h);
+    for (int i = 0; i < 2; i++)
+        blocks(be[i], &j);
+    for (double start = now(); n < TIMES && (n < 3 || now() - start < 6 * seconds); n++) {
+        for (int i = 0; i < 2; i++) {
+            t[i][n] = now();
+            blocks(be[i], &j);
+            t[i][n] = now() - t[i][n];
+        }
+        ratio[n] = t[0][n] / t[1][n];
+    }
+    double one = median(t[0], n), all = median(t[1], n);
+    printf("%d\t%d\t%d\t%ld\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\n", s.d, s.h, w.n_seg,
+           (long)w.len, j.n_block, n, one * 1e3, all * 1e3, median(ratio, n), t[0][0] * 1e3,
+           t[1][0] * 1e3, t[0][0] / t[1][0]);
+    fflush(stdout);
+    close_job(be[1], &j);
+}
+
+static void measure_speedups(cs_backend *const be[2])
+{
+    static const shape shapes[] = { { 288, 128, 16 }, { 208, 128, 16 }, { 72, 64, 4 } };
+    static const load loads[] = { { 64, 150 }, { 64, 651 }, { 1, 3000 }, { 1, 10000 }, { 1, 30000 },
+                                  { 1, 100000 } };
+    printf("width\thidden\tsegments\tlength\tblocks\trepeats\tone_median_ms\tall_median_ms\t"
+           "times_median\tone_best_ms\tall_best_ms\ttimes_best\n");
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t k = 0; k < sizeof loads / sizeof *loads; k++)
+            measure_speedup(be, shapes[i], loads[k]);
 }
 
 /* 3 taps, 64 tokens apart, from and to d channels. */
@@ -437,40 +495,59 @@ static void measure_all(cs_backend *be)
             measure(be, shapes[i], (load){ (int32_t)most(1, 32768 / len), len }, BLOCKS);
 }
 
+static cs_backend *open_backend(int n_thread)
+{
+    cs_backend *be;
+    if (cs_backend_open("cpu", n_thread, &be) == CS_OK && be->fused.chord_stack)
+        return be;
+    printf("# no fused kernels on this processor\n");
+    exit(77);
+}
+
+/* One shape and load as given, or all. */
+static void measure_lines(int n_thread, const long *a, bool given)
+{
+    cs_backend *be = open_backend(n_thread);
+    printf("# threads %d: copy %.1f GB/s\n", n_thread, copy_gbytes(n_thread));
+    if (!given)
+        measure_all(be);
+    else if (a[1] == 0)
+        measure_conv(be, (int32_t)a[0], (load){ (int32_t)a[3], a[4] });
+    else
+        measure(be, (shape){ (int32_t)a[0], (int32_t)a[1], (int32_t)a[2] },
+                (load){ (int32_t)a[3], a[4] }, ALL);
+    cs_backend_close(be);
+}
+
 int main(int argc, char **argv)
 {
-    const bool limits = argc > 1 && strcmp(argv[1], "peak") == 0;
+    const bool limits = argc == 2 && strcmp(argv[1], "peak") == 0;
+    const bool threads = argc == 2 && strcmp(argv[1], "threads") == 0;
     long a[6] = { 0 };
     for (int i = 1; i < argc && i <= 6; i++)
         a[i - 1] = strtol(argv[i], NULL, 10);
     if (cs_cpu_init() != CS_OK
-        || (argc != 1 && !limits && (argc < 6 || a[3] < 1 || a[3] > MAX_SEG)))
+        || (argc != 1 && !limits && !threads && (argc < 6 || a[3] < 1 || a[3] > MAX_SEG)))
         return 2;
+    const int most_threads = cs_cpu_count();
+    if (threads) {
+        cs_backend *be[2] = { open_backend(1), open_backend(most_threads) };
+        measure_speedups(be);
+        cs_backend_close(be[0]);
+        cs_backend_close(be[1]);
+        return 0;
+    }
     puts(limits ? "threads\tsamples\tleast\ttenth\tmedian\tnine_tenths\tbest"
          : "what\tthreads\twidth\thidden\tsegments\tlength\tblocks\tgflops_median\tgflops_best\t"
            "spread_percent\tpercent_of_peak\tpercent_best\tktokens_per_s\t"
            "ns_per_token_and_block\tpeak_median\tpeak_best");
-    for (int n = 1; n <= cs_cpu_count(); n += cs_cpu_count() > 1 ? cs_cpu_count() - 1 : 1) {
-        cs_backend *be;
+    for (int n = 1; n <= most_threads; n += most_threads > 1 ? most_threads - 1 : 1) {
         if (a[5] && n != a[5])
             continue;
-        if (limits) {
-            measure_peak(n, a[1] > 0 ? (int)a[1] : SAMPLES);
-            continue;
-        }
-        if (cs_backend_open("cpu", n, &be) != CS_OK || !be->fused.chord_stack) {
-            printf("# no fused kernels on this processor\n");
-            return 77;
-        }
-        printf("# threads %d: copy %.1f GB/s\n", n, copy_gbytes(n));
-        if (argc >= 6 && a[1] == 0)
-            measure_conv(be, (int32_t)a[0], (load){ (int32_t)a[3], a[4] });
-        else if (argc >= 6)
-            measure(be, (shape){ (int32_t)a[0], (int32_t)a[1], (int32_t)a[2] },
-                    (load){ (int32_t)a[3], a[4] }, ALL);
+        if (limits)
+            measure_peak(n);
         else
-            measure_all(be);
-        cs_backend_close(be);
+            measure_lines(n, a, argc >= 6);
     }
     return 0;
 }
