@@ -191,14 +191,17 @@ CS_STRIP_INLINE void cs_strip(const int mr, const int nv, const cs_left left,
 static inline int cs_strip_rows(int nv) { return nv > 2 ? 4 : CS_STRIP; }
 
 /* Weights of the panel after this one: so that they are in the second-level cache in time, each
- * strip of this one asks for its share. Packed panels follow one another. */
+ * strip of this one asks for its share. Packed panels follow one another. Where panels are small,
+ * the weights of all blocks stay in that cache, and nothing is fetched. */
 typedef struct cs_ahead { const float *b; int64_t share; } cs_ahead;
 
 /** cs_ahead_of - from the first strip of q on, of step rows each */
 static inline cs_ahead cs_ahead_of(const cs_panel *q, int step)
 {
+    enum { SMALL = 1 << 11 };    /* floats: a panel of 16 columns and 128 rows is not */
     int64_t all = q->n_k * q->ldb, n_strip = (q->n_row + step - 1) / step;
-    return (cs_ahead){ q->b + all, (all / CS_PANEL + n_strip - 1) / n_strip * CS_PANEL };
+    int64_t n_line = all < SMALL ? 0 : all / CS_PANEL;
+    return (cs_ahead){ q->b + all, (n_line + n_strip - 1) / n_strip * CS_PANEL };
 }
 
 /** cs_ahead_fetch - the next strip's share */
