@@ -127,10 +127,14 @@ static bool all_unknown(const cs_tokens *t)
 
 static void reverse_ids(cs_tokens *t)
 {
-    for (int64_t i = 0, k = t->n - 1; i < k; i++, k--) {
-        const int32_t id = t->id[i];
-        t->id[i] = t->id[k];
-        t->id[k] = id;
+    int32_t *id = t->id;
+    const int64_t n = t->n;
+
+    #pragma omp simd
+    for (int64_t i = 0; i < n / 2; i++) {
+        const int32_t first = id[i];
+        id[i] = id[n - 1 - i];
+        id[n - 1 - i] = first;
     }
 }
 
