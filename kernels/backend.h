@@ -278,8 +278,11 @@ typedef struct cs_fused {
     int64_t (*chord_pack_size)(int32_t width, int32_t hidden);
     /* reals of scratch for chord_stack; own_x: x is absent. Of seg, off is not used; of s, sizes */
     int64_t (*chord_stack_work)(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x);
-    /* can it take these sizes? On the CPU: any width and hidden size, track a multiple of 4 */
+    /* can chord_stack take these sizes? On the CPU: any width and hidden size, track a multiple of
+     * 4. On a GPU rows of all matrices of a block begin at multiples of 16 bytes */
     bool (*chord_fits)(int32_t width, int32_t hidden, int32_t track);
+    /* the same for chord_block and its adjoint */
+    bool (*chord_block_fits)(int32_t width, int32_t hidden, int32_t track);
     /* reals of scratch that either needs for this width, hidden size and number of rows */
     int64_t (*chord_work)(cs_backend *be, int32_t width, int32_t hidden, int64_t rows);
 

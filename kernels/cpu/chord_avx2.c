@@ -346,7 +346,7 @@ void cs_avx2_chord(cs_fused *fused)
 {
     fused->chord_block = avx2_chord_block;
     fused->chord_block_bwd = cs_avx2_chord_bwd;
-    fused->chord_fits = avx2_chord_fits;
+    fused->chord_fits = fused->chord_block_fits = avx2_chord_fits;
     fused->chord_work = avx2_chord_work;
     fused->chord_pack_size = cs_chord_pack_size;
     fused->chord_prepare = cs_avx2_chord_prepare;

@@ -118,14 +118,6 @@ __device__ static void sum_tile(const cs_chord_job &q, const cs_tile<NM, int64_t
     }
 }
 
-/* Copies what the lanes of a block read again and again. */
-__device__ static void load_weights(const uint4 *from, uint4 *to, int32_t n)
-{
-    for (int32_t i = (int32_t)threadIdx.x; i < n; i += CS_BLOCK)
-        to[i] = from[i];
-    __syncthreads();
-}
-
 template <int NH, int NM>
 static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_kernel(cs_chord_job q)
 {
@@ -133,7 +125,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_kernel(cs_chord_job 
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP, n_w = cs_n_word4(q);
     int64_t r0 = ((int64_t)blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * 16 * NM;
 
-    load_weights(q.pack, weights, 2 * n_w);
+    cs_block_copy(q.pack, weights, 2 * n_w);
     for (; r0 < q.rows; r0 += (int64_t)gridDim.x * CS_WARPS * 16 * NM) {
         const cs_tile<NM, int64_t> t = { r0, lane / 4, lane % 4 };
         resident<NH> both = { weights };
@@ -153,7 +145,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_mean_kernel(cs_chord
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP;
     int64_t r0 = ((int64_t)blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * 16 * NM;
 
-    load_weights(q.pack, weights, cs_n_word4(q));
+    cs_block_copy(q.pack, weights, cs_n_word4(q));
     for (; r0 < q.rows; r0 += (int64_t)gridDim.x * CS_WARPS * 16 * NM) {
         const cs_tile<NM, int64_t> t = { r0, lane / 4, lane % 4 };
         int64_t last = r0 + 16 * NM < q.rows ? r0 + 16 * NM - 1 : q.rows - 1;

@@ -227,8 +227,10 @@ int cs_cuda_compute_in(cs_backend *be, cs_precision p)
                        "8.0", cu->label, cu->capability / 10, cu->capability % 10,
                        cs_precision_names[p]);
     memset(&be->fused, 0, sizeof be->fused);
-    if (p == CS_IN_BF16)
+    if (p == CS_IN_BF16) {
         cs_cuda_chord(be);
+        cs_cuda_chord_learn(be);
+    }
     return CS_OK;
 }
 

@@ -93,6 +93,7 @@ void cs_cuda_sparse(cs_ops *op);
 void cs_cuda_loss(cs_ops *op);
 /** cs_cuda_chord - the fused blocks, which compute in CS_IN_BF16 */
 void cs_cuda_chord(cs_backend *be);
+void cs_cuda_chord_learn(cs_backend *be);
 
 /* ---- addresses --------------------------------------------------------------------------- */
 
@@ -147,6 +148,14 @@ static inline unsigned cs_grid(int64_t n_block)
 {
     int64_t most = CS_MAX_GRID;
     return (unsigned)(n_block < most ? n_block : most);
+}
+
+/** cs_block_copy - n words by all threads of a block of CS_BLOCK, and wait until they are there */
+__device__ static inline void cs_block_copy(const uint4 *from, uint4 *to, int32_t n)
+{
+    for (int32_t i = (int32_t)threadIdx.x; i < n; i += CS_BLOCK)
+        to[i] = from[i];
+    __syncthreads();
 }
 
 /* ---- loops ------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@ bool cs_chord_is_fused(const cs_ctx *cx, const cs_chord *k)
 {
     const cs_fused *f = &cx->be->fused;
     return !cx->no_fused && f->chord_block && f->chord_block_bwd
-           && f->chord_fits(k->w1.c, (int32_t)k->w1.r, k->track);
+           && f->chord_block_fits(k->w1.c, (int32_t)k->w1.r, k->track);
 }
 
 /* Scratch of the kernels: their own layout, so only its size matters here. */

@@ -267,6 +267,31 @@ static void test_stack(void **state)
     assert_null(gpu->fused.chord_stack);
 }
 
+/* The block that learns: gaps between rows, one track only, what fills no step; segments of one
+ * token, empty ones, and more rows than the pretended GPU takes at a time. */
+static void test_block(void **state)
+{
+    (void)state;
+    static const struct { int32_t c, k, track, gap; int64_t len[6]; int n; } set[] = {
+        { 24, 16, 8, 0, { 1, 0, 15, 48, 5, 2 }, 6 }, { 20, 13, 4, 4, { 1, 1, 1, 0, 1, 1 }, 6 },
+        { 36, 24, 36, 0, { 33 }, 1 },                { 72, 64, 4, 0, { 70, 31, 3 }, 3 },
+        { 80, 100, 16, 0, { 2, 65, 64 }, 3 },        { 12, 9, 4, 0, { 70, 490, 3 }, 3 },
+        { 288, 128, 16, 0, { 20, 13 }, 2 },          { 8, 66, 8, 0, { 0, 0 }, 2 },
+    };
+    compute_in(CS_IN_BF16);
+    most_off = most_off_in[CS_IN_BF16];
+    for (int i = 0; i < COUNT(set); i++) {
+        env e = new_env(set[i].len, set[i].n, set[i].c, set[i].k, set[i].gap);
+        e.track = set[i].track;
+        assert_true(gpu->fused.chord_block_fits(e.c, e.k, e.track));
+        against_reference(chord_ops, COUNT(chord_ops), &e);
+        free(e.id);
+    }
+    assert_false(gpu->fused.chord_block_fits(448, 128, 16));
+    compute_in(CS_IN_FP32);
+    most_off = most_off_in[CS_IN_FP32];
+}
+
 /* ---- networks -------------------------------------------------------------------------------- */
 
 static const int64_t lengths[][4] = { { 1, 1, 1, 0 }, { 17, 31, 32, 18 } };
@@ -491,7 +516,7 @@ int main(int argc, char **argv)
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_ops), cmocka_unit_test(test_precision),
         cmocka_unit_test(test_convolutions),
-        cmocka_unit_test(test_stack),
+        cmocka_unit_test(test_stack), cmocka_unit_test(test_block),
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_dropout_bits),
         cmocka_unit_test(test_networks), cmocka_unit_test(test_answers_bf16),

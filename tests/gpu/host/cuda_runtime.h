@@ -33,6 +33,8 @@ struct dim3 {
 
 struct uint2 { uint32_t x, y; };
 struct uint4 { uint32_t x, y, z, w; };
+struct float4 { float x, y, z, w; };
+static inline float4 make_float4(float x, float y, float z, float w) { return { x, y, z, w }; }
 static inline uint2 make_uint2(uint32_t x, uint32_t y) { return { x, y }; }
 static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w)
 {

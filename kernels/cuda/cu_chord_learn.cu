@@ -1,0 +1,314 @@
+/* cu_chord_learn.cu - a ChordMixer block that learns, on tensor cores: y = x + rotated(...).
+ *
+ * DESIGN. x and y are matrices in single precision; both products take bf16 and add up in single
+ * precision. A warp takes 32 tokens at a time through the block and keeps all in registers; lane
+ * (g, c) of cs_mma has rows g and g + 8 of each 16:
+ *
+ *   z = x w1' + b1          operand a from memory: 16 bytes of a row, channels 4c .. 4c + 3 of each
+ *                           16, are two pairs; operand b is w1 read along its rows (pairs.cuh)
+ *   hidden = gelu(z)        two tiles of results, of 8 hidden units each, are an operand a
+ *   out = hidden w2' + b2   operand b is w2' read across its rows. The lane gets channels
+ *                           4c .. 4c + 3 of each 16, which are one track's
+ *   y[rotated] = x[rotated] + out, 16 bytes at a time
+ *
+ * Both weights, as (hidden, channel) matrices of bf16, stay in a block's shared memory, and there
+ * is a block per multiprocessor: 2 * 128 * 168 words are 168 KiB for d = 336 and h = 128 (sm_90
+ * has 227 KiB), 152 KiB for d = 288 (sm_80 has 163), 20 KiB for (72, 64). Hidden units beyond h
+ * and channels beyond d are 0 in weights and input, so they add nothing.
+ *
+ * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
+ */
+#include "kernels/cuda/chord.cuh"
+#include "kernels/cuda/chord_learn.cuh"
+
+/* ---- weights ----------------------------------------------------------------------------- */
+
+/* The hidden unit in row p of the weights: of 4 tiles a lane has units 8c .. 8c + 7 of 32. */
+__device__ static inline int32_t unit_at(int32_t p)
+{
+    return p / 32 * 32 + p % 8 / 2 * 8 + p / 8 % 4 * 2 + p % 2;
+}
+
+static void pack_weights(cs_backend *be, const cs_chord &k, int32_t hp, uint32_t *to)
+{
+    const cs_mat w1 = k.w1, w2 = k.w2;
+    const int32_t ld = CS_PAIRS_LD(w1.c);
+    cs_each(be, 2 * hp, ld, [=] __device__(int64_t r, int32_t w) {
+        const int32_t u = unit_at(cs_pairs_place((int32_t)r % hp)), j = 2 * w;
+        float v[2];
+        for (int e = 0; e < 2; e++)
+            v[e] = u >= w1.r || j + e >= w1.c ? 0 : r < hp ? cs_el(w1, u, j + e)
+                                                           : cs_el(w2, j + e, u);
+        to[r * ld + w] = cs_bf16_pair(v[0], v[1]);
+    }, "chord_block");
+}
+
+/* acc = b1, in the order of weights' rows. */
+template <int NH, int NM>
+__device__ static void begin_with_bias(const cs_learn_job &q, int32_t c, float acc[NM][2 * NH][4])
+{
+    CS_UNROLL
+    for (int n = 0; n < 2 * NH; n++)
+        CS_UNROLL
+        for (int e = 0; e < 2; e++) {
+            const int32_t u = unit_at(8 * n + 2 * c + e);
+            const float b = u < q.h ? q.b1.p[u] : 0;
+            CS_UNROLL
+            for (int m = 0; m < NM; m++)
+                acc[m][n][e] = acc[m][n][e + 2] = b;
+        }
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+/* A lane's row r of a segment (len 0: there is none), and by how much its track is rotated. */
+struct lane_row { int64_t r, start, len, shift; };
+
+/* Two to each 16: numbers g and g + 8. */
+template <int N> struct lane_rows { lane_row at[N]; int32_t track; };
+
+template <int N>
+__device__ static lane_rows<N> rows_from(const cs_learn_job &q, int64_t r0, int32_t g)
+{
+    lane_rows<N> rows;
+    rows.track = 0;
+    CS_UNROLL
+    for (int i = 0; i < N; i++) {
+        const int64_t r = r0 + 8 * i + g;
+        const cs_at at = r < q.seg.rows ? cs_at_row(q.seg, r) : cs_at{ 0, 0, 0, 0 };
+        rows.at[i] = { r, at.start, at.len, 0 };
+    }
+    return rows;
+}
+
+/* On to a later track: 0 is not rotated, 1 by one token, each further one twice as far. */
+template <int N> __device__ static void turn_to(lane_rows<N> &rows, int32_t track)
+{
+    for (; rows.track < track; rows.track++)
+        CS_UNROLL
+        for (int i = 0; i < N; i++) {
+            lane_row &p = rows.at[i];
+            const int64_t s = rows.track == 0 ? 1 : 2 * p.shift;
+            p.shift = s < p.len ? s : s - p.len;
+        }
+}
+
+/* Where a row's track goes to, and where the gradient of what goes there comes from. */
+__device__ static inline int64_t rotated(const lane_row &p)
+{
+    const int64_t to = p.r - p.shift;
+    return to < p.start ? to + p.len : to;
+}
+
+__device__ static inline float4 *quad_at(cs_mat m, int64_t r, int32_t j)
+{
+    return (float4 *)&cs_el(m, r, j);
+}
+
+__device__ static inline float4 read_quad(cs_mat m, bool there, int64_t r, int32_t j)
+{
+    return there && j < m.c ? *quad_at(m, r, j) : make_float4(0, 0, 0, 0);
+}
+
+/* Of rows r, r + 8 and so on. */
+template <int N>
+__device__ static inline void read_rows(cs_mat m, int64_t r, int32_t j, float4 v[N])
+{
+    const cs_real *from = &cs_el(m, r, j);
+    CS_UNROLL
+    for (int i = 0; i < N; i++)
+        v[i] = j < m.c && r + 8 * i < m.r ? *(const float4 *)(from + 8 * i * m.ld)
+                                          : make_float4(0, 0, 0, 0);
+}
+
+__device__ static inline float4 sum_of(float4 a, float4 b)
+{
+    return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+
+/* ---- products ---------------------------------------------------------------------------- */
+
+/* acc += a w' where read(j, v) gives a's channels j .. j + 3 of the lane's rows. */
+template <int NH, int NM, class F>
+__device__ static void product_along(const cs_learn_job &q, int32_t lane, const uint32_t *w, F read,
+                                     float acc[NM][2 * NH][4])
+{
+    const int32_t ld = CS_PAIRS_LD(q.d), c4 = lane % 4 * 4;
+    float4 v[2 * NM];
+
+    read(c4, v);
+    for (int32_t k = 0; k < q.dp / CS_STEP; k++) {
+        uint32_t a[NM][4];
+        CS_UNROLL
+        for (int m = 0; m < NM; m++)
+            CS_UNROLL
+            for (int i = 0; i < 2; i++) {
+                a[m][i] = cs_bf16_pair(v[2 * m + i].x, v[2 * m + i].y);
+                a[m][i + 2] = cs_bf16_pair(v[2 * m + i].z, v[2 * m + i].w);
+            }
+        read((k + 1) * CS_STEP + c4, v);     /* on its way during the products */
+        CS_UNROLL
+        for (int n = 0; n < 2 * NH; n++) {
+            const uint2 b = cs_along(w, ld, 8 * n, k, lane);
+            CS_UNROLL
+            for (int m = 0; m < NM; m++)
+                cs_mma(acc[m][n], a[m], b.x, b.y);
+        }
+    }
+}
+
+/* out += a w of channels 16 k .. 16 k + 15. */
+template <int NH, int NM>
+__device__ static void product_across(const cs_learn_job &q, int32_t lane, const uint32_t *w,
+                                      const uint32_t a[NM][NH][4], int32_t k, float out[NM][2][4])
+{
+    CS_UNROLL
+    for (int h = 0; h < NH; h++) {
+        const cs_even_odd b = cs_across(w, CS_PAIRS_LD(q.d), CS_STEP * h, k, lane);
+        CS_UNROLL
+        for (int m = 0; m < NM; m++) {
+            cs_mma(out[m][0], a[m][h], b.even[0], b.even[1]);
+            cs_mma(out[m][1], a[m][h], b.odd[0], b.odd[1]);
+        }
+    }
+}
+
+/* Results of two tiles are an operand a of 16 hidden units. */
+template <int NH, int NM>
+__device__ static void as_operand(const float acc[NM][2 * NH][4], uint32_t a[NM][NH][4])
+{
+    CS_UNROLL
+    for (int m = 0; m < NM; m++)
+        CS_UNROLL
+        for (int h = 0; h < NH; h++)
+            CS_UNROLL
+            for (int i = 0; i < 4; i++) {
+                const float *v = acc[m][2 * h + i / 2] + i % 2 * 2;
+                a[m][h][i] = cs_bf16_pair(v[0], v[1]);
+            }
+}
+
+/* ---- forward ----------------------------------------------------------------------------- */
+
+/* y = x + rotated(hidden w2' + b2) */
+template <int NH, int NM>
+__device__ static void spread(const cs_learn_job &q, int64_t r0, int32_t lane, const uint32_t *w2,
+                              const uint32_t hidden[NM][NH][4])
+{
+    lane_rows<2 * NM> rows = rows_from<2 * NM>(q, r0, lane / 4);
+    for (int32_t k = 0; k < q.dp / CS_STEP; k++) {
+        const int32_t j = k * CS_STEP + lane % 4 * 4;
+        float out[NM][2][4];
+        int64_t to[2 * NM];
+        float4 x[2 * NM];            /* on its way during the products */
+        turn_to(rows, j / q.track);
+        CS_UNROLL
+        for (int i = 0; i < 2 * NM; i++) {
+            to[i] = rotated(rows.at[i]);
+            x[i] = read_quad(q.x, rows.at[i].len > 0, to[i], j);
+        }
+        CS_UNROLL
+        for (int m = 0; m < NM; m++)
+            CS_UNROLL
+            for (int i = 0; i < 8; i++)
+                out[m][i / 4][i % 4] = j < q.d ? q.b2.p[j + i / 4 + i % 2 * 2] : 0;
+        product_across<NH, NM>(q, lane, w2, hidden, k, out);
+        CS_UNROLL
+        for (int i = 0; i < 2 * NM; i++)
+            if (rows.at[i].len > 0 && j < q.d)
+                *quad_at(q.y, to[i], j) = sum_of(x[i], cs_quad(out[i / 2], i % 2));
+    }
+}
+
+/* NH: steps of 16 hidden units; NM: steps of 16 rows of a warp's tile. */
+template <int NH, int NM>
+static __global__ void __launch_bounds__(CS_BLOCK, 1) learn_forward(cs_learn_job q)
+{
+    CS_SHARED_ARRAY(uint4, weights);
+    const uint32_t *w1 = (const uint32_t *)weights, *w2 = w1 + q.hp * CS_PAIRS_LD(q.d);
+    const int32_t lane = (int32_t)threadIdx.x % CS_WARP;
+    int64_t r0 = ((int64_t)blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * CS_STEP * NM;
+
+    cs_block_copy(q.pack, weights, 2 * q.hp * CS_PAIRS_LD(q.d) / 4);
+    for (; r0 < q.seg.rows; r0 += (int64_t)gridDim.x * CS_WARPS * CS_STEP * NM) {
+        const int64_t r = r0 + lane / 4;
+        float acc[NM][2 * NH][4];
+        uint32_t hidden[NM][NH][4];
+        begin_with_bias<NH, NM>(q, lane % 4, acc);
+        product_along<NH, NM>(q, lane, w1, [&](int32_t j, float4 v[2 * NM]) {
+            read_rows<2 * NM>(q.x, r, j, v);
+        }, acc);
+        CS_UNROLL
+        for (int i = 0; i < NM * 2 * NH * 4; i++) {
+            float *z = &acc[i / (8 * NH)][i / 4 % (2 * NH)][i % 4];
+            *z = cs_gelu_fast(*z);
+        }
+        as_operand<NH, NM>(acc, hidden);
+        spread<NH, NM>(q, r0, lane, w2, hidden);
+    }
+}
+
+/* ---- calls ------------------------------------------------------------------------------- */
+
+static int64_t weight_bytes(int32_t width, int32_t hidden)
+{
+    return 2 * (int64_t)cs_padded_hidden(hidden) * CS_PAIRS_LD(width) * (int64_t)sizeof(uint32_t);
+}
+
+/* A block of threads per multiprocessor, its warps taking `rows` rows each. */
+static void launch(cs_backend *be, void (*kernel)(cs_learn_job), const cs_learn_job &q,
+                   int32_t rows, const char *what)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    const size_t n_bytes = (size_t)weight_bytes(q.d, q.h);
+    const int64_t n_block = cs_div_up(q.seg.rows, (int64_t)rows * CS_WARPS);
+
+    cs_cuda_here(be);
+    cs_cuda_keep(be, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          (int)n_bytes), what);
+    CS_KERNEL_CALL_SHARED(kernel, (unsigned)(n_block < cu->n_sm ? n_block : cu->n_sm), CS_BLOCK,
+                          n_bytes, cu->stream, q);
+    cs_cuda_after(be, what);
+}
+
+static cs_learn_job job_of(cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y, cs_real *work)
+{
+    const int32_t d = x.c, h = (int32_t)k->w1.r;
+    CS_BUG(x.ld % 4 != 0 || y.ld % 4 != 0);
+    return { seg, x, y, k->b1, k->b2, (uint4 *)work, d, (int32_t)cs_div_up(d, CS_STEP) * CS_STEP,
+             h, cs_padded_hidden(h), k->track };
+}
+
+static void cuda_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
+                             cs_real *work)
+{
+    const cs_learn_job q = job_of(seg, k, x, y, work);
+    if (seg.rows == 0)
+        return;
+    pack_weights(be, *k, q.hp, (uint32_t *)work);
+    launch(be, q.hp == 64 ? learn_forward<4, 2> : learn_forward<8, 2>, q, 2 * CS_STEP,
+           "chord_block");
+}
+
+static int64_t cuda_chord_work(cs_backend *be, int32_t width, int32_t hidden, int64_t rows)
+{
+    (void)be, (void)rows;
+    return weight_bytes(width, hidden) / (int64_t)sizeof(cs_real);
+}
+
+/* Both weights in shared memory, the hidden layer in registers; else ops compose it. */
+template <int KB> static bool fits(int32_t width, int32_t hidden, int32_t track)
+{
+    return hidden <= CS_MOST_HIDDEN && track % 4 == 0 && width % track == 0
+        && weight_bytes(width, hidden) <= KB << 10;
+}
+
+void cs_cuda_chord_learn(cs_backend *be)
+{
+    const int64_t most = cs_cuda_of(be)->shared_bytes;
+    cs_fused *f = &be->fused;
+
+    f->chord_block = cuda_chord_block;
+    f->chord_work = cuda_chord_work;
+    f->chord_block_fits = most >= 227 << 10 ? fits<227> : most >= 163 << 10 ? fits<163> : fits<99>;
+}

@@ -1,0 +1,62 @@
+/* pairs.cuh - a matrix in shared memory that cs_mma takes either way: bf16, two to a word.
+ *
+ * DESIGN. cs_mma wants pairs of neighbours along the sum (mma.cuh); what a block learns from is
+ * summed over columns here and over rows there. Rows lie one after the other, and lane (g, c) reads
+ *
+ *   along    for a sum over columns, 16 to a step: columns 4c .. 4c + 3 of row g
+ *   across   for a sum over rows, 16 to a step: rows 2c, 2c + 1, 2c + 8, 2c + 9 (so that cs_mma's
+ *            results are an operand as they stand) of word g, which is columns 2g and 2g + 1.
+ *            Paired anew they are column g of two tiles: of the even columns, and of the odd
+ *            ones. Of both tiles' results the lane has, in a row, columns 4c .. 4c + 3
+ *
+ * A row has an odd multiple of 8 words, so rows that differ modulo 4 lie in different banks. Half a
+ * warp reads rows 0 to 3 or 4 to 7 along, and a warp rows 0, 2, 4, 6 or 1, 3, 5, 7 across. Row n
+ * stands at place n ^ (n / 4 % 2): then each of these four differ.
+ */
+#ifndef CS_KERNELS_CUDA_PAIRS_H
+#define CS_KERNELS_CUDA_PAIRS_H
+
+#include "kernels/cuda/mma.cuh"
+
+enum { CS_STEP = 16 };           /* terms of a sum in one cs_mma */
+
+/** CS_PAIRS_LD - words of a row of n columns, or a few more */
+#define CS_PAIRS_LD(n) (((n) + CS_STEP - 1) / CS_STEP * (CS_STEP / 2) | 8)
+
+/** cs_pairs_place - where row n stands, and which row stands at place n */
+__device__ static inline int32_t cs_pairs_place(int32_t n) { return n ^ (n >> 2 & 1); }
+
+/** cs_along - step k of rows n0 .. n0 + 7 (n0 a multiple of 8), as cs_mma's b */
+__device__ static inline uint2 cs_along(const uint32_t *m, int32_t ld, int32_t n0, int32_t k,
+                                        int32_t lane)
+{
+    const int32_t place = n0 + cs_pairs_place(lane / 4);
+    return *(const uint2 *)(m + place * ld + CS_STEP / 2 * k + 2 * (lane % 4));
+}
+
+/* Operand b of two tiles. */
+struct cs_even_odd { uint32_t even[2], odd[2]; };
+
+/** cs_across - columns 16 k .. 16 k + 15 of rows r0 .. r0 + 15 (r0 a multiple of 8) */
+__device__ static inline cs_even_odd cs_across(const uint32_t *m, int32_t ld, int32_t r0, int32_t k,
+                                               int32_t lane)
+{
+    const int32_t place = cs_pairs_place(2 * (lane % 4));
+    cs_even_odd b;
+    CS_UNROLL
+    for (int i = 0; i < 2; i++) {
+        const uint32_t *at = m + (r0 + 8 * i) * ld + CS_STEP / 2 * k + lane / 4;
+        const uint32_t u = at[place * ld], v = at[(place ^ 1) * ld];
+        b.even[i] = (u & 0xFFFF) | v << 16;
+        b.odd[i] = u >> 16 | (v & 0xFFFF0000u);
+    }
+    return b;
+}
+
+/** cs_quad - what a lane has of row g (half 0) or g + 8 of both tiles: four columns */
+__device__ static inline float4 cs_quad(const float d[2][4], int half)
+{
+    return make_float4(d[0][2 * half], d[1][2 * half], d[0][2 * half + 1], d[1][2 * half + 1]);
+}
+
+#endif
