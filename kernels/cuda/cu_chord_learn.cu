@@ -1,8 +1,8 @@
-/* cu_chord_learn.cu - a ChordMixer block that learns, on tensor cores: y = x + rotated(...).
+/* cu_chord_learn.cu - a ChordMixer block that learns, on tensor cores, forward and backward.
  *
- * DESIGN. x and y are matrices in single precision; both products take bf16 and add up in single
- * precision. A warp takes 32 tokens at a time through the block and keeps all in registers; lane
- * (g, c) of cs_mma has rows g and g + 8 of each 16:
+ * DESIGN. x, y and their gradients are matrices in single precision; products take bf16 and add up
+ * in single precision. Forward a warp takes 32 tokens at a time through the block and keeps all in
+ * registers; lane (g, c) of cs_mma has rows g and g + 8 of each 16:
  *
  *   z = x w1' + b1          operand a from memory: 16 bytes of a row, channels 4c .. 4c + 3 of each
  *                           16, are two pairs; operand b is w1 read along its rows (pairs.cuh)
@@ -16,10 +16,22 @@
  * has 227 KiB), 152 KiB for d = 288 (sm_80 has 163), 20 KiB for (72, 64). Hidden units beyond h
  * and channels beyond d are 0 in weights and input, so they add nothing.
  *
+ * Backward it takes 16 tokens, because it holds two hidden layers, and computes z as above:
+ *
+ *   dout = dy[rotated]      read where forward has written
+ *   dz = dout w2 gelu'(z)   w2' read along its rows, as w1 is
+ *   dx += dy + dz w1        w1 read across its rows, as w2' is forward
+ *
+ * hidden and dz go to memory as bf16, as the products would round them anyway: 4 hp bytes of a
+ * token, until the gradients of the weights, which are sums over all tokens, have been computed by
+ * a kernel of their own (cu_chord_weights.cu). db1 and db2 are sums of columns; rotation does not
+ * change that of dy.
+ *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
 #include "kernels/cuda/chord.cuh"
 #include "kernels/cuda/chord_learn.cuh"
+#include "kernels/cuda/sums.cuh"
 
 /* ---- weights ----------------------------------------------------------------------------- */
 
@@ -248,6 +260,85 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) learn_forward(cs_learn_job
     }
 }
 
+/* ---- backward ---------------------------------------------------------------------------- */
+
+/* Of 32 units the lane has 8c .. 8c + 7 of rows r and r + 8: 16 bytes of each. */
+template <int NH>
+__device__ static void write_units(const cs_learn_job &q, int64_t r, int32_t c,
+                                   const uint32_t a[1][NH][4], uint4 *to)
+{
+    CS_UNROLL
+    for (int m = 0; m < NH / 2; m++)
+        CS_UNROLL
+        for (int i = 0; i < 2; i++)
+            if (r + 8 * i < q.seg.rows)
+                to[(r + 8 * i) * (q.hp / CS_OCTET) + 4 * m + c] =
+                    make_uint4(a[0][2 * m][i], a[0][2 * m][i + 2], a[0][2 * m + 1][i],
+                               a[0][2 * m + 1][i + 2]);
+}
+
+/* dx += dy + dz w1 */
+template <int NH>
+__device__ static void add_dx(const cs_learn_job &q, int64_t r, int32_t lane, const uint32_t *w1,
+                              const uint32_t dz[1][NH][4])
+{
+    for (int32_t k = 0; k < q.dp / CS_STEP; k++) {
+        const int32_t j = k * CS_STEP + lane % 4 * 4;
+        float out[1][2][4] = {};
+        float4 dx[2], dy[2];         /* on their way during the products */
+        read_rows<2>(q.y, r, j, dx);
+        read_rows<2>(q.dy, r, j, dy);
+        product_across<NH, 1>(q, lane, w1, dz, k, out);
+        CS_UNROLL
+        for (int i = 0; i < 2; i++)
+            if (r + 8 * i < q.seg.rows && j < q.d)
+                *quad_at(q.y, r + 8 * i, j) = sum_of(sum_of(dx[i], dy[i]), cs_quad(out[0], i));
+    }
+}
+
+template <int NH>
+static __global__ void __launch_bounds__(CS_BLOCK, 1) learn_backward(cs_learn_job q)
+{
+    CS_SHARED_ARRAY(uint4, weights);
+    const uint32_t *w1 = (const uint32_t *)weights, *w2 = w1 + q.hp * CS_PAIRS_LD(q.d);
+    const int32_t lane = (int32_t)threadIdx.x % CS_WARP;
+    int64_t r0 = ((int64_t)blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * CS_STEP;
+
+    cs_block_copy(q.pack, weights, 2 * q.hp * CS_PAIRS_LD(q.d) / 4);
+    for (; r0 < q.seg.rows; r0 += (int64_t)gridDim.x * CS_WARPS * CS_STEP) {
+        const int64_t r = r0 + lane / 4;
+        float z[1][2 * NH][4], v[1][2 * NH][4];
+        uint32_t a[1][NH][4];
+
+        begin_with_bias<NH, 1>(q, lane % 4, z);
+        product_along<NH, 1>(q, lane, w1, [&](int32_t j, float4 u[2]) {
+            read_rows<2>(q.x, r, j, u);
+        }, z);
+        CS_UNROLL
+        for (int i = 0; i < 8 * NH; i++) {
+            v[0][i / 4][i % 4] = cs_gelu_fast(z[0][i / 4][i % 4]);
+            z[0][i / 4][i % 4] = cs_gelu_slope_fast(z[0][i / 4][i % 4]);
+        }
+        as_operand<NH, 1>(v, a);
+        write_units<NH>(q, r, lane % 4, a, q.hidden);
+        lane_rows<2> rows = rows_from<2>(q, r0, lane / 4);
+        CS_UNROLL
+        for (int i = 0; i < 8 * NH; i++)
+            v[0][i / 4][i % 4] = 0;
+        product_along<NH, 1>(q, lane, w2, [&](int32_t j, float4 u[2]) {
+            turn_to(rows, j / q.track);
+            for (int i = 0; i < 2; i++)
+                u[i] = read_quad(q.dy, rows.at[i].len > 0, rotated(rows.at[i]), j);
+        }, v);
+        CS_UNROLL
+        for (int i = 0; i < 8 * NH; i++)
+            v[0][i / 4][i % 4] *= z[0][i / 4][i % 4];
+        as_operand<NH, 1>(v, a);
+        write_units<NH>(q, r, lane % 4, a, q.dz);
+        add_dx<NH>(q, r, lane, w1, a);
+    }
+}
+
 /* ---- calls ------------------------------------------------------------------------------- */
 
 static int64_t weight_bytes(int32_t width, int32_t hidden)
@@ -271,18 +362,32 @@ static void launch(cs_backend *be, void (*kernel)(cs_learn_job), const cs_learn_
     cs_cuda_after(be, what);
 }
 
-static cs_learn_job job_of(cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y, cs_real *work)
+/* Where things lie in the memory that a call is given, in floats. */
+struct layout { int64_t hidden, dz, part, end; };
+
+static layout layout_of(cs_backend *be, int32_t width, int32_t hidden, int64_t rows)
+{
+    const int32_t hp = cs_padded_hidden(hidden);
+    const int64_t n_pack = weight_bytes(width, hidden) / (int64_t)sizeof(float);
+    const int64_t dz = n_pack + rows * hp / 2, part = dz + rows * hp / 2;
+    return { n_pack, dz, part, part + cs_cuda_chord_parts(be, width, hp, rows) };
+}
+
+static cs_learn_job job_of(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
+                           cs_real *work)
 {
     const int32_t d = x.c, h = (int32_t)k->w1.r;
+    const layout at = layout_of(be, d, h, seg.rows);
     CS_BUG(x.ld % 4 != 0 || y.ld % 4 != 0);
     return { seg, x, y, k->b1, k->b2, (uint4 *)work, d, (int32_t)cs_div_up(d, CS_STEP) * CS_STEP,
-             h, cs_padded_hidden(h), k->track };
+             h, cs_padded_hidden(h), k->track, {}, (uint4 *)(work + at.hidden),
+             (uint4 *)(work + at.dz), work + at.part };
 }
 
 static void cuda_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
                              cs_real *work)
 {
-    const cs_learn_job q = job_of(seg, k, x, y, work);
+    const cs_learn_job q = job_of(be, seg, k, x, y, work);
     if (seg.rows == 0)
         return;
     pack_weights(be, *k, q.hp, (uint32_t *)work);
@@ -290,10 +395,35 @@ static void cuda_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_m
            "chord_block");
 }
 
+static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
+                                 cs_mat dx, const cs_chord *dk, cs_real *work)
+{
+    cs_learn_job q = job_of(be, seg, k, x, dx, work);
+    const uint32_t *const dz = (const uint32_t *)q.dz;
+    const cs_mat db1 = dk->b1;
+    const int32_t n_word = q.hp / 2;
+
+    CS_BUG(dy.ld % 4 != 0);
+    q.dy = dy;
+    if (seg.rows == 0)
+        return;
+    pack_weights(be, *k, q.hp, (uint32_t *)work);
+    launch(be, q.hp == 64 ? learn_backward<4> : learn_backward<8>, q, CS_STEP, "chord_block_bwd");
+    cs_cuda_chord_weights(be, q, dk);
+    cs_sum_rows<1>(be, cs_all_rows(seg.rows), q.h,
+        [=] __device__(int32_t, int64_t r, int32_t j, double *v) {
+            const uint32_t w = dz[r * n_word + j / 2];
+            v[0] += j % 2 ? cs_bf16_high(w) : cs_bf16_low(w);
+        },
+        [=] __device__(int32_t, int32_t j, const double *v, int64_t) {
+            db1.p[j] += (cs_real)v[0];
+        }, "chord_block_bwd");
+    be->op.colsum(be, dy, dk->b2);
+}
+
 static int64_t cuda_chord_work(cs_backend *be, int32_t width, int32_t hidden, int64_t rows)
 {
-    (void)be, (void)rows;
-    return weight_bytes(width, hidden) / (int64_t)sizeof(cs_real);
+    return layout_of(be, width, hidden, rows).end;
 }
 
 /* Both weights in shared memory, the hidden layer in registers; else ops compose it. */
@@ -309,6 +439,7 @@ void cs_cuda_chord_learn(cs_backend *be)
     cs_fused *f = &be->fused;
 
     f->chord_block = cuda_chord_block;
+    f->chord_block_bwd = cuda_chord_block_bwd;
     f->chord_work = cuda_chord_work;
     f->chord_block_fits = most >= 227 << 10 ? fits<227> : most >= 163 << 10 ? fits<163> : fits<99>;
 }

@@ -347,24 +347,32 @@ static void test_networks(void **state)
     toy_each(each_length, NULL);
 }
 
-/* Answers in bf16, by fused blocks where there are some. */
-static void test_answers_bf16(void **state)
+/* Answers and gradients in bf16, by fused blocks where there are some. */
+static void test_network_bf16(void **state)
 {
     (void)state;
-    toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class") };
+    toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+              .training = true };
     cs_model *a = toy_model(&t, gpu), *b = toy_model(&t, cpu);
     cs_batch *x = toy_batch(a, lengths[1], count(lengths[1]), 3);
     float *want = toy_answers(b, x);
 
+    toy_learn(b, x, CS_KEEP_ALL);
+    cs_real *db = toy_slab(b, b->ps.grad);
     compute_in(CS_IN_BF16);
     for (int no_fused = 0; no_fused < 2; no_fused++) {
         a->cx.no_fused = no_fused;
         float *got = toy_answers(a, x);
         check_same(&t, "answers in bf16", got, want, cs_model_answers_len(b, x), 1e-4);
+        toy_learn(a, x, CS_KEEP_ALL);
+        cs_real *da = toy_slab(a, a->ps.grad);
+        check_same(&t, "gradients in bf16", da, db, a->ps.n_real, 1e-4);
         free(got);
+        free(da);
     }
     compute_in(CS_IN_FP32);
     free(want);
+    free(db);
     cs_batch_free(x);
     cs_model_free(a);
     cs_model_free(b);
@@ -519,7 +527,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_stack), cmocka_unit_test(test_block),
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_dropout_bits),
-        cmocka_unit_test(test_networks), cmocka_unit_test(test_answers_bf16),
+        cmocka_unit_test(test_networks), cmocka_unit_test(test_network_bf16),
 #ifdef CS_HOST_CUDA
         cmocka_unit_test(test_no_device), cmocka_unit_test(test_old_device),
         cmocka_unit_test(test_device_names), cmocka_unit_test(test_device_list),

@@ -15,6 +15,7 @@
 #include "tests/check.h"
 
 #include "base/cpu.h"
+#include "base/mem.h"
 #include "base/rng.h"
 #include "kernels/backend.h"
 
@@ -328,14 +329,36 @@ static cs_chord chord_of(const cs_mat *m, int32_t track)
     return (cs_chord){ m[0], m[1], m[2], m[3], track };
 }
 
+/* What a fused block may use: NaN before, and so are the words behind it afterwards. */
+enum { WORK_GUARD = 16 };
+static cs_mat new_work(cs_backend *be, const env *e)
+{
+    int64_t n = be->fused.chord_work(be, e->c, e->k, e->r) + WORK_GUARD;
+    cs_mat work = scratch(be, n, 1);
+    cs_real *none = cs_xmalloc((size_t)n * sizeof *none);
+    memset(none, 0xFF, (size_t)n * sizeof *none);
+    be->op.upload(be, work.p, none, (size_t)n * sizeof *none);
+    free(none);
+    return work;
+}
+
+static void drop_work(cs_backend *be, cs_mat work)
+{
+    cs_real guard[WORK_GUARD], none[WORK_GUARD];
+    memset(none, 0xFF, sizeof none);
+    be->op.download(be, guard, work.p + work.r - WORK_GUARD, sizeof guard);
+    assert_memory_equal(guard, none, sizeof none);
+    be->op.dealloc(be, work.p);
+}
+
 CASE(chord)
 {
     cs_chord k = chord_of(m + 1, e->track);
     cs_mat pre = scratch(be, e->r, e->k), out = scratch(be, e->r, e->c);
     if (be->fused.chord_block) {
-        cs_mat work = scratch(be, be->fused.chord_work(be, e->c, e->k, e->r), 1);
+        cs_mat work = new_work(be, e);
         be->fused.chord_block(be, e->seg, &k, m[0], m[5], work.p);
-        be->op.dealloc(be, work.p);
+        drop_work(be, work);
     } else {
         be->op.gemm(be, false, true, m[0], k.w1, 0, pre);
         be->op.add_bias(be, k.b1, pre);
@@ -378,9 +401,9 @@ CASE(chord_bwd)
 {
     cs_chord k = chord_of(m + 1, e->track), dk = chord_of(m + 7, e->track);
     if (be->fused.chord_block_bwd) {
-        cs_mat work = scratch(be, be->fused.chord_work(be, e->c, e->k, e->r), 1);
+        cs_mat work = new_work(be, e);
         be->fused.chord_block_bwd(be, e->seg, &k, m[0], m[5], m[6], &dk, work.p);
-        be->op.dealloc(be, work.p);
+        drop_work(be, work);
     } else {
         chord_bwd_composed(be, e, &k, m, &dk);
     }

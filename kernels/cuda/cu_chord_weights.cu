@@ -1,0 +1,161 @@
+/* cu_chord_weights.cu - gradients of a ChordMixer block's weights: dz' x and hidden' (rotated dy).
+ *
+ * DESIGN. Both are sums over tokens of a left factor (rows, hp), which the kernel of dx has left in
+ * memory as bf16, and a right one (rows, d) of single precision. A block of threads takes 128
+ * columns of the right factor and a range of tokens, 64 at a time: it puts both into shared memory
+ * as pairs (36 KiB), where they are read across, which sums over rows. A warp has 32 hidden units
+ * of 64 columns (of 32, with 64 units in all) and their sums in registers, 64 floats of each lane:
+ *
+ *   left    word g of a row is units 2g, 2g + 1 of 16: even is operand a's row g, odd its row g + 8
+ *   right   as pairs.cuh has it
+ *   sums    so the lane has of units 2g and 2g + 1 of 16 the columns 4c .. 4c + 3 of 16
+ *
+ * The ranges' sums go to memory and are added in order. How many ranges there are follows from
+ * shapes and the number of multiprocessors, which have room for two blocks each.
+ *
+ * To compute the hidden layer again here would cost more than to read it: that takes whole rows of
+ * x and dy, where a block has 128 columns; of a token, both left factors are 4 hp bytes, both right
+ * ones 8 d.
+ */
+#include "kernels/cuda/chord_learn.cuh"
+
+enum { TOKENS = 64, COLUMNS = 128, RIGHT_LD = CS_PAIRS_LD(COLUMNS),
+       AT_ONCE = 4 };            /* rows of the right factor that a warp waits for */
+
+/* ---- tiles ------------------------------------------------------------------------------- */
+
+/* A thread's segment and how far its columns are rotated there. */
+struct turn { int64_t start, end, shift; };
+
+/* Columns j .. j + 3 of row r of the right factor: of x, or of dy as the block's output had it. */
+__device__ static float4 right_quad(const cs_learn_job &q, bool second, int64_t r, int32_t j,
+                                    turn *t)
+{
+    if (r >= q.seg.rows || j >= q.d)
+        return make_float4(0, 0, 0, 0);
+    if (!second)
+        return *(const float4 *)&cs_el(q.x, r, j);
+    if (r >= t->end) {
+        const cs_at at = cs_at_row(q.seg, r);
+        *t = { at.start, at.start + at.len, cs_track_shift(j / q.track, at.len) };
+    }
+    const int64_t from = r - t->shift;
+    return *(const float4 *)&cs_el(q.dy, from < t->start ? from + t->end - t->start : from, j);
+}
+
+/* Rows r0 .. of the right factor: a warp takes every eighth, a lane four columns. */
+__device__ static void load_right(const cs_learn_job &q, bool second, int64_t r0, int32_t j,
+                                  turn *t, uint32_t *right)
+{
+    const int32_t warp = (int32_t)threadIdx.x / CS_WARP, lane = (int32_t)threadIdx.x % CS_WARP;
+    for (int32_t n = warp; n < TOKENS; n += CS_WARPS * AT_ONCE) {
+        float4 v[AT_ONCE];
+        CS_UNROLL
+        for (int i = 0; i < AT_ONCE; i++)
+            v[i] = right_quad(q, second, r0 + n + CS_WARPS * i, j, t);
+        CS_UNROLL
+        for (int i = 0; i < AT_ONCE; i++)
+            *(uint2 *)(right + cs_pairs_place(n + CS_WARPS * i) * RIGHT_LD + 2 * lane) =
+                make_uint2(cs_bf16_pair(v[i].x, v[i].y), cs_bf16_pair(v[i].z, v[i].w));
+    }
+}
+
+/* The same rows of the left factor, n octets of units each. */
+template <int N>
+__device__ static void load_left(const uint4 *from, int64_t rows, int64_t r0, uint4 *left)
+{
+    enum { LD = CS_PAIRS_LD(8 * N) / 4 };
+    CS_UNROLL
+    for (int i = 0; i < TOKENS * N / CS_BLOCK; i++) {
+        const int32_t k = (int32_t)threadIdx.x + CS_BLOCK * i, r = k / N;
+        left[cs_pairs_place(r) * LD + k % N] = r0 + r < rows ? from[(r0 + r) * N + k % N]
+                                                            : make_uint4(0, 0, 0, 0);
+    }
+}
+
+/* ---- sums -------------------------------------------------------------------------------- */
+
+/* NH: steps of 16 hidden units. Grid: column tiles by ranges of tokens; two products. */
+template <int NH>
+static __global__ void __launch_bounds__(CS_BLOCK, 2) learn_weights(cs_learn_job q, int32_t n_col,
+                                                                    int32_t n_range)
+{
+    enum { LD = CS_PAIRS_LD(16 * NH), UNIT_WARPS = NH / 2,
+           NC = COLUMNS / 16 * UNIT_WARPS / CS_WARPS };
+    __shared__ uint4 left[TOKENS * LD / 4], right[TOKENS * RIGHT_LD / 4];
+    const uint32_t *const a_rows = (const uint32_t *)left, *const b_rows = (const uint32_t *)right;
+    const int32_t warp = (int32_t)threadIdx.x / CS_WARP, lane = (int32_t)threadIdx.x % CS_WARP;
+    const int32_t col = (int32_t)blockIdx.x % n_col, range = (int32_t)blockIdx.x / n_col;
+    const int32_t unit16 = warp % UNIT_WARPS * 2, col16 = warp / UNIT_WARPS * NC;
+    const bool second = blockIdx.y == 1;
+    const int64_t n_tile = (q.seg.rows + TOKENS - 1) / TOKENS;
+    float acc[2][NC][2][4] = {};
+    turn t = { 0, 0, 0 };
+
+    for (int64_t i = range * n_tile / n_range; i < (range + 1) * n_tile / n_range; i++) {
+        load_left<2 * NH>(second ? q.hidden : q.dz, q.seg.rows, i * TOKENS, left);
+        load_right(q, second, i * TOKENS, col * COLUMNS + 4 * lane, &t, (uint32_t *)right);
+        __syncthreads();
+        for (int32_t r = 0; r < TOKENS; r += CS_STEP) {
+            uint32_t a[2][4];
+            CS_UNROLL
+            for (int m = 0; m < 2; m++) {
+                const cs_even_odd u = cs_across(a_rows, LD, r, unit16 + m, lane);
+                a[m][0] = u.even[0], a[m][1] = u.odd[0], a[m][2] = u.even[1], a[m][3] = u.odd[1];
+            }
+            CS_UNROLL
+            for (int n = 0; n < NC; n++) {
+                const cs_even_odd b = cs_across(b_rows, RIGHT_LD, r, col16 + n, lane);
+                CS_UNROLL
+                for (int m = 0; m < 2; m++) {
+                    cs_mma(acc[m][n][0], a[m], b.even[0], b.even[1]);
+                    cs_mma(acc[m][n][1], a[m], b.odd[0], b.odd[1]);
+                }
+            }
+        }
+        __syncthreads();
+    }
+    CS_UNROLL
+    for (int i = 0; i < 4 * NC; i++) {
+        const int32_t m = i % 2, half = i / 2 % 2, n = i / 4;
+        const int32_t unit = (unit16 + m) * 16 + lane / 4 * 2 + half;
+        const int32_t j = col * COLUMNS + (col16 + n) * 16 + lane % 4 * 4;
+        const int64_t row = (int64_t)(2 * range + second) * q.hp + unit;
+        *(float4 *)(q.part + row * n_col * COLUMNS + j) = cs_quad(acc[m][n], half);
+    }
+}
+
+/* ---- calls ------------------------------------------------------------------------------- */
+
+static int32_t column_tiles(int32_t d) { return (d + COLUMNS - 1) / COLUMNS; }
+
+static int32_t ranges(cs_backend *be, int32_t d, int64_t rows)
+{
+    int64_t n = cs_cuda_of(be)->n_sm / column_tiles(d), n_tile = cs_div_up(rows, TOKENS);
+    n = n < n_tile ? n : n_tile;
+    return (int32_t)(n > 1 ? n : 1);
+}
+
+int64_t cs_cuda_chord_parts(cs_backend *be, int32_t d, int32_t hp, int64_t rows)
+{
+    return (int64_t)ranges(be, d, rows) * 2 * hp * column_tiles(d) * COLUMNS;
+}
+
+void cs_cuda_chord_weights(cs_backend *be, const cs_learn_job &job, const cs_chord *dk)
+{
+    const cs_learn_job q = job;
+    const cs_mat dw1 = dk->w1, dw2 = dk->w2;
+    const int32_t n_col = column_tiles(q.d), n_range = ranges(be, q.d, q.seg.rows);
+    const auto kernel = q.hp == 64 ? learn_weights<4> : learn_weights<8>;
+
+    CS_LAUNCH(be, "chord_block_bwd", kernel, dim3((unsigned)(n_col * n_range), 2), CS_BLOCK, q,
+              n_col, n_range);
+    cs_each(be, q.h, q.d, [=] __device__(int64_t u, int32_t j) {
+        const int64_t ld = n_col * COLUMNS;
+        float sum[2] = { 0 };
+        for (int32_t i = 0; i < 2 * n_range; i++)
+            sum[i % 2] += q.part[((int64_t)i * q.hp + u) * ld + j];
+        cs_el(dw1, u, j) += sum[0];
+        cs_el(dw2, j, u) += sum[1];
+    }, "chord_block_bwd");
+}
