@@ -178,8 +178,9 @@ rm -f ./*.pid
 T 'a rank that gets a signal dies of it, and ends the others' [ "$status0 $status1" = '1 143' ]
 T 'which say why' grep -q 'train: rank 1 was ended by a signal' 0.err
 
-# Those that the command started itself: their parent's number is the fourth field.
-children() { awk -v of="$1" '$4 == of { print $1 }' /proc/[0-9]*/stat 2> /dev/null; }
+# Those that the command started itself: their parent's number is the fourth field. Other processes
+# may end meanwhile; cat then goes on with the next file.
+children() { cat /proc/[0-9]*/stat 2> /dev/null | awk -v of="$1" '$4 == of { print $1 }'; }
 # begin CMD...: its processes are $first and $others, what it says is in 0.err
 begin()
 {
@@ -205,7 +206,8 @@ none_left()
 
 begin $long --resume --ranks 3
 T 'three ranks are three processes' [ "$(echo $others | wc -w)" = 2 ]
-kill -KILL "${others%% *}"
+victim=${others%% *}
+kill -KILL "${victim:-$first}"
 wait "$first"
 T 'one that is killed ends all with status 1' [ $? = 1 ]
 T 'which is told once' [ "$(grep -c 'is gone: it was killed' 0.err) $(grep -c 'error:' 0.err)" = '1 1' ]

@@ -98,6 +98,14 @@ static void run_all(const toy *t, int n, struct rank *r)
         assert_int_equal(r[i].rc, CS_OK);
 }
 
+static void release(struct rank *r, int n)
+{
+    for (int i = 0; i < n; i++) {
+        free(r[i].grad);
+        free(r[i].value);
+    }
+}
+
 static void compare(const toy *t, const struct rank *one, int n, int64_t n_real)
 {
     struct rank r[MOST];
@@ -113,10 +121,7 @@ static void compare(const toy *t, const struct rank *one, int n, int64_t n_real)
         assert_true(r[i].pause);
         assert_memory_equal(r[i].grad, r[0].grad, (size_t)n_real * sizeof *r[0].grad);
     }
-    for (int i = 0; i < n; i++) {
-        free(r[i].grad);
-        free(r[i].value);
-    }
+    release(r, n);
 }
 
 static void ranks_have_the_gradients_of_one(void **state)
@@ -136,8 +141,7 @@ static void ranks_have_the_gradients_of_one(void **state)
         assert_true(one.n_touched > 0);
         for (int n = 2; n <= MOST; n++)
             compare(&t, &one, n, n_real);
-        free(one.grad);
-        free(one.value);
+        release(&one, 1);
     }
     cs_backend_close(be);
 }
@@ -163,12 +167,10 @@ static void running_statistics_are_those_of_one(void **state)
         for (int i = 0; i < n; i++) {
             assert_true(sqrt(toy_nmse(r[i].value, one.value, n_real)) <= tolerance);
             assert_memory_equal(r[i].value, r[0].value, (size_t)n_real * sizeof *r[0].value);
-            free(r[i].grad);
-            free(r[i].value);
         }
+        release(r, n);
     }
-    free(one.grad);
-    free(one.value);
+    release(&one, 1);
     free(before);
     cs_model_free(m);
     cs_backend_close(be);
