@@ -6,7 +6,7 @@
 # Contigs of 500 to 50,000 bases (FASTA) and reads of 150 (FASTQ), random with fixed seeds; plain,
 # gzip and BGZF where there is a bgzip ($CS_FORMS); one thread and all. Each line is the median of three
 # runs ($REPEATS). `encoder` is what the same model does with the same records as tokens in memory
-# (bench_predict.c), `percent` the share of it that is left from file to calls. The model is $CS_MODEL,
+# (bench_network.c), `percent` the share of it that is left from file to calls. The model is $CS_MODEL,
 # else the default one. Files take 3 bytes per base under $TMPDIR, for the time being.
 #
 # Where they are installed, others get the same contigs and reads in their fastest form, all threads:
@@ -61,7 +61,7 @@ for input in contigs reads; do
     file=$(ls "$tmp/$input".f?)
     for threads in $(printf '1\n%s\n' "$cores" | sort -nu); do
         # The network alone on one thread; several answer batches side by side, so times threads.
-        rate=$("$builddir/tests/bench/bench_predict" "$CS_MODEL" "$file" 1 20M |
+        rate=$("$builddir/tests/bench/bench_network" "$CS_MODEL" "$file" 1 20M |
                awk -v t="$threads" '$1 == "answer" { print $4 * t }')
         for form in $forms; do
             case $form in plain) f=$file ;; gzip) f=$file.gz ;; bgzf) f=$file.bgz ;; esac

@@ -4,7 +4,7 @@
 #   tests/bench/bench_torch.sh ['WIDTH HIDDEN TRACK'...]     from the build folder; `make bench-torch`
 #
 # The default shapes are '288 128 16' and '72 64 4', the paper's width and a small one. Ours (see
-# bench_predict.c) goes from tokens to an answer, `plain` through every row of every block, `answer`
+# bench_network.c) goes from tokens to an answer, `plain` through every row of every block, `answer`
 # with the exact shortcuts; PyTorch's goes from embedded rows to rows, which is a little less. It is
 # that of $CS_PYTHON, a python3 that has it; else the newest one that pip installs into a scratch
 # environment (hundreds of MB); else the system's python3 (Debian: python3-torch). Its malloc keeps
@@ -36,7 +36,7 @@ for shape; do
         n=${load% *} length=${load#* }
         gen_fasta $((n * length)) 1 "$length" "$length" > "$tmp/in.fa"
         for threads in $(printf '1\n%s\n' "$cores" | sort -nu); do
-            "$builddir/tests/bench/bench_predict" "$tmp/model" "$tmp/in.fa" "$threads" |
+            "$builddir/tests/bench/bench_network" "$tmp/model" "$tmp/in.fa" "$threads" |
                 awk -v OFS='\t' 'NR > 1 { print $1, 1000 * $6, 1000 * $7 }' > "$tmp/all" || exit 1
             # shellcheck disable=SC2086
             MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=8589934592 \

@@ -1,10 +1,10 @@
 /* gen_fasta.c - random FASTA of a given size to stdout: equal arguments, equal bytes.
  *
- *     gen_fasta BASES SEED [MIN MAX]
+ *     gen_fasta BASES SEED [MIN MAX | LENGTHS]
  *
  * Lengths run through the same cycle of 64 values between MIN and MAX (default 500 and 50000),
  * spaced evenly in their logarithm, so that inputs of different sizes have records of the same
- * lengths.
+ * lengths; or through those of the file LENGTHS, one a line.
  */
 #include <math.h>
 #include <stdio.h>
@@ -43,28 +43,49 @@ static int record(int64_t no, int64_t n, uint64_t *state)
     return 0;
 }
 
+/* Length number `no`: of the cycle, or the file's next one, from its beginning again at its end. */
+static int64_t length(FILE *file, int64_t no, int64_t min, int64_t max)
+{
+    long long n = 0;
+
+    if (file == NULL) {
+        /* 27 is prime to 64: neighbours differ, and every length comes once per cycle. */
+        const double step = log((double)max / (double)min) / (N_LENGTH - 1);
+        return llround((double)min * exp(step * (double)(no * 27 % N_LENGTH)));
+    }
+    if (fscanf(file, "%lld", &n) != 1) {
+        rewind(file);
+        n = fscanf(file, "%lld", &n) == 1 ? n : 0;
+    }
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     int64_t total, seed, min = 500, max = 50000;
-    int bad = argc != 3 && argc != 5;
+    FILE *file = argc == 4 ? fopen(argv[3], "r") : NULL;
+    int bad = argc < 3 || argc > 5 || (argc == 4 && file == NULL);
 
     bad = bad || cs_parse_size(argv[1], &total) != CS_OK || cs_parse_int(argv[2], &seed) != CS_OK;
     bad = bad || (argc == 5 && (cs_parse_size(argv[3], &min) != CS_OK
                                 || cs_parse_size(argv[4], &max) != CS_OK));
     if (bad || min < 1 || max < min) {
-        puts("usage: gen_fasta BASES SEED [MIN MAX]");
+        puts("usage: gen_fasta BASES SEED [MIN MAX | LENGTHS]");
         return 2;
     }
     uint64_t state = (uint64_t)seed * 2 + 1;
-    const double step = log((double)max / (double)min) / (N_LENGTH - 1);
     for (int64_t no = 0, done = 0; done < total; no++) {
-        /* 27 is prime to 64: neighbours differ, and every length comes once per cycle. */
-        const double at = step * (double)(no * 27 % N_LENGTH);
-        int64_t n = llround((double)min * exp(at));
+        int64_t n = length(file, no, min, max);
+        if (n < 1) {
+            (void)fprintf(stdout, "'%s' has a line that is no length\n", argv[3]);
+            return 2;
+        }
         n = n < total - done ? n : total - done;
         if (record(no, n, &state) != 0)
             return 1;
         done += n;
     }
+    if (file != NULL)
+        (void)fclose(file);
     return fflush(stdout) != 0;
 }

@@ -1,12 +1,12 @@
-# torch_chordmixer.py - ChordMixer's forward pass in PyTorch, two ways, timed as TSV.
+# torch_chordmixer.py - ChordMixer's blocks in PyTorch, two ways; run, its forward pass timed as TSV.
 #
 #     python3 torch_chordmixer.py THREADS WIDTH HIDDEN TRACK SEGMENTS LENGTH
 #
 # roll    the authors' algorithm: one torch.roll per track and sequence, then concatenate
-# index   the fastest formulation known to us: one index_select of the packed batch per block, with
-#         the index computed once
+# index   the fastest formulation known to us on a processor: one index_select of the packed batch per
+#         block, with the index computed once
 # Both are checked against each other. Prints, per way, thousands of tokens per second: the median of
-# a few passes and the fastest.
+# a few passes and the fastest. tests/gpu/bench_torch.py has the same blocks on a GPU.
 import math
 import sys
 import time
@@ -42,9 +42,14 @@ def index_of(lengths, n_track):
     return torch.cat(rows).reshape(-1)
 
 
+def block(x, w1, b1, w2, b2, rotate):
+    linear = nn.functional.linear
+    return x + rotate(linear(nn.functional.gelu(linear(x, w1, b1)), w2, b2))
+
+
 def forward(blocks, x, rotate):
     for fc1, fc2 in blocks:
-        x = x + rotate(fc2(nn.functional.gelu(fc1(x))))
+        x = block(x, fc1.weight, fc1.bias, fc2.weight, fc2.bias, rotate)
     return x
 
 
@@ -77,4 +82,5 @@ def main():
                   flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+/* bench_block.c - what one ChordMixer block costs within a network that answers, as TSV.
+ *
+ *     bench_block DEVICE PRECISION WIDTH HIDDEN TRACK SEGMENTS LENGTH [SECONDS]
+ *
+ * A line is the median of several rounds; of each, the time of MOST blocks less that of FEW, by
+ * their number, so that what comes before and after blocks is left out. SECONDS (default 3) is for
+ * all rounds, if 3 fit. Beside it stands what a block cannot spare: bytes are those of x, read once
+ * and written once (2 per number in bf16, else 4), operations 4 d h per token. No verdict.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cpu.h"
+#include "base/log.h"
+#include "base/opt.h"
+#include "base/rng.h"
+#include "batch/batch.h"
+#include "nn/fused.h"
+
+enum { ROUNDS = 9, LEAST_ROUNDS = 3, FEW = 4, MOST = 20, N_SIZE = 5 };
+enum { WIDTH, HIDDEN, TRACK, SEGMENTS, LENGTH };
+
+struct job {
+    cs_backend *be;
+    cs_params   none;
+    cs_ctx      cx;
+    int32_t     d, h, track;
+    cs_seg      seg;
+    cs_chord    block[MOST];     /* all the same weights */
+    cs_mat      fresh, x[2];
+    double      seconds;
+};
+
+static double now(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- operands ------------------------------------------------------------------------------ */
+
+static int new_mat(struct job *j, int64_t r, int32_t c, cs_mat *m)
+{
+    *m = (cs_mat){ j->be->op.alloc(j->be, (size_t)(r * c) * sizeof(cs_real)), r, c, c };
+    return m->p ? CS_OK : cs_fail(CS_EMEM, "out of memory for %lld rows of %d", (long long)r,
+                                  (int)c);
+}
+
+/* Small random numbers, the same ones every few rows: drawing gigabytes takes longer than what is
+ * timed. */
+static int random_mat(struct job *j, int64_t r, int32_t c, uint64_t key, cs_mat *m)
+{
+    enum { N = 1 << 14 };
+    int rc = CS_OK;
+    cs_real some[N];
+
+    CS_TRY(new_mat(j, r, c, m));
+    for (int64_t i = 0; i < N; i++)
+        some[i] = (cs_real)((cs_rng_unit(key, (uint64_t)i) - 0.5) * 0.06);
+    for (int64_t i = 0; i < r * c; i += N)
+        j->be->op.upload(j->be, m->p + i, some,
+                         (size_t)(r * c - i < N ? r * c - i : N) * sizeof *some);
+out:
+    return rc;
+}
+
+static int random_block(struct job *j)
+{
+    int rc = CS_OK;
+    cs_chord k = { .track = j->track };
+
+    CS_TRY(random_mat(j, j->h, j->d, 1, &k.w1));
+    CS_TRY(random_mat(j, 1, j->h, 2, &k.b1));
+    CS_TRY(random_mat(j, j->d, j->h, 3, &k.w2));
+    CS_TRY(random_mat(j, 1, j->d, 4, &k.b2));
+    for (int i = 0; i < MOST; i++)
+        j->block[i] = k;
+out:
+    return rc;
+}
+
+static int segments(struct job *j, int64_t n, int64_t len)
+{
+    int64_t *off = cs_alloc((size_t)n + 1, sizeof *off);
+    int64_t *there = j->be->op.alloc(j->be, ((size_t)n + 1) * sizeof *off);
+
+    if (off && there) {
+        for (int64_t i = 0; i <= n; i++)
+            off[i] = i * len;
+        j->be->op.upload(j->be, there, off, ((size_t)n + 1) * sizeof *off);
+    }
+    free(off);
+    j->seg = (cs_seg){ .off = there, .n = (int32_t)n, .rows = n * len, .depth = cs_depth(len) };
+    return off && there ? CS_OK : cs_fail(CS_EMEM, "out of memory for %lld segments",
+                                          (long long)n);
+}
+
+/* ---- blocks -------------------------------------------------------------------------------- */
+
+/* x through n blocks, by the way that answers take on this backend. */
+static void pass(struct job *j, int n)
+{
+    cs_ctx *cx = &j->cx;
+    const cs_chord_run q = { .block = j->block, .n_block = MOST, .depth = n, .x = j->x[0] };
+
+    if (cs_chord_answers(cx, &q)) {
+        (void)cs_chord_answer(cx, j->seg, &q);
+        return;
+    }
+    for (int l = 0; l < n; l++) {
+        const int64_t mark = cs_mark(cx);
+        cs_chord_block(cx, j->seg, &j->block[l], j->x[l % 2], j->x[1 - l % 2]);
+        cs_release_to(cx, mark);
+    }
+}
+
+/* Every pass from the same x: numbers that grow from round to round would end as infinities. */
+static int timed(struct job *j, int n, double *seconds)
+{
+    int rc = CS_OK;
+
+    cs_ctx_begin(&j->cx, false, false, 1);
+    j->be->op.copy(j->be, j->fresh, j->x[0]);
+    CS_TRY(j->be->op.sync(j->be));
+    const double start = now();
+    pass(j, n);
+    CS_TRY(j->be->op.sync(j->be));
+    *seconds = now() - start;
+out:
+    return rc;
+}
+
+static int one_round(struct job *j, double *seconds)
+{
+    int rc = CS_OK;
+    double few, most;
+
+    CS_TRY(timed(j, FEW, &few));
+    CS_TRY(timed(j, MOST, &most));
+    *seconds = (most - few) / (MOST - FEW);
+out:
+    return rc;
+}
+
+/* ---- the line ------------------------------------------------------------------------------ */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int measure(struct job *j)
+{
+    int rc = CS_OK, n = 0;
+    double t[ROUNDS], unused;
+    const double rows = (double)j->seg.rows;
+
+    cs_ctx_begin(&j->cx, false, true, 1);
+    pass(j, MOST);
+    CS_TRY(cs_ctx_reserve(&j->cx, j->cx.peak, 0));
+    CS_TRY(one_round(j, &unused));       /* memory, packed weights, a library's first call */
+    const double start = now();
+    for (; n < ROUNDS && (n < LEAST_ROUNDS || now() - start < j->seconds); n++)
+        CS_TRY(one_round(j, &t[n]));
+    qsort(t, (size_t)n, sizeof *t, by_value);
+    const double mid = t[(n - 1) / 2], element = j->be->precision == CS_IN_BF16 ? 2 : 4;
+    puts("what\tdevice\tprecision\twidth\thidden\ttrack\tsegments\ttokens\trounds\tmedian_s\t"
+         "best_s\tspread_percent\tbytes\tflop");
+    printf("block\t%s\t%s\t%d\t%d\t%d\t%d\t%lld\t%d\t%.4g\t%.4g\t%.1f\t%.0f\t%.0f\n", j->be->device,
+           cs_precision_names[j->be->precision], (int)j->d, (int)j->h, (int)j->track,
+           (int)j->seg.n, (long long)j->seg.rows, n, mid, t[0], 100 * (t[n - 1] - t[0]) / mid,
+           2 * element * rows * j->d, 4.0 * rows * j->d * j->h);
+out:
+    return rc;
+}
+
+static int parse(struct job *j, int argc, char **argv, int64_t size[N_SIZE])
+{
+    enum { FIRST = 3, LONGEST = 1 << 30 };
+    int rc = CS_OK;
+
+    if (argc != FIRST + N_SIZE && argc != FIRST + N_SIZE + 1)
+        return CS_EUSAGE;
+    for (int i = 0; i < N_SIZE; i++) {
+        CS_TRY(cs_parse_size(argv[FIRST + i], &size[i]));
+        if (size[i] < 1 || size[i] > LONGEST)
+            return CS_EUSAGE;
+    }
+    j->d = (int32_t)size[WIDTH];
+    j->h = (int32_t)size[HIDDEN];
+    j->track = (int32_t)size[TRACK];
+    j->seconds = 3;
+    if (argc > FIRST + N_SIZE)
+        CS_TRY(cs_parse_real(argv[FIRST + N_SIZE], &j->seconds));
+    rc = j->d % j->track == 0 ? CS_OK : CS_EUSAGE;
+out:
+    return rc;
+}
+
+static int run(struct job *j, const char *device, const char *precision, const int64_t *size)
+{
+    int rc = CS_OK;
+    static const char *const names[] = { CS_PRECISION_NAMES, NULL };
+    int p = 0;
+
+    while (names[p] && strcmp(names[p], precision) != 0)
+        p++;
+    if (!names[p])
+        return cs_fail(CS_EUSAGE, "there is no precision '%s'", precision);
+    CS_TRY(cs_backend_open(device, 0, &j->be));
+    CS_TRY(cs_backend_compute_in(j->be, (cs_precision)p));
+    cs_params_init(&j->none);
+    cs_ctx_init(&j->cx, j->be, &j->none);
+    CS_TRY(segments(j, size[SEGMENTS], size[LENGTH]));
+    CS_TRY(random_block(j));
+    CS_TRY(random_mat(j, j->seg.rows, j->d, 5, &j->fresh));
+    CS_TRY(new_mat(j, j->seg.rows, j->d, &j->x[0]));
+    CS_TRY(new_mat(j, j->seg.rows, j->d, &j->x[1]));
+    rc = measure(j);
+out:
+    return rc;
+}
+
+static void release(struct job *j)
+{
+    const cs_chord *k = &j->block[0];
+    void *all[] = { (void *)(uintptr_t)j->seg.off, k->w1.p, k->b1.p, k->w2.p, k->b2.p, j->fresh.p,
+                    j->x[0].p, j->x[1].p };
+
+    if (!j->be)
+        return;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i])
+            j->be->op.dealloc(j->be, all[i]);
+    cs_ctx_release(&j->cx);
+    cs_params_release(&j->none);
+    cs_backend_close(j->be);
+}
+
+int main(int argc, char **argv)
+{
+    int rc = CS_OK;
+    int64_t size[N_SIZE];
+    static struct job j;
+
+    if (parse(&j, argc, argv, size) != CS_OK) {
+        puts("usage: bench_block DEVICE PRECISION WIDTH HIDDEN TRACK SEGMENTS LENGTH [SECONDS]");
+        return 2;
+    }
+    CS_TRY(cs_cpu_init());
+    rc = run(&j, argv[1], argv[2], size);
+out:
+    if (rc != CS_OK)
+        cs_error("bench_block: %s", cs_error_message());
+    release(&j);
+    return rc == CS_OK ? 0 : 1;
+}
