@@ -1,0 +1,167 @@
+# lib.sh - what check and bench share: the GPU, where things are, rows of one table, time.
+#
+#   here, work, tree   what pack has put there; what is made ($PWD/gpu.build); in it, the sources
+#   gpu, compute       the GPU in words; its compute capability, as 90
+#   table              where rows are kept besides standard output
+#   $OUT               if set, gets the table and all logs after every stage: what a machine that is
+#                      lent gives back
+#   CALL_S             seconds that this call may take (default 570); what would run longer is stopped,
+#                      what would begin later is not begun, and both are rows without a figure
+#   CS_QUICK           if set, no GPU: programs of $builddir that play one (tests/gpu/host), to see
+#                      that everything runs. Figures mean nothing then
+
+: "${CALL_S:=570}" "${CS_QUICK:=}" "${OUT:=}"
+# What is made there, or brought.
+programs='chordseq tests/gpu/test_cuda tests/gpu/test_short tests/gpu/golden_cuda tests/gpu/test_nccl
+    tests/bench/bench_block tests/bench/bench_network tests/bench/gen_fasta tests/bench/peak tests/cli/make_model'
+[ -z "$OUT" ] || OUT=$(cd "$OUT" && pwd)
+call_start=$(date +%s)
+here=$(cd "$(dirname "$0")" && pwd)
+work=$PWD/gpu.build
+tree=$work/tree
+n_failed=0
+
+# open_gpu NAME: finds the GPU, or ends with status 77
+open_gpu()
+{
+    mkdir -p "$work"
+    if [ -n "$CS_QUICK" ]; then
+        gpu='no GPU, a processor that plays one: figures mean nothing' compute=90
+        return
+    fi
+    gpu=$(nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap \
+              --format=csv,noheader 2> /dev/null | head -n 1)
+    [ -n "$gpu" ] || { echo "$1: no NVIDIA GPU here" >&2; exit 77; }
+    compute=$(echo "${gpu##*, }" | tr -d .)
+}
+
+# use_libraries: those of pack, and those of CUDA where its binaries do not know them. What was made of
+# another tarball goes
+use_libraries()
+{
+    if [ -e "$here/chordseq.tar.xz" ]; then
+        cksum < "$here/chordseq.tar.xz" > "$work/sum"
+        cmp -s "$work/sum" "$work/packed" || rm -rf "${work:?}"/*
+        cksum < "$here/chordseq.tar.xz" > "$work/packed"
+    fi
+    for f in built sysroot; do
+        [ -d "$work/$f" ] || [ ! -e "$here/$f.tar.xz" ] || tar -xJf "$here/$f.tar.xz" -C "$work"
+    done
+    lib=$work/sysroot/usr/lib/$(uname -m)-linux-gnu their_libraries=${LD_LIBRARY_PATH:-}
+    cuda=$(command -v nvcc) && cuda=$(dirname "$(readlink -f "$cuda")")/../lib64
+    LD_LIBRARY_PATH=$work/built/lib:$lib:$work/sysroot/lib/$(uname -m)-linux-gnu${cuda:+:$cuda}
+    LD_LIBRARY_PATH=$LD_LIBRARY_PATH${their_libraries:+:$their_libraries}
+    export LD_LIBRARY_PATH
+}
+
+# seconds left of this call
+left() { echo $((CALL_S - $(date +%s) + call_start)); }
+
+# within SECONDS COMMAND...: so long at the most, and no longer than the call may take
+within()
+{
+    limit=$(left)
+    [ "$1" -ge "$limit" ] || limit=$1
+    shift
+    [ "$limit" -gt 0 ] || return 124
+    timeout "$limit" "$@"
+}
+
+# chordseq ARGUMENT...: the program, within this call
+chordseq() { within "$CALL_S" "$tree/chordseq" "$@"; }
+
+# row WHAT RESULT FIGURE [MORE...]: one line of the table
+row()
+{
+    {
+        printf '%s' "$stage"
+        printf '\t%s' "$@"
+        printf '\n'
+    } | tee -a "$table"
+}
+
+# try WHAT COMMAND...: a row; the command's last line is the figure, its output stays in a log. A
+# command that ran out of time has not failed, and has no figure
+try()
+{
+    what=$1 log=$work/$stage.$(echo "$1" | tr -c 'a-z0-9\n' _).log
+    shift
+    if [ "$(left)" -le 0 ]; then
+        row "$what" 'no time left' .
+        return 1
+    fi
+    "$@" > "$log" 2>&1
+    case $? in
+    0)   row "$what" ok "$(tail -n 1 "$log" | tr '\t' ' ' | cut -c 1-150)"; return 0 ;;
+    124) row "$what" 'out of time' . ;;
+    *)   row "$what" FAILED "$(tail -n 1 "$log" | tr '\t' ' ' | cut -c 1-150)"
+         n_failed=$((n_failed + 1))
+         tail -n 20 "$log" ;;
+    esac
+    return 1
+}
+
+# heading COLUMNS: what the rows to come were measured on
+heading()
+{
+    {
+        printf '# %s' "$gpu"
+        ! command -v nvcc > /dev/null || printf '; %s' "$(nvcc --version | sed -n 's/.*release //p')"
+        printf '; %s' "$(date -u +%F)"
+        [ ! -e "$here/commit" ] || printf '; commit %s' "$(cat "$here/commit")"
+        printf '\n%s\n' "$1"
+    } | tee -a "$table"
+}
+
+# hand_back: table and logs, as few files
+hand_back()
+{
+    [ -n "$OUT" ] && [ -d "$OUT" ] || return 0
+    [ "$table" = /dev/null ] || cp "$table" "$OUT/"
+    (cd "$work" && find . -maxdepth 1 \( -name '*.log' -o -name '*.tsv' \) -size -2000k -print0 |
+        tar -czf "$OUT/logs.tar.gz" --null -T -)
+}
+
+# stages NAME...: one after the other, whatever becomes of each
+stages()
+{
+    for stage; do
+        "do_$stage" || row stage "ended with status $?" .
+        hand_back
+    done
+}
+
+# Binaries that pack has brought, if they run here; else the program and its GPU tests are made for
+# this GPU alone, warnings being errors. Once per machine.
+do_build()
+{
+    [ -z "$CS_QUICK" ] || return 0
+    [ -e "$tree/built" ] && { row build 'is there' .; return 0; }
+    mkdir -p "$tree"
+    try unpack tar -xJf "$here/chordseq.tar.xz" -C "$tree" --strip-components 1 || return
+    if grep -qsx "$compute" "$work/built/arch" &&
+       try "pack's binaries" brought; then
+        cp -R "$work/built/." "$tree/" && : > "$tree/built"
+        return
+    fi
+    try configure in_tree env HTS_CFLAGS=" " HTS_LIBS=-lhts ZLIB_CFLAGS=" " ZLIB_LIBS=-lz \
+        JANSSON_CFLAGS=" " JANSSON_LIBS=-ljansson CMOCKA_CFLAGS=" " CMOCKA_LIBS=-lcmocka \
+        PKG_CONFIG="$(command -v pkg-config || echo true)" \
+        ./configure --enable-werror --with-cuda --with-cuda-arch="$compute" --without-lapack \
+        CPPFLAGS="-isystem $work/sysroot/usr/include" \
+        LDFLAGS="-L$lib -Wl,-rpath-link,$lib -Wl,--allow-shlib-undefined" || return
+    # shellcheck disable=SC2086 # a list of words
+    try make within "$CALL_S" make -C "$tree" -j"$(nproc)" $programs && : > "$tree/built"
+}
+
+in_tree() { (cd "$tree" && "$@"); }
+
+# They start, and the GPU answers them.
+brought()
+{
+    for f in "$work/built/chordseq" "$work"/built/tests/*/*; do
+        ldd "$f" | grep 'not found' && return 1
+    done
+    "$work/built/chordseq" classify -q --device cuda -m "$tree/refdata/model/default.safetensors" \
+        -o "$work/brought.tsv" "$tree/refdata/tiny/mixed.fa" && wc -l < "$work/brought.tsv"
+}
