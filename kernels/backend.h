@@ -162,6 +162,12 @@ typedef struct cs_ops {
      * track i is columns i*w .. i*w+w-1 (w = track); x and y must not overlap; adjoint: -sign */
     void (*seg_roll)(cs_backend *be, cs_seg seg, int32_t track, int sign, cs_mat x, cs_real beta,
                      cs_mat y);
+    /* What seg_roll does with +1, y += rolled x, of the rows of x from `first` on alone; and its
+     * adjoint, which takes such rows of y, x += what went from them. x (any number of rows, c) */
+    void (*seg_roll_put)(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat x,
+                         cs_mat y);
+    void (*seg_roll_take)(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat y,
+                          cs_mat x);
     /* torch GroupNorm over [B,C,L]: group g of `group` is columns g*c/group ..; statistics over
      * those columns and all rows of a segment. stat (n_seg * group, 2): mean, 1/sqrt(var + eps) */
     void (*seg_groupnorm)(cs_backend *be, cs_seg seg, int32_t group, cs_real eps, cs_mat x,

@@ -33,6 +33,49 @@ static void ref_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs
     }
 }
 
+/* Rows of a part that begins at row `first`: what stands at t goes to t - shift, or comes from
+ * there. */
+static void part_span(cs_span q, int32_t track, int64_t first, bool put, cs_mat part, cs_mat whole)
+{
+    for (int32_t i = 0; i < part.c / track; i++) {
+        int64_t at = (q.t0 - cs_shift(i, q.len) + q.len) % q.len;
+        for (int64_t t = q.t0; t < q.t0 + q.n; t++) {
+            cs_real *a = cs_row(part, q.start + t - first) + i * track;
+            cs_real *b = cs_row(whole, q.start + at) + i * track;
+            for (int32_t j = 0; j < track; j++)
+                *(put ? b + j : a + j) += put ? a[j] : b[j];
+            at = at + 1 == q.len ? 0 : at + 1;
+        }
+    }
+}
+
+static void roll_part(cs_backend *be, cs_seg seg, int32_t track, int64_t first, bool put,
+                      cs_mat part, cs_mat whole)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, part.r * part.c))
+    for (int64_t r0 = first; r0 < first + part.r; r0 += CS_ROW_BLOCK) {
+        int64_t end = cs_min64(r0 + CS_ROW_BLOCK, first + part.r);
+        int32_t s = cs_seg_find(seg, r0);
+        for (int64_t r = r0; r < end;) {
+            cs_span q = cs_span_at(seg, &s, r, end);
+            part_span(q, track, first, put, part, whole);
+            r += q.n;
+        }
+    }
+}
+
+static void ref_seg_roll_put(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat x,
+                             cs_mat y)
+{
+    roll_part(be, seg, track, first, true, x, y);
+}
+
+static void ref_seg_roll_take(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat y,
+                              cs_mat x)
+{
+    roll_part(be, seg, track, first, false, x, y);
+}
+
 /* Mean and 1/sqrt(var + eps) of columns j0..j1-1 over the rows r0..r1-1 (no rows: as zeros) */
 static void group_stat(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t j1, double eps,
                        cs_real *stat)
@@ -202,6 +245,8 @@ void cs_ref_seg(cs_ops *op)
     op->seg_window = ref_seg_window;
     op->seg_window_bwd = ref_seg_window_bwd;
     op->seg_roll = ref_seg_roll;
+    op->seg_roll_put = ref_seg_roll_put;
+    op->seg_roll_take = ref_seg_roll_take;
     op->seg_groupnorm = ref_seg_groupnorm;
     op->seg_groupnorm_bwd = ref_seg_groupnorm_bwd;
     op->seg_mean = ref_seg_mean;

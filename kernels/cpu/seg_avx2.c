@@ -92,6 +92,54 @@ static void avx2_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, c
     }
 }
 
+/* One track of a span of a part that begins at row `first`, as ref_seg.c has it. */
+static void part_track(cs_span s, int32_t i, int32_t track, int64_t first, bool put, cs_mat part,
+                       cs_mat whole)
+{
+    int64_t at = (s.t0 - cs_shift(i, s.len) + s.len) % s.len, row = s.start + s.t0 - first;
+    for (int64_t n = s.n, run; n > 0; n -= run, row += run, at = 0) {
+        run = cs_min64(n, s.len - at);
+        float *a = cs_row(part, row) + i * track, *b = cs_row(whole, s.start + at) + i * track;
+        float *to = put ? b : a;
+        const float *from = put ? a : b;
+        const int64_t ld_to = put ? whole.ld : part.ld, ld_from = put ? part.ld : whole.ld;
+        cs_piece q = { .in = to, .ldi = ld_to, .buf = from, .ldb = ld_from, .out = to,
+                       .ldo = ld_to };
+        if (track % 4 == 0)
+            cs_piece_move(&q, run, track);
+        else
+            roll_rows(from, ld_from, 1, to, ld_to, run, track);
+    }
+}
+
+static void roll_part(cs_backend *be, cs_seg seg, int32_t track, int64_t first, bool put,
+                      cs_mat part, cs_mat whole)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, part.r * part.c)) schedule(dynamic)
+    for (int64_t r0 = first; r0 < first + part.r; r0 += CS_ROW_BLOCK) {
+        int64_t end = cs_min64(r0 + CS_ROW_BLOCK, first + part.r);
+        int32_t s = cs_seg_find(seg, r0);
+        for (int64_t r = r0; r < end;) {
+            cs_span q = cs_span_at(seg, &s, r, end);
+            for (int32_t i = 0; i < part.c / track; i++)
+                part_track(q, i, track, first, put, part, whole);
+            r += q.n;
+        }
+    }
+}
+
+static void avx2_seg_roll_put(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat x,
+                              cs_mat y)
+{
+    roll_part(be, seg, track, first, true, x, y);
+}
+
+static void avx2_seg_roll_take(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat y,
+                               cs_mat x)
+{
+    roll_part(be, seg, track, first, false, x, y);
+}
+
 /* sum += columns j .. j+3 of the rows r0 .. r1-1: all that a narrow track has */
 TARGET static void add_four(cs_mat x, int64_t r0, int64_t r1, int32_t j, double *sum)
 {
@@ -210,6 +258,8 @@ static void avx2_seg_mean_bwd(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx)
 void cs_avx2_seg(cs_ops *op)
 {
     op->seg_roll = avx2_seg_roll;
+    op->seg_roll_put = avx2_seg_roll_put;
+    op->seg_roll_take = avx2_seg_roll_take;
     op->colsum = avx2_colsum;
     op->seg_mean = avx2_seg_mean;
     op->seg_mean_bwd = avx2_seg_mean_bwd;

@@ -12,6 +12,24 @@ static void cuda_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, c
     });
 }
 
+static void cuda_seg_roll_put(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat x,
+                              cs_mat y)
+{
+    cs_each_token_of(be, seg, first, x.r, x.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+        int64_t to = cs_wrap(at.t - cs_track_shift(j / track, at.len), at.len);
+        cs_el(y, at.start + to, j) += cs_el(x, r, j);
+    });
+}
+
+static void cuda_seg_roll_take(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat y,
+                               cs_mat x)
+{
+    cs_each_token_of(be, seg, first, x.r, x.c, [=] __device__(cs_at at, int64_t r, int32_t j) {
+        int64_t from = cs_wrap(at.t - cs_track_shift(j / track, at.len), at.len);
+        cs_el(x, r, j) += cs_el(y, at.start + from, j);
+    });
+}
+
 /* ---- means ------------------------------------------------------------------------------- */
 
 static void mean_of(cs_backend *be, cs_row_sets q, cs_mat x, cs_mat y, CS_CALLER)
@@ -95,6 +113,8 @@ static void cuda_seg_position_bwd(cs_backend *be, cs_seg seg, cs_real scale, cs_
 void cs_cuda_seg(cs_ops *op)
 {
     op->seg_roll = cuda_seg_roll;
+    op->seg_roll_put = cuda_seg_roll_put;
+    op->seg_roll_take = cuda_seg_roll_take;
     op->seg_mean = cuda_seg_mean;
     op->seg_mean_bwd = cuda_seg_mean_bwd;
     op->seg_window = cuda_seg_window;

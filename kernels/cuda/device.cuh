@@ -187,25 +187,35 @@ template <class F> static void cs_each(cs_backend *be, int64_t rows, int32_t col
               cols);
 }
 
-template <class F> static __global__ void cs_each_token_kernel(F f, cs_seg seg, int32_t cols)
+template <class F>
+static __global__ void cs_each_token_kernel(F f, cs_seg seg, int64_t first, int64_t n, int32_t cols)
 {
     int64_t step = (int64_t)gridDim.x * blockDim.y;
-    for (int64_t r = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; r < seg.rows; r += step) {
-        cs_at at = cs_at_row(seg, r);
+    for (int64_t r = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; r < n; r += step) {
+        cs_at at = cs_at_row(seg, first + r);
         for (int32_t j = (int32_t)threadIdx.x; j < cols; j += (int32_t)blockDim.x)
             f(at, r, j);
     }
 }
 
-/** cs_each_token - f(place, r, j) for every element of the rows of segments */
+/** cs_each_token_of - f(place, r, j) for every element of n rows of segments, from row `first` on,
+ * whose number then r is 0 */
+template <class F>
+static void cs_each_token_of(cs_backend *be, cs_seg seg, int64_t first, int64_t n, int32_t cols,
+                             F f, CS_CALLER)
+{
+    if (n <= 0 || cols <= 0)
+        return;
+    dim3 block = cs_shape_of_block(n, cols);
+    CS_LAUNCH(be, what, cs_each_token_kernel<F>, cs_grid(cs_div_up(n, block.y)), block, f, seg,
+              first, n, cols);
+}
+
+/** cs_each_token - the same for all rows */
 template <class F>
 static void cs_each_token(cs_backend *be, cs_seg seg, int32_t cols, F f, CS_CALLER)
 {
-    if (seg.rows <= 0 || cols <= 0)
-        return;
-    dim3 block = cs_shape_of_block(seg.rows, cols);
-    CS_LAUNCH(be, what, cs_each_token_kernel<F>, cs_grid(cs_div_up(seg.rows, block.y)), block, f,
-              seg, cols);
+    cs_each_token_of(be, seg, 0, seg.rows, cols, f, what);
 }
 
 /* ---- a warp per row ---------------------------------------------------------------------- */

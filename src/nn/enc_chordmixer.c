@@ -216,11 +216,27 @@ static void full_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat
         cs_norm_apply(cx, &k->norm, seg, sum, y);
 }
 
+static cs_mix mix_of(const struct block *k)
+{
+    const struct config *c = &k->net->cfg;
+    return (cs_mix){ mix, k, c->prenorm == CS_NORM_NONE || c->prenorm == CS_NORM_LAYER,
+                     k->net->track };
+}
+
+/* One kernel where there is one; in training some rows at a time where that can be; else as it is
+ * written. The rescale rule wants a sequence and its baseline in one matrix. */
 static void run_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct block *k = net;
+    const cs_chord w = weights(cx->ps, k);
+    const cs_mix m = mix_of(k);
+    const bool plain = is_plain(cx, k->net);
 
-    if (is_plain(cx, k->net))
+    if (plain && cs_chord_is_fused(cx, &w))
+        plain_block(cx, k, seg, x, y);
+    else if (cx->training && !cx->rescale && m.by_rows && k->net->cfg.norm == CS_NORM_NONE)
+        cs_residual(cx, &m, seg, x, y);
+    else if (plain)
         plain_block(cx, k, seg, x, y);
     else
         full_block(cx, k, seg, x, y);
@@ -275,8 +291,9 @@ static void coupled_blocks(cs_ctx *cx, const struct chord *e, cs_seg seg, int32_
     cs_mat a = cs_columns(x, 0, e->part_width), b = cs_columns(x, e->part_width, e->part_width);
 
     for (int32_t l = 0; l < depth; l++) {
-        cs_couple(cx, mix, &e->block[2 * l], seg, e->track, b, a);
-        cs_couple(cx, mix, &e->block[2 * l + 1], seg, e->track, a, b);
+        const cs_mix f = mix_of(&e->block[2 * l]), g = mix_of(&e->block[2 * l + 1]);
+        cs_couple(cx, &f, seg, b, a);
+        cs_couple(cx, &g, seg, a, b);
         if (cx->watch && !cx->dry)
             cx->watch(cx->watch_arg, l, x);
     }

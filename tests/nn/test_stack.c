@@ -114,6 +114,45 @@ static void test_same_bits(void **state)
     }
 }
 
+/* The gradients of a batch of more rows than are computed at once, some of whose segments lie
+ * across: blocks of plain ops with all kept and with little, and fused ones. */
+static void by_rows(const toy *t)
+{
+    enum { N = 1400 };
+    int64_t len[N];
+    cs_real *grad[4];
+
+    for (int i = 0; i < N; i++)
+        len[i] = 9 + i % 8;
+    cs_model *m = toy_model(t, be);
+    cs_batch *b = toy_batch(m, len, N, 6);
+    const size_t n = (size_t)m->ps.n_real;
+    for (int k = 0; k < 4; k++) {
+        m->cx.no_fused = k > 0;
+        toy_learn(m, b, k < 2 ? CS_KEEP_ALL : k == 2 ? CS_KEEP_INPUTS : 2);
+        grad[k] = toy_slab(m, m->ps.grad);
+    }
+    assert_memory_equal(grad[2], grad[1], n * sizeof **grad);
+    assert_memory_equal(grad[3], grad[1], n * sizeof **grad);
+    if (strcmp(t->name, "dropout") != 0)
+        check_below(toy_nmse(grad[0], grad[1], m->ps.n_real), 1e-9);
+    for (int k = 0; k < 4; k++)
+        free(grad[k]);
+    cs_batch_free(b);
+    cs_model_free(m);
+}
+
+static void test_by_rows(void **state)
+{
+    toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+              .max_len = "16", .training = true, .name = "dropout", .value = "0.3" };
+    (void)state;
+    by_rows(&t);
+    t.name = "norm";
+    t.value = "none";
+    by_rows(&t);
+}
+
 /* ---- the choice ----------------------------------------------------------------------------- */
 
 static int64_t room_bytes;
@@ -158,6 +197,7 @@ int main(void)
         cmocka_unit_test(test_fewest_runs),
         cmocka_unit_test(test_any_depth),
         cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_by_rows),
         cmocka_unit_test(test_what_fits)
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
