@@ -1,4 +1,4 @@
-/* ops_attn_cases.h - the ops of attention under test; see ops_cases.h.
+/* ops_attn_cases.h - the ops of attention, and of parts of a rotation, under test; see ops_cases.h.
  *
  * Further sizes: H heads (env.group), D columns of one head, U three rows per segment, X C rows per
  * segment, M what linear attention keeps per head.
@@ -116,7 +116,18 @@ CASE(pen_off)    { CALL(be->op.penalty(be, CS_PEN_OFF, (cs_real)0.3, m[0], m[1],
 CASE(pen_square) { CALL(be->op.penalty(be, CS_PEN_OFF_SQUARE, (cs_real)0.3, m[0], m[1], m[2])); }
 CASE(pen_ortho)  { CALL(be->op.penalty(be, CS_PEN_ORTHO, (cs_real)0.3, m[0], m[1], m[2])); }
 
+/* The rows from the middle on, whose sources and ends lie all over the segments. */
+static cs_mat lower(const env *e, cs_mat m)
+{
+    const int64_t first = e->r / 2;
+    return (cs_mat){ row(m, first), e->r - first, m.c, m.ld };
+}
+CASE(roll_put)  { be->op.seg_roll_put(be, e->seg, e->track, e->r / 2, lower(e, m[0]), m[1]); }
+CASE(roll_take) { be->op.seg_roll_take(be, e->seg, e->track, e->r / 2, m[0], lower(e, m[1])); }
+
 static const op_case attn_ops[] = {
+    { "roll_put",    "iRC aRC", roll_put, false },
+    { "roll_take",   "iRC aRC", roll_take, false },
     { "attend",      "iRC iRC iRC oRC oRH", attend, true },
     { "attend_bwd",  "iRC iRC iRC iRC iRH iRC aRC aRC aRC", attend_bwd, true },
     { "attend_few",  "iRC iUD iUD oRC oRH", attend_few, false },

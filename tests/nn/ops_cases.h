@@ -220,14 +220,6 @@ CASE(roll)      { be->op.seg_roll(be, e->seg, e->track, 1, m[0], 0, m[1]); }
 CASE(roll_back) { be->op.seg_roll(be, e->seg, e->track, -1, m[0], 0, m[1]); }
 CASE(roll_add)  { be->op.seg_roll(be, e->seg, e->track, 1, m[0], 1, m[1]); }
 CASE(roll_half) { be->op.seg_roll(be, e->seg, e->track, -1, m[0], (cs_real)0.5, m[1]); }
-/* The rows from the middle on, whose sources and ends lie all over the segments. */
-static cs_mat lower(const env *e, cs_mat m)
-{
-    const int64_t first = e->r / 2;
-    return (cs_mat){ row(m, first), e->r - first, m.c, m.ld };
-}
-CASE(roll_put)  { be->op.seg_roll_put(be, e->seg, e->track, e->r / 2, lower(e, m[0]), m[1]); }
-CASE(roll_take) { be->op.seg_roll_take(be, e->seg, e->track, e->r / 2, m[0], lower(e, m[1])); }
 CASE(mean)      { be->op.seg_mean(be, e->seg, m[0], m[1]); }
 CASE(mean_bwd)  { be->op.seg_mean_bwd(be, e->seg, m[0], m[1]); }
 CASE(embed_mean) { be->op.embed_mean(be, e->seg, e->id, m[0], m[1]); }
@@ -483,8 +475,6 @@ static const op_case seg_ops[] = {
     { "roll_back",   "iRC oRC", roll_back, true },
     { "roll_add",    "iRC aRC", roll_add, true },
     { "roll_half",   "iRC aRC", roll_half, true },
-    { "roll_put",    "iRC aRC", roll_put, false },
-    { "roll_take",   "iRC aRC", roll_take, false },
     { "mean",        "iRC oSC", mean, true },
     { "mean_bwd",    "iSC aRC", mean_bwd, true },
     { "embed_mean",  "iVC oSC", embed_mean, true },
