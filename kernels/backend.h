@@ -268,6 +268,11 @@ typedef struct cs_chord_stack {
     cs_mat         embed, first;
 } cs_chord_stack;
 
+/* What follows a convolution in an answer: y = relu(norm(conv + bias)) + res. bias (1,h); gamma and
+ * beta (1,h) of a normalisation over each row, with eps, as layernorm has it; res (N,h), which may
+ * be y. Each may be absent; beta is there with gamma. */
+typedef struct cs_conv_tail { cs_mat bias, gamma, beta, res; cs_real eps; } cs_conv_tail;
+
 /* Optional kernels: NULL means "compose it from cs_ops" (nn/fused.c does). */
 typedef struct cs_fused {
     /* y = x + roll(gelu(x w1' + b1) w2' + b2); work: chord_work() reals. y must not overlap x. */
@@ -297,6 +302,12 @@ typedef struct cs_fused {
     void (*affine)(cs_backend *be, cs_mat x, const cs_real *pack, cs_mat bias, cs_mat y);
     void (*affine_prepare)(cs_backend *be, cs_mat w, cs_real *pack);
     int64_t (*affine_pack_size)(cs_mat w);
+
+    /* y = seg_conv of x and w, and its tail; y overlaps x nowhere */
+    void (*conv_tail)(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
+                      const cs_conv_tail *tail, cs_mat y);
+    /* can it take these sizes? Of x and y, p is not used; norm: the tail has gamma */
+    bool (*conv_fits)(cs_backend *be, cs_taps taps, cs_mat x, cs_mat y, bool norm);
 } cs_fused;
 
 /* How batches follow each other through a device of its own memory: while one is computed, the next

@@ -6,12 +6,13 @@
  *
  *   y   a warp makes 32 rows by 32 or 64 channels, or 16 rows by 128, and holds their sums in
  *       registers. w's columns are dealt so that a lane ends up with 4 channels side by side: y is
- *       written once, 16 bytes at a time, with bias added
+ *       written once, 16 bytes at a time, with all that follows in an answer: bias, normalisation
+ *       of the row (which is four lanes'), relu, what is added
  *   x   of a step, a lane reads 16 bytes of each of its rows, and four lanes 64 bytes side by side;
  *       they become bf16 or tf32 in registers, while the next steps are on their way. Lane l knows
  *       the segment of the tile's row l, and tells the others which row a tap reads
  *   w   of all steps and of the block's columns stays in shared memory, packed beforehand in the
- *       order in which lanes read it. Blocks are as many as fit on the device, and warps wait for
+ *       order in which lanes read it. There is a block to each multiprocessor, and warps wait for
  *       nobody
  *
  * Bytes: N (x.c + y.c) floats are the floor. x is read n_tap times, but only the first time from
@@ -21,15 +22,14 @@
  */
 #include "kernels/cuda/conv.cuh"
 
-/* One block to a multiprocessor, whose 64 Ki registers are 168 for each thread. */
-enum { WARPS = 12, THREADS = WARPS * CS_WARP };
-
 struct conv_work {
     cs_conv_job q;
     int32_t     tap_steps, n_step;       /* of a tap, of all */
     int32_t     n_word4;                 /* 16-byte words of a block's weights */
-    bool        wide_y;
     uint4      *pack;                    /* [block of columns][step][pair of tiles][...] */
+    cs_mat      bias, gamma, beta, add;  /* as cs_conv_tail has them; add may be y */
+    float       eps;
+    bool        relu;
 };
 
 /* ---- weights ----------------------------------------------------------------------------- */
@@ -144,47 +144,131 @@ __device__ static void multiply(const uint4 v[2 * NM], const uint4 *w, float acc
     }
 }
 
-/* y[r, j .. j + 3] = v + what was there, or the bias */
-__device__ static void write_quad(const conv_work &o, int64_t r, int32_t j, const float v[CS_QUAD])
+/* ---- the ends of a tile ------------------------------------------------------------------ */
+
+/* Channels j .. j + 3 of a row of y's width; 0 where the matrix is absent, or below row 0. */
+template <bool WIDE>
+__device__ static void quad_of(const cs_mat &m, int64_t r, int32_t j, float v[CS_QUAD])
 {
-    const cs_mat y = o.q.y;
-    const float *init = o.q.beta != 0 ? &cs_el(y, r, j) : o.q.bias.r ? o.q.bias.p + j : NULL;
-    if (r >= o.q.seg.rows)
-        return;
-    if (o.wide_y && j < y.c) {
-        uint4 w = init ? *(const uint4 *)init : make_uint4(0, 0, 0, 0);
-        w.x = cs_as_word(v[0] + cs_as_float(w.x));
-        w.y = cs_as_word(v[1] + cs_as_float(w.y));
-        w.z = cs_as_word(v[2] + cs_as_float(w.z));
-        w.w = cs_as_word(v[3] + cs_as_float(w.w));
-        *(uint4 *)&cs_el(y, r, j) = w;
-        return;
-    }
-    for (int e = 0; e < CS_QUAD && j + e < y.c; e++)
-        cs_el(y, r, j + e) = v[e] + (init ? init[e] : 0);
+    const uint4 w = cs_quad_at<WIDE>(m, r, j);
+    v[0] = cs_as_float(w.x);
+    v[1] = cs_as_float(w.y);
+    v[2] = cs_as_float(w.z);
+    v[3] = cs_as_float(w.w);
 }
 
-/* NP: pairs of tiles, of 16 columns, that a warp makes; NM: 16 rows each; WIDE: cs_is_wide(x) */
-template <class IN, int NP, int NM, bool WIDE>
-static __global__ void __launch_bounds__(THREADS, 1) conv_mma_kernel(conv_work o)
+/* The bias, for every row. */
+template <bool WIDE, int NP, int NM>
+__device__ static void begin_sums(const conv_work &o, int32_t j0, float acc[NM][2 * NP][4])
 {
-    enum { AHEAD = NM == 1 ? 4 : IN::A == 4 ? 2 : 1 };       /* steps on their way */
+    CS_UNROLL
+    for (int p = 0; p < NP; p++) {
+        float bias[CS_QUAD];
+        quad_of<WIDE>(o.bias, 0, j0 + 16 * p, bias);
+        CS_UNROLL
+        for (int i = 0; i < NM * 8; i++)
+            acc[i / 8][2 * p + i / 4 % 2][i % 4] = bias[i / 4 % 2 * 2 + i % 2];
+    }
+}
+
+/* Over the four lanes that share a row. */
+__device__ static inline float sum_lanes(float v)
+{
+    v += (float)__shfl_xor_sync(0xFFFFFFFFu, v, 1);
+    return v + (float)__shfl_xor_sync(0xFFFFFFFFu, v, 2);
+}
+
+/* Of row g (half 0) or g + 8 (half 1) of 16; channels behind the last one hold 0. */
+struct row_norm { float mean, scale; };
+
+template <int NP>
+__device__ static row_norm norm_of(const conv_work &o, int32_t j0, const float acc[2 * NP][4],
+                                   int half)
+{
+    const float n = (float)o.q.y.c;
+    float sum = 0, squares = 0;
+    CS_UNROLL
+    for (int i = 0; i < 4 * NP; i++)
+        sum += acc[i / 2][2 * half + i % 2];
+    const float mean = sum_lanes(sum) / n;
+    CS_UNROLL
+    for (int i = 0; i < 4 * NP; i++) {
+        const int32_t j = j0 + i / CS_QUAD * 16 + i % CS_QUAD;
+        const float d = j < o.q.y.c ? acc[i / 2][2 * half + i % 2] - mean : 0;
+        squares += d * d;
+    }
+    return { mean, 1 / sqrtf(sum_lanes(squares) / n + o.eps) };
+}
+
+/* y[r, j .. j + 3] = relu(v) + add, or v + add */
+template <bool WIDE>
+__device__ static void write_quad(const conv_work &o, int64_t r, int32_t j, const float v[CS_QUAD],
+                                  const float add[CS_QUAD])
+{
+    uint32_t w[CS_QUAD];
+    if (r < 0)
+        return;
+    CS_UNROLL
+    for (int e = 0; e < CS_QUAD; e++)
+        w[e] = cs_as_word((o.relu && !(v[e] > 0) ? 0 : v[e]) + add[e]);
+    if (WIDE)
+        *(uint4 *)&cs_el(o.q.y, r, j) = make_uint4(w[0], w[1], w[2], w[3]);
+    else
+        for (int e = 0; e < CS_QUAD && j + e < o.q.y.c; e++)
+            cs_el(o.q.y, r, j + e) = cs_as_float(w[e]);
+}
+
+/* The end of 16 rows; r: the lane's first one, below all of them it has 8 more. */
+template <bool WIDE, int NP>
+__device__ static void finish(const conv_work &o, int64_t r, int32_t j0, const float acc[2 * NP][4])
+{
+    const row_norm none = { 0, 1 };
+    const row_norm n0 = o.gamma.r ? norm_of<NP>(o, j0, acc, 0) : none;
+    const row_norm n8 = o.gamma.r ? norm_of<NP>(o, j0, acc, 1) : none;
+    CS_UNROLL
+    for (int p = 0; p < NP; p++) {
+        const int32_t j = j0 + 16 * p;
+        const int64_t r0 = r < o.q.seg.rows && j < o.q.y.c ? r : -1;
+        const int64_t r8 = r + 8 < o.q.seg.rows && j < o.q.y.c ? r + 8 : -1;
+        float gain[CS_QUAD] = { 1, 1, 1, 1 }, shift[CS_QUAD], add0[CS_QUAD], add8[CS_QUAD];
+        quad_of<WIDE>(o.add, r0, j, add0);
+        quad_of<WIDE>(o.add, r8, j, add8);
+        quad_of<WIDE>(o.beta, 0, j, shift);
+        if (o.gamma.r)
+            quad_of<WIDE>(o.gamma, 0, j, gain);
+        float v0[CS_QUAD], v8[CS_QUAD];
+        CS_UNROLL
+        for (int e = 0; e < CS_QUAD; e++) {
+            const float *v = acc[2 * p + e / 2] + e % 2;
+            v0[e] = (v[0] - n0.mean) * (n0.scale * gain[e]) + shift[e];
+            v8[e] = (v[2] - n8.mean) * (n8.scale * gain[e]) + shift[e];
+        }
+        write_quad<WIDE>(o, r0, j, v0, add0);
+        write_quad<WIDE>(o, r8, j, v8, add8);
+    }
+}
+
+/* NP: pairs of tiles, of 16 columns, that a warp makes; NM: 16 rows each; WIDE: cs_is_wide() */
+template <class IN, int NP, int NM, bool WIDE>
+static __global__ void __launch_bounds__(CS_BLOCK, 1) conv_mma_kernel(conv_work o)
+{
+    enum { AHEAD = NM == 1 ? 4 : 2 };    /* steps on their way: 32 KiB of a block */
     CS_SHARED_ARRAY(uint4, weights);
     const uint4 *from = o.pack + (int64_t)blockIdx.y * o.n_word4;
-    const int32_t lane = (int32_t)threadIdx.x % CS_WARP, g = lane / 4;
-    const int32_t j0 = (int32_t)blockIdx.y * 16 * NP + lane % 4 * CS_QUAD;
-    int64_t r0 = ((int64_t)blockIdx.x * WARPS + threadIdx.x / CS_WARP) * 16 * NM;
+    const int32_t j0 = (int32_t)blockIdx.y * 16 * NP + (int32_t)threadIdx.x % 4 * CS_QUAD;
+    int64_t r0 = ((int64_t)blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * 16 * NM;
 
-    for (int32_t i = (int32_t)threadIdx.x; i < o.n_word4; i += THREADS)
+    for (int32_t i = (int32_t)threadIdx.x; i < o.n_word4; i += CS_BLOCK)
         weights[i] = from[i];
     __syncthreads();
-    for (; r0 < o.q.seg.rows; r0 += (int64_t)gridDim.x * WARPS * 16 * NM) {
+    for (; r0 < o.q.seg.rows; r0 += (int64_t)gridDim.x * CS_WARPS * 16 * NM) {
         reader<NM> f = reader_at<NM>(o.q, r0);
-        float acc[NM][2 * NP][4] = { { { 0 } } };
+        float acc[NM][2 * NP][4];
         uint4 v[AHEAD + 1][2 * NM];
         CS_UNROLL
         for (int a = 0; a < AHEAD; a++)
             read_step<WIDE>(o, f, v[a]);
+        begin_sums<WIDE, NP, NM>(o, j0, acc);
         for (int32_t s = 0; s < o.n_step; s++) {
             read_step<WIDE>(o, f, v[AHEAD]);
             multiply<IN, NP, NM>(v[0], weights + s * (NP * IN::B / 2 * CS_WARP), acc);
@@ -195,14 +279,8 @@ static __global__ void __launch_bounds__(THREADS, 1) conv_mma_kernel(conv_work o
                     v[a][i] = v[a + 1][i];
         }
         CS_UNROLL
-        for (int p = 0; p < NP; p++)
-            CS_UNROLL
-            for (int i = 0; i < 2 * NM; i++) {
-                const float *t0 = acc[i / 2][2 * p] + i % 2 * 2;
-                const float *t1 = acc[i / 2][2 * p + 1] + i % 2 * 2;
-                const float quad[CS_QUAD] = { t0[0], t0[1], t1[0], t1[1] };
-                write_quad(o, r0 + 8 * i + g, j0 + 16 * p, quad);
-            }
+        for (int m = 0; m < NM; m++)
+            finish<WIDE, NP>(o, r0 + 16 * m + (int32_t)threadIdx.x % CS_WARP / 4, j0, acc[m]);
     }
 }
 
@@ -224,34 +302,57 @@ template <bool WIDE> static conv_mma kernel_of(cs_in_tf32, int32_t np)
          : conv_mma_kernel<cs_in_tf32, 4, 2, WIDE>;
 }
 
-template <class IN> static bool run(cs_backend *be, const cs_conv_job &q)
+/* How the columns are dealt to blocks. */
+struct cut { int32_t np, n_col; int64_t n_bytes; };
+
+/* False where a block's weights have no room. */
+template <class IN> static bool cut_columns(const cs_cuda *cu, const cs_conv_job &q, cut *c)
 {
-    cs_cuda *cu = cs_cuda_of(be);
-    const int32_t tap_steps = (int32_t)cs_div_up(q.x.c, CS_STEP);
-    const int64_t n_step = (int64_t)tap_steps * q.taps.n;
+    const int64_t n_step = cs_div_up(q.x.c, CS_STEP) * q.taps.n;
     const int64_t pair_bytes = n_step * IN::B * 2 * CS_WARP * (int64_t)sizeof(uint32_t);
     const int64_t most = (int64_t)cu->shared_bytes;
-    int32_t np = q.y.c <= 32 ? 2 : q.y.c <= 64 || IN::B > 2 ? 4 : 8;
+    const int64_t room = (int64_t)(cu->n_scratch * sizeof *cu->scratch);
 
-    while (np > 2 && np * pair_bytes > most)
-        np /= 2;
-    const int64_t n_bytes = np * pair_bytes, n_col = cs_div_up(q.y.c, 16 * np);
-    if (n_bytes > most || n_bytes * n_col > (int64_t)(cu->n_scratch * sizeof *cu->scratch)
-        || q.seg.rows > INT32_MAX || n_step == 0)
+    c->np = q.y.c <= 32 ? 2 : q.y.c <= 64 || IN::B > 2 ? 4 : 8;
+    while (c->np > 2 && c->np * pair_bytes > most)
+        c->np /= 2;
+    c->n_bytes = c->np * pair_bytes;
+    c->n_col = (int32_t)cs_div_up(q.y.c, 16 * c->np);
+    return n_step > 0 && c->n_bytes <= most && c->n_bytes * c->n_col <= room
+        && q.x.r <= INT32_MAX;
+}
+
+template <class IN> static bool run(cs_backend *be, const cs_conv_job &q, const cs_conv_tail *t)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    conv_work o;
+    cut c;
+
+    if (!cut_columns<IN>(cu, q, &c))
         return false;
-    const bool wide_y = cs_is_wide(q.y) && (uintptr_t)q.bias.p % sizeof(uint4) == 0;
-    const int32_t n_word4 = (int32_t)(n_bytes / (int64_t)sizeof(uint4));
-    const conv_work o = { q, tap_steps, (int32_t)n_step, n_word4, wide_y, (uint4 *)cu->scratch };
-    const conv_mma kernel = cs_is_wide(q.x) ? kernel_of<true>(IN(), np)
-                                            : kernel_of<false>(IN(), np);
+    o.q = q;
+    o.tap_steps = (int32_t)cs_div_up(q.x.c, CS_STEP);
+    o.n_step = o.tap_steps * q.taps.n;
+    o.n_word4 = (int32_t)(c.n_bytes / (int64_t)sizeof(uint4));
+    o.pack = (uint4 *)cu->scratch;
+    o.bias = t ? t->bias : q.beta != 0 ? cs_mat() : q.bias;
+    o.gamma = t ? t->gamma : cs_mat();
+    o.beta = t ? t->beta : cs_mat();
+    o.add = t ? t->res : q.beta != 0 ? q.y : cs_mat();
+    o.eps = t ? t->eps : 0;
+    o.relu = t != NULL;
+    const bool wide = cs_is_wide(q.x) && cs_is_wide(q.y) && cs_is_wide(o.add)
+                      && cs_is_wide(o.bias) && cs_is_wide(o.gamma) && cs_is_wide(o.beta);
+    const conv_mma kernel = wide ? kernel_of<true>(IN(), c.np) : kernel_of<false>(IN(), c.np);
     /* All blocks run at once, so that those of other columns find x in the cache. */
-    const int64_t n_row = cs_div_up(q.seg.rows, (np == 8 ? 16 : 32) * WARPS);
-    const int64_t most_row = n_col < cu->n_sm ? cu->n_sm / n_col : 1;
-    pack_weights<IN>(be, o, np);
+    const int64_t n_row = cs_div_up(q.seg.rows, (c.np == 8 ? 16 : 32) * CS_WARPS);
+    const int64_t most_row = c.n_col < cu->n_sm ? cu->n_sm / c.n_col : 1;
+    pack_weights<IN>(be, o, c.np);
     cs_cuda_keep(be, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          (int)n_bytes), "seg_conv");
+                                          (int)c.n_bytes), "seg_conv");
     CS_KERNEL_CALL_SHARED(kernel, dim3((unsigned)(n_row < most_row ? n_row : most_row),
-                                       (unsigned)n_col), THREADS, (size_t)n_bytes, cu->stream, o);
+                                       (unsigned)c.n_col), CS_BLOCK, (size_t)c.n_bytes, cu->stream,
+                          o);
     cs_cuda_after(be, "seg_conv");
     return true;
 }
@@ -259,8 +360,33 @@ template <class IN> static bool run(cs_backend *be, const cs_conv_job &q)
 bool cs_cuda_conv_mma(cs_backend *be, const cs_conv_job &q)
 {
     switch (be->precision) {
-    case CS_IN_BF16: return run<cs_in_bf16>(be, q);
-    case CS_IN_TF32: return run<cs_in_tf32>(be, q);
+    case CS_IN_BF16: return run<cs_in_bf16>(be, q, NULL);
+    case CS_IN_TF32: return run<cs_in_tf32>(be, q, NULL);
     default:         return false;
     }
+}
+
+static bool cuda_conv_fits(cs_backend *be, cs_taps taps, cs_mat x, cs_mat y, bool norm)
+{
+    const cs_conv_job q = { cs_seg(), taps, false, x, cs_mat(), cs_mat(), y, 0 };
+    cut c;
+    const bool fits = be->precision == CS_IN_BF16 ? cut_columns<cs_in_bf16>(cs_cuda_of(be), q, &c)
+                                                  : cut_columns<cs_in_tf32>(cs_cuda_of(be), q, &c);
+    return fits && (!norm || c.n_col == 1);      /* a block sees whole rows */
+}
+
+static void cuda_conv_tail(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
+                           const cs_conv_tail *tail, cs_mat y)
+{
+    const cs_conv_job q = { seg, taps, false, x, w, cs_mat(), y, 0 };
+    if (seg.rows <= 0 || y.c <= 0)
+        return;
+    (void)(be->precision == CS_IN_BF16 ? run<cs_in_bf16>(be, q, tail)
+                                       : run<cs_in_tf32>(be, q, tail));
+}
+
+void cs_cuda_conv_tail(cs_backend *be)
+{
+    be->fused.conv_tail = cuda_conv_tail;
+    be->fused.conv_fits = cuda_conv_fits;
 }

@@ -227,6 +227,8 @@ int cs_cuda_compute_in(cs_backend *be, cs_precision p)
                        "8.0", cu->label, cu->capability / 10, cu->capability % 10,
                        cs_precision_names[p]);
     memset(&be->fused, 0, sizeof be->fused);
+    if (p != CS_IN_FP32)
+        cs_cuda_conv_tail(be);
     if (p == CS_IN_BF16) {
         cs_cuda_chord(be);
         cs_cuda_chord_learn(be);

@@ -91,6 +91,8 @@ void cs_cuda_linear_attn(cs_ops *op);
 void cs_cuda_conv(cs_ops *op);
 void cs_cuda_sparse(cs_ops *op);
 void cs_cuda_loss(cs_ops *op);
+/** cs_cuda_conv_tail - convolutions with what follows them, in CS_IN_BF16 or CS_IN_TF32 */
+void cs_cuda_conv_tail(cs_backend *be);
 /** cs_cuda_chord - the fused blocks, which compute in CS_IN_BF16 */
 void cs_cuda_chord(cs_backend *be);
 void cs_cuda_chord_learn(cs_backend *be);

@@ -101,9 +101,20 @@ void cs_cdil_free(cs_cdil *e)
 
 /* ---- forward ----------------------------------------------------------------------------- */
 
-/* y = relu(norm(conv(x))) */
+static cs_taps taps_of(const struct layer *k)
+{
+    return (cs_taps){ k->net->spec.n_tap, k->dilation };
+}
+
+/* Is a unit one step? */
+static bool is_whole(const cs_ctx *cx, const struct layer *k, cs_mat x, cs_mat y)
+{
+    return cs_conv_answers(cx, taps_of(k), x, y, k->net->spec.norm == CS_CDIL_LAYER);
+}
+
+/* y = relu(norm(conv(x))), plus res where the unit is whole */
 static void apply_unit(cs_ctx *cx, const struct layer *k, const struct unit *u, cs_seg seg,
-                       cs_mat x, cs_mat y)
+                       cs_mat x, cs_mat res, cs_mat y)
 {
     const cs_cdil_spec *s = &k->net->spec;
     cs_mat none = { 0 }, g = u->g >= 0 ? cs_value(cx->ps, u->g) : none;
@@ -116,8 +127,17 @@ static void apply_unit(cs_ctx *cx, const struct layer *k, const struct unit *u, 
                             cs_norm_running(cx->ps, &u->norm), w);
         has_norm = false;
     }
+    if (is_whole(cx, k, x, y)) {
+        cs_conv_tail tail = { .bias = bias, .res = res };
+        if (has_norm) {
+            tail.gamma = cs_value(cx->ps, u->norm.gamma);
+            tail.beta = cs_value(cx->ps, u->norm.beta);
+        }
+        cs_conv_answer(cx, seg, taps_of(k), x, w, &tail, y);
+        return;
+    }
     cs_mat pre = cx->recording || has_norm ? cs_tmp(cx, y.r, y.c) : y;
-    cs_conv(cx, seg, (cs_taps){ s->n_tap, k->dilation }, x, w, bias, pre);
+    cs_conv(cx, seg, taps_of(k), x, w, bias, pre);
     if (has_norm) {
         cs_mat normed = cx->recording ? cs_tmp(cx, y.r, y.c) : y;
         cs_norm_apply(cx, &u->norm, seg, pre, normed);
@@ -126,22 +146,31 @@ static void apply_unit(cs_ctx *cx, const struct layer *k, const struct unit *u, 
     cs_activate(cx, CS_ACT_RELU, pre, y);
 }
 
+static cs_mat res_of(cs_ctx *cx, const struct layer *k, cs_mat x)
+{
+    return k->has_res ? cs_linear_apply(cx, &k->res, x) : x;
+}
+
 static void apply_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct layer *k = net;
     const cs_cdil_spec *s = &k->net->spec;
-    cs_mat h = x, out = cx->recording ? cs_tmp(cx, y.r, y.c) : y, res = x;
+    const struct unit *last = &k->unit[s->hidden ? 1 : 0];
+    const cs_mat none = { 0 };
+    cs_mat h = x, out = cx->recording ? cs_tmp(cx, y.r, y.c) : y;
 
     if (s->hidden) {
         h = cs_tmp(cx, x.r, s->hidden);
-        apply_unit(cx, k, &k->unit[0], seg, x, h);
+        apply_unit(cx, k, &k->unit[0], seg, x, none, h);
         h = cs_dropout(cx, s->dropout, h);
     }
-    apply_unit(cx, k, &k->unit[s->hidden ? 1 : 0], seg, h, out);
+    if (is_whole(cx, k, h, y)) {
+        apply_unit(cx, k, last, seg, h, res_of(cx, k, x), y);
+        return;
+    }
+    apply_unit(cx, k, last, seg, h, none, out);
     out = cs_dropout(cx, s->dropout, out);
-    if (k->has_res)
-        res = cs_linear_apply(cx, &k->res, x);
-    cs_add(cx, out, res, y);
+    cs_add(cx, out, res_of(cx, k, x), y);
 }
 
 cs_mat cs_cdil_apply(cs_ctx *cx, const cs_cdil *e, cs_seg seg, int32_t n_layer, int32_t block,

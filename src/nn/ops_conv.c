@@ -3,6 +3,8 @@
 
 #include "nn/tape.h"
 
+static const double norm_eps = 1e-5;
+
 static void weight_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_mat v = n->m[0], g = n->m[1], none = { 0 };
@@ -44,12 +46,32 @@ void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bi
         cx->be->op.seg_conv(cx->be, seg, taps, false, x, w, bias, 0, y);
 }
 
+bool cs_conv_answers(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool norm)
+{
+    const cs_fused *f = &cx->be->fused;
+    return !cx->training && !cx->recording && !cx->no_fused && f->conv_tail
+        && f->conv_fits(cx->be, taps, x, y, norm);
+}
+
+void cs_conv_answer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
+                    const cs_conv_tail *tail, cs_mat y)
+{
+    const cs_mat res = tail->res, gamma = tail->gamma;
+    cs_conv_tail t = *tail;
+    CS_BUG(!cs_conv_answers(cx, taps, x, y, gamma.r > 0));
+    CS_BUG(seg.rows != x.r || y.r != x.r || w.r != (int64_t)taps.n * x.c || w.c != y.c);
+    CS_BUG(res.r > 0 && (res.r != y.r || res.c != y.c));
+    CS_BUG(gamma.r > 0 && (gamma.c != y.c || tail->beta.c != y.c));
+    t.eps = (cs_real)norm_eps;
+    if (!cx->dry)
+        cx->be->fused.conv_tail(cx->be, seg, taps, x, w, &t, y);
+}
+
 /* Batch normalisation is affine in each channel: without mean and shift it is the scale, and of a
  * row of zeros it is the bias. */
 cs_mat cs_conv_fold(cs_ctx *cx, cs_mat gamma, cs_mat beta, cs_mat running, cs_mat w)
 {
     const cs_ops *op = &cx->be->op;
-    const cs_real eps = (cs_real)1e-5;
     CS_BUG(cx->recording || gamma.c != w.c || beta.c != w.c || running.c != w.c || running.r != 2);
     cs_mat bias = cs_tmp(cx, 1, w.c);
     int64_t mark = cs_mark(cx);
@@ -60,8 +82,8 @@ cs_mat cs_conv_fold(cs_ctx *cx, cs_mat gamma, cs_mat beta, cs_mat running, cs_ma
         op->zero(cx->be, stat);
         op->copy(cx->be, var, (cs_mat){ stat.p + stat.ld, 1, w.c, stat.ld });
         op->copy(cx->be, w, plain);
-        op->batchnorm(cx->be, eps, plain, stat, gamma, zero, w);
-        op->batchnorm(cx->be, eps, zero, running, gamma, beta, bias);
+        op->batchnorm(cx->be, (cs_real)norm_eps, plain, stat, gamma, zero, w);
+        op->batchnorm(cx->be, (cs_real)norm_eps, zero, running, gamma, beta, bias);
     }
     cs_release_to(cx, mark);
     return bias;

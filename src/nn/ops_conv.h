@@ -27,6 +27,21 @@ cs_mat cs_conv_weight(cs_ctx *cx, int32_t n_tap, cs_mat v, cs_mat g);
 void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bias, cs_mat y);
 
 /**
+ * cs_conv_answer - y = relu(norm(conv(x) + bias)) + res in one step, for answers
+ *
+ * tail     bias, norm over a row's channels, and res; each may be absent. eps is set here
+ * Shapes   as cs_conv(); gamma, beta (1, h), res (N, h)
+ * Aliasing y overlaps nothing but res, which may be the same matrix
+ * Not on the tape; only where cs_conv_answers() says so
+ */
+void cs_conv_answer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
+                    const cs_conv_tail *tail, cs_mat y);
+
+/** cs_conv_answers - has the backend such a step for matrices of these sizes (p is not used), and
+ * is it an answer that is computed? */
+bool cs_conv_answers(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool norm);
+
+/**
  * cs_conv_fold - move a batch normalisation with running statistics into the convolution before it
  *
  *   w[:,o] *= s_o,  bias[o] = beta_o - mean_o s_o,  s_o = gamma_o / sqrt(var_o + eps)
