@@ -301,7 +301,6 @@ _chordseq()
         '*--epochs[epochs in all]:NUM:' \
         '*--max-steps[end the run and its schedule after so many steps; 0\: by epochs]:NUM:' \
         '*--patience[stop after so many epochs without improvement; 0\: never]:NUM:' \
-        '*--recompute[compute blocks again in the backward pass\: less memory, more time]' \
         '*--seed[seed of all randomness]:NUM:' \
         '*--class-weights[none, balanced, or one weight per class, with commas]:LIST:' \
         '*--stop-at[stop after the epoch whose validation is this good; 0\: do not]:NUM:' \
@@ -322,6 +321,7 @@ _chordseq()
         '*--ranks[learn on so many processes, started here; env\: on those of a launcher]:NUM:' \
         '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
         '*--keep-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
+        '*--recompute[keep the inputs of all blocks, and nothing else of them]' \
         '*--strand[what the model states as its --strand\: forward, both or auto]:NAME:(auto forward both)' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; kept in the model]:FILE:_files' \
         '*--taxa[with such a folder, a table as above for classes that it calls otherwise]:FILE:_files' \
@@ -491,7 +491,6 @@ _chordseq()
         '*--epochs[epochs in all]:NUM:' \
         '*--max-steps[end the run and its schedule after so many steps; 0\: by epochs]:NUM:' \
         '*--patience[stop after so many epochs without improvement; 0\: never]:NUM:' \
-        '*--recompute[compute blocks again in the backward pass\: less memory, more time]' \
         '*--seed[seed of all randomness]:NUM:' \
         '*-o[the model; written when validation improves]:FILE:_files' \
         '*--output[the model; written when validation improves]:FILE:_files' \
@@ -504,6 +503,7 @@ _chordseq()
         '*--ranks[learn on so many processes, started here; env\: on those of a launcher]:NUM:' \
         '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
         '*--keep-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
+        '*--recompute[keep the inputs of all blocks, and nothing else of them]' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
@@ -822,6 +822,7 @@ _chordseq()
         '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
         '*--keep-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
+        '*--recompute[keep the inputs of all blocks, and nothing else of them]' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \

@@ -227,7 +227,7 @@ static int one_pass(struct job *j, cs_model *m, int pass)
 {
     int rc = CS_OK;
     double loss;
-    const cs_learn how = { .scale = 1, .key = 1, .keep = (int32_t)memory.keep };
+    const cs_learn how = { .scale = 1, .key = 1, .keep = cs_memory_keep(&memory) };
     /* A rate of zero: all of the work, and every pass begins with the same weights. */
     const cs_adam h = { .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1 };
 
@@ -309,7 +309,7 @@ static int measure(struct job *j, cs_model *m, int pass, struct point *at)
             at->why = "too_long";
             continue;
         }
-        m->cx.keep = (int32_t)memory.keep;
+        m->cx.keep = cs_memory_keep(&memory);
         at->n_bytes = cs_model_memory(m, n, 1, cs_depth(n), pass == STEP);
         if (at->n_bytes > own.max_memory || expected > own.max_seconds) {
             at->why = at->n_bytes > own.max_memory ? "too_large" : "too_slow";

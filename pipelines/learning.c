@@ -16,6 +16,7 @@ enum { MOST_FORKED = CS_DEVICES_MAX };
 
 #define LEARN(field) .off = offsetof(cs_learn_args, field)
 #define RUN(field) .off = offsetof(cs_run_args, field)
+#define MEMORY(field) .off = offsetof(cs_memory_args, field)
 
 const cs_opt cs_learn_table[] = {
     { .type = CS_OPT_GROUP, .name = "Learning" },
@@ -70,9 +71,6 @@ const cs_opt cs_learn_table[] = {
       .max = 1e12 },
     { .type = CS_OPT_INT, .name = "patience", LEARN(patience), .arg = "NUM", .def = "0",
       .help = "stop after so many epochs without improvement; 0: never", .min = 0, .max = 1e6 },
-    { .type = CS_OPT_FLAG, .name = "recompute", LEARN(recompute),
-      .help = "compute blocks again in the backward pass: less memory, more time",
-      .man = "The inputs of all blocks are kept. See --keep-blocks for fewer." },
     { .type = CS_OPT_INT, .name = "seed", LEARN(seed), .arg = "NUM", .def = "1",
       .help = "seed of all randomness", .min = 0, .max = 9e15 },
     { .type = CS_OPT_END }
@@ -106,8 +104,8 @@ const cs_opt cs_run_table[] = {
 
 const cs_opt cs_memory_table[] = {
     { .type = CS_OPT_GROUP, .name = "Memory" },
-    { .type = CS_OPT_SIZE, .name = "keep-blocks", .off = offsetof(cs_memory_args, keep),
-      .arg = "NUM", .def = "auto", .choice = cs_opt_auto,
+    { .type = CS_OPT_SIZE, .name = "keep-blocks", MEMORY(keep), .arg = "NUM",
+      .def = "auto", .choice = cs_opt_auto,
       .help = "inputs of blocks that training keeps of a batch; auto: all that blocks compute",
       .man = "The blocks between are computed again going backward, which takes time: about half a "
              "step more where NUM is the square root of the number of blocks. What does not fit "
@@ -117,13 +115,15 @@ const cs_opt cs_memory_table[] = {
              "chordmixer (but reversible, which keeps none), transformer, linformer, lowrank, "
              "fkernel. Other encoders' blocks keep their inputs with every number.",
       .min = 1, .max = CS_KEEP_INPUTS },
+    { .type = CS_OPT_FLAG, .name = "recompute", MEMORY(recompute),
+      .help = "keep the inputs of all blocks, and nothing else of them",
+      .man = "The same as --keep-blocks with its largest NUM. Of both, --keep-blocks counts." },
     { .type = CS_OPT_END }
 };
 
-/* --recompute: the inputs of all. */
-static int32_t keep_of(const cs_learn_args *a, const cs_memory_args *memory)
+int32_t cs_memory_keep(const cs_memory_args *a)
 {
-    return memory->keep > 0 ? (int32_t)memory->keep : a->recompute ? CS_KEEP_INPUTS : CS_KEEP_ALL;
+    return a->keep > 0 ? (int32_t)a->keep : a->recompute ? CS_KEEP_INPUTS : CS_KEEP_ALL;
 }
 
 cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r,
@@ -135,7 +135,7 @@ cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r,
         .schedule = { .kind = (cs_decay)a->schedule, .cycles = a->cycles, .power = a->power,
                       .floor = a->lr_end / a->lr },
         .warmup = a->warmup, .zero_grad_keeps = a->keeps, .clip = a->clip, .ema = a->ema,
-        .keep = keep_of(a, memory), .n_epoch = a->epochs, .max_steps = a->max_steps,
+        .keep = cs_memory_keep(memory), .n_epoch = a->epochs, .max_steps = a->max_steps,
         .patience = a->patience, .seed = (uint64_t)a->seed, .stop_after = r->stop_after,
         .max_seconds = r->max_time, .checkpoint_steps = r->checkpoint_steps,
         .model_path = r->output, .metrics_path = r->metrics, .resume = r->resume,

@@ -9,7 +9,7 @@
 typedef struct cs_learn_args {
     int64_t batch_tokens, step_records, accumulate, epochs, max_steps, patience, seed;
     double  lr, beta1, beta2, eps, decay, warmup, cycles, power, lr_end, clip, ema;
-    int     optim, schedule, keeps, recompute;
+    int     optim, schedule, keeps;
 } cs_learn_args;
 
 /* Options that decide where a run ends and what it writes. */
@@ -22,11 +22,14 @@ typedef struct cs_run_args {
 } cs_run_args;
 
 /* Options that decide how memory is spent: nothing that is learnt depends on them. */
-typedef struct cs_memory_args { int64_t keep; } cs_memory_args;
+typedef struct cs_memory_args { int64_t keep; int recompute; } cs_memory_args;
 
 extern const cs_opt cs_learn_table[];
 extern const cs_opt cs_run_table[];
 extern const cs_opt cs_memory_table[];
+
+/** cs_memory_keep - what they say, as cs_learn.keep has it */
+int32_t cs_memory_keep(const cs_memory_args *a);
 
 /** cs_learn_options - what they say to cs_train_run(); the rest is zero */
 cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r,
