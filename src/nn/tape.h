@@ -16,12 +16,6 @@ typedef void (*cs_block_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, c
 /* The same with several matrices, those that it reads and those that it writes, and a number. */
 typedef void (*cs_part_fn)(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, int32_t i);
 
-/* DeepLIFT's rescale rule (Shrikumar et al. 2017). Of every matrix that depends on the input the
- * first half of the rows belongs to a sequence, the second to the reference that it is compared
- * with. cx->rescale then replays `rescale` where there is `adjoint`: a multiplier takes the
- * derivative's place, so that a step's differences of input, times it, add up to those of its
- * output. Linear steps pass their adjoint, steps without it have no rule and set cx->no_rule. */
-
 /* A stack as a step of its own (nn/blocks.c): n layers, `size` bytes from one net to the next, of
  * n_random dropout masks each; copies of n_copy inputs, before which `aside` reals were aside. */
 typedef struct cs_layers {
@@ -30,6 +24,12 @@ typedef struct cs_layers {
     uint64_t n_random;
     int64_t  aside;
 } cs_layers;
+
+/* DeepLIFT's rescale rule (Shrikumar et al. 2017). Of every matrix that depends on the input the
+ * first half of the rows belongs to a sequence, the second to the reference that it is compared
+ * with. cx->rescale then replays `rescale` where there is `adjoint`: a multiplier takes the
+ * derivative's place, so that a step's differences of input, times it, add up to those of its
+ * output. Linear steps pass their adjoint, steps without it have no rule and set cx->no_rule. */
 
 /* One step. Which fields are used, and for what, is between the op and its adjoint. Parameters and
  * activations are referred to by their matrices, so a node owns nothing. */
@@ -66,8 +66,8 @@ void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g);
 /**
  * cs_block - run f(net, seg, x) into y and free what it used
  *
- * When the context recomputes, the tape keeps x and y only, and the backward pass runs f once more,
- * with the same dropout masks, to record its steps. Otherwise f is recorded as it runs.
+ * With cx->keep the tape keeps x and y only, and the backward pass runs f once more, with the same
+ * dropout masks, to record its steps. With CS_KEEP_ALL f is recorded as it runs.
  *
  * net      must outlive the pass
  */

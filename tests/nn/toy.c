@@ -211,6 +211,11 @@ double toy_learn(cs_model *m, const cs_batch *b, int32_t keep)
     cs_optim_zero_grad(&m->ps);
     if (cs_model_learn(m, b, &l, &loss, NULL) != CS_OK)
         fail_msg("%s", cs_error_message());
+    const int64_t peak = m->cx.peak, grad_peak = m->cx.grad_peak;
+    (void)cs_model_memory(m, b->n_tok, b->n_seg, b->depth, true);
+    if (m->cx.peak != peak || m->cx.grad_peak != grad_peak)
+        fail_msg("%s keeping %d: %ld and %ld reals, %ld and %ld in a dry run", m->enc->name,
+                 (int)keep, (long)peak, (long)grad_peak, (long)m->cx.peak, (long)m->cx.grad_peak);
     return loss;
 }
 

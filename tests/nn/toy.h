@@ -34,7 +34,8 @@ cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed)
  * go together are passed over; `arg` is passed on. The environment's CS_ENCODER: this one only */
 void toy_each(void (*f)(const toy *t, void *arg), void *arg);
 
-/** toy_learn - zero the gradients and learn from one batch; the loss */
+/** toy_learn - zero the gradients and learn from one batch; the loss. Fails when that takes other
+ * memory than the dry run said */
 double toy_learn(cs_model *m, const cs_batch *b, int32_t keep);
 
 /** toy_slab - a copy of a slab of parameters in host memory; free() it */
