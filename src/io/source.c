@@ -220,9 +220,10 @@ static int gather_blocks(cs_source *s, size_t *used)
 /* One or more BGZF blocks. *n may stay 0: an end marker, of which there may be several. */
 static int fill_blocks(cs_source *s, size_t *n)
 {
-    size_t used;
+    size_t used, n_head;
+    const size_t left = s->end - s->pos;       /* more than a block, or the file's last bytes */
     const int n_block = gather_blocks(s, &used);
-    if (n_block == 0 && s->raw_end && s->end - s->pos < BLOCK_MAX)
+    if (n_block == 0 && bgzf_size(s->raw + s->pos, left, &n_head) > left)
         return cut(s);
     if (n_block == 0)
         return damaged(s, "a BGZF block has an impossible size");

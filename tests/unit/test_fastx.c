@@ -303,6 +303,11 @@ static void test_damaged_gzip(void **state)
     end[1] = b.n;
     add_bgzf(&b, "", 0, 1);
     check_damage(&b, end, 2);
+
+    b.p[end[1] - 1] = 1;         /* the length's last byte */
+    put_file("x.gz", b.p, b.n);
+    check_refused("x.gz", CS_EFORMAT, "'x.gz': a BGZF block has an impossible size before "
+                  "the first record is complete (line 3); the file is damaged; get it again");
     free(b.p);
 }
 
