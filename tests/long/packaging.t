@@ -53,7 +53,7 @@ done
 # What the images install is what the build says that it needs.
 . "$srcdir/tests/debian.sh"
 for f in $images; do
-    missing=$(for need in $build_needs lapack=liblapack-dev; do
+    missing=$(for need in $build_needs lapack=liblapack-dev deflate=libdeflate-dev; do
         grep -qw -- "${need##*=}" "$srcdir/$f" || echo "${need##*=}"; done)
     T "$f installs what a build needs${missing:+, but for} $missing" test -z "$missing"
 done
