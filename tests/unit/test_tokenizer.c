@@ -206,7 +206,12 @@ int main(void)
         cmocka_unit_test(test_never_writes_past_bound),
         cmocka_unit_test(test_bad_options),
     };
+    char level[64];
+    int n_failed = 0;
+
     if (cs_cpu_init() != CS_OK)
         return 2;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    for (int i = 0; cs_cpu_level(i, level, sizeof level); i++)
+        n_failed += cmocka_run_group_tests_name(level, tests, NULL, NULL);
+    return n_failed;
 }
