@@ -17,6 +17,8 @@ P gpubench-rows.tsv cells 1-3
 T 'a figure of a median where it is ok' awk -F '\t' '
     $3 == "ok" && $1 != "memory" && !($4 > 0 && $5 >= 0 && $6 ~ /^(us|ms|Mb)/ && NF == 7) { exit 1 }
     $3 != "ok" && $4 + 0 > 0 { exit 1 }' t.tsv
+T 'a stage that there is not' sh -c "$quick blocks block > s.out 2> s.err; [ \$? = 2 ] && ! grep -q ^block s.out &&
+    grep -q \"no stage 'blocks'\" s.err"
 T 'no ratio without PyTorch' sh -c '! grep -q times t.tsv'
 T 'rows are added to those before' sh -c "n=\$(wc -l < t.tsv); $quick -o t.tsv block > b.out &&
     [ \$(wc -l < t.tsv) = \$((n + \$(wc -l < b.out))) ]"

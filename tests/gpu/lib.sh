@@ -122,9 +122,13 @@ hand_back()
         tar -czf "$OUT/logs.tar.gz" --null -T -)
 }
 
-# stages NAME...: one after the other, whatever becomes of each
+# stages NAME...: one after the other, whatever becomes of each; ends with status 2 if there is none of a
+# name
 stages()
 {
+    for stage; do
+        command -v "do_$stage" > /dev/null || { echo "$0: no stage '$stage'" >&2; exit 2; }
+    done
     for stage; do
         "do_$stage" || row stage "ended with status $?" .
         hand_back
