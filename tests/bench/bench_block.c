@@ -1,11 +1,15 @@
-/* bench_block.c - what one ChordMixer block costs within a network that answers, as TSV.
+/* bench_block.c - what one block costs within a network that answers, as TSV.
  *
- *     bench_block DEVICE PRECISION WIDTH HIDDEN TRACK SEGMENTS LENGTH [SECONDS]
+ *     bench_block DEVICE PRECISION WIDTH HIDDEN TRACK SEGMENTS LENGTH [SECONDS]    ChordMixer's
+ *     bench_block DEVICE PRECISION CHANNELS 0 TAPS SEGMENTS LENGTH [SECONDS]       CDIL's
+ *
+ * CDIL's is a convolution with bias and relu; its taps are 1, 2, 4, ... tokens apart.
  *
  * A line is the median of several rounds; of each, the time of MOST blocks less that of FEW, by
  * their number, so that what comes before and after blocks is left out. SECONDS (default 3) is for
  * all rounds, if 3 fit. Beside it stands what a block cannot spare: bytes are those of x, read once
- * and written once (2 per number in bf16, else 4), operations 4 d h per token. No verdict.
+ * and written once (2 per number where ChordMixer computes in bf16, else 4), operations 4 d h per
+ * token, or 2 K d d with K taps. No verdict.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +22,8 @@
 #include "base/rng.h"
 #include "batch/batch.h"
 #include "nn/fused.h"
+#include "nn/ops.h"
+#include "nn/ops_conv.h"
 
 enum { ROUNDS = 9, LEAST_ROUNDS = 3, FEW = 4, MOST = 20, N_SIZE = 5 };
 enum { WIDTH, HIDDEN, TRACK, SEGMENTS, LENGTH };
@@ -26,9 +32,10 @@ struct job {
     cs_backend *be;
     cs_params   none;
     cs_ctx      cx;
-    int32_t     d, h, track;
+    int32_t     d, h, track;     /* h 0: convolutions of so many taps */
     cs_seg      seg;
     cs_chord    block[MOST];     /* all the same weights */
+    cs_mat      w, bias;         /* and those of convolutions */
     cs_mat      fresh, x[2];
     double      seconds;
 };
@@ -83,6 +90,16 @@ out:
     return rc;
 }
 
+static int random_conv(struct job *j)
+{
+    int rc = CS_OK;
+
+    CS_TRY(random_mat(j, (int64_t)j->track * j->d, j->d, 1, &j->w));
+    rc = random_mat(j, 1, j->d, 2, &j->bias);
+out:
+    return rc;
+}
+
 static int segments(struct job *j, int64_t n, int64_t len)
 {
     int64_t *off = cs_alloc((size_t)n + 1, sizeof *off);
@@ -101,8 +118,24 @@ static int segments(struct job *j, int64_t n, int64_t len)
 
 /* ---- blocks -------------------------------------------------------------------------------- */
 
-/* x through n blocks, by the way that answers take on this backend. */
-static void pass(struct job *j, int n)
+static void convolutions(struct job *j, int n)
+{
+    cs_ctx *cx = &j->cx;
+    const cs_conv_tail tail = { .bias = j->bias };
+
+    for (int l = 0; l < n; l++) {
+        const cs_taps taps = { j->track, INT64_C(1) << l };
+        const cs_mat x = j->x[l % 2], y = j->x[1 - l % 2];
+        if (cs_conv_answers(cx, taps, x, y, false)) {
+            cs_conv_answer(cx, j->seg, taps, x, j->w, &tail, y);
+            continue;
+        }
+        cs_conv(cx, j->seg, taps, x, j->w, j->bias, y);
+        cs_activate(cx, CS_ACT_RELU, y, y);
+    }
+}
+
+static void chord_blocks(struct job *j, int n)
 {
     cs_ctx *cx = &j->cx;
     const cs_chord_run q = { .block = j->block, .n_block = MOST, .depth = n, .x = j->x[0] };
@@ -116,6 +149,15 @@ static void pass(struct job *j, int n)
         cs_chord_block(cx, j->seg, &j->block[l], j->x[l % 2], j->x[1 - l % 2]);
         cs_release_to(cx, mark);
     }
+}
+
+/* x through n blocks, by the way that answers take on this backend. */
+static void pass(struct job *j, int n)
+{
+    if (j->h > 0)
+        chord_blocks(j, n);
+    else
+        convolutions(j, n);
 }
 
 /* Every pass from the same x: numbers that grow from round to round would end as infinities. */
@@ -160,6 +202,8 @@ static int measure(struct job *j)
     int rc = CS_OK, n = 0;
     double t[ROUNDS], unused;
     const double rows = (double)j->seg.rows;
+    const bool halves = j->h > 0 && j->be->precision == CS_IN_BF16;
+    const double per_row = j->h > 0 ? 4.0 * j->d * j->h : 2.0 * j->track * j->d * j->d;
 
     cs_ctx_begin(&j->cx, false, true, 1);
     pass(j, MOST);
@@ -169,13 +213,13 @@ static int measure(struct job *j)
     for (; n < ROUNDS && (n < LEAST_ROUNDS || now() - start < j->seconds); n++)
         CS_TRY(one_round(j, &t[n]));
     qsort(t, (size_t)n, sizeof *t, by_value);
-    const double mid = t[(n - 1) / 2], element = j->be->precision == CS_IN_BF16 ? 2 : 4;
+    const double mid = t[(n - 1) / 2];
     puts("what\tdevice\tprecision\twidth\thidden\ttrack\tsegments\ttokens\trounds\tmedian_s\t"
          "best_s\tspread_percent\tbytes\tflop");
-    printf("block\t%s\t%s\t%d\t%d\t%d\t%d\t%lld\t%d\t%.4g\t%.4g\t%.1f\t%.0f\t%.0f\n", j->be->device,
-           cs_precision_names[j->be->precision], (int)j->d, (int)j->h, (int)j->track,
-           (int)j->seg.n, (long long)j->seg.rows, n, mid, t[0], 100 * (t[n - 1] - t[0]) / mid,
-           2 * element * rows * j->d, 4.0 * rows * j->d * j->h);
+    printf("%s\t%s\t%s\t%d\t%d\t%d\t%d\t%lld\t%d\t%.4g\t%.4g\t%.1f\t%.0f\t%.0f\n",
+           j->h > 0 ? "block" : "conv", j->be->device, cs_precision_names[j->be->precision],
+           (int)j->d, (int)j->h, (int)j->track, (int)j->seg.n, (long long)j->seg.rows, n, mid, t[0],
+           100 * (t[n - 1] - t[0]) / mid, 2 * (halves ? 2 : 4) * rows * j->d, rows * per_row);
 out:
     return rc;
 }
@@ -189,7 +233,7 @@ static int parse(struct job *j, int argc, char **argv, int64_t size[N_SIZE])
         return CS_EUSAGE;
     for (int i = 0; i < N_SIZE; i++) {
         CS_TRY(cs_parse_size(argv[FIRST + i], &size[i]));
-        if (size[i] < 1 || size[i] > LONGEST)
+        if (size[i] < (i == HIDDEN ? 0 : 1) || size[i] > LONGEST)
             return CS_EUSAGE;
     }
     j->d = (int32_t)size[WIDTH];
@@ -198,7 +242,7 @@ static int parse(struct job *j, int argc, char **argv, int64_t size[N_SIZE])
     j->seconds = 3;
     if (argc > FIRST + N_SIZE)
         CS_TRY(cs_parse_real(argv[FIRST + N_SIZE], &j->seconds));
-    rc = j->d % j->track == 0 ? CS_OK : CS_EUSAGE;
+    rc = (j->h > 0 ? j->d % j->track == 0 : j->track % 2 == 1) ? CS_OK : CS_EUSAGE;
 out:
     return rc;
 }
@@ -218,7 +262,7 @@ static int run(struct job *j, const char *device, const char *precision, const i
     cs_params_init(&j->none);
     cs_ctx_init(&j->cx, j->be, &j->none);
     CS_TRY(segments(j, size[SEGMENTS], size[LENGTH]));
-    CS_TRY(random_block(j));
+    CS_TRY(j->h > 0 ? random_block(j) : random_conv(j));
     CS_TRY(random_mat(j, j->seg.rows, j->d, 5, &j->fresh));
     CS_TRY(new_mat(j, j->seg.rows, j->d, &j->x[0]));
     CS_TRY(new_mat(j, j->seg.rows, j->d, &j->x[1]));
@@ -230,8 +274,8 @@ out:
 static void release(struct job *j)
 {
     const cs_chord *k = &j->block[0];
-    void *all[] = { (void *)(uintptr_t)j->seg.off, k->w1.p, k->b1.p, k->w2.p, k->b2.p, j->fresh.p,
-                    j->x[0].p, j->x[1].p };
+    void *all[] = { (void *)(uintptr_t)j->seg.off, k->w1.p, k->b1.p, k->w2.p, k->b2.p, j->w.p,
+                    j->bias.p, j->fresh.p, j->x[0].p, j->x[1].p };
 
     if (!j->be)
         return;
@@ -250,7 +294,8 @@ int main(int argc, char **argv)
     static struct job j;
 
     if (parse(&j, argc, argv, size) != CS_OK) {
-        puts("usage: bench_block DEVICE PRECISION WIDTH HIDDEN TRACK SEGMENTS LENGTH [SECONDS]");
+        puts("usage: bench_block DEVICE PRECISION WIDTH HIDDEN TRACK SEGMENTS LENGTH [SECONDS]\n"
+             "       bench_block DEVICE PRECISION CHANNELS 0 TAPS SEGMENTS LENGTH [SECONDS]");
         return 2;
     }
     CS_TRY(cs_cpu_init());
