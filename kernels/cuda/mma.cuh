@@ -14,7 +14,8 @@
  *   a[0], a[1] rows g, g + 8  column c        b[0] row c      of column g
  *   a[2], a[3] rows g, g + 8  column c + 4    b[1] row c + 4  of column g      d as above
  *
- * tests/gpu/host has the same by these tables.
+ * Both are volatile: all lanes have to be there, so no compiler may move one into a branch that
+ * only some of them take. tests/gpu/host has the same by these tables.
  */
 #ifndef CS_KERNELS_CUDA_MMA_H
 #define CS_KERNELS_CUDA_MMA_H
@@ -43,8 +44,8 @@ __device__ static inline uint32_t cs_tf32(float v) { return cs_host_tf32(v); }
 __device__ static inline void cs_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
 #if __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-        "{%8,%9}, {%0,%1,%2,%3};"
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #else
@@ -70,8 +71,8 @@ __device__ static inline uint32_t cs_bf16_pair(float low, float high)
 __device__ static inline void cs_mma_tf32(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
 #if __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-        "{%8,%9}, {%0,%1,%2,%3};"
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #else
