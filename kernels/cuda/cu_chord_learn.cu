@@ -29,8 +29,8 @@
  *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
-#include "kernels/cuda/chord.cuh"
 #include "kernels/cuda/chord_learn.cuh"
+#include "kernels/cuda/chord_tile.cuh"
 #include "kernels/cuda/sums.cuh"
 
 /* ---- weights ----------------------------------------------------------------------------- */
@@ -185,21 +185,6 @@ __device__ static void product_across(const cs_learn_job &q, int32_t lane, const
     }
 }
 
-/* Results of two tiles are an operand a of 16 hidden units. */
-template <int NH, int NM>
-__device__ static void as_operand(const float acc[NM][2 * NH][4], uint32_t a[NM][NH][4])
-{
-    CS_UNROLL
-    for (int m = 0; m < NM; m++)
-        CS_UNROLL
-        for (int h = 0; h < NH; h++)
-            CS_UNROLL
-            for (int i = 0; i < 4; i++) {
-                const float *v = acc[m][2 * h + i / 2] + i % 2 * 2;
-                a[m][h][i] = cs_bf16_pair(v[0], v[1]);
-            }
-}
-
 /* ---- forward ----------------------------------------------------------------------------- */
 
 /* y = x + rotated(hidden w2' + b2) */
@@ -213,6 +198,7 @@ __device__ static void spread(const cs_learn_job &q, int64_t r0, int32_t lane, c
         float out[NM][2][4];
         int64_t to[2 * NM];
         float4 x[2 * NM];            /* on its way during the products */
+        float b[4];
         turn_to(rows, j / q.track);
         CS_UNROLL
         for (int i = 0; i < 2 * NM; i++) {
@@ -220,10 +206,11 @@ __device__ static void spread(const cs_learn_job &q, int64_t r0, int32_t lane, c
             x[i] = read_quad(q.x, rows.at[i].len > 0, to[i], j);
         }
         CS_UNROLL
-        for (int m = 0; m < NM; m++)
-            CS_UNROLL
-            for (int i = 0; i < 8; i++)
-                out[m][i / 4][i % 4] = j < q.d ? q.b2.p[j + i / 4 + i % 2 * 2] : 0;
+        for (int e = 0; e < 4; e++)
+            b[e] = j < q.d ? q.b2.p[j + e] : 0;
+        CS_UNROLL
+        for (int i = 0; i < NM * 8; i++)
+            out[i / 8][i / 4 % 2][i % 4] = b[i / 4 % 2 + i % 2 * 2];
         product_across<NH, NM>(q, lane, w2, hidden, k, out);
         CS_UNROLL
         for (int i = 0; i < 2 * NM; i++)
@@ -250,12 +237,8 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) learn_forward(cs_learn_job
         product_along<NH, NM>(q, lane, w1, [&](int32_t j, float4 v[2 * NM]) {
             read_rows<2 * NM>(q.x, r, j, v);
         }, acc);
-        CS_UNROLL
-        for (int i = 0; i < NM * 2 * NH * 4; i++) {
-            float *z = &acc[i / (8 * NH)][i / 4 % (2 * NH)][i % 4];
-            *z = cs_gelu_fast(*z);
-        }
-        as_operand<NH, NM>(acc, hidden);
+        cs_tile_gelu<NH, NM>(acc);
+        cs_tile_pairs<NH, NM>(acc, hidden);
         spread<NH, NM>(q, r0, lane, w2, hidden);
     }
 }
@@ -319,7 +302,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) learn_backward(cs_learn_jo
             v[0][i / 4][i % 4] = cs_gelu_fast(z[0][i / 4][i % 4]);
             z[0][i / 4][i % 4] = cs_gelu_slope_fast(z[0][i / 4][i % 4]);
         }
-        as_operand<NH, 1>(v, a);
+        cs_tile_pairs<NH, 1>(v, a);
         write_units<NH>(q, r, lane % 4, a, q.hidden);
         lane_rows<2> rows = rows_from<2>(q, r0, lane / 4);
         CS_UNROLL
@@ -333,7 +316,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) learn_backward(cs_learn_jo
         CS_UNROLL
         for (int i = 0; i < 8 * NH; i++)
             v[0][i / 4][i % 4] *= z[0][i / 4][i % 4];
-        as_operand<NH, 1>(v, a);
+        cs_tile_pairs<NH, 1>(v, a);
         write_units<NH>(q, r, lane % 4, a, q.dz);
         add_dx<NH>(q, r, lane, w1, a);
     }
