@@ -160,11 +160,41 @@ static void test_limits(void **state)
 #endif
 }
 
+#ifdef CS_HOST_CUDA
+/* A sequence that is longer than its batch's depth says has no room: the launch fails. */
+static void test_depth(void **state)
+{
+    (void)state;
+    static const int64_t off[] = { 0, 513 };
+    enum { WIDTH = 24 };
+    const cs_chord_stack s = { .width = WIDTH, .hidden = 16, .track = 8 };
+    cs_backend *be = open_gpu();
+    int64_t *there = stack_to_gpu(be, off, sizeof off);
+    cs_mat x = random_mat(off[1], WIDTH, 0), y = random_mat(1, WIDTH, 0);
+    const cs_mat rows = stack_mat_to_gpu(be, x), mean = stack_mat_to_gpu(be, y);
+
+    be->fused.chord_stack(be, (cs_seg){ .off = there, .n = 1, .rows = off[1], .depth = 9 }, &s,
+                          rows, mean, NULL);
+    assert_int_equal(be->op.sync(be), CS_EDEVICE);
+    assert_non_null(strstr(cs_error_message(), "in or before 'chord_stack'"));
+    cs_error_clear();
+    be->op.dealloc(be, there);
+    be->op.dealloc(be, rows.p);
+    be->op.dealloc(be, mean.p);
+    close_gpu(be);
+    free(x.p);
+    free(y.p);
+}
+#endif
+
 int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_batches), cmocka_unit_test(test_longest),
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_limits),
+#ifdef CS_HOST_CUDA
+        cmocka_unit_test(test_depth),
+#endif
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 1, &cpu) != CS_OK)
         return 2;

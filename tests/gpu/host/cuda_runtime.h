@@ -69,6 +69,8 @@ void *cs_host_shared(size_t n_bytes);
 #define CS_UNROLL
 
 void __syncthreads(void);
+/** __trap - end this thread; the launch has failed, as cudaGetLastError() tells */
+void __trap(void);
 double cs_host_shuffle(double v, int mask);
 static inline double __shfl_xor_sync(unsigned, double v, int mask)
 {
@@ -132,7 +134,7 @@ static inline float __int_as_float(int i)
 typedef enum cudaError {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2,
     cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101, cudaErrorInvalidResourceHandle = 400,
-    cudaErrorNotReady = 600, cudaErrorUnknown = 999
+    cudaErrorNotReady = 600, cudaErrorLaunchFailure = 719, cudaErrorUnknown = 999
 } cudaError_t;
 typedef enum cudaMemcpyKind {
     cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice

@@ -23,6 +23,7 @@ enum state { READY, AT_BARRIER, AT_SHUFFLE, DONE };
 struct thread {
     jmp_buf    place;
     ucontext_t first;
+    void      *stack;
     bool       begun;
     dim3       index;
     state      at;
@@ -55,6 +56,13 @@ static void body(void)
 void __syncthreads(void)
 {
     wait_at(AT_BARRIER);
+}
+
+void __trap(void)
+{
+    cs_host_fault = cudaErrorLaunchFailure;
+    all[current].begun = false;      /* the next launch begins anew instead of going on here */
+    wait_at(DONE);
 }
 
 static double brought(double v, int from)
@@ -172,8 +180,10 @@ static void run_thread(int i)
     if (t->begun)
         _longjmp(t->place, 1);
     t->begun = true;
+    if (!t->stack)
+        t->stack = malloc(STACK_BYTES);
     getcontext(&t->first);
-    t->first.uc_stack.ss_sp = malloc(STACK_BYTES);
+    t->first.uc_stack.ss_sp = t->stack;
     t->first.uc_stack.ss_size = STACK_BYTES;
     makecontext(&t->first, body, 0);
     setcontext(&t->first);
