@@ -2,6 +2,7 @@
 #include "pipelines/common.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cpu.h"
@@ -210,6 +211,20 @@ static bool is_stdin(const char *path)
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
         is |= strcmp(path, name[i]) == 0;
     return is;
+}
+
+const char *cs_args_once(const char *const *file, int n)
+{
+    struct stat st;
+
+    for (int i = 0; i < n; i++) {
+        if (file[i] == NULL)
+            continue;
+        const bool exists = stat(file[i], &st) == 0;
+        if (is_stdin(file[i]) || (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+            return file[i];
+    }
+    return NULL;
 }
 
 int cs_args_input(cs_input_args *a)

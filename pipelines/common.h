@@ -49,6 +49,10 @@ int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *opera
  */
 int cs_args_input(cs_input_args *a) CS_MUST_CHECK;
 
+/** cs_args_once - the first of n names (NULL: none) of files that can be read only once, as pipes
+ * and terminals can; or NULL */
+const char *cs_args_once(const char *const *file, int n);
+
 /* Where records come from: `in` alone, or pairs; `source` is then what cs_pairs_next() takes. */
 typedef struct cs_sources { cs_inputs *in, *second; cs_pairs pairs; bool paired; } cs_sources;
 

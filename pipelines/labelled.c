@@ -94,6 +94,24 @@ static int check_sources(const cs_label_args *a, const cs_input_args *input, boo
     return CS_OK;
 }
 
+const char *cs_labelled_once(const cs_label_args *a, const cs_input_args *input)
+{
+    const char *const table[] = { a->labels, a->map, a->split, a->intervals };
+    const char *once = cs_args_once(input->file.v, input->file.n);
+
+    if (input->file.n + input->list.n + a->class_file.n == 0)
+        return "-";
+    if (once == NULL)
+        once = cs_args_once(input->list.v, input->list.n);
+    if (once == NULL)
+        once = cs_args_once(table, sizeof table / sizeof *table);
+    for (int i = 0; i < a->class_file.n && once == NULL; i++) {
+        const char *equals = strchr(a->class_file.v[i], '=');
+        once = equals != NULL ? cs_args_once(&(const char *){ equals + 1 }, 1) : NULL;
+    }
+    return once;
+}
+
 static int class_no(cs_labelled *l, const char *label, int *no)
 {
     if (!l->fixed || l->lineages)

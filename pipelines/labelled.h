@@ -41,6 +41,10 @@ typedef struct cs_labelled {
     char        first_short[64];
 } cs_labelled;
 
+/** cs_labelled_once - what of inputs and tables can be read only once, by name, or NULL; "-",
+ * standard input, where no input is named */
+const char *cs_labelled_once(const cs_label_args *a, const cs_input_args *input);
+
 /**
  * cs_labelled_open - check the options and open tables and inputs
  *

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cpu.h"
 #include "base/log.h"
@@ -176,29 +175,17 @@ out:
 }
 
 /* Every rank reads all of the input. */
-static int check_input(const cs_input_args *input)
-{
-    struct stat st;
-
-    if (input->file.n + input->list.n == 0)
-        return cs_fail(CS_EUSAGE, "several ranks cannot share standard input; name files");
-    for (int i = 0; i < input->file.n; i++) {
-        const char *name = input->file.v[i];
-        const bool pipe = stat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-        if (pipe || strcmp(name, "-") == 0)
-            return cs_fail(CS_EUSAGE, "several ranks cannot share '%s', which can be read once; "
-                           "make it a file", name);
-    }
-    return CS_OK;
-}
-
-static int fork_ranks(const cs_run_args *r, const cs_input_args *input, int n,
-                      cs_compute_args *compute, cs_group **group)
+static int fork_ranks(const cs_run_args *r, const char *once, int n, cs_compute_args *compute,
+                      cs_group **group)
 {
     int rc = CS_OK;
     const int64_t all = compute->threads > 0 ? compute->threads : cs_cpu_count();
 
-    CS_TRY(check_input(input));
+    if (once != NULL && strcmp(once, "-") == 0)
+        return cs_fail(CS_EUSAGE, "several ranks cannot share standard input; name files");
+    if (once != NULL)
+        return cs_fail(CS_EUSAGE, "several ranks cannot share '%s', which can be read once; make "
+                       "it a file", once);
     CS_TRY(cs_group_fork(n, r->timeout, group));
     compute->threads = all > n ? all / n : 1;
 out:
@@ -206,7 +193,7 @@ out:
 }
 
 int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, const cs_device_args *device,
-                  const cs_input_args *input, cs_compute_args *compute, cs_group **group)
+                  const char *once, cs_compute_args *compute, cs_group **group)
 {
     int rc = CS_OK;
     int64_t n;
@@ -228,7 +215,7 @@ int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, const cs_device_
                        "--accumulate %lld or more, or --step-records", (long long)a->accumulate,
                        (long long)n, (long long)n);
     CS_TRY(others == CS_LOG_ERROR ? cs_group_join(&spec, group)
-                                  : fork_ranks(r, input, (int)n, compute, group));
+                                  : fork_ranks(r, once, (int)n, compute, group));
     if (cs_group_rank(*group) > 0 && cs_log_get_level() < CS_LOG_DEBUG)
         cs_log_set_level(others);
     cs_info("rank %d of %lld", cs_group_rank(*group), (long long)n);

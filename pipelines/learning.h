@@ -42,15 +42,14 @@ cs_train_opt cs_learn_options(const cs_learn_args *a, const cs_run_args *r,
  * returns in all of them. Ranks but the first say nothing but errors from here on; forked ones not
  * even these, which rank 0 hears and says.
  *
- * input    what will be read
+ * once     of what will be read, what can be read only once, by name; or NULL
  * compute  its threads are shared among forked ranks: receives this one's
  * group    receives this rank's end, for cs_train_opt; NULL: there is one rank. Leave it in the end
  * Returns  CS_OK; CS_EUSAGE also when a step has too few batches for all, or an input can be read
  *          only once; the errors of cs_group_env(), cs_group_join() and cs_group_fork()
  */
 int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, const cs_device_args *device,
-                  const cs_input_args *input, cs_compute_args *compute, cs_group **group)
-    CS_MUST_CHECK;
+                  const char *once, cs_compute_args *compute, cs_group **group) CS_MUST_CHECK;
 
 /**
  * cs_learn_device - open what this rank computes on

@@ -372,8 +372,9 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_learn_join(&learn, &own, &device, &(cs_input_args){ .file = corpus.file }, &compute,
-                         &j->group));
+    const char *once = cs_args_once(corpus.file.v, corpus.file.n);
+
+    CS_TRY(cs_learn_join(&learn, &own, &device, once, &compute, &j->group));
     CS_TRY(cs_learn_outputs(&own, j->group, &j->checkpoint));
     CS_TRY(open_tokenizer(j));
     CS_TRY(share_genome(j));

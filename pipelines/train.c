@@ -493,7 +493,8 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_learn_join(&learn, &own, &device, &input, &compute, &j->group));
+    CS_TRY(cs_learn_join(&learn, &own, &device, cs_labelled_once(&label, &input), &compute,
+                         &j->group));
     const cs_split split = cs_args_split(&compute);
     CS_TRY(cs_learn_outputs(&own, j->group, &j->checkpoint));
     CS_TRY(read_data(j, split.inflate));

@@ -22,8 +22,9 @@ samtools faidx genome.fa 2> /dev/null || :
 
 small='--encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --encoder.dropout 0.1 --tokenizer.k 2'
 learn="chordseq train -@ 1 $small -B 512 --accumulate 3 --lr 0.01 --samples-per-epoch 96 --crop-min 40
-    --crop-max 80 --rc --seed 4 --ema 0.9 --label-key class"
-short="$learn -q --epochs 3 all.fa"
+    --crop-max 80 --rc --seed 4 --ema 0.9"
+named="$learn -q --epochs 3"
+short="$named --label-key class all.fa"
 pre="chordseq pretrain -q -@ 1 --encoder cdil --encoder.channels 8 --encoder.layers 2 --tokenizer base
     -B 256 --accumulate 3 --lr 0.01 --window 100 --windows-per-epoch 40 --epochs 2 genome.fa"
 sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
@@ -79,6 +80,9 @@ N ranks-idle4.err $short -o x.m --ranks 4
 N ranks-bad.err   $short -o x.m --ranks two
 N ranks-stdin.err chordseq train --ranks 2 --accumulate 2 -o x.m --label-key class
 N ranks-pipe.err  sh -c 'cat all.fa | exec "$@"' - chordseq train --ranks 2 --accumulate 2 -o x.m /dev/stdin
+mkfifo labels.fifo
+N ranks-table.err $named --ranks 2 --labels labels.fifo -o x.m all.fa
+N ranks-class.err chordseq train --ranks 2 --accumulate 2 -o x.m --class a=all.fa --class b=labels.fifo
 unset RANK WORLD_SIZE
 RANK=1 WORLD_SIZE=2 T 'without --ranks a launcher is not asked' $short --metrics one.tsv -o one.m
 
@@ -107,6 +111,8 @@ T 'the same bits as with a launcher' [ "$(sum own.m)" = "$two" ]
 T 'paused amid an epoch' $short --ranks 2 --stop-after 4 -o part.m
 T 'and to the end, with more threads' $short --ranks 2 -@ 3 --resume -o part.m
 T 'the same bits' [ "$(sum part.m)" = "$two" ]
+for c in at gc; do awk -v c="class=$c" '/^>/ { on = $3 == c } on' all.fa > $c.fa; done
+T 'files that are classes' $named --ranks 2 -o class.m --class at=at.fa --class gc=gc.fa
 T 'standard input stays where it is' sh -c 'echo mine | { "$@" && [ "$(cat)" = mine ]; }' - \
     $short --ranks 3 --stop-after 1 -o part.m
 
@@ -157,7 +163,7 @@ until_says()
     return 1
 }
 
-long="$learn -v --epochs 100000 --step-records 32 --metrics long.tsv all.fa -o long.m"
+long="$learn -v --epochs 100000 --step-records 32 --metrics long.tsv --label-key class all.fa -o long.m"
 MASTER_PORT=$((MASTER_PORT + 1))
 for r in 0 1 2; do rank $r 3 $long; done
 T 'a long run' until_says 'epoch 2:' 0.err
