@@ -7,6 +7,7 @@
 
 #include "base/cpu.h"
 #include "base/log.h"
+#include "io/reference.h"
 #include "pipelines/outputs.h"
 
 static const char *const optim_names[] = { "adam", "adamw", NULL };
@@ -220,6 +221,26 @@ int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, const cs_device_
         cs_log_set_level(others);
     cs_info("rank %d of %lld", cs_group_rank(*group), (long long)n);
 out:
+    return rc;
+}
+
+int cs_learn_turn(cs_group *group, bool after)
+{
+    return group == NULL || (cs_group_rank(group) == 0) != after ? CS_OK : cs_group_meet(group);
+}
+
+int cs_learn_index(cs_group *group, const char *path)
+{
+    int rc = CS_OK;
+    cs_reference *r = NULL;
+
+    if (group == NULL || path == NULL)
+        return CS_OK;
+    CS_TRY(cs_learn_turn(group, false));
+    CS_TRY(cs_reference_open(path, &r));
+    rc = cs_learn_turn(group, true);
+out:
+    cs_reference_free(r);
     return rc;
 }
 

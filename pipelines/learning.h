@@ -52,6 +52,18 @@ int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, const cs_device_
                   const char *once, cs_compute_args *compute, cs_group **group) CS_MUST_CHECK;
 
 /**
+ * cs_learn_turn - rank 0 goes first where an index may be written beside an input
+ *
+ * All ranks call it before that, and after it.
+ * group    as cs_learn_join() gave it
+ * Returns  CS_OK; the errors of cs_group_meet()
+ */
+int cs_learn_turn(cs_group *group, bool after) CS_MUST_CHECK;
+/** cs_learn_index - the same for a FASTA file that will be used by place; path may be NULL. Also
+ * the errors of cs_reference_open() */
+int cs_learn_index(cs_group *group, const char *path) CS_MUST_CHECK;
+
+/**
  * cs_learn_device - open what this rank computes on
  *
  * With a group it is the one that the rank's number on its machine says, of the GPUs that --device

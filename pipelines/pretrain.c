@@ -178,7 +178,9 @@ static int share_genome(struct job *j)
     };
     j->valid = j->train;
     j->valid.reverse = false;
+    CS_TRY(cs_learn_turn(j->group, false));
     CS_TRY(cs_genome_open(&corpus.file, cs_tokenizer_alphabet(choice.tok, j->tok), &j->genome));
+    CS_TRY(cs_learn_turn(j->group, true));
     CS_TRY(cs_genome_share(&j->genome, &how, &j->train, &j->valid));
     if (j->train.n_window == 0)
         return cs_fail(CS_EUSAGE, "no sequence is left to learn from");

@@ -497,6 +497,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
                          &j->group));
     const cs_split split = cs_args_split(&compute);
     CS_TRY(cs_learn_outputs(&own, j->group, &j->checkpoint));
+    CS_TRY(cs_learn_index(j->group, input.reference));
     CS_TRY(read_data(j, split.inflate));
     CS_TRY(make_samplers(j));
     CS_TRY(set_weights(j));

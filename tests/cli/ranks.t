@@ -26,7 +26,7 @@ learn="chordseq train -@ 1 $small -B 512 --accumulate 3 --lr 0.01 --samples-per-
 named="$learn -q --epochs 3"
 short="$named --label-key class all.fa"
 pre="chordseq pretrain -q -@ 1 --encoder cdil --encoder.channels 8 --encoder.layers 2 --tokenizer base
-    -B 256 --accumulate 3 --lr 0.01 --window 100 --windows-per-epoch 40 --epochs 2 genome.fa"
+    -B 256 --accumulate 3 --lr 0.01 --window 100 --windows-per-epoch 40 --epochs 2"
 sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
 
 # A port per run that no other test is likely to have; a run takes some twenty from it on, and runs
@@ -116,10 +116,14 @@ T 'files that are classes' $named --ranks 2 -o class.m --class at=at.fa --class 
 T 'standard input stays where it is' sh -c 'echo mine | { "$@" && [ "$(cat)" = mine ]; }' - \
     $short --ranks 3 --stop-after 1 -o part.m
 
-T 'pretraining on one rank' $pre -o pre.m --metrics pre.1.tsv
-T 'pretraining on three' ranks 3 $pre -o pre.m --metrics pre.3.tsv
+T 'pretraining on one rank' $pre -o pre.m --metrics pre.1.tsv genome.fa
+awk 'BEGIN { srand(3); for (i = 0; i < 3000; i++) { s = ""; for (j = 0; j < 200; j++)
+    s = s substr("ACGT", 1 + int(4 * rand()), 1); print ">c" i; print s } }' > many.fa
+T 'a missing index is made before others look' sh -c 'for i in 1 2 3 4; do rm -f many.fa.fai
+    "$@" --epochs 1 --ranks 3 --windows-per-epoch 3 --valid-windows 1 -o pre.m many.fa || exit 1; done' - $pre
+T 'pretraining on three' ranks 3 $pre -o pre.m --metrics pre.3.tsv genome.fa
 T 'the same losses' same_table pre.1.tsv pre.3.tsv
-T 'pretraining on two that it starts itself' $pre --accumulate 2 --ranks 2 -o pre.m
+T 'pretraining on two that it starts itself' $pre --accumulate 2 --ranks 2 -o pre.m genome.fa
 
 batch="chordseq train -q -@ 1 --encoder cdil --encoder.norm batch --encoder.channels 8 --encoder.layers 2
     --tokenizer base -B 512 --accumulate 3 --epochs 2 --label-key class all.fa"
