@@ -6,8 +6,6 @@
 #include "nn/ops.h"
 #include "nn/tape.h"
 
-enum { BIG_ROWS = 4096 };        /* above this, blocks are recomputed to save memory */
-
 /* ---- comparisons ------------------------------------------------------------------------- */
 
 /* Output NAME, whole or the rows listed in input.rows. */
@@ -150,12 +148,13 @@ static void compare_pooled(golden *g, const cs_model *m, const cs_batch *b, doub
     *pooled = mean;
 }
 
-/* Learn: everything, gradients included. */
+/* Learn: everything, gradients included. All is kept, since going backward otherwise runs over what
+ * the encoder gave. */
 static int full_learn(golden *g, cs_model *m, const cs_batch *b)
 {
     int rc = CS_OK;
     double loss, *pooled;
-    cs_learn l = { .keep = b->n_tok > BIG_ROWS ? CS_KEEP_INPUTS : CS_KEEP_ALL };
+    cs_learn l = { .keep = CS_KEEP_ALL };
 
     CS_TRY(golden_scale(g, m, b, &l.scale));
     CS_TRY(cs_model_learn(m, b, &l, &loss, NULL));
