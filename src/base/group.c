@@ -147,7 +147,9 @@ void cs_group_bye(int fd, const char *why)
 
     memcpy(text, &h, sizeof h);
     memcpy(text + sizeof h, why, n);
-    /* A text this short fits: nobody waits for one who does not read. */
+    /* It fits unless a long message is not read yet; who does not read is not waited for long. */
+    struct pollfd room = { .fd = fd, .events = POLLOUT };
+    (void)poll(&room, 1, LAST_S * 1000);
     (void)send(fd, text, sizeof h + n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
