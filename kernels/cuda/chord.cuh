@@ -117,6 +117,16 @@ __device__ static uint4 cs_token_octet(const Q &q, const cs_chord_tokens &w, R r
     });
 }
 
+/* Which of three limits in KiB holds: what a block may have is 227 of sm_90 and sm_100, 163 of
+ * sm_80, 99 of sm_86, 89 and 120. */
+typedef bool cs_chord_fits(int32_t width, int32_t hidden, int32_t track);
+static inline cs_chord_fits *cs_by_room(cs_backend *be, cs_chord_fits *in_227,
+                                       cs_chord_fits *in_163, cs_chord_fits *in_99)
+{
+    const size_t most = cs_cuda_of(be)->shared_bytes;
+    return most >= 227 << 10 ? in_227 : most >= 163 << 10 ? in_163 : in_99;
+}
+
 /* ---- the launches ------------------------------------------------------------------------ */
 
 /** cs_cuda_chord_pack_size - see chord_pack_size in kernels/backend.h */

@@ -230,13 +230,11 @@ template <int KB> static bool fits(int32_t width, int32_t hidden, int32_t track)
 
 void cs_cuda_chord(cs_backend *be)
 {
-    const int64_t most = cs_cuda_of(be)->shared_bytes;
     cs_fused *f = &be->fused;
 
     f->chord_stack = cuda_chord_stack;
     f->chord_prepare = cs_cuda_chord_prepare;
     f->chord_pack_size = cs_cuda_chord_pack_size;
     f->chord_stack_work = cuda_chord_stack_work;
-    /* What a block may have: 227 KiB of sm_90 and sm_100, 163 of sm_80, 99 of sm_86, 89, 120 */
-    f->chord_fits = most >= 227 << 10 ? fits<227> : most >= 163 << 10 ? fits<163> : fits<99>;
+    f->chord_fits = cs_by_room(be, fits<227>, fits<163>, fits<99>);
 }

@@ -418,11 +418,10 @@ template <int KB> static bool fits(int32_t width, int32_t hidden, int32_t track)
 
 void cs_cuda_chord_learn(cs_backend *be)
 {
-    const int64_t most = cs_cuda_of(be)->shared_bytes;
     cs_fused *f = &be->fused;
 
     f->chord_block = cuda_chord_block;
     f->chord_block_bwd = cuda_chord_block_bwd;
     f->chord_work = cuda_chord_work;
-    f->chord_block_fits = most >= 227 << 10 ? fits<227> : most >= 163 << 10 ? fits<163> : fits<99>;
+    f->chord_block_fits = cs_by_room(be, fits<227>, fits<163>, fits<99>);
 }
