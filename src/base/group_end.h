@@ -35,7 +35,7 @@ bool cs_group_late(double end);
  *          CS_EIO: the other side has hung up
  */
 int cs_group_put(int fd, const void *p, size_t n, double seconds, bool begun) CS_MUST_CHECK;
-/** cs_group_bye - why we hang up; nobody waits for one who does not read */
+/** cs_group_bye - why we hang up; it waits up to 10 s for room where the other side reads late */
 void cs_group_bye(int fd, const char *why);
 /** cs_group_reap - wait until forked ranks have ended, which have been hung up on */
 void cs_group_reap(cs_group *g);
