@@ -7,8 +7,8 @@
  */
 #include "tests/nn/ops_attn_cases.h"
 
-#include "kernels/cuda/cuda.h"
 #include "tests/gpu/conv.h"
+#include "tests/gpu/device.h"
 #include "tests/gpu/stack.h"
 #include "tests/nn/toy.h"
 
@@ -20,23 +20,6 @@ size_t cs_host_used(void);
 
 static cs_backend *gpu, *cpu;
 static bool quick;               /* few sizes: for tools under which a GPU is slow */
-
-static cs_backend *open_gpu(void)
-{
-    cs_backend *be = cs_xcalloc(1, sizeof *be);
-    be->name = "cuda";
-    be->n_thread = 1;
-    if (cs_cuda_open(be, 0) == CS_OK)
-        return be;
-    free(be);
-    return NULL;
-}
-
-static void close_gpu(cs_backend *be)
-{
-    cs_cuda_close(be);
-    free(be);
-}
 
 /* ---- ops ------------------------------------------------------------------------------------- */
 
@@ -397,7 +380,7 @@ static void test_old_device(void **state)
 {
     (void)state;
     cs_host_capability = 75;
-    cs_backend *be = open_gpu();
+    cs_backend *be = open_gpu(CS_IN_FP32);
     assert_int_equal(cs_cuda_compute_in(be, CS_IN_FP32), CS_OK);
     assert_int_equal(cs_cuda_compute_in(be, CS_IN_BF16), CS_EUSAGE);
     assert_string_equal(cs_error_message(), "device cuda:0 (this processor) has compute capability "
@@ -510,7 +493,7 @@ static void test_out_of_memory(void **state)
 static void test_fault(void **state)
 {
     (void)state;
-    cs_backend *be = open_gpu();
+    cs_backend *be = open_gpu(CS_IN_FP32);
     float v[4] = { 1, 2, 3, 4 };
     cs_mat m = { be->op.alloc(be, sizeof v), 1, 4, 4 };
 
@@ -545,18 +528,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_fault),
 #endif
     };
-    if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 1, &cpu) != CS_OK)
-        return 2;
-    const char *why;
-    if (cs_cuda_count(&why) == 0) {
-        print_message("no CUDA device: %s\n", why);
-        return 77;               /* a test that is skipped */
-    }
-    gpu = open_gpu();
-    if (!gpu) {
-        print_message("%s\n", cs_error_message());
-        return 1;
-    }
+    const int rc = open_both(CS_IN_FP32, &cpu, &gpu);
+    if (rc != 0)
+        return rc;
     int n_failed = cmocka_run_group_tests_name("cuda", test, NULL, NULL);
     close_gpu(gpu);
     cs_backend_close(cpu);

@@ -5,7 +5,7 @@
  * come out with the same bits. On the processor that plays a GPU with two multiprocessors a batch
  * of a few hundred rows already is several slices of each block's share.
  */
-#include "kernels/cuda/cuda.h"
+#include "tests/gpu/device.h"
 #include "tests/gpu/stack.h"
 
 #ifdef CS_HOST_CUDA
@@ -17,23 +17,6 @@ extern int cs_host_capability;
 enum { MOST_SEGMENTS = 48 };
 
 static cs_backend *gpu, *cpu;
-
-static cs_backend *open_gpu(void)
-{
-    cs_backend *be = cs_xcalloc(1, sizeof *be);
-    be->name = "cuda";
-    be->n_thread = 1;
-    if (cs_cuda_open(be, 0) == CS_OK && cs_cuda_compute_in(be, CS_IN_BF16) == CS_OK)
-        return be;
-    fail_msg("%s", cs_error_message());
-    return NULL;
-}
-
-static void close_gpu(cs_backend *be)
-{
-    cs_cuda_close(be);
-    free(be);
-}
 
 /* Of which rows may be as many as that depth allows; it needs no scratch. */
 static bool is_short(cs_backend *be, const int32_t size[3], int32_t depth)
@@ -150,7 +133,7 @@ static void test_limits(void **state)
                                    { { 288, 128, 16 }, 8 }, { { 336, 128, 16 }, 7 } };
     check_limits(gpu, sm_90, COUNT(sm_90));
     cs_host_capability = 80;
-    cs_backend *be = open_gpu();
+    cs_backend *be = open_gpu(CS_IN_BF16);
     check_limits(be, sm_80, COUNT(sm_80));
     close_gpu(be);
     cs_host_capability = 90;
@@ -168,7 +151,7 @@ static void test_depth(void **state)
     static const int64_t off[] = { 0, 513 };
     enum { WIDTH = 24 };
     const cs_chord_stack s = { .width = WIDTH, .hidden = 16, .track = 8 };
-    cs_backend *be = open_gpu();
+    cs_backend *be = open_gpu(CS_IN_BF16);
     int64_t *there = stack_to_gpu(be, off, sizeof off);
     cs_mat x = random_mat(off[1], WIDTH, 0), y = random_mat(1, WIDTH, 0);
     const cs_mat rows = stack_mat_to_gpu(be, x), mean = stack_mat_to_gpu(be, y);
@@ -196,14 +179,9 @@ int main(void)
         cmocka_unit_test(test_depth),
 #endif
     };
-    if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 1, &cpu) != CS_OK)
-        return 2;
-    const char *why;
-    if (cs_cuda_count(&why) == 0) {
-        print_message("no CUDA device: %s\n", why);
-        return 77;               /* a test that is skipped */
-    }
-    gpu = open_gpu();
+    const int rc = open_both(CS_IN_BF16, &cpu, &gpu);
+    if (rc != 0)
+        return rc;
     int n_failed = cmocka_run_group_tests_name("short", test, NULL, NULL);
     close_gpu(gpu);
     cs_backend_close(cpu);

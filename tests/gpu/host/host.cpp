@@ -124,13 +124,20 @@ static float element(const uint32_t w[2], int k)
     return of_bf16(w[k / 8] >> k % 2 * 16 & 0xFFFF);
 }
 
+/* This thread's part of both factors, for its warp to see; number of the warp's first thread. */
+static int show_fragments(const uint32_t a[4], uint32_t b0, uint32_t b1)
+{
+    thread *me = &all[current];
+    memcpy(me->a, a, sizeof me->a);
+    me->b[0] = b0;
+    me->b[1] = b1;
+    wait_at(AT_SHUFFLE);
+    return current / WARP * WARP;
+}
+
 void cs_host_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
-    const int me = current, warp = me / WARP * WARP, g = me % WARP / 4, c = me % 4;
-    memcpy(all[me].a, a, sizeof all[me].a);
-    all[me].b[0] = b0;
-    all[me].b[1] = b1;
-    wait_at(AT_SHUFFLE);
+    const int warp = show_fragments(a, b0, b1), g = current % WARP / 4, c = current % 4;
     for (int i = 0; i < 4; i++) {
         const int col = 2 * c + i % 2;
         double sum = 0;
@@ -152,11 +159,7 @@ uint32_t cs_host_tf32(float v)
 
 void cs_host_mma_tf32(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
-    const int me = current, warp = me / WARP * WARP, g = me % WARP / 4, c = me % 4;
-    memcpy(all[me].a, a, sizeof all[me].a);
-    all[me].b[0] = b0;
-    all[me].b[1] = b1;
-    wait_at(AT_SHUFFLE);
+    const int warp = show_fragments(a, b0, b1), g = current % WARP / 4, c = current % 4;
     for (int i = 0; i < 4; i++) {
         const int col = 2 * c + i % 2;
         double sum = 0;

@@ -1,0 +1,48 @@
+/* device.h - the GPU that tests compare with the processor, or the one that the processor plays. */
+#ifndef CS_TESTS_GPU_DEVICE_H
+#define CS_TESTS_GPU_DEVICE_H
+
+#include "tests/check.h"
+
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "kernels/cuda/cuda.h"
+
+/* The first GPU, computing in `precision`; NULL: cs_error_message() says why not. */
+static inline cs_backend *open_gpu(cs_precision precision)
+{
+    cs_backend *be = cs_xcalloc(1, sizeof *be);
+    be->name = "cuda";
+    be->n_thread = 1;
+    if (cs_cuda_open(be, 0) == CS_OK) {
+        if (cs_cuda_compute_in(be, precision) == CS_OK)
+            return be;
+        cs_cuda_close(be);
+    }
+    free(be);
+    return NULL;
+}
+
+static inline void close_gpu(cs_backend *be)
+{
+    cs_cuda_close(be);
+    free(be);
+}
+
+/* Both sides of a comparison. 0, or the exit status of a test that ends here: 77 without a GPU. */
+static inline int open_both(cs_precision precision, cs_backend **cpu, cs_backend **gpu)
+{
+    const char *why;
+    if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 1, cpu) != CS_OK)
+        return 2;
+    if (cs_cuda_count(&why) == 0) {
+        print_message("no CUDA device: %s\n", why);
+        return 77;
+    }
+    *gpu = open_gpu(precision);
+    if (*gpu == NULL)
+        print_message("%s\n", cs_error_message());
+    return *gpu == NULL;
+}
+
+#endif
