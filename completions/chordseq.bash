@@ -41,6 +41,9 @@ _chordseq()
     train:--freeze) words='none encoder' ;;
     train:--strand) words='auto forward both' ;;
     train:--precision) words='auto fp32 tf32 bf16' ;;
+    train:--tokenizer) words='base kmer bpe diplotype' ;;
+    train:--encoder) words='chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer' ;;
+    train:--head) words='class tree multilabel regress token variant' ;;
     train:--encoder.norm) words='none layer batch group' ;;
     train:--encoder.prenorm) words='none layer batch group' ;;
     train:--encoder.depth) words='own all none' ;;
@@ -78,6 +81,8 @@ _chordseq()
     pretrain:--optimizer) words='adam adamw' ;;
     pretrain:--schedule) words='constant linear cosine polynomial' ;;
     pretrain:--precision) words='auto fp32 tf32 bf16' ;;
+    pretrain:--tokenizer) words='base kmer bpe diplotype' ;;
+    pretrain:--encoder) words='chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer' ;;
     pretrain:--encoder.norm) words='none layer batch group' ;;
     pretrain:--encoder.prenorm) words='none layer batch group' ;;
     pretrain:--encoder.depth) words='own all none' ;;

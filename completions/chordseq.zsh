@@ -302,7 +302,7 @@ _chordseq()
         '*--max-steps[end the run and its schedule after so many steps; 0\: by epochs]:NUM:' \
         '*--patience[stop after so many epochs without improvement; 0\: never]:NUM:' \
         '*--seed[seed of all randomness]:NUM:' \
-        '*--class-weights[none, balanced, or one weight per class, with commas]:LIST:' \
+        '*--class-weights[one weight per class, with commas, or none, or balanced]:LIST:' \
         '*--stop-at[stop after the epoch whose validation is this good; 0\: do not]:NUM:' \
         '*--monitor[what improvement is\: balanced-accuracy or loss, of the validation]:NAME:(auto balanced-accuracy loss)' \
         '*--tolerance[a value predicted this well counts as correct]:NUM:' \
@@ -335,9 +335,9 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
-        '*--tokenizer[how bases become tokens]:NAME:' \
-        '*--encoder[the network]:NAME:' \
-        '*--head[what is predicted\: class, regress, token or variant]:NAME:' \
+        '*--tokenizer[how bases become tokens]:NAME:(base kmer bpe diplotype)' \
+        '*--encoder[the network]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
+        '*--head[what is predicted]:NAME:(class tree multilabel regress token variant)' \
         '*--tokenizer.k[bases per token]:NUM:' \
         '*--tokenizer.stride[bases from one token to the next]:NUM:' \
         '*--tokenizer.canonical[give a word and its reverse complement the same token]' \
@@ -512,8 +512,8 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
-        '*--tokenizer[how bases become tokens]:NAME:' \
-        '*--encoder[the network]:NAME:' \
+        '*--tokenizer[how bases become tokens]:NAME:(base kmer bpe diplotype)' \
+        '*--encoder[the network]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--tokenizer.k[bases per token]:NUM:' \
         '*--tokenizer.stride[bases from one token to the next]:NUM:' \
         '*--tokenizer.canonical[give a word and its reverse complement the same token]' \

@@ -6,20 +6,30 @@
 
 #include "registry.h"
 
+/* What there is, for help, manual and completion: list_names() asks the registry. */
+enum { MOST_NAMES = 64 };
+static const char *tokenizer_names[MOST_NAMES], *encoder_names[MOST_NAMES],
+                  *head_names[MOST_NAMES];
+
 const cs_opt cs_choice_table[] = {
     { .type = CS_OPT_GROUP, .name = "Model" },
     { .type = CS_OPT_STR, .name = "tokenizer", .off = offsetof(cs_choice_args, tokenizer),
-      .arg = "NAME", .def = "kmer", .help = "how bases become tokens",
-      .man = "Real-valued input (see chordseq-simulate(1)) needs none." },
+      .arg = "NAME", .def = "kmer", .help = "how bases become tokens", .choice = tokenizer_names,
+      .man = "base: a token per base. kmer: one per word of --tokenizer.k bases. bpe: pieces of "
+             "the vocabulary --tokenizer.file. diplotype: a token per symbol of "
+             "chordseq-diplotype(5). Real-valued input (see chordseq-simulate(1)) needs none." },
     { .type = CS_OPT_STR, .name = "encoder", .off = offsetof(cs_choice_args, encoder),
-      .arg = "NAME", .def = "chordmixer", .help = "the network" },
+      .arg = "NAME", .def = "chordmixer", .help = "the network", .choice = encoder_names },
     { .type = CS_OPT_END }
 };
 
 /* Of the same group. */
 static const cs_opt head_table[] = {
     { .type = CS_OPT_STR, .name = "head", .off = offsetof(cs_choice_args, head), .arg = "NAME",
-      .def = "class", .help = "what is predicted: class, regress, token or variant" },
+      .def = "class", .help = "what is predicted", .choice = head_names,
+      .man = "class: one of several classes for a record. tree: the same, learnt with its "
+             "ancestors in a taxonomy or lineage. multilabel: any number of labels. regress: "
+             "values. token: a class for every token. variant: labels of what a variant changes." },
     { .type = CS_OPT_END }
 };
 
@@ -40,12 +50,27 @@ static void append(cs_optset *set, int n, const cs_opt *opt, void *base, const c
     set[i + 1] = (cs_optset){ NULL, NULL, NULL };
 }
 
+static void list_names(void)
+{
+    const cs_tokenizer *t;
+    const cs_encoder *e;
+    const cs_head *h;
+
+    for (int i = 0; i < MOST_NAMES - 1 && (t = cs_tokenizer_at(i)) != NULL; i++)
+        tokenizer_names[i] = t->name;
+    for (int i = 0; i < MOST_NAMES - 1 && (e = cs_encoder_at(i)) != NULL; i++)
+        encoder_names[i] = e->name;
+    for (int i = 0; i < MOST_NAMES - 1 && (h = cs_head_at(i)) != NULL; i++)
+        head_names[i] = h->name;
+}
+
 void cs_choice_list(cs_choice *c, cs_optset *set, int n)
 {
     const cs_tokenizer *t;
     const cs_encoder *e;
     const cs_head *h;
 
+    list_names();
     append(set, n, cs_choice_table, &c->args, NULL);
     if (c->fixed_head == NULL)
         append(set, n, head_table, &c->args, NULL);

@@ -88,7 +88,7 @@ static int bash_choice(cs_outfile *f, const struct word *w)
 {
     int rc = CS_OK;
 
-    if (w->opt->type != CS_OPT_ENUM)
+    if (!cs_opt_names(w->opt))
         return CS_OK;
     CS_TRY(cs_outfile_printf(f, "    %s:--%s) words='", w->cmd->name, w->name));
     CS_TRY(choices(f, w->opt));
@@ -152,7 +152,7 @@ static int zsh_argument(cs_outfile *f, const cs_opt *o)
     CS_TRY(cs_outfile_printf(f, ":"));
     CS_TRY(quoted(f, o->arg, ":\\"));
     CS_TRY(cs_outfile_printf(f, ":"));
-    if (o->type == CS_OPT_ENUM) {
+    if (cs_opt_names(o)) {
         CS_TRY(cs_outfile_printf(f, "("));
         CS_TRY(choices(f, o));
         CS_TRY(cs_outfile_printf(f, ")"));
@@ -215,7 +215,7 @@ static int fish_word(cs_outfile *f, const struct word *w)
                              w->cmd->name, w->name));
     if (o->letter)
         CS_TRY(cs_outfile_printf(f, " -s %c", o->letter));
-    if (o->type == CS_OPT_ENUM) {
+    if (cs_opt_names(o)) {
         CS_TRY(cs_outfile_printf(f, " -x -a '"));
         CS_TRY(choices(f, o));
         CS_TRY(cs_outfile_printf(f, "'"));

@@ -19,11 +19,12 @@ const cs_opt cs_label_table[] = {
              "names the columns, and each after the first is a label: 1 or 0, and NA, '.' or "
              "nothing where it is not known." },
     { .type = CS_OPT_STR, .name = "label-key", .off = offsetof(cs_label_args, key), .arg = "KEY",
-      .help = "the label follows 'KEY=' in the record's header line" },
+      .help = "the label follows 'KEY=' in the record's header line",
+      .man = "It ends at the next blank." },
     { .type = CS_OPT_LIST, .name = "class", .off = offsetof(cs_label_args, class_file),
       .arg = "CLASS=FILE", .help = "every record of this file has this class",
-      .man = "May be given several times, also with several files per class. These files are read "
-             "besides none of -i." },
+      .man = "May be given several times, also with several files per class. No other input is "
+             "read then." },
     { .type = CS_OPT_STR, .name = "label-map", .off = offsetof(cs_label_args, map), .arg = "TSV",
       .help = "table: label found, class that it stands for",
       .man = "Labels that are not in it keep their name; the class '-' leaves its records out." },

@@ -90,7 +90,7 @@ static const cs_opt sample_table[] = {
 static const cs_opt aim_table[] = {
     { .type = CS_OPT_GROUP, .name = "Aim" },
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
-      .help = "none, balanced, or one weight per class, with commas",
+      .help = "one weight per class, with commas, or none, or balanced",
       .man = "balanced: records / (classes x records of the class), of the training part; bases "
              "instead of records for head token. Head multilabel has one per label, of its 1s (its "
              "0s weigh 1); balanced: 0s / 1s. Head variant has two, of labels 0 and 1." },

@@ -34,7 +34,8 @@ typedef struct cs_opt {
     const char *help;            /* fragment, lower case, no full stop */
     const char *man;             /* further sentences for the manual, or NULL */
     double      min, max;        /* range of INT, SIZE, REAL when min < max */
-    const char *const *choice;   /* NULL-terminated names for ENUM; SIZE: the word for 0, if any */
+    const char *const *choice;   /* NULL-terminated names for ENUM, and for STR those to tell, if
+                                  * any; SIZE: the word for 0, if any */
 } cs_opt;
 
 /* A table, the struct its offsets refer to, and a prefix ("encoder" makes --encoder.track). */
@@ -76,6 +77,12 @@ int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf);
 
 /** cs_opt_find - the row of a long name, or NULL */
 const cs_opt *cs_opt_find(const cs_opt *opt, const char *name);
+
+/** cs_opt_names - does the option take one of the names in `choice`? */
+static inline bool cs_opt_names(const cs_opt *o)
+{
+    return o->choice != NULL && (o->type == CS_OPT_ENUM || o->type == CS_OPT_STR);
+}
 
 /** cs_opt_release - free what LIST fields of these sets have grown */
 void cs_opt_release(const cs_optset *set);

@@ -84,9 +84,20 @@ static bool has_word(const char *text, const char *word)
 static bool lists_choices(const cs_opt *o)
 {
     bool named = true;
-    for (int i = 0; o->type == CS_OPT_ENUM && named && o->choice[i] != NULL; i++)
+    for (int i = 0; cs_opt_names(o) && named && o->choice[i] != NULL; i++)
         named = has_word(o->help, o->choice[i]);
-    return o->type == CS_OPT_ENUM && !named;
+    return !named;
+}
+
+/* A sentence begins with a capital, unless the first word is one to type. */
+static char first_letter(const cs_opt *o)
+{
+    const size_t n = strcspn(o->help, " ,:;");
+
+    for (int i = 0; cs_opt_names(o) && o->choice[i] != NULL; i++)
+        if (strlen(o->choice[i]) == n && strncmp(o->choice[i], o->help, n) == 0)
+            return o->help[0];
+    return (char)toupper((unsigned char)o->help[0]);
 }
 
 static void help_row(const cs_optset *set, const cs_opt *o, FILE *out)
@@ -164,7 +175,7 @@ static void man_row(const cs_optset *set, const cs_opt *o, FILE *out)
     if (o->arg != NULL)
         (void)fprintf(out, " \\fI%s\\fR", o->arg);
     (void)fputc('\n', out);
-    add(&body, "%c%s", toupper((unsigned char)o->help[0]), o->help + 1);
+    add(&body, "%c%s", first_letter(o), o->help + 1);
     if (lists_choices(o)) {
         add(&body, ": ");
         add_choices(&body, o);

@@ -382,6 +382,32 @@ static void manual_text(void **state)
     free(got);
 }
 
+/* A sentence begins with a capital, but a word to type is told as it is typed. */
+static void names_as_typed(void **state)
+{
+    static const char *const kind[] = { "adam", "adamw", NULL };
+    static const cs_opt row[] = {
+        { .type = CS_OPT_ENUM, .name = "a", .arg = "NAME", .def = "adam", .help = "adam or adamw",
+          .choice = kind },
+        { .type = CS_OPT_STR, .name = "b", .arg = "NAME", .off = sizeof(void *), .help = "the kind",
+          .choice = kind },
+        { .type = CS_OPT_END }
+    };
+    void *field[2];
+    const cs_optset one[] = { { row, field, NULL }, { NULL, NULL, NULL } };
+    char *got = NULL;
+    size_t n;
+    FILE *f = open_memstream(&got, &n);
+
+    (void)state;
+    assert_non_null(f);
+    cs_opt_man(one, f);
+    assert_int_equal(fclose(f), 0);
+    assert_non_null(strstr(got, "\nadam or adamw. Default: adam.\n"));
+    assert_non_null(strstr(got, "\nThe kind: adam, adamw.\n"));
+    free(got);
+}
+
 int main(void)
 {
     const struct CMUnitTest test[] = {
@@ -397,6 +423,7 @@ int main(void)
         cmocka_unit_test_setup(help_text, reset),
         cmocka_unit_test_setup(choices_once, reset),
         cmocka_unit_test_setup(manual_text, reset),
+        cmocka_unit_test(names_as_typed),
     };
     int n_failed = cmocka_run_group_tests(test, NULL, NULL);
 
