@@ -502,6 +502,9 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(make_samplers(j));
     CS_TRY(set_weights(j));
     CS_TRY(make_model(j, split.work));
+    CS_TRY(cs_feed_check_lengths(&j->data, &(cs_pack){ .tok = j->model->tok,
+                                 .tok_state = j->model->tok_state }, sample.crop_max,
+                                 cs_model_max_len(j->model)));
     CS_TRY(take_over(j));
     if (strand == STRAND_BOTH)
         CS_TRY(cs_policy_check_turn(j->model));

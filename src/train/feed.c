@@ -109,6 +109,47 @@ static int tokenise_sample(cs_feed_work *w, const cs_dataset *d, const cs_pack *
     return CS_OK;
 }
 
+static int too_long(const cs_dataset *d, const char *name, int64_t n_long, int64_t longest,
+                    int64_t most)
+{
+    if (d->n_part > 1)
+        return cs_fail(CS_EUSAGE, "windows give %lld tokens, and the model takes %lld; give a "
+                       "larger --encoder.max-len, or a shorter --window-length",
+                       (long long)longest, (long long)most);
+    return cs_fail(CS_EUSAGE, "%lld of %lld records are longer than the %lld tokens that the model "
+                   "takes, '%s' has %lld; give a larger --encoder.max-len, or learn from pieces "
+                   "with --crop-max", (long long)n_long, (long long)d->n, (long long)most, name,
+                   (long long)longest);
+}
+
+int cs_feed_check_lengths(const cs_dataset *d, const cs_pack *pack, int64_t crop_max, int64_t most)
+{
+    int rc = CS_OK;
+    cs_feed_work w = { 0 };
+    int64_t n, longest = 0, n_long = 0;
+    const char *name = NULL;
+
+    for (int64_t i = 0; i < d->n && most > 0; i++) {
+        const cs_example *e = &d->ex[i];
+        const int64_t n_base = crop_max > 0 && crop_max < e->n_base ? crop_max : e->n_base;
+        /* Most are told by their length, without their tokens. */
+        n = e->x != NULL ? n_base : pack->tok->bound(pack->tok_state, n_base);
+        if (e->part == CS_PART_SKIP || n <= most)
+            continue;
+        CS_TRY(tokenise_sample(&w, d, pack, &(cs_sample){ i, 0, n_base, false }, &n));
+        n_long += n > most;
+        if (n > most && n > longest) {
+            longest = n;
+            name = e->name;
+        }
+    }
+    if (n_long > 0)
+        rc = too_long(d, name, n_long, longest, most);
+out:
+    cs_feed_work_release(&w);
+    return rc;
+}
+
 int cs_feed_label(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
                   int64_t *n)
 {

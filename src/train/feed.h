@@ -77,6 +77,17 @@ void cs_feed_work_release(cs_feed_work *w);
 int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
                    cs_batch *b) CS_MUST_CHECK;
 
+/**
+ * cs_feed_check_lengths - do all samples fit a model?
+ *
+ * crop_max bases of the longest piece that is cut from a record; 0: whole records
+ * most     tokens, or positions, that the model takes; 0: any number
+ * Returns  CS_OK; CS_EUSAGE naming the longest record; CS_EMEM. Where the number of tokens depends
+ *          on the bases, a record's first piece stands for the others
+ */
+int cs_feed_check_lengths(const cs_dataset *d, const cs_pack *pack, int64_t crop_max, int64_t most)
+    CS_MUST_CHECK;
+
 /** cs_feed_label - tokenise a sample of a dataset with CS_TARGET_TOKENS: its n tokens' classes come
  * to lie in w->label; CS_OK or CS_EMEM */
 int cs_feed_label(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
