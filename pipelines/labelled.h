@@ -67,6 +67,9 @@ int cs_labelled_read(cs_labelled *l, cs_dataset *d, int64_t max_base) CS_MUST_CH
 
 /** cs_labelled_report - warnings about what was left out */
 void cs_labelled_report(const cs_labelled *l);
+/** cs_labelled_check_split - warnings about classes without a record in a part of d, and about
+ * sequences that are in both; CS_EMEM */
+int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d) CS_MUST_CHECK;
 void cs_labelled_close(cs_labelled *l);
 
 #endif

@@ -267,6 +267,7 @@ static int make_samplers(struct job *j)
     if (label.split == NULL)
         CS_TRY(cs_dataset_split(&j->data, sample.valid_frac, (uint64_t)learn.seed));
     CS_TRY(cs_sampler_new(&j->data, CS_PART_TRAIN, &draw, &j->train));
+    CS_TRY(cs_labelled_check_split(&j->labelled, &j->data));
     cs_dataset_count(&j->data, CS_PART_VALID, -1, &n, &n_base);
     if (n == 0) {
         cs_warn("no record is kept for validation: the latest model is written, not the best");

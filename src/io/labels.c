@@ -50,7 +50,7 @@ int cs_classes_add(cs_classes *c, const char *name, int *no)
     return CS_OK;
 }
 
-struct row { size_t off; int64_t line; };
+struct row { size_t off; int64_t line; bool met; };
 
 struct cs_labels {
     const char *path;            /* while opening */
@@ -87,7 +87,7 @@ static int check_repeat(const cs_labels *l, const struct row *old, const struct 
 static int add_row(cs_labels *l, size_t off, int64_t line)
 {
     int rc = CS_OK;
-    const struct row row = { off, line };
+    const struct row row = { off, line, false };
     const int64_t i = cs_names_find(&l->by_name, l->text + off);
     if (i >= 0)
         return check_repeat(l, &l->row[i], &row);
@@ -124,7 +124,7 @@ static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
     l->n_column = n_column;
     if (!head)
         return add_row(l, off, line);
-    l->head = (struct row){ off, line };
+    l->head = (struct row){ off, line, false };
     return CS_OK;
 }
 
@@ -241,6 +241,27 @@ const char *cs_labels_find(const cs_labels *l, const char *name, int i)
     if (row < 0 || i < 0 || i >= l->n_column)
         return NULL;
     return column(l, l->row[row].off, i);
+}
+
+void cs_labels_meet(cs_labels *l, const char *name)
+{
+    const int64_t row = l ? cs_names_find(&l->by_name, name) : -1;
+
+    if (row >= 0)
+        l->row[row].met = true;
+}
+
+int64_t cs_labels_unmet(const cs_labels *l, const char **first)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; l && i < l->n_row; i++) {
+        if (l->row[i].met)
+            continue;
+        if (n++ == 0)
+            *first = l->text + l->row[i].off;
+    }
+    return n;
 }
 
 int cs_labels_columns(const cs_labels *l)

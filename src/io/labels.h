@@ -38,6 +38,10 @@ int64_t cs_labels_line(const cs_labels *l, const char *name);
 const char *cs_labels_find(const cs_labels *l, const char *name, int i);
 /** cs_labels_next - the column behind this one of the same row; there must be one */
 static inline const char *cs_labels_next(const char *column) { return column + strlen(column) + 1; }
+/** cs_labels_meet - note that the input has a record of this name; accepts NULL for the table */
+void cs_labels_meet(cs_labels *l, const char *name);
+/** cs_labels_unmet - how many rows' records were never noted, and the first one's name if any */
+int64_t cs_labels_unmet(const cs_labels *l, const char **first);
 /** cs_labels_columns - label columns in the table */
 int cs_labels_columns(const cs_labels *l);
 int64_t cs_labels_count(const cs_labels *l);

@@ -98,6 +98,11 @@ int cs_multilabels_columns(const cs_multilabels *m)
     return cs_labels_columns(m->table);
 }
 
+cs_labels *cs_multilabels_table(const cs_multilabels *m)
+{
+    return m->table;
+}
+
 void cs_multilabels_close(cs_multilabels *m)
 {
     if (m == NULL)

@@ -30,6 +30,8 @@ int cs_multilabels_find(const cs_multilabels *m, const char *name, float *target
 
 /** cs_multilabels_columns - labels that have one */
 int cs_multilabels_columns(const cs_multilabels *m);
+/** cs_multilabels_table - the table that it was read from */
+cs_labels *cs_multilabels_table(const cs_multilabels *m);
 /** cs_multilabels_close - accepts NULL */
 void cs_multilabels_close(cs_multilabels *m);
 

@@ -53,6 +53,14 @@ static uint64_t group_of(const char *name, const char *group)
     return mix(2, name, colon != NULL ? (size_t)(colon - name) : strlen(name));
 }
 
+/* h and the sequence. */
+static uint64_t mix_sequence(uint64_t h, const cs_dataset *d, const cs_example *e)
+{
+    if (e->x != NULL)
+        return mix(h, e->x, (size_t)e->n_base * (size_t)d->n_channel * sizeof *e->x);
+    return mix(h, e->base, (size_t)e->n_base);
+}
+
 static uint64_t hash_of(const cs_dataset *d, const cs_example *e)
 {
     uint64_t h = mix(d->hash, e->name, strlen(e->name));
@@ -64,9 +72,7 @@ static uint64_t hash_of(const cs_dataset *d, const cs_example *e)
     for (int64_t i = 0; i < e->n_span; i++)
         h = mix(h, (const int64_t[]){ e->span[i].from, e->span[i].to, e->span[i].class_no },
                 3 * sizeof(int64_t));
-    if (e->x != NULL)
-        return mix(h, e->x, (size_t)e->n_base * (size_t)d->n_channel * sizeof *e->x);
-    return mix(h, e->base, (size_t)e->n_base);
+    return mix_sequence(h, d, e);
 }
 
 /* Everything but what is known about it. */
@@ -236,6 +242,52 @@ void cs_dataset_count(const cs_dataset *d, cs_part part, int32_t class_no, int64
         *n += 1;
         *n_base += e->n_base;
     }
+}
+
+int32_t cs_dataset_lacks(const cs_dataset *d, cs_part part, int32_t n_class, int32_t *first)
+{
+    int32_t n = 0;
+    bool *has = cs_xcalloc((size_t)n_class, sizeof *has);
+
+    for (int64_t i = 0; i < d->n; i++)
+        if (d->ex[i].part == part)
+            has[d->ex[i].class_no] = true;
+    for (int32_t c = n_class - 1; c >= 0; c--) {
+        if (has[c])
+            continue;
+        n++;
+        *first = c;
+    }
+    free(has);
+    return n;
+}
+
+static int by_value(const void *pa, const void *pb)
+{
+    const uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+
+    return a < b ? -1 : a > b;
+}
+
+int cs_dataset_leaks(const cs_dataset *d, int64_t *n)
+{
+    size_t n_train = 0;
+    uint64_t *train = cs_alloc((size_t)d->n + 1, sizeof *train);
+
+    *n = 0;
+    if (train == NULL)
+        return cs_fail(CS_EMEM, "out of memory for comparing %lld records", (long long)d->n);
+    for (int64_t i = 0; i < d->n; i++)
+        if (d->ex[i].part == CS_PART_TRAIN)
+            train[n_train++] = mix_sequence(0, d, &d->ex[i]);
+    qsort(train, n_train, sizeof *train, by_value);
+    for (int64_t i = 0; i < d->n; i++) {
+        const uint64_t h = d->ex[i].part == CS_PART_VALID ? mix_sequence(0, d, &d->ex[i]) : 0;
+        if (d->ex[i].part == CS_PART_VALID)
+            *n += bsearch(&h, train, n_train, sizeof h, by_value) != NULL;
+    }
+    free(train);
+    return CS_OK;
 }
 
 static int by_start(const void *pa, const void *pb)

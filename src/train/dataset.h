@@ -82,6 +82,12 @@ int cs_dataset_split(cs_dataset *d, double frac, uint64_t seed) CS_MUST_CHECK;
 void cs_dataset_count(const cs_dataset *d, cs_part part, int32_t class_no, int64_t *n,
                       int64_t *n_base);
 
+/** cs_dataset_lacks - how many of n_class classes have no example in a part; *first: one of them */
+int32_t cs_dataset_lacks(const cs_dataset *d, cs_part part, int32_t n_class, int32_t *first);
+/** cs_dataset_leaks - validation examples whose sequence a training example has, too, letter by
+ * letter; CS_EMEM */
+int cs_dataset_leaks(const cs_dataset *d, int64_t *n) CS_MUST_CHECK;
+
 /* What is drawn from a part of the dataset. */
 typedef struct cs_draw {
     int64_t  crop_min, crop_max; /* bases. crop_max 0: whole sequences */

@@ -39,6 +39,26 @@ printf 'at\t7\t-\tnowhere\n' > taxa.tsv
 N train-taxonomy.err     $train -o x.m --taxonomy taxa.tsv --label-key class all.fa
 printf 'at\t7\tgenus\nup\t5\tfamily\ngc\t-\t-\tup\tGC rich\n' > taxa.tsv
 
+# ---- told ---------------------------------------------------------------------------------------
+
+# told WORDS OPTION...: a run with these options says so
+told() { words=$1; shift; T "told: $words" sh -c 'w=$1; shift; "$@" 2> told && grep -q "chordseq: $w" told' - \
+    "$words" chordseq train $small --epochs 1 -o told.m "$@" all.fa; }
+{ printf 'name\tclass\n'; cat labels.tsv; printf 'ghost\tgc\n'; } > more.tsv
+told "2 of the 50 records that 'more.tsv' names are not in the input; the first: 'name'" --labels more.tsv
+awk '/^>/ { print substr($1, 2) "\t" ($3 ~ /gc/ ? "train" : "valid") }' all.fa > apart.tsv
+told "warning: 1 of 2 classes have no record to learn from; the first: 'at'" --label-key class --split apart.tsv
+told "warning: 1 of 2 classes have no record for validation; the first: 'gc'" --label-key class --split apart.tsv
+{ cat apart.tsv; printf 'r9\tvalid\nghost\ttrain\n'; } > ghost.tsv
+told "1 of the 49 records that 'ghost.tsv' names are not in the input; the first: 'ghost'" --label-key class --split ghost.tsv
+awk '/^>/ { printf ">%s again %s\n", substr($1, 2) "b", $3; next } 1' all.fa > twice.fa
+awk '/^>/ { n = substr($1, 2); print n "\t" (++k % 4 ? "train" : "valid"); print n "b\ttrain" }' all.fa > leak.tsv
+told 'warning: 12 of 12 records for validation have the sequence of one that is learnt from' --label-key class \
+    --split leak.tsv twice.fa
+T 'help and manual name all heads, encoders and tokenizers' sh -c 'chordseq train --help > help
+    for n in class tree multilabel regress token variant chordmixer psf base kmer bpe diplotype; do
+    sed -n "/^Model:/,/^ *--tokenizer.k/p" help | grep -qw $n && grep -qw -- $n "$srcdir/man/chordseq-train.1" || exit; done'
+
 # ---- one data set, four ways to label it ---------------------------------------------------------
 
 T 'labels from the header' $train -o key.m --group-key organism --label-key class --taxonomy taxa.tsv all.fa

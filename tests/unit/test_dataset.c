@@ -68,6 +68,39 @@ static void test_pieces_stay_together(void **state)
     cs_dataset_release(&d);
 }
 
+/* What a split lacks, and what is on both of its sides. */
+static void test_odd_splits(void **state)
+{
+    static const struct { const char *base; float class_no; cs_part part; } t[] = {
+        { "ACGTACGTAC", 0, CS_PART_TRAIN }, { "ACGTACGTAC", 0, CS_PART_VALID },
+        { "ACGTACGTAA", 0, CS_PART_VALID }, { "TTTTACGTAC", 2, CS_PART_TRAIN },
+        { "TTTTACGTAC", 3, CS_PART_VALID }, { "GGGGACGTAC", 2, CS_PART_SKIP },
+        { "GGGGACGTAC", 3, CS_PART_VALID },
+    };
+    cs_dataset d;
+    int64_t n;
+    int32_t first = -1;
+
+    (void)state;
+    cs_dataset_init(&d, true, 1, 0);
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        const cs_record r = { .name = "r", .n_seg = 1, .seg = { { t[i].base, NULL, 10 } } };
+        assert_int_equal(cs_dataset_add(&d, &r, &t[i].class_no, NULL), CS_OK);
+        d.ex[i].part = t[i].part;
+    }
+    assert_int_equal(cs_dataset_leaks(&d, &n), CS_OK);
+    assert_int_equal(n, 2);
+    assert_int_equal(cs_dataset_lacks(&d, CS_PART_TRAIN, 4, &first), 2);
+    assert_int_equal(first, 1);
+    assert_int_equal(cs_dataset_lacks(&d, CS_PART_VALID, 4, &first), 2);
+    assert_int_equal(cs_dataset_lacks(&d, CS_PART_VALID, 1, &first), 0);
+    d.ex[0].part = CS_PART_SKIP;
+    d.ex[3].part = CS_PART_VALID;
+    assert_int_equal(cs_dataset_leaks(&d, &n), CS_OK);
+    assert_int_equal(n, 0);
+    cs_dataset_release(&d);
+}
+
 static void test_draw(void **state)
 {
     enum { DRAWS = 30000 };
@@ -346,7 +379,8 @@ static void test_labels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_split), cmocka_unit_test(test_pieces_stay_together),
+        cmocka_unit_test(test_split), cmocka_unit_test(test_odd_splits),
+        cmocka_unit_test(test_pieces_stay_together),
         cmocka_unit_test(test_draw), cmocka_unit_test(test_mass),
         cmocka_unit_test(test_group_balance),
         cmocka_unit_test(test_crop_power), cmocka_unit_test(test_empty_part),
