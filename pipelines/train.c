@@ -302,15 +302,19 @@ static int parse_weights(struct job *j)
     const int32_t k = n_weight(j);
     char *list = cs_xstrdup(aim.weights), *save = NULL;
     int32_t c = 0;
-    double v;
+    double v = 0, sum = 0;
 
     for (char *w = strtok_r(list, ",", &save); w != NULL; w = strtok_r(NULL, ",", &save), c++) {
         if (c < k && cs_parse_real(w, &v) == CS_OK && v >= 0)
             *weight_at(j, c) = (float)v;
         else
             c = k;
+        sum += v;
     }
     free(list);
+    if (c == k && sum == 0)
+        return cs_fail(CS_EUSAGE, "--class-weights %s: with all of them 0 there is nothing to "
+                       "learn", aim.weights);
     if (c != k)
         return cs_fail(CS_EUSAGE, "--class-weights takes none, balanced or %d numbers, not '%s'",
                        (int)k, aim.weights);

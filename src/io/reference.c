@@ -5,9 +5,11 @@
  */
 #include "io/reference.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <htslib/faidx.h>
 
@@ -76,6 +78,13 @@ int cs_reference_open(const char *path, cs_reference **out)
 
     *out = NULL;
     r->path = cs_xstrdup(path);
+    /* htslib, which also fetches from servers, would only say that it cannot. */
+    if (strstr(path, "://") == NULL && access(path, R_OK) != 0) {
+        const int absent = cs_fail(CS_EIO, "cannot open the reference '%s': %s", path,
+                                   strerror(errno));
+        cs_reference_free(r);
+        return absent;
+    }
     r->fai = fai_load(path);
     if (!r->fai) {
         cs_reference_free(r);

@@ -119,7 +119,7 @@ static char *describe(const cs_model *m)
 }
 
 /* Every tensor as float32, in the order of declaration; t's data points into *values. */
-static int collect(const cs_model *m, bool ema, cs_tensor *t, float **values)
+static int collect(const cs_model *m, bool ema, const char *name, cs_tensor *t, float **values)
 {
     const cs_params *ps = &m->ps;
     int rc = CS_OK;
@@ -133,8 +133,13 @@ static int collect(const cs_model *m, bool ema, cs_tensor *t, float **values)
         /* Running statistics are averages already. */
         const cs_real *slab = ema && !p->buffer ? ps->ema : ps->value;
         m->be->op.download(m->be, raw, slab + p->off, (size_t)p->n * sizeof *raw);
-        for (int64_t k = 0; k < p->n; k++)
+        for (int64_t k = 0; k < p->n && rc == CS_OK; k++) {
             v[p->off + k] = (float)raw[k];
+            if (!isfinite(v[p->off + k]))    /* nobody could load it */
+                rc = cs_fail(CS_EMODEL, "cannot save '%s': tensor '%s' holds values that are not "
+                             "finite: training diverged; lower the learning rate or clip the "
+                             "gradient", name, p->name);
+        }
         t[i] = (cs_tensor){ p->name, CS_F32, p->shape, p->n, (const unsigned char *)(v + p->off) };
     }
     free(raw);
@@ -161,7 +166,7 @@ int cs_model_write(cs_model *m, bool ema, cs_outfile *f)
 
     CS_BUG(ema && !m->ps.ema);
     CS_TRY(m->be->op.sync(m->be));
-    CS_TRY(collect(m, ema, t, &values));
+    CS_TRY(collect(m, ema, cs_outfile_name(f), t, &values));
     checksum(t, m->ps.n, m->sum);
     text = describe(m);
     if (text)

@@ -26,6 +26,7 @@ N train-too-long.err     chordseq train -q -o x.m --encoder linformer --encoder.
 N train-crop.err         $train -o x.m --crop-max 30 --label-key class all.fa
 N train-class-file.err   $train -o x.m --class at --label-key class all.fa
 N train-weights.err      $train -o x.m --class-weights 1,2,3 --label-key class all.fa
+N train-weights-0.err    $train -o x.m --class-weights 0,0 --label-key class all.fa
 head -n 10 labels.tsv > some.tsv
 N train-unlabelled.err   $train -o x.m --labels some.tsv all.fa
 N train-resume.err       $train -o x.m --resume --label-key class all.fa

@@ -44,6 +44,7 @@ T 'behind its contig nothing is as REF says' sh -c '{ grep "^#" variants.vcf | s
     score --ends $e --tsv t.tsv -o /dev/null behind.vcf && [ "$(grep -c "	REF_MISMATCH	" t.tsv)" = 2 ] || exit; done'
 N variant-circular.err chordseq variant -m "$m" -r variants.fa --circular no variants.vcf
 N variant-ref.err   chordseq variant -m "$m" variants.vcf
+N variant-no-ref.err chordseq variant -m "$m" -r no.fa variants.vcf
 N variant-model.err chordseq variant -m "$m" -r variants.fa --score model variants.vcf
 N variant-long.err  chordseq variant -m "$m" -r variants.fa -w 2k variants.vcf
 N variant-index.err score -W -o o.vcf variants.vcf
