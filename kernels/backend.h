@@ -294,8 +294,9 @@ typedef struct cs_fused {
     bool (*chord_fits)(int32_t width, int32_t hidden, int32_t track);
     /* the same for chord_block and its adjoint */
     bool (*chord_block_fits)(int32_t width, int32_t hidden, int32_t track);
-    /* reals of scratch that either needs for this width, hidden size and number of rows */
-    int64_t (*chord_work)(cs_backend *be, int32_t width, int32_t hidden, int64_t rows);
+    /* reals of scratch that chord_block, or its adjoint, needs for these sizes */
+    int64_t (*chord_work)(cs_backend *be, int32_t width, int32_t hidden, int64_t rows,
+                          bool backward);
 
     /* y = x w' + bias (1,y.c; may be absent), the bits that gemm and add_bias give, with w as
      * affine_prepare() wrote it to pack: affine_pack_size() reals */

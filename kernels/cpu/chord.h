@@ -110,7 +110,7 @@ typedef struct cs_chord_plan {
     int64_t sum_stride;
     float  *tile;                /* n_thread * tile_stride */
     int64_t tile_stride;
-    int64_t size;                /* floats in all */
+    int64_t forward_size, size;  /* floats that forward needs, the first ones; and in all */
 } cs_chord_plan;
 
 /** cs_chord_plan_make - the layout of `work` (which may be NULL to learn the size) */

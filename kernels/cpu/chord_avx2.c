@@ -302,13 +302,14 @@ cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width
     float *pack = take(&f, work, cs_chord_pack_size(width, hidden));
     if (pack)
         f.pack = cs_chord_pack_at(width, hidden, track, pack);
+    f.tile_stride = CS_TILE * (2 * f.ldd + 2 * f.ldh + cs_tile_ld(CS_EDGE));
+    f.tile = take(&f, work, be->n_thread * f.tile_stride);
+    f.forward_size = f.size;
     f.back[0] = take(&f, work, (int64_t)width * f.hp);
     f.back[1] = take(&f, work, (int64_t)hidden * f.dp);
     f.zero = take(&f, work, f.hp);
     f.sum_stride = (int64_t)f.h * f.dp + (int64_t)f.d * f.hp + f.hp + f.dp;
     f.sum = take(&f, work, f.n_group * f.sum_stride);
-    f.tile_stride = CS_TILE * (2 * f.ldd + 2 * f.ldh + cs_tile_ld(CS_EDGE));
-    f.tile = take(&f, work, be->n_thread * f.tile_stride);
     return f;
 }
 
@@ -337,9 +338,12 @@ static bool avx2_chord_fits(int32_t width, int32_t hidden, int32_t track)
     return track > 0 && track % 4 == 0 && width > 0 && width % track == 0 && hidden > 0;
 }
 
-static int64_t avx2_chord_work(cs_backend *be, int32_t width, int32_t hidden, int64_t rows)
+static int64_t avx2_chord_work(cs_backend *be, int32_t width, int32_t hidden, int64_t rows,
+                               bool backward)
 {
-    return cs_chord_plan_make(be, (cs_seg){ .rows = rows }, width, hidden, 4, NULL).size;
+    const cs_seg seg = { .rows = rows };
+    const cs_chord_plan f = cs_chord_plan_make(be, seg, width, hidden, 4, NULL);
+    return backward ? f.size : f.forward_size;
 }
 
 void cs_avx2_chord(cs_fused *fused)

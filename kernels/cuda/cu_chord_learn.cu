@@ -25,7 +25,8 @@
  * hidden and dz go to memory as bf16, as the products would round them anyway: 4 hp bytes of a
  * token, until the gradients of the weights, which are sums over all tokens, have been computed by
  * a kernel of their own (cu_chord_weights.cu). db1 and db2 are sums of columns; rotation does not
- * change that of dy.
+ * change that of dy. So that this memory does not grow with the batch, all that but db2 is done for
+ * a slice of the rows after another, whose sums are added in that order.
  *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
@@ -79,6 +80,13 @@ struct lane_row { int64_t r, start, len, shift; };
 /* Two to each 16: numbers g and g + 8. */
 template <int N> struct lane_rows { lane_row at[N]; int32_t track; };
 
+/* Of a warp's first tile. */
+template <int NM> __device__ static inline int64_t first_row(const cs_learn_job &q)
+{
+    return q.first
+        + ((int64_t)blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * CS_STEP * NM;
+}
+
 template <int N>
 __device__ static lane_rows<N> rows_from(const cs_learn_job &q, int64_t r0, int32_t g)
 {
@@ -87,7 +95,7 @@ __device__ static lane_rows<N> rows_from(const cs_learn_job &q, int64_t r0, int3
     CS_UNROLL
     for (int i = 0; i < N; i++) {
         const int64_t r = r0 + 8 * i + g;
-        const cs_at at = r < q.seg.rows ? cs_at_row(q.seg, r) : cs_at{ 0, 0, 0, 0 };
+        const cs_at at = r < q.end ? cs_at_row(q.seg, r) : cs_at{ 0, 0, 0, 0 };
         rows.at[i] = { r, at.start, at.len, 0 };
     }
     return rows;
@@ -226,10 +234,10 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) learn_forward(cs_learn_job
     CS_SHARED_ARRAY(uint4, weights);
     const uint32_t *w1 = (const uint32_t *)weights, *w2 = w1 + q.hp * CS_PAIRS_LD(q.d);
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP;
-    int64_t r0 = ((int64_t)blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * CS_STEP * NM;
+    int64_t r0 = first_row<NM>(q);
 
     cs_block_copy(q.pack, weights, 2 * q.hp * CS_PAIRS_LD(q.d) / 4);
-    for (; r0 < q.seg.rows; r0 += (int64_t)gridDim.x * CS_WARPS * CS_STEP * NM) {
+    for (; r0 < q.end; r0 += (int64_t)gridDim.x * CS_WARPS * CS_STEP * NM) {
         const int64_t r = r0 + lane / 4;
         float acc[NM][2 * NH][4];
         uint32_t hidden[NM][NH][4];
@@ -254,8 +262,8 @@ __device__ static void write_units(const cs_learn_job &q, int64_t r, int32_t c,
     for (int m = 0; m < NH / 2; m++)
         CS_UNROLL
         for (int i = 0; i < 2; i++)
-            if (r + 8 * i < q.seg.rows)
-                to[(r + 8 * i) * (q.hp / CS_OCTET) + 4 * m + c] =
+            if (r + 8 * i < q.end)
+                to[(r + 8 * i - q.first) * (q.hp / CS_OCTET) + 4 * m + c] =
                     make_uint4(a[0][2 * m][i], a[0][2 * m][i + 2], a[0][2 * m + 1][i],
                                a[0][2 * m + 1][i + 2]);
 }
@@ -274,7 +282,7 @@ __device__ static void add_dx(const cs_learn_job &q, int64_t r, int32_t lane, co
         product_across<NH, 1>(q, lane, w1, dz, k, out);
         CS_UNROLL
         for (int i = 0; i < 2; i++)
-            if (r + 8 * i < q.seg.rows && j < q.d)
+            if (r + 8 * i < q.end && j < q.d)
                 *quad_at(q.y, r + 8 * i, j) = sum_of(sum_of(dx[i], dy[i]), cs_quad(out[0], i));
     }
 }
@@ -285,10 +293,10 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) learn_backward(cs_learn_jo
     CS_SHARED_ARRAY(uint4, weights);
     const uint32_t *w1 = (const uint32_t *)weights, *w2 = w1 + q.hp * CS_PAIRS_LD(q.d);
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP;
-    int64_t r0 = ((int64_t)blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * CS_STEP;
+    int64_t r0 = first_row<1>(q);
 
     cs_block_copy(q.pack, weights, 2 * q.hp * CS_PAIRS_LD(q.d) / 4);
-    for (; r0 < q.seg.rows; r0 += (int64_t)gridDim.x * CS_WARPS * CS_STEP) {
+    for (; r0 < q.end; r0 += (int64_t)gridDim.x * CS_WARPS * CS_STEP) {
         const int64_t r = r0 + lane / 4;
         float z[1][2 * NH][4], v[1][2 * NH][4];
         uint32_t a[1][NH][4];
@@ -335,7 +343,7 @@ static void launch(cs_backend *be, void (*kernel)(cs_learn_job), const cs_learn_
 {
     cs_cuda *cu = cs_cuda_of(be);
     const size_t n_bytes = (size_t)weight_bytes(q.d, q.h);
-    const int64_t n_block = cs_div_up(q.seg.rows, (int64_t)rows * CS_WARPS);
+    const int64_t n_block = cs_div_up(q.end - q.first, (int64_t)rows * CS_WARPS);
 
     cs_cuda_here(be);
     cs_cuda_keep(be, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -345,32 +353,42 @@ static void launch(cs_backend *be, void (*kernel)(cs_learn_job), const cs_learn_
     cs_cuda_after(be, what);
 }
 
-/* Where things lie in the memory that a call is given, in floats. */
+/* Rows that are gone back through at once: so many tiles for every warp of the GPU, none of which
+ * then waits for others at the end; launches cost little beside 8 tiles. Of 132 multiprocessors
+ * that is 135,168 rows, with hidden and dz of 66 MiB for 128 units. */
+static int64_t slice_rows(cs_backend *be)
+{
+    enum { TILES = 8 };
+    return (int64_t)TILES * CS_STEP * CS_WARPS * cs_cuda_of(be)->n_sm;
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Where things lie in the memory that a call is given, in floats. Forward needs the weights, which
+ * come first. */
 struct layout { int64_t hidden, dz, part, end; };
 
-static layout layout_of(cs_backend *be, int32_t width, int32_t hidden, int64_t rows)
+static layout layout_of(cs_backend *be, int32_t width, int32_t hidden, int64_t all_rows)
 {
     const int32_t hp = cs_padded_hidden(hidden);
+    const int64_t rows = least(all_rows, slice_rows(be));
     const int64_t n_pack = weight_bytes(width, hidden) / (int64_t)sizeof(float);
     const int64_t dz = n_pack + rows * hp / 2, part = dz + rows * hp / 2;
     return { n_pack, dz, part, part + cs_cuda_chord_parts(be, width, hp, rows) };
 }
 
-static cs_learn_job job_of(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
-                           cs_real *work)
+static cs_learn_job job_of(cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y, cs_real *work)
 {
     const int32_t d = x.c, h = (int32_t)k->w1.r;
-    const layout at = layout_of(be, d, h, seg.rows);
     CS_BUG(x.ld % 4 != 0 || y.ld % 4 != 0);
     return { seg, x, y, k->b1, k->b2, (uint4 *)work, d, (int32_t)cs_div_up(d, CS_STEP) * CS_STEP,
-             h, cs_padded_hidden(h), k->track, {}, (uint4 *)(work + at.hidden),
-             (uint4 *)(work + at.dz), work + at.part };
+             h, cs_padded_hidden(h), k->track, 0, seg.rows, {}, NULL, NULL, NULL };
 }
 
 static void cuda_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
                              cs_real *work)
 {
-    const cs_learn_job q = job_of(be, seg, k, x, y, work);
+    const cs_learn_job q = job_of(seg, k, x, y, work);
     if (seg.rows == 0)
         return;
     pack_weights(be, *k, q.hp, (uint32_t *)work);
@@ -378,22 +396,11 @@ static void cuda_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_m
            "chord_block");
 }
 
-static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
-                                 cs_mat dx, const cs_chord *dk, cs_real *work)
+static void add_db1(cs_backend *be, const cs_learn_job &q, cs_mat db1)
 {
-    cs_learn_job q = job_of(be, seg, k, x, dx, work);
     const uint32_t *const dz = (const uint32_t *)q.dz;
-    const cs_mat db1 = dk->b1;
     const int32_t n_word = q.hp / 2;
-
-    CS_BUG(dy.ld % 4 != 0);
-    q.dy = dy;
-    if (seg.rows == 0)
-        return;
-    pack_weights(be, *k, q.hp, (uint32_t *)work);
-    launch(be, q.hp == 64 ? learn_backward<4> : learn_backward<8>, q, CS_STEP, "chord_block_bwd");
-    cs_cuda_chord_weights(be, q, dk);
-    cs_sum_rows<1>(be, cs_all_rows(seg.rows), q.h,
+    cs_sum_rows<1>(be, cs_all_rows(q.end - q.first), q.h,
         [=] __device__(int32_t, int64_t r, int32_t j, double *v) {
             const uint32_t w = dz[r * n_word + j / 2];
             v[0] += j % 2 ? cs_bf16_high(w) : cs_bf16_low(w);
@@ -401,12 +408,37 @@ static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, 
         [=] __device__(int32_t, int32_t j, const double *v, int64_t) {
             db1.p[j] += (cs_real)v[0];
         }, "chord_block_bwd");
+}
+
+static void cuda_chord_block_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
+                                 cs_mat dx, const cs_chord *dk, cs_real *work)
+{
+    cs_learn_job q = job_of(seg, k, x, dx, work);
+    const layout at = layout_of(be, q.d, q.h, seg.rows);
+    const int64_t n_slice = slice_rows(be);
+
+    CS_BUG(dy.ld % 4 != 0);
+    q.dy = dy;
+    q.hidden = (uint4 *)(work + at.hidden);
+    q.dz = (uint4 *)(work + at.dz);
+    q.part = work + at.part;
+    if (seg.rows > 0)
+        pack_weights(be, *k, q.hp, (uint32_t *)work);
+    for (; q.first < seg.rows; q.first += n_slice) {
+        q.end = least(q.first + n_slice, seg.rows);
+        launch(be, q.hp == 64 ? learn_backward<4> : learn_backward<8>, q, CS_STEP,
+               "chord_block_bwd");
+        cs_cuda_chord_weights(be, q, dk);
+        add_db1(be, q, dk->b1);
+    }
     be->op.colsum(be, dy, dk->b2);
 }
 
-static int64_t cuda_chord_work(cs_backend *be, int32_t width, int32_t hidden, int64_t rows)
+static int64_t cuda_chord_work(cs_backend *be, int32_t width, int32_t hidden, int64_t rows,
+                               bool backward)
 {
-    return layout_of(be, width, hidden, rows).end;
+    const layout at = layout_of(be, width, hidden, rows);
+    return backward ? at.end : at.hidden;
 }
 
 /* Both weights in shared memory, the hidden layer in registers; else ops compose it. */

@@ -10,8 +10,8 @@
  *   right   as pairs.cuh has it
  *   sums    so the lane has of units 2g and 2g + 1 of 16 the columns 4c .. 4c + 3 of 16
  *
- * The ranges' sums go to memory and are added in order. How many ranges there are follows from
- * shapes and the number of multiprocessors, which have room for two blocks each.
+ * The ranges' sums go to memory and are added to the gradients in order. How many ranges there are
+ * follows from shapes and the number of multiprocessors, which have room for two blocks each.
  *
  * To compute the hidden layer again here would cost more than to read it: that takes whole rows of
  * x and dy, where a block has 128 columns; of a token, both left factors are 4 hp bytes, both right
@@ -31,7 +31,7 @@ struct turn { int64_t start, end, shift; };
 __device__ static float4 right_quad(const cs_learn_job &q, bool second, int64_t r, int32_t j,
                                     turn *t)
 {
-    if (r >= q.seg.rows || j >= q.d)
+    if (r >= q.end || j >= q.d)
         return make_float4(0, 0, 0, 0);
     if (!second)
         return *(const float4 *)&cs_el(q.x, r, j);
@@ -88,13 +88,14 @@ static __global__ void __launch_bounds__(CS_BLOCK, 2) learn_weights(cs_learn_job
     const int32_t col = (int32_t)blockIdx.x % n_col, range = (int32_t)blockIdx.x / n_col;
     const int32_t unit16 = warp % UNIT_WARPS * 2, col16 = warp / UNIT_WARPS * NC;
     const bool second = blockIdx.y == 1;
-    const int64_t n_tile = (q.seg.rows + TOKENS - 1) / TOKENS;
+    const int64_t n_row = q.end - q.first, n_tile = (n_row + TOKENS - 1) / TOKENS;
     float acc[2][NC][2][4] = {};
     turn t = { 0, 0, 0 };
 
     for (int64_t i = range * n_tile / n_range; i < (range + 1) * n_tile / n_range; i++) {
-        load_left<2 * NH>(second ? q.hidden : q.dz, q.seg.rows, i * TOKENS, left);
-        load_right(q, second, i * TOKENS, col * COLUMNS + 4 * lane, &t, (uint32_t *)right);
+        load_left<2 * NH>(second ? q.hidden : q.dz, n_row, i * TOKENS, left);
+        load_right(q, second, q.first + i * TOKENS, col * COLUMNS + 4 * lane, &t,
+                   (uint32_t *)right);
         __syncthreads();
         for (int32_t r = 0; r < TOKENS; r += CS_STEP) {
             uint32_t a[2][4];
@@ -145,7 +146,7 @@ void cs_cuda_chord_weights(cs_backend *be, const cs_learn_job &job, const cs_cho
 {
     const cs_learn_job q = job;
     const cs_mat dw1 = dk->w1, dw2 = dk->w2;
-    const int32_t n_col = column_tiles(q.d), n_range = ranges(be, q.d, q.seg.rows);
+    const int32_t n_col = column_tiles(q.d), n_range = ranges(be, q.d, q.end - q.first);
     const auto kernel = q.hp == 64 ? learn_weights<4> : learn_weights<8>;
 
     CS_LAUNCH(be, "chord_block_bwd", kernel, dim3((unsigned)(n_col * n_range), 2), CS_BLOCK, q,

@@ -12,10 +12,10 @@ bool cs_chord_is_fused(const cs_ctx *cx, const cs_chord *k)
 }
 
 /* Scratch of the kernels: their own layout, so only its size matters here. */
-static cs_mat work_for(cs_ctx *cx, cs_mat w1, int64_t rows)
+static cs_mat work_for(cs_ctx *cx, cs_mat w1, int64_t rows, bool backward)
 {
     enum { W = 16 };
-    int64_t n = cx->be->fused.chord_work(cx->be, w1.c, (int32_t)w1.r, rows);
+    int64_t n = cx->be->fused.chord_work(cx->be, w1.c, (int32_t)w1.r, rows, backward);
     return cs_aside(cx, (n + W - 1) / W, W);
 }
 
@@ -23,7 +23,7 @@ static void chord_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_chord k = { n->m[2], n->m[3], n->m[4], n->m[5], n->i };
     const int64_t aside = cx->aside;
-    cs_mat work = work_for(cx, k.w1, n->m[0].r);
+    cs_mat work = work_for(cx, k.w1, n->m[0].r, true);
 
     if (!cx->dry) {
         cs_chord dk = { cs_grad_to(cx, k.w1), cs_grad_to(cx, k.b1), cs_grad_to(cx, k.w2),
@@ -37,7 +37,7 @@ static void chord_adjoint(cs_ctx *cx, const cs_node *n)
 static void fused(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y)
 {
     const int64_t aside = cx->aside;
-    cs_mat work = work_for(cx, k->w1, x.r);
+    cs_mat work = work_for(cx, k->w1, x.r, false);
 
     cs_tape_push(cx, &(cs_node){ .adjoint = chord_adjoint, .seg = seg, .i = k->track,
                                  .m = { x, y, k->w1, k->b1, k->w2, k->b2 }, .counts = true });

@@ -338,7 +338,7 @@ static void prepare(cs_backend *be, job *j, shape s)
     int64_t r = j->seg.rows, one = be->fused.chord_pack_size(s.d, s.h);
     cs_chord_stack stack = stack_of(j);
     int64_t work = be->fused.chord_stack_work(be, j->seg, &stack, true);
-    work = most(most(work, be->fused.chord_work(be, s.d, s.h, r)), r * s.h);
+    work = most(most(work, be->fused.chord_work(be, s.d, s.h, r, true)), r * s.h);
     work = most(work, most(worker_floats(j, be->n_thread), be->n_thread * worker_floats(j, 1)));
     j->work = random_mat(be, work, 1, 9).p;
     j->pack = random_mat(be, MAX_BLOCK * one, 1, 9).p;

@@ -331,9 +331,9 @@ static cs_chord chord_of(const cs_mat *m, int32_t track)
 
 /* What a fused block may use: NaN before, and so are the words behind it afterwards. */
 enum { WORK_GUARD = 16 };
-static cs_mat new_work(cs_backend *be, const env *e)
+static cs_mat new_work(cs_backend *be, const env *e, bool backward)
 {
-    int64_t n = be->fused.chord_work(be, e->c, e->k, e->r) + WORK_GUARD;
+    int64_t n = be->fused.chord_work(be, e->c, e->k, e->r, backward) + WORK_GUARD;
     cs_mat work = scratch(be, n, 1);
     cs_real *none = cs_xmalloc((size_t)n * sizeof *none);
     memset(none, 0xFF, (size_t)n * sizeof *none);
@@ -356,7 +356,7 @@ CASE(chord)
     cs_chord k = chord_of(m + 1, e->track);
     cs_mat pre = scratch(be, e->r, e->k), out = scratch(be, e->r, e->c);
     if (be->fused.chord_block) {
-        cs_mat work = new_work(be, e);
+        cs_mat work = new_work(be, e, false);
         be->fused.chord_block(be, e->seg, &k, m[0], m[5], work.p);
         drop_work(be, work);
     } else {
@@ -401,7 +401,7 @@ CASE(chord_bwd)
 {
     cs_chord k = chord_of(m + 1, e->track), dk = chord_of(m + 7, e->track);
     if (be->fused.chord_block_bwd) {
-        cs_mat work = new_work(be, e);
+        cs_mat work = new_work(be, e, true);
         be->fused.chord_block_bwd(be, e->seg, &k, m[0], m[5], m[6], &dk, work.p);
         drop_work(be, work);
     } else {

@@ -87,7 +87,7 @@ static cs_real *by_blocks(bench *b)
 {
     size_t n = (size_t)(b->seg.rows * b->d);
     cs_mat x = b->x, y = b->x;
-    int64_t n_work = be->fused.chord_work(be, b->d, b->h, b->seg.rows);
+    int64_t n_work = be->fused.chord_work(be, b->d, b->h, b->seg.rows, false);
     cs_real *work = cs_xmalloc((size_t)n_work * sizeof *work), *buf[2];
 
     b->seg.off = b->off;
