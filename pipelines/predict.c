@@ -180,9 +180,9 @@ static int put_record(struct job *j, const cs_record *r, const cs_answer *a)
     if (rc != CS_OK)
         return rc;
     if (own.format == FORMAT_TSV)
-        return put_bases(j, r->name, a->v, n);
-    return own.format == FORMAT_BED ? put_runs(j, r->name, a->v, n)
-                                    : put_graph(j, r->name, a->v, n);
+        return put_bases(j, cs_record_name(r), a->v, n);
+    return own.format == FORMAT_BED ? put_runs(j, cs_record_name(r), a->v, n)
+                                    : put_graph(j, cs_record_name(r), a->v, n);
 }
 
 static int sink(void *job, const cs_record *r, const cs_answer *a)

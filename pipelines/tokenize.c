@@ -183,7 +183,7 @@ static int write_record(const struct tokens *t, const cs_record *r, int i, cs_ou
     int rc = CS_OK;
     char text[CS_BPE_MAX_PIECE + 1];
 
-    CS_TRY(cs_outfile_printf(f, "%s\t", r->name));
+    CS_TRY(cs_outfile_printf(f, "%s\t", cs_record_name(r)));
     for (int64_t k = 0; k < t->n[i]; k++) {
         const int32_t id = t->id[t->off[i] + k];
         if (own.ids)

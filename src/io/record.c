@@ -50,6 +50,11 @@ int64_t cs_record_bases(const cs_record *r)
     return n;
 }
 
+const char *cs_record_name(const cs_record *r)
+{
+    return *r->name ? r->name : "*";
+}
+
 const char *cs_record_length(const cs_record *r, char buf[CS_LENGTH_TEXT])
 {
     if (r->n_seg == 1)

@@ -120,6 +120,9 @@ cs_record *cs_chunk_append(cs_chunk *c) CS_MUST_CHECK;
 /** cs_record_bases - of all segments */
 int64_t cs_record_bases(const cs_record *r);
 
+/** cs_record_name - the name as tables show it: "*" where there is none, as in SAM */
+const char *cs_record_name(const cs_record *r);
+
 enum { CS_LENGTH_TEXT = 48 };
 /** cs_record_length - as outputs give it: "150", of a pair "98|94". Returns buf */
 const char *cs_record_length(const cs_record *r, char buf[CS_LENGTH_TEXT]);

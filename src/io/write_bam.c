@@ -153,7 +153,7 @@ static int unaligned(cs_output *o, bam1_t *b, const cs_record *r, int s)
     const uint16_t mate = s == 0 ? BAM_FREAD1 : BAM_FREAD2;
     const uint16_t flag = BAM_FUNMAP
                         | (r->n_seg == 1 ? 0 : (uint16_t)(BAM_FPAIRED | BAM_FMUNMAP | mate));
-    const char *name = *r->name ? r->name : "*";
+    const char *name = cs_record_name(r);
 
     if (bam_set1(b, strlen(name), name, flag, -1, -1, 0, 0, NULL, -1, -1, 0, (size_t)g->n_base,
                  g->base, (const char *)g->qual, 64) >= 0)

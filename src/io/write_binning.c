@@ -21,7 +21,7 @@ static int binning_record(cs_output *o, const cs_record *r, const cs_answer *a)
     if (node < 0)
         return CS_OK;
     const int32_t at = cs_taxonomy_ncbi(t, node);
-    return cs_outfile_printf(o->file, "%s\t%lld\t%s\n", *r->name ? r->name : "*",
+    return cs_outfile_printf(o->file, "%s\t%lld\t%s\n", cs_record_name(r),
                              (long long)t->node[at].taxid, cs_answer_label(&o->info, a, label));
 }
 

@@ -32,7 +32,7 @@ static int kraken_record(cs_output *o, const cs_record *r, const cs_answer *a)
     char length[CS_LENGTH_TEXT];
     const long long taxid = v ? (long long)v->taxid : 0;
 
-    CS_TRY(cs_outfile_printf(f, "%c\t%s\t", v ? 'C' : 'U', *r->name ? r->name : "*"));
+    CS_TRY(cs_outfile_printf(f, "%c\t%s\t", v ? 'C' : 'U', cs_record_name(r)));
     if (o->info.use_names)
         CS_TRY(cs_outfile_printf(f, "%s (taxid %lld)\t", v ? v->name : "unclassified", taxid));
     else

@@ -11,7 +11,7 @@ static int names_record(cs_output *o, const cs_record *r, const cs_answer *a)
     char length[CS_LENGTH_TEXT];
 
     return cs_outfile_printf(o->file, "%llu\t%s\t%s\t%s\n", (unsigned long long)o->n_record,
-                             *r->name ? r->name : "*", cs_record_length(r, length),
+                             cs_record_name(r), cs_record_length(r, length),
                              cs_reason_name(a->reason));
 }
 

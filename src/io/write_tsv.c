@@ -103,7 +103,7 @@ static int tsv_record(cs_output *o, const cs_record *r, const cs_answer *a)
 {
     int rc = CS_OK;
     char length[CS_LENGTH_TEXT];
-    CS_TRY(cs_outfile_text(o->file, *r->name ? r->name : "*"));
+    CS_TRY(cs_outfile_text(o->file, cs_record_name(r)));
     CS_TRY(cs_outfile_text(o->file, "\t"));
     CS_TRY(cs_outfile_text(o->file, cs_record_length(r, length)));
     rc = o->info.is_class ? class_columns(o, a) : value_columns(o, a);

@@ -39,6 +39,8 @@ T 'rows agree with runs' awk -F '\t' 'NR == FNR { for (i = $2; i < $3; i++) clas
     END { if (rows != n) exit 1 }' runs.bed rows.tsv
 T 'a graph of one class' sh -c 'chordseq predict -q -m m.safetensors --format bedgraph --class island in.fa |
     cut -f 4 > graph && cut -f 5 rows.tsv | tail -n +2 | cmp - graph'
+T 'a record without a name is *' sh -c 'printf ">\nACGTACGTAC\n" | chordseq predict -q -m m.safetensors - |
+    grep -q "^[*]	0	"'
 T 'threads and batches change nothing' sh -c 'for o in "-@ 1" "-@ 4 -B 300" "--window 2"; do
     chordseq predict -q -m m.safetensors $o in.fa | cmp - runs.bed || exit 1; done'
 

@@ -14,6 +14,9 @@ T 'the mean length of tokens is told' sh -c 'chordseq tokenize -m "$1/hg38.json"
 T 'a model is a tokenizer, too' sh -c 'chordseq tokenize -q -m "$tiny/model.safetensors" "$tiny/reads.fq" |
     head -n 1 | grep -qE "^[^	]+	[ACGT]+ [ACGT]+ "'
 
+T 'a record without a name is *' sh -c 'printf ">\nACGT\n" | chordseq tokenize -q -m "$1/hg38.json" - |
+    grep -q "^[*]	[ACGT]"' - "$bpe"
+
 if python3 -c 'import tokenizers' 2> /dev/null; then
     T 'the library agrees' sh -c 'python3 "$1/ids.py" "$1/hg38.json" "$tiny/mixed.fa" | cmp - "$1/mixed.ids.tsv"' - "$bpe"
 else
