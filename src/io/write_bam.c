@@ -90,8 +90,10 @@ static int open_file(cs_output *o, struct alignments *w)
     const int threads = o->info.resumes && !w->fp->is_bgzf ? 0 : o->info.threads;
     if (threads && hts_set_threads(w->fp, threads) < 0)
         return failed(o, "no threads for compression");
+    /* Loaded behind the header: CRAM_OPT_REFERENCE, at once, would take contigs in the order of the
+     * FASTA file for those of the header. */
     if (mode[1] == 'c' && o->info.reference
-        && hts_set_opt(w->fp, CRAM_OPT_REFERENCE, o->info.reference) < 0)
+        && hts_set_fai_filename(w->fp, o->info.reference) < 0)
         return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", o->info.reference,
                        o->path);
     return CS_OK;

@@ -68,6 +68,16 @@ with samtools T 'tags of an earlier run are replaced' sh -c 'chordseq classify -
 with samtools T 'a CRAM' sh -c 'chordseq classify -q -m m --reference "$1" --bam out.cram in.bam &&
     samtools quickcheck out.cram && samtools view -T "$1" out.cram | cut -f 1-6,10 > a &&
     samtools view out.bam | cut -f 1-6,10 | cmp - a' - "$tiny/strands.fa"
+with samtools T 'whose contigs the reference has in another order' sh -c '
+    printf ">c2\nACGTTGCAACGTTGCA\n>c1\nTTGCATTGCATTGCAT\n" > order.fa
+    { printf "@SQ\tSN:c1\tLN:16\n@SQ\tSN:c2\tLN:16\n"
+      printf "r\t0\tc1\t1\t60\t16M\t*\t0\t0\tTTGCATTGCATTGCAT\t*\n"; } > order.sam
+    sums() { sed -nE "s/^@SQ.*SN:([^\t]*).*M5:([0-9a-f]*).*/\1 \2/p" | sort; }
+    chordseq classify -q -m m --reference order.fa --bam order.cram order.sam &&
+    samtools view -H order.cram | sums > a && [ "$(wc -l < a)" = 2 ] && samtools dict order.fa | sums | cmp - a'
+with samtools T 'or has not all of' sh -c 'sed "1i @SQ\tSN:c0\tLN:9" order.sam > more.sam
+    chordseq classify -q -m m --reference order.fa --bam more.cram more.sam
+    [ $? -le 1 ] && ! ls | grep -q "more.cram.tmp"'
 with samtools T 'reads come out as unaligned records' sh -c '
     chordseq classify -q -m m --bam - reads.fq | samtools fastq - 2> /dev/null > a &&
     sed "s/ .*//" reads.fq | cmp - a'
