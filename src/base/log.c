@@ -3,9 +3,10 @@
  *
  * DESIGN
  * A line is formatted on the stack and handed over by one write(), which the kernel does not mix
- * with other writes to a terminal or pipe. The progress line has no newline and is rewritten in
- * place; while it is on the screen every other line first erases it, in the same write. Control
- * characters, which a hostile record name may contain, are shown as '?'.
+ * with other writes to a terminal or pipe. On a terminal the progress line has no newline and is
+ * rewritten in place; while it is on the screen every other line first erases it, in the same
+ * write. Elsewhere, in the log of a job, it is a line like others, and rare. Control characters,
+ * which a hostile record name may contain, are shown as '?'.
  */
 #include "base/log.h"
 
@@ -197,8 +198,11 @@ struct cs_progress {
     const char *unit;
     int64_t total_bytes;
     double start, last;          /* seconds on the monotonic clock */
-    bool live;
+    bool live, in_place;
 };
+
+/* Seconds between two lines: where the next replaces it, and where all stay. */
+static const double IN_PLACE_S = 0.2, IN_LOG_S = 60;
 
 static double now_s(void)
 {
@@ -215,7 +219,8 @@ cs_progress *cs_progress_new(const char *unit, int64_t total_bytes)
     p->unit = unit;
     p->total_bytes = total_bytes;
     p->start = p->last = now_s();
-    p->live = cs_log_get_level() >= CS_LOG_WARN && on_terminal();
+    p->live = cs_log_get_level() >= CS_LOG_WARN;
+    p->in_place = on_terminal();
     return p;
 }
 
@@ -265,18 +270,21 @@ void cs_progress_update(cs_progress *p, uint64_t n_record, uint64_t n_base, int6
     struct line l = { .n = 0 };
     double now, elapsed;
 
-    if (!p->live || (now = now_s()) - p->last < 0.2)
+    if (!p->live || (now = now_s()) - p->last < (p->in_place ? IN_PLACE_S : IN_LOG_S))
         return;
     p->last = now;
     elapsed = now - p->start;
-    append(&l, ERASE);
+    append(&l, p->in_place ? ERASE : "");
     append_text(&l, "chordseq: %llu %s, ", (unsigned long long)n_record, p->unit);
     append_scaled(&l, (double)n_base, "base");
     append(&l, ", ");
     append_scaled(&l, (double)n_base / elapsed, "base/s");
     if (p->total_bytes > 0 && n_bytes > 0)
         append_left(&l, fmin(1, (double)n_bytes / (double)p->total_bytes), elapsed);
-    atomic_store(&progress_shown, true);
+    if (p->in_place)
+        atomic_store(&progress_shown, true);
+    else
+        append(&l, "\n");
     emit(&l);
     errno = saved;
 }

@@ -42,14 +42,14 @@ void cs_count_warning(cs_counted *w, const char *name);
 /** cs_report_counted - "N of TOTAL records WHAT; first: 'NAME'", if N > 0 */
 void cs_report_counted(const cs_counted *w, uint64_t total, const char *what);
 
-/* A progress line, rewritten in place at most five times a second; silent unless stderr is a
- * terminal (TERM not "dumb") and the level is at least WARN. One thread updates it. */
+/* A progress line: on a terminal (TERM not "dumb") rewritten in place at most five times a second,
+ * elsewhere a line a minute; silent unless the level is at least WARN. One thread updates it. */
 typedef struct cs_progress cs_progress;
 /** cs_progress_new - `unit` counts ("records"), `total_bytes` of input or 0 when not known */
 cs_progress *cs_progress_new(const char *unit, int64_t total_bytes);
 /** cs_progress_update - records and bases so far, input bytes consumed so far (or 0) */
 void cs_progress_update(cs_progress *p, uint64_t n_record, uint64_t n_base, int64_t n_bytes);
-/** cs_progress_free - erase the line; accepts NULL */
+/** cs_progress_free - erase the line from a terminal; accepts NULL */
 void cs_progress_free(cs_progress *p);
 
 #endif
