@@ -8,6 +8,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/near.h"
 
 enum { PATH_BYTES = 4096, MOST_LIST_BYTES = 64 << 20 };
 
@@ -391,4 +392,18 @@ out:
     cs_model_free(m);
     cs_backend_close(b);
     return rc;
+}
+
+int cs_model_label_of(const cs_model *m, const char *name, int32_t *no)
+{
+    cs_near near = cs_near_begin(name);
+
+    for (*no = 0; *no < m->n_label; ++*no) {
+        if (strcmp(m->label[*no].name, name) == 0)
+            return CS_OK;
+        cs_near_try(&near, m->label[*no].name);
+    }
+    const char *best = cs_near_best(&near);
+    return cs_fail(CS_EUSAGE, "the model has no label '%s'; %s%s%s'chordseq model show' lists them",
+                   name, best ? "did you mean '" : "", best ? best : "", best ? "'? " : "");
 }

@@ -100,4 +100,8 @@ void cs_device_answers(const cs_device_args *a, const cs_model *m);
 int cs_model_open(const char *path, const cs_device_args *device, int n_thread, cs_backend **be,
                   cs_model **model) CS_MUST_CHECK;
 
+/** cs_model_label_of - the number of the class, or other label, that an option names; CS_EUSAGE
+ * with the one that was probably meant */
+int cs_model_label_of(const cs_model *m, const char *name, int32_t *no) CS_MUST_CHECK;
+
 #endif

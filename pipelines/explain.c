@@ -155,10 +155,7 @@ static int choose_label(struct job *j, const float *y)
             j->label = y[k] > y[j->label] ? k : j->label;
         return CS_OK;
     }
-    while (j->label < m->n_label && strcmp(m->label[j->label].name, own.label) != 0)
-        j->label++;
-    return j->label < m->n_label ? CS_OK
-         : cs_fail(CS_EUSAGE, "the model has no label '%s'", own.label);
+    return cs_model_label_of(m, own.label, &j->label);
 }
 
 /* The answer for the region as it is. */

@@ -198,19 +198,13 @@ static int sink(void *job, const cs_record *r, const cs_answer *a)
 
 static int find_shown(struct job *j)
 {
-    const cs_model *m = j->model;
-
     if (own.class_name == NULL)
         return own.format == FORMAT_BEDGRAPH
                    ? cs_fail(CS_EUSAGE, "--format bedgraph is of one class; name it with --class")
                    : CS_OK;
     if (own.format != FORMAT_BEDGRAPH)
         return cs_fail(CS_EUSAGE, "--class goes with --format bedgraph");
-    for (j->shown = 0; j->shown < m->n_label; j->shown++)
-        if (strcmp(m->label[j->shown].name, own.class_name) == 0)
-            return CS_OK;
-    return cs_fail(CS_EUSAGE, "the model has no class '%s'; 'chordseq model show' lists them",
-                   own.class_name);
+    return cs_model_label_of(j->model, own.class_name, &j->shown);
 }
 
 static int prepare(struct job *j, const cs_split *split)

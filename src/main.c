@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/near.h"
 #include "io/inflate.h"
 #include "io/reader.h"
 #include "io/window.h"
@@ -71,45 +72,15 @@ static void print_help(const cs_command *cmd, const cs_optset *set)
     cs_opt_help(set, stdout);
 }
 
-static size_t min3(size_t a, size_t b, size_t c)
-{
-    size_t m = a < b ? a : b;
-    return m < c ? m : c;
-}
-
-/* Levenshtein distance, for words of at most 31 letters; more for longer ones. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[32], n = strlen(b);
-    if (n >= 32 || strlen(a) >= 32)
-        return 32;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = min3(change, row[j] + 1, row[j - 1] + 1);
-        }
-    }
-    return row[n];
-}
-
 static int unknown_command(const char *name)
 {
-    const cs_command *cmd, *best = NULL;
-    size_t least = 32;
-    for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++) {
-        size_t d = distance(name, cmd->name);
-        if (d < least) {
-            least = d;
-            best = cmd;
-        }
-    }
-    if (best != NULL && least <= 1 + strlen(best->name) / 3)
-        cs_error("unknown command '%s'; did you mean '%s'?", name, best->name);
+    const cs_command *cmd;
+    cs_near near = cs_near_begin(name);
+
+    for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++)
+        cs_near_try(&near, cmd->name);
+    if (cs_near_best(&near))
+        cs_error("unknown command '%s'; did you mean '%s'?", name, cs_near_best(&near));
     else
         cs_error("unknown command '%s'; 'chordseq help' lists the commands", name);
     return EXIT_USE;
@@ -143,7 +114,7 @@ static int status_of(const cs_command *cmd, int rc)
 static int run_command(const cs_command *cmd, int argc, char **argv)
 {
     cs_optset set[CS_MAX_OPTSET] = { { 0 } };
-    if (has_word(argc, argv, "--help")) {
+    if (has_word(argc, argv, "--help") || has_word(argc, argv, "-h")) {
         cmd->options(set);
         print_help(cmd, set);
         return 0;
@@ -196,7 +167,8 @@ static int dispatch(int argc, char **argv)
             print_features();
         return 0;
     }
-    if (strcmp(word, "--help") == 0 || (strcmp(word, "help") == 0 && argc == 2)) {
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0
+        || (strcmp(word, "help") == 0 && argc == 2)) {
         print_usage(stdout);
         return 0;
     }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/near.h"
 
 enum { NAME_BYTES = 160, TAKES_BYTES = 512 };
 
@@ -349,6 +350,26 @@ static struct found find_letter(const cs_optset *set, char letter)
     return (struct found){ NULL, NULL };
 }
 
+/* `shown` begins with "--". */
+static int unknown_option(const cs_optset *set, const char *shown)
+{
+    char name[NAME_BYTES];
+    cs_near near = cs_near_begin(shown + 2);
+
+    for (; set->opt != NULL; set++)
+        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
+            if (!has_field(o))
+                continue;
+            (void)snprintf(name, sizeof name, "%s%s%s", set->prefix ? set->prefix : "",
+                           set->prefix ? "." : "", o->name);
+            cs_near_try(&near, name);
+        }
+    if (cs_near_best(&near))
+        return cs_fail(CS_EUSAGE, "unknown option '%s'; did you mean '--%s'? --help lists all",
+                       shown, cs_near_best(&near));
+    return cs_fail(CS_EUSAGE, "unknown option '%s'; --help lists them", shown);
+}
+
 /* The words still to be read. */
 struct words {
     char **v;
@@ -382,7 +403,7 @@ static int parse_long(const cs_optset *set, struct words *w)
 
     (void)snprintf(shown, sizeof shown, "--%.*s", n < NAME_BYTES ? (int)n : NAME_BYTES, name);
     if (f.o == NULL)
-        return cs_fail(CS_EUSAGE, "unknown option '%s'; --help lists them", shown);
+        return unknown_option(set, shown);
     if (f.o->type == CS_OPT_FLAG) {
         if (value != NULL)
             return cs_fail(CS_EUSAGE, "option '%s' takes no value, got '%s'", shown, value);
@@ -466,6 +487,8 @@ static const char *row_fault(const cs_opt *o)
         return "the name is not made of a-z, 0-9 and '-'";
     if (o->letter != '\0' && !isalnum((unsigned char)o->letter))
         return "the letter is not a letter or digit";
+    if (o->letter == 'h')
+        return "the letter h asks for help";
     if (!is_fragment(o->help))
         return "the help is not a lower-case fragment without full stop";
     if ((o->arg == NULL) != (o->type == CS_OPT_FLAG))

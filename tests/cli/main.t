@@ -5,6 +5,7 @@ status() { want=$1; shift; "$@" > out 2> err; got=$?; [ "$got" -eq "$want" ] || 
 
 P main-help.txt chordseq --help
 P main-help.txt chordseq help
+P main-help.txt chordseq -h
 N main-help.txt chordseq
 T 'a bare chordseq is wrong use' status 2 chordseq
 T 'and prints nothing on stdout' test ! -s out
@@ -21,7 +22,7 @@ for c in $(chordseq help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | g
     T "$c --help succeeds" status 0 chordseq "$c" --help
     T "and begins with its usage" sh -c "head -n 1 out | grep -q '^Usage: chordseq $c'"
     T "in at most 80 columns" sh -c '! grep -nE ".{81}" out'
-    T "help $c prints the same" sh -c "chordseq help $c | cmp - out"
+    T "help $c prints the same" sh -c "chordseq help $c | cmp - out && chordseq $c -h | cmp - out"
     T "an option that $c does not have is wrong use" status 2 chordseq "$c" --no-such-option
     T "and is named on one line" sh -c "test \$(wc -l < err) -eq 1 && grep -q no-such-option err"
 done

@@ -39,6 +39,8 @@ T 'rows agree with runs' awk -F '\t' 'NR == FNR { for (i = $2; i < $3; i++) clas
     END { if (rows != n) exit 1 }' runs.bed rows.tsv
 T 'a graph of one class' sh -c 'chordseq predict -q -m m.safetensors --format bedgraph --class island in.fa |
     cut -f 4 > graph && cut -f 5 rows.tsv | tail -n +2 | cmp - graph'
+T 'a class misspelt is guessed' sh -c '! chordseq predict -q -m m.safetensors --format bedgraph --class \
+    ilsand in.fa 2>&1 | grep -v "the model has no label .ilsand.; did you mean .island.[?]"'
 T 'a record without a name is *' sh -c 'printf ">\nACGTACGTAC\n" | chordseq predict -q -m m.safetensors - |
     grep -q "^[*]	0	"'
 T 'threads and batches change nothing' sh -c 'for o in "-@ 1" "-@ 4 -B 300" "--window 2"; do
