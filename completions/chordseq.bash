@@ -25,7 +25,7 @@ _chordseq()
     embed:--vector) words='pooled hidden' ;;
     embed:--precision) words='auto fp32 tf32 bf16' ;;
     embed:--check-finite) words='off on' ;;
-    variant:--output-type) words='auto v z u b' ;;
+    variant:--output-type|variant:-O) words='auto v z u b' ;;
     variant:--score) words='auto model embedding llr' ;;
     variant:--ends) words='skip fill' ;;
     variant:--strand) words='model forward both' ;;

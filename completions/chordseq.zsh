@@ -265,7 +265,7 @@ _chordseq()
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[every record of this file has this class]:CLASS=FILE:_files' \
         '*--label-map[table\: label found, class that it stands for]:TSV:_files' \
-        '*--intervals[table\: record, start, end, class, for every stretch that has one]:BED:' \
+        '*--intervals[table\: record, start, end, class, for every stretch that has one]:BED:_files' \
         '*--background[class of all bases outside of intervals]:CLASS:' \
         '*--skip-unlabelled[leave records without a label out instead of refusing them]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
@@ -461,7 +461,7 @@ _chordseq()
         '*--rc[reverse-complement half of the windows]' \
         '*--skip-contigs[contigs to leave out, with commas]:LIST:' \
         '*--val-contigs[contigs kept for validation, with commas]:LIST:' \
-        '*--val-regions[regions kept for validation]:BED:' \
+        '*--val-regions[regions kept for validation]:BED:_files' \
         '*--valid-frac[else this share of the genome, in blocks of at most 64 windows]:NUM:' \
         '*--valid-windows[windows to validate with; 0\: all]:NUM:' \
         '*--mask-ratio[share of the tokens that are to be told]:NUM:' \
@@ -631,7 +631,7 @@ _chordseq()
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[every record of this file has this class]:CLASS=FILE:_files' \
         '*--label-map[table\: label found, class that it stands for]:TSV:_files' \
-        '*--intervals[table\: record, start, end, class, for every stretch that has one]:BED:' \
+        '*--intervals[table\: record, start, end, class, for every stretch that has one]:BED:_files' \
         '*--background[class of all bases outside of intervals]:CLASS:' \
         '*--skip-unlabelled[leave records without a label out instead of refusing them]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
@@ -676,8 +676,8 @@ _chordseq()
         '*--seed[seed of all randomness]:NUM:' \
         '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
-        '*-i[sites and alleles\: VCF or BCF]:VCF:' \
-        '*--input[sites and alleles\: VCF or BCF]:VCF:' \
+        '*-i[sites and alleles\: VCF or BCF]:VCF:_files' \
+        '*--input[sites and alleles\: VCF or BCF]:VCF:_files' \
         '*-r[only sites of contig\:from-to]:REGION:' \
         '*--region[only sites of contig\:from-to]:REGION:' \
         '*--frequencies[of alleles\: those of the file, or draw them]:FROM:(file draw)' \
@@ -782,7 +782,7 @@ _chordseq()
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
         '*--class[every record of this file has this class]:CLASS=FILE:_files' \
         '*--label-map[table\: label found, class that it stands for]:TSV:_files' \
-        '*--intervals[table\: record, start, end, class, for every stretch that has one]:BED:' \
+        '*--intervals[table\: record, start, end, class, for every stretch that has one]:BED:_files' \
         '*--background[class of all bases outside of intervals]:CLASS:' \
         '*--skip-unlabelled[leave records without a label out instead of refusing them]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \

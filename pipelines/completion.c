@@ -45,7 +45,8 @@ out:
 
 static bool names_file(const cs_opt *o)
 {
-    static const char *const kind[] = { "FILE", "TSV", "MODEL", "DIR", "FOLDER" };
+    static const char *const kind[] = { "FILE", "TSV", "BED", "VCF", "MODEL", "DIR",
+                                       "FOLDER" };
 
     for (size_t i = 0; o->arg && i < sizeof kind / sizeof *kind; i++)
         if (strstr(o->arg, kind[i]))
@@ -90,7 +91,10 @@ static int bash_choice(cs_outfile *f, const struct word *w)
 
     if (!cs_opt_names(w->opt))
         return CS_OK;
-    CS_TRY(cs_outfile_printf(f, "    %s:--%s) words='", w->cmd->name, w->name));
+    CS_TRY(cs_outfile_printf(f, "    %s:--%s", w->cmd->name, w->name));
+    if (w->opt->letter)
+        CS_TRY(cs_outfile_printf(f, "|%s:-%c", w->cmd->name, w->opt->letter));
+    CS_TRY(cs_outfile_printf(f, ") words='"));
     CS_TRY(choices(f, w->opt));
     rc = cs_outfile_printf(f, "' ;;\n");
 out:

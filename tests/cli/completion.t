@@ -24,6 +24,7 @@ if command -v bash > /dev/null; then
     offers '--strand '               classify --stra
     offers 'model forward both '     classify --strand ''
     offers 'both '                   classify -i x.fa --strand b
+    offers 'auto v z u b '           variant -O ''
     offers '--encoder.track '        train --encoder.tr
     offers 'simulate '               help simu
     complete classify x > got
@@ -31,3 +32,5 @@ if command -v bash > /dev/null; then
 else
     S 'bash' 'no bash'
 fi
+T 'files for options that take BED or VCF' sh -c 'grep -q -- "--intervals.*:BED:_files" "$1.zsh" &&
+    grep -q -- "-l .intervals. -r -F" "$1.fish"' - "$srcdir/completions/chordseq"
