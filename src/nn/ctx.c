@@ -37,10 +37,11 @@ void cs_ctx_release(cs_ctx *cx)
     memset(cx, 0, sizeof *cx);
 }
 
-static void forget_kept(cs_ctx *cx)
+static void forget_kept(cs_ctx *cx, bool fixed)
 {
     for (size_t i = 0; i < cx->n_piece; i++)
-        cx->piece[i].done = 0;
+        if (fixed || !cx->piece[i].fixed)
+            cx->piece[i].done = 0;
 }
 
 static int reserve_kept(cs_ctx *cx)
@@ -52,7 +53,7 @@ static int reserve_kept(cs_ctx *cx)
     size_t n_bytes = (size_t)cx->kept_need * sizeof *cx->kept;
     cx->kept = cx->be->op.alloc(cx->be, n_bytes);
     cx->kept_cap = cx->kept ? cx->kept_need : 0;
-    forget_kept(cx);
+    forget_kept(cx, true);
     return cx->kept ? CS_OK
                     : cs_fail(CS_EMEM, "out of memory: prepared weights need %zu bytes", n_bytes);
 }
@@ -96,7 +97,7 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
     cx->key = key;
     cx->n_random = 0;
     if (cx->ps->grad)
-        forget_kept(cx);
+        forget_kept(cx, false);
     cs_tape_reset(cx->tape);
     cx->loss = cs_tmp(cx, 1, 1);
     if (!dry)
@@ -151,13 +152,24 @@ static cs_piece *piece_of(cs_ctx *cx, const void *user, int64_t n)
     return q;
 }
 
-cs_real *cs_kept(cs_ctx *cx, const void *user, int64_t n, int64_t **done)
+static cs_real *kept(cs_ctx *cx, cs_piece *q, int64_t **done)
 {
-    cs_piece *q = piece_of(cx, user, n);
-
     *done = cx->dry ? NULL : &q->done;
     if (cx->dry)
         return NULL;
-    CS_BUG(q->off + n > cx->kept_cap);
+    CS_BUG(q->off + q->n > cx->kept_cap);
     return cx->kept + q->off;
+}
+
+cs_real *cs_kept(cs_ctx *cx, const void *user, int64_t n, int64_t **done)
+{
+    return kept(cx, piece_of(cx, user, n), done);
+}
+
+cs_real *cs_kept_fixed(cs_ctx *cx, const void *user, int64_t n, int64_t **done)
+{
+    cs_piece *q = piece_of(cx, user, n);
+
+    q->fixed = true;
+    return kept(cx, q, done);
 }

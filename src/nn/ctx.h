@@ -20,7 +20,7 @@ typedef struct cs_tape cs_tape;
 enum { CS_KEEP_ALL = 0, CS_KEEP_INPUTS = 64 };
 
 /* What one user keeps: n reals from `off` on, filled in as far as the user's count says. */
-typedef struct cs_piece { const void *user; int64_t off, n, done; } cs_piece;
+typedef struct cs_piece { const void *user; int64_t off, n, done; bool fixed; } cs_piece;
 
 /* Sees the output of block number `block` (from 0) of an encoder; for tests and explanations. */
 typedef void (*cs_watch)(void *arg, int32_t block, cs_mat y);
@@ -97,6 +97,9 @@ cs_mat cs_aside(cs_ctx *cx, int64_t r, int32_t c);
  * Returns  the same memory in every pass, NULL in a dry run
  */
 cs_real *cs_kept(cs_ctx *cx, const void *user, int64_t n, int64_t **done);
+/** cs_kept_fixed - the same for what does not follow from the parameters either: a pass begins with
+ * what the last one left */
+cs_real *cs_kept_fixed(cs_ctx *cx, const void *user, int64_t n, int64_t **done);
 /** cs_mark, cs_release_to - give back what was allocated since the mark (scratch of one op) */
 static inline int64_t cs_mark(const cs_ctx *cx) { return cx->top; }
 static inline void cs_release_to(cs_ctx *cx, int64_t mark) { cx->top = mark; }

@@ -108,13 +108,22 @@ static cs_mat tree_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h)
     return cs_pooled_apply(cx, net, seg, h);
 }
 
-static cs_mat staged(cs_ctx *cx, const cs_real *v, int32_t n_level, int32_t n)
+/* Group and share go to the backend once: no step changes them. */
+static cs_clades clades(cs_ctx *cx, const cs_pooled *p, cs_mat weight)
 {
-    cs_mat m = cs_tmp(cx, n_level, n);
+    const int32_t n = p->out.n_out;
+    const int64_t n_real = (int64_t)p->n_level * n;
+    const size_t n_bytes = (size_t)n_real * sizeof(cs_real);
+    int64_t *done;
+    cs_real *group = cs_kept_fixed(cx, p, 2 * n_real, &done);
+    cs_real *share = cx->dry ? NULL : group + n_real;
 
-    if (!cx->dry)
-        cx->be->op.upload(cx->be, m.p, v, (size_t)n_level * (size_t)n * sizeof *v);
-    return m;
+    if (!cx->dry && *done == 0) {
+        cx->be->op.upload(cx->be, group, p->group, n_bytes);
+        cx->be->op.upload(cx->be, share, p->share, n_bytes);
+        *done = 1;
+    }
+    return (cs_clades){ weight, { group, p->n_level, n, n }, { share, p->n_level, n, n } };
 }
 
 static void tree_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
@@ -126,8 +135,7 @@ static void tree_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_m
         cs_xent(cx, scale, y, target, weight);
         return;
     }
-    const cs_clades k = { weight, staged(cx, p->group, p->n_level, y.c),
-                          staged(cx, p->share, p->n_level, y.c) };
+    const cs_clades k = clades(cx, p, weight);
     cs_xent_tree(cx, scale, &k, y, target);
 }
 

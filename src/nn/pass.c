@@ -3,8 +3,8 @@
  *
  * DESIGN
  * The same function, cs_pass(), runs dry and for real, so that what a dry run counted is what a run
- * takes: the batch's arrays are staged into the arena too when the backend has memory of its own
- * and berths.c has not put them there.
+ * takes: the batch's arrays are staged into the arena too (staged.c) when the backend has memory of
+ * its own and berths.c has not put them there.
  */
 #include "nn/pass.h"
 
@@ -14,131 +14,26 @@
 #include "nn/ops.h"
 #include "nn/plan.h"
 
-/* Host floats as a matrix of the backend. */
-static cs_mat stage_reals(cs_ctx *cx, const float *v, int64_t r, int32_t c)
-{
-    cs_mat m = cs_tmp(cx, r, c);
-    if (cx->dry)
-        return m;
-    if (!cx->be->is_host) {
-        cx->be->op.upload(cx->be, m.p, v, (size_t)(r * c) * sizeof *v);
-        return m;
-    }
-    for (int64_t i = 0; i < r * c; i++)
-        m.p[i] = (cs_real)v[i];
-    return m;
-}
-
-/* Host integers where the backend can read them: as they are, or a copy in the arena. */
-static const void *stage_bytes(cs_ctx *cx, const cs_input *in, const void *p, size_t n_bytes)
-{
-    if (cx->be->is_host || in->staged)
-        return p;
-    cs_mat m = cs_tmp(cx, (int64_t)((n_bytes + sizeof(cs_real) - 1) / sizeof(cs_real)), 1);
-    if (!cx->dry)
-        cx->be->op.upload(cx->be, m.p, p, n_bytes);
-    return m.p;
-}
-
-/* Token ids for the backend; a dry run has none, but must see that there are some. */
-static const int32_t *tokens(cs_model *m, const cs_input *in)
-{
-    static const int32_t some;
-    const int32_t *id = stage_bytes(&m->cx, in, in->tok, (size_t)in->n_tok * sizeof *in->tok);
-    return m->cx.dry ? &some : id;
-}
-
-static cs_mat values(cs_ctx *cx, const cs_input *in, int32_t n_channel)
-{
-    cs_mat v = { NULL, in->n_tok, n_channel, n_channel };
-    if (!in->staged)
-        return stage_reals(cx, in->x, in->n_tok, n_channel);
-    memcpy(&v.p, &in->x, sizeof v.p);      /* never written: an input has no gradient */
-    return v;
-}
-
-static cs_mat embedded(cs_model *m, const cs_input *in)
+static cs_mat embedded(cs_model *m, const cs_staged *st)
 {
     cs_ctx *cx = &m->cx;
-    if (m->tok) {
-        const int32_t *id = tokens(m, in);
-        cs_mat x = cs_tmp(cx, in->n_tok, m->in_width);
-        cs_embed(cx, id, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
-        return x;
-    }
-    const cs_mat v = values(cx, in, m->n_channel);
-    cs_mat x = cs_tmp(cx, in->n_tok, m->in_width);
-    cs_affine(cx, v, cs_value(&m->ps, m->embed_w), cs_value(&m->ps, m->embed_b), x);
+    cs_mat x = cs_tmp(cx, st->seg.rows, m->in_width);
+
+    if (m->tok)
+        cs_embed(cx, st->tok, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
+    else
+        cs_affine(cx, st->x, cs_value(&m->ps, m->embed_w), cs_value(&m->ps, m->embed_b), x);
     return x;
 }
 
-/* The targets of a segment's tokens, as head.h has them, behind those of the segments before. */
-static void stage_labels_of(cs_ctx *cx, const cs_input *in, int32_t s, cs_mat to)
-{
-    enum { PART = 256 };
-    cs_real part[2 * PART];
-    const int64_t end = in->off[s + 1];
-    int64_t n_known = 0;
-
-    for (int64_t t = in->off[s]; t < end; t++)
-        n_known += in->label[t] >= 0;
-    for (int64_t from = in->off[s]; from < end; from += PART) {
-        const int64_t n = end - from < PART ? end - from : PART;
-        for (int64_t i = 0; i < n; i++) {
-            const int32_t label = in->label[from + i];
-            part[2 * i] = label >= 0 ? (cs_real)label : (cs_real)NAN;
-            part[2 * i + 1] = label >= 0 ? 1 / (cs_real)n_known : 0;
-        }
-        cx->be->op.upload(cx->be, to.p + 2 * from, part, (size_t)(2 * n) * sizeof *part);
-    }
-}
-
-static cs_mat targets(cs_model *m, const cs_input *in)
-{
-    const int32_t n = cs_model_n_target(m);
-
-    if (n != CS_TARGET_TOKENS)
-        return stage_reals(&m->cx, in->target, in->n_seg, n);
-    cs_mat to = cs_tmp(&m->cx, in->n_tok, 2);
-    for (int32_t s = 0; s < in->n_seg && !m->cx.dry; s++)
-        stage_labels_of(&m->cx, in, s, to);
-    return to;
-}
-
-static void add_loss(cs_model *m, const cs_input *in, cs_mat y)
-{
-    const cs_learn *l = in->learn;
-    cs_mat target = targets(m, in);
-    cs_mat weight = { 0 };
-    const int32_t n_weight = cs_model_n_weight(m);
-    if (l->weight)
-        weight = stage_reals(&m->cx, l->weight, 1, n_weight);
-    else
-        cs_tmp(&m->cx, 1, n_weight);         /* the same memory with and without weights */
-    m->head->loss(&m->cx, m->head_net, y, target, weight, (cs_real)l->scale);
-}
-
 /* A segment of one row for every record: what a mean is the mean of. */
-static cs_seg one_row_each(cs_ctx *cx, const cs_input *in, int32_t n)
+static cs_seg one_row_each(cs_ctx *cx, const cs_staged *st, int32_t n)
 {
-    if (in->staged)
-        return (cs_seg){ .off = in->each, .n = n, .rows = n };
-    enum { PART = 256 };
-    int64_t part[PART];
-    size_t per_real = sizeof *part / sizeof(cs_real);
-    cs_mat m = cs_tmp(cx, n + 1, (int32_t)per_real);
-
-    for (int64_t i = 0; i <= n && !cx->dry; i++) {
-        part[i % PART] = i;
-        if (i % PART == PART - 1 || i == n)
-            cx->be->op.upload(cx->be, m.p + i / PART * PART * (int64_t)per_real, part,
-                              (size_t)(i % PART + 1) * sizeof *part);
-    }
-    return (cs_seg){ .off = (const int64_t *)(const void *)m.p, .n = n, .rows = n };
+    return (cs_seg){ .off = st->each ? st->each : cs_stage_each(cx, n), .n = n, .rows = n };
 }
 
 /* The encoder's rows, or their means as segments of one row. */
-static cs_mat encode(cs_model *m, const cs_input *in, cs_seg *seg)
+static cs_mat encode(cs_model *m, const cs_staged *st, cs_seg *seg)
 {
     cs_ctx *cx = &m->cx;
     bool mean = m->enc->mean && !cx->training && !cx->no_mean && m->head->pools
@@ -147,27 +42,27 @@ static cs_mat encode(cs_model *m, const cs_input *in, cs_seg *seg)
 
     m->trace.x = (cs_mat){ 0 };
     if (mean && m->tok)
-        y = m->enc->mean(cx, m->enc_net, *seg, tokens(m, in), cs_value(&m->ps, m->embed_w));
+        y = m->enc->mean(cx, m->enc_net, *seg, st->tok, cs_value(&m->ps, m->embed_w));
     if (!y.p)
-        m->trace.x = embedded(m, in);
+        m->trace.x = embedded(m, st);
     if (mean && !y.p)
         y = m->enc->mean(cx, m->enc_net, *seg, NULL, m->trace.x);
     if (!y.p)
         return m->enc->forward(cx, m->enc_net, *seg, m->trace.x);
-    *seg = one_row_each(cx, in, seg->n);
+    *seg = one_row_each(cx, st, seg->n);
     return y;
 }
 
 /* What the head gets. While probing as for answers: nothing of it is on the tape. */
-static cs_mat encoded(cs_model *m, const cs_input *in, cs_seg *seg)
+static cs_mat encoded(cs_model *m, const cs_staged *st, cs_seg *seg)
 {
     cs_ctx *cx = &m->cx;
-    if (!in->learn || !m->probing)
-        return encode(m, in, seg);
+    if (!cx->training || !m->probing)
+        return encode(m, st, seg);
     const double aux_scale = cx->aux_scale;
     cx->training = cx->recording = false;
     cx->aux_scale = 0;
-    cs_mat y = encode(m, in, seg);
+    cs_mat y = encode(m, st, seg);
     cx->training = cx->recording = true;
     cx->aux_scale = aux_scale;
     return y;
@@ -206,19 +101,32 @@ cs_input cs_input_parts(cs_model *m, const cs_input *in, bool dry)
     return first;
 }
 
+/* Of what is staged for all parts that of one. */
+static cs_staged part_of(const cs_model *m, const cs_staged *st, int64_t i)
+{
+    cs_staged part = *st;
+
+    part.x.r = m->tok ? 0 : st->seg.rows;
+    if (m->cx.dry)
+        return part;
+    if (m->tok)
+        part.tok += i * st->seg.rows;
+    else
+        part.x.p += i * st->seg.rows * st->x.ld;
+    return part;
+}
+
 /* What a head of two parts gets: rows of the first minus rows of the second. The encoder runs twice
  * (batch statistics are each part's own, as in the released code of CDIL for DNA). */
-static cs_mat difference(cs_model *m, const cs_input *in, cs_seg *seg)
+static cs_mat difference(cs_model *m, const cs_staged *st, cs_seg *seg)
 {
     cs_ctx *cx = &m->cx;
-    cs_input part = *in;
+    const cs_staged first = part_of(m, st, 0), second = part_of(m, st, 1);
     cs_seg again = *seg;
 
-    const cs_mat a = encoded(m, &part, seg);
+    const cs_mat a = encoded(m, &first, seg);
     const cs_mat x = m->trace.x;
-    part.tok = part.tok ? part.tok + part.n_tok : NULL;
-    part.x = part.x ? part.x + part.n_tok * m->n_channel : NULL;
-    const cs_mat b = encoded(m, &part, &again);
+    const cs_mat b = encoded(m, &second, &again);
     m->trace.alt = m->trace.x;
     m->trace.x = x;
     cs_mat d = cs_tmp(cx, a.r, a.c);
@@ -226,18 +134,29 @@ static cs_mat difference(cs_model *m, const cs_input *in, cs_seg *seg)
     return d;
 }
 
-cs_mat cs_pass(cs_model *m, const cs_input *in, bool dry)
+cs_staged cs_pass_begin(cs_model *m, const cs_input *in, bool dry)
+{
+    cs_ctx_begin(&m->cx, in->learn != NULL, dry, in->learn ? in->learn->key : 0);
+    m->cx.aux_scale = in->learn ? in->learn->scale : 0;
+    return cs_stage_input(m, in);
+}
+
+cs_mat cs_pass_compute(cs_model *m, const cs_staged *st)
 {
     cs_ctx *cx = &m->cx;
-    cs_ctx_begin(cx, in->learn != NULL, dry, in->learn ? in->learn->key : 0);
-    cx->aux_scale = in->learn ? in->learn->scale : 0;
-    cs_seg seg = { stage_bytes(cx, in, in->off, (size_t)(in->n_seg + 1) * sizeof *in->off),
-                   in->n_seg, in->n_tok, in->depth, NULL };
-    m->trace.encoded = cs_model_parts(m) == 2 ? difference(m, in, &seg) : encoded(m, in, &seg);
+    cs_seg seg = st->seg;
+
+    m->trace.encoded = cs_model_parts(m) == 2 ? difference(m, st, &seg) : encoded(m, st, &seg);
     m->trace.y = m->head->forward(cx, m->head_net, seg, m->trace.encoded);
-    if (in->learn)
-        add_loss(m, in, m->trace.y);
+    if (cx->training)
+        m->head->loss(cx, m->head_net, m->trace.y, st->target, st->weight, (cs_real)st->scale);
     return m->trace.y;
+}
+
+cs_mat cs_pass(cs_model *m, const cs_input *in, bool dry)
+{
+    const cs_staged st = cs_pass_begin(m, in, dry);
+    return cs_pass_compute(m, &st);
 }
 
 /* What such a pass takes is in the context's peaks then; *n_answer receives its answers' reals. */
@@ -394,7 +313,7 @@ int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *lo
     m->cx.keep = cs_plan_keep(m, b->n_tok, b->n_seg, b->depth, l->keep);
     CS_TRY(cs_model_reserve(m, b->n_tok, b->n_seg, b->depth, true));
     const cs_input in = cs_input_parts(m, &whole, false);
-    cs_mat y = cs_pass(m, &in, false);
+    (void)cs_pass(m, &in, false);
     cs_backward(&m->cx);
     CS_TRY(m->be->op.sync(m->be));
     m->be->op.download(m->be, &sum, m->cx.loss.p, sizeof sum);
@@ -402,9 +321,9 @@ int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *lo
     CS_TRY(check_loss(*loss));
     if (out) {
         /* After the backward pass, because the answers overwrite the raw values. */
-        m->head->activate(&m->cx, m->head_net, y);
+        m->head->activate(&m->cx, m->head_net, m->trace.y);
         CS_TRY(m->be->op.sync(m->be));
-        CS_TRY(fetch(m, y, out));
+        CS_TRY(fetch(m, m->trace.y, out));
     }
 out:
     return cs_tell_batch(rc, &whole);

@@ -1,4 +1,4 @@
-/* pass.h - what a pass through a model reads, and the pass itself: for pass.c and berths.c. */
+/* pass.h - what a pass through a model reads, and the pass itself: for the files it is made of. */
 #ifndef CS_NN_PASS_H
 #define CS_NN_PASS_H
 
@@ -17,6 +17,16 @@ typedef struct cs_input {
     const cs_learn *learn;       /* NULL: predict */
 } cs_input;
 
+/* An input where the backend can read it, of all parts one behind the other. */
+typedef struct cs_staged {
+    cs_seg         seg;          /* of one part's tokens, as of any other's */
+    const int32_t *tok;          /* [n_part * seg.rows], or NULL: x */
+    cs_mat         x;            /* (n_part * seg.rows, n_channel) */
+    const int64_t *each;         /* 0, 1 ... n_seg, or NULL: not yet */
+    cs_mat         target, weight;           /* as a head's loss takes them; when learning */
+    double         scale;
+} cs_staged;
+
 /** cs_input_of - a batch as it lies */
 cs_input cs_input_of(const cs_batch *b, const cs_learn *l);
 
@@ -24,12 +34,21 @@ cs_input cs_input_of(const cs_batch *b, const cs_learn *l);
  * apart, in m->parts, and n_tok, off and depth those of the first; else the input itself */
 cs_input cs_input_parts(cs_model *m, const cs_input *in, bool dry);
 
+/** cs_stage_input - copies what is not there yet, in an order that depends on the shape alone */
+cs_staged cs_stage_input(cs_model *m, const cs_input *in);
+/** cs_stage_each - the numbers from 0 to n, where the backend can read them */
+const int64_t *cs_stage_each(cs_ctx *cx, int32_t n);
+
 /**
  * cs_pass - the head's raw output, with the loss on the tape when learning
  *
  * in       as cs_input_parts() gave it; memory for it has been reserved
  */
 cs_mat cs_pass(cs_model *m, const cs_input *in, bool dry);
+/** cs_pass_begin, cs_pass_compute - its halves: copies from the host, and ops, which when learning
+ * read no host memory but the model's own */
+cs_staged cs_pass_begin(cs_model *m, const cs_input *in, bool dry);
+cs_mat    cs_pass_compute(cs_model *m, const cs_staged *st);
 
 /** cs_check_batch - CS_BUG for a batch of another kind of model, CS_EMODEL where a sequence is too
  * long for it */
