@@ -403,7 +403,6 @@ int cs_model_label_of(const cs_model *m, const char *name, int32_t *no)
             return CS_OK;
         cs_near_try(&near, m->label[*no].name);
     }
-    const char *best = cs_near_best(&near);
-    return cs_fail(CS_EUSAGE, "the model has no label '%s'; %s%s%s'chordseq model show' lists them",
-                   name, best ? "did you mean '" : "", best ? best : "", best ? "'? " : "");
+    return cs_fail(CS_EUSAGE, "the model has no label '%s'; %s'chordseq model show' lists them",
+                   name, cs_near_hint(&near));
 }

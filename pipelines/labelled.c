@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/near.h"
 #include "pipelines/taxa.h"
 
 enum { MAX_TARGET = CS_MULTILABELS_MAX, MAX_VALUE = 64, LABEL_BYTES = 1024, MAX_OWN_CLASS = 1024 };
@@ -118,10 +119,13 @@ static int class_no(cs_labelled *l, const char *label, int *no)
     if (!l->fixed || l->lineages)
         return cs_classes_add(&l->classes, label, no);
     *no = cs_classes_find(&l->classes, label);
-    if (*no < 0)
-        return cs_fail(CS_EFORMAT, "label '%s' is not a class of the model; --label-map can say "
-                       "which class it stands for", label);
-    return CS_OK;
+    if (*no >= 0)
+        return CS_OK;
+    cs_near near = cs_near_begin(label);
+    for (int i = 0; i < l->classes.n; i++)
+        cs_near_try(&near, l->classes.name[i]);
+    return cs_fail(CS_EFORMAT, "label '%s' is not a class of the model; %s--label-map can say "
+                   "which class it stands for", label, cs_near_hint(&near));
 }
 
 /* CLASS=FILE: the file joins the inputs, its class is kept beside it. */

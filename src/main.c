@@ -79,10 +79,8 @@ static int unknown_command(const char *name)
 
     for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++)
         cs_near_try(&near, cmd->name);
-    if (cs_near_best(&near))
-        cs_error("unknown command '%s'; did you mean '%s'?", name, cs_near_best(&near));
-    else
-        cs_error("unknown command '%s'; 'chordseq help' lists the commands", name);
+    cs_error("unknown command '%s'; %s'chordseq help' lists the commands", name,
+             cs_near_hint(&near));
     return EXIT_USE;
 }
 

@@ -44,7 +44,10 @@ void cs_near_try(cs_near *n, const char *word)
     (void)snprintf(n->best, sizeof n->best, "%s", word);
 }
 
-const char *cs_near_best(const cs_near *n)
+const char *cs_near_hint(cs_near *n)
 {
-    return n->least <= 1 + strlen(n->best) / 3 ? n->best : NULL;
+    n->hint[0] = '\0';
+    if (n->least <= 1 + strlen(n->best) / 3)
+        (void)snprintf(n->hint, sizeof n->hint, "did you mean '%s'? ", n->best);
+    return n->hint;
 }

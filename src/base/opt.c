@@ -350,24 +350,21 @@ static struct found find_letter(const cs_optset *set, char letter)
     return (struct found){ NULL, NULL };
 }
 
-/* `shown` begins with "--". */
 static int unknown_option(const cs_optset *set, const char *shown)
 {
     char name[NAME_BYTES];
-    cs_near near = cs_near_begin(shown + 2);
+    cs_near near = cs_near_begin(shown);
 
     for (; set->opt != NULL; set++)
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
             if (!has_field(o))
                 continue;
-            (void)snprintf(name, sizeof name, "%s%s%s", set->prefix ? set->prefix : "",
+            (void)snprintf(name, sizeof name, "--%s%s%s", set->prefix ? set->prefix : "",
                            set->prefix ? "." : "", o->name);
             cs_near_try(&near, name);
         }
-    if (cs_near_best(&near))
-        return cs_fail(CS_EUSAGE, "unknown option '%s'; did you mean '--%s'? --help lists all",
-                       shown, cs_near_best(&near));
-    return cs_fail(CS_EUSAGE, "unknown option '%s'; --help lists them", shown);
+    return cs_fail(CS_EUSAGE, "unknown option '%s'; %s--help lists them", shown,
+                   cs_near_hint(&near));
 }
 
 /* The words still to be read. */
