@@ -56,7 +56,8 @@ static const cs_opt embed_table[] = {
     { .type = CS_OPT_STR, .name = "names", .off = offsetof(struct embed_args, names),
       .arg = "FILE",
       .help = "with npy, write row, name, length and reason of every record here (default: the "
-              "output's name with .names.tsv)" },
+              "output's name with .names.tsv)",
+      .man = "Vectors on standard output need it." },
     { .type = CS_OPT_ENUM, .name = "vector", .off = offsetof(struct embed_args, vector),
       .arg = "KIND", .def = "pooled", .help = "pooled or hidden",
       .man = "Pooled is the encoder's output as the head pools it, hidden the hidden layer of the "
@@ -88,6 +89,9 @@ static int check_options(struct job *j)
                        "-o -");
     if (own.format == FORMAT_TSV && own.names)
         return cs_fail(CS_EUSAGE, "--names goes with --format npy; a table has the names in it");
+    if (own.format == FORMAT_NPY && !own.names && cs_outputs_same(own.output, "-"))
+        return cs_fail(CS_EUSAGE, "vectors on standard output need --names FILE for the names of "
+                       "their rows; --format tsv has these in it");
     const size_t n = strlen(own.output) + sizeof end;
     j->names = cs_xmalloc(n);
     (void)snprintf(j->names, n, "%s%s", own.output, end);

@@ -52,7 +52,8 @@ T 'the hidden layer of a head' sh -c 'chordseq embed -q -m deep --vector hidden 
     awk -F "\t" "NF != 9 { exit 1 } END { exit NR != 41 }"'
 N embed-hidden.err chordseq embed -m "$m" --vector hidden -o x.npy mixed.fa
 N embed-none.err   chordseq embed -m "$m" mixed.fa
-N embed-pipe.err   sh -c 'chordseq embed -m "$1" -o - mixed.fa | cat; exit 2' - "$m"
+N embed-pipe.err   sh -c 'chordseq embed -m "$1" --names n -o - mixed.fa | cat; exit 2' - "$m"
+N embed-stdout.err sh -c 'chordseq embed -m "$1" -o /dev/stdout mixed.fa > x.npy' - "$m"
 N embed-names.err  chordseq embed -m "$m" --format tsv --names n -o x.tsv mixed.fa
 T 'a run that fails leaves nothing' sh -c 'cp mixed.fa cut.fa; echo "AC!" >> cut.fa
     ! chordseq embed -q -m "$1" -o n.npy cut.fa 2> /dev/null && ! ls n.npy* 2> /dev/null' - "$m"
