@@ -180,6 +180,8 @@ static int check_end(const struct alignments *a)
 static int decoding_failed(const struct alignments *a)
 {
     const char *hint = "; -v shows htslib's reason";
+    if (a->fp->format.format == sam && sam_hdr_length(a->header) == 0)
+        hint = "; there is no header, which 'samtools view' writes with -h";
     if (a->fp->format.format == sam)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: not a valid SAM record%s", a->path,
                        (long long)a->fp->lineno, hint);

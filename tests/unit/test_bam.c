@@ -185,6 +185,9 @@ static void test_bad_sam(void **state)
     put_file("x.sam", b.p, b.n);
     check_refused("x.sam", CS_EFORMAT,
                   "'x.sam' line 4: not a valid SAM record; -v shows htslib's reason");
+    put_text("x.sam", "a\t0\tchr1\t5\t60\t4M\t*\t0\t0\tACGT\tIIII\n");
+    check_refused("x.sam", CS_EFORMAT, "'x.sam' line 1: not a valid SAM record; there is no "
+                  "header, which 'samtools view' writes with -h");
     put_text("x.sam", header);
     check_reads("x.sam", 0, "");
     free(b.p);
