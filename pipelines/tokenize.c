@@ -286,6 +286,8 @@ static int tokenize(const cs_split *split)
     f = NULL;
     CS_TRY(rc);
     cs_inputs_report(in);
+    if (t.n_record == 0)
+        cs_warn("there are no records in the input");
     report(&t);
 out:
     cs_outfile_discard(f);

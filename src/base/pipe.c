@@ -246,8 +246,8 @@ static int start_all(cs_pipe *p, const cs_stage *stage, int n)
     p->n_worker = i;
     if (rc != 0) {
         p->rc = CS_EMEM;
-        (void)snprintf(p->message, sizeof p->message, "cannot start a thread for stage '%s': %s",
-                       stage[i].name, strerror(rc));
+        (void)snprintf(p->message, sizeof p->message, "cannot start a thread for stage '%s': %s; "
+                       "give more memory, or ask for fewer threads", stage[i].name, strerror(rc));
     }
     unlock(p);
     if (rc != 0)

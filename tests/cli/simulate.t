@@ -149,6 +149,7 @@ N cohort-input.err       chordseq simulate cohort
 N cohort-apart.err       $co -n 9 -o x --labels ./x
 N cohort-causal.err      $co --causal 20 -o x
 N cohort-none.err        $co --causal 0 -o x
+N cohort-where.err       chordseq simulate cohort -i sites.vcf -r chrc:1-50 -o x
 N cohort-region.err      chordseq simulate cohort -i sites.vcf -r c:1-50 -o x
 N cohort-freq.err        sh -c "sed 's/AF=[0-9.,]*/./' sites.vcf > f.vcf && chordseq simulate cohort -i f.vcf -o x"
 N cohort-more.err        sh -c "sed 's/AF=0.2,0.1/AF=0.9,0.3/' sites.vcf > f.vcf && chordseq simulate cohort -i f.vcf -o x"

@@ -14,6 +14,8 @@ T 'the mean length of tokens is told' sh -c 'chordseq tokenize -m "$1/hg38.json"
 T 'a model is a tokenizer, too' sh -c 'chordseq tokenize -q -m "$tiny/model.safetensors" "$tiny/reads.fq" |
     head -n 1 | grep -qE "^[^	]+	[ACGT]+ [ACGT]+ "'
 
+T 'an empty input is warned of' sh -c ': > none.fa; chordseq tokenize -m "$1/hg38.json" none.fa 2>&1 |
+    grep -qx "chordseq: warning: there are no records in the input"' - "$bpe"
 T 'a record without a name is *' sh -c 'printf ">\nACGT\n" | chordseq tokenize -q -m "$1/hg38.json" - |
     grep -q "^[*]	[ACGT]"' - "$bpe"
 
