@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -36,8 +37,8 @@ struct cs_safetensors {
 };
 
 static const struct { const char *name; size_t n_bytes; } dtypes[] = {
-    [CS_F64] = { "F64", 8 }, [CS_F32] = { "F32", 4 }, [CS_BF16] = { "BF16", 2 },
-    [CS_I64] = { "I64", 8 }, [CS_I32] = { "I32", 4 }
+    [CS_F64] = { "F64", 8 }, [CS_F32] = { "F32", 4 }, [CS_F16] = { "F16", 2 },
+    [CS_BF16] = { "BF16", 2 }, [CS_I64] = { "I64", 8 }, [CS_I32] = { "I32", 4 }
 };
 
 size_t cs_dtype_bytes(cs_dtype d)
@@ -61,7 +62,7 @@ static int parse_dtype(const cs_safetensors *s, const json_t *v, cs_tensor *t)
             t->dtype = (cs_dtype)i;
             return CS_OK;
         }
-    return bad(s, t->name, "has a type other than F64, F32, BF16, I64, I32");
+    return bad(s, t->name, "has a type other than F64, F32, F16, BF16, I64, I32");
 }
 
 static int parse_shape(const cs_safetensors *s, const json_t *v, cs_tensor *t)
@@ -274,6 +275,16 @@ const unsigned char *cs_safetensors_data(const cs_safetensors *s, size_t *n_byte
     return s->data;
 }
 
+/* IEEE 754's binary16. */
+static double half(uint32_t bits)
+{
+    const int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
+    const double v = exponent == 31 ? fraction ? NAN : INFINITY
+                   : exponent == 0 ? ldexp(fraction, -24) : ldexp(fraction + 1024, exponent - 25);
+
+    return bits >> 15 ? -v : v;
+}
+
 double cs_tensor_get(const cs_tensor *t, int64_t i)
 {
     const unsigned char *p = t->data + (size_t)i * cs_dtype_bytes(t->dtype);
@@ -293,6 +304,8 @@ double cs_tensor_get(const cs_tensor *t, int64_t i)
         return (double)(int64_t)bits;
     case CS_I32:
         return (double)(int32_t)low;
+    case CS_F16:
+        return half(low);
     default:
         memcpy(&f, &low, sizeof f);
         return (double)f;

@@ -232,11 +232,13 @@ static void test_dtypes(void **state)
 {
     static const unsigned char data[] = {
         0, 0, 0, 0, 0, 0, 0xf8, 0xbf,  0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-        0, 0, 0xc0, 0x3f,  0xfd, 0xff, 0xff, 0xff,  0x20, 0x40
+        0, 0, 0xc0, 0x3f,  0xfd, 0xff, 0xff, 0xff,  0x20, 0x40,
+        0, 0xc1,  0xff, 0x7b,  1, 0,  0, 0x80,  0, 0x7c
     };
     static const struct { cs_dtype d; int from; double want; } row[] = {
         { CS_F64, 0, -1.5 }, { CS_I64, 8, -2 }, { CS_F32, 16, 1.5 }, { CS_I32, 20, -3 },
-        { CS_BF16, 24, 2.5 }
+        { CS_BF16, 24, 2.5 }, { CS_F16, 26, -2.5 }, { CS_F16, 28, 65504 },
+        { CS_F16, 30, 0x1p-24 }, { CS_F16, 32, 0 }, { CS_F16, 34, INFINITY }
     };
     (void)state;
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
