@@ -300,6 +300,16 @@ out:
     return rc;
 }
 
+/* Labels without sequences would judge nothing; with neither there is no accuracy to tell. */
+static int check_input(const cs_input_args *input, const cs_label_args *label, bool *judges)
+{
+    *judges = input->file.n > 0 || input->list.n > 0 || label->class_file.n > 0;
+    if (!*judges && (label->labels != NULL || label->key != NULL))
+        return cs_fail(CS_EUSAGE, "--%s is for sequences, and none are named; give them with -i",
+                       label->labels != NULL ? "labels" : "label-key");
+    return CS_OK;
+}
+
 int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
                        const cs_label_args *label)
 {
@@ -309,14 +319,17 @@ int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
     cs_model *thin = NULL;
     cs_outfile *f = NULL, *to = NULL;
     double v[2];
+    bool judges;
 
     CS_TRY(read_rule(a, &rule));
+    CS_TRY(check_input(input, label, &judges));
+    CS_TRY(cs_outputs_apart((const char *const[]){ "-", a->output }, 2));
     if (a->output)
         CS_TRY(cs_outfile_open(a->output, &to));
     CS_TRY(cs_model_thin(m, &rule, &thin, &list));
     CS_TRY(cs_outfile_open("-", &f));
     CS_TRY(report(f, m, thin, &list));
-    if (input->file.n > 0 || input->list.n > 0 || label->class_file.n > 0) {
+    if (judges) {
         CS_TRY(judge(m, thin, input, label, v));
         CS_TRY(cs_outfile_printf(f, "%s\t%.6f\t%.6f\t",
                                  m->head->is_class || m->head->is_labels ? "accuracy"

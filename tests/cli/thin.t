@@ -9,6 +9,8 @@ N thin-rule.err   chordseq model factorize "$m"
 N thin-both.err   chordseq model factorize --rank 4 --energy 0.5 "$m"
 N thin-text.err   chordseq model factorize --rank half "$m"
 N thin-words.err  chordseq model factorize --rank 4
+N thin-stdout.err chordseq model factorize --rank 4 -o - "$m"
+N thin-labels.err chordseq model factorize --rank 4 --label-key class "$m"
 
 if chordseq model factorize --rank 1 "$m" > /dev/null 2> lapack.err; then :; else
     S 'thin layers' 'no LAPACK'
