@@ -262,7 +262,8 @@ int cs_outfile_open(const char *path, cs_outfile **out)
         f->keep_open = true;
     } else {
         f->name = cs_xstrdup(path);
-        rc = open_any(f);
+        rc = *path ? open_any(f) : cs_fail(CS_EUSAGE, "the name of an output is empty; is a "
+                                           "variable of the shell not set?");
     }
     if (rc != CS_OK) {
         release(f);

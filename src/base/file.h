@@ -81,7 +81,8 @@ void cs_stdio_init(void);
 int cs_stdout_close(void) CS_MUST_CHECK;
 
 /** cs_signal_init - SIGINT, SIGTERM and SIGHUP set a flag (those that were ignored stay so); a
- * second one, and exit(), remove temporary outputs; SIGPIPE is ignored. Call once, from main */
+ * second one, and exit(), remove temporary outputs; SIGPIPE and SIGXFSZ are ignored: what cannot
+ * be written is told by write(). Call once, from main */
 void cs_signal_init(void);
 /** cs_signal_caught - the signal that came, or 0 */
 int cs_signal_caught(void);

@@ -84,6 +84,10 @@ N model-future.err     chordseq classify -m future "$tiny/mixed.fa"
 N output-full.err      $c -o /dev/full "$tiny/mixed.fa"
 N output-full2.err     sh -c "$c $tiny/mixed.fa > /dev/full"
 N output-folder.err    $c -o no-such-folder/out.tsv "$tiny/mixed.fa"
+N output-empty.err     $c -o "" "$tiny/mixed.fa"
+# A limit of half a kilobyte per file.
+N output-limit.err     sh -c "ulimit -f 1 && $c -q -o limited.tsv --all $tiny/mixed.fa $tiny/reads.fq $tiny/reads.fq $tiny/reads.fq"
+T 'and nothing of it stays' sh -c '! ls | grep -q ^limited'
 N output-is-dir.err    $c -o "$tmp" "$tiny/mixed.fa"
 N output-closed.err    sh -c "$c $tiny/mixed.fa >&-"
 
