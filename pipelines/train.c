@@ -427,6 +427,9 @@ static int take_over(struct job *j)
         (void)snprintf(why, sizeof why, "%s", cs_error_message());
         cs_error_clear();
         rc = cs_fail(rc, "cannot start from '%s': %s", start.init, why);
+    } else if (!cs_model_same_labels(j->model, j->from)) {
+        cs_note("the head starts anew: that of '%s' is for other labels, or for these in another "
+                "order", start.init);
     }
     cs_model_free(j->from);
     j->from = NULL;

@@ -183,7 +183,7 @@ static bool same_shape(const cs_param *a, const cs_param *b)
     return same;
 }
 
-static bool same_labels(const cs_model *a, const cs_model *b)
+bool cs_model_same_labels(const cs_model *a, const cs_model *b)
 {
     bool same = a->head == b->head && a->n_label == b->n_label;
     for (int32_t i = 0; same && i < a->n_label; i++)
@@ -193,7 +193,7 @@ static bool same_labels(const cs_model *a, const cs_model *b)
 
 int cs_model_adopt(cs_model *m, const cs_model *from)
 {
-    const bool same = same_labels(m, from);
+    const bool same = cs_model_same_labels(m, from);
     for (int32_t i = 0; i < m->ps.n; i++) {
         const cs_param *p = &m->ps.p[i];
         const bool head = strncmp(p->name, "head.", 5) == 0;

@@ -111,6 +111,8 @@ void cs_model_free(cs_model *m);
  * Memory   both in the same backend
  */
 int  cs_model_adopt(cs_model *m, const cs_model *from) CS_MUST_CHECK;
+/** cs_model_same_labels - have both the same head with the same labels in the same order? */
+bool cs_model_same_labels(const cs_model *a, const cs_model *b);
 
 /**
  * cs_model_twin - another model over the same parameters, to answer at the same time in another

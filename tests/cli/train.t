@@ -98,6 +98,10 @@ T 'is as good from the first epoch on' sh -c 'tail -n 1 next.tsv | awk "{ exit !
 T 'other classes can start from it, too' $still --label-map map.tsv --label-key class -o other.m \
     --init good.m all.fa
 T 'and keep their names' sh -c 'chordseq model show other.m | grep -q "^label 0.high$"'
+T 'a head that starts anew is told, also where only the order differs' sh -c '
+    for f in "gc at" "at gc"; do set -- $f; chordseq train $0 --epochs 1 --init good.m --class $1=$1.fa --class $2=$2.fa \
+    -o order.m 2> told.$1 || exit; done; grep -q "the head starts anew: that of .good.m. is for" told.at &&
+    ! grep -q anew told.gc' '-B 512'
 N train-init.err         $train -o x.m --init good.m --encoder.hidden 9 --label-key class all.fa
 N train-init-part.err    chordseq train -q -o x.m --init good.m --encoder cdil --label-key class all.fa
 N train-freeze.err       $train -o x.m --freeze encoder --label-key class all.fa
