@@ -176,8 +176,8 @@ static int find_columns(struct table *t)
                 t->at[k] = i / 3;
         if (t->at[k] < 0 && k != TISSUE)
             return cs_fail(CS_EFORMAT, "'%s' has no column '%s' in its first line; it takes chrom, "
-                           "pos, ref, alt, label and, if there are several labels, tissue",
-                           t->in.path, name[k][0]);
+                           "pos, ref, alt, label and, if there are several labels, tissue, with "
+                           "tabs between", t->in.path, name[k][0]);
     }
     return CS_OK;
 }

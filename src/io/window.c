@@ -228,6 +228,7 @@ static int look(cs_windows *w, int64_t pos, const char *ref, const char *alt, cs
     CS_TRY(span(w, pos, pos + n_alt, &s));
     if (same_text(s, alt, n_alt)) {
         out->why = CS_SCORED;
+        out->found[0] = '\0';
         out->swapped = true;
     }
 out:

@@ -37,6 +37,10 @@ T 'half of a repeat deleted is one variant wherever it is written' sh -c '
     [ "$(grep "	\(leftmost\|repeat\)	" a | cut -f 8 | sort -u | wc -l)" = 1 ]'
 T 'without --circular the end of a ring is an end' sh -c 'chordseq variant -q -m "$1" -r variants.fa -w 128 \
     --tsv t.tsv -o /dev/null variants.vcf && grep -q "	round	.*	NEAR_END	" t.tsv' - "$m"
+T 'a reason has no letters of another' sh -c '{ grep "^#" variants.vcf
+    b=$(sed -n 2p variants.fa | cut -c 20)
+    c=$(echo $b | tr ACGT CGTA); printf "one\t20\t.\t%s\t%s\t.\t.\t.\tGT\t0/1\n" $c $b; } > near.vcf
+    score --tsv t.tsv -o /dev/null near.vcf && tail -n 1 t.tsv | grep -q "	NEAR_END	1	"'
 T 'and --ends fill has N there' sh -c 'score --ends fill --tsv t.tsv -o /dev/null variants.vcf &&
     grep -q "	end	.*	[.]	0	0[.]" t.tsv'
 T 'behind its contig nothing is as REF says' sh -c '{ grep "^#" variants.vcf | sed "s/	FORMAT.*//"
@@ -159,6 +163,8 @@ N variant-classify.err chordseq classify -m learn.tsv.model learn.fa
 N variant-embedding.err chordseq variant -m learn.tsv.model -r learn.fa --score embedding c1.vcf
 N variant-train.err chordseq train -q --head variant -i learn.tsv -o x.model
 N variant-key.err   chordseq train -q --head variant --reference learn.fa -i learn.vcf -o x.model
+N variant-column.err sh -c 'tr "\t" , < learn.tsv > learn.csv
+    chordseq train -q --head variant --reference learn.fa -i learn.csv -o x.model'
 N variant-label.err sh -c 'sed "5s/.$/2/" learn.tsv > bad.tsv
     chordseq train -q --head variant --reference learn.fa -i bad.tsv -o x.model'
 
