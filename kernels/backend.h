@@ -298,6 +298,12 @@ typedef struct cs_fused {
     int64_t (*chord_work)(cs_backend *be, int32_t width, int32_t hidden, int64_t rows,
                           bool backward);
 
+    /* y = x in half the room: numbers 2j and 2j + 1 of a row, rounded to bf16 (to the nearest, ties
+     * to even), are the low and the high half of y's number j. y (x.r, (x.c + 1) / 2); and back.
+     * Where products take bf16 */
+    void (*narrow)(cs_backend *be, cs_mat x, cs_mat y);
+    void (*widen)(cs_backend *be, cs_mat y, cs_mat x);
+
     /* y = x w' + bias (1,y.c; may be absent), the bits that gemm and add_bias give, with w as
      * affine_prepare() wrote it to pack: affine_pack_size() reals */
     void (*affine)(cs_backend *be, cs_mat x, const cs_real *pack, cs_mat bias, cs_mat y);

@@ -111,7 +111,8 @@ const cs_opt cs_memory_table[] = {
              "step more where NUM is the square root of the number of blocks. What does not fit "
              "the memory that is left (of a GPU nine tenths, of the system or its control group "
              "three quarters) is not kept in any case, as much as fits is, and --verbose tells. "
-             "What is learnt does not depend on it. It concerns stacks of blocks of one width: "
+             "What is learnt does not depend on it, in bf16 but for rounding: there inputs are "
+             "kept in bf16, in half the memory. It concerns stacks of blocks of one width: "
              "chordmixer (but reversible, which keeps none), transformer, linformer, lowrank, "
              "fkernel. Other encoders' blocks keep their inputs with every number.",
       .min = 1, .max = CS_KEEP_INPUTS },

@@ -232,6 +232,7 @@ int cs_cuda_compute_in(cs_backend *be, cs_precision p)
     if (p == CS_IN_BF16) {
         cs_cuda_chord(be);
         cs_cuda_chord_learn(be);
+        cs_cuda_narrow(be);
     }
     return CS_OK;
 }

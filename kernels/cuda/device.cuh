@@ -96,6 +96,8 @@ void cs_cuda_conv_tail(cs_backend *be);
 /** cs_cuda_chord - the fused blocks, which compute in CS_IN_BF16 */
 void cs_cuda_chord(cs_backend *be);
 void cs_cuda_chord_learn(cs_backend *be);
+/** cs_cuda_narrow - matrices in half the room, in CS_IN_BF16 */
+void cs_cuda_narrow(cs_backend *be);
 
 /* ---- addresses --------------------------------------------------------------------------- */
 

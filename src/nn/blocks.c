@@ -16,6 +16,12 @@
  * if it was there, and is not run for again.
  *
  * What forward kept follows from the numbers alone, so a node need not list it.
+ *
+ * Copies are in bf16 where the backend has that, half the memory, and forward goes on from x_l as
+ * it is. Going back through the layer that such a copy is the input of, a fused block gives the
+ * same bits, as it rounds what it multiplies. But the residual sum of a layer that runs again
+ * begins with the rounded x_l, so the inputs behind it differ by up to 2^-9 of x_l, and gradients
+ * by less than computing in bf16 does to them (tests/gpu/test_keep.c).
  */
 #include "nn/blocks.h"
 
@@ -67,11 +73,31 @@ static cs_mat slot(const struct stack *s, int32_t i)
     return m;
 }
 
+/* Room for n copies. */
+static cs_mat slots(cs_ctx *cx, int32_t n, cs_mat x)
+{
+    return cs_aside(cx, n * x.r, cx->be->fused.narrow ? (x.c + 1) / 2 : x.c);
+}
+
 static void keep(cs_ctx *cx, struct stack *s, int32_t l)
 {
+    const cs_fused *f = &cx->be->fused;
+
     if (!cx->dry)
-        cx->be->op.copy(cx->be, s->place[l % 2], slot(s, s->n_kept));
+        (f->narrow ? f->narrow : cx->be->op.copy)(cx->be, s->place[l % 2], slot(s, s->n_kept));
     s->kept[s->n_kept++] = l;
+}
+
+/* The last copy back into its place; the number of the input that it is of. */
+static int32_t take_out(cs_ctx *cx, struct stack *s)
+{
+    const cs_fused *f = &cx->be->fused;
+    const int32_t l = s->kept[s->n_kept - 1];
+
+    if (!cx->dry)
+        (f->widen ? f->widen : cx->be->op.copy)(cx->be, slot(s, s->n_kept - 1), s->place[l % 2]);
+    s->held[l % 2] = l;
+    return l;
 }
 
 /* Which input is to be kept next, when number `from` is the last one kept and layer end-1 the next
@@ -129,10 +155,7 @@ static void bring(cs_ctx *cx, struct stack *s, int32_t l)
         return;
     while (s->kept[s->n_kept - 1] > l)
         s->n_kept--;
-    const int32_t from = s->kept[s->n_kept - 1];
-    if (!cx->dry)
-        cx->be->op.copy(cx->be, slot(s, s->n_kept - 1), s->place[from % 2]);
-    s->held[from % 2] = from;
+    const int32_t from = take_out(cx, s);
     cx->replaying = true;
     cx->n_random = s->key + (uint64_t)from * s->of.n_random;
     advance(cx, s, from, l, l + 1);
@@ -182,7 +205,7 @@ static cs_mat run_kept(cs_ctx *cx, struct stack *s)
     s->of.n_copy = cx->keep < n - 1 ? cx->keep : n - 1;
     CS_BUG(s->of.n_copy > CS_KEEP_INPUTS);
     s->place[1] = cs_tmp(cx, x->r, x->c);
-    s->copy = cs_aside(cx, s->of.n_copy * x->r, x->c);
+    s->copy = slots(cx, s->of.n_copy, *x);
     cx->recording = false;
     if (s->of.n_copy > 0)
         keep(cx, s, 0);

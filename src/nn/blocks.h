@@ -11,12 +11,13 @@
  *
  * With cx->keep CS_KEEP_ALL the tape records all that they compute. With k > 0 it keeps the inputs
  * of at most k layers, the layers between run again going backward, with the same dropout masks,
- * and gradients are the same to the bit.
+ * and gradients are the same to the bit. Where the backend has `narrow` (kernels/backend.h), in
+ * bf16, the inputs are kept in bf16, and gradients are the same but for that rounding.
  *
  * layer    array of structs of `size` bytes, f's nets; outlives the pass. A layer takes as many
  *          dropout masks as any other
  * x        (N, c), as is what every layer gives. Overwritten unless everything is kept; when the
- *          backward pass has come through, it is there again
+ *          backward pass has come through, it is there again, rounded as it was kept
  * Returns  what the last layer gave, in x's place or another. The watcher is told of each
  */
 cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n, cs_seg seg,

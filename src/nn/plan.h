@@ -25,8 +25,8 @@ int64_t cs_plan_batch(cs_model *m);
  * or three quarters of what the processor's memory has left
  *
  * most     as cs_learn.keep has it
- * Returns  `most`, or the inputs of fewer blocks, at least of one of every stack; answers and
- *          gradients do not depend on it
+ * Returns  `most`, or the inputs of fewer blocks, at least of one of every stack; answers do not
+ *          depend on it, nor do gradients but for what nn/blocks.h says of bf16
  */
 int32_t cs_plan_keep(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, int32_t most);
 
