@@ -13,6 +13,8 @@
 #include "pipelines/outputs.h"
 #include "pipelines/taxa.h"
 
+enum { PATH_BYTES = 4096 };
+
 struct model_args { const char *licence, *alphabet; int precision; };
 
 static struct model_args own;
@@ -255,30 +257,45 @@ static int act(const cs_strlist *word, cs_model *m)
 
 static int check_words(const cs_strlist *word)
 {
-    static const struct { const char *name, *takes; int n; } action[] = {
-        { "show", "one model file", 2 }, { "verify", "one model file", 2 },
-        { "factorize", "one model file", 2 },
-        { "export", "a model file and a folder", 3 },
-        { "import", "a checkpoint and a model file to write", 3 },
-        { "label", "a model file and one to write", 3 },
-        { "checked", "a model file and one to write", 3 },
+    static const struct { const char *name, *takes; int least, most; } action[] = {
+        { "show", "one model file", 1, 2 }, { "verify", "one model file", 1, 2 },
+        { "factorize", "one model file", 2, 2 },
+        { "export", "a model file and a folder", 3, 3 },
+        { "import", "a checkpoint and a model file to write", 3, 3 },
+        { "label", "a model file and one to write", 3, 3 },
+        { "checked", "a model file and one to write", 3, 3 },
     };
 
     for (size_t i = 0; word->n > 0 && i < sizeof action / sizeof action[0]; i++) {
         if (strcmp(word->v[0], action[i].name) != 0)
             continue;
-        if (word->n == action[i].n)
+        if (word->n >= action[i].least && word->n <= action[i].most)
             return CS_OK;
         return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name, action[i].takes);
     }
-    return cs_fail(CS_EUSAGE, "say what to do with which model: show FILE, verify FILE, "
+    return cs_fail(CS_EUSAGE, "say what to do with which model: show [FILE], verify [FILE], "
                    "factorize FILE, export FILE DIR, label FILE TO, checked FILE TO, or import "
                    "CHECKPOINT FILE");
+}
+
+/* What is only looked at may be the default model. */
+static int name_model(cs_strlist *word, char *path, size_t n_path)
+{
+    int rc = CS_OK;
+
+    if (word->n > 1)
+        return CS_OK;
+    CS_TRY(cs_model_find_default(NULL, path, n_path));
+    word->v = cs_xrealloc(word->v, 2 * sizeof *word->v);
+    word->v[word->n++] = path;
+out:
+    return rc;
 }
 
 static int run(int argc, char **argv)
 {
     int rc = CS_OK;
+    char path[PATH_BYTES];
     cs_optset set[CS_MAX_OPTSET];
     cs_strlist word = { NULL, 0 };
     cs_backend *be = NULL;
@@ -287,6 +304,7 @@ static int run(int argc, char **argv)
     options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &word, &logs));
     CS_TRY(check_words(&word));
+    CS_TRY(name_model(&word, path, sizeof path));
     CS_TRY(cs_backend_open("cpu", 1, &be));
     if (strcmp(word.v[0], "import") == 0)
         CS_TRY(cs_model_import(word.v[1], own.alphabet, be, &m));
@@ -305,7 +323,8 @@ out:
 const cs_command cs_cmd_model = {
     .name = "model",
     .summary = "show, verify, label, mark, factorize, export, import models",
-    .usage = "[OPTIONS] ACTION FILE [TO]",
+    .usage = "[OPTIONS] ACTION [FILE] [TO]",
+    .words = "show verify factorize export import label checked",
     .options = options,
     .run = run,
 };

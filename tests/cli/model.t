@@ -5,6 +5,8 @@ m=$tiny/model.safetensors
 
 P file-show.tsv    chordseq model show "$m"
 P file-verify.txt  chordseq model verify "$m"
+P file-show.tsv    sh -c 'CHORDSEQ_MODEL=$1 chordseq model show' - "$m"
+P file-verify.txt  sh -c 'CHORDSEQ_MODEL=$1 chordseq model verify' - "$m"
 
 # ---- export ----------------------------------------------------------------------------------------
 
@@ -60,7 +62,7 @@ N file-taxa3.err    chordseq model label --taxonomy none.tsv "$m" x.m
 # ---- refused ---------------------------------------------------------------------------------------
 
 N file-words.err   chordseq model
-N file-words2.err  chordseq model show
+N file-words2.err  chordseq model show "$m" "$m"
 N file-words3.err  chordseq model export "$m"
 N file-import.err  sh -c 'ln -s "$1" own; chordseq model import own x.m' - "$m"
 N file-none.err    chordseq model show no-such-file
