@@ -180,6 +180,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '1:what:(bash zsh fish)' \
         '--help[list the options]' '*:file:_files' ;;
     variant) _arguments \
         '*-i[read this VCF or BCF file; '\''-'\'' is standard input]:FILE:_files' \
@@ -694,6 +695,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '1:what:(adding xor temporal-order cohort)' \
         '--help[list the options]' '*:file:_files' ;;
     tokenize) _arguments \
         '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
@@ -791,6 +793,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '1:what:(show verify factorize export import label checked)' \
         '--help[list the options]' '*:file:_files' ;;
     factorize) _arguments \
         '*-i[square matrix to factorise, NPY; '\''-'\'' is standard input]:FILE:_files' \
@@ -831,6 +834,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '1:what:(encoders)' \
         '--help[list the options]' '*:file:_files' ;;
     selftest) _arguments \
         '*--vectors[folder with models and what they answer (default\: the installed one)]:DIR:_files' \

@@ -510,6 +510,7 @@ const cs_command cs_cmd_bench = {
     .name = "bench",
     .summary = "time and memory of every encoder by the length of a sequence",
     .usage = "[OPTIONS] encoders",
+    .words = "encoders",
     .options = options,
     .run = run,
 };

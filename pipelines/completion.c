@@ -123,6 +123,9 @@ static int bash(cs_outfile *f)
         CS_TRY(cs_outfile_printf(f, "    %s:-*) words='--help", cmd->name));
         CS_TRY(each_option(f, cmd, bash_word));
         CS_TRY(cs_outfile_printf(f, "' ;;\n"));
+        if (cmd->words)
+            CS_TRY(cs_outfile_printf(f, "    %s:*) [ \"$COMP_CWORD\" -ne 2 ] || words='%s' ;;\n",
+                                     cmd->name, cmd->words));
     }
     rc = cs_outfile_printf(f, "    esac\n    fi\n    COMPREPLY=($(compgen -W \"$words\" -- "
                            "\"$cur\"))\n}\ncomplete -o default -F _chordseq chordseq\n");
@@ -201,6 +204,8 @@ static int zsh(cs_outfile *f)
     for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++) {
         CS_TRY(cs_outfile_printf(f, "    %s) _arguments \\\n", cmd->name));
         CS_TRY(each_option(f, cmd, zsh_word));
+        if (cmd->words)
+            CS_TRY(cs_outfile_printf(f, "        '1:what:(%s)' \\\n", cmd->words));
         CS_TRY(cs_outfile_printf(f, "        '--help[list the options]' '*:file:_files' ;;\n"));
     }
     CS_TRY(cs_outfile_printf(f, "    help) compadd "));
@@ -245,6 +250,9 @@ static int fish(cs_outfile *f)
                                  cmd->name));
         CS_TRY(quoted(f, cmd->summary, "\\"));
         CS_TRY(cs_outfile_printf(f, "'\n"));
+        if (cmd->words)
+            CS_TRY(cs_outfile_printf(f, "complete -c chordseq -n '__fish_seen_subcommand_from %s' "
+                                     "-a '%s'\n", cmd->name, cmd->words));
         CS_TRY(each_option(f, cmd, fish_word));
     }
 out:
@@ -293,6 +301,7 @@ const cs_command cs_cmd_completion = {
     .name = "completion",
     .summary = "write what a shell needs to complete commands and options",
     .usage = "[OPTIONS] bash|zsh|fish",
+    .words = "bash zsh fish",
     .options = options,
     .run = run,
 };

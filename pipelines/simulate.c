@@ -294,6 +294,7 @@ const cs_command cs_cmd_simulate = {
     .name = "simulate",
     .summary = "write a synthetic task to learn",
     .usage = "[OPTIONS] TASK",
+    .words = "adding xor temporal-order cohort",
     .options = options,
     .run = run,
 };

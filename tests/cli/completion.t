@@ -27,6 +27,8 @@ if command -v bash > /dev/null; then
     offers 'auto v z u b '           variant -O ''
     offers '--encoder.track '        train --encoder.tr
     offers 'simulate '               help simu
+    offers 'show '                   model s
+    offers '--seed '                 simulate --se
     complete classify x > got
     T 'bash: files are left to bash' sh -c '! grep -q "[^ ]" got'
 else
