@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* More is no slip: of long words that share a beginning, a third is another word. */
+enum { MOST_SLIPS = 3 };
+
 static size_t min3(size_t a, size_t b, size_t c)
 {
     size_t m = a < b ? a : b;
@@ -47,7 +50,7 @@ void cs_near_try(cs_near *n, const char *word)
 const char *cs_near_hint(cs_near *n)
 {
     n->hint[0] = '\0';
-    if (n->least <= 1 + strlen(n->best) / 3)
+    if (n->least <= MOST_SLIPS && n->least <= 1 + strlen(n->best) / 3)
         (void)snprintf(n->hint, sizeof n->hint, "did you mean '%s'? ", n->best);
     return n->hint;
 }

@@ -18,8 +18,8 @@ cs_near cs_near_begin(const char *typed);
 /** cs_near_try - a word that is known; of equally near ones the first counts */
 void cs_near_try(cs_near *n, const char *word);
 
-/** cs_near_hint - "did you mean 'WORD'? " of the nearest, in `n`; "" if more than a third of its
- * letters and one differ */
+/** cs_near_hint - "did you mean 'WORD'? " of the nearest, in `n`; "" if more than three letters
+ * differ, or more than a third of its letters and one */
 const char *cs_near_hint(cs_near *n);
 
 #endif

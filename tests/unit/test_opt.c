@@ -159,6 +159,7 @@ static void refusals_say_why(void **state)
         { "--thread 4", "unknown option '--thread'; did you mean '--threads'?" },
         { "--frobnicate 4", "unknown option '--frobnicate'; --help lists them" },
         { "--track 4", "unknown option '--track'" },
+        { "--encoder.heads 4", "unknown option '--encoder.heads'; --help" },
         { "--encoder.tracks 4", "did you mean '--encoder.track'?" },
         { "--encoder.threads 4", "unknown option" }, { "--encoder. 4", "unknown option" },
         { "--encoder 4", "unknown option" }, { "--= 4", "unknown option '--'" },
