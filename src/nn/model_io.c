@@ -545,6 +545,9 @@ int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf)
 {
     const char *path = opt ? opt : getenv("CHORDSEQ_MODEL");
 
+    if (opt && !*opt)
+        return cs_fail(CS_EUSAGE, "the name of the model is empty; is a variable of the shell not "
+                       "set?");
     if (path && *path) {
         if ((size_t)snprintf(buf, n_buf, "%s", path) >= n_buf)
             return cs_fail(CS_EUSAGE, "the model's path is longer than %zu bytes", n_buf);

@@ -65,6 +65,7 @@ P empty.tsv            sh -c "$c < /dev/null"
 
 # ---- models ------------------------------------------------------------------------------------
 
+N model-empty.err      chordseq classify -m "" "$tiny/mixed.fa"
 N model-missing.err    chordseq classify -m no-such-model "$tiny/mixed.fa"
 N model-garbage.err    chordseq classify -m "$tiny/mixed.fa" "$tiny/mixed.fa"
 N model-directory.err  chordseq classify -m "$tmp" "$tiny/mixed.fa"
