@@ -40,6 +40,7 @@ size=$(wc -c < whole.fa.gz)
 { head -c $((size - 8)) whole.fa.gz; printf 'CRC!'; tail -c 4 whole.fa.gz; } > crc.fa.gz
 N input-crc.err        $c crc.fa.gz
 printf '>a\nACGT\n>b\nAC!T\n' > bad.fa
+N input-twice.err      sh -c "gzip -c whole.fa.gz | $c -"
 N input-letter.err     $c bad.fa
 printf '@a\nACGT\n+\nII\n' > bad.fq
 N input-quality.err    $c bad.fq
