@@ -54,7 +54,7 @@ static const cs_opt bench_table[] = {
       .help = "most memory for the activations of a pass", .min = 1, .max = 1e15 },
     { .type = CS_OPT_INT, .name = "seed", BENCH(seed), .arg = "NUM", .def = "1",
       .help = "seed of weights and tokens", .min = 0, .max = 9e15 },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output", BENCH(output), .arg = "FILE",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", BENCH(output), .arg = "FILE",
       .def = "-", .help = "write here; '-' is standard output" },
     { .type = CS_OPT_END }
 };

@@ -31,7 +31,7 @@ static const char *const freqs[] = { "file", "draw", NULL };
 
 const cs_opt cs_cohort_table[] = {
     { .type = CS_OPT_GROUP, .name = "Cohort" },
-    { .type = CS_OPT_STR, .letter = 'i', .name = "input", AT(input), .arg = "VCF",
+    { .type = CS_OPT_IN, .letter = 'i', .name = "input", AT(input), .arg = "VCF",
       .help = "sites and alleles: VCF or BCF" },
     { .type = CS_OPT_STR, .letter = 'r', .name = "region", AT(region), .arg = "REGION",
       .help = "only sites of contig:from-to",
@@ -53,11 +53,11 @@ const cs_opt cs_cohort_table[] = {
       .help = "cases in the population", .min = 1e-3, .max = 1 - 1e-3 },
     { .type = CS_OPT_REAL, .name = "case-share", AT(case_share), .arg = "SHARE", .def = "0",
       .help = "cases in the cohort; 0: as they come", .min = 0, .max = 1 },
-    { .type = CS_OPT_STR, .name = "labels", AT(labels), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "labels", AT(labels), .arg = "FILE",
       .help = "write each person's class, case or control" },
-    { .type = CS_OPT_STR, .name = "liabilities", AT(liabilities), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "liabilities", AT(liabilities), .arg = "FILE",
       .help = "write each person's liability, and its genetic part" },
-    { .type = CS_OPT_STR, .name = "effects", AT(effects), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "effects", AT(effects), .arg = "FILE",
       .help = "write the sites with an effect" },
     { .type = CS_OPT_END }
 };

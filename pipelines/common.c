@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/claims.h"
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -14,17 +15,17 @@ enum { PATH_BYTES = 4096, MOST_LIST_BYTES = 64 << 20 };
 
 const cs_opt cs_input_table[] = {
     { .type = CS_OPT_GROUP, .name = "Input" },
-    { .type = CS_OPT_LIST, .letter = 'i', .name = "input",
+    { .type = CS_OPT_INS, .letter = 'i', .name = "input",
       .off = offsetof(cs_input_args, file), .arg = "FILE",
       .help = "read this file; '-' is standard input",
       .man = "May be given several times; operands are read after it. Without any, standard input "
              "is read, unless it is a terminal. FASTA, FASTQ (plain, gzip, bgzf), SAM, BAM and "
              "CRAM are told apart by their content." },
-    { .type = CS_OPT_LIST, .name = "input-list", .off = offsetof(cs_input_args, list),
+    { .type = CS_OPT_INS, .name = "input-list", .off = offsetof(cs_input_args, list),
       .arg = "FILE", .help = "read the files that this one names, one a line; '-': stdin",
       .man = "After those of -i and the operands. Empty lines and lines that begin with '#' are "
              "skipped." },
-    { .type = CS_OPT_STR, .name = "reference", .off = offsetof(cs_input_args, reference),
+    { .type = CS_OPT_IN, .name = "reference", .off = offsetof(cs_input_args, reference),
       .arg = "FILE", .help = "FASTA file that CRAM input was compressed against",
       .man = "Without it, the file that the CRAM's header names, REF_CACHE and REF_PATH are looked "
              "at, and the network only if REF_PATH names a server." },
@@ -47,12 +48,12 @@ const cs_opt cs_input_table[] = {
 
 const cs_opt cs_pair_table[] = {
     { .type = CS_OPT_GROUP, .name = "Pairs" },
-    { .type = CS_OPT_LIST, .letter = '1', .name = "mates-1", PAIR(first), .arg = "FILE",
+    { .type = CS_OPT_INS, .letter = '1', .name = "mates-1", PAIR(first), .arg = "FILE",
       .help = "first mates of pairs, in place of -i",
       .man = "A pair is one record with one answer, the mean of its mates' logits, and the length "
              "98|94. Names must agree but for a final /1 and /2, which are left out. May be given "
              "several times." },
-    { .type = CS_OPT_LIST, .letter = '2', .name = "mates-2", PAIR(second), .arg = "FILE",
+    { .type = CS_OPT_INS, .letter = '2', .name = "mates-2", PAIR(second), .arg = "FILE",
       .help = "their second mates, in the same order" },
     { .type = CS_OPT_FLAG, .name = "interleaved", PAIR(interleaved),
       .help = "mates follow each other in the input",
@@ -62,7 +63,7 @@ const cs_opt cs_pair_table[] = {
 
 const cs_opt cs_model_table[] = {
     { .type = CS_OPT_GROUP, .name = "Model" },
-    { .type = CS_OPT_STR, .letter = 'm', .name = "model", .off = offsetof(cs_model_args, model),
+    { .type = CS_OPT_IN, .letter = 'm', .name = "model", .off = offsetof(cs_model_args, model),
       .arg = "FILE", .help = "model file (default: the model that comes with chordseq)",
       .man = "Without it, the file that the environment variable CHORDSEQ_MODEL names." },
     { .type = CS_OPT_END }
@@ -177,6 +178,7 @@ int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *opera
     }
     for (int i = 0; i < n; i++)
         add_string(operand, rest[i]);
+    rc = cs_opt_claim(set);
 out:
     free(rest);
     return rc;
@@ -236,8 +238,10 @@ int cs_args_input(cs_input_args *a)
         n_stdin += is_stdin(a->list.v[i]);
         CS_TRY(read_list(a, a->list.v[i]));
     }
-    for (int i = 0; i < a->file.n; i++)
+    for (int i = 0; i < a->file.n; i++) {
         n_stdin += is_stdin(a->file.v[i]);
+        CS_TRY(cs_claim_input(a->file.v[i]));  /* not all were options' values */
+    }
     if (n_stdin > 1)
         return cs_fail(CS_EUSAGE, "standard input ('-') is named %d times, but can be read only "
                        "once", n_stdin);
@@ -248,6 +252,7 @@ int cs_args_input(cs_input_args *a)
     if (isatty(STDIN_FILENO))
         return cs_fail(CS_EUSAGE, "no input; name FASTA, FASTQ or BAM files, or pipe one in");
     add_string(&a->file, "-");
+    rc = cs_claim_input("-");
 out:
     return rc;
 }
@@ -362,6 +367,16 @@ void cs_device_answers(const cs_device_args *a, const cs_model *m)
         cs_error_clear();        /* nobody asked for it */
 }
 
+int cs_args_model(const char *path, char *found, size_t n_found)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_model_find_default(path, found, n_found));
+    rc = cs_claim_input(found);
+out:
+    return rc;
+}
+
 int cs_model_open(const char *path, const cs_device_args *device, int n_thread, cs_backend **be,
                   cs_model **model)
 {
@@ -371,7 +386,7 @@ int cs_model_open(const char *path, const cs_device_args *device, int n_thread, 
     cs_backend *b = NULL;
     cs_model *m = NULL;
 
-    CS_TRY(cs_model_find_default(path, found, sizeof found));
+    CS_TRY(cs_args_model(path, found, sizeof found));
     if (!device)
         device = &processor;
     CS_TRY(cs_device_open_all(device, n_thread, &b));

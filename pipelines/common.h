@@ -35,7 +35,7 @@ extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose */
  * operand  receives the operands; NULL: an operand is a mistake. Release with cs_opt_release() when
  *          it is the field of a table
  * log      applied to the log level, or NULL
- * Returns  CS_OK, or CS_EUSAGE with a sentence
+ * Returns  CS_OK, or CS_EUSAGE with a sentence, also for a file that would be read and written
  */
 int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *operand,
                   const cs_log_args *log) CS_MUST_CHECK;
@@ -44,8 +44,9 @@ int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *opera
  * cs_args_input - what to read: the files given, those of lists, or standard input when there are
  * none
  *
- * Returns  CS_OK; CS_EUSAGE when there are none and standard input is a terminal, or when standard
- *          input is named twice; CS_EIO for a list that cannot be read
+ * Returns  CS_OK; CS_EUSAGE when there are none and standard input is a terminal, when standard
+ *          input is named twice, or when one of them is an output; CS_EIO for a list that cannot be
+ *          read
  */
 int cs_args_input(cs_input_args *a) CS_MUST_CHECK;
 
@@ -89,13 +90,17 @@ int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out) 
  * all GPUs of the run can do it */
 void cs_device_answers(const cs_device_args *a, const cs_model *m);
 
+/** cs_args_model - the file of --model, or the default model's; an input of the run. CS_OK; the
+ * errors of cs_model_find_default() and cs_claim_input() */
+int cs_args_model(const char *path, char *found, size_t n_found) CS_MUST_CHECK;
+
 /**
  * cs_model_open - backend and model of a command that answers
  *
  * path     --model, or NULL for the default model
  * device   where it answers; NULL: on the processor
- * Returns  CS_OK; the errors of cs_model_find_default() and cs_model_load(); CS_EMODEL for a model
- *          whose input is not nucleotides
+ * Returns  CS_OK; the errors of cs_args_model() and cs_model_load(); CS_EMODEL for a model whose
+ *          input is not nucleotides
  */
 int cs_model_open(const char *path, const cs_device_args *device, int n_thread, cs_backend **be,
                   cs_model **model) CS_MUST_CHECK;

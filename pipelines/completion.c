@@ -43,17 +43,6 @@ out:
     return rc;
 }
 
-static bool names_file(const cs_opt *o)
-{
-    static const char *const kind[] = { "FILE", "TSV", "BED", "VCF", "MODEL", "DIR",
-                                       "FOLDER" };
-
-    for (size_t i = 0; o->arg && i < sizeof kind / sizeof *kind; i++)
-        if (strstr(o->arg, kind[i]))
-            return true;
-    return false;
-}
-
 static int choices(cs_outfile *f, const cs_opt *o)
 {
     int rc = CS_OK;
@@ -163,7 +152,7 @@ static int zsh_argument(cs_outfile *f, const cs_opt *o)
         CS_TRY(cs_outfile_printf(f, "("));
         CS_TRY(choices(f, o));
         CS_TRY(cs_outfile_printf(f, ")"));
-    } else if (names_file(o)) {
+    } else if (cs_opt_names_file(o)) {
         CS_TRY(cs_outfile_printf(f, "_files"));
     }
     rc = cs_outfile_printf(f, "' \\\n");
@@ -229,7 +218,7 @@ static int fish_word(cs_outfile *f, const struct word *w)
         CS_TRY(choices(f, o));
         CS_TRY(cs_outfile_printf(f, "'"));
     } else if (o->type != CS_OPT_FLAG) {
-        CS_TRY(cs_outfile_printf(f, names_file(o) ? " -r -F" : " -x"));
+        CS_TRY(cs_outfile_printf(f, cs_opt_names_file(o) ? " -r -F" : " -x"));
     }
     CS_TRY(cs_outfile_printf(f, " -d '"));
     CS_TRY(quoted(f, o->help, "\\"));

@@ -27,19 +27,19 @@ static const char *const absents[] = { "reference", "unknown", NULL };
 
 static const cs_opt diplotype_table[] = {
     { .type = CS_OPT_GROUP, .name = "Input and output" },
-    { .type = CS_OPT_LIST, .letter = 'i', .name = "input", .off = AT(file), .arg = "FILE",
+    { .type = CS_OPT_INS, .letter = 'i', .name = "input", .off = AT(file), .arg = "FILE",
       .help = "read this file; '-' is standard input",
       .man = "One file: SAM, BAM or CRAM sorted by place, VCF or BCF; told apart by its content." },
-    { .type = CS_OPT_STR, .letter = 'f', .name = "reference", .off = AT(reference), .arg = "FILE",
+    { .type = CS_OPT_IN, .letter = 'f', .name = "reference", .off = AT(reference), .arg = "FILE",
       .help = "FASTA file that the input refers to",
       .man = "Plain or BGZF. Its index is made beside it if there is none." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = AT(region), .arg = "REGION",
       .help = "only this part: contig, contig:from or contig:from-to (may be repeated)",
       .man = "Counted from 1, both ends included. A record of the output per region. The input "
              "needs an index." },
-    { .type = CS_OPT_STR, .letter = 'R', .name = "regions-file", .off = AT(bed), .arg = "FILE",
+    { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file", .off = AT(bed), .arg = "FILE",
       .help = "only the parts that this BED file names" },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output", .off = AT(output), .arg = "FILE",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", .off = AT(output), .arg = "FILE",
       .def = "-", .help = "write here; '-' is standard output" },
     { .type = CS_OPT_GROUP, .name = "Reads" },
     { .type = CS_OPT_INT, .name = "skip-flags", .off = AT(skip_flags), .arg = "NUM",

@@ -46,14 +46,14 @@ static cs_log_args logs;
 
 static const cs_opt embed_table[] = {
     { .type = CS_OPT_GROUP, .name = "Output" },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output",
       .off = offsetof(struct embed_args, output), .arg = "FILE",
       .help = "write the vectors here; '-' is standard output, for tsv" },
     { .type = CS_OPT_ENUM, .name = "format", .off = offsetof(struct embed_args, format),
       .arg = "FORMAT", .def = "npy", .help = "npy, or tsv for pipes",
       .man = "NPY tells the number of rows in its first bytes, so that it needs a regular file.",
       .choice = formats },
-    { .type = CS_OPT_STR, .name = "names", .off = offsetof(struct embed_args, names),
+    { .type = CS_OPT_OUT, .name = "names", .off = offsetof(struct embed_args, names),
       .arg = "FILE",
       .help = "with npy, write row, name, length and reason of every record here (default: the "
               "output's name with .names.tsv)",

@@ -56,14 +56,14 @@ static const cs_opt eval_table[] = {
       .man = "A longer sequence forms a batch of its own. auto is what fits the memory, at most "
              "64k on the processor; chordseq-classify(1) has the rule." },
     { .type = CS_OPT_GROUP, .name = "Output" },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output", EVAL(output), .arg = "FILE",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", EVAL(output), .arg = "FILE",
       .def = "-", .help = "table of all figures; '-' is standard output" },
-    { .type = CS_OPT_STR, .name = "json", EVAL(json), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "json", EVAL(json), .arg = "FILE",
       .help = "the same as one JSON object" },
-    { .type = CS_OPT_STR, .name = "html", EVAL(html), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "html", EVAL(html), .arg = "FILE",
       .help = "a page to look at: classes, confusion, curves, lengths, certainty",
       .man = "It is complete in itself, fetches nothing, and suits print and dark screens." },
-    { .type = CS_OPT_STR, .name = "calibrate", EVAL(calibrate), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "calibrate", EVAL(calibrate), .arg = "FILE",
       .help = "fit temperatures and error rates, and write the model with them",
       .man = "For each range of lengths of --bins, to all records and pieces that are judged, "
              "without an earlier calibration. The model also states the --strand that was judged "
@@ -128,7 +128,7 @@ static int open_model(struct job *j, const cs_split *split)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_model_find_default(model.model, j->path, sizeof j->path));
+    CS_TRY(cs_args_model(model.model, j->path, sizeof j->path));
     CS_TRY(cs_device_open_all(&device, split->work, &j->be));
     CS_TRY(cs_model_load(j->path, j->be, false, &j->model));
     cs_device_answers(&device, j->model);

@@ -36,22 +36,22 @@ static cs_log_args logs;
 
 static const cs_opt explain_table[] = {
     { .type = CS_OPT_GROUP, .name = "Input and output" },
-    { .type = CS_OPT_STR, .letter = 'f', .name = "reference", OWN(reference), .arg = "FILE",
+    { .type = CS_OPT_IN, .letter = 'f', .name = "reference", OWN(reference), .arg = "FILE",
       .help = "FASTA file with the sequences",
       .man = "Plain or BGZF. Its index is made beside it if there is none." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", OWN(region), .arg = "REGION",
       .help = "explain this part: contig, contig:from or contig:from-to (may be repeated)",
       .man = "Counted from 1, both ends included. The model sees the part and nothing else. "
              "Operands are regions, too." },
-    { .type = CS_OPT_STR, .letter = 'R', .name = "regions-file", OWN(bed), .arg = "FILE",
+    { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file", OWN(bed), .arg = "FILE",
       .help = "and the parts that this BED file names" },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output", OWN(output), .arg = "FILE", .def = "-",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(output), .arg = "FILE", .def = "-",
       .help = "write bedGraph here; '-' is standard output",
       .man = "Regions must be in order and not overlap, which bedGraph needs." },
-    { .type = CS_OPT_STR, .name = "tsv", OWN(tsv), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "tsv", OWN(tsv), .arg = "FILE",
       .help = "and a table with a row per base here",
       .man = "With mutagenesis, also what the answer would be with each of A, C, G and T." },
-    { .type = CS_OPT_STR, .name = "svg", OWN(svg), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "svg", OWN(svg), .arg = "FILE",
       .help = "and a plot of the first region, with letters as high as their contribution" },
     { .type = CS_OPT_GROUP, .name = "Explanation" },
     { .type = CS_OPT_ENUM, .name = "method", OWN(method), .arg = "NAME", .def = "mutagenesis",
@@ -478,7 +478,7 @@ static int open_model(struct job *j)
     int rc = CS_OK;
     char path[4096];
 
-    CS_TRY(cs_model_find_default(model.model, path, sizeof path));
+    CS_TRY(cs_args_model(model.model, path, sizeof path));
     CS_TRY(cs_device_open(&device, cs_args_split(&compute).work, &j->be));
     CS_TRY(cs_model_load(path, j->be, own.method != METHOD_MUTAGENESIS, &j->model));
     const cs_model *m = j->model;

@@ -26,7 +26,7 @@ static cs_log_args logs;
 
 static const cs_opt factorize_table[] = {
     { .type = CS_OPT_GROUP, .name = "Input" },
-    { .type = CS_OPT_STR, .letter = 'i', .name = "input",
+    { .type = CS_OPT_IN, .letter = 'i', .name = "input",
       .off = offsetof(struct factorize_args, input), .arg = "FILE",
       .help = "square matrix to factorise, NPY; '-' is standard input",
       .man = "Elements are floating-point numbers of 4 or 8 bytes, in any byte order, rows or "
@@ -37,7 +37,7 @@ static const cs_opt factorize_table[] = {
       .help = "write the factors as PREFIX.1.npy, PREFIX.2.npy ... and PREFIX.index.npy" },
     { .type = CS_OPT_FLAG, .name = "dense", .off = offsetof(struct factorize_args, dense),
       .help = "write every factor with its zeros, and no index" },
-    { .type = CS_OPT_STR, .name = "plot", .off = offsetof(struct factorize_args, plot),
+    { .type = CS_OPT_OUT, .name = "plot", .off = offsetof(struct factorize_args, plot),
       .arg = "FILE",
       .help = "draw the matrix, the product and the truncated SVD: *.svg or *.png" },
     { .type = CS_OPT_GROUP, .name = "Fit" },

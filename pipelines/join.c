@@ -10,6 +10,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/claims.h"
 #include "base/mem.h"
 #include "io/npy.h"
 #include "pipelines/outputs.h"
@@ -162,6 +163,8 @@ out:
 
 static int find_files(struct joint *j)
 {
+    int rc = CS_OK;
+
     for (int i = 0; i < j->all->n; i++) {
         struct shard_file *s = &j->in[i];
         s->told = cs_manifest_output(&j->all->m[i], j->option);
@@ -170,11 +173,10 @@ static int find_files(struct joint *j)
                            j->all->m[i].path, j->option);
         s->path = cs_manifest_find(&j->all->m[i], s->told, j->path);
         s->crc = crc32(0, NULL, 0);
-        if (cs_outputs_same(s->path, j->path))
-            return cs_fail(CS_EUSAGE, "--%s '%s' is what shard %d wrote; give another name",
-                           j->option, j->path, i + 1);
+        CS_TRY(cs_claim_input(s->path));
     }
-    return CS_OK;
+out:
+    return rc;
 }
 
 static int check_files(const struct joint *j)

@@ -13,7 +13,7 @@ enum { MAX_TARGET = CS_MULTILABELS_MAX, MAX_VALUE = 64, LABEL_BYTES = 1024, MAX_
 
 const cs_opt cs_label_table[] = {
     { .type = CS_OPT_GROUP, .name = "Labels" },
-    { .type = CS_OPT_STR, .name = "labels", .off = offsetof(cs_label_args, labels), .arg = "TSV",
+    { .type = CS_OPT_IN, .name = "labels", .off = offsetof(cs_label_args, labels), .arg = "TSV",
       .help = "table: record name, then its class or its values",
       .man = "One row per record; lines that begin with '#' are skipped. With a regression head "
              "every further column is a value to predict. With head multilabel the first line "
@@ -22,14 +22,14 @@ const cs_opt cs_label_table[] = {
     { .type = CS_OPT_STR, .name = "label-key", .off = offsetof(cs_label_args, key), .arg = "KEY",
       .help = "the label follows 'KEY=' in the record's header line",
       .man = "It ends at the next blank." },
-    { .type = CS_OPT_LIST, .name = "class", .off = offsetof(cs_label_args, class_file),
+    { .type = CS_OPT_INS, .name = "class", .off = offsetof(cs_label_args, class_file),
       .arg = "CLASS=FILE", .help = "every record of this file has this class",
       .man = "May be given several times, also with several files per class. No other input is "
              "read then." },
-    { .type = CS_OPT_STR, .name = "label-map", .off = offsetof(cs_label_args, map), .arg = "TSV",
+    { .type = CS_OPT_IN, .name = "label-map", .off = offsetof(cs_label_args, map), .arg = "TSV",
       .help = "table: label found, class that it stands for",
       .man = "Labels that are not in it keep their name; the class '-' leaves its records out." },
-    { .type = CS_OPT_STR, .name = "intervals", .off = offsetof(cs_label_args, intervals),
+    { .type = CS_OPT_IN, .name = "intervals", .off = offsetof(cs_label_args, intervals),
       .arg = "BED", .help = "table: record, start, end, class, for every stretch that has one",
       .man = "For --head token. Starts count from 0, ends are not included. The order of lines is "
              "free; intervals of different classes must not overlap. The class '-' says that a "
@@ -40,7 +40,7 @@ const cs_opt cs_label_table[] = {
     { .type = CS_OPT_FLAG, .name = "skip-unlabelled",
       .off = offsetof(cs_label_args, skip_unlabelled),
       .help = "leave records without a label out instead of refusing them" },
-    { .type = CS_OPT_STR, .name = "split", .off = offsetof(cs_label_args, split), .arg = "TSV",
+    { .type = CS_OPT_IN, .name = "split", .off = offsetof(cs_label_args, split), .arg = "TSV",
       .help = "table: record name, then train, valid or skip, then its group if there is a column",
       .man = "Groups are for --group-balance." },
     { .type = CS_OPT_STR, .name = "group-key", .off = offsetof(cs_label_args, group_key),

@@ -78,11 +78,11 @@ const cs_opt cs_learn_table[] = {
 
 const cs_opt cs_run_table[] = {
     { .type = CS_OPT_GROUP, .name = "Output" },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output", RUN(output), .arg = "FILE",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", RUN(output), .arg = "FILE",
       .help = "the model; written when validation improves" },
-    { .type = CS_OPT_STR, .name = "metrics", RUN(metrics), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "metrics", RUN(metrics), .arg = "FILE",
       .help = "table with one row per epoch" },
-    { .type = CS_OPT_STR, .name = "checkpoint", RUN(checkpoint), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "checkpoint", RUN(checkpoint), .arg = "FILE",
       .help = "written after every epoch and at the end (default: the model's name with .ckpt)" },
     { .type = CS_OPT_INT, .name = "checkpoint-steps", RUN(checkpoint_steps), .arg = "NUM",
       .def = "0", .help = "and after every so many steps", .min = 0, .max = 1e12 },

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/claims.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/tally.h"
@@ -27,26 +28,26 @@ static cs_log_args logs;
 
 static const cs_opt merge_table[] = {
     { .type = CS_OPT_GROUP, .name = "Outputs" },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output", OWN(output), .arg = "FILE",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(output), .arg = "FILE",
       .help = "what the shards' --output have; '-' is standard output" },
-    { .type = CS_OPT_STR, .name = "jsonl", OWN(jsonl), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "jsonl", OWN(jsonl), .arg = "FILE",
       .help = "of classify: what their --jsonl have" },
-    { .type = CS_OPT_STR, .name = "kraken", OWN(kraken), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "kraken", OWN(kraken), .arg = "FILE",
       .help = "of classify: what their --kraken have" },
-    { .type = CS_OPT_STR, .name = "cami-binning", OWN(binning), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "cami-binning", OWN(binning), .arg = "FILE",
       .help = "of classify: what their --cami-binning have" },
-    { .type = CS_OPT_STR, .name = "report", OWN(report), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "report", OWN(report), .arg = "FILE",
       .help = "of classify: a line per taxon, as Kraken 2 reports",
       .man = "This and the next three are made of counts that every manifest has." },
-    { .type = CS_OPT_STR, .name = "krona", OWN(krona), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "krona", OWN(krona), .arg = "FILE",
       .help = "of classify: counts and lineages for Krona's ktImportText" },
-    { .type = CS_OPT_STR, .name = "cami-profile", OWN(profile), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "cami-profile", OWN(profile), .arg = "FILE",
       .help = "of classify: shares of taxa in CAMI's format for profiles" },
-    { .type = CS_OPT_STR, .name = "summary", OWN(summary), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "summary", OWN(summary), .arg = "FILE",
       .help = "of classify: versions, model, options and counts as JSON" },
-    { .type = CS_OPT_STR, .name = "names", OWN(names), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "names", OWN(names), .arg = "FILE",
       .help = "of embed: the names of rows (default: the output's name with .names.tsv)" },
-    { .type = CS_OPT_STR, .name = "tsv", OWN(tsv), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "tsv", OWN(tsv), .arg = "FILE",
       .help = "of variant: what their --tsv have" },
     { .type = CS_OPT_END }
 };
@@ -241,11 +242,9 @@ static int check_places(struct job *j)
     for (int k = 0; k < N_KIND; k++) {
         memcpy(&j->path[k], (const char *)&own + kind[k].off, sizeof j->path[k]);
         n += j->path[k] != NULL;
-        for (int i = 0; j->path[k] && i < own.file.n; i++)
-            if (cs_outputs_same(j->path[k], own.file.v[i]))
-                return cs_fail(CS_EUSAGE, "--%s '%s' is a manifest; give another name",
-                               kind[k].option, j->path[k]);
     }
+    for (int i = 0; i < own.file.n; i++)
+        CS_TRY(cs_claim_input(own.file.v[i]));
     if (own.file.n == 0)
         return cs_fail(CS_EUSAGE, "no shards; name the manifests of all");
     if (n == 0)
@@ -257,6 +256,7 @@ static int check_places(struct job *j)
         j->names = cs_xmalloc(size);
         (void)snprintf(j->names, size, "%s.names.tsv", own.output);
         j->path[names] = j->names;
+        CS_TRY(cs_claim_output(j->names));
     }
     rc = cs_outputs_apart(j->path, N_KIND);
 out:

@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/claims.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "nn/layer.h"
@@ -292,6 +293,14 @@ out:
     return rc;
 }
 
+/* What is read and, of a model, what is written; of a folder, each file is asked for. */
+static int claim_words(const cs_strlist *word)
+{
+    int rc = cs_claim_input(word->v[1]);
+
+    return rc == CS_OK && word->n > 2 ? cs_claim_output(word->v[2]) : rc;
+}
+
 static int run(int argc, char **argv)
 {
     int rc = CS_OK;
@@ -305,6 +314,7 @@ static int run(int argc, char **argv)
     CS_TRY(cs_args_parse(set, argc, argv, &word, &logs));
     CS_TRY(check_words(&word));
     CS_TRY(name_model(&word, path, sizeof path));
+    CS_TRY(claim_words(&word));
     CS_TRY(cs_backend_open("cpu", 1, &be));
     if (strcmp(word.v[0], "import") == 0)
         CS_TRY(cs_model_import(word.v[1], own.alphabet, be, &m));

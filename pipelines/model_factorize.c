@@ -26,7 +26,7 @@ const cs_opt cs_thin_table[] = {
     { .type = CS_OPT_REAL, .name = "energy", .off = offsetof(cs_thin_args, energy), .arg = "SHARE",
       .def = "0", .help = "instead: the least rank that keeps this share of a layer's weights, "
       "squared", .min = 0, .max = 1 },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output", .off = offsetof(cs_thin_args, output),
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", .off = offsetof(cs_thin_args, output),
       .arg = "FILE", .help = "write the thin model here" },
     { .type = CS_OPT_END }
 };

@@ -19,7 +19,7 @@ static const char *const formats[] = { "auto", "sam", "bam", "cram", NULL };
 
 const cs_opt cs_output_table[] = {
     { .type = CS_OPT_GROUP, .name = "Output" },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output", ARG(output), .arg = "FILE",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", ARG(output), .arg = "FILE",
       .help = "write the table here (default: standard output, unless another output per record is "
               "asked for)",
       .man = "Of all options that name an output, one may name '-', standard output. All files "
@@ -29,25 +29,25 @@ const cs_opt cs_output_table[] = {
              "output is '-'." },
     { .type = CS_OPT_FLAG, .name = "all", ARG(all),
       .help = "add a column with the probability of every class" },
-    { .type = CS_OPT_STR, .name = "jsonl", ARG(jsonl), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "jsonl", ARG(jsonl), .arg = "FILE",
       .help = "one JSON object per record and line, with every field" },
-    { .type = CS_OPT_STR, .name = "kraken", ARG(kraken), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "kraken", ARG(kraken), .arg = "FILE",
       .help = "a line per record as Kraken 2 writes it" },
     { .type = CS_OPT_FLAG, .name = "use-names", ARG(use_names),
       .help = "with --kraken, names beside taxids" },
-    { .type = CS_OPT_STR, .name = "report", ARG(report), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "report", ARG(report), .arg = "FILE",
       .help = "a line per taxon with what its clade got, as Kraken 2 reports",
       .man = "The lines of unclassified and root are always there." },
-    { .type = CS_OPT_STR, .name = "krona", ARG(krona), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "krona", ARG(krona), .arg = "FILE",
       .help = "counts and lineages for Krona's ktImportText" },
-    { .type = CS_OPT_STR, .name = "cami-binning", ARG(binning), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "cami-binning", ARG(binning), .arg = "FILE",
       .help = "taxon and class per called record in CAMI's format for binning",
       .man = "Taxids are NCBI's: a class that has none shows its nearest ancestor's." },
-    { .type = CS_OPT_STR, .name = "cami-profile", ARG(profile), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "cami-profile", ARG(profile), .arg = "FILE",
       .help = "shares of taxa, by bases, in CAMI's format for profiles" },
     { .type = CS_OPT_STR, .name = "sample", ARG(sample), .arg = "NAME", .def = "sample",
       .help = "what CAMI's formats call the input" },
-    { .type = CS_OPT_STR, .name = "bam", ARG(bam), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "bam", ARG(bam), .arg = "FILE",
       .help = "the input's alignments, or its sequences unaligned, with tags cl, cp and ct",
       .man = "cl:Z is the class or 'unclassified', cp:f its probability, ct:i its taxid; without a "
              "call, cr:Z is the reason. SAM or CRAM if the name ends in .sam or .cram, else BAM. "
@@ -56,7 +56,7 @@ const cs_opt cs_output_table[] = {
       .help = "with --bam: auto (by its name), sam, bam or cram", .choice = formats },
     { .type = CS_OPT_FLAG, .name = "no-PG", ARG(no_pg),
       .help = "with --bam, add no @PG line to the header" },
-    { .type = CS_OPT_STR, .name = "split-dir", ARG(split), .arg = "DIR",
+    { .type = CS_OPT_OUT, .name = "split-dir", ARG(split), .arg = "DIR",
       .help = "a FASTA or FASTQ file per class, and one for what has none, in this folder",
       .man = "It is made if need be. Files are called CLASS.fasta or CLASS.fastq, of mates CLASS_1 "
              "and CLASS_2; letters of a class's name that are none, digits, '.', '_', '+' or '-' "
@@ -64,10 +64,10 @@ const cs_opt cs_output_table[] = {
              "U." },
     { .type = CS_OPT_FLAG, .name = "split-gz", ARG(compress),
       .help = "compress these files with bgzip's format (.gz)" },
-    { .type = CS_OPT_STR, .name = "summary", ARG(summary), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "summary", ARG(summary), .arg = "FILE",
       .help = "versions, model, options and counts as JSON; name it chordseq_summary.json",
       .man = "Equal runs write equal bytes." },
-    { .type = CS_OPT_STR, .name = "html", ARG(html), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "html", ARG(html), .arg = "FILE",
       .help = "a page to look at: classes, reasons, probabilities, lengths",
       .man = "It is complete in itself, fetches nothing, and suits print and dark screens." },
     { .type = CS_OPT_FLAG, .name = "resume", ARG(resume),

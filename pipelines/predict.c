@@ -44,7 +44,7 @@ static cs_log_args logs;
 
 static const cs_opt predict_table[] = {
     { .type = CS_OPT_GROUP, .name = "Output" },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output",
       .off = offsetof(struct predict_args, output), .arg = "FILE", .def = "-",
       .help = "write here; '-' is standard output" },
     { .type = CS_OPT_ENUM, .name = "format", .off = offsetof(struct predict_args, format),

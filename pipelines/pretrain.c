@@ -43,7 +43,7 @@ static const char *const decoder_names[] = { "linear", "light", NULL };
 
 static const cs_opt corpus_table[] = {
     { .type = CS_OPT_GROUP, .name = "Genomes" },
-    { .type = CS_OPT_LIST, .letter = 'i', .name = "input", CORPUS(file), .arg = "FILE",
+    { .type = CS_OPT_INS, .letter = 'i', .name = "input", CORPUS(file), .arg = "FILE",
       .help = "FASTA with an index (samtools faidx), or diplotype text; plain or BGZF",
       .man = "An index of FASTA that is missing is made beside the file. Windows are fetched when "
              "their turn comes: memory does not grow with the genome. Diplotype text "
@@ -69,7 +69,7 @@ static const cs_opt corpus_table[] = {
       .man = "A name also stands for pieces of it, NAME:FROM-TO." },
     { .type = CS_OPT_STR, .name = "val-contigs", CORPUS(valid), .arg = "LIST",
       .help = "contigs kept for validation, with commas" },
-    { .type = CS_OPT_STR, .name = "val-regions", CORPUS(valid_bed), .arg = "BED",
+    { .type = CS_OPT_IN, .name = "val-regions", CORPUS(valid_bed), .arg = "BED",
       .help = "regions kept for validation" },
     { .type = CS_OPT_REAL, .name = "valid-frac", CORPUS(valid_frac), .arg = "NUM", .def = "0.05",
       .help = "else this share of the genome, in blocks of at most 64 windows", .min = 0,

@@ -37,9 +37,9 @@ static cs_log_args logs;
 
 static const cs_opt selftest_table[] = {
     { .type = CS_OPT_GROUP, .name = "Self-test" },
-    { .type = CS_OPT_STR, .name = "vectors", OWN(vectors), .arg = "DIR",
+    { .type = CS_OPT_IN, .name = "vectors", OWN(vectors), .arg = "DIR",
       .help = "folder with models and what they answer (default: the installed one)" },
-    { .type = CS_OPT_STR, .letter = 'm', .name = "model", OWN(model), .arg = "FILE",
+    { .type = CS_OPT_IN, .letter = 'm', .name = "model", OWN(model), .arg = "FILE",
       .help = "the default model (default: the installed one)" },
     { .type = CS_OPT_END }
 };

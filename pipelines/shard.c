@@ -57,7 +57,7 @@ const cs_opt cs_shard_table[] = {
              "Files of FASTA and FASTQ, plain or BGZF, are divided by bytes. Of other input all "
              "parts read the whole, and each answers its own records: pipes, gzip, pairs, SAM, "
              "BAM, CRAM, VCF." },
-    { .type = CS_OPT_STR, .name = "manifest", ARG(manifest), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "manifest", ARG(manifest), .arg = "FILE",
       .help = "with --shard, write here what chordseq merge has to know of this part",
       .man = "It appears when everything else is complete. See chordseq-merge(1)." },
     { .type = CS_OPT_END }
@@ -249,7 +249,7 @@ static json_t *lists_json(const cs_optset *set)
 
     for (; set->opt; set++)
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
-            if (o->type != CS_OPT_LIST || strcmp(o->name, "input") == 0)
+            if (!cs_opt_is_list(o) || strcmp(o->name, "input") == 0)
                 continue;        /* inputs are told apart */
             json_t *values = json_array();
             memcpy(&list, (const char *)set->base + o->off, sizeof list);

@@ -40,7 +40,7 @@ static const cs_opt simulate_table[] = {
       .min = 2, .max = 1e9 },
     { .type = CS_OPT_INT, .name = "seed", .off = offsetof(struct simulate_args, seed),
       .arg = "NUM", .def = "1", .help = "seed of all randomness", .min = 0, .max = 9e15 },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output",
       .off = offsetof(struct simulate_args, output), .arg = "FILE", .def = "-",
       .help = "write here; '-' is standard output" },
     { .type = CS_OPT_END }

@@ -6,7 +6,7 @@
 
 const cs_opt cs_taxa_table[] = {
     { .type = CS_OPT_GROUP, .name = "Taxonomy" },
-    { .type = CS_OPT_STR, .name = "taxonomy", .off = offsetof(cs_taxa_args, taxonomy),
+    { .type = CS_OPT_IN, .name = "taxonomy", .off = offsetof(cs_taxa_args, taxonomy),
       .arg = "FILE",
       .help = "table of taxa, or folder with NCBI's taxonomy dump; kept in the model",
       .man = "A table has the columns name, taxid, rank, parent and scientific name, of which the "
@@ -16,7 +16,7 @@ const cs_opt cs_taxa_table[] = {
              "them; classes are looked up in it by scientific name. Only the classes and their "
              "ancestors are kept. A class without a taxid of NCBI stands under its nearest "
              "ancestor and gets a number from 2000000001 on." },
-    { .type = CS_OPT_STR, .name = "taxa", .off = offsetof(cs_taxa_args, taxa), .arg = "FILE",
+    { .type = CS_OPT_IN, .name = "taxa", .off = offsetof(cs_taxa_args, taxa), .arg = "FILE",
       .help = "with such a folder, a table as above for classes that it calls otherwise",
       .man = "Name and taxid are enough; a class without a taxid names its parent." },
     { .type = CS_OPT_STR, .name = "lineage", .off = offsetof(cs_taxa_args, lineage),

@@ -33,12 +33,12 @@ static const char *const alphabets[] = { "bases", "diplotypes", NULL };
 
 static const cs_opt tokenize_table[] = {
     { .type = CS_OPT_GROUP, .name = "Tokens" },
-    { .type = CS_OPT_STR, .letter = 'm', .name = "model", .off = AT(model), .arg = "FILE",
+    { .type = CS_OPT_IN, .letter = 'm', .name = "model", .off = AT(model), .arg = "FILE",
       .help = "a tokenizer.json, or a model whose tokenizer is wanted" },
     { .type = CS_OPT_ENUM, .name = "format", .off = AT(ids), .arg = "FORMAT",
       .def = "pieces", .help = "what is written of a token: pieces (its text) or ids",
       .choice = formats },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output", .off = AT(output), .arg = "FILE",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", .off = AT(output), .arg = "FILE",
       .def = "-", .help = "write here; '-' is standard output" },
     { .type = CS_OPT_GROUP, .name = "Learning" },
     { .type = CS_OPT_STR, .name = "learn", .off = AT(learn), .arg = "KIND",

@@ -109,7 +109,7 @@ static const cs_opt aim_table[] = {
 
 static const cs_opt init_table[] = {
     { .type = CS_OPT_GROUP, .name = "Fine-tuning" },
-    { .type = CS_OPT_STR, .name = "init", INIT(init), .arg = "MODEL",
+    { .type = CS_OPT_IN, .name = "init", INIT(init), .arg = "MODEL",
       .help = "start from this model's weights",
       .man = "Tokenizer and encoder are the model's, with all their settings: options that say "
              "otherwise are refused. The head is taken over, too, if it is the same and the "

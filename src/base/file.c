@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/claims.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/temps.h"
@@ -155,7 +156,10 @@ static int open_any(cs_outfile *f)
 {
     struct stat st;
     int64_t fd = descriptor_of(f->name);
+    const int rc = cs_claim_check(f->name);
 
+    if (rc != CS_OK)
+        return rc;
     if (fd >= 0) {
         if (fd == STDOUT_FILENO)
             (void)fflush(stdout);
@@ -206,6 +210,8 @@ static int open_part(cs_outfile *f, int64_t n_bytes)
     if ((f->temp = cs_alloc(size, 1)) == NULL)
         return out_of_memory(f->name);
     (void)snprintf(f->temp, size, "%s.part", f->target);
+    CS_TRY(cs_claim_check(f->name));
+    CS_TRY(cs_claim_check(f->temp));
     f->fd = open(f->temp, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (f->fd < 0)
         return cs_fail(CS_EIO, "cannot create '%s': %s", f->temp, strerror(errno));
@@ -260,6 +266,7 @@ int cs_outfile_open(const char *path, cs_outfile **out)
         f->name = cs_xstrdup("standard output");
         f->fd = STDOUT_FILENO;
         f->keep_open = true;
+        rc = cs_claim_check("-");
     } else {
         f->name = cs_xstrdup(path);
         rc = *path ? open_any(f) : cs_fail(CS_EUSAGE, "the name of an output is empty; is a "

@@ -15,14 +15,15 @@
  * directly. */
 typedef struct cs_outfile cs_outfile;
 
-/** cs_outfile_open - path NULL or "-" is stdout. CS_OK, or CS_EIO naming file and reason */
+/** cs_outfile_open - path NULL or "-" is stdout. CS_OK; CS_EIO naming file and reason; CS_EUSAGE
+ * for a file that the run reads (base/claims.h) */
 int cs_outfile_open(const char *path, cs_outfile **out) CS_MUST_CHECK;
 /**
  * cs_outfile_continue - an output that survives the end of the run: it is written to NAME.part
  *
  * n_bytes  what to keep of a NAME.part that is there: what cs_outfile_checkpoint() told
- * Returns  CS_OK; CS_EUSAGE for what is no regular file; CS_EFORMAT when less than n_bytes are
- *          there; CS_EIO, also when another process is writing to it
+ * Returns  CS_OK; CS_EUSAGE for what is no regular file, or one that the run reads; CS_EFORMAT when
+ *          less than n_bytes are there; CS_EIO, also when another process is writing to it
  */
 int cs_outfile_continue(const char *path, int64_t n_bytes, cs_outfile **out) CS_MUST_CHECK;
 /** cs_outfile_checkpoint - have all of it on the disk, and tell how many bytes that is; of an

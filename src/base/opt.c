@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/claims.h"
 #include "base/mem.h"
 #include "base/near.h"
 
@@ -167,11 +168,14 @@ static int set_field(const cs_opt *o, void *base, const char *text)
         *(double *)field = d;
         return CS_OK;
     case CS_OPT_STR:
+    case CS_OPT_IN:
+    case CS_OPT_OUT:
         *(const char **)field = text;
         return CS_OK;
     case CS_OPT_ENUM:
         return set_enum(o, field, text);
     case CS_OPT_LIST:
+    case CS_OPT_INS:
         return list_add(field, text);
     case CS_OPT_END:
     case CS_OPT_GROUP:
@@ -209,9 +213,12 @@ static void set_nothing(const cs_opt *o, void *base)
         *(double *)field = 0;
         break;
     case CS_OPT_STR:
+    case CS_OPT_IN:
+    case CS_OPT_OUT:
         *(const char **)field = NULL;
         break;
     case CS_OPT_LIST:
+    case CS_OPT_INS:
         *(cs_strlist *)field = (cs_strlist){ NULL, 0 };
         break;
     case CS_OPT_END:
@@ -292,11 +299,14 @@ int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf)
     case CS_OPT_REAL:
         return real_text(*(const double *)field, buf, n_buf);
     case CS_OPT_STR:
+    case CS_OPT_IN:
+    case CS_OPT_OUT:
         s = *(const char *const *)field;
         return s == NULL ? 0 : snprintf(buf, n_buf, "%s", s);
     case CS_OPT_ENUM:
         return snprintf(buf, n_buf, "%s", o->choice[*(const int *)field]);
     case CS_OPT_LIST:
+    case CS_OPT_INS:
     case CS_OPT_END:
     case CS_OPT_GROUP:
         break;
@@ -304,11 +314,36 @@ int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf)
     return 0;
 }
 
+static int claim_field(const cs_opt *o, void *field)
+{
+    int rc = CS_OK;
+    const char *const *one = field;
+    const cs_strlist *list = field;
+
+    if (!cs_opt_is_list(o))
+        return *one == NULL ? CS_OK
+             : o->type == CS_OPT_IN ? cs_claim_input(*one) : cs_claim_output(*one);
+    for (int i = 0; rc == CS_OK && i < list->n; i++)
+        rc = cs_claim_input(list->v[i]);
+    return rc;
+}
+
+int cs_opt_claim(const cs_optset *set)
+{
+    int rc = CS_OK;
+
+    for (; set->opt != NULL; set++)
+        for (const cs_opt *o = set->opt; rc == CS_OK && o->type != CS_OPT_END; o++)
+            if (cs_opt_names_file(o))
+                rc = claim_field(o, field_of(o, set->base));
+    return rc;
+}
+
 void cs_opt_release(const cs_optset *set)
 {
     for (; set->opt != NULL; set++)
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++)
-            if (o->type == CS_OPT_LIST) {
+            if (cs_opt_is_list(o)) {
                 cs_strlist *l = field_of(o, set->base);
                 free(l->v);
                 *l = (cs_strlist){ NULL, 0 };
@@ -492,8 +527,10 @@ static const char *row_fault(const cs_opt *o)
         return "a flag has no placeholder, every other option has one";
     if (o->type == CS_OPT_ENUM && (o->choice == NULL || o->def == NULL))
         return "a choice needs its names and a default";
-    if (o->type == CS_OPT_LIST && o->def != NULL)
+    if (cs_opt_is_list(o) && o->def != NULL)
         return "a list has no default";
+    if (o->arg != NULL && strstr(o->arg, "FILE") != NULL && !cs_opt_names_file(o))
+        return "a file is one that is read or one that is written";
     row.off = 0;
     if (o->def != NULL && set_field(&row, &scratch, o->def) != CS_OK)
         return "the default does not parse or is out of range";

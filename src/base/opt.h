@@ -18,8 +18,11 @@ typedef enum cs_opt_type {
     CS_OPT_SIZE,      /* int64_t with suffix k M G T (powers of 1024) */
     CS_OPT_REAL,      /* double; nan and inf are refused */
     CS_OPT_STR,       /* const char *: points into argv or the default */
+    CS_OPT_IN,        /* the same, the name of a file that the run reads */
+    CS_OPT_OUT,       /* the same, of one that it writes */
     CS_OPT_ENUM,      /* int: index into `choice` */
-    CS_OPT_LIST       /* cs_strlist: each occurrence adds one string; has no default */
+    CS_OPT_LIST,      /* cs_strlist: each occurrence adds one string; has no default */
+    CS_OPT_INS        /* the same, names of files that the run reads */
 } cs_opt_type;
 
 typedef struct cs_strlist { const char **v; int n; } cs_strlist;
@@ -67,8 +70,8 @@ int cs_opt_parse(const cs_optset *set, int argc, char **argv, const char **rest,
     CS_MUST_CHECK;
 
 /** cs_opt_set - one option by long name (no prefix) and text, as a model file or a preset gives it.
- * STR and LIST keep the pointer `value`. A FLAG takes its count as a number. CS_OK, CS_EUSAGE,
- * CS_EMEM */
+ * STR, LIST and files keep the pointer `value`. A FLAG takes its count as a number. CS_OK,
+ * CS_EUSAGE, CS_EMEM */
 int cs_opt_set(const cs_opt *opt, void *base, const char *name, const char *value) CS_MUST_CHECK;
 
 /** cs_opt_text - a field's present value as text that cs_opt_set() reads back. The text's length as
@@ -84,12 +87,27 @@ static inline bool cs_opt_names(const cs_opt *o)
     return o->choice != NULL && (o->type == CS_OPT_ENUM || o->type == CS_OPT_STR);
 }
 
+/** cs_opt_names_file - is the value the name of a file? */
+static inline bool cs_opt_names_file(const cs_opt *o)
+{
+    return o->type == CS_OPT_IN || o->type == CS_OPT_OUT || o->type == CS_OPT_INS;
+}
+/** cs_opt_is_list - can there be several values? */
+static inline bool cs_opt_is_list(const cs_opt *o)
+{
+    return o->type == CS_OPT_LIST || o->type == CS_OPT_INS;
+}
+
+/** cs_opt_claim - claim the files that the values of a set name, by base/claims.h. CS_OK;
+ * CS_EUSAGE: one of them is read and written; CS_EMEM */
+int cs_opt_claim(const cs_optset *set) CS_MUST_CHECK;
+
 /** cs_opt_release - free what LIST fields of these sets have grown */
 void cs_opt_release(const cs_optset *set);
 
 /**
  * cs_opt_check - is the table sound? unique names and letters, help a lower-case fragment,
- * defaults that parse and lie in range
+ * defaults that parse and lie in range, a FILE that is said to be read or written
  *
  * Returns  CS_OK, or CS_EUSAGE with a message naming the row (the unit test walks every table)
  */

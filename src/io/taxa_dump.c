@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/claims.h"
 #include "base/opt.h"
 #include "io/taxa_rows.h"
 #include "io/taxonomy.h"
@@ -45,6 +46,8 @@ static int each_row(struct dump *d, const char *file,
     int64_t no = 0, taxid;
 
     (void)snprintf(path, sizeof path, "%s/%s", d->folder, file);
+    if ((rc = cs_claim_input(path)) != CS_OK)
+        return rc;
     FILE *in = fopen(path, "r");
     if (!in)
         return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));

@@ -93,6 +93,52 @@ T 'and nothing of it stays' sh -c '! ls | grep -q ^limited'
 N output-is-dir.err    $c -o "$tmp" "$tiny/mixed.fa"
 N output-closed.err    sh -c "$c $tiny/mixed.fa >&-"
 
+# An output that is an input, whatever path leads to it: refused before either is touched.
+cp "$tiny/mixed.fa" x.fa && ln -s x.fa link.fa && ln x.fa hard.fa && mkdir in && cp x.fa in/classA.fasta
+cp x.fa o.part && cp "$m" own.m && cp "$m" in/model.safetensors && echo x.fa > list
+own() {
+    T "no output takes an input's place: $1" sh -c 'eval "chordseq $1" 2> own.err > own.out; [ $? = 2 ] &&
+        grep -q "output .* is the same file as input .*; write to another" own.err &&
+        for f in x.fa in/classA.fasta o.part; do cmp "$tiny/mixed.fa" $f || exit; done &&
+        for f in own.m in/model.safetensors; do cmp "$m" $f || exit; done && ! ls | grep "tmp\|ckpt"' - "$1"
+}
+export m CHORDSEQ_MODEL=own.m
+while read -r line; do own "$line"; done <<'EOF'
+classify -m $m -o x.fa x.fa
+classify -m $m -i ./x.fa -o "$PWD/link.fa"
+classify -m $m -o x.fa hard.fa
+classify -m $m -o x.fa < link.fa
+classify -m $m -o x.fa /dev/stdin < x.fa
+classify -m $m x.fa >> x.fa
+classify -m $m --bam x.fa --output-fmt sam -1 x.fa -2 hard.fa
+classify -m $m -o o.tsv --input-list list --html x.fa
+classify -m $m --split-dir in in/classA.fasta
+classify -m $m --resume -o o o.part
+classify -m $m -o o.tsv --shard 1/2 --manifest x.fa x.fa
+classify -m own.m -o own.m x.fa
+classify -o own.m x.fa
+embed -m $m -o o.npy --names x.fa x.fa
+predict -m own.m -o own.m x.fa
+explain -m $m -f x.fa -r a -o x.fa
+variant -m $m -i none.vcf -r x.fa --tsv x.fa
+diplotype -i x.fa -o x.fa
+tokenize -m own.m -o own.m x.fa
+tokenize --learn bpe -o x.fa x.fa
+train --class a=x.fa --class b=none.fa -o x.fa
+train --labels x.fa -i none.fa -o o.m --checkpoint x.fa
+train --init own.m --label-key class -i x.fa -o own.m
+pretrain -i x.fa -o o.m --metrics x.fa
+eval -m own.m --label-key class --calibrate own.m x.fa
+simulate cohort -i x.fa --effects x.fa
+factorize -i x.fa --plot x.fa
+model checked own.m own.m
+model import own.m ./own.m
+model factorize -o own.m own.m
+model export in/model.safetensors in
+EOF
+unset CHORDSEQ_MODEL
+T 'a device may be both' $c -q -o /dev/null /dev/null
+
 # ---- long records ------------------------------------------------------------------------------
 
 # 10 Mbp: beyond this model's 512 tokens it has a reason, and its neighbours have their answers.

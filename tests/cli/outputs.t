@@ -149,7 +149,7 @@ N out-reader.err   sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do cat many.fq; done > 
     [ ! -e gone.report ] && exit "$(cat status)"'
 N out-twice.err    chordseq classify -m m --kraken - --report - mixed.fa
 N out-twice2.err   chordseq classify -m m -o x --report x mixed.fa
-N out-folder.err   chordseq classify -m m --split-dir mixed.fa mixed.fa
+N out-folder.err   chordseq classify -m m --split-dir taxa.tsv mixed.fa
 N out-stdout.err   chordseq classify -m m --split-dir - mixed.fa
 N out-goes.err     chordseq classify -m m --split-gz mixed.fa
 N out-goes2.err    chordseq classify -m m --no-PG mixed.fa

@@ -36,11 +36,11 @@ static const cs_opt main_table[] = {
       .help = "report no class below this", .man = "See 'a\\b' and --threads for in-depth help.",
       .min = 0, .max = 1 },
     { .type = CS_OPT_GROUP, .name = "Output" },
-    { .type = CS_OPT_STR, .letter = 'o', .name = "output", OFF(out), .arg = "FILE",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OFF(out), .arg = "FILE",
       .help = "write here instead of stdout" },
     { .type = CS_OPT_ENUM, .letter = 'f', .name = "format", OFF(format), .arg = "NAME",
       .def = "tsv", .help = "output format", .choice = format_name },
-    { .type = CS_OPT_LIST, .letter = 'i', .name = "input", OFF(input), .arg = "FILE",
+    { .type = CS_OPT_INS, .letter = 'i', .name = "input", OFF(input), .arg = "FILE",
       .help = "another input; may be repeated" },
     { .type = CS_OPT_END }
 };
@@ -282,6 +282,7 @@ static void check_finds_faults(void **state)
     o = good, o.type = CS_OPT_FLAG, assert_refused(o, none, "placeholder");
     o = good, o.type = CS_OPT_ENUM, assert_refused(o, none, "a choice");
     o = good, o.type = CS_OPT_LIST, assert_refused(o, none, "a list");
+    o = good, o.arg = "FILE", assert_refused(o, none, "a file is one that");
     o = good, o.letter = 'b', assert_refused(good, o, "the name is taken");
     o = good, o.name = "beta", assert_refused(good, o, "the letter is taken");
     assert_refused((cs_opt){ .type = CS_OPT_GROUP, .name = "" }, good, "a title");
