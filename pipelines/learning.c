@@ -277,6 +277,7 @@ int cs_learn_outputs(const cs_run_args *r, const cs_group *group, char **checkpo
                                         : default_checkpoint(r->output);
     if (group != NULL && cs_group_rank(group) > 0)
         return CS_OK;
+    CS_TRY(cs_outputs_apart((const char *const[]){ r->output, r->metrics, *checkpoint }, 3));
     CS_TRY(cs_outputs_probe(r->output));
     CS_TRY(cs_outputs_probe(r->metrics));
     CS_TRY(cs_outputs_probe(*checkpoint));

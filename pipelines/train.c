@@ -393,6 +393,7 @@ static int make_model(struct job *j, int n_thread)
         (void)snprintf(name, sizeof name, n > 1 ? "value%d" : "value", (int)i + 1);
         l[i].name = cs_xstrdup(named ? j->labelled.classes.name[i] : name);
     }
+    CS_TRY(cs_model_check_labels(l, n));
     CS_TRY(cs_learn_device(&device, j->group, n_thread, &j->be));
     if (start.init != NULL)
         CS_TRY(cs_model_load(start.init, j->be, false, &j->from));

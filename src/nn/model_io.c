@@ -118,6 +118,19 @@ static char *describe(const cs_model *m)
     return text;
 }
 
+int cs_model_check_labels(const cs_label *label, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++) {
+        json_t *j = json_string(label[i].name);
+        if (!j)
+            return cs_fail(CS_EFORMAT, "the label '%s' is not UTF-8, which a model's labels must "
+                           "be; convert the file that it comes from (iconv), or rename it with "
+                           "--label-map", label[i].name);
+        json_decref(j);
+    }
+    return CS_OK;
+}
+
 /* Every tensor as float32, in the order of declaration; t's data points into *values. */
 static int collect(const cs_model *m, bool ema, const char *name, cs_tensor *t, float **values)
 {

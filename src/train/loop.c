@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cpu.h"
 #include "base/file.h"
@@ -506,6 +507,18 @@ static int agree(struct learner *l)
     return rc;
 }
 
+/* A checkpoint has the last weights; the best ones are where the model was written. */
+static int check_best(const struct learner *l)
+{
+    const char *path = l->o->model_path;
+
+    if (l->st->best_epoch == 0 || strcmp(path, "-") == 0 || access(path, F_OK) == 0)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "the best model so far, of epoch %lld, is not at '%s'; give the "
+                   "--output of the run that is resumed, or leave out --resume",
+                   (long long)l->st->best_epoch, path);
+}
+
 static int start(struct learner *l, cs_feed *feed)
 {
     int rc = CS_OK;
@@ -515,8 +528,10 @@ static int start(struct learner *l, cs_feed *feed)
     CS_TRY(set_schedule(l, feed));
     if (o->ema > 0)
         cs_optim_average_start(&l->m->ps);
-    if (o->resume)
+    if (o->resume) {
         CS_TRY(cs_checkpoint_load(o->checkpoint_path, &l->m->ps, o->ema > 0, st, o->recipe));
+        CS_TRY(check_best(l));
+    }
     if (o->group != NULL) {
         feed->rank = l->rank = cs_group_rank(o->group);
         feed->n_rank = cs_group_size(o->group);

@@ -27,6 +27,11 @@ N train-crop.err         $train -o x.m --crop-max 30 --label-key class all.fa
 N train-class-file.err   $train -o x.m --class at --label-key class all.fa
 N train-weights.err      $train -o x.m --class-weights 1,2,3 --label-key class all.fa
 N train-weights-0.err    $train -o x.m --class-weights 0,0 --label-key class all.fa
+N train-same.err         $train -o x.m --metrics ./x.m --label-key class all.fa
+N train-same-2.err       $train -o x.m --checkpoint x.m --label-key class all.fa
+sed 's/class=gc/class=gc\xe9/' all.fa > latin.fa
+T 'a label that is not UTF-8 is refused before it learns' sh -c '! "$@" 2> err &&
+    grep -q "train: the label .gc.* is not UTF-8.*--label-map" err' - $train -o x.m --label-key class latin.fa
 head -n 10 labels.tsv > some.tsv
 N train-unlabelled.err   $train -o x.m --labels some.tsv all.fa
 N train-resume.err       $train -o x.m --resume --label-key class all.fa
@@ -133,6 +138,10 @@ done
 T 'other records for validation' sh -c "! $train --group-key class --label-key class --accumulate 2 --encoder.dropout 0.1 \
     all.fa -o part.m --resume 2> err && grep -q \"belongs to another run: it has 'data=\" err"
 N train-other.err $run -o part.m --resume --lr 0.5
+mv part.m moved.m
+N train-lost.err $run -o part.m --resume
+N train-lost.err $run -o part.m --checkpoint part.m.ckpt --resume
+mv moved.m part.m
 printf x | dd of=part.m.ckpt bs=1 seek=200 conv=notrunc 2> /dev/null
 N train-damaged.err $run -o part.m --resume
 
