@@ -187,7 +187,7 @@ static void refusals_name_the_file(void **state)
 {
     static const struct { const char *path, *says; } row[] = {
         { "no/such/folder/x", "No such file or directory" }, { ".", "Is a directory" },
-        { "", "No such file" }, { "/dev/fd/789", "Bad file descriptor" },
+        { "/dev/fd/789", "Bad file descriptor" },
     };
 
     (void)state;
@@ -197,6 +197,8 @@ static void refusals_name_the_file(void **state)
         assert_non_null(strstr(cs_error_message(), row[i].path));
         assert_non_null(strstr(cs_error_message(), row[i].says));
     }
+    assert_int_equal(put("", "x"), CS_EUSAGE);
+    assert_non_null(strstr(cs_error_message(), "name of an output is empty"));
 }
 
 static void full_device(void **state)
