@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/claims.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/temps.h"
@@ -255,6 +256,16 @@ static int64_t start_of(int fd)
 }
 
 int cs_outfile_open(const char *path, cs_outfile **out)
+{
+    const size_t n = path != NULL ? strlen(path) : 0;
+
+    if (n > 3 && strcmp(path + n - 3, ".gz") == 0)
+        cs_warn("'%s' is not going to be compressed, whatever its name says; a pipe to gzip does "
+                "that", path);
+    return cs_outfile_open_packed(path, out);
+}
+
+int cs_outfile_open_packed(const char *path, cs_outfile **out)
 {
     cs_outfile *f = cs_xcalloc(1, sizeof *f);
     int rc = CS_OK;

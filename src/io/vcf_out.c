@@ -190,7 +190,7 @@ static int open_all(cs_vcfout *w, const cs_vcf *in)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_outfile_open(w->path, &w->file));
+    CS_TRY(cs_outfile_open_packed(w->path, &w->file));
     CS_TRY(open_index(w));
     CS_TRY(open_file(w));
     if (is_bcf(w)) {

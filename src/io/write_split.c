@@ -124,7 +124,7 @@ static int open_part(cs_output *o, int i)
     if (o->info.compress && !(p->text = cs_alloc(BLOCK_BYTES, 1)))
         return cs_fail(CS_EMEM, "out of memory for '%s'", p->path);
     CS_TRY(o->info.resumes ? cs_outfile_continue(p->path, p->n_disk, &p->f)
-                           : cs_outfile_open(p->path, &p->f));
+                           : cs_outfile_open_packed(p->path, &p->f));
     rc = cs_outfile_park(p->f);
 out:
     return rc;

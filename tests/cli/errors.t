@@ -83,6 +83,8 @@ N model-future.err     chordseq classify -m future "$tiny/mixed.fa"
 
 # ---- outputs -----------------------------------------------------------------------------------
 
+T 'a name that promises compression is warned of' sh -c "$c -o plain.gz '$tiny/mixed.fa' 2>&1 |
+    grep -q \"warning: 'plain.gz' is not going to be compressed\" && head -c 4 plain.gz | grep -q name"
 N output-full.err      $c -o /dev/full "$tiny/mixed.fa"
 N output-full2.err     sh -c "$c $tiny/mixed.fa > /dev/full"
 N output-folder.err    $c -o no-such-folder/out.tsv "$tiny/mixed.fa"
