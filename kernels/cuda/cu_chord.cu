@@ -24,12 +24,6 @@ struct chord_plan {
     int64_t  n_real;
 };
 
-/* Tokens of a warp's tile: what registers hold, or half where that would leave warps idle. */
-static int32_t tile_rows(int64_t rows, int32_t n_sm)
-{
-    return rows >= (int64_t)32 * CS_WARPS * n_sm ? 32 : 16;
-}
-
 static chord_plan plan_of(cs_seg seg, const cs_chord_stack *s, cs_real *work)
 {
     const int64_t dp = cs_padded_width(s->width), hp = cs_padded_hidden(s->hidden), n_seg = seg.n;
@@ -175,7 +169,7 @@ static void long_way(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat
 {
     const chord_plan p = plan_of(seg, s, work);
     const int32_t dp = cs_padded_width(s->width), hp = cs_padded_hidden(s->hidden);
-    const int32_t rows = tile_rows(seg.rows, cs_cuda_of(be)->n_sm);
+    const int32_t rows = cs_tile_rows(be, seg.rows);
     const int64_t one = cs_cuda_chord_pack_size(s->width, s->hidden);
     cs_chord_job q = { { seg.rows, seg.rows, s->width, s->track, s->width / s->track, seg.off,
                          p.segment, p.shift }, dp, hp, NULL, NULL, p.x[0], p.part };

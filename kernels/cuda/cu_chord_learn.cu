@@ -1,8 +1,8 @@
 /* cu_chord_learn.cu - a ChordMixer block that learns, on tensor cores, forward and backward.
  *
  * DESIGN. x, y and their gradients are matrices in single precision; products take bf16 and add up
- * in single precision. Forward a warp takes 32 tokens at a time through the block and keeps all in
- * registers; lane (g, c) of cs_mma has rows g and g + 8 of each 16:
+ * in single precision. Forward a warp takes 32 tokens at a time, or 16 where there are few, through
+ * the block and keeps all in registers; lane (g, c) of cs_mma has rows g and g + 8 of each 16:
  *
  *   z = x w1' + b1          operand a from memory: 16 bytes of a row, channels 4c .. 4c + 3 of each
  *                           16, are two pairs; operand b is w1 read along its rows (pairs.cuh)
@@ -389,11 +389,14 @@ static void cuda_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_m
                              cs_real *work)
 {
     const cs_learn_job q = job_of(seg, k, x, y, work);
+    const int32_t rows = cs_tile_rows(be, seg.rows);
     if (seg.rows == 0)
         return;
     pack_weights(be, *k, q.hp, (uint32_t *)work);
-    launch(be, q.hp == 64 ? learn_forward<4, 2> : learn_forward<8, 2>, q, 2 * CS_STEP,
-           "chord_block");
+    if (rows == 32)
+        launch(be, q.hp == 64 ? learn_forward<4, 2> : learn_forward<8, 2>, q, rows, "chord_block");
+    else
+        launch(be, q.hp == 64 ? learn_forward<4, 1> : learn_forward<8, 1>, q, rows, "chord_block");
 }
 
 static void add_db1(cs_backend *be, const cs_learn_job &q, cs_mat db1)

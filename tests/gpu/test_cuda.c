@@ -250,8 +250,8 @@ static void test_stack(void **state)
 }
 
 /* The block that learns: gaps between rows, one track only, what fills no step; segments of one
- * token, empty ones, more rows than the pretended GPU takes at a time, and more than it goes back
- * through at once. */
+ * token, empty ones, rows enough for tiles of 32, and more than the pretended GPU goes back through
+ * at once. */
 static void test_block(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void test_block(void **state)
         { 36, 24, 36, 0, { 33 }, 1 },                { 72, 64, 4, 0, { 70, 31, 3 }, 3 },
         { 80, 100, 16, 0, { 2, 65, 64 }, 3 },        { 12, 9, 4, 0, { 70, 490, 3 }, 3 },
         { 288, 128, 16, 0, { 20, 13 }, 2 },          { 8, 66, 8, 0, { 0, 0 }, 2 },
-        { 12, 9, 4, 0, { 70, 2000, 3 }, 3 },
+        { 12, 9, 4, 0, { 70, 2000, 3 }, 3 },         { 8, 66, 8, 0, { 300, 230 }, 2 },
     };
     compute_in(CS_IN_BF16);
     most_off = most_off_in[CS_IN_BF16];
