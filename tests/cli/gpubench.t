@@ -15,8 +15,14 @@ T 'all stages' $quick -o t.tsv
 cells() { grep -v -e '^#' -e BGZF t.tsv | cut -f "$1"; }
 P gpubench-rows.tsv cells 1-3
 T 'a figure of a median where it is ok' awk -F '\t' '
-    $3 == "ok" && $1 != "memory" && !($4 > 0 && $5 >= 0 && $6 ~ /^(us|ms|Mb)/ && NF == 7) { exit 1 }
+    $3 == "ok" && $1 !~ /^(plan|memory)$/ && !($4 > 0 && $5 >= 0 && $6 ~ /^(us|ms|Mb)/ && NF == 7) { exit 1 }
     $3 != "ok" && $4 + 0 > 0 { exit 1 }' t.tsv
+T 'gigabytes of a plan, the fewer the less is kept, inputs of half the size in bf16' awk -F '\t' '
+    $1 != "plan" { next }
+    !($4 > 0 && $6 == "GB") { exit 1 }
+    { split($2, part, ", "); gb[part[3], part[4]] = $4; n++; if (n % 9 != 1 && $4 > last) exit 1; last = $4 }
+    function more(p) { return gb[p, "--keep-blocks 8"] - gb[p, "--keep-blocks 1"] }
+    END { if (n != 18 || more("bf16") / more("fp32") < 0.49 || more("bf16") / more("fp32") > 0.51) exit 1 }' t.tsv
 T 'a stage that there is not' sh -c "$quick blocks block > s.out 2> s.err; [ \$? = 2 ] && ! grep -q ^block s.out &&
     grep -q \"no stage 'blocks'\" s.err"
 T 'no ratio without PyTorch' sh -c '! grep -q times t.tsv'

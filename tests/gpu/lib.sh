@@ -27,7 +27,7 @@ open_gpu()
 {
     mkdir -p "$work"
     if [ -n "$CS_QUICK" ]; then
-        gpu='no GPU, a processor that plays one: figures mean nothing' compute=90
+        gpu='no GPU, a processor that plays one: only what plan says means anything' compute=90
         return
     fi
     gpu=$(nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap \

@@ -186,6 +186,7 @@ extern size_t cs_host_memory;    /* bytes that each pretended device has */
 extern int cs_host_fault;        /* error of the launches to come; cudaSuccess: none */
 extern int cs_host_devices;      /* devices that there are */
 extern int cs_host_capability;   /* of each: 90 is compute capability 9.0 */
+extern int cs_host_multiprocessors;      /* of each */
 extern int cs_host_lag;          /* how streams lag: CS_LAG_..., or the seed of a random order */
 extern long cs_host_fail;        /* the how many-th cudaMalloc() from now fails; 0: none */
 extern long cs_host_deaf;        /* the how many-th wait for an event from now is left out */

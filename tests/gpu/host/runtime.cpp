@@ -10,8 +10,9 @@
  * it wait; those from and to pinned memory happen when the stream gets there, and until then the
  * bytes to be written are NaN. Any thread may call; everything runs under one lock.
  *
- * Environment: CS_HOST_DEVICES, CS_HOST_MEMORY (bytes), CS_HOST_LAG, CS_HOST_FAIL and CS_HOST_DEAF
- * set the variables of those names; CS_HOST_FAIL may be a range, 3-5, of calls that fail.
+ * Environment: CS_HOST_DEVICES, CS_HOST_MULTIPROCESSORS, CS_HOST_MEMORY (bytes), CS_HOST_LAG,
+ * CS_HOST_FAIL and CS_HOST_DEAF set the variables of those names; CS_HOST_FAIL may be a range, 3-5,
+ * of calls that fail.
  */
 #include "cuda_runtime.h"
 
@@ -43,6 +44,7 @@ static long end_of_range(const char *name)
 size_t cs_host_memory = (size_t)number_of("CS_HOST_MEMORY", (long)MEMORY);
 int cs_host_fault = cudaSuccess, cs_host_devices = (int)number_of("CS_HOST_DEVICES", 1);
 int cs_host_capability = 90;
+int cs_host_multiprocessors = (int)number_of("CS_HOST_MULTIPROCESSORS", 2);
 int cs_host_lag = (int)number_of("CS_HOST_LAG", CS_LAG_NEVER);
 long cs_host_fail = number_of("CS_HOST_FAIL", 0), cs_host_deaf = number_of("CS_HOST_DEAF", 0);
 static long fail_more = end_of_range("CS_HOST_FAIL") - number_of("CS_HOST_FAIL", 0);
@@ -419,7 +421,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
     strcpy(p->name, "this processor");
     p->major = cs_host_capability / 10;
     p->minor = cs_host_capability % 10;
-    p->multiProcessorCount = 2;
+    p->multiProcessorCount = cs_host_multiprocessors;
     p->sharedMemPerBlockOptin = (cs_host_capability >= 90 ? 227 : 163) << 10;
     return cudaSuccess;
 }
