@@ -205,7 +205,9 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
 {
     int rc = CS_OK, no;
     const bool is_class = head->is_class;
+    cs_input_opt with_series = *how;
 
+    with_series.series = true;
     *l = (cs_labelled){ .args = a, .is_class = is_class, .is_labels = head->is_labels,
                         .min_base = 1 };
     CS_TRY(check_intervals(a, head->per_token));
@@ -221,7 +223,7 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
     CS_TRY(add_class_files(l, input));
     CS_TRY(open_tables(l));
     CS_TRY(cs_args_input(input));
-    CS_TRY(cs_inputs_open(input->file.v, input->file.n, how, &l->in));
+    CS_TRY(cs_inputs_open(input->file.v, input->file.n, &with_series, &l->in));
 out:
     if (rc != CS_OK)
         cs_labelled_close(l);

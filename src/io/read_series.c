@@ -72,7 +72,8 @@ static int series_open(const char *path, struct hFILE *fp, const struct htsForma
     s->in.path = path;
     int rc = cs_lines_open(&s->in, fp, m->compression != no_compression, opt->threads);
     if (rc == CS_OK)
-        rc = read_header(s);
+        rc = opt->series ? read_header(s)
+           : cs_fail(CS_EFORMAT, "'%s' holds real values, and sequences are wanted here", path);
     if (rc != CS_OK) {
         const int closed = series_close(s);
         (void)closed;                /* the first failure is the one to tell */

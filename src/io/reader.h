@@ -28,6 +28,7 @@ typedef struct cs_input_opt {
                                   * all. Only where cs_inputs_divide() has seen that it works */
     cs_alphabet     alphabet;    /* what is wanted; a reader refuses an input of another one, but
                                   * nucleotides are diplotypes, too */
+    bool            series;      /* are real values wanted, too? Else they are refused */
 } cs_input_opt;
 
 /* How sure a reader is that an input is its own. */

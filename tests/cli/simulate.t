@@ -58,6 +58,7 @@ N simulate-length.err   chordseq simulate adding --lambda 1e6 --max-len 40
 
 train="chordseq train -q --head regress --encoder.max-len 256 --encoder.track 2 --encoder.hidden 8"
 chordseq simulate adding -n 200 --lambda 20 --max-len 200 -o s.tsv
+N simulate-model.err    chordseq classify -m "$tiny/model.safetensors" s.tsv
 gzip -c s.tsv > s.tsv.gz
 T 'training reads it' $train -i s.tsv --epochs 2 -o m
 T 'compressed, too' $train -i s.tsv.gz --epochs 2 -o z
