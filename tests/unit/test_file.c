@@ -197,6 +197,7 @@ static void refusals_name_the_file(void **state)
         assert_non_null(strstr(cs_error_message(), row[i].path));
         assert_non_null(strstr(cs_error_message(), row[i].says));
     }
+    cs_error_clear();
     assert_int_equal(put("", "x"), CS_EUSAGE);
     assert_non_null(strstr(cs_error_message(), "name of an output is empty"));
 }
