@@ -96,9 +96,6 @@ static int find_regions(struct alignments *a)
 
     if (o->n_region == 0)
         return CS_OK;
-    if (a->fp->format.format == sam || strcmp(a->path, "standard input") == 0)
-        return cs_fail(CS_EUSAGE, "'%s' cannot be read by --region, which takes BAM or CRAM files "
-                       "with an index", a->path);
     a->index = sam_index_load3(a->fp, a->path, NULL, HTS_IDX_SILENT_FAIL);
     if (!a->index)
         return cs_fail(CS_EIO, "'%s' has no index for --region; 'samtools index' makes one",

@@ -122,6 +122,17 @@ static int refuse(const char *path, const htsFormat *m)
     return CS_EFORMAT;
 }
 
+/* Regions of an input that has no places would be all of it. */
+static int check_regions(const char *path, const htsFormat *m, const cs_input_opt *opt)
+{
+    const bool has_places = m->format == bam || m->format == cram;
+
+    if (opt->n_region == 0 || (has_places && strcmp(path, "-") != 0))
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "'%s' cannot be read by --region, which takes BAM or CRAM files with "
+                   "an index", strcmp(path, "-") == 0 ? "standard input" : path);
+}
+
 int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
 {
     htsFormat m;
@@ -139,8 +150,9 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
         return rc;
     }
     const cs_reader *r = find_reader(fp, &m);
-    if (!r) {
-        rc = cs_inflow_cut(refuse(shown, &m));
+    rc = r ? check_regions(path, &m, opt) : refuse(shown, &m);
+    if (rc != CS_OK) {
+        rc = cs_inflow_cut(rc);
         hclose_abruptly(fp);
         return rc;
     }

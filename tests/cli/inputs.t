@@ -39,6 +39,7 @@ N pairs-short2.err  chordseq classify -m "$m" -1 a.fa -2 shorter.fa
 N pairs-names.err   chordseq classify -m "$m" -1 a.fa -2 other.fa
 N pairs-odd.err     sh -c "head -n 2 a.fa | chordseq classify -m '$m' --interleaved"
 N pairs-files.err   chordseq classify -m "$m" -1 a.fa
+N region-fasta.err    chordseq classify -m "$m" -r x a.fa
 N pairs-both.err    chordseq classify -m "$m" -1 a.fa -2 b.fa ab.fa
 
 # ---- a file of file names ----------------------------------------------------------------------
