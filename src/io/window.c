@@ -1,6 +1,8 @@
 /* window.c - the windows that a variant stands for: reference and alternate, of one length.
  *
  * DESIGN: variants mostly come sorted, so the block of the contig where the last ones lay is kept.
+ * A file may as well jump from contig to contig, and a large block for every record would cost more
+ * than its scores; so the first block at a place is a small one, and only those next to it large.
  */
 #include "io/window.h"
 
@@ -9,7 +11,7 @@
 #include "base/mem.h"
 #include "io/alphabet.h"
 
-enum { BLOCK = 1 << 18 };
+enum { BLOCK = 1 << 18, FIRST_BLOCK = BLOCK / 16 };
 
 struct cs_windows {
     cs_reference *ref;
@@ -86,10 +88,12 @@ static int span(cs_windows *w, int64_t from, int64_t to, const char **out)
     int rc = CS_OK;
 
     if (!w->block || from < w->from || to > w->to) {
+        const bool near = w->block && from < w->to + BLOCK && to > w->from - BLOCK;
+        const int64_t n = near ? BLOCK : FIRST_BLOCK;
         free(w->block);
         w->block = NULL;
-        w->from = from > BLOCK / 4 ? from - BLOCK / 4 : 0;
-        w->to = from + BLOCK > to ? from + BLOCK : to;
+        w->from = from > n / 4 ? from - n / 4 : 0;
+        w->to = from + n > to ? from + n : to;
         if (w->to > w->n_contig)
             w->to = w->n_contig;
         CS_TRY(cs_reference_fetch(w->ref, w->contig, w->from, w->to, &w->block));
