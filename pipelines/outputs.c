@@ -236,6 +236,9 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m)
                        a->split ? "--split-dir" : "--bam");
     if (is_stdout(a->split))
         return cs_fail(CS_EUSAGE, "--split-dir needs a folder, not standard output");
+    if ((a->binning || a->profile) && (!*a->sample || strpbrk(a->sample, "\t\r\n")))
+        return cs_fail(CS_EUSAGE, "--sample '%s' is no name that fits a line of CAMI's formats",
+                       a->sample);
     if (a->use_names && !a->kraken)
         return cs_fail(CS_EUSAGE, "--use-names goes with --kraken");
     if (a->compress && !a->split)
