@@ -333,6 +333,18 @@ typedef struct cs_berths {
     int   (*fetch)(cs_backend *be, int berth, void *pinned, const void *src, size_t n_bytes);
 } cs_berths;
 
+/* A run of ops as one, with the arguments that they were called with: launched as often as wanted,
+ * each time for what one op costs the host. Where a backend has no such, all are NULL. */
+typedef struct cs_graph cs_graph;
+typedef struct cs_graphs {
+    /* ops from here on, up to end(), are written down and not computed */
+    void      (*begin)(cs_backend *be);
+    /* NULL: one of them cannot be repeated (upload, download, sync), or there is no memory */
+    cs_graph *(*end)(cs_backend *be);
+    void      (*launch)(cs_backend *be, cs_graph *g);
+    void      (*dealloc)(cs_backend *be, cs_graph *g);
+} cs_graphs;
+
 /* The devices of a run, as --device names them: what cs_backend_open() takes for each. */
 enum { CS_DEVICES_MAX = 64, CS_DEVICE_NAME = 16 };
 typedef struct cs_devices { int n; char name[CS_DEVICES_MAX][CS_DEVICE_NAME]; } cs_devices;
@@ -360,6 +372,7 @@ struct cs_backend {
     cs_ops      op;
     cs_fused    fused;
     cs_berths   berths;
+    cs_graphs   graphs;
     int       (*compute_in)(cs_backend *be, cs_precision p);   /* NULL: in CS_IN_FP32 only */
     const cs_reduce *reduce;     /* NULL: sums over ranks are taken in host memory */
     void      (*close)(cs_backend *be);      /* frees what impl holds */

@@ -6,7 +6,8 @@
 const cs_blas *cs_blas_load(const char **)
 {
     static const cs_blas linked = { cublasCreate, cublasDestroy, cublasSetStream,
-                                    cublasGetStatusName, cublasGemmEx_64 };
+                                    cublasSetWorkspace, cublasGetStatusName,
+                                    cublasGemmEx_64 };
     return &linked;
 }
 
@@ -42,6 +43,7 @@ const cs_blas *cs_blas_load(const char **why)
     FIND(create, cublasCreate);
     FIND(destroy, cublasDestroy);
     FIND(set_stream, cublasSetStream);
+    FIND(set_workspace, cublasSetWorkspace);
     FIND(status_name, cublasGetStatusName);
     FIND(gemm, cublasGemmEx_64);
     *why = "libcublas.so." TEXT(CUBLAS_VER_MAJOR) " lacks a call that it should have";

@@ -13,6 +13,7 @@ typedef struct cs_blas {
     decltype(&cublasCreate)        create;
     decltype(&cublasDestroy)       destroy;
     decltype(&cublasSetStream)     set_stream;
+    decltype(&cublasSetWorkspace)  set_workspace;
     decltype(&cublasGetStatusName) status_name;
     decltype(&cublasGemmEx_64)     gemm;
 } cs_blas;

@@ -14,7 +14,9 @@ enum { SCRATCH_BYTES = 64 << 20 };
 void cs_cuda_keep(cs_backend *be, cudaError_t e, const char *where)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    if (e == cudaSuccess || cu->error != cudaSuccess)
+    if (e != cudaSuccess && cu->capturing)
+        cu->spoiled = true;      /* nothing has run: one by one the same ops will fail again */
+    if (e == cudaSuccess || cu->capturing || cu->error != cudaSuccess)
         return;
     cu->error = e;
     cu->where = where;
@@ -62,7 +64,7 @@ static void cuda_dealloc(cs_backend *be, void *p)
 static void cuda_upload(cs_backend *be, void *dst, const void *host, size_t n_bytes)
 {
     cs_cuda_here(be);
-    if (n_bytes)
+    if (n_bytes && !cs_cuda_spoils(be))
         cs_cuda_keep(be, cudaMemcpyAsync(dst, host, n_bytes, cudaMemcpyHostToDevice,
                                          cs_cuda_of(be)->stream), "upload");
 }
@@ -70,12 +72,14 @@ static void cuda_upload(cs_backend *be, void *dst, const void *host, size_t n_by
 static void cuda_download(cs_backend *be, void *host, const void *src, size_t n_bytes)
 {
     cs_cuda *cu = cs_cuda_of(be);
+    const bool spoils = cs_cuda_spoils(be);
     cs_cuda_here(be);
-    if (n_bytes)
+    if (n_bytes && !spoils)
         cs_cuda_keep(be, cudaMemcpyAsync(host, src, n_bytes, cudaMemcpyDeviceToHost, cu->stream),
                      "download");
-    cs_cuda_keep(be, cudaStreamSynchronize(cu->stream), "download");
-    if (cu->error != cudaSuccess)
+    if (!spoils)
+        cs_cuda_keep(be, cudaStreamSynchronize(cu->stream), "download");
+    if (spoils || cu->error != cudaSuccess)
         memset(host, 0xFF, n_bytes);     /* NaN: a caller that forgets sync() cannot go on */
 }
 
@@ -111,7 +115,8 @@ static int cuda_sync(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
-    cs_cuda_keep(be, cudaStreamSynchronize(cu->stream), "sync");
+    if (!cs_cuda_spoils(be))
+        cs_cuda_keep(be, cudaStreamSynchronize(cu->stream), "sync");
     return cs_cuda_told(be);
 }
 
@@ -194,6 +199,9 @@ static int open_parts(cs_backend *be, int device)
     if (cu->blas->create(&cu->handle) != CUBLAS_STATUS_SUCCESS)
         return cs_fail(CS_EDEVICE, "cannot use device '%s': cuBLAS does not start", cu->label);
     (void)cu->blas->set_stream(cu->handle, cu->stream);
+    /* It has the scratch while its op runs, like every op. Without, each product of a graph would
+     * take a workspace of its own. */
+    (void)cu->blas->set_workspace(cu->handle, cu->scratch, SCRATCH_BYTES);
     return CS_OK;
 }
 
@@ -212,11 +220,14 @@ int cs_cuda_open(cs_backend *be, int device)
     be->is_host = false;
     memset(&be->fused, 0, sizeof be->fused);
     int rc = open_parts(be, device);
-    if (rc != CS_OK)
+    if (rc != CS_OK) {
         cs_cuda_close(be);
-    else
-        fill(&be->op);
-    return rc;
+        return rc;
+    }
+    fill(&be->op);
+    if (!cu->wait)
+        cs_cuda_graphs(be);
+    return CS_OK;
 }
 
 int cs_cuda_compute_in(cs_backend *be, cs_precision p)

@@ -59,6 +59,8 @@ typedef struct cs_cuda {
     double        *scratch;      /* [n_scratch] partial sums of one op */
     size_t         n_scratch;
     struct united *united;       /* this device's part in a group of ranks, or NULL: nccl.cu */
+    bool           capturing;    /* ops become parts of a graph: cu_graph.cu */
+    bool           spoiled;      /* one of them cannot, or has failed */
     bool           wait;         /* CHORDSEQ_SYNC=1: after every op, to find the one that failed */
     cudaError_t    error;        /* the first failure, kept until sync() tells it */
     const char    *where;        /* the kernel or call that failed */
@@ -73,12 +75,19 @@ void cs_cuda_keep(cs_backend *be, cudaError_t e, const char *where);
 /** cs_cuda_after - after a launch: keep its error, and wait if the user asked for that */
 void cs_cuda_after(cs_backend *be, const char *where);
 
+/** cs_cuda_spoils - is a graph being captured? Then it is none that can be repeated, because the
+ * caller reads or waits for the host, and must not go on */
+bool cs_cuda_spoils(cs_backend *be);
+
 /** cs_cuda_told - CS_OK, or CS_EDEVICE with a sentence about the error that was kept */
 int cs_cuda_told(cs_backend *be);
 
 /** cs_cuda_berths_open - streams and events of the berths, and their calls */
 cudaError_t cs_cuda_berths_open(cs_backend *be);
 void cs_cuda_berths_close(cs_backend *be);
+
+/** cs_cuda_graphs - runs of ops as one; none with CHORDSEQ_SYNC=1, which waits after each */
+void cs_cuda_graphs(cs_backend *be);
 
 /* What these files export: each sets its own pointers, as those of kernels/cpu do. */
 void cs_cuda_dense(cs_ops *op);

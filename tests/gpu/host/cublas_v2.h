@@ -18,6 +18,7 @@ typedef struct cs_host_blas *cublasHandle_t;
 cublasStatus_t cublasCreate(cublasHandle_t *h);
 cublasStatus_t cublasDestroy(cublasHandle_t h);
 cublasStatus_t cublasSetStream(cublasHandle_t h, cudaStream_t s);
+cublasStatus_t cublasSetWorkspace(cublasHandle_t h, void *p, size_t n_bytes);
 const char *cublasGetStatusName(cublasStatus_t e);
 /* Of the types, the one that is there; inputs are rounded as the compute type says. */
 cublasStatus_t cublasGemmEx_64(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb,

@@ -45,6 +45,8 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 typedef struct cs_host_stream *cudaStream_t;
 typedef struct cs_host_event *cudaEvent_t;
+typedef struct cs_host_graph *cudaGraph_t;
+typedef struct cs_host_exec *cudaGraphExec_t;
 
 /** cs_host_launch - put a kernel on a stream */
 void cs_host_launch(dim3 grid, dim3 block, cudaStream_t s, std::function<void()> kernel);
@@ -134,7 +136,9 @@ static inline float __int_as_float(int i)
 typedef enum cudaError {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2,
     cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101, cudaErrorInvalidResourceHandle = 400,
-    cudaErrorNotReady = 600, cudaErrorLaunchFailure = 719, cudaErrorUnknown = 999
+    cudaErrorNotReady = 600, cudaErrorLaunchFailure = 719, cudaErrorStreamCaptureUnsupported = 900,
+    cudaErrorStreamCaptureInvalidated = 901, cudaErrorStreamCaptureWrongThread = 908,
+    cudaErrorUnknown = 999
 } cudaError_t;
 typedef enum cudaMemcpyKind {
     cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice
@@ -149,6 +153,7 @@ template <class F> static inline cudaError_t cudaFuncSetAttribute(F, cudaFuncAtt
 {
     return n_bytes <= 227 << 10 ? cudaSuccess : (cudaError_t)1;
 }
+typedef enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 } cudaStreamCaptureMode;
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 
 cudaError_t cudaGetDeviceCount(int *n);
@@ -176,6 +181,12 @@ cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int v, size_t width, size_
                               cudaStream_t s);
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                               size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t s);
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long flags);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s);
+cudaError_t cudaGraphDestroy(cudaGraph_t g);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e);
 
 /** cs_host_put - put something else than a kernel on a stream: cuBLAS's product */
 void cs_host_put(cudaStream_t s, std::function<void()> work);
@@ -188,9 +199,13 @@ extern int cs_host_devices;      /* devices that there are */
 extern int cs_host_capability;   /* of each: 90 is compute capability 9.0 */
 extern int cs_host_multiprocessors;      /* of each */
 extern int cs_host_lag;          /* how streams lag: CS_LAG_..., or the seed of a random order */
-extern long cs_host_fail;        /* the how many-th cudaMalloc() from now fails; 0: none */
+extern long cs_host_fail;        /* the how many-th cudaMalloc() or cudaGraphInstantiate() from
+                                  * now fails; 0: none */
 extern long cs_host_deaf;        /* the how many-th wait for an event from now is left out */
+extern long cs_host_kernels;     /* kernels and products that were launched by themselves so far */
+extern long cs_host_graphs;      /* graphs that were launched so far */
 size_t cs_host_used(void);       /* bytes that are allocated now, on all devices */
+size_t cs_host_held(void);       /* graphs, executable ones and others, that there are now */
 }
 
 enum { CS_LAG_NEVER = 0,         /* whatever can run, runs at once */

@@ -257,11 +257,13 @@ void cs_host_run(dim3 grid, dim3 block, const std::function<void()> &kernel)
 
 /* ---- cuBLAS ------------------------------------------------------------------------------ */
 
-struct cs_host_blas { cudaStream_t stream; };
+enum { MOST_WORK = 4 << 10 };    /* bytes that a product makes use of */
+
+struct cs_host_blas { cudaStream_t stream; void *work; size_t n_work; };
 
 cublasStatus_t cublasCreate(cublasHandle_t *h)
 {
-    *h = new cs_host_blas{ NULL };
+    *h = new cs_host_blas{ NULL, NULL, 0 };
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -274,6 +276,14 @@ cublasStatus_t cublasDestroy(cublasHandle_t h)
 cublasStatus_t cublasSetStream(cublasHandle_t h, cudaStream_t s)
 {
     h->stream = s;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* As cuBLAS may: what was there before is lost with every product. */
+cublasStatus_t cublasSetWorkspace(cublasHandle_t h, void *p, size_t n_bytes)
+{
+    h->work = p;
+    h->n_work = n_bytes < (size_t)MOST_WORK ? n_bytes : (size_t)MOST_WORK;
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -326,6 +336,12 @@ cublasStatus_t cublasGemmEx_64(cublasHandle_t h, cublasOperation_t ta, cublasOpe
                         (const float *)b, (float *)c,
                         compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? 10
                         : compute == CUBLAS_COMPUTE_32F_FAST_16BF ? 7 : 23 };
-    cs_host_put(h->stream, [q] { multiply(q); });
+    void *work = h->work;
+    const size_t n_work = h->n_work;
+    cs_host_put(h->stream, [q, work, n_work] {
+        if (n_work > 0)
+            memset(work, 0xFF, n_work);
+        multiply(q);
+    });
     return CUBLAS_STATUS_SUCCESS;
 }

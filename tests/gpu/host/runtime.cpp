@@ -6,6 +6,10 @@
  * random order. A program whose results depend on it lacks a dependency. To find the other kind of
  * mistake, cs_host_deaf leaves out a wait, which a test then has to notice.
  *
+ * While a stream is captured its steps go into a graph, and what CUDA does not allow then (waits,
+ * events, copies from and to pageable memory; memory taken or given back by the thread that
+ * captures) breaks the capture. Launching a graph puts copies of its steps on a stream.
+ *
  * Host memory follows CUDA's rules: copies from pageable memory take the bytes at once, copies to
  * it wait; those from and to pinned memory happen when the stream gets there, and until then the
  * bytes to be written are NaN. Any thread may call; everything runs under one lock.
@@ -46,6 +50,7 @@ int cs_host_fault = cudaSuccess, cs_host_devices = (int)number_of("CS_HOST_DEVIC
 int cs_host_capability = 90;
 int cs_host_multiprocessors = (int)number_of("CS_HOST_MULTIPROCESSORS", 2);
 int cs_host_lag = (int)number_of("CS_HOST_LAG", CS_LAG_NEVER);
+long cs_host_kernels, cs_host_graphs;
 long cs_host_fail = number_of("CS_HOST_FAIL", 0), cs_host_deaf = number_of("CS_HOST_DEAF", 0);
 static long fail_more = end_of_range("CS_HOST_FAIL") - number_of("CS_HOST_FAIL", 0);
 
@@ -73,7 +78,13 @@ struct cs_host_steps {
     std::deque<step> ahead;
 };
 
-struct cs_host_stream { std::shared_ptr<cs_host_steps> steps; };
+typedef std::vector<std::function<void()>> captured;
+
+struct cs_host_stream {
+    std::shared_ptr<cs_host_steps> steps;
+    std::unique_ptr<captured>      capture;  /* what it is put instead, or none */
+    bool                           broken;   /* the capture */
+};
 struct cs_host_event { place at; };
 
 static std::vector<std::weak_ptr<cs_host_steps>> streams;
@@ -139,8 +150,23 @@ static void let_run(void)
     }
 }
 
+static thread_local cudaStream_t capturing;
+
+/* For what a stream that is captured does not allow. */
+static cudaError_t refused(cudaStream_t s)
+{
+    if (!s || !s->capture)
+        return cudaSuccess;
+    s->broken = true;
+    return cudaErrorStreamCaptureUnsupported;
+}
+
 static void put(cudaStream_t s, std::function<void()> run, place until)
 {
+    if (s->capture) {
+        s->capture->push_back(std::move(run));
+        return;
+    }
     s->steps->ahead.push_back({ std::move(run), std::move(until) });
     s->steps->n_put++;
     let_run();
@@ -149,6 +175,7 @@ static void put(cudaStream_t s, std::function<void()> run, place until)
 void cs_host_put(cudaStream_t s, std::function<void()> work)
 {
     LOCK;
+    cs_host_kernels += !s->capture;
     put(s, std::move(work), {});
 }
 
@@ -161,6 +188,7 @@ void cs_host_launch(dim3 grid, dim3 block, cudaStream_t s, std::function<void()>
         cs_host_fault = cudaErrorInvalidResourceHandle;
         return;
     }
+    cs_host_kernels += !s->capture;
     put(s, [grid, block, kernel] { cs_host_run(grid, block, kernel); }, {});
 }
 
@@ -176,7 +204,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
         else
             streams.erase(streams.begin() + (long)i);
     }
-    *s = new cs_host_stream{ std::make_shared<cs_host_steps>() };
+    *s = new cs_host_stream{ std::make_shared<cs_host_steps>(), nullptr, false };
     (*s)->steps->device = current;
     (*s)->steps->first = first;
     streams.push_back((*s)->steps);
@@ -186,6 +214,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
     LOCK;
+    if (cudaError_t e = refused(s))
+        return e;
     run_to({ s->steps, s->steps->n_put });
     return cudaSuccess;
 }
@@ -194,6 +224,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
 cudaError_t cudaStreamQuery(cudaStream_t s)
 {
     LOCK;
+    if (cudaError_t e = refused(s))
+        return e;
     (void)run_one(s->steps, true);
     return s->steps->n_done == s->steps->n_put ? cudaSuccess : cudaErrorNotReady;
 }
@@ -223,6 +255,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
     LOCK;
+    if (cudaError_t failed = refused(s))
+        return failed;
     e->at = { s->steps, s->steps->n_put };
     return cudaSuccess;
 }
@@ -235,6 +269,8 @@ static bool is_deaf(void)
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
 {
     LOCK;
+    if (cudaError_t failed = refused(s))
+        return failed;
     if (!is_deaf())
         put(s, nullptr, e->at);
     return cudaSuccess;
@@ -245,6 +281,83 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e)
     LOCK;
     if (!is_deaf())
         run_to(e->at);
+    return cudaSuccess;
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+struct cs_host_graph { captured step; };
+struct cs_host_exec { captured step; };
+static size_t n_held;
+
+static bool shall_fail(void);
+
+size_t cs_host_held(void)
+{
+    LOCK;
+    return n_held;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode)
+{
+    LOCK;
+    if (s->capture || capturing)
+        return cudaErrorInvalidValue;
+    s->capture = std::make_unique<captured>();
+    s->broken = false;
+    capturing = s;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
+{
+    LOCK;
+    *g = NULL;
+    if (!s->capture || capturing != s)
+        return s->capture ? cudaErrorStreamCaptureWrongThread : cudaErrorInvalidValue;
+    const std::unique_ptr<captured> all = std::move(s->capture);
+    capturing = NULL;
+    if (s->broken)
+        return cudaErrorStreamCaptureInvalidated;
+    *g = new cs_host_graph{ std::move(*all) };
+    n_held++;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long)
+{
+    LOCK;
+    if (shall_fail())
+        return cudaErrorMemoryAllocation;
+    *e = new cs_host_exec{ g->step };
+    n_held++;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s)
+{
+    LOCK;
+    if (cs_host_fault != cudaSuccess)
+        return cudaGetLastError();
+    cs_host_graphs += !s->capture;
+    for (const std::function<void()> &run : e->step)
+        put(s, run, {});
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t g)
+{
+    LOCK;
+    delete g;
+    n_held--;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e)
+{
+    LOCK;
+    delete e;
+    n_held--;
     return cudaSuccess;
 }
 
@@ -299,6 +412,8 @@ cudaError_t cudaMemGetInfo(size_t *n_free, size_t *n_all)
 cudaError_t cudaMalloc(void **p, size_t n_bytes)
 {
     LOCK;
+    if (cudaError_t e = refused(capturing))
+        return e;
     const bool full = used[current] + n_bytes > cs_host_memory;
     char *q = shall_fail() || full ? NULL : poisoned(n_bytes);
     if (!q)
@@ -315,6 +430,8 @@ cudaError_t cudaFree(void *p)
 {
     LOCK;
     size_t about[2];
+    if (cudaError_t e = refused(capturing))
+        return e;
     if (!p)
         return cudaSuccess;
     memcpy(about, (char *)p - AHEAD, sizeof about);
@@ -332,6 +449,8 @@ cudaError_t cudaFree(void *p)
 cudaError_t cudaMallocHost(void **p, size_t n_bytes)
 {
     LOCK;
+    if (cudaError_t e = refused(capturing))
+        return e;
     char *q = poisoned(n_bytes);
     if (!q)
         return cudaErrorMemoryAllocation;
@@ -343,6 +462,8 @@ cudaError_t cudaMallocHost(void **p, size_t n_bytes)
 cudaError_t cudaFreeHost(void *p)
 {
     LOCK;
+    if (cudaError_t e = refused(capturing))
+        return e;
     if (!p)
         return cudaSuccess;
     pinned.erase((const char *)p);
@@ -353,7 +474,8 @@ cudaError_t cudaFreeHost(void *p)
 static cudaError_t copy_out(void *to, const void *from, size_t n_bytes, cudaStream_t s)
 {
     if (!is_pinned(to, n_bytes)) {
-        (void)cudaStreamSynchronize(s);
+        if (cudaError_t e = cudaStreamSynchronize(s))
+            return e;
         memcpy(to, from, n_bytes);
         return cudaSuccess;
     }
@@ -369,6 +491,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, cudaMemc
     if (kind == cudaMemcpyDeviceToHost)
         return copy_out(to, from, n_bytes, s);
     if (kind == cudaMemcpyHostToDevice && !is_pinned(from, n_bytes)) {
+        if (cudaError_t e = refused(s))
+            return e;
         const char *bytes = (const char *)from;
         std::vector<char> taken(bytes, bytes + n_bytes);
         put(s, [to, taken] { memcpy(to, taken.data(), taken.size()); }, {});

@@ -1,0 +1,67 @@
+/* cu_graph.cu - a run of ops as one launch: CUDA graphs, captured from the stream that computes.
+ *
+ * DESIGN. Between begin and end launches, and copies within the device, become nodes of a graph
+ * with their arguments instead of running. Of cuBLAS's products, too: it is told to take its
+ * factors of 1 and 0 from the host, which are read when it is called, and it works in our scratch.
+ *
+ * Captured are calls of this thread alone (ThreadLocal): others may go on to take memory and to
+ * wait for their own streams meanwhile, which Global would forbid them. Relaxed would forbid this
+ * thread nothing either; but an op that takes memory or waits is a mistake, and is to be found.
+ *
+ * Where a call fails, ops that were to be captured have not run, and are asked for one by one
+ * again: so a failure is told by NULL, and does not stay. What is wrong for good fails again then.
+ */
+#include "kernels/cuda/device.cuh"
+
+bool cs_cuda_spoils(cs_backend *be)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    cu->spoiled |= cu->capturing;
+    return cu->capturing;
+}
+
+static void graphs_begin(cs_backend *be)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    cs_cuda_here(be);
+    cs_cuda_keep(be, cudaStreamBeginCapture(cu->stream, cudaStreamCaptureModeThreadLocal), "graph");
+    cu->capturing = true;
+    cu->spoiled = false;
+}
+
+static cs_graph *graphs_end(cs_backend *be)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cs_cuda_here(be);
+    cudaError_t e = cudaStreamEndCapture(cu->stream, &graph);
+    if (e == cudaSuccess && !cu->spoiled)
+        (void)cudaGraphInstantiate(&exec, graph, 0);
+    if (graph)
+        (void)cudaGraphDestroy(graph);
+    (void)cudaGetLastError();    /* told by NULL */
+    cu->capturing = false;
+    return (cs_graph *)exec;
+}
+
+static void graphs_launch(cs_backend *be, cs_graph *g)
+{
+    cs_cuda_here(be);
+    cs_cuda_keep(be, cudaGraphLaunch((cudaGraphExec_t)g, cs_cuda_of(be)->stream), "graph");
+}
+
+static void graphs_dealloc(cs_backend *be, cs_graph *g)
+{
+    cs_cuda_here(be);
+    cs_cuda_keep(be, cudaStreamSynchronize(cs_cuda_of(be)->stream), "graph");
+    cs_cuda_keep(be, cudaGraphExecDestroy((cudaGraphExec_t)g), "graph");
+}
+
+void cs_cuda_graphs(cs_backend *be)
+{
+    be->graphs.begin = graphs_begin;
+    be->graphs.end = graphs_end;
+    be->graphs.launch = graphs_launch;
+    be->graphs.dealloc = graphs_dealloc;
+}
