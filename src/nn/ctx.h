@@ -43,6 +43,7 @@ typedef struct cs_ctx {
     bool        no_rule;         /* a step of that pass has no such rule: its result is void */
     bool        no_fused;        /* tests: compose fused ops from plain ones */
     bool        no_mean;         /* tests: answers compute every row, not only the rows' mean */
+    bool        no_graph;        /* tests, benchmarks: every op of a step is asked for by itself */
     cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */
     cs_real    *kept;            /* see cs_kept() */
     int64_t     kept_cap, kept_need;

@@ -113,6 +113,7 @@ void cs_model_free(cs_model *m)
 {
     if (!m)
         return;
+    cs_graphs_release(m);
     cs_berths_release(m);
     cs_ctx_release(&m->cx);
     free(m->parts.off);

@@ -84,6 +84,7 @@ typedef struct cs_model {
     cs_trace            trace;
     cs_parts            parts;
     cs_berth            berth[CS_BERTHS];
+    struct cs_shapes   *shapes;             /* of the last steps that learnt, or NULL (graph.c) */
     bool                unchecked;             /* give out answers that are not finite, too */
     int64_t             not_finite;            /* the first value of the last answers that is not;
                                                 * -1: all are */

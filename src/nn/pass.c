@@ -313,8 +313,7 @@ int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *lo
     m->cx.keep = cs_plan_keep(m, b->n_tok, b->n_seg, b->depth, l->keep);
     CS_TRY(cs_model_reserve(m, b->n_tok, b->n_seg, b->depth, true));
     const cs_input in = cs_input_parts(m, &whole, false);
-    (void)cs_pass(m, &in, false);
-    cs_backward(&m->cx);
+    cs_learn_pass(m, &in);
     CS_TRY(m->be->op.sync(m->be));
     m->be->op.download(m->be, &sum, m->cx.loss.p, sizeof sum);
     *loss = (double)sum;

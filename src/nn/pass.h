@@ -50,6 +50,11 @@ cs_mat cs_pass(cs_model *m, const cs_input *in, bool dry);
 cs_staged cs_pass_begin(cs_model *m, const cs_input *in, bool dry);
 cs_mat    cs_pass_compute(cs_model *m, const cs_staged *st);
 
+/** cs_learn_pass - cs_pass() and cs_backward() for a batch that has been reserved for; what they
+ * leave is in m->trace and m->cx. One launch where the shape came before (graph.c) */
+void cs_learn_pass(cs_model *m, const cs_input *in);
+void cs_graphs_release(cs_model *m);
+
 /** cs_check_batch - CS_BUG for a batch of another kind of model, CS_EMODEL where a sequence is too
  * long for it */
 int cs_check_batch(const cs_model *m, const cs_batch *b) CS_MUST_CHECK;

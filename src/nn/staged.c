@@ -4,7 +4,7 @@
  * DESIGN
  * Everything of a batch that comes from the host is put aside (cs_aside()) first: offsets, tokens
  * or values, targets, weights. What follows are ops on memory whose place the batch's shape alone
- * says. Nothing of it has a gradient.
+ * says, so that they can be asked for again as one (graph.c). Nothing of it has a gradient.
  */
 #include "nn/pass.h"
 

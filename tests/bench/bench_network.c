@@ -17,6 +17,7 @@
  *   plain    every row of every block, then the mean: without the exact shortcuts; models whose
  *            head reads means only
  *   step     a training step on all records: forward, backward, Adam with a rate of zero
+ *   ops      the same without graphs (nn/graph.c): every op launched by itself
  * The median of several rounds and the fastest one, in millions of bases and of tokens per second;
  * seconds; slowest less fastest round in percent of the median; memory of the device that was
  * taken, at the most; the loss of a step.
@@ -268,7 +269,7 @@ static void report(const struct load *l, const char *what, const double *t, int 
     if (!l->be->is_host)
         (void)snprintf(memory, sizeof memory, "%.0f",
                        (double)(l->room - l->least_room) / (1 << 20));
-    if (strcmp(what, "step") == 0)
+    if (strcmp(what, "step") == 0 || strcmp(what, "ops") == 0)
         (void)snprintf(loss, sizeof loss, "%.6f", l->loss);
     printf("%s\t%d\t%zu\t%.2f\t%.2f\t%.3f\t%.3f\t%s\t%s\t%lld\t%lld\t%d\t%.4g\t%.4g\t%.1f\t"
            "%s\t%s\n", what, l->be->n_thread, l->n, (double)l->n_base / mid * 1e-6,
@@ -312,13 +313,14 @@ static bool wanted(const struct load *l, const char *what)
 static int measure_one(struct load *l, const char *path, const char *what)
 {
     int rc = CS_OK;
-    const bool learns = strcmp(what, "step") == 0;
+    const bool apart = strcmp(what, "ops") == 0, learns = apart || strcmp(what, "step") == 0;
 
     cs_model_free(l->model);
     l->model = NULL;
     l->least_room = l->room;
     CS_TRY(cs_model_load(path, l->be, learns, &l->model));
     l->model->cx.no_mean = strcmp(what, "plain") == 0;
+    l->model->cx.no_graph = apart;
     rc = measure(l, what, learns ? step_round : answer_round);
 out:
     return rc;
@@ -327,7 +329,7 @@ out:
 static int measure_all(struct load *l, const char *model, const char *input)
 {
     int rc = CS_OK;
-    static const char *const all[] = { "answer", "plain", "step" };
+    static const char *const all[] = { "answer", "plain", "step", "ops" };
 
     CS_TRY(cs_backend_open(l->opt.device, (int)l->opt.n_thread, &l->be));
     CS_TRY(cs_backend_compute_in(l->be, (cs_precision)l->opt.precision));
@@ -404,7 +406,7 @@ int main(int argc, char **argv)
     struct load l = { .n = 0 };
 
     if (parse(&l.opt, argc, argv) != CS_OK) {
-        puts("usage: bench_network [-w answer,plain,step] [-d DEVICE] [-p PRECISION] "
+        puts("usage: bench_network [-w answer,plain,step,ops] [-d DEVICE] [-p PRECISION] "
              "[-B TOKENS] [-s SECONDS] [-o FILE] MODEL FILE THREADS [BASES]");
         return 2;
     }

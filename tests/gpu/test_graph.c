@@ -1,0 +1,543 @@
+/* test_graph.c - steps of learning as graphs: the same bits as op by op, and when there is one.
+ *
+ * DESIGN. Two models of the same parameters learn from the same batches, one by graphs and one
+ * without, and after every step losses, answers, gradients, parameters and their marks must be the
+ * same bits. On the GPU that the processor plays it is counted, too, what was launched.
+ */
+#include "tests/gpu/device.h"
+
+#include "nn/tree.h"
+#include "tests/nn/toy.h"
+#include "train/optim.h"
+
+#ifdef CS_HOST_CUDA
+extern int cs_host_fault, cs_host_lag;
+extern long cs_host_fail, cs_host_kernels, cs_host_graphs;
+size_t cs_host_held(void);
+#else
+static long cs_host_graphs;
+#endif
+
+static cs_backend *cpu, *gpu;
+
+/* Two models that are to stay the same, and their batch. */
+struct pair { cs_model *with, *without; };
+
+/* One step of learning. */
+struct step {
+    int     n_rec;
+    int64_t len;                 /* of each record */
+    double  scale;
+    int32_t keep;
+    bool    weighted, probing;
+    int     n_graph;             /* graphs that it launches: 1 or 0 */
+};
+
+static struct pair pair_of(const toy *t)
+{
+    const struct pair p = { toy_model(t, gpu), toy_model(t, gpu) };
+
+    p.without->cx.no_graph = true;
+    cs_optim_zero_grad(&p.with->ps);
+    cs_optim_zero_grad(&p.without->ps);
+    return p;
+}
+
+static void free_pair(struct pair *p)
+{
+    cs_model_free(p->with);
+    cs_model_free(p->without);
+}
+
+static struct pair simple_pair(void)
+{
+    const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+                    .training = true };
+    return pair_of(&t);
+}
+
+/* Records of about one length, so that sums differ between two batches of one shape. */
+static cs_batch *batch_of(const cs_model *m, const struct step *s, uint64_t seed)
+{
+    enum { MOST = 8 };
+    int64_t len[MOST];
+
+    assert_in_range(s->n_rec, 1, MOST);
+    for (int i = 0; i < s->n_rec; i++)
+        len[i] = s->len;
+    if (s->n_rec > 1 && seed % 2) {
+        len[0]--;
+        len[s->n_rec - 1]++;
+    }
+    return toy_batch(m, len, s->n_rec, seed);
+}
+
+static double learn(cs_model *m, const struct step *s, uint64_t seed, float *out)
+{
+    static const float weight[] = { 0.5F, 1, 2, 1.5F, 1, 0.25F };
+    double loss = NAN;
+    cs_batch *b = batch_of(m, s, seed);
+    const cs_learn how = { .weight = s->weighted ? weight : NULL, .scale = s->scale, .key = seed,
+                           .keep = s->keep };
+
+    m->probing = s->probing;
+    if (cs_model_learn(m, b, &how, &loss, out) != CS_OK)
+        fail_msg("%s: %s", m->enc->name, cs_error_message());
+    cs_batch_free(b);
+    return loss;
+}
+
+static void check_slab(const struct pair *p, const cs_real *a, const cs_real *b, const char *what)
+{
+    cs_real *x = toy_slab(p->with, a), *y = toy_slab(p->without, b);
+
+    if (memcmp(x, y, (size_t)p->with->ps.n_real * sizeof *x) != 0)
+        fail_msg("%s, %s: %s differ", p->with->enc->name, p->with->head->name, what);
+    free(x);
+    free(y);
+}
+
+static void check_same(const struct pair *p)
+{
+    const cs_params *a = &p->with->ps, *b = &p->without->ps;
+
+    check_slab(p, a->value, b->value, "parameters");
+    check_slab(p, a->grad, b->grad, "gradients");
+    for (int32_t i = 0; i < a->n; i++)
+        if (a->p[i].touched != b->p[i].touched)
+            fail_msg("%s: touched differently: %s", p->with->enc->name, a->p[i].name);
+    assert_int_equal(p->with->cx.peak, p->without->cx.peak);
+    assert_int_equal(p->with->cx.grad_peak, p->without->cx.grad_peak);
+}
+
+static void optimise(cs_model *m)
+{
+    const cs_adam h = { .lr = 0.01, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1 };
+
+    cs_optim_step(&m->ps, h, false);
+    cs_optim_zero_grad(&m->ps);
+}
+
+/* One step of both; with answers in every other one. */
+static void take(const struct pair *p, const struct step *s, uint64_t seed)
+{
+    enum { MOST = 8 * 32 * 3 };
+    float a[MOST] = { 0 }, b[MOST] = { 0 };
+    const long before = cs_host_graphs;
+    const double want = learn(p->without, s, seed, seed % 2 ? b : NULL);
+
+    assert_int_equal(cs_host_graphs, before);
+    const double got = learn(p->with, s, seed, seed % 2 ? a : NULL);
+#ifdef CS_HOST_CUDA
+    if (cs_host_graphs - before != s->n_graph)
+        fail_msg("%s, %s: %ld graphs launched in step %d, %d expected", p->with->enc->name,
+                 p->with->head->name, cs_host_graphs - before, (int)seed, s->n_graph);
+#endif
+    assert_memory_equal(&got, &want, sizeof want);
+    assert_memory_equal(a, b, sizeof a);
+    check_same(p);
+    optimise(p->with);
+    optimise(p->without);
+}
+
+static void take_all(const struct pair *p, const struct step *s, int n)
+{
+    for (int i = 0; i < n; i++)
+        take(p, &s[i], (uint64_t)i + 1);
+}
+
+/* ---- networks -------------------------------------------------------------------------------- */
+
+static bool is(const char *a, const char *b)
+{
+    return a && strcmp(a, b) == 0;
+}
+
+/* Other options than these choose among ops that some network has anyway. A GPU does them all. */
+static bool in_short(const toy *t)
+{
+#ifdef CS_HOST_CUDA
+    return getenv("CS_LONG") || !t->name
+        || (!t->flag && (is(t->name, "dropout") || is(t->name, "norm")));
+#else
+    (void)t;
+    return true;
+#endif
+}
+
+/* Random masks are drawn anew in every step, so with dropout there is no graph. Which blocks run
+ * again does not depend on an encoder's options. */
+static void check_network(const toy *t, void *arg)
+{
+    const int n = is(t->name, "dropout") || is(t->head_name, "dropout") ? 0 : 1;
+    const struct step s[] = {
+        { 1, 5, 0.5, 0, true, false, 0 }, { 1, 5, 0.5, 0, true, false, n },
+        { 1, 5, 0.5, 0, true, false, n }, { 1, 5, 0.5, 1, true, false, 0 },
+        { 1, 5, 0.5, 1, true, false, n }, { 1, 5, 0.5, 1, true, false, n }
+    };
+
+    (void)arg;
+    if (!in_short(t))
+        return;
+    struct pair p = pair_of(t);
+    take_all(&p, s, t->flag || t->name || t->head_name ? 3 : 6);
+    free_pair(&p);
+}
+
+static void test_networks(void **state)
+{
+    (void)state;
+    toy_each(check_network, NULL);
+}
+
+/* With kernels of their own, also for an encoder that only answers. */
+static void test_bf16(void **state)
+{
+    (void)state;
+    static const struct step s[] = {
+        { 1, 3, 0.5, 1, true, false, 0 }, { 1, 3, 0.5, 1, true, false, 1 },
+        { 1, 3, 0.5, 1, true, false, 1 }, { 1, 3, 0.5, 0, true, true, 0 },
+        { 1, 3, 0.5, 0, true, true, 1 }, { 1, 3, 0.5, 0, true, true, 1 }
+    };
+    static const char *const encoder[] = { "chordmixer", "cdil" };
+    cs_backend *others = gpu;
+
+    gpu = open_gpu(CS_IN_BF16);
+    assert_non_null(gpu);
+    gpu->precision = CS_IN_BF16;
+    for (size_t i = 0; i < sizeof encoder / sizeof *encoder; i++) {
+        const toy t = { .enc = cs_encoder_find(encoder[i]), .head = cs_head_find("class"),
+                        .training = true, .wide = true };
+        struct pair p = pair_of(&t);
+        take_all(&p, s, sizeof s / sizeof *s);
+        free_pair(&p);
+    }
+    close_gpu(gpu);
+    gpu = others;
+}
+
+/* What the loss reads of the tree is there before a step is written down. */
+static void test_tree(void **state)
+{
+    (void)state;
+    static const int32_t parent[] = { -1, 0, 1, 1, 0 }, class_no[] = { -1, -1, 0, 1, 2 },
+                         node[] = { 2, 3, 4 };
+    static const cs_tree tree = { parent, class_no, node, 5, 3 };
+    static const struct step s[] = {
+        { 2, 6, 0.5, 0, false, false, 0 }, { 2, 6, 0.5, 0, false, false, 1 },
+        { 2, 6, 0.5, 0, false, false, 1 }
+    };
+    const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("tree"),
+                    .training = true };
+    struct pair p = pair_of(&t);
+
+    assert_int_equal(p.with->head->stand(p.with->head_net, &tree), CS_OK);
+    assert_int_equal(p.without->head->stand(p.without->head_net, &tree), CS_OK);
+    take_all(&p, s, sizeof s / sizeof *s);
+    free_pair(&p);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* Whatever ops are called with makes another shape; what was written down stays. */
+static void test_what_is_a_shape(void **state)
+{
+    (void)state;
+    static const struct step s[] = {
+        { 2, 6, 0.5, 0, false, false, 0 }, { 2, 6, 0.5, 0, false, false, 1 },
+        { 2, 6, 0.25, 0, false, false, 0 }, { 2, 6, 0.25, 0, false, false, 1 },
+        { 2, 6, 0.5, 2, false, false, 0 }, { 2, 6, 0.5, 2, false, false, 1 },
+        { 2, 6, 0.5, 0, true, false, 0 }, { 2, 6, 0.5, 0, true, false, 1 },
+        { 2, 6, 0.5, 0, false, true, 0 }, { 2, 6, 0.5, 0, false, true, 1 },
+        { 2, 6, 0.5, 0, false, false, 1 }, { 2, 6, 0.25, 0, false, false, 1 },
+        { 2, 6, 0.5, 2, false, false, 1 }, { 2, 6, 0.5, 0, true, false, 1 },
+        { 2, 6, 0.5, 0, false, true, 1 }
+    };
+    struct pair p = simple_pair();
+
+    take_all(&p, s, sizeof s / sizeof *s);
+    free_pair(&p);
+}
+
+/* A longer batch takes a larger arena: what was written down for the old one is of no use. */
+static void test_arena_grows(void **state)
+{
+    (void)state;
+    static const struct step s[] = {
+        { 2, 6, 0.5, 0, false, false, 0 }, { 2, 6, 0.5, 0, false, false, 1 },
+        { 8, 31, 0.5, 0, false, false, 0 }, { 2, 6, 0.5, 0, false, false, 0 },
+        { 2, 6, 0.5, 0, false, false, 1 }, { 8, 31, 0.5, 0, false, false, 1 }
+    };
+    struct pair p = simple_pair();
+
+    take_all(&p, s, sizeof s / sizeof *s);
+    free_pair(&p);
+}
+
+/* As a validation between two steps: the averaged parameters answer, and lie elsewhere. */
+static void test_average_swapped(void **state)
+{
+    (void)state;
+    static const struct step first = { 2, 6, 0.5, 0, false, false, 0 },
+                             again = { 2, 6, 0.5, 0, false, false, 1 };
+    struct pair p = simple_pair();
+    cs_batch *b = batch_of(p.with, &first, 3);
+
+    cs_optim_average_start(&p.with->ps);
+    cs_optim_average_start(&p.without->ps);
+    for (uint64_t i = 0; i < 4; i++) {
+        take(&p, i ? &again : &first, i);
+        cs_optim_average_swap(&p.with->ps);
+        cs_optim_average_swap(&p.without->ps);
+        float *x = toy_answers(p.with, b), *y = toy_answers(p.without, b);
+        assert_memory_equal(x, y, (size_t)cs_model_answers_len(p.with, b) * sizeof *x);
+        free(x);
+        free(y);
+        if (i == 2)              /* and one may learn there */
+            take(&p, &first, i);
+        cs_optim_average_swap(&p.with->ps);
+        cs_optim_average_swap(&p.without->ps);
+    }
+    cs_batch_free(b);
+    free_pair(&p);
+}
+
+static void count_watched(void *n, int32_t block, cs_mat y)
+{
+    (void)block;
+    (void)y;
+    ++*(int *)n;
+}
+
+/* Who watches sees every pass, also of a shape that there is a graph of. */
+static void test_watched(void **state)
+{
+    (void)state;
+    static const struct step s[] = {
+        { 2, 6, 0.5, 0, false, false, 0 }, { 2, 6, 0.5, 0, false, false, 1 }
+    };
+    struct pair p = simple_pair();
+    int n = 0;
+
+    take_all(&p, s, 2);
+    p.with->cx.watch = count_watched;
+    p.with->cx.watch_arg = &n;
+    take(&p, &s[0], 5);
+    assert_in_range(n, 1, 100);
+    p.with->cx.watch = NULL;
+    take(&p, &s[1], 6);
+    free_pair(&p);
+}
+
+/* ---- ops ------------------------------------------------------------------------------------- */
+
+static void fill(cs_real *p, cs_real v)
+{
+    gpu->op.upload(gpu, p, &v, sizeof v);
+}
+
+static cs_real at(const cs_real *p)
+{
+    cs_real v;
+    gpu->op.download(gpu, &v, p, sizeof v);
+    return v;
+}
+
+/* Nothing is computed before launch(), which computes with what is there then. */
+static void test_ops(void **state)
+{
+    (void)state;
+    cs_real *p = gpu->op.alloc(gpu, 2 * sizeof *p);
+    const cs_mat a = { p, 1, 1, 1 }, b = { p + 1, 1, 1, 1 };
+
+    fill(p, 3);
+    fill(p + 1, 1);
+    gpu->graphs.begin(gpu);
+    gpu->op.axpby(gpu, 2, a, 1, b);
+    cs_graph *g = gpu->graphs.end(gpu);
+    assert_non_null(g);
+    assert_true(at(p + 1) == 1);
+    gpu->graphs.launch(gpu, g);
+    assert_true(at(p + 1) == 7);
+    fill(p, -3);
+    gpu->graphs.launch(gpu, g);
+    gpu->graphs.launch(gpu, g);
+    assert_true(at(p + 1) == -5);
+    gpu->graphs.dealloc(gpu, g);
+    gpu->op.dealloc(gpu, p);
+}
+
+enum { UPLOAD, DOWNLOAD, SYNC, N_WAY };
+
+/* An op that reads or waits for the host cannot be repeated; the device goes on as before. */
+static void test_what_cannot_be_repeated(void **state)
+{
+    (void)state;
+    cs_real *p = gpu->op.alloc(gpu, sizeof *p), v;
+
+    for (int way = 0; way < N_WAY; way++) {
+        fill(p, 3);
+        v = 4;
+        gpu->graphs.begin(gpu);
+        if (way == UPLOAD)
+            gpu->op.upload(gpu, p, &v, sizeof v);
+        else if (way == DOWNLOAD)
+            gpu->op.download(gpu, &v, p, sizeof v);
+        else
+            assert_int_equal(gpu->op.sync(gpu), CS_OK);
+        assert_null(gpu->graphs.end(gpu));
+        assert_true(way == DOWNLOAD ? isnan(v) : v == 4);
+        assert_true(at(p) == 3);
+        assert_int_equal(gpu->op.sync(gpu), CS_OK);
+    }
+    gpu->op.dealloc(gpu, p);
+}
+
+/* Where every op is waited for there is nothing to be gained. */
+static void test_sync(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("CHORDSEQ_SYNC", "1", 1), 0);
+    cs_backend *be = open_gpu(CS_IN_FP32);
+    assert_int_equal(unsetenv("CHORDSEQ_SYNC"), 0);
+    assert_non_null(be);
+    assert_null(be->graphs.begin);
+    close_gpu(be);
+}
+
+/* ---- on the GPU that the processor plays ----------------------------------------------------- */
+
+#ifdef CS_HOST_CUDA
+static const struct step same = { 2, 6, 0.5, 0, false, false, 0 };
+
+/* The third step of a shape is one launch and nothing else; above a size it is not. */
+static void test_launches(void **state)
+{
+    (void)state;
+    struct pair p = simple_pair();
+
+    for (uint64_t i = 0; i < 3; i++) {
+        const long before = cs_host_kernels, graphs = cs_host_graphs;
+        (void)learn(p.with, &same, i, NULL);
+        assert_true(i == 0 ? cs_host_kernels > before + 20 : cs_host_kernels == before);
+        assert_int_equal(cs_host_graphs, graphs + (i > 0));
+    }
+    free_pair(&p);
+}
+
+/* More shapes than are kept, over and over: those that come back in time are. */
+static void test_the_last_ones_are_kept(void **state)
+{
+    (void)state;
+    enum { N_SHAPE = 16, N_LEN = 20 };     /* nn/graph.c keeps so many */
+    const size_t had = cs_host_held();
+    struct pair p = simple_pair();
+    struct step s = { 1, 1, 0.5, 0, false, false, 0 };
+
+    s.n_rec = 8;                 /* the largest first: no arena grows later */
+    s.len = N_LEN + 1;
+    take(&p, &s, 0);
+    s.n_rec = 1;
+    for (uint64_t round = 0; round < 3; round++)
+        for (s.len = 1; s.len <= N_LEN; s.len++)
+            take(&p, &s, 2 * round);             /* 20 in turn: each has gone before it is back */
+    assert_int_equal(cs_host_held(), had);
+    for (uint64_t round = 0; round < 3; round++)
+        for (s.len = 1; s.len <= N_SHAPE; s.len++) {
+            s.n_graph = round > 0;
+            take(&p, &s, 2 * round);
+        }
+    assert_int_equal(cs_host_held(), had + N_SHAPE);
+    s.len = N_LEN;
+    for (s.n_graph = 0; s.n_graph < 2; s.n_graph++)
+        take(&p, &s, 2);
+    assert_int_equal(cs_host_held(), had + N_SHAPE);
+    free_pair(&p);
+    assert_int_equal(cs_host_held(), had);
+}
+
+/* No memory for the graph, or a launch that fails while it is written down: computed without. */
+static void test_no_graph_after_all(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        const size_t had = cs_host_held();
+        struct pair p = simple_pair();
+        take(&p, &same, 1);
+        for (uint64_t i = 2; i < 5; i++) {
+            const double want = learn(p.without, &same, i, NULL);
+            cs_host_fail = way == 0 && i == 2;
+            cs_host_fault = way == 1 && i == 2 ? 999 : 0;
+            const double got = learn(p.with, &same, i, NULL);
+            assert_int_equal(cs_host_fail, 0);
+            assert_int_equal(cs_host_fault, 0);
+            assert_memory_equal(&got, &want, sizeof got);
+            check_same(&p);
+        }
+        assert_int_equal(cs_host_held(), had);
+        free_pair(&p);
+    }
+}
+
+/* A graph that cannot be launched, or whose kernels fail, is told like an op. */
+static void test_device_error(void **state)
+{
+    (void)state;
+    cs_backend *others = gpu;
+    const cs_learn how = { .scale = 0.5, .key = 1 };
+    double loss;
+
+    gpu = open_gpu(CS_IN_FP32);  /* it will be of no use later */
+    assert_non_null(gpu);
+    struct pair p = simple_pair();
+    take(&p, &same, 0);
+    (void)learn(p.with, &same, 2, NULL);
+    cs_batch *b = batch_of(p.with, &same, 2);
+    cs_host_fault = 999;
+    assert_int_equal(cs_model_learn(p.with, b, &how, &loss, NULL), CS_EDEVICE);
+    assert_non_null(strstr(cs_error_message(), "unknown error, in or before 'graph'"));
+    assert_non_null(strstr(cs_error_message(), "; the batch had 2 sequences of 12 tokens"));
+    cs_error_clear();
+    cs_host_fault = 0;
+    cs_batch_free(b);
+    free_pair(&p);
+    close_gpu(gpu);
+    gpu = others;
+}
+
+/* However far the stream lags behind. */
+static void test_orders(void **state)
+{
+    (void)state;
+    static const int lag[] = { -1, -2, -3, 1, 2 };
+
+    for (size_t i = 0; i < sizeof lag / sizeof *lag; i++) {
+        cs_host_lag = lag[i];
+        test_average_swapped(state);
+    }
+    cs_host_lag = 0;
+}
+#endif
+
+int main(void)
+{
+    static const struct CMUnitTest test[] = {
+        cmocka_unit_test(test_networks), cmocka_unit_test(test_bf16), cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_what_is_a_shape), cmocka_unit_test(test_arena_grows),
+        cmocka_unit_test(test_average_swapped), cmocka_unit_test(test_watched),
+        cmocka_unit_test(test_ops), cmocka_unit_test(test_what_cannot_be_repeated),
+        cmocka_unit_test(test_sync),
+#ifdef CS_HOST_CUDA
+        cmocka_unit_test(test_launches), cmocka_unit_test(test_the_last_ones_are_kept),
+        cmocka_unit_test(test_no_graph_after_all), cmocka_unit_test(test_device_error),
+        cmocka_unit_test(test_orders),
+#endif
+    };
+    const int rc = open_both(CS_IN_FP32, &cpu, &gpu);
+    if (rc != 0)
+        return rc;
+    const int n_failed = cmocka_run_group_tests_name("graph", test, NULL, NULL);
+    close_gpu(gpu);
+    cs_backend_close(cpu);
+    return n_failed;
+}
