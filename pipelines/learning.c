@@ -203,6 +203,9 @@ int cs_learn_join(const cs_learn_args *a, const cs_run_args *r, const cs_device_
     cs_log_level others = CS_LOG_SILENT;
 
     *group = NULL;
+    if (a->schedule == CS_DECAY_POLYNOMIAL && a->lr_end > a->lr)
+        return cs_fail(CS_EUSAGE, "--lr-end %g is above --lr %g, and a decay goes down", a->lr_end,
+                       a->lr);
     CS_TRY(count_ranks(r, device, &n));
     if (n == 1)
         return CS_OK;

@@ -484,6 +484,9 @@ static int set_schedule(struct learner *l, const cs_feed *feed)
     l->schedule.total = o->max_steps > 0 && o->max_steps < total ? o->max_steps : total;
     l->schedule.warmup = o->warmup < 1 ? llround(o->warmup * (double)l->schedule.total)
                                        : llround(o->warmup);
+    if (l->schedule.warmup > 0 && l->schedule.warmup >= l->schedule.total)
+        cs_warn("the warm-up of %lld steps is as long as the run of %lld: the learning rate never "
+                "gets to --lr", (long long)l->schedule.warmup, (long long)l->schedule.total);
 out:
     return rc;
 }

@@ -27,6 +27,7 @@ N train-crop.err         $train -o x.m --crop-max 30 --label-key class all.fa
 N train-class-file.err   $train -o x.m --class at --label-key class all.fa
 N train-weights.err      $train -o x.m --class-weights 1,2,3 --label-key class all.fa
 N train-weights-0.err    $train -o x.m --class-weights 0,0 --label-key class all.fa
+N train-lr-end.err       $train -o x.m --schedule polynomial --lr-end 1 --label-key class all.fa
 N train-same.err         $train -o x.m --metrics ./x.m --label-key class all.fa
 N train-same-2.err       $train -o x.m --checkpoint x.m --label-key class all.fa
 sed 's/class=gc/class=gc\xe9/' all.fa > latin.fa
@@ -59,6 +60,8 @@ told "warning: 1 of 2 classes have no record for validation; the first: 'gc'" --
 told "1 of the 49 records that 'ghost.tsv' names are not in the input; the first: 'ghost'" --label-key class --split ghost.tsv
 awk '/^>/ { printf ">%s again %s\n", substr($1, 2) "b", $3; next } 1' all.fa > twice.fa
 awk '/^>/ { n = substr($1, 2); print n "\t" (++k % 4 ? "train" : "valid"); print n "b\ttrain" }' all.fa > leak.tsv
+told 'warning: the warm-up of 100 steps is as long as the run of [0-9]*: the learning rate never' --label-key class \
+    --warmup 100
 told 'warning: 12 of 12 records for validation have the sequence of one that is learnt from' --label-key class \
     --split leak.tsv twice.fa
 T 'help and manual name all heads, encoders and tokenizers' sh -c 'chordseq train --help > help
