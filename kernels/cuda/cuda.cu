@@ -29,8 +29,9 @@ void cs_cuda_here(cs_backend *be)
     cs_cuda *cu = cs_cuda_of(be);
     if (current == cu->device)
         return;
-    current = cu->device;
-    cs_cuda_keep(be, cudaSetDevice(cu->device), "device");
+    const cudaError_t e = cudaSetDevice(cu->device);
+    current = e == cudaSuccess ? cu->device : -1;
+    cs_cuda_keep(be, e, "device");
 }
 
 void cs_cuda_after(cs_backend *be, const char *where)
@@ -222,6 +223,7 @@ int cs_cuda_open(cs_backend *be, int device)
     int rc = open_parts(be, device);
     if (rc != CS_OK) {
         cs_cuda_close(be);
+        (void)cudaGetLastError();    /* told: no launch on another device is to be blamed */
         return rc;
     }
     fill(&be->op);

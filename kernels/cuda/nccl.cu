@@ -83,6 +83,16 @@ static void nap(void)
     (void)nanosleep(&t, NULL);
 }
 
+/* Has the device done all? That it has not counts as an error until somebody has asked for errors:
+ * the next launch would be blamed. */
+static cudaError_t look_at(cudaStream_t s)
+{
+    const cudaError_t e = cudaStreamQuery(s);
+    if (e == cudaErrorNotReady)
+        (void)cudaGetLastError();
+    return e;
+}
+
 /* Until the last call has done its part, and `on_device` what it left to the device. A rank that
  * has gone would be waited for in vain. */
 static int wait_for(cs_backend *be, const struct united *u, bool on_device)
@@ -95,7 +105,7 @@ static int wait_for(cs_backend *be, const struct united *u, bool on_device)
         if (state != CS_NCCL_OK && state != CS_NCCL_IN_PROGRESS)
             return fail_nccl(be, u->comm, u->nccl);
         const cudaError_t e = state == CS_NCCL_OK && on_device
-                            ? cudaStreamQuery(cs_cuda_of(be)->stream) : cudaErrorNotReady;
+                            ? look_at(cs_cuda_of(be)->stream) : cudaErrorNotReady;
         if (e != cudaErrorNotReady)
             cs_cuda_keep(be, e, "sum over ranks");
         if (state == CS_NCCL_OK && (!on_device || e != cudaErrorNotReady))
