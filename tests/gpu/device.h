@@ -8,6 +8,21 @@
 #include "base/mem.h"
 #include "kernels/cuda/cuda.h"
 
+#ifdef CS_HOST_CUDA
+extern int cs_host_order;        /* how threads take turns: tests/gpu/host/cuda_runtime.h */
+#endif
+
+/* Let threads take turns in another order from now on: backwards, warp by warp, at random. A GPU
+ * has its own. */
+static inline void take_other_order(void)
+{
+#ifdef CS_HOST_CUDA
+    static int n;
+    n++;
+    cs_host_order = n % 3 == 0 ? n : -(n % 3);
+#endif
+}
+
 /* The first GPU, computing in `precision`; NULL: cs_error_message() says why not. */
 static inline cs_backend *open_gpu(cs_precision precision)
 {

@@ -46,8 +46,10 @@ static void one_batch(const int32_t size[3], const int64_t *len, int n)
     cs_mat one = random_mat(t.seg.rows, t.d, 0), other = random_mat(t.seg.rows, t.d, 1);
 
     check_stack(cpu, gpu, &t);
+    take_other_order();
     stack_on_gpu(gpu, &t, true, true, false, one);
     t.seg.depth = STACK_LONG;
+    take_other_order();
     stack_on_gpu(gpu, &t, true, true, false, other);
     assert_memory_equal(one.p, other.p, (size_t)(one.r * one.c) * sizeof *one.p);
     free(one.p);
@@ -104,6 +106,7 @@ static void test_neighbours(void **state)
         one.off = own;
         one.id += off[i];
         one.seg = (cs_seg){ .off = own, .n = 1, .rows = len[i], .depth = cs_depth(len[i]) };
+        take_other_order();
         stack_on_gpu(gpu, &one, true, true, true, alone);
         assert_memory_equal(alone.p, all.p + (int64_t)i * t.d, (size_t)t.d * sizeof *alone.p);
     }

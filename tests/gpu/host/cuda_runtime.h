@@ -3,9 +3,12 @@
  * DESIGN. Found before the real header, it makes the .cu files ordinary C++. A launch runs block
  * after block; the threads of a block are coroutines on one real thread, which stop at barriers and
  * shuffles until the others (of the block, or of the warp) are there too. So index arithmetic,
- * barriers and reductions run as written, slowly; races between threads and anything about speed or
- * the hardware's rounding do not show. Device memory is host memory, filled with NaN. Streams may
- * lag behind as far as events and waits allow (runtime.cpp), so that a missing one shows.
+ * barriers and reductions run as written, slowly; speed and the hardware's rounding do not show.
+ * Blocks, warps and lanes take turns in an order to choose, in which only barriers and shuffles
+ * hold them back: what one reads of another's without a barrier, in some order it reads too early.
+ * Memory is host memory: NaN at first, and at its end a page that ends the program; a block's
+ * shared memory likewise. Streams may lag behind as far as events and waits allow (runtime.cpp), so
+ * that a missing one shows.
  */
 #ifndef CS_TESTS_GPU_HOST_CUDA_RUNTIME_H
 #define CS_TESTS_GPU_HOST_CUDA_RUNTIME_H
@@ -23,7 +26,13 @@
 #define __global__
 #define __device__
 #define __host__
-#define __shared__ static        /* blocks run one after the other */
+/* Blocks run one after the other. All such variables lie together, so that they can be overwritten
+ * in between (gcc leaves out templates' own) or told from others. */
+#ifdef CS_HOST_RACE
+#define __shared__ static thread_local
+#else
+#define __shared__ static __attribute__((section("cs_shared")))
+#endif
 
 struct dim3 {
     unsigned x, y, z;
@@ -31,9 +40,9 @@ struct dim3 {
 };
 #define __launch_bounds__(...)
 
-struct uint2 { uint32_t x, y; };
-struct uint4 { uint32_t x, y, z, w; };
-struct float4 { float x, y, z, w; };
+struct alignas(8) uint2 { uint32_t x, y; };
+struct alignas(16) uint4 { uint32_t x, y, z, w; };
+struct alignas(16) float4 { float x, y, z, w; };
 static inline float4 make_float4(float x, float y, float z, float w) { return { x, y, z, w }; }
 static inline uint2 make_uint2(uint32_t x, uint32_t y) { return { x, y }; }
 static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w)
@@ -48,29 +57,37 @@ typedef struct cs_host_event *cudaEvent_t;
 typedef struct cs_host_graph *cudaGraph_t;
 typedef struct cs_host_exec *cudaGraphExec_t;
 
-/** cs_host_launch - put a kernel on a stream */
-void cs_host_launch(dim3 grid, dim3 block, cudaStream_t s, std::function<void()> kernel);
+/* A launch: n_bytes of shared memory are what it asks for beside the kernel's own. */
+struct cs_host_grid { dim3 grid, block; size_t n_bytes; };
+
+/** cs_host_launch - put a kernel on a stream; `what`: as cudaFuncSetAttribute() knows it */
+void cs_host_launch(const cs_host_grid &g, cudaStream_t s, const void *what,
+                    std::function<void()> kernel);
 /** cs_host_run - run a kernel now, for every thread of every block of a grid */
-void cs_host_run(dim3 grid, dim3 block, const std::function<void()> &kernel);
+void cs_host_run(const cs_host_grid &g, const std::function<void()> &kernel);
 
 /* Arguments are taken by value when a kernel is launched, whenever it runs. */
 template <class... P, class... A>
-void cs_host_call(dim3 grid, dim3 block, cudaStream_t s, void (*kernel)(P...), A &&...a)
+void cs_host_call(const cs_host_grid &g, cudaStream_t s, void (*kernel)(P...), A &&...a)
 {
     std::tuple<std::decay_t<P>...> args(std::forward<A>(a)...);
-    cs_host_launch(grid, block, s, [kernel, args] { std::apply(kernel, args); });
+    cs_host_launch(g, s, (const void *)kernel, [kernel, args] { std::apply(kernel, args); });
 }
 #define CS_KERNEL_CALL(kernel, grid, block, stream, ...) \
-    cs_host_call(grid, block, stream, kernel, __VA_ARGS__)
-
-/* Shared memory whose size the launch says: NaN before every launch. */
-void *cs_host_shared(size_t n_bytes);
+    cs_host_call({ grid, block, 0 }, stream, kernel, __VA_ARGS__)
 #define CS_KERNEL_CALL_SHARED(kernel, grid, block, n_bytes, stream, ...) \
-    (cs_host_shared(n_bytes), CS_KERNEL_CALL(kernel, grid, block, stream, __VA_ARGS__))
-#define CS_SHARED_ARRAY(type, name) type *name = (type *)cs_host_shared(0)
+    cs_host_call({ grid, block, n_bytes }, stream, kernel, __VA_ARGS__)
+
+/** cs_host_room - where n_bytes of shared memory lie that end where memory does */
+void *cs_host_room(size_t n_bytes);
+/** cs_host_shared - those that the launch has asked for */
+void *cs_host_shared(void);
+#define CS_SHARED_ARRAY(type, name) type *name = (type *)cs_host_shared()
 #define CS_UNROLL
 
-void __syncthreads(void);
+/* Where the stop is in the source: CS_HOST_WITHOUT=FILE:LINE leaves out that one. */
+void cs_host_barrier(const char *file, int line);
+#define __syncthreads() cs_host_barrier(__FILE__, __LINE__)
 /** __trap - end this thread; the launch has failed, as cudaGetLastError() tells */
 void __trap(void);
 double cs_host_shuffle(double v, int mask);
@@ -94,23 +111,27 @@ uint32_t cs_host_tf32(float v);
 /* What kernels/cuda/ahead.cuh has: copies are made when their thread waits for them. */
 #define CS_HOST_ASYNC
 void cs_host_ask(uint4 *to, const uint4 *from);
-void cs_host_wait_for_asked(void);
+void cs_host_land(const char *file, int line);
+#define cs_host_wait_for_asked() cs_host_land(__FILE__, __LINE__)
 
-static inline int atomicMax(int *p, int v)
+/* Nothing else is run between reading and writing; race.cpp does not look at them. */
+#define CS_ATOMIC __attribute__((no_sanitize("thread")))
+
+CS_ATOMIC static inline int atomicMax(int *p, int v)
 {
     int old = *p;
     *p = v > old ? v : old;
     return old;
 }
 
-static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long v)
+CS_ATOMIC static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long v)
 {
     unsigned long long old = *p;
     *p += v;
     return old;
 }
 
-static inline unsigned long long atomicMin(unsigned long long *p, unsigned long long v)
+CS_ATOMIC static inline unsigned long long atomicMin(unsigned long long *p, unsigned long long v)
 {
     unsigned long long old = *p;
     *p = v < old ? v : old;
@@ -131,10 +152,28 @@ static inline float __int_as_float(int i)
     return v;
 }
 
+/* ---- for race.cpp ------------------------------------------------------------------------ */
+
+struct cs_host_place { const char *p; size_t n_bytes; };
+
+/* Which thread runs, -1: none; its block, from 1 on, and how many barriers that has passed; what
+ * the launch has asked for of shared memory, and the thread's own stack. */
+struct cs_host_moment {
+    uint64_t      grid;
+    int64_t       block;
+    uint32_t      epoch;
+    int32_t       thread;
+    cs_host_place shared, stack;
+};
+extern cs_host_moment cs_host_now;
+/** cs_host_touch - an access of the thread that runs; absent where nobody looks for races */
+void cs_host_touch(const void *p, size_t n_bytes, bool writes) __attribute__((weak));
+
 /* ---- the runtime's calls ----------------------------------------------------------------- */
 
 typedef enum cudaError {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2,
+    cudaErrorInvalidPitchValue = 12,
     cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101, cudaErrorInvalidResourceHandle = 400,
     cudaErrorNotReady = 600, cudaErrorLaunchFailure = 719, cudaErrorStreamCaptureUnsupported = 900,
     cudaErrorStreamCaptureInvalidated = 901, cudaErrorStreamCaptureWrongThread = 908,
@@ -149,9 +188,11 @@ typedef struct cudaDeviceProp {
     size_t sharedMemPerBlockOptin;
 } cudaDeviceProp;
 typedef enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize } cudaFuncAttribute;
-template <class F> static inline cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute, int n_bytes)
+cudaError_t cs_host_allow(const void *kernel, int n_bytes);
+template <class F>
+static inline cudaError_t cudaFuncSetAttribute(F kernel, cudaFuncAttribute, int n_bytes)
 {
-    return n_bytes <= 227 << 10 ? cudaSuccess : (cudaError_t)1;
+    return cs_host_allow((const void *)kernel, n_bytes);
 }
 typedef enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 } cudaStreamCaptureMode;
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
@@ -188,6 +229,13 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s);
 cudaError_t cudaGraphDestroy(cudaGraph_t g);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e);
 
+/** cs_host_draw - a random number below n */
+static inline uint64_t cs_host_draw(uint64_t *state, uint64_t n)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (*state >> 33) % n;
+}
+
 /** cs_host_put - put something else than a kernel on a stream: cuBLAS's product */
 void cs_host_put(cudaStream_t s, std::function<void()> work);
 
@@ -198,6 +246,7 @@ extern int cs_host_fault;        /* error of the launches to come; cudaSuccess: 
 extern int cs_host_devices;      /* devices that there are */
 extern int cs_host_capability;   /* of each: 90 is compute capability 9.0 */
 extern int cs_host_multiprocessors;      /* of each */
+extern int cs_host_order;        /* of threads, blocks: CS_ORDER_..., or the seed of random ones */
 extern int cs_host_lag;          /* how streams lag: CS_LAG_..., or the seed of a random order */
 extern long cs_host_fail;        /* the how many-th cudaMalloc() or cudaGraphInstantiate() from
                                   * now fails; 0: none */
@@ -207,6 +256,10 @@ extern long cs_host_graphs;      /* graphs that were launched so far */
 size_t cs_host_used(void);       /* bytes that are allocated now, on all devices */
 size_t cs_host_held(void);       /* graphs, executable ones and others, that there are now */
 }
+
+enum { CS_ORDER_STEPS = 0,       /* by number: all warps to where they stop next, then again */
+       CS_ORDER_BACK = -1,       /* from the last one on, each warp as far as it gets */
+       CS_ORDER_AHEAD = -2 };    /* from the first one on, each warp as far as it gets */
 
 enum { CS_LAG_NEVER = 0,         /* whatever can run, runs at once */
        CS_LAG_MOST = -1,         /* nothing runs before somebody waits for it */

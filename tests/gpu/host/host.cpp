@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
+#include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,9 +16,69 @@ enum { WARP = 32, MOST = 1024, STACK_BYTES = 64 << 10 };
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
+/* ---- turns ------------------------------------------------------------------------------- */
+
+static uint64_t draw(uint64_t n)
+{
+    static int seed;
+    static uint64_t lottery;
+    if (seed != cs_host_order)
+        lottery = (uint64_t)(seed = cs_host_order);
+    return cs_host_draw(&lottery, n);
+}
+
+/* An order of n things: each comes once, `stride` places after the one before. */
+struct turns { uint64_t n, at, stride; };
+
+static turns turns_of(uint64_t n)
+{
+    if (cs_host_order <= 0)
+        return cs_host_order == CS_ORDER_BACK ? turns{ n, n - 1, n - 1 } : turns{ n, 0, 1 };
+    turns t = { n, draw(n), 1 + draw(n) };
+    while (std::gcd(t.stride, n) != 1)
+        t.stride = 1 + draw(n);
+    return t;
+}
+
+static uint64_t next(turns &t)
+{
+    uint64_t now = t.at;
+    t.at = (now + t.stride) % t.n;
+    return now;
+}
+
+/* Does a warp that could go on do so before it is another's turn? */
+static bool goes_ahead(void)
+{
+    return cs_host_order < 0 || (cs_host_order > 0 && draw(8) > 0);
+}
+
+/* ---- shared memory ----------------------------------------------------------------------- */
+
+cs_host_moment cs_host_now = { 0, 0, 0, -1, { NULL, 0 }, { NULL, 0 } };
+
+/* What kernels declare; the linker's names. */
+extern char __start_cs_shared[] __attribute__((weak)), __stop_cs_shared[] __attribute__((weak));
+static bool used_shared;         /* by the block before: who writes there has others wait for it */
+
+void *cs_host_shared(void)
+{
+    return (void *)cs_host_now.shared.p;
+}
+
+/* NaN for a new block. */
+static void forget_shared(void)
+{
+    if (cs_host_now.shared.n_bytes > 0)
+        memset(cs_host_shared(), 0xFF, cs_host_now.shared.n_bytes);
+    if (used_shared)
+        memset(__start_cs_shared, 0xFF, (size_t)(__stop_cs_shared - __start_cs_shared));
+    used_shared = false;
+}
+
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-enum state { READY, AT_BARRIER, AT_SHUFFLE, DONE };
+enum state { READY, AT_BARRIER, AT_SHUFFLE, AT_PRODUCT, DONE };
 
 /* A coroutine, made once and used by every launch after. It is entered through its context, and
  * afterwards by longjmp(), which asks nothing of the kernel. */
@@ -37,6 +99,7 @@ static jmp_buf scheduler;
 static int n_thread, current;
 static const std::function<void()> *running;
 
+
 static void wait_at(state why)
 {
     thread *me = &all[current];
@@ -49,19 +112,34 @@ static void body(void)
 {
     for (;;) {
         (*running)();
+        if (!all[current].asked.empty())
+            abort();             /* a copy that comes when nobody expects it */
         wait_at(DONE);
     }
 }
 
-void __syncthreads(void)
+static bool is_left_out(const char *file, int line)
 {
-    wait_at(AT_BARRIER);
+    static const char *const without = getenv("CS_HOST_WITHOUT");
+    if (!without)
+        return false;
+    const char *slash = strrchr(file, '/'), *colon = strchr(without, ':');
+    const std::string name = slash ? slash + 1 : file;
+    return colon && name.compare(0, name.npos, without, (size_t)(colon - without)) == 0
+        && strtol(colon + 1, NULL, 10) == line;
+}
+
+void cs_host_barrier(const char *file, int line)
+{
+    if (!is_left_out(file, line))
+        wait_at(AT_BARRIER);
 }
 
 void __trap(void)
 {
     cs_host_fault = cudaErrorLaunchFailure;
     all[current].begun = false;      /* the next launch begins anew instead of going on here */
+    all[current].asked.clear();
     wait_at(DONE);
 }
 
@@ -84,24 +162,28 @@ double cs_host_bring(double v, int lane)
     return brought(v, current / WARP * WARP + lane % WARP);
 }
 
-void *cs_host_shared(size_t n_bytes)
-{
-    static uint32_t room[(227 << 10) / sizeof(uint32_t)];
-    memset(room, 0xFF, n_bytes);
-    return room;
-}
-
 /* Until it is waited for, nobody may count on what was there before, nor on what comes. */
 void cs_host_ask(uint4 *to, const uint4 *from)
 {
+    if (((uintptr_t)to | (uintptr_t)from) % sizeof(uint4) != 0)
+        abort();
+    if (cs_host_touch)
+        cs_host_touch(from, sizeof *from, false);
+    if (cs_host_touch)
+        cs_host_touch(to, sizeof *to, true);
     memset(to, 0xFF, sizeof *to);
     all[current].asked.push_back({ to, from });
 }
 
-void cs_host_wait_for_asked(void)
+void cs_host_land(const char *file, int line)
 {
-    for (const auto &copy : all[current].asked)
+    if (is_left_out(file, line))
+        return;
+    for (const auto &copy : all[current].asked) {
         *copy.first = *copy.second;
+        if (cs_host_touch)
+            cs_host_touch(copy.first, sizeof(uint4), true);
+    }
     all[current].asked.clear();
 }
 
@@ -131,7 +213,7 @@ static int show_fragments(const uint32_t a[4], uint32_t b0, uint32_t b1)
     memcpy(me->a, a, sizeof me->a);
     me->b[0] = b0;
     me->b[1] = b1;
-    wait_at(AT_SHUFFLE);
+    wait_at(AT_PRODUCT);
     return current / WARP * WARP;
 }
 
@@ -148,7 +230,7 @@ void cs_host_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
         }
         d[i] += (float)sum;
     }
-    wait_at(AT_SHUFFLE);         /* nobody brings the next ones before all have read these */
+    wait_at(AT_PRODUCT);         /* nobody brings the next ones before all have read these */
 }
 
 uint32_t cs_host_tf32(float v)
@@ -170,21 +252,25 @@ void cs_host_mma_tf32(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
         }
         d[i] += (float)sum;
     }
-    wait_at(AT_SHUFFLE);
+    wait_at(AT_PRODUCT);
 }
 
 static void run_thread(int i)
 {
     thread *t = &all[i];
+    if (!t->stack)
+        t->stack = malloc(STACK_BYTES);
     current = i;
     threadIdx = t->index;
-    if (_setjmp(scheduler) != 0)
+    if (_setjmp(scheduler) != 0) {
+        cs_host_now.thread = -1;
         return;
+    }
+    cs_host_now.thread = i;
+    cs_host_now.stack = { (const char *)t->stack, STACK_BYTES };
     if (t->begun)
         _longjmp(t->place, 1);
     t->begun = true;
-    if (!t->stack)
-        t->stack = malloc(STACK_BYTES);
     getcontext(&t->first);
     t->first.uc_stack.ss_sp = t->stack;
     t->first.uc_stack.ss_size = STACK_BYTES;
@@ -195,7 +281,7 @@ static void run_thread(int i)
 /* Let those go on who wait for something that has come: threads from..to-1 all wait for it. */
 static bool release(int from, int to, state what)
 {
-    bool all_there = what == AT_SHUFFLE;     /* on a GPU, lanes that have ended bring nothing */
+    bool all_there = what != AT_BARRIER;     /* on a GPU, lanes that have ended bring nothing */
     int n = 0, n_done = 0;
     for (int i = from; i < to; i++) {
         n += all[i].at == what;
@@ -203,6 +289,8 @@ static bool release(int from, int to, state what)
     }
     if (n == 0 || n + n_done < to - from)
         return false;
+    used_shared |= what == AT_BARRIER;
+    cs_host_now.epoch += what == AT_BARRIER;
     if (all_there && n_done > 0)
         abort();
     for (int i = from; i < to; i++)
@@ -218,41 +306,69 @@ static void start(int i)
     all[i].at = READY;
 }
 
+/* Each lane to where it stops next, and on if that is what the others wait for; could any? */
+static bool run_warp(int from)
+{
+    const int to = from + WARP < n_thread ? from + WARP : n_thread;
+    bool moved = false;
+    turns lanes = turns_of((uint64_t)(to - from));
+    for (int k = from; k < to; k++) {
+        const int i = from + (int)next(lanes);
+        if (all[i].at != READY)
+            continue;
+        run_thread(i);
+        moved = true;
+    }
+    return moved | release(from, to, AT_SHUFFLE) | release(from, to, AT_PRODUCT);
+}
+
+static bool run_warps(void)
+{
+    const int n = (n_thread + WARP - 1) / WARP;
+    bool moved = false;
+    turns warps = turns_of((uint64_t)n);
+    for (int k = 0; k < n; k++) {
+        const int from = WARP * (int)next(warps);
+        bool again = true;
+        while (again && run_warp(from)) {
+            moved = true;
+            again = goes_ahead();
+        }
+    }
+    return moved;
+}
+
 static void run_block(void)
 {
-    bool moved = true;
+    forget_shared();
+    cs_host_now.block++;
+    cs_host_now.epoch = 0;
     for (int i = 0; i < n_thread; i++)
         start(i);
-    while (moved) {
-        moved = false;
-        for (int i = 0; i < n_thread; i++)
-            if (all[i].at == READY) {
-                run_thread(i);
-                moved = true;
-            }
-        for (int w = 0; w < n_thread; w += WARP)
-            moved |= release(w, w + WARP < n_thread ? w + WARP : n_thread, AT_SHUFFLE);
-        moved |= release(0, n_thread, AT_BARRIER);
-    }
+    while (run_warps() || release(0, n_thread, AT_BARRIER))
+        continue;
     for (int i = 0; i < n_thread; i++)
         if (all[i].at != DONE)
             abort();             /* a barrier that some threads never reach */
 }
 
-void cs_host_run(dim3 grid, dim3 block, const std::function<void()> &kernel)
+void cs_host_run(const cs_host_grid &g, const std::function<void()> &kernel)
 {
-    if (block.x * block.y * block.z > MOST || grid.y > 65535 || grid.z > 65535 || grid.x == 0)
+    const uint64_t x = g.grid.x, y = g.grid.y, n = x * y * g.grid.z;
+    if (g.block.x * g.block.y * g.block.z > MOST || y > 65535 || g.grid.z > 65535 || n == 0)
         abort();
-    gridDim = grid;
-    blockDim = block;
-    n_thread = (int)(block.x * block.y * block.z);
+    gridDim = g.grid;
+    blockDim = g.block;
+    n_thread = (int)(g.block.x * g.block.y * g.block.z);
     running = &kernel;
-    for (unsigned z = 0; z < grid.z; z++)
-        for (unsigned y = 0; y < grid.y; y++)
-            for (unsigned x = 0; x < grid.x; x++) {
-                blockIdx = dim3(x, y, z);
-                run_block();
-            }
+    cs_host_now.shared = { (const char *)cs_host_room(g.n_bytes), g.n_bytes };
+    cs_host_now.grid++;
+    turns blocks = turns_of(n);
+    for (uint64_t k = 0; k < n; k++) {
+        const uint64_t i = next(blocks);
+        blockIdx = dim3((unsigned)(i % x), (unsigned)(i / x % y), (unsigned)(i / x / y));
+        run_block();
+    }
 }
 
 /* ---- cuBLAS ------------------------------------------------------------------------------ */

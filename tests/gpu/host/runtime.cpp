@@ -12,16 +12,19 @@
  *
  * Host memory follows CUDA's rules: copies from pageable memory take the bytes at once, copies to
  * it wait; those from and to pinned memory happen when the stream gets there, and until then the
- * bytes to be written are NaN. Any thread may call; everything runs under one lock.
+ * bytes to be written are NaN. Any thread may call; everything runs under one lock. Errors of calls
+ * stay until cudaGetLastError() has told them, as CUDA's do.
  *
- * Environment: CS_HOST_DEVICES, CS_HOST_MULTIPROCESSORS, CS_HOST_MEMORY (bytes), CS_HOST_LAG,
- * CS_HOST_FAIL and CS_HOST_DEAF set the variables of those names; CS_HOST_FAIL may be a range, 3-5,
- * of calls that fail.
+ * Environment: CS_HOST_DEVICES, CS_HOST_MULTIPROCESSORS, CS_HOST_MEMORY (bytes), CS_HOST_ORDER,
+ * CS_HOST_LAG, CS_HOST_FAIL and CS_HOST_DEAF set the variables of those names; CS_HOST_FAIL may be a
+ * range, 3-5, of calls that fail.
  */
 #include "cuda_runtime.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <deque>
 #include <map>
@@ -30,7 +33,7 @@
 #include <vector>
 
 /* The size lies before the memory; AHEAD bytes keep it aligned as cudaMalloc() does. */
-enum { AHEAD = 256, MOST_DEVICES = 64 };
+enum { AHEAD = 256, MOST_DEVICES = 64, SHARED_UNASKED = 48 << 10 };
 static const size_t MEMORY = (size_t)16 << 30;
 
 static long number_of(const char *name, long otherwise)
@@ -49,6 +52,7 @@ size_t cs_host_memory = (size_t)number_of("CS_HOST_MEMORY", (long)MEMORY);
 int cs_host_fault = cudaSuccess, cs_host_devices = (int)number_of("CS_HOST_DEVICES", 1);
 int cs_host_capability = 90;
 int cs_host_multiprocessors = (int)number_of("CS_HOST_MULTIPROCESSORS", 2);
+int cs_host_order = (int)number_of("CS_HOST_ORDER", CS_ORDER_STEPS);
 int cs_host_lag = (int)number_of("CS_HOST_LAG", CS_LAG_NEVER);
 long cs_host_kernels, cs_host_graphs;
 long cs_host_fail = number_of("CS_HOST_FAIL", 0), cs_host_deaf = number_of("CS_HOST_DEAF", 0);
@@ -59,6 +63,15 @@ static std::recursive_mutex world;
 
 static thread_local int current;
 static size_t used[MOST_DEVICES];
+
+static thread_local cudaError_t last_error;
+
+static cudaError_t told(cudaError_t e)
+{
+    if (e != cudaSuccess)
+        last_error = e;
+    return e;
+}
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
@@ -74,6 +87,7 @@ struct cs_host_steps {
     int              device;
     bool             first;      /* of its device's streams */
     bool             running;
+    bool             looked;     /* somebody has, since the last step was put */
     uint64_t         n_put, n_done;
     std::deque<step> ahead;
 };
@@ -122,12 +136,6 @@ static void run_to(const place &p)
             abort();             /* a stream that waits for itself */
 }
 
-static uint64_t draw(uint64_t n)
-{
-    lottery = lottery * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (lottery >> 33) % n;
-}
-
 static bool keeps_up(const cs_host_steps &s)
 {
     return cs_host_lag == CS_LAG_NEVER || (cs_host_lag == CS_LAG_FIRST && !s.first)
@@ -144,7 +152,7 @@ static void let_run(void)
         moved = false;
         for (size_t i = 0; i < streams.size(); i++) {
             std::shared_ptr<cs_host_steps> s = streams[i].lock();
-            if (s && (cs_host_lag > 0 ? draw(4) == 0 : keeps_up(*s)))
+            if (s && (cs_host_lag > 0 ? cs_host_draw(&lottery, 4) == 0 : keeps_up(*s)))
                 moved |= run_one(s, false);
         }
     }
@@ -158,7 +166,7 @@ static cudaError_t refused(cudaStream_t s)
     if (!s || !s->capture)
         return cudaSuccess;
     s->broken = true;
-    return cudaErrorStreamCaptureUnsupported;
+    return told(cudaErrorStreamCaptureUnsupported);
 }
 
 static void put(cudaStream_t s, std::function<void()> run, place until)
@@ -169,6 +177,7 @@ static void put(cudaStream_t s, std::function<void()> run, place until)
     }
     s->steps->ahead.push_back({ std::move(run), std::move(until) });
     s->steps->n_put++;
+    s->steps->looked = false;
     let_run();
 }
 
@@ -179,7 +188,25 @@ void cs_host_put(cudaStream_t s, std::function<void()> work)
     put(s, std::move(work), {});
 }
 
-void cs_host_launch(dim3 grid, dim3 block, cudaStream_t s, std::function<void()> kernel)
+/* What cudaFuncSetAttribute() has allowed a kernel on a device. */
+static std::map<std::pair<int, const void *>, size_t> allowed;
+
+static size_t most_shared(void)
+{
+    return (size_t)(cs_host_capability >= 90 ? 227 : 163) << 10;
+}
+
+cudaError_t cs_host_allow(const void *kernel, int n_bytes)
+{
+    LOCK;
+    if (n_bytes < 0 || (size_t)n_bytes > most_shared())
+        return told(cudaErrorInvalidValue);
+    allowed[{ current, kernel }] = (size_t)n_bytes;
+    return cudaSuccess;
+}
+
+void cs_host_launch(const cs_host_grid &g, cudaStream_t s, const void *what,
+                    std::function<void()> kernel)
 {
     LOCK;
     if (cs_host_fault != cudaSuccess)
@@ -188,8 +215,12 @@ void cs_host_launch(dim3 grid, dim3 block, cudaStream_t s, std::function<void()>
         cs_host_fault = cudaErrorInvalidResourceHandle;
         return;
     }
+    if (g.n_bytes > SHARED_UNASKED && g.n_bytes > allowed[{ current, what }]) {
+        cs_host_fault = cudaErrorInvalidValue;
+        return;
+    }
     cs_host_kernels += !s->capture;
-    put(s, [grid, block, kernel] { cs_host_run(grid, block, kernel); }, {});
+    put(s, [g, kernel] { cs_host_run(g, kernel); }, {});
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
@@ -220,14 +251,16 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
     return cudaSuccess;
 }
 
-/* Asking is a chance for the next step. */
+/* Asking is a chance for the next step; who looks for the first time never comes too late. */
 cudaError_t cudaStreamQuery(cudaStream_t s)
 {
     LOCK;
     if (cudaError_t e = refused(s))
         return e;
     (void)run_one(s->steps, true);
-    return s->steps->n_done == s->steps->n_put ? cudaSuccess : cudaErrorNotReady;
+    const bool ready = s->steps->looked && s->steps->n_done == s->steps->n_put;
+    s->steps->looked = true;
+    return told(ready ? cudaSuccess : cudaErrorNotReady);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t s)
@@ -393,12 +426,40 @@ static bool shall_fail(void)
     return false;
 }
 
-static char *poisoned(size_t n_bytes)
+static size_t up_to(size_t n, size_t step)
 {
-    char *q = (char *)aligned_alloc(AHEAD, AHEAD + (n_bytes + AHEAD - 1) / AHEAD * AHEAD);
-    if (q)
-        memset(q + AHEAD, 0xFF, n_bytes);
-    return q;
+    return (n + step - 1) / step * step;
+}
+
+/* Memory with AHEAD bytes before it, whose last one lies next to a page that nobody may touch. */
+static char *guarded(size_t n_bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), n = up_to(n_bytes, AHEAD);
+    const size_t whole = up_to(AHEAD + n, page);
+    char *p = (char *)mmap(NULL, whole + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p, whole, PROT_READ | PROT_WRITE) != 0)
+        return NULL;
+    memset(p, 0xFF, whole);
+    return p + whole - n;
+}
+
+/* Give it back, unless somebody has written behind its end. */
+static void unguard(char *p, size_t n_bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), n = up_to(n_bytes, AHEAD);
+    const size_t whole = up_to(AHEAD + n, page);
+    for (size_t i = n_bytes; i < n; i++)
+        if ((unsigned char)p[i] != 0xFF)
+            abort();
+    (void)munmap(p + n - whole, whole + page);
+}
+
+void *cs_host_room(size_t n_bytes)
+{
+    static char *end;
+    if (!end)
+        end = guarded(227 << 10) + (227 << 10);
+    return end - up_to(n_bytes, sizeof(uint4));
 }
 
 cudaError_t cudaMemGetInfo(size_t *n_free, size_t *n_all)
@@ -415,13 +476,13 @@ cudaError_t cudaMalloc(void **p, size_t n_bytes)
     if (cudaError_t e = refused(capturing))
         return e;
     const bool full = used[current] + n_bytes > cs_host_memory;
-    char *q = shall_fail() || full ? NULL : poisoned(n_bytes);
+    char *q = shall_fail() || full ? NULL : guarded(n_bytes);
     if (!q)
-        return cudaErrorMemoryAllocation;
+        return told(cudaErrorMemoryAllocation);
     const size_t about[2] = { n_bytes, (size_t)current };
-    memcpy(q, about, sizeof about);
+    memcpy(q - AHEAD, about, sizeof about);
     used[current] += n_bytes;
-    *p = q + AHEAD;
+    *p = q;
     return cudaSuccess;
 }
 
@@ -441,8 +502,7 @@ cudaError_t cudaFree(void *p)
             run_to({ s, s->n_put });
     }
     used[about[1]] -= about[0];
-    memset(p, 0xFF, about[0]);
-    free((char *)p - AHEAD);
+    unguard((char *)p, about[0]);
     return cudaSuccess;
 }
 
@@ -451,11 +511,11 @@ cudaError_t cudaMallocHost(void **p, size_t n_bytes)
     LOCK;
     if (cudaError_t e = refused(capturing))
         return e;
-    char *q = poisoned(n_bytes);
+    char *q = guarded(n_bytes);
     if (!q)
-        return cudaErrorMemoryAllocation;
-    *p = q + AHEAD;
-    pinned[q + AHEAD] = n_bytes;
+        return told(cudaErrorMemoryAllocation);
+    *p = q;
+    pinned[q] = n_bytes;
     return cudaSuccess;
 }
 
@@ -466,8 +526,8 @@ cudaError_t cudaFreeHost(void *p)
         return e;
     if (!p)
         return cudaSuccess;
+    unguard((char *)p, pinned.at((const char *)p));
     pinned.erase((const char *)p);
-    free((char *)p - AHEAD);
     return cudaSuccess;
 }
 
@@ -502,10 +562,18 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, cudaMemc
     return cudaSuccess;
 }
 
+/* Rows of `width` bytes, `pitch` apart. */
+static bool are_rows(size_t pitch, size_t width)
+{
+    return width <= pitch && pitch <= INT32_MAX;
+}
+
 cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int v, size_t width, size_t height,
                               cudaStream_t s)
 {
     LOCK;
+    if (!are_rows(pitch, width))
+        return told(cudaErrorInvalidPitchValue);
     put(s, [=] {
         for (size_t i = 0; i < height; i++)
             memset((char *)to + i * pitch, v, width);
@@ -517,6 +585,8 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
                               size_t width, size_t height, cudaMemcpyKind, cudaStream_t s)
 {
     LOCK;
+    if (!are_rows(to_pitch, width) || !are_rows(from_pitch, width))
+        return told(cudaErrorInvalidPitchValue);
     put(s, [=] {
         for (size_t i = 0; i < height; i++)
             memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, width);
@@ -529,13 +599,13 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 cudaError_t cudaGetDeviceCount(int *n)
 {
     *n = cs_host_devices;
-    return cs_host_devices > 0 ? cudaSuccess : cudaErrorNoDevice;
+    return told(cs_host_devices > 0 ? cudaSuccess : cudaErrorNoDevice);
 }
 
 cudaError_t cudaSetDevice(int device)
 {
     if (device < 0 || device >= cs_host_devices)
-        return cudaErrorInvalidDevice;
+        return told(cudaErrorInvalidDevice);
     current = device;
     return cudaSuccess;
 }
@@ -546,15 +616,16 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
     p->major = cs_host_capability / 10;
     p->minor = cs_host_capability % 10;
     p->multiProcessorCount = cs_host_multiprocessors;
-    p->sharedMemPerBlockOptin = (cs_host_capability >= 90 ? 227 : 163) << 10;
+    p->sharedMemPerBlockOptin = most_shared();
     return cudaSuccess;
 }
 
 cudaError_t cudaGetLastError(void)
 {
     LOCK;
-    cudaError_t e = (cudaError_t)cs_host_fault;
+    cudaError_t e = cs_host_fault != cudaSuccess ? (cudaError_t)cs_host_fault : last_error;
     cs_host_fault = cudaSuccess;
+    last_error = cudaSuccess;
     return e;
 }
 
