@@ -55,6 +55,9 @@ __device__ static float inside(cs_mat m, int64_t r, int64_t end, int32_t c)
     return r < end && c < m.c ? cs_el(m, r, c) : 0;
 }
 
+/* Both begin with a barrier for every 32 columns, and there are some: who has called dots() may
+ * overwrite what mix() was given before. */
+
 /* acc[i] = <a[a0 + row i], b[b0 + lane]> */
 __device__ static void dots(cs_mat a, int64_t a0, int64_t a1, cs_mat b, int64_t b0, int64_t b1,
                             float acc[CS_ROWS])
@@ -69,7 +72,6 @@ __device__ static void dots(cs_mat a, int64_t a0, int64_t a1, cs_mat b, int64_t 
         __syncthreads();
         cs_tile_mul(x, y, acc);
     }
-    __syncthreads();
 }
 
 /* y[y0 + row i] = y decay[i] + sum_j p[row i][j] v[v0 + j]; p is in shared memory */
@@ -90,7 +92,6 @@ __device__ static void mix(const cs_shared_tile p, const float *decay, cs_mat v,
                 cs_el(y, r, c) = acc[i] + (decay ? decay[i] : 1) * cs_el(y, r, c);
         }
     }
-    __syncthreads();
 }
 
 /* ---- forward ----------------------------------------------------------------------------- */

@@ -20,7 +20,6 @@ static __global__ void conv_kernel(cs_conv_job q)
     float acc[CS_ROWS] = { 0 };
 
     for (int32_t k = 0; k < q.taps.n; k++) {
-        __syncthreads();
         if (threadIdx.y == 0) {
             int64_t r = r0 + threadIdx.x;
             from[threadIdx.x] = r < q.seg.rows
@@ -72,7 +71,6 @@ static __global__ void conv_dw_kernel(cs_conv_job q, int64_t n_chunk, double *pa
     end = end < q.seg.rows ? end : q.seg.rows;
     for (int64_t r0 = chunk * step; r0 < end; r0 += CS_TILE) {
         float acc[CS_ROWS] = { 0 };
-        __syncthreads();
         if (threadIdx.y == 0) {
             int64_t r = r0 + threadIdx.x;
             from[threadIdx.x] = r < end ? cs_tap_row(q.taps, false, k, cs_at_row(q.seg, r)) : -1;

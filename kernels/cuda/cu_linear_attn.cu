@@ -134,11 +134,12 @@ static __global__ void dsums_kernel(linear w)
 
     for (int64_t r0 = from; r0 < to; r0 += CS_TILE) {
         float acc[CS_ROWS] = { 0 };
-        __syncthreads();
         for (int i = (int)threadIdx.y; i < CS_TILE; i += CS_WARPS) {
             int64_t r = r0 + i < to ? r0 + i : from;
             double den = share(&cs_el(q, r, 0), sum, (int32_t)threadIdx.x);
             double d = dot(&cs_el(dy, r, 0), &cs_el(y, r, 0), w.dv, (int32_t)threadIdx.x);
+            if (threadIdx.x > 0)
+                continue;
             inverse[i] = r0 + i < to ? (float)(1 / den) : 0;
             whole[i] = (float)d;
         }
