@@ -174,18 +174,18 @@ static int blame(const cs_infer_stage *s, cs_model *m, const cs_batch *b, int rc
     const cs_record *r = culprit(m, b, rc);
 
     if (!r)
-        return rc;
+        return rc == CS_EMEM ? cs_fail_also(rc, "; lower --batch-tokens") : rc;
     (void)snprintf(why, sizeof why, "%s", cs_error_message());
     cs_error_clear();
     if (rc == CS_EMEM && above_limit(s, m, b))
-        return cs_fail(rc, "record '%s' (%lld bases) needs more than --max-memory %lld; cut it "
-                       "with --long-sequence window", r->name, (long long)cs_record_bases(r),
-                       (long long)s->policy->max_memory);
+        return cs_fail(rc, "record '%s' (%lld bases) needs more than --max-memory %lld; %s",
+                       r->name, (long long)cs_record_bases(r), (long long)s->policy->max_memory,
+                       cs_policy_remedy(s->policy, false));
     if (rc == CS_EMEM)
         return cs_fail(rc, "out of memory for record '%s' (%lld bases), which needs %lld bytes; "
-                       "cut it with --long-sequence window, or use a machine with more", r->name,
-                       (long long)cs_record_bases(r),
-                       (long long)cs_model_memory(m, b->n_tok, b->n_seg, b->depth, false));
+                       "%s", r->name, (long long)cs_record_bases(r),
+                       (long long)cs_model_memory(m, b->n_tok, b->n_seg, b->depth, false),
+                       cs_policy_remedy(s->policy, !m->be->is_host));
     return cs_fail(rc, "record '%s': %s", r->name, why[0] ? why : cs_error_name(rc));
 }
 

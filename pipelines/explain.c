@@ -131,6 +131,13 @@ static int fail_region(const struct job *j, int rc)
                    (long long)j->at.to, why);
 }
 
+/* What would help where there is no memory for so many sequences. */
+static int no_room(const struct job *j, int32_t n)
+{
+    return fail_region(j, cs_fail_also(CS_EMEM, "; %s", n > 1 ? "lower --batch-tokens"
+                                                              : "explain a shorter one"));
+}
+
 /* What is compared: raw values, or what the head makes of them. */
 static int answer(struct job *j, const cs_batch *b, float *out)
 {
@@ -139,6 +146,8 @@ static int answer(struct job *j, const cs_batch *b, float *out)
 
     if (rc == CS_EMODEL)         /* of a region, or one of its mutants */
         return fail_region(j, rc);
+    if (rc == CS_EMEM)
+        return no_room(j, b->n_rec);
     for (int32_t i = 0; rc == CS_OK && own.value == VALUE_PROBABILITY && i < b->n_rec; i++)
         m->head->decide(m->head_net, out + (int64_t)i * m->n_label, m->n_label, 1);
     return rc;
@@ -303,7 +312,8 @@ static int attribute(struct job *j)
     memset(j->value, 0, (size_t)j->n * sizeof *j->value);
     for (int64_t k = 0; k < n_base; k++) {
         CS_TRY(make_baseline(j, k));
-        CS_TRY(cs_attribute_tokens(j->model, &a, j->part, ends));
+        rc = cs_attribute_tokens(j->model, &a, j->part, ends);
+        CS_TRY(rc == CS_EMEM ? no_room(j, 1) : rc);
         for (int64_t i = 0; i < j->n; i++)
             j->value[i] += j->part[i] / (double)n_base;
         all += (ends[0] - ends[1]) / (double)n_base;

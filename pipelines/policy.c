@@ -248,6 +248,16 @@ int64_t cs_policy_longest(const cs_policy *p)
     return bounded ? longest_bases(p->model, p->max_len) : 0;
 }
 
+const char *cs_policy_remedy(const cs_policy *p, bool device)
+{
+    /* Of two segments that are not mates, both are windows. */
+    if (p->pair != CS_PAIR_MEAN || p->on_long == CS_LONG_WINDOW)
+        return "a smaller --window-length needs less";
+    if (device && p->on_long != CS_LONG_CPU)
+        return "--long-sequence cpu has the processor compute such records, window cuts them";
+    return "--long-sequence window cuts such records";
+}
+
 const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf)
 {
     char windows[96] = "";

@@ -355,6 +355,7 @@ static int pretrain(struct job *j)
 
     o.monitor = CS_MONITOR_LOSS;
     o.perplexity = true;
+    o.shorter = "shorten windows with --window";
     o.checkpoint_path = j->checkpoint;
     o.recipe = j->recipe;
     o.group = j->group;

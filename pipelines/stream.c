@@ -169,7 +169,8 @@ static int64_t tokens_per_batch(const cs_stream *s)
 /* What was unusual, of a run that succeeded. */
 static void report_counted(const cs_stream *s, const struct stages *g, const cs_stream_stat *stat)
 {
-    char what[128];
+    char what[160];
+    const int64_t most = s->policy->max_memory;
 
     (void)snprintf(what, sizeof what, "are longer than the model's %lld tokens; "
                    "--long-sequence window cuts them", (long long)s->policy->max_len);
@@ -178,8 +179,10 @@ static void report_counted(const cs_stream *s, const struct stages *g, const cs_
     if (s->second)
         cs_inputs_report(s->second);
     cs_report_counted(&g->write.too_long, stat->n_record, what);
-    cs_report_counted(&g->write.no_memory, stat->n_record, "need more memory than there is or "
-                      "--max-memory allows; --long-sequence window cuts them");
+    (void)snprintf(what, sizeof what, "need more memory than there is%s; %s",
+                   most > 0 ? " or --max-memory allows" : "",
+                   cs_policy_remedy(s->policy, most == 0 && !s->model->be->is_host));
+    cs_report_counted(&g->write.no_memory, stat->n_record, what);
     cs_report_counted(&g->write.spared, stat->n_record, "need more memory than there is on the "
                       "device; the processor has computed them");
     cs_report_counted(&g->write.cut, stat->n_record, "need more memory than there was, or are "

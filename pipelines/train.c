@@ -454,6 +454,8 @@ static cs_train_opt loop_options(struct job *j)
     o.tolerance = aim.tolerance;
     o.monitor = (cs_monitor)aim.monitor;
     o.stop_at = aim.stop_at;
+    o.shorter = on_variants() ? "shorten windows with --window-length"
+              : j->data.n_channel > 0 ? "shorten sequences" : "shorten sequences with --crop-max";
     o.checkpoint_path = j->checkpoint;
     o.recipe = j->recipe;
     o.group = j->group;

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <string.h>
 
 enum { MESSAGE_BYTES = 2048 };
 
@@ -26,6 +27,20 @@ int cs_fail(int code, const char *fmt, ...)
         (void)vsnprintf(kept, sizeof kept, fmt, ap);
         va_end(ap);
     }
+    errno = saved;
+    return code;
+}
+
+int cs_fail_also(int code, const char *fmt, ...)
+{
+    const int saved = errno;
+    const size_t n = strlen(kept);
+    va_list ap;
+
+    CS_BUG(code >= 0);
+    va_start(ap, fmt);
+    (void)vsnprintf(kept + n, sizeof kept - n, fmt + (n > 0 ? 0 : strspn(fmt, "; ")), ap);
+    va_end(ap);
     errno = saved;
     return code;
 }

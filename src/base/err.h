@@ -39,6 +39,10 @@ enum {
  */
 int cs_fail(int code, const char *fmt, ...) CS_PRINTF(2, 3);
 
+/** cs_fail_also - put a clause behind the kept message: where it was, or what would help; the
+ * message itself where none is kept. Returns the code */
+int cs_fail_also(int code, const char *fmt, ...) CS_PRINTF(2, 3);
+
 /** cs_error_message - this thread's kept message; "" when there is none. Valid until cleared. */
 const char *cs_error_message(void);
 

@@ -100,8 +100,7 @@ int cs_batch_reserve(cs_batch *b, int64_t need)
     if (rc == CS_OK && b->n_target == CS_TARGET_TOKENS)
         rc = resize(&b->label, cap, 1, sizeof *b->label);
     if (rc != CS_OK)
-        return cs_fail(rc, "out of memory for a batch of %lld tokens; lower --batch-tokens",
-                       (long long)need);
+        return cs_fail(rc, "out of memory for a batch of %lld tokens", (long long)need);
     b->cap_tok = cap;
     return CS_OK;
 }
@@ -116,8 +115,7 @@ static int reserve_record(cs_batch *b)
         resize(&b->off, (int64_t)cap + 1, 1, sizeof *b->off) != CS_OK ||
         (b->n_target > 0 &&
          resize(&b->target, cap, (size_t)b->n_target, sizeof *b->target) != CS_OK))
-        return cs_fail(CS_EMEM, "out of memory for a batch of %d records; lower --batch-tokens",
-                       b->n_rec);
+        return cs_fail(CS_EMEM, "out of memory for a batch of %d records", (int)b->n_rec);
     b->cap_rec = cap;
     b->cap_seg = cap + 1;
     b->off[0] = 0;

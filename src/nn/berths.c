@@ -74,7 +74,7 @@ static int reserve(cs_backend *be, cs_berth_block *b, size_t n_bytes)
     if (!b->device) {
         block_release(be, b);
         return cs_fail(CS_EMEM, "out of memory: a batch's input or answers need %zu bytes on the "
-                       "device; lower --batch-tokens", n_bytes);
+                       "device", n_bytes);
     }
     b->cap = n_bytes;
     return CS_OK;

@@ -158,7 +158,8 @@ int32_t cs_model_n_target(const cs_model *m);
 /**
  * cs_model_reserve - find by a dry run what a batch of this shape needs, and make room for it
  *
- * Returns  CS_OK, or CS_EMEM saying how many bytes for how many tokens, and to lower --batch-tokens
+ * Returns  CS_OK, or CS_EMEM saying how many bytes for how many tokens; what would help depends on
+ *          the command, which adds it
  */
 int cs_model_reserve(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
     CS_MUST_CHECK;

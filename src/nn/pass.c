@@ -208,8 +208,8 @@ int cs_model_reserve(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, b
     if (cs_ctx_reserve(&m->cx, m->cx.peak, m->cx.grad_peak) == CS_OK)
         return CS_OK;
     cs_error_clear();
-    return cs_fail(CS_EMEM, "out of memory: %lld tokens need %lld bytes of activations; lower "
-                   "--batch-tokens", (long long)n_tok,
+    return cs_fail(CS_EMEM, "out of memory: %lld tokens%s need %lld bytes of activations",
+                   (long long)n_tok, n_seg > 1 ? "" : " of one sequence",
                    (long long)cs_model_memory(m, n_tok, n_seg, depth, training));
 }
 
@@ -236,14 +236,10 @@ int cs_check_finite(cs_model *m, int64_t first)
 
 int cs_tell_batch(int rc, const cs_input *in)
 {
-    char what[512];
-
     if (rc != CS_EDEVICE)
         return rc;
-    (void)snprintf(what, sizeof what, "%s", cs_error_message());
-    cs_error_clear();
-    return cs_fail(rc, "%s; the batch had %d sequences of %lld tokens, depth %d", what,
-                   (int)in->n_seg, (long long)in->n_tok, (int)in->depth);
+    return cs_fail_also(rc, "; the batch had %d sequences of %lld tokens, depth %d",
+                        (int)in->n_seg, (long long)in->n_tok, (int)in->depth);
 }
 
 /* The head's answers in host floats. */

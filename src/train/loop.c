@@ -225,6 +225,13 @@ static void tell_kept(struct learner *l, const cs_batch *b)
             keep == CS_KEEP_INPUTS ? "up to " : "", keep);
 }
 
+/* What would help a batch without room; of blocks, as few inputs as can be are kept already. */
+static int no_room(const struct learner *l, const cs_batch *b)
+{
+    return cs_fail_also(CS_EMEM, "; %s, or use a machine with more",
+                        b->n_rec > 1 ? "lower --batch-tokens" : l->o->shorter);
+}
+
 static int learn(struct learner *l, const cs_feed_item *it)
 {
     int rc = CS_OK;
@@ -244,7 +251,8 @@ static int learn(struct learner *l, const cs_feed_item *it)
     if (b->n_rec == 0)
         return it->step_end ? finish_step(l) : CS_OK;
     CS_TRY(make_room(l, b));
-    CS_TRY(cs_model_learn(l->m, b, &how, &loss, l->answer));
+    rc = cs_model_learn(l->m, b, &how, &loss, l->answer);
+    CS_TRY(rc == CS_EMEM ? no_room(l, b) : rc);
     tell_kept(l, b);
     CS_TRY(cs_running_take(l->running, it->no));
     if (it->scale > 0)           /* else nothing of the step counts */
@@ -277,7 +285,8 @@ static int answer(struct learner *l, const cs_batch *b, int owner)
     if (owner != l->rank)
         return cs_group_recv(l->o->group, owner, l->answer, n_bytes);
     use_average(l, true);
-    CS_TRY(cs_model_predict(l->m, b, l->answer));
+    rc = cs_model_predict(l->m, b, l->answer);
+    CS_TRY(rc == CS_EMEM ? no_room(l, b) : rc);
     if (l->rank > 0)
         rc = cs_group_send(l->o->group, 0, l->answer, n_bytes);
 out:

@@ -33,6 +33,7 @@ typedef struct cs_train_opt {
     uint64_t    seed;            /* of the dropout masks */
     const char *model_path, *checkpoint_path;
     const char *metrics_path;    /* NULL: none */
+    const char *shorter;         /* "shorten sequences with --crop-max", for a message */
     const char *recipe;          /* see cs_checkpoint_save() */
     bool        resume;
     cs_group   *group;           /* the ranks of the run, of which this is one; NULL: it is alone */

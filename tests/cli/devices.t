@@ -114,8 +114,9 @@ T 'allocations that fail are told or do no harm' sh -c "n=0; halved=0
 CS_HOST_MEMORY=$((own + 60000))
 export CS_HOST_MEMORY
 long="$c classify -@ 2 -m $m -B 100 --all --device cuda:0,1 --long-sequence"
-T 'a sequence without room has that for a reason' sh -c "$long whole $in 2> /dev/null |
-    cut -f 5 | grep -c no_memory | grep -qx 4"
+T 'a sequence without room has that for a reason' sh -c "$long whole $in 2> long.err |
+    cut -f 5 | grep -c no_memory | grep -qx 4 &&
+    grep -q 'more memory than there is; --long-sequence cpu has the processor compute such' long.err"
 T 'or goes to the processor' sh -c "$long cpu $in 2> long.err > long.tsv &&
     grep -q '4 of 22 records need more memory than there is on the device; the processor' long.err"
 T 'with its answer' near long.tsv cpu.tsv

@@ -175,7 +175,13 @@ if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
     T 'or names the record' sh -c '(ulimit -v 1500000
         chordseq classify -@ 1 -m wide-model --long-sequence error around.fa > /dev/null 2> mem.err
         [ $? = 1 ]) && grep -q "out of memory for record .r0. (10485760 bases), which needs [0-9]* \
-bytes; cut it with --long-sequence window" mem.err'
+bytes; --long-sequence window cuts such records" mem.err'
+    # One sequence is what --batch-tokens cannot make smaller.
+    T 'training says what makes it shorter' sh -c '(ulimit -v 1500000
+        chordseq train -@ 1 --class a=long.fa --class b=around.fa --tokenizer.k 8 --tokenizer.stride 8 \
+            --encoder.max-len 2M --encoder.track 16 --encoder.hidden 1 --epochs 1 --valid-frac 0 -o o.m \
+            2> mem.err; [ $? = 1 ]) && grep -q "tokens of one sequence need [0-9]* bytes of activations; \
+shorten sequences with --crop-max, or use a machine with more$" mem.err'
 else
     S 'too little memory' 'the program does not start under ulimit -v (a sanitizer?)'
 fi
