@@ -101,14 +101,15 @@ __device__ static lane_rows<N> rows_from(const cs_learn_job &q, int64_t r0, int3
     return rows;
 }
 
-/* On to a later track: 0 is not rotated, 1 by one token, each further one twice as far. */
+/* On to a later track: 0 is not rotated, 1 by one token, each further one twice as far; a row that
+ * is not there stays, or twice as far would overflow from track 64 on. */
 template <int N> __device__ static void turn_to(lane_rows<N> &rows, int32_t track)
 {
     for (; rows.track < track; rows.track++)
         CS_UNROLL
         for (int i = 0; i < N; i++) {
             lane_row &p = rows.at[i];
-            const int64_t s = rows.track == 0 ? 1 : 2 * p.shift;
+            const int64_t s = rows.track == 0 ? p.len > 0 : 2 * p.shift;
             p.shift = s < p.len ? s : s - p.len;
         }
 }

@@ -273,6 +273,7 @@ static void test_block(void **state)
         { 80, 100, 16, 0, { 2, 65, 64 }, 3 },        { 12, 9, 4, 0, { 70, 490, 3 }, 3 },
         { 288, 128, 16, 0, { 20, 13 }, 2 },          { 8, 66, 8, 0, { 0, 0 }, 2 },
         { 12, 9, 4, 0, { 70, 2000, 3 }, 3 },         { 8, 66, 8, 0, { 300, 230 }, 2 },
+        { 272, 64, 4, 0, { 70 }, 1 },                /* more tracks than a length has bits */
     };
     compute_in(CS_IN_BF16);
     most_off = most_off_in[CS_IN_BF16];
