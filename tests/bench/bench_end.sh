@@ -21,8 +21,9 @@ scratch
 
 gen_fasta "$n_base" 1 > "$tmp/contigs.fa"
 # Qualities are pieces of one random text, so that they compress as those of a sequencer roughly do.
+# Its numbers are Park and Miller's (1988): rand() is another one in every awk.
 gen_fasta $((n_read * 150)) 2 150 150 | awk '
-BEGIN { srand(3); for (i = 0; i < 9999; i++) q = q sprintf("%c", 45 + int(rand() * 28)) }
+BEGIN { for (r = 3; i < 9999; i++) { r = r * 16807 % 2147483647; q = q sprintf("%c", 45 + r % 28) } }
 /^>/  { if (s) print s "\n+\n" substr(q, 1 + (n++ * 97) % 9800, 150); s = ""
         print "@" substr($0, 2); next }
       { s = s $0 }

@@ -23,8 +23,7 @@ lines=222000 size=32000 sentences=20000
 gzip -cd "$fasta" | awk '/^>/ { sub(/:/, "_"); sub(/ .*/, "") } { print }' |
     head -n $lines > "$tmp/hg38.fa"
 head -n $((lines / 4)) "$tmp/hg38.fa" > "$tmp/quarter.fa"
-awk -v n=$lines 'BEGIN { srand(1); print ">random"; for (i = 0; i < n; i++) {
-    s = ""; for (j = 0; j < 80; j++) s = s substr("ACGT", 1 + int(4 * rand()), 1); print s } }' > "$tmp/random.fa"
+gen_fasta $((80 * lines)) 1 $((80 * lines)) $((80 * lines)) > "$tmp/random.fa"
 awk 'BEGIN { OFS = "\t"; print "##fileformat=VCFv4.3"
         print "##FORMAT=<ID=GT,Number=1,Type=String,Description=\"Genotype\">"
         print "#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", "a" }
