@@ -1,4 +1,5 @@
-/* vcf.c - VCF and BCF records, as text where they are text, through htslib. */
+/* vcf.c - VCF and BCF records, as text where they are text, through htslib. Whoever reads such a
+ * file does it here, so that what is wrong with one is wrong everywhere, and in the same words. */
 #include "io/vcf.h"
 
 #include <errno.h>
@@ -7,9 +8,11 @@
 #include <htslib/bgzf.h>
 #include <htslib/kseq.h>
 #include <htslib/kstring.h>
+#include <htslib/tbx.h>
 #include <htslib/vcf.h>
 
 #include "io/inflow.h"
+#include "io/vcf_native.h"
 #include "io/vcf_text.h"
 
 struct cs_vcf {
@@ -22,6 +25,10 @@ struct cs_vcf {
     uint64_t   n_record;
     int        n_column;
     bool       as_native;
+    hts_idx_t *index;            /* of BCF */
+    tbx_t     *tabix;            /* of VCF */
+    hts_itr_t *itr;              /* of the region, or NULL: the whole file */
+    bool       none;             /* the region's contig has no records */
 };
 
 static bool is_text(const cs_vcf *v)
@@ -98,7 +105,6 @@ static int open_all(cs_vcf *v, int threads)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_inflow_hts(v->path, &v->fp));
     if (hts_get_format(v->fp)->category != variant_data)
         return cs_fail(CS_EFORMAT, "'%s' is no VCF or BCF file", v->path);
     if (threads > 0 && hts_set_threads(v->fp, threads) < 0)
@@ -113,10 +119,23 @@ out:
 
 int cs_vcf_open(const char *path, int threads, bool as_native, cs_vcf **out)
 {
+    int rc = CS_OK;
+    htsFile *fp;
+
+    *out = NULL;
+    CS_TRY(cs_inflow_hts(path, &fp));
+    rc = cs_vcf_take(path, fp, threads, as_native, out);
+out:
+    return rc;
+}
+
+int cs_vcf_take(const char *path, htsFile *fp, int threads, bool as_native, cs_vcf **out)
+{
     cs_vcf *v = cs_xcalloc(1, sizeof *v);
 
     *out = NULL;
     v->path = cs_xstrdup(path);
+    v->fp = fp;
     v->as_native = as_native;
     const int rc = cs_inflow_cut(open_all(v, threads));
     if (rc == CS_OK)
@@ -130,6 +149,11 @@ void cs_vcf_close(cs_vcf *v)
 {
     if (!v)
         return;
+    hts_itr_destroy(v->itr);
+    if (v->index)
+        hts_idx_destroy(v->index);
+    if (v->tabix)
+        tbx_destroy(v->tabix);
     if (v->rec)
         bcf_destroy(v->rec);
     if (v->header)
@@ -148,7 +172,7 @@ const char *cs_vcf_path(const cs_vcf *v)
     return v->path;
 }
 
-const void *cs_vcf_header(const cs_vcf *v)
+void *cs_vcf_header(const cs_vcf *v)
 {
     return v->header;
 }
@@ -158,9 +182,36 @@ const char *cs_vcf_head(const cs_vcf *v)
     return v->head.s;
 }
 
+void *cs_vcf_native(const cs_vcf *v)
+{
+    return v->rec;
+}
+
+int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
+{
+    if (is_text(v) && !v->tabix)
+        v->tabix = tbx_index_load(v->path);
+    else if (!is_text(v) && !v->index)
+        v->index = bcf_index_load(v->path);
+    if (is_text(v) ? !v->tabix : !v->index)
+        return cs_fail(CS_EIO, "'%s' has no index, which regions need; make one (bcftools index "
+                       "on a BGZF or BCF file), or leave regions away", v->path);
+    const int tid = is_text(v) ? tbx_name2id(v->tabix, contig)
+                               : bcf_hdr_name2id(v->header, contig);
+    hts_itr_destroy(v->itr);
+    v->itr = NULL;
+    v->none = tid < 0;
+    if (!v->none)
+        v->itr = is_text(v) ? tbx_itr_queryi(v->tabix, tid, from, to)
+                            : bcf_itr_queryi(v->index, tid, from, to);
+    if (!v->none && !v->itr)
+        return cs_fail(CS_EIO, "'%s': the index has no place for '%s'", v->path, contig);
+    return CS_OK;
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
-static int broken(const cs_vcf *v, const char *what)
+int cs_vcf_broken(const cs_vcf *v, const char *what)
 {
     return cs_fail(CS_EFORMAT, "'%s': record %llu %s", v->path, (unsigned long long)v->n_record,
                    what);
@@ -180,7 +231,7 @@ static int check_native(const cs_vcf *v)
 
     for (size_t i = 0; i < sizeof error / sizeof *error; i++)
         if (v->rec->errcode & error[i].bit)
-            return broken(v, error[i].what);
+            return cs_vcf_broken(v, error[i].what);
     return CS_OK;
 }
 
@@ -212,8 +263,6 @@ static int copy_record(cs_vcf *v, cs_arena *mem, cs_vcf_record *r)
     const bcf1_t *b = v->rec;
     const char *contig = bcf_seqname(v->header, b);
 
-    if (!contig)
-        return broken(v, "is on a contig that the header does not have");
     *r = (cs_vcf_record){ .no = v->n_record, .pos = b->pos, .n_alt = b->n_allele - 1 };
     r->contig = cs_arena_dup(mem, contig, strlen(contig));
     r->id = cs_arena_dup(mem, b->d.id, strlen(b->d.id));
@@ -238,7 +287,7 @@ static int check_end(const cs_vcf *v)
 {
     const BGZF *z = v->fp->is_bgzf ? v->fp->fp.bgzf : NULL;
 
-    if (!z || !z->no_eof_block || z->is_gzip)
+    if (v->itr || !z || !z->no_eof_block || z->is_gzip)
         return CS_EOF;
     return cs_fail(CS_EFORMAT, "'%s': the end marker is missing after record %llu; the file was "
                    "probably cut while copying", v->path, (unsigned long long)v->n_record);
@@ -247,42 +296,62 @@ static int check_end(const cs_vcf *v)
 static int next_text(cs_vcf *v)
 {
     char why[160];
-    const int r = hts_getline(v->fp, KS_SEP_LINE, &v->line);
+    kstring_t *text = v->as_native ? &v->line : &v->parsed;
+    const int r = v->itr ? tbx_itr_next(v->fp, v->tabix, v->itr, &v->line)
+                         : hts_getline(v->fp, KS_SEP_LINE, &v->line);
 
     if (r == -1)
         return check_end(v);
     v->n_record++;
     if (r < -1)
-        return broken(v, "cannot be decompressed; the file is cut or damaged");
+        return cs_vcf_broken(v, v->itr ? "cannot be read; the file is cut or damaged" :
+                             "cannot be decompressed; the file is cut or damaged");
     if (memchr(v->line.s, '\0', v->line.l))
-        return broken(v, "has a NUL byte");
+        return cs_vcf_broken(v, "has a NUL byte");
     if (!cs_vcf_line_sound(v->line.s, v->line.l, v->n_column, why, sizeof why))
-        return broken(v, why);
+        return cs_vcf_broken(v, why);
     v->parsed.l = 0;
-    if (kputsn(v->line.s, v->line.l, &v->parsed) < 0)
+    if (!v->as_native && kputsn(v->line.s, v->line.l, &v->parsed) < 0)
         return no_memory(v);
-    if (vcf_parse(&v->parsed, v->header, v->rec) < 0) {
+    if (vcf_parse(text, v->header, v->rec) < 0) {
         const int rc = check_native(v);
-        return rc == CS_OK ? broken(v, "cannot be parsed") : rc;
+        return rc == CS_OK ? cs_vcf_broken(v, "cannot be parsed") : rc;
     }
     return CS_OK;
 }
 
 static int next_native(cs_vcf *v)
 {
-    const int r = bcf_read(v->fp, v->header, v->rec);
+    const int r = v->itr ? bcf_itr_next(v->fp, v->itr, v->rec)
+                         : bcf_read(v->fp, v->header, v->rec);
 
     if (r == -1)
         return check_end(v);
     v->n_record++;
     if (r < -1)
-        return broken(v, "cannot be read; the file is cut or damaged");
+        return cs_vcf_broken(v, "cannot be read; the file is cut or damaged");
     v->line.l = 0;
     if (!v->as_native && vcf_format(v->header, v->rec, &v->line) < 0)
-        return broken(v, "cannot be printed; the file is damaged");
+        return cs_vcf_broken(v, "cannot be printed; the file is damaged");
     while (v->line.l > 0 && v->line.s[v->line.l - 1] == '\n')
         v->line.l--;
     return CS_OK;
+}
+
+int cs_vcf_read(cs_vcf *v, int what)
+{
+    int rc = CS_OK;
+
+    if (v->none)
+        return CS_EOF;
+    CS_TRY(cs_inflow_cut(is_text(v) ? next_text(v) : next_native(v)));
+    CS_TRY(check_native(v));
+    if (bcf_unpack(v->rec, what) < 0 || v->rec->n_allele < 1)
+        return cs_vcf_broken(v, "cannot be unpacked; the file is damaged");
+    if (!bcf_seqname(v->header, v->rec))
+        return cs_vcf_broken(v, "is on a contig that the header does not have");
+out:
+    return rc;
 }
 
 int cs_vcf_next(cs_vcf *v, cs_arena *mem, cs_vcf_record **out)
@@ -290,10 +359,7 @@ int cs_vcf_next(cs_vcf *v, cs_arena *mem, cs_vcf_record **out)
     int rc = CS_OK;
 
     *out = NULL;
-    CS_TRY(cs_inflow_cut(is_text(v) ? next_text(v) : next_native(v)));
-    CS_TRY(check_native(v));
-    if (bcf_unpack(v->rec, BCF_UN_STR) < 0 || v->rec->n_allele < 1)
-        return broken(v, "cannot be unpacked; the file is damaged");
+    CS_TRY(cs_vcf_read(v, BCF_UN_STR));
     cs_vcf_record *r = cs_arena_alloc(mem, 1, sizeof *r);
     if (!r)
         return no_memory(v);

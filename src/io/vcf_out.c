@@ -14,6 +14,7 @@
 #include <htslib/kstring.h>
 #include <htslib/vcf.h>
 
+#include "io/vcf_native.h"
 #include "io/vcf_text.h"
 
 enum { N_FIXED = 8, INFO_COLUMN = 7 };

@@ -21,8 +21,4 @@ const char *cs_vcf_info_find(const char *line, size_t n_line, const char *key, s
 /** cs_vcf_column - column i (from 0) of a line, [*n]; NULL: it has fewer */
 const char *cs_vcf_column(const char *line, size_t n_line, int i, size_t *n);
 
-/** cs_vcf_header, cs_vcf_head - an input's bcf_hdr_t, and its text: of VCF as it was */
-const void *cs_vcf_header(const cs_vcf *v);
-const char *cs_vcf_head(const cs_vcf *v);
-
 #endif

@@ -1,0 +1,26 @@
+/* vcf_native.h - VCF and BCF records as htslib has them, for those who read more than vcf.h has. */
+#ifndef CS_IO_VCF_NATIVE_H
+#define CS_IO_VCF_NATIVE_H
+
+#include "io/vcf.h"
+
+struct htsFile;
+
+/** cs_vcf_take - cs_vcf_open() of a file that is open; fp is taken over, also on failure */
+int cs_vcf_take(const char *path, struct htsFile *fp, int threads, bool as_native, cs_vcf **out)
+    CS_MUST_CHECK;
+/** cs_vcf_header, cs_vcf_head - an input's bcf_hdr_t, and its text: of VCF as it was */
+void *cs_vcf_header(const cs_vcf *v);
+const char *cs_vcf_head(const cs_vcf *v);
+/** cs_vcf_seek - only records that overlap [from, to) of a contig from here on; needs an index. A
+ * contig without records gives none. CS_OK; CS_EIO */
+int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to) CS_MUST_CHECK;
+/** cs_vcf_read - the next record, checked as cs_vcf_next() does, into cs_vcf_native(). what: of
+ * htslib's BCF_UN_... CS_OK; CS_EOF; CS_EFORMAT with file, record and reason; CS_EIO; CS_EMEM */
+int cs_vcf_read(cs_vcf *v, int what) CS_MUST_CHECK;
+/** cs_vcf_native - the bcf1_t that was read last */
+void *cs_vcf_native(const cs_vcf *v);
+/** cs_vcf_broken - what is wrong with that record, as it follows "record N". CS_EFORMAT */
+int cs_vcf_broken(const cs_vcf *v, const char *what);
+
+#endif
