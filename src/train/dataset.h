@@ -82,7 +82,8 @@ int cs_dataset_split(cs_dataset *d, double frac, uint64_t seed) CS_MUST_CHECK;
 void cs_dataset_count(const cs_dataset *d, cs_part part, int32_t class_no, int64_t *n,
                       int64_t *n_base);
 
-/** cs_dataset_lacks - how many of n_class classes have no example in a part; *first: one of them */
+/** cs_dataset_lacks - how many of all n_class classes have no example in a part; *first: the first
+ * of them, if any */
 int32_t cs_dataset_lacks(const cs_dataset *d, cs_part part, int32_t n_class, int32_t *first);
 /** cs_dataset_leaks - validation examples whose sequence a training example has, too, letter by
  * letter; CS_EMEM */
