@@ -137,7 +137,7 @@ static int read_all(struct load *l, const char *path)
 {
     int rc = CS_OK;
     cs_inputs *in = NULL;
-    const cs_input_opt how = { .reference = NULL };
+    const cs_input_opt how = { .series = l->model->tok == NULL };
     cs_chunk *c = NULL;
 
     CS_TRY(cs_inputs_open(&path, 1, &how, &in));
