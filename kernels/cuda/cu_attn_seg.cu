@@ -104,7 +104,8 @@ static void cuda_seg_gemm(cs_backend *be, cs_seg seg, bool ta, bool tb, const cs
 /* ---- softmax over the rows of a segment -------------------------------------------------- */
 
 /* The largest or the sum of f(r) over a segment's rows, by the 8 warps of a block; each lane has a
- * column of its own. */
+ * column of its own. Once for each f: every instance has its own memory, so none waits for the one
+ * before. */
 template <class F>
 __device__ static double over_rows(const cs_seg &seg, int32_t s, bool largest, F f)
 {
@@ -112,7 +113,6 @@ __device__ static double over_rows(const cs_seg &seg, int32_t s, bool largest, F
     double v = largest ? -INFINITY : 0;
     for (int64_t r = seg.off[s] + threadIdx.y; r < seg.off[s + 1]; r += CS_WARPS)
         v = largest ? fmax(v, f(r)) : v + f(r);
-    __syncthreads();
     warp[threadIdx.y][threadIdx.x] = v;
     __syncthreads();
     v = warp[0][threadIdx.x];
