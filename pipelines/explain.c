@@ -250,6 +250,7 @@ static int mutate(struct job *j, double f)
     int rc = CS_OK;
     const int64_t fit = own.batch_tokens / j->n, all = 3 * j->n;
     struct mutants k = { .b = cs_batch_new(0, 0), .cap = fit < 1 ? 1 : fit < all ? fit : all };
+    cs_progress *progress = cs_progress_new("bases explained", j->n);
 
     k.place = cs_alloc((size_t)k.cap, sizeof *k.place);
     k.y = cs_alloc((size_t)(k.cap * j->model->n_label), sizeof *k.y);
@@ -264,11 +265,13 @@ static int mutate(struct job *j, double f)
         for (int b = 0; is < 4 && b < 4; b++)
             if (b != is)
                 CS_TRY(add_mutant(j, &k, i, b));
+        cs_progress_update(progress, (uint64_t)i, (uint64_t)(3 * i * j->n), i);
     }
     CS_TRY(flush(j, &k));
     for (int64_t i = 0; i < j->n; i++)
         j->value[i] = contribution(j, i);
 out:
+    cs_progress_free(progress);
     free(k.place);
     free(k.y);
     cs_batch_free(k.b);
