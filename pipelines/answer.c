@@ -16,11 +16,11 @@ void cs_chunk_free_ids(cs_chunk *c)
     c->n_id = 0;
 }
 
-static int no_room(const cs_chunk *c, const char *what, int64_t n)
+static int no_room(const cs_policy *p, const cs_chunk *c, const char *what, int64_t n)
 {
-    return cs_fail(CS_EMEM, "out of memory for %lld %s of the records from '%s' to '%s'; "
-                   "--long-sequence window would cut long ones", (long long)n, what,
-                   c->rec[0].name, c->rec[c->n - 1].name);
+    return cs_fail(CS_EMEM, "out of memory for %lld %s of the records from '%s' to '%s'%s",
+                   (long long)n, what, c->rec[0].name, c->rec[c->n - 1].name,
+                   cs_policy_may_cut(p) ? "; --long-sequence window would cut long ones" : "");
 }
 
 static int list_views(const cs_policy *p, cs_chunk *c)
@@ -30,13 +30,13 @@ static int list_views(const cs_policy *p, cs_chunk *c)
     for (int i = 0; i < c->n; i++)
         n += cs_views_count(p, &c->rec[i]);
     if (n > INT_MAX / 2)
-        return no_room(c, "windows", n);
+        return no_room(p, c, "windows", n);
     c->n_view = (int32_t)n;
     c->ans = cs_arena_alloc(c->mem, (size_t)c->n, sizeof *c->ans);
     c->first = cs_arena_alloc(c->mem, (size_t)c->n + 1, sizeof *c->first);
     c->view = cs_arena_alloc(c->mem, (size_t)n, sizeof *c->view);
     if (!c->ans || !c->first || !c->view)
-        return no_room(c, "windows", n);
+        return no_room(p, c, "windows", n);
     memset(c->ans, 0, (size_t)c->n * sizeof *c->ans);
     c->first[0] = 0;
     for (int i = 0; i < c->n; i++) {
@@ -47,15 +47,15 @@ static int list_views(const cs_policy *p, cs_chunk *c)
 }
 
 /* One block for the ids of all views, each given as much as its bases can need. */
-static int reserve_ids(const cs_model *m, cs_chunk *c)
+static int reserve_ids(const cs_policy *p, cs_chunk *c)
 {
-    for (int32_t k = 0; m->tok && k < c->n_view; k++)
+    for (int32_t k = 0; p->model->tok && k < c->n_view; k++)
         c->n_id += c->view[k].tok.n;
     c->id = cs_block_alloc((size_t)c->n_id + 1, sizeof *c->id);
     if (!c->id)
-        return no_room(c, "tokens", c->n_id);
+        return no_room(p, c, "tokens", c->n_id);
     int32_t *id = c->id;
-    for (int32_t k = 0; m->tok && k < c->n_view; k++) {
+    for (int32_t k = 0; p->model->tok && k < c->n_view; k++) {
         c->view[k].tok.id = id;
         id += c->view[k].tok.n;
     }
@@ -73,7 +73,7 @@ static int encode(const cs_policy *p, cs_chunk *c)
     }
     char *scratch = cs_block_alloc((size_t)most + 1, 1);
     if (!scratch)
-        return no_room(c, "bytes to work with", most);
+        return no_room(p, c, "bytes to work with", most);
     for (int32_t k = 0; k < c->n_view; k++)
         cs_view_encode(p, &c->rec[c->view[k].rec], &c->view[k], scratch);
     cs_block_free(scratch);
@@ -108,7 +108,7 @@ static int reserve_answers(const cs_policy *p, cs_chunk *c)
     }
     float *v = cs_arena_alloc(c->mem, (size_t)total + 1, sizeof *v);
     if (!v)
-        return no_room(c, "values", total);
+        return no_room(p, c, "values", total);
     for (int i = 0; i < c->n; i++) {
         c->ans[i].v = v;
         v += c->ans[i].n * answers_of(p, c, i);
@@ -127,7 +127,7 @@ int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c)
     int rc = CS_OK;
 
     CS_TRY(list_views(p, c));
-    CS_TRY(reserve_ids(p->model, c));
+    CS_TRY(reserve_ids(p, c));
     CS_TRY(encode(p, c));
     rc = reserve_answers(p, c);
 out:
@@ -354,7 +354,7 @@ int cs_answer_accept(const cs_policy *p, const cs_record *r, cs_reason reason)
 {
     if (reason != CS_REASON_TOO_LONG || p->on_long != CS_LONG_ERROR)
         return CS_OK;
-    return cs_fail(CS_EMODEL, "record '%s' (%lld bases) is longer than the model's %lld tokens; "
-                   "cut it with --long-sequence window", r->name, (long long)cs_record_bases(r),
-                   (long long)p->max_len);
+    return cs_fail(CS_EMODEL, "record '%s' (%lld bases) is longer than the model's %lld tokens%s",
+                   r->name, (long long)cs_record_bases(r), (long long)p->max_len,
+                   cs_policy_may_cut(p) ? "; cut it with --long-sequence window" : "");
 }

@@ -248,14 +248,27 @@ int64_t cs_policy_longest(const cs_policy *p)
     return bounded ? longest_bases(p->model, p->max_len) : 0;
 }
 
+bool cs_policy_may_cut(const cs_policy *p)
+{
+    return p->pair == CS_PAIR_MEAN && p->window == 0 && p->model->tok != NULL &&
+           !p->model->head->per_token;
+}
+
 const char *cs_policy_remedy(const cs_policy *p, bool device)
 {
+    const bool may_cut = cs_policy_may_cut(p);
+
     /* Of two segments that are not mates, both are windows. */
     if (p->pair != CS_PAIR_MEAN || p->on_long == CS_LONG_WINDOW)
         return "a smaller --window-length needs less";
+    if (p->on_long == CS_LONG_FIT)
+        return "--long-sequence window with a smaller --window-length needs less";
     if (device && p->on_long != CS_LONG_CPU)
-        return "--long-sequence cpu has the processor compute such records, window cuts them";
-    return "--long-sequence window cuts such records";
+        return may_cut ? "--long-sequence cpu has the processor compute such records, window cuts "
+                         "them"
+                       : "--long-sequence cpu has the processor compute such records";
+    return may_cut ? "--long-sequence window cuts such records"
+                   : "this model takes sequences whole";
 }
 
 const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf)

@@ -71,8 +71,12 @@ double cs_policy_least(const cs_policy *p, int64_t n_base);
  * where sequences are cut */
 int64_t cs_policy_longest(const cs_policy *p);
 
+/** cs_policy_may_cut - would --long-sequence window make sequences shorter? Not where they are cut
+ * already, nor where an answer is for the whole of one */
+bool cs_policy_may_cut(const cs_policy *p);
+
 /** cs_policy_remedy - what would help a sequence for which there is no memory, as a clause: options
- * that the command has. device: short is the memory of a GPU */
+ * that the command has and that the model takes. device: short is the memory of a GPU */
 const char *cs_policy_remedy(const cs_policy *p, bool device);
 
 /** cs_policy_text - for summaries: "both strands, windows of 1000 bases". Returns buf */

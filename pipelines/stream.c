@@ -172,8 +172,9 @@ static void report_counted(const cs_stream *s, const struct stages *g, const cs_
     char what[160];
     const int64_t most = s->policy->max_memory;
 
-    (void)snprintf(what, sizeof what, "are longer than the model's %lld tokens; "
-                   "--long-sequence window cuts them", (long long)s->policy->max_len);
+    (void)snprintf(what, sizeof what, "are longer than the model's %lld tokens%s",
+                   (long long)s->policy->max_len,
+                   cs_policy_may_cut(s->policy) ? "; --long-sequence window cuts them" : "");
     if (s->in)
         cs_inputs_report(s->in);
     if (s->second)

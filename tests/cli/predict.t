@@ -121,4 +121,8 @@ N predict-classify.err chordseq classify -m m.safetensors in.fa
 N predict-sequence.err chordseq predict -m "$tiny/model.safetensors" in.fa
 N predict-graph.err chordseq predict -m m.safetensors --format bedgraph in.fa
 N predict-window.err chordseq predict -m m.safetensors --long-sequence window --window-length 100 in.fa
+T 'nor is told to' sh -c 'chordseq predict -m m.safetensors --max-memory 1 -B 1 -o none.bed in.fa 2>&1 |
+    grep -q "60 records need more memory .*; this model takes sequences whole; first" &&
+    ! chordseq predict -m m.safetensors --max-memory 1 -B 1 --long-sequence error in.fa 2>&1 |
+    grep -- --long-sequence'
 N predict-full.err sh -c 'chordseq predict -q -m m.safetensors in.fa > /dev/full'
