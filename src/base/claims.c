@@ -2,9 +2,10 @@
  * claims.c - the files that a run reads: no output may take the place of one.
  *
  * DESIGN
- * A list of device and number of every file that was claimed, and what the user called it. There
- * are few outputs, so that looking through the list is cheap even where inputs are many. A file
- * that is not there yet is not in the list: it cannot be an input, either.
+ * Two lists, inputs and outputs: device and number of every file that was claimed, and what the
+ * user called it. A file is looked for among those of the other kind only. There are few outputs,
+ * so that this is cheap even where inputs are many. A file that is not there yet is in no list: it
+ * cannot be an input, either.
  */
 #include "base/claims.h"
 
@@ -18,11 +19,10 @@
 struct claim {
     dev_t dev;
     ino_t ino;
-    bool  output;
     char *name;
 };
 
-static struct { struct claim *v; size_t n, cap; } claims;
+static struct claims { struct claim *v; size_t n, cap; } inputs, outputs;
 
 static bool is_standard(const char *path)
 {
@@ -45,9 +45,11 @@ static bool find_file(const char *path, bool output, struct stat *st)
 /* Against those of the other kind. */
 static int check(const char *name, const struct stat *st, bool output)
 {
-    for (size_t i = 0; i < claims.n; i++) {
-        const struct claim *c = &claims.v[i];
-        if (c->output == output || c->dev != st->st_dev || c->ino != st->st_ino)
+    const struct claims *other = output ? &inputs : &outputs;
+
+    for (size_t i = 0; i < other->n; i++) {
+        const struct claim *c = &other->v[i];
+        if (c->dev != st->st_dev || c->ino != st->st_ino)
             continue;
         return cs_fail(CS_EUSAGE, "output '%s' is the same file as input '%s'; write to another",
                        output ? name : c->name, output ? c->name : name);
@@ -59,13 +61,14 @@ static int claim(const char *path, bool output)
 {
     int rc = CS_OK;
     struct stat st;
+    struct claims *own = output ? &outputs : &inputs;
     const char *name = name_of(path, output);
 
     if (!find_file(path, output, &st))
         return CS_OK;
     CS_TRY(check(name, &st, output));
-    CS_TRY(cs_grow((void **)&claims.v, &claims.cap, claims.n + 1, sizeof *claims.v));
-    claims.v[claims.n++] = (struct claim){ st.st_dev, st.st_ino, output, cs_xstrdup(name) };
+    CS_TRY(cs_grow((void **)&own->v, &own->cap, own->n + 1, sizeof *own->v));
+    own->v[own->n++] = (struct claim){ st.st_dev, st.st_ino, cs_xstrdup(name) };
 out:
     return rc;
 }
