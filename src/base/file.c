@@ -260,8 +260,8 @@ int cs_outfile_open(const char *path, cs_outfile **out)
     const size_t n = path != NULL ? strlen(path) : 0;
 
     if (n > 3 && strcmp(path + n - 3, ".gz") == 0)
-        cs_warn("'%s' is not going to be compressed, whatever its name says; a pipe to gzip does "
-                "that", path);
+        cs_warn_once("'%s' is not going to be compressed, whatever its name says; a pipe to gzip "
+                     "does that", path);
     return cs_outfile_open_packed(path, out);
 }
 

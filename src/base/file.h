@@ -17,7 +17,7 @@ typedef struct cs_outfile cs_outfile;
 
 /** cs_outfile_open - path NULL or "-" is stdout. CS_OK; CS_EIO naming file and reason; CS_EUSAGE
  * for an empty name, and for a file that the run reads (base/claims.h). A name that ends in .gz is
- * warned of: who compresses what he writes takes the next */
+ * warned of, once: who compresses what he writes takes the next */
 int cs_outfile_open(const char *path, cs_outfile **out) CS_MUST_CHECK;
 /** cs_outfile_open_packed - the same for a caller that compresses what it writes */
 int cs_outfile_open_packed(const char *path, cs_outfile **out) CS_MUST_CHECK;

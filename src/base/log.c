@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -139,6 +140,30 @@ void cs_warn(const char *fmt, ...)
     va_start(ap, fmt);
     print(CS_LOG_WARN, "warning:", "\033[1;33m", fmt, ap);
     va_end(ap);
+}
+
+void cs_warn_once(const char *fmt, ...)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct { char **v; size_t n; } told;
+    const int saved = errno;
+    char text[LINE_BYTES];
+    size_t i = 0;
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    CS_BUG(pthread_mutex_lock(&lock) != 0);
+    while (i < told.n && strcmp(told.v[i], text) != 0)
+        i++;
+    if (i == told.n) {
+        told.v = cs_xrealloc(told.v, (told.n + 1) * sizeof *told.v);
+        told.v[told.n++] = cs_xstrdup(text);
+        cs_warn("%s", text);
+    }
+    CS_BUG(pthread_mutex_unlock(&lock) != 0);
+    errno = saved;
 }
 
 void cs_info(const char *fmt, ...)

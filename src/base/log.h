@@ -29,6 +29,9 @@ void cs_debug(const char *fmt, ...) CS_PRINTF(1, 2);
 /** cs_note - a plain line without a level's tag, printed unless -q (the end-of-run summary) */
 void cs_note(const char *fmt, ...) CS_PRINTF(1, 2);
 
+/** cs_warn_once - cs_warn(), but nothing where it has printed the same sentence before */
+void cs_warn_once(const char *fmt, ...) CS_PRINTF(1, 2);
+
 /* A warning that occurs per record: the first is kept, all are counted, one line comes at the end.
  * Thread-safe. Zero-initialise (static or = {0}). */
 typedef struct cs_counted {

@@ -49,6 +49,11 @@ void cs_warn(const char *fmt, ...)
     (void)fmt;
 }
 
+void cs_warn_once(const char *fmt, ...)
+{
+    (void)fmt;
+}
+
 void cs_info(const char *fmt, ...)
 {
     (void)fmt;

@@ -64,6 +64,8 @@ told 'warning: the warm-up of 100 steps is as long as the run of [0-9]*: the lea
     --warmup 100
 told 'warning: 12 of 12 records for validation have the sequence of one that is learnt from' --label-key class \
     --split leak.tsv twice.fa
+T 'what is written again and again is told of once' sh -c '"$@" --epochs 3 --label-key class --metrics t.gz -o o.gz \
+    all.fa 2> told && [ "$(grep -c "[to].gz. is not going to be compressed" told)" = 2 ]' - chordseq train $small
 T 'help and manual name all heads, encoders and tokenizers' sh -c 'chordseq train --help > help
     for n in class tree multilabel regress token variant chordmixer psf base kmer bpe diplotype; do
     sed -n "/^Model:/,/^ *--tokenizer.k/p" help | grep -qw $n && grep -qw -- $n "$srcdir/man/chordseq-train.1" || exit; done'

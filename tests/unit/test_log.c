@@ -68,6 +68,18 @@ static void errno_is_preserved(void **state)
     assert_int_equal(after, ENOENT);
 }
 
+static void a_sentence_is_told_once(void **state)
+{
+    check_stderr c = check_stderr_begin();
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        cs_warn_once("file %d", i % 2);
+    char *got = check_stderr_end(c);
+    assert_string_equal(got, "chordseq: warning: file 0\nchordseq: warning: file 1\n");
+    free(got);
+}
+
 static void control_characters_are_shown(void **state)
 {
     check_stderr c = check_stderr_begin();
@@ -328,6 +340,7 @@ int main(void)
     const struct CMUnitTest test[] = {
         cmocka_unit_test_setup(levels_filter, reset),
         cmocka_unit_test_setup(errno_is_preserved, reset),
+        cmocka_unit_test_setup(a_sentence_is_told_once, reset),
         cmocka_unit_test_setup(control_characters_are_shown, reset),
         cmocka_unit_test_setup(long_line_is_cut_and_ends, reset),
         cmocka_unit_test_setup(lines_do_not_mix, reset),
