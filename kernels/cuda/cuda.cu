@@ -14,9 +14,12 @@ enum { SCRATCH_BYTES = 64 << 20 };
 void cs_cuda_keep(cs_backend *be, cudaError_t e, const char *where)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    if (e != cudaSuccess && cu->capturing)
+    if (e == cudaSuccess)
+        return;
+    (void)cudaGetLastError();    /* kept here: no launch on another device is to be blamed */
+    if (cu->capturing)
         cu->spoiled = true;      /* nothing has run: one by one the same ops will fail again */
-    if (e == cudaSuccess || cu->capturing || cu->error != cudaSuccess)
+    if (cu->capturing || cu->error != cudaSuccess)
         return;
     cu->error = e;
     cu->where = where;
