@@ -99,7 +99,6 @@ static jmp_buf scheduler;
 static int n_thread, current;
 static const std::function<void()> *running;
 
-
 static void wait_at(state why)
 {
     thread *me = &all[current];

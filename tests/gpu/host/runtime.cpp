@@ -335,7 +335,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode)
 {
     LOCK;
     if (s->capture || capturing)
-        return cudaErrorInvalidValue;
+        return told(cudaErrorInvalidValue);
     s->capture = std::make_unique<captured>();
     s->broken = false;
     capturing = s;
@@ -347,11 +347,11 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
     LOCK;
     *g = NULL;
     if (!s->capture || capturing != s)
-        return s->capture ? cudaErrorStreamCaptureWrongThread : cudaErrorInvalidValue;
+        return told(s->capture ? cudaErrorStreamCaptureWrongThread : cudaErrorInvalidValue);
     const std::unique_ptr<captured> all = std::move(s->capture);
     capturing = NULL;
     if (s->broken)
-        return cudaErrorStreamCaptureInvalidated;
+        return told(cudaErrorStreamCaptureInvalidated);
     *g = new cs_host_graph{ std::move(*all) };
     n_held++;
     return cudaSuccess;
@@ -361,7 +361,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned lon
 {
     LOCK;
     if (shall_fail())
-        return cudaErrorMemoryAllocation;
+        return told(cudaErrorMemoryAllocation);
     *e = new cs_host_exec{ g->step };
     n_held++;
     return cudaSuccess;
@@ -371,7 +371,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s)
 {
     LOCK;
     if (cs_host_fault != cudaSuccess)
-        return cudaGetLastError();
+        return told(cudaGetLastError());
     cs_host_graphs += !s->capture;
     for (const std::function<void()> &run : e->step)
         put(s, run, {});
