@@ -37,14 +37,14 @@ __device__ __host__ static inline int32_t cs_steps_of(int32_t d)
 }
 
 static inline int32_t cs_padded_width(int32_t d) { return cs_steps_of(d) * CS_WIDE; }
+static inline int32_t cs_padded_hidden(int32_t h) { return h <= 64 ? 64 : CS_MOST_HIDDEN; }
+
 /** cs_tile_rows - tokens of a warp's tile, of a batch with so many: what registers hold, or half
  * where that would leave warps idle */
 static inline int32_t cs_tile_rows(cs_backend *be, int64_t rows)
 {
     return rows >= (int64_t)32 * CS_WARPS * cs_cuda_of(be)->n_sm ? 32 : 16;
 }
-
-static inline int32_t cs_padded_hidden(int32_t h) { return h <= 64 ? 64 : CS_MOST_HIDDEN; }
 
 /* 16-byte words of either weight */
 __device__ static inline int32_t cs_n_word4(const cs_chord_job &q)
