@@ -8,7 +8,7 @@
 #   CALL_S             seconds that this call may take (default 570); what would run longer is stopped,
 #                      what would begin later is not begun, and both are rows without a figure
 #   CS_QUICK           if set, no GPU: programs of $builddir that play one (tests/gpu/host), to see
-#                      that everything runs. Figures mean nothing then
+#                      that everything runs. Figures mean nothing then, but for those of bench plan
 
 : "${CALL_S:=570}" "${CS_QUICK:=}" "${OUT:=}"
 # What is made there, or brought.
