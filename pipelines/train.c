@@ -1,5 +1,4 @@
 /* train.c - supervised training: `chordseq train`. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "base/rng.h"
 #include "nn/layer.h"
 #include "pipelines/choice.h"
+#include "pipelines/class_weights.h"
 #include "pipelines/judge.h"
 #include "pipelines/labelled.h"
 #include "pipelines/learning.h"
@@ -280,107 +280,6 @@ out:
     return rc;
 }
 
-/* Head variant weighs the labels 0 and 1, head multilabel the 1s of each label. */
-static int32_t n_weight(const struct job *j)
-{
-    return on_variants() ? 2 : j->labelled.classes.n;
-}
-
-static bool weighs_labels(void)
-{
-    return choice.head->is_labels && !on_variants();
-}
-
-/* Where the weight that is given for class or label c stands. */
-static float *weight_at(const struct job *j, int32_t c)
-{
-    return &j->weight[weighs_labels() ? 2 * c + 1 : c];
-}
-
-static int parse_weights(struct job *j)
-{
-    const int32_t k = n_weight(j);
-    char *list = cs_xstrdup(aim.weights), *save = NULL;
-    int32_t c = 0;
-    double v = 0, sum = 0;
-
-    for (char *w = strtok_r(list, ",", &save); w != NULL; w = strtok_r(NULL, ",", &save), c++) {
-        if (c < k && cs_parse_real(w, &v) == CS_OK && v >= 0)
-            *weight_at(j, c) = (float)v;
-        else
-            c = k;
-        sum += v;
-    }
-    free(list);
-    if (c == k && sum == 0)
-        return cs_fail(CS_EUSAGE, "--class-weights %s: with all of them 0 there is nothing to "
-                       "learn", aim.weights);
-    if (c != k)
-        return cs_fail(CS_EUSAGE, "--class-weights takes none, balanced or %d numbers, not '%s'",
-                       (int)k, aim.weights);
-    return CS_OK;
-}
-
-/* How many of each there are in the training part: records, or bases where stretches have classes,
- * or labels of variants, both for all labels together. */
-static void count_weighted(const struct job *j, int64_t *n)
-{
-    const cs_dataset *d = &j->data;
-    int64_t n_base;
-
-    if (choice.head->per_token)
-        cs_dataset_count_bases(d, CS_PART_TRAIN, n_weight(j), n);
-    for (int32_t c = 0; c < n_weight(j) && !choice.head->per_token && !on_variants(); c++)
-        cs_dataset_count(d, CS_PART_TRAIN, c, &n[c], &n_base);
-    for (int64_t i = 0; i < d->n && on_variants(); i++)
-        for (int32_t t = 0; d->ex[i].part == CS_PART_TRAIN && t < d->n_target; t++)
-            if (!isnan(d->ex[i].target[t]))
-                n[d->ex[i].target[t] > 0]++;
-}
-
-/* As many 1s as 0s, by weight; 1 where a label has only either. */
-static void balance_labels(struct job *j)
-{
-    const cs_dataset *d = &j->data;
-
-    for (int32_t t = 0; t < d->n_target; t++) {
-        int64_t n[2] = { 0, 0 };
-        for (int64_t i = 0; i < d->n; i++)
-            if (d->ex[i].part == CS_PART_TRAIN && !isnan(d->ex[i].target[t]))
-                n[d->ex[i].target[t] > 0]++;
-        if (n[0] > 0 && n[1] > 0)
-            *weight_at(j, t) = (float)((double)n[0] / (double)n[1]);
-    }
-}
-
-static int set_weights(struct job *j)
-{
-    const int32_t k = n_weight(j);
-    double all = 0;
-
-    if (strcmp(aim.weights, "none") == 0)
-        return CS_OK;
-    if (!choice.head->is_class && !choice.head->is_labels)
-        return cs_fail(CS_EUSAGE, "--class-weights is for classes, the head predicts values");
-    j->weight = cs_xcalloc(2 * (size_t)k, sizeof *j->weight);
-    for (int32_t c = 0; c < 2 * k; c++)
-        j->weight[c] = 1;
-    if (strcmp(aim.weights, "balanced") != 0)
-        return parse_weights(j);
-    if (weighs_labels()) {
-        balance_labels(j);
-        return CS_OK;
-    }
-    int64_t *n = cs_xcalloc((size_t)k, sizeof *n);
-    count_weighted(j, n);
-    for (int32_t c = 0; c < k; c++)
-        all += (double)n[c];
-    for (int32_t c = 0; c < k; c++)
-        j->weight[c] = n[c] > 0 ? (float)(all / ((double)k * (double)n[c])) : 0;
-    free(n);
-    return CS_OK;
-}
-
 static int make_model(struct job *j, int n_thread)
 {
     int rc = CS_OK;
@@ -511,7 +410,8 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(cs_learn_index(j->group, input.reference));
     CS_TRY(read_data(j, split.inflate));
     CS_TRY(make_samplers(j));
-    CS_TRY(set_weights(j));
+    CS_TRY(cs_class_weights(aim.weights, choice.head, &j->data, j->labelled.classes.n,
+                            &j->weight));
     CS_TRY(make_model(j, split.work));
     CS_TRY(cs_feed_check_lengths(&j->data, &(cs_pack){ .tok = j->model->tok,
                                  .tok_state = j->model->tok_state }, sample.crop_max,
