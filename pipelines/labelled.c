@@ -583,12 +583,15 @@ int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d)
     if (d->is_class)
         tell_lacking(l, d, CS_PART_TRAIN, "to learn from");
     cs_dataset_count(d, CS_PART_VALID, -1, &n, &n_base);
-    if (n > 0 && d->is_class)
+    if (n == 0)
+        return CS_OK;
+    if (d->is_class)
         tell_lacking(l, d, CS_PART_VALID, "for validation");
     CS_TRY(cs_dataset_leaks(d, &n_both));
     if (n_both > 0)
         cs_warn("%lld of %lld records for validation have the sequence of one that is learnt from; "
-                "--split or --group-key keeps such together", (long long)n_both, (long long)n);
+                "%s keeps such together", (long long)n_both, (long long)n,
+                d->n_part > 1 ? "--split" : "--split or --group-key");
 out:
     return rc;
 }

@@ -338,6 +338,25 @@ static int take_over(struct job *j)
     return rc;
 }
 
+/* What makes samples shorter, for messages. */
+static const char *shorter(const struct job *j)
+{
+    return on_variants() ? "shorten windows with --window-length"
+         : j->data.n_channel > 0 ? "shorten sequences" : "shorten sequences with --crop-max";
+}
+
+/* Of a model to start from, the encoder stays as it is. */
+static int check_lengths(const struct job *j)
+{
+    const cs_pack pack = { .tok = j->model->tok, .tok_state = j->model->tok_state };
+    const int rc = cs_feed_check_lengths(&j->data, &pack, sample.crop_max,
+                                         cs_model_max_len(j->model));
+
+    return rc != CS_EUSAGE ? rc
+         : cs_fail_also(rc, "; %s%s", start.init ? "" : "give a larger --encoder.max-len, or ",
+                        shorter(j));
+}
+
 static char *describe(void *arg, const cs_train_state *st)
 {
     const struct job *j = arg;
@@ -353,8 +372,7 @@ static cs_train_opt loop_options(struct job *j)
     o.tolerance = aim.tolerance;
     o.monitor = (cs_monitor)aim.monitor;
     o.stop_at = aim.stop_at;
-    o.shorter = on_variants() ? "shorten windows with --window-length"
-              : j->data.n_channel > 0 ? "shorten sequences" : "shorten sequences with --crop-max";
+    o.shorter = shorter(j);
     o.checkpoint_path = j->checkpoint;
     o.recipe = j->recipe;
     o.group = j->group;
@@ -413,9 +431,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(cs_class_weights(aim.weights, choice.head, &j->data, j->labelled.classes.n,
                             &j->weight));
     CS_TRY(make_model(j, split.work));
-    CS_TRY(cs_feed_check_lengths(&j->data, &(cs_pack){ .tok = j->model->tok,
-                                 .tok_state = j->model->tok_state }, sample.crop_max,
-                                 cs_model_max_len(j->model)));
+    CS_TRY(check_lengths(j));
     CS_TRY(take_over(j));
     if (strand == STRAND_BOTH)
         CS_TRY(cs_policy_check_turn(j->model));

@@ -113,13 +113,11 @@ static int too_long(const cs_dataset *d, const char *name, int64_t n_long, int64
                     int64_t most)
 {
     if (d->n_part > 1)
-        return cs_fail(CS_EUSAGE, "windows give %lld tokens, and the model takes %lld; give a "
-                       "larger --encoder.max-len, or a shorter --window-length",
+        return cs_fail(CS_EUSAGE, "windows give %lld tokens, and the model takes %lld",
                        (long long)longest, (long long)most);
     return cs_fail(CS_EUSAGE, "%lld of %lld records are longer than the %lld tokens that the model "
-                   "takes, '%s' has %lld; give a larger --encoder.max-len, or learn from pieces "
-                   "with --crop-max", (long long)n_long, (long long)d->n, (long long)most, name,
-                   (long long)longest);
+                   "takes, '%s' has %lld", (long long)n_long, (long long)d->n, (long long)most,
+                   name, (long long)longest);
 }
 
 int cs_feed_check_lengths(const cs_dataset *d, const cs_pack *pack, int64_t crop_max, int64_t most)

@@ -23,6 +23,9 @@ N train-encoder.err      $train -o x.m --encoder lstm --label-key class all.fa
 N train-option.err       $train -o x.m --encoder.heads 8 --label-key class all.fa
 N train-heads.err        chordseq train -q -o x.m --encoder transformer --encoder.heads 5 --label-key class all.fa
 N train-too-long.err     chordseq train -q -o x.m --encoder linformer --encoder.max-len 20 --label-key class all.fa
+for c in at gc; do echo ">$c class=$c"; sed '/^>/d' $c.fa | tr -d '\n'; echo; done > long.fa
+# The encoder is the model's: none longer is advised.
+N train-init-long.err    chordseq train -q -o x.m --init "$tiny/model.safetensors" --label-key class long.fa
 N train-crop.err         $train -o x.m --crop-max 30 --label-key class all.fa
 N train-class-file.err   $train -o x.m --class at --label-key class all.fa
 N train-weights.err      $train -o x.m --class-weights 1,2,3 --label-key class all.fa
