@@ -65,6 +65,9 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
  */
 int cs_labelled_read(cs_labelled *l, cs_dataset *d, int64_t max_base) CS_MUST_CHECK;
 
+/** cs_labelled_table - whose rows are records that have labels, of --labels; NULL without */
+cs_labels *cs_labelled_table(const cs_labelled *l);
+
 /** cs_labelled_report - warnings about what was left out */
 void cs_labelled_report(const cs_labelled *l);
 /** cs_labelled_check_split - warnings about classes without a record in a part of d, and about
