@@ -8,13 +8,15 @@
  * launch. What the ops work on comes from the host before (staged.c); what they were called with is
  * in the graph for good, so a shape is everything that follows from: see key_of().
  *
- * Beside the contents of memory, one thing changes from step to step: the keys of random masks. A
- * pass that drew one is not written down. What else the host decides within a pass follows from the
- * shape: which parts run again and what they keep (tape.c, blocks.c, couple.c), which ops adjoints
- * have, that running statistics move (on the device; the loop puts them together after the step).
- * Beside the arena (cs_kept()), a step that learns makes everything anew, but for what the shape's
- * first step has made for good. What the host is left with in the end, struct after, is kept with
- * the graph. Whoever watches a pass sees a real one.
+ * Beside the contents of memory, two things change from step to step. The keys of random masks: a
+ * pass that drew one is not written down. And, where classes have weights, the sum of a step's,
+ * which the loss is divided by: it is part of the shape, so that few steps find a graph. What else
+ * the host decides within a pass follows from the shape: which parts run again and what they keep
+ * (tape.c, blocks.c, couple.c), which ops adjoints have, that running statistics move (on the
+ * device; the loop puts them together after the step). Beside the arena (cs_kept()), a step that
+ * learns makes everything anew, but for what the shape's first step has made for good. What the
+ * host is left with in the end, struct after, is kept with the graph. Whoever watches a pass sees
+ * a real one.
  *
  * The first step of a shape runs op by op, because kernels are loaded when they are first launched.
  * A step that cannot be written down, for want of memory too, is computed as if there were no
