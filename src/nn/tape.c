@@ -81,11 +81,13 @@ static cs_mat moved(cs_mat m, cs_real *to)
 
 cs_mat cs_grad_of(const cs_ctx *cx, cs_mat m)
 {
+    /* What was put aside has none, also where gradients of a larger batch reached so far. */
+    const int64_t n = cx->cap - cx->aside < cx->grad_cap ? cx->cap - cx->aside : cx->grad_cap;
     int64_t off;
 
     if (!cx->training || cx->dry)
         return (cs_mat){ 0 };
-    if ((off = offset_in(m.p, cx->act, cx->grad_cap)) >= 0)
+    if ((off = offset_in(m.p, cx->act, n)) >= 0)
         return moved(m, cx->act_grad + off);
     if ((off = offset_in(m.p, cx->ps->value, cx->ps->n_real)) >= 0)
         return moved(m, cx->ps->grad + off);

@@ -191,6 +191,24 @@ static void test_what_fits(void **state)
     cs_model_free(m);
 }
 
+/* ---- what is put aside ---------------------------------------------------------------------- */
+
+/* It has no gradient, also in a batch that needs less of the arenas than the one before. */
+static void test_aside(void **state)
+{
+    enum { CAP = 1024 };
+    cs_model *m = toy_model(&(toy){ .enc = cs_encoder_find("chordmixer"),
+                                    .head = cs_head_find("class"), .training = true }, be);
+    cs_ctx *cx = &m->cx;
+
+    (void)state;
+    assert_int_equal(cs_ctx_reserve(cx, CAP, CAP), CS_OK);
+    cs_ctx_begin(cx, true, false, 1);
+    assert_null(cs_grad_of(cx, cs_aside(cx, 2, 3)).p);
+    assert_non_null(cs_grad_of(cx, cs_tmp(cx, 2, 3)).p);
+    cs_model_free(m);
+}
+
 int main(void)
 {
     static const struct CMUnitTest test[] = {
@@ -198,7 +216,8 @@ int main(void)
         cmocka_unit_test(test_any_depth),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_by_rows),
-        cmocka_unit_test(test_what_fits)
+        cmocka_unit_test(test_what_fits),
+        cmocka_unit_test(test_aside)
     };
     if (cs_cpu_init() != CS_OK || cs_backend_open("cpu", 2, &be) != CS_OK)
         return 2;
