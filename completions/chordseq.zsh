@@ -418,6 +418,7 @@ _chordseq()
         '*--encoder.decoder[channels of a second stack on the first; 0\: none]:LIST:' \
         '*--encoder.input[channels of the embedded input; 0\: those of the first layer]:NUM:' \
         '*--encoder.kernel[taps of a convolution, an odd number]:NUM:' \
+        '*--encoder.dilation[tokens between the taps of the first layer; every next layer has twice as many]:NUM:' \
         '*--encoder.convs[convolutions of a layer\: two (CDIL for DNA) or one (CDIL-CNN)]:NUM:(two one)' \
         '*--encoder.hidden[channels between the two; 0\: twice those of the stack'\''s first layer]:NUM:' \
         '*--encoder.norm[normalisation\: none, weight (CDIL-CNN), batch (CDIL for DNA) or layer]:KIND:(none weight batch layer)' \
@@ -594,6 +595,7 @@ _chordseq()
         '*--encoder.decoder[channels of a second stack on the first; 0\: none]:LIST:' \
         '*--encoder.input[channels of the embedded input; 0\: those of the first layer]:NUM:' \
         '*--encoder.kernel[taps of a convolution, an odd number]:NUM:' \
+        '*--encoder.dilation[tokens between the taps of the first layer; every next layer has twice as many]:NUM:' \
         '*--encoder.convs[convolutions of a layer\: two (CDIL for DNA) or one (CDIL-CNN)]:NUM:(two one)' \
         '*--encoder.hidden[channels between the two; 0\: twice those of the stack'\''s first layer]:NUM:' \
         '*--encoder.norm[normalisation\: none, weight (CDIL-CNN), batch (CDIL for DNA) or layer]:KIND:(none weight batch layer)' \

@@ -81,7 +81,7 @@ cs_cdil *cs_cdil_new(const cs_cdil_spec *s, cs_params *ps, const char *name)
         int32_t mid = s->hidden ? s->hidden : s->width[l];
         snprintf(full, sizeof full, "%s.%d", name, (int)l);
         k->net = e;
-        k->dilation = INT64_C(1) << l;
+        k->dilation = (int64_t)(s->dilation ? s->dilation : 1) << l;
         k->n_out = s->width[l];
         k->unit[0] = declare_unit(s, ps, full, 1, n_in, mid);
         if (s->hidden)

@@ -1,10 +1,10 @@
-/* cdil.h - a stack of circular dilated convolutions: layer l has dilation 2^(l-1). */
+/* cdil.h - a stack of circular dilated convolutions: layer l has dilation D 2^(l-1). */
 #ifndef CS_NN_CDIL_H
 #define CS_NN_CDIL_H
 
 #include "nn/layer.h"
 
-enum { CS_CDIL_MAX = 48 };       /* most layers: the dilation is below 2^48 */
+enum { CS_CDIL_MAX = 48 };       /* most layers: the dilation is below D 2^48 */
 
 typedef enum cs_cdil_norm {
     CS_CDIL_PLAIN, CS_CDIL_WEIGHT, CS_CDIL_BATCH, CS_CDIL_LAYER
@@ -16,6 +16,7 @@ typedef struct cs_cdil_spec {
     int32_t      n_in, n_layer;
     int32_t      width[CS_CDIL_MAX];   /* channels of each layer's output */
     int32_t      n_tap;                /* odd */
+    int32_t      dilation;             /* D, of the first layer; 0 stands for 1 */
     int32_t      hidden;               /* between the two convolutions of a layer; 0: one only */
     cs_cdil_norm norm;
     double       dropout;

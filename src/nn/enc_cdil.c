@@ -2,11 +2,12 @@
  * enc_cdil.c - CDIL: circular dilated convolutions, one stack or an encoder and a decoder.
  *
  * DESIGN
- * Layer l has dilation 2^(l-1), so that after ceil(log2(N/2)) layers every token has seen every
- * other one. CDIL-CNN has one convolution per layer with weight normalisation; CDIL for DNA has two
- * with batch normalisation, twice the channels between them, and a second stack (decoder, or
- * predictor) on the first. Released code and papers differ in how many layers there are: here the
- * model fixes them, or every sequence has its own number, which needs layers of one width.
+ * Layer l has dilation D 2^(l-1), so that after ceil(log2(N/2)) layers with D 1 every token has
+ * seen every other one; with a larger D, those D, 2 D ... tokens away, in fewer layers. CDIL-CNN
+ * has one convolution per layer with weight normalisation; CDIL for DNA has two with batch
+ * normalisation, twice the channels between them, and a second stack (decoder, or predictor) on the
+ * first. Released code and papers differ in how many layers there are: here the model fixes them,
+ * or every sequence has its own number, which needs layers of one width.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 #include "nn/encoder.h"
 
 struct config {
-    int64_t     max_len, layers, kernel, hidden, input;
+    int64_t     max_len, layers, kernel, dilation, hidden, input;
     const char *channels, *decoder;
     int         convs, norm, depth;
     double      dropout;
@@ -26,7 +27,7 @@ struct config {
 
 enum { DEPTH_OWN, DEPTH_ALL };
 enum { CONVS_TWO, CONVS_ONE };
-enum { WIDTH_MAX = 1 << 16 };
+enum { WIDTH_MAX = 1 << 16, DILATION_MAX = 1024 };
 
 static const char *const depth_names[] = { "own", "all", NULL };
 static const char *const convs_names[] = { "two", "one", NULL };
@@ -50,6 +51,10 @@ static const cs_opt options[] = {
       "channels of the embedded input; 0: those of the first layer", NULL, 0, WIDTH_MAX, NULL },
     { CS_OPT_INT, 0, "kernel", offsetof(struct config, kernel), "NUM", "3",
       "taps of a convolution, an odd number", NULL, 1, 63, NULL },
+    { CS_OPT_INT, 0, "dilation", offsetof(struct config, dilation), "NUM", "1",
+      "tokens between the taps of the first layer; every next layer has twice as many", "3 with "
+      "--tokenizer.k 3 --tokenizer.stride 1 reads codons: a token per base, and taps that stay in "
+      "one reading frame. Layers are log2(NUM) fewer, rounded down.", 1, DILATION_MAX, NULL },
     { CS_OPT_ENUM, 0, "convs", offsetof(struct config, convs), "NUM", "two",
       "convolutions of a layer: two (CDIL for DNA) or one (CDIL-CNN)", NULL, 0, 0, convs_names },
     { CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "0",
@@ -68,6 +73,7 @@ struct cdil_net {
     cs_cdil *stack[2];           /* encoder; decoder or NULL */
     int32_t  n_layer[2];
     bool     own;
+    int32_t  n_less;             /* layers that the first one's dilation saves */
     int32_t  in_width, width;
 };
 
@@ -100,10 +106,17 @@ static bool is_uniform(const int32_t *v, int32_t n)
     return true;
 }
 
+/* log2 of the first layer's dilation, rounded down */
+static int32_t layers_less(const struct config *c)
+{
+    return cs_depth(c->dilation + 1) - 1;
+}
+
 /* A stack as the options describe it; n_layer 0: there is none. */
 static int describe(const struct config *c, const char *option, const char *list, cs_cdil_spec *s)
 {
-    int32_t n = parse_list(list, s->width), by_len = cs_depth(c->max_len) - 1;
+    int32_t n = parse_list(list, s->width);
+    const int32_t by_len = cs_depth(c->max_len) - 1 - layers_less(c);
 
     if (n < 0)
         return cs_fail(CS_EUSAGE, "--encoder.%s takes one number of channels, or one per layer "
@@ -128,8 +141,8 @@ static int describe_both(const struct config *c, cs_cdil_spec s[2])
     int rc = CS_OK;
 
     for (int i = 0; i < 2; i++)
-        s[i] = (cs_cdil_spec){ .n_tap = (int32_t)c->kernel, .norm = (cs_cdil_norm)c->norm,
-                               .dropout = c->dropout };
+        s[i] = (cs_cdil_spec){ .n_tap = (int32_t)c->kernel, .dilation = (int32_t)c->dilation,
+                               .norm = (cs_cdil_norm)c->norm, .dropout = c->dropout };
     CS_TRY(describe(c, "channels", c->channels, &s[0]));
     CS_TRY(describe(c, "decoder", c->decoder, &s[1]));
     if (s[0].n_layer == 0)
@@ -166,6 +179,7 @@ static void *cdil_build(const void *cfg, cs_params *ps)
     }
     e->in_width = s[0].n_in;
     e->own = c->depth == DEPTH_OWN;
+    e->n_less = layers_less(c);
     return e;
 }
 
@@ -188,8 +202,9 @@ static int64_t cdil_max_len(const void *net)
 static cs_mat cdil_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 {
     const struct cdil_net *e = net;
-    int32_t own = seg.depth > 1 ? seg.depth - 1 : 1, block = 0;
+    int32_t own = seg.depth - 1 - e->n_less, block = 0;
 
+    own = own < 1 ? 1 : own;
     for (int i = 0; i < 2; i++) {
         int32_t n = e->own && own < e->n_layer[i] ? own : e->n_layer[i];
         if (e->stack[i])

@@ -138,8 +138,8 @@ static bool fits(const toy *t)
     return good;
 }
 
-/* Calls f with every value of an option that is worth one: all choices but the default, and a
- * dropout rate. */
+/* Calls f with every value of an option that is worth one: all choices but the default, a dropout
+ * rate and a dilation. */
 static void each_value(toy *t, const cs_opt *o, const char **value,
                        void (*f)(const toy *, void *), void *arg)
 {
@@ -150,6 +150,9 @@ static void each_value(toy *t, const cs_opt *o, const char **value,
     }
     *value = "0.3";
     if (o->type == CS_OPT_REAL && strcmp(o->name, "dropout") == 0)
+        f(t, arg);
+    *value = "3";
+    if (strcmp(o->name, "dilation") == 0)
         f(t, arg);
 }
 

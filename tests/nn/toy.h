@@ -30,8 +30,9 @@ cs_model *toy_model(const toy *t, cs_backend *be);
 cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed);
 
 /** toy_each - call f with every encoder and head, with every choice of their ENUM options, and with
- * dropout if they have any, all that for an encoder's every flag once more; settings that do not
- * go together are passed over; `arg` is passed on. The environment's CS_ENCODER: this one only */
+ * dropout and a dilation of 3 if they have any, all that for an encoder's every flag once more;
+ * settings that do not go together are passed over; `arg` is passed on. The environment's
+ * CS_ENCODER: this one only */
 void toy_each(void (*f)(const toy *t, void *arg), void *arg);
 
 /** toy_learn - zero the gradients and learn from one batch; the loss. Fails when that takes other
