@@ -3,7 +3,7 @@
  *
  * DESIGN. A backend is a table of function pointers, filled with the plain-loop reference first and
  * overwritten by faster kernels where the processor or device has them. Ops return void: shapes are
- * checked once, in nn/ops.h; device errors are sticky and surface at sync(). No op allocates. Every
+ * checked once, in nn/ops/ops.h; device errors are sticky and surface at sync(). No op allocates. Every
  * sum is taken in an order that depends on shapes alone, so an answer is bit-equal for any thread
  * count, and on the CPU a row's result does not depend on which rows stand beside it.
  *
@@ -273,7 +273,7 @@ typedef struct cs_chord_stack {
  * be y. Each may be absent; beta is there with gamma. */
 typedef struct cs_conv_tail { cs_mat bias, gamma, beta, res; cs_real eps; } cs_conv_tail;
 
-/* Optional kernels: NULL means "compose it from cs_ops" (nn/fused.c does). */
+/* Optional kernels: NULL means "compose it from cs_ops" (nn/ops/fused.c does). */
 typedef struct cs_fused {
     /* y = x + roll(gelu(x w1' + b1) w2' + b2); work: chord_work() reals. y must not overlap x. */
     void (*chord_block)(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,

@@ -7,8 +7,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
-#include "pipelines/learning.h"
+#include "pipelines/command.h"
 #include "registry.h"
+#include "train/learning.h"
 #include "train/optim.h"
 
 enum { MAX_LENGTHS = 41, MAX_REPEATS = 99, STREAM_TOKENS = 141 };

@@ -2,15 +2,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "infer/args.h"
+#include "infer/policy.h"
+#include "infer/stream.h"
+#include "infer/taxa.h"
 #include "io/tally.h"
-#include "pipelines/common.h"
-#include "pipelines/journal.h"
-#include "pipelines/judge.h"
-#include "pipelines/outputs.h"
-#include "pipelines/policy.h"
-#include "pipelines/shard.h"
-#include "pipelines/stream.h"
-#include "pipelines/taxa.h"
+#include "pipelines/command.h"
+#include "run/journal.h"
+#include "run/outputs.h"
+#include "run/shard.h"
+#include "train/judge.h"
 
 enum { PATH_BYTES = 4096 };
 

@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
-#include "pipelines/outputs.h"
+#include "run/outputs.h"
 
 enum { N_POPULATION = 20000, MAX_TRIES = 100000, N_OUTPUT = 4 };
 enum { STREAM_CAUSE = 142, STREAM_EFFECT, STREAM_POPULATION, STREAM_PERSON, STREAM_CASE,

@@ -3,7 +3,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "pipelines/common.h"
+#include "infer/args.h"
+#include "pipelines/command.h"
 #include "registry.h"
 
 static cs_log_args logs;

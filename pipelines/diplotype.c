@@ -1,11 +1,12 @@
 /* diplotype.c - what two haplotypes have at each site, from reads or genotypes: `chordseq
  * diplotype`. */
+#include "pipelines/command.h"
 #include "pipelines/diplotype.h"
 
 #include <string.h>
 
 #include "base/log.h"
-#include "pipelines/common.h"
+#include "infer/args.h"
 
 enum { LINE = 80 };
 

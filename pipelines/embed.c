@@ -1,14 +1,15 @@
 /* embed.c - a vector per record: `chordseq embed`. */
 #include <string.h>
 
+#include "infer/args.h"
+#include "infer/policy.h"
+#include "infer/stream.h"
 #include "io/writer.h"
-#include "nn/vector.h"
-#include "pipelines/common.h"
-#include "pipelines/outputs.h"
-#include "pipelines/policy.h"
-#include "pipelines/shard.h"
-#include "pipelines/stream.h"
+#include "nn/exec/vector.h"
+#include "pipelines/command.h"
 #include "registry.h"
+#include "run/outputs.h"
+#include "run/shard.h"
 
 enum { PATH_BYTES = 4096 };
 enum { FORMAT_NPY, FORMAT_TSV };

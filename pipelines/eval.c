@@ -5,11 +5,12 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "pipelines/eval_html.h"
-#include "pipelines/judge.h"
-#include "pipelines/labelled.h"
-#include "pipelines/outputs.h"
-#include "train/calibrate.h"
+#include "eval/calibrate.h"
+#include "eval/eval_html.h"
+#include "pipelines/command.h"
+#include "run/outputs.h"
+#include "train/judge.h"
+#include "train/labelled.h"
 
 /* Bases read before they are judged: what is in memory besides one record and the scores. */
 enum { MAX_LIST = 32, PATH_BYTES = 4096, N_OUT = 4 };

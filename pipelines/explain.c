@@ -4,12 +4,13 @@
 
 #include "base/log.h"
 #include "base/rng.h"
+#include "eval/explain_plot.h"
+#include "infer/args.h"
 #include "io/alphabet.h"
 #include "io/shuffle.h"
-#include "nn/attribute.h"
-#include "pipelines/common.h"
-#include "pipelines/explain_plot.h"
-#include "pipelines/outputs.h"
+#include "nn/exec/attribute.h"
+#include "pipelines/command.h"
+#include "run/outputs.h"
 
 enum { METHOD_MUTAGENESIS, METHOD_GRADIENT, METHOD_INTEGRATED, METHOD_DEEPLIFT };
 static const char *const methods[] = { "mutagenesis", "gradient", "integrated", "deeplift", NULL };

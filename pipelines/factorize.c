@@ -6,10 +6,11 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "eval/matrix_plot.h"
+#include "infer/args.h"
 #include "io/npy.h"
-#include "nn/svd.h"
-#include "pipelines/common.h"
-#include "pipelines/matrix_plot.h"
+#include "nn/ops/svd.h"
+#include "pipelines/command.h"
 #include "train/matrix_fit.h"
 
 enum { SIDE_MAX = 32768 };

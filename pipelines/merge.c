@@ -9,12 +9,13 @@
 #include "base/claims.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "infer/args.h"
 #include "io/tally.h"
-#include "pipelines/common.h"
-#include "pipelines/join.h"
-#include "pipelines/manifest.h"
-#include "pipelines/outputs.h"
+#include "pipelines/command.h"
 #include "registry.h"
+#include "run/join.h"
+#include "run/manifest.h"
+#include "run/outputs.h"
 
 struct merge_args {
     const char *output, *jsonl, *kraken, *report, *krona, *binning, *profile, *summary, *names,

@@ -6,13 +6,14 @@
 #include "base/claims.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "nn/layer.h"
-#include "pipelines/common.h"
-#include "pipelines/model_export.h"
-#include "pipelines/model_factorize.h"
-#include "pipelines/model_import.h"
-#include "pipelines/outputs.h"
-#include "pipelines/taxa.h"
+#include "infer/args.h"
+#include "infer/taxa.h"
+#include "nn/exec/model_import.h"
+#include "nn/ops/layer.h"
+#include "pipelines/command.h"
+#include "run/model_export.h"
+#include "run/outputs.h"
+#include "train/model_factorize.h"
 
 enum { PATH_BYTES = 4096 };
 

@@ -4,10 +4,11 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "pipelines/common.h"
-#include "pipelines/policy.h"
-#include "pipelines/shard.h"
-#include "pipelines/stream.h"
+#include "infer/args.h"
+#include "infer/policy.h"
+#include "infer/stream.h"
+#include "pipelines/command.h"
+#include "run/shard.h"
 
 enum { PATH_BYTES = 4096 };
 enum { FORMAT_BED, FORMAT_TSV, FORMAT_BEDGRAPH };

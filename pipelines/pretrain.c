@@ -6,11 +6,12 @@
 
 #include "base/log.h"
 #include "base/rng.h"
-#include "pipelines/choice.h"
-#include "pipelines/common.h"
-#include "pipelines/genome.h"
-#include "pipelines/learning.h"
-#include "pipelines/provenance.h"
+#include "infer/args.h"
+#include "pipelines/command.h"
+#include "run/choice.h"
+#include "train/genome.h"
+#include "train/learning.h"
+#include "train/provenance.h"
 #include "train/window_feed.h"
 
 /* A window is left out when it is shorter: it says nothing about what lies around its tokens. */

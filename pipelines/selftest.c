@@ -14,10 +14,11 @@
 
 #include "base/cpu.h"
 #include "base/data.h"
-#include "nn/safetensors.h"
-#include "pipelines/common.h"
-#include "pipelines/policy.h"
-#include "pipelines/stream.h"
+#include "infer/args.h"
+#include "infer/policy.h"
+#include "infer/stream.h"
+#include "nn/exec/safetensors.h"
+#include "pipelines/command.h"
 #include "registry.h"
 #include "train/vectors.h"
 

@@ -5,8 +5,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
+#include "infer/args.h"
 #include "pipelines/cohort.h"
-#include "pipelines/common.h"
+#include "pipelines/command.h"
 
 struct simulate_args {
     int64_t     n, length, max_len, seed;

@@ -9,7 +9,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "pipelines/common.h"
+#include "infer/args.h"
+#include "pipelines/command.h"
 #include "registry.h"
 #include "tok/bpe_learn.h"
 

@@ -4,15 +4,16 @@
 
 #include "base/log.h"
 #include "base/rng.h"
-#include "nn/layer.h"
-#include "pipelines/choice.h"
-#include "pipelines/class_weights.h"
-#include "pipelines/judge.h"
-#include "pipelines/labelled.h"
-#include "pipelines/learning.h"
-#include "pipelines/provenance.h"
-#include "pipelines/taxa.h"
-#include "pipelines/variant_labels.h"
+#include "infer/taxa.h"
+#include "nn/ops/layer.h"
+#include "pipelines/command.h"
+#include "run/choice.h"
+#include "train/class_weights.h"
+#include "train/judge.h"
+#include "train/labelled.h"
+#include "train/learning.h"
+#include "train/provenance.h"
+#include "train/variant_labels.h"
 
 struct sample_args {
     int64_t crop_min, crop_max, n_sample, n_valid;

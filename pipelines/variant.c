@@ -2,12 +2,13 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "nn/masked.h"
-#include "nn/vector.h"
-#include "pipelines/outputs.h"
-#include "pipelines/shard.h"
-#include "pipelines/stream.h"
-#include "pipelines/variant_values.h"
+#include "infer/stream.h"
+#include "infer/variant_values.h"
+#include "nn/exec/masked.h"
+#include "nn/exec/vector.h"
+#include "pipelines/command.h"
+#include "run/outputs.h"
+#include "run/shard.h"
 
 enum { PATH_BYTES = 4096, DEFAULT_WINDOW = 1000, LEAST_WINDOW = 8 };
 

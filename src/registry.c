@@ -6,8 +6,8 @@
 
 #include "io/reader.h"
 #include "io/writer.h"
-#include "nn/encoder.h"
-#include "nn/head.h"
+#include "nn/encoders/encoder.h"
+#include "nn/heads/head.h"
 #include "pipelines/command.h"
 #include "tok/tokenizer.h"
 

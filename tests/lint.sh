@@ -161,7 +161,7 @@ registry()
         esac
         grep -qE "^const cs_[a-z]+ $symbol = " "$f" 2>/dev/null || echo "$f:1: does not define $symbol"
     done >> "$found"
-    for f in src/nn/enc_*.c src/nn/head_*.c src/tok/tok_*.c src/io/read_*.c src/io/write_*.c; do
+    for f in src/nn/encoders/enc_*.c src/nn/heads/head_*.c src/tok/tok_*.c src/io/read_*.c src/io/write_*.c; do
         [ ! -f "$f" ] || grep -qE "\+= *$f\$" registry.am ||
             echo "$f:1: is not in registry.am"
     done >> "$found"

@@ -51,7 +51,7 @@ const char *cs_reason_name(cs_reason r);
 const char *cs_reason_help(cs_reason r);
 
 /* What the network answers on its own: a segment of a record or a window of it, on one strand. A
- * record has one or several; pipelines/views.h says which, and what its answer is made of. */
+ * record has one or several; src/infer/views.h says which, and what its answer is made of. */
 typedef struct cs_view {
     int32_t   rec, seg;          /* the record, by its place in the chunk, and its segment */
     int64_t   start, n_base;     /* the part of the segment */

@@ -19,11 +19,11 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "infer/answer.h"
+#include "infer/views.h"
 #include "lib/opened.h"
 #include "lib/quiet.h"
-#include "nn/vector.h"
-#include "pipelines/answer.h"
-#include "pipelines/views.h"
+#include "nn/exec/vector.h"
 
 enum { BATCH_TOKENS = 64 << 10, LAG = 1, NAME_BYTES = 24 };
 

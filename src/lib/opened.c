@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "nn/vector.h"
-#include "pipelines/taxa.h"
+#include "infer/taxa.h"
+#include "nn/exec/vector.h"
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 64, MOST_THREADS = 4096 };
 

@@ -4,9 +4,9 @@
 
 #include <stdatomic.h>
 
+#include "infer/policy.h"
 #include "io/taxonomy.h"
 #include "io/writer.h"
-#include "pipelines/policy.h"
 
 typedef struct cs_opened_args { cs_policy_args policy; cs_call_args calls; int64_t threads;
                                 const char *device; } cs_opened_args;

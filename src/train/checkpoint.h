@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "nn/param.h"
+#include "nn/ops/param.h"
 
 /* What training batches add up to: weighted loss, its weights, and counts. */
 typedef struct cs_train_sums {

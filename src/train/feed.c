@@ -250,7 +250,7 @@ out:
 }
 
 /* What a sample counts in its step: nothing if its loss is 0 whatever the network says. Weights of
- * tokens' classes are no part of it (see nn/head_token.c). */
+ * tokens' classes are no part of it (see nn/heads/head_token.c). */
 static int weight_of(struct hand *h, const cs_dataset *d, const cs_sample *s, double *weight)
 {
     int64_t n, t = 0;

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/pipe.h"
 #include "base/rng.h"
-#include "train/metrics.h"
+#include "eval/metrics.h"
 #include "train/optim.h"
 #include "train/parallel.h"
 #include "train/running.h"

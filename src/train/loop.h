@@ -3,7 +3,7 @@
 #define CS_TRAIN_LOOP_H
 
 #include "base/group.h"
-#include "nn/model.h"
+#include "nn/exec/model.h"
 #include "train/checkpoint.h"
 #include "train/feed.h"
 #include "train/schedule.h"

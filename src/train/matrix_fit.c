@@ -13,8 +13,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "nn/ops.h"
-#include "nn/tape.h"
+#include "nn/ops/ops.h"
+#include "nn/ops/tape.h"
 #include "train/optim.h"
 #include "train/schedule.h"
 

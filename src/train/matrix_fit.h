@@ -2,7 +2,7 @@
 #ifndef CS_TRAIN_MATRIX_FIT_H
 #define CS_TRAIN_MATRIX_FIT_H
 
-#include "nn/ops_sparse.h"
+#include "nn/ops/ops_sparse.h"
 
 typedef struct cs_fit_opt {
     int64_t  n_factor;           /* 0: ceil(log2 n) */

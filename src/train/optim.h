@@ -2,7 +2,7 @@
 #ifndef CS_TRAIN_OPTIM_H
 #define CS_TRAIN_OPTIM_H
 
-#include "nn/param.h"
+#include "nn/ops/param.h"
 
 /**
  * cs_optim_step - update every tensor that takes part in this step

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "nn/ops.h"
+#include "nn/ops/ops.h"
 
 /* A batch of the step: its order among them, and which row of `left` it is. */
 struct moved { uint64_t key; int64_t row; };

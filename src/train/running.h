@@ -3,7 +3,7 @@
 #define CS_TRAIN_RUNNING_H
 
 #include "base/group.h"
-#include "nn/param.h"
+#include "nn/ops/param.h"
 
 typedef struct cs_running cs_running;
 

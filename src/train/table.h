@@ -2,8 +2,8 @@
 #ifndef CS_TRAIN_TABLE_H
 #define CS_TRAIN_TABLE_H
 
+#include "eval/metrics.h"
 #include "train/loop.h"
-#include "train/metrics.h"
 
 /**
  * cs_table_add - the row of the epoch that st is at the end of

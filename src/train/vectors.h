@@ -3,7 +3,7 @@
 #ifndef CS_TRAIN_VECTORS_H
 #define CS_TRAIN_VECTORS_H
 
-#include "nn/model.h"
+#include "nn/exec/model.h"
 
 /* Of the gradient of one tensor: its sum with fixed random weights, and its norm. A wrong element
  * shows in the first; two numbers are stored instead of all. */

@@ -21,9 +21,9 @@
 #include "base/opt.h"
 #include "base/rng.h"
 #include "batch/batch.h"
-#include "nn/fused.h"
-#include "nn/ops.h"
-#include "nn/ops_conv.h"
+#include "nn/ops/fused.h"
+#include "nn/ops/ops.h"
+#include "nn/ops/ops_conv.h"
 
 enum { ROUNDS = 9, LEAST_ROUNDS = 3, FEW = 4, MOST = 20, N_SIZE = 5 };
 enum { WIDTH, HIDDEN, TRACK, SEGMENTS, LENGTH };

@@ -17,7 +17,7 @@
  *   plain    every row of every block, then the mean: without the exact shortcuts; models whose
  *            head reads means only
  *   step     a training step on all records: forward, backward, Adam with a rate of zero
- *   ops      the same without graphs (nn/graph.c): every op launched by itself
+ *   ops      the same without graphs (nn/exec/graph.c): every op launched by itself
  * The median of several rounds and the fastest one, in millions of bases and of tokens per second;
  * seconds; slowest less fastest round in percent of the median; memory of the device that was
  * taken, at the most; the loss of a step.
@@ -34,7 +34,7 @@
 #include "base/opt.h"
 #include "batch/bucket.h"
 #include "io/reader.h"
-#include "nn/model.h"
+#include "nn/exec/model.h"
 #include "train/optim.h"
 
 enum { ROUNDS = 9, LEAST_ROUNDS = 3 };

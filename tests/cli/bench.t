@@ -3,7 +3,7 @@
 
 tiny_bench="chordseq bench -q --min-len 16 --max-len 64 --width 16 --repeats 1 encoders"
 T 'all encoders' $tiny_bench -o a.tsv
-encoders=$(ls "$srcdir"/src/nn/enc_*.c | wc -l)
+encoders=$(ls "$srcdir"/src/nn/encoders/enc_*.c | wc -l)
 P bench-head.tsv head -n 1 a.tsv
 T 'three lengths and an exponent for each' awk -F '\t' -v n="$encoders" '
     NR == 1 { next }

@@ -13,7 +13,7 @@
 
 #include "base/cpu.h"
 #include "base/log.h"
-#include "nn/model.h"
+#include "nn/exec/model.h"
 #include "registry.h"
 
 enum { MAX_LABELS = 26 };

@@ -32,11 +32,11 @@ sed -i "s|^ac_pwd=.*|ac_pwd='$build'|; s|^srcdir=.*|srcdir='$tree'|" "$build/con
 
 # ---- the recipe ------------------------------------------------------------------------------------
 
-cat > "$tree/src/nn/enc_gated.c" << 'END'
+cat > "$tree/src/nn/encoders/enc_gated.c" << 'END'
 /* enc_gated.c - gated rotations: every layer mixes channels through a gate and rotates tracks. */
-#include "nn/encoder.h"
-#include "nn/ops.h"
-#include "nn/sublayer.h"
+#include "nn/encoders/encoder.h"
+#include "nn/ops/ops.h"
+#include "nn/encoders/sublayer.h"
 
 struct config { int64_t tracks, track, layers; int gate; };
 
@@ -128,7 +128,7 @@ const cs_encoder cs_enc_gated = {
     .release = free
 };
 END
-echo 'encoders   += src/nn/enc_gated.c' >> "$tree/registry.am"
+echo 'encoders   += src/nn/encoders/enc_gated.c' >> "$tree/registry.am"
 
 # ---- what it gets for it ---------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "nn/calibration.h"
+#include "nn/exec/calibration.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 

@@ -13,9 +13,9 @@
 
 #include "base/cpu.h"
 #include "base/sha256.h"
-#include "nn/model.h"
-#include "nn/safetensors.h"
-#include "pipelines/taxa.h"
+#include "infer/taxa.h"
+#include "nn/exec/model.h"
+#include "nn/exec/safetensors.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 

@@ -16,8 +16,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "pipelines/command.h"
-#include "pipelines/manifest.h"
 #include "registry.h"
+#include "run/manifest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 

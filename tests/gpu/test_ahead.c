@@ -6,7 +6,7 @@
  */
 #include "check.h"
 
-#include "nn/plan.h"
+#include "nn/exec/plan.h"
 #include "tests/nn/toy.h"
 
 enum { N_BATCH = 5, N_RECORD = 2 };

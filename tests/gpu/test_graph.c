@@ -6,7 +6,7 @@
  */
 #include "tests/gpu/device.h"
 
-#include "nn/tree.h"
+#include "nn/heads/tree.h"
 #include "tests/nn/toy.h"
 #include "train/optim.h"
 
@@ -429,7 +429,7 @@ static void test_launches(void **state)
 static void test_the_last_ones_are_kept(void **state)
 {
     (void)state;
-    enum { N_SHAPE = 16, N_LEN = 20 };     /* nn/graph.c keeps so many */
+    enum { N_SHAPE = 16, N_LEN = 20 };     /* nn/exec/graph.c keeps so many */
     const size_t had = cs_host_held();
     struct pair p = simple_pair();
     struct step s = { 1, 1, 0.5, 0, false, false, 0 };

@@ -7,7 +7,7 @@
 #include "tests/gpu/device.h"
 #include "tests/nn/toy.h"
 
-#include "nn/plan.h"
+#include "nn/exec/plan.h"
 
 static cs_backend *gpu, *cpu;
 

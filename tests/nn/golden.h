@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-#include "nn/model.h"
-#include "nn/safetensors.h"
+#include "nn/exec/model.h"
+#include "nn/exec/safetensors.h"
 
 /* The largest tolerated errors, relative to what each comparison says. The double build is held to
  * 1e-9 of the largest value everywhere; the float tolerances are those of the golden README. */

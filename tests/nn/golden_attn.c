@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "golden_attn.h"
-#include "nn/ops.h"
-#include "nn/tape.h"
+#include "nn/ops/ops.h"
+#include "nn/ops/tape.h"
 
 void compare_fetched(golden *g, const char *name, const double *v)
 {

@@ -3,7 +3,7 @@
 #define CS_TESTS_GOLDEN_ATTN_H
 
 #include "golden.h"
-#include "nn/attention.h"
+#include "nn/encoders/attention.h"
 
 /* Torch's name of a parameter and ours, each with one %d at most, the same one. */
 typedef struct rename { const char *theirs, *ours; } rename_rule;

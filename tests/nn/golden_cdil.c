@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "golden_net.h"
-#include "nn/cdil.h"
-#include "nn/ops.h"
+#include "nn/ops/cdil.h"
+#include "nn/ops/ops.h"
 #include "registry.h"
 
 struct cdil {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "golden.h"
-#include "nn/ops.h"
-#include "nn/tape.h"
+#include "nn/ops/ops.h"
+#include "nn/ops/tape.h"
 
 /* ---- comparisons ------------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "nn/ops.h"
-#include "nn/tape.h"
+#include "nn/ops/ops.h"
+#include "nn/ops/tape.h"
 
 void golden_net_init(golden_net *n, golden *g)
 {

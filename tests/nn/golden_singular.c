@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "golden_attn.h"
-#include "nn/ops.h"
-#include "nn/tape.h"
+#include "nn/ops/ops.h"
+#include "nn/ops/tape.h"
 
 /* ---- pooling: the largest and the mean of every channel over the valid rows ------------------ */
 

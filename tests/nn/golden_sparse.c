@@ -3,7 +3,7 @@
 
 #include "batch/batch.h"
 #include "golden_net.h"
-#include "nn/ops.h"
+#include "nn/ops/ops.h"
 #include "registry.h"
 
 struct sparse {

@@ -14,7 +14,7 @@
 #include "base/cpu.h"
 #include "base/log.h"
 #include "base/rng.h"
-#include "nn/safetensors.h"
+#include "nn/exec/safetensors.h"
 #include "registry.h"
 #include "train/vectors.h"
 

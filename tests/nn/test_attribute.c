@@ -2,7 +2,7 @@
  * to. */
 #include "tests/nn/toy.h"
 
-#include "nn/attribute.h"
+#include "nn/exec/attribute.h"
 
 #ifdef CS_DOUBLE
 #define TOL 1e-7

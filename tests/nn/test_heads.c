@@ -1,7 +1,7 @@
 /* test_heads.c - losses and answers of the heads, by hand and for every registered one. */
 #include "tests/nn/toy.h"
 
-#include "nn/pooled.h"
+#include "nn/heads/pooled.h"
 
 static cs_backend *be;
 

@@ -4,8 +4,8 @@
 #include "tests/check.h"
 
 #include "base/cpu.h"
-#include "nn/safetensors.h"
-#include "pipelines/model_import.h"
+#include "nn/exec/model_import.h"
+#include "nn/exec/safetensors.h"
 
 static cs_backend *be;
 

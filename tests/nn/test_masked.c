@@ -1,7 +1,7 @@
 /* test_masked.c - which models answer what is hidden. */
 #include "toy.h"
 
-#include "nn/masked.h"
+#include "nn/exec/masked.h"
 
 static const cs_label label[] = { { "A", 0, NULL }, { "C", 0, NULL }, { "G", 0, NULL },
                                   { "T", 0, NULL } };

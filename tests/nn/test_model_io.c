@@ -2,7 +2,7 @@
 #include "tests/nn/toy.h"
 
 #include "base/file.h"
-#include "nn/safetensors.h"
+#include "nn/exec/safetensors.h"
 
 static cs_backend *be;
 static char path[] = "/tmp/chordseq_model_XXXXXX";

@@ -3,7 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/mem.h"
-#include "nn/param.h"
+#include "nn/ops/param.h"
 
 static cs_backend *be;
 

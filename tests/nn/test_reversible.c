@@ -1,9 +1,9 @@
 /* test_reversible.c - reversible ChordMixer: the function, its memory, and what undoing costs. */
 #include "tests/nn/toy.h"
 
-#include "nn/ops.h"
-#include "nn/ops_attn.h"
-#include "nn/sublayer.h"
+#include "nn/encoders/sublayer.h"
+#include "nn/ops/ops.h"
+#include "nn/ops/ops_attn.h"
 
 static cs_backend *be;
 

@@ -1,8 +1,8 @@
 /* test_stack.c - back through a stack with few inputs kept: the same bits, the fewest runs. */
 #include "tests/nn/toy.h"
 
-#include "nn/plan.h"
-#include "nn/blocks.h"
+#include "nn/exec/plan.h"
+#include "nn/ops/blocks.h"
 
 static cs_backend *be;
 

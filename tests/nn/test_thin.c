@@ -2,9 +2,9 @@
  * answers as before, is saved and loaded, and learns. */
 #include <unistd.h>
 
-#include "nn/layer.h"
-#include "nn/svd.h"
-#include "nn/thin.h"
+#include "nn/exec/thin.h"
+#include "nn/ops/layer.h"
+#include "nn/ops/svd.h"
 #include "tests/nn/toy.h"
 
 static cs_backend *be;

@@ -6,7 +6,7 @@
 
 #include "base/cpu.h"
 #include "base/rng.h"
-#include "nn/model.h"
+#include "nn/exec/model.h"
 #include "registry.h"
 
 /* A small model: options that an encoder does not have are passed over. */

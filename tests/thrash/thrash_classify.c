@@ -9,8 +9,8 @@
 
 #include "base/cpu.h"
 #include "base/rng.h"
-#include "pipelines/crew.h"
-#include "pipelines/views.h"
+#include "infer/crew.h"
+#include "infer/views.h"
 #include "registry.h"
 
 enum { N_RUN = 80, N_SEQUENCE = 48, N_LABEL = 3, N_POLICY = 3, MAX_LEN = 1024,

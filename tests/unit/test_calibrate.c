@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "base/rng.h"
-#include "train/calibrate.h"
+#include "eval/calibrate.h"
 
 enum { N = 4000, N_OUT = 4 };
 

@@ -1,7 +1,7 @@
 /* test_metrics.c - figures against scikit-learn's, and where they are not defined. */
 #include "check.h"
 
-#include "train/metrics.h"
+#include "eval/metrics.h"
 
 enum { N = 12, K = 3 };
 

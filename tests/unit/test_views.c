@@ -3,7 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/rng.h"
-#include "pipelines/views.h"
+#include "infer/views.h"
 #include "registry.h"
 
 enum { N_LABEL = 3, MOST = 4096, MAX_VIEW = 512 };

@@ -1,0 +1,227 @@
+/* calibrate.c - temperatures and error rates from answers beside the truth.
+ *
+ * DESIGN. The logarithm of a probability is a logit but for a constant, so probabilities do. In
+ * 1 / temperature the cross-entropy is convex, so that a golden section finds its one minimum.
+ */
+#include "eval/calibrate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { LEAST_RECORDS = 100, SECTIONS = 48 };
+static const double least_slope = 0.02, most_slope = 50, least_prob = 1e-30;
+
+/* Records of one range of lengths, by their numbers in s. */
+struct group { const cs_scores *s; const int64_t *rec; int64_t n; const cs_tree *tree; };
+
+static int32_t truth_of(const cs_scores *s, int64_t i)
+{
+    return (int32_t)s->target[i * s->n_target];
+}
+
+/* The probabilities of one record, raised to the power `slope`: their sum and the largest. */
+static double powered(const cs_scores *s, int64_t i, double slope, int32_t *best)
+{
+    const float *p = s->answer + i * s->n_out;
+    double most = -INFINITY, sum = 0;
+
+    for (int32_t k = 0; k < s->n_out; k++) {
+        if ((double)p[k] > most)
+            *best = k;
+        most = fmax(most, (double)p[k]);
+    }
+    most = slope * log(fmax(most, least_prob));
+    for (int32_t k = 0; k < s->n_out; k++)
+        sum += exp(slope * log(fmax((double)p[k], least_prob)) - most);
+    return most + log(sum);
+}
+
+static double cross_entropy(const struct group *g, double slope)
+{
+    double sum = 0;
+    int32_t best = 0;
+
+    for (int64_t j = 0; j < g->n; j++) {
+        const int64_t i = g->rec[j];
+        const float p = g->s->answer[i * g->s->n_out + truth_of(g->s, i)];
+        sum += powered(g->s, i, slope, &best) - slope * log(fmax((double)p, least_prob));
+    }
+    return sum;
+}
+
+/* On a logarithmic scale, to a relative 1e-8 or so. */
+static double best_slope(const struct group *g)
+{
+    const double ratio = (sqrt(5) - 1) / 2;
+    double lo = log(least_slope), hi = log(most_slope);
+    double a = hi - ratio * (hi - lo), b = lo + ratio * (hi - lo);
+    double fa = cross_entropy(g, exp(a)), fb = cross_entropy(g, exp(b));
+
+    for (int i = 0; i < SECTIONS; i++) {
+        if (fa < fb) {
+            hi = b;
+            b = a;
+            fb = fa;
+            a = hi - ratio * (hi - lo);
+            fa = cross_entropy(g, exp(a));
+        } else {
+            lo = a;
+            a = b;
+            fa = fb;
+            b = lo + ratio * (hi - lo);
+            fb = cross_entropy(g, exp(b));
+        }
+    }
+    return exp((lo + hi) / 2);
+}
+
+/* Steps of probability at which record i is called, and wrongly so. v: room for its values. */
+static void count_calls(const struct group *g, int64_t i, double slope, float *v,
+                        cs_calibration_bin *b)
+{
+    int32_t best = 0;
+    const double all = powered(g->s, i, slope, &best);
+    const int32_t truth = truth_of(g->s, i), n = g->s->n_out;
+
+    for (int32_t c = 0; c < n; c++)
+        v[c] = (float)exp(slope * log(fmax((double)g->s->answer[i * n + c], least_prob)) - all);
+    for (int k = 0; k < CS_CALIBRATION_STEPS; k++) {
+        double p = (double)v[best];
+        int32_t call = 0;
+        if (g->tree)
+            call = cs_tree_call(g->tree, v, cs_calibration_step[k], &p);
+        if (p < cs_calibration_step[k])
+            return;
+        b->n_kept[k]++;
+        b->n_wrong[k] += g->tree ? !cs_tree_within(g->tree, g->tree->of_class[truth], call)
+                                 : best != truth;
+    }
+}
+
+static int fit_bin(const struct group *g, cs_calibration_bin *b)
+{
+    const double slope = best_slope(g);
+    float *v = cs_alloc((size_t)g->s->n_out, sizeof *v);
+
+    if (v == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the calibration of %lld records",
+                       (long long)g->n);
+    *b = (cs_calibration_bin){ .temperature = 1 / slope, .n = g->n };
+    for (int64_t j = 0; j < g->n; j++)
+        count_calls(g, g->rec[j], slope, v, b);
+    free(v);
+    return CS_OK;
+}
+
+static struct group records_between(const cs_scores *s, int64_t lo, int64_t hi, int64_t *rec)
+{
+    struct group g = { s, rec, 0, NULL };
+
+    for (int64_t i = 0; i < s->n; i++)
+        if (s->length[i] >= lo && s->length[i] < hi && cs_scores_known(s, i))
+            rec[g.n++] = i;
+    return g;
+}
+
+int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, int n_edge,
+                 cs_calibration *c)
+{
+    int rc = CS_OK;
+    cs_calibration_bin all;
+    int64_t *rec = cs_alloc((size_t)s->n + 1, sizeof *rec);
+
+    CS_BUG(!s->is_class || n_edge >= CS_CALIBRATION_BINS);
+    if (rec == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the calibration of %lld records",
+                       (long long)s->n);
+    struct group g = records_between(s, 0, INT64_MAX, rec);
+    g.tree = tree;
+    if (g.n < LEAST_RECORDS) {
+        rc = cs_fail(CS_EFORMAT, "%lld records are too few to calibrate by; at least %d are "
+                     "needed", (long long)g.n, LEAST_RECORDS);
+        goto out;
+    }
+    CS_TRY(fit_bin(&g, &all));
+    c->n = n_edge + 1;
+    for (int b = 0; b <= n_edge; b++) {
+        g = records_between(s, b > 0 ? edge[b - 1] : 0, b < n_edge ? edge[b] : INT64_MAX, rec);
+        g.tree = tree;
+        c->bin[b] = all;
+        if (g.n >= LEAST_RECORDS)
+            CS_TRY(fit_bin(&g, &c->bin[b]));
+        c->bin[b].from = b > 0 ? edge[b - 1] : 0;
+    }
+out:
+    free(rec);
+    return rc;
+}
+
+/* ---- what the answers say of themselves ------------------------------------------------------ */
+
+struct call { double p; bool right; };
+
+/* The surest first; among equals the wrong ones, so that the order is one of the values alone. */
+static int by_certainty(const void *pa, const void *pb)
+{
+    const struct call *a = pa, *b = pb;
+
+    if (a->p > b->p || a->p < b->p)
+        return a->p > b->p ? -1 : 1;
+    return (int)a->right - (int)b->right;
+}
+
+static void fill_bins(const struct call *call, int64_t n, cs_certainty *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const int k = (int)(call[i].p * CS_RELIABILITY_BINS);
+        cs_reliability *b = &out->bin[k < CS_RELIABILITY_BINS ? k : CS_RELIABILITY_BINS - 1];
+        b->n++;
+        b->confidence += call[i].p;
+        b->accuracy += call[i].right;
+    }
+    out->ece = n > 0 ? 0 : NAN;
+    for (int k = 0; k < CS_RELIABILITY_BINS; k++) {
+        cs_reliability *b = &out->bin[k];
+        if (b->n > 0)
+            out->ece += fabs(b->confidence - b->accuracy) / (double)n;
+        b->confidence = b->n > 0 ? b->confidence / (double)b->n : NAN;
+        b->accuracy = b->n > 0 ? b->accuracy / (double)b->n : NAN;
+    }
+}
+
+int cs_scores_certainty(const cs_scores *s, int64_t lo, int64_t hi, cs_certainty *out)
+{
+    int64_t *rec = cs_alloc((size_t)s->n + 1, sizeof *rec);
+    struct call *call = cs_alloc((size_t)s->n + 1, sizeof *call);
+    int32_t best = 0;
+    int64_t n_wrong = 0, at = 0;
+
+    *out = (cs_certainty){ .ece = NAN };
+    if (rec == NULL || call == NULL) {
+        free(rec);
+        free(call);
+        return cs_fail(CS_EMEM, "out of memory for the certainty of %lld records",
+                       (long long)s->n);
+    }
+    const struct group g = records_between(s, lo, hi, rec);
+    for (int64_t j = 0; j < g.n; j++) {
+        (void)powered(s, rec[j], 1, &best);
+        call[j] = (struct call){ (double)s->answer[rec[j] * s->n_out + best],
+                                 best == truth_of(s, rec[j]) };
+    }
+    qsort(call, (size_t)g.n, sizeof *call, by_certainty);
+    fill_bins(call, g.n, out);
+    for (int k = 0; k < CS_RISK_POINTS; k++) {
+        const int64_t n = (g.n * (k + 1) + CS_RISK_POINTS - 1) / CS_RISK_POINTS;
+        for (; at < n; at++)
+            n_wrong += !call[at].right;
+        out->risk[k] = n > 0 ? (double)n_wrong / (double)n : NAN;
+        out->threshold[k] = n > 0 ? call[n - 1].p : NAN;
+    }
+    free(rec);
+    free(call);
+    return CS_OK;
+}

@@ -1,0 +1,46 @@
+/* calibrate.h - temperatures and error rates from answers beside the truth. */
+#ifndef CS_EVAL_CALIBRATE_H
+#define CS_EVAL_CALIBRATE_H
+
+#include "eval/metrics.h"
+#include "nn/exec/calibration.h"
+#include "nn/heads/tree.h"
+
+/**
+ * cs_calibrate - fit a calibration
+ *
+ * In each range of lengths, the temperature that minimises the cross-entropy of the truth. A range
+ * with fewer than 100 records takes what all records together give.
+ *
+ * s        probabilities that no temperature has been applied to
+ * tree     error rates are those of cs_tree_call(), wrong where the truth is not in the clade that
+ *          is called; NULL: those of the best class. The temperature is that of the classes in both
+ *          cases: taxa are summed from what it gives
+ * edge     [n_edge] increasing lengths in bases that separate the ranges, fewer than
+ *          CS_CALIBRATION_BINS
+ * Returns  CS_OK; CS_EFORMAT when there are fewer than 100 records in all; CS_EMEM
+ * Source   Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks, ICML 2017
+ */
+int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, int n_edge,
+                 cs_calibration *c) CS_MUST_CHECK;
+
+/* Calls of one interval of probability. */
+typedef struct cs_reliability { int64_t n; double confidence, accuracy; } cs_reliability;
+
+enum { CS_RELIABILITY_BINS = 10, CS_RISK_POINTS = 10 };
+
+/* How far stated probabilities can be trusted. */
+typedef struct cs_certainty {
+    double         ece;          /* expected calibration error, over the intervals */
+    cs_reliability bin[CS_RELIABILITY_BINS];   /* bin i: best probability from i / 10 on */
+    /* Calling only the surest (i + 1) / 10 of the records: the share of wrong calls among them, and
+     * the probability of the least sure one. */
+    double         risk[CS_RISK_POINTS], threshold[CS_RISK_POINTS];
+} cs_certainty;
+
+/** cs_scores_certainty - of the records with lo <= length < hi; NaN where there are none. CS_OK or
+ * CS_EMEM */
+int cs_scores_certainty(const cs_scores *s, int64_t lo, int64_t hi, cs_certainty *out)
+    CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,459 @@
+/*
+ * eval_html.c - an evaluation as a page to look at.
+ *
+ * DESIGN. The page is of the whole records; pieces have a row each. What is told by class is told
+ * of the classes that occur most, CS_HTML_LINES in curves and MOST_ROWS in tables, so that a page
+ * about thousands of classes can still be read: the table and the JSON have them all.
+ */
+#include "eval/eval_html.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/html.h"
+#include "io/tally.h"
+
+enum { N_PROB = CS_PROB_BINS, N_LENGTH = CS_HTML_LENGTHS };
+enum { MOST_ROWS = 100, MOST_MATRIX = 24, CURVE_POINTS = 200 };
+
+struct page {
+    const cs_eval_report *r;
+    const cs_scores      *s;     /* of whole records */
+    cs_figures            f;
+    cs_certainty          sure;
+    cs_outfile           *out;
+    int32_t              *order; /* [n_class] the most frequent truth first */
+    int32_t               n_shown;             /* of them, that occur or are called */
+    uint64_t             *base;  /* [n_class] of true records */
+};
+
+static int32_t best_of(const cs_scores *s, int64_t i)
+{
+    const float *p = s->answer + i * s->n_out;
+    int32_t best = 0;
+
+    for (int32_t c = 1; c < s->n_out; c++)
+        best = p[c] > p[best] ? c : best;
+    return best;
+}
+
+static int32_t truth_of(const cs_scores *s, int64_t i)
+{
+    return (int32_t)s->target[i * s->n_target];
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static int put_number(struct page *p, double v)
+{
+    if (!isfinite(v))
+        return cs_outfile_printf(p->out, "<td class=\"n\">&#8211;</td>");
+    return cs_outfile_printf(p->out, "<td class=\"n\">%.4f</td>", v);
+}
+
+static int put_row(struct page *p, const char *name, int64_t n, const double *v, int n_value)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(p->out, "<tr>"));
+    CS_TRY(cs_html_cell(p->out, name));
+    CS_TRY(cs_outfile_printf(p->out, "<td class=\"n\">%lld</td>", (long long)n));
+    for (int i = 0; i < n_value; i++)
+        CS_TRY(put_number(p, v[i]));
+    rc = cs_outfile_printf(p->out, "</tr>\n");
+out:
+    return rc;
+}
+
+static int put_head(struct page *p, const char *first, const char *const *column)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(p->out, "<table><tr><th>%s</th><th class=\"n\">records</th>", first));
+    for (; *column; column++)
+        CS_TRY(cs_outfile_printf(p->out, "<th class=\"n\">%s</th>", *column));
+    rc = cs_outfile_printf(p->out, "</tr>\n");
+out:
+    return rc;
+}
+
+static int summary(struct page *p, double seconds, const char *command)
+{
+    int rc = CS_OK;
+    uint64_t n_base = 0;
+
+    for (int64_t i = 0; i < p->s->n; i++)
+        n_base += (uint64_t)p->s->length[i];
+    CS_TRY(cs_outfile_printf(p->out, "<p>%lld records with %llu bases, of which %lld have a class "
+               "of the model. Reading and judging took %.1f s%s: %.3g records/s, %.3g Mbases/s."
+               "</p>\n", (long long)p->s->n, (unsigned long long)n_base,
+               (long long)p->f.n, seconds, p->r->n_piece > 0 ? " with the pieces" : "",
+               seconds > 0 ? (double)p->s->n / seconds : 0,
+               seconds > 0 ? 1e-6 * (double)n_base / seconds : 0));
+    rc = cs_html_origin(p->out, command, p->r->model->sum);
+out:
+    return rc;
+}
+
+static int set_row(struct page *p, const char *name, const cs_scores *s, int64_t lo, int64_t hi)
+{
+    int rc = CS_OK;
+    cs_figures f = { 0 };
+    cs_certainty sure;
+
+    CS_TRY(cs_scores_figures(s, lo, hi, p->r->tolerance, false, &f));
+    if (f.n > 0) {
+        CS_TRY(cs_scores_certainty(s, lo, hi, &sure));
+        CS_TRY(put_row(p, name, f.n, (double[]){ f.accuracy, f.balanced, f.macro_f1, f.mcc, f.loss,
+                                                 sure.ece }, 6));
+    }
+out:
+    cs_figures_release(&f);
+    return rc;
+}
+
+/* All records, by length, pieces. */
+static int sets(struct page *p)
+{
+    int rc = CS_OK;
+    static const char *const column[] = { "accuracy", "balanced", "macro F1", "MCC", "loss", "ECE",
+                                          NULL };
+    const cs_eval_report *r = p->r;
+    char name[64];
+
+    CS_TRY(cs_html_section(p->out, "Overall and by length"));
+    CS_TRY(put_head(p, "set", column));
+    CS_TRY(set_row(p, "all", p->s, 0, INT64_MAX));
+    for (int b = 0; b <= r->n_bin && r->n_bin > 0; b++) {
+        const int64_t lo = b > 0 ? r->bin[b - 1] : 0, hi = b < r->n_bin ? r->bin[b] : INT64_MAX;
+        cs_eval_bin_name(r, b, name, sizeof name);
+        CS_TRY(set_row(p, name, p->s, lo, hi));
+    }
+    for (int i = 0; i < r->n_piece; i++) {
+        (void)snprintf(name, sizeof name, "pieces of %lld", (long long)r->piece[i]);
+        CS_TRY(set_row(p, name, &r->scores[1 + i], 0, INT64_MAX));
+    }
+    rc = cs_outfile_printf(p->out, "</table>\n");
+out:
+    return rc;
+}
+
+static int ranks(struct page *p)
+{
+    int rc = CS_OK;
+    static const char *const column[] = { "accuracy", NULL };
+    const cs_eval_ranks *r = p->r->ranks;
+    int64_t *n = cs_xcalloc(2 * (size_t)r->n + 1, sizeof *n);
+
+    if (r->n == 0)
+        goto out;
+    cs_eval_ranks_count(r, p->s, 0, INT64_MAX, n, n + r->n);
+    CS_TRY(cs_html_section(p->out, "By rank"));
+    CS_TRY(put_head(p, "rank", column));
+    for (int k = 0; k < r->n; k++)
+        CS_TRY(put_row(p, r->rank[k], n[k],
+                       (double[]){ (double)n[r->n + k] / (double)n[k] }, 1));
+    rc = cs_outfile_printf(p->out, "</table>\n");
+out:
+    free(n);
+    return rc;
+}
+
+static int class_row(struct page *p, int32_t c)
+{
+    int rc = CS_OK;
+    const cs_class_figures *f = &p->f.cls[c];
+
+    CS_TRY(cs_outfile_printf(p->out, "<tr>"));
+    CS_TRY(cs_html_cell(p->out, p->r->model->label[c].name));
+    CS_TRY(cs_outfile_printf(p->out, "<td class=\"n\">%lld</td><td class=\"n\">%llu</td>"
+               "<td class=\"n\">%lld</td>", (long long)f->n, (unsigned long long)p->base[c],
+               (long long)f->n_called));
+    CS_TRY(put_number(p, f->precision));
+    CS_TRY(put_number(p, f->recall));
+    CS_TRY(put_number(p, f->f1));
+    CS_TRY(put_number(p, f->auc));
+    rc = cs_outfile_printf(p->out, "</tr>\n");
+out:
+    return rc;
+}
+
+static int classes(struct page *p)
+{
+    int rc = CS_OK;
+    static const char *const column[] = { "bases", "called", "precision", "recall", "F1", "ROC-AUC",
+                                          NULL };
+
+    CS_TRY(cs_html_section(p->out, "Classes"));
+    CS_TRY(put_head(p, "class", column));
+    for (int32_t i = 0; i < p->n_shown && i < MOST_ROWS; i++)
+        CS_TRY(class_row(p, p->order[i]));
+    CS_TRY(cs_outfile_printf(p->out, "</table>\n"));
+    if (p->n_shown > MOST_ROWS)
+        rc = cs_outfile_printf(p->out, "<p>The %d most frequent of %d classes that occur or are "
+                               "called; --output has all.</p>\n", MOST_ROWS, (int)p->n_shown);
+out:
+    return rc;
+}
+
+static int matrix_cell(struct page *p, int32_t truth, int32_t call)
+{
+    const int64_t n = p->f.confusion[truth * p->f.n_class + call], all = p->f.cls[truth].n;
+    const double share = all > 0 ? (double)n / (double)all : 0;
+
+    /* Its darkness is the square root of the share, so that rare mistakes are seen. */
+    return cs_outfile_printf(p->out, "<td class=\"n\" style=\"background:rgba(%s,%.3f)\">%lld</td>",
+                             truth == call ? "64,140,90" : "194,90,43", 0.7 * sqrt(share),
+                             (long long)n);
+}
+
+static int confusion(struct page *p)
+{
+    int rc = CS_OK;
+    const int32_t n = p->n_shown < MOST_MATRIX ? p->n_shown : MOST_MATRIX;
+
+    CS_TRY(cs_html_section(p->out, "Confusion"));
+    CS_TRY(cs_outfile_printf(p->out, "<p>Rows: the truth; columns: the call, by the same numbers%s."
+               "</p>\n<div class=\"wide\"><table class=\"matrix\"><tr><th></th><th>class</th>",
+               n < p->n_shown ? "; the most frequent classes only" : ""));
+    for (int32_t k = 0; k < n; k++)
+        CS_TRY(cs_outfile_printf(p->out, "<th class=\"n\">%d</th>", (int)k + 1));
+    CS_TRY(cs_outfile_printf(p->out, "</tr>\n"));
+    for (int32_t i = 0; i < n; i++) {
+        CS_TRY(cs_outfile_printf(p->out, "<tr><th class=\"n\">%d</th>", (int)i + 1));
+        CS_TRY(cs_html_cell(p->out, p->r->model->label[p->order[i]].name));
+        for (int32_t k = 0; k < n; k++)
+            CS_TRY(matrix_cell(p, p->order[i], p->order[k]));
+        CS_TRY(cs_outfile_printf(p->out, "</tr>\n"));
+    }
+    rc = cs_outfile_printf(p->out, "</table></div>\n");
+out:
+    return rc;
+}
+
+/* ---- histograms ------------------------------------------------------------------------------ */
+
+struct histogram { uint64_t right[N_LENGTH], wrong[N_LENGTH]; };
+
+/* Records of one class (-1: of all), right and wrong, by length or by the best probability. */
+static struct histogram count(const struct page *p, int32_t class_no, bool by_length)
+{
+    const cs_scores *s = p->s;
+    struct histogram h = { { 0 }, { 0 } };
+
+    for (int64_t i = 0; i < s->n; i++) {
+        if (!cs_scores_known(s, i) || (class_no >= 0 && truth_of(s, i) != class_no))
+            continue;
+        const int32_t best = best_of(s, i);
+        const int at = by_length ? cs_html_length(s->length[i])
+                                 : cs_prob_bin((double)s->answer[i * s->n_out + best]);
+        (best == truth_of(s, i) ? h.right : h.wrong)[at]++;
+    }
+    return h;
+}
+
+static int probabilities(struct page *p)
+{
+    int rc = CS_OK;
+    char title[512];
+
+    CS_TRY(cs_html_section(p->out, "How sure"));
+    for (int32_t i = -1; i < p->n_shown && i < CS_HTML_LINES; i++) {
+        const struct histogram h = count(p, i < 0 ? -1 : p->order[i], false);
+        (void)snprintf(title, sizeof title, "%s; the second colour is wrong",
+                       i < 0 ? "All records" : p->r->model->label[p->order[i]].name);
+        CS_TRY(cs_html_probabilities(p->out, &(cs_html_bars){
+            .title = title, .axis = "probability of the best class", .n = { h.right, h.wrong },
+            .name = { "right", "wrong" }, .n_bin = N_PROB }));
+    }
+out:
+    return rc;
+}
+
+static int lengths(struct page *p)
+{
+    int rc = CS_OK;
+    const struct histogram h = count(p, -1, true);
+
+    CS_TRY(cs_html_section(p->out, "How long"));
+    rc = cs_html_lengths(p->out, &(cs_html_bars){
+        .title = "All records; the second colour is wrong", .n = { h.right, h.wrong },
+        .name = { "right", "wrong" } });
+out:
+    return rc;
+}
+
+/* ---- curves ---------------------------------------------------------------------------------- */
+
+struct scored { float p; bool right; };
+
+static int by_score(const void *a, const void *b)
+{
+    const struct scored *x = a, *y = b;
+
+    return x->p < y->p ? 1 : x->p > y->p ? -1 : 0;
+}
+
+/* Points of one class against the rest, from the surest down; equals make one step. */
+struct curve { double fpr[CURVE_POINTS + 2], tpr[CURVE_POINTS + 2], ppv[CURVE_POINTS + 2]; int n; };
+
+static void trace(const struct scored *v, int64_t n, int64_t n_right, struct curve *c)
+{
+    int64_t right = 0, at = 0;
+
+    *c = (struct curve){ .n = 1 };
+    c->ppv[0] = 1;
+    while (at < n) {
+        const int64_t aim = at + (n + CURVE_POINTS - 1) / CURVE_POINTS;
+        for (; at < n && (at < aim || !(v[at].p < v[at - 1].p)); at++)
+            right += v[at].right;
+        c->tpr[c->n] = (double)right / (double)n_right;
+        c->fpr[c->n] = n > n_right ? (double)(at - right) / (double)(n - n_right) : 0;
+        c->ppv[c->n] = (double)right / (double)at;
+        c->n++;
+    }
+    if (n > 0)
+        c->ppv[0] = c->ppv[1];
+}
+
+static int64_t gather(const struct page *p, int32_t class_no, struct scored *v)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < p->s->n; i++)
+        if (cs_scores_known(p->s, i))
+            v[n++] = (struct scored){ p->s->answer[i * p->s->n_out + class_no],
+                                      truth_of(p->s, i) == class_no };
+    qsort(v, (size_t)n, sizeof *v, by_score);
+    return n;
+}
+
+static int curves(struct page *p)
+{
+    int rc = CS_OK;
+    int n = 0;
+    struct curve *c = cs_xcalloc(CS_HTML_LINES, sizeof *c);
+    struct scored *v = cs_alloc((size_t)p->s->n + 1, sizeof *v);
+    cs_html_line roc[CS_HTML_LINES], pr[CS_HTML_LINES];
+
+    if (!v) {
+        rc = cs_fail(CS_EMEM, "out of memory for curves of %lld records", (long long)p->s->n);
+        goto out;
+    }
+    for (int32_t i = 0; i < p->n_shown && n < CS_HTML_LINES; i++) {
+        const int32_t k = p->order[i];
+        if (p->f.cls[k].n == 0)
+            continue;
+        trace(v, gather(p, k, v), p->f.cls[k].n, &c[n]);
+        roc[n] = (cs_html_line){ p->r->model->label[k].name, c[n].fpr, c[n].tpr, c[n].n };
+        pr[n] = (cs_html_line){ p->r->model->label[k].name, c[n].tpr, c[n].ppv, c[n].n };
+        n++;
+    }
+    CS_TRY(cs_html_section(p->out, "One class against the rest"));
+    CS_TRY(cs_outfile_printf(p->out, "<div class=\"pair\">\n"));
+    CS_TRY(cs_html_lines(p->out, &(cs_html_plot){ "ROC", "false positive rate",
+                         "true positive rate", roc, n, 1, 0 }));
+    CS_TRY(cs_html_lines(p->out, &(cs_html_plot){ "Precision and recall", "recall", "precision", pr,
+                         n, 0, 0 }));
+    rc = cs_outfile_printf(p->out, "</div>\n");
+out:
+    free(v);
+    free(c);
+    return rc;
+}
+
+static int certainty(struct page *p)
+{
+    int rc = CS_OK, n = 0;
+    double x[CS_RELIABILITY_BINS], y[CS_RELIABILITY_BINS], share[CS_RISK_POINTS];
+
+    for (int k = 0; k < CS_RELIABILITY_BINS; k++) {
+        if (p->sure.bin[k].n == 0)
+            continue;
+        x[n] = p->sure.bin[k].confidence;
+        y[n++] = p->sure.bin[k].accuracy;
+    }
+    for (int k = 0; k < CS_RISK_POINTS; k++)
+        share[k] = (double)(k + 1) / CS_RISK_POINTS;
+    const cs_html_line reliable = { NULL, x, y, n },
+                       risk = { NULL, share, p->sure.risk, p->f.n > 0 ? CS_RISK_POINTS : 0 };
+    CS_TRY(cs_html_section(p->out, "How true the probabilities are"));
+    CS_TRY(cs_outfile_printf(p->out, "<div class=\"pair\">\n"));
+    CS_TRY(cs_html_lines(p->out, &(cs_html_plot){ "Reliability; below the diagonal: too sure",
+                         "probability of the best class", "accuracy", &reliable, 1, 1, 1 }));
+    CS_TRY(cs_html_lines(p->out, &(cs_html_plot){ "Wrong calls when the surest are called",
+                         "share of the records called", "error", &risk, 1, 0, 1 }));
+    rc = cs_outfile_printf(p->out, "</div>\n");
+out:
+    return rc;
+}
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+struct frequent { int64_t n, n_called; int32_t no; };
+
+static int by_records(const void *a, const void *b)
+{
+    const struct frequent *x = a, *y = b;
+
+    if (x->n != y->n)
+        return x->n < y->n ? 1 : -1;
+    return x->n_called != y->n_called ? (x->n_called < y->n_called ? 1 : -1) : x->no - y->no;
+}
+
+static int prepare(struct page *p)
+{
+    int rc = CS_OK;
+    struct frequent *v = NULL;
+
+    CS_TRY(cs_scores_figures(p->s, 0, INT64_MAX, p->r->tolerance, true, &p->f));
+    CS_TRY(cs_scores_certainty(p->s, 0, INT64_MAX, &p->sure));
+    const size_t n = (size_t)p->f.n_class;
+    v = cs_alloc(n, sizeof *v);
+    p->order = cs_alloc(n, sizeof *p->order);
+    p->base = cs_alloc(n, sizeof *p->base);
+    if (!v || !p->order || !p->base) {
+        rc = cs_fail(CS_EMEM, "out of memory for a page about %zu classes", n);
+        goto out;
+    }
+    for (size_t c = 0; c < n; c++) {
+        v[c] = (struct frequent){ p->f.cls[c].n, p->f.cls[c].n_called, (int32_t)c };
+        p->base[c] = 0;
+    }
+    qsort(v, n, sizeof *v, by_records);
+    for (size_t c = 0; c < n; c++) {
+        p->order[c] = v[c].no;
+        p->n_shown += n <= MOST_MATRIX || v[c].n + v[c].n_called > 0;
+    }
+    for (int64_t i = 0; i < p->s->n; i++)
+        if (cs_scores_known(p->s, i))
+            p->base[truth_of(p->s, i)] += (uint64_t)p->s->length[i];
+out:
+    free(v);
+    return rc;
+}
+
+int cs_eval_html(const cs_eval_report *r, cs_outfile *out, double seconds, const char *command)
+{
+    int rc = CS_OK;
+    struct page p = { .r = r, .s = &r->scores[0], .out = out };
+
+    CS_TRY(prepare(&p));
+    CS_TRY(cs_html_begin(p.out, "chordseq eval"));
+    CS_TRY(summary(&p, seconds, command));
+    CS_TRY(sets(&p));
+    CS_TRY(ranks(&p));
+    CS_TRY(classes(&p));
+    CS_TRY(confusion(&p));
+    CS_TRY(curves(&p));
+    CS_TRY(certainty(&p));
+    CS_TRY(lengths(&p));
+    CS_TRY(probabilities(&p));
+    rc = cs_html_end(p.out);
+out:
+    cs_figures_release(&p.f);
+    free(p.order);
+    free(p.base);
+    return rc;
+}

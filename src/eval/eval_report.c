@@ -1,0 +1,420 @@
+/* eval_report.c - the figures of an evaluation as a table and as JSON. */
+#include "eval/eval_report.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+enum { NAME_BYTES = 64, MANY_CLASSES = 64 };
+
+/* Where figures go: both forms from one walk. */
+struct sink {
+    const cs_eval_report *r;
+    cs_outfile *tsv;
+    json_t     *sets;
+};
+
+/* What is being told. */
+struct part {
+    const char *set;
+    const struct layout *layout;
+    char        length[NAME_BYTES];
+    const cs_figures   *f;
+    const cs_certainty *sure;    /* of classes; or NULL */
+    const int64_t *n_rank, *n_right;   /* [ranks->n] */
+};
+
+struct figure { const char *name; size_t off; };
+
+/* What is counted. */
+static const char *unit_of(const cs_eval_report *r)
+{
+    return r->counts != NULL ? "tokens" : "records";
+}
+
+static const struct figure class_overall[] = {
+    { "loss", offsetof(cs_figures, loss) },
+    { "accuracy", offsetof(cs_figures, accuracy) },
+    { "balanced_accuracy", offsetof(cs_figures, balanced) },
+    { "macro_f1", offsetof(cs_figures, macro_f1) },
+    { "macro_auc", offsetof(cs_figures, macro_auc) },
+    { "mcc", offsetof(cs_figures, mcc) },
+};
+static const struct figure value_overall[] = {
+    { "mse", offsetof(cs_figures, loss) },
+    { "mae", offsetof(cs_figures, mae) },
+    { "within_tolerance", offsetof(cs_figures, within) },
+};
+static const struct figure label_overall[] = {
+    { "loss", offsetof(cs_figures, loss) },
+    { "accuracy", offsetof(cs_figures, accuracy) },
+    { "balanced_accuracy", offsetof(cs_figures, balanced) },
+    { "macro_f1", offsetof(cs_figures, macro_f1) },
+    { "micro_f1", offsetof(cs_figures, micro_f1) },
+    { "macro_auc", offsetof(cs_figures, macro_auc) },
+    { "micro_auc", offsetof(cs_figures, micro_auc) },
+    { "macro_average_precision", offsetof(cs_figures, macro_ap) },
+    { "micro_average_precision", offsetof(cs_figures, micro_ap) },
+    { "mcc", offsetof(cs_figures, mcc) },
+};
+static const struct figure per_class[] = {
+    { "precision", offsetof(cs_class_figures, precision) },
+    { "recall", offsetof(cs_class_figures, recall) },
+    { "f1", offsetof(cs_class_figures, f1) },
+    { "auc", offsetof(cs_class_figures, auc) },
+    { "average_precision", offsetof(cs_class_figures, ap) },   /* from here on of labels only */
+    { "balanced_accuracy", offsetof(cs_class_figures, balanced) },
+    { "mcc", offsetof(cs_class_figures, mcc) },
+};
+
+#define LENGTH(table) ((int)(sizeof (table) / sizeof *(table)))
+enum { N_PER_CLASS = 4 };
+
+/* Which figures there are. */
+struct layout {
+    const struct figure *overall;
+    int         n_overall, n_each;
+    const char *each;            /* what JSON calls the list of classes or labels */
+};
+static const struct layout of_values = { value_overall, LENGTH(value_overall), 0, NULL };
+static const struct layout of_classes = { class_overall, LENGTH(class_overall), N_PER_CLASS,
+                                          "classes" };
+static const struct layout of_labels = { label_overall, LENGTH(label_overall), LENGTH(per_class),
+                                         "labels" };
+
+static double real_at(const void *p, size_t off)
+{
+    return *(const double *)(const void *)((const char *)p + off);
+}
+
+/* ---- table ----------------------------------------------------------------------------------- */
+
+static int put_real(struct sink *s, const struct part *p, const char *cls, const char *metric,
+                    double v)
+{
+    if (!isfinite(v))
+        return cs_outfile_printf(s->tsv, "%s\t%s\t%s\t%s\tNA\n", p->set, p->length, cls, metric);
+    return cs_outfile_printf(s->tsv, "%s\t%s\t%s\t%s\t%.6g\n", p->set, p->length, cls, metric, v);
+}
+
+static int put_count(struct sink *s, const struct part *p, const char *cls, const char *metric,
+                     const char *suffix, int64_t n)
+{
+    return cs_outfile_printf(s->tsv, "%s\t%s\t%s\t%s%s\t%lld\n", p->set, p->length, cls, metric,
+                             suffix, (long long)n);
+}
+
+/* Of many classes only pairs that occur, or tables grow with their square. */
+static bool told(const cs_figures *f, int32_t truth, int32_t call)
+{
+    return f->n_class <= MANY_CLASSES || f->confusion[truth * f->n_class + call] > 0;
+}
+
+static int class_rows(struct sink *s, const struct part *p, int32_t c)
+{
+    int rc = CS_OK;
+    const cs_label *label = s->r->model->label;
+    const cs_figures *f = p->f;
+
+    if (p->layout == &of_labels)
+        CS_TRY(put_count(s, p, label[c].name, "known", "", f->cls[c].n_known));
+    CS_TRY(put_count(s, p, label[c].name, p->layout == &of_labels ? "positive" : unit_of(s->r), "",
+                     f->cls[c].n));
+    for (int i = 0; i < p->layout->n_each; i++)
+        CS_TRY(put_real(s, p, label[c].name, per_class[i].name,
+                        real_at(&f->cls[c], per_class[i].off)));
+    for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
+        if (told(f, c, k))
+            CS_TRY(put_count(s, p, label[c].name, "called:", label[k].name,
+                             f->confusion[c * f->n_class + k]));
+out:
+    return rc;
+}
+
+/* "reliability_accuracy:0.9": of calls whose probability is from 0.9 to 1; "risk:0.5": the share
+ * of wrong calls when the surest half are called. */
+static int certainty_rows(struct sink *s, const struct part *p)
+{
+    int rc = CS_OK;
+    const cs_certainty *c = p->sure;
+    char name[NAME_BYTES], at[16];
+
+    if (c == NULL)
+        return CS_OK;
+    CS_TRY(put_real(s, p, ".", "ece", c->ece));
+    for (int k = 0; k < CS_RELIABILITY_BINS; k++) {
+        (void)snprintf(at, sizeof at, "%.1f", (double)k / CS_RELIABILITY_BINS);
+        if (c->bin[k].n == 0)
+            continue;
+        CS_TRY(put_count(s, p, ".", "reliability_records:", at, c->bin[k].n));
+        (void)snprintf(name, sizeof name, "reliability_confidence:%s", at);
+        CS_TRY(put_real(s, p, ".", name, c->bin[k].confidence));
+        (void)snprintf(name, sizeof name, "reliability_accuracy:%s", at);
+        CS_TRY(put_real(s, p, ".", name, c->bin[k].accuracy));
+    }
+    for (int k = 0; k < CS_RISK_POINTS; k++) {
+        const double coverage = (double)(k + 1) / CS_RISK_POINTS;
+        (void)snprintf(name, sizeof name, "risk:%.1f", coverage);
+        CS_TRY(put_real(s, p, ".", name, c->risk[k]));
+        (void)snprintf(name, sizeof name, "risk_threshold:%.1f", coverage);
+        CS_TRY(put_real(s, p, ".", name, c->threshold[k]));
+    }
+out:
+    return rc;
+}
+
+/* "accuracy:genus": of the records whose genus the model knows. */
+static int rank_rows(struct sink *s, const struct part *p)
+{
+    int rc = CS_OK;
+    const cs_eval_ranks *r = s->r->ranks;
+    char name[NAME_BYTES];
+
+    for (int k = 0; k < r->n; k++) {
+        CS_TRY(put_count(s, p, ".", "records:", r->rank[k], p->n_rank[k]));
+        (void)snprintf(name, sizeof name, "accuracy:%s", r->rank[k]);
+        CS_TRY(put_real(s, p, ".", name, (double)p->n_right[k] / (double)p->n_rank[k]));
+    }
+out:
+    return rc;
+}
+
+static int rows(struct sink *s, const struct part *p)
+{
+    int rc = CS_OK;
+    const struct figure *overall = p->layout->overall;
+
+    CS_TRY(put_count(s, p, ".", unit_of(s->r), "", p->f->n));
+    if (p->layout == &of_labels)
+        CS_TRY(put_count(s, p, ".", "known", "", p->f->n_known));
+    for (int i = 0; i < p->layout->n_overall; i++)
+        CS_TRY(put_real(s, p, ".", overall[i].name, real_at(p->f, overall[i].off)));
+    CS_TRY(certainty_rows(s, p));
+    CS_TRY(rank_rows(s, p));
+    for (int32_t c = 0; c < p->f->n_class; c++)
+        CS_TRY(class_rows(s, p, c));
+out:
+    return rc;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *real_json(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *class_json(const struct sink *s, const struct part *p, int32_t c)
+{
+    const cs_label *label = s->r->model->label;
+    const cs_figures *f = p->f;
+    const bool is_label = p->layout == &of_labels;
+    json_t *o = is_label ? json_pack("{s:I, s:I}", "known", (json_int_t)f->cls[c].n_known,
+                                     "positive", (json_int_t)f->cls[c].n)
+                         : json_pack("{s:I}", unit_of(s->r), (json_int_t)f->cls[c].n);
+    json_t *called = is_label ? NULL : json_object();
+
+    for (int i = 0; i < p->layout->n_each; i++)
+        json_object_set_new(o, per_class[i].name, real_json(real_at(&f->cls[c], per_class[i].off)));
+    for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
+        if (told(f, c, k))
+            json_object_set_new(called, label[k].name,
+                                json_integer(f->confusion[c * f->n_class + k]));
+    if (called != NULL)
+        json_object_set_new(o, "called", called);
+    return o;
+}
+
+static void certainty_json(json_t *o, const cs_certainty *c)
+{
+    json_t *bins = json_array(), *risk = json_array();
+
+    for (int k = 0; k < CS_RELIABILITY_BINS; k++)
+        if (c->bin[k].n > 0)
+            json_array_append_new(bins, json_pack("{s:f, s:I, s:f, s:f}", "from",
+                                                  (double)k / CS_RELIABILITY_BINS, "records",
+                                                  (json_int_t)c->bin[k].n, "confidence",
+                                                  c->bin[k].confidence, "accuracy",
+                                                  c->bin[k].accuracy));
+    for (int k = 0; k < CS_RISK_POINTS; k++)
+        json_array_append_new(risk, json_pack("{s:f, s:o, s:o}", "coverage",
+                                              (double)(k + 1) / CS_RISK_POINTS, "error",
+                                              real_json(c->risk[k]), "threshold",
+                                              real_json(c->threshold[k])));
+    json_object_set_new(o, "ece", real_json(c->ece));
+    json_object_set_new(o, "reliability", bins);
+    json_object_set_new(o, "risk", risk);
+}
+
+static json_t *ranks_json(const struct sink *s, const struct part *p)
+{
+    const cs_eval_ranks *r = s->r->ranks;
+    json_t *list = json_array();
+
+    for (int k = 0; k < r->n; k++)
+        json_array_append_new(list, json_pack("{s:s, s:I, s:o}", "rank", r->rank[k], "records",
+                                              (json_int_t)p->n_rank[k], "accuracy",
+                                              real_json((double)p->n_right[k]
+                                                        / (double)p->n_rank[k])));
+    return list;
+}
+
+static void add_json(struct sink *s, const struct part *p)
+{
+    const struct figure *overall = p->layout->overall;
+    const cs_figures *f = p->f;
+    json_t *o = json_pack("{s:s, s:s, s:I}", "set", p->set, "length", p->length,
+                          unit_of(s->r), (json_int_t)f->n);
+
+    if (p->layout == &of_labels)
+        json_object_set_new(o, "known", json_integer(f->n_known));
+    for (int i = 0; i < p->layout->n_overall; i++)
+        json_object_set_new(o, overall[i].name, real_json(real_at(f, overall[i].off)));
+    if (p->sure != NULL)
+        certainty_json(o, p->sure);
+    if (s->r->ranks->n > 0)
+        json_object_set_new(o, "ranks", ranks_json(s, p));
+    if (f->n_class > 0) {
+        json_t *classes = json_object();
+        for (int32_t c = 0; c < f->n_class; c++)
+            json_object_set_new(classes, s->r->model->label[c].name, class_json(s, p, c));
+        json_object_set_new(o, p->layout->each, classes);
+    }
+    json_array_append_new(s->sets, o);
+}
+
+static int write_json(const struct sink *s, cs_outfile *f)
+{
+    json_t *top = json_pack("{s:s, s:s, s:O}", "chordseq", PACKAGE_VERSION, "model",
+                            s->r->model->sum, "sets", s->sets);
+    char *text = json_dumps(top, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+
+    json_decref(top);
+    const int rc = text ? cs_outfile_printf(f, "%s\n", text)
+                        : cs_fail(CS_EMEM, "out of memory for the figures as JSON");
+    free(text);
+    return rc;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+static void note(const struct part *p)
+{
+    if (p->layout == &of_labels)
+        cs_note("%s %s: %lld records, %lld known labels, macro AUC %.4f, macro average precision "
+                "%.4f, macro F1 %.4f", p->set, p->length, (long long)p->f->n,
+                (long long)p->f->n_known, p->f->macro_auc, p->f->macro_ap, p->f->macro_f1);
+    else if (p->layout == &of_values)
+        cs_note("%s %s: %lld records, mse %.4g, mae %.4g, within tolerance %.4f", p->set,
+                p->length, (long long)p->f->n, p->f->loss, p->f->mae, p->f->within);
+    else if (p->sure == NULL)
+        cs_note("%s %s: %lld tokens, accuracy %.4f, balanced accuracy %.4f, mcc %.4f", p->set,
+                p->length, (long long)p->f->n, p->f->accuracy, p->f->balanced, p->f->mcc);
+    else
+        cs_note("%s %s: %lld records, accuracy %.4f, balanced accuracy %.4f, mcc %.4f, "
+                "ece %.4f", p->set, p->length, (long long)p->f->n, p->f->accuracy, p->f->balanced,
+                p->f->mcc, p->sure->ece);
+}
+
+/* Releases f. */
+static int put_figures(struct sink *s, struct part *p, cs_figures *f, bool noted)
+{
+    p->f = f;
+    const int rc = rows(s, p);
+    add_json(s, p);
+    if (noted)
+        note(p);
+    cs_figures_release(f);
+    return rc;
+}
+
+/* The records of set i with lo <= length < hi. */
+static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, bool noted)
+{
+    int rc = CS_OK;
+    const cs_scores *scores = &s->r->scores[i];
+    const size_t n_rank = (size_t)s->r->ranks->n;
+    int64_t *count = cs_xcalloc(2 * n_rank + 1, sizeof *count);
+    cs_figures f;
+    cs_certainty sure;
+
+    p->sure = NULL;
+    p->layout = s->r->counts != NULL || scores->is_class ? &of_classes
+              : scores->is_labels ? &of_labels : &of_values;
+    p->n_rank = count;
+    p->n_right = count + n_rank;
+    if (s->r->counts != NULL) {
+        CS_TRY(cs_counts_figures(&s->r->counts[i], &f));
+        rc = put_figures(s, p, &f, noted);
+        goto out;
+    }
+    cs_eval_ranks_count(s->r->ranks, scores, lo, hi, count, count + n_rank);
+    if (scores->is_class) {
+        CS_TRY(cs_scores_certainty(scores, lo, hi, &sure));
+        p->sure = &sure;
+    }
+    CS_TRY(cs_scores_figures(scores, lo, hi, s->r->tolerance, true, &f));
+    rc = put_figures(s, p, &f, noted);
+out:
+    free(count);
+    return rc;
+}
+
+void cs_eval_bin_name(const cs_eval_report *r, int bin, char *buf, size_t n_buf)
+{
+    const long long lo = bin > 0 ? (long long)r->bin[bin - 1] : 0;
+
+    if (bin < r->n_bin)
+        (void)snprintf(buf, n_buf, "%lld-%lld", lo, (long long)r->bin[bin] - 1);
+    else
+        (void)snprintf(buf, n_buf, "%lld-", lo);
+}
+
+static int tell_bins(struct sink *s)
+{
+    int rc = CS_OK;
+    const cs_eval_report *r = s->r;
+    struct part p = { .set = "record" };
+
+    for (int b = 0; b <= r->n_bin && r->n_bin > 0 && r->counts == NULL; b++) {
+        const int64_t lo = b > 0 ? r->bin[b - 1] : 0, hi = b < r->n_bin ? r->bin[b] : INT64_MAX;
+        cs_eval_bin_name(r, b, p.length, sizeof p.length);
+        CS_TRY(tell(s, &p, 0, lo, hi, false));
+    }
+out:
+    return rc;
+}
+
+static int tell_all(struct sink *s)
+{
+    int rc = CS_OK;
+    const cs_eval_report *r = s->r;
+    struct part whole = { .set = r->counts != NULL ? "token" : "record", .length = "all" },
+                piece = { .set = "fragment" };
+
+    CS_TRY(cs_outfile_printf(s->tsv, "set\tlength\tclass\tmetric\tvalue\n"));
+    CS_TRY(tell(s, &whole, 0, 0, INT64_MAX, true));
+    CS_TRY(tell_bins(s));
+    for (int i = 0; i < r->n_piece; i++) {
+        (void)snprintf(piece.length, sizeof piece.length, "%lld", (long long)r->piece[i]);
+        CS_TRY(tell(s, &piece, 1 + i, 0, INT64_MAX, true));
+    }
+out:
+    return rc;
+}
+
+int cs_eval_write(const cs_eval_report *r, cs_outfile *tsv, cs_outfile *json)
+{
+    int rc = CS_OK;
+    struct sink s = { r, tsv, json_array() };
+
+    CS_TRY(tell_all(&s));
+    if (json != NULL)
+        rc = write_json(&s, json);
+out:
+    json_decref(s.sets);
+    return rc;
+}

@@ -1,0 +1,36 @@
+/* eval_report.h - the figures of an evaluation as a table and as JSON. */
+#ifndef CS_EVAL_EVAL_REPORT_H
+#define CS_EVAL_EVAL_REPORT_H
+
+#include "base/file.h"
+#include "eval/calibrate.h"
+#include "eval/eval_ranks.h"
+
+/* scores[0] are whole records, which are also told by bins of length; scores[1 + i] are pieces of
+ * piece[i] bases. */
+typedef struct cs_eval_report {
+    const cs_model  *model;
+    const cs_scores *scores;     /* [1 + n_piece] */
+    const cs_counts *counts;     /* [1 + n_piece] instead, of answers per token; or NULL. Without
+                                  * bins, and what needs every answer */
+    const int64_t   *piece, *bin;
+    int              n_piece, n_bin;
+    double           tolerance;
+    const cs_eval_ranks *ranks;
+} cs_eval_report;
+
+/**
+ * cs_eval_write - compute all figures and write them
+ *
+ * tsv      columns set (record, fragment), length ("all", "500-999", "50000-", "500"), class ("."
+ *          for all), metric, value ("NA" where it is not defined)
+ * json     the same nested, null where not defined; NULL: not wanted
+ *          With counts the set "record" is "token", and tokens are counted instead of records
+ * Returns  CS_OK, CS_EMEM, CS_EIO. One line of summary per set goes to the log (cs_note)
+ */
+int cs_eval_write(const cs_eval_report *r, cs_outfile *tsv, cs_outfile *json) CS_MUST_CHECK;
+
+/** cs_eval_bin_name - of a bin of lengths: "0-499", "500-999", ..., "50000-" */
+void cs_eval_bin_name(const cs_eval_report *r, int bin, char *buf, size_t n_buf);
+
+#endif

@@ -1,0 +1,80 @@
+/* explain_plot.c - contributions of bases as letters of their height, in SVG. */
+#include "eval/explain_plot.h"
+
+#include <math.h>
+
+#include "io/html.h"
+
+/* A letter of font size 10 is about 7.2 high; it is stretched to the height wanted. */
+enum { STEP = 10, HALF = 80, LEFT = 60, TOP = 30, TICK = 10 };
+static const double letter_height = 7.2;
+
+static const char *colour(char base)
+{
+    switch (base) {
+    case 'A':
+        return "#109648";
+    case 'C':
+        return "#255c99";
+    case 'G':
+        return "#f7b32b";
+    case 'T':
+        return "#d62839";
+    default:
+        return "#888888";
+    }
+}
+
+static int letter(cs_outfile *f, int64_t i, char base, double share)
+{
+    const double h = fabs(share) * HALF, y = TOP + HALF + (share > 0 ? 0 : h);
+
+    if (h < 0.05)
+        return CS_OK;
+    return cs_outfile_printf(f, "<text transform=\"matrix(1.2 0 0 %.3f %lld %.2f)\" fill=\"%s\">"
+                             "%c</text>\n", h / letter_height, (long long)(LEFT + STEP * i), y,
+                             colour(base), base);
+}
+
+static int axis(cs_outfile *f, const cs_region *at, double most)
+{
+    int rc = CS_OK;
+    const int64_t n = at->to - at->from;
+
+    CS_TRY(cs_outfile_printf(f, "<path d=\"M%d %dH%lld\" stroke=\"#444\" stroke-width=\"0.5\"/>\n",
+                             LEFT, TOP + HALF, (long long)(LEFT + STEP * n)));
+    CS_TRY(cs_outfile_printf(f, "<g font-weight=\"normal\" font-size=\"9\" fill=\"#444\">\n"
+                             "<text x=\"4\" y=\"%d\">%.3g</text><text x=\"4\" y=\"%d\">%.3g</text>"
+                             "\n", TOP + 8, most, TOP + 2 * HALF, -most));
+    for (int64_t i = 0; i < n; i += TICK)
+        CS_TRY(cs_outfile_printf(f, "<text x=\"%lld\" y=\"%d\">%lld</text>\n",
+                                 (long long)(LEFT + STEP * i), TOP + 2 * HALF + 16,
+                                 (long long)(at->from + i) + 1));
+    rc = cs_outfile_printf(f, "</g>\n");
+out:
+    return rc;
+}
+
+int cs_logo_write(cs_outfile *f, const char *title, const cs_region *at, const char *base,
+                  const double *value)
+{
+    int rc = CS_OK;
+    const int64_t n = at->to - at->from;
+    double most = 1e-300;
+
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, fabs(value[i]));
+    CS_TRY(cs_outfile_printf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%lld\" "
+                             "height=\"%d\" font-family=\"monospace\" font-weight=\"bold\" "
+                             "font-size=\"10\">\n<rect width=\"100%%\" height=\"100%%\" "
+                             "fill=\"white\"/>\n<text x=\"4\" y=\"16\">",
+                             (long long)(LEFT + STEP * n + 20), TOP + 2 * HALF + 24));
+    CS_TRY(cs_html_text(f, title));
+    CS_TRY(cs_outfile_printf(f, "</text>\n"));
+    CS_TRY(axis(f, at, most));
+    for (int64_t i = 0; i < n; i++)
+        CS_TRY(letter(f, i, base[i], value[i] / most));
+    rc = cs_outfile_printf(f, "</svg>\n");
+out:
+    return rc;
+}

@@ -1,0 +1,15 @@
+/* explain_plot.h - contributions of bases as letters of their height, in SVG. */
+#ifndef CS_EVAL_EXPLAIN_PLOT_H
+#define CS_EVAL_EXPLAIN_PLOT_H
+
+#include "base/file.h"
+#include "io/regions.h"
+
+enum { CS_LOGO_MOST = 5000 };    /* bases of a plot */
+
+/** cs_logo_write - one region: base [n], value [n], letters above the axis where the value is
+ * positive. CS_OK; CS_EIO */
+int cs_logo_write(cs_outfile *f, const char *title, const cs_region *at, const char *base,
+                  const double *value) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,334 @@
+/* metrics.c - answers beside the truth, and the figures that sum them up. */
+#include "eval/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "eval/ranking.h"
+
+void cs_scores_init(cs_scores *s, bool is_class, int32_t n_out, int32_t n_target)
+{
+    *s = (cs_scores){ .is_class = is_class, .n_out = n_out, .n_target = n_target };
+}
+
+void cs_scores_for(cs_scores *s, const cs_model *m)
+{
+    cs_scores_init(s, m->head->is_class, m->n_label, cs_model_n_target(m));
+    s->is_labels = m->head->is_labels;
+    s->threshold = 0.5;
+}
+
+void cs_scores_release(cs_scores *s)
+{
+    free(s->answer);
+    free(s->target);
+    free(s->length);
+    *s = (cs_scores){ 0 };
+}
+
+void cs_scores_clear(cs_scores *s)
+{
+    s->n = 0;
+}
+
+int cs_scores_add(cs_scores *s, const float *answer, const float *target, int64_t length)
+{
+    const size_t n = (size_t)s->n, out = (size_t)s->n_out, want = (size_t)s->n_target;
+
+    if (cs_grow((void **)&s->answer, &s->cap_answer, (n + 1) * out, sizeof *answer) != CS_OK ||
+        cs_grow((void **)&s->target, &s->cap_target, (n + 1) * want, sizeof *target) != CS_OK ||
+        cs_grow((void **)&s->length, &s->cap_length, n + 1, sizeof length) != CS_OK)
+        return CS_EMEM;
+    memcpy(s->answer + n * out, answer, out * sizeof *answer);
+    memcpy(s->target + n * want, target, want * sizeof *target);
+    s->length[n] = length;
+    s->n++;
+    return CS_OK;
+}
+
+bool cs_scores_known(const cs_scores *s, int64_t i)
+{
+    const float *t = s->target + i * s->n_target;
+
+    if (s->is_class)
+        return t[0] < (float)s->n_out;         /* false for NaN */
+    for (int32_t k = 0; k < s->n_target; k++)
+        if (!isnan(t[k]))
+            return true;
+    return false;
+}
+
+bool cs_scores_within(const cs_scores *s, int64_t i, int64_t lo, int64_t hi)
+{
+    return s->length[i] >= lo && s->length[i] < hi && cs_scores_known(s, i);
+}
+
+static int32_t best(const float *p, int32_t n)
+{
+    int32_t b = 0;
+
+    for (int32_t c = 1; c < n; c++)
+        if (p[c] > p[b])
+            b = c;
+    return b;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void value_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance,
+                          cs_figures *f)
+{
+    int64_t n = 0, near = 0;
+    double square = 0, absolute = 0;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        if (!cs_scores_within(s, i, lo, hi))
+            continue;
+        f->n++;
+        for (int32_t t = 0; t < s->n_target; t++) {
+            double e = (double)s->answer[i * s->n_out + t] - (double)s->target[i * s->n_target + t];
+            if (isnan(e))
+                continue;
+            n++;
+            near += fabs(e) < tolerance;
+            square += e * e;
+            absolute += fabs(e);
+        }
+    }
+    f->loss = square / (double)n;
+    f->mae = absolute / (double)n;
+    f->within = (double)near / (double)n;
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : NAN;
+}
+
+static void count_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_figures *f)
+{
+    const int32_t k = s->n_out;
+    double loss = 0;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        if (!cs_scores_within(s, i, lo, hi))
+            continue;
+        const float *p = s->answer + i * k;
+        const int32_t truth = (int32_t)s->target[i], call = best(p, k);
+        f->n++;
+        f->confusion[truth * k + call]++;
+        /* A probability that has become 0 in float would make every mean infinite. */
+        loss -= log(fmax((double)p[truth], 1e-30));
+    }
+    f->loss = ratio(loss, (double)f->n);
+}
+
+/* (c s - sum t p) / sqrt((s^2 - sum p^2)(s^2 - sum t^2)); c right, s all, t and p the margins. */
+static double correlation(const cs_figures *f)
+{
+    const double all = (double)f->n;
+    double right = 0, tp = 0, tt = 0, pp = 0;
+
+    for (int32_t c = 0; c < f->n_class; c++) {
+        const double t = (double)f->cls[c].n, p = (double)f->cls[c].n_called;
+        right += (double)f->cls[c].n_right;
+        tp += t * p;
+        tt += t * t;
+        pp += p * p;
+    }
+    const double under = (all * all - pp) * (all * all - tt);
+    return under > 0 ? (right * all - tp) / sqrt(under) : f->n > 0 ? 0 : NAN;
+}
+
+double cs_figures_mean(const cs_figures *f, size_t off)
+{
+    double sum = 0, count = 0;
+
+    for (int32_t i = 0; i < f->n_class; i++) {
+        const double v = *(const double *)(const void *)((const char *)&f->cls[i] + off);
+        if (isnan(v))
+            continue;
+        sum += v;
+        count++;
+    }
+    return ratio(sum, count);
+}
+
+/* What is counted per class, from the confusion matrix. */
+static void margins(cs_figures *f)
+{
+    const int32_t k = f->n_class;
+
+    for (int32_t c = 0; c < k; c++) {
+        cs_class_figures *g = &f->cls[c];
+        for (int32_t j = 0; j < k; j++) {
+            g->n += f->confusion[c * k + j];
+            g->n_called += f->confusion[j * k + c];
+        }
+        g->n_right = f->confusion[c * k + c];
+    }
+}
+
+static void class_figures(cs_figures *f)
+{
+    const int32_t k = f->n_class;
+    int64_t right = 0;
+
+    for (int32_t c = 0; c < k; c++) {
+        cs_class_figures *g = &f->cls[c];
+        g->precision = ratio((double)g->n_right, (double)g->n_called);
+        g->recall = ratio((double)g->n_right, (double)g->n);
+        g->f1 = g->n > 0 ? ratio(2 * (double)g->n_right, (double)(g->n + g->n_called)) : NAN;
+        right += g->n_right;
+    }
+    f->accuracy = ratio((double)right, (double)f->n);
+    f->balanced = cs_figures_mean(f, offsetof(cs_class_figures, recall));
+    f->macro_f1 = cs_figures_mean(f, offsetof(cs_class_figures, f1));
+    f->mcc = correlation(f);
+}
+
+/* ---- ROC-AUC --------------------------------------------------------------------------------- */
+
+static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_figures *f)
+{
+    cs_ranked *r = cs_alloc((size_t)f->n + 1, sizeof *r);
+
+    if (r == NULL)
+        return CS_EMEM;
+    for (int32_t c = 0; c < f->n_class; c++) {
+        int64_t n = 0;
+        for (int64_t i = 0; i < s->n; i++)
+            if (cs_scores_within(s, i, lo, hi))
+                r[n++] = (cs_ranked){ s->answer[i * s->n_out + c],
+                                      (int32_t)s->target[i] == c };
+        cs_ranked_sort(r, n);
+        f->cls[c].auc = cs_ranked_area(r, n);
+    }
+    free(r);
+    f->macro_auc = cs_figures_mean(f, offsetof(cs_class_figures, auc));
+    return CS_OK;
+}
+
+static const cs_figures undefined = {
+    .loss = NAN, .accuracy = NAN, .balanced = NAN, .macro_f1 = NAN, .macro_auc = NAN, .mcc = NAN,
+    .mae = NAN, .within = NAN, .macro_ap = NAN, .micro_f1 = NAN, .micro_auc = NAN, .micro_ap = NAN
+};
+
+int cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
+                      cs_figures *f)
+{
+    const size_t k = (size_t)s->n_out;
+
+    *f = undefined;
+    if (s->is_labels)
+        return cs_label_figures(s, lo, hi, auc, f);
+    if (!s->is_class) {
+        value_figures(s, lo, hi, tolerance, f);
+        return CS_OK;
+    }
+    f->n_class = s->n_out;
+    f->cls = cs_alloc(k, sizeof *f->cls);
+    f->confusion = cs_alloc(k * k, sizeof *f->confusion);
+    if (f->cls == NULL || f->confusion == NULL)
+        goto no_memory;
+    memset(f->confusion, 0, k * k * sizeof *f->confusion);
+    for (size_t c = 0; c < k; c++)
+        f->cls[c] = (cs_class_figures){ .auc = NAN };
+    count_calls(s, lo, hi, f);
+    margins(f);
+    class_figures(f);
+    if (auc && areas(s, lo, hi, f) != CS_OK)
+        goto no_memory;
+    return CS_OK;
+no_memory:
+    cs_figures_release(f);
+    return cs_fail(CS_EMEM, "out of memory for the figures of %lld records", (long long)s->n);
+}
+
+void cs_figures_release(cs_figures *f)
+{
+    free(f->cls);
+    free(f->confusion);
+    f->cls = NULL;
+    f->confusion = NULL;
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
+int cs_counts_init(cs_counts *c, int32_t n_class)
+{
+    const size_t k = (size_t)n_class;
+    const bool matrix = n_class <= CS_CONFUSION_CLASSES;
+
+    *c = (cs_counts){ .n_class = n_class, .cls = cs_alloc(k, sizeof *c->cls),
+                      .confusion = matrix ? cs_alloc(k * k, sizeof *c->confusion) : NULL };
+    if (c->cls == NULL || (matrix && c->confusion == NULL)) {
+        cs_counts_release(c);
+        return cs_fail(CS_EMEM, "out of memory for counts of %d classes", (int)n_class);
+    }
+    cs_counts_clear(c);
+    return CS_OK;
+}
+
+void cs_counts_release(cs_counts *c)
+{
+    free(c->cls);
+    free(c->confusion);
+    *c = (cs_counts){ 0 };
+}
+
+void cs_counts_clear(cs_counts *c)
+{
+    const size_t k = (size_t)c->n_class;
+
+    c->n = 0;
+    c->loss = 0;
+    for (size_t i = 0; i < k; i++)
+        c->cls[i] = (cs_class_figures){ .auc = NAN };
+    if (c->confusion != NULL)
+        memset(c->confusion, 0, k * k * sizeof *c->confusion);
+}
+
+void cs_counts_add(cs_counts *c, const float *answer, const int32_t *label, int64_t n)
+{
+    const int32_t k = c->n_class;
+
+    for (int64_t t = 0; t < n; t++) {
+        if (label[t] < 0)
+            continue;
+        const float *p = answer + t * k;
+        const int32_t call = best(p, k);
+        c->n++;
+        c->loss -= log(fmax((double)p[label[t]], 1e-30));
+        c->cls[label[t]].n++;
+        c->cls[call].n_called++;
+        c->cls[call].n_right += call == label[t];
+        if (c->confusion != NULL)
+            c->confusion[label[t] * k + call]++;
+    }
+}
+
+int cs_counts_figures(const cs_counts *c, cs_figures *f)
+{
+    const size_t k = (size_t)c->n_class;
+
+    *f = undefined;
+    f->cls = cs_alloc(k, sizeof *f->cls);
+    f->confusion = c->confusion != NULL ? cs_alloc(k * k, sizeof *f->confusion) : NULL;
+    if (f->cls == NULL || (c->confusion != NULL && f->confusion == NULL)) {
+        cs_figures_release(f);
+        return cs_fail(CS_EMEM, "out of memory for the figures of %d classes", (int)c->n_class);
+    }
+    memcpy(f->cls, c->cls, k * sizeof *f->cls);
+    if (c->confusion != NULL)
+        memcpy(f->confusion, c->confusion, k * k * sizeof *f->confusion);
+    f->n = c->n;
+    f->n_class = c->n_class;
+    f->loss = ratio(c->loss, (double)c->n);
+    class_figures(f);
+    return CS_OK;
+}

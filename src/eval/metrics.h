@@ -1,0 +1,116 @@
+/* metrics.h - answers beside the truth, and the figures that sum them up.
+ *
+ * DESIGN. Every answer is kept (one float per output, the truth and a length), because exact
+ * ROC-AUC needs all scores and figures are asked for by length: 4 (n_out + n_target) + 8 bytes per
+ * record.
+ */
+#ifndef CS_EVAL_METRICS_H
+#define CS_EVAL_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nn/exec/model.h"
+
+typedef struct cs_scores {
+    bool     is_class;
+    bool     is_labels;          /* targets are 0, 1 or NaN, answers a probability each; a label */
+    double   threshold;          /* is called from here on */
+    int32_t  n_out, n_target;
+    int64_t  n;
+    float   *answer;             /* [n * n_out] probabilities or values */
+    float   *target;             /* [n * n_target] class number (n_out or more: a class beyond those
+                                  * answered) or values; NaN: unknown */
+    int64_t *length;             /* [n] bases */
+    size_t   cap_answer, cap_target, cap_length;
+} cs_scores;
+
+void cs_scores_init(cs_scores *s, bool is_class, int32_t n_out, int32_t n_target);
+/** cs_scores_for - the same for the answers of a model, with a threshold of 0.5 */
+void cs_scores_for(cs_scores *s, const cs_model *m);
+void cs_scores_release(cs_scores *s);
+void cs_scores_clear(cs_scores *s);
+/** cs_scores_add - one record's answer [n_out] and truth [n_target]; CS_OK or CS_EMEM */
+int  cs_scores_add(cs_scores *s, const float *answer, const float *target, int64_t length)
+    CS_MUST_CHECK;
+
+/** cs_scores_known - is any truth of record i known, and for classes one that there is an answer
+ * for? */
+bool cs_scores_known(const cs_scores *s, int64_t i);
+
+/** cs_scores_within - the same, and lo <= length < hi? */
+bool cs_scores_within(const cs_scores *s, int64_t i, int64_t lo, int64_t hi);
+
+/* One class against the rest, or a label's 1s against its 0s over the records that it is known for.
+ * NaN: not defined (no such record, none called so). */
+typedef struct cs_class_figures {
+    int64_t n, n_called, n_right;
+    double  precision, recall, f1, auc;
+    int64_t n_known;             /* of labels only: these, average precision, and the mean of */
+    double  ap, balanced, mcc;   /* recall and specificity */
+} cs_class_figures;
+
+typedef struct cs_figures {
+    int64_t n;                   /* records, or tokens, with a known truth */
+    double  loss;                /* mean cross-entropy (natural log), or mean squared error */
+    /* classes */
+    double  accuracy;
+    double  balanced;            /* mean recall over the classes that occur */
+    double  macro_f1, macro_auc; /* means over the classes for which they are defined */
+    double  mcc;                 /* multi-class Matthews correlation; 0 when a margin is constant */
+    /* labels: accuracy is the share of known targets that are called right, balanced and mcc are
+     * means over the labels; micro: over all known targets, whatever their label */
+    int64_t n_known;
+    double  macro_ap, micro_f1, micro_auc, micro_ap;
+    int32_t n_class;             /* or labels */
+    cs_class_figures *cls;       /* [n_class] */
+    int64_t *confusion;          /* [n_class * n_class] row: truth, column: call; NULL: too many */
+    /* values, over all targets */
+    double  mae;
+    double  within;              /* share with |error| < tolerance */
+} cs_figures;
+
+/**
+ * cs_scores_figures - the figures of the records with lo <= length < hi
+ *
+ * tolerance  for `within`
+ * auc      compute ROC-AUC too (a sort per class)
+ * Returns  CS_OK (release with cs_figures_release) or CS_EMEM. Figures without records are NaN
+ * Source   MCC: Gorodkin, Comput. Biol. Chem. 28 (2004); AUC by ranks with ties: Hanley, McNeil
+ *          1982
+ */
+int  cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
+                       cs_figures *f) CS_MUST_CHECK;
+void cs_figures_release(cs_figures *f);
+
+/** cs_label_figures - the same for labels, into an f whose figures are all not defined */
+int  cs_label_figures(const cs_scores *s, int64_t lo, int64_t hi, bool auc, cs_figures *f)
+    CS_MUST_CHECK;
+
+/** cs_figures_mean - of the double at this offset in cs_class_figures, over the classes for which
+ * it is defined; NaN if there is none */
+double cs_figures_mean(const cs_figures *f, size_t off);
+
+/* ---- classes of tokens: counted, because keeping every answer would take too much ----------- */
+
+enum { CS_CONFUSION_CLASSES = 256 };   /* with more classes no confusion matrix is kept */
+
+typedef struct cs_counts {
+    int32_t  n_class;
+    int64_t  n;                  /* tokens with a known class */
+    double   loss;               /* their summed cross-entropy */
+    cs_class_figures *cls;       /* [n_class] n, n_called and n_right */
+    int64_t *confusion;          /* or NULL */
+} cs_counts;
+
+/** cs_counts_init - CS_OK (release with cs_counts_release) or CS_EMEM */
+int  cs_counts_init(cs_counts *c, int32_t n_class) CS_MUST_CHECK;
+void cs_counts_release(cs_counts *c);
+void cs_counts_clear(cs_counts *c);
+/** cs_counts_add - n tokens' probabilities [n * n_class] and classes [n], negative: not known */
+void cs_counts_add(cs_counts *c, const float *answer, const int32_t *label, int64_t n);
+/** cs_counts_figures - as cs_scores_figures(), without ROC-AUC */
+int  cs_counts_figures(const cs_counts *c, cs_figures *f) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,41 @@
+/* answer.h - what the stages tokenise and infer do to one chunk or batch; no threads, no queues. */
+#ifndef CS_INFER_ANSWER_H
+#define CS_INFER_ANSWER_H
+
+#include "infer/stage.h"
+
+/**
+ * cs_chunk_tokenise - views of every record, with their tokens, and room for their answers
+ *
+ * c        its records are set; gets view, first, ans and id
+ * Returns  CS_OK; CS_EMEM naming the records
+ */
+int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c) CS_MUST_CHECK;
+
+/** cs_chunk_free_ids - token ids, once batches have copies of them */
+void cs_chunk_free_ids(cs_chunk *c);
+
+/**
+ * cs_batch_answer - raw values of a batch to the views that its slots name
+ *
+ * s        pipe, policy and room for answers; counts `pending` of the views' chunks down
+ * m        the model to ask: the stage's own or its twin
+ * Returns  CS_OK, also where the only view of a batch needs more memory than there is: that is then
+ *          its reason; else the errors of cs_model_raw(), with the record where there is one
+ */
+int cs_batch_answer(cs_infer_stage *s, cs_model *m, const cs_batch *b) CS_MUST_CHECK;
+
+/**
+ * cs_batch_start, cs_batch_finish - the same in two halves, as cs_model_start() and _finish() are
+ *
+ * start    CS_OK, too, where there is no memory for the batch: s->sent[berth] says. Then finish,
+ *          with the other berth empty, does what cs_batch_answer() does
+ */
+int cs_batch_start(cs_infer_stage *s, int berth, const cs_batch *b) CS_MUST_CHECK;
+int cs_batch_finish(cs_infer_stage *s, int berth, const cs_batch *b) CS_MUST_CHECK;
+
+/** cs_answer_accept - CS_OK, or CS_EMODEL where --long-sequence error ends a run at this record.
+ * For records in input order */
+int cs_answer_accept(const cs_policy *p, const cs_record *r, cs_reason reason) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,423 @@
+/* args.c - options that commands share: inputs, model, threads, stream, verbosity. */
+#include "infer/args.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/claims.h"
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/near.h"
+
+enum { PATH_BYTES = 4096, MOST_LIST_BYTES = 64 << 20 };
+
+const cs_opt cs_input_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Input" },
+    { .type = CS_OPT_INS, .letter = 'i', .name = "input",
+      .off = offsetof(cs_input_args, file), .arg = "FILE",
+      .help = "read this file; '-' is standard input",
+      .man = "May be given several times; operands are read after it. Without any, standard input "
+             "is read, unless it is a terminal. FASTA, FASTQ (plain, gzip, bgzf), SAM, BAM and "
+             "CRAM are told apart by their content." },
+    { .type = CS_OPT_INS, .name = "input-list", .off = offsetof(cs_input_args, list),
+      .arg = "FILE", .help = "read the files that this one names, one a line; '-': stdin",
+      .man = "After those of -i and the operands. Empty lines and lines that begin with '#' are "
+             "skipped." },
+    { .type = CS_OPT_IN, .name = "reference", .off = offsetof(cs_input_args, reference),
+      .arg = "FILE", .help = "FASTA file that CRAM input was compressed against",
+      .man = "Without it, the file that the CRAM's header names, REF_CACHE and REF_PATH are looked "
+             "at, and the network only if REF_PATH names a server." },
+    { .type = CS_OPT_STR, .letter = 'f', .name = "require-flags",
+      .off = offsetof(cs_input_args, require), .arg = "FLAGS", .def = "0",
+      .help = "of SAM, BAM and CRAM, read only alignments with all of these FLAG bits",
+      .man = "A number or names with commas, as samtools takes them." },
+    { .type = CS_OPT_STR, .letter = 'F', .name = "exclude-flags",
+      .off = offsetof(cs_input_args, exclude), .arg = "FLAGS", .def = "SECONDARY,SUPPLEMENTARY",
+      .help = "and with none of these",
+      .man = "The default leaves out what repeats the bases of another alignment." },
+    { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = offsetof(cs_input_args, region),
+      .arg = "REGION", .help = "read only alignments that overlap it, as NAME or NAME:FROM-TO",
+      .man = "Of BAM and CRAM files with an index. May be given several times; an alignment is "
+             "read once." },
+    { .type = CS_OPT_END }
+};
+
+#define PAIR(field) .off = offsetof(cs_pair_args, field)
+
+const cs_opt cs_pair_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Pairs" },
+    { .type = CS_OPT_INS, .letter = '1', .name = "mates-1", PAIR(first), .arg = "FILE",
+      .help = "first mates of pairs, in place of -i",
+      .man = "A pair is one record with one answer, the mean of its mates' logits, and the length "
+             "98|94. Names must agree but for a final /1 and /2, which are left out. May be given "
+             "several times." },
+    { .type = CS_OPT_INS, .letter = '2', .name = "mates-2", PAIR(second), .arg = "FILE",
+      .help = "their second mates, in the same order" },
+    { .type = CS_OPT_FLAG, .name = "interleaved", PAIR(interleaved),
+      .help = "mates follow each other in the input",
+      .man = "As in a BAM file sorted by name (samtools collate)." },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_model_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Model" },
+    { .type = CS_OPT_IN, .letter = 'm', .name = "model", .off = offsetof(cs_model_args, model),
+      .arg = "FILE", .help = "model file (default: the model that comes with chordseq)",
+      .man = "Without it, the file that the environment variable CHORDSEQ_MODEL names." },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_compute_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Compute" },
+    { .type = CS_OPT_INT, .letter = '@', .name = "threads",
+      .off = offsetof(cs_compute_args, threads), .arg = "NUM",
+      .help = "threads that work at once, all together (default: one per processor)",
+      .man = "From 8 on, an eighth (rounded down) decompresses. The others are shared: reading, "
+             "tokenising, batching and writing take one each while they have something to do, and "
+             "the network takes what these leave: small batches side by side, a large one by "
+             "all of them. Answers do not depend on this number.",
+      .min = 1, .max = 4096 },
+    { .type = CS_OPT_END }
+};
+
+enum { PRECISION_AUTO };
+static const char *const precision_names[] = { "auto", CS_PRECISION_NAMES, NULL };
+
+const cs_opt cs_device_table[] = {
+    { .type = CS_OPT_STR, .name = "device", .off = offsetof(cs_device_args, device),
+      .arg = "NAME", .def = "cpu",
+      .help = "what the network computes on: cpu, cuda, cuda:NUMBER,... or auto",
+      .man = "In builds that have CUDA, cuda is the first NVIDIA GPU, cuda:0,2 are these two, and "
+             "auto is all that there are, or cpu where there are none. Of several, each takes the "
+             "next batch when it has room; answers come in the order of the input and are those "
+             "of one. train and pretrain share the batches of a step among those listed. These "
+             "two, explain and bench take of auto the first. Answers of a GPU agree "
+             "with the processor's within rounding, not to the last bit. No GPU has run this "
+             "version yet." },
+    { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(cs_device_args, precision),
+      .arg = "KIND", .def = "auto",
+      .help = "numbers that go into a GPU's products: fp32, tf32, bf16 or auto",
+      .man = "fp32 is single precision, the reference; tf32 and bf16 keep 10 and 7 bits behind the "
+             "point and are for tensor cores. Sums, parameters and their updates are of single "
+             "precision always. auto is what the model's file says was checked for answers "
+             "(chordseq model checked), where all GPUs of the run can do that, else fp32; for "
+             "training it is fp32. A processor computes in fp32, and refuses the others.",
+      .choice = precision_names },
+    { .type = CS_OPT_END }
+};
+
+const char *const cs_opt_auto[] = { "auto", NULL };
+static const char *const off_on[] = { "off", "on", NULL };
+
+const cs_opt cs_stream_table[] = {
+    { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens",
+      .off = offsetof(cs_stream_args, batch_tokens), .arg = "NUM", .def = "auto",
+      .choice = cs_opt_auto, .help = "tokens computed at once, or auto",
+      .man = "A longer sequence forms a batch of its own. Memory for the network grows with this "
+             "number and with the longest sequence. Answers do not depend on it, but for the last "
+             "bits of a GPU's. auto looks for what fits before any input is read: on a GPU 4M, "
+             "halved until the network needs at most nine tenths of the memory that is free there "
+             "(on the one that has least); on the processor 64k, halved until it needs at most "
+             "half of the memory that the system and the control group (of a container, of a job) "
+             "have left. --verbose tells the number. Where there is no memory for a batch all the "
+             "same, half of that batch is the limit from then on, once and with a warning.",
+      .min = 1, .max = 1e9 },
+    { .type = CS_OPT_INT, .name = "window", .off = offsetof(cs_stream_args, window),
+      .arg = "NUM", .def = "128",
+      .help = "chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, "
+              "network and 32 bytes per base of the longest sequence",
+      .man = "More make fuller batches when lengths are mixed. Nothing grows with the size of the "
+             "input. Answers do not depend on this number.",
+      .min = 1, .max = 65536 },
+    { .type = CS_OPT_ENUM, .name = "check-finite", .off = offsetof(cs_stream_args, check_finite),
+      .arg = "WHEN", .def = "on", .choice = off_on,
+      .help = "on or off: end the run at an answer that is not a finite number",
+      .man = "With on, infinity and NaN are errors that name the record, and never a result." },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_log_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Messages" },
+    { .type = CS_OPT_FLAG, .letter = 'q', .name = "quiet", .off = offsetof(cs_log_args, quiet),
+      .help = "print nothing but errors" },
+    { .type = CS_OPT_FLAG, .letter = 'v', .name = "verbose", .off = offsetof(cs_log_args, verbose),
+      .help = "say more about the run; twice: say everything" },
+    { .type = CS_OPT_END }
+};
+
+static void apply_log(const cs_log_args *log)
+{
+    if (log->quiet)
+        cs_log_set_level(CS_LOG_ERROR);
+    else if (log->verbose)
+        cs_log_set_level(log->verbose > 1 ? CS_LOG_DEBUG : CS_LOG_INFO);
+    cs_io_init();                              /* htslib's level follows ours */
+}
+
+static void add_string(cs_strlist *l, const char *s)
+{
+    l->v = cs_xrealloc(l->v, ((size_t)l->n + 1) * sizeof *l->v);
+    l->v[l->n++] = s;
+}
+
+int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *operand,
+                  const cs_log_args *log)
+{
+    int rc = CS_OK, n = 0;
+    const char **rest = cs_xcalloc((size_t)argc + 1, sizeof *rest);
+
+    cs_opt_defaults(set);
+    CS_TRY(cs_opt_parse(set, argc, argv, rest, &n));
+    if (log)
+        apply_log(log);
+    if (n > 0 && !operand) {
+        rc = cs_fail(CS_EUSAGE, "'%s' is one argument too many", rest[0]);
+        goto out;
+    }
+    for (int i = 0; i < n; i++)
+        add_string(operand, rest[i]);
+    rc = cs_opt_claim(set);
+out:
+    free(rest);
+    return rc;
+}
+
+/* One name a line; the text is kept, and names point into it. */
+static int read_list(cs_input_args *a, const char *path)
+{
+    char *text, *save = NULL;
+    size_t n;
+
+    int rc = cs_file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, MOST_LIST_BYTES, &text, &n);
+    if (rc != CS_OK)
+        return rc;
+    add_string(&a->text, text);
+    if (strlen(text) != n)
+        return cs_fail(CS_EFORMAT, "'%s' is no list of file names; it holds a NUL byte", path);
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        const size_t end = strlen(line);
+        if (end > 0 && line[end - 1] == '\r')
+            line[end - 1] = '\0';
+        if (*line != '\0' && *line != '#')
+            add_string(&a->file, line);
+    }
+    return CS_OK;
+}
+
+static bool is_stdin(const char *path)
+{
+    static const char *const name[] = { "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0" };
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        is |= strcmp(path, name[i]) == 0;
+    return is;
+}
+
+const char *cs_args_once(const char *const *file, int n)
+{
+    struct stat st;
+
+    for (int i = 0; i < n; i++) {
+        if (file[i] == NULL)
+            continue;
+        const bool exists = stat(file[i], &st) == 0;
+        if (is_stdin(file[i]) || (exists && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+            return file[i];
+    }
+    return NULL;
+}
+
+int cs_args_input(cs_input_args *a)
+{
+    int rc = CS_OK, n_stdin = 0;
+
+    for (int i = 0; i < a->list.n; i++) {
+        n_stdin += is_stdin(a->list.v[i]);
+        CS_TRY(read_list(a, a->list.v[i]));
+    }
+    for (int i = 0; i < a->file.n; i++) {
+        n_stdin += is_stdin(a->file.v[i]);
+        CS_TRY(cs_claim_input(a->file.v[i]));  /* not all were options' values */
+    }
+    if (n_stdin > 1)
+        return cs_fail(CS_EUSAGE, "standard input ('-') is named %d times, but can be read only "
+                       "once", n_stdin);
+    if (a->list.n > 0 && a->file.n == 0)
+        return cs_fail(CS_EFORMAT, "'%s' names no file", a->list.v[0]);
+    if (a->file.n > 0)
+        return CS_OK;
+    if (isatty(STDIN_FILENO))
+        return cs_fail(CS_EUSAGE, "no input; name FASTA, FASTQ or BAM files, or pipe one in");
+    add_string(&a->file, "-");
+    rc = cs_claim_input("-");
+out:
+    return rc;
+}
+
+int cs_args_reading(const cs_input_args *a, int n_inflate, cs_input_opt *how)
+{
+    int rc = CS_OK;
+
+    *how = (cs_input_opt){ .reference = a->reference, .threads = n_inflate, .filter = true,
+                           .region = a->region.v, .n_region = a->region.n };
+    CS_TRY(cs_alignment_flags(a->require, &how->require));
+    rc = cs_alignment_flags(a->exclude, &how->exclude);
+out:
+    return rc;
+}
+
+void cs_args_release(cs_input_args *a)
+{
+    for (int i = 0; i < a->text.n; i++) {
+        void *text;
+        memcpy(&text, &a->text.v[i], sizeof text);
+        free(text);
+    }
+    free(a->text.v);
+    a->text = (cs_strlist){ NULL, 0 };
+}
+
+static int check_pairs(const cs_input_args *a, const cs_pair_args *pair)
+{
+    if (a->file.n + a->list.n > 0)
+        return cs_fail(CS_EUSAGE, "'%s' is no mate's file; name all input with -1 and -2, or none",
+                       a->file.n > 0 ? a->file.v[0] : a->list.v[0]);
+    if (pair->first.n != pair->second.n)
+        return cs_fail(CS_EUSAGE, "-1 names %d files and -2 names %d; every file of first mates "
+                       "needs one of second mates", pair->first.n, pair->second.n);
+    if (pair->interleaved)
+        return cs_fail(CS_EUSAGE, "--interleaved is for one file; -1 and -2 name two");
+    return CS_OK;
+}
+
+int cs_sources_open(cs_input_args *a, const cs_pair_args *pair, const cs_input_opt *how,
+                    cs_sources *s)
+{
+    int rc = CS_OK;
+    const int n = pair->first.n;
+
+    *s = (cs_sources){ .paired = n + pair->second.n > 0 || pair->interleaved };
+    if (n + pair->second.n == 0) {
+        CS_TRY(cs_args_input(a));
+        CS_TRY(cs_inputs_open(a->file.v, a->file.n, how, &s->in));
+    } else {
+        CS_TRY(check_pairs(a, pair));
+        for (int i = 0; i < n; i++)
+            add_string(&a->file, pair->first.v[i]);
+        for (int i = 0; i < n; i++)
+            add_string(&a->file, pair->second.v[i]);
+        CS_TRY(cs_args_input(a));
+        CS_TRY(cs_inputs_open(a->file.v, n, how, &s->in));
+        CS_TRY(cs_inputs_open(a->file.v + n, n, how, &s->second));
+    }
+    s->pairs = (cs_pairs){ .first = s->in, .second = s->second ? s->second : s->in };
+out:
+    return rc;
+}
+
+void cs_sources_close(cs_sources *s)
+{
+    cs_inputs_close(s->in);
+    cs_inputs_close(s->second);
+    *s = (cs_sources){ NULL, NULL, { NULL, NULL, 0 }, false };
+}
+
+cs_split cs_args_split(const cs_compute_args *a)
+{
+    const int n = a->threads > 0 ? (int)a->threads : cs_cpu_count();
+
+    return (cs_split){ .work = n - n / 8, .inflate = n / 8 };
+}
+
+static int open_device(const cs_device_args *a, bool all, int n_thread, cs_backend **out)
+{
+    cs_backend *be;
+
+    *out = NULL;
+    int rc = (all ? cs_backend_open_all : cs_backend_open)(a->device, n_thread, &be);
+    if (rc == CS_OK && a->precision != PRECISION_AUTO)
+        rc = cs_backend_compute_in(be, (cs_precision)(a->precision - 1));
+    if (rc == CS_OK)
+        *out = be;
+    else
+        cs_backend_close(be);
+    return rc;
+}
+
+int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out)
+{
+    return open_device(a, false, n_thread, out);
+}
+
+int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out)
+{
+    return open_device(a, true, n_thread, out);
+}
+
+void cs_device_answers(const cs_device_args *a, const cs_model *m)
+{
+    if (a->precision != PRECISION_AUTO || m->be->is_host || m->checked == CS_IN_FP32)
+        return;
+    if (cs_backend_compute_in(m->be, m->checked) == CS_OK)
+        cs_info("products in %s, as the model was checked", cs_precision_names[m->checked]);
+    else
+        cs_error_clear();        /* nobody asked for it */
+}
+
+int cs_args_model(const char *path, char *found, size_t n_found)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_model_find_default(path, found, n_found));
+    rc = cs_claim_input(found);
+out:
+    return rc;
+}
+
+int cs_model_open(const char *path, const cs_device_args *device, int n_thread, cs_backend **be,
+                  cs_model **model)
+{
+    int rc = CS_OK;
+    static const cs_device_args processor = { .device = "cpu" };
+    char found[PATH_BYTES];
+    cs_backend *b = NULL;
+    cs_model *m = NULL;
+
+    CS_TRY(cs_args_model(path, found, sizeof found));
+    if (!device)
+        device = &processor;
+    CS_TRY(cs_device_open_all(device, n_thread, &b));
+    CS_TRY(cs_model_load(found, b, false, &m));
+    cs_device_answers(device, m);
+    if (!m->tok) {
+        rc = cs_fail(CS_EMODEL, "model '%s' takes %d real values per position, not nucleotides; "
+                     "choose one that was trained on sequences", found, (int)m->n_channel);
+        goto out;
+    }
+    cs_info("model '%s': encoder %s, tokenizer %s, %d labels", found, m->enc->name, m->tok->name,
+            (int)m->n_label);
+    *model = m;
+    *be = b;
+    m = NULL;                                  /* given away, as is b */
+    b = NULL;
+out:
+    cs_model_free(m);
+    cs_backend_close(b);
+    return rc;
+}
+
+int cs_model_label_of(const cs_model *m, const char *name, int32_t *no)
+{
+    cs_near near = cs_near_begin(name);
+
+    for (*no = 0; *no < m->n_label; ++*no) {
+        if (strcmp(m->label[*no].name, name) == 0)
+            return CS_OK;
+        cs_near_try(&near, m->label[*no].name);
+    }
+    return cs_fail(CS_EUSAGE, "the model has no label '%s'; %s'chordseq model show' lists them",
+                   name, cs_near_hint(&near));
+}

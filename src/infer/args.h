@@ -1,0 +1,112 @@
+/* args.h - options that commands share: inputs, model, threads, stream, verbosity. */
+#ifndef CS_INFER_ARGS_H
+#define CS_INFER_ARGS_H
+
+#include "base/opt.h"
+#include "io/pairs.h"
+#include "nn/exec/model.h"
+
+/* Each struct belongs to the table of the same name; a command lists the tables it wants. */
+typedef struct cs_input_args {
+    cs_strlist  file, list, region;
+    const char *reference, *require, *exclude;
+    cs_strlist  text;            /* the lists' names, owned: see cs_args_release() */
+} cs_input_args;
+typedef struct cs_pair_args { cs_strlist first, second; int interleaved; } cs_pair_args;
+typedef struct cs_model_args { const char *model; } cs_model_args;
+typedef struct cs_compute_args { int64_t threads; } cs_compute_args;
+typedef struct cs_device_args { const char *device; int precision; } cs_device_args;
+typedef struct cs_stream_args { int64_t batch_tokens, window; int check_finite; } cs_stream_args;
+typedef struct cs_log_args { int quiet, verbose; } cs_log_args;
+
+extern const cs_opt cs_input_table[];      /* -i/--input, --reference, -f, -F, -r, ... */
+extern const cs_opt cs_pair_table[];       /* -1/--mates-1, -2/--mates-2, --interleaved */
+extern const cs_opt cs_model_table[];      /* -m/--model */
+extern const cs_opt cs_compute_table[];    /* -@/--threads */
+extern const cs_opt cs_device_table[];     /* --device, --precision */
+extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --window, --check-finite */
+extern const char *const cs_opt_auto[];    /* the word "auto" of a SIZE that finds its own value */
+extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose */
+
+/**
+ * cs_args_parse - defaults, then argv; operands are added behind what -i gave
+ *
+ * set      the command's tables, ending with {0}
+ * operand  receives the operands; NULL: an operand is a mistake. Release with cs_opt_release() when
+ *          it is the field of a table
+ * log      applied to the log level, or NULL
+ * Returns  CS_OK, or CS_EUSAGE with a sentence, also for a file that would be read and written
+ */
+int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *operand,
+                  const cs_log_args *log) CS_MUST_CHECK;
+
+/**
+ * cs_args_input - what to read: the files given, those of lists, or standard input when there are
+ * none
+ *
+ * Returns  CS_OK; CS_EUSAGE when there are none and standard input is a terminal, when standard
+ *          input is named twice, or when one of them is an output; CS_EIO for a list that cannot be
+ *          read
+ */
+int cs_args_input(cs_input_args *a) CS_MUST_CHECK;
+
+/** cs_args_once - the first of n names (NULL: none) of files that can be read only once, as pipes
+ * and terminals can; or NULL */
+const char *cs_args_once(const char *const *file, int n);
+
+/* Where records come from: `in` alone, or pairs; `source` is then what cs_pairs_next() takes. */
+typedef struct cs_sources { cs_inputs *in, *second; cs_pairs pairs; bool paired; } cs_sources;
+
+/**
+ * cs_sources_open - the files of -i, lists and operands, or those of -1 and -2
+ *
+ * a        receives the names of -1 and -2, too: what the run reads
+ * Returns  CS_OK; CS_EUSAGE when both kinds are named, or -1 and -2 are not as many; the errors of
+ *          cs_args_input() and cs_inputs_open()
+ */
+int  cs_sources_open(cs_input_args *a, const cs_pair_args *pair, const cs_input_opt *how,
+                     cs_sources *s) CS_MUST_CHECK;
+void cs_sources_close(cs_sources *s);
+
+/** cs_args_reading - how to read: what the options say; points into `a`. CS_OK, CS_EUSAGE */
+int cs_args_reading(const cs_input_args *a, int n_inflate, cs_input_opt *how) CS_MUST_CHECK;
+
+/** cs_args_release - free what cs_args_input() has read */
+void cs_args_release(cs_input_args *a);
+
+/* How one budget of threads is divided: those that read, tokenise, compute and write share `work`
+ * as they find something to do (base/budget.h), `inflate` are there for decompression only. */
+typedef struct cs_split { int work, inflate; } cs_split;
+
+/** cs_args_split - an eighth, rounded down, is for decompression */
+cs_split cs_args_split(const cs_compute_args *a);
+
+/** cs_device_open - the backend of --device, in --precision (auto: fp32); CS_EDEVICE, CS_EUSAGE */
+int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
+/** cs_device_open_all - the same for several devices, as a list; for what runs a stream */
+int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
+
+/** cs_device_answers - for a command that answers: auto is what the model says was checked, where
+ * all GPUs of the run can do it */
+void cs_device_answers(const cs_device_args *a, const cs_model *m);
+
+/** cs_args_model - the file of --model, or the default model's; an input of the run. CS_OK; the
+ * errors of cs_model_find_default() and cs_claim_input() */
+int cs_args_model(const char *path, char *found, size_t n_found) CS_MUST_CHECK;
+
+/**
+ * cs_model_open - backend and model of a command that answers
+ *
+ * path     --model, or NULL for the default model
+ * device   where it answers; NULL: on the processor
+ * Returns  CS_OK; the errors of cs_args_model() and cs_model_load(); CS_EMODEL for a model whose
+ *          input is not nucleotides
+ */
+int cs_model_open(const char *path, const cs_device_args *device, int n_thread, cs_backend **be,
+                  cs_model **model) CS_MUST_CHECK;
+
+/** cs_model_label_of - the number of the class, or other label, that an option names; CS_EUSAGE
+ * with the one that was probably meant */
+int cs_model_label_of(const cs_model *m, const char *name, int32_t *no) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,289 @@
+/* policy.c - what becomes of a record before and after the network, by options and model. */
+#include "infer/policy.h"
+
+#include "base/log.h"
+#include "nn/exec/plan.h"
+
+enum { STRAND_MODEL, STRAND_FORWARD, STRAND_BOTH };
+enum { LEAST_WINDOW = 64 };
+
+static const char *const strand_names[] = { "model", "forward", "both", NULL };
+enum { CALL_AUTO, CALL_CLASS, CALL_TAXON };
+static const char *const call_names[] = { "auto", "class", "taxon", NULL };
+static const char *const long_names[] = { "whole", "window", "error", "cpu", "fit", NULL };
+
+#define POLICY(field) .off = offsetof(cs_policy_args, field)
+
+const cs_opt cs_policy_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Policies" },
+    { .type = CS_OPT_ENUM, .name = "strand", POLICY(strand), .arg = "NAME", .def = "model",
+      .help = "forward, both, or model: what the model file states", .choice = strand_names,
+      .man = "forward reads sequences as they are. both averages the logits of a sequence and its "
+             "reverse complement, so that they get the same answer, to the last bit. Where the "
+             "order of tokens does not count and both strands have the same tokens, as with the "
+             "model that comes with chordseq, reading the one that sorts first does the same at "
+             "half the price." },
+    { .type = CS_OPT_ENUM, .name = "long-sequence", POLICY(on_long), .arg = "NAME",
+      .def = "whole", .choice = long_names,
+      .help = "whole, window, error, cpu or fit: what is done with long sequences",
+      .man = "whole computes every sequence as one; a record that is longer than the model takes, "
+             "or needs more memory than there is, has that for a reason. error ends the run at "
+             "such a record. window cuts sequences longer than --window-length into windows, "
+             "placed evenly from end to end, and averages their logits; windows of too few known "
+             "bases are left out. cpu computes those that the memory of a GPU has no room for on "
+             "the processor, whole. fit is window, with windows as long as the free memory takes: "
+             "the length, and with it answers, depend on the machine; it is told at the start. "
+             "How many were computed on the processor or cut is told at the end." },
+    { .type = CS_OPT_SIZE, .name = "window-length", POLICY(window), .arg = "NUM", .def = "0",
+      .help = "bases of a window; 0: as many as the model takes", .min = 0, .max = 1e12,
+      .man = "With --long-sequence window." },
+    { .type = CS_OPT_SIZE, .name = "window-overlap", POLICY(overlap), .arg = "NUM", .def = "0",
+      .help = "bases that neighbouring windows share at least", .min = 0, .max = 1e12,
+      .man = "At most half of a window." },
+    { .type = CS_OPT_SIZE, .name = "max-memory", POLICY(max_memory), .arg = "BYTES", .def = "0",
+      .help = "most memory of the network for one sequence; 0: what there is", .min = 0,
+      .max = 1e15,
+      .man = "A limit that does not depend on the machine. Batches keep to --batch-tokens." },
+    { .type = CS_OPT_SIZE, .name = "min-length", POLICY(min_length), .arg = "NUM", .def = "0",
+      .help = "fewest bases of a sequence that is answered; 0: what one token needs", .min = 0,
+      .max = 1e12 },
+    { .type = CS_OPT_REAL, .name = "max-unknown", POLICY(max_unknown), .arg = "SHARE",
+      .def = "0.9", .help = "largest share of letters other than A, C, G and T", .min = 0,
+      .max = 1 },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_call_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Calls" },
+    { .type = CS_OPT_ENUM, .name = "call", .off = offsetof(cs_call_args, call), .arg = "WHAT",
+      .def = "auto", .choice = call_names,
+      .help = "class, taxon, or auto: taxon with a model of the head tree",
+      .man = "class calls the most probable class. taxon goes from the top of the model's taxonomy "
+             "down, each time to the most probable taxon below, and calls the deepest one that has "
+             "--min-prob: the probability of a taxon is the sum over its classes. The table then "
+             "has columns taxid and rank, and a taxon above the classes is given by its "
+             "lineage." },
+    { .type = CS_OPT_REAL, .name = "min-prob", .off = offsetof(cs_call_args, min_prob),
+      .arg = "NUM", .def = "0", .help = "least probability of a call",
+      .man = "A record whose best class has less is reported as unclassified, with the reason "
+             "low_probability; its probability is still given.", .min = 0, .max = 1 },
+    { .type = CS_OPT_REAL, .name = "max-error", .off = offsetof(cs_call_args, max_error),
+      .arg = "RATE", .def = "1", .help = "call only what errs at most so often", .min = 0,
+      .max = 1,
+      .man = "The least probability that keeps to this rate of wrong calls is taken from the "
+             "model's calibration, for each range of lengths; where no probability does, nothing "
+             "is called. The rate holds for sequences like those of the calibration." },
+    { .type = CS_OPT_END }
+};
+
+/* The longest sequence whose tokens the model takes for sure; bounds grow with the length. */
+static int64_t longest_bases(const cs_model *m, int64_t max_len)
+{
+    int64_t lo = 0, hi = INT64_C(1) << 40;
+
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo + 1) / 2;
+        if (m->tok->bound(m->tok_state, mid) <= max_len)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    return lo;
+}
+
+static bool cuts(const cs_policy_args *a)
+{
+    return a->on_long == CS_LONG_WINDOW || a->on_long == CS_LONG_FIT;
+}
+
+/* Windows as long as there is room for. */
+static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
+{
+    const int64_t n = cs_plan_longest(m);
+
+    if (a->window > 0 || a->overlap > 0)
+        return cs_fail(CS_EUSAGE, "--%s goes with --long-sequence window; fit chooses the length",
+                       a->window > 0 ? "window-length" : "window-overlap");
+    p->window = longest_bases(m, n);
+    if (p->window < LEAST_WINDOW || p->window < 2 * p->min_base)
+        return cs_fail(CS_EMEM, "sequences of %lld tokens are the longest for which there is room "
+                       "on device '%s'; that is too short for windows", (long long)n,
+                       m->be->device);
+    cs_note("sequences of more than %lld bases have no room on device '%s', or are longer than the "
+            "model takes; they are cut", (long long)p->window, m->be->device);
+    return CS_OK;
+}
+
+static int set_windows(cs_policy *p, const cs_policy_args *a)
+{
+    const bool bounded = p->model->tok != NULL && p->max_len > 0;
+    const int64_t most = bounded ? longest_bases(p->model, p->max_len) : 0;
+
+    if (a->on_long != CS_LONG_WINDOW && (a->window > 0 || a->overlap > 0))
+        return cs_fail(CS_EUSAGE, "--%s goes with --long-sequence window",
+                       a->window > 0 ? "window-length" : "window-overlap");
+    if (a->on_long != CS_LONG_WINDOW)
+        return CS_OK;
+    p->window = a->window > 0 ? a->window : most;
+    p->overlap = a->overlap;
+    if (p->window == 0)
+        return cs_fail(CS_EUSAGE, "this model takes sequences of any length; say how long windows "
+                       "shall be with --window-length");
+    if (most > 0 && p->window > most)
+        return cs_fail(CS_EUSAGE, "--window-length %lld is more than the %lld bases that the model "
+                       "takes", (long long)p->window, (long long)most);
+    if (p->window < LEAST_WINDOW || p->window < 2 * p->min_base)
+        return cs_fail(CS_EUSAGE, "--window-length %lld is too short; it must be at least %lld",
+                       (long long)p->window, (long long)(2 * p->min_base > LEAST_WINDOW
+                                                         ? 2 * p->min_base : LEAST_WINDOW));
+    if (p->overlap > p->window / 2)
+        return cs_fail(CS_EUSAGE, "--window-overlap %lld is more than half of the windows' %lld "
+                       "bases", (long long)p->overlap, (long long)p->window);
+    return CS_OK;
+}
+
+bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m)
+{
+    return calls->call == CALL_TAXON
+        || (calls->call == CALL_AUTO && m->head->stand && m->taxonomy);
+}
+
+/* --max-error as probabilities, by length. */
+static int set_rate(cs_policy *p, const cs_call_args *calls)
+{
+    const cs_calibration *c = &p->model->calibration;
+    const cs_call_args usual = { .call = CALL_AUTO };
+    const double max_error = calls->max_error;
+    int n_never = 0;
+
+    if (max_error >= 1)
+        return CS_OK;
+    if (cs_policy_taxa(calls, p->model) != cs_policy_taxa(&usual, p->model))
+        return cs_fail(CS_EUSAGE, "--max-error does not go with --call %s: the model's calibration "
+                       "counted calls of %s", call_names[calls->call],
+                       calls->call == CALL_CLASS ? "taxa" : "classes");
+    if (c->n == 0)
+        return cs_fail(CS_EUSAGE, "the model has no calibration, which --max-error needs; "
+                       "'chordseq eval --calibrate' makes one");
+    for (int i = 0; i < c->n; i++) {
+        p->least[i] = cs_calibration_threshold(&c->bin[i], max_error);
+        n_never += p->least[i] > 1;
+    }
+    if (n_never > 0)
+        cs_warn("in %d of %d ranges of lengths no call is sure enough for --max-error %g; nothing "
+                "is called there", n_never, c->n, max_error);
+    return CS_OK;
+}
+
+double cs_policy_least(const cs_policy *p, int64_t n_base)
+{
+    const int i = cs_calibration_find(&p->model->calibration, n_base);
+
+    return i >= 0 && p->least[i] > p->min_prob ? p->least[i] : p->min_prob;
+}
+
+bool cs_policy_can_turn(const cs_model *m)
+{
+    return !m->head->per_token ||
+           (m->tok != NULL && m->tok->aligned != NULL && m->tok->aligned(m->tok_state));
+}
+
+int cs_policy_check_turn(const cs_model *m)
+{
+    if (cs_policy_can_turn(m))
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "both strands are for answers whose tokens lie at the same places on "
+                   "either: with tokenizer base, or kmer with an odd k and stride 1");
+}
+
+int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
+                   cs_model *m)
+{
+    int rc = CS_OK;
+    const bool bases = m->tok != NULL;
+    const int64_t least = bases ? m->tok->min_base(m->tok_state) : 1;
+
+    *p = (cs_policy){
+        .model = m, .pair = a->pair, .on_long = (cs_on_long)a->on_long,
+        .max_len = cs_model_max_len(m),
+        .min_base = a->min_length > least ? a->min_length : least,
+        .max_memory = a->max_memory, .max_unknown = a->max_unknown,
+        .min_prob = calls ? calls->min_prob : 0,
+        .both = bases && (a->strand == STRAND_BOTH ||
+                          (a->strand == STRAND_MODEL && m->both_strands)),
+    };
+    if ((cs_model_parts(m) > 1) != (a->pair == CS_PAIR_JOINT))
+        return cs_fail(CS_EUSAGE, "the model answers for %s", cs_model_parts(m) > 1 ? "variants, "
+                       "not for sequences; 'chordseq variant' is for those" : "sequences, not for "
+                       "variants");
+    p->canonical = p->both && a->pair != CS_PAIR_JOINT && cs_model_strandless(m);
+    if (!bases && (a->strand == STRAND_BOTH || cuts(a)))
+        return cs_fail(CS_EUSAGE, "%s %s is for sequences; the model takes real values",
+                       a->strand == STRAND_BOTH ? "--strand" : "--long-sequence",
+                       a->strand == STRAND_BOTH ? "both" : long_names[a->on_long]);
+    if (p->both && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
+        return cs_fail(CS_EUSAGE, "both strands are for nucleotides; the model takes diplotypes, "
+                       "which cannot be turned round");
+    if (p->both)
+        CS_TRY(cs_policy_check_turn(m));
+    if (m->head->per_token && cuts(a))
+        return cs_fail(CS_EUSAGE, "--long-sequence %s is for an answer per sequence; the model "
+                       "answers for every token", long_names[a->on_long]);
+    CS_TRY(a->on_long == CS_LONG_FIT ? fit_windows(p, a, m) : set_windows(p, a));
+    const char *instead = m->head->is_class ? NULL : m->head->is_labels
+                        ? "labels that do not exclude each other" : "values";
+    if (calls != NULL && instead && (calls->call == CALL_TAXON || calls->min_prob > 0))
+        rc = cs_fail(CS_EUSAGE, "%s is for classes; the model predicts %s",
+                     calls->call == CALL_TAXON ? "--call taxon" : "--min-prob", instead);
+    else if (calls != NULL)
+        rc = set_rate(p, calls);
+out:
+    return rc;
+}
+
+int64_t cs_policy_longest(const cs_policy *p)
+{
+    const bool bounded = p->model->tok != NULL && p->max_len > 0 && p->window == 0;
+
+    return bounded ? longest_bases(p->model, p->max_len) : 0;
+}
+
+bool cs_policy_may_cut(const cs_policy *p)
+{
+    return p->pair == CS_PAIR_MEAN && p->window == 0 && p->model->tok != NULL &&
+           !p->model->head->per_token;
+}
+
+const char *cs_policy_remedy(const cs_policy *p, bool device)
+{
+    const bool may_cut = cs_policy_may_cut(p);
+
+    /* Of two segments that are not mates, both are windows. */
+    if (p->pair != CS_PAIR_MEAN || p->on_long == CS_LONG_WINDOW)
+        return "a smaller --window-length needs less";
+    if (p->on_long == CS_LONG_FIT)
+        return "--long-sequence window with a smaller --window-length needs less";
+    if (device && p->on_long != CS_LONG_CPU)
+        return may_cut ? "--long-sequence cpu has the processor compute such records, window cuts "
+                         "them"
+                       : "--long-sequence cpu has the processor compute such records";
+    return may_cut ? "--long-sequence window cuts such records"
+                   : "this model takes sequences whole";
+}
+
+const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf)
+{
+    char windows[96] = "";
+
+    if (p->window > 0)
+        (void)snprintf(windows, sizeof windows, ", windows of %lld bases", (long long)p->window);
+    (void)snprintf(buf, n_buf, "%s%s", p->both ? "both strands" : "forward strand", windows);
+    return buf;
+}
+
+double cs_policy_load(const cs_policy *p)
+{
+    const double strands = p->both && !p->canonical ? 2 : 1;
+
+    return p->window > 0 ? strands * (double)p->window / (double)(p->window - p->overlap) : strands;
+}

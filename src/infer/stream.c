@@ -1,0 +1,253 @@
+/* stream.c - sequences in, answers out, in input order: the five stages wired together.
+ *
+ * DESIGN
+ * Memory. With P the window, c = CS_CHUNK_BYTES, t the bytes of a chunk's tokens, B those of a
+ * batch's, r the bases of the longest record:
+ *
+ *     chunks    P c waiting for the writer and 8 elsewhere: 2 in each of the two queues before
+ *               bucket, 1 in the hands of read, tokenise, bucket and write; 4 of them with tokens
+ *     batches   one open per depth that occurs, 2 queued, 1 in infer, each of at most B
+ *     network   activations of the largest batch, known by a dry run
+ *     records   queues count bytes, and let one item larger than all of their room in when they are
+ *               empty; so if long ones follow each other, 7 are on their way (7 r), 3 of them with
+ *               tokens (12 r for each strand), one with its bases reversed (r), and 3 batches hold
+ *               one strand of one each (12 r). Windows have v bytes each: 7 v r / their distance
+ *
+ * Nothing else grows with the input. cs_stream_run() logs the sum.
+ */
+#include "infer/stream.h"
+
+#include "base/file.h"
+#include "infer/crew.h"
+#include "nn/exec/plan.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <sys/resource.h>
+#include <time.h>
+
+enum { N_AHEAD = 3, N_QUEUED = 2, N_ON_WAY = 7, N_ELSEWHERE = 8, N_TOKENISED = 4, N_BATCH = 3,
+       BYTES_PER_BASE = 20, TOKEN_BYTES = 12, OWN_PAGES = 16 << 10 };
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double peak_rss_mb(void)
+{
+    struct rusage u;
+
+    return getrusage(RUSAGE_SELF, &u) == 0 ? (double)u.ru_maxrss / 1024 : 0;
+}
+
+static size_t window_bytes(const cs_stream *s)
+{
+    return s->window_bytes ? s->window_bytes : (size_t)s->window * CS_CHUNK_BYTES;
+}
+
+static void report_memory(const cs_stream *s, const cs_stream_stat *t)
+{
+    const double mb = 1024 * 1024, id = sizeof(int32_t);
+    const double chunks = (double)window_bytes(s) + (double)N_ELSEWHERE * CS_CHUNK_BYTES
+                        + N_TOKENISED * id * CS_CHUNK_BASES;
+    const double batches = (N_BATCH + 1 + (double)cs_depth(t->longest)) * id
+                         * (double)t->batch_tokens;
+    const double per_window = (double)N_ON_WAY * (double)(sizeof(cs_view) + sizeof(float)
+                                                          * (size_t)s->model->n_label);
+    const double windows = s->policy->window > 0 ? per_window / (double)s->policy->window : 0;
+    const double records = (double)t->longest * (BYTES_PER_BASE + cs_policy_load(s->policy)
+                                                 * (TOKEN_BYTES + windows));
+
+    cs_info("memory: at most %.1f MiB for chunks, %.1f for batches, %.1f for the network, %.1f for "
+            "records as long as %lld bases; the process peaked at %.1f MiB", chunks / mb,
+            batches / mb, (double)t->act_bytes / mb, records / mb, (long long)t->longest,
+            peak_rss_mb());
+}
+
+/* Chunks are filled by one thread and freed by another, in pieces of 4 kB to 1 MB: on the heap that
+ * ends in holes, and memory creeps upwards with the length of the input (measured: 80 MB after 200
+ * Mbases, 95 MB after 600). Pages of their own go back when a piece is freed. */
+static void give_memory_back(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, OWN_PAGES);
+#endif
+}
+
+/* All stages are told apart by their structs; this is the picture of ARCHITECTURE.md in code. */
+struct stages {
+    cs_read_stage     read;
+    cs_tokenise_stage tokenise;
+    cs_bucket_stage   bucket;
+    cs_crew          *crew;
+    cs_limit          limit;
+    cs_write_stage    write;
+};
+
+static int run_stages(cs_pipe *p, const cs_stream *s, struct stages *g)
+{
+    const size_t id_bytes = sizeof(int32_t) * CS_CHUNK_BASES;
+    const size_t batch_bytes = sizeof(int32_t) * (size_t)g->bucket.budget;
+    cs_queue *raw = cs_pipe_queue(p, "read to tokenise", N_QUEUED, N_QUEUED * CS_CHUNK_BYTES,
+                                  cs_chunk_bytes, cs_chunk_drop);
+    cs_queue *tok = cs_pipe_queue(p, "tokenise to bucket", N_QUEUED,
+                                  N_QUEUED * (CS_CHUNK_BYTES + id_bytes), cs_tokenised_bytes,
+                                  cs_tokenised_drop);
+    cs_queue *batch = cs_pipe_queue(p, "bucket to infer", N_QUEUED, N_QUEUED * 2 * batch_bytes,
+                                    cs_batch_bytes, cs_batch_drop);
+    cs_queue *flight = cs_pipe_queue(p, "bucket to write", s->window, window_bytes(s),
+                                     cs_chunk_bytes, cs_chunk_drop);
+    g->bucket.flight = flight;
+    cs_stage stage[N_AHEAD + CS_CREW_MAX + 1] = {
+        { "read",     cs_stage_read,     &g->read,     NULL,   raw,   NULL },
+        { "tokenise", cs_stage_tokenise, &g->tokenise, raw,    tok,   NULL },
+        { "bucket",   cs_stage_bucket,   &g->bucket,   tok,    batch, flight },
+    };
+    int n = N_AHEAD;
+    for (int i = 0; i < g->crew->n; i++)
+        stage[n++] = (cs_stage){ "infer", cs_stage_infer, &g->crew->stage[i], batch, NULL, NULL };
+    stage[n++] = (cs_stage){ "write", cs_stage_write, &g->write, flight, NULL, NULL };
+    return cs_pipe_run(p, stage, n);
+}
+
+static int next_of_inputs(void *source, cs_chunk *c)
+{
+    return cs_inputs_next(source, c);
+}
+
+cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
+                       const cs_stream_args *a, const cs_split *split)
+{
+    return (cs_stream){
+        .next = src->paired ? cs_pairs_next : NULL, .source = &src->pairs, .in = src->in,
+        .second = src->second, .model = m, .policy = policy, .batch_tokens = a->batch_tokens,
+        .unchecked = !a->check_finite, .window = (int)a->window, .n_thread = split->work,
+    };
+}
+
+void cs_stream_own_next(const cs_stream *s, int (**next)(void *source, cs_chunk *c), void **source)
+{
+    *next = s->next ? s->next : next_of_inputs;
+    *source = s->next ? s->source : s->in;
+}
+
+int cs_stream_skip(int (*next)(void *source, cs_chunk *c), void *source, uint64_t n,
+                   uint64_t *n_done)
+{
+    int rc = CS_OK;
+    cs_chunk *c = NULL;
+
+    for (*n_done = 0; rc == CS_OK && *n_done < n; *n_done += rc == CS_OK) {
+        if (c && cs_chunk_full(c)) {
+            cs_chunk_free(c);
+            c = NULL;
+        }
+        if (!c && (cs_signal_caught() != 0 || !(c = cs_chunk_new(0))))
+            return cs_signal_caught() ? CS_ECANCEL
+                                      : cs_fail(CS_EMEM, "out of memory for a chunk of the input");
+        rc = next(source, c);
+    }
+    cs_chunk_free(c);
+    return rc;
+}
+
+static int64_t tokens_per_batch(const cs_stream *s)
+{
+    if (s->batch_tokens > 0)
+        return s->batch_tokens;
+    const int64_t n = cs_plan_batch(s->model);
+    cs_info("batches of at most %lld tokens; the network may take %.1f MiB", (long long)n,
+            (double)cs_plan_room(s->model) / 1024 / 1024);
+    return n;
+}
+
+/* What was unusual, of a run that succeeded. */
+static void report_counted(const cs_stream *s, const struct stages *g, const cs_stream_stat *stat)
+{
+    char what[160];
+    const int64_t most = s->policy->max_memory;
+
+    (void)snprintf(what, sizeof what, "are longer than the model's %lld tokens%s",
+                   (long long)s->policy->max_len,
+                   cs_policy_may_cut(s->policy) ? "; --long-sequence window cuts them" : "");
+    if (s->in)
+        cs_inputs_report(s->in);
+    if (s->second)
+        cs_inputs_report(s->second);
+    cs_report_counted(&g->write.too_long, stat->n_record, what);
+    (void)snprintf(what, sizeof what, "need more memory than there is%s; %s",
+                   most > 0 ? " or --max-memory allows" : "",
+                   cs_policy_remedy(s->policy, most == 0 && !s->model->be->is_host));
+    cs_report_counted(&g->write.no_memory, stat->n_record, what);
+    cs_report_counted(&g->write.spared, stat->n_record, "need more memory than there is on the "
+                      "device; the processor has computed them");
+    cs_report_counted(&g->write.cut, stat->n_record, "need more memory than there was, or are "
+                      "longer than the model takes; they were cut into windows");
+}
+
+int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
+{
+    const double start = now_s();
+    const int64_t budget = tokens_per_batch(s);
+    give_memory_back();
+    cs_pipe *p = cs_pipe_new();
+    cs_pipe_limit(p, s->n_thread);
+    struct stages g = {
+        .read = { .in = s->in },
+        .tokenise = { .policy = s->policy },
+        .bucket = { .pipe = p, .budget = budget, .limit = &g.limit,
+                    .n_channel = s->model->n_channel, .window = (uint64_t)s->window,
+                    .window_bytes = window_bytes(s) },
+        .write = { .pipe = p, .policy = s->policy, .sink = s->sink, .arg = s->arg },
+    };
+    g.limit.first = budget;
+    atomic_init(&g.limit.tokens, budget);
+    cs_stream_own_next(s, &g.read.next, &g.read.source);
+    s->model->unchecked = s->unchecked;
+    int rc = cs_crew_new(p, s->model, s->policy, s->n_thread, &g.limit, &g.crew);
+    if (rc != CS_OK) {
+        cs_pipe_free(p);
+        return rc;
+    }
+    g.write.progress = cs_progress_new("records", s->in ? cs_inputs_size(s->in) : 0);
+    rc = run_stages(p, s, &g);
+
+    cs_progress_free(g.write.progress);
+    *stat = (cs_stream_stat){
+        .n_record = g.write.n_record, .n_base = g.write.n_base, .batch = g.bucket.stat,
+        .longest = g.tokenise.longest, .act_bytes = cs_crew_peak_bytes(g.crew),
+        .wall_s = now_s() - start, .batch_tokens = budget,
+    };
+    cs_pipe_summary(p, stat->times, sizeof stat->times);
+    if (rc == CS_OK) {
+        report_counted(s, &g, stat);
+        cs_pipe_report(p);
+        report_memory(s, stat);
+    }
+    cs_pipe_free(p);
+    cs_crew_free(g.crew);
+    return rc;
+}
+
+void cs_stream_summary(const char *verb, const char *counts,
+                       const cs_stream_stat *stat)
+{
+    const cs_bucket_stat *b = &stat->batch;
+    const double room = (double)b->n_batch * (double)stat->batch_tokens;
+    const double mbase = (double)stat->n_base * 1e-6;
+
+    cs_note("%s %llu records (%s), %.6g Mbases in %.2f s (%.3g Mbases/s); %llu batches, "
+            "mean fill %.0f %%, closed by budget %llu, lag %llu, end %llu",
+            verb, (unsigned long long)stat->n_record, counts, mbase, stat->wall_s,
+            stat->wall_s > 0 ? mbase / stat->wall_s : 0, (unsigned long long)b->n_batch,
+            room > 0 ? 100 * (double)b->n_tok / room : 0,
+            (unsigned long long)b->n_close[CS_CLOSE_BUDGET],
+            (unsigned long long)b->n_close[CS_CLOSE_LAG],
+            (unsigned long long)b->n_close[CS_CLOSE_END]);
+    cs_note("%s", stat->times);
+}

@@ -1,0 +1,46 @@
+/* taxa.h - between a model's labels and the tree they stand in. */
+#ifndef CS_INFER_TAXA_H
+#define CS_INFER_TAXA_H
+
+#include "io/labels.h"
+#include "io/taxonomy.h"
+#include "nn/exec/model.h"
+
+/* --taxonomy FILE|FOLDER, --taxa FILE and --lineage RANKS, for `train` and `model label`. */
+typedef struct cs_taxa_args { const char *taxonomy, *taxa, *lineage; } cs_taxa_args;
+extern const cs_opt cs_taxa_table[];
+
+/**
+ * cs_taxa_set - give a model's labels their places in a taxonomy
+ *
+ * Returns  CS_OK; CS_EUSAGE (no classes; names that fit several taxa); CS_EIO; CS_EFORMAT
+ *
+ * Does nothing when no option was given. A tree that the model had is replaced.
+ */
+int cs_taxa_set(cs_model *m, const cs_taxa_args *a) CS_MUST_CHECK;
+
+/** cs_taxa_of - the tree of a model of classes, or one of root and classes if it has none;
+ * cs_taxonomy_free() it. CS_OK; CS_EMODEL */
+int cs_taxa_of(const cs_model *m, const char *path, cs_taxonomy **out) CS_MUST_CHECK;
+
+/** cs_taxa_tree - the same tree in numbers; cs_taxa_tree_release() it. CS_OK or CS_EMEM */
+int  cs_taxa_tree(const cs_taxonomy *t, cs_tree *out) CS_MUST_CHECK;
+void cs_taxa_tree_release(cs_tree *t);
+
+/** cs_taxa_stand - let a head that learns by the tree know it; CS_EUSAGE when the model has none */
+int cs_taxa_stand(cs_model *m) CS_MUST_CHECK;
+
+/**
+ * cs_taxa_places - the nodes where classes stand: the model's own, and behind them others called by
+ * lineages, which stand at the deepest taxon of theirs that the tree has (0: the root)
+ *
+ * node     [classes->n]
+ */
+int cs_taxa_places(const cs_model *m, const cs_taxonomy *t, const cs_classes *classes,
+                   int32_t *node) CS_MUST_CHECK;
+
+/** cs_taxa_depth - of a model whose classes are called by their lineages, the most parts that one
+ * has; 0: they are not */
+int cs_taxa_depth(const cs_model *m);
+
+#endif

@@ -1,0 +1,247 @@
+/* variant_values.c - what a VCF record gets: fields, their values, and why there are none. */
+#include "infer/variant_values.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+/* A label as a key: letters, digits, '_' and '.'. */
+static char *key_of(const char *prefix, const char *name)
+{
+    const size_t n = strlen(prefix) + strlen(name) + 1;
+    char *key = cs_xmalloc(n);
+
+    (void)snprintf(key, n, "%s%s", prefix, name);
+    for (char *p = key; *p; p++)
+        if (!isalnum((unsigned char)*p) && *p != '_' && *p != '.')
+            *p = '_';
+    return key;
+}
+
+/* In a description quotes and backslashes are escaped. */
+static char *escaped(const char *text)
+{
+    char *copy = cs_xmalloc(2 * strlen(text) + 1), *to = copy;
+
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            *to++ = '\\';
+        *to++ = *text;
+    }
+    *to = '\0';
+    return copy;
+}
+
+/* What the fields are of. */
+struct of { cs_variant_values *v; const cs_model *m; const char *prefix; };
+
+static void add_field(const struct of *o, const char *name, const char *text, const char *label,
+                      cs_vcf_type type)
+{
+    cs_variant_values *v = o->v;
+    char description[512];
+
+    (void)snprintf(description, sizeof description, "%s%s (model sha256 %.12s)", text, label,
+                   o->m->sum);
+    v->field = cs_xrealloc(v->field, (size_t)(v->n_field + 1) * sizeof *v->field);
+    v->field[v->n_field++] = (cs_vcf_field){ key_of(o->prefix, name), escaped(description), type };
+}
+
+static void list_reasons(char *text, size_t n_text)
+{
+    size_t n = (size_t)snprintf(text, n_text, "Why there is no score:");
+
+    for (int u = CS_SCORED + 1; u < CS_N_UNSCORED && n < n_text; u++)
+        n += (size_t)snprintf(text + n, n_text - n, " %s", cs_unscored_name((cs_unscored)u));
+}
+
+static void add_scores(const struct of *o)
+{
+    const cs_model *m = o->m;
+
+    if (o->v->score == CS_SCORE_LLR)
+        add_field(o, "LLR", "Log-likelihood ratio of ALT against REF, both hidden", "",
+                  CS_VCF_FLOAT);
+    if (o->v->score == CS_SCORE_EMBEDDING) {
+        add_field(o, "L2", "Euclidean distance of the vectors of reference and alternate", "",
+                  CS_VCF_FLOAT);
+        add_field(o, "COS", "1 - cosine of the vectors of reference and alternate", "",
+                  CS_VCF_FLOAT);
+    }
+    for (int32_t i = 0; o->v->score == CS_SCORE_MODEL && i < m->n_label; i++)
+        add_field(o, m->n_label == 1 ? "SCORE" : m->label[i].name, "Score of the variant for ",
+                  m->label[i].name, CS_VCF_FLOAT);
+}
+
+int cs_variant_values_init(cs_variant_values *v, const cs_model *m, const char *prefix)
+{
+    const struct of o = { v, m, prefix };
+    char why[400];
+
+    add_scores(&o);
+    v->n_score = v->n_field;
+    list_reasons(why, sizeof why);
+    add_field(&o, "SKIP", why, "", CS_VCF_STRING);
+    add_field(&o, "SWAPPED", "1: the reference has ALT, not REF, which was put in its place", "",
+              CS_VCF_INTEGER);
+    for (int i = 0; i < v->n_field; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(v->field[i].id, v->field[k].id) == 0)
+                return cs_fail(CS_EMODEL, "two labels of the model give the INFO key '%s'",
+                               v->field[i].id);
+    v->value = cs_xcalloc((size_t)v->n_field, sizeof *v->value);
+    v->number = cs_xcalloc((size_t)v->n_field, sizeof *v->number);
+    return CS_OK;
+}
+
+void cs_variant_values_release(cs_variant_values *v)
+{
+    for (int i = 0; i < v->n_field; i++) {
+        free(v->field[i].id);
+        free(v->field[i].description);
+        if (v->number)
+            free(v->number[i]);
+    }
+    free(v->field);
+    free(v->value);
+    free(v->number);
+    free(v->reason);
+    free(v->reason_text);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void reserve_values(cs_variant_values *v, int n_alt)
+{
+    if (n_alt <= v->cap)
+        return;
+    for (int i = 0; i < v->n_field; i++) {
+        v->number[i] = cs_xrealloc(v->number[i], (size_t)n_alt * sizeof **v->number);
+        v->value[i].v = v->number[i];
+    }
+    v->reason = cs_xrealloc(v->reason, (size_t)n_alt * sizeof *v->reason);
+    v->reason_text = cs_xrealloc(v->reason_text, (size_t)n_alt * sizeof *v->reason_text);
+    v->value[v->n_score].text = v->reason;
+    v->cap = n_alt;
+}
+
+static void set_reason(cs_variant_values *v, int i, const cs_window_pair *pair, cs_reason reason)
+{
+    char *text = v->reason_text[i];
+
+    v->reason[i] = NULL;
+    if (!pair->why && !reason)
+        return;
+    v->reason[i] = text;
+    if (pair->why) {
+        (void)snprintf(text, CS_SKIP_BYTES, "%s%s%s", cs_unscored_name(pair->why),
+                       pair->found[0] ? ":" : "", pair->found);
+        v->n_unscored[pair->why]++;
+        return;
+    }
+    (void)snprintf(text, CS_SKIP_BYTES, "%s", cs_reason_name(reason));
+    for (; *text; text++)
+        *text = (char)toupper((unsigned char)*text);
+    v->n_reason[reason]++;
+}
+
+static void set_values(cs_variant_values *v, const cs_variant_alt *alt, const cs_answer *a)
+{
+    const int i = alt->no;
+    const bool scored = !alt->pair.why && !a->reason;
+
+    for (int k = 0; k < v->n_score; k++)
+        v->number[k][i] = scored && v->score == CS_SCORE_MODEL ? (double)a->v[k] : NAN;
+    if (scored && v->score == CS_SCORE_LLR)
+        v->number[0][i] = cs_variants_ratio(alt, a);
+    if (scored && v->score == CS_SCORE_EMBEDDING)
+        cs_variants_distance(a->v, a->v + v->width, v->width, &v->number[0][i], &v->number[1][i]);
+    set_reason(v, i, &alt->pair, a->reason);
+    v->number[v->n_score + 1][i] = alt->pair.swapped ? 1 : NAN;
+    v->n_swapped += alt->pair.swapped;
+    v->n_alt++;
+}
+
+void cs_variant_values_set(cs_variant_values *v, const cs_variant_alt *alt, const cs_answer *a)
+{
+    reserve_values(v, alt->of->n_alt + 1);
+    if (alt->no >= 0)
+        set_values(v, alt, a);
+}
+
+int cs_variant_values_head(const cs_variant_values *v, cs_outfile *tsv)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(tsv, "#chrom\tpos\tid\tref\talt\treason\tswapped"));
+    for (int k = 0; k < v->n_score; k++)
+        CS_TRY(cs_outfile_printf(tsv, "\t%s", v->field[k].id));
+    rc = cs_outfile_printf(tsv, "\n");
+out:
+    return rc;
+}
+
+int cs_variant_values_row(const cs_variant_values *v, const cs_vcf_record *r, int i,
+                          cs_outfile *tsv)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(tsv, "%s\t%lld\t%s\t%s\t%s\t%s\t%d", r->contig,
+                             (long long)r->pos + 1, r->id, r->ref, r->alt[i],
+                             v->reason[i] ? v->reason[i] : ".",
+                             isnan(v->number[v->n_score + 1][i]) ? 0 : 1));
+    for (int k = 0; k < v->n_score; k++) {
+        if (isnan(v->number[k][i]))
+            CS_TRY(cs_outfile_printf(tsv, "\t."));
+        else
+            CS_TRY(cs_outfile_printf(tsv, "\t%.6g", v->number[k][i]));
+    }
+    rc = cs_outfile_printf(tsv, "\n");
+out:
+    return rc;
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+void cs_variant_values_report(const cs_variant_values *v, uint64_t n_record, const char *prefix,
+                              const char *reference, const cs_stream_stat *stat)
+{
+    char text[512];
+    uint64_t n_without = 0;
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (int u = CS_SCORED + 1; u < CS_N_UNSCORED; u++) {
+        n_without += v->n_unscored[u];
+        if (v->n_unscored[u] > 0 && n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, ", %llu %s",
+                                  (unsigned long long)v->n_unscored[u],
+                                  cs_unscored_name((cs_unscored)u));
+    }
+    for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++) {
+        n_without += v->n_reason[r];
+        if (v->n_reason[r] > 0 && n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, ", %llu %s",
+                                  (unsigned long long)v->n_reason[r],
+                                  cs_reason_name((cs_reason)r));
+    }
+    if (v->n_swapped > 0)
+        cs_warn("%llu of %llu alternative alleles are what the reference has: REF and ALT are "
+                "swapped there (%sSWAPPED)", (unsigned long long)v->n_swapped,
+                (unsigned long long)v->n_alt, prefix);
+    if (v->n_alt > 0 && v->n_unscored[CS_UNSCORED_REF_MISMATCH] * 2 > v->n_alt)
+        cs_warn("most REF alleles are not what the reference has; is it the same assembly?");
+    if (v->n_alt > 0 && v->n_unscored[CS_UNSCORED_NO_CONTIG] * 2 > v->n_alt)
+        cs_warn("most records lie on contigs that '%s' does not have; are their names other ones "
+                "there, as chr1 and 1?", reference);
+    cs_note("scored %llu of %llu alternative alleles in %llu records%s; %.2f s, %.4g per second",
+            (unsigned long long)(v->n_alt - n_without), (unsigned long long)v->n_alt,
+            (unsigned long long)n_record, text, stat->wall_s,
+            stat->wall_s > 0 ? (double)v->n_alt / stat->wall_s : 0);
+    cs_note("%s", stat->times);
+}

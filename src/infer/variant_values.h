@@ -1,0 +1,42 @@
+/* variant_values.h - what a VCF record gets: INFO fields, their values, and why there are none. */
+#ifndef CS_INFER_VARIANT_VALUES_H
+#define CS_INFER_VARIANT_VALUES_H
+
+#include "infer/stream.h"
+#include "infer/variants.h"
+#include "io/vcf.h"
+#include "nn/exec/model.h"
+
+enum { CS_SKIP_BYTES = 40 };
+
+/* Fields: those of the score, then why there is none, then whether alleles are swapped. */
+typedef struct cs_variant_values {
+    int            score;        /* but CS_SCORE_AUTO; set before init */
+    int32_t        width;        /* of a vector, with EMBEDDING; as well */
+    cs_vcf_field  *field;
+    cs_vcf_values *value;        /* [n_field] of the VCF record in hand; [cap] room for its ALTs */
+    double       **number;       /* [n_field] */
+    const char   **reason;
+    char         (*reason_text)[CS_SKIP_BYTES];
+    int            n_score, n_field, cap;
+    uint64_t       n_alt, n_swapped, n_unscored[CS_N_UNSCORED], n_reason[CS_N_REASON];
+} cs_variant_values;
+
+/** cs_variant_values_init - the fields of a model's score; keys begin with the prefix. CS_OK;
+ * CS_EMODEL: two labels give one key. Release it in every case */
+int  cs_variant_values_init(cs_variant_values *v, const cs_model *m, const char *prefix)
+    CS_MUST_CHECK;
+void cs_variant_values_release(cs_variant_values *v);
+
+/** cs_variant_values_set - what was answered for one ALT, or for a record that has none */
+void cs_variant_values_set(cs_variant_values *v, const cs_variant_alt *alt, const cs_answer *a);
+/** cs_variant_values_head, cs_variant_values_row - the table's first line, and that of an ALT once
+ * its record is complete */
+int  cs_variant_values_head(const cs_variant_values *v, cs_outfile *tsv) CS_MUST_CHECK;
+int  cs_variant_values_row(const cs_variant_values *v, const cs_vcf_record *r, int i,
+                           cs_outfile *tsv) CS_MUST_CHECK;
+/** cs_variant_values_report - notes and warnings at the end of a run of n_record records */
+void cs_variant_values_report(const cs_variant_values *v, uint64_t n_record, const char *prefix,
+                              const char *reference, const cs_stream_stat *stat);
+
+#endif

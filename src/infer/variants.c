@@ -1,0 +1,136 @@
+/* variants.c - alternative alleles of a VCF as records of two segments: reference and alternate. */
+#include "infer/variants.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "io/alphabet.h"
+#include "nn/exec/model.h"
+
+enum { NAME_BYTES = 160 };
+
+static int no_memory(const cs_vcf_record *v)
+{
+    return cs_fail(CS_EMEM, "out of memory for the windows of record %llu",
+                   (unsigned long long)v->no);
+}
+
+/* "chr1:12345 A>G", for messages. */
+static const char *name_of(const cs_vcf_record *v, int no, cs_arena *mem)
+{
+    char name[NAME_BYTES];
+    const int n = snprintf(name, sizeof name, "%.60s:%lld %.40s>%.40s", v->contig,
+                           (long long)v->pos + 1, v->ref, no < 0 ? "." : v->alt[no]);
+
+    return cs_arena_dup(mem, name, (size_t)(n < NAME_BYTES ? n : NAME_BYTES - 1));
+}
+
+static int append(cs_variant_source *s, cs_chunk *c, const cs_vcf_record *v, int no)
+{
+    int rc = CS_OK;
+    cs_variant_alt *a = cs_arena_alloc(c->mem, 1, sizeof *a);
+    char *base = cs_arena_alloc(c->mem, 2 * (size_t)s->n_base, 1);
+    cs_record *r = cs_chunk_append(c);
+
+    if (!a || !base || !r)
+        return no_memory(v);
+    *a = (cs_variant_alt){ .of = v, .no = no };
+    r->name = name_of(v, no, c->mem);
+    if (!r->name)
+        return no_memory(v);
+    r->native[0] = a;
+    if (no < 0)
+        return CS_OK;
+    CS_TRY(cs_windows_make(s->windows, v->contig, v->pos, v->ref, v->alt[no], base,
+                           base + s->n_base, &a->pair));
+    if (a->pair.why)
+        return CS_OK;
+    a->ref = base + a->pair.at;
+    a->alt = base + s->n_base + a->pair.at;
+    a->n_hide = a->pair.n_ref > a->pair.n_alt ? a->pair.n_ref : a->pair.n_alt;
+    r->n_seg = s->guess && a->pair.n_ref == a->pair.n_alt ? 1 : 2;
+    r->hide = a->pair.at;
+    r->n_hide = s->guess ? a->n_hide : 0;
+    for (int i = 0; i < r->n_seg; i++)
+        r->seg[i] = (cs_segment){ base + i * s->n_base, NULL, s->n_base };
+    c->n_base += r->n_seg * s->n_base;
+out:
+    return rc;
+}
+
+int cs_variants_next(void *source, cs_chunk *c)
+{
+    int rc = CS_OK;
+    cs_variant_source *s = source;
+    cs_vcf_record *v;
+
+    CS_TRY(cs_vcf_next(s->in, c->mem, &v));
+    for (int i = 0; rc == CS_OK && i < v->n_alt; i++)
+        rc = append(s, c, v, i);
+    if (v->n_alt == 0)
+        rc = append(s, c, v, -1);
+out:
+    return rc;
+}
+
+int cs_variants_model(const char *named, cs_variant_score score, char *buf, size_t n_buf)
+{
+    const char *usual = getenv("CHORDSEQ_MODEL");
+    const bool none = !named && !(usual && *usual), any = score == CS_SCORE_EMBEDDING;
+
+    if (none && score == CS_SCORE_LLR)
+        return cs_fail(CS_EUSAGE, "--score llr needs a model of 'chordseq pretrain', and none "
+                       "comes with chordseq; name one with --model");
+    if (none && !any)
+        cs_warn("no --model: scores are those of the default model for variants, which is there "
+                "for demonstration and no better than chance");
+    return cs_model_find(named, any ? "model/default.safetensors" : "model/variant.safetensors",
+                         buf, n_buf);
+}
+
+void cs_variants_distance(const float *ref, const float *alt, int32_t n, double *l2,
+                          double *cosine)
+{
+    double square = 0, a = 0, b = 0, ab = 0;
+
+    for (int32_t i = 0; i < n; i++) {
+        const double x = (double)ref[i], y = (double)alt[i];
+        square += (x - y) * (x - y);
+        a += x * x;
+        b += y * y;
+        ab += x * y;
+    }
+    *l2 = sqrt(square);
+    *cosine = a > 0 && b > 0 ? fmax(0, 1 - ab / sqrt(a * b)) : NAN;
+}
+
+/* Logarithm of a base's probability; of what is not known, which may follow an allele, nothing is
+ * told. Of one window the head has made probabilities, of two they are still raw. */
+static double log_of(const float *v, char base, bool raw)
+{
+    const int code = cs_base_code[(unsigned char)base];
+    double most = (double)v[0], sum = 0;
+
+    if (code > 3)
+        return log(0.25);
+    if (!raw)
+        return log(fmax((double)v[code], 1e-30));
+    for (int k = 1; k < 4; k++)
+        most = fmax(most, (double)v[k]);
+    for (int k = 0; k < 4; k++)
+        sum += exp((double)v[k] - most);
+    return (double)v[code] - most - log(sum);
+}
+
+double cs_variants_ratio(const cs_variant_alt *v, const cs_answer *a)
+{
+    const bool two = v->pair.n_ref != v->pair.n_alt;
+    const float *ref = a->v + 4 * v->pair.at, *alt = ref + (two ? a->n / 2 : 0);
+    double sum = 0;
+
+    for (int64_t i = 0; i < v->n_hide; i++)
+        sum += log_of(alt + 4 * i, v->alt[i], two) - log_of(ref + 4 * i, v->ref[i], two);
+    return sum;
+}

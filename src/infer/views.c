@@ -1,0 +1,415 @@
+/* views.c - a record as token sequences that are answered, and their answers as the record's.
+ *
+ * DESIGN. An answer is the same for a sequence and its reverse complement only if everything on the
+ * way is symmetric, to the last bit. Windows lie symmetrically about the middle, so that those of
+ * the reverse complement are the reverse complements of these, from right to left. Sums are taken
+ * in pairs, forward + reverse and window i + window n-1-i: turning the sequence round swaps the two
+ * terms of an addition, which commutes, and leaves the order of additions alone.
+ */
+#include "infer/views.h"
+
+#include <math.h>
+
+/* ---- planning ------------------------------------------------------------------------------ */
+
+static cs_reason refusal(const cs_policy *p, const cs_segment *s)
+{
+    if (s->n_base == 0)
+        return CS_REASON_EMPTY;
+    return s->n_base < p->min_base ? CS_REASON_TOO_SHORT : CS_REASON_NONE;
+}
+
+static int64_t windows_of(const cs_policy *p, int64_t n_base)
+{
+    const int64_t step = p->window - p->overlap;
+
+    if (p->window == 0 || n_base <= p->window)
+        return 1;
+    return 1 + (n_base - p->window + step - 1) / step;
+}
+
+/* Window i of n: spread evenly and rounded, mirrored in the second half. The one in the middle is a
+ * base shorter where it could not lie in the middle otherwise. */
+static void place(const cs_policy *p, int64_t n_base, int64_t i, int64_t n, cs_view *v)
+{
+    const int64_t slack = n_base - p->window, left = i < n - 1 - i ? i : n - 1 - i;
+
+    v->start = 0;
+    v->n_base = n_base;
+    if (n == 1)
+        return;
+    v->n_base = p->window;
+    v->start = (2 * left * slack + n - 1) / (2 * (n - 1));
+    if (i > left)
+        v->start = slack - v->start;
+    if (2 * i == n - 1 && slack % 2 != 0) {
+        v->start = (slack + 1) / 2;
+        v->n_base = p->window - 1;
+    }
+}
+
+static int strands_of(const cs_policy *p)
+{
+    return p->both && !p->canonical ? 2 : 1;
+}
+
+static bool is_joint(const cs_policy *p, const cs_record *r)
+{
+    return p->pair == CS_PAIR_JOINT && r->n_seg > 1;
+}
+
+int64_t cs_views_count(const cs_policy *p, const cs_record *r)
+{
+    int64_t n = 0;
+
+    if (is_joint(p, r))
+        return refusal(p, &r->seg[0]) ? 1 : strands_of(p);
+    for (int s = 0; s < r->n_seg; s++)
+        n += refusal(p, &r->seg[s]) ? 1 : windows_of(p, r->seg[s].n_base) * strands_of(p);
+    return n;
+}
+
+void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view *out)
+{
+    const cs_model *m = p->model;
+    const int n_part = is_joint(p, r) ? r->n_seg : 1;
+
+    for (int s = 0; s < r->n_seg; s += n_part) {
+        const cs_segment *g = &r->seg[s];
+        const cs_reason reason = refusal(p, g);
+        const int n_strand = reason ? 1 : strands_of(p);
+        const int64_t n = reason ? 1 : windows_of(p, g->n_base);
+        for (int64_t k = 0; k < n * n_strand; k++, out++) {
+            *out = (cs_view){ .rec = rec, .seg = s, .reason = reason, .reverse = k % n_strand };
+            place(p, g->n_base, k / n_strand, n, out);
+            out->tok.n = reason ? 0 : m->tok ? n_part * m->tok->bound(m->tok_state, out->n_base)
+                                             : out->n_base;
+        }
+    }
+}
+
+/* ---- tokens -------------------------------------------------------------------------------- */
+
+/* Does the sequence sort after its reverse complement? */
+static bool sorts_after(const char *base, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const char a = base[i], b = cs_base_complement[(unsigned char)base[n - 1 - i]];
+        if (a != b)
+            return a > b;
+    }
+    return false;
+}
+
+/* Reads no further than it must: in most sequences the first tenth. */
+static cs_reason unknown_reason(const cs_policy *p, const char *base, int64_t n)
+{
+    /* As many unknown ones as the share allows, which 0.7 of 10 does not quite reach in binary. */
+    const double spare = floor(p->max_unknown * (double)n * (1 + 1e-12));
+    const int64_t enough = spare < (double)n ? n - (int64_t)spare : 1;
+    const bool pairs = cs_tokenizer_alphabet(p->model->tok, p->model->tok_state) == CS_DIPLOTYPES;
+    int64_t known = 0;
+
+    /* A diplotype is unknown if both haplotypes are, and its letter is N then, too. */
+    for (int64_t i = 0; i < n && known < enough; i++)
+        known += pairs ? base[i] != 'N' : cs_base_code[(unsigned char)base[i]] < 4;
+    return known >= enough ? CS_REASON_NONE : known > 0 ? CS_REASON_MOSTLY_N : CS_REASON_ALL_N;
+}
+
+static bool all_unknown(const cs_tokens *t)
+{
+    int64_t i = 0;
+
+    while (i < t->n && t->id[i] == CS_TOK_UNK)
+        i++;
+    return i == t->n;
+}
+
+static void reverse_ids(cs_tokens *t)
+{
+    int32_t *id = t->id;
+    const int64_t n = t->n;
+
+    #pragma omp simd
+    for (int64_t i = 0; i < n / 2; i++) {
+        const int32_t first = id[i];
+        id[i] = id[n - 1 - i];
+        id[n - 1 - i] = first;
+    }
+}
+
+static bool turns_bases(const cs_policy *p)
+{
+    return p->both && !p->model->tok->mirrors(p->model->tok_state);
+}
+
+static int64_t work_bytes(const cs_model *m, int64_t n_base)
+{
+    return (int64_t)cs_tokenizer_work(m->tok, m->tok_state, n_base);
+}
+
+int64_t cs_view_scratch(const cs_policy *p, const cs_view *v)
+{
+    const cs_model *m = p->model;
+    const int64_t turned = v->reverse && turns_bases(p) ? v->n_base : 0;
+
+    if (v->reason || !m->tok)
+        return 0;
+    /* The next one's begins behind it, and a tokenizer keeps numbers in it. */
+    return (work_bytes(m, v->n_base) + turned + 15) / 16 * 16;
+}
+
+/* The tokens of one part behind those that v has. */
+static void add_tokens(const cs_policy *p, const char *base, cs_view *v, char *scratch)
+{
+    const cs_model *m = p->model;
+    cs_segment s = { base, NULL, v->n_base };
+    const bool turned = v->reverse && turns_bases(p);
+    cs_tokens part = { v->tok.id + v->tok.n, 0 };
+
+    if (turned) {
+        s.base = scratch + work_bytes(m, v->n_base);
+        cs_base_revcomp(base, v->n_base, scratch + work_bytes(m, v->n_base));
+    }
+    part.n = m->tok->encode(m->tok_state, &s, scratch, part.id);
+    if (v->reverse && !turned)
+        reverse_ids(&part);
+    v->tok.n += part.n;
+}
+
+/* What a record hides, where a token is a base; of windows there is one. */
+static void hide_tokens(const cs_policy *p, const cs_record *r, cs_view *v)
+{
+    const int64_t from = v->reverse ? v->tok.n - r->hide - r->n_hide : r->hide;
+
+    for (int64_t i = from; i < from + r->n_hide; i++)
+        v->tok.id[i] = p->model->mask;
+}
+
+static void tokens(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch)
+{
+    v->tok.n = 0;
+    add_tokens(p, r->seg[v->seg].base + v->start, v, scratch);
+    if (is_joint(p, r))
+        add_tokens(p, r->seg[1].base + v->start, v, scratch);
+    hide_tokens(p, r, v);
+    if (v->tok.n == 0)
+        v->reason = CS_REASON_TOO_SHORT;
+    else if (p->max_len > 0 && v->tok.n > p->max_len)
+        v->reason = CS_REASON_TOO_LONG;
+    else if (all_unknown(&v->tok))
+        v->reason = CS_REASON_NO_TOKEN;
+}
+
+void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch)
+{
+    const char *base = r->seg[v->seg].base + v->start;
+
+    /* Parts of a joint record are as long as each other, and so are their tokens. */
+    if (v->reason)
+        return;
+    if (!p->model->tok) {
+        v->reason = p->max_len > 0 && v->tok.n > p->max_len ? CS_REASON_TOO_LONG : CS_REASON_NONE;
+    } else {
+        v->reason = unknown_reason(p, base, v->n_base);
+        if (!v->reason && is_joint(p, r))
+            v->reason = unknown_reason(p, r->seg[1].base + v->start, v->n_base);
+        if (p->canonical)
+            v->reverse = sorts_after(base, v->n_base);
+        if (!v->reason)
+            tokens(p, r, v, scratch);
+    }
+    if (v->reason)
+        v->tok.n = 0;
+}
+
+/* ---- answers ------------------------------------------------------------------------------- */
+
+/* Views of one segment: n windows of `strands` views each, those with a reason left out. */
+struct part {
+    const cs_view *view;
+    int64_t        n;
+    int            strands;
+    int32_t        per_token;    /* values of a token; 0: they are not of tokens */
+    bool           of_bases;     /* and turn round with the sequence */
+};
+
+/* Value k of the sequence as it was read: the last token of its reverse complement is its first. */
+static double value_of(const struct part *q, const cs_view *v, int64_t k)
+{
+    const int32_t c = q->per_token;
+
+    if (c == 0 || !v->reverse)
+        return (double)v->v[k];
+    return (double)v->v[(v->tok.n - 1 - k / c) * c + (q->of_bases ? c - 1 - k % c : k % c)];
+}
+
+/* Value k of window i: the mean over its strands; *n_live grows if it has any. */
+static double window_value(const struct part *q, int64_t i, int64_t k, int64_t *n_live)
+{
+    double sum = 0;
+    int n = 0;
+
+    for (int s = 0; s < q->strands; s++) {
+        const cs_view *v = &q->view[i * q->strands + s];
+        if (v->reason)
+            continue;
+        sum += value_of(q, v, k);
+        n++;
+    }
+    *n_live += n > 0;
+    return n > 1 ? sum / n : sum;
+}
+
+static double part_value(const struct part *q, int64_t k, int64_t *n_live)
+{
+    double sum = 0;
+    int64_t n = 0;
+
+    for (int64_t i = 0; 2 * i < q->n; i++) {
+        double pair = window_value(q, i, k, &n);
+        if (i < q->n - 1 - i)
+            pair += window_value(q, q->n - 1 - i, k, &n);
+        sum += pair;
+    }
+    *n_live = n;
+    return n > 1 ? sum / (double)n : sum;
+}
+
+static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part *part)
+{
+    const cs_view *v = c->view + c->first[i], *end = c->view + c->first[i + 1];
+    int n = 0;
+
+    while (v < end) {
+        const cs_view *from = v;
+        while (v < end && v->seg == from->seg)
+            v++;
+        const int strands = v - from > 1 ? strands_of(p) : 1;
+        part[n++] = (struct part){ from, (v - from) / strands, strands,
+                                   p->model->head->per_token ? p->model->n_label : 0,
+                                   p->of_bases };
+    }
+    return n;
+}
+
+static cs_reason reason_of(const cs_policy *p, const cs_chunk *c, int i)
+{
+    const cs_view *v = c->view + c->first[i], *end = c->view + c->first[i + 1];
+    const cs_reason first = v->reason;
+    cs_reason any = CS_REASON_NONE;
+    bool live = false;
+
+    for (; v < end; v++) {
+        if (v->reason == CS_REASON_NO_MEMORY)
+            return v->reason;
+        live = live || !v->reason;
+        any = any ? any : v->reason;
+    }
+    if (p->pair != CS_PAIR_MEAN)
+        return any;
+    return live ? CS_REASON_NONE : first;
+}
+
+/* A call of values v of so many bases: a node or a class (-1: none). *prob receives the probability
+ * of a node, or of the best one where none is called. */
+static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, float *prob)
+{
+    const cs_model *m = p->model;
+    const int bin = p->uncalibrated ? -1 : cs_calibration_find(&m->calibration, n_base);
+    const double least = cs_policy_least(p, n_base);
+    int32_t best = 0;
+    double sure;
+
+    m->head->decide(m->head_net, v, n, bin < 0 ? 1 : m->calibration.bin[bin].temperature);
+    if (!m->head->is_class)
+        return -1;
+    if (p->tree) {
+        best = cs_tree_call(p->tree, v, least, &sure);
+        *prob = (float)sure;
+        return best > 0 ? best : -1;
+    }
+    for (int64_t k = 1; k < n; k++)
+        best = v[k] > v[best] ? (int32_t)k : best;
+    return (double)v[best] >= least ? best : -1;
+}
+
+/* Of a pair, what each mate alone would be called. Its values go where those of its first answered
+ * view were, which nobody needs any more. */
+static void call_mates(const cs_policy *p, const cs_chunk *c, int i, const struct part *part)
+{
+    cs_answer *a = &c->ans[i];
+    int64_t n_live;
+    float ignored;
+
+    for (int s = 0; s < CS_MAX_SEG; s++) {
+        const cs_view *v = part[s].view;
+        while (v < part[s].view + part[s].n * part[s].strands && v->reason)
+            v++;
+        if (v == part[s].view + part[s].n * part[s].strands)
+            continue;
+        for (int64_t k = 0; k < a->n; k++)
+            v->v[k] = (float)part_value(&part[s], k, &n_live);
+        a->mate[s] = call_of(p, v->v, a->n, c->rec[i].seg[s].n_base, &ignored);
+    }
+}
+
+static void average(const cs_chunk *c, int i, const struct part *part, int n_part)
+{
+    cs_answer *a = &c->ans[i];
+
+    for (int64_t k = 0; k < a->n; k++) {
+        double sum = 0;
+        int n = 0;
+        for (int s = 0; s < n_part; s++) {
+            int64_t n_live;
+            sum += part_value(&part[s], k, &n_live);
+            n += n_live > 0;
+            a->n_window[s] = (int32_t)n_live;
+        }
+        a->v[k] = (float)(n > 1 ? sum / n : sum);
+    }
+}
+
+/* Raw values of both segments, which have room: see reserve_answers() in answer.c. */
+static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
+{
+    cs_answer *a = &c->ans[i];
+    struct part part[CS_MAX_SEG];
+    const int n_part = split_parts(p, c, i, part);
+    int64_t n_live;
+
+    for (int s = 0; s < n_part; s++)
+        for (int64_t k = 0; k < a->n; k++)
+            a->v[s * a->n + k] = (float)part_value(&part[s], k, &n_live);
+    a->n *= n_part;
+}
+
+void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
+{
+    cs_answer *a = &c->ans[i];
+    struct part part[CS_MAX_SEG];
+
+    a->taxon = 0;
+    a->p = 0;
+    for (int s = 0; s < CS_MAX_SEG; s++) {
+        a->n_window[s] = 0;
+        a->mate[s] = -1;
+    }
+    a->reason = reason_of(p, c, i);
+    if (a->reason)
+        return;
+    if (p->pair == CS_PAIR_APART && c->rec[i].n_seg > 1) {
+        both_apart(p, c, i);
+        return;
+    }
+    const int n_part = split_parts(p, c, i, part);
+    average(c, i, part, n_part);
+    if (n_part > 1 && p->model->head->is_class && !p->model->head->per_token)
+        call_mates(p, c, i, part);
+    const int32_t call = call_of(p, a->v, a->n, cs_record_bases(&c->rec[i]), &a->p);
+    if (!p->model->head->is_class)
+        return;
+    a->taxon = p->tree && call > 0 ? call : 0;
+    a->reason = call < 0 ? CS_REASON_LOW_PROB : CS_REASON_NONE;
+}

@@ -1,0 +1,188 @@
+/* attention.c - softmax, Linformer's and feed-forward kernel attention between projections. */
+#include "nn/encoders/attention.h"
+
+#include <math.h>
+
+#include "nn/ops/ops.h"
+#include "nn/ops/ops_attn.h"
+
+static cs_proj project(cs_params *ps, int64_t n_in, int64_t n_out, bool bias, const char *name,
+                       const char *which)
+{
+    char full[96];
+    snprintf(full, sizeof full, "%s.%s", name, which);
+    return cs_proj_declare(ps, (int32_t)n_in, (int32_t)n_out, 0, bias, full);
+}
+
+/* ---- softmax --------------------------------------------------------------------------------- */
+
+cs_mat cs_mha_cross(cs_ctx *cx, const cs_mha *m, cs_seg seg, cs_mat x, cs_seg key, cs_mat z)
+{
+    cs_mat q = cs_proj_apply(cx, &m->q, x), k = cs_proj_apply(cx, &m->k, z);
+    cs_mat v = cs_proj_apply(cx, &m->v, z), y = cs_tmp(cx, x.r, m->n_value);
+    const cs_attn a = { .seg = seg, .key = key, .n_head = m->n_head, .scale = (cs_real)m->scale,
+                        .dropout = m->dropout };
+    cs_tell(cx, "q", m->layer, q);
+    cs_tell(cx, "k", m->layer, k);
+    cs_attend(cx, &a, q, k, v, y);
+    return cs_proj_apply(cx, &m->o, y);
+}
+
+cs_mat cs_mha_apply(cs_ctx *cx, const void *mha, cs_seg seg, cs_mat x)
+{
+    return cs_mha_cross(cx, mha, seg, x, seg, x);
+}
+
+/* ---- Linformer ------------------------------------------------------------------------------- */
+
+cs_linformer cs_linformer_declare(cs_params *ps, const cs_linformer_cfg *c, int32_t layer,
+                                  const char *name)
+{
+    int64_t head = c->head ? c->head : c->dim / c->heads, kv = head * (c->one ? 1 : c->heads);
+    double gain = 1 / sqrt((double)c->n_key);
+    cs_shape sums = cs_shape2(c->max_len, c->n_key);
+    cs_linformer m = { .n_head = (int32_t)c->heads, .head = (int32_t)head, .share = c->share,
+                       .n_key = (int32_t)c->n_key, .layer = layer, .dropout = c->dropout };
+
+    m.q = project(ps, c->dim, head * c->heads, false, name, "to_q");
+    m.k = project(ps, c->dim, kv, false, name, "to_k");
+    m.sum_k = cs_declare(ps, sums, CS_INIT_UNIFORM, gain, "%s.proj_k", name);
+    if (!c->share) {
+        m.v = project(ps, c->dim, kv, false, name, "to_v");
+        m.sum_v = cs_declare(ps, sums, CS_INIT_UNIFORM, gain, "%s.proj_v", name);
+    }
+    m.o = project(ps, head * c->heads, c->dim, true, name, "to_out");
+    return m;
+}
+
+/* Per segment: n_key weighted sums of the rows of x. */
+static cs_mat summed(cs_ctx *cx, int weights, int32_t n_key, cs_seg seg, cs_mat x)
+{
+    cs_mat y = cs_tmp(cx, (int64_t)seg.n * n_key, x.c);
+    cs_seg_gemm(cx, seg, true, false, (cs_operand){ cs_value(cx->ps, weights), CS_CUT_TABLE },
+                (cs_operand){ x, CS_CUT_ROWS }, (cs_operand){ y, CS_CUT_BLOCK });
+    return y;
+}
+
+cs_mat cs_linformer_apply(cs_ctx *cx, const void *linformer, cs_seg seg, cs_mat x)
+{
+    const cs_linformer *m = linformer;
+    cs_seg key = { .n = seg.n, .rows = (int64_t)seg.n * m->n_key };
+    const cs_attn a = { .seg = seg, .key = key, .n_head = m->n_head, .dropout = m->dropout,
+                        .scale = (cs_real)(1 / sqrt((double)m->head)) };
+    cs_mat q = cs_proj_apply(cx, &m->q, x), y = cs_tmp(cx, q.r, q.c);
+    cs_mat k = summed(cx, m->sum_k, m->n_key, seg, cs_proj_apply(cx, &m->k, x)), v = k;
+
+    if (!m->share)
+        v = summed(cx, m->sum_v, m->n_key, seg, cs_proj_apply(cx, &m->v, x));
+    cs_attend(cx, &a, q, k, v, y);
+    return cs_proj_apply(cx, &m->o, y);
+}
+
+/* ---- feed-forward kernels -------------------------------------------------------------------- */
+
+static int declare_kernel(cs_params *ps, const cs_fkernel *m, cs_init init, int64_t r, int64_t c,
+                          const char *name, const char *which, int unit)
+{
+    cs_shape s = { 3, { m->shared ? 1 : m->n_head, r, c } };
+    double gain = init == CS_INIT_ORTHOGONAL ? 1 : sqrt(2 / (double)(r + c));
+    return cs_declare(ps, s, init, gain, "%s.kernel.%s.%d", name, which, unit);
+}
+
+cs_fkernel cs_fkernel_declare(cs_params *ps, const cs_fkernel_cfg *c, int32_t layer,
+                              const char *name)
+{
+    cs_fkernel m = { .n_head = (int32_t)c->heads, .head = (int32_t)(c->dim / c->heads),
+                     .rank = (int32_t)c->rank, .n_unit = (int32_t)c->units, .gated = c->gated,
+                     .shared = c->shared, .ortho = c->ortho, .layer = layer };
+    /* Where the regulariser wants them to be, if there is one. */
+    const cs_init first = c->ortho > 0 ? CS_INIT_ORTHOGONAL : CS_INIT_NORMAL;
+
+    m.q = project(ps, c->dim, c->dim, true, name, "wq");
+    m.k = project(ps, c->dim, c->dim, true, name, "wk");
+    m.v = project(ps, c->dim, c->dim, true, name, "wv");
+    m.o = project(ps, c->dim, c->dim, true, name, "wo");
+    for (int i = 0; i < m.n_unit; i++) {
+        m.f[i] = declare_kernel(ps, &m, first, m.head, m.head, name, "Wf", i);
+        if (m.gated && m.rank == 0)
+            m.g[i] = declare_kernel(ps, &m, CS_INIT_NORMAL, m.head, m.head, name, "Wg", i);
+        if (m.gated && m.rank > 0) {
+            m.g[i] = declare_kernel(ps, &m, CS_INIT_NORMAL, m.head, m.rank, name, "Wa", i);
+            m.h[i] = declare_kernel(ps, &m, CS_INIT_NORMAL, m.rank, m.head, name, "Wb", i);
+        }
+    }
+    return m;
+}
+
+/* The weights (r, c) of head h, which act on the right. */
+static cs_mat kernel_of(const cs_ctx *cx, const cs_fkernel *m, int tensor, int32_t h, int32_t r,
+                        int32_t c)
+{
+    return cs_value_block(cx->ps, tensor, m->shared ? 0 : h, r, c);
+}
+
+/* Every head's columns of x times its weights (r, c): a new matrix. */
+static cs_mat per_head(cs_ctx *cx, const cs_fkernel *m, int tensor, int32_t r, int32_t c, cs_mat x)
+{
+    cs_mat y = cs_tmp(cx, x.r, c * m->n_head);
+    for (int32_t h = 0; h < m->n_head; h++)
+        cs_matmul(cx, cs_columns(x, h * r, r), kernel_of(cx, m, tensor, h, r, c),
+                  cs_columns(y, h * c, c));
+    return y;
+}
+
+static cs_mat activated(cs_ctx *cx, cs_act f, cs_mat x)
+{
+    cs_mat y = cx->recording ? cs_tmp(cx, x.r, x.c) : x;
+    cs_activate(cx, f, x, y);
+    return y;
+}
+
+/* The features: units of f(x) sigmoid(gate(x)), the last with softplus(f(x)), so that they are
+ * positive; without gates one unit, softplus(f(x)). */
+static cs_mat features(cs_ctx *cx, const cs_fkernel *m, cs_mat x)
+{
+    int32_t n = m->head;
+    for (int i = 0; i < m->n_unit; i++) {
+        cs_mat f = per_head(cx, m, m->f[i], n, n, x), gate = x;
+        if (i == m->n_unit - 1)
+            f = activated(cx, CS_ACT_SOFTPLUS, f);
+        if (m->gated && m->rank > 0)
+            gate = per_head(cx, m, m->h[i], m->rank, n, per_head(cx, m, m->g[i], n, m->rank, x));
+        else if (m->gated)
+            gate = per_head(cx, m, m->g[i], n, n, x);
+        x = f;
+        if (m->gated) {
+            x = cs_tmp(cx, f.r, f.c);
+            cs_mul(cx, f, activated(cx, CS_ACT_SIGMOID, gate), x);
+        }
+    }
+    return x;
+}
+
+static void penalise(cs_ctx *cx, const cs_fkernel *m, int32_t n_seg)
+{
+    for (int i = 0; i < m->n_unit && m->ortho > 0 && cx->training; i++)
+        for (int32_t h = 0; h < (m->shared ? 1 : m->n_head); h++) {
+            cs_mat gram = cs_tmp(cx, m->head, m->head);
+            cs_gram(cx, kernel_of(cx, m, m->f[i], h, m->head, m->head), gram);
+            /* Each sequence pays its share, so that a step of several batches pays once. */
+            cs_penalty(cx, CS_PEN_ORTHO, m->ortho * n_seg, gram);
+        }
+}
+
+cs_mat cs_fkernel_apply(cs_ctx *cx, const void *fkernel, cs_seg seg, cs_mat x)
+{
+    const cs_fkernel *m = fkernel;
+    const cs_attn a = { .seg = seg, .key = seg, .n_head = m->n_head, .scale = 1 };
+    cs_mat q = features(cx, m, cs_proj_apply(cx, &m->q, x));
+    cs_mat k = features(cx, m, cs_proj_apply(cx, &m->k, x));
+    cs_mat v = cs_proj_apply(cx, &m->v, x), y = cs_tmp(cx, x.r, x.c);
+
+    cs_linear_attend(cx, &a, q, k, v, y);
+    cs_tell(cx, "phi_q", m->layer, q);
+    cs_tell(cx, "phi_k", m->layer, k);
+    cs_tell(cx, "heads", m->layer, y);
+    penalise(cx, m, seg.n);
+    return cs_proj_apply(cx, &m->o, y);
+}

@@ -1,0 +1,241 @@
+/*
+ * enc_cdil.c - CDIL: circular dilated convolutions, one stack or an encoder and a decoder.
+ *
+ * DESIGN
+ * Layer l has dilation D 2^(l-1), so that after ceil(log2(N/2)) layers with D 1 every token has
+ * seen every other one; with a larger D, those D, 2 D ... tokens away, in fewer layers. CDIL-CNN
+ * has one convolution per layer with weight normalisation; CDIL for DNA has two with batch
+ * normalisation, twice the channels between them, and a second stack (decoder, or predictor) on the
+ * first. Released code and papers differ in how many layers there are: here the model fixes them,
+ * or every sequence has its own number, which needs layers of one width.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "batch/batch.h"
+#include "nn/encoders/encoder.h"
+#include "nn/ops/cdil.h"
+
+struct config {
+    int64_t     max_len, layers, kernel, dilation, hidden, input;
+    const char *channels, *decoder;
+    int         convs, norm, depth;
+    double      dropout;
+};
+
+enum { DEPTH_OWN, DEPTH_ALL };
+enum { CONVS_TWO, CONVS_ONE };
+enum { WIDTH_MAX = 1 << 16, DILATION_MAX = 1024 };
+
+static const char *const depth_names[] = { "own", "all", NULL };
+static const char *const convs_names[] = { "two", "one", NULL };
+
+static const cs_opt options[] = {
+    { .type = CS_OPT_GROUP, .name = "Encoder cdil" },
+    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1M",
+      "tokens that the layers must span", "It sets the number of layers, ceil(log2(NUM/2)), unless "
+      "--encoder.layers does. Longer sequences are answered as well.", 1, 1e12, NULL },
+    { CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "0",
+      "layers of a stack; 0: by max-len", NULL, 0, CS_CDIL_MAX, NULL },
+    { CS_OPT_ENUM, 0, "depth", offsetof(struct config, depth), "RULE", "own",
+      "layers a sequence passes: own (by its length) or all", "own is ceil(log2(N/2)) layers for N "
+      "tokens, and at least one; all is what the released models have.", 0, 0, depth_names },
+    { CS_OPT_STR, 0, "channels", offsetof(struct config, channels), "LIST", "64",
+      "channels, or those of every layer: 8,12,16,16", NULL, 0, 0, NULL },
+    { CS_OPT_STR, 0, "decoder", offsetof(struct config, decoder), "LIST", "0",
+      "channels of a second stack on the first; 0: none", "A model that --init starts from may "
+      "have one that 0 leaves behind.", 0, 0, NULL },
+    { CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
+      "channels of the embedded input; 0: those of the first layer", NULL, 0, WIDTH_MAX, NULL },
+    { CS_OPT_INT, 0, "kernel", offsetof(struct config, kernel), "NUM", "3",
+      "taps of a convolution, an odd number", NULL, 1, 63, NULL },
+    { CS_OPT_INT, 0, "dilation", offsetof(struct config, dilation), "NUM", "1",
+      "tokens between the taps of the first layer; every next layer has twice as many", "3 with "
+      "--tokenizer.k 3 --tokenizer.stride 1 reads codons: a token per base, and taps that stay in "
+      "one reading frame. Layers are log2(NUM) fewer, rounded down.", 1, DILATION_MAX, NULL },
+    { CS_OPT_ENUM, 0, "convs", offsetof(struct config, convs), "NUM", "two",
+      "convolutions of a layer: two (CDIL for DNA) or one (CDIL-CNN)", NULL, 0, 0, convs_names },
+    { CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "0",
+      "channels between the two; 0: twice those of the stack's first layer", NULL, 0, WIDTH_MAX,
+      NULL },
+    { CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "KIND", "layer",
+      "normalisation: none, weight (CDIL-CNN), batch (CDIL for DNA) or layer", "batch learns from "
+      "the records of a batch together, and answers with running statistics, folded into the "
+      "convolutions.", 0, 0, cs_cdil_norm_names },
+    { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
+      "share of a convolution's outputs left out in training", NULL, 0, 0.99, NULL },
+    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+};
+
+struct cdil_net {
+    cs_cdil *stack[2];           /* encoder; decoder or NULL */
+    int32_t  n_layer[2];
+    bool     own;
+    int32_t  n_less;             /* layers that the first one's dilation saves */
+    int32_t  in_width, width;
+};
+
+/* "8,12,16" as numbers; their count, or -1. A zero stands alone. */
+static int32_t parse_list(const char *text, int32_t *v)
+{
+    int32_t n = 0;
+    bool zero = false;
+    const char *p = text;
+
+    for (;; p++) {
+        char *end;
+        errno = 0;
+        long value = strtol(p, &end, 10);
+        if (end == p || errno || value < 0 || value > WIDTH_MAX || n == CS_CDIL_MAX)
+            return -1;
+        zero |= value == 0;
+        v[n++] = (int32_t)value;
+        p = end;
+        if (*p != ',')
+            return *p || (zero && n > 1) ? -1 : n;
+    }
+}
+
+static bool is_uniform(const int32_t *v, int32_t n)
+{
+    for (int32_t i = 1; i < n; i++)
+        if (v[i] != v[0])
+            return false;
+    return true;
+}
+
+/* log2 of the first layer's dilation, rounded down */
+static int32_t layers_less(const struct config *c)
+{
+    return cs_depth(c->dilation + 1) - 1;
+}
+
+/* A stack as the options describe it; n_layer 0: there is none. */
+static int describe(const struct config *c, const char *option, const char *list, cs_cdil_spec *s)
+{
+    int32_t n = parse_list(list, s->width);
+    const int32_t by_len = cs_depth(c->max_len) - 1 - layers_less(c);
+
+    if (n < 0)
+        return cs_fail(CS_EUSAGE, "--encoder.%s takes one number of channels, or one per layer "
+                       "with commas between them, up to %d; not '%s'", option, WIDTH_MAX, list);
+    if (n > 1 && c->layers && c->layers != n)
+        return cs_fail(CS_EUSAGE, "--encoder.%s names %d layers, --encoder.layers %lld", option,
+                       (int)n, (long long)c->layers);
+    if (c->depth == DEPTH_OWN && !is_uniform(s->width, n))
+        return cs_fail(CS_EUSAGE, "--encoder.%s '%s': layers of different widths need "
+                       "--encoder.depth all", option, list);
+    s->n_layer = n > 1 ? n : c->layers ? (int32_t)c->layers : by_len < 1 ? 1 : by_len;
+    for (int32_t i = n; i < s->n_layer; i++)
+        s->width[i] = s->width[0];
+    if (s->width[0] == 0)
+        s->n_layer = 0;
+    s->hidden = c->convs == CONVS_ONE ? 0 : c->hidden ? (int32_t)c->hidden : 2 * s->width[0];
+    return CS_OK;
+}
+
+static int describe_both(const struct config *c, cs_cdil_spec s[2])
+{
+    int rc = CS_OK;
+
+    for (int i = 0; i < 2; i++)
+        s[i] = (cs_cdil_spec){ .n_tap = (int32_t)c->kernel, .dilation = (int32_t)c->dilation,
+                               .norm = (cs_cdil_norm)c->norm, .dropout = c->dropout };
+    CS_TRY(describe(c, "channels", c->channels, &s[0]));
+    CS_TRY(describe(c, "decoder", c->decoder, &s[1]));
+    if (s[0].n_layer == 0)
+        return cs_fail(CS_EUSAGE, "--encoder.channels must be at least 1");
+    s[0].n_in = c->input ? (int32_t)c->input : s[0].width[0];
+    s[1].n_in = s[0].width[s[0].n_layer - 1];
+out:
+    return rc;
+}
+
+static int cdil_check(const void *cfg)
+{
+    const struct config *c = cfg;
+    cs_cdil_spec s[2];
+
+    if (c->kernel % 2 == 0)
+        return cs_fail(CS_EUSAGE, "--encoder.kernel must be odd, not %lld", (long long)c->kernel);
+    return describe_both(c, s);
+}
+
+static void *cdil_build(const void *cfg, cs_params *ps)
+{
+    const struct config *c = cfg;
+    struct cdil_net *e = cs_xcalloc(1, sizeof *e);
+    cs_cdil_spec s[2];
+
+    CS_BUG(describe_both(c, s) != CS_OK);
+    for (int i = 0; i < 2; i++) {
+        e->n_layer[i] = s[i].n_layer;
+        if (s[i].n_layer == 0)
+            continue;
+        e->stack[i] = cs_cdil_new(&s[i], ps, i ? "encoder.decoder" : "encoder.block");
+        e->width = s[i].width[s[i].n_layer - 1];
+    }
+    e->in_width = s[0].n_in;
+    e->own = c->depth == DEPTH_OWN;
+    e->n_less = layers_less(c);
+    return e;
+}
+
+static int32_t cdil_width(const void *net)
+{
+    return ((const struct cdil_net *)net)->width;
+}
+
+static int32_t cdil_in_width(const void *net)
+{
+    return ((const struct cdil_net *)net)->in_width;
+}
+
+static int64_t cdil_max_len(const void *net)
+{
+    (void)net;
+    return 0;
+}
+
+static cs_mat cdil_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
+{
+    const struct cdil_net *e = net;
+    int32_t own = seg.depth - 1 - e->n_less, block = 0;
+
+    own = own < 1 ? 1 : own;
+    for (int i = 0; i < 2; i++) {
+        int32_t n = e->own && own < e->n_layer[i] ? own : e->n_layer[i];
+        if (e->stack[i])
+            x = cs_cdil_apply(cx, e->stack[i], seg, n, block, x);
+        block += n;
+    }
+    return x;
+}
+
+static void cdil_release(void *net)
+{
+    struct cdil_net *e = net;
+    if (!e)
+        return;
+    cs_cdil_free(e->stack[0]);
+    cs_cdil_free(e->stack[1]);
+    free(e);
+}
+
+const cs_encoder cs_enc_cdil = {
+    .name = "cdil",
+    .summary = "circular dilated convolutions, ceil(log2(N/2)) layers for N tokens",
+    .source = "Cheng, Khalitov, Yu, Zhang, Yang, CDIL-CNN, 2023, github.com/LeiCheng-no/CDIL-CNN; "
+              "CDIL for DNA, github.com/wiedersehne/cdilDNA models/cdil.py",
+    .opt = options,
+    .cfg_size = sizeof(struct config),
+    .check = cdil_check,
+    .build = cdil_build,
+    .width = cdil_width,
+    .in_width = cdil_in_width,
+    .max_len = cdil_max_len,
+    .forward = cdil_forward,
+    .release = cdil_release
+};

@@ -1,0 +1,159 @@
+/*
+ * enc_fkernel.c - linear attention whose kernel is a trained feed-forward network.
+ *
+ * DESIGN
+ *   attention  phi(q) (phi(k)'v) / (phi(q) sum_j phi(k_j)),  phi per head:
+ *     linear   softplus(x F)
+ *     glu      units of (x F) sigmoid(x G), the last softplus(x F) sigmoid(x G)
+ *     aglu     the same with the gate's matrix of low rank, sigmoid((x A) B)
+ *   layer      x = x + attention(norm1(x)),  x = x + w2(gelu(w1(norm2(x))))
+ *
+ * These are the paper's kernels: softplus linear; GLU, with more units than one the stacked GLU;
+ * with --encoder.ortho the orthogonal ones, whose F start orthogonal (Saxe et al. 2014, as torch's
+ * orthogonal_) and keep near it, because the loss also holds |F'F - 1|^2 of all F times that
+ * number; aglu, the approximated GLU. No code was released; biases, own features for every head,
+ * gains of the other initial weights and the wiring are choices that the paper leaves open.
+ */
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "nn/encoders/attention.h"
+#include "nn/encoders/encoder.h"
+
+struct config {
+    int64_t max_len, dim, heads, layers, hidden, units, rank;
+    int     kernel, features, position;
+    double  ortho, dropout;
+};
+
+enum { KERNEL_LINEAR, KERNEL_GLU, KERNEL_AGLU };
+enum { FEATURES_OWN, FEATURES_SHARED };
+
+static const char *const kernel_names[] = { "linear", "glu", "aglu", NULL };
+static const char *const feature_names[] = { "own", "shared", NULL };
+
+static const cs_opt options[] = {
+    { .type = CS_OPT_GROUP, .name = "Encoder fkernel" },
+    CS_OPT_DIM(struct config),
+    CS_OPT_HEADS_DIVIDING(struct config),
+    CS_OPT_LAYERS(struct config),
+    CS_OPT_FFN_HIDDEN(struct config),
+    { CS_OPT_ENUM, 0, "kernel", offsetof(struct config, kernel), "KIND", "glu",
+      "features: linear (softplus), glu (gated) or aglu (gates of low rank)", "Yorsh and Kovalenko "
+      "2022; gated linear units are those of Dauphin et al. 2017.", 0, 0, kernel_names },
+    { CS_OPT_INT, 0, "units", offsetof(struct config, units), "NUM", "1",
+      "gated units, one after the other", "linear has one.", 1, CS_FKERNEL_UNITS, NULL },
+    { CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "4",
+      "rank of aglu's gates", NULL, 1, CS_WIDTH_MAX, NULL },
+    { CS_OPT_ENUM, 0, "features", offsetof(struct config, features), "KIND", "own",
+      "feature weights of its own for every head (own), or one for all (shared)", NULL, 0, 0,
+      feature_names },
+    { CS_OPT_REAL, 0, "ortho", offsetof(struct config, ortho), "NUM", "0",
+      "weight in the loss of how far feature weights are from orthogonal", "Above 0 they are "
+      "orthogonal when training begins.", 0, 1e6, NULL },
+    CS_OPT_POSITION(struct config),
+    CS_OPT_POSITION_MAX(struct config),
+    CS_OPT_DROPOUT(struct config),
+    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+};
+
+struct layer {
+    cs_fkernel attn;
+    cs_ffn     ffn;
+    cs_around  around[2];
+};
+
+struct net {
+    struct config cfg;
+    int           position;
+    struct layer  layer[];
+};
+
+static int fkernel_check(const void *cfg)
+{
+    const struct config *c = cfg;
+    return cs_check_heads(c->dim, c->heads);
+}
+
+static void declare_layer(struct net *e, int32_t l, cs_params *ps)
+{
+    const struct config *c = &e->cfg;
+    struct layer *k = &e->layer[l];
+    int32_t d = (int32_t)c->dim, h = (int32_t)c->hidden;
+    const cs_fkernel_cfg attn = { .dim = c->dim, .heads = c->heads,
+                                  .units = c->kernel == KERNEL_LINEAR ? 1 : c->units,
+                                  .rank = c->kernel == KERNEL_AGLU ? c->rank : 0,
+                                  .gated = c->kernel != KERNEL_LINEAR,
+                                  .shared = c->features == FEATURES_SHARED, .ortho = c->ortho };
+    char name[64];
+
+    snprintf(name, sizeof name, "encoder.layers.%d.attn", l);
+    k->attn = cs_fkernel_declare(ps, &attn, l, name);
+    snprintf(name, sizeof name, "encoder.layers.%d.w1", l);
+    k->ffn.up = cs_proj_declare(ps, d, h, 0, true, name);
+    snprintf(name, sizeof name, "encoder.layers.%d.w2", l);
+    k->ffn.down = cs_proj_declare(ps, h, d, 0, true, name);
+    k->ffn.act = CS_ACT_GELU;
+    k->ffn.dropout = c->dropout;
+    for (int i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "encoder.layers.%d.norm%d", l, i + 1);
+        k->around[i] = (cs_around){ cs_norm_declare(ps, CS_NORM_LAYER, d, 1, name), true,
+                                    c->dropout };
+    }
+}
+
+static void *fkernel_build(const void *cfg, cs_params *ps)
+{
+    const struct config *c = cfg;
+    struct net *e = cs_xcalloc(1, sizeof *e + (size_t)c->layers * sizeof e->layer[0]);
+
+    e->cfg = *c;
+    e->position = cs_position_declare(ps, (cs_position)c->position, c->max_len, (int32_t)c->dim,
+                                      "encoder.position");
+    for (int32_t l = 0; l < (int32_t)c->layers; l++)
+        declare_layer(e, l, ps);
+    return e;
+}
+
+static int32_t fkernel_width(const void *net)
+{
+    return (int32_t)((const struct net *)net)->cfg.dim;
+}
+
+static int64_t fkernel_max_len(const void *net)
+{
+    const struct net *e = net;
+    return e->position >= 0 ? e->cfg.max_len : 0;
+}
+
+static void run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+{
+    const struct layer *k = net;
+    cs_mat mid = cs_tmp(cx, x.r, x.c);
+    cs_around_apply(cx, &k->around[0], cs_fkernel_apply, &k->attn, seg, x, mid);
+    cs_around_apply(cx, &k->around[1], cs_ffn_apply, &k->ffn, seg, mid, y);
+}
+
+static cs_mat fkernel_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
+{
+    const struct net *e = net;
+    CS_BUG(x.c != (int32_t)e->cfg.dim || x.r != seg.rows);
+    x = cs_position_apply(cx, e->position, seg, 1, x);
+    return cs_stack(cx, run_layer, e->layer, sizeof e->layer[0], (int32_t)e->cfg.layers, seg, x);
+}
+
+const cs_encoder cs_enc_fkernel = {
+    .name = "fkernel",
+    .summary = "linear attention with a trained feed-forward kernel",
+    .source = "Yorsh, Kovalenko, Linear self-attention approximation via trainable feedforward "
+              "kernel, ICANN 2022, arXiv:2211.04076, on the linear attention of Katharopoulos et "
+              "al., 2020; no code was released",
+    .opt = options,
+    .cfg_size = sizeof(struct config),
+    .check = fkernel_check,
+    .build = fkernel_build,
+    .width = fkernel_width,
+    .max_len = fkernel_max_len,
+    .forward = fkernel_forward,
+    .release = free
+};

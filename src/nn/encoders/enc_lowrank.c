@@ -1,0 +1,233 @@
+/*
+ * enc_lowrank.c - the Low-Rank Transformer: linear layers as products of two thin ones.
+ *
+ * DESIGN
+ *   code   LED(x) = B(A x) + b, A (rank, n), B (m, rank)
+ *          x = norm(LED(input)) + position
+ *          x = norm(LED_o(attention(LED_q x, LED_k x, LED_v x)) + x)
+ *          x = norm(LED_2(relu(LED_1 x)) + x)
+ *   paper  the same layers without input and biases, and E_i, D_i of its own for every head:
+ *          q_i = x E_i D_i (equations 3.1 to 3.4)
+ *
+ * The released code factorises the attention also when told not to factorise; --encoder.factor
+ * attention is that. A is shared by all heads there, which the paper's equations have per head.
+ */
+#include <math.h>
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "nn/encoders/attention.h"
+#include "nn/encoders/encoder.h"
+#include "nn/ops/ops_attn.h"
+
+struct config {
+    int64_t max_len, input, dim, heads, key, value, layers, hidden, rank;
+    int     form, factor, position;
+    double  dropout;
+};
+
+enum { FORM_CODE, FORM_PAPER };
+enum { FACTOR_ALL, FACTOR_ATTENTION };
+
+static const char *const form_names[] = { "code", "paper", NULL };
+static const char *const factor_names[] = { "all", "attention", NULL };
+static const char *const position_names[] = { "sinusoid", "none", NULL };
+static const cs_position positions[] = { CS_POSITION_SINUSOID, CS_POSITION_NONE };
+
+static const cs_opt options[] = {
+    { .type = CS_OPT_GROUP, .name = "Encoder lowrank" },
+    CS_OPT_POSITION_MAX(struct config),
+    { CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
+      "channels of the embedded input; 0: those of a token", "The paper's form has no input layer, "
+      "hence always those.", 0, CS_WIDTH_MAX, NULL },
+    CS_OPT_DIM(struct config),
+    CS_OPT_HEADS(struct config),
+    { CS_OPT_INT, 0, "key", offsetof(struct config, key), "NUM", "0",
+      "channels of a head's queries and keys; 0: a token's divided among the heads", NULL,
+      0, CS_WIDTH_MAX, NULL },
+    { CS_OPT_INT, 0, "value", offsetof(struct config, value), "NUM", "0",
+      "channels of a head's values; 0: as key", NULL, 0, CS_WIDTH_MAX, NULL },
+    CS_OPT_LAYERS(struct config),
+    CS_OPT_FFN_HIDDEN(struct config),
+    { CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "16",
+      "rank of the factorised layers", NULL, 1, CS_WIDTH_MAX, NULL },
+    { CS_OPT_ENUM, 0, "form", offsetof(struct config, form), "KIND", "code",
+      "the authors' code, or the paper's equations", "The paper has factors of its own for every "
+      "head and no biases.", 0, 0, form_names },
+    { CS_OPT_ENUM, 0, "factor", offsetof(struct config, factor), "WHICH", "all",
+      "which layers are factorised: all, or attention only", "The paper's form has all.", 0, 0,
+      factor_names },
+    { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
+      "positions added to the tokens: sinusoid or none", NULL, 0, 0, position_names },
+    CS_OPT_DROPOUT(struct config),
+    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+};
+
+struct layer {
+    cs_mha    attn;
+    cs_ffn    ffn;
+    cs_around around[2];
+};
+
+struct net {
+    struct config cfg;
+    int           position;
+    cs_proj       in;            /* with its norm: not in the paper's form */
+    cs_norm       in_norm;
+    struct layer  layer[];
+};
+
+static int lowrank_check(const void *cfg)
+{
+    const struct config *c = cfg;
+    return c->key > 0 ? CS_OK : cs_check_heads(c->dim, c->heads);
+}
+
+static int32_t key_of(const struct config *c)
+{
+    return (int32_t)(c->key ? c->key : c->dim / c->heads);
+}
+
+static void declare_code(struct layer *k, const struct config *c, int32_t l, cs_params *ps)
+{
+    int32_t d = (int32_t)c->dim, r = (int32_t)c->rank, rf = c->factor == FACTOR_ALL ? r : 0;
+    int32_t dk = key_of(c) * (int32_t)c->heads, dv = k->attn.n_value, h = (int32_t)c->hidden;
+    static const char *const names[] = { "query_linear", "key_linear", "value_linear",
+                                         "output_linear" };
+    const int32_t sizes[][2] = { { d, dk }, { d, dk }, { d, dv }, { dv, d } };
+    cs_proj *proj[] = { &k->attn.q, &k->attn.k, &k->attn.v, &k->attn.o };
+    char name[80];
+
+    for (int i = 0; i < 4; i++) {
+        snprintf(name, sizeof name, "encoder.layers.%d.self_attn.%s", l, names[i]);
+        *proj[i] = cs_proj_declare(ps, sizes[i][0], sizes[i][1], r, true, name);
+    }
+    snprintf(name, sizeof name, "encoder.layers.%d.pos_ffn.linear_1", l);
+    k->ffn.up = cs_proj_declare(ps, d, h, rf, true, name);
+    snprintf(name, sizeof name, "encoder.layers.%d.pos_ffn.linear_2", l);
+    k->ffn.down = cs_proj_declare(ps, h, d, rf, true, name);
+}
+
+static void declare_paper(struct layer *k, const struct config *c, int32_t l, cs_params *ps)
+{
+    int32_t d = (int32_t)c->dim, r = (int32_t)c->rank, n = (int32_t)c->heads;
+    int32_t dk = key_of(c) * n, dv = k->attn.n_value, h = (int32_t)c->hidden;
+    char name[64];
+
+    snprintf(name, sizeof name, "encoder.layers.%d", l);
+    k->attn.q = cs_proj_declare_parts(ps, n, false, d, dk, r, name, "Q");
+    k->attn.k = cs_proj_declare_parts(ps, n, false, d, dk, r, name, "K");
+    k->attn.v = cs_proj_declare_parts(ps, n, false, d, dv, r, name, "V");
+    k->attn.o = cs_proj_declare_parts(ps, 1, true, dv, d, r, name, "O");
+    k->ffn.up = cs_proj_declare_parts(ps, 1, true, d, h, r, name, "1");
+    k->ffn.down = cs_proj_declare_parts(ps, 1, true, h, d, r, name, "2");
+}
+
+static void declare_layer(struct net *e, int32_t l, cs_params *ps)
+{
+    const struct config *c = &e->cfg;
+    struct layer *k = &e->layer[l];
+    int32_t dk = key_of(c);
+    char name[64];
+
+    k->attn = (cs_mha){ .n_head = (int32_t)c->heads, .layer = l, .scale = 1 / sqrt(dk),
+                        .dropout = c->dropout,
+                        .n_value = (int32_t)((c->value ? c->value : dk) * c->heads) };
+    if (c->form == FORM_PAPER)
+        declare_paper(k, c, l, ps);
+    else
+        declare_code(k, c, l, ps);
+    k->ffn.act = CS_ACT_RELU;
+    k->ffn.dropout = c->dropout;
+    for (int i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "encoder.layers.%d.%s.layer_norm", l,
+                 i ? "pos_ffn" : "self_attn");
+        k->around[i] = (cs_around){ cs_norm_declare(ps, CS_NORM_LAYER, (int32_t)c->dim, 1, name),
+                                    false, c->dropout };
+    }
+}
+
+static int32_t lowrank_in_width(const void *net)
+{
+    const struct config *c = &((const struct net *)net)->cfg;
+    return (int32_t)(c->form == FORM_CODE && c->input ? c->input : c->dim);
+}
+
+static void *lowrank_build(const void *cfg, cs_params *ps)
+{
+    const struct config *c = cfg;
+    struct net *e = cs_xcalloc(1, sizeof *e + (size_t)c->layers * sizeof e->layer[0]);
+    int32_t d = (int32_t)c->dim, r = c->factor == FACTOR_ALL ? (int32_t)c->rank : 0;
+
+    e->cfg = *c;
+    e->position = cs_position_declare(ps, positions[c->position], c->max_len, d,
+                                      "encoder.positional_encoding.pe");
+    if (c->form == FORM_CODE) {
+        e->in = cs_proj_declare(ps, lowrank_in_width(e), d, r, true, "encoder.input_linear");
+        e->in_norm = cs_norm_declare(ps, CS_NORM_LAYER, d, 1, "encoder.layer_norm_input");
+    }
+    for (int32_t l = 0; l < (int32_t)c->layers; l++)
+        declare_layer(e, l, ps);
+    return e;
+}
+
+static int32_t lowrank_width(const void *net)
+{
+    return (int32_t)((const struct net *)net)->cfg.dim;
+}
+
+static int64_t lowrank_max_len(const void *net)
+{
+    const struct net *e = net;
+    return e->position >= 0 ? e->cfg.max_len : 0;
+}
+
+static void run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+{
+    const struct layer *k = net;
+    cs_mat mid = cs_tmp(cx, x.r, x.c);
+    cs_around_apply(cx, &k->around[0], cs_mha_apply, &k->attn, seg, x, mid);
+    cs_around_apply(cx, &k->around[1], cs_ffn_apply, &k->ffn, seg, mid, y);
+}
+
+/* The code sets rows of padding to zero after every sublayer. */
+static void run_masked(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+{
+    const struct layer *k = net;
+    cs_mat a = cs_tmp(cx, x.r, x.c), b = cs_tmp(cx, x.r, x.c), c = cs_tmp(cx, x.r, x.c);
+    cs_around_apply(cx, &k->around[0], cs_mha_apply, &k->attn, seg, x, a);
+    cs_seg_mask(cx, seg, 0, a, b);
+    cs_around_apply(cx, &k->around[1], cs_ffn_apply, &k->ffn, seg, b, c);
+    cs_seg_mask(cx, seg, 0, c, y);
+}
+
+static cs_mat lowrank_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
+{
+    const struct net *e = net;
+    bool code = e->cfg.form == FORM_CODE;
+    CS_BUG(x.c != lowrank_in_width(e) || x.r != seg.rows);
+    if (code) {
+        cs_mat h = cs_proj_apply(cx, &e->in, x);
+        x = cs_tmp(cx, h.r, h.c);
+        cs_norm_apply(cx, &e->in_norm, seg, h, x);
+    }
+    x = cs_position_apply(cx, e->position, seg, 1, x);
+    return cs_stack(cx, code && seg.n_valid ? run_masked : run_layer, e->layer,
+                    sizeof e->layer[0], (int32_t)e->cfg.layers, seg, x);
+}
+
+const cs_encoder cs_enc_lowrank = {
+    .name = "lowrank",
+    .summary = "softmax attention and feed-forward networks of low rank",
+    .source = "Winata et al., Lightweight and efficient end-to-end speech recognition using "
+              "low-rank transformer, ICASSP 2020; github.com/audioku/meta-transfer-learning",
+    .opt = options,
+    .cfg_size = sizeof(struct config),
+    .check = lowrank_check,
+    .build = lowrank_build,
+    .width = lowrank_width,
+    .in_width = lowrank_in_width,
+    .max_len = lowrank_max_len,
+    .forward = lowrank_forward,
+    .release = free
+};

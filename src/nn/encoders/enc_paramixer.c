@@ -1,0 +1,157 @@
+/*
+ * enc_paramixer.c - Paramixer: layers, each a product of sparse factors computed from the tokens.
+ *
+ * DESIGN
+ *   V = X;  per layer: V = g(V), then V = W_m V + V, m = 1 .. n,  W_m = f_m(X), X the same for all
+ *   protocol chord: row t of W_m links to t, t+1, t+2, t+4 .. t+2^(n-1)
+ *   protocol cdil:  to t, and to t +- 1, 2, 3, 4 times 2^(m-1);  all circularly, meeting links add
+ *
+ * Released code and paper differ: the residual after each factor, one link more, and n rounded up
+ * or down by folder. Here a setting fixes n, or a sequence of N tokens has ceil(log2 N).
+ */
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "batch/batch.h"
+#include "nn/encoders/encoder.h"
+#include "nn/encoders/factors.h"
+#include "nn/encoders/sublayer.h"
+#include "nn/ops/ops.h"
+
+struct config {
+    int64_t max_len, layers, factors, channels, hidden;
+    int     protocol, residual, position;
+    double  dropout;
+};
+
+enum { WIDTH_MAX = 1 << 16, FACTORS_MAX = 48 };
+enum { POSITION_NONE, POSITION_LEARNED };
+
+/* In the order of cs_protocol. */
+static const char *const protocol_names[] = { "chord", "cdil", NULL };
+static const char *const residual_names[] = { "last", "first", "none", NULL };
+static const cs_factor_res residuals[] = { CS_FACTOR_LAST, CS_FACTOR_FIRST, CS_FACTOR_PLAIN };
+static const char *const position_names[] = { "none", "learned", NULL };
+static const cs_position positions[] = { CS_POSITION_NONE, CS_POSITION_LEARNED };
+
+static const cs_opt options[] = {
+    { .type = CS_OPT_GROUP, .name = "Encoder paramixer" },
+    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "64k",
+      "most tokens of a sequence", "It sets the number of factors, ceil(log2 NUM), and of learned "
+      "positions. With neither, there is no limit.", 2, 1e12, NULL },
+    { CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "2",
+      "layers, each with factors of its own", NULL, 1, 1024, NULL },
+    { CS_OPT_INT, 0, "factors", offsetof(struct config, factors), "NUM", "0",
+      "factors that every sequence passes in a layer; 0: by its length", "By length it is "
+      "ceil(log2 N) for N tokens.", 0, FACTORS_MAX, NULL },
+    { CS_OPT_ENUM, 0, "protocol", offsetof(struct config, protocol), "KIND", "chord",
+      "which tokens are linked: chord or cdil", "chord links to powers of two ahead, cdil to four "
+      "neighbours on either side, twice as far apart in every factor.", 0, 0, protocol_names },
+    { CS_OPT_INT, 0, "channels", offsetof(struct config, channels), "NUM", "64",
+      "channels of a token's vector", NULL, 1, WIDTH_MAX, NULL },
+    { CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "128",
+      "hidden units of the networks that compute factors", NULL, 1, WIDTH_MAX, NULL },
+    { CS_OPT_ENUM, 0, "residual", offsetof(struct config, residual), "KIND", "last",
+      "added after every factor: last, first or none", "last is what the factor was applied to "
+      "(the released code), first what the layer's first one was, none the paper's equation.", 0, 0,
+      residual_names },
+    { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "none",
+      "positions added to the tokens: none or learned", NULL, 0, 0, position_names },
+    { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
+      "share of the input's values left out in training", "Other values for the factors than for "
+      "what they multiply.", 0, 0.99, NULL },
+    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+};
+
+struct paramixer {
+    struct config cfg;
+    int32_t       n_factor;
+    int           position;
+    cs_factors   *layer[];
+};
+
+static int paramixer_check(const void *cfg)
+{
+    const struct config *c = cfg;
+    if (c->position == POSITION_LEARNED && c->max_len > INT32_MAX)
+        return cs_fail(CS_EUSAGE, "--encoder.max-len %lld is too many learned positions",
+                       (long long)c->max_len);
+    return CS_OK;
+}
+
+static void *paramixer_build(const void *cfg, cs_params *ps)
+{
+    const struct config *c = cfg;
+    struct paramixer *e = cs_xcalloc(1, sizeof *e + (size_t)c->layers * sizeof e->layer[0]);
+    int32_t width = (int32_t)c->channels;
+    char name[64];
+
+    e->cfg = *c;
+    e->n_factor = c->factors ? (int32_t)c->factors : cs_depth(c->max_len);
+    e->position = cs_position_declare(ps, positions[c->position], c->max_len, width,
+                                      "encoder.position.weight");
+    for (int64_t l = 0; l < c->layers; l++) {
+        snprintf(name, sizeof name, "encoder.layer.%d", (int)l);
+        e->layer[l] = cs_factors_new(&(cs_factors_spec){
+            .n_x = width, .n_in = width, .n_out = width, .hidden = (int32_t)c->hidden,
+            .g_hidden = (int32_t)c->hidden, .n_factor = e->n_factor, .layer = (int32_t)l,
+            .protocol = (cs_protocol)c->protocol, .res = residuals[c->residual] }, ps, name);
+    }
+    return e;
+}
+
+static int32_t paramixer_width(const void *net)
+{
+    return (int32_t)((const struct paramixer *)net)->cfg.channels;
+}
+
+static int64_t paramixer_max_len(const void *net)
+{
+    const struct paramixer *e = net;
+    return e->cfg.factors && e->position < 0 ? 0 : e->cfg.max_len;
+}
+
+static cs_mat paramixer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
+{
+    const struct paramixer *e = net;
+    int32_t n = e->cfg.factors || seg.depth > e->n_factor ? e->n_factor : seg.depth;
+
+    x = cs_position_apply(cx, e->position, seg, 1, x);
+    cs_tell(cx, "X", 0, x);
+    cs_mat v = cs_dropout(cx, e->cfg.dropout, x), spare = { 0 };
+    x = cs_dropout(cx, e->cfg.dropout, x);
+    for (int32_t l = 0; l < (int32_t)e->cfg.layers; l++) {
+        /* Without gradients two buffers take turns. */
+        cs_mat y = cx->training || l < 2 ? cs_tmp(cx, x.r, x.c) : spare;
+        cs_factors_apply(cx, e->layer[l], seg, n, x, v, y);
+        spare = v;
+        v = y;
+        if (cx->watch && !cx->dry)
+            cx->watch(cx->watch_arg, l, v);
+    }
+    return v;
+}
+
+static void paramixer_release(void *net)
+{
+    struct paramixer *e = net;
+    for (int64_t l = 0; e && l < e->cfg.layers; l++)
+        cs_factors_free(e->layer[l]);
+    free(e);
+}
+
+const cs_encoder cs_enc_paramixer = {
+    .name = "paramixer",
+    .summary = "layers of ceil(log2 N) sparse factors computed from the tokens, chord or cdil",
+    .source = "Yu, Khalitov, Cheng, Yang, Paramixer: parameterizing mixing links in sparse factors "
+              "works better than dot-product self-attention, CVPR 2022; "
+              "github.com/wiedersehne/Paramixer",
+    .opt = options,
+    .cfg_size = sizeof(struct config),
+    .check = paramixer_check,
+    .build = paramixer_build,
+    .width = paramixer_width,
+    .max_len = paramixer_max_len,
+    .forward = paramixer_forward,
+    .release = paramixer_release
+};

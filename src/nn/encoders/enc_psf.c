@@ -1,0 +1,149 @@
+/*
+ * enc_psf.c - PSF-Attn: one product of sparse factors whose entries are computed from the tokens.
+ *
+ * DESIGN
+ *   V = g(X);  V = W_m V (+ g(X)), m = 1 .. n,  W_m = f_m(X);  row t of W_m links to the tokens
+ *   t, t+1, t+2, t+4 .. t+2^(n-1), circularly; f_m and g are linear, GELU, linear
+ *
+ * n = ceil(log2 N) factors span N tokens. Released code and paper differ: the code has one more
+ * link than the paper (the token itself), adds g(X) after every factor, and takes n as a setting;
+ * where that exceeds log2 N links meet, and their products add up. Here a setting fixes n, or every
+ * sequence has its own.
+ */
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "batch/batch.h"
+#include "nn/encoders/encoder.h"
+#include "nn/encoders/factors.h"
+#include "nn/encoders/sublayer.h"
+#include "nn/ops/ops.h"
+
+struct config {
+    int64_t max_len, factors, input, channels, hidden, g_hidden;
+    int     residual, position;
+    double  dropout;
+};
+
+enum { WIDTH_MAX = 1 << 16, FACTORS_MAX = 48 };
+enum { POSITION_NONE, POSITION_LEARNED };
+
+static const char *const residual_names[] = { "first", "last", "none", NULL };
+static const cs_factor_res residuals[] = { CS_FACTOR_FIRST, CS_FACTOR_LAST, CS_FACTOR_PLAIN };
+static const char *const position_names[] = { "none", "learned", NULL };
+static const cs_position positions[] = { CS_POSITION_NONE, CS_POSITION_LEARNED };
+
+static const cs_opt options[] = {
+    { .type = CS_OPT_GROUP, .name = "Encoder psf" },
+    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "64k",
+      "most tokens of a sequence", "It sets the number of factors, ceil(log2 NUM), and of learned "
+      "positions. With neither, there is no limit.", 2, 1e12, NULL },
+    { CS_OPT_INT, 0, "factors", offsetof(struct config, factors), "NUM", "0",
+      "factors that every sequence passes; 0: by its length", "By length it is ceil(log2 N) for N "
+      "tokens.", 0, FACTORS_MAX, NULL },
+    { CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
+      "channels of the embedded input; 0: as channels", NULL, 0, WIDTH_MAX, NULL },
+    { CS_OPT_INT, 0, "channels", offsetof(struct config, channels), "NUM", "64",
+      "channels of a token's vector", NULL, 1, WIDTH_MAX, NULL },
+    { CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "128",
+      "hidden units of the networks that compute factors", NULL, 1, WIDTH_MAX, NULL },
+    { CS_OPT_INT, 0, "g-hidden", offsetof(struct config, g_hidden), "NUM", "0",
+      "hidden units of the network that computes what they multiply; 0: as hidden", NULL, 0,
+      WIDTH_MAX, NULL },
+    { CS_OPT_ENUM, 0, "residual", offsetof(struct config, residual), "KIND", "first",
+      "added after every factor: first, last or none", "first is what the first factor was applied "
+      "to (the released code), last what this one was, none the paper's equation.", 0, 0,
+      residual_names },
+    { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "none",
+      "positions added to the tokens: none or learned", NULL, 0, 0, position_names },
+    { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
+      "share of the input's values left out in training", NULL, 0, 0.99, NULL },
+    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+};
+
+struct psf {
+    struct config cfg;
+    cs_factors   *factors;
+    int32_t       n_factor, in_width;
+    int           position;
+};
+
+static int psf_check(const void *cfg)
+{
+    const struct config *c = cfg;
+    if (c->position == POSITION_LEARNED && c->max_len > INT32_MAX)
+        return cs_fail(CS_EUSAGE, "--encoder.max-len %lld is too many learned positions",
+                       (long long)c->max_len);
+    return CS_OK;
+}
+
+static void *psf_build(const void *cfg, cs_params *ps)
+{
+    const struct config *c = cfg;
+    struct psf *e = cs_xcalloc(1, sizeof *e);
+
+    e->cfg = *c;
+    e->n_factor = c->factors ? (int32_t)c->factors : cs_depth(c->max_len);
+    e->in_width = (int32_t)(c->input ? c->input : c->channels);
+    e->position = cs_position_declare(ps, positions[c->position], c->max_len, e->in_width,
+                                      "encoder.position.weight");
+    e->factors = cs_factors_new(&(cs_factors_spec){
+        .n_x = e->in_width, .n_in = e->in_width, .n_out = (int32_t)c->channels,
+        .hidden = (int32_t)c->hidden,
+        .g_hidden = (int32_t)(c->g_hidden ? c->g_hidden : c->hidden), .n_factor = e->n_factor,
+        .res = residuals[c->residual], .protocol = CS_PROTOCOL_CHORD }, ps, "encoder");
+    return e;
+}
+
+static int32_t psf_width(const void *net)
+{
+    return (int32_t)((const struct psf *)net)->cfg.channels;
+}
+
+static int32_t psf_in_width(const void *net)
+{
+    return ((const struct psf *)net)->in_width;
+}
+
+static int64_t psf_max_len(const void *net)
+{
+    const struct psf *e = net;
+    return e->cfg.factors && e->position < 0 ? 0 : e->cfg.max_len;
+}
+
+static cs_mat psf_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
+{
+    const struct psf *e = net;
+    int32_t n = e->cfg.factors || seg.depth > e->n_factor ? e->n_factor : seg.depth;
+
+    x = cs_position_apply(cx, e->position, seg, 1, x);
+    cs_tell(cx, "X", 0, x);
+    x = cs_dropout(cx, e->cfg.dropout, x);
+    cs_mat y = cs_tmp(cx, x.r, (int32_t)e->cfg.channels);
+    cs_factors_apply(cx, e->factors, seg, n, x, x, y);
+    return y;
+}
+
+static void psf_release(void *net)
+{
+    struct psf *e = net;
+    if (e)
+        cs_factors_free(e->factors);
+    free(e);
+}
+
+const cs_encoder cs_enc_psf = {
+    .name = "psf",
+    .summary = "PSF-Attn: a product of ceil(log2 N) sparse factors computed from the tokens",
+    .source = "Khalitov, Yu, Cheng, Yang, Sparse factorization of square matrices with application "
+              "to neural attention modeling, 2022; github.com/RuslanKhalitov/SparseFactorization",
+    .opt = options,
+    .cfg_size = sizeof(struct config),
+    .check = psf_check,
+    .build = psf_build,
+    .width = psf_width,
+    .in_width = psf_in_width,
+    .max_len = psf_max_len,
+    .forward = psf_forward,
+    .release = psf_release
+};

@@ -1,0 +1,161 @@
+/*
+ * enc_transformer.c - the Transformer's encoder, the baseline of the long-sequence papers.
+ *
+ * DESIGN
+ *   post   x = norm1(x + attention(x)),  x = norm2(x + linear2(act(linear1(x))))
+ *   pre    x = x + attention(norm1(x)),  x = x + linear2(act(linear1(norm2(x))))
+ *
+ * As torch.nn.TransformerEncoderLayer, names of parameters included; there is no norm at the end.
+ * Time is quadratic in the length of a sequence, memory linear (cs_attend). Dropout acts on what
+ * the sublayers return, on hidden units and on the attention's weights, as torch's layer has it.
+ * Positions are added before the first layer; torch's encoder leaves that to the user.
+ */
+#include <math.h>
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "nn/encoders/encoder.h"
+#include "nn/encoders/sublayer.h"
+#include "nn/ops/ops.h"
+#include "nn/ops/ops_attn.h"
+
+struct config {
+    int64_t dim, heads, layers, hidden, max_len;
+    int     norm, act, position;
+    double  dropout;
+};
+
+enum { NORM_POST, NORM_PRE };
+
+static const char *const norm_names[] = { "post", "pre", NULL };
+
+static const cs_opt options[] = {
+    { .type = CS_OPT_GROUP, .name = "Encoder transformer" },
+    CS_OPT_DIM(struct config),
+    CS_OPT_HEADS_DIVIDING(struct config),
+    CS_OPT_LAYERS(struct config),
+    CS_OPT_FFN_HIDDEN(struct config),
+    { CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "PLACE", "post",
+      "layer normalisation after the residual (post) or before (pre)", NULL, 0, 0, norm_names },
+    CS_OPT_FFN_ACT(struct config),
+    CS_OPT_POSITION(struct config),
+    CS_OPT_POSITION_MAX(struct config),
+    CS_OPT_DROPOUT(struct config),
+    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+};
+
+/* in_w, in_b: queries, keys and values as one projection. */
+struct layer {
+    int       in_w, in_a, in_b;
+    cs_proj   out;
+    cs_ffn    ffn;
+    cs_around around[2];
+    int32_t   n_head;
+};
+
+struct net {
+    struct config cfg;
+    int           position;
+    struct layer  layer[];
+};
+
+static int transformer_check(const void *cfg)
+{
+    const struct config *c = cfg;
+    return cs_check_heads(c->dim, c->heads);
+}
+
+static void declare_layer(struct net *e, int32_t l, cs_params *ps)
+{
+    const struct config *c = &e->cfg;
+    struct layer *k = &e->layer[l];
+    int32_t d = (int32_t)c->dim, h = (int32_t)c->hidden;
+    char name[64];
+
+    k->n_head = (int32_t)c->heads;
+    snprintf(name, sizeof name, "encoder.layers.%d.self_attn.in_proj_weight", l);
+    k->in_w = cs_weight_declare(ps, 3 * d, d, 1, name, &k->in_a);
+    k->in_b = cs_declare(ps, cs_shape1(3 * d), CS_INIT_ZERO, 1,
+                         "encoder.layers.%d.self_attn.in_proj_bias", l);
+    snprintf(name, sizeof name, "encoder.layers.%d.self_attn.out_proj", l);
+    k->out = cs_proj_declare(ps, d, d, 0, true, name);
+    snprintf(name, sizeof name, "encoder.layers.%d.linear1", l);
+    k->ffn.up = cs_proj_declare(ps, d, h, 0, true, name);
+    snprintf(name, sizeof name, "encoder.layers.%d.linear2", l);
+    k->ffn.down = cs_proj_declare(ps, h, d, 0, true, name);
+    k->ffn.act = cs_ffn_acts[c->act];
+    k->ffn.dropout = c->dropout;
+    for (int i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "encoder.layers.%d.norm%d", l, i + 1);
+        k->around[i] = (cs_around){ cs_norm_declare(ps, CS_NORM_LAYER, d, 1, name),
+                                    c->norm == NORM_PRE, c->dropout };
+    }
+}
+
+static void *transformer_build(const void *cfg, cs_params *ps)
+{
+    const struct config *c = cfg;
+    struct net *e = cs_xcalloc(1, sizeof *e + (size_t)c->layers * sizeof e->layer[0]);
+
+    e->cfg = *c;
+    e->position = cs_position_declare(ps, (cs_position)c->position, c->max_len, (int32_t)c->dim,
+                                      "encoder.position");
+    for (int32_t l = 0; l < (int32_t)c->layers; l++)
+        declare_layer(e, l, ps);
+    return e;
+}
+
+static int32_t transformer_width(const void *net)
+{
+    return (int32_t)((const struct net *)net)->cfg.dim;
+}
+
+static int64_t transformer_max_len(const void *net)
+{
+    const struct net *e = net;
+    return e->position >= 0 ? e->cfg.max_len : 0;
+}
+
+static cs_mat attention(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
+{
+    const struct layer *k = net;
+    int32_t d = x.c;
+    const cs_attn a = { .seg = seg, .key = seg, .n_head = k->n_head, .dropout = k->ffn.dropout,
+                        .scale = (cs_real)(1 / sqrt((double)d / k->n_head)) };
+    cs_mat qkv = cs_tmp(cx, x.r, 3 * d), y = cs_tmp(cx, x.r, d);
+
+    cs_weight_apply(cx, k->in_w, k->in_a, x, cs_value(cx->ps, k->in_b), qkv);
+    cs_attend(cx, &a, cs_columns(qkv, 0, d), cs_columns(qkv, d, d), cs_columns(qkv, 2 * d, d), y);
+    return cs_proj_apply(cx, &k->out, y);
+}
+
+static void run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+{
+    const struct layer *k = net;
+    cs_mat mid = cs_tmp(cx, x.r, x.c);
+    cs_around_apply(cx, &k->around[0], attention, k, seg, x, mid);
+    cs_around_apply(cx, &k->around[1], cs_ffn_apply, &k->ffn, seg, mid, y);
+}
+
+static cs_mat transformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
+{
+    const struct net *e = net;
+    CS_BUG(x.c != (int32_t)e->cfg.dim || x.r != seg.rows);
+    x = cs_position_apply(cx, e->position, seg, 1, x);
+    return cs_stack(cx, run_layer, e->layer, sizeof e->layer[0], (int32_t)e->cfg.layers, seg, x);
+}
+
+const cs_encoder cs_enc_transformer = {
+    .name = "transformer",
+    .summary = "softmax attention between all tokens, the quadratic baseline",
+    .source = "Vaswani et al., Attention is all you need, NeurIPS 2017; "
+              "torch.nn.TransformerEncoderLayer",
+    .opt = options,
+    .cfg_size = sizeof(struct config),
+    .check = transformer_check,
+    .build = transformer_build,
+    .width = transformer_width,
+    .max_len = transformer_max_len,
+    .forward = transformer_forward,
+    .release = free
+};

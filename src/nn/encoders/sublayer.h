@@ -1,0 +1,113 @@
+/* sublayer.h - what layers of attention encoders are made of: projections, feed-forward networks,
+ * residuals with their normalisation, stacks of layers. */
+#ifndef CS_NN_SUBLAYER_H
+#define CS_NN_SUBLAYER_H
+
+#include <stddef.h>
+
+#include "base/opt.h"
+#include "nn/ops/blocks.h"
+#include "nn/ops/layer.h"
+
+/** cs_columns - columns from .. from+n-1 of a matrix */
+static inline cs_mat cs_columns(cs_mat m, int32_t from, int32_t n)
+{
+    return (cs_mat){ m.p + from, m.r, n, m.ld };
+}
+
+/** cs_value_block - number i of the blocks (r, c) that a tensor of more dimensions consists of */
+cs_mat cs_value_block(const cs_params *ps, int tensor, int32_t i, int64_t r, int32_t c);
+
+/* x w' + b, or with a low rank (x a') w' + b. a, b: -1 where there is none. With n_part > 0 the
+ * weights act on the right, and each of n_part groups of columns has its own: x a_i w_i. */
+typedef struct cs_proj { int a, w, b; int32_t n_out, n_part, rank; } cs_proj;
+
+/**
+ * cs_proj_declare - "NAME.weight" (n_out, n_in) and, with bias, "NAME.bias"; with rank > 0
+ * "NAME_a.weight" (rank, n_in), "NAME_b.weight" (n_out, rank) and "NAME_b.bias"
+ *
+ * Glorot-uniform weights, zero bias.
+ */
+cs_proj cs_proj_declare(cs_params *ps, int32_t n_in, int32_t n_out, int32_t rank, bool bias,
+                        const char *name);
+/** cs_proj_declare_parts - "NAME.E" + SUFFIX and "NAME.D" + SUFFIX, shapes (n_part, n_in, rank) and
+ * (n_part, rank, n_out / n_part); without the first dimension when `flat`, for one part only */
+cs_proj cs_proj_declare_parts(cs_params *ps, int32_t n_part, bool flat, int32_t n_in, int32_t n_out,
+                              int32_t rank, const char *name, const char *suffix);
+/** cs_proj_apply - a new (N, n_out) matrix */
+cs_mat cs_proj_apply(cs_ctx *cx, const cs_proj *p, cs_mat x);
+
+/** cs_check_heads - CS_OK, or CS_EUSAGE when they do not divide the channels (--encoder.dim) */
+int cs_check_heads(int64_t dim, int64_t heads);
+
+/* Activations of a feed-forward network, for an ENUM option: in the order of cs_ffn_acts. */
+extern const char *const cs_ffn_act_names[];
+extern const cs_act cs_ffn_acts[];
+
+/* down(dropout(act(up(x)))) */
+typedef struct cs_ffn { cs_proj up, down; cs_act act; double dropout; } cs_ffn;
+/** cs_ffn_apply - a new matrix; a cs_sub_fn. seg is not looked at */
+cs_mat cs_ffn_apply(cs_ctx *cx, const void *ffn, cs_seg seg, cs_mat x);
+
+/* A part of a layer that a residual goes around: a new matrix from x, which it leaves alone. */
+typedef cs_mat (*cs_sub_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x);
+
+/* A sublayer and what is around it. */
+typedef struct cs_around { cs_norm norm; bool pre; double dropout; } cs_around;
+/** cs_around_apply - y = norm(x + f(x)), or x + f(norm(x)) when pre; dropout of what f returns */
+void cs_around_apply(cs_ctx *cx, const cs_around *a, cs_sub_fn f, const void *net, cs_seg seg,
+                     cs_mat x, cs_mat y);
+
+/* ---- positions ----------------------------------------------------------------------------- */
+
+typedef enum cs_position {
+    CS_POSITION_NONE, CS_POSITION_SINUSOID, CS_POSITION_LEARNED
+} cs_position;
+extern const char *const cs_position_names[];  /* for an ENUM option: in the order of the kinds */
+
+/** cs_position_declare - a table "NAME" (n, width) of sinusoids or to be trained; -1 for NONE */
+int cs_position_declare(cs_params *ps, cs_position kind, int64_t n, int32_t width,
+                        const char *name);
+/** cs_position_apply - x + scale * the table's rows, a new matrix; x itself without a table */
+cs_mat cs_position_apply(cs_ctx *cx, int table, cs_seg seg, double scale, cs_mat x);
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+/* Rows that encoders share, for the table of one whose settings, a struct T, have the field. */
+enum { CS_WIDTH_MAX = 1 << 16 };
+#define CS_OPT_DIM(T) \
+    { CS_OPT_INT, 0, "dim", offsetof(T, dim), "NUM", "64", \
+      "channels of a token", NULL, 1, CS_WIDTH_MAX, NULL }
+#define CS_OPT_DROPOUT(T) \
+    { CS_OPT_REAL, 0, "dropout", offsetof(T, dropout), "RATE", "0", \
+      "share of values left out in training", "Of what attention and feed-forward networks give, " \
+      "of the latter's hidden units, and of the weights of softmax attention, as PyTorch's " \
+      "layers have it.", 0, 0.99, NULL }
+#define CS_OPT_FFN_ACT(T) \
+    { CS_OPT_ENUM, 0, "act", offsetof(T, act), "KIND", "gelu", \
+      "activation of the feed-forward networks: gelu or relu", NULL, 0, 0, cs_ffn_act_names }
+#define CS_OPT_FFN_HIDDEN(T) \
+    { CS_OPT_INT, 0, "hidden", offsetof(T, hidden), "NUM", "256", \
+      "hidden units of the feed-forward networks", NULL, 1, CS_WIDTH_MAX, NULL }
+#define CS_OPT_HEAD(T) \
+    { CS_OPT_INT, 0, "head", offsetof(T, head), "NUM", "0", \
+      "channels of a head; 0: those of a token, divided among the heads", NULL, 0, CS_WIDTH_MAX, \
+      NULL }
+#define CS_OPT_HEADS(T) \
+    { CS_OPT_INT, 0, "heads", offsetof(T, heads), "NUM", "4", \
+      "attention heads", NULL, 1, CS_WIDTH_MAX, NULL }
+#define CS_OPT_HEADS_DIVIDING(T) \
+    { CS_OPT_INT, 0, "heads", offsetof(T, heads), "NUM", "4", \
+      "attention heads; they divide the channels", NULL, 1, CS_WIDTH_MAX, NULL }
+#define CS_OPT_LAYERS(T) \
+    { CS_OPT_INT, 0, "layers", offsetof(T, layers), "NUM", "4", \
+      "layers, each attention and a feed-forward network", NULL, 1, 1024, NULL }
+#define CS_OPT_POSITION(T) \
+    { CS_OPT_ENUM, 0, "position", offsetof(T, position), "KIND", "sinusoid", \
+      "positions added to the tokens: none, sinusoid or learned", "With none the order of the " \
+      "tokens makes no difference.", 0, 0, cs_position_names }
+#define CS_OPT_POSITION_MAX(T) \
+    { CS_OPT_SIZE, 0, "max-len", offsetof(T, max_len), "NUM", "8k", \
+      "most tokens of a sequence, where positions are added", NULL, 1, 1e9, NULL }
+
+#endif

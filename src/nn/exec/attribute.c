@@ -1,0 +1,186 @@
+/* attribute.c - what each token contributes to a model's answer: gradients, rescale rule.
+ *
+ * DESIGN: the network runs from embedded input on, as in training but frozen: running statistics,
+ * no dropout. The gradient of one raw value is seeded where the loss would be. For the rescale rule
+ * the baseline is a second sequence of the same pass, so that every step finds both values of
+ * whatever it computed (nn/ops/tape.h).
+ */
+#include "nn/exec/attribute.h"
+
+#include <string.h>
+
+#include "nn/ops/ops.h"
+#include "nn/ops/tape.h"
+
+/* One pass at hand: one sequence or two, the embeddings of both on the host. */
+struct point {
+    cs_model     *m;
+    int64_t       off[3];
+    int64_t       n;
+    int32_t       n_seq, label, width;
+    cs_real      *x, *base;      /* [n * width] */
+    cs_real      *at, *grad;     /* [n_seq * n * width] where on the path; [n * width] gradient */
+};
+
+static cs_mat offsets(cs_ctx *cx, const struct point *p)
+{
+    cs_mat m = cs_tmp(cx, 3 * (int64_t)(sizeof(int64_t) / sizeof(cs_real)), 1);
+
+    if (!cx->dry)
+        cx->be->op.upload(cx->be, m.p, p->off, sizeof p->off);
+    return m;
+}
+
+/* dF/dx at p->at, or its multipliers; F of each sequence into f. */
+static void pass(struct point *p, bool dry, double *f)
+{
+    cs_model *m = p->m;
+    cs_ctx *cx = &m->cx;
+    cs_real value, one = 1;
+
+    cs_ctx_begin(cx, true, dry, 0);
+    cx->aux_scale = 0;
+    const cs_seg seg = { (const int64_t *)(const void *)offsets(cx, p).p, p->n_seq,
+                         p->n_seq * p->n, cs_depth(p->n), NULL };
+    cs_mat x = cs_tmp(cx, seg.rows, p->width);
+    if (!dry)
+        cx->be->op.upload(cx->be, x.p, p->at, (size_t)(x.r * p->width) * sizeof *p->at);
+    cs_mat y = m->head->forward(cx, m->head_net, seg, m->enc->forward(cx, m->enc_net, seg, x));
+    cs_mat g = cs_tmp(cx, y.r, y.c);
+    for (int32_t s = 0; !dry && s < p->n_seq; s++) {
+        cx->be->op.download(cx->be, &value, y.p + s * y.ld + p->label, sizeof value);
+        f[s] = (double)value;
+    }
+    if (!dry) {
+        cx->be->op.zero(cx->be, g);
+        cx->be->op.upload(cx->be, g.p + p->label, &one, sizeof one);
+    }
+    cs_seed(cx, y, g);
+    cs_backward(cx);
+    if (!dry)
+        cx->be->op.download(cx->be, p->grad, cs_grad_of(cx, x).p,
+                            (size_t)(p->n * p->width) * sizeof *p->grad);
+}
+
+/* The point at this share of the way from the baseline to the sequence. */
+static void place(struct point *p, double share)
+{
+    for (int64_t i = 0; i < p->n * p->width; i++) {
+        const double b = (double)p->base[i];
+        p->at[i] = (cs_real)(b + share * ((double)p->x[i] - b));
+    }
+}
+
+static void add_products(const struct point *p, double weight, double *out)
+{
+    for (int64_t i = 0; i < p->n * p->width; i++)
+        out[i / p->width] += weight * (double)p->grad[i] * ((double)p->x[i] - (double)p->base[i]);
+}
+
+static int check(const cs_model *m, const cs_attribute *a)
+{
+    CS_BUG(!m->ps.grad || a->n < 1 || a->label < 0 || a->label >= m->n_label);
+    if (!m->tok || cs_model_parts(m) > 1 || m->head->per_token)
+        return cs_fail(CS_EUSAGE, "a model with head '%s' cannot be explained by gradients; it "
+                       "answers for more than a sequence", m->head->name);
+    const int64_t most = cs_model_max_len(m);
+    if (most > 0 && a->n > most)
+        return cs_fail(CS_EUSAGE, "%lld tokens are more than the %lld that the model takes",
+                       (long long)a->n, (long long)most);
+    return CS_OK;
+}
+
+static int reserve(struct point *p)
+{
+    const size_t n = (size_t)(p->n * p->width);
+    double f[2];
+
+    p->x = cs_alloc(n, sizeof *p->x);
+    p->at = cs_alloc((size_t)p->n_seq * n, sizeof *p->at);
+    p->grad = cs_alloc(n, sizeof *p->grad);
+    p->base = cs_alloc(n, sizeof *p->base);
+    if (!p->x || !p->at || !p->grad || !p->base)
+        return cs_fail(CS_EMEM, "out of memory for the gradients of %lld tokens", (long long)p->n);
+    pass(p, true, f);
+    if (p->m->cx.no_rule)
+        return cs_fail(CS_EUSAGE, "encoder '%s' as it is set up has steps without a rescale rule "
+                       "(attention, group normalisation, reversible blocks); integrated gradients "
+                       "add up with any", p->m->enc->name);
+    return cs_ctx_reserve(&p->m->cx, p->m->cx.peak, p->m->cx.grad_peak);
+}
+
+/* Embeddings of n tokens; of no tokens, zeros. */
+static void embed(const struct point *p, const int32_t *id, cs_real *out)
+{
+    const cs_model *m = p->m;
+    const cs_mat table = cs_value(&m->ps, m->embed_w);
+    const size_t row = (size_t)p->width * sizeof *out;
+
+    if (!id)
+        memset(out, 0, (size_t)p->n * row);
+    for (int64_t t = 0; id && t < p->n; t++)
+        m->be->op.download(m->be, out + t * p->width, table.p + (int64_t)id[t] * table.ld, row);
+}
+
+static void by_gradients(struct point *p, const cs_attribute *a, double *out, double ends[2])
+{
+    const int32_t n_step = a->rule == CS_ATTRIBUTE_INTEGRATED ? a->n_step : 0;
+    double f;
+
+    place(p, 0);
+    pass(p, false, &ends[1]);
+    place(p, 1);
+    pass(p, false, &ends[0]);
+    if (n_step == 0)
+        add_products(p, 1, out);
+    for (int32_t k = 0; k < n_step; k++) {
+        place(p, (k + 0.5) / n_step);
+        pass(p, false, &f);
+        add_products(p, 1.0 / n_step, out);
+    }
+}
+
+static void by_multipliers(struct point *p, double *out, double ends[2])
+{
+    const size_t n = (size_t)(p->n * p->width);
+
+    memcpy(p->at, p->x, n * sizeof *p->at);
+    memcpy(p->at + n, p->base, n * sizeof *p->at);
+    pass(p, false, ends);
+    add_products(p, 1, out);
+}
+
+int cs_attribute_tokens(cs_model *m, const cs_attribute *a, double *out, double ends[2])
+{
+    int rc = CS_OK;
+    cs_ctx *cx = &m->cx;
+    const bool frozen = cx->frozen, no_fused = cx->no_fused;
+    const bool pair = a->rule == CS_ATTRIBUTE_RESCALE;
+    struct point p = { .m = m, .off = { 0, a->n, 2 * a->n }, .n = a->n, .n_seq = pair ? 2 : 1,
+                       .label = a->label, .width = m->in_width };
+
+    cx->frozen = true;
+    cx->rescale = pair;
+    cx->no_fused = no_fused || pair;
+    cx->no_rule = false;
+    CS_TRY(check(m, a));
+    CS_TRY(reserve(&p));
+    embed(&p, a->id, p.x);
+    embed(&p, a->base, p.base);
+    for (int64_t t = 0; t < a->n; t++)
+        out[t] = 0;
+    if (pair)
+        by_multipliers(&p, out, ends);
+    else
+        by_gradients(&p, a, out, ends);
+    rc = m->be->op.sync(m->be);
+out:
+    cx->frozen = frozen;
+    cx->rescale = false;
+    cx->no_fused = no_fused;
+    free(p.x);
+    free(p.at);
+    free(p.grad);
+    free(p.base);
+    return rc;
+}

@@ -1,0 +1,48 @@
+/* attribute.h - what each token contributes to a model's answer: gradients, rescale rule. */
+#ifndef CS_NN_ATTRIBUTE_H
+#define CS_NN_ATTRIBUTE_H
+
+#include "nn/exec/model.h"
+
+typedef enum cs_attribute_rule {
+    CS_ATTRIBUTE_GRADIENT, CS_ATTRIBUTE_INTEGRATED, CS_ATTRIBUTE_RESCALE
+} cs_attribute_rule;
+
+/* A sequence and the answer that is asked about. */
+typedef struct cs_attribute {
+    const int32_t    *id;        /* [n] tokens */
+    const int32_t    *base;      /* [n] tokens of the sequence that it is compared with; NULL: one
+                                  * whose embedding is zero */
+    int64_t           n;
+    int32_t           label;     /* which of the head's raw values */
+    cs_attribute_rule rule;
+    int32_t           n_step;    /* of the path integral */
+} cs_attribute;
+
+/**
+ * cs_attribute_tokens - contributions of all tokens to a raw value F (a logit)
+ *
+ *   gradient     (x_t - b_t) . dF/dx_t, "gradient times input"
+ *   integrated   (x_t - b_t) . (mean of dF/dx_t at b + (k - 1/2) / n_step (x - b), k = 1 ..
+ *                n_step), which add up to F(x) - F(b) as n_step grows
+ *   rescale      (x_t - b_t) . m_t, m being DeepLIFT's multipliers by its rescale rule, which add
+ *                up to F(x) - F(b) but for rounding: linear steps are as going backward,
+ *                activations have the quotient of their differences, of products each factor has
+ *                the other's mean, and layer normalisation is what layernorm_rescale of
+ *                kernels/backend.h says
+ *
+ * with x_t a token's embedding, b_t that of the baseline.
+ *
+ * m        takes tokens, has gradient slabs, a head of one part that answers for sequences
+ * out      [n]
+ * ends     F at the sequence and at the baseline
+ * Returns  CS_OK; CS_EUSAGE for a model that is none of these, or that has a step without a rescale
+ *          rule (attention, group normalisation, reversible blocks); CS_EMEM
+ * Source   Sundararajan, Taly, Yan, Axiomatic attribution for deep networks, ICML 2017, eq. 3;
+ *          Shrikumar, Greenside, Kundaje, Learning important features through propagating
+ *          activation differences, ICML 2017, sec. 3.5.1 (its rule for products is ours)
+ */
+int cs_attribute_tokens(cs_model *m, const cs_attribute *a, double *out, double ends[2])
+    CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,247 @@
+/* model.c - tokenizer, embedding, encoder and head put together, and what one may ask of that. */
+#include "nn/exec/pass.h"
+
+#include <string.h>
+
+static void *copy_of(const void *p, size_t n_bytes)
+{
+    void *q = cs_xmalloc(n_bytes);
+    if (n_bytes)
+        memcpy(q, p, n_bytes);
+    return q;
+}
+
+static void copy_labels(cs_model *m, const cs_label *label, int32_t n)
+{
+    m->label = cs_xcalloc((size_t)n, sizeof *m->label);
+    m->n_label = n;
+    for (int32_t i = 0; i < n; i++) {
+        m->label[i] = (cs_label){ cs_xstrdup(label[i].name), label[i].taxid,
+                                  label[i].rank ? cs_xstrdup(label[i].rank) : NULL };
+    }
+}
+
+static int check_spec(const cs_model_spec *s)
+{
+    if (s->n_label < 1)
+        return cs_fail(CS_EUSAGE, "a model needs at least one label");
+    if (s->head->is_class && s->n_label < 2)
+        return cs_fail(CS_EUSAGE, "a model needs at least two classes, got '%s' only",
+                       s->label[0].name);
+    if (!s->tok && s->n_channel < 1)
+        return cs_fail(CS_EUSAGE, "real-valued input needs at least one channel");
+    int rc = s->head->check ? s->head->check(s->head_cfg) : CS_OK;
+    return rc == CS_OK ? s->enc->check(s->enc_cfg) : rc;
+}
+
+static int32_t mask_token(const cs_model *m)
+{
+    const int32_t own = cs_tokenizer_mask(m->tok, m->tok_state);
+    return own >= 0 ? own : m->tok->n_vocab(m->tok_state);
+}
+
+/* Names and layout are those of torch.nn.Embedding and torch.nn.Linear. */
+static void declare_embedding(cs_model *m)
+{
+    cs_params *ps = &m->ps;
+    m->embed_b = -1;
+    if (!m->tok) {
+        m->embed_w = cs_declare(ps, cs_shape2(m->in_width, m->n_channel), CS_INIT_XAVIER, 1,
+                                "embedding.weight");
+        m->embed_b = cs_declare(ps, cs_shape1(m->in_width), CS_INIT_ZERO, 1, "embedding.bias");
+        return;
+    }
+    m->embed_w = cs_declare(ps, cs_shape2(cs_model_n_token(m), m->in_width), CS_INIT_NORMAL, 1,
+                            "embedding.weight");
+    ps->p[m->embed_w].zero_row = CS_TOK_PAD;
+}
+
+int cs_model_declare(const cs_model_spec *s, cs_backend *be, cs_model **out)
+{
+    int rc = CS_OK;
+    cs_model *m = cs_xcalloc(1, sizeof *m);
+
+    *out = NULL;
+    cs_params_init(&m->ps);
+    CS_TRY(check_spec(s));
+    m->tok = s->tok;
+    m->enc = s->enc;
+    m->head = s->head;
+    m->be = be;
+    m->n_channel = s->tok ? 0 : s->n_channel;
+    copy_labels(m, s->label, s->n_label);
+    m->enc_cfg = copy_of(s->enc_cfg, s->enc->cfg_size);
+    m->head_cfg = copy_of(s->head_cfg, s->head->cfg_size);
+    if (s->tok) {
+        m->tok_cfg = copy_of(s->tok_cfg, s->tok->cfg_size);
+        CS_TRY(s->tok_text && s->tok->restore
+                   ? s->tok->restore(m->tok_cfg, s->tok_text, "the model", &m->tok_state)
+                   : s->tok->open(m->tok_cfg, &m->tok_state));
+    }
+    m->mask = s->tok && s->has_mask ? mask_token(m) : -1;
+    m->ps.ranks = s->ranks;
+    m->enc_net = m->enc->build(m->enc_cfg, &m->ps);
+    m->width = m->enc->width(m->enc_net);
+    m->in_width = m->enc->in_width ? m->enc->in_width(m->enc_net) : m->width;
+    declare_embedding(m);
+    m->head_net = m->head->build(m->head_cfg, m->width, m->n_label, &m->ps);
+    m->ps.ranks = (cs_ranks){ 0 };
+    cs_ctx_init(&m->cx, be, &m->ps);
+    *out = m;
+    m = NULL;
+out:
+    cs_model_free(m);
+    return rc;
+}
+
+int cs_model_new(const cs_model_spec *s, cs_backend *be, cs_model **out)
+{
+    int rc = cs_model_declare(s, be, out);
+
+    if (rc == CS_OK)
+        rc = cs_params_alloc(&(*out)->ps, be, s->training);
+    if (rc == CS_OK)
+        rc = cs_params_fill(&(*out)->ps, s->seed);
+    if (rc != CS_OK) {
+        cs_model_free(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+void cs_model_free(cs_model *m)
+{
+    if (!m)
+        return;
+    cs_graphs_release(m);
+    cs_berths_release(m);
+    cs_ctx_release(&m->cx);
+    free(m->parts.off);
+    free(m->parts.tok);
+    free(m->parts.x);
+    if (m->is_copy)
+        cs_params_drop(&m->ps);
+    if (m->is_twin) {
+        free(m);
+        return;
+    }
+    cs_params_release(&m->ps);
+    if (m->head_net)
+        m->head->release(m->head_net);
+    if (m->enc_net)
+        m->enc->release(m->enc_net);
+    if (m->tok)
+        m->tok->close(m->tok_state);
+    for (int32_t i = 0; i < m->n_label; i++) {
+        free(m->label[i].name);
+        free(m->label[i].rank);
+    }
+    free(m->label);
+    free(m->tok_cfg);
+    free(m->enc_cfg);
+    free(m->head_cfg);
+    free(m->training);
+    free(m->taxonomy);
+    cs_arena_free(m->text);
+    free(m);
+}
+
+cs_model *cs_model_twin(const cs_model *m, cs_backend *be)
+{
+    cs_model *t = cs_xmalloc(sizeof *t);
+
+    CS_BUG(m->ps.grad);
+    *t = *m;
+    t->be = be;
+    t->is_twin = true;
+    t->parts = (cs_parts){ 0 };
+    memset(t->berth, 0, sizeof t->berth);
+    cs_ctx_init(&t->cx, be, &t->ps);
+    t->cx.no_fused = m->cx.no_fused;
+    t->cx.no_mean = m->cx.no_mean;
+    return t;
+}
+
+int cs_model_copy(const cs_model *m, cs_backend *be, cs_model **out)
+{
+    cs_model *t = cs_model_twin(m, be);
+    const int rc = cs_params_copy(&m->ps, be, &t->ps);
+
+    t->is_copy = rc == CS_OK;
+    if (rc != CS_OK) {
+        cs_model_free(t);
+        t = NULL;
+    }
+    *out = t;
+    return rc;
+}
+
+static bool same_shape(const cs_param *a, const cs_param *b)
+{
+    bool same = a->shape.n_dim == b->shape.n_dim;
+    for (int32_t i = 0; same && i < a->shape.n_dim; i++)
+        same = a->shape.dim[i] == b->shape.dim[i];
+    return same;
+}
+
+bool cs_model_same_labels(const cs_model *a, const cs_model *b)
+{
+    bool same = a->head == b->head && a->n_label == b->n_label;
+    for (int32_t i = 0; same && i < a->n_label; i++)
+        same = strcmp(a->label[i].name, b->label[i].name) == 0;
+    return same;
+}
+
+int cs_model_adopt(cs_model *m, const cs_model *from)
+{
+    const bool same = cs_model_same_labels(m, from);
+    for (int32_t i = 0; i < m->ps.n; i++) {
+        const cs_param *p = &m->ps.p[i];
+        const bool head = strncmp(p->name, "head.", 5) == 0;
+        const int k = cs_params_find(&from->ps, p->name);
+        const bool fits = k >= 0 && same_shape(p, &from->ps.p[k]);
+        if (!fits && !head)
+            return cs_fail(CS_EMODEL, "tensor '%s' %s; a model to start from needs the same "
+                           "tokenizer and encoder, with the same sizes", p->name,
+                           k < 0 ? "is not in it" : "has another shape in it");
+        if (fits && (same || !head))
+            m->be->op.copy(m->be, cs_value(&from->ps, k), cs_value(&m->ps, i));
+    }
+    return CS_OK;
+}
+
+int32_t cs_model_n_token(const cs_model *m)
+{
+    const int32_t n = m->tok->n_vocab(m->tok_state);
+    return m->mask >= n ? m->mask + 1 : n;
+}
+
+int64_t cs_model_max_len(const cs_model *m)
+{
+    return cs_model_parts(m) * m->enc->max_len(m->enc_net);
+}
+
+int64_t cs_model_answer_len(const cs_model *m, int64_t n_tok)
+{
+    return m->head->answer_len(m->head_net, n_tok);
+}
+
+int32_t cs_model_n_target(const cs_model *m)
+{
+    return m->head->per_token ? CS_TARGET_TOKENS : m->head->n_target(m->head_net);
+}
+
+int64_t cs_model_answers_len(const cs_model *m, const cs_batch *b)
+{
+    int64_t n = 0;
+
+    for (int32_t s = 0; s < b->n_seg; s++)
+        n += cs_model_answer_len(m, b->off[s + 1] - b->off[s]);
+    return n;
+}
+
+bool cs_model_strandless(const cs_model *m)
+{
+    return m->tok && m->tok->mirrors(m->tok_state) && m->enc->unordered
+        && m->enc->unordered(m->enc_net) && m->head->pools && m->head->pools(m->head_net);
+}

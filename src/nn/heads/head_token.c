@@ -1,0 +1,63 @@
+/* head_token.c - one class per token: softmax and cross-entropy of every row.
+ *
+ * The loss of a record is the mean over its tokens with a known class, so that a record counts as
+ * much as it does with other heads, however long it is and however much of it is masked; one
+ * without a known token counts nothing. Weights of classes multiply a token's loss, they do not
+ * divide the mean: else a record of one class would undo them.
+ */
+#include "nn/heads/head.h"
+#include "nn/heads/pooled.h"
+#include "nn/ops/ops.h"
+
+static void *token_build(const void *cfg, int32_t width, int32_t n_out, cs_params *ps)
+{
+    return cs_pooled_new(cfg, width, n_out, ps);
+}
+
+static int64_t token_answer_len(const void *net, int64_t n_tok)
+{
+    return n_tok * ((const cs_pooled *)net)->out.n_out;
+}
+
+static cs_mat token_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h)
+{
+    return cs_pooled_rows(cx, net, seg, h);
+}
+
+static void token_activate(cs_ctx *cx, const void *net, cs_mat y)
+{
+    (void)net;
+    cs_softmax(cx, y);
+}
+
+static void token_decide(const void *net, float *v, int64_t n, double temperature)
+{
+    const int32_t n_out = ((const cs_pooled *)net)->out.n_out;
+
+    for (int64_t i = 0; i < n; i += n_out)
+        cs_pooled_decide(v + i, n_out, temperature);
+}
+
+static void token_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
+                       cs_real scale)
+{
+    (void)net;
+    cs_xent(cx, scale, y, target, weight);
+}
+
+const cs_head cs_head_token = {
+    .name = "token",
+    .summary = "one class per token: linear or two-layer network, softmax",
+    .is_class = true,
+    .per_token = true,
+    .opt = cs_pooled_opt,
+    .cfg_size = sizeof(cs_pooled_cfg),
+    .check = cs_pooled_check_rows,
+    .build = token_build,
+    .answer_len = token_answer_len,
+    .forward = token_forward,
+    .activate = token_activate,
+    .decide = token_decide,
+    .loss = token_loss,
+    .release = cs_pooled_free
+};

@@ -1,0 +1,49 @@
+/* head_variant.c - the effect of a variant: what the pooled difference of reference and alternate
+ * says of every label, a probability each.
+ *
+ * Labels need not exclude each other: 49 tissues have 49 answers, and a record's loss is the sum of
+ * the cross-entropies of those that it has a truth for. Source: Cheng et al., CDIL for DNA, 2023,
+ * github.com/wiedersehne/cdilDNA (encoder of both, difference, predictor, mean, linear).
+ */
+#include "nn/heads/head.h"
+#include "nn/heads/pooled.h"
+#include "nn/ops/ops.h"
+
+static void *variant_build(const void *cfg, int32_t width, int32_t n_out, cs_params *ps)
+{
+    return cs_pooled_new(cfg, width, n_out, ps);
+}
+
+static cs_mat variant_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h)
+{
+    return cs_pooled_apply(cx, net, seg, h);
+}
+
+static void variant_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
+                         cs_real scale)
+{
+    (void)net;
+    cs_xent_labels(cx, scale, y, target, weight);
+}
+
+const cs_head cs_head_variant = {
+    .name = "variant",
+    .summary = "probabilities of labels, by the difference of a reference and an alternate "
+               "sequence",
+    .n_part = 2,
+    .n_weight = 2,
+    .is_labels = true,
+    .adds_labels = true,
+    .opt = cs_pooled_opt,
+    .cfg_size = sizeof(cs_pooled_cfg),
+    .check = cs_pooled_check,
+    .build = variant_build,
+    .answer_len = cs_pooled_answer_len,
+    .n_target = cs_pooled_labels,
+    .forward = variant_forward,
+    .activate = cs_pooled_sigmoid,
+    .decide = cs_pooled_decide_labels,
+    .loss = variant_loss,
+    .pools = cs_pooled_by_mean,
+    .release = cs_pooled_free
+};

@@ -1,0 +1,242 @@
+/* pooled.c - convolutions or none, one vector for the tokens of a sequence or for each, a linear or
+ * a two-layer network. */
+#include "nn/heads/pooled.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "nn/ops/ops.h"
+
+/* The first kinds of cs_norm_names. Batches hold one depth and often one sequence: statistics over
+ * them, as the others take, say nothing here. */
+static const char *const norms[] = { "none", "layer", NULL };
+
+enum { PREDICTOR_NONE, PREDICTOR_CDIL };
+static const char *const predictors[] = { "none", "cdil", NULL };
+
+enum { POOL_MEAN, POOL_CLS, POOL_CENTRE };
+static const char *const pools[] = { "mean", "cls", "centre", NULL };
+
+const cs_opt cs_pooled_opt[] = {
+    { .type = CS_OPT_GROUP, .name = "Heads" },
+    { CS_OPT_ENUM, 0, "predictor", offsetof(cs_pooled_cfg, predictor), "KIND", "none",
+      "layers between the encoder and what follows: none or cdil", "cdil are circular dilated "
+      "convolutions: layer l has dilation 2^(l-1), two convolutions with normalisation and ReLU, "
+      "and a residual.", 0, 0, predictors },
+    { CS_OPT_ENUM, 0, "predictor-norm", offsetof(cs_pooled_cfg, predictor_norm), "KIND", "layer",
+      "normalisation in the predictor: none, weight, batch or layer", "The paper of CDIL for DNA "
+      "has batch normalisation, which ties the records of a batch together.", 0, 0,
+      cs_cdil_norm_names },
+    { CS_OPT_INT, 0, "predictor-layers", offsetof(cs_pooled_cfg, layers), "NUM", "4",
+      "layers of the predictor", NULL, 1, CS_CDIL_MAX, NULL },
+    { CS_OPT_INT, 0, "predictor-kernel", offsetof(cs_pooled_cfg, kernel), "NUM", "3",
+      "taps of its convolutions, an odd number", NULL, 1, 255, NULL },
+    { CS_OPT_INT, 0, "predictor-channels", offsetof(cs_pooled_cfg, channels), "NUM", "0",
+      "channels of its layers; 0: those of the encoder", "Between the convolutions of a layer "
+      "there are twice as many.", 0, 32768, NULL },
+    { CS_OPT_ENUM, 0, "pool", offsetof(cs_pooled_cfg, pool), "KIND", "mean",
+      "what stands for a sequence: mean, cls or centre", "mean is that over all tokens, cls the "
+      "first token's vector, centre the mean over those in the middle. Not of head token.", 0, 0,
+      pools },
+    { CS_OPT_INT, 0, "centre", offsetof(cs_pooled_cfg, centre), "NUM", "200",
+      "tokens in the middle that pool centre takes; all of a shorter sequence", NULL, 1, 1e12,
+      NULL },
+    { CS_OPT_ENUM, 0, "norm", offsetof(cs_pooled_cfg, norm), "KIND", "none",
+      "normalisation of that vector", "What tells sequences apart is a small part of "
+      "their means; normalised, it is of the size that a hidden layer wants.", 0, 0, norms },
+    { CS_OPT_INT, 0, "hidden", offsetof(cs_pooled_cfg, hidden), "NUM", "0",
+      "hidden units between that vector and the answer; 0: none", "With none the answer is linear "
+      "in it, which is all that the encoders' papers have.", 0, 65536, NULL },
+    { CS_OPT_REAL, 0, "dropout", offsetof(cs_pooled_cfg, dropout), "RATE", "0",
+      "share of these hidden units left out in training", NULL, 0, 0.99, NULL },
+    { CS_OPT_REAL, 0, "ancestors", offsetof(cs_pooled_cfg, ancestors), "NUM", "1",
+      "weight of a class's ancestors together in the loss of the head tree", "The class itself has "
+      "1. With 0, the head learns like the head class.", 0, 100, NULL },
+    { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
+};
+
+int cs_pooled_check_tree(const void *cfg)
+{
+    const cs_pooled_cfg *c = cfg;
+    if (c->kernel % 2 == 0)
+        return cs_fail(CS_EUSAGE, "--head.predictor-kernel must be odd, not %lld",
+                       (long long)c->kernel);
+    return CS_OK;
+}
+
+int cs_pooled_check(const void *cfg)
+{
+    const cs_pooled_cfg *c = cfg;
+    if (c->ancestors != 1)
+        return cs_fail(CS_EUSAGE, "--head.ancestors is for the head tree, which learns by a tree "
+                       "of the classes; leave it out, or give --head tree");
+    return cs_pooled_check_tree(cfg);
+}
+
+int cs_pooled_check_rows(const void *cfg)
+{
+    const cs_pooled_cfg *c = cfg;
+    if (c->pool != POOL_MEAN)
+        return cs_fail(CS_EUSAGE, "--head.pool %s is for an answer per sequence, head token gives "
+                       "one per token", pools[c->pool]);
+    return cs_pooled_check(cfg);
+}
+
+/* As CDIL for DNA has them (Cheng et al. 2023), but for the normalisation. */
+static cs_cdil *new_predictor(const cs_pooled_cfg *c, int32_t width, int32_t channels,
+                              cs_params *ps)
+{
+    cs_cdil_spec s = { .n_in = width, .n_layer = (int32_t)c->layers, .n_tap = (int32_t)c->kernel,
+                       .hidden = 2 * channels, .norm = (cs_cdil_norm)c->predictor_norm };
+    for (int32_t l = 0; l < s.n_layer; l++)
+        s.width[l] = channels;
+    return cs_cdil_new(&s, ps, "head.predictor");
+}
+
+cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps)
+{
+    cs_pooled *p = cs_xcalloc(1, sizeof *p);
+    p->cfg = *cfg;
+    if (cfg->predictor == PREDICTOR_CDIL) {
+        int32_t channels = cfg->channels ? (int32_t)cfg->channels : width;
+        p->predictor = new_predictor(cfg, width, channels, ps);
+        width = channels;
+    }
+    p->width = width;
+    p->norm = cs_norm_declare(ps, (cs_norm_kind)cfg->norm, width, 1, "head.norm");
+    if (cfg->hidden > 0)
+        p->fc = cs_linear_declare(ps, width, (int32_t)cfg->hidden, 1, "head.fc");
+    p->out = cs_linear_declare(ps, cfg->hidden > 0 ? (int32_t)cfg->hidden : width, n_out, 1,
+                               "head");
+    return p;
+}
+
+void cs_pooled_free(void *pooled)
+{
+    cs_pooled *p = pooled;
+    if (!p)
+        return;
+    cs_cdil_free(p->predictor);
+    free(p->group);
+    free(p->share);
+    free(p);
+}
+
+static cs_mat predict(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
+{
+    return p->predictor ? cs_cdil_apply(cx, p->predictor, seg, (int32_t)p->cfg.layers, -1, h) : h;
+}
+
+static cs_mat pool(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
+{
+    h = predict(cx, p, seg, h);
+    cs_mat x = cs_tmp(cx, seg.n, h.c);
+    if (p->cfg.pool == POOL_MEAN)
+        cs_seg_mean(cx, seg, h, x);
+    else
+        cs_seg_window(cx, seg, p->cfg.pool == POOL_CENTRE,
+                      p->cfg.pool == POOL_CENTRE ? p->cfg.centre : 1, h, x);
+    return x;
+}
+
+/* What the last layer takes. */
+static cs_mat hidden(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
+{
+    if (p->cfg.norm != CS_NORM_NONE) {
+        cs_mat mean = x;
+        x = cs_tmp(cx, mean.r, mean.c);
+        cs_norm_apply(cx, &p->norm, seg, mean, x);
+    }
+    if (p->cfg.hidden > 0) {
+        cs_mat pre = cs_linear_answer(cx, &p->fc, x);
+        x = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
+        cs_activate(cx, CS_ACT_GELU, pre, x);
+        x = cs_dropout(cx, p->cfg.dropout, x);
+    }
+    return x;
+}
+
+cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
+{
+    return cs_linear_answer(cx, &p->out, hidden(cx, p, seg, pool(cx, p, seg, h)));
+}
+
+cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
+{
+    return cs_linear_apply(cx, &p->out, hidden(cx, p, seg, predict(cx, p, seg, h)));
+}
+
+/* In double precision: it costs nothing beside the network, and reasonable sums of it are 1. */
+void cs_pooled_decide(float *v, int64_t n, double temperature)
+{
+    double most = (double)v[0], sum = 0;
+
+    for (int64_t i = 1; i < n; i++)
+        most = fmax(most, (double)v[i]);
+    for (int64_t i = 0; i < n; i++)
+        sum += exp(((double)v[i] - most) / temperature);
+    for (int64_t i = 0; i < n; i++)
+        v[i] = (float)(exp(((double)v[i] - most) / temperature) / sum);
+}
+
+cs_mat cs_pooled_vector(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h, bool is_hidden)
+{
+    cs_mat x = pool(cx, pooled, seg, h);
+    return is_hidden ? hidden(cx, pooled, seg, x) : x;
+}
+
+int32_t cs_pooled_n_vector(const void *pooled, bool is_hidden)
+{
+    const cs_pooled *p = pooled;
+    return is_hidden ? (int32_t)p->cfg.hidden : p->width;
+}
+
+bool cs_pooled_by_mean(const void *pooled)
+{
+    const cs_pooled *p = pooled;
+    return p->cfg.pool == POOL_MEAN && !p->predictor;
+}
+
+int64_t cs_pooled_answer_len(const void *pooled, int64_t n_tok)
+{
+    (void)n_tok;
+    return ((const cs_pooled *)pooled)->out.n_out;
+}
+
+int32_t cs_pooled_class(const void *pooled)
+{
+    (void)pooled;
+    return 1;
+}
+
+void cs_pooled_softmax(cs_ctx *cx, const void *pooled, cs_mat y)
+{
+    (void)pooled;
+    cs_softmax(cx, y);
+}
+
+int32_t cs_pooled_labels(const void *pooled)
+{
+    return ((const cs_pooled *)pooled)->out.n_out;
+}
+
+void cs_pooled_sigmoid(cs_ctx *cx, const void *pooled, cs_mat y)
+{
+    (void)pooled;
+    if (!cx->dry)
+        cx->be->op.act(cx->be, CS_ACT_SIGMOID, y, y);
+}
+
+void cs_pooled_decide_labels(const void *pooled, float *v, int64_t n, double temperature)
+{
+    (void)pooled;
+    for (int64_t i = 0; i < n; i++)
+        v[i] = (float)(1 / (1 + exp(-(double)v[i] / temperature)));
+}
+
+void cs_pooled_decide_class(const void *pooled, float *v, int64_t n, double temperature)
+{
+    (void)pooled;
+    cs_pooled_decide(v, n, temperature);
+}

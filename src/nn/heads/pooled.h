@@ -1,0 +1,76 @@
+/* pooled.h - what heads are made of: layers over tokens, a vector per sequence, its answer. */
+#ifndef CS_NN_POOLED_H
+#define CS_NN_POOLED_H
+
+#include "base/opt.h"
+#include "nn/ops/cdil.h"
+
+/* Options of a head; its cfg is this struct. */
+typedef struct cs_pooled_cfg {
+    int     predictor, predictor_norm, pool, norm;
+    int64_t layers, kernel, channels;    /* of the predictor */
+    int64_t centre, hidden;
+    double  dropout;
+    double  ancestors;                   /* of the head tree */
+} cs_pooled_cfg;
+extern const cs_opt cs_pooled_opt[];
+
+typedef struct cs_pooled {
+    cs_pooled_cfg cfg;
+    cs_cdil      *predictor;     /* or NULL */
+    cs_norm       norm;
+    cs_linear     fc, out;       /* fc only with cfg.hidden > 0 */
+    int32_t       width;         /* of what is pooled */
+    int32_t       n_level;       /* of the classes' tree; 0: there is none */
+    cs_real      *group, *share; /* [n_level * n_out] as in cs_clades, host memory */
+} cs_pooled;
+
+/** cs_pooled_check - CS_OK, or CS_EUSAGE naming what does not fit (a head's `check`) */
+int cs_pooled_check(const void *cfg);
+/** cs_pooled_check_tree - the same for the head that has a tree of the classes */
+int cs_pooled_check_tree(const void *cfg);
+/** cs_pooled_check_rows - the same for a head that answers for tokens: it has no pooling */
+int cs_pooled_check_rows(const void *cfg);
+
+/** cs_pooled_new - declares "head.predictor.0..." (with such), "head.norm" (unless none), "head.fc"
+ * (with cfg->hidden > 0) and "head", the latter two linear layers. width: channels of a token,
+ * n_out: values of an answer */
+cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps);
+/** cs_pooled_free - accepts NULL (a head's `release`) */
+void       cs_pooled_free(void *pooled);
+
+/** cs_pooled_apply - the predictor if there is one, one vector for each segment (the mean over its
+ * tokens, its first token, the mean over those in its centre), the normalisation and the hidden
+ * layer (linear, GELU, dropout) if there are such, the linear layer. Shapes h (N, width), which may
+ * be overwritten when not training; returns (n_seg, n_out) */
+cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
+
+/** cs_pooled_rows - the same without pooling: an answer for every token; returns (N, n_out) */
+cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
+
+/** cs_pooled_decide - a head's `decide` for the n classes of one answer: softmax of the raw values
+ * over the temperature */
+void cs_pooled_decide(float *v, int64_t n, double temperature);
+
+/** cs_pooled_answer_len - a head's `answer_len`: a value for each output */
+int64_t cs_pooled_answer_len(const void *pooled, int64_t n_tok);
+/** cs_pooled_class, cs_pooled_softmax, cs_pooled_decide_class - `n_target`, `activate` and `decide`
+ * of heads that give each sequence one class */
+int32_t cs_pooled_class(const void *pooled);
+void    cs_pooled_softmax(cs_ctx *cx, const void *pooled, cs_mat y);
+void    cs_pooled_decide_class(const void *pooled, float *v, int64_t n, double temperature);
+
+/** cs_pooled_labels, cs_pooled_sigmoid, cs_pooled_decide_labels - `n_target`, `activate` and
+ * `decide` of heads whose outputs are labels that do not exclude each other: a probability each */
+int32_t cs_pooled_labels(const void *pooled);
+void    cs_pooled_sigmoid(cs_ctx *cx, const void *pooled, cs_mat y);
+void    cs_pooled_decide_labels(const void *pooled, float *v, int64_t n, double temperature);
+
+/** cs_pooled_vector, cs_pooled_n_vector - a head's `vector` and `n_vector` */
+cs_mat  cs_pooled_vector(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h, bool is_hidden);
+int32_t cs_pooled_n_vector(const void *pooled, bool is_hidden);
+
+/** cs_pooled_by_mean - is the mean over each segment all that it uses? (a head's `pools`) */
+bool cs_pooled_by_mean(const void *pooled);
+
+#endif

@@ -1,0 +1,241 @@
+/*
+ * blocks.c - a stack of layers, and the way back through it with few of their inputs kept.
+ *
+ * DESIGN
+ * Layer l turns x_l into x_{l+1}. With cx->keep the stack is one step of the tape. Its layers take
+ * turns in two places of the arena, x_l in place l % 2, and copies of some inputs lie aside, where
+ * nothing has a gradient. Of seven layers with two copies:
+ *
+ *   forward    x0 x1 x2 x3 x4 x5 x6 y     copies of x0 and x3
+ *   backward   layer 6 (x6 is in its place still); x3 again, x4, x5, layer 5; x3, x4, layer 4;
+ *              x3, layer 3; x0, x1, keep it; x2, layer 2; x1, layer 1; x0, layer 0
+ *
+ * Going back through a layer is what cs_rerun_*() do: it runs once more, recorded, from its place
+ * into the other one. The gradient of x_l lies with x_l's place, so two of them do, too. Where the
+ * layer's last op need not compute what it gives (cs_is_unread()), x_{l-1} survives in that place
+ * if it was there, and is not run for again.
+ *
+ * What forward kept follows from the numbers alone, so a node need not list it.
+ *
+ * Copies are in bf16 where the backend has that, half the memory, and forward goes on from x_l as
+ * it is. Going back through the layer that such a copy is the input of, a fused block gives the
+ * same bits, as it rounds what it multiplies. But the residual sum of a layer that runs again
+ * begins with the rounded x_l, so the inputs behind it differ by up to 2^-9 of x_l, and gradients
+ * by less than computing in bf16 does to them (tests/gpu/test_keep.c).
+ */
+#include "nn/ops/blocks.h"
+
+struct stack {
+    cs_block_fn f;
+    const char *layer;
+    cs_layers   of;
+    cs_seg      seg;
+    cs_mat      place[2];
+    cs_mat      copy;                     /* all copies, one below the other */
+    uint64_t    key;                      /* dropout masks before the first layer */
+    int32_t     held[2];                  /* which input a place holds; -1: none */
+    int32_t     n_kept, kept[CS_KEEP_INPUTS];       /* which inputs are kept, the first one first */
+};
+
+/* Layers that r runs of each suffice for, with s inputs kept: C(s + r, s); large enough is enough.
+ */
+static int64_t reach(int32_t s, int32_t r)
+{
+    int64_t n = r < 0 ? 0 : 1;
+
+    for (int32_t i = 1; i <= s && n < INT32_MAX; i++)
+        n = n * (r + i) / i;
+    return n;
+}
+
+int32_t cs_stack_split(int32_t n, int32_t n_more)
+{
+    const int32_t s = n_more + 1;
+    int32_t r = 0;
+
+    if (n_more == 0)
+        return n;
+    while (reach(s, r) < n)
+        r++;
+    const int64_t most = reach(s, r - 1), rest = n - reach(s - 1, r - 1);
+    const int64_t split = most < rest ? most : rest;
+    return split > 1 ? (int32_t)split : 1;
+}
+
+/* ---- places and copies --------------------------------------------------------------------- */
+
+static cs_mat slot(const struct stack *s, int32_t i)
+{
+    cs_mat m = s->copy;
+
+    m.r = s->place[0].r;
+    m.p += i * m.r * m.ld;
+    return m;
+}
+
+/* Room for n copies. */
+static cs_mat slots(cs_ctx *cx, int32_t n, cs_mat x)
+{
+    return cs_aside(cx, n * x.r, cx->be->fused.narrow ? (x.c + 1) / 2 : x.c);
+}
+
+static void keep(cs_ctx *cx, struct stack *s, int32_t l)
+{
+    const cs_fused *f = &cx->be->fused;
+
+    if (!cx->dry)
+        (f->narrow ? f->narrow : cx->be->op.copy)(cx->be, s->place[l % 2], slot(s, s->n_kept));
+    s->kept[s->n_kept++] = l;
+}
+
+/* The last copy back into its place; the number of the input that it is of. */
+static int32_t take_out(cs_ctx *cx, struct stack *s)
+{
+    const cs_fused *f = &cx->be->fused;
+    const int32_t l = s->kept[s->n_kept - 1];
+
+    if (!cx->dry)
+        (f->widen ? f->widen : cx->be->op.copy)(cx->be, slot(s, s->n_kept - 1), s->place[l % 2]);
+    s->held[l % 2] = l;
+    return l;
+}
+
+/* Which input is to be kept next, when number `from` is the last one kept and layer end-1 the next
+ * to go back through. */
+static int32_t next_kept(const struct stack *s, int32_t from, int32_t end)
+{
+    return s->n_kept < s->of.n_copy ? from + cs_stack_split(end - from, s->of.n_copy - s->n_kept)
+                                    : end;
+}
+
+static void run(cs_ctx *cx, const struct stack *s, int32_t l)
+{
+    s->f(cx, s->layer + (size_t)l * s->of.size, s->seg, s->place[l % 2], s->place[(l + 1) % 2]);
+}
+
+/* Layers from .. to-1, not recorded; keeps inputs for going back through layer end-1 and those
+ * before it. */
+static void advance(cs_ctx *cx, struct stack *s, int32_t from, int32_t to, int32_t end)
+{
+    int32_t next = next_kept(s, from, end);
+
+    for (int32_t l = from; l < to; l++) {
+        const int64_t mark = cs_mark(cx);
+        run(cx, s, l);
+        cs_release_to(cx, mark);
+        s->held[(l + 1) % 2] = l + 1;
+        if (cx->watch && !cx->dry && !cx->replaying)
+            cx->watch(cx->watch_arg, l, s->place[(l + 1) % 2]);
+        if (l + 1 == next && next < end - 1) {
+            keep(cx, s, next);
+            next = next_kept(s, next, end);
+        }
+    }
+}
+
+/* ---- backward ------------------------------------------------------------------------------ */
+
+/* The copies that the forward run left. */
+static void recall(struct stack *s)
+{
+    const int32_t n = s->of.n;
+
+    for (int32_t l = 0; l < n - 1 && s->n_kept < s->of.n_copy; l = next_kept(s, l, n))
+        s->kept[s->n_kept++] = l;
+    s->held[n % 2] = n;
+    s->held[(n - 1) % 2] = n - 1;
+}
+
+/* x_l into its place, for going back through layer l. */
+static void bring(cs_ctx *cx, struct stack *s, int32_t l)
+{
+    const uint64_t n_random = cx->n_random;
+
+    if (s->held[l % 2] == l)
+        return;
+    while (s->kept[s->n_kept - 1] > l)
+        s->n_kept--;
+    const int32_t from = take_out(cx, s);
+    cx->replaying = true;
+    cx->n_random = s->key + (uint64_t)from * s->of.n_random;
+    advance(cx, s, from, l, l + 1);
+    cx->replaying = false;
+    cx->n_random = n_random;
+}
+
+static void back_through(cs_ctx *cx, struct stack *s, int32_t l)
+{
+    const cs_mat x = s->place[l % 2], y = s->place[(l + 1) % 2];
+    const cs_rerun again = cs_rerun_begin(cx, s->key + (uint64_t)l * s->of.n_random);
+
+    cx->unread = cx->dry ? NULL : y.p;
+    run(cx, s, l);
+    if (cx->unread)
+        s->held[(l + 1) % 2] = -1;
+    cx->unread = NULL;
+    cs_rerun_ready(cx, &again);
+    if (!cx->dry)
+        cx->be->op.zero(cx->be, cs_grad_of(cx, x));
+    cs_rerun_back(cx, &again);
+    cs_release_to(cx, again.mark);
+}
+
+static void stack_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    struct stack s = { .f = n->block, .layer = n->ptr, .of = n->layers, .seg = n->seg,
+                       .place = { n->m[0], n->m[1] }, .copy = n->m[2], .key = n->key };
+
+    recall(&s);
+    for (int32_t l = s.of.n - 1; l >= 0; l--) {
+        bring(cx, &s, l);
+        back_through(cx, &s, l);
+    }
+    cx->aside = s.of.aside;
+}
+
+/* ---- forward ------------------------------------------------------------------------------- */
+
+static cs_mat run_kept(cs_ctx *cx, struct stack *s)
+{
+    const int32_t n = s->of.n;
+    cs_mat *x = &s->place[0];
+
+    s->key = cx->n_random;
+    s->of.aside = cx->aside;
+    s->of.n_copy = cx->keep < n - 1 ? cx->keep : n - 1;
+    CS_BUG(s->of.n_copy > CS_KEEP_INPUTS);
+    s->place[1] = cs_tmp(cx, x->r, x->c);
+    s->copy = slots(cx, s->of.n_copy, *x);
+    cx->recording = false;
+    if (s->of.n_copy > 0)
+        keep(cx, s, 0);
+    advance(cx, s, 0, n, n);
+    cx->recording = true;
+    s->of.n_random = (cx->n_random - s->key) / (uint64_t)n;
+    CS_BUG(s->key + s->of.n_random * (uint64_t)n != cx->n_random);
+    cs_tape_push(cx, &(cs_node){ .adjoint = stack_adjoint, .counts = true, .block = s->f,
+                                 .ptr = s->layer, .layers = s->of, .seg = s->seg, .key = s->key,
+                                 .m = { s->place[0], s->place[1], s->copy } });
+    return s->place[n % 2];
+}
+
+cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32_t n, cs_seg seg,
+                cs_mat x)
+{
+    struct stack s = { .f = f, .layer = layer, .seg = seg, .place = { x },
+                       .of = { .n = n, .size = size } };
+    cs_mat spare = { 0 };
+
+    if (cx->recording && cx->keep != CS_KEEP_ALL && n > 0)
+        return run_kept(cx, &s);
+    for (int32_t l = 0; l < n; l++) {
+        /* Without gradients two buffers take turns: a layer's input receives the next output. */
+        cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : spare;
+        cs_block(cx, f, s.layer + (size_t)l * size, seg, x, y);
+        spare = x;
+        x = y;
+        if (cx->watch && !cx->dry)
+            cx->watch(cx->watch_arg, l, x);
+    }
+    return x;
+}

@@ -1,0 +1,175 @@
+/* ctx.c - the two arenas of a pass, and its beginning. */
+#include "nn/ops/ctx.h"
+
+#include <string.h>
+
+#include "nn/ops/tape.h"
+
+enum { ALIGN_REALS = 16 };
+
+void cs_ctx_init(cs_ctx *cx, cs_backend *be, cs_params *ps)
+{
+    memset(cx, 0, sizeof *cx);
+    cx->be = be;
+    cx->ps = ps;
+    cx->tape = cs_tape_new();
+}
+
+static void free_arenas(cs_ctx *cx)
+{
+    if (cx->act)
+        cx->be->op.dealloc(cx->be, cx->act);
+    if (cx->act_grad)
+        cx->be->op.dealloc(cx->be, cx->act_grad);
+    cx->act = cx->act_grad = NULL;
+    cx->cap = cx->grad_cap = 0;
+}
+
+void cs_ctx_release(cs_ctx *cx)
+{
+    if (!cx->be)
+        return;
+    free_arenas(cx);
+    if (cx->kept)
+        cx->be->op.dealloc(cx->be, cx->kept);
+    free(cx->piece);
+    cs_tape_free(cx->tape);
+    memset(cx, 0, sizeof *cx);
+}
+
+static void forget_kept(cs_ctx *cx, bool fixed)
+{
+    for (size_t i = 0; i < cx->n_piece; i++)
+        if (fixed || !cx->piece[i].fixed)
+            cx->piece[i].done = 0;
+}
+
+static int reserve_kept(cs_ctx *cx)
+{
+    if (cx->kept_need <= cx->kept_cap)
+        return CS_OK;
+    if (cx->kept)
+        cx->be->op.dealloc(cx->be, cx->kept);
+    size_t n_bytes = (size_t)cx->kept_need * sizeof *cx->kept;
+    cx->kept = cx->be->op.alloc(cx->be, n_bytes);
+    cx->kept_cap = cx->kept ? cx->kept_need : 0;
+    forget_kept(cx, true);
+    return cx->kept ? CS_OK
+                    : cs_fail(CS_EMEM, "out of memory: prepared weights need %zu bytes", n_bytes);
+}
+
+static int64_t aligned(int64_t n)
+{
+    return (n + ALIGN_REALS - 1) / ALIGN_REALS * ALIGN_REALS;
+}
+
+int cs_ctx_reserve(cs_ctx *cx, int64_t n, int64_t n_grad)
+{
+    int rc = reserve_kept(cx);
+    if (rc != CS_OK)
+        return rc;
+    if (n <= cx->cap && n_grad <= cx->grad_cap)
+        return CS_OK;
+    n = aligned(n > cx->cap ? n : cx->cap);
+    n_grad = aligned(n_grad > cx->grad_cap ? n_grad : cx->grad_cap);
+    /* What was there is freed first: nothing of it is needed, and both together may not fit. */
+    free_arenas(cx);
+    cx->act = cx->be->op.alloc(cx->be, (size_t)n * sizeof *cx->act);
+    if (n_grad > 0)
+        cx->act_grad = cx->be->op.alloc(cx->be, (size_t)n_grad * sizeof *cx->act);
+    if (!cx->act || (n_grad > 0 && !cx->act_grad)) {
+        free_arenas(cx);
+        return cs_fail(CS_EMEM, "out of memory: activations need %zu bytes",
+                       (size_t)(n + n_grad) * sizeof *cx->act);
+    }
+    cx->cap = n;
+    cx->grad_cap = n_grad;
+    return CS_OK;
+}
+
+void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
+{
+    cx->training = cx->recording = training;
+    cx->replaying = false;
+    cx->dry = dry;
+    cx->top = cx->aside = cx->peak = cx->grad_peak = 0;
+    cx->unread = NULL;
+    cx->key = key;
+    cx->n_random = 0;
+    if (cx->ps->grad)
+        forget_kept(cx, false);
+    cs_tape_reset(cx->tape);
+    cx->loss = cs_tmp(cx, 1, 1);
+    if (!dry)
+        cx->be->op.zero(cx->be, cx->loss);
+}
+
+/* Matrices of a dry run point to nowhere. */
+static cs_mat taken(cs_ctx *cx, int64_t from, int64_t r, int32_t c)
+{
+    static cs_real nowhere;
+
+    if (cx->top + cx->aside > cx->peak)
+        cx->peak = cx->top + cx->aside;
+    if (cx->dry)
+        return (cs_mat){ &nowhere, r, c, c };
+    CS_BUG(cx->top + cx->aside > cx->cap || (cx->training && cx->top > cx->grad_cap));
+    return (cs_mat){ cx->act + from, r, c, c };
+}
+
+cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c)
+{
+    const int64_t from = cx->top;
+
+    CS_BUG(r < 0 || c < 0);
+    cx->top += aligned(r * c);
+    if (cx->top > cx->grad_peak)
+        cx->grad_peak = cx->top;
+    return taken(cx, from, r, c);
+}
+
+cs_mat cs_aside(cs_ctx *cx, int64_t r, int32_t c)
+{
+    CS_BUG(r < 0 || c < 0);
+    cx->aside += aligned(r * c);
+    return taken(cx, cx->cap - cx->aside, r, c);
+}
+
+/* The user's piece; a dry run makes one for who has none. */
+static cs_piece *piece_of(cs_ctx *cx, const void *user, int64_t n)
+{
+    for (size_t i = 0; i < cx->n_piece; i++)
+        if (cx->piece[i].user == user && cx->piece[i].n == n)
+            return &cx->piece[i];
+    CS_BUG(!cx->dry);
+    if (cx->n_piece == cx->cap_piece) {
+        cx->cap_piece = cx->cap_piece ? 2 * cx->cap_piece : 4;
+        cx->piece = cs_xrealloc(cx->piece, cx->cap_piece * sizeof *cx->piece);
+    }
+    cs_piece *q = &cx->piece[cx->n_piece++];
+    *q = (cs_piece){ .user = user, .off = cx->kept_need, .n = n };
+    cx->kept_need += aligned(n);
+    return q;
+}
+
+static cs_real *kept(cs_ctx *cx, cs_piece *q, int64_t **done)
+{
+    *done = cx->dry ? NULL : &q->done;
+    if (cx->dry)
+        return NULL;
+    CS_BUG(q->off + q->n > cx->kept_cap);
+    return cx->kept + q->off;
+}
+
+cs_real *cs_kept(cs_ctx *cx, const void *user, int64_t n, int64_t **done)
+{
+    return kept(cx, piece_of(cx, user, n), done);
+}
+
+cs_real *cs_kept_fixed(cs_ctx *cx, const void *user, int64_t n, int64_t **done)
+{
+    cs_piece *q = piece_of(cx, user, n);
+
+    q->fixed = true;
+    return kept(cx, q, done);
+}

@@ -1,0 +1,139 @@
+/* fused.c - call the fused kernel where the backend has one, else compose it from ops. */
+#include "nn/ops/fused.h"
+
+#include "nn/ops/ops.h"
+#include "nn/ops/tape.h"
+
+bool cs_chord_is_fused(const cs_ctx *cx, const cs_chord *k)
+{
+    const cs_fused *f = &cx->be->fused;
+    return !cx->no_fused && f->chord_block && f->chord_block_bwd
+           && f->chord_block_fits(k->w1.c, (int32_t)k->w1.r, k->track);
+}
+
+/* Scratch of the kernels: their own layout, so only its size matters here. */
+static cs_mat work_for(cs_ctx *cx, cs_mat w1, int64_t rows, bool backward)
+{
+    enum { W = 16 };
+    int64_t n = cx->be->fused.chord_work(cx->be, w1.c, (int32_t)w1.r, rows, backward);
+    return cs_aside(cx, (n + W - 1) / W, W);
+}
+
+static void chord_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    cs_chord k = { n->m[2], n->m[3], n->m[4], n->m[5], n->i };
+    const int64_t aside = cx->aside;
+    cs_mat work = work_for(cx, k.w1, n->m[0].r, true);
+
+    if (!cx->dry) {
+        cs_chord dk = { cs_grad_to(cx, k.w1), cs_grad_to(cx, k.b1), cs_grad_to(cx, k.w2),
+                        cs_grad_to(cx, k.b2), n->i };
+        cx->be->fused.chord_block_bwd(cx->be, n->seg, &k, n->m[0], cs_grad_of(cx, n->m[1]),
+                                      cs_grad_to(cx, n->m[0]), &dk, work.p);
+    }
+    cx->aside = aside;
+}
+
+static void fused(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y)
+{
+    const int64_t aside = cx->aside;
+    cs_mat work = work_for(cx, k->w1, x.r, false);
+
+    cs_tape_push(cx, &(cs_node){ .adjoint = chord_adjoint, .seg = seg, .i = k->track,
+                                 .m = { x, y, k->w1, k->b1, k->w2, k->b2 }, .counts = true });
+    if (!cx->dry && !cs_is_unread(cx, y))
+        cx->be->fused.chord_block(cx->be, seg, k, x, y, work.p);
+    cx->aside = aside;
+}
+
+void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y)
+{
+    CS_BUG(x.r != y.r || x.c != y.c || k->w1.c != x.c || k->w2.r != x.c || k->w2.c != k->w1.r);
+    if (cs_chord_is_fused(cx, k)) {
+        fused(cx, seg, k, x, y);
+        return;
+    }
+    cs_mat pre = cs_tmp(cx, x.r, (int32_t)k->w1.r);
+    cs_affine(cx, x, k->w1, k->b1, pre);
+    cs_mat h = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
+    cs_activate(cx, CS_ACT_GELU, pre, h);
+    cs_mat out = cs_tmp(cx, x.r, x.c);
+    cs_affine(cx, h, k->w2, k->b2, out);
+    cs_roll_add(cx, seg, k->track, out, x, y);
+}
+
+/* ---- answers ------------------------------------------------------------------------------ */
+
+enum { TABLE_MAX = 1 << 21 };    /* reals of a table over tokens: it has to stay in a cache */
+
+bool cs_chord_answers(const cs_ctx *cx, const cs_chord_run *q)
+{
+    const cs_fused *f = &cx->be->fused;
+    const cs_chord *k = q->block;
+    bool small = !q->id || (q->mean && (q->x.r + 1) * q->x.c <= TABLE_MAX);
+    return q->depth > 0 && small && !cx->training && !cx->watch && !cx->no_fused && f->chord_stack
+        && f->chord_fits(k->w1.c, (int32_t)k->w1.r, k->track);
+}
+
+/* The embedding with a row of zeros behind it, and what the first block makes of these rows. */
+static void fill_tables(cs_ctx *cx, const cs_chord_run *q, const cs_chord_stack *s)
+{
+    cs_mat e = s->embed, none = { s->embed.p, 1, e.c, e.ld };
+
+    e.r = q->x.r;
+    if (!cx->dry) {
+        none.p += e.r * e.ld;
+        cx->be->op.copy(cx->be, q->x, e);
+        cx->be->op.zero(cx->be, none);
+    }
+    cs_mat h = cs_tmp(cx, s->embed.r, s->hidden);
+    cs_affine(cx, s->embed, q->block->w1, q->block->b1, h);
+    cs_activate(cx, CS_ACT_GELU, h, h);
+    cs_affine(cx, h, q->block->w2, q->block->b2, s->first);
+}
+
+/* Everything that follows from the weights alone, filled in as far as this pass needs it. */
+static cs_chord_stack prepared(cs_ctx *cx, const cs_chord_run *q)
+{
+    enum { W = 16 };             /* every part begins at a multiple of it */
+    const cs_chord *k = q->block;
+    cs_chord_stack s = { .n_block = q->depth, .width = k->w1.c, .hidden = (int32_t)k->w1.r,
+                         .track = k->track, .id = q->id };
+    int64_t one = cx->be->fused.chord_pack_size(s.width, s.hidden), mark = cs_mark(cx);
+    int64_t rows = q->id ? q->x.r + 1 : 0, table = (rows * s.width + W - 1) / W * W;
+    int64_t *done;
+    cs_real *p = cs_kept(cx, k->w1.p, 2 * table + q->n_block * one, &done);
+
+    s.pack = cx->dry ? NULL : p + 2 * table;
+    if (q->id) {
+        s.embed = (cs_mat){ p, rows, s.width, s.width };
+        s.first = (cs_mat){ cx->dry ? NULL : p + table, rows, s.width, s.width };
+        /* Memory is the same whether they are there already or not. */
+        if (cx->dry || *done == 0)
+            fill_tables(cx, q, &s);
+        else
+            (void)cs_tmp(cx, rows, s.hidden);
+        cs_release_to(cx, mark);
+    }
+    for (; !cx->dry && *done < q->depth; ++*done)
+        cx->be->fused.chord_prepare(cx->be, &k[*done], s.pack + *done * one);
+    return s;
+}
+
+cs_mat cs_chord_answer(cs_ctx *cx, cs_seg seg, const cs_chord_run *q)
+{
+    enum { W = 16 };
+    cs_mat mean = { 0 }, x = q->id ? (cs_mat){ 0 } : q->x;
+
+    CS_BUG(!cs_chord_answers(cx, q) || q->depth > q->n_block);
+    if (q->mean)
+        mean = cs_tmp(cx, seg.n, q->x.c);
+    cs_chord_stack s = prepared(cx, q);
+    int64_t mark = cs_mark(cx);
+    int64_t n = cx->be->fused.chord_stack_work(cx->be, seg, &s, q->id != NULL);
+    cs_mat work = cs_tmp(cx, (n + W - 1) / W, W);
+    if (!cx->dry)
+        cx->be->fused.chord_stack(cx->be, seg, &s, x, mean, work.p);
+    cs_release_to(cx, mark);
+    return q->mean ? mean : x;
+}

@@ -1,0 +1,43 @@
+/* fused.h - steps that a backend may have a kernel of their own for. */
+#ifndef CS_NN_FUSED_H
+#define CS_NN_FUSED_H
+
+#include "nn/ops/ctx.h"
+
+/**
+ * cs_chord_block - y = x + rotated(fc2(gelu(fc1 x))), a ChordMixer block without norms or dropout
+ *
+ * k        weights (cs_value of the parameters)
+ * Shapes   x, y (N, d); w1 (h, d), b1 (1, h), w2 (d, h), b2 (1, d)
+ * Aliasing y and x do not overlap
+ */
+void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y);
+
+/* Blocks for an answer: what comes in, how far it goes, what comes out. */
+typedef struct cs_chord_run {
+    const cs_chord *block;
+    int32_t         n_block, depth;   /* blocks of the encoder; how many of them to pass, >= 1 */
+    const int32_t  *id;          /* tokens, or NULL */
+    cs_mat          x;           /* their embedding (V, d); or rows (N, d), which are overwritten */
+    bool            mean;        /* the mean over each segment is all that is wanted */
+} cs_chord_run;
+
+/**
+ * cs_chord_answer - the rows after block `depth`, or their means, by the shortest way
+ *
+ * With tokens the first block is a table over the vocabulary: its rows are the bits that the block
+ * itself gives, up to 384 columns. The mean goes through the last second product once instead of
+ * every row: equal up to rounding.
+ *
+ * Returns  x, or with q->mean a new (n_seg, d) matrix
+ */
+cs_mat cs_chord_answer(cs_ctx *cx, cs_seg seg, const cs_chord_run *q);
+
+/** cs_chord_answers - is there such a way? Not for gradients, nor for those who watch blocks, nor
+ * for tokens whose vocabulary makes too large a table, or of which more than the mean is wanted */
+bool cs_chord_answers(const cs_ctx *cx, const cs_chord_run *q);
+
+/** cs_chord_is_fused - will that be one kernel, which keeps nothing but x and y? */
+bool cs_chord_is_fused(const cs_ctx *cx, const cs_chord *k);
+
+#endif

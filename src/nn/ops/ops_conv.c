@@ -1,0 +1,90 @@
+/* ops_conv.c - the convolution's steps and their adjoints. */
+#include "nn/ops/ops_conv.h"
+
+#include "nn/ops/tape.h"
+
+static const double norm_eps = 1e-5;
+
+static void weight_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    cs_mat v = n->m[0], g = n->m[1], none = { 0 };
+    cx->be->op.conv_weight_bwd(cx->be, n->i, v, g, cs_grad_of(cx, n->m[2]), cs_grad_to(cx, v),
+                               g.r ? cs_grad_to(cx, g) : none);
+}
+
+cs_mat cs_conv_weight(cs_ctx *cx, int32_t n_tap, cs_mat v, cs_mat g)
+{
+    CS_BUG(n_tap <= 0 || v.c % n_tap != 0 || (g.r > 0 && (g.r != v.r || g.c != 1)));
+    cs_mat w = cs_tmp(cx, v.c, (int32_t)v.r);
+    cs_tape_push(cx, &(cs_node){ .adjoint = weight_adjoint, .rescale = weight_adjoint,
+                                 .m = { v, g, w }, .i = n_tap });
+    if (!cx->dry)
+        cx->be->op.conv_weight(cx->be, n_tap, v, g, w);
+    return w;
+}
+
+static void conv_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    const cs_ops *op = &cx->be->op;
+    cs_taps taps = { n->i, (int64_t)n->key };
+    cs_mat x = n->m[0], w = n->m[1], bias = n->m[2], dy = cs_grad_of(cx, n->m[3]);
+    op->seg_conv(cx->be, n->seg, taps, true, dy, w, (cs_mat){ 0 }, 1, cs_grad_to(cx, x));
+    op->seg_conv_dw(cx->be, n->seg, taps, x, dy, cs_grad_to(cx, w));
+    if (bias.r)
+        op->colsum(cx->be, dy, cs_grad_to(cx, bias));
+}
+
+void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bias, cs_mat y)
+{
+    CS_BUG(taps.n <= 0 || taps.n % 2 == 0 || taps.dilation < 0 || seg.rows != x.r || y.r != x.r);
+    CS_BUG(w.r != (int64_t)taps.n * x.c || w.c != y.c);
+    CS_BUG(bias.r > 0 && (bias.r != 1 || bias.c != y.c));
+    cs_tape_push(cx, &(cs_node){ .adjoint = conv_adjoint, .rescale = conv_adjoint,
+                                 .m = { x, w, bias, y }, .seg = seg, .i = taps.n,
+                                 .key = (uint64_t)taps.dilation });
+    if (!cx->dry)
+        cx->be->op.seg_conv(cx->be, seg, taps, false, x, w, bias, 0, y);
+}
+
+bool cs_conv_answers(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool norm)
+{
+    const cs_fused *f = &cx->be->fused;
+    return !cx->training && !cx->recording && !cx->no_fused && f->conv_tail
+        && f->conv_fits(cx->be, taps, x, y, norm);
+}
+
+void cs_conv_answer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
+                    const cs_conv_tail *tail, cs_mat y)
+{
+    const cs_mat res = tail->res, gamma = tail->gamma;
+    cs_conv_tail t = *tail;
+    CS_BUG(!cs_conv_answers(cx, taps, x, y, gamma.r > 0));
+    CS_BUG(seg.rows != x.r || y.r != x.r || w.r != (int64_t)taps.n * x.c || w.c != y.c);
+    CS_BUG(res.r > 0 && (res.r != y.r || res.c != y.c));
+    CS_BUG(gamma.r > 0 && (gamma.c != y.c || tail->beta.c != y.c));
+    t.eps = (cs_real)norm_eps;
+    if (!cx->dry)
+        cx->be->fused.conv_tail(cx->be, seg, taps, x, w, &t, y);
+}
+
+/* Batch normalisation is affine in each channel: without mean and shift it is the scale, and of a
+ * row of zeros it is the bias. */
+cs_mat cs_conv_fold(cs_ctx *cx, cs_mat gamma, cs_mat beta, cs_mat running, cs_mat w)
+{
+    const cs_ops *op = &cx->be->op;
+    CS_BUG(cx->recording || gamma.c != w.c || beta.c != w.c || running.c != w.c || running.r != 2);
+    cs_mat bias = cs_tmp(cx, 1, w.c);
+    int64_t mark = cs_mark(cx);
+    cs_mat zero = cs_tmp(cx, 1, w.c), stat = cs_tmp(cx, 2, w.c), plain = cs_tmp(cx, w.r, w.c);
+    if (!cx->dry) {
+        cs_mat var = { running.p + running.ld, 1, w.c, running.ld };
+        op->zero(cx->be, zero);
+        op->zero(cx->be, stat);
+        op->copy(cx->be, var, (cs_mat){ stat.p + stat.ld, 1, w.c, stat.ld });
+        op->copy(cx->be, w, plain);
+        op->batchnorm(cx->be, (cs_real)norm_eps, plain, stat, gamma, zero, w);
+        op->batchnorm(cx->be, (cs_real)norm_eps, zero, running, gamma, beta, bias);
+    }
+    cs_release_to(cx, mark);
+    return bias;
+}

@@ -1,0 +1,102 @@
+/* about.c - what a run tells about itself: its command line, and a JSON object for the summary. */
+#include <jansson.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "run/outputs.h"
+
+enum { VALUE_BYTES = 4096 };
+
+char *cs_about_line(const cs_about *a)
+{
+    size_t n = strlen("chordseq") + 1;
+    char *line;
+
+    for (int i = 0; i < a->argc; i++)
+        n += strlen(a->argv[i]) + 1;
+    line = cs_xmalloc(n);
+    size_t at = (size_t)snprintf(line, n, "chordseq");
+    for (int i = 0; i < a->argc; i++)
+        at += (size_t)snprintf(line + at, n - at, " %s", a->argv[i]);
+    return line;
+}
+
+/* A file's name is bytes; JSON is UTF-8. */
+json_t *cs_about_string(const char *s)
+{
+    json_t *j = json_string(s);
+
+    if (j)
+        return j;
+    char *ascii = cs_xstrdup(s);
+    for (char *p = ascii; *p; p++)
+        *p = (unsigned char)*p < 0x80 ? *p : '?';
+    j = json_string(ascii);
+    free(ascii);
+    return j;
+}
+
+static json_t *options_json(const cs_optset *set)
+{
+    json_t *all = json_object();
+    char value[VALUE_BYTES];
+
+    for (; set->opt; set++) {
+        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
+            const int n = o->type == CS_OPT_GROUP ? 0 : cs_opt_text(o, set->base, value,
+                                                                    sizeof value);
+            if (n > 0 && n < VALUE_BYTES)
+                json_object_set_new(all, o->name, cs_about_string(value));
+        }
+    }
+    return all;
+}
+
+static json_t *model_json(const cs_about *a)
+{
+    const cs_model *m = a->model;
+
+    return json_pack("{s:o, s:s, s:s, s:s, s:s}", "path", cs_about_string(a->model_path), "sha256",
+                     m->sum, "encoder", m->enc->name, "tokenizer", m->tok ? m->tok->name : "none",
+                     "head", m->head->name);
+}
+
+json_t *cs_about_json(const cs_about *a)
+{
+    json_t *all = json_object(), *inputs = json_array();
+    char *line = cs_about_line(a);
+
+    for (int i = 0; i < a->input->n; i++)
+        json_array_append_new(inputs, cs_about_string(a->input->v[i]));
+    json_object_set_new(all, "chordseq_version", json_string(PACKAGE_VERSION));
+    json_object_set_new(all, "command", json_string(a->command));
+    json_object_set_new(all, "command_line", cs_about_string(line));
+    json_object_set_new(all, "model", model_json(a));
+    json_object_set_new(all, "inputs", inputs);
+    json_object_set_new(all, "options", options_json(a->set));
+    free(line);
+    return all;
+}
+
+char *cs_about_text(const cs_about *a)
+{
+    json_t *all = cs_about_json(a);
+    char *text = json_dumps(all, JSON_COMPACT);
+
+    json_decref(all);
+    return text;
+}
+
+int cs_outfile_json(cs_outfile *f, const json_t *j, size_t flags, const char *name)
+{
+    int rc = CS_OK;
+    char *text = json_dumps(j, flags);
+
+    if (!text)
+        return cs_fail(CS_EMEM, "out of memory for '%s'", name);
+    CS_TRY(cs_outfile_text(f, text));
+    rc = cs_outfile_text(f, "\n");
+out:
+    free(text);
+    return rc;
+}

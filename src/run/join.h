@@ -1,0 +1,23 @@
+/* join.h - one output of all shards, piece by piece. */
+#ifndef CS_RUN_JOIN_H
+#define CS_RUN_JOIN_H
+
+#include "base/file.h"
+#include "run/manifest.h"
+
+/* As they are; with the first column, a row's number, made anew; NPY, whose head tells their
+ * number. */
+typedef enum cs_join_how { CS_JOIN_BYTES, CS_JOIN_ROWS, CS_JOIN_NPY } cs_join_how;
+
+/**
+ * cs_join - write an output of all shards to one
+ *
+ * option   the output's option, by its long name
+ * path     what `out` is called, for messages; not finished here
+ * Returns  CS_OK; CS_EUSAGE when a shard has no such output, or it is `path`; CS_EFORMAT when one
+ *          is not what its manifest tells, or heads differ; CS_EIO; errors of cs_outfile_write()
+ */
+int cs_join(const cs_manifests *all, const char *option, cs_join_how how, const char *path,
+            cs_outfile *out) CS_MUST_CHECK;
+
+#endif

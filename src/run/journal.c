@@ -1,0 +1,164 @@
+/*
+ * journal.c - what a run that was interrupted has done.
+ *
+ * DESIGN
+ * A JSON object: "run" says what ran (versions, command line, model, inputs with size and time of
+ * change) and must be the same again to the last letter; "records" how many records all outputs
+ * have; "outputs" where each stands. Outputs are on the disk before the journal that tells of them
+ * takes its place by a rename, so whatever the moment of a crash, they have at least what it says,
+ * and what is behind that is cut off.
+ */
+#include "run/journal.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "run/outputs.h"
+
+enum { MAX_BYTES = 1 << 28 };
+
+struct cs_journal {
+    char   *path;
+    json_t *run, *old;           /* old: what was read, or NULL */
+};
+
+/* Appends [size, seconds, nanoseconds] of a file. */
+static int add_identity(json_t *all, const char *path)
+{
+    struct stat st;
+
+    if (strcmp(path, "-") == 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return cs_fail(CS_EUSAGE, "'%s' is no regular file: a run that reads it cannot be resumed; "
+                       "leave out --resume", strcmp(path, "-") == 0 ? "standard input" : path);
+    json_array_append_new(all, json_pack("[I, I, I]", (json_int_t)st.st_size,
+                                         (json_int_t)st.st_mtim.tv_sec,
+                                         (json_int_t)st.st_mtim.tv_nsec));
+    return CS_OK;
+}
+
+static int describe(cs_journal *j, const char *about, const cs_strlist *input,
+                    const char *reference)
+{
+    int rc = CS_OK;
+    json_t *files = json_array();
+
+    j->run = about ? json_loads(about, 0, NULL) : NULL;
+    if (!j->run || json_object_set_new(j->run, "files", files) != 0)
+        return cs_fail(CS_EMEM, "out of memory for '%s'", j->path);
+    for (int i = 0; i < input->n; i++)
+        CS_TRY(add_identity(files, input->v[i]));
+    if (reference)
+        rc = add_identity(files, reference);
+out:
+    return rc;
+}
+
+/* The same run? In the order in which a user would look for the difference. */
+static int check_same(const cs_journal *j)
+{
+    static const char *const part[][2] = {
+        { "chordseq_version", "with another version of chordseq" },
+        { "model", "with another model" },
+        { "inputs", "with other inputs" },
+        { "command_line", "with other options" },
+        { "options", "with other options" },
+        { "files", "before an input was changed" },
+    };
+    const json_t *then = json_object_get(j->old, "run");
+
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        if (!json_equal(json_object_get(then, part[i][0]), json_object_get(j->run, part[i][0])))
+            return cs_fail(CS_EUSAGE, "'%s' was begun %s; give the same again, or remove it to "
+                           "begin anew", j->path, part[i][1]);
+    return CS_OK;
+}
+
+static int read_old(cs_journal *j)
+{
+    int rc = CS_OK;
+    char *text = NULL;
+    size_t n;
+
+    CS_TRY(cs_file_read(j->path, MAX_BYTES, &text, &n));
+    j->old = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(json_object_get(j->old, "run"))
+        || !json_is_object(json_object_get(j->old, "outputs"))
+        || !json_is_integer(json_object_get(j->old, "records"))
+        || json_integer_value(json_object_get(j->old, "records")) < 0)
+        rc = cs_fail(CS_EFORMAT, "'%s' is damaged; remove it to begin anew", j->path);
+    else
+        rc = check_same(j);
+out:
+    free(text);
+    return rc;
+}
+
+int cs_journal_open(const char *output, const char *about, const cs_strlist *input,
+                    const char *reference, cs_journal **out)
+{
+    int rc = CS_OK;
+    const size_t size = strlen(output) + sizeof ".resume";
+    cs_journal *j = cs_xcalloc(1, sizeof *j);
+
+    j->path = cs_xmalloc(size);
+    (void)snprintf(j->path, size, "%s.resume", output);
+    CS_TRY(describe(j, about, input, reference));
+    if (access(j->path, F_OK) == 0)
+        CS_TRY(read_old(j));
+    *out = j;
+    j = NULL;
+out:
+    cs_journal_free(j);
+    return rc;
+}
+
+void cs_journal_free(cs_journal *j)
+{
+    if (!j)
+        return;
+    json_decref(j->run);
+    json_decref(j->old);
+    free(j->path);
+    free(j);
+}
+
+uint64_t cs_journal_records(const cs_journal *j)
+{
+    return (uint64_t)json_integer_value(json_object_get(j->old, "records"));
+}
+
+const json_t *cs_journal_outputs(const cs_journal *j)
+{
+    return json_object_get(j->old, "outputs");
+}
+
+int cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs)
+{
+    int rc = CS_OK;
+    cs_outfile *f = NULL;
+    json_t *all = json_pack("{s:O, s:I, s:o}", "run", j->run, "records", (json_int_t)n_record,
+                            "outputs", outputs);
+
+    /* Not aside under a number of the process: one that is killed here would leave that file. */
+    CS_TRY(cs_outfile_continue(j->path, 0, &f));
+    CS_TRY(cs_outfile_json(f, all, JSON_COMPACT, j->path));
+    rc = cs_outfile_close(f);
+    f = NULL;
+out:
+    cs_outfile_discard(f);
+    json_decref(all);
+    return rc;
+}
+
+void cs_journal_remove(cs_journal *j)
+{
+    char part[PATH_MAX];
+
+    (void)unlink(j->path);
+    if ((size_t)snprintf(part, sizeof part, "%s.part", j->path) < sizeof part)
+        (void)unlink(part);
+}

@@ -1,0 +1,280 @@
+/* manifest.c - what the runs of all shards tell, checked to be of one run. */
+#include "run/manifest.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "run/outputs.h"
+
+enum { MAX_BYTES = 1 << 30, VALUE_BYTES = 80 };
+
+/* Options that may differ: places of outputs, and what answers do not depend on. The model is
+ * compared by its checksum. */
+static const char *const may_differ[] = {
+    "shard", "manifest", "threads", "batch-tokens", "window", "quiet", "verbose", "model",
+    "output", "jsonl", "kraken", "report", "krona", "cami-binning", "cami-profile", "bam",
+    "output-fmt", "no-PG", "split-dir", "split-gz", "summary", "html", "names", "tsv",
+    "resume-every", "input-list",
+};
+/* Options that name what is read: engines put it into folders of their own. */
+static const char *const files[] = { "reference", "mates-1", "mates-2" };
+
+static bool is_among(const char *name, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, list[i]) == 0)
+            return true;
+    return false;
+}
+
+#define IS_AMONG(name, list) is_among(name, list, sizeof list / sizeof *list)
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* ---- one manifest ---------------------------------------------------------------------------- */
+
+static bool is_count(const json_t *v)
+{
+    return json_is_integer(v) && json_integer_value(v) >= 0;
+}
+
+/* Its bytes are those of its head and pieces. */
+static bool is_output(const json_t *o)
+{
+    int64_t n = 0;
+    size_t i;
+    json_t *piece;
+    const json_t *pieces = json_object_get(o, "pieces"), *head = json_object_get(o, "head");
+    const json_t *all = json_object_get(o, "bytes");
+
+    if (!json_is_string(json_object_get(o, "path")) || !is_count(head) || !is_count(all)
+        || !is_count(json_object_get(o, "crc32")) || !json_is_array(pieces))
+        return false;
+    n = json_integer_value(all) - json_integer_value(head);
+    json_array_foreach(pieces, i, piece) {
+        if (!is_count(piece) || json_integer_value(piece) > n)
+            return false;
+        n -= json_integer_value(piece);
+    }
+    return n == 0;
+}
+
+static bool is_sound(const json_t *m)
+{
+    const char *name;
+    json_t *o;
+    const json_t *run = json_object_get(m, "run"), *outputs = json_object_get(m, "outputs");
+    const json_t *no = json_object_get(m, "shard"), *n = json_object_get(m, "shards");
+    bool good = json_integer_value(json_object_get(m, "chordseq_shard")) == 1
+        && is_count(no) && is_count(n) && is_count(json_object_get(m, "records"))
+        && json_is_string(json_object_get(run, "chordseq_version"))
+        && json_is_string(json_object_get(run, "command"))
+        && json_is_string(json_object_get(json_object_get(run, "model"), "sha256"))
+        && json_is_array(json_object_get(run, "inputs"))
+        && json_is_object(json_object_get(run, "options"))
+        && json_is_object(json_object_get(m, "lists")) && json_is_object(outputs)
+        && json_integer_value(no) >= 1 && json_integer_value(no) <= json_integer_value(n);
+
+    json_object_foreach((json_t *)(uintptr_t)outputs, name, o)
+        good = good && is_output(o);
+    return good;
+}
+
+static int read_one(const char *path, cs_manifest *m)
+{
+    char *text = NULL;
+    size_t n;
+    const int rc = cs_file_read(path, MAX_BYTES, &text, &n);
+
+    if (rc != CS_OK)
+        return rc;
+    m->path = path;
+    m->all = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+    free(text);
+    if (!is_sound(m->all))
+        return cs_fail(CS_EFORMAT, "'%s' is no manifest of a shard; --shard writes one with "
+                       "--manifest", path);
+    m->no = json_integer_value(json_object_get(m->all, "shard"));
+    m->records = json_integer_value(json_object_get(m->all, "records"));
+    return CS_OK;
+}
+
+/* ---- are they of one run? -------------------------------------------------------------------- */
+
+/* With the folders of files left out. */
+static bool same_value(const json_t *a, const json_t *b, bool is_file)
+{
+    const char *x = json_string_value(a), *y = json_string_value(b);
+
+    if (!is_file)
+        return json_equal(a, b);
+    if (x && y)
+        return strcmp(last_name(x), last_name(y)) == 0;
+    bool same = json_array_size(a) == json_array_size(b) && json_typeof(a) == json_typeof(b);
+    for (size_t i = 0; same && i < json_array_size(a); i++)
+        same = same_value(json_array_get(a, i), json_array_get(b, i), true);
+    return same;
+}
+
+static void show(const json_t *v, char *buf)
+{
+    char *text = v ? json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT) : cs_xstrdup("nothing");
+
+    (void)snprintf(buf, VALUE_BYTES, "%s", text ? text : "?");
+    free(text);
+}
+
+static int other_option(const cs_manifest *a, const cs_manifest *b, const char *name,
+                        const json_t *x, const json_t *y)
+{
+    char in_a[VALUE_BYTES], in_b[VALUE_BYTES];
+
+    show(x, in_a);
+    show(y, in_b);
+    return cs_fail(CS_EUSAGE, "'%s' and '%s' are of runs with different options: --%s is %s and "
+                   "%s; only shards of one run can be merged", a->path, b->path, name, in_a, in_b);
+}
+
+/* All of a's options are b's; called both ways. */
+static int check_options(const cs_manifest *a, const cs_manifest *b, const json_t *of_a,
+                         const json_t *of_b)
+{
+    const char *name;
+    json_t *x;
+
+    json_object_foreach((json_t *)(uintptr_t)of_a, name, x) {
+        const json_t *y = json_object_get(of_b, name);
+        if (!IS_AMONG(name, may_differ) && !(y && same_value(x, y, IS_AMONG(name, files))))
+            return other_option(a, b, name, x, y);
+    }
+    return CS_OK;
+}
+
+static int check_parts(const cs_manifest *a, const cs_manifest *b)
+{
+    static const struct { const char *in_run, *in_all, *what; } part[] = {
+        { "chordseq_version", NULL, "of different versions of chordseq" },
+        { "command", NULL, "of different commands" },
+        { "inputs", NULL, "of runs with different inputs" },
+        { NULL, "sizes", "of runs with inputs of different sizes" },
+        { NULL, "by", "of inputs that were divided in different ways" },
+        { NULL, "records_in_all", "of runs that read different numbers of records" },
+        { NULL, "shards", "of different numbers of shards" },
+        { NULL, "labels", "of models with different classes" },
+    };
+    const json_t *x = json_object_get(a->all, "run"), *y = json_object_get(b->all, "run");
+    const char *sum_a = json_string_value(json_object_get(json_object_get(x, "model"), "sha256"));
+    const char *sum_b = json_string_value(json_object_get(json_object_get(y, "model"), "sha256"));
+
+    if (strcmp(sum_a, sum_b) != 0)
+        return cs_fail(CS_EUSAGE, "'%s' and '%s' are of runs with different models (sha256 %.12s "
+                       "and %.12s); only shards of one run can be merged", a->path, b->path, sum_a,
+                       sum_b);
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        const char *run = part[i].in_run, *all = part[i].in_all;
+        const json_t *p = run ? json_object_get(x, run) : json_object_get(a->all, all);
+        const json_t *q = run ? json_object_get(y, run) : json_object_get(b->all, all);
+        if ((p || q) && !(p && q && same_value(p, q, run && strcmp(run, "inputs") == 0)))
+            return cs_fail(CS_EUSAGE, "'%s' and '%s' are %s; only shards of one run can be merged",
+                           a->path, b->path, part[i].what);
+    }
+    return CS_OK;
+}
+
+static int check_pair(const cs_manifest *a, const cs_manifest *b)
+{
+    int rc = CS_OK;
+    const json_t *x = json_object_get(json_object_get(a->all, "run"), "options");
+    const json_t *y = json_object_get(json_object_get(b->all, "run"), "options");
+    const json_t *p = json_object_get(a->all, "lists"), *q = json_object_get(b->all, "lists");
+
+    CS_TRY(check_parts(a, b));
+    CS_TRY(check_options(a, b, x, y));
+    CS_TRY(check_options(b, a, y, x));
+    CS_TRY(check_options(a, b, p, q));
+    rc = check_options(b, a, q, p);
+out:
+    return rc;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const cs_manifest *x = a, *y = b;
+
+    return (x->no > y->no) - (x->no < y->no);
+}
+
+/* 1 .. n, each once; they are in order. */
+static int check_numbers(const cs_manifests *s)
+{
+    const int64_t n = json_integer_value(json_object_get(s->m[0].all, "shards"));
+
+    for (int i = 1; i < s->n; i++)
+        if (s->m[i].no == s->m[i - 1].no)
+            return cs_fail(CS_EUSAGE, "'%s' and '%s' are both shard %lld of %lld",
+                           s->m[i - 1].path, s->m[i].path, (long long)s->m[i].no, (long long)n);
+    for (int i = 0; i < n; i++)
+        if (i == s->n || s->m[i].no != i + 1)
+            return cs_fail(CS_EUSAGE, "shard %d of %lld is missing; there are %d manifests", i + 1,
+                           (long long)n, s->n);
+    return CS_OK;
+}
+
+int cs_manifests_read(const char *const *path, int n, cs_manifests *out)
+{
+    int rc = CS_OK;
+
+    CS_BUG(n < 1);
+    *out = (cs_manifests){ .m = cs_xcalloc((size_t)n, sizeof *out->m) };
+    for (; out->n < n; out->n++) {
+        CS_TRY(read_one(path[out->n], &out->m[out->n]));
+        CS_TRY(check_pair(&out->m[0], &out->m[out->n]));
+    }
+    qsort(out->m, (size_t)n, sizeof *out->m, by_number);
+    rc = check_numbers(out);
+out:
+    if (rc != CS_OK && out->n < n)
+        out->n++;                /* it may have been read */
+    return rc;
+}
+
+void cs_manifests_release(cs_manifests *s)
+{
+    for (int i = 0; i < s->n; i++)
+        json_decref(s->m[i].all);
+    free(s->m);
+    *s = (cs_manifests){ NULL, 0 };
+}
+
+/* ---- their outputs --------------------------------------------------------------------------- */
+
+const json_t *cs_manifest_output(const cs_manifest *m, const char *option)
+{
+    return json_object_get(json_object_get(m->all, "outputs"), option);
+}
+
+char *cs_manifest_find(const cs_manifest *m, const json_t *output, const char *made)
+{
+    const char *path = json_string_value(json_object_get(output, "path"));
+    const int n_folder = (int)(last_name(m->path) - m->path);
+    const size_t size = strlen(m->path) + strlen(path) + 1;
+    char *beside = cs_xmalloc(size);
+
+    (void)snprintf(beside, size, "%.*s%s", n_folder, m->path, last_name(path));
+    /* What lies there may be of others: all shards' outputs merged under that name, say, which have
+     * the size of this one where all other shards are empty. */
+    const json_t *n_bytes = json_object_get(output, "bytes");
+    const bool is_ours = cs_file_size(beside) == json_integer_value(n_bytes)
+                      && !cs_outputs_same(beside, made);
+    if (access(beside, F_OK) == 0 && (is_ours || access(path, F_OK) != 0))
+        return beside;
+    free(beside);
+    return cs_xstrdup(path);
+}

@@ -1,0 +1,40 @@
+/* manifest.h - what the runs of all shards tell, checked to be of one run. */
+#ifndef CS_RUN_MANIFEST_H
+#define CS_RUN_MANIFEST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* One shard's, as src/run/shard.c wrote it. */
+typedef struct cs_manifest {
+    const char *path;            /* as given */
+    json_t     *all;
+    int64_t     no, records;     /* no: 1 .. n */
+} cs_manifest;
+
+typedef struct cs_manifests {
+    cs_manifest *m;              /* [n] by number */
+    int          n;
+} cs_manifests;
+
+/**
+ * cs_manifests_read - the manifests of all shards of one run
+ *
+ * path     [n] in any order; kept
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT for what is no manifest; CS_EUSAGE when they are not of one
+ *          run (version, command, model, inputs, options), or a shard is missing or there twice
+ */
+int  cs_manifests_read(const char *const *path, int n, cs_manifests *out) CS_MUST_CHECK;
+void cs_manifests_release(cs_manifests *m);
+
+/** cs_manifest_output - what it says of an output, by its option's long name; NULL: nothing */
+const json_t *cs_manifest_output(const cs_manifest *m, const char *option);
+/** cs_manifest_find - where that output lies: beside the manifest under its last name, with its
+ * size, else where the run put it; free() it. made: what is being made of all; only where there is
+ * nothing else is it taken for that output */
+char *cs_manifest_find(const cs_manifest *m, const json_t *output, const char *made);
+
+#endif

@@ -1,0 +1,397 @@
+/* model_export.c - a model as the folder that model hubs expect. */
+#include "run/model_export.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/sha256.h"
+#include "infer/taxa.h"
+#include "run/outputs.h"
+
+enum { PATH_BYTES = 4096, SYMBOL_BYTES = 64, MAX_MODEL_BYTES = 1 << 30, VALUE_BYTES = 1024 };
+
+/* Writes a JSON value, which it takes over. */
+static int write_json(cs_outfile *f, json_t *j)
+{
+    const int rc = cs_outfile_json(f, j, JSON_INDENT(2), cs_outfile_name(f));
+
+    json_decref(j);
+    return rc;
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static json_t *part_json(const char *name, const cs_opt *opt, const void *cfg)
+{
+    json_t *options = json_object();
+    char value[VALUE_BYTES];
+
+    for (; opt != NULL && opt->type != CS_OPT_END; opt++)
+        if (opt->type != CS_OPT_GROUP && cs_opt_text(opt, cfg, value, sizeof value))
+            json_object_set_new(options, opt->name, json_string(value));
+    return json_pack("{s:s, s:o}", "name", name, "options", options);
+}
+
+static json_t *settings_json(const cs_model *m)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "tokenizer", m->tok == NULL ? json_null()
+                        : part_json(m->tok->name, m->tok->opt, m->tok_cfg));
+    json_object_set_new(o, "encoder", part_json(m->enc->name, m->enc->opt, m->enc_cfg));
+    json_object_set_new(o, "head", part_json(m->head->name, m->head->opt, m->head_cfg));
+    return o;
+}
+
+/* As transformers calls them. */
+static const char *problem_type(const cs_model *m)
+{
+    return m->head->is_class ? "single_label_classification"
+         : m->head->is_labels ? "multi_label_classification" : "regression";
+}
+
+static int write_config(const cs_model *m, cs_outfile *f)
+{
+    json_t *o = json_pack("{s:s, s:[s], s:s, s:i, s:i}", "model_type", "chordseq", "architectures",
+                          m->enc->name, "chordseq_version", PACKAGE_VERSION, "hidden_size",
+                          (int)m->width, "num_labels", (int)m->n_label);
+    json_t *names = json_object(), *numbers = json_object();
+    char number[16];
+
+    for (int32_t i = 0; i < m->n_label; i++) {
+        (void)snprintf(number, sizeof number, "%d", (int)i);
+        json_object_set_new(names, number, json_string(m->label[i].name));
+        json_object_set_new(numbers, m->label[i].name, json_integer(i));
+    }
+    json_object_set_new(o, "id2label", names);
+    json_object_set_new(o, "label2id", numbers);
+    json_object_set_new(o, "problem_type", json_string(problem_type(m)));
+    json_object_set_new(o, "torch_dtype", json_string("float32"));
+    json_object_set_new(o, "max_length", json_integer(cs_model_max_len(m)));
+    if (m->tok != NULL)
+        json_object_set_new(o, "vocab_size", json_integer(cs_model_n_token(m)));
+    else
+        json_object_set_new(o, "num_channels", json_integer(m->n_channel));
+    json_object_set_new(o, "chordseq", settings_json(m));
+    return write_json(f, o);
+}
+
+/* What came from such a file becomes one again. */
+static int write_saved(const cs_model *m, cs_outfile *f)
+{
+    char *text = m->tok->save(m->tok_state);
+    const int rc = text != NULL ? cs_outfile_text(f, text)
+                                : cs_fail(CS_EMEM, "out of memory for the vocabulary");
+
+    free(text);
+    return rc;
+}
+
+/* The vocabulary in full, so that another program can make the same ids. */
+static int write_tokenizer(const cs_model *m, cs_outfile *f)
+{
+    if (m->tok != NULL && m->tok->save != NULL)
+        return write_saved(m, f);
+    json_t *o = m->tok == NULL ? json_pack("{s:s, s:i}", "type", "real", "channels",
+                                           (int)m->n_channel)
+                               : part_json(m->tok->name, m->tok->opt, m->tok_cfg);
+    json_t *vocab = json_object();
+    char symbol[SYMBOL_BYTES];
+
+    for (int32_t id = 0; m->tok != NULL && id < m->tok->n_vocab(m->tok_state); id++) {
+        m->tok->symbol(m->tok_state, id, symbol, sizeof symbol);
+        json_object_set_new(vocab, symbol, json_integer(id));
+    }
+    if (m->mask >= 0) {
+        json_object_set_new(vocab, "[MASK]", json_integer(m->mask));
+        json_object_set_new(o, "mask_id", json_integer(m->mask));
+    }
+    if (m->tok != NULL) {
+        json_object_set_new(o, "pad_id", json_integer(CS_TOK_PAD));
+        json_object_set_new(o, "unk_id", json_integer(CS_TOK_UNK));
+    }
+    json_object_set_new(o, "vocab", vocab);
+    return write_json(f, o);
+}
+
+static int write_labels(const cs_model *m, cs_outfile *f)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "#index\tname\ttaxid\trank\n"));
+    for (int32_t i = 0; i < m->n_label; i++) {
+        const cs_label *l = &m->label[i];
+        CS_TRY(cs_outfile_printf(f, "%d\t%s\t%lld\t%s\n", (int)i, l->name, (long long)l->taxid,
+                                 l->rank != NULL ? l->rank : "."));
+    }
+out:
+    return rc;
+}
+
+/* As --taxonomy reads it. Ancestors are called by their taxids: several may have one name. */
+static int write_taxonomy(const cs_model *m, cs_outfile *f)
+{
+    int rc = CS_OK;
+    cs_taxonomy *t = NULL;
+
+    CS_TRY(cs_taxa_of(m, "the model", &t));
+    CS_TRY(cs_outfile_printf(f, "#name\ttaxid\trank\tparent\tscientific name\n"));
+    for (int32_t i = 1; i < t->n; i++) {
+        const cs_taxon *v = &t->node[i];
+        if (v->class_no >= 0)
+            CS_TRY(cs_outfile_printf(f, "%s", m->label[v->class_no].name));
+        else
+            CS_TRY(cs_outfile_printf(f, "%lld", (long long)v->taxid));
+        CS_TRY(cs_outfile_printf(f, "\t%lld\t%s\t%lld\t%s\n", (long long)v->taxid, v->rank,
+                                 (long long)t->node[v->parent].taxid, v->name));
+    }
+out:
+    cs_taxonomy_free(t);
+    return rc;
+}
+
+static int write_calibration(const cs_model *m, cs_outfile *f)
+{
+    return write_json(f, cs_calibration_json(&m->calibration));
+}
+
+/* ---- the card -------------------------------------------------------------------------------- */
+
+/* The validation figures in the form that hubs read (model-index). */
+static int write_results(cs_outfile *f, const json_t *training)
+{
+    static const struct { const char *key, *type; } figure[] = {
+        { "valid_accuracy", "accuracy" }, { "valid_balanced_accuracy", "balanced_accuracy" },
+        { "valid_loss", "loss" },
+    };
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "model-index:\n- name: chordseq\n  results:\n"
+                             "  - task:\n      type: text-classification\n"
+                             "    dataset:\n      name: validation part of the training data\n"
+                             "      type: sequences\n    metrics:\n"));
+    for (size_t i = 0; i < sizeof figure / sizeof figure[0]; i++) {
+        const json_t *v = json_object_get(training, figure[i].key);
+        if (json_is_number(v))
+            CS_TRY(cs_outfile_printf(f, "    - type: %s\n      value: %.6g\n", figure[i].type,
+                                     json_number_value(v)));
+    }
+out:
+    return rc;
+}
+
+static int write_front(cs_outfile *f, const json_t *training, const char *licence, bool is_class)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "---\nlicense: %s\nlibrary_name: chordseq\n"
+                             "tags:\n- biology\n- genomics\n- dna\n- chordseq\n", licence));
+    if (is_class)
+        CS_TRY(cs_outfile_printf(f, "pipeline_tag: text-classification\nmetrics:\n- accuracy\n"));
+    if (is_class && training != NULL)
+        CS_TRY(write_results(f, training));
+    rc = cs_outfile_printf(f, "---\n\n");
+out:
+    return rc;
+}
+
+static int write_inputs(cs_outfile *f, const json_t *training)
+{
+    int rc = CS_OK;
+    size_t i;
+    const json_t *v, *inputs = json_object_get(training, "inputs");
+
+    CS_TRY(cs_outfile_printf(f, "\n| input | bytes | SHA-256 |\n|---|---|---|\n"));
+    json_array_foreach(inputs, i, v) {
+        const char *name = json_string_value(json_object_get(v, "name"));
+        const char *sum = json_string_value(json_object_get(v, "sha256"));
+        CS_TRY(cs_outfile_printf(f, "| %s | %lld | %s |\n", name != NULL ? name : "",
+                                 (long long)json_integer_value(json_object_get(v, "bytes")),
+                                 sum != NULL ? sum : ""));
+    }
+out:
+    return rc;
+}
+
+/* Rows of what was counted: of classes records and bases, of labels what was known. */
+static int write_counts(cs_outfile *f, json_t *classes, const char *title,
+                        const char *const key[4])
+{
+    int rc = CS_OK;
+    const char *name;
+    json_t *v;
+
+    CS_TRY(cs_outfile_printf(f, "\n| %s |\n|---|---|---|---|---|\n", title));
+    json_object_foreach(classes, name, v) {
+        long long n[4];
+        for (int k = 0; k < 4; k++)
+            n[k] = json_integer_value(json_object_get(v, key[k]));
+        CS_TRY(cs_outfile_printf(f, "| %s | %lld | %lld | %lld | %lld |\n", name, n[0], n[1], n[2],
+                                 n[3]));
+    }
+out:
+    return rc;
+}
+
+static int write_classes(cs_outfile *f, const json_t *training, bool is_class)
+{
+    static const char *const of_class[] = { "train_records", "train_bases", "valid_records",
+                                            "valid_bases" };
+    static const char *const of_label[] = { "train_known", "train_positive", "valid_known",
+                                            "valid_positive" };
+    json_t *classes = json_object_get(training, "classes");
+
+    if (json_object_size(classes) == 0)
+        return CS_OK;
+    if (is_class)
+        return write_counts(f, classes, "class | training records | bases | validation records | "
+                            "bases", of_class);
+    return write_counts(f, classes, "label | training records where it is known | that have it | "
+                        "validation records | that have it", of_label);
+}
+
+static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
+{
+    int rc = CS_OK;
+    const char *command = json_string_value(json_object_get(training, "command"));
+    const json_t *seconds = json_object_get(training, "seconds");
+
+    CS_TRY(cs_outfile_printf(f, "# A chordseq model\n\nPredicts %s of a %s with the encoder '%s': "
+                             "%d %s. `chordseq classify -m model.safetensors FILE` runs it.\n\n"
+                             "Tensors: SHA-256 `%s`.\n\n## Labels\n\n",
+                             m->head->is_class ? "the class" : m->head->is_labels ? "the labels"
+                                                                                 : "values",
+                             m->tok != NULL ? "nucleotide sequence" : "real-valued sequence",
+                             m->enc->name, (int)m->n_label,
+                             m->head->is_class ? "classes" : m->head->is_labels ? "labels"
+                                                                                : "values",
+                             m->sum));
+    for (int32_t i = 0; i < m->n_label; i++)
+        CS_TRY(cs_outfile_printf(f, "- %s\n", m->label[i].name));
+    if (training == NULL)
+        return CS_OK;
+    CS_TRY(cs_outfile_printf(f, "\n## Training\n\n```\n%s\n```\n", command != NULL ? command : ""));
+    CS_TRY(write_inputs(f, training));
+    CS_TRY(write_classes(f, training, m->head->is_class));
+    CS_TRY(cs_outfile_printf(f, "\nEpoch %lld, step %lld, %.0f s, seed %lld.\n",
+        (long long)json_integer_value(json_object_get(training, "epoch")),
+        (long long)json_integer_value(json_object_get(training, "steps")),
+        json_number_value(seconds),
+        (long long)json_integer_value(json_object_get(training, "seed"))));
+    rc = cs_outfile_printf(f, "\n## Limits\n\nValidation figures hold for sequences like those it "
+                           "was trained on; a sequence of another kind also gets one of the "
+                           "labels.\n");
+out:
+    return rc;
+}
+
+static int write_card(const cs_model *m, const char *licence, cs_outfile *f)
+{
+    int rc = CS_OK;
+    json_t *training = m->training != NULL ? json_loads(m->training, 0, NULL) : NULL;
+
+    CS_TRY(write_front(f, training, licence, m->head->is_class));
+    rc = write_body(f, m, training);
+out:
+    json_decref(training);
+    return rc;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* In the order of SHA256SUMS, which itself comes last. Model and card are written by hand. */
+static const struct {
+    const char *name;
+    int (*write)(const cs_model *m, cs_outfile *f);
+} files[] = {
+    { "README.md", NULL },           { "calibration.json", write_calibration },
+    { "config.json", write_config }, { "labels.tsv", write_labels },
+    { "model.safetensors", NULL },   { "taxonomy.tsv", write_taxonomy },
+    { "tokenizer.json", write_tokenizer },
+};
+enum { CARD, MODEL = 4, SUMS = sizeof files / sizeof files[0], N_FILE };
+
+/* What a model lacks has no file. */
+static bool has_file(const cs_model *m, int i)
+{
+    if (i == SUMS || files[i].write == NULL)
+        return true;
+    return files[i].write == write_taxonomy ? m->taxonomy != NULL
+         : files[i].write == write_calibration ? m->calibration.n > 0 : true;
+}
+
+static int open_file(const char *dir, int i, cs_outfile **f)
+{
+    char path[PATH_BYTES];
+    const char *name = i == SUMS ? "SHA256SUMS" : files[i].name;
+
+    if (snprintf(path, PATH_BYTES, "%s/%s", dir, name) >= PATH_BYTES)
+        return cs_fail(CS_EUSAGE, "the name '%s' is too long", dir);
+    return cs_outfile_open(path, f);
+}
+
+/* A line as sha256sum -c reads it, of a file that is complete. */
+static int write_sum(int i, cs_outfile *of, cs_outfile *f)
+{
+    int rc = CS_OK;
+    char *bytes = NULL, hex[65];
+    size_t n;
+    cs_sha256 s;
+
+    CS_TRY(cs_outfile_finish(of));
+    if (!cs_outfile_place(of))
+        return cs_fail(CS_EIO, "'%s' is no regular file", cs_outfile_name(of));
+    CS_TRY(cs_file_read(cs_outfile_place(of), MAX_MODEL_BYTES, &bytes, &n));
+    cs_sha256_init(&s);
+    cs_sha256_add(&s, bytes, n);
+    cs_sha256_hex(&s, hex);
+    rc = cs_outfile_printf(f, "%s  %s\n", hex, files[i].name);
+out:
+    free(bytes);
+    return rc;
+}
+
+static int write_all(cs_model *m, const char *licence, cs_outfile *const f[N_FILE])
+{
+    int rc = CS_OK;
+
+    for (int i = 0; i < SUMS; i++)
+        if (f[i] && files[i].write)
+            CS_TRY(files[i].write(m, f[i]));
+    CS_TRY(cs_model_write(m, false, f[MODEL]));
+    CS_TRY(write_card(m, licence, f[CARD]));
+    for (int i = 0; i < SUMS; i++)
+        if (f[i])
+            CS_TRY(write_sum(i, f[i], f[SUMS]));
+out:
+    return rc;
+}
+
+int cs_model_export(cs_model *m, const char *dir, const char *licence)
+{
+    int rc = CS_OK;
+    cs_outfile *f[N_FILE] = { NULL };
+    cs_outfile **all[N_FILE];
+    const bool made = mkdir(dir, 0777) == 0;
+
+    if (!made && errno != EEXIST)
+        return cs_fail(CS_EIO, "cannot make folder '%s': %s", dir, strerror(errno));
+    for (int i = 0; i < N_FILE; i++) {
+        all[i] = &f[i];
+        if (has_file(m, i))
+            CS_TRY(open_file(dir, i, &f[i]));
+    }
+    CS_TRY(write_all(m, licence, f));
+    rc = cs_outputs_appear(all, N_FILE);
+out:
+    for (int i = 0; i < N_FILE; i++)
+        cs_outfile_discard(f[i]);
+    if (rc != CS_OK && made)
+        (void)rmdir(dir);
+    return rc;
+}

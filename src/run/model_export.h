@@ -1,0 +1,17 @@
+/* model_export.h - a model as the folder that model hubs expect. */
+#ifndef CS_RUN_MODEL_EXPORT_H
+#define CS_RUN_MODEL_EXPORT_H
+
+#include "nn/exec/model.h"
+
+/**
+ * cs_model_export - model.safetensors, config.json, tokenizer.json, labels.tsv, README.md,
+ * SHA256SUMS
+ *
+ * dir      made when it is not there; files of these names in it are replaced
+ * licence  for the card: an SPDX identifier
+ * Returns  CS_OK; CS_EIO; CS_EMEM
+ */
+int cs_model_export(cs_model *m, const char *dir, const char *licence) CS_MUST_CHECK;
+
+#endif

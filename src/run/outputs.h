@@ -1,0 +1,106 @@
+/* outputs.h - every output of a run: opened together, fed together, and all under their names or
+ * none. */
+#ifndef CS_RUN_OUTPUTS_H
+#define CS_RUN_OUTPUTS_H
+
+#include "io/writer.h"
+#include "nn/exec/model.h"
+
+/* A path per format, NULL: not wanted. */
+typedef struct cs_output_args {
+    const char *output, *jsonl, *kraken, *report, *krona, *binning, *profile, *bam, *split,
+               *summary, *html, *sample;
+    int         all, use_names, compress, format, no_pg, resume;
+    double      resume_every;
+} cs_output_args;
+extern const cs_opt cs_output_table[];
+
+typedef struct cs_outputs cs_outputs;
+
+/**
+ * cs_outputs_check - is no place named twice, and does the model fit?
+ *
+ * Returns  CS_OK; CS_EUSAGE (two outputs with one name or both on standard output; a format for
+ *          classes with a model of values)
+ */
+int cs_outputs_check(const cs_output_args *a, const cs_model *m) CS_MUST_CHECK;
+
+/** cs_outputs_same - do two names lead to one place? Of files that are not there, their folders and
+ * last names are compared; devices such as /dev/null are no place */
+bool cs_outputs_same(const char *a, const char *b);
+
+/** cs_outputs_apart - is no place named twice among n? NULL: that one is not wanted. CS_OK, or
+ * CS_EUSAGE */
+int cs_outputs_apart(const char *const *path, int n) CS_MUST_CHECK;
+
+/** cs_outputs_probe - can it be created? Hours of work should not end with a folder that is not
+ * there. path NULL: not wanted. CS_OK, CS_EIO */
+int cs_outputs_probe(const char *path) CS_MUST_CHECK;
+
+/** cs_outputs_appear - complete n files (or NULL), then rename them, so that all appear or none;
+ * those that did are NULL, the others are for the caller to discard. CS_OK, CS_EIO; CS_ECANCEL: a
+ * signal came before the first had its name */
+int cs_outputs_appear(cs_outfile **const file[], int n) CS_MUST_CHECK;
+
+/** cs_outputs_explain - of n outputs one has ended the run with rc: when its reader has gone, the
+ * others are lost with it, which is an error. Returns rc, or CS_EIO with a sentence */
+int cs_outputs_explain(int rc, int n);
+
+/** cs_outputs_want_native - do alignments have to come along whole? */
+bool cs_outputs_want_native(const cs_output_args *a);
+
+/**
+ * cs_outputs_open - open all that was asked for; the args have passed cs_outputs_check()
+ *
+ * info     what the formats tell; what it points to must outlive the outputs. The fields that
+ *          options decide are filled in here
+ */
+int cs_outputs_open(const cs_output_args *a, const cs_output_info *info, cs_outputs **out)
+    CS_MUST_CHECK;
+/** cs_outputs_record - one record to all; a sink for cs_stream, whose argument is the cs_outputs.
+ * CS_ECANCEL without a message when standard output's reader has gone and nothing else is lost */
+int cs_outputs_record(void *outputs, const cs_record *r, const cs_answer *a) CS_MUST_CHECK;
+/**
+ * cs_outputs_save - have all on the disk, and tell where they stand
+ *
+ * out      receives an object for info.from of a later run
+ */
+int cs_outputs_save(const cs_outputs *o, json_t **out) CS_MUST_CHECK;
+/** cs_outputs_resumed - the name of an output that a journal may lie beside; NULL: --resume is not
+ * asked for */
+const char *cs_outputs_resumed(const cs_output_args *a);
+/** cs_outputs_first - one of them, for its counts; there is at least one */
+const cs_output *cs_outputs_first(const cs_outputs *o);
+/** cs_outputs_at - the i-th, the option that named it, and whether what shards write of it only has
+ * to be joined; false: there are not as many */
+bool cs_outputs_at(const cs_outputs *o, int i, cs_output **out, const char **option, bool *joins);
+/** cs_outputs_finish - complete all, but not under their names yet; to be closed or discarded */
+int cs_outputs_finish(cs_outputs *o) CS_MUST_CHECK;
+/** cs_outputs_close - complete all, then rename all; frees o in every case */
+int cs_outputs_close(cs_outputs *o) CS_MUST_CHECK;
+/** cs_outputs_discard - remove what was begun; accepts NULL */
+void cs_outputs_discard(cs_outputs *o);
+
+/* What the summary and headers tell about a run. */
+typedef struct cs_about {
+    const char       *command;   /* "classify" */
+    int               argc;
+    char            **argv;      /* from the command's name on */
+    const cs_optset  *set;       /* the command's tables */
+    const cs_strlist *input;
+    const cs_model   *model;
+    const char       *model_path;
+} cs_about;
+/** cs_about_line - the command line with one blank between words; free() it */
+char *cs_about_line(const cs_about *a);
+/** cs_about_string - a file's name as JSON, which is UTF-8: other bytes become '?' */
+json_t *cs_about_string(const char *s);
+/** cs_about_json - an object: versions, command, model, inputs, options; json_decref() it */
+json_t *cs_about_json(const cs_about *a);
+/** cs_about_text - the same as text; free() it. NULL when out of memory */
+char *cs_about_text(const cs_about *a);
+/** cs_outfile_json - a JSON value and a newline. flags: of jansson; name: the file, for messages.
+ * CS_OK; CS_EMEM; errors as cs_outfile_write() */
+int cs_outfile_json(cs_outfile *f, const json_t *j, size_t flags, const char *name) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,346 @@
+/*
+ * shard.c - one of several parts of the input, and what chordseq-merge(1) has to know of it.
+ *
+ * DESIGN
+ * Where every input is a file that can be read from within, a shard reads its share of the bytes
+ * (cs_inputs_divide()), and its outputs are one piece. Else records are dealt like cards, in
+ * pieces: piece k of all goes to shard k mod N. The first PER_SIZE pieces of every shard are of one
+ * record, the next as many of two, then of four, and so on, so that few contigs are spread evenly
+ * and the pieces of many reads stay few. Whatever can be read in one order can be dealt so: pipes,
+ * gzip, CRAM, pairs, alleles of a variant. A manifest tells how many bytes of each output every
+ * piece has, which is all that is needed to put outputs together again, whatever is in them. What
+ * is counted per run (reports) comes from counts in the manifest.
+ *
+ * The reader's thread deals (`piece` to `n_unit`), the writer's measures (`n_cut` on).
+ */
+#include "run/shard.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { PER_SIZE = 256, MAX_SIZE_LOG = 40, MAX_SHARD = 100000, MAX_PART = 16, BUF_BYTES = 1 << 16 };
+
+struct part {
+    const char  *option, *path;
+    int64_t    (*tell)(const void *of);
+    const void  *of;
+    int64_t      head, at;       /* at: what the pieces so far end with */
+    int64_t     *piece;          /* [n_cut] their bytes */
+    size_t       cap;
+};
+
+struct cs_shard {
+    const char *manifest;        /* or NULL */
+    uint64_t    no, n;           /* no: 0 .. n-1 */
+    bool        by_bytes;        /* the inputs are divided, nothing is dealt */
+    int       (*next)(void *source, cs_chunk *c);
+    void       *source;
+    uint64_t    piece;           /* the next to be dealt to anybody */
+    uint64_t    left;            /* units of our present piece that are not read yet */
+    uint64_t    n_unit;          /* that have been dealt to anybody */
+    struct part part[MAX_PART];
+    int         n_part;
+    size_t      n_cut;           /* our pieces that are written */
+    uint64_t    n_here, n_written;   /* units of the present piece, and of all */
+};
+
+#define ARG(field) .off = offsetof(cs_shard_args, field)
+
+const cs_opt cs_shard_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Shards" },
+    { .type = CS_OPT_STR, .name = "shard", ARG(shard), .arg = "I/N",
+      .help = "read the I-th of N parts of the input, such as 2/8",
+      .man = "Every record is in one part, whatever N; pairs stay together; a part may be empty. "
+             "Files of FASTA and FASTQ, plain or BGZF, are divided by bytes. Of other input all "
+             "parts read the whole, and each answers its own records: pipes, gzip, pairs, SAM, "
+             "BAM, CRAM, VCF." },
+    { .type = CS_OPT_OUT, .name = "manifest", ARG(manifest), .arg = "FILE",
+      .help = "with --shard, write here what chordseq merge has to know of this part",
+      .man = "It appears when everything else is complete. See chordseq-merge(1)." },
+    { .type = CS_OPT_END }
+};
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static uint64_t piece_size(const cs_shard *s, uint64_t piece)
+{
+    const uint64_t log = piece / (PER_SIZE * s->n);
+
+    return (uint64_t)1 << (log < MAX_SIZE_LOG ? log : MAX_SIZE_LOG);
+}
+
+/* Pass over what others are dealt, up to our next piece. */
+static int go_to_ours(cs_shard *s)
+{
+    uint64_t n = 0, n_done;
+
+    for (; s->piece % s->n != s->no; s->piece++)
+        n += piece_size(s, s->piece);
+    const int rc = cs_stream_skip(s->next, s->source, n, &n_done);
+    s->n_unit += n_done;
+    s->left = piece_size(s, s->piece++);
+    return rc;
+}
+
+static int next_of_shard(void *shard, cs_chunk *c)
+{
+    cs_shard *s = shard;
+    int rc = CS_OK;
+
+    if (s->left == 0)
+        CS_TRY(go_to_ours(s));
+    CS_TRY(s->next(s->source, c));
+    s->left--;
+    s->n_unit++;
+out:
+    return rc;
+}
+
+void cs_shard_read(cs_shard *s, cs_stream *stream)
+{
+    if (!s)
+        return;
+    s->by_bytes = !stream->next && cs_inputs_divide(stream->in, (int64_t)s->no, (int64_t)s->n);
+    if (s->by_bytes)
+        return;
+    cs_stream_own_next(stream, &s->next, &s->source);
+    stream->next = next_of_shard;
+    stream->source = s;
+}
+
+/* ---- what is written ------------------------------------------------------------------------- */
+
+static int64_t tell_file(const void *of)
+{
+    return cs_outfile_tell(of);
+}
+
+int cs_shard_add(cs_shard *s, const char *option, const char *path,
+                 int64_t (*tell)(const void *of), const void *of)
+{
+    if (!cs_shard_wants(s))
+        return CS_OK;
+    if (cs_outputs_same(path, "-"))
+        return cs_fail(CS_EUSAGE, "--manifest needs files, not standard output; name them with %s "
+                       "and the other options", option);
+    if (cs_outputs_same(path, s->manifest))
+        return cs_fail(CS_EUSAGE, "%s and --manifest both write to '%s'", option, path);
+    CS_BUG(s->n_part == MAX_PART);
+    const int64_t head = tell(of);
+    s->part[s->n_part++] = (struct part){ .option = option, .path = path, .tell = tell, .of = of,
+                                          .head = head, .at = head };
+    return CS_OK;
+}
+
+int cs_shard_add_file(cs_shard *s, const char *option, const char *path, const cs_outfile *f)
+{
+    return cs_shard_add(s, option, path, tell_file, f);
+}
+
+int cs_shard_add_outputs(cs_shard *s, cs_outputs *o)
+{
+    int rc = CS_OK;
+    cs_output *one;
+    const char *option;
+    bool joins;
+
+    for (int i = 0; cs_shard_wants(s) && cs_outputs_at(o, i, &one, &option, &joins); i++) {
+        if (cs_outputs_same(one->path, s->manifest))
+            return cs_fail(CS_EUSAGE, "%s and --manifest both write to '%s'", option, one->path);
+        if (!joins)
+            continue;
+        CS_TRY(cs_output_begin(one));
+        CS_TRY(cs_shard_add_file(s, option, one->path, one->file));
+    }
+out:
+    return rc;
+}
+
+/* The present piece ends here. */
+static int cut(cs_shard *s)
+{
+    for (int i = 0; i < s->n_part; i++) {
+        struct part *p = &s->part[i];
+        if (cs_grow((void **)&p->piece, &p->cap, s->n_cut + 1, sizeof *p->piece) != CS_OK)
+            return CS_EMEM;
+        const int64_t at = p->tell(p->of);
+        p->piece[s->n_cut] = at - p->at;
+        p->at = at;
+    }
+    s->n_cut++;
+    s->n_here = 0;
+    return CS_OK;
+}
+
+int cs_shard_written(cs_shard *s)
+{
+    if (!s)
+        return CS_OK;
+    s->n_written++;
+    s->n_here++;
+    return !s->by_bytes && s->n_here == piece_size(s, s->n_cut * s->n + s->no) ? cut(s) : CS_OK;
+}
+
+int cs_shard_end(cs_shard *s)
+{
+    return s && s->n_here > 0 ? cut(s) : CS_OK;
+}
+
+/* ---- the manifest ---------------------------------------------------------------------------- */
+
+/* Size and checksum of a file that is complete, so that a change of it is noticed. */
+static int add_identity(json_t *o, const char *path)
+{
+    unsigned char *buf = cs_xmalloc(BUF_BYTES);
+    FILE *f = fopen(path, "rb");
+    uLong crc = crc32(0, NULL, 0);
+    int64_t n_bytes = 0;
+
+    for (size_t n; f && (n = fread(buf, 1, BUF_BYTES, f)) > 0; n_bytes += (int64_t)n)
+        crc = crc32(crc, buf, (uInt)n);
+    const bool bad = !f || ferror(f);
+    if (f)
+        (void)fclose(f);         /* it was read */
+    free(buf);
+    json_object_set_new(o, "bytes", json_integer(n_bytes));
+    json_object_set_new(o, "crc32", json_integer((json_int_t)crc));
+    return bad ? cs_fail(CS_EIO, "cannot read '%s' back for the manifest", path) : CS_OK;
+}
+
+static int outputs_json(const cs_shard *s, json_t *all)
+{
+    int rc = CS_OK;
+
+    for (int i = 0; i < s->n_part; i++) {
+        const struct part *p = &s->part[i];
+        json_t *o = json_object(), *piece = json_array();
+        json_object_set_new(all, p->option + strlen("--"), o);
+        json_object_set_new(o, "path", cs_about_string(p->path));
+        CS_TRY(add_identity(o, p->path));
+        json_object_set_new(o, "head", json_integer(p->head));
+        json_object_set_new(o, "pieces", piece);
+        for (size_t k = 0; k < s->n_cut; k++)
+            json_array_append_new(piece, json_integer(p->piece[k]));
+    }
+out:
+    return rc;
+}
+
+/* Of every input the size, -1 where it has none. */
+static json_t *sizes_json(const cs_strlist *input)
+{
+    json_t *all = json_array();
+
+    for (int i = 0; i < input->n; i++) {
+        const bool is_stdin = strcmp(input->v[i], "-") == 0;
+        json_array_append_new(all, json_integer(is_stdin ? -1 : cs_file_size(input->v[i])));
+    }
+    return all;
+}
+
+/* Options that take several values, which the object of options has not. */
+static json_t *lists_json(const cs_optset *set)
+{
+    json_t *all = json_object();
+    cs_strlist list;
+
+    for (; set->opt; set++)
+        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
+            if (!cs_opt_is_list(o) || strcmp(o->name, "input") == 0)
+                continue;        /* inputs are told apart */
+            json_t *values = json_array();
+            memcpy(&list, (const char *)set->base + o->off, sizeof list);
+            for (int i = 0; i < list.n; i++)
+                json_array_append_new(values, cs_about_string(list.v[i]));
+            json_object_set_new(all, o->name, values);
+        }
+    return all;
+}
+
+int cs_shard_close(cs_shard *s, const cs_about *about, json_t *more)
+{
+    int rc = CS_OK;
+    cs_outfile *f = NULL;
+    json_t *all = NULL, *outputs = json_object();
+
+    if (!cs_shard_wants(s))
+        goto out;
+    CS_TRY(outputs_json(s, outputs));
+    json_t *n_unit = s->by_bytes ? json_null() : json_integer((json_int_t)s->n_unit);
+    all = json_pack("{s:i, s:I, s:I, s:s, s:I, s:o, s:O, s:o, s:o, s:o}", "chordseq_shard", 1,
+                    "shard", (json_int_t)s->no + 1, "shards", (json_int_t)s->n, "by",
+                    s->by_bytes ? "bytes" : "number", "records", (json_int_t)s->n_written,
+                    "records_in_all", n_unit, "outputs", outputs, "run", cs_about_json(about),
+                    "sizes", sizes_json(about->input), "lists", lists_json(about->set));
+    if (more)
+        json_object_update(all, more);
+    CS_TRY(cs_outfile_open(s->manifest, &f));
+    CS_TRY(cs_outfile_json(f, all, JSON_COMPACT, s->manifest));
+    rc = cs_outfile_close(f);
+    f = NULL;
+out:
+    cs_outfile_discard(f);
+    json_decref(outputs);
+    json_decref(more);
+    json_decref(all);
+    return rc;
+}
+
+void cs_shard_warn_empty(const cs_shard *s)
+{
+    if (!s || (s->n_unit == 0 && !s->by_bytes))
+        cs_warn("there are no records in the input");
+}
+
+/* ---- the options ----------------------------------------------------------------------------- */
+
+bool cs_shard_wants(const cs_shard *s)
+{
+    return s && s->manifest;
+}
+
+static bool parse(const char *text, int64_t *no, int64_t *n)
+{
+    const char *slash = strchr(text, '/');
+    char *first = cs_xstrdup(text);
+
+    if (slash)
+        first[slash - text] = '\0';
+    const bool good = slash && cs_parse_int(first, no) == CS_OK
+                   && cs_parse_int(slash + 1, n) == CS_OK && *no >= 1 && *no <= *n
+                   && *n <= MAX_SHARD;
+    free(first);
+    return good;
+}
+
+int cs_shard_new(const cs_shard_args *a, cs_shard **out)
+{
+    int64_t no, n;
+
+    *out = NULL;
+    if (!a->shard)
+        return a->manifest ? cs_fail(CS_EUSAGE, "--manifest goes with --shard") : CS_OK;
+    if (!parse(a->shard, &no, &n))
+        return cs_fail(CS_EUSAGE, "--shard '%s' is no part; give its number and that of all, from "
+                       "1/1 to %d/%d, such as 2/8", a->shard, MAX_SHARD, MAX_SHARD);
+    const int rc = cs_outputs_probe(a->manifest);
+    if (rc != CS_OK)
+        return rc;
+    cs_shard *s = *out = cs_xcalloc(1, sizeof *s);
+    s->manifest = a->manifest;
+    s->no = (uint64_t)no - 1;
+    s->n = (uint64_t)n;
+    return CS_OK;
+}
+
+void cs_shard_free(cs_shard *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < s->n_part; i++)
+        free(s->part[i].piece);
+    free(s);
+}

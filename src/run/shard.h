@@ -1,0 +1,62 @@
+/* shard.h - one of several parts of the input, and what chordseq-merge(1) has to know of it. */
+#ifndef CS_RUN_SHARD_H
+#define CS_RUN_SHARD_H
+
+#include <jansson.h>
+
+#include "base/file.h"
+#include "infer/stream.h"
+#include "run/outputs.h"
+
+typedef struct cs_shard_args { const char *shard, *manifest; } cs_shard_args;
+extern const cs_opt cs_shard_table[];      /* --shard, --manifest */
+
+/* NULL stands for all of the input: every function takes it and then does nothing. */
+typedef struct cs_shard cs_shard;
+
+/** cs_shard_new - what --shard says, NULL if nothing. CS_OK; CS_EUSAGE; CS_EIO for a manifest that
+ * cannot be written */
+int  cs_shard_new(const cs_shard_args *a, cs_shard **out) CS_MUST_CHECK;
+void cs_shard_free(cs_shard *s);
+
+/** cs_shard_read - let a stream, whose source is set, read the shard alone. What its `next` appends
+ * by one call stays together; both must outlive the run */
+void cs_shard_read(cs_shard *s, cs_stream *stream);
+
+/**
+ * cs_shard_add - an output that manifests name; what it has so far is its head
+ *
+ * option   that named it, such as "--kraken"; kept, as is path
+ * tell     how many bytes `of` has, called by the thread that writes
+ * Returns  CS_OK; CS_EUSAGE when it is standard output, or the manifest itself
+ */
+int cs_shard_add(cs_shard *s, const char *option, const char *path,
+                 int64_t (*tell)(const void *of), const void *of) CS_MUST_CHECK;
+/** cs_shard_add_file - the same of a cs_outfile */
+int cs_shard_add_file(cs_shard *s, const char *option, const char *path, const cs_outfile *f)
+    CS_MUST_CHECK;
+/** cs_shard_add_outputs - the same of those that have a line per record; begins them. Also
+ * CS_EUSAGE when any has the manifest's name */
+int cs_shard_add_outputs(cs_shard *s, cs_outputs *o) CS_MUST_CHECK;
+
+/** cs_shard_written - all outputs have what one call of the source's `next` gave */
+int cs_shard_written(cs_shard *s) CS_MUST_CHECK;
+
+/** cs_shard_end - the run has come to its end, and outputs have all they will have; after it, they
+ * may be closed */
+int cs_shard_end(cs_shard *s) CS_MUST_CHECK;
+
+/**
+ * cs_shard_close - write the manifest, of outputs that stand under their names
+ *
+ * more     what else it tells, or NULL; taken over
+ */
+int cs_shard_close(cs_shard *s, const cs_about *about, json_t *more) CS_MUST_CHECK;
+
+/** cs_shard_warn_empty - there were no records: a warning, unless other parts have them */
+void cs_shard_warn_empty(const cs_shard *s);
+
+/** cs_shard_wants - is there a manifest to write? */
+bool cs_shard_wants(const cs_shard *s);
+
+#endif

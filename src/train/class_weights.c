@@ -1,0 +1,126 @@
+/* class_weights.c - what errors count, by class or label: --class-weights. */
+#include "train/class_weights.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/opt.h"
+
+struct weights {
+    const cs_head    *head;
+    const cs_dataset *d;
+    int32_t           n;         /* numbers that a list has */
+    float            *v;
+};
+
+/* Head variant weighs the labels 0 and 1, head multilabel the 1s of each label. */
+static bool on_variants(const struct weights *w)
+{
+    return w->head->n_part > 1;
+}
+
+static bool weighs_labels(const struct weights *w)
+{
+    return w->head->is_labels && !on_variants(w);
+}
+
+/* Where the weight that is given for class or label c stands. */
+static float *weight_at(const struct weights *w, int32_t c)
+{
+    return &w->v[weighs_labels(w) ? 2 * c + 1 : c];
+}
+
+static int parse(const struct weights *w, const char *text)
+{
+    char *list = cs_xstrdup(text), *save = NULL;
+    int32_t c = 0;
+    double v = 0, sum = 0;
+
+    for (char *s = strtok_r(list, ",", &save); s != NULL; s = strtok_r(NULL, ",", &save), c++) {
+        if (c < w->n && cs_parse_real(s, &v) == CS_OK && v >= 0)
+            *weight_at(w, c) = (float)v;
+        else
+            c = w->n;
+        sum += v;
+    }
+    free(list);
+    if (c == w->n && sum == 0)
+        return cs_fail(CS_EUSAGE, "--class-weights %s: with all of them 0 there is nothing to "
+                       "learn", text);
+    if (c != w->n)
+        return cs_fail(CS_EUSAGE, "--class-weights takes none, balanced or %d numbers, not '%s'",
+                       (int)w->n, text);
+    return CS_OK;
+}
+
+/* How many of each there are in the training part: records, or bases where stretches have classes,
+ * or labels of variants, both for all labels together. */
+static void count(const struct weights *w, int64_t *n)
+{
+    const cs_dataset *d = w->d;
+
+    if (w->head->per_token) {
+        cs_dataset_count_bases(d, CS_PART_TRAIN, w->n, n);
+        return;
+    }
+    for (int64_t i = 0; i < d->n; i++) {
+        const cs_example *e = &d->ex[i];
+        if (e->part == CS_PART_TRAIN && !on_variants(w))
+            n[e->class_no]++;
+        for (int32_t t = 0; e->part == CS_PART_TRAIN && on_variants(w) && t < d->n_target; t++)
+            if (!isnan(e->target[t]))
+                n[e->target[t] > 0]++;
+    }
+}
+
+/* As many 1s as 0s, by weight; 1 where a label has only either. */
+static void balance_labels(const struct weights *w)
+{
+    const cs_dataset *d = w->d;
+
+    for (int32_t t = 0; t < d->n_target; t++) {
+        int64_t n[2] = { 0, 0 };
+        for (int64_t i = 0; i < d->n; i++)
+            if (d->ex[i].part == CS_PART_TRAIN && !isnan(d->ex[i].target[t]))
+                n[d->ex[i].target[t] > 0]++;
+        if (n[0] > 0 && n[1] > 0)
+            *weight_at(w, t) = (float)((double)n[0] / (double)n[1]);
+    }
+}
+
+static void balance_classes(const struct weights *w)
+{
+    int64_t *n = cs_xcalloc((size_t)w->n, sizeof *n);
+    double all = 0;
+
+    count(w, n);
+    for (int32_t c = 0; c < w->n; c++)
+        all += (double)n[c];
+    for (int32_t c = 0; c < w->n; c++)
+        w->v[c] = n[c] > 0 ? (float)(all / ((double)w->n * (double)n[c])) : 0;
+    free(n);
+}
+
+int cs_class_weights(const char *list, const cs_head *head, const cs_dataset *d, int32_t n_class,
+                     float **weight)
+{
+    struct weights w = { .head = head, .d = d, .n = head->n_part > 1 ? 2 : n_class };
+
+    *weight = NULL;
+    if (strcmp(list, "none") == 0)
+        return CS_OK;
+    if (!head->is_class && !head->is_labels)
+        return cs_fail(CS_EUSAGE, "--class-weights is for classes, the head predicts values");
+    *weight = w.v = cs_xcalloc(2 * (size_t)w.n, sizeof *w.v);
+    for (int32_t c = 0; c < 2 * w.n; c++)
+        w.v[c] = 1;
+    if (strcmp(list, "balanced") != 0)
+        return parse(&w, list);
+    if (weighs_labels(&w))
+        balance_labels(&w);
+    else
+        balance_classes(&w);
+    return CS_OK;
+}

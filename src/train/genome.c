@@ -1,0 +1,270 @@
+/* genome.c - the contigs of several files: which to learn from, which to keep aside. */
+#include "train/genome.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "io/regions.h"
+
+/* A share of the genome is set aside in about this many blocks, of at most so many windows: many
+ * small ones are more alike, but each costs the windows that its ends cut short. */
+enum { BLOCKS = 256, BLOCK_WINDOWS = 64 };
+
+/* The contigs of one file, which is one or the other. */
+static int add_contigs(cs_genome *g, cs_reference *r, cs_sites *s)
+{
+    const int n = r ? cs_reference_count(r) : cs_sites_count(s);
+
+    if (cs_grow((void **)&g->contig, &g->cap, (size_t)g->n + (size_t)n, sizeof *g->contig) != CS_OK)
+        return CS_EMEM;
+    for (int i = 0; i < n; i++) {
+        const char *name = r ? cs_reference_name(r, i) : cs_sites_name(s, i);
+        const int64_t n_base = r ? cs_reference_length(r, name) : cs_sites_length(s, i);
+        g->contig[g->n++] = (cs_contig){ r, s, i, name, n_base };
+    }
+    return CS_OK;
+}
+
+static int check_file(const char *path)
+{
+    if (strcmp(path, "-") != 0 && access(path, R_OK) != 0)
+        return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
+    if (cs_file_size(path) >= 0)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "'%s' is no regular file; windows are fetched from all over a "
+                   "genome, which a pipe does not allow", path);
+}
+
+static int open_file(cs_genome *g, const char *path, cs_alphabet alphabet)
+{
+    int rc = CS_OK;
+    cs_reference *r = NULL;
+    cs_sites *s = NULL;
+
+    CS_TRY(check_file(path));
+    if (!cs_sites_are(path)) {
+        CS_TRY(cs_reference_open(path, &r));
+        g->file[g->n_file++] = r;
+    } else if (alphabet == CS_NUCLEOTIDES) {
+        return cs_fail(CS_EFORMAT, "'%s' holds diplotypes, and nucleotides are wanted here", path);
+    } else {
+        CS_TRY(cs_sites_open(path, &s));
+        g->sites[g->n_sites++] = s;
+    }
+    rc = add_contigs(g, r, s);
+out:
+    return rc;
+}
+
+int cs_genome_open(const cs_strlist *path, cs_alphabet alphabet, cs_genome *g)
+{
+    int rc = CS_OK;
+    const size_t n = (size_t)path->n + 1;
+
+    *g = (cs_genome){ .file = cs_xcalloc(n, sizeof *g->file),
+                      .sites = cs_xcalloc(n, sizeof *g->sites) };
+    for (int i = 0; i < path->n; i++)
+        CS_TRY(open_file(g, path->v[i], alphabet));
+    if (g->n == 0)
+        rc = cs_fail(CS_EFORMAT, "there is no sequence to learn from in the input");
+out:
+    return rc;
+}
+
+void cs_genome_release(cs_genome *g)
+{
+    for (int i = 0; i < g->n_file; i++)
+        cs_reference_free(g->file[i]);
+    for (int i = 0; i < g->n_sites; i++)
+        cs_sites_free(g->sites[i]);
+    free(g->file);
+    free(g->sites);
+    free(g->contig);
+    *g = (cs_genome){ 0 };
+}
+
+int cs_genome_fetch(void *genome, int32_t no, int64_t from, int64_t to, char *out)
+{
+    const cs_contig *c = &((const cs_genome *)genome)->contig[no];
+    char *bases = NULL;
+
+    if (c->sites)
+        return cs_sites_fetch(c->sites, c->no, from, to, out);
+    const int rc = cs_reference_fetch(c->file, c->name, from, to, &bases);
+    if (rc == CS_OK)
+        memcpy(out, bases, (size_t)(to - from));
+    free(bases);
+    return rc;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool names(const char *item, size_t n, const char *contig)
+{
+    return strncmp(item, contig, n) == 0 && (contig[n] == '\0' || contig[n] == ':');
+}
+
+static bool listed(const char *list, const char *contig)
+{
+    for (const char *p = list; p != NULL && *p != '\0';) {
+        const size_t n = strcspn(p, ",");
+        if (n > 0 && names(p, n, contig))
+            return true;
+        p += n + (p[n] == ',');
+    }
+    return false;
+}
+
+/* Every name of a list must be one. */
+static int check_list(const cs_genome *g, const char *list, const char *option)
+{
+    for (const char *p = list; p != NULL && *p != '\0';) {
+        const size_t n = strcspn(p, ",");
+        bool found = false;
+        for (int32_t i = 0; i < g->n && !found; i++)
+            found = names(p, n, g->contig[i].name);
+        if (!found)
+            return cs_fail(CS_EUSAGE, "%s '%.*s': the input has no such contig", option, (int)n, p);
+        p += n + (p[n] == ',');
+    }
+    return CS_OK;
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+struct regions { cs_stretch *v; size_t n, cap; };
+
+/* The first contig from `no` on that has the name; g->n: none has it. */
+static int32_t next_named(const cs_genome *g, const char *name, int32_t no)
+{
+    while (no < g->n && strcmp(g->contig[no].name, name) != 0)
+        no++;
+    return no;
+}
+
+/* *no comes in as the contig of the line before, which is most often the same, or -1. */
+static int find_contig(const cs_genome *g, const char *bed, const cs_region *r, int32_t *no)
+{
+    if (*no < 0 || strcmp(g->contig[*no].name, r->contig) != 0) {
+        *no = next_named(g, r->contig, 0);
+        if (*no == g->n)
+            return cs_fail(CS_EFORMAT, "'%s': the input has no contig '%s'", bed, r->contig);
+        if (next_named(g, r->contig, *no + 1) < g->n)
+            return cs_fail(CS_EFORMAT, "'%s': the input has several contigs '%s'; keep them aside "
+                           "whole, with --val-contigs", bed, r->contig);
+    }
+    if (r->to > g->contig[*no].n_base)
+        return cs_fail(CS_EFORMAT, "'%s': '%s' ends at %lld, before %lld", bed, r->contig,
+                       (long long)g->contig[*no].n_base, (long long)r->to);
+    return CS_OK;
+}
+
+static int by_place(const void *pa, const void *pb)
+{
+    const cs_stretch *a = pa, *b = pb;
+
+    if (a->contig != b->contig)
+        return a->contig < b->contig ? -1 : 1;
+    return a->from < b->from ? -1 : a->from > b->from;
+}
+
+/* Sorted by contig and place. */
+static int read_regions(const cs_genome *g, const char *bed, struct regions *to)
+{
+    int rc = CS_OK;
+    cs_regions *in = NULL;
+    cs_region r;
+    cs_stretch s = { .contig = -1 };
+
+    if (bed == NULL)
+        return CS_OK;
+    CS_TRY(cs_regions_open(NULL, 0, bed, &in));
+    while ((rc = cs_regions_next(in, NULL, &r)) == CS_OK) {
+        CS_TRY(find_contig(g, bed, &r, &s.contig));
+        s.from = r.from;
+        s.to = r.to;
+        CS_TRY(cs_grow((void **)&to->v, &to->cap, to->n + 1, sizeof *to->v));
+        to->v[to->n++] = s;
+    }
+    if (rc == CS_EOF)
+        rc = CS_OK;
+    if (to->n > 0)
+        qsort(to->v, to->n, sizeof *to->v, by_place);
+out:
+    cs_regions_free(in);
+    return rc;
+}
+
+/* A contig's regions go to valid, what lies between them to train; *next is the first region that
+ * may be of this contig. */
+static int share_by_regions(const struct regions *r, size_t *next, int32_t no, int64_t n_base,
+                            cs_corpus *train, cs_corpus *valid)
+{
+    int rc = CS_OK;
+    int64_t at = 0;
+
+    for (; *next < r->n && r->v[*next].contig == no; ++*next) {
+        const cs_stretch *s = &r->v[*next];
+        const int64_t from = s->from > at ? s->from : at;     /* regions may overlap */
+        if (from > at)
+            CS_TRY(cs_corpus_add(train, no, at, from));
+        if (s->to > from)
+            CS_TRY(cs_corpus_add(valid, no, from, s->to));
+        at = s->to > at ? s->to : at;
+    }
+    if (at < n_base)
+        rc = cs_corpus_add(train, no, at, n_base);
+out:
+    return rc;
+}
+
+/* ---- sharing --------------------------------------------------------------------------------- */
+
+static int64_t block_bases(const cs_genome *g, int64_t window)
+{
+    int64_t n = 0;
+
+    for (int32_t i = 0; i < g->n; i++)
+        n += g->contig[i].n_base;
+    n /= BLOCKS;
+    if (n > BLOCK_WINDOWS * window)
+        return BLOCK_WINDOWS * window;
+    return n > window ? n : window;
+}
+
+int cs_genome_share(const cs_genome *g, const cs_genome_split *how, cs_corpus *train,
+                    cs_corpus *valid)
+{
+    int rc = CS_OK;
+    struct regions r = { 0 };
+    size_t next = 0;
+    const bool named = how->valid != NULL || how->valid_bed != NULL;
+    const int64_t block = block_bases(g, train->window);
+
+    CS_TRY(check_list(g, how->valid, "--val-contigs"));
+    CS_TRY(check_list(g, how->skip, "--skip-contigs"));
+    CS_TRY(read_regions(g, how->valid_bed, &r));
+    for (int32_t i = 0; i < g->n; i++) {
+        const cs_contig *c = &g->contig[i];
+        while (next < r.n && r.v[next].contig < i)
+            next++;
+        if (c->n_base == 0 || listed(how->skip, c->name))
+            continue;
+        if (listed(how->valid, c->name))
+            rc = cs_corpus_add(valid, i, 0, c->n_base);
+        else if (named)
+            rc = share_by_regions(&r, &next, i, c->n_base, train, valid);
+        else
+            rc = cs_corpus_split(train, valid, c->name, (cs_stretch){ i, 0, c->n_base, 0 }, block,
+                                 how->valid_frac);
+        if (rc != CS_OK)
+            goto out;
+    }
+out:
+    free(r.v);
+    return rc;
+}

@@ -1,0 +1,534 @@
+/* labelled.c - sequences with what is known about them: for the commands that learn and judge. */
+#include "train/labelled.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/near.h"
+#include "infer/taxa.h"
+
+enum { MAX_TARGET = CS_MULTILABELS_MAX, MAX_VALUE = 64, LABEL_BYTES = 1024, MAX_OWN_CLASS = 1024 };
+
+const cs_opt cs_label_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Labels" },
+    { .type = CS_OPT_IN, .name = "labels", .off = offsetof(cs_label_args, labels), .arg = "TSV",
+      .help = "table: record name, then its class or its values",
+      .man = "One row per record; lines that begin with '#' are skipped. With a regression head "
+             "every further column is a value to predict. With head multilabel the first line "
+             "names the columns, and each after the first is a label: 1 or 0, and NA, '.' or "
+             "nothing where it is not known." },
+    { .type = CS_OPT_STR, .name = "label-key", .off = offsetof(cs_label_args, key), .arg = "KEY",
+      .help = "the label follows 'KEY=' in the record's header line",
+      .man = "It ends at the next blank." },
+    { .type = CS_OPT_INS, .name = "class", .off = offsetof(cs_label_args, class_file),
+      .arg = "CLASS=FILE", .help = "every record of this file has this class",
+      .man = "May be given several times, also with several files per class. No other input is "
+             "read then." },
+    { .type = CS_OPT_IN, .name = "label-map", .off = offsetof(cs_label_args, map), .arg = "TSV",
+      .help = "table: label found, class that it stands for",
+      .man = "Labels that are not in it keep their name; the class '-' leaves its records out." },
+    { .type = CS_OPT_IN, .name = "intervals", .off = offsetof(cs_label_args, intervals),
+      .arg = "BED", .help = "table: record, start, end, class, for every stretch that has one",
+      .man = "For --head token. Starts count from 0, ends are not included. The order of lines is "
+             "free; intervals of different classes must not overlap. The class '-' says that a "
+             "stretch is not to be learnt from." },
+    { .type = CS_OPT_STR, .name = "background", .off = offsetof(cs_label_args, background),
+      .arg = "CLASS", .help = "class of all bases outside of intervals",
+      .man = "Without it, they are not learnt from and not judged." },
+    { .type = CS_OPT_FLAG, .name = "skip-unlabelled",
+      .off = offsetof(cs_label_args, skip_unlabelled),
+      .help = "leave records without a label out instead of refusing them" },
+    { .type = CS_OPT_IN, .name = "split", .off = offsetof(cs_label_args, split), .arg = "TSV",
+      .help = "table: record name, then train, valid or skip, then its group if there is a column",
+      .man = "Groups are for --group-balance." },
+    { .type = CS_OPT_STR, .name = "group-key", .off = offsetof(cs_label_args, group_key),
+      .arg = "KEY", .help = "records with the same value after 'KEY=' in their header are split "
+                            "together",
+      .man = "A record without it, or with the value 'unknown', is grouped by its name up to the "
+             "last ':', so that pieces of one sequence stay together." },
+    { .type = CS_OPT_END }
+};
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int check_intervals(const cs_label_args *a, bool per_token)
+{
+    const char *other = a->labels != NULL ? "labels" : a->key != NULL ? "label-key"
+                      : a->class_file.n > 0 ? "class" : a->map != NULL ? "label-map" : NULL;
+
+    if (per_token && a->intervals == NULL)
+        return cs_fail(CS_EUSAGE, "the head predicts a class per token; say which bases have which "
+                       "with --intervals");
+    if (per_token && other != NULL)
+        return cs_fail(CS_EUSAGE, "--%s is for labels of records, the head wants those of "
+                       "--intervals", other);
+    if (!per_token && (a->intervals != NULL || a->background != NULL))
+        return cs_fail(CS_EUSAGE, "--%s is for a head that predicts a class per token",
+                       a->intervals != NULL ? "intervals" : "background");
+    return CS_OK;
+}
+
+/* A label that a record lacks has to be told from one that is not known: only a table can. */
+static int check_multilabel(const cs_label_args *a)
+{
+    const char *other = a->key != NULL ? "label-key" : a->class_file.n > 0 ? "class"
+                      : a->map != NULL ? "label-map" : NULL;
+
+    return other == NULL ? CS_OK
+         : cs_fail(CS_EUSAGE, "--%s is for one class per record; the head's labels come from "
+                   "--labels, a column each", other);
+}
+
+static int check_sources(const cs_label_args *a, const cs_input_args *input, bool is_class)
+{
+    const int n = (a->labels != NULL) + (a->key != NULL) + (a->class_file.n > 0);
+
+    if (n > 1)
+        return cs_fail(CS_EUSAGE, "give one of --labels, --label-key and --class, not several");
+    if (a->class_file.n > 0 && input->file.n + input->list.n > 0)
+        return cs_fail(CS_EUSAGE, "'%s' has no class; with --class name every file there",
+                       input->file.n > 0 ? input->file.v[0] : input->list.v[0]);
+    if (a->class_file.n > 0 && !is_class)
+        return cs_fail(CS_EUSAGE, "--class gives classes, but the head predicts values");
+    /* Series files bring their own, which is found out when the first record is read. */
+    return CS_OK;
+}
+
+const char *cs_labelled_once(const cs_label_args *a, const cs_input_args *input)
+{
+    const char *const table[] = { a->labels, a->map, a->split, a->intervals };
+    const char *once = cs_args_once(input->file.v, input->file.n);
+
+    if (input->file.n + input->list.n + a->class_file.n == 0)
+        return "-";
+    if (once == NULL)
+        once = cs_args_once(input->list.v, input->list.n);
+    if (once == NULL)
+        once = cs_args_once(table, sizeof table / sizeof *table);
+    for (int i = 0; i < a->class_file.n && once == NULL; i++) {
+        const char *equals = strchr(a->class_file.v[i], '=');
+        once = equals != NULL ? cs_args_once(&(const char *){ equals + 1 }, 1) : NULL;
+    }
+    return once;
+}
+
+static int class_no(cs_labelled *l, const char *label, int *no)
+{
+    if (!l->fixed || l->lineages)
+        return cs_classes_add(&l->classes, label, no);
+    *no = cs_classes_find(&l->classes, label);
+    if (*no >= 0)
+        return CS_OK;
+    cs_near near = cs_near_begin(label);
+    for (int i = 0; i < l->classes.n; i++)
+        cs_near_try(&near, l->classes.name[i]);
+    return cs_fail(CS_EFORMAT, "label '%s' is not a class of the model; %s--label-map can say "
+                   "which class it stands for", label, cs_near_hint(&near));
+}
+
+/* CLASS=FILE: the file joins the inputs, its class is kept beside it. */
+static int add_class_files(cs_labelled *l, cs_input_args *input)
+{
+    int rc = CS_OK;
+    const cs_strlist *list = &l->args->class_file;
+    char name[LABEL_BYTES];
+
+    if (list->n == 0)
+        return CS_OK;
+    l->file_class = cs_xcalloc((size_t)list->n, sizeof *l->file_class);
+    input->file.v = cs_xrealloc(input->file.v, (size_t)list->n * sizeof *input->file.v);
+    for (int i = 0; i < list->n; i++) {
+        const char *equals = strchr(list->v[i], '=');
+        const size_t n = equals != NULL ? (size_t)(equals - list->v[i]) : 0;
+        if (n == 0 || n >= sizeof name || equals[1] == '\0')
+            return cs_fail(CS_EUSAGE, "--class takes CLASS=FILE, not '%s'", list->v[i]);
+        memcpy(name, list->v[i], n);
+        name[n] = '\0';
+        if (l->lineages)
+            cs_lineage_tidy(name, l->n_rank);
+        if (name[0] == '\0')
+            return cs_fail(CS_EUSAGE, "--class '%s': the lineage names nothing", list->v[i]);
+        CS_TRY(class_no(l, name, &l->file_class[i]));
+        input->file.v[input->file.n++] = equals + 1;
+    }
+out:
+    return rc;
+}
+
+/* The background is the first class, unless a model has numbered them. */
+static int open_intervals(cs_labelled *l)
+{
+    int rc = CS_OK;
+    const cs_label_args *a = l->args;
+
+    l->background = -1;
+    if (a->background != NULL)
+        CS_TRY(class_no(l, a->background, &l->background));
+    CS_TRY(cs_intervals_open(a->intervals, &l->classes, l->fixed, &l->interval));
+    if (!l->fixed && l->classes.n < 2)
+        rc = cs_fail(CS_EFORMAT, "'%s' has fewer than two classes; --background can be another",
+                     a->intervals);
+out:
+    return rc;
+}
+
+static int open_tables(cs_labelled *l)
+{
+    int rc = CS_OK;
+    const cs_label_args *a = l->args;
+
+    if (a->intervals != NULL)
+        CS_TRY(open_intervals(l));
+    if (a->labels != NULL && l->is_labels)
+        CS_TRY(cs_multilabels_open(a->labels, &l->classes, l->fixed, &l->multi));
+    else if (a->labels != NULL)
+        CS_TRY(cs_labels_open(a->labels, &l->table));
+    if (a->map != NULL)
+        CS_TRY(cs_labels_open(a->map, &l->map));
+    if (a->split != NULL)
+        CS_TRY(cs_labels_open(a->split, &l->split));
+    if (l->multi != NULL && cs_multilabels_columns(l->multi) < l->classes.n)
+        cs_warn("'%s' has no column for %d of the model's %d labels, which are not judged",
+                a->labels, l->classes.n - cs_multilabels_columns(l->multi), l->classes.n);
+    if (l->table != NULL && cs_labels_columns(l->table) > (l->is_class ? 1 : MAX_VALUE))
+        rc = cs_fail(CS_EFORMAT, "'%s' has %d columns after the name; %s", a->labels,
+                     cs_labels_columns(l->table), l->is_class ? "a class is one" : "at most 64 "
+                     "values can be predicted");
+out:
+    return rc;
+}
+
+int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *how,
+                     const cs_model *model, const cs_head *head, cs_labelled *l)
+{
+    int rc = CS_OK, no;
+    const bool is_class = head->is_class;
+    cs_input_opt with_series = *how;
+
+    with_series.series = true;
+    *l = (cs_labelled){ .args = a, .is_class = is_class, .is_labels = head->is_labels,
+                        .min_base = 1 };
+    CS_TRY(check_intervals(a, head->per_token));
+    if (head->is_labels)
+        CS_TRY(check_multilabel(a));
+    CS_TRY(check_sources(a, input, is_class));
+    for (int32_t i = 0; model && (is_class || l->is_labels) && i < model->n_label; i++)
+        CS_TRY(cs_classes_add(&l->classes, model->label[i].name, &no));
+    l->fixed = model != NULL;
+    /* A genus that the model does not know still has a family that it may. */
+    l->n_rank = model == NULL ? a->n_rank : head->per_token ? 0 : cs_taxa_depth(model);
+    l->lineages = model == NULL ? a->lineages : l->n_rank > 0;
+    CS_TRY(add_class_files(l, input));
+    CS_TRY(open_tables(l));
+    CS_TRY(cs_args_input(input));
+    CS_TRY(cs_inputs_open(input->file.v, input->file.n, &with_series, &l->in));
+out:
+    if (rc != CS_OK)
+        cs_labelled_close(l);
+    return rc;
+}
+
+void cs_labelled_close(cs_labelled *l)
+{
+    cs_chunk_free(l->chunk);
+    cs_inputs_close(l->in);
+    cs_labels_close(l->table);
+    cs_multilabels_close(l->multi);
+    cs_labels_close(l->map);
+    cs_labels_close(l->split);
+    cs_intervals_close(l->interval);
+    cs_classes_release(&l->classes);
+    free(l->file_class);
+    *l = (cs_labelled){ 0 };
+}
+
+/* ---- one record ------------------------------------------------------------------------------ */
+
+/* The text of a record's label, or NULL; buf is room for one from the header. */
+static const char *find_label(const cs_labelled *l, const cs_record *r, char *buf, size_t n_buf)
+{
+    if (l->table != NULL)
+        return cs_labels_find(l->table, r->name, 0);
+    if (l->args->key != NULL && cs_label_key(r->comment, l->args->key, buf, n_buf))
+        return buf;
+    return NULL;
+}
+
+static int unlabelled(cs_labelled *l, const cs_record *r)
+{
+    l->n_unlabelled++;
+    if (l->args->skip_unlabelled)
+        return CS_EOF;
+    if (l->args->labels != NULL)
+        return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'; --skip-unlabelled leaves such "
+                       "records out", r->name, l->args->labels);
+    if (l->args->key != NULL)
+        return cs_fail(CS_EFORMAT, "record '%s' has no '%s=' in its header; --skip-unlabelled "
+                       "leaves such records out", r->name, l->args->key);
+    return cs_fail(CS_EUSAGE, "record '%s' brings no %s", r->name, l->is_labels
+                   ? "labels; give --labels" : "values; give --labels or --label-key");
+}
+
+/* A series' one target is its class where no other source is given. Class k is named k, so those
+ * below the largest number met exist, too. */
+static int own_class(cs_labelled *l, const cs_record *r, float *target)
+{
+    int rc = CS_OK, no = 0;
+    char name[32];
+
+    if (r->target == NULL)
+        return cs_fail(CS_EUSAGE, "no labels; give --labels, --label-key or --class");
+    if (r->n_target != 1 || r->target[0] < 0 || r->target[0] >= MAX_OWN_CLASS ||
+        r->target[0] != floorf(r->target[0]))
+        return cs_fail(CS_EFORMAT, "record '%s' has no class: its target must be one whole number "
+                       "of 0 .. %d", r->name, MAX_OWN_CLASS - 1);
+    for (int k = l->fixed ? (int)r->target[0] : l->classes.n; k <= (int)r->target[0]; k++) {
+        (void)snprintf(name, sizeof name, "%d", k);
+        CS_TRY(class_no(l, name, &no));
+    }
+    *target = (float)(l->fixed ? no : (int)r->target[0]);
+out:
+    return rc;
+}
+
+/* CS_OK and a class number, or CS_EOF: leave the record out. */
+static int find_class(cs_labelled *l, const cs_record *r, float *target)
+{
+    char buf[LABEL_BYTES], tidy[LABEL_BYTES];
+    int rc = CS_OK, no = 0;
+
+    if (l->file_class != NULL) {
+        *target = (float)l->file_class[cs_inputs_index(l->in)];
+        return CS_OK;
+    }
+    if (l->table == NULL && l->args->key == NULL)
+        return own_class(l, r, target);
+    const char *label = find_label(l, r, buf, sizeof buf);
+    if (label == NULL)
+        return unlabelled(l, r);
+    const char *mapped = l->map != NULL ? cs_labels_find(l->map, label, 0) : NULL;
+    if (mapped != NULL && strcmp(mapped, "-") == 0) {
+        l->n_skipped++;
+        return CS_EOF;
+    }
+    label = mapped != NULL ? mapped : label;
+    if (l->lineages) {
+        (void)snprintf(tidy, sizeof tidy, "%s", label);
+        cs_lineage_tidy(tidy, l->n_rank);
+        label = tidy;
+    }
+    if (*label == '\0')
+        return unlabelled(l, r);
+    CS_TRY(class_no(l, label, &no));
+    *target = (float)no;
+out:
+    return rc;
+}
+
+static int parse_value(const cs_record *r, const char *text, float *v)
+{
+    double d;
+
+    if (cs_parse_real(text, &d) != CS_OK)
+        return cs_fail(CS_EFORMAT, "record '%s' has the value '%s', which is not a number", r->name,
+                       text);
+    *v = (float)d;
+    return CS_OK;
+}
+
+static int find_values(cs_labelled *l, const cs_record *r, float *target)
+{
+    char buf[LABEL_BYTES];
+    int rc = CS_OK;
+
+    if (l->table == NULL && l->args->key == NULL && r->target != NULL) {
+        memcpy(target, r->target, (size_t)r->n_target * sizeof *target);
+        return CS_OK;
+    }
+    const char *text = find_label(l, r, buf, sizeof buf);
+    if (text == NULL)
+        return unlabelled(l, r);
+    if (l->table == NULL)
+        return parse_value(r, text, target);
+    for (int i = 0; i < cs_labels_columns(l->table); i++)
+        CS_TRY(parse_value(r, cs_labels_find(l->table, r->name, i), &target[i]));
+out:
+    return rc;
+}
+
+/* A series' targets are its labels where there is no table. Label k is named k. */
+static int own_labels(cs_labelled *l, const cs_record *r, float *target)
+{
+    int rc = CS_OK, no;
+    char name[32];
+
+    for (int k = 0; k < r->n_target; k++) {
+        if (r->target[k] != 0 && r->target[k] != 1)
+            return cs_fail(CS_EFORMAT, "record '%s' has the target %g; a label is 0 or 1", r->name,
+                           (double)r->target[k]);
+        target[k] = r->target[k];
+        (void)snprintf(name, sizeof name, "%d", k);
+        if (!l->fixed)
+            CS_TRY(cs_classes_add(&l->classes, name, &no));
+    }
+out:
+    return rc;
+}
+
+/* CS_OK, or CS_EOF: leave the record out. */
+static int find_labels(cs_labelled *l, const cs_record *r, float *target)
+{
+    bool known = false;
+
+    if (l->multi == NULL)
+        return r->target != NULL ? own_labels(l, r, target) : unlabelled(l, r);
+    const int rc = cs_multilabels_find(l->multi, r->name, target);
+    if (rc != CS_OK)
+        return rc == CS_EOF ? unlabelled(l, r) : rc;
+    for (int k = 0; k < l->classes.n; k++)
+        known = known || !isnan(target[k]);
+    l->n_masked += !known;
+    return known ? CS_OK : CS_EOF;
+}
+
+static int find_target(cs_labelled *l, const cs_record *r, float *target)
+{
+    return l->is_class ? find_class(l, r, target) : l->is_labels ? find_labels(l, r, target)
+                                                                 : find_values(l, r, target);
+}
+
+static int n_target(const cs_labelled *l, const cs_record *r)
+{
+    if (l->interval != NULL)
+        return CS_TARGET_TOKENS;
+    if (l->multi != NULL)
+        return l->classes.n;
+    if (l->is_class)
+        return 1;
+    if (l->table != NULL)
+        return cs_labels_columns(l->table);
+    return l->args->key == NULL && r->target != NULL ? r->n_target : 1;
+}
+
+static int find_part(const cs_labelled *l, const cs_record *r, cs_part *part)
+{
+    static const char *const name[] = { "train", "valid", "skip" };
+
+    *part = CS_PART_TRAIN;
+    if (l->split == NULL)
+        return CS_OK;
+    const char *text = cs_labels_find(l->split, r->name, 0);
+    for (int i = 0; text != NULL && i < 3; i++) {
+        if (strcmp(text, name[i]) == 0) {
+            *part = (cs_part)i;
+            return CS_OK;
+        }
+    }
+    if (text == NULL)
+        return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'", r->name, l->args->split);
+    return cs_fail(CS_EFORMAT, "record '%s' has '%s' in '%s'; it must be train, valid or skip",
+                   r->name, text, l->args->split);
+}
+
+/* The first record says whether inputs are bases or values, and how many targets there are. */
+static int fit(const cs_labelled *l, cs_dataset *d, const cs_record *r)
+{
+    const int32_t channels = r->x != NULL ? r->n_channel : 0, targets = n_target(l, r);
+
+    if (targets > MAX_TARGET)
+        return cs_fail(CS_EFORMAT, "record '%s' has %d values to predict; at most %d are possible",
+                       r->name, (int)targets, (int)MAX_TARGET);
+    if (d->mem == NULL)
+        cs_dataset_init(d, l->is_class && l->interval == NULL, targets, channels);
+    d->background = l->background;
+    if (channels != d->n_channel || targets != d->n_target)
+        return cs_fail(CS_EFORMAT, "record '%s' has %d real values per position and %d targets, "
+                       "those before it %d and %d", r->name, (int)channels, (int)targets,
+                       (int)d->n_channel, (int)d->n_target);
+    return CS_OK;
+}
+
+/* Where it is known what, or CS_EOF: leave the record out. */
+static int find_spans(cs_labelled *l, const cs_record *r, const cs_span **span, int64_t *n)
+{
+    const int rc = cs_intervals_find(l->interval, r->name, r->seg[0].n_base, span, n);
+
+    if (rc != CS_OK)
+        return rc;
+    l->n_named += *n > 0;
+    if (*n > 0 || l->background >= 0)
+        return CS_OK;
+    l->n_unlabelled++;
+    return l->args->skip_unlabelled ? CS_EOF
+         : cs_fail(CS_EFORMAT, "record '%s' has no interval in '%s'; --skip-unlabelled leaves such "
+                   "records out, --background gives them a class", r->name, l->args->intervals);
+}
+
+static const char *find_group(const cs_labelled *l, const cs_record *r, char *group, size_t n)
+{
+    const char *key = l->args->group_key;
+
+    if (key == NULL || !cs_label_key(r->comment, key, group, n))
+        group[0] = '\0';
+    if (l->split != NULL && cs_labels_columns(l->split) > 1)
+        (void)snprintf(group, n, "%s", cs_labels_find(l->split, r->name, 1));
+    return group;
+}
+
+cs_labels *cs_labelled_table(const cs_labelled *l)
+{
+    return l->multi != NULL ? cs_multilabels_table(l->multi) : l->table;
+}
+
+static int add_record(cs_labelled *l, cs_dataset *d, const cs_record *r)
+{
+    int rc = CS_OK;
+    float target[MAX_TARGET];
+    char buf[LABEL_BYTES];
+    const cs_span *span = NULL;
+    int64_t n_span = 0;
+    cs_part part;
+
+    l->n_read++;
+    cs_labels_meet(cs_labelled_table(l), r->name);
+    cs_labels_meet(l->split, r->name);
+    CS_TRY(fit(l, d, r));
+    CS_TRY(find_part(l, r, &part));
+    rc = l->interval != NULL ? find_spans(l, r, &span, &n_span)
+                             : find_target(l, r, target);
+    if (rc != CS_OK)
+        return rc == CS_EOF ? CS_OK : rc;
+    if (r->seg[0].n_base < l->min_base) {
+        if (l->n_short++ == 0)
+            (void)snprintf(l->first_short, sizeof l->first_short, "%s", r->name);
+        return CS_OK;
+    }
+    const char *group = find_group(l, r, buf, sizeof buf);
+    CS_TRY(l->interval != NULL ? cs_dataset_add_spans(d, r, span, n_span, group)
+                               : cs_dataset_add(d, r, target, group));
+    d->ex[d->n - 1].part = part;
+out:
+    return rc;
+}
+
+int cs_labelled_read(cs_labelled *l, cs_dataset *d, int64_t max_base)
+{
+    int rc = CS_OK;
+
+    while (rc == CS_OK && d->n_base < max_base) {
+        if (l->chunk != NULL && cs_chunk_full(l->chunk)) {
+            cs_chunk_free(l->chunk);
+            l->chunk = NULL;
+        }
+        if (l->chunk == NULL)
+            l->chunk = cs_chunk_new(0);
+        if (l->chunk == NULL)
+            return CS_EMEM;
+        CS_TRY(cs_inputs_next(l->in, l->chunk));
+        CS_TRY(add_record(l, d, &l->chunk->rec[l->chunk->n - 1]));
+    }
+out:
+    return rc;
+}

@@ -1,0 +1,353 @@
+/* model_factorize.c - thin layers for a trained model: size, time and answers before and after. */
+#include "train/model_factorize.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "nn/exec/thin.h"
+#include "run/outputs.h"
+#include "train/judge.h"
+
+/* The random batch that is timed: so many records of so many tokens; passes, the middle one of
+ * which counts. */
+enum { N_RECORD = 16, N_TOKEN = 1024, N_PASS = 5, BATCH_TOKENS = 64 << 10 };
+
+const cs_opt cs_thin_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Factorize" },
+    { .type = CS_OPT_STR, .name = "rank", .off = offsetof(cs_thin_args, rank), .arg = "NUM",
+      .help = "rank of every linear layer; below 1: share of the layer's smaller side",
+      .man = "A layer of M outputs and N inputs for which NUM (M + N) is no less than M N stays "
+             "as it is." },
+    { .type = CS_OPT_REAL, .name = "energy", .off = offsetof(cs_thin_args, energy), .arg = "SHARE",
+      .def = "0", .help = "instead: the least rank that keeps this share of a layer's weights, "
+      "squared", .min = 0, .max = 1 },
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", .off = offsetof(cs_thin_args, output),
+      .arg = "FILE", .help = "write the thin model here" },
+    { .type = CS_OPT_END }
+};
+
+static int read_rule(const cs_thin_args *a, cs_thin_rule *rule)
+{
+    double v;
+
+    *rule = (cs_thin_rule){ .energy = a->energy };
+    if ((a->rank != NULL) == (a->energy > 0))
+        return cs_fail(CS_EUSAGE, "'factorize' takes either --rank or --energy");
+    if (a->rank == NULL)
+        return CS_OK;
+    if (cs_parse_real(a->rank, &v) == CS_OK && v > 0 && v < 1)
+        rule->share = v;
+    else if (cs_parse_int(a->rank, &rule->rank) != CS_OK || rule->rank < 1)
+        return cs_fail(CS_EUSAGE, "--rank takes a whole number or a share below 1, not '%s'",
+                       a->rank);
+    return CS_OK;
+}
+
+/* ---- time and answers on a random batch ------------------------------------------------------ */
+
+static int append_random(const cs_model *m, int64_t n, uint64_t key, cs_batch *b)
+{
+    int32_t id[N_TOKEN];
+    int rc;
+    float *x = m->tok ? NULL : cs_alloc((size_t)(n * m->n_channel), sizeof *x);
+
+    if (!m->tok && !x)
+        return cs_fail(CS_EMEM, "out of memory for a random record");
+    for (int64_t i = 0; i < n && m->tok; i++)
+        id[i] = 1 + (int32_t)cs_rng_below(key, (uint64_t)i,
+                                          (uint64_t)m->tok->n_vocab(m->tok_state) - 1);
+    for (int64_t i = 0; i < n * m->n_channel && x; i++)
+        x[i] = (float)cs_rng_normal(key, (uint64_t)i);
+    rc = cs_batch_append(b, m->tok ? id : NULL, x, n, NULL, (cs_slot){ 0 });
+    free(x);
+    return rc;
+}
+
+static int random_batch(const cs_model *m, cs_batch **out)
+{
+    int rc = CS_OK;
+    const int64_t most = cs_model_max_len(m), n = most > 0 && most < N_TOKEN ? most : N_TOKEN;
+    cs_batch *b = cs_batch_new(m->n_channel, 0);
+
+    if (!b)
+        return cs_fail(CS_EMEM, "out of memory for a random batch");
+    for (uint64_t r = 0; r < N_RECORD; r++)
+        CS_TRY(append_random(m, n, cs_rng_key(1, r), b));
+    *out = b;
+    b = NULL;
+out:
+    cs_batch_free(b);
+    return rc;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The middle one of some passes, after one that fills caches. */
+static int time_answers(cs_model *m, const cs_batch *b, float *answer, double *middle)
+{
+    int rc = CS_OK;
+    double took[N_PASS];
+
+    CS_TRY(cs_model_predict(m, b, answer));
+    for (int i = 0; i < N_PASS; i++) {
+        const double start = seconds();
+        CS_TRY(cs_model_predict(m, b, answer));
+        took[i] = seconds() - start;
+    }
+    qsort(took, N_PASS, sizeof took[0], by_size);
+    *middle = took[N_PASS / 2];
+out:
+    return rc;
+}
+
+/* ---- accuracy -------------------------------------------------------------------------------- */
+
+/* The model before and after, and what there is to judge them by. */
+struct sides {
+    cs_model    *model[2];
+    cs_policy    policy[2];
+    cs_scores    scores[2];
+    cs_labelled  labelled;
+    cs_dataset   data;
+    int64_t      n_without;      /* records that the model before has no answer to */
+};
+
+static int judge_block(void *sides)
+{
+    int rc = CS_OK;
+    struct sides *s = sides;
+    int64_t n = 0, n_without[2] = { 0, 0 };
+    cs_sample *sample = cs_alloc((size_t)s->data.n + 1, sizeof *sample);
+
+    if (!sample)
+        return cs_fail(CS_EMEM, "out of memory for %lld records", (long long)s->data.n);
+    for (int64_t i = 0; i < s->data.n; i++)
+        if (cs_judge_wants(&s->labelled, &s->data.ex[i]))
+            sample[n++] = (cs_sample){ i, 0, s->data.ex[i].n_base, false };
+    for (int k = 0; k < 2; k++) {
+        const cs_judge j = { .model = s->model[k], .policy = &s->policy[k],
+                             .batch_tokens = BATCH_TOKENS, .n_thread = 1 };
+        CS_TRY(cs_judge_samples(&j, &s->data, sample, n, &s->scores[k], &n_without[k]));
+    }
+    s->n_without += n_without[0];
+out:
+    free(sample);
+    return rc;
+}
+
+static int open_input(struct sides *s, cs_input_args *input, const cs_label_args *label)
+{
+    int rc = CS_OK;
+    const cs_model *m = s->model[0];
+    const cs_optset defaults[] = { { cs_policy_table, &(cs_policy_args){ 0 }, NULL },
+                                   { NULL, NULL, NULL } };
+    cs_input_opt how;
+
+    CS_TRY(cs_judge_per_record(m));
+    CS_TRY(cs_args_reading(input, 0, &how));
+    how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
+    cs_opt_defaults(defaults);
+    for (int k = 0; k < 2; k++)
+        CS_TRY(cs_policy_init(&s->policy[k], defaults[0].base, NULL, s->model[k]));
+    CS_TRY(cs_labelled_open(label, input, &how, m, m->head, &s->labelled));
+    if (m->tok != NULL)
+        s->labelled.min_base = m->tok->min_base(m->tok_state);
+out:
+    return rc;
+}
+
+/* Accuracy with classes, with labels the share of known ones that are called right; else the mean
+ * squared error. */
+static int figures(const struct sides *s, double v[2])
+{
+    int rc = CS_OK;
+
+    for (int k = 0; k < 2; k++) {
+        cs_figures f;
+        CS_TRY(cs_scores_figures(&s->scores[k], 0, INT64_MAX, 0, false, &f));
+        v[k] = s->scores[k].is_class || s->scores[k].is_labels ? f.accuracy : f.loss;
+        cs_figures_release(&f);
+    }
+out:
+    return rc;
+}
+
+static int judge(cs_model *before, cs_model *after, cs_input_args *input,
+                 const cs_label_args *label, double v[2])
+{
+    int rc = CS_OK;
+    struct sides s = { .model = { before, after } };
+
+    for (int k = 0; k < 2; k++)
+        cs_scores_for(&s.scores[k], before);
+    CS_TRY(open_input(&s, input, label));
+    CS_TRY(cs_judge_blocks(&s.labelled, before, &s.data, judge_block, &s, &s.n_without));
+    if (s.scores[0].n == 0) {
+        rc = cs_fail(CS_EFORMAT, "there is no record to judge in the input");
+        goto out;
+    }
+    CS_TRY(figures(&s, v));
+    if (isnan(v[0]))
+        rc = cs_fail(CS_EFORMAT, "no record of the input has a class of the model");
+out:
+    for (int k = 0; k < 2; k++)
+        cs_scores_release(&s.scores[k]);
+    if (s.data.mem != NULL)
+        cs_dataset_release(&s.data);
+    cs_labelled_close(&s.labelled);
+    return rc;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static int write_layers(cs_outfile *f, const cs_thin_list *list)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "what\tbefore\tafter\tratio\n"));
+    for (int32_t i = 0; i < list->n; i++) {
+        const cs_thin_layer *l = &list->v[i];
+        CS_TRY(cs_outfile_printf(f, "%s\t%dx%d\t", l->name, (int)l->n_out, (int)l->n_in));
+        if (l->rank > 0)
+            CS_TRY(cs_outfile_printf(f, "rank %lld\t%.6f\n", (long long)l->rank, l->energy));
+        else
+            CS_TRY(cs_outfile_printf(f, "whole\t1.000000\n"));
+    }
+out:
+    return rc;
+}
+
+static int64_t count(const cs_model *m)
+{
+    int64_t n = 0;
+
+    for (int32_t i = 0; i < m->ps.n; i++)
+        n += m->ps.p[i].n;
+    return n;
+}
+
+static int write_sizes(cs_outfile *f, const cs_model *m, const cs_model *thin)
+{
+    int rc = CS_OK;
+    const int64_t a = count(m), b = count(thin);
+    const double ratio = (double)b / (double)a;
+
+    CS_TRY(cs_outfile_printf(f, "parameters\t%lld\t%lld\t%.6f\n", (long long)a, (long long)b,
+                             ratio));
+    rc = cs_outfile_printf(f, "bytes\t%lld\t%lld\t%.6f\n", (long long)(4 * a), (long long)(4 * b),
+                           ratio);
+out:
+    return rc;
+}
+
+static int write_answers(cs_outfile *f, cs_model *m, cs_model *thin)
+{
+    int rc = CS_OK;
+    cs_batch *b = NULL;
+    double took[2], difference = 0, norm = 0;
+    const int64_t n = N_RECORD * cs_model_answer_len(m, N_TOKEN);
+    float *old = cs_alloc((size_t)n, sizeof *old), *new = cs_alloc((size_t)n, sizeof *new);
+
+    if (!old || !new) {
+        rc = cs_fail(CS_EMEM, "out of memory for %lld answers", (long long)n);
+        goto out;
+    }
+    CS_TRY(random_batch(m, &b));
+    CS_TRY(time_answers(m, b, old, &took[0]));
+    CS_TRY(time_answers(thin, b, new, &took[1]));
+    for (int64_t i = 0; i < n; i++) {
+        const double d = (double)new[i] - (double)old[i];
+        difference += d * d;
+        norm += (double)old[i] * (double)old[i];
+    }
+    CS_TRY(cs_outfile_printf(f, "seconds\t%.6f\t%.6f\t%.6f\n", took[0], took[1],
+                             took[1] / took[0]));
+    rc = cs_outfile_printf(f, "relative_error\t0\t%.6f\t.\n",
+                           norm > 0 ? sqrt(difference / norm) : 0);
+out:
+    cs_batch_free(b);
+    free(old);
+    free(new);
+    return rc;
+}
+
+static int report(cs_outfile *f, cs_model *m, cs_model *thin, const cs_thin_list *list)
+{
+    int rc = CS_OK;
+
+    CS_TRY(write_layers(f, list));
+    CS_TRY(write_sizes(f, m, thin));
+    rc = write_answers(f, m, thin);
+out:
+    return rc;
+}
+
+/* Labels without sequences would judge nothing; with neither there is no accuracy to tell. */
+static int check_input(const cs_input_args *input, const cs_label_args *label, bool *judges)
+{
+    *judges = input->file.n > 0 || input->list.n > 0 || label->class_file.n > 0;
+    if (!*judges && (label->labels != NULL || label->key != NULL))
+        return cs_fail(CS_EUSAGE, "--%s is for sequences, and none are named; give them with -i",
+                       label->labels != NULL ? "labels" : "label-key");
+    return CS_OK;
+}
+
+int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
+                       const cs_label_args *label)
+{
+    int rc = CS_OK;
+    cs_thin_rule rule;
+    cs_thin_list list = { .v = NULL };
+    cs_model *thin = NULL;
+    cs_outfile *f = NULL, *to = NULL;
+    double v[2];
+    bool judges;
+
+    CS_TRY(read_rule(a, &rule));
+    CS_TRY(check_input(input, label, &judges));
+    CS_TRY(cs_outputs_apart((const char *const[]){ "-", a->output }, 2));
+    if (a->output)
+        CS_TRY(cs_outfile_open(a->output, &to));
+    CS_TRY(cs_model_thin(m, &rule, &thin, &list));
+    CS_TRY(cs_outfile_open("-", &f));
+    CS_TRY(report(f, m, thin, &list));
+    if (judges) {
+        CS_TRY(judge(m, thin, input, label, v));
+        CS_TRY(cs_outfile_printf(f, "%s\t%.6f\t%.6f\t",
+                                 m->head->is_class || m->head->is_labels ? "accuracy"
+                                                                         : "mean_squared_error",
+                                 v[0], v[1]));
+        CS_TRY(v[0] > 0 ? cs_outfile_printf(f, "%.6f\n", v[1] / v[0])
+                        : cs_outfile_printf(f, ".\n"));
+    }
+    if (a->output)
+        CS_TRY(cs_model_write(thin, false, to));
+    CS_TRY(cs_outputs_appear((cs_outfile **const[]){ &f, &to }, 2));
+    if (a->output && m->calibration.n > 0)
+        cs_note("'%s' is not calibrated: the calibration is of the whole model's answers, and "
+                "'chordseq eval --calibrate' makes one of its own", a->output);
+out:
+    cs_outfile_discard(f);
+    cs_outfile_discard(to);
+    cs_model_free(thin);
+    cs_thin_release(&list);
+    return rc;
+}

@@ -1,0 +1,24 @@
+/* model_factorize.h - a trained model with thin linear layers, and what that costs and saves. */
+#ifndef CS_TRAIN_MODEL_FACTORIZE_H
+#define CS_TRAIN_MODEL_FACTORIZE_H
+
+#include "train/labelled.h"
+
+typedef struct cs_thin_args {
+    const char *rank, *output;
+    double      energy;
+} cs_thin_args;
+
+extern const cs_opt cs_thin_table[];       /* --rank, --energy, -o */
+
+/**
+ * cs_model_factorize - replace linear layers by their truncated SVD, write the model, print a table
+ *
+ * input, label  sequences to measure the accuracy with, both emptied later by who owns them; when
+ *               neither names any, the accuracy is left out
+ * Returns  CS_OK; CS_EUSAGE; the errors of cs_model_thin(), of reading and of writing
+ */
+int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
+                       const cs_label_args *label) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,232 @@
+/* provenance.c - what a model says about its making, and what a run must repeat to go on. */
+#include "train/provenance.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+
+enum { PIECE_BYTES = 1 << 16, VALUE_BYTES = 512 };
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* A growing text; small enough that memory for it is simply there. */
+struct text { char *s; size_t n; };
+
+static void append(struct text *t, const char *s, size_t n)
+{
+    t->s = cs_xrealloc(t->s, t->n + n + 1);
+    memcpy(t->s + t->n, s, n);
+    t->n += n;
+    t->s[t->n] = '\0';
+}
+
+/* One argument without folders: "--class=a=/data/x.fa" keeps what stands before the path. */
+static void append_argument(struct text *t, const char *arg)
+{
+    const char *slash = strrchr(arg, '/'), *equals = NULL;
+
+    for (const char *p = arg; slash != NULL && p < slash; p++)
+        if (*p == '=')
+            equals = p;
+    if (slash != NULL && equals != NULL)
+        append(t, arg, (size_t)(equals + 1 - arg));
+    arg = slash != NULL ? slash + 1 : arg;
+    append(t, arg, strlen(arg));
+}
+
+static int hash_file(const char *path, cs_origin_file *f)
+{
+    int rc = CS_OK;
+    unsigned char *piece = cs_xmalloc(PIECE_BYTES);
+    FILE *in = fopen(path, "rb");
+    cs_sha256 h;
+    size_t n;
+
+    if (in == NULL) {
+        rc = cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
+        goto out;
+    }
+    cs_sha256_init(&h);
+    while ((n = fread(piece, 1, PIECE_BYTES, in)) > 0)
+        cs_sha256_add(&h, piece, n);
+    if (ferror(in))
+        rc = cs_fail(CS_EIO, "cannot read '%s': %s", path, strerror(errno));
+    cs_sha256_hex(&h, f->sha256);
+out:
+    if (in != NULL)
+        (void)fclose(in);
+    free(piece);
+    return rc;
+}
+
+int cs_provenance_init(cs_provenance *p, int argc, char **argv, const cs_strlist *file)
+{
+    int rc = CS_OK;
+    struct text t = { NULL, 0 };
+
+    append(&t, "chordseq", strlen("chordseq"));
+    for (int i = 0; i < argc; i++) {
+        append(&t, " ", 1);
+        append_argument(&t, argv[i]);
+    }
+    p->command = t.s;
+    p->file = cs_xcalloc((size_t)file->n + 1, sizeof *p->file);
+    for (int i = 0; i < file->n; i++) {
+        cs_origin_file *f = &p->file[p->n_file++];
+        f->name = cs_xstrdup(base_name(file->v[i]));
+        f->n_bytes = cs_file_size(file->v[i]);
+        /* Only a regular file can be read twice. */
+        if (f->n_bytes >= 0)
+            CS_TRY(hash_file(file->v[i], f));
+    }
+out:
+    return rc;
+}
+
+void cs_provenance_release(cs_provenance *p)
+{
+    for (int i = 0; i < p->n_file; i++)
+        free(p->file[i].name);
+    free(p->file);
+    free(p->command);
+    *p = (cs_provenance){ 0 };
+}
+
+static json_t *inputs_json(const cs_provenance *p)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < p->n_file; i++) {
+        const cs_origin_file *f = &p->file[i];
+        json_t *o = json_pack("{s:s}", "name", f->name);
+        if (f->n_bytes >= 0) {
+            json_object_set_new(o, "bytes", json_integer(f->n_bytes));
+            json_object_set_new(o, "sha256", json_string(f->sha256));
+        }
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *part_json(const cs_dataset *d, int32_t class_no)
+{
+    int64_t n[2], n_base[2];
+
+    cs_dataset_count(d, CS_PART_TRAIN, class_no, &n[0], &n_base[0]);
+    cs_dataset_count(d, CS_PART_VALID, class_no, &n[1], &n_base[1]);
+    return json_pack("{s:I, s:I, s:I, s:I}", "train_records", (json_int_t)n[0], "train_bases",
+                     (json_int_t)n_base[0], "valid_records", (json_int_t)n[1], "valid_bases",
+                     (json_int_t)n_base[1]);
+}
+
+/* Bases of a class, where stretches have classes. */
+static json_t *bases_json(const cs_dataset *d, int n_class, int class_no)
+{
+    int64_t *n = cs_xcalloc((size_t)n_class, 2 * sizeof *n);
+
+    cs_dataset_count_bases(d, CS_PART_TRAIN, n_class, n);
+    cs_dataset_count_bases(d, CS_PART_VALID, n_class, n + n_class);
+    json_t *o = json_pack("{s:I, s:I}", "train_bases", (json_int_t)n[class_no], "valid_bases",
+                          (json_int_t)n[n_class + class_no]);
+    free(n);
+    return o;
+}
+
+/* Records that a label is known for, and those that have it. */
+static json_t *label_json(const cs_dataset *d, int label)
+{
+    int64_t n[2][2] = { { 0, 0 }, { 0, 0 } };
+
+    for (int64_t i = 0; i < d->n; i++) {
+        const float t = d->ex[i].target[label];
+        if (isnan(t) || d->ex[i].part == CS_PART_SKIP)
+            continue;
+        n[d->ex[i].part][0]++;
+        n[d->ex[i].part][1] += t > 0;
+    }
+    return json_pack("{s:I, s:I, s:I, s:I}", "train_known", (json_int_t)n[0][0], "train_positive",
+                     (json_int_t)n[0][1], "valid_known", (json_int_t)n[1][0], "valid_positive",
+                     (json_int_t)n[1][1]);
+}
+
+static json_t *class_json(const cs_dataset *d, int n_class, int i)
+{
+    if (d->n_target == CS_TARGET_TOKENS)
+        return bases_json(d, n_class, i);
+    return d->is_class ? part_json(d, i) : label_json(d, i);
+}
+
+static json_t *real_json(double v)
+{
+    /* Six digits tell all there is to tell about a figure, and keep the text readable. */
+    char digits[32];
+
+    if (!isfinite(v))
+        return json_null();
+    (void)snprintf(digits, sizeof digits, "%.6g", v);
+    return json_real(strtod(digits, NULL));
+}
+
+char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_classes *classes,
+                         const cs_train_state *st)
+{
+    json_t *o = json_object(), *per_class = json_object();
+
+    json_object_set_new(o, "chordseq", json_string(PACKAGE_VERSION));
+    json_object_set_new(o, "command", json_string(p->command));
+    json_object_set_new(o, "seed", json_integer(p->seed));
+    json_object_set_new(o, "inputs", inputs_json(p));
+    json_object_set_new(o, "data", part_json(d, -1));
+    for (int i = 0; i < classes->n; i++)
+        json_object_set_new(per_class, classes->name[i], class_json(d, classes->n, i));
+    json_object_set_new(o, "classes", per_class);
+    json_object_set_new(o, "epoch", json_integer(st->best_epoch));
+    json_object_set_new(o, "steps", json_integer(st->step));
+    json_object_set_new(o, "valid_loss", real_json(st->best_loss));
+    json_object_set_new(o, "valid_accuracy", real_json(st->best_accuracy));
+    json_object_set_new(o, "valid_balanced_accuracy", real_json(st->best_balanced));
+    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    json_decref(o);
+    return text;
+}
+
+static bool listed(const cs_opt *table, const cs_opt *const *skip)
+{
+    for (; *skip != NULL; skip++)
+        if (*skip == table)
+            return true;
+    return false;
+}
+
+char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, uint64_t data_hash)
+{
+    struct text t = { NULL, 0 };
+    char value[VALUE_BYTES], line[2 * VALUE_BYTES];
+
+    for (; set->opt != NULL; set++) {
+        if (listed(set->opt, skip))
+            continue;
+        for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
+            if (o->type == CS_OPT_GROUP || !cs_opt_text(o, set->base, value, sizeof value))
+                continue;
+            (void)snprintf(line, sizeof line, "%s%s%s=%s\n",
+                           set->prefix != NULL ? set->prefix : "", set->prefix != NULL ? "." : "",
+                           o->name, value);
+            append(&t, line, strlen(line));
+        }
+    }
+    (void)snprintf(line, sizeof line, "data=%016llx\n", (unsigned long long)data_hash);
+    append(&t, line, strlen(line));
+    return t.s;
+}

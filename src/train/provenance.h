@@ -1,0 +1,43 @@
+/* provenance.h - what a model says about its making, and what a run must repeat to go on. */
+#ifndef CS_TRAIN_PROVENANCE_H
+#define CS_TRAIN_PROVENANCE_H
+
+#include "base/opt.h"
+#include "io/labels.h"
+#include "train/checkpoint.h"
+#include "train/dataset.h"
+
+/* One input file as it was found. */
+typedef struct cs_origin_file { char *name; int64_t n_bytes; char sha256[65]; } cs_origin_file;
+
+typedef struct cs_provenance {
+    char           *command;     /* as given, with base names for paths */
+    cs_origin_file *file;
+    int             n_file;
+    int64_t         seed;
+} cs_provenance;
+
+/**
+ * cs_provenance_init - the command line, and size and SHA-256 of every input
+ *
+ * file     paths; "-" has neither size nor checksum
+ * Returns  CS_OK; CS_EIO when a file cannot be read again
+ */
+int  cs_provenance_init(cs_provenance *p, int argc, char **argv, const cs_strlist *file)
+    CS_MUST_CHECK;
+void cs_provenance_release(cs_provenance *p);
+
+/** cs_provenance_text - a JSON object: command, version, inputs, classes, figures; free() it */
+char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_classes *classes,
+                         const cs_train_state *st);
+
+/**
+ * cs_provenance_recipe - "option=value" lines of all tables but those in `skip`, and the data's
+ * hash
+ *
+ * skip     ends with NULL
+ * Returns  text; free() it
+ */
+char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, uint64_t data_hash);
+
+#endif

@@ -1,0 +1,444 @@
+/* variant_labels.c - labelled variants, from VCF or from a table, as examples of two windows. */
+#include "train/variant_labels.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "io/lines.h"
+#include "io/vcf.h"
+
+enum { MAX_COLUMN = 256, MAX_LABEL = 4096, NAME_BYTES = 192 };
+
+const cs_opt cs_variant_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Variants" },
+    { .type = CS_OPT_SIZE, .name = "window-length", .off = offsetof(cs_variant_args, window),
+      .arg = "NUM", .def = "1000",
+      .help = "with head variant, bases of the windows around a variant",
+      .man = "The input is then labelled variants on --reference: VCF or BCF with --label-key "
+             "naming INFO fields of values 0 and 1 (a label each, with commas), or a table with "
+             "the columns chrom, pos (from 1), ref, alt, label (0 or 1) and, if there are several "
+             "labels, tissue. Contigs are split as wholes, by --valid-frac or --split, whose rows "
+             "then name contigs.", .min = 8, .max = 1e8 },
+    { .type = CS_OPT_END }
+};
+
+/* One label of one variant. */
+struct row {
+    const char *contig, *ref, *alt;
+    int64_t     pos, no;         /* no: in the order met */
+    int32_t     label;
+    bool        truth;
+};
+
+struct reading {
+    const cs_variant_labels *from;
+    cs_arena   *mem;             /* texts of rows */
+    struct row *row;
+    size_t      n, cap;
+    cs_classes *classes;
+    cs_labels  *split;
+    const char *last_contig;     /* of the row before, in mem: most rows share theirs */
+};
+
+static int no_memory(void)
+{
+    return cs_fail(CS_EMEM, "out of memory for the labelled variants; training keeps them all in "
+                   "memory");
+}
+
+static const char *keep(struct reading *r, const char *text)
+{
+    return cs_arena_dup(r->mem, text, strlen(text));
+}
+
+static int add_row(struct reading *r, struct row row)
+{
+    if (!r->last_contig || strcmp(r->last_contig, row.contig) != 0)
+        r->last_contig = keep(r, row.contig);
+    row.contig = r->last_contig;
+    row.ref = keep(r, row.ref);
+    row.alt = keep(r, row.alt);
+    row.no = (int64_t)r->n;
+    if (!row.contig || !row.ref || !row.alt
+        || cs_grow((void **)&r->row, &r->cap, r->n + 1, sizeof *r->row) != CS_OK)
+        return no_memory();
+    r->row[r->n++] = row;
+    return CS_OK;
+}
+
+/* "0" or "1", also as 0.0 and 1.0. */
+static bool parse_truth(const char *text, bool *truth)
+{
+    double v;
+
+    if (cs_parse_real(text, &v) != CS_OK || (v != 0 && v != 1))
+        return false;
+    *truth = v == 1;
+    return true;
+}
+
+/* ---- VCF ------------------------------------------------------------------------------------- */
+
+static int add_keys(struct reading *r, const char *keys)
+{
+    int rc = CS_OK, no;
+    char *list = cs_xstrdup(keys), *save = NULL;
+
+    for (char *k = strtok_r(list, ",", &save); rc == CS_OK && k; k = strtok_r(NULL, ",", &save))
+        rc = cs_classes_add(r->classes, k, &no);
+    free(list);
+    return rc;
+}
+
+static int add_values(struct reading *r, const cs_vcf *in, const cs_vcf_record *v, int label,
+                      cs_arena *mem)
+{
+    int rc = CS_OK;
+    const char *key = r->classes->name[label];
+    const char **value = cs_arena_alloc(mem, (size_t)v->n_alt + 1, sizeof *value);
+
+    if (!value)
+        return no_memory();
+    CS_TRY(cs_vcf_info(in, v, key, mem, value));
+    for (int i = 0; i < v->n_alt; i++) {
+        bool truth;
+        if (!value[i])
+            continue;
+        if (!parse_truth(value[i], &truth))
+            return cs_fail(CS_EFORMAT, "'%s': record %llu has %s=%s; a label is 0 or 1",
+                           cs_vcf_path(in), (unsigned long long)v->no, key, value[i]);
+        CS_TRY(add_row(r, (struct row){ .contig = v->contig, .pos = v->pos, .ref = v->ref,
+                                        .alt = v->alt[i], .label = label, .truth = truth }));
+    }
+out:
+    return rc;
+}
+
+static int read_vcf(struct reading *r, const char *path)
+{
+    int rc = CS_OK;
+    cs_vcf *in = NULL;
+    cs_vcf_record *v;
+
+    CS_TRY(cs_vcf_open(path, r->from->threads, false, &in));
+    while (rc == CS_OK) {
+        cs_arena *mem = cs_arena_new();
+        rc = cs_vcf_next(in, mem, &v);
+        for (int k = 0; rc == CS_OK && k < r->classes->n; k++)
+            rc = add_values(r, in, v, k, mem);
+        cs_arena_free(mem);
+    }
+    rc = rc == CS_EOF ? CS_OK : rc;
+out:
+    cs_vcf_close(in);
+    return rc;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+enum { CHROM, POS, REF, ALT, LABEL, TISSUE, N_NAMED };
+
+struct table { cs_lines in; int at[N_NAMED]; };
+
+static int split_line(char *line, char **column)
+{
+    int n = 0;
+
+    for (char *tab; n < MAX_COLUMN && line; line = tab) {
+        tab = strchr(line, '\t');
+        if (tab)
+            *tab++ = '\0';
+        column[n++] = line;
+    }
+    return n;
+}
+
+/* The columns by name; the names of the published data of CDIL for DNA are taken, too. */
+static int find_columns(struct table *t)
+{
+    static const char *const name[N_NAMED][3] = {
+        { "chrom", "#chrom", "chr" }, { "pos", "pos", "position" }, { "ref", "reference", "REF" },
+        { "alt", "alternative", "ALT" }, { "label", "label", "class" },
+        { "tissue", "tissue", "output" }
+    };
+    char *column[MAX_COLUMN];
+
+    if (strncmp(t->in.text, "##fileformat=VCF", 16) == 0)
+        return cs_fail(CS_EUSAGE, "'%s' is VCF; name the INFO field with the labels with "
+                       "--label-key", t->in.path);
+    const int n = split_line(t->in.text, column);
+    for (int k = 0; k < N_NAMED; k++) {
+        t->at[k] = -1;
+        for (int i = 0; i < 3 * n && t->at[k] < 0; i++)
+            if (strcmp(column[i / 3], name[k][i % 3]) == 0)
+                t->at[k] = i / 3;
+        if (t->at[k] < 0 && k != TISSUE)
+            return cs_fail(CS_EFORMAT, "'%s' has no column '%s' in its first line; it takes chrom, "
+                           "pos, ref, alt, label and, if there are several labels, tissue, with "
+                           "tabs between", t->in.path, name[k][0]);
+    }
+    return CS_OK;
+}
+
+static int refuse(const struct table *t, const char *what, const char *text)
+{
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.40s' %s", t->in.path, (long long)t->in.no, text,
+                   what);
+}
+
+static int table_row(struct reading *r, struct table *t)
+{
+    int rc = CS_OK, label = 0;
+    char *column[MAX_COLUMN];
+    const int n = split_line(t->in.text, column);
+    int64_t pos;
+    bool truth;
+
+    for (int k = 0; k < N_NAMED; k++)
+        if (t->at[k] >= n)
+            return cs_lines_refuse(&t->in, "fewer columns than the first line has");
+    if (cs_parse_int(column[t->at[POS]], &pos) != CS_OK || pos < 1)
+        return refuse(t, "is no place on a contig, counted from 1", column[t->at[POS]]);
+    if (!parse_truth(column[t->at[LABEL]], &truth))
+        return refuse(t, "is no label; it is 0 or 1", column[t->at[LABEL]]);
+    CS_TRY(cs_classes_add(r->classes, t->at[TISSUE] < 0 ? "effect" : column[t->at[TISSUE]],
+                          &label));
+    if (r->classes->n > MAX_LABEL)
+        return refuse(t, "is one label too many; at most 4096 are possible",
+                      column[t->at[TISSUE]]);
+    rc = add_row(r, (struct row){ .contig = column[t->at[CHROM]], .pos = pos - 1,
+                                  .ref = column[t->at[REF]], .alt = column[t->at[ALT]],
+                                  .label = label, .truth = truth });
+out:
+    return rc;
+}
+
+static int read_table(struct reading *r, const char *path)
+{
+    int rc = CS_OK;
+    struct table t = { .in = { .path = path } };
+
+    CS_TRY(cs_lines_open_file(&t.in));
+    rc = cs_lines_next(&t.in);
+    if (rc == CS_EOF)
+        rc = cs_fail(CS_EFORMAT, "'%s' is empty", path);
+    CS_TRY(rc);
+    CS_TRY(find_columns(&t));
+    while ((rc = cs_lines_next(&t.in)) == CS_OK)
+        if (t.in.n > 0 && t.in.text[0] != '#')
+            CS_TRY(table_row(r, &t));
+    rc = rc == CS_EOF ? CS_OK : rc;
+out:
+    if (cs_lines_close(&t.in) != CS_OK && rc == CS_OK)
+        rc = CS_EIO;
+    return rc;
+}
+
+/* ---- labels in order ------------------------------------------------------------------------- */
+
+static int by_number(const void *pa, const void *pb)
+{
+    const double a = strtod(*(char *const *)pa, NULL), b = strtod(*(char *const *)pb, NULL);
+
+    return a < b ? -1 : a > b;
+}
+
+/* Tissue 2 before tissue 10, wherever they were met. */
+static int sort_numbers(struct reading *r)
+{
+    cs_classes *c = r->classes;
+    double v;
+    bool numbers = true;
+
+    for (int i = 0; i < c->n; i++)
+        numbers = numbers && cs_parse_real(c->name[i], &v) == CS_OK;
+    if (!numbers || c->n < 2)
+        return CS_OK;
+    char **met = cs_alloc((size_t)c->n, sizeof *met);
+    int32_t *to = cs_alloc((size_t)c->n, sizeof *to);
+    if (met && to) {
+        memcpy(met, c->name, (size_t)c->n * sizeof *met);
+        qsort(c->name, (size_t)c->n, sizeof *c->name, by_number);
+        for (int i = 0; i < c->n; i++)
+            to[i] = cs_classes_find(c, met[i]);
+        for (size_t i = 0; i < r->n; i++)
+            r->row[i].label = to[r->row[i].label];
+    }
+    const int rc = met && to ? CS_OK : no_memory();
+    free(met);
+    free(to);
+    return rc;
+}
+
+/* ---- examples -------------------------------------------------------------------------------- */
+
+static int compare(const struct row *a, const struct row *b)
+{
+    int c = strcmp(a->contig, b->contig);
+
+    if (c == 0)
+        c = a->pos < b->pos ? -1 : a->pos > b->pos;
+    if (c == 0)
+        c = strcmp(a->ref, b->ref);
+    return c ? c : strcmp(a->alt, b->alt);
+}
+
+static int by_variant(const void *pa, const void *pb)
+{
+    const struct row *a = pa, *b = pb;
+    const int c = compare(a, b);
+
+    return c ? c : a->no < b->no ? -1 : a->no > b->no;
+}
+
+/* What became of them, for the warnings. */
+struct counts { int64_t n, n_swapped, n_conflict, n_unscored[CS_N_UNSCORED]; };
+
+static void set_targets(const struct row *row, size_t n, int32_t n_label, float *target,
+                        struct counts *k)
+{
+    for (int32_t i = 0; i < n_label; i++)
+        target[i] = NAN;
+    for (size_t i = 0; i < n; i++) {
+        float *t = &target[row[i].label];
+        bool both = false;
+        for (size_t other = 0; other < n; other++)
+            both |= row[other].label == row[i].label && row[other].truth != row[i].truth;
+        k->n_conflict += both;
+        *t = both ? NAN : (float)row[i].truth;
+    }
+}
+
+static bool any_target(const float *target, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        if (!isnan(target[i]))
+            return true;
+    return false;
+}
+
+static int find_part(const struct reading *r, const char *contig, cs_part *part)
+{
+    static const char *const name[] = { "train", "valid", "skip" };
+
+    *part = CS_PART_TRAIN;
+    if (!r->split)
+        return CS_OK;
+    const char *text = cs_labels_find(r->split, contig, 0);
+    for (int i = 0; text && i < 3; i++) {
+        if (strcmp(text, name[i]) == 0) {
+            *part = (cs_part)i;
+            return CS_OK;
+        }
+    }
+    return cs_fail(CS_EFORMAT, "contig '%s' %s in '%s'; it must be train, valid or skip", contig,
+                   text ? "is something else" : "is not", r->from->split);
+}
+
+/* The rows [0, n) of one variant. */
+static int add_example(struct reading *r, cs_windows *w, const struct row *row, size_t n,
+                       cs_dataset *d, struct counts *k)
+{
+    int rc = CS_OK;
+    const int64_t n_base = r->from->n_base;
+    char name[NAME_BYTES], *base = cs_alloc(2 * (size_t)n_base, 1);
+    float *target = cs_alloc((size_t)d->n_target, sizeof *target);
+    cs_window_pair pair;
+    cs_part part;
+
+    if (!base || !target) {
+        rc = no_memory();
+        goto out;
+    }
+    CS_TRY(find_part(r, row->contig, &part));
+    CS_TRY(cs_windows_make(w, row->contig, row->pos, row->ref, row->alt, base, base + n_base,
+                           &pair));
+    k->n_unscored[pair.why]++;
+    k->n_swapped += pair.swapped;
+    set_targets(row, n, d->n_target, target, k);
+    if (pair.why || !any_target(target, d->n_target))
+        goto out;
+    (void)snprintf(name, sizeof name, "%.60s:%lld %.40s>%.40s", row->contig,
+                   (long long)row->pos + 1, row->ref, row->alt);
+    const cs_record rec = { .name = name, .n_seg = 1, .seg = { { base, NULL, 2 * n_base } } };
+    CS_TRY(cs_dataset_add(d, &rec, target, row->contig));
+    d->ex[d->n - 1].part = part;
+out:
+    free(base);
+    free(target);
+    return rc;
+}
+
+static void report(const struct counts *k, int64_t n_example)
+{
+    for (int u = CS_SCORED + 1; u < CS_N_UNSCORED; u++)
+        if (k->n_unscored[u] > 0)
+            cs_warn("%lld of %lld variants are left out: %s (%s)", (long long)k->n_unscored[u],
+                    (long long)k->n, cs_unscored_name((cs_unscored)u),
+                    cs_unscored_help((cs_unscored)u));
+    if (k->n_conflict > 0)
+        cs_warn("%lld rows are left out: their label is given as 0 and as 1",
+                (long long)k->n_conflict);
+    if (k->n_swapped > 0)
+        cs_warn("%lld of %lld variants have REF and ALT swapped, and are taken as they are given",
+                (long long)k->n_swapped, (long long)k->n);
+    cs_note("%lld labelled variants", (long long)n_example);
+}
+
+static int make_examples(struct reading *r, cs_dataset *d)
+{
+    int rc = CS_OK;
+    cs_reference *ref = NULL;
+    const cs_window_opt o = { .n_base = r->from->n_base };
+    struct counts k = { 0 };
+
+    CS_TRY(cs_reference_open(r->from->reference, &ref));
+    cs_windows *w = cs_windows_new(ref, &o);
+    cs_dataset_init(d, false, r->classes->n, 0);
+    d->n_part = 2;
+    if (r->n > 1)
+        qsort(r->row, r->n, sizeof *r->row, by_variant);
+    for (size_t i = 0, end; rc == CS_OK && i < r->n; i = end) {
+        for (end = i + 1; end < r->n && compare(&r->row[i], &r->row[end]) == 0;)
+            end++;
+        k.n++;
+        rc = add_example(r, w, &r->row[i], end - i, d, &k);
+    }
+    cs_windows_free(w);
+    if (rc == CS_OK)
+        report(&k, d->n);
+out:
+    cs_reference_free(ref);
+    return rc;
+}
+
+int cs_variants_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *classes)
+{
+    int rc = CS_OK;
+    struct reading r = { .from = from, .mem = cs_arena_new(), .classes = classes };
+
+    if (!from->reference) {
+        rc = cs_fail(CS_EUSAGE, "variants need the reference that they lie on; name it with "
+                     "--reference");
+        goto out;
+    }
+    if (from->split)
+        CS_TRY(cs_labels_open(from->split, &r.split));
+    if (from->key)
+        CS_TRY(add_keys(&r, from->key));
+    for (int i = 0; i < from->file->n; i++)
+        CS_TRY(from->key ? read_vcf(&r, from->file->v[i]) : read_table(&r, from->file->v[i]));
+    if (r.n == 0) {
+        rc = cs_fail(CS_EFORMAT, "there is no labelled variant in the input");
+        goto out;
+    }
+    CS_TRY(sort_numbers(&r));
+    rc = make_examples(&r, d);
+out:
+    cs_labels_close(r.split);
+    cs_arena_free(r.mem);
+    free(r.row);
+    return rc;
+}

@@ -1,0 +1,37 @@
+/* variant_labels.h - labelled variants, from VCF or from a table, as examples of two windows. */
+#ifndef CS_TRAIN_VARIANT_LABELS_H
+#define CS_TRAIN_VARIANT_LABELS_H
+
+#include "infer/args.h"
+#include "io/labels.h"
+#include "io/window.h"
+#include "train/dataset.h"
+
+typedef struct cs_variant_args { int64_t window; } cs_variant_args;
+extern const cs_opt cs_variant_table[];    /* --window-length */
+
+/* Where labelled variants are, and which labels. */
+typedef struct cs_variant_labels {
+    const char        *reference;
+    const char        *key;      /* INFO keys of VCF and BCF, with commas, or NULL */
+    const char        *split;    /* contig -> train, valid or skip, or NULL */
+    const cs_strlist  *file;
+    int64_t            n_base;   /* of a window */
+    int                threads;
+} cs_variant_labels;
+
+/**
+ * cs_variants_read - every labelled variant as an example: its reference window, then its alternate
+ * one; a value per label, NaN where it has none
+ *
+ * Rows of one variant (the same contig, place and alleles) are one example, wherever they stand. A
+ * label given as 0 and as 1 is left out. Examples of one contig are a group: they are never split.
+ *
+ * classes  receives the labels: keys in their order, or those of the table, by number where they
+ *          all are numbers, else in the order met
+ * Returns  CS_OK with warnings about what was left out; CS_EUSAGE, CS_EFORMAT, CS_EIO, CS_EMEM
+ */
+int cs_variants_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *classes)
+    CS_MUST_CHECK;
+
+#endif
