@@ -3,7 +3,7 @@
  *
  * DESIGN. A backend is a table of function pointers, filled with the plain-loop reference first and
  * overwritten by faster kernels where the processor or device has them. Ops return void: shapes are
- * checked once, in nn/ops/ops.h; device errors are sticky and surface at sync(). No op allocates. Every
+ * checked once, in nn/ops; device errors are sticky and surface at sync(). No op allocates. Every
  * sum is taken in an order that depends on shapes alone, so an answer is bit-equal for any thread
  * count, and on the CPU a row's result does not depend on which rows stand beside it.
  *

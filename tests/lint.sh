@@ -80,8 +80,15 @@ includes()
         may["src/io"]    = "^(base|io)/"
         may["src/tok"]   = "^(base|tok)/|^io/record\\.h$"
         may["src/batch"] = "^(base|batch)/|^io/record\\.h$"
-        may["src/nn"]    = "^(base|nn)/|^kernels/backend\\.h$|^batch/batch\\.h$|^tok/tokenizer\\.h$"
-        may["src/train"] = "^(base|nn|batch|train)/|^io/record\\.h$|^tok/tokenizer\\.h$"
+        may["src/nn/ops"]      = "^(base|nn/ops)/|^kernels/backend\\.h$"
+        may["src/nn/encoders"] = "^(base|nn/ops|nn/encoders)/|^batch/batch\\.h$"
+        may["src/nn/heads"]    = "^(base|nn/ops|nn/heads)/|^batch/batch\\.h$"
+        may["src/nn/exec"]     = "^(base|nn)/|^batch/batch\\.h$|^tok/tokenizer\\.h$"
+        may["src/infer"] = "^(base|io|tok|batch|nn|infer)/"
+        may["src/run"]   = "^(base|io|tok|batch|nn|infer|run)/"
+        may["src/eval"]  = "^(base|io|tok|batch|nn|infer|run|eval)/"
+        may["src/train"] = "^(base|io|tok|batch|nn|infer|run|eval|train)/"
+        may["src/lib"]   = "^(base|io|tok|batch|nn|infer|lib)/"
     }
     FNR == 1 {
         folder = FILENAME
@@ -161,7 +168,8 @@ registry()
         esac
         grep -qE "^const cs_[a-z]+ $symbol = " "$f" 2>/dev/null || echo "$f:1: does not define $symbol"
     done >> "$found"
-    for f in src/nn/encoders/enc_*.c src/nn/heads/head_*.c src/tok/tok_*.c src/io/read_*.c src/io/write_*.c; do
+    for f in src/nn/encoders/enc_*.c src/nn/heads/head_*.c src/tok/tok_*.c src/io/read_*.c \
+             src/io/write_*.c; do
         [ ! -f "$f" ] || grep -qE "\+= *$f\$" registry.am ||
             echo "$f:1: is not in registry.am"
     done >> "$found"

@@ -1,4 +1,4 @@
-/* encoder.h - what an encoder must define: one file nn/encoders/enc_X.c, one line in registry.am. */
+/* encoder.h - what an encoder defines: one file nn/encoders/enc_X.c and one line in registry.am. */
 #ifndef CS_NN_ENCODER_H
 #define CS_NN_ENCODER_H
 

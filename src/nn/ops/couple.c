@@ -2,7 +2,7 @@
  * couple.c - the reversible step, the residual, and their adjoints.
  *
  * DESIGN
- * Gradients lie at the offsets of the activations (nn/ops/ctx.h), and the reversible step overwrites
+ * Gradients lie at the activations' offsets (nn/ops/ctx.h), and the reversible step overwrites
  * activations: the place of y holds y after the step, and going backward y before it. So does the
  * place of its gradient, which is one and the same for both, because y is only added to.
  *

@@ -16,7 +16,7 @@ typedef void (*cs_block_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, c
 /* The same with several matrices, those that it reads and those that it writes, and a number. */
 typedef void (*cs_part_fn)(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, int32_t i);
 
-/* A stack as a step of its own (nn/ops/blocks.c): n layers, `size` bytes from one net to the next, of
+/* A stack as a step of its own (blocks.c): n layers, `size` bytes from one net to the next, of
  * n_random dropout masks each; copies of n_copy inputs, before which `aside` reals were aside. */
 typedef struct cs_layers {
     size_t   size;
