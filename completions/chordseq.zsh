@@ -73,6 +73,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     predict) _arguments \
         '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
@@ -112,6 +113,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     embed) _arguments \
         '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
@@ -157,6 +159,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     merge) _arguments \
         '*-o[what the shards'\'' --output have; '\''-'\'' is standard output]:FILE:_files' \
@@ -174,12 +177,14 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     completion) _arguments \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '1:what:(bash zsh fish)' \
         '--help[list the options]' '*:file:_files' ;;
     variant) _arguments \
@@ -219,6 +224,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     explain) _arguments \
         '*-f[FASTA file with the sequences]:FILE:_files' \
@@ -250,6 +256,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     train) _arguments \
         '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
@@ -336,6 +343,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '*--tokenizer[how bases become tokens]:NAME:(base kmer bpe diplotype)' \
         '*--encoder[the network]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--head[what is predicted]:NAME:(class tree multilabel regress token variant)' \
@@ -514,6 +522,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '*--tokenizer[how bases become tokens]:NAME:(base kmer bpe diplotype)' \
         '*--encoder[the network]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--tokenizer.k[bases per token]:NUM:' \
@@ -669,6 +678,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     simulate) _arguments \
         '*-n[records, or persons, to write]:NUM:' \
@@ -697,6 +707,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '1:what:(adding xor temporal-order cohort)' \
         '--help[list the options]' '*:file:_files' ;;
     tokenize) _arguments \
@@ -730,6 +741,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     diplotype) _arguments \
         '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
@@ -760,6 +772,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     model) _arguments \
         '*--license[licence that the model card names]:ID:' \
@@ -795,6 +808,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '1:what:(show verify factorize export import label checked)' \
         '--help[list the options]' '*:file:_files' ;;
     factorize) _arguments \
@@ -814,6 +828,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     bench) _arguments \
         '*--encoder[measure this one; may be given several times (default\: all)]:NAME[\:OPTION=VALUE...]:' \
@@ -836,6 +851,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '1:what:(encoders)' \
         '--help[list the options]' '*:file:_files' ;;
     selftest) _arguments \
@@ -848,6 +864,7 @@ _chordseq()
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \
         '*--verbose[say more about the run; twice\: say everything]' \
+        '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     help) compadd classify predict embed merge completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help ;;
     esac

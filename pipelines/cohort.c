@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
+#include "io/content.h"
 #include "run/outputs.h"
 
 enum { N_POPULATION = 20000, MAX_TRIES = 100000, N_OUTPUT = 4 };
@@ -335,18 +336,20 @@ out:
 static int write_all(const struct cohort *c, const char *output)
 {
     const struct {
-        const char *path;
+        const char *path, *holds;
         int (*write)(const struct cohort *c, cs_outfile *f);
     } to[N_OUTPUT] = {
-        { output, write_genotypes },                 { c->a->labels, write_labels },
-        { c->a->liabilities, write_liabilities },    { c->a->effects, write_effects },
+        { output, CS_VARIANTS, write_genotypes },
+        { c->a->labels, NULL, write_labels },
+        { c->a->liabilities, NULL, write_liabilities },
+        { c->a->effects, NULL, write_effects },
     };
     int rc = CS_OK;
     cs_outfile *f[N_OUTPUT] = { NULL };
 
     for (int i = 0; i < N_OUTPUT; i++)
         if (to[i].path != NULL)
-            CS_TRY(cs_outfile_open(to[i].path, &f[i]));
+            CS_TRY(cs_outfile_open_as(to[i].path, to[i].holds, false, &f[i]));
     for (int i = 0; i < N_OUTPUT; i++)
         if (f[i] != NULL)
             CS_TRY(to[i].write(c, f[i]));

@@ -42,6 +42,24 @@ struct cs_outfile {
     char buf[BUF_BYTES];
 };
 
+static const char *(*content_of)(const char *path);
+
+void cs_outfile_protect(const char *(*look)(const char *path))
+{
+    content_of = look;
+}
+
+/* May an output of this kind (NULL: none) be written to a place where a regular file is? */
+static int check_taken(const char *name, const char *holds)
+{
+    const char *content = content_of ? content_of(name) : NULL;
+
+    if (!content || (holds && strcmp(content, holds) == 0))
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "'%s' holds %s, and would be replaced by an output of another kind; "
+                   "write to another file, or allow it with --force", name, content);
+}
+
 static int out_of_memory(const char *name)
 {
     return cs_fail(CS_EMEM, "out of memory for the name of '%s'", name);
@@ -118,12 +136,14 @@ static int create_temp(cs_outfile *f)
     return CS_OK;
 }
 
-static int open_aside(cs_outfile *f, bool exists, mode_t mode)
+static int open_aside(cs_outfile *f, const char *holds, bool exists, mode_t mode)
 {
     int rc = CS_OK;
 
     if (exists && access(f->name, W_OK) != 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+    if (exists)
+        CS_TRY(check_taken(f->name, holds));
     CS_TRY(resolve(f->name, &f->target));
     CS_TRY(create_temp(f));
     /* Some file systems have no modes to keep; that is no reason to fail. */
@@ -153,7 +173,7 @@ static int64_t descriptor_of(const char *path)
     return -1;
 }
 
-static int open_any(cs_outfile *f)
+static int open_any(cs_outfile *f, const char *holds)
 {
     struct stat st;
     int64_t fd = descriptor_of(f->name);
@@ -167,9 +187,9 @@ static int open_any(cs_outfile *f)
         f->fd = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
     } else if (stat(f->name, &st) != 0) {
         if (errno == ENOENT)
-            return open_aside(f, false, 0);
+            return open_aside(f, holds, false, 0);
     } else if (S_ISREG(st.st_mode)) {
-        return open_aside(f, true, st.st_mode);
+        return open_aside(f, holds, true, st.st_mode);
     } else if (S_ISDIR(st.st_mode)) {
         errno = EISDIR;
     } else {
@@ -195,7 +215,7 @@ static int lock_part(const cs_outfile *f, struct stat *st)
     return CS_OK;
 }
 
-static int open_part(cs_outfile *f, int64_t n_bytes)
+static int open_part(cs_outfile *f, const char *holds, int64_t n_bytes)
 {
     struct stat st, old;
     const bool exists = stat(f->name, &old) == 0;
@@ -206,6 +226,8 @@ static int open_part(cs_outfile *f, int64_t n_bytes)
                        "only", f->name);
     if (exists && access(f->name, W_OK) != 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
+    if (exists)
+        CS_TRY(check_taken(f->name, holds));
     CS_TRY(resolve(f->name, &f->target));
     const size_t size = strlen(f->target) + sizeof ".part";
     if ((f->temp = cs_alloc(size, 1)) == NULL)
@@ -257,18 +279,18 @@ static int64_t start_of(int fd)
 
 int cs_outfile_open(const char *path, cs_outfile **out)
 {
-    const size_t n = path != NULL ? strlen(path) : 0;
-
-    if (n > 3 && strcmp(path + n - 3, ".gz") == 0)
-        cs_warn_once("'%s' is not going to be compressed, whatever its name says; a pipe to gzip "
-                     "does that", path);
-    return cs_outfile_open_packed(path, out);
+    return cs_outfile_open_as(path, NULL, false, out);
 }
 
-int cs_outfile_open_packed(const char *path, cs_outfile **out)
+int cs_outfile_open_as(const char *path, const char *holds, bool packed, cs_outfile **out)
 {
     cs_outfile *f = cs_xcalloc(1, sizeof *f);
+    const size_t n = path != NULL ? strlen(path) : 0;
     int rc = CS_OK;
+
+    if (!packed && n > 3 && strcmp(path + n - 3, ".gz") == 0)
+        cs_warn_once("'%s' is not going to be compressed, whatever its name says; a pipe to gzip "
+                     "does that", path);
 
     *out = NULL;
     f->fd = f->slot = -1;
@@ -280,7 +302,7 @@ int cs_outfile_open_packed(const char *path, cs_outfile **out)
         rc = cs_claim_check("-");
     } else {
         f->name = cs_xstrdup(path);
-        rc = *path ? open_any(f) : cs_fail(CS_EUSAGE, "the name of an output is empty; is a "
+        rc = *path ? open_any(f, holds) : cs_fail(CS_EUSAGE, "the name of an output is empty; is a "
                                            "variable of the shell not set?");
     }
     if (rc != CS_OK) {
@@ -293,7 +315,7 @@ int cs_outfile_open_packed(const char *path, cs_outfile **out)
     return CS_OK;
 }
 
-int cs_outfile_continue(const char *path, int64_t n_bytes, cs_outfile **out)
+int cs_outfile_continue(const char *path, const char *holds, int64_t n_bytes, cs_outfile **out)
 {
     cs_outfile *f = cs_xcalloc(1, sizeof *f);
 
@@ -301,7 +323,7 @@ int cs_outfile_continue(const char *path, int64_t n_bytes, cs_outfile **out)
     f->fd = f->slot = -1;
     f->kept = true;
     f->name = cs_xstrdup(path);
-    const int rc = open_part(f, n_bytes);
+    const int rc = open_part(f, holds, n_bytes);
     if (rc != CS_OK) {
         cs_outfile_discard(f);
         return rc;

@@ -16,19 +16,28 @@
 typedef struct cs_outfile cs_outfile;
 
 /** cs_outfile_open - path NULL or "-" is stdout. CS_OK; CS_EIO naming file and reason; CS_EUSAGE
- * for an empty name, and for a file that the run reads (base/claims.h). A name that ends in .gz is
- * warned of, once: who compresses what he writes takes the next */
+ * for an empty name, for a file that the run reads (base/claims.h), and for one whose content is
+ * protected. A name that ends in .gz is warned of, once */
 int cs_outfile_open(const char *path, cs_outfile **out) CS_MUST_CHECK;
-/** cs_outfile_open_packed - the same for a caller that compresses what it writes */
-int cs_outfile_open_packed(const char *path, cs_outfile **out) CS_MUST_CHECK;
+/** cs_outfile_open_as - the same for an output of protected content: `holds` is its kind, or NULL,
+ * and a file of that kind may be replaced; `packed`: the caller compresses what it writes */
+int cs_outfile_open_as(const char *path, const char *holds, bool packed, cs_outfile **out)
+    CS_MUST_CHECK;
+/** cs_outfile_protect - have `look` tell the kind of content of every regular file that an output
+ * would replace, or NULL for what may be lost: other kinds are replaced by their own only. With
+ * NULL for `look`, as at first, everything is replaced. Call before threads */
+void cs_outfile_protect(const char *(*look)(const char *path));
 /**
  * cs_outfile_continue - an output that survives the end of the run: it is written to NAME.part
  *
+ * holds    the kind of its content, as cs_outfile_open_as() takes it
  * n_bytes  what to keep of a NAME.part that is there: what cs_outfile_checkpoint() told
- * Returns  CS_OK; CS_EUSAGE for what is no regular file, or one that the run reads; CS_EFORMAT when
- *          less than n_bytes are there; CS_EIO, also when another process is writing to it
+ * Returns  CS_OK; CS_EUSAGE for what is no regular file, one that the run reads, and one whose
+ *          content is protected; CS_EFORMAT when less than n_bytes are there; CS_EIO, also when
+ *          another process is writing to it
  */
-int cs_outfile_continue(const char *path, int64_t n_bytes, cs_outfile **out) CS_MUST_CHECK;
+int cs_outfile_continue(const char *path, const char *holds, int64_t n_bytes, cs_outfile **out)
+    CS_MUST_CHECK;
 /** cs_outfile_checkpoint - have all of it on the disk, and tell how many bytes that is; of an
  * output of cs_outfile_continue(). Errors as cs_outfile_write() */
 int cs_outfile_checkpoint(cs_outfile *f, int64_t *n_bytes) CS_MUST_CHECK;

@@ -144,6 +144,10 @@ const cs_opt cs_log_table[] = {
       .help = "print nothing but errors" },
     { .type = CS_OPT_FLAG, .letter = 'v', .name = "verbose", .off = offsetof(cs_log_args, verbose),
       .help = "say more about the run; twice: say everything" },
+    { .type = CS_OPT_FLAG, .name = "force", .off = offsetof(cs_log_args, force),
+      .help = "write outputs also over files of sequences, alignments or variants",
+      .man = "Without it, such a file is only replaced by an output of its own kind: a forgotten "
+             "value in '--report reads.fa' costs no reads." },
     { .type = CS_OPT_END }
 };
 
@@ -154,6 +158,8 @@ static void apply_log(const cs_log_args *log)
     else if (log->verbose)
         cs_log_set_level(log->verbose > 1 ? CS_LOG_DEBUG : CS_LOG_INFO);
     cs_io_init();                              /* htslib's level follows ours */
+    if (log->force)
+        cs_outfile_protect(NULL);
 }
 
 static void add_string(cs_strlist *l, const char *s)
@@ -251,6 +257,7 @@ int cs_args_input(cs_input_args *a)
         return CS_OK;
     if (isatty(STDIN_FILENO))
         return cs_fail(CS_EUSAGE, "no input; name FASTA, FASTQ or BAM files, or pipe one in");
+    a->implied = true;
     add_string(&a->file, "-");
     rc = cs_claim_input("-");
 out:
@@ -262,7 +269,8 @@ int cs_args_reading(const cs_input_args *a, int n_inflate, cs_input_opt *how)
     int rc = CS_OK;
 
     *how = (cs_input_opt){ .reference = a->reference, .threads = n_inflate, .filter = true,
-                           .region = a->region.v, .n_region = a->region.n };
+                           .region = a->region.v, .n_region = a->region.n,
+                           .implied = a->implied };
     CS_TRY(cs_alignment_flags(a->require, &how->require));
     rc = cs_alignment_flags(a->exclude, &how->exclude);
 out:
@@ -302,7 +310,9 @@ int cs_sources_open(cs_input_args *a, const cs_pair_args *pair, const cs_input_o
     *s = (cs_sources){ .paired = n + pair->second.n > 0 || pair->interleaved };
     if (n + pair->second.n == 0) {
         CS_TRY(cs_args_input(a));
-        CS_TRY(cs_inputs_open(a->file.v, a->file.n, how, &s->in));
+        cs_input_opt all = *how;
+        all.implied = a->implied;
+        CS_TRY(cs_inputs_open(a->file.v, a->file.n, &all, &s->in));
     } else {
         CS_TRY(check_pairs(a, pair));
         for (int i = 0; i < n; i++)

@@ -11,13 +11,14 @@ typedef struct cs_input_args {
     cs_strlist  file, list, region;
     const char *reference, *require, *exclude;
     cs_strlist  text;            /* the lists' names, owned: see cs_args_release() */
+    bool        implied;         /* standard input, which nobody has named */
 } cs_input_args;
 typedef struct cs_pair_args { cs_strlist first, second; int interleaved; } cs_pair_args;
 typedef struct cs_model_args { const char *model; } cs_model_args;
 typedef struct cs_compute_args { int64_t threads; } cs_compute_args;
 typedef struct cs_device_args { const char *device; int precision; } cs_device_args;
 typedef struct cs_stream_args { int64_t batch_tokens, window; int check_finite; } cs_stream_args;
-typedef struct cs_log_args { int quiet, verbose; } cs_log_args;
+typedef struct cs_log_args { int quiet, verbose, force; } cs_log_args;
 
 extern const cs_opt cs_input_table[];      /* -i/--input, --reference, -f, -F, -r, ... */
 extern const cs_opt cs_pair_table[];       /* -1/--mates-1, -2/--mates-2, --interleaved */
@@ -26,7 +27,7 @@ extern const cs_opt cs_compute_table[];    /* -@/--threads */
 extern const cs_opt cs_device_table[];     /* --device, --precision */
 extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --window, --check-finite */
 extern const char *const cs_opt_auto[];    /* the word "auto" of a SIZE that finds its own value */
-extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose */
+extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose, --force */
 
 /**
  * cs_args_parse - defaults, then argv; operands are added behind what -i gave

@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "io/content.h"
 #include "io/inflow.h"
 #include "registry.h"
 
@@ -54,6 +55,7 @@ void cs_io_init(void)
     const char *ref = getenv("REF_PATH");
     if (!ref || !*ref)
         setenv("REF_PATH", "/dev/null", 1);
+    cs_outfile_protect(cs_content_of);
 }
 
 const char *cs_io_library(void)
@@ -150,7 +152,11 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
         return rc;
     }
     const cs_reader *r = find_reader(fp, &m);
-    rc = r ? check_regions(path, &m, opt) : refuse(shown, &m);
+    if (opt->implied && m.format == empty_format)
+        rc = cs_fail(CS_EUSAGE, "no input: no file is named, and standard input is empty; name "
+                     "files, or '-i -' where an empty input is meant");
+    else
+        rc = r ? check_regions(path, &m, opt) : refuse(shown, &m);
     if (rc != CS_OK) {
         rc = cs_inflow_cut(rc);
         hclose_abruptly(fp);

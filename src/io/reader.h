@@ -29,6 +29,7 @@ typedef struct cs_input_opt {
     cs_alphabet     alphabet;    /* what is wanted; a reader refuses an input of another one, but
                                   * nucleotides are diplotypes, too */
     bool            series;      /* are real values wanted, too? Else they are refused */
+    bool            implied;     /* nobody has named the input: 0 bytes are an error */
 } cs_input_opt;
 
 /* How sure a reader is that an input is its own. */
@@ -63,7 +64,8 @@ typedef struct cs_input cs_input;
  *
  * path     a file, or "-" for standard input
  * Returns  CS_OK; CS_EIO (cannot open: with the reason); CS_EFORMAT (not a format we read: says
- *          what it looks like). An input of 0 bytes is CS_OK and has no records.
+ *          what it looks like); CS_EUSAGE for 0 bytes of an input that nobody has named. Else
+ *          an input of 0 bytes is CS_OK and has no records.
  */
 int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out) CS_MUST_CHECK;
 

@@ -14,6 +14,7 @@
 #include <htslib/kstring.h>
 #include <htslib/vcf.h>
 
+#include "io/content.h"
 #include "io/vcf_native.h"
 #include "io/vcf_text.h"
 
@@ -191,7 +192,7 @@ static int open_all(cs_vcfout *w, const cs_vcf *in)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_outfile_open_packed(w->path, &w->file));
+    CS_TRY(cs_outfile_open_as(w->path, CS_VARIANTS, true, &w->file));
     CS_TRY(open_index(w));
     CS_TRY(open_file(w));
     if (is_bcf(w)) {

@@ -22,6 +22,7 @@
 #include <htslib/hts.h>
 #include <htslib/sam.h>
 
+#include "io/content.h"
 #include "io/json_text.h"
 #include "io/writer.h"
 
@@ -283,6 +284,7 @@ const cs_writer cs_write_bam = {
     .record = bam_record,
     .end = bam_end,
     .for_classes = true,
+    .holds = CS_ALIGNMENTS,
     .release = bam_release,
     .resumes = true,
     .sync = bam_sync,

@@ -20,6 +20,7 @@
 
 #include <htslib/bgzf.h>
 
+#include "io/content.h"
 #include "io/json_text.h"
 #include "io/writer.h"
 
@@ -123,8 +124,8 @@ static int open_part(cs_output *o, int i)
                    kind % 2 ? "fastq" : "fasta", o->info.compress ? ".gz" : "");
     if (o->info.compress && !(p->text = cs_alloc(BLOCK_BYTES, 1)))
         return cs_fail(CS_EMEM, "out of memory for '%s'", p->path);
-    CS_TRY(o->info.resumes ? cs_outfile_continue(p->path, p->n_disk, &p->f)
-                           : cs_outfile_open_packed(p->path, &p->f));
+    CS_TRY(o->info.resumes ? cs_outfile_continue(p->path, CS_SEQUENCES, p->n_disk, &p->f)
+                           : cs_outfile_open_as(p->path, CS_SEQUENCES, o->info.compress, &p->f));
     rc = cs_outfile_park(p->f);
 out:
     return rc;

@@ -41,9 +41,9 @@ static int open_file(cs_output *o)
     const json_t *from = o->info.from;
 
     if (!o->info.resumes)
-        return cs_outfile_open(o->path, &o->file);
-    return cs_outfile_continue(o->path, json_integer_value(json_object_get(from, "bytes")),
-                               &o->file);
+        return cs_outfile_open_as(o->path, o->w->holds, false, &o->file);
+    return cs_outfile_continue(o->path, o->w->holds,
+                               json_integer_value(json_object_get(from, "bytes")), &o->file);
 }
 
 static int restore(cs_output *o)

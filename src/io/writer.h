@@ -43,6 +43,7 @@ typedef struct cs_writer {
     int (*record)(cs_output *o, const cs_record *r, const cs_answer *a);
     int (*end)(cs_output *o);                               /* flush; report what was lost */
     bool for_classes;            /* only answers that are classes can be written so */
+    const char *holds;           /* its kind in io/content.h, or NULL for reports and tables */
     /* A writer of several files has no file opened for it: path is a folder, which open() sees to.
      * commit() renames what end() completed; release() removes what is left and frees the state,
      * also where begin() was not called. NULL for others. */

@@ -144,7 +144,7 @@ int cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs)
                             "outputs", outputs);
 
     /* Not aside under a number of the process: one that is killed here would leave that file. */
-    CS_TRY(cs_outfile_continue(j->path, 0, &f));
+    CS_TRY(cs_outfile_continue(j->path, NULL, 0, &f));
     CS_TRY(cs_outfile_json(f, all, JSON_COMPACT, j->path));
     rc = cs_outfile_close(f);
     f = NULL;

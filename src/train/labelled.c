@@ -223,6 +223,7 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
     CS_TRY(add_class_files(l, input));
     CS_TRY(open_tables(l));
     CS_TRY(cs_args_input(input));
+    with_series.implied = input->implied;
     CS_TRY(cs_inputs_open(input->file.v, input->file.n, &with_series, &l->in));
 out:
     if (rc != CS_OK)

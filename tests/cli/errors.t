@@ -62,7 +62,13 @@ T 'a failed run keeps the old output' sh -c "echo old > out.tsv
 P empty.tsv            $c nothing
 T 'an empty input is warned of' sh -c "$c nothing 2>&1 > /dev/null |
     grep -qx 'chordseq: warning: there are no records in the input'"
-P empty.tsv            sh -c "$c < /dev/null"
+# It has to be named: with standard input that nobody gave, a value was forgotten or a pipe has failed.
+P empty.tsv            sh -c "$c -i - < /dev/null"
+P empty.tsv            sh -c ": | $c -"
+N input-none.err       sh -c "$c < /dev/null"
+N input-none.err       sh -c ": | $c -o empty.out"
+T 'and writes nothing' [ ! -e empty.out ]
+N input-none2.err      sh -c "chordseq tokenize -m $m < /dev/null"
 
 # ---- models ------------------------------------------------------------------------------------
 
@@ -95,12 +101,44 @@ T 'and nothing of it stays' sh -c '! ls | grep -q ^limited'
 N output-is-dir.err    $c -o "$tmp" "$tiny/mixed.fa"
 N output-closed.err    sh -c "$c $tiny/mixed.fa >&-"
 
+# Sequences, alignments and variants are replaced by their own kind only: a forgotten value costs none.
+held=$tmp/held && mkdir "$held" && cp "$tiny"/mixed.fa "$tiny"/reads.fq "$tiny"/variants.vcf "$tiny"/strands.sam "$held"
+$c -q --bam "$held/mapped.bam" "$tiny/strands.sam" || exit
+export m
+(cd "$held" && gzip -c mixed.fa > mixed.fa.gz && gzip -c variants.vcf > variants.vcf.gz && mkdir ../kept && cp ./* ../kept)
+keeps() {
+    T "not replaced: $1" sh -c 'cd "$2" && for v in *; do eval "chordseq $1" 2> ../keeps.err > ../keeps.out; [ $? = 2 ] &&
+        grep -q "$v. holds [a-z]*, and would be replaced .* allow it with --force" ../keeps.err &&
+        diff -r . ../kept || exit; done' - "$1" "$held"
+}
+while read -r line; do keeps "$line"; done <<'EOF'
+classify -m $m --report $v ../whole.fa.gz
+classify -m $m --report $v < /dev/null
+classify -m $m -o $v ../whole.fa.gz
+classify -m $m -o ../html.tsv --html $v ../whole.fa.gz
+classify -m $m --resume -o $v ../whole.fa.gz
+embed -m $m -o $v ../whole.fa.gz
+simulate adding -n 2 -o $v
+simulate cohort -i $tiny/variants.vcf -n 2 -o ../c.vcf --labels $v
+bench --encoder psf -o $v encoders
+model checked $m $v
+train --class a=../whole.fa.gz --class b=../whole.fa.gz -o $v
+EOF
+T 'an output of the same kind may' sh -c '$1 --bam "$2/mapped.bam" "$3/strands.sam" && mkdir -p split &&
+    chordseq simulate cohort -q -i "$3/variants.vcf" -n 2 -o "$2/variants.vcf" &&
+    $1 -q --split-dir split whole.fa.gz && $1 -q --split-dir split whole.fa.gz' - "$c -q" "$held" "$tiny"
+N output-kind.err      $c --bam "$held/mixed.fa" whole.fa.gz
+T '--force lets every output' sh -c '$1 --force -o "$2/mixed.fa" whole.fa.gz && head -n 1 "$2/mixed.fa" |
+    grep -q ^name' - "$c" "$held"
+T 'tables and reports take the place of their own' sh -c 'for o in output jsonl kraken report krona cami-binning cami-profile \
+    summary html; do set -- "$@" --$o twice.$o; done; "$@" && "$@"' - $c -q whole.fa.gz
+
 # An output that is an input, whatever path leads to it: refused before either is touched.
 cp "$tiny/mixed.fa" x.fa && ln -s x.fa link.fa && ln x.fa hard.fa && mkdir in && cp x.fa in/classA.fasta
 cp x.fa o.part && cp "$m" own.m && cp "$m" in/model.safetensors && echo x.fa > list
 own() {
     T "no output takes an input's place: $1" sh -c 'eval "chordseq $1" 2> own.err > own.out; [ $? = 2 ] &&
-        grep -q "output .* is the same file as input .*; write to another" own.err &&
+        grep -q "output .* is the same file as input .*; write to another\|holds sequences, and would be" own.err &&
         for f in x.fa in/classA.fasta o.part; do cmp "$tiny/mixed.fa" $f || exit; done &&
         for f in own.m in/model.safetensors; do cmp "$m" $f || exit; done && ! ls | grep "tmp\|ckpt"' - "$1"
 }
