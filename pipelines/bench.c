@@ -7,6 +7,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
+#include "nn/exec/plan.h"
+#include "nn/exec/session.h"
 #include "pipelines/command.h"
 #include "registry.h"
 #include "train/learning.h"
@@ -224,19 +226,19 @@ out:
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
-static int one_pass(struct job *j, cs_model *m, int pass)
+static int one_pass(struct job *j, cs_session *s, int pass)
 {
     int rc = CS_OK;
     double loss;
-    const cs_learn how = { .scale = 1, .key = 1, .keep = cs_memory_keep(&memory) };
+    const cs_step_opt how = { .scale = 1, .key = 1, .keep = cs_memory_keep(&memory) };
     /* A rate of zero: all of the work, and every pass begins with the same weights. */
     const cs_adam h = { .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1 };
 
     if (pass == FORWARD)
-        return cs_model_predict(m, j->batch, j->answer);
-    cs_optim_zero_grad(&m->ps);
-    CS_TRY(cs_model_learn(m, j->batch, &how, &loss, NULL));
-    cs_optim_step(&m->ps, h, false);
+        return cs_session_predict(s, j->batch, j->answer);
+    cs_optim_zero_grad(&s->model->ps);
+    CS_TRY(cs_session_forward_backward(s, j->batch, &how, &loss, NULL));
+    cs_optim_step(&s->model->ps, h, false);
 out:
     return rc;
 }
@@ -250,16 +252,16 @@ static int by_size(const void *a, const void *b)
 
 /* The first pass brings memory and weights in and is not counted: a virtual machine may take two
  * seconds per gigabyte that nobody has touched yet, several times what the pass itself does. */
-static int time_passes(struct job *j, cs_model *m, int pass, double *seconds)
+static int time_passes(struct job *j, cs_session *s, int pass, double *seconds)
 {
     int rc = CS_OK, n = 0;
     double t[MAX_REPEATS];
     const double start = now_s();
 
-    CS_TRY(one_pass(j, m, pass));
+    CS_TRY(one_pass(j, s, pass));
     do {
         const double begin = now_s();
-        CS_TRY(one_pass(j, m, pass));
+        CS_TRY(one_pass(j, s, pass));
         t[n++] = now_s() - begin;
         if (cs_signal_caught() != 0)
             return CS_ECANCEL;
@@ -297,9 +299,10 @@ static int64_t count_parameters(const cs_params *ps)
     return n;
 }
 
-static int measure(struct job *j, cs_model *m, int pass, struct point *at)
+static int measure(struct job *j, cs_session *s, int pass, struct point *at)
 {
     int rc = CS_OK;
+    const cs_model *m = s->model;
     const int64_t most = cs_model_max_len(m);
     double last = NAN, expected = 0, ratio = 2;
 
@@ -310,15 +313,15 @@ static int measure(struct job *j, cs_model *m, int pass, struct point *at)
             at->why = "too_long";
             continue;
         }
-        m->cx.keep = cs_memory_keep(&memory);
-        at->n_bytes = cs_model_memory(m, n, 1, cs_depth(n), pass == STEP);
+        s->cx.keep = cs_memory_keep(&memory);
+        at->n_bytes = cs_plan_memory(s, n, 1, cs_depth(n), pass == STEP);
         if (at->n_bytes > own.max_memory || expected > own.max_seconds) {
             at->why = at->n_bytes > own.max_memory ? "too_large" : "too_slow";
             expected *= ratio;
             continue;
         }
         CS_TRY(fill_batch(j, m, n));
-        CS_TRY(time_passes(j, m, pass, &at->seconds));
+        CS_TRY(time_passes(j, s, pass, &at->seconds));
         /* No encoder is worse than quadratic: more is a machine that did something else. */
         ratio = isfinite(last) ? fmin(4, fmax(2, at->seconds / last)) : 2;
         last = at->seconds;
@@ -344,9 +347,12 @@ static int measure_passes(struct job *j, struct subject *s)
         CS_TRY(cs_model_new(&spec, j->be, &m));
         s->width = m->width;
         s->n_param = count_parameters(&m->ps);
-        CS_TRY(measure(j, m, pass, s->at[pass]));
+        cs_session *session = cs_session_new(m, j->be);
+        rc = measure(j, session, pass, s->at[pass]);
+        cs_session_free(session);
         cs_model_free(m);
         m = NULL;
+        CS_TRY(rc);
     }
 out:
     cs_model_free(m);

@@ -5,7 +5,6 @@
 #include "infer/policy.h"
 #include "infer/stream.h"
 #include "io/writer.h"
-#include "nn/exec/vector.h"
 #include "pipelines/command.h"
 #include "registry.h"
 #include "run/outputs.h"
@@ -203,8 +202,9 @@ static int prepare(struct job *j, const cs_split *split)
     CS_TRY(cs_shard_new(&shards, &j->shard));
     CS_TRY(cs_model_open(model.model, &device, split->work, &j->be, &j->model));
     CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
-    CS_TRY(cs_model_give_vectors(j->model, own.vector == 1, &j->width));
+    policy.output = own.vector == 1 ? CS_HEAD_HIDDEN : CS_HEAD_POOLED;
     CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
+    j->width = (int32_t)cs_model_output_len(j->model, policy.output, 1);
     CS_TRY(cs_args_reading(&input, split->inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
     CS_TRY(cs_sources_open(&input, &pairs, &how, &j->src));

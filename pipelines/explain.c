@@ -96,6 +96,7 @@ static void options(cs_optset *set)
 struct job {
     cs_backend   *be;
     cs_model     *model;
+    cs_session   *session;
     cs_reference *ref;
     cs_regions   *regions;
     cs_outfile   *out, *tsv, *svg;
@@ -143,7 +144,7 @@ static int no_room(const struct job *j, int32_t n)
 static int answer(struct job *j, const cs_batch *b, float *out)
 {
     const cs_model *m = j->model;
-    const int rc = cs_model_raw(j->model, b, out);
+    const int rc = cs_session_forward(j->session, b, out);
 
     if (rc == CS_EMODEL)         /* of a region, or one of its mutants */
         return fail_region(j, rc);
@@ -316,7 +317,7 @@ static int attribute(struct job *j)
     memset(j->value, 0, (size_t)j->n * sizeof *j->value);
     for (int64_t k = 0; k < n_base; k++) {
         CS_TRY(make_baseline(j, k));
-        rc = cs_attribute_tokens(j->model, &a, j->part, ends);
+        rc = cs_attribute_tokens(j->session, &a, j->part, ends);
         CS_TRY(rc == CS_EMEM ? no_room(j, 1) : rc);
         for (int64_t i = 0; i < j->n; i++)
             j->value[i] += j->part[i] / (double)n_base;
@@ -495,7 +496,8 @@ static int open_model(struct job *j)
     CS_TRY(cs_args_model(model.model, path, sizeof path));
     CS_TRY(cs_device_open(&device, cs_args_split(&compute).work, &j->be));
     CS_TRY(cs_model_load(path, j->be, own.method != METHOD_MUTAGENESIS, &j->model));
-    const cs_model *m = j->model;
+    cs_model *m = j->model;
+    j->session = cs_session_new(m, j->be);
     if (cs_model_parts(m) > 1)
         rc = cs_fail(CS_EUSAGE, "model '%s' compares two sequences, for variants; what the bases "
                      "of a region do is what 'chordseq variant' says of their substitutions", path);
@@ -563,6 +565,7 @@ out:
     cs_outfile_discard(j.svg);
     cs_regions_free(j.regions);
     cs_reference_free(j.ref);
+    cs_session_free(j.session);
     cs_model_free(j.model);
     cs_backend_close(j.be);
     cs_opt_release(set);

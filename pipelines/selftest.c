@@ -142,17 +142,19 @@ static int compare(struct job *j, const char *name, cs_model *m, const cs_batch 
     const cs_tensor *gradient = find(j, name, "gradient", 2 * (int64_t)m->ps.n);
     float *got = cs_xcalloc((size_t)n, sizeof *got);
     cs_projection *grad = cs_xcalloc((size_t)m->ps.n, sizeof *grad);
+    cs_session *s = cs_session_new(m, m->be);
 
     if (!answer || !gradient) {
         rc = CS_EFORMAT;
         goto out;
     }
-    CS_TRY(cs_model_predict(m, b, got));
-    CS_TRY(cs_vectors_learn(m, b, grad));
+    CS_TRY(cs_session_predict(s, b, got));
+    CS_TRY(cs_vectors_learn(s, b, grad));
     tell(j, name, answer_error(answer, got), tol_answer);
     (void)snprintf(gradients, sizeof gradients, "%s-gradient", name);
     tell(j, gradients, gradient_error(gradient, grad), tol_gradient);
 out:
+    cs_session_free(s);
     free(grad);
     free(got);
     return rc;

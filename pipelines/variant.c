@@ -5,7 +5,6 @@
 #include "infer/stream.h"
 #include "infer/variant_values.h"
 #include "nn/exec/masked.h"
-#include "nn/exec/vector.h"
 #include "pipelines/command.h"
 #include "run/outputs.h"
 #include "run/shard.h"
@@ -185,8 +184,12 @@ static int choose_score(struct job *j)
     if (trained && j->values.score == CS_SCORE_EMBEDDING)
         return cs_fail(CS_EUSAGE, "model '%s' has no vector for one sequence; its own score is "
                        "--score model", j->model_path);
-    return j->values.score == CS_SCORE_EMBEDDING
-               ? cs_model_give_vectors(j->model, false, &j->values.width) : CS_OK;
+    if (j->values.score != CS_SCORE_EMBEDDING)
+        return CS_OK;
+    const int rc = cs_model_check_output(j->model, CS_HEAD_POOLED);
+    j->values.width = rc != CS_OK ? 0
+                    : (int32_t)cs_model_output_len(j->model, CS_HEAD_POOLED, 1);
+    return rc;
 }
 
 static int choose_window(struct job *j, int64_t *n_base)
@@ -216,6 +219,7 @@ static int prepare_model(struct job *j, int n_thread)
         .strand = own.strand,
         .max_unknown = own.max_unknown,
         .pair = j->values.score == CS_SCORE_MODEL ? CS_PAIR_JOINT : CS_PAIR_APART,
+        .output = j->values.score == CS_SCORE_EMBEDDING ? CS_HEAD_POOLED : CS_HEAD_PREDICTION,
     };
     j->source.guess = j->values.score == CS_SCORE_LLR;
     CS_TRY(cs_policy_init(&j->policy, &usual, NULL, j->model));
@@ -317,7 +321,7 @@ static int score(struct job *j, const cs_split *split, const cs_about *about)
     cs_stream_stat stat;
     cs_stream s = {
         .next = cs_variants_next, .source = &j->source, .model = j->model, .policy = &j->policy,
-        .batch_tokens = stream.batch_tokens, .unchecked = !stream.check_finite,
+        .batch_tokens = stream.batch_tokens, .allow_nonfinite = !stream.check_finite,
         .window = (int)stream.window, .n_thread = split->work, .sink = sink, .arg = j,
     };
 

@@ -6,6 +6,7 @@
 
 #include "base/budget.h"
 #include "infer/views.h"
+#include "nn/exec/plan.h"
 
 /* ---- tokens of a chunk ---------------------------------------------------------------------- */
 
@@ -102,7 +103,7 @@ static int reserve_answers(const cs_policy *p, cs_chunk *c)
         cs_answer *a = &c->ans[v->rec];
         if (v->reason)
             continue;
-        const int64_t n = cs_model_answer_len(m, v->tok.n);
+        const int64_t n = cs_model_output_len(m, p->output, v->tok.n);
         total += (is_alone(c, v) ? 0 : n) + (a->n == 0 ? n * answers_of(p, c, v->rec) : 0);
         a->n = n;
     }
@@ -146,18 +147,18 @@ static const cs_record *record_of(const cs_batch *b, int32_t i)
     return &b->slot[i].chunk->rec[view_of(b, i)->rec];
 }
 
-static bool above_limit(const cs_infer_stage *s, cs_model *m, const cs_batch *b)
+static bool above_limit(const cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     const int64_t most = s->policy->max_memory;
 
     return most > 0 && b->n_rec == 1 &&
-           cs_model_memory(m, b->n_tok, b->n_seg, b->depth, false) > most;
+           cs_plan_memory(by, b->n_tok, b->n_seg, b->depth, false) > most;
 }
 
 /* The record whose answer is not finite, or the only one; NULL: who knows. */
-static const cs_record *culprit(const cs_model *m, const cs_batch *b, int rc)
+static const cs_record *culprit(const cs_session *by, const cs_batch *b, int rc)
 {
-    int64_t left = rc == CS_EMODEL ? m->not_finite : -1;
+    int64_t left = rc == CS_EMODEL ? by->nonfinite : -1;
 
     for (int32_t i = 0; left >= 0 && i < b->n_rec; i++) {
         left -= b->slot[i].chunk->ans[view_of(b, i)->rec].n;
@@ -168,34 +169,34 @@ static const cs_record *culprit(const cs_model *m, const cs_batch *b, int rc)
 }
 
 /* Say which record is to blame, where one is, and what would help it. */
-static int blame(const cs_infer_stage *s, cs_model *m, const cs_batch *b, int rc)
+static int blame(const cs_infer_stage *s, cs_session *by, const cs_batch *b, int rc)
 {
     char why[1024];
-    const cs_record *r = culprit(m, b, rc);
+    const cs_record *r = culprit(by, b, rc);
 
     if (!r)
         return rc == CS_EMEM ? cs_fail_also(rc, "; lower --batch-tokens") : rc;
     (void)snprintf(why, sizeof why, "%s", cs_error_message());
     cs_error_clear();
-    if (rc == CS_EMEM && above_limit(s, m, b))
+    if (rc == CS_EMEM && above_limit(s, by, b))
         return cs_fail(rc, "record '%s' (%lld bases) needs more than --max-memory %lld; %s",
                        r->name, (long long)cs_record_bases(r), (long long)s->policy->max_memory,
                        cs_policy_remedy(s->policy, false));
     if (rc == CS_EMEM)
         return cs_fail(rc, "out of memory for record '%s' (%lld bases), which needs %lld bytes; "
                        "%s", r->name, (long long)cs_record_bases(r),
-                       (long long)cs_model_memory(m, b->n_tok, b->n_seg, b->depth, false),
-                       cs_policy_remedy(s->policy, !m->be->is_host));
+                       (long long)cs_plan_memory(by, b->n_tok, b->n_seg, b->depth, false),
+                       cs_policy_remedy(s->policy, !by->be->is_host));
     return cs_fail(rc, "record '%s': %s", r->name, why[0] ? why : cs_error_name(rc));
 }
 
 /* A long sequence that does not fit is its record's misfortune, unless the user wants to stop. */
-static int give_up(cs_infer_stage *s, cs_model *m, const cs_batch *b)
+static int give_up(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     cs_chunk *c = b->slot[0].chunk;
 
     if (b->n_rec != 1 || s->policy->on_long == CS_LONG_ERROR)
-        return blame(s, m, b, CS_EMEM);
+        return blame(s, by, b, CS_EMEM);
     cs_error_clear();
     c->view[b->slot[0].i].reason = CS_REASON_NO_MEMORY;
     cs_pipe_count_down(s->pipe, &c->pending, 1);
@@ -248,7 +249,7 @@ static bool is_above(cs_limit *l, const cs_batch *b)
 }
 
 /* Its records in batches that keep to the budget. */
-static int in_parts(cs_infer_stage *s, cs_model *m, const cs_batch *b)
+static int in_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     const int64_t most = atomic_load(&s->limit->tokens);
     int64_t *off = cs_alloc((size_t)b->n_seg + 1, sizeof *off);
@@ -268,7 +269,7 @@ static int in_parts(cs_infer_stage *s, cs_model *m, const cs_batch *b)
         part.slot = b->slot + i;
         part.n_seg = part.n_rec = end - i;
         part.n_tok = off[end - i];
-        rc = cs_batch_answer(s, m, &part);
+        rc = cs_batch_answer(s, by, &part);
     }
     free(off);
     return rc;
@@ -279,75 +280,75 @@ static int by_processor(cs_infer_stage *s, const cs_batch *b)
     cs_budget *budget = cs_budget_leave();
 
     cs_error_clear();
-    CS_BUG(pthread_mutex_lock(s->spares) != 0);
+    CS_BUG(pthread_mutex_lock(s->fallback_lock) != 0);
     cs_budget_enter(budget);
-    int rc = cs_model_raw(s->spare, b, s->answer);
+    int rc = cs_session_forward(s->fallback, b, s->answer);
     if (rc == CS_OK) {
         b->slot[0].chunk->view[b->slot[0].i].spared = true;
         deliver(s, b);
     } else {
-        rc = rc == CS_EMEM ? give_up(s, s->spare, b) : blame(s, s->spare, b, rc);
+        rc = rc == CS_EMEM ? give_up(s, s->fallback, b) : blame(s, s->fallback, b, rc);
     }
-    CS_BUG(pthread_mutex_unlock(s->spares) != 0);
+    CS_BUG(pthread_mutex_unlock(s->fallback_lock) != 0);
     return rc;
 }
 
-static int without_room(cs_infer_stage *s, cs_model *m, const cs_batch *b)
+static int without_room(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     if (b->n_rec > 1 && s->limit && is_above(s->limit, b)) {
         cs_error_clear();
-        return in_parts(s, m, b);
+        return in_parts(s, by, b);
     }
-    return b->n_rec == 1 && s->spare ? by_processor(s, b) : give_up(s, m, b);
+    return b->n_rec == 1 && s->fallback ? by_processor(s, b) : give_up(s, by, b);
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-int cs_batch_answer(cs_infer_stage *s, cs_model *m, const cs_batch *b)
+int cs_batch_answer(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     int rc = CS_OK;
 
     CS_TRY(reserve_values(s, b));
-    if (above_limit(s, m, b))
-        return give_up(s, m, b);
-    CS_TRY(cs_model_raw(m, b, s->answer));
+    if (above_limit(s, by, b))
+        return give_up(s, by, b);
+    CS_TRY(cs_session_forward(by, b, s->answer));
     deliver(s, b);
     return CS_OK;
 out:
-    return rc == CS_EMEM ? without_room(s, m, b) : blame(s, m, b, rc);
+    return rc == CS_EMEM ? without_room(s, by, b) : blame(s, by, b, rc);
 }
 
-int cs_batch_start(cs_infer_stage *s, int berth, const cs_batch *b)
+int cs_batch_start(cs_infer_stage *s, int slot, const cs_batch *b)
 {
     int rc = CS_OK;
 
-    s->sent[berth] = false;
-    if (!above_limit(s, s->model, b)) {
-        rc = cs_model_start(s->model, berth, b, true);
-        s->sent[berth] = rc == CS_OK;
+    s->started[slot] = false;
+    if (!above_limit(s, s->session, b)) {
+        rc = cs_session_start(s->session, slot, b, true);
+        s->started[slot] = rc == CS_OK;
     }
     if (rc == CS_EMEM) {
         cs_error_clear();
         rc = CS_OK;
     }
-    return rc == CS_OK ? rc : blame(s, s->model, b, rc);
+    return rc == CS_OK ? rc : blame(s, s->session, b, rc);
 }
 
-int cs_batch_finish(cs_infer_stage *s, int berth, const cs_batch *b)
+int cs_batch_finish(cs_infer_stage *s, int slot, const cs_batch *b)
 {
     int rc = CS_OK;
 
-    if (!s->sent[berth])
-        return cs_batch_answer(s, s->model, b);
+    if (!s->started[slot])
+        return cs_batch_answer(s, s->session, b);
     CS_TRY(reserve_values(s, b));
     cs_budget *budget = cs_budget_leave();       /* waiting for a device is not working */
-    rc = cs_model_finish(s->model, berth, s->answer);
+    rc = cs_session_finish(s->session, slot, s->answer);
     cs_budget_enter(budget);
     CS_TRY(rc);
     deliver(s, b);
     return CS_OK;
 out:
-    return blame(s, s->model, b, rc);
+    return blame(s, s->session, b, rc);
 }
 
 int cs_answer_accept(const cs_policy *p, const cs_record *r, cs_reason reason)

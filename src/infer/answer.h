@@ -19,20 +19,20 @@ void cs_chunk_free_ids(cs_chunk *c);
  * cs_batch_answer - raw values of a batch to the views that its slots name
  *
  * s        pipe, policy and room for answers; counts `pending` of the views' chunks down
- * m        the model to ask: the stage's own or its twin
+ * by       one of the stage's sessions
  * Returns  CS_OK, also where the only view of a batch needs more memory than there is: that is then
- *          its reason; else the errors of cs_model_raw(), with the record where there is one
+ *          its reason; else the errors of cs_session_forward(), with the record where there is one
  */
-int cs_batch_answer(cs_infer_stage *s, cs_model *m, const cs_batch *b) CS_MUST_CHECK;
+int cs_batch_answer(cs_infer_stage *s, cs_session *by, const cs_batch *b) CS_MUST_CHECK;
 
 /**
- * cs_batch_start, cs_batch_finish - the same in two halves, as cs_model_start() and _finish() are
+ * cs_batch_start, cs_batch_finish - the same in two halves, as cs_session_start() and _finish() are
  *
- * start    CS_OK, too, where there is no memory for the batch: s->sent[berth] says. Then finish,
- *          with the other berth empty, does what cs_batch_answer() does
+ * start    CS_OK, too, where there is no memory for the batch: s->started[slot] says. Then finish,
+ *          with the other slot empty, does what cs_batch_answer() does
  */
-int cs_batch_start(cs_infer_stage *s, int berth, const cs_batch *b) CS_MUST_CHECK;
-int cs_batch_finish(cs_infer_stage *s, int berth, const cs_batch *b) CS_MUST_CHECK;
+int cs_batch_start(cs_infer_stage *s, int slot, const cs_batch *b) CS_MUST_CHECK;
+int cs_batch_finish(cs_infer_stage *s, int slot, const cs_batch *b) CS_MUST_CHECK;
 
 /** cs_answer_accept - CS_OK, or CS_EMODEL where --long-sequence error ends a run at this record.
  * For records in input order */

@@ -1,12 +1,27 @@
-/* crew.c - the infer stages of a stream and the models that they answer with. */
+/* crew.c - the infer stages of a stream and their sessions. */
 #include "infer/crew.h"
 
-static int add_twin(cs_crew *c, int i, const cs_model *m)
+/* With the settings of the shared one. */
+static cs_session *session_like(const cs_session *shared, cs_model *m, cs_backend *be)
 {
-    const int rc = cs_backend_open(m->be->device, 1, &c->be[i]);
+    cs_session *s = cs_session_new(m, be);
 
-    if (rc == CS_OK)
-        c->stage[i].twin = cs_model_twin(m, c->be[i]);
+    s->output = shared->output;
+    s->allow_nonfinite = shared->allow_nonfinite;
+    return s;
+}
+
+/* Each thread's own session on the model, by loops over one thread. */
+static int add_threads(cs_crew *c, cs_model *m)
+{
+    int rc = CS_OK;
+
+    for (int i = 0; i < c->n && c->n > 1; i++) {
+        CS_TRY(cs_backend_open(m->be->device, 1, &c->worker[i].be));
+        c->worker[i].session = session_like(c->shared, m, c->worker[i].be);
+        c->stage[i].session = c->worker[i].session;
+    }
+out:
     return rc;
 }
 
@@ -19,64 +34,72 @@ static int n_devices(const cs_backend *be)
     return n;
 }
 
-/* The stages of further devices; what they wait for is theirs alone. */
-static int add_copies(cs_crew *c, const cs_model *m)
+/* The sessions of further devices, on copies of the model. */
+static int add_devices(cs_crew *c, const cs_model *m)
 {
     cs_backend *be = m->be;
     int rc = CS_OK;
 
-    for (int i = 1; i < c->n && rc == CS_OK; i++) {
+    for (int i = 1; i < c->n; i++) {
+        cs_worker *w = &c->worker[i];
         be = be->next;
-        rc = cs_model_copy(m, be, &c->copy[i]);
-        c->stage[i].model = c->copy[i];
-        c->stage[i].whole = NULL;
-    }
-    return rc;
-}
-
-/* What a device has no room for is computed by all threads, as large batches are. */
-static int add_spare(cs_crew *c, const cs_model *m, int n_thread)
-{
-    int rc = CS_OK;
-
-    CS_TRY(cs_backend_open("cpu", n_thread, &c->spare_be));
-    CS_TRY(cs_model_copy(m, c->spare_be, &c->spare));
-    for (int i = 0; i < c->n; i++) {
-        c->stage[i].spare = c->spare;
-        c->stage[i].spares = &c->spares;
+        CS_TRY(cs_model_copy(m, be, &w->copy));
+        w->session = session_like(c->shared, w->copy, be);
+        c->stage[i].session = c->stage[i].shared = w->session;
     }
 out:
     return rc;
 }
 
-int cs_crew_new(cs_pipe *p, cs_model *m, const cs_policy *policy, int n, cs_limit *limit,
-                cs_crew **out)
+/* What a device has no room for is computed by all threads, as large batches are. */
+static int add_fallback(cs_crew *c, const cs_model *m, int n_thread)
+{
+    int rc = CS_OK;
+    cs_worker *w = &c->fallback;
+
+    CS_TRY(cs_backend_open("cpu", n_thread, &w->be));
+    CS_TRY(cs_model_copy(m, w->be, &w->copy));
+    w->session = session_like(c->shared, w->copy, w->be);
+    for (int i = 0; i < c->n; i++)
+        c->stage[i].fallback = w->session;
+out:
+    return rc;
+}
+
+int cs_crew_new(cs_pipe *p, cs_model *m, const cs_policy *policy, bool nonfinite, int n,
+                cs_limit *limit, cs_crew **out)
 {
     int rc = CS_OK;
     cs_crew *c = cs_xcalloc(1, sizeof *c);
 
-    /* Who watches blocks expects one pass at a time. */
-    const bool alone = m->ps.grad || m->cx.watch || m->cx.note;
-    c->n = alone ? 1 : !m->be->is_host ? n_devices(m->be) : n < CS_CREW_MAX ? n : CS_CREW_MAX;
+    c->n = !m->be->is_host ? n_devices(m->be) : n < CS_CREW_MAX ? n : CS_CREW_MAX;
     c->stage = cs_xcalloc((size_t)c->n, sizeof *c->stage);
-    c->be = cs_xcalloc((size_t)c->n, sizeof(cs_backend *));
-    c->copy = cs_xcalloc((size_t)c->n, sizeof(cs_model *));
-    CS_BUG(pthread_mutex_init(&c->whole, NULL) != 0 || pthread_mutex_init(&c->spares, NULL) != 0);
-    for (int i = 0; i < c->n; i++) {
-        c->stage[i] = (cs_infer_stage){ .pipe = p, .model = m, .policy = policy,
-                                        .limit = limit, .whole = &c->whole };
-        if (c->n > 1 && m->be->is_host)
-            CS_TRY(add_twin(c, i, m));
-    }
-    if (!m->be->is_host)
-        CS_TRY(add_copies(c, m));
+    c->worker = cs_xcalloc((size_t)c->n, sizeof *c->worker);
+    CS_BUG(pthread_mutex_init(&c->shared_lock, NULL) != 0
+           || pthread_mutex_init(&c->fallback_lock, NULL) != 0);
+    c->shared = cs_session_new(m, m->be);
+    c->shared->output = policy->output;
+    c->shared->allow_nonfinite = nonfinite;
+    for (int i = 0; i < c->n; i++)
+        c->stage[i] = (cs_infer_stage){ .pipe = p, .policy = policy, .limit = limit,
+                                        .session = c->shared, .shared = c->shared,
+                                        .shared_lock = &c->shared_lock,
+                                        .fallback_lock = &c->fallback_lock };
+    CS_TRY(m->be->is_host ? add_threads(c, m) : add_devices(c, m));
     if (!m->be->is_host && policy->on_long == CS_LONG_CPU)
-        CS_TRY(add_spare(c, m, n));
+        CS_TRY(add_fallback(c, m, n));
     *out = c;
     c = NULL;
 out:
     cs_crew_free(c);
     return rc;
+}
+
+static void worker_release(cs_worker *w)
+{
+    cs_session_free(w->session);
+    cs_model_free(w->copy);
+    cs_backend_close(w->be);
 }
 
 void cs_crew_free(cs_crew *c)
@@ -86,26 +109,23 @@ void cs_crew_free(cs_crew *c)
     for (int i = 0; i < c->n; i++) {
         free(c->stage[i].answer);
         for (int k = 0; k < CS_BERTHS; k++)
-            cs_batch_free(c->stage[i].berth[k]);
-        cs_model_free(c->stage[i].twin);
-        cs_model_free(c->copy[i]);
-        cs_backend_close(c->be[i]);
+            cs_batch_free(c->stage[i].sent[k]);
+        worker_release(&c->worker[i]);
     }
-    cs_model_free(c->spare);
-    cs_backend_close(c->spare_be);
-    CS_BUG(pthread_mutex_destroy(&c->whole) != 0 || pthread_mutex_destroy(&c->spares) != 0);
+    worker_release(&c->fallback);
+    cs_session_free(c->shared);
+    CS_BUG(pthread_mutex_destroy(&c->shared_lock) != 0
+           || pthread_mutex_destroy(&c->fallback_lock) != 0);
     free(c->stage);
-    free(c->be);
-    free(c->copy);
+    free(c->worker);
     free(c);
 }
 
 int64_t cs_crew_peak_bytes(const cs_crew *c)
 {
-    int64_t n = c->stage[0].model->cx.cap;
+    int64_t n = c->shared->cx.cap;
 
     for (int i = 0; i < c->n; i++)
-        n += (c->stage[i].twin ? c->stage[i].twin->cx.cap : 0)
-           + (c->copy[i] ? c->copy[i]->cx.cap : 0);
+        n += c->worker[i].session ? c->worker[i].session->cx.cap : 0;
     return n * (int64_t)sizeof(cs_real);
 }

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "nn/exec/plan.h"
+#include "nn/exec/session.h"
 
 enum { STRAND_MODEL, STRAND_FORWARD, STRAND_BOTH };
 enum { LEAST_WINDOW = 64 };
@@ -99,7 +100,11 @@ static bool cuts(const cs_policy_args *a)
 /* Windows as long as there is room for. */
 static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
 {
-    const int64_t n = cs_plan_longest(m);
+    cs_session *s = cs_session_new(m, m->be);
+
+    s->output = p->output;
+    const int64_t n = cs_plan_longest(s);
+    cs_session_free(s);
 
     if (a->window > 0 || a->overlap > 0)
         return cs_fail(CS_EUSAGE, "--%s goes with --long-sequence window; fit chooses the length",
@@ -204,7 +209,7 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     const int64_t least = bases ? m->tok->min_base(m->tok_state) : 1;
 
     *p = (cs_policy){
-        .model = m, .pair = a->pair, .on_long = (cs_on_long)a->on_long,
+        .model = m, .pair = a->pair, .output = a->output, .on_long = (cs_on_long)a->on_long,
         .max_len = cs_model_max_len(m),
         .min_base = a->min_length > least ? a->min_length : least,
         .max_memory = a->max_memory, .max_unknown = a->max_unknown,
@@ -212,6 +217,7 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
         .both = bases && (a->strand == STRAND_BOTH ||
                           (a->strand == STRAND_MODEL && m->both_strands)),
     };
+    CS_TRY(cs_model_check_output(m, a->output));
     if ((cs_model_parts(m) > 1) != (a->pair == CS_PAIR_JOINT))
         return cs_fail(CS_EUSAGE, "the model answers for %s", cs_model_parts(m) > 1 ? "variants, "
                        "not for sequences; 'chordseq variant' is for those" : "sequences, not for "

@@ -15,6 +15,7 @@ typedef enum cs_pair_rule { CS_PAIR_MEAN, CS_PAIR_APART, CS_PAIR_JOINT } cs_pair
 typedef struct cs_policy_args {
     int     strand, on_long;
     cs_pair_rule pair;           /* no option: set by the command */
+    cs_head_output output;       /* nor is this: what a record is answered with */
     int64_t window, overlap, min_length, max_memory;
     double  max_unknown;
 } cs_policy_args;
@@ -31,6 +32,7 @@ typedef struct cs_policy {
     bool       canonical;        /* and it takes one view: that of the strand that sorts first */
     cs_on_long on_long;
     cs_pair_rule pair;
+    cs_head_output output;       /* other than a prediction: raw, of values that are no classes */
     int64_t    window, overlap;  /* bases; window 0: sequences are not cut */
     int64_t    min_base;         /* fewer: too_short */
     int64_t    max_len;          /* tokens of a view; 0: any */
@@ -53,7 +55,7 @@ bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m);
  *
  * calls    NULL: every answer is a call
  * m        must outlive the policy
- * Returns  CS_OK, or CS_EUSAGE with a sentence
+ * Returns  CS_OK, or CS_EUSAGE with a sentence; CS_EMEM where windows shall fit and none does
  */
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
                    cs_model *m) CS_MUST_CHECK;

@@ -29,6 +29,7 @@
 #include "base/budget.h"
 #include "infer/answer.h"
 #include "infer/views.h"
+#include "nn/exec/plan.h"
 
 /* ---- read --------------------------------------------------------------------------------- */
 
@@ -187,59 +188,60 @@ int cs_stage_bucket(void *self, cs_queue *in, cs_queue *out)
 
 /* ---- infer -------------------------------------------------------------------------------- */
 
-/* By the model that all stages share, with the threads that there are to spare. */
-static int infer_whole(cs_infer_stage *s, const cs_batch *b)
+/* By the session that all stages share, with the threads that there are to spare. */
+static int infer_shared(cs_infer_stage *s, const cs_batch *b)
 {
     cs_budget *budget = cs_budget_leave();
 
-    CS_BUG(s->whole && pthread_mutex_lock(s->whole) != 0);
+    CS_BUG(pthread_mutex_lock(s->shared_lock) != 0);
     cs_budget_enter(budget);
-    s->model->be->n_thread = cs_pipe_share(s->pipe);
-    const int rc = cs_batch_answer(s, s->model, b);
-    CS_BUG(s->whole && pthread_mutex_unlock(s->whole) != 0);
+    s->shared->be->n_thread = cs_pipe_share(s->pipe);
+    const int rc = cs_batch_answer(s, s->shared, b);
+    CS_BUG(pthread_mutex_unlock(s->shared_lock) != 0);
     return rc;
 }
 
-static bool is_small(cs_model *m, const cs_batch *b)
+static bool is_small(cs_session *s, const cs_batch *b)
 {
-    return cs_model_memory(m, b->n_tok, b->n_seg, b->depth, false) <= CS_SMALL_BATCH;
+    return cs_plan_memory(s, b->n_tok, b->n_seg, b->depth, false) <= CS_SMALL_BATCH;
 }
 
-/* What is in the berth comes back. */
-static int take_back(cs_infer_stage *s, int berth)
+/* The answers of the batch in a slot. */
+static int collect(cs_infer_stage *s, int slot)
 {
-    cs_batch *b = s->berth[berth];
-    const int rc = b ? cs_batch_finish(s, berth, b) : CS_OK;
+    cs_batch *b = s->sent[slot];
+    const int rc = b ? cs_batch_finish(s, slot, b) : CS_OK;
 
-    s->berth[berth] = NULL;
+    s->sent[slot] = NULL;
     cs_batch_free(b);
     return rc;
 }
 
-/* Through a device's berths: while one batch is computed the next is sent. Nobody waits for a batch
- * while answers lie in a berth: the bucket stage may wait for the writer, and that for them. */
+/* Through a device's staging buffers: while one batch is computed the next is sent. Nobody waits
+ * for a batch while answers are in a slot: the bucket stage may wait for the writer, and that for
+ * them. */
 static int infer_ahead(cs_infer_stage *s, cs_queue *in)
 {
     void *item;
-    int rc = CS_OK, berth = 0;
+    int rc = CS_OK, slot = 0;
 
-    for (; rc == CS_OK; berth = 1 - berth) {
+    for (; rc == CS_OK; slot = 1 - slot) {
         CS_TRY(cs_queue_try(in, &item));
         if (!item) {
-            CS_TRY(take_back(s, 1 - berth));
+            CS_TRY(collect(s, 1 - slot));
             CS_TRY(cs_queue_pop(in, &item));
         }
-        s->berth[berth] = item;
-        rc = cs_batch_start(s, berth, item);
+        s->sent[slot] = item;
+        rc = cs_batch_start(s, slot, item);
         if (rc == CS_OK)
-            rc = take_back(s, 1 - berth);
-        if (rc == CS_OK && !s->sent[berth])
-            rc = take_back(s, berth);     /* no room for it: alone, or otherwise */
+            rc = collect(s, 1 - slot);
+        if (rc == CS_OK && !s->started[slot])
+            rc = collect(s, slot);        /* no room for it: alone, or otherwise */
     }
 out:
     if (rc != CS_EOF)
         return rc;
-    rc = take_back(s, 1 - berth);
+    rc = collect(s, 1 - slot);
     return rc == CS_OK ? CS_EOF : rc;
 }
 
@@ -250,11 +252,11 @@ int cs_stage_infer(void *self, cs_queue *in, cs_queue *out)
     int rc;
 
     (void)out;
-    if (s->model->be->berths.send)
+    if (s->session->be->berths.send)
         return infer_ahead(s, in);
     while ((rc = cs_queue_pop(in, &item)) == CS_OK) {
-        rc = s->twin && is_small(s->twin, item) ? cs_batch_answer(s, s->twin, item)
-                                                : infer_whole(s, item);
+        rc = s->session != s->shared && is_small(s->session, item)
+           ? cs_batch_answer(s, s->session, item) : infer_shared(s, item);
         cs_batch_free(item);
         if (rc != CS_OK)
             break;

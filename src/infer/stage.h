@@ -17,11 +17,12 @@
 #include "batch/bucket.h"
 #include "infer/policy.h"
 #include "io/reader.h"
+#include "nn/exec/session.h"
 
 /* What a chunk of CS_CHUNK_BASES bases may occupy: bases, qualities, names and answers. */
 enum { CS_CHUNK_BYTES = 256 << 10 };
 
-/* Activations of a batch that an infer stage with a model of its own answers alone: see crew.h. */
+/* Activations of a batch that an infer stage answers by its own session: see crew.h. */
 enum { CS_SMALL_BATCH = 8 << 20 };
 
 /* Tokens of a batch: where there is no room for one, infer makes them half of its, once. Less than
@@ -51,18 +52,18 @@ typedef struct cs_bucket_stage {
 } cs_bucket_stage;
 
 typedef struct cs_infer_stage {
-    cs_pipe  *pipe;
-    cs_model *model;
+    cs_pipe    *pipe;
     const cs_policy *policy;
-    cs_model *twin;              /* for small batches, or NULL (see crew.h) */
-    pthread_mutex_t *whole;      /* held while `model` is used; NULL: nobody else does */
-    cs_limit *limit;             /* NULL: a batch that needs too much ends the run */
-    cs_model *spare;             /* on the processor, for what a device has no room for; or NULL */
-    pthread_mutex_t *spares;     /* held while `spare` is used */
-    cs_batch *berth[CS_BERTHS];    /* on their way through the device, or NULL */
-    bool      sent[CS_BERTHS];    /* and really there */
-    float    *answer;            /* [cap] of one batch; freed by the owner */
-    size_t    cap;
+    cs_session *session;         /* its own */
+    cs_session *shared;          /* for large batches (see crew.h); may be the same */
+    pthread_mutex_t *shared_lock;    /* held while `shared` is used */
+    cs_session *fallback;        /* on the processor, for what a device has no room for; or NULL */
+    pthread_mutex_t *fallback_lock;
+    cs_limit   *limit;           /* NULL: a batch that needs too much ends the run */
+    cs_batch   *sent[CS_BERTHS];     /* in the device's staging slots, or NULL */
+    bool        started[CS_BERTHS];  /* and computed there: there was memory for it */
+    float      *answer;          /* [cap] of one batch; freed by the owner */
+    size_t      cap;
 } cs_infer_stage;
 
 typedef struct cs_write_stage {

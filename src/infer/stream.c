@@ -126,7 +126,7 @@ cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
     return (cs_stream){
         .next = src->paired ? cs_pairs_next : NULL, .source = &src->pairs, .in = src->in,
         .second = src->second, .model = m, .policy = policy, .batch_tokens = a->batch_tokens,
-        .unchecked = !a->check_finite, .window = (int)a->window, .n_thread = split->work,
+        .allow_nonfinite = !a->check_finite, .window = (int)a->window, .n_thread = split->work,
     };
 }
 
@@ -160,9 +160,12 @@ static int64_t tokens_per_batch(const cs_stream *s)
 {
     if (s->batch_tokens > 0)
         return s->batch_tokens;
-    const int64_t n = cs_plan_batch(s->model);
+    cs_session *planned = cs_session_new(s->model, s->model->be);
+    planned->output = s->policy->output;
+    const int64_t n = cs_plan_batch(planned);
     cs_info("batches of at most %lld tokens; the network may take %.1f MiB", (long long)n,
-            (double)cs_plan_room(s->model) / 1024 / 1024);
+            (double)cs_plan_room(planned) / 1024 / 1024);
+    cs_session_free(planned);
     return n;
 }
 
@@ -208,8 +211,8 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     g.limit.first = budget;
     atomic_init(&g.limit.tokens, budget);
     cs_stream_own_next(s, &g.read.next, &g.read.source);
-    s->model->unchecked = s->unchecked;
-    int rc = cs_crew_new(p, s->model, s->policy, s->n_thread, &g.limit, &g.crew);
+    int rc = cs_crew_new(p, s->model, s->policy, s->allow_nonfinite, s->n_thread, &g.limit,
+                         &g.crew);
     if (rc != CS_OK) {
         cs_pipe_free(p);
         return rc;

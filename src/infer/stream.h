@@ -14,7 +14,7 @@ typedef struct cs_stream {
     cs_model  *model;
     const cs_policy *policy;     /* of the same model */
     int64_t    batch_tokens;     /* 0: as many as fit (nn/exec/plan.h) */
-    bool       unchecked;        /* answers that are not finite are answers, too */
+    bool       allow_nonfinite;  /* answers that are not finite are answers, too */
     int        window;           /* chunks that may wait for the writer */
     size_t     window_bytes;     /* their bytes; 0: window * CS_CHUNK_BYTES */
     int        n_thread;         /* that work at once, all stages together */

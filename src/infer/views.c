@@ -405,6 +405,8 @@ void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
     }
     const int n_part = split_parts(p, c, i, part);
     average(c, i, part, n_part);
+    if (p->output != CS_HEAD_PREDICTION)
+        return;
     if (n_part > 1 && p->model->head->is_class && !p->model->head->per_token)
         call_mates(p, c, i, part);
     const int32_t call = call_of(p, a->v, a->n, cs_record_bases(&c->rec[i]), &a->p);

@@ -1,8 +1,8 @@
 /* chordseq.c - the public C interface: handles, and answers for sequences in memory.
  *
  * DESIGN
- * A handle has two models of its own over the parameters that all handles share: one that answers,
- * one that gives vectors. Sequences become a chunk, and that goes the way of the program's chunks
+ * A handle has two sessions on the model that all handles share: one that answers, one that gives
+ * vectors. Sequences become a chunk, and that goes the way of the program's chunks
  * (tokenise, bucket, infer, decide), by the same functions, without its threads: so answers are the
  * same, and nothing runs between two calls.
  *
@@ -23,7 +23,6 @@
 #include "infer/views.h"
 #include "lib/opened.h"
 #include "lib/quiet.h"
-#include "nn/exec/vector.h"
 
 enum { BATCH_TOKENS = 64 << 10, LAG = 1, NAME_BYTES = 24 };
 
@@ -32,14 +31,14 @@ _Static_assert((int)CHORDSEQ_EUSAGE == (int)CS_EUSAGE && (int)CHORDSEQ_EIO == (i
                (int)CHORDSEQ_EDEVICE == (int)CS_EDEVICE && (int)CHORDSEQ_EMODEL == (int)CS_EMODEL,
                "codes go out as they are");
 
-/* A model that is asked, and what the infer stage needs beside it. */
-struct asked { cs_model *model; cs_policy policy; cs_infer_stage infer; };
+/* A session, and what the infer stage needs beside it. */
+struct asked { cs_session *session; cs_policy policy; cs_infer_stage infer; };
 
 struct chordseq_model {
     cs_opened  *opened;
     cs_backend *be;
     cs_pipe    *pipe;            /* for its count of missing answers */
-    struct asked answer, vector; /* vector.model is NULL where there are none */
+    struct asked answer, vector; /* vector.session is NULL where there are none */
 };
 
 /* ---- coming in and going out ---------------------------------------------------------------- */
@@ -98,30 +97,27 @@ const char *chordseq_reason(int reason)
 
 /* ---- handles -------------------------------------------------------------------------------- */
 
-static void ask_of(struct asked *a, chordseq_model *m)
+static void ask_of(struct asked *a, chordseq_model *m, cs_head_output output)
 {
-    a->model = cs_model_twin(m->opened->model, m->be);
+    a->session = cs_session_new(m->opened->model, m->be);
+    a->session->output = output;
     a->policy = m->opened->policy;
-    a->policy.model = a->model;
-    a->infer = (cs_infer_stage){ .pipe = m->pipe, .model = a->model, .policy = &a->policy };
+    a->policy.output = output;
+    a->infer = (cs_infer_stage){ .pipe = m->pipe, .session = a->session, .policy = &a->policy };
 }
 
 /* Another handle; takes over one that is counted. */
 static int handle_new(cs_opened *o, chordseq_model **out)
 {
     int rc = CS_OK;
-    int32_t width;
     chordseq_model *m = cs_xcalloc(1, sizeof *m);
 
     m->opened = o;
     m->pipe = cs_pipe_new();
     CS_TRY(cs_backend_open(o->be->device, (int)o->args.threads, &m->be));
-    ask_of(&m->answer, m);
-    if (o->n_vector > 0) {
-        ask_of(&m->vector, m);
-        m->vector.policy.tree = NULL;
-        CS_TRY(cs_model_give_vectors(m->vector.model, false, &width));
-    }
+    ask_of(&m->answer, m, CS_HEAD_PREDICTION);
+    if (o->n_vector > 0)
+        ask_of(&m->vector, m, CS_HEAD_POOLED);
     *out = m;
     m = NULL;
 out:
@@ -171,9 +167,8 @@ void chordseq_close(chordseq_model *m)
 {
     if (!m)
         return;
-    cs_model_give_answers(m->vector.model);
-    cs_model_free(m->vector.model);
-    cs_model_free(m->answer.model);
+    cs_session_free(m->vector.session);
+    cs_session_free(m->answer.session);
     free(m->vector.infer.answer);
     free(m->answer.infer.answer);
     cs_backend_close(m->be);
@@ -277,7 +272,7 @@ static int add_record(const struct question *q, size_t no, cs_chunk *c)
 static int take_batch(void *asked, cs_batch *b)
 {
     struct asked *a = asked;
-    const int rc = cs_batch_answer(&a->infer, a->model, b);
+    const int rc = cs_batch_answer(&a->infer, a->session, b);
 
     if (rc == CS_OK)
         cs_batch_free(b);
@@ -374,7 +369,7 @@ static int answer_all(void *arg)
     int rc = CS_OK;
     struct question *q = arg;
 
-    if (!q->asked->model)
+    if (!q->asked->session)
         return cs_fail(CS_EUSAGE, "the model's head sees no single vector");
     while (rc == CS_OK && q->done < q->n)
         rc = answer_some(q);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "infer/taxa.h"
-#include "nn/exec/vector.h"
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 64, MOST_THREADS = 4096 };
 

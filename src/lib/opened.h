@@ -16,7 +16,7 @@ typedef struct cs_opened {
     atomic_int      n_handle;
     cs_opened_args  args;        /* args.device is for cs_opened_new() only */
     cs_backend     *be;
-    cs_model       *model;       /* never asked: handles have twins of it */
+    cs_model       *model;       /* handles have sessions on it */
     cs_policy       policy;
     cs_taxonomy    *taxonomy;    /* NULL: a model of values */
     cs_tree         tree;        /* the same, where calls are taxa */

@@ -28,7 +28,7 @@ extern const cs_opt cs_learn_table[];
 extern const cs_opt cs_run_table[];
 extern const cs_opt cs_memory_table[];
 
-/** cs_memory_keep - what they say, as cs_learn.keep has it */
+/** cs_memory_keep - what they say, as cs_step_opt.keep has it */
 int32_t cs_memory_keep(const cs_memory_args *a);
 
 /** cs_learn_options - what they say to cs_train_run(); the rest is zero */

@@ -18,6 +18,7 @@
 #include "base/pipe.h"
 #include "base/rng.h"
 #include "eval/metrics.h"
+#include "nn/exec/session.h"
 #include "train/optim.h"
 #include "train/parallel.h"
 #include "train/running.h"
@@ -28,6 +29,7 @@ enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
 
 struct learner {
     cs_model           *m;
+    cs_session         *s;
     const cs_train_opt *o;
     cs_train_state     *st;
     cs_pipe            *pipe;
@@ -39,8 +41,7 @@ struct learner {
     float              *answer;
     size_t              n_answer;
     cs_train_sums       sum;         /* of the present step: counted when it is complete */
-    int64_t             n_step;      /* of this run */
-    int64_t             n_sample, n_base;
+    int64_t             n_step, n_sample, n_base;    /* of this run */
     double              start, mark; /* seconds: of the run, of the last account */
     bool                stopped;     /* an end was reached before the feed's */
     bool                swapped;     /* the averaged weights are in place */
@@ -113,14 +114,13 @@ static bool hit(const struct learner *l, const float *answer, const float *targe
         return worst < l->o->tolerance;
     }
     for (int32_t c = 1; c < n; c++)
-        if (answer[c] > answer[best])
-            best = c;
+        best = answer[c] > answer[best] ? c : best;
     return best == (int32_t)target[0];
 }
 
 static int make_room(struct learner *l, const cs_batch *b)
 {
-    return cs_grow((void **)&l->answer, &l->n_answer, (size_t)cs_model_answers_len(l->m, b),
+    return cs_grow((void **)&l->answer, &l->n_answer, (size_t)cs_session_output_len(l->s, b),
                    sizeof *l->answer);
 }
 
@@ -215,7 +215,7 @@ out:
 /* Once for every number of inputs that fits a batch, from the most down. */
 static void tell_kept(struct learner *l, const cs_batch *b)
 {
-    const int32_t keep = l->m->cx.keep;
+    const int32_t keep = l->s->cx.keep;
 
     if (keep == l->kept || (l->kept != CS_KEEP_ALL && (keep == CS_KEEP_ALL || keep > l->kept)))
         return;
@@ -244,14 +244,14 @@ static int learn(struct learner *l, const cs_feed_item *it)
         l->sum = (cs_train_sums){ 0 };
     }
     const uint64_t key = cs_rng_key(cs_rng_key(l->o->seed, STREAM_DROPOUT), (uint64_t)l->st->step);
-    const cs_learn how = { .weight = l->o->weight, .scale = it->scale, .keep = l->o->keep,
+    const cs_step_opt how = { .weight = l->o->weight, .scale = it->scale, .keep = l->o->keep,
                            .key = cs_rng_key(key, it->no) };
-    l->m->probing = l->st->epoch < l->o->freeze_epochs;
+    l->s->freeze_encoder = l->st->epoch < l->o->freeze_epochs;
     /* A step of which nothing is left has one batch, and that is empty. */
     if (b->n_rec == 0)
         return it->step_end ? finish_step(l) : CS_OK;
     CS_TRY(make_room(l, b));
-    rc = cs_model_learn(l->m, b, &how, &loss, l->answer);
+    rc = cs_session_forward_backward(l->s, b, &how, &loss, l->answer);
     CS_TRY(rc == CS_EMEM ? no_room(l, b) : rc);
     tell_kept(l, b);
     CS_TRY(cs_running_take(l->running, it->no));
@@ -279,13 +279,13 @@ out:
 static int answer(struct learner *l, const cs_batch *b, int owner)
 {
     int rc = CS_OK;
-    const size_t n_bytes = (size_t)cs_model_answers_len(l->m, b) * sizeof *l->answer;
+    const size_t n_bytes = (size_t)cs_session_output_len(l->s, b) * sizeof *l->answer;
 
     CS_TRY(make_room(l, b));
     if (owner != l->rank)
         return cs_group_recv(l->o->group, owner, l->answer, n_bytes);
     use_average(l, true);
-    rc = cs_model_predict(l->m, b, l->answer);
+    rc = cs_session_predict(l->s, b, l->answer);
     CS_TRY(rc == CS_EMEM ? no_room(l, b) : rc);
     if (l->rank > 0)
         rc = cs_group_send(l->o->group, 0, l->answer, n_bytes);
@@ -298,10 +298,8 @@ static int judge(struct learner *l, const cs_feed_item *it)
     int rc = CS_OK;
     const cs_batch *b = it->batch;
 
-    if (b->n_rec == 0)
-        return CS_OK;
-    CS_TRY(answer(l, b, it->owner));
-    if (l->rank > 0)
+    CS_TRY(b->n_rec > 0 ? answer(l, b, it->owner) : CS_OK);
+    if (b->n_rec == 0 || l->rank > 0)
         return CS_OK;
     if (b->label != NULL) {
         cs_counts_add(&l->counts, l->answer, b->label, b->n_tok);
@@ -569,7 +567,8 @@ out:
 int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_state *st)
 {
     int rc = CS_OK;
-    struct learner l = { .m = m, .o = o, .st = st, .pipe = cs_pipe_new() };
+    struct learner l = { .m = m, .s = cs_session_new(m, m->be), .o = o, .st = st,
+                         .pipe = cs_pipe_new() };
 
     CS_TRY(start(&l, feed));
     if (st->done)
@@ -595,6 +594,7 @@ out:
     cs_scores_release(&l.scores);
     cs_counts_release(&l.counts);
     free(l.answer);
+    cs_session_free(l.s);
     cs_pipe_free(l.pipe);
     return rc;
 }

@@ -17,12 +17,12 @@ typedef struct cs_train_opt {
     bool        zero_grad_keeps; /* see cs_optim_step() */
     double      clip;            /* largest gradient norm; 0: any */
     double      ema;             /* decay of the averaged weights; 0: none */
-    int32_t     keep;            /* see cs_learn; what does not fit is told, and not kept */
+    int32_t     keep;            /* see cs_step_opt; what does not fit is told, and not kept */
     const float *weight;         /* [n_label] class weights, or NULL */
     double      tolerance;       /* regression: an error below it is a hit */
     bool        perplexity;      /* tokens are predicted: say it beside the loss */
     cs_monitor  monitor;         /* AUTO: balanced accuracy of classes, loss of values */
-    int64_t     freeze_epochs;   /* epochs in which only the head learns; see cs_model.probing */
+    int64_t     freeze_epochs;   /* epochs in which only the head learns */
     int64_t     n_epoch;
     int64_t     max_steps;       /* end of the whole run and of its schedule; 0: by epochs */
     int64_t     stop_after;      /* pause after so many steps of this run; 0: never */
@@ -57,8 +57,8 @@ typedef struct cs_train_opt {
  * feed     epoch, step, n_left, rank and n_rank are set here
  * st       initialised; receives where the run stands
  * Returns  CS_OK; CS_ECANCEL after a signal; CS_EMODEL when the loss stops being finite; the errors
- *          of cs_group_recv(), cs_model_learn(), cs_model_save(), cs_checkpoint_save() and
- *          cs_checkpoint_load()
+ *          of cs_group_recv(), cs_session_forward_backward(), cs_model_save(), cs_checkpoint_save()
+ *          and cs_checkpoint_load()
  */
 int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_state *st)
     CS_MUST_CHECK;

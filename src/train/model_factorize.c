@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "nn/exec/session.h"
 #include "nn/exec/thin.h"
 #include "run/outputs.h"
 #include "train/judge.h"
@@ -105,16 +106,18 @@ static int time_answers(cs_model *m, const cs_batch *b, float *answer, double *m
 {
     int rc = CS_OK;
     double took[N_PASS];
+    cs_session *s = cs_session_new(m, m->be);
 
-    CS_TRY(cs_model_predict(m, b, answer));
+    CS_TRY(cs_session_predict(s, b, answer));
     for (int i = 0; i < N_PASS; i++) {
         const double start = seconds();
-        CS_TRY(cs_model_predict(m, b, answer));
+        CS_TRY(cs_session_predict(s, b, answer));
         took[i] = seconds() - start;
     }
     qsort(took, N_PASS, sizeof took[0], by_size);
     *middle = took[N_PASS / 2];
 out:
+    cs_session_free(s);
     return rc;
 }
 
@@ -263,7 +266,7 @@ static int write_answers(cs_outfile *f, cs_model *m, cs_model *thin)
     int rc = CS_OK;
     cs_batch *b = NULL;
     double took[2], difference = 0, norm = 0;
-    const int64_t n = N_RECORD * cs_model_answer_len(m, N_TOKEN);
+    const int64_t n = N_RECORD * cs_model_output_len(m, CS_HEAD_PREDICTION, N_TOKEN);
     float *old = cs_alloc((size_t)n, sizeof *old), *new = cs_alloc((size_t)n, sizeof *new);
 
     if (!old || !new) {

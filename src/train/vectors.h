@@ -3,7 +3,7 @@
 #ifndef CS_TRAIN_VECTORS_H
 #define CS_TRAIN_VECTORS_H
 
-#include "nn/exec/model.h"
+#include "nn/exec/session.h"
 
 /* Of the gradient of one tensor: its sum with fixed random weights, and its norm. A wrong element
  * shows in the first; two numbers are stored instead of all. */
@@ -19,9 +19,9 @@ cs_batch *cs_vectors_batch(const cs_model *m, const int32_t *tok, const int64_t 
 /**
  * cs_vectors_learn - one pass of learning
  *
- * m        made for training
- * grad     [m->ps.n] receives a projection per tensor; zero for what has no gradient
+ * s        of a model made for training
+ * grad     [s->model->ps.n] receives a projection per tensor; zero for what has no gradient
  */
-int cs_vectors_learn(cs_model *m, const cs_batch *b, cs_projection *grad) CS_MUST_CHECK;
+int cs_vectors_learn(cs_session *s, const cs_batch *b, cs_projection *grad) CS_MUST_CHECK;
 
 #endif

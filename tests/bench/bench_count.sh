@@ -37,12 +37,12 @@ count()
 
 classify="$chordseq classify -q -@ 1"
 printf 'what\tinstructions\n' > "$tmp/count"
-count classify-reads-narrow  cs_model_raw $classify -m "$tmp/narrow" "$tmp/reads.fa"
-count classify-read-wide     cs_model_raw $classify -m "$tmp/wide" "$tmp/read.fa"
-count classify-contig-narrow cs_model_raw $classify -m "$tmp/narrow" "$tmp/contig.fa"
-count classify-reads-normed  cs_model_raw $classify -m "$tmp/normed" "$tmp/reads.fa"
-count train-narrow           cs_model_learn "$chordseq" train -q --threads 1 --label-key class \
-    --tokenizer base --encoder.track 4 --encoder.hidden 64 --encoder.max-len 256 \
+count classify-reads-narrow  cs_session_forward $classify -m "$tmp/narrow" "$tmp/reads.fa"
+count classify-read-wide     cs_session_forward $classify -m "$tmp/wide" "$tmp/read.fa"
+count classify-contig-narrow cs_session_forward $classify -m "$tmp/narrow" "$tmp/contig.fa"
+count classify-reads-normed  cs_session_forward $classify -m "$tmp/normed" "$tmp/reads.fa"
+count train-narrow           cs_session_forward_backward "$chordseq" train -q --threads 1 \
+    --label-key class --tokenizer base --encoder.track 4 --encoder.hidden 64 --encoder.max-len 256 \
     --epochs 1 --samples-per-epoch 4 --crop-min 100 --crop-max 100 --seed 1 \
     -o "$tmp/trained" "$tmp/labelled.fa"
 

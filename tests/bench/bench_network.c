@@ -34,7 +34,7 @@
 #include "base/opt.h"
 #include "batch/bucket.h"
 #include "io/reader.h"
-#include "nn/exec/model.h"
+#include "nn/exec/session.h"
 #include "train/optim.h"
 
 enum { ROUNDS = 9, LEAST_ROUNDS = 3 };
@@ -51,6 +51,7 @@ struct load {
     struct options opt;
     cs_backend *be;
     cs_model   *model;
+    cs_session *session;
     cs_batch  **batch, *open[CS_MAX_DEPTH + 1];
     size_t      n, cap, cap_out;
     float      *out;
@@ -83,7 +84,7 @@ static int close_batch(struct load *l, int32_t depth)
     l->batch[l->n++] = b;
     l->open[depth] = NULL;
     l->n_rec += b->n_rec;
-    rc = cs_grow((void **)&l->out, &l->cap_out, (size_t)cs_model_answers_len(l->model, b),
+    rc = cs_grow((void **)&l->out, &l->cap_out, (size_t)cs_session_output_len(l->session, b),
                  sizeof *l->out);
 out:
     return rc;
@@ -166,11 +167,11 @@ out:
 static int write_batch(struct load *l, const cs_batch *b, cs_outfile *f)
 {
     int rc = CS_OK;
-    const int64_t n_answer = cs_model_answers_len(l->model, b);
+    const int64_t n_answer = cs_session_output_len(l->session, b);
     const int64_t head[] = { b->n_rec, b->n_tok, b->depth, b->n_channel, b->n_target, n_answer };
     const size_t n_tok = (size_t)b->n_tok;
 
-    CS_TRY(cs_model_raw(l->model, b, l->out));
+    CS_TRY(cs_session_forward(l->session, b, l->out));
     CS_TRY(cs_outfile_write(f, head, sizeof head));
     CS_TRY(cs_outfile_write(f, b->off, ((size_t)b->n_seg + 1) * sizeof *b->off));
     CS_TRY(b->x ? cs_outfile_write(f, b->x, n_tok * (size_t)b->n_channel * sizeof *b->x)
@@ -205,11 +206,11 @@ static int answer_ahead(struct load *l)
     int rc = CS_OK;
 
     for (size_t i = 0; i < l->n; i++) {
-        CS_TRY(cs_model_start(l->model, (int)(i % CS_BERTHS), l->batch[i], false));
+        CS_TRY(cs_session_start(l->session, (int)(i % CS_BERTHS), l->batch[i], false));
         if (i > 0)
-            CS_TRY(cs_model_finish(l->model, (int)((i - 1) % CS_BERTHS), l->out));
+            CS_TRY(cs_session_finish(l->session, (int)((i - 1) % CS_BERTHS), l->out));
     }
-    rc = l->n > 0 ? cs_model_finish(l->model, (int)((l->n - 1) % CS_BERTHS), l->out) : CS_OK;
+    rc = l->n > 0 ? cs_session_finish(l->session, (int)((l->n - 1) % CS_BERTHS), l->out) : CS_OK;
 out:
     return rc;
 }
@@ -223,7 +224,7 @@ static int answer_round(struct load *l, double *seconds)
         CS_TRY(answer_ahead(l));
     else
         for (size_t i = 0; i < l->n; i++)
-            CS_TRY(cs_model_predict(l->model, l->batch[i], l->out));
+            CS_TRY(cs_session_predict(l->session, l->batch[i], l->out));
     *seconds = now() - start;
 out:
     return rc;
@@ -234,7 +235,7 @@ static int step_round(struct load *l, double *seconds)
     int rc = CS_OK;
     double loss;
     const double start = now();
-    const cs_learn how = { .scale = 1 / (double)l->n_rec, .key = 1 };
+    const cs_step_opt how = { .scale = 1 / (double)l->n_rec, .key = 1 };
     /* A rate of zero: all of the work, and every step begins with the same weights. */
     const cs_adam h = { .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1,
                         .decoupled = true };
@@ -242,7 +243,7 @@ static int step_round(struct load *l, double *seconds)
     l->loss = 0;
     cs_optim_zero_grad(&l->model->ps);
     for (size_t i = 0; i < l->n; i++) {
-        CS_TRY(cs_model_learn(l->model, l->batch[i], &how, &loss, NULL));
+        CS_TRY(cs_session_forward_backward(l->session, l->batch[i], &how, &loss, NULL));
         l->loss += loss;
     }
     cs_optim_step(&l->model->ps, h, false);
@@ -315,12 +316,15 @@ static int measure_one(struct load *l, const char *path, const char *what)
     int rc = CS_OK;
     const bool apart = strcmp(what, "ops") == 0, learns = apart || strcmp(what, "step") == 0;
 
+    cs_session_free(l->session);
     cs_model_free(l->model);
     l->model = NULL;
+    l->session = NULL;
     l->least_room = l->room;
     CS_TRY(cs_model_load(path, l->be, learns, &l->model));
-    l->model->cx.no_mean = strcmp(what, "plain") == 0;
-    l->model->cx.no_graph = apart;
+    l->session = cs_session_new(l->model, l->be);
+    l->session->cx.no_mean = strcmp(what, "plain") == 0;
+    l->session->cx.no_graph = apart;
     rc = measure(l, what, learns ? step_round : answer_round);
 out:
     return rc;
@@ -335,6 +339,7 @@ static int measure_all(struct load *l, const char *model, const char *input)
     CS_TRY(cs_backend_compute_in(l->be, (cs_precision)l->opt.precision));
     l->room = l->be->op.room(l->be);
     CS_TRY(cs_model_load(model, l->be, false, &l->model));
+    l->session = cs_session_new(l->model, l->be);
     CS_TRY(read_all(l, input));
     if (l->opt.output)
         CS_TRY(write_batches(l));
@@ -422,6 +427,7 @@ out:
         cs_batch_free(l.open[d]);
     free(l.batch);
     free(l.out);
+    cs_session_free(l.session);
     cs_model_free(l.model);
     cs_backend_close(l.be);
     return rc == CS_OK ? 0 : 1;

@@ -14,8 +14,8 @@
 #include "base/cpu.h"
 #include "base/sha256.h"
 #include "infer/taxa.h"
-#include "nn/exec/model.h"
 #include "nn/exec/safetensors.h"
+#include "nn/exec/session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
@@ -79,14 +79,16 @@ static void check_answer(cs_model *m)
 {
     static const int32_t id[3] = { 2, 1, 5 };
     float *x = cs_xcalloc((size_t)m->n_channel * 3 + 1, sizeof *x);
-    float *out = cs_xcalloc((size_t)cs_model_answer_len(m, 3) + 1, sizeof *out);
+    float *out = cs_xcalloc((size_t)cs_model_output_len(m, CS_HEAD_PREDICTION, 3) + 1, sizeof *out);
     cs_batch *b = cs_batch_new(m->n_channel, 0);
 
     CS_BUG(cs_batch_append(b, m->tok ? id : NULL, m->tok ? NULL : x, 3, NULL, (cs_slot){ 0 })
            != CS_OK);
-    int rc = cs_model_predict(m, b, out);
+    cs_session *s = cs_session_new(m, be);
+    int rc = cs_session_predict(s, b, out);
     CS_BUG(rc != CS_OK && !*cs_error_message());
     cs_error_clear();
+    cs_session_free(s);
     cs_batch_free(b);
     free(out);
     free(x);

@@ -22,35 +22,35 @@ enum { N_LAG = sizeof lag / sizeof *lag };
 
 static cs_backend *gpu;
 
-static cs_model *a_model(bool real)
+static cs_session *a_session(bool real)
 {
     const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
                     .real = real };
-    return toy_model(&t, gpu);
+    return toy_session(&t, gpu);
 }
 
-/* All of one shape: what a berth held before is then no less sound, only wrong. */
+/* All of one shape: what a slot held before is then no less sound, only wrong. */
 static cs_batch *a_batch(const cs_model *m, int k)
 {
     static const int64_t len[N_RECORD] = { 6, 8 };
     return toy_batch(m, len, N_RECORD, (uint64_t)k);
 }
 
-/* The batches through both berths, each started before the one before is fetched; false where an
+/* The batches through both slots, each started before the one before is fetched; false where an
  * answer is refused. From batch 2 on the deaf-th wait is left out. */
-static bool run_all(cs_model *m, int order, long deaf, float (*out)[8])
+static bool run_all(cs_session *s, int order, long deaf, float (*out)[8])
 {
     bool good = true;
 
     cs_host_lag = order;
     for (int k = 0; k <= N_BATCH; k++) {
         cs_host_deaf = k == 2 ? deaf : cs_host_deaf;
-        cs_batch *b = k < N_BATCH ? a_batch(m, k) : NULL;
+        cs_batch *b = k < N_BATCH ? a_batch(s->model, k) : NULL;
         if (b)
-            assert_int_equal(cs_model_start(m, k % CS_BERTHS, b, false), CS_OK);
+            assert_int_equal(cs_session_start(s, k % CS_BERTHS, b, false), CS_OK);
         cs_batch_free(b);        /* its bytes have been taken */
         if (k > 0)
-            good &= cs_model_finish(m, (k - 1) % CS_BERTHS, out[k - 1]) == CS_OK;
+            good &= cs_session_finish(s, (k - 1) % CS_BERTHS, out[k - 1]) == CS_OK;
     }
     cs_host_lag = 0;
     cs_host_deaf = 0;
@@ -60,15 +60,15 @@ static bool run_all(cs_model *m, int order, long deaf, float (*out)[8])
 
 static void check_orders(bool real)
 {
-    cs_model *m = a_model(real);
+    cs_session *s = a_session(real);
     float want[N_BATCH][8] = { { 0 } }, got[N_BATCH][8] = { { 0 } };
 
-    assert_true(run_all(m, 0, 0, want));
+    assert_true(run_all(s, 0, 0, want));
     for (int i = 0; i < N_LAG; i++) {
-        assert_true(run_all(m, lag[i], 0, got));
+        assert_true(run_all(s, lag[i], 0, got));
         assert_memory_equal(got, want, sizeof want);
     }
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void test_orders(void **state)
@@ -84,18 +84,18 @@ static void test_every_wait_is_needed(void **state)
 {
     (void)state;
     enum { N_WAIT = 2 * (N_BATCH - 2) };
-    cs_model *m = a_model(false);
+    cs_session *s = a_session(false);
     float want[N_BATCH][8] = { { 0 } }, got[N_BATCH][8] = { { 0 } };
 
-    assert_true(run_all(m, 0, 0, want));
+    assert_true(run_all(s, 0, 0, want));
     for (long deaf = 1; deaf <= N_WAIT; deaf++) {
         bool found = false;
         for (int i = 0; i < N_LAG && !found; i++)
-            found = !run_all(m, lag[i], deaf, got) || memcmp(got, want, sizeof want) != 0;
+            found = !run_all(s, lag[i], deaf, got) || memcmp(got, want, sizeof want) != 0;
         if (!found)
             fail_msg("wait number %ld may be left out", deaf);
     }
-    cs_model_free(m);
+    toy_free(s);
 }
 
 /* ---- memory and faults ----------------------------------------------------------------------- */
@@ -109,20 +109,20 @@ static void test_no_memory_anywhere(void **state)
 
     for (bool failed = true; failed; n++) {
         float out[8];
-        cs_model *m = a_model(false);
-        cs_batch *b = a_batch(m, 1);
+        cs_session *s = a_session(false);
+        cs_batch *b = a_batch(s->model, 1);
         cs_host_fail = n + 1;
-        const int rc = cs_model_predict(m, b, out);
+        const int rc = cs_session_predict(s, b, out);
         failed = rc != CS_OK;
         cs_host_fail = 0;
         if (failed) {
             assert_int_equal(rc, CS_EMEM);
             assert_non_null(strstr(cs_error_message(), "out of memory"));
             cs_error_clear();
-            assert_int_equal(cs_model_predict(m, b, out), CS_OK);
+            assert_int_equal(cs_session_predict(s, b, out), CS_OK);
         }
         cs_batch_free(b);
-        cs_model_free(m);
+        toy_free(s);
         assert_int_equal(cs_host_used(), had);
     }
     assert_in_range(n, 4, 6);    /* activations, input and answers, and prepared weights if any */
@@ -136,17 +136,17 @@ static void test_device_error(void **state)
     float out[8];
 
     assert_int_equal(cs_backend_open("cuda", 1, &gpu), CS_OK);   /* it will be of no use later */
-    cs_model *m = a_model(false);
-    cs_batch *b = a_batch(m, 1);
+    cs_session *s = a_session(false);
+    cs_batch *b = a_batch(s->model, 1);
     cs_host_fault = 999;
-    assert_int_equal(cs_model_predict(m, b, out), CS_EDEVICE);
+    assert_int_equal(cs_session_predict(s, b, out), CS_EDEVICE);
     assert_non_null(strstr(cs_error_message(), "device cuda:0 (this processor): unknown error, in "
                            "or before 'cuda_"));
     assert_non_null(strstr(cs_error_message(), "; the batch had 2 sequences of 14 tokens, depth "
                            "3"));
     cs_error_clear();
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
     cs_backend_close(gpu);
     gpu = others;
 }
@@ -156,7 +156,8 @@ static void test_device_error(void **state)
 static void test_not_finite(void **state)
 {
     (void)state;
-    cs_model *m = a_model(false);
+    cs_session *s = a_session(false);
+    const cs_model *m = s->model;
     cs_batch *b = a_batch(m, 1);
     const int k = cs_params_find(&m->ps, "head.out.bias") >= 0
                 ? cs_params_find(&m->ps, "head.out.bias") : cs_params_find(&m->ps, "head.bias");
@@ -166,63 +167,66 @@ static void test_not_finite(void **state)
     assert_true(k >= 0);
     gpu->op.download(gpu, bias, cs_value(&m->ps, k).p, sizeof bias);
     gpu->op.upload(gpu, cs_value(&m->ps, k).p + 1, &bad, sizeof bad);
-    assert_int_equal(cs_model_raw(m, b, raw), CS_EMODEL);
+    assert_int_equal(cs_session_forward(s, b, raw), CS_EMODEL);
     assert_non_null(strstr(cs_error_message(), "not a finite number"));
-    assert_int_equal(m->not_finite, 1);
+    assert_int_equal(s->nonfinite, 1);
     cs_error_clear();
-    m->unchecked = true;
-    assert_int_equal(cs_model_raw(m, b, raw), CS_OK);
+    s->allow_nonfinite = true;
+    assert_int_equal(cs_session_forward(s, b, raw), CS_OK);
     assert_true(isinf(raw[1]) && isfinite(raw[0]));
-    m->unchecked = false;
+    s->allow_nonfinite = false;
     gpu->op.upload(gpu, cs_value(&m->ps, k).p, bias, sizeof bias);
-    assert_int_equal(cs_model_predict(m, b, out), CS_OK);
+    assert_int_equal(cs_session_predict(s, b, out), CS_OK);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 /* A plan keeps to what is free, and what it allows can be done. */
 static void test_plan(void **state)
 {
     (void)state;
-    cs_model *m = a_model(false);
+    cs_session *s = a_session(false);
     const size_t had = cs_host_memory, size[] = { 1 << 20, 8 << 20, 64 << 20 };
     const size_t used = cs_host_used();        /* what the model takes later may be used again */
     int64_t before = 0;
 
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
         cs_host_memory = cs_host_used() + size[i];
-        const int64_t room = cs_plan_room(m), n = cs_plan_batch(m);
+        const int64_t room = cs_plan_room(s), n = cs_plan_batch(s);
         assert_in_range(room, size[i] / 10 * 8, size[i] / 10 * 9 + cs_host_used() - used);
         assert_true(n > before && (n & (n - 1)) == 0);
         for (int32_t d = 0; d <= 5; d++)
-            assert_true(cs_model_memory(m, n, (int32_t)(n >> d), d, false) <= room);
-        assert_int_equal(cs_model_reserve(m, n, (int32_t)(n / 32), 5, false), CS_OK);
+            assert_true(cs_plan_memory(s, n, (int32_t)(n >> d), d, false) <= room);
+        assert_int_equal(cs_session_reserve(s, n, (int32_t)(n / 32), 5, false), CS_OK);
         before = n;
     }
     cs_host_memory = had;
-    assert_int_equal(cs_plan_longest(m), 32);      /* what the model takes */
-    cs_model_free(m);
+    assert_int_equal(cs_plan_longest(s), 32);      /* what the model takes */
+    toy_free(s);
 }
 
 /* A copy answers as the model does, on another device, and leaves nothing there. */
 static void test_copy(void **state)
 {
     (void)state;
-    cs_model *m = a_model(false), *copy;
+    cs_session *s = a_session(false);
+    cs_model *m = s->model, *copy;
     cs_batch *b = a_batch(m, 1);
     cs_backend *cpu;
     float want[8] = { 0 }, got[8] = { 0 };
 
     assert_int_equal(cs_backend_open("cpu", 1, &cpu), CS_OK);
-    assert_int_equal(cs_model_predict(m, b, want), CS_OK);
+    assert_int_equal(cs_session_predict(s, b, want), CS_OK);
     assert_int_equal(cs_model_copy(m, cpu, &copy), CS_OK);
-    assert_int_equal(cs_model_predict(copy, b, got), CS_OK);
+    cs_session *there = cs_session_new(copy, cpu);
+    assert_int_equal(cs_session_predict(there, b, got), CS_OK);
     for (int i = 0; i < 6; i++)
         check_near((double)got[i], (double)want[i], 1e-5);
+    cs_session_free(there);
     cs_model_free(copy);
     cs_backend_close(cpu);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 /* Devices of a run compute in one precision, or answers would be those of whoever was free. */

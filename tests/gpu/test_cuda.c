@@ -313,22 +313,23 @@ static void check_same(const toy *t, const char *what, const cs_real *got, const
 /* Answers, loss and all gradients of one model on both devices. */
 static void one_model(const toy *t, const int64_t *len)
 {
-    cs_model *a = toy_model(t, gpu), *b = toy_model(t, cpu);
-    cs_batch *x = toy_batch(a, len, count(len), 3);
+    cs_session *a = toy_session(t, gpu), *b = toy_session(t, cpu);
+    cs_batch *x = toy_batch(a->model, len, count(len), 3);
     float *got = toy_answers(a, x), *want = toy_answers(b, x);
 
-    check_same(t, "answers", got, want, cs_model_answers_len(b, x), 1e-9);
+    check_same(t, "answers", got, want, cs_session_output_len(b, x), 1e-9);
     double loss = toy_learn(a, x, CS_KEEP_ALL);
     check_near(loss, toy_learn(b, x, CS_KEEP_ALL), 1e-5 * (1 + fabs(loss)));
-    cs_real *da = toy_slab(a, a->ps.grad), *db = toy_slab(b, b->ps.grad);
-    check_same(t, "gradients", da, db, a->ps.n_real, 1e-8);
+    cs_real *da = toy_slab(a->model, a->model->ps.grad);
+    cs_real *db = toy_slab(b->model, b->model->ps.grad);
+    check_same(t, "gradients", da, db, a->model->ps.n_real, 1e-8);
     free(got);
     free(want);
     free(da);
     free(db);
     cs_batch_free(x);
-    cs_model_free(a);
-    cs_model_free(b);
+    toy_free(a);
+    toy_free(b);
 }
 
 static void each_length(const toy *t, void *arg)
@@ -348,34 +349,34 @@ static void test_networks(void **state)
 /* Answers in bf16, and gradients of those that learn, by fused steps where there are some. */
 static void one_network_bf16(const toy *t)
 {
-    cs_model *a = toy_model(t, gpu), *b = toy_model(t, cpu);
-    cs_batch *x = toy_batch(a, lengths[1], count(lengths[1]), 3);
+    cs_session *a = toy_session(t, gpu), *b = toy_session(t, cpu);
+    cs_batch *x = toy_batch(a->model, lengths[1], count(lengths[1]), 3);
     float *want = toy_answers(b, x);
     cs_real *db = NULL;
 
     if (t->training) {
         toy_learn(b, x, CS_KEEP_ALL);
-        db = toy_slab(b, b->ps.grad);
+        db = toy_slab(b->model, b->model->ps.grad);
     }
     compute_in(CS_IN_BF16);
     for (int no_fused = 0; no_fused < 2; no_fused++) {
         a->cx.no_fused = no_fused;
         float *got = toy_answers(a, x);
-        check_same(t, "answers in bf16", got, want, cs_model_answers_len(b, x), 1e-4);
+        check_same(t, "answers in bf16", got, want, cs_session_output_len(b, x), 1e-4);
         free(got);
         if (!t->training)
             continue;
         toy_learn(a, x, CS_KEEP_ALL);
-        cs_real *da = toy_slab(a, a->ps.grad);
-        check_same(t, "gradients in bf16", da, db, a->ps.n_real, 1e-4);
+        cs_real *da = toy_slab(a->model, a->model->ps.grad);
+        check_same(t, "gradients in bf16", da, db, a->model->ps.n_real, 1e-4);
         free(da);
     }
     compute_in(CS_IN_FP32);
     free(want);
     free(db);
     cs_batch_free(x);
-    cs_model_free(a);
-    cs_model_free(b);
+    toy_free(a);
+    toy_free(b);
 }
 
 static void test_networks_bf16(void **state)
@@ -508,19 +509,19 @@ static void test_out_of_memory(void **state)
     (void)state;
     static const int64_t len[] = { 16 };
     toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class") };
-    cs_model *m = toy_model(&t, gpu);
-    cs_batch *b = toy_batch(m, len, 1, 3);
+    cs_session *s = toy_session(&t, gpu);
+    cs_batch *b = toy_batch(s->model, len, 1, 3);
     float out[8];
     size_t had = cs_host_memory;
 
     cs_host_memory = 64;
-    assert_int_equal(cs_model_predict(m, b, out), CS_EMEM);
+    assert_int_equal(cs_session_predict(s, b, out), CS_EMEM);
     assert_non_null(strstr(cs_error_message(), "out of memory"));
     cs_error_clear();
     cs_host_memory = had;
-    assert_int_equal(cs_model_predict(m, b, out), CS_OK);
+    assert_int_equal(cs_session_predict(s, b, out), CS_OK);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 /* A launch that fails is told at the next sync, with the op's name, and by every later one. */

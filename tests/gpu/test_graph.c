@@ -20,8 +20,8 @@ static long cs_host_graphs;
 
 static cs_backend *cpu, *gpu;
 
-/* Two models that are to stay the same, and their batch. */
-struct pair { cs_model *with, *without; };
+/* Sessions on two models that are to stay the same. */
+struct pair { cs_session *with, *without; };
 
 /* One step of learning. */
 struct step {
@@ -29,24 +29,24 @@ struct step {
     int64_t len;                 /* of each record */
     double  scale;
     int32_t keep;
-    bool    weighted, probing;
+    bool    weighted, frozen;
     int     n_graph;             /* graphs that it launches: 1 or 0 */
 };
 
 static struct pair pair_of(const toy *t)
 {
-    const struct pair p = { toy_model(t, gpu), toy_model(t, gpu) };
+    const struct pair p = { toy_session(t, gpu), toy_session(t, gpu) };
 
     p.without->cx.no_graph = true;
-    cs_optim_zero_grad(&p.with->ps);
-    cs_optim_zero_grad(&p.without->ps);
+    cs_optim_zero_grad(&p.with->model->ps);
+    cs_optim_zero_grad(&p.without->model->ps);
     return p;
 }
 
 static void free_pair(struct pair *p)
 {
-    cs_model_free(p->with);
-    cs_model_free(p->without);
+    toy_free(p->with);
+    toy_free(p->without);
 }
 
 static struct pair simple_pair(void)
@@ -72,40 +72,40 @@ static cs_batch *batch_of(const cs_model *m, const struct step *s, uint64_t seed
     return toy_batch(m, len, s->n_rec, seed);
 }
 
-static double learn(cs_model *m, const struct step *s, uint64_t seed, float *out)
+static double learn(cs_session *on, const struct step *s, uint64_t seed, float *out)
 {
     static const float weight[] = { 0.5F, 1, 2, 1.5F, 1, 0.25F };
     double loss = NAN;
-    cs_batch *b = batch_of(m, s, seed);
-    const cs_learn how = { .weight = s->weighted ? weight : NULL, .scale = s->scale, .key = seed,
+    cs_batch *b = batch_of(on->model, s, seed);
+    const cs_step_opt how = { .weight = s->weighted ? weight : NULL, .scale = s->scale, .key = seed,
                            .keep = s->keep };
 
-    m->probing = s->probing;
-    if (cs_model_learn(m, b, &how, &loss, out) != CS_OK)
-        fail_msg("%s: %s", m->enc->name, cs_error_message());
+    on->freeze_encoder = s->frozen;
+    if (cs_session_forward_backward(on, b, &how, &loss, out) != CS_OK)
+        fail_msg("%s: %s", on->model->enc->name, cs_error_message());
     cs_batch_free(b);
     return loss;
 }
 
 static void check_slab(const struct pair *p, const cs_real *a, const cs_real *b, const char *what)
 {
-    cs_real *x = toy_slab(p->with, a), *y = toy_slab(p->without, b);
+    cs_real *x = toy_slab(p->with->model, a), *y = toy_slab(p->without->model, b);
 
-    if (memcmp(x, y, (size_t)p->with->ps.n_real * sizeof *x) != 0)
-        fail_msg("%s, %s: %s differ", p->with->enc->name, p->with->head->name, what);
+    if (memcmp(x, y, (size_t)p->with->model->ps.n_real * sizeof *x) != 0)
+        fail_msg("%s, %s: %s differ", p->with->model->enc->name, p->with->model->head->name, what);
     free(x);
     free(y);
 }
 
 static void check_same(const struct pair *p)
 {
-    const cs_params *a = &p->with->ps, *b = &p->without->ps;
+    const cs_params *a = &p->with->model->ps, *b = &p->without->model->ps;
 
     check_slab(p, a->value, b->value, "parameters");
     check_slab(p, a->grad, b->grad, "gradients");
     for (int32_t i = 0; i < a->n; i++)
         if (a->p[i].touched != b->p[i].touched)
-            fail_msg("%s: touched differently: %s", p->with->enc->name, a->p[i].name);
+            fail_msg("%s: touched differently: %s", p->with->model->enc->name, a->p[i].name);
     assert_int_equal(p->with->cx.peak, p->without->cx.peak);
     assert_int_equal(p->with->cx.grad_peak, p->without->cx.grad_peak);
 }
@@ -130,14 +130,14 @@ static void take(const struct pair *p, const struct step *s, uint64_t seed)
     const double got = learn(p->with, s, seed, seed % 2 ? a : NULL);
 #ifdef CS_HOST_CUDA
     if (cs_host_graphs - before != s->n_graph)
-        fail_msg("%s, %s: %ld graphs launched in step %d, %d expected", p->with->enc->name,
-                 p->with->head->name, cs_host_graphs - before, (int)seed, s->n_graph);
+        fail_msg("%s, %s: %ld graphs launched in step %d, %d expected", p->with->model->enc->name,
+                 p->with->model->head->name, cs_host_graphs - before, (int)seed, s->n_graph);
 #endif
     assert_memory_equal(&got, &want, sizeof want);
     assert_memory_equal(a, b, sizeof a);
     check_same(p);
-    optimise(p->with);
-    optimise(p->without);
+    optimise(p->with->model);
+    optimise(p->without->model);
 }
 
 static void take_all(const struct pair *p, const struct step *s, int n)
@@ -231,8 +231,8 @@ static void test_tree(void **state)
                     .training = true };
     struct pair p = pair_of(&t);
 
-    assert_int_equal(p.with->head->stand(p.with->head_net, &tree), CS_OK);
-    assert_int_equal(p.without->head->stand(p.without->head_net, &tree), CS_OK);
+    assert_int_equal(p.with->model->head->stand(p.with->model->head_net, &tree), CS_OK);
+    assert_int_equal(p.without->model->head->stand(p.without->model->head_net, &tree), CS_OK);
     take_all(&p, s, sizeof s / sizeof *s);
     free_pair(&p);
 }
@@ -281,22 +281,22 @@ static void test_average_swapped(void **state)
     static const struct step first = { 2, 6, 0.5, 0, false, false, 0 },
                              again = { 2, 6, 0.5, 0, false, false, 1 };
     struct pair p = simple_pair();
-    cs_batch *b = batch_of(p.with, &first, 3);
+    cs_batch *b = batch_of(p.with->model, &first, 3);
 
-    cs_optim_average_start(&p.with->ps);
-    cs_optim_average_start(&p.without->ps);
+    cs_optim_average_start(&p.with->model->ps);
+    cs_optim_average_start(&p.without->model->ps);
     for (uint64_t i = 0; i < 4; i++) {
         take(&p, i ? &again : &first, i);
-        cs_optim_average_swap(&p.with->ps);
-        cs_optim_average_swap(&p.without->ps);
+        cs_optim_average_swap(&p.with->model->ps);
+        cs_optim_average_swap(&p.without->model->ps);
         float *x = toy_answers(p.with, b), *y = toy_answers(p.without, b);
-        assert_memory_equal(x, y, (size_t)cs_model_answers_len(p.with, b) * sizeof *x);
+        assert_memory_equal(x, y, (size_t)cs_session_output_len(p.with, b) * sizeof *x);
         free(x);
         free(y);
         if (i == 2)              /* and one may learn there */
             take(&p, &first, i);
-        cs_optim_average_swap(&p.with->ps);
-        cs_optim_average_swap(&p.without->ps);
+        cs_optim_average_swap(&p.with->model->ps);
+        cs_optim_average_swap(&p.without->model->ps);
     }
     cs_batch_free(b);
     free_pair(&p);
@@ -484,7 +484,7 @@ static void test_device_error(void **state)
 {
     (void)state;
     cs_backend *others = gpu;
-    const cs_learn how = { .scale = 0.5, .key = 1 };
+    const cs_step_opt how = { .scale = 0.5, .key = 1 };
     double loss;
 
     gpu = open_gpu(CS_IN_FP32);  /* it will be of no use later */
@@ -492,9 +492,9 @@ static void test_device_error(void **state)
     struct pair p = simple_pair();
     take(&p, &same, 0);
     (void)learn(p.with, &same, 2, NULL);
-    cs_batch *b = batch_of(p.with, &same, 2);
+    cs_batch *b = batch_of(p.with->model, &same, 2);
     cs_host_fault = 999;
-    assert_int_equal(cs_model_learn(p.with, b, &how, &loss, NULL), CS_EDEVICE);
+    assert_int_equal(cs_session_forward_backward(p.with, b, &how, &loss, NULL), CS_EDEVICE);
     assert_non_null(strstr(cs_error_message(), "unknown error, in or before 'graph'"));
     assert_non_null(strstr(cs_error_message(), "; the batch had 2 sequences of 12 tokens"));
     cs_error_clear();

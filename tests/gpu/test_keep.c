@@ -89,9 +89,10 @@ static toy subject(int i)
 }
 
 /* What is learnt from a batch; free() it. */
-static cs_real *learnt(cs_model *m, const cs_batch *b, int32_t keep, double *loss)
+static cs_real *learnt(cs_session *s, const cs_batch *b, int32_t keep, double *loss)
 {
-    *loss = toy_learn(m, b, keep);
+    const cs_model *m = s->model;
+    *loss = toy_learn(s, b, keep);
     return toy_slab(m, m->ps.grad);
 }
 
@@ -114,15 +115,16 @@ static void near(const cs_model *m, const cs_real *got, const cs_real *want, con
 static void gradients(const toy *t, cs_precision p, bool fused)
 {
     static const int32_t keep[] = { 1, 2, 3, CS_KEEP_INPUTS };
-    cs_model *m = toy_model(t, gpu), *exact = toy_model(t, cpu);
+    cs_session *s = toy_session(t, gpu), *exact = toy_session(t, cpu);
+    cs_model *m = s->model;
     cs_batch *b = toy_batch(m, lengths, N_SEGMENT, 6);
     double loss, again;
 
     compute_in(p);
     cs_real *truth = learnt(exact, b, CS_KEEP_ALL, &loss);
-    cs_real *want = learnt(m, b, CS_KEEP_ALL, &loss);
+    cs_real *want = learnt(s, b, CS_KEEP_ALL, &loss);
     for (int i = 0; i < 4; i++) {
-        cs_real *got = learnt(m, b, keep[i], &again);
+        cs_real *got = learnt(s, b, keep[i], &again);
         assert_true(again == loss);
         if (p == CS_IN_FP32 || (fused && keep[i] == CS_KEEP_INPUTS))
             assert_memory_equal(got, want, (size_t)m->ps.n_real * sizeof *got);
@@ -134,8 +136,8 @@ static void gradients(const toy *t, cs_precision p, bool fused)
     free(want);
     free(truth);
     cs_batch_free(b);
-    cs_model_free(m);
-    cs_model_free(exact);
+    toy_free(s);
+    toy_free(exact);
 }
 
 static void test_gradients(void **state)
@@ -167,19 +169,19 @@ static void memory_in(cs_precision p, int64_t input_bytes)
 
     compute_in(p);
     cs_backend be = *gpu;
-    cs_model *m = toy_model(&t, &be);
+    cs_session *s = toy_session(&t, &be);
     be.op.room = room;
     for (int32_t keep = 1; keep < N_BLOCK; keep++) {
-        m->cx.keep = keep;
-        need[keep] = cs_model_memory(m, N_TOKEN, 1, DEPTH, true);
+        s->cx.keep = keep;
+        need[keep] = cs_plan_memory(s, N_TOKEN, 1, DEPTH, true);
         if (keep > 1)
             assert_int_equal(need[keep] - need[keep - 1], N_TOKEN * input_bytes);
     }
     for (int32_t keep = 1; keep < N_BLOCK - 1; keep++) {
         room_bytes = need[keep] / 9 * 10 + 64;
-        assert_int_equal(cs_plan_keep(m, N_TOKEN, 1, DEPTH, CS_KEEP_INPUTS), keep);
+        assert_int_equal(cs_plan_keep(s, N_TOKEN, 1, DEPTH, CS_KEEP_INPUTS), keep);
     }
-    cs_model_free(m);
+    toy_free(s);
     compute_in(CS_IN_FP32);
 }
 

@@ -14,35 +14,37 @@ extern int cs_host_devices;
 enum { N_BATCH = 4, MOST = 3 };
 
 /* Batches from, from + by, ... of the step. */
-static int learn(cs_model *m, int from, int by)
+static int learn(cs_session *s, int from, int by)
 {
+    const cs_model *m = s->model;
     static const int64_t len[] = { 9, 16, 12, 10 };
     int rc = CS_OK;
 
     m->be->op.zero(m->be, cs_params_slab(&m->ps, m->ps.grad));
     for (int b = from; b < N_BATCH && rc == CS_OK; b += by) {
         cs_batch *x = toy_batch(m, len, 1 + b, 7 + (uint64_t)b);
-        const cs_learn how = { .scale = 0.1, .key = (uint64_t)b };
+        const cs_step_opt how = { .scale = 0.1, .key = (uint64_t)b };
         double loss;
-        rc = cs_model_learn(m, x, &how, &loss, NULL);
+        rc = cs_session_forward_backward(s, x, &how, &loss, NULL);
         cs_batch_free(x);
     }
     return rc;
 }
 
 /* One rank's part: alone, with the others, once more; CS_EMODEL when these differ. */
-static int compare(cs_model *m, cs_parallel *p, int rank, int n)
+static int compare(cs_session *s, cs_parallel *p, int rank, int n)
 {
+    const cs_model *m = s->model;
     int rc = CS_OK;
     cs_real *one = NULL, *all = NULL, *again = NULL;
     const size_t n_bytes = (size_t)m->ps.n_real * sizeof *one;
     cs_train_sums sum = { 0 };
     bool pause = false;
 
-    CS_TRY(learn(m, 0, 1));
+    CS_TRY(learn(s, 0, 1));
     one = toy_slab(m, m->ps.grad);
     for (int turn = 0; turn < 2; turn++) {
-        CS_TRY(learn(m, rank, n));
+        CS_TRY(learn(s, rank, n));
         CS_TRY(cs_parallel_step(p, &sum, &pause));
         cs_real **to = turn == 0 ? &all : &again;
         *to = toy_slab(m, m->ps.grad);
@@ -68,15 +70,15 @@ static int run_rank(int rank, int n, int port, bool says)
     char device[32];
     cs_group *g = NULL;
     cs_backend *be = NULL;
-    cs_model *m = NULL;
+    cs_session *s = NULL;
     cs_parallel *p = NULL;
 
     (void)snprintf(device, sizeof device, "cuda:%d", rank);
     CS_TRY(cs_group_join(&spec, &g));
     CS_TRY(cs_backend_open(device, 1, &be));
-    m = toy_model(&t, be);
-    CS_TRY(cs_parallel_new(g, &m->ps, &p));
-    CS_TRY(compare(m, p, rank, n));
+    s = toy_session(&t, be);
+    CS_TRY(cs_parallel_new(g, &s->model->ps, &p));
+    CS_TRY(compare(s, p, rank, n));
     rc = cs_group_meet(g);
 out:
     if (rc != CS_OK && says)
@@ -85,7 +87,7 @@ out:
         rc = CS_EFORMAT;
     cs_group_leave(g, rc);
     cs_parallel_free(p);
-    cs_model_free(m);
+    toy_free(s);
     cs_backend_close(be);
     return rc;
 }

@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-#include "nn/exec/model.h"
 #include "nn/exec/safetensors.h"
+#include "nn/exec/session.h"
 
 /* The largest tolerated errors, relative to what each comparison says. The double build is held to
  * 1e-9 of the largest value everywhere; the float tolerances are those of the golden README. */
@@ -87,6 +87,8 @@ void golden_cdil_name(const char *torch, char *ours, size_t n_ours);
 /* ---- a ChordMixer model as the config of a file describes it (golden_model.c) -------------- */
 
 int  golden_model_new(golden *g, bool training, cs_model **out) CS_MUST_CHECK;
+/** golden_session - a session on it, in training or evaluation mode as the file says */
+cs_session *golden_session(const golden *g, cs_model *m);
 /** golden_load - parameters and buffers: as stored, or generated */
 int  golden_load(golden *g, cs_model *m) CS_MUST_CHECK;
 /** golden_param - index of the parameter that torch calls `name`, or -1 */

@@ -106,14 +106,15 @@ static void check_unused(golden *g, const cs_model *m, bool encoder_only)
     }
 }
 
-static void compare_gradients(golden *g, cs_model *m)
+static void compare_gradients(golden *g, const cs_session *s)
 {
+    const cs_model *m = s->model;
     const char *kind = golden_text(g->config, "kind");
     const cs_tensor *stats = golden_find(g, "grad_stats");
     double floor = 1e-4 * golden_largest_gradient(g);
 
     compare_params(g, m, "grad.", true, TOL_GRAD, floor);
-    compare_rows(g, "grad.embedding_out", cs_grad_of(&m->cx, m->trace.x), TOL_GRAD, floor);
+    compare_rows(g, "grad.embedding_out", cs_grad_of(&s->cx, s->trace.x), TOL_GRAD, floor);
     for (size_t t = 0; stats && (int64_t)t < stats->n / 3; t++)
         compare_corner(g, m, t, floor);
     if (stats)
@@ -132,16 +133,16 @@ static void compare_scalar(golden *g, const char *name, double got)
 /* ---- passes ------------------------------------------------------------------------------ */
 
 /* The mean of every segment, from what the encoder gave. */
-static void compare_pooled(golden *g, const cs_model *m, const cs_batch *b, double **pooled)
+static void compare_pooled(golden *g, const cs_session *s, const cs_batch *b, double **pooled)
 {
-    cs_mat e = m->trace.encoded;
+    cs_mat e = s->trace.encoded;
     const cs_tensor *want = golden_find(g, "output.pooled");
     double *v = golden_fetch(g, e), *mean = cs_xcalloc((size_t)(b->n_seg * e.c), sizeof *mean);
 
-    for (int32_t s = 0; s < b->n_seg; s++)
-        for (int64_t r = b->off[s]; r < b->off[s + 1]; r++)
+    for (int32_t i = 0; i < b->n_seg; i++)
+        for (int64_t r = b->off[i]; r < b->off[i + 1]; r++)
             for (int32_t j = 0; j < e.c; j++)
-                mean[s * e.c + j] += v[r * e.c + j] / (double)(b->off[s + 1] - b->off[s]);
+                mean[i * e.c + j] += v[r * e.c + j] / (double)(b->off[i + 1] - b->off[i]);
     if (want)
         golden_compare(g, want, mean, TOL_OUTPUT, 0);
     free(v);
@@ -150,20 +151,21 @@ static void compare_pooled(golden *g, const cs_model *m, const cs_batch *b, doub
 
 /* Learn: everything, gradients included. All is kept, since going backward otherwise runs over what
  * the encoder gave. */
-static int full_learn(golden *g, cs_model *m, const cs_batch *b)
+static int full_learn(golden *g, cs_session *s, const cs_batch *b)
 {
+    const cs_model *m = s->model;
     int rc = CS_OK;
     double loss, *pooled;
-    cs_learn l = { .keep = CS_KEEP_ALL };
+    cs_step_opt l = { .keep = CS_KEEP_ALL };
 
     CS_TRY(golden_scale(g, m, b, &l.scale));
-    CS_TRY(cs_model_learn(m, b, &l, &loss, NULL));
+    CS_TRY(cs_session_forward_backward(s, b, &l, &loss, NULL));
     compare_scalar(g, "output.loss", loss);
-    compare_rows(g, "output.encoder", m->trace.encoded, TOL_OUTPUT, 0);
-    compare_rows(g, "output.logits", m->trace.y, TOL_OUTPUT, 0);
-    compare_pooled(g, m, b, &pooled);
+    compare_rows(g, "output.encoder", s->trace.encoded, TOL_OUTPUT, 0);
+    compare_rows(g, "output.logits", s->trace.y, TOL_OUTPUT, 0);
+    compare_pooled(g, s, b, &pooled);
     free(pooled);
-    compare_gradients(g, m);
+    compare_gradients(g, s);
 out:
     return rc;
 }
@@ -214,19 +216,20 @@ static void compare_logits(golden *g, const cs_model *m, const cs_batch *b, cons
 }
 
 /* Predict: what a file without gradients holds, through the path that answers take. */
-static int full_predict(golden *g, cs_model *m, const cs_batch *b)
+static int full_predict(golden *g, cs_session *s, const cs_batch *b)
 {
+    const cs_model *m = s->model;
     int rc = CS_OK;
     double *pooled = NULL;
     float *answer = cs_xmalloc((size_t)(b->n_rec * m->n_label) * sizeof *answer);
 
-    CS_TRY(cs_model_predict(m, b, answer));
+    CS_TRY(cs_session_predict(s, b, answer));
     compare_answers(g, m, b, answer);
     /* once more, with all that the short way to an answer leaves out */
-    m->cx.no_mean = true;
-    CS_TRY(cs_model_predict(m, b, answer));
-    compare_rows(g, "output.encoder", m->trace.encoded, TOL_OUTPUT, 0);
-    compare_pooled(g, m, b, &pooled);
+    s->cx.no_mean = true;
+    CS_TRY(cs_session_predict(s, b, answer));
+    compare_rows(g, "output.encoder", s->trace.encoded, TOL_OUTPUT, 0);
+    compare_pooled(g, s, b, &pooled);
     compare_logits(g, m, b, pooled);
     compare_answers(g, m, b, answer);
 out:
@@ -244,9 +247,10 @@ static cs_mat staged(cs_ctx *cx, const cs_tensor *t, int64_t r, int32_t c, doubl
     return m;
 }
 
-static cs_mat embedded(golden *g, cs_model *m, const cs_batch *b, bool has_embedding)
+static cs_mat embedded(golden *g, cs_session *s, const cs_batch *b, bool has_embedding)
 {
-    cs_ctx *cx = &m->cx;
+    const cs_model *m = s->model;
+    cs_ctx *cx = &s->cx;
     cs_mat w = cs_value(&m->ps, m->embed_w), x, y;
 
     if (m->tok) {
@@ -263,43 +267,45 @@ static cs_mat embedded(golden *g, cs_model *m, const cs_batch *b, bool has_embed
 }
 
 /* Embedding or not, encoder, pooling or not, and a loss that is the mean of output * loss_w. */
-static void part_pass(golden *g, cs_model *m, const cs_batch *b, bool pool, bool dry)
+static void part_pass(golden *g, cs_session *s, const cs_batch *b, bool pool, bool dry)
 {
-    cs_ctx *cx = &m->cx;
+    const cs_model *m = s->model;
+    cs_ctx *cx = &s->cx;
     const cs_tensor *w = golden_find(g, "input.loss_w");
     cs_seg seg = { b->off, b->n_seg, b->n_tok, b->depth, NULL };
 
     cs_ctx_begin(cx, true, dry, 0);
-    m->trace.x = embedded(g, m, b, pool);
-    m->trace.encoded = m->trace.y = m->enc->forward(cx, m->enc_net, seg, m->trace.x);
+    s->trace.x = embedded(g, s, b, pool);
+    s->trace.encoded = s->trace.y = m->enc->forward(cx, m->enc_net, seg, s->trace.x);
     if (pool) {
-        m->trace.y = cs_tmp(cx, seg.n, m->width);
-        cs_seg_mean(cx, seg, m->trace.encoded, m->trace.y);
+        s->trace.y = cs_tmp(cx, seg.n, m->width);
+        cs_seg_mean(cx, seg, s->trace.encoded, s->trace.y);
     }
-    cs_seed(cx, m->trace.y, staged(cx, w, m->trace.y.r, m->width, 1.0 / (double)w->n));
+    cs_seed(cx, s->trace.y, staged(cx, w, s->trace.y.r, m->width, 1.0 / (double)w->n));
     cs_backward(cx);
 }
 
-static int part_learn(golden *g, cs_model *m, const cs_batch *b, bool pool)
+static int part_learn(golden *g, cs_session *s, const cs_batch *b, bool pool)
 {
+    const cs_model *m = s->model;
     int rc = CS_OK;
     const cs_tensor *w = golden_find(g, "input.loss_w");
     double loss = 0;
 
     if (!w || w->n != (pool ? b->n_seg : b->n_tok) * (int64_t)m->width)
         return cs_fail(CS_EFORMAT, "input.loss_w is missing or has the wrong size");
-    part_pass(g, m, b, pool, true);
-    CS_TRY(cs_ctx_reserve(&m->cx, m->cx.peak, m->cx.grad_peak));
-    part_pass(g, m, b, pool, false);
-    double *y = golden_fetch(g, m->trace.y);
+    part_pass(g, s, b, pool, true);
+    CS_TRY(cs_ctx_reserve(&s->cx, s->cx.peak, s->cx.grad_peak));
+    part_pass(g, s, b, pool, false);
+    double *y = golden_fetch(g, s->trace.y);
     for (int64_t i = 0; i < w->n; i++)
         loss += y[i] * cs_tensor_get(w, i) / (double)w->n;
     free(y);
     compare_scalar(g, "output.loss", loss);
-    compare_rows(g, "output.encoder", m->trace.encoded, TOL_OUTPUT, 0);
+    compare_rows(g, "output.encoder", s->trace.encoded, TOL_OUTPUT, 0);
     if (pool)
-        compare_rows(g, "output.pooled", m->trace.y, TOL_OUTPUT, 0);
-    compare_gradients(g, m);
+        compare_rows(g, "output.pooled", s->trace.y, TOL_OUTPUT, 0);
+    compare_gradients(g, s);
 out:
     return rc;
 }
@@ -319,19 +325,22 @@ int golden_chordmixer(golden *g)
     const char *kind = golden_text(g->config, "kind");
     bool learn = has_gradients(g);
     cs_model *m = NULL;
+    cs_session *s = NULL;
     cs_batch *b = NULL;
 
     CS_TRY(golden_model_new(g, learn, &m));
+    s = golden_session(g, m);
     CS_TRY(golden_load(g, m));
     CS_TRY(golden_batch(g, m, "", &b));
-    m->cx.watch = watch;
-    m->cx.watch_arg = g;
+    s->cx.watch = watch;
+    s->cx.watch_arg = g;
     if (strcmp(kind, "full") == 0)
-        rc = learn ? full_learn(g, m, b) : full_predict(g, m, b);
+        rc = learn ? full_learn(g, s, b) : full_predict(g, s, b);
     else
-        rc = part_learn(g, m, b, strcmp(kind, "nodec") == 0);
+        rc = part_learn(g, s, b, strcmp(kind, "nodec") == 0);
 out:
     cs_batch_free(b);
+    cs_session_free(s);
     cs_model_free(m);
     return rc;
 }

@@ -92,12 +92,19 @@ int golden_model_new(golden *g, bool training, cs_model **out)
     }
     CS_TRY(set_options(args, s.enc, cfg));
     CS_TRY(cs_model_new(&s, g->be, out));
-    (*out)->cx.frozen = strcmp(golden_text(g->config, "mode"), "eval") == 0;
 out:
     free(cfg);
     free(head_cfg);
     free(label);
     return rc;
+}
+
+cs_session *golden_session(const golden *g, cs_model *m)
+{
+    cs_session *s = cs_session_new(m, g->be);
+
+    s->cx.frozen = strcmp(golden_text(g->config, "mode"), "eval") == 0;
+    return s;
 }
 
 /* "encoder.chordmixer_blocks.3.norm.bn.weight" is "encoder.block.3.norm.weight" here. */

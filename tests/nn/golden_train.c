@@ -160,7 +160,7 @@ out:
 
 /* ---- a ChordMixer ------------------------------------------------------------------------ */
 
-struct chordmixer { golden *g; cs_model *m; cs_batch *batch[MAX_BATCHES]; };
+struct chordmixer { golden *g; cs_model *m; cs_session *s; cs_batch *batch[MAX_BATCHES]; };
 
 static int chordmixer_find(const void *self, const char *torch)
 {
@@ -171,12 +171,12 @@ static int chordmixer_learn(void *self, int64_t i, double *loss)
 {
     int rc = CS_OK;
     struct chordmixer *c = self;
-    cs_learn l = { 0 };
+    cs_step_opt l = { 0 };
 
     if (i < 0 || i >= MAX_BATCHES || !c->batch[i])
         return cs_fail(CS_EFORMAT, "a step has no batch %lld", (long long)i);
     CS_TRY(golden_scale(c->g, c->m, c->batch[i], &l.scale));
-    CS_TRY(cs_model_learn(c->m, c->batch[i], &l, loss, NULL));
+    CS_TRY(cs_session_forward_backward(c->s, c->batch[i], &l, loss, NULL));
 out:
     return rc;
 }
@@ -189,6 +189,7 @@ int golden_train(golden *g)
 
     CS_TRY(golden_model_new(g, true, &c.m));
     CS_TRY(golden_load(g, c.m));
+    c.s = golden_session(g, c.m);
     for (int i = 0; i < MAX_BATCHES && golden_find(g, "input.batch%d.target", i); i++) {
         snprintf(prefix, sizeof prefix, "batch%d.", i);
         CS_TRY(golden_batch(g, c.m, prefix, &c.batch[i]));
@@ -197,6 +198,7 @@ int golden_train(golden *g)
 out:
     for (int i = 0; i < MAX_BATCHES; i++)
         cs_batch_free(c.batch[i]);
+    cs_session_free(c.s);
     cs_model_free(c.m);
     return rc;
 }

@@ -149,23 +149,25 @@ int golden_variant(golden *g)
 {
     int rc = CS_OK;
     cs_model *m = NULL;
+    cs_session *s = NULL;
     cs_batch *b = NULL;
     double loss;
 
     CS_TRY(new_model(g, &m));
     CS_TRY(load(g, m));
-    m->cx.frozen = strcmp(golden_text(g->config, "mode"), "eval") == 0;
+    s = golden_session(g, m);
     CS_TRY(make_batch(g, m, &b));
-    const cs_learn l = { .scale = 1.0 / b->n_rec };
+    const cs_step_opt l = { .scale = 1.0 / b->n_rec };
     memset(m->ps.grad, 0, (size_t)m->ps.n_real * sizeof *m->ps.grad);
-    CS_TRY(cs_model_learn(m, b, &l, &loss, NULL));
-    double *y = golden_fetch(g, m->trace.y);
+    CS_TRY(cs_session_forward_backward(s, b, &l, &loss, NULL));
+    double *y = golden_fetch(g, s->trace.y);
     golden_compare(g, golden_find(g, "output.tissue_logits"), y, TOL_OUTPUT, 0);
     free(y);
     golden_compare(g, golden_find(g, "output.loss"), &loss, TOL_LOSS, 1);
     compare_gradients(g, m);
 out:
     cs_batch_free(b);
+    cs_session_free(s);
     cs_model_free(m);
     return rc;
 }

@@ -82,6 +82,7 @@ static int compute(const cs_encoder *enc, cs_backend *be, const char *path)
 {
     int rc = CS_OK;
     cs_model *m = NULL;
+    cs_session *s = NULL;
     cs_batch *b = NULL;
     float *answer = cs_xcalloc(N_RECORD, N_LABEL * sizeof *answer);
 
@@ -89,15 +90,17 @@ static int compute(const cs_encoder *enc, cs_backend *be, const char *path)
     cs_projection *grad = cs_xcalloc((size_t)m->ps.n, sizeof *grad);
     b = cs_vectors_batch(m, token, length, N_RECORD);
     CS_BUG(!b);
+    s = cs_session_new(m, be);
     /* Answers first: with batch norm, a pass of learning moves the running statistics. */
-    CS_TRY(cs_model_predict(m, b, answer));
-    CS_TRY(cs_vectors_learn(m, b, grad));
+    CS_TRY(cs_session_predict(s, b, answer));
+    CS_TRY(cs_vectors_learn(s, b, grad));
     add(enc->name, "answer", CS_F32, cs_shape2(N_RECORD, N_LABEL), answer);
     add(enc->name, "gradient", CS_F64, cs_shape2(m->ps.n, 2), grad);
     printf("%s: %lld parameters; answers of the first record %.4f %.4f %.4f\n", enc->name,
            (long long)m->ps.n_real, (double)answer[0], (double)answer[1], (double)answer[2]);
 out:
     cs_batch_free(b);
+    cs_session_free(s);
     cs_model_free(m);
     return rc;
 }

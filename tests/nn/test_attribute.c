@@ -20,19 +20,20 @@ static const int32_t unknown[LEN] = { CS_TOK_UNK, CS_TOK_UNK, CS_TOK_UNK, CS_TOK
 
 static cs_backend *be;
 
-static double value_of(cs_model *m, const int32_t *id, int32_t label)
+static double value_of(cs_session *s, const int32_t *id, int32_t label)
 {
     const cs_attribute a = { id, unknown, LEN, label, CS_ATTRIBUTE_GRADIENT, 0 };
     double out[LEN], ends[2];
 
-    assert_int_equal(cs_attribute_tokens(m, &a, out, ends), CS_OK);
+    assert_int_equal(cs_attribute_tokens(s, &a, out, ends), CS_OK);
     return ends[0];
 }
 
 /* Along a token's way to the baseline the derivative is what gradient times input says: the token's
  * row of the table is moved, and the token is nowhere else in the sequence. */
-static void check_gradient(cs_model *m, const int32_t *id, const double *contribution)
+static void check_gradient(cs_session *s, const int32_t *id, const double *contribution)
 {
+    const cs_model *m = s->model;
     const cs_param *p = &m->ps.p[m->embed_w];
     const int64_t w = m->in_width;
     cs_real *row = m->ps.value + p->off + id[0] * w, *base = m->ps.value + p->off + CS_TOK_UNK * w;
@@ -42,11 +43,11 @@ static void check_gradient(cs_model *m, const int32_t *id, const double *contrib
 
     for (int64_t i = 0; i < w; i++)
         kept[i] = row[i];
-    for (int s = 0; s < 2; s++) {
+    for (int k = 0; k < 2; k++) {
         for (int64_t i = 0; i < w; i++)
             row[i] = (cs_real)((double)kept[i]
-                               + (s ? -h : h) * ((double)kept[i] - (double)base[i]));
-        f[s] = value_of(m, id, 1);
+                               + (k ? -h : h) * ((double)kept[i] - (double)base[i]));
+        f[k] = value_of(s, id, 1);
     }
     for (int64_t i = 0; i < w; i++)
         row[i] = kept[i];
@@ -64,20 +65,20 @@ static void test_contributions(void **state)
     (void)state;
     for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
         toy t = { .enc = enc, .head = cs_head_find("class"), .training = true };
-        cs_model *m = toy_model(&t, be);
+        cs_session *s = toy_session(&t, be);
         cs_attribute a = { id, unknown, LEN, 1, CS_ATTRIBUTE_GRADIENT, STEPS };
         double out[LEN], ends[2], sum = 0;
-        assert_int_equal(cs_attribute_tokens(m, &a, out, ends), CS_OK);
-        check_gradient(m, id, out);
+        assert_int_equal(cs_attribute_tokens(s, &a, out, ends), CS_OK);
+        check_gradient(s, id, out);
         assert_true(out[7] == 0);            /* the baseline contributes nothing */
         a.rule = CS_ATTRIBUTE_INTEGRATED;
-        assert_int_equal(cs_attribute_tokens(m, &a, out, ends), CS_OK);
+        assert_int_equal(cs_attribute_tokens(s, &a, out, ends), CS_OK);
         for (int k = 0; k < LEN; k++)
             sum += out[k];
         if (fabs(sum - (ends[0] - ends[1])) > 1e-3 * fmax(fabs(ends[0] - ends[1]), 0.1))
             fail_msg("%s: contributions add up to %.9g, F(x) - F(b) is %.9g", enc->name, sum,
                      ends[0] - ends[1]);
-        cs_model_free(m);
+        toy_free(s);
     }
 }
 
@@ -86,30 +87,30 @@ static void test_as_predicted(void **state)
     static const int32_t id[LEN] = { 2, 3, 4, 5, 5, 4, 3, 1, 4, 3, 5, 4, 3 };
     toy t = { .enc = cs_encoder_find("cdil"), .head = cs_head_find("class"), .training = true,
               .name = "norm", .value = "batch" };
-    cs_model *m = toy_model(&t, be);
+    cs_session *s = toy_session(&t, be);
     cs_batch *b = cs_batch_new(0, 0);
     float y[8];
 
     (void)state;
     assert_int_equal(cs_batch_append(b, id, NULL, LEN, NULL, (cs_slot){ 0 }), CS_OK);
-    assert_int_equal(cs_model_raw(m, b, y), CS_OK);
-    assert_true(fabs(value_of(m, id, 1) - (double)y[1]) < 1e-4 * (1 + fabs((double)y[1])));
+    assert_int_equal(cs_session_forward(s, b, y), CS_OK);
+    assert_true(fabs(value_of(s, id, 1) - (double)y[1]) < 1e-4 * (1 + fabs((double)y[1])));
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void test_refused(void **state)
 {
     static const int32_t id[4] = { 2, 3, 4, 5 };
     toy t = { .enc = cs_encoder_at(0), .head = cs_head_find("variant"), .training = true };
-    cs_model *m = toy_model(&t, be);
+    cs_session *s = toy_session(&t, be);
     const cs_attribute a = { id, unknown, 4, 0, CS_ATTRIBUTE_GRADIENT, 0 };
     double out[4], ends[2];
 
     (void)state;
-    assert_int_equal(cs_attribute_tokens(m, &a, out, ends), CS_EUSAGE);
+    assert_int_equal(cs_attribute_tokens(s, &a, out, ends), CS_EUSAGE);
     cs_error_clear();
-    cs_model_free(m);
+    toy_free(s);
 }
 
 /* What has a rescale rule: by encoder, and what its options may not be. */
@@ -142,11 +143,12 @@ static void check_rescale(const toy *t, void *arg)
     if (t->real || strcmp(t->head->name, "class") != 0)
         return;
     with.training = true;
-    cs_model *m = toy_model(&with, be);
+    cs_session *s = toy_session(&with, be);
+    cs_model *m = s->model;
     for (int b = 0; b < 3; b++) {
         const cs_attribute a = { id, base[b], LEN, 1, CS_ATTRIBUTE_RESCALE, 0 };
         double out[LEN], ends[2], sum = 0;
-        const int rc = cs_attribute_tokens(m, &a, out, ends);
+        const int rc = cs_attribute_tokens(s, &a, out, ends);
         if (rc != CS_OK) {
             assert_int_equal(rc, CS_EUSAGE);
             if (has_rule(m, t))
@@ -166,12 +168,12 @@ static void check_rescale(const toy *t, void *arg)
         if (!has_rule(m, t))
             fail_msg("%s %s %s: has a rule", m->enc->name, t->name ? t->name : "",
                      t->value ? t->value : t->flag ? t->flag : "");
-        assert_true(fabs(ends[0] - value_of(m, id, 1)) < 1e-3 * fmax(fabs(ends[0]), 1));
+        assert_true(fabs(ends[0] - value_of(s, id, 1)) < 1e-3 * fmax(fabs(ends[0]), 1));
         for (int k = 0; base[b] && k < LEN; k++)
             assert_true(base[b][k] != id[k] || out[k] == 0);
         count->n_exact++;
     }
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void test_rescale(void **state)

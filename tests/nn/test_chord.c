@@ -218,17 +218,18 @@ static void test_prepared(void **state)
     for (int training = 0; training < 2; training++) {
         toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
                   .training = training };
-        cs_model *m = toy_model(&t, be), *fresh = toy_model(&t, be);
+        cs_session *s = toy_session(&t, be), *fresh = toy_session(&t, be);
+        cs_model *m = s->model;
         cs_batch *few = toy_batch(m, shorter, 2, 1), *b = toy_batch(m, len, 4, 6);
-        free(toy_answers(m, few));           /* prepares fewer blocks than b needs */
-        float *first = toy_answers(m, b), *again = toy_answers(m, b);
+        free(toy_answers(s, few));           /* prepares fewer blocks than b needs */
+        float *first = toy_answers(s, b), *again = toy_answers(s, b);
         float *alone = toy_answers(fresh, b);
-        size_t n_bytes = (size_t)(4 * cs_model_answer_len(m, 1)) * sizeof *first;
+        size_t n_bytes = (size_t)cs_session_output_len(s, b) * sizeof *first;
         assert_memory_equal(first, again, n_bytes);
         assert_memory_equal(first, alone, n_bytes);
         if (training) {
             m->ps.value[m->ps.p[m->embed_w].off + m->width] += 1;
-            float *changed = toy_answers(m, b);
+            float *changed = toy_answers(s, b);
             assert_true(memcmp(first, changed, n_bytes) != 0);
             free(changed);
         }
@@ -237,8 +238,8 @@ static void test_prepared(void **state)
         free(alone);
         cs_batch_free(few);
         cs_batch_free(b);
-        cs_model_free(m);
-        cs_model_free(fresh);
+        toy_free(s);
+        toy_free(fresh);
     }
 }
 
@@ -249,12 +250,13 @@ static void test_memory(void **state)
     (void)state;
     toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
               .max_len = "1048576", .wide = true };
-    cs_model *m = toy_model(&t, be);
+    cs_session *s = toy_session(&t, be);
+    cs_model *m = s->model;
     assert_int_equal(m->width, 336);
-    int64_t n_bytes = cs_model_memory(m, n, 1, 20, false)
-        + m->cx.kept_need * (int64_t)sizeof(cs_real);
+    int64_t n_bytes = cs_plan_memory(s, n, 1, 20, false)
+        + s->cx.kept_need * (int64_t)sizeof(cs_real);
     assert_true((double)n_bytes <= 1.6 * (double)n * m->width * sizeof(cs_real));
-    cs_model_free(m);
+    toy_free(s);
 }
 
 /* ---- heads ------------------------------------------------------------------------------- */

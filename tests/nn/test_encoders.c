@@ -40,15 +40,16 @@ static const double steps[] = { 1e-5, 1e-6, 1e-7 };
 enum { N_STEP = 3 };
 
 /* Derivative of the loss along one random direction in one tensor, by central differences. */
-static double slope(cs_model *m, const cs_batch *b, const cs_param *p, double h)
+static double slope(cs_session *s, const cs_batch *b, const cs_param *p, double h)
 {
+    const cs_model *m = s->model;
     double at[2];
 
     for (int side = 0; side < 2; side++) {
         double step = side ? h : -h;
         for (int64_t k = 0; k < p->n; k++)
             m->ps.value[p->off + k] += step * cs_rng_normal(77, (uint64_t)k);
-        at[side] = toy_learn(m, b, CS_KEEP_ALL);
+        at[side] = toy_learn(s, b, CS_KEEP_ALL);
         for (int64_t k = 0; k < p->n; k++)
             m->ps.value[p->off + k] -= step * cs_rng_normal(77, (uint64_t)k);
     }
@@ -59,11 +60,12 @@ static double slope(cs_model *m, const cs_batch *b, const cs_param *p, double h)
 static void check_gradient(const toy *t, const int64_t *len)
 {
     static int32_t call;
-    cs_model *m = toy_model(t, be);
+    cs_session *s = toy_session(t, be);
+    cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, count(len), 3);
     double largest = 0;
 
-    toy_learn(m, b, CS_KEEP_ALL);
+    toy_learn(s, b, CS_KEEP_ALL);
     cs_real *grad = toy_slab(m, m->ps.grad);
     for (int64_t i = 0; i < m->ps.n_real; i++)
         largest = fmax(largest, fabs(grad[i]));
@@ -79,7 +81,7 @@ static void check_gradient(const toy *t, const int64_t *len)
         norm = fmax(sqrt(norm), 1e-2 * largest);
         bool good = false;
         for (int h = 0; h < N_STEP && !good; h++) {
-            want = slope(m, b, p, steps[h]);
+            want = slope(s, b, p, steps[h]);
             good = fabs(got - want) <= 1e-7 * fmax(fabs(want), norm);
         }
         if (!good)
@@ -89,7 +91,7 @@ static void check_gradient(const toy *t, const int64_t *len)
     call++;
     free(grad);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void gradient(const toy *t, void *arg)
@@ -99,13 +101,13 @@ static void gradient(const toy *t, void *arg)
         check_gradient(t, groups[i]);
 }
 
-static double element_slope(cs_model *m, const cs_batch *b, cs_real *at, double h)
+static double element_slope(cs_session *s, const cs_batch *b, cs_real *at, double h)
 {
     cs_real keep = *at;
     *at = keep + h;
-    double up = toy_learn(m, b, CS_KEEP_ALL);
+    double up = toy_learn(s, b, CS_KEEP_ALL);
     *at = keep - h;
-    double down = toy_learn(m, b, CS_KEEP_ALL);
+    double down = toy_learn(s, b, CS_KEEP_ALL);
     *at = keep;
     return (up - down) / (2 * h);
 }
@@ -114,7 +116,8 @@ static double element_slope(cs_model *m, const cs_batch *b, cs_real *at, double 
 static void input_gradient(const toy *t, void *arg)
 {
     static const int64_t len[] = { 4, 3 };
-    cs_model *m = toy_model(t, be);
+    cs_session *s = toy_session(t, be);
+    cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, 2, 4);
     cs_mat table = cs_value(&m->ps, m->embed_w);
 
@@ -123,13 +126,13 @@ static void input_gradient(const toy *t, void *arg)
         b->tok[i] = (int32_t)(2 + i);
     for (int64_t i = 4; m->tok && i < 7; i++)
         b->tok[i] = 1;
-    toy_learn(m, b, CS_KEEP_ALL);
+    toy_learn(s, b, CS_KEEP_ALL);
     cs_real *grad = toy_slab(m, m->ps.grad);
     const cs_real *g = grad + m->ps.p[m->embed_w].off;
     for (int64_t i = table.c * (m->tok ? 1 : 0); i < table.r * table.c; i += 5) {
         double want = NAN;
         for (int h = 0; h < N_STEP && !(fabs(want - g[i]) <= 1e-7 * fmax(1, fabs(g[i]))); h++)
-            want = element_slope(m, b, &table.p[i], steps[h]);
+            want = element_slope(s, b, &table.p[i], steps[h]);
         if (!(fabs(want - g[i]) <= 1e-7 * fmax(1, fabs(g[i]))))
             fail_msg("%s: gradient of input element %d is %.12g, not %.12g", label(t), (int)i, g[i],
                      want);
@@ -138,7 +141,7 @@ static void input_gradient(const toy *t, void *arg)
         assert_true(g[k] == 0);              /* the padding row */
     free(grad);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void test_gradients(void **state)
@@ -155,15 +158,16 @@ static void test_gradients(void **state)
 static void compare_models(const toy *t, cs_backend *other, bool no_fused)
 {
     static const int64_t len[] = { 17, 31, 32, 18 };
-    cs_model *a = toy_model(t, be), *c = toy_model(t, other);
-    cs_batch *b = toy_batch(a, len, 4, 6);
+    cs_session *a = toy_session(t, be), *c = toy_session(t, other);
+    cs_batch *b = toy_batch(a->model, len, 4, 6);
 
     c->cx.no_fused = no_fused;
     double la = toy_learn(a, b, CS_KEEP_ALL), lc = toy_learn(c, b, CS_KEEP_ALL);
-    cs_real *ga = toy_slab(a, a->ps.grad), *gc = toy_slab(c, c->ps.grad);
+    cs_real *ga = toy_slab(a->model, a->model->ps.grad),
+            *gc = toy_slab(c->model, c->model->ps.grad);
     float *ya = toy_answers(a, b), *yc = toy_answers(c, b);
-    double gradient_error = toy_nmse(ga, gc, a->ps.n_real);
-    double answer_error = toy_nmse(ya, yc, cs_model_answers_len(a, b));
+    double gradient_error = toy_nmse(ga, gc, a->model->ps.n_real);
+    double answer_error = toy_nmse(ya, yc, cs_session_output_len(a, b));
     /* 1e-5 of the loss and 1e-10 of the gradients: through a softmax and four norms in a row,
      * rounding of 1e-7 grows to a few 1e-6 in either kernel. */
     if (!(fabs(la - lc) <= 1e-5 * fabs(lc) && gradient_error <= 1e-10 && answer_error <= 1e-12))
@@ -174,8 +178,8 @@ static void compare_models(const toy *t, cs_backend *other, bool no_fused)
     free(ya);
     free(yc);
     cs_batch_free(b);
-    cs_model_free(a);
-    cs_model_free(c);
+    toy_free(a);
+    toy_free(c);
 }
 
 static void against_composed(const toy *t, void *arg)
@@ -208,20 +212,21 @@ static void test_fast_against_reference(void **state)
 
 static void alone(const toy *t, void *arg)
 {
-    cs_model *m = toy_model(t, be);
+    cs_session *s = toy_session(t, be);
+    cs_model *m = s->model;
 
     (void)arg;
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         cs_batch *all = toy_batch(m, groups[i], count(groups[i]), 8);
-        float *answers = toy_answers(m, all), *want = answers;
+        float *answers = toy_answers(s, all), *want = answers;
         for (int r = 0; r < all->n_rec; r++) {
             int64_t from = all->off[r], n = all->off[r + 1] - from;
-            int64_t n_answer = cs_model_answer_len(m, n);
+            int64_t n_answer = cs_model_output_len(m, CS_HEAD_PREDICTION, n);
             cs_batch *one = cs_batch_new(m->n_channel, 0);
             assert_int_equal(cs_batch_append(one, m->tok ? all->tok + from : NULL,
                                              m->tok ? NULL : all->x + 2 * from, n, NULL,
                                              (cs_slot){ 0 }), CS_OK);
-            float *got = toy_answers(m, one);
+            float *got = toy_answers(s, one);
             if (memcmp(got, want, (size_t)n_answer * sizeof *got) != 0)
                 fail_msg("%s: %d tokens answer differently alone", label(t), (int)n);
             want += n_answer;
@@ -231,7 +236,7 @@ static void alone(const toy *t, void *arg)
         free(answers);
         cs_batch_free(all);
     }
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void test_alone_as_in_batch(void **state)
@@ -254,31 +259,32 @@ static void recompute(const toy *t, void *arg)
 {
     static const int64_t len[] = { 17, 31, 32, 18 };
     static const int32_t keep[] = { CS_KEEP_INPUTS, 3, 1 };
-    cs_model *m = toy_model(t, be);
+    cs_session *s = toy_session(t, be);
+    cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, 4, 6);
 
     (void)arg;
     for (int no_fused = 0; no_fused < 2; no_fused++) {
-        m->cx.no_fused = no_fused;
+        s->cx.no_fused = no_fused;
         cs_real *before = toy_slab(m, m->ps.value);
-        double kept = toy_learn(m, b, CS_KEEP_ALL);
+        double kept = toy_learn(s, b, CS_KEEP_ALL);
         cs_real *want = toy_slab(m, m->ps.grad), *after = toy_slab(m, m->ps.value);
-        int64_t peak = m->cx.peak + m->cx.grad_peak;
+        int64_t peak = s->cx.peak + s->cx.grad_peak;
         for (size_t i = 0; i < sizeof keep / sizeof keep[0]; i++) {
             /* Running statistics move once per batch, also when a block runs twice. */
             m->be->op.upload(m->be, m->ps.value, before, (size_t)m->ps.n_real * sizeof *before);
-            assert_true(toy_learn(m, b, keep[i]) == kept);
+            assert_true(toy_learn(s, b, keep[i]) == kept);
             assert_same_gradients(t, m, want, "recomputation");
             assert_memory_equal(m->ps.value, after, (size_t)m->ps.n_real * sizeof *after);
-            assert_true(m->cx.peak + m->cx.grad_peak <= peak);
-            peak = m->cx.peak + m->cx.grad_peak;
+            assert_true(s->cx.peak + s->cx.grad_peak <= peak);
+            peak = s->cx.peak + s->cx.grad_peak;
         }
         free(before);
         free(after);
         free(want);
     }
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void test_recompute(void **state)
@@ -296,14 +302,14 @@ static void test_recompute_saves(void **state)
     for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
         const toy t = { .enc = enc, .head = cs_head_find("class"), .training = true,
                         .max_len = "65536" };
-        cs_model *m = toy_model(&t, be);
-        m->cx.no_fused = true;           /* a fused block keeps nothing in any case */
-        int64_t kept = cs_model_memory(m, 65536, 1, 16, true);
-        m->cx.keep = CS_KEEP_INPUTS;
-        int64_t again = cs_model_memory(m, 65536, 1, 16, true);
+        cs_session *s = toy_session(&t, be);
+        s->cx.no_fused = true;           /* a fused block keeps nothing in any case */
+        int64_t kept = cs_plan_memory(s, 65536, 1, 16, true);
+        s->cx.keep = CS_KEEP_INPUTS;
+        int64_t again = cs_plan_memory(s, 65536, 1, 16, true);
         if (again > kept * 9 / 10)
             fail_msg("%s: %ld bytes, %ld where all is kept", label(&t), (long)again, (long)kept);
-        cs_model_free(m);
+        toy_free(s);
     }
 }
 
@@ -321,16 +327,17 @@ static void threads(const toy *t, void *arg)
     longer.max_len = "512";
     for (int i = 0; i < 3; i++) {
         other.n_thread = 1 << i;
-        cs_model *m = toy_model(&longer, &other);
+        cs_session *s = toy_session(&longer, &other);
+        cs_model *m = s->model;
         cs_batch *b = toy_batch(m, len, 2, 2);
-        toy_learn(m, b, CS_KEEP_ALL);
+        toy_learn(s, b, CS_KEEP_ALL);
         grad[i] = toy_slab(m, m->ps.grad);
-        answer[i] = toy_answers(m, b);
-        size_t n = (size_t)cs_model_answers_len(m, b);
+        answer[i] = toy_answers(s, b);
+        size_t n = (size_t)cs_session_output_len(s, b);
         assert_memory_equal(answer[i], answer[0], n * sizeof *answer[0]);
         assert_same_gradients(t, m, grad[0], "the number of threads");
         cs_batch_free(b);
-        cs_model_free(m);
+        toy_free(s);
     }
     for (int i = 0; i < 3; i++) {
         free(answer[i]);
@@ -354,10 +361,10 @@ static void test_threads(void **state)
 /* ---- memory and the rest ----------------------------------------------------------------- */
 
 /* Against the pass before, whose peaks these are. */
-static void assert_peak(const toy *t, cs_model *m, const cs_batch *b, bool training)
+static void assert_peak(const toy *t, cs_session *s, const cs_batch *b, bool training)
 {
-    const int64_t peak = m->cx.peak + (training ? m->cx.grad_peak : 0);
-    int64_t n_bytes = cs_model_memory(m, b->n_tok, b->n_seg, b->depth, training);
+    const int64_t peak = s->cx.peak + (training ? s->cx.grad_peak : 0);
+    int64_t n_bytes = cs_plan_memory(s, b->n_tok, b->n_seg, b->depth, training);
     int64_t real = peak * (int64_t)sizeof(cs_real);
     if (n_bytes != real)
         fail_msg("%s: dry run %ld bytes, real run %ld", label(t), (long)n_bytes, (long)real);
@@ -365,20 +372,21 @@ static void assert_peak(const toy *t, cs_model *m, const cs_batch *b, bool train
 
 static void peak(const toy *t, void *arg)
 {
-    cs_model *m = toy_model(t, be);
+    cs_session *s = toy_session(t, be);
+    cs_model *m = s->model;
 
     (void)arg;
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         for (int way = 0; way < 4; way++) {
             cs_batch *b = toy_batch(m, groups[i], count(groups[i]), 8);
-            m->cx.no_fused = way & 1;
-            toy_learn(m, b, way & 2);
-            assert_peak(t, m, b, true);
-            free(toy_answers(m, b));
-            assert_peak(t, m, b, false);
+            s->cx.no_fused = way & 1;
+            toy_learn(s, b, way & 2);
+            assert_peak(t, s, b, true);
+            free(toy_answers(s, b));
+            assert_peak(t, s, b, false);
             cs_batch_free(b);
         }
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void test_dry_peak(void **state)
@@ -393,11 +401,12 @@ static void test_answers_take_little(void **state)
     (void)state;
     toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
               .max_len = "1048576", .name = "norm", .value = "layer" };
-    cs_model *m = toy_model(&t, be);
+    cs_session *s = toy_session(&t, be);
+    cs_model *m = s->model;
     const int64_t n = 1 << 20;
-    int64_t row = cs_model_memory(m, n, 1, 20, false) / n / (int64_t)sizeof(cs_real);
+    int64_t row = cs_plan_memory(s, n, 1, 20, false) / n / (int64_t)sizeof(cs_real);
     assert_true(row <= 4 * m->width + 8 + 4);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 /* Twice the tokens take about twice the memory: no encoder keeps anything of the size N^2. */
@@ -407,12 +416,12 @@ static void linear_memory(const toy *t, void *arg)
 
     (void)arg;
     longer.max_len = "65536";
-    cs_model *m = toy_model(&longer, be);
+    cs_session *s = toy_session(&longer, be);
     for (int training = 0; training < 2; training++) {
-        int64_t n = cs_model_memory(m, 32768, 1, 15, training);
-        assert_true(cs_model_memory(m, 65536, 1, 16, training) <= n * 9 / 4);
+        int64_t n = cs_plan_memory(s, 32768, 1, 15, training);
+        assert_true(cs_plan_memory(s, 65536, 1, 16, training) <= n * 9 / 4);
     }
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void test_linear_memory(void **state)
@@ -427,40 +436,44 @@ static void test_touched(void **state)
     static const int64_t len[] = { 3, 4 };
     toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
               .training = true };
-    cs_model *m = toy_model(&t, be);
+    cs_session *s = toy_session(&t, be);
+    cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, 2, 1);
 
     (void)state;
-    toy_learn(m, b, CS_KEEP_ALL);
+    toy_learn(s, b, CS_KEEP_ALL);
     for (int32_t i = 0; i < m->ps.n; i++) {
         int block;
         bool unused = sscanf(m->ps.p[i].name, "encoder.block.%d", &block) == 1 && block >= 2;
         assert_int_equal(m->ps.p[i].touched, !unused);
     }
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void save(const toy *t, void *arg)
 {
     static const int64_t len[] = { 17, 31, 32, 18 };
     const char *path = arg;
-    cs_model *m = toy_model(t, be), *again;
+    cs_session *s = toy_session(t, be);
+    cs_model *m = s->model;
+    cs_model *loaded;
     cs_batch *b = toy_batch(m, len, 4, 6);
 
     /* What is stored is float32, so that is what both must answer with. */
     for (int64_t i = 0; i < m->ps.n_real; i++)
         m->ps.value[i] = (cs_real)(float)m->ps.value[i];
     assert_int_equal(cs_model_save(m, path, false), CS_OK);
-    if (cs_model_load(path, be, false, &again) != CS_OK)
+    if (cs_model_load(path, be, false, &loaded) != CS_OK)
         fail_msg("%s: %s", label(t), cs_error_message());
-    float *want = toy_answers(m, b), *got = toy_answers(again, b);
-    assert_memory_equal(got, want, (size_t)cs_model_answers_len(m, b) * sizeof *got);
+    cs_session *again = cs_session_new(loaded, be);
+    float *want = toy_answers(s, b), *got = toy_answers(again, b);
+    assert_memory_equal(got, want, (size_t)cs_session_output_len(s, b) * sizeof *got);
     free(want);
     free(got);
     cs_batch_free(b);
-    cs_model_free(m);
-    cs_model_free(again);
+    toy_free(s);
+    toy_free(again);
 }
 
 static void test_save_load(void **state)
@@ -482,19 +495,19 @@ static void test_frames(void **state)
     static const int64_t len[] = { 24 };
     const toy t = { .enc = cs_encoder_find("cdil"), .head = cs_head_find("class"),
                     .name = "dilation", .value = "3" };
-    cs_model *m = toy_model(&t, be);
-    cs_batch *b = toy_batch(m, len, 1, 2);
+    cs_session *s = toy_session(&t, be);
+    cs_batch *b = toy_batch(s->model, len, 1, 2);
     int n_other = 0;
 
     (void)state;
-    m->cx.no_mean = true;
-    free(toy_answers(m, b));
-    cs_mat y = m->trace.encoded;
+    s->cx.no_mean = true;
+    free(toy_answers(s, b));
+    cs_mat y = s->trace.encoded;
     cs_real *before = cs_xmalloc((size_t)(y.r * y.c) * sizeof *before);
     memcpy(before, y.p, (size_t)(y.r * y.c) * sizeof *before);
     b->tok[4] = b->tok[4] == 2 ? 3 : 2;
-    free(toy_answers(m, b));
-    y = m->trace.encoded;
+    free(toy_answers(s, b));
+    y = s->trace.encoded;
     for (int64_t r = 0; r < y.r; r++) {
         bool same = memcmp(before + r * y.c, y.p + r * y.ld, (size_t)y.c * sizeof *before) == 0;
         assert_true(same || r % 3 == 1);
@@ -503,7 +516,7 @@ static void test_frames(void **state)
     assert_in_range(n_other, 5, 8);
     free(before);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 int main(void)

@@ -29,16 +29,17 @@ struct rank {
 };
 
 /* The batches that fall to a rank, each with the random numbers that are the batch's own. */
-static int learn(struct rank *r, cs_model *m)
+static int learn(struct rank *r, cs_session *s)
 {
+    const cs_model *m = s->model;
     static const int64_t len[] = { 9, 16, 12, 10 };
     int rc = CS_OK;
 
     for (int b = r->no; b < N_BATCH && rc == CS_OK; b += r->n) {
         cs_batch *x = toy_batch(m, len, 1 + b % 4, 7 + (uint64_t)b);
-        const cs_learn how = { .scale = 0.1, .key = (uint64_t)b };
+        const cs_step_opt how = { .scale = 0.1, .key = (uint64_t)b };
         double loss = 0;
-        rc = cs_model_learn(m, x, &how, &loss, NULL);
+        rc = cs_session_forward_backward(s, x, &how, &loss, NULL);
         if (rc == CS_OK)
             rc = cs_running_take(r->running, (uint64_t)b);
         r->sum.loss += loss;
@@ -54,15 +55,16 @@ static void *run(void *arg)
     struct rank *r = arg;
     cs_backend *be = NULL;
     cs_parallel *p = NULL;
-    cs_model *m = NULL;
+    cs_session *s = NULL;
 
     CS_TRY(cs_backend_open("cpu", 1, &be));
-    m = toy_model(r->t, be);
+    s = toy_session(r->t, be);
+    cs_model *m = s->model;
     if (r->group != NULL) {
         CS_TRY(cs_parallel_new(r->group, &m->ps, &p));
         CS_TRY(cs_running_new(&m->ps, r->group, &r->running));
     }
-    CS_TRY(learn(r, m));
+    CS_TRY(learn(r, s));
     r->pause = r->no == 1;
     if (p != NULL)
         CS_TRY(cs_parallel_step(p, &r->sum, &r->pause));
@@ -76,7 +78,7 @@ out:
     cs_group_leave(r->group, rc);
     cs_parallel_free(p);
     cs_running_free(r->running);
-    cs_model_free(m);
+    toy_free(s);
     cs_backend_close(be);
     return NULL;
 }

@@ -15,15 +15,16 @@ static void probe(const toy *given, void *arg)
     toy t = *given;
 
     t.training = true;
-    cs_model *m = toy_model(&t, arg);
+    cs_session *s = toy_session(&t, arg);
+    cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, 3, 4);
-    m->cx.frozen = true;         /* no dropout: passes are comparable */
-    const double whole = toy_learn(m, b, CS_KEEP_ALL);
+    s->cx.frozen = true;         /* no dropout: passes are comparable */
+    const double whole = toy_learn(s, b, CS_KEEP_ALL);
     cs_real *want = toy_slab(m, m->ps.grad);
     for (int32_t i = 0; i < m->ps.n; i++)
         m->ps.p[i].touched = false;
-    m->probing = true;
-    const double loss = toy_learn(m, b, CS_KEEP_ALL);
+    s->freeze_encoder = true;
+    const double loss = toy_learn(s, b, CS_KEEP_ALL);
     cs_real *got = toy_slab(m, m->ps.grad);
     for (int32_t i = 0; i < m->ps.n; i++) {
         const cs_param *p = &m->ps.p[i];
@@ -42,7 +43,7 @@ static void probe(const toy *given, void *arg)
     free(got);
     free(want);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void heads_learn_alone(void **state)
@@ -63,13 +64,14 @@ static void frozen_averages(const toy *given, void *arg)
     const cs_adam h = { .lr = 0.01, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1 };
 
     t.training = true;
-    cs_model *m = toy_model(&t, arg);
+    cs_session *s = toy_session(&t, arg);
+    cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, 2, 4);
     cs_real *was = toy_slab(m, m->ps.value);
-    m->probing = true;
+    s->freeze_encoder = true;
     cs_optim_average_start(&m->ps);
     for (int step = 0; step < 5; step++) {
-        (void)toy_learn(m, b, CS_KEEP_ALL);
+        (void)toy_learn(s, b, CS_KEEP_ALL);
         cs_optim_step(&m->ps, h, false);
         cs_optim_average(&m->ps, 0.7);
     }
@@ -82,7 +84,7 @@ static void frozen_averages(const toy *given, void *arg)
     free(is);
     free(was);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void averages_stay(void **state)
@@ -101,13 +103,14 @@ static cs_real *moved(cs_backend *be, double rate)
     static const int64_t len[] = { 20, 25 };
     const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
                     .training = true };
-    cs_model *m = toy_model(&t, be);
+    cs_session *s = toy_session(&t, be);
+    cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, 2, 4);
     const cs_adam h = { .lr = 0.25, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1,
                         .decoupled = true };
 
     cs_params_rate(&m->ps, "encoder.", rate);
-    (void)toy_learn(m, b, CS_KEEP_ALL);
+    (void)toy_learn(s, b, CS_KEEP_ALL);
     cs_real *was = toy_slab(m, m->ps.value);
     cs_optim_step(&m->ps, h, false);
     cs_real *is = toy_slab(m, m->ps.value);
@@ -116,7 +119,7 @@ static cs_real *moved(cs_backend *be, double rate)
             is[m->ps.p[i].off + k] -= was[m->ps.p[i].off + k];
     free(was);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
     return is;
 }
 

@@ -8,12 +8,12 @@
 static cs_backend *be;
 
 /* Half a track's channels: of a wide model 8, else 2. */
-static cs_model *model_of(const char *max_len, bool reversible, bool wide)
+static cs_session *session_of(const char *max_len, bool reversible, bool wide)
 {
     const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
                     .max_len = max_len, .flag = reversible ? "reversible" : NULL, .wide = wide,
                     .training = true };
-    return toy_model(&t, be);
+    return toy_session(&t, be);
 }
 
 /* ---- against the same function with everything kept ----------------------------------------- */
@@ -26,9 +26,10 @@ static cs_mat tensor(const cs_model *m, int32_t block, char part, const char *na
 }
 
 /* y + rotated fc2(gelu(fc1 x)), a new matrix: ten blocks have eleven tracks. */
-static cs_mat coupled(cs_model *m, cs_seg seg, int32_t block, char part, cs_mat x, cs_mat y)
+static cs_mat coupled(cs_session *s, cs_seg seg, int32_t block, char part, cs_mat x, cs_mat y)
 {
-    cs_ctx *cx = &m->cx;
+    const cs_model *m = s->model;
+    cs_ctx *cx = &s->cx;
     cs_mat w1 = tensor(m, block, part, "fc1.weight"), w2 = tensor(m, block, part, "fc2.weight");
     cs_mat pre = cs_tmp(cx, x.r, (int32_t)w1.r), h = cs_tmp(cx, x.r, (int32_t)w1.r);
     cs_mat out = cs_tmp(cx, x.r, x.c), sum = cs_tmp(cx, x.r, x.c);
@@ -40,19 +41,20 @@ static cs_mat coupled(cs_model *m, cs_seg seg, int32_t block, char part, cs_mat 
     return sum;
 }
 
-static cs_mat keep_everything(cs_model *m, cs_seg seg, cs_mat x)
+static cs_mat keep_everything(cs_session *s, cs_seg seg, cs_mat x)
 {
+    const cs_model *m = s->model;
     const cs_mat none = { 0 };
     int32_t half = m->width / 2;
     cs_mat a = cs_columns(x, 0, half), b = cs_columns(x, half, half);
-    cs_mat y = cs_tmp(&m->cx, x.r, x.c);
+    cs_mat y = cs_tmp(&s->cx, x.r, x.c);
 
     for (int32_t l = 0; l < seg.depth; l++) {
-        a = coupled(m, seg, l, 'f', b, a);
-        b = coupled(m, seg, l, 'g', a, b);
+        a = coupled(s, seg, l, 'f', b, a);
+        b = coupled(s, seg, l, 'g', a, b);
     }
-    cs_scale_add(&m->cx, 1, a, none, cs_columns(y, 0, half));
-    cs_scale_add(&m->cx, 1, b, none, cs_columns(y, half, half));
+    cs_scale_add(&s->cx, 1, a, none, cs_columns(y, 0, half));
+    cs_scale_add(&s->cx, 1, b, none, cs_columns(y, half, half));
     return y;
 }
 
@@ -66,9 +68,10 @@ static cs_real *copied(cs_mat m)
     return v;
 }
 
-static outcome pass(cs_model *m, const cs_batch *b, bool reversible)
+static outcome pass(cs_session *s, const cs_batch *b, bool reversible)
 {
-    cs_ctx *cx = &m->cx;
+    const cs_model *m = s->model;
+    cs_ctx *cx = &s->cx;
     cs_seg seg = { .off = b->off, .n = b->n_seg, .rows = b->n_tok, .depth = b->depth };
     outcome o = { .n = b->n_tok * m->width };
 
@@ -82,7 +85,7 @@ static outcome pass(cs_model *m, const cs_batch *b, bool reversible)
     cs_mat x = cs_tmp(cx, b->n_tok, m->width), g = cs_tmp(cx, b->n_tok, m->width);
     cs_embed(cx, b->tok, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
     o.x_before = copied(x);
-    cs_mat y = reversible ? m->enc->forward(cx, m->enc_net, seg, x) : keep_everything(m, seg, x);
+    cs_mat y = reversible ? m->enc->forward(cx, m->enc_net, seg, x) : keep_everything(s, seg, x);
     for (int64_t i = 0; i < o.n; i++)
         g.p[i] = (cs_real)(cs_rng_unit(31, (uint64_t)i) - 0.5);
     cs_seed(cx, y, g);
@@ -116,11 +119,12 @@ static double largest_error(const cs_real *a, const cs_real *b, int64_t n)
 static void undone(const int64_t *len, int n, bool wide)
 {
     const bool is_double = sizeof(cs_real) == sizeof(double);
-    cs_model *m = model_of("1024", true, wide);
+    cs_session *s = session_of("1024", true, wide);
+    cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, n, 2);
     /* Initial weights, as a network starts: those of a toy make its values grow by 10 a step. */
     assert_int_equal(cs_params_fill(&m->ps, 4), CS_OK);
-    outcome got = pass(m, b, true), want = pass(m, b, false);
+    outcome got = pass(s, b, true), want = pass(s, b, false);
 
     assert_memory_equal(got.y, want.y, (size_t)got.n * sizeof *got.y);
     check_below(toy_nmse(got.grad, want.grad, m->ps.n_real), is_double ? 1e-27 : 2e-10);
@@ -128,7 +132,7 @@ static void undone(const int64_t *len, int n, bool wide)
     drop(&got);
     drop(&want);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 /* Also where rows are computed in parts, with a segment across. */
@@ -150,11 +154,11 @@ static void test_undone(void **state)
 static double memory_ratio(bool reversible)
 {
     const int64_t n = 1 << 15;
-    cs_model *m = model_of("1024", reversible, true);
-    double shallow = (double)cs_model_memory(m, n, (int32_t)(n / 8), 3, true);
-    double deep = (double)cs_model_memory(m, n, (int32_t)(n / 1024), 10, true);
+    cs_session *s = session_of("1024", reversible, true);
+    double shallow = (double)cs_plan_memory(s, n, (int32_t)(n / 8), 3, true);
+    double deep = (double)cs_plan_memory(s, n, (int32_t)(n / 1024), 10, true);
 
-    cs_model_free(m);
+    toy_free(s);
     return deep / shallow;
 }
 
@@ -166,8 +170,9 @@ static void test_memory(void **state)
 }
 
 /* After ceil(log2 N) blocks every token has seen every other one, in either half. */
-static void reach(cs_model *m, int64_t n)
+static void reach(cs_session *s, int64_t n)
 {
+    const cs_model *m = s->model;
     cs_batch *b = toy_batch(m, &n, 1, 5);
     cs_seg seg = { .off = b->off, .n = 1, .rows = n, .depth = b->depth };
     const int32_t half = m->width / 2;
@@ -176,11 +181,11 @@ static void reach(cs_model *m, int64_t n)
         cs_real *y[2];
         for (int k = 0; k < 2; k++) {
             b->tok[j] = 2 + k;
-            assert_int_equal(cs_ctx_reserve(&m->cx, n * (3 * m->width + 512) + 4096, 0), CS_OK);
-            cs_ctx_begin(&m->cx, false, false, 0);
-            cs_mat x = cs_tmp(&m->cx, n, m->width);
-            cs_embed(&m->cx, b->tok, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
-            y[k] = copied(m->enc->forward(&m->cx, m->enc_net, seg, x));
+            assert_int_equal(cs_ctx_reserve(&s->cx, n * (3 * m->width + 512) + 4096, 0), CS_OK);
+            cs_ctx_begin(&s->cx, false, false, 0);
+            cs_mat x = cs_tmp(&s->cx, n, m->width);
+            cs_embed(&s->cx, b->tok, CS_TOK_PAD, cs_value(&m->ps, m->embed_w), x);
+            y[k] = copied(m->enc->forward(&s->cx, m->enc_net, seg, x));
         }
         for (int64_t i = 0; i < 2 * n; i++)
             if (memcmp(y[0] + i * half, y[1] + i * half, (size_t)half * sizeof **y) == 0)
@@ -194,12 +199,12 @@ static void reach(cs_model *m, int64_t n)
 
 static void test_reach(void **state)
 {
-    cs_model *m = model_of("64", true, true);
+    cs_session *s = session_of("64", true, true);
 
     (void)state;
     for (int64_t n = 1; n <= 33; n++)
-        reach(m, n);
-    cs_model_free(m);
+        reach(s, n);
+    toy_free(s);
 }
 
 static void refused(const char *track, const char *norm, const char *words)

@@ -68,25 +68,26 @@ static void watch(void *arg, int32_t block, cs_mat y)
 static void same_bits(const toy *t)
 {
     static const int64_t len[] = { 600, 520 };
-    cs_model *m = toy_model(t, be);
+    cs_session *s = toy_session(t, be);
+    cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, 2, 6);
     watched w = { 0 };
-    const double loss = toy_learn(m, b, CS_KEEP_ALL);
+    const double loss = toy_learn(s, b, CS_KEEP_ALL);
     cs_real *want = toy_slab(m, m->ps.grad);
     int64_t least_bytes = 0;
 
-    m->cx.watch = watch;
-    m->cx.watch_arg = &w;
+    s->cx.watch = watch;
+    s->cx.watch_arg = &w;
     for (int32_t keep = 1; keep <= 11; keep++) {
         w = (watched){ 0 };
-        assert_true(toy_learn(m, b, keep) == loss);
+        assert_true(toy_learn(s, b, keep) == loss);
         cs_real *got = toy_slab(m, m->ps.grad);
         if (memcmp(got, want, (size_t)m->ps.n_real * sizeof *got) != 0)
             fail_msg("%s: other gradients with the inputs of %d blocks", t->value, (int)keep);
         assert_int_equal(w.n, 10);
         assert_int_equal(w.sum, 45);
         /* A copy more is a block's input more, until there is one of every block but the last. */
-        const int64_t n_bytes = (m->cx.peak + m->cx.grad_peak) * (int64_t)sizeof(cs_real);
+        const int64_t n_bytes = (s->cx.peak + s->cx.grad_peak) * (int64_t)sizeof(cs_real);
         if (keep > 1)
             assert_int_equal(n_bytes - least_bytes, (keep < 9 ? keep - 1 : 8) * b->n_tok * m->width
                                                     * (int64_t)sizeof(cs_real));
@@ -96,7 +97,7 @@ static void same_bits(const toy *t)
     }
     free(want);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 /* Fused blocks, blocks of plain ops, and blocks whose last op reads what it gave. */
@@ -124,12 +125,13 @@ static void by_rows(const toy *t)
 
     for (int i = 0; i < N; i++)
         len[i] = 9 + i % 8;
-    cs_model *m = toy_model(t, be);
+    cs_session *s = toy_session(t, be);
+    cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, N, 6);
     const size_t n = (size_t)m->ps.n_real;
     for (int k = 0; k < 4; k++) {
-        m->cx.no_fused = k > 0;
-        toy_learn(m, b, k < 2 ? CS_KEEP_ALL : k == 2 ? CS_KEEP_INPUTS : 2);
+        s->cx.no_fused = k > 0;
+        toy_learn(s, b, k < 2 ? CS_KEEP_ALL : k == 2 ? CS_KEEP_INPUTS : 2);
         grad[k] = toy_slab(m, m->ps.grad);
     }
     assert_memory_equal(grad[2], grad[1], n * sizeof **grad);
@@ -139,7 +141,7 @@ static void by_rows(const toy *t)
     for (int k = 0; k < 4; k++)
         free(grad[k]);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void test_by_rows(void **state)
@@ -169,26 +171,26 @@ static void test_what_fits(void **state)
     const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
                     .max_len = "65536", .training = true };
     cs_backend other = *be;
-    cs_model *m = toy_model(&t, &other);
+    cs_session *s = toy_session(&t, &other);
     int64_t need[CS_KEEP_INPUTS + 1];
 
     (void)state;
     other.op.room = room;
     for (int32_t k = 0; k <= CS_KEEP_INPUTS; k++) {
-        m->cx.keep = k;
-        need[k] = cs_model_memory(m, 65536, 1, 16, true);
+        s->cx.keep = k;
+        need[k] = cs_plan_memory(s, 65536, 1, 16, true);
     }
     for (int32_t k = 1; k <= 15; k++) {
         room_bytes = need[k] / 3 * 4 + 64;
-        assert_int_equal(cs_plan_keep(m, 65536, 1, 16, 3), k < 3 ? k : 3);
-        const int32_t keep = cs_plan_keep(m, 65536, 1, 16, CS_KEEP_ALL);
+        assert_int_equal(cs_plan_keep(s, 65536, 1, 16, 3), k < 3 ? k : 3);
+        const int32_t keep = cs_plan_keep(s, 65536, 1, 16, CS_KEEP_ALL);
         assert_int_equal(need[keep], need[k]);
     }
     room_bytes = need[CS_KEEP_ALL] / 3 * 4 + 64;
-    assert_int_equal(cs_plan_keep(m, 65536, 1, 16, CS_KEEP_ALL), CS_KEEP_ALL);
+    assert_int_equal(cs_plan_keep(s, 65536, 1, 16, CS_KEEP_ALL), CS_KEEP_ALL);
     room_bytes = 0;
-    assert_int_equal(cs_plan_keep(m, 65536, 1, 16, CS_KEEP_ALL), 1);
-    cs_model_free(m);
+    assert_int_equal(cs_plan_keep(s, 65536, 1, 16, CS_KEEP_ALL), 1);
+    toy_free(s);
 }
 
 /* ---- what is put aside ---------------------------------------------------------------------- */
@@ -197,16 +199,16 @@ static void test_what_fits(void **state)
 static void test_aside(void **state)
 {
     enum { CAP = 1024 };
-    cs_model *m = toy_model(&(toy){ .enc = cs_encoder_find("chordmixer"),
-                                    .head = cs_head_find("class"), .training = true }, be);
-    cs_ctx *cx = &m->cx;
+    cs_session *s = toy_session(&(toy){ .enc = cs_encoder_find("chordmixer"),
+                                      .head = cs_head_find("class"), .training = true }, be);
+    cs_ctx *cx = &s->cx;
 
     (void)state;
     assert_int_equal(cs_ctx_reserve(cx, CAP, CAP), CS_OK);
     cs_ctx_begin(cx, true, false, 1);
     assert_null(cs_grad_of(cx, cs_aside(cx, 2, 3)).p);
     assert_non_null(cs_grad_of(cx, cs_tmp(cx, 2, 3)).p);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 int main(void)

@@ -28,15 +28,18 @@ static void flatten(cs_model *m, const cs_thin_list *list)
 
 static void check_same(const toy *t, cs_model *a, cs_model *b, double most)
 {
+    cs_session *of_a = cs_session_new(a, be), *of_b = cs_session_new(b, be);
     cs_batch *batch = toy_batch(a, len, 3, 7);
-    float *x = toy_answers(a, batch), *y = toy_answers(b, batch);
-    for (int64_t i = 0; i < 3 * cs_model_answer_len(a, 16); i++)
+    float *x = toy_answers(of_a, batch), *y = toy_answers(of_b, batch);
+    for (int64_t i = 0; i < 3 * cs_model_output_len(a, CS_HEAD_PREDICTION, 16); i++)
         if (!(fabs((double)x[i] - (double)y[i]) <= most))
             fail_msg("%s: answer %d is %g, not %g", t->enc->name, (int)i, (double)y[i],
                      (double)x[i]);
     free(x);
     free(y);
     cs_batch_free(batch);
+    cs_session_free(of_a);
+    cs_session_free(of_b);
 }
 
 /* Loaded to learn from: the same answers to the bit, and both factors get gradients. */
@@ -54,14 +57,15 @@ static void check_file(const toy *t, cs_model *thin)
     check_same(t, thin, m, 0);
     assert_int_equal(cs_params_thin(&m->ps), cs_params_thin(&thin->ps));
     cs_batch *b = toy_batch(m, len, 3, 8);
-    assert_true(isfinite(toy_learn(m, b, CS_KEEP_ALL)));
+    cs_session *s = cs_session_new(m, be);
+    assert_true(isfinite(toy_learn(s, b, CS_KEEP_ALL)));
     /* Sequences of 16 tokens do not come to the fifth block or factor. */
     for (int32_t i = 0; i < m->ps.n; i++)
         if (strstr(m->ps.p[i].name, "weight_") && !strstr(m->ps.p[i].name, ".f.4")
             && !strstr(m->ps.p[i].name, "block.4") && !m->ps.p[i].touched)
             fail_msg("%s: '%s' does not learn", t->enc->name, m->ps.p[i].name);
     cs_batch_free(b);
-    cs_model_free(m);
+    toy_free(s);
 }
 
 static void check_encoder(const toy *t)

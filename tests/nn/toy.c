@@ -205,20 +205,33 @@ void toy_each(void (*f)(const toy *t, void *arg), void *arg)
     }
 }
 
-double toy_learn(cs_model *m, const cs_batch *b, int32_t keep)
+cs_session *toy_session(const toy *t, cs_backend *be)
+{
+    return cs_session_new(toy_model(t, be), be);
+}
+
+void toy_free(cs_session *s)
+{
+    cs_model *m = s ? s->model : NULL;
+
+    cs_session_free(s);
+    cs_model_free(m);
+}
+
+double toy_learn(cs_session *s, const cs_batch *b, int32_t keep)
 {
     static const float weight[2 * N_LABEL] = { 0.5F, 1, 2, 1.5F, 1, 0.25F };     /* two per label */
     double loss;
-    cs_learn l = { .weight = weight, .scale = 0.5, .key = 9, .keep = keep };
+    cs_step_opt l = { .weight = weight, .scale = 0.5, .key = 9, .keep = keep };
 
-    cs_optim_zero_grad(&m->ps);
-    if (cs_model_learn(m, b, &l, &loss, NULL) != CS_OK)
+    cs_optim_zero_grad(&s->model->ps);
+    if (cs_session_forward_backward(s, b, &l, &loss, NULL) != CS_OK)
         fail_msg("%s", cs_error_message());
-    const int64_t peak = m->cx.peak, grad_peak = m->cx.grad_peak;
-    (void)cs_model_memory(m, b->n_tok, b->n_seg, b->depth, true);
-    if (m->cx.peak != peak || m->cx.grad_peak != grad_peak)
-        fail_msg("%s keeping %d: %ld and %ld reals, %ld and %ld in a dry run", m->enc->name,
-                 (int)keep, (long)peak, (long)grad_peak, (long)m->cx.peak, (long)m->cx.grad_peak);
+    const int64_t peak = s->cx.peak, grad_peak = s->cx.grad_peak;
+    (void)cs_plan_memory(s, b->n_tok, b->n_seg, b->depth, true);
+    if (s->cx.peak != peak || s->cx.grad_peak != grad_peak)
+        fail_msg("%s keeping %d: %ld and %ld reals, %ld and %ld in a dry run", s->model->enc->name,
+                 (int)keep, (long)peak, (long)grad_peak, (long)s->cx.peak, (long)s->cx.grad_peak);
     return loss;
 }
 
@@ -229,10 +242,10 @@ cs_real *toy_slab(const cs_model *m, const cs_real *slab)
     return v;
 }
 
-float *toy_answers(cs_model *m, const cs_batch *b)
+float *toy_answers(cs_session *s, const cs_batch *b)
 {
-    float *out = cs_xmalloc((size_t)cs_model_answers_len(m, b) * sizeof *out);
-    if (cs_model_predict(m, b, out) != CS_OK)
+    float *out = cs_xmalloc((size_t)cs_session_output_len(s, b) * sizeof *out);
+    if (cs_session_predict(s, b, out) != CS_OK)
         fail_msg("%s", cs_error_message());
     return out;
 }

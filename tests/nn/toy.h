@@ -6,7 +6,8 @@
 
 #include "base/cpu.h"
 #include "base/rng.h"
-#include "nn/exec/model.h"
+#include "nn/exec/plan.h"
+#include "nn/exec/session.h"
 #include "registry.h"
 
 /* A small model: options that an encoder does not have are passed over. */
@@ -25,6 +26,10 @@ typedef struct toy {
 /** toy_model - every parameter is moved off its initial value, so that none is just 0 or 1 */
 cs_model *toy_model(const toy *t, cs_backend *be);
 
+/** toy_session - a session on such a model of its own; toy_free() frees both and accepts NULL */
+cs_session *toy_session(const toy *t, cs_backend *be);
+void        toy_free(cs_session *s);
+
 /** toy_batch - n records of the given lengths (of each part), of one depth, with targets of the
  * model's head */
 cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed);
@@ -37,13 +42,13 @@ void toy_each(void (*f)(const toy *t, void *arg), void *arg);
 
 /** toy_learn - zero the gradients and learn from one batch; the loss. Fails when that takes other
  * memory than the dry run said */
-double toy_learn(cs_model *m, const cs_batch *b, int32_t keep);
+double toy_learn(cs_session *s, const cs_batch *b, int32_t keep);
 
 /** toy_slab - a copy of a slab of parameters in host memory; free() it */
 cs_real *toy_slab(const cs_model *m, const cs_real *slab);
 
-/** toy_answers - predict: cs_model_answers_len() values; free() them */
-float *toy_answers(cs_model *m, const cs_batch *b);
+/** toy_answers - predict: cs_session_output_len() values; free() them */
+float *toy_answers(cs_session *s, const cs_batch *b);
 
 /** toy_nmse - |a - b|^2 / |b|^2 */
 double toy_nmse(const cs_real *a, const cs_real *b, int64_t n);

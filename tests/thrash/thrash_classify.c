@@ -130,11 +130,11 @@ static struct outcome run_once(uint64_t key, int may_stop)
 
     const int n_thread = 1 + (int)draw(&d, THREADS);
     cs_pipe_limit(p, n_thread);
-    assert_int_equal(cs_crew_new(p, model, how, n_thread, NULL, &crew), CS_OK);
-    /* Some without a model of their own: they meet at the one that all share. */
+    assert_int_equal(cs_crew_new(p, model, how, false, n_thread, NULL, &crew), CS_OK);
+    /* Some without a session of their own: they meet at the one that all share. */
     for (int i = 0; i < crew->n; i++) {
         infer[i] = crew->stage[i];
-        infer[i].twin = draw(&d, 3) ? infer[i].twin : NULL;
+        infer[i].session = draw(&d, 3) ? infer[i].session : infer[i].shared;
     }
     bucket.flight = cs_pipe_queue(p, "flight", window, bytes, cs_chunk_bytes, cs_chunk_drop);
     if (may_stop && draw(&d, 3) == 0)
@@ -214,6 +214,7 @@ static void answer_alone(struct sequence *s, int k)
     int32_t first[] = { 0, (int32_t)cs_views_count(p, &r) };
     cs_answer answer = { .v = s->answer[k], .n = N_LABEL };
     char *scratch = cs_xmalloc((size_t)s->n + 16);
+    cs_session *session = cs_session_new(model, backend);
 
     assert_true(first[1] <= 64);
     cs_views_list(p, &r, 0, view);
@@ -225,12 +226,13 @@ static void answer_alone(struct sequence *s, int k)
         if (!view[i].reason) {
             assert_int_equal(cs_batch_append(b, view[i].tok.id, NULL, view[i].tok.n, NULL,
                                              (cs_slot){ 0 }), CS_OK);
-            assert_int_equal(cs_model_raw(model, b, raw[i]), CS_OK);
+            assert_int_equal(cs_session_forward(session, b, raw[i]), CS_OK);
         }
         free(view[i].tok.id);
         cs_batch_free(b);
     }
     cs_chunk c = { .rec = &r, .view = view, .first = first, .ans = &answer };
+    cs_session_free(session);
     cs_views_decide(p, &c, 0);
     s->reason[k] = answer.reason;
     free(scratch);

@@ -4,6 +4,7 @@
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "infer/views.h"
+#include "nn/exec/session.h"
 #include "registry.h"
 
 enum { N_LABEL = 3, MOST = 4096, MAX_VIEW = 512 };
@@ -91,6 +92,7 @@ static int answer(const cs_policy *p, const cs_record *r, float *v, cs_reason *r
     static char scratch[MOST];
     static int32_t id[MOST];
     int32_t first[] = { 0, (int32_t)cs_views_count(p, r) };
+    cs_session *s = cs_session_new((cs_model *)(uintptr_t)p->model, backend);
     cs_answer a = { .v = v, .n = N_LABEL };
 
     assert_true(first[1] >= 1 && first[1] <= MAX_VIEW);
@@ -105,10 +107,11 @@ static int answer(const cs_policy *p, const cs_record *r, float *v, cs_reason *r
         if (!view[i].reason) {
             assert_int_equal(cs_batch_append(b, id, NULL, view[i].tok.n, NULL, (cs_slot){ 0 }),
                              CS_OK);
-            assert_int_equal(cs_model_raw((cs_model *)(uintptr_t)p->model, b, raw[i]), CS_OK);
+            assert_int_equal(cs_session_forward(s, b, raw[i]), CS_OK);
         }
         cs_batch_free(b);
     }
+    cs_session_free(s);
     cs_record copy = *r;
     cs_views_decide(p, &(cs_chunk){ .rec = &copy, .view = view, .first = first, .ans = &a }, 0);
     *reason = a.reason;

@@ -14,7 +14,7 @@
 
 /* One pass at hand: one sequence or two, the embeddings of both on the host. */
 struct point {
-    cs_model     *m;
+    cs_session   *s;
     int64_t       off[3];
     int64_t       n;
     int32_t       n_seq, label, width;
@@ -34,8 +34,8 @@ static cs_mat offsets(cs_ctx *cx, const struct point *p)
 /* dF/dx at p->at, or its multipliers; F of each sequence into f. */
 static void pass(struct point *p, bool dry, double *f)
 {
-    cs_model *m = p->m;
-    cs_ctx *cx = &m->cx;
+    const cs_model *m = p->s->model;
+    cs_ctx *cx = &p->s->cx;
     cs_real value, one = 1;
 
     cs_ctx_begin(cx, true, dry, 0);
@@ -102,24 +102,25 @@ static int reserve(struct point *p)
     if (!p->x || !p->at || !p->grad || !p->base)
         return cs_fail(CS_EMEM, "out of memory for the gradients of %lld tokens", (long long)p->n);
     pass(p, true, f);
-    if (p->m->cx.no_rule)
+    if (p->s->cx.no_rule)
         return cs_fail(CS_EUSAGE, "encoder '%s' as it is set up has steps without a rescale rule "
                        "(attention, group normalisation, reversible blocks); integrated gradients "
-                       "add up with any", p->m->enc->name);
-    return cs_ctx_reserve(&p->m->cx, p->m->cx.peak, p->m->cx.grad_peak);
+                       "add up with any", p->s->model->enc->name);
+    return cs_ctx_reserve(&p->s->cx, p->s->cx.peak, p->s->cx.grad_peak);
 }
 
 /* Embeddings of n tokens; of no tokens, zeros. */
 static void embed(const struct point *p, const int32_t *id, cs_real *out)
 {
-    const cs_model *m = p->m;
+    const cs_model *m = p->s->model;
+    cs_backend *be = p->s->be;
     const cs_mat table = cs_value(&m->ps, m->embed_w);
     const size_t row = (size_t)p->width * sizeof *out;
 
     if (!id)
         memset(out, 0, (size_t)p->n * row);
     for (int64_t t = 0; id && t < p->n; t++)
-        m->be->op.download(m->be, out + t * p->width, table.p + (int64_t)id[t] * table.ld, row);
+        be->op.download(be, out + t * p->width, table.p + (int64_t)id[t] * table.ld, row);
 }
 
 static void by_gradients(struct point *p, const cs_attribute *a, double *out, double ends[2])
@@ -150,20 +151,20 @@ static void by_multipliers(struct point *p, double *out, double ends[2])
     add_products(p, 1, out);
 }
 
-int cs_attribute_tokens(cs_model *m, const cs_attribute *a, double *out, double ends[2])
+int cs_attribute_tokens(cs_session *s, const cs_attribute *a, double *out, double ends[2])
 {
     int rc = CS_OK;
-    cs_ctx *cx = &m->cx;
+    cs_ctx *cx = &s->cx;
     const bool frozen = cx->frozen, no_fused = cx->no_fused;
     const bool pair = a->rule == CS_ATTRIBUTE_RESCALE;
-    struct point p = { .m = m, .off = { 0, a->n, 2 * a->n }, .n = a->n, .n_seq = pair ? 2 : 1,
-                       .label = a->label, .width = m->in_width };
+    struct point p = { .s = s, .off = { 0, a->n, 2 * a->n }, .n = a->n, .n_seq = pair ? 2 : 1,
+                       .label = a->label, .width = s->model->in_width };
 
     cx->frozen = true;
     cx->rescale = pair;
     cx->no_fused = no_fused || pair;
     cx->no_rule = false;
-    CS_TRY(check(m, a));
+    CS_TRY(check(s->model, a));
     CS_TRY(reserve(&p));
     embed(&p, a->id, p.x);
     embed(&p, a->base, p.base);
@@ -173,7 +174,7 @@ int cs_attribute_tokens(cs_model *m, const cs_attribute *a, double *out, double 
         by_multipliers(&p, out, ends);
     else
         by_gradients(&p, a, out, ends);
-    rc = m->be->op.sync(m->be);
+    rc = s->be->op.sync(s->be);
 out:
     cx->frozen = frozen;
     cx->rescale = false;

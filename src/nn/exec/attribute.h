@@ -2,7 +2,7 @@
 #ifndef CS_NN_ATTRIBUTE_H
 #define CS_NN_ATTRIBUTE_H
 
-#include "nn/exec/model.h"
+#include "nn/exec/session.h"
 
 typedef enum cs_attribute_rule {
     CS_ATTRIBUTE_GRADIENT, CS_ATTRIBUTE_INTEGRATED, CS_ATTRIBUTE_RESCALE
@@ -33,7 +33,8 @@ typedef struct cs_attribute {
  *
  * with x_t a token's embedding, b_t that of the baseline.
  *
- * m        takes tokens, has gradient slabs, a head of one part that answers for sequences
+ * s        of a model that takes tokens, has gradient slabs, and a head of one part that answers
+ *          for sequences
  * out      [n]
  * ends     F at the sequence and at the baseline
  * Returns  CS_OK; CS_EUSAGE for a model that is none of these, or that has a step without a rescale
@@ -42,7 +43,7 @@ typedef struct cs_attribute {
  *          Shrikumar, Greenside, Kundaje, Learning important features through propagating
  *          activation differences, ICML 2017, sec. 3.5.1 (its rule for products is ours)
  */
-int cs_attribute_tokens(cs_model *m, const cs_attribute *a, double *out, double ends[2])
+int cs_attribute_tokens(cs_session *s, const cs_attribute *a, double *out, double ends[2])
     CS_MUST_CHECK;
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * graph.c - steps of learning of a shape that came before: asked of the device as one.
+ * graph.c - training passes of a shape that came before, launched as a graph of the device.
  *
  * DESIGN
  * A step of a small batch is some hundred ops, over sooner than the host has asked for them: a
  * launch takes it 2 to 4 us, in which a GPU moves some 10 MB. Where the backend has graphs
  * (backend.h), the second step of a shape is therefore written down, and done from then on by one
- * launch. What the ops work on comes from the host before (staged.c); what they were called with is
+ * launch. What the ops work on comes from the host before (upload.c); what they were called with is
  * in the graph for good, so a shape is everything that follows from: see key_of().
  *
  * Beside the contents of memory, two things change from step to step. The keys of random masks: a
@@ -22,13 +22,13 @@
  * A step that cannot be written down, for want of memory too, is computed as if there were no
  * graphs, and not tried again.
  */
-#include "nn/exec/pass.h"
+#include "nn/exec/graph.h"
 
 #include <string.h>
 
 #include "nn/ops/tape.h"
 
-enum { N_SHAPE = 16,             /* the last ones; a graph takes about 1 MB of the device */
+enum { N_ENTRY = 16,             /* the last shapes; a graph takes about 1 MB of the device */
        N_KEY = 15 };
 
 /* Where launches do not matter any more: an op then moves 4 times what a GPU moves in a launch's 3
@@ -39,31 +39,31 @@ static const int64_t most_reals = 4 << 20;
 /* What a pass leaves with the host. */
 struct after { cs_trace trace; int64_t top, peak, grad_peak; bool *touched; };
 
-struct shape {
+struct entry {
     uint64_t     key[N_KEY];
-    uint64_t     used;           /* number of the step, from 1; 0: an empty place */
+    uint64_t     used;           /* number of the pass, from 1; 0: an empty entry */
     bool         seen;           /* it has run op by op */
     bool         refused;
     cs_graph    *graph;          /* NULL: not yet */
     struct after after;
 };
 
-struct cs_shapes { uint64_t n_step; struct shape shape[N_SHAPE]; };
+struct cs_graph_cache { uint64_t n_pass; struct entry entry[N_ENTRY]; };
 
 /* All that ops are called with but for the contents of memory: sizes, addresses, numbers, and what
  * chooses between ops. */
-static void key_of(const cs_model *m, const cs_staged *st, uint64_t *key)
+static void key_of(const cs_session *s, const cs_uploaded *up, uint64_t *key)
 {
-    const cs_ctx *cx = &m->cx;
-    const cs_params *ps = &m->ps;
-    const uint64_t flags = (uint64_t)m->probing | (uint64_t)cx->frozen << 1
+    const cs_ctx *cx = &s->cx;
+    const cs_params *ps = &s->model->ps;
+    const uint64_t flags = (uint64_t)s->freeze_encoder | (uint64_t)cx->frozen << 1
                          | (uint64_t)cx->no_fused << 2 | (uint64_t)cx->no_mean << 3
-                         | (uint64_t)(st->weight.p != NULL) << 4;
+                         | (uint64_t)(up->weight.p != NULL) << 4;
     uint64_t scale;
 
-    memcpy(&scale, &st->scale, sizeof scale);
+    memcpy(&scale, &up->scale, sizeof scale);
     const uint64_t all[N_KEY] = {
-        (uint64_t)st->seg.rows, (uint64_t)st->seg.n, (uint64_t)st->seg.depth, (uint64_t)cx->keep,
+        (uint64_t)up->seg.rows, (uint64_t)up->seg.n, (uint64_t)up->seg.depth, (uint64_t)cx->keep,
         scale, flags, (uint64_t)cx->be->precision,
         (uintptr_t)cx->act, (uintptr_t)cx->act_grad, (uint64_t)cx->cap, (uint64_t)cx->grad_cap,
         (uintptr_t)cx->kept, (uint64_t)cx->kept_cap, (uintptr_t)ps->value, (uintptr_t)ps->grad
@@ -71,46 +71,47 @@ static void key_of(const cs_model *m, const cs_staged *st, uint64_t *key)
     memcpy(key, all, sizeof all);
 }
 
-static void forget(cs_model *m, struct shape *s)
+static void entry_clear(cs_backend *be, struct entry *e)
 {
-    if (s->graph)
-        m->be->graphs.dealloc(m->be, s->graph);
-    free(s->after.touched);
-    memset(s, 0, sizeof *s);
+    if (e->graph)
+        be->graphs.dealloc(be, e->graph);
+    free(e->after.touched);
+    memset(e, 0, sizeof *e);
 }
 
-/* Its place among the last ones, or the place of the one that was not used for longest. */
-static struct shape *shape_of(cs_model *m, const cs_staged *st)
+/* The shape's entry, or that of the shape that was not used for longest. */
+static struct entry *entry_of(cs_session *s, const cs_uploaded *up)
 {
     uint64_t key[N_KEY];
 
-    if (!m->shapes)
-        m->shapes = cs_xcalloc(1, sizeof *m->shapes);
-    struct shape *all = m->shapes->shape, *s = all;
-    key_of(m, st, key);
-    for (int i = 0; i < N_SHAPE && memcmp(s->key, key, sizeof key) != 0; i++)
-        if (all[i].used < s->used || memcmp(all[i].key, key, sizeof key) == 0)
-            s = &all[i];
-    if (memcmp(s->key, key, sizeof key) != 0) {
-        forget(m, s);
-        memcpy(s->key, key, sizeof key);
+    if (!s->graphs)
+        s->graphs = cs_xcalloc(1, sizeof *s->graphs);
+    struct entry *all = s->graphs->entry, *e = all;
+    key_of(s, up, key);
+    for (int i = 0; i < N_ENTRY && memcmp(e->key, key, sizeof key) != 0; i++)
+        if (all[i].used < e->used || memcmp(all[i].key, key, sizeof key) == 0)
+            e = &all[i];
+    if (memcmp(e->key, key, sizeof key) != 0) {
+        entry_clear(s->be, e);
+        memcpy(e->key, key, sizeof key);
     }
-    s->used = ++m->shapes->n_step;
-    return s;
+    e->used = ++s->graphs->n_pass;
+    return e;
 }
 
-static bool worth_it(const cs_model *m, const cs_staged *st)
+static bool worth_it(const cs_session *s, const cs_uploaded *up)
 {
+    const cs_model *m = s->model;
     const int32_t width = m->width > m->in_width ? m->width : m->in_width;
 
-    return m->be->graphs.begin && !m->cx.no_graph && !m->cx.watch && !m->cx.note
-        && st->seg.rows * width <= most_reals;
+    return s->be->graphs.begin && !s->cx.no_graph && !s->cx.watch && !s->cx.note
+        && up->seg.rows * width <= most_reals;
 }
 
-static void compute(cs_model *m, const cs_staged *st)
+static void compute(cs_session *s, const cs_uploaded *up)
 {
-    (void)cs_pass_compute(m, st);
-    cs_backward(&m->cx);
+    (void)cs_pass_compute(s, up);
+    cs_backward(&s->cx);
 }
 
 /* Marks of parameters, exchanged with those kept: what the pass alone touches can be seen then. */
@@ -123,61 +124,64 @@ static void swap_touched(cs_params *ps, bool *kept)
     }
 }
 
-/* Write the step down; nothing is computed. */
-static void record(cs_model *m, const cs_staged *st, struct shape *s)
+/* Capture the pass; nothing is computed. */
+static void capture(cs_session *s, const cs_uploaded *up, struct entry *e)
 {
-    s->after.touched = cs_xcalloc((size_t)m->ps.n + 1, sizeof *s->after.touched);
-    swap_touched(&m->ps, s->after.touched);
-    m->be->graphs.begin(m->be);
-    compute(m, st);
-    s->graph = m->be->graphs.end(m->be);
-    s->refused = !s->graph;
-    swap_touched(&m->ps, s->after.touched);
-    s->after.trace = m->trace;
-    s->after.top = m->cx.top;
-    s->after.peak = m->cx.peak;
-    s->after.grad_peak = m->cx.grad_peak;
+    cs_params *ps = &s->model->ps;
+
+    e->after.touched = cs_xcalloc((size_t)ps->n + 1, sizeof *e->after.touched);
+    swap_touched(ps, e->after.touched);
+    s->be->graphs.begin(s->be);
+    compute(s, up);
+    e->graph = s->be->graphs.end(s->be);
+    e->refused = !e->graph;
+    swap_touched(ps, e->after.touched);
+    e->after.trace = s->trace;
+    e->after.top = s->cx.top;
+    e->after.peak = s->cx.peak;
+    e->after.grad_peak = s->cx.grad_peak;
 }
 
-static void run_graph(cs_model *m, const struct shape *s)
+static void launch(cs_session *s, const struct entry *e)
 {
-    const struct after *a = &s->after;
+    const struct after *a = &e->after;
+    cs_params *ps = &s->model->ps;
 
-    m->be->graphs.launch(m->be, s->graph);
-    m->trace = a->trace;
-    m->cx.recording = false;
-    m->cx.top = a->top;
-    m->cx.peak = a->peak;
-    m->cx.grad_peak = a->grad_peak;
-    for (int32_t i = 0; i < m->ps.n; i++)
-        m->ps.p[i].touched |= a->touched[i];
+    s->be->graphs.launch(s->be, e->graph);
+    s->trace = a->trace;
+    s->cx.recording = false;
+    s->cx.top = a->top;
+    s->cx.peak = a->peak;
+    s->cx.grad_peak = a->grad_peak;
+    for (int32_t i = 0; i < ps->n; i++)
+        ps->p[i].touched |= a->touched[i];
 }
 
-void cs_learn_pass(cs_model *m, const cs_input *in)
+void cs_graph_train(cs_session *s, const cs_input *in)
 {
-    cs_staged st = cs_pass_begin(m, in, false);
-    struct shape *s = worth_it(m, &st) ? shape_of(m, &st) : NULL;
+    cs_uploaded up = cs_pass_begin(s, in, false);
+    struct entry *e = worth_it(s, &up) ? entry_of(s, &up) : NULL;
 
-    if (s && s->seen && !s->refused && !s->graph) {
-        record(m, &st, s);
-        if (s->refused)
-            st = cs_pass_begin(m, in, false);
+    if (e && e->seen && !e->refused && !e->graph) {
+        capture(s, &up, e);
+        if (e->refused)
+            up = cs_pass_begin(s, in, false);
     }
-    if (s && s->graph) {
-        run_graph(m, s);
+    if (e && e->graph) {
+        launch(s, e);
         return;
     }
-    compute(m, &st);
-    if (s) {
-        s->seen = true;
-        s->refused |= m->cx.n_random > 0;
+    compute(s, &up);
+    if (e) {
+        e->seen = true;
+        e->refused |= s->cx.n_random > 0;
     }
 }
 
-void cs_graphs_release(cs_model *m)
+void cs_graphs_release(cs_session *s)
 {
-    for (int i = 0; m->shapes && i < N_SHAPE; i++)
-        forget(m, &m->shapes->shape[i]);
-    free(m->shapes);
-    m->shapes = NULL;
+    for (int i = 0; s->graphs && i < N_ENTRY; i++)
+        entry_clear(s->be, &s->graphs->entry[i]);
+    free(s->graphs);
+    s->graphs = NULL;
 }

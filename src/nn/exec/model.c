@@ -1,7 +1,9 @@
-/* model.c - tokenizer, embedding, encoder and head put together, and what one may ask of that. */
-#include "nn/exec/pass.h"
+/* model.c - tokenizer, embedding, encoder and head put together, and copies of that. */
+#include "nn/exec/model.h"
 
 #include <string.h>
+
+#include "nn/ops/layer.h"
 
 static void *copy_of(const void *p, size_t n_bytes)
 {
@@ -86,7 +88,6 @@ int cs_model_declare(const cs_model_spec *s, cs_backend *be, cs_model **out)
     declare_embedding(m);
     m->head_net = m->head->build(m->head_cfg, m->width, m->n_label, &m->ps);
     m->ps.ranks = (cs_ranks){ 0 };
-    cs_ctx_init(&m->cx, be, &m->ps);
     *out = m;
     m = NULL;
 out:
@@ -113,18 +114,6 @@ void cs_model_free(cs_model *m)
 {
     if (!m)
         return;
-    cs_graphs_release(m);
-    cs_berths_release(m);
-    cs_ctx_release(&m->cx);
-    free(m->parts.off);
-    free(m->parts.tok);
-    free(m->parts.x);
-    if (m->is_copy)
-        cs_params_drop(&m->ps);
-    if (m->is_twin) {
-        free(m);
-        return;
-    }
     cs_params_release(&m->ps);
     if (m->head_net)
         m->head->release(m->head_net);
@@ -146,33 +135,51 @@ void cs_model_free(cs_model *m)
     free(m);
 }
 
-cs_model *cs_model_twin(const cs_model *m, cs_backend *be)
+static char *copy_text(const char *s)
 {
-    cs_model *t = cs_xmalloc(sizeof *t);
+    return s ? cs_xstrdup(s) : NULL;
+}
 
-    CS_BUG(m->ps.grad);
-    *t = *m;
-    t->be = be;
-    t->is_twin = true;
-    t->parts = (cs_parts){ 0 };
-    memset(t->berth, 0, sizeof t->berth);
-    cs_ctx_init(&t->cx, be, &t->ps);
-    t->cx.no_fused = m->cx.no_fused;
-    t->cx.no_mean = m->cx.no_mean;
-    return t;
+int cs_model_like(const cs_model *m, cs_ranks ranks, cs_backend *be, cs_model **out)
+{
+    int rc = CS_OK;
+    char *text = m->tok && m->tok->save ? m->tok->save(m->tok_state) : NULL;
+    const cs_model_spec spec = {
+        .tok = m->tok, .enc = m->enc, .head = m->head, .tok_cfg = m->tok_cfg,
+        .enc_cfg = m->enc_cfg, .head_cfg = m->head_cfg, .tok_text = text,
+        .has_mask = m->mask >= 0, .n_channel = m->n_channel, .label = m->label,
+        .n_label = m->n_label, .ranks = ranks,
+    };
+
+    CS_TRY(cs_model_declare(&spec, be, out));
+    CS_TRY(cs_params_alloc(&(*out)->ps, be, false));
+    (*out)->both_strands = m->both_strands;
+    (*out)->window = m->window;
+    (*out)->training = copy_text(m->training);
+    (*out)->taxonomy = copy_text(m->taxonomy);
+out:
+    free(text);
+    if (rc != CS_OK) {
+        cs_model_free(*out);
+        *out = NULL;
+    }
+    return rc;
 }
 
 int cs_model_copy(const cs_model *m, cs_backend *be, cs_model **out)
 {
-    cs_model *t = cs_model_twin(m, be);
-    const int rc = cs_params_copy(&m->ps, be, &t->ps);
+    int rc = CS_OK;
 
-    t->is_copy = rc == CS_OK;
+    CS_TRY(cs_model_like(m, cs_params_ranks(&m->ps), be, out));
+    CS_TRY(cs_params_copy(&m->ps, &(*out)->ps));
+    (*out)->checked = m->checked;
+    (*out)->calibration = m->calibration;
+    memcpy((*out)->sum, m->sum, sizeof m->sum);
+out:
     if (rc != CS_OK) {
-        cs_model_free(t);
-        t = NULL;
+        cs_model_free(*out);
+        *out = NULL;
     }
-    *out = t;
     return rc;
 }
 
@@ -221,23 +228,26 @@ int64_t cs_model_max_len(const cs_model *m)
     return cs_model_parts(m) * m->enc->max_len(m->enc_net);
 }
 
-int64_t cs_model_answer_len(const cs_model *m, int64_t n_tok)
+int64_t cs_model_output_len(const cs_model *m, cs_head_output what, int64_t n_tok)
 {
-    return m->head->answer_len(m->head_net, n_tok);
+    return what == CS_HEAD_PREDICTION ? m->head->answer_len(m->head_net, n_tok)
+                                      : m->head->n_vector(m->head_net, what == CS_HEAD_HIDDEN);
+}
+
+int cs_model_check_output(const cs_model *m, cs_head_output what)
+{
+    const bool hidden = what == CS_HEAD_HIDDEN;
+
+    if (what == CS_HEAD_PREDICTION
+        || (m->head->n_vector && m->head->n_vector(m->head_net, hidden) > 0))
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "%s", hidden ? "the model's head has no hidden layer; its pooled "
+                   "vector is what it sees" : "the model's head sees no single vector");
 }
 
 int32_t cs_model_n_target(const cs_model *m)
 {
     return m->head->per_token ? CS_TARGET_TOKENS : m->head->n_target(m->head_net);
-}
-
-int64_t cs_model_answers_len(const cs_model *m, const cs_batch *b)
-{
-    int64_t n = 0;
-
-    for (int32_t s = 0; s < b->n_seg; s++)
-        n += cs_model_answer_len(m, b->off[s + 1] - b->off[s]);
-    return n;
 }
 
 bool cs_model_strandless(const cs_model *m)

@@ -1,4 +1,9 @@
-/* model.h - tokenizer, embedding, encoder and head as one thing that answers and learns. */
+/* model.h - tokenizer, embedding, encoder and head with their settings and weights.
+ *
+ * A model has no state of a run: sessions compute with it (nn/exec/session.h), any number of them
+ * at once. After it has been loaded, only training changes it: a session adds to its gradients, an
+ * optimiser step changes its weights, and no other session may run meanwhile.
+ */
 #ifndef CS_NN_MODEL_H
 #define CS_NN_MODEL_H
 
@@ -8,6 +13,10 @@
 #include "nn/exec/calibration.h"
 #include "nn/heads/head.h"
 #include "tok/tokenizer.h"
+
+/* What a session takes from the head: its predictions, the pooled rows that they are made of, or
+ * the input of its last layer. */
+typedef enum cs_head_output { CS_HEAD_PREDICTION, CS_HEAD_POOLED, CS_HEAD_HIDDEN } cs_head_output;
 
 /* One class (or regression target) of a model. */
 typedef struct cs_label { char *name; int64_t taxid; char *rank; } cs_label;   /* taxid 0: none */
@@ -30,33 +39,6 @@ typedef struct cs_model_spec {
     cs_ranks            ranks;   /* of its linear layers; zero: all are whole */
 } cs_model_spec;
 
-/* What the last pass computed, in backend memory, valid until the next one; for tests and
- * explanations. A prediction overwrites x. After a pass that learnt, cs_grad_of(&m->cx, x) is the
- * gradient of the embedded input; a reversible encoder leaves x there up to rounding, and encoded
- * is x again. A prediction with a head that pools may compute the means alone:
- * then x is absent and encoded holds a row per record, unless cx.no_mean asks for all rows. */
-typedef struct cs_trace {
-    cs_mat x, encoded, y;        /* y: the head's raw output */
-    cs_mat alt;                  /* of a head of two parts: the second one's embedded input */
-} cs_trace;
-
-/* Host memory in which the parts of a head of two lie apart: all first ones, then all second. */
-typedef struct cs_parts {
-    int64_t *off;                /* [n_seg + 1] of either part's tokens */
-    int32_t *tok;
-    float   *x;
-    size_t   n_off, n_tok, n_x;
-} cs_parts;
-
-/* One batch on its way through a device of its own memory (berths.c). */
-typedef struct cs_berth_block { char *pinned, *device; size_t cap; } cs_berth_block;
-typedef struct cs_berth {
-    cs_berth_block in, out;
-    int64_t       n;             /* reals of its answers */
-    int64_t       n_tok;
-    int32_t       n_seg, depth;
-} cs_berth;
-
 typedef struct cs_model {
     const cs_tokenizer *tok;
     const cs_encoder   *enc;
@@ -72,24 +54,13 @@ typedef struct cs_model {
     int64_t             window;             /* bases of a sequence it was trained on; 0: any */
     bool                both_strands;       /* what --strand model means: both, or forward */
     cs_precision        checked;            /* answers in it were compared with CS_IN_FP32's */
-    bool                probing;            /* learning leaves embedding and encoder as they are */
     cs_calibration      calibration;        /* n 0: none */
     cs_arena           *text;               /* texts of a loaded model's options, or NULL */
     char               *training;           /* provenance, a JSON object as text, or NULL */
     char               *taxonomy;           /* the labels' tree, a JSON array as text, or NULL */
     char                sum[65];            /* SHA-256 of the stored tensors, hex; "" if unsaved */
-    cs_backend         *be;                 /* not owned */
-    cs_params           ps;
-    cs_ctx              cx;
-    cs_trace            trace;
-    cs_parts            parts;
-    cs_berth            berth[CS_BERTHS];
-    struct cs_shapes   *shapes;             /* of the last steps that learnt, or NULL (graph.c) */
-    bool                unchecked;             /* give out answers that are not finite, too */
-    int64_t             not_finite;            /* the first value of the last answers that is not;
-                                                * -1: all are */
-    bool                is_twin;               /* the rest belongs to another model, */
-    bool                is_copy;               /* but for the parameters' values */
+    cs_backend         *be;                 /* where the parameters are; not owned */
+    cs_params           ps;                 /* with `training` also gradients, moments, average */
 } cs_model;
 
 /**
@@ -116,21 +87,18 @@ int  cs_model_adopt(cs_model *m, const cs_model *from) CS_MUST_CHECK;
 bool cs_model_same_labels(const cs_model *a, const cs_model *b);
 
 /**
- * cs_model_twin - another model over the same parameters, to answer at the same time in another
- * thread
+ * cs_model_like - a model with the settings and labels of another one, and its own parameters
  *
- * m        cannot learn, and outlives the twin
- * be       of the same kind as m's; must outlive the twin
- * Returns  a model to be freed with cs_model_free()
+ * ranks    of its linear layers; {0}: all are whole
+ * be       of any kind
+ * Returns  CS_OK; CS_EMEM; CS_EDEVICE. Parameters are zero; what follows from trained ones
+ *          (calibration, checked precision, checksum) is empty
+ * Memory   m must outlive it
  */
-cs_model *cs_model_twin(const cs_model *m, cs_backend *be);
+int cs_model_like(const cs_model *m, cs_ranks ranks, cs_backend *be, cs_model **out) CS_MUST_CHECK;
 
-/**
- * cs_model_copy - a twin on another device, with parameters of its own
- *
- * m, be    as cs_model_twin() has them, but be may be of any kind
- * Returns  CS_OK; CS_EMEM; CS_EDEVICE
- */
+/** cs_model_copy - the same model on another device, for prediction; errors and memory as
+ * cs_model_like() */
 int cs_model_copy(const cs_model *m, cs_backend *be, cs_model **out) CS_MUST_CHECK;
 
 /** cs_model_n_token - rows of the embedding: the tokenizer's vocabulary, and the token for what is
@@ -143,11 +111,11 @@ static inline int32_t cs_model_parts(const cs_model *m)
 }
 /** cs_model_max_len - most tokens of a record; 0: any */
 int64_t cs_model_max_len(const cs_model *m);
-/** cs_model_answer_len - floats of a record's answer */
-int64_t cs_model_answer_len(const cs_model *m, int64_t n_tok);
-/** cs_model_answers_len - floats of a batch's answers; a record's follow those of the one before */
-int64_t cs_model_answers_len(const cs_model *m, const cs_batch *b);
-/** cs_model_n_weight - floats of cs_learn.weight */
+/** cs_model_output_len - floats that the head gives for a record of n_tok tokens */
+int64_t cs_model_output_len(const cs_model *m, cs_head_output what, int64_t n_tok);
+/** cs_model_check_output - CS_OK, or CS_EUSAGE where the head has no such vector */
+int cs_model_check_output(const cs_model *m, cs_head_output what) CS_MUST_CHECK;
+/** cs_model_n_weight - floats of cs_step_opt.weight */
 static inline int32_t cs_model_n_weight(const cs_model *m)
 {
     return m->head->n_weight ? m->head->n_weight : (m->head->is_labels ? 2 : 1) * m->n_label;
@@ -155,62 +123,8 @@ static inline int32_t cs_model_n_weight(const cs_model *m)
 /** cs_model_n_target - floats of a record's target, or CS_TARGET_TOKENS */
 int32_t cs_model_n_target(const cs_model *m);
 
-/**
- * cs_model_reserve - find by a dry run what a batch of this shape needs, and make room for it
- *
- * Returns  CS_OK, or CS_EMEM saying how many bytes for how many tokens; what would help depends on
- *          the command, which adds it
- */
-int cs_model_reserve(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
-    CS_MUST_CHECK;
-/** cs_model_memory - bytes of activations for such a batch (the dry run's peak). Here and in
- * cs_model_reserve(), cx.keep says what training keeps of the blocks */
-int64_t cs_model_memory(cs_model *m, int64_t n_tok, int32_t n_seg, int32_t depth, bool training);
-
-/**
- * cs_model_predict - answers for every record of a batch
- *
- * out      [answers_len] probabilities or values; host memory
- * Returns  CS_OK; CS_EMEM; CS_EDEVICE with the batch's shape. An answer that is not finite is
- *          CS_EMODEL, with its place in m->not_finite
- * Thread   one at a time per model
- */
-int cs_model_predict(cs_model *m, const cs_batch *b, float *out) CS_MUST_CHECK;
-
-/** cs_model_raw - the same before they are made probabilities: what may be averaged */
-int cs_model_raw(cs_model *m, const cs_batch *b, float *out) CS_MUST_CHECK;
-
-/**
- * cs_model_start, cs_model_finish - the same in two halves, on a backend with berths (backend.h):
- * a batch's copies go beside the computing of another
- *
- * start    b in a berth that no batch is in; when it has returned, b is not needed any more. The
- *          errors of cs_model_predict() but for CS_EDEVICE; the berth is then empty
- * finish   waits, and empties the berth. out as that of cs_model_predict(), or of cs_model_raw()
- */
-int cs_model_start(cs_model *m, int berth, const cs_batch *b, bool raw) CS_MUST_CHECK;
-int cs_model_finish(cs_model *m, int berth, float *out) CS_MUST_CHECK;
-
 /** cs_model_strandless - does a sequence's answer not depend on its strand, but for rounding? */
 bool cs_model_strandless(const cs_model *m);
-
-/* What a training pass needs beside the batch. */
-typedef struct cs_learn {
-    const float *weight;         /* [cs_model_n_weight] of classes or labels, or NULL */
-    double       scale;          /* multiplies the summed loss: 1 / (weights of the whole step) */
-    uint64_t     key;            /* dropout masks */
-    int32_t      keep;           /* CS_KEEP_ALL, or the inputs of so many blocks of a stack; less
-                                  * where that does not fit (cs_plan_keep()), which cx.keep tells */
-} cs_learn;
-
-/**
- * cs_model_learn - forward, loss and backward for one batch; gradients are added to ps.grad
- *
- * loss     receives the batch's scaled loss
- * out      [answers_len] raw outputs activated, or NULL (training metrics)
- */
-int cs_model_learn(cs_model *m, const cs_batch *b, const cs_learn *l, double *loss, float *out)
-    CS_MUST_CHECK;
 
 /* ---- model files (model_io.c): safetensors, DESIGN 5.4 ------------------------------------ */
 

@@ -160,36 +160,6 @@ static int fill_tensor(const struct thinning *t, cs_model *m, int i)
     return CS_OK;
 }
 
-static char *copy_text(const char *s)
-{
-    return s ? cs_xstrdup(s) : NULL;
-}
-
-static int declare(const struct thinning *t, cs_model **out)
-{
-    int rc = CS_OK;
-    const cs_model *m = t->from;
-    char *text = m->tok && m->tok->save ? m->tok->save(m->tok_state) : NULL;
-    const cs_model_spec spec = {
-        .tok = m->tok, .enc = m->enc, .head = m->head, .tok_cfg = m->tok_cfg,
-        .enc_cfg = m->enc_cfg, .head_cfg = m->head_cfg, .tok_text = text,
-        .has_mask = m->mask >= 0, .n_channel = m->n_channel, .label = m->label,
-        .n_label = m->n_label,
-        .ranks = { rank_of, t },
-    };
-
-    CS_TRY(cs_model_declare(&spec, m->be, out));
-    CS_TRY(t->found->failed);
-    CS_TRY(cs_params_alloc(&(*out)->ps, m->be, false));
-    (*out)->both_strands = m->both_strands;
-    (*out)->window = m->window;
-    (*out)->training = copy_text(m->training);
-    (*out)->taxonomy = copy_text(m->taxonomy);
-out:
-    free(text);
-    return rc;
-}
-
 int cs_model_thin(const cs_model *m, const cs_thin_rule *rule, cs_model **out, cs_thin_list *list)
 {
     int rc = CS_OK;
@@ -198,7 +168,8 @@ int cs_model_thin(const cs_model *m, const cs_thin_rule *rule, cs_model **out, c
 
     *out = NULL;
     *list = (cs_thin_list){ .v = NULL };
-    CS_TRY(declare(&t, out));
+    CS_TRY(cs_model_like(m, (cs_ranks){ rank_of, &t }, m->be, out));
+    CS_TRY(f.failed);
     for (int32_t i = 0; i < (*out)->ps.n; i++)
         CS_TRY(fill_tensor(&t, *out, i));
 out:

@@ -15,7 +15,7 @@ typedef struct cs_head {
     const cs_opt *opt;                         /* or NULL */
     size_t        cfg_size;
     int32_t       n_part;                      /* 2: see above; 0: one */
-    int32_t       n_weight;                    /* that cs_learn.weight has; 0: n_out, with
+    int32_t       n_weight;                    /* that cs_step_opt.weight has; 0: n_out, with
                                                 * is_labels two each: of its 0s, of its 1s */
     bool          is_class;                    /* answers are probabilities over n_out classes */
     bool          is_labels;                   /* or of n_out labels, any number of which hold:

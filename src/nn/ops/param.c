@@ -119,35 +119,25 @@ out:
     return rc;
 }
 
-int cs_params_copy(const cs_params *from, cs_backend *be, cs_params *to)
+int cs_params_copy(const cs_params *from, cs_params *to)
 {
     enum { PART = 1 << 20 };
     int rc = CS_OK;
     cs_real *part = cs_alloc(PART, sizeof *part);
 
-    *to = *from;
-    to->be = be;
-    to->value = to->grad = to->m = to->v = to->ema = NULL;
+    CS_BUG(from->n_real != to->n_real);
     if (!part)
-        return cs_fail(CS_EMEM, "out of memory to copy the model to device '%s'", be->device);
-    CS_TRY(slab_new(to, &to->value));
+        return cs_fail(CS_EMEM, "out of memory to copy the model to device '%s'", to->be->device);
     for (int64_t i = 0; i < from->n_real; i += PART) {
         const int64_t n = from->n_real - i < PART ? from->n_real - i : PART;
         from->be->op.download(from->be, part, from->value + i, (size_t)n * sizeof *part);
-        be->op.upload(be, to->value + i, part, (size_t)n * sizeof *part);
+        to->be->op.upload(to->be, to->value + i, part, (size_t)n * sizeof *part);
     }
     CS_TRY(from->be->op.sync(from->be));
-    rc = be->op.sync(be);
+    rc = to->be->op.sync(to->be);
 out:
     free(part);
-    if (rc != CS_OK)
-        cs_params_drop(to);
     return rc;
-}
-
-void cs_params_drop(cs_params *to)
-{
-    free_slabs(to);
 }
 
 /* A tensor's own stream: adding or reordering tensors does not change the others' values. */

@@ -81,10 +81,9 @@ int cs_params_find(const cs_params *ps, const char *name);
  * Returns  CS_OK or CS_EMEM. Values are zero until cs_params_fill() or a model file sets them.
  */
 int cs_params_alloc(cs_params *ps, cs_backend *be, bool training) CS_MUST_CHECK;
-/** cs_params_copy - the same parameters on another device, values only, into `to`, which shares
- * names and shapes with `from`: release it with cs_params_drop(). CS_OK, CS_EMEM, CS_EDEVICE */
-int  cs_params_copy(const cs_params *from, cs_backend *be, cs_params *to) CS_MUST_CHECK;
-void cs_params_drop(cs_params *to);
+/** cs_params_copy - the values into those of a model of the same shapes, on any device; CS_OK,
+ * CS_EMEM, CS_EDEVICE */
+int  cs_params_copy(const cs_params *from, cs_params *to) CS_MUST_CHECK;
 /** cs_params_fill - initial values: element j of a tensor is a function of (seed, name, shape, j);
  * CS_OK or CS_EMEM */
 int  cs_params_fill(cs_params *ps, uint64_t seed) CS_MUST_CHECK;

@@ -1,0 +1,14 @@
+/* graph.h - training passes, those of shapes that repeat as graphs of the device. */
+#ifndef CS_NN_GRAPH_H
+#define CS_NN_GRAPH_H
+
+#include "nn/exec/pass.h"
+
+/** cs_graph_train - forward, loss and backward of a batch that has been reserved for; what they
+ * leave is in s->trace and s->cx. One launch where the shape came before */
+void cs_graph_train(cs_session *s, const cs_input *in);
+
+/** cs_graphs_release - the session's graphs */
+void cs_graphs_release(cs_session *s);
+
+#endif

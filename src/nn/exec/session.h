@@ -1,0 +1,68 @@
+/* session.h - predictions and training passes of a model: what one worker computes with.
+ *
+ * A session owns the context, tape, arenas, staging buffers and captured graphs of its passes. Any
+ * number of sessions may run at once on one model, each in its own thread and on its own backend. A
+ * training pass writes to the model's gradients: then no other session may run on it.
+ */
+#ifndef CS_NN_SESSION_H
+#define CS_NN_SESSION_H
+
+#include "nn/exec/session_state.h"
+
+/**
+ * cs_session_new - a session without memory for activations yet
+ *
+ * m        must outlive the session
+ * be       where it computes: m's backend, or one of the same device; must outlive the session
+ */
+cs_session *cs_session_new(cs_model *m, cs_backend *be);
+void cs_session_free(cs_session *s);   /* accepts NULL */
+
+/**
+ * cs_session_reserve - find by a dry run what a batch of this shape needs, and allocate it
+ *
+ * Returns  CS_OK, or CS_EMEM saying how many bytes for how many tokens; what would help depends on
+ *          the command, which adds it
+ */
+int cs_session_reserve(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
+    CS_MUST_CHECK;
+
+/** cs_session_output_len - floats of a batch's outputs, record after record */
+int64_t cs_session_output_len(const cs_session *s, const cs_batch *b);
+
+/**
+ * cs_session_predict - predictions for every record of a batch
+ *
+ * out      [output_len] probabilities or values; host memory
+ * Returns  CS_OK; CS_EMEM; CS_EDEVICE with the batch's shape. An output that is not finite is
+ *          CS_EMODEL, with its place in s->nonfinite
+ * Thread   one at a time per session
+ */
+int cs_session_predict(cs_session *s, const cs_batch *b, float *out) CS_MUST_CHECK;
+
+/** cs_session_forward - the same before the head's activation: what may be averaged */
+int cs_session_forward(cs_session *s, const cs_batch *b, float *out) CS_MUST_CHECK;
+
+/**
+ * cs_session_start, cs_session_finish - the same in two halves, on a backend with staging buffers
+ * (backend.h): a batch's copies go beside the computing of another
+ *
+ * start    b in a slot that no batch is in; when it has returned, b is not needed any more. The
+ *          errors of cs_session_predict() but for CS_EDEVICE; the slot is then empty
+ * finish   waits, and empties the slot. out as that of cs_session_predict(), or, `raw`, of
+ *          cs_session_forward()
+ */
+int cs_session_start(cs_session *s, int slot, const cs_batch *b, bool raw) CS_MUST_CHECK;
+int cs_session_finish(cs_session *s, int slot, float *out) CS_MUST_CHECK;
+
+/**
+ * cs_session_forward_backward - forward, loss and backward for one batch; gradients are added to
+ * those of the model, which was made for training
+ *
+ * loss     receives the batch's scaled loss
+ * out      [output_len] predictions, or NULL (training metrics)
+ */
+int cs_session_forward_backward(cs_session *s, const cs_batch *b, const cs_step_opt *o,
+                                double *loss, float *out) CS_MUST_CHECK;
+
+#endif

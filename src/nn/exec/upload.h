@@ -1,0 +1,45 @@
+/* upload.h - a batch as a pass reads it: taken apart, and brought to the backend. */
+#ifndef CS_NN_UPLOAD_H
+#define CS_NN_UPLOAD_H
+
+#include "nn/exec/session_state.h"
+
+/* Host memory, or, `staged`, backend memory. Pointers are NULL in a dry run. */
+typedef struct cs_input {
+    const int32_t *tok;
+    const float   *x, *target;   /* target, label: host memory always */
+    const int32_t *label;
+    const int64_t *off;
+    const int64_t *each;         /* 0, 1 ... n_seg; where staged */
+    int64_t        n_tok;
+    int32_t        n_seg, depth;
+    bool           staged;
+    const cs_step_opt *train;    /* NULL: predict */
+} cs_input;
+
+/* An input where the backend can read it, of all parts one behind the other. */
+typedef struct cs_uploaded {
+    cs_seg         seg;          /* of one part's tokens, as of any other's */
+    const int32_t *tok;          /* [n_part * seg.rows], or NULL: x */
+    cs_mat         x;            /* (n_part * seg.rows, n_channel) */
+    const int64_t *each;         /* 0, 1 ... n_seg, or NULL: not yet */
+    cs_mat         target, weight;           /* as a head's loss takes them; when training */
+    double         scale;
+} cs_uploaded;
+
+/** cs_input_of - a batch as it lies */
+cs_input cs_input_of(const cs_batch *b, const cs_step_opt *o);
+
+/** cs_input_parts - what the encoder reads: of a model of two parts, both parts of every record
+ * apart, in s->parts, and n_tok, off and depth those of the first; else the input itself */
+cs_input cs_input_parts(cs_session *s, const cs_input *in, bool dry);
+/** cs_parts_reserve - memory for the parts of such a batch; CS_OK or CS_EMEM */
+int  cs_parts_reserve(cs_session *s, int64_t n_tok, int32_t n_seg) CS_MUST_CHECK;
+void cs_parts_release(cs_session *s);
+
+/** cs_upload - copies what is not there yet, in an order that depends on the shape alone */
+cs_uploaded cs_upload(cs_session *s, const cs_input *in);
+/** cs_upload_each - the numbers from 0 to n, where the backend can read them */
+const int64_t *cs_upload_each(cs_ctx *cx, int32_t n);
+
+#endif
