@@ -277,7 +277,7 @@ _chordseq()
         '*--background[class of all bases outside of intervals]:CLASS:' \
         '*--skip-unlabelled[leave records without a label out instead of refusing them]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
-        '*--group-key[records with the same value after '\''KEY='\'' in their header are split together]:KEY:' \
+        '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
         '*--crop-min[shortest crop, in bases]:NUM:' \
         '*--crop-max[longest crop; 0\: whole sequences]:NUM:' \
         '*--crop-power[crops of length L are drawn with density L^-NUM]:NUM:' \
@@ -647,7 +647,7 @@ _chordseq()
         '*--background[class of all bases outside of intervals]:CLASS:' \
         '*--skip-unlabelled[leave records without a label out instead of refusing them]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
-        '*--group-key[records with the same value after '\''KEY='\'' in their header are split together]:KEY:' \
+        '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--strand[forward, both, or model\: what the model file states]:NAME:(model forward both)' \
@@ -803,7 +803,7 @@ _chordseq()
         '*--background[class of all bases outside of intervals]:CLASS:' \
         '*--skip-unlabelled[leave records without a label out instead of refusing them]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
-        '*--group-key[records with the same value after '\''KEY='\'' in their header are split together]:KEY:' \
+        '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
         '*-q[print nothing but errors]' \
         '*--quiet[print nothing but errors]' \
         '*-v[say more about the run; twice\: say everything]' \

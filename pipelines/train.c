@@ -71,7 +71,7 @@ static const cs_opt sample_table[] = {
              "power --length-power.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "group-balance", SAMPLE(group_balance), .arg = "NUM", .def = "0",
       .help = "within a class, 0: groups as often as their mass, 1: all equally often",
-      .man = "Groups are those of --group-key, organisms say: a class is then not what its best "
+      .man = "Groups are those of --split-by, organisms say: a class is then not what its best "
              "sequenced member is.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "length-power", SAMPLE(length_power), .arg = "NUM", .def = "1",
       .help = "a record is drawn in proportion to its length to this power", .min = 0, .max = 4 },
@@ -79,7 +79,7 @@ static const cs_opt sample_table[] = {
       .help = "reverse-complement half of the samples" },
     { .type = CS_OPT_REAL, .name = "valid-frac", SAMPLE(valid_frac), .arg = "NUM", .def = "0.1",
       .help = "share of every class kept for validation",
-      .man = "Counted in bases, whole groups at a time (see --group-key); not used with --split.",
+      .man = "Counted in bases, whole groups at a time (see --split-by); not used with --split.",
       .min = 0, .max = 0.9 },
     { .type = CS_OPT_SIZE, .name = "valid-samples", SAMPLE(n_valid), .arg = "NUM", .def = "0",
       .help = "validation samples; 0: every record once",
@@ -233,6 +233,7 @@ static int read_data(struct job *j, int n_inflate)
         goto out;
     }
     label.lineages = taxa.lineage != NULL;
+    label.ranks = taxa.lineage;
     label.n_rank = taxa.lineage != NULL ? cs_lineage_ranks(taxa.lineage) : 0;
     CS_TRY(cs_labelled_open(&label, &input, &how, NULL, choice.head, &j->labelled));
     j->labelled.min_base = choice.tok->min_base(tok);
@@ -243,6 +244,9 @@ static int read_data(struct job *j, int n_inflate)
     cs_labelled_report(&j->labelled);
     if (j->data.n == 0)
         rc = cs_fail(CS_EFORMAT, "there is no record to learn from in the input");
+    else if (choice.head->is_class && j->labelled.classes.n == 1)
+        rc = cs_fail(CS_EFORMAT, "all %lld records are of one class, '%s'; there have to be two to "
+                     "tell apart", (long long)j->data.n, j->labelled.classes.name[0]);
     else if (j->data.n_channel > 0 && (sample.crop_max > 0 || sample.rc))
         rc = cs_fail(CS_EUSAGE, "--crop-max and --rc are for sequences; the input has values");
     else if (sample.crop_max > 0 && sample.crop_min < j->labelled.min_base)
@@ -265,10 +269,15 @@ static int make_samplers(struct job *j)
         .seed = (uint64_t)learn.seed,
     };
 
-    if (label.split == NULL)
+    if (label.split == NULL) {
         CS_TRY(cs_dataset_split(&j->data, sample.valid_frac, (uint64_t)learn.seed));
+        CS_TRY(cs_dataset_groups(&j->data, -1, &j->origin.n_group));
+    }
+    j->origin.split_by = label.split != NULL ? "table" : label.split_by != NULL ? label.split_by
+                       : "name";
     CS_TRY(cs_sampler_new(&j->data, CS_PART_TRAIN, &draw, &j->train));
-    CS_TRY(cs_labelled_check_split(&j->labelled, &j->data));
+    CS_TRY(cs_labelled_check_split(&j->labelled, &j->data,
+                                   label.split != NULL || sample.valid_frac > 0));
     cs_dataset_count(&j->data, CS_PART_VALID, -1, &n, &n_base);
     if (n == 0) {
         cs_warn("no record is kept for validation: the latest model is written, not the best");

@@ -11,15 +11,16 @@
 
 static const char prefixed[] = "prefixed";
 
+static const char *const rank_name[] = { "domain", "kingdom", "phylum", "class", "order",
+                                          "family", "genus", "species" };
+
 /* The rank of a letter before "__", or NULL. */
 static const char *rank_of_letter(const char *part)
 {
-    static const char *const rank[] = { "domain", "kingdom", "phylum", "class", "order", "family",
-                                        "genus", "species" };
     static const char *const letters = "dkpcofgs";
     const char *at = *part ? strchr(letters, *part) : NULL;
 
-    return at && part[1] == '_' && part[2] == '_' ? rank[at - letters] : NULL;
+    return at && part[1] == '_' && part[2] == '_' ? rank_name[at - letters] : NULL;
 }
 
 static const char *without_letter(const char *part)
@@ -64,6 +65,63 @@ void cs_lineage_tidy(char *s, int n_rank)
         p = semi ? semi + 1 : NULL;
     }
     *end = '\0';
+}
+
+/* Where the part behind this one begins, or NULL. */
+static const char *next_part(const char *part)
+{
+    const char *semi = strchr(part, ';');
+
+    return semi ? semi + 1 : NULL;
+}
+
+bool cs_lineage_cut_parts(char *s, int n)
+{
+    for (int i = 1; i < n && s; i++)
+        s = (char *)(uintptr_t)next_part(s);
+    if (!s || !*s)
+        return false;
+    s[strcspn(s, ";")] = '\0';
+    return true;
+}
+
+/* The place of a rank in a list of them, from 1 on; 0: it is not there. */
+static int place_of(const char *ranks, const char *rank)
+{
+    const size_t n = strlen(rank);
+    int i = 1;
+
+    for (const char *s = ranks; s; i++) {
+        if (strncmp(s, rank, n) == 0 && (s[n] == ',' || s[n] == '\0'))
+            return i;
+        s = strchr(s, ',');
+        s = s ? s + 1 : NULL;
+    }
+    return 0;
+}
+
+bool cs_lineage_has_rank(const char *ranks, const char *rank)
+{
+    if (cs_lineage_ranks(ranks) > 0)
+        return place_of(ranks, rank) > 0;
+    for (size_t i = 0; i < sizeof rank_name / sizeof *rank_name; i++)
+        if (strcmp(rank_name[i], rank) == 0)
+            return true;
+    return false;
+}
+
+bool cs_lineage_cut(char *s, const char *ranks, const char *rank)
+{
+    if (cs_lineage_ranks(ranks) > 0)
+        return cs_lineage_cut_parts(s, place_of(ranks, rank));
+    int n = 1;
+    for (const char *p = s; p; p = next_part(p), n++) {
+        p += strspn(p, " \t");
+        const char *own = rank_of_letter(p);
+        if (own && strcmp(own, rank) == 0)
+            return cs_lineage_cut_parts(s, n);
+    }
+    return false;
 }
 
 int cs_lineage_ranks(const char *ranks)

@@ -65,6 +65,13 @@ int cs_taxonomy_lineages(const char *ranks, const char *const *class_name, int32
 /** cs_lineage_tidy - take out blanks beside ';' and, at the end, parts that name nothing ("",
  * "g__", "unclassified", "unidentified"), and all beyond the first n_rank (0: none); in place */
 void cs_lineage_tidy(char *s, int n_rank);
+/** cs_lineage_cut - cut a lineage off behind its part of a rank, one of `ranks`; in place. False,
+ * and nothing done, where the lineage does not get that far */
+bool cs_lineage_cut(char *s, const char *ranks, const char *rank);
+/** cs_lineage_cut_parts - the same behind its first n parts */
+bool cs_lineage_cut_parts(char *s, int n);
+/** cs_lineage_has_rank - is this one of `ranks`? "prefixed" has those of the letters */
+bool cs_lineage_has_rank(const char *ranks, const char *rank);
 /** cs_lineage_ranks - how many parts such a list of ranks keeps; 0: all of them ("prefixed") */
 int cs_lineage_ranks(const char *ranks);
 

@@ -45,12 +45,25 @@ void cs_dataset_release(cs_dataset *d)
     *d = (cs_dataset){ 0 };
 }
 
+/* The length of NAME in NAME:FROM-TO, else of the whole: others' names have colons, too. */
+static size_t whole_name(const char *name)
+{
+    static const char digits[] = "0123456789";
+    const char *colon = strrchr(name, ':');
+    const size_t n = colon != NULL ? strspn(colon + 1, digits) : 0;
+
+    if (n == 0 || colon[1 + n] != '-')
+        return strlen(name);
+    const char *to = colon + 1 + n + 1;
+    const size_t n_to = strspn(to, digits);
+    return n_to > 0 && to[n_to] == '\0' ? (size_t)(colon - name) : strlen(name);
+}
+
 static uint64_t group_of(const char *name, const char *group)
 {
     if (group != NULL && group[0] != '\0' && strcmp(group, "unknown") != 0)
         return mix(1, group, strlen(group));
-    const char *colon = strrchr(name, ':');
-    return mix(2, name, colon != NULL ? (size_t)(colon - name) : strlen(name));
+    return mix(2, name, whole_name(name));
 }
 
 /* h and the sequence. */
@@ -267,6 +280,24 @@ static int by_value(const void *pa, const void *pb)
     const uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
 
     return a < b ? -1 : a > b;
+}
+
+int cs_dataset_groups(const cs_dataset *d, int32_t class_no, int64_t *n)
+{
+    size_t n_all = 0;
+    uint64_t *group = cs_alloc((size_t)d->n + 1, sizeof *group);
+
+    *n = 0;
+    if (group == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the groups of %lld records", (long long)d->n);
+    for (int64_t i = 0; i < d->n; i++)
+        if (d->ex[i].part != CS_PART_SKIP && (class_no < 0 || d->ex[i].class_no == class_no))
+            group[n_all++] = d->ex[i].group;
+    qsort(group, n_all, sizeof *group, by_value);
+    for (size_t i = 0; i < n_all; i++)
+        *n += i == 0 || group[i] != group[i - 1];
+    free(group);
+    return CS_OK;
 }
 
 int cs_dataset_leaks(const cs_dataset *d, int64_t *n)

@@ -52,8 +52,9 @@ void cs_dataset_release(cs_dataset *d);
  * cs_dataset_add - copy a record (its first segment) behind the others, in CS_PART_TRAIN
  *
  * target   [n_target] a class number, or values
- * group    records of one group never lie on both sides of a split; NULL or "unknown": the record's
- *          name up to its last ':', so that pieces NAME:FROM-TO of one sequence stay together
+ * group    records of one group never lie on both sides of a split; NULL, "" or "unknown": the
+ *          record's name, of NAME:FROM-TO with two numbers NAME, so that pieces of one sequence
+ *          stay together
  * Returns  CS_OK, or CS_EMEM
  */
 int cs_dataset_add(cs_dataset *d, const cs_record *r, const float *target, const char *group)
@@ -85,6 +86,8 @@ void cs_dataset_count(const cs_dataset *d, cs_part part, int32_t class_no, int64
 /** cs_dataset_lacks - how many of all n_class classes have no example in a part; *first: the first
  * of them, if any */
 int32_t cs_dataset_lacks(const cs_dataset *d, cs_part part, int32_t n_class, int32_t *first);
+/** cs_dataset_groups - groups of a class (-1: of all) that are not left out; CS_EMEM */
+int cs_dataset_groups(const cs_dataset *d, int32_t class_no, int64_t *n) CS_MUST_CHECK;
 /** cs_dataset_leaks - validation examples whose sequence a training example has, too, letter by
  * letter; CS_EMEM */
 int cs_dataset_leaks(const cs_dataset *d, int64_t *n) CS_MUST_CHECK;

@@ -1,6 +1,7 @@
 /* labelled.c - sequences with what is known about them: for the commands that learn and judge. */
 #include "train/labelled.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/log.h"
 #include "base/near.h"
 #include "infer/taxa.h"
+#include "io/taxonomy.h"
 
 enum { MAX_TARGET = CS_MULTILABELS_MAX, MAX_VALUE = 64, LABEL_BYTES = 1024, MAX_OWN_CLASS = 1024 };
 
@@ -43,11 +45,13 @@ const cs_opt cs_label_table[] = {
     { .type = CS_OPT_IN, .name = "split", .off = offsetof(cs_label_args, split), .arg = "TSV",
       .help = "table: record name, then train, valid or skip, then its group if there is a column",
       .man = "Groups are for --group-balance." },
-    { .type = CS_OPT_STR, .name = "group-key", .off = offsetof(cs_label_args, group_key),
-      .arg = "KEY", .help = "records with the same value after 'KEY=' in their header are split "
-                            "together",
-      .man = "A record without it, or with the value 'unknown', is grouped by its name up to the "
-             "last ':', so that pieces of one sequence stay together." },
+    { .type = CS_OPT_STR, .name = "split-by", .off = offsetof(cs_label_args, split_by),
+      .arg = "KEY", .help = "keep records with the same 'KEY=' in their header on one side of the "
+                            "split",
+      .man = "organism, say: relatives of what is learnt from would make the validation look too "
+             "good. KEY:N takes the first N parts of a lineage, with ';' between; a rank of "
+             "--lineage takes the label up to there. A record without it, or with the value "
+             "'unknown', is grouped by its name; pieces NAME:FROM-TO of one NAME stay together." },
     { .type = CS_OPT_END }
 };
 
@@ -467,12 +471,38 @@ static int find_spans(cs_labelled *l, const cs_record *r, const cs_span **span, 
                    "records out, --background gives them a class", r->name, l->args->intervals);
 }
 
-static const char *find_group(const cs_labelled *l, const cs_record *r, char *group, size_t n)
+/* The value of --split-by, or "". */
+static void find_relatives(const cs_labelled *l, const cs_record *r, char *group, size_t n)
 {
-    const char *key = l->args->group_key;
+    const char *by = l->args->split_by, *ranks = l->args->ranks;
+    const char *colon = strrchr(by, ':');
+    char key[LABEL_BYTES], label[LABEL_BYTES];
+    int64_t n_part = 0;
+    bool found;
 
-    if (key == NULL || !cs_label_key(r->comment, key, group, n))
+    if (ranks != NULL && cs_lineage_has_rank(ranks, by)) {
+        const char *s = find_label(l, r, label, sizeof label);
+        (void)snprintf(group, n, "%s", s != NULL ? s : "");
+        cs_lineage_tidy(group, 0);
+        found = cs_lineage_cut(group, ranks, by);
+    } else if (colon != NULL && cs_parse_int(colon + 1, &n_part) == CS_OK && n_part > 0) {
+        (void)snprintf(key, sizeof key, "%.*s", (int)(colon - by), by);
+        found = cs_label_key(r->comment, key, group, n) &&
+                cs_lineage_cut_parts(group, n_part < INT_MAX ? (int)n_part : INT_MAX);
+    } else {
+        found = cs_label_key(r->comment, by, group, n);
+    }
+    if (!found)
         group[0] = '\0';
+}
+
+static const char *find_group(cs_labelled *l, const cs_record *r, char *group, size_t n)
+{
+    group[0] = '\0';
+    if (l->args->split_by != NULL) {
+        find_relatives(l, r, group, n);
+        l->n_ungrouped += group[0] == '\0';
+    }
     if (l->split != NULL && cs_labels_columns(l->split) > 1)
         (void)snprintf(group, n, "%s", cs_labels_find(l->split, r->name, 1));
     return group;

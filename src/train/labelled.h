@@ -8,12 +8,13 @@
 #include "train/dataset.h"
 
 typedef struct cs_label_args {
-    const char *labels, *key, *map, *group_key, *split, *intervals, *background;
+    const char *labels, *key, *map, *split_by, *split, *intervals, *background;
     cs_strlist  class_file;
     int         skip_unlabelled;
     /* No options: set by a command that has no model yet. As in cs_labelled */
     bool        lineages;
     int         n_rank;
+    const char *ranks;           /* of --lineage, or NULL */
 } cs_label_args;
 
 extern const cs_opt cs_label_table[];      /* --labels, --label-key, --class, --label-map, ... */
@@ -37,7 +38,7 @@ typedef struct cs_labelled {
     int64_t     n_named;         /* records with intervals */
     int64_t     min_base;        /* shorter records are left out */
     int        *file_class;      /* [n files] of --class, or NULL */
-    int64_t     n_read, n_unlabelled, n_short, n_skipped, n_masked;
+    int64_t     n_read, n_ungrouped, n_unlabelled, n_short, n_skipped, n_masked;
     char        first_short[64];
 } cs_labelled;
 
@@ -70,9 +71,10 @@ cs_labels *cs_labelled_table(const cs_labelled *l);
 
 /** cs_labelled_report - warnings about what was left out */
 void cs_labelled_report(const cs_labelled *l);
-/** cs_labelled_check_split - warnings about classes without a record in a part of d, and about
- * sequences that are in both; CS_EMEM */
-int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d) CS_MUST_CHECK;
+/** cs_labelled_check_split - warnings about classes without a record in a part of d, and why, and
+ * about sequences that are in both; CS_EUSAGE when no record has the key of --split-by; CS_EMEM */
+int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool wants_valid)
+    CS_MUST_CHECK;
 void cs_labelled_close(cs_labelled *l);
 
 #endif

@@ -33,33 +33,80 @@ void cs_labelled_report(const cs_labelled *l)
                 (long long)l->n_short, (long long)l->n_read, l->first_short);
 }
 
-static void tell_lacking(const cs_labelled *l, const cs_dataset *d, cs_part part, const char *what)
+static void tell_untrained(const cs_labelled *l, const cs_dataset *d)
 {
     int32_t first;
-    const int32_t n = cs_dataset_lacks(d, part, l->classes.n, &first);
+    const int32_t n = cs_dataset_lacks(d, CS_PART_TRAIN, l->classes.n, &first);
 
     if (n > 0)
-        cs_warn("%d of %d classes have no record %s; the first: '%s'", (int)n, l->classes.n, what,
-                l->classes.name[first]);
+        cs_warn("%d of %d classes have no record to learn from; the first: '%s'", (int)n,
+                l->classes.n, l->classes.name[first]);
 }
 
-int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d)
+/* Why the first of them has none, and what helps. */
+static int tell_unvalidated(const cs_labelled *l, const cs_dataset *d)
+{
+    int rc = CS_OK;
+    int32_t first;
+    int64_t n_train, n_base, n_group;
+    char why[256] = "";
+    const char *by = l->args->split_by;
+    const int32_t n = cs_dataset_lacks(d, CS_PART_VALID, l->classes.n, &first);
+
+    if (n == 0)
+        return CS_OK;
+    cs_dataset_count(d, CS_PART_TRAIN, first, &n_train, &n_base);
+    CS_TRY(cs_dataset_groups(d, first, &n_group));
+    if (l->split == NULL && n_train == 1)
+        (void)snprintf(why, sizeof why, ", which has one record; give it more, or leave it out "
+                       "with --label-map");
+    else if (l->split == NULL && n_group == 1)
+        (void)snprintf(why, sizeof why, ", whose %lld records are one group by %s%s; give another "
+                       "--split-by, or --split", (long long)n_train, by != NULL ? by : "name",
+                       by != NULL ? "" : " (NAME:FROM-TO is a piece of NAME)");
+    else if (l->split == NULL)
+        (void)snprintf(why, sizeof why, ", whose groups are %lld; raise --valid-frac, or give "
+                       "--split", (long long)n_group);
+    cs_warn("%d of %d classes have no record for validation; the first: '%s'%s", (int)n,
+            l->classes.n, l->classes.name[first], why);
+out:
+    return rc;
+}
+
+/* A key that no record has would split by names, silently. */
+static int check_key(const cs_labelled *l)
+{
+    const char *by = l->args->split_by;
+
+    if (by == NULL || l->n_ungrouped == 0)
+        return CS_OK;
+    if (l->n_ungrouped == l->n_read)
+        return cs_fail(CS_EUSAGE, "no record has '%s=' in its header%s; --split-by names a key "
+                       "that records have", by,
+                       l->args->ranks != NULL ? ", nor is it a rank of the labels" : "");
+    cs_note("%lld of %lld records have nothing to --split-by %s and are grouped by name",
+            (long long)l->n_ungrouped, (long long)l->n_read, by);
+    return CS_OK;
+}
+
+int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool wants_valid)
 {
     int rc = CS_OK;
     int64_t n, n_base, n_both;
 
+    CS_TRY(check_key(l));
     if (d->is_class)
-        tell_lacking(l, d, CS_PART_TRAIN, "to learn from");
+        tell_untrained(l, d);
+    if (d->is_class && wants_valid)
+        CS_TRY(tell_unvalidated(l, d));
     cs_dataset_count(d, CS_PART_VALID, -1, &n, &n_base);
     if (n == 0)
         return CS_OK;
-    if (d->is_class)
-        tell_lacking(l, d, CS_PART_VALID, "for validation");
     CS_TRY(cs_dataset_leaks(d, &n_both));
     if (n_both > 0)
         cs_warn("%lld of %lld records for validation have the sequence of one that is learnt from; "
                 "%s keeps such together", (long long)n_both, (long long)n,
-                d->n_part > 1 ? "--split" : "--split or --group-key");
+                d->n_part > 1 ? "--split" : "--split or --split-by");
 out:
     return rc;
 }

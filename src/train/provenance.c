@@ -187,6 +187,10 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
     json_object_set_new(o, "command", json_string(p->command));
     json_object_set_new(o, "seed", json_integer(p->seed));
     json_object_set_new(o, "inputs", inputs_json(p));
+    if (p->split_by != NULL)
+        json_object_set_new(o, "split_by", json_string(p->split_by));
+    if (p->n_group > 0)
+        json_object_set_new(o, "groups", json_integer(p->n_group));
     json_object_set_new(o, "data", part_json(d, -1));
     for (int i = 0; i < classes->n; i++)
         json_object_set_new(per_class, classes->name[i], class_json(d, classes->n, i));

@@ -36,6 +36,8 @@ N train-same-2.err       $train -o x.m --checkpoint x.m --label-key class all.fa
 sed 's/class=gc/class=gc\xe9/' all.fa > latin.fa
 T 'a label that is not UTF-8 is refused before it learns' sh -c '! "$@" 2> err &&
     grep -q "train: the label .gc.* is not UTF-8.*--label-map" err' - $train -o x.m --label-key class latin.fa
+N train-split-by.err     $train -o x.m --split-by organisms --label-key class all.fa
+N train-one-class.err    $train -o x.m --label-key class at.fa
 head -n 10 labels.tsv > some.tsv
 N train-unlabelled.err   $train -o x.m --labels some.tsv all.fa
 N train-resume.err       $train -o x.m --resume --label-key class all.fa
@@ -67,6 +69,17 @@ told 'warning: the warm-up of 100 steps is as long as the run of [0-9]*: the lea
     --warmup 100
 told 'warning: 12 of 12 records for validation have the sequence of one that is learnt from' --label-key class \
     --split leak.tsv twice.fa
+# Why a class has no validation, and what helps.
+told "warning: 2 of 2 classes have no record for validation; the first: 'gc', whose 24 records are one group by class; give" \
+    --label-key class --split-by class
+sed '/^>/ s/class=/class=x/' all.fa | awk '/^>/ { keep = !n++ } keep' | cat - all.fa > three.fa
+T 'told: a class with one record' sh -c '"$@" 2> told && grep -q "warning: 1 of 3 .*: .xgc., which has one record; give" told' - \
+    chordseq train $small --epochs 1 -o told.m --label-key class three.fa
+sed '1s/organism=[^ ]*//' all.fa > lacks.fa
+T 'told: a record without the key' sh -c '"$@" 2> told && grep -q "1 of 48 records have nothing to --split-by organism" told' - \
+    chordseq train $small --epochs 1 -o told.m --label-key class --split-by organism lacks.fa
+T 'a model keeps what it was split by' sh -c 'chordseq model show told.m > card &&
+    grep -q "split_by.organism$" card && grep -q "groups.17$" card'
 T 'what is written again and again is told of once' sh -c '"$@" --epochs 3 --label-key class --metrics t.gz -o o.gz \
     all.fa 2> told && [ "$(grep -c "[to].gz. is not going to be compressed" told)" = 2 ]' - chordseq train $small
 T 'help and manual name all heads, encoders and tokenizers' sh -c 'chordseq train --help > help
@@ -75,9 +88,9 @@ T 'help and manual name all heads, encoders and tokenizers' sh -c 'chordseq trai
 
 # ---- one data set, four ways to label it ---------------------------------------------------------
 
-T 'labels from the header' $train -o key.m --group-key organism --label-key class --taxonomy taxa.tsv all.fa
+T 'labels from the header' $train -o key.m --split-by organism --label-key class --taxonomy taxa.tsv all.fa
 P train-taxonomy.tsv     sh -c 'chordseq model show key.m | grep -E "^(label|taxon)"'
-T 'labels from a table' $train -o table.m --group-key organism --labels labels.tsv all.fa
+T 'labels from a table' $train -o table.m --split-by organism --labels labels.tsv all.fa
 T 'header and table: the same model' [ "$(sum key.m)" = "$(sum table.m)" ]
 T 'one file per class' $train -o file.m --class gc=gc.fa --class at=at.fa
 printf 'gc\thigh\nat\tlow\n' > map.tsv
@@ -85,16 +98,16 @@ T 'labels by another name' $train -o map.m --label-map map.tsv --label-key class
 T 'the map names the classes' sh -c 'chordseq model show map.m | grep -q "^label 0.high$"'
 T 'labels that some lack' $train --skip-unlabelled -o some.m --labels some.tsv all.fa
 gzip -c all.fa > all.fa.gz
-T 'standard input, compressed' sh -c "$train -o in.m --group-key organism --label-key class - < all.fa.gz"
+T 'standard input, compressed' sh -c "$train -o in.m --split-by organism --label-key class - < all.fa.gz"
 cp key.m first.m
-T 'once more' $train -o key.m --group-key organism --label-key class --taxonomy taxa.tsv all.fa
+T 'once more' $train -o key.m --split-by organism --label-key class --taxonomy taxa.tsv all.fa
 T 'the same bytes' cmp first.m key.m
 T 'where it comes from does not matter' [ "$(sum key.m)" = "$(sum in.m)" ]
 
 # ---- it learns -----------------------------------------------------------------------------------
 
 T 'a longer run' chordseq train -q $small --epochs 12 --samples-per-epoch 64 --crop-max 80 --crop-min 60 \
-    --group-key organism --label-key class -o good.m --metrics good.tsv all.fa
+    --split-by organism --label-key class -o good.m --metrics good.tsv all.fa
 T 'balanced accuracy above 0.9' sh -c 'tail -n 1 good.tsv | awk "{ exit !(\$8 > 0.9) }"'
 T 'one row per epoch under the header' sh -c '[ "$(wc -l < good.tsv)" = 13 ]'
 
@@ -105,7 +118,7 @@ T 'has NA for it, and numbers elsewhere' awk -F '\t' 'NF != 11 || $6 != "NA" || 
 # ---- from another model --------------------------------------------------------------------------
 
 still="chordseq train -q $small --epochs 1 --lr 1e-9 --weight-decay 0 --samples-per-epoch 24"
-T 'a run that starts from a model' $still --group-key organism --label-key class -o next.m \
+T 'a run that starts from a model' $still --split-by organism --label-key class -o next.m \
     --metrics next.tsv --init good.m all.fa
 T 'is as good from the first epoch on' sh -c 'tail -n 1 next.tsv | awk "{ exit !(\$8 > 0.9) }"'
 T 'other classes can start from it, too' $still --label-map map.tsv --label-key class -o other.m \
@@ -134,7 +147,7 @@ done
 
 # ---- going on ------------------------------------------------------------------------------------
 
-run="$train --group-key organism --label-key class --accumulate 2 --encoder.dropout 0.1 all.fa"
+run="$train --split-by organism --label-key class --accumulate 2 --encoder.dropout 0.1 all.fa"
 T 'an uninterrupted run' $run -o whole.m --metrics whole.tsv
 for n in 1 3 5; do
     T "paused after $n steps" $run -o part.m --metrics part.tsv --stop-after $n --keep-blocks $n
@@ -143,7 +156,7 @@ for n in 1 3 5; do
     cut -f 1-9 whole.tsv > a; cut -f 1-9 part.tsv > b
     T 'the same table' cmp a b
 done
-T 'other records for validation' sh -c "! $train --group-key class --label-key class --accumulate 2 --encoder.dropout 0.1 \
+T 'other records for validation' sh -c "! $train --split-by class --label-key class --accumulate 2 --encoder.dropout 0.1 \
     all.fa -o part.m --resume 2> err && grep -q \"belongs to another run: it has 'data=\" err"
 N train-other.err $run -o part.m --resume --lr 0.5
 mv part.m moved.m
@@ -173,7 +186,7 @@ T 'which can go on, too' $long -q -o time.m --resume --stop-after 2
 # ---- full disk -------------------------------------------------------------------------------------
 
 if [ -w /dev/full ]; then
-    N train-full.err $train --group-key organism --label-key class -o full.m --metrics /dev/full all.fa
+    N train-full.err $train --split-by organism --label-key class -o full.m --metrics /dev/full all.fa
 else
     S 'a full disk' 'there is no /dev/full'
 fi

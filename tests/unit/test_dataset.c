@@ -53,18 +53,31 @@ static void test_split(void **state)
 
 static void test_pieces_stay_together(void **state)
 {
-    static const char *const name[] = { "a:1-10", "a:11-20", "b:1-10", "a" };
+    static const char *const name[] = { "a:1-10", "a:11-20", "b:1-10", "a", "Gene:W1.1",
+                                        "Gene:W2.1", "M0:1:F:1-", "M0:1:F:2-", "a:1-10b" };
+    enum { N_NAME = sizeof name / sizeof *name };
     const float target = 0;
     cs_dataset d;
 
     (void)state;
     cs_dataset_init(&d, true, 1, 0);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < N_NAME; i++) {
         const cs_record r = { .name = name[i], .n_seg = 1, .seg = { { "ACGT", NULL, 4 } } };
         assert_int_equal(cs_dataset_add(&d, &r, &target, i % 2 == 0 ? "unknown" : NULL), CS_OK);
     }
     assert_true(d.ex[0].group == d.ex[1].group && d.ex[0].group == d.ex[3].group);
-    assert_true(d.ex[0].group != d.ex[2].group);
+    /* Numbers on both sides of the '-', and nothing else, make a piece. */
+    for (int i = 2; i < N_NAME; i++)
+        for (int k = 0; k < i; k++)
+            assert_true(i == 3 || k == i || d.ex[i].group != d.ex[k].group);
+    int64_t n;
+    assert_int_equal(cs_dataset_groups(&d, -1, &n), CS_OK);
+    assert_int_equal(n, N_NAME - 2);
+    assert_int_equal(cs_dataset_groups(&d, 0, &n), CS_OK);
+    assert_int_equal(n, N_NAME - 2);
+    d.ex[2].part = CS_PART_SKIP;
+    assert_int_equal(cs_dataset_groups(&d, -1, &n), CS_OK);
+    assert_int_equal(n, N_NAME - 3);
     cs_dataset_release(&d);
 }
 

@@ -239,11 +239,40 @@ static void test_unsound(void **state)
     check_unsound(text, "a class is not in it, or two are one");
 }
 
+/* What of a lineage relatives have in common. */
+static void test_cut(void **state)
+{
+    static const struct { const char *ranks, *rank, *s, *want; } t[] = {
+        { "order,family,genus", "family", "Poales;Poaceae;Zea;Zea_mays", "Poales;Poaceae" },
+        { "order,family,genus", "genus", "Poales;Poaceae", NULL },
+        { "order,family,genus", "order", "Poales", "Poales" },
+        { "order,family,genus", "order", "", NULL },
+        { "prefixed", "family", "d__B; f__X;g__Y", "d__B; f__X" },
+        { "prefixed", "genus", "d__B; f__X", NULL },
+    };
+    char s[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        (void)snprintf(s, sizeof s, "%s", t[i].s);
+        assert_int_equal(cs_lineage_cut(s, t[i].ranks, t[i].rank), t[i].want != NULL);
+        assert_string_equal(s, t[i].want != NULL ? t[i].want : t[i].s);
+    }
+    assert_true(cs_lineage_has_rank("order,family", "family"));
+    assert_false(cs_lineage_has_rank("order,family", "fam"));
+    assert_true(cs_lineage_has_rank("prefixed", "genus"));
+    assert_false(cs_lineage_has_rank("prefixed", "organism"));
+    (void)snprintf(s, sizeof s, "a;b;c");
+    assert_false(cs_lineage_cut_parts(s, 4));
+    assert_true(cs_lineage_cut_parts(s, 2));
+    assert_string_equal(s, "a;b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
-        cmocka_unit_test(test_tidy),
+        cmocka_unit_test(test_tidy), cmocka_unit_test(test_cut),
         cmocka_unit_test(test_lineages),
         cmocka_unit_test(test_table_refused),
         cmocka_unit_test(test_dump),
