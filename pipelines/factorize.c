@@ -77,7 +77,7 @@ static int read_matrix(cs_npy *a)
 
     if (!path)
         return cs_fail(CS_EUSAGE, "name the matrix: --input FILE");
-    CS_TRY(cs_npy_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, a));
+    CS_TRY(cs_npy_read(path, a));
     if (a->shape.n_dim != 2 || a->shape.dim[0] != a->shape.dim[1])
         return cs_fail(CS_EUSAGE, "'%s' holds no square matrix", path);
     if (a->shape.dim[0] < 2 || a->shape.dim[0] > SIDE_MAX)

@@ -112,13 +112,12 @@ static int status_of(const cs_command *cmd, int rc)
 static int run_command(const cs_command *cmd, int argc, char **argv)
 {
     cs_optset set[CS_MAX_OPTSET] = { { 0 } };
-    if (has_word(argc, argv, "--help") || has_word(argc, argv, "-h")) {
-        cmd->options(set);
+    cmd->options(set);
+    if (cs_opt_asks(set, argc, argv, "help", 'h')) {
         print_help(cmd, set);
         return 0;
     }
-    if (has_word(argc, argv, "--man-options")) {
-        cmd->options(set);
+    if (cs_opt_asks(set, argc, argv, "man-options", '\0')) {
         cs_opt_man(set, stdout);
         return 0;
     }

@@ -19,7 +19,7 @@ files()
     [ -e .git ] && git ls-files --cached --others --exclude-standard 2> /dev/null ||
         find . \( -name '_*' -o -name .git -o -name 'build*' \) -prune -o -type f -print
 }
-sources=$(files | sed 's|^\./||' | grep -E '^(src|kernels|pipelines|examples|tests)/.*\.(c|h|cu|cuh)$' |
+sources=$(files | sed 's|^\./||' | grep -E '^(src|kernels|pipelines|examples|tests)/.*\.(c|h|cpp|cu|cuh)$' |
           while read -r f; do [ -f "$f" ] && echo "$f"; done)
 [ -n "$sources" ] || { echo "lint: no sources in $PWD"; exit 1; }
 code=$(echo "$sources" | grep -v '^tests/')

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/claims.h"
+#include "base/descriptor.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -153,30 +154,10 @@ out:
     return rc;
 }
 
-/* The number in /dev/fd/N and its other names; -1 for other paths. Opening those again would start
- * at offset 0 and lose what is there, so the descriptor itself is duplicated. */
-static int64_t descriptor_of(const char *path)
-{
-    static const char *const folder[] = { "/dev/fd/", "/proc/self/fd/" };
-    int64_t fd;
-
-    if (strcmp(path, "/dev/stdout") == 0)
-        return STDOUT_FILENO;
-    if (strcmp(path, "/dev/stderr") == 0)
-        return STDERR_FILENO;
-    for (size_t i = 0; i < sizeof folder / sizeof folder[0]; i++) {
-        size_t n = strlen(folder[i]);
-        if (strncmp(path, folder[i], n) == 0 && cs_parse_int(path + n, &fd) == CS_OK
-            && fd >= 0 && fd <= INT_MAX)
-            return fd;
-    }
-    return -1;
-}
-
 static int open_any(cs_outfile *f, const char *holds)
 {
     struct stat st;
-    int64_t fd = descriptor_of(f->name);
+    int64_t fd = cs_descriptor_of(f->name);
     const int rc = cs_claim_check(f->name);
 
     if (rc != CS_OK)
@@ -221,7 +202,7 @@ static int open_part(cs_outfile *f, const char *holds, int64_t n_bytes)
     const bool exists = stat(f->name, &old) == 0;
     int rc = CS_OK;
 
-    if (descriptor_of(f->name) >= 0 || (exists && !S_ISREG(old.st_mode)))
+    if (cs_descriptor_of(f->name) >= 0 || (exists && !S_ISREG(old.st_mode)))
         return cs_fail(CS_EUSAGE, "'%s' is no regular file: a run that may be resumed writes such "
                        "only", f->name);
     if (exists && access(f->name, W_OK) != 0)
@@ -576,13 +557,18 @@ out:
 int cs_file_read(const char *path, size_t max_bytes, char **p, size_t *n_bytes)
 {
     char *buf = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), rc;
+    const bool is_stdin = strcmp(path, "-") == 0;
+    const int64_t given = is_stdin ? STDIN_FILENO : cs_descriptor_of(path);
+    const char *shown = is_stdin ? "standard input" : path;
+    int fd, rc;
 
     *p = NULL;
     *n_bytes = 0;
+    fd = given >= 0 ? fcntl((int)given, F_DUPFD_CLOEXEC, 3)
+                    : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
-        return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
-    rc = read_all(fd, path, max_bytes, &buf, n_bytes);
+        return cs_fail(CS_EIO, "cannot open '%s': %s", shown, strerror(errno));
+    rc = read_all(fd, shown, max_bytes, &buf, n_bytes);
     (void)close(fd);
     if (rc == CS_OK)
         *p = buf;

@@ -79,7 +79,8 @@ int cs_outfile_close(cs_outfile *f) CS_MUST_CHECK;
 /** cs_outfile_discard - close and remove the temporary file, but no NAME.part; accepts NULL */
 void cs_outfile_discard(cs_outfile *f);
 
-/** cs_file_read - a whole small file (at most max_bytes), NUL-terminated; free(*p) */
+/** cs_file_read - a whole small file (at most max_bytes), NUL-terminated; free(*p). "-" is standard
+ * input, and a descriptor's other names are the descriptor: it is read on from where it stands */
 int cs_file_read(const char *path, size_t max_bytes, char **p, size_t *n_bytes) CS_MUST_CHECK;
 
 /** cs_file_size - bytes of a regular file; -1 for anything else */

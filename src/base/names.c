@@ -65,3 +65,10 @@ void cs_names_release(cs_names *t)
     free(t->slot);
     *t = (cs_names){ NULL, 0, 0 };
 }
+
+bool cs_name_is_plain(const char *name)
+{
+    while ((unsigned char)*name >= ' ' && *name != '\x7f')
+        name++;
+    return *name == '\0';
+}

@@ -2,6 +2,7 @@
 #ifndef CS_BASE_NAMES_H
 #define CS_BASE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,5 +19,9 @@ int64_t cs_names_find(const cs_names *t, const char *name);
 /** cs_names_add - give a name a number (at least 0) unless it has one; CS_OK or CS_EMEM */
 int cs_names_add(cs_names *t, const char *name, int64_t no) CS_MUST_CHECK;
 void cs_names_release(cs_names *t);
+
+/** cs_name_is_plain - is the name free of tabs, newlines and other control characters, so that it
+ * fits a column of a table? */
+bool cs_name_is_plain(const char *name);
 
 #endif

@@ -18,62 +18,9 @@
 #include "base/mem.h"
 #include "base/near.h"
 
-enum { NAME_BYTES = 160, TAKES_BYTES = 512 };
-
 static const int64_t KILO = 1024;
 
-int cs_parse_int(const char *s, int64_t *v)
-{
-    char *end;
-    const char *digits = s + (*s == '-' || *s == '+');
-
-    if (!isdigit((unsigned char)*digits))
-        return CS_EUSAGE;
-    errno = 0;
-    long long x = strtoll(s, &end, 10);
-    if (errno != 0 || *end != '\0')
-        return CS_EUSAGE;
-    *v = x;
-    return CS_OK;
-}
-
-int cs_parse_size(const char *s, int64_t *v)
-{
-    static const char suffix[] = "KMGT";
-    char *end;
-    const char *which = NULL;
-
-    if (!isdigit((unsigned char)*s))
-        return CS_EUSAGE;
-    errno = 0;
-    long long x = strtoll(s, &end, 10);
-    if (errno != 0)
-        return CS_EUSAGE;
-    if (*end != '\0') {
-        which = strchr(suffix, toupper((unsigned char)*end));
-        if (which == NULL || end[1] != '\0')
-            return CS_EUSAGE;
-        for (const char *p = suffix; p <= which; p++)
-            if (__builtin_mul_overflow(x, KILO, &x))
-                return CS_EUSAGE;
-    }
-    *v = x;
-    return CS_OK;
-}
-
-int cs_parse_real(const char *s, double *v)
-{
-    char *end;
-
-    /* strtod alone would also take spaces, hexadecimal, "nan" and "infinity". */
-    if (*s == '\0' || s[strspn(s, "0123456789+-.eE")] != '\0')
-        return CS_EUSAGE;
-    double x = strtod(s, &end);
-    if (end == s || *end != '\0' || !isfinite(x))
-        return CS_EUSAGE;
-    *v = x;
-    return CS_OK;
-}
+enum { NAME_BYTES = 160, TAKES_BYTES = 512 };
 
 static bool has_field(const cs_opt *o)
 {
@@ -114,14 +61,14 @@ static void say_takes(const cs_opt *o, char *buf, size_t size)
     }
 }
 
-static int list_add(cs_strlist *l, const char *text)
+int cs_strlist_add(cs_strlist *l, const char *text)
 {
     /* Capacity is the next power of two, so it needs no field of its own. */
     if ((l->n & (l->n - 1)) == 0) {
         size_t cap = l->n == 0 ? 1 : 2 * (size_t)l->n;
         const char **v = cs_realloc(l->v, cap, sizeof *v);
         if (v == NULL)
-            return cs_fail(CS_EMEM, "out of memory for %zu option values", cap);
+            return cs_fail(CS_EMEM, "out of memory for a list of %zu names", cap);
         l->v = v;
     }
     l->v[l->n++] = text;
@@ -176,7 +123,7 @@ static int set_field(const cs_opt *o, void *base, const char *text)
         return set_enum(o, field, text);
     case CS_OPT_LIST:
     case CS_OPT_INS:
-        return list_add(field, text);
+        return cs_strlist_add(field, text);
     case CS_OPT_END:
     case CS_OPT_GROUP:
         break;
@@ -492,6 +439,41 @@ int cs_opt_parse(const cs_optset *set, int argc, char **argv, const char **rest,
     }
 out:
     return rc;
+}
+
+/* Is `letter` an option in this word of letters? `takes`: an option of it takes the next word. */
+static bool letters_ask(const cs_optset *set, const char *word, char letter, bool *takes)
+{
+    for (const char *p = word + 1; *p != '\0'; p++) {
+        const struct found f = find_letter(set, *p);
+        if (*p == letter)
+            return true;
+        if (f.o != NULL && f.o->type == CS_OPT_FLAG)
+            continue;
+        *takes = f.o != NULL && p[1] == '\0';
+        return false;
+    }
+    return false;
+}
+
+bool cs_opt_asks(const cs_optset *set, int argc, char **argv, const char *name, char letter)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *word = argv[i];
+        bool takes = false;
+        if (word[0] != '-')
+            continue;
+        if (word[1] != '-' && letters_ask(set, word, letter, &takes))
+            return true;
+        if (word[1] == '-' && strcmp(word + 2, name) == 0)
+            return true;
+        if (word[1] == '-') {
+            const struct found f = find_long(set, word + 2, strlen(word + 2));
+            takes = f.o != NULL && f.o->type != CS_OPT_FLAG;
+        }
+        i += takes;
+    }
+    return false;
 }
 
 static bool is_long_name(const char *s)

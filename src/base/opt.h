@@ -27,6 +27,10 @@ typedef enum cs_opt_type {
 
 typedef struct cs_strlist { const char **v; int n; } cs_strlist;
 
+/** cs_strlist_add - the one way to add a string (the pointer is kept); free(v) releases the list.
+ * CS_OK, CS_EMEM */
+int cs_strlist_add(cs_strlist *l, const char *text) CS_MUST_CHECK;
+
 typedef struct cs_opt {
     cs_opt_type type;
     char        letter;          /* 0: long form only */
@@ -68,6 +72,11 @@ void cs_opt_defaults(const cs_optset *set);
  */
 int cs_opt_parse(const cs_optset *set, int argc, char **argv, const char **rest, int *n_rest)
     CS_MUST_CHECK;
+
+/** cs_opt_asks - does an option of this long name, or this letter (0: none), that is in no table
+ * stand among the words? What is an option's value, or behind "--", is none; --name=VALUE neither.
+ * For --help, which is answered whatever is wrong with the others */
+bool cs_opt_asks(const cs_optset *set, int argc, char **argv, const char *name, char letter);
 
 /** cs_opt_set - one option by long name (no prefix) and text, as a model file or a preset gives it.
  * STR, LIST and files keep the pointer `value`. A FLAG takes its count as a number. CS_OK,

@@ -162,12 +162,6 @@ static void apply_log(const cs_log_args *log)
         cs_outfile_protect(NULL);
 }
 
-static void add_string(cs_strlist *l, const char *s)
-{
-    l->v = cs_xrealloc(l->v, ((size_t)l->n + 1) * sizeof *l->v);
-    l->v[l->n++] = s;
-}
-
 int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *operand,
                   const cs_log_args *log)
 {
@@ -183,7 +177,7 @@ int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *opera
         goto out;
     }
     for (int i = 0; i < n; i++)
-        add_string(operand, rest[i]);
+        CS_TRY(cs_strlist_add(operand, rest[i]));
     rc = cs_opt_claim(set);
 out:
     free(rest);
@@ -193,23 +187,26 @@ out:
 /* One name a line; the text is kept, and names point into it. */
 static int read_list(cs_input_args *a, const char *path)
 {
-    char *text, *save = NULL;
+    char *text = NULL, *save = NULL;
     size_t n;
+    int rc = CS_OK;
 
-    int rc = cs_file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, MOST_LIST_BYTES, &text, &n);
-    if (rc != CS_OK)
-        return rc;
-    add_string(&a->text, text);
-    if (strlen(text) != n)
+    CS_TRY(cs_file_read(path, MOST_LIST_BYTES, &text, &n));
+    CS_TRY(cs_strlist_add(&a->text, text));
+    char *rest = text;
+    text = NULL;
+    if (strlen(rest) != n)
         return cs_fail(CS_EFORMAT, "'%s' is no list of file names; it holds a NUL byte", path);
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    for (char *line = strtok_r(rest, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         const size_t end = strlen(line);
         if (end > 0 && line[end - 1] == '\r')
             line[end - 1] = '\0';
         if (*line != '\0' && *line != '#')
-            add_string(&a->file, line);
+            CS_TRY(cs_strlist_add(&a->file, line));
     }
-    return CS_OK;
+out:
+    free(text);
+    return rc;
 }
 
 static bool is_stdin(const char *path)
@@ -258,7 +255,7 @@ int cs_args_input(cs_input_args *a)
     if (isatty(STDIN_FILENO))
         return cs_fail(CS_EUSAGE, "no input; name FASTA, FASTQ or BAM files, or pipe one in");
     a->implied = true;
-    add_string(&a->file, "-");
+    CS_TRY(cs_strlist_add(&a->file, "-"));
     rc = cs_claim_input("-");
 out:
     return rc;
@@ -316,9 +313,9 @@ int cs_sources_open(cs_input_args *a, const cs_pair_args *pair, const cs_input_o
     } else {
         CS_TRY(check_pairs(a, pair));
         for (int i = 0; i < n; i++)
-            add_string(&a->file, pair->first.v[i]);
+            CS_TRY(cs_strlist_add(&a->file, pair->first.v[i]));
         for (int i = 0; i < n; i++)
-            add_string(&a->file, pair->second.v[i]);
+            CS_TRY(cs_strlist_add(&a->file, pair->second.v[i]));
         CS_TRY(cs_args_input(a));
         CS_TRY(cs_inputs_open(a->file.v, n, how, &s->in));
         CS_TRY(cs_inputs_open(a->file.v + n, n, how, &s->second));

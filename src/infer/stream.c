@@ -210,6 +210,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     };
     g.limit.first = budget;
     atomic_init(&g.limit.tokens, budget);
+    *stat = (cs_stream_stat){ .batch_tokens = budget };
     cs_stream_own_next(s, &g.read.next, &g.read.source);
     int rc = cs_crew_new(p, s->model, s->policy, s->allow_nonfinite, s->n_thread, &g.limit,
                          &g.crew);

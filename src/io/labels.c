@@ -33,6 +33,9 @@ int cs_classes_add(cs_classes *c, const char *name, int *no)
     *no = cs_classes_find(c, name);
     if (*no >= 0)
         return CS_OK;
+    if (!cs_name_is_plain(name))
+        return cs_fail(CS_EFORMAT, "the class name '%s' has a tab, a newline or another control "
+                       "character in it, which no table can hold", name);
     const size_t n_bytes = strlen(name) + 1;
     char **all = cs_realloc(c->name, (size_t)c->n + 1, sizeof *all);
     if (all)

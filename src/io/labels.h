@@ -12,7 +12,8 @@ typedef struct cs_classes { char **name; int n; cs_names by_name; } cs_classes;
 void cs_classes_release(cs_classes *c);
 /** cs_classes_find - the number of a name, or -1 */
 int cs_classes_find(const cs_classes *c, const char *name);
-/** cs_classes_add - the number of a name, added when new; CS_EMEM when out of memory */
+/** cs_classes_add - the number of a name, added when new; CS_EFORMAT for one with control
+ * characters; CS_EMEM */
 int cs_classes_add(cs_classes *c, const char *name, int *no) CS_MUST_CHECK;
 
 /* name -> text of the label columns, read from TSV. */

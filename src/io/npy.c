@@ -334,7 +334,7 @@ int cs_npy_read(const char *path, cs_npy *a)
 
     *a = (cs_npy){ .v = NULL };
     CS_TRY(cs_file_read(path, SIZE_MAX - 2, &p, &n_bytes));
-    rc = cs_npy_parse(p, n_bytes, path, a);
+    rc = cs_npy_parse(p, n_bytes, strcmp(path, "-") == 0 ? "standard input" : path, a);
 out:
     free(p);
     return rc;

@@ -256,9 +256,10 @@ bool cs_inputs_divide(cs_inputs *s, int64_t no, int64_t n)
     s->from = no * whole + (no < rest ? no : rest);
     s->to = s->from + whole + (no < rest);
     s->size = s->to - s->from;
-    /* It may be open, for its header, of which a part of it knows nothing. */
-    const int rc = cs_input_close(s->in);
-    (void)rc;                    /* it is opened again, and read */
+    /* It may be open, for its header, of which a part of it knows nothing. It is opened again, and
+     * read, so an error of this close is no cause of what comes later. */
+    if (cs_input_close(s->in) != CS_OK)
+        cs_error_clear();
     s->in = NULL;
     return true;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/names.h"
 #include "base/opt.h"
 #include "io/taxa_rows.h"
 
@@ -238,6 +239,16 @@ static int sort_preorder(cs_taxonomy *t)
     return CS_OK;
 }
 
+static int check_names(const char *what, const cs_taxonomy *t)
+{
+    for (int32_t i = 0; i < t->n; i++)
+        if (!cs_name_is_plain(t->node[i].name) || !cs_name_is_plain(t->node[i].rank))
+            return cs_fail(CS_EFORMAT, "'%s': the taxon '%s' of rank '%s' has a tab, a newline or "
+                           "another control character in it, which no report can hold", what,
+                           t->node[i].name, t->node[i].rank);
+    return CS_OK;
+}
+
 static int build(const cs_taxa_rows *rows, const char *const *class_name, int32_t n,
                  cs_taxonomy **out)
 {
@@ -259,6 +270,7 @@ static int build(const cs_taxa_rows *rows, const char *const *class_name, int32_
              root ? root->rank : NULL);
     for (int32_t i = 0; i < n; i++)
         CS_TRY(place_class(&b, class_name[i], i));
+    CS_TRY(check_names(rows->what, b.t));
     CS_TRY(sort_preorder(b.t));
     *out = b.t;
     b.t = NULL;
@@ -326,13 +338,6 @@ static int unsound(const char *what, const char *why)
                    "chordseq model label", what, why);
 }
 
-static bool has_control(const char *s)
-{
-    while (*s && (unsigned char)*s >= ' ')
-        s++;
-    return *s != '\0';
-}
-
 static int parse_node(cs_taxonomy *t, const json_t *v, const char *what)
 {
     const char *name = json_string_value(json_object_get(v, "name"));
@@ -343,7 +348,7 @@ static int parse_node(cs_taxonomy *t, const json_t *v, const char *what)
 
     if (!name || !*name || !rank || taxid < 1 || taxid > INT32_MAX)
         return unsound(what, "a taxon lacks its name, rank or number");
-    if (has_control(name) || has_control(rank))
+    if (!cs_name_is_plain(name) || !cs_name_is_plain(rank))
         return unsound(what, "a name or rank has a control character");
     if (parent >= 0 && depth_of(t, parent) >= CS_TAXONOMY_DEPTH)
         return unsound(what, "it is too deep");

@@ -36,6 +36,8 @@ T 'six of them and their index' [ "$(echo a.*.npy)" = \
 T 'the same from standard input, with three threads' sh -c 'cat small.npy |
     chordseq factorize -i - --steps 300 -o b --plot b.svg -@ 3 &&
     for f in 1 2 3 4 5 6 index; do cmp a.$f.npy b.$f.npy || exit 1; done && cmp a.svg b.svg'
+T 'from where the descriptor stands' sh -c '{ echo gone; cat small.npy; } > more &&
+    { read -r first && chordseq factorize -i - --steps 300 -o b; } < more && cmp a.1.npy b.1.npy'
 T 'another seed, other factors' sh -c 'chordseq factorize -i small.npy --steps 300 --seed 2 -o c &&
     ! cmp -s a.1.npy c.1.npy'
 T 'dense factors, a picture of points' \

@@ -48,6 +48,15 @@ sh -c "$c a.fa b.fa" > both.tsv
 printf '# mates\na.fa\n\nb.fa\r\n' > list
 T 'a file of file names' sh -c "$c --input-list list | cmp - both.tsv"
 T 'from standard input' sh -c "$c --input-list - < list | cmp - both.tsv"
+T 'from where the descriptor stands' sh -c "{ printf 'gone\n'; cat list; } > more &&
+    { read -r first && $c --input-list -; } < more | cmp - both.tsv"
+with python3 T 'from a socket' python3 -c '
+import socket, subprocess, sys
+ours, theirs = socket.socketpair()
+ours.sendall(open("list", "rb").read())
+ours.shutdown(socket.SHUT_WR)
+got = subprocess.run(sys.argv[1:] + ["--input-list", "-"], stdin=theirs, stdout=subprocess.PIPE)
+assert got.returncode == 0 and got.stdout == open("both.tsv", "rb").read()' chordseq classify -q -m "$m"
 T 'after other files' sh -c "echo b.fa > rest && $c --input-list rest a.fa | cmp - both.tsv"
 : > nobody
 N list-empty.err    chordseq classify -m "$m" --input-list nobody

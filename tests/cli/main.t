@@ -27,6 +27,18 @@ for c in $(chordseq help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | g
     T "and is named on one line" sh -c "test \$(wc -l < err) -eq 1 && grep -q no-such-option err"
 done
 
+m=$tiny/model.safetensors
+T "an option's value is no question for help" sh -c 'chordseq classify -q -m "$1" --sample -h --cami-binning b "$2" &&
+    grep -qx "@SampleID:-h" b' - "$m" "$tiny/mixed.fa"
+T 'nor is --help as one' sh -c 'chordseq classify -q -m "$1" --sample --help --cami-binning b "$2" &&
+    grep -qx "@SampleID:--help" b' - "$m" "$tiny/mixed.fa"
+T 'nor a file' sh -c 'cp "$2" ./-h && chordseq classify -q -m "$1" "$2" > h.tsv && chordseq classify -q -m "$1" -- -h |
+    cmp - h.tsv' - "$m" "$tiny/mixed.fa"
+T '-h among letters asks for it' sh -c 'chordseq classify -vh | grep -q "^Usage: chordseq classify"'
+T 'also behind a value' sh -c 'chordseq classify --min-prob 2 -o x -h | grep -q "^Usage: chordseq classify"'
+T 'but not behind a letter with one' sh -c 'chordseq classify -q -m "$1" -oh "$2" && head -n 1 h | grep -q ^name' - \
+    "$m" "$tiny/mixed.fa"
+
 if [ -w /dev/full ]; then
     N main-full.txt sh -c 'chordseq --help > /dev/full'
 else

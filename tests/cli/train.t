@@ -38,6 +38,10 @@ T 'a label that is not UTF-8 is refused before it learns' sh -c '! "$@" 2> err &
     grep -q "train: the label .gc.* is not UTF-8.*--label-map" err' - $train -o x.m --label-key class latin.fa
 N train-split-by.err     $train -o x.m --split-by organisms --label-key class all.fa
 N train-one-class.err    $train -o x.m --label-key class at.fa
+tab=$(printf 'a\tb')
+N train-name-tab.err     chordseq train -q -o x.m --class "$tab=at.fa" --class gc=gc.fa
+T 'a newline in it, too' sh -c '! chordseq train -q -o x.m --class "a
+b=at.fa" --class gc=gc.fa 2> err && grep -q "class name .*control character" err && [ ! -e x.m ]'
 head -n 10 labels.tsv > some.tsv
 N train-unlabelled.err   $train -o x.m --labels some.tsv all.fa
 N train-resume.err       $train -o x.m --resume --label-key class all.fa

@@ -448,9 +448,39 @@ static void test_inputs_run_on(void **state)
     cs_chunk_free(c);
 }
 
+/* The descriptor that comes next when a file is opened. */
+static int next_descriptor(void)
+{
+    const int fd = dup(0);
+
+    assert_true(fd > 0 && close(fd) == 0);
+    return fd;
+}
+
+static void test_an_error_that_does_not_matter_is_forgotten(void **state)
+{
+    (void)state;
+    const cs_input_opt opt = { .keep_native = true };
+    const void *header;
+    cs_inputs *in;
+
+    put_text("a.fa", ">a\nAC\n>b\nA\n");
+    assert_int_equal(cs_inputs_open(&(const char *){ "a.fa" }, 1, &opt, &in), CS_OK);
+    const int fd = next_descriptor();
+    assert_int_equal(cs_inputs_header(in, &header), CS_OK);
+    assert_int_equal(close(fd), 0);          /* so that closing it once more is an error */
+    assert_true(cs_inputs_divide(in, 0, 1));
+    assert_string_equal(cs_error_message(), "");
+    cs_chunk *c = cs_chunk_new(0);
+    assert_int_equal(cs_inputs_next(in, c), CS_OK);
+    cs_chunk_free(c);
+    cs_inputs_close(in);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_error_that_does_not_matter_is_forgotten),
         cmocka_unit_test(test_fasta), cmocka_unit_test(test_fastq),
         cmocka_unit_test(test_any_piece_boundary), cmocka_unit_test(test_broken_text),
         cmocka_unit_test(test_other_formats), cmocka_unit_test(test_counts),

@@ -147,6 +147,9 @@ static void test_table_refused(void **state)
     check_wrong("x\t4\t-\t-\tvirus\nmito\t5\t-\t-\tbacteria\n", NULL, CS_EFORMAT,
                 "'t.tsv' line 2: the class 'mito' is another one's taxon, but a taxon is one "
                 "class");
+    check_wrong("virus\t7\tclade\t-\tx\x7fy\n", NULL, CS_EFORMAT, "'t.tsv': the taxon 'x\x7fy' of "
+                "rank 'clade' has a tab, a newline or another control character in it, which no "
+                "report can hold");
 }
 
 static void put_dump(void)

@@ -137,7 +137,8 @@ int cs_model_parse(const void *p, size_t n_bytes, const char *what, cs_backend *
                    cs_model **out) CS_MUST_CHECK;
 /** cs_model_write - into an open file, m->sum told anew; errors as cs_model_save() */
 int cs_model_write(cs_model *m, bool ema, cs_outfile *f) CS_MUST_CHECK;
-/** cs_model_check_labels - can they be written? CS_EFORMAT naming one that is not UTF-8 */
+/** cs_model_check_labels - can they be written? CS_EFORMAT naming one that is not UTF-8 or has
+ * control characters */
 int cs_model_check_labels(const cs_label *label, int32_t n) CS_MUST_CHECK;
 /** cs_model_save - written aside and renamed. `ema`: store the averaged weights instead */
 int cs_model_save(cs_model *m, const char *path, bool ema) CS_MUST_CHECK;

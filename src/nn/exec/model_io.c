@@ -27,6 +27,7 @@
 
 #include "base/data.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "base/sha256.h"
 #include "nn/exec/model.h"
 #include "nn/exec/safetensors.h"
@@ -122,6 +123,11 @@ int cs_model_check_labels(const cs_label *label, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
         json_t *j = json_string(label[i].name);
+        if (!cs_name_is_plain(label[i].name)) {
+            json_decref(j);
+            return cs_fail(CS_EFORMAT, "the label '%s' has a tab, a newline or another control "
+                           "character in it, which no table can hold; rename it", label[i].name);
+        }
         if (!j)
             return cs_fail(CS_EFORMAT, "the label '%s' is not UTF-8, which a model's labels must "
                            "be; convert the file that it comes from (iconv), or rename it with "
@@ -328,6 +334,8 @@ static int read_labels(struct loading *l)
         const char *rank = json_string_value(json_object_get(v, "rank"));
         if (!name)
             return damaged(l, "a label has no name");
+        if (!cs_name_is_plain(name) || (rank && !cs_name_is_plain(rank)))
+            return damaged(l, "a label's name or rank has a control character");
         l->label[i] = (cs_label){ cs_arena_dup(l->text, name, strlen(name)),
                                   json_integer_value(json_object_get(v, "taxid")),
                                   rank ? cs_arena_dup(l->text, rank, strlen(rank)) : NULL };

@@ -1,4 +1,4 @@
-/* host.cpp - runs kernels on the processor, a coroutine per thread of a block; see cuda_runtime.h. */
+/* host.cpp - kernels on the processor, a coroutine per thread of a block; see cuda_runtime.h. */
 #include "cuda_runtime.h"
 
 #include <setjmp.h>
@@ -223,7 +223,8 @@ void cs_host_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
         const int col = 2 * c + i % 2;
         double sum = 0;
         for (int k = 0; k < 16; k++) {
-            const thread *row = &all[warp + 4 * g + k % 8 / 2], *of = &all[warp + 4 * col + k % 8 / 2];
+            const thread *row = &all[warp + 4 * g + k % 8 / 2];
+            const thread *of = &all[warp + 4 * col + k % 8 / 2];
             const uint32_t pair[2] = { row->a[i / 2], row->a[2 + i / 2] };
             sum += (double)element(pair, k) * (double)element(of->b, k);
         }

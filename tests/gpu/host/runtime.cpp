@@ -16,15 +16,15 @@
  * stay until cudaGetLastError() has told them, as CUDA's do.
  *
  * Environment: CS_HOST_DEVICES, CS_HOST_MULTIPROCESSORS, CS_HOST_MEMORY (bytes), CS_HOST_ORDER,
- * CS_HOST_LAG, CS_HOST_FAIL and CS_HOST_DEAF set the variables of those names; CS_HOST_FAIL may be a
- * range, 3-5, of calls that fail.
+ * CS_HOST_LAG, CS_HOST_FAIL and CS_HOST_DEAF set the variables of those names; CS_HOST_FAIL may be
+ * a range, 3-5, of calls that fail.
  */
 #include "cuda_runtime.h"
 
+#include "guard.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <deque>
 #include <map>
@@ -32,8 +32,7 @@
 #include <mutex>
 #include <vector>
 
-/* The size lies before the memory; AHEAD bytes keep it aligned as cudaMalloc() does. */
-enum { AHEAD = 256, MOST_DEVICES = 64, SHARED_UNASKED = 48 << 10 };
+enum { MOST_DEVICES = 64, SHARED_UNASKED = 48 << 10 };
 static const size_t MEMORY = (size_t)16 << 30;
 
 static long number_of(const char *name, long otherwise)
@@ -426,42 +425,6 @@ static bool shall_fail(void)
     return false;
 }
 
-static size_t up_to(size_t n, size_t step)
-{
-    return (n + step - 1) / step * step;
-}
-
-/* Memory with AHEAD bytes before it, whose last one lies next to a page that nobody may touch. */
-static char *guarded(size_t n_bytes)
-{
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), n = up_to(n_bytes, AHEAD);
-    const size_t whole = up_to(AHEAD + n, page);
-    char *p = (char *)mmap(NULL, whole + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED || mprotect(p, whole, PROT_READ | PROT_WRITE) != 0)
-        return NULL;
-    memset(p, 0xFF, whole);
-    return p + whole - n;
-}
-
-/* Give it back, unless somebody has written behind its end. */
-static void unguard(char *p, size_t n_bytes)
-{
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), n = up_to(n_bytes, AHEAD);
-    const size_t whole = up_to(AHEAD + n, page);
-    for (size_t i = n_bytes; i < n; i++)
-        if ((unsigned char)p[i] != 0xFF)
-            abort();
-    (void)munmap(p + n - whole, whole + page);
-}
-
-void *cs_host_room(size_t n_bytes)
-{
-    static char *end;
-    if (!end)
-        end = guarded(227 << 10) + (227 << 10);
-    return end - up_to(n_bytes, sizeof(uint4));
-}
-
 cudaError_t cudaMemGetInfo(size_t *n_free, size_t *n_all)
 {
     LOCK;
@@ -476,11 +439,11 @@ cudaError_t cudaMalloc(void **p, size_t n_bytes)
     if (cudaError_t e = refused(capturing))
         return e;
     const bool full = used[current] + n_bytes > cs_host_memory;
-    char *q = shall_fail() || full ? NULL : guarded(n_bytes);
+    char *q = shall_fail() || full ? NULL : cs_host_guarded(n_bytes);
     if (!q)
         return told(cudaErrorMemoryAllocation);
     const size_t about[2] = { n_bytes, (size_t)current };
-    memcpy(q - AHEAD, about, sizeof about);
+    memcpy(q - CS_HOST_AHEAD, about, sizeof about);
     used[current] += n_bytes;
     *p = q;
     return cudaSuccess;
@@ -495,14 +458,14 @@ cudaError_t cudaFree(void *p)
         return e;
     if (!p)
         return cudaSuccess;
-    memcpy(about, (char *)p - AHEAD, sizeof about);
+    memcpy(about, (char *)p - CS_HOST_AHEAD, sizeof about);
     for (size_t i = 0; i < streams.size(); i++) {
         std::shared_ptr<cs_host_steps> s = streams[i].lock();
         if (s && s->device == (int)about[1])
             run_to({ s, s->n_put });
     }
     used[about[1]] -= about[0];
-    unguard((char *)p, about[0]);
+    cs_host_unguard((char *)p, about[0]);
     return cudaSuccess;
 }
 
@@ -511,7 +474,7 @@ cudaError_t cudaMallocHost(void **p, size_t n_bytes)
     LOCK;
     if (cudaError_t e = refused(capturing))
         return e;
-    char *q = guarded(n_bytes);
+    char *q = cs_host_guarded(n_bytes);
     if (!q)
         return told(cudaErrorMemoryAllocation);
     *p = q;
@@ -526,7 +489,7 @@ cudaError_t cudaFreeHost(void *p)
         return e;
     if (!p)
         return cudaSuccess;
-    unguard((char *)p, pinned.at((const char *)p));
+    cs_host_unguard((char *)p, pinned.at((const char *)p));
     pinned.erase((const char *)p);
     return cudaSuccess;
 }
@@ -612,7 +575,7 @@ cudaError_t cudaSetDevice(int device)
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
 {
-    strcpy(p->name, "this processor");
+    (void)snprintf(p->name, sizeof p->name, "this processor");
     p->major = cs_host_capability / 10;
     p->minor = cs_host_capability % 10;
     p->multiProcessorCount = cs_host_multiprocessors;

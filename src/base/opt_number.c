@@ -1,0 +1,63 @@
+/* opt_number.c - numbers as options and other text formats have them. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/opt.h"
+
+static const int64_t KILO = 1024;
+
+int cs_parse_int(const char *s, int64_t *v)
+{
+    char *end;
+    const char *digits = s + (*s == '-' || *s == '+');
+
+    if (!isdigit((unsigned char)*digits))
+        return CS_EUSAGE;
+    errno = 0;
+    long long x = strtoll(s, &end, 10);
+    if (errno != 0 || *end != '\0')
+        return CS_EUSAGE;
+    *v = x;
+    return CS_OK;
+}
+
+int cs_parse_size(const char *s, int64_t *v)
+{
+    static const char suffix[] = "KMGT";
+    char *end;
+    const char *which = NULL;
+
+    if (!isdigit((unsigned char)*s))
+        return CS_EUSAGE;
+    errno = 0;
+    long long x = strtoll(s, &end, 10);
+    if (errno != 0)
+        return CS_EUSAGE;
+    if (*end != '\0') {
+        which = strchr(suffix, toupper((unsigned char)*end));
+        if (which == NULL || end[1] != '\0')
+            return CS_EUSAGE;
+        for (const char *p = suffix; p <= which; p++)
+            if (__builtin_mul_overflow(x, KILO, &x))
+                return CS_EUSAGE;
+    }
+    *v = x;
+    return CS_OK;
+}
+
+int cs_parse_real(const char *s, double *v)
+{
+    char *end;
+
+    /* strtod alone would also take spaces, hexadecimal, "nan" and "infinity". */
+    if (*s == '\0' || s[strspn(s, "0123456789+-.eE")] != '\0')
+        return CS_EUSAGE;
+    double x = strtod(s, &end);
+    if (end == s || *end != '\0' || !isfinite(x))
+        return CS_EUSAGE;
+    *v = x;
+    return CS_OK;
+}
