@@ -328,7 +328,7 @@ _chordseq()
         '*--max-time[pause after so long; 0\: do not]:SECONDS:' \
         '*--ranks[learn on so many processes, started here; env\: on those of a launcher]:NUM:' \
         '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
-        '*--keep-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
+        '*--checkpoint-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
         '*--recompute[keep the inputs of all blocks, and nothing else of them]' \
         '*--strand[what the model states as its --strand\: forward, both or auto]:NAME:(auto forward both)' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; kept in the model]:FILE:_files' \
@@ -512,7 +512,7 @@ _chordseq()
         '*--max-time[pause after so long; 0\: do not]:SECONDS:' \
         '*--ranks[learn on so many processes, started here; env\: on those of a launcher]:NUM:' \
         '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
-        '*--keep-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
+        '*--checkpoint-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
         '*--recompute[keep the inputs of all blocks, and nothing else of them]' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
@@ -658,7 +658,7 @@ _chordseq()
         '*--min-length[fewest bases of a sequence that is answered; 0\: what one token needs]:NUM:' \
         '*--max-unknown[largest share of letters other than A, C, G and T]:SHARE:' \
         '*--bins[lengths that separate the bins, in bases, with commas]:LIST:' \
-        '*--fragments[also judge pieces of these lengths, cut from the records]:LIST:' \
+        '*--fragments[also evaluate pieces of these lengths, cut from the records]:LIST:' \
         '*--fragments-per-record[most pieces of each length from one record]:NUM:' \
         '*--tolerance[a value predicted this well counts as correct]:NUM:' \
         '*--threshold[with head multilabel, the probability from which a label is called]:NUM:' \
@@ -841,7 +841,7 @@ _chordseq()
         '*--seed[seed of weights and tokens]:NUM:' \
         '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--keep-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
+        '*--checkpoint-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
         '*--recompute[keep the inputs of all blocks, and nothing else of them]' \
         '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
         '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \

@@ -106,7 +106,7 @@ typedef struct cs_ops {
     void  (*zero)(cs_backend *be, cs_mat x);
     void  (*copy)(cs_backend *be, cs_mat x, cs_mat y);         /* y = x */
     int   (*sync)(cs_backend *be);                             /* the only call that can fail */
-    int64_t (*room)(cs_backend *be);           /* bytes that alloc may still find: an estimate */
+    int64_t (*free_memory)(cs_backend *be);           /* bytes that alloc may still find: an estimate */
 
     /* ---- dense -------------------------------------------------------------------------- */
     /* c = op(a) op(b) + beta c; op transposes when its flag is set; beta is 0 or 1.
@@ -301,8 +301,8 @@ typedef struct cs_fused {
     /* y = x in half the room: numbers 2j and 2j + 1 of a row, rounded to bf16 (to the nearest, ties
      * to even), are the low and the high half of y's number j. y (x.r, (x.c + 1) / 2); and back.
      * Where products take bf16 */
-    void (*narrow)(cs_backend *be, cs_mat x, cs_mat y);
-    void (*widen)(cs_backend *be, cs_mat y, cs_mat x);
+    void (*to_bf16)(cs_backend *be, cs_mat x, cs_mat y);
+    void (*from_bf16)(cs_backend *be, cs_mat y, cs_mat x);
 
     /* y = x w' + bias (1,y.c; may be absent), the bits that gemm and add_bias give, with w as
      * affine_prepare() wrote it to pack: affine_pack_size() reals */

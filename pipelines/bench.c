@@ -11,8 +11,8 @@
 #include "nn/exec/session.h"
 #include "pipelines/command.h"
 #include "registry.h"
-#include "train/learning.h"
 #include "train/optim.h"
+#include "train/train_args.h"
 
 enum { MAX_LENGTHS = 41, MAX_REPEATS = 99, STREAM_TOKENS = 141 };
 enum { FORWARD, STEP, N_PASS };
@@ -230,7 +230,7 @@ static int one_pass(struct job *j, cs_session *s, int pass)
 {
     int rc = CS_OK;
     double loss;
-    const cs_step_opt how = { .scale = 1, .key = 1, .keep = cs_memory_keep(&memory) };
+    const cs_step_opt how = { .scale = 1, .key = 1, .keep = cs_memory_checkpoint_blocks(&memory) };
     /* A rate of zero: all of the work, and every pass begins with the same weights. */
     const cs_adam h = { .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1 };
 
@@ -313,7 +313,7 @@ static int measure(struct job *j, cs_session *s, int pass, struct point *at)
             at->why = "too_long";
             continue;
         }
-        s->cx.keep = cs_memory_keep(&memory);
+        s->cx.keep = cs_memory_checkpoint_blocks(&memory);
         at->n_bytes = cs_plan_memory(s, n, 1, cs_depth(n), pass == STEP);
         if (at->n_bytes > own.max_memory || expected > own.max_seconds) {
             at->why = at->n_bytes > own.max_memory ? "too_large" : "too_slow";

@@ -6,12 +6,12 @@
 #include "infer/policy.h"
 #include "infer/stream.h"
 #include "infer/taxa.h"
-#include "io/tally.h"
+#include "io/class_counts.h"
 #include "pipelines/command.h"
 #include "run/journal.h"
 #include "run/outputs.h"
 #include "run/shard.h"
-#include "train/judge.h"
+#include "train/evaluate.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -26,7 +26,7 @@ struct job {
     cs_journal  *journal;        /* of --resume, or NULL */
     double       saved_s;        /* when it was written last */
     cs_shard    *shard;          /* of --shard, or NULL */
-    cs_tally    *tally;          /* for its manifest, or NULL */
+    cs_class_counts    *counts;         /* for its manifest, or NULL */
     cs_output_info info;
     const char **label;
     cs_taxonomy *taxonomy;
@@ -102,7 +102,7 @@ out:
     return rc;
 }
 
-static int record_and_save(void *job, const cs_record *r, const cs_answer *a)
+static int record_and_save(void *job, const cs_record *r, const cs_prediction *a)
 {
     struct job *j = job;
     const int rc = cs_outputs_record(j->out, r, a);
@@ -152,14 +152,14 @@ out:
 
 /* ---- a part of the input --------------------------------------------------------------------- */
 
-static int record_of_shard(void *job, const cs_record *r, const cs_answer *a)
+static int record_of_shard(void *job, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
     struct job *j = job;
 
     CS_TRY(cs_outputs_record(j->out, r, a));
-    if (j->tally)
-        cs_tally_add(j->tally, &j->info, r, a);
+    if (j->counts)
+        cs_class_counts_add(j->counts, &j->info, r, a);
     rc = cs_shard_written(j->shard);
 out:
     return rc;
@@ -178,7 +178,7 @@ static json_t *counts_json(const struct job *j)
                                                v ? (json_int_t)v->taxid : 0, "rank",
                                                v ? v->rank : "no rank"));
     }
-    json_t *all = json_pack("{s:o, s:o, s:b, s:b, s:o}", "tally", cs_tally_json(j->tally),
+    json_t *all = json_pack("{s:o, s:o, s:b, s:b, s:o}", "tally", cs_class_counts_json(j->counts),
                             "labels", label, "is_class", j->info.is_class, "taxa", j->info.taxa,
                             "taxonomy", tree ? json_string(tree) : json_null());
     free(tree);
@@ -196,7 +196,7 @@ static int begin_shard(struct job *j, cs_stream *s)
     s->arg = j;
     CS_TRY(cs_shard_add_outputs(j->shard, j->out));
     if (cs_shard_wants(j->shard))
-        rc = cs_tally_new(&j->info, &j->tally);
+        rc = cs_class_counts_new(&j->info, &j->counts);
 out:
     return rc;
 }
@@ -276,7 +276,7 @@ static int prepare(struct job *j, const cs_split *split, cs_about *about)
     how.keep_native = cs_outputs_want_native(&outputs);
     CS_TRY(cs_model_open(model.model, &device, split->work, &j->be, &j->model));
     CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
-    CS_TRY(cs_judge_per_record(j->model));
+    CS_TRY(cs_evaluate_per_record(j->model));
     CS_TRY(cs_policy_init(&j->policy, &policy, &calls, j->model));
     CS_TRY(cs_outputs_check(&outputs, j->model));
     if (outputs.split && cs_policy_taxa(&calls, j->model)) {
@@ -307,7 +307,7 @@ static int run(int argc, char **argv)
 out:
     cs_outputs_discard(j.out);
     cs_shard_free(j.shard);
-    cs_tally_free(j.tally);
+    cs_class_counts_free(j.counts);
     cs_journal_free(j.journal);
     free(j.label);
     free(j.about);

@@ -130,7 +130,7 @@ static int n_out(const struct job *j)
     return j->out[1] ? 2 : 1;
 }
 
-static int sink(void *job, const cs_record *r, const cs_answer *a)
+static int sink(void *job, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
     struct job *j = job;

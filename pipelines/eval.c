@@ -9,7 +9,7 @@
 #include "eval/eval_html.h"
 #include "pipelines/command.h"
 #include "run/outputs.h"
-#include "train/judge.h"
+#include "train/evaluate.h"
 #include "train/labelled.h"
 
 /* Bases read before they are judged: what is in memory besides one record and the scores. */
@@ -38,7 +38,7 @@ static const cs_opt eval_table[] = {
       .def = "500,1000,3000,10000,50000",
       .help = "lengths that separate the bins, in bases, with commas" },
     { .type = CS_OPT_STR, .name = "fragments", EVAL(fragments), .arg = "LIST",
-      .help = "also judge pieces of these lengths, cut from the records",
+      .help = "also evaluate pieces of these lengths, cut from the records",
       .man = "Places are drawn from --seed and do not overlap. Records shorter than a length give "
              "no piece of it." },
     { .type = CS_OPT_INT, .name = "fragments-per-record", EVAL(per_record), .arg = "NUM",
@@ -58,7 +58,7 @@ static const cs_opt eval_table[] = {
              "64k on the processor; chordseq-classify(1) has the rule." },
     { .type = CS_OPT_GROUP, .name = "Output" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", EVAL(output), .arg = "FILE",
-      .def = "-", .help = "table of all figures; '-' is standard output" },
+      .def = "-", .help = "table of all metrics; '-' is standard output" },
     { .type = CS_OPT_OUT, .name = "json", EVAL(json), .arg = "FILE",
       .help = "the same as one JSON object" },
     { .type = CS_OPT_OUT, .name = "html", EVAL(html), .arg = "FILE",
@@ -94,7 +94,7 @@ struct job {
     cs_labelled  labelled;
     cs_dataset   data;
     cs_policy    policy;
-    cs_judge     judge;
+    cs_evaluation     evaluate;
     int64_t      bin[MAX_LIST], piece[MAX_LIST];
     int          n_bin, n_piece;
     cs_scores    scores[MAX_LIST + 1];
@@ -135,7 +135,7 @@ static int open_model(struct job *j, const cs_split *split)
     cs_device_answers(&device, j->model);
     CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
     j->policy.uncalibrated = own.calibrate != NULL;
-    j->judge = (cs_judge){ .model = j->model, .policy = &j->policy,
+    j->evaluate = (cs_evaluation){ .model = j->model, .policy = &j->policy,
                            .batch_tokens = own.batch_tokens, .n_thread = split->work };
 out:
     return rc;
@@ -155,7 +155,7 @@ static int list_samples(struct job *j, int64_t len, cs_sample **out, int64_t *n)
     for (int64_t i = 0; i < d->n; i++) {
         const int64_t n_base = d->ex[i].n_base;
         const int64_t slots = len > 0 ? n_base / len : 1, k = slots < each ? slots : each;
-        if (k == 0 || !cs_judge_wants(&j->labelled, &d->ex[i]))
+        if (k == 0 || !cs_evaluate_wants(&j->labelled, &d->ex[i]))
             continue;
         if (cs_grow((void **)out, &cap, (size_t)(*n + k), sizeof **out) != CS_OK)
             return CS_EMEM;
@@ -168,7 +168,7 @@ static int list_samples(struct job *j, int64_t len, cs_sample **out, int64_t *n)
     return CS_OK;
 }
 
-static int judge_block(void *job)
+static int evaluate_block(void *job)
 {
     int rc = CS_OK;
     struct job *j = job;
@@ -177,8 +177,8 @@ static int judge_block(void *job)
 
     for (int s = 0; s <= j->n_piece; s++) {
         CS_TRY(list_samples(j, s > 0 ? j->piece[s - 1] : 0, &sample, &n));
-        j->judge.counts = j->model->head->per_token ? &j->counts[s] : NULL;
-        CS_TRY(cs_judge_samples(&j->judge, &j->data, sample, n, &j->scores[s], &j->n_without));
+        j->evaluate.counts = j->model->head->per_token ? &j->counts[s] : NULL;
+        CS_TRY(cs_evaluate_samples(&j->evaluate, &j->data, sample, n, &j->scores[s], &j->n_without));
         free(sample);
         sample = NULL;
     }
@@ -187,18 +187,18 @@ out:
     return rc;
 }
 
-static int judge_all(struct job *j)
+static int evaluate_all(struct job *j)
 {
     struct timespec from, to;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &from);
-    const int rc = cs_judge_blocks(&j->labelled, j->model, &j->data, judge_block, j,
+    const int rc = cs_evaluate_blocks(&j->labelled, j->model, &j->data, evaluate_block, j,
                                    &j->n_without);
     (void)clock_gettime(CLOCK_MONOTONIC, &to);
     j->seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
 
     if (rc == CS_OK && j->scores[0].n + j->counts[0].n == 0)
-        return cs_fail(CS_EFORMAT, "there is no record to judge in the input");
+        return cs_fail(CS_EFORMAT, "there is no record to evaluate in the input");
     return rc;
 }
 
@@ -228,7 +228,7 @@ static int calibrate(struct job *j)
         return CS_OK;
     cs_scores_init(&all, true, j->scores[0].n_out, j->scores[0].n_target);
     CS_TRY(merge_scores(j, &all));
-    CS_TRY(cs_judge_fit(m, own.calibrate, &all, j->bin, j->n_bin));
+    CS_TRY(cs_evaluate_fit(m, own.calibrate, &all, j->bin, j->n_bin));
     m->both_strands = j->policy.both;
     CS_TRY(cs_model_write(m, false, j->calibrated));
     for (int b = 0; b < m->calibration.n; b++)
@@ -356,7 +356,7 @@ static int run(int argc, char **argv)
     options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     CS_TRY(prepare(&j));
-    CS_TRY(judge_all(&j));
+    CS_TRY(evaluate_all(&j));
     rc = report_and_calibrate(&j, command);
 out:
     release(&j);
@@ -368,7 +368,7 @@ out:
 
 const cs_command cs_cmd_eval = {
     .name = "eval",
-    .summary = "judge a model's answers against known labels",
+    .summary = "evaluate a model's answers against known labels",
     .usage = "[OPTIONS] [FILE...]",
     .options = options,
     .run = run,

@@ -6,11 +6,11 @@
  */
 #include <string.h>
 
-#include "base/claims.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/path_conflicts.h"
 #include "infer/args.h"
-#include "io/tally.h"
+#include "io/class_counts.h"
 #include "pipelines/command.h"
 #include "registry.h"
 #include "run/join.h"
@@ -136,18 +136,18 @@ static int read_classes(struct job *j)
     return rc;
 }
 
-static int sum_counts(struct job *j, cs_tally *sum)
+static int sum_counts(struct job *j, cs_class_counts *sum)
 {
     int rc = CS_OK;
 
     for (int i = 0; rc == CS_OK && i < j->all.n; i++) {
-        cs_tally *one = NULL;
-        rc = cs_tally_new(&j->info, &one);
-        if (rc == CS_OK && !cs_tally_read(one, json_object_get(j->all.m[i].all, "tally")))
+        cs_class_counts *one = NULL;
+        rc = cs_class_counts_new(&j->info, &one);
+        if (rc == CS_OK && !cs_class_counts_read(one, json_object_get(j->all.m[i].all, "tally")))
             rc = cs_fail(CS_EFORMAT, "'%s': the counts are damaged", j->all.m[i].path);
         if (rc == CS_OK)
-            cs_tally_merge(sum, one);
-        cs_tally_free(one);
+            cs_class_counts_merge(sum, one);
+        cs_class_counts_free(one);
     }
     return rc;
 }
@@ -156,21 +156,21 @@ static int sum_counts(struct job *j, cs_tally *sum)
 static int state_of_counts(struct job *j)
 {
     int rc = CS_OK;
-    cs_tally *sum = NULL;
+    cs_class_counts *sum = NULL;
     json_t *reasons = json_array();
 
-    CS_TRY(cs_tally_new(&j->info, &sum));
+    CS_TRY(cs_class_counts_new(&j->info, &sum));
     CS_TRY(sum_counts(j, sum));
     for (int r = 0; r < CS_N_REASON; r++)
         json_array_append_new(reasons, json_integer((json_int_t)sum->reason[r].n_record));
     j->from = json_pack("{s:b, s:I, s:O, s:o}", "begun", 1, "records",
                         (json_int_t)sum->all.n_record, "reasons", reasons, "state",
-                        cs_tally_json(sum));
+                        cs_class_counts_json(sum));
     if (!j->from)
         rc = cs_fail(CS_EMEM, "out of memory for the counts of all shards");
 out:
     json_decref(reasons);
-    cs_tally_free(sum);
+    cs_class_counts_free(sum);
     return rc;
 }
 
@@ -245,7 +245,7 @@ static int check_places(struct job *j)
         n += j->path[k] != NULL;
     }
     for (int i = 0; i < own.file.n; i++)
-        CS_TRY(cs_claim_input(own.file.v[i]));
+        CS_TRY(cs_paths_add_input(own.file.v[i]));
     if (own.file.n == 0)
         return cs_fail(CS_EUSAGE, "no shards; name the manifests of all");
     if (n == 0)
@@ -257,7 +257,7 @@ static int check_places(struct job *j)
         j->names = cs_xmalloc(size);
         (void)snprintf(j->names, size, "%s.names.tsv", own.output);
         j->path[names] = j->names;
-        CS_TRY(cs_claim_output(j->names));
+        CS_TRY(cs_paths_add_output(j->names));
     }
     rc = cs_outputs_apart(j->path, N_KIND);
 out:

@@ -3,9 +3,9 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/claims.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/path_conflicts.h"
 #include "infer/args.h"
 #include "infer/taxa.h"
 #include "nn/exec/model_import.h"
@@ -21,7 +21,7 @@ struct model_args { const char *licence, *alphabet; int precision; };
 
 static struct model_args own;
 static cs_taxa_args taxa;
-static cs_thin_args thin;
+static cs_low_rank_args thin;
 static cs_input_args input;
 static cs_label_args labels;
 static cs_log_args logs;
@@ -49,7 +49,7 @@ static void options(cs_optset *set)
 {
     const cs_optset all[] = {
         { model_table, &own, NULL },        { cs_taxa_table, &taxa, NULL },
-        { cs_thin_table, &thin, NULL },     { cs_input_table, &input, NULL },
+        { cs_low_rank_table, &thin, NULL },     { cs_input_table, &input, NULL },
         { cs_label_table, &labels, NULL },
         { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
     };
@@ -88,8 +88,8 @@ static int show_settings(cs_outfile *f, const cs_model *m)
     }
     CS_TRY(show_part(f, "encoder", m->enc->name, m->enc->opt, m->enc_cfg));
     CS_TRY(cs_outfile_printf(f, "width\t%d\n", (int)m->width));
-    if (cs_params_thin(&m->ps) > 0)
-        CS_TRY(cs_outfile_printf(f, "thin layers\t%d\n", (int)cs_params_thin(&m->ps)));
+    if (cs_params_low_rank(&m->ps) > 0)
+        CS_TRY(cs_outfile_printf(f, "thin layers\t%d\n", (int)cs_params_low_rank(&m->ps)));
     CS_TRY(show_part(f, "head", m->head->name, m->head->opt, m->head_cfg));
     if (m->checked != CS_IN_FP32)
         CS_TRY(cs_outfile_printf(f, "precision\t%s\n", cs_precision_names[m->checked]));
@@ -295,11 +295,11 @@ out:
 }
 
 /* What is read and, of a model, what is written; of a folder, each file is asked for. */
-static int claim_words(const cs_strlist *word)
+static int add_paths(const cs_strlist *word)
 {
-    int rc = cs_claim_input(word->v[1]);
+    int rc = cs_paths_add_input(word->v[1]);
 
-    return rc == CS_OK && word->n > 2 ? cs_claim_output(word->v[2]) : rc;
+    return rc == CS_OK && word->n > 2 ? cs_paths_add_output(word->v[2]) : rc;
 }
 
 static int run(int argc, char **argv)
@@ -315,7 +315,7 @@ static int run(int argc, char **argv)
     CS_TRY(cs_args_parse(set, argc, argv, &word, &logs));
     CS_TRY(check_words(&word));
     CS_TRY(name_model(&word, path, sizeof path));
-    CS_TRY(claim_words(&word));
+    CS_TRY(add_paths(&word));
     CS_TRY(cs_backend_open("cpu", 1, &be));
     if (strcmp(word.v[0], "import") == 0)
         CS_TRY(cs_model_import(word.v[1], own.alphabet, be, &m));

@@ -173,7 +173,7 @@ out:
     return rc;
 }
 
-static int put_record(struct job *j, const cs_record *r, const cs_answer *a)
+static int put_record(struct job *j, const cs_record *r, const cs_prediction *a)
 {
     const int64_t n = a->n / j->model->n_label;
     const int rc = find_cells(j, r, n);
@@ -186,7 +186,7 @@ static int put_record(struct job *j, const cs_record *r, const cs_answer *a)
                                     : put_graph(j, cs_record_name(r), a->v, n);
 }
 
-static int sink(void *job, const cs_record *r, const cs_answer *a)
+static int sink(void *job, const cs_record *r, const cs_prediction *a)
 {
     struct job *j = job;
     const int rc = a->reason ? CS_OK : put_record(j, r, a);

@@ -8,10 +8,10 @@
 #include "base/rng.h"
 #include "infer/args.h"
 #include "pipelines/command.h"
-#include "run/choice.h"
+#include "run/components.h"
 #include "train/genome.h"
-#include "train/learning.h"
 #include "train/provenance.h"
+#include "train/train_args.h"
 #include "train/window_feed.h"
 
 /* A window is left out when it is shorter: it says nothing about what lies around its tokens. */
@@ -28,10 +28,10 @@ struct mask_args { double ratio, hide, swap; int64_t span, decoder_layers; int d
 
 static struct corpus_args corpus;
 static struct mask_args mask;
-static cs_learn_args learn;
+static cs_train_args learn;
 static cs_run_args own;
 static cs_memory_args memory;
-static cs_choice choice = { .fixed_head = "token" };
+static cs_components components = { .fixed_head = "token" };
 static cs_compute_args compute;
 static cs_device_args device;
 static cs_log_args logs;
@@ -108,7 +108,7 @@ static void common_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { corpus_table, &corpus, NULL }, { mask_table, &mask, NULL },
-        { cs_learn_table, &learn, NULL }, { cs_run_table, &own, NULL },
+        { cs_train_table, &learn, NULL }, { cs_run_table, &own, NULL },
         { cs_memory_table, &memory, NULL },
         { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
         { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
@@ -120,7 +120,7 @@ static void common_options(cs_optset *set)
 static void options(cs_optset *set)
 {
     common_options(set);
-    cs_choice_list(&choice, set, CS_MAX_OPTSET);
+    cs_components_list(&components, set, CS_MAX_OPTSET);
 }
 
 /* ---- the job --------------------------------------------------------------------------------- */
@@ -155,12 +155,12 @@ static int open_tokenizer(struct job *j)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_choice_tokenizer(&choice, &j->tok));
-    if (corpus.rc && cs_tokenizer_alphabet(choice.tok, j->tok) != CS_NUCLEOTIDES)
+    CS_TRY(cs_components_tokenizer(&components, &j->tok));
+    if (corpus.rc && cs_tokenizer_alphabet(components.tok, j->tok) != CS_NUCLEOTIDES)
         rc = cs_fail(CS_EUSAGE, "diplotypes have no reverse complement; leave --rc away");
-    else if (corpus.window < choice.tok->min_base(j->tok))
+    else if (corpus.window < components.tok->min_base(j->tok))
         rc = cs_fail(CS_EUSAGE, "--window %lld gives no token; it must be at least %lld",
-                     (long long)corpus.window, (long long)choice.tok->min_base(j->tok));
+                     (long long)corpus.window, (long long)components.tok->min_base(j->tok));
 out:
     return rc;
 }
@@ -168,7 +168,7 @@ out:
 static int share_genome(struct job *j)
 {
     int rc = CS_OK;
-    const int64_t min_base = choice.tok->min_base(j->tok),
+    const int64_t min_base = components.tok->min_base(j->tok),
                   usual = corpus.window < LEAST_BASES ? corpus.window : LEAST_BASES;
     const cs_genome_split how = { corpus.valid, corpus.skip, corpus.valid_bed,
                                   corpus.valid_frac };
@@ -179,9 +179,9 @@ static int share_genome(struct job *j)
     };
     j->valid = j->train;
     j->valid.reverse = false;
-    CS_TRY(cs_learn_turn(j->group, false));
-    CS_TRY(cs_genome_open(&corpus.file, cs_tokenizer_alphabet(choice.tok, j->tok), &j->genome));
-    CS_TRY(cs_learn_turn(j->group, true));
+    CS_TRY(cs_train_turn(j->group, false));
+    CS_TRY(cs_genome_open(&corpus.file, cs_tokenizer_alphabet(components.tok, j->tok), &j->genome));
+    CS_TRY(cs_train_turn(j->group, true));
     CS_TRY(cs_genome_share(&j->genome, &how, &j->train, &j->valid));
     if (j->train.n_window == 0)
         return cs_fail(CS_EUSAGE, "no sequence is left to learn from");
@@ -198,10 +198,10 @@ static cs_label *token_labels(const struct job *j, int32_t *n)
 {
     char symbol[4200];
 
-    *n = choice.tok->n_vocab(j->tok) - CS_TOK_FIRST;
+    *n = components.tok->n_vocab(j->tok) - CS_TOK_FIRST;
     cs_label *l = cs_xcalloc((size_t)*n, sizeof *l);
     for (int32_t i = 0; i < *n; i++) {
-        choice.tok->symbol(j->tok, i + CS_TOK_FIRST, symbol, sizeof symbol);
+        components.tok->symbol(j->tok, i + CS_TOK_FIRST, symbol, sizeof symbol);
         l[i].name = cs_xstrdup(symbol);
     }
     return l;
@@ -219,9 +219,9 @@ static int set_decoder(const cs_model_spec *spec, cs_backend *be)
     CS_TRY(cs_model_declare(spec, be, &m));
     (void)snprintf(width, sizeof width, "%d", m->width > 1 ? (int)m->width / 2 : 1);
     (void)snprintf(layers, sizeof layers, "%lld", (long long)mask.decoder_layers);
-    CS_TRY(cs_opt_set(choice.head->opt, choice.head_cfg, "predictor", "cdil"));
-    CS_TRY(cs_opt_set(choice.head->opt, choice.head_cfg, "predictor-channels", width));
-    CS_TRY(cs_opt_set(choice.head->opt, choice.head_cfg, "predictor-layers", layers));
+    CS_TRY(cs_opt_set(components.head->opt, components.head_cfg, "predictor", "cdil"));
+    CS_TRY(cs_opt_set(components.head->opt, components.head_cfg, "predictor-channels", width));
+    CS_TRY(cs_opt_set(components.head->opt, components.head_cfg, "predictor-layers", layers));
 out:
     cs_model_free(m);
     return rc;
@@ -233,17 +233,17 @@ static int make_model(struct job *j, int n_thread)
     int32_t n = 0;
     cs_label *label = token_labels(j, &n);
     const cs_model_spec spec = {
-        .tok = choice.tok, .tok_cfg = choice.tok_cfg, .enc = choice.enc,
-        .enc_cfg = choice.enc_cfg, .head = choice.head, .head_cfg = choice.head_cfg,
+        .tok = components.tok, .tok_cfg = components.tok_cfg, .enc = components.enc,
+        .enc_cfg = components.enc_cfg, .head = components.head, .head_cfg = components.head_cfg,
         .has_mask = true, .label = label, .n_label = n, .seed = (uint64_t)learn.seed,
         .training = true,
     };
 
-    CS_TRY(cs_learn_device(&device, j->group, n_thread, &j->be));
+    CS_TRY(cs_train_device(&device, j->group, n_thread, &j->be));
     CS_TRY(set_decoder(&spec, j->be));
     CS_TRY(cs_model_new(&spec, j->be, &j->model));
     const int64_t most = cs_model_max_len(j->model),
-                  n_tok = choice.tok->bound(j->tok, corpus.window);
+                  n_tok = components.tok->bound(j->tok, corpus.window);
     if (most > 0 && n_tok > most)
         rc = cs_fail(CS_EUSAGE, "--window %lld gives up to %lld tokens, the encoder takes %lld",
                      (long long)corpus.window, (long long)n_tok, (long long)most);
@@ -352,7 +352,7 @@ static int pretrain(struct job *j)
 {
     int rc;
     cs_train_state st;
-    cs_train_opt o = cs_learn_options(&learn, &own, &memory);
+    cs_train_opt o = cs_train_options(&learn, &own, &memory);
 
     o.monitor = CS_MONITOR_LOSS;
     o.perplexity = true;
@@ -366,7 +366,7 @@ static int pretrain(struct job *j)
     rc = cs_train_run(j->model, &j->feed.feed, &o, &st);
     if (rc == CS_OK || rc == CS_ECANCEL) {
         report_windows(&j->feed.count);
-        cs_learn_summary(&st, j->checkpoint, rc);
+        cs_train_summary(&st, j->checkpoint, rc);
     }
     cs_train_state_release(&st);
     return rc;
@@ -378,8 +378,8 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
 
     const char *once = cs_args_once(corpus.file.v, corpus.file.n);
 
-    CS_TRY(cs_learn_join(&learn, &own, &device, once, &compute, &j->group));
-    CS_TRY(cs_learn_outputs(&own, j->group, &j->checkpoint));
+    CS_TRY(cs_train_join(&learn, &own, &device, once, &compute, &j->group));
+    CS_TRY(cs_train_outputs(&own, j->group, &j->checkpoint));
     CS_TRY(open_tokenizer(j));
     CS_TRY(share_genome(j));
     CS_TRY(make_model(j, cs_args_split(&compute).work));
@@ -398,8 +398,8 @@ static void release(struct job *j)
 {
     cs_model_free(j->model);
     cs_backend_close(j->be);
-    if (choice.tok != NULL)
-        choice.tok->close(j->tok);
+    if (components.tok != NULL)
+        components.tok->close(j->tok);
     cs_genome_release(&j->genome);
     cs_corpus_release(&j->train);
     cs_corpus_release(&j->valid);
@@ -415,16 +415,16 @@ static int run(int argc, char **argv)
     struct job j = { 0 };
 
     common_options(set);
-    CS_TRY(cs_choice_find(&choice, argc, argv, NULL, set, CS_MAX_OPTSET));
+    CS_TRY(cs_components_find(&components, argc, argv, NULL, set, CS_MAX_OPTSET));
     CS_TRY(cs_args_parse(set, argc, argv, &corpus.file, &logs));
     CS_TRY(check_options());
     CS_TRY(prepare(&j, set, argc, argv));
     CS_TRY(pretrain(&j));
 out:
-    cs_group_leave(j.group, rc);
+    cs_group_finalize(j.group, rc);
     release(&j);
     cs_opt_release(set);
-    cs_choice_release(&choice);
+    cs_components_release(&components);
     return rc;
 }
 

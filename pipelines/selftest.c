@@ -149,7 +149,7 @@ static int compare(struct job *j, const char *name, cs_model *m, const cs_batch 
         goto out;
     }
     CS_TRY(cs_session_predict(s, b, got));
-    CS_TRY(cs_vectors_learn(s, b, grad));
+    CS_TRY(cs_vectors_train(s, b, grad));
     tell(j, name, answer_error(answer, got), tol_answer);
     (void)snprintf(gradients, sizeof gradients, "%s-gradient", name);
     tell(j, gradients, gradient_error(gradient, grad), tol_gradient);
@@ -213,7 +213,7 @@ static char *field(char **line)
     return f;
 }
 
-static int compare_record(void *arg, const cs_record *r, const cs_answer *a)
+static int compare_record(void *arg, const cs_record *r, const cs_prediction *a)
 {
     struct table *t = arg;
     char *line = t->at, *next = line ? strchr(line, '\n') : NULL, *f;

@@ -12,7 +12,7 @@
 #include "infer/args.h"
 #include "pipelines/command.h"
 #include "registry.h"
-#include "tok/bpe_learn.h"
+#include "tok/bpe_train.h"
 
 enum { ALPHABET_BASES, ALPHABET_DIPLOTYPES };
 
@@ -370,7 +370,7 @@ static int learn(const cs_split *split)
                      alphabets[own.alphabet], own.n_sentence > 0 ? " make a sentence" : "");
         goto out;
     }
-    CS_TRY(cs_bpe_learn(corpus, &b));
+    CS_TRY(cs_bpe_train(corpus, &b));
     CS_TRY(write_vocabulary(b));
     if (b->n_id < own.n_vocab)
         cs_warn("the vocabulary has %d pieces, not %lld: no other pair occurs %lld times",

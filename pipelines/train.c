@@ -7,12 +7,12 @@
 #include "infer/taxa.h"
 #include "nn/ops/layer.h"
 #include "pipelines/command.h"
-#include "run/choice.h"
+#include "run/components.h"
 #include "train/class_weights.h"
-#include "train/judge.h"
+#include "train/evaluate.h"
 #include "train/labelled.h"
-#include "train/learning.h"
 #include "train/provenance.h"
+#include "train/train_args.h"
 #include "train/variant_labels.h"
 
 struct sample_args {
@@ -27,10 +27,10 @@ static struct sample_args sample;
 static struct aim_args aim;
 static struct init_args start;
 static int strand;
-static cs_learn_args learn;
+static cs_train_args learn;
 static cs_run_args own;
 static cs_memory_args memory;
-static cs_choice choice;
+static cs_components components;
 static cs_input_args input;
 static cs_label_args label;
 static cs_taxa_args taxa;
@@ -142,7 +142,7 @@ static void common_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { cs_input_table, &input, NULL }, { cs_label_table, &label, NULL },
-        { sample_table, &sample, NULL },  { cs_learn_table, &learn, NULL },
+        { sample_table, &sample, NULL },  { cs_train_table, &learn, NULL },
         { aim_table, &aim, NULL },        { init_table, &start, NULL },
         { cs_run_table, &own, NULL },     { cs_memory_table, &memory, NULL },
         { strand_table, &strand, NULL },
@@ -158,7 +158,7 @@ static void common_options(cs_optset *set)
 static void options(cs_optset *set)
 {
     common_options(set);
-    cs_choice_list(&choice, set, CS_MAX_OPTSET);
+    cs_components_list(&components, set, CS_MAX_OPTSET);
 }
 
 /* ---- the job --------------------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ static int check_options(void)
 
 static bool on_variants(void)
 {
-    return choice.head->n_part > 1;
+    return components.head->n_part > 1;
 }
 
 /* The labels become the labelled input's classes, by which the rest of the command knows them. */
@@ -220,9 +220,9 @@ static int read_data(struct job *j, int n_inflate)
     void *tok = NULL;
     cs_input_opt how;
 
-    CS_TRY(cs_choice_tokenizer(&choice, &tok));
+    CS_TRY(cs_components_tokenizer(&components, &tok));
     CS_TRY(cs_args_reading(&input, n_inflate, &how));
-    how.alphabet = cs_tokenizer_alphabet(choice.tok, tok);
+    how.alphabet = cs_tokenizer_alphabet(components.tok, tok);
     if (how.alphabet == CS_DIPLOTYPES && (sample.rc || strand == STRAND_BOTH)) {
         rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes cannot be turned round",
                      sample.rc ? "--rc" : "--strand both");
@@ -235,8 +235,8 @@ static int read_data(struct job *j, int n_inflate)
     label.lineages = taxa.lineage != NULL;
     label.ranks = taxa.lineage;
     label.n_rank = taxa.lineage != NULL ? cs_lineage_ranks(taxa.lineage) : 0;
-    CS_TRY(cs_labelled_open(&label, &input, &how, NULL, choice.head, &j->labelled));
-    j->labelled.min_base = choice.tok->min_base(tok);
+    CS_TRY(cs_labelled_open(&label, &input, &how, NULL, components.head, &j->labelled));
+    j->labelled.min_base = components.tok->min_base(tok);
     rc = cs_labelled_read(&j->labelled, &j->data, INT64_MAX);
     if (rc != CS_EOF)
         goto out;
@@ -244,7 +244,7 @@ static int read_data(struct job *j, int n_inflate)
     cs_labelled_report(&j->labelled);
     if (j->data.n == 0)
         rc = cs_fail(CS_EFORMAT, "there is no record to learn from in the input");
-    else if (choice.head->is_class && j->labelled.classes.n == 1)
+    else if (components.head->is_class && j->labelled.classes.n == 1)
         rc = cs_fail(CS_EFORMAT, "all %lld records are of one class, '%s'; there have to be two to "
                      "tell apart", (long long)j->data.n, j->labelled.classes.name[0]);
     else if (j->data.n_channel > 0 && (sample.crop_max > 0 || sample.rc))
@@ -253,7 +253,7 @@ static int read_data(struct job *j, int n_inflate)
         rc = cs_fail(CS_EUSAGE, "--crop-min %lld gives no token; it must be at least %lld",
                      (long long)sample.crop_min, (long long)j->labelled.min_base);
 out:
-    choice.tok->close(tok);
+    components.tok->close(tok);
     return rc;
 }
 
@@ -293,7 +293,7 @@ out:
 static int make_model(struct job *j, int n_thread)
 {
     int rc = CS_OK;
-    const bool named = choice.head->is_class || choice.head->is_labels;
+    const bool named = components.head->is_class || components.head->is_labels;
     const int32_t n = named ? j->labelled.classes.n : j->data.n_target;
     cs_label *l = cs_xcalloc((size_t)n, sizeof *l);
     char name[32];
@@ -303,14 +303,14 @@ static int make_model(struct job *j, int n_thread)
         l[i].name = cs_xstrdup(named ? j->labelled.classes.name[i] : name);
     }
     CS_TRY(cs_model_check_labels(l, n));
-    CS_TRY(cs_learn_device(&device, j->group, n_thread, &j->be));
+    CS_TRY(cs_train_device(&device, j->group, n_thread, &j->be));
     if (start.init != NULL)
         CS_TRY(cs_model_load(start.init, j->be, false, &j->from));
     const cs_model_spec spec = {
-        .tok = j->data.n_channel > 0 ? NULL : choice.tok, .tok_cfg = choice.tok_cfg,
-        .tok_text = choice.tok_text, .has_mask = j->from != NULL && j->from->mask >= 0,
-        .enc = choice.enc, .enc_cfg = choice.enc_cfg,
-        .head = choice.head, .head_cfg = choice.head_cfg, .n_channel = j->data.n_channel,
+        .tok = j->data.n_channel > 0 ? NULL : components.tok, .tok_cfg = components.tok_cfg,
+        .tok_text = components.tok_text, .has_mask = j->from != NULL && j->from->mask >= 0,
+        .enc = components.enc, .enc_cfg = components.enc_cfg,
+        .head = components.head, .head_cfg = components.head_cfg, .n_channel = j->data.n_channel,
         .label = l, .n_label = n, .seed = (uint64_t)learn.seed, .training = true,
         .ranks = j->from != NULL ? cs_params_ranks(&j->from->ps) : (cs_ranks){ 0 },
     };
@@ -318,7 +318,7 @@ static int make_model(struct job *j, int n_thread)
     if (on_variants())
         j->model->window = variants.window;
     CS_TRY(cs_taxa_set(j->model, &taxa));
-    CS_TRY(cs_taxa_stand(j->model));
+    CS_TRY(cs_taxa_set_head(j->model));
 out:
     for (int32_t i = 0; i < n; i++)
         free(l[i].name);
@@ -376,7 +376,7 @@ static char *describe(void *arg, const cs_train_state *st)
 
 static cs_train_opt loop_options(struct job *j)
 {
-    cs_train_opt o = cs_learn_options(&learn, &own, &memory);
+    cs_train_opt o = cs_train_options(&learn, &own, &memory);
 
     o.weight = j->weight;
     o.tolerance = aim.tolerance;
@@ -409,10 +409,10 @@ static int train(struct job *j)
                              (strand == STRAND_AUTO && sample.rc && cs_policy_can_turn(j->model));
     rc = cs_train_run(j->model, &feed, &o, &st);
     if (rc == CS_OK || rc == CS_ECANCEL)
-        cs_learn_summary(&st, j->checkpoint, rc);
+        cs_train_summary(&st, j->checkpoint, rc);
     if (rc == CS_OK && st.done && j->valid != NULL && j->model->head->is_class &&
         !j->model->head->per_token && (j->group == NULL || cs_group_rank(j->group) == 0))
-        rc = cs_judge_calibrate(own.output, j->be, j->valid, learn.batch_tokens);
+        rc = cs_evaluate_calibrate(own.output, j->be, j->valid, learn.batch_tokens);
     cs_train_state_release(&st);
     return rc;
 }
@@ -431,14 +431,14 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_learn_join(&learn, &own, &device, cs_labelled_once(&label, &input), &compute,
+    CS_TRY(cs_train_join(&learn, &own, &device, cs_labelled_once(&label, &input), &compute,
                          &j->group));
     const cs_split split = cs_args_split(&compute);
-    CS_TRY(cs_learn_outputs(&own, j->group, &j->checkpoint));
-    CS_TRY(cs_learn_index(j->group, input.reference));
+    CS_TRY(cs_train_outputs(&own, j->group, &j->checkpoint));
+    CS_TRY(cs_train_index(j->group, input.reference));
     CS_TRY(read_data(j, split.inflate));
     CS_TRY(make_samplers(j));
-    CS_TRY(cs_class_weights(aim.weights, choice.head, &j->data, j->labelled.classes.n,
+    CS_TRY(cs_class_weights(aim.weights, components.head, &j->data, j->labelled.classes.n,
                             &j->weight));
     CS_TRY(make_model(j, split.work));
     CS_TRY(check_lengths(j));
@@ -450,7 +450,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
                                      cs_run_table, cs_memory_table, strand_table, cs_compute_table,
                                      cs_device_table, cs_log_table,
-                                     choice.head->stand ? NULL : cs_taxa_table, NULL },
+                                     components.head->set_taxonomy ? NULL : cs_taxa_table, NULL },
                                      hash_data(&j->data));
     j->origin.seed = learn.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &input.file));
@@ -481,7 +481,7 @@ static void release(struct job *j)
 static int look_at_init(struct job *j, int argc, char **argv)
 {
     int rc = CS_OK;
-    const char *path = cs_choice_argument(argc, argv, "init");
+    const char *path = cs_components_argument(argc, argv, "init");
 
     if (path == NULL)
         return CS_OK;
@@ -499,19 +499,19 @@ static int run(int argc, char **argv)
 
     common_options(set);
     CS_TRY(look_at_init(&j, argc, argv));
-    CS_TRY(cs_choice_find(&choice, argc, argv, j.base, set, CS_MAX_OPTSET));
+    CS_TRY(cs_components_find(&components, argc, argv, j.base, set, CS_MAX_OPTSET));
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     if (j.base != NULL)
-        CS_TRY(cs_choice_adopt(&choice, argc, argv, j.base));
+        CS_TRY(cs_components_adopt(&components, argc, argv, j.base));
     CS_TRY(check_options());
     CS_TRY(prepare(&j, set, argc, argv));
     CS_TRY(train(&j));
 out:
-    cs_group_leave(j.group, rc);
+    cs_group_finalize(j.group, rc);
     release(&j);
     cs_args_release(&input);
     cs_opt_release(set);
-    cs_choice_release(&choice);
+    cs_components_release(&components);
     return rc;
 }
 

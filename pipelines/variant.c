@@ -128,7 +128,7 @@ static int check_options(void)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-static int sink(void *job, const cs_record *rec, const cs_answer *a)
+static int sink(void *job, const cs_record *rec, const cs_prediction *a)
 {
     int rc = CS_OK;
     struct job *j = job;
@@ -322,7 +322,7 @@ static int score(struct job *j, const cs_split *split, const cs_about *about)
     cs_stream s = {
         .next = cs_variants_next, .source = &j->source, .model = j->model, .policy = &j->policy,
         .batch_tokens = stream.batch_tokens, .allow_nonfinite = !stream.check_finite,
-        .window = (int)stream.window, .n_thread = split->work, .sink = sink, .arg = j,
+        .window = (int)stream.chunks_in_flight, .n_thread = split->work, .sink = sink, .arg = j,
     };
 
     CS_TRY(begin_shard(j, &s));

@@ -9,7 +9,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/near.h"
+#include "base/suggest.h"
 #include "io/inflate.h"
 #include "io/reader.h"
 #include "io/window.h"
@@ -75,12 +75,12 @@ static void print_help(const cs_command *cmd, const cs_optset *set)
 static int unknown_command(const char *name)
 {
     const cs_command *cmd;
-    cs_near near = cs_near_begin(name);
+    cs_suggest near = cs_suggest_begin(name);
 
     for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++)
-        cs_near_try(&near, cmd->name);
+        cs_suggest_try(&near, cmd->name);
     cs_error("unknown command '%s'; %s'chordseq help' lists the commands", name,
-             cs_near_hint(&near));
+             cs_suggest_hint(&near));
     return EXIT_USE;
 }
 

@@ -54,7 +54,7 @@ static void cpu_copy(cs_backend *be, cs_mat x, cs_mat y)
 
 /* What the system thinks can be had without swapping, in the control group of the process too;
  * where neither tells, anything may be. */
-static int64_t cpu_room(cs_backend *be)
+static int64_t cpu_free_memory(cs_backend *be)
 {
     enum { LINE = 256 };
     char line[LINE];
@@ -88,7 +88,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     op->zero = cpu_zero;
     op->copy = cpu_copy;
     op->sync = cpu_sync;
-    op->room = cpu_room;
+    op->free_memory = cpu_free_memory;
     cs_ref_dense(op);
     cs_ref_norm(op);
     cs_ref_seg(op);

@@ -17,7 +17,7 @@
  * x and dy, where a block has 128 columns; of a token, both left factors are 4 hp bytes, both right
  * ones 8 d.
  */
-#include "kernels/cuda/chord_learn.cuh"
+#include "kernels/cuda/chord_train.cuh"
 
 enum { TOKENS = 64, COLUMNS = 128, RIGHT_LD = CS_PAIRS_LD(COLUMNS),
        AT_ONCE = 4 };            /* rows of the right factor that a warp waits for */
@@ -28,7 +28,7 @@ enum { TOKENS = 64, COLUMNS = 128, RIGHT_LD = CS_PAIRS_LD(COLUMNS),
 struct turn { int64_t start, end, shift; };
 
 /* Columns j .. j + 3 of row r of the right factor: of x, or of dy as the block's output had it. */
-__device__ static float4 right_quad(const cs_learn_job &q, bool second, int64_t r, int32_t j,
+__device__ static float4 right_quad(const cs_train_job &q, bool second, int64_t r, int32_t j,
                                     turn *t)
 {
     if (r >= q.end || j >= q.d)
@@ -44,7 +44,7 @@ __device__ static float4 right_quad(const cs_learn_job &q, bool second, int64_t 
 }
 
 /* Rows r0 .. of the right factor: a warp takes every eighth, a lane four columns. */
-__device__ static void load_right(const cs_learn_job &q, bool second, int64_t r0, int32_t j,
+__device__ static void load_right(const cs_train_job &q, bool second, int64_t r0, int32_t j,
                                   turn *t, uint32_t *right)
 {
     const int32_t warp = (int32_t)threadIdx.x / CS_WARP, lane = (int32_t)threadIdx.x % CS_WARP;
@@ -77,7 +77,7 @@ __device__ static void load_left(const uint4 *from, int64_t rows, int64_t r0, ui
 
 /* NH: steps of 16 hidden units. Grid: column tiles by ranges of tokens; two products. */
 template <int NH>
-static __global__ void __launch_bounds__(CS_BLOCK, 2) learn_weights(cs_learn_job q, int32_t n_col,
+static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job q, int32_t n_col,
                                                                     int32_t n_range)
 {
     enum { LD = CS_PAIRS_LD(16 * NH), UNIT_WARPS = NH / 2,
@@ -142,12 +142,12 @@ int64_t cs_cuda_chord_parts(cs_backend *be, int32_t d, int32_t hp, int64_t rows)
     return (int64_t)ranges(be, d, rows) * 2 * hp * column_tiles(d) * COLUMNS;
 }
 
-void cs_cuda_chord_weights(cs_backend *be, const cs_learn_job &job, const cs_chord *dk)
+void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &job, const cs_chord *dk)
 {
-    const cs_learn_job q = job;
+    const cs_train_job q = job;
     const cs_mat dw1 = dk->w1, dw2 = dk->w2;
     const int32_t n_col = column_tiles(q.d), n_range = ranges(be, q.d, q.end - q.first);
-    const auto kernel = q.hp == 64 ? learn_weights<4> : learn_weights<8>;
+    const auto kernel = q.hp == 64 ? train_weights<4> : train_weights<8>;
 
     CS_LAUNCH(be, "chord_block_bwd", kernel, dim3((unsigned)(n_col * n_range), 2), CS_BLOCK, q,
               n_col, n_range);

@@ -33,7 +33,7 @@ static void cuda_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_r
                                       CUDA_R_32F, b.ld, a.p, CUDA_R_32F, a.ld, &beta, c.p,
                                       CUDA_R_32F, c.ld, arithmetic(be), CUBLAS_GEMM_DEFAULT);
     if (e != CUBLAS_STATUS_SUCCESS)
-        cs_cuda_keep(be, cudaErrorUnknown, cu->blas->status_name(e));
+        cs_cuda_record_error(be, cudaErrorUnknown, cu->blas->status_name(e));
     cs_cuda_after(be, "gemm");
 }
 
@@ -191,7 +191,7 @@ static void cuda_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_ma
         return;
     n_col = n_col < dy.c ? n_col : dy.c;
     if (n_col < 1) {
-        cs_cuda_keep(be, cudaErrorMemoryAllocation, "embed_bwd: too large a vocabulary");
+        cs_cuda_record_error(be, cudaErrorMemoryAllocation, "embed_bwd: too large a vocabulary");
         return;
     }
     cs_each(be, 1, 1, [=] __device__(int64_t, int32_t) { *largest = 0; });

@@ -24,7 +24,7 @@ static void graphs_begin(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
-    cs_cuda_keep(be, cudaStreamBeginCapture(cu->stream, cudaStreamCaptureModeThreadLocal), "graph");
+    cs_cuda_record_error(be, cudaStreamBeginCapture(cu->stream, cudaStreamCaptureModeThreadLocal), "graph");
     cu->capturing = true;
     cu->spoiled = false;
 }
@@ -48,14 +48,14 @@ static cs_graph *graphs_end(cs_backend *be)
 static void graphs_launch(cs_backend *be, cs_graph *g)
 {
     cs_cuda_here(be);
-    cs_cuda_keep(be, cudaGraphLaunch((cudaGraphExec_t)g, cs_cuda_of(be)->stream), "graph");
+    cs_cuda_record_error(be, cudaGraphLaunch((cudaGraphExec_t)g, cs_cuda_of(be)->stream), "graph");
 }
 
 static void graphs_dealloc(cs_backend *be, cs_graph *g)
 {
     cs_cuda_here(be);
-    cs_cuda_keep(be, cudaStreamSynchronize(cs_cuda_of(be)->stream), "graph");
-    cs_cuda_keep(be, cudaGraphExecDestroy((cudaGraphExec_t)g), "graph");
+    cs_cuda_record_error(be, cudaStreamSynchronize(cs_cuda_of(be)->stream), "graph");
+    cs_cuda_record_error(be, cudaGraphExecDestroy((cudaGraphExec_t)g), "graph");
 }
 
 void cs_cuda_graphs(cs_backend *be)

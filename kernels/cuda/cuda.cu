@@ -11,7 +11,7 @@ extern "C" {
 
 enum { SCRATCH_BYTES = 64 << 20 };
 
-void cs_cuda_keep(cs_backend *be, cudaError_t e, const char *where)
+void cs_cuda_record_error(cs_backend *be, cudaError_t e, const char *where)
 {
     cs_cuda *cu = cs_cuda_of(be);
     if (e == cudaSuccess)
@@ -34,14 +34,14 @@ void cs_cuda_here(cs_backend *be)
         return;
     const cudaError_t e = cudaSetDevice(cu->device);
     current = e == cudaSuccess ? cu->device : -1;
-    cs_cuda_keep(be, e, "device");
+    cs_cuda_record_error(be, e, "device");
 }
 
 void cs_cuda_after(cs_backend *be, const char *where)
 {
-    cs_cuda_keep(be, cudaGetLastError(), where);
+    cs_cuda_record_error(be, cudaGetLastError(), where);
     if (cs_cuda_of(be)->wait)
-        cs_cuda_keep(be, cudaStreamSynchronize(cs_cuda_of(be)->stream), where);
+        cs_cuda_record_error(be, cudaStreamSynchronize(cs_cuda_of(be)->stream), where);
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */
@@ -59,8 +59,8 @@ static void *cuda_alloc(cs_backend *be, size_t n_bytes)
 static void cuda_dealloc(cs_backend *be, void *p)
 {
     cs_cuda_here(be);
-    cs_cuda_keep(be, cudaStreamSynchronize(cs_cuda_of(be)->stream), "dealloc");
-    cs_cuda_keep(be, cudaFree(p), "dealloc");
+    cs_cuda_record_error(be, cudaStreamSynchronize(cs_cuda_of(be)->stream), "dealloc");
+    cs_cuda_record_error(be, cudaFree(p), "dealloc");
 }
 
 /* From pageable memory the call returns when the bytes have been taken, so the caller may reuse
@@ -69,7 +69,7 @@ static void cuda_upload(cs_backend *be, void *dst, const void *host, size_t n_by
 {
     cs_cuda_here(be);
     if (n_bytes && !cs_cuda_spoils(be))
-        cs_cuda_keep(be, cudaMemcpyAsync(dst, host, n_bytes, cudaMemcpyHostToDevice,
+        cs_cuda_record_error(be, cudaMemcpyAsync(dst, host, n_bytes, cudaMemcpyHostToDevice,
                                          cs_cuda_of(be)->stream), "upload");
 }
 
@@ -79,10 +79,10 @@ static void cuda_download(cs_backend *be, void *host, const void *src, size_t n_
     const bool spoils = cs_cuda_spoils(be);
     cs_cuda_here(be);
     if (n_bytes && !spoils)
-        cs_cuda_keep(be, cudaMemcpyAsync(host, src, n_bytes, cudaMemcpyDeviceToHost, cu->stream),
+        cs_cuda_record_error(be, cudaMemcpyAsync(host, src, n_bytes, cudaMemcpyDeviceToHost, cu->stream),
                      "download");
     if (!spoils)
-        cs_cuda_keep(be, cudaStreamSynchronize(cu->stream), "download");
+        cs_cuda_record_error(be, cudaStreamSynchronize(cu->stream), "download");
     if (spoils || cu->error != cudaSuccess)
         memset(host, 0xFF, n_bytes);     /* NaN: a caller that forgets sync() cannot go on */
 }
@@ -92,7 +92,7 @@ static void cuda_zero(cs_backend *be, cs_mat x)
     cs_cuda_here(be);
     size_t row = (size_t)x.c * sizeof *x.p;
     if (x.r > 0 && x.c > 0)
-        cs_cuda_keep(be, cudaMemset2DAsync(x.p, (size_t)x.ld * sizeof *x.p, 0, row, (size_t)x.r,
+        cs_cuda_record_error(be, cudaMemset2DAsync(x.p, (size_t)x.ld * sizeof *x.p, 0, row, (size_t)x.r,
                                            cs_cuda_of(be)->stream), "zero");
 }
 
@@ -101,17 +101,17 @@ static void cuda_copy(cs_backend *be, cs_mat x, cs_mat y)
     cs_cuda_here(be);
     size_t row = (size_t)x.c * sizeof *x.p;
     if (x.r > 0 && x.c > 0)
-        cs_cuda_keep(be, cudaMemcpy2DAsync(y.p, (size_t)y.ld * sizeof *y.p, x.p,
+        cs_cuda_record_error(be, cudaMemcpy2DAsync(y.p, (size_t)y.ld * sizeof *y.p, x.p,
                                            (size_t)x.ld * sizeof *x.p, row, (size_t)x.r,
                                            cudaMemcpyDeviceToDevice, cs_cuda_of(be)->stream),
                      "copy");
 }
 
-static int64_t cuda_room(cs_backend *be)
+static int64_t cuda_free_memory(cs_backend *be)
 {
     size_t n_free = 0, n_all;
     cs_cuda_here(be);
-    cs_cuda_keep(be, cudaMemGetInfo(&n_free, &n_all), "room");
+    cs_cuda_record_error(be, cudaMemGetInfo(&n_free, &n_all), "room");
     return (int64_t)n_free;
 }
 
@@ -120,7 +120,7 @@ static int cuda_sync(cs_backend *be)
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
     if (!cs_cuda_spoils(be))
-        cs_cuda_keep(be, cudaStreamSynchronize(cu->stream), "sync");
+        cs_cuda_record_error(be, cudaStreamSynchronize(cu->stream), "sync");
     return cs_cuda_told(be);
 }
 
@@ -144,7 +144,7 @@ static void fill(cs_ops *op)
     op->zero = cuda_zero;
     op->copy = cuda_copy;
     op->sync = cuda_sync;
-    op->room = cuda_room;
+    op->free_memory = cuda_free_memory;
     cs_cuda_dense(op);
     cs_cuda_rows(op);
     cs_cuda_norm(op);
@@ -247,8 +247,8 @@ int cs_cuda_compute_in(cs_backend *be, cs_precision p)
         cs_cuda_conv_tail(be);
     if (p == CS_IN_BF16) {
         cs_cuda_chord(be);
-        cs_cuda_chord_learn(be);
-        cs_cuda_narrow(be);
+        cs_cuda_chord_train(be);
+        cs_cuda_bf16(be);
     }
     return CS_OK;
 }

@@ -107,7 +107,7 @@ static int wait_for(cs_backend *be, const struct united *u, bool on_device)
         const cudaError_t e = state == CS_NCCL_OK && on_device
                             ? look_at(cs_cuda_of(be)->stream) : cudaErrorNotReady;
         if (e != cudaErrorNotReady)
-            cs_cuda_keep(be, e, "sum over ranks");
+            cs_cuda_record_error(be, e, "sum over ranks");
         if (state == CS_NCCL_OK && (!on_device || e != cudaErrorNotReady))
             return CS_OK;
         int rc = i % NAPS_PER_LOOK == 0 ? u->watch.look(u->watch.arg) : CS_OK;

@@ -17,11 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/claims.h"
 #include "base/descriptor.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "base/path_conflicts.h"
 #include "base/temps.h"
 
 enum { BUF_BYTES = 1 << 16, MAX_LINKS = 40, MAX_TRIES = 100 };
@@ -158,7 +158,7 @@ static int open_any(cs_outfile *f, const char *holds)
 {
     struct stat st;
     int64_t fd = cs_descriptor_of(f->name);
-    const int rc = cs_claim_check(f->name);
+    const int rc = cs_paths_check_output(f->name);
 
     if (rc != CS_OK)
         return rc;
@@ -214,8 +214,8 @@ static int open_part(cs_outfile *f, const char *holds, int64_t n_bytes)
     if ((f->temp = cs_alloc(size, 1)) == NULL)
         return out_of_memory(f->name);
     (void)snprintf(f->temp, size, "%s.part", f->target);
-    CS_TRY(cs_claim_check(f->name));
-    CS_TRY(cs_claim_check(f->temp));
+    CS_TRY(cs_paths_check_output(f->name));
+    CS_TRY(cs_paths_check_output(f->temp));
     f->fd = open(f->temp, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (f->fd < 0)
         return cs_fail(CS_EIO, "cannot create '%s': %s", f->temp, strerror(errno));
@@ -280,7 +280,7 @@ int cs_outfile_open_as(const char *path, const char *holds, bool packed, cs_outf
         f->name = cs_xstrdup("standard output");
         f->fd = STDOUT_FILENO;
         f->keep_open = true;
-        rc = cs_claim_check("-");
+        rc = cs_paths_check_output("-");
     } else {
         f->name = cs_xstrdup(path);
         rc = *path ? open_any(f, holds) : cs_fail(CS_EUSAGE, "the name of an output is empty; is a "

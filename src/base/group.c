@@ -1,7 +1,7 @@
 /* group.c - what the ranks of one run tell each other. */
 #define _GNU_SOURCE              /* POLLRDHUP */
 
-#include "base/group_end.h"
+#include "base/group_internal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -78,30 +78,30 @@ static int wait_ready(int fd, short what, double end, bool may_end)
         if (caught && may_end)
             return CS_ECANCEL;
         if (caught && last <= 0)
-            last = cs_group_end_of(LAST_S);
+            last = cs_group_deadline(LAST_S);
         const int n = poll(&p, 1, CS_GROUP_POLL_MS);
         if (n > 0)
             return CS_OK;
         if (n < 0 && errno != EINTR)
             return cs_fail(CS_EIO, "cannot wait for another rank: %s", strerror(errno));
-        if (cs_group_late(end) || cs_group_late(last))
+        if (cs_group_expired(end) || cs_group_expired(last))
             return CS_EOF;
     }
 }
 
-double cs_group_end_of(double seconds)
+double cs_group_deadline(double seconds)
 {
     return seconds > 0 ? now_s() + seconds : 0;
 }
 
-bool cs_group_late(double end)
+bool cs_group_expired(double end)
 {
     return end > 0 && now_s() > end;
 }
 
-int cs_group_put(int fd, const void *p, size_t n, double seconds, bool begun)
+int cs_group_write(int fd, const void *p, size_t n, double seconds, bool begun)
 {
-    const double end = cs_group_end_of(seconds);
+    const double end = cs_group_deadline(seconds);
     const char *from = p;
 
     while (n > 0) {
@@ -118,10 +118,10 @@ int cs_group_put(int fd, const void *p, size_t n, double seconds, bool begun)
     return CS_OK;
 }
 
-/* As cs_group_put(), but that a signal is heeded at once: who hangs up reads no more. */
+/* As cs_group_write(), but that a signal is heeded at once: who hangs up reads no more. */
 static int get_bytes(int fd, void *p, size_t n, double seconds)
 {
-    const double end = cs_group_end_of(seconds);
+    const double end = cs_group_deadline(seconds);
     char *to = p;
 
     while (n > 0) {
@@ -139,7 +139,7 @@ static int get_bytes(int fd, void *p, size_t n, double seconds)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-void cs_group_bye(int fd, const char *why)
+void cs_group_hang_up(int fd, const char *why)
 {
     const size_t n = strlen(why) < CS_GROUP_WHY_BYTES ? strlen(why) : CS_GROUP_WHY_BYTES - 1;
     const struct head h = { BYE, 0, n };
@@ -221,10 +221,10 @@ static int cut(cs_group *g, int to)
 int cs_group_send(cs_group *g, int to, const void *p, size_t n)
 {
     const struct head h = { DATA, 0, n };
-    int rc = cs_group_put(g->fd[to], &h, sizeof h, g->timeout, false);
+    int rc = cs_group_write(g->fd[to], &h, sizeof h, g->timeout, false);
 
     if (rc == CS_OK)
-        rc = cs_group_put(g->fd[to], p, n, g->timeout, true);
+        rc = cs_group_write(g->fd[to], p, n, g->timeout, true);
     if (rc == CS_EOF)
         return cut(g, to);
     return rc == CS_EIO ? fail_send(g, to) : rc;
@@ -244,7 +244,7 @@ out:
     return rc;
 }
 
-int cs_group_share(cs_group *g, void *p, size_t n)
+int cs_group_broadcast(cs_group *g, void *p, size_t n)
 {
     int rc = CS_OK;
 
@@ -256,16 +256,16 @@ out:
     return rc;
 }
 
-int cs_group_meet(cs_group *g)
+int cs_group_barrier(cs_group *g)
 {
     const int rc = cs_group_gather(g, NULL, 0, NULL);
 
-    return rc == CS_OK ? cs_group_share(g, NULL, 0) : rc;
+    return rc == CS_OK ? cs_group_broadcast(g, NULL, 0) : rc;
 }
 
 void cs_group_wait(cs_group *g)
 {
-    g->end = cs_group_end_of(g->timeout);
+    g->end = cs_group_deadline(g->timeout);
 }
 
 int cs_group_check(cs_group *g)
@@ -284,7 +284,7 @@ int cs_group_check(cs_group *g)
     return CS_OK;
 }
 
-void cs_group_leave(cs_group *g, int rc)
+void cs_group_finalize(cs_group *g, int rc)
 {
     char text[CS_GROUP_WHY_BYTES];
     const char *why = cs_error_message();
@@ -303,7 +303,7 @@ void cs_group_leave(cs_group *g, int rc)
         if (g->fd[r] < 0)
             continue;
         if (rc != CS_OK)
-            cs_group_bye(g->fd[r], text);
+            cs_group_hang_up(g->fd[r], text);
         (void)close(g->fd[r]);
     }
     cs_group_reap(g);

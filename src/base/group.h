@@ -51,15 +51,15 @@ int cs_group_env(cs_group_spec *out) CS_MUST_CHECK;
  */
 int cs_group_join(const cs_group_spec *spec, cs_group **out) CS_MUST_CHECK;
 
-/** cs_group_here - the ends of n ranks that are threads of this process; out[n]. CS_OK or CS_EIO */
-int cs_group_here(int n, double timeout, cs_group **out) CS_MUST_CHECK;
+/** cs_group_of_threads - the ends of n ranks that are threads of this process; out[n]. CS_OK or CS_EIO */
+int cs_group_of_threads(int n, double timeout, cs_group **out) CS_MUST_CHECK;
 
 /**
  * cs_group_fork - become n ranks of this machine: this process is rank 0, its children the others
  *
  * To be called before anything is opened and before there are threads; returns in every one of
  * them. Children do not hear SIGINT, SIGTERM and SIGHUP, and their standard input is empty. They
- * end with rank 0, which waits for them in cs_group_leave().
+ * end with rank 0, which waits for them in cs_group_finalize().
  *
  * Returns  CS_OK; CS_EIO
  */
@@ -78,10 +78,10 @@ int cs_group_send(cs_group *g, int to, const void *p, size_t n) CS_MUST_CHECK;
 int cs_group_recv(cs_group *g, int from, void *p, size_t n) CS_MUST_CHECK;
 /** cs_group_gather - n bytes of every rank, one after the other, into rank 0's `all` (else NULL) */
 int cs_group_gather(cs_group *g, const void *p, size_t n, void *all) CS_MUST_CHECK;
-/** cs_group_share - the n bytes that rank 0 has, into p of all */
-int cs_group_share(cs_group *g, void *p, size_t n) CS_MUST_CHECK;
-/** cs_group_meet - nobody returns before all have called it */
-int cs_group_meet(cs_group *g) CS_MUST_CHECK;
+/** cs_group_broadcast - the n bytes that rank 0 has, into p of all */
+int cs_group_broadcast(cs_group *g, void *p, size_t n) CS_MUST_CHECK;
+/** cs_group_barrier - nobody returns before all have called it */
+int cs_group_barrier(cs_group *g) CS_MUST_CHECK;
 
 /** cs_group_wait - a wait for the others elsewhere than here begins, and its timeout */
 void cs_group_wait(cs_group *g);
@@ -91,8 +91,8 @@ int cs_group_check(cs_group *g) CS_MUST_CHECK;
 /** cs_group_lost - did one of the calls above find that another rank has ended? */
 bool cs_group_lost(const cs_group *g);
 
-/** cs_group_leave - hang up; unless rc is CS_OK the others are told first, with this thread's kept
+/** cs_group_finalize - hang up; unless rc is CS_OK the others are told first, with this thread's kept
  * message. Rank 0 waits for those it has forked. Frees g; accepts NULL */
-void cs_group_leave(cs_group *g, int rc);
+void cs_group_finalize(cs_group *g, int rc);
 
 #endif

@@ -6,7 +6,7 @@
  * them, and end when it hangs up. They have nothing to tidy up, so whoever takes long is killed,
  * and none outlives it.
  */
-#include "base/group_end.h"
+#include "base/group_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 enum { LAST_S = 3, NAP_NS = 5 * 1000 * 1000 };
 
-int cs_group_here(int n, double timeout, cs_group **out)
+int cs_group_of_threads(int n, double timeout, cs_group **out)
 {
     for (int r = 0; r < n; r++)
         out[r] = cs_group_new(r, n, timeout);
@@ -32,7 +32,7 @@ int cs_group_here(int n, double timeout, cs_group **out)
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
             const int error = errno;
             for (int k = 0; k < n; k++)
-                cs_group_leave(out[k], CS_OK);
+                cs_group_finalize(out[k], CS_OK);
             return cs_fail(CS_EIO, "cannot connect %d ranks: %s", n, strerror(error));
         }
         out[0]->fd[r] = pair[0];
@@ -66,7 +66,7 @@ int cs_group_fork(int n, double timeout, cs_group **out)
     pid_t *child = cs_xcalloc((size_t)n, sizeof *child), pid;
 
     *out = NULL;
-    CS_TRY(cs_group_here(n, timeout, end));
+    CS_TRY(cs_group_of_threads(n, timeout, end));
     for (int r = 1; r < n && rank == 0 && rc == CS_OK; r++) {
         pid = fork();
         if (pid < 0)
@@ -83,11 +83,11 @@ int cs_group_fork(int n, double timeout, cs_group **out)
     /* A connection ends when nobody has its other end. */
     for (int r = 0; r < n; r++)
         if (r != rank)
-            cs_group_leave(end[r], CS_OK);
+            cs_group_finalize(end[r], CS_OK);
     if (rc == CS_OK)
         *out = end[rank];
     else
-        cs_group_leave(end[0], rc);
+        cs_group_finalize(end[0], rc);
 out:
     free(child);
     free(end);
@@ -100,7 +100,7 @@ static void wait_for(pid_t pid, double end)
     const struct timespec nap = { 0, NAP_NS };
 
     while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
-        if (cs_group_late(end))
+        if (cs_group_expired(end))
             (void)kill(pid, SIGKILL);
         (void)nanosleep(&nap, NULL);
     }
@@ -108,7 +108,7 @@ static void wait_for(pid_t pid, double end)
 
 void cs_group_reap(cs_group *g)
 {
-    const double end = cs_group_end_of(LAST_S);
+    const double end = cs_group_deadline(LAST_S);
 
     for (int r = 1; r < g->n && g->child != NULL; r++)
         wait_for(g->child[r], end);

@@ -1,7 +1,7 @@
-/* group_join.c - how the ranks of one run find each other: rank 0 listens, the others knock. */
+/* group_join.c - how the ranks of one run find each other: rank 0 listens, the others connect. */
 #define _GNU_SOURCE              /* accept4 */
 
-#include "base/group_end.h"
+#include "base/group_internal.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -17,7 +17,7 @@
 
 #include "base/file.h"
 
-enum { HELLO_S = 10, SILENT_S = 60, GUESTS = 32 };
+enum { HELLO_S = 10, SILENT_S = 60, MAX_PEERS = 32 };
 
 struct hello { char magic[24]; int32_t rank, n; };
 static const char hello_magic[24] = "chordseq " PACKAGE_VERSION;
@@ -105,7 +105,7 @@ static int admit(cs_group *g, int fd, const struct hello *h)
     }
     (void)snprintf(text, sizeof text, "%s (rank %d of %d, and rank 0 of %d)", why, (int)h->rank,
                    (int)h->n, g->n);
-    cs_group_bye(fd, text);
+    cs_group_hang_up(fd, text);
     (void)close(fd);
     return cs_fail(CS_EIO, "%s", text);
 }
@@ -124,42 +124,42 @@ static int fail_missing(const cs_group *g, const cs_group_spec *s)
 
 /* Those who have connected and not yet said who they are. They are heard side by side, so that
  * nobody has to wait for one who says nothing, or half of it. */
-struct guest { int fd; size_t n; double end; struct hello hello; };
-struct hall { int door, n; struct guest guest[GUESTS]; };
+struct peer { int fd; size_t n; double end; struct hello hello; };
+struct pending { int listener, n; struct peer peer[MAX_PEERS]; };
 
-static int hear(cs_group *g, struct hall *h, int i, bool speaks)
+static int hear(cs_group *g, struct pending *h, int i, bool speaks)
 {
-    struct guest *who = &h->guest[i];
+    struct peer *who = &h->peer[i];
     char *to = (char *)&who->hello + who->n;
     const ssize_t k = speaks ? recv(who->fd, to, sizeof who->hello - who->n, MSG_DONTWAIT) : -1;
     const bool leaves = k == 0 || (speaks && k < 0 && errno != EAGAIN && errno != EINTR);
 
     who->n += k > 0 ? (size_t)k : 0;
-    const struct guest was = *who;
-    if (was.n < sizeof was.hello && !leaves && !cs_group_late(was.end))
+    const struct peer was = *who;
+    if (was.n < sizeof was.hello && !leaves && !cs_group_expired(was.end))
         return CS_OK;
-    *who = h->guest[--h->n];
+    *who = h->peer[--h->n];
     if (was.n == sizeof was.hello)
         return admit(g, was.fd, &was.hello);
     (void)close(was.fd);
     return CS_OK;
 }
 
-static int look_round(cs_group *g, struct hall *h)
+static int look_round(cs_group *g, struct pending *h)
 {
     int rc = CS_OK;
-    struct pollfd p[1 + GUESTS] = { { .fd = h->n < GUESTS ? h->door : -1, .events = POLLIN } };
+    struct pollfd p[1 + MAX_PEERS] = { { .fd = h->n < MAX_PEERS ? h->listener : -1, .events = POLLIN } };
 
     for (int i = 0; i < h->n; i++)
-        p[1 + i] = (struct pollfd){ .fd = h->guest[i].fd, .events = POLLIN };
+        p[1 + i] = (struct pollfd){ .fd = h->peer[i].fd, .events = POLLIN };
     if (poll(p, 1 + (nfds_t)h->n, CS_GROUP_POLL_MS) < 0 && errno != EINTR)
         return cs_fail(CS_EIO, "cannot wait for another rank: %s", strerror(errno));
     /* From the last: the place of one who leaves is the last one's. */
     for (int i = h->n - 1; i >= 0; i--)
         CS_TRY(hear(g, h, i, p[1 + i].revents != 0));
-    const int fd = p[0].revents != 0 ? accept4(h->door, NULL, NULL, SOCK_CLOEXEC) : -1;
+    const int fd = p[0].revents != 0 ? accept4(h->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
     if (fd >= 0)
-        h->guest[h->n++] = (struct guest){ .fd = fd, .end = cs_group_end_of(HELLO_S) };
+        h->peer[h->n++] = (struct peer){ .fd = fd, .end = cs_group_deadline(HELLO_S) };
 out:
     return rc;
 }
@@ -175,19 +175,19 @@ static bool is_complete(const cs_group *g)
 static int take_in(cs_group *g, const cs_group_spec *s)
 {
     int rc;
-    struct hall h = { .n = 0 };
-    const double end = cs_group_end_of(s->timeout);
+    struct pending h = { .n = 0 };
+    const double end = cs_group_deadline(s->timeout);
 
-    CS_TRY(listen_at(s, &h.door));
+    CS_TRY(listen_at(s, &h.listener));
     while (rc == CS_OK && !is_complete(g)) {
         if (cs_signal_caught() != 0)
             rc = CS_ECANCEL;
         else
-            rc = cs_group_late(end) ? fail_missing(g, s) : look_round(g, &h);
+            rc = cs_group_expired(end) ? fail_missing(g, s) : look_round(g, &h);
     }
     for (int i = 0; i < h.n; i++)
-        (void)close(h.guest[i].fd);
-    (void)close(h.door);
+        (void)close(h.peer[i].fd);
+    (void)close(h.listener);
 out:
     return rc;
 }
@@ -211,11 +211,11 @@ static int try_connect(const cs_group_spec *s, int *fd)
     return CS_OK;
 }
 
-/* Rank 0 may start later than others: they knock until it opens. */
-static int knock(cs_group *g, const cs_group_spec *s)
+/* Rank 0 may start later than others: they try until it listens. */
+static int connect_to_rank0(cs_group *g, const cs_group_spec *s)
 {
     const struct timespec pause = { 0, CS_GROUP_POLL_MS * 1000 * 1000 };
-    const double end = cs_group_end_of(s->timeout);
+    const double end = cs_group_deadline(s->timeout);
     struct hello h = { .rank = g->rank, .n = g->n };
     int rc = CS_OK, fd = -1;
 
@@ -226,14 +226,14 @@ static int knock(cs_group *g, const cs_group_spec *s)
             break;
         if (cs_signal_caught() != 0)
             return CS_ECANCEL;
-        if (cs_group_late(end))
+        if (cs_group_expired(end))
             return cs_fail(CS_EIO, "rank %d could not reach rank 0 at '%s', port %d, within %.0f "
                            "seconds", g->rank, s->host, s->port, s->timeout);
         (void)nanosleep(&pause, NULL);
     }
     set_up(fd);
     g->fd[0] = fd;
-    rc = cs_group_put(fd, &h, sizeof h, s->timeout, false);
+    rc = cs_group_write(fd, &h, sizeof h, s->timeout, false);
     if (rc == CS_EIO || rc == CS_EOF)
         rc = cs_group_gone(g, 0);
 out:
@@ -248,13 +248,13 @@ int cs_group_join(const cs_group_spec *s, cs_group **out)
     *out = NULL;
     g->local = s->local;
     if (s->n > 1)
-        CS_TRY(s->rank == 0 ? take_in(g, s) : knock(g, s));
+        CS_TRY(s->rank == 0 ? take_in(g, s) : connect_to_rank0(g, s));
     /* Whoever was let in waits here for the others, or hears why not. */
-    CS_TRY(cs_group_meet(g));
+    CS_TRY(cs_group_barrier(g));
     *out = g;
     g = NULL;
 out:
-    cs_group_leave(g, rc);
+    cs_group_finalize(g, rc);
     return rc;
 }
 

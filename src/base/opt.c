@@ -14,9 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/claims.h"
 #include "base/mem.h"
-#include "base/near.h"
+#include "base/path_conflicts.h"
+#include "base/suggest.h"
 
 static const int64_t KILO = 1024;
 
@@ -261,7 +261,7 @@ int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf)
     return 0;
 }
 
-static int claim_field(const cs_opt *o, void *field)
+static int add_path_of(const cs_opt *o, void *field)
 {
     int rc = CS_OK;
     const char *const *one = field;
@@ -269,20 +269,20 @@ static int claim_field(const cs_opt *o, void *field)
 
     if (!cs_opt_is_list(o))
         return *one == NULL ? CS_OK
-             : o->type == CS_OPT_IN ? cs_claim_input(*one) : cs_claim_output(*one);
+             : o->type == CS_OPT_IN ? cs_paths_add_input(*one) : cs_paths_add_output(*one);
     for (int i = 0; rc == CS_OK && i < list->n; i++)
-        rc = cs_claim_input(list->v[i]);
+        rc = cs_paths_add_input(list->v[i]);
     return rc;
 }
 
-int cs_opt_claim(const cs_optset *set)
+int cs_opt_add_paths(const cs_optset *set)
 {
     int rc = CS_OK;
 
     for (; set->opt != NULL; set++)
         for (const cs_opt *o = set->opt; rc == CS_OK && o->type != CS_OPT_END; o++)
             if (cs_opt_names_file(o))
-                rc = claim_field(o, field_of(o, set->base));
+                rc = add_path_of(o, field_of(o, set->base));
     return rc;
 }
 
@@ -335,7 +335,7 @@ static struct found find_letter(const cs_optset *set, char letter)
 static int unknown_option(const cs_optset *set, const char *shown)
 {
     char name[NAME_BYTES];
-    cs_near near = cs_near_begin(shown);
+    cs_suggest near = cs_suggest_begin(shown);
 
     for (; set->opt != NULL; set++)
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
@@ -343,10 +343,10 @@ static int unknown_option(const cs_optset *set, const char *shown)
                 continue;
             (void)snprintf(name, sizeof name, "--%s%s%s", set->prefix ? set->prefix : "",
                            set->prefix ? "." : "", o->name);
-            cs_near_try(&near, name);
+            cs_suggest_try(&near, name);
         }
     return cs_fail(CS_EUSAGE, "unknown option '%s'; %s--help lists them", shown,
-                   cs_near_hint(&near));
+                   cs_suggest_hint(&near));
 }
 
 /* The words still to be read. */

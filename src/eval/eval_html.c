@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/class_counts.h"
 #include "io/html.h"
-#include "io/tally.h"
 
 enum { N_PROB = CS_PROB_BINS, N_LENGTH = CS_HTML_LENGTHS };
 enum { MOST_ROWS = 100, MOST_MATRIX = 24, CURVE_POINTS = 200 };
@@ -20,7 +20,7 @@ enum { MOST_ROWS = 100, MOST_MATRIX = 24, CURVE_POINTS = 200 };
 struct page {
     const cs_eval_report *r;
     const cs_scores      *s;     /* of whole records */
-    cs_figures            f;
+    cs_metrics            f;
     cs_certainty          sure;
     cs_outfile           *out;
     int32_t              *order; /* [n_class] the most frequent truth first */
@@ -99,17 +99,17 @@ out:
 static int set_row(struct page *p, const char *name, const cs_scores *s, int64_t lo, int64_t hi)
 {
     int rc = CS_OK;
-    cs_figures f = { 0 };
+    cs_metrics f = { 0 };
     cs_certainty sure;
 
-    CS_TRY(cs_scores_figures(s, lo, hi, p->r->tolerance, false, &f));
+    CS_TRY(cs_scores_metrics(s, lo, hi, p->r->tolerance, false, &f));
     if (f.n > 0) {
         CS_TRY(cs_scores_certainty(s, lo, hi, &sure));
         CS_TRY(put_row(p, name, f.n, (double[]){ f.accuracy, f.balanced, f.macro_f1, f.mcc, f.loss,
                                                  sure.ece }, 6));
     }
 out:
-    cs_figures_release(&f);
+    cs_metrics_release(&f);
     return rc;
 }
 
@@ -163,7 +163,7 @@ out:
 static int class_row(struct page *p, int32_t c)
 {
     int rc = CS_OK;
-    const cs_class_figures *f = &p->f.cls[c];
+    const cs_class_metrics *f = &p->f.cls[c];
 
     CS_TRY(cs_outfile_printf(p->out, "<tr>"));
     CS_TRY(cs_html_cell(p->out, p->r->model->label[c].name));
@@ -407,7 +407,7 @@ static int prepare(struct page *p)
     int rc = CS_OK;
     struct frequent *v = NULL;
 
-    CS_TRY(cs_scores_figures(p->s, 0, INT64_MAX, p->r->tolerance, true, &p->f));
+    CS_TRY(cs_scores_metrics(p->s, 0, INT64_MAX, p->r->tolerance, true, &p->f));
     CS_TRY(cs_scores_certainty(p->s, 0, INT64_MAX, &p->sure));
     const size_t n = (size_t)p->f.n_class;
     v = cs_alloc(n, sizeof *v);
@@ -452,7 +452,7 @@ int cs_eval_html(const cs_eval_report *r, cs_outfile *out, double seconds, const
     CS_TRY(probabilities(&p));
     rc = cs_html_end(p.out);
 out:
-    cs_figures_release(&p.f);
+    cs_metrics_release(&p.f);
     free(p.order);
     free(p.base);
     return rc;

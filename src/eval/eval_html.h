@@ -5,7 +5,7 @@
 #include "eval/eval_report.h"
 
 /**
- * cs_eval_html - one page, complete in itself: figures, classes, ranks, lengths, certainty
+ * cs_eval_html - one page, complete in itself: metrics, classes, ranks, lengths, certainty
  *
  * r        of a model of classes
  * seconds  that judging took, from the first record to the last

@@ -1,4 +1,4 @@
-/* eval_report.c - the figures of an evaluation as a table and as JSON. */
+/* eval_report.c - the metrics of an evaluation as a table and as JSON. */
 #include "eval/eval_report.h"
 
 #include <jansson.h>
@@ -10,7 +10,7 @@
 
 enum { NAME_BYTES = 64, MANY_CLASSES = 64 };
 
-/* Where figures go: both forms from one walk. */
+/* Where metrics go: both forms from one walk. */
 struct sink {
     const cs_eval_report *r;
     cs_outfile *tsv;
@@ -22,7 +22,7 @@ struct part {
     const char *set;
     const struct layout *layout;
     char        length[NAME_BYTES];
-    const cs_figures   *f;
+    const cs_metrics   *f;
     const cs_certainty *sure;    /* of classes; or NULL */
     const int64_t *n_rank, *n_right;   /* [ranks->n] */
 };
@@ -36,44 +36,44 @@ static const char *unit_of(const cs_eval_report *r)
 }
 
 static const struct figure class_overall[] = {
-    { "loss", offsetof(cs_figures, loss) },
-    { "accuracy", offsetof(cs_figures, accuracy) },
-    { "balanced_accuracy", offsetof(cs_figures, balanced) },
-    { "macro_f1", offsetof(cs_figures, macro_f1) },
-    { "macro_auc", offsetof(cs_figures, macro_auc) },
-    { "mcc", offsetof(cs_figures, mcc) },
+    { "loss", offsetof(cs_metrics, loss) },
+    { "accuracy", offsetof(cs_metrics, accuracy) },
+    { "balanced_accuracy", offsetof(cs_metrics, balanced) },
+    { "macro_f1", offsetof(cs_metrics, macro_f1) },
+    { "macro_auc", offsetof(cs_metrics, macro_auc) },
+    { "mcc", offsetof(cs_metrics, mcc) },
 };
 static const struct figure value_overall[] = {
-    { "mse", offsetof(cs_figures, loss) },
-    { "mae", offsetof(cs_figures, mae) },
-    { "within_tolerance", offsetof(cs_figures, within) },
+    { "mse", offsetof(cs_metrics, loss) },
+    { "mae", offsetof(cs_metrics, mae) },
+    { "within_tolerance", offsetof(cs_metrics, within) },
 };
 static const struct figure label_overall[] = {
-    { "loss", offsetof(cs_figures, loss) },
-    { "accuracy", offsetof(cs_figures, accuracy) },
-    { "balanced_accuracy", offsetof(cs_figures, balanced) },
-    { "macro_f1", offsetof(cs_figures, macro_f1) },
-    { "micro_f1", offsetof(cs_figures, micro_f1) },
-    { "macro_auc", offsetof(cs_figures, macro_auc) },
-    { "micro_auc", offsetof(cs_figures, micro_auc) },
-    { "macro_average_precision", offsetof(cs_figures, macro_ap) },
-    { "micro_average_precision", offsetof(cs_figures, micro_ap) },
-    { "mcc", offsetof(cs_figures, mcc) },
+    { "loss", offsetof(cs_metrics, loss) },
+    { "accuracy", offsetof(cs_metrics, accuracy) },
+    { "balanced_accuracy", offsetof(cs_metrics, balanced) },
+    { "macro_f1", offsetof(cs_metrics, macro_f1) },
+    { "micro_f1", offsetof(cs_metrics, micro_f1) },
+    { "macro_auc", offsetof(cs_metrics, macro_auc) },
+    { "micro_auc", offsetof(cs_metrics, micro_auc) },
+    { "macro_average_precision", offsetof(cs_metrics, macro_ap) },
+    { "micro_average_precision", offsetof(cs_metrics, micro_ap) },
+    { "mcc", offsetof(cs_metrics, mcc) },
 };
 static const struct figure per_class[] = {
-    { "precision", offsetof(cs_class_figures, precision) },
-    { "recall", offsetof(cs_class_figures, recall) },
-    { "f1", offsetof(cs_class_figures, f1) },
-    { "auc", offsetof(cs_class_figures, auc) },
-    { "average_precision", offsetof(cs_class_figures, ap) },   /* from here on of labels only */
-    { "balanced_accuracy", offsetof(cs_class_figures, balanced) },
-    { "mcc", offsetof(cs_class_figures, mcc) },
+    { "precision", offsetof(cs_class_metrics, precision) },
+    { "recall", offsetof(cs_class_metrics, recall) },
+    { "f1", offsetof(cs_class_metrics, f1) },
+    { "auc", offsetof(cs_class_metrics, auc) },
+    { "average_precision", offsetof(cs_class_metrics, ap) },   /* from here on of labels only */
+    { "balanced_accuracy", offsetof(cs_class_metrics, balanced) },
+    { "mcc", offsetof(cs_class_metrics, mcc) },
 };
 
 #define LENGTH(table) ((int)(sizeof (table) / sizeof *(table)))
 enum { N_PER_CLASS = 4 };
 
-/* Which figures there are. */
+/* Which metrics there are. */
 struct layout {
     const struct figure *overall;
     int         n_overall, n_each;
@@ -108,7 +108,7 @@ static int put_count(struct sink *s, const struct part *p, const char *cls, cons
 }
 
 /* Of many classes only pairs that occur, or tables grow with their square. */
-static bool told(const cs_figures *f, int32_t truth, int32_t call)
+static bool told(const cs_metrics *f, int32_t truth, int32_t call)
 {
     return f->n_class <= MANY_CLASSES || f->confusion[truth * f->n_class + call] > 0;
 }
@@ -117,7 +117,7 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
 {
     int rc = CS_OK;
     const cs_label *label = s->r->model->label;
-    const cs_figures *f = p->f;
+    const cs_metrics *f = p->f;
 
     if (p->layout == &of_labels)
         CS_TRY(put_count(s, p, label[c].name, "known", "", f->cls[c].n_known));
@@ -210,7 +210,7 @@ static json_t *real_json(double v)
 static json_t *class_json(const struct sink *s, const struct part *p, int32_t c)
 {
     const cs_label *label = s->r->model->label;
-    const cs_figures *f = p->f;
+    const cs_metrics *f = p->f;
     const bool is_label = p->layout == &of_labels;
     json_t *o = is_label ? json_pack("{s:I, s:I}", "known", (json_int_t)f->cls[c].n_known,
                                      "positive", (json_int_t)f->cls[c].n)
@@ -265,7 +265,7 @@ static json_t *ranks_json(const struct sink *s, const struct part *p)
 static void add_json(struct sink *s, const struct part *p)
 {
     const struct figure *overall = p->layout->overall;
-    const cs_figures *f = p->f;
+    const cs_metrics *f = p->f;
     json_t *o = json_pack("{s:s, s:s, s:I}", "set", p->set, "length", p->length,
                           unit_of(s->r), (json_int_t)f->n);
 
@@ -294,7 +294,7 @@ static int write_json(const struct sink *s, cs_outfile *f)
 
     json_decref(top);
     const int rc = text ? cs_outfile_printf(f, "%s\n", text)
-                        : cs_fail(CS_EMEM, "out of memory for the figures as JSON");
+                        : cs_fail(CS_EMEM, "out of memory for the metrics as JSON");
     free(text);
     return rc;
 }
@@ -320,14 +320,14 @@ static void note(const struct part *p)
 }
 
 /* Releases f. */
-static int put_figures(struct sink *s, struct part *p, cs_figures *f, bool noted)
+static int put_metrics(struct sink *s, struct part *p, cs_metrics *f, bool noted)
 {
     p->f = f;
     const int rc = rows(s, p);
     add_json(s, p);
     if (noted)
         note(p);
-    cs_figures_release(f);
+    cs_metrics_release(f);
     return rc;
 }
 
@@ -338,7 +338,7 @@ static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, b
     const cs_scores *scores = &s->r->scores[i];
     const size_t n_rank = (size_t)s->r->ranks->n;
     int64_t *count = cs_xcalloc(2 * n_rank + 1, sizeof *count);
-    cs_figures f;
+    cs_metrics f;
     cs_certainty sure;
 
     p->sure = NULL;
@@ -347,8 +347,8 @@ static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, b
     p->n_rank = count;
     p->n_right = count + n_rank;
     if (s->r->counts != NULL) {
-        CS_TRY(cs_counts_figures(&s->r->counts[i], &f));
-        rc = put_figures(s, p, &f, noted);
+        CS_TRY(cs_counts_metrics(&s->r->counts[i], &f));
+        rc = put_metrics(s, p, &f, noted);
         goto out;
     }
     cs_eval_ranks_count(s->r->ranks, scores, lo, hi, count, count + n_rank);
@@ -356,8 +356,8 @@ static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, b
         CS_TRY(cs_scores_certainty(scores, lo, hi, &sure));
         p->sure = &sure;
     }
-    CS_TRY(cs_scores_figures(scores, lo, hi, s->r->tolerance, true, &f));
-    rc = put_figures(s, p, &f, noted);
+    CS_TRY(cs_scores_metrics(scores, lo, hi, s->r->tolerance, true, &f));
+    rc = put_metrics(s, p, &f, noted);
 out:
     free(count);
     return rc;

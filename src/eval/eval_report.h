@@ -1,4 +1,4 @@
-/* eval_report.h - the figures of an evaluation as a table and as JSON. */
+/* eval_report.h - the metrics of an evaluation as a table and as JSON. */
 #ifndef CS_EVAL_EVAL_REPORT_H
 #define CS_EVAL_EVAL_REPORT_H
 
@@ -20,7 +20,7 @@ typedef struct cs_eval_report {
 } cs_eval_report;
 
 /**
- * cs_eval_write - compute all figures and write them
+ * cs_eval_write - compute all metrics and write them
  *
  * tsv      columns set (record, fragment), length ("all", "500-999", "50000-", "500"), class ("."
  *          for all), metric, value ("NA" where it is not defined)

@@ -1,4 +1,4 @@
-/* metrics.c - answers beside the truth, and the figures that sum them up. */
+/* metrics.c - answers beside the truth, and the metrics that sum them up. */
 #include "eval/metrics.h"
 
 #include <math.h>
@@ -77,8 +77,8 @@ static int32_t best(const float *p, int32_t n)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static void value_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance,
-                          cs_figures *f)
+static void value_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolerance,
+                          cs_metrics *f)
 {
     int64_t n = 0, near = 0;
     double square = 0, absolute = 0;
@@ -109,7 +109,7 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : NAN;
 }
 
-static void count_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_figures *f)
+static void count_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f)
 {
     const int32_t k = s->n_out;
     double loss = 0;
@@ -128,7 +128,7 @@ static void count_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_figures *
 }
 
 /* (c s - sum t p) / sqrt((s^2 - sum p^2)(s^2 - sum t^2)); c right, s all, t and p the margins. */
-static double correlation(const cs_figures *f)
+static double correlation(const cs_metrics *f)
 {
     const double all = (double)f->n;
     double right = 0, tp = 0, tt = 0, pp = 0;
@@ -144,7 +144,7 @@ static double correlation(const cs_figures *f)
     return under > 0 ? (right * all - tp) / sqrt(under) : f->n > 0 ? 0 : NAN;
 }
 
-double cs_figures_mean(const cs_figures *f, size_t off)
+double cs_metrics_mean(const cs_metrics *f, size_t off)
 {
     double sum = 0, count = 0;
 
@@ -159,12 +159,12 @@ double cs_figures_mean(const cs_figures *f, size_t off)
 }
 
 /* What is counted per class, from the confusion matrix. */
-static void margins(cs_figures *f)
+static void margins(cs_metrics *f)
 {
     const int32_t k = f->n_class;
 
     for (int32_t c = 0; c < k; c++) {
-        cs_class_figures *g = &f->cls[c];
+        cs_class_metrics *g = &f->cls[c];
         for (int32_t j = 0; j < k; j++) {
             g->n += f->confusion[c * k + j];
             g->n_called += f->confusion[j * k + c];
@@ -173,27 +173,27 @@ static void margins(cs_figures *f)
     }
 }
 
-static void class_figures(cs_figures *f)
+static void class_metrics(cs_metrics *f)
 {
     const int32_t k = f->n_class;
     int64_t right = 0;
 
     for (int32_t c = 0; c < k; c++) {
-        cs_class_figures *g = &f->cls[c];
+        cs_class_metrics *g = &f->cls[c];
         g->precision = ratio((double)g->n_right, (double)g->n_called);
         g->recall = ratio((double)g->n_right, (double)g->n);
         g->f1 = g->n > 0 ? ratio(2 * (double)g->n_right, (double)(g->n + g->n_called)) : NAN;
         right += g->n_right;
     }
     f->accuracy = ratio((double)right, (double)f->n);
-    f->balanced = cs_figures_mean(f, offsetof(cs_class_figures, recall));
-    f->macro_f1 = cs_figures_mean(f, offsetof(cs_class_figures, f1));
+    f->balanced = cs_metrics_mean(f, offsetof(cs_class_metrics, recall));
+    f->macro_f1 = cs_metrics_mean(f, offsetof(cs_class_metrics, f1));
     f->mcc = correlation(f);
 }
 
 /* ---- ROC-AUC --------------------------------------------------------------------------------- */
 
-static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_figures *f)
+static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f)
 {
     cs_ranked *r = cs_alloc((size_t)f->n + 1, sizeof *r);
 
@@ -209,25 +209,25 @@ static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_figures *f)
         f->cls[c].auc = cs_ranked_area(r, n);
     }
     free(r);
-    f->macro_auc = cs_figures_mean(f, offsetof(cs_class_figures, auc));
+    f->macro_auc = cs_metrics_mean(f, offsetof(cs_class_metrics, auc));
     return CS_OK;
 }
 
-static const cs_figures undefined = {
+static const cs_metrics undefined = {
     .loss = NAN, .accuracy = NAN, .balanced = NAN, .macro_f1 = NAN, .macro_auc = NAN, .mcc = NAN,
     .mae = NAN, .within = NAN, .macro_ap = NAN, .micro_f1 = NAN, .micro_auc = NAN, .micro_ap = NAN
 };
 
-int cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
-                      cs_figures *f)
+int cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
+                      cs_metrics *f)
 {
     const size_t k = (size_t)s->n_out;
 
     *f = undefined;
     if (s->is_labels)
-        return cs_label_figures(s, lo, hi, auc, f);
+        return cs_label_metrics(s, lo, hi, auc, f);
     if (!s->is_class) {
-        value_figures(s, lo, hi, tolerance, f);
+        value_metrics(s, lo, hi, tolerance, f);
         return CS_OK;
     }
     f->n_class = s->n_out;
@@ -237,19 +237,19 @@ int cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double toleran
         goto no_memory;
     memset(f->confusion, 0, k * k * sizeof *f->confusion);
     for (size_t c = 0; c < k; c++)
-        f->cls[c] = (cs_class_figures){ .auc = NAN };
+        f->cls[c] = (cs_class_metrics){ .auc = NAN };
     count_calls(s, lo, hi, f);
     margins(f);
-    class_figures(f);
+    class_metrics(f);
     if (auc && areas(s, lo, hi, f) != CS_OK)
         goto no_memory;
     return CS_OK;
 no_memory:
-    cs_figures_release(f);
-    return cs_fail(CS_EMEM, "out of memory for the figures of %lld records", (long long)s->n);
+    cs_metrics_release(f);
+    return cs_fail(CS_EMEM, "out of memory for the metrics of %lld records", (long long)s->n);
 }
 
-void cs_figures_release(cs_figures *f)
+void cs_metrics_release(cs_metrics *f)
 {
     free(f->cls);
     free(f->confusion);
@@ -288,7 +288,7 @@ void cs_counts_clear(cs_counts *c)
     c->n = 0;
     c->loss = 0;
     for (size_t i = 0; i < k; i++)
-        c->cls[i] = (cs_class_figures){ .auc = NAN };
+        c->cls[i] = (cs_class_metrics){ .auc = NAN };
     if (c->confusion != NULL)
         memset(c->confusion, 0, k * k * sizeof *c->confusion);
 }
@@ -312,7 +312,7 @@ void cs_counts_add(cs_counts *c, const float *answer, const int32_t *label, int6
     }
 }
 
-int cs_counts_figures(const cs_counts *c, cs_figures *f)
+int cs_counts_metrics(const cs_counts *c, cs_metrics *f)
 {
     const size_t k = (size_t)c->n_class;
 
@@ -320,8 +320,8 @@ int cs_counts_figures(const cs_counts *c, cs_figures *f)
     f->cls = cs_alloc(k, sizeof *f->cls);
     f->confusion = c->confusion != NULL ? cs_alloc(k * k, sizeof *f->confusion) : NULL;
     if (f->cls == NULL || (c->confusion != NULL && f->confusion == NULL)) {
-        cs_figures_release(f);
-        return cs_fail(CS_EMEM, "out of memory for the figures of %d classes", (int)c->n_class);
+        cs_metrics_release(f);
+        return cs_fail(CS_EMEM, "out of memory for the metrics of %d classes", (int)c->n_class);
     }
     memcpy(f->cls, c->cls, k * sizeof *f->cls);
     if (c->confusion != NULL)
@@ -329,6 +329,6 @@ int cs_counts_figures(const cs_counts *c, cs_figures *f)
     f->n = c->n;
     f->n_class = c->n_class;
     f->loss = ratio(c->loss, (double)c->n);
-    class_figures(f);
+    class_metrics(f);
     return CS_OK;
 }

@@ -1,7 +1,7 @@
-/* metrics.h - answers beside the truth, and the figures that sum them up.
+/* metrics.h - answers beside the truth, and the metrics that sum them up.
  *
  * DESIGN. Every answer is kept (one float per output, the truth and a length), because exact
- * ROC-AUC needs all scores and figures are asked for by length: 4 (n_out + n_target) + 8 bytes per
+ * ROC-AUC needs all scores and metrics are asked for by length: 4 (n_out + n_target) + 8 bytes per
  * record.
  */
 #ifndef CS_EVAL_METRICS_H
@@ -44,14 +44,14 @@ bool cs_scores_within(const cs_scores *s, int64_t i, int64_t lo, int64_t hi);
 
 /* One class against the rest, or a label's 1s against its 0s over the records that it is known for.
  * NaN: not defined (no such record, none called so). */
-typedef struct cs_class_figures {
+typedef struct cs_class_metrics {
     int64_t n, n_called, n_right;
     double  precision, recall, f1, auc;
     int64_t n_known;             /* of labels only: these, average precision, and the mean of */
     double  ap, balanced, mcc;   /* recall and specificity */
-} cs_class_figures;
+} cs_class_metrics;
 
-typedef struct cs_figures {
+typedef struct cs_metrics {
     int64_t n;                   /* records, or tokens, with a known truth */
     double  loss;                /* mean cross-entropy (natural log), or mean squared error */
     /* classes */
@@ -64,33 +64,33 @@ typedef struct cs_figures {
     int64_t n_known;
     double  macro_ap, micro_f1, micro_auc, micro_ap;
     int32_t n_class;             /* or labels */
-    cs_class_figures *cls;       /* [n_class] */
+    cs_class_metrics *cls;       /* [n_class] */
     int64_t *confusion;          /* [n_class * n_class] row: truth, column: call; NULL: too many */
     /* values, over all targets */
     double  mae;
     double  within;              /* share with |error| < tolerance */
-} cs_figures;
+} cs_metrics;
 
 /**
- * cs_scores_figures - the figures of the records with lo <= length < hi
+ * cs_scores_metrics - the metrics of the records with lo <= length < hi
  *
  * tolerance  for `within`
  * auc      compute ROC-AUC too (a sort per class)
- * Returns  CS_OK (release with cs_figures_release) or CS_EMEM. Figures without records are NaN
+ * Returns  CS_OK (release with cs_metrics_release) or CS_EMEM. Figures without records are NaN
  * Source   MCC: Gorodkin, Comput. Biol. Chem. 28 (2004); AUC by ranks with ties: Hanley, McNeil
  *          1982
  */
-int  cs_scores_figures(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
-                       cs_figures *f) CS_MUST_CHECK;
-void cs_figures_release(cs_figures *f);
+int  cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolerance, bool auc,
+                       cs_metrics *f) CS_MUST_CHECK;
+void cs_metrics_release(cs_metrics *f);
 
-/** cs_label_figures - the same for labels, into an f whose figures are all not defined */
-int  cs_label_figures(const cs_scores *s, int64_t lo, int64_t hi, bool auc, cs_figures *f)
+/** cs_label_metrics - the same for labels, into an f whose metrics are all not defined */
+int  cs_label_metrics(const cs_scores *s, int64_t lo, int64_t hi, bool auc, cs_metrics *f)
     CS_MUST_CHECK;
 
-/** cs_figures_mean - of the double at this offset in cs_class_figures, over the classes for which
+/** cs_metrics_mean - of the double at this offset in cs_class_metrics, over the classes for which
  * it is defined; NaN if there is none */
-double cs_figures_mean(const cs_figures *f, size_t off);
+double cs_metrics_mean(const cs_metrics *f, size_t off);
 
 /* ---- classes of tokens: counted, because keeping every answer would take too much ----------- */
 
@@ -100,7 +100,7 @@ typedef struct cs_counts {
     int32_t  n_class;
     int64_t  n;                  /* tokens with a known class */
     double   loss;               /* their summed cross-entropy */
-    cs_class_figures *cls;       /* [n_class] n, n_called and n_right */
+    cs_class_metrics *cls;       /* [n_class] n, n_called and n_right */
     int64_t *confusion;          /* or NULL */
 } cs_counts;
 
@@ -110,7 +110,7 @@ void cs_counts_release(cs_counts *c);
 void cs_counts_clear(cs_counts *c);
 /** cs_counts_add - n tokens' probabilities [n * n_class] and classes [n], negative: not known */
 void cs_counts_add(cs_counts *c, const float *answer, const int32_t *label, int64_t n);
-/** cs_counts_figures - as cs_scores_figures(), without ROC-AUC */
-int  cs_counts_figures(const cs_counts *c, cs_figures *f) CS_MUST_CHECK;
+/** cs_counts_metrics - as cs_scores_metrics(), without ROC-AUC */
+int  cs_counts_metrics(const cs_counts *c, cs_metrics *f) CS_MUST_CHECK;
 
 #endif

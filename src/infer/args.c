@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/claims.h"
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/near.h"
+#include "base/path_conflicts.h"
+#include "base/suggest.h"
 
 enum { PATH_BYTES = 4096, MOST_LIST_BYTES = 64 << 20 };
 
@@ -124,7 +124,8 @@ const cs_opt cs_stream_table[] = {
              "have left. --verbose tells the number. Where there is no memory for a batch all the "
              "same, half of that batch is the limit from then on, once and with a warning.",
       .min = 1, .max = 1e9 },
-    { .type = CS_OPT_INT, .name = "window", .off = offsetof(cs_stream_args, window),
+    { .type = CS_OPT_INT, .name = "chunks-in-flight",
+      .off = offsetof(cs_stream_args, chunks_in_flight),
       .arg = "NUM", .def = "128",
       .help = "chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, "
               "network and 32 bytes per base of the longest sequence",
@@ -178,7 +179,7 @@ int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *opera
     }
     for (int i = 0; i < n; i++)
         CS_TRY(cs_strlist_add(operand, rest[i]));
-    rc = cs_opt_claim(set);
+    rc = cs_opt_add_paths(set);
 out:
     free(rest);
     return rc;
@@ -243,7 +244,7 @@ int cs_args_input(cs_input_args *a)
     }
     for (int i = 0; i < a->file.n; i++) {
         n_stdin += is_stdin(a->file.v[i]);
-        CS_TRY(cs_claim_input(a->file.v[i]));  /* not all were options' values */
+        CS_TRY(cs_paths_add_input(a->file.v[i]));  /* not all were options' values */
     }
     if (n_stdin > 1)
         return cs_fail(CS_EUSAGE, "standard input ('-') is named %d times, but can be read only "
@@ -256,7 +257,7 @@ int cs_args_input(cs_input_args *a)
         return cs_fail(CS_EUSAGE, "no input; name FASTA, FASTQ or BAM files, or pipe one in");
     a->implied = true;
     CS_TRY(cs_strlist_add(&a->file, "-"));
-    rc = cs_claim_input("-");
+    rc = cs_paths_add_input("-");
 out:
     return rc;
 }
@@ -379,7 +380,7 @@ int cs_args_model(const char *path, char *found, size_t n_found)
     int rc = CS_OK;
 
     CS_TRY(cs_model_find_default(path, found, n_found));
-    rc = cs_claim_input(found);
+    rc = cs_paths_add_input(found);
 out:
     return rc;
 }
@@ -418,13 +419,13 @@ out:
 
 int cs_model_label_of(const cs_model *m, const char *name, int32_t *no)
 {
-    cs_near near = cs_near_begin(name);
+    cs_suggest near = cs_suggest_begin(name);
 
     for (*no = 0; *no < m->n_label; ++*no) {
         if (strcmp(m->label[*no].name, name) == 0)
             return CS_OK;
-        cs_near_try(&near, m->label[*no].name);
+        cs_suggest_try(&near, m->label[*no].name);
     }
     return cs_fail(CS_EUSAGE, "the model has no label '%s'; %s'chordseq model show' lists them",
-                   name, cs_near_hint(&near));
+                   name, cs_suggest_hint(&near));
 }

@@ -17,7 +17,7 @@ typedef struct cs_pair_args { cs_strlist first, second; int interleaved; } cs_pa
 typedef struct cs_model_args { const char *model; } cs_model_args;
 typedef struct cs_compute_args { int64_t threads; } cs_compute_args;
 typedef struct cs_device_args { const char *device; int precision; } cs_device_args;
-typedef struct cs_stream_args { int64_t batch_tokens, window; int check_finite; } cs_stream_args;
+typedef struct cs_stream_args { int64_t batch_tokens, chunks_in_flight; int check_finite; } cs_stream_args;
 typedef struct cs_log_args { int quiet, verbose, force; } cs_log_args;
 
 extern const cs_opt cs_input_table[];      /* -i/--input, --reference, -f, -F, -r, ... */
@@ -25,7 +25,7 @@ extern const cs_opt cs_pair_table[];       /* -1/--mates-1, -2/--mates-2, --inte
 extern const cs_opt cs_model_table[];      /* -m/--model */
 extern const cs_opt cs_compute_table[];    /* -@/--threads */
 extern const cs_opt cs_device_table[];     /* --device, --precision */
-extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --window, --check-finite */
+extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --chunks-in-flight, --check-finite */
 extern const char *const cs_opt_auto[];    /* the word "auto" of a SIZE that finds its own value */
 extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose, --force */
 
@@ -92,7 +92,7 @@ int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out) 
 void cs_device_answers(const cs_device_args *a, const cs_model *m);
 
 /** cs_args_model - the file of --model, or the default model's; an input of the run. CS_OK; the
- * errors of cs_model_find_default() and cs_claim_input() */
+ * errors of cs_model_find_default() and cs_paths_add_input() */
 int cs_args_model(const char *path, char *found, size_t n_found) CS_MUST_CHECK;
 
 /**

@@ -150,7 +150,7 @@ static int set_windows(cs_policy *p, const cs_policy_args *a)
 bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m)
 {
     return calls->call == CALL_TAXON
-        || (calls->call == CALL_AUTO && m->head->stand && m->taxonomy);
+        || (calls->call == CALL_AUTO && m->head->set_taxonomy && m->taxonomy);
 }
 
 /* --max-error as probabilities, by length. */

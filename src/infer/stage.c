@@ -4,7 +4,7 @@
  * Token ids are four times as large as the bases and are needed for a moment only: tokenise puts
  * all of a chunk's into one block, and bucket frees it when it has copied them into batches, so
  * that the chunks that wait for the writer are small. The block is c->id. What they do to a single
- * chunk or batch is in answer.c, which the library shares.
+ * chunk or batch is in predict.c, which the library shares.
  *
  * A record is answered as one or several views (views.h), each a sequence of its own for bucket and
  * infer; the writer makes the record's answer of theirs, so that it depends on nothing but them.
@@ -27,7 +27,7 @@
 #include "infer/stage.h"
 
 #include "base/budget.h"
-#include "infer/answer.h"
+#include "infer/predict.h"
 #include "infer/views.h"
 #include "nn/exec/plan.h"
 
@@ -196,7 +196,7 @@ static int infer_shared(cs_infer_stage *s, const cs_batch *b)
     CS_BUG(pthread_mutex_lock(s->shared_lock) != 0);
     cs_budget_enter(budget);
     s->shared->be->n_thread = cs_pipe_share(s->pipe);
-    const int rc = cs_batch_answer(s, s->shared, b);
+    const int rc = cs_batch_predict(s, s->shared, b);
     CS_BUG(pthread_mutex_unlock(s->shared_lock) != 0);
     return rc;
 }
@@ -256,7 +256,7 @@ int cs_stage_infer(void *self, cs_queue *in, cs_queue *out)
         return infer_ahead(s, in);
     while ((rc = cs_queue_pop(in, &item)) == CS_OK) {
         rc = s->session != s->shared && is_small(s->session, item)
-           ? cs_batch_answer(s, s->session, item) : infer_shared(s, item);
+           ? cs_batch_predict(s, s->session, item) : infer_shared(s, item);
         cs_batch_free(item);
         if (rc != CS_OK)
             break;
@@ -293,7 +293,7 @@ static int write_chunk(cs_write_stage *s, const cs_chunk *c)
 
     for (int i = 0; i < c->n; i++) {
         cs_views_decide(s->policy, c, i);
-        CS_TRY(cs_answer_accept(s->policy, &c->rec[i], c->ans[i].reason));
+        CS_TRY(cs_prediction_accept(s->policy, &c->rec[i], c->ans[i].reason));
         count_reason(s, &c->rec[i], c->ans[i].reason);
         count_detours(s, c, i);
         CS_TRY(s->sink(s->arg, &c->rec[i], &c->ans[i]));

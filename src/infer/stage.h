@@ -22,7 +22,7 @@
 /* What a chunk of CS_CHUNK_BASES bases may occupy: bases, qualities, names and answers. */
 enum { CS_CHUNK_BYTES = 256 << 10 };
 
-/* Activations of a batch that an infer stage answers by its own session: see crew.h. */
+/* Activations of a batch that an infer stage answers by its own session: see workers.h. */
 enum { CS_SMALL_BATCH = 8 << 20 };
 
 /* Tokens of a batch: where there is no room for one, infer makes them half of its, once. Less than
@@ -55,7 +55,7 @@ typedef struct cs_infer_stage {
     cs_pipe    *pipe;
     const cs_policy *policy;
     cs_session *session;         /* its own */
-    cs_session *shared;          /* for large batches (see crew.h); may be the same */
+    cs_session *shared;          /* for large batches (see workers.h); may be the same */
     pthread_mutex_t *shared_lock;    /* held while `shared` is used */
     cs_session *fallback;        /* on the processor, for what a device has no room for; or NULL */
     pthread_mutex_t *fallback_lock;
@@ -69,7 +69,7 @@ typedef struct cs_infer_stage {
 typedef struct cs_write_stage {
     cs_pipe     *pipe;
     const cs_policy *policy;
-    int        (*sink)(void *arg, const cs_record *r, const cs_answer *a);   /* in input order */
+    int        (*sink)(void *arg, const cs_record *r, const cs_prediction *a);   /* in input order */
     void        *arg;
     cs_progress *progress;       /* or NULL */
     uint64_t     n_record, n_base;

@@ -18,7 +18,7 @@
 #include "infer/stream.h"
 
 #include "base/file.h"
-#include "infer/crew.h"
+#include "infer/workers.h"
 #include "nn/exec/plan.h"
 
 #ifdef __GLIBC__
@@ -84,7 +84,7 @@ struct stages {
     cs_read_stage     read;
     cs_tokenise_stage tokenise;
     cs_bucket_stage   bucket;
-    cs_crew          *crew;
+    cs_workers          *crew;
     cs_limit          limit;
     cs_write_stage    write;
 };
@@ -103,7 +103,7 @@ static int run_stages(cs_pipe *p, const cs_stream *s, struct stages *g)
     cs_queue *flight = cs_pipe_queue(p, "bucket to write", s->window, window_bytes(s),
                                      cs_chunk_bytes, cs_chunk_drop);
     g->bucket.flight = flight;
-    cs_stage stage[N_AHEAD + CS_CREW_MAX + 1] = {
+    cs_stage stage[N_AHEAD + CS_WORKERS_MAX + 1] = {
         { "read",     cs_stage_read,     &g->read,     NULL,   raw,   NULL },
         { "tokenise", cs_stage_tokenise, &g->tokenise, raw,    tok,   NULL },
         { "bucket",   cs_stage_bucket,   &g->bucket,   tok,    batch, flight },
@@ -126,7 +126,7 @@ cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
     return (cs_stream){
         .next = src->paired ? cs_pairs_next : NULL, .source = &src->pairs, .in = src->in,
         .second = src->second, .model = m, .policy = policy, .batch_tokens = a->batch_tokens,
-        .allow_nonfinite = !a->check_finite, .window = (int)a->window, .n_thread = split->work,
+        .allow_nonfinite = !a->check_finite, .window = (int)a->chunks_in_flight, .n_thread = split->work,
     };
 }
 
@@ -164,7 +164,7 @@ static int64_t tokens_per_batch(const cs_stream *s)
     planned->output = s->policy->output;
     const int64_t n = cs_plan_batch(planned);
     cs_info("batches of at most %lld tokens; the network may take %.1f MiB", (long long)n,
-            (double)cs_plan_room(planned) / 1024 / 1024);
+            (double)cs_plan_free_memory(planned) / 1024 / 1024);
     cs_session_free(planned);
     return n;
 }
@@ -212,7 +212,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     atomic_init(&g.limit.tokens, budget);
     *stat = (cs_stream_stat){ .batch_tokens = budget };
     cs_stream_own_next(s, &g.read.next, &g.read.source);
-    int rc = cs_crew_new(p, s->model, s->policy, s->allow_nonfinite, s->n_thread, &g.limit,
+    int rc = cs_workers_new(p, s->model, s->policy, s->allow_nonfinite, s->n_thread, &g.limit,
                          &g.crew);
     if (rc != CS_OK) {
         cs_pipe_free(p);
@@ -224,7 +224,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     cs_progress_free(g.write.progress);
     *stat = (cs_stream_stat){
         .n_record = g.write.n_record, .n_base = g.write.n_base, .batch = g.bucket.stat,
-        .longest = g.tokenise.longest, .act_bytes = cs_crew_peak_bytes(g.crew),
+        .longest = g.tokenise.longest, .act_bytes = cs_workers_peak_bytes(g.crew),
         .wall_s = now_s() - start, .batch_tokens = budget,
     };
     cs_pipe_summary(p, stat->times, sizeof stat->times);
@@ -234,7 +234,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
         report_memory(s, stat);
     }
     cs_pipe_free(p);
-    cs_crew_free(g.crew);
+    cs_workers_free(g.crew);
     return rc;
 }
 

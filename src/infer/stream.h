@@ -19,7 +19,7 @@ typedef struct cs_stream {
     size_t     window_bytes;     /* their bytes; 0: window * CS_CHUNK_BYTES */
     int        n_thread;         /* that work at once, all stages together */
     /* Takes the records in input order; an error ends the run. One thread. */
-    int      (*sink)(void *arg, const cs_record *r, const cs_answer *a);
+    int      (*sink)(void *arg, const cs_record *r, const cs_prediction *a);
     void      *arg;
 } cs_stream;
 

@@ -138,20 +138,20 @@ void cs_taxa_tree_release(cs_tree *t)
     *t = (cs_tree){ 0 };
 }
 
-int cs_taxa_stand(cs_model *m)
+int cs_taxa_set_head(cs_model *m)
 {
     int rc = CS_OK;
     cs_taxonomy *t = NULL;
     cs_tree tree = { 0 };
 
-    if (!m->head->stand)
+    if (!m->head->set_taxonomy)
         return CS_OK;
     if (!m->taxonomy)
         return cs_fail(CS_EUSAGE, "the head '%s' learns by a tree of the classes; give --lineage "
                        "or --taxonomy", m->head->name);
     CS_TRY(cs_taxa_of(m, "the model", &t));
     CS_TRY(cs_taxa_tree(t, &tree));
-    rc = m->head->stand(m->head_net, &tree);
+    rc = m->head->set_taxonomy(m->head_net, &tree);
 out:
     cs_taxa_tree_release(&tree);
     cs_taxonomy_free(t);

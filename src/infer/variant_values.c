@@ -150,7 +150,7 @@ static void set_reason(cs_variant_values *v, int i, const cs_window_pair *pair, 
     v->n_reason[reason]++;
 }
 
-static void set_values(cs_variant_values *v, const cs_variant_alt *alt, const cs_answer *a)
+static void set_values(cs_variant_values *v, const cs_variant_alt *alt, const cs_prediction *a)
 {
     const int i = alt->no;
     const bool scored = !alt->pair.why && !a->reason;
@@ -167,7 +167,7 @@ static void set_values(cs_variant_values *v, const cs_variant_alt *alt, const cs
     v->n_alt++;
 }
 
-void cs_variant_values_set(cs_variant_values *v, const cs_variant_alt *alt, const cs_answer *a)
+void cs_variant_values_set(cs_variant_values *v, const cs_variant_alt *alt, const cs_prediction *a)
 {
     reserve_values(v, alt->of->n_alt + 1);
     if (alt->no >= 0)

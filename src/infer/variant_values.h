@@ -29,7 +29,7 @@ int  cs_variant_values_init(cs_variant_values *v, const cs_model *m, const char 
 void cs_variant_values_release(cs_variant_values *v);
 
 /** cs_variant_values_set - what was answered for one ALT, or for a record that has none */
-void cs_variant_values_set(cs_variant_values *v, const cs_variant_alt *alt, const cs_answer *a);
+void cs_variant_values_set(cs_variant_values *v, const cs_variant_alt *alt, const cs_prediction *a);
 /** cs_variant_values_head, cs_variant_values_row - the table's first line, and that of an ALT once
  * its record is complete */
 int  cs_variant_values_head(const cs_variant_values *v, cs_outfile *tsv) CS_MUST_CHECK;

@@ -124,7 +124,7 @@ static double log_of(const float *v, char base, bool raw)
     return (double)v[code] - most - log(sum);
 }
 
-double cs_variants_ratio(const cs_variant_alt *v, const cs_answer *a)
+double cs_variants_ratio(const cs_variant_alt *v, const cs_prediction *a)
 {
     const bool two = v->pair.n_ref != v->pair.n_alt;
     const float *ref = a->v + 4 * v->pair.at, *alt = ref + (two ? a->n / 2 : 0);

@@ -64,6 +64,6 @@ void cs_variants_distance(const float *ref, const float *alt, int32_t n, double 
  * a        of one window: probabilities of A, C, G and T for every base; of two windows: raw values
  *          of both, one after the other
  */
-double cs_variants_ratio(const cs_variant_alt *v, const cs_answer *a);
+double cs_variants_ratio(const cs_variant_alt *v, const cs_prediction *a);
 
 #endif

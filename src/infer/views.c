@@ -338,7 +338,7 @@ static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, 
  * view were, which nobody needs any more. */
 static void call_mates(const cs_policy *p, const cs_chunk *c, int i, const struct part *part)
 {
-    cs_answer *a = &c->ans[i];
+    cs_prediction *a = &c->ans[i];
     int64_t n_live;
     float ignored;
 
@@ -356,7 +356,7 @@ static void call_mates(const cs_policy *p, const cs_chunk *c, int i, const struc
 
 static void average(const cs_chunk *c, int i, const struct part *part, int n_part)
 {
-    cs_answer *a = &c->ans[i];
+    cs_prediction *a = &c->ans[i];
 
     for (int64_t k = 0; k < a->n; k++) {
         double sum = 0;
@@ -371,10 +371,10 @@ static void average(const cs_chunk *c, int i, const struct part *part, int n_par
     }
 }
 
-/* Raw values of both segments, which have room: see reserve_answers() in answer.c. */
+/* Raw values of both segments, which have room: see reserve_answers() in predict.c. */
 static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
 {
-    cs_answer *a = &c->ans[i];
+    cs_prediction *a = &c->ans[i];
     struct part part[CS_MAX_SEG];
     const int n_part = split_parts(p, c, i, part);
     int64_t n_live;
@@ -387,7 +387,7 @@ static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
 
 void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
 {
-    cs_answer *a = &c->ans[i];
+    cs_prediction *a = &c->ans[i];
     struct part part[CS_MAX_SEG];
 
     a->taxon = 0;

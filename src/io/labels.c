@@ -11,7 +11,7 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
-#include "io/inflow.h"
+#include "io/input_pump.h"
 #include "io/source.h"
 
 void cs_classes_release(cs_classes *c)
@@ -171,12 +171,12 @@ out:
 static int open_source(const char *path, cs_source **src)
 {
     htsFormat m;
-    hFILE *fp = cs_inflow_open(path);
+    hFILE *fp = cs_pump_open(path);
     if (!fp)
         return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
     memset(&m, 0, sizeof m);
     if (hts_detect_format2(fp, NULL, &m) < 0) {
-        const int rc = cs_inflow_cut(cs_fail(CS_EIO, "cannot read '%s': %s", path,
+        const int rc = cs_pump_interrupted(cs_fail(CS_EIO, "cannot read '%s': %s", path,
                                              strerror(errno)));
         hclose_abruptly(fp);
         return rc;

@@ -8,7 +8,7 @@
 #include <htslib/hts.h>
 
 #include "base/mem.h"
-#include "io/inflow.h"
+#include "io/input_pump.h"
 
 int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads)
 {
@@ -18,14 +18,14 @@ int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads)
 int cs_lines_open_file(cs_lines *l)
 {
     htsFormat m;
-    hFILE *fp = cs_inflow_open(l->path);
+    hFILE *fp = cs_pump_open(l->path);
 
     if (!fp)
         return cs_fail(CS_EIO, "cannot open '%s': %s", l->path, strerror(errno));
     memset(&m, 0, sizeof m);
     if (hts_detect_format2(fp, NULL, &m) < 0) {
         hclose_abruptly(fp);
-        return cs_inflow_cut(cs_fail(CS_EIO, "cannot read '%s'", l->path));
+        return cs_pump_interrupted(cs_fail(CS_EIO, "cannot read '%s'", l->path));
     }
     return cs_lines_open(l, fp, m.compression != no_compression, 0);
 }

@@ -14,7 +14,7 @@
 #include <htslib/sam.h>
 
 #include "base/mem.h"
-#include "io/inflow.h"
+#include "io/input_pump.h"
 
 struct cs_pileup {
     char          *path;
@@ -35,7 +35,7 @@ struct cs_pileup {
 int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
 {
     htsFile *f;
-    const int rc = cs_inflow_hts(path, &f);
+    const int rc = cs_pump_open_hts(path, &f);
 
     *fp = NULL;
     if (rc != CS_OK)
@@ -48,7 +48,7 @@ int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
         return CS_OK;
     }
     hts_close(f);
-    return cs_inflow_cut(cs_fail(CS_EFORMAT, "'%s' is no SAM, BAM, CRAM, VCF or BCF file", path));
+    return cs_pump_interrupted(cs_fail(CS_EFORMAT, "'%s' is no SAM, BAM, CRAM, VCF or BCF file", path));
 }
 
 /* ---- reads --------------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ int cs_pileup_open(const char *path, struct htsFile *fp, const char *reference,
     p->opt = *opt;
     p->fp = fp;
     p->to = INT64_MAX;
-    const int rc = cs_inflow_cut(open_all(p, reference));
+    const int rc = cs_pump_interrupted(open_all(p, reference));
     if (rc == CS_OK)
         *out = p;
     else
@@ -252,12 +252,12 @@ int cs_pileup_next(cs_pileup *p, cs_site *s)
     for (;;) {
         const int r = bam_mplp64_auto(p->plp, &tid, &pos, &n, &read);
         if (p->error != CS_OK)
-            return cs_inflow_cut(p->error);
+            return cs_pump_interrupted(p->error);
         if (r < 0)
             return cs_fail(CS_EFORMAT, "'%s': the pileup failed after record %llu", p->path,
                            (unsigned long long)p->n_read);
         if (r == 0)
-            return cs_inflow_cut(CS_EOF);
+            return cs_pump_interrupted(CS_EOF);
         if (pos >= p->from && pos < p->to)
             break;
     }

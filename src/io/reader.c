@@ -16,7 +16,7 @@
 
 #include "base/file.h"
 #include "io/content.h"
-#include "io/inflow.h"
+#include "io/input_pump.h"
 #include "registry.h"
 
 enum { HEAD_BYTES = 64, PEEK_BYTES = 1024 };
@@ -142,12 +142,12 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
     int rc;
     const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
 
-    hFILE *fp = cs_inflow_open(path);
+    hFILE *fp = cs_pump_open(path);
     if (!fp)
         return cs_fail(CS_EIO, "cannot open '%s': %s", shown, strerror(errno));
     memset(&m, 0, sizeof m);
     if (hts_detect_format2(fp, NULL, &m) < 0) {
-        rc = cs_inflow_cut(cs_fail(CS_EIO, "cannot read '%s': %s", shown, strerror(errno)));
+        rc = cs_pump_interrupted(cs_fail(CS_EIO, "cannot read '%s': %s", shown, strerror(errno)));
         hclose_abruptly(fp);
         return rc;
     }
@@ -158,7 +158,7 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
     else
         rc = r ? check_regions(path, &m, opt) : refuse(shown, &m);
     if (rc != CS_OK) {
-        rc = cs_inflow_cut(rc);
+        rc = cs_pump_interrupted(rc);
         hclose_abruptly(fp);
         return rc;
     }
@@ -169,7 +169,7 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
     if (rc != CS_OK) {
         free(in->path);
         free(in);
-        return cs_inflow_cut(rc);
+        return cs_pump_interrupted(rc);
     }
     *out = in;
     return CS_OK;
@@ -177,7 +177,7 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
 
 int cs_input_next(cs_input *in, cs_chunk *c)
 {
-    const int rc = cs_inflow_cut(in->reader->next(in->state, c));
+    const int rc = cs_pump_interrupted(in->reader->next(in->state, c));
     if (rc != CS_OK)
         return rc;
     cs_record *r = &c->rec[c->n - 1];

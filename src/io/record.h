@@ -66,7 +66,7 @@ typedef struct cs_view {
  * calls may be taxa above the classes, taxon is the node called (0: none) and p its probability, or
  * that of the best one below the top; else both are 0, and the class with the largest value is
  * called. */
-typedef struct cs_answer {
+typedef struct cs_prediction {
     float *v;
     int64_t n;
     cs_reason reason;
@@ -75,7 +75,7 @@ typedef struct cs_answer {
     /* By segment: windows that have an answer, and of a pair what each mate alone would be called,
      * a node where taxon is one, else a class; -1: nothing. */
     int32_t n_window[CS_MAX_SEG], mate[CS_MAX_SEG];
-} cs_answer;
+} cs_prediction;
 
 /* About CS_CHUNK_RECORDS records or CS_CHUNK_BASES bases, whichever comes first; at least one
  * record. Few bases, so that a chunk's tokens are still in the second-level cache of the processor
@@ -92,7 +92,7 @@ typedef struct cs_chunk {
     int32_t     n_view;
     int32_t    *id;              /* [n_id] of all views, on the heap; NULL when batches have them */
     int64_t     n_id;
-    cs_answer  *ans;             /* [n]          room made by tokenise, filled by write */
+    cs_prediction  *ans;             /* [n]          room made by tokenise, filled by write */
     atomic_int  pending;         /* answers still missing */
     int64_t     n_base;          /* sum over records and segments */
     int64_t     input_bytes;     /* how far the input had been consumed at its end, or 0 */

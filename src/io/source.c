@@ -18,7 +18,7 @@
 #include "base/budget.h"
 #include "base/mem.h"
 #include "io/inflate.h"
-#include "io/inflow.h"
+#include "io/input_pump.h"
 
 enum {
     PIECE = 1 << 18,             /* text per piece, bytes */
@@ -357,14 +357,14 @@ int cs_source_fill(cs_source *s, const char **p, size_t *n)
         return rc;
     if (s->is_gzip) {
         rc = fill_gzip(s, n);
-        return *n ? CS_OK : cs_inflow_cut(rc);
+        return *n ? CS_OK : cs_pump_interrupted(rc);
     }
     const int64_t room = enter(s, (int64_t)htell(s->fp));
     CS_TRY(read_raw(s, s->out, room < PIECE ? (size_t)room : s->out_cap, n));
     if (*n == 0)
         rc = CS_EOF;
 out:
-    return cs_inflow_cut(rc);
+    return cs_pump_interrupted(rc);
 }
 
 const char *cs_source_problem(const cs_source *s, const char **advice)

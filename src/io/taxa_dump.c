@@ -13,8 +13,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/claims.h"
 #include "base/opt.h"
+#include "base/path_conflicts.h"
 #include "io/taxa_rows.h"
 #include "io/taxonomy.h"
 
@@ -46,7 +46,7 @@ static int each_row(struct dump *d, const char *file,
     int64_t no = 0, taxid;
 
     (void)snprintf(path, sizeof path, "%s/%s", d->folder, file);
-    if ((rc = cs_claim_input(path)) != CS_OK)
+    if ((rc = cs_paths_add_input(path)) != CS_OK)
         return rc;
     FILE *in = fopen(path, "r");
     if (!in)

@@ -11,7 +11,7 @@
 #include <htslib/tbx.h>
 #include <htslib/vcf.h>
 
-#include "io/inflow.h"
+#include "io/input_pump.h"
 #include "io/vcf_native.h"
 #include "io/vcf_text.h"
 
@@ -123,7 +123,7 @@ int cs_vcf_open(const char *path, int threads, bool as_native, cs_vcf **out)
     htsFile *fp;
 
     *out = NULL;
-    CS_TRY(cs_inflow_hts(path, &fp));
+    CS_TRY(cs_pump_open_hts(path, &fp));
     rc = cs_vcf_take(path, fp, threads, as_native, out);
 out:
     return rc;
@@ -137,7 +137,7 @@ int cs_vcf_take(const char *path, htsFile *fp, int threads, bool as_native, cs_v
     v->path = cs_xstrdup(path);
     v->fp = fp;
     v->as_native = as_native;
-    const int rc = cs_inflow_cut(open_all(v, threads));
+    const int rc = cs_pump_interrupted(open_all(v, threads));
     if (rc == CS_OK)
         *out = v;
     else
@@ -344,7 +344,7 @@ int cs_vcf_read(cs_vcf *v, int what)
 
     if (v->none)
         return CS_EOF;
-    CS_TRY(cs_inflow_cut(is_text(v) ? next_text(v) : next_native(v)));
+    CS_TRY(cs_pump_interrupted(is_text(v) ? next_text(v) : next_native(v)));
     CS_TRY(check_native(v));
     if (bcf_unpack(v->rec, what) < 0 || v->rec->n_allele < 1)
         return cs_vcf_broken(v, "cannot be unpacked; the file is damaged");

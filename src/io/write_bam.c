@@ -178,20 +178,20 @@ static bool drop_tags(bam1_t *b)
     return !bad;
 }
 
-static int set_tags(cs_output *o, bam1_t *b, const cs_answer *a)
+static int set_tags(cs_output *o, bam1_t *b, const cs_prediction *a)
 {
-    const int32_t node = cs_answer_taxon(&o->info, a);
+    const int32_t node = cs_prediction_taxon(&o->info, a);
     const int64_t taxid = node >= 0 ? o->info.taxonomy->node[node].taxid : 0;
     const char *why = cs_reason_name(a->reason);
     char buf[CS_LABEL_TEXT], label[CS_LABEL_TEXT];
 
     if (!drop_tags(b))
         return cs_fail(CS_EFORMAT, "record '%.60s' has damaged tags", bam_get_qname(b));
-    (void)snprintf(label, sizeof label, "%s", cs_answer_label(&o->info, a, buf));
+    (void)snprintf(label, sizeof label, "%s", cs_prediction_label(&o->info, a, buf));
     make_printable(label);
     bool bad = bam_aux_update_str(b, "cl", (int)strlen(label) + 1, label) < 0;
-    if (cs_answer_best(a) >= 0)
-        bad |= bam_aux_update_float(b, "cp", (float)cs_answer_prob(a)) < 0;
+    if (cs_prediction_best(a) >= 0)
+        bad |= bam_aux_update_float(b, "cp", (float)cs_prediction_prob(a)) < 0;
     bad |= bam_aux_update_int(b, "ct", taxid) < 0;
     if (node < 0)
         bad |= bam_aux_update_str(b, "cr", (int)strlen(why) + 1, why) < 0;
@@ -199,7 +199,7 @@ static int set_tags(cs_output *o, bam1_t *b, const cs_answer *a)
                          bam_get_qname(b)) : CS_OK;
 }
 
-static int one(cs_output *o, const cs_record *r, int s, const cs_answer *a)
+static int one(cs_output *o, const cs_record *r, int s, const cs_prediction *a)
 {
     int rc = CS_OK;
     struct alignments *w = o->state;
@@ -218,7 +218,7 @@ out:
     return rc;
 }
 
-static int bam_record(cs_output *o, const cs_record *r, const cs_answer *a)
+static int bam_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
 

@@ -12,17 +12,17 @@ static int binning_begin(cs_output *o)
                              "@@SEQUENCEID\tTAXID\tBINID\n", o->info.sample);
 }
 
-static int binning_record(cs_output *o, const cs_record *r, const cs_answer *a)
+static int binning_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     const cs_taxonomy *t = o->info.taxonomy;
-    const int32_t node = cs_answer_taxon(&o->info, a);
+    const int32_t node = cs_prediction_taxon(&o->info, a);
     char label[CS_LABEL_TEXT];
 
     if (node < 0)
         return CS_OK;
     const int32_t at = cs_taxonomy_ncbi(t, node);
     return cs_outfile_printf(o->file, "%s\t%lld\t%s\n", cs_record_name(r),
-                             (long long)t->node[at].taxid, cs_answer_label(&o->info, a, label));
+                             (long long)t->node[at].taxid, cs_prediction_label(&o->info, a, label));
 }
 
 static int binning_end(cs_output *o)

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "io/class_counts.h"
 #include "io/html.h"
-#include "io/tally.h"
 
 enum { N_PROB = CS_PROB_BINS, N_LENGTH = CS_HTML_LENGTHS, N_SHOWN = 12 };
 
 struct page {
-    cs_tally *t;
+    cs_class_counts *t;
     uint64_t  length[2][N_LENGTH];             /* with and without a call */
     uint64_t (*prob)[N_PROB];                  /* [n_label] of calls */
     struct timespec start;
@@ -27,7 +27,7 @@ static void html_release(cs_output *o)
 
     if (!p)
         return;
-    cs_tally_free(p->t);
+    cs_class_counts_free(p->t);
     free(p->prob);
     free(p);
     o->state = NULL;
@@ -43,22 +43,22 @@ static int html_begin(cs_output *o)
     if (!p->prob)
         return cs_fail(CS_EMEM, "out of memory for a page about %zu classes", n);
     memset(p->prob, 0, (n + 1) * sizeof *p->prob);
-    return cs_tally_new(&o->info, &p->t);
+    return cs_class_counts_new(&o->info, &p->t);
 }
 
-static int html_record(cs_output *o, const cs_record *r, const cs_answer *a)
+static int html_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     struct page *p = o->state;
-    const int best = cs_answer_best(a), no_call = a->reason != CS_REASON_NONE;
+    const int best = cs_prediction_best(a), no_call = a->reason != CS_REASON_NONE;
 
-    cs_tally_add(p->t, &o->info, r, a);
+    cs_class_counts_add(p->t, &o->info, r, a);
     p->length[no_call][cs_html_length(cs_record_bases(r))]++;
     if (best < 0)
         return CS_OK;
-    const int32_t node = o->info.taxonomy ? cs_answer_taxon(&o->info, a) : -1;
+    const int32_t node = o->info.taxonomy ? cs_prediction_taxon(&o->info, a) : -1;
     const int no = node >= 0 ? o->info.taxonomy->node[node].class_no : no_call ? -1 : best;
     if (no >= 0)
-        p->prob[no][cs_prob_bin(cs_answer_prob(a))]++;
+        p->prob[no][cs_prob_bin(cs_prediction_prob(a))]++;
     return CS_OK;
 }
 
@@ -74,7 +74,7 @@ static int summary(cs_output *o)
 {
     int rc = CS_OK;
     const struct page *p = o->state;
-    const cs_tally *t = p->t;
+    const cs_class_counts *t = p->t;
     const double s = p->before + seconds_since(p->start);
 
     CS_TRY(cs_outfile_printf(o->file, "<p>%llu records with %llu bases; %llu records were called, "
@@ -100,7 +100,7 @@ static int bar(cs_outfile *f, uint64_t n, uint64_t most)
 static int taxon_row(cs_output *o, int32_t node, cs_count c, uint64_t most)
 {
     int rc = CS_OK;
-    const cs_tally *t = ((struct page *)o->state)->t;
+    const cs_class_counts *t = ((struct page *)o->state)->t;
     const cs_taxon *v = &o->info.taxonomy->node[node];
     char label[CS_LABEL_TEXT];
 
@@ -119,7 +119,7 @@ out:
 static int class_table(cs_output *o, const int *order, int n)
 {
     int rc = CS_OK;
-    const cs_tally *t = ((struct page *)o->state)->t;
+    const cs_class_counts *t = ((struct page *)o->state)->t;
     const cs_taxonomy *tree = o->info.taxonomy;
     const uint64_t most = t->of_class[order[0]].n_record;
 
@@ -142,7 +142,7 @@ out:
 static int reason_table(cs_output *o)
 {
     int rc = CS_OK;
-    const cs_tally *t = ((struct page *)o->state)->t;
+    const cs_class_counts *t = ((struct page *)o->state)->t;
 
     CS_TRY(cs_html_section(o->file, "Without a call"));
     CS_TRY(cs_outfile_printf(o->file, "<table><tr><th>reason</th><th>meaning</th><th class=\"n\" "
@@ -199,7 +199,7 @@ static int by_count(const void *a, const void *b)
 /* Classes, the most frequent first. */
 static int *sorted(cs_output *o)
 {
-    const cs_tally *t = ((struct page *)o->state)->t;
+    const cs_class_counts *t = ((struct page *)o->state)->t;
     const int n = o->info.n_label;
     struct rank *r = cs_alloc((size_t)n, sizeof *r);
     int *order = cs_alloc((size_t)n, sizeof *order);
@@ -244,7 +244,7 @@ static json_t *html_save(const cs_output *o)
 {
     const struct page *p = o->state;
 
-    return json_pack("{s:o, s:o, s:o, s:f}", "tally", cs_tally_json(p->t), "length",
+    return json_pack("{s:o, s:o, s:o, s:f}", "tally", cs_class_counts_json(p->t), "length",
                      cs_counts_save(p->length[0], 2 * N_LENGTH), "prob",
                      cs_counts_save(p->prob[0], (size_t)o->info.n_label * N_PROB), "seconds",
                      p->before + seconds_since(p->start));
@@ -256,7 +256,7 @@ static bool html_restore(cs_output *o, const json_t *j)
         return false;
     struct page *p = o->state;
     p->before = json_number_value(json_object_get(j, "seconds"));
-    return cs_tally_read(p->t, json_object_get(j, "tally"))
+    return cs_class_counts_read(p->t, json_object_get(j, "tally"))
         && cs_counts_restore(json_object_get(j, "length"), p->length[0], 2 * N_LENGTH)
         && cs_counts_restore(json_object_get(j, "prob"), p->prob[0],
                              (size_t)o->info.n_label * N_PROB);

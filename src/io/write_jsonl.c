@@ -32,16 +32,16 @@ static int reason(cs_outfile *f, cs_reason why)
     return cs_outfile_printf(f, ",\"reason\":\"%s\"", cs_reason_name(why));
 }
 
-static int called(cs_output *o, const cs_answer *a)
+static int called(cs_output *o, const cs_prediction *a)
 {
     int rc = CS_OK;
     cs_outfile *f = o->file;
     const cs_taxonomy *t = o->info.taxonomy;
-    const int32_t node = t ? cs_answer_taxon(&o->info, a) : -1;
+    const int32_t node = t ? cs_prediction_taxon(&o->info, a) : -1;
     char label[CS_LABEL_TEXT];
 
     CS_TRY(cs_outfile_printf(f, ",\"label\":"));
-    CS_TRY(cs_json_string(f, cs_answer_label(&o->info, a, label)));
+    CS_TRY(cs_json_string(f, cs_prediction_label(&o->info, a, label)));
     if (node >= 0) {
         CS_TRY(cs_outfile_printf(f, ",\"taxid\":%lld,\"rank\":", (long long)t->node[node].taxid));
         CS_TRY(cs_json_string(f, t->node[node].rank));
@@ -53,7 +53,7 @@ out:
 }
 
 /* {"NAME":VALUE,...} or null. */
-static int values(cs_output *o, const char *key, const char *format, const cs_answer *a, int known)
+static int values(cs_output *o, const char *key, const char *format, const cs_prediction *a, int known)
 {
     int rc = CS_OK;
     cs_outfile *f = o->file;
@@ -71,14 +71,14 @@ out:
     return rc;
 }
 
-static int class_fields(cs_output *o, const cs_answer *a)
+static int class_fields(cs_output *o, const cs_prediction *a)
 {
     int rc = CS_OK;
-    const int best = cs_answer_best(a);
+    const int best = cs_prediction_best(a);
 
     CS_TRY(called(o, a));
     if (best >= 0)
-        CS_TRY(cs_outfile_printf(o->file, ",\"probability\":%.6f", cs_answer_prob(a)));
+        CS_TRY(cs_outfile_printf(o->file, ",\"probability\":%.6f", cs_prediction_prob(a)));
     else
         CS_TRY(cs_outfile_printf(o->file, ",\"probability\":null"));
     CS_TRY(reason(o->file, a->reason));
@@ -87,7 +87,7 @@ out:
     return rc;
 }
 
-static int jsonl_record(cs_output *o, const cs_record *r, const cs_answer *a)
+static int jsonl_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
 

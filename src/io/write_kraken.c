@@ -13,7 +13,7 @@ static int kraken_begin(cs_output *o)
     return CS_OK;
 }
 
-static long long mate_taxid(const cs_output_info *info, const cs_answer *a, int s)
+static long long mate_taxid(const cs_output_info *info, const cs_prediction *a, int s)
 {
     const cs_taxonomy *t = info->taxonomy;
 
@@ -22,12 +22,12 @@ static long long mate_taxid(const cs_output_info *info, const cs_answer *a, int 
     return (long long)t->node[info->taxa ? a->mate[s] : t->of_class[a->mate[s]]].taxid;
 }
 
-static int kraken_record(cs_output *o, const cs_record *r, const cs_answer *a)
+static int kraken_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
     cs_outfile *f = o->file;
     const cs_taxonomy *t = o->info.taxonomy;
-    const int32_t node = cs_answer_taxon(&o->info, a);
+    const int32_t node = cs_prediction_taxon(&o->info, a);
     const cs_taxon *v = node >= 0 ? &t->node[node] : NULL;
     char length[CS_LENGTH_TEXT];
     const long long taxid = v ? (long long)v->taxid : 0;

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/tally.h"
+#include "io/class_counts.h"
 
 struct report {
     cs_outfile        *f;
     const cs_taxonomy *tree;
-    const cs_tally    *t;
+    const cs_class_counts    *t;
 };
 
 /* "D" at a rank that has a letter, else the letter of the last one above and how far below it. */
@@ -108,7 +108,7 @@ static int kreport_end(cs_output *o)
     const struct report r = { o->file, o->info.taxonomy, o->state };
     const struct code above_root = { 'R', -1 };
 
-    cs_tally_sum(o->state, r.tree);
+    cs_class_counts_sum(o->state, r.tree);
     CS_TRY(line(&r, r.t->unclassified, r.t->unclassified, "U", 0, 0, "unclassified"));
     CS_TRY(clade(&r, 0, above_root, 0));
 out:
@@ -118,12 +118,12 @@ out:
 const cs_writer cs_write_kreport = {
     .name = "kreport",
     .summary = "Kraken 2's report: a line per taxon",
-    .begin = cs_tally_begin,
-    .record = cs_tally_record,
+    .begin = cs_class_counts_begin,
+    .record = cs_class_counts_record,
     .end = kreport_end,
     .for_classes = true,
-    .release = cs_tally_release,
+    .release = cs_class_counts_release,
     .resumes = true,
-    .save = cs_tally_save,
-    .restore = cs_tally_restore,
+    .save = cs_class_counts_save,
+    .restore = cs_class_counts_restore,
 };

@@ -1,5 +1,5 @@
 /* write_krona.c - what Krona's ktImportText draws: a count, then the names from the top down. */
-#include "io/tally.h"
+#include "io/class_counts.h"
 
 static int path(cs_outfile *f, const cs_taxonomy *t, int32_t i)
 {
@@ -15,7 +15,7 @@ out:
 static int krona_end(cs_output *o)
 {
     int rc = CS_OK;
-    const cs_tally *t = o->state;
+    const cs_class_counts *t = o->state;
     const cs_taxonomy *tree = o->info.taxonomy;
 
     if (t->unclassified.n_record)
@@ -35,12 +35,12 @@ out:
 const cs_writer cs_write_krona = {
     .name = "krona",
     .summary = "counts and lineages for Krona's ktImportText",
-    .begin = cs_tally_begin,
-    .record = cs_tally_record,
+    .begin = cs_class_counts_begin,
+    .record = cs_class_counts_record,
     .end = krona_end,
     .for_classes = true,
-    .release = cs_tally_release,
+    .release = cs_class_counts_release,
     .resumes = true,
-    .save = cs_tally_save,
-    .restore = cs_tally_restore,
+    .save = cs_class_counts_save,
+    .restore = cs_class_counts_restore,
 };

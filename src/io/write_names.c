@@ -6,7 +6,7 @@ static int names_begin(cs_output *o)
     return cs_outfile_printf(o->file, "row\tname\tlength\treason\n");
 }
 
-static int names_record(cs_output *o, const cs_record *r, const cs_answer *a)
+static int names_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     char length[CS_LENGTH_TEXT];
 

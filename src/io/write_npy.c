@@ -14,7 +14,7 @@ static int npy_begin(cs_output *o)
     return cs_npy_begin(o->file, CS_NPY_F4, cs_npy_shape2(-1, o->info.n_label));
 }
 
-static int npy_record(cs_output *o, const cs_record *r, const cs_answer *a)
+static int npy_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
     static const float none = NAN;

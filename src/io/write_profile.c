@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "io/tally.h"
+#include "io/class_counts.h"
 
 static const char *const ranks[] = {
     "superkingdom", "phylum", "class", "order", "family", "genus", "species", "strain",
@@ -27,7 +27,7 @@ static int rank_of(const char *rank)
 static int row(cs_output *o, int32_t i, int rank)
 {
     int rc = CS_OK;
-    const cs_tally *t = o->state;
+    const cs_class_counts *t = o->state;
     const cs_taxonomy *tree = o->info.taxonomy;
     int32_t at[N_RANK];
 
@@ -56,10 +56,10 @@ out:
 static int profile_end(cs_output *o)
 {
     int rc = CS_OK;
-    const cs_tally *t = o->state;
+    const cs_class_counts *t = o->state;
     const cs_taxonomy *tree = o->info.taxonomy;
 
-    cs_tally_sum(o->state, tree);
+    cs_class_counts_sum(o->state, tree);
     CS_TRY(cs_outfile_printf(o->file, "@Version:0.9.1\n@SampleID:%s\n@Ranks:", o->info.sample));
     for (int k = 0; k < N_RANK; k++)
         CS_TRY(cs_outfile_printf(o->file, "%s%s", k ? "|" : "", ranks[k]));
@@ -76,12 +76,12 @@ out:
 const cs_writer cs_write_profile = {
     .name = "profile",
     .summary = "CAMI's format for profiles",
-    .begin = cs_tally_begin,
-    .record = cs_tally_record,
+    .begin = cs_class_counts_begin,
+    .record = cs_class_counts_record,
     .end = profile_end,
     .for_classes = true,
-    .release = cs_tally_release,
+    .release = cs_class_counts_release,
     .resumes = true,
-    .save = cs_tally_save,
-    .restore = cs_tally_restore,
+    .save = cs_class_counts_save,
+    .restore = cs_class_counts_restore,
 };

@@ -216,11 +216,11 @@ out:
     return rc;
 }
 
-static int split_record(cs_output *o, const cs_record *r, const cs_answer *a)
+static int split_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
     struct split *w = o->state;
-    const int no = a->reason == CS_REASON_NONE ? cs_answer_best(a) + 1 : 0;
+    const int no = a->reason == CS_REASON_NONE ? cs_prediction_best(a) + 1 : 0;
 
     for (int s = 0; s < r->n_seg; s++) {
         const int kind = 2 * (r->n_seg == 1 ? 0 : s + 1) + (r->seg[s].qual != NULL);

@@ -2,8 +2,8 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "io/class_counts.h"
 #include "io/json_text.h"
-#include "io/tally.h"
 
 static int count(cs_outfile *f, cs_count c)
 {
@@ -14,7 +14,7 @@ static int count(cs_outfile *f, cs_count c)
 static int reasons(cs_output *o)
 {
     int rc = CS_OK;
-    const cs_tally *t = o->state;
+    const cs_class_counts *t = o->state;
 
     CS_TRY(cs_outfile_printf(o->file, "  \"reasons\": {"));
     for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++) {
@@ -32,7 +32,7 @@ out:
 static int probabilities(cs_output *o)
 {
     int rc = CS_OK;
-    const cs_tally *t = o->state;
+    const cs_class_counts *t = o->state;
 
     if (!o->info.is_class)
         return CS_OK;
@@ -70,7 +70,7 @@ out:
 static int classes(cs_output *o)
 {
     int rc = CS_OK;
-    const cs_tally *t = o->state;
+    const cs_class_counts *t = o->state;
 
     CS_TRY(cs_outfile_printf(o->file, "  \"classes\": ["));
     for (int i = 0; o->info.is_class && i < o->info.n_label; i++)
@@ -84,7 +84,7 @@ out:
 static int ancestors(cs_output *o)
 {
     int rc = CS_OK;
-    const cs_tally *t = o->state;
+    const cs_class_counts *t = o->state;
     const cs_taxonomy *tree = o->info.taxonomy;
     bool first = true;
 
@@ -122,7 +122,7 @@ static int about(cs_output *o)
 static int summary_end(cs_output *o)
 {
     int rc = CS_OK;
-    const cs_tally *t = o->state;
+    const cs_class_counts *t = o->state;
     const cs_count called = t->reason[CS_REASON_NONE];
 
     CS_TRY(cs_outfile_printf(o->file, "{\n"));
@@ -146,11 +146,11 @@ out:
 const cs_writer cs_write_summary = {
     .name = "summary",
     .summary = "versions, model, options and counts as JSON",
-    .begin = cs_tally_begin,
-    .record = cs_tally_record,
+    .begin = cs_class_counts_begin,
+    .record = cs_class_counts_record,
     .end = summary_end,
-    .release = cs_tally_release,
+    .release = cs_class_counts_release,
     .resumes = true,
-    .save = cs_tally_save,
-    .restore = cs_tally_restore,
+    .save = cs_class_counts_save,
+    .restore = cs_class_counts_restore,
 };

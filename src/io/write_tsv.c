@@ -51,9 +51,9 @@ out:
     return rc;
 }
 
-static int taxon_columns(cs_output *o, const cs_answer *a)
+static int taxon_columns(cs_output *o, const cs_prediction *a)
 {
-    const int32_t node = cs_answer_taxon(&o->info, a);
+    const int32_t node = cs_prediction_taxon(&o->info, a);
 
     if (node < 0)
         return cs_outfile_printf(o->file, "\t0\t.");
@@ -61,15 +61,15 @@ static int taxon_columns(cs_output *o, const cs_answer *a)
     return cs_outfile_printf(o->file, "\t%lld\t%s", (long long)v->taxid, v->rank);
 }
 
-static int class_columns(cs_output *o, const cs_answer *a)
+static int class_columns(cs_output *o, const cs_prediction *a)
 {
     int rc = CS_OK;
-    const int best = cs_answer_best(a);
+    const int best = cs_prediction_best(a);
     char label[CS_LABEL_TEXT];
     CS_BUG(best >= 0 && a->n != o->info.n_label);
     CS_TRY(cs_outfile_text(o->file, "\t"));
-    CS_TRY(cs_outfile_text(o->file, cs_answer_label(&o->info, a, label)));
-    CS_TRY(share(o, best >= 0, best >= 0 ? cs_answer_prob(a) : 0));
+    CS_TRY(cs_outfile_text(o->file, cs_prediction_label(&o->info, a, label)));
+    CS_TRY(share(o, best >= 0, best >= 0 ? cs_prediction_prob(a) : 0));
     CS_TRY(cs_outfile_text(o->file, "\t"));
     CS_TRY(cs_outfile_text(o->file, cs_reason_name(a->reason)));
     if (o->info.taxa)
@@ -81,7 +81,7 @@ out:
     return rc;
 }
 
-static int value_columns(cs_output *o, const cs_answer *a)
+static int value_columns(cs_output *o, const cs_prediction *a)
 {
     int rc = CS_OK;
     const int known = a->reason == CS_REASON_NONE;
@@ -99,7 +99,7 @@ out:
     return rc;
 }
 
-static int tsv_record(cs_output *o, const cs_record *r, const cs_answer *a)
+static int tsv_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
     char length[CS_LENGTH_TEXT];

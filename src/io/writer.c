@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-int cs_answer_best(const cs_answer *a)
+int cs_prediction_best(const cs_prediction *a)
 {
     if ((a->reason != CS_REASON_NONE && a->reason != CS_REASON_LOW_PROB) || a->n < 1)
         return -1;
@@ -85,18 +85,18 @@ out:
     return rc;
 }
 
-int32_t cs_answer_taxon(const cs_output_info *info, const cs_answer *a)
+int32_t cs_prediction_taxon(const cs_output_info *info, const cs_prediction *a)
 {
-    const int best = a->reason == CS_REASON_NONE ? cs_answer_best(a) : -1;
+    const int best = a->reason == CS_REASON_NONE ? cs_prediction_best(a) : -1;
 
     if (best < 0)
         return -1;
     return a->taxon > 0 ? a->taxon : info->taxonomy->of_class[best];
 }
 
-double cs_answer_prob(const cs_answer *a)
+double cs_prediction_prob(const cs_prediction *a)
 {
-    return a->p > 0 ? (double)a->p : (double)a->v[cs_answer_best(a)];
+    return a->p > 0 ? (double)a->p : (double)a->v[cs_prediction_best(a)];
 }
 
 /* The names from the top down with ';' between; false: there is no room. */
@@ -124,11 +124,11 @@ const char *cs_taxon_label(const cs_output_info *info, int32_t node, char buf[CS
     return buf;
 }
 
-const char *cs_answer_label(const cs_output_info *info, const cs_answer *a, char buf[CS_LABEL_TEXT])
+const char *cs_prediction_label(const cs_output_info *info, const cs_prediction *a, char buf[CS_LABEL_TEXT])
 {
     if (a->reason != CS_REASON_NONE || a->n == 0)
         return "unclassified";
-    return a->taxon > 0 ? cs_taxon_label(info, a->taxon, buf) : info->label[cs_answer_best(a)];
+    return a->taxon > 0 ? cs_taxon_label(info, a->taxon, buf) : info->label[cs_prediction_best(a)];
 }
 
 int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *info,
@@ -163,7 +163,7 @@ int cs_output_begin(cs_output *o)
     return o->w->begin(o);
 }
 
-int cs_output_record(cs_output *o, const cs_record *r, const cs_answer *a)
+int cs_output_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
     CS_TRY(cs_output_begin(o));

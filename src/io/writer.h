@@ -40,7 +40,7 @@ typedef struct cs_writer {
     const cs_opt *opt;                                      /* or NULL */
     size_t        cfg_size;
     int (*begin)(cs_output *o);
-    int (*record)(cs_output *o, const cs_record *r, const cs_answer *a);
+    int (*record)(cs_output *o, const cs_record *r, const cs_prediction *a);
     int (*end)(cs_output *o);                               /* flush; report what was lost */
     bool for_classes;            /* only answers that are classes can be written so */
     const char *holds;           /* its kind in io/content.h, or NULL for reports and tables */
@@ -81,7 +81,7 @@ int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *i
  * cs_output_finish() see to it otherwise */
 int cs_output_begin(cs_output *o) CS_MUST_CHECK;
 /** cs_output_record - one record, in input order */
-int cs_output_record(cs_output *o, const cs_record *r, const cs_answer *a) CS_MUST_CHECK;
+int cs_output_record(cs_output *o, const cs_record *r, const cs_prediction *a) CS_MUST_CHECK;
 /** cs_output_finish - header if nothing came, end, everything written but not under its name yet;
  * to be followed by cs_output_close() or cs_output_discard() */
 int cs_output_finish(cs_output *o) CS_MUST_CHECK;
@@ -97,13 +97,13 @@ void cs_output_discard(cs_output *o);
  */
 int cs_output_save(cs_output *o, json_t **out) CS_MUST_CHECK;
 
-/** cs_answer_best - index of the largest value, ties to the lowest index; -1 if there are no values
+/** cs_prediction_best - index of the largest value, ties to the lowest index; -1 if there are no values
  * (every reason but CS_REASON_LOW_PROB) */
-int cs_answer_best(const cs_answer *a);
-/** cs_answer_taxon - the node that is called; -1: none */
-int32_t cs_answer_taxon(const cs_output_info *info, const cs_answer *a);
-/** cs_answer_prob - the probability of what is called, or would be; there must be values */
-double cs_answer_prob(const cs_answer *a);
+int cs_prediction_best(const cs_prediction *a);
+/** cs_prediction_taxon - the node that is called; -1: none */
+int32_t cs_prediction_taxon(const cs_output_info *info, const cs_prediction *a);
+/** cs_prediction_prob - the probability of what is called, or would be; there must be values */
+double cs_prediction_prob(const cs_prediction *a);
 
 /** cs_alignments_format - "sam", "bam" or "cram": as asked, or NULL: by the end of the name */
 const char *cs_alignments_format(const char *path, const char *asked);
@@ -112,8 +112,8 @@ enum { CS_LABEL_TEXT = 4096 };
 /** cs_taxon_label - a node as outputs call it: a class by its name, another by its lineage (its own
  * name where that is too long for buf). Returns buf or the class's name */
 const char *cs_taxon_label(const cs_output_info *info, int32_t node, char buf[CS_LABEL_TEXT]);
-/** cs_answer_label - what is called, or "unclassified"; without a tree, too */
-const char *cs_answer_label(const cs_output_info *info, const cs_answer *a,
+/** cs_prediction_label - what is called, or "unclassified"; without a tree, too */
+const char *cs_prediction_label(const cs_output_info *info, const cs_prediction *a,
                             char buf[CS_LABEL_TEXT]);
 
 #endif

@@ -8,7 +8,7 @@
  *
  * Every call comes in through guarded(), which sees to what must hold wherever the library is
  * called from: numbers are read with a point whatever the locale of the caller is, and where
- * cs_x*() functions find no memory (quiet.c), the call fails.
+ * cs_x*() functions find no memory (stubs.c), the call fails.
  */
 #include "lib/chordseq.h"
 
@@ -19,10 +19,10 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "infer/answer.h"
+#include "infer/predict.h"
 #include "infer/views.h"
 #include "lib/opened.h"
-#include "lib/quiet.h"
+#include "lib/stubs.h"
 
 enum { BATCH_TOKENS = 64 << 10, LAG = 1, NAME_BYTES = 24 };
 
@@ -71,9 +71,9 @@ static int guarded(int (*work)(void *arg), void *arg)
     if (rc != CS_OK)
         return rc;
     const locale_t locale = uselocale(plain_locale);
-    jmp_buf *before = cs_quiet_catch(&here);
+    jmp_buf *before = cs_exhausted_catch(&here);
     rc = setjmp(here) == 0 ? work(arg) : CS_EMEM;
-    (void)cs_quiet_catch(before);
+    (void)cs_exhausted_catch(before);
     (void)uselocale(locale);
     if (rc != CS_OK && *cs_error_message() == '\0')
         (void)cs_fail(rc, "%s", cs_error_name(rc));
@@ -272,7 +272,7 @@ static int add_record(const struct question *q, size_t no, cs_chunk *c)
 static int take_batch(void *asked, cs_batch *b)
 {
     struct asked *a = asked;
-    const int rc = cs_batch_answer(&a->infer, a->session, b);
+    const int rc = cs_batch_predict(&a->infer, a->session, b);
 
     if (rc == CS_OK)
         cs_batch_free(b);
@@ -302,7 +302,7 @@ static int ask(struct asked *a, cs_chunk *c)
     CS_TRY(add_views(k, c));
     for (int i = 0; i < c->n; i++) {
         cs_views_decide(&a->policy, c, i);
-        CS_TRY(cs_answer_accept(&a->policy, &c->rec[i], c->ans[i].reason));
+        CS_TRY(cs_prediction_accept(&a->policy, &c->rec[i], c->ans[i].reason));
     }
 out:
     cs_bucketer_free(k);
@@ -310,18 +310,18 @@ out:
     return rc;
 }
 
-static void give_call(const cs_opened *o, const cs_answer *a, chordseq_call *call)
+static void give_call(const cs_opened *o, const cs_prediction *a, chordseq_call *call)
 {
-    const int best = cs_answer_best(a);
+    const int best = cs_prediction_best(a);
 
     *call = (chordseq_call){ .reason = (int32_t)a->reason, .class_no = -1, .rank = "",
                              .probability = NAN };
     if (!o->taxonomy)
         return;
     if (best >= 0)
-        call->probability = (float)cs_answer_prob(a);
+        call->probability = (float)cs_prediction_prob(a);
     call->label = "unclassified";
-    const int32_t node = cs_answer_taxon(&o->info, a);
+    const int32_t node = cs_prediction_taxon(&o->info, a);
     if (node < 0)
         return;
     const cs_taxon *t = &o->taxonomy->node[node];
@@ -334,7 +334,7 @@ static void give_call(const cs_opened *o, const cs_answer *a, chordseq_call *cal
 static void give(const struct question *q, const cs_chunk *c)
 {
     for (int i = 0; i < c->n; i++) {
-        const cs_answer *a = &c->ans[i];
+        const cs_prediction *a = &c->ans[i];
         const size_t at = q->done + (size_t)i;
         const bool known = a->reason == CS_REASON_NONE || a->reason == CS_REASON_LOW_PROB;
         for (int32_t k = 0; q->v && k < q->width; k++)

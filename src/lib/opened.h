@@ -24,7 +24,7 @@ typedef struct cs_opened {
     char          **taxon;       /* [taxonomy->n] what a call of each node is named */
     int32_t         n_vector;    /* length of the head's vector; 0: it sees none */
     int64_t         longest;     /* bases; 0: any */
-    cs_output_info  info;        /* of the above, for cs_answer_label() and its like */
+    cs_output_info  info;        /* of the above, for cs_prediction_label() and its like */
 } cs_opened;
 
 /**

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/claims.h"
 #include "base/mem.h"
+#include "base/path_conflicts.h"
 #include "io/npy.h"
 #include "run/outputs.h"
 
@@ -173,7 +173,7 @@ static int find_files(struct joint *j)
                            j->all->m[i].path, j->option);
         s->path = cs_manifest_find(&j->all->m[i], s->told, j->path);
         s->crc = crc32(0, NULL, 0);
-        CS_TRY(cs_claim_input(s->path));
+        CS_TRY(cs_paths_add_input(s->path));
     }
 out:
     return rc;

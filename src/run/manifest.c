@@ -13,7 +13,7 @@ enum { MAX_BYTES = 1 << 30, VALUE_BYTES = 80 };
 /* Options that may differ: places of outputs, and what answers do not depend on. The model is
  * compared by its checksum. */
 static const char *const may_differ[] = {
-    "shard", "manifest", "threads", "batch-tokens", "window", "quiet", "verbose", "model",
+    "shard", "manifest", "threads", "batch-tokens", "chunks-in-flight", "quiet", "verbose", "model",
     "output", "jsonl", "kraken", "report", "krona", "cami-binning", "cami-profile", "bam",
     "output-fmt", "no-PG", "split-dir", "split-gz", "summary", "html", "names", "tsv",
     "resume-every", "input-list",

@@ -162,7 +162,7 @@ static int write_calibration(const cs_model *m, cs_outfile *f)
 
 /* ---- the card -------------------------------------------------------------------------------- */
 
-/* The validation figures in the form that hubs read (model-index). */
+/* The validation metrics in the form that hubs read (model-index). */
 static int write_results(cs_outfile *f, const json_t *training)
 {
     static const struct { const char *key, *type; } figure[] = {
@@ -283,7 +283,7 @@ static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
         (long long)json_integer_value(json_object_get(training, "steps")),
         json_number_value(seconds),
         (long long)json_integer_value(json_object_get(training, "seed"))));
-    rc = cs_outfile_printf(f, "\n## Limits\n\nValidation figures hold for sequences like those it "
+    rc = cs_outfile_printf(f, "\n## Limits\n\nValidation metrics hold for sequences like those it "
                            "was trained on; a sequence of another kind also gets one of the "
                            "labels.\n");
 out:

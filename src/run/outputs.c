@@ -291,7 +291,7 @@ int cs_outputs_explain(int rc, int n)
                    "written either");
 }
 
-int cs_outputs_record(void *outputs, const cs_record *r, const cs_answer *a)
+int cs_outputs_record(void *outputs, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
     cs_outputs *s = outputs;

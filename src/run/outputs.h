@@ -59,7 +59,7 @@ int cs_outputs_open(const cs_output_args *a, const cs_output_info *info, cs_outp
     CS_MUST_CHECK;
 /** cs_outputs_record - one record to all; a sink for cs_stream, whose argument is the cs_outputs.
  * CS_ECANCEL without a message when standard output's reader has gone and nothing else is lost */
-int cs_outputs_record(void *outputs, const cs_record *r, const cs_answer *a) CS_MUST_CHECK;
+int cs_outputs_record(void *outputs, const cs_record *r, const cs_prediction *a) CS_MUST_CHECK;
 /**
  * cs_outputs_save - have all on the disk, and tell where they stand
  *

@@ -29,7 +29,7 @@ typedef struct cs_train_state {
     int64_t best_epoch;          /* of the model that was kept; 0: none yet */
     int64_t n_bad;               /* epochs since */
     double  best;                /* its value of the monitored figure */
-    double  best_loss, best_accuracy, best_balanced;   /* its validation figures; NaN: none */
+    double  best_loss, best_accuracy, best_balanced;   /* its validation metrics; NaN: none */
     double  seconds;             /* wall time of all runs together */
     bool    done;
     cs_train_sums sum;           /* of the present epoch's steps */

@@ -9,7 +9,7 @@
 /* A batch on its way to the network. */
 typedef struct cs_feed_item {
     cs_batch *batch;
-    cs_part   part;              /* CS_PART_TRAIN: learn from it; CS_PART_VALID: judge by it */
+    cs_part   part;              /* CS_PART_TRAIN: learn from it; CS_PART_VALID: evaluate by it */
     int64_t   epoch, step;       /* step within the epoch (training) */
     double    scale;             /* 1 / (weights of the step's records); 0: none counts */
     bool      first;             /* the first batch of its step */

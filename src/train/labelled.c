@@ -1,4 +1,4 @@
-/* labelled.c - sequences with what is known about them: for the commands that learn and judge. */
+/* labelled.c - sequences with what is known about them: for the commands that learn and evaluate. */
 #include "train/labelled.h"
 
 #include <limits.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/near.h"
+#include "base/suggest.h"
 #include "infer/taxa.h"
 #include "io/taxonomy.h"
 
@@ -125,11 +125,11 @@ static int class_no(cs_labelled *l, const char *label, int *no)
     *no = cs_classes_find(&l->classes, label);
     if (*no >= 0)
         return CS_OK;
-    cs_near near = cs_near_begin(label);
+    cs_suggest near = cs_suggest_begin(label);
     for (int i = 0; i < l->classes.n; i++)
-        cs_near_try(&near, l->classes.name[i]);
+        cs_suggest_try(&near, l->classes.name[i]);
     return cs_fail(CS_EFORMAT, "label '%s' is not a class of the model; %s--label-map can say "
-                   "which class it stands for", label, cs_near_hint(&near));
+                   "which class it stands for", label, cs_suggest_hint(&near));
 }
 
 /* CLASS=FILE: the file joins the inputs, its class is kept beside it. */

@@ -222,7 +222,7 @@ static void tell_kept(struct learner *l, const cs_batch *b)
     l->kept = keep;
     cs_info("of a batch of %lld tokens memory has room for the inputs of %s%d blocks; what was "
             "between is computed again going backward", (long long)b->n_tok,
-            keep == CS_KEEP_INPUTS ? "up to " : "", keep);
+            keep == CS_CHECKPOINT_INPUTS ? "up to " : "", keep);
 }
 
 /* What would help a batch without room; of blocks, as few inputs as can be are kept already. */
@@ -274,7 +274,7 @@ out:
 
 /* ---- validation and the end of an epoch ------------------------------------------------------ */
 
-/* The batch's answers, on rank 0 whoever computes them, so that figures are of all and added up as
+/* The batch's answers, on rank 0 whoever computes them, so that metrics are of all and added up as
  * one rank would. */
 static int answer(struct learner *l, const cs_batch *b, int owner)
 {
@@ -293,7 +293,7 @@ out:
     return rc;
 }
 
-static int judge(struct learner *l, const cs_feed_item *it)
+static int evaluate(struct learner *l, const cs_feed_item *it)
 {
     int rc = CS_OK;
     const cs_batch *b = it->batch;
@@ -319,8 +319,8 @@ static bool monitors_balanced(const struct learner *l)
     return by == CS_MONITOR_BALANCED || (by == CS_MONITOR_AUTO && l->m->head->is_class);
 }
 
-/* Keeps the model if it is the best so far, or if there is nothing to judge it by. */
-static int keep_best(struct learner *l, const cs_figures *f)
+/* Keeps the model if it is the best so far, or if there is nothing to evaluate it by. */
+static int keep_best(struct learner *l, const cs_metrics *f)
 {
     cs_train_state *st = l->st;
     const double v = monitors_balanced(l) ? f->balanced : -f->loss;
@@ -356,29 +356,29 @@ static bool good_enough(const struct learner *l)
     return l->o->stop_at > 0 && l->st->best >= aim;
 }
 
-static int take_figures(struct learner *l, cs_figures *f)
+static int take_metrics(struct learner *l, cs_metrics *f)
 {
     int rc;
 
     if (l->m->head->per_token) {
-        rc = cs_counts_figures(&l->counts, f);
+        rc = cs_counts_metrics(&l->counts, f);
         cs_counts_clear(&l->counts);
         return rc;
     }
-    rc = cs_scores_figures(&l->scores, 0, INT64_MAX, l->o->tolerance, l->m->head->is_labels, f);
+    rc = cs_scores_metrics(&l->scores, 0, INT64_MAX, l->o->tolerance, l->m->head->is_labels, f);
     cs_scores_clear(&l->scores);
     return rc;
 }
 
-/* What the epoch gave, on rank 0, which alone has its figures. */
-static int judge_epoch(struct learner *l)
+/* What the epoch gave, on rank 0, which alone has its metrics. */
+static int evaluate_epoch(struct learner *l)
 {
     int rc = CS_OK;
     const cs_train_opt *o = l->o;
     cs_train_state *st = l->st;
-    cs_figures f = { 0 };
+    cs_metrics f = { 0 };
 
-    CS_TRY(take_figures(l, &f));
+    CS_TRY(take_metrics(l, &f));
     CS_TRY(cs_table_add(o, l->m->head, learning_rate(l, st->step - 1), &f, st));
     CS_TRY(keep_best(l, &f));
     st->epoch++;
@@ -386,7 +386,7 @@ static int judge_epoch(struct learner *l)
     st->done = st->epoch >= o->n_epoch || (o->max_steps > 0 && st->step >= o->max_steps) ||
                (o->patience > 0 && st->n_bad >= o->patience) || good_enough(l);
 out:
-    cs_figures_release(&f);
+    cs_metrics_release(&f);
     return rc;
 }
 
@@ -395,7 +395,7 @@ static int finish_epoch(struct learner *l)
     int rc = CS_OK;
 
     if (l->rank == 0)
-        CS_TRY(judge_epoch(l));
+        CS_TRY(evaluate_epoch(l));
     if (l->parallel != NULL)
         CS_TRY(cs_parallel_state(l->parallel, l->st));
     CS_TRY(save_together(l));
@@ -419,7 +419,7 @@ static int take(struct learner *l, const cs_feed_item *it)
     const bool training = it->part == CS_PART_TRAIN;
     const int64_t every = l->o->checkpoint_steps;
 
-    CS_TRY(training ? learn(l, it) : judge(l, it));
+    CS_TRY(training ? learn(l, it) : evaluate(l, it));
     account(l, training);
     if (l->progress != NULL)     /* rank 0's */
         cs_progress_update(l->progress, (uint64_t)l->n_sample, (uint64_t)l->n_base, l->st->step);
@@ -473,7 +473,7 @@ static int learn_run(void *self, cs_queue *in, cs_queue *out)
     if (l->stopped && rc == CS_OK)
         cs_pipe_cancel(l->pipe);
     if (rc >= 0 && l->parallel != NULL)
-        return cs_group_meet(l->o->group);
+        return cs_group_barrier(l->o->group);
     return rc == CS_EOF ? CS_OK : rc;
 }
 

@@ -9,34 +9,34 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "nn/exec/low_rank.h"
 #include "nn/exec/session.h"
-#include "nn/exec/thin.h"
 #include "run/outputs.h"
-#include "train/judge.h"
+#include "train/evaluate.h"
 
 /* The random batch that is timed: so many records of so many tokens; passes, the middle one of
  * which counts. */
 enum { N_RECORD = 16, N_TOKEN = 1024, N_PASS = 5, BATCH_TOKENS = 64 << 10 };
 
-const cs_opt cs_thin_table[] = {
+const cs_opt cs_low_rank_table[] = {
     { .type = CS_OPT_GROUP, .name = "Factorize" },
-    { .type = CS_OPT_STR, .name = "rank", .off = offsetof(cs_thin_args, rank), .arg = "NUM",
+    { .type = CS_OPT_STR, .name = "rank", .off = offsetof(cs_low_rank_args, rank), .arg = "NUM",
       .help = "rank of every linear layer; below 1: share of the layer's smaller side",
       .man = "A layer of M outputs and N inputs for which NUM (M + N) is no less than M N stays "
              "as it is." },
-    { .type = CS_OPT_REAL, .name = "energy", .off = offsetof(cs_thin_args, energy), .arg = "SHARE",
+    { .type = CS_OPT_REAL, .name = "energy", .off = offsetof(cs_low_rank_args, energy), .arg = "SHARE",
       .def = "0", .help = "instead: the least rank that keeps this share of a layer's weights, "
       "squared", .min = 0, .max = 1 },
-    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", .off = offsetof(cs_thin_args, output),
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", .off = offsetof(cs_low_rank_args, output),
       .arg = "FILE", .help = "write the thin model here" },
     { .type = CS_OPT_END }
 };
 
-static int read_rule(const cs_thin_args *a, cs_thin_rule *rule)
+static int read_rule(const cs_low_rank_args *a, cs_low_rank_rule *rule)
 {
     double v;
 
-    *rule = (cs_thin_rule){ .energy = a->energy };
+    *rule = (cs_low_rank_rule){ .energy = a->energy };
     if ((a->rank != NULL) == (a->energy > 0))
         return cs_fail(CS_EUSAGE, "'factorize' takes either --rank or --energy");
     if (a->rank == NULL)
@@ -123,7 +123,7 @@ out:
 
 /* ---- accuracy -------------------------------------------------------------------------------- */
 
-/* The model before and after, and what there is to judge them by. */
+/* The model before and after, and what there is to evaluate them by. */
 struct sides {
     cs_model    *model[2];
     cs_policy    policy[2];
@@ -133,7 +133,7 @@ struct sides {
     int64_t      n_without;      /* records that the model before has no answer to */
 };
 
-static int judge_block(void *sides)
+static int evaluate_block(void *sides)
 {
     int rc = CS_OK;
     struct sides *s = sides;
@@ -143,12 +143,12 @@ static int judge_block(void *sides)
     if (!sample)
         return cs_fail(CS_EMEM, "out of memory for %lld records", (long long)s->data.n);
     for (int64_t i = 0; i < s->data.n; i++)
-        if (cs_judge_wants(&s->labelled, &s->data.ex[i]))
+        if (cs_evaluate_wants(&s->labelled, &s->data.ex[i]))
             sample[n++] = (cs_sample){ i, 0, s->data.ex[i].n_base, false };
     for (int k = 0; k < 2; k++) {
-        const cs_judge j = { .model = s->model[k], .policy = &s->policy[k],
+        const cs_evaluation j = { .model = s->model[k], .policy = &s->policy[k],
                              .batch_tokens = BATCH_TOKENS, .n_thread = 1 };
-        CS_TRY(cs_judge_samples(&j, &s->data, sample, n, &s->scores[k], &n_without[k]));
+        CS_TRY(cs_evaluate_samples(&j, &s->data, sample, n, &s->scores[k], &n_without[k]));
     }
     s->n_without += n_without[0];
 out:
@@ -164,7 +164,7 @@ static int open_input(struct sides *s, cs_input_args *input, const cs_label_args
                                    { NULL, NULL, NULL } };
     cs_input_opt how;
 
-    CS_TRY(cs_judge_per_record(m));
+    CS_TRY(cs_evaluate_per_record(m));
     CS_TRY(cs_args_reading(input, 0, &how));
     how.alphabet = cs_tokenizer_alphabet(m->tok, m->tok_state);
     cs_opt_defaults(defaults);
@@ -179,21 +179,21 @@ out:
 
 /* Accuracy with classes, with labels the share of known ones that are called right; else the mean
  * squared error. */
-static int figures(const struct sides *s, double v[2])
+static int metrics(const struct sides *s, double v[2])
 {
     int rc = CS_OK;
 
     for (int k = 0; k < 2; k++) {
-        cs_figures f;
-        CS_TRY(cs_scores_figures(&s->scores[k], 0, INT64_MAX, 0, false, &f));
+        cs_metrics f;
+        CS_TRY(cs_scores_metrics(&s->scores[k], 0, INT64_MAX, 0, false, &f));
         v[k] = s->scores[k].is_class || s->scores[k].is_labels ? f.accuracy : f.loss;
-        cs_figures_release(&f);
+        cs_metrics_release(&f);
     }
 out:
     return rc;
 }
 
-static int judge(cs_model *before, cs_model *after, cs_input_args *input,
+static int evaluate(cs_model *before, cs_model *after, cs_input_args *input,
                  const cs_label_args *label, double v[2])
 {
     int rc = CS_OK;
@@ -202,12 +202,12 @@ static int judge(cs_model *before, cs_model *after, cs_input_args *input,
     for (int k = 0; k < 2; k++)
         cs_scores_for(&s.scores[k], before);
     CS_TRY(open_input(&s, input, label));
-    CS_TRY(cs_judge_blocks(&s.labelled, before, &s.data, judge_block, &s, &s.n_without));
+    CS_TRY(cs_evaluate_blocks(&s.labelled, before, &s.data, evaluate_block, &s, &s.n_without));
     if (s.scores[0].n == 0) {
-        rc = cs_fail(CS_EFORMAT, "there is no record to judge in the input");
+        rc = cs_fail(CS_EFORMAT, "there is no record to evaluate in the input");
         goto out;
     }
-    CS_TRY(figures(&s, v));
+    CS_TRY(metrics(&s, v));
     if (isnan(v[0]))
         rc = cs_fail(CS_EFORMAT, "no record of the input has a class of the model");
 out:
@@ -221,13 +221,13 @@ out:
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static int write_layers(cs_outfile *f, const cs_thin_list *list)
+static int write_layers(cs_outfile *f, const cs_low_rank_list *list)
 {
     int rc = CS_OK;
 
     CS_TRY(cs_outfile_printf(f, "what\tbefore\tafter\tratio\n"));
     for (int32_t i = 0; i < list->n; i++) {
-        const cs_thin_layer *l = &list->v[i];
+        const cs_low_rank_layer *l = &list->v[i];
         CS_TRY(cs_outfile_printf(f, "%s\t%dx%d\t", l->name, (int)l->n_out, (int)l->n_in));
         if (l->rank > 0)
             CS_TRY(cs_outfile_printf(f, "rank %lld\t%.6f\n", (long long)l->rank, l->energy));
@@ -292,7 +292,7 @@ out:
     return rc;
 }
 
-static int report(cs_outfile *f, cs_model *m, cs_model *thin, const cs_thin_list *list)
+static int report(cs_outfile *f, cs_model *m, cs_model *thin, const cs_low_rank_list *list)
 {
     int rc = CS_OK;
 
@@ -303,37 +303,37 @@ out:
     return rc;
 }
 
-/* Labels without sequences would judge nothing; with neither there is no accuracy to tell. */
-static int check_input(const cs_input_args *input, const cs_label_args *label, bool *judges)
+/* Labels without sequences would evaluate nothing; with neither there is no accuracy to tell. */
+static int check_input(const cs_input_args *input, const cs_label_args *label, bool *evaluates)
 {
-    *judges = input->file.n > 0 || input->list.n > 0 || label->class_file.n > 0;
-    if (!*judges && (label->labels != NULL || label->key != NULL))
+    *evaluates = input->file.n > 0 || input->list.n > 0 || label->class_file.n > 0;
+    if (!*evaluates && (label->labels != NULL || label->key != NULL))
         return cs_fail(CS_EUSAGE, "--%s is for sequences, and none are named; give them with -i",
                        label->labels != NULL ? "labels" : "label-key");
     return CS_OK;
 }
 
-int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
+int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *input,
                        const cs_label_args *label)
 {
     int rc = CS_OK;
-    cs_thin_rule rule;
-    cs_thin_list list = { .v = NULL };
+    cs_low_rank_rule rule;
+    cs_low_rank_list list = { .v = NULL };
     cs_model *thin = NULL;
     cs_outfile *f = NULL, *to = NULL;
     double v[2];
-    bool judges;
+    bool evaluates;
 
     CS_TRY(read_rule(a, &rule));
-    CS_TRY(check_input(input, label, &judges));
+    CS_TRY(check_input(input, label, &evaluates));
     CS_TRY(cs_outputs_apart((const char *const[]){ "-", a->output }, 2));
     if (a->output)
         CS_TRY(cs_outfile_open(a->output, &to));
-    CS_TRY(cs_model_thin(m, &rule, &thin, &list));
+    CS_TRY(cs_model_low_rank(m, &rule, &thin, &list));
     CS_TRY(cs_outfile_open("-", &f));
     CS_TRY(report(f, m, thin, &list));
-    if (judges) {
-        CS_TRY(judge(m, thin, input, label, v));
+    if (evaluates) {
+        CS_TRY(evaluate(m, thin, input, label, v));
         CS_TRY(cs_outfile_printf(f, "%s\t%.6f\t%.6f\t",
                                  m->head->is_class || m->head->is_labels ? "accuracy"
                                                                          : "mean_squared_error",
@@ -351,6 +351,6 @@ out:
     cs_outfile_discard(f);
     cs_outfile_discard(to);
     cs_model_free(thin);
-    cs_thin_release(&list);
+    cs_low_rank_release(&list);
     return rc;
 }

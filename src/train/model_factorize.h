@@ -4,21 +4,21 @@
 
 #include "train/labelled.h"
 
-typedef struct cs_thin_args {
+typedef struct cs_low_rank_args {
     const char *rank, *output;
     double      energy;
-} cs_thin_args;
+} cs_low_rank_args;
 
-extern const cs_opt cs_thin_table[];       /* --rank, --energy, -o */
+extern const cs_opt cs_low_rank_table[];       /* --rank, --energy, -o */
 
 /**
  * cs_model_factorize - replace linear layers by their truncated SVD, write the model, print a table
  *
  * input, label  sequences to measure the accuracy with, both emptied later by who owns them; when
  *               neither names any, the accuracy is left out
- * Returns  CS_OK; CS_EUSAGE; the errors of cs_model_thin(), of reading and of writing
+ * Returns  CS_OK; CS_EUSAGE; the errors of cs_model_low_rank(), of reading and of writing
  */
-int cs_model_factorize(cs_model *m, const cs_thin_args *a, cs_input_args *input,
+int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *input,
                        const cs_label_args *label) CS_MUST_CHECK;
 
 #endif

@@ -48,7 +48,7 @@ static int unite(cs_parallel *p)
     CS_TRY(cs_group_gather(p->group, &can, 1, all));
     for (int r = 1; cs_group_rank(p->group) == 0 && r < cs_group_size(p->group); r++)
         can &= all[r];
-    CS_TRY(cs_group_share(p->group, &can, 1));
+    CS_TRY(cs_group_broadcast(p->group, &can, 1));
     if (!can && be->reduce != NULL)
         cs_warn("gradients are added up on the processor, which is slower: %s",
                 strncmp(about, "NCCL", 4) == 0 ? "another rank has no NCCL" : about);
@@ -56,13 +56,13 @@ static int unite(cs_parallel *p)
         goto out;
     if (cs_group_rank(p->group) == 0)
         CS_TRY(be->reduce->id(be, id));
-    CS_TRY(cs_group_share(p->group, id, sizeof id));
+    CS_TRY(cs_group_broadcast(p->group, id, sizeof id));
     cs_group_wait(p->group);
     CS_TRY(be->reduce->join(be, id, cs_group_rank(p->group), cs_group_size(p->group),
                             (cs_reduce_watch){ look, p->group }));
     p->reduces = true;
     cs_info("gradients are added up by %s", about);
-    rc = cs_group_meet(p->group);
+    rc = cs_group_barrier(p->group);
 out:
     free(all);
     return rc;
@@ -151,7 +151,7 @@ int cs_parallel_agree(cs_parallel *p, const char *recipe, const cs_train_state *
     uint64_t n = strlen(recipe), own = 0, hash = 0;
     char *first = NULL;
 
-    CS_TRY(cs_group_share(p->group, &n, sizeof n));
+    CS_TRY(cs_group_broadcast(p->group, &n, sizeof n));
     first = cs_alloc((size_t)n + 1, 1);
     if (first == NULL) {
         rc = cs_fail(CS_EMEM, "out of memory for the options of rank 0");
@@ -159,17 +159,17 @@ int cs_parallel_agree(cs_parallel *p, const char *recipe, const cs_train_state *
     }
     if (rank == 0)
         memcpy(first, recipe, (size_t)n);
-    CS_TRY(cs_group_share(p->group, first, (size_t)n));
+    CS_TRY(cs_group_broadcast(p->group, first, (size_t)n));
     first[n] = '\0';
     CS_TRY(compare_recipes(rank, first, recipe));
     CS_TRY(hash_state(p, st, &own));
     hash = own;
-    CS_TRY(cs_group_share(p->group, &hash, sizeof hash));
+    CS_TRY(cs_group_broadcast(p->group, &hash, sizeof hash));
     if (hash != own)
         rc = cs_fail(CS_EUSAGE, "rank %d begins with other parameters than rank 0: all ranks must "
                      "see the same checkpoint, and the same model for --init", rank);
     if (rc == CS_OK)
-        rc = cs_group_meet(p->group);
+        rc = cs_group_barrier(p->group);
 out:
     free(first);
     return rc;
@@ -190,7 +190,7 @@ int cs_parallel_verify(cs_parallel *p, const cs_train_state *st)
                          "processor, device or libraries round otherwise; learn on machines of one "
                          "kind", (long long)st->step, r);
     if (rc == CS_OK)
-        rc = cs_group_meet(p->group);
+        rc = cs_group_barrier(p->group);
 out:
     free(all);
     return rc;
@@ -223,7 +223,7 @@ static int share_account(cs_parallel *p, cs_train_sums *sum, bool *pause)
     CS_TRY(cs_group_gather(p->group, p->account, p->account_bytes, p->all));
     for (int r = 1; cs_group_rank(p->group) == 0 && r < cs_group_size(p->group); r++)
         add_account(p->account, p->all + (size_t)r * p->account_bytes, ps->n);
-    CS_TRY(cs_group_share(p->group, p->account, p->account_bytes));
+    CS_TRY(cs_group_broadcast(p->group, p->account, p->account_bytes));
     memcpy(&a, p->account, sizeof a);
     *sum = a.sum;
     *pause = a.pause != 0;
@@ -244,7 +244,7 @@ static int sum_over_ranks(cs_parallel *p, cs_real *v, int64_t n_real)
         for (int r = 1; cs_group_rank(p->group) == 0 && r < cs_group_size(p->group); r++)
             for (int64_t i = 0; i < n; i++)
                 v[at + i] += p->piece[r * n + i];
-        CS_TRY(cs_group_share(p->group, v + at, (size_t)n * sizeof *v));
+        CS_TRY(cs_group_broadcast(p->group, v + at, (size_t)n * sizeof *v));
     }
 out:
     return rc;
@@ -280,7 +280,7 @@ int cs_parallel_step(cs_parallel *p, cs_train_sums *sum, bool *pause)
 int cs_parallel_state(cs_parallel *p, cs_train_state *st)
 {
     char *log = st->log;
-    const int rc = cs_group_share(p->group, st, sizeof *st);
+    const int rc = cs_group_broadcast(p->group, st, sizeof *st);
 
     st->log = log;
     return rc;

@@ -29,7 +29,7 @@ int  cs_provenance_init(cs_provenance *p, int argc, char **argv, const cs_strlis
     CS_MUST_CHECK;
 void cs_provenance_release(cs_provenance *p);
 
-/** cs_provenance_text - a JSON object: command, version, inputs, classes, figures; free() it */
+/** cs_provenance_text - a JSON object: command, version, inputs, classes, metrics; free() it */
 char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_classes *classes,
                          const cs_train_state *st);
 

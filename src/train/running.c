@@ -189,7 +189,7 @@ int cs_running_settle(cs_running *r)
     if (r->group == NULL || cs_group_rank(r->group) == 0)
         apply(r);
     if (r->group != NULL)
-        CS_TRY(cs_group_share(r->group, r->start, (size_t)r->n_real * sizeof *r->start));
+        CS_TRY(cs_group_broadcast(r->group, r->start, (size_t)r->n_real * sizeof *r->start));
     put(r, r->start);
     r->n = 0;
 out:

@@ -27,7 +27,7 @@ static const char *more_column(const cs_train_opt *o, const cs_head *head)
     return o->perplexity ? "valid_perplexity" : head->is_labels ? "valid_macro_auc" : NULL;
 }
 
-int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs_figures *f,
+int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs_metrics *f,
                  cs_train_state *st)
 {
     int rc = CS_OK;

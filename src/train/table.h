@@ -15,7 +15,7 @@
  * f        of the validation; f->n 0: there was none
  * Returns  CS_OK; the errors of cs_outfile_open() and cs_outfile_close()
  */
-int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs_figures *f,
+int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs_metrics *f,
                  cs_train_state *st) CS_MUST_CHECK;
 
 #endif

@@ -32,7 +32,7 @@ static cs_projection project(const cs_real *g, int64_t n, uint64_t key)
     return (cs_projection){ sum, sqrt(square) };
 }
 
-int cs_vectors_learn(cs_session *s, const cs_batch *b, cs_projection *grad)
+int cs_vectors_train(cs_session *s, const cs_batch *b, cs_projection *grad)
 {
     int rc = CS_OK;
     cs_model *m = s->model;

@@ -17,11 +17,11 @@ typedef struct cs_projection { double sum, norm; } cs_projection;
 cs_batch *cs_vectors_batch(const cs_model *m, const int32_t *tok, const int64_t *len, int n);
 
 /**
- * cs_vectors_learn - one pass of learning
+ * cs_vectors_train - one pass of learning
  *
  * s        of a model made for training
  * grad     [s->model->ps.n] receives a projection per tensor; zero for what has no gradient
  */
-int cs_vectors_learn(cs_session *s, const cs_batch *b, cs_projection *grad) CS_MUST_CHECK;
+int cs_vectors_train(cs_session *s, const cs_batch *b, cs_projection *grad) CS_MUST_CHECK;
 
 #endif

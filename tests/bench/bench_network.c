@@ -291,7 +291,7 @@ static int measure(struct load *l, const char *what, round_fn *round)
     const double start = now();
     for (; n < ROUNDS && (n < LEAST_ROUNDS || now() - start < l->opt.seconds); n++)
         CS_TRY(round(l, &t[n]));
-    const int64_t room = l->be->op.room(l->be);
+    const int64_t room = l->be->op.free_memory(l->be);
     l->least_room = room < l->least_room ? room : l->least_room;
     qsort(t, (size_t)n, sizeof *t, by_value);
     report(l, what, t, n);
@@ -337,7 +337,7 @@ static int measure_all(struct load *l, const char *model, const char *input)
 
     CS_TRY(cs_backend_open(l->opt.device, (int)l->opt.n_thread, &l->be));
     CS_TRY(cs_backend_compute_in(l->be, (cs_precision)l->opt.precision));
-    l->room = l->be->op.room(l->be);
+    l->room = l->be->op.free_memory(l->be);
     CS_TRY(cs_model_load(model, l->be, false, &l->model));
     l->session = cs_session_new(l->model, l->be);
     CS_TRY(read_all(l, input));

@@ -10,7 +10,7 @@ sh -c "$c x.fa" > x.tsv
 # memory follows input size: three times the input, the same peak but for a tenth
 "$builddir/tests/cli/make_model" light 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 \
     encoder.max-len=4k encoder.track=1 encoder.hidden=2
-peak() { "$builddir/tests/bench/peak" chordseq classify -q -m light --window 4 -o /dev/null "$1" 3>&1; }
+peak() { "$builddir/tests/bench/peak" chordseq classify -q -m light --chunks-in-flight 4 -o /dev/null "$1" 3>&1; }
 if grep -q __asan_init "$builddir/chordseq"; then
     S 'memory follows input size' 'AddressSanitizer keeps what was freed'
 else
@@ -31,7 +31,7 @@ awk '/^>/ { print; next } { s = ""; for (i = length($0); i > 0; i--)
 T 'the reverse complement gets another class' sh -c "$c --strand both --all alone.fa > s.tsv &&
     $c --strand both --all back.fa | cmp - s.tsv && ! $c --all back.fa | cmp -s - s.tsv"
 T 'same input, different output' sh -c "for i in 1 2 3; do
-    $c -@ \$i -B \$((i * 1000)) --window \$i x.fa | cmp - x.tsv || exit; done
+    $c -@ \$i -B \$((i * 1000)) --chunks-in-flight \$i x.fa | cmp - x.tsv || exit; done
     awk '/^>/ { n++ } n > 300' x.fa > tail.fa; awk '/^>/ { n++ } n <= 300' x.fa > head.fa
     $c head.fa tail.fa | cmp - x.tsv && gzip -c x.fa | $c | cmp - x.tsv"
 printf '>a\nAC!T\n' > bad.fa

@@ -42,8 +42,8 @@ T 'and of 50' [ "$(pieces 50)" = 6 ]
 # ---- a page to look at ---------------------------------------------------------------------------------
 
 awk -v a="$1" -v b="$2" 'NR > 1 && $5 == "." { print $1 "\t" (NR % 3 ? a : b) }' calls.tsv > two.tsv
-judge="chordseq eval -q -m $m --skip-unlabelled --labels two.tsv --bins 10,40 --fragments 30"
-T 'a page' sh -c '$1 -o h.tsv --json h.json --html h.html "$2"' - "$judge" "$tiny/mixed.fa"
+evaluate="chordseq eval -q -m $m --skip-unlabelled --labels two.tsv --bins 10,40 --fragments 30"
+T 'a page' sh -c '$1 -o h.tsv --json h.json --html h.html "$2"' - "$evaluate" "$tiny/mixed.fa"
 T 'fetches and runs nothing' sh -c '! grep -iE "(src|href)=|url\(|@import|<script|https?:| on[a-z]+=" h.html'
 with python3 T 'its numbers are those of the JSON, every tag is closed' python3 -c '
 import json

@@ -5,7 +5,7 @@
 . "$srcdir/tests/cli/lib.sh"
 
 if [ ! -x "$builddir/tests/gpu/chordseq_host" ]; then
-    S gpubench 'no C++ compiler for pretended GPUs'
+    S gpubench 'no C++ compiler for CUDA emulator'
     exit 0
 fi
 export OMP_NUM_THREADS=1
@@ -24,7 +24,7 @@ T 'gigabytes of a plan, the fewer the less is kept, inputs of half the size in b
     $1 != "plan" { next }
     !($4 > 0 && $6 == "GB") { exit 1 }
     { split($2, part, ", "); gb[part[3], part[4]] = $4; n++; if (n % 9 != 1 && $4 > last) exit 1; last = $4 }
-    function more(p) { return gb[p, "--keep-blocks 8"] - gb[p, "--keep-blocks 1"] }
+    function more(p) { return gb[p, "--checkpoint-blocks 8"] - gb[p, "--checkpoint-blocks 1"] }
     END { if (n != 18 || more("bf16") / more("fp32") < 0.49 || more("bf16") / more("fp32") > 0.51) exit 1 }' t.tsv
 T 'a stage that there is not' sh -c "$quick blocks block > s.out 2> s.err; [ \$? = 2 ] && ! grep -q ^block s.out &&
     grep -q \"no stage 'blocks'\" s.err"

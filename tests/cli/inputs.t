@@ -25,7 +25,7 @@ T 'one call per pair, length 98|94' sh -c "$c -1 a.fa -2 b.fa > pairs.tsv &&
 T 'whichever mate comes first' sh -c "sed 's|/2|/1|' b.fa > c.fa; sed 's|/1|/2|' a.fa > d.fa
     $c -1 c.fa -2 d.fa | sed 's/94|98/98|94/' | cmp - pairs.tsv"
 T 'the same from mates that follow each other' sh -c "$c --interleaved ab.fa | cmp - pairs.tsv"
-T 'in any batch, with any number of threads' sh -c "$c -B 300 --window 1 -@ 3 -1 a.fa -2 b.fa |
+T 'in any batch, with any number of threads' sh -c "$c -B 300 --chunks-in-flight 1 -@ 3 -1 a.fa -2 b.fa |
     cmp - pairs.tsv"
 T 'several files of pairs' sh -c "{ cat pairs.tsv; tail -n +2 pairs.tsv; } > twice.tsv
     $c -1 a.fa -1 a.fa -2 b.fa -2 b.fa | cmp - twice.tsv"

@@ -27,7 +27,7 @@ for model in plain bag; do
     c="chordseq classify -q --all -m $model"
     T "$model: the reverse complement gets the same answer" sh -c "$c --strand both x.fa > x.tsv &&
         $c --strand both y.fa | cmp - x.tsv && [ \$(wc -l < x.tsv) -gt 50 ]"
-    T "$model: in any batch, with any number of threads" sh -c "$c --strand both -B 900 --window 2 \
+    T "$model: in any batch, with any number of threads" sh -c "$c --strand both -B 900 --chunks-in-flight 2 \
         -@ 3 y.fa | cmp - x.tsv"
     T "$model: in windows, too" sh -c "$c --strand both --long-sequence window --window-length 101 \
         --window-overlap 30 x.fa > xw.tsv && ! cmp -s x.tsv xw.tsv && $c --strand both -B 500 \

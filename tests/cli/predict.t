@@ -43,7 +43,7 @@ T 'a class misspelt is guessed' sh -c '! chordseq predict -q -m m.safetensors --
     ilsand in.fa 2>&1 | grep -v "the model has no label .ilsand.; did you mean .island.[?]"'
 T 'a record without a name is *' sh -c 'printf ">\nACGTACGTAC\n" | chordseq predict -q -m m.safetensors - |
     grep -q "^[*]	0	"'
-T 'threads and batches change nothing' sh -c 'for o in "-@ 1" "-@ 4 -B 300" "--window 2"; do
+T 'threads and batches change nothing' sh -c 'for o in "-@ 1" "-@ 4 -B 300" "--chunks-in-flight 2"; do
     chordseq predict -q -m m.safetensors $o in.fa | cmp - runs.bed || exit 1; done'
 
 # ---- strands -------------------------------------------------------------------------------------

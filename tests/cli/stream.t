@@ -33,10 +33,10 @@ for tokens in 1 777 1M; do
     same "batches of $tokens tokens" big.tsv "$l -B $tokens big.fa"
 done
 for window in 1 2 5 1000; do
-    same "a window of $window" big.tsv "$l --window $window big.fa"
+    same "a window of $window" big.tsv "$l --chunks-in-flight $window big.fa"
 done
-same 'all of them at once' big.tsv "$l --window 1 -B 10k -@ 3 - < big.fa"
-T 'a small window closes batches by lag' sh -c 'chordseq classify -m light --window 2 -B 64k \
+same 'all of them at once' big.tsv "$l --chunks-in-flight 1 -B 10k -@ 3 - < big.fa"
+T 'a small window closes batches by lag' sh -c 'chordseq classify -m light --chunks-in-flight 2 -B 64k \
     -o /dev/null big.fa 2>&1 | grep -E "lag [1-9]"'
 
 # ---- how records come ------------------------------------------------------------------------

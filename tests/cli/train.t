@@ -154,7 +154,7 @@ done
 run="$train --split-by organism --label-key class --accumulate 2 --encoder.dropout 0.1 all.fa"
 T 'an uninterrupted run' $run -o whole.m --metrics whole.tsv
 for n in 1 3 5; do
-    T "paused after $n steps" $run -o part.m --metrics part.tsv --stop-after $n --keep-blocks $n
+    T "paused after $n steps" $run -o part.m --metrics part.tsv --stop-after $n --checkpoint-blocks $n
     T 'gone on with one thread and other memory' $run -o part.m --metrics part.tsv --resume --threads 1 --recompute
     T 'the same tensors' [ "$(sum whole.m)" = "$(sum part.m)" ]
     cut -f 1-9 whole.tsv > a; cut -f 1-9 part.tsv > b

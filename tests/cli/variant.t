@@ -21,7 +21,7 @@ T 'the rest is copied' sh -c 'grep -v "ID=CS_" variants.vcf | sed "s/;CS_L2=9,9,
     grep -v "^##chordseq\|ID=CS_" o.vcf | sed -E "s/;CS_[A-Z0-9]+=[^;\t]*//g; s/CS_[A-Z0-9]+=[^;\t]*/./" > out
     cmp in out'
 T 'the same for any number of threads, batch size and window' sh -c 'score --no-version variants.vcf > a
-    for o in "-@ 1" "-@ 4 -B 100" "--window 1"; do score --no-version $o variants.vcf | cmp a - || exit; done'
+    for o in "-@ 1" "-@ 4 -B 100" "--chunks-in-flight 1"; do score --no-version $o variants.vcf | cmp a - || exit; done'
 T 'again on its own output changes nothing' sh -c 'score --no-version variants.vcf > a
     score --no-version a | cmp a -'
 T 'also where the key is not declared by its ID first' sh -c 'sed "s/<ID=CS_L2,Number=A,/<Number=A,ID=CS_L2,/" a > odd.vcf

@@ -192,7 +192,7 @@ static void test_plan(void **state)
 
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
         cs_host_memory = cs_host_used() + size[i];
-        const int64_t room = cs_plan_room(s), n = cs_plan_batch(s);
+        const int64_t room = cs_plan_free_memory(s), n = cs_plan_batch(s);
         assert_in_range(room, size[i] / 10 * 8, size[i] / 10 * 9 + cs_host_used() - used);
         assert_true(n > before && (n & (n - 1)) == 0);
         for (int32_t d = 0; d <= 5; d++)

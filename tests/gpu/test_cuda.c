@@ -262,7 +262,7 @@ static void test_stack(void **state)
 }
 
 /* The block that learns: gaps between rows, one track only, what fills no step; segments of one
- * token, empty ones, rows enough for tiles of 32, and more than the pretended GPU goes back through
+ * token, empty ones, rows enough for tiles of 32, and more than the CUDA emulator goes back through
  * at once. */
 static void test_block(void **state)
 {
@@ -318,8 +318,8 @@ static void one_model(const toy *t, const int64_t *len)
     float *got = toy_answers(a, x), *want = toy_answers(b, x);
 
     check_same(t, "answers", got, want, cs_session_output_len(b, x), 1e-9);
-    double loss = toy_learn(a, x, CS_KEEP_ALL);
-    check_near(loss, toy_learn(b, x, CS_KEEP_ALL), 1e-5 * (1 + fabs(loss)));
+    double loss = toy_train(a, x, CS_KEEP_ALL);
+    check_near(loss, toy_train(b, x, CS_KEEP_ALL), 1e-5 * (1 + fabs(loss)));
     cs_real *da = toy_slab(a->model, a->model->ps.grad);
     cs_real *db = toy_slab(b->model, b->model->ps.grad);
     check_same(t, "gradients", da, db, a->model->ps.n_real, 1e-8);
@@ -355,7 +355,7 @@ static void one_network_bf16(const toy *t)
     cs_real *db = NULL;
 
     if (t->training) {
-        toy_learn(b, x, CS_KEEP_ALL);
+        toy_train(b, x, CS_KEEP_ALL);
         db = toy_slab(b->model, b->model->ps.grad);
     }
     compute_in(CS_IN_BF16);
@@ -366,7 +366,7 @@ static void one_network_bf16(const toy *t)
         free(got);
         if (!t->training)
             continue;
-        toy_learn(a, x, CS_KEEP_ALL);
+        toy_train(a, x, CS_KEEP_ALL);
         cs_real *da = toy_slab(a->model, a->model->ps.grad);
         check_same(t, "gradients in bf16", da, db, a->model->ps.n_real, 1e-4);
         free(da);

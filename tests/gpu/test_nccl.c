@@ -79,13 +79,13 @@ static int run_rank(int rank, int n, int port, bool says)
     s = toy_session(&t, be);
     CS_TRY(cs_parallel_new(g, &s->model->ps, &p));
     CS_TRY(compare(s, p, rank, n));
-    rc = cs_group_meet(g);
+    rc = cs_group_barrier(g);
 out:
     if (rc != CS_OK && says)
         print_message("rank %d: %s\n", rank, cs_error_message());
     if (rc == CS_EIO && strstr(cs_error_message(), "rank 1 is gone") == NULL)
         rc = CS_EFORMAT;
-    cs_group_leave(g, rc);
+    cs_group_finalize(g, rc);
     cs_parallel_free(p);
     toy_free(s);
     cs_backend_close(be);

@@ -21,7 +21,7 @@ typedef struct subject {
     cs_sub_fn         sub;       /* without an encoder: a sublayer, with its struct in `part` */
     union { cs_mha mha; cs_ffn ffn; cs_linformer linformer; cs_fkernel fkernel; } part;
     bool              around;    /* the sublayer's residual and norm belong to it */
-    cs_around         wrap;
+    cs_sublayer         wrap;
     int               table;     /* embedding of tokens, or -1 */
     cs_proj           logits;    /* n_out > 0: a prediction per token */
     double            aux;       /* what multiplies the regulariser in the file's loss */

@@ -93,7 +93,7 @@ static int compute(const cs_encoder *enc, cs_backend *be, const char *path)
     s = cs_session_new(m, be);
     /* Answers first: with batch norm, a pass of learning moves the running statistics. */
     CS_TRY(cs_session_predict(s, b, answer));
-    CS_TRY(cs_vectors_learn(s, b, grad));
+    CS_TRY(cs_vectors_train(s, b, grad));
     add(enc->name, "answer", CS_F32, cs_shape2(N_RECORD, N_LABEL), answer);
     add(enc->name, "gradient", CS_F64, cs_shape2(m->ps.n, 2), grad);
     printf("%s: %lld parameters; answers of the first record %.4f %.4f %.4f\n", enc->name,

@@ -254,7 +254,7 @@ static void test_memory(void **state)
     cs_model *m = s->model;
     assert_int_equal(m->width, 336);
     int64_t n_bytes = cs_plan_memory(s, n, 1, 20, false)
-        + s->cx.kept_need * (int64_t)sizeof(cs_real);
+        + s->cx.cached_need * (int64_t)sizeof(cs_real);
     assert_true((double)n_bytes <= 1.6 * (double)n * m->width * sizeof(cs_real));
     toy_free(s);
 }

@@ -49,7 +49,7 @@ static double slope(cs_session *s, const cs_batch *b, const cs_param *p, double 
         double step = side ? h : -h;
         for (int64_t k = 0; k < p->n; k++)
             m->ps.value[p->off + k] += step * cs_rng_normal(77, (uint64_t)k);
-        at[side] = toy_learn(s, b, CS_KEEP_ALL);
+        at[side] = toy_train(s, b, CS_KEEP_ALL);
         for (int64_t k = 0; k < p->n; k++)
             m->ps.value[p->off + k] -= step * cs_rng_normal(77, (uint64_t)k);
     }
@@ -65,7 +65,7 @@ static void check_gradient(const toy *t, const int64_t *len)
     cs_batch *b = toy_batch(m, len, count(len), 3);
     double largest = 0;
 
-    toy_learn(s, b, CS_KEEP_ALL);
+    toy_train(s, b, CS_KEEP_ALL);
     cs_real *grad = toy_slab(m, m->ps.grad);
     for (int64_t i = 0; i < m->ps.n_real; i++)
         largest = fmax(largest, fabs(grad[i]));
@@ -105,9 +105,9 @@ static double element_slope(cs_session *s, const cs_batch *b, cs_real *at, doubl
 {
     cs_real keep = *at;
     *at = keep + h;
-    double up = toy_learn(s, b, CS_KEEP_ALL);
+    double up = toy_train(s, b, CS_KEEP_ALL);
     *at = keep - h;
-    double down = toy_learn(s, b, CS_KEEP_ALL);
+    double down = toy_train(s, b, CS_KEEP_ALL);
     *at = keep;
     return (up - down) / (2 * h);
 }
@@ -126,7 +126,7 @@ static void input_gradient(const toy *t, void *arg)
         b->tok[i] = (int32_t)(2 + i);
     for (int64_t i = 4; m->tok && i < 7; i++)
         b->tok[i] = 1;
-    toy_learn(s, b, CS_KEEP_ALL);
+    toy_train(s, b, CS_KEEP_ALL);
     cs_real *grad = toy_slab(m, m->ps.grad);
     const cs_real *g = grad + m->ps.p[m->embed_w].off;
     for (int64_t i = table.c * (m->tok ? 1 : 0); i < table.r * table.c; i += 5) {
@@ -162,7 +162,7 @@ static void compare_models(const toy *t, cs_backend *other, bool no_fused)
     cs_batch *b = toy_batch(a->model, len, 4, 6);
 
     c->cx.no_fused = no_fused;
-    double la = toy_learn(a, b, CS_KEEP_ALL), lc = toy_learn(c, b, CS_KEEP_ALL);
+    double la = toy_train(a, b, CS_KEEP_ALL), lc = toy_train(c, b, CS_KEEP_ALL);
     cs_real *ga = toy_slab(a->model, a->model->ps.grad),
             *gc = toy_slab(c->model, c->model->ps.grad);
     float *ya = toy_answers(a, b), *yc = toy_answers(c, b);
@@ -258,7 +258,7 @@ static void assert_same_gradients(const toy *t, const cs_model *m, const cs_real
 static void recompute(const toy *t, void *arg)
 {
     static const int64_t len[] = { 17, 31, 32, 18 };
-    static const int32_t keep[] = { CS_KEEP_INPUTS, 3, 1 };
+    static const int32_t keep[] = { CS_CHECKPOINT_INPUTS, 3, 1 };
     cs_session *s = toy_session(t, be);
     cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, 4, 6);
@@ -267,13 +267,13 @@ static void recompute(const toy *t, void *arg)
     for (int no_fused = 0; no_fused < 2; no_fused++) {
         s->cx.no_fused = no_fused;
         cs_real *before = toy_slab(m, m->ps.value);
-        double kept = toy_learn(s, b, CS_KEEP_ALL);
+        double kept = toy_train(s, b, CS_KEEP_ALL);
         cs_real *want = toy_slab(m, m->ps.grad), *after = toy_slab(m, m->ps.value);
         int64_t peak = s->cx.peak + s->cx.grad_peak;
         for (size_t i = 0; i < sizeof keep / sizeof keep[0]; i++) {
             /* Running statistics move once per batch, also when a block runs twice. */
             m->be->op.upload(m->be, m->ps.value, before, (size_t)m->ps.n_real * sizeof *before);
-            assert_true(toy_learn(s, b, keep[i]) == kept);
+            assert_true(toy_train(s, b, keep[i]) == kept);
             assert_same_gradients(t, m, want, "recomputation");
             assert_memory_equal(m->ps.value, after, (size_t)m->ps.n_real * sizeof *after);
             assert_true(s->cx.peak + s->cx.grad_peak <= peak);
@@ -305,7 +305,7 @@ static void test_recompute_saves(void **state)
         cs_session *s = toy_session(&t, be);
         s->cx.no_fused = true;           /* a fused block keeps nothing in any case */
         int64_t kept = cs_plan_memory(s, 65536, 1, 16, true);
-        s->cx.keep = CS_KEEP_INPUTS;
+        s->cx.keep = CS_CHECKPOINT_INPUTS;
         int64_t again = cs_plan_memory(s, 65536, 1, 16, true);
         if (again > kept * 9 / 10)
             fail_msg("%s: %ld bytes, %ld where all is kept", label(&t), (long)again, (long)kept);
@@ -330,7 +330,7 @@ static void threads(const toy *t, void *arg)
         cs_session *s = toy_session(&longer, &other);
         cs_model *m = s->model;
         cs_batch *b = toy_batch(m, len, 2, 2);
-        toy_learn(s, b, CS_KEEP_ALL);
+        toy_train(s, b, CS_KEEP_ALL);
         grad[i] = toy_slab(m, m->ps.grad);
         answer[i] = toy_answers(s, b);
         size_t n = (size_t)cs_session_output_len(s, b);
@@ -380,7 +380,7 @@ static void peak(const toy *t, void *arg)
         for (int way = 0; way < 4; way++) {
             cs_batch *b = toy_batch(m, groups[i], count(groups[i]), 8);
             s->cx.no_fused = way & 1;
-            toy_learn(s, b, way & 2);
+            toy_train(s, b, way & 2);
             assert_peak(t, s, b, true);
             free(toy_answers(s, b));
             assert_peak(t, s, b, false);
@@ -441,7 +441,7 @@ static void test_touched(void **state)
     cs_batch *b = toy_batch(m, len, 2, 1);
 
     (void)state;
-    toy_learn(s, b, CS_KEEP_ALL);
+    toy_train(s, b, CS_KEEP_ALL);
     for (int32_t i = 0; i < m->ps.n; i++) {
         int block;
         bool unused = sscanf(m->ps.p[i].name, "encoder.block.%d", &block) == 1 && block >= 2;

@@ -93,7 +93,7 @@ static cs_session *session_in_tree(void)
     };
     assert_int_equal(cs_model_new(&spec, be, &m), CS_OK);
     toy_free(s);
-    assert_int_equal(m->head->stand(m->head_net, &tree), CS_OK);
+    assert_int_equal(m->head->set_taxonomy(m->head_net, &tree), CS_OK);
     return cs_session_new(m, be);
 }
 

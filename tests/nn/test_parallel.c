@@ -75,7 +75,7 @@ static void *run(void *arg)
         r->n_touched += m->ps.p[i].touched;
 out:
     r->rc = rc;
-    cs_group_leave(r->group, rc);
+    cs_group_finalize(r->group, rc);
     cs_parallel_free(p);
     cs_running_free(r->running);
     toy_free(s);
@@ -89,7 +89,7 @@ static void run_all(const toy *t, int n, struct rank *r)
     cs_group *g[MOST] = { NULL };
 
     if (n > 1)
-        assert_int_equal(cs_group_here(n, 60, g), CS_OK);
+        assert_int_equal(cs_group_of_threads(n, 60, g), CS_OK);
     for (int i = 0; i < n; i++) {
         r[i] = (struct rank){ .t = t, .group = g[i], .no = i, .n = n };
         assert_int_equal(pthread_create(&thread[i], NULL, run, &r[i]), 0);
@@ -201,7 +201,7 @@ static void *drift(void *arg)
 out:
     d->rc = rc;
     (void)snprintf(d->why, sizeof d->why, "%s", cs_error_message());
-    cs_group_leave(d->group, rc);
+    cs_group_finalize(d->group, rc);
     cs_error_clear();
     cs_parallel_free(p);
     cs_model_free(m);
@@ -217,7 +217,7 @@ static void ranks_that_drift_apart_are_told(void **state)
         struct drifter d[3];
         pthread_t thread[3];
         cs_group *g[3];
-        assert_int_equal(cs_group_here(3, 60, g), CS_OK);
+        assert_int_equal(cs_group_of_threads(3, 60, g), CS_OK);
         for (int i = 0; i < 3; i++) {
             d[i] = (struct drifter){ .group = g[i], .drifts = drifts != 0 };
             assert_int_equal(pthread_create(&thread[i], NULL, drift, &d[i]), 0);

@@ -19,12 +19,12 @@ static void probe(const toy *given, void *arg)
     cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, 3, 4);
     s->cx.frozen = true;         /* no dropout: passes are comparable */
-    const double whole = toy_learn(s, b, CS_KEEP_ALL);
+    const double whole = toy_train(s, b, CS_KEEP_ALL);
     cs_real *want = toy_slab(m, m->ps.grad);
     for (int32_t i = 0; i < m->ps.n; i++)
         m->ps.p[i].touched = false;
     s->freeze_encoder = true;
-    const double loss = toy_learn(s, b, CS_KEEP_ALL);
+    const double loss = toy_train(s, b, CS_KEEP_ALL);
     cs_real *got = toy_slab(m, m->ps.grad);
     for (int32_t i = 0; i < m->ps.n; i++) {
         const cs_param *p = &m->ps.p[i];
@@ -71,7 +71,7 @@ static void frozen_averages(const toy *given, void *arg)
     s->freeze_encoder = true;
     cs_optim_average_start(&m->ps);
     for (int step = 0; step < 5; step++) {
-        (void)toy_learn(s, b, CS_KEEP_ALL);
+        (void)toy_train(s, b, CS_KEEP_ALL);
         cs_optim_step(&m->ps, h, false);
         cs_optim_average(&m->ps, 0.7);
     }
@@ -110,7 +110,7 @@ static cs_real *moved(cs_backend *be, double rate)
                         .decoupled = true };
 
     cs_params_rate(&m->ps, "encoder.", rate);
-    (void)toy_learn(s, b, CS_KEEP_ALL);
+    (void)toy_train(s, b, CS_KEEP_ALL);
     cs_real *was = toy_slab(m, m->ps.value);
     cs_optim_step(&m->ps, h, false);
     cs_real *is = toy_slab(m, m->ps.value);

@@ -49,7 +49,7 @@ static void test_any_depth(void **state)
 {
     (void)state;
     for (int32_t n = 2; n <= 1024; n++)
-        for (int32_t s = 2; s <= CS_KEEP_INPUTS; s++)
+        for (int32_t s = 2; s <= CS_CHECKPOINT_INPUTS; s++)
             assert_in_range(cs_stack_split(n, s - 1), 1, n - 1);
 }
 
@@ -72,7 +72,7 @@ static void same_bits(const toy *t)
     cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, 2, 6);
     watched w = { 0 };
-    const double loss = toy_learn(s, b, CS_KEEP_ALL);
+    const double loss = toy_train(s, b, CS_KEEP_ALL);
     cs_real *want = toy_slab(m, m->ps.grad);
     int64_t least_bytes = 0;
 
@@ -80,7 +80,7 @@ static void same_bits(const toy *t)
     s->cx.watch_arg = &w;
     for (int32_t keep = 1; keep <= 11; keep++) {
         w = (watched){ 0 };
-        assert_true(toy_learn(s, b, keep) == loss);
+        assert_true(toy_train(s, b, keep) == loss);
         cs_real *got = toy_slab(m, m->ps.grad);
         if (memcmp(got, want, (size_t)m->ps.n_real * sizeof *got) != 0)
             fail_msg("%s: other gradients with the inputs of %d blocks", t->value, (int)keep);
@@ -131,7 +131,7 @@ static void by_rows(const toy *t)
     const size_t n = (size_t)m->ps.n_real;
     for (int k = 0; k < 4; k++) {
         s->cx.no_fused = k > 0;
-        toy_learn(s, b, k < 2 ? CS_KEEP_ALL : k == 2 ? CS_KEEP_INPUTS : 2);
+        toy_train(s, b, k < 2 ? CS_KEEP_ALL : k == 2 ? CS_CHECKPOINT_INPUTS : 2);
         grad[k] = toy_slab(m, m->ps.grad);
     }
     assert_memory_equal(grad[2], grad[1], n * sizeof **grad);
@@ -172,24 +172,24 @@ static void test_what_fits(void **state)
                     .max_len = "65536", .training = true };
     cs_backend other = *be;
     cs_session *s = toy_session(&t, &other);
-    int64_t need[CS_KEEP_INPUTS + 1];
+    int64_t need[CS_CHECKPOINT_INPUTS + 1];
 
     (void)state;
-    other.op.room = room;
-    for (int32_t k = 0; k <= CS_KEEP_INPUTS; k++) {
+    other.op.free_memory = room;
+    for (int32_t k = 0; k <= CS_CHECKPOINT_INPUTS; k++) {
         s->cx.keep = k;
         need[k] = cs_plan_memory(s, 65536, 1, 16, true);
     }
     for (int32_t k = 1; k <= 15; k++) {
         room_bytes = need[k] / 3 * 4 + 64;
-        assert_int_equal(cs_plan_keep(s, 65536, 1, 16, 3), k < 3 ? k : 3);
-        const int32_t keep = cs_plan_keep(s, 65536, 1, 16, CS_KEEP_ALL);
+        assert_int_equal(cs_plan_checkpoint_blocks(s, 65536, 1, 16, 3), k < 3 ? k : 3);
+        const int32_t keep = cs_plan_checkpoint_blocks(s, 65536, 1, 16, CS_KEEP_ALL);
         assert_int_equal(need[keep], need[k]);
     }
     room_bytes = need[CS_KEEP_ALL] / 3 * 4 + 64;
-    assert_int_equal(cs_plan_keep(s, 65536, 1, 16, CS_KEEP_ALL), CS_KEEP_ALL);
+    assert_int_equal(cs_plan_checkpoint_blocks(s, 65536, 1, 16, CS_KEEP_ALL), CS_KEEP_ALL);
     room_bytes = 0;
-    assert_int_equal(cs_plan_keep(s, 65536, 1, 16, CS_KEEP_ALL), 1);
+    assert_int_equal(cs_plan_checkpoint_blocks(s, 65536, 1, 16, CS_KEEP_ALL), 1);
     toy_free(s);
 }
 
@@ -206,7 +206,7 @@ static void test_aside(void **state)
     (void)state;
     assert_int_equal(cs_ctx_reserve(cx, CAP, CAP), CS_OK);
     cs_ctx_begin(cx, true, false, 1);
-    assert_null(cs_grad_of(cx, cs_aside(cx, 2, 3)).p);
+    assert_null(cs_grad_of(cx, cs_scratch(cx, 2, 3)).p);
     assert_non_null(cs_grad_of(cx, cs_tmp(cx, 2, 3)).p);
     toy_free(s);
 }

@@ -385,7 +385,7 @@ static void test_threads(void **state)
     for (int k = 0; k < 3; k++) {
         open_bench(&b);
         b.be->n_thread = k == 1 ? 1 : 2;
-        b.o.keep = k == 2 ? CS_KEEP_INPUTS : CS_KEEP_ALL;
+        b.o.keep = k == 2 ? CS_CHECKPOINT_INPUTS : CS_KEEP_ALL;
         cs_real *got = run(&b);
         n_bytes = (size_t)b.m->ps.n_real * sizeof *got;
         if (first != NULL) {

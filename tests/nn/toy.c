@@ -218,7 +218,7 @@ void toy_free(cs_session *s)
     cs_model_free(m);
 }
 
-double toy_learn(cs_session *s, const cs_batch *b, int32_t keep)
+double toy_train(cs_session *s, const cs_batch *b, int32_t keep)
 {
     static const float weight[2 * N_LABEL] = { 0.5F, 1, 2, 1.5F, 1, 0.25F };     /* two per label */
     double loss;

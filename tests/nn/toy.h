@@ -40,9 +40,9 @@ cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed)
  * CS_ENCODER: this one only */
 void toy_each(void (*f)(const toy *t, void *arg), void *arg);
 
-/** toy_learn - zero the gradients and learn from one batch; the loss. Fails when that takes other
+/** toy_train - zero the gradients and learn from one batch; the loss. Fails when that takes other
  * memory than the dry run said */
-double toy_learn(cs_session *s, const cs_batch *b, int32_t keep);
+double toy_train(cs_session *s, const cs_batch *b, int32_t keep);
 
 /** toy_slab - a copy of a slab of parameters in host memory; free() it */
 cs_real *toy_slab(const cs_model *m, const cs_real *slab);

@@ -9,8 +9,8 @@
 
 #include "base/cpu.h"
 #include "base/rng.h"
-#include "infer/crew.h"
 #include "infer/views.h"
+#include "infer/workers.h"
 #include "registry.h"
 
 enum { N_RUN = 80, N_SEQUENCE = 48, N_LABEL = 3, N_POLICY = 3, MAX_LEN = 1024,
@@ -86,7 +86,7 @@ struct check {
     int         policy, n_wrong;
 };
 
-static int compare(void *arg, const cs_record *r, const cs_answer *a)
+static int compare(void *arg, const cs_record *r, const cs_prediction *a)
 {
     struct check *k = arg;
 
@@ -122,7 +122,7 @@ static struct outcome run_once(uint64_t key, int may_stop)
     cs_bucket_stage bucket = { .pipe = p, .budget = 1 + draw(&d, 3000),
                                .window = (uint64_t)window, .window_bytes = bytes };
     cs_infer_stage infer[THREADS];
-    cs_crew *crew;
+    cs_workers *crew;
     cs_write_stage writer = { .pipe = p, .policy = how, .sink = compare, .arg = &check };
     cs_queue *raw = cs_pipe_queue(p, "raw", 2, 20000, cs_chunk_bytes, cs_chunk_drop);
     cs_queue *tok = cs_pipe_queue(p, "tok", 2, 20000, cs_tokenised_bytes, cs_tokenised_drop);
@@ -130,7 +130,7 @@ static struct outcome run_once(uint64_t key, int may_stop)
 
     const int n_thread = 1 + (int)draw(&d, THREADS);
     cs_pipe_limit(p, n_thread);
-    assert_int_equal(cs_crew_new(p, model, how, false, n_thread, NULL, &crew), CS_OK);
+    assert_int_equal(cs_workers_new(p, model, how, false, n_thread, NULL, &crew), CS_OK);
     /* Some without a session of their own: they meet at the one that all share. */
     for (int i = 0; i < crew->n; i++) {
         infer[i] = crew->stage[i];
@@ -151,7 +151,7 @@ static struct outcome run_once(uint64_t key, int may_stop)
     cs_pipe_free(p);
     for (int i = 0; i < crew->n; i++)
         free(infer[i].answer);
-    cs_crew_free(crew);
+    cs_workers_free(crew);
     o.n_record = writer.n_record;
     o.stat = bucket.stat;
     assert_int_equal(check.n_wrong, 0);
@@ -212,7 +212,7 @@ static void answer_alone(struct sequence *s, int k)
     cs_view view[64];
     cs_record r = { .name = "", .n_seg = 1, .seg = { { s->base, NULL, s->n } } };
     int32_t first[] = { 0, (int32_t)cs_views_count(p, &r) };
-    cs_answer answer = { .v = s->answer[k], .n = N_LABEL };
+    cs_prediction answer = { .v = s->answer[k], .n = N_LABEL };
     char *scratch = cs_xmalloc((size_t)s->n + 16);
     cs_session *session = cs_session_new(model, backend);
 

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "tok/bpe_learn.h"
+#include "tok/bpe_train.h"
 
 enum { MAX_N = 4000, N_VOCAB = 60 };
 
@@ -97,7 +97,7 @@ static cs_bpe *learn(const cs_bpe_setting *set, const char *s, int64_t n, int n_
     for (int i = 0; i < n_record; i++)
         assert_int_equal(cs_bpe_corpus_add(c, s + i * n / n_record,
                                            (i + 1) * n / n_record - i * n / n_record), CS_OK);
-    assert_int_equal(cs_bpe_learn(c, &b), CS_OK);
+    assert_int_equal(cs_bpe_train(c, &b), CS_OK);
     cs_bpe_corpus_free(c);
     return b;
 }

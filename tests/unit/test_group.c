@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/group_end.h"
+#include "base/group_internal.h"
 
 enum { MOST = 4 };
 
@@ -104,7 +104,7 @@ struct end { cs_group *g; int rc; char why[256]; };
 static void keep_why(struct end *e)
 {
     (void)snprintf(e->why, sizeof e->why, "%s", cs_error_message());
-    cs_group_leave(e->g, e->rc);
+    cs_group_finalize(e->g, e->rc);
     cs_error_clear();
 }
 
@@ -113,7 +113,7 @@ static void run_all(int n, void *(*body)(void *), struct end *e)
     pthread_t thread[MOST];
     cs_group *g[MOST];
 
-    assert_int_equal(cs_group_here(n, 20, g), CS_OK);
+    assert_int_equal(cs_group_of_threads(n, 20, g), CS_OK);
     for (int r = 0; r < n; r++) {
         e[r] = (struct end){ .g = g[r] };
         assert_int_equal(pthread_create(&thread[r], NULL, body, &e[r]), 0);
@@ -137,13 +137,13 @@ static int talk(cs_group *g)
         for (int r = 0; r < n && rank == 0; r++)
             rc |= all[(r + 1) * MANY - 1] != r * 10 + turn;
         own[MANY - 1] = rank == 0 ? 7 + turn : 0;
-        CS_TRY(cs_group_share(g, own, MANY * sizeof *own));
+        CS_TRY(cs_group_broadcast(g, own, MANY * sizeof *own));
         rc |= own[MANY - 1] != 7 + turn;
         if (rc != CS_OK)
             goto out;
     }
     CS_TRY(cs_group_check(g));
-    rc = cs_group_meet(g);
+    rc = cs_group_barrier(g);
 out:
     free(own);
     free(all);
@@ -177,7 +177,7 @@ static void *failing(void *arg)
     struct end *e = arg;
 
     e->rc = cs_group_rank(e->g) == 2 ? cs_fail(CS_EMEM, "no room for a cat")
-                                     : cs_group_meet(e->g);
+                                     : cs_group_barrier(e->g);
     keep_why(e);
     return NULL;
 }
@@ -203,7 +203,7 @@ static void *straying(void *arg)
 
     e->rc = cs_group_gather(e->g, b, cs_group_rank(e->g) == 1 ? 9 : 3, (char[27]){ 0 });
     if (e->rc == CS_OK)
-        e->rc = cs_group_share(e->g, b, 3);
+        e->rc = cs_group_broadcast(e->g, b, 3);
     keep_why(e);
     return NULL;
 }
@@ -224,13 +224,13 @@ static void who_hangs_up_is_gone(void **state)
     (void)state;
     cs_group *g[2];
 
-    assert_int_equal(cs_group_here(2, 20, g), CS_OK);
+    assert_int_equal(cs_group_of_threads(2, 20, g), CS_OK);
     assert_int_equal(cs_group_check(g[0]), CS_OK);
-    cs_group_leave(g[1], CS_OK);
+    cs_group_finalize(g[1], CS_OK);
     assert_int_equal(cs_group_check(g[0]), CS_EIO);
     assert_non_null(strstr(cs_error_message(), "rank 1 is gone"));
     assert_true(cs_group_lost(g[0]));
-    cs_group_leave(g[0], CS_OK);
+    cs_group_finalize(g[0], CS_OK);
     cs_error_clear();
 }
 
@@ -242,7 +242,7 @@ static void a_wait_elsewhere_has_an_end(void **state)
     cs_group *g[2];
     int rc = CS_OK;
 
-    assert_int_equal(cs_group_here(2, 0.1, g), CS_OK);
+    assert_int_equal(cs_group_of_threads(2, 0.1, g), CS_OK);
     cs_group_wait(g[0]);
     assert_int_equal(cs_group_check(g[0]), CS_OK);
     for (int i = 0; i < 5000 && (rc = cs_group_check(g[0])) == CS_OK; i++)
@@ -250,8 +250,8 @@ static void a_wait_elsewhere_has_an_end(void **state)
     assert_int_equal(rc, CS_EIO);
     assert_non_null(strstr(cs_error_message(), "--ranks-timeout"));
     assert_true(cs_group_lost(g[0]));
-    cs_group_leave(g[0], rc);
-    cs_group_leave(g[1], CS_OK);
+    cs_group_finalize(g[0], rc);
+    cs_group_finalize(g[1], CS_OK);
     cs_error_clear();
 }
 
@@ -270,9 +270,9 @@ static int join(cs_group_spec s, char *why)
     int rc = cs_group_join(&s, &g);
 
     if (rc == CS_OK)
-        rc = cs_group_meet(g);
+        rc = cs_group_barrier(g);
     (void)snprintf(why, 256, "%s", cs_error_message());
-    cs_group_leave(g, rc);
+    cs_group_finalize(g, rc);
     cs_error_clear();
     return rc;
 }
@@ -308,8 +308,8 @@ static void send_until_told(cs_group *g)
     memset(text, 'x', LONG);
     int rc = cs_group_send(g, 0, text, LONG);
     if (rc == CS_OK)
-        rc = cs_group_meet(g);
-    cs_group_leave(g, rc);
+        rc = cs_group_barrier(g);
+    cs_group_finalize(g, rc);
     free(text);
 }
 
@@ -322,14 +322,14 @@ static void half_a_message_is_never_sent(void **state)
     cs_group *g[2];
     int n = 0;
 
-    assert_int_equal(cs_group_here(2, 20, g), CS_OK);
+    assert_int_equal(cs_group_of_threads(2, 20, g), CS_OK);
     const pid_t pid = fork();
     if (pid == 0) {
-        cs_group_leave(g[0], CS_OK);
+        cs_group_finalize(g[0], CS_OK);
         send_until_told(g[1]);
         _exit(0);
     }
-    cs_group_leave(g[1], CS_OK);
+    cs_group_finalize(g[1], CS_OK);
     while (n < 1 << 10 && ioctl(g[0]->fd[1], FIONREAD, &n) == 0)
         (void)nanosleep(&nap, NULL);
     assert_int_equal(kill(pid, SIGTERM), 0);
@@ -338,9 +338,9 @@ static void half_a_message_is_never_sent(void **state)
     assert_int_equal(cs_group_recv(g[0], 1, text, LONG), CS_OK);
     for (int i = 0; i < LONG; i++)
         assert_int_equal(text[i], 'x');
-    assert_int_equal(cs_group_meet(g[0]), CS_EIO);
+    assert_int_equal(cs_group_barrier(g[0]), CS_EIO);
     assert_string_equal(cs_error_message(), "rank 1 was ended by a signal");
-    cs_group_leave(g[0], CS_EIO);
+    cs_group_finalize(g[0], CS_EIO);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     cs_error_clear();
     free(text);

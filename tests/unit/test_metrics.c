@@ -1,4 +1,4 @@
-/* test_metrics.c - figures against scikit-learn's, and where they are not defined. */
+/* test_metrics.c - metrics against scikit-learn's, and where they are not defined. */
 #include "check.h"
 
 #include "eval/metrics.h"
@@ -29,11 +29,11 @@ static void test_sklearn(void **state)
                         auc[K] = { 0.734375, 0.609375, 0.796875 };
     static const int64_t confusion[K * K] = { 3, 1, 0, 1, 2, 1, 1, 0, 3 };
     cs_scores s;
-    cs_figures f;
+    cs_metrics f;
 
     (void)state;
     fill(&s);
-    assert_int_equal(cs_scores_figures(&s, 0, INT64_MAX, 0, true, &f), CS_OK);
+    assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, true, &f), CS_OK);
     assert_int_equal(f.n, N);
     check_near(f.accuracy, 0.6666666666666666, 1e-12);
     check_near(f.balanced, 0.6666666666666666, 1e-12);
@@ -48,40 +48,40 @@ static void test_sklearn(void **state)
         check_near(f.cls[c].f1, f1[c], 1e-12);
         check_near(f.cls[c].auc, auc[c], 1e-12);
     }
-    cs_figures_release(&f);
+    cs_metrics_release(&f);
     cs_scores_release(&s);
 }
 
 static void test_lengths(void **state)
 {
     cs_scores s;
-    cs_figures f;
+    cs_metrics f;
 
     (void)state;
     fill(&s);
     /* 400 is in, 700 is not: records 3, 4 and 5, all of class 1. */
-    assert_int_equal(cs_scores_figures(&s, 400, 700, 0, true, &f), CS_OK);
+    assert_int_equal(cs_scores_metrics(&s, 400, 700, 0, true, &f), CS_OK);
     assert_int_equal(f.n, 3);
     assert_int_equal(f.cls[1].n, 3);
     assert_int_equal(f.cls[1].n_right, 2);
     check_near(f.balanced, 2.0 / 3, 1e-12);
     assert_true(isnan(f.cls[0].recall) && isnan(f.cls[1].auc) && isnan(f.macro_auc));
     check_near(f.mcc, 0, 0);
-    cs_figures_release(&f);
+    cs_metrics_release(&f);
     cs_scores_release(&s);
 }
 
 static void test_none(void **state)
 {
     cs_scores s;
-    cs_figures f;
+    cs_metrics f;
 
     (void)state;
     fill(&s);
-    assert_int_equal(cs_scores_figures(&s, 5000, INT64_MAX, 0, true, &f), CS_OK);
+    assert_int_equal(cs_scores_metrics(&s, 5000, INT64_MAX, 0, true, &f), CS_OK);
     assert_int_equal(f.n, 0);
     assert_true(isnan(f.accuracy) && isnan(f.balanced) && isnan(f.mcc) && isnan(f.loss));
-    cs_figures_release(&f);
+    cs_metrics_release(&f);
     cs_scores_clear(&s);
     assert_int_equal(s.n, 0);
     cs_scores_release(&s);
@@ -92,19 +92,19 @@ static void test_values(void **state)
     const float answer[4][2] = { { 1, 2 }, { 0, 0.5f }, { 3, 3 }, { 1, 1 } };
     const float want[4][2] = { { 1.5f, 2 }, { 0, NAN }, { NAN, 1 }, { NAN, NAN } };
     cs_scores s;
-    cs_figures f;
+    cs_metrics f;
 
     (void)state;
     cs_scores_init(&s, false, 2, 2);
     for (int i = 0; i < 4; i++)
         assert_int_equal(cs_scores_add(&s, answer[i], want[i], 10), CS_OK);
     /* Of the fourth nothing is known, of the others the errors 0.5, 0, 0 and 2. */
-    assert_int_equal(cs_scores_figures(&s, 0, INT64_MAX, 0.1, false, &f), CS_OK);
+    assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0.1, false, &f), CS_OK);
     assert_int_equal(f.n, 3);
     check_near(f.loss, 4.25 / 4, 1e-12);
     check_near(f.mae, 2.5 / 4, 1e-12);
     check_near(f.within, 0.5, 1e-12);
-    cs_figures_release(&f);
+    cs_metrics_release(&f);
     cs_scores_release(&s);
 }
 
@@ -140,13 +140,13 @@ static void test_labels(void **state)
     };
     static const int64_t counts[3][4] = { { 6, 4, 5, 4 }, { 6, 3, 4, 3 }, { 4, 1, 2, 1 } };
     cs_scores s = label_scores(0.5);
-    cs_figures f;
+    cs_metrics f;
 
     (void)state;
-    assert_int_equal(cs_scores_figures(&s, 0, INT64_MAX, 0, true, &f), CS_OK);
+    assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, true, &f), CS_OK);
     assert_true(f.n == 7 && f.n_known == 16 && f.n_class == 3 && f.confusion == NULL);
     for (int k = 0; k < 3; k++) {
-        const cs_class_figures *g = &f.cls[k];
+        const cs_class_metrics *g = &f.cls[k];
         const double got[7] = { g->precision, g->recall, g->f1, g->auc, g->ap, g->balanced,
                                 g->mcc };
         for (int i = 0; i < 7; i++)
@@ -164,43 +164,43 @@ static void test_labels(void **state)
     check_near(f.macro_ap, 0.7888888888888888, 1e-12);
     check_near(f.micro_ap, 0.9139610389610391, 1e-12);
     check_near(f.mcc, 0.638970860803283, 1e-12);
-    cs_figures_release(&f);
+    cs_metrics_release(&f);
     cs_scores_release(&s);
 }
 
-/* What is not known and what was never called has no figures; a threshold changes the calls. */
+/* What is not known and what was never called has no metrics; a threshold changes the calls. */
 static void test_labels_undefined(void **state)
 {
     cs_scores s = label_scores(0.6);
-    cs_figures f;
+    cs_metrics f;
 
     (void)state;
-    assert_int_equal(cs_scores_figures(&s, 0, INT64_MAX, 0, false, &f), CS_OK);
+    assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, false, &f), CS_OK);
     check_near(f.macro_f1, 0.7746031746031745, 1e-12);
     check_near(f.mcc, 0.663854610520907, 1e-12);
     assert_true(isnan(f.macro_auc) && isnan(f.cls[0].ap));
-    cs_figures_release(&f);
+    cs_metrics_release(&f);
     /* Records 3 to 5: the third label is known once, and is 0. */
-    assert_int_equal(cs_scores_figures(&s, 30, 60, 0, true, &f), CS_OK);
+    assert_int_equal(cs_scores_metrics(&s, 30, 60, 0, true, &f), CS_OK);
     assert_true(f.n == 3 && f.n_known == 6 && f.cls[2].n_known == 1 && f.cls[0].n == 0);
     assert_true(isnan(f.cls[2].f1) && isnan(f.cls[2].auc) && isnan(f.cls[2].ap));
     assert_true(isnan(f.cls[0].recall) && isnan(f.cls[0].mcc) && isnan(f.cls[0].balanced));
     check_near(f.macro_auc, f.cls[1].auc, 0);
-    cs_figures_release(&f);
-    assert_int_equal(cs_scores_figures(&s, 80, 90, 0, true, &f), CS_OK);
+    cs_metrics_release(&f);
+    assert_int_equal(cs_scores_metrics(&s, 80, 90, 0, true, &f), CS_OK);
     assert_true(f.n == 0 && isnan(f.loss) && isnan(f.accuracy) && isnan(f.micro_auc));
-    cs_figures_release(&f);
+    cs_metrics_release(&f);
     cs_scores_release(&s);
 }
 
-/* Counted tokens give the figures of kept answers; those without a class count nothing. */
+/* Counted tokens give the metrics of kept answers; those without a class count nothing. */
 static void test_counts(void **state)
 {
     int32_t label[N + 1];
     float answer[N + 1][K];
     cs_scores s;
     cs_counts c;
-    cs_figures kept, counted;
+    cs_metrics kept, counted;
 
     (void)state;
     for (int i = 0; i < N; i++)
@@ -209,14 +209,14 @@ static void test_counts(void **state)
     memcpy(answer, prob, 5 * sizeof *prob);
     memcpy(answer + 5, prob + 4, (N - 4) * sizeof *prob);
     fill(&s);
-    assert_int_equal(cs_scores_figures(&s, 0, INT64_MAX, 0, false, &kept), CS_OK);
+    assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, false, &kept), CS_OK);
     assert_int_equal(cs_counts_init(&c, K), CS_OK);
     for (int k = 0; k < 2; k++) {
         cs_counts_clear(&c);
         cs_counts_add(&c, answer[0], label, 7);
         cs_counts_add(&c, answer[7], label + 7, N + 1 - 7);
     }
-    assert_int_equal(cs_counts_figures(&c, &counted), CS_OK);
+    assert_int_equal(cs_counts_metrics(&c, &counted), CS_OK);
     assert_int_equal(counted.n, N);
     check_near(counted.loss, kept.loss, 1e-12);
     check_near(counted.accuracy, kept.accuracy, 0);
@@ -225,14 +225,14 @@ static void test_counts(void **state)
     check_near(counted.mcc, kept.mcc, 0);
     assert_true(isnan(counted.macro_auc));
     assert_memory_equal(counted.confusion, kept.confusion, K * K * sizeof *kept.confusion);
-    cs_figures_release(&counted);
+    cs_metrics_release(&counted);
     cs_counts_release(&c);
     assert_int_equal(cs_counts_init(&c, CS_CONFUSION_CLASSES + 1), CS_OK);
     assert_null(c.confusion);
-    assert_int_equal(cs_counts_figures(&c, &counted), CS_OK);
+    assert_int_equal(cs_counts_metrics(&c, &counted), CS_OK);
     assert_true(counted.n == 0 && isnan(counted.accuracy) && counted.confusion == NULL);
-    cs_figures_release(&counted);
-    cs_figures_release(&kept);
+    cs_metrics_release(&counted);
+    cs_metrics_release(&kept);
     cs_counts_release(&c);
     cs_scores_release(&s);
 }

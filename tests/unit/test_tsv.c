@@ -13,7 +13,7 @@ static void write_one(cs_output *o, const char *name, int64_t n_base, float *v, 
     const cs_record r = {
         .name = name, .comment = "", .n_seg = 1, .seg = { { "", NULL, n_base } }
     };
-    const cs_answer a = { .v = v, .n = n, .reason = reason };
+    const cs_prediction a = { .v = v, .n = n, .reason = reason };
     assert_int_equal(cs_output_record(o, &r, &a), CS_OK);
     assert_int_equal(a.reason, reason);
 }
@@ -116,12 +116,12 @@ static void test_best(void **state)
 {
     (void)state;
     float v[] = { 0.1f, 0.4f, 0.4f, 0.1f };
-    assert_int_equal(cs_answer_best(&(cs_answer){ .v = v, .n = 4 }), 1);
-    const cs_answer low = { .v = v, .n = 4, .reason = CS_REASON_LOW_PROB },
+    assert_int_equal(cs_prediction_best(&(cs_prediction){ .v = v, .n = 4 }), 1);
+    const cs_prediction low = { .v = v, .n = 4, .reason = CS_REASON_LOW_PROB },
                     empty = { .v = v, .n = 4, .reason = CS_REASON_EMPTY };
-    assert_int_equal(cs_answer_best(&low), 1);
-    assert_int_equal(cs_answer_best(&empty), -1);
-    assert_int_equal(cs_answer_best(&(cs_answer){ .v = NULL, .n = 0 }), -1);
+    assert_int_equal(cs_prediction_best(&low), 1);
+    assert_int_equal(cs_prediction_best(&empty), -1);
+    assert_int_equal(cs_prediction_best(&(cs_prediction){ .v = NULL, .n = 0 }), -1);
 }
 
 int main(void)

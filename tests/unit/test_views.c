@@ -93,7 +93,7 @@ static int answer(const cs_policy *p, const cs_record *r, float *v, cs_reason *r
     static int32_t id[MOST];
     int32_t first[] = { 0, (int32_t)cs_views_count(p, r) };
     cs_session *s = cs_session_new((cs_model *)(uintptr_t)p->model, backend);
-    cs_answer a = { .v = v, .n = N_LABEL };
+    cs_prediction a = { .v = v, .n = N_LABEL };
 
     assert_true(first[1] >= 1 && first[1] <= MAX_VIEW);
     cs_views_list(p, r, 0, view);

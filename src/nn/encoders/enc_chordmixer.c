@@ -27,10 +27,10 @@
 #include "batch/batch.h"
 #include "nn/encoders/encoder.h"
 #include "nn/encoders/sublayer.h"
-#include "nn/ops/couple.h"
 #include "nn/ops/fused.h"
 #include "nn/ops/layer.h"
 #include "nn/ops/ops.h"
+#include "nn/ops/reversible.h"
 #include "nn/ops/tape.h"
 
 struct config {
@@ -292,8 +292,8 @@ static void coupled_blocks(cs_ctx *cx, const struct chord *e, cs_seg seg, int32_
 
     for (int32_t l = 0; l < depth; l++) {
         const cs_mix f = mix_of(&e->block[2 * l]), g = mix_of(&e->block[2 * l + 1]);
-        cs_couple(cx, &f, seg, b, a);
-        cs_couple(cx, &g, seg, a, b);
+        cs_reversible(cx, &f, seg, b, a);
+        cs_reversible(cx, &g, seg, a, b);
         if (cx->watch && !cx->dry)
             cx->watch(cx->watch_arg, l, x);
     }

@@ -66,7 +66,7 @@ static const cs_opt options[] = {
 struct layer {
     cs_mha    attn;
     cs_ffn    ffn;
-    cs_around around[2];
+    cs_sublayer residual[2];
 };
 
 struct net {
@@ -142,7 +142,7 @@ static void declare_layer(struct net *e, int32_t l, cs_params *ps)
     for (int i = 0; i < 2; i++) {
         snprintf(name, sizeof name, "encoder.layers.%d.%s.layer_norm", l,
                  i ? "pos_ffn" : "self_attn");
-        k->around[i] = (cs_around){ cs_norm_declare(ps, CS_NORM_LAYER, (int32_t)c->dim, 1, name),
+        k->residual[i] = (cs_sublayer){ cs_norm_declare(ps, CS_NORM_LAYER, (int32_t)c->dim, 1, name),
                                     false, c->dropout };
     }
 }
@@ -186,8 +186,8 @@ static void run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat 
 {
     const struct layer *k = net;
     cs_mat mid = cs_tmp(cx, x.r, x.c);
-    cs_around_apply(cx, &k->around[0], cs_mha_apply, &k->attn, seg, x, mid);
-    cs_around_apply(cx, &k->around[1], cs_ffn_apply, &k->ffn, seg, mid, y);
+    cs_sublayer_apply(cx, &k->residual[0], cs_mha_apply, &k->attn, seg, x, mid);
+    cs_sublayer_apply(cx, &k->residual[1], cs_ffn_apply, &k->ffn, seg, mid, y);
 }
 
 /* The code sets rows of padding to zero after every sublayer. */
@@ -195,9 +195,9 @@ static void run_masked(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat
 {
     const struct layer *k = net;
     cs_mat a = cs_tmp(cx, x.r, x.c), b = cs_tmp(cx, x.r, x.c), c = cs_tmp(cx, x.r, x.c);
-    cs_around_apply(cx, &k->around[0], cs_mha_apply, &k->attn, seg, x, a);
+    cs_sublayer_apply(cx, &k->residual[0], cs_mha_apply, &k->attn, seg, x, a);
     cs_seg_mask(cx, seg, 0, a, b);
-    cs_around_apply(cx, &k->around[1], cs_ffn_apply, &k->ffn, seg, b, c);
+    cs_sublayer_apply(cx, &k->residual[1], cs_ffn_apply, &k->ffn, seg, b, c);
     cs_seg_mask(cx, seg, 0, c, y);
 }
 

@@ -73,7 +73,7 @@ struct layer {
     int32_t   no;
     cs_proj   pseudo, q, k, v, o;
     cs_ffn    ffn;
-    cs_around around[2];
+    cs_sublayer residual[2];
 };
 
 struct net {
@@ -112,7 +112,7 @@ static void declare_layer(struct net *e, int32_t l, cs_params *ps)
     k->ffn.dropout = c->dropout;
     for (int i = 0; i < 2; i++) {
         snprintf(name, sizeof name, "encoder.layers.%d.norm%d", l, i + 1);
-        k->around[i] = (cs_around){ cs_norm_declare(ps, CS_NORM_LAYER, d, 1, name), false,
+        k->residual[i] = (cs_sublayer){ cs_norm_declare(ps, CS_NORM_LAYER, d, 1, name), false,
                                     c->dropout };
     }
 }
@@ -257,8 +257,8 @@ static void run_layer(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, 
     cs_mat mid = cs_tmp(cx, m[IN_X].r, m[IN_X].c);
 
     (void)i;
-    cs_around_apply(cx, &k->around[0], attention, &a, seg, m[IN_X], mid);
-    cs_around_apply(cx, &k->around[1], cs_ffn_apply, &k->ffn, seg, mid, m[OUT_Y]);
+    cs_sublayer_apply(cx, &k->residual[0], attention, &a, seg, m[IN_X], mid);
+    cs_sublayer_apply(cx, &k->residual[1], cs_ffn_apply, &k->ffn, seg, mid, m[OUT_Y]);
 }
 
 static cs_mat singularformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)

@@ -49,7 +49,7 @@ struct layer {
     int       in_w, in_a, in_b;
     cs_proj   out;
     cs_ffn    ffn;
-    cs_around around[2];
+    cs_sublayer residual[2];
     int32_t   n_head;
 };
 
@@ -87,7 +87,7 @@ static void declare_layer(struct net *e, int32_t l, cs_params *ps)
     k->ffn.dropout = c->dropout;
     for (int i = 0; i < 2; i++) {
         snprintf(name, sizeof name, "encoder.layers.%d.norm%d", l, i + 1);
-        k->around[i] = (cs_around){ cs_norm_declare(ps, CS_NORM_LAYER, d, 1, name),
+        k->residual[i] = (cs_sublayer){ cs_norm_declare(ps, CS_NORM_LAYER, d, 1, name),
                                     c->norm == NORM_PRE, c->dropout };
     }
 }
@@ -133,8 +133,8 @@ static void run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat 
 {
     const struct layer *k = net;
     cs_mat mid = cs_tmp(cx, x.r, x.c);
-    cs_around_apply(cx, &k->around[0], attention, k, seg, x, mid);
-    cs_around_apply(cx, &k->around[1], cs_ffn_apply, &k->ffn, seg, mid, y);
+    cs_sublayer_apply(cx, &k->residual[0], attention, k, seg, x, mid);
+    cs_sublayer_apply(cx, &k->residual[1], cs_ffn_apply, &k->ffn, seg, mid, y);
 }
 
 static cs_mat transformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)

@@ -92,7 +92,7 @@ cs_mat cs_ffn_apply(cs_ctx *cx, const void *ffn, cs_seg seg, cs_mat x)
     return cs_proj_apply(cx, &f->down, cs_dropout(cx, f->dropout, h));
 }
 
-void cs_around_apply(cs_ctx *cx, const cs_around *a, cs_sub_fn f, const void *net, cs_seg seg,
+void cs_sublayer_apply(cs_ctx *cx, const cs_sublayer *a, cs_sub_fn f, const void *net, cs_seg seg,
                      cs_mat x, cs_mat y)
 {
     if (a->pre) {

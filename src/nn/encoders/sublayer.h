@@ -53,9 +53,9 @@ cs_mat cs_ffn_apply(cs_ctx *cx, const void *ffn, cs_seg seg, cs_mat x);
 typedef cs_mat (*cs_sub_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x);
 
 /* A sublayer and what is around it. */
-typedef struct cs_around { cs_norm norm; bool pre; double dropout; } cs_around;
-/** cs_around_apply - y = norm(x + f(x)), or x + f(norm(x)) when pre; dropout of what f returns */
-void cs_around_apply(cs_ctx *cx, const cs_around *a, cs_sub_fn f, const void *net, cs_seg seg,
+typedef struct cs_sublayer { cs_norm norm; bool pre; double dropout; } cs_sublayer;
+/** cs_sublayer_apply - y = norm(x + f(x)), or x + f(norm(x)) when pre; dropout of what f returns */
+void cs_sublayer_apply(cs_ctx *cx, const cs_sublayer *a, cs_sub_fn f, const void *net, cs_seg seg,
                      cs_mat x, cs_mat y);
 
 /* ---- positions ----------------------------------------------------------------------------- */

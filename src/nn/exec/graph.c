@@ -12,8 +12,8 @@
  * pass that drew one is not written down. And, where classes have weights, the sum of a step's,
  * which the loss is divided by: it is part of the shape, so that few steps find a graph. What else
  * the host decides within a pass follows from the shape: which parts run again and what they keep
- * (tape.c, blocks.c, couple.c), which ops adjoints have, that running statistics move (on the
- * device; the loop puts them together after the step). Beside the arena (cs_kept()), a step that
+ * (tape.c, blocks.c, reversible.c), which ops adjoints have, that running statistics move (on the
+ * device; the loop puts them together after the step). Beside the arena (cs_cached()), a step that
  * learns makes everything anew, but for what the shape's first step has made for good. What the
  * host is left with in the end, struct after, is kept with the graph. Whoever watches a pass sees
  * a real one.
@@ -66,7 +66,7 @@ static void key_of(const cs_session *s, const cs_uploaded *up, uint64_t *key)
         (uint64_t)up->seg.rows, (uint64_t)up->seg.n, (uint64_t)up->seg.depth, (uint64_t)cx->keep,
         scale, flags, (uint64_t)cx->be->precision,
         (uintptr_t)cx->act, (uintptr_t)cx->act_grad, (uint64_t)cx->cap, (uint64_t)cx->grad_cap,
-        (uintptr_t)cx->kept, (uint64_t)cx->kept_cap, (uintptr_t)ps->value, (uintptr_t)ps->grad
+        (uintptr_t)cx->cached, (uint64_t)cx->cached_cap, (uintptr_t)ps->value, (uintptr_t)ps->grad
     };
     memcpy(key, all, sizeof all);
 }

@@ -35,7 +35,7 @@ int64_t cs_plan_memory(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t dept
 /* What is held for activations already will be used again. */
 static int64_t held_bytes(const cs_session *s)
 {
-    int64_t n = (s->cx.cap + s->cx.grad_cap + s->cx.kept_cap) * (int64_t)sizeof(cs_real);
+    int64_t n = (s->cx.cap + s->cx.grad_cap + s->cx.cached_cap) * (int64_t)sizeof(cs_real);
 
     for (int i = 0; i < CS_BERTHS; i++)
         n += (int64_t)(s->staging[i].in.cap + s->staging[i].out.cap);
@@ -48,7 +48,7 @@ static int64_t room_of(const cs_session *s, int64_t host_quarters)
     int64_t least = INT64_MAX;
 
     for (cs_backend *be = s->be; be; be = be->next) {
-        const int64_t n_free = be->op.room(be);
+        const int64_t n_free = be->op.free_memory(be);
         const int64_t part = be->is_host ? n_free / 4 * host_quarters : n_free / 10 * 9;
         const int64_t own = be == s->be ? held_bytes(s)
                                         : -s->model->ps.n_real * (int64_t)sizeof(cs_real);
@@ -58,7 +58,7 @@ static int64_t room_of(const cs_session *s, int64_t host_quarters)
     return least > 0 ? least : 0;
 }
 
-int64_t cs_plan_room(const cs_session *s)
+int64_t cs_plan_free_memory(const cs_session *s)
 {
     return room_of(s, 2);
 }
@@ -67,7 +67,7 @@ static int64_t bytes_of(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t dep
 {
     const int64_t n = cs_plan_memory(s, n_tok, n_seg, depth, false);
 
-    return n + s->cx.kept_need * (int64_t)sizeof(cs_real);
+    return n + s->cx.cached_need * (int64_t)sizeof(cs_real);
 }
 
 static int32_t deepest(const cs_model *m, int64_t n_tok)
@@ -90,7 +90,7 @@ static bool batch_fits(cs_session *s, int64_t n_tok, int64_t room)
 
 int64_t cs_plan_batch(cs_session *s)
 {
-    const int64_t room = cs_plan_room(s);
+    const int64_t room = cs_plan_free_memory(s);
     int64_t n = s->be->is_host ? CS_PLAN_CPU : CS_PLAN_DEVICE;
 
     while (n > LEAST_BATCH && !batch_fits(s, n, room))
@@ -112,10 +112,10 @@ static bool keeping_fits(cs_session *s, const cs_batch *shape, int32_t keep, int
                * (int64_t)sizeof(cs_real) <= room;
 }
 
-int32_t cs_plan_keep(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, int32_t most)
+int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, int32_t most)
 {
     const cs_batch shape = { .n_tok = n_tok, .n_seg = n_seg, .depth = depth };
-    int32_t lo = 1, hi = most == CS_KEEP_ALL ? CS_KEEP_INPUTS : most;
+    int32_t lo = 1, hi = most == CS_KEEP_ALL ? CS_CHECKPOINT_INPUTS : most;
 
     /* Asking for the room takes longer than a small batch. */
     if (keeping_fits(s, &shape, most, held_bytes(s)))
@@ -135,7 +135,7 @@ int32_t cs_plan_keep(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth,
 
 int64_t cs_plan_longest(cs_session *s)
 {
-    const int64_t room = cs_plan_room(s), most = cs_model_max_len(s->model);
+    const int64_t room = cs_plan_free_memory(s), most = cs_model_max_len(s->model);
     int64_t lo = 0, hi = most > 0 ? most : LONGEST;
 
     while (lo < hi) {

@@ -13,27 +13,27 @@ enum { CS_PLAN_CPU = 1 << 16, CS_PLAN_DEVICE = 1 << 22 };
 int64_t cs_plan_memory(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, bool training);
 
 /**
- * cs_plan_room - bytes for the activations of a prediction
+ * cs_plan_free_memory - bytes for the activations of a prediction
  *
  * Of a device nine tenths of what is free: the rest is a margin for what the plan cannot see. Of
  * the processor's memory half, since others use it too. Of several devices (s's backend begins the
  * list) that of the smallest, each with the model's parameters on it.
  */
-int64_t cs_plan_room(const cs_session *s);
+int64_t cs_plan_free_memory(const cs_session *s);
 
 /** cs_plan_batch - tokens of a batch of any depth that fits: CS_PLAN_CPU or CS_PLAN_DEVICE, halved
  * until it does; at least 1024 */
 int64_t cs_plan_batch(cs_session *s);
 
 /**
- * cs_plan_keep - what training keeps of a batch of this shape: the most that fits a device's room,
+ * cs_plan_checkpoint_blocks - what training keeps of a batch of this shape: the most that fits a device's room,
  * or three quarters of what the processor's memory has left
  *
  * most     as cs_step_opt.keep has it
  * Returns  `most`, or the inputs of fewer blocks, at least of one of every stack; results do not
  *          depend on it, nor do gradients but for what nn/ops/blocks.h says of bf16
  */
-int32_t cs_plan_keep(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, int32_t most);
+int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, int32_t most);
 
 /** cs_plan_longest - most tokens of one sequence that fits; 0: none does */
 int64_t cs_plan_longest(cs_session *s);

@@ -190,7 +190,7 @@ int cs_session_forward_backward(cs_session *s, const cs_batch *b, const cs_step_
     CS_BUG(!s->model->ps.grad || (!b->target && !b->label));
     CS_BUG(b->n_target != cs_model_n_target(s->model));
     CS_TRY(check_batch(s->model, b));
-    s->cx.keep = cs_plan_keep(s, b->n_tok, b->n_seg, b->depth, o->keep);
+    s->cx.keep = cs_plan_checkpoint_blocks(s, b->n_tok, b->n_seg, b->depth, o->keep);
     CS_TRY(cs_session_reserve(s, b->n_tok, b->n_seg, b->depth, true));
     const cs_input in = cs_input_parts(s, &whole, false);
     cs_graph_train(s, &in);

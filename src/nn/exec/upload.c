@@ -3,7 +3,7 @@
  *
  * DESIGN
  * Everything of a batch that comes from the host is copied first, into memory without a gradient
- * (cs_aside()): offsets, tokens or values, targets, weights. The ops that follow read memory whose
+ * (cs_scratch()): offsets, tokens or values, targets, weights. The ops that follow read memory whose
  * place depends on the batch's shape alone, so that they can be captured as a graph (graph.c).
  */
 #include "nn/exec/upload.h"
@@ -80,7 +80,7 @@ void cs_parts_release(cs_session *s)
 /* Host floats as a matrix of the backend. */
 static cs_mat reals(cs_ctx *cx, const float *v, int64_t r, int32_t c)
 {
-    cs_mat m = cs_aside(cx, r, c);
+    cs_mat m = cs_scratch(cx, r, c);
     if (cx->dry)
         return m;
     if (!cx->be->is_host) {
@@ -97,7 +97,7 @@ static const void *bytes(cs_ctx *cx, const cs_input *in, const void *p, size_t n
 {
     if (cx->be->is_host || in->staged)
         return p;
-    cs_mat m = cs_aside(cx, (int64_t)((n_bytes + sizeof(cs_real) - 1) / sizeof(cs_real)), 1);
+    cs_mat m = cs_scratch(cx, (int64_t)((n_bytes + sizeof(cs_real) - 1) / sizeof(cs_real)), 1);
     if (!cx->dry)
         cx->be->op.upload(cx->be, m.p, p, n_bytes);
     return m.p;
@@ -156,7 +156,7 @@ static cs_mat targets(cs_session *s, const cs_input *in)
 
     if (n != CS_TARGET_TOKENS)
         return reals(&s->cx, in->target, in->n_seg, n);
-    const cs_mat to = cs_aside(&s->cx, in->n_tok, 2);
+    const cs_mat to = cs_scratch(&s->cx, in->n_tok, 2);
     if (!s->cx.dry)
         put_labels(&s->cx, in, to);
     return to;
@@ -168,14 +168,14 @@ static cs_mat weights(cs_session *s, const cs_step_opt *o)
 
     if (o->weight)
         return reals(&s->cx, o->weight, 1, n);
-    (void)cs_aside(&s->cx, 1, n);        /* the same memory with and without weights */
+    (void)cs_scratch(&s->cx, 1, n);        /* the same memory with and without weights */
     return (cs_mat){ 0 };
 }
 
 const int64_t *cs_upload_each(cs_ctx *cx, int32_t n)
 {
     const int64_t per_real = (int64_t)(sizeof(int64_t) / sizeof(cs_real));
-    const cs_mat m = cs_aside(cx, n + 1, (int32_t)per_real);
+    const cs_mat m = cs_scratch(cx, n + 1, (int32_t)per_real);
     int64_t part[PART];
 
     for (int64_t i = 0; i <= n && !cx->dry; i++) {

@@ -28,7 +28,7 @@ typedef struct cs_head {
     void   *(*build)(const void *cfg, int32_t width, int32_t n_out, cs_params *ps);
     /* Learn by the tree of its n_out classes, copied; before the first pass. Calls may then be taxa
      * above the classes. CS_OK, or CS_EMEM. NULL: classes are all that it knows */
-    int     (*stand)(void *net, const cs_tree *t);
+    int     (*set_taxonomy)(void *net, const cs_tree *t);
     int64_t (*answer_len)(const void *net, int64_t n_tok);   /* floats per record */
     int32_t (*n_target)(const void *net);      /* floats of a record's target; NULL: per_token */
     /* Raw values: (n_seg, n_out), or (n_tok, n_out) of answers per token */

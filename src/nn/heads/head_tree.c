@@ -77,7 +77,7 @@ static void fill(cs_pooled *p, const cs_tree *t, const int32_t *size, int32_t *n
     }
 }
 
-static int tree_stand(void *net, const cs_tree *t)
+static int tree_set_taxonomy(void *net, const cs_tree *t)
 {
     int rc = CS_OK;
     cs_pooled *p = net;
@@ -115,7 +115,7 @@ static cs_clades clades(cs_ctx *cx, const cs_pooled *p, cs_mat weight)
     const int64_t n_real = (int64_t)p->n_level * n;
     const size_t n_bytes = (size_t)n_real * sizeof(cs_real);
     int64_t *done;
-    cs_real *group = cs_kept_fixed(cx, p, 2 * n_real, &done);
+    cs_real *group = cs_cached_fixed(cx, p, 2 * n_real, &done);
     cs_real *share = cx->dry ? NULL : group + n_real;
 
     if (!cx->dry && *done == 0) {
@@ -147,7 +147,7 @@ const cs_head cs_head_tree = {
     .cfg_size = sizeof(cs_pooled_cfg),
     .check = cs_pooled_check_tree,
     .build = tree_build,
-    .stand = tree_stand,
+    .set_taxonomy = tree_set_taxonomy,
     .answer_len = cs_pooled_answer_len,
     .n_target = cs_pooled_class,
     .forward = tree_forward,

@@ -21,7 +21,7 @@
  * it is. Going back through the layer that such a copy is the input of, a fused block gives the
  * same bits, as it rounds what it multiplies. But the residual sum of a layer that runs again
  * begins with the rounded x_l, so the inputs behind it differ by up to 2^-9 of x_l, and gradients
- * by less than computing in bf16 does to them (tests/gpu/test_keep.c).
+ * by less than computing in bf16 does to them (tests/gpu/test_checkpoint_blocks.c).
  */
 #include "nn/ops/blocks.h"
 
@@ -34,7 +34,7 @@ struct stack {
     cs_mat      copy;                     /* all copies, one below the other */
     uint64_t    key;                      /* dropout masks before the first layer */
     int32_t     held[2];                  /* which input a place holds; -1: none */
-    int32_t     n_kept, kept[CS_KEEP_INPUTS];       /* which inputs are kept, the first one first */
+    int32_t     n_kept, kept[CS_CHECKPOINT_INPUTS];       /* which inputs are kept, the first one first */
 };
 
 /* Layers that r runs of each suffice for, with s inputs kept: C(s + r, s); large enough is enough.
@@ -76,33 +76,33 @@ static cs_mat slot(const struct stack *s, int32_t i)
 /* Room for n copies. */
 static cs_mat slots(cs_ctx *cx, int32_t n, cs_mat x)
 {
-    return cs_aside(cx, n * x.r, cx->be->fused.narrow ? (x.c + 1) / 2 : x.c);
+    return cs_scratch(cx, n * x.r, cx->be->fused.to_bf16 ? (x.c + 1) / 2 : x.c);
 }
 
-static void keep(cs_ctx *cx, struct stack *s, int32_t l)
+static void checkpoint(cs_ctx *cx, struct stack *s, int32_t l)
 {
     const cs_fused *f = &cx->be->fused;
 
     if (!cx->dry)
-        (f->narrow ? f->narrow : cx->be->op.copy)(cx->be, s->place[l % 2], slot(s, s->n_kept));
+        (f->to_bf16 ? f->to_bf16 : cx->be->op.copy)(cx->be, s->place[l % 2], slot(s, s->n_kept));
     s->kept[s->n_kept++] = l;
 }
 
 /* The last copy back into its place; the number of the input that it is of. */
-static int32_t take_out(cs_ctx *cx, struct stack *s)
+static int32_t restore(cs_ctx *cx, struct stack *s)
 {
     const cs_fused *f = &cx->be->fused;
     const int32_t l = s->kept[s->n_kept - 1];
 
     if (!cx->dry)
-        (f->widen ? f->widen : cx->be->op.copy)(cx->be, slot(s, s->n_kept - 1), s->place[l % 2]);
+        (f->from_bf16 ? f->from_bf16 : cx->be->op.copy)(cx->be, slot(s, s->n_kept - 1), s->place[l % 2]);
     s->held[l % 2] = l;
     return l;
 }
 
 /* Which input is to be kept next, when number `from` is the last one kept and layer end-1 the next
  * to go back through. */
-static int32_t next_kept(const struct stack *s, int32_t from, int32_t end)
+static int32_t next_checkpoint(const struct stack *s, int32_t from, int32_t end)
 {
     return s->n_kept < s->of.n_copy ? from + cs_stack_split(end - from, s->of.n_copy - s->n_kept)
                                     : end;
@@ -117,7 +117,7 @@ static void run(cs_ctx *cx, const struct stack *s, int32_t l)
  * before it. */
 static void advance(cs_ctx *cx, struct stack *s, int32_t from, int32_t to, int32_t end)
 {
-    int32_t next = next_kept(s, from, end);
+    int32_t next = next_checkpoint(s, from, end);
 
     for (int32_t l = from; l < to; l++) {
         const int64_t mark = cs_mark(cx);
@@ -127,8 +127,8 @@ static void advance(cs_ctx *cx, struct stack *s, int32_t from, int32_t to, int32
         if (cx->watch && !cx->dry && !cx->replaying)
             cx->watch(cx->watch_arg, l, s->place[(l + 1) % 2]);
         if (l + 1 == next && next < end - 1) {
-            keep(cx, s, next);
-            next = next_kept(s, next, end);
+            checkpoint(cx, s, next);
+            next = next_checkpoint(s, next, end);
         }
     }
 }
@@ -136,18 +136,18 @@ static void advance(cs_ctx *cx, struct stack *s, int32_t from, int32_t to, int32
 /* ---- backward ------------------------------------------------------------------------------ */
 
 /* The copies that the forward run left. */
-static void recall(struct stack *s)
+static void find_checkpoints(struct stack *s)
 {
     const int32_t n = s->of.n;
 
-    for (int32_t l = 0; l < n - 1 && s->n_kept < s->of.n_copy; l = next_kept(s, l, n))
+    for (int32_t l = 0; l < n - 1 && s->n_kept < s->of.n_copy; l = next_checkpoint(s, l, n))
         s->kept[s->n_kept++] = l;
     s->held[n % 2] = n;
     s->held[(n - 1) % 2] = n - 1;
 }
 
 /* x_l into its place, for going back through layer l. */
-static void bring(cs_ctx *cx, struct stack *s, int32_t l)
+static void recompute(cs_ctx *cx, struct stack *s, int32_t l)
 {
     const uint64_t n_random = cx->n_random;
 
@@ -155,7 +155,7 @@ static void bring(cs_ctx *cx, struct stack *s, int32_t l)
         return;
     while (s->kept[s->n_kept - 1] > l)
         s->n_kept--;
-    const int32_t from = take_out(cx, s);
+    const int32_t from = restore(cx, s);
     cx->replaying = true;
     cx->n_random = s->key + (uint64_t)from * s->of.n_random;
     advance(cx, s, from, l, l + 1);
@@ -185,30 +185,30 @@ static void stack_adjoint(cs_ctx *cx, const cs_node *n)
     struct stack s = { .f = n->block, .layer = n->ptr, .of = n->layers, .seg = n->seg,
                        .place = { n->m[0], n->m[1] }, .copy = n->m[2], .key = n->key };
 
-    recall(&s);
+    find_checkpoints(&s);
     for (int32_t l = s.of.n - 1; l >= 0; l--) {
-        bring(cx, &s, l);
+        recompute(cx, &s, l);
         back_through(cx, &s, l);
     }
-    cx->aside = s.of.aside;
+    cx->scratch = s.of.scratch;
 }
 
 /* ---- forward ------------------------------------------------------------------------------- */
 
-static cs_mat run_kept(cs_ctx *cx, struct stack *s)
+static cs_mat run_checkpointed(cs_ctx *cx, struct stack *s)
 {
     const int32_t n = s->of.n;
     cs_mat *x = &s->place[0];
 
     s->key = cx->n_random;
-    s->of.aside = cx->aside;
+    s->of.scratch = cx->scratch;
     s->of.n_copy = cx->keep < n - 1 ? cx->keep : n - 1;
-    CS_BUG(s->of.n_copy > CS_KEEP_INPUTS);
+    CS_BUG(s->of.n_copy > CS_CHECKPOINT_INPUTS);
     s->place[1] = cs_tmp(cx, x->r, x->c);
     s->copy = slots(cx, s->of.n_copy, *x);
     cx->recording = false;
     if (s->of.n_copy > 0)
-        keep(cx, s, 0);
+        checkpoint(cx, s, 0);
     advance(cx, s, 0, n, n);
     cx->recording = true;
     s->of.n_random = (cx->n_random - s->key) / (uint64_t)n;
@@ -227,7 +227,7 @@ cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32
     cs_mat spare = { 0 };
 
     if (cx->recording && cx->keep != CS_KEEP_ALL && n > 0)
-        return run_kept(cx, &s);
+        return run_checkpointed(cx, &s);
     for (int32_t l = 0; l < n; l++) {
         /* Without gradients two buffers take turns: a layer's input receives the next output. */
         cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : spare;

@@ -30,31 +30,31 @@ void cs_ctx_release(cs_ctx *cx)
     if (!cx->be)
         return;
     free_arenas(cx);
-    if (cx->kept)
-        cx->be->op.dealloc(cx->be, cx->kept);
+    if (cx->cached)
+        cx->be->op.dealloc(cx->be, cx->cached);
     free(cx->piece);
     cs_tape_free(cx->tape);
     memset(cx, 0, sizeof *cx);
 }
 
-static void forget_kept(cs_ctx *cx, bool fixed)
+static void forget_cached(cs_ctx *cx, bool fixed)
 {
     for (size_t i = 0; i < cx->n_piece; i++)
         if (fixed || !cx->piece[i].fixed)
             cx->piece[i].done = 0;
 }
 
-static int reserve_kept(cs_ctx *cx)
+static int reserve_cached(cs_ctx *cx)
 {
-    if (cx->kept_need <= cx->kept_cap)
+    if (cx->cached_need <= cx->cached_cap)
         return CS_OK;
-    if (cx->kept)
-        cx->be->op.dealloc(cx->be, cx->kept);
-    size_t n_bytes = (size_t)cx->kept_need * sizeof *cx->kept;
-    cx->kept = cx->be->op.alloc(cx->be, n_bytes);
-    cx->kept_cap = cx->kept ? cx->kept_need : 0;
-    forget_kept(cx, true);
-    return cx->kept ? CS_OK
+    if (cx->cached)
+        cx->be->op.dealloc(cx->be, cx->cached);
+    size_t n_bytes = (size_t)cx->cached_need * sizeof *cx->cached;
+    cx->cached = cx->be->op.alloc(cx->be, n_bytes);
+    cx->cached_cap = cx->cached ? cx->cached_need : 0;
+    forget_cached(cx, true);
+    return cx->cached ? CS_OK
                     : cs_fail(CS_EMEM, "out of memory: prepared weights need %zu bytes", n_bytes);
 }
 
@@ -65,7 +65,7 @@ static int64_t aligned(int64_t n)
 
 int cs_ctx_reserve(cs_ctx *cx, int64_t n, int64_t n_grad)
 {
-    int rc = reserve_kept(cx);
+    int rc = reserve_cached(cx);
     if (rc != CS_OK)
         return rc;
     if (n <= cx->cap && n_grad <= cx->grad_cap)
@@ -92,12 +92,12 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
     cx->training = cx->recording = training;
     cx->replaying = false;
     cx->dry = dry;
-    cx->top = cx->aside = cx->peak = cx->grad_peak = 0;
+    cx->top = cx->scratch = cx->peak = cx->grad_peak = 0;
     cx->unread = NULL;
     cx->key = key;
     cx->n_random = 0;
     if (cx->ps->grad)
-        forget_kept(cx, false);
+        forget_cached(cx, false);
     cs_tape_reset(cx->tape);
     cx->loss = cs_tmp(cx, 1, 1);
     if (!dry)
@@ -109,11 +109,11 @@ static cs_mat taken(cs_ctx *cx, int64_t from, int64_t r, int32_t c)
 {
     static cs_real nowhere;
 
-    if (cx->top + cx->aside > cx->peak)
-        cx->peak = cx->top + cx->aside;
+    if (cx->top + cx->scratch > cx->peak)
+        cx->peak = cx->top + cx->scratch;
     if (cx->dry)
         return (cs_mat){ &nowhere, r, c, c };
-    CS_BUG(cx->top + cx->aside > cx->cap || (cx->training && cx->top > cx->grad_cap));
+    CS_BUG(cx->top + cx->scratch > cx->cap || (cx->training && cx->top > cx->grad_cap));
     return (cs_mat){ cx->act + from, r, c, c };
 }
 
@@ -128,11 +128,11 @@ cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c)
     return taken(cx, from, r, c);
 }
 
-cs_mat cs_aside(cs_ctx *cx, int64_t r, int32_t c)
+cs_mat cs_scratch(cs_ctx *cx, int64_t r, int32_t c)
 {
     CS_BUG(r < 0 || c < 0);
-    cx->aside += aligned(r * c);
-    return taken(cx, cx->cap - cx->aside, r, c);
+    cx->scratch += aligned(r * c);
+    return taken(cx, cx->cap - cx->scratch, r, c);
 }
 
 /* The user's piece; a dry run makes one for who has none. */
@@ -147,29 +147,29 @@ static cs_piece *piece_of(cs_ctx *cx, const void *user, int64_t n)
         cx->piece = cs_xrealloc(cx->piece, cx->cap_piece * sizeof *cx->piece);
     }
     cs_piece *q = &cx->piece[cx->n_piece++];
-    *q = (cs_piece){ .user = user, .off = cx->kept_need, .n = n };
-    cx->kept_need += aligned(n);
+    *q = (cs_piece){ .user = user, .off = cx->cached_need, .n = n };
+    cx->cached_need += aligned(n);
     return q;
 }
 
-static cs_real *kept(cs_ctx *cx, cs_piece *q, int64_t **done)
+static cs_real *cached(cs_ctx *cx, cs_piece *q, int64_t **done)
 {
     *done = cx->dry ? NULL : &q->done;
     if (cx->dry)
         return NULL;
-    CS_BUG(q->off + q->n > cx->kept_cap);
-    return cx->kept + q->off;
+    CS_BUG(q->off + q->n > cx->cached_cap);
+    return cx->cached + q->off;
 }
 
-cs_real *cs_kept(cs_ctx *cx, const void *user, int64_t n, int64_t **done)
+cs_real *cs_cached(cs_ctx *cx, const void *user, int64_t n, int64_t **done)
 {
-    return kept(cx, piece_of(cx, user, n), done);
+    return cached(cx, piece_of(cx, user, n), done);
 }
 
-cs_real *cs_kept_fixed(cs_ctx *cx, const void *user, int64_t n, int64_t **done)
+cs_real *cs_cached_fixed(cs_ctx *cx, const void *user, int64_t n, int64_t **done)
 {
     cs_piece *q = piece_of(cx, user, n);
 
     q->fixed = true;
-    return kept(cx, q, done);
+    return cached(cx, q, done);
 }

@@ -4,7 +4,7 @@
  * the same layout holds their gradients: the gradient of an activation lies at the offset of the
  * activation, and the gradient of a parameter at the offset of the parameter. So no op has to carry
  * gradient handles, and cs_grad_of() is one comparison and one addition. What has no gradient is
- * taken from the arena's other end (cs_aside()), which the second arena need not reach. In a dry
+ * taken from the arena's other end (cs_scratch()), which the second arena need not reach. In a dry
  * run the arena only counts (matrices point to a cell that nobody reads), shapes are checked, and
  * nothing is computed: the peaks are the exact memory need.
  */
@@ -17,7 +17,7 @@
 typedef struct cs_tape cs_tape;
 
 /* What training keeps of a stack of blocks: all that they compute, or the inputs of some. */
-enum { CS_KEEP_ALL = 0, CS_KEEP_INPUTS = 64 };
+enum { CS_KEEP_ALL = 0, CS_CHECKPOINT_INPUTS = 64 };
 
 /* What one user keeps: n reals from `off` on, filled in as far as the user's count says. */
 typedef struct cs_piece { const void *user; int64_t off, n, done; bool fixed; } cs_piece;
@@ -45,12 +45,12 @@ typedef struct cs_ctx {
     bool        no_mean;         /* tests: answers compute every row, not only the rows' mean */
     bool        no_graph;        /* tests, benchmarks: every op of a step is asked for by itself */
     cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */
-    cs_real    *kept;            /* see cs_kept() */
-    int64_t     kept_cap, kept_need;
+    cs_real    *cached;            /* see cs_cached() */
+    int64_t     cached_cap, cached_need;
     cs_piece   *piece;           /* [n_piece] of kept */
     size_t      n_piece, cap_piece;
     int64_t     cap, grad_cap;   /* reals of either arena */
-    int64_t     top, aside;      /* reals taken from the beginning, and from the end of `act` */
+    int64_t     top, scratch;      /* reals taken from the beginning, and from the end of `act` */
     int64_t     peak, grad_peak; /* the most of both together, and of top alone */
     uint64_t    key;             /* randomness of this step's dropout masks */
     uint64_t    n_random;        /* dropout layers met so far in this pass */
@@ -83,11 +83,11 @@ static inline void cs_tell(const cs_ctx *cx, const char *what, int32_t layer, cs
 }
 /** cs_tmp - an uninitialised (r, c) matrix from the arena; never fails (the dry run came before) */
 cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);
-/** cs_aside - the same without a gradient: scratch, copies. Give it back by setting cx->aside to
+/** cs_scratch - the same without a gradient: scratch, copies. Give it back by setting cx->scratch to
  * what it was, in the reverse order of taking */
-cs_mat cs_aside(cs_ctx *cx, int64_t r, int32_t c);
+cs_mat cs_scratch(cs_ctx *cx, int64_t r, int32_t c);
 /**
- * cs_kept - n reals beside the arena for what follows from the parameters alone: packed weights,
+ * cs_cached - n reals beside the arena for what follows from the parameters alone: packed weights,
  * tables
  *
  * user     who asks, by the address of what it belongs to: a layer, a network
@@ -97,10 +97,10 @@ cs_mat cs_aside(cs_ctx *cx, int64_t r, int32_t c);
  *          what the last pass left. Valid until the next call; NULL in a dry run
  * Returns  the same memory in every pass, NULL in a dry run
  */
-cs_real *cs_kept(cs_ctx *cx, const void *user, int64_t n, int64_t **done);
-/** cs_kept_fixed - the same for what does not follow from the parameters either: a pass begins with
+cs_real *cs_cached(cs_ctx *cx, const void *user, int64_t n, int64_t **done);
+/** cs_cached_fixed - the same for what does not follow from the parameters either: a pass begins with
  * what the last one left */
-cs_real *cs_kept_fixed(cs_ctx *cx, const void *user, int64_t n, int64_t **done);
+cs_real *cs_cached_fixed(cs_ctx *cx, const void *user, int64_t n, int64_t **done);
 /** cs_mark, cs_release_to - give back what was allocated since the mark (scratch of one op) */
 static inline int64_t cs_mark(const cs_ctx *cx) { return cx->top; }
 static inline void cs_release_to(cs_ctx *cx, int64_t mark) { cx->top = mark; }

@@ -16,13 +16,13 @@ static cs_mat work_for(cs_ctx *cx, cs_mat w1, int64_t rows, bool backward)
 {
     enum { W = 16 };
     int64_t n = cx->be->fused.chord_work(cx->be, w1.c, (int32_t)w1.r, rows, backward);
-    return cs_aside(cx, (n + W - 1) / W, W);
+    return cs_scratch(cx, (n + W - 1) / W, W);
 }
 
 static void chord_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_chord k = { n->m[2], n->m[3], n->m[4], n->m[5], n->i };
-    const int64_t aside = cx->aside;
+    const int64_t scratch = cx->scratch;
     cs_mat work = work_for(cx, k.w1, n->m[0].r, true);
 
     if (!cx->dry) {
@@ -31,19 +31,19 @@ static void chord_adjoint(cs_ctx *cx, const cs_node *n)
         cx->be->fused.chord_block_bwd(cx->be, n->seg, &k, n->m[0], cs_grad_of(cx, n->m[1]),
                                       cs_grad_to(cx, n->m[0]), &dk, work.p);
     }
-    cx->aside = aside;
+    cx->scratch = scratch;
 }
 
 static void fused(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y)
 {
-    const int64_t aside = cx->aside;
+    const int64_t scratch = cx->scratch;
     cs_mat work = work_for(cx, k->w1, x.r, false);
 
     cs_tape_push(cx, &(cs_node){ .adjoint = chord_adjoint, .seg = seg, .i = k->track,
                                  .m = { x, y, k->w1, k->b1, k->w2, k->b2 }, .counts = true });
     if (!cx->dry && !cs_is_unread(cx, y))
         cx->be->fused.chord_block(cx->be, seg, k, x, y, work.p);
-    cx->aside = aside;
+    cx->scratch = scratch;
 }
 
 void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y)
@@ -102,7 +102,7 @@ static cs_chord_stack prepared(cs_ctx *cx, const cs_chord_run *q)
     int64_t one = cx->be->fused.chord_pack_size(s.width, s.hidden), mark = cs_mark(cx);
     int64_t rows = q->id ? q->x.r + 1 : 0, table = (rows * s.width + W - 1) / W * W;
     int64_t *done;
-    cs_real *p = cs_kept(cx, k->w1.p, 2 * table + q->n_block * one, &done);
+    cs_real *p = cs_cached(cx, k->w1.p, 2 * table + q->n_block * one, &done);
 
     s.pack = cx->dry ? NULL : p + 2 * table;
     if (q->id) {

@@ -54,7 +54,7 @@ cs_ranks cs_params_ranks(const cs_params *like)
     return (cs_ranks){ rank_like, like };
 }
 
-int32_t cs_params_thin(const cs_params *ps)
+int32_t cs_params_low_rank(const cs_params *ps)
 {
     static const char tail[] = "weight_a";
     int32_t n = 0;
@@ -95,7 +95,7 @@ cs_mat cs_linear_answer(cs_ctx *cx, const cs_linear *l, cs_mat x)
         return cs_linear_apply(cx, l, x);
     CS_BUG(w.c != x.c || w.r != l->n_out);
     cs_mat y = cs_tmp(cx, x.r, l->n_out);
-    cs_real *pack = cs_kept(cx, l, f->affine_pack_size(w), &done);
+    cs_real *pack = cs_cached(cx, l, f->affine_pack_size(w), &done);
     if (cx->dry)
         return y;
     if (*done == 0)

@@ -21,8 +21,8 @@ int cs_weight_declare(cs_params *ps, int32_t n_out, int32_t n_in, double gain, c
 void cs_weight_apply(cs_ctx *cx, int w, int a, cs_mat x, cs_mat bias, cs_mat y);
 /** cs_params_ranks - ranks for a model like another one: those that its layers have */
 cs_ranks cs_params_ranks(const cs_params *like);
-/** cs_params_thin - layers that are products */
-int32_t cs_params_thin(const cs_params *ps);
+/** cs_params_low_rank - layers that are products */
+int32_t cs_params_low_rank(const cs_params *ps);
 
 /* a is looked at where low is set. */
 typedef struct cs_linear { int w, b, a; bool low; int32_t n_in, n_out; } cs_linear;

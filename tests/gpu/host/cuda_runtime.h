@@ -78,8 +78,8 @@ void cs_host_call(const cs_host_grid &g, cudaStream_t s, void (*kernel)(P...), A
 #define CS_KERNEL_CALL_SHARED(kernel, grid, block, n_bytes, stream, ...) \
     cs_host_call({ grid, block, n_bytes }, stream, kernel, __VA_ARGS__)
 
-/** cs_host_room - where n_bytes of shared memory lie that end where memory does */
-void *cs_host_room(size_t n_bytes);
+/** cs_host_free_memory - where n_bytes of shared memory lie that end where memory does */
+void *cs_host_free_memory(size_t n_bytes);
 /** cs_host_shared - those that the launch has asked for */
 void *cs_host_shared(void);
 #define CS_SHARED_ARRAY(type, name) type *name = (type *)cs_host_shared()

@@ -34,7 +34,7 @@ void cs_host_unguard(char *p, size_t n_bytes)
     (void)munmap(p + n - whole, whole + page);
 }
 
-void *cs_host_room(size_t n_bytes)
+void *cs_host_free_memory(size_t n_bytes)
 {
     static char *end;
     if (!end)

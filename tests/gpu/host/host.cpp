@@ -361,7 +361,7 @@ void cs_host_run(const cs_host_grid &g, const std::function<void()> &kernel)
     blockDim = g.block;
     n_thread = (int)(g.block.x * g.block.y * g.block.z);
     running = &kernel;
-    cs_host_now.shared = { (const char *)cs_host_room(g.n_bytes), g.n_bytes };
+    cs_host_now.shared = { (const char *)cs_host_free_memory(g.n_bytes), g.n_bytes };
     cs_host_now.grid++;
     turns blocks = turns_of(n);
     for (uint64_t k = 0; k < n; k++) {

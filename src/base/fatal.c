@@ -1,0 +1,20 @@
+/* fatal.c - where the program gives up: our own mistakes, and no memory for a few bytes.
+ *
+ * A file of its own, because the library ends neither process nor its silence: it brings its own
+ * (src/lib/stubs.c), and the linker then leaves this one out.
+ */
+#include "base/err.h"
+#include "base/log.h"
+
+void cs_bug(const char *file, int line, const char *what)
+{
+    cs_error("internal error at %s:%d: %s; please report it with the command that led here",
+             file, line, what);
+    abort();
+}
+
+void cs_exhausted(size_t n_bytes)
+{
+    cs_error("out of memory: cannot allocate %zu bytes", n_bytes);
+    exit(EXIT_FAILURE);
+}

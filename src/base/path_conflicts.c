@@ -1,0 +1,91 @@
+/*
+ * path_conflicts.c - the files that a run reads: no output may take the place of one.
+ *
+ * DESIGN
+ * Two lists, inputs and outputs: device and number of every file that was claimed, and what the
+ * user called it. A file is looked for among those of the other kind only. There are few outputs,
+ * so that this is cheap even where inputs are many. A file that is not there yet is in no list: it
+ * cannot be an input, either.
+ */
+#include "base/path_conflicts.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+struct claim {
+    dev_t dev;
+    ino_t ino;
+    char *name;
+};
+
+static struct claims { struct claim *v; size_t n, cap; } inputs, outputs;
+
+static bool is_standard(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+static const char *name_of(const char *path, bool output)
+{
+    return !is_standard(path) ? path : output ? "standard output" : "standard input";
+}
+
+static bool find_file(const char *path, bool output, struct stat *st)
+{
+    const int bad = is_standard(path) ? fstat(output ? STDOUT_FILENO : STDIN_FILENO, st)
+                                      : stat(path, st);
+
+    return bad == 0 && S_ISREG(st->st_mode);
+}
+
+/* Against those of the other kind. */
+static int check(const char *name, const struct stat *st, bool output)
+{
+    const struct claims *other = output ? &inputs : &outputs;
+
+    for (size_t i = 0; i < other->n; i++) {
+        const struct claim *c = &other->v[i];
+        if (c->dev != st->st_dev || c->ino != st->st_ino)
+            continue;
+        return cs_fail(CS_EUSAGE, "output '%s' is the same file as input '%s'; write to another",
+                       output ? name : c->name, output ? c->name : name);
+    }
+    return CS_OK;
+}
+
+static int claim(const char *path, bool output)
+{
+    int rc = CS_OK;
+    struct stat st;
+    struct claims *own = output ? &outputs : &inputs;
+    const char *name = name_of(path, output);
+
+    if (!find_file(path, output, &st))
+        return CS_OK;
+    CS_TRY(check(name, &st, output));
+    CS_TRY(cs_grow((void **)&own->v, &own->cap, own->n + 1, sizeof *own->v));
+    own->v[own->n++] = (struct claim){ st.st_dev, st.st_ino, cs_xstrdup(name) };
+out:
+    return rc;
+}
+
+int cs_paths_add_input(const char *path)
+{
+    return claim(path, false);
+}
+
+int cs_paths_add_output(const char *path)
+{
+    return claim(path, true);
+}
+
+int cs_paths_check_output(const char *path)
+{
+    struct stat st;
+
+    return find_file(path, true, &st) ? check(name_of(path, true), &st, true) : CS_OK;
+}

@@ -1,0 +1,25 @@
+/* suggest.h - which known word a mistyped one was probably meant to be. */
+#ifndef CS_BASE_SUGGEST_H
+#define CS_BASE_SUGGEST_H
+
+#include <stddef.h>
+
+enum { CS_SUGGEST_BYTES = 40 };     /* longer words are near to none */
+
+typedef struct cs_suggest {
+    const char *typed;
+    size_t      least;           /* changes of a letter from `typed` to `best` */
+    char        best[CS_SUGGEST_BYTES], hint[CS_SUGGEST_BYTES + 24];
+} cs_suggest;
+
+/** cs_suggest_begin - nothing is known yet; `typed` stays the caller's and must outlive the result */
+cs_suggest cs_suggest_begin(const char *typed);
+
+/** cs_suggest_try - a word that is known; of equally near ones the first counts */
+void cs_suggest_try(cs_suggest *n, const char *word);
+
+/** cs_suggest_hint - "did you mean 'WORD'? " of the nearest, in `n`; "" if more than three letters
+ * differ, or more than a third of its letters and one */
+const char *cs_suggest_hint(cs_suggest *n);
+
+#endif

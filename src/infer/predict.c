@@ -1,0 +1,361 @@
+/* predict.c - a chunk's records as tokens, and a batch's answers to the views they belong to. */
+#include "infer/predict.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/budget.h"
+#include "infer/views.h"
+#include "nn/exec/plan.h"
+
+/* ---- tokens of a chunk ---------------------------------------------------------------------- */
+
+void cs_chunk_free_ids(cs_chunk *c)
+{
+    cs_block_free(c->id);
+    c->id = NULL;
+    c->n_id = 0;
+}
+
+static int no_room(const cs_policy *p, const cs_chunk *c, const char *what, int64_t n)
+{
+    return cs_fail(CS_EMEM, "out of memory for %lld %s of the records from '%s' to '%s'%s",
+                   (long long)n, what, c->rec[0].name, c->rec[c->n - 1].name,
+                   cs_policy_may_cut(p) ? "; --long-sequence window would cut long ones" : "");
+}
+
+static int list_views(const cs_policy *p, cs_chunk *c)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < c->n; i++)
+        n += cs_views_count(p, &c->rec[i]);
+    if (n > INT_MAX / 2)
+        return no_room(p, c, "windows", n);
+    c->n_view = (int32_t)n;
+    c->ans = cs_arena_alloc(c->mem, (size_t)c->n, sizeof *c->ans);
+    c->first = cs_arena_alloc(c->mem, (size_t)c->n + 1, sizeof *c->first);
+    c->view = cs_arena_alloc(c->mem, (size_t)n, sizeof *c->view);
+    if (!c->ans || !c->first || !c->view)
+        return no_room(p, c, "windows", n);
+    memset(c->ans, 0, (size_t)c->n * sizeof *c->ans);
+    c->first[0] = 0;
+    for (int i = 0; i < c->n; i++) {
+        c->first[i + 1] = c->first[i] + (int32_t)cs_views_count(p, &c->rec[i]);
+        cs_views_list(p, &c->rec[i], i, c->view + c->first[i]);
+    }
+    return CS_OK;
+}
+
+/* One block for the ids of all views, each given as much as its bases can need. */
+static int reserve_ids(const cs_policy *p, cs_chunk *c)
+{
+    for (int32_t k = 0; p->model->tok && k < c->n_view; k++)
+        c->n_id += c->view[k].tok.n;
+    c->id = cs_block_alloc((size_t)c->n_id + 1, sizeof *c->id);
+    if (!c->id)
+        return no_room(p, c, "tokens", c->n_id);
+    int32_t *id = c->id;
+    for (int32_t k = 0; p->model->tok && k < c->n_view; k++) {
+        c->view[k].tok.id = id;
+        id += c->view[k].tok.n;
+    }
+    return CS_OK;
+}
+
+/* Tokens of all views, each with the room that the tokenizer and bases to turn need meanwhile. */
+static int encode(const cs_policy *p, cs_chunk *c)
+{
+    int64_t most = 0;
+
+    for (int32_t k = 0; k < c->n_view; k++) {
+        const int64_t n = cs_view_scratch(p, &c->view[k]);
+        most = n > most ? n : most;
+    }
+    char *scratch = cs_block_alloc((size_t)most + 1, 1);
+    if (!scratch)
+        return no_room(p, c, "bytes to work with", most);
+    for (int32_t k = 0; k < c->n_view; k++)
+        cs_view_encode(p, &c->rec[c->view[k].rec], &c->view[k], scratch);
+    cs_block_free(scratch);
+    return CS_OK;
+}
+
+static bool is_alone(const cs_chunk *c, const cs_view *v)
+{
+    return c->first[v->rec + 1] - c->first[v->rec] == 1;
+}
+
+/* How many answers a record's own is made of, one after the other. */
+static int answers_of(const cs_policy *p, const cs_chunk *c, int i)
+{
+    return p->pair == CS_PAIR_APART ? c->rec[i].n_seg : 1;
+}
+
+/* Room for the raw values of views; where a record has one view, they are its answer's own. */
+static int reserve_answers(const cs_policy *p, cs_chunk *c)
+{
+    const cs_model *m = p->model;
+    int64_t total = 0;
+
+    for (int32_t k = 0; k < c->n_view; k++) {
+        const cs_view *v = &c->view[k];
+        cs_prediction *a = &c->ans[v->rec];
+        if (v->reason)
+            continue;
+        const int64_t n = cs_model_output_len(m, p->output, v->tok.n);
+        total += (is_alone(c, v) ? 0 : n) + (a->n == 0 ? n * answers_of(p, c, v->rec) : 0);
+        a->n = n;
+    }
+    float *v = cs_arena_alloc(c->mem, (size_t)total + 1, sizeof *v);
+    if (!v)
+        return no_room(p, c, "values", total);
+    for (int i = 0; i < c->n; i++) {
+        c->ans[i].v = v;
+        v += c->ans[i].n * answers_of(p, c, i);
+    }
+    for (int32_t k = 0; k < c->n_view; k++) {
+        cs_view *w = &c->view[k];
+        const cs_prediction *a = &c->ans[w->rec];
+        w->v = is_alone(c, w) ? a->v : v;
+        v += is_alone(c, w) || w->reason ? 0 : a->n;
+    }
+    return CS_OK;
+}
+
+int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c)
+{
+    int rc = CS_OK;
+
+    CS_TRY(list_views(p, c));
+    CS_TRY(reserve_ids(p, c));
+    CS_TRY(encode(p, c));
+    rc = reserve_answers(p, c);
+out:
+    return rc;
+}
+
+/* ---- answers of a batch ---------------------------------------------------------------------- */
+
+static const cs_view *view_of(const cs_batch *b, int32_t i)
+{
+    return &b->slot[i].chunk->view[b->slot[i].i];
+}
+
+static const cs_record *record_of(const cs_batch *b, int32_t i)
+{
+    return &b->slot[i].chunk->rec[view_of(b, i)->rec];
+}
+
+static bool above_limit(const cs_infer_stage *s, cs_session *by, const cs_batch *b)
+{
+    const int64_t most = s->policy->max_memory;
+
+    return most > 0 && b->n_rec == 1 &&
+           cs_plan_memory(by, b->n_tok, b->n_seg, b->depth, false) > most;
+}
+
+/* The record whose answer is not finite, or the only one; NULL: who knows. */
+static const cs_record *culprit(const cs_session *by, const cs_batch *b, int rc)
+{
+    int64_t left = rc == CS_EMODEL ? by->nonfinite : -1;
+
+    for (int32_t i = 0; left >= 0 && i < b->n_rec; i++) {
+        left -= b->slot[i].chunk->ans[view_of(b, i)->rec].n;
+        if (left < 0)
+            return record_of(b, i);
+    }
+    return b->n_rec == 1 ? record_of(b, 0) : NULL;
+}
+
+/* Say which record is to blame, where one is, and what would help it. */
+static int annotate_error(const cs_infer_stage *s, cs_session *by, const cs_batch *b, int rc)
+{
+    char why[1024];
+    const cs_record *r = culprit(by, b, rc);
+
+    if (!r)
+        return rc == CS_EMEM ? cs_fail_also(rc, "; lower --batch-tokens") : rc;
+    (void)snprintf(why, sizeof why, "%s", cs_error_message());
+    cs_error_clear();
+    if (rc == CS_EMEM && above_limit(s, by, b))
+        return cs_fail(rc, "record '%s' (%lld bases) needs more than --max-memory %lld; %s",
+                       r->name, (long long)cs_record_bases(r), (long long)s->policy->max_memory,
+                       cs_policy_remedy(s->policy, false));
+    if (rc == CS_EMEM)
+        return cs_fail(rc, "out of memory for record '%s' (%lld bases), which needs %lld bytes; "
+                       "%s", r->name, (long long)cs_record_bases(r),
+                       (long long)cs_plan_memory(by, b->n_tok, b->n_seg, b->depth, false),
+                       cs_policy_remedy(s->policy, !by->be->is_host));
+    return cs_fail(rc, "record '%s': %s", r->name, why[0] ? why : cs_error_name(rc));
+}
+
+/* A long sequence that does not fit is its record's misfortune, unless the user wants to stop. */
+static int give_up(cs_infer_stage *s, cs_session *by, const cs_batch *b)
+{
+    cs_chunk *c = b->slot[0].chunk;
+
+    if (b->n_rec != 1 || s->policy->on_long == CS_LONG_ERROR)
+        return annotate_error(s, by, b, CS_EMEM);
+    cs_error_clear();
+    c->view[b->slot[0].i].reason = CS_REASON_NO_MEMORY;
+    cs_pipe_count_down(s->pipe, &c->pending, 1);
+    return CS_OK;
+}
+
+/* Answers of a run of views of one chunk are counted down at once: the last view of a chunk may be
+ * the moment at which the writer frees it. */
+static void deliver(cs_infer_stage *s, const cs_batch *b)
+{
+    const float *v = s->answer;
+
+    for (int32_t i = 0; i < b->n_rec;) {
+        cs_chunk *c = b->slot[i].chunk;
+        int n = 0;
+        for (; i < b->n_rec && b->slot[i].chunk == c; i++, n++) {
+            const cs_view *w = view_of(b, i);
+            const int64_t n_value = c->ans[w->rec].n;
+            memcpy(w->v, v, (size_t)n_value * sizeof *v);
+            v += n_value;
+        }
+        cs_pipe_count_down(s->pipe, &c->pending, n);
+    }
+}
+
+/* Room for the answers of a batch. */
+static int reserve_values(cs_infer_stage *s, const cs_batch *b)
+{
+    size_t n = 0;
+
+    for (int32_t i = 0; i < b->n_rec; i++)
+        n += (size_t)b->slot[i].chunk->ans[view_of(b, i)->rec].n;
+    return cs_grow((void **)&s->answer, &s->cap, n, sizeof *s->answer);
+}
+
+/* ---- batches for which there is no room ------------------------------------------------------ */
+
+/* The first time, make half of the batch the budget; is the batch above it? */
+static bool is_above(cs_limit *l, const cs_batch *b)
+{
+    const int64_t half = b->n_tok / 2;           /* of several records: at least 1 */
+    int64_t most = l->first;
+
+    if (atomic_compare_exchange_strong(&l->tokens, &most, half)) {
+        cs_warn("there was no memory for a batch of %lld tokens; going on with --batch-tokens %lld",
+                (long long)b->n_tok, (long long)half);
+        most = half;
+    }
+    return b->n_tok > most;
+}
+
+/* Its records in batches that keep to the budget. */
+static int in_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
+{
+    const int64_t most = atomic_load(&s->limit->tokens);
+    int64_t *off = cs_alloc((size_t)b->n_seg + 1, sizeof *off);
+    int rc = off ? CS_OK : cs_fail(CS_EMEM, "out of memory to cut a batch of %d records",
+                                   (int)b->n_rec);
+
+    for (int32_t i = 0, end; rc == CS_OK && i < b->n_rec; i = end) {
+        const int64_t from = b->off[i];
+        cs_batch part = *b;
+        for (end = i + 1; end < b->n_rec && b->off[end + 1] - from <= most;)
+            end++;
+        for (int32_t k = i; k <= end; k++)
+            off[k - i] = b->off[k] - from;
+        part.tok = b->tok ? b->tok + from : NULL;
+        part.x = b->x ? b->x + from * b->n_channel : NULL;
+        part.off = off;
+        part.slot = b->slot + i;
+        part.n_seg = part.n_rec = end - i;
+        part.n_tok = off[end - i];
+        rc = cs_batch_predict(s, by, &part);
+    }
+    free(off);
+    return rc;
+}
+
+static int by_processor(cs_infer_stage *s, const cs_batch *b)
+{
+    cs_budget *budget = cs_budget_leave();
+
+    cs_error_clear();
+    CS_BUG(pthread_mutex_lock(s->fallback_lock) != 0);
+    cs_budget_enter(budget);
+    int rc = cs_session_forward(s->fallback, b, s->answer);
+    if (rc == CS_OK) {
+        b->slot[0].chunk->view[b->slot[0].i].spared = true;
+        deliver(s, b);
+    } else {
+        rc = rc == CS_EMEM ? give_up(s, s->fallback, b) : annotate_error(s, s->fallback, b, rc);
+    }
+    CS_BUG(pthread_mutex_unlock(s->fallback_lock) != 0);
+    return rc;
+}
+
+static int without_room(cs_infer_stage *s, cs_session *by, const cs_batch *b)
+{
+    if (b->n_rec > 1 && s->limit && is_above(s->limit, b)) {
+        cs_error_clear();
+        return in_parts(s, by, b);
+    }
+    return b->n_rec == 1 && s->fallback ? by_processor(s, b) : give_up(s, by, b);
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+int cs_batch_predict(cs_infer_stage *s, cs_session *by, const cs_batch *b)
+{
+    int rc = CS_OK;
+
+    CS_TRY(reserve_values(s, b));
+    if (above_limit(s, by, b))
+        return give_up(s, by, b);
+    CS_TRY(cs_session_forward(by, b, s->answer));
+    deliver(s, b);
+    return CS_OK;
+out:
+    return rc == CS_EMEM ? without_room(s, by, b) : annotate_error(s, by, b, rc);
+}
+
+int cs_batch_start(cs_infer_stage *s, int slot, const cs_batch *b)
+{
+    int rc = CS_OK;
+
+    s->started[slot] = false;
+    if (!above_limit(s, s->session, b)) {
+        rc = cs_session_start(s->session, slot, b, true);
+        s->started[slot] = rc == CS_OK;
+    }
+    if (rc == CS_EMEM) {
+        cs_error_clear();
+        rc = CS_OK;
+    }
+    return rc == CS_OK ? rc : annotate_error(s, s->session, b, rc);
+}
+
+int cs_batch_finish(cs_infer_stage *s, int slot, const cs_batch *b)
+{
+    int rc = CS_OK;
+
+    if (!s->started[slot])
+        return cs_batch_predict(s, s->session, b);
+    CS_TRY(reserve_values(s, b));
+    cs_budget *budget = cs_budget_leave();       /* waiting for a device is not working */
+    rc = cs_session_finish(s->session, slot, s->answer);
+    cs_budget_enter(budget);
+    CS_TRY(rc);
+    deliver(s, b);
+    return CS_OK;
+out:
+    return annotate_error(s, s->session, b, rc);
+}
+
+int cs_prediction_accept(const cs_policy *p, const cs_record *r, cs_reason reason)
+{
+    if (reason != CS_REASON_TOO_LONG || p->on_long != CS_LONG_ERROR)
+        return CS_OK;
+    return cs_fail(CS_EMODEL, "record '%s' (%lld bases) is longer than the model's %lld tokens%s",
+                   r->name, (long long)cs_record_bases(r), (long long)p->max_len,
+                   cs_policy_may_cut(p) ? "; cut it with --long-sequence window" : "");
+}

@@ -1,0 +1,194 @@
+/* class_counts.c - how many records and bases each class got, and each clade: what reports are made of. */
+#include "io/class_counts.h"
+
+#include <string.h>
+
+static cs_count *counts(int32_t n)
+{
+    cs_count *c = cs_alloc((size_t)n + 1, sizeof *c);
+
+    if (c)
+        memset(c, 0, ((size_t)n + 1) * sizeof *c);
+    return c;
+}
+
+int cs_class_counts_new(const cs_output_info *info, cs_class_counts **out)
+{
+    cs_class_counts *t = cs_xcalloc(1, sizeof *t);
+    const cs_taxonomy *tree = info->taxonomy;
+
+    t->n_label = info->n_label;
+    t->n_node = tree ? tree->n : 0;
+    t->of_class = counts(info->n_label);
+    t->direct = tree ? counts(tree->n) : NULL;
+    t->clade = tree ? counts(tree->n) : NULL;
+    if (!t->of_class || (tree && (!t->direct || !t->clade))) {
+        cs_class_counts_free(t);
+        return cs_fail(CS_EMEM, "out of memory for counts of %d classes", info->n_label);
+    }
+    *out = t;
+    return CS_OK;
+}
+
+static void add(cs_count *c, uint64_t n_record, uint64_t n_base)
+{
+    c->n_record += n_record;
+    c->n_base += n_base;
+}
+
+int cs_prob_bin(double p)
+{
+    const int bin = (int)(CS_PROB_BINS * p);
+
+    return bin < 0 ? 0 : bin >= CS_PROB_BINS ? CS_PROB_BINS - 1 : bin;
+}
+
+void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const cs_record *r, const cs_prediction *a)
+{
+    const uint64_t n = (uint64_t)cs_record_bases(r);
+
+    add(&t->all, 1, n);
+    add(&t->reason[a->reason], 1, n);
+    if (a->reason != CS_REASON_NONE)
+        add(&t->unclassified, 1, n);
+    if (info->is_class && cs_prediction_best(a) >= 0)
+        t->prob[a->reason != CS_REASON_NONE][cs_prob_bin(cs_prediction_prob(a))]++;
+    if (a->reason != CS_REASON_NONE || !info->is_class)
+        return;
+    const int32_t node = t->direct ? cs_prediction_taxon(info, a) : -1;
+    const int no = node >= 0 ? info->taxonomy->node[node].class_no : cs_prediction_best(a);
+    if (node >= 0)
+        add(&t->direct[node], 1, n);
+    if (no >= 0)
+        add(&t->of_class[no], 1, n);
+}
+
+void cs_class_counts_sum(cs_class_counts *t, const cs_taxonomy *tree)
+{
+    memcpy(t->clade, t->direct, (size_t)tree->n * sizeof *t->clade);
+    for (int32_t i = tree->n - 1; i > 0; i--)     /* children come after their parents */
+        add(&t->clade[tree->node[i].parent], t->clade[i].n_record, t->clade[i].n_base);
+}
+
+void cs_class_counts_free(cs_class_counts *t)
+{
+    if (!t)
+        return;
+    free(t->of_class);
+    free(t->direct);
+    free(t->clade);
+    free(t);
+}
+
+int cs_class_counts_begin(cs_output *o)
+{
+    cs_class_counts *t = NULL;
+    const int rc = cs_class_counts_new(&o->info, &t);
+
+    o->state = t;
+    return rc;
+}
+
+int cs_class_counts_record(cs_output *o, const cs_record *r, const cs_prediction *a)
+{
+    cs_class_counts_add(o->state, &o->info, r, a);
+    return CS_OK;
+}
+
+void cs_class_counts_release(cs_output *o)
+{
+    cs_class_counts_free(o->state);
+    o->state = NULL;
+}
+
+json_t *cs_counts_save(const uint64_t *v, size_t n)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(a, json_integer((json_int_t)v[i]));
+    return a;
+}
+
+bool cs_counts_restore(const json_t *a, uint64_t *v, size_t n)
+{
+    bool good = json_array_size(a) == n;
+
+    for (size_t i = 0; good && i < n; i++) {
+        const json_t *x = json_array_get(a, i);
+        v[i] = (uint64_t)json_integer_value(x);
+        good = json_is_integer(x) && json_integer_value(x) >= 0;
+    }
+    return good;
+}
+
+static json_t *pairs_json(const cs_count *c, int n)
+{
+    json_t *a = json_array();
+
+    for (int i = 0; i < n; i++)
+        json_array_append_new(a, cs_counts_save((const uint64_t[]){ c[i].n_record, c[i].n_base },
+                                                2));
+    return a;
+}
+
+static bool pairs_read(const json_t *a, cs_count *c, int n)
+{
+    uint64_t v[2] = { 0, 0 };
+    bool good = json_array_size(a) == (size_t)n;
+
+    for (int i = 0; good && i < n; i++) {
+        good = cs_counts_restore(json_array_get(a, (size_t)i), v, 2);
+        c[i] = (cs_count){ v[0], v[1] };
+    }
+    return good;
+}
+
+json_t *cs_class_counts_json(const cs_class_counts *t)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "all", pairs_json(&t->all, 1),
+                     "unclassified", pairs_json(&t->unclassified, 1),
+                     "reasons", pairs_json(t->reason, CS_N_REASON),
+                     "classes", pairs_json(t->of_class, t->n_label), "taxa",
+                     pairs_json(t->direct, t->n_node), "probabilities",
+                     cs_counts_save(t->prob[0], 2 * CS_PROB_BINS));
+}
+
+bool cs_class_counts_read(cs_class_counts *t, const json_t *j)
+{
+    return pairs_read(json_object_get(j, "all"), &t->all, 1)
+        && pairs_read(json_object_get(j, "unclassified"), &t->unclassified, 1)
+        && pairs_read(json_object_get(j, "reasons"), t->reason, CS_N_REASON)
+        && pairs_read(json_object_get(j, "classes"), t->of_class, t->n_label)
+        && pairs_read(json_object_get(j, "taxa"), t->direct, t->n_node)
+        && cs_counts_restore(json_object_get(j, "probabilities"), t->prob[0], 2 * CS_PROB_BINS);
+}
+
+static void merge(cs_count *to, const cs_count *from, int n)
+{
+    for (int i = 0; i < n; i++)
+        add(&to[i], from[i].n_record, from[i].n_base);
+}
+
+void cs_class_counts_merge(cs_class_counts *to, const cs_class_counts *from)
+{
+    CS_BUG(to->n_label != from->n_label || to->n_node != from->n_node);
+    merge(&to->all, &from->all, 1);
+    merge(&to->unclassified, &from->unclassified, 1);
+    merge(to->reason, from->reason, CS_N_REASON);
+    merge(to->of_class, from->of_class, to->n_label);
+    merge(to->direct, from->direct, to->n_node);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < CS_PROB_BINS; i++)
+            to->prob[k][i] += from->prob[k][i];
+}
+
+json_t *cs_class_counts_save(const cs_output *o)
+{
+    return cs_class_counts_json(o->state);
+}
+
+bool cs_class_counts_restore(cs_output *o, const json_t *state)
+{
+    return cs_class_counts_begin(o) == CS_OK && cs_class_counts_read(o->state, state);
+}

@@ -1,0 +1,50 @@
+/* class_counts.h - how many records and bases each class got, and each clade: what reports are made of. */
+#ifndef CS_IO_CLASS_COUNTS_H
+#define CS_IO_CLASS_COUNTS_H
+
+#include "io/writer.h"
+
+typedef struct cs_count { uint64_t n_record, n_base; } cs_count;
+
+enum { CS_PROB_BINS = 20 };
+
+/* Its size depends on the model, not on the input. */
+typedef struct cs_class_counts {
+    cs_count  all, unclassified;
+    cs_count  reason[CS_N_REASON];
+    cs_count *of_class;          /* [n_label] called so */
+    cs_count *direct, *clade;    /* [nodes] called so; the same with all below. NULL: no tree */
+    uint64_t  prob[2][CS_PROB_BINS];  /* called, not called: twentieths of cs_prediction_prob() */
+    int       n_label, n_node;
+} cs_class_counts;
+
+/** cs_prob_bin - which twentieth a probability falls in; 1 is of the last */
+int  cs_prob_bin(double p);
+
+/** cs_class_counts_new - for the classes (or values) of an output; CS_EMEM */
+int  cs_class_counts_new(const cs_output_info *info, cs_class_counts **out) CS_MUST_CHECK;
+/** cs_class_counts_add - one record more; with values, a record with an answer is of no class */
+void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const cs_record *r, const cs_prediction *a);
+/** cs_class_counts_sum - fill clade, after the last record */
+void cs_class_counts_sum(cs_class_counts *t, const cs_taxonomy *tree);
+/** cs_class_counts_merge - what `from` counted as well, but for clades; both are for the same classes */
+void cs_class_counts_merge(cs_class_counts *to, const cs_class_counts *from);
+void cs_class_counts_free(cs_class_counts *t);
+
+/* For writers whose state is a tally and nothing else: begin, record and release. */
+int  cs_class_counts_begin(cs_output *o) CS_MUST_CHECK;
+int  cs_class_counts_record(cs_output *o, const cs_record *r, const cs_prediction *a) CS_MUST_CHECK;
+void cs_class_counts_release(cs_output *o);
+
+/** cs_class_counts_save, cs_class_counts_restore - the same writers' save and restore */
+json_t *cs_class_counts_save(const cs_output *o);
+bool    cs_class_counts_restore(cs_output *o, const json_t *state);
+
+/** cs_counts_save - n counts as a JSON array. cs_counts_restore - back; false: it is none of n */
+json_t *cs_counts_save(const uint64_t *v, size_t n);
+bool    cs_counts_restore(const json_t *a, uint64_t *v, size_t n) CS_MUST_CHECK;
+/** cs_class_counts_json, cs_class_counts_read - a tally but for its clades, which follow from the rest */
+json_t *cs_class_counts_json(const cs_class_counts *t);
+bool    cs_class_counts_read(cs_class_counts *t, const json_t *j) CS_MUST_CHECK;
+
+#endif

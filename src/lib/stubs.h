@@ -1,0 +1,11 @@
+/* stubs.h - where the library goes when there is no memory for a few bytes. */
+#ifndef CS_LIB_STUBS_H
+#define CS_LIB_STUBS_H
+
+#include <setjmp.h>
+
+/** cs_exhausted_catch - where cs_exhausted() jumps to in this thread; NULL: abort(). Returns the place
+ * that was set before */
+jmp_buf *cs_exhausted_catch(jmp_buf *here);
+
+#endif

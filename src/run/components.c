@@ -1,0 +1,260 @@
+/* components.c - the implementations that --tokenizer, --encoder and --head name, and their options. */
+#include "run/components.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "registry.h"
+
+/* What there is, for help, manual and completion: list_names() asks the registry. */
+enum { MOST_NAMES = 64 };
+static const char *tokenizer_names[MOST_NAMES], *encoder_names[MOST_NAMES],
+                  *head_names[MOST_NAMES];
+
+const cs_opt cs_components_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Model" },
+    { .type = CS_OPT_STR, .name = "tokenizer", .off = offsetof(cs_components_args, tokenizer),
+      .arg = "NAME", .def = "kmer", .help = "how bases become tokens", .choice = tokenizer_names,
+      .man = "base: a token per base. kmer: one per word of --tokenizer.k bases. bpe: pieces of "
+             "the vocabulary --tokenizer.file. diplotype: a token per symbol of "
+             "chordseq-diplotype(5). Real-valued input (see chordseq-simulate(1)) needs none." },
+    { .type = CS_OPT_STR, .name = "encoder", .off = offsetof(cs_components_args, encoder),
+      .arg = "NAME", .def = "chordmixer", .help = "the network", .choice = encoder_names },
+    { .type = CS_OPT_END }
+};
+
+/* Of the same group. */
+static const cs_opt head_table[] = {
+    { .type = CS_OPT_STR, .name = "head", .off = offsetof(cs_components_args, head), .arg = "NAME",
+      .def = "class", .help = "what is predicted", .choice = head_names,
+      .man = "class: one of several classes for a record. tree: the same, learnt with its "
+             "ancestors in a taxonomy or lineage. multilabel: any number of labels. regress: "
+             "values. token: a class for every token. variant: labels of what a variant changes." },
+    { .type = CS_OPT_END }
+};
+
+/* Help and the table check need a struct to point to, though nobody reads what is written there. */
+static _Alignas(16) char scratch[1024];
+
+/* A table that several implementations share is listed once. */
+static void append(cs_optset *set, int n, const cs_opt *opt, void *base, const char *prefix)
+{
+    int i = 0;
+
+    while (set[i].opt != NULL && set[i].opt != opt)
+        i++;
+    if (opt == NULL || set[i].opt == opt)
+        return;
+    CS_BUG(i + 1 >= n);
+    set[i] = (cs_optset){ opt, base, prefix };
+    set[i + 1] = (cs_optset){ NULL, NULL, NULL };
+}
+
+static void list_names(void)
+{
+    const cs_tokenizer *t;
+    const cs_encoder *e;
+    const cs_head *h;
+
+    for (int i = 0; i < MOST_NAMES - 1 && (t = cs_tokenizer_at(i)) != NULL; i++)
+        tokenizer_names[i] = t->name;
+    for (int i = 0; i < MOST_NAMES - 1 && (e = cs_encoder_at(i)) != NULL; i++)
+        encoder_names[i] = e->name;
+    for (int i = 0; i < MOST_NAMES - 1 && (h = cs_head_at(i)) != NULL; i++)
+        head_names[i] = h->name;
+}
+
+void cs_components_list(cs_components *c, cs_optset *set, int n)
+{
+    const cs_tokenizer *t;
+    const cs_encoder *e;
+    const cs_head *h;
+
+    list_names();
+    append(set, n, cs_components_table, &c->args, NULL);
+    if (c->fixed_head == NULL)
+        append(set, n, head_table, &c->args, NULL);
+    for (int i = 0; (t = cs_tokenizer_at(i)) != NULL; i++) {
+        CS_BUG(t->cfg_size > sizeof scratch);
+        append(set, n, t->opt, scratch, "tokenizer");
+    }
+    for (int i = 0; (e = cs_encoder_at(i)) != NULL; i++) {
+        CS_BUG(e->cfg_size > sizeof scratch);
+        append(set, n, e->opt, scratch, "encoder");
+    }
+    for (int i = 0; c->fixed_head == NULL && (h = cs_head_at(i)) != NULL; i++) {
+        CS_BUG(h->cfg_size > sizeof scratch);
+        append(set, n, h->opt, scratch, "head");
+    }
+}
+
+const char *cs_components_argument(int argc, char **argv, const char *name)
+{
+    const char *value = NULL;
+    const size_t n = strlen(name);
+
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strncmp(argv[i], "--", 2) != 0 || strncmp(argv[i] + 2, name, n) != 0)
+            continue;
+        if (argv[i][2 + n] == '=')
+            value = argv[i] + 3 + n;
+        else if (argv[i][2 + n] == '\0' && i + 1 < argc)
+            value = argv[i + 1];
+    }
+    return value;
+}
+
+/* The name that was given, else the model's, else the default. */
+static const char *name_in(int argc, char **argv, const char *name, const char *of_model)
+{
+    const char *given = cs_components_argument(argc, argv, name);
+
+    if (given != NULL || of_model != NULL)
+        return given != NULL ? given : of_model;
+    const cs_opt *row = cs_opt_find(cs_components_table, name);
+    return row != NULL ? row->def : cs_opt_find(head_table, name)->def;
+}
+
+static int unknown(const char *kind, const char *name)
+{
+    return cs_fail(CS_EUSAGE, "there is no %s '%s'; 'chordseq train --help' lists what there is",
+                   kind, name);
+}
+
+static int other(const char *kind, const char *given, const char *of_model)
+{
+    return cs_fail(CS_EUSAGE, "--%s %s: the model to start from has %s, and goes on with it",
+                   kind, given, of_model);
+}
+
+int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from, cs_optset *set,
+                   int n)
+{
+    const char *tok = name_in(argc, argv, "tokenizer",
+                              from != NULL && from->tok != NULL ? from->tok->name : NULL),
+               *enc = name_in(argc, argv, "encoder", from != NULL ? from->enc->name : NULL),
+               *head = c->fixed_head != NULL ? c->fixed_head
+                                             : name_in(argc, argv, "head", NULL);
+
+    c->tok = cs_tokenizer_find(tok);
+    c->enc = cs_encoder_find(enc);
+    c->head = cs_head_find(head);
+    if (c->tok == NULL)
+        return unknown("tokenizer", tok);
+    if (c->enc == NULL)
+        return unknown("encoder", enc);
+    if (c->head == NULL)
+        return unknown("head", head);
+    if (from != NULL && from->tok != NULL && c->tok != from->tok)
+        return other("tokenizer", tok, from->tok->name);
+    if (from != NULL && c->enc != from->enc)
+        return other("encoder", enc, from->enc->name);
+    c->tok_cfg = cs_xcalloc(1, c->tok->cfg_size + 1);
+    c->enc_cfg = cs_xcalloc(1, c->enc->cfg_size + 1);
+    c->head_cfg = cs_xcalloc(1, c->head->cfg_size + 1);
+    append(set, n, cs_components_table, &c->args, NULL);
+    if (c->fixed_head == NULL)
+        append(set, n, head_table, &c->args, NULL);
+    append(set, n, c->tok->opt, c->tok_cfg, "tokenizer");
+    append(set, n, c->enc->opt, c->enc_cfg, "encoder");
+    if (c->fixed_head == NULL)
+        append(set, n, c->head->opt, c->head_cfg, "head");
+    else
+        cs_opt_defaults((const cs_optset[]){ { c->head->opt, c->head_cfg, NULL }, { 0 } });
+    return CS_OK;
+}
+
+/* A second stack that was there for the pretraining may be left behind. */
+static bool drops_decoder(int argc, char **argv)
+{
+    const char *given = cs_components_argument(argc, argv, "encoder.decoder");
+
+    return given != NULL && strcmp(given, "0") == 0;
+}
+
+/* The option that names a file of which a model keeps the text. */
+static const char vocabulary[] = "tokenizer.file";
+
+/* Options of one part: what argv says must be what the model has. */
+static int check_part(int argc, char **argv, const char *part, const cs_opt *opt, const void *is,
+                      const void *has)
+{
+    char name[128], text[2][512];
+
+    for (const cs_opt *o = opt; o != NULL && o->type != CS_OPT_END; o++) {
+        if (o->type == CS_OPT_GROUP)
+            continue;
+        (void)snprintf(name, sizeof name, "%s.%s", part, o->name);
+        text[0][0] = text[1][0] = '\0';
+        (void)cs_opt_text(o, is, text[0], sizeof text[0]);
+        (void)cs_opt_text(o, has, text[1], sizeof text[1]);
+        const bool given = cs_components_argument(argc, argv, name) != NULL ||
+                           (o->type == CS_OPT_FLAG && strcmp(text[0], "0") != 0),
+                   by_content = strcmp(name, vocabulary) == 0;
+        if (given && !by_content && strcmp(text[0], text[1]) != 0 &&
+            !(strcmp(name, "encoder.decoder") == 0 && drops_decoder(argc, argv)))
+            return other(name, text[0], text[1]);
+    }
+    return CS_OK;
+}
+
+/* A vocabulary named in argv must be the one that the model keeps, wherever its file lies. */
+static int check_vocabulary(const cs_components *c, int argc, char **argv)
+{
+    int rc;
+    void *state = NULL;
+    const char *path = cs_components_argument(argc, argv, vocabulary);
+
+    if (path == NULL)
+        return CS_OK;
+    if ((rc = c->tok->open(c->tok_cfg, &state)) != CS_OK)
+        return rc;
+    char *text = c->tok->save(state);
+    c->tok->close(state);
+    if (text == NULL)
+        rc = cs_fail(CS_EMEM, "out of memory for the vocabulary '%s'", path);
+    else if (strcmp(text, c->tok_text) != 0)
+        rc = cs_fail(CS_EUSAGE, "--%s %s: the model to start from has another vocabulary, and goes "
+                     "on with it", vocabulary, path);
+    free(text);
+    return rc;
+}
+
+int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model *from)
+{
+    int rc = CS_OK;
+
+    CS_TRY(check_part(argc, argv, "encoder", c->enc->opt, c->enc_cfg, from->enc_cfg));
+    memcpy(c->enc_cfg, from->enc_cfg, c->enc->cfg_size);
+    if (drops_decoder(argc, argv) && cs_opt_find(c->enc->opt, "decoder") != NULL)
+        CS_TRY(cs_opt_set(c->enc->opt, c->enc_cfg, "decoder", "0"));
+    if (from->tok == NULL)
+        return CS_OK;
+    CS_TRY(check_part(argc, argv, "tokenizer", c->tok->opt, c->tok_cfg, from->tok_cfg));
+    c->tok_text = c->tok->save != NULL ? c->tok->save(from->tok_state) : NULL;
+    if (c->tok->save != NULL && c->tok_text == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the vocabulary of the model to start from");
+    if (c->tok_text != NULL)
+        CS_TRY(check_vocabulary(c, argc, argv));
+    memcpy(c->tok_cfg, from->tok_cfg, c->tok->cfg_size);
+out:
+    return rc;
+}
+
+int cs_components_tokenizer(const cs_components *c, void **state)
+{
+    *state = NULL;
+    if (c->tok_text != NULL)
+        return c->tok->restore(c->tok_cfg, c->tok_text, "the model to start from", state);
+    return c->tok->open(c->tok_cfg, state);
+}
+
+void cs_components_release(cs_components *c)
+{
+    free(c->tok_text);
+    c->tok_text = NULL;
+    free(c->tok_cfg);
+    free(c->enc_cfg);
+    free(c->head_cfg);
+    c->tok_cfg = c->enc_cfg = c->head_cfg = NULL;
+}

@@ -1,0 +1,54 @@
+/* components.h - the implementations that --tokenizer, --encoder and --head name, and their options. */
+#ifndef CS_RUN_COMPONENTS_H
+#define CS_RUN_COMPONENTS_H
+
+#include "base/opt.h"
+#include "nn/exec/model.h"
+
+typedef struct cs_components_args { const char *tokenizer, *encoder, *head; } cs_components_args;
+
+extern const cs_opt cs_components_table[];
+
+/* What was chosen; the cfg structs and tok_text are owned. */
+typedef struct cs_components {
+    cs_components_args      args;
+    const char         *fixed_head;      /* the only one, without options to list; NULL: choose */
+    const cs_tokenizer *tok;
+    const cs_encoder   *enc;
+    const cs_head      *head;
+    void               *tok_cfg, *enc_cfg, *head_cfg;
+    char               *tok_text;/* what the tokenizer is restored from, or NULL: open it */
+} cs_components;
+
+/** cs_components_list - append every implementation's table to `set` (room: `n` rows), for help */
+void cs_components_list(cs_components *c, cs_optset *set, int n);
+
+/**
+ * cs_components_find - look for the names in argv, and append the tables of these to `set`
+ *
+ * Before the parser, which cannot know which tables there are until they have been named.
+ *
+ * from     tokenizer and encoder are this model's; NULL: there is none to start from
+ * Returns  CS_OK, or CS_EUSAGE listing what there is, or saying what the model has instead
+ */
+int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from, cs_optset *set,
+                   int n) CS_MUST_CHECK;
+
+/**
+ * cs_components_adopt - after the parser: the settings of tokenizer and encoder from a model
+ *
+ * from     as above, not NULL; must outlive the choice, which points to its texts
+ * Returns  CS_OK; CS_EUSAGE naming an option in argv that is not as the model has it; CS_EMEM
+ */
+int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model *from) CS_MUST_CHECK;
+
+/** cs_components_tokenizer - open or restore the tokenizer. CS_OK; errors of its open() or restore() */
+int cs_components_tokenizer(const cs_components *c, void **state) CS_MUST_CHECK;
+
+/** cs_components_argument - the value of --name VALUE or --name=VALUE in argv, the last one; NULL:
+ * there is none */
+const char *cs_components_argument(int argc, char **argv, const char *name);
+
+void cs_components_release(cs_components *c);
+
+#endif

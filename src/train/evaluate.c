@@ -1,0 +1,202 @@
+/* evaluate.c - a model's answers to samples of a dataset, through the stages that classify uses. */
+#include "train/evaluate.h"
+
+#include "eval/calibrate.h"
+#include "infer/stream.h"
+#include "infer/taxa.h"
+#include "train/feed.h"
+
+enum { WINDOW = 128, LEAST_SAMPLES = 100, BLOCK_BASES = 64 << 20 };
+
+/* What takes the places of reader and writer. Answers come in the order in which samples went in.
+ * One thread reads `n_in`, another `n_out`. */
+struct run {
+    const cs_dataset *d;
+    const cs_sample  *sample;
+    int64_t           n, n_in, n_out, n_without;
+    cs_scores        *scores;
+    cs_counts        *counts;    /* of tokens; then: */
+    cs_pack           pack;
+    cs_feed_work      work;
+};
+
+static int next_sample(void *arg, cs_chunk *c)
+{
+    struct run *k = arg;
+
+    if (k->n_in == k->n)
+        return CS_EOF;
+    const cs_sample *s = &k->sample[k->n_in++];
+    const cs_example *e = &k->d->ex[s->example];
+    cs_record *r = cs_chunk_append(c);
+    if (r == NULL)
+        return cs_fail(CS_EMEM, "out of memory for record '%s'", e->name);
+    r->name = e->name;
+    r->seg[0].n_base = s->n_base;
+    if (e->x != NULL) {
+        r->x = e->x + s->start * k->d->n_channel;
+        r->n_channel = k->d->n_channel;
+    } else {
+        r->seg[0].base = e->base + s->start;
+    }
+    c->n_base += s->n_base;
+    return CS_OK;
+}
+
+static int take_answer(void *arg, const cs_record *r, const cs_prediction *a)
+{
+    struct run *k = arg;
+    const cs_sample *s = &k->sample[k->n_out++];
+
+    if (a->reason) {
+        k->n_without++;
+        return CS_OK;
+    }
+    if (k->counts != NULL) {
+        int64_t n_tok;
+        const int rc = cs_feed_label(&k->work, k->d, &k->pack, s, &n_tok);
+        if (rc == CS_OK)
+            cs_counts_add(k->counts, a->v, k->work.label, n_tok);
+        return rc;
+    }
+    return cs_scores_add(k->scores, a->v, k->d->ex[s->example].target, r->seg[0].n_base);
+}
+
+int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample, int64_t n,
+                     cs_scores *scores, int64_t *n_without)
+{
+    struct run k = { .d = d, .sample = sample, .n = n, .scores = scores, .counts = j->counts,
+                     .pack = { .tok = j->model->tok, .tok_state = j->model->tok_state } };
+    cs_stream_stat stat;
+    const cs_stream s = {
+        .next = next_sample, .source = &k, .model = j->model, .policy = j->policy,
+        .batch_tokens = j->batch_tokens, .window = WINDOW, .n_thread = j->n_thread,
+        .sink = take_answer, .arg = &k,
+    };
+
+    if (n == 0)
+        return CS_OK;
+    const int rc = cs_stream_run(&s, &stat);
+    cs_feed_work_release(&k.work);
+    *n_without += k.n_without;
+    return rc;
+}
+
+/* ---- blocks of records ----------------------------------------------------------------------- */
+
+static int fits_model(const cs_model *m, const cs_dataset *d)
+{
+    if (d->n_channel != m->n_channel)
+        return cs_fail(CS_EMODEL, "the input has %s, but the model takes %s",
+                       d->n_channel > 0 ? "real values" : "bases",
+                       m->n_channel > 0 ? "real values of as many channels as it was trained on"
+                                        : "bases");
+    if (!m->head->is_class && d->n_target != m->n_label)
+        return cs_fail(CS_EMODEL, "the input has %d values to predict, the model predicts %d",
+                       (int)d->n_target, (int)m->n_label);
+    return CS_OK;
+}
+
+int cs_evaluate_per_record(const cs_model *m)
+{
+    if (!m->head->per_token)
+        return CS_OK;
+    return cs_fail(CS_EMODEL, "the model answers for every token, not for a sequence; see "
+                   "'chordseq predict'");
+}
+
+bool cs_evaluate_wants(const cs_labelled *l, const cs_example *e)
+{
+    return l->split != NULL ? e->part == CS_PART_VALID : e->part != CS_PART_SKIP;
+}
+
+int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*block)(void *arg),
+                    void *arg, const int64_t *n_without)
+{
+    int rc = CS_OK;
+    bool more = true;
+
+    while (more) {
+        rc = cs_labelled_read(l, d, BLOCK_BASES);
+        more = rc == CS_OK;
+        if (rc == CS_EOF)
+            rc = CS_OK;
+        CS_TRY(rc);
+        if (d->n == 0)
+            continue;
+        CS_TRY(fits_model(m, d));
+        CS_TRY(block(arg));
+        cs_dataset_clear(d);
+    }
+    cs_labelled_report(l);
+    if (*n_without > 0)
+        cs_warn("%lld records or pieces have no answer and were left out: too long, or too few "
+                "known bases", (long long)*n_without);
+out:
+    return rc;
+}
+
+static int evaluate_valid(cs_model *m, const cs_sampler *valid, int64_t batch_tokens,
+                       cs_scores *scores)
+{
+    int rc = CS_OK;
+    const int64_t n = cs_sampler_count(valid);
+    const cs_policy_args usual = { .max_unknown = 1 };
+    cs_policy policy;
+    const cs_evaluation j = { .model = m, .policy = &policy, .batch_tokens = batch_tokens,
+                         .n_thread = m->be->n_thread };
+    int64_t n_without = 0;
+    cs_sample *sample = cs_alloc((size_t)n, sizeof *sample);
+
+    if (sample == NULL)
+        return cs_fail(CS_EMEM, "out of memory for %lld validation samples", (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        sample[i] = cs_sampler_get(valid, CS_VALID_EPOCH, i);
+    CS_TRY(cs_policy_init(&policy, &usual, NULL, m));
+    policy.uncalibrated = true;
+    rc = cs_evaluate_samples(&j, cs_sampler_dataset(valid), sample, n, scores, &n_without);
+out:
+    free(sample);
+    return rc;
+}
+
+int cs_evaluate_fit(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge, int n_edge)
+{
+    int rc = CS_OK;
+    cs_taxonomy *t = NULL;
+    cs_tree tree = { 0 };
+
+    if (m->head->set_taxonomy && m->taxonomy) {
+        CS_TRY(cs_taxa_of(m, path, &t));
+        CS_TRY(cs_taxa_tree(t, &tree));
+    }
+    rc = cs_calibrate(s, t ? &tree : NULL, edge, n_edge, &m->calibration);
+out:
+    cs_taxa_tree_release(&tree);
+    cs_taxonomy_free(t);
+    return rc;
+}
+
+int cs_evaluate_calibrate(const char *path, cs_backend *be, const cs_sampler *valid,
+                       int64_t batch_tokens)
+{
+    static const int64_t edge[] = { 500, 1000, 3000, 10000, 50000 };
+    int rc = CS_OK;
+    cs_model *m = NULL;
+    cs_scores scores = { 0 };
+
+    if (cs_sampler_count(valid) < LEAST_SAMPLES)
+        return CS_OK;
+    CS_TRY(cs_model_load(path, be, false, &m));
+    cs_scores_for(&scores, m);
+    CS_TRY(evaluate_valid(m, valid, batch_tokens, &scores));
+    if (scores.n < LEAST_SAMPLES)
+        goto out;
+    CS_TRY(cs_evaluate_fit(m, path, &scores, edge, sizeof edge / sizeof *edge));
+    CS_TRY(cs_model_save(m, path, false));
+    cs_note("calibrated on %lld validation samples", (long long)scores.n);
+out:
+    cs_scores_release(&scores);
+    cs_model_free(m);
+    return rc;
+}

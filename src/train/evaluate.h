@@ -1,0 +1,62 @@
+/* evaluate.h - a model's answers to samples of a dataset, through the stages that classify uses. */
+#ifndef CS_TRAIN_EVALUATE_H
+#define CS_TRAIN_EVALUATE_H
+
+#include "eval/metrics.h"
+#include "infer/policy.h"
+#include "train/dataset.h"
+#include "train/labelled.h"
+
+typedef struct cs_evaluation {
+    cs_model        *model;
+    const cs_policy *policy;     /* of that model */
+    int64_t          batch_tokens;
+    int              n_thread;   /* that work at once */
+    cs_counts       *counts;     /* added to instead of scores where answers are per token */
+} cs_evaluation;
+
+/**
+ * cs_evaluate_samples - answer samples and add what comes beside the truth
+ *
+ * n_without  grows by the samples that got a reason instead of an answer; they are not added
+ * Returns  CS_OK, or the errors of cs_stream_run()
+ */
+int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample, int64_t n,
+                     cs_scores *scores, int64_t *n_without) CS_MUST_CHECK;
+
+/** cs_evaluate_per_record - CS_OK, or CS_EMODEL where answers are per token, naming the command
+ * that writes such answers */
+int cs_evaluate_per_record(const cs_model *m) CS_MUST_CHECK;
+
+/** cs_evaluate_wants - may the record be judged? With --split, what was not kept for validation has
+ * been learnt from */
+bool cs_evaluate_wants(const cs_labelled *l, const cs_example *e);
+
+/**
+ * cs_evaluate_blocks - read labelled records in blocks that fit the model, and hand each over
+ *
+ * d        zero; holds the records of the present block while `block` runs
+ * block    adds up the records that it leaves out in *n_without
+ * Returns  CS_OK, with warnings about what was left out; the errors of cs_labelled_read() and of
+ *          block(); CS_EMODEL for records that are not what the model takes or predicts
+ */
+int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*block)(void *arg),
+                    void *arg, const int64_t *n_without) CS_MUST_CHECK;
+
+/** cs_evaluate_fit - cs_calibrate() for a model, its calls taxa where its head knows their tree; path
+ * names it in messages */
+int cs_evaluate_fit(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge,
+                 int n_edge) CS_MUST_CHECK;
+
+/**
+ * cs_evaluate_calibrate - calibrate a model file on the validation samples it was trained beside
+ *
+ * path     read, and written again
+ * valid    a sampler of the validation part
+ * Returns  CS_OK, also when there are too few samples and nothing was done; the errors of loading,
+ *          judging and saving
+ */
+int cs_evaluate_calibrate(const char *path, cs_backend *be, const cs_sampler *valid,
+                       int64_t batch_tokens) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,309 @@
+/* train_args.c - what the commands that learn share: options of learning, of a run, of its files. */
+#include "train/train_args.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/log.h"
+#include "io/reference.h"
+#include "run/outputs.h"
+
+static const char *const optim_names[] = { "adam", "adamw", NULL };
+
+enum { MOST_FORKED = CS_DEVICES_MAX };
+
+#define LEARN(field) .off = offsetof(cs_train_args, field)
+#define RUN(field) .off = offsetof(cs_run_args, field)
+#define MEMORY(field) .off = offsetof(cs_memory_args, field)
+
+const cs_opt cs_train_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Learning" },
+    { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", LEARN(batch_tokens),
+      .arg = "NUM", .def = "32k", .help = "most tokens computed at once", .min = 1, .max = 1e9,
+      .man = "A batch holds samples of one depth, ceil(log2(tokens)); a longer sample is a batch "
+             "of its own. Memory grows with this number." },
+    { .type = CS_OPT_INT, .name = "step-records", LEARN(step_records), .arg = "NUM", .def = "0",
+      .help = "samples per step, of all lengths; 0: see --accumulate",
+      .man = "Every step then sees the same mixture of lengths, at the price of smaller batches.",
+      .min = 0, .max = 1e9 },
+    { .type = CS_OPT_INT, .name = "accumulate", LEARN(accumulate), .arg = "NUM", .def = "1",
+      .help = "batches per step", .min = 1, .max = 1e6 },
+    { .type = CS_OPT_ENUM, .name = "optimizer", LEARN(optim), .arg = "NAME", .def = "adamw",
+      .help = "adam or adamw", .choice = optim_names },
+    { .type = CS_OPT_REAL, .name = "lr", LEARN(lr), .arg = "NUM", .def = "0.001",
+      .help = "learning rate", .min = 1e-12, .max = 100 },
+    { .type = CS_OPT_REAL, .name = "beta1", LEARN(beta1), .arg = "NUM", .def = "0.9",
+      .help = "decay of the first moment", .min = 0, .max = 0.999999 },
+    { .type = CS_OPT_REAL, .name = "beta2", LEARN(beta2), .arg = "NUM", .def = "0.999",
+      .help = "decay of the second moment", .min = 0, .max = 0.99999999 },
+    { .type = CS_OPT_REAL, .name = "eps", LEARN(eps), .arg = "NUM", .def = "1e-8",
+      .help = "added to the root of the second moment", .min = 1e-16, .max = 1 },
+    { .type = CS_OPT_REAL, .name = "weight-decay", LEARN(decay), .arg = "NUM", .def = "0.01",
+      .help = "weight decay, of all parameters",
+      .man = "adamw shrinks the parameters by lr times this; adam adds this times the parameters "
+             "to the gradient.", .min = 0, .max = 10 },
+    { .type = CS_OPT_FLAG, .name = "keep-zero-grad", LEARN(keeps),
+      .help = "step tensors that a step did not use, once they have been used",
+      .man = "As PyTorch did before version 2.0. Otherwise such tensors are skipped." },
+    { .type = CS_OPT_ENUM, .name = "schedule", LEARN(schedule), .arg = "NAME", .def = "cosine",
+      .help = "constant, linear, cosine or polynomial decay to the last step",
+      .choice = cs_decay_names },
+    { .type = CS_OPT_REAL, .name = "warmup", LEARN(warmup), .arg = "NUM", .def = "0.05",
+      .help = "steps of linear warm-up; below 1: share of all steps", .min = 0, .max = 1e12 },
+    { .type = CS_OPT_REAL, .name = "cycles", LEARN(cycles), .arg = "NUM", .def = "0.5",
+      .help = "waves of the cosine; 0.5 ends at zero", .min = 0, .max = 1000 },
+    { .type = CS_OPT_REAL, .name = "power", LEARN(power), .arg = "NUM", .def = "1",
+      .help = "power of the polynomial decay", .min = 0, .max = 100 },
+    { .type = CS_OPT_REAL, .name = "lr-end", LEARN(lr_end), .arg = "NUM", .def = "1e-8",
+      .help = "learning rate at the end of the polynomial decay", .min = 0, .max = 100 },
+    { .type = CS_OPT_REAL, .name = "clip", LEARN(clip), .arg = "NUM", .def = "1",
+      .help = "largest norm of the gradient; 0: any", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_REAL, .name = "ema", LEARN(ema), .arg = "NUM", .def = "0",
+      .help = "decay of the averaged weights; 0: no averaging",
+      .man = "After step t it is at most (1 + t) / (10 + t). Validation and the model written use "
+             "the averaged weights.", .min = 0, .max = 0.9999999 },
+    { .type = CS_OPT_INT, .name = "epochs", LEARN(epochs), .arg = "NUM", .def = "20",
+      .help = "epochs in all", .min = 1, .max = 1e6 },
+    { .type = CS_OPT_INT, .name = "max-steps", LEARN(max_steps), .arg = "NUM", .def = "0",
+      .help = "end the run and its schedule after so many steps; 0: by epochs", .min = 0,
+      .max = 1e12 },
+    { .type = CS_OPT_INT, .name = "patience", LEARN(patience), .arg = "NUM", .def = "0",
+      .help = "stop after so many epochs without improvement; 0: never", .min = 0, .max = 1e6 },
+    { .type = CS_OPT_INT, .name = "seed", LEARN(seed), .arg = "NUM", .def = "1",
+      .help = "seed of all randomness", .min = 0, .max = 9e15 },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_run_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Output" },
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", RUN(output), .arg = "FILE",
+      .help = "the model; written when validation improves" },
+    { .type = CS_OPT_OUT, .name = "metrics", RUN(metrics), .arg = "FILE",
+      .help = "table with one row per epoch" },
+    { .type = CS_OPT_OUT, .name = "checkpoint", RUN(checkpoint), .arg = "FILE",
+      .help = "written after every epoch and at the end (default: the model's name with .ckpt)" },
+    { .type = CS_OPT_INT, .name = "checkpoint-steps", RUN(checkpoint_steps), .arg = "NUM",
+      .def = "0", .help = "and after every so many steps", .min = 0, .max = 1e12 },
+    { .type = CS_OPT_FLAG, .name = "resume", RUN(resume),
+      .help = "go on from the checkpoint, with the same options and data",
+      .man = "Gives bit for bit what the uninterrupted run would have given." },
+    { .type = CS_OPT_INT, .name = "stop-after", RUN(stop_after), .arg = "NUM", .def = "0",
+      .help = "pause after so many steps of this run; 0: do not", .min = 0, .max = 1e12 },
+    { .type = CS_OPT_REAL, .name = "max-time", RUN(max_time), .arg = "SECONDS", .def = "0",
+      .help = "pause after so long; 0: do not", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_STR, .name = "ranks", RUN(ranks), .arg = "NUM", .def = "off",
+      .help = "learn on so many processes, started here; env: on those of a launcher",
+      .man = "chordseq-train(1) says how, under Ranks. off is one for each device that --device "
+             "lists, and ignores what launchers leave in the environment." },
+    { .type = CS_OPT_REAL, .name = "ranks-timeout", RUN(timeout), .arg = "SECONDS", .def = "600",
+      .help = "give up when a rank is silent for so long; 0: never", .min = 0, .max = 1e9 },
+    { .type = CS_OPT_END }
+};
+
+const cs_opt cs_memory_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Memory" },
+    { .type = CS_OPT_SIZE, .name = "checkpoint-blocks", MEMORY(keep), .arg = "NUM",
+      .def = "auto", .choice = cs_opt_auto,
+      .help = "inputs of blocks that training keeps of a batch; auto: all that blocks compute",
+      .man = "The blocks between are computed again going backward, which takes time: about half a "
+             "step more where NUM is the square root of the number of blocks. What does not fit "
+             "the memory that is left (of a GPU nine tenths, of the system or its control group "
+             "three quarters) is not kept in any case, as much as fits is, and --verbose tells. "
+             "What is learnt does not depend on it, in bf16 but for rounding: there inputs are "
+             "kept in bf16, in half the memory. It concerns stacks of blocks of one width: "
+             "chordmixer (but reversible, which keeps none), transformer, linformer, lowrank, "
+             "fkernel. Other encoders' blocks keep their inputs with every number.",
+      .min = 1, .max = CS_CHECKPOINT_INPUTS },
+    { .type = CS_OPT_FLAG, .name = "recompute", MEMORY(recompute),
+      .help = "keep the inputs of all blocks, and nothing else of them",
+      .man = "The same as --checkpoint-blocks with its largest NUM. Of both, --checkpoint-blocks counts." },
+    { .type = CS_OPT_END }
+};
+
+int32_t cs_memory_checkpoint_blocks(const cs_memory_args *a)
+{
+    return a->keep > 0 ? (int32_t)a->keep : a->recompute ? CS_CHECKPOINT_INPUTS : CS_KEEP_ALL;
+}
+
+cs_train_opt cs_train_options(const cs_train_args *a, const cs_run_args *r,
+                              const cs_memory_args *memory)
+{
+    return (cs_train_opt){
+        .adam = { .lr = a->lr, .beta1 = a->beta1, .beta2 = a->beta2, .eps = a->eps,
+                  .decay = a->decay, .decoupled = a->optim == 1 },
+        .schedule = { .kind = (cs_decay)a->schedule, .cycles = a->cycles, .power = a->power,
+                      .floor = a->lr_end / a->lr },
+        .warmup = a->warmup, .zero_grad_keeps = a->keeps, .clip = a->clip, .ema = a->ema,
+        .keep = cs_memory_checkpoint_blocks(memory), .n_epoch = a->epochs, .max_steps = a->max_steps,
+        .patience = a->patience, .seed = (uint64_t)a->seed, .stop_after = r->stop_after,
+        .max_seconds = r->max_time, .checkpoint_steps = r->checkpoint_steps,
+        .model_path = r->output, .metrics_path = r->metrics, .resume = r->resume,
+    };
+}
+
+static char *default_checkpoint(const char *output)
+{
+    const size_t n = strlen(output) + sizeof ".ckpt";
+    char *path = cs_xmalloc(n);
+
+    (void)snprintf(path, n, "%s.ckpt", output);
+    return path;
+}
+
+/* Ranks that are to be forked; 0: a launcher has started them. */
+static int count_ranks(const cs_run_args *r, const cs_device_args *device, int64_t *n)
+{
+    int rc = CS_OK;
+    cs_devices all = { .n = 1 };
+
+    *n = 0;
+    if (strcmp(r->ranks, "env") == 0)
+        return CS_OK;
+    if (strchr(device->device, ',') != NULL)
+        CS_TRY(cs_devices_parse(device->device, &all));
+    *n = all.n;
+    if (strcmp(r->ranks, "off") == 0)
+        return CS_OK;
+    if (cs_parse_int(r->ranks, n) != CS_OK || *n < 1 || *n > MOST_FORKED)
+        rc = cs_fail(CS_EUSAGE, "bad value '%s' for option '--ranks': it takes off, env or a whole "
+                     "number from 1 to %d", r->ranks, MOST_FORKED);
+    else if (all.n > 1 && all.n != *n)
+        rc = cs_fail(CS_EUSAGE, "--device %s names %d devices for %lld ranks; leave --ranks away",
+                     device->device, all.n, (long long)*n);
+out:
+    return rc;
+}
+
+/* Every rank reads all of the input. */
+static int fork_ranks(const cs_run_args *r, const char *once, int n, cs_compute_args *compute,
+                      cs_group **group)
+{
+    int rc = CS_OK;
+    const int64_t all = compute->threads > 0 ? compute->threads : cs_cpu_count();
+
+    if (once != NULL && strcmp(once, "-") == 0)
+        return cs_fail(CS_EUSAGE, "several ranks cannot share standard input; name files");
+    if (once != NULL)
+        return cs_fail(CS_EUSAGE, "several ranks cannot share '%s', which can be read once; make "
+                       "it a file", once);
+    CS_TRY(cs_group_fork(n, r->timeout, group));
+    compute->threads = all > n ? all / n : 1;
+out:
+    return rc;
+}
+
+int cs_train_join(const cs_train_args *a, const cs_run_args *r, const cs_device_args *device,
+                  const char *once, cs_compute_args *compute, cs_group **group)
+{
+    int rc = CS_OK;
+    int64_t n;
+    cs_group_spec spec;
+    cs_log_level others = CS_LOG_SILENT;
+
+    *group = NULL;
+    if (a->schedule == CS_DECAY_POLYNOMIAL && a->lr_end > a->lr)
+        return cs_fail(CS_EUSAGE, "--lr-end %g is above --lr %g, and a decay goes down", a->lr_end,
+                       a->lr);
+    CS_TRY(count_ranks(r, device, &n));
+    if (n == 1)
+        return CS_OK;
+    if (n == 0) {
+        CS_TRY(cs_group_env(&spec));
+        spec.timeout = r->timeout;
+        n = spec.n;
+        others = CS_LOG_ERROR;
+    }
+    if (a->step_records == 0 && a->accumulate < n)
+        return cs_fail(CS_EUSAGE, "a step of %lld batches leaves some of %lld ranks idle; give "
+                       "--accumulate %lld or more, or --step-records", (long long)a->accumulate,
+                       (long long)n, (long long)n);
+    CS_TRY(others == CS_LOG_ERROR ? cs_group_join(&spec, group)
+                                  : fork_ranks(r, once, (int)n, compute, group));
+    if (cs_group_rank(*group) > 0 && cs_log_get_level() < CS_LOG_DEBUG)
+        cs_log_set_level(others);
+    cs_info("rank %d of %lld", cs_group_rank(*group), (long long)n);
+out:
+    return rc;
+}
+
+int cs_train_turn(cs_group *group, bool after)
+{
+    return group == NULL || (cs_group_rank(group) == 0) != after ? CS_OK : cs_group_barrier(group);
+}
+
+int cs_train_index(cs_group *group, const char *path)
+{
+    int rc = CS_OK;
+    cs_reference *r = NULL;
+
+    if (group == NULL || path == NULL)
+        return CS_OK;
+    CS_TRY(cs_train_turn(group, false));
+    CS_TRY(cs_reference_open(path, &r));
+    rc = cs_train_turn(group, true);
+out:
+    cs_reference_free(r);
+    return rc;
+}
+
+int cs_train_device(const cs_device_args *a, const cs_group *group, int n_thread, cs_backend **out)
+{
+    int rc = CS_OK;
+    const bool any = strcmp(a->device, "cuda") == 0;
+    cs_device_args own = *a;
+    cs_devices all;
+
+    if (group != NULL) {
+        CS_TRY(cs_devices_parse(any ? "auto" : a->device, &all));
+        const int local = cs_group_local(group);
+        if (local < 0 && all.n > 1)
+            return cs_fail(CS_EUSAGE, "the environment does not say which of %d GPUs is this "
+                           "rank's; set LOCAL_RANK, or give --device cuda:NUMBER", all.n);
+        /* Why there is no GPU where one is wanted, cs_device_open() says. */
+        if (!any || strcmp(all.name[0], "cpu") != 0)
+            own.device = all.name[local > 0 ? local % all.n : 0];
+    }
+    rc = cs_device_open(&own, n_thread, out);
+out:
+    return rc;
+}
+
+int cs_train_outputs(const cs_run_args *r, const cs_group *group, char **checkpoint)
+{
+    int rc = CS_OK;
+
+    if (r->output == NULL)
+        return cs_fail(CS_EUSAGE, "no output; name the model with -o FILE");
+    *checkpoint = r->checkpoint != NULL ? cs_xstrdup(r->checkpoint)
+                                        : default_checkpoint(r->output);
+    if (group != NULL && cs_group_rank(group) > 0)
+        return CS_OK;
+    CS_TRY(cs_outputs_apart((const char *const[]){ r->output, r->metrics, *checkpoint }, 3));
+    CS_TRY(cs_outputs_probe(r->output));
+    CS_TRY(cs_outputs_probe(r->metrics));
+    CS_TRY(cs_outputs_probe(*checkpoint));
+out:
+    return rc;
+}
+
+void cs_train_summary(const cs_train_state *st, const char *checkpoint, int rc)
+{
+    char best[96] = "no model written yet";
+
+    if (st->best_epoch > 0 && isfinite(st->best_loss))
+        (void)snprintf(best, sizeof best, "best at epoch %lld: validation loss %.4g, accuracy %.4f",
+                       (long long)st->best_epoch, st->best_loss, st->best_accuracy);
+    else if (st->best_epoch > 0)
+        (void)snprintf(best, sizeof best, "model of epoch %lld written",
+                       (long long)st->best_epoch);
+    if (st->best_epoch > 0 && isfinite(st->best_balanced))
+        (void)snprintf(best + strlen(best), sizeof best - strlen(best), ", balanced %.4f",
+                       st->best_balanced);
+    cs_note("trained %lld steps in %lld epochs, %.0f s; %s", (long long)st->step,
+            (long long)st->epoch, st->seconds, best);
+    if (!st->done && (rc == CS_OK || rc == CS_ECANCEL))
+        cs_note("paused%s; '%s' holds all that --resume needs",
+                rc == CS_ECANCEL ? " by a signal" : "", checkpoint);
+}

@@ -1,0 +1,55 @@
+# thin.t - `chordseq model factorize`: thin layers for a trained model, and what they cost.
+. "$srcdir/tests/cli/lib.sh"
+
+m=$tiny/model.safetensors
+OMP_WAIT_POLICY=passive
+export OMP_WAIT_POLICY
+
+N low-rank-rule.err   chordseq model factorize "$m"
+N low-rank-both.err   chordseq model factorize --rank 4 --energy 0.5 "$m"
+N low-rank-text.err   chordseq model factorize --rank half "$m"
+N low-rank-words.err  chordseq model factorize --rank 4
+N low-rank-stdout.err chordseq model factorize --rank 4 -o - "$m"
+N low-rank-labels.err chordseq model factorize --rank 4 --label-key class "$m"
+
+if chordseq model factorize --rank 1 "$m" > /dev/null 2> lapack.err; then :; else
+    S 'thin layers' 'no LAPACK'
+    exit 0
+fi
+
+# What does not change from run to run and machine to machine: all but times and rounded answers.
+P low-rank-rank.tsv sh -c 'chordseq model factorize --rank 2 -o thin.m "$1" | grep -v "^seconds\|^relative"' - "$m"
+T 'times are told' sh -c 'chordseq model factorize --rank 2 "$1" |
+    awk -F "\t" "\$1 == \"seconds\" && \$2 > 0 && \$3 > 0 { n++ } END { exit n != 1 }"' - "$m"
+T 'show says how many are thin' sh -c 'chordseq model show thin.m | grep -qx "thin layers	[1-9][0-9]*"'
+T 'the file is sound' chordseq model verify thin.m
+T 'it answers' sh -c '[ "$(chordseq classify -q -m thin.m "$1" | wc -l)" = \
+    "$(chordseq classify -q -m "$2" "$1" | wc -l)" ]' - "$tiny/mixed.fa" "$m"
+T 'the same for any number of threads' sh -c 'chordseq classify -q -@ 1 -m thin.m "$1" > a &&
+    chordseq classify -q -@ 3 -m thin.m "$1" | cmp - a' - "$tiny/mixed.fa"
+T 'rank 1 loses more than rank 3' sh -c 'for r in 1 3; do chordseq model factorize --rank $r "$1" |
+    sed -n "s/^relative_error	0	\([0-9.]*\).*/\1/p"; done | sort -c -r -g' - "$m"
+
+# Every encoder that there is.
+awk 'BEGIN { srand(1); for (i = 0; i < 60; i++) { print ">r" i " class=" (i % 2 ? "at" : "gc")
+    s = ""; for (k = 0; k < 90; k++) s = s substr(i % 2 ? "ATTAACATTG" : "GCCGGAGCCT", int(rand() * 10) + 1, 1)
+    print s } }' > two.fa
+for e in $(chordseq train --help | sed -n 's/^ *Encoder \([a-z]*\):$/\1/p'); do
+    T "$e gets thinner" sh -c 'chordseq train -q --label-key class --encoder $1 --encoder.max-len 128 \
+        --epochs 1 --max-steps 1 --samples-per-epoch 4 -o $1.m two.fa &&
+        chordseq model factorize --rank 0.1 -o $1.thin $1.m > $1.tsv &&
+        awk -F "\t" "\$1 == \"parameters\" { exit !(\$3 < \$2) }" $1.tsv &&
+        chordseq classify -q -m $1.thin "$2" > $1.calls && [ $(wc -l < $1.calls) -gt 1 ]' - \
+        "$e" "$tiny/mixed.fa"
+done
+
+# ---- training goes on, and accuracy is told --------------------------------------------------------
+
+chordseq train -q --label-key class --encoder.track 4 --encoder.hidden 32 --encoder.max-len 128 \
+    --epochs 6 --step-records 6 --lr 0.02 -o two.m two.fa
+P low-rank-accuracy.tsv sh -c 'chordseq model factorize --rank 3 -i two.fa --label-key class -o two.thin two.m |
+    sed -n "/^accuracy/p"'
+T 'it learns on' chordseq train -q --init two.thin --label-key class --encoder.track 4 \
+    --encoder.hidden 32 --encoder.max-len 128 --epochs 1 -o more.m two.fa
+T 'and stays thin' sh -c '[ "$(chordseq model show more.m | grep "^thin")" = \
+    "$(chordseq model show two.thin | grep "^thin")" ]'
