@@ -65,7 +65,7 @@ _chordseq()
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens computed at once, or auto]:NUM:' \
         '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
-        '*--window[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--chunks-in-flight[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
         '*--check-finite[on or off\: end the run at an answer that is not a finite number]:WHEN:(off on)' \
         '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
@@ -105,7 +105,7 @@ _chordseq()
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens computed at once, or auto]:NUM:' \
         '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
-        '*--window[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--chunks-in-flight[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
         '*--check-finite[on or off\: end the run at an answer that is not a finite number]:WHEN:(off on)' \
         '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
@@ -151,7 +151,7 @@ _chordseq()
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens computed at once, or auto]:NUM:' \
         '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
-        '*--window[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--chunks-in-flight[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
         '*--check-finite[on or off\: end the run at an answer that is not a finite number]:WHEN:(off on)' \
         '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
@@ -216,7 +216,7 @@ _chordseq()
         '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
         '*-B[tokens computed at once, or auto]:NUM:' \
         '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
-        '*--window[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--chunks-in-flight[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
         '*--check-finite[on or off\: end the run at an answer that is not a finite number]:WHEN:(off on)' \
         '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
         '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
@@ -665,8 +665,8 @@ _chordseq()
         '*--seed[seed of the places of pieces]:NUM:' \
         '*-B[tokens computed at once, or auto]:NUM:' \
         '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
-        '*-o[table of all figures; '\''-'\'' is standard output]:FILE:_files' \
-        '*--output[table of all figures; '\''-'\'' is standard output]:FILE:_files' \
+        '*-o[table of all metrics; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[table of all metrics; '\''-'\'' is standard output]:FILE:_files' \
         '*--json[the same as one JSON object]:FILE:_files' \
         '*--html[a page to look at\: classes, confusion, curves, lengths, certainty]:FILE:_files' \
         '*--calibrate[fit temperatures and error rates, and write the model with them]:FILE:_files' \

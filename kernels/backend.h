@@ -106,7 +106,8 @@ typedef struct cs_ops {
     void  (*zero)(cs_backend *be, cs_mat x);
     void  (*copy)(cs_backend *be, cs_mat x, cs_mat y);         /* y = x */
     int   (*sync)(cs_backend *be);                             /* the only call that can fail */
-    int64_t (*free_memory)(cs_backend *be);           /* bytes that alloc may still find: an estimate */
+    int64_t (*free_memory)(cs_backend *be);           /* bytes that alloc may still find: an
+                                                       * estimate */
 
     /* ---- dense -------------------------------------------------------------------------- */
     /* c = op(a) op(b) + beta c; op transposes when its flag is set; beta is 0 or 1.

@@ -178,7 +178,8 @@ static int evaluate_block(void *job)
     for (int s = 0; s <= j->n_piece; s++) {
         CS_TRY(list_samples(j, s > 0 ? j->piece[s - 1] : 0, &sample, &n));
         j->evaluate.counts = j->model->head->per_token ? &j->counts[s] : NULL;
-        CS_TRY(cs_evaluate_samples(&j->evaluate, &j->data, sample, n, &j->scores[s], &j->n_without));
+        CS_TRY(cs_evaluate_samples(&j->evaluate, &j->data, sample, n, &j->scores[s],
+                                   &j->n_without));
         free(sample);
         sample = NULL;
     }

@@ -30,7 +30,8 @@ static void berths_send(cs_backend *be, int berth, void *dst, const void *pinned
 {
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaMemcpyAsync(dst, pinned, n_bytes, cudaMemcpyHostToDevice, cu->copies),
+    cs_cuda_record_error(be, cudaMemcpyAsync(dst, pinned, n_bytes, cudaMemcpyHostToDevice,
+                                             cu->copies),
                  "send");
     cs_cuda_record_error(be, cudaEventRecord(cu->sent[berth], cu->copies), "send");
     cs_cuda_record_error(be, cudaStreamWaitEvent(cu->stream, cu->sent[berth], 0), "send");
@@ -42,7 +43,8 @@ static void berths_end(cs_backend *be, int berth, cs_mat y, void *out)
     unsigned long long *first = (unsigned long long *)out;
     cs_real *v = (cs_real *)((char *)out + CS_BERTH_HEAD);
     cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaMemset2DAsync(out, CS_BERTH_HEAD, 0xFF, CS_BERTH_HEAD, 1, cu->stream),
+    cs_cuda_record_error(be, cudaMemset2DAsync(out, CS_BERTH_HEAD, 0xFF, CS_BERTH_HEAD, 1,
+                                               cu->stream),
                  "answers");
     cs_each(be, y.r, y.c, [=] __device__(int64_t r, int32_t j) {
         cs_real x = cs_el(y, r, j);
@@ -59,7 +61,8 @@ static int berths_fetch(cs_backend *be, int berth, void *pinned, const void *src
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
     cs_cuda_record_error(be, cudaStreamWaitEvent(cu->copies, cu->done[berth], 0), "fetch");
-    cs_cuda_record_error(be, cudaMemcpyAsync(pinned, src, n_bytes, cudaMemcpyDeviceToHost, cu->copies),
+    cs_cuda_record_error(be, cudaMemcpyAsync(pinned, src, n_bytes, cudaMemcpyDeviceToHost,
+                                             cu->copies),
                  "fetch");
     cs_cuda_record_error(be, cudaStreamSynchronize(cu->copies), "fetch");
     return cs_cuda_told(be);

@@ -181,7 +181,8 @@ void cs_cuda_chord_block(cs_backend *be, const cs_chord_job &q, int32_t rows, bo
     const int64_t n_block = cs_div_up(q.rows, (int64_t)rows * CS_WARPS);
 
     cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
+                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
                                           (int)n_bytes), "chord_stack");
     CS_KERNEL_CALL_SHARED(kernel, (unsigned)(n_block < cu->n_sm ? n_block : cu->n_sm), CS_BLOCK,
                           n_bytes, cu->stream, q);

@@ -347,7 +347,8 @@ static void launch(cs_backend *be, void (*kernel)(cs_train_job), const cs_train_
     const int64_t n_block = cs_div_up(q.end - q.first, (int64_t)rows * CS_WARPS);
 
     cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    cs_cuda_record_error(be, cudaFuncSetAttribute(kernel,
+                                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
                                           (int)n_bytes), what);
     CS_KERNEL_CALL_SHARED(kernel, (unsigned)(n_block < cu->n_sm ? n_block : cu->n_sm), CS_BLOCK,
                           n_bytes, cu->stream, q);

@@ -24,7 +24,8 @@ static void graphs_begin(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaStreamBeginCapture(cu->stream, cudaStreamCaptureModeThreadLocal), "graph");
+    cs_cuda_record_error(be, cudaStreamBeginCapture(cu->stream, cudaStreamCaptureModeThreadLocal),
+                         "graph");
     cu->capturing = true;
     cu->spoiled = false;
 }

@@ -79,7 +79,8 @@ static void cuda_download(cs_backend *be, void *host, const void *src, size_t n_
     const bool spoils = cs_cuda_spoils(be);
     cs_cuda_here(be);
     if (n_bytes && !spoils)
-        cs_cuda_record_error(be, cudaMemcpyAsync(host, src, n_bytes, cudaMemcpyDeviceToHost, cu->stream),
+        cs_cuda_record_error(be, cudaMemcpyAsync(host, src, n_bytes, cudaMemcpyDeviceToHost,
+                                                 cu->stream),
                      "download");
     if (!spoils)
         cs_cuda_record_error(be, cudaStreamSynchronize(cu->stream), "download");
@@ -92,7 +93,8 @@ static void cuda_zero(cs_backend *be, cs_mat x)
     cs_cuda_here(be);
     size_t row = (size_t)x.c * sizeof *x.p;
     if (x.r > 0 && x.c > 0)
-        cs_cuda_record_error(be, cudaMemset2DAsync(x.p, (size_t)x.ld * sizeof *x.p, 0, row, (size_t)x.r,
+        cs_cuda_record_error(be, cudaMemset2DAsync(x.p, (size_t)x.ld * sizeof *x.p, 0, row,
+                                                   (size_t)x.r,
                                            cs_cuda_of(be)->stream), "zero");
 }
 

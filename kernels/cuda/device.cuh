@@ -70,7 +70,8 @@ static inline cs_cuda *cs_cuda_of(cs_backend *be) { return (cs_cuda *)be->impl; 
 
 /** cs_cuda_here - make the device that of the calling thread, as every call needs it */
 void cs_cuda_here(cs_backend *be);
-/** cs_cuda_record_error - keep the first error of a call, with what was called; CUDA forgets it then */
+/** cs_cuda_record_error - keep the first error of a call, with what was called; CUDA forgets it
+ * then */
 void cs_cuda_record_error(cs_backend *be, cudaError_t e, const char *where);
 /** cs_cuda_after - after a launch: keep its error, and wait if the user asked for that */
 void cs_cuda_after(cs_backend *be, const char *where);

@@ -16,8 +16,8 @@
 typedef struct cs_outfile cs_outfile;
 
 /** cs_outfile_open - path NULL or "-" is stdout. CS_OK; CS_EIO naming file and reason; CS_EUSAGE
- * for an empty name, for a file that the run reads (base/path_conflicts.h), and for one whose content is
- * protected. A name that ends in .gz is warned of, once */
+ * for an empty name, for a file that the run reads (base/path_conflicts.h), and for one whose
+ * content is protected. A name that ends in .gz is warned of, once */
 int cs_outfile_open(const char *path, cs_outfile **out) CS_MUST_CHECK;
 /** cs_outfile_open_as - the same for an output of protected content: `holds` is its kind, or NULL,
  * and a file of that kind may be replaced; `packed`: the caller compresses what it writes */

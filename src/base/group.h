@@ -51,7 +51,8 @@ int cs_group_env(cs_group_spec *out) CS_MUST_CHECK;
  */
 int cs_group_join(const cs_group_spec *spec, cs_group **out) CS_MUST_CHECK;
 
-/** cs_group_of_threads - the ends of n ranks that are threads of this process; out[n]. CS_OK or CS_EIO */
+/** cs_group_of_threads - the ends of n ranks that are threads of this process; out[n]. CS_OK or
+ * CS_EIO */
 int cs_group_of_threads(int n, double timeout, cs_group **out) CS_MUST_CHECK;
 
 /**
@@ -91,8 +92,8 @@ int cs_group_check(cs_group *g) CS_MUST_CHECK;
 /** cs_group_lost - did one of the calls above find that another rank has ended? */
 bool cs_group_lost(const cs_group *g);
 
-/** cs_group_finalize - hang up; unless rc is CS_OK the others are told first, with this thread's kept
- * message. Rank 0 waits for those it has forked. Frees g; accepts NULL */
+/** cs_group_finalize - hang up; unless rc is CS_OK the others are told first, with this thread's
+ * kept message. Rank 0 waits for those it has forked. Frees g; accepts NULL */
 void cs_group_finalize(cs_group *g, int rc);
 
 #endif

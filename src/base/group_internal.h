@@ -35,7 +35,8 @@ bool cs_group_expired(double end);
  *          CS_EIO: the other side has hung up
  */
 int cs_group_write(int fd, const void *p, size_t n, double seconds, bool begun) CS_MUST_CHECK;
-/** cs_group_hang_up - why we hang up; it waits up to 10 s for room where the other side reads late */
+/** cs_group_hang_up - why we hang up; it waits up to 10 s for room where the other side reads
+ * late */
 void cs_group_hang_up(int fd, const char *why);
 /** cs_group_reap - wait until forked ranks have ended, which have been hung up on */
 void cs_group_reap(cs_group *g);

@@ -148,7 +148,8 @@ static int hear(cs_group *g, struct pending *h, int i, bool speaks)
 static int look_round(cs_group *g, struct pending *h)
 {
     int rc = CS_OK;
-    struct pollfd p[1 + MAX_PEERS] = { { .fd = h->n < MAX_PEERS ? h->listener : -1, .events = POLLIN } };
+    struct pollfd p[1 + MAX_PEERS] = { { .fd = h->n < MAX_PEERS ? h->listener : -1,
+                                         .events = POLLIN } };
 
     for (int i = 0; i < h->n; i++)
         p[1 + i] = (struct pollfd){ .fd = h->peer[i].fd, .events = POLLIN };

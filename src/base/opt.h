@@ -107,8 +107,8 @@ static inline bool cs_opt_is_list(const cs_opt *o)
     return o->type == CS_OPT_LIST || o->type == CS_OPT_INS;
 }
 
-/** cs_opt_add_paths - claim the files that the values of a set name, by base/path_conflicts.h. CS_OK;
- * CS_EUSAGE: one of them is read and written; CS_EMEM */
+/** cs_opt_add_paths - claim the files that the values of a set name, by base/path_conflicts.h.
+ * CS_OK; CS_EUSAGE: one of them is read and written; CS_EMEM */
 int cs_opt_add_paths(const cs_optset *set) CS_MUST_CHECK;
 
 /** cs_opt_release - free what LIST fields of these sets have grown */

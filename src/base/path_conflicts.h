@@ -16,8 +16,8 @@ int cs_paths_add_input(const char *path) CS_MUST_CHECK;
 /** cs_paths_add_output - the run will write this file; for outputs that are known before they are
  * opened. CS_OK; CS_EUSAGE naming an input that is the same file; CS_EMEM */
 int cs_paths_add_output(const char *path) CS_MUST_CHECK;
-/** cs_paths_check_output - is this output none of the inputs? Every output is asked for when it is opened.
- * CS_OK, CS_EUSAGE. Thread: any, once inputs are claimed */
+/** cs_paths_check_output - is this output none of the inputs? Every output is asked for when it is
+ * opened. CS_OK, CS_EUSAGE. Thread: any, once inputs are claimed */
 int cs_paths_check_output(const char *path) CS_MUST_CHECK;
 
 #endif

@@ -12,7 +12,8 @@ typedef struct cs_suggest {
     char        best[CS_SUGGEST_BYTES], hint[CS_SUGGEST_BYTES + 24];
 } cs_suggest;
 
-/** cs_suggest_begin - nothing is known yet; `typed` stays the caller's and must outlive the result */
+/** cs_suggest_begin - nothing is known yet; `typed` stays the caller's and must outlive the
+ * result */
 cs_suggest cs_suggest_begin(const char *typed);
 
 /** cs_suggest_try - a word that is known; of equally near ones the first counts */

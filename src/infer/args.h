@@ -17,7 +17,10 @@ typedef struct cs_pair_args { cs_strlist first, second; int interleaved; } cs_pa
 typedef struct cs_model_args { const char *model; } cs_model_args;
 typedef struct cs_compute_args { int64_t threads; } cs_compute_args;
 typedef struct cs_device_args { const char *device; int precision; } cs_device_args;
-typedef struct cs_stream_args { int64_t batch_tokens, chunks_in_flight; int check_finite; } cs_stream_args;
+typedef struct cs_stream_args {
+    int64_t batch_tokens, chunks_in_flight;
+    int     check_finite;
+} cs_stream_args;
 typedef struct cs_log_args { int quiet, verbose, force; } cs_log_args;
 
 extern const cs_opt cs_input_table[];      /* -i/--input, --reference, -f, -F, -r, ... */
@@ -25,7 +28,8 @@ extern const cs_opt cs_pair_table[];       /* -1/--mates-1, -2/--mates-2, --inte
 extern const cs_opt cs_model_table[];      /* -m/--model */
 extern const cs_opt cs_compute_table[];    /* -@/--threads */
 extern const cs_opt cs_device_table[];     /* --device, --precision */
-extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --chunks-in-flight, --check-finite */
+extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --chunks-in-flight,
+                                            * --check-finite */
 extern const char *const cs_opt_auto[];    /* the word "auto" of a SIZE that finds its own value */
 extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose, --force */
 

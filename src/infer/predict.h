@@ -1,4 +1,5 @@
-/* predict.h - what the stages tokenise and infer do to one chunk or batch; no threads, no queues. */
+/* predict.h - what the stages tokenise and infer do to one chunk or batch; no threads, no
+ * queues. */
 #ifndef CS_INFER_PREDICT_H
 #define CS_INFER_PREDICT_H
 
@@ -34,8 +35,8 @@ int cs_batch_predict(cs_infer_stage *s, cs_session *by, const cs_batch *b) CS_MU
 int cs_batch_start(cs_infer_stage *s, int slot, const cs_batch *b) CS_MUST_CHECK;
 int cs_batch_finish(cs_infer_stage *s, int slot, const cs_batch *b) CS_MUST_CHECK;
 
-/** cs_prediction_accept - CS_OK, or CS_EMODEL where --long-sequence error ends a run at this record.
- * For records in input order */
+/** cs_prediction_accept - CS_OK, or CS_EMODEL where --long-sequence error ends a run at this
+ * record. For records in input order */
 int cs_prediction_accept(const cs_policy *p, const cs_record *r, cs_reason reason) CS_MUST_CHECK;
 
 #endif

@@ -69,7 +69,8 @@ typedef struct cs_infer_stage {
 typedef struct cs_write_stage {
     cs_pipe     *pipe;
     const cs_policy *policy;
-    int        (*sink)(void *arg, const cs_record *r, const cs_prediction *a);   /* in input order */
+    int        (*sink)(void *arg, const cs_record *r, const cs_prediction *a);   /* in input
+                                                                                  * order */
     void        *arg;
     cs_progress *progress;       /* or NULL */
     uint64_t     n_record, n_base;

@@ -27,7 +27,8 @@ int cs_taxa_of(const cs_model *m, const char *path, cs_taxonomy **out) CS_MUST_C
 int  cs_taxa_tree(const cs_taxonomy *t, cs_tree *out) CS_MUST_CHECK;
 void cs_taxa_tree_release(cs_tree *t);
 
-/** cs_taxa_set_head - let a head that learns by the tree know it; CS_EUSAGE when the model has none */
+/** cs_taxa_set_head - let a head that learns by the tree know it; CS_EUSAGE when the model has
+ * none */
 int cs_taxa_set_head(cs_model *m) CS_MUST_CHECK;
 
 /**

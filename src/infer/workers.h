@@ -31,8 +31,8 @@ typedef struct cs_workers {
 } cs_workers;
 
 /**
- * cs_workers_new - infer stages for n threads, at most CS_WORKERS_MAX, or for the devices in the list
- * that m's backend begins
+ * cs_workers_new - infer stages for n threads, at most CS_WORKERS_MAX, or for the devices in the
+ * list that m's backend begins
  *
  * m, policy  must outlive the crew; with one thread there is one stage and one session
  * nonfinite  answers that are not finite are no error

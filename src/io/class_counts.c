@@ -1,4 +1,5 @@
-/* class_counts.c - how many records and bases each class got, and each clade: what reports are made of. */
+/* class_counts.c - how many records and bases each class got, and each clade: what reports are made
+ * of. */
 #include "io/class_counts.h"
 
 #include <string.h>
@@ -43,7 +44,8 @@ int cs_prob_bin(double p)
     return bin < 0 ? 0 : bin >= CS_PROB_BINS ? CS_PROB_BINS - 1 : bin;
 }
 
-void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const cs_record *r, const cs_prediction *a)
+void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const cs_record *r,
+                         const cs_prediction *a)
 {
     const uint64_t n = (uint64_t)cs_record_bases(r);
 

@@ -1,4 +1,5 @@
-/* class_counts.h - how many records and bases each class got, and each clade: what reports are made of. */
+/* class_counts.h - how many records and bases each class got, and each clade: what reports are made
+ * of. */
 #ifndef CS_IO_CLASS_COUNTS_H
 #define CS_IO_CLASS_COUNTS_H
 
@@ -24,10 +25,12 @@ int  cs_prob_bin(double p);
 /** cs_class_counts_new - for the classes (or values) of an output; CS_EMEM */
 int  cs_class_counts_new(const cs_output_info *info, cs_class_counts **out) CS_MUST_CHECK;
 /** cs_class_counts_add - one record more; with values, a record with an answer is of no class */
-void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const cs_record *r, const cs_prediction *a);
+void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const cs_record *r,
+                         const cs_prediction *a);
 /** cs_class_counts_sum - fill clade, after the last record */
 void cs_class_counts_sum(cs_class_counts *t, const cs_taxonomy *tree);
-/** cs_class_counts_merge - what `from` counted as well, but for clades; both are for the same classes */
+/** cs_class_counts_merge - what `from` counted as well, but for clades; both are for the same
+ * classes */
 void cs_class_counts_merge(cs_class_counts *to, const cs_class_counts *from);
 void cs_class_counts_free(cs_class_counts *t);
 
@@ -43,7 +46,8 @@ bool    cs_class_counts_restore(cs_output *o, const json_t *state);
 /** cs_counts_save - n counts as a JSON array. cs_counts_restore - back; false: it is none of n */
 json_t *cs_counts_save(const uint64_t *v, size_t n);
 bool    cs_counts_restore(const json_t *a, uint64_t *v, size_t n) CS_MUST_CHECK;
-/** cs_class_counts_json, cs_class_counts_read - a tally but for its clades, which follow from the rest */
+/** cs_class_counts_json, cs_class_counts_read - a tally but for its clades, which follow from the
+ * rest */
 json_t *cs_class_counts_json(const cs_class_counts *t);
 bool    cs_class_counts_read(cs_class_counts *t, const json_t *j) CS_MUST_CHECK;
 

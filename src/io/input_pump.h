@@ -20,8 +20,8 @@ struct hFILE *cs_pump_open(const char *path);
  * CS_ECANCEL */
 int cs_pump_open_hts(const char *path, struct htsFile **out) CS_MUST_CHECK;
 
-/** cs_pump_interrupted - what a reader returns where the library below it says rc: an end or an error
- * that came with a signal is CS_ECANCEL */
+/** cs_pump_interrupted - what a reader returns where the library below it says rc: an end or an
+ * error that came with a signal is CS_ECANCEL */
 int cs_pump_interrupted(int rc) CS_MUST_CHECK;
 
 #endif

@@ -48,7 +48,8 @@ int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
         return CS_OK;
     }
     hts_close(f);
-    return cs_pump_interrupted(cs_fail(CS_EFORMAT, "'%s' is no SAM, BAM, CRAM, VCF or BCF file", path));
+    return cs_pump_interrupted(cs_fail(CS_EFORMAT, "'%s' is no SAM, BAM, CRAM, VCF or BCF file",
+                                       path));
 }
 
 /* ---- reads --------------------------------------------------------------------------------- */

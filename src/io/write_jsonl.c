@@ -53,7 +53,8 @@ out:
 }
 
 /* {"NAME":VALUE,...} or null. */
-static int values(cs_output *o, const char *key, const char *format, const cs_prediction *a, int known)
+static int values(cs_output *o, const char *key, const char *format, const cs_prediction *a,
+                  int known)
 {
     int rc = CS_OK;
     cs_outfile *f = o->file;

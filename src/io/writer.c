@@ -124,7 +124,8 @@ const char *cs_taxon_label(const cs_output_info *info, int32_t node, char buf[CS
     return buf;
 }
 
-const char *cs_prediction_label(const cs_output_info *info, const cs_prediction *a, char buf[CS_LABEL_TEXT])
+const char *cs_prediction_label(const cs_output_info *info, const cs_prediction *a,
+                                char buf[CS_LABEL_TEXT])
 {
     if (a->reason != CS_REASON_NONE || a->n == 0)
         return "unclassified";

@@ -97,8 +97,8 @@ void cs_output_discard(cs_output *o);
  */
 int cs_output_save(cs_output *o, json_t **out) CS_MUST_CHECK;
 
-/** cs_prediction_best - index of the largest value, ties to the lowest index; -1 if there are no values
- * (every reason but CS_REASON_LOW_PROB) */
+/** cs_prediction_best - index of the largest value, ties to the lowest index; -1 if there are no
+ * values (every reason but CS_REASON_LOW_PROB) */
 int cs_prediction_best(const cs_prediction *a);
 /** cs_prediction_taxon - the node that is called; -1: none */
 int32_t cs_prediction_taxon(const cs_output_info *info, const cs_prediction *a);

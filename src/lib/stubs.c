@@ -2,8 +2,8 @@
  *
  * DESIGN
  * The functions of base/log.h and base/fatal.c that library code may reach, once more: they come
- * before those of the program where the library is linked, so that its log.c and fatal.c stay out. A
- * function of theirs that is missing here would bring both in, and the linker would refuse the
+ * before those of the program where the library is linked, so that its log.c and fatal.c stay out.
+ * A function of theirs that is missing here would bring both in, and the linker would refuse the
  * doubles.
  *
  * cs_x*() functions cannot fail, and their callers look at nothing. So a lack of memory jumps to

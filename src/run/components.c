@@ -1,4 +1,5 @@
-/* components.c - the implementations that --tokenizer, --encoder and --head name, and their options. */
+/* components.c - the implementations that --tokenizer, --encoder and --head name, and their
+ * options. */
 #include "run/components.h"
 
 #include <stdlib.h>
@@ -127,7 +128,8 @@ static int other(const char *kind, const char *given, const char *of_model)
                    kind, given, of_model);
 }
 
-int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from, cs_optset *set,
+int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from,
+                       cs_optset *set,
                    int n)
 {
     const char *tok = name_in(argc, argv, "tokenizer",

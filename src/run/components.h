@@ -1,4 +1,5 @@
-/* components.h - the implementations that --tokenizer, --encoder and --head name, and their options. */
+/* components.h - the implementations that --tokenizer, --encoder and --head name, and their
+ * options. */
 #ifndef CS_RUN_COMPONENTS_H
 #define CS_RUN_COMPONENTS_H
 
@@ -31,7 +32,8 @@ void cs_components_list(cs_components *c, cs_optset *set, int n);
  * from     tokenizer and encoder are this model's; NULL: there is none to start from
  * Returns  CS_OK, or CS_EUSAGE listing what there is, or saying what the model has instead
  */
-int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from, cs_optset *set,
+int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from,
+                       cs_optset *set,
                    int n) CS_MUST_CHECK;
 
 /**
@@ -40,9 +42,11 @@ int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *
  * from     as above, not NULL; must outlive the choice, which points to its texts
  * Returns  CS_OK; CS_EUSAGE naming an option in argv that is not as the model has it; CS_EMEM
  */
-int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model *from) CS_MUST_CHECK;
+int cs_components_adopt(cs_components *c, int argc, char **argv,
+                        const cs_model *from) CS_MUST_CHECK;
 
-/** cs_components_tokenizer - open or restore the tokenizer. CS_OK; errors of its open() or restore() */
+/** cs_components_tokenizer - open or restore the tokenizer. CS_OK; errors of its open() or
+ * restore() */
 int cs_components_tokenizer(const cs_components *c, void **state) CS_MUST_CHECK;
 
 /** cs_components_argument - the value of --name VALUE or --name=VALUE in argv, the last one; NULL:

@@ -62,7 +62,8 @@ static int take_answer(void *arg, const cs_record *r, const cs_prediction *a)
     return cs_scores_add(k->scores, a->v, k->d->ex[s->example].target, r->seg[0].n_base);
 }
 
-int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample, int64_t n,
+int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample,
+                        int64_t n,
                      cs_scores *scores, int64_t *n_without)
 {
     struct run k = { .d = d, .sample = sample, .n = n, .scores = scores, .counts = j->counts,
@@ -160,7 +161,8 @@ out:
     return rc;
 }
 
-int cs_evaluate_fit(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge, int n_edge)
+int cs_evaluate_fit(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge,
+                    int n_edge)
 {
     int rc = CS_OK;
     cs_taxonomy *t = NULL;

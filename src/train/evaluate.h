@@ -21,7 +21,8 @@ typedef struct cs_evaluation {
  * n_without  grows by the samples that got a reason instead of an answer; they are not added
  * Returns  CS_OK, or the errors of cs_stream_run()
  */
-int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample, int64_t n,
+int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample,
+                        int64_t n,
                      cs_scores *scores, int64_t *n_without) CS_MUST_CHECK;
 
 /** cs_evaluate_per_record - CS_OK, or CS_EMODEL where answers are per token, naming the command
@@ -43,8 +44,8 @@ bool cs_evaluate_wants(const cs_labelled *l, const cs_example *e);
 int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*block)(void *arg),
                     void *arg, const int64_t *n_without) CS_MUST_CHECK;
 
-/** cs_evaluate_fit - cs_calibrate() for a model, its calls taxa where its head knows their tree; path
- * names it in messages */
+/** cs_evaluate_fit - cs_calibrate() for a model, its calls taxa where its head knows their tree;
+ * path names it in messages */
 int cs_evaluate_fit(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge,
                  int n_edge) CS_MUST_CHECK;
 

@@ -1,4 +1,5 @@
-/* labelled.c - sequences with what is known about them: for the commands that learn and evaluate. */
+/* labelled.c - sequences with what is known about them: for the commands that learn and
+ * evaluate. */
 #include "train/labelled.h"
 
 #include <limits.h>

@@ -1,4 +1,5 @@
-/* labelled.h - sequences with what is known about them: for the commands that learn and evaluate. */
+/* labelled.h - sequences with what is known about them: for the commands that learn and
+ * evaluate. */
 #ifndef CS_TRAIN_LABELLED_H
 #define CS_TRAIN_LABELLED_H
 

@@ -50,9 +50,9 @@ typedef struct cs_train_opt {
  * every epoch that improved on it; without validation, the latest.
  *
  * With a group every rank calls it with the same options and data. Steps are those of one rank, as
- * are the models, within rounding; the same number of ranks gives the same bits. Rank 0 evaluates, and
- * writes the files; all must see the checkpoint that is to be resumed. When a rank fails all do,
- * and rank 0 keeps the last whole step in the checkpoint.
+ * are the models, within rounding; the same number of ranks gives the same bits. Rank 0 evaluates,
+ * and writes the files; all must see the checkpoint that is to be resumed. When a rank fails all
+ * do, and rank 0 keeps the last whole step in the checkpoint.
  *
  * feed     epoch, step, n_left, rank and n_rank are set here
  * st       initialised; receives where the run stands

@@ -24,11 +24,13 @@ const cs_opt cs_low_rank_table[] = {
       .help = "rank of every linear layer; below 1: share of the layer's smaller side",
       .man = "A layer of M outputs and N inputs for which NUM (M + N) is no less than M N stays "
              "as it is." },
-    { .type = CS_OPT_REAL, .name = "energy", .off = offsetof(cs_low_rank_args, energy), .arg = "SHARE",
-      .def = "0", .help = "instead: the least rank that keeps this share of a layer's weights, "
-      "squared", .min = 0, .max = 1 },
-    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", .off = offsetof(cs_low_rank_args, output),
-      .arg = "FILE", .help = "write the thin model here" },
+    { .type = CS_OPT_REAL, .name = "energy", .off = offsetof(cs_low_rank_args, energy),
+      .arg = "SHARE", .def = "0",
+      .help = "instead: the least rank that keeps this share of a layer's weights, squared",
+      .min = 0, .max = 1 },
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output",
+      .off = offsetof(cs_low_rank_args, output), .arg = "FILE",
+      .help = "write the thin model here" },
     { .type = CS_OPT_END }
 };
 

@@ -1,4 +1,5 @@
-/* train_args.c - what the commands that learn share: options of learning, of a run, of its files. */
+/* train_args.c - what the commands that learn share: options of learning, of a run, of its
+ * files. */
 #include "train/train_args.h"
 
 #include <math.h>
@@ -118,7 +119,8 @@ const cs_opt cs_memory_table[] = {
       .min = 1, .max = CS_CHECKPOINT_INPUTS },
     { .type = CS_OPT_FLAG, .name = "recompute", MEMORY(recompute),
       .help = "keep the inputs of all blocks, and nothing else of them",
-      .man = "The same as --checkpoint-blocks with its largest NUM. Of both, --checkpoint-blocks counts." },
+      .man = "The same as --checkpoint-blocks with its largest NUM. Of both, --checkpoint-blocks "
+             "counts." },
     { .type = CS_OPT_END }
 };
 
@@ -136,7 +138,8 @@ cs_train_opt cs_train_options(const cs_train_args *a, const cs_run_args *r,
         .schedule = { .kind = (cs_decay)a->schedule, .cycles = a->cycles, .power = a->power,
                       .floor = a->lr_end / a->lr },
         .warmup = a->warmup, .zero_grad_keeps = a->keeps, .clip = a->clip, .ema = a->ema,
-        .keep = cs_memory_checkpoint_blocks(memory), .n_epoch = a->epochs, .max_steps = a->max_steps,
+        .keep = cs_memory_checkpoint_blocks(memory), .n_epoch = a->epochs,
+        .max_steps = a->max_steps,
         .patience = a->patience, .seed = (uint64_t)a->seed, .stop_after = r->stop_after,
         .max_seconds = r->max_time, .checkpoint_steps = r->checkpoint_steps,
         .model_path = r->output, .metrics_path = r->metrics, .resume = r->resume,

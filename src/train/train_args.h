@@ -1,4 +1,5 @@
-/* train_args.h - what the commands that learn share: options of learning, of a run, of its files. */
+/* train_args.h - what the commands that learn share: options of learning, of a run, of its
+ * files. */
 #ifndef CS_TRAIN_TRAIN_ARGS_H
 #define CS_TRAIN_TRAIN_ARGS_H
 

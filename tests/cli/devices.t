@@ -1,12 +1,12 @@
 # devices.t - GPUs that the processor plays: several, their memory, their order of work, learning.
 #
-# tests/gpu/host has the CUDA emulator; CS_HOST_... are read by them only. What streams may do in any
+# tests/gpu/host has the CUDA emulator; CS_HOST_... are read by it only. What streams may do in any
 # order is in tests/gpu/test_ahead.c.
 . "$(dirname "$0")/lib.sh"
 
 c=$builddir/tests/gpu/chordseq_host
 if [ ! -x "$c" ]; then
-    S devices 'no C++ compiler for CUDA emulator'
+    S devices 'no C++ compiler for the CUDA emulator'
     exit 0
 fi
 export CS_HOST_DEVICES=3 OMP_NUM_THREADS=1

@@ -1,11 +1,11 @@
-# gpubench.t - tests/gpu/bench goes through: every stage at the smallest size, on a GPU that is pretended.
+# gpubench.t - tests/gpu/bench goes through: every stage at the smallest size, on the CUDA emulator.
 #
 # What it measures there means nothing; that a row stands for everything, and a word where there is no
 # figure, does. With CS_LONG, and a python3 in $CS_PYTHON that has PyTorch, its lines as well: minutes.
 . "$srcdir/tests/cli/lib.sh"
 
 if [ ! -x "$builddir/tests/gpu/chordseq_host" ]; then
-    S gpubench 'no C++ compiler for CUDA emulator'
+    S gpubench 'no C++ compiler for the CUDA emulator'
     exit 0
 fi
 export OMP_NUM_THREADS=1

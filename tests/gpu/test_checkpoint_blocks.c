@@ -1,4 +1,5 @@
-/* test_checkpoint_blocks.c - inputs of blocks kept in bf16: in half the memory, and gradients by a rounding off.
+/* test_checkpoint_blocks.c - inputs of blocks kept in bf16: in half the memory, and gradients by a
+ * rounding off.
  *
  * DESIGN. Gradients are compared with those of a pass that keeps everything, in the same precision,
  * and with those of the processor, which rounds nothing: what keeping in bf16 adds has to be little
@@ -179,7 +180,8 @@ static void memory_in(cs_precision p, int64_t input_bytes)
     }
     for (int32_t keep = 1; keep < N_BLOCK - 1; keep++) {
         room_bytes = need[keep] / 9 * 10 + 64;
-        assert_int_equal(cs_plan_checkpoint_blocks(s, N_TOKEN, 1, DEPTH, CS_CHECKPOINT_INPUTS), keep);
+        assert_int_equal(cs_plan_checkpoint_blocks(s, N_TOKEN, 1, DEPTH, CS_CHECKPOINT_INPUTS),
+                         keep);
     }
     toy_free(s);
     compute_in(CS_IN_FP32);

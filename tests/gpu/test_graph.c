@@ -232,7 +232,8 @@ static void test_tree(void **state)
     struct pair p = pair_of(&t);
 
     assert_int_equal(p.with->model->head->set_taxonomy(p.with->model->head_net, &tree), CS_OK);
-    assert_int_equal(p.without->model->head->set_taxonomy(p.without->model->head_net, &tree), CS_OK);
+    assert_int_equal(p.without->model->head->set_taxonomy(p.without->model->head_net, &tree),
+                     CS_OK);
     take_all(&p, s, sizeof s / sizeof *s);
     free_pair(&p);
 }

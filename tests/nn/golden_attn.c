@@ -77,7 +77,8 @@ static cs_mat through(subject *s, cs_mat x)
     if (!s->around)
         return s->sub(&s->cx, &s->part, s->seg, x);
     cs_mat y = cs_tmp(&s->cx, x.r, x.c);
-    cs_sublayer_apply(&s->cx, &s->wrap, looks ? cross : s->sub, looks ? (void *)s : &s->part, s->seg,
+    cs_sublayer_apply(&s->cx, &s->wrap, looks ? cross : s->sub, looks ? (void *)s : &s->part,
+                      s->seg,
                     x, y);
     return y;
 }

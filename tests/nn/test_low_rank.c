@@ -1,5 +1,5 @@
-/* test_low_rank.c - linear layers as truncated SVDs, for every registered encoder: what has a low rank
- * answers as before, is saved and loaded, and learns. */
+/* test_low_rank.c - linear layers as truncated SVDs, for every registered encoder: what has a low
+ * rank answers as before, is saved and loaded, and learns. */
 #include <unistd.h>
 
 #include "nn/exec/low_rank.h"

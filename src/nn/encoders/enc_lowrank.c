@@ -142,7 +142,8 @@ static void declare_layer(struct net *e, int32_t l, cs_params *ps)
     for (int i = 0; i < 2; i++) {
         snprintf(name, sizeof name, "encoder.layers.%d.%s.layer_norm", l,
                  i ? "pos_ffn" : "self_attn");
-        k->residual[i] = (cs_sublayer){ cs_norm_declare(ps, CS_NORM_LAYER, (int32_t)c->dim, 1, name),
+        k->residual[i] = (cs_sublayer){ cs_norm_declare(ps, CS_NORM_LAYER, (int32_t)c->dim, 1,
+                                                        name),
                                     false, c->dropout };
     }
 }

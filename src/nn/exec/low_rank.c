@@ -1,4 +1,5 @@
-/* low_rank.c - linear layers are found by declaring a model like the given one: it asks for ranks. */
+/* low_rank.c - linear layers are found by declaring a model like the given one: it asks for
+ * ranks. */
 #include "nn/exec/low_rank.h"
 
 #include <math.h>
@@ -160,7 +161,8 @@ static int fill_tensor(const struct thinning *t, cs_model *m, int i)
     return CS_OK;
 }
 
-int cs_model_low_rank(const cs_model *m, const cs_low_rank_rule *rule, cs_model **out, cs_low_rank_list *list)
+int cs_model_low_rank(const cs_model *m, const cs_low_rank_rule *rule, cs_model **out,
+                      cs_low_rank_list *list)
 {
     int rc = CS_OK;
     struct found f = { .list = list };

@@ -33,7 +33,8 @@ typedef struct cs_low_rank_list { cs_low_rank_layer *v; int32_t n; size_t cap; }
  *
  * Returns  CS_OK; CS_EUSAGE in a program without LAPACK; CS_EMEM
  */
-int  cs_model_low_rank(const cs_model *m, const cs_low_rank_rule *rule, cs_model **out, cs_low_rank_list *list)
+int  cs_model_low_rank(const cs_model *m, const cs_low_rank_rule *rule, cs_model **out,
+                       cs_low_rank_list *list)
     CS_MUST_CHECK;
 void cs_low_rank_release(cs_low_rank_list *list);
 

@@ -112,7 +112,8 @@ static bool keeping_fits(cs_session *s, const cs_batch *shape, int32_t keep, int
                * (int64_t)sizeof(cs_real) <= room;
 }
 
-int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, int32_t most)
+int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth,
+                                  int32_t most)
 {
     const cs_batch shape = { .n_tok = n_tok, .n_seg = n_seg, .depth = depth };
     int32_t lo = 1, hi = most == CS_KEEP_ALL ? CS_CHECKPOINT_INPUTS : most;

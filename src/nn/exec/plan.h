@@ -26,14 +26,15 @@ int64_t cs_plan_free_memory(const cs_session *s);
 int64_t cs_plan_batch(cs_session *s);
 
 /**
- * cs_plan_checkpoint_blocks - what training keeps of a batch of this shape: the most that fits a device's room,
- * or three quarters of what the processor's memory has left
+ * cs_plan_checkpoint_blocks - what training keeps of a batch of this shape: the most that fits a
+ * device's room, or three quarters of what the processor's memory has left
  *
  * most     as cs_step_opt.keep has it
  * Returns  `most`, or the inputs of fewer blocks, at least of one of every stack; results do not
  *          depend on it, nor do gradients but for what nn/ops/blocks.h says of bf16
  */
-int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, int32_t most);
+int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth,
+                                  int32_t most);
 
 /** cs_plan_longest - most tokens of one sequence that fits; 0: none does */
 int64_t cs_plan_longest(cs_session *s);

@@ -37,7 +37,8 @@ typedef struct cs_step_opt {
     double       scale;          /* multiplies the summed loss: 1 / (weights of the whole step) */
     uint64_t     key;            /* dropout masks */
     int32_t      keep;           /* CS_KEEP_ALL, or the inputs of so many blocks of a stack; less
-                                  * where that does not fit (cs_plan_checkpoint_blocks()), which cx.keep tells */
+                                  * where that does not fit (cs_plan_checkpoint_blocks()), which
+                                  * cx.keep tells */
 } cs_step_opt;
 
 typedef struct cs_session {

@@ -3,8 +3,9 @@
  *
  * DESIGN
  * Everything of a batch that comes from the host is copied first, into memory without a gradient
- * (cs_scratch()): offsets, tokens or values, targets, weights. The ops that follow read memory whose
- * place depends on the batch's shape alone, so that they can be captured as a graph (graph.c).
+ * (cs_scratch()): offsets, tokens or values, targets, weights. The ops that follow read memory
+ * whose place depends on the batch's shape alone, so that they can be captured as a graph
+ * (graph.c).
  */
 #include "nn/exec/upload.h"
 

@@ -34,7 +34,8 @@ struct stack {
     cs_mat      copy;                     /* all copies, one below the other */
     uint64_t    key;                      /* dropout masks before the first layer */
     int32_t     held[2];                  /* which input a place holds; -1: none */
-    int32_t     n_kept, kept[CS_CHECKPOINT_INPUTS];       /* which inputs are kept, the first one first */
+    int32_t     n_kept, kept[CS_CHECKPOINT_INPUTS];       /* which inputs are kept, the first one
+                                                           * first */
 };
 
 /* Layers that r runs of each suffice for, with s inputs kept: C(s + r, s); large enough is enough.
@@ -95,7 +96,8 @@ static int32_t restore(cs_ctx *cx, struct stack *s)
     const int32_t l = s->kept[s->n_kept - 1];
 
     if (!cx->dry)
-        (f->from_bf16 ? f->from_bf16 : cx->be->op.copy)(cx->be, slot(s, s->n_kept - 1), s->place[l % 2]);
+        (f->from_bf16 ? f->from_bf16 : cx->be->op.copy)(cx->be, slot(s, s->n_kept - 1),
+                                                        s->place[l % 2]);
     s->held[l % 2] = l;
     return l;
 }

@@ -83,8 +83,8 @@ static inline void cs_tell(const cs_ctx *cx, const char *what, int32_t layer, cs
 }
 /** cs_tmp - an uninitialised (r, c) matrix from the arena; never fails (the dry run came before) */
 cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);
-/** cs_scratch - the same without a gradient: scratch, copies. Give it back by setting cx->scratch to
- * what it was, in the reverse order of taking */
+/** cs_scratch - the same without a gradient: scratch, copies. Give it back by setting cx->scratch
+ * to what it was, in the reverse order of taking */
 cs_mat cs_scratch(cs_ctx *cx, int64_t r, int32_t c);
 /**
  * cs_cached - n reals beside the arena for what follows from the parameters alone: packed weights,
@@ -98,8 +98,8 @@ cs_mat cs_scratch(cs_ctx *cx, int64_t r, int32_t c);
  * Returns  the same memory in every pass, NULL in a dry run
  */
 cs_real *cs_cached(cs_ctx *cx, const void *user, int64_t n, int64_t **done);
-/** cs_cached_fixed - the same for what does not follow from the parameters either: a pass begins with
- * what the last one left */
+/** cs_cached_fixed - the same for what does not follow from the parameters either: a pass begins
+ * with what the last one left */
 cs_real *cs_cached_fixed(cs_ctx *cx, const void *user, int64_t n, int64_t **done);
 /** cs_mark, cs_release_to - give back what was allocated since the mark (scratch of one op) */
 static inline int64_t cs_mark(const cs_ctx *cx) { return cx->top; }

@@ -1,5 +1,5 @@
-/* reversible.h - steps that add, rotated, what a part of the network makes of its input: residuals of
- * ChordMixer, also such that can be undone. */
+/* reversible.h - steps that add, rotated, what a part of the network makes of its input: residuals
+ * of ChordMixer, also such that can be undone. */
 #ifndef CS_NN_REVERSIBLE_H
 #define CS_NN_REVERSIBLE_H
 

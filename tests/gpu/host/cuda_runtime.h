@@ -241,7 +241,7 @@ void cs_host_put(cudaStream_t s, std::function<void()> work);
 
 /* What the tests set, by hand or by the environment (runtime.cpp has the names). */
 extern "C" {
-extern size_t cs_host_memory;    /* bytes that each pretended device has */
+extern size_t cs_host_memory;    /* bytes that each emulated device has */
 extern int cs_host_fault;        /* error of the launches to come; cudaSuccess: none */
 extern int cs_host_devices;      /* devices that there are */
 extern int cs_host_capability;   /* of each: 90 is compute capability 9.0 */

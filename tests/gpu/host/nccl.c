@@ -174,5 +174,5 @@ int ncclCommAbort(struct comm *c)
 const char *ncclGetLastError(struct comm *c)
 {
     (void)c;
-    return "the pretended NCCL has failed";
+    return "the emulated NCCL has failed";
 }
