@@ -155,7 +155,50 @@ static void avx2_embed_mean(cs_backend *be, cs_seg seg, const int32_t *id, cs_ma
         segment(id + seg.off[s], seg.off[s + 1] - seg.off[s], table, cs_row(y, s));
 }
 
+/* Threads take columns: every sum then runs in order of segments and no two threads meet. */
+enum { PART = 32 };
+
+/* dtable += w dy for columns j0 .. j0+n_col-1, at most PART. */
+TARGET static void add_weighted(const float *dy, float w, float *to, int32_t n_col)
+{
+    for (int32_t j = 0; j < n_col; j += 8)
+        cs_put(to + j, n_col - j, _mm256_fmadd_ps(_mm256_set1_ps(w), cs_get(dy + j, n_col - j),
+                                                  cs_get(to + j, n_col - j)));
+}
+
+static void segment_bwd(const int32_t *id, int64_t n, const float *dy, cs_mat dtable, int32_t j0,
+                        int32_t n_col)
+{
+    const float w = 1 / (float)n;
+    int32_t count[COUNT_MAX];
+    if (n < dtable.r || dtable.r > COUNT_MAX || n > INT32_MAX) {
+        for (int64_t i = 0; i < n; i++)
+            if (id[i] >= 0)
+                add_weighted(dy, w, cs_row(dtable, id[i]) + j0, n_col);
+        return;
+    }
+    memset(count, 0, (size_t)dtable.r * sizeof *count);
+    count_tokens(id, n, count);
+    for (int64_t v = 0; v < dtable.r; v++)
+        if (count[v] > 0)
+            add_weighted(dy, w * (float)count[v], cs_row(dtable, v) + j0, n_col);
+}
+
+static void avx2_embed_mean_bwd(cs_backend *be, cs_seg seg, const int32_t *id,
+                                cs_mat dy, cs_mat dtable)
+{
+    const int32_t n_part = (dy.c + PART - 1) / PART;
+    #pragma omp parallel for num_threads(cs_threads(be, seg.rows * dy.c))
+    for (int32_t b = 0; b < n_part; b++) {
+        const int32_t j0 = b * PART, n_col = dy.c - j0 < PART ? dy.c - j0 : PART;
+        for (int32_t s = 0; s < seg.n; s++)
+            segment_bwd(id + seg.off[s], seg.off[s + 1] - seg.off[s], cs_row(dy, s) + j0, dtable,
+                        j0, n_col);
+    }
+}
+
 void cs_avx2_bag(cs_ops *op)
 {
     op->embed_mean = avx2_embed_mean;
+    op->embed_mean_bwd = avx2_embed_mean_bwd;
 }

@@ -219,6 +219,19 @@ static void ref_embed_mean(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat
         }
 }
 
+static void ref_embed_mean_bwd(cs_backend *be, cs_seg seg, const int32_t *id,
+                               cs_mat dy, cs_mat dtable)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, seg.rows * dy.c))
+    for (int32_t j = 0; j < dy.c; j++)
+        for (int32_t s = 0; s < seg.n; s++) {
+            cs_real share = cs_row(dy, s)[j] / (cs_real)(seg.off[s + 1] - seg.off[s]);
+            for (int64_t r = seg.off[s]; r < seg.off[s + 1]; r++)
+                if (id[r] >= 0)
+                    cs_row(dtable, id[r])[j] += share;
+        }
+}
+
 void cs_ref_dense(cs_ops *op)
 {
     op->gemm = ref_gemm;
@@ -233,4 +246,5 @@ void cs_ref_dense(cs_ops *op)
     op->embed = ref_embed;
     op->embed_bwd = ref_embed_bwd;
     op->embed_mean = ref_embed_mean;
+    op->embed_mean_bwd = ref_embed_mean_bwd;
 }

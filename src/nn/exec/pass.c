@@ -29,13 +29,21 @@ static cs_seg one_row_each(cs_ctx *cx, const cs_uploaded *up, int32_t n)
     return (cs_seg){ .off = up->each ? up->each : cs_upload_each(cx, n), .n = n, .rows = n };
 }
 
+/* Does a pass that learns take means of embedded tokens, not their rows? An encoder that knows no
+ * order has no use for these. */
+static bool learns_mean(const cs_model *m, const cs_ctx *cx)
+{
+    return m->tok && cx->be->op.embed_mean_bwd && !cx->rescale && m->enc->unordered
+        && m->enc->unordered(m->enc_net);
+}
+
 /* The encoder's rows, or their means as segments of one row. */
 static cs_mat encode(cs_session *s, const cs_uploaded *up, cs_seg *seg)
 {
     const cs_model *m = s->model;
     cs_ctx *cx = &s->cx;
-    bool mean = m->enc->mean && !cx->training && !cx->no_mean && m->head->pools
-        && m->head->pools(m->head_net);
+    bool mean = m->enc->mean && (!cx->training || learns_mean(m, cx)) && !cx->no_mean
+        && m->head->pools && m->head->pools(m->head_net);
     cs_mat y = { 0 };
 
     s->trace.x = (cs_mat){ 0 };

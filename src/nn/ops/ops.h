@@ -37,7 +37,8 @@ cs_mat cs_dropout(cs_ctx *cx, double p, cs_mat x);
 void cs_embed(cs_ctx *cx, const int32_t *id, int32_t pad, cs_mat table, cs_mat y);
 
 /** cs_embed_mean - y[s,:] = mean over segment s of table[id[r],:], by the tokens' counts where that
- * is shorter. For answers only: not on the tape. Shapes table (V, c), y (n_seg, c) */
+ * is shorter; id as in cs_embed. On the tape only where the backend has embed_mean_bwd.
+ * Shapes table (V, c), y (n_seg, c) */
 void cs_embed_mean(cs_ctx *cx, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y);
 
 /**
