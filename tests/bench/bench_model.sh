@@ -1,10 +1,10 @@
 #!/bin/sh
-# bench_model.sh - the default model beside two models on 5-mer frequencies, on validation organisms.
+# bench_model.sh - the default model beside two models on 5-mer frequencies, on families kept aside.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_model.sh [WORK]      (make bench-model)
 #
-# Cuts fragments of five lengths from the validation side of refdata/model/split.awk, and fragments of
-# the training side for the baselines (a logistic regression and a multi-layer perceptron, scikit-learn),
+# Cuts fragments of five lengths from the groups of refdata/model/groups.tsv.xz that validate, and of
+# those that train for the baselines (a logistic regression and a multi-layer perceptron, scikit-learn),
 # scores all three on the same fragments and prints one table: method, length, balanced accuracy,
 # recall of each class. Takes some ten minutes and 3 GB of disk under WORK, which is removed unless
 # it was given.
@@ -12,19 +12,26 @@ set -eu
 
 . "$(dirname "$0")/lib.sh"
 model=${CS_MODEL:-$srcdir/refdata/model/default.safetensors}
-taxa=$CS_SHARED/data/taxa
 here=$bench/model
 lengths=500,1000,3000,10000,50000
 
-need_data "$taxa"
+need_data "$CS_SHARED/data/taxa2"
 need_python sklearn python3-sklearn
 scratch "$@"
 
-LC_ALL=C awk -f "$srcdir/refdata/model/split.awk" "$taxa/manifest.tsv" > "$tmp/split.tsv"
-"$python" "$here/fragments.py" "$taxa" "$tmp/split.tsv" valid "$tmp/valid" \
-    --lengths "$lengths" --per-class 300 --seed 1
-"$python" "$here/fragments.py" "$taxa" "$tmp/split.tsv" train "$tmp/train" \
-    --lengths "$lengths" --per-class 3000 --seed 2
+# fragments SIDE PER_CLASS SEED: $tmp/SIDE/SIDE_LENGTH.fa
+fragments()
+{
+    "$python" "$here/families.py" "$srcdir/refdata/model/groups.tsv.xz" "$1" \
+        "$CS_SHARED"/data/taxa/*.fa.gz "$CS_SHARED"/data/taxa2/*.fa.gz --out "$tmp/$1" \
+        --lengths "$lengths" --per-class "$2" --seed "$3"
+    for length in $(echo "$lengths" | tr ',' ' '); do
+        mv "$tmp/$1/$length.fa" "$tmp/$1/$1_$length.fa"
+    done
+}
+
+fragments valid 300 1
+fragments train 3000 2
 "$python" "$here/baseline.py" "$tmp/train" "$tmp/valid" "$tmp/baseline.tsv" >&2
 
 # The table: what `eval` says of each length, as one row of the baselines' form.

@@ -1,0 +1,43 @@
+#!/bin/sh
+# bench_families.sh - a model on organisms of families that it has not learned from.
+#
+# Usage   CS_SHARED=DIR tests/bench/bench_families.sh [WORK]      (make bench-families)
+#
+# Draws fragments of six lengths from the groups of refdata/model/groups.tsv.xz that CS_FOLD names
+# (seed 1, 250 per class and length where there are as many), classifies them with CS_MODEL and prints
+# a row per length: balanced accuracy, its standard error, recall of each class. CS_FOLD=valid, the
+# groups kept aside from the default model, or 0 to 4, for a model of which train.sh kept that fold
+# aside. CS_FASTA names further files of records (the pieces that train.sh cuts). Trains nothing.
+set -eu
+
+. "$(dirname "$0")/lib.sh"
+model=${CS_MODEL:-$srcdir/refdata/model/default.safetensors}
+fold=${CS_FOLD:-valid}
+seed=${CS_SEED:-1}
+
+need_data "$CS_SHARED/data/taxa2"
+scratch "$@"
+
+# shellcheck disable=SC2086 # CS_FASTA is a list of files
+"$python" "$bench/model/families.py" "$srcdir/refdata/model/groups.tsv.xz" "$fold" \
+    "$CS_SHARED"/data/taxa/*.fa.gz "$CS_SHARED"/data/taxa2/*.fa.gz ${CS_FASTA:-} \
+    --out "$tmp/fragments" --seed "$seed"
+printf 'length\tbalanced_accuracy\tstandard_error'
+printf '\t%s' archaea bacteria eukaryota mitochondrion plasmid plastid virus
+echo
+for length in 150 500 1000 3000 10000 50000; do
+    "$chordseq" classify -q -m "$model" --min-prob 0 -i "$tmp/fragments/$length.fa" |
+        awk -F '\t' -v length_bp="$length" '
+        NR > 1 { split($1, part, "|"); n[part[1]]++; right[part[1]] += $3 == part[1] }
+        END {
+            n_class = split("archaea bacteria eukaryota mitochondrion plasmid plastid virus", c, " ")
+            for (i = 1; i <= n_class; i++) {
+                recall = n[c[i]] ? right[c[i]] / n[c[i]] : 0
+                row = row sprintf("\t%.3f", recall)
+                sum += recall
+                if (n[c[i]])
+                    variance += recall * (1 - recall) / n[c[i]]
+            }
+            printf "%s\t%.3f\t%.3f%s\n", length_bp, sum / n_class, sqrt(variance) / n_class, row
+        }'
+done
