@@ -227,6 +227,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'epochs' -x -d 'e
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'max-steps' -x -d 'end the run and its schedule after so many steps; 0: by epochs'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'patience' -x -d 'stop after so many epochs without improvement; 0: never'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'seed' -x -d 'seed of all randomness'
+complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'budget' -x -d 'learn for so long (90s, 10m, 2h, 1d) or from so many bases (500M)'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'class-weights' -x -d 'one weight per class, with commas, or none, or balanced'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'stop-at' -x -d 'stop after the epoch whose validation is this good; 0: do not'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'monitor' -x -a 'auto balanced-accuracy loss' -d 'what improvement is: balanced-accuracy or loss, of the validation'

@@ -310,6 +310,7 @@ _chordseq()
         '*--max-steps[end the run and its schedule after so many steps; 0\: by epochs]:NUM:' \
         '*--patience[stop after so many epochs without improvement; 0\: never]:NUM:' \
         '*--seed[seed of all randomness]:NUM:' \
+        '*--budget[learn for so long (90s, 10m, 2h, 1d) or from so many bases (500M)]:TIME|BASES:' \
         '*--class-weights[one weight per class, with commas, or none, or balanced]:LIST:' \
         '*--stop-at[stop after the epoch whose validation is this good; 0\: do not]:NUM:' \
         '*--monitor[what improvement is\: balanced-accuracy or loss, of the validation]:NAME:(auto balanced-accuracy loss)' \

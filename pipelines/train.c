@@ -1,6 +1,7 @@
 /* train.c - supervised training: `chordseq train`. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "base/rng.h"
@@ -20,7 +21,7 @@ struct sample_args {
     double  crop_power, balance, group_balance, length_power, valid_frac;
     int     rc;
 };
-struct aim_args { const char *weights; double stop_at, tolerance; int monitor; };
+struct aim_args { const char *budget, *weights; double stop_at, tolerance; int monitor; };
 struct init_args { const char *init; int64_t freeze_epochs; double encoder_lr; int freeze; };
 
 static struct sample_args sample;
@@ -90,6 +91,13 @@ static const cs_opt sample_table[] = {
 
 static const cs_opt aim_table[] = {
     { .type = CS_OPT_GROUP, .name = "Aim" },
+    { .type = CS_OPT_STR, .name = "budget", AIM(budget), .arg = "TIME|BASES",
+      .help = "learn for so long (90s, 10m, 2h, 1d) or from so many bases (500M)",
+      .man = "Takes the place of --epochs and --max-steps: the learning rate goes down to the end "
+             "of the budget, epochs end after a twelfth of it at the latest, and the last weights "
+             "are validated and calibrated within it. Reading the input counts. Runs that are "
+             "paused and resumed have one budget together; only one of bases gives the same bits "
+             "again." },
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
       .help = "one weight per class, with commas, or none, or balanced",
       .man = "balanced: records / (classes x records of the class), of the training part; bases "
@@ -164,6 +172,8 @@ static void options(cs_optset *set)
 /* ---- the job --------------------------------------------------------------------------------- */
 
 struct job {
+    double         began;        /* seconds: when the command did */
+    cs_budget      budget;
     cs_labelled    labelled;
     cs_dataset     data;
     cs_group      *group;        /* with --ranks */
@@ -176,6 +186,38 @@ struct job {
     char          *recipe, *checkpoint;
     cs_provenance  origin;
 };
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int check_budget(struct job *j, int argc, char **argv)
+{
+    static const char *const other[] = { "epochs", "max-steps" };
+
+    if (aim.budget == NULL)
+        return CS_OK;
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (cs_components_argument(argc, argv, other[i]) != NULL)
+            return cs_fail(CS_EUSAGE, "--budget and --%s both say where the run ends; give one",
+                           other[i]);
+    return cs_budget_parse(aim.budget, &j->budget);
+}
+
+/* Reading may have taken all of it. */
+static int check_time(const struct job *j)
+{
+    const double spent = now_s() - j->began;
+
+    if (j->budget.seconds <= 0 || spent < j->budget.seconds)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "a budget of %g s is over before the first step; give more",
+                   j->budget.seconds);
+}
 
 static int check_options(void)
 {
@@ -378,6 +420,11 @@ static cs_train_opt loop_options(struct job *j)
 {
     cs_train_opt o = cs_train_options(&learn, &own, &memory);
 
+    o.budget = j->budget;
+    if (cs_budget_set(&j->budget)) {
+        o.n_epoch = INT64_MAX;
+        o.spent = now_s() - j->began;
+    }
     o.weight = j->weight;
     o.tolerance = aim.tolerance;
     o.monitor = (cs_monitor)aim.monitor;
@@ -443,6 +490,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(make_model(j, split.work));
     CS_TRY(check_lengths(j));
     CS_TRY(take_over(j));
+    CS_TRY(check_time(j));
     if (strand == STRAND_BOTH)
         CS_TRY(cs_policy_check_turn(j->model));
     /* The tables that follow those of input, labels, run, compute, device and log, and that of taxa
@@ -495,7 +543,7 @@ static int run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET] = { { 0 } };
-    struct job j = { 0 };
+    struct job j = { .began = now_s() };
 
     common_options(set);
     CS_TRY(look_at_init(&j, argc, argv));
@@ -504,6 +552,7 @@ static int run(int argc, char **argv)
     if (j.base != NULL)
         CS_TRY(cs_components_adopt(&components, argc, argv, j.base));
     CS_TRY(check_options());
+    CS_TRY(check_budget(&j, argc, argv));
     CS_TRY(prepare(&j, set, argc, argv));
     CS_TRY(train(&j));
 out:

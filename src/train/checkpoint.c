@@ -50,6 +50,10 @@ static const struct field { const char *name; size_t off; bool real; } fields[] 
     { "n_right", offsetof(cs_train_state, sum.n_right), false },
     { "n_seen", offsetof(cs_train_state, sum.n_seen), false },
     { "n_token", offsetof(cs_train_state, sum.n_token), false },
+    { "sum_bases", offsetof(cs_train_state, sum.n_base), false },
+    { "n_base", offsetof(cs_train_state, n_base), false },
+    { "valid_seconds", offsetof(cs_train_state, valid_seconds), true },
+    { "done_before", offsetof(cs_train_state, done_before), true },
 };
 
 enum { N_FIELD = sizeof fields / sizeof fields[0] };

@@ -9,7 +9,8 @@
 /* What training batches add up to: weighted loss, its weights, and counts. */
 typedef struct cs_train_sums {
     double  loss, weight;
-    int64_t n_right, n_seen, n_token;
+    int64_t n_right, n_seen, n_token, n_base;
+    double  clock;               /* seconds of the run so far, of rank 0 alone */
 } cs_train_sums;
 
 static inline void cs_train_sums_add(cs_train_sums *to, const cs_train_sums *s)
@@ -19,6 +20,8 @@ static inline void cs_train_sums_add(cs_train_sums *to, const cs_train_sums *s)
     to->n_right += s->n_right;
     to->n_seen += s->n_seen;
     to->n_token += s->n_token;
+    to->n_base += s->n_base;
+    to->clock += s->clock;
 }
 
 /* Where a run stands. Random numbers have no state: they are functions of the seed and of these. */
@@ -34,6 +37,9 @@ typedef struct cs_train_state {
     bool    done;
     cs_train_sums sum;           /* of the present epoch's steps */
     double  epoch_seconds;       /* their time */
+    double  valid_seconds;       /* of the longest validation so far */
+    double  done_before;         /* share of the budget when the present epoch began */
+    int64_t n_base;              /* learnt from in all steps */
     char   *log;                 /* the metrics table so far; owned */
 } cs_train_state;
 

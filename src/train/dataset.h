@@ -117,6 +117,8 @@ int  cs_sampler_new(const cs_dataset *d, cs_part part, const cs_draw *draw, cs_s
 void cs_sampler_free(cs_sampler *s);
 /** cs_sampler_count - samples of an epoch */
 int64_t cs_sampler_count(const cs_sampler *s);
+/** cs_sampler_crops - are the samples pieces of records? */
+bool cs_sampler_crops(const cs_sampler *s);
 /** cs_sampler_get - sample j of an epoch, a pure function of the seed and these two */
 cs_sample cs_sampler_get(const cs_sampler *s, uint64_t epoch, int64_t j);
 /** cs_sampler_key - the key of an epoch's other choices, such as the order of its batches */

@@ -1,6 +1,7 @@
 /* feed.c - the thread that makes batches while the network learns from the ones before. */
 #include "train/feed.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 size_t cs_feed_bytes(const void *item)
@@ -197,6 +198,7 @@ static int emit(struct hand *h, bool step_end, bool epoch_end)
     it->step_end = step_end;
     it->epoch_end = epoch_end;
     h->next.batch = NULL;
+    h->next.n_base = 0;
     h->next.first = false;
     h->next.no += SPLIT;
     int rc = cs_queue_push(h->out, it);
@@ -222,9 +224,18 @@ static int fill_batch(struct hand *h, const cs_dataset *d, const cs_sample *s, i
             continue;
         }
         CS_TRY(rc);
+        h->next.n_base += s[i].n_base;
     }
 out:
     return rc;
+}
+
+/* The end of a step, without a batch. */
+static int emit_empty(struct hand *h, const cs_dataset *d, bool epoch_end)
+{
+    cs_batch_free(h->next.batch);
+    h->next.batch = cs_batch_new(d->n_channel, d->n_target);
+    return h->next.batch != NULL ? emit(h, true, epoch_end) : CS_EMEM;
 }
 
 /* Batch j of its step, or an empty one to end the step with. */
@@ -241,10 +252,8 @@ static int feed_batch(struct hand *h, const cs_dataset *d, const cs_steps *p, in
         CS_TRY(fill_batch(h, d, p->sample + p->batch[b], p->batch[b + 1] - p->batch[b]));
         return emit(h, step_end, step_end && epoch_end);
     }
-    if (!step_end)
-        return CS_OK;
-    h->next.batch = cs_batch_new(d->n_channel, d->n_target);
-    rc = h->next.batch != NULL ? emit(h, true, epoch_end) : CS_EMEM;
+    if (step_end)
+        rc = emit_empty(h, d, epoch_end);
 out:
     return rc;
 }
@@ -283,13 +292,18 @@ static int step_scale(struct hand *h, const cs_dataset *d, const cs_sample *s, i
     return CS_OK;
 }
 
+static bool is_cut(const struct hand *h)
+{
+    return h->next.part == CS_PART_TRAIN && h->next.epoch < atomic_load(&h->f->cut);
+}
+
 static int feed_steps(struct hand *h, const cs_sampler *sampler, const cs_steps *p, int64_t from,
                       int64_t to)
 {
     int rc = CS_OK;
     const cs_dataset *d = cs_sampler_dataset(sampler);
 
-    for (int64_t s = from; s < to; s++) {
+    for (int64_t s = from; s < to && !is_cut(h); s++) {
         const int64_t b0 = p->step[s], b1 = p->step[s + 1], lo = p->batch[b0];
         const bool epoch_end = s == to - 1 &&
                                (h->next.part == CS_PART_VALID || h->f->valid == NULL);
@@ -315,6 +329,9 @@ static int feed_epoch(struct hand *h, int64_t e, const cs_steps *valid)
     h->n_left -= to - from;
     h->next = (cs_feed_item){ .part = CS_PART_TRAIN, .epoch = e };
     CS_TRY(feed_steps(h, f->train, &train, from, to));
+    /* Without validation the last step would have ended the epoch. */
+    if (is_cut(h) && f->valid == NULL)
+        CS_TRY(emit_empty(h, cs_sampler_dataset(f->train), true));
     h->next = (cs_feed_item){ .part = CS_PART_VALID, .epoch = e };
     if (f->valid != NULL)
         CS_TRY(feed_steps(h, f->valid, valid, 0, valid->n_step));

@@ -12,6 +12,7 @@ typedef struct cs_feed_item {
     cs_part   part;              /* CS_PART_TRAIN: learn from it; CS_PART_VALID: evaluate by it */
     int64_t   epoch, step;       /* step within the epoch (training) */
     double    scale;             /* 1 / (weights of the step's records); 0: none counts */
+    int64_t   n_base;            /* of its samples: bases, or positions of real values */
     bool      first;             /* the first batch of its step */
     bool      step_end;          /* the last batch of its step */
     bool      epoch_end;         /* nothing more comes of this epoch, validation included */
@@ -31,6 +32,9 @@ typedef struct cs_feed {
     int64_t       n_epoch;
     int64_t       n_left;        /* steps until the run's limit; INT64_MAX: none */
     int           rank, n_rank;  /* whose batches come; n_rank 0: all */
+    /* Epochs before this one have no further step: their validation is next. The learner sets it
+     * while the feed runs, and leaves out what it still gets of them. */
+    _Atomic int64_t cut;
 } cs_feed;
 
 /* The batches of a step are dealt to the ranks in turn: what a step consists of, and which random

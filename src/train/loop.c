@@ -19,6 +19,7 @@
 #include "base/rng.h"
 #include "eval/metrics.h"
 #include "nn/exec/session.h"
+#include "train/count.h"
 #include "train/optim.h"
 #include "train/parallel.h"
 #include "train/running.h"
@@ -27,6 +28,9 @@
 /* Batches that may wait, and their bytes: a few, so that tokenising never holds the network up. */
 enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
 
+/* Of a budget, for the progress line. */
+enum { PARTS = 1000000 };
+
 struct learner {
     cs_model           *m;
     cs_session         *s;
@@ -34,7 +38,9 @@ struct learner {
     cs_train_state     *st;
     cs_pipe            *pipe;
     cs_progress        *progress;
-    cs_schedule         schedule;
+    cs_feed            *feed;
+    cs_pace             pace;
+    double              done;        /* share of the budget that is spent */
     cs_scores           scores;      /* of the validation in hand, or where answers are per token */
     cs_counts           counts;
     cs_real            *work;        /* one real of backend memory */
@@ -43,6 +49,7 @@ struct learner {
     cs_train_sums       sum;         /* of the present step: counted when it is complete */
     int64_t             n_step, n_sample, n_base;    /* of this run */
     double              start, mark; /* seconds: of the run, of the last account */
+    double              valid_seconds; /* of the present validation */
     bool                stopped;     /* an end was reached before the feed's */
     bool                swapped;     /* the averaged weights are in place */
     cs_parallel        *parallel;    /* NULL: this is the only rank */
@@ -68,6 +75,8 @@ static void account(struct learner *l, bool training)
     l->st->seconds += now - l->mark;
     if (training)
         l->st->epoch_seconds += now - l->mark;
+    else
+        l->valid_seconds += now - l->mark;
     l->mark = now;
 }
 
@@ -102,74 +111,37 @@ out:
 
 /* ---- a training batch ------------------------------------------------------------------------ */
 
-static bool hit(const struct learner *l, const float *answer, const float *target)
-{
-    const int32_t n = l->m->n_label;
-    int32_t best = 0;
-
-    if (!l->m->head->is_class) {
-        double worst = 0;
-        for (int32_t t = 0; t < n; t++)
-            worst = fmax(worst, fabs((double)answer[t] - (double)target[t]));
-        return worst < l->o->tolerance;
-    }
-    for (int32_t c = 1; c < n; c++)
-        best = answer[c] > answer[best] ? c : best;
-    return best == (int32_t)target[0];
-}
-
 static int make_room(struct learner *l, const cs_batch *b)
 {
     return cs_grow((void **)&l->answer, &l->n_answer, (size_t)cs_session_output_len(l->s, b),
                    sizeof *l->answer);
 }
 
-static void count_records(struct learner *l, const cs_batch *b)
-{
-    for (int32_t i = 0; i < b->n_rec; i++) {
-        const float *target = b->target + (int64_t)i * b->n_target;
-        l->sum.n_right += hit(l, l->answer + (int64_t)i * l->m->n_label, target);
-        l->sum.weight += l->o->weight != NULL && l->m->head->is_class
-                       ? (double)l->o->weight[(int32_t)target[0]] : 1;
-    }
-    l->sum.n_seen += b->n_rec;
-}
-
-/* Every known target is right or wrong, and weighs what the head's loss counts it. */
-static void count_labels(struct learner *l, const cs_batch *b)
-{
-    const int64_t n = (int64_t)b->n_rec * b->n_target;
-    const double weight = l->m->head->adds_labels ? 1 : 1 / (double)b->n_target;
-
-    for (int64_t i = 0; i < n; i++) {
-        if (isnan(b->target[i]))
-            continue;
-        l->sum.n_right += (l->answer[i] >= 0.5F) == (b->target[i] > 0);
-        l->sum.n_seen++;
-        l->sum.weight += weight;
-    }
-}
-
-/* Tokens are right or wrong; the loss is by record, in which each counts the same. A record of
- * which nothing is known has none. */
-static void count_tokens(struct learner *l, const cs_batch *b)
-{
-    for (int32_t r = 0; r < b->n_rec; r++) {
-        const int64_t n_before = l->sum.n_seen;
-        for (int64_t t = b->off[r]; t < b->off[r + 1]; t++) {
-            if (b->label[t] < 0)
-                continue;
-            const float truth = (float)b->label[t];
-            l->sum.n_right += hit(l, l->answer + t * l->m->n_label, &truth);
-            l->sum.n_seen++;
-        }
-        l->sum.weight += l->sum.n_seen > n_before;
-    }
-}
-
 static double learning_rate(const struct learner *l, int64_t step)
 {
-    return l->o->adam.lr * cs_schedule_factor(&l->schedule, step);
+    return l->o->adam.lr * cs_pace_factor(&l->pace, step, l->done);
+}
+
+/* After a step. Where the budget says so it was the last of its epoch, whatever the feed still
+ * has. */
+static int keep_pace(struct learner *l)
+{
+    cs_train_state *st = l->st;
+
+    l->done = cs_pace_done(&l->pace, st, l->sum.clock);
+    if (l->pace.budget.n_base > 0 && st->step == 1 && l->done >= 1)
+        return cs_fail(CS_EUSAGE, "a budget of %lld bases is shorter than one step of %lld; give "
+                       "more, or lower --batch-tokens", (long long)l->pace.budget.n_base,
+                       (long long)st->n_base);
+    if (cs_pace_validates(&l->pace, st, l->done))
+        atomic_store(&l->feed->cut, st->epoch + 1);
+    return CS_OK;
+}
+
+/* Has the budget ended the epoch that this is a step of? */
+static bool is_cut(const struct learner *l, const cs_feed_item *it)
+{
+    return it->part == CS_PART_TRAIN && it->epoch < atomic_load(&l->feed->cut);
 }
 
 static bool wants_pause(const struct learner *l)
@@ -187,6 +159,7 @@ static int finish_step(struct learner *l)
     cs_adam h = o->adam;
     double norm = 0;
 
+    l->sum.clock = l->rank == 0 ? st->seconds + now_s() - l->mark : 0;
     if (l->parallel != NULL) {
         l->pause = wants_pause(l);
         CS_TRY(cs_parallel_step(l->parallel, &l->sum, &l->pause));
@@ -201,6 +174,7 @@ static int finish_step(struct learner *l)
     }
     cs_optim_step(ps, h, o->zero_grad_keeps);
     cs_train_sums_add(&st->sum, &l->sum);
+    st->n_base += l->sum.n_base;
     st->step++;
     st->epoch_step++;
     l->n_step++;
@@ -208,6 +182,7 @@ static int finish_step(struct learner *l)
         const double t = (double)st->step;
         cs_optim_average(ps, fmin(o->ema, (1 + t) / (10 + t)));
     }
+    rc = keep_pace(l);
 out:
     return rc;
 }
@@ -257,15 +232,11 @@ static int learn(struct learner *l, const cs_feed_item *it)
     CS_TRY(cs_running_take(l->running, it->no));
     if (it->scale > 0)           /* else nothing of the step counts */
         l->sum.loss += loss / it->scale;
-    if (b->label != NULL)
-        count_tokens(l, b);
-    else if (l->m->head->is_labels)
-        count_labels(l, b);
-    else
-        count_records(l, b);
+    cs_train_count(&(cs_count_rule){ l->m, l->o->weight, l->o->tolerance }, b, l->answer, &l->sum);
     l->sum.n_token += b->n_tok;
+    l->sum.n_base += it->n_base;
     l->n_sample += b->n_rec;
-    l->n_base += b->n_tok;
+    l->n_base += it->n_base;
     if (it->step_end)
         rc = finish_step(l);
 out:
@@ -341,8 +312,9 @@ static int keep_best(struct learner *l, const cs_metrics *f)
     return cs_model_save(l->m, l->o->model_path, false);
 }
 
-static void begin_epoch(cs_train_state *st)
+static void begin_epoch(cs_train_state *st, double done)
 {
+    st->done_before = done;
     st->sum = (cs_train_sums){ 0 };
     st->epoch_seconds = 0;
     st->epoch_step = 0;
@@ -378,12 +350,15 @@ static int evaluate_epoch(struct learner *l)
     cs_train_state *st = l->st;
     cs_metrics f = { 0 };
 
+    st->valid_seconds = fmax(st->valid_seconds, l->valid_seconds);
+    l->valid_seconds = 0;
     CS_TRY(take_metrics(l, &f));
     CS_TRY(cs_table_add(o, l->m->head, learning_rate(l, st->step - 1), &f, st));
     CS_TRY(keep_best(l, &f));
     st->epoch++;
-    begin_epoch(st);
-    st->done = st->epoch >= o->n_epoch || (o->max_steps > 0 && st->step >= o->max_steps) ||
+    begin_epoch(st, l->done);
+    st->done = st->epoch >= o->n_epoch || l->done >= 1 ||
+               (o->max_steps > 0 && st->step >= o->max_steps) ||
                (o->patience > 0 && st->n_bad >= o->patience) || good_enough(l);
 out:
     cs_metrics_release(&f);
@@ -419,10 +394,12 @@ static int take(struct learner *l, const cs_feed_item *it)
     const bool training = it->part == CS_PART_TRAIN;
     const int64_t every = l->o->checkpoint_steps;
 
-    CS_TRY(training ? learn(l, it) : evaluate(l, it));
+    if (!is_cut(l, it))
+        CS_TRY(training ? learn(l, it) : evaluate(l, it));
     account(l, training);
     if (l->progress != NULL)     /* rank 0's */
-        cs_progress_update(l->progress, (uint64_t)l->n_sample, (uint64_t)l->n_base, l->st->step);
+        cs_progress_update(l->progress, (uint64_t)l->n_sample, (uint64_t)l->n_base,
+                           cs_budget_set(&l->o->budget) ? llround(l->done * PARTS) : l->st->step);
     if (!it->step_end)
         return CS_OK;
     if (it->epoch_end)
@@ -431,7 +408,7 @@ static int take(struct learner *l, const cs_feed_item *it)
         l->stopped = true;
         return save_together(l);
     }
-    if (training && every > 0 && l->st->step % every == 0)
+    if (training && !is_cut(l, it) && every > 0 && l->st->step % every == 0)
         rc = save_together(l);
 out:
     return rc;
@@ -454,6 +431,8 @@ static int learn_run(void *self, cs_queue *in, cs_queue *out)
 
     (void)out;
     l->start = l->mark = now_s();
+    if (cs_pace_validates(&l->pace, l->st, l->done))   /* it paused before the validation */
+        atomic_store(&l->feed->cut, l->st->epoch + 1);
     while (!l->stopped && (rc = cs_queue_pop(in, &item)) == CS_OK) {
         rc = take(l, item);
         cs_feed_drop(item);
@@ -481,19 +460,21 @@ static int set_schedule(struct learner *l, const cs_feed *feed)
 {
     int rc = CS_OK;
     const cs_train_opt *o = l->o;
+    cs_schedule *s = &l->pace.schedule;
     int64_t total = 0, n = 0;
 
+    l->pace = (cs_pace){ .budget = o->budget, .schedule = o->schedule, .warmup = o->warmup };
+    if (cs_budget_set(&o->budget))
+        return CS_OK;
     for (int64_t e = 0; e < o->n_epoch && (o->max_steps == 0 || total < o->max_steps); e++) {
         CS_TRY(cs_feed_step_count(feed, e, &n));
         total += n;
     }
-    l->schedule = o->schedule;
-    l->schedule.total = o->max_steps > 0 && o->max_steps < total ? o->max_steps : total;
-    l->schedule.warmup = o->warmup < 1 ? llround(o->warmup * (double)l->schedule.total)
-                                       : llround(o->warmup);
-    if (l->schedule.warmup > 0 && l->schedule.warmup >= l->schedule.total)
+    s->total = o->max_steps > 0 && o->max_steps < total ? o->max_steps : total;
+    s->warmup = llround(o->warmup < 1 ? o->warmup * (double)s->total : o->warmup);
+    if (s->warmup > 0 && s->warmup >= s->total)
         cs_warn("the warm-up of %lld steps is as long as the run of %lld: the learning rate never "
-                "gets to --lr", (long long)l->schedule.warmup, (long long)l->schedule.total);
+                "gets to --lr", (long long)s->warmup, (long long)s->total);
 out:
     return rc;
 }
@@ -542,6 +523,8 @@ static int start(struct learner *l, cs_feed *feed)
         CS_TRY(cs_checkpoint_load(o->checkpoint_path, &l->m->ps, o->ema > 0, st, o->recipe));
         CS_TRY(check_best(l));
     }
+    st->seconds += o->spent;
+    l->done = cs_pace_done(&l->pace, st, st->seconds);
     if (o->group != NULL) {
         feed->rank = l->rank = cs_group_rank(o->group);
         feed->n_rank = cs_group_size(o->group);
@@ -567,14 +550,15 @@ out:
 int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_state *st)
 {
     int rc = CS_OK;
-    struct learner l = { .m = m, .s = cs_session_new(m, m->be), .o = o, .st = st,
+    struct learner l = { .m = m, .s = cs_session_new(m, m->be), .o = o, .st = st, .feed = feed,
                          .pipe = cs_pipe_new() };
 
     CS_TRY(start(&l, feed));
     if (st->done)
         goto out;
     if (l.rank == 0)
-        l.progress = cs_progress_new("samples", l.schedule.total);
+        l.progress = cs_progress_new("samples", cs_budget_set(&o->budget) ? PARTS
+                                                                          : l.pace.schedule.total);
     cs_queue *q = cs_pipe_queue(l.pipe, "batches", QUEUE_ITEMS, QUEUE_BYTES, cs_feed_bytes,
                                 cs_feed_drop);
     const cs_stage stage[] = {

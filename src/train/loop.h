@@ -4,6 +4,7 @@
 
 #include "base/group.h"
 #include "nn/exec/model.h"
+#include "train/pace.h"
 #include "train/checkpoint.h"
 #include "train/feed.h"
 #include "train/schedule.h"
@@ -29,6 +30,9 @@ typedef struct cs_train_opt {
     int64_t     patience;        /* epochs without improvement; 0: any number */
     double      stop_at;         /* end when the validation is as good as this; 0: never */
     double      max_seconds;     /* pause after so long; 0: never */
+    cs_budget   budget;          /* ends the run in place of n_epoch and max_steps; schedule and
+                                  * epochs keep to it */
+    double      spent;           /* seconds of it, before the run */
     int64_t     checkpoint_steps;/* besides one per epoch; 0: none */
     uint64_t    seed;            /* of the dropout masks */
     const char *model_path, *checkpoint_path;
@@ -45,9 +49,9 @@ typedef struct cs_train_opt {
 /**
  * cs_train_run - train a model from the feed until an end is reached
  *
- * The ends: epochs, max_steps, patience or stop_at (st->done); stop_after, max_seconds or a signal,
- * all of which finish the step and write a checkpoint. The best model so far is at model_path after
- * every epoch that improved on it; without validation, the latest.
+ * The ends: budget, epochs, max_steps, patience or stop_at (st->done); stop_after, max_seconds or a
+ * signal, all of which finish the step and write a checkpoint. The best model so far is at
+ * model_path after every epoch that improved on it; without validation, the latest.
  *
  * With a group every rank calls it with the same options and data. Steps are those of one rank, as
  * are the models, within rounding; the same number of ranks gives the same bits. Rank 0 evaluates,

@@ -143,6 +143,11 @@ int64_t cs_sampler_count(const cs_sampler *s)
     return s->draw.n_sample > 0 ? s->draw.n_sample : s->n;
 }
 
+bool cs_sampler_crops(const cs_sampler *s)
+{
+    return s->draw.crop_max > 0;
+}
+
 const cs_dataset *cs_sampler_dataset(const cs_sampler *s)
 {
     return s->d;

@@ -170,6 +170,33 @@ mv moved.m part.m
 printf x | dd of=part.m.ckpt bs=1 seek=200 conv=notrunc 2> /dev/null
 N train-damaged.err $run -o part.m --resume
 
+# ---- a budget ------------------------------------------------------------------------------------
+
+spend="chordseq train $small -@ 1 --samples-per-epoch 400 --split-by organism --label-key class all.fa"
+T 'a budget of bases' $spend -q --budget 200k -o bases.m --metrics bases.tsv
+T 'ends with a rate of almost nothing, after about a dozen validations' awk -F '\t' '
+    END { exit !($3 < 1e-4 && NR >= 7 && NR <= 16) }' bases.tsv
+for n in 1 60; do
+    T "paused after $n steps" $spend -q --budget 200k -o spent.m --metrics spent.tsv --stop-after $n
+    T 'gone on' $spend -q --budget 200k -o spent.m --metrics spent.tsv --resume
+    T 'the same tensors' [ "$(sum bases.m)" = "$(sum spent.m)" ]
+    cut -f 1-9 bases.tsv > a; cut -f 1-9 spent.tsv > b
+    T 'the same table' cmp a b
+done
+T 'a budget of time is kept' sh -c 'a=$(date +%s); "$@" --budget 4s -o timed.m --metrics timed.tsv 2> told &&
+    [ $(($(date +%s) - a)) -le 12 ] && ! grep -q paused told && tail -n 1 timed.tsv | awk "{ exit !(\$3 < 1e-3) }"' - $spend
+T 'also by two runs together' sh -c 'rm -f timed.m*; "$@" --budget 4s --max-time 1 -o timed.m 2> told && grep -q paused told &&
+    "$@" --budget 4s --resume -o timed.m --metrics timed.tsv 2> told && ! grep -q paused told &&
+    tail -n 1 timed.tsv | awk "{ exit !(\$10 > 2 && \$10 < 8) }"' - $spend
+T 'without validation, too' $spend -q --budget 20k --valid-frac 0 -o none.m
+N train-budget-short.err $spend -q --budget 0.0001s -o x.m
+T 'a budget shorter than a step is refused' sh -c '! "$@" 2> err && [ "$(wc -l < err)" = 1 ] &&
+    grep -q "error: train: a budget of 10[0-9]* bases is shorter than one step of [0-9]*; give more" err' - \
+    $spend -q --budget 1k -B 8k --step-records 64 -o x.m
+N train-budget-word.err  $spend -q --budget 10 -o x.m
+N train-budget-two.err   $spend -q --budget 10m --epochs 3 -o x.m
+T 'nothing is left of what was refused' sh -c '[ -z "$(ls | grep "^x")" ]'
+
 # ---- signals: the state of a whole step is kept ----------------------------------------------------
 
 long="chordseq train $small --epochs 5000 --samples-per-epoch 64 --crop-max 80 --crop-min 60 --label-key class all.fa"

@@ -1,7 +1,7 @@
 /* test_schedule.c - learning rates at the places where a formula can be off by one. */
 #include "check.h"
 
-#include "train/schedule.h"
+#include "train/pace.h"
 
 static double at(cs_decay kind, int64_t warmup, int64_t total, int64_t t)
 {
@@ -45,10 +45,59 @@ static void test_names(void **state)
     assert_null(cs_decay_names[CS_DECAY_POLYNOMIAL + 1]);
 }
 
+/* What --budget takes, and the rate and the ends of epochs that come of it. */
+static void test_pace(void **state)
+{
+    static const struct { const char *text; double seconds; int64_t n_base; } good[] = {
+        { "90s", 90, 0 }, { "1.5m", 90, 0 }, { "2h", 7200, 0 }, { "1d", 86400, 0 },
+    };
+    static const char *const bad[] = { "", "10", "m", "-3m", "0s", "5x", "3mm", "1.5M", "0M",
+                                       "nan" };
+    cs_train_state st = { 0 };
+    cs_pace p = { .schedule = { .kind = CS_DECAY_LINEAR }, .warmup = 0.1 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(cs_budget_parse(good[i].text, &p.budget), CS_OK);
+        assert_true(p.budget.seconds == good[i].seconds && p.budget.n_base == good[i].n_base);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(cs_budget_parse(bad[i], &p.budget), CS_EUSAGE);
+        cs_error_clear();
+    }
+    assert_int_equal(cs_budget_parse("1M", &p.budget), CS_OK);
+    const int64_t all = p.budget.n_base;
+    assert_true(all >= 1000000 && p.budget.seconds == 0);
+    st.n_base = all / 2;
+    assert_true(fabs(cs_pace_done(&p, &st, 1e9) - 0.5) < 1e-6);
+    assert_true(fabs(cs_pace_factor(&p, 7, 0.05) - 0.5) < 1e-3);
+    assert_true(fabs(cs_pace_factor(&p, 7, 0.1) - 1) < 1e-3);
+    assert_true(fabs(cs_pace_factor(&p, 7, 0.55) - 0.5) < 1e-3);
+    assert_true(cs_pace_factor(&p, 7, 1) == 0);
+    p.warmup = 10;
+    assert_true(fabs(cs_pace_factor(&p, 5, 0.9) - 0.5) < 1e-6);
+    assert_true(cs_pace_validates(&p, &st, 0.5) && !cs_pace_validates(&p, &st, 0.05));
+    st.done_before = 0.45;
+    assert_true(!cs_pace_validates(&p, &st, 0.5) && cs_pace_validates(&p, &st, 1));
+    /* Of a time, two validations are left for the end, and others do not take more than a sixth. */
+    p.budget = (cs_budget){ .seconds = 100 };
+    st.valid_seconds = 10;
+    assert_true(fabs(cs_pace_done(&p, &st, 40) - 0.5) < 1e-6);
+    assert_true(cs_pace_done(&p, &st, 80) >= 1);
+    st.done_before = 0;
+    st.epoch_seconds = 49;
+    assert_false(cs_pace_validates(&p, &st, 0.5));
+    st.epoch_seconds = 51;
+    assert_true(cs_pace_validates(&p, &st, 0.5));
+    p.budget = (cs_budget){ 0 };
+    assert_false(cs_pace_validates(&p, &st, 0.5));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_warmup), cmocka_unit_test(test_decay), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_pace),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,78 @@
+/* count.c - what a training batch's answers add to the metrics of its step. */
+#include "train/count.h"
+
+#include <math.h>
+
+static bool hit(const cs_count_rule *r, const float *answer, const float *target)
+{
+    const int32_t n = r->model->n_label;
+    int32_t best = 0;
+
+    if (!r->model->head->is_class) {
+        double worst = 0;
+        for (int32_t t = 0; t < n; t++)
+            worst = fmax(worst, fabs((double)answer[t] - (double)target[t]));
+        return worst < r->tolerance;
+    }
+    for (int32_t c = 1; c < n; c++)
+        if (answer[c] > answer[best])
+            best = c;
+    return best == (int32_t)target[0];
+}
+
+static void count_records(const cs_count_rule *rule, const cs_batch *b, const float *answer,
+                          cs_train_sums *sum)
+{
+    for (int32_t i = 0; i < b->n_rec; i++) {
+        const float *target = b->target + (int64_t)i * b->n_target;
+        sum->n_right += hit(rule, answer + (int64_t)i * rule->model->n_label, target);
+        sum->weight += rule->weight != NULL && rule->model->head->is_class
+                       ? (double)rule->weight[(int32_t)target[0]] : 1;
+    }
+    sum->n_seen += b->n_rec;
+}
+
+/* Every known target is right or wrong, and weighs what the head's loss counts it. */
+static void count_labels(const cs_count_rule *rule, const cs_batch *b, const float *answer,
+                         cs_train_sums *sum)
+{
+    const int64_t n = (int64_t)b->n_rec * b->n_target;
+    const double weight = rule->model->head->adds_labels ? 1 : 1 / (double)b->n_target;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (isnan(b->target[i]))
+            continue;
+        sum->n_right += (answer[i] >= 0.5F) == (b->target[i] > 0);
+        sum->n_seen++;
+        sum->weight += weight;
+    }
+}
+
+/* Tokens are right or wrong; the loss is by record, in which each counts the same. A record of
+ * which nothing is known has none. */
+static void count_tokens(const cs_count_rule *rule, const cs_batch *b, const float *answer,
+                         cs_train_sums *sum)
+{
+    for (int32_t r = 0; r < b->n_rec; r++) {
+        const int64_t n_before = sum->n_seen;
+        for (int64_t t = b->off[r]; t < b->off[r + 1]; t++) {
+            if (b->label[t] < 0)
+                continue;
+            const float truth = (float)b->label[t];
+            sum->n_right += hit(rule, answer + t * rule->model->n_label, &truth);
+            sum->n_seen++;
+        }
+        sum->weight += sum->n_seen > n_before;
+    }
+}
+
+void cs_train_count(const cs_count_rule *r, const cs_batch *b, const float *answer,
+                    cs_train_sums *sum)
+{
+    if (b->label != NULL)
+        count_tokens(r, b, answer, sum);
+    else if (r->model->head->is_labels)
+        count_labels(r, b, answer, sum);
+    else
+        count_records(r, b, answer, sum);
+}

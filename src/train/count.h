@@ -1,0 +1,19 @@
+/* count.h - what a training batch's answers add to the metrics of its step. */
+#ifndef CS_TRAIN_COUNT_H
+#define CS_TRAIN_COUNT_H
+
+#include "nn/exec/model.h"
+#include "train/checkpoint.h"
+
+/* What is right, and what it counts. */
+typedef struct cs_count_rule {
+    const cs_model *model;
+    const float    *weight;      /* [n_label] class weights, or NULL */
+    double          tolerance;   /* regression: an error below it is a hit */
+} cs_count_rule;
+
+/** cs_train_count - add a batch's hits and weights; answer as cs_model_learn() gave it */
+void cs_train_count(const cs_count_rule *r, const cs_batch *b, const float *answer,
+                    cs_train_sums *sum);
+
+#endif

@@ -1,0 +1,74 @@
+/* pace.c - how long a run learns: a time or a number of bases, and how fast it may go meanwhile. */
+#include "train/pace.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/opt.h"
+
+/* Validations that a budget is divided by; a validation takes at most a share of 1 / (1 + EACH) of
+ * the time; what is kept for the last one while none has been timed; of a schedule by share. */
+enum { VALIDATIONS = 12, EACH = 5, PARTS = 1 << 20 };
+static const double UNTIMED = 0.05;
+
+int cs_budget_parse(const char *text, cs_budget *b)
+{
+    static const struct { char unit; double seconds; } times[] = {
+        { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 },
+    };
+    char number[32];
+    const size_t n = strlen(text);
+    double v;
+
+    *b = (cs_budget){ 0 };
+    for (size_t i = 0; i < sizeof times / sizeof *times && n > 1 && n < sizeof number; i++) {
+        if (text[n - 1] != times[i].unit)
+            continue;
+        (void)snprintf(number, sizeof number, "%.*s", (int)n - 1, text);
+        if (cs_parse_real(number, &v) == CS_OK && v > 0)
+            b->seconds = v * times[i].seconds;
+    }
+    if (b->seconds <= 0 && n > 0 && strchr("kMGT", text[n - 1]) != NULL &&
+        cs_parse_size(text, &b->n_base) != CS_OK)
+        b->n_base = 0;
+    if (!cs_budget_set(b))
+        return cs_fail(CS_EUSAGE, "bad value '%s' for option '--budget': it takes a time (90s, "
+                       "10m, 2h, 1d) or a number of bases (500M, 2G)", text);
+    return CS_OK;
+}
+
+double cs_pace_done(const cs_pace *p, const cs_train_state *st, double clock)
+{
+    const cs_budget *b = &p->budget;
+
+    if (!cs_budget_set(b))
+        return 0;
+    if (b->n_base > 0)
+        return fmin(1, (double)st->n_base / (double)b->n_base);
+    /* Once to validate, once to calibrate. */
+    const double last = st->valid_seconds > 0 ? 2 * st->valid_seconds : UNTIMED * b->seconds;
+    return fmin(1, clock / fmax(b->seconds - last, 0.1 * b->seconds));
+}
+
+double cs_pace_factor(const cs_pace *p, int64_t t, double done)
+{
+    cs_schedule s = p->schedule;
+
+    if (!cs_budget_set(&p->budget))
+        return cs_schedule_factor(&s, t);
+    if (p->warmup >= 1 && (double)t < p->warmup)
+        return (double)t / p->warmup;
+    s.total = PARTS;
+    s.warmup = p->warmup < 1 ? llround(p->warmup * PARTS) : 0;
+    return cs_schedule_factor(&s, llround(done * PARTS));
+}
+
+bool cs_pace_validates(const cs_pace *p, const cs_train_state *st, double done)
+{
+    if (!cs_budget_set(&p->budget))
+        return false;
+    if (done >= 1)
+        return true;
+    return done - st->done_before >= 1.0 / VALIDATIONS &&
+           (p->budget.n_base > 0 || st->epoch_seconds >= EACH * st->valid_seconds);
+}
