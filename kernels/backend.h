@@ -322,21 +322,21 @@ typedef struct cs_fused {
     bool (*conv_fits)(cs_backend *be, cs_taps taps, cs_mat x, cs_mat y, bool norm);
 } cs_fused;
 
-/* How batches follow each other through a device of its own memory: while one is computed, the next
- * one's input comes and the answers of the one before go. Of two berths each holds one batch; it is
- * used again when its fetch() has returned. On the CPU all are NULL. */
-enum { CS_BERTHS = 2, CS_BERTH_HEAD = 64 };
-typedef struct cs_berths {
+/* Copies beside the computing, for a device of its own memory: while one batch is computed, the
+ * next one's input is sent and the output of the one before is fetched. Each slot of staging
+ * buffers holds one batch, until its fetch() has returned. On the CPU all are NULL. */
+enum { CS_STAGING_SLOTS = 2, CS_STAGING_HEAD = 64 };
+typedef struct cs_staging_ops {
     void *(*alloc)(cs_backend *be, size_t n_bytes);    /* host memory for copies; NULL: none */
     void  (*dealloc)(cs_backend *be, void *p);
     /* dst = pinned, beside what is being computed; ops from here on wait for it */
-    void  (*send)(cs_backend *be, int berth, void *dst, const void *pinned, size_t n_bytes);
+    void  (*send)(cs_backend *be, int slot, void *dst, const void *pinned, size_t n_bytes);
     /* out: where the first element of y that is not finite lies (uint64_t; UINT64_MAX: there is
-     * none), and from byte CS_BERTH_HEAD on y's rows, end to end. Ends the berth's computing */
-    void  (*end)(cs_backend *be, int berth, cs_mat y, void *out);
-    /* pinned = src, when the berth's computing has ended, and wait for it; errors as sync() */
-    int   (*fetch)(cs_backend *be, int berth, void *pinned, const void *src, size_t n_bytes);
-} cs_berths;
+     * none), and from byte CS_STAGING_HEAD on y's rows, end to end. Ends the slot's computing */
+    void  (*end)(cs_backend *be, int slot, cs_mat y, void *out);
+    /* pinned = src, when the slot's computing has ended, and wait for it; errors as sync() */
+    int   (*fetch)(cs_backend *be, int slot, void *pinned, const void *src, size_t n_bytes);
+} cs_staging_ops;
 
 /* A run of ops as one, with the arguments that they were called with: launched as often as wanted,
  * each time for what one op costs the host. Where a backend has no such, all are NULL. */
@@ -376,7 +376,7 @@ struct cs_backend {
     cs_precision precision;      /* see cs_backend_compute_in() */
     cs_ops      op;
     cs_fused    fused;
-    cs_berths   berths;
+    cs_staging_ops   staging;
     cs_graphs   graphs;
     int       (*compute_in)(cs_backend *be, cs_precision p);   /* NULL: in CS_IN_FP32 only */
     const cs_reduce *reduce;     /* NULL: sums over ranks are taken in host memory */

@@ -192,7 +192,7 @@ static int open_parts(cs_backend *be, int device)
     if (e == cudaSuccess)
         e = cudaStreamCreateWithFlags(&cu->stream, cudaStreamNonBlocking);
     if (e == cudaSuccess)
-        e = cs_cuda_berths_open(be);
+        e = cs_cuda_staging_open(be);
     if (e == cudaSuccess)
         e = cudaMalloc((void **)&cu->scratch, SCRATCH_BYTES);
     if (e != cudaSuccess)
@@ -263,7 +263,7 @@ void cs_cuda_close(cs_backend *be)
     if (cu->handle)
         (void)cu->blas->destroy(cu->handle);
     (void)cudaFree(cu->scratch);
-    cs_cuda_berths_close(be);
+    cs_cuda_staging_close(be);
     if (cu->stream)
         (void)cudaStreamDestroy(cu->stream);
     free(cu);

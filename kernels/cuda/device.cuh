@@ -53,7 +53,7 @@ typedef struct cs_cuda {
     int            n_sm;         /* multiprocessors */
     size_t         shared_bytes; /* that a block may have */
     cudaStream_t   stream, copies;           /* copies: those beside the computing */
-    cudaEvent_t    sent[CS_BERTHS], done[CS_BERTHS];
+    cudaEvent_t    sent[CS_STAGING_SLOTS], done[CS_STAGING_SLOTS];
     const cs_blas *blas;         /* cuBLAS's calls */
     cublasHandle_t handle;
     double        *scratch;      /* [n_scratch] partial sums of one op */
@@ -83,9 +83,9 @@ bool cs_cuda_spoils(cs_backend *be);
 /** cs_cuda_told - CS_OK, or CS_EDEVICE with a sentence about the error that was kept */
 int cs_cuda_told(cs_backend *be);
 
-/** cs_cuda_berths_open - streams and events of the berths, and their calls */
-cudaError_t cs_cuda_berths_open(cs_backend *be);
-void cs_cuda_berths_close(cs_backend *be);
+/** cs_cuda_staging_open - streams and events of the staging slots, and their calls */
+cudaError_t cs_cuda_staging_open(cs_backend *be);
+void cs_cuda_staging_close(cs_backend *be);
 
 /** cs_cuda_graphs - runs of ops as one; none with CHORDSEQ_SYNC=1, which waits after each */
 void cs_cuda_graphs(cs_backend *be);

@@ -252,7 +252,7 @@ int cs_stage_infer(void *self, cs_queue *in, cs_queue *out)
     int rc;
 
     (void)out;
-    if (s->session->be->berths.send)
+    if (s->session->be->staging.send)
         return infer_ahead(s, in);
     while ((rc = cs_queue_pop(in, &item)) == CS_OK) {
         rc = s->session != s->shared && is_small(s->session, item)

@@ -60,8 +60,8 @@ typedef struct cs_infer_stage {
     cs_session *fallback;        /* on the processor, for what a device has no room for; or NULL */
     pthread_mutex_t *fallback_lock;
     cs_limit   *limit;           /* NULL: a batch that needs too much ends the run */
-    cs_batch   *sent[CS_BERTHS];     /* in the device's staging slots, or NULL */
-    bool        started[CS_BERTHS];  /* and computed there: there was memory for it */
+    cs_batch   *sent[CS_STAGING_SLOTS];     /* in the device's staging slots, or NULL */
+    bool        started[CS_STAGING_SLOTS];  /* and computed there: there was memory for it */
     float      *answer;          /* [cap] of one batch; freed by the owner */
     size_t      cap;
 } cs_infer_stage;

@@ -13,7 +13,7 @@
  * Reads about BASES bases (default 20M) of a sequence file, or a file of series, tokenises and
  * batches them as classify does, and goes through the batches again and again. What is timed, from
  * host memory to host memory:
- *   answer   as classify answers; on a GPU through berths, the next batch being sent meanwhile
+ *   answer   as classify answers; on a GPU the next batch is sent meanwhile
  *   plain    every row of every block, then the mean: without the exact shortcuts; models whose
  *            head reads means only
  *   step     a training step on all records: forward, backward, Adam with a rate of zero
@@ -206,11 +206,12 @@ static int answer_ahead(struct load *l)
     int rc = CS_OK;
 
     for (size_t i = 0; i < l->n; i++) {
-        CS_TRY(cs_session_start(l->session, (int)(i % CS_BERTHS), l->batch[i], false));
+        CS_TRY(cs_session_start(l->session, (int)(i % CS_STAGING_SLOTS), l->batch[i], false));
         if (i > 0)
-            CS_TRY(cs_session_finish(l->session, (int)((i - 1) % CS_BERTHS), l->out));
+            CS_TRY(cs_session_finish(l->session, (int)((i - 1) % CS_STAGING_SLOTS), l->out));
     }
-    rc = l->n > 0 ? cs_session_finish(l->session, (int)((l->n - 1) % CS_BERTHS), l->out) : CS_OK;
+    if (l->n > 0)
+        rc = cs_session_finish(l->session, (int)((l->n - 1) % CS_STAGING_SLOTS), l->out);
 out:
     return rc;
 }
@@ -220,7 +221,7 @@ static int answer_round(struct load *l, double *seconds)
     int rc = CS_OK;
     const double start = now();
 
-    if (l->be->berths.send)
+    if (l->be->staging.send)
         CS_TRY(answer_ahead(l));
     else
         for (size_t i = 0; i < l->n; i++)

@@ -47,10 +47,10 @@ static bool run_all(cs_session *s, int order, long deaf, float (*out)[8])
         cs_host_deaf = k == 2 ? deaf : cs_host_deaf;
         cs_batch *b = k < N_BATCH ? a_batch(s->model, k) : NULL;
         if (b)
-            assert_int_equal(cs_session_start(s, k % CS_BERTHS, b, false), CS_OK);
+            assert_int_equal(cs_session_start(s, k % CS_STAGING_SLOTS, b, false), CS_OK);
         cs_batch_free(b);        /* its bytes have been taken */
         if (k > 0)
-            good &= cs_session_finish(s, (k - 1) % CS_BERTHS, out[k - 1]) == CS_OK;
+            good &= cs_session_finish(s, (k - 1) % CS_STAGING_SLOTS, out[k - 1]) == CS_OK;
     }
     cs_host_lag = 0;
     cs_host_deaf = 0;

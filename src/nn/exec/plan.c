@@ -37,7 +37,7 @@ static int64_t held_bytes(const cs_session *s)
 {
     int64_t n = (s->cx.cap + s->cx.grad_cap + s->cx.cached_cap) * (int64_t)sizeof(cs_real);
 
-    for (int i = 0; i < CS_BERTHS; i++)
+    for (int i = 0; i < CS_STAGING_SLOTS; i++)
         n += (int64_t)(s->staging[i].in.cap + s->staging[i].out.cap);
     return n;
 }

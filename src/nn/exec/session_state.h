@@ -47,7 +47,7 @@ typedef struct cs_session {
     cs_ctx           cx;         /* tape, arenas, switches of a pass */
     cs_trace         trace;
     cs_parts         parts;
-    cs_staging       staging[CS_BERTHS];
+    cs_staging       staging[CS_STAGING_SLOTS];
     struct cs_graph_cache *graphs;   /* of training passes, see graph.h; NULL: none yet */
     cs_head_output   output;     /* set it before the first pass; a training pass ignores it */
     bool             freeze_encoder;   /* training leaves embedding and encoder as they are */

@@ -8,7 +8,7 @@
  * running, so another batch's can be copied meanwhile:
  *
  *     input    off [n_seg + 1], 0 1 ... n_seg, tokens [n_tok] or values [n_tok * n_channel]
- *     output   CS_BERTH_HEAD bytes about what is not finite, then the head's output
+ *     output   CS_STAGING_HEAD bytes about what is not finite, then the head's output
  */
 #include "nn/exec/staging.h"
 
@@ -38,14 +38,15 @@ static size_t input_bytes(const cs_model *m, int64_t n_tok, int32_t n_seg)
 
 static size_t output_bytes(int64_t n_output)
 {
-    return CS_BERTH_HEAD + aligned((size_t)n_output * sizeof(float));
+    return CS_STAGING_HEAD + aligned((size_t)n_output * sizeof(float));
 }
 
 int64_t cs_staging_bytes(const cs_session *s, int64_t n_tok, int32_t n_seg, int64_t n_output)
 {
     if (!cs_staging_has(s->be))
         return 0;
-    return CS_BERTHS * (int64_t)(input_bytes(s->model, n_tok, n_seg) + output_bytes(n_output));
+    return CS_STAGING_SLOTS * (int64_t)(input_bytes(s->model, n_tok, n_seg)
+                                        + output_bytes(n_output));
 }
 
 static void buffer_release(cs_backend *be, cs_staging_buffer *b)
@@ -53,13 +54,13 @@ static void buffer_release(cs_backend *be, cs_staging_buffer *b)
     if (b->device)
         be->op.dealloc(be, b->device);       /* first: it waits for copies of what is pinned */
     if (b->pinned)
-        be->berths.dealloc(be, b->pinned);
+        be->staging.dealloc(be, b->pinned);
     *b = (cs_staging_buffer){ NULL, NULL, 0 };
 }
 
 void cs_staging_release(cs_session *s)
 {
-    for (int i = 0; i < CS_BERTHS; i++) {
+    for (int i = 0; i < CS_STAGING_SLOTS; i++) {
         buffer_release(s->be, &s->staging[i].in);
         buffer_release(s->be, &s->staging[i].out);
     }
@@ -71,7 +72,7 @@ static int reserve(cs_backend *be, cs_staging_buffer *b, size_t n_bytes)
     if (n_bytes <= b->cap)
         return CS_OK;
     buffer_release(be, b);
-    b->pinned = be->berths.alloc(be, n_bytes);
+    b->pinned = be->staging.alloc(be, n_bytes);
     b->device = b->pinned ? be->op.alloc(be, n_bytes) : NULL;
     if (!b->device) {
         buffer_release(be, b);
@@ -111,7 +112,7 @@ cs_input cs_staging_send(cs_session *s, int slot, const cs_input *in)
         memcpy(at + n_off + (size_t)i * sizeof i, &i, sizeof i);
     memcpy(at + 2 * n_off, m->tok ? (const void *)in->tok : (const void *)in->x,
            (size_t)l->n_tok * row_bytes(m));
-    s->be->berths.send(s->be, slot, l->in.device, l->in.pinned,
+    s->be->staging.send(s->be, slot, l->in.device, l->in.pinned,
                        input_bytes(m, l->n_tok, l->n_seg));
     there.off = (const int64_t *)(const void *)device;
     there.each = (const int64_t *)(const void *)(device + n_off);
@@ -124,7 +125,7 @@ cs_input cs_staging_send(cs_session *s, int slot, const cs_input *in)
 void cs_staging_end(cs_session *s, int slot, cs_mat y)
 {
     CS_BUG(y.r * y.c != s->staging[slot].n);
-    s->be->berths.end(s->be, slot, y, s->staging[slot].out.device);
+    s->be->staging.end(s->be, slot, y, s->staging[slot].out.device);
 }
 
 int cs_staging_fetch(cs_session *s, int slot, float *out, int64_t *first)
@@ -132,13 +133,13 @@ int cs_staging_fetch(cs_session *s, int slot, float *out, int64_t *first)
     const cs_staging *l = &s->staging[slot];
     const size_t n_bytes = (size_t)l->n * sizeof *out;
     uint64_t at;
-    const int rc = s->be->berths.fetch(s->be, slot, l->out.pinned, l->out.device,
-                                       CS_BERTH_HEAD + n_bytes);
+    const int rc = s->be->staging.fetch(s->be, slot, l->out.pinned, l->out.device,
+                                       CS_STAGING_HEAD + n_bytes);
 
     if (rc != CS_OK)
         return rc;
     memcpy(&at, l->out.pinned, sizeof at);
-    memcpy(out, l->out.pinned + CS_BERTH_HEAD, n_bytes);
+    memcpy(out, l->out.pinned + CS_STAGING_HEAD, n_bytes);
     *first = at == UINT64_MAX ? -1 : (int64_t)at;
     return CS_OK;
 }

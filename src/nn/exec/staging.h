@@ -6,7 +6,7 @@
 #include "nn/exec/upload.h"
 
 /** cs_staging_has - do batches go through staging buffers on this backend? */
-static inline bool cs_staging_has(const cs_backend *be) { return be->berths.send != NULL; }
+static inline bool cs_staging_has(const cs_backend *be) { return be->staging.send != NULL; }
 
 /** cs_staging_bytes - what all slots take on the device, for batches of this shape with so many
  * reals of output; 0 where there are none */

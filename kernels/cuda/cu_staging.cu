@@ -1,16 +1,16 @@
-/* cu_berths.cu - batches behind each other: copies on a stream of their own, ordered by events.
+/* cu_staging.cu - batches behind each other: copies on a stream of their own, ordered by events.
  *
- * DESIGN. `stream` computes, `copies` copies. For batches k = 0, 1, 2 ... in berths k mod 2:
+ * DESIGN. `stream` computes, `copies` copies. For batches k = 0, 1, 2 ... in slots k mod 2:
  *
  *     copies   send k+1   fetch k   send k+2   fetch k+1
  *     stream   compute k    compute k+1    compute k+2
  *
  * compute k waits for the event sent[k mod 2], fetch k for done[k mod 2], and the host for fetch k;
- * that send k+2 finds its berth unused follows from the last, as compute k ended before fetch k.
+ * that send k+2 finds its slot unused follows from the last, as compute k ended before fetch k.
  */
 #include "kernels/cuda/device.cuh"
 
-static void *berths_alloc(cs_backend *be, size_t n_bytes)
+static void *staging_alloc(cs_backend *be, size_t n_bytes)
 {
     void *p = NULL;
     cs_cuda_here(be);
@@ -20,30 +20,30 @@ static void *berths_alloc(cs_backend *be, size_t n_bytes)
     return NULL;
 }
 
-static void berths_dealloc(cs_backend *be, void *p)
+static void staging_dealloc(cs_backend *be, void *p)
 {
     cs_cuda_here(be);
     cs_cuda_record_error(be, cudaFreeHost(p), "dealloc");
 }
 
-static void berths_send(cs_backend *be, int berth, void *dst, const void *pinned, size_t n_bytes)
+static void staging_send(cs_backend *be, int slot, void *dst, const void *pinned, size_t n_bytes)
 {
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
     cs_cuda_record_error(be, cudaMemcpyAsync(dst, pinned, n_bytes, cudaMemcpyHostToDevice,
                                              cu->copies),
                  "send");
-    cs_cuda_record_error(be, cudaEventRecord(cu->sent[berth], cu->copies), "send");
-    cs_cuda_record_error(be, cudaStreamWaitEvent(cu->stream, cu->sent[berth], 0), "send");
+    cs_cuda_record_error(be, cudaEventRecord(cu->sent[slot], cu->copies), "send");
+    cs_cuda_record_error(be, cudaStreamWaitEvent(cu->stream, cu->sent[slot], 0), "send");
 }
 
-static void berths_end(cs_backend *be, int berth, cs_mat y, void *out)
+static void staging_end(cs_backend *be, int slot, cs_mat y, void *out)
 {
     cs_cuda *cu = cs_cuda_of(be);
     unsigned long long *first = (unsigned long long *)out;
-    cs_real *v = (cs_real *)((char *)out + CS_BERTH_HEAD);
+    cs_real *v = (cs_real *)((char *)out + CS_STAGING_HEAD);
     cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaMemset2DAsync(out, CS_BERTH_HEAD, 0xFF, CS_BERTH_HEAD, 1,
+    cs_cuda_record_error(be, cudaMemset2DAsync(out, CS_STAGING_HEAD, 0xFF, CS_STAGING_HEAD, 1,
                                                cu->stream),
                  "answers");
     cs_each(be, y.r, y.c, [=] __device__(int64_t r, int32_t j) {
@@ -53,14 +53,14 @@ static void berths_end(cs_backend *be, int berth, cs_mat y, void *out)
         if (x - x != 0)          /* infinite, or not a number */
             atomicMin(first, (unsigned long long)i);
     }, "answers");
-    cs_cuda_record_error(be, cudaEventRecord(cu->done[berth], cu->stream), "answers");
+    cs_cuda_record_error(be, cudaEventRecord(cu->done[slot], cu->stream), "answers");
 }
 
-static int berths_fetch(cs_backend *be, int berth, void *pinned, const void *src, size_t n_bytes)
+static int staging_fetch(cs_backend *be, int slot, void *pinned, const void *src, size_t n_bytes)
 {
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaStreamWaitEvent(cu->copies, cu->done[berth], 0), "fetch");
+    cs_cuda_record_error(be, cudaStreamWaitEvent(cu->copies, cu->done[slot], 0), "fetch");
     cs_cuda_record_error(be, cudaMemcpyAsync(pinned, src, n_bytes, cudaMemcpyDeviceToHost,
                                              cu->copies),
                  "fetch");
@@ -68,27 +68,27 @@ static int berths_fetch(cs_backend *be, int berth, void *pinned, const void *src
     return cs_cuda_told(be);
 }
 
-cudaError_t cs_cuda_berths_open(cs_backend *be)
+cudaError_t cs_cuda_staging_open(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
     cudaError_t e = cudaStreamCreateWithFlags(&cu->copies, cudaStreamNonBlocking);
-    for (int i = 0; i < CS_BERTHS && e == cudaSuccess; i++) {
+    for (int i = 0; i < CS_STAGING_SLOTS && e == cudaSuccess; i++) {
         e = cudaEventCreateWithFlags(&cu->sent[i], cudaEventDisableTiming);
         if (e == cudaSuccess)
             e = cudaEventCreateWithFlags(&cu->done[i], cudaEventDisableTiming);
     }
-    be->berths.alloc = berths_alloc;
-    be->berths.dealloc = berths_dealloc;
-    be->berths.send = berths_send;
-    be->berths.end = berths_end;
-    be->berths.fetch = berths_fetch;
+    be->staging.alloc = staging_alloc;
+    be->staging.dealloc = staging_dealloc;
+    be->staging.send = staging_send;
+    be->staging.end = staging_end;
+    be->staging.fetch = staging_fetch;
     return e;
 }
 
-void cs_cuda_berths_close(cs_backend *be)
+void cs_cuda_staging_close(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
-    for (int i = 0; i < CS_BERTHS; i++) {
+    for (int i = 0; i < CS_STAGING_SLOTS; i++) {
         if (cu->sent[i])
             (void)cudaEventDestroy(cu->sent[i]);
         if (cu->done[i])
