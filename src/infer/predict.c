@@ -1,139 +1,10 @@
-/* predict.c - a chunk's records as tokens, and a batch's answers to the views they belong to. */
+/* predict.c - the answers of batches, to the views that they belong to. */
 #include "infer/predict.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/budget.h"
-#include "infer/views.h"
 #include "nn/exec/plan.h"
-
-/* ---- tokens of a chunk ---------------------------------------------------------------------- */
-
-void cs_chunk_free_ids(cs_chunk *c)
-{
-    cs_block_free(c->id);
-    c->id = NULL;
-    c->n_id = 0;
-}
-
-static int no_room(const cs_policy *p, const cs_chunk *c, const char *what, int64_t n)
-{
-    return cs_fail(CS_EMEM, "out of memory for %lld %s of the records from '%s' to '%s'%s",
-                   (long long)n, what, c->rec[0].name, c->rec[c->n - 1].name,
-                   cs_policy_may_cut(p) ? "; --long-sequence window would cut long ones" : "");
-}
-
-static int list_views(const cs_policy *p, cs_chunk *c)
-{
-    int64_t n = 0;
-
-    for (int i = 0; i < c->n; i++)
-        n += cs_views_count(p, &c->rec[i]);
-    if (n > INT_MAX / 2)
-        return no_room(p, c, "windows", n);
-    c->n_view = (int32_t)n;
-    c->ans = cs_arena_alloc(c->mem, (size_t)c->n, sizeof *c->ans);
-    c->first = cs_arena_alloc(c->mem, (size_t)c->n + 1, sizeof *c->first);
-    c->view = cs_arena_alloc(c->mem, (size_t)n, sizeof *c->view);
-    if (!c->ans || !c->first || !c->view)
-        return no_room(p, c, "windows", n);
-    memset(c->ans, 0, (size_t)c->n * sizeof *c->ans);
-    c->first[0] = 0;
-    for (int i = 0; i < c->n; i++) {
-        c->first[i + 1] = c->first[i] + (int32_t)cs_views_count(p, &c->rec[i]);
-        cs_views_list(p, &c->rec[i], i, c->view + c->first[i]);
-    }
-    return CS_OK;
-}
-
-/* One block for the ids of all views, each given as much as its bases can need. */
-static int reserve_ids(const cs_policy *p, cs_chunk *c)
-{
-    for (int32_t k = 0; p->model->tok && k < c->n_view; k++)
-        c->n_id += c->view[k].tok.n;
-    c->id = cs_block_alloc((size_t)c->n_id + 1, sizeof *c->id);
-    if (!c->id)
-        return no_room(p, c, "tokens", c->n_id);
-    int32_t *id = c->id;
-    for (int32_t k = 0; p->model->tok && k < c->n_view; k++) {
-        c->view[k].tok.id = id;
-        id += c->view[k].tok.n;
-    }
-    return CS_OK;
-}
-
-/* Tokens of all views, each with the room that the tokenizer and bases to turn need meanwhile. */
-static int encode(const cs_policy *p, cs_chunk *c)
-{
-    int64_t most = 0;
-
-    for (int32_t k = 0; k < c->n_view; k++) {
-        const int64_t n = cs_view_scratch(p, &c->view[k]);
-        most = n > most ? n : most;
-    }
-    char *scratch = cs_block_alloc((size_t)most + 1, 1);
-    if (!scratch)
-        return no_room(p, c, "bytes to work with", most);
-    for (int32_t k = 0; k < c->n_view; k++)
-        cs_view_encode(p, &c->rec[c->view[k].rec], &c->view[k], scratch);
-    cs_block_free(scratch);
-    return CS_OK;
-}
-
-static bool is_alone(const cs_chunk *c, const cs_view *v)
-{
-    return c->first[v->rec + 1] - c->first[v->rec] == 1;
-}
-
-/* How many answers a record's own is made of, one after the other. */
-static int answers_of(const cs_policy *p, const cs_chunk *c, int i)
-{
-    return p->pair == CS_PAIR_APART ? c->rec[i].n_seg : 1;
-}
-
-/* Room for the raw values of views; where a record has one view, they are its answer's own. */
-static int reserve_answers(const cs_policy *p, cs_chunk *c)
-{
-    const cs_model *m = p->model;
-    int64_t total = 0;
-
-    for (int32_t k = 0; k < c->n_view; k++) {
-        const cs_view *v = &c->view[k];
-        cs_prediction *a = &c->ans[v->rec];
-        if (v->reason)
-            continue;
-        const int64_t n = cs_model_output_len(m, p->output, v->tok.n);
-        total += (is_alone(c, v) ? 0 : n) + (a->n == 0 ? n * answers_of(p, c, v->rec) : 0);
-        a->n = n;
-    }
-    float *v = cs_arena_alloc(c->mem, (size_t)total + 1, sizeof *v);
-    if (!v)
-        return no_room(p, c, "values", total);
-    for (int i = 0; i < c->n; i++) {
-        c->ans[i].v = v;
-        v += c->ans[i].n * answers_of(p, c, i);
-    }
-    for (int32_t k = 0; k < c->n_view; k++) {
-        cs_view *w = &c->view[k];
-        const cs_prediction *a = &c->ans[w->rec];
-        w->v = is_alone(c, w) ? a->v : v;
-        v += is_alone(c, w) || w->reason ? 0 : a->n;
-    }
-    return CS_OK;
-}
-
-int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c)
-{
-    int rc = CS_OK;
-
-    CS_TRY(list_views(p, c));
-    CS_TRY(reserve_ids(p, c));
-    CS_TRY(encode(p, c));
-    rc = reserve_answers(p, c);
-out:
-    return rc;
-}
 
 /* ---- answers of a batch ---------------------------------------------------------------------- */
 
@@ -275,7 +146,7 @@ static int in_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
     return rc;
 }
 
-static int by_processor(cs_infer_stage *s, const cs_batch *b)
+static int by_fallback(cs_infer_stage *s, const cs_batch *b)
 {
     cs_budget *budget = cs_budget_leave();
 
@@ -284,7 +155,7 @@ static int by_processor(cs_infer_stage *s, const cs_batch *b)
     cs_budget_enter(budget);
     int rc = cs_session_forward(s->fallback, b, s->answer);
     if (rc == CS_OK) {
-        b->slot[0].chunk->view[b->slot[0].i].spared = true;
+        b->slot[0].chunk->view[b->slot[0].i].on_cpu = true;
         deliver(s, b);
     } else {
         rc = rc == CS_EMEM ? give_up(s, s->fallback, b) : annotate_error(s, s->fallback, b, rc);
@@ -299,7 +170,7 @@ static int without_room(cs_infer_stage *s, cs_session *by, const cs_batch *b)
         cs_error_clear();
         return in_parts(s, by, b);
     }
-    return b->n_rec == 1 && s->fallback ? by_processor(s, b) : give_up(s, by, b);
+    return b->n_rec == 1 && s->fallback ? by_fallback(s, b) : give_up(s, by, b);
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -358,4 +229,82 @@ int cs_prediction_accept(const cs_policy *p, const cs_record *r, cs_reason reaso
     return cs_fail(CS_EMODEL, "record '%s' (%lld bases) is longer than the model's %lld tokens%s",
                    r->name, (long long)cs_record_bases(r), (long long)p->max_len,
                    cs_policy_may_cut(p) ? "; cut it with --long-sequence window" : "");
+}
+
+/* ---- the stage ------------------------------------------------------------------------------- */
+
+/* By the session that all stages share, with the threads that there are to spare. */
+static int infer_shared(cs_infer_stage *s, const cs_batch *b)
+{
+    cs_budget *budget = cs_budget_leave();
+
+    CS_BUG(pthread_mutex_lock(s->shared_lock) != 0);
+    cs_budget_enter(budget);
+    s->shared->be->n_thread = cs_pipe_share(s->pipe);
+    const int rc = cs_batch_predict(s, s->shared, b);
+    CS_BUG(pthread_mutex_unlock(s->shared_lock) != 0);
+    return rc;
+}
+
+static bool is_small(cs_session *s, const cs_batch *b)
+{
+    return cs_plan_memory(s, b->n_tok, b->n_seg, b->depth, false) <= CS_SMALL_BATCH;
+}
+
+/* The answers of the batch in a slot. */
+static int collect(cs_infer_stage *s, int slot)
+{
+    cs_batch *b = s->sent[slot];
+    const int rc = b ? cs_batch_finish(s, slot, b) : CS_OK;
+
+    s->sent[slot] = NULL;
+    cs_batch_free(b);
+    return rc;
+}
+
+/* Through a device's staging buffers: while one batch is computed the next is sent. Nobody waits
+ * for a batch while answers are in a slot: the bucket stage may wait for the writer, and that for
+ * them. */
+static int infer_ahead(cs_infer_stage *s, cs_queue *in)
+{
+    void *item;
+    int rc = CS_OK, slot = 0;
+
+    for (; rc == CS_OK; slot = 1 - slot) {
+        CS_TRY(cs_queue_try(in, &item));
+        if (!item) {
+            CS_TRY(collect(s, 1 - slot));
+            CS_TRY(cs_queue_pop(in, &item));
+        }
+        s->sent[slot] = item;
+        rc = cs_batch_start(s, slot, item);
+        if (rc == CS_OK)
+            rc = collect(s, 1 - slot);
+        if (rc == CS_OK && !s->started[slot])
+            rc = collect(s, slot);        /* no room for it: alone, or otherwise */
+    }
+out:
+    if (rc != CS_EOF)
+        return rc;
+    rc = collect(s, 1 - slot);
+    return rc == CS_OK ? CS_EOF : rc;
+}
+
+int cs_stage_infer(void *self, cs_queue *in, cs_queue *out)
+{
+    cs_infer_stage *s = self;
+    void *item;
+    int rc;
+
+    (void)out;
+    if (s->session->be->staging.send)
+        return infer_ahead(s, in);
+    while ((rc = cs_queue_pop(in, &item)) == CS_OK) {
+        rc = s->session != s->shared && is_small(s->session, item)
+           ? cs_batch_predict(s, s->session, item) : infer_shared(s, item);
+        cs_batch_free(item);
+        if (rc != CS_OK)
+            break;
+    }
+    return rc;
 }

@@ -1,20 +1,8 @@
-/* predict.h - what the stages tokenise and infer do to one chunk or batch; no threads, no
- * queues. */
+/* predict.h - what the stage infer does to one batch; the library shares it. */
 #ifndef CS_INFER_PREDICT_H
 #define CS_INFER_PREDICT_H
 
 #include "infer/stage.h"
-
-/**
- * cs_chunk_tokenise - views of every record, with their tokens, and room for their answers
- *
- * c        its records are set; gets view, first, ans and id
- * Returns  CS_OK; CS_EMEM naming the records
- */
-int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c) CS_MUST_CHECK;
-
-/** cs_chunk_free_ids - token ids, once batches have copies of them */
-void cs_chunk_free_ids(cs_chunk *c);
 
 /**
  * cs_batch_predict - raw values of a batch to the views that its slots name

@@ -76,7 +76,7 @@ typedef struct cs_write_stage {
     uint64_t     n_record, n_base;
     cs_counted   too_long;       /* records beyond the model's longest sequence */
     cs_counted   no_memory;
-    cs_counted   spared, cut;    /* computed on the processor, or in windows, for lack of room */
+    cs_counted   on_cpu, cut;    /* computed on the processor, or in windows, for lack of room */
 } cs_write_stage;
 
 /** cs_stage_read - chunks of records, numbered from 0 */
@@ -85,8 +85,8 @@ int cs_stage_read(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 /** cs_stage_tokenise - every record's views with their tokens, and room for answers */
 int cs_stage_tokenise(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 
-/** cs_stage_bucket - chunks to `flight`, then their records into batches; see stage.c for the proof
- * that it cannot wait for itself */
+/** cs_stage_bucket - chunks to `flight`, then their records into batches; bucket_stage.c has the
+ * proof that it cannot wait for itself */
 int cs_stage_bucket(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 
 /** cs_stage_infer - answers for batches, into the slots of their chunks, by as many threads as the

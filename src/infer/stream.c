@@ -188,7 +188,7 @@ static void report_counted(const cs_stream *s, const struct stages *g, const cs_
                    most > 0 ? " or --max-memory allows" : "",
                    cs_policy_remedy(s->policy, most == 0 && !s->model->be->is_host));
     cs_report_counted(&g->write.no_memory, stat->n_record, what);
-    cs_report_counted(&g->write.spared, stat->n_record, "need more memory than there is on the "
+    cs_report_counted(&g->write.on_cpu, stat->n_record, "need more memory than there is on the "
                       "device; the processor has computed them");
     cs_report_counted(&g->write.cut, stat->n_record, "need more memory than there was, or are "
                       "longer than the model takes; they were cut into windows");

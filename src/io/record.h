@@ -59,7 +59,7 @@ typedef struct cs_view {
     cs_reason reason;            /* why the network does not see it, or NONE */
     cs_tokens tok;               /* id NULL where the input is real values */
     float    *v;                 /* [n of the answer] raw values, set by infer */
-    bool      spared;            /* the processor answered, for lack of room on the device */
+    bool      on_cpu;            /* the processor answered, for lack of room on the device */
 } cs_view;
 
 /* A record's answer: what the head writes (answer_len floats), or a reason why there is none. Where

@@ -20,6 +20,7 @@
 
 #include "base/cpu.h"
 #include "infer/predict.h"
+#include "infer/tokenise.h"
 #include "infer/views.h"
 #include "lib/opened.h"
 #include "lib/stubs.h"

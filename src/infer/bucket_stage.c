@@ -1,0 +1,95 @@
+/* bucket_stage.c - chunks to the writer, and their records into batches.
+ *
+ * DESIGN
+ * No deadlock. Only `flight` and the count `pending` can close a circle: bucket waits for room
+ * in flight, the writer for the answers of its chunk w, and these may lie in a batch that only
+ * bucket can close. Let b(j) be the bytes of chunk j, P and B the items and bytes that flight
+ * holds. Bucket blocks on chunk k only if flight, which then holds w+1 .. k-1, has k-1-w >= P
+ * items, or if b(w+1) + ... + b(k) > B (a push into an empty flight always succeeds).
+ * Therefore, before pushing k, it closes every batch whose oldest chunk o has
+ *
+ *     k - o >= L  or  b(o+1) + ... + b(k) > B / 2,       1 <= L <= P + 1.
+ *
+ * Both grow as o falls, so if bucket blocks, every batch with records of chunks <= w has been
+ * closed, infer (which waits for nobody else) will answer it, and the writer will go on. Half
+ * of B, and L = P / 2, leave the writer some way to go before anybody waits. Chunk numbers and
+ * bytes are functions of the input, so batches are, too; a clock or the length of a queue is
+ * never asked.
+ */
+#include "infer/stage.h"
+#include "infer/tokenise.h"
+
+/* The byte half of the lag rule: how far the window of chunks that may share a batch reaches back.
+ * Invariant: chunks first .. k-1 (k the next) number fewer than `lag`; bytes is their sum but for
+ * the first's own, and size[j % lag] is b(j). */
+struct lag {
+    uint64_t lag, first;
+    size_t  *size;
+    size_t   bytes, max_bytes;
+};
+
+/* Take chunk k in; afterwards a batch whose oldest chunk is below `first` is too old. */
+static void lag_advance(struct lag *l, uint64_t k, size_t n_bytes)
+{
+    if (k > l->first)
+        l->bytes += n_bytes;
+    while (l->first < k && (k - l->first >= l->lag || l->bytes > l->max_bytes)) {
+        l->first++;
+        l->bytes -= l->first < k ? l->size[l->first % l->lag] : n_bytes;
+    }
+    l->size[k % l->lag] = n_bytes;
+}
+
+static int push_batch(void *queue, cs_batch *b)
+{
+    return cs_queue_push(queue, b);
+}
+
+/* The chunk as bucket holds it; on an error after the push it stays the writer's. */
+static int bucket_chunk(cs_bucket_stage *s, struct lag *l, cs_bucketer *k, cs_chunk *c)
+{
+    int rc = CS_OK, n_missing = 0;
+
+    lag_advance(l, c->no, cs_chunk_bytes(c));
+    /* The bucketer counts in chunks: tell it the chunk number at which `first` is due anyway. */
+    rc = cs_bucketer_chunk(k, l->first + l->lag - 1);
+    if (s->limit)
+        cs_bucketer_limit(k, atomic_load(&s->limit->tokens));
+    for (int32_t i = 0; i < c->n_view; i++)
+        n_missing += !c->view[i].reason;
+    atomic_store(&c->pending, n_missing + 1);
+    if (rc == CS_OK)
+        rc = cs_queue_push(s->flight, c);
+    if (rc != CS_OK) {
+        cs_tokenised_drop(c);
+        return rc;
+    }
+    for (int32_t i = 0; rc == CS_OK && i < c->n_view; i++)
+        if (!c->view[i].reason)
+            rc = cs_bucketer_add(k, c, i);
+    cs_chunk_free_ids(c);
+    return rc;
+}
+
+int cs_stage_bucket(void *self, cs_queue *in, cs_queue *out)
+{
+    cs_bucket_stage *s = self;
+    struct lag l = { .lag = s->window > 1 ? s->window / 2 : 1, .max_bytes = s->window_bytes / 2 };
+    cs_bucketer *k = cs_bucketer_new(s->budget, l.lag, s->n_channel, 0, push_batch, out);
+    void *item;
+    int rc;
+
+    l.size = cs_xcalloc((size_t)l.lag, sizeof *l.size);
+    while ((rc = cs_queue_pop(in, &item)) == CS_OK) {
+        rc = bucket_chunk(s, &l, k, item);
+        if (rc != CS_OK)
+            break;
+        cs_pipe_count_down(s->pipe, &((cs_chunk *)item)->pending, 1);
+    }
+    if (rc == CS_EOF)
+        rc = cs_bucketer_end(k);
+    s->stat = cs_bucketer_stat(k);
+    cs_bucketer_free(k);
+    free(l.size);
+    return rc;
+}

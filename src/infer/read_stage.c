@@ -1,0 +1,35 @@
+/* read_stage.c - records of the input into chunks. */
+#include "infer/stage.h"
+
+/* CS_EOF: the input ended; the chunk may have records all the same. */
+static int fill(const cs_read_stage *s, cs_chunk *c)
+{
+    int rc = CS_OK;
+
+    while (rc == CS_OK && !cs_chunk_full(c))
+        rc = s->next(s->source, c);
+    c->input_bytes = s->in ? cs_inputs_tell(s->in) : 0;
+    return rc;
+}
+
+int cs_stage_read(void *self, cs_queue *in, cs_queue *out)
+{
+    cs_read_stage *s = self;
+    int rc = CS_OK;
+
+    (void)in;
+    for (uint64_t no = 0; rc == CS_OK; no++) {
+        cs_chunk *c = cs_chunk_new(no);
+        if (!c)
+            return cs_fail(CS_EMEM, "out of memory for a chunk of the input");
+        rc = fill(s, c);
+        /* Once it is pushed, the chunk is another thread's. */
+        const bool whole = rc >= 0 && c->n > 0;
+        const int pushed = whole ? cs_queue_push(out, c) : rc;
+        if (!whole || pushed != CS_OK) {
+            cs_chunk_free(c);
+            return pushed;
+        }
+    }
+    return rc;
+}

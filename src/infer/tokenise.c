@@ -1,0 +1,183 @@
+/* tokenise.c - a chunk's records as views with their tokens, and room for their answers.
+ *
+ * DESIGN. Token ids are four times as large as the bases and are needed for a moment only: all of a
+ * chunk's are in one block, c->id, which the bucket stage frees when it has copied them into
+ * batches, so that the chunks that wait for the writer are small.
+ */
+#include "infer/tokenise.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "infer/stage.h"
+#include "infer/views.h"
+
+/* ---- a chunk -------------------------------------------------------------------------------- */
+
+void cs_chunk_free_ids(cs_chunk *c)
+{
+    cs_block_free(c->id);
+    c->id = NULL;
+    c->n_id = 0;
+}
+
+static int no_room(const cs_policy *p, const cs_chunk *c, const char *what, int64_t n)
+{
+    return cs_fail(CS_EMEM, "out of memory for %lld %s of the records from '%s' to '%s'%s",
+                   (long long)n, what, c->rec[0].name, c->rec[c->n - 1].name,
+                   cs_policy_may_cut(p) ? "; --long-sequence window would cut long ones" : "");
+}
+
+static int list_views(const cs_policy *p, cs_chunk *c)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < c->n; i++)
+        n += cs_views_count(p, &c->rec[i]);
+    if (n > INT_MAX / 2)
+        return no_room(p, c, "windows", n);
+    c->n_view = (int32_t)n;
+    c->ans = cs_arena_alloc(c->mem, (size_t)c->n, sizeof *c->ans);
+    c->first = cs_arena_alloc(c->mem, (size_t)c->n + 1, sizeof *c->first);
+    c->view = cs_arena_alloc(c->mem, (size_t)n, sizeof *c->view);
+    if (!c->ans || !c->first || !c->view)
+        return no_room(p, c, "windows", n);
+    memset(c->ans, 0, (size_t)c->n * sizeof *c->ans);
+    c->first[0] = 0;
+    for (int i = 0; i < c->n; i++) {
+        c->first[i + 1] = c->first[i] + (int32_t)cs_views_count(p, &c->rec[i]);
+        cs_views_list(p, &c->rec[i], i, c->view + c->first[i]);
+    }
+    return CS_OK;
+}
+
+/* One block for the ids of all views, each given as much as its bases can need. */
+static int reserve_ids(const cs_policy *p, cs_chunk *c)
+{
+    for (int32_t k = 0; p->model->tok && k < c->n_view; k++)
+        c->n_id += c->view[k].tok.n;
+    c->id = cs_block_alloc((size_t)c->n_id + 1, sizeof *c->id);
+    if (!c->id)
+        return no_room(p, c, "tokens", c->n_id);
+    int32_t *id = c->id;
+    for (int32_t k = 0; p->model->tok && k < c->n_view; k++) {
+        c->view[k].tok.id = id;
+        id += c->view[k].tok.n;
+    }
+    return CS_OK;
+}
+
+/* Tokens of all views, each with the room that the tokenizer and bases to turn need meanwhile. */
+static int encode(const cs_policy *p, cs_chunk *c)
+{
+    int64_t most = 0;
+
+    for (int32_t k = 0; k < c->n_view; k++) {
+        const int64_t n = cs_view_scratch(p, &c->view[k]);
+        most = n > most ? n : most;
+    }
+    char *scratch = cs_block_alloc((size_t)most + 1, 1);
+    if (!scratch)
+        return no_room(p, c, "bytes to work with", most);
+    for (int32_t k = 0; k < c->n_view; k++)
+        cs_view_encode(p, &c->rec[c->view[k].rec], &c->view[k], scratch);
+    cs_block_free(scratch);
+    return CS_OK;
+}
+
+static bool is_alone(const cs_chunk *c, const cs_view *v)
+{
+    return c->first[v->rec + 1] - c->first[v->rec] == 1;
+}
+
+/* How many answers a record's own is made of, one after the other. */
+static int answers_of(const cs_policy *p, const cs_chunk *c, int i)
+{
+    return p->pair == CS_PAIR_APART ? c->rec[i].n_seg : 1;
+}
+
+/* Room for the raw values of views; where a record has one view, they are its answer's own. */
+static int reserve_answers(const cs_policy *p, cs_chunk *c)
+{
+    const cs_model *m = p->model;
+    int64_t total = 0;
+
+    for (int32_t k = 0; k < c->n_view; k++) {
+        const cs_view *v = &c->view[k];
+        cs_prediction *a = &c->ans[v->rec];
+        if (v->reason)
+            continue;
+        const int64_t n = cs_model_output_len(m, p->output, v->tok.n);
+        total += (is_alone(c, v) ? 0 : n) + (a->n == 0 ? n * answers_of(p, c, v->rec) : 0);
+        a->n = n;
+    }
+    float *v = cs_arena_alloc(c->mem, (size_t)total + 1, sizeof *v);
+    if (!v)
+        return no_room(p, c, "values", total);
+    for (int i = 0; i < c->n; i++) {
+        c->ans[i].v = v;
+        v += c->ans[i].n * answers_of(p, c, i);
+    }
+    for (int32_t k = 0; k < c->n_view; k++) {
+        cs_view *w = &c->view[k];
+        const cs_prediction *a = &c->ans[w->rec];
+        w->v = is_alone(c, w) ? a->v : v;
+        v += is_alone(c, w) || w->reason ? 0 : a->n;
+    }
+    return CS_OK;
+}
+
+int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c)
+{
+    int rc = CS_OK;
+
+    CS_TRY(list_views(p, c));
+    CS_TRY(reserve_ids(p, c));
+    CS_TRY(encode(p, c));
+    rc = reserve_answers(p, c);
+out:
+    return rc;
+}
+
+/* ---- the stage ------------------------------------------------------------------------------ */
+
+size_t cs_tokenised_bytes(const void *chunk)
+{
+    const cs_chunk *c = chunk;
+
+    return cs_chunk_bytes(c) + (size_t)c->n_id * sizeof *c->id;
+}
+
+void cs_tokenised_drop(void *chunk)
+{
+    if (chunk)
+        cs_chunk_free_ids(chunk);
+    cs_chunk_free(chunk);
+}
+
+static void note_longest(cs_tokenise_stage *s, const cs_chunk *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        const int64_t n_base = cs_record_bases(&c->rec[i]);
+        s->longest = n_base > s->longest ? n_base : s->longest;
+    }
+}
+
+int cs_stage_tokenise(void *self, cs_queue *in, cs_queue *out)
+{
+    cs_tokenise_stage *s = self;
+    void *item;
+    int rc;
+
+    while ((rc = cs_queue_pop(in, &item)) == CS_OK) {
+        note_longest(s, item);
+        rc = cs_chunk_tokenise(s->policy, item);
+        if (rc == CS_OK)
+            rc = cs_queue_push(out, item);
+        if (rc != CS_OK) {
+            cs_tokenised_drop(item);
+            break;
+        }
+    }
+    return rc;
+}

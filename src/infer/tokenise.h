@@ -1,0 +1,18 @@
+/* tokenise.h - what the stage tokenise does to one chunk; the library shares it. */
+#ifndef CS_INFER_TOKENISE_H
+#define CS_INFER_TOKENISE_H
+
+#include "infer/policy.h"
+
+/**
+ * cs_chunk_tokenise - views of every record, with their tokens, and room for their answers
+ *
+ * c        its records are set; gets view, first, ans and id
+ * Returns  CS_OK; CS_EMEM naming the records
+ */
+int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c) CS_MUST_CHECK;
+
+/** cs_chunk_free_ids - token ids, once batches have copies of them */
+void cs_chunk_free_ids(cs_chunk *c);
+
+#endif

@@ -1,0 +1,69 @@
+/* write_stage.c - chunks whose answers have all come, to the sink, in input order.
+ *
+ * DESIGN. A record is answered as one or several views (views.h), each a sequence of its own for
+ * bucket and infer. Their answers are combined here, so the record's depends on nothing but them.
+ */
+#include "infer/predict.h"
+#include "infer/views.h"
+
+static void count_reason(cs_write_stage *s, const cs_record *r, cs_reason reason)
+{
+    if (reason == CS_REASON_TOO_LONG)
+        cs_count_warning(&s->too_long, r->name);
+    if (reason == CS_REASON_NO_MEMORY)
+        cs_count_warning(&s->no_memory, r->name);
+}
+
+/* How answers came about where there was no room for sequences as they are. */
+static void count_detours(cs_write_stage *s, const cs_chunk *c, int i)
+{
+    bool on_cpu = false;
+
+    for (int32_t k = c->first[i]; k < c->first[i + 1]; k++)
+        on_cpu = on_cpu || c->view[k].on_cpu;
+    if (on_cpu)
+        cs_count_warning(&s->on_cpu, c->rec[i].name);
+    if (s->policy->on_long == CS_LONG_FIT && c->ans[i].n_window[0] > 1)
+        cs_count_warning(&s->cut, c->rec[i].name);
+}
+
+static int write_chunk(cs_write_stage *s, const cs_chunk *c)
+{
+    int rc = CS_OK;
+
+    for (int i = 0; i < c->n; i++) {
+        cs_views_decide(s->policy, c, i);
+        CS_TRY(cs_prediction_accept(s->policy, &c->rec[i], c->ans[i].reason));
+        count_reason(s, &c->rec[i], c->ans[i].reason);
+        count_detours(s, c, i);
+        CS_TRY(s->sink(s->arg, &c->rec[i], &c->ans[i]));
+    }
+    s->n_record += (uint64_t)c->n;
+    s->n_base += (uint64_t)c->n_base;
+    if (s->progress)
+        cs_progress_update(s->progress, s->n_record, s->n_base, c->input_bytes);
+out:
+    return rc;
+}
+
+int cs_stage_write(void *self, cs_queue *in, cs_queue *out)
+{
+    cs_write_stage *s = self;
+    void *item;
+    int rc;
+
+    (void)out;
+    while ((rc = cs_queue_pop(in, &item)) == CS_OK) {
+        cs_chunk *c = item;
+        rc = cs_pipe_wait_zero(s->pipe, &c->pending);
+        if (rc != CS_OK) {
+            cs_pipe_keep(s->pipe, c, cs_chunk_drop);   /* infer may still be writing to it */
+            break;
+        }
+        rc = write_chunk(s, c);
+        cs_chunk_free(c);
+        if (rc != CS_OK)
+            break;
+    }
+    return rc;
+}
