@@ -423,31 +423,4 @@ extern const char *const cs_precision_names[];
  */
 int cs_backend_compute_in(cs_backend *be, cs_precision p) CS_MUST_CHECK;
 
-/* What kernels/cpu's files export: each overwrites its own pointers. */
-void cs_ref_dense(cs_ops *op);
-void cs_ref_norm(cs_ops *op);
-void cs_ref_seg(cs_ops *op);
-void cs_ref_attn(cs_ops *op);
-void cs_ref_attn_seg(cs_ops *op);
-void cs_ref_linear_attn(cs_ops *op);
-void cs_ref_conv(cs_ops *op);
-void cs_ref_sparse(cs_ops *op);
-void cs_ref_loss(cs_ops *op);
-#ifndef CS_DOUBLE
-void cs_avx2_gemm(cs_ops *op);
-void cs_avx2_elt(cs_ops *op);
-void cs_avx2_attn(cs_ops *op);
-void cs_avx2_bag(cs_ops *op);
-void cs_avx2_norm(cs_ops *op);
-void cs_avx2_seg(cs_ops *op);
-void cs_avx2_softmax(cs_ops *op);
-void cs_avx2_conv(cs_ops *op);
-void cs_avx2_sparse(cs_ops *op);
-void cs_avx2_chord(cs_fused *fused);
-void cs_avx2_affine(cs_fused *fused);
-#endif
-
-/** cs_cpu_fill - reference table, then what cs_cpu_has(); `mask` hides CS_CPU_* bits (tests) */
-void cs_cpu_fill(cs_backend *be, unsigned mask);
-
 #endif

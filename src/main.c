@@ -132,7 +132,7 @@ static int run_command(const cs_command *cmd, int argc, char **argv)
 /* Of this build and this machine; the version itself stays one clean line for scripts. */
 static void print_features(void)
 {
-    const bool avx2 = cs_cpu_init() == CS_OK && cs_cpu_has(CS_CPU_AVX2);
+    const char *kernels = cs_cpu_init() == CS_OK ? cs_cpu_kernels() : "portable";
     char reducer[256];
 
     printf("compiler  %s\n", __VERSION__);
@@ -145,7 +145,7 @@ static void print_features(void)
 #else
     puts("openmp    no");
 #endif
-    printf("kernels   %s\n", avx2 ? "avx2" : "portable");
+    printf("kernels   %s\n", kernels);
     cs_reducer_about(reducer, sizeof reducer);
     printf("reducer   %s\n", reducer);
     printf("threads   %d\n", cs_cpu_count());

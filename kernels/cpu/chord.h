@@ -3,8 +3,9 @@
  * DESIGN. Rows are cut into tiles of CS_TILE rows. A thread carries a tile through a product while
  * it is in the second-level cache; the first product ends in GELU, and rotation is a matter of
  * where the second one stores (forward) or where its gradient is loaded from (backward). Weights
- * are packed into panels, activations never. Columns are cut into panels of 16; a last one of up to
- * 8 columns joins its neighbour as a panel of 24, which the micro-kernel runs at full speed.
+ * are packed into panels, activations never. Columns are cut into panels of two vectors; a last one
+ * of up to a vector joins its neighbour as a panel of three, which the micro-kernel runs at full
+ * speed.
  *
  * Gradients of the weights are summed over groups of tiles, a group by one thread from its first
  * tile to its last, and groups are added in order; their number depends on the rows alone.
@@ -13,21 +14,23 @@
 #define CS_KERNELS_CPU_CHORD_H
 
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/vec_avx2.h"
+#include "kernels/cpu/vec.h"
 
 #ifndef CS_DOUBLE
 
-enum { CS_TILE = 96,             /* rows: 16 strips of the micro-kernel */
-       CS_EDGE = 24,             /* columns of the widest panel */
+enum { CS_TILE = 96,             /* rows: whole strips of the micro-kernel */
        CS_TILES_PER_GROUP = 8, CS_GROUPS = 32 };
 
 /** cs_wide_count, cs_wide_width, cs_wide_cols - panels of n columns: how many, how wide panel p is,
- * columns of all. Panel p begins at column 16 p */
-static inline int32_t cs_wide_count(int32_t n) { return n <= 8 ? 1 : (n + 7) / CS_PANEL; }
+ * columns of all. Panel p begins at column p * CS_PANEL */
+static inline int32_t cs_wide_count(int32_t n)
+{
+    return n <= CS_VEC ? 1 : (n + CS_VEC - 1) / CS_PANEL;
+}
 static inline int32_t cs_wide_width(int32_t n, int32_t p)
 {
     int32_t left = n - p * CS_PANEL;
-    return left <= 8 ? 8 : left > CS_PANEL && left <= 24 ? 24 : CS_PANEL;
+    return left <= CS_VEC ? CS_VEC : left > CS_PANEL && left <= CS_EDGE ? CS_EDGE : CS_PANEL;
 }
 static inline int32_t cs_wide_cols(int32_t n)
 {
@@ -36,14 +39,14 @@ static inline int32_t cs_wide_cols(int32_t n)
 }
 
 /** cs_wide_pack - a block of op(b), element (k, j) at b[k*sk + j*sj], as n_k * cs_wide_cols(n)
- * floats: panel p at out + 16 p n_k, [n_k][width], zeros in columns from n on */
+ * floats: panel p at out + p * CS_PANEL * n_k, [n_k][width], zeros in columns from n on */
 void cs_wide_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out);
 
 /** cs_tile_ld - row stride of a tile of n columns: an odd number of cache lines, so that
  * consecutive rows fall into different sets */
 static inline int64_t cs_tile_ld(int32_t n)
 {
-    return CS_PANEL * (int64_t)((n + CS_PANEL - 1) / CS_PANEL | 1);
+    return CS_LINE * (int64_t)((n + CS_LINE - 1) / CS_LINE | 1);
 }
 
 /* A block's weights as the forward pass wants them; widths of biases are whole panels. */
@@ -76,7 +79,7 @@ void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *
 void cs_chord_spread(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
                      cs_mat x, cs_mat y);
 
-/* One sequence, and scratch for blocks over it in place: see chord_seq_avx2.c. */
+/* One sequence, and scratch for blocks over it in place: see vec_chord_seq.c. */
 typedef struct cs_chord_seq {
     cs_tracks x;
     int64_t   len;
@@ -118,11 +121,11 @@ cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width
                                  int32_t track, float *work);
 
 /* What the backend's table points to: see backend.h. */
-int64_t cs_avx2_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x);
-void cs_avx2_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
-                         cs_real *work);
-void cs_avx2_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack);
-void cs_avx2_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
+int64_t cs_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x);
+void cs_chord_stack_run(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
+                        cs_real *work);
+void cs_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack);
+void cs_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
                        cs_mat dx, const cs_chord *dk, cs_real *work);
 
 #endif

@@ -8,7 +8,8 @@
 #include "base/cgroup.h"
 #include "base/cpu.h"
 #include "base/mem.h"
-#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
 enum { HUGE_PAGE = 2 << 20 };
 
@@ -77,6 +78,30 @@ static int cpu_sync(cs_backend *be)
     return CS_OK;
 }
 
+/* The faster kernels of the highest level that the processor has; none in double precision. */
+static void fill_level(cs_backend *be, unsigned mask)
+{
+#if defined(CS_DOUBLE)
+    (void)be;
+    (void)mask;
+#else
+    static const struct { unsigned bit; void (*fill)(cs_backend *be, bool fused); } level[] = {
+#if defined(__x86_64__)
+        { CS_CPU_AVX512, cs_level_fill_avx512 },
+        { CS_CPU_AVX2, cs_level_fill_avx2 },
+#elif defined(__aarch64__)
+        { CS_CPU_NEON, cs_level_fill_neon },
+#endif
+        { 0, NULL } };
+    const bool fused = cs_cpu_has(CS_CPU_FUSED) && !(mask & CS_CPU_FUSED);
+    int i = 0;
+    while (level[i].fill && (!cs_cpu_has(level[i].bit) || (mask & level[i].bit)))
+        i++;
+    if (level[i].fill)
+        level[i].fill(be, fused);
+#endif
+}
+
 void cs_cpu_fill(cs_backend *be, unsigned mask)
 {
     cs_ops *op = &be->op;
@@ -98,25 +123,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_ref_conv(op);
     cs_ref_sparse(op);
     cs_ref_loss(op);
-#ifdef CS_HAVE_AVX2
-    if (!cs_cpu_has(CS_CPU_AVX2) || (mask & CS_CPU_AVX2))
-        return;
-    cs_avx2_gemm(op);
-    cs_avx2_elt(op);
-    cs_avx2_attn(op);
-    cs_avx2_bag(op);
-    cs_avx2_norm(op);
-    cs_avx2_seg(op);
-    cs_avx2_softmax(op);
-    cs_avx2_conv(op);
-    cs_avx2_sparse(op);
-    if (cs_cpu_has(CS_CPU_FUSED) && !(mask & CS_CPU_FUSED)) {
-        cs_avx2_chord(&be->fused);
-        cs_avx2_affine(&be->fused);
-    }
-#else
-    (void)mask;
-#endif
+    fill_level(be, mask);
 }
 
 int cs_cpu_open(cs_backend *be)
@@ -125,8 +132,8 @@ int cs_cpu_open(cs_backend *be)
     cs_cpu *cpu = cs_xcalloc(1, sizeof *cpu);
     be->impl = cpu;
     cs_cpu_fill(be, 0);
-#ifdef CS_HAVE_AVX2
-    cpu->pack_stride = cs_gemm_scratch();
+#ifndef CS_DOUBLE
+    cpu->pack_stride = CS_PACK_SCRATCH;
     cpu->pack = cpu_alloc(be, (size_t)be->n_thread * cpu->pack_stride * sizeof *cpu->pack);
     if (!cpu->pack) {
         free(cpu);

@@ -3,12 +3,16 @@
 #define CS_KERNELS_CPU_GEMM_H
 
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/vec.h"
 
 #ifndef CS_DOUBLE
 
-enum { CS_PANEL = 16 };          /* columns of a full panel */
+enum { CS_PANEL = 2 * CS_VEC,    /* columns of a full panel, */
+       CS_EDGE = 3 * CS_VEC,     /* and of the widest */
+       CS_LINE = 16 };           /* floats of a cache line */
 
-/* c[r, j] = init[r, j] + sum_k a(r, k) b[k, j] over a panel of 8, 16 or 24 columns j.
+/* c[r, j] = init[r, j] + sum_k a(r, k) b[k, j] over a panel of one, two or three vectors
+ * of columns j.
  * a(r, k) is a[r*lda + k], or a[k*lda + r] for a transposed left operand. Of a left operand that is
  * stored in tracks it is a[r*lda + k/track*next + k%track], and of one that is given in runs
  * a[r*lda + run[k/track] + k%track]. */
@@ -22,23 +26,26 @@ typedef struct cs_panel {
 } cs_panel;
 
 /**
- * cs_avx2_panel - compute one panel
+ * cs_panel_of - compute one panel
  *
  * trans    the left operand is transposed
- * width    8, 16 or 24
+ * width    its columns: CS_VEC, CS_PANEL or CS_EDGE
  *
  * Every element is one chain of fused multiply-adds over k, starting at 0, to which init is added
  * last, whatever n_row is and wherever its row stands: a row's bits depend on that row alone, a
  * bias gives the same bits as added afterwards, and a sum over many blocks of k rounds little.
  * Thread   any; no state
  */
-void cs_avx2_panel(bool trans, int width, const cs_panel *q);
+void cs_panel_of(bool trans, int width, const cs_panel *q);
 
 /** cs_panel_run - the same of the first `valid` columns only: c and init have no more */
 void cs_panel_run(bool trans, int width, int valid, const cs_panel *q);
 
-/* Width and start of panel number p of n columns: 16 wide, the last one 8 where that suffices. */
-static inline int cs_panel_width(int32_t n, int32_t p) { return n - p * CS_PANEL <= 8 ? 8 : 16; }
+/* Width and start of panel number p of n columns: the last one is a vector where that suffices. */
+static inline int cs_panel_width(int32_t n, int32_t p)
+{
+    return n - p * CS_PANEL <= CS_VEC ? CS_VEC : CS_PANEL;
+}
 static inline int32_t cs_panel_count(int32_t n) { return (n + CS_PANEL - 1) / CS_PANEL; }
 
 /** cs_pack_panel - one panel: columns 0 .. valid-1 of b, then zeros */
@@ -49,7 +56,7 @@ void cs_pack_panel(const float *b, int64_t sk, int64_t sj, int64_t n_k, int widt
  * cs_pack - copy op(b) into panels, zeros where the last panel is wider than the matrix
  *
  * b        the block: n_k rows and n columns of op(b), element (k, j) at b[k*sk + j*sj]
- * out      panel p at out + p * 16 * n_k, [n_k][width]; 16-float multiples: see cs_pack_size()
+ * out      panel p at out + p * CS_PANEL * n_k, [n_k][width]: see cs_pack_size()
  */
 void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out);
 
@@ -58,9 +65,6 @@ static inline int64_t cs_pack_size(int64_t n_k, int32_t n)
 {
     return n_k * cs_panel_count(n) * CS_PANEL;
 }
-
-/** cs_gemm_scratch - floats of packing scratch that gemm needs per thread */
-size_t cs_gemm_scratch(void);
 
 #endif
 #endif

@@ -8,14 +8,11 @@
 
 #include "kernels/backend.h"
 
-#if defined(__x86_64__) && !defined(CS_DOUBLE)
-#define CS_HAVE_AVX2             /* the kernels are there; whether the processor is, cpu.h knows */
-#endif
-
 enum { CS_CHUNKS = 32,           /* most chunks of a sum over rows */
        CS_CHUNK_COLS = 128,      /* columns summed together; bounds the partial sums on the stack */
        CS_ROW_BLOCK = 256,       /* rows of one parallel step in loops over segments */
-       CS_SMALL = 16384 };       /* elements below which a parallel loop costs more than it gains */
+       CS_SMALL = 16384,         /* elements below which a parallel loop costs more than it gains */
+       CS_PACK_SCRATCH = 384 * 192 };    /* floats of packing scratch per thread: see vec_gemm.c */
 
 /* The CPU backend's own state (cs_backend.impl). */
 typedef struct cs_cpu {
@@ -26,10 +23,6 @@ typedef struct cs_cpu {
 /** cs_cpu_open - fill a backend's table and allocate its scratch; CS_EMEM */
 int  cs_cpu_open(cs_backend *be) CS_MUST_CHECK;
 void cs_cpu_close(cs_backend *be);
-
-/** cs_ref_act, cs_ref_act_bwd - the reference activations, for kinds that have no faster kernel */
-void cs_ref_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y);
-void cs_ref_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);
 
 /** cs_row - the first element of a row */
 static inline cs_real *cs_row(cs_mat m, int64_t r) { return m.p + r * m.ld; }

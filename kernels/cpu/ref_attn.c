@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kernels/cpu/attn.h"
+#include "kernels/cpu/tables.h"
 
 static void scores(cs_mat a, cs_mat b, cs_tile c)
 {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
 static cs_mat part_of(const cs_operand *p, cs_seg seg, int32_t s)
 {

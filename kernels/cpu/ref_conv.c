@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
 /* One convolution, forward or adjoint, as its loops see it. */
 typedef struct conv {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
 static double at(cs_mat m, bool t, int64_t i, int64_t j)
 {

@@ -6,6 +6,7 @@
  * it is the other way round: sums over the queries, which every key then reads.
  */
 #include "kernels/cpu/heads.h"
+#include "kernels/cpu/tables.h"
 
 /* The sums S and z of one segment and head, (dk, dv + 1), from matrix `stat` of all of them. */
 static cs_mat sums(const cs_attn *a, const cs_qkv *m, cs_mat stat, int32_t s, int32_t h)

@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
 /* Weighted negative log-likelihood of one row; its gradient into g. A masked row gives zeros. */
 static double xent_row(double scale, const cs_real *z, double target, cs_mat weight, int32_t n,

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
 static void ref_layernorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat gamma, cs_mat beta,
                           cs_mat y, cs_mat stat)

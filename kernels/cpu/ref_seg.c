@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
 /* Source: Khalitov et al., ChordMixer; track i reads 2^(i-1) tokens ahead, circularly. */
 static void roll_span(cs_span q, int32_t track, int sign, cs_mat x, cs_real beta, cs_mat y)

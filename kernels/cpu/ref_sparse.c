@@ -5,6 +5,7 @@
  * as many rows of v as there are links, and the factor is never laid out as a matrix.
  */
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
 typedef struct sparse {
     const cs_links *links;

@@ -1,167 +1,218 @@
-/* vec_avx2.h - eight floats at a time: GELU (exact erf form) and its slope, partial loads, pieces.
- *
- *   gelu(x) = max(x, 0) - a Phi(-a),  a = min(|x|, 5.7),  Phi(-a) = 2^(a Q(a) - 1)
- *
- * Q is a polynomial of degree 7 and 2^f one of degree 5 on [-1/2, 1/2], both fitted by minimax. No
- * division and no branch; the form keeps the relative accuracy of the negative tail that
- * x (1 + erf) / 2 loses. Absolute error <= 3e-7, at most 4 ulp for x > -1. A NaN stays a NaN: min
- * and max return their second operand then.
- */
+/* vec_avx2.h - eight floats at a time, with AVX2 and FMA: see vec.h. */
 #ifndef CS_KERNELS_CPU_VEC_AVX2_H
 #define CS_KERNELS_CPU_VEC_AVX2_H
+#ifdef __AVX2__
 
 #include <immintrin.h>
+#include <stdint.h>
 
-#include "kernels/backend.h"
+#include "kernels/cpu/level.h"
 
-#define CS_AVX2 __attribute__((target("avx2,fma"), always_inline)) static inline
+enum { CS_VEC = 8, CS_STRIP = 6, CS_STRIP_EDGE = 4 };
 
-/* Four vectors go through every step side by side, because the chain of one is longer than the
- * processor looks ahead: 10.3 cycles a vector instead of 13.7. */
-#define CS_FOUR(STEP) STEP(0) STEP(1) STEP(2) STEP(3)
+typedef __m256  cs_vec;
+typedef __m256i cs_mask;
+typedef __m128  cs_quad;
+typedef __m256  cs_total;
+typedef struct cs_wide { __m256d lo, hi; } cs_wide;
+typedef cs_wide cs_squares;
 
-/* One number eight times, in a register: the compiler would load it anew for each of its uses, and
- * there are two loads per cycle, as many as multiply-adds. */
-CS_AVX2 __m256 cs_constant(float v)
+CS_INLINE cs_vec cs_vset(float v)                         { return _mm256_set1_ps(v); }
+CS_INLINE cs_vec cs_vload(const float *p)                 { return _mm256_loadu_ps(p); }
+CS_INLINE void   cs_vstore(float *p, cs_vec v)            { _mm256_storeu_ps(p, v); }
+CS_INLINE cs_vec cs_vadd(cs_vec a, cs_vec b)              { return _mm256_add_ps(a, b); }
+CS_INLINE cs_vec cs_vsub(cs_vec a, cs_vec b)              { return _mm256_sub_ps(a, b); }
+CS_INLINE cs_vec cs_vmul(cs_vec a, cs_vec b)              { return _mm256_mul_ps(a, b); }
+CS_INLINE cs_vec cs_vdiv(cs_vec a, cs_vec b)              { return _mm256_div_ps(a, b); }
+CS_INLINE cs_vec cs_vsqrt(cs_vec a)                       { return _mm256_sqrt_ps(a); }
+CS_INLINE cs_vec cs_vmax(cs_vec a, cs_vec b)              { return _mm256_max_ps(a, b); }
+CS_INLINE cs_vec cs_vmin(cs_vec a, cs_vec b)              { return _mm256_min_ps(a, b); }
+CS_INLINE cs_vec cs_vfma(cs_vec a, cs_vec b, cs_vec c)    { return _mm256_fmadd_ps(a, b, c); }
+CS_INLINE cs_vec cs_vfms(cs_vec a, cs_vec b, cs_vec c)    { return _mm256_fmsub_ps(a, b, c); }
+CS_INLINE cs_vec cs_vfnma(cs_vec a, cs_vec b, cs_vec c)   { return _mm256_fnmadd_ps(a, b, c); }
+
+CS_INLINE cs_vec cs_vabs(cs_vec a)
+{
+    return _mm256_and_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff)));
+}
+
+CS_INLINE cs_vec cs_vsigned(cs_vec a, cs_vec sign)
+{
+    return _mm256_or_ps(a, _mm256_and_ps(sign, _mm256_set1_ps(-0.0f)));
+}
+
+CS_INLINE cs_vec cs_vnegative(cs_vec x, cs_vec a, cs_vec b)
+{
+    return _mm256_blendv_ps(b, a, x);
+}
+
+CS_INLINE cs_vec cs_vpositive(cs_vec x, cs_vec v)
+{
+    return _mm256_and_ps(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_GT_OQ), v);
+}
+
+CS_INLINE cs_vec cs_vexponent(cs_vec v, cs_vec t)
+{
+    return _mm256_castsi256_ps(_mm256_add_epi32(
+        _mm256_castps_si256(v), _mm256_slli_epi32(_mm256_castps_si256(t), 23)));
+}
+
+CS_INLINE cs_vec cs_constant(float v)
 {
     __m256 c = _mm256_set1_ps(v);
     __asm__("" : "+x"(c));
     return c;
 }
 
-/* scale * 2^p for -126 < p <= 0: the integer part goes into the exponent by an integer addition */
-CS_AVX2 void cs_exp2_avx2(__m256 p[4], float scale)
-{
-    const __m256 magic = cs_constant(12582912.0f);       /* 1.5 * 2^23: rounds to an integer */
-    __m256 t[4], f[4], e[4];
-#define CS_SPLIT(i) t[i] = _mm256_add_ps(p[i], magic);                     \
-    f[i] = _mm256_sub_ps(p[i], _mm256_sub_ps(t[i], magic));                \
-    e[i] = _mm256_set1_ps(scale * 1.326472719e-03f);
-#define CS_TERM(i) e[i] = _mm256_fmadd_ps(e[i], f[i], c);
-#define CS_NEXT(term) do { const __m256 c = cs_constant(term); CS_FOUR(CS_TERM) } while (0)
-    CS_FOUR(CS_SPLIT)
-    CS_NEXT(scale * 9.671512640e-03f);
-    CS_NEXT(scale * 5.550733743e-02f);
-    CS_NEXT(scale * 2.402224209e-01f);
-    CS_NEXT(scale * 6.931469776e-01f);
-    CS_NEXT(scale);
-#define CS_JOIN(i) p[i] = _mm256_castsi256_ps(_mm256_add_epi32(            \
-        _mm256_castps_si256(e[i]), _mm256_slli_epi32(_mm256_castps_si256(t[i]), 23)));
-    CS_FOUR(CS_JOIN)
-#undef CS_SPLIT
-#undef CS_TERM
-#undef CS_JOIN
-}
+/* ---- the first lanes ------------------------------------------------------------------------ */
 
-CS_AVX2 __m256 cs_gelu_clamp(__m256 x)
-{
-    const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
-    return _mm256_min_ps(_mm256_set1_ps(5.7f), _mm256_and_ps(x, magnitude));
-}
-
-/* Phi(-a) for 0 <= a <= 5.7 */
-CS_AVX2 void cs_gelu_tail(const __m256 a[4], __m256 tail[4])
-{
-#define CS_FIRST(i) tail[i] = _mm256_set1_ps(-2.626523145e-06f);
-#define CS_TERM(i)  tail[i] = _mm256_fmadd_ps(tail[i], a[i], c);
-#define CS_TIMES(i) tail[i] = _mm256_mul_ps(tail[i], a[i]);
-    CS_FOUR(CS_FIRST)
-    CS_NEXT(3.690655509e-05f);
-    CS_NEXT(-1.745858340e-04f);
-    CS_NEXT(-1.644816114e-04f);
-    CS_NEXT(7.098569331e-03f);
-    CS_NEXT(-5.251963282e-02f);
-    CS_NEXT(-4.592009430e-01f);
-    CS_NEXT(-1.151105945e+00f);
-    CS_FOUR(CS_TIMES)
-    cs_exp2_avx2(tail, 0.5f);
-#undef CS_FIRST
-#undef CS_TERM
-#undef CS_TIMES
-#undef CS_NEXT
-}
-
-/* x = gelu(x) */
-CS_AVX2 void cs_gelu_four(__m256 x[4])
-{
-    __m256 a[4], tail[4];
-#define CS_CLAMP(i) a[i] = cs_gelu_clamp(x[i]);
-#define CS_GELU(i) \
-    x[i] = _mm256_fnmadd_ps(a[i], tail[i], _mm256_max_ps(_mm256_setzero_ps(), x[i]));
-    CS_FOUR(CS_CLAMP)
-    cs_gelu_tail(a, tail);
-    CS_FOUR(CS_GELU)
-#undef CS_GELU
-}
-
-CS_AVX2 __m256 cs_gelu_avx2(__m256 x)
-{
-    __m256 v[4] = { x, x, x, x };
-    cs_gelu_four(v);
-    return v[0];
-}
-
-/* x = gelu(x), and slope = gelu'(x) = Phi(x) + x phi(x) */
-CS_AVX2 void cs_gelu_slope_four(__m256 x[4], __m256 slope[4])
-{
-    const __m256 sign = _mm256_set1_ps(-0.0f), one = _mm256_set1_ps(1.0f);
-    __m256 a[4], tail[4], pdf[4];
-#define CS_SQUARE(i) \
-    pdf[i] = _mm256_mul_ps(_mm256_mul_ps(a[i], a[i]), _mm256_set1_ps(-0.72134752f));
-#define CS_SLOPE(i) do {                                                                  \
-        __m256 cdf = _mm256_blendv_ps(_mm256_sub_ps(one, tail[i]), tail[i], x[i]);        \
-        __m256 signed_a = _mm256_or_ps(a[i], _mm256_and_ps(x[i], sign));                  \
-        slope[i] = _mm256_fmadd_ps(signed_a, pdf[i], cdf);                                \
-        x[i] = _mm256_fnmadd_ps(a[i], tail[i], _mm256_max_ps(_mm256_setzero_ps(), x[i])); \
-    } while (0);
-    CS_FOUR(CS_CLAMP)
-    cs_gelu_tail(a, tail);
-    CS_FOUR(CS_SQUARE)
-    cs_exp2_avx2(pdf, 0.39894228f);
-    CS_FOUR(CS_SLOPE)
-#undef CS_CLAMP
-#undef CS_SQUARE
-#undef CS_SLOPE
-}
-
-CS_AVX2 __m256 cs_gelu_slope_avx2(__m256 x, __m256 *slope)
-{
-    __m256 v[4] = { x, x, x, x }, s[4];
-    cs_gelu_slope_four(v, s);
-    *slope = s[0];
-    return v[0];
-}
-
-/* The first n (1..8) floats at p; what lies behind them is neither read nor written. */
-CS_AVX2 __m256i cs_first(int n)
+CS_INLINE cs_mask cs_first(int n)
 {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-CS_AVX2 __m256 cs_get(const float *p, int64_t n)
+CS_INLINE cs_vec cs_vload_first(cs_mask m, const float *p)  { return _mm256_maskload_ps(p, m); }
+CS_INLINE void   cs_vstore_first(cs_mask m, float *p, cs_vec v) { _mm256_maskstore_ps(p, m, v); }
+
+CS_INLINE cs_vec cs_vmerge(cs_mask m, cs_vec v, cs_vec rest)
 {
-    return n >= 8 ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, cs_first((int)n));
+    return _mm256_blendv_ps(rest, v, _mm256_castsi256_ps(m));
 }
 
-CS_AVX2 void cs_put(float *p, int64_t n, __m256 v)
+/* ---- across lanes --------------------------------------------------------------------------- */
+
+CS_INLINE cs_total cs_total_zero(void)                   { return _mm256_setzero_ps(); }
+CS_INLINE void cs_total_store(float *p, cs_total t)       { _mm256_storeu_ps(p, t); }
+
+CS_INLINE cs_total cs_total_add(cs_total t, cs_vec v, int64_t j)
 {
-    if (n >= 8)
-        _mm256_storeu_ps(p, v);
-    else
-        _mm256_maskstore_ps(p, cs_first((int)n), v);
+    (void)j;
+    return _mm256_add_ps(t, v);
 }
 
-/* Part of a rotation: out[r, j] = in[r, j] + buf[r, j] (in NULL: = buf[r, j]) over n_row rows of w
- * columns, w a multiple of 4. */
-typedef struct cs_piece {
-    const float *in;  int64_t ldi;
-    const float *buf; int64_t ldb;
-    float       *out; int64_t ldo;
-} cs_piece;
-void cs_piece_move(const cs_piece *q, int64_t n_row, int32_t w);
+CS_INLINE cs_total cs_total_fma(cs_total t, cs_vec a, cs_vec b, int64_t j)
+{
+    (void)j;
+    return _mm256_fmadd_ps(a, b, t);
+}
 
-/** cs_mean_rows - y = mean of rows r0 .. r1-1 (zeros if there are none), the same for any number of
- * threads */
-void cs_mean_rows(cs_mat x, int64_t r0, int64_t r1, int n_thread, float *y);
+CS_INLINE float cs_total_sum(cs_total t)
+{
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));
+}
 
+CS_INLINE float cs_vlargest(cs_vec v)
+{
+    __m128 m = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_max_ss(m, _mm_shuffle_ps(m, m, 1)));
+}
+
+/* ---- doubles -------------------------------------------------------------------------------- */
+
+CS_INLINE cs_wide cs_wide_set(double v)
+{
+    return (cs_wide){ _mm256_set1_pd(v), _mm256_set1_pd(v) };
+}
+
+CS_INLINE cs_wide cs_wide_load(const double *p)
+{
+    return (cs_wide){ _mm256_loadu_pd(p), _mm256_loadu_pd(p + 4) };
+}
+
+CS_INLINE void cs_wide_store(double *p, cs_wide w)
+{
+    _mm256_storeu_pd(p, w.lo);
+    _mm256_storeu_pd(p + 4, w.hi);
+}
+
+CS_INLINE cs_wide cs_widen(cs_vec v)
+{
+    return (cs_wide){ _mm256_cvtps_pd(_mm256_castps256_ps128(v)),
+                      _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)) };
+}
+
+CS_INLINE cs_vec cs_narrow(cs_wide w)
+{
+    return _mm256_set_m128(_mm256_cvtpd_ps(w.hi), _mm256_cvtpd_ps(w.lo));
+}
+
+CS_INLINE cs_wide cs_wide_add(cs_wide a, cs_wide b)
+{
+    return (cs_wide){ _mm256_add_pd(a.lo, b.lo), _mm256_add_pd(a.hi, b.hi) };
+}
+
+CS_INLINE cs_wide cs_wide_sub(cs_wide a, cs_wide b)
+{
+    return (cs_wide){ _mm256_sub_pd(a.lo, b.lo), _mm256_sub_pd(a.hi, b.hi) };
+}
+
+CS_INLINE cs_wide cs_wide_mul(cs_wide a, cs_wide b)
+{
+    return (cs_wide){ _mm256_mul_pd(a.lo, b.lo), _mm256_mul_pd(a.hi, b.hi) };
+}
+
+CS_INLINE cs_wide cs_wide_fma(cs_wide a, cs_wide b, cs_wide c)
+{
+    return (cs_wide){ _mm256_fmadd_pd(a.lo, b.lo, c.lo), _mm256_fmadd_pd(a.hi, b.hi, c.hi) };
+}
+
+CS_INLINE cs_squares cs_squares_zero(void)                { return cs_wide_set(0); }
+
+CS_INLINE cs_squares cs_squares_add(cs_squares q, cs_vec v, int64_t j)
+{
+    const cs_wide w = cs_widen(v);
+    (void)j;
+    return cs_wide_fma(w, w, q);
+}
+
+CS_INLINE double cs_squares_sum(cs_squares q)
+{
+    double s[4];
+    _mm256_storeu_pd(s, _mm256_add_pd(q.lo, q.hi));
+    return s[0] + s[1] + s[2] + s[3];
+}
+
+/* ---- quads ---------------------------------------------------------------------------------- */
+
+CS_INLINE cs_quad cs_qload(const float *p)             { return _mm_loadu_ps(p); }
+CS_INLINE void    cs_qstore(float *p, cs_quad v)       { _mm_storeu_ps(p, v); }
+CS_INLINE cs_quad cs_qadd(cs_quad a, cs_quad b)        { return _mm_add_ps(a, b); }
+
+CS_INLINE cs_quad cs_vquad(cs_vec v, const int i)
+{
+    return i == 0 ? _mm256_castps256_ps128(v) : _mm256_extractf128_ps(v, 1);
+}
+
+#define CS_VEC_JOINS 2
+CS_INLINE cs_vec cs_vjoin(const cs_vec v[2], const int i)
+{
+    return i == 0 ? _mm256_permute2f128_ps(v[0], v[1], 0x20)
+                  : _mm256_permute2f128_ps(v[0], v[1], 0x31);
+}
+
+CS_INLINE void cs_vturn(const float *b, int64_t sj, float *out, int64_t width)
+{
+    __m256 r[8], t[8];
+    for (int j = 0; j < 8; j++)
+        r[j] = _mm256_loadu_ps(b + j * sj);
+    for (int j = 0; j < 8; j += 2) {                     /* pairs of columns */
+        t[j] = _mm256_unpacklo_ps(r[j], r[j + 1]);
+        t[j + 1] = _mm256_unpackhi_ps(r[j], r[j + 1]);
+    }
+    for (int j = 0; j < 8; j += 4) {                     /* fours */
+        r[j] = _mm256_shuffle_ps(t[j], t[j + 2], 0x44);
+        r[j + 1] = _mm256_shuffle_ps(t[j], t[j + 2], 0xee);
+        r[j + 2] = _mm256_shuffle_ps(t[j + 1], t[j + 3], 0x44);
+        r[j + 3] = _mm256_shuffle_ps(t[j + 1], t[j + 3], 0xee);
+    }
+    for (int i = 0; i < 4; i++) {
+        _mm256_storeu_ps(out + i * width, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+        _mm256_storeu_ps(out + (i + 4) * width, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+    }
+}
+
+#endif
 #endif

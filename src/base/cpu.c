@@ -12,11 +12,14 @@
 #include "base/cgroup.h"
 #include "base/opt.h"
 
-static const struct { const char *word; unsigned bit; } feature[] = {
-    { "avx2", CS_CPU_AVX2 },
-    { "fused", CS_CPU_FUSED },
+/* Instruction sets from the least to the most, each with the words that take it away. */
+static const struct { const char *word; unsigned bit, hides; } feature[] = {
+    { "neon", CS_CPU_NEON, CS_CPU_NEON },
+    { "avx2", CS_CPU_AVX2, CS_CPU_AVX2 | CS_CPU_AVX512 },
+    { "avx512", CS_CPU_AVX512, CS_CPU_AVX512 },
+    { "fused", CS_CPU_FUSED, CS_CPU_FUSED },
 };
-enum { N_FEATURE = sizeof feature / sizeof feature[0] };
+enum { N_FEATURE = sizeof feature / sizeof feature[0], N_SET = N_FEATURE - 1 };
 
 /* Written before threads start, only read afterwards. `allowed` is what cs_cpu_init() has found. */
 static unsigned features, allowed;
@@ -30,15 +33,21 @@ static unsigned detect(void)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         bits |= CS_CPU_AVX2;
+    if ((bits & CS_CPU_AVX2) && __builtin_cpu_supports("avx512f")
+        && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
+        && __builtin_cpu_supports("avx512vl"))
+        bits |= CS_CPU_AVX512;
+#elif defined(__aarch64__)
+    bits |= CS_CPU_NEON;         /* every processor of this architecture has it */
 #endif
     return bits;
 }
 
-static unsigned bit_of(const char *word, size_t n)
+static unsigned hidden_by(const char *word, size_t n)
 {
     for (int i = 0; i < N_FEATURE; i++)
         if (strlen(feature[i].word) == n && memcmp(feature[i].word, word, n) == 0)
-            return feature[i].bit;
+            return feature[i].hides;
     return 0;
 }
 
@@ -49,10 +58,11 @@ int cs_cpu_init(void)
 
     for (size_t n; s != NULL && *s != '\0'; s += n + (s[n] == ',')) {
         n = strcspn(s, ",");
-        unsigned hide = bit_of(s, n);
+        unsigned hide = hidden_by(s, n);
         if (n > 0 && hide == 0)
             return cs_fail(CS_EUSAGE, "unknown word '%.*s' in CHORDSEQ_DISABLE; "
-                           "it takes a comma-separated list of avx2, fused", (int)n, s);
+                           "it takes a comma-separated list of avx512, avx2, neon, "
+                           "fused", (int)n, s);
         bits &= ~hide;
     }
     features = allowed = bits;
@@ -63,20 +73,29 @@ bool cs_cpu_level(int level, char *name, size_t n_name)
 {
     unsigned bits = 0;
     int n = 0;
-    size_t len = (size_t)snprintf(name, n_name, "reference");
 
-    for (int i = 0; i < N_FEATURE && n < level; i++) {
-        /* Fused kernels are made of vector instructions: without these there are none. */
-        if (!(allowed & feature[i].bit) || (feature[i].bit == CS_CPU_FUSED && n == 0))
+    (void)snprintf(name, n_name, "reference");
+    for (int i = 0; i < N_SET && n < level; i++) {
+        if (!(allowed & feature[i].bit))
             continue;
-        len = n++ == 0 ? 0 : len;
-        bits |= feature[i].bit;
-        if (len < n_name)
-            len += (size_t)snprintf(name + len, n_name - len, "%s%s", len ? "+" : "",
-                                    feature[i].word);
+        bits = (bits | feature[i].bit) & ~(unsigned)CS_CPU_FUSED;
+        n++;
+        if (n < level && (allowed & CS_CPU_FUSED)) {
+            bits |= CS_CPU_FUSED;
+            n++;
+        }
+        (void)snprintf(name, n_name, "%s%s", feature[i].word, bits & CS_CPU_FUSED ? "+fused" : "");
     }
     features = n == level ? bits : allowed;
     return n == level;
+}
+
+const char *cs_cpu_kernels(void)
+{
+    for (int i = N_SET - 1; i >= 0; i--)
+        if (cs_cpu_has(feature[i].bit))
+            return feature[i].word;
+    return "portable";
 }
 
 bool cs_cpu_has(unsigned mask)

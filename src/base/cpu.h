@@ -8,10 +8,13 @@
 #include "base/err.h"
 
 enum { CS_CPU_AVX2 = 1 << 0,     /* AVX2 and FMA, saved by the operating system */
-       CS_CPU_FUSED = 1 << 1 };  /* fused kernels may be used (a switch, not a feature) */
+       CS_CPU_FUSED = 1 << 1,    /* fused kernels may be used (a switch, not a feature) */
+       CS_CPU_AVX512 = 1 << 2,   /* AVX-512 F, BW, DQ and VL, and AVX2 */
+       CS_CPU_NEON = 1 << 3 };   /* aarch64's vectors */
 
 /**
- * cs_cpu_init - read the feature bits and CHORDSEQ_DISABLE (comma-separated: avx2, fused)
+ * cs_cpu_init - read the feature bits and CHORDSEQ_DISABLE, a comma-separated list of avx512, avx2
+ * (hides avx512 too), neon and fused
  *
  * Returns  CS_OK, or CS_EUSAGE naming an unknown word. Call once, before threads start; again after
  *          the variable changed (tests).
@@ -20,15 +23,18 @@ int cs_cpu_init(void) CS_MUST_CHECK;
 /**
  * cs_cpu_level - go without the features above level i, for what is opened from now on
  *
- * Level 0 has none of them: the reference kernels. Each one above adds the next feature that there
- * is and that CHORDSEQ_DISABLE does not hide; the highest is what cs_cpu_init() has set.
+ * Level 0 has none of them: the reference kernels. Those above are the instruction sets that there
+ * are and that CHORDSEQ_DISABLE does not hide, each without and then with fused kernels; the
+ * highest is what cs_cpu_init() has set.
  *
- * name     receives "reference", "avx2", "avx2+fused"
+ * name     receives "reference", "avx2", "avx2+fused", "avx512", ...
  * Returns  false when there is no such level, and all features stay. While no other thread runs
  */
 bool cs_cpu_level(int i, char *name, size_t n_name) CS_MUST_CHECK;
 /** cs_cpu_has - are all bits of `mask` there? */
 bool cs_cpu_has(unsigned mask);
+/** cs_cpu_kernels - instruction set of the kernels in use: "avx512", "avx2", "neon", "portable" */
+const char *cs_cpu_kernels(void);
 /** cs_cpu_count - processors this process may run on (affinity and cgroup respected) */
 int cs_cpu_count(void);
 

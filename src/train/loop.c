@@ -492,7 +492,7 @@ static int agree(struct learner *l)
         return cs_fail(CS_EMEM, "out of memory for the options of this run");
     (void)snprintf(text, n, "%sstop-after=%lld\ncheckpoint-steps=%lld\ndevice=%s\nkernels=%s\n",
                    o->recipe, (long long)o->stop_after, (long long)o->checkpoint_steps,
-                   l->m->be->name, cs_cpu_has(CS_CPU_AVX2) ? "avx2" : "portable");
+                   l->m->be->name, cs_cpu_kernels());
     rc = cs_parallel_agree(l->parallel, text, l->st);
     free(text);
     return rc;

@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "base/rng.h"
-#include "kernels/cpu/vec_avx2.h"
+#include "kernels/cpu/vec.h"
 
 enum { ROWS = 96, PANEL = 16, STRIP = 6, MAX = 512, REPEATS = 400, ROUNDS = 15 };
 enum way { SINGLE, VNNI, AVX2, N_WAY };
@@ -129,7 +129,7 @@ static void gelu_rows(float *x, int n, int64_t ld)
         SIX(STORE)                                                                        \
     } while (0)
 
-CS_AVX2 __m256i four_bytes(const uint8_t *x)
+CS_INLINE __m256i four_bytes(const uint8_t *x)
 {
     int32_t v;
     memcpy(&v, x, sizeof v);

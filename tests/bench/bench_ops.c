@@ -1,9 +1,11 @@
 /* bench_ops.c - speed of ChordMixer's kernels beside this machine's own limits, as TSV.
  *
- *     bench_ops [WIDTH HIDDEN TRACK SEGMENTS LENGTH [THREADS]]      one shape and load only
- *     bench_ops CHANNELS 0 0 SEGMENTS LENGTH [THREADS]              only convolutions of it
- *     bench_ops peak                                                only the limits themselves
- *     bench_ops threads                                             one thread beside all of them
+ * Compiled once per instruction set: bench_ops_avx2, bench_ops_avx512, ...
+ *
+ *     bench_ops_LEVEL [WIDTH HIDDEN TRACK SEGMENTS LENGTH [THREADS]]   one shape and load only
+ *     bench_ops_LEVEL CHANNELS 0 0 SEGMENTS LENGTH [THREADS]           only convolutions of it
+ *     bench_ops_LEVEL peak                                             only the limits themselves
+ *     bench_ops_LEVEL threads                                          one thread beside all
  *
  * Each line is the median of several repeats, with the fastest, and the spread (slowest less
  * fastest, in percent of the median). Rates are nominal: 4 d h operations per token and block,
@@ -20,14 +22,14 @@
  * share of those blocks in it is counted, as in a pass of all blocks. `answer` passes all of them,
  * because its shortcuts spare two, and stands only where that is quick.
  *
- * The peak is that of multiply-adds in registers. A shared machine's clock moves by a fifth within
- * minutes, and others take its cores for milliseconds, so samples of one millisecond are taken
+ * The peak is that of the level's multiply-adds in registers. A shared machine's clock moves by a
+ * fifth within minutes, and others take its cores for milliseconds, so samples of one millisecond
+ * are taken
  * between a line's repeats: peak_median and peak_best are of that line's samples, percent_of_peak
  * is the median rate against their median, percent_best the fastest against the best. `peak` has
  * the quantiles of many samples. `threads` times blocks by one and by all threads in turn, so that
  * both have the same machine. No verdict.
  */
-#include <immintrin.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +39,15 @@
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "kernels/cpu/chord.h"
+#include "kernels/cpu/tables.h"
+
+#if CS_LEVEL_IS(avx512)
+enum { LEVEL_BIT = CS_CPU_AVX512, HIDDEN_BITS = 0 };
+#elif CS_LEVEL_IS(avx2)
+enum { LEVEL_BIT = CS_CPU_AVX2, HIDDEN_BITS = CS_CPU_AVX512 };
+#else
+enum { LEVEL_BIT = CS_CPU_NEON, HIDDEN_BITS = 0 };
+#endif
 
 enum { REPEATS = 9, MAX_SEG = 1024, MAX_BLOCK = 20, VOCAB = 6, MATRIX_ROWS = 100000,
        COPIES = 5,
@@ -58,20 +69,19 @@ static double now(void)
 #define EACH(OP) OP(0) OP(1) OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11)
 
 /* Twelve independent chains of multiply-adds: as many operations as the processor can do. */
-__attribute__((target("avx2,fma")))
 static float multiply_adds(int64_t n)
 {
-    const __m256 a = _mm256_set1_ps(0.999f), b = _mm256_set1_ps(1e-3f);
-#define DECLARE(i) __m256 v##i = _mm256_set1_ps(i);
+    const cs_vec a = cs_vset(0.999f), b = cs_vset(1e-3f);
+#define DECLARE(i) cs_vec v##i = cs_vset(i);
     EACH(DECLARE)
-#define STEP(i) v##i = _mm256_fmadd_ps(v##i, a, b);
+#define STEP(i) v##i = cs_vfma(v##i, a, b);
     for (int64_t k = 0; k < n; k++) {
         EACH(STEP)
     }
-#define ADD(i) sum = _mm256_add_ps(sum, v##i);
-    __m256 sum = _mm256_setzero_ps();
+#define ADD(i) sum = cs_vadd(sum, v##i);
+    cs_vec sum = cs_vset(0);
     EACH(ADD)
-    return _mm256_cvtss_f32(sum);
+    return cs_vlargest(sum);
 }
 
 /* One sample in Gflop/s, a millisecond on every thread. A thread's time is its own: what it
@@ -85,7 +95,7 @@ static double peak_sample(int n_thread)
     for (int i = 0; i < n_thread; i++) {
         double t = now();
         sink += multiply_adds(N);
-        rate += 12.0 * 16 * N / (now() - t) * 1e-9;
+        rate += 12.0 * 2 * CS_VEC * N / (now() - t) * 1e-9;
     }
     return sink > 0 ? rate : 0;
 }
@@ -498,10 +508,13 @@ static void measure_all(cs_backend *be)
 static cs_backend *open_backend(int n_thread)
 {
     cs_backend *be;
-    if (cs_backend_open("cpu", n_thread, &be) == CS_OK && be->fused.chord_stack)
-        return be;
-    printf("# no fused kernels on this processor\n");
-    exit(77);
+    if (!cs_cpu_has(LEVEL_BIT | CS_CPU_FUSED)
+        || cs_backend_open("cpu", n_thread, &be) != CS_OK) {
+        printf("# this processor has no such kernels\n");
+        exit(0);
+    }
+    cs_cpu_fill(be, HIDDEN_BITS);
+    return be;
 }
 
 /* One shape and load as given, or all. */

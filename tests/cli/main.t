@@ -50,4 +50,4 @@ T 'a closed stdout is an error' status 1 sh -c 'chordseq --help >&-'
 T '--version is one line of two words' sh -c 'chordseq --version > v && [ "$(wc -l < v)" = 1 ] &&
     grep -qxE "chordseq [0-9][0-9.]*" v'
 T '--version --verbose tells the rest' sh -c 'chordseq --version --verbose > vv &&
-    head -n 1 vv | cmp - v && grep -qE "^htslib +[0-9]" vv && grep -qE "^kernels +(avx2|portable)" vv'
+    head -n 1 vv | cmp - v && grep -qE "^htslib +[0-9]" vv && grep -qE "^kernels +(avx512|avx2|neon|portable)" vv'

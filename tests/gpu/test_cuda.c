@@ -8,6 +8,7 @@
  */
 #include "tests/nn/ops_attn_cases.h"
 
+#include "kernels/cpu/tables.h"
 #include "tests/gpu/conv.h"
 #include "tests/gpu/device.h"
 #include "tests/gpu/stack.h"

@@ -17,7 +17,7 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "kernels/backend.h"
+#include "kernels/cpu/tables.h"
 
 enum { MAX_MAT = 12, N_VOCAB = 7, N_TAP = 3, MAX_SEG = 24, THREADS = 4 };
 

@@ -5,6 +5,7 @@
  * No list of encoders: toy_each() walks the registry. The double build checks gradients against
  * central differences; the float build compares kernels. Both check what must be equal to the bit.
  */
+#include "kernels/cpu/tables.h"
 #include "tests/nn/toy.h"
 
 static cs_backend *be;

@@ -1,16 +1,15 @@
-/* sparse_avx2.c - product with a sparse factor on AVX2: a row of the result is a few rows of v.
+/* vec_sparse.c - product with a sparse factor: a row of the result is a few rows of v.
  *
  * Blocks of 32 columns are summed over the links in registers. Sums are in float, where the
  * reference has double: a product has at most CS_LINKS_MAX terms, and a weight's gradient eight
  * sums side by side.
  */
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
-#include "kernels/cpu/vec_avx2.h"
+#include "kernels/cpu/vec.h"
 
-#define TARGET __attribute__((target("avx2,fma")))
-
-enum { WIDE = 32,                /* columns of a block */
+enum { WIDE = 4 * CS_VEC,        /* columns of a block */
        SUMS = 4,                 /* weights' gradients taken together */
        ROWS = 32 };              /* of one parallel step: a matrix to be fitted has a few hundred */
 
@@ -28,60 +27,53 @@ static int64_t linked(const cs_links *l, int32_t k, int sign, int64_t t, int64_t
 }
 
 /* y[j0 ..] = start + the sum, for one block */
-CS_AVX2 void combine_block(const struct terms *e, int32_t j0, const float *start, float *y)
+CS_INLINE void combine_block(const struct terms *e, int32_t j0, const float *start, float *y)
 {
-    __m256 sum[4];
+    cs_vec sum[4];
     for (int i = 0; i < 4; i++)
-        sum[i] = start ? _mm256_loadu_ps(start + j0 + 8 * i) : _mm256_setzero_ps();
+        sum[i] = start ? cs_vload(start + j0 + CS_VEC * i) : cs_vset(0);
     for (int32_t k = 0; k < e->n; k++) {
-        const __m256 w = _mm256_set1_ps(e->weight[k]);
+        const cs_vec w = cs_vset(e->weight[k]);
         const float *v = e->row[k] + j0;
         for (int i = 0; i < 4; i++)
-            sum[i] = _mm256_fmadd_ps(w, _mm256_loadu_ps(v + 8 * i), sum[i]);
+            sum[i] = cs_vfma(w, cs_vload(v + CS_VEC * i), sum[i]);
     }
     for (int i = 0; i < 4; i++)
-        _mm256_storeu_ps(y + j0 + 8 * i, sum[i]);
+        cs_vstore(y + j0 + CS_VEC * i, sum[i]);
 }
 
 /* A column's sum does not depend on which of the loops it falls into: both add in order of k. */
-TARGET static void combine(const struct terms *e, int32_t c, const float *start, float *y)
+static void combine(const struct terms *e, int32_t c, const float *start, float *y)
 {
     int32_t j = 0;
     for (; j + WIDE <= c; j += WIDE)
         combine_block(e, j, start, y);
-    for (; j < c; j += 8) {
-        __m256 sum = start ? cs_get(start + j, c - j) : _mm256_setzero_ps();
+    for (; j < c; j += CS_VEC) {
+        cs_vec sum = start ? cs_get(start + j, c - j) : cs_vset(0);
         for (int32_t k = 0; k < e->n; k++)
-            sum = _mm256_fmadd_ps(_mm256_set1_ps(e->weight[k]), cs_get(e->row[k] + j, c - j), sum);
+            sum = cs_vfma(cs_vset(e->weight[k]), cs_get(e->row[k] + j, c - j), sum);
         cs_put(y + j, c - j, sum);
     }
 }
 
-CS_AVX2 float total(__m256 v)
-{
-    __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
-}
-
 /* dw[k] += dy . row[k] */
-TARGET static void dots(const struct terms *e, int32_t c, const float *dy, float *dw)
+static void dots(const struct terms *e, int32_t c, const float *dy, float *dw)
 {
     for (int32_t k0 = 0; k0 < e->n; k0 += SUMS) {
         const int32_t n = e->n - k0 < SUMS ? e->n - k0 : SUMS;
         const float *row[SUMS];
-        __m256 sum[SUMS];
+        cs_total sum[SUMS];
         for (int32_t k = 0; k < SUMS; k++) {
             row[k] = e->row[k < n ? k0 + k : k0];
-            sum[k] = _mm256_setzero_ps();
+            sum[k] = cs_total_zero();
         }
-        for (int32_t j = 0; j < c; j += 8) {
-            const __m256 d = cs_get(dy + j, c - j);
+        for (int32_t j = 0; j < c; j += CS_VEC) {
+            const cs_vec d = cs_get(dy + j, c - j);
             for (int32_t k = 0; k < SUMS; k++)
-                sum[k] = _mm256_fmadd_ps(d, cs_get(row[k] + j, c - j), sum[k]);
+                sum[k] = cs_total_fma(sum[k], d, cs_get(row[k] + j, c - j), j);
         }
         for (int32_t k = 0; k < n; k++)
-            dw[k0 + k] += total(sum[k]);
+            dw[k0 + k] += cs_total_sum(sum[k]);
     }
 }
 
@@ -106,7 +98,7 @@ static void gather_back(const cs_links *links, cs_mat w, cs_mat dy, cs_span p, s
     }
 }
 
-static void avx2_seg_sparse(cs_backend *be, cs_seg seg, const cs_links *links, cs_mat w, cs_mat v,
+static void vec_seg_sparse(cs_backend *be, cs_seg seg, const cs_links *links, cs_mat w, cs_mat v,
                             cs_mat r, cs_mat y)
 {
     #pragma omp parallel for num_threads(cs_threads(be, v.r * v.c * w.c))
@@ -121,7 +113,7 @@ static void avx2_seg_sparse(cs_backend *be, cs_seg seg, const cs_links *links, c
     }
 }
 
-static void avx2_seg_sparse_bwd(cs_backend *be, cs_seg seg, const cs_links *links, cs_mat w,
+static void vec_seg_sparse_bwd(cs_backend *be, cs_seg seg, const cs_links *links, cs_mat w,
                                 cs_mat v, cs_mat dy, cs_mat dw, cs_mat dv)
 {
     #pragma omp parallel for num_threads(cs_threads(be, v.r * v.c * w.c))
@@ -139,8 +131,8 @@ static void avx2_seg_sparse_bwd(cs_backend *be, cs_seg seg, const cs_links *link
     }
 }
 
-void cs_avx2_sparse(cs_ops *op)
+void cs_vec_sparse(cs_ops *op)
 {
-    op->seg_sparse = avx2_seg_sparse;
-    op->seg_sparse_bwd = avx2_seg_sparse_bwd;
+    op->seg_sparse = vec_seg_sparse;
+    op->seg_sparse_bwd = vec_seg_sparse_bwd;
 }

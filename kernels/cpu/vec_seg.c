@@ -1,34 +1,32 @@
-/* seg_avx2.c - rotation, means over segments and sums of columns on AVX2. */
+/* vec_seg.c - rotation, means over segments and sums of columns. */
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
 #include <string.h>
 
-#include "kernels/cpu/vec_avx2.h"
-
-#define TARGET __attribute__((target("avx2,fma")))
+#include "kernels/cpu/vec.h"
 
 /* The operands are copied out of q: a vector store might change it, for all the compiler knows. */
-TARGET __attribute__((always_inline))
-static inline void move_rows(const cs_piece *q, int64_t n_row, const int32_t w, const bool add)
+CS_INLINE void move_rows(const cs_piece *q, int64_t n_row, const int32_t w, const bool add)
 {
     const float *buf = q->buf, *in = add ? q->in : buf;
     float *out = q->out;
     const int64_t ldi = add ? q->ldi : 0, ldb = q->ldb, ldo = q->ldo;
     for (int64_t r = 0; r < n_row; r++, in += ldi, buf += ldb, out += ldo) {
         int32_t j = 0;
-        for (; j + 8 <= w; j += 8) {
-            __m256 v = _mm256_loadu_ps(buf + j);
-            _mm256_storeu_ps(out + j, add ? _mm256_add_ps(_mm256_loadu_ps(in + j), v) : v);
+        for (; j + CS_VEC <= w; j += CS_VEC) {
+            cs_vec v = cs_vload(buf + j);
+            cs_vstore(out + j, add ? cs_vadd(cs_vload(in + j), v) : v);
         }
-        if (j < w) {
-            __m128 v = _mm_loadu_ps(buf + j);
-            _mm_storeu_ps(out + j, add ? _mm_add_ps(_mm_loadu_ps(in + j), v) : v);
+        for (; j < w; j += 4) {
+            cs_quad v = cs_qload(buf + j);
+            cs_qstore(out + j, add ? cs_qadd(cs_qload(in + j), v) : v);
         }
     }
 }
 
 /* Constant widths unroll to one or two vectors. */
-TARGET void cs_piece_move(const cs_piece *q, int64_t n_row, int32_t w)
+void cs_piece_move(const cs_piece *q, int64_t n_row, int32_t w)
 {
     const bool add = q->in != NULL;
     switch (add ? w : -w) {
@@ -76,7 +74,7 @@ static void roll_track(cs_span s, int32_t i, int32_t track, int sign, cs_mat x, 
     }
 }
 
-static void avx2_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs_mat x,
+static void vec_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs_mat x,
                           cs_real beta, cs_mat y)
 {
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
@@ -128,43 +126,47 @@ static void roll_part(cs_backend *be, cs_seg seg, int32_t track, int64_t first, 
     }
 }
 
-static void avx2_seg_roll_put(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat x,
+static void vec_seg_roll_put(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat x,
                               cs_mat y)
 {
     roll_part(be, seg, track, first, true, x, y);
 }
 
-static void avx2_seg_roll_take(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat y,
+static void vec_seg_roll_take(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat y,
                                cs_mat x)
 {
     roll_part(be, seg, track, first, false, x, y);
 }
 
 /* sum += columns j .. j+3 of the rows r0 .. r1-1: all that a narrow track has */
-TARGET static void add_four(cs_mat x, int64_t r0, int64_t r1, int32_t j, double *sum)
+static void add_four(cs_mat x, int64_t r0, int64_t r1, int32_t j, double *sum)
 {
-    __m256d a = _mm256_loadu_pd(sum);
-    for (int64_t r = r0; r < r1; r++)
-        a = _mm256_add_pd(a, _mm256_cvtps_pd(_mm_loadu_ps(cs_row(x, r) + j)));
-    _mm256_storeu_pd(sum, a);
+    double a = sum[0], b = sum[1], c = sum[2], d = sum[3];
+    for (int64_t r = r0; r < r1; r++) {
+        const float *v = cs_row(x, r) + j;
+        a += (double)v[0];
+        b += (double)v[1];
+        c += (double)v[2];
+        d += (double)v[3];
+    }
+    sum[0] = a;
+    sum[1] = b;
+    sum[2] = c;
+    sum[3] = d;
 }
 
 /* sum += columns j0 .. j0+n-1 of the rows r0 .. r1-1 */
-TARGET static void add_rows(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, double *sum)
+static void add_rows(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, double *sum)
 {
-    for (int32_t j = 0; j < n; j += 8) {
+    for (int32_t j = 0; j < n; j += CS_VEC) {
         if (n - j == 4) {
             add_four(x, r0, r1, j0 + j, sum + j);
             return;
         }
-        __m256d a = _mm256_loadu_pd(sum + j), b = _mm256_loadu_pd(sum + j + 4);
-        for (int64_t r = r0; r < r1; r++) {
-            __m256 v = cs_get(cs_row(x, r) + j0 + j, n - j);
-            a = _mm256_add_pd(a, _mm256_cvtps_pd(_mm256_castps256_ps128(v)));
-            b = _mm256_add_pd(b, _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
-        }
-        _mm256_storeu_pd(sum + j, a);
-        _mm256_storeu_pd(sum + j + 4, b);
+        cs_wide a = cs_wide_load(sum + j);
+        for (int64_t r = r0; r < r1; r++)
+            a = cs_wide_add(a, cs_widen(cs_get(cs_row(x, r) + j0 + j, n - j)));
+        cs_wide_store(sum + j, a);
     }
 }
 
@@ -199,7 +201,7 @@ static void sum_chunks(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, 
             sum[j] += part[k][j];
 }
 
-static void avx2_colsum(cs_backend *be, cs_mat x, cs_mat y)
+static void vec_colsum(cs_backend *be, cs_mat x, cs_mat y)
 {
     for (int32_t j0 = 0; j0 < x.c; j0 += CS_CHUNK_COLS) {
         int32_t n = x.c - j0 < CS_CHUNK_COLS ? x.c - j0 : CS_CHUNK_COLS;
@@ -223,7 +225,7 @@ void cs_mean_rows(cs_mat x, int64_t r0, int64_t r1, int n_thread, float *y)
 }
 
 /* Threads share a segment when there are few, else each takes its own: the same sums either way. */
-static void avx2_seg_mean(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y)
+static void vec_seg_mean(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y)
 {
     int n_thread = cs_threads(be, x.r * x.c);
     if (seg.n < 2 * n_thread) {
@@ -236,14 +238,14 @@ static void avx2_seg_mean(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y)
         cs_mean_rows(x, seg.off[s], seg.off[s + 1], 1, cs_row(y, s));
 }
 
-TARGET static void add_scaled(const float *x, float scale, float *y, int32_t n)
+static void add_scaled(const float *x, float scale, float *y, int32_t n)
 {
-    const __m256 s = _mm256_set1_ps(scale);
-    for (int32_t j = 0; j < n; j += 8)
-        cs_put(y + j, n - j, _mm256_fmadd_ps(s, cs_get(x + j, n - j), cs_get(y + j, n - j)));
+    const cs_vec s = cs_vset(scale);
+    for (int32_t j = 0; j < n; j += CS_VEC)
+        cs_put(y + j, n - j, cs_vfma(s, cs_get(x + j, n - j), cs_get(y + j, n - j)));
 }
 
-static void avx2_seg_mean_bwd(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx)
+static void vec_seg_mean_bwd(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx)
 {
     #pragma omp parallel for num_threads(cs_threads(be, dx.r * dx.c))
     for (int64_t r0 = 0; r0 < seg.rows; r0 += CS_ROW_BLOCK) {
@@ -255,12 +257,12 @@ static void avx2_seg_mean_bwd(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx)
     }
 }
 
-void cs_avx2_seg(cs_ops *op)
+void cs_vec_seg(cs_ops *op)
 {
-    op->seg_roll = avx2_seg_roll;
-    op->seg_roll_put = avx2_seg_roll_put;
-    op->seg_roll_take = avx2_seg_roll_take;
-    op->colsum = avx2_colsum;
-    op->seg_mean = avx2_seg_mean;
-    op->seg_mean_bwd = avx2_seg_mean_bwd;
+    op->seg_roll = vec_seg_roll;
+    op->seg_roll_put = vec_seg_roll_put;
+    op->seg_roll_take = vec_seg_roll_take;
+    op->colsum = vec_colsum;
+    op->seg_mean = vec_seg_mean;
+    op->seg_mean_bwd = vec_seg_mean_bwd;
 }

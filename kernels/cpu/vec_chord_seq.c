@@ -1,4 +1,4 @@
-/* chord_seq_avx2.c - a ChordMixer block over one sequence, in place.
+/* vec_chord_seq.c - a ChordMixer block over one sequence, in place.
  *
  * DESIGN. Rotation takes the product of token t to token t - shift. Tiles go forward, so what lies
  * before a tile has passed its first product already and may be written at once: the hidden layer
@@ -13,14 +13,13 @@
 #include <omp.h>
 
 #include "kernels/cpu/chord.h"
-#include "kernels/cpu/strip_avx2.h"
-
-#define TARGET __attribute__((target("avx2,fma")))
+#include "kernels/cpu/strip.h"
 
 enum { RANGES = 2,               /* per thread: with more, less waiting, but more comes late */
        RANGE_MIN = 2 * CS_TILE,  /* tokens */
        SETTLE = 512,             /* tokens whose late parts are added together */
-       EDGE = CS_PANEL * (2 * (CS_EDGE / CS_PANEL) + 1) };  /* row stride of a panel's buffer */
+       EDGE = CS_LINE * ((CS_EDGE + CS_LINE - 1) / CS_LINE | 1) };   /* row stride of a panel's
+                                  * buffer: an odd number of cache lines */
 
 /* One range, or part of it, of one block. */
 typedef struct range {
@@ -97,8 +96,7 @@ static place place_of(const range *r, int32_t track, int64_t before, int64_t t0,
                     (t0 - shift) * r->q->x.row + track * r->q->x.track };
 }
 
-TARGET __attribute__((always_inline))
-static inline void add_strips(const int nv, const cs_strip_end end, const cs_panel *q,
+CS_INLINE void add_strips(const int nv, const cs_strip_end end, const cs_panel *q,
                               int64_t next, cs_lanes *to)
 {
     const int step = cs_strip_rows(nv);
@@ -113,23 +111,26 @@ static inline void add_strips(const int nv, const cs_strip_end end, const cs_pan
             cs_strip(step, nv, CS_LEFT_ROWS, end, q, r, to);
         else
             cs_strip_any(mr, nv, CS_LEFT_ROWS, end, q, r, to);
-        for (int l = 0; l < (end == CS_STRIP_ROWS ? 1 : 2 * nv); l++)
+        for (int l = 0; l < cs_strip_lanes(nv, end); l++)
             to->base[l] += mr * next;
     }
 }
 
 #define ADD(name, nv, end)                                                                    \
-    TARGET static void name(const cs_panel *q, int64_t next, cs_lanes *to)                    \
+    static void name(const cs_panel *q, int64_t next, cs_lanes *to)                    \
     {                                                                                         \
         add_strips(nv, end, q, next, to);                                                     \
     }
-ADD(rows_16, 2, CS_STRIP_ROWS)
-ADD(quads_8, 1, CS_STRIP_QUADS)
-ADD(quads_16, 2, CS_STRIP_QUADS)
-ADD(quads_24, 3, CS_STRIP_QUADS)
-ADD(pairs_8, 1, CS_STRIP_PAIRS)
-ADD(pairs_16, 2, CS_STRIP_PAIRS)
-ADD(pairs_24, 3, CS_STRIP_PAIRS)
+ADD(rows_2, 2, CS_STRIP_ROWS)
+ADD(vecs_1, 1, CS_STRIP_VECS)
+ADD(vecs_2, 2, CS_STRIP_VECS)
+ADD(vecs_3, 3, CS_STRIP_VECS)
+ADD(quads_1, 1, CS_STRIP_QUADS)
+ADD(quads_2, 2, CS_STRIP_QUADS)
+ADD(quads_3, 3, CS_STRIP_QUADS)
+ADD(joins_1, 1, CS_STRIP_JOINS)
+ADD(joins_2, 2, CS_STRIP_JOINS)
+ADD(joins_3, 3, CS_STRIP_JOINS)
 
 /* A panel inside one track: late rows first, then those to tokens that follow one another. */
 static void add_rows(const range *r, cs_panel q, int32_t c, const place *p)
@@ -144,12 +145,12 @@ static void add_rows(const range *r, cs_panel q, int32_t c, const place *p)
         q.c = r->late + p->aside + c % w;
         q.ldc = w;
         q.n_row = p->late;
-        cs_avx2_panel(false, CS_PANEL, &q);
+        cs_panel_of(false, CS_PANEL, &q);
     }
     if (p->late < n_row) {
         q.a += p->late * q.lda;
         q.n_row = n_row - p->late;
-        rows_16(&q, x->row, &to);
+        rows_2(&q, x->row, &to);
     }
 }
 
@@ -160,7 +161,7 @@ static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t
     const cs_tracks *x = &r->q->x;
     q.c = r->buf;
     q.ldc = EDGE;
-    cs_avx2_panel(false, width, &q);
+    cs_panel_of(false, width, &q);
     for (int32_t l = 0; l < n; l++) {
         int32_t j = (c + 4 * l) % r->k->track;
         const place *p = &lane[l];
@@ -176,27 +177,29 @@ static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t
     }
 }
 
-/* A panel across tracks: every four columns have a place of their own. */
+/* A panel across tracks: every vector or every four columns have a place of their own. */
 static void add_lanes(const range *r, const cs_panel *q, int width, int32_t c, int32_t n,
                       const place *lane)
 {
-    static void (*const run[2][3])(const cs_panel *, int64_t, cs_lanes *) = {
-        { quads_8, quads_16, quads_24 }, { pairs_8, pairs_16, pairs_24 } };
+    static void (*const run[3][3])(const cs_panel *, int64_t, cs_lanes *) = {
+        { quads_1, quads_2, quads_3 }, { joins_1, joins_2, joins_3 }, { vecs_1, vecs_2, vecs_3 } };
+    const bool vecs = r->k->track % CS_VEC == 0;
+    const int32_t each = vecs ? CS_VEC / 4 : 1;  /* quads of a lane */
     const cs_tracks *x = &r->q->x;
     int64_t straight[CS_STRIP];
-    cs_lanes to = { .in = x->p, .out = x->p, .n = n };
+    cs_lanes to = { .in = x->p, .out = x->p, .n = n / each };
     bool late = false;
     for (int i = 0; i < CS_STRIP; i++)
         straight[i] = i * x->row;
     for (int32_t l = 0; l < n; l++) {
         late = late || lane[l].late > 0;
-        to.base[l] = lane[l].at + (c + 4 * l) % r->k->track;
-        to.at[l] = straight;
+        to.base[l / each] = lane[l].at + (c + 4 * l) % r->k->track - l % each * 4;
+        to.at[l / each] = straight;
     }
     if (late)
         add_pieces(r, *q, width, c, n, lane);
     else
-        run[x->row == 4][width / 8 - 1](q, x->row, &to);
+        run[vecs ? 2 : CS_VEC_JOINS > 1 && x->row == 4][width / CS_VEC - 1](q, x->row, &to);
 }
 
 /* The hidden layer of tokens t0 .. t0+n-1 through the second product, to its places. */

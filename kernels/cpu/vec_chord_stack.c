@@ -1,6 +1,6 @@
-/* chord_stack_avx2.c - ChordMixer blocks one after another, in place, for answers only.
+/* vec_chord_stack.c - ChordMixer blocks one after another, in place, for answers only.
  *
- * DESIGN. A block works in place (chord_seq_avx2.c). Short sequences (CS_CHORD_SHORT tokens) go
+ * DESIGN. A block works in place (vec_chord_seq.c). Short sequences (CS_CHORD_SHORT tokens) go
  * through all blocks one worker each, while they are in its cache; longer ones, or few, one after
  * the other, with ranges of tokens shared out. The answers' bits are the same: a token's arithmetic
  * does not depend on who does it, and means are taken in chunks that a sequence's length fixes.
@@ -14,8 +14,6 @@
 #include <string.h>
 
 #include "kernels/cpu/chord.h"
-
-#define TARGET __attribute__((target("avx2,fma")))
 
 enum { CS_CHORD_SHORT = 1 << 14, /* tokens: 5 to 19 MB of third-level cache with usual widths */
        SHARE = 4 };              /* short sequences per thread below which ranges are shared out */
@@ -55,7 +53,7 @@ static bool each_alone(const cs_backend *be, cs_seg seg)
 
 static int64_t lines(int64_t n)
 {
-    return (n + CS_PANEL - 1) / CS_PANEL;
+    return (n + CS_LINE - 1) / CS_LINE;
 }
 
 /* Floats from one track to the next in a worker's own n tokens. A token's part of a narrow track is
@@ -66,21 +64,21 @@ static int64_t track_stride(int64_t n, int32_t track)
 {
     enum { SETS = 64, APART = 27 };
     int64_t n_line = lines(n * track);
-    if (track >= CS_PANEL)
+    if (track >= CS_LINE)
         return track;
     if (n_line < SETS)
-        return (n_line | 1) * CS_PANEL;
-    return ((n_line - APART + SETS - 1) / SETS * SETS + APART) * CS_PANEL;
+        return (n_line | 1) * CS_LINE;
+    return ((n_line - APART + SETS - 1) / SETS * SETS + APART) * CS_LINE;
 }
 
 cs_tracks cs_chord_own(float *p, int64_t n, int32_t width, int32_t track)
 {
-    return (cs_tracks){ p, track < CS_PANEL ? track : width, track_stride(n, track) };
+    return (cs_tracks){ p, track < CS_LINE ? track : width, track_stride(n, track) };
 }
 
 int64_t cs_chord_own_size(int64_t n, int32_t width, int32_t track)
 {
-    return track < CS_PANEL ? track_stride(n, track) * (width / track) : n * width;
+    return track < CS_LINE ? track_stride(n, track) * (width / track) : n * width;
 }
 
 static run run_of(const cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x)
@@ -90,18 +88,18 @@ static run run_of(const cs_backend *be, cs_seg seg, const cs_chord_stack *s, boo
               .ldh = cs_tile_ld(cs_wide_cols(s->hidden)),
               .n_thread = each_alone(be, seg) ? 1 : be->n_thread };
     const int64_t sums = CS_CHUNKS * (int64_t)(sizeof(double) / sizeof(float));
-    r.late = r.n_thread * CS_PANEL * lines(cs_chord_seq_tile(r.h));
-    r.sum = r.late + CS_PANEL * lines(cs_chord_seq_late(r.d, r.track, r.max_len, r.n_thread));
-    r.row_h = r.sum + CS_PANEL * lines(sums * cs_wide_cols(r.h));
-    r.row_d = r.row_h + CS_PANEL * lines(cs_wide_cols(r.h));
-    r.own_x = r.row_d + CS_PANEL * lines(cs_wide_cols(r.d));
+    r.late = r.n_thread * CS_LINE * lines(cs_chord_seq_tile(r.h));
+    r.sum = r.late + CS_LINE * lines(cs_chord_seq_late(r.d, r.track, r.max_len, r.n_thread));
+    r.row_h = r.sum + CS_LINE * lines(sums * cs_wide_cols(r.h));
+    r.row_d = r.row_h + CS_LINE * lines(cs_wide_cols(r.h));
+    r.own_x = r.row_d + CS_LINE * lines(cs_wide_cols(r.d));
     r.stride = r.own_x;
     if (own_x)
-        r.stride += CS_PANEL * lines(cs_chord_own_size(r.max_len, r.d, r.track));
+        r.stride += CS_LINE * lines(cs_chord_own_size(r.max_len, r.d, r.track));
     return r;
 }
 
-int64_t cs_avx2_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x)
+int64_t cs_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x)
 {
     return run_of(be, seg, s, own_x).stride * (each_alone(be, seg) ? be->n_thread : 1);
 }
@@ -114,11 +112,11 @@ static const float *row_of(cs_mat table, int32_t id)
 }
 
 /* to = a + b, or a where b is absent */
-TARGET static void add_track(const float *a, const float *b, float *to, int32_t n)
+static void add_track(const float *a, const float *b, float *to, int32_t n)
 {
     for (int32_t j = 0; j < n; j += 4) {
-        __m128 v = _mm_loadu_ps(a + j);
-        _mm_storeu_ps(to + j, b ? _mm_add_ps(v, _mm_loadu_ps(b + j)) : v);
+        cs_quad v = cs_qload(a + j);
+        cs_qstore(to + j, b ? cs_qadd(v, cs_qload(b + j)) : v);
     }
 }
 
@@ -152,17 +150,13 @@ static void first_tiles(const trip *t)
 }
 
 /* sum += the rows of h, in order */
-TARGET static void add_rows(const float *h, int64_t ldh, int64_t n, int32_t n_col, double *sum)
+static void add_rows(const float *h, int64_t ldh, int64_t n, int32_t n_col, double *sum)
 {
-    for (int32_t j = 0; j < n_col; j += 8) {
-        __m256d a = _mm256_loadu_pd(sum + j), b = _mm256_loadu_pd(sum + j + 4);
-        for (int64_t r = 0; r < n; r++) {
-            __m256 v = _mm256_loadu_ps(h + r * ldh + j);
-            a = _mm256_add_pd(a, _mm256_cvtps_pd(_mm256_castps256_ps128(v)));
-            b = _mm256_add_pd(b, _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
-        }
-        _mm256_storeu_pd(sum + j, a);
-        _mm256_storeu_pd(sum + j + 4, b);
+    for (int32_t j = 0; j < n_col; j += CS_VEC) {
+        cs_wide a = cs_wide_load(sum + j);
+        for (int64_t r = 0; r < n; r++)
+            a = cs_wide_add(a, cs_widen(cs_vload(h + r * ldh + j)));
+        cs_wide_store(sum + j, a);
     }
 }
 
@@ -225,7 +219,7 @@ static void mean_after(const trip *t, float *mean)
         int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
         cs_panel q = { .a = h, .lda = t->r->ldh, .b = k->w2 + (int64_t)c * k->h, .ldb = width,
                        .init = k->b2 + c, .c = y + c, .ldc = width, .n_row = 1, .n_k = k->h };
-        cs_avx2_panel(false, width, &q);
+        cs_panel_of(false, width, &q);
     }
     for (int32_t c = 0; c < k->d; c++)
         mean[c] += y[c];
@@ -267,7 +261,7 @@ static void segment(const run *r, int32_t no, float *work)
         mean_tokens(&t, cs_row(r->mean, no));
 }
 
-void cs_avx2_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
+void cs_chord_stack_run(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
                          cs_real *work)
 {
     run r = run_of(be, seg, s, !x.p);
@@ -287,7 +281,7 @@ void cs_avx2_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs
         segment(&r, i, work + omp_get_thread_num() * r.stride);
 }
 
-void cs_avx2_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack)
+void cs_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack)
 {
     (void)be;
     cs_chord_pack p = cs_chord_pack_at(k->w1.c, (int32_t)k->w1.r, k->track, pack);

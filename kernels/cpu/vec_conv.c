@@ -1,4 +1,4 @@
-/* conv_avx2.c - circular dilated convolution as an implicit matrix product on packed panels.
+/* vec_conv.c - circular dilated convolution as an implicit matrix product on packed panels.
  *
  * DESIGN. Under one tap, the rows that a run of tokens reads are a run of rows as well, which wraps
  * once at the end of its segment. So between the places where some tap wraps, a convolution is a
@@ -13,6 +13,7 @@
 #include <omp.h>
 
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/tables.h"
 
 enum { DEPTH = 384,              /* channels per block: a packed panel of 24 KB stays in L1 */
        DEPTH_T = 192,            /* tokens per block of dw, whose left lines are in L1 as well */
@@ -117,7 +118,7 @@ static void conv_task(const conv *q, int64_t r0, int32_t j0, float *pack)
     int64_t r1 = cs_min64(r0 + q->rows, q->seg.rows);
     part p = { .j0 = j0, .n = q->y.c - j0 < q->cols ? q->y.c - j0 : q->cols };
 
-    if ((size_t)cs_pack_size((int64_t)q->taps.n * q->x.c, p.n) > cs_gemm_scratch()) {
+    if (cs_pack_size((int64_t)q->taps.n * q->x.c, p.n) > CS_PACK_SCRATCH) {
         run_taps(q, p, false, pack, r0, r1);
         return;
     }
@@ -142,13 +143,13 @@ static float *scratch(const cs_backend *be)
     return cpu->pack + (size_t)omp_get_thread_num() * cpu->pack_stride;
 }
 
-static void avx2_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint, cs_mat x,
+static void vec_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint, cs_mat x,
                           cs_mat w, cs_mat bias, cs_real beta, cs_mat y)
 {
     conv q = { .seg = seg, .taps = taps, .adjoint = adjoint, .add = beta != 0, .x = x, .w = w,
                .bias = bias, .y = y };
     int n_thread = cs_threads(be, x.r * w.r * w.c);
-    q.rows = (seg.rows / (4 * n_thread) + 5) / 6 * 6;
+    q.rows = (seg.rows / (4 * n_thread) + CS_STRIP - 1) / CS_STRIP * CS_STRIP;
     q.rows = q.rows < ROWS_MIN ? ROWS_MIN : q.rows > ROWS_MAX ? ROWS_MAX : q.rows;
     int64_t n_i = (seg.rows + q.rows - 1) / q.rows;
     cut(n_i, y.c, n_thread, &q.cols);
@@ -183,8 +184,8 @@ static void dw_rows(const dweight *q, int32_t tap, int64_t from, const float *pa
 }
 
 /* n tokens from t of a segment: those rows of dy are packed once, for all taps. Panels are laid out
- * token by token, so a part of them begins `width` floats per token further on; panels of 16 and 8
- * columns differ in that, so a last, narrow one is cut by itself. */
+ * token by token, so a part of them begins `width` floats per token further on; panels of two
+ * vectors and of one differ in that, so a last, narrow one is cut by itself. */
 static void dw_block(const dweight *q, const int32_t tap[2], cs_span a, int32_t j0, float *pack)
 {
     int32_t n_col = q->dy.c - j0 < q->cols ? q->dy.c - j0 : q->cols, full = n_col / CS_PANEL;
@@ -197,7 +198,7 @@ static void dw_block(const dweight *q, const int32_t tap[2], cs_span a, int32_t 
             int64_t n = cs_min64(a.n - done, a.len - from);
             dw_rows(q, k, a.start + from, pack + done * CS_PANEL, a.n, n, j0, full);
             if (full < n_col)
-                dw_rows(q, k, a.start + from, pack + a.n * full + done * (CS_PANEL / 2), a.n, n,
+                dw_rows(q, k, a.start + from, pack + a.n * full + done * CS_VEC, a.n, n,
                         j0 + full, n_col - full);
             done += n;
         }
@@ -216,7 +217,7 @@ static void dw_task(const dweight *q, const int32_t tap[2], int32_t j0, float *p
     }
 }
 
-static void avx2_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat dy,
+static void vec_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat dy,
                              cs_mat dw)
 {
     dweight q = { .seg = seg, .taps = taps, .x = x, .dy = dy, .dw = dw };
@@ -232,8 +233,8 @@ static void avx2_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x,
     }
 }
 
-void cs_avx2_conv(cs_ops *op)
+void cs_vec_conv(cs_ops *op)
 {
-    op->seg_conv = avx2_seg_conv;
-    op->seg_conv_dw = avx2_seg_conv_dw;
+    op->seg_conv = vec_seg_conv;
+    op->seg_conv_dw = vec_seg_conv_dw;
 }

@@ -1,12 +1,11 @@
-/* chord_avx2.c - the fused ChordMixer block, forward: y = x + roll(gelu(x w1' + b1) w2' + b2). */
+/* vec_chord.c - the fused ChordMixer block, forward: y = x + roll(gelu(x w1' + b1) w2' + b2). */
 #include "kernels/cpu/chord.h"
 
 #include <omp.h>
 #include <string.h>
 
-#include "kernels/cpu/strip_avx2.h"
-
-#define TARGET __attribute__((target("avx2,fma")))
+#include "kernels/cpu/strip.h"
+#include "kernels/cpu/tables.h"
 
 /* ---- packed weights ---------------------------------------------------------------------- */
 
@@ -20,7 +19,7 @@ void cs_wide_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n
 /* Every part begins at a cache line. */
 static int64_t lines(int64_t n)
 {
-    return (n + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
+    return (n + CS_LINE - 1) / CS_LINE * CS_LINE;
 }
 
 cs_chord_pack cs_chord_pack_at(int32_t d, int32_t h, int32_t track, float *p)
@@ -62,19 +61,18 @@ void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no)
 /* ---- first product ----------------------------------------------------------------------- */
 
 /* n_row rows of nv vectors, four vectors at a time; the last ones may be the same twice. */
-TARGET __attribute__((always_inline))
-static inline void gelu_rows(const int nv, float *h, int64_t ldh, int n_row)
+CS_INLINE void gelu_rows(const int nv, float *h, int64_t ldh, int n_row)
 {
     const int n = n_row * nv;
     for (int i = 0; i < n; i += 4) {
         float *p[4];
-        __m256 v[4];
+        cs_vec v[4];
 #define PLACE(j) {                                              \
             int k = i + j < n ? i + j : n - 1;                  \
-            p[j] = h + k / nv * ldh + k % nv * 8;               \
-            v[j] = _mm256_loadu_ps(p[j]);                       \
+            p[j] = h + k / nv * ldh + k % nv * CS_VEC;          \
+            v[j] = cs_vload(p[j]);                       \
         }
-#define STORE(j) _mm256_storeu_ps(p[j], v[j]);
+#define STORE(j) cs_vstore(p[j], v[j]);
         CS_FOUR(PLACE)
         cs_gelu_four(v);
         CS_FOUR(STORE)
@@ -83,24 +81,23 @@ static inline void gelu_rows(const int nv, float *h, int64_t ldh, int n_row)
     }
 }
 
-TARGET __attribute__((noinline)) static void gelu_24(float *h, int64_t ldh, int n_row)
+__attribute__((noinline)) static void gelu_3(float *h, int64_t ldh, int n_row)
 {
     gelu_rows(3, h, ldh, n_row);
 }
 
-TARGET __attribute__((noinline)) static void gelu_16(float *h, int64_t ldh, int n_row)
+__attribute__((noinline)) static void gelu_2(float *h, int64_t ldh, int n_row)
 {
     gelu_rows(2, h, ldh, n_row);
 }
 
-TARGET __attribute__((noinline)) static void gelu_8(float *h, int64_t ldh, int n_row)
+__attribute__((noinline)) static void gelu_1(float *h, int64_t ldh, int n_row)
 {
     gelu_rows(1, h, ldh, n_row);
 }
 
 /* A strip's sums meet GELU while they are in the first-level cache. */
-TARGET __attribute__((always_inline))
-static inline void hidden_panel(const int nv, const cs_panel *q)
+CS_INLINE void hidden_panel(const int nv, const cs_panel *q)
 {
     const int step = cs_strip_rows(nv);
     cs_ahead next = cs_ahead_of(q, step);
@@ -111,25 +108,25 @@ static inline void hidden_panel(const int nv, const cs_panel *q)
             cs_strip(step, nv, CS_LEFT_AHEAD, CS_STRIP_STORE, q, r, NULL);
         else
             cs_strip_any(mr, nv, CS_LEFT_AHEAD, CS_STRIP_STORE, q, r, NULL);
-        (nv > 2 ? gelu_24 : nv > 1 ? gelu_16 : gelu_8)(q->c + r * q->ldc, q->ldc, mr);
+        (nv > 2 ? gelu_3 : nv > 1 ? gelu_2 : gelu_1)(q->c + r * q->ldc, q->ldc, mr);
     }
 }
 
-TARGET static void hidden_24(const cs_panel *q) { hidden_panel(3, q); }
-TARGET static void hidden_16(const cs_panel *q) { hidden_panel(2, q); }
-TARGET static void hidden_8(const cs_panel *q)  { hidden_panel(1, q); }
+static void hidden_3(const cs_panel *q) { hidden_panel(3, q); }
+static void hidden_2(const cs_panel *q) { hidden_panel(2, q); }
+static void hidden_1(const cs_panel *q) { hidden_panel(1, q); }
 
 void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *h, int64_t ldh)
 {
-    static void (*const run[3])(const cs_panel *) = { hidden_8, hidden_16, hidden_24 };
+    static void (*const run[3])(const cs_panel *) = { hidden_1, hidden_2, hidden_3 };
     bool matrix = x.track == k->track;
     for (int32_t p = 0; p < cs_wide_count(k->h); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(k->h, p);
-        cs_panel q = { .a = x.p, .lda = x.row, .track = matrix ? CS_PANEL : k->track,
-                       .next = matrix ? CS_PANEL : x.track,
+        cs_panel q = { .a = x.p, .lda = x.row, .track = matrix ? CS_LINE : k->track,
+                       .next = matrix ? CS_LINE : x.track,
                        .b = k->w1 + (int64_t)c * k->d, .ldb = width, .init = k->b1 + c,
                        .c = h + c, .ldc = ldh, .n_row = n_row, .n_k = k->d };
-        run[width / 8 - 1](&q);
+        run[width / CS_VEC - 1](&q);
     }
 }
 
@@ -227,8 +224,7 @@ static void pass_strip(spread *s, int mr)
     find_room(s);
 }
 
-TARGET __attribute__((always_inline))
-static inline void spread_panel(const int nv, const cs_strip_end end, const cs_panel *q, spread *s)
+CS_INLINE void spread_panel(const int nv, const cs_strip_end end, const cs_panel *q, spread *s)
 {
     const int step = cs_strip_rows(nv);
     for (int64_t r = 0; r < q->n_row; r += step) {
@@ -246,38 +242,47 @@ static inline void spread_panel(const int nv, const cs_strip_end end, const cs_p
         }
         s->room -= mr;
         s->rest -= mr;
-        for (int l = 0; l < (end == CS_STRIP_ROWS ? 1 : 2 * nv); l++) {
+        for (int l = 0; l < cs_strip_lanes(nv, end); l++) {
             s->to.base[l] += mr * s->ld;
             s->left[l] -= mr;
         }
     }
 }
 
-TARGET static void rows_16(const cs_panel *q, spread *s)  { spread_panel(2, CS_STRIP_ROWS, q, s); }
-TARGET static void quads_24(const cs_panel *q, spread *s) { spread_panel(3, CS_STRIP_QUADS, q, s); }
-TARGET static void quads_16(const cs_panel *q, spread *s) { spread_panel(2, CS_STRIP_QUADS, q, s); }
-TARGET static void quads_8(const cs_panel *q, spread *s)  { spread_panel(1, CS_STRIP_QUADS, q, s); }
+#define SPREAD(name, nv, end) \
+    static void name(const cs_panel *q, spread *s) { spread_panel(nv, end, q, s); }
+SPREAD(rows_2, 2, CS_STRIP_ROWS)
+SPREAD(vecs_1, 1, CS_STRIP_VECS)
+SPREAD(vecs_2, 2, CS_STRIP_VECS)
+SPREAD(vecs_3, 3, CS_STRIP_VECS)
+SPREAD(quads_1, 1, CS_STRIP_QUADS)
+SPREAD(quads_2, 2, CS_STRIP_QUADS)
+SPREAD(quads_3, 3, CS_STRIP_QUADS)
+#undef SPREAD
 
 void cs_chord_spread(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
                      cs_mat x, cs_mat y)
 {
-    static void (*const quads[3])(const cs_panel *, spread *) = { quads_8, quads_16, quads_24 };
+    static void (*const run[2][3])(const cs_panel *, spread *) = {
+        { quads_1, quads_2, quads_3 }, { vecs_1, vecs_2, vecs_3 } };
     CS_BUG(x.ld != y.ld);
     for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p);
         int32_t n = k->d - c < width ? k->d - c : width;
-        bool rows = k->track % CS_PANEL == 0 && n == CS_PANEL;
+        const bool rows = k->track % CS_PANEL == 0 && n == CS_PANEL;
+        const bool vecs = k->track % CS_VEC == 0;
+        const int32_t lane = rows ? CS_PANEL : vecs ? CS_VEC : 4;
         cs_panel q = { .a = h, .lda = ldh, .b = k->w2 + (int64_t)c * k->h, .ldb = width,
                        .init = k->b2 + c, .n_row = t->n, .n_k = k->h };
-        spread s = { .tile = t, .track = k->track, .c = c, .lane = rows ? CS_PANEL : 4, .ld = x.ld,
-                     .to = { .in = x.p, .out = y.p, .n = rows ? 1 : n / 4 } };
+        spread s = { .tile = t, .track = k->track, .c = c, .lane = lane, .ld = x.ld,
+                     .to = { .in = x.p, .out = y.p, .n = n / lane } };
         for (int i = 0; i < CS_STRIP; i++)
             s.straight[i] = i * s.ld;
         enter_span(&s, 0, 0);
         if (rows)
-            rows_16(&q, &s);
+            rows_2(&q, &s);
         else
-            quads[width / 8 - 1](&q, &s);
+            run[vecs][width / CS_VEC - 1](&q, &s);
     }
 }
 
@@ -322,7 +327,7 @@ static void forward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat y,
     cs_chord_spread(&f->pack, &t, h, f->ldh, x, y);
 }
 
-static void avx2_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
+static void vec_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
                              cs_real *work)
 {
     cs_chord_plan f = cs_chord_plan_make(be, seg, x.c, (int32_t)k->w1.r, k->track, work);
@@ -333,12 +338,12 @@ static void avx2_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_m
 }
 
 /* Rotation moves vectors of four floats, so a track must consist of them. */
-static bool avx2_chord_fits(int32_t width, int32_t hidden, int32_t track)
+static bool vec_chord_fits(int32_t width, int32_t hidden, int32_t track)
 {
     return track > 0 && track % 4 == 0 && width > 0 && width % track == 0 && hidden > 0;
 }
 
-static int64_t avx2_chord_work(cs_backend *be, int32_t width, int32_t hidden, int64_t rows,
+static int64_t vec_chord_work(cs_backend *be, int32_t width, int32_t hidden, int64_t rows,
                                bool backward)
 {
     const cs_seg seg = { .rows = rows };
@@ -346,14 +351,14 @@ static int64_t avx2_chord_work(cs_backend *be, int32_t width, int32_t hidden, in
     return backward ? f.size : f.forward_size;
 }
 
-void cs_avx2_chord(cs_fused *fused)
+void cs_vec_chord(cs_fused *fused)
 {
-    fused->chord_block = avx2_chord_block;
-    fused->chord_block_bwd = cs_avx2_chord_bwd;
-    fused->chord_fits = fused->chord_block_fits = avx2_chord_fits;
-    fused->chord_work = avx2_chord_work;
+    fused->chord_block = vec_chord_block;
+    fused->chord_block_bwd = cs_chord_bwd;
+    fused->chord_fits = fused->chord_block_fits = vec_chord_fits;
+    fused->chord_work = vec_chord_work;
     fused->chord_pack_size = cs_chord_pack_size;
-    fused->chord_prepare = cs_avx2_chord_prepare;
-    fused->chord_stack = cs_avx2_chord_stack;
-    fused->chord_stack_work = cs_avx2_chord_stack_work;
+    fused->chord_prepare = cs_chord_prepare;
+    fused->chord_stack = cs_chord_stack_run;
+    fused->chord_stack_work = cs_chord_stack_work;
 }

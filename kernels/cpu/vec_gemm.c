@@ -1,4 +1,4 @@
-/* gemm.c - matrix product by blocks: pack a block of the right operand, run panels over it.
+/* vec_gemm.c - matrix product by blocks: pack a block of the right operand, run panels over it.
  *
  * DESIGN. c is cut into tasks of some rows by some columns, and a task walks through k in blocks,
  * packing op(b)'s block into its thread's own scratch. Packing is repeated for every block of rows
@@ -9,6 +9,7 @@
  * change are packed once.
  */
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/tables.h"
 
 #include <omp.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 enum { DEPTH = 384,              /* k per block: a packed panel of 24 KB stays in L1 */
        DEPTH_T = 192,            /* with a transposed, whose lines are in L1 as well */
        COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536 };
+_Static_assert(DEPTH * COLS == CS_PACK_SCRATCH, "a block of the right operand fills the scratch");
 
 static const float zeros[CS_PANEL];
 
@@ -36,27 +38,21 @@ void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, flo
                       out + p * CS_PANEL * n_k);
 }
 
-size_t cs_gemm_scratch(void)
-{
-    return (size_t)DEPTH * COLS;
-}
-
 /* A panel whose last columns lie outside c, by way of a strip that is wide enough. */
 static void edge(bool ta, int width, int valid, const cs_panel *q)
 {
-    enum { STRIP = 6 };
     const int64_t row = ta ? 1 : q->lda;
-    float buf[STRIP * CS_PANEL] = { 0 };
-    for (int64_t r = 0; r < q->n_row; r += STRIP) {
+    float buf[CS_STRIP * CS_PANEL] = { 0 };
+    for (int64_t r = 0; r < q->n_row; r += CS_STRIP) {
         cs_panel s = *q;
-        s.n_row = cs_min64(STRIP, q->n_row - r);
+        s.n_row = cs_min64(CS_STRIP, q->n_row - r);
         s.a += r * row;
         s.init = s.c = buf;
         s.ldi = s.ldc = CS_PANEL;
         for (int64_t i = 0; i < s.n_row; i++)
             for (int j = 0; j < valid; j++)
                 buf[i * CS_PANEL + j] = q->init[(r + i) * q->ldi + j];
-        cs_avx2_panel(ta, width, &s);
+        cs_panel_of(ta, width, &s);
         for (int64_t i = 0; i < s.n_row; i++)
             for (int j = 0; j < valid; j++)
                 q->c[(r + i) * q->ldc + j] = buf[i * CS_PANEL + j];
@@ -66,7 +62,7 @@ static void edge(bool ta, int width, int valid, const cs_panel *q)
 void cs_panel_run(bool ta, int width, int valid, const cs_panel *q)
 {
     if (valid >= width)
-        cs_avx2_panel(ta, width, q);
+        cs_panel_of(ta, width, q);
     else
         edge(ta, width, valid, q);
 }
@@ -113,7 +109,8 @@ static int64_t depth_of(int64_t n_k, int64_t most)
 static void cut(gemm *g, int n_thread)
 {
     g->depth = depth_of(g->n_k, g->ta ? DEPTH_T : DEPTH);
-    g->rows = (g->c.r / (n_thread > 1 ? 4 * n_thread : 1) + 5) / 6 * 6;
+    g->rows = (g->c.r / (n_thread > 1 ? 4 * n_thread : 1) + CS_STRIP - 1)
+        / CS_STRIP * CS_STRIP;
     g->rows = g->rows < ROWS_MIN ? ROWS_MIN : g->rows > ROWS_MAX ? ROWS_MAX : g->rows;
     g->cols = COLS;
     int64_t n_row_block = (g->c.r + g->rows - 1) / g->rows;
@@ -136,7 +133,7 @@ static void run(cs_backend *be, gemm *g)
              cpu->pack + (size_t)omp_get_thread_num() * cpu->pack_stride);
 }
 
-static void avx2_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c)
+static void vec_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c)
 {
     gemm g = { .ta = ta, .tb = tb, .a = a, .b = b, .c = c, .add = beta != 0,
                .n_k = ta ? a.r : a.c };
@@ -169,12 +166,12 @@ static void affine(cs_backend *be, cs_mat x, const cs_real *pack, cs_mat bias, c
         be->op.add_bias(be, bias, y);
 }
 
-void cs_avx2_gemm(cs_ops *op)
+void cs_vec_gemm(cs_ops *op)
 {
-    op->gemm = avx2_gemm;
+    op->gemm = vec_gemm;
 }
 
-void cs_avx2_affine(cs_fused *fused)
+void cs_vec_affine(cs_fused *fused)
 {
     fused->affine = affine;
     fused->affine_prepare = affine_prepare;

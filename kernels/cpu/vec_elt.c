@@ -1,17 +1,16 @@
-/* elt_avx2.c - element-wise ops on AVX2: activations, sums of matrices, biases, Adam, sums.
+/* vec_elt.c - element-wise ops: activations, sums of matrices, biases, Adam, sums.
  *
  * An op visits runs of floats that are contiguous in all its operands; a whole matrix is one run
  * when no row has a gap. Runs are cut into blocks for the threads. A block's last vector is loaded
  * and stored under a mask, so that every element goes through the same instructions.
  */
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "kernels/cpu/vec_avx2.h"
-
-#define TARGET __attribute__((target("avx2,fma")))
+#include "kernels/cpu/vec.h"
 
 enum { BLOCK = 8192 };           /* floats per parallel step */
 
@@ -43,64 +42,64 @@ static void each(cs_backend *be, void (*f)(const block *), const cs_mat *m, int 
     }
 }
 
-TARGET static void gelu_block(const block *b)
+static void gelu_block(const block *b)
 {
-    for (int64_t i = 0; i < b->n; i += 8)
-        cs_put(b->p[1] + i, b->n - i, cs_gelu_avx2(cs_get(b->p[0] + i, b->n - i)));
+    for (int64_t i = 0; i < b->n; i += CS_VEC)
+        cs_put(b->p[1] + i, b->n - i, cs_gelu(cs_get(b->p[0] + i, b->n - i)));
 }
 
 /* max returns its second operand when one is a NaN, so a NaN comes through. */
-TARGET static void relu_block(const block *b)
+static void relu_block(const block *b)
 {
-    for (int64_t i = 0; i < b->n; i += 8)
+    for (int64_t i = 0; i < b->n; i += CS_VEC)
         cs_put(b->p[1] + i, b->n - i,
-               _mm256_max_ps(_mm256_setzero_ps(), cs_get(b->p[0] + i, b->n - i)));
+               cs_vmax(cs_vset(0), cs_get(b->p[0] + i, b->n - i)));
 }
 
 /* e = exp(-|x|) cannot overflow, and gives both signs:
  *     sigmoid(x) = 1 / (1 + e) or, where x < 0, e / (1 + e);  sigmoid'(x) = e / (1 + e)^2
  *     softplus(x) = max(x, 0) + log(1 + e);                   softplus'(x) = sigmoid(x)
  * Below -87, where e leaves the range of normal numbers, it stays what it is there. */
-CS_AVX2 __m256 decay(__m256 x)
+CS_INLINE cs_vec decay(cs_vec x)
 {
-    const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
-    __m256 a = _mm256_min_ps(_mm256_set1_ps(87), _mm256_and_ps(x, magnitude));
-    __m256 p = _mm256_mul_ps(a, _mm256_set1_ps(-1.44269504f)), v[4] = { p, p, p, p };
-    cs_exp2_avx2(v, 1);
+    const cs_vec a = cs_vmin(cs_vset(87), cs_vabs(x)), c = cs_vset(-1.44269504f);
+    const cs_vec times[4] = { c, c, c, c };
+    cs_vec v[4] = { a, a, a, a };
+    cs_exp2(v, times, 1);
     return v[0];
 }
 
-CS_AVX2 __m256 sigmoid(__m256 x)
+CS_INLINE cs_vec sigmoid(cs_vec x)
 {
-    const __m256 one = _mm256_set1_ps(1), e = decay(x);
-    return _mm256_div_ps(_mm256_blendv_ps(one, e, x), _mm256_add_ps(one, e));
+    const cs_vec one = cs_vset(1), e = decay(x);
+    return cs_vdiv(cs_vnegative(x, e, one), cs_vadd(one, e));
 }
 
 /* log(1 + e) = 2 artanh(s), s = e / (2 + e) <= 1/3, by the terms of its series down to s^17 */
-CS_AVX2 __m256 softplus(__m256 x)
+CS_INLINE cs_vec softplus(cs_vec x)
 {
-    const __m256 e = decay(x), s = _mm256_div_ps(e, _mm256_add_ps(_mm256_set1_ps(2), e));
-    const __m256 square = _mm256_mul_ps(s, s);
-    __m256 sum = _mm256_set1_ps(2.0f / 17);
-#define TERM(n) sum = _mm256_fmadd_ps(sum, square, _mm256_set1_ps(2.0f / (n)));
+    const cs_vec e = decay(x), s = cs_vdiv(e, cs_vadd(cs_vset(2), e));
+    const cs_vec square = cs_vmul(s, s);
+    cs_vec sum = cs_vset(2.0f / 17);
+#define TERM(n) sum = cs_vfma(sum, square, cs_vset(2.0f / (n)));
     TERM(15) TERM(13) TERM(11) TERM(9) TERM(7) TERM(5) TERM(3) TERM(1)
 #undef TERM
-    return _mm256_fmadd_ps(s, sum, _mm256_max_ps(_mm256_setzero_ps(), x));
+    return cs_vfma(s, sum, cs_vmax(cs_vset(0), x));
 }
 
-TARGET static void sigmoid_block(const block *b)
+static void sigmoid_block(const block *b)
 {
-    for (int64_t i = 0; i < b->n; i += 8)
+    for (int64_t i = 0; i < b->n; i += CS_VEC)
         cs_put(b->p[1] + i, b->n - i, sigmoid(cs_get(b->p[0] + i, b->n - i)));
 }
 
-TARGET static void softplus_block(const block *b)
+static void softplus_block(const block *b)
 {
-    for (int64_t i = 0; i < b->n; i += 8)
+    for (int64_t i = 0; i < b->n; i += CS_VEC)
         cs_put(b->p[1] + i, b->n - i, softplus(cs_get(b->p[0] + i, b->n - i)));
 }
 
-static void avx2_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y)
+static void vec_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y)
 {
     static void (*const run[CS_ACT_TANH + 1])(const block *) = {
         [CS_ACT_GELU] = gelu_block, [CS_ACT_RELU] = relu_block, [CS_ACT_SIGMOID] = sigmoid_block,
@@ -116,105 +115,104 @@ static void avx2_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y)
         cs_ref_act(be, f, x, y);
 }
 
-TARGET static void gelu_bwd_block(const block *b)
+static void gelu_bwd_block(const block *b)
 {
-    for (int64_t i = 0; i < b->n; i += 8) {
+    for (int64_t i = 0; i < b->n; i += CS_VEC) {
         int64_t n = b->n - i;
-        __m256 slope, dx = cs_get(b->p[2] + i, n);
-        (void)cs_gelu_slope_avx2(cs_get(b->p[0] + i, n), &slope);
-        cs_put(b->p[2] + i, n, _mm256_fmadd_ps(cs_get(b->p[1] + i, n), slope, dx));
+        cs_vec slope, dx = cs_get(b->p[2] + i, n);
+        (void)cs_gelu_slope(cs_get(b->p[0] + i, n), &slope);
+        cs_put(b->p[2] + i, n, cs_vfma(cs_get(b->p[1] + i, n), slope, dx));
     }
 }
 
-TARGET static void relu_bwd_block(const block *b)
+static void relu_bwd_block(const block *b)
 {
-    for (int64_t i = 0; i < b->n; i += 8) {
+    for (int64_t i = 0; i < b->n; i += CS_VEC) {
         int64_t n = b->n - i;
-        __m256 on = _mm256_cmp_ps(cs_get(b->p[0] + i, n), _mm256_setzero_ps(), _CMP_GT_OQ);
-        __m256 dy = _mm256_and_ps(on, cs_get(b->p[1] + i, n));
-        cs_put(b->p[2] + i, n, _mm256_add_ps(cs_get(b->p[2] + i, n), dy));
+        cs_vec dy = cs_vpositive(cs_get(b->p[0] + i, n), cs_get(b->p[1] + i, n));
+        cs_put(b->p[2] + i, n, cs_vadd(cs_get(b->p[2] + i, n), dy));
     }
 }
 
-TARGET static void sigmoid_bwd_block(const block *b)
+static void sigmoid_bwd_block(const block *b)
 {
-    for (int64_t i = 0; i < b->n; i += 8) {
+    for (int64_t i = 0; i < b->n; i += CS_VEC) {
         int64_t n = b->n - i;
-        __m256 e = decay(cs_get(b->p[0] + i, n)), t = _mm256_add_ps(e, _mm256_set1_ps(1));
-        __m256 slope = _mm256_div_ps(e, _mm256_mul_ps(t, t));
+        cs_vec e = decay(cs_get(b->p[0] + i, n)), t = cs_vadd(e, cs_vset(1));
+        cs_vec slope = cs_vdiv(e, cs_vmul(t, t));
         cs_put(b->p[2] + i, n,
-               _mm256_fmadd_ps(cs_get(b->p[1] + i, n), slope, cs_get(b->p[2] + i, n)));
+               cs_vfma(cs_get(b->p[1] + i, n), slope, cs_get(b->p[2] + i, n)));
     }
 }
 
-TARGET static void softplus_bwd_block(const block *b)
+static void softplus_bwd_block(const block *b)
 {
-    for (int64_t i = 0; i < b->n; i += 8) {
+    for (int64_t i = 0; i < b->n; i += CS_VEC) {
         int64_t n = b->n - i;
-        __m256 slope = sigmoid(cs_get(b->p[0] + i, n));
+        cs_vec slope = sigmoid(cs_get(b->p[0] + i, n));
         cs_put(b->p[2] + i, n,
-               _mm256_fmadd_ps(cs_get(b->p[1] + i, n), slope, cs_get(b->p[2] + i, n)));
+               cs_vfma(cs_get(b->p[1] + i, n), slope, cs_get(b->p[2] + i, n)));
     }
 }
 
-static void avx2_axpby(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y);
+static void vec_axpby(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y);
 
-static void avx2_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx)
+static void vec_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx)
 {
     static void (*const run[CS_ACT_TANH + 1])(const block *) = {
         [CS_ACT_GELU] = gelu_bwd_block, [CS_ACT_RELU] = relu_bwd_block,
         [CS_ACT_SIGMOID] = sigmoid_bwd_block, [CS_ACT_SOFTPLUS] = softplus_bwd_block };
     if (f == CS_ACT_NONE)
-        avx2_axpby(be, 1, dy, 1, dx);
+        vec_axpby(be, 1, dy, 1, dx);
     else if (run[f])
         each(be, run[f], (cs_mat[]){ x, dy, dx }, 3, NULL);
     else
         cs_ref_act_bwd(be, f, x, dy, dx);
 }
 
-TARGET static void axpby_block(const block *b)
+static void axpby_block(const block *b)
 {
     const float *arg = b->arg;
-    const __m256 s = _mm256_set1_ps(arg[0]), t = _mm256_set1_ps(arg[1]);
-    for (int64_t i = 0; i < b->n; i += 8) {
+    const cs_vec s = cs_vset(arg[0]), t = cs_vset(arg[1]);
+    for (int64_t i = 0; i < b->n; i += CS_VEC) {
         int64_t n = b->n - i;
-        __m256 v = _mm256_mul_ps(s, cs_get(b->p[0] + i, n));
+        cs_vec v = cs_vmul(s, cs_get(b->p[0] + i, n));
         /* t = 0 overwrites, whatever was there: NaN times zero would stay */
         if (arg[1] != 0)
-            v = _mm256_fmadd_ps(t, cs_get(b->p[1] + i, n), v);
+            v = cs_vfma(t, cs_get(b->p[1] + i, n), v);
         cs_put(b->p[1] + i, n, v);
     }
 }
 
-static void avx2_axpby(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y)
+static void vec_axpby(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y)
 {
     each(be, axpby_block, (cs_mat[]){ x, y }, 2, (float[]){ a, b });
 }
 
-TARGET static void mul_block(const block *b)
+static void mul_block(const block *b)
 {
     const float beta = *(const float *)b->arg;
-    for (int64_t i = 0; i < b->n; i += 8) {
+    for (int64_t i = 0; i < b->n; i += CS_VEC) {
         int64_t n = b->n - i;
-        __m256 v = _mm256_mul_ps(cs_get(b->p[0] + i, n), cs_get(b->p[1] + i, n));
+        cs_vec v = cs_vmul(cs_get(b->p[0] + i, n), cs_get(b->p[1] + i, n));
         if (beta != 0)
-            v = _mm256_fmadd_ps(_mm256_set1_ps(beta), cs_get(b->p[2] + i, n), v);
+            v = cs_vfma(cs_vset(beta), cs_get(b->p[2] + i, n), v);
         cs_put(b->p[2] + i, n, v);
     }
 }
 
-static void avx2_mul(cs_backend *be, cs_mat x, cs_mat z, cs_real beta, cs_mat y)
+static void vec_mul(cs_backend *be, cs_mat x, cs_mat z, cs_real beta, cs_mat y)
 {
     each(be, mul_block, (cs_mat[]){ x, z, y }, 3, &beta);
 }
 
-TARGET static void add_row(const float *x, float *y, int64_t n)
+static void add_row(const float *x, float *y, int64_t n)
 {
-    for (int64_t j = 0; j < n; j += 8)
-        cs_put(y + j, n - j, _mm256_add_ps(cs_get(y + j, n - j), cs_get(x + j, n - j)));
+    for (int64_t j = 0; j < n; j += CS_VEC)
+        cs_put(y + j, n - j, cs_vadd(cs_get(y + j, n - j), cs_get(x + j, n - j)));
 }
 
-static void avx2_add_bias(cs_backend *be, cs_mat bias, cs_mat y)
+static void vec_add_bias(cs_backend *be, cs_mat bias, cs_mat y)
 {
     #pragma omp parallel for num_threads(cs_threads(be, y.r * y.c))
     for (int64_t r = 0; r < y.r; r++)
@@ -222,7 +220,7 @@ static void avx2_add_bias(cs_backend *be, cs_mat bias, cs_mat y)
 }
 
 /* Threads take columns, not rows: every sum then runs in order of r and no two threads meet. */
-static void avx2_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy, cs_mat dtable)
+static void vec_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy, cs_mat dtable)
 {
     enum { COLS = 32 };
     int32_t n_block = (dy.c + COLS - 1) / COLS;
@@ -238,28 +236,28 @@ static void avx2_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_ma
 /* Adam's constants, computed once in double. */
 typedef struct adam_arg { float grad, l2, shrink, b1, c1, b2, c2, step, root, eps; } adam_arg;
 
-TARGET static void adam_block(const block *b)
+static void adam_block(const block *b)
 {
     const adam_arg *h = b->arg;
-    for (int64_t i = 0; i < b->n; i += 8) {
+    for (int64_t i = 0; i < b->n; i += CS_VEC) {
         int64_t k = b->n - i;
-        __m256 w = cs_get(b->p[0] + i, k), m = cs_get(b->p[2] + i, k), v = cs_get(b->p[3] + i, k);
-        __m256 g = _mm256_mul_ps(_mm256_set1_ps(h->grad), cs_get(b->p[1] + i, k));
-        g = _mm256_fmadd_ps(_mm256_set1_ps(h->l2), w, g);
-        m = _mm256_fmadd_ps(_mm256_set1_ps(h->c1), g, _mm256_mul_ps(_mm256_set1_ps(h->b1), m));
-        v = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_set1_ps(h->c2), g), g,
-                            _mm256_mul_ps(_mm256_set1_ps(h->b2), v));
-        __m256 root = _mm256_fmadd_ps(_mm256_sqrt_ps(v), _mm256_set1_ps(h->root),
-                                      _mm256_set1_ps(h->eps));
-        w = _mm256_fnmadd_ps(_mm256_set1_ps(h->shrink), w, w);
-        w = _mm256_fnmadd_ps(_mm256_set1_ps(h->step), _mm256_div_ps(m, root), w);
+        cs_vec w = cs_get(b->p[0] + i, k), m = cs_get(b->p[2] + i, k), v = cs_get(b->p[3] + i, k);
+        cs_vec g = cs_vmul(cs_vset(h->grad), cs_get(b->p[1] + i, k));
+        g = cs_vfma(cs_vset(h->l2), w, g);
+        m = cs_vfma(cs_vset(h->c1), g, cs_vmul(cs_vset(h->b1), m));
+        v = cs_vfma(cs_vmul(cs_vset(h->c2), g), g,
+                            cs_vmul(cs_vset(h->b2), v));
+        cs_vec root = cs_vfma(cs_vsqrt(v), cs_vset(h->root),
+                                      cs_vset(h->eps));
+        w = cs_vfnma(cs_vset(h->shrink), w, w);
+        w = cs_vfnma(cs_vset(h->step), cs_vdiv(m, root), w);
         cs_put(b->p[0] + i, k, w);
         cs_put(b->p[2] + i, k, m);
         cs_put(b->p[3] + i, k, v);
     }
 }
 
-static void avx2_adam(cs_backend *be, const cs_adam *h, cs_mat p, cs_mat g, cs_mat m, cs_mat v)
+static void vec_adam(cs_backend *be, const cs_adam *h, cs_mat p, cs_mat g, cs_mat m, cs_mat v)
 {
     adam_arg a = {
         .grad = (float)h->grad_scale, .l2 = h->decoupled ? 0 : (float)h->decay,
@@ -271,13 +269,13 @@ static void avx2_adam(cs_backend *be, const cs_adam *h, cs_mat p, cs_mat g, cs_m
     each(be, adam_block, (cs_mat[]){ p, g, m, v }, 4, &a);
 }
 
-void cs_avx2_elt(cs_ops *op)
+void cs_vec_elt(cs_ops *op)
 {
-    op->act = avx2_act;
-    op->act_bwd = avx2_act_bwd;
-    op->axpby = avx2_axpby;
-    op->mul = avx2_mul;
-    op->add_bias = avx2_add_bias;
-    op->embed_bwd = avx2_embed_bwd;
-    op->adam = avx2_adam;
+    op->act = vec_act;
+    op->act_bwd = vec_act_bwd;
+    op->axpby = vec_axpby;
+    op->mul = vec_mul;
+    op->add_bias = vec_add_bias;
+    op->embed_bwd = vec_embed_bwd;
+    op->adam = vec_adam;
 }

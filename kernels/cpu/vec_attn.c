@@ -1,10 +1,9 @@
-/* attn_avx2.c - softmax attention, with the arithmetic of a tile on the panels of the product. */
+/* vec_attn.c - softmax attention, with the arithmetic of a tile on the panels of the product. */
 #include "kernels/cpu/attn.h"
 
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/vec_avx2.h"
-
-#define TARGET __attribute__((target("avx2,fma")))
+#include "kernels/cpu/tables.h"
+#include "kernels/cpu/vec.h"
 
 enum { DEPTH = 256 };            /* columns of a head that are packed together */
 
@@ -52,76 +51,70 @@ static void mix_back(const cs_tile w, int64_t n_row, cs_mat x, cs_mat y)
     product(true, w, n_row, x, y);
 }
 
-/* The first n of eight numbers, and `other` in the rest. */
-TARGET static __m256 first(__m256 v, int n, float other)
+static float largest(const float *w, int n, float scale, float max)
 {
-    return n >= 8 ? v : _mm256_blendv_ps(_mm256_set1_ps(other), v,
-                                         _mm256_castsi256_ps(cs_first(n)));
-}
-
-TARGET static float largest(const float *w, int n, float scale, float max)
-{
-    float part[8];
-    __m256 most = _mm256_set1_ps(max);
-    for (int j = 0; j < n; j += 8) {
-        __m256 v = _mm256_mul_ps(_mm256_set1_ps(scale), cs_get(w + j, n - j));
-        most = _mm256_max_ps(first(v, n - j, max), most);
+    float part[CS_VEC];
+    cs_vec most = cs_vset(max);
+    for (int j = 0; j < n; j += CS_VEC) {
+        cs_vec v = cs_vmul(cs_vset(scale), cs_get(w + j, n - j));
+        most = cs_vmax(cs_first_or(v, n - j, cs_vset(max)), most);
     }
-    _mm256_storeu_ps(part, most);
-    for (int i = 0; i < 8; i++)
+    cs_vstore(part, most);
+    for (int i = 0; i < CS_VEC; i++)
         max = part[i] > max ? part[i] : max;
     return max;
 }
 
 /* Below 2^-125 a weight is 2^-125: nothing, beside a largest one of about 1. */
-TARGET static double soften(float *w, int n, float scale, float less)
+static double soften(float *w, int n, float scale, float less)
 {
     const float log2e = 1.44269504f;
-    const __m256 s = _mm256_set1_ps(scale * log2e), l = _mm256_set1_ps(less * log2e);
-    const __m256 least = _mm256_set1_ps(-125.0f);
-    __m256 sum = _mm256_setzero_ps();
+    const cs_vec s = cs_vset(scale * log2e), l = cs_vset(less * log2e);
+    const cs_vec least = cs_vset(-125.0f);
+    const cs_vec one[4] = { cs_vset(1), cs_vset(1), cs_vset(1), cs_vset(1) };
+    cs_total sum = cs_total_zero();
     float part[8];
     double all = 0;
-    for (int j = 0; j < n; j += 32) {
-        __m256 v[4];
+    for (int j = 0; j < n; j += 4 * CS_VEC) {
+        cs_vec v[4];
         for (int i = 0; i < 4; i++)
-            v[i] = _mm256_max_ps(least, _mm256_fmsub_ps(s, cs_get(w + j + 8 * i, n - j - 8 * i),
-                                                        l));
-        cs_exp2_avx2(v, 1.0f);
+            v[i] = cs_vmax(least, cs_vfms(s, cs_get(w + j + CS_VEC * i, n - j - CS_VEC * i), l));
+        cs_exp2(v, one, 1.0f);
         for (int i = 0; i < 4; i++) {
-            cs_put(w + j + 8 * i, n - j - 8 * i, v[i]);
-            sum = _mm256_add_ps(sum, first(v[i], n - j - 8 * i, 0.0f));
+            cs_put(w + j + CS_VEC * i, n - j - CS_VEC * i, v[i]);
+            sum = cs_total_add(sum, cs_first_or(v[i], n - j - CS_VEC * i, cs_vset(0)),
+                               j + CS_VEC * i);
         }
     }
-    _mm256_storeu_ps(part, sum);
+    cs_total_store(part, sum);
     for (int i = 0; i < 8; i++)
         all += (double)part[i];
     return all;
 }
 
-TARGET static void slope(const float *p, int n, float scale, float less, float *ds)
+static void slope(const float *p, int n, float scale, float less, float *ds)
 {
-    for (int j = 0; j < n; j += 8) {
-        __m256 d = _mm256_sub_ps(cs_get(ds + j, n - j), _mm256_set1_ps(less));
-        __m256 q = _mm256_mul_ps(_mm256_set1_ps(scale), cs_get(p + j, n - j));
-        cs_put(ds + j, n - j, _mm256_mul_ps(q, d));
+    for (int j = 0; j < n; j += CS_VEC) {
+        cs_vec d = cs_vsub(cs_get(ds + j, n - j), cs_vset(less));
+        cs_vec q = cs_vmul(cs_vset(scale), cs_get(p + j, n - j));
+        cs_put(ds + j, n - j, cs_vmul(q, d));
     }
 }
 
 static const cs_tile_ops fast = { scores, mix, mix_back, largest, soften, slope };
 
-static void avx2_attend(cs_backend *be, const cs_attn *a, const cs_qkv *m)
+static void vec_attend(cs_backend *be, const cs_attn *a, const cs_qkv *m)
 {
     cs_attend_tiles(be, &fast, a, m);
 }
 
-static void avx2_attend_bwd(cs_backend *be, const cs_attn *a, const cs_qkv *m, const cs_qkv *d)
+static void vec_attend_bwd(cs_backend *be, const cs_attn *a, const cs_qkv *m, const cs_qkv *d)
 {
     cs_attend_tiles_bwd(be, &fast, a, m, d);
 }
 
-void cs_avx2_attn(cs_ops *op)
+void cs_vec_attn(cs_ops *op)
 {
-    op->attend = avx2_attend;
-    op->attend_bwd = avx2_attend_bwd;
+    op->attend = vec_attend;
+    op->attend_bwd = vec_attend_bwd;
 }

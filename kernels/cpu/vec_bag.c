@@ -1,4 +1,4 @@
-/* bag_avx2.c - the mean embedding of each segment's tokens on AVX2, without their rows.
+/* vec_bag.c - the mean embedding of each segment's tokens, without their rows.
  *
  * DESIGN. A mean over tokens needs no order, only how often each token comes. A segment that is
  * no shorter than the vocabulary (of at most COUNT_MAX) is counted, and the table's rows are added
@@ -9,12 +9,11 @@
  * sequences apart is a small part of their means.
  */
 #include "kernels/cpu/impl.h"
+#include "kernels/cpu/tables.h"
 
 #include <string.h>
 
-#include "kernels/cpu/vec_avx2.h"
-
-#define TARGET __attribute__((target("avx2,fma")))
+#include "kernels/cpu/vec.h"
 
 enum { LIST = 16,
        COUNT_MAX = 8192 };       /* counters on the stack, in the first-level cache */
@@ -27,40 +26,39 @@ typedef struct bag {
     double       sum[CS_CHUNK_COLS];
 } bag;
 
-TARGET static void add_double(double *sum, __m256 v)
+static void add_double(double *sum, cs_vec v)
 {
-    __m256d lo = _mm256_cvtps_pd(_mm256_castps256_ps128(v));
-    __m256d hi = _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
-    _mm256_storeu_pd(sum, _mm256_add_pd(_mm256_loadu_pd(sum), lo));
-    _mm256_storeu_pd(sum + 4, _mm256_add_pd(_mm256_loadu_pd(sum + 4), hi));
+    cs_wide_store(sum, cs_wide_add(cs_wide_load(sum), cs_widen(v)));
 }
 
 /* Sums in registers, each a chain: of four, the processor would wait for each multiply-add. */
 #define EACH_OF_4(OP) OP(0) OP(1) OP(2) OP(3)
-#define EACH_OF_12(OP) EACH_OF_4(OP) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11)
-#define CLEAR(i) __m256 a##i = _mm256_setzero_ps();
-#define WEIGH(i) a##i = _mm256_fmadd_ps(w, _mm256_loadu_ps(r + 8 * (i)), a##i);
-#define TOTAL(i) add_double(b->sum + j + 8 * (i), a##i);
+#define EACH_OF_8(OP) EACH_OF_4(OP) OP(4) OP(5) OP(6) OP(7)
+#define EACH_OF_12(OP) EACH_OF_8(OP) OP(8) OP(9) OP(10) OP(11)
+#define CLEAR(i) cs_vec a##i = cs_vset(0);
+#define WEIGH(i) a##i = cs_vfma(w, cs_vload(r + CS_VEC * (i)), a##i);
+#define TOTAL(i) add_double(b->sum + j + CS_VEC * (i), a##i);
 #define COLUMNS(width, EACH)                                        \
     for (; j + (width) <= n_col; j += (width)) {                    \
         EACH(CLEAR)                                                 \
         for (int i = 0; i < b->n; i++) {                            \
             const float *r = b->row[i] + j;                         \
-            __m256 w = _mm256_broadcast_ss(&b->weight[i]);          \
+            cs_vec w = cs_vset(b->weight[i]);          \
             EACH(WEIGH)                                             \
         }                                                           \
         EACH(TOTAL)                                                 \
     }
 
-TARGET static void flush(bag *b, int32_t n_col)
+static void flush(bag *b, int32_t n_col)
 {
     int32_t j = 0;
-    COLUMNS(96, EACH_OF_12)
-    COLUMNS(32, EACH_OF_4)
-    for (; j < n_col; j += 8) {
-        __m256 a = _mm256_setzero_ps();
+    COLUMNS(12 * CS_VEC, EACH_OF_12)
+    COLUMNS(8 * CS_VEC, EACH_OF_8)
+    COLUMNS(4 * CS_VEC, EACH_OF_4)
+    for (; j < n_col; j += CS_VEC) {
+        cs_vec a = cs_vset(0);
         for (int i = 0; i < b->n; i++)
-            a = _mm256_fmadd_ps(_mm256_broadcast_ss(&b->weight[i]),
+            a = cs_vfma(cs_vset(b->weight[i]),
                                 cs_get(b->row[i] + j, n_col - j), a);
         add_double(b->sum + j, a);
     }
@@ -118,12 +116,11 @@ static void mean(const int32_t *id, int64_t n, const int32_t *count, cs_mat tabl
 
 /* Four at a time, with one look at their signs: a branch per token takes longer than to count it.
  * Few segments have padding, and only at their ends. */
-TARGET static void count_tokens(const int32_t *id, int64_t n, int32_t *count)
+static void count_tokens(const int32_t *id, int64_t n, int32_t *count)
 {
     int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
-        const __m128 four = _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)(id + i)));
-        if (_mm_movemask_ps(four) != 0)
+        if ((id[i] | id[i + 1] | id[i + 2] | id[i + 3]) < 0)
             break;
         count[id[i]]++;
         count[id[i + 1]]++;
@@ -148,7 +145,7 @@ static void segment(const int32_t *id, int64_t n, cs_mat table, float *y)
              table.c - j < CS_CHUNK_COLS ? table.c - j : CS_CHUNK_COLS, y);
 }
 
-static void avx2_embed_mean(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y)
+static void vec_embed_mean(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y)
 {
     #pragma omp parallel for num_threads(cs_threads(be, seg.rows * y.c)) schedule(dynamic)
     for (int32_t s = 0; s < seg.n; s++)
@@ -159,11 +156,11 @@ static void avx2_embed_mean(cs_backend *be, cs_seg seg, const int32_t *id, cs_ma
 enum { PART = 32 };
 
 /* dtable += w dy for columns j0 .. j0+n_col-1, at most PART. */
-TARGET static void add_weighted(const float *dy, float w, float *to, int32_t n_col)
+static void add_weighted(const float *dy, float w, float *to, int32_t n_col)
 {
-    for (int32_t j = 0; j < n_col; j += 8)
-        cs_put(to + j, n_col - j, _mm256_fmadd_ps(_mm256_set1_ps(w), cs_get(dy + j, n_col - j),
-                                                  cs_get(to + j, n_col - j)));
+    for (int32_t j = 0; j < n_col; j += CS_VEC)
+        cs_put(to + j, n_col - j, cs_vfma(cs_vset(w), cs_get(dy + j, n_col - j),
+                                          cs_get(to + j, n_col - j)));
 }
 
 static void segment_bwd(const int32_t *id, int64_t n, const float *dy, cs_mat dtable, int32_t j0,
@@ -184,8 +181,8 @@ static void segment_bwd(const int32_t *id, int64_t n, const float *dy, cs_mat dt
             add_weighted(dy, w * (float)count[v], cs_row(dtable, v) + j0, n_col);
 }
 
-static void avx2_embed_mean_bwd(cs_backend *be, cs_seg seg, const int32_t *id,
-                                cs_mat dy, cs_mat dtable)
+static void vec_embed_mean_bwd(cs_backend *be, cs_seg seg, const int32_t *id,
+                               cs_mat dy, cs_mat dtable)
 {
     const int32_t n_part = (dy.c + PART - 1) / PART;
     #pragma omp parallel for num_threads(cs_threads(be, seg.rows * dy.c))
@@ -197,8 +194,8 @@ static void avx2_embed_mean_bwd(cs_backend *be, cs_seg seg, const int32_t *id,
     }
 }
 
-void cs_avx2_bag(cs_ops *op)
+void cs_vec_bag(cs_ops *op)
 {
-    op->embed_mean = avx2_embed_mean;
-    op->embed_mean_bwd = avx2_embed_mean_bwd;
+    op->embed_mean = vec_embed_mean;
+    op->embed_mean_bwd = vec_embed_mean_bwd;
 }

@@ -1,12 +1,10 @@
-/* chord_bwd_avx2.c - the fused ChordMixer block, backward; the hidden layer is computed again. */
+/* vec_chord_bwd.c - the fused ChordMixer block, backward; the hidden layer is computed again. */
 #include "kernels/cpu/chord.h"
 
 #include <omp.h>
 #include <string.h>
 
-#include "kernels/cpu/strip_avx2.h"
-
-#define TARGET __attribute__((target("avx2,fma")))
+#include "kernels/cpu/strip.h"
 
 /* One thread's tiles: x, rotated dy, then per hidden unit g (later dh) and gelu's slope. */
 typedef struct tiles { float *x, *dy, *g, *slope, *buf; } tiles;
@@ -47,47 +45,47 @@ static void gather(const cs_chord_plan *f, const cs_tile *t, cs_mat dy, float *o
     }
 }
 
-TARGET static void gelu_tile(const cs_chord_plan *f, int64_t n_row, float *g, float *slope)
+static void gelu_tile(const cs_chord_plan *f, int64_t n_row, float *g, float *slope)
 {
-    enum { FOUR = 32 };
+    enum { FOUR = 4 * CS_VEC };
     for (int64_t r = 0; r < n_row; r++, g += f->ldh, slope += f->ldh) {
         int32_t j = 0;
         for (; j + FOUR <= f->hp; j += FOUR) {
-            __m256 v[4], s[4];
-#define LOAD(i)  v[i] = _mm256_loadu_ps(g + j + 8 * i);
-#define STORE(i) _mm256_storeu_ps(g + j + 8 * i, v[i]);                 \
-            _mm256_storeu_ps(slope + j + 8 * i, s[i]);
+            cs_vec v[4], s[4];
+#define LOAD(i)  v[i] = cs_vload(g + j + CS_VEC * i);
+#define STORE(i) cs_vstore(g + j + CS_VEC * i, v[i]);            \
+            cs_vstore(slope + j + CS_VEC * i, s[i]);
             CS_FOUR(LOAD)
             cs_gelu_slope_four(v, s);
             CS_FOUR(STORE)
         }
-        for (; j < f->hp; j += 8) {
-            __m256 s, v = cs_gelu_slope_avx2(_mm256_loadu_ps(g + j), &s);
-            _mm256_storeu_ps(g + j, v);
-            _mm256_storeu_ps(slope + j, s);
+        for (; j < f->hp; j += CS_VEC) {
+            cs_vec s, v = cs_gelu_slope(cs_vload(g + j), &s);
+            cs_vstore(g + j, v);
+            cs_vstore(slope + j, s);
         }
     }
 }
 
-TARGET static void multiply_tile(const cs_chord_plan *f, int64_t n_row, float *g,
+static void multiply_tile(const cs_chord_plan *f, int64_t n_row, float *g,
                                  const float *slope)
 {
     for (int64_t r = 0; r < n_row; r++)
-        for (int32_t j = 0; j < f->hp; j += 8) {
+        for (int32_t j = 0; j < f->hp; j += CS_VEC) {
             float *v = g + r * f->ldh + j;
-            __m256 s = _mm256_loadu_ps(slope + r * f->ldh + j);
-            _mm256_storeu_ps(v, _mm256_mul_ps(_mm256_loadu_ps(v), s));
+            cs_vec s = cs_vload(slope + r * f->ldh + j);
+            cs_vstore(v, cs_vmul(cs_vload(v), s));
         }
 }
 
-/* sum[j] += the sum of column j, in order of rows; n is a multiple of 8 */
-TARGET static void add_columns(const float *v, int64_t ld, int64_t n_row, int32_t n, float *sum)
+/* sum[j] += the sum of column j, in order of rows; n is a multiple of CS_VEC */
+static void add_columns(const float *v, int64_t ld, int64_t n_row, int32_t n, float *sum)
 {
-    for (int32_t j = 0; j < n; j += 8) {
-        __m256 a = _mm256_setzero_ps();
+    for (int32_t j = 0; j < n; j += CS_VEC) {
+        cs_vec a = cs_vset(0);
         for (int64_t r = 0; r < n_row; r++)
-            a = _mm256_add_ps(a, _mm256_loadu_ps(v + r * ld + j));
-        _mm256_storeu_ps(sum + j, _mm256_add_ps(_mm256_loadu_ps(sum + j), a));
+            a = cs_vadd(a, cs_vload(v + r * ld + j));
+        cs_vstore(sum + j, cs_vadd(cs_vload(sum + j), a));
     }
 }
 
@@ -99,7 +97,7 @@ static void product(const float *a, int64_t lda, int64_t n_row, int64_t n_k, con
         int32_t j = p * CS_PANEL, width = cs_wide_width(n_col, p);
         cs_panel q = { .a = a, .lda = lda, .b = b + j * n_k, .ldb = width, .init = init + j,
                        .c = c + j, .ldc = ldc, .n_row = n_row, .n_k = n_k };
-        cs_avx2_panel(false, width, &q);
+        cs_panel_of(false, width, &q);
     }
 }
 
@@ -111,13 +109,12 @@ static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const
         float *to = c + p * CS_PANEL;
         cs_panel q = { .a = a, .lda = lda, .b = b + p * CS_PANEL, .ldb = ldb, .init = to,
                        .ldi = ldc, .c = to, .ldc = ldc, .n_row = n_a, .n_k = n_row };
-        cs_avx2_panel(true, cs_wide_width(n_b, p), &q);
+        cs_panel_of(true, cs_wide_width(n_b, p), &q);
     }
 }
 
 /* Rows of a panel to where they stand in dx, with q->init = dy. */
-TARGET __attribute__((always_inline))
-static inline void add_panel(const int nv, const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
+CS_INLINE void add_panel(const int nv, const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
 {
     const int step = cs_strip_rows(nv);
     int64_t at[CS_STRIP];
@@ -134,17 +131,17 @@ static inline void add_panel(const int nv, const cs_panel *q, cs_mat dx, int64_t
     }
 }
 
-TARGET static void add_24(const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
+static void add_3(const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
 {
     add_panel(3, q, dx, r0, c);
 }
 
-TARGET static void add_16(const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
+static void add_2(const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
 {
     add_panel(2, q, dx, r0, c);
 }
 
-TARGET static void add_8(const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
+static void add_1(const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
 {
     add_panel(1, q, dx, r0, c);
 }
@@ -160,7 +157,7 @@ static void add_edge(const cs_panel *q, int width, cs_mat dx, int64_t r0, int32_
         memset(buf + r * ld, 0, (size_t)width * sizeof *buf);
         memcpy(buf + r * ld, q->init + r * q->ldi, (size_t)(dx.c - c) * sizeof *buf);
     }
-    cs_avx2_panel(false, width, &b);
+    cs_panel_of(false, width, &b);
     cs_piece m = { .in = cs_row(dx, r0) + c, .ldi = dx.ld, .buf = buf, .ldb = ld,
                    .out = cs_row(dx, r0) + c, .ldo = dx.ld };
     cs_piece_move(&m, q->n_row, dx.c - c);
@@ -170,7 +167,7 @@ static void add_edge(const cs_panel *q, int width, cs_mat dx, int64_t r0, int32_
 static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v, cs_mat dy, cs_mat dx)
 {
     static void (*const run[3])(const cs_panel *, cs_mat, int64_t, int32_t) =
-        { add_8, add_16, add_24 };
+        { add_1, add_2, add_3 };
     for (int32_t p = 0; p < cs_wide_count(f->d); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(f->d, p);
         cs_panel q = { .a = v->g, .lda = f->ldh, .b = f->back[1] + (int64_t)c * f->h,
@@ -179,7 +176,7 @@ static void add_dx(const cs_chord_plan *f, const cs_tile *t, const tiles *v, cs_
         if (c + width > f->d)
             add_edge(&q, width, dx, t->r0, c, v->buf);
         else
-            run[width / 8 - 1](&q, dx, t->r0, c);
+            run[width / CS_VEC - 1](&q, dx, t->r0, c);
     }
 }
 
@@ -227,7 +224,7 @@ static void reduce(cs_backend *be, const cs_chord_plan *f, const float *first, i
         }
 }
 
-void cs_avx2_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
+void cs_chord_bwd(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
                        cs_mat dx, const cs_chord *dk, cs_real *work)
 {
     cs_chord_plan f = cs_chord_plan_make(be, seg, x.c, (int32_t)k->w1.r, k->track, work);

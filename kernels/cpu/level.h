@@ -1,0 +1,70 @@
+/* level.h - which instruction set a source is compiled for, and what its functions are called then.
+ *
+ * DESIGN. The files vec_*.c are compiled once per instruction set, a level: the flags for it come
+ * from Makefile.am, with CS_LEVEL, its name. Functions that one such file calls in another get that
+ * name as a suffix here, so that all levels are linked into one program; cpu.c chooses one at run
+ * time. Every other function of these files is static: no level can call another's.
+ */
+#ifndef CS_KERNELS_CPU_LEVEL_H
+#define CS_KERNELS_CPU_LEVEL_H
+
+#ifndef CS_LEVEL
+#define CS_LEVEL any             /* plain C: see vec_any.h */
+#endif
+
+#define CS_INLINE __attribute__((always_inline)) static inline
+
+#define CS_LEVEL_PASTE(name, level) name##_##level
+#define CS_LEVEL_JOIN(name, level)  CS_LEVEL_PASTE(name, level)
+#define CS_AT_LEVEL(name)           CS_LEVEL_JOIN(name, CS_LEVEL)
+
+/** CS_LEVEL_IS - is it this one? For #if: CS_LEVEL_IS(avx2) */
+#define CS_LEVEL_NUMBER_any    0
+#define CS_LEVEL_NUMBER_avx2   1
+#define CS_LEVEL_NUMBER_avx512 2
+#define CS_LEVEL_NUMBER_neon   3
+#define CS_LEVEL_IS(level)     (CS_AT_LEVEL(CS_LEVEL_NUMBER) == CS_LEVEL_NUMBER_##level)
+
+/* tables.h */
+#define cs_level_fill         CS_AT_LEVEL(cs_level_fill)
+#define cs_vec_gemm           CS_AT_LEVEL(cs_vec_gemm)
+#define cs_vec_affine         CS_AT_LEVEL(cs_vec_affine)
+#define cs_vec_elt            CS_AT_LEVEL(cs_vec_elt)
+#define cs_vec_attn           CS_AT_LEVEL(cs_vec_attn)
+#define cs_vec_bag            CS_AT_LEVEL(cs_vec_bag)
+#define cs_vec_norm           CS_AT_LEVEL(cs_vec_norm)
+#define cs_vec_seg            CS_AT_LEVEL(cs_vec_seg)
+#define cs_vec_softmax        CS_AT_LEVEL(cs_vec_softmax)
+#define cs_vec_conv           CS_AT_LEVEL(cs_vec_conv)
+#define cs_vec_sparse         CS_AT_LEVEL(cs_vec_sparse)
+#define cs_vec_chord          CS_AT_LEVEL(cs_vec_chord)
+
+/* vec.h, gemm.h */
+#define cs_piece_move         CS_AT_LEVEL(cs_piece_move)
+#define cs_mean_rows          CS_AT_LEVEL(cs_mean_rows)
+#define cs_panel_of           CS_AT_LEVEL(cs_panel_of)
+#define cs_panel_run          CS_AT_LEVEL(cs_panel_run)
+#define cs_pack_panel         CS_AT_LEVEL(cs_pack_panel)
+#define cs_pack               CS_AT_LEVEL(cs_pack)
+
+/* chord.h */
+#define cs_wide_pack          CS_AT_LEVEL(cs_wide_pack)
+#define cs_chord_pack_at      CS_AT_LEVEL(cs_chord_pack_at)
+#define cs_chord_pack_size    CS_AT_LEVEL(cs_chord_pack_size)
+#define cs_chord_pack_fill    CS_AT_LEVEL(cs_chord_pack_fill)
+#define cs_tile_init          CS_AT_LEVEL(cs_tile_init)
+#define cs_chord_own          CS_AT_LEVEL(cs_chord_own)
+#define cs_chord_own_size     CS_AT_LEVEL(cs_chord_own_size)
+#define cs_chord_hidden       CS_AT_LEVEL(cs_chord_hidden)
+#define cs_chord_spread       CS_AT_LEVEL(cs_chord_spread)
+#define cs_chord_seq_tile     CS_AT_LEVEL(cs_chord_seq_tile)
+#define cs_chord_seq_late     CS_AT_LEVEL(cs_chord_seq_late)
+#define cs_chord_seq_cut      CS_AT_LEVEL(cs_chord_seq_cut)
+#define cs_chord_seq_block    CS_AT_LEVEL(cs_chord_seq_block)
+#define cs_chord_plan_make    CS_AT_LEVEL(cs_chord_plan_make)
+#define cs_chord_stack_work   CS_AT_LEVEL(cs_chord_stack_work)
+#define cs_chord_stack_run    CS_AT_LEVEL(cs_chord_stack_run)
+#define cs_chord_prepare      CS_AT_LEVEL(cs_chord_prepare)
+#define cs_chord_bwd          CS_AT_LEVEL(cs_chord_bwd)
+
+#endif

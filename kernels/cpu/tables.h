@@ -1,0 +1,46 @@
+/* tables.h - what each file of kernels/cpu fills of a backend's table: its own pointers. */
+#ifndef CS_KERNELS_CPU_TABLES_H
+#define CS_KERNELS_CPU_TABLES_H
+
+#include "kernels/backend.h"
+#include "kernels/cpu/level.h"
+
+/** cs_cpu_fill - reference table, then what cs_cpu_has(); `mask` hides CS_CPU_* bits (tests) */
+void cs_cpu_fill(cs_backend *be, unsigned mask);
+
+/* the reference */
+void cs_ref_dense(cs_ops *op);
+void cs_ref_norm(cs_ops *op);
+void cs_ref_seg(cs_ops *op);
+void cs_ref_attn(cs_ops *op);
+void cs_ref_attn_seg(cs_ops *op);
+void cs_ref_linear_attn(cs_ops *op);
+void cs_ref_conv(cs_ops *op);
+void cs_ref_sparse(cs_ops *op);
+void cs_ref_loss(cs_ops *op);
+
+/** cs_ref_act, cs_ref_act_bwd - the reference activations, for kinds that have no faster kernel */
+void cs_ref_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y);
+void cs_ref_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);
+
+#ifndef CS_DOUBLE
+/** cs_level_fill_... - all that a level has over the reference: vec_level.c */
+void cs_level_fill_avx2(cs_backend *be, bool fused);
+void cs_level_fill_avx512(cs_backend *be, bool fused);
+void cs_level_fill_neon(cs_backend *be, bool fused);
+
+/* one level */
+void cs_vec_gemm(cs_ops *op);
+void cs_vec_elt(cs_ops *op);
+void cs_vec_attn(cs_ops *op);
+void cs_vec_bag(cs_ops *op);
+void cs_vec_norm(cs_ops *op);
+void cs_vec_seg(cs_ops *op);
+void cs_vec_softmax(cs_ops *op);
+void cs_vec_conv(cs_ops *op);
+void cs_vec_sparse(cs_ops *op);
+void cs_vec_chord(cs_fused *fused);
+void cs_vec_affine(cs_fused *fused);
+#endif
+
+#endif

@@ -1,0 +1,20 @@
+/* vec_level.c - the table of one level: every kernel that is compiled for its instruction set. */
+#include "kernels/cpu/tables.h"
+
+void cs_level_fill(cs_backend *be, bool fused)
+{
+    cs_ops *op = &be->op;
+    cs_vec_gemm(op);
+    cs_vec_elt(op);
+    cs_vec_attn(op);
+    cs_vec_bag(op);
+    cs_vec_norm(op);
+    cs_vec_seg(op);
+    cs_vec_softmax(op);
+    cs_vec_conv(op);
+    cs_vec_sparse(op);
+    if (fused) {
+        cs_vec_chord(&be->fused);
+        cs_vec_affine(&be->fused);
+    }
+}
