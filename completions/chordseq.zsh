@@ -12,353 +12,353 @@ _chordseq()
     (( CURRENT-- ))
     case $command in
     classify) _arguments \
-        '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input-list[read the files that this one names, one a line; '\''-'\''\: stdin]:FILE:_files' \
+        '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
-        '*-f[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*--require-flags[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*-F[and with none of these]:FLAGS:' \
-        '*--exclude-flags[and with none of these]:FLAGS:' \
-        '*-r[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
-        '*-1[first mates of pairs, in place of -i]:FILE:_files' \
-        '*--mates-1[first mates of pairs, in place of -i]:FILE:_files' \
-        '*-2[their second mates, in the same order]:FILE:_files' \
-        '*--mates-2[their second mates, in the same order]:FILE:_files' \
-        '*--interleaved[mates follow each other in the input]' \
+        '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-1[first mates of pairs, instead of -i]:FILE:_files' \
+        '*--mates-1[first mates of pairs, instead of -i]:FILE:_files' \
+        '*-2[second mates of pairs, in the same order]:FILE:_files' \
+        '*--mates-2[second mates of pairs, in the same order]:FILE:_files' \
+        '*--interleaved[mates alternate in the input]' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--strand[forward, both, or model\: what the model file states]:NAME:(model forward both)' \
-        '*--long-sequence[whole, window, error, cpu or fit\: what is done with long sequences]:NAME:(whole window error cpu fit)' \
-        '*--window-length[bases of a window; 0\: as many as the model takes]:NUM:' \
-        '*--window-overlap[bases that neighbouring windows share at least]:NUM:' \
-        '*--max-memory[most memory of the network for one sequence; 0\: what there is]:BYTES:' \
-        '*--min-length[fewest bases of a sequence that is answered; 0\: what one token needs]:NUM:' \
-        '*--max-unknown[largest share of letters other than A, C, G and T]:SHARE:' \
-        '*--call[class, taxon, or auto\: taxon with a model of the head tree]:WHAT:(auto class taxon)' \
-        '*--min-prob[least probability of a call]:NUM:' \
-        '*--max-error[call only what errs at most so often]:RATE:' \
-        '*-o[write the table here (default\: standard output, unless another output per record is asked for)]:FILE:_files' \
-        '*--output[write the table here (default\: standard output, unless another output per record is asked for)]:FILE:_files' \
-        '*--all[add a column with the probability of every class]' \
-        '*--jsonl[one JSON object per record and line, with every field]:FILE:_files' \
-        '*--kraken[a line per record as Kraken 2 writes it]:FILE:_files' \
-        '*--use-names[with --kraken, names beside taxids]' \
-        '*--report[a line per taxon with what its clade got, as Kraken 2 reports]:FILE:_files' \
+        '*--strand[strands to read\: forward, both, or model (the model'\''s default)]:NAME:(model forward both)' \
+        '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
+        '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
+        '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
+        '*--max-memory[memory limit for one sequence; 0\: all that is free]:BYTES:' \
+        '*--min-length[minimum sequence length in bases; 0\: one token]:NUM:' \
+        '*--max-unknown[maximum share of letters other than A, C, G and T]:SHARE:' \
+        '*--call[what to call\: class, taxon, or auto (taxon with the head tree)]:WHAT:(auto class taxon)' \
+        '*--min-prob[minimum probability of a call]:NUM:' \
+        '*--max-error[maximum estimated error rate of calls]:RATE:' \
+        '*-o[output table (default\: standard output, unless another per-record output is given)]:FILE:_files' \
+        '*--output[output table (default\: standard output, unless another per-record output is given)]:FILE:_files' \
+        '*--all[add a probability column per class]' \
+        '*--jsonl[JSON lines, one object per record]:FILE:_files' \
+        '*--kraken[Kraken 2'\''s output format, a line per record]:FILE:_files' \
+        '*--use-names[with --kraken, add names to taxids]' \
+        '*--report[Kraken 2'\''s report format, a line per taxon]:FILE:_files' \
         '*--krona[counts and lineages for Krona'\''s ktImportText]:FILE:_files' \
-        '*--cami-binning[taxon and class per called record in CAMI'\''s format for binning]:FILE:_files' \
-        '*--cami-profile[shares of taxa, by bases, in CAMI'\''s format for profiles]:FILE:_files' \
-        '*--sample[what CAMI'\''s formats call the input]:NAME:' \
-        '*--bam[the input'\''s alignments, or its sequences unaligned, with tags cl, cp and ct]:FILE:_files' \
-        '*--output-fmt[with --bam\: auto (by its name), sam, bam or cram]:FORMAT:(auto sam bam cram)' \
+        '*--cami-binning[CAMI binning format]:FILE:_files' \
+        '*--cami-profile[CAMI profiling format, abundance by bases]:FILE:_files' \
+        '*--sample[sample name in CAMI formats]:NAME:' \
+        '*--bam[alignments of the input, or its sequences unaligned, with tags cl, cp and ct]:FILE:_files' \
+        '*--output-fmt[format of --bam\: auto (by its name), sam, bam or cram]:FORMAT:(auto sam bam cram)' \
         '*--no-PG[with --bam, add no @PG line to the header]' \
-        '*--split-dir[a FASTA or FASTQ file per class, and one for what has none, in this folder]:DIR:_files' \
-        '*--split-gz[compress these files with bgzip'\''s format (.gz)]' \
-        '*--summary[versions, model, options and counts as JSON; name it chordseq_summary.json]:FILE:_files' \
-        '*--html[a page to look at\: classes, reasons, probabilities, lengths]:FILE:_files' \
-        '*--resume[write what a later run can go on with, and go on where an earlier one was interrupted]' \
-        '*--resume-every[with --resume, how much work may be lost]:SECONDS:' \
-        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-B[tokens computed at once, or auto]:NUM:' \
-        '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
-        '*--chunks-in-flight[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
-        '*--check-finite[on or off\: end the run at an answer that is not a finite number]:WHEN:(off on)' \
-        '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
-        '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*--split-dir[folder for a FASTA or FASTQ file per class, and one for unclassified records]:DIR:_files' \
+        '*--split-gz[compress these files (BGZF, .gz)]' \
+        '*--summary[run summary as JSON\: versions, model, options, counts (for MultiQC\: *chordseq_summary.json)]:FILE:_files' \
+        '*--html[HTML report\: classes, reasons, probabilities, lengths]:FILE:_files' \
+        '*--resume[checkpoint outputs; resume an interrupted run]' \
+        '*--resume-every[with --resume, interval between checkpoints]:SECONDS:' \
+        '*-@[total number of threads (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
+        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*-B[tokens per batch, or auto]:NUM:' \
+        '*--batch-tokens[tokens per batch, or auto]:NUM:' \
+        '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--check-finite[fail on non-finite predictions\: on or off]:WHEN:(off on)' \
+        '*--shard[process the I-th of N parts of the input, such as 2/8]:I/N:' \
+        '*--manifest[with --shard, manifest of this part for chordseq merge]:FILE:_files' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     predict) _arguments \
-        '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input-list[read the files that this one names, one a line; '\''-'\''\: stdin]:FILE:_files' \
+        '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
-        '*-f[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*--require-flags[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*-F[and with none of these]:FLAGS:' \
-        '*--exclude-flags[and with none of these]:FLAGS:' \
-        '*-r[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
+        '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--strand[forward, both, or model\: what the model file states]:NAME:(model forward both)' \
-        '*--long-sequence[whole, window, error, cpu or fit\: what is done with long sequences]:NAME:(whole window error cpu fit)' \
-        '*--window-length[bases of a window; 0\: as many as the model takes]:NUM:' \
-        '*--window-overlap[bases that neighbouring windows share at least]:NUM:' \
-        '*--max-memory[most memory of the network for one sequence; 0\: what there is]:BYTES:' \
-        '*--min-length[fewest bases of a sequence that is answered; 0\: what one token needs]:NUM:' \
-        '*--max-unknown[largest share of letters other than A, C, G and T]:SHARE:' \
-        '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--format[bed, tsv or bedgraph]:FORMAT:(bed tsv bedgraph)' \
-        '*--class[with bedgraph, whose probability is written]:NAME:' \
-        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-B[tokens computed at once, or auto]:NUM:' \
-        '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
-        '*--chunks-in-flight[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
-        '*--check-finite[on or off\: end the run at an answer that is not a finite number]:WHEN:(off on)' \
-        '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
-        '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*--strand[strands to read\: forward, both, or model (the model'\''s default)]:NAME:(model forward both)' \
+        '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
+        '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
+        '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
+        '*--max-memory[memory limit for one sequence; 0\: all that is free]:BYTES:' \
+        '*--min-length[minimum sequence length in bases; 0\: one token]:NUM:' \
+        '*--max-unknown[maximum share of letters other than A, C, G and T]:SHARE:' \
+        '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
+        '*--format[output format\: bed, tsv or bedgraph]:FORMAT:(bed tsv bedgraph)' \
+        '*--class[with bedgraph, class whose probability is written]:NAME:' \
+        '*-@[total number of threads (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
+        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*-B[tokens per batch, or auto]:NUM:' \
+        '*--batch-tokens[tokens per batch, or auto]:NUM:' \
+        '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--check-finite[fail on non-finite predictions\: on or off]:WHEN:(off on)' \
+        '*--shard[process the I-th of N parts of the input, such as 2/8]:I/N:' \
+        '*--manifest[with --shard, manifest of this part for chordseq merge]:FILE:_files' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     embed) _arguments \
-        '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input-list[read the files that this one names, one a line; '\''-'\''\: stdin]:FILE:_files' \
+        '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
-        '*-f[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*--require-flags[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*-F[and with none of these]:FLAGS:' \
-        '*--exclude-flags[and with none of these]:FLAGS:' \
-        '*-r[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
-        '*-1[first mates of pairs, in place of -i]:FILE:_files' \
-        '*--mates-1[first mates of pairs, in place of -i]:FILE:_files' \
-        '*-2[their second mates, in the same order]:FILE:_files' \
-        '*--mates-2[their second mates, in the same order]:FILE:_files' \
-        '*--interleaved[mates follow each other in the input]' \
+        '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-1[first mates of pairs, instead of -i]:FILE:_files' \
+        '*--mates-1[first mates of pairs, instead of -i]:FILE:_files' \
+        '*-2[second mates of pairs, in the same order]:FILE:_files' \
+        '*--mates-2[second mates of pairs, in the same order]:FILE:_files' \
+        '*--interleaved[mates alternate in the input]' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--strand[forward, both, or model\: what the model file states]:NAME:(model forward both)' \
-        '*--long-sequence[whole, window, error, cpu or fit\: what is done with long sequences]:NAME:(whole window error cpu fit)' \
-        '*--window-length[bases of a window; 0\: as many as the model takes]:NUM:' \
-        '*--window-overlap[bases that neighbouring windows share at least]:NUM:' \
-        '*--max-memory[most memory of the network for one sequence; 0\: what there is]:BYTES:' \
-        '*--min-length[fewest bases of a sequence that is answered; 0\: what one token needs]:NUM:' \
-        '*--max-unknown[largest share of letters other than A, C, G and T]:SHARE:' \
-        '*-o[write the vectors here; '\''-'\'' is standard output, for tsv]:FILE:_files' \
-        '*--output[write the vectors here; '\''-'\'' is standard output, for tsv]:FILE:_files' \
-        '*--format[npy, or tsv for pipes]:FORMAT:(npy tsv)' \
-        '*--names[with npy, write row, name, length and reason of every record here (default\: the output'\''s name with .names.tsv)]:FILE:_files' \
-        '*--vector[pooled or hidden]:KIND:(pooled hidden)' \
-        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-B[tokens computed at once, or auto]:NUM:' \
-        '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
-        '*--chunks-in-flight[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
-        '*--check-finite[on or off\: end the run at an answer that is not a finite number]:WHEN:(off on)' \
-        '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
-        '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*--strand[strands to read\: forward, both, or model (the model'\''s default)]:NAME:(model forward both)' \
+        '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
+        '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
+        '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
+        '*--max-memory[memory limit for one sequence; 0\: all that is free]:BYTES:' \
+        '*--min-length[minimum sequence length in bases; 0\: one token]:NUM:' \
+        '*--max-unknown[maximum share of letters other than A, C, G and T]:SHARE:' \
+        '*-o[output file; '\''-'\'' is standard output (tsv)]:FILE:_files' \
+        '*--output[output file; '\''-'\'' is standard output (tsv)]:FILE:_files' \
+        '*--format[output format\: npy or tsv]:FORMAT:(npy tsv)' \
+        '*--names[with npy, table of row, name, length and reason (default\: the output'\''s name with .names.tsv)]:FILE:_files' \
+        '*--vector[vector to write\: pooled or hidden]:KIND:(pooled hidden)' \
+        '*-@[total number of threads (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
+        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*-B[tokens per batch, or auto]:NUM:' \
+        '*--batch-tokens[tokens per batch, or auto]:NUM:' \
+        '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--check-finite[fail on non-finite predictions\: on or off]:WHEN:(off on)' \
+        '*--shard[process the I-th of N parts of the input, such as 2/8]:I/N:' \
+        '*--manifest[with --shard, manifest of this part for chordseq merge]:FILE:_files' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     merge) _arguments \
-        '*-o[what the shards'\'' --output have; '\''-'\'' is standard output]:FILE:_files' \
-        '*--output[what the shards'\'' --output have; '\''-'\'' is standard output]:FILE:_files' \
-        '*--jsonl[of classify\: what their --jsonl have]:FILE:_files' \
-        '*--kraken[of classify\: what their --kraken have]:FILE:_files' \
-        '*--cami-binning[of classify\: what their --cami-binning have]:FILE:_files' \
-        '*--report[of classify\: a line per taxon, as Kraken 2 reports]:FILE:_files' \
-        '*--krona[of classify\: counts and lineages for Krona'\''s ktImportText]:FILE:_files' \
-        '*--cami-profile[of classify\: shares of taxa in CAMI'\''s format for profiles]:FILE:_files' \
-        '*--summary[of classify\: versions, model, options and counts as JSON]:FILE:_files' \
-        '*--names[of embed\: the names of rows (default\: the output'\''s name with .names.tsv)]:FILE:_files' \
-        '*--tsv[of variant\: what their --tsv have]:FILE:_files' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*-o[merged --output; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[merged --output; '\''-'\'' is standard output]:FILE:_files' \
+        '*--jsonl[classify\: merged --jsonl]:FILE:_files' \
+        '*--kraken[classify\: merged --kraken]:FILE:_files' \
+        '*--cami-binning[classify\: merged --cami-binning]:FILE:_files' \
+        '*--report[classify\: report per taxon in Kraken 2'\''s format]:FILE:_files' \
+        '*--krona[classify\: counts and lineages for Krona'\''s ktImportText]:FILE:_files' \
+        '*--cami-profile[classify\: abundance of taxa in CAMI'\''s profiling format]:FILE:_files' \
+        '*--summary[classify\: run summary as JSON]:FILE:_files' \
+        '*--names[embed\: table of names (default\: the output'\''s name with .names.tsv)]:FILE:_files' \
+        '*--tsv[variant\: merged --tsv]:FILE:_files' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     completion) _arguments \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '1:what:(bash zsh fish)' \
         '--help[list the options]' '*:file:_files' ;;
     variant) _arguments \
-        '*-i[read this VCF or BCF file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input[read this VCF or BCF file; '\''-'\'' is standard input]:FILE:_files' \
+        '*-i[input VCF or BCF; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input[input VCF or BCF; '\''-'\'' is standard input]:FILE:_files' \
         '*-r[FASTA file that the variants refer to]:FILE:_files' \
         '*--reference[FASTA file that the variants refer to]:FILE:_files' \
-        '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
+        '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*-O[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF]:TYPE:(auto v z u b)' \
         '*--output-type[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF]:TYPE:(auto v z u b)' \
         '*-W[write a CSI index beside the output]' \
         '*--write-index[write a CSI index beside the output]' \
-        '*--tsv[and a table with a row per alternative allele here]:FILE:_files' \
-        '*--prefix[what the names of INFO fields begin with]:TEXT:' \
-        '*--no-version[no version, command line and model in the header]' \
-        '*--score[model, embedding, llr, or auto\: what the model was trained for]:NAME:(auto model embedding llr)' \
-        '*-w[bases of a window; 0\: what the model was trained on, or 1000]:NUM:' \
-        '*--window-length[bases of a window; 0\: what the model was trained on, or 1000]:NUM:' \
-        '*--ends[where a window reaches beyond its contig\: skip the variant, or fill up with N]:RULE:(skip fill)' \
-        '*--circular[this contig goes round (may be repeated)]:CONTIG:' \
-        '*--strand[forward, both, or model\: what the model file states]:NAME:(model forward both)' \
-        '*--max-unknown[largest share of unknown bases in a window]:SHARE:' \
+        '*--tsv[table with a row per alternative allele]:FILE:_files' \
+        '*--prefix[prefix of INFO field names]:TEXT:' \
+        '*--no-version[omit version, command line and model from the header]' \
+        '*--score[score\: model, embedding, llr, or auto (by the model)]:NAME:(auto model embedding llr)' \
+        '*-w[window length in bases; 0\: that of the model'\''s training, or 1000]:NUM:' \
+        '*--window-length[window length in bases; 0\: that of the model'\''s training, or 1000]:NUM:' \
+        '*--ends[windows beyond the contig'\''s end\: skip the variant, or fill with N]:RULE:(skip fill)' \
+        '*--circular[circular contig (may be repeated)]:CONTIG:' \
+        '*--strand[strands to read\: forward, both, or model (the model'\''s default)]:NAME:(model forward both)' \
+        '*--max-unknown[maximum share of unknown bases in a window]:SHARE:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-B[tokens computed at once, or auto]:NUM:' \
-        '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
-        '*--chunks-in-flight[chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
-        '*--check-finite[on or off\: end the run at an answer that is not a finite number]:WHEN:(off on)' \
-        '*--shard[read the I-th of N parts of the input, such as 2/8]:I/N:' \
-        '*--manifest[with --shard, write here what chordseq merge has to know of this part]:FILE:_files' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*-@[total number of threads (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
+        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*-B[tokens per batch, or auto]:NUM:' \
+        '*--batch-tokens[tokens per batch, or auto]:NUM:' \
+        '*--chunks-in-flight[chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, batches, network and 32 bytes per base of the longest sequence]:NUM:' \
+        '*--check-finite[fail on non-finite predictions\: on or off]:WHEN:(off on)' \
+        '*--shard[process the I-th of N parts of the input, such as 2/8]:I/N:' \
+        '*--manifest[with --shard, manifest of this part for chordseq merge]:FILE:_files' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     explain) _arguments \
         '*-f[FASTA file with the sequences]:FILE:_files' \
         '*--reference[FASTA file with the sequences]:FILE:_files' \
-        '*-r[explain this part\: contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
-        '*--region[explain this part\: contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
-        '*-R[and the parts that this BED file names]:FILE:_files' \
-        '*--regions-file[and the parts that this BED file names]:FILE:_files' \
-        '*-o[write bedGraph here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--output[write bedGraph here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--tsv[and a table with a row per base here]:FILE:_files' \
-        '*--svg[and a plot of the first region, with letters as high as their contribution]:FILE:_files' \
-        '*--method[mutagenesis, gradient, integrated or deeplift]:NAME:(mutagenesis gradient integrated deeplift)' \
-        '*--baseline[what these compare with\: unknown, zero or shuffled]:NAME:(unknown zero shuffled)' \
-        '*--shuffles[of --baseline shuffled]:NUM:' \
-        '*--seed[seed of the shuffles]:NUM:' \
-        '*--label[explain the answer for this label (default\: the largest one of the region)]:NAME:' \
-        '*--value[with mutagenesis, what is compared\: logit or probability]:NAME:(logit probability)' \
-        '*--steps[of integrated gradients, from the baseline to the region]:NUM:' \
-        '*-B[of mutagenesis, tokens computed at once]:NUM:' \
-        '*--batch-tokens[of mutagenesis, tokens computed at once]:NUM:' \
+        '*-r[region to explain\: contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
+        '*--region[region to explain\: contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
+        '*-R[regions to explain, as BED]:FILE:_files' \
+        '*--regions-file[regions to explain, as BED]:FILE:_files' \
+        '*-o[bedGraph output; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[bedGraph output; '\''-'\'' is standard output]:FILE:_files' \
+        '*--tsv[table with a row per base]:FILE:_files' \
+        '*--svg[plot of the first region, letter heights show contributions]:FILE:_files' \
+        '*--method[method\: mutagenesis, gradient, integrated or deeplift]:NAME:(mutagenesis gradient integrated deeplift)' \
+        '*--baseline[baseline of integrated and deeplift\: unknown, zero or shuffled]:NAME:(unknown zero shuffled)' \
+        '*--shuffles[number of shuffled baselines]:NUM:' \
+        '*--seed[seed of shuffled baselines]:NUM:' \
+        '*--label[label to explain (default\: the most probable of the region)]:NAME:' \
+        '*--value[with mutagenesis, quantity to compare\: logit or probability]:NAME:(logit probability)' \
+        '*--steps[steps of integrated gradients]:NUM:' \
+        '*-B[batch size of mutagenesis, in tokens]:NUM:' \
+        '*--batch-tokens[batch size of mutagenesis, in tokens]:NUM:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*-@[total number of threads (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
+        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     train) _arguments \
-        '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input-list[read the files that this one names, one a line; '\''-'\''\: stdin]:FILE:_files' \
+        '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
-        '*-f[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*--require-flags[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*-F[and with none of these]:FLAGS:' \
-        '*--exclude-flags[and with none of these]:FLAGS:' \
-        '*-r[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
+        '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--labels[table\: record name, then its class or its values]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
-        '*--class[every record of this file has this class]:CLASS=FILE:_files' \
-        '*--label-map[table\: label found, class that it stands for]:TSV:_files' \
-        '*--intervals[table\: record, start, end, class, for every stretch that has one]:BED:_files' \
+        '*--class[class of all records of this file]:CLASS=FILE:_files' \
+        '*--label-map[table\: label in the input, class to use]:TSV:_files' \
+        '*--intervals[table of intervals\: record, start, end, class]:BED:_files' \
         '*--background[class of all bases outside of intervals]:CLASS:' \
-        '*--skip-unlabelled[leave records without a label out instead of refusing them]' \
+        '*--skip-unlabelled[skip records without a label instead of failing]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
         '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
         '*--crop-min[shortest crop, in bases]:NUM:' \
         '*--crop-max[longest crop; 0\: whole sequences]:NUM:' \
-        '*--crop-power[crops of length L are drawn with density L^-NUM]:NUM:' \
-        '*--samples-per-epoch[samples drawn for an epoch; 0\: every record once]:NUM:' \
-        '*--class-balance[0\: classes as often as their mass, 1\: all equally often]:NUM:' \
-        '*--group-balance[within a class, 0\: groups as often as their mass, 1\: all equally often]:NUM:' \
-        '*--length-power[a record is drawn in proportion to its length to this power]:NUM:' \
+        '*--crop-power[density of crop lengths is L^-NUM]:NUM:' \
+        '*--samples-per-epoch[samples per epoch; 0\: every record once]:NUM:' \
+        '*--class-balance[class sampling\: 0 by their mass, 1 equally often]:NUM:' \
+        '*--group-balance[group sampling within a class\: 0 by their mass, 1 equally often]:NUM:' \
+        '*--length-power[record sampling\: proportional to length to this power]:NUM:' \
         '*--rc[reverse-complement half of the samples]' \
-        '*--valid-frac[share of every class kept for validation]:NUM:' \
+        '*--valid-frac[share of every class for validation]:NUM:' \
         '*--valid-samples[validation samples; 0\: every record once]:NUM:' \
-        '*-B[most tokens computed at once]:NUM:' \
-        '*--batch-tokens[most tokens computed at once]:NUM:' \
-        '*--step-records[samples per step, of all lengths; 0\: see --accumulate]:NUM:' \
+        '*-B[maximum tokens per batch]:NUM:' \
+        '*--batch-tokens[maximum tokens per batch]:NUM:' \
+        '*--step-records[samples per step; 0\: see --accumulate]:NUM:' \
         '*--accumulate[batches per step]:NUM:' \
         '*--optimizer[adam or adamw]:NAME:(adam adamw)' \
         '*--lr[learning rate]:NUM:' \
         '*--beta1[decay of the first moment]:NUM:' \
         '*--beta2[decay of the second moment]:NUM:' \
-        '*--eps[added to the root of the second moment]:NUM:' \
-        '*--weight-decay[weight decay, of all parameters]:NUM:' \
+        '*--eps[term added to the root of the second moment]:NUM:' \
+        '*--weight-decay[weight decay of all parameters]:NUM:' \
         '*--keep-zero-grad[step tensors that a step did not use, once they have been used]' \
         '*--schedule[constant, linear, cosine or polynomial decay to the last step]:NAME:(constant linear cosine polynomial)' \
         '*--warmup[steps of linear warm-up; below 1\: share of all steps]:NUM:' \
-        '*--cycles[waves of the cosine; 0.5 ends at zero]:NUM:' \
+        '*--cycles[cycles of the cosine; 0.5 ends at zero]:NUM:' \
         '*--power[power of the polynomial decay]:NUM:' \
         '*--lr-end[learning rate at the end of the polynomial decay]:NUM:' \
-        '*--clip[largest norm of the gradient; 0\: any]:NUM:' \
-        '*--ema[decay of the averaged weights; 0\: no averaging]:NUM:' \
-        '*--epochs[epochs in all]:NUM:' \
-        '*--max-steps[end the run and its schedule after so many steps; 0\: by epochs]:NUM:' \
-        '*--patience[stop after so many epochs without improvement; 0\: never]:NUM:' \
-        '*--seed[seed of all randomness]:NUM:' \
+        '*--clip[gradient norm clipping; 0\: none]:NUM:' \
+        '*--ema[decay of averaged weights (EMA); 0\: no averaging]:NUM:' \
+        '*--epochs[number of epochs]:NUM:' \
+        '*--max-steps[number of steps; 0\: by epochs]:NUM:' \
+        '*--patience[early stopping\: epochs without improvement; 0\: never]:NUM:' \
+        '*--seed[random seed]:NUM:' \
         '*--budget[learn for so long (90s, 10m, 2h, 1d) or from so many bases (500M)]:TIME|BASES:' \
-        '*--class-weights[one weight per class, with commas, or none, or balanced]:LIST:' \
-        '*--stop-at[stop after the epoch whose validation is this good; 0\: do not]:NUM:' \
-        '*--monitor[what improvement is\: balanced-accuracy or loss, of the validation]:NAME:(auto balanced-accuracy loss)' \
-        '*--tolerance[a value predicted this well counts as correct]:NUM:' \
+        '*--class-weights[class weights\: comma-separated, none or balanced]:LIST:' \
+        '*--stop-at[stop once the validation metric reaches this; 0\: never]:NUM:' \
+        '*--monitor[validation metric that selects the best model\: balanced-accuracy or loss]:NAME:(auto balanced-accuracy loss)' \
+        '*--tolerance[tolerance\: largest error of a correct value]:NUM:' \
         '*--init[start from this model'\''s weights]:MODEL:_files' \
-        '*--freeze[what is not learnt\: none or encoder]:PART:(none encoder)' \
-        '*--freeze-epochs[the same for the first epochs only\: probing, then fine-tuning]:NUM:' \
-        '*--encoder-lr[learning rate of embedding and encoder, times --lr]:FACTOR:' \
-        '*-o[the model; written when validation improves]:FILE:_files' \
-        '*--output[the model; written when validation improves]:FILE:_files' \
+        '*--freeze[layers to freeze\: none or encoder]:PART:(none encoder)' \
+        '*--freeze-epochs[freeze for these first epochs only\: probing, then fine-tuning]:NUM:' \
+        '*--encoder-lr[factor on --lr for embedding and encoder]:FACTOR:' \
+        '*-o[output model; written whenever validation improves]:FILE:_files' \
+        '*--output[output model; written whenever validation improves]:FILE:_files' \
         '*--metrics[table with one row per epoch]:FILE:_files' \
-        '*--checkpoint[written after every epoch and at the end (default\: the model'\''s name with .ckpt)]:FILE:_files' \
-        '*--checkpoint-steps[and after every so many steps]:NUM:' \
-        '*--resume[go on from the checkpoint, with the same options and data]' \
-        '*--stop-after[pause after so many steps of this run; 0\: do not]:NUM:' \
-        '*--max-time[pause after so long; 0\: do not]:SECONDS:' \
-        '*--ranks[learn on so many processes, started here; env\: on those of a launcher]:NUM:' \
-        '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
-        '*--checkpoint-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
-        '*--recompute[keep the inputs of all blocks, and nothing else of them]' \
-        '*--strand[what the model states as its --strand\: forward, both or auto]:NAME:(auto forward both)' \
-        '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; kept in the model]:FILE:_files' \
-        '*--taxa[with such a folder, a table as above for classes that it calls otherwise]:FILE:_files' \
-        '*--lineage[labels are lineages, with '\'';'\'' between; the ranks of their parts, with commas]:RANKS:' \
-        '*--window-length[with head variant, bases of the windows around a variant]:NUM:' \
-        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*--checkpoint[checkpoint, written after every epoch and at the end (default\: the model'\''s name with .ckpt)]:FILE:_files' \
+        '*--checkpoint-steps[additional checkpoints every NUM steps]:NUM:' \
+        '*--resume[resume from the checkpoint, with the same options and data]' \
+        '*--stop-after[pause after this many steps of this run; 0\: never]:NUM:' \
+        '*--max-time[pause after this time; 0\: never]:SECONDS:' \
+        '*--ranks[number of training processes to start; env\: those of a launcher]:NUM:' \
+        '*--ranks-timeout[time limit for a silent rank; 0\: none]:SECONDS:' \
+        '*--checkpoint-blocks[block inputs that training stores; auto\: all activations]:NUM:' \
+        '*--recompute[store the inputs of all blocks, and recompute the rest]' \
+        '*--strand[default --strand stored in the model\: forward, both or auto]:NAME:(auto forward both)' \
+        '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model]:FILE:_files' \
+        '*--taxa[with a taxonomy dump, table of taxa for classes with other names]:FILE:_files' \
+        '*--lineage[labels are lineages separated by '\'';'\''; their ranks, comma-separated]:RANKS:' \
+        '*--window-length[with head variant, window length around a variant, in bases]:NUM:' \
+        '*-@[total number of threads (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
+        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
-        '*--tokenizer[how bases become tokens]:NAME:(base kmer bpe diplotype)' \
-        '*--encoder[the network]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
-        '*--head[what is predicted]:NAME:(class tree multilabel regress token variant)' \
+        '*--tokenizer[tokenizer]:NAME:(base kmer bpe diplotype)' \
+        '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
+        '*--head[head\: kind of prediction]:NAME:(class tree multilabel regress token variant)' \
         '*--tokenizer.k[bases per token]:NUM:' \
         '*--tokenizer.stride[bases from one token to the next]:NUM:' \
-        '*--tokenizer.canonical[give a word and its reverse complement the same token]' \
+        '*--tokenizer.canonical[map a word and its reverse complement to the same token]' \
         '*--tokenizer.file[vocabulary and merges, as tokenizer.json]:FILE:_files' \
-        '*--encoder.max-len[most tokens of a sequence]:NUM:' \
+        '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
         '*--encoder.track[channels per track]:NUM:' \
         '*--encoder.hidden[hidden units of each block]:NUM:' \
         '*--encoder.norm[normalisation after the residual\: none, layer, batch or group]:KIND:(none layer batch group)' \
         '*--encoder.prenorm[normalisation before the first linear layer]:KIND:(none layer batch group)' \
-        '*--encoder.dropout[share of hidden units left out in training]:RATE:' \
-        '*--encoder.depth[blocks a sequence passes\: own (by its length), all or none]:RULE:(own all none)' \
+        '*--encoder.dropout[dropout rate of hidden units]:RATE:' \
+        '*--encoder.depth[blocks per sequence\: own (by its length), all or none]:RULE:(own all none)' \
         '*--encoder.init[initial weights of the second linear layers\: xavier or identity]:RULE:(xavier identity)' \
         '*--encoder.reversible[two coupled halves\: training memory does not grow with the number of blocks]' \
         '*--encoder.dim[channels of a token]:NUM:' \
@@ -370,18 +370,18 @@ _chordseq()
         '*--encoder.position[positions added to the tokens\: none, sinusoid or learned]:KIND:(none sinusoid learned)' \
         '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
         '*--encoder.dropout[share of values left out in training]:RATE:' \
-        '*--encoder.max-len[most tokens of a sequence]:NUM:' \
+        '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
         '*--encoder.head[channels of a head; 0\: those of a token, divided among the heads]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
-        '*--encoder.k[sums that stand for all keys, and for all values]:NUM:' \
+        '*--encoder.k[projected keys and values]:NUM:' \
         '*--encoder.norm[layer normalisation before the residual (pre) or after (post)]:PLACE:(pre post)' \
         '*--encoder.act[activation of the feed-forward networks\: gelu or relu]:KIND:(gelu relu)' \
-        '*--encoder.values[values of their own (own), or the keys for values (keys)]:KIND:(own keys)' \
-        '*--encoder.kv-heads[keys and values for all heads, or one head of them that all share]:KIND:(all one)' \
-        '*--encoder.position[positions added to the tokens\: learned or none]:KIND:(learned none)' \
+        '*--encoder.values[values\: own, or the keys (keys)]:KIND:(own keys)' \
+        '*--encoder.kv-heads[keys and values\: per head, or one head shared by all]:KIND:(all one)' \
+        '*--encoder.position[position embedding\: learned or none]:KIND:(learned none)' \
         '*--encoder.dropout[share of values left out in training]:RATE:' \
         '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
         '*--encoder.input[channels of the embedded input; 0\: those of a token]:NUM:' \
@@ -394,17 +394,17 @@ _chordseq()
         '*--encoder.rank[rank of the factorised layers]:NUM:' \
         '*--encoder.form[the authors'\'' code, or the paper'\''s equations]:KIND:(code paper)' \
         '*--encoder.factor[which layers are factorised\: all, or attention only]:WHICH:(all attention)' \
-        '*--encoder.position[positions added to the tokens\: sinusoid or none]:KIND:(sinusoid none)' \
+        '*--encoder.position[position embedding\: sinusoid or none]:KIND:(sinusoid none)' \
         '*--encoder.dropout[share of values left out in training]:RATE:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads; they divide the channels]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
-        '*--encoder.kernel[features\: linear (softplus), glu (gated) or aglu (gates of low rank)]:KIND:(linear glu aglu)' \
+        '*--encoder.kernel[kernel features\: linear (softplus), glu (gated) or aglu (low-rank gates)]:KIND:(linear glu aglu)' \
         '*--encoder.units[gated units, one after the other]:NUM:' \
         '*--encoder.rank[rank of aglu'\''s gates]:NUM:' \
-        '*--encoder.features[feature weights of its own for every head (own), or one for all (shared)]:KIND:(own shared)' \
-        '*--encoder.ortho[weight in the loss of how far feature weights are from orthogonal]:NUM:' \
+        '*--encoder.features[feature weights per head (own), or shared by all heads (shared)]:KIND:(own shared)' \
+        '*--encoder.ortho[loss weight of the orthogonality penalty of feature weights]:NUM:' \
         '*--encoder.position[positions added to the tokens\: none, sinusoid or learned]:KIND:(none sinusoid learned)' \
         '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
         '*--encoder.dropout[share of values left out in training]:RATE:' \
@@ -415,14 +415,14 @@ _chordseq()
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
         '*--encoder.rank[weighted sums over the tokens that attend to each other]:NUM:' \
-        '*--encoder.gamma[weight in the loss of the regularisers]:NUM:' \
+        '*--encoder.gamma[loss weight of the regularisers]:NUM:' \
         '*--encoder.penalty[regularisers of the authors'\'' code, or of the paper]:KIND:(code paper)' \
         '*--encoder.scores[scores divided by the root of a head'\''s channels (scaled), or not (plain)]:KIND:(scaled plain)' \
-        '*--encoder.position[positions added to the tokens\: sinusoid (a third of it) or none]:KIND:(sinusoid none)' \
-        '*--encoder.dropout[share of values left out in training]:RATE:' \
-        '*--encoder.max-len[tokens that the layers must span]:NUM:' \
+        '*--encoder.position[position embedding\: sinusoid (scaled by a third) or none]:KIND:(sinusoid none)' \
+        '*--encoder.dropout[dropout rate]:RATE:' \
+        '*--encoder.max-len[longest span of the layers, in tokens]:NUM:' \
         '*--encoder.layers[layers of a stack; 0\: by max-len]:NUM:' \
-        '*--encoder.depth[layers a sequence passes\: own (by its length) or all]:RULE:(own all)' \
+        '*--encoder.depth[layers per sequence\: own (by its length) or all]:RULE:(own all)' \
         '*--encoder.channels[channels, or those of every layer\: 8,12,16,16]:LIST:' \
         '*--encoder.decoder[channels of a second stack on the first; 0\: none]:LIST:' \
         '*--encoder.input[channels of the embedded input; 0\: those of the first layer]:NUM:' \
@@ -431,26 +431,26 @@ _chordseq()
         '*--encoder.convs[convolutions of a layer\: two (CDIL for DNA) or one (CDIL-CNN)]:NUM:(two one)' \
         '*--encoder.hidden[channels between the two; 0\: twice those of the stack'\''s first layer]:NUM:' \
         '*--encoder.norm[normalisation\: none, weight (CDIL-CNN), batch (CDIL for DNA) or layer]:KIND:(none weight batch layer)' \
-        '*--encoder.dropout[share of a convolution'\''s outputs left out in training]:RATE:' \
-        '*--encoder.max-len[most tokens of a sequence]:NUM:' \
-        '*--encoder.factors[factors that every sequence passes; 0\: by its length]:NUM:' \
+        '*--encoder.dropout[dropout rate of a convolution'\''s outputs]:RATE:' \
+        '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
+        '*--encoder.factors[factors per sequence; 0\: by its length]:NUM:' \
         '*--encoder.input[channels of the embedded input; 0\: as channels]:NUM:' \
         '*--encoder.channels[channels of a token'\''s vector]:NUM:' \
-        '*--encoder.hidden[hidden units of the networks that compute factors]:NUM:' \
-        '*--encoder.g-hidden[hidden units of the network that computes what they multiply; 0\: as hidden]:NUM:' \
+        '*--encoder.hidden[hidden units of the factor networks]:NUM:' \
+        '*--encoder.g-hidden[hidden units of the value network; 0\: as hidden]:NUM:' \
         '*--encoder.residual[added after every factor\: first, last or none]:KIND:(first last none)' \
-        '*--encoder.position[positions added to the tokens\: none or learned]:KIND:(none learned)' \
-        '*--encoder.dropout[share of the input'\''s values left out in training]:RATE:' \
-        '*--encoder.max-len[most tokens of a sequence]:NUM:' \
+        '*--encoder.position[position embedding\: none or learned]:KIND:(none learned)' \
+        '*--encoder.dropout[dropout rate of the input]:RATE:' \
+        '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
         '*--encoder.layers[layers, each with factors of its own]:NUM:' \
-        '*--encoder.factors[factors that every sequence passes in a layer; 0\: by its length]:NUM:' \
-        '*--encoder.protocol[which tokens are linked\: chord or cdil]:KIND:(chord cdil)' \
+        '*--encoder.factors[factors per layer; 0\: by the sequence'\''s length]:NUM:' \
+        '*--encoder.protocol[links between tokens\: chord or cdil]:KIND:(chord cdil)' \
         '*--encoder.channels[channels of a token'\''s vector]:NUM:' \
-        '*--encoder.hidden[hidden units of the networks that compute factors]:NUM:' \
+        '*--encoder.hidden[hidden units of the factor networks]:NUM:' \
         '*--encoder.residual[added after every factor\: last, first or none]:KIND:(last first none)' \
-        '*--encoder.position[positions added to the tokens\: none or learned]:KIND:(none learned)' \
-        '*--encoder.dropout[share of the input'\''s values left out in training]:RATE:' \
-        '*--head.predictor[layers between the encoder and what follows\: none or cdil]:KIND:(none cdil)' \
+        '*--encoder.position[position embedding\: none or learned]:KIND:(none learned)' \
+        '*--encoder.dropout[dropout rate of the input]:RATE:' \
+        '*--head.predictor[layers between encoder and pooling\: none or cdil]:KIND:(none cdil)' \
         '*--head.predictor-norm[normalisation in the predictor\: none, weight, batch or layer]:KIND:(none weight batch layer)' \
         '*--head.predictor-layers[layers of the predictor]:NUM:' \
         '*--head.predictor-kernel[taps of its convolutions, an odd number]:NUM:' \
@@ -459,84 +459,84 @@ _chordseq()
         '*--head.centre[tokens in the middle that pool centre takes; all of a shorter sequence]:NUM:' \
         '*--head.norm[normalisation of that vector]:KIND:(none layer)' \
         '*--head.hidden[hidden units between that vector and the answer; 0\: none]:NUM:' \
-        '*--head.dropout[share of these hidden units left out in training]:RATE:' \
+        '*--head.dropout[dropout rate of these hidden units]:RATE:' \
         '*--head.ancestors[weight of a class'\''s ancestors together in the loss of the head tree]:NUM:' \
         '--help[list the options]' '*:file:_files' ;;
     pretrain) _arguments \
         '*-i[FASTA with an index (samtools faidx), or diplotype text; plain or BGZF]:FILE:_files' \
         '*--input[FASTA with an index (samtools faidx), or diplotype text; plain or BGZF]:FILE:_files' \
-        '*--window[bases per window, at most]:NUM:' \
-        '*--window-min[draw lengths from here to --window; 0\: all alike]:NUM:' \
-        '*--windows-per-epoch[windows of an epoch; 0\: the whole genome once]:NUM:' \
-        '*--max-unknown[leave out windows with more letters other than A, C, G, T]:SHARE:' \
+        '*--window[maximum bases per window]:NUM:' \
+        '*--window-min[minimum window length; 0\: all windows have --window bases]:NUM:' \
+        '*--windows-per-epoch[windows per epoch; 0\: the whole genome once]:NUM:' \
+        '*--max-unknown[maximum share of letters other than A, C, G, T in a window]:SHARE:' \
         '*--rc[reverse-complement half of the windows]' \
-        '*--skip-contigs[contigs to leave out, with commas]:LIST:' \
-        '*--val-contigs[contigs kept for validation, with commas]:LIST:' \
-        '*--val-regions[regions kept for validation]:BED:_files' \
-        '*--valid-frac[else this share of the genome, in blocks of at most 64 windows]:NUM:' \
-        '*--valid-windows[windows to validate with; 0\: all]:NUM:' \
-        '*--mask-ratio[share of the tokens that are to be told]:NUM:' \
-        '*--mask-span[bases, or pieces, chosen in a row]:NUM:' \
-        '*--mask-hide[share of the chosen that is hidden]:NUM:' \
-        '*--mask-swap[share of the chosen that other tokens are put for; the rest stays]:NUM:' \
-        '*--decoder[between encoder and answer\: linear, or light (convolutions of half the width)]:NAME:(linear light)' \
+        '*--skip-contigs[contigs to exclude, comma-separated]:LIST:' \
+        '*--val-contigs[contigs for validation, comma-separated]:LIST:' \
+        '*--val-regions[regions for validation, as BED]:BED:_files' \
+        '*--valid-frac[share of the genome for validation, in blocks of at most 64 windows]:NUM:' \
+        '*--valid-windows[validation windows; 0\: all]:NUM:' \
+        '*--mask-ratio[share of tokens to predict]:NUM:' \
+        '*--mask-span[length of a run of masked tokens]:NUM:' \
+        '*--mask-hide[share of chosen tokens that are masked]:NUM:' \
+        '*--mask-swap[share of chosen tokens replaced by random ones; the rest stay]:NUM:' \
+        '*--decoder[decoder\: linear, or light (convolutions of half the width)]:NAME:(linear light)' \
         '*--decoder-layers[layers of the light decoder]:NUM:' \
-        '*-B[most tokens computed at once]:NUM:' \
-        '*--batch-tokens[most tokens computed at once]:NUM:' \
-        '*--step-records[samples per step, of all lengths; 0\: see --accumulate]:NUM:' \
+        '*-B[maximum tokens per batch]:NUM:' \
+        '*--batch-tokens[maximum tokens per batch]:NUM:' \
+        '*--step-records[samples per step; 0\: see --accumulate]:NUM:' \
         '*--accumulate[batches per step]:NUM:' \
         '*--optimizer[adam or adamw]:NAME:(adam adamw)' \
         '*--lr[learning rate]:NUM:' \
         '*--beta1[decay of the first moment]:NUM:' \
         '*--beta2[decay of the second moment]:NUM:' \
-        '*--eps[added to the root of the second moment]:NUM:' \
-        '*--weight-decay[weight decay, of all parameters]:NUM:' \
+        '*--eps[term added to the root of the second moment]:NUM:' \
+        '*--weight-decay[weight decay of all parameters]:NUM:' \
         '*--keep-zero-grad[step tensors that a step did not use, once they have been used]' \
         '*--schedule[constant, linear, cosine or polynomial decay to the last step]:NAME:(constant linear cosine polynomial)' \
         '*--warmup[steps of linear warm-up; below 1\: share of all steps]:NUM:' \
-        '*--cycles[waves of the cosine; 0.5 ends at zero]:NUM:' \
+        '*--cycles[cycles of the cosine; 0.5 ends at zero]:NUM:' \
         '*--power[power of the polynomial decay]:NUM:' \
         '*--lr-end[learning rate at the end of the polynomial decay]:NUM:' \
-        '*--clip[largest norm of the gradient; 0\: any]:NUM:' \
-        '*--ema[decay of the averaged weights; 0\: no averaging]:NUM:' \
-        '*--epochs[epochs in all]:NUM:' \
-        '*--max-steps[end the run and its schedule after so many steps; 0\: by epochs]:NUM:' \
-        '*--patience[stop after so many epochs without improvement; 0\: never]:NUM:' \
-        '*--seed[seed of all randomness]:NUM:' \
-        '*-o[the model; written when validation improves]:FILE:_files' \
-        '*--output[the model; written when validation improves]:FILE:_files' \
+        '*--clip[gradient norm clipping; 0\: none]:NUM:' \
+        '*--ema[decay of averaged weights (EMA); 0\: no averaging]:NUM:' \
+        '*--epochs[number of epochs]:NUM:' \
+        '*--max-steps[number of steps; 0\: by epochs]:NUM:' \
+        '*--patience[early stopping\: epochs without improvement; 0\: never]:NUM:' \
+        '*--seed[random seed]:NUM:' \
+        '*-o[output model; written whenever validation improves]:FILE:_files' \
+        '*--output[output model; written whenever validation improves]:FILE:_files' \
         '*--metrics[table with one row per epoch]:FILE:_files' \
-        '*--checkpoint[written after every epoch and at the end (default\: the model'\''s name with .ckpt)]:FILE:_files' \
-        '*--checkpoint-steps[and after every so many steps]:NUM:' \
-        '*--resume[go on from the checkpoint, with the same options and data]' \
-        '*--stop-after[pause after so many steps of this run; 0\: do not]:NUM:' \
-        '*--max-time[pause after so long; 0\: do not]:SECONDS:' \
-        '*--ranks[learn on so many processes, started here; env\: on those of a launcher]:NUM:' \
-        '*--ranks-timeout[give up when a rank is silent for so long; 0\: never]:SECONDS:' \
-        '*--checkpoint-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
-        '*--recompute[keep the inputs of all blocks, and nothing else of them]' \
-        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*--checkpoint[checkpoint, written after every epoch and at the end (default\: the model'\''s name with .ckpt)]:FILE:_files' \
+        '*--checkpoint-steps[additional checkpoints every NUM steps]:NUM:' \
+        '*--resume[resume from the checkpoint, with the same options and data]' \
+        '*--stop-after[pause after this many steps of this run; 0\: never]:NUM:' \
+        '*--max-time[pause after this time; 0\: never]:SECONDS:' \
+        '*--ranks[number of training processes to start; env\: those of a launcher]:NUM:' \
+        '*--ranks-timeout[time limit for a silent rank; 0\: none]:SECONDS:' \
+        '*--checkpoint-blocks[block inputs that training stores; auto\: all activations]:NUM:' \
+        '*--recompute[store the inputs of all blocks, and recompute the rest]' \
+        '*-@[total number of threads (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
+        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
-        '*--tokenizer[how bases become tokens]:NAME:(base kmer bpe diplotype)' \
-        '*--encoder[the network]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
+        '*--tokenizer[tokenizer]:NAME:(base kmer bpe diplotype)' \
+        '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--tokenizer.k[bases per token]:NUM:' \
         '*--tokenizer.stride[bases from one token to the next]:NUM:' \
-        '*--tokenizer.canonical[give a word and its reverse complement the same token]' \
+        '*--tokenizer.canonical[map a word and its reverse complement to the same token]' \
         '*--tokenizer.file[vocabulary and merges, as tokenizer.json]:FILE:_files' \
-        '*--encoder.max-len[most tokens of a sequence]:NUM:' \
+        '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
         '*--encoder.track[channels per track]:NUM:' \
         '*--encoder.hidden[hidden units of each block]:NUM:' \
         '*--encoder.norm[normalisation after the residual\: none, layer, batch or group]:KIND:(none layer batch group)' \
         '*--encoder.prenorm[normalisation before the first linear layer]:KIND:(none layer batch group)' \
-        '*--encoder.dropout[share of hidden units left out in training]:RATE:' \
-        '*--encoder.depth[blocks a sequence passes\: own (by its length), all or none]:RULE:(own all none)' \
+        '*--encoder.dropout[dropout rate of hidden units]:RATE:' \
+        '*--encoder.depth[blocks per sequence\: own (by its length), all or none]:RULE:(own all none)' \
         '*--encoder.init[initial weights of the second linear layers\: xavier or identity]:RULE:(xavier identity)' \
         '*--encoder.reversible[two coupled halves\: training memory does not grow with the number of blocks]' \
         '*--encoder.dim[channels of a token]:NUM:' \
@@ -548,18 +548,18 @@ _chordseq()
         '*--encoder.position[positions added to the tokens\: none, sinusoid or learned]:KIND:(none sinusoid learned)' \
         '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
         '*--encoder.dropout[share of values left out in training]:RATE:' \
-        '*--encoder.max-len[most tokens of a sequence]:NUM:' \
+        '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
         '*--encoder.head[channels of a head; 0\: those of a token, divided among the heads]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
-        '*--encoder.k[sums that stand for all keys, and for all values]:NUM:' \
+        '*--encoder.k[projected keys and values]:NUM:' \
         '*--encoder.norm[layer normalisation before the residual (pre) or after (post)]:PLACE:(pre post)' \
         '*--encoder.act[activation of the feed-forward networks\: gelu or relu]:KIND:(gelu relu)' \
-        '*--encoder.values[values of their own (own), or the keys for values (keys)]:KIND:(own keys)' \
-        '*--encoder.kv-heads[keys and values for all heads, or one head of them that all share]:KIND:(all one)' \
-        '*--encoder.position[positions added to the tokens\: learned or none]:KIND:(learned none)' \
+        '*--encoder.values[values\: own, or the keys (keys)]:KIND:(own keys)' \
+        '*--encoder.kv-heads[keys and values\: per head, or one head shared by all]:KIND:(all one)' \
+        '*--encoder.position[position embedding\: learned or none]:KIND:(learned none)' \
         '*--encoder.dropout[share of values left out in training]:RATE:' \
         '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
         '*--encoder.input[channels of the embedded input; 0\: those of a token]:NUM:' \
@@ -572,17 +572,17 @@ _chordseq()
         '*--encoder.rank[rank of the factorised layers]:NUM:' \
         '*--encoder.form[the authors'\'' code, or the paper'\''s equations]:KIND:(code paper)' \
         '*--encoder.factor[which layers are factorised\: all, or attention only]:WHICH:(all attention)' \
-        '*--encoder.position[positions added to the tokens\: sinusoid or none]:KIND:(sinusoid none)' \
+        '*--encoder.position[position embedding\: sinusoid or none]:KIND:(sinusoid none)' \
         '*--encoder.dropout[share of values left out in training]:RATE:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads; they divide the channels]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
-        '*--encoder.kernel[features\: linear (softplus), glu (gated) or aglu (gates of low rank)]:KIND:(linear glu aglu)' \
+        '*--encoder.kernel[kernel features\: linear (softplus), glu (gated) or aglu (low-rank gates)]:KIND:(linear glu aglu)' \
         '*--encoder.units[gated units, one after the other]:NUM:' \
         '*--encoder.rank[rank of aglu'\''s gates]:NUM:' \
-        '*--encoder.features[feature weights of its own for every head (own), or one for all (shared)]:KIND:(own shared)' \
-        '*--encoder.ortho[weight in the loss of how far feature weights are from orthogonal]:NUM:' \
+        '*--encoder.features[feature weights per head (own), or shared by all heads (shared)]:KIND:(own shared)' \
+        '*--encoder.ortho[loss weight of the orthogonality penalty of feature weights]:NUM:' \
         '*--encoder.position[positions added to the tokens\: none, sinusoid or learned]:KIND:(none sinusoid learned)' \
         '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
         '*--encoder.dropout[share of values left out in training]:RATE:' \
@@ -593,14 +593,14 @@ _chordseq()
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
         '*--encoder.hidden[hidden units of the feed-forward networks]:NUM:' \
         '*--encoder.rank[weighted sums over the tokens that attend to each other]:NUM:' \
-        '*--encoder.gamma[weight in the loss of the regularisers]:NUM:' \
+        '*--encoder.gamma[loss weight of the regularisers]:NUM:' \
         '*--encoder.penalty[regularisers of the authors'\'' code, or of the paper]:KIND:(code paper)' \
         '*--encoder.scores[scores divided by the root of a head'\''s channels (scaled), or not (plain)]:KIND:(scaled plain)' \
-        '*--encoder.position[positions added to the tokens\: sinusoid (a third of it) or none]:KIND:(sinusoid none)' \
-        '*--encoder.dropout[share of values left out in training]:RATE:' \
-        '*--encoder.max-len[tokens that the layers must span]:NUM:' \
+        '*--encoder.position[position embedding\: sinusoid (scaled by a third) or none]:KIND:(sinusoid none)' \
+        '*--encoder.dropout[dropout rate]:RATE:' \
+        '*--encoder.max-len[longest span of the layers, in tokens]:NUM:' \
         '*--encoder.layers[layers of a stack; 0\: by max-len]:NUM:' \
-        '*--encoder.depth[layers a sequence passes\: own (by its length) or all]:RULE:(own all)' \
+        '*--encoder.depth[layers per sequence\: own (by its length) or all]:RULE:(own all)' \
         '*--encoder.channels[channels, or those of every layer\: 8,12,16,16]:LIST:' \
         '*--encoder.decoder[channels of a second stack on the first; 0\: none]:LIST:' \
         '*--encoder.input[channels of the embedded input; 0\: those of the first layer]:NUM:' \
@@ -609,262 +609,262 @@ _chordseq()
         '*--encoder.convs[convolutions of a layer\: two (CDIL for DNA) or one (CDIL-CNN)]:NUM:(two one)' \
         '*--encoder.hidden[channels between the two; 0\: twice those of the stack'\''s first layer]:NUM:' \
         '*--encoder.norm[normalisation\: none, weight (CDIL-CNN), batch (CDIL for DNA) or layer]:KIND:(none weight batch layer)' \
-        '*--encoder.dropout[share of a convolution'\''s outputs left out in training]:RATE:' \
-        '*--encoder.max-len[most tokens of a sequence]:NUM:' \
-        '*--encoder.factors[factors that every sequence passes; 0\: by its length]:NUM:' \
+        '*--encoder.dropout[dropout rate of a convolution'\''s outputs]:RATE:' \
+        '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
+        '*--encoder.factors[factors per sequence; 0\: by its length]:NUM:' \
         '*--encoder.input[channels of the embedded input; 0\: as channels]:NUM:' \
         '*--encoder.channels[channels of a token'\''s vector]:NUM:' \
-        '*--encoder.hidden[hidden units of the networks that compute factors]:NUM:' \
-        '*--encoder.g-hidden[hidden units of the network that computes what they multiply; 0\: as hidden]:NUM:' \
+        '*--encoder.hidden[hidden units of the factor networks]:NUM:' \
+        '*--encoder.g-hidden[hidden units of the value network; 0\: as hidden]:NUM:' \
         '*--encoder.residual[added after every factor\: first, last or none]:KIND:(first last none)' \
-        '*--encoder.position[positions added to the tokens\: none or learned]:KIND:(none learned)' \
-        '*--encoder.dropout[share of the input'\''s values left out in training]:RATE:' \
-        '*--encoder.max-len[most tokens of a sequence]:NUM:' \
+        '*--encoder.position[position embedding\: none or learned]:KIND:(none learned)' \
+        '*--encoder.dropout[dropout rate of the input]:RATE:' \
+        '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
         '*--encoder.layers[layers, each with factors of its own]:NUM:' \
-        '*--encoder.factors[factors that every sequence passes in a layer; 0\: by its length]:NUM:' \
-        '*--encoder.protocol[which tokens are linked\: chord or cdil]:KIND:(chord cdil)' \
+        '*--encoder.factors[factors per layer; 0\: by the sequence'\''s length]:NUM:' \
+        '*--encoder.protocol[links between tokens\: chord or cdil]:KIND:(chord cdil)' \
         '*--encoder.channels[channels of a token'\''s vector]:NUM:' \
-        '*--encoder.hidden[hidden units of the networks that compute factors]:NUM:' \
+        '*--encoder.hidden[hidden units of the factor networks]:NUM:' \
         '*--encoder.residual[added after every factor\: last, first or none]:KIND:(last first none)' \
-        '*--encoder.position[positions added to the tokens\: none or learned]:KIND:(none learned)' \
-        '*--encoder.dropout[share of the input'\''s values left out in training]:RATE:' \
+        '*--encoder.position[position embedding\: none or learned]:KIND:(none learned)' \
+        '*--encoder.dropout[dropout rate of the input]:RATE:' \
         '--help[list the options]' '*:file:_files' ;;
     eval) _arguments \
-        '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input-list[read the files that this one names, one a line; '\''-'\''\: stdin]:FILE:_files' \
+        '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
-        '*-f[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*--require-flags[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*-F[and with none of these]:FLAGS:' \
-        '*--exclude-flags[and with none of these]:FLAGS:' \
-        '*-r[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
+        '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--labels[table\: record name, then its class or its values]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
-        '*--class[every record of this file has this class]:CLASS=FILE:_files' \
-        '*--label-map[table\: label found, class that it stands for]:TSV:_files' \
-        '*--intervals[table\: record, start, end, class, for every stretch that has one]:BED:_files' \
+        '*--class[class of all records of this file]:CLASS=FILE:_files' \
+        '*--label-map[table\: label in the input, class to use]:TSV:_files' \
+        '*--intervals[table of intervals\: record, start, end, class]:BED:_files' \
         '*--background[class of all bases outside of intervals]:CLASS:' \
-        '*--skip-unlabelled[leave records without a label out instead of refusing them]' \
+        '*--skip-unlabelled[skip records without a label instead of failing]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
         '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--strand[forward, both, or model\: what the model file states]:NAME:(model forward both)' \
-        '*--long-sequence[whole, window, error, cpu or fit\: what is done with long sequences]:NAME:(whole window error cpu fit)' \
-        '*--window-length[bases of a window; 0\: as many as the model takes]:NUM:' \
-        '*--window-overlap[bases that neighbouring windows share at least]:NUM:' \
-        '*--max-memory[most memory of the network for one sequence; 0\: what there is]:BYTES:' \
-        '*--min-length[fewest bases of a sequence that is answered; 0\: what one token needs]:NUM:' \
-        '*--max-unknown[largest share of letters other than A, C, G and T]:SHARE:' \
-        '*--bins[lengths that separate the bins, in bases, with commas]:LIST:' \
+        '*--strand[strands to read\: forward, both, or model (the model'\''s default)]:NAME:(model forward both)' \
+        '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
+        '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
+        '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
+        '*--max-memory[memory limit for one sequence; 0\: all that is free]:BYTES:' \
+        '*--min-length[minimum sequence length in bases; 0\: one token]:NUM:' \
+        '*--max-unknown[maximum share of letters other than A, C, G and T]:SHARE:' \
+        '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
         '*--fragments[also evaluate pieces of these lengths, cut from the records]:LIST:' \
-        '*--fragments-per-record[most pieces of each length from one record]:NUM:' \
-        '*--tolerance[a value predicted this well counts as correct]:NUM:' \
-        '*--threshold[with head multilabel, the probability from which a label is called]:NUM:' \
-        '*--seed[seed of the places of pieces]:NUM:' \
-        '*-B[tokens computed at once, or auto]:NUM:' \
-        '*--batch-tokens[tokens computed at once, or auto]:NUM:' \
+        '*--fragments-per-record[maximum pieces of each length per record]:NUM:' \
+        '*--tolerance[tolerance\: largest error of a correct value]:NUM:' \
+        '*--threshold[with head multilabel, probability threshold of a label]:NUM:' \
+        '*--seed[seed for the positions of pieces]:NUM:' \
+        '*-B[tokens per batch, or auto]:NUM:' \
+        '*--batch-tokens[tokens per batch, or auto]:NUM:' \
         '*-o[table of all metrics; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[table of all metrics; '\''-'\'' is standard output]:FILE:_files' \
-        '*--json[the same as one JSON object]:FILE:_files' \
-        '*--html[a page to look at\: classes, confusion, curves, lengths, certainty]:FILE:_files' \
-        '*--calibrate[fit temperatures and error rates, and write the model with them]:FILE:_files' \
-        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*--json[metrics as one JSON object]:FILE:_files' \
+        '*--html[HTML report\: classes, confusion matrix, curves, lengths, confidence]:FILE:_files' \
+        '*--calibrate[calibrate the model and write it to this file]:FILE:_files' \
+        '*-@[total number of threads (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
+        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     simulate) _arguments \
-        '*-n[records, or persons, to write]:NUM:' \
-        '*--records[records, or persons, to write]:NUM:' \
+        '*-n[number of records or persons]:NUM:' \
+        '*--records[number of records or persons]:NUM:' \
         '*--lambda[adding\: scale of the lengths]:NUM:' \
         '*--max-len[adding\: longest record]:NUM:' \
         '*--length[xor, temporal-order\: length of every record]:NUM:' \
-        '*--seed[seed of all randomness]:NUM:' \
-        '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
+        '*--seed[random seed]:NUM:' \
+        '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*-i[sites and alleles\: VCF or BCF]:VCF:_files' \
         '*--input[sites and alleles\: VCF or BCF]:VCF:_files' \
-        '*-r[only sites of contig\:from-to]:REGION:' \
-        '*--region[only sites of contig\:from-to]:REGION:' \
-        '*--frequencies[of alleles\: those of the file, or draw them]:FROM:(file draw)' \
-        '*--min-freq[leave out sites whose REF or ALT is rarer]:NUM:' \
+        '*-r[restrict to contig\:from-to]:REGION:' \
+        '*--region[restrict to contig\:from-to]:REGION:' \
+        '*--frequencies[allele frequencies\: from the file, or drawn]:FROM:(file draw)' \
+        '*--min-freq[minimum frequency of REF and ALT]:NUM:' \
         '*--ld-scale[distance at which neighbours'\'' correlation has fallen to 1/e; 0\: independent sites]:BASES:' \
-        '*--causal[sites with an effect]:NUM:' \
-        '*--heritability[share of the liability'\''s variance that they make]:SHARE:' \
-        '*--prevalence[cases in the population]:SHARE:' \
-        '*--case-share[cases in the cohort; 0\: as they come]:SHARE:' \
+        '*--causal[number of causal sites]:NUM:' \
+        '*--heritability[heritability\: share of the liability'\''s variance due to causal sites]:SHARE:' \
+        '*--prevalence[share of cases in the population]:SHARE:' \
+        '*--case-share[share of cases in the cohort; 0\: as in the population]:SHARE:' \
         '*--labels[write each person'\''s class, case or control]:FILE:_files' \
         '*--liabilities[write each person'\''s liability, and its genetic part]:FILE:_files' \
-        '*--effects[write the sites with an effect]:FILE:_files' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*--effects[write the causal sites]:FILE:_files' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '1:what:(adding xor temporal-order cohort)' \
         '--help[list the options]' '*:file:_files' ;;
     tokenize) _arguments \
-        '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input-list[read the files that this one names, one a line; '\''-'\''\: stdin]:FILE:_files' \
+        '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
-        '*-f[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*--require-flags[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*-F[and with none of these]:FLAGS:' \
-        '*--exclude-flags[and with none of these]:FLAGS:' \
-        '*-r[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
-        '*-m[a tokenizer.json, or a model whose tokenizer is wanted]:FILE:_files' \
-        '*--model[a tokenizer.json, or a model whose tokenizer is wanted]:FILE:_files' \
-        '*--format[what is written of a token\: pieces (its text) or ids]:FORMAT:(pieces ids)' \
-        '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--learn[learn a vocabulary and write it as tokenizer.json\: bpe]:KIND:' \
-        '*--alphabet[what pieces are made of\: bases or diplotypes]:NAME:(bases diplotypes)' \
-        '*--vocab-size[pieces in all, with five special ones and the alphabet]:NUM:' \
-        '*--max-piece[symbols of the longest piece]:NUM:' \
-        '*--min-count[a pair that occurs less often is not merged]:NUM:' \
-        '*--sentences[learn from that many random pieces of the input (0\: from all of it)]:NUM:' \
-        '*--sentence-min[symbols of the shortest sentence]:NUM:' \
-        '*--sentence-max[symbols of the longest sentence]:NUM:' \
-        '*--seed[seed of the choice of sentences]:NUM:' \
-        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*-m[tokenizer.json, or a model with a tokenizer]:FILE:_files' \
+        '*--model[tokenizer.json, or a model with a tokenizer]:FILE:_files' \
+        '*--format[output\: pieces (text) or ids]:FORMAT:(pieces ids)' \
+        '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
+        '*--learn[train a vocabulary and write tokenizer.json\: bpe]:KIND:' \
+        '*--alphabet[alphabet\: bases or diplotypes]:NAME:(bases diplotypes)' \
+        '*--vocab-size[vocabulary size, including five special tokens and the alphabet]:NUM:' \
+        '*--max-piece[maximum symbols of a token]:NUM:' \
+        '*--min-count[minimum count of a merged pair]:NUM:' \
+        '*--sentences[train on this many random sentences (0\: the whole input)]:NUM:' \
+        '*--sentence-min[minimum symbols of a sentence]:NUM:' \
+        '*--sentence-max[maximum symbols of a sentence]:NUM:' \
+        '*--seed[seed for sampling sentences]:NUM:' \
+        '*-@[total number of threads (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     diplotype) _arguments \
-        '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input[read this file; '\''-'\'' is standard input]:FILE:_files' \
+        '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*-f[FASTA file that the input refers to]:FILE:_files' \
         '*--reference[FASTA file that the input refers to]:FILE:_files' \
-        '*-r[only this part\: contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
-        '*--region[only this part\: contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
-        '*-R[only the parts that this BED file names]:FILE:_files' \
-        '*--regions-file[only the parts that this BED file names]:FILE:_files' \
-        '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--skip-flags[leave out reads with any of these SAM flags]:NUM:' \
-        '*--min-mapq[least mapping quality of a read]:NUM:' \
-        '*--min-baseq[least quality of a base]:NUM:' \
-        '*--max-depth[reads over one site; more are left out]:NUM:' \
-        '*--min-depth[a site with fewer reads that count is N]:NUM:' \
-        '*--min-count[least reads of a second allele]:NUM:' \
-        '*--min-frac[least share of a second allele]:NUM:' \
-        '*-s[only this sample (may be repeated; default\: all)]:NAME:' \
-        '*--sample[only this sample (may be repeated; default\: all)]:NAME:' \
-        '*--absent[what a site without a record is\: reference or unknown]:NAME:(reference unknown)' \
-        '*--all-filters[take records that a filter has refused, too]' \
-        '*--max-memory[most bytes for the haplotypes of one region\: one per site and sample]:NUM:' \
-        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*-r[restrict to contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
+        '*--region[restrict to contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
+        '*-R[restrict to the regions of this BED file]:FILE:_files' \
+        '*--regions-file[restrict to the regions of this BED file]:FILE:_files' \
+        '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
+        '*--skip-flags[exclude reads with any of these SAM flags]:NUM:' \
+        '*--min-mapq[minimum mapping quality]:NUM:' \
+        '*--min-baseq[minimum base quality]:NUM:' \
+        '*--max-depth[maximum depth; further reads are ignored]:NUM:' \
+        '*--min-depth[minimum depth; below it a site is N]:NUM:' \
+        '*--min-count[minimum reads of a second allele]:NUM:' \
+        '*--min-frac[minimum share of a second allele]:NUM:' \
+        '*-s[restrict to this sample (may be repeated; default\: all)]:NAME:' \
+        '*--sample[restrict to this sample (may be repeated; default\: all)]:NAME:' \
+        '*--absent[sites without a record\: reference or unknown]:NAME:(reference unknown)' \
+        '*--all-filters[include records that failed a filter]' \
+        '*--max-memory[memory limit for the haplotypes of one region, a byte per site and sample]:NUM:' \
+        '*-@[total number of threads (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     model) _arguments \
-        '*--license[licence that the model card names]:ID:' \
-        '*--precision[least precise numbers that the model'\''s answers were checked with]:KIND:(fp32 tf32 bf16)' \
-        '*--alphabet[bases that the checkpoint'\''s input channels are for]:LETTERS:' \
-        '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; kept in the model]:FILE:_files' \
-        '*--taxa[with such a folder, a table as above for classes that it calls otherwise]:FILE:_files' \
-        '*--lineage[labels are lineages, with '\'';'\'' between; the ranks of their parts, with commas]:RANKS:' \
+        '*--license[licence stated in the model card]:ID:' \
+        '*--precision[lowest precision that the model was validated in]:KIND:(fp32 tf32 bf16)' \
+        '*--alphabet[bases of the checkpoint'\''s input channels, in order]:LETTERS:' \
+        '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model]:FILE:_files' \
+        '*--taxa[with a taxonomy dump, table of taxa for classes with other names]:FILE:_files' \
+        '*--lineage[labels are lineages separated by '\'';'\''; their ranks, comma-separated]:RANKS:' \
         '*--rank[rank of every linear layer; below 1\: share of the layer'\''s smaller side]:NUM:' \
-        '*--energy[instead\: the least rank that keeps this share of a layer'\''s weights, squared]:SHARE:' \
-        '*-o[write the thin model here]:FILE:_files' \
-        '*--output[write the thin model here]:FILE:_files' \
-        '*-i[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input[read this file; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input-list[read the files that this one names, one a line; '\''-'\''\: stdin]:FILE:_files' \
+        '*--energy[smallest rank that keeps this share of a layer'\''s squared weights, instead of --rank]:SHARE:' \
+        '*-o[output model]:FILE:_files' \
+        '*--output[output model]:FILE:_files' \
+        '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input-list[list of input files, one per line; '\''-'\'' is standard input]:FILE:_files' \
         '*--reference[FASTA file that CRAM input was compressed against]:FILE:_files' \
-        '*-f[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*--require-flags[of SAM, BAM and CRAM, read only alignments with all of these FLAG bits]:FLAGS:' \
-        '*-F[and with none of these]:FLAGS:' \
-        '*--exclude-flags[and with none of these]:FLAGS:' \
-        '*-r[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
-        '*--region[read only alignments that overlap it, as NAME or NAME\:FROM-TO]:REGION:' \
+        '*-f[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*--require-flags[SAM, BAM, CRAM\: require all of these FLAG bits]:FLAGS:' \
+        '*-F[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*--exclude-flags[SAM, BAM, CRAM\: exclude any of these FLAG bits]:FLAGS:' \
+        '*-r[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
+        '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*--labels[table\: record name, then its class or its values]:TSV:_files' \
         '*--label-key[the label follows '\''KEY='\'' in the record'\''s header line]:KEY:' \
-        '*--class[every record of this file has this class]:CLASS=FILE:_files' \
-        '*--label-map[table\: label found, class that it stands for]:TSV:_files' \
-        '*--intervals[table\: record, start, end, class, for every stretch that has one]:BED:_files' \
+        '*--class[class of all records of this file]:CLASS=FILE:_files' \
+        '*--label-map[table\: label in the input, class to use]:TSV:_files' \
+        '*--intervals[table of intervals\: record, start, end, class]:BED:_files' \
         '*--background[class of all bases outside of intervals]:CLASS:' \
-        '*--skip-unlabelled[leave records without a label out instead of refusing them]' \
+        '*--skip-unlabelled[skip records without a label instead of failing]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
         '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '1:what:(show verify factorize export import label checked)' \
         '--help[list the options]' '*:file:_files' ;;
     factorize) _arguments \
-        '*-i[square matrix to factorise, NPY; '\''-'\'' is standard input]:FILE:_files' \
-        '*--input[square matrix to factorise, NPY; '\''-'\'' is standard input]:FILE:_files' \
+        '*-i[square matrix to factorize, NPY; '\''-'\'' is standard input]:FILE:_files' \
+        '*--input[square matrix to factorize, NPY; '\''-'\'' is standard input]:FILE:_files' \
         '*-o[write the factors as PREFIX.1.npy, PREFIX.2.npy ... and PREFIX.index.npy]:PREFIX:' \
         '*--output[write the factors as PREFIX.1.npy, PREFIX.2.npy ... and PREFIX.index.npy]:PREFIX:' \
-        '*--dense[write every factor with its zeros, and no index]' \
+        '*--dense[write dense factors, without an index]' \
         '*--plot[draw the matrix, the product and the truncated SVD\: *.svg or *.png]:FILE:_files' \
         '*--factors[number of factors; 0\: log2 of the matrix'\''s side, rounded up]:NUM:' \
         '*--steps[steps of Adam]:NUM:' \
-        '*--lr[learning rate at its highest]:NUM:' \
-        '*--seed[seed of the first weights]:NUM:' \
+        '*--lr[peak learning rate]:NUM:' \
+        '*--seed[seed of the initial weights]:NUM:' \
         '*-@[threads (default\: one per processor)]:NUM:' \
         '*--threads[threads (default\: one per processor)]:NUM:' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     bench) _arguments \
-        '*--encoder[measure this one; may be given several times (default\: all)]:NAME[\:OPTION=VALUE...]:' \
-        '*--min-len[shortest sequence, in tokens; the next ones are twice as long]:NUM:' \
+        '*--encoder[encoder to measure; may be repeated (default\: all)]:NAME[\:OPTION=VALUE...]:' \
+        '*--min-len[shortest sequence, in tokens; each next one is twice as long]:NUM:' \
         '*--max-len[longest sequence]:NUM:' \
-        '*--width[channels of a token, or the nearest that the encoder can have]:NUM:' \
-        '*--repeats[passes whose median time is told]:NUM:' \
-        '*--max-seconds[longest time for one length, and longest pass that is begun]:NUM:' \
+        '*--width[channels of a token, or the nearest width that the encoder supports]:NUM:' \
+        '*--repeats[passes per measurement; the median is reported]:NUM:' \
+        '*--max-seconds[time limit per length]:NUM:' \
         '*--max-memory[most memory for the activations of a pass]:BYTES:' \
         '*--seed[seed of weights and tokens]:NUM:' \
-        '*-o[write here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--output[write here; '\''-'\'' is standard output]:FILE:_files' \
-        '*--checkpoint-blocks[inputs of blocks that training keeps of a batch; auto\: all that blocks compute]:NUM:' \
-        '*--recompute[keep the inputs of all blocks, and nothing else of them]' \
-        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--device[what the network computes on\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
-        '*--precision[numbers that go into a GPU'\''s products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
+        '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
+        '*--checkpoint-blocks[block inputs that training stores; auto\: all activations]:NUM:' \
+        '*--recompute[store the inputs of all blocks, and recompute the rest]' \
+        '*-@[total number of threads (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
+        '*--precision[precision of GPU matrix products\: fp32, tf32, bf16 or auto]:KIND:(auto fp32 tf32 bf16)' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '1:what:(encoders)' \
         '--help[list the options]' '*:file:_files' ;;
     selftest) _arguments \
-        '*--vectors[folder with models and what they answer (default\: the installed one)]:DIR:_files' \
-        '*-m[the default model (default\: the installed one)]:FILE:_files' \
-        '*--model[the default model (default\: the installed one)]:FILE:_files' \
-        '*-@[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*--threads[threads that work at once, all together (default\: one per processor)]:NUM:' \
-        '*-q[print nothing but errors]' \
-        '*--quiet[print nothing but errors]' \
-        '*-v[say more about the run; twice\: say everything]' \
-        '*--verbose[say more about the run; twice\: say everything]' \
+        '*--vectors[folder with reference vectors (default\: the installed one)]:DIR:_files' \
+        '*-m[default model to check (default\: the installed one)]:FILE:_files' \
+        '*--model[default model to check (default\: the installed one)]:FILE:_files' \
+        '*-@[total number of threads (default\: one per processor)]:NUM:' \
+        '*--threads[total number of threads (default\: one per processor)]:NUM:' \
+        '*-q[print errors only]' \
+        '*--quiet[print errors only]' \
+        '*-v[more log messages; repeat for all]' \
+        '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
         '--help[list the options]' '*:file:_files' ;;
     help) compadd classify predict embed merge completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help ;;

@@ -35,21 +35,21 @@ static cs_log_args logs;
 static const cs_opt bench_table[] = {
     { .type = CS_OPT_GROUP, .name = "Measurement" },
     { .type = CS_OPT_LIST, .name = "encoder", BENCH(encoder), .arg = "NAME[:OPTION=VALUE...]",
-      .help = "measure this one; may be given several times (default: all)",
+      .help = "encoder to measure; may be repeated (default: all)",
       .man = "Options are those of chordseq-train(1) without 'encoder.', as in "
              "linformer:max-len=128k:k=128. dim, channels or track there takes --width's place." },
     { .type = CS_OPT_SIZE, .name = "min-len", BENCH(min_len), .arg = "NUM", .def = "256",
-      .help = "shortest sequence, in tokens; the next ones are twice as long", .min = 1,
+      .help = "shortest sequence, in tokens; each next one is twice as long", .min = 1,
       .max = 1e12 },
     { .type = CS_OPT_SIZE, .name = "max-len", BENCH(max_len), .arg = "NUM", .def = "128k",
       .help = "longest sequence", .min = 1, .max = 1e12 },
     { .type = CS_OPT_INT, .name = "width", BENCH(width), .arg = "NUM", .def = "64",
-      .help = "channels of a token, or the nearest that the encoder can have", .min = 1,
+      .help = "channels of a token, or the nearest width that the encoder supports", .min = 1,
       .max = 65536 },
     { .type = CS_OPT_INT, .name = "repeats", BENCH(repeats), .arg = "NUM", .def = "5",
-      .help = "passes whose median time is told", .min = 1, .max = MAX_REPEATS },
+      .help = "passes per measurement; the median is reported", .min = 1, .max = MAX_REPEATS },
     { .type = CS_OPT_REAL, .name = "max-seconds", BENCH(max_seconds), .arg = "NUM", .def = "10",
-      .help = "longest time for one length, and longest pass that is begun",
+      .help = "time limit per length",
       .man = "What a pass will take is judged from the two lengths before. Of each length one pass "
              "that fetches memory and one that is timed are made in any case.", .min = 1e-9,
       .max = 1e9 },
@@ -58,7 +58,7 @@ static const cs_opt bench_table[] = {
     { .type = CS_OPT_INT, .name = "seed", BENCH(seed), .arg = "NUM", .def = "1",
       .help = "seed of weights and tokens", .min = 0, .max = 9e15 },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", BENCH(output), .arg = "FILE",
-      .def = "-", .help = "write here; '-' is standard output" },
+      .def = "-", .help = "output file; '-' is standard output" },
     { .type = CS_OPT_END }
 };
 

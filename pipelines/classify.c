@@ -324,7 +324,7 @@ out:
 
 const cs_command cs_cmd_classify = {
     .name = "classify",
-    .summary = "say which class each sequence belongs to",
+    .summary = "classify sequences",
     .usage = "[OPTIONS] [FILE...]",
     .options = options,
     .run = run,

@@ -289,7 +289,7 @@ out:
 
 const cs_command cs_cmd_completion = {
     .name = "completion",
-    .summary = "write what a shell needs to complete commands and options",
+    .summary = "print shell completions",
     .usage = "[OPTIONS] bash|zsh|fish",
     .words = "bash zsh fish",
     .options = options,

@@ -48,18 +48,18 @@ static const cs_opt embed_table[] = {
     { .type = CS_OPT_GROUP, .name = "Output" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output",
       .off = offsetof(struct embed_args, output), .arg = "FILE",
-      .help = "write the vectors here; '-' is standard output, for tsv" },
+      .help = "output file; '-' is standard output (tsv)" },
     { .type = CS_OPT_ENUM, .name = "format", .off = offsetof(struct embed_args, format),
-      .arg = "FORMAT", .def = "npy", .help = "npy, or tsv for pipes",
+      .arg = "FORMAT", .def = "npy", .help = "output format: npy or tsv",
       .man = "NPY tells the number of rows in its first bytes, so that it needs a regular file.",
       .choice = formats },
     { .type = CS_OPT_OUT, .name = "names", .off = offsetof(struct embed_args, names),
       .arg = "FILE",
-      .help = "with npy, write row, name, length and reason of every record here (default: the "
-              "output's name with .names.tsv)",
+      .help = "with npy, table of row, name, length and reason (default: the output's name with "
+              ".names.tsv)",
       .man = "Vectors on standard output need it." },
     { .type = CS_OPT_ENUM, .name = "vector", .off = offsetof(struct embed_args, vector),
-      .arg = "KIND", .def = "pooled", .help = "pooled or hidden",
+      .arg = "KIND", .def = "pooled", .help = "vector to write: pooled or hidden",
       .man = "Pooled is the encoder's output as the head pools it, hidden the hidden layer of the "
              "head, if it has one. Strands, windows and mates are averaged.",
       .choice = vectors },
@@ -243,7 +243,7 @@ out:
 
 const cs_command cs_cmd_embed = {
     .name = "embed",
-    .summary = "write a vector for each sequence",
+    .summary = "compute a vector for each sequence",
     .usage = "[OPTIONS] -o FILE [FILE...]",
     .options = options,
     .run = run,

@@ -41,43 +41,44 @@ static const cs_opt explain_table[] = {
       .help = "FASTA file with the sequences",
       .man = "Plain or BGZF. Its index is made beside it if there is none." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", OWN(region), .arg = "REGION",
-      .help = "explain this part: contig, contig:from or contig:from-to (may be repeated)",
+      .help = "region to explain: contig, contig:from or contig:from-to (may be repeated)",
       .man = "Counted from 1, both ends included. The model sees the part and nothing else. "
              "Operands are regions, too." },
     { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file", OWN(bed), .arg = "FILE",
-      .help = "and the parts that this BED file names" },
+      .help = "regions to explain, as BED" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(output), .arg = "FILE", .def = "-",
-      .help = "write bedGraph here; '-' is standard output",
+      .help = "bedGraph output; '-' is standard output",
       .man = "Regions must be in order and not overlap, which bedGraph needs." },
     { .type = CS_OPT_OUT, .name = "tsv", OWN(tsv), .arg = "FILE",
-      .help = "and a table with a row per base here",
+      .help = "table with a row per base",
       .man = "With mutagenesis, also what the answer would be with each of A, C, G and T." },
     { .type = CS_OPT_OUT, .name = "svg", OWN(svg), .arg = "FILE",
-      .help = "and a plot of the first region, with letters as high as their contribution" },
+      .help = "plot of the first region, letter heights show contributions" },
     { .type = CS_OPT_GROUP, .name = "Explanation" },
     { .type = CS_OPT_ENUM, .name = "method", OWN(method), .arg = "NAME", .def = "mutagenesis",
-      .choice = methods, .help = "mutagenesis, gradient, integrated or deeplift",
+      .choice = methods, .help = "method: mutagenesis, gradient, integrated or deeplift",
       .man = "mutagenesis: the answer minus the mean of the answers with each of the other three "
              "bases in this one's place. gradient: gradient times input. integrated: integrated "
              "gradients. deeplift: DeepLIFT's rescale rule. The latter three count a base's input "
              "from the baseline, and need a tokenizer with a token per base." },
     { .type = CS_OPT_ENUM, .name = "baseline", OWN(baseline), .arg = "NAME", .def = "unknown",
-      .choice = baselines, .help = "what these compare with: unknown, zero or shuffled",
+      .choice = baselines, .help = "baseline of integrated and deeplift: unknown, zero or "
+                                   "shuffled",
       .man = "unknown: a sequence of unknown bases. zero: one whose embedding is zero. shuffled: "
              "the mean over several that have the region's dinucleotides in random order." },
     { .type = CS_OPT_INT, .name = "shuffles", OWN(shuffles), .arg = "NUM", .def = "10",
-      .help = "of --baseline shuffled", .min = 1, .max = 1e6 },
+      .help = "number of shuffled baselines", .min = 1, .max = 1e6 },
     { .type = CS_OPT_INT, .name = "seed", OWN(seed), .arg = "NUM", .def = "1",
-      .help = "seed of the shuffles", .min = 0, .max = 1e15 },
+      .help = "seed of shuffled baselines", .min = 0, .max = 1e15 },
     { .type = CS_OPT_STR, .name = "label", OWN(label), .arg = "NAME",
-      .help = "explain the answer for this label (default: the largest one of the region)" },
+      .help = "label to explain (default: the most probable of the region)" },
     { .type = CS_OPT_ENUM, .name = "value", OWN(value), .arg = "NAME", .def = "logit",
-      .choice = values, .help = "with mutagenesis, what is compared: logit or probability" },
+      .choice = values, .help = "with mutagenesis, quantity to compare: logit or probability" },
     { .type = CS_OPT_INT, .name = "steps", OWN(steps), .arg = "NUM", .def = "64",
-      .help = "of integrated gradients, from the baseline to the region", .min = 1,
+      .help = "steps of integrated gradients", .min = 1,
       .max = 1e6 },
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", OWN(batch_tokens), .arg = "NUM",
-      .def = "64k", .help = "of mutagenesis, tokens computed at once", .min = 1, .max = 1e9 },
+      .def = "64k", .help = "batch size of mutagenesis, in tokens", .min = 1, .max = 1e9 },
     { .type = CS_OPT_END }
 };
 
@@ -574,7 +575,7 @@ out:
 
 const cs_command cs_cmd_explain = {
     .name = "explain",
-    .summary = "write what every base contributes to a model's answer",
+    .summary = "attribute a prediction to the bases of a sequence",
     .usage = "[OPTIONS] -f FASTA REGION...",
     .options = options,
     .run = run,

@@ -29,18 +29,18 @@ static cs_log_args logs;
 static const cs_opt model_table[] = {
     { .type = CS_OPT_GROUP, .name = "Export" },
     { .type = CS_OPT_STR, .name = "license", .off = offsetof(struct model_args, licence),
-      .arg = "ID", .def = "other", .help = "licence that the model card names",
+      .arg = "ID", .def = "other", .help = "licence stated in the model card",
       .man = "An SPDX identifier in lower case, as model hubs write it." },
     { .type = CS_OPT_GROUP, .name = "Checked" },
     { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(struct model_args, precision),
       .arg = "KIND", .def = "bf16",
-      .help = "least precise numbers that the model's answers were checked with",
+      .help = "lowest precision that the model was validated in",
       .man = "GPUs then answer in it unless told otherwise; fp32 takes the note back.",
       .choice = cs_precision_names },
     { .type = CS_OPT_GROUP, .name = "Import" },
     { .type = CS_OPT_STR, .name = "alphabet", .off = offsetof(struct model_args, alphabet),
       .arg = "LETTERS", .def = "acgnt",
-      .help = "bases that the checkpoint's input channels are for",
+      .help = "bases of the checkpoint's input channels, in order",
       .man = "In the order of the channels; n is an unknown base." },
     { .type = CS_OPT_END }
 };

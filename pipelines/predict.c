@@ -47,14 +47,14 @@ static const cs_opt predict_table[] = {
     { .type = CS_OPT_GROUP, .name = "Output" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output",
       .off = offsetof(struct predict_args, output), .arg = "FILE", .def = "-",
-      .help = "write here; '-' is standard output" },
+      .help = "output file; '-' is standard output" },
     { .type = CS_OPT_ENUM, .name = "format", .off = offsetof(struct predict_args, format),
-      .arg = "FORMAT", .def = "bed", .help = "bed, tsv or bedgraph",
+      .arg = "FORMAT", .def = "bed", .help = "output format: bed, tsv or bedgraph",
       .man = "bed has a line for every run of bases with one class, tsv one for every base with "
              "all probabilities, bedgraph the probability of one class along the sequence.",
       .choice = formats },
     { .type = CS_OPT_STR, .name = "class", .off = offsetof(struct predict_args, class_name),
-      .arg = "NAME", .help = "with bedgraph, whose probability is written" },
+      .arg = "NAME", .help = "with bedgraph, class whose probability is written" },
     { .type = CS_OPT_END }
 };
 
@@ -300,7 +300,7 @@ out:
 
 const cs_command cs_cmd_predict = {
     .name = "predict",
-    .summary = "say which class each base belongs to",
+    .summary = "classify every base",
     .usage = "[OPTIONS] [FILE...]",
     .options = options,
     .run = run,

@@ -39,9 +39,9 @@ static cs_log_args logs;
 static const cs_opt selftest_table[] = {
     { .type = CS_OPT_GROUP, .name = "Self-test" },
     { .type = CS_OPT_IN, .name = "vectors", OWN(vectors), .arg = "DIR",
-      .help = "folder with models and what they answer (default: the installed one)" },
+      .help = "folder with reference vectors (default: the installed one)" },
     { .type = CS_OPT_IN, .letter = 'm', .name = "model", OWN(model), .arg = "FILE",
-      .help = "the default model (default: the installed one)" },
+      .help = "default model to check (default: the installed one)" },
     { .type = CS_OPT_END }
 };
 
@@ -409,7 +409,7 @@ out:
 
 const cs_command cs_cmd_selftest = {
     .name = "selftest",
-    .summary = "compare what this machine computes with what is right",
+    .summary = "check this machine against reference results",
     .usage = "[OPTIONS]",
     .options = options,
     .run = run,

@@ -28,7 +28,7 @@ static const cs_opt simulate_table[] = {
     { .type = CS_OPT_GROUP, .name = "Simulation" },
     { .type = CS_OPT_SIZE, .letter = 'n', .name = "records",
       .off = offsetof(struct simulate_args, n), .arg = "NUM", .def = "1000",
-      .help = "records, or persons, to write", .min = 1, .max = 1e12 },
+      .help = "number of records or persons", .min = 1, .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "lambda", .off = offsetof(struct simulate_args, lambda),
       .arg = "NUM", .def = "200", .help = "adding: scale of the lengths",
       .man = "A length is NUM x LogNormal(0.5, 0.7^2), rounded; its mean is 2.1 NUM.",
@@ -40,10 +40,10 @@ static const cs_opt simulate_table[] = {
       .arg = "NUM", .def = "512", .help = "xor, temporal-order: length of every record",
       .min = 2, .max = 1e9 },
     { .type = CS_OPT_INT, .name = "seed", .off = offsetof(struct simulate_args, seed),
-      .arg = "NUM", .def = "1", .help = "seed of all randomness", .min = 0, .max = 9e15 },
+      .arg = "NUM", .def = "1", .help = "random seed", .min = 0, .max = 9e15 },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output",
       .off = offsetof(struct simulate_args, output), .arg = "FILE", .def = "-",
-      .help = "write here; '-' is standard output" },
+      .help = "output file; '-' is standard output" },
     { .type = CS_OPT_END }
 };
 
@@ -293,7 +293,7 @@ out:
 
 const cs_command cs_cmd_simulate = {
     .name = "simulate",
-    .summary = "write a synthetic task to learn",
+    .summary = "generate a synthetic task",
     .usage = "[OPTIONS] TASK",
     .words = "adding xor temporal-order cohort",
     .options = options,

@@ -59,27 +59,27 @@ static const cs_opt sample_table[] = {
       .man = "Places are drawn uniformly. A record shorter than the length drawn is used whole.",
       .min = 0, .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "crop-power", SAMPLE(crop_power), .arg = "NUM", .def = "1",
-      .help = "crops of length L are drawn with density L^-NUM",
+      .help = "density of crop lengths is L^-NUM",
       .man = "1 draws lengths evenly on a logarithmic scale; more draws short ones more often.",
       .min = 0, .max = 10 },
     { .type = CS_OPT_SIZE, .name = "samples-per-epoch", SAMPLE(n_sample), .arg = "NUM",
-      .def = "0", .help = "samples drawn for an epoch; 0: every record once", .min = 0,
+      .def = "0", .help = "samples per epoch; 0: every record once", .min = 0,
       .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "class-balance", SAMPLE(balance), .arg = "NUM", .def = "1",
-      .help = "0: classes as often as their mass, 1: all equally often",
+      .help = "class sampling: 0 by their mass, 1 equally often",
       .man = "With --samples-per-epoch. A class is drawn with a probability in proportion to its "
              "mass to the power 1 - NUM; its mass is the sum over its records of length to the "
              "power --length-power.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "group-balance", SAMPLE(group_balance), .arg = "NUM", .def = "0",
-      .help = "within a class, 0: groups as often as their mass, 1: all equally often",
+      .help = "group sampling within a class: 0 by their mass, 1 equally often",
       .man = "Groups are those of --split-by, organisms say: a class is then not what its best "
              "sequenced member is.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "length-power", SAMPLE(length_power), .arg = "NUM", .def = "1",
-      .help = "a record is drawn in proportion to its length to this power", .min = 0, .max = 4 },
+      .help = "record sampling: proportional to length to this power", .min = 0, .max = 4 },
     { .type = CS_OPT_FLAG, .name = "rc", SAMPLE(rc),
       .help = "reverse-complement half of the samples" },
     { .type = CS_OPT_REAL, .name = "valid-frac", SAMPLE(valid_frac), .arg = "NUM", .def = "0.1",
-      .help = "share of every class kept for validation",
+      .help = "share of every class for validation",
       .man = "Counted in bases, whole groups at a time (see --split-by); not used with --split.",
       .min = 0, .max = 0.9 },
     { .type = CS_OPT_SIZE, .name = "valid-samples", SAMPLE(n_valid), .arg = "NUM", .def = "0",
@@ -99,20 +99,20 @@ static const cs_opt aim_table[] = {
              "paused and resumed have one budget together; only one of bases gives the same bits "
              "again." },
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
-      .help = "one weight per class, with commas, or none, or balanced",
+      .help = "class weights: comma-separated, none or balanced",
       .man = "balanced: records / (classes x records of the class), of the training part; bases "
              "instead of records for head token. Head multilabel has one per label, of its 1s (its "
              "0s weigh 1); balanced: 0s / 1s. Head variant has two, of labels 0 and 1." },
     { .type = CS_OPT_REAL, .name = "stop-at", AIM(stop_at), .arg = "NUM", .def = "0",
-      .help = "stop after the epoch whose validation is this good; 0: do not",
+      .help = "stop once the validation metric reaches this; 0: never",
       .man = "A balanced accuracy that is reached, or a loss that is not exceeded: see --monitor.",
       .min = 0, .max = 1e9 },
     { .type = CS_OPT_ENUM, .name = "monitor", AIM(monitor), .arg = "NAME", .def = "auto",
-      .help = "what improvement is: balanced-accuracy or loss, of the validation",
+      .help = "validation metric that selects the best model: balanced-accuracy or loss",
       .man = "auto: balanced accuracy of classes, else loss.",
       .choice = monitor_names },
     { .type = CS_OPT_REAL, .name = "tolerance", AIM(tolerance), .arg = "NUM", .def = "0.04",
-      .help = "a value predicted this well counts as correct", .min = 0, .max = 1e9 },
+      .help = "tolerance: largest error of a correct value", .min = 0, .max = 1e9 },
     { .type = CS_OPT_END }
 };
 
@@ -124,21 +124,21 @@ static const cs_opt init_table[] = {
              "otherwise are refused. The head is taken over, too, if it is the same and the "
              "classes are the same ones in the same order; else it starts anew." },
     { .type = CS_OPT_ENUM, .name = "freeze", INIT(freeze), .arg = "PART", .def = "none",
-      .help = "what is not learnt: none or encoder", .choice = freeze_names,
+      .help = "layers to freeze: none or encoder", .choice = freeze_names,
       .man = "encoder: embedding and encoder stay as they are and only answer, which takes a "
              "third of the time (probing)." },
     { .type = CS_OPT_INT, .name = "freeze-epochs", INIT(freeze_epochs), .arg = "NUM", .def = "0",
-      .help = "the same for the first epochs only: probing, then fine-tuning", .min = 0,
+      .help = "freeze for these first epochs only: probing, then fine-tuning", .min = 0,
       .max = 1e6 },
     { .type = CS_OPT_REAL, .name = "encoder-lr", INIT(encoder_lr), .arg = "FACTOR", .def = "1",
-      .help = "learning rate of embedding and encoder, times --lr", .min = 1e-9, .max = 1e3 },
+      .help = "factor on --lr for embedding and encoder", .min = 1e-9, .max = 1e3 },
     { .type = CS_OPT_END }
 };
 
 /* Of the group before it, "Output". */
 static const cs_opt strand_table[] = {
     { .type = CS_OPT_ENUM, .name = "strand", .off = 0, .arg = "NAME", .def = "auto",
-      .help = "what the model states as its --strand: forward, both or auto",
+      .help = "default --strand stored in the model: forward, both or auto",
       .man = "auto is both if it was trained with --rc, but forward with the head token where its "
              "tokens do not lie at the same places on either strand. When training is done, the "
              "probabilities of a model of whole sequences are calibrated by this on the validation "
@@ -566,7 +566,7 @@ out:
 
 const cs_command cs_cmd_train = {
     .name = "train",
-    .summary = "learn a model from labelled sequences",
+    .summary = "train a model on labelled sequences",
     .usage = "[OPTIONS] -o MODEL [FILE...]",
     .options = options,
     .run = run,

@@ -38,13 +38,13 @@ static cs_log_args logs;
 static const cs_opt variant_table[] = {
     { .type = CS_OPT_GROUP, .name = "Input and output" },
     { .type = CS_OPT_INS, .letter = 'i', .name = "input", OWN(file), .arg = "FILE",
-      .help = "read this VCF or BCF file; '-' is standard input",
+      .help = "input VCF or BCF; '-' is standard input",
       .man = "One file, plain, gzip or BGZF, sorted or not." },
     { .type = CS_OPT_IN, .letter = 'r', .name = "reference", OWN(reference), .arg = "FILE",
       .help = "FASTA file that the variants refer to",
       .man = "Plain or BGZF. Its index is made beside it if there is none." },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(output), .arg = "FILE", .def = "-",
-      .help = "write here; '-' is standard output" },
+      .help = "output file; '-' is standard output" },
     { .type = CS_OPT_ENUM, .letter = 'O', .name = "output-type", OWN(format), .arg = "TYPE",
       .def = "auto", .choice = formats,
       .help = "v: VCF, z: BGZF-compressed VCF, b: BCF, u: uncompressed BCF",
@@ -52,32 +52,33 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_FLAG, .letter = 'W', .name = "write-index", OWN(index),
       .help = "write a CSI index beside the output" },
     { .type = CS_OPT_OUT, .name = "tsv", OWN(tsv), .arg = "FILE",
-      .help = "and a table with a row per alternative allele here" },
+      .help = "table with a row per alternative allele" },
     { .type = CS_OPT_STR, .name = "prefix", OWN(prefix), .arg = "TEXT", .def = "CS_",
-      .help = "what the names of INFO fields begin with" },
+      .help = "prefix of INFO field names" },
     { .type = CS_OPT_FLAG, .name = "no-version", OWN(no_version),
-      .help = "no version, command line and model in the header" },
+      .help = "omit version, command line and model from the header" },
     { .type = CS_OPT_GROUP, .name = "Scores" },
     { .type = CS_OPT_ENUM, .name = "score", OWN(score), .arg = "NAME", .def = "auto",
-      .choice = scores, .help = "model, embedding, llr, or auto: what the model was trained for",
+      .choice = scores, .help = "score: model, embedding, llr, or auto (by the model)",
       .man = "model is what a head for variants says, a value per label. llr is for models of "
              "chordseq-pretrain(1): the logarithm of how much likelier ALT is than REF where the "
              "model sees the rest of the window. embedding is how far the "
              "vectors of the two windows are from each other, with any other model." },
     { .type = CS_OPT_SIZE, .letter = 'w', .name = "window-length", OWN(window), .arg = "NUM",
-      .def = "0", .help = "bases of a window; 0: what the model was trained on, or 1000",
+      .def = "0", .help = "window length in bases; 0: that of the model's training, or 1000",
       .min = 0, .max = 1e9 },
     { .type = CS_OPT_ENUM, .name = "ends", OWN(ends), .arg = "RULE", .def = "skip",
       .choice = end_rules,
-      .help = "where a window reaches beyond its contig: skip the variant, or fill up with N" },
+      .help = "windows beyond the contig's end: skip the variant, or fill with N" },
     { .type = CS_OPT_LIST, .name = "circular", OWN(circular), .arg = "CONTIG",
-      .help = "this contig goes round (may be repeated)" },
+      .help = "circular contig (may be repeated)" },
     { .type = CS_OPT_ENUM, .name = "strand", OWN(strand), .arg = "NAME", .def = "model",
-      .choice = strands, .help = "forward, both, or model: what the model file states",
+      .choice = strands, .help = "strands to read: forward, both, or model (the model's "
+                                 "default)",
       .man = "both averages what the network says of a window and of its reverse complement, "
              "before probabilities are made of it." },
     { .type = CS_OPT_REAL, .name = "max-unknown", OWN(max_unknown), .arg = "SHARE", .def = "0.5",
-      .help = "largest share of unknown bases in a window", .min = 0, .max = 1 },
+      .help = "maximum share of unknown bases in a window", .min = 0, .max = 1 },
     { .type = CS_OPT_END }
 };
 
@@ -377,7 +378,7 @@ out:
 
 const cs_command cs_cmd_variant = {
     .name = "variant",
-    .summary = "score the variants of a VCF or BCF file",
+    .summary = "score variants",
     .usage = "[OPTIONS] -r REFERENCE FILE",
     .options = options,
     .run = run,

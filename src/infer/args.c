@@ -17,12 +17,12 @@ const cs_opt cs_input_table[] = {
     { .type = CS_OPT_GROUP, .name = "Input" },
     { .type = CS_OPT_INS, .letter = 'i', .name = "input",
       .off = offsetof(cs_input_args, file), .arg = "FILE",
-      .help = "read this file; '-' is standard input",
+      .help = "input file; '-' is standard input",
       .man = "May be given several times; operands are read after it. Without any, standard input "
              "is read, unless it is a terminal. FASTA, FASTQ (plain, gzip, bgzf), SAM, BAM and "
              "CRAM are told apart by their content." },
     { .type = CS_OPT_INS, .name = "input-list", .off = offsetof(cs_input_args, list),
-      .arg = "FILE", .help = "read the files that this one names, one a line; '-': stdin",
+      .arg = "FILE", .help = "list of input files, one per line; '-' is standard input",
       .man = "After those of -i and the operands. Empty lines and lines that begin with '#' are "
              "skipped." },
     { .type = CS_OPT_IN, .name = "reference", .off = offsetof(cs_input_args, reference),
@@ -31,14 +31,14 @@ const cs_opt cs_input_table[] = {
              "at, and the network only if REF_PATH names a server." },
     { .type = CS_OPT_STR, .letter = 'f', .name = "require-flags",
       .off = offsetof(cs_input_args, require), .arg = "FLAGS", .def = "0",
-      .help = "of SAM, BAM and CRAM, read only alignments with all of these FLAG bits",
+      .help = "SAM, BAM, CRAM: require all of these FLAG bits",
       .man = "A number or names with commas, as samtools takes them." },
     { .type = CS_OPT_STR, .letter = 'F', .name = "exclude-flags",
       .off = offsetof(cs_input_args, exclude), .arg = "FLAGS", .def = "SECONDARY,SUPPLEMENTARY",
-      .help = "and with none of these",
+      .help = "SAM, BAM, CRAM: exclude any of these FLAG bits",
       .man = "The default leaves out what repeats the bases of another alignment." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = offsetof(cs_input_args, region),
-      .arg = "REGION", .help = "read only alignments that overlap it, as NAME or NAME:FROM-TO",
+      .arg = "REGION", .help = "SAM, BAM, CRAM: restrict to NAME or NAME:FROM-TO",
       .man = "Of BAM and CRAM files with an index. May be given several times; an alignment is "
              "read once." },
     { .type = CS_OPT_END }
@@ -49,14 +49,14 @@ const cs_opt cs_input_table[] = {
 const cs_opt cs_pair_table[] = {
     { .type = CS_OPT_GROUP, .name = "Pairs" },
     { .type = CS_OPT_INS, .letter = '1', .name = "mates-1", PAIR(first), .arg = "FILE",
-      .help = "first mates of pairs, in place of -i",
+      .help = "first mates of pairs, instead of -i",
       .man = "A pair is one record with one answer, the mean of its mates' logits, and the length "
              "98|94. Names must agree but for a final /1 and /2, which are left out. May be given "
              "several times." },
     { .type = CS_OPT_INS, .letter = '2', .name = "mates-2", PAIR(second), .arg = "FILE",
-      .help = "their second mates, in the same order" },
+      .help = "second mates of pairs, in the same order" },
     { .type = CS_OPT_FLAG, .name = "interleaved", PAIR(interleaved),
-      .help = "mates follow each other in the input",
+      .help = "mates alternate in the input",
       .man = "As in a BAM file sorted by name (samtools collate)." },
     { .type = CS_OPT_END }
 };
@@ -73,7 +73,7 @@ const cs_opt cs_compute_table[] = {
     { .type = CS_OPT_GROUP, .name = "Compute" },
     { .type = CS_OPT_INT, .letter = '@', .name = "threads",
       .off = offsetof(cs_compute_args, threads), .arg = "NUM",
-      .help = "threads that work at once, all together (default: one per processor)",
+      .help = "total number of threads (default: one per processor)",
       .man = "From 8 on, an eighth (rounded down) decompresses. The others are shared: reading, "
              "tokenising, batching and writing take one each while they have something to do, and "
              "the network takes what these leave: small batches side by side, a large one by "
@@ -88,7 +88,7 @@ static const char *const precision_names[] = { "auto", CS_PRECISION_NAMES, NULL 
 const cs_opt cs_device_table[] = {
     { .type = CS_OPT_STR, .name = "device", .off = offsetof(cs_device_args, device),
       .arg = "NAME", .def = "cpu",
-      .help = "what the network computes on: cpu, cuda, cuda:NUMBER,... or auto",
+      .help = "device: cpu, cuda, cuda:NUMBER,... or auto",
       .man = "In builds that have CUDA, cuda is the first NVIDIA GPU, cuda:0,2 are these two, and "
              "auto is all that there are, or cpu where there are none. Of several, each takes the "
              "next batch when it has room; answers come in the order of the input and are those "
@@ -98,7 +98,7 @@ const cs_opt cs_device_table[] = {
              "version yet." },
     { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(cs_device_args, precision),
       .arg = "KIND", .def = "auto",
-      .help = "numbers that go into a GPU's products: fp32, tf32, bf16 or auto",
+      .help = "precision of GPU matrix products: fp32, tf32, bf16 or auto",
       .man = "fp32 is single precision, the reference; tf32 and bf16 keep 10 and 7 bits behind the "
              "point and are for tensor cores. Sums, parameters and their updates are of single "
              "precision always. auto is what the model's file says was checked for answers "
@@ -114,7 +114,7 @@ static const char *const off_on[] = { "off", "on", NULL };
 const cs_opt cs_stream_table[] = {
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens",
       .off = offsetof(cs_stream_args, batch_tokens), .arg = "NUM", .def = "auto",
-      .choice = cs_opt_auto, .help = "tokens computed at once, or auto",
+      .choice = cs_opt_auto, .help = "tokens per batch, or auto",
       .man = "A longer sequence forms a batch of its own. Memory for the network grows with this "
              "number and with the longest sequence. Answers do not depend on it, but for the last "
              "bits of a GPU's. auto looks for what fits before any input is read: on a GPU 4M, "
@@ -127,14 +127,14 @@ const cs_opt cs_stream_table[] = {
     { .type = CS_OPT_INT, .name = "chunks-in-flight",
       .off = offsetof(cs_stream_args, chunks_in_flight),
       .arg = "NUM", .def = "128",
-      .help = "chunks of about 128 kilobases on their way; memory is (NUM + 8) / 4 MiB, batches, "
-              "network and 32 bytes per base of the longest sequence",
+      .help = "chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, "
+              "batches, network and 32 bytes per base of the longest sequence",
       .man = "More make fuller batches when lengths are mixed. Nothing grows with the size of the "
              "input. Answers do not depend on this number.",
       .min = 1, .max = 65536 },
     { .type = CS_OPT_ENUM, .name = "check-finite", .off = offsetof(cs_stream_args, check_finite),
       .arg = "WHEN", .def = "on", .choice = off_on,
-      .help = "on or off: end the run at an answer that is not a finite number",
+      .help = "fail on non-finite predictions: on or off",
       .man = "With on, infinity and NaN are errors that name the record, and never a result." },
     { .type = CS_OPT_END }
 };
@@ -142,9 +142,9 @@ const cs_opt cs_stream_table[] = {
 const cs_opt cs_log_table[] = {
     { .type = CS_OPT_GROUP, .name = "Messages" },
     { .type = CS_OPT_FLAG, .letter = 'q', .name = "quiet", .off = offsetof(cs_log_args, quiet),
-      .help = "print nothing but errors" },
+      .help = "print errors only" },
     { .type = CS_OPT_FLAG, .letter = 'v', .name = "verbose", .off = offsetof(cs_log_args, verbose),
-      .help = "say more about the run; twice: say everything" },
+      .help = "more log messages; repeat for all" },
     { .type = CS_OPT_FLAG, .name = "force", .off = offsetof(cs_log_args, force),
       .help = "write outputs also over files of sequences, alignments or variants",
       .man = "Without it, such a file is only replaced by an output of its own kind: a forgotten "

@@ -18,7 +18,8 @@ static const char *const long_names[] = { "whole", "window", "error", "cpu", "fi
 const cs_opt cs_policy_table[] = {
     { .type = CS_OPT_GROUP, .name = "Policies" },
     { .type = CS_OPT_ENUM, .name = "strand", POLICY(strand), .arg = "NAME", .def = "model",
-      .help = "forward, both, or model: what the model file states", .choice = strand_names,
+      .help = "strands to read: forward, both, or model (the model's default)",
+      .choice = strand_names,
       .man = "forward reads sequences as they are. both averages the logits of a sequence and its "
              "reverse complement, so that they get the same answer, to the last bit. Where the "
              "order of tokens does not count and both strands have the same tokens, as with the "
@@ -26,7 +27,7 @@ const cs_opt cs_policy_table[] = {
              "half the price." },
     { .type = CS_OPT_ENUM, .name = "long-sequence", POLICY(on_long), .arg = "NAME",
       .def = "whole", .choice = long_names,
-      .help = "whole, window, error, cpu or fit: what is done with long sequences",
+      .help = "sequences too long for the model or memory: whole, window, error, cpu or fit",
       .man = "whole computes every sequence as one; a record that is longer than the model takes, "
              "or needs more memory than there is, has that for a reason. error ends the run at "
              "such a record. window cuts sequences longer than --window-length into windows, "
@@ -36,20 +37,20 @@ const cs_opt cs_policy_table[] = {
              "the length, and with it answers, depend on the machine; it is told at the start. "
              "How many were computed on the processor or cut is told at the end." },
     { .type = CS_OPT_SIZE, .name = "window-length", POLICY(window), .arg = "NUM", .def = "0",
-      .help = "bases of a window; 0: as many as the model takes", .min = 0, .max = 1e12,
+      .help = "window length in bases; 0: the model's maximum", .min = 0, .max = 1e12,
       .man = "With --long-sequence window." },
     { .type = CS_OPT_SIZE, .name = "window-overlap", POLICY(overlap), .arg = "NUM", .def = "0",
-      .help = "bases that neighbouring windows share at least", .min = 0, .max = 1e12,
+      .help = "minimum overlap of neighbouring windows, in bases", .min = 0, .max = 1e12,
       .man = "At most half of a window." },
     { .type = CS_OPT_SIZE, .name = "max-memory", POLICY(max_memory), .arg = "BYTES", .def = "0",
-      .help = "most memory of the network for one sequence; 0: what there is", .min = 0,
+      .help = "memory limit for one sequence; 0: all that is free", .min = 0,
       .max = 1e15,
       .man = "A limit that does not depend on the machine. Batches keep to --batch-tokens." },
     { .type = CS_OPT_SIZE, .name = "min-length", POLICY(min_length), .arg = "NUM", .def = "0",
-      .help = "fewest bases of a sequence that is answered; 0: what one token needs", .min = 0,
+      .help = "minimum sequence length in bases; 0: one token", .min = 0,
       .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "max-unknown", POLICY(max_unknown), .arg = "SHARE",
-      .def = "0.9", .help = "largest share of letters other than A, C, G and T", .min = 0,
+      .def = "0.9", .help = "maximum share of letters other than A, C, G and T", .min = 0,
       .max = 1 },
     { .type = CS_OPT_END }
 };
@@ -58,18 +59,18 @@ const cs_opt cs_call_table[] = {
     { .type = CS_OPT_GROUP, .name = "Calls" },
     { .type = CS_OPT_ENUM, .name = "call", .off = offsetof(cs_call_args, call), .arg = "WHAT",
       .def = "auto", .choice = call_names,
-      .help = "class, taxon, or auto: taxon with a model of the head tree",
+      .help = "what to call: class, taxon, or auto (taxon with the head tree)",
       .man = "class calls the most probable class. taxon goes from the top of the model's taxonomy "
              "down, each time to the most probable taxon below, and calls the deepest one that has "
              "--min-prob: the probability of a taxon is the sum over its classes. The table then "
              "has columns taxid and rank, and a taxon above the classes is given by its "
              "lineage." },
     { .type = CS_OPT_REAL, .name = "min-prob", .off = offsetof(cs_call_args, min_prob),
-      .arg = "NUM", .def = "0", .help = "least probability of a call",
+      .arg = "NUM", .def = "0", .help = "minimum probability of a call",
       .man = "A record whose best class has less is reported as unclassified, with the reason "
              "low_probability; its probability is still given.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "max-error", .off = offsetof(cs_call_args, max_error),
-      .arg = "RATE", .def = "1", .help = "call only what errs at most so often", .min = 0,
+      .arg = "RATE", .def = "1", .help = "maximum estimated error rate of calls", .min = 0,
       .max = 1,
       .man = "The least probability that keeps to this rate of wrong calls is taken from the "
              "model's calibration, for each range of lengths; where no probability does, nothing "

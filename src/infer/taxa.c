@@ -8,7 +8,7 @@ const cs_opt cs_taxa_table[] = {
     { .type = CS_OPT_GROUP, .name = "Taxonomy" },
     { .type = CS_OPT_IN, .name = "taxonomy", .off = offsetof(cs_taxa_args, taxonomy),
       .arg = "FILE",
-      .help = "table of taxa, or folder with NCBI's taxonomy dump; kept in the model",
+      .help = "table of taxa, or folder with NCBI's taxonomy dump; stored in the model",
       .man = "A table has the columns name, taxid, rank, parent and scientific name, of which the "
              "last three may be missing; '-' stands for none, and '#' opens a comment. A name is "
              "that of a class or of an ancestor, a parent the taxid or name of another row; "
@@ -17,11 +17,11 @@ const cs_opt cs_taxa_table[] = {
              "ancestors are kept. A class without a taxid of NCBI stands under its nearest "
              "ancestor and gets a number from 2000000001 on." },
     { .type = CS_OPT_IN, .name = "taxa", .off = offsetof(cs_taxa_args, taxa), .arg = "FILE",
-      .help = "with such a folder, a table as above for classes that it calls otherwise",
+      .help = "with a taxonomy dump, table of taxa for classes with other names",
       .man = "Name and taxid are enough; a class without a taxid names its parent." },
     { .type = CS_OPT_STR, .name = "lineage", .off = offsetof(cs_taxa_args, lineage),
       .arg = "RANKS",
-      .help = "labels are lineages, with ';' between; the ranks of their parts, with commas",
+      .help = "labels are lineages separated by ';'; their ranks, comma-separated",
       .man = "For example domain,phylum,class,order,family,genus; or 'prefixed', where letters say "
              "so: 'd__Bacteria; p__Bacillota'. Parts beyond these ranks are left out, and so are "
              "parts at the end that name nothing ('', 'g__', 'unclassified', 'unidentified'). "

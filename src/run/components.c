@@ -15,19 +15,19 @@ static const char *tokenizer_names[MOST_NAMES], *encoder_names[MOST_NAMES],
 const cs_opt cs_components_table[] = {
     { .type = CS_OPT_GROUP, .name = "Model" },
     { .type = CS_OPT_STR, .name = "tokenizer", .off = offsetof(cs_components_args, tokenizer),
-      .arg = "NAME", .def = "kmer", .help = "how bases become tokens", .choice = tokenizer_names,
+      .arg = "NAME", .def = "kmer", .help = "tokenizer", .choice = tokenizer_names,
       .man = "base: a token per base. kmer: one per word of --tokenizer.k bases. bpe: pieces of "
              "the vocabulary --tokenizer.file. diplotype: a token per symbol of "
              "chordseq-diplotype(5). Real-valued input (see chordseq-simulate(1)) needs none." },
     { .type = CS_OPT_STR, .name = "encoder", .off = offsetof(cs_components_args, encoder),
-      .arg = "NAME", .def = "chordmixer", .help = "the network", .choice = encoder_names },
+      .arg = "NAME", .def = "chordmixer", .help = "encoder", .choice = encoder_names },
     { .type = CS_OPT_END }
 };
 
 /* Of the same group. */
 static const cs_opt head_table[] = {
     { .type = CS_OPT_STR, .name = "head", .off = offsetof(cs_components_args, head), .arg = "NAME",
-      .def = "class", .help = "what is predicted", .choice = head_names,
+      .def = "class", .help = "head: kind of prediction", .choice = head_names,
       .man = "class: one of several classes for a record. tree: the same, learnt with its "
              "ancestors in a taxonomy or lineage. multilabel: any number of labels. regress: "
              "values. token: a class for every token. variant: labels of what a variant changes." },

@@ -20,62 +20,62 @@ static const char *const formats[] = { "auto", "sam", "bam", "cram", NULL };
 const cs_opt cs_output_table[] = {
     { .type = CS_OPT_GROUP, .name = "Output" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", ARG(output), .arg = "FILE",
-      .help = "write the table here (default: standard output, unless another output per record is "
-              "asked for)",
+      .help = "output table (default: standard output, unless another per-record output is "
+              "given)",
       .man = "Of all options that name an output, one may name '-', standard output. All files "
              "appear under their names together, when everything is complete; a run that fails "
              "leaves what was there before. Without --output, the table goes to standard output, "
              "unless --jsonl, --kraken, --cami-binning, --bam or --split-dir is given or another "
              "output is '-'." },
     { .type = CS_OPT_FLAG, .name = "all", ARG(all),
-      .help = "add a column with the probability of every class" },
+      .help = "add a probability column per class" },
     { .type = CS_OPT_OUT, .name = "jsonl", ARG(jsonl), .arg = "FILE",
-      .help = "one JSON object per record and line, with every field" },
+      .help = "JSON lines, one object per record" },
     { .type = CS_OPT_OUT, .name = "kraken", ARG(kraken), .arg = "FILE",
-      .help = "a line per record as Kraken 2 writes it" },
+      .help = "Kraken 2's output format, a line per record" },
     { .type = CS_OPT_FLAG, .name = "use-names", ARG(use_names),
-      .help = "with --kraken, names beside taxids" },
+      .help = "with --kraken, add names to taxids" },
     { .type = CS_OPT_OUT, .name = "report", ARG(report), .arg = "FILE",
-      .help = "a line per taxon with what its clade got, as Kraken 2 reports",
+      .help = "Kraken 2's report format, a line per taxon",
       .man = "The lines of unclassified and root are always there." },
     { .type = CS_OPT_OUT, .name = "krona", ARG(krona), .arg = "FILE",
       .help = "counts and lineages for Krona's ktImportText" },
     { .type = CS_OPT_OUT, .name = "cami-binning", ARG(binning), .arg = "FILE",
-      .help = "taxon and class per called record in CAMI's format for binning",
+      .help = "CAMI binning format",
       .man = "Taxids are NCBI's: a class that has none shows its nearest ancestor's." },
     { .type = CS_OPT_OUT, .name = "cami-profile", ARG(profile), .arg = "FILE",
-      .help = "shares of taxa, by bases, in CAMI's format for profiles" },
+      .help = "CAMI profiling format, abundance by bases" },
     { .type = CS_OPT_STR, .name = "sample", ARG(sample), .arg = "NAME", .def = "sample",
-      .help = "what CAMI's formats call the input" },
+      .help = "sample name in CAMI formats" },
     { .type = CS_OPT_OUT, .name = "bam", ARG(bam), .arg = "FILE",
-      .help = "the input's alignments, or its sequences unaligned, with tags cl, cp and ct",
+      .help = "alignments of the input, or its sequences unaligned, with tags cl, cp and ct",
       .man = "cl:Z is the class or 'unclassified', cp:f its probability, ct:i its taxid; without a "
              "call, cr:Z is the reason. SAM or CRAM if the name ends in .sam or .cram, else BAM. "
              "Alignments are the primary ones, under the first input's header." },
     { .type = CS_OPT_ENUM, .name = "output-fmt", ARG(format), .arg = "FORMAT", .def = "auto",
-      .help = "with --bam: auto (by its name), sam, bam or cram", .choice = formats },
+      .help = "format of --bam: auto (by its name), sam, bam or cram", .choice = formats },
     { .type = CS_OPT_FLAG, .name = "no-PG", ARG(no_pg),
       .help = "with --bam, add no @PG line to the header" },
     { .type = CS_OPT_OUT, .name = "split-dir", ARG(split), .arg = "DIR",
-      .help = "a FASTA or FASTQ file per class, and one for what has none, in this folder",
+      .help = "folder for a FASTA or FASTQ file per class, and one for unclassified records",
       .man = "It is made if need be. Files are called CLASS.fasta or CLASS.fastq, of mates CLASS_1 "
              "and CLASS_2; letters of a class's name that are none, digits, '.', '_', '+' or '-' "
              "become '_'. Every class has a file, also an empty one. Bases are upper case, T for "
              "U." },
     { .type = CS_OPT_FLAG, .name = "split-gz", ARG(compress),
-      .help = "compress these files with bgzip's format (.gz)" },
+      .help = "compress these files (BGZF, .gz)" },
     { .type = CS_OPT_OUT, .name = "summary", ARG(summary), .arg = "FILE",
-      .help = "versions, model, options and counts as JSON; name it chordseq_summary.json",
+      .help = "run summary as JSON: versions, model, options, counts (for MultiQC: "
+              "*chordseq_summary.json)",
       .man = "Equal runs write equal bytes." },
     { .type = CS_OPT_OUT, .name = "html", ARG(html), .arg = "FILE",
-      .help = "a page to look at: classes, reasons, probabilities, lengths",
+      .help = "HTML report: classes, reasons, probabilities, lengths",
       .man = "It is complete in itself, fetches nothing, and suits print and dark screens." },
     { .type = CS_OPT_FLAG, .name = "resume", ARG(resume),
-      .help = "write what a later run can go on with, and go on where an earlier one was "
-              "interrupted",
+      .help = "checkpoint outputs; resume an interrupted run",
       .man = "See \"Interrupted runs\" above." },
     { .type = CS_OPT_REAL, .name = "resume-every", ARG(resume_every), .arg = "SECONDS",
-      .def = "10", .help = "with --resume, how much work may be lost", .min = 0, .max = 1e6 },
+      .def = "10", .help = "with --resume, interval between checkpoints", .min = 0, .max = 1e6 },
     { .type = CS_OPT_END }
 };
 

@@ -276,7 +276,7 @@ static const cs_opt kmer_opt[] = {
       "At most k, so that every base is read. Fewer tokens make a faster, coarser model.",
       1, MAX_K, NULL },
     { CS_OPT_FLAG, 0, "canonical", offsetof(struct kmer_cfg, canonical), NULL, NULL,
-      "give a word and its reverse complement the same token", NULL, 0, 0, NULL },
+      "map a word and its reverse complement to the same token", NULL, 0, 0, NULL },
     { .type = CS_OPT_END }
 };
 

@@ -26,14 +26,14 @@ const cs_opt cs_label_table[] = {
       .help = "the label follows 'KEY=' in the record's header line",
       .man = "It ends at the next blank." },
     { .type = CS_OPT_INS, .name = "class", .off = offsetof(cs_label_args, class_file),
-      .arg = "CLASS=FILE", .help = "every record of this file has this class",
+      .arg = "CLASS=FILE", .help = "class of all records of this file",
       .man = "May be given several times, also with several files per class. No other input is "
              "read then." },
     { .type = CS_OPT_IN, .name = "label-map", .off = offsetof(cs_label_args, map), .arg = "TSV",
-      .help = "table: label found, class that it stands for",
+      .help = "table: label in the input, class to use",
       .man = "Labels that are not in it keep their name; the class '-' leaves its records out." },
     { .type = CS_OPT_IN, .name = "intervals", .off = offsetof(cs_label_args, intervals),
-      .arg = "BED", .help = "table: record, start, end, class, for every stretch that has one",
+      .arg = "BED", .help = "table of intervals: record, start, end, class",
       .man = "For --head token. Starts count from 0, ends are not included. The order of lines is "
              "free; intervals of different classes must not overlap. The class '-' says that a "
              "stretch is not to be learnt from." },
@@ -42,7 +42,7 @@ const cs_opt cs_label_table[] = {
       .man = "Without it, they are not learnt from and not judged." },
     { .type = CS_OPT_FLAG, .name = "skip-unlabelled",
       .off = offsetof(cs_label_args, skip_unlabelled),
-      .help = "leave records without a label out instead of refusing them" },
+      .help = "skip records without a label instead of failing" },
     { .type = CS_OPT_IN, .name = "split", .off = offsetof(cs_label_args, split), .arg = "TSV",
       .help = "table: record name, then train, valid or skip, then its group if there is a column",
       .man = "Groups are for --group-balance." },

@@ -26,11 +26,12 @@ const cs_opt cs_low_rank_table[] = {
              "as it is." },
     { .type = CS_OPT_REAL, .name = "energy", .off = offsetof(cs_low_rank_args, energy),
       .arg = "SHARE", .def = "0",
-      .help = "instead: the least rank that keeps this share of a layer's weights, squared",
+      .help = "smallest rank that keeps this share of a layer's squared weights, instead of "
+              "--rank",
       .min = 0, .max = 1 },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output",
       .off = offsetof(cs_low_rank_args, output), .arg = "FILE",
-      .help = "write the thin model here" },
+      .help = "output model" },
     { .type = CS_OPT_END }
 };
 

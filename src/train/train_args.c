@@ -22,11 +22,11 @@ enum { MOST_FORKED = CS_DEVICES_MAX };
 const cs_opt cs_train_table[] = {
     { .type = CS_OPT_GROUP, .name = "Learning" },
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", LEARN(batch_tokens),
-      .arg = "NUM", .def = "32k", .help = "most tokens computed at once", .min = 1, .max = 1e9,
+      .arg = "NUM", .def = "32k", .help = "maximum tokens per batch", .min = 1, .max = 1e9,
       .man = "A batch holds samples of one depth, ceil(log2(tokens)); a longer sample is a batch "
              "of its own. Memory grows with this number." },
     { .type = CS_OPT_INT, .name = "step-records", LEARN(step_records), .arg = "NUM", .def = "0",
-      .help = "samples per step, of all lengths; 0: see --accumulate",
+      .help = "samples per step; 0: see --accumulate",
       .man = "Every step then sees the same mixture of lengths, at the price of smaller batches.",
       .min = 0, .max = 1e9 },
     { .type = CS_OPT_INT, .name = "accumulate", LEARN(accumulate), .arg = "NUM", .def = "1",
@@ -40,9 +40,9 @@ const cs_opt cs_train_table[] = {
     { .type = CS_OPT_REAL, .name = "beta2", LEARN(beta2), .arg = "NUM", .def = "0.999",
       .help = "decay of the second moment", .min = 0, .max = 0.99999999 },
     { .type = CS_OPT_REAL, .name = "eps", LEARN(eps), .arg = "NUM", .def = "1e-8",
-      .help = "added to the root of the second moment", .min = 1e-16, .max = 1 },
+      .help = "term added to the root of the second moment", .min = 1e-16, .max = 1 },
     { .type = CS_OPT_REAL, .name = "weight-decay", LEARN(decay), .arg = "NUM", .def = "0.01",
-      .help = "weight decay, of all parameters",
+      .help = "weight decay of all parameters",
       .man = "adamw shrinks the parameters by lr times this; adam adds this times the parameters "
              "to the gradient.", .min = 0, .max = 10 },
     { .type = CS_OPT_FLAG, .name = "keep-zero-grad", LEARN(keeps),
@@ -54,52 +54,53 @@ const cs_opt cs_train_table[] = {
     { .type = CS_OPT_REAL, .name = "warmup", LEARN(warmup), .arg = "NUM", .def = "0.05",
       .help = "steps of linear warm-up; below 1: share of all steps", .min = 0, .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "cycles", LEARN(cycles), .arg = "NUM", .def = "0.5",
-      .help = "waves of the cosine; 0.5 ends at zero", .min = 0, .max = 1000 },
+      .help = "cycles of the cosine; 0.5 ends at zero", .min = 0, .max = 1000 },
     { .type = CS_OPT_REAL, .name = "power", LEARN(power), .arg = "NUM", .def = "1",
       .help = "power of the polynomial decay", .min = 0, .max = 100 },
     { .type = CS_OPT_REAL, .name = "lr-end", LEARN(lr_end), .arg = "NUM", .def = "1e-8",
       .help = "learning rate at the end of the polynomial decay", .min = 0, .max = 100 },
     { .type = CS_OPT_REAL, .name = "clip", LEARN(clip), .arg = "NUM", .def = "1",
-      .help = "largest norm of the gradient; 0: any", .min = 0, .max = 1e9 },
+      .help = "gradient norm clipping; 0: none", .min = 0, .max = 1e9 },
     { .type = CS_OPT_REAL, .name = "ema", LEARN(ema), .arg = "NUM", .def = "0",
-      .help = "decay of the averaged weights; 0: no averaging",
+      .help = "decay of averaged weights (EMA); 0: no averaging",
       .man = "After step t it is at most (1 + t) / (10 + t). Validation and the model written use "
              "the averaged weights.", .min = 0, .max = 0.9999999 },
     { .type = CS_OPT_INT, .name = "epochs", LEARN(epochs), .arg = "NUM", .def = "20",
-      .help = "epochs in all", .min = 1, .max = 1e6 },
+      .help = "number of epochs", .min = 1, .max = 1e6 },
     { .type = CS_OPT_INT, .name = "max-steps", LEARN(max_steps), .arg = "NUM", .def = "0",
-      .help = "end the run and its schedule after so many steps; 0: by epochs", .min = 0,
+      .help = "number of steps; 0: by epochs", .min = 0,
       .max = 1e12 },
     { .type = CS_OPT_INT, .name = "patience", LEARN(patience), .arg = "NUM", .def = "0",
-      .help = "stop after so many epochs without improvement; 0: never", .min = 0, .max = 1e6 },
+      .help = "early stopping: epochs without improvement; 0: never", .min = 0, .max = 1e6 },
     { .type = CS_OPT_INT, .name = "seed", LEARN(seed), .arg = "NUM", .def = "1",
-      .help = "seed of all randomness", .min = 0, .max = 9e15 },
+      .help = "random seed", .min = 0, .max = 9e15 },
     { .type = CS_OPT_END }
 };
 
 const cs_opt cs_run_table[] = {
     { .type = CS_OPT_GROUP, .name = "Output" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", RUN(output), .arg = "FILE",
-      .help = "the model; written when validation improves" },
+      .help = "output model; written whenever validation improves" },
     { .type = CS_OPT_OUT, .name = "metrics", RUN(metrics), .arg = "FILE",
       .help = "table with one row per epoch" },
     { .type = CS_OPT_OUT, .name = "checkpoint", RUN(checkpoint), .arg = "FILE",
-      .help = "written after every epoch and at the end (default: the model's name with .ckpt)" },
+      .help = "checkpoint, written after every epoch and at the end (default: the model's name "
+              "with .ckpt)" },
     { .type = CS_OPT_INT, .name = "checkpoint-steps", RUN(checkpoint_steps), .arg = "NUM",
-      .def = "0", .help = "and after every so many steps", .min = 0, .max = 1e12 },
+      .def = "0", .help = "additional checkpoints every NUM steps", .min = 0, .max = 1e12 },
     { .type = CS_OPT_FLAG, .name = "resume", RUN(resume),
-      .help = "go on from the checkpoint, with the same options and data",
+      .help = "resume from the checkpoint, with the same options and data",
       .man = "Gives bit for bit what the uninterrupted run would have given." },
     { .type = CS_OPT_INT, .name = "stop-after", RUN(stop_after), .arg = "NUM", .def = "0",
-      .help = "pause after so many steps of this run; 0: do not", .min = 0, .max = 1e12 },
+      .help = "pause after this many steps of this run; 0: never", .min = 0, .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "max-time", RUN(max_time), .arg = "SECONDS", .def = "0",
-      .help = "pause after so long; 0: do not", .min = 0, .max = 1e9 },
+      .help = "pause after this time; 0: never", .min = 0, .max = 1e9 },
     { .type = CS_OPT_STR, .name = "ranks", RUN(ranks), .arg = "NUM", .def = "off",
-      .help = "learn on so many processes, started here; env: on those of a launcher",
+      .help = "number of training processes to start; env: those of a launcher",
       .man = "chordseq-train(1) says how, under Ranks. off is one for each device that --device "
              "lists, and ignores what launchers leave in the environment." },
     { .type = CS_OPT_REAL, .name = "ranks-timeout", RUN(timeout), .arg = "SECONDS", .def = "600",
-      .help = "give up when a rank is silent for so long; 0: never", .min = 0, .max = 1e9 },
+      .help = "time limit for a silent rank; 0: none", .min = 0, .max = 1e9 },
     { .type = CS_OPT_END }
 };
 
@@ -107,7 +108,7 @@ const cs_opt cs_memory_table[] = {
     { .type = CS_OPT_GROUP, .name = "Memory" },
     { .type = CS_OPT_SIZE, .name = "checkpoint-blocks", MEMORY(keep), .arg = "NUM",
       .def = "auto", .choice = cs_opt_auto,
-      .help = "inputs of blocks that training keeps of a batch; auto: all that blocks compute",
+      .help = "block inputs that training stores; auto: all activations",
       .man = "The blocks between are computed again going backward, which takes time: about half a "
              "step more where NUM is the square root of the number of blocks. What does not fit "
              "the memory that is left (of a GPU nine tenths, of the system or its control group "
@@ -118,7 +119,7 @@ const cs_opt cs_memory_table[] = {
              "fkernel. Other encoders' blocks keep their inputs with every number.",
       .min = 1, .max = CS_CHECKPOINT_INPUTS },
     { .type = CS_OPT_FLAG, .name = "recompute", MEMORY(recompute),
-      .help = "keep the inputs of all blocks, and nothing else of them",
+      .help = "store the inputs of all blocks, and recompute the rest",
       .man = "The same as --checkpoint-blocks with its largest NUM. Of both, --checkpoint-blocks "
              "counts." },
     { .type = CS_OPT_END }

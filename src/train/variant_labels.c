@@ -15,7 +15,7 @@ const cs_opt cs_variant_table[] = {
     { .type = CS_OPT_GROUP, .name = "Variants" },
     { .type = CS_OPT_SIZE, .name = "window-length", .off = offsetof(cs_variant_args, window),
       .arg = "NUM", .def = "1000",
-      .help = "with head variant, bases of the windows around a variant",
+      .help = "with head variant, window length around a variant, in bases",
       .man = "The input is then labelled variants on --reference: VCF or BCF with --label-key "
              "naming INFO fields of values 0 and 1 (a label each, with commas), or a table with "
              "the columns chrom, pos (from 1), ref, alt, label (0 or 1) and, if there are several "

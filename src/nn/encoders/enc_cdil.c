@@ -35,12 +35,12 @@ static const char *const convs_names[] = { "two", "one", NULL };
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder cdil" },
     { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1M",
-      "tokens that the layers must span", "It sets the number of layers, ceil(log2(NUM/2)), unless "
-      "--encoder.layers does. Longer sequences are answered as well.", 1, 1e12, NULL },
+      "longest span of the layers, in tokens", "It sets the number of layers, ceil(log2(NUM/2)), "
+      "unless --encoder.layers does. Longer sequences are answered as well.", 1, 1e12, NULL },
     { CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "0",
       "layers of a stack; 0: by max-len", NULL, 0, CS_CDIL_MAX, NULL },
     { CS_OPT_ENUM, 0, "depth", offsetof(struct config, depth), "RULE", "own",
-      "layers a sequence passes: own (by its length) or all", "own is ceil(log2(N/2)) layers for N "
+      "layers per sequence: own (by its length) or all", "own is ceil(log2(N/2)) layers for N "
       "tokens, and at least one; all is what the released models have.", 0, 0, depth_names },
     { CS_OPT_STR, 0, "channels", offsetof(struct config, channels), "LIST", "64",
       "channels, or those of every layer: 8,12,16,16", NULL, 0, 0, NULL },
@@ -65,7 +65,7 @@ static const cs_opt options[] = {
       "the records of a batch together, and answers with running statistics, folded into the "
       "convolutions.", 0, 0, cs_cdil_norm_names },
     { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "share of a convolution's outputs left out in training", NULL, 0, 0.99, NULL },
+      "dropout rate of a convolution's outputs", NULL, 0, 0.99, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 

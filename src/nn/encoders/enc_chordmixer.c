@@ -49,7 +49,7 @@ static const char *const init_names[] = { "xavier", "identity", NULL };
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder chordmixer" },
     { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1M",
-      "most tokens of a sequence", "It sets the number of blocks, M = ceil(log2 NUM), and of "
+      "maximum tokens of a sequence", "It sets the number of blocks, M = ceil(log2 NUM), and of "
       "tracks, M + 1. A model answers for every length up to it.", 1, 1e12, NULL },
     { CS_OPT_INT, 0, "track", offsetof(struct config, track), "NUM", "16",
       "channels per track", "The width is track * (M + 1).", 1, 4096, NULL },
@@ -62,9 +62,9 @@ static const cs_opt options[] = {
     { CS_OPT_ENUM, 0, "prenorm", offsetof(struct config, prenorm), "KIND", "none",
       "normalisation before the first linear layer", NULL, 0, 0, cs_norm_names },
     { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "share of hidden units left out in training", NULL, 0, 0.99, NULL },
+      "dropout rate of hidden units", NULL, 0, 0.99, NULL },
     { CS_OPT_ENUM, 0, "depth", offsetof(struct config, depth), "RULE", "own",
-      "blocks a sequence passes: own (by its length), all or none", "own is ceil(log2 N) blocks "
+      "blocks per sequence: own (by its length), all or none", "own is ceil(log2 N) blocks "
       "for N tokens; all is the fixed-length mode of the authors' code; none leaves the head a bag "
       "of tokens, to compare with and to start from (train --init).", 0, 0, depth_names },
     { CS_OPT_ENUM, 0, "init", offsetof(struct config, init), "RULE", "xavier",

@@ -34,7 +34,7 @@ static const cs_position positions[] = { CS_POSITION_LEARNED, CS_POSITION_NONE }
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder linformer" },
     { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "8k",
-      "most tokens of a sequence", "It is the number of rows of E and F, whose rows belong to "
+      "maximum tokens of a sequence", "It is the number of rows of E and F, whose rows belong to "
       "positions. A model answers for every length up to it.", 1, 1e9, NULL },
     CS_OPT_DIM(struct config),
     CS_OPT_HEADS(struct config),
@@ -42,17 +42,17 @@ static const cs_opt options[] = {
     CS_OPT_LAYERS(struct config),
     CS_OPT_FFN_HIDDEN(struct config),
     { CS_OPT_INT, 0, "k", offsetof(struct config, k), "NUM", "64",
-      "sums that stand for all keys, and for all values", NULL, 1, CS_WIDTH_MAX, NULL },
+      "projected keys and values", NULL, 1, CS_WIDTH_MAX, NULL },
     { CS_OPT_ENUM, 0, "norm", offsetof(struct config, norm), "PLACE", "pre",
       "layer normalisation before the residual (pre) or after (post)", NULL, 0, 0, norm_names },
     CS_OPT_FFN_ACT(struct config),
     { CS_OPT_ENUM, 0, "values", offsetof(struct config, values), "KIND", "own",
-      "values of their own (own), or the keys for values (keys)", "keys also uses E for F.", 0, 0,
+      "values: own, or the keys (keys)", "keys also uses E for F.", 0, 0,
       value_names },
     { CS_OPT_ENUM, 0, "kv-heads", offsetof(struct config, kv_heads), "KIND", "all",
-      "keys and values for all heads, or one head of them that all share", NULL, 0, 0, kv_names },
+      "keys and values: per head, or one head shared by all", NULL, 0, 0, kv_names },
     { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "learned",
-      "positions added to the tokens: learned or none", NULL, 0, 0, position_names },
+      "position embedding: learned or none", NULL, 0, 0, position_names },
     CS_OPT_DROPOUT(struct config),
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
@@ -143,7 +143,7 @@ static cs_mat linformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat 
 
 const cs_encoder cs_enc_linformer = {
     .name = "linformer",
-    .summary = "softmax attention to a fixed number of sums over the tokens",
+    .summary = "softmax attention to a fixed number of projected tokens",
     .source = "Wang et al., Linformer, 2020; github.com/lucidrains/linformer",
     .opt = options,
     .cfg_size = sizeof(struct config),

@@ -58,7 +58,7 @@ static const cs_opt options[] = {
       "which layers are factorised: all, or attention only", "The paper's form has all.", 0, 0,
       factor_names },
     { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
-      "positions added to the tokens: sinusoid or none", NULL, 0, 0, position_names },
+      "position embedding: sinusoid or none", NULL, 0, 0, position_names },
     CS_OPT_DROPOUT(struct config),
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };

@@ -37,28 +37,28 @@ static const cs_position positions[] = { CS_POSITION_NONE, CS_POSITION_LEARNED }
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder paramixer" },
     { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "64k",
-      "most tokens of a sequence", "It sets the number of factors, ceil(log2 NUM), and of learned "
-      "positions. With neither, there is no limit.", 2, 1e12, NULL },
+      "maximum tokens of a sequence", "It sets the number of factors, ceil(log2 NUM), and of "
+      "learned positions. With neither, there is no limit.", 2, 1e12, NULL },
     { CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "2",
       "layers, each with factors of its own", NULL, 1, 1024, NULL },
     { CS_OPT_INT, 0, "factors", offsetof(struct config, factors), "NUM", "0",
-      "factors that every sequence passes in a layer; 0: by its length", "By length it is "
+      "factors per layer; 0: by the sequence's length", "By length it is "
       "ceil(log2 N) for N tokens.", 0, FACTORS_MAX, NULL },
     { CS_OPT_ENUM, 0, "protocol", offsetof(struct config, protocol), "KIND", "chord",
-      "which tokens are linked: chord or cdil", "chord links to powers of two ahead, cdil to four "
+      "links between tokens: chord or cdil", "chord links to powers of two ahead, cdil to four "
       "neighbours on either side, twice as far apart in every factor.", 0, 0, protocol_names },
     { CS_OPT_INT, 0, "channels", offsetof(struct config, channels), "NUM", "64",
       "channels of a token's vector", NULL, 1, WIDTH_MAX, NULL },
     { CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "128",
-      "hidden units of the networks that compute factors", NULL, 1, WIDTH_MAX, NULL },
+      "hidden units of the factor networks", NULL, 1, WIDTH_MAX, NULL },
     { CS_OPT_ENUM, 0, "residual", offsetof(struct config, residual), "KIND", "last",
       "added after every factor: last, first or none", "last is what the factor was applied to "
       "(the released code), first what the layer's first one was, none the paper's equation.", 0, 0,
       residual_names },
     { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "none",
-      "positions added to the tokens: none or learned", NULL, 0, 0, position_names },
+      "position embedding: none or learned", NULL, 0, 0, position_names },
     { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "share of the input's values left out in training", "Other values for the factors than for "
+      "dropout rate of the input", "Other values for the factors than for "
       "what they multiply.", 0, 0.99, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };

@@ -49,7 +49,7 @@ static const cs_opt options[] = {
     { CS_OPT_INT, 0, "rank", offsetof(struct config, rank), "NUM", "64",
       "weighted sums over the tokens that attend to each other", NULL, 1, CS_WIDTH_MAX, NULL },
     { CS_OPT_REAL, 0, "gamma", offsetof(struct config, gamma), "NUM", "0.05",
-      "weight in the loss of the regularisers", NULL, 0, 1e6, NULL },
+      "loss weight of the regularisers", NULL, 0, 1e6, NULL },
     { CS_OPT_ENUM, 0, "penalty", offsetof(struct config, penalty), "KIND", "code",
       "regularisers of the authors' code, or of the paper", "The code doubles those of all layers "
       "before with every layer; the paper squares that of the attention.", 0, 0, penalty_names },
@@ -57,10 +57,10 @@ static const cs_opt options[] = {
       "scores divided by the root of a head's channels (scaled), or not (plain)", NULL, 0, 0,
       score_names },
     { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "sinusoid",
-      "positions added to the tokens: sinusoid (a third of it) or none", NULL, 0, 0,
+      "position embedding: sinusoid (scaled by a third) or none", NULL, 0, 0,
       position_names },
     { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "share of values left out in training", "Of the weights of the sums and of the attention "
+      "dropout rate", "Of the weights of the sums and of the attention "
       "between them, as in the authors' code, of what attention and feed-forward networks give, "
       "and of the latter's hidden units. The regularisers see all weights.", 0, 0.99, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
@@ -288,7 +288,8 @@ static cs_mat singularformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs
 
 const cs_encoder cs_enc_singularformer = {
     .name = "singularformer",
-    .summary = "attention between weighted sums over the tokens, scores handed from layer to layer",
+    .summary = "attention between weighted sums over the tokens, scores passed from layer to "
+               "layer",
     .source = "Singularformer; github.com/CSUBioGroup/Singularformer nnLayer.py",
     .opt = options,
     .cfg_size = sizeof(struct config),

@@ -31,8 +31,8 @@ static void multilabel_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target
 
 const cs_head cs_head_multilabel = {
     .name = "multilabel",
-    .summary = "labels that do not exclude each other: one vector, linear or two-layer network, "
-               "a probability each",
+    .summary = "several labels per sequence: one vector, linear or two-layer network, a "
+               "probability each",
     .is_labels = true,
     .opt = cs_pooled_opt,
     .cfg_size = sizeof(cs_pooled_cfg),

@@ -28,8 +28,8 @@ static void variant_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, c
 
 const cs_head cs_head_variant = {
     .name = "variant",
-    .summary = "probabilities of labels, by the difference of a reference and an alternate "
-               "sequence",
+    .summary = "variant effects: label probabilities from the difference of reference and "
+               "alternative",
     .n_part = 2,
     .n_weight = 2,
     .is_labels = true,

@@ -21,7 +21,7 @@ static const char *const pools[] = { "mean", "cls", "centre", NULL };
 const cs_opt cs_pooled_opt[] = {
     { .type = CS_OPT_GROUP, .name = "Heads" },
     { CS_OPT_ENUM, 0, "predictor", offsetof(cs_pooled_cfg, predictor), "KIND", "none",
-      "layers between the encoder and what follows: none or cdil", "cdil are circular dilated "
+      "layers between encoder and pooling: none or cdil", "cdil are circular dilated "
       "convolutions: layer l has dilation 2^(l-1), two convolutions with normalisation and ReLU, "
       "and a residual.", 0, 0, predictors },
     { CS_OPT_ENUM, 0, "predictor-norm", offsetof(cs_pooled_cfg, predictor_norm), "KIND", "layer",
@@ -49,7 +49,7 @@ const cs_opt cs_pooled_opt[] = {
       "hidden units between that vector and the answer; 0: none", "With none the answer is linear "
       "in it, which is all that the encoders' papers have.", 0, 65536, NULL },
     { CS_OPT_REAL, 0, "dropout", offsetof(cs_pooled_cfg, dropout), "RATE", "0",
-      "share of these hidden units left out in training", NULL, 0, 0.99, NULL },
+      "dropout rate of these hidden units", NULL, 0, 0.99, NULL },
     { CS_OPT_REAL, 0, "ancestors", offsetof(cs_pooled_cfg, ancestors), "NUM", "1",
       "weight of a class's ancestors together in the loss of the head tree", "The class itself has "
       "1. With 0, the head learns like the head class.", 0, 100, NULL },
