@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/rng.h"
@@ -103,14 +103,6 @@ struct job {
     int                 n_len;
     cs_outfile         *out;
 };
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- the encoder and its options ------------------------------------------------------------- */
 
@@ -256,16 +248,16 @@ static int time_passes(struct job *j, cs_session *s, int pass, double *seconds)
 {
     int rc = CS_OK, n = 0;
     double t[MAX_REPEATS];
-    const double start = now_s();
+    const double start = cs_now_s();
 
     CS_TRY(one_pass(j, s, pass));
     do {
-        const double begin = now_s();
+        const double begin = cs_now_s();
         CS_TRY(one_pass(j, s, pass));
-        t[n++] = now_s() - begin;
+        t[n++] = cs_now_s() - begin;
         if (cs_signal_caught() != 0)
             return CS_ECANCEL;
-    } while (n < own.repeats && now_s() - start < own.max_seconds);
+    } while (n < own.repeats && cs_now_s() - start < own.max_seconds);
     qsort(t, (size_t)n, sizeof *t, by_size);
     *seconds = (t[(n - 1) / 2] + t[n / 2]) / 2;
 out:
@@ -433,14 +425,14 @@ static int bench_one(struct job *j, const char *name)
 {
     int rc = CS_OK;
     struct subject *s = cs_xcalloc(1, sizeof *s);
-    const double start = now_s();
+    const double start = cs_now_s();
 
     CS_TRY(subject_init(s, name));
     CS_TRY(measure_passes(j, s));
     CS_TRY(write_lengths(j, s));
     CS_TRY(write_exponents(j, s));
     CS_TRY(cs_outfile_flush(j->out));
-    cs_info("%s: %.1f s", name, now_s() - start);
+    cs_info("%s: %.1f s", name, cs_now_s() - start);
 out:
     subject_release(s);
     free(s);

@@ -1,7 +1,7 @@
 /* classify.c - class probabilities per record: `chordseq classify`. */
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "infer/args.h"
 #include "infer/policy.h"
 #include "infer/stream.h"
@@ -82,14 +82,6 @@ static void count_reasons(const cs_output *o, const cs_policy *p, char *buf, siz
 
 /* ---- runs that may be interrupted ----------------------------------------------------------- */
 
-static double now_s(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int save(struct job *j)
 {
     int rc = CS_OK;
@@ -97,7 +89,7 @@ static int save(struct job *j)
 
     CS_TRY(cs_outputs_save(j->out, &state));
     rc = cs_journal_write(j->journal, cs_outputs_first(j->out)->n_record, state);
-    j->saved_s = now_s();
+    j->saved_s = cs_now_s();
 out:
     return rc;
 }
@@ -107,7 +99,7 @@ static int record_and_save(void *job, const cs_record *r, const cs_prediction *a
     struct job *j = job;
     const int rc = cs_outputs_record(j->out, r, a);
 
-    return rc == CS_OK && now_s() - j->saved_s >= outputs.resume_every ? save(j) : rc;
+    return rc == CS_OK && cs_now_s() - j->saved_s >= outputs.resume_every ? save(j) : rc;
 }
 
 /* Read what has been classified already once more; it is the same, as the journal has checked. */
@@ -134,7 +126,7 @@ static int classify_and_save(struct job *j, cs_stream *s, cs_stream_stat *stat)
 
     s->sink = record_and_save;
     s->arg = j;
-    j->saved_s = now_s();
+    j->saved_s = cs_now_s();
     if (n > 0)
         CS_TRY(skip(s, n));
     rc = cs_stream_run(s, stat);

@@ -1,15 +1,13 @@
 /* diplotype.c - what two haplotypes have at each site, from reads or genotypes: `chordseq
  * diplotype`. */
 #include "pipelines/command.h"
-#include "pipelines/diplotype.h"
+#include "io/diplotype_out.h"
 
 #include <string.h>
 
 #include "base/log.h"
 #include "infer/args.h"
 #include "io/content.h"
-
-enum { LINE = 80 };
 
 struct diplotype_args {
     cs_strlist  file, region, sample;
@@ -87,59 +85,7 @@ static void options(cs_optset *set)
     memcpy(set, all, sizeof all);
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
-
-static int end_line(cs_diplotext *t)
-{
-    const int rc = t->column > 0 ? cs_outfile_write(t->f, "\n", 1) : CS_OK;
-
-    t->column = 0;
-    return rc;
-}
-
-int cs_diplotext_record(cs_diplotext *t, const char *sample, const cs_region *at)
-{
-    int rc = CS_OK;
-
-    CS_TRY(end_line(t));
-    t->n_record++;
-    rc = cs_outfile_printf(t->f, ">%s region=%s:%lld-%lld\n", sample, at->contig,
-                           (long long)at->from + 1, (long long)at->to);
-out:
-    return rc;
-}
-
-int cs_diplotext_site(cs_diplotext *t, int hap1, int hap2, int ref)
-{
-    int rc = CS_OK;
-    const char code = cs_diplotype_code(hap1, hap2);
-    const bool unknown = hap1 == CS_HAP_N || hap2 == CS_HAP_N;
-
-    CS_TRY(cs_outfile_write(t->f, &code, 1));
-    t->n_site++;
-    t->n_unknown += unknown;
-    t->n_same += !unknown && hap1 == ref && hap2 == ref;
-    t->n_other += !unknown && (hap1 != ref || hap2 != ref);
-    t->n_het += !unknown && hap1 != hap2;
-    if (++t->column == LINE)
-        rc = end_line(t);
-out:
-    return rc;
-}
-
 /* ---- the command ----------------------------------------------------------------------------- */
-
-/* What is told at the end is told of an output that is complete. */
-static int finish(cs_diplotext *t)
-{
-    int rc = end_line(t);
-
-    if (rc == CS_OK) {
-        rc = cs_outfile_close(t->f);
-        t->f = NULL;
-    }
-    return rc;
-}
 
 static void report_text(const cs_diplotext *t)
 {
@@ -162,7 +108,7 @@ static int from_reads(const cs_diplo_source *s)
     uint64_t reason[CS_N_SITE_CALL] = { 0 };
     int rc = cs_diplo_reads(s, &opt, &rule, reason);
 
-    if (rc == CS_OK && (rc = finish(s->text)) == CS_OK) {
+    if (rc == CS_OK && (rc = cs_diplotext_close(s->text)) == CS_OK) {
         report_text(s->text);
         cs_note("unknown sites by reason: %llu no_read, %llu low_depth",
                 (unsigned long long)reason[CS_SITE_NO_READ],
@@ -180,7 +126,7 @@ static int from_calls(const cs_diplo_source *s)
     cs_diplo_calls_stat stat = { 0 };
     int rc = cs_diplo_calls(s, &opt, &stat);
 
-    if (rc == CS_OK && (rc = finish(s->text)) == CS_OK) {
+    if (rc == CS_OK && (rc = cs_diplotext_close(s->text)) == CS_OK) {
         report_text(s->text);
         cs_note("of %llu VCF records: %llu filtered, %llu no_genotype; alleles: %llu taken, %llu "
                 "symbolic, %llu overlap, %llu no_anchor; %llu genotypes of more than 2",

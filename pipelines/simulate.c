@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "infer/args.h"
-#include "pipelines/cohort.h"
+#include "train/cohort.h"
 #include "pipelines/command.h"
 
 struct simulate_args {

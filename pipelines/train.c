@@ -1,8 +1,8 @@
 /* train.c - supervised training: `chordseq train`. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "infer/taxa.h"
@@ -187,14 +187,6 @@ struct job {
     cs_provenance  origin;
 };
 
-static double now_s(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int check_budget(struct job *j, int argc, char **argv)
 {
     static const char *const other[] = { "epochs", "max-steps" };
@@ -211,7 +203,7 @@ static int check_budget(struct job *j, int argc, char **argv)
 /* Reading may have taken all of it. */
 static int check_time(const struct job *j)
 {
-    const double spent = now_s() - j->began;
+    const double spent = cs_now_s() - j->began;
 
     if (j->budget.seconds <= 0 || spent < j->budget.seconds)
         return CS_OK;
@@ -423,7 +415,7 @@ static cs_train_opt loop_options(struct job *j)
     o.budget = j->budget;
     if (cs_budget_set(&j->budget)) {
         o.n_epoch = INT64_MAX;
-        o.spent = now_s() - j->began;
+        o.spent = cs_now_s() - j->began;
     }
     o.weight = j->weight;
     o.tolerance = aim.tolerance;
@@ -543,7 +535,7 @@ static int run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET] = { { 0 } };
-    struct job j = { .began = now_s() };
+    struct job j = { .began = cs_now_s() };
 
     common_options(set);
     CS_TRY(look_at_init(&j, argc, argv));

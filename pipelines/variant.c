@@ -4,6 +4,7 @@
 
 #include "infer/stream.h"
 #include "infer/variant_values.h"
+#include "io/io_init.h"
 #include "nn/exec/masked.h"
 #include "pipelines/command.h"
 #include "run/outputs.h"

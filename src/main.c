@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/suggest.h"
 #include "io/inflate.h"
+#include "io/io_init.h"
 #include "io/reader.h"
 #include "io/window.h"
 #include "kernels/backend.h"

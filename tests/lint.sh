@@ -108,6 +108,40 @@ includes()
     }' $code >> "$found"
 }
 
+# A module is a header with the source of its name; X_internal.h is part of X. Includes of modules
+# make no circle. registry.c, which lists what there is, is part of none.
+circles()
+{
+    awk '
+    function module(f) { sub(/\.[a-z]+$/, "", f); sub(/_internal$/, "", f); return f }
+    FNR == 1 { here = module(FILENAME) }
+    /^# *include *"/ && FILENAME != "src/registry.c" {
+        split($0, part, "\"")
+        there = module(part[2] ~ /^(kernels|pipelines)\// ? part[2] : "src/" part[2])
+        if (there != here) {
+            to[here, ++n[here]] = there
+            at[here, there] = FILENAME ":" FNR
+        }
+    }
+    # Depth first; `way` is the path from where the walk began.
+    function walk(m, depth,    i, k, next_one, text) {
+        state[m] = 1
+        way[depth] = m
+        for (i = 1; i <= n[m]; i++) {
+            next_one = to[m, i]
+            if (state[next_one] == 1) {
+                for (k = depth; way[k] != next_one; k--)
+                    text = " -> " way[k] text
+                print at[m, next_one] ": circle of includes: " next_one text " -> " next_one
+                text = ""
+            } else if (!state[next_one])
+                walk(next_one, depth + 1)
+        }
+        state[m] = 2
+    }
+    END { for (m in n) if (!state[m]) walk(m, 1) }' $code >> "$found"
+}
+
 # ---- functions that lose errors or overrun ----------------------------------------------------
 
 banned()
@@ -181,6 +215,7 @@ registry()
 lengths
 first_sentence
 includes
+circles
 banned
 headers
 symbols

@@ -13,8 +13,8 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -33,14 +33,6 @@ struct cs_budget {
 static _Thread_local cs_budget *mine;
 static _Thread_local double waited_s;
 
-static double now_s(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void lock(cs_budget *b)
 {
     CS_BUG(pthread_mutex_lock(&b->lock) != 0);
@@ -57,7 +49,7 @@ cs_budget *cs_budget_new(int n)
 
     CS_BUG(n < 1);
     b->n = n;
-    b->since = b->asked = now_s();
+    b->since = b->asked = cs_now_s();
     CS_BUG(pthread_mutex_init(&b->lock, NULL) != 0);
     CS_BUG(pthread_cond_init(&b->room, NULL) != 0);
     return b;
@@ -76,7 +68,7 @@ void cs_budget_free(cs_budget *b)
 /* Bring the integral up to now. */
 static double account(cs_budget *b)
 {
-    const double now = now_s();
+    const double now = cs_now_s();
 
     b->worked += b->n_inside * (now - b->since);
     b->since = now;
@@ -90,10 +82,10 @@ void cs_budget_enter(cs_budget *b)
     CS_BUG(mine != NULL);
     lock(b);
     if (b->n_inside == b->n) {
-        const double start = now_s();
+        const double start = cs_now_s();
         while (b->n_inside == b->n)
             CS_BUG(pthread_cond_wait(&b->room, &b->lock) != 0);
-        waited_s += now_s() - start;
+        waited_s += cs_now_s() - start;
     }
     (void)account(b);
     b->n_inside++;

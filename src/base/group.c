@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -22,14 +22,6 @@ enum { LAST_S = 10 };            /* for what others said before they hung up, or
  * those that meet see to: numbers go as they lie in memory. */
 enum { DATA = 0x61746164, BYE = 0x21657962 };
 struct head { uint32_t kind, pad; uint64_t n_bytes; };
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 cs_group *cs_group_new(int rank, int n, double timeout)
 {
@@ -91,12 +83,12 @@ static int wait_ready(int fd, short what, double end, bool may_end)
 
 double cs_group_deadline(double seconds)
 {
-    return seconds > 0 ? now_s() + seconds : 0;
+    return seconds > 0 ? cs_now_s() + seconds : 0;
 }
 
 bool cs_group_expired(double end)
 {
-    return end > 0 && now_s() > end;
+    return end > 0 && cs_now_s() > end;
 }
 
 int cs_group_write(int fd, const void *p, size_t n, double seconds, bool begun)
@@ -270,7 +262,7 @@ void cs_group_wait(cs_group *g)
 
 int cs_group_check(cs_group *g)
 {
-    if (g->end > 0 && now_s() > g->end)
+    if (g->end > 0 && cs_now_s() > g->end)
         return fail_lost(g, "the ranks' devices have not heard of each other for %.0f seconds; can "
                          "they (NCCL has ports of its own)? --ranks-timeout says how long it may "
                          "take", g->timeout);

@@ -16,9 +16,9 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 enum { LINE_BYTES = 4096 };
@@ -229,21 +229,13 @@ struct cs_progress {
 /* Seconds between two lines: where the next replaces it, and where all stay. */
 static const double IN_PLACE_S = 0.2, IN_LOG_S = 60;
 
-static double now_s(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 cs_progress *cs_progress_new(const char *unit, int64_t total_bytes)
 {
     cs_progress *p = cs_xcalloc(1, sizeof *p);
 
     p->unit = unit;
     p->total_bytes = total_bytes;
-    p->start = p->last = now_s();
+    p->start = p->last = cs_now_s();
     p->live = cs_log_get_level() >= CS_LOG_WARN;
     p->in_place = on_terminal();
     return p;
@@ -295,7 +287,7 @@ void cs_progress_update(cs_progress *p, uint64_t n_record, uint64_t n_base, int6
     struct line l = { .n = 0 };
     double now, elapsed;
 
-    if (!p->live || (now = now_s()) - p->last < (p->in_place ? IN_PLACE_S : IN_LOG_S))
+    if (!p->live || (now = cs_now_s()) - p->last < (p->in_place ? IN_PLACE_S : IN_LOG_S))
         return;
     p->last = now;
     elapsed = now - p->start;

@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "base/budget.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -64,14 +65,6 @@ struct cs_pipe {
 };
 
 static _Thread_local double zero_wait_s;
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void lock(cs_pipe *p)
 {
@@ -204,7 +197,7 @@ static void *run_stage(void *arg)
     struct worker *w = arg;
     cs_pipe *p = w->pipe;
     const cs_stage *s = w->stage;
-    double start = now_s();
+    double start = cs_now_s();
     cs_budget_enter(p->budget);
     int rc = s->run(s->self, s->in, s->out);
     (void)cs_budget_leave();
@@ -216,7 +209,7 @@ static void *run_stage(void *arg)
         cs_pipe_cancel(p);
     }
     lock(p);
-    w->ran_s = now_s() - start;
+    w->ran_s = cs_now_s() - start;
     w->waited_s = cs_queue_waited() + zero_wait_s + cs_budget_waited();
     w->ended = true;
     close_if_last(p, s->out);
@@ -306,13 +299,13 @@ int cs_pipe_wait_zero(cs_pipe *p, atomic_int *pending)
 {
     if (atomic_load(pending) == 0)
         return CS_OK;
-    double start = now_s();
+    double start = cs_now_s();
     cs_budget *budget = cs_budget_leave();
     lock(p);
     while (atomic_load(pending) != 0 && !p->cancelled)
         CS_BUG(pthread_cond_wait(&p->zero, &p->lock) != 0);
     unlock(p);
-    zero_wait_s += now_s() - start;
+    zero_wait_s += cs_now_s() - start;
     cs_budget_enter(budget);
     return atomic_load(pending) == 0 ? CS_OK : CS_ECANCEL;
 }

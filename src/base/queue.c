@@ -16,9 +16,9 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <time.h>
 
 #include "base/budget.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 struct entry {
@@ -41,14 +41,6 @@ struct cs_queue {
 };
 
 static _Thread_local double waited_s;
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void lock(cs_queue *q)
 {
@@ -93,11 +85,11 @@ int cs_queue_push(cs_queue *q, void *item)
 
     lock(q);
     if (!q->cancelled && !has_room(q, n_bytes)) {
-        double start = now_s();
+        double start = cs_now_s();
         budget = cs_budget_leave();
         while (!q->cancelled && !has_room(q, n_bytes))
             CS_BUG(pthread_cond_wait(&q->not_full, &q->lock) != 0);
-        double s = now_s() - start;
+        double s = cs_now_s() - start;
         q->stat.n_full++;
         q->stat.full_s += s;
         waited_s += s;
@@ -142,11 +134,11 @@ int cs_queue_pop(cs_queue *q, void **item)
 
     lock(q);
     if (!q->cancelled && !q->closed && q->n == 0) {
-        double start = now_s();
+        double start = cs_now_s();
         budget = cs_budget_leave();
         while (!q->cancelled && !q->closed && q->n == 0)
             CS_BUG(pthread_cond_wait(&q->not_empty, &q->lock) != 0);
-        double s = now_s() - start;
+        double s = cs_now_s() - start;
         q->stat.n_empty++;
         q->stat.empty_s += s;
         waited_s += s;

@@ -20,7 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 
 enum { MAX_TEMPS = 64 };

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/path_conflicts.h"
 #include "base/suggest.h"
+#include "io/io_init.h"
 
 enum { PATH_BYTES = 4096, MOST_LIST_BYTES = 64 << 20 };
 

@@ -17,6 +17,7 @@
  */
 #include "infer/stream.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "infer/workers.h"
 #include "nn/exec/plan.h"
@@ -25,18 +26,9 @@
 #include <malloc.h>
 #endif
 #include <sys/resource.h>
-#include <time.h>
 
 enum { N_AHEAD = 3, N_QUEUED = 2, N_ON_WAY = 7, N_ELSEWHERE = 8, N_TOKENISED = 4, N_BATCH = 3,
        BYTES_PER_BASE = 20, TOKEN_BYTES = 12, OWN_PAGES = 16 << 10 };
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double peak_rss_mb(void)
 {
@@ -196,7 +188,7 @@ static void report_counted(const cs_stream *s, const struct stages *g, const cs_
 
 int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
 {
-    const double start = now_s();
+    const double start = cs_now_s();
     const int64_t budget = tokens_per_batch(s);
     give_memory_back();
     cs_pipe *p = cs_pipe_new();
@@ -226,7 +218,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     *stat = (cs_stream_stat){
         .n_record = g.write.n_record, .n_base = g.write.n_base, .batch = g.bucket.stat,
         .longest = g.tokenise.longest, .act_bytes = cs_workers_peak_bytes(g.crew),
-        .wall_s = now_s() - start, .batch_tokens = budget,
+        .wall_s = cs_now_s() - start, .batch_tokens = budget,
     };
     cs_pipe_summary(p, stat->times, sizeof stat->times);
     if (rc == CS_OK) {

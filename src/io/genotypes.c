@@ -4,7 +4,7 @@
 #include <htslib/vcf.h>
 
 #include "base/mem.h"
-#include "io/vcf_native.h"
+#include "io/vcf_internal.h"
 
 struct cs_genotypes {
     cs_vcf    *in;

@@ -15,7 +15,6 @@
 #include <zlib.h>
 
 #include "base/file.h"
-#include "io/content.h"
 #include "io/input_pump.h"
 #include "registry.h"
 
@@ -43,25 +42,6 @@ struct cs_inputs {
     int64_t         from, to;    /* of a part, in the same */
     int64_t         size;
 };
-
-void cs_io_init(void)
-{
-    static const enum htsLogLevel level[] = {
-        [CS_LOG_ERROR] = HTS_LOG_OFF, [CS_LOG_WARN] = HTS_LOG_OFF,
-        [CS_LOG_INFO] = HTS_LOG_ERROR, [CS_LOG_DEBUG] = HTS_LOG_DEBUG,
-    };
-    hts_set_log_level(level[cs_log_get_level()]);
-    /* htslib asks a server for CRAM references when REF_PATH is unset or empty. */
-    const char *ref = getenv("REF_PATH");
-    if (!ref || !*ref)
-        setenv("REF_PATH", "/dev/null", 1);
-    cs_outfile_protect(cs_content_of);
-}
-
-const char *cs_io_library(void)
-{
-    return hts_version();
-}
 
 /* How the text begins: up to n bytes of it, decompressed, without moving fp. */
 static size_t peek_text(hFILE *fp, const htsFormat *m, char *head, size_t n)

@@ -12,7 +12,7 @@
 #include <htslib/vcf.h>
 
 #include "io/input_pump.h"
-#include "io/vcf_native.h"
+#include "io/vcf_internal.h"
 #include "io/vcf_text.h"
 
 struct cs_vcf {

@@ -15,7 +15,7 @@
 #include <htslib/vcf.h>
 
 #include "io/content.h"
-#include "io/vcf_native.h"
+#include "io/vcf_internal.h"
 #include "io/vcf_text.h"
 
 enum { N_FIXED = 8, INFO_COLUMN = 7 };

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { CHROM, POS, ID, REF, ALT, QUAL, FILTER, INFO, N_FIXED };

@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "io/vcf.h"
-
 /**
  * cs_vcf_line_sound - what htslib lets pass: the number of columns, and what may stand in the first
  * seven

@@ -9,9 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -59,18 +59,10 @@ struct learner {
     bool                pause;       /* a rank wants to: the last step was the last of this run */
 };
 
-static double now_s(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Adds the time since the last account to the run, and to the epoch's training if it was that. */
 static void account(struct learner *l, bool training)
 {
-    const double now = now_s();
+    const double now = cs_now_s();
 
     l->st->seconds += now - l->mark;
     if (training)
@@ -147,7 +139,7 @@ static bool is_cut(const struct learner *l, const cs_feed_item *it)
 static bool wants_pause(const struct learner *l)
 {
     return cs_signal_caught() != 0 ||
-           (l->o->max_seconds > 0 && now_s() - l->start >= l->o->max_seconds);
+           (l->o->max_seconds > 0 && cs_now_s() - l->start >= l->o->max_seconds);
 }
 
 static int finish_step(struct learner *l)
@@ -159,7 +151,7 @@ static int finish_step(struct learner *l)
     cs_adam h = o->adam;
     double norm = 0;
 
-    l->sum.clock = l->rank == 0 ? st->seconds + now_s() - l->mark : 0;
+    l->sum.clock = l->rank == 0 ? st->seconds + cs_now_s() - l->mark : 0;
     if (l->parallel != NULL) {
         l->pause = wants_pause(l);
         CS_TRY(cs_parallel_step(l->parallel, &l->sum, &l->pause));
@@ -430,7 +422,7 @@ static int learn_run(void *self, cs_queue *in, cs_queue *out)
     void *item = NULL;
 
     (void)out;
-    l->start = l->mark = now_s();
+    l->start = l->mark = cs_now_s();
     if (cs_pace_validates(&l->pace, l->st, l->done))   /* it paused before the validation */
         atomic_store(&l->feed->cut, l->st->epoch + 1);
     while (!l->stopped && (rc = cs_queue_pop(in, &item)) == CS_OK) {

@@ -3,7 +3,8 @@
 #define CS_TRAIN_TABLE_H
 
 #include "eval/metrics.h"
-#include "train/loop.h"
+#include "nn/heads/head.h"
+#include "train/train_opt.h"
 
 /**
  * cs_table_add - the row of the epoch that st is at the end of

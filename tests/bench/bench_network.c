@@ -33,6 +33,7 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "batch/bucket.h"
+#include "io/io_init.h"
 #include "io/reader.h"
 #include "nn/exec/session.h"
 #include "train/optim.h"

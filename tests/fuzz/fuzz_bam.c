@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "data_url.h"
+#include "io/io_init.h"
 #include "io/reader.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

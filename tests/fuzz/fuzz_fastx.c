@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data_url.h"
+#include "io/io_init.h"
 #include "io/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/gzi.h"
+#include "io/io_init.h"
 #include "io/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data_url.h"
+#include "io/vcf.h"
 #include "io/vcf_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "io/genotypes.h"
+#include "io/io_init.h"
 #include "io/pileup.h"
 #include "io/reader.h"
 #include "io/regions.h"

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "io/io_init.h"
 #include "io/reader.h"
 
 static char inputs_folder[] = "inputs.XXXXXX";

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "nn/ops/tape.h"
+#include "nn/ops/nodes.h"
 
 enum { ALIGN_REALS = 16 };
 

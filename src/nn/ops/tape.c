@@ -14,28 +14,6 @@
  */
 #include "nn/ops/tape.h"
 
-struct cs_tape {
-    cs_node *node;
-    size_t   n, cap;
-};
-
-cs_tape *cs_tape_new(void)
-{
-    return cs_xcalloc(1, sizeof(cs_tape));
-}
-
-void cs_tape_free(cs_tape *t)
-{
-    if (t)
-        free(t->node);
-    free(t);
-}
-
-void cs_tape_reset(cs_tape *t)
-{
-    t->n = 0;
-}
-
 void cs_tape_push(cs_ctx *cx, const cs_node *n)
 {
     cs_tape *t = cx->tape;

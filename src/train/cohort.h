@@ -1,7 +1,7 @@
 /* cohort.h - a simulated cohort: genotypes at the sites of a VCF file, and a trait with planted
  * causes. */
-#ifndef CS_PIPELINES_COHORT_H
-#define CS_PIPELINES_COHORT_H
+#ifndef CS_TRAIN_COHORT_H
+#define CS_TRAIN_COHORT_H
 
 #include "base/mem.h"
 #include "base/opt.h"

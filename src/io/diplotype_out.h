@@ -1,6 +1,6 @@
-/* diplotype.h - diplotype text being written, and where it comes from. */
-#ifndef CS_PIPELINES_DIPLOTYPE_H
-#define CS_PIPELINES_DIPLOTYPE_H
+/* diplotype_out.h - diplotype text being written, and where it comes from. */
+#ifndef CS_IO_DIPLOTYPE_OUT_H
+#define CS_IO_DIPLOTYPE_OUT_H
 
 #include <stdbool.h>
 
@@ -24,6 +24,9 @@ typedef struct cs_diplotext {
 int cs_diplotext_record(cs_diplotext *t, const char *sample, const cs_region *at) CS_MUST_CHECK;
 /** cs_diplotext_site - one more site of it; ref is the reference's symbol */
 int cs_diplotext_site(cs_diplotext *t, int hap1, int hap2, int ref) CS_MUST_CHECK;
+
+/** cs_diplotext_close - end the last line and give the file its name; f is gone in every case */
+int cs_diplotext_close(cs_diplotext *t) CS_MUST_CHECK;
 
 /* What both kinds of input need. */
 typedef struct cs_diplo_source {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "pipelines/diplotype.h"
+#include "io/diplotype_out.h"
 
 struct walk {
     const cs_diplo_source *s;

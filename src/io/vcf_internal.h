@@ -1,6 +1,6 @@
-/* vcf_native.h - VCF and BCF records as htslib has them, for those who read more than vcf.h has. */
-#ifndef CS_IO_VCF_NATIVE_H
-#define CS_IO_VCF_NATIVE_H
+/* vcf_internal.h - VCF and BCF records as htslib has them: what vcf.h leaves out. */
+#ifndef CS_IO_VCF_INTERNAL_H
+#define CS_IO_VCF_INTERNAL_H
 
 #include "io/vcf.h"
 

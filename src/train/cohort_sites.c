@@ -9,8 +9,9 @@
 #include "base/rng.h"
 #include "io/alphabet.h"
 #include "io/regions.h"
+#include "io/vcf.h"
 #include "io/vcf_text.h"
-#include "pipelines/cohort.h"
+#include "train/cohort.h"
 
 enum { FILTER_COLUMN = 6, FORMAT_COLUMN = 8, STREAM_FREQ = 141 };
 

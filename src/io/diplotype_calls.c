@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "pipelines/diplotype.h"
+#include "io/diplotype_out.h"
 
 struct calls {
     const cs_diplo_source    *s;

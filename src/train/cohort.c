@@ -10,7 +10,7 @@
  * variance and the threshold are in the population is told from a number of persons drawn for it,
  * since neighbouring sites may go together.
  */
-#include "pipelines/cohort.h"
+#include "train/cohort.h"
 
 #include <math.h>
 #include <stdlib.h>

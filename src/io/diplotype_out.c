@@ -1,0 +1,55 @@
+/* diplotype_out.c - diplotype text being written: records of codes, 80 on a line. */
+#include "io/diplotype_out.h"
+
+#include "io/diplotype.h"
+
+enum { LINE = 80 };
+
+static int end_line(cs_diplotext *t)
+{
+    const int rc = t->column > 0 ? cs_outfile_write(t->f, "\n", 1) : CS_OK;
+
+    t->column = 0;
+    return rc;
+}
+
+int cs_diplotext_record(cs_diplotext *t, const char *sample, const cs_region *at)
+{
+    int rc = CS_OK;
+
+    CS_TRY(end_line(t));
+    t->n_record++;
+    rc = cs_outfile_printf(t->f, ">%s region=%s:%lld-%lld\n", sample, at->contig,
+                           (long long)at->from + 1, (long long)at->to);
+out:
+    return rc;
+}
+
+int cs_diplotext_site(cs_diplotext *t, int hap1, int hap2, int ref)
+{
+    int rc = CS_OK;
+    const char code = cs_diplotype_code(hap1, hap2);
+    const bool unknown = hap1 == CS_HAP_N || hap2 == CS_HAP_N;
+
+    CS_TRY(cs_outfile_write(t->f, &code, 1));
+    t->n_site++;
+    t->n_unknown += unknown;
+    t->n_same += !unknown && hap1 == ref && hap2 == ref;
+    t->n_other += !unknown && (hap1 != ref || hap2 != ref);
+    t->n_het += !unknown && hap1 != hap2;
+    if (++t->column == LINE)
+        rc = end_line(t);
+out:
+    return rc;
+}
+
+int cs_diplotext_close(cs_diplotext *t)
+{
+    int rc = end_line(t);
+
+    if (rc == CS_OK) {
+        rc = cs_outfile_close(t->f);
+        t->f = NULL;
+    }
+    return rc;
+}

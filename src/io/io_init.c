@@ -1,0 +1,30 @@
+/* io_init.c - htslib, before it reads the first file. */
+#include "io/io_init.h"
+
+#include <stdlib.h>
+
+#include <htslib/hts.h>
+#include <htslib/hts_log.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "io/content.h"
+
+void cs_io_init(void)
+{
+    static const enum htsLogLevel level[] = {
+        [CS_LOG_ERROR] = HTS_LOG_OFF, [CS_LOG_WARN] = HTS_LOG_OFF,
+        [CS_LOG_INFO] = HTS_LOG_ERROR, [CS_LOG_DEBUG] = HTS_LOG_DEBUG,
+    };
+    hts_set_log_level(level[cs_log_get_level()]);
+    /* htslib asks a server for CRAM references when REF_PATH is unset or empty. */
+    const char *ref = getenv("REF_PATH");
+    if (!ref || !*ref)
+        setenv("REF_PATH", "/dev/null", 1);
+    cs_outfile_protect(cs_content_of);
+}
+
+const char *cs_io_library(void)
+{
+    return hts_version();
+}

@@ -1,0 +1,64 @@
+/* nodes.h - the steps of a pass, in order: what each worked on, and its adjoint. */
+#ifndef CS_NN_NODES_H
+#define CS_NN_NODES_H
+
+#include "kernels/backend.h"
+
+typedef struct cs_ctx cs_ctx;    /* see ctx.h */
+typedef struct cs_tape cs_tape;
+typedef struct cs_node cs_node;
+
+/* Adds to the gradients of a step's operands. Reads gradients with cs_grad_of(), and finds where to
+ * add with cs_grad_to(). */
+typedef void (*cs_adjoint)(cs_ctx *cx, const cs_node *n);
+
+/* A part of a network that can run again from its input: writes y (and only y outlives it). */
+typedef void (*cs_block_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y);
+
+/* The same with several matrices, those that it reads and those that it writes, and a number. */
+typedef void (*cs_part_fn)(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, int32_t i);
+
+/* A stack as a step of its own (blocks.c): n layers, `size` bytes from one net to the next, of
+ * n_random dropout masks each; copies of n_copy inputs, before which `scratch` reals were aside. */
+typedef struct cs_layers {
+    size_t   size;
+    int32_t  n, n_copy;
+    uint64_t n_random;
+    int64_t  scratch;
+} cs_layers;
+
+/* DeepLIFT's rescale rule (Shrikumar et al. 2017). Of every matrix that depends on the input the
+ * first half of the rows belongs to a sequence, the second to the reference that it is compared
+ * with. cx->rescale then replays `rescale` where there is `adjoint`: a multiplier takes the
+ * derivative's place, so that a step's differences of input, times it, add up to those of its
+ * output. Linear steps pass their adjoint, steps without it have no rule and set cx->no_rule. */
+
+/* One step. Which fields are used, and for what, is between the op and its adjoint. Parameters and
+ * activations are referred to by their matrices, so a node owns nothing. */
+struct cs_node {
+    cs_adjoint  adjoint;
+    cs_adjoint  rescale;         /* or NULL */
+    cs_mat      m[6];
+    cs_seg      seg, keys;       /* keys: the rows that seg's rows look at */
+    const void *ptr;             /* token ids; the net of a block */
+    cs_block_fn block;
+    cs_part_fn  part;
+    cs_layers   layers;
+    double      p;               /* a rate or an epsilon */
+    double      rate;            /* of an attention's dropout, whose scale is p */
+    uint64_t    key;             /* random key; number of dropout layers before a block */
+    int32_t     i;               /* a small number: track, group, activation, padding row */
+    bool        counts;          /* the adjoint takes arena memory, so dry runs call it too */
+};
+
+struct cs_tape {
+    cs_node *node;
+    size_t   n, cap;
+};
+
+/** cs_tape_new, cs_tape_free - an empty tape; accepts NULL */
+cs_tape *cs_tape_new(void);
+void     cs_tape_free(cs_tape *t);
+void     cs_tape_reset(cs_tape *t);
+
+#endif

@@ -1,0 +1,47 @@
+/* train_opt.h - how a run of training goes: optimiser, ends, checkpoints, validation. */
+#ifndef CS_TRAIN_TRAIN_OPT_H
+#define CS_TRAIN_TRAIN_OPT_H
+
+#include "base/group.h"
+#include "train/checkpoint.h"
+#include "train/pace.h"
+#include "train/schedule.h"
+
+typedef enum cs_monitor { CS_MONITOR_AUTO, CS_MONITOR_BALANCED, CS_MONITOR_LOSS } cs_monitor;
+
+typedef struct cs_train_opt {
+    cs_adam     adam;            /* lr is the base; step and grad_scale are set per step */
+    cs_schedule schedule;        /* total is computed by cs_train_run() */
+    double      warmup;          /* steps, or below 1 a share of all steps */
+    bool        zero_grad_keeps; /* see cs_optim_step() */
+    double      clip;            /* largest gradient norm; 0: any */
+    double      ema;             /* decay of the averaged weights; 0: none */
+    int32_t     keep;            /* see cs_step_opt; what does not fit is told, and not kept */
+    const float *weight;         /* [n_label] class weights, or NULL */
+    double      tolerance;       /* regression: an error below it is a hit */
+    bool        perplexity;      /* tokens are predicted: say it beside the loss */
+    cs_monitor  monitor;         /* AUTO: balanced accuracy of classes, loss of values */
+    int64_t     freeze_epochs;   /* epochs in which only the head learns */
+    int64_t     n_epoch;
+    int64_t     max_steps;       /* end of the whole run and of its schedule; 0: by epochs */
+    int64_t     stop_after;      /* pause after so many steps of this run; 0: never */
+    int64_t     patience;        /* epochs without improvement; 0: any number */
+    double      stop_at;         /* end when the validation is as good as this; 0: never */
+    double      max_seconds;     /* pause after so long; 0: never */
+    cs_budget   budget;          /* ends the run in place of n_epoch and max_steps; schedule and
+                                  * epochs keep to it */
+    double      spent;           /* seconds of it, before the run */
+    int64_t     checkpoint_steps;/* besides one per epoch; 0: none */
+    uint64_t    seed;            /* of the dropout masks */
+    const char *model_path, *checkpoint_path;
+    const char *metrics_path;    /* NULL: none */
+    const char *shorter;         /* "shorten sequences with --crop-max", for a message */
+    const char *recipe;          /* see cs_checkpoint_save() */
+    bool        resume;
+    cs_group   *group;           /* the ranks of the run, of which this is one; NULL: it is alone */
+    /* Text for the model's `training` (free() it), asked for before a model is written. */
+    char     *(*describe)(void *arg, const cs_train_state *st);
+    void       *arg;
+} cs_train_opt;
+
+#endif
