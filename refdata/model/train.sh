@@ -1,14 +1,15 @@
 #!/bin/sh
 # train.sh - how refdata/model/default.safetensors was made; see README.md beside it.
 #
-# Usage   refdata/model/train.sh CHORDSEQ TAXA_DIR WORK_DIR [OPTION...]
+# Usage   refdata/model/train.sh CHORDSEQ TAXA_DIR TAXA2_DIR WORK_DIR [OPTION...]
 #
-# Writes WORK_DIR/bag.safetensors, and WORK_DIR/default.safetensors with the same weights and the classes'
-# places in NCBI's taxonomy. The result depends on the options and the input alone, not on the
-# number of threads; more options (--threads, --max-time, --resume) may follow.
+# Writes WORK_DIR/bag.safetensors, and WORK_DIR/labelled.safetensors with the same weights and the
+# classes' places in NCBI's taxonomy, for calibrate.sh. With FOLD=0 to 4 in the environment, that fold
+# is kept aside instead of the groups that the default model is calibrated on. The result depends on
+# the options and the input alone, not on the number of threads; more options may follow.
 set -eu
-chordseq=$1 taxa=$2 work=$3
-shift 3
+chordseq=$1 taxa=$2 taxa2=$3 work=$4
+shift 4
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$work"
 
@@ -21,19 +22,20 @@ while read -r file; do
     *)    zcat "$file" ;;
     esac | awk -v file="${file##*/}" -f "$here/pieces.awk" "$here/pieces.tsv" -
 done < "$work/files" > "$work/pieces.fa"
-# split: a record that was cut up is left out, its pieces take its part
-LC_ALL=C awk -f "$here/split.awk" "$taxa/manifest.tsv" |
-    awk -F '\t' -v OFS='\t' 'FNR == NR { if ($1 == "bacteria.fa.gz") cut[$2] = 1; next }
-        $1 in cut { $2 = "skip" } 1' "$here/pieces.tsv" - > "$work/split.tsv"
-awk -F '\t' -v OFS='\t' '!/^#/ { print $2 ":" $3 "-" $4, $6, $2 }' "$here/pieces.tsv" >> "$work/split.tsv"
+# split: a record that was cut up is in no group, its pieces take its part
+xzcat "$here/groups.tsv.xz" | awk -F '\t' -v OFS='\t' -v fold="${FOLD:-}" '!/^#/ {
+    part = fold == "" ? $7 : $4 == "-" ? "skip" : $4 == fold ? "valid" : "train"
+    print $1, part, $3 }' > "$work/split.tsv"
+awk -F '\t' -v OFS='\t' '$1 == "bacteria.fa.gz" && !seen[$2]++ { print $2, "skip", $2 }' \
+    "$here/pieces.tsv" >> "$work/split.tsv"
 
-for file in "$taxa"/*.fa.gz; do
+for file in "$taxa"/*.fa.gz "$taxa2"/*.fa.gz; do
     set -- "$@" -i "$file"
 done
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
-"$chordseq" train -v -i "$work/pieces.fa" --label-key class --label-map "$here/classes.tsv" \
+"$chordseq" train -v "$@" -i "$work/pieces.fa" --label-key class --label-map "$here/classes.tsv" \
     --split "$work/split.tsv" \
     --tokenizer kmer --tokenizer.k 6 --tokenizer.stride 1 --tokenizer.canonical \
     --encoder chordmixer --encoder.max-len 8M --encoder.track 4 --encoder.hidden 32 \
@@ -41,7 +43,7 @@ export OMP_WAIT_POLICY
     --head.norm layer --head.hidden 512 --head.dropout 0.25 \
     --crop-min 250 --crop-max 60000 --crop-power 1.4 --class-balance 1 --group-balance 0.5 \
     --length-power 0.5 --rc --samples-per-epoch 25000 --valid-samples 2800 --step-records 128 \
-    --batch-tokens 32k --lr 0.005 --weight-decay 0.05 --warmup 100 --epochs 14 --ema 0.998 --seed 1 \
-    --metrics "$work/bag.tsv" -o "$work/bag.safetensors" "$@"
+    --batch-tokens 32k --lr 0.005 --weight-decay 0.5 --warmup 100 --epochs 14 --ema 0.998 --seed 1 \
+    --metrics "$work/bag.tsv" -o "$work/bag.safetensors"
 "$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/bag.safetensors" \
-    "$work/default.safetensors"
+    "$work/labelled.safetensors"
