@@ -157,10 +157,6 @@ typedef struct cs_ops {
     void (*embed_bwd)(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy, cs_mat dtable);
     /* y (n_seg,c): the mean of the rows that embed gives for each segment, 0 for an empty one */
     void (*embed_mean)(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y);
-    /* dtable[id[r],:] += dy[s,:] / rows of segment s, a negative id gets nothing.
-     * Optional: training composes seg_mean_bwd and embed_bwd where it is missing */
-    void (*embed_mean_bwd)(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat dy,
-                           cs_mat dtable);
 
     /* ---- segments ----------------------------------------------------------------------- */
     /* y[o+t, track i] = x[o + (t + sign*s_i) mod L, track i] + beta y, s_0 = 0, s_i = 2^(i-1);
@@ -320,6 +316,11 @@ typedef struct cs_fused {
                       const cs_conv_tail *tail, cs_mat y);
     /* can it take these sizes? Of x and y, p is not used; norm: the tail has gamma */
     bool (*conv_fits)(cs_backend *be, cs_taps taps, cs_mat x, cs_mat y, bool norm);
+
+    /* dtable[id[r],:] += dy[s,:] / rows of segment s, a negative id gets nothing: seg_mean_bwd,
+     * then embed_bwd */
+    void (*embed_mean_bwd)(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat dy,
+                           cs_mat dtable);
 } cs_fused;
 
 /* Copies beside the computing, for a device of its own memory: while one batch is computed, the

@@ -123,6 +123,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_ref_conv(op);
     cs_ref_sparse(op);
     cs_ref_loss(op);
+    cs_ref_bag(&be->fused);
     fill_level(be, mask);
 }
 

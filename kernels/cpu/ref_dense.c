@@ -247,5 +247,9 @@ void cs_ref_dense(cs_ops *op)
     op->embed = ref_embed;
     op->embed_bwd = ref_embed_bwd;
     op->embed_mean = ref_embed_mean;
-    op->embed_mean_bwd = ref_embed_mean_bwd;
+}
+
+void cs_ref_bag(cs_fused *fused)
+{
+    fused->embed_mean_bwd = ref_embed_mean_bwd;
 }

@@ -18,6 +18,7 @@ void cs_ref_linear_attn(cs_ops *op);
 void cs_ref_conv(cs_ops *op);
 void cs_ref_sparse(cs_ops *op);
 void cs_ref_loss(cs_ops *op);
+void cs_ref_bag(cs_fused *fused);
 
 /** cs_ref_act, cs_ref_act_bwd - the reference activations, for kinds that have no faster kernel */
 void cs_ref_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y);
@@ -33,7 +34,7 @@ void cs_level_fill_neon(cs_backend *be, bool fused);
 void cs_vec_gemm(cs_ops *op);
 void cs_vec_elt(cs_ops *op);
 void cs_vec_attn(cs_ops *op);
-void cs_vec_bag(cs_ops *op);
+void cs_vec_bag(cs_ops *op, cs_fused *fused);
 void cs_vec_norm(cs_ops *op);
 void cs_vec_seg(cs_ops *op);
 void cs_vec_softmax(cs_ops *op);

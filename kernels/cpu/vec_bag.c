@@ -194,8 +194,8 @@ static void vec_embed_mean_bwd(cs_backend *be, cs_seg seg, const int32_t *id,
     }
 }
 
-void cs_vec_bag(cs_ops *op)
+void cs_vec_bag(cs_ops *op, cs_fused *fused)
 {
     op->embed_mean = vec_embed_mean;
-    op->embed_mean_bwd = vec_embed_mean_bwd;
+    fused->embed_mean_bwd = vec_embed_mean_bwd;
 }

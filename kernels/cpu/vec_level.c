@@ -7,7 +7,7 @@ void cs_level_fill(cs_backend *be, bool fused)
     cs_vec_gemm(op);
     cs_vec_elt(op);
     cs_vec_attn(op);
-    cs_vec_bag(op);
+    cs_vec_bag(op, &be->fused);
     cs_vec_norm(op);
     cs_vec_seg(op);
     cs_vec_softmax(op);

@@ -10,7 +10,7 @@ static void check_bwd(cs_backend be, const env *e, const cs_mat *m)
     be.op.embed_bwd(&be, e->id, -1, m[1], m[2]);
     for (be.n_thread = 1; be.n_thread <= 3; be.n_thread += 2) {
         be.op.zero(&be, m[3]);
-        be.op.embed_mean_bwd(&be, e->seg, e->id, m[0], m[3]);
+        be.fused.embed_mean_bwd(&be, e->seg, e->id, m[0], m[3]);
         for (int64_t v = 0; v < m[3].r; v++)
             for (int32_t j = 0; j < m[3].c; j++)
                 assert_float_equal(row(m[3], v)[j], row(m[2], v)[j], 1e-4);

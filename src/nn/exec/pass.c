@@ -33,7 +33,7 @@ static cs_seg one_row_each(cs_ctx *cx, const cs_uploaded *up, int32_t n)
  * order has no use for these. */
 static bool learns_mean(const cs_model *m, const cs_ctx *cx)
 {
-    return m->tok && cx->be->op.embed_mean_bwd && !cx->rescale && m->enc->unordered
+    return m->tok && cx->be->fused.embed_mean_bwd && !cx->rescale && m->enc->unordered
         && m->enc->unordered(m->enc_net);
 }
 

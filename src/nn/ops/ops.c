@@ -157,13 +157,13 @@ void cs_embed(cs_ctx *cx, const int32_t *id, int32_t pad, cs_mat table, cs_mat y
 
 static void embed_mean_adjoint(cs_ctx *cx, const cs_node *n)
 {
-    cx->be->op.embed_mean_bwd(cx->be, n->seg, n->ptr, cs_grad_of(cx, n->m[1]),
+    cx->be->fused.embed_mean_bwd(cx->be, n->seg, n->ptr, cs_grad_of(cx, n->m[1]),
                               cs_grad_to(cx, n->m[0]));
 }
 
 void cs_embed_mean(cs_ctx *cx, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y)
 {
-    CS_BUG((cx->recording && !cx->be->op.embed_mean_bwd) || table.c != y.c || y.r != seg.n);
+    CS_BUG((cx->recording && !cx->be->fused.embed_mean_bwd) || table.c != y.c || y.r != seg.n);
     cs_tape_push(cx, &(cs_node){ .adjoint = embed_mean_adjoint, .m = { table, y }, .ptr = id,
                                  .seg = seg });
     if (!cx->dry)
