@@ -286,6 +286,7 @@ _chordseq()
         '*--group-balance[group sampling within a class\: 0 by their mass, 1 equally often]:NUM:' \
         '*--length-power[record sampling\: proportional to length to this power]:NUM:' \
         '*--rc[reverse-complement half of the samples]' \
+        '*--no-rc[do not\: of sequences of which only one strand occurs]' \
         '*--valid-frac[share of every class for validation]:NUM:' \
         '*--valid-samples[validation samples; 0\: every record once]:NUM:' \
         '*-B[maximum tokens per batch]:NUM:' \
@@ -310,6 +311,8 @@ _chordseq()
         '*--max-steps[number of steps; 0\: by epochs]:NUM:' \
         '*--patience[early stopping\: epochs without improvement; 0\: never]:NUM:' \
         '*--seed[random seed]:NUM:' \
+        '*--preset[settings that fit the data\: fast, balanced or best]:NAME:(fast balanced best none auto)' \
+        '*--print-config[print all settings of the run, one a line, and end]' \
         '*--budget[learn for so long (90s, 10m, 2h, 1d) or from so many bases (500M)]:TIME|BASES:' \
         '*--class-weights[class weights\: comma-separated, none or balanced]:LIST:' \
         '*--stop-at[stop once the validation metric reaches this; 0\: never]:NUM:' \

@@ -1,4 +1,5 @@
 /* train.c - supervised training: `chordseq train`. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,24 +10,18 @@
 #include "nn/ops/layer.h"
 #include "pipelines/command.h"
 #include "run/components.h"
+#include "train/bag.h"
 #include "train/class_weights.h"
 #include "train/evaluate.h"
 #include "train/labelled.h"
 #include "train/provenance.h"
 #include "train/train_args.h"
+#include "train/train_options.h"
 #include "train/variant_labels.h"
 
-struct sample_args {
-    int64_t crop_min, crop_max, n_sample, n_valid;
-    double  crop_power, balance, group_balance, length_power, valid_frac;
-    int     rc;
-};
-struct aim_args { const char *budget, *weights; double stop_at, tolerance; int monitor; };
-struct init_args { const char *init; int64_t freeze_epochs; double encoder_lr; int freeze; };
-
-static struct sample_args sample;
-static struct aim_args aim;
-static struct init_args start;
+static cs_sample_args sample;
+static cs_aim_args aim;
+static cs_init_args start;
 static int strand;
 static cs_train_args learn;
 static cs_run_args own;
@@ -40,120 +35,17 @@ static cs_compute_args compute;
 static cs_device_args device;
 static cs_log_args logs;
 
-enum { FREEZE_NONE, FREEZE_ENCODER };
-static const char *const freeze_names[] = { "none", "encoder", NULL };
-enum { STRAND_AUTO, STRAND_FORWARD, STRAND_BOTH };
-static const char *const strand_names[] = { "auto", "forward", "both", NULL };
-static const char *const monitor_names[] = { "auto", "balanced-accuracy", "loss", NULL };
-
-#define SAMPLE(field) .off = offsetof(struct sample_args, field)
-#define AIM(field) .off = offsetof(struct aim_args, field)
-#define INIT(field) .off = offsetof(struct init_args, field)
-
-static const cs_opt sample_table[] = {
-    { .type = CS_OPT_GROUP, .name = "Samples" },
-    { .type = CS_OPT_SIZE, .name = "crop-min", SAMPLE(crop_min), .arg = "NUM", .def = "500",
-      .help = "shortest crop, in bases", .min = 1, .max = 1e12 },
-    { .type = CS_OPT_SIZE, .name = "crop-max", SAMPLE(crop_max), .arg = "NUM", .def = "0",
-      .help = "longest crop; 0: whole sequences",
-      .man = "Places are drawn uniformly. A record shorter than the length drawn is used whole.",
-      .min = 0, .max = 1e12 },
-    { .type = CS_OPT_REAL, .name = "crop-power", SAMPLE(crop_power), .arg = "NUM", .def = "1",
-      .help = "density of crop lengths is L^-NUM",
-      .man = "1 draws lengths evenly on a logarithmic scale; more draws short ones more often.",
-      .min = 0, .max = 10 },
-    { .type = CS_OPT_SIZE, .name = "samples-per-epoch", SAMPLE(n_sample), .arg = "NUM",
-      .def = "0", .help = "samples per epoch; 0: every record once", .min = 0,
-      .max = 1e12 },
-    { .type = CS_OPT_REAL, .name = "class-balance", SAMPLE(balance), .arg = "NUM", .def = "1",
-      .help = "class sampling: 0 by their mass, 1 equally often",
-      .man = "With --samples-per-epoch. A class is drawn with a probability in proportion to its "
-             "mass to the power 1 - NUM; its mass is the sum over its records of length to the "
-             "power --length-power.", .min = 0, .max = 1 },
-    { .type = CS_OPT_REAL, .name = "group-balance", SAMPLE(group_balance), .arg = "NUM", .def = "0",
-      .help = "group sampling within a class: 0 by their mass, 1 equally often",
-      .man = "Groups are those of --split-by, organisms say: a class is then not what its best "
-             "sequenced member is.", .min = 0, .max = 1 },
-    { .type = CS_OPT_REAL, .name = "length-power", SAMPLE(length_power), .arg = "NUM", .def = "1",
-      .help = "record sampling: proportional to length to this power", .min = 0, .max = 4 },
-    { .type = CS_OPT_FLAG, .name = "rc", SAMPLE(rc),
-      .help = "reverse-complement half of the samples" },
-    { .type = CS_OPT_REAL, .name = "valid-frac", SAMPLE(valid_frac), .arg = "NUM", .def = "0.1",
-      .help = "share of every class for validation",
-      .man = "Counted in bases, whole groups at a time (see --split-by); not used with --split.",
-      .min = 0, .max = 0.9 },
-    { .type = CS_OPT_SIZE, .name = "valid-samples", SAMPLE(n_valid), .arg = "NUM", .def = "0",
-      .help = "validation samples; 0: every record once",
-      .man = "Drawn like training samples, but the same in every epoch and never turned round.",
-      .min = 0, .max = 1e12 },
-    { .type = CS_OPT_END }
-};
-
-static const cs_opt aim_table[] = {
-    { .type = CS_OPT_GROUP, .name = "Aim" },
-    { .type = CS_OPT_STR, .name = "budget", AIM(budget), .arg = "TIME|BASES",
-      .help = "learn for so long (90s, 10m, 2h, 1d) or from so many bases (500M)",
-      .man = "Takes the place of --epochs and --max-steps: the learning rate goes down to the end "
-             "of the budget, epochs end after a twelfth of it at the latest, and the last weights "
-             "are validated and calibrated within it. Reading the input counts. Runs that are "
-             "paused and resumed have one budget together; only one of bases gives the same bits "
-             "again." },
-    { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
-      .help = "class weights: comma-separated, none or balanced",
-      .man = "balanced: records / (classes x records of the class), of the training part; bases "
-             "instead of records for head token. Head multilabel has one per label, of its 1s (its "
-             "0s weigh 1); balanced: 0s / 1s. Head variant has two, of labels 0 and 1." },
-    { .type = CS_OPT_REAL, .name = "stop-at", AIM(stop_at), .arg = "NUM", .def = "0",
-      .help = "stop once the validation metric reaches this; 0: never",
-      .man = "A balanced accuracy that is reached, or a loss that is not exceeded: see --monitor.",
-      .min = 0, .max = 1e9 },
-    { .type = CS_OPT_ENUM, .name = "monitor", AIM(monitor), .arg = "NAME", .def = "auto",
-      .help = "validation metric that selects the best model: balanced-accuracy or loss",
-      .man = "auto: balanced accuracy of classes, else loss.",
-      .choice = monitor_names },
-    { .type = CS_OPT_REAL, .name = "tolerance", AIM(tolerance), .arg = "NUM", .def = "0.04",
-      .help = "tolerance: largest error of a correct value", .min = 0, .max = 1e9 },
-    { .type = CS_OPT_END }
-};
-
-static const cs_opt init_table[] = {
-    { .type = CS_OPT_GROUP, .name = "Fine-tuning" },
-    { .type = CS_OPT_IN, .name = "init", INIT(init), .arg = "MODEL",
-      .help = "start from this model's weights",
-      .man = "Tokenizer and encoder are the model's, with all their settings: options that say "
-             "otherwise are refused. The head is taken over, too, if it is the same and the "
-             "classes are the same ones in the same order; else it starts anew." },
-    { .type = CS_OPT_ENUM, .name = "freeze", INIT(freeze), .arg = "PART", .def = "none",
-      .help = "layers to freeze: none or encoder", .choice = freeze_names,
-      .man = "encoder: embedding and encoder stay as they are and only answer, which takes a "
-             "third of the time (probing)." },
-    { .type = CS_OPT_INT, .name = "freeze-epochs", INIT(freeze_epochs), .arg = "NUM", .def = "0",
-      .help = "freeze for these first epochs only: probing, then fine-tuning", .min = 0,
-      .max = 1e6 },
-    { .type = CS_OPT_REAL, .name = "encoder-lr", INIT(encoder_lr), .arg = "FACTOR", .def = "1",
-      .help = "factor on --lr for embedding and encoder", .min = 1e-9, .max = 1e3 },
-    { .type = CS_OPT_END }
-};
-
-/* Of the group before it, "Output". */
-static const cs_opt strand_table[] = {
-    { .type = CS_OPT_ENUM, .name = "strand", .off = 0, .arg = "NAME", .def = "auto",
-      .help = "default --strand stored in the model: forward, both or auto",
-      .man = "auto is both if it was trained with --rc, but forward with the head token where its "
-             "tokens do not lie at the same places on either strand. When training is done, the "
-             "probabilities of a model of whole sequences are calibrated by this on the validation "
-             "samples, if there are 100 or more.", .choice = strand_names },
-    { .type = CS_OPT_END }
-};
+/* Passes over the data that are proposed as a budget; seconds of a trial. */
+enum { PASSES = 30, TRIAL = 1 };
 
 static void common_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { cs_input_table, &input, NULL }, { cs_label_table, &label, NULL },
-        { sample_table, &sample, NULL },  { cs_train_table, &learn, NULL },
-        { aim_table, &aim, NULL },        { init_table, &start, NULL },
+        { cs_sample_table, &sample, NULL },  { cs_train_table, &learn, NULL },
+        { cs_aim_table, &aim, NULL },        { cs_init_table, &start, NULL },
         { cs_run_table, &own, NULL },     { cs_memory_table, &memory, NULL },
-        { strand_table, &strand, NULL },
+        { cs_strand_table, &strand, NULL },
         { cs_taxa_table, &taxa, NULL }, { cs_variant_table, &variants, NULL },
         { cs_compute_table, &compute, NULL },
         { cs_device_table, &device, NULL }, { cs_log_table, &logs, NULL },
@@ -174,6 +66,11 @@ static void options(cs_optset *set)
 struct job {
     double         began;        /* seconds: when the command did */
     cs_budget      budget;
+    cs_preset_facts facts;
+    bool           preset, nucleotides;
+    int            n_thread;
+    cs_label      *label;
+    int32_t        n_label;
     cs_labelled    labelled;
     cs_dataset     data;
     cs_group      *group;        /* with --ranks */
@@ -213,7 +110,7 @@ static int check_time(const struct job *j)
 
 static int check_options(void)
 {
-    if (start.init == NULL && (start.freeze != FREEZE_NONE || start.freeze_epochs > 0))
+    if (start.init == NULL && (start.freeze != CS_FREEZE_NONE || start.freeze_epochs > 0))
         return cs_fail(CS_EUSAGE, "an encoder that was never trained is not worth freezing; give "
                        "--init MODEL");
     if (sample.crop_max > 0 && sample.crop_min > sample.crop_max)
@@ -257,7 +154,7 @@ static int read_data(struct job *j, int n_inflate)
     CS_TRY(cs_components_tokenizer(&components, &tok));
     CS_TRY(cs_args_reading(&input, n_inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(components.tok, tok);
-    if (how.alphabet == CS_DIPLOTYPES && (sample.rc || strand == STRAND_BOTH)) {
+    if (how.alphabet == CS_DIPLOTYPES && (sample.rc || strand == CS_STRAND_BOTH)) {
         rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes cannot be turned round",
                      sample.rc ? "--rc" : "--strand both");
         goto out;
@@ -266,6 +163,7 @@ static int read_data(struct job *j, int n_inflate)
         rc = read_variants(j, n_inflate);
         goto out;
     }
+    j->nucleotides = how.alphabet != CS_DIPLOTYPES;
     label.lineages = taxa.lineage != NULL;
     label.ranks = taxa.lineage;
     label.n_rank = taxa.lineage != NULL ? cs_lineage_ranks(taxa.lineage) : 0;
@@ -288,6 +186,30 @@ static int read_data(struct job *j, int n_inflate)
                      (long long)sample.crop_min, (long long)j->labelled.min_base);
 out:
     components.tok->close(tok);
+    return rc;
+}
+
+/* What is set by the data, where the user has not. */
+static int apply_preset(struct job *j, const cs_optset *set, int argc, char **argv)
+{
+    int rc = CS_OK, n = 0;
+    cs_optset own_set[CS_MAX_OPTSET] = { { 0 } };
+
+    aim.preset = (int)cs_preset_choose((cs_preset)aim.preset, cs_train_table, argc, argv);
+    j->preset = aim.preset != CS_PRESET_NONE && start.init == NULL && components.head->is_class &&
+                !components.head->per_token && j->data.n_channel == 0 && j->nucleotides;
+    if (!j->preset)
+        goto out;
+    for (; set->opt != NULL; set++)
+        if ((set->opt != components.enc->opt || strcmp(components.enc->name, "chordmixer") == 0) &&
+            (set->opt != components.tok->opt || strcmp(components.tok->name, "kmer") == 0))
+            own_set[n++] = *set;
+    CS_TRY(cs_preset_look(&j->data, &j->facts));
+    CS_TRY(cs_preset_apply((cs_preset)aim.preset, &j->facts, own_set, argc, argv));
+    j->origin.preset = cs_preset_names[aim.preset];
+out:
+    if (sample.no_rc)
+        sample.rc = 0;
     return rc;
 }
 
@@ -324,39 +246,54 @@ out:
     return rc;
 }
 
-static int make_model(struct job *j, int n_thread)
+static void name_labels(struct job *j)
 {
-    int rc = CS_OK;
     const bool named = components.head->is_class || components.head->is_labels;
     const int32_t n = named ? j->labelled.classes.n : j->data.n_target;
-    cs_label *l = cs_xcalloc((size_t)n, sizeof *l);
     char name[32];
 
+    j->n_label = n;
+    j->label = cs_xcalloc((size_t)n, sizeof *j->label);
     for (int32_t i = 0; i < n; i++) {
         (void)snprintf(name, sizeof name, n > 1 ? "value%d" : "value", (int)i + 1);
-        l[i].name = cs_xstrdup(named ? j->labelled.classes.name[i] : name);
+        j->label[i].name = cs_xstrdup(named ? j->labelled.classes.name[i] : name);
     }
-    CS_TRY(cs_model_check_labels(l, n));
-    CS_TRY(cs_train_device(&device, j->group, n_thread, &j->be));
-    if (start.init != NULL)
-        CS_TRY(cs_model_load(start.init, j->be, false, &j->from));
-    const cs_model_spec spec = {
+}
+
+static cs_model_spec spec_of(const struct job *j)
+{
+    return (cs_model_spec){
         .tok = j->data.n_channel > 0 ? NULL : components.tok, .tok_cfg = components.tok_cfg,
         .tok_text = components.tok_text, .has_mask = j->from != NULL && j->from->mask >= 0,
         .enc = components.enc, .enc_cfg = components.enc_cfg,
         .head = components.head, .head_cfg = components.head_cfg, .n_channel = j->data.n_channel,
-        .label = l, .n_label = n, .seed = (uint64_t)learn.seed, .training = true,
+        .label = j->label, .n_label = j->n_label, .seed = (uint64_t)learn.seed, .training = true,
         .ranks = j->from != NULL ? cs_params_ranks(&j->from->ps) : (cs_ranks){ 0 },
     };
+}
+
+/* What --strand means for a model. */
+static bool states_both(const struct job *j)
+{
+    return strand == CS_STRAND_BOTH ||
+           (strand == CS_STRAND_AUTO && sample.rc && cs_policy_can_turn(j->model));
+}
+
+static int make_model(struct job *j)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_model_check_labels(j->label, j->n_label));
+    if (start.init != NULL)
+        CS_TRY(cs_model_load(start.init, j->be, false, &j->from));
+    const cs_model_spec spec = spec_of(j);
     CS_TRY(cs_model_new(&spec, j->be, &j->model));
     if (on_variants())
         j->model->window = variants.window;
+    j->model->both_strands = states_both(j);
     CS_TRY(cs_taxa_set(j->model, &taxa));
     CS_TRY(cs_taxa_set_head(j->model));
 out:
-    for (int32_t i = 0; i < n; i++)
-        free(l[i].name);
-    free(l);
     return rc;
 }
 
@@ -417,6 +354,8 @@ static cs_train_opt loop_options(struct job *j)
         o.n_epoch = INT64_MAX;
         o.spent = cs_now_s() - j->began;
     }
+    if (j->preset && (j->group == NULL || cs_group_rank(j->group) == 0))
+        o.watch = aim.preset == CS_PRESET_FAST ? "bag of words" : "network";
     o.weight = j->weight;
     o.tolerance = aim.tolerance;
     o.monitor = (cs_monitor)aim.monitor;
@@ -425,33 +364,101 @@ static cs_train_opt loop_options(struct job *j)
     o.checkpoint_path = j->checkpoint;
     o.recipe = j->recipe;
     o.group = j->group;
-    o.freeze_epochs = start.freeze == FREEZE_ENCODER ? INT64_MAX : start.freeze_epochs;
+    o.freeze_epochs = start.freeze == CS_FREEZE_ENCODER ? INT64_MAX : start.freeze_epochs;
     o.describe = describe;
     o.arg = j;
     return o;
 }
 
-static int train(struct job *j)
+static cs_feed feed_of(const struct job *j)
 {
-    int rc;
-    cs_train_state st;
-    const cs_train_opt o = loop_options(j);
-    cs_feed feed = {
+    return (cs_feed){
         .train = j->train, .valid = j->valid, .weight = j->weight,
         .pack = { .tok = j->model->tok, .tok_state = j->model->tok_state,
                   .batch_tokens = learn.batch_tokens, .step_records = learn.step_records,
                   .accumulate = learn.accumulate },
     };
+}
+
+/* What a network has to beat; the bag is the model until the network is better. */
+static int compete(struct job *j, const cs_feed *feed, cs_train_state *st)
+{
+    const cs_train_opt o = loop_options(j);
+    const cs_bag_spec spec = {
+        .model = spec_of(j), .facts = &j->facts, .taxa = &taxa, .learn = &learn, .feed = feed,
+        .opt = &o, .both_strands = j->model->both_strands,
+    };
+    const int rc = cs_bag_regression(&spec, st);
+
+    return rc != CS_OK || aim.preset == CS_PRESET_FAST ? rc : cs_bag_learn(&spec, j->be, st);
+}
+
+/* Bases per second, by a second of learning that is thrown away. */
+static int measure(struct job *j, double *speed)
+{
+    int rc = CS_OK;
+    cs_train_state st;
+    cs_train_opt o = loop_options(j);
+    cs_feed feed = feed_of(j);
+
+    o.budget = (cs_budget){ .seconds = TRIAL };
+    o.n_epoch = INT64_MAX;
+    o.model_path = o.checkpoint_path = o.metrics_path = o.watch = NULL;
+    o.resume = false;
+    feed.valid = NULL;
+    cs_train_state_init(&st);
+    CS_TRY(cs_train_run(j->model, &feed, &o, &st));
+    *speed = (double)st.n_base / fmax(st.seconds, 1e-9);
+    cs_model_free(j->model);
+    j->model = NULL;
+    rc = make_model(j);
+out:
+    cs_train_state_release(&st);
+    return rc;
+}
+
+/* Without --budget and other ends, one that fits data and machine. */
+static int propose(struct job *j, int argc, char **argv)
+{
+    static char text[32];
+    int rc = CS_OK;
+    double speed = 0;
+
+    if (!j->preset || cs_budget_set(&j->budget) || aim.print_config ||
+        cs_preset_given(argc, argv, "epochs", 0) || cs_preset_given(argc, argv, "max-steps", 0))
+        return CS_OK;
+    if (own.resume)
+        return cs_fail(CS_EUSAGE, "--resume needs the --budget that the run had");
+    CS_TRY(measure(j, &speed));
+    j->budget.seconds = cs_preset_propose(&j->facts, PASSES, speed);
+    (void)snprintf(text, sizeof text, "%.0fm", j->budget.seconds / 60);
+    aim.budget = text;
+    cs_note("--budget %s is taken: %d passes over %.3g Mbase at %.3g Mbase/s would take %.0f s; "
+            "give it to choose, and with --resume", text, PASSES, (double)j->facts.n_base / 1e6,
+            speed / 1e6, PASSES * (double)j->facts.n_base / fmax(speed, 1));
+out:
+    return rc;
+}
+
+static int train(struct job *j)
+{
+    int rc = CS_OK;
+    cs_train_state st;
+    cs_feed feed = feed_of(j);
 
     cs_train_state_init(&st);
-    j->model->both_strands = strand == STRAND_BOTH ||
-                             (strand == STRAND_AUTO && sample.rc && cs_policy_can_turn(j->model));
+    if (j->preset && j->valid != NULL && !own.resume)
+        CS_TRY(compete(j, &feed, &st));
+    const cs_train_opt o = loop_options(j);
     rc = cs_train_run(j->model, &feed, &o, &st);
     if (rc == CS_OK || rc == CS_ECANCEL)
         cs_train_summary(&st, j->checkpoint, rc);
+    if (rc == CS_OK && st.done)
+        cs_bag_tell(&st);
     if (rc == CS_OK && st.done && j->valid != NULL && j->model->head->is_class &&
         !j->model->head->per_token && (j->group == NULL || cs_group_rank(j->group) == 0))
         rc = cs_evaluate_calibrate(own.output, j->be, j->valid, learn.batch_tokens);
+out:
     cs_train_state_release(&st);
     return rc;
 }
@@ -473,23 +480,28 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(cs_train_join(&learn, &own, &device, cs_labelled_once(&label, &input), &compute,
                          &j->group));
     const cs_split split = cs_args_split(&compute);
-    CS_TRY(cs_train_outputs(&own, j->group, &j->checkpoint));
+    if (!aim.print_config)
+        CS_TRY(cs_train_outputs(&own, j->group, &j->checkpoint));
     CS_TRY(cs_train_index(j->group, input.reference));
     CS_TRY(read_data(j, split.inflate));
+    CS_TRY(apply_preset(j, set, argc, argv));
     CS_TRY(make_samplers(j));
     CS_TRY(cs_class_weights(aim.weights, components.head, &j->data, j->labelled.classes.n,
                             &j->weight));
-    CS_TRY(make_model(j, split.work));
+    name_labels(j);
+    CS_TRY(cs_train_device(&device, j->group, split.work, &j->be));
+    CS_TRY(make_model(j));
     CS_TRY(check_lengths(j));
     CS_TRY(take_over(j));
+    CS_TRY(propose(j, argc, argv));
     CS_TRY(check_time(j));
-    if (strand == STRAND_BOTH)
+    if (strand == CS_STRAND_BOTH)
         CS_TRY(cs_policy_check_turn(j->model));
     /* The tables that follow those of input, labels, run, compute, device and log, and that of taxa
      * where they are only kept. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
-                                     cs_run_table, cs_memory_table, strand_table, cs_compute_table,
-                                     cs_device_table, cs_log_table,
+                                     cs_run_table, cs_memory_table, cs_strand_table,
+                                     cs_compute_table, cs_device_table, cs_log_table,
                                      components.head->set_taxonomy ? NULL : cs_taxa_table, NULL },
                                      hash_data(&j->data));
     j->origin.seed = learn.seed;
@@ -511,6 +523,9 @@ static void release(struct job *j)
     if (j->data.mem != NULL)
         cs_dataset_release(&j->data);
     cs_provenance_release(&j->origin);
+    for (int32_t i = 0; i < j->n_label; i++)
+        free(j->label[i].name);
+    free(j->label);
     free(j->weight);
     free(j->recipe);
     free(j->checkpoint);
@@ -546,7 +561,10 @@ static int run(int argc, char **argv)
     CS_TRY(check_options());
     CS_TRY(check_budget(&j, argc, argv));
     CS_TRY(prepare(&j, set, argc, argv));
-    CS_TRY(train(&j));
+    if (aim.print_config)
+        (void)fputs(j.recipe, stdout);
+    else
+        CS_TRY(train(&j));
 out:
     cs_group_finalize(j.group, rc);
     release(&j);

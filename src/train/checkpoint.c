@@ -23,7 +23,8 @@ enum { HEAD_BYTES = 16, MAX_SLAB = 4 };
 void cs_train_state_init(cs_train_state *st)
 {
     *st = (cs_train_state){ .best = NAN, .best_loss = NAN, .best_accuracy = NAN,
-                            .best_balanced = NAN, .log = cs_xstrdup("") };
+                            .best_balanced = NAN, .regression = NAN, .bag = NAN,
+                            .log = cs_xstrdup("") };
 }
 
 void cs_train_state_release(cs_train_state *st)
@@ -54,6 +55,9 @@ static const struct field { const char *name; size_t off; bool real; } fields[] 
     { "n_base", offsetof(cs_train_state, n_base), false },
     { "valid_seconds", offsetof(cs_train_state, valid_seconds), true },
     { "done_before", offsetof(cs_train_state, done_before), true },
+    { "done_first", offsetof(cs_train_state, done_first), true },
+    { "regression", offsetof(cs_train_state, regression), true },
+    { "bag", offsetof(cs_train_state, bag), true },
 };
 
 enum { N_FIELD = sizeof fields / sizeof fields[0] };

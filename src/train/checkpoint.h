@@ -39,6 +39,8 @@ typedef struct cs_train_state {
     double  epoch_seconds;       /* their time */
     double  valid_seconds;       /* of the longest validation so far */
     double  done_before;         /* share of the budget when the present epoch began */
+    double  done_first;          /* and when the run did */
+    double  regression, bag;     /* balanced accuracy of what is to be beaten; NaN: not known */
     int64_t n_base;              /* learnt from in all steps */
     char   *log;                 /* the metrics table so far; owned */
 } cs_train_state;

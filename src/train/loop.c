@@ -83,7 +83,7 @@ static void use_average(struct learner *l, bool on)
 static int save_checkpoint(struct learner *l)
 {
     use_average(l, false);
-    if (l->rank > 0)
+    if (l->rank > 0 || l->o->checkpoint_path == NULL)
         return CS_OK;
     return cs_checkpoint_save(l->o->checkpoint_path, &l->m->ps, l->o->ema > 0, l->st, l->o->recipe);
 }
@@ -111,7 +111,9 @@ static int make_room(struct learner *l, const cs_batch *b)
 
 static double learning_rate(const struct learner *l, int64_t step)
 {
-    return l->o->adam.lr * cs_pace_factor(&l->pace, step, l->done);
+    const double first = l->st->done_first, done = (l->done - first) / fmax(1 - first, 1e-9);
+
+    return l->o->adam.lr * cs_pace_factor(&l->pace, step, done);
 }
 
 /* After a step. Where the budget says so it was the last of its epoch, whatever the feed still
@@ -289,7 +291,7 @@ static int keep_best(struct learner *l, const cs_metrics *f)
     const double v = monitors_balanced(l) ? f->balanced : -f->loss;
 
     if (f->n > 0 && !(isnan(st->best) ? isfinite(v) : v > st->best)) {
-        st->n_bad++;
+        st->n_bad += st->best_epoch > 0;
         return CS_OK;
     }
     st->best = v;
@@ -301,7 +303,7 @@ static int keep_best(struct learner *l, const cs_metrics *f)
     free(l->m->training);
     l->m->training = l->o->describe != NULL ? l->o->describe(l->o->arg, st) : NULL;
     use_average(l, true);
-    return cs_model_save(l->m, l->o->model_path, false);
+    return l->o->model_path != NULL ? cs_model_save(l->m, l->o->model_path, false) : CS_OK;
 }
 
 static void begin_epoch(cs_train_state *st, double done)
@@ -409,7 +411,8 @@ out:
 /* Another rank has ended the run. What was learnt until then is not lost. */
 static int keep_step(struct learner *l, int rc)
 {
-    if (l->rank == 0 && l->st->step > 0 && save_checkpoint(l) == CS_OK)
+    if (l->rank == 0 && l->st->step > 0 && l->o->checkpoint_path != NULL &&
+        save_checkpoint(l) == CS_OK)
         cs_note("step %lld is kept in '%s'; --resume goes on from there", (long long)l->st->step,
                 l->o->checkpoint_path);
     return rc;
@@ -517,6 +520,8 @@ static int start(struct learner *l, cs_feed *feed)
     }
     st->seconds += o->spent;
     l->done = cs_pace_done(&l->pace, st, st->seconds);
+    if (!o->resume)
+        st->done_first = st->done_before = l->done;
     if (o->group != NULL) {
         feed->rank = l->rank = cs_group_rank(o->group);
         feed->n_rank = cs_group_size(o->group);

@@ -200,6 +200,12 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
     json_object_set_new(o, "valid_loss", real_json(st->best_loss));
     json_object_set_new(o, "valid_accuracy", real_json(st->best_accuracy));
     json_object_set_new(o, "valid_balanced_accuracy", real_json(st->best_balanced));
+    if (p->preset != NULL)
+        json_object_set_new(o, "preset", json_string(p->preset));
+    if (isfinite(st->regression))
+        json_object_set_new(o, "baseline_regression_balanced", real_json(st->regression));
+    if (isfinite(st->bag))
+        json_object_set_new(o, "baseline_bag_balanced", real_json(st->bag));
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
     json_decref(o);
     return text;

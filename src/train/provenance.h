@@ -15,6 +15,7 @@ typedef struct cs_provenance {
     cs_origin_file *file;
     int             n_file;
     int64_t         seed;
+    const char     *preset;      /* or NULL */
     const char     *split_by;    /* what the validation was split off by: a key, "name", "table" */
     int64_t         n_group;     /* groups of records that stay together; 0: not counted */
 } cs_provenance;

@@ -27,6 +27,38 @@ static const char *more_column(const cs_train_opt *o, const cs_head *head)
     return o->perplexity ? "valid_perplexity" : head->is_labels ? "valid_macro_auc" : NULL;
 }
 
+static void append(char *line, size_t n, const char *fmt, double v)
+{
+    const size_t at = strlen(line);
+
+    if (isfinite(v))
+        (void)snprintf(line + at, n - at, fmt, v);
+}
+
+/* What somebody wants to know who looks now and then. */
+static void tell_epoch(const cs_train_opt *o, const cs_head *head, const cs_metrics *f,
+                       const cs_train_state *st)
+{
+    char line[256] = "";
+    const bool classes = head->is_class || head->is_labels;
+    const double left = o->budget.seconds - st->seconds;
+
+    append(line, sizeof line, "loss %.4g", f->loss);
+    if (classes)
+        append(line, sizeof line, ", balanced accuracy %.4f", f->balanced);
+    append(line, sizeof line, ", best %.4f", fmax(st->best_balanced, f->balanced));
+    append(line, sizeof line, "; bag of words %.4f", st->bag);
+    append(line, sizeof line, "; regression on 5-mers %.4f", st->regression);
+    append(line, sizeof line, "; %.3g Mbase/s",
+           (double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9) / 1e6);
+    if (o->budget.seconds > 0)
+        append(line, sizeof line, ", %.0f s left", fmax(left, 0));
+    else if (o->budget.n_base > 0)
+        append(line, sizeof line, ", %.0f %% done",
+               fmin(100, 100 * (double)st->n_base / (double)o->budget.n_base));
+    cs_note("%s, epoch %lld: %s", o->watch, (long long)st->epoch + 1, line);
+}
+
 int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs_metrics *f,
                  cs_train_state *st)
 {
@@ -49,6 +81,8 @@ int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs
                    c[0], c[1], c[2], c[3], c[4], c[5], st->seconds,
                    (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9),
                    more != NULL ? "\t" : "", more != NULL ? c[6] : "");
+    if (o->watch != NULL)
+        tell_epoch(o, head, f, st);
     cs_info("epoch %lld: train loss %s, accuracy %s; validation loss %s, accuracy %s, %s %s",
             (long long)st->epoch + 1, c[0], c[1], c[2], c[3],
             more != NULL ? more + strlen("valid_") : "balanced", more != NULL ? c[6] : c[4]);

@@ -34,6 +34,7 @@ typedef struct cs_train_opt {
     int64_t     checkpoint_steps;/* besides one per epoch; 0: none */
     uint64_t    seed;            /* of the dropout masks */
     const char *model_path, *checkpoint_path;
+    const char *watch;           /* what learns, for a line per epoch; NULL: only with --verbose */
     const char *metrics_path;    /* NULL: none */
     const char *shorter;         /* "shorten sequences with --crop-max", for a message */
     const char *recipe;          /* see cs_checkpoint_save() */

@@ -197,6 +197,36 @@ N train-budget-word.err  $spend -q --budget 10 -o x.m
 N train-budget-two.err   $spend -q --budget 10m --epochs 3 -o x.m
 T 'nothing is left of what was refused' sh -c '[ -z "$(ls | grep "^x")" ]'
 
+# ---- presets -------------------------------------------------------------------------------------
+
+# config OPTION...: what would be run
+config() { chordseq train --print-config --label-key class "$@" all.fa; }
+config --preset fast --lr 0.1 --no-rc > fast.cfg
+T 'a preset, and what overrides it' sh -c 'for s in lr=0.1 rc=0 encoder.depth=none tokenizer.k=6 encoder.max-len=8M; do
+    grep -qx "$s" fast.cfg || exit; done'
+config > auto.cfg
+config --preset balanced > balanced.cfg
+T 'auto is balanced, sized by the longest record' sh -c 'cmp auto.cfg balanced.cfg && grep -qx preset=balanced auto.cfg &&
+    grep -qx encoder.max-len=256 auto.cfg && grep -qx rc=1 auto.cfg'
+config --preset none --encoder.track 2 > none.cfg
+config --encoder.track 2 > own.cfg
+T 'but none where the model is chosen' sh -c 'cmp own.cfg none.cfg && grep -qx rc=0 own.cfg'
+T 'print-config writes nothing' sh -c '[ -z "$(ls | grep "^x")" ]'
+easy="chordseq train -@ 1 --label-key class --split-by organism all.fa"
+T 'fast, beside a regression' sh -c '"$@" --preset fast --budget 200k -o fast.m --metrics fast.tsv 2> told &&
+    grep -q "regression on 5-mers: balanced accuracy [01]" told && grep -q "bag of words, epoch 1: loss .*best" told' - $easy
+T 'it learns' sh -c 'tail -n 1 fast.tsv | awk "{ exit !(\$8 > 0.9) }"'
+T 'the model keeps preset and baseline' sh -c 'chordseq model show fast.m > card && grep -q "training.preset.fast$" card &&
+    grep -q "training.baseline_regression_balanced" card && grep -q "^strand.both" card'
+T 'nothing but a budget is given' sh -c '"$@" --budget 300k -o easy.m 2> told && grep -q "^chordseq: bag of words, ep" told &&
+    grep -q "^chordseq: network, epoch 1: .*bag of words [01]" told && grep -q " trained " told' - $easy
+T 'it is not worse than the bag' sh -c 'chordseq eval -q -m easy.m --label-key class all.fa > easy.eval &&
+    awk -F "\t" "\$1 == \"record\" && \$2 == \"all\" && \$4 == \"balanced_accuracy\" { ok = \$5 > 0.9 } END { exit !ok }" easy.eval'
+T 'paused after the bag' $easy -q --budget 300k -o easier.m --stop-after 2
+T 'gone on' $easy -q --budget 300k -o easier.m --resume
+T 'the same tensors' [ "$(sum easy.m)" = "$(sum easier.m)" ]
+N train-preset-resume.err $easy -q -o x.m --resume
+
 # ---- signals: the state of a whole step is kept ----------------------------------------------------
 
 long="chordseq train $small --epochs 5000 --samples-per-epoch 64 --crop-max 80 --crop-min 60 --label-key class all.fa"

@@ -1,0 +1,128 @@
+/* bag.c - the bag of words that a network has to beat, learnt on its samples. */
+#include "train/bag.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "infer/taxa.h"
+#include "registry.h"
+#include "train/baseline.h"
+
+/* The bag's part of the budget is one in so many. */
+enum { SHARE = 5 };
+
+/* Settings of tokenizer, encoder and head, as the preset has them. */
+struct parts { void *tok, *enc, *head; cs_train_args learn; };
+
+static int choose(const cs_bag_spec *s, cs_model_spec *m, struct parts *p)
+{
+    m->tok = cs_tokenizer_find("kmer");
+    m->enc = cs_encoder_find("chordmixer");
+    p->tok = cs_xcalloc(1, m->tok->cfg_size + 1);
+    p->enc = cs_xcalloc(1, m->enc->cfg_size + 1);
+    p->head = cs_xcalloc(1, m->head->cfg_size + 1);
+    p->learn = *s->learn;
+    const cs_optset set[] = {
+        { m->tok->opt, p->tok, "tokenizer" }, { m->enc->opt, p->enc, "encoder" },
+        { m->head->opt, p->head, "head" }, { NULL, NULL, NULL },
+    }, with_learn[] = {
+        set[0], set[1], set[2], { cs_train_table, &p->learn, NULL }, { NULL, NULL, NULL },
+    };
+    cs_opt_defaults(set);
+    m->tok_cfg = p->tok;
+    m->enc_cfg = p->enc;
+    m->head_cfg = p->head;
+    m->tok_text = NULL;
+    m->has_mask = false;
+    m->ranks = (cs_ranks){ 0 };
+    return cs_preset_apply(CS_PRESET_FAST, s->facts, with_learn, 0, NULL);
+}
+
+static int run(const cs_bag_spec *s, cs_backend *be, const cs_train_opt *opt, cs_train_state *st)
+{
+    int rc = CS_OK;
+    cs_model_spec spec = s->model;
+    struct parts p = { NULL };
+    cs_model *m = NULL;
+    cs_feed feed = *s->feed;
+
+    CS_TRY(choose(s, &spec, &p));
+    CS_TRY(cs_model_new(&spec, be, &m));
+    CS_TRY(cs_taxa_set(m, s->taxa));
+    CS_TRY(cs_taxa_set_head(m));
+    m->both_strands = s->both_strands;
+    feed.pack = (cs_pack){ .tok = m->tok, .tok_state = m->tok_state,
+                           .batch_tokens = p.learn.batch_tokens,
+                           .step_records = p.learn.step_records,
+                           .accumulate = p.learn.accumulate };
+    const cs_run_args files = { .output = opt->model_path, .metrics = NULL };
+    cs_train_opt o = *opt;
+    const cs_train_opt own = cs_train_options(&p.learn, &files, &(cs_memory_args){ 0 });
+    o.adam = own.adam;
+    o.schedule = own.schedule;
+    o.warmup = own.warmup;
+    o.ema = own.ema;
+    o.clip = own.clip;
+    o.checkpoint_path = NULL;
+    o.metrics_path = NULL;
+    o.resume = false;
+    o.freeze_epochs = 0;
+    o.shorter = "shorten sequences with --crop-max";
+    rc = cs_train_run(m, &feed, &o, st);
+out:
+    cs_model_free(m);
+    free(p.tok);
+    free(p.enc);
+    free(p.head);
+    return rc;
+}
+
+int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
+{
+    cs_train_state bag;
+    cs_train_opt o = *s->opt;
+
+    /* Only a signal ends it early: a pause is one of the network. */
+    o.stop_after = 0;
+    o.max_seconds = 0;
+    o.watch = o.watch != NULL ? "bag of words" : NULL;
+    o.budget.n_base /= SHARE;
+    if (o.budget.seconds > 0)
+        o.budget.seconds = o.spent + (o.budget.seconds - o.spent) / SHARE;
+    cs_train_state_init(&bag);
+    bag.regression = st->regression;
+    int rc = run(s, be, &o, &bag);
+    if (rc == CS_ECANCEL)
+        cs_note("ended by a signal before the network began; there is nothing to --resume");
+    st->bag = st->best_balanced = bag.best_balanced;
+    st->best = bag.best;
+    st->best_loss = bag.best_loss;
+    st->best_accuracy = bag.best_accuracy;
+    st->n_base = bag.n_base;
+    cs_train_state_release(&bag);
+    return rc;
+}
+
+int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st)
+{
+    cs_baseline base;
+    const int rc = cs_baseline_fit(s->feed->train, s->feed->valid, s->feed->weight, s->model.seed,
+                                   &base);
+
+    if (rc != CS_OK)
+        return rc == CS_EOF ? CS_OK : rc;
+    st->regression = base.balanced;
+    cs_note("logistic regression on 5-mers: balanced accuracy %.4f of %lld validation samples",
+            base.balanced, (long long)base.n_valid);
+    return CS_OK;
+}
+
+void cs_bag_tell(const cs_train_state *st)
+{
+    if (isfinite(st->bag) && st->best_epoch == 0)
+        cs_note("the network did not get beyond the bag of words, which is the model written");
+    if (isfinite(st->regression) && st->best_balanced < st->regression)
+        cs_warn("the model is below logistic regression on 5-mers: a balanced accuracy of %.4f, "
+                "not %.4f; give it more --budget, or more data", st->best_balanced, st->regression);
+}

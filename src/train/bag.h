@@ -1,0 +1,35 @@
+/* bag.h - the bag of words that a network has to beat, learnt on its samples. */
+#ifndef CS_TRAIN_BAG_H
+#define CS_TRAIN_BAG_H
+
+#include "infer/taxa.h"
+#include "train/preset.h"
+#include "train/train_args.h"
+
+/* Of the network and its run. */
+typedef struct cs_bag_spec {
+    cs_model_spec         model; /* labels, head and seed are taken over */
+    const cs_preset_facts *facts;
+    const cs_taxa_args   *taxa;
+    const cs_train_args  *learn; /* all but what the preset fast sets is taken over */
+    const cs_feed        *feed;  /* its samplers and weights */
+    const cs_train_opt   *opt;   /* the bag gets a fifth of its budget */
+    bool                  both_strands;
+} cs_bag_spec;
+
+/** cs_bag_regression - fit a logistic regression, too, and say how good it is: st->regression.
+ * CS_OK, also where it would take too long; CS_EMEM */
+int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st) CS_MUST_CHECK;
+
+/**
+ * cs_bag_learn - learn the bag and write it to opt->model_path
+ *
+ * st       receives what the network has to beat, and what of the budget is spent
+ * Returns  CS_OK; the errors of cs_train_run()
+ */
+int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st) CS_MUST_CHECK;
+
+/** cs_bag_tell - is what a run that is done has given worth its time? Says it where it is not */
+void cs_bag_tell(const cs_train_state *st);
+
+#endif

@@ -1,0 +1,269 @@
+/* baseline.c - what a network has to beat: logistic regression on the frequencies of k-mers. */
+#include "train/baseline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "train/feed.h"
+
+enum { K = 5, WORDS = 1 << (2 * K), FEATURES = WORDS / 2, BIAS = FEATURES, ROW = FEATURES + 1,
+       MOST_ROWS = 20000, LEAST_CROPS = 2000, BATCH = 256, EPOCHS = 30, FEW_EPOCHS = 3,
+       STREAM_BASELINE = 131 };
+/* Multiplications of a fit: what takes seconds on one core, and what is not worth them. */
+static const double WORK = 2e10, MOST_WORK = 1e11;
+static const float LR = 0.02F, DECAY = 1e-4F;
+
+/* A matrix of samples: [n * ROW], the last column 1, with their classes. */
+struct rows { int64_t n; float *x; int32_t *class_no; };
+
+static int code_of(char c)
+{
+    switch (c) {
+    case 'A': case 'a': return 0;
+    case 'C': case 'c': return 1;
+    case 'G': case 'g': return 2;
+    case 'T': case 't': case 'U': case 'u': return 3;
+    default: return -1;
+    }
+}
+
+/* Which feature a word is: those of odd length are never their own reverse complement. */
+static void number_words(int16_t *feature)
+{
+    int16_t n = 0;
+
+    for (int w = 0; w < WORDS; w++) {
+        int turned = 0;
+        for (int i = 0, v = w; i < K; i++, v >>= 2)
+            turned = turned << 2 | (3 - (v & 3));
+        feature[w] = turned < w ? feature[turned] : n++;
+    }
+}
+
+static void count_words(const int16_t *feature, const char *base, int64_t n, float *x)
+{
+    int run = 0, word = 0;
+    double sum = 0;
+
+    memset(x, 0, FEATURES * sizeof *x);
+    for (int64_t i = 0; i < n; i++) {
+        const int code = code_of(base[i]);
+        run = code < 0 ? 0 : run + 1;
+        word = (word << 2 | (code & 3)) & (WORDS - 1);
+        if (run >= K)
+            x[feature[word]] += 1;
+    }
+    for (int f = 0; f < FEATURES; f++)
+        sum += (double)x[f];
+    /* Of unit length, and then of about 1 in each of the columns. */
+    for (int f = 0; f < FEATURES && sum > 0; f++)
+        x[f] = sqrtf(x[f] / (float)sum * FEATURES);
+    x[BIAS] = 1;
+}
+
+static int fill(const cs_sampler *s, uint64_t epoch, int64_t n, struct rows *r)
+{
+    const cs_dataset *d = cs_sampler_dataset(s);
+    const int64_t per_epoch = cs_sampler_count(s);
+    int16_t feature[WORDS];
+
+    *r = (struct rows){ .n = n, .x = cs_alloc((size_t)n * ROW, sizeof *r->x),
+                        .class_no = cs_alloc((size_t)n, sizeof *r->class_no) };
+    if (r->x == NULL || r->class_no == NULL)
+        return CS_EMEM;
+    number_words(feature);
+    #pragma omp parallel for
+    for (int64_t i = 0; i < n; i++) {
+        const cs_sample a = cs_sampler_get(s, epoch + (uint64_t)(i / per_epoch), i % per_epoch);
+        const cs_example *e = &d->ex[a.example];
+        count_words(feature, e->base + a.start, a.n_base, r->x + i * ROW);
+        r->class_no[i] = e->class_no;
+    }
+    return CS_OK;
+}
+
+/* Taken off, so that steps are not spent on what all rows have in common. */
+static void centre(struct rows *to, const float *mean)
+{
+    #pragma omp parallel for
+    for (int64_t i = 0; i < to->n; i++)
+        for (int f = 0; f < FEATURES; f++)
+            to->x[i * ROW + f] -= mean[f];
+}
+
+static void average(const struct rows *r, float *mean)
+{
+    for (int f = 0; f < FEATURES; f++) {
+        double sum = 0;
+        for (int64_t i = 0; i < r->n; i++)
+            sum += (double)r->x[i * ROW + f];
+        mean[f] = (float)(sum / (double)r->n);
+    }
+}
+
+struct fit {
+    int32_t  n_class;
+    float   *w, *m1, *m2;        /* [n_class * ROW] weights and Adam's moments */
+    float   *p;                  /* [BATCH * n_class] probabilities, then their gradient */
+    int64_t  step, n_step;
+};
+
+static void predict(const struct fit *t, const float *x, float *p)
+{
+    float top = -INFINITY, sum = 0;
+
+    for (int32_t c = 0; c < t->n_class; c++) {
+        const float *w = t->w + (int64_t)c * ROW;
+        float z = 0;
+        #pragma omp simd reduction(+:z)
+        for (int f = 0; f < ROW; f++)
+            z += w[f] * x[f];
+        p[c] = z;
+        top = fmaxf(top, z);
+    }
+    for (int32_t c = 0; c < t->n_class; c++)
+        sum += p[c] = expf(p[c] - top);
+    for (int32_t c = 0; c < t->n_class; c++)
+        p[c] /= sum;
+}
+
+/* The sum of a class's gradients over a batch, and Adam's step on its weights. */
+static void update(struct fit *t, const struct rows *r, const int64_t *row, int64_t n, int32_t c)
+{
+    float g[ROW] = { 0 };
+    const float done = (float)t->step / (float)t->n_step, rate = LR * (1 - done),
+                b1 = 1 - powf(0.9F, (float)t->step + 1), b2 = 1 - powf(0.999F, (float)t->step + 1);
+    float *w = t->w + (int64_t)c * ROW, *m1 = t->m1 + (int64_t)c * ROW,
+          *m2 = t->m2 + (int64_t)c * ROW;
+
+    for (int64_t i = 0; i < n; i++) {
+        const float *x = r->x + row[i] * ROW, v = t->p[i * t->n_class + c] / (float)n;
+        #pragma omp simd
+        for (int f = 0; f < ROW; f++)
+            g[f] += v * x[f];
+    }
+    for (int f = 0; f < ROW; f++) {
+        const float v = g[f] + (f < FEATURES ? DECAY * w[f] : 0);
+        m1[f] += 0.1F * (v - m1[f]);
+        m2[f] += 0.001F * (v * v - m2[f]);
+        w[f] -= rate * (m1[f] / b1) / (sqrtf(m2[f] / b2) + 1e-8F);
+    }
+}
+
+static void learn(struct fit *t, const struct rows *r, const int64_t *row, int64_t n,
+                  const float *weight)
+{
+    #pragma omp parallel for
+    for (int64_t i = 0; i < n; i++) {
+        float *p = t->p + i * t->n_class;
+        const int32_t truth = r->class_no[row[i]];
+        predict(t, r->x + row[i] * ROW, p);
+        p[truth] -= 1;
+        for (int32_t c = 0; c < t->n_class && weight != NULL; c++)
+            p[c] *= weight[truth];
+    }
+    #pragma omp parallel for
+    for (int32_t c = 0; c < t->n_class; c++)
+        update(t, r, row, n, c);
+    t->step++;
+}
+
+static int evaluate(const struct fit *t, const struct rows *r, cs_baseline *out)
+{
+    int64_t *n = cs_alloc(2 * (size_t)t->n_class, sizeof *n), n_right = 0, n_met = 0;
+    double loss = 0, recall = 0;
+
+    if (n == NULL)
+        return CS_EMEM;
+    memset(n, 0, 2 * (size_t)t->n_class * sizeof *n);
+    for (int64_t i = 0; i < r->n; i++) {
+        const int32_t truth = r->class_no[i];
+        int32_t best = 0;
+        predict(t, r->x + i * ROW, t->p);
+        for (int32_t c = 1; c < t->n_class; c++)
+            best = t->p[c] > t->p[best] ? c : best;
+        loss -= log(fmax((double)t->p[truth], 1e-30));
+        n[2 * truth]++;
+        n[2 * truth + 1] += best == truth;
+    }
+    for (int32_t c = 0; c < t->n_class; c++) {
+        n_right += n[2 * c + 1];
+        n_met += n[2 * c] > 0;
+        recall += n[2 * c] > 0 ? (double)n[2 * c + 1] / (double)n[2 * c] : 0;
+    }
+    out->n_valid = r->n;
+    out->loss = loss / (double)r->n;
+    out->accuracy = (double)n_right / (double)r->n;
+    out->balanced = recall / (double)n_met;
+    free(n);
+    return CS_OK;
+}
+
+static int fit(struct fit *t, const struct rows *r, const float *weight, uint64_t seed,
+               int64_t n_epoch)
+{
+    const size_t n = (size_t)t->n_class * ROW;
+    int64_t *order = cs_alloc((size_t)r->n, sizeof *order);
+
+    t->w = cs_alloc(3 * n, sizeof *t->w);
+    t->p = cs_alloc((size_t)BATCH * (size_t)t->n_class, sizeof *t->p);
+    if (order == NULL || t->w == NULL || t->p == NULL) {
+        free(order);
+        return CS_EMEM;
+    }
+    memset(t->w, 0, 3 * n * sizeof *t->w);
+    t->m1 = t->w + n;
+    t->m2 = t->m1 + n;
+    t->n_step = n_epoch * ((r->n + BATCH - 1) / BATCH);
+    for (int64_t i = 0; i < r->n; i++)
+        order[i] = i;
+    for (int64_t e = 0; e < n_epoch; e++) {
+        cs_rng_shuffle(cs_rng_key(cs_rng_key(seed, STREAM_BASELINE), (uint64_t)e), order, r->n);
+        for (int64_t i = 0; i < r->n; i += BATCH)
+            learn(t, r, order + i, i + BATCH < r->n ? BATCH : r->n - i, weight);
+    }
+    free(order);
+    return CS_OK;
+}
+
+/* Records come once; crops of few records may come more often. */
+static int64_t rows_of(const cs_sampler *s)
+{
+    const int64_t n = cs_sampler_count(s);
+
+    return n > MOST_ROWS ? MOST_ROWS : cs_sampler_crops(s) && n < LEAST_CROPS ? LEAST_CROPS : n;
+}
+
+int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const float *weight,
+                    uint64_t seed, cs_baseline *out)
+{
+    int rc = CS_OK;
+    const cs_dataset *d = cs_sampler_dataset(train);
+    struct rows learnt = { 0 }, judged = { 0 };
+    struct fit t = { .n_class = d->n_class };
+    float mean[FEATURES];
+    const double pass = 2.0 * (double)rows_of(train) * ROW * t.n_class;
+
+    *out = (cs_baseline){ .accuracy = NAN, .balanced = NAN, .loss = NAN };
+    if (FEW_EPOCHS * pass > MOST_WORK)
+        return CS_EOF;
+    const double n_epoch = fmin(EPOCHS, fmax(FEW_EPOCHS, floor(WORK / pass)));
+    CS_TRY(fill(train, 0, rows_of(train), &learnt));
+    CS_TRY(fill(valid, CS_VALID_EPOCH, cs_sampler_count(valid), &judged));
+    average(&learnt, mean);
+    centre(&learnt, mean);
+    centre(&judged, mean);
+    CS_TRY(fit(&t, &learnt, weight, seed, (int64_t)n_epoch));
+    out->n_train = learnt.n;
+    rc = evaluate(&t, &judged, out);
+out:
+    free(learnt.x);
+    free(learnt.class_no);
+    free(judged.x);
+    free(judged.class_no);
+    free(t.w);
+    free(t.p);
+    return rc == CS_EMEM ? cs_fail(rc, "out of memory for the baseline") : rc;
+}

@@ -1,0 +1,169 @@
+/* preset.c - settings for people who do not want to choose: --preset. */
+#include "train/preset.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const cs_preset_names[] = { "fast", "balanced", "best", "none", "auto", NULL };
+
+/* What presets mean for every data set; NULL: the option's own default. fast is a bag of canonical
+ * 6-mers, trained as the default model was (refdata/model/train.sh). */
+static const struct row { const char *name, *value[3]; } rows[] = {
+    /*                         fast      balanced  best */
+    { "tokenizer.k",         { "6",      "3",      "3" } },
+    { "tokenizer.canonical", { "1",      NULL,     NULL } },
+    { "encoder.depth",       { "none",   NULL,     NULL } },
+    { "encoder.init",        { "identity", NULL,   NULL } },
+    { "encoder.track",       { "4",      "8",      "12" } },
+    { "encoder.hidden",      { "32",     "64",     "96" } },
+    { "head.norm",           { "layer",  "layer",  "layer" } },
+    { "head.hidden",         { "512",    "128",    "256" } },
+    { "head.dropout",        { "0.25",   "0.1",    "0.2" } },
+    { "lr",                  { "0.005",  "0.003",  "0.003" } },
+    { "weight-decay",        { "0.05",   "0.02",   "0.05" } },
+    { "warmup",              { "0.05",   "0.05",   "0.05" } },
+    { "ema",                 { "0.998",  "0.998",  "0.999" } },
+    { "step-records",        { "128",    "64",     "64" } },
+    { "rc",                  { "1",      "1",      "1" } },
+    { "length-power",        { "0.5",    "0.5",    "0.5" } },
+    { "patience",            { "8",      "8",      "12" } },
+};
+
+/* Records up to here are learnt whole; longer ones in crops, short ones too. */
+enum { WHOLE = 1000, SHORTEST = 250, LONGEST = 60000, SEVERAL = 5000, LEAST_EPOCH = 4096,
+       VALID_CROPS = 2000, BAG_LENGTH = 8 << 20 };
+
+static int by_length(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+int cs_preset_look(const cs_dataset *d, cs_preset_facts *f)
+{
+    int64_t *n = cs_alloc((size_t)d->n + 1, sizeof *n);
+
+    *f = (cs_preset_facts){ .n_class = d->n_class };
+    if (n == NULL)
+        return cs_fail(CS_EMEM, "out of memory for the lengths of %lld records", (long long)d->n);
+    for (int64_t i = 0; i < d->n; i++) {
+        if (d->ex[i].part == CS_PART_SKIP)
+            continue;
+        n[f->n_record++] = d->ex[i].n_base;
+        f->n_base += d->ex[i].n_base;
+    }
+    qsort(n, (size_t)f->n_record, sizeof *n, by_length);
+    f->longest = f->n_record > 0 ? n[f->n_record - 1] : 0;
+    f->median = f->n_record > 0 ? n[f->n_record / 2] : 0;
+    free(n);
+    return CS_OK;
+}
+
+bool cs_preset_given(int argc, char **argv, const char *name, char letter)
+{
+    const size_t n = strlen(name);
+
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *s = argv[i];
+        if (s[0] == '-' && s[1] != '-' && letter != 0 && s[1] == letter)
+            return true;
+        if (strncmp(s, "--", 2) == 0 && strncmp(s + 2, name, n) == 0 &&
+            (s[2 + n] == '\0' || s[2 + n] == '='))
+            return true;
+    }
+    return false;
+}
+
+cs_preset cs_preset_choose(cs_preset p, const cs_opt *learn, int argc, char **argv)
+{
+    static const char *const part[] = { "--tokenizer", "--encoder", "--head." };
+
+    if (p != CS_PRESET_AUTO)
+        return p;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        for (size_t k = 0; k < sizeof part / sizeof *part; k++)
+            if (strncmp(argv[i], part[k], strlen(part[k])) == 0)
+                return CS_PRESET_NONE;
+    for (; learn->type != CS_OPT_END; learn++)
+        if (learn->type != CS_OPT_GROUP && strcmp(learn->name, "seed") != 0 &&
+            cs_preset_given(argc, argv, learn->name, learn->letter))
+            return CS_PRESET_NONE;
+    return CS_PRESET_BALANCED;
+}
+
+static int set_one(const cs_optset *set, const char *name, const char *value, int argc, char **argv)
+{
+    const char *dot = strchr(name, '.'), *own = dot != NULL ? dot + 1 : name;
+
+    for (; set->opt != NULL; set++) {
+        const size_t n = set->prefix != NULL ? strlen(set->prefix) : 0;
+        const bool same = dot != NULL ? n == (size_t)(dot - name) &&
+                                        strncmp(set->prefix, name, n) == 0 : n == 0;
+        const cs_opt *o = same ? cs_opt_find(set->opt, own) : NULL;
+        if (o != NULL)
+            return cs_preset_given(argc, argv, name, o->letter) ? CS_OK
+                 : cs_opt_set(set->opt, set->base, own, value);
+    }
+    return CS_OK;
+}
+
+static int set_number(const cs_optset *set, const char *name, int64_t v, int argc, char **argv)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "%lld", (long long)v);
+    return set_one(set, name, text, argc, argv);
+}
+
+/* Lengths and numbers of samples. Crops are drawn evenly on a logarithmic scale. */
+static int set_samples(const cs_preset_facts *f, const cs_optset *set, int argc, char **argv)
+{
+    int rc = CS_OK;
+    const int64_t crop = f->longest < LONGEST ? f->longest : LONGEST;
+
+    CS_TRY(set_number(set, "samples-per-epoch",
+                      f->n_record > LEAST_EPOCH ? f->n_record : LEAST_EPOCH, argc, argv));
+    if (f->median < WHOLE)
+        return CS_OK;
+    CS_TRY(set_number(set, "crop-min", SHORTEST, argc, argv));
+    CS_TRY(set_number(set, "crop-max", crop, argc, argv));
+    CS_TRY(set_one(set, "crop-power", f->median < SEVERAL ? "1" : "1.4", argc, argv));
+    rc = set_number(set, "valid-samples", VALID_CROPS, argc, argv);
+out:
+    return rc;
+}
+
+int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set, int argc,
+                    char **argv)
+{
+    int rc = CS_OK;
+    int64_t most = 64;
+
+    if (p == CS_PRESET_NONE)
+        return CS_OK;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].value[p] != NULL)
+            CS_TRY(set_one(set, rows[i].name, rows[i].value[p], argc, argv));
+    /* A network is as deep as the longest sequence asks for; a bag takes any length. */
+    while (most < f->longest)
+        most *= 2;
+    if (p == CS_PRESET_FAST && most < BAG_LENGTH)
+        most = BAG_LENGTH;
+    CS_TRY(set_number(set, "encoder.max-len", most, argc, argv));
+    rc = set_samples(f, set, argc, argv);
+out:
+    return rc;
+}
+
+double cs_preset_propose(const cs_preset_facts *f, double n_pass, double speed)
+{
+    static const double minutes[] = { 1, 2, 5, 10, 20, 30, 60 };
+    const double wanted = n_pass * (double)f->n_base / fmax(speed, 1);
+    size_t i = 0;
+
+    while (i + 1 < sizeof minutes / sizeof *minutes && 60 * minutes[i] < wanted)
+        i++;
+    return 60 * minutes[i];
+}

@@ -1,0 +1,42 @@
+/* preset.h - settings for people who do not want to choose: --preset. */
+#ifndef CS_TRAIN_PRESET_H
+#define CS_TRAIN_PRESET_H
+
+#include "base/opt.h"
+#include "train/dataset.h"
+
+typedef enum cs_preset {
+    CS_PRESET_FAST, CS_PRESET_BALANCED, CS_PRESET_BEST, CS_PRESET_NONE, CS_PRESET_AUTO
+} cs_preset;
+extern const char *const cs_preset_names[];
+
+/* What a preset's numbers follow from. */
+typedef struct cs_preset_facts { int64_t n_record, n_base, longest, median; int32_t n_class; }
+    cs_preset_facts;
+
+/** cs_preset_look - the facts of a dataset; CS_EMEM */
+int cs_preset_look(const cs_dataset *d, cs_preset_facts *f) CS_MUST_CHECK;
+
+/**
+ * cs_preset_apply - set options that argv does not give
+ *
+ * set      tables with their structs, ending with {0}; rows of tables that are not there are left
+ *          out, as are all of an encoder or tokenizer that the preset does not mean
+ * argc     0: nothing is given
+ * Returns  CS_OK; CS_EUSAGE, CS_EMEM
+ */
+int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set, int argc,
+                    char **argv) CS_MUST_CHECK;
+
+/** cs_preset_choose - what auto means: balanced, but none where argv chooses a tokenizer, an
+ * encoder, their or the head's settings, or how is learnt; `learn` is that table */
+cs_preset cs_preset_choose(cs_preset p, const cs_opt *learn, int argc, char **argv);
+
+/** cs_preset_given - does argv give an option, by name or letter (0: it has none)? */
+bool cs_preset_given(int argc, char **argv, const char *name, char letter);
+
+/** cs_preset_propose - a budget in seconds for so many passes at a speed of bases per second: a
+ * round number from a minute to an hour */
+double cs_preset_propose(const cs_preset_facts *f, double n_pass, double speed);
+
+#endif

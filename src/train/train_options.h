@@ -1,0 +1,32 @@
+/* train_options.h - options of `chordseq train`: samples, aim, where it starts. */
+#ifndef CS_TRAIN_TRAIN_OPTIONS_H
+#define CS_TRAIN_TRAIN_OPTIONS_H
+
+#include "train/loop.h"
+#include "train/preset.h"
+
+typedef struct cs_sample_args {
+    int64_t crop_min, crop_max, n_sample, n_valid;
+    double  crop_power, balance, group_balance, length_power, valid_frac;
+    int     rc, no_rc;
+} cs_sample_args;
+typedef struct cs_aim_args {
+    const char *budget, *weights;
+    double      stop_at, tolerance;
+    int         preset, print_config, monitor;
+} cs_aim_args;
+typedef struct cs_init_args {
+    const char *init;
+    int64_t     freeze_epochs;
+    double      encoder_lr;
+    int         freeze;
+} cs_init_args;
+
+/* What --freeze and --strand say. */
+enum { CS_FREEZE_NONE, CS_FREEZE_ENCODER };
+enum { CS_STRAND_AUTO, CS_STRAND_FORWARD, CS_STRAND_BOTH };
+
+extern const cs_opt cs_sample_table[], cs_aim_table[], cs_init_table[];
+extern const cs_opt cs_strand_table[];     /* its struct is one int */
+
+#endif
