@@ -57,7 +57,7 @@ fi
 # The header alone, as a C and C++ program sees it.
 echo '#include "chordseq.h"
 int main(void) { return chordseq_version()[0] == 0; }' > use.c
-T 'the header in C99' "${CC:-cc}" -std=c99 -pedantic-errors -Wall -Wextra -Werror \
+T 'the header in C99' ${CC:-cc} -std=c99 -pedantic-errors -Wall -Wextra -Werror \
     -I"$srcdir/src/lib" -fsyntax-only use.c
 with c++ T 'the header in C++' c++ -x c++ -pedantic-errors -Wall -Wextra -Werror \
     -I"$srcdir/src/lib" -fsyntax-only use.c
