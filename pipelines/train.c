@@ -174,6 +174,8 @@ static int read_data(struct job *j, int n_inflate)
         goto out;
     rc = CS_OK;
     cs_labelled_report(&j->labelled);
+    if (components.head->set_taxonomy == NULL)
+        cs_labelled_advise_tree(&j->labelled);
     if (j->data.n == 0)
         rc = cs_fail(CS_EFORMAT, "there is no record to learn from in the input");
     else if (components.head->is_class && j->labelled.classes.n == 1)

@@ -72,6 +72,8 @@ cs_labels *cs_labelled_table(const cs_labelled *l);
 
 /** cs_labelled_report - warnings about what was left out */
 void cs_labelled_report(const cs_labelled *l);
+/** cs_labelled_advise_tree - a note where a thousand classes or more are lineages, and flat */
+void cs_labelled_advise_tree(const cs_labelled *l);
 /** cs_labelled_check_split - warnings about classes without a record in a part of d, and why, and
  * about sequences that are in both; CS_EUSAGE when no record has the key of --split-by; CS_EMEM */
 int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool wants_valid)

@@ -2,6 +2,9 @@
 #include "base/log.h"
 #include "train/labelled.h"
 
+/* From here on the tree that lineages make is worth its while. */
+enum { MANY_CLASSES = 1000 };
+
 /* No more than told: a table may be of more than is learnt from here. */
 static void tell_unmet(const cs_labels *table, const char *path)
 {
@@ -31,6 +34,15 @@ void cs_labelled_report(const cs_labelled *l)
     if (l->n_short > 0)
         cs_warn("%lld of %lld records are too short and were left out; first: '%s'",
                 (long long)l->n_short, (long long)l->n_read, l->first_short);
+}
+
+void cs_labelled_advise_tree(const cs_labelled *l)
+{
+    const cs_classes *c = &l->classes;
+
+    if (c->n >= MANY_CLASSES && !l->lineages && strchr(c->name[0], ';') != NULL)
+        cs_note("there are %d classes, and they are lineages: --head tree --lineage RANKS learns "
+                "them with their ancestors", c->n);
 }
 
 static void tell_untrained(const cs_labelled *l, const cs_dataset *d)

@@ -211,6 +211,9 @@ T 'auto is balanced, sized by the longest record' sh -c 'cmp auto.cfg balanced.c
 config --preset none --encoder.track 2 > none.cfg
 config --encoder.track 2 > own.cfg
 T 'but none where the model is chosen' sh -c 'cmp own.cfg none.cfg && grep -qx rc=0 own.cfg'
+awk 'BEGIN { for (i = 0; i < 1000; i++) printf ">r%d tax=a;b%d\nACGTACGTAC\n", i, i }' > flat.fa
+T 'a thousand flat lineages: a tree is advised' sh -c 'chordseq train --print-config --label-key tax flat.fa 2> told > flat.cfg &&
+    grep -q "there are 1000 classes, and they are lineages: --head tree" told'
 T 'print-config writes nothing' sh -c '[ -z "$(ls | grep "^x")" ]'
 easy="chordseq train -@ 1 --label-key class --split-by organism all.fa"
 T 'fast, beside a regression' sh -c '"$@" --preset fast --budget 200k -o fast.m --metrics fast.tsv 2> told &&
