@@ -29,13 +29,13 @@ xzcat "$here/groups.tsv.xz" | awk -F '\t' -v OFS='\t' -v fold="${FOLD:-}" '!/^#/
 awk -F '\t' -v OFS='\t' '$1 == "bacteria.fa.gz" && !seen[$2]++ { print $2, "skip", $2 }' \
     "$here/pieces.tsv" >> "$work/split.tsv"
 
-for file in "$taxa"/*.fa.gz "$taxa2"/*.fa.gz; do
+for file in "$taxa"/*.fa.gz "$taxa2"/*.fa.gz "$work/pieces.fa"; do
     set -- "$@" -i "$file"
 done
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
-"$chordseq" train -v "$@" -i "$work/pieces.fa" --label-key class --label-map "$here/classes.tsv" \
+"$chordseq" train -v --label-key class --label-map "$here/classes.tsv" \
     --split "$work/split.tsv" \
     --tokenizer kmer --tokenizer.k 6 --tokenizer.stride 1 --tokenizer.canonical \
     --encoder chordmixer --encoder.max-len 8M --encoder.track 4 --encoder.hidden 32 \
@@ -44,6 +44,6 @@ export OMP_WAIT_POLICY
     --crop-min 250 --crop-max 60000 --crop-power 1.4 --class-balance 1 --group-balance 0.5 \
     --length-power 0.5 --rc --samples-per-epoch 25000 --valid-samples 2800 --step-records 128 \
     --batch-tokens 32k --lr 0.005 --weight-decay 0.5 --warmup 100 --epochs 14 --ema 0.998 --seed 1 \
-    --metrics "$work/bag.tsv" -o "$work/bag.safetensors"
+    --metrics "$work/bag.tsv" -o "$work/bag.safetensors" "$@"
 "$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/bag.safetensors" \
     "$work/labelled.safetensors"
