@@ -41,7 +41,7 @@ static const cs_opt bench_table[] = {
     { .type = CS_OPT_SIZE, .name = "min-len", BENCH(min_len), .arg = "NUM", .def = "256",
       .help = "shortest sequence, in tokens; each next one is twice as long", .min = 1,
       .max = 1e12 },
-    { .type = CS_OPT_SIZE, .name = "max-len", BENCH(max_len), .arg = "NUM", .def = "128k",
+    { .type = CS_OPT_SIZE, .name = "max-len", BENCH(max_len), .arg = "NUM", .def = "131072",
       .help = "longest sequence", .min = 1, .max = 1e12 },
     { .type = CS_OPT_INT, .name = "width", BENCH(width), .arg = "NUM", .def = "64",
       .help = "channels of a token, or the nearest width that the encoder supports", .min = 1,
@@ -53,7 +53,7 @@ static const cs_opt bench_table[] = {
       .man = "What a pass will take is judged from the two lengths before. Of each length one pass "
              "that fetches memory and one that is timed are made in any case.", .min = 1e-9,
       .max = 1e9 },
-    { .type = CS_OPT_SIZE, .name = "max-memory", BENCH(max_memory), .arg = "BYTES", .def = "2G",
+    { .type = CS_OPT_BYTES, .name = "max-memory", BENCH(max_memory), .arg = "BYTES", .def = "2Gi",
       .help = "most memory for the activations of a pass", .min = 1, .max = 1e15 },
     { .type = CS_OPT_INT, .name = "seed", BENCH(seed), .arg = "NUM", .def = "1",
       .help = "seed of weights and tokens", .min = 0, .max = 9e15 },

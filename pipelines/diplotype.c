@@ -68,8 +68,8 @@ static const cs_opt diplotype_table[] = {
       .choice = absents },
     { .type = CS_OPT_FLAG, .name = "all-filters", .off = AT(all_filters),
       .help = "include records that failed a filter" },
-    { .type = CS_OPT_SIZE, .name = "max-memory", .off = AT(max_memory), .arg = "NUM",
-      .def = "2G", .help = "memory limit for the haplotypes of one region, a byte per site and "
+    { .type = CS_OPT_BYTES, .name = "max-memory", .off = AT(max_memory), .arg = "NUM",
+      .def = "2Gi", .help = "memory limit for the haplotypes of one region, a byte per site and "
                            "sample",
       .min = 1, .max = 1e15 },
     { .type = CS_OPT_END }

@@ -55,7 +55,7 @@ static const cs_opt eval_table[] = {
       .help = "tokens per batch, or auto",
       .min = 1, .max = 1e9,
       .man = "A longer sequence forms a batch of its own. auto is what fits the memory, at most "
-             "64k on the processor; chordseq-classify(1) has the rule." },
+             "65536 on the processor; chordseq-classify(1) has the rule." },
     { .type = CS_OPT_GROUP, .name = "Output" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", EVAL(output), .arg = "FILE",
       .def = "-", .help = "table of all metrics; '-' is standard output" },

@@ -78,7 +78,7 @@ static const cs_opt explain_table[] = {
       .help = "steps of integrated gradients", .min = 1,
       .max = 1e6 },
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", OWN(batch_tokens), .arg = "NUM",
-      .def = "64k", .help = "batch size of mutagenesis, in tokens", .min = 1, .max = 1e9 },
+      .def = "65536", .help = "batch size of mutagenesis, in tokens", .min = 1, .max = 1e9 },
     { .type = CS_OPT_END }
 };
 

@@ -38,12 +38,12 @@ export OMP_WAIT_POLICY
 "$chordseq" train -v --label-key class --label-map "$here/classes.tsv" \
     --split "$work/split.tsv" \
     --tokenizer kmer --tokenizer.k 6 --tokenizer.stride 1 --tokenizer.canonical \
-    --encoder chordmixer --encoder.max-len 8M --encoder.track 4 --encoder.hidden 32 \
+    --encoder chordmixer --encoder.max-len 8388608 --encoder.track 4 --encoder.hidden 32 \
     --encoder.init identity --encoder.depth none \
     --head.norm layer --head.hidden 512 --head.dropout 0.25 \
     --crop-min 250 --crop-max 60000 --crop-power 1.4 --class-balance 1 --group-balance 0.5 \
     --length-power 0.5 --rc --samples-per-epoch 25000 --valid-samples 2800 --step-records 128 \
-    --batch-tokens 32k --lr 0.005 --weight-decay 0.5 --warmup 100 --epochs 14 --ema 0.998 --seed 1 \
+    --batch-tokens 32768 --lr 0.005 --weight-decay 0.5 --warmup 100 --epochs 14 --ema 0.998 --seed 1 \
     --metrics "$work/bag.tsv" -o "$work/bag.safetensors" "$@"
 "$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/bag.safetensors" \
     "$work/labelled.safetensors"

@@ -21,7 +21,7 @@ export OMP_WAIT_POLICY
 gzip -cd "$data/hg38_slices.fa.gz" > "$work/hg38.fa"
 "$python" "$here/prepare.py" "$data/variants_covered.tsv" "$work"
 "$chordseq" pretrain --tokenizer base --window 1000 --windows-per-epoch 1000 --valid-windows 200 \
-    --val-contigs chr20 --skip-contigs chr1,chr21 --rc --batch-tokens 8k --lr 0.002 --epochs 9 --seed 1 \
+    --val-contigs chr20 --skip-contigs chr1,chr21 --rc --batch-tokens 8192 --lr 0.002 --epochs 9 --seed 1 \
     --encoder cdil --encoder.channels 64 --encoder.layers 7 \
     -o "$work/pretrained.safetensors" --metrics "$work/pretrained.tsv" "$@" "$work/hg38.fa"
 
@@ -31,7 +31,7 @@ for seed in 1 2 3; do
     "$chordseq" train --head variant -i "$work/labels.tsv" --split "$work/split.tsv" \
         --reference "$work/hg38.fa" --window-length 256 --tokenizer base --rc --strand both \
         --encoder cdil --init "$work/pretrained.safetensors" --epochs 4 --step-records 32 --lr 0.002 \
-        --class-weights balanced --batch-tokens 16k --seed $seed \
+        --class-weights balanced --batch-tokens 16384 --seed $seed \
         -o "$work/variant.$seed.safetensors" --metrics "$work/variant.$seed.tsv" "$@"
     loss=$(awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "valid_loss") c = i; next }
         least == "" || $c < least { least = $c } END { print least }' "$work/variant.$seed.tsv")

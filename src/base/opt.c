@@ -18,8 +18,6 @@
 #include "base/path_conflicts.h"
 #include "base/suggest.h"
 
-static const int64_t KILO = 1024;
-
 enum { NAME_BYTES = 160, TAKES_BYTES = 512 };
 
 static bool has_field(const cs_opt *o)
@@ -48,6 +46,7 @@ static void say_takes(const cs_opt *o, char *buf, size_t size)
     static const char *const what[] = {
         [CS_OPT_FLAG] = "a count", [CS_OPT_INT] = "a whole number",
         [CS_OPT_SIZE] = "a whole number with an optional suffix k, M, G or T",
+        [CS_OPT_BYTES] = "a whole number with an optional suffix k, M, G, T, Ki, Mi, Gi or Ti",
         [CS_OPT_REAL] = "a number", [CS_OPT_ENUM] = "one of",
     };
     size_t n = (size_t)snprintf(buf, size, "%s%s%s", takes_word(o) ? o->choice[0] : "",
@@ -100,12 +99,13 @@ static int set_field(const cs_opt *o, void *base, const char *text)
         return CS_OK;
     case CS_OPT_INT:
     case CS_OPT_SIZE:
+    case CS_OPT_BYTES:
         if (o->choice && strcmp(o->choice[0], text) == 0) {
             *(int64_t *)field = 0;
             return CS_OK;
         }
-        if ((o->type == CS_OPT_INT ? cs_parse_int : cs_parse_size)(text, &i) != CS_OK
-            || !in_range(o, (double)i))
+        if ((o->type == CS_OPT_INT ? cs_parse_int : o->type == CS_OPT_SIZE ? cs_parse_size
+             : cs_parse_bytes)(text, &i) != CS_OK || !in_range(o, (double)i))
             return CS_EUSAGE;
         *(int64_t *)field = i;
         return CS_OK;
@@ -154,6 +154,7 @@ static void set_nothing(const cs_opt *o, void *base)
         break;
     case CS_OPT_INT:
     case CS_OPT_SIZE:
+    case CS_OPT_BYTES:
         *(int64_t *)field = 0;
         break;
     case CS_OPT_REAL:
@@ -217,13 +218,13 @@ static int real_text(double v, char *buf, size_t n_buf)
     return n;
 }
 
-static int size_text(int64_t v, char *buf, size_t n_buf)
+static int bytes_text(int64_t v, char *buf, size_t n_buf)
 {
-    static const char *const suffix[] = { "", "k", "M", "G", "T" };
+    static const char *const suffix[] = { "", "Ki", "Mi", "Gi", "Ti" };
     int i = 0;
 
-    for (; v != 0 && v % KILO == 0 && i < 4; i++)
-        v /= KILO;
+    for (; v != 0 && v % 1024 == 0 && i < 4; i++)
+        v /= 1024;
     return snprintf(buf, n_buf, "%lld%s", (long long)v, suffix[i]);
 }
 
@@ -242,7 +243,10 @@ int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf)
     case CS_OPT_SIZE:
         if (o->choice && *(const int64_t *)field == 0)
             return snprintf(buf, n_buf, "%s", o->choice[0]);
-        return size_text(*(const int64_t *)field, buf, n_buf);
+        /* Without a suffix: in a model's file it has to be one number for every version. */
+        return snprintf(buf, n_buf, "%lld", (long long)*(const int64_t *)field);
+    case CS_OPT_BYTES:
+        return bytes_text(*(const int64_t *)field, buf, n_buf);
     case CS_OPT_REAL:
         return real_text(*(const double *)field, buf, n_buf);
     case CS_OPT_STR:

@@ -15,7 +15,8 @@ typedef enum cs_opt_type {
     CS_OPT_GROUP,     /* a title in help and manual; no field */
     CS_OPT_FLAG,      /* int: counts occurrences (-v -v gives 2) */
     CS_OPT_INT,       /* int64_t */
-    CS_OPT_SIZE,      /* int64_t with suffix k M G T (powers of 1024) */
+    CS_OPT_SIZE,      /* int64_t with suffix k M G T (powers of 1000) */
+    CS_OPT_BYTES,     /* the same, of memory: also Ki Mi Gi Ti (powers of 1024) */
     CS_OPT_REAL,      /* double; nan and inf are refused */
     CS_OPT_STR,       /* const char *: points into argv or the default */
     CS_OPT_IN,        /* the same, the name of a file that the run reads */
@@ -128,10 +129,11 @@ void cs_opt_help(const cs_optset *set, FILE *out);
 /** cs_opt_man - the same as roff (man(7) macros), with the further sentences */
 void cs_opt_man(const cs_optset *set, FILE *out);
 
-/** cs_parse_int, cs_parse_size, cs_parse_real - the number parsers, for other text formats too.
+/** cs_parse_int, cs_parse_size, cs_parse_bytes, cs_parse_real - the number parsers, for other text formats too.
  * Return CS_OK or CS_EUSAGE (no message kept); the whole string must be consumed. */
 int cs_parse_int(const char *s, int64_t *v) CS_MUST_CHECK;
 int cs_parse_size(const char *s, int64_t *v) CS_MUST_CHECK;
+int cs_parse_bytes(const char *s, int64_t *v) CS_MUST_CHECK;
 int cs_parse_real(const char *s, double *v) CS_MUST_CHECK;
 
 #endif

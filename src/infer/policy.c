@@ -42,7 +42,7 @@ const cs_opt cs_policy_table[] = {
     { .type = CS_OPT_SIZE, .name = "window-overlap", POLICY(overlap), .arg = "NUM", .def = "0",
       .help = "minimum overlap of neighbouring windows, in bases", .min = 0, .max = 1e12,
       .man = "At most half of a window." },
-    { .type = CS_OPT_SIZE, .name = "max-memory", POLICY(max_memory), .arg = "BYTES", .def = "0",
+    { .type = CS_OPT_BYTES, .name = "max-memory", POLICY(max_memory), .arg = "BYTES", .def = "0",
       .help = "memory limit for one sequence; 0: all that is free", .min = 0,
       .max = 1e15,
       .man = "A limit that does not depend on the machine. Batches keep to --batch-tokens." },

@@ -80,7 +80,7 @@ part test $((unlabelled + learnt + 1)) $n
 printf 'method\tseed\tsize\tauroc\tlow\thigh\tseconds\n'
 "$python" "$bench/cohort.py" regressions "$tmp" "$seed" $unlabelled $learnt
 
-common="--threads $THREADS --seed $seed -B 4k"
+common="--threads $THREADS --seed $seed -B 4096"
 # judge NAME BEGAN
 judge() {
     end=$(date +%s)
@@ -108,7 +108,7 @@ run() {
     $fit --init "$tmp/$name-base.model" -o "$tmp/$name-pretrained.model"
     judge "$name-pretrained" "$began"
 }
-size='--encoder.max-len 4k --encoder.dim 32 --encoder.heads 4 --encoder.layers 2 --encoder.hidden 64'
+size='--encoder.max-len 4096 --encoder.dim 32 --encoder.heads 4 --encoder.layers 2 --encoder.hidden 64'
 # shellcheck disable=SC2086
 run linformer 0.003 --encoder linformer --encoder.k 32 $size
 # At 0.003 this one stays at chance, which its validation tells.

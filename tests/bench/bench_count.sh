@@ -14,8 +14,8 @@ command -v valgrind > /dev/null || { echo '# no valgrind'; exit 77; }
 table=$bench/results/count.tsv
 scratch
 
-make_model "$tmp/narrow" 1 tokenizer=base encoder.max-len=128k encoder.track=4 encoder.hidden=64
-make_model "$tmp/wide" 1 tokenizer=base encoder.max-len=128k encoder.track=16 encoder.hidden=128
+make_model "$tmp/narrow" 1 tokenizer=base encoder.max-len=131072 encoder.track=4 encoder.hidden=64
+make_model "$tmp/wide" 1 tokenizer=base encoder.max-len=131072 encoder.track=16 encoder.hidden=128
 make_model "$tmp/normed" 1 tokenizer=base encoder.track=4 encoder.hidden=64 encoder.norm=layer
 gen_fasta 600 1 150 150 > "$tmp/reads.fa"
 gen_fasta 150 4 150 150 > "$tmp/read.fa"

@@ -45,7 +45,7 @@ reads()
 }
 
 printf 'command\tinput_bases\tpeak_KiB\twall_s\tcpu_s\n'
-gen_fasta 2M 1 | "$chordseq" tokenize -q --learn bpe --vocab-size 500 \
+gen_fasta 2097152 1 | "$chordseq" tokenize -q --learn bpe --vocab-size 500 \
     -o "$tmp/bpe.json" - || exit 1
 for n in "$@"; do
     gen_fasta "$n" 1 500000 500000 > "$tmp/in.fa"

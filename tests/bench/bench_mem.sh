@@ -13,7 +13,7 @@
 [ $# -gt 0 ] || set -- 200M 2G
 scratch
 
-make_model "$tmp/model" 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 encoder.max-len=16k \
+make_model "$tmp/model" 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 encoder.max-len=16384 \
     encoder.track=1 encoder.hidden=4
 printf 'outputs\tinput_bases\tpeak_KiB\twall_s\tcpu_s\trecords\n'
 for outputs in table all; do
@@ -36,7 +36,7 @@ for outputs in table all; do
 done
 
 n=1000000
-make_model "$tmp/wide" 1 tokenizer=base encoder.max-len=1M encoder.track=16 encoder.hidden=128
+make_model "$tmp/wide" 1 tokenizer=base encoder.max-len=1048576 encoder.track=16 encoder.hidden=128
 gen_fasta $n 1 $n $n > "$tmp/long.fa"
 "$builddir/tests/bench/peak" "$chordseq" classify -q -m "$tmp/wide" ${THREADS:+-@ "$THREADS"} \
     -o "$tmp/out.tsv" "$tmp/long.fa" 3> "$tmp/peak" || exit 1

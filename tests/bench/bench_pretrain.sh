@@ -23,7 +23,7 @@ pretrain()
     name=$1
     shift
     "$chordseq" pretrain --tokenizer base --window 1000 --windows-per-epoch $windows \
-        --valid-windows $valid --val-contigs chr20 --skip-contigs chr1,chr21 --rc -B 8k --lr 0.002 \
+        --valid-windows $valid --val-contigs chr20 --skip-contigs chr1,chr21 --rc -B 8192 --lr 0.002 \
         --seed 1 --threads 1 -o "$tmp/$name.safetensors" \
         --metrics "$tmp/$name.tsv" "$@" "$fasta" >&2
     # The lowest loss of any epoch, which is that of the model that was kept.

@@ -33,7 +33,7 @@ one()
     "$python" "$bayes" score "$2" "$3" "$tmp/$1" ${7:-} | sed "s/^/$1	naive Bayes	/"
     "$chordseq" train -q --threads 1 --seed "$seed" --label-key tax --lineage "$3" \
         --split "$tmp/$1.split.tsv" --head tree --head.norm layer --tokenizer.k 8 \
-        --encoder.depth none --encoder.max-len "$6" --encoder.track 8 --batch-tokens 128k \
+        --encoder.depth none --encoder.max-len "$6" --encoder.track 8 --batch-tokens 131072 \
         --step-records "$5" --lr 0.005 --epochs "$4" -o "$tmp/$1.model" "$2" >&2
     if [ -n "${7:-}" ]; then
         set -- "$1" "$7"
@@ -50,7 +50,7 @@ one()
 
 printf 'set\tmethod\trank\trecords\taccuracy\n'
 if [ $# -gt 0 ]; then
-    one "$1" "$2" "$3" 24 128 8k "${4:-}"
+    one "$1" "$2" "$3" 24 128 8192 "${4:-}"
     exit
 fi
 need_data "$genus"
@@ -65,5 +65,5 @@ set_of()
         one "$1" "$tmp/$1.fa" "$3" 1 "$5" "$6"
     fi
 }
-set_of 16S "$genus/rdp_trainset19_16S.fa.gz" domain,phylum,class,order,family,genus 24 128 2k
-set_of plastid "$genus/plastid_cds.fa.gz" order,family 30 64 8k
+set_of 16S "$genus/rdp_trainset19_16S.fa.gz" domain,phylum,class,order,family,genus 24 128 2048
+set_of plastid "$genus/plastid_cds.fa.gz" order,family 30 64 8192

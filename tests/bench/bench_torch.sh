@@ -30,7 +30,7 @@ printf 'what\tthreads\twidth\thidden\tsegments\tlength\tktokens_per_s\tbest\tpla
 for shape; do
     # shellcheck disable=SC2086
     set -- $shape
-    make_model "$tmp/model" 1 tokenizer=base encoder.max-len=128k encoder.track="$3" \
+    make_model "$tmp/model" 1 tokenizer=base encoder.max-len=131072 encoder.track="$3" \
         encoder.hidden="$2"
     for load in '64 150' '64 651' '1 10000'; do
         n=${load% *} length=${load#* }

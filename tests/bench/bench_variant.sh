@@ -35,7 +35,7 @@ run() {
     start=$(date +%s)
     "$chordseq" train -q --head variant -i "$tmp/labels.tsv" --split "$tmp/split.tsv" \
         --reference "$tmp/hg38.fa" --window-length "$WINDOW" --tokenizer base --rc --strand forward \
-        --epochs "$EPOCHS" --step-records 32 --lr 0.002 --class-weights balanced --batch-tokens 16k \
+        --epochs "$EPOCHS" --step-records 32 --lr 0.002 --class-weights balanced --batch-tokens 16384 \
         --threads "$THREADS" --seed "$seed" -o "$tmp/$name.$seed.model" "$@"
     end=$(date +%s)
     "$chordseq" variant -q -m "$tmp/$name.$seed.model" -r "$tmp/hg38.fa" --tsv "$tmp/$name.$seed.tsv" \

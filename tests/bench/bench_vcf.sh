@@ -12,7 +12,7 @@
 [ $# -gt 0 ] || set -- 2000 20000
 scratch
 
-gen_fasta 2M 7 2000000 2000000 > "$tmp/genome.fa"
+gen_fasta 2097152 7 2000000 2000000 > "$tmp/genome.fa"
 make_model "$tmp/labels" 1 tokenizer=base head=variant labels=26 encoder.max-len=1024 \
     encoder.track=4 encoder.hidden=64
 printf 'model\trecords\tper_second\tper_hour\tpeak_KiB\twall_s\tspliceai_per_hour_gpu\n'

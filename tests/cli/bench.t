@@ -17,7 +17,7 @@ T 'memory is a matter of options and length' sh -c "$tiny_bench"' -@ 2 | cut -f 
     cut -f 1-4,6,8 a.tsv | cmp - b'
 
 # Memory that grows in proportion to the length has the exponent 1.
-T 'the exponent is a slope' sh -c 'chordseq bench -q --encoder psf:factors=3 --min-len 1k --max-len 8k \
+T 'the exponent is a slope' sh -c 'chordseq bench -q --encoder psf:factors=3 --min-len 1024 --max-len 8192 \
     --repeats 1 --width 8 encoders | awk -F "\t" "\$4 == \"exponent\" && \$6 > 0.99 && \$6 < 1.01 &&
     \$8 > 0.99 && \$8 < 1.01 { ok = 1 } END { exit !ok }"'
 
@@ -26,7 +26,7 @@ cells() { "$@" encoders | awk -F '\t' '
     { print $4, ($5 + 0 > 0 ? "time" : $5), ($7 + 0 > 0 ? "time" : $7) }'; }
 P bench-long.txt  cells $one --encoder linformer:max-len=32:k=4
 P bench-slow.txt  cells $one --encoder transformer --max-seconds 1e-9
-P bench-large.txt cells $one --encoder transformer --max-memory 40k
+P bench-large.txt cells $one --encoder transformer --max-memory 40Ki
 P bench-sized.tsv sh -c "$one --encoder chordmixer:max-len=64 --encoder chordmixer:max-len=64:track=1 \
     --encoder cdil:channels=8,12:layers=2:depth=all encoders | cut -f 1-4,6,8"
 

@@ -4,17 +4,17 @@
 m=$tiny/model.safetensors
 gen=$builddir/tests/bench/gen_fasta
 c="chordseq classify -q -m '$m'"
-"$gen" 400k 1 50 500 > x.fa
+"$gen" 409600 1 50 500 > x.fa
 sh -c "$c x.fa" > x.tsv
 
 # memory follows input size: three times the input, the same peak but for a tenth
 "$builddir/tests/cli/make_model" light 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 \
-    encoder.max-len=4k encoder.track=1 encoder.hidden=2
+    encoder.max-len=4096 encoder.track=1 encoder.hidden=2
 peak() { "$builddir/tests/bench/peak" chordseq classify -q -m light --chunks-in-flight 4 -o /dev/null "$1" 3>&1; }
 if grep -q __asan_init "$builddir/chordseq"; then
     S 'memory follows input size' 'AddressSanitizer keeps what was freed'
 else
-    "$gen" 20M 5 200 2000 > one.fa
+    "$gen" 20971520 5 200 2000 > one.fa
     cat one.fa one.fa one.fa > three.fa
     T 'memory follows input size' test "$(peak one.fa | cut -f 1)" -gt \
         "$(($(peak three.fa | cut -f 1) * 5 / 6))"
@@ -23,7 +23,7 @@ fi
 
 T 'padding changes results' sh -c "awk '/^>/ && NR > 1 { exit } 1' x.fa > alone.fa &&
     $c alone.fa > alone.tsv && head -n 2 x.tsv | cmp - alone.tsv"
-{ printf '>one\nA\n>none\n>unknown\nNNNNNNNNNN\n'; echo '>long'; "$gen" 1M 2 1M 1M | tail -n +2; } > odd.fa
+{ printf '>one\nA\n>none\n>unknown\nNNNNNNNNNN\n'; echo '>long'; "$gen" 1048576 2 1048576 1048576 | tail -n +2; } > odd.fa
 T 'long contigs hang or short ones vanish' sh -c "timeout 60 $c odd.fa | cut -f 1,5 > odd.tsv &&
     [ \$(wc -l < odd.tsv) = 5 ] && [ \$(cut -f 2 odd.tsv | sort -u | wc -l) -ge 4 ]"
 awk '/^>/ { print; next } { s = ""; for (i = length($0); i > 0; i--)
@@ -37,8 +37,8 @@ T 'same input, different output' sh -c "for i in 1 2 3; do
 printf '>a\nAC!T\n' > bad.fa
 T 'exit 0 on failure' sh -c "! $c bad.fa > /dev/null 2>&1 && ! $c no-such-file > /dev/null 2>&1 &&
     ! $c x.fa -o /dev/full 2> /dev/null && ! $c x.fa > /dev/full 2> /dev/null"
-T 'out of memory with hand-tuned batches' sh -c "$c -B 1 x.fa | cmp - x.tsv && $c -B 100M x.fa |
-    cmp - x.tsv && $c --max-memory 100k odd.fa > /dev/null"
+T 'out of memory with hand-tuned batches' sh -c "$c -B 1 x.fa | cmp - x.tsv && $c -B 104857600 x.fa |
+    cmp - x.tsv && $c --max-memory 100Ki odd.fa > /dev/null"
 T 'stdin, gz and stdout rules' sh -c "gzip -c x.fa > no-suffix && $c no-suffix | cmp - x.tsv &&
     $c -i - < no-suffix | cmp - x.tsv && $c -o out.tsv x.fa > stdout && [ ! -s stdout ] &&
     cmp out.tsv x.tsv"

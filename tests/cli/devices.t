@@ -101,7 +101,7 @@ T 'on the processor it is 64k' sh -c "$c classify -v -m $m $in 2>&1 > /dev/null 
 # Whichever allocations fail, the run ends well, a record has a reason, or memory is to blame.
 T 'allocations that fail are told or do no harm' sh -c "n=0; halved=0
     while n=\$((n + 1)) && [ \$n -lt 15 ]; do
-        if CS_HOST_FAIL=\$n-\$((n + 1)) $c classify -@ 1 -m $m -B 2k --all --device cuda $in \
+        if CS_HOST_FAIL=\$n-\$((n + 1)) $c classify -@ 1 -m $m -B 2048 --all --device cuda $in \
             > fail.tsv 2> fail.err; then
             paste fail.tsv one.tsv | awk -F '\t' '\$5 != \"no_memory\" { for (i = 1; i <= NF / 2; i++)
                 if (\$i != \$(NF / 2 + i)) exit 1 }' || exit 1

@@ -10,7 +10,7 @@ T 'NPY and its names' chordseq embed -q -m "$m" -o v.npy mixed.fa
 P embed.names      cat v.npy.names.tsv
 T 'names elsewhere' sh -c 'chordseq embed -q -m "$1" -o w.npy --names w.tsv mixed.fa && cmp w.npy v.npy &&
     cmp w.tsv v.npy.names.tsv && [ ! -e w.npy.names.tsv ]' - "$m"
-T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@ 3 -B 1k" "--chunks-in-flight 1"; do
+T 'the same for any number of threads and batch size' sh -c 'for o in "-@ 1" "-@ 3 -B 1024" "--chunks-in-flight 1"; do
     chordseq embed -q -m "$1" -o w.npy $o mixed.fa && cmp w.npy v.npy || exit; done' - "$m"
 T 'one record alone is the same' sh -c 'awk "/^>/ { n++ } n == 5" mixed.fa > one.fa &&
     chordseq embed -q -m "$1" -o one.npy one.fa && tail -c 160 one.npy > a &&

@@ -182,7 +182,7 @@ T 'a device may be both' $c -q -o /dev/null /dev/null
 # ---- long records ------------------------------------------------------------------------------
 
 # 10 Mbp: beyond this model's 512 tokens it has a reason, and its neighbours have their answers.
-"$builddir/tests/bench/gen_fasta" 10M 7 100M 100M > long.fa
+"$builddir/tests/bench/gen_fasta" 10485760 7 104857600 104857600 > long.fa
 { printf '>before\nACGTACGTACGT\n'; cat long.fa; printf '>after\nACGTACGTACGT\n'; } > around.fa
 P long-refused.tsv     $c around.fa
 T 'its name and the limit are told' sh -c "$c around.fa 2>&1 > /dev/null | grep -qx \"chordseq: \
@@ -191,21 +191,21 @@ N long-error.err       $c --long-sequence error around.fa
 P long-windows.tsv     sh -c "$c --long-sequence window --window-overlap 100 around.fa | cut -f 1,2,5"
 N window-option.err    $c --window-length 100 around.fa
 # Within the limit it is answered as a whole.
-"$make" long-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2M \
+"$make" long-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2097152 \
     encoder.track=1 encoder.hidden=4
 P long-answered.tsv    sh -c 'chordseq classify -m long-model around.fa > long.tsv && cut -f 1-3,5 long.tsv'
 T 'and in the same way from batches of one token' sh -c 'chordseq classify -q -m long-model -B 1 \
     -@ 2 around.fa | cmp - long.tsv'
 # Where memory does not suffice, the record has that for a reason, or the run ends and names it: 1.3 M
 # tokens of 352 channels need 1.8 GB.
-"$make" wide-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2M \
+"$make" wide-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2097152 \
     encoder.track=16 encoder.hidden=1
 w="chordseq classify -@ 1 -m wide-model"
-T 'more than --max-memory is a reason' sh -c "$w --max-memory 1M around.fa 2> mem.err |
+T 'more than --max-memory is a reason' sh -c "$w --max-memory 1Mi around.fa 2> mem.err |
     cut -f 1,5 > mem.tsv && printf 'name\treason\nbefore\t.\nr0\tno_memory\nafter\t.\n' |
     cmp - mem.tsv && grep -q 'warning: 1 of 3 records need more memory .*--long-sequence window' mem.err"
-N max-memory.err       $w --max-memory 1M --long-sequence error around.fa
-T 'windows keep to --max-memory' sh -c "$w --max-memory 1M --long-sequence window \
+N max-memory.err       $w --max-memory 1Mi --long-sequence error around.fa
+T 'windows keep to --max-memory' sh -c "$w --max-memory 1Mi --long-sequence window \
     --window-length 500 around.fa | awk -F '\t' 'NR > 1 && \$5 != \".\" { exit 1 }'"
 if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
     T 'too little memory is a reason' sh -c "(ulimit -v 1500000; $w around.fa 2> mem.err) |
@@ -217,7 +217,7 @@ bytes; --long-sequence window cuts such records" mem.err'
     # One sequence is what --batch-tokens cannot make smaller.
     T 'training says what makes it shorter' sh -c '(ulimit -v 1500000
         chordseq train -@ 1 --class a=long.fa --class b=around.fa --tokenizer.k 8 --tokenizer.stride 8 \
-            --encoder.max-len 2M --encoder.track 16 --encoder.hidden 1 --epochs 1 --valid-frac 0 -o o.m \
+            --encoder.max-len 2097152 --encoder.track 16 --encoder.hidden 1 --epochs 1 --valid-frac 0 -o o.m \
             2> mem.err; [ $? = 1 ]) && grep -q "tokens of one sequence need [0-9]* bytes of activations; \
 shorten sequences with --crop-max, or use a machine with more$" mem.err'
 else

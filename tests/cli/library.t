@@ -38,7 +38,7 @@ says() { "$example" "$m" "$@" 2>&1 | sed 's/^[^:]*: //' >&2; return 1; }
 printf '>a\nACGZ\n' > letter.fa
 printf '>a\n%0300d\n' 0 | tr 0 A > long.fa
 N library-letter.err says letter.fa
-N library-memory.err says long.fa max-memory=1k long-sequence=error
+N library-memory.err says long.fa max-memory=1Ki long-sequence=error
 N library-option.err says long.fa min-prob=high
 
 # Only its interface is visible; nothing in it writes, ends the process or handles signals.

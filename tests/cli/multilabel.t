@@ -15,7 +15,7 @@ BEGIN {
         print "r" i "\t" (i % 5 == 2 ? "NA" : g) "\t" (i % 4 == 3 ? "." : t) > "labels.tsv"
     }
 }'
-small="--encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --encoder.depth none --tokenizer base -B 2k"
+small="--encoder.max-len 256 --encoder.track 2 --encoder.hidden 8 --encoder.depth none --tokenizer base -B 2048"
 learn="chordseq train --head multilabel --head.centre 20 $small --epochs 12 --lr 0.02 --seed 3"
 train="$learn -q"
 sum() { chordseq model show "$1" | sed -n 's/^sha256.//p'; }
@@ -132,6 +132,6 @@ T 'so they do' [ "$(sum none.m)" != "$(sum bal.m)" ]
 T 'paused' $w --class-weights balanced --stop-after 3 -o part.m all.fa
 T 'gone on' $w --class-weights balanced --resume --threads 1 -o part.m all.fa
 T 'the same tensors' [ "$(sum bal.m)" = "$(sum part.m)" ]
-still="chordseq train -q -B 2k --head multilabel --head.pool centre --head.centre 20 --epochs 1 --lr 1e-9 --weight-decay 0"
+still="chordseq train -q -B 2048 --head multilabel --head.pool centre --head.centre 20 --epochs 1 --lr 1e-9 --weight-decay 0"
 T 'starting from a model' $still --init centre.m --labels labels.tsv -o next.m --metrics n.tsv all.fa
 T 'is as good at once' sh -c 'tail -n 1 n.tsv | awk -F "\t" "{ exit !(\$12 > 0.9) }"'

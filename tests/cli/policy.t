@@ -16,12 +16,12 @@ turned()
 
 # ---- the reverse complement gets another class -----------------------------------------------------
 
-"$gen" 60k 3 300 900 > x.fa
+"$gen" 61440 3 300 900 > x.fa
 turned x.fa > y.fa
 T 'files differ' sh -c '! cmp -s x.fa y.fa'
-"$make" plain 5 tokenizer=kmer tokenizer.k=4 tokenizer.stride=3 encoder.max-len=1k \
+"$make" plain 5 tokenizer=kmer tokenizer.k=4 tokenizer.stride=3 encoder.max-len=1024 \
     encoder.track=2 encoder.hidden=4
-"$make" bag 6 tokenizer=kmer tokenizer.k=5 tokenizer.canonical=1 encoder.max-len=1k \
+"$make" bag 6 tokenizer=kmer tokenizer.k=5 tokenizer.canonical=1 encoder.max-len=1024 \
     encoder.track=2 encoder.hidden=4 encoder.depth=none
 for model in plain bag; do
     c="chordseq classify -q --all -m $model"
@@ -46,7 +46,7 @@ T 'and keeps to it' sh -c "chordseq classify -q --all -m '$d' x.fa > x.tsv &&
 
 # Classes by composition, learnt from half of the records, with noise enough to err.
 for c in 1 2 3; do
-    "$gen" 60k $c 200 400 | awk -v c=$c 'BEGIN { srand(c); split("A C", letter) }
+    "$gen" 61440 $c 200 400 | awk -v c=$c 'BEGIN { srand(c); split("A C", letter) }
         /^>/ { print ">" c "_" NR " class=" (rand() < 0.8 ? c : 1 + int(3 * rand())); next }
         { s = ""; for (i = 1; i <= length($0); i++)
               s = s (c < 3 && rand() < 0.2 ? letter[c] : substr($0, i, 1)); print s }'

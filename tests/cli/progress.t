@@ -20,9 +20,9 @@ T 'no escape sequences in a file' sh -c '
     - "$m" "$f"
 
 if script -qec true typescript < /dev/null > /dev/null 2>&1; then
-    "$builddir/tests/bench/gen_fasta" 12M 1 500 1500 > big.fa
+    "$builddir/tests/bench/gen_fasta" 12582912 1 500 1500 > big.fa
     T 'a terminal sees records, bases, rate and time left' sh -c '
-        TERM=xterm script -qec "chordseq classify -m $1 -o /dev/null -@ 1 -B 2k big.fa" typescript \
+        TERM=xterm script -qec "chordseq classify -m $1 -o /dev/null -@ 1 -B 2048 big.fa" typescript \
             < /dev/null > /dev/null &&
         tr "\r" "\n" < typescript | grep -qE "chordseq: [0-9]+ records, [0-9.]+ [kM]?base, [0-9.]+ \
 [kMG]?base/s, [0-9]+ %, [0-9:]+ left"' - "$m"

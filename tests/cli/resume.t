@@ -7,10 +7,10 @@
 
 m=$srcdir/refdata/model/default.safetensors
 gen=$builddir/tests/bench/gen_fasta
-"$gen" 14k 1 50 500 > x.fa
-"$gen" 10k 2 30 800 | gzip -c > y.fa.gz
+"$gen" 14336 1 50 500 > x.fa
+"$gen" 10240 2 30 800 | gzip -c > y.fa.gz
 printf '>empty\n>unknown\nNNNNNNNNNNNN\n' > z.fa
-"$gen" 8k 3 100 300 | sed 's/^>[^ ]*/&z/' >> z.fa
+"$gen" 8192 3 100 300 | sed 's/^>[^ ]*/&z/' >> z.fa
 total=$(zcat -f x.fa y.fa.gz z.fa | grep -c '^>')
 
 outputs='-o o.tsv --all --jsonl o.jsonl --kraken o.kraken --report o.kreport --krona o.krona
@@ -104,7 +104,7 @@ outputs=$all
 # Alignments: of several blocks, cut in one, with and without threads that compress; from sequences
 # and from alignments, under the input's header.
 outputs='-o o.tsv --bam o.bam --no-PG'
-"$gen" 250k 4 800 4000 > long.fa
+"$gen" 256000 4 800 4000 > long.fa
 awk 'BEGIN { print "@HD\tVN:1.6\n@SQ\tSN:c\tLN:99999"; srand(5); for (i = 1; i < 900; i++) { s = ""
     for (k = 0; k < 100; k++) s = s substr("ACGT", 1 + int(4 * rand()), 1)
     print "r" i "\t0\tc\t" i "\t9\t100M\t*\t0\t0\t" s "\t*" } }' > map.sam

@@ -35,7 +35,7 @@ e="embed -m $tiny/model.safetensors"
 
 # ---- every output --------------------------------------------------------------------------------
 
-"$builddir/tests/bench/gen_fasta" 60k 1 10 60 > many.fa
+"$builddir/tests/bench/gen_fasta" 61440 1 10 60 > many.fa
 printf '>empty\n>short\nA\n>unknown\nNNNNNNNNNNNN\n' > odd.fa
 T 'lines, for 1, 2, 3 and 7 parts' same '1 2 3 7' "$lines" $c many.fa odd.fa
 T 'every part has its share' sh -c 'for i in 1 2 3 4 5 6 7; do
@@ -116,7 +116,7 @@ reads()
         print "@r" r (r % every ? "" : " c" r); put(s); print "+" (r % 3 ? "" : "r" r); put(q)
         if (r % 50 == 0) print "" } }'
 }
-"$builddir/tests/bench/gen_fasta" 400k 3 1 3000 > long.fa
+"$builddir/tests/bench/gen_fasta" 409600 3 1 3000 > long.fa
 reads 1 1000 > plenty.fq
 reads 40 60 > some.fq
 reads 5000 1000 > none.fq

@@ -15,13 +15,13 @@ sh -c "$c '$tiny/reads.fq'" > "$reads"
 
 # A light model, so that some megabases take little time.
 "$builddir/tests/cli/make_model" light 1 tokenizer=kmer tokenizer.k=6 tokenizer.stride=6 \
-    encoder.max-len=4k encoder.track=1 encoder.hidden=2
+    encoder.max-len=4096 encoder.track=1 encoder.hidden=2
 l="chordseq classify -q -m light"
 
 # Some seven chunks of 20 to 200,000 bases, so that batches close for every reason.
-"$builddir/tests/bench/gen_fasta" 4M 3 20 1500 > big.fa
-"$builddir/tests/bench/gen_fasta" 600k 4 200000 200000 | sed 's/^>/>long/' >> big.fa
-"$builddir/tests/bench/gen_fasta" 2M 5 20 3000 >> big.fa
+"$builddir/tests/bench/gen_fasta" 4194304 3 20 1500 > big.fa
+"$builddir/tests/bench/gen_fasta" 614400 4 200000 200000 | sed 's/^>/>long/' >> big.fa
+"$builddir/tests/bench/gen_fasta" 2097152 5 20 3000 >> big.fa
 T 'a reference run' sh -c 'chordseq classify -v -m light -@ 1 -o big.tsv big.fa 2> big.err'
 T 'it has a line for each record' sh -c '[ $(($(grep -c ">" big.fa) + 1)) = $(wc -l < big.tsv) ]'
 T 'in input order' sh -c 'grep ">" big.fa | tr -d ">" > names &&
@@ -29,14 +29,14 @@ T 'in input order' sh -c 'grep ">" big.fa | tr -d ">" > names &&
 for threads in 2 3 4 9; do
     same "$threads threads" big.tsv "$l -@ $threads big.fa"
 done
-for tokens in 1 777 1M; do
+for tokens in 1 777 1048576; do
     same "batches of $tokens tokens" big.tsv "$l -B $tokens big.fa"
 done
 for window in 1 2 5 1000; do
     same "a window of $window" big.tsv "$l --chunks-in-flight $window big.fa"
 done
-same 'all of them at once' big.tsv "$l --chunks-in-flight 1 -B 10k -@ 3 - < big.fa"
-T 'a small window closes batches by lag' sh -c 'chordseq classify -m light --chunks-in-flight 2 -B 64k \
+same 'all of them at once' big.tsv "$l --chunks-in-flight 1 -B 10240 -@ 3 - < big.fa"
+T 'a small window closes batches by lag' sh -c 'chordseq classify -m light --chunks-in-flight 2 -B 65536 \
     -o /dev/null big.fa 2>&1 | grep -E "lag [1-9]"'
 
 # ---- how records come ------------------------------------------------------------------------

@@ -8,7 +8,7 @@ awk 'BEGIN { srand(1); split("AAATTACG AAATTCAG GGGCCATC GGGCCTAC", word, " ")
     for (i = 0; i < 160; i++) { c = 1 + i % 4; s = ""
         for (j = 0; j < 60 + i; j++) s = s substr(word[c], 1 + int(8 * rand()), 1)
         printf ">r%d tax=%s\n%s\n", i, i % 40 == 0 ? "F1;;" : tax[c], s } }' > all.fa
-small="--encoder.max-len 256 --encoder.track 4 --encoder.depth none --tokenizer.k 3 -B 2k --lr 0.03"
+small="--encoder.max-len 256 --encoder.track 4 --encoder.depth none --tokenizer.k 3 -B 2048 --lr 0.03"
 train="chordseq train -q $small --epochs 6 --seed 1 --label-key tax"
 
 N tree-none.err      $train -o x.m --head tree all.fa

@@ -5,7 +5,7 @@
 command -v chromium > /dev/null || { S 'the pages' 'no chromium'; exit; }
 
 model=$srcdir/refdata/model/default.safetensors
-for i in 1 2; do "$builddir/tests/bench/gen_fasta" 400k $i 100 9000 > s$i.fa || exit 1; done
+for i in 1 2; do "$builddir/tests/bench/gen_fasta" 409600 $i 100 9000 > s$i.fa || exit 1; done
 chordseq classify -q -m "$model" --min-prob 0.3 --html classify.html -o x s1.fa &&
     chordseq eval -q -m "$tiny/model.safetensors" --class classA=s1.fa --class classB=s2.fa \
         --fragments 200,1000 --html eval.html -o x || exit 1

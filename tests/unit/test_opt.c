@@ -93,7 +93,7 @@ static void defaults(void **state)
     assert_int_equal(cs_opt_check(set), CS_OK);
     assert_int_equal(m.verbose, 0);
     assert_int_equal(m.threads, 4);
-    assert_int_equal(m.batch, 256 * 1024);
+    assert_int_equal(m.batch, 256000);
     assert_true(m.min_prob == 0.5);
     assert_null(m.out);
     assert_int_equal(m.format, 0);
@@ -120,7 +120,7 @@ static void every_spelling(void **state)
     assert_int_equal(m.format, 2);
     assert_string_equal(m.out, "");
     assert_true(m.min_prob == 1e-3);
-    assert_int_equal(m.batch, 1 << 20);
+    assert_int_equal(m.batch, 1000000);
 }
 
 static void operands_and_lists(void **state)
@@ -200,9 +200,18 @@ static void number_parsers(void **state)
     assert_int_equal(cs_parse_int("+12", &i), CS_OK);
     assert_int_equal(i, 12);
     assert_int_equal(cs_parse_size("3g", &i), CS_OK);
+    assert_true(i == INT64_C(3000000000));
+    assert_int_equal(cs_parse_size("10k", &i), CS_OK);
+    assert_int_equal(i, 10000);
+    assert_int_equal(cs_parse_size("9223372T", &i), CS_OK);
+    assert_int_equal(cs_parse_size("9223373T", &i), CS_EUSAGE);
+    assert_int_equal(cs_parse_size("1Ki", &i), CS_EUSAGE);
+    assert_int_equal(cs_parse_bytes("3Gi", &i), CS_OK);
     assert_true(i == INT64_C(3) << 30);
-    assert_int_equal(cs_parse_size("8191T", &i), CS_OK);
-    assert_int_equal(cs_parse_size("8388608T", &i), CS_EUSAGE);
+    assert_int_equal(cs_parse_bytes("2M", &i), CS_OK);
+    assert_int_equal(i, 2000000);
+    assert_int_equal(cs_parse_bytes("8388608Ti", &i), CS_EUSAGE);
+    assert_int_equal(cs_parse_bytes("1KiB", &i), CS_EUSAGE);
     assert_int_equal(cs_parse_real("-.5e-1", &d), CS_OK);
     assert_true(d == -0.05);
     assert_int_equal(cs_parse_real("5e-324", &d), CS_OK);      /* denormal, not an error */
@@ -222,8 +231,8 @@ static void number_parsers(void **state)
 static void text_reads_back(void **state)
 {
     static const struct { const char *name, *value, *text; } row[] = {
-        { "threads", "64", "64" }, { "batch-tokens", "1048576", "1M" },
-        { "batch-tokens", "1000", "1000" }, { "batch-tokens", "2048k", "2M" },
+        { "threads", "64", "64" }, { "batch-tokens", "1048576", "1048576" },
+        { "batch-tokens", "1000", "1000" }, { "batch-tokens", "2048k", "2048000" },
         { "min-prob", "0.1", "0.1" }, { "min-prob", "0.30000000000000004",
           "0.30000000000000004" }, { "format", "jsonl", "jsonl" }, { "output", "a b", "a b" },
         { "verbose", "3", "3" },

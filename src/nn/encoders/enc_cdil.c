@@ -34,7 +34,7 @@ static const char *const convs_names[] = { "two", "one", NULL };
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder cdil" },
-    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1M",
+    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1048576",
       "longest span of the layers, in tokens", "It sets the number of layers, ceil(log2(NUM/2)), "
       "unless --encoder.layers does. Longer sequences are answered as well.", 1, 1e12, NULL },
     { CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "0",

@@ -48,7 +48,7 @@ static const char *const init_names[] = { "xavier", "identity", NULL };
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder chordmixer" },
-    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1M",
+    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1048576",
       "maximum tokens of a sequence", "It sets the number of blocks, M = ceil(log2 NUM), and of "
       "tracks, M + 1. A model answers for every length up to it.", 1, 1e12, NULL },
     { CS_OPT_INT, 0, "track", offsetof(struct config, track), "NUM", "16",

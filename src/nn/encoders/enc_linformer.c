@@ -33,7 +33,7 @@ static const cs_position positions[] = { CS_POSITION_LEARNED, CS_POSITION_NONE }
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder linformer" },
-    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "8k",
+    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "8192",
       "maximum tokens of a sequence", "It is the number of rows of E and F, whose rows belong to "
       "positions. A model answers for every length up to it.", 1, 1e9, NULL },
     CS_OPT_DIM(struct config),

@@ -36,7 +36,7 @@ static const cs_position positions[] = { CS_POSITION_NONE, CS_POSITION_LEARNED }
 
 static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder paramixer" },
-    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "64k",
+    { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "65536",
       "maximum tokens of a sequence", "It sets the number of factors, ceil(log2 NUM), and of "
       "learned positions. With neither, there is no limit.", 2, 1e12, NULL },
     { CS_OPT_INT, 0, "layers", offsetof(struct config, layers), "NUM", "2",

@@ -107,7 +107,7 @@ enum { CS_WIDTH_MAX = 1 << 16 };
       "positions added to the tokens: none, sinusoid or learned", "With none the order of the " \
       "tokens makes no difference.", 0, 0, cs_position_names }
 #define CS_OPT_POSITION_MAX(T) \
-    { CS_OPT_SIZE, 0, "max-len", offsetof(T, max_len), "NUM", "8k", \
+    { CS_OPT_SIZE, 0, "max-len", offsetof(T, max_len), "NUM", "8192", \
       "most tokens of a sequence, where positions are added", NULL, 1, 1e9, NULL }
 
 #endif

@@ -21,6 +21,7 @@
  * the model first and compares every tensor's name and shape with the file's, so that memory is
  * taken only for what the file really holds.
  */
+#include <ctype.h>
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -232,10 +233,25 @@ static int damaged(const struct loading *l, const char *why)
     return cs_fail(CS_EFORMAT, "'%s' is no sound chordseq model: %s", l->what, why);
 }
 
+/* Files of versions before 0.1.0 have sizes as 8k, which were 8192 then. */
+static const char *plain_size(const cs_opt *o, const char *text, char number[32])
+{
+    int64_t v;
+    const size_t n = strlen(text);
+
+    if (o->type != CS_OPT_SIZE || n == 0 || n > 20 || isdigit((unsigned char)text[n - 1]))
+        return text;
+    (void)snprintf(number, 32, "%si", text);
+    if (cs_parse_bytes(number, &v) != CS_OK)
+        return text;
+    (void)snprintf(number, 32, "%lld", (long long)v);
+    return number;
+}
+
 static int read_option(struct loading *l, const char *part, const cs_opt *opt, void *cfg,
                        const char *name, const json_t *value)
 {
-    char why[512];
+    char why[512], number[32];
     const char *text = json_string_value(value);
 
     if (!text)
@@ -246,7 +262,7 @@ static int read_option(struct loading *l, const char *part, const cs_opt *opt, v
     text = cs_arena_dup(l->text, text, strlen(text));
     if (!text)
         return cs_fail(CS_EMEM, "out of memory for the options of '%s'", l->what);
-    if (cs_opt_set(opt, cfg, name, text) == CS_OK)
+    if (cs_opt_set(opt, cfg, name, plain_size(cs_opt_find(opt, name), text, number)) == CS_OK)
         return CS_OK;
     snprintf(why, sizeof why, "%s", cs_error_message());
     cs_error_clear();
