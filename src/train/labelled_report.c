@@ -62,7 +62,7 @@ static int tell_unvalidated(const cs_labelled *l, const cs_dataset *d)
     int32_t first;
     int64_t n_train, n_base, n_group;
     char why[256] = "";
-    const char *by = l->args->split_by;
+    const char *by = l->args != NULL ? l->args->split_by : NULL;   /* NULL: variants */
     const int32_t n = cs_dataset_lacks(d, CS_PART_VALID, l->classes.n, &first);
 
     if (n == 0)
@@ -88,7 +88,7 @@ out:
 /* A key that no record has would split by names, silently. */
 static int check_key(const cs_labelled *l)
 {
-    const char *by = l->args->split_by;
+    const char *by = l->args != NULL ? l->args->split_by : NULL;   /* NULL: variants */
 
     if (by == NULL || l->n_ungrouped == 0)
         return CS_OK;
