@@ -3,8 +3,10 @@
  * Columns: percentage of the clade, records in the clade, records of the taxon itself, rank code,
  * taxid, name indented by two blanks per level.
  * Source: Kraken 2, src/reports.cc (KrakenReportDFS) and manual, "Sample Report Output Format". We
- * differ twice: equal counts are ordered by taxid, where Kraken 2 leaves the order open, and the
- * lines of unclassified and root are always there, because readers (MultiQC) fail without them.
+ * differ three times: equal counts are ordered by taxid, where Kraken 2 leaves the order open; the
+ * line of root is always there; and a class with no lettered rank at or above it has the code D,
+ * unless it holds domains, because KrakenTools (kreport2krona.py, kreport2mpa.py) leave out codes
+ * with a number, R1 of Viruses and R2 of plasmids among them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,23 @@ static struct code code_of(const char *rank, struct code up)
         if (strcmp(rank, known[i].rank) == 0)
             return (struct code){ known[i].letter, 0 };
     return (struct code){ up.letter, up.below + 1 };
+}
+
+/* Is there a domain below taxon i? Those below follow it in the tree's order. */
+static bool holds_domain(const cs_taxonomy *tree, int32_t i)
+{
+    for (int32_t k = i + 1; k < tree->n && tree->node[k].parent >= i; k++)
+        if (code_of(tree->node[k].rank, (struct code){ 'R', 0 }).letter == 'D')
+            return true;
+    return false;
+}
+
+static struct code code_in(const cs_taxonomy *tree, int32_t i, struct code up)
+{
+    const struct code code = code_of(tree->node[i].rank, up);
+    const bool top = code.letter == 'R' && tree->node[i].class_no >= 0 && !holds_domain(tree, i);
+
+    return top ? (struct code){ 'D', 0 } : code;
 }
 
 static int line(const struct report *r, cs_count clade, cs_count direct, const char *code,
@@ -88,7 +107,7 @@ static int clade(const struct report *r, int32_t i, struct code up, int level)
     int rc = CS_OK;
     static const struct code root = { 'R', 0 };
     const cs_taxon *v = &r->tree->node[i];
-    const struct code code = i == 0 ? root : code_of(v->rank, up);
+    const struct code code = i == 0 ? root : code_in(r->tree, i, up);
     char text[16];
 
     if (code.below)
@@ -109,7 +128,8 @@ static int kreport_end(cs_output *o)
     const struct code above_root = { 'R', -1 };
 
     cs_class_counts_sum(o->state, r.tree);
-    CS_TRY(line(&r, r.t->unclassified, r.t->unclassified, "U", 0, 0, "unclassified"));
+    if (r.t->unclassified.n_record > 0)
+        CS_TRY(line(&r, r.t->unclassified, r.t->unclassified, "U", 0, 0, "unclassified"));
     CS_TRY(clade(&r, 0, above_root, 0));
 out:
     return rc;

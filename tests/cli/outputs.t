@@ -45,10 +45,10 @@ T 'every record of the report is one of the table' sh -c '
     [ "$want" = "$got" ] && [ "$want" = "$direct" ]'
 T 'an empty input has its reports too' sh -c ': > empty.fa
     chordseq classify -q -m m --report - --krona k --cami-profile p --summary s -o x empty.fa > r 2> /dev/null &&
-    printf "  0.00\t0\t0\tU\t0\tunclassified\n  0.00\t0\t0\tR\t1\troot\n" | cmp - r && [ ! -s k ] && [ -s s ]'
+    printf "  0.00\t0\t0\tR\t1\troot\n" | cmp - r && [ ! -s k ] && [ -s s ]'
 T 'a model without a taxonomy puts its classes under the root' sh -c '
     chordseq classify -q -m "$1" -o x --report - mixed.fa | cut -f 4-6 | sort > r && [ "$(wc -l < r)" = 5 ] &&
-    grep -q "^R1	2000000001	  classA$" r' - "$tiny/model.safetensors"
+    grep -q "^D	2000000001	  classA$" r' - "$tiny/model.safetensors"
 
 # ---- alignments --------------------------------------------------------------------------------------
 
@@ -195,6 +195,15 @@ for line in open("all.report"):
 total = sum(n.values())
 for share, below, taxid in seen:
     assert clade[taxid] == below and share == "%6.2f" % (100 * below / total)'
+# kreport2krona.py and kreport2mpa.py of KrakenTools go by the rank code: unclassified apart, and without
+# --intermediate-ranks what is none of these letters is left out, with the reads that are the taxon's own.
+T 'KrakenTools would leave out no top class' sh -c 'chordseq classify -q -m "$1" -o x --report r mixed.fa &&
+    awk -F "\t" "{ n += \$3 } \$4 ~ /^[URKDPCOFGS]\$/ { kept += \$3; if (\$4 == \"D\") top++ }
+        END { exit !(n > 0 && kept == n && top == 3) }" r' - "$tiny/model.safetensors"
+T 'nor Viruses beside what holds domains' sh -c 'awk -F "\t" "{ code[\$5] = \$4 }
+    END { exit !(code[10239] == \"D\" && code[131567] == \"R1\" && code[2] == \"D\") }" all.report'
+T 'no line of unclassified without such a record' sh -c 'head -n 20 "$2" > called.fq &&
+    chordseq classify -q -m "$1" -o x --report r called.fq && ! grep -q unclassified r' - "$tiny/model.safetensors" "$tiny/reads.fq"
 with multiqc T 'multiqc' sh -c 'mkdir mq && cp all.report mq/s1.report.txt && multiqc -q -m kraken -o mq.out mq > /dev/null &&
     ls mq.out/multiqc_data/*kraken*'
 with ktImportText T 'Krona' ktImportText -o krona.html all.krona
