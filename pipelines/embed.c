@@ -11,8 +11,8 @@
 #include "run/shard.h"
 
 enum { PATH_BYTES = 4096 };
-enum { FORMAT_NPY, FORMAT_TSV };
-static const char *const formats[] = { "npy", "tsv", NULL };
+enum { FORMAT_AUTO, FORMAT_NPY, FORMAT_TSV };
+static const char *const formats[] = { "auto", "npy", "tsv", NULL };
 static const char *const vectors[] = { "pooled", "hidden", NULL };
 
 struct embed_args { const char *output, *names; int format, vector; };
@@ -50,8 +50,9 @@ static const cs_opt embed_table[] = {
       .off = offsetof(struct embed_args, output), .arg = "FILE",
       .help = "output file; '-' is standard output (tsv)" },
     { .type = CS_OPT_ENUM, .name = "format", .off = offsetof(struct embed_args, format),
-      .arg = "FORMAT", .def = "npy", .help = "output format: npy or tsv",
-      .man = "NPY tells the number of rows in its first bytes, so that it needs a regular file.",
+      .arg = "FORMAT", .def = "auto", .help = "output format: npy, tsv or auto (by the name)",
+      .man = "auto is what the name ends in, .npy or .tsv, and npy without an ending. "
+             "NPY tells the number of rows in its first bytes, so that it needs a regular file.",
       .choice = formats },
     { .type = CS_OPT_OUT, .name = "names", .off = offsetof(struct embed_args, names),
       .arg = "FILE",
@@ -80,6 +81,24 @@ static void options(cs_optset *set)
     memcpy(set, all, sizeof all);
 }
 
+/* What the output's name says of its format. */
+static int choose_format(void)
+{
+    const char *slash = strrchr(own.output, '/');
+    const char *dot = strrchr(slash ? slash : own.output, '.');
+
+    if (own.format != FORMAT_AUTO)
+        return CS_OK;
+    own.format = FORMAT_NPY;
+    if (dot == NULL || strcmp(dot, ".npy") == 0 || cs_outputs_same(own.output, "-")
+        || strncmp(own.output, "/dev/", 5) == 0)
+        return CS_OK;
+    own.format = FORMAT_TSV;
+    return strcmp(dot, ".tsv") == 0 ? CS_OK
+         : cs_fail(CS_EUSAGE, "vectors are not written as '%s'; the names of what is written end "
+                   "in .npy or .tsv, or --format says what it is", dot);
+}
+
 static int check_options(struct job *j)
 {
     static const char end[] = ".names.tsv";
@@ -87,6 +106,9 @@ static int check_options(struct job *j)
     if (!own.output)
         return cs_fail(CS_EUSAGE, "no output; name it with -o FILE, or pipe with --format tsv "
                        "-o -");
+    const int rc = choose_format();
+    if (rc != CS_OK)
+        return rc;
     if (own.format == FORMAT_TSV && own.names)
         return cs_fail(CS_EUSAGE, "--names goes with --format npy; a table has the names in it");
     if (own.format == FORMAT_NPY && !own.names && cs_outputs_same(own.output, "-"))

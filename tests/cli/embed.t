@@ -51,6 +51,10 @@ numpy 'the head on top of them answers as classify does' /usr/bin/python3 check.
 T 'the hidden layer of a head' sh -c 'chordseq embed -q -m deep --vector hidden --format tsv -o - reads.fq |
     awk -F "\t" "NF != 9 { exit 1 } END { exit NR != 41 }"'
 N embed-hidden.err chordseq embed -m "$m" --vector hidden -o x.npy mixed.fa
+for end in parquet csv npz tsv.gz; do N embed-$end.err chordseq embed -m "$m" -o e.$end mixed.fa; done
+T 'nor is a file of that name made' sh -c '! ls e.parquet e.csv e.npz e.tsv.gz 2> /dev/null'
+T 'the name says the format' sh -c 'chordseq embed -q -m "$1" -o e.tsv mixed.fa && head -n 1 e.tsv | grep -q "^name	" &&
+    chordseq embed -q -m "$1" --format tsv -o e.csv mixed.fa && cmp e.tsv e.csv' - "$m"
 N embed-none.err   chordseq embed -m "$m" mixed.fa
 N embed-pipe.err   sh -c 'chordseq embed -m "$1" --names n -o - mixed.fa | cat; exit 2' - "$m"
 N embed-stdout.err sh -c 'chordseq embed -m "$1" -o /dev/stdout mixed.fa > x.npy' - "$m"
