@@ -61,15 +61,20 @@ static void options(cs_optset *set)
     memcpy(set, all, sizeof all);
 }
 
-/* "97 called, 2 empty, 1 too_long; both strands": every record is in one of them. */
-static void count_reasons(const cs_output *o, const cs_policy *p, char *buf, size_t n_buf)
+/* "97 called, 2 empty, 1 too_long; both strands": every record is in one of them, also those that an
+ * interrupted run has classified before. */
+static void count_reasons(const cs_output *o, uint64_t n_before, const cs_policy *p, char *buf,
+                          size_t n_buf)
 {
     uint64_t n_without = 0;
     size_t n = 0;
 
     for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++)
         n_without += o->n_reason[r];
-    n = (size_t)snprintf(buf, n_buf, "%llu called", (unsigned long long)(o->n_record - n_without));
+    if (n_before > 0)
+        n = (size_t)snprintf(buf, n_buf, "with the %llu before: ", (unsigned long long)n_before);
+    n += (size_t)snprintf(buf + n, n_buf - n, "%llu called",
+                          (unsigned long long)(o->n_record - n_without));
     for (int r = CS_REASON_NONE + 1; r < CS_N_REASON && n < n_buf; r++)
         if (o->n_reason[r] > 0)
             n += (size_t)snprintf(buf + n, n_buf - n, ", %llu %s",
@@ -133,6 +138,9 @@ static int classify_and_save(struct job *j, cs_stream *s, cs_stream_stat *stat)
     /* A signal came: all that was done is complete, so nothing has to be lost. */
     if (rc == CS_ECANCEL && save(j) != CS_OK)
         return CS_EIO;
+    if (rc == CS_ECANCEL && cs_signal_caught() != 0)
+        cs_note("interrupted after %llu records; the same command goes on from there",
+                (unsigned long long)cs_outputs_first(j->out)->n_record);
     if (rc == CS_OK)
         CS_TRY(cs_outputs_finish(j->out));
     /* Without it, one that dies now begins anew: the outputs' names come one after the other. */
@@ -206,7 +214,8 @@ static int classify(struct job *j, const cs_split *split, const cs_about *about)
     CS_TRY(begin_shard(j, &s));
     CS_TRY(j->journal ? classify_and_save(j, &s, &stat) : cs_stream_run(&s, &stat));
     const bool none = cs_outputs_first(j->out)->n_record == 0;
-    count_reasons(cs_outputs_first(j->out), &j->policy, counts, sizeof counts);
+    count_reasons(cs_outputs_first(j->out), j->journal ? cs_journal_records(j->journal) : 0,
+                  &j->policy, counts, sizeof counts);
     CS_TRY(cs_shard_end(j->shard));
     rc = cs_outputs_close(j->out);
     j->out = NULL;

@@ -221,7 +221,7 @@ void cs_report_counted(const cs_counted *w, uint64_t total, const char *what)
 
 struct cs_progress {
     const char *unit;
-    int64_t total_bytes;
+    int64_t total_bytes, skipped_bytes;
     double start, last;          /* seconds on the monotonic clock */
     bool live, in_place;
 };
@@ -239,6 +239,11 @@ cs_progress *cs_progress_new(const char *unit, int64_t total_bytes)
     p->live = cs_log_get_level() >= CS_LOG_WARN;
     p->in_place = on_terminal();
     return p;
+}
+
+void cs_progress_skipped(cs_progress *p, int64_t n_bytes)
+{
+    p->skipped_bytes = n_bytes;
 }
 
 static void append_text(struct line *l, const char *fmt, ...) CS_PRINTF(2, 3);
@@ -267,12 +272,15 @@ static void append_scaled(struct line *l, double v, const char *unit)
         append_text(l, "%.*f %c%s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, prefix[i], unit);
 }
 
-static void append_left(struct line *l, double done, double elapsed)
+/* `done` of the whole, `now` in this run: bytes that were done before took none of its time. */
+static void append_left(struct line *l, const cs_progress *p, double n_bytes, double elapsed)
 {
-    double left = ceil(elapsed * (1 - done) / done);
+    const double all = (double)p->total_bytes, done = fmin(all, n_bytes);
+    const double now = done - (double)p->skipped_bytes;
+    const double left = ceil(elapsed * (all - done) / now);
 
-    append_text(l, ", %.0f %%", 100 * done);
-    if (left >= 3600 * 100)
+    append_text(l, ", %.0f %%", 100 * done / all);
+    if (!(now > 0) || left >= 3600 * 100)
         return;
     int s = (int)left;
     if (s >= 3600)
@@ -297,7 +305,7 @@ void cs_progress_update(cs_progress *p, uint64_t n_record, uint64_t n_base, int6
     append(&l, ", ");
     append_scaled(&l, (double)n_base / elapsed, "base/s");
     if (p->total_bytes > 0 && n_bytes > 0)
-        append_left(&l, fmin(1, (double)n_bytes / (double)p->total_bytes), elapsed);
+        append_left(&l, p, (double)n_bytes, elapsed);
     if (p->in_place)
         atomic_store(&progress_shown, true);
     else

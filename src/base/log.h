@@ -50,6 +50,8 @@ void cs_report_counted(const cs_counted *w, uint64_t total, const char *what);
 typedef struct cs_progress cs_progress;
 /** cs_progress_new - `unit` counts ("records"), `total_bytes` of input or 0 when not known */
 cs_progress *cs_progress_new(const char *unit, int64_t total_bytes);
+/** cs_progress_skipped - so many bytes of the total were done before, and take no time */
+void cs_progress_skipped(cs_progress *p, int64_t n_bytes);
 /** cs_progress_update - records and bases so far, input bytes consumed so far (or 0) */
 void cs_progress_update(cs_progress *p, uint64_t n_record, uint64_t n_base, int64_t n_bytes);
 /** cs_progress_free - erase the line from a terminal; accepts NULL */

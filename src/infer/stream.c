@@ -212,6 +212,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
         return rc;
     }
     g.write.progress = cs_progress_new("records", s->in ? cs_inputs_size(s->in) : 0);
+    cs_progress_skipped(g.write.progress, s->in ? cs_inputs_tell(s->in) : 0);
     rc = run_stages(p, s, &g);
 
     cs_progress_free(g.write.progress);
@@ -238,13 +239,13 @@ void cs_stream_summary(const char *verb, const char *counts,
     const double room = (double)b->n_batch * (double)stat->batch_tokens;
     const double mbase = (double)stat->n_base * 1e-6;
 
-    cs_note("%s %llu records (%s), %.6g Mbases in %.2f s (%.3g Mbases/s); %llu batches, "
-            "mean fill %.0f %%, closed by budget %llu, lag %llu, end %llu",
-            verb, (unsigned long long)stat->n_record, counts, mbase, stat->wall_s,
-            stat->wall_s > 0 ? mbase / stat->wall_s : 0, (unsigned long long)b->n_batch,
-            room > 0 ? 100 * (double)b->n_tok / room : 0,
+    cs_note("%s %llu records (%s), %.6g Mbases in %.2f s (%.3g Mbases/s)", verb,
+            (unsigned long long)stat->n_record, counts, mbase, stat->wall_s,
+            stat->wall_s > 0 ? mbase / stat->wall_s : 0);
+    cs_info("%llu batches, mean fill %.0f %%, closed by budget %llu, lag %llu, end %llu",
+            (unsigned long long)b->n_batch, room > 0 ? 100 * (double)b->n_tok / room : 0,
             (unsigned long long)b->n_close[CS_CLOSE_BUDGET],
             (unsigned long long)b->n_close[CS_CLOSE_LAG],
             (unsigned long long)b->n_close[CS_CLOSE_END]);
-    cs_note("%s", stat->times);
+    cs_info("%s", stat->times);
 }

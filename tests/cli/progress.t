@@ -15,6 +15,8 @@ T '-v tells time and waits of every stage and queue' sh -c '
         cut -d: -f2 | sort -u | wc -l)" = 5 ] &&
     [ "$(grep -c "info: queue [a-z ]*: [0-9]* items, full" all)" = 4 ] &&
     grep -q "info: memory: at most" all' - "$m" "$f"
+T 'and how batches were filled, which is not told otherwise' sh -c '
+    grep -q "info: [0-9]* batches, mean fill .*closed by budget" all && grep -q "info: busy read" all'
 T 'no escape sequences in a file' sh -c '
     chordseq classify -vv -m "$1" -o /dev/null "$2" > all 2>&1 && ! grep -q "$(printf "\033")" all' \
     - "$m" "$f"
