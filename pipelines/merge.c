@@ -11,6 +11,7 @@
 #include "base/path_conflicts.h"
 #include "infer/args.h"
 #include "io/class_counts.h"
+#include "io/content.h"
 #include "pipelines/command.h"
 #include "registry.h"
 #include "run/join.h"
@@ -107,6 +108,15 @@ static bool option_is(const struct job *j, const char *name, const char *value)
 static bool is_npy(const struct job *j, int k)
 {
     return strcmp(kind[k].option, "output") == 0 && option_is(j, "format", "npy");
+}
+
+/* What the joined parts hold that only the same may replace: variant writes variants. */
+static const char *held(const struct job *j, int k)
+{
+    const char *command = json_string_value(json_object_get(run_of(j), "command"));
+
+    return command && strcmp(command, "variant") == 0 && strcmp(kind[k].option, "output") == 0
+        ? CS_VARIANTS : NULL;
 }
 
 /* ---- counts ---------------------------------------------------------------------------------- */
@@ -278,7 +288,7 @@ static int open_outputs(struct job *j, int argc, char **argv)
             return cs_fail(CS_EUSAGE, "--%s is for classes, but the model predicts values",
                            kind[k].option);
         CS_TRY(w ? cs_output_open(w, j->path[k], &j->info, &j->counted[k])
-                 : cs_outfile_open(j->path[k], &j->joined[k]));
+                 : cs_outfile_open_as(j->path[k], held(j, k), false, &j->joined[k]));
         if (!w && is_npy(j, k) && !cs_outfile_can_patch(j->joined[k]))
             return cs_fail(CS_EUSAGE, "'%s' is no regular file, which NPY needs", j->path[k]);
     }
