@@ -61,8 +61,8 @@ static void options(cs_optset *set)
     memcpy(set, all, sizeof all);
 }
 
-/* "97 called, 2 empty, 1 too_long; both strands": every record is in one of them, also those that an
- * interrupted run has classified before. */
+/* "97 called, 2 empty, 1 too_long; both strands": every record is in one of them, also those that
+ * an interrupted run has classified before. */
 static void count_reasons(const cs_output *o, uint64_t n_before, const cs_policy *p, char *buf,
                           size_t n_buf)
 {

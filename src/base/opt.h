@@ -129,8 +129,8 @@ void cs_opt_help(const cs_optset *set, FILE *out);
 /** cs_opt_man - the same as roff (man(7) macros), with the further sentences */
 void cs_opt_man(const cs_optset *set, FILE *out);
 
-/** cs_parse_int, cs_parse_size, cs_parse_bytes, cs_parse_real - the number parsers, for other text formats too.
- * Return CS_OK or CS_EUSAGE (no message kept); the whole string must be consumed. */
+/** cs_parse_int, cs_parse_size, cs_parse_bytes, cs_parse_real - the number parsers, for other text
+ * formats too. Return CS_OK or CS_EUSAGE (no message kept); the whole string must be consumed. */
 int cs_parse_int(const char *s, int64_t *v) CS_MUST_CHECK;
 int cs_parse_size(const char *s, int64_t *v) CS_MUST_CHECK;
 int cs_parse_bytes(const char *s, int64_t *v) CS_MUST_CHECK;

@@ -21,7 +21,6 @@
  * the model first and compares every tensor's name and shape with the file's, so that memory is
  * taken only for what the file really holds.
  */
-#include <ctype.h>
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -239,10 +238,8 @@ static const char *plain_size(const cs_opt *o, const char *text, char number[32]
     int64_t v;
     const size_t n = strlen(text);
 
-    if (o->type != CS_OPT_SIZE || n == 0 || n > 20 || isdigit((unsigned char)text[n - 1]))
-        return text;
     (void)snprintf(number, 32, "%si", text);
-    if (cs_parse_bytes(number, &v) != CS_OK)
+    if (o->type != CS_OPT_SIZE || n == 0 || n > 20 || cs_parse_bytes(number, &v) != CS_OK)
         return text;
     (void)snprintf(number, 32, "%lld", (long long)v);
     return number;
