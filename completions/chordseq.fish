@@ -98,7 +98,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from embed' -l 'max-memory' -x -
 complete -c chordseq -n '__fish_seen_subcommand_from embed' -l 'min-length' -x -d 'minimum sequence length in bases; 0: one token'
 complete -c chordseq -n '__fish_seen_subcommand_from embed' -l 'max-unknown' -x -d 'maximum share of letters other than A, C, G and T'
 complete -c chordseq -n '__fish_seen_subcommand_from embed' -l 'output' -s o -r -F -d 'output file; '\''-'\'' is standard output (tsv)'
-complete -c chordseq -n '__fish_seen_subcommand_from embed' -l 'format' -x -a 'npy tsv' -d 'output format: npy or tsv'
+complete -c chordseq -n '__fish_seen_subcommand_from embed' -l 'format' -x -a 'auto npy tsv' -d 'output format: npy, tsv or auto (by the name)'
 complete -c chordseq -n '__fish_seen_subcommand_from embed' -l 'names' -r -F -d 'with npy, table of row, name, length and reason (default: the output'\''s name with .names.tsv)'
 complete -c chordseq -n '__fish_seen_subcommand_from embed' -l 'vector' -x -a 'pooled hidden' -d 'vector to write: pooled or hidden'
 complete -c chordseq -n '__fish_seen_subcommand_from embed' -l 'threads' -s @ -x -d 'total number of threads (default: one per processor)'
