@@ -122,8 +122,9 @@ const cs_opt cs_stream_table[] = {
              "4194304, halved until the network needs at most nine tenths of the memory that is "
              "free there (on the one that has least); on the processor 65536, halved until it "
              "needs at most half of the memory that the system and the control group (of a "
-             "container, of a job) have left. --verbose tells the number. Where there is no memory for a batch all the "
-             "same, half of that batch is the limit from then on, once and with a warning.",
+             "container, of a job) have left. --verbose tells the number. Where there is "
+             "no memory for a batch all the same, half of that batch is the limit from then on, "
+             "once and with a warning.",
       .min = 1, .max = 1e9 },
     { .type = CS_OPT_INT, .name = "chunks-in-flight",
       .off = offsetof(cs_stream_args, chunks_in_flight),

@@ -38,8 +38,8 @@ const cs_opt cs_output_table[] = {
     { .type = CS_OPT_OUT, .name = "report", ARG(report), .arg = "FILE",
       .help = "Kraken 2's report format, a line per taxon",
       .man = "The line of root is always there, that of unclassified where there is such a "
-             "record. Classes under no rank with a letter have the rank code D, so that KrakenTools "
-             "and Pavian leave out none." },
+             "record. Classes under no rank with a letter have the rank code D, so that "
+             "KrakenTools and Pavian leave out none." },
     { .type = CS_OPT_OUT, .name = "krona", ARG(krona), .arg = "FILE",
       .help = "counts and lineages for Krona's ktImportText" },
     { .type = CS_OPT_OUT, .name = "cami-binning", ARG(binning), .arg = "FILE",

@@ -117,7 +117,7 @@ classify -m $m --report $v < /dev/null
 classify -m $m -o $v ../whole.fa.gz
 classify -m $m -o ../html.tsv --html $v ../whole.fa.gz
 classify -m $m --resume -o $v ../whole.fa.gz
-embed -m $m -o $v ../whole.fa.gz
+embed -m $m --format tsv -o $v ../whole.fa.gz
 simulate adding -n 2 -o $v
 simulate cohort -i $tiny/variants.vcf -n 2 -o ../c.vcf --labels $v
 bench --encoder psf -o $v encoders
