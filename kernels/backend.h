@@ -182,6 +182,12 @@ typedef struct cs_ops {
     void (*seg_window)(cs_backend *be, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_mat y);
     void (*seg_window_bwd)(cs_backend *be, cs_seg seg, bool centre, int64_t n, cs_mat dy,
                            cs_mat dx);
+    /* y (n_seg,c): the largest of every column in each segment, or (soft) the logarithm of the mean
+     * of its exponentials; 0 for an empty one */
+    void (*seg_max)(cs_backend *be, cs_seg seg, bool soft, cs_mat x, cs_mat y);
+    /* dx += dy in the first row where x is y; soft: dx += dy exp(x - y) / L */
+    void (*seg_max_bwd)(cs_backend *be, cs_seg seg, bool soft, cs_mat x, cs_mat y, cs_mat dy,
+                        cs_mat dx);
 
     /* Circular convolution inside each segment, with s_k = (k - (n-1)/2) dilation:
      * y[o+t,:] = sum_k x[o + (t + s_k) mod L, :] w_k, plus beta y (0 or 1), or plus bias when that

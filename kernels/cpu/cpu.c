@@ -117,6 +117,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask)
     cs_ref_dense(op);
     cs_ref_norm(op);
     cs_ref_seg(op);
+    cs_ref_pool(op);
     cs_ref_attn(op);
     cs_ref_attn_seg(op);
     cs_ref_linear_attn(op);

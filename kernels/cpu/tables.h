@@ -12,6 +12,7 @@ void cs_cpu_fill(cs_backend *be, unsigned mask);
 void cs_ref_dense(cs_ops *op);
 void cs_ref_norm(cs_ops *op);
 void cs_ref_seg(cs_ops *op);
+void cs_ref_pool(cs_ops *op);
 void cs_ref_attn(cs_ops *op);
 void cs_ref_attn_seg(cs_ops *op);
 void cs_ref_linear_attn(cs_ops *op);

@@ -151,6 +151,7 @@ static void fill(cs_ops *op)
     cs_cuda_rows(op);
     cs_cuda_norm(op);
     cs_cuda_seg(op);
+    cs_cuda_pool(op);
     cs_cuda_attn(op);
     cs_cuda_attn_seg(op);
     cs_cuda_linear_attn(op);

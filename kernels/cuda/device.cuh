@@ -95,6 +95,7 @@ void cs_cuda_dense(cs_ops *op);
 void cs_cuda_rows(cs_ops *op);
 void cs_cuda_norm(cs_ops *op);
 void cs_cuda_seg(cs_ops *op);
+void cs_cuda_pool(cs_ops *op);
 void cs_cuda_attn(cs_ops *op);
 void cs_cuda_attn_seg(cs_ops *op);
 void cs_cuda_linear_attn(cs_ops *op);

@@ -380,6 +380,8 @@ BWD(d_back)  { BWD_CALL(be->op.seg_roll(be, e->seg, e->track, 1, dy, 1, d[0])); 
 BWD(d_mean)  { BWD_CALL(be->op.seg_mean_bwd(be, e->seg, dy, d[0])); }
 BWD(d_window) { BWD_CALL(be->op.seg_window_bwd(be, e->seg, true, 4, dy, d[0])); }
 BWD(d_first)  { BWD_CALL(be->op.seg_window_bwd(be, e->seg, false, 1, dy, d[0])); }
+BWD(d_largest) { BWD_CALL(be->op.seg_max_bwd(be, e->seg, false, m[0], m[1], dy, d[0])); }
+BWD(d_smooth) { BWD_CALL(be->op.seg_max_bwd(be, e->seg, true, m[0], m[1], dy, d[0])); }
 BWD(d_drop)  { BWD_CALL(be->op.dropout(be, 77, 0.3, dy, 1, d[0])); }
 BWD(d_xent)  { BWD_CALL(be->op.axpby(be, dy.p[0], m[4], 1, d[0])); }
 BWD(d_tree)  { BWD_CALL(be->op.axpby(be, dy.p[0], m[6], 1, d[0])); }
@@ -433,6 +435,8 @@ static const pair pairs[] = {
     { { "mean", "iRC oSC", mean, 0 }, 1, "0", d_mean, true },
     { { "window", "iRC oSC", window, 0 }, 1, "0", d_window, true },
     { { "first", "iRC oSC", first, 0 }, 1, "0", d_first, true },
+    { { "largest", "dRC oSC", largest, 0 }, 1, "0", d_largest, false },
+    { { "smooth", "iRC oSC", smooth, 0 }, 1, "0", d_smooth, false },
     { { "conv", "iRK iTC i1C oRC", conv, 0 }, 3, "012", d_conv, true },
     { { "sparse", "iRK iRC iRC oRC", sparse, 0 }, 3, "012", d_sparse, true },
     { { "conv_weight", "iCT pC1 oTC", conv_weight, 0 }, 2, "01", d_weight, false },

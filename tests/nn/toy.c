@@ -139,7 +139,7 @@ static bool fits(const toy *t)
 }
 
 /* Calls f with every value of an option that is worth one: all choices but the default, a dropout
- * rate and a dilation. */
+ * rate, a dilation and ways of pooling. */
 static void each_value(toy *t, const cs_opt *o, const char **value,
                        void (*f)(const toy *, void *), void *arg)
 {
@@ -154,6 +154,13 @@ static void each_value(toy *t, const cs_opt *o, const char **value,
     *value = "3";
     if (strcmp(o->name, "dilation") == 0)
         f(t, arg);
+    static const char *const pool[] = { "cls", "centre", "max", "lse", "attention",
+                                        "mean+max+attention" };
+    for (size_t k = 0; strcmp(o->name, "pool") == 0 && k < sizeof pool / sizeof pool[0]; k++) {
+        *value = pool[k];
+        if (fits(t))
+            f(t, arg);
+    }
 }
 
 static void each_option(toy t, void (*f)(const toy *, void *), void *arg)

@@ -91,6 +91,13 @@ static cs_uploaded part_of(const cs_session *s, const cs_uploaded *up, int64_t i
     return part;
 }
 
+/* What is subtracted of a part. */
+static cs_mat part_encoded(cs_session *s, const cs_uploaded *up, cs_seg *seg)
+{
+    const cs_mat h = encoded(s, up, seg);
+    return s->model->head->part(&s->cx, s->model->head_net, *seg, h);
+}
+
 /* What a head of two parts gets: rows of the first minus rows of the second. The encoder runs twice
  * (batch statistics are each part's own, as in the released code of CDIL for DNA). */
 static cs_mat difference(cs_session *s, const cs_uploaded *up, cs_seg *seg)
@@ -99,9 +106,9 @@ static cs_mat difference(cs_session *s, const cs_uploaded *up, cs_seg *seg)
     const cs_uploaded first = part_of(s, up, 0), second = part_of(s, up, 1);
     cs_seg again = *seg;
 
-    const cs_mat a = encoded(s, &first, seg);
+    const cs_mat a = part_encoded(s, &first, seg);
     const cs_mat x = s->trace.x;
-    const cs_mat b = encoded(s, &second, &again);
+    const cs_mat b = part_encoded(s, &second, &again);
     s->trace.alt = s->trace.x;
     s->trace.x = x;
     cs_mat d = cs_tmp(cx, a.r, a.c);

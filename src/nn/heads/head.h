@@ -9,7 +9,8 @@
 
 /* A head of two parts answers for a reference and an alternate sequence of one length, whose tokens
  * lie one after the other in a record. The encoder sees them apart, and the head gets the rows of
- * the first minus those of the second, as a record of half the tokens. */
+ * the first minus those of the second, as a record of half the tokens; or what `part` makes of the
+ * rows. */
 typedef struct cs_head {
     const char   *name, *summary;
     const cs_opt *opt;                         /* or NULL */
@@ -25,6 +26,8 @@ typedef struct cs_head {
     bool          per_token;                   /* n_out of them for every token, whose targets are
                                                 * a class each (CS_TARGET_TOKENS of batch.h) */
     int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE; NULL: all settings fit */
+    /* Of a head of two parts: what is subtracted of a part's rows h, (n_seg, columns) or h itself */
+    cs_mat  (*part)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h);
     void   *(*build)(const void *cfg, int32_t width, int32_t n_out, cs_params *ps);
     /* Learn by the tree of its n_out classes, copied; before the first pass. Calls may then be taxa
      * above the classes. CS_OK, or CS_EMEM. NULL: classes are all that it knows */

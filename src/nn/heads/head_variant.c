@@ -16,7 +16,8 @@ static void *variant_build(const void *cfg, int32_t width, int32_t n_out, cs_par
 
 static cs_mat variant_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h)
 {
-    return cs_pooled_apply(cx, net, seg, h);
+    return cs_pooled_by_part(net) ? cs_pooled_answer(cx, net, seg, h)
+                                  : cs_pooled_apply(cx, net, seg, h);
 }
 
 static void variant_loss(cs_ctx *cx, const void *net, cs_mat y, cs_mat target, cs_mat weight,
@@ -40,6 +41,7 @@ const cs_head cs_head_variant = {
     .build = variant_build,
     .answer_len = cs_pooled_answer_len,
     .n_target = cs_pooled_labels,
+    .part = cs_pooled_part,
     .forward = variant_forward,
     .activate = cs_pooled_sigmoid,
     .decide = cs_pooled_decide_labels,

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "nn/ops/ops.h"
@@ -14,9 +15,6 @@ static const char *const norms[] = { "none", "layer", NULL };
 
 enum { PREDICTOR_NONE, PREDICTOR_CDIL };
 static const char *const predictors[] = { "none", "cdil", NULL };
-
-enum { POOL_MEAN, POOL_CLS, POOL_CENTRE };
-static const char *const pools[] = { "mean", "cls", "centre", NULL };
 
 const cs_opt cs_pooled_opt[] = {
     { .type = CS_OPT_GROUP, .name = "Heads" },
@@ -35,10 +33,13 @@ const cs_opt cs_pooled_opt[] = {
     { CS_OPT_INT, 0, "predictor-channels", offsetof(cs_pooled_cfg, channels), "NUM", "0",
       "channels of its layers; 0: those of the encoder", "Between the convolutions of a layer "
       "there are twice as many.", 0, 32768, NULL },
-    { CS_OPT_ENUM, 0, "pool", offsetof(cs_pooled_cfg, pool), "KIND", "mean",
-      "what stands for a sequence: mean, cls or centre", "mean is that over all tokens, cls the "
-      "first token's vector, centre the mean over those in the middle. Not of head token.", 0, 0,
-      pools },
+    { CS_OPT_STR, 0, "pool", offsetof(cs_pooled_cfg, pool), "KIND", "mean",
+      "what stands for a sequence: mean, cls, centre, max, lse, attention, or several: mean+max",
+      "mean is that over all tokens, cls the first token's vector, centre the mean over those in the "
+      "middle, max the largest value of every channel, lse the logarithm of the mean of their "
+      "exponentials, attention a mean whose weights are learnt. Those with + between them stand side "
+      "by side. Of head variant, the two sequences' vectors are subtracted, and with a predictor "
+      "their tokens. Not of head token.", 0, 0, NULL },
     { CS_OPT_INT, 0, "centre", offsetof(cs_pooled_cfg, centre), "NUM", "200",
       "tokens in the middle that pool centre takes; all of a shorter sequence", NULL, 1, 1e12,
       NULL },
@@ -59,10 +60,11 @@ const cs_opt cs_pooled_opt[] = {
 int cs_pooled_check_tree(const void *cfg)
 {
     const cs_pooled_cfg *c = cfg;
+    cs_pooling pooling;
     if (c->kernel % 2 == 0)
         return cs_fail(CS_EUSAGE, "--head.predictor-kernel must be odd, not %lld",
                        (long long)c->kernel);
-    return CS_OK;
+    return cs_pooling_parse(c->pool, &pooling);
 }
 
 int cs_pooled_check(const void *cfg)
@@ -77,9 +79,9 @@ int cs_pooled_check(const void *cfg)
 int cs_pooled_check_rows(const void *cfg)
 {
     const cs_pooled_cfg *c = cfg;
-    if (c->pool != POOL_MEAN)
+    if (strcmp(c->pool, "mean") != 0)
         return cs_fail(CS_EUSAGE, "--head.pool %s is for an answer per sequence, head token gives "
-                       "one per token", pools[c->pool]);
+                       "one per token", c->pool);
     return cs_pooled_check(cfg);
 }
 
@@ -103,7 +105,9 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
         p->predictor = new_predictor(cfg, width, channels, ps);
         width = channels;
     }
-    p->width = width;
+    CS_BUG(cs_pooling_parse(cfg->pool, &p->pooling) != CS_OK);
+    cs_pooling_declare(&p->pooling, cfg->centre, width, ps, "head.pool");
+    width = p->width = cs_pooling_width(&p->pooling);
     p->norm = cs_norm_declare(ps, (cs_norm_kind)cfg->norm, width, 1, "head.norm");
     if (cfg->hidden > 0)
         p->fc = cs_linear_declare(ps, width, (int32_t)cfg->hidden, 1, "head.fc");
@@ -130,14 +134,7 @@ static cs_mat predict(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 
 static cs_mat pool(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 {
-    h = predict(cx, p, seg, h);
-    cs_mat x = cs_tmp(cx, seg.n, h.c);
-    if (p->cfg.pool == POOL_MEAN)
-        cs_seg_mean(cx, seg, h, x);
-    else
-        cs_seg_window(cx, seg, p->cfg.pool == POOL_CENTRE,
-                      p->cfg.pool == POOL_CENTRE ? p->cfg.centre : 1, h, x);
-    return x;
+    return cs_pooling_apply(cx, &p->pooling, seg, predict(cx, p, seg, h));
 }
 
 /* What the last layer takes. */
@@ -159,7 +156,23 @@ static cs_mat hidden(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
 
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 {
-    return cs_linear_answer(cx, &p->out, hidden(cx, p, seg, pool(cx, p, seg, h)));
+    return cs_pooled_answer(cx, p, seg, pool(cx, p, seg, h));
+}
+
+cs_mat cs_pooled_answer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
+{
+    return cs_linear_answer(cx, &p->out, hidden(cx, p, seg, x));
+}
+
+bool cs_pooled_by_part(const cs_pooled *p)
+{
+    return !p->predictor && !cs_pooling_is_linear(&p->pooling);
+}
+
+cs_mat cs_pooled_part(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h)
+{
+    const cs_pooled *p = pooled;
+    return cs_pooled_by_part(p) ? pool(cx, p, seg, h) : h;
 }
 
 cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
@@ -195,7 +208,7 @@ int32_t cs_pooled_n_vector(const void *pooled, bool is_hidden)
 bool cs_pooled_by_mean(const void *pooled)
 {
     const cs_pooled *p = pooled;
-    return p->cfg.pool == POOL_MEAN && !p->predictor;
+    return cs_pooling_is(&p->pooling, CS_POOL_MEAN) && !p->predictor;
 }
 
 int64_t cs_pooled_answer_len(const void *pooled, int64_t n_tok)

@@ -3,11 +3,13 @@
 #define CS_NN_POOLED_H
 
 #include "base/opt.h"
+#include "nn/heads/pooling.h"
 #include "nn/ops/cdil.h"
 
 /* Options of a head; its cfg is this struct. */
 typedef struct cs_pooled_cfg {
-    int     predictor, predictor_norm, pool, norm;
+    int     predictor, predictor_norm, norm;
+    const char *pool;
     int64_t layers, kernel, channels;    /* of the predictor */
     int64_t centre, hidden;
     double  dropout;
@@ -18,9 +20,10 @@ extern const cs_opt cs_pooled_opt[];
 typedef struct cs_pooled {
     cs_pooled_cfg cfg;
     cs_cdil      *predictor;     /* or NULL */
+    cs_pooling    pooling;
     cs_norm       norm;
     cs_linear     fc, out;       /* fc only with cfg.hidden > 0 */
-    int32_t       width;         /* of what is pooled */
+    int32_t       width;         /* of what pooling gives */
     int32_t       n_level;       /* of the classes' tree; 0: there is none */
     cs_real      *group, *share; /* [n_level * n_out] as in cs_clades, host memory */
 } cs_pooled;
@@ -33,17 +36,24 @@ int cs_pooled_check_tree(const void *cfg);
 int cs_pooled_check_rows(const void *cfg);
 
 /** cs_pooled_new - declares "head.predictor.0..." (with such), "head.norm" (unless none), "head.fc"
- * (with cfg->hidden > 0) and "head", the latter two linear layers. width: channels of a token,
+ * (with cfg->hidden > 0) and "head", the latter two linear layers, and "head.pool" of attention.
+ * width: channels of a token,
  * n_out: values of an answer */
 cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps);
 /** cs_pooled_free - accepts NULL (a head's `release`) */
 void       cs_pooled_free(void *pooled);
 
-/** cs_pooled_apply - the predictor if there is one, one vector for each segment (the mean over its
- * tokens, its first token, the mean over those in its centre), the normalisation and the hidden
- * layer (linear, GELU, dropout) if there are such, the linear layer. Shapes h (N, width), which may
- * be overwritten when not training; returns (n_seg, n_out) */
+/** cs_pooled_apply - the predictor if there is one, one vector for each segment, the normalisation
+ * and the hidden layer (linear, GELU, dropout) if there are such, the linear layer. Shapes h (N,
+ * width), which may be overwritten when not training; returns (n_seg, n_out) */
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
+/** cs_pooled_answer - what follows the pooling. Shapes x (n_seg, p->width) */
+cs_mat cs_pooled_answer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x);
+
+/** cs_pooled_by_part - of a head of two parts: are they pooled before they are subtracted? */
+bool   cs_pooled_by_part(const cs_pooled *p);
+/** cs_pooled_part - a head's `part` */
+cs_mat cs_pooled_part(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h);
 
 /** cs_pooled_rows - the same without pooling: an answer for every token; returns (N, n_out) */
 cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);

@@ -217,6 +217,21 @@ void cs_seg_window(cs_ctx *cx, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_
         cx->be->op.seg_window(cx->be, seg, centre, n, x, y);
 }
 
+static void seg_max_adjoint(cs_ctx *cx, const cs_node *n)
+{
+    const cs_mat x = n->m[0], y = n->m[1];
+    cx->be->op.seg_max_bwd(cx->be, n->seg, n->i != 0, x, y, cs_grad_of(cx, y), cs_grad_to(cx, x));
+}
+
+void cs_seg_max(cs_ctx *cx, cs_seg seg, bool soft, cs_mat x, cs_mat y)
+{
+    CS_BUG(seg.rows != x.r || y.r != seg.n || y.c != x.c);
+    cs_tape_push(cx, &(cs_node){ .adjoint = seg_max_adjoint, .m = { x, y }, .seg = seg,
+                                 .i = soft });
+    if (!cx->dry)
+        cx->be->op.seg_max(cx->be, seg, soft, x, y);
+}
+
 /* ---- normalisations ---------------------------------------------------------------------- */
 
 static const double norm_eps = 1e-5;

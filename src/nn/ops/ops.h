@@ -58,6 +58,10 @@ void cs_seg_mean(cs_ctx *cx, cs_seg seg, cs_mat x, cs_mat y);
  * all rows of a shorter one. Shapes x (N, c), y (n_seg, c) */
 void cs_seg_window(cs_ctx *cx, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_mat y);
 
+/** cs_seg_max - the largest of every column in each segment, whose first row gets the gradient; soft:
+ * the logarithm of the mean of exponentials. Shapes x (N, c), y (n_seg, c) */
+void cs_seg_max(cs_ctx *cx, cs_seg seg, bool soft, cs_mat x, cs_mat y);
+
 /* ---- normalisations: gamma, beta (1, c); x, y (N, c), not overlapping; eps 1e-5 ------------ */
 
 #define CS_NORM_MOMENTUM 0.1     /* what a batch weighs in running statistics */
