@@ -162,7 +162,7 @@ static int list_samples(struct job *j, int64_t len, cs_sample **out, int64_t *n)
         if (len > 0)
             cs_dataset_cut(d, i, len, k, (uint64_t)own.seed, *out + *n);
         else
-            (*out)[*n] = (cs_sample){ i, 0, n_base, false };
+            (*out)[*n] = (cs_sample){ .example = i, .n_base = n_base };
         *n += k;
     }
     return CS_OK;

@@ -340,7 +340,7 @@ void cs_dataset_cut(const cs_dataset *d, int64_t example, int64_t len, int64_t k
     /* Sorted draws from the bases that stay uncovered: every set of places is equally likely. */
     for (int64_t i = 0; i < k; i++) {
         int64_t at = (int64_t)(cs_rng_u64(key, (uint64_t)i) % (uint64_t)(slack + 1));
-        out[i] = (cs_sample){ example, at, len, false };
+        out[i] = (cs_sample){ .example = example, .start = at, .n_base = len };
     }
     qsort(out, (size_t)k, sizeof *out, by_start);
     for (int64_t i = 0; i < k; i++)

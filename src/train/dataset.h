@@ -12,6 +12,7 @@
 
 #include "batch/batch.h"
 #include "io/record.h"
+#include "train/mutate.h"
 
 typedef enum cs_part { CS_PART_TRAIN, CS_PART_VALID, CS_PART_SKIP } cs_part;
 
@@ -101,12 +102,14 @@ typedef struct cs_draw {
     double   group_balance;      /* the same for the groups within a class */
     double   length_power;       /* an example's mass is length^this */
     bool     reverse;            /* reverse-complement half of them */
+    cs_mutation mutation;        /* the largest rates; each sample draws its own */
     uint64_t seed;
 } cs_draw;
 
 typedef struct cs_sample {
     int64_t example, start, n_base;
     bool    reverse;
+    cs_mutation mutation;
 } cs_sample;
 
 typedef struct cs_sampler cs_sampler;

@@ -23,6 +23,7 @@ void cs_feed_drop(void *item)
 void cs_feed_work_release(cs_feed_work *w)
 {
     free(w->base);
+    free(w->mutant);
     free(w->tok);
     free(w->id);
     free(w->label);
@@ -94,6 +95,19 @@ static int label_tokens(cs_feed_work *w, const cs_dataset *d, const cs_pack *pac
 
 /* ---- samples into batches -------------------------------------------------------------------- */
 
+/* A sample's bases as its mutation leaves them, in w->mutant. */
+static int mutate(cs_feed_work *w, const cs_sample *s, cs_segment *seg)
+{
+    if (cs_mutation_is_none(&s->mutation))
+        return CS_OK;
+    const size_t n = (size_t)seg->n_base;
+    if (cs_grow((void **)&w->mutant, &w->n_mutant, 2 * n, 1) != CS_OK)
+        return CS_EMEM;
+    seg->n_base = cs_mutate(&s->mutation, seg->base, seg->n_base, w->mutant + n, w->mutant);
+    seg->base = w->mutant;
+    return CS_OK;
+}
+
 /* All parts of a sample as tokens in w->id; *n receives how many, or how many real values. */
 static int tokenise_sample(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack,
                            const cs_sample *s, int64_t *n)
@@ -103,8 +117,8 @@ static int tokenise_sample(cs_feed_work *w, const cs_dataset *d, const cs_pack *
 
     *n = e->x == NULL ? 0 : s->n_base;
     for (int64_t k = 0; e->x == NULL && k < n_part; k++) {
-        const cs_segment seg = { e->base + s->start + k * n_base, NULL, n_base };
-        if (tokenise(w, seg, pack, s->reverse, n) != CS_OK)
+        cs_segment seg = { e->base + s->start + k * n_base, NULL, n_base };
+        if (mutate(w, s, &seg) != CS_OK || tokenise(w, seg, pack, s->reverse, n) != CS_OK)
             return CS_EMEM;
     }
     return CS_OK;
@@ -135,7 +149,7 @@ int cs_feed_check_lengths(const cs_dataset *d, const cs_pack *pack, int64_t crop
         n = e->x != NULL ? n_base : pack->tok->bound(pack->tok_state, n_base);
         if (e->part == CS_PART_SKIP || n <= most)
             continue;
-        CS_TRY(tokenise_sample(&w, d, pack, &(cs_sample){ i, 0, n_base, false }, &n));
+        CS_TRY(tokenise_sample(&w, d, pack, &(cs_sample){ .example = i, .n_base = n_base }, &n));
         n_long += n > most;
         if (n > most && n > longest) {
             longest = n;

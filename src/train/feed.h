@@ -63,12 +63,12 @@ int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n) CS_MUST_CHEC
 
 /* Room that is used again from sample to sample. */
 typedef struct cs_feed_work {
-    char    *base;
+    char    *base, *mutant;
     cs_segment seg;              /* the sequence of the last sample */
     void    *tok;                /* the tokenizer's work memory */
     int32_t *id, *label;
     int64_t *cell;
-    size_t   n_base, n_tok, n_id, n_label, n_cell;
+    size_t   n_base, n_mutant, n_tok, n_id, n_label, n_cell;
 } cs_feed_work;
 void cs_feed_work_release(cs_feed_work *w);
 

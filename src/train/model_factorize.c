@@ -147,7 +147,7 @@ static int evaluate_block(void *sides)
         return cs_fail(CS_EMEM, "out of memory for %lld records", (long long)s->data.n);
     for (int64_t i = 0; i < s->data.n; i++)
         if (cs_evaluate_wants(&s->labelled, &s->data.ex[i]))
-            sample[n++] = (cs_sample){ i, 0, s->data.ex[i].n_base, false };
+            sample[n++] = (cs_sample){ .example = i, .n_base = s->data.ex[i].n_base };
     for (int k = 0; k < 2; k++) {
         const cs_evaluation j = { .model = s->model[k], .policy = &s->policy[k],
                              .batch_tokens = BATCH_TOKENS, .n_thread = 1 };

@@ -7,7 +7,8 @@
 
 enum { STREAM_SAMPLE = 111, STREAM_ORDER = 112 };
 /* What each of a sample's random numbers decides. */
-enum { PICK_CLASS, PICK_EXAMPLE, PICK_LENGTH, PICK_START, PICK_STRAND };
+enum { PICK_CLASS, PICK_EXAMPLE, PICK_LENGTH, PICK_START, PICK_STRAND,
+       PICK_MUTATION };
 
 /* DESIGN. `example` lists the part's examples class by class (or in their own order when every one
  * is used once), and cum[i] is the mass of examples 0 .. i of the same class, so that a draw is a
@@ -210,6 +211,8 @@ cs_sample cs_sampler_get(const cs_sampler *s, uint64_t epoch, int64_t j)
         a.n_base = len < n ? len : n;
         a.start = (int64_t)(cs_rng_u64(key, PICK_START) % (uint64_t)(n - a.n_base + 1));
     }
+    if (!cs_mutation_is_none(&w->mutation))
+        a.mutation = cs_mutation_draw(&w->mutation, cs_rng_u64(key, PICK_MUTATION));
     a.reverse = w->reverse && (cs_rng_u64(key, PICK_STRAND) >> 63) != 0;
     return a;
 }

@@ -315,6 +315,28 @@ static void test_steps(void **state)
     cs_dataset_release(&d);
 }
 
+/* A sample that is changed and turned round gives the tokens of the reverse complement of what
+ * cs_mutate() makes of its bases. */
+static void test_mutated(const cs_dataset *d, const cs_pack *pack, const cs_sample *plain)
+{
+    cs_sample s = *plain;
+    char out[12], work[12], turned[12];
+    int32_t id[12];
+    cs_feed_work w = { 0 };
+    cs_batch *b = cs_batch_new(0, 1);
+
+    s.mutation = (cs_mutation){ .substitution = 0.5, .indel = 0.3, .key = 4 };
+    assert_int_equal(cs_feed_append(&w, d, pack, &s, b), CS_OK);
+    const int64_t n = cs_mutate(&s.mutation, d->ex[17].base + 3, 12, work, out);
+    assert_memory_not_equal(out, d->ex[17].base + 3, (size_t)n);
+    cs_base_revcomp(out, n, turned);
+    const cs_segment seg = { turned, NULL, n };
+    assert_int_equal(b->n_tok, pack->tok->encode(pack->tok_state, &seg, NULL, id));
+    assert_memory_equal(b->tok, id, (size_t)b->n_tok * sizeof *id);
+    cs_batch_free(b);
+    cs_feed_work_release(&w);
+}
+
 /* A sample that is turned round gives the tokens of the reverse complement. */
 static void test_tokens(void **state)
 {
@@ -341,6 +363,7 @@ static void test_tokens(void **state)
     assert_memory_equal(b->tok, id, (size_t)b->n_tok * sizeof *id);
     assert_true(b->target[0] == d.ex[17].target[0]);
     cs_batch_free(b);
+    test_mutated(&d, &pack, &s);
     cs_feed_work_release(&work);
     t->close(tok);
     free(cfg);

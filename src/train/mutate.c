@@ -1,0 +1,147 @@
+/* mutate.c - sequences as a more distant relative might have them. */
+#include "train/mutate.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "io/alphabet.h"
+
+enum { STREAM_RATE = 121, STREAM_SILENT, STREAM_BASE, STREAM_INDEL, STREAM_FILL };
+enum { N_CODON = 64, MOST_INDEL = 3 };
+
+/* The standard code, by first, second and third base in the order A, C, G, T. */
+static const char amino[N_CODON + 1] =
+    "KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLF";
+
+cs_mutation cs_mutation_draw(const cs_mutation *most, uint64_t key)
+{
+    const uint64_t own = cs_rng_key(key, STREAM_RATE);
+
+    return (cs_mutation){ .substitution = most->substitution * cs_rng_unit(own, 0),
+                          .indel = most->indel * cs_rng_unit(own, 1),
+                          .silent = most->silent * cs_rng_unit(own, 2), .key = own };
+}
+
+/* ---- codons ------------------------------------------------------------------------------- */
+
+/* The codon at p, or -1 where there is another letter. */
+static int codon_at(const char *p)
+{
+    int codon = 0;
+
+    for (int i = 0; i < 3; i++) {
+        const uint32_t code = cs_base_code[(unsigned char)p[i]];
+        if (code > 3)
+            return -1;
+        codon = codon << 2 | (int)code;
+    }
+    return codon;
+}
+
+/* The longest stretch of codons without a stop, in three frames: where it begins, how many. */
+static int64_t longest_open(const char *base, int64_t n, int64_t *from)
+{
+    int64_t most = 0;
+
+    for (int64_t frame = 0; frame < 3; frame++)
+        for (int64_t at = frame, begin = frame; at + 3 <= n; at += 3) {
+            const int codon = codon_at(base + at);
+            if (codon < 0 || amino[codon] == '*')
+                begin = at + 3;
+            else if ((at - begin) / 3 + 1 > most) {
+                most = (at - begin) / 3 + 1;
+                *from = begin;
+            }
+        }
+    return most;
+}
+
+/* Another codon of the same amino acid; the same where there is no other. */
+static int other_codon(int codon, uint64_t draw)
+{
+    int same[N_CODON], n = 0;
+
+    for (int k = 0; k < N_CODON; k++)
+        if (k != codon && amino[k] == amino[codon])
+            same[n++] = k;
+    return n > 0 ? same[draw % (uint64_t)n] : codon;
+}
+
+static void change_codons(const cs_mutation *m, char *base, int64_t n_codon)
+{
+    const uint64_t key = cs_rng_key(m->key, STREAM_SILENT);
+
+    for (int64_t i = 0; i < n_codon; i++) {
+        if (cs_rng_unit(key, 2 * (uint64_t)i) >= m->silent)
+            continue;
+        const int codon = other_codon(codon_at(base + 3 * i), cs_rng_u64(key, 2 * (uint64_t)i + 1));
+        for (int k = 0; k < 3; k++)
+            base[3 * i + k] = "ACGT"[codon >> (4 - 2 * k) & 3];
+    }
+}
+
+/* In place; work [n]. */
+static void change_frame(const cs_mutation *m, char *base, int64_t n, char *work)
+{
+    int64_t from = 0, from_back = 0;
+    const int64_t n_codon = longest_open(base, n, &from);
+
+    cs_base_revcomp(base, n, work);
+    const int64_t n_back = longest_open(work, n, &from_back);
+    if (n_back <= n_codon) {
+        change_codons(m, base + from, n_codon);
+        return;
+    }
+    change_codons(m, work + from_back, n_back);
+    cs_base_revcomp(work, n, base);
+}
+
+/* ---- bases -------------------------------------------------------------------------------- */
+
+static void substitute(const cs_mutation *m, char *base, int64_t n)
+{
+    const uint64_t key = cs_rng_key(m->key, STREAM_BASE);
+
+    for (int64_t i = 0; i < n; i++) {
+        const uint32_t code = cs_base_code[(unsigned char)base[i]];
+        if (code < 4 && cs_rng_unit(key, 2 * (uint64_t)i) < m->substitution)
+            base[i] = "ACGT"[(code + 1 + cs_rng_u64(key, 2 * (uint64_t)i + 1) % 3) & 3];
+    }
+}
+
+/* From base to out. */
+static int64_t insert_and_delete(const cs_mutation *m, const char *base, int64_t n, char *out)
+{
+    const uint64_t key = cs_rng_key(m->key, STREAM_INDEL), fill = cs_rng_key(m->key, STREAM_FILL);
+    int64_t n_out = 0, spare = (n - 1) / 2;      /* bases that may be deleted */
+
+    for (int64_t i = 0; i < n && n_out < n; i++) {
+        if (cs_rng_unit(key, 2 * (uint64_t)i) < m->indel) {
+            const uint64_t draw = cs_rng_u64(key, 2 * (uint64_t)i + 1);
+            const int64_t size = 1 + (int64_t)((draw >> 1) % MOST_INDEL);
+            if ((draw & 1) != 0 && size <= spare) {
+                spare -= size;
+                i += size - 1;
+                continue;
+            }
+            for (int64_t k = 0; (draw & 1) == 0 && k < size && n_out < n; k++, n_out++)
+                out[n_out] = "ACGT"[cs_rng_u64(fill, (uint64_t)(MOST_INDEL * i + k)) & 3];
+        }
+        if (n_out < n)
+            out[n_out++] = base[i];
+    }
+    return n_out;
+}
+
+int64_t cs_mutate(const cs_mutation *m, const char *base, int64_t n, char *work, char *out)
+{
+    memcpy(out, base, (size_t)n);
+    if (m->silent > 0)
+        change_frame(m, out, n, work);
+    substitute(m, out, n);
+    if (m->indel <= 0)
+        return n;
+    memcpy(work, out, (size_t)n);
+    return insert_and_delete(m, work, n, out);
+}
