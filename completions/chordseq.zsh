@@ -289,6 +289,9 @@ _chordseq()
         '*--no-rc[do not\: of sequences of which only one strand occurs]' \
         '*--valid-frac[share of every class for validation]:NUM:' \
         '*--valid-samples[validation samples; 0\: every record once]:NUM:' \
+        '*--mutate[substitute up to this share of a sample'\''s bases]:RATE:' \
+        '*--mutate-indels[insert or delete 1 to 3 bases at up to this share of places]:RATE:' \
+        '*--mutate-silent[change up to this share of codons, but not the protein]:RATE:' \
         '*-B[maximum tokens per batch]:NUM:' \
         '*--batch-tokens[maximum tokens per batch]:NUM:' \
         '*--step-records[samples per step; 0\: see --accumulate]:NUM:' \
@@ -322,6 +325,8 @@ _chordseq()
         '*--freeze[layers to freeze\: none or encoder]:PART:(none encoder)' \
         '*--freeze-epochs[freeze for these first epochs only\: probing, then fine-tuning]:NUM:' \
         '*--encoder-lr[factor on --lr for embedding and encoder]:FACTOR:' \
+        '*--init-composition[initialise the branch of --head.composition from this model]:MODEL:_files' \
+        '*--composition-lr[factor on --lr for that branch]:FACTOR:' \
         '*-o[output model; written whenever validation improves]:FILE:_files' \
         '*--output[output model; written whenever validation improves]:FILE:_files' \
         '*--metrics[table with one row per epoch]:FILE:_files' \
@@ -458,12 +463,16 @@ _chordseq()
         '*--head.predictor-layers[layers of the predictor]:NUM:' \
         '*--head.predictor-kernel[taps of its convolutions, an odd number]:NUM:' \
         '*--head.predictor-channels[channels of its layers; 0\: those of the encoder]:NUM:' \
-        '*--head.pool[what stands for a sequence\: mean, cls or centre]:KIND:(mean cls centre)' \
+        '*--head.pool[what stands for a sequence\: mean, cls, centre, max, lse, attention, or several\: mean+max]:KIND:' \
         '*--head.centre[tokens in the middle that pool centre takes; all of a shorter sequence]:NUM:' \
         '*--head.norm[normalisation of that vector]:KIND:(none layer)' \
         '*--head.hidden[hidden units between that vector and the answer; 0\: none]:NUM:' \
         '*--head.dropout[dropout rate of these hidden units]:RATE:' \
         '*--head.ancestors[weight of a class'\''s ancestors together in the loss of the head tree]:NUM:' \
+        '*--head.composition[add what words of so many bases tell, by how often each occurs; 0\: do not]:NUM:' \
+        '*--head.composition-channels[channels of these words]:NUM:' \
+        '*--head.composition-hidden[hidden units of their network]:NUM:' \
+        '*--head.composition-dropout[share of these left out in training]:RATE:' \
         '--help[list the options]' '*:file:_files' ;;
     pretrain) _arguments \
         '*-i[FASTA with an index (samtools faidx), or diplotype text; plain or BGZF]:FILE:_files' \

@@ -73,6 +73,10 @@ typedef struct cs_taps { int32_t n; int64_t dilation; } cs_taps;
  * class k. weight (1,c) of classes, or absent; group and share (n_level,c). */
 typedef struct cs_clades { cs_mat weight, group, share; } cs_clades;
 
+/* Words that n tokens make which lie `shift` apart: their numbers for each of the n_vocab^n tuples
+ * of token ids, in backend memory. */
+typedef struct cs_words { const int32_t *map; int32_t n, shift, n_vocab; } cs_words;
+
 /* The tokens that a row of a sparse factor refers to: t + off[k], circularly. Host memory. */
 enum { CS_LINKS_MAX = 64 };
 typedef struct cs_links { int32_t n; int64_t off[CS_LINKS_MAX]; } cs_links;
@@ -157,6 +161,10 @@ typedef struct cs_ops {
     void (*embed_bwd)(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy, cs_mat dtable);
     /* y (n_seg,c): the mean of the rows that embed gives for each segment, 0 for an empty one */
     void (*embed_mean)(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y);
+
+    /* word[o+t] = map[sum_i id[o + t + i shift] n_vocab^(n-1-i)], i < n; -1 where that reaches
+     * beyond the segment, 1 (unknown) where an id is not in 0 .. n_vocab-1 */
+    void (*seg_words)(cs_backend *be, cs_seg seg, const int32_t *id, cs_words w, int32_t *word);
 
     /* ---- segments ----------------------------------------------------------------------- */
     /* y[o+t, track i] = x[o + (t + sign*s_i) mod L, track i] + beta y, s_0 = 0, s_i = 2^(i-1);

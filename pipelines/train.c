@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "infer/taxa.h"
+#include "nn/exec/composition_init.h"
 #include "nn/ops/layer.h"
 #include "pipelines/command.h"
 #include "run/components.h"
@@ -20,6 +21,7 @@
 #include "train/variant_labels.h"
 
 static cs_sample_args sample;
+static cs_mutation mutation;
 static cs_aim_args aim;
 static cs_init_args start;
 static int strand;
@@ -42,7 +44,8 @@ static void common_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { cs_input_table, &input, NULL }, { cs_label_table, &label, NULL },
-        { cs_sample_table, &sample, NULL },  { cs_train_table, &learn, NULL },
+        { cs_sample_table, &sample, NULL },  { cs_mutation_table, &mutation, NULL },
+        { cs_train_table, &learn, NULL },
         { cs_aim_table, &aim, NULL },        { cs_init_table, &start, NULL },
         { cs_run_table, &own, NULL },     { cs_memory_table, &memory, NULL },
         { cs_strand_table, &strand, NULL },
@@ -159,6 +162,12 @@ static int read_data(struct job *j, int n_inflate)
                      sample.rc ? "--rc" : "--strand both");
         goto out;
     }
+    if (!cs_mutation_is_none(&mutation) &&
+        (how.alphabet == CS_DIPLOTYPES || on_variants() || components.head->per_token)) {
+        rc = cs_fail(CS_EUSAGE, "--mutate, --mutate-indels and --mutate-silent are for nucleotides "
+                     "and one answer per sequence");
+        goto out;
+    }
     if (on_variants()) {
         rc = read_variants(j, n_inflate);
         goto out;
@@ -224,6 +233,7 @@ static int make_samplers(struct job *j)
         .crop_power = sample.crop_power, .n_sample = sample.n_sample,
         .balance = sample.balance, .group_balance = sample.group_balance,
         .length_power = sample.length_power, .reverse = sample.rc,
+        .mutation = mutation,
         .seed = (uint64_t)learn.seed,
     };
 
@@ -243,6 +253,7 @@ static int make_samplers(struct job *j)
     }
     draw.n_sample = sample.n_valid;
     draw.reverse = false;
+    draw.mutation = (cs_mutation){ 0 };
     rc = cs_sampler_new(&j->data, CS_PART_VALID, &draw, &j->valid);
 out:
     return rc;
@@ -495,6 +506,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(make_model(j));
     CS_TRY(check_lengths(j));
     CS_TRY(take_over(j));
+    CS_TRY(cs_bag_start(j->model, start.bag, start.composition_lr));
     CS_TRY(propose(j, argc, argv));
     CS_TRY(check_time(j));
     if (strand == CS_STRAND_BOTH)

@@ -241,8 +241,32 @@ static void ref_seg_window_bwd(cs_backend *be, cs_seg seg, bool centre, int64_t 
     }
 }
 
+static int32_t word_at(const int32_t *id, cs_words w)
+{
+    int64_t at = 0;
+
+    for (int32_t i = 0; i < w.n; i++) {
+        const int32_t token = id[(int64_t)i * w.shift];
+        if (token < 0 || token >= w.n_vocab)
+            return 1;
+        at = at * w.n_vocab + token;
+    }
+    return w.map[at];
+}
+
+static void ref_seg_words(cs_backend *be, cs_seg seg, const int32_t *id, cs_words w, int32_t *word)
+{
+    const int64_t reach = (int64_t)(w.n - 1) * w.shift;
+
+    (void)be;
+    for (int32_t s = 0; s < seg.n; s++)
+        for (int64_t r = seg.off[s]; r < seg.off[s + 1]; r++)
+            word[r] = r + reach < seg.off[s + 1] ? word_at(id + r, w) : -1;
+}
+
 void cs_ref_seg(cs_ops *op)
 {
+    op->seg_words = ref_seg_words;
     op->seg_window = ref_seg_window;
     op->seg_window_bwd = ref_seg_window_bwd;
     op->seg_roll = ref_seg_roll;

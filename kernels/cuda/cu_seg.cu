@@ -110,8 +110,33 @@ static void cuda_seg_position_bwd(cs_backend *be, cs_seg seg, cs_real scale, cs_
     });
 }
 
+/* ---- words ------------------------------------------------------------------------------- */
+
+__device__ static inline int32_t word_at(const int32_t *id, cs_words w)
+{
+    int64_t at = 0;
+
+    for (int32_t i = 0; i < w.n; i++) {
+        const int32_t token = id[(int64_t)i * w.shift];
+        if (token < 0 || token >= w.n_vocab)
+            return 1;
+        at = at * w.n_vocab + token;
+    }
+    return w.map[at];
+}
+
+static void cuda_seg_words(cs_backend *be, cs_seg seg, const int32_t *id, cs_words w, int32_t *word)
+{
+    const int64_t reach = (int64_t)(w.n - 1) * w.shift;
+
+    cs_each_token(be, seg, 1, [=] __device__(cs_at at, int64_t r, int32_t) {
+        word[r] = at.t + reach < at.len ? word_at(id + r, w) : -1;
+    });
+}
+
 void cs_cuda_seg(cs_ops *op)
 {
+    op->seg_words = cuda_seg_words;
     op->seg_roll = cuda_seg_roll;
     op->seg_roll_put = cuda_seg_roll_put;
     op->seg_roll_take = cuda_seg_roll_take;

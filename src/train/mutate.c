@@ -2,6 +2,7 @@
 #include "train/mutate.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -13,6 +14,25 @@ enum { N_CODON = 64, MOST_INDEL = 3 };
 /* The standard code, by first, second and third base in the order A, C, G, T. */
 static const char amino[N_CODON + 1] =
     "KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLF";
+
+#define MUTATION(field) .off = offsetof(cs_mutation, field)
+
+const cs_opt cs_mutation_table[] = {
+    { .type = CS_OPT_REAL, .name = "mutate", MUTATION(substitution), .arg = "RATE", .def = "0",
+      .help = "substitute up to this share of a sample's bases",
+      .man = "Every sample draws a rate of its own between 0 and RATE, so that it looks like that "
+             "of a more distant relative. Validation samples are left as they are. This and the "
+             "next two are for nucleotides and one answer per sequence.", .min = 0, .max = 0.5 },
+    { .type = CS_OPT_REAL, .name = "mutate-indels", MUTATION(indel), .arg = "RATE", .def = "0",
+      .help = "insert or delete 1 to 3 bases at up to this share of places",
+      .man = "A sample gets no longer by it: what is too much is cut off.", .min = 0,
+      .max = 0.5 },
+    { .type = CS_OPT_REAL, .name = "mutate-silent", MUTATION(silent), .arg = "RATE", .def = "0",
+      .help = "change up to this share of codons, but not the protein",
+      .man = "In the longest stretch of a sample without a stop codon, of six frames and the "
+             "standard code.", .min = 0, .max = 1 },
+    { .type = CS_OPT_END }
+};
 
 cs_mutation cs_mutation_draw(const cs_mutation *most, uint64_t key)
 {

@@ -5,8 +5,13 @@
 
 #include <stdint.h>
 
+#include "base/opt.h"
+
 /* Rates per base, silent per codon; 0: none. */
 typedef struct cs_mutation { double substitution, indel, silent; uint64_t key; } cs_mutation;
+
+/* Options of the group "Samples": the largest rates, into a cs_mutation. */
+extern const cs_opt cs_mutation_table[];
 
 /** cs_mutation_draw - rates between 0 and those of `most`, evenly, for the sample of this key; and
  * the key of its changes */
@@ -21,9 +26,9 @@ static inline int cs_mutation_is_none(const cs_mutation *m)
  * cs_mutate - change n bases, a function of the key, the rates and the bases
  *
  * First codons of the longest open frame (a stretch without stop codons in the standard code, of
- * any of six frames) are changed to others of the same amino acid. Then bases are substituted by one
- * of the three others. Then 1 to 3 bases are inserted or deleted at a place, as often as each other;
- * what is longer than n in the end is cut off. Letters other than A, C, G and T stay.
+ * any of six frames) are changed to others of the same amino acid. Then bases are substituted by
+ * one of the three others. Then 1 to 3 bases are inserted or deleted at a place, as often as each
+ * other; what is longer than n in the end is cut off. Letters other than A, C, G and T stay.
  *
  * out      [n]
  * work     [n]

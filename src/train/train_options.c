@@ -105,6 +105,13 @@ const cs_opt cs_init_table[] = {
       .max = 1e6 },
     { .type = CS_OPT_REAL, .name = "encoder-lr", INIT(encoder_lr), .arg = "FACTOR", .def = "1",
       .help = "factor on --lr for embedding and encoder", .min = 1e-9, .max = 1e3 },
+    { .type = CS_OPT_IN, .name = "init-composition", INIT(bag), .arg = "MODEL",
+      .help = "initialise the branch of --head.composition from this model",
+      .man = "A bag of canonical K-mers of the same length and classes: --encoder chordmixer "
+             "--encoder.depth none --head.norm layer --head.hidden NUM. Training then starts from "
+             "its accuracy." },
+    { .type = CS_OPT_REAL, .name = "composition-lr", INIT(composition_lr), .arg = "FACTOR",
+      .def = "1", .help = "factor on --lr for that branch", .min = 1e-9, .max = 1e3 },
     { .type = CS_OPT_END }
 };
 

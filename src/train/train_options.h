@@ -16,9 +16,9 @@ typedef struct cs_aim_args {
     int         preset, print_config, monitor;
 } cs_aim_args;
 typedef struct cs_init_args {
-    const char *init;
+    const char *init, *bag;
     int64_t     freeze_epochs;
-    double      encoder_lr;
+    double      encoder_lr, composition_lr;
     int         freeze;
 } cs_init_args;
 

@@ -1,4 +1,4 @@
-/* ops_attn_cases.h - the ops of attention, and of parts of a rotation, under test; see ops_cases.h.
+/* ops_attn_cases.h - the ops of attention, pooling and parts of a rotation; see ops_cases.h.
  *
  * Further sizes: H heads (env.group), D columns of one head, U three rows per segment, X C rows per
  * segment, M what linear attention keeps per head.
@@ -125,7 +125,21 @@ static cs_mat lower(const env *e, cs_mat m)
 CASE(roll_put)  { be->op.seg_roll_put(be, e->seg, e->track, e->r / 2, lower(e, m[0]), m[1]); }
 CASE(roll_take) { be->op.seg_roll_take(be, e->seg, e->track, e->r / 2, m[0], lower(e, m[1])); }
 
+CASE(largest)   { be->op.seg_max(be, e->seg, false, m[0], m[1]); }
+CASE(smooth)    { be->op.seg_max(be, e->seg, true, m[0], m[1]); }
+/* The largest values that the forward op gives, or any where it is smooth. */
+CASE(largest_bwd)
+{
+    be->op.seg_max(be, e->seg, false, m[0], m[1]);
+    be->op.seg_max_bwd(be, e->seg, false, m[0], m[1], m[2], m[3]);
+}
+CASE(smooth_bwd) { be->op.seg_max_bwd(be, e->seg, true, m[0], m[1], m[2], m[3]); }
+
 static const op_case attn_ops[] = {
+    { "largest",     "iRC oSC", largest, true },
+    { "smooth",      "iRC oSC", smooth, true },
+    { "largest_bwd", "iRC oSC iSC aRC", largest_bwd, true },
+    { "smooth_bwd",  "iRC iSC iSC aRC", smooth_bwd, true },
     { "roll_put",    "iRC aRC", roll_put, false },
     { "roll_take",   "iRC aRC", roll_take, false },
     { "attend",      "iRC iRC iRC oRC oRH", attend, true },

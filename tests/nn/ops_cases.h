@@ -2,10 +2,9 @@
  *
  * An op is a row of a table: a text that names its matrices, and a function that calls it. The
  * text has three letters per matrix: the role, then rows and columns.
- *   role     i input, k input that is nowhere near 0 (kinks), d input of which no two are near
- *            each other in a column, p positive input, t class numbers
- *            (some NaN), b 0 and 1 (some NaN), n input with some NaN, o output (poisoned before),
- *            a added to, q added to and positive
+ *   role     i input, k input far from 0 and from each other in a column (kinks), p positive input,
+ *            t class numbers (some NaN), b 0 and 1 (some NaN), n input with some NaN, o output
+ *            (poisoned before), a added to, q added to and positive
  *   sizes    R rows, C columns, K a third size, T and F three and five times that (a
  *            convolution's taps), S segments, G segments * groups, V vocabulary, 1, 2 themselves
  * All matrices end where memory ends.
@@ -72,12 +71,11 @@ static int64_t size_of(char kind, const env *e)
 
 static cs_real value_of(char role, uint64_t key, uint64_t i, const env *e)
 {
-    double u = cs_rng_unit(key, i);
+    double u = role == 'k' ? (double)(i * 7919 % 10007) / 10007 : cs_rng_unit(key, i);
     bool mask = cs_rng_unit(key ^ 1, i) < 0.1;
     switch (role) {
     case 'o': return (cs_real)NAN;
     case 'k': return (cs_real)(u < 0.5 ? 3.8 * u - 2 : 3.8 * u - 1.8);
-    case 'd': return (cs_real)((double)(i * 7919 % 10007) / 2500 - 2);
     case 'p': case 'q': return (cs_real)(u + 0.1);
     case 't': return (cs_real)(mask ? NAN : floor(u * e->c));
     case 'b': return (cs_real)(mask ? NAN : floor(u * 2));
@@ -228,15 +226,6 @@ CASE(embed_mean) { be->op.embed_mean(be, e->seg, e->id, m[0], m[1]); }
 CASE(window)    { be->op.seg_window(be, e->seg, true, 4, m[0], m[1]); }
 CASE(first)     { be->op.seg_window(be, e->seg, false, 1, m[0], m[1]); }
 CASE(window_bwd) { be->op.seg_window_bwd(be, e->seg, true, 4, m[0], m[1]); }
-CASE(largest)   { be->op.seg_max(be, e->seg, false, m[0], m[1]); }
-CASE(smooth)    { be->op.seg_max(be, e->seg, true, m[0], m[1]); }
-/* The largest values that the forward op gives, or any where it is smooth. */
-CASE(largest_bwd)
-{
-    be->op.seg_max(be, e->seg, false, m[0], m[1]);
-    be->op.seg_max_bwd(be, e->seg, false, m[0], m[1], m[2], m[3]);
-}
-CASE(smooth_bwd) { be->op.seg_max_bwd(be, e->seg, true, m[0], m[1], m[2], m[3]); }
 CASE(groupnorm)
 {
     be->op.seg_groupnorm(be, e->seg, e->group, (cs_real)1e-5, m[0], m[1], m[2], m[3], m[4]);
@@ -492,10 +481,6 @@ static const op_case seg_ops[] = {
     { "window",      "iRC oSC", window, true },
     { "first",       "iRC oSC", first, true },
     { "window_bwd",  "iSC aRC", window_bwd, true },
-    { "largest",     "iRC oSC", largest, true },
-    { "smooth",      "iRC oSC", smooth, true },
-    { "largest_bwd", "iRC oSC iSC aRC", largest_bwd, true },
-    { "smooth_bwd",  "iRC iSC iSC aRC", smooth_bwd, true },
     { "groupnorm",   "iRC i1C i1C oRC oG2", groupnorm, true },
     { "groupnorm_bwd", "iRC i1C pG2 iRC aRC a1C a1C", groupnorm_bwd, false },
 };

@@ -388,8 +388,7 @@ BWD(d_tree)  { BWD_CALL(be->op.axpby(be, dy.p[0], m[6], 1, d[0])); }
 BWD(d_mse)   { BWD_CALL(be->op.axpby(be, dy.p[0], m[3], 1, d[0])); }
 BWD(d_conv)
 {
-    cs_mat none = { 0 };
-    be->op.seg_conv(be, e->seg, taps_of(e), true, dy, m[1], none, 1, d[0]);
+    be->op.seg_conv(be, e->seg, taps_of(e), true, dy, m[1], (cs_mat){ 0 }, 1, d[0]);
     be->op.seg_conv_dw(be, e->seg, taps_of(e), m[0], dy, d[1]);
     be->op.colsum(be, dy, d[2]);
 }
@@ -435,8 +434,6 @@ static const pair pairs[] = {
     { { "mean", "iRC oSC", mean, 0 }, 1, "0", d_mean, true },
     { { "window", "iRC oSC", window, 0 }, 1, "0", d_window, true },
     { { "first", "iRC oSC", first, 0 }, 1, "0", d_first, true },
-    { { "largest", "dRC oSC", largest, 0 }, 1, "0", d_largest, false },
-    { { "smooth", "iRC oSC", smooth, 0 }, 1, "0", d_smooth, false },
     { { "conv", "iRK iTC i1C oRC", conv, 0 }, 3, "012", d_conv, true },
     { { "sparse", "iRK iRC iRC oRC", sparse, 0 }, 3, "012", d_sparse, true },
     { { "conv_weight", "iCT pC1 oTC", conv_weight, 0 }, 2, "01", d_weight, false },
@@ -481,10 +478,7 @@ BWD(d_linear)
 }
 BWD(d_softmax)     { BWD_CALL(be->op.softmax_bwd(be, m[1], dy, d[0])); }
 BWD(d_seg_softmax) { be->op.seg_softmax_bwd(be, e->seg, m[1], dy, d[0]); }
-BWD(d_mask)
-{
-    BWD_CALL(be->op.seg_mask(be, padded_of(e), 0, dy, 1, d[0]));
-}
+BWD(d_mask)    { BWD_CALL(be->op.seg_mask(be, padded_of(e), 0, dy, 1, d[0])); }
 BWD(d_position)
 {
     BWD_CALL(be->op.seg_position_bwd(be, e->seg, 0.3, dy, d[0]),
@@ -493,6 +487,8 @@ BWD(d_position)
 BWD(d_penalty) { BWD_CALL(be->op.axpby(be, dy.p[0], m[2], 1, d[0])); }
 
 static const pair attn_pairs[] = {
+    { { "largest", "kRC oSC", largest, 0 }, 1, "0", d_largest, false },
+    { { "smooth", "iRC oSC", smooth, 0 }, 1, "0", d_smooth, false },
     { { "attend", "iRC iRC iRC oRC oRH", attend, 0 }, 3, "012", d_attend, false },
     { { "attend_few", "iRC iUD iUD oRC oRH", attend_few, 0 }, 3, "012", d_attend_few, false },
     { { "attend_drop", "iRC iRC iRC oRC oRH", attend_drop, 0 }, 3, "012", d_attend_drop, false },

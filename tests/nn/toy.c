@@ -139,7 +139,7 @@ static bool fits(const toy *t)
 }
 
 /* Calls f with every value of an option that is worth one: all choices but the default, a dropout
- * rate, a dilation and ways of pooling. */
+ * rate, a dilation, ways of pooling and words of two bases. */
 static void each_value(toy *t, const cs_opt *o, const char **value,
                        void (*f)(const toy *, void *), void *arg)
 {
@@ -153,6 +153,9 @@ static void each_value(toy *t, const cs_opt *o, const char **value,
         f(t, arg);
     *value = "3";
     if (strcmp(o->name, "dilation") == 0)
+        f(t, arg);
+    *value = "2";
+    if (strcmp(o->name, "composition") == 0 && fits(t))
         f(t, arg);
     static const char *const pool[] = { "cls", "centre", "max", "lse", "attention",
                                         "mean+max+attention" };

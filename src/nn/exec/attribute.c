@@ -83,6 +83,9 @@ static int check(const cs_model *m, const cs_attribute *a)
     if (!m->tok || cs_model_parts(m) > 1 || m->head->per_token)
         return cs_fail(CS_EUSAGE, "a model with head '%s' cannot be explained by gradients; it "
                        "answers for more than a sequence", m->head->name);
+    if (m->head->word && m->head->word(m->head_net) > 0)
+        return cs_fail(CS_EUSAGE, "a model with --head.composition cannot be explained by "
+                       "gradients; they would miss the words that it counts");
     const int64_t most = cs_model_max_len(m);
     if (most > 0 && a->n > most)
         return cs_fail(CS_EUSAGE, "%lld tokens are more than the %lld that the model takes",

@@ -1,5 +1,6 @@
 /* model.c - tokenizer, embedding, encoder and head put together, and copies of that. */
 #include "nn/exec/model.h"
+#include "nn/exec/words.h"
 
 #include <string.h>
 
@@ -58,6 +59,26 @@ static void declare_embedding(cs_model *m)
     ps->p[m->embed_w].zero_row = CS_TOK_PAD;
 }
 
+/* The length of the words that its head counts; 0: it counts none. */
+static int32_t word_of(const cs_model *m)
+{
+    return m->head->word ? m->head->word(m->head_net) : 0;
+}
+
+/* A head that counts words gets to know them. */
+static int give_words(cs_model *m)
+{
+    const int32_t k = word_of(m);
+    cs_word_map words;
+
+    if (k == 0)
+        return CS_OK;
+    const int rc = cs_words_make(m->tok, m->tok_state, k, &words);
+    if (rc == CS_OK)
+        m->head->take_words(m->head_net, words);
+    return rc;
+}
+
 int cs_model_declare(const cs_model_spec *s, cs_backend *be, cs_model **out)
 {
     int rc = CS_OK;
@@ -87,6 +108,7 @@ int cs_model_declare(const cs_model_spec *s, cs_backend *be, cs_model **out)
     m->in_width = m->enc->in_width ? m->enc->in_width(m->enc_net) : m->width;
     declare_embedding(m);
     m->head_net = m->head->build(m->head_cfg, m->width, m->n_label, &m->ps);
+    CS_TRY(give_words(m));
     m->ps.ranks = (cs_ranks){ 0 };
     *out = m;
     m = NULL;
@@ -201,7 +223,8 @@ bool cs_model_same_labels(const cs_model *a, const cs_model *b)
 
 int cs_model_adopt(cs_model *m, const cs_model *from)
 {
-    const bool same = cs_model_same_labels(m, from);
+    /* A head with a composition path starts anew where there was none. */
+    const bool same = cs_model_same_labels(m, from) && word_of(m) == word_of(from);
     for (int32_t i = 0; i < m->ps.n; i++) {
         const cs_param *p = &m->ps.p[i];
         const bool head = strncmp(p->name, "head.", 5) == 0;

@@ -140,6 +140,8 @@ cs_mat cs_pass_compute(cs_session *s, const cs_uploaded *up)
     cs_ctx *cx = &s->cx;
     cs_seg seg = up->seg;
 
+    cx->text.id = up->tok;
+    cx->text.seg = up->seg;
     s->trace.encoded = cs_model_parts(m) == 2 ? difference(s, up, &seg) : encoded(s, up, &seg);
     s->trace.y = head_output(s, seg);
     if (cx->training)

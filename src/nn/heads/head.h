@@ -4,6 +4,7 @@
 
 #include "base/opt.h"
 #include "batch/batch.h"
+#include "nn/heads/composition.h"
 #include "nn/heads/tree.h"
 #include "nn/ops/ctx.h"
 
@@ -26,12 +27,16 @@ typedef struct cs_head {
     bool          per_token;                   /* n_out of them for every token, whose targets are
                                                 * a class each (CS_TARGET_TOKENS of batch.h) */
     int     (*check)(const void *cfg);         /* CS_OK, or CS_EUSAGE; NULL: all settings fit */
-    /* Of a head of two parts: what is subtracted of a part's rows h, (n_seg, columns) or h itself */
+    /* Of a head of two parts: what is subtracted of a part's rows h: (n_seg, columns), or h */
     cs_mat  (*part)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h);
     void   *(*build)(const void *cfg, int32_t width, int32_t n_out, cs_params *ps);
     /* Learn by the tree of its n_out classes, copied; before the first pass. Calls may then be taxa
      * above the classes. CS_OK, or CS_EMEM. NULL: classes are all that it knows */
     int     (*set_taxonomy)(void *net, const cs_tree *t);
+    /* Bases of the words that the head counts beside what it sees, 0: none; and what words tokens
+     * make, whose map it then owns. Both NULL: it never counts any */
+    int32_t (*word)(const void *net);
+    void    (*take_words)(void *net, cs_word_map words);
     int64_t (*answer_len)(const void *net, int64_t n_tok);   /* floats per record */
     int32_t (*n_target)(const void *net);      /* floats of a record's target; NULL: per_token */
     /* Raw values: (n_seg, n_out), or (n_tok, n_out) of answers per token */

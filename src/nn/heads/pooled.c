@@ -35,11 +35,11 @@ const cs_opt cs_pooled_opt[] = {
       "there are twice as many.", 0, 32768, NULL },
     { CS_OPT_STR, 0, "pool", offsetof(cs_pooled_cfg, pool), "KIND", "mean",
       "what stands for a sequence: mean, cls, centre, max, lse, attention, or several: mean+max",
-      "mean is that over all tokens, cls the first token's vector, centre the mean over those in the "
-      "middle, max the largest value of every channel, lse the logarithm of the mean of their "
-      "exponentials, attention a mean whose weights are learnt. Those with + between them stand side "
-      "by side. Of head variant, the two sequences' vectors are subtracted, and with a predictor "
-      "their tokens. Not of head token.", 0, 0, NULL },
+      "mean is that over all tokens, cls the first token's vector, centre the mean over those in "
+      "the middle, max the largest value of every channel, lse the logarithm of the mean of their "
+      "exponentials, attention a mean whose weights are learnt. Those with + between them stand "
+      "side by side. Of head variant, the two sequences' vectors are subtracted, and with a "
+      "predictor their tokens. Not of head token.", 0, 0, NULL },
     { CS_OPT_INT, 0, "centre", offsetof(cs_pooled_cfg, centre), "NUM", "200",
       "tokens in the middle that pool centre takes; all of a shorter sequence", NULL, 1, 1e12,
       NULL },
@@ -54,6 +54,18 @@ const cs_opt cs_pooled_opt[] = {
     { CS_OPT_REAL, 0, "ancestors", offsetof(cs_pooled_cfg, ancestors), "NUM", "1",
       "weight of a class's ancestors together in the loss of the head tree", "The class itself has "
       "1. With 0, the head learns like the head class.", 0, 100, NULL },
+    { CS_OPT_INT, 0, "composition", offsetof(cs_pooled_cfg, word), "NUM", "0",
+      "add what words of so many bases tell, by how often each occurs; 0: do not",
+      "The mean of the words' embeddings, either strand's the same, is normalised and goes through "
+      "a hidden layer; its answer and the encoder's add up, and the encoder's begins at zero. Of "
+      "tokens that are neighbouring words whose length divides NUM. Not of heads token and "
+      "variant.", 0, CS_COMPOSITION_K, NULL },
+    { CS_OPT_INT, 0, "composition-channels", offsetof(cs_pooled_cfg, word_channels), "NUM", "96",
+      "channels of these words", NULL, 1, 32768, NULL },
+    { CS_OPT_INT, 0, "composition-hidden", offsetof(cs_pooled_cfg, word_hidden), "NUM", "512",
+      "hidden units of their network", NULL, 1, 65536, NULL },
+    { CS_OPT_REAL, 0, "composition-dropout", offsetof(cs_pooled_cfg, word_dropout), "RATE", "0.25",
+      "share of these left out in training", NULL, 0, 0.99, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
@@ -76,13 +88,22 @@ int cs_pooled_check(const void *cfg)
     return cs_pooled_check_tree(cfg);
 }
 
+int cs_pooled_check_parts(const void *cfg)
+{
+    const cs_pooled_cfg *c = cfg;
+    if (c->word > 0)
+        return cs_fail(CS_EUSAGE, "--head.composition is for an answer per sequence, not of heads "
+                       "token and variant");
+    return cs_pooled_check(cfg);
+}
+
 int cs_pooled_check_rows(const void *cfg)
 {
     const cs_pooled_cfg *c = cfg;
     if (strcmp(c->pool, "mean") != 0)
         return cs_fail(CS_EUSAGE, "--head.pool %s is for an answer per sequence, head token gives "
                        "one per token", c->pool);
-    return cs_pooled_check(cfg);
+    return cs_pooled_check_parts(cfg);
 }
 
 /* As CDIL for DNA has them (Cheng et al. 2023), but for the normalisation. */
@@ -111,8 +132,12 @@ cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out,
     p->norm = cs_norm_declare(ps, (cs_norm_kind)cfg->norm, width, 1, "head.norm");
     if (cfg->hidden > 0)
         p->fc = cs_linear_declare(ps, width, (int32_t)cfg->hidden, 1, "head.fc");
-    p->out = cs_linear_declare(ps, cfg->hidden > 0 ? (int32_t)cfg->hidden : width, n_out, 1,
-                               "head");
+    p->out = cs_linear_declare(ps, cfg->hidden > 0 ? (int32_t)cfg->hidden : width, n_out,
+                               cfg->word > 0 ? 0 : 1, "head");
+    if (cfg->word > 0)
+        p->composition = cs_composition_new((int32_t)cfg->word, (int32_t)cfg->word_channels,
+                                            (int32_t)cfg->word_hidden, cfg->word_dropout, n_out,
+                                            ps);
     return p;
 }
 
@@ -122,6 +147,7 @@ void cs_pooled_free(void *pooled)
     if (!p)
         return;
     cs_cdil_free(p->predictor);
+    cs_composition_free(p->composition);
     free(p->group);
     free(p->share);
     free(p);
@@ -161,7 +187,12 @@ cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 
 cs_mat cs_pooled_answer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
 {
-    return cs_linear_answer(cx, &p->out, hidden(cx, p, seg, x));
+    const cs_mat y = cs_linear_answer(cx, &p->out, hidden(cx, p, seg, x));
+    if (!p->composition)
+        return y;
+    cs_mat sum = cs_tmp(cx, y.r, y.c);
+    cs_add(cx, y, cs_composition_apply(cx, p->composition), sum);
+    return sum;
 }
 
 bool cs_pooled_by_part(const cs_pooled *p)
@@ -209,6 +240,18 @@ bool cs_pooled_by_mean(const void *pooled)
 {
     const cs_pooled *p = pooled;
     return cs_pooling_is(&p->pooling, CS_POOL_MEAN) && !p->predictor;
+}
+
+int32_t cs_pooled_word(const void *pooled)
+{
+    const cs_pooled *p = pooled;
+    return p->composition ? p->composition->k : 0;
+}
+
+void cs_pooled_take_words(void *pooled, cs_word_map words)
+{
+    cs_pooled *p = pooled;
+    p->composition->words = words;
 }
 
 int64_t cs_pooled_answer_len(const void *pooled, int64_t n_tok)

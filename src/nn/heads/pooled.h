@@ -3,6 +3,7 @@
 #define CS_NN_POOLED_H
 
 #include "base/opt.h"
+#include "nn/heads/composition.h"
 #include "nn/heads/pooling.h"
 #include "nn/ops/cdil.h"
 
@@ -14,6 +15,8 @@ typedef struct cs_pooled_cfg {
     int64_t centre, hidden;
     double  dropout;
     double  ancestors;                   /* of the head tree */
+    int64_t word, word_channels, word_hidden;    /* of the composition path; word 0: none */
+    double  word_dropout;
 } cs_pooled_cfg;
 extern const cs_opt cs_pooled_opt[];
 
@@ -21,6 +24,7 @@ typedef struct cs_pooled {
     cs_pooled_cfg cfg;
     cs_cdil      *predictor;     /* or NULL */
     cs_pooling    pooling;
+    cs_composition *composition; /* or NULL */
     cs_norm       norm;
     cs_linear     fc, out;       /* fc only with cfg.hidden > 0 */
     int32_t       width;         /* of what pooling gives */
@@ -35,10 +39,13 @@ int cs_pooled_check_tree(const void *cfg);
 /** cs_pooled_check_rows - the same for a head that answers for tokens: it has no pooling */
 int cs_pooled_check_rows(const void *cfg);
 
+/** cs_pooled_check_parts - the same for a head of two parts: it has no composition path */
+int cs_pooled_check_parts(const void *cfg);
+
 /** cs_pooled_new - declares "head.predictor.0..." (with such), "head.norm" (unless none), "head.fc"
- * (with cfg->hidden > 0) and "head", the latter two linear layers, and "head.pool" of attention.
- * width: channels of a token,
- * n_out: values of an answer */
+ * (with cfg->hidden > 0) and "head", the latter two linear layers, "head.pool" of attention, and
+ * the composition path (with cfg->word), with which "head" begins at zero. width: channels of a
+ * token, n_out: values of an answer */
 cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps);
 /** cs_pooled_free - accepts NULL (a head's `release`) */
 void       cs_pooled_free(void *pooled);
@@ -79,6 +86,10 @@ void    cs_pooled_decide_labels(const void *pooled, float *v, int64_t n, double 
 /** cs_pooled_vector, cs_pooled_n_vector - a head's `vector` and `n_vector` */
 cs_mat  cs_pooled_vector(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h, bool is_hidden);
 int32_t cs_pooled_n_vector(const void *pooled, bool is_hidden);
+
+/** cs_pooled_word, cs_pooled_take_words - a head's `word` and `take_words` */
+int32_t cs_pooled_word(const void *pooled);
+void    cs_pooled_take_words(void *pooled, cs_word_map words);
 
 /** cs_pooled_by_mean - is the mean over each segment all that it uses? (a head's `pools`) */
 bool cs_pooled_by_mean(const void *pooled);

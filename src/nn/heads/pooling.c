@@ -1,4 +1,4 @@
-/* pooling.c - one vector for the tokens of a sequence, in one of several ways or several of them. */
+/* pooling.c - one vector for the tokens of a sequence, in one way or in several. */
 #include "nn/heads/pooling.h"
 
 #include <string.h>

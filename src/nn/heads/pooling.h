@@ -1,4 +1,4 @@
-/* pooling.h - one vector for the tokens of a sequence, in one of several ways or several of them. */
+/* pooling.h - one vector for the tokens of a sequence, in one way or in several. */
 #ifndef CS_NN_POOLING_H
 #define CS_NN_POOLING_H
 
@@ -31,7 +31,7 @@ static inline bool cs_pooling_is(const cs_pooling *p, cs_pool kind)
 {
     return p->n == 1 && p->kind[0] == kind;
 }
-/** cs_pooling_is_linear - is the difference of two sequences' vectors that of their tokens, pooled? */
+/** cs_pooling_is_linear - is the difference of two sequences' vectors that of their tokens? */
 bool cs_pooling_is_linear(const cs_pooling *p);
 
 /**

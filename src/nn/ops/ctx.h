@@ -60,6 +60,8 @@ typedef struct cs_ctx {
     void       *watch_arg;
     cs_notice   note;            /* as watch: for tests; NULL: nobody */
     void       *note_arg;
+    struct { const int32_t *id; cs_seg seg; } text;  /* the tokens of a pass through a model, in
+                                  * backend memory, or NULL; for heads that count words */
     double      aux_scale;       /* multiplies a sequence's share of a regulariser, as it does the
                                   * loss of a record of weight 1; 0: no regularisers */
 } cs_ctx;

@@ -188,6 +188,13 @@ void cs_roll_add(cs_ctx *cx, cs_seg seg, int32_t track, cs_mat h, cs_mat x, cs_m
     cx->be->op.seg_roll(cx->be, seg, track, +1, h, 1, y);
 }
 
+void cs_seg_words(cs_ctx *cx, cs_seg seg, const int32_t *id, cs_words w, int32_t *word)
+{
+    CS_BUG(w.n < 1 || w.shift < 1 || w.n_vocab < 1);
+    if (!cx->dry)
+        cx->be->op.seg_words(cx->be, seg, id, w, word);
+}
+
 static void seg_mean_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cx->be->op.seg_mean_bwd(cx->be, n->seg, cs_grad_of(cx, n->m[1]), cs_grad_to(cx, n->m[0]));

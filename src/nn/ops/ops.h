@@ -41,6 +41,10 @@ void cs_embed(cs_ctx *cx, const int32_t *id, int32_t pad, cs_mat table, cs_mat y
  * Shapes table (V, c), y (n_seg, c) */
 void cs_embed_mean(cs_ctx *cx, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y);
 
+/** cs_seg_words - the words that tokens make, as cs_ops.seg_words has them. Not on the tape. id,
+ * word [N]: backend memory, NULL in a dry run */
+void cs_seg_words(cs_ctx *cx, cs_seg seg, const int32_t *id, cs_words w, int32_t *word);
+
 /**
  * cs_roll_add - y = x + rotated h
  *
@@ -58,8 +62,8 @@ void cs_seg_mean(cs_ctx *cx, cs_seg seg, cs_mat x, cs_mat y);
  * all rows of a shorter one. Shapes x (N, c), y (n_seg, c) */
 void cs_seg_window(cs_ctx *cx, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_mat y);
 
-/** cs_seg_max - the largest of every column in each segment, whose first row gets the gradient; soft:
- * the logarithm of the mean of exponentials. Shapes x (N, c), y (n_seg, c) */
+/** cs_seg_max - the largest of every column in each segment, whose first row gets the gradient;
+ * soft: the logarithm of the mean of exponentials. Shapes x (N, c), y (n_seg, c) */
 void cs_seg_max(cs_ctx *cx, cs_seg seg, bool soft, cs_mat x, cs_mat y);
 
 /* ---- normalisations: gamma, beta (1, c); x, y (N, c), not overlapping; eps 1e-5 ------------ */

@@ -1,0 +1,45 @@
+/* composition.h - what a sequence's words of bases say of it, beside what an encoder makes of it.
+ *
+ * DESIGN. A branch of a head: the mean of the embeddings of a sequence's words of k bases, either
+ * strand's the same, normalised, a hidden layer, an answer, which is added to that of the encoder's
+ * branch. It is the network of the default model (ChordMixer without blocks). The encoder's branch
+ * begins at zero, so that both begin with what composition tells.
+ *
+ * Words are put together from tokens (exec/words.c says which), so that batches hold one text.
+ */
+#ifndef CS_NN_COMPOSITION_H
+#define CS_NN_COMPOSITION_H
+
+#include "nn/ops/layer.h"
+
+/* Words of bases as tokens that lie `shift` apart: word map[sum_i id[i] n_vocab^(n-1-i)]. */
+typedef struct cs_word_map { int32_t *map; int32_t n, shift, n_vocab; } cs_word_map;
+
+typedef struct cs_composition {
+    int32_t     k, n_word, channels;
+    double      dropout;
+    int         embed;
+    cs_norm     norm;
+    cs_linear   fc, out;
+    cs_word_map words;           /* map: owned, host memory; NULL until it is known */
+} cs_composition;
+
+enum { CS_COMPOSITION_K = 8 };   /* the longest words */
+
+/** cs_composition_words - words of k bases of which one and its reverse complement are the same,
+ * and the two ids that every vocabulary begins with */
+int32_t cs_composition_words(int32_t k);
+
+/**
+ * cs_composition_new - declares "head.composition.embedding.weight" (words, channels), "...norm"
+ * (layer norm), "...fc" (channels to hidden) and "...out" (hidden to n_out)
+ */
+cs_composition *cs_composition_new(int32_t k, int32_t channels, int32_t hidden, double dropout,
+                                   int32_t n_out, cs_params *ps);
+void cs_composition_free(cs_composition *c);     /* accepts NULL */
+
+/** cs_composition_apply - a new (n_seg, n_out) matrix, of the pass's tokens (cx->text). A place
+ * where no whole word begins counts as a word of zeros in the mean */
+cs_mat cs_composition_apply(cs_ctx *cx, const cs_composition *c);
+
+#endif
