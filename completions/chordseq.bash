@@ -141,8 +141,8 @@ _chordseq()
     simulate:*) [ "$COMP_CWORD" -ne 2 ] || words='adding xor temporal-order cohort' ;;
     tokenize:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region -m --model --format -o --output --learn --alphabet --vocab-size --max-piece --min-count --sentences --sentence-min --sentence-max --seed -@ --threads -q --quiet -v --verbose --force' ;;
     diplotype:-*) words='--help -i --input -f --reference -r --region -R --regions-file -o --output --skip-flags --min-mapq --min-baseq --max-depth --min-depth --min-count --min-frac -s --sample --absent --all-filters --max-memory -@ --threads -q --quiet -v --verbose --force' ;;
-    model:-*) words='--help --license --precision --alphabet --taxonomy --taxa --lineage --rank --energy -o --output -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --intervals --background --skip-unlabelled --split --split-by -q --quiet -v --verbose --force' ;;
-    model:*) [ "$COMP_CWORD" -ne 2 ] || words='show verify factorize export import label checked' ;;
+    model:-*) words='--help --license --precision --alphabet --taxonomy --taxa --lineage --rank --energy -o --output -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --intervals --background --skip-unlabelled --split --split-by --peptide-alphabet --peptide-k --sample --min-groups --purity --size --weights --crops --seed -q --quiet -v --verbose --force' ;;
+    model:*) [ "$COMP_CWORD" -ne 2 ] || words='show verify factorize export import label checked lookup' ;;
     factorize:-*) words='--help -i --input -o --output --dense --plot --factors --steps --lr --seed -@ --threads -q --quiet -v --verbose --force' ;;
     bench:-*) words='--help --encoder --min-len --max-len --width --repeats --max-seconds --max-memory --seed -o --output --checkpoint-blocks --recompute -@ --threads --device --precision -q --quiet -v --verbose --force' ;;
     bench:*) [ "$COMP_CWORD" -ne 2 ] || words='encoders' ;;

@@ -817,12 +817,21 @@ _chordseq()
         '*--skip-unlabelled[skip records without a label instead of failing]' \
         '*--split[table\: record name, then train, valid or skip, then its group if there is a column]:TSV:_files' \
         '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
+        '*--peptide-alphabet[amino acids that count as one letter of a peptide word]:GROUPS:' \
+        '*--peptide-k[letters of a peptide word]:NUM:' \
+        '*--sample[take one peptide word in so many]:NUM:' \
+        '*--min-groups[keep peptide words that so many groups of one class have]:NUM:' \
+        '*--purity[and whose groups are of that class in this share, at least]:SHARE:' \
+        '*--size[largest table; peptide words of more groups go first]:BYTES:' \
+        '*--weights[take the weights of the table in this model; of several models, their mean]:FILE:_files' \
+        '*--crops[fit weights to so many crops of the validation records]:NUM:' \
+        '*--seed[seed of these crops]:NUM:' \
         '*-q[print errors only]' \
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
-        '1:what:(show verify factorize export import label checked)' \
+        '1:what:(show verify factorize export import label checked lookup)' \
         '--help[list the options]' '*:file:_files' ;;
     factorize) _arguments \
         '*-i[square matrix to factorize, NPY; '\''-'\'' is standard input]:FILE:_files' \

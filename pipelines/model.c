@@ -14,6 +14,7 @@
 #include "run/model_export.h"
 #include "run/outputs.h"
 #include "train/model_factorize.h"
+#include "train/model_lookup.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -22,6 +23,7 @@ struct model_args { const char *licence, *alphabet; int precision; };
 static struct model_args own;
 static cs_taxa_args taxa;
 static cs_low_rank_args thin;
+static cs_lookup_args lookup;
 static cs_input_args input;
 static cs_label_args labels;
 static cs_log_args logs;
@@ -50,7 +52,7 @@ static void options(cs_optset *set)
     const cs_optset all[] = {
         { model_table, &own, NULL },        { cs_taxa_table, &taxa, NULL },
         { cs_low_rank_table, &thin, NULL },     { cs_input_table, &input, NULL },
-        { cs_label_table, &labels, NULL },
+        { cs_label_table, &labels, NULL },       { cs_lookup_table, &lookup, NULL },
         { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
     };
 
@@ -96,6 +98,10 @@ static int show_settings(cs_outfile *f, const cs_model *m)
     CS_TRY(cs_outfile_printf(f, "strand\t%s\n", m->both_strands ? "both" : "forward"));
     if (m->window > 0)
         CS_TRY(cs_outfile_printf(f, "window\t%lld\n", (long long)m->window));
+    if (m->lookup != NULL)
+        CS_TRY(cs_outfile_printf(f, "lookup\t%lld peptide words\tk %d\tone in %d\t%s\n",
+                                 (long long)m->lookup->n, (int)m->lookup->words.k,
+                                 (int)m->lookup->words.sample, m->lookup->words.alphabet));
     for (int i = 0; i < m->calibration.n; i++) {
         const cs_calibration_bin *b = &m->calibration.bin[i];
         CS_TRY(cs_outfile_printf(f, "calibration\tfrom %lld bases\ttemperature %.3f\t%lld "
@@ -240,6 +246,13 @@ static int checked(cs_model *m, const char *to)
     return save(m, to);
 }
 
+static int look_up(cs_model *m, const char *to)
+{
+    const int rc = cs_model_lookup(m, &lookup, &input, &labels);
+
+    return rc == CS_OK ? save(m, to) : rc;
+}
+
 static int act(const cs_strlist *word, cs_model *m)
 {
     if (strcmp(word->v[0], "label") == 0)
@@ -252,6 +265,8 @@ static int act(const cs_strlist *word, cs_model *m)
         return verify(m, word->v[1]);
     if (strcmp(word->v[0], "import") == 0)
         return save(m, word->v[2]);
+    if (strcmp(word->v[0], "lookup") == 0)
+        return look_up(m, word->v[2]);
     if (strcmp(word->v[0], "factorize") == 0)
         return cs_model_factorize(m, &thin, &input, &labels);
     return cs_model_export(m, word->v[2], own.licence);
@@ -266,6 +281,7 @@ static int check_words(const cs_strlist *word)
         { "import", "a checkpoint and a model file to write", 3, 3 },
         { "label", "a model file and one to write", 3, 3 },
         { "checked", "a model file and one to write", 3, 3 },
+        { "lookup", "a model file and one to write", 3, 3 },
     };
 
     for (size_t i = 0; word->n > 0 && i < sizeof action / sizeof action[0]; i++) {
@@ -276,8 +292,8 @@ static int check_words(const cs_strlist *word)
         return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name, action[i].takes);
     }
     return cs_fail(CS_EUSAGE, "say what to do with which model: show [FILE], verify [FILE], "
-                   "factorize FILE, export FILE DIR, label FILE TO, checked FILE TO, or import "
-                   "CHECKPOINT FILE");
+                   "factorize FILE, export FILE DIR, label FILE TO, checked FILE TO, lookup FILE "
+                   "TO, or import CHECKPOINT FILE");
 }
 
 /* What is only looked at may be the default model. */
@@ -333,9 +349,9 @@ out:
 
 const cs_command cs_cmd_model = {
     .name = "model",
-    .summary = "show, verify, label, mark, factorize, export, import models",
+    .summary = "show, verify, label, mark, factorize, export, import models, add look-up tables",
     .usage = "[OPTIONS] ACTION [FILE] [TO]",
-    .words = "show verify factorize export import label checked",
+    .words = "show verify factorize export import label checked lookup",
     .options = options,
     .run = run,
 };

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "infer/evidence.h"
 #include "infer/stage.h"
 #include "infer/views.h"
 
@@ -134,7 +135,8 @@ int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c)
     CS_TRY(list_views(p, c));
     CS_TRY(reserve_ids(p, c));
     CS_TRY(encode(p, c));
-    rc = reserve_answers(p, c);
+    CS_TRY(reserve_answers(p, c));
+    rc = cs_chunk_look_up(p, c);
 out:
     return rc;
 }

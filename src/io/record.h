@@ -59,6 +59,7 @@ typedef struct cs_view {
     cs_reason reason;            /* why the network does not see it, or NONE */
     cs_tokens tok;               /* id NULL where the input is real values */
     float    *v;                 /* [n of the answer] raw values, set by infer */
+    const float *evidence;       /* [n of the answer] added to v when it is set, or NULL */
     bool      on_cpu;            /* the processor answered, for lack of room on the device */
 } cs_view;
 

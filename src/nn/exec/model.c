@@ -153,6 +153,7 @@ void cs_model_free(cs_model *m)
     free(m->head_cfg);
     free(m->training);
     free(m->taxonomy);
+    cs_lookup_free(m->lookup);
     cs_arena_free(m->text);
     free(m);
 }
@@ -179,6 +180,8 @@ int cs_model_like(const cs_model *m, cs_ranks ranks, cs_backend *be, cs_model **
     (*out)->window = m->window;
     (*out)->training = copy_text(m->training);
     (*out)->taxonomy = copy_text(m->taxonomy);
+    if (m->lookup)
+        rc = cs_lookup_copy(m->lookup, &(*out)->lookup);
 out:
     free(text);
     if (rc != CS_OK) {
@@ -271,6 +274,12 @@ int cs_model_check_output(const cs_model *m, cs_head_output what)
 int32_t cs_model_n_target(const cs_model *m)
 {
     return m->head->per_token ? CS_TARGET_TOKENS : m->head->n_target(m->head_net);
+}
+
+bool cs_model_takes_lookup(const cs_model *m)
+{
+    return m->tok && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_NUCLEOTIDES
+        && m->head->is_class && !m->head->per_token && m->n_label <= CS_LOOKUP_CLASSES;
 }
 
 bool cs_model_strandless(const cs_model *m)

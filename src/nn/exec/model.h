@@ -11,6 +11,7 @@
 #include "batch/batch.h"
 #include "nn/encoders/encoder.h"
 #include "nn/exec/calibration.h"
+#include "nn/exec/lookup.h"
 #include "nn/heads/head.h"
 #include "tok/tokenizer.h"
 
@@ -55,6 +56,7 @@ typedef struct cs_model {
     bool                both_strands;       /* what --strand model means: both, or forward */
     cs_precision        checked;            /* answers in it were compared with CS_IN_FP32's */
     cs_calibration      calibration;        /* n 0: none */
+    cs_lookup          *lookup;             /* of peptide words, or NULL */
     cs_arena           *text;               /* texts of a loaded model's options, or NULL */
     char               *training;           /* provenance, a JSON object as text, or NULL */
     char               *taxonomy;           /* the labels' tree, a JSON array as text, or NULL */
@@ -122,6 +124,10 @@ static inline int32_t cs_model_n_weight(const cs_model *m)
 }
 /** cs_model_n_target - floats of a record's target, or CS_TARGET_TOKENS */
 int32_t cs_model_n_target(const cs_model *m);
+
+/** cs_model_takes_lookup - does it tell classes of nucleotide sequences, few enough for a look-up
+ * table? */
+bool cs_model_takes_lookup(const cs_model *m);
 
 /** cs_model_strandless - does a sequence's answer not depend on its strand, but for rounding? */
 bool cs_model_strandless(const cs_model *m);

@@ -13,6 +13,7 @@
  *     "precision": "tf32" or "bf16", where answers in it were compared with fp32's; else missing,
  *     "strand": "forward" or "both": how sequences are read unless the user says,
  *     "calibration": [ { "from": 0, "temperature": 1.1, "records": 900, "kept": [...] }, ... ],
+ *     "lookup": { "alphabet": "LVIM,C,...", "k": 12, "sample": 8 } of a look-up table, if any,
  *     "labels": [ { "name": "virus", "taxid": 10239, "rank": "superkingdom" }, ... ],
  *     "taxonomy": [ { "taxid": 1, "parent": 0, "rank": "no rank", "name": "root" }, ... ] or null,
  *     "training": { ... } or null }
@@ -21,6 +22,7 @@
  * the model first and compares every tensor's name and shape with the file's, so that memory is
  * taken only for what the file really holds.
  */
+/* long: writing and reading one format side by side, so that neither changes without the other */
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -29,6 +31,7 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "base/sha256.h"
+#include "nn/exec/lookup_io.h"
 #include "nn/exec/model.h"
 #include "nn/exec/safetensors.h"
 #include "registry.h"
@@ -110,6 +113,8 @@ static char *describe(const cs_model *m)
                                       json_string(cs_precision_names[m->checked]));
     failed |= json_object_set_new(j, "strand", json_string(m->both_strands ? "both" : "forward"));
     failed |= json_object_set_new(j, "calibration", cs_calibration_json(&m->calibration));
+    if (m->lookup)
+        failed |= json_object_set_new(j, "lookup", cs_lookup_json(m->lookup));
     failed |= json_object_set_new(j, "labels", labels_json(m));
     failed |= json_object_set_new(j, "taxonomy", taxonomy);
     failed |= json_object_set_new(j, "training", training);
@@ -181,15 +186,17 @@ int cs_model_write(cs_model *m, bool ema, cs_outfile *f)
     int rc = CS_OK;
     float *values = NULL;
     char *text = NULL;
-    cs_tensor *t = cs_xcalloc((size_t)m->ps.n, sizeof *t);
+    const int32_t n = m->ps.n + (m->lookup ? CS_LOOKUP_TENSORS : 0);
+    cs_tensor *t = cs_xcalloc((size_t)n, sizeof *t);
 
     CS_BUG(ema && !m->ps.ema);
     CS_TRY(m->be->op.sync(m->be));
     CS_TRY(collect(m, ema, cs_outfile_name(f), t, &values));
-    checksum(t, m->ps.n, m->sum);
+    cs_lookup_tensors(m->lookup, t + m->ps.n);
+    checksum(t, n, m->sum);
     text = describe(m);
     if (text)
-        rc = cs_safetensors_write(f, t, (size_t)m->ps.n, &(cs_meta){ "chordseq", text }, 1);
+        rc = cs_safetensors_write(f, t, (size_t)n, &(cs_meta){ "chordseq", text }, 1);
     else
         rc = cs_fail(CS_EUSAGE, "cannot save '%s': a label is not UTF-8, or memory ran out",
                      cs_outfile_name(f));
@@ -445,7 +452,7 @@ static bool same_shape(const cs_shape *a, const cs_shape *b)
         && memcmp(a->dim, b->dim, (size_t)a->n_dim * sizeof a->dim[0]) == 0;
 }
 
-static int check_tensors(const struct loading *l, const cs_params *ps)
+static int check_tensors(const struct loading *l, const cs_params *ps, int32_t n_lookup)
 {
     for (int32_t i = 0; i < ps->n; i++) {
         const cs_tensor *t = cs_safetensors_find(l->file, ps->p[i].name);
@@ -456,7 +463,7 @@ static int check_tensors(const struct loading *l, const cs_params *ps)
             return cs_fail(CS_EFORMAT, "'%s' is no sound chordseq model: tensor '%s' has the wrong "
                            "shape or type", l->what, t->name);
     }
-    const cs_tensor *extra = cs_safetensors_at(l->file, (size_t)ps->n);
+    const cs_tensor *extra = cs_safetensors_at(l->file, (size_t)(ps->n + n_lookup));
     if (extra)
         return damaged(l, "it holds tensors that do not belong to it");
     return CS_OK;
@@ -493,6 +500,14 @@ static int64_t rank_in_file(const void *arg, const char *name, int32_t n_out, in
     return t && t->shape.n_dim == 2 ? t->shape.dim[0] : 0;
 }
 
+static int read_lookup(const struct loading *l, cs_model *m)
+{
+    const json_t *j = json_object_get(l->j, "lookup");
+    const int32_t n_class = cs_model_takes_lookup(m) ? m->n_label : 0;
+
+    return j ? cs_lookup_read(j, l->file, l->what, n_class, &m->lookup) : CS_OK;
+}
+
 static int build(struct loading *l, cs_backend *be, bool training, cs_model **out)
 {
     int rc = CS_OK;
@@ -507,7 +522,8 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
         rc = damaged(l, "its token for what is hidden is not the one that its tokenizer gives");
         goto out;
     }
-    CS_TRY(check_tensors(l, &m->ps));
+    CS_TRY(check_tensors(l, &m->ps, json_object_get(l->j, "lookup") ? CS_LOOKUP_TENSORS : 0));
+    CS_TRY(read_lookup(l, m));
     CS_TRY(cs_params_alloc(&m->ps, be, training));
     for (int32_t i = 0; i < m->ps.n; i++)
         CS_TRY(read_tensor(l, &m->ps, &m->ps.p[i]));

@@ -1,0 +1,20 @@
+/* evidence.h - what a model's look-up table says of views, beside the network. */
+#ifndef CS_INFER_EVIDENCE_H
+#define CS_INFER_EVIDENCE_H
+
+#include "infer/policy.h"
+
+/**
+ * cs_chunk_look_up - evidence for every view of a chunk that has no reason, from its bases
+ *
+ * Views of both strands of a window share theirs. Nothing where the model has no table.
+ *
+ * c        its views have been listed and encoded; gets view.evidence, in its arena
+ * Returns  CS_OK or CS_EMEM
+ */
+int cs_chunk_look_up(const cs_policy *p, cs_chunk *c) CS_MUST_CHECK;
+
+/** cs_view_add_evidence - to its raw values, once it has been answered */
+void cs_view_add_evidence(const cs_view *v, int64_t n);
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * lookup.c - a table of peptide words that tell classes, and the evidence that hits in it give.
+ *
+ * DESIGN
+ * The first bits of a word's hash are its bucket, the next ones are compared. Buckets lie in one
+ * array without holes, so that a table takes little more than four bytes per word. A sequence goes
+ * through it block by block: the block's words first ask for their buckets' places, then for the
+ * buckets, then look, so that waiting for memory overlaps. Hits are counted in whole numbers, and
+ * what they say grows as the logarithm of their number, since words of one gene are found together.
+ */
+#include "nn/exec/lookup.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { MOST_WORDS = 1 << 26, MOST_BUCKET_BITS = 24 };
+
+int32_t cs_lookup_bucket_bits(int64_t n)
+{
+    int32_t bits = 0;
+
+    while (bits < MOST_BUCKET_BITS && n >> (bits + 4) > 0)
+        bits++;
+    return bits;
+}
+
+int32_t cs_lookup_codes(int32_t n_class)
+{
+    return n_class <= CS_LOOKUP_PAIR_CLASSES ? n_class * n_class : n_class;
+}
+
+int64_t cs_lookup_bytes(int32_t n_class, int64_t n)
+{
+    return 4 * (n + ((int64_t)1 << cs_lookup_bucket_bits(n)) + 1
+                + (int64_t)n_class * cs_lookup_codes(n_class));
+}
+
+int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t bucket_bits,
+                  cs_lookup **out)
+{
+    *out = NULL;
+    if (n_class < 2 || n_class > CS_LOOKUP_CLASSES || n < 1 || n > MOST_WORDS ||
+        bucket_bits < 0 || bucket_bits > MOST_BUCKET_BITS)
+        return cs_fail(CS_EUSAGE, "a look-up table is of 1 to %d words for 2 to %d classes, not of "
+                       "%lld for %d", (int)MOST_WORDS, (int)CS_LOOKUP_CLASSES, (long long)n,
+                       (int)n_class);
+    cs_lookup *l = cs_xcalloc(1, sizeof *l);
+    l->words = *words;
+    l->n_class = n_class;
+    l->n_code = cs_lookup_codes(n_class);
+    while (1 << l->code_bits < l->n_code)
+        l->code_bits++;
+    l->bucket_bits = bucket_bits;
+    l->print_bits = 32 - l->code_bits;
+    if (l->print_bits > CS_LOOKUP_HASH_BITS - l->bucket_bits)
+        l->print_bits = CS_LOOKUP_HASH_BITS - l->bucket_bits;
+    l->n = n;
+    l->first = cs_alloc(((size_t)1 << l->bucket_bits) + 1, sizeof *l->first);
+    l->word = cs_alloc((size_t)n, sizeof *l->word);
+    l->weight = cs_alloc((size_t)n_class * (size_t)l->n_code, sizeof *l->weight);
+    if (!l->first || !l->word || !l->weight) {
+        cs_lookup_free(l);
+        return cs_fail(CS_EMEM, "out of memory for a look-up table of %lld words", (long long)n);
+    }
+    memset(l->weight, 0, (size_t)n_class * (size_t)l->n_code * sizeof *l->weight);
+    *out = l;
+    return CS_OK;
+}
+
+int cs_lookup_copy(const cs_lookup *l, cs_lookup **out)
+{
+    const size_t n_first = ((size_t)1 << l->bucket_bits) + 1;
+    const int rc = cs_lookup_new(&l->words, l->n_class, l->n, l->bucket_bits, out);
+
+    if (rc != CS_OK)
+        return rc;
+    memcpy((*out)->first, l->first, n_first * sizeof *l->first);
+    memcpy((*out)->word, l->word, (size_t)l->n * sizeof *l->word);
+    memcpy((*out)->weight, l->weight,
+           (size_t)l->n_class * (size_t)l->n_code * sizeof *l->weight);
+    return CS_OK;
+}
+
+void cs_lookup_free(cs_lookup *l)
+{
+    if (!l)
+        return;
+    free(l->first);
+    free(l->word);
+    free(l->weight);
+    free(l);
+}
+
+/* ---- what a file holds ----------------------------------------------------------------------- */
+
+static bool sound_bucket(const cs_lookup *l, int64_t b)
+{
+    for (uint32_t i = l->first[b]; i < l->first[b + 1]; i++) {
+        const uint64_t print = l->word[i] >> l->code_bits;
+        if ((int64_t)(l->word[i] & ((1u << l->code_bits) - 1)) >= l->n_code)
+            return false;
+        if (print >> l->print_bits != 0)
+            return false;
+        if (i > l->first[b] && print <= l->word[i - 1] >> l->code_bits)
+            return false;
+    }
+    return true;
+}
+
+const char *cs_lookup_flaw(const cs_lookup *l)
+{
+    const int64_t n_bucket = (int64_t)1 << l->bucket_bits;
+
+    if (l->first[0] != 0 || l->first[n_bucket] != l->n)
+        return "does not begin or end where its words do";
+    for (int64_t b = 0; b < n_bucket; b++)
+        if (l->first[b] > l->first[b + 1] || l->first[b + 1] > l->n)
+            return "has buckets that are not in order";
+    for (int64_t b = 0; b < n_bucket; b++)
+        if (!sound_bucket(l, b))
+            return "has words that are not in order, or of no class";
+    for (int64_t i = 0; i < (int64_t)l->n_class * l->n_code; i++)
+        if (!isfinite(l->weight[i]))
+            return "has weights that are not finite";
+    return NULL;
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static void look(const cs_lookup *l, uint64_t hash, int64_t *hit)
+{
+    const uint32_t b = cs_lookup_bucket(l, hash), print = cs_lookup_print(l, hash);
+    const uint32_t mask = (1u << l->code_bits) - 1;
+
+    for (uint32_t i = l->first[b]; i < l->first[b + 1]; i++)
+        if (l->word[i] >> l->code_bits == print)
+            hit[l->word[i] & mask]++;
+}
+
+void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int64_t *hit)
+{
+    const int64_t n_window = cs_peptides_windows(&l->words, n_base);
+    uint64_t hash[2 * CS_PEPTIDE_BLOCK];
+
+    memset(hit, 0, (size_t)l->n_code * sizeof *hit);
+    for (int64_t from = 0; from < n_window; from += CS_PEPTIDE_BLOCK) {
+        const int n = cs_peptides_hash(&l->words, base, n_base, from, hash);
+        for (int i = 0; i < n; i++)
+            __builtin_prefetch(&l->first[cs_lookup_bucket(l, hash[i])]);
+        for (int i = 0; i < n; i++)
+            __builtin_prefetch(&l->word[l->first[cs_lookup_bucket(l, hash[i])]]);
+        for (int i = 0; i < n; i++)
+            look(l, hash[i], hit);
+    }
+}
+
+void cs_lookup_evidence(const cs_lookup *l, const char *base, int64_t n_base, float *out)
+{
+    int64_t hit[CS_LOOKUP_CLASSES];
+    double sum[CS_LOOKUP_CLASSES] = { 0 };
+
+    cs_lookup_count(l, base, n_base, hit);
+    for (int32_t h = 0; h < l->n_code; h++) {
+        const double say = hit[h] > 0 ? log1p((double)hit[h]) : 0;
+        for (int32_t c = 0; hit[h] > 0 && c < l->n_class; c++)
+            sum[c] += (double)l->weight[c * l->n_code + h] * say;
+    }
+    for (int32_t c = 0; c < l->n_class; c++)
+        out[c] = (float)sum[c];
+}

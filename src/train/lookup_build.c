@@ -1,0 +1,259 @@
+/*
+ * lookup_build.c - a look-up table from labelled sequences: words that a class's groups share.
+ *
+ * DESIGN
+ * Every sampled word of every sequence becomes 64 bits, its hash above the number of its group, in
+ * one of 256 lists by the first bits of the hash. Lists are sorted one by one, and a word's groups
+ * then lie side by side. Two passes over them: the first counts how many words have how many groups
+ * of their class, which says from how many groups on words fit the table; the second takes them, in
+ * the order in which the table holds them.
+ */
+#include "train/lookup_build.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { N_LIST = 256, GROUP_BITS = 64 - CS_LOOKUP_HASH_BITS, MOST_GROUPS = 1 << GROUP_BITS,
+       N_LEVEL = 256 };
+
+struct list { uint64_t *v; size_t n, cap; };
+
+/* A group, by its hash and class; its number is its place. */
+struct group { uint64_t name; int32_t class_no; };
+
+struct build {
+    const cs_dataset *d;
+    const cs_lookup_rule *rule;
+    int32_t       n_class;
+    struct list   list[N_LIST];
+    struct group *group;         /* in order */
+    int64_t       n_group;
+    int64_t       level[N_LEVEL];/* words of so many groups of their class */
+    int64_t       cut;           /* words of so many groups are taken in part: */
+    int64_t       n_cut, n_cut_all;
+    int32_t      *count;         /* [n_class] groups of the present word */
+};
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static int by_group(const void *a, const void *b)
+{
+    const struct group *x = a, *y = b;
+
+    if (x->name != y->name)
+        return x->name < y->name ? -1 : 1;
+    return (x->class_no > y->class_no) - (x->class_no < y->class_no);
+}
+
+static int number_groups(struct build *b, cs_part part)
+{
+    int64_t n = 0;
+
+    b->group = cs_alloc((size_t)b->d->n + 1, sizeof *b->group);
+    if (!b->group)
+        return cs_fail(CS_EMEM, "out of memory for the groups of %lld records", (long long)b->d->n);
+    for (int64_t i = 0; i < b->d->n; i++)
+        if (b->d->ex[i].part == part)
+            b->group[n++] = (struct group){ b->d->ex[i].group, b->d->ex[i].class_no };
+    qsort(b->group, (size_t)n, sizeof *b->group, by_group);
+    for (int64_t i = 0; i < n; i++)
+        if (i == 0 || by_group(&b->group[i], &b->group[b->n_group - 1]) != 0)
+            b->group[b->n_group++] = b->group[i];
+    if (b->n_group > MOST_GROUPS)
+        return cs_fail(CS_EUSAGE, "a look-up table is made of at most %d groups, not of %lld",
+                       (int)MOST_GROUPS, (long long)b->n_group);
+    return CS_OK;
+}
+
+static uint64_t group_no(const struct build *b, const cs_example *e)
+{
+    const struct group key = { e->group, e->class_no };
+    const struct group *g = bsearch(&key, b->group, (size_t)b->n_group, sizeof key, by_group);
+
+    CS_BUG(!g);
+    return (uint64_t)(g - b->group);
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static int add_example(struct build *b, const cs_peptides *words, const cs_example *e)
+{
+    const uint64_t group = group_no(b, e), low = ((uint64_t)1 << GROUP_BITS) - 1;
+    const int64_t n_window = cs_peptides_windows(words, e->n_base);
+    uint64_t hash[2 * CS_PEPTIDE_BLOCK];
+
+    for (int64_t from = 0; from < n_window; from += CS_PEPTIDE_BLOCK) {
+        const int n = cs_peptides_hash(words, e->base, e->n_base, from, hash);
+        for (int i = 0; i < n; i++) {
+            struct list *l = &b->list[hash[i] >> 56];
+            if (cs_grow((void **)&l->v, &l->cap, l->n + 1, sizeof *l->v) != CS_OK)
+                return cs_fail(CS_EMEM, "out of memory for the words of '%s'; take fewer with "
+                               "--sample", e->name);
+            l->v[l->n++] = (hash[i] & ~low) | group;
+        }
+    }
+    return CS_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* In order, and each once. */
+static void sort_list(struct list *l)
+{
+    size_t n = 0;
+
+    if (l->n > 0)
+        qsort(l->v, l->n, sizeof *l->v, by_value);
+    for (size_t i = 0; i < l->n; i++)
+        if (n == 0 || l->v[i] != l->v[n - 1])
+            l->v[n++] = l->v[i];
+    l->n = n;
+}
+
+/* What groups have a word. */
+struct found { int32_t first, second; int64_t n_first; };
+
+/* The word that begins at l->v[*i], which moves behind its groups; is it one to keep? */
+static bool next_word(struct build *b, const struct list *l, size_t *i, struct found *w)
+{
+    const uint64_t hash = l->v[*i] >> GROUP_BITS;
+    const size_t from = *i;
+    const int32_t *n = b->count;
+
+    memset(b->count, 0, (size_t)b->n_class * sizeof *b->count);
+    for (; *i < l->n && l->v[*i] >> GROUP_BITS == hash; (*i)++)
+        b->count[b->group[l->v[*i] & (MOST_GROUPS - 1)].class_no]++;
+    w->first = 0;
+    for (int32_t c = 1; c < b->n_class; c++)
+        w->first = n[c] > n[w->first] ? c : w->first;
+    w->second = w->first == 0;
+    for (int32_t c = 0; c < b->n_class; c++)
+        w->second = c != w->first && n[c] > n[w->second] ? c : w->second;
+    w->second = n[w->second] > 0 ? w->second : w->first;
+    w->n_first = n[w->first];
+    return w->n_first >= b->rule->min_groups &&
+           (double)w->n_first >= b->rule->purity * (double)(*i - from);
+}
+
+static int64_t level_of(const struct found *w)
+{
+    return w->n_first < N_LEVEL ? w->n_first : N_LEVEL - 1;
+}
+
+/* From how many groups on do words fit? */
+static int64_t find_cut(struct build *b)
+{
+    int64_t n = 0, most = b->rule->max_bytes / 4;
+
+    while (most > 0 && cs_lookup_bytes(b->n_class, most) > b->rule->max_bytes)
+        most -= most / 16 + 1;
+    for (b->cut = N_LEVEL - 1; b->cut > 0 && n + b->level[b->cut] <= most; b->cut--)
+        n += b->level[b->cut];
+    b->n_cut_all = b->level[b->cut];
+    b->n_cut = b->cut > 0 ? most - n : 0;
+    return n + b->n_cut;
+}
+
+static void count_levels(struct build *b)
+{
+    struct found w;
+
+    for (int k = 0; k < N_LIST; k++)
+        for (size_t i = 0; i < b->list[k].n;)
+            if (next_word(b, &b->list[k], &i, &w))
+                b->level[level_of(&w)]++;
+}
+
+/* Of words at the cut, n_cut of n_cut_all, spread evenly; met: how many there have been. */
+static bool takes(const struct build *b, int64_t level, int64_t *met)
+{
+    if (level != b->cut)
+        return level > b->cut;
+    const int64_t before = *met * b->n_cut / b->n_cut_all;
+    (*met)++;
+    return *met * b->n_cut / b->n_cut_all > before;
+}
+
+/* A fingerprint may be shorter than a hash: of words that look the same the first one stays. */
+static bool repeats(const cs_lookup *l, int64_t n, uint32_t bucket, uint32_t print)
+{
+    return n > (int64_t)l->first[bucket] && l->word[n - 1] >> l->code_bits == print;
+}
+
+static void fill(struct build *b, cs_lookup *l)
+{
+    const int64_t n_bucket = (int64_t)1 << l->bucket_bits;
+    int64_t n = 0, met = 0, bucket = -1;
+    struct found w;
+
+    for (int k = 0; k < N_LIST; k++)
+        for (size_t i = 0; i < b->list[k].n;) {
+            const uint64_t hash = b->list[k].v[i] & ~(uint64_t)(MOST_GROUPS - 1);
+            if (!next_word(b, &b->list[k], &i, &w) || !takes(b, level_of(&w), &met))
+                continue;
+            const uint32_t to = cs_lookup_bucket(l, hash), print = cs_lookup_print(l, hash);
+            while (bucket < (int64_t)to)
+                l->first[++bucket] = (uint32_t)n;
+            if (!repeats(l, n, to, print))
+                l->word[n++] = print << l->code_bits
+                             | (uint32_t)cs_lookup_code(l, w.first, w.second);
+        }
+    while (bucket < n_bucket)
+        l->first[++bucket] = (uint32_t)n;
+    l->n = n;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int collect(struct build *b, const cs_peptides *words, cs_part part)
+{
+    int rc = CS_OK;
+
+    CS_TRY(number_groups(b, part));
+    for (int64_t i = 0; i < b->d->n; i++)
+        if (b->d->ex[i].part == part)
+            CS_TRY(add_example(b, words, &b->d->ex[i]));
+    for (int k = 0; k < N_LIST; k++)
+        sort_list(&b->list[k]);
+out:
+    return rc;
+}
+
+int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, cs_part part, int32_t n_class,
+                    const cs_lookup_rule *rule, cs_lookup **out)
+{
+    int rc = CS_OK;
+    int64_t n;
+    struct build *b = cs_xcalloc(1, sizeof *b);
+
+    *out = NULL;
+    b->d = d;
+    b->rule = rule;
+    b->n_class = n_class;
+    b->count = cs_xcalloc((size_t)n_class, sizeof *b->count);
+    CS_TRY(collect(b, words, part));
+    count_levels(b);
+    n = find_cut(b);
+    if (n == 0) {
+        rc = cs_fail(CS_EUSAGE, "no peptide word is in %lld groups of one class, or the table has "
+                     "no room for any; see --min-groups and --size", (long long)rule->min_groups);
+        goto out;
+    }
+    CS_TRY(cs_lookup_new(words, n_class, n, cs_lookup_bucket_bits(n), out));
+    fill(b, *out);
+out:
+    for (int k = 0; k < N_LIST; k++)
+        free(b->list[k].v);
+    free(b->group);
+    free(b->count);
+    free(b);
+    return rc;
+}

@@ -1,0 +1,40 @@
+/* lookup_fit.h - weights of a look-up table, from sequences that neither it nor the model knows. */
+#ifndef CS_TRAIN_LOOKUP_FIT_H
+#define CS_TRAIN_LOOKUP_FIT_H
+
+#include "nn/exec/model.h"
+#include "train/dataset.h"
+
+/* What to fit by: answers of the model without the table, and hits. */
+typedef struct cs_lookup_cases {
+    int32_t n_class, n_code;
+    int64_t n;
+    float  *logit;               /* [n * n_class] raw answers, up to a constant */
+    float  *log_hit;             /* [n * n_code] log(1 + hits) */
+    int32_t *truth;              /* [n] */
+} cs_lookup_cases;
+
+/**
+ * cs_lookup_solve - weights that make the truth most probable
+ *
+ * Least mean cross-entropy of softmax(logit + weight log_hit) + decay |weight|^2 / 2: convex, by
+ * accelerated gradient steps (Nesterov 1983) of the length that its curvature allows.
+ *
+ * weight   [n_class * n_code] receives them
+ * Returns  CS_OK or CS_EMEM
+ */
+int cs_lookup_solve(const cs_lookup_cases *c, double decay, float *weight) CS_MUST_CHECK;
+
+/**
+ * cs_lookup_fit - weights of the model's table, from crops of the validation part
+ *
+ * The table must have been made from the other part, and the model trained on it.
+ *
+ * m        its lookup gets the weights
+ * before, after  receive the mean cross-entropy of the crops without and with the table
+ * Returns  CS_OK; the errors of answering; CS_EUSAGE without a validation example
+ */
+int cs_lookup_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t seed, double *before,
+                  double *after) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,147 @@
+/* model_lookup.c - give a model a look-up table of peptide words. */
+#include "train/model_lookup.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "train/lookup_build.h"
+#include "train/lookup_fit.h"
+
+#define OFF(field) offsetof(cs_lookup_args, field)
+
+const cs_opt cs_lookup_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Look-up" },
+    { .type = CS_OPT_STR, .name = "peptide-alphabet", .off = OFF(groups), .arg = "GROUPS",
+      .def = "LVIM,C,A,G,ST,P,FYW,EDNQ,KR,H",
+      .help = "amino acids that count as one letter of a peptide word",
+      .man = "The default has the ten letters of Murphy, Wallqvist and Levy (2000)." },
+    { .type = CS_OPT_INT, .name = "peptide-k", .off = OFF(k), .arg = "NUM", .def = "12",
+      .help = "letters of a peptide word", .min = CS_PEPTIDE_LEAST_K, .max = CS_PEPTIDE_MOST_K },
+    { .type = CS_OPT_INT, .name = "sample", .off = OFF(sample), .arg = "NUM", .def = "8",
+      .help = "take one peptide word in so many",
+      .man = "Which ones, their first four letters say. A table with more words tells more and "
+             "takes more time and room.", .min = 1, .max = 4096 },
+    { .type = CS_OPT_INT, .name = "min-groups", .off = OFF(min_groups), .arg = "NUM", .def = "2",
+      .help = "keep peptide words that so many groups of one class have",
+      .man = "Groups are those of --split or --group-key. Words of a single group do not say what "
+             "other members of the class have.", .min = 1, .max = 255 },
+    { .type = CS_OPT_REAL, .name = "purity", .off = OFF(purity), .arg = "SHARE", .def = "0.5",
+      .help = "and whose groups are of that class in this share, at least", .min = 0,
+      .max = 1 },
+    { .type = CS_OPT_SIZE, .name = "size", .off = OFF(size), .arg = "BYTES", .def = "6M",
+      .help = "largest table; peptide words of more groups go first", .min = 1024,
+      .max = 256 << 20 },
+    { .type = CS_OPT_INS, .name = "weights", .off = OFF(weights), .arg = "FILE",
+      .help = "take the weights of the table in this model; of several models, their mean",
+      .man = "Instead of fitting them. So models of a cross-validation lend theirs to one that "
+             "has learnt from all records." },
+    { .type = CS_OPT_INT, .name = "crops", .off = OFF(crops), .arg = "NUM", .def = "14000",
+      .help = "fit weights to so many crops of the validation records", .min = 1, .max = 1e7 },
+    { .type = CS_OPT_INT, .name = "seed", .off = OFF(seed), .arg = "NUM", .def = "1",
+      .help = "seed of these crops" },
+    { .type = CS_OPT_END }
+};
+
+/* ---- what goes in ---------------------------------------------------------------------------- */
+
+static int check_model(const cs_model *m)
+{
+    if (cs_model_takes_lookup(m))
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "a look-up table is for models that tell classes of nucleotide "
+                   "sequences, at most %d", (int)CS_LOOKUP_CLASSES);
+}
+
+static int check_input(const cs_input_args *input, const cs_label_args *label,
+                       const cs_lookup_args *a)
+{
+    if (input->file.n + input->list.n + label->class_file.n == 0)
+        return cs_fail(CS_EUSAGE, "'lookup' needs labelled sequences; name them with -i");
+    if (label->split == NULL && a->weights.n == 0)
+        return cs_fail(CS_EUSAGE, "say with --split which records the model has not learnt from, "
+                       "to fit weights to, or take weights with --weights");
+    return CS_OK;
+}
+
+static int read_all(const cs_model *m, cs_input_args *input, const cs_label_args *label,
+                    cs_dataset *d)
+{
+    int rc = CS_OK;
+    cs_labelled l = { 0 };
+    cs_input_opt how;
+
+    CS_TRY(cs_args_reading(input, 0, &how));
+    CS_TRY(cs_labelled_open(label, input, &how, m, m->head, &l));
+    rc = cs_labelled_read(&l, d, INT64_MAX);
+    if (rc == CS_EOF)
+        rc = CS_OK;
+    CS_TRY(rc);
+    cs_labelled_report(&l);
+    if (d->n == 0)
+        rc = cs_fail(CS_EFORMAT, "there is no labelled record in the input");
+out:
+    cs_labelled_close(&l);
+    return rc;
+}
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+static int add_weights(cs_model *m, const char *path, double share)
+{
+    int rc = CS_OK;
+    cs_model *from = NULL;
+
+    CS_TRY(cs_model_load(path, m->be, false, &from));
+    if (from->lookup == NULL || !cs_model_same_labels(m, from)) {
+        rc = cs_fail(CS_EMODEL, "'%s' has no look-up table for the same classes", path);
+        goto out;
+    }
+    for (int32_t k = 0; k < m->n_label * m->lookup->n_code; k++)
+        m->lookup->weight[k] += (float)(share * (double)from->lookup->weight[k]);
+out:
+    cs_model_free(from);
+    return rc;
+}
+
+static int set_weights(cs_model *m, const cs_lookup_args *a, const cs_dataset *d)
+{
+    int rc = CS_OK;
+    double before, after;
+
+    for (int i = 0; i < a->weights.n; i++)
+        CS_TRY(add_weights(m, a->weights.v[i], 1.0 / a->weights.n));
+    if (a->weights.n > 0)
+        return CS_OK;
+    CS_TRY(cs_lookup_fit(m, d, a->crops, (uint64_t)a->seed, &before, &after));
+    cs_note("validation crops: loss %.4f without the table, %.4f with it", before, after);
+out:
+    return rc;
+}
+
+int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
+                    const cs_label_args *label)
+{
+    int rc = CS_OK;
+    cs_peptides words;
+    cs_dataset d = { 0 };
+    const cs_lookup_rule rule = { a->min_groups, a->purity, a->size };
+
+    CS_TRY(check_model(m));
+    CS_TRY(check_input(input, label, a));
+    CS_TRY(cs_peptides_init(&words, a->groups, a->k, a->sample));
+    CS_TRY(read_all(m, input, label, &d));
+    cs_lookup_free(m->lookup);
+    m->lookup = NULL;
+    CS_TRY(cs_lookup_build(&words, &d, CS_PART_TRAIN, m->n_label, &rule, &m->lookup));
+    CS_TRY(set_weights(m, a, &d));
+    cs_note("look-up table: %lld words, %lld bytes", (long long)m->lookup->n,
+            (long long)cs_lookup_bytes(m->n_label, m->lookup->n));
+    if (m->calibration.n > 0)
+        cs_note("the calibration was of answers without this table and is left out; 'chordseq "
+                "eval --calibrate' makes one");
+    m->calibration.n = 0;
+out:
+    if (d.mem != NULL)
+        cs_dataset_release(&d);
+    return rc;
+}

@@ -1,0 +1,26 @@
+/* model_lookup.h - give a model a look-up table of peptide words. */
+#ifndef CS_TRAIN_MODEL_LOOKUP_H
+#define CS_TRAIN_MODEL_LOOKUP_H
+
+#include "train/labelled.h"
+
+typedef struct cs_lookup_args {
+    const char *groups;
+    int64_t     k, sample, min_groups, size, crops, seed;
+    double      purity;
+    cs_strlist  weights;
+} cs_lookup_args;
+
+extern const cs_opt cs_lookup_table[];     /* --peptide-k, --sample, --min-groups, ... */
+
+/**
+ * cs_model_lookup - make a table from labelled sequences, and weights for it
+ *
+ * m        gets the table, in place of one that it has, and loses its calibration
+ * Returns  CS_OK; CS_EUSAGE (options, or a model that no table helps); the errors of reading and of
+ *          cs_lookup_build() and cs_lookup_fit()
+ */
+int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
+                    const cs_label_args *label) CS_MUST_CHECK;
+
+#endif

@@ -1,0 +1,64 @@
+# lookup.t - `chordseq model lookup`: a table of peptide words for a model.
+. "$srcdir/tests/cli/lib.sh"
+
+OMP_WAIT_POLICY=passive
+export OMP_WAIT_POLICY
+
+# Genomes of two classes and eight families each. Every class has a protein of its own, written with
+# other third bases in every family, amid random bases: composition tells nothing.
+awk 'BEGIN {
+    srand(1)
+    split("GC GG CC AC GT CT TC CG", codon, " ")
+    for (c = 0; c < 2; c++) for (i = 0; i < 200; i++) gene[c, i] = codon[int(rand() * 8) + 1]
+    for (f = 0; f < 8; f++) for (c = 0; c < 2; c++) {
+        s = ""
+        for (i = 0; i < 200; i++) s = s substr("ACGT", int(rand() * 4) + 1, 1)
+        for (i = 0; i < 200; i++) s = s gene[c, i] substr("ACGT", int(rand() * 4) + 1, 1)
+        name = "g" c f
+        print ">" name " class=" (c ? "one" : "two") "\n" s
+        print name "\t" (f < 5 ? "train" : f < 7 ? "valid" : "skip") "\tfamily" f c > "split.tsv"
+    }
+}' > genomes.fa
+awk '/^>/ { new = $1 ~ /7$/ } new' genomes.fa > new.fa
+chordseq train -q --label-key class --split split.tsv --encoder chordmixer --encoder.max-len 4k \
+    --encoder.depth none --tokenizer kmer --tokenizer.k 2 --tokenizer.canonical --crop-max 300 \
+    --crop-min 200 --samples-per-epoch 64 --epochs 1 -o bag.m genomes.fa
+
+lookup="chordseq model lookup -q -i genomes.fa --label-key class --split split.tsv --sample 2 --crops 400"
+T 'a table' $lookup bag.m table.m
+T 'the file is sound' chordseq model verify table.m
+T 'show tells of it' sh -c 'chordseq model show table.m | grep -q "^lookup	[0-9]* peptide words	k 12	one in 2	"'
+T 'the same again' sh -c '$1 bag.m again.m && cmp table.m again.m' - "$lookup"
+T 'it tells the classes of new families' sh -c 'chordseq classify -q -m table.m new.fa | tee answers.tsv |
+    awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.9 { n++ } END { exit n != 2 }"'
+T 'which the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |
+    awk "NR > 1 && \$4 > 0.9 { n++ } END { exit n > 0 }"'
+
+# ---- answers -------------------------------------------------------------------------------------
+
+awk '/^>/ { print; next } { r = ""; for (i = length($0); i > 0; i--) r = r substr("TGCA", index("ACGT",
+    substr($0, i, 1)), 1); print r }' new.fa > turned.fa
+T 'the same for the reverse complement' sh -c 'chordseq classify -q --strand both -m table.m turned.fa > a &&
+    chordseq classify -q --strand both -m table.m new.fa | cmp - a'
+T 'for any number of threads and tokens of a batch' sh -c 'chordseq classify -q --all -@ 1 -m table.m genomes.fa > a &&
+    chordseq classify -q --all -@ 3 --batch-tokens 300 -m table.m genomes.fa | cmp - a'
+T 'in windows' sh -c 'chordseq classify -q --window-length 300 --long-sequence window -m table.m new.fa | grep -c "g[01]7	800	\(one\|two\)" | grep -qx 2'
+T 'eval goes by it' sh -c 'chordseq eval -q -m table.m --label-key class -i new.fa > with.tsv &&
+    chordseq eval -q -m bag.m --label-key class -i new.fa > without.tsv && ! cmp -s with.tsv without.tsv'
+chordseq model factorize --rank 1 bag.m > /dev/null 2>&1 && lapack=with || lapack=no
+[ $lapack = no ] || T 'a thin model keeps it' sh -c 'chordseq model factorize --energy 1 -o thin.m table.m > /dev/null &&
+    chordseq model show thin.m | grep -q ^lookup'
+
+# ---- weights of other models ---------------------------------------------------------------------
+
+T 'weights of another table' sh -c '$1 --weights table.m bag.m lent.m && cmp table.m lent.m' - "$lookup"
+T 'of several, their mean' sh -c '$1 --weights table.m --weights lent.m bag.m mean.m && cmp table.m mean.m' - "$lookup"
+N lookup-weights.err $lookup --weights bag.m bag.m x.m
+
+# ---- what cannot be ------------------------------------------------------------------------------
+
+N lookup-split.err chordseq model lookup -i genomes.fa --label-key class bag.m x.m
+N lookup-input.err chordseq model lookup bag.m x.m
+N lookup-none.err  $lookup --min-groups 9 bag.m x.m
+N lookup-words.err $lookup --peptide-alphabet LVIM,C bag.m x.m
+T 'nothing is written then' [ ! -e x.m ]

@@ -1,0 +1,279 @@
+/* test_lookup.c - look-up tables: what goes in is found, on either strand and after a file. */
+#include "tests/nn/toy.h"
+
+#include <unistd.h>
+
+#include "base/file.h"
+#include "nn/exec/lookup.h"
+#include "train/lookup_build.h"
+#include "train/lookup_fit.h"
+
+static cs_backend *be;
+
+enum { N_CLASS = 3, N_GROUP = 4, N_GENE = 600, N_BASE = 900 };
+
+static cs_peptides words_of(int k, int sample)
+{
+    cs_peptides p;
+
+    assert_int_equal(cs_peptides_init(&p, "LVIM,C,A,G,ST,P,FYW,EDNQ,KR,H", k, sample), CS_OK);
+    return p;
+}
+
+/* A gene of the class, without stops and with other third bases in every group, in random bases. */
+static void make_genome(int class_no, int group, char *base)
+{
+    const uint64_t own = cs_rng_key(10, (uint64_t)(class_no * 100 + group));
+    const uint64_t gene = cs_rng_key(11, (uint64_t)class_no);
+    static const char *const fourfold[] = { "GC", "GG", "CC", "AC", "GT", "CT", "TC", "CG" };
+
+    for (int i = 0; i < N_BASE; i++)
+        base[i] = "ACGT"[cs_rng_below(own, (uint64_t)i, 4)];
+    for (int i = 0; i < N_GENE; i += 3) {
+        memcpy(base + 100 + i, fourfold[cs_rng_below(gene, (uint64_t)i, 8)], 2);
+        base[102 + i] = "ACGT"[cs_rng_below(own, (uint64_t)(N_BASE + i), 4)];
+    }
+}
+
+static void make_data(cs_dataset *d)
+{
+    static char base[N_BASE];
+    char name[32];
+
+    cs_dataset_init(d, true, 1, 0);
+    for (int c = 0; c < N_CLASS; c++)
+        for (int g = 0; g < N_GROUP; g++) {
+            const float target = (float)c;
+            snprintf(name, sizeof name, "%d.%d", c, g);
+            make_genome(c, g, base);
+            cs_record r = { .name = name, .n_seg = 1, .seg[0] = { base, NULL, N_BASE } };
+            assert_int_equal(cs_dataset_add(d, &r, &target, name), CS_OK);
+            d->ex[d->n - 1].part = g == N_GROUP - 1 ? CS_PART_VALID : CS_PART_TRAIN;
+        }
+}
+
+static cs_lookup *build(const cs_dataset *d, int sample, int64_t min_groups, int64_t max_bytes)
+{
+    const cs_peptides words = words_of(12, sample);
+    const cs_lookup_rule rule = { min_groups, 0.5, max_bytes };
+    cs_lookup *l;
+
+    if (cs_lookup_build(&words, d, CS_PART_TRAIN, N_CLASS, &rule, &l) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    assert_null(cs_lookup_flaw(l));
+    return l;
+}
+
+/* A genome of a group that is not in the table has its class's words and no other's. */
+static void test_classes(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    int64_t hit[N_CLASS * N_CLASS];
+
+    make_data(&d);
+    cs_lookup *l = build(&d, 1, 2, 1 << 20);
+    assert_int_equal(l->n_code, N_CLASS * N_CLASS);
+    assert_in_range(l->n, N_CLASS * (N_GENE / 3 - 11), 2 * N_CLASS * N_GENE);
+    for (int i = 0; i < d.n; i++) {
+        cs_lookup_count(l, d.ex[i].base, N_BASE, hit);
+        for (int c = 0; c < N_CLASS; c++)
+            for (int other = 0; other < N_CLASS; other++) {
+                const int64_t n = hit[cs_lookup_code(l, c, other)];
+                if (c == other && c == d.ex[i].class_no)
+                    assert_in_range(n, N_GENE / 3 - 11, 2 * N_GENE);
+                else
+                    assert_int_equal(n, 0);
+            }
+    }
+    cs_lookup_free(l);
+    cs_dataset_release(&d);
+}
+
+/* Words of one group are left out, and a bound on bytes is kept by words of fewer groups. */
+static void test_size(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    make_data(&d);
+    cs_lookup *one = build(&d, 1, 1, 1 << 20), *two = build(&d, 1, 2, 1 << 20);
+    cs_lookup *sampled = build(&d, 8, 2, 1 << 20), *small = build(&d, 1, 1, 4096);
+
+    assert_true(two->n < one->n);
+    assert_true(sampled->n < two->n / 4);
+    assert_true(cs_lookup_bytes(N_CLASS, small->n) <= 4096);
+    assert_in_range(small->n, 700, 1024);
+    cs_lookup_free(one);
+    cs_lookup_free(two);
+    cs_lookup_free(sampled);
+    cs_lookup_free(small);
+    cs_dataset_release(&d);
+}
+
+static void fill_weights(cs_lookup *l)
+{
+    for (int i = 0; i < l->n_class * l->n_code; i++)
+        l->weight[i] = (float)cs_rng_normal(5, (uint64_t)i);
+}
+
+static void test_strands(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    static char turned[N_BASE];
+    float a[N_CLASS], b[N_CLASS];
+
+    make_data(&d);
+    cs_lookup *l = build(&d, 4, 1, 1 << 20);
+    fill_weights(l);
+    for (int i = 0; i < d.n; i++) {
+        cs_base_revcomp(d.ex[i].base, N_BASE, turned);
+        cs_lookup_evidence(l, d.ex[i].base, N_BASE, a);
+        cs_lookup_evidence(l, turned, N_BASE, b);
+        assert_memory_equal(a, b, sizeof a);
+        assert_true(a[0] != 0);
+    }
+    cs_lookup_free(l);
+    cs_dataset_release(&d);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static cs_model *with_table(cs_dataset *d)
+{
+    const toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
+                    .max_len = "1024" };
+    cs_model *m = toy_model(&t, be);
+
+    make_data(d);
+    m->lookup = build(d, 2, 2, 1 << 20);
+    fill_weights(m->lookup);
+    return m;
+}
+
+static char *saved(cs_model *m, size_t *n)
+{
+    char path[] = "lookup.XXXXXX", *p;
+    const int fd = mkstemp(path);
+
+    assert_true(fd >= 0 && close(fd) == 0);
+    assert_int_equal(cs_model_save(m, path, false), CS_OK);
+    assert_int_equal(cs_file_read(path, 1 << 22, &p, n), CS_OK);
+    assert_int_equal(unlink(path), 0);
+    return p;
+}
+
+static void test_file(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    cs_model *m = with_table(&d), *q;
+    const cs_lookup *a = m->lookup;
+    size_t n;
+    char *p = saved(m, &n);
+
+    if (cs_model_parse(p, n, "m", be, false, &q) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    const cs_lookup *b = q->lookup;
+    assert_non_null(b);
+    assert_memory_equal(&a->words, &b->words, sizeof a->words);
+    assert_int_equal(a->n, b->n);
+    assert_memory_equal(a->first, b->first, ((1u << a->bucket_bits) + 1) * sizeof *a->first);
+    assert_memory_equal(a->word, b->word, (size_t)a->n * sizeof *a->word);
+    assert_memory_equal(a->weight, b->weight, N_CLASS * N_CLASS * N_CLASS * sizeof *a->weight);
+    free(p);
+    cs_model_free(q);
+    cs_model_free(m);
+    cs_dataset_release(&d);
+}
+
+/* What a file may hold that no table has. */
+static void test_damage(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    cs_model *m = with_table(&d), *q;
+    cs_lookup *l = m->lookup;
+    uint32_t *const at[] = { &l->first[0], &l->first[1], &l->word[0], &l->word[1],
+                             (uint32_t *)(void *)&l->weight[0] };
+    const uint32_t bad[] = { 1, UINT32_MAX, l->word[0] | 15, l->word[0], 0x7fc00000 };
+
+    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+        const uint32_t was = *at[i];
+        size_t n;
+        *at[i] = bad[i];
+        char *p = saved(m, &n);
+        if (cs_model_parse(p, n, "m", be, false, &q) != CS_EFORMAT)
+            fail_msg("damage %d is not seen", (int)i);
+        assert_non_null(strstr(cs_error_message(), "look-up table"));
+        cs_error_clear();
+        *at[i] = was;
+        free(p);
+    }
+    cs_model_free(m);
+    cs_dataset_release(&d);
+}
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+/* Where answers say nothing and hits of code c are there in class c alone, hits of c say c. */
+static void test_weights(void **state)
+{
+    (void)state;
+    enum { N = 30 };
+    float logit[N * 3] = { 0 }, hit[N * 3], weight[9];
+    int32_t truth[N];
+    const cs_lookup_cases cases = { 3, 3, N, logit, hit, truth };
+
+    for (int i = 0; i < N; i++) {
+        truth[i] = i % 3;
+        for (int c = 0; c < 3; c++)
+            hit[3 * i + c] = c == truth[i] && c < 2 ? (float)log(1 + i / 3.0) : 0;
+    }
+    assert_int_equal(cs_lookup_solve(&cases, 1e-3, weight), CS_OK);
+    for (int c = 0; c < 2; c++) {
+        assert_true(weight[3 * c + c] > 1);
+        assert_true(weight[3 * (1 - c) + c] < 0);
+        assert_true(fabsf(weight[3 * c + c] + weight[3 * (1 - c) + c] + weight[6 + c]) < 1e-4f);
+    }
+    assert_true(weight[2] == 0 && weight[5] == 0 && weight[8] == 0);
+}
+
+/* Fitted to genomes that neither model nor table has seen, a table makes them likelier. */
+static void test_fit(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    double before, after;
+    cs_model *m = with_table(&d);
+
+    if (cs_lookup_fit(m, &d, 1000, 1, &before, &after) != CS_OK)
+        fail_msg("%s", cs_error_message());
+    assert_true(after < 0.8 * before);
+    cs_model_free(m);
+    cs_dataset_release(&d);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return cs_cpu_init() == CS_OK && cs_backend_open("cpu", 1, &be) == CS_OK ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    cs_backend_close(be);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_classes), cmocka_unit_test(test_size),
+        cmocka_unit_test(test_strands), cmocka_unit_test(test_file),
+        cmocka_unit_test(test_damage),  cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_fit),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
