@@ -34,11 +34,13 @@ static bool has_record(const char *path)
     static const cs_input_opt any = { .series = false };
     cs_input *in = NULL;
     cs_chunk *c = cs_chunk_new(0);
+    const bool failed = *cs_error_message() != '\0';    /* a checkpoint is written after an error */
 
     const bool has = c && cs_input_open(path, &any, &in) == CS_OK && cs_input_next(in, c) == CS_OK;
     const int rc = cs_input_close(in);
     cs_chunk_free(c);
-    cs_error_clear();            /* nobody has asked for its records */
+    if (!failed)
+        cs_error_clear();        /* nobody has asked for its records */
     return has && rc == CS_OK;
 }
 

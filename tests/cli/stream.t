@@ -36,7 +36,7 @@ for window in 1 2 5 1000; do
     same "a window of $window" big.tsv "$l --chunks-in-flight $window big.fa"
 done
 same 'all of them at once' big.tsv "$l --chunks-in-flight 1 -B 10240 -@ 3 - < big.fa"
-T 'a small window closes batches by lag' sh -c 'chordseq classify -m light --chunks-in-flight 2 -B 65536 \
+T 'a small window closes batches by lag' sh -c 'chordseq classify -m light -v --chunks-in-flight 2 -B 65536 \
     -o /dev/null big.fa 2>&1 | grep -E "lag [1-9]"'
 
 # ---- how records come ------------------------------------------------------------------------

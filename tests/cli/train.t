@@ -202,7 +202,7 @@ T 'nothing is left of what was refused' sh -c '[ -z "$(ls | grep "^x")" ]'
 # config OPTION...: what would be run
 config() { chordseq train --print-config --label-key class "$@" all.fa; }
 config --preset fast --lr 0.1 --no-rc > fast.cfg
-T 'a preset, and what overrides it' sh -c 'for s in lr=0.1 rc=0 encoder.depth=none tokenizer.k=6 encoder.max-len=8M; do
+T 'a preset, and what overrides it' sh -c 'for s in lr=0.1 rc=0 encoder.depth=none tokenizer.k=6 encoder.max-len=8388608; do
     grep -qx "$s" fast.cfg || exit; done'
 config > auto.cfg
 config --preset balanced > balanced.cfg

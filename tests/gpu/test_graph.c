@@ -165,11 +165,13 @@ static bool in_short(const toy *t)
 #endif
 }
 
-/* Random masks are drawn anew in every step, so with dropout there is no graph. Which blocks run
- * again does not depend on an encoder's options. */
+/* Dropout disables graphs; the composition path has it by default. Which blocks run again does not
+ * depend on an encoder's options. */
 static void check_network(const toy *t, void *arg)
 {
-    const int n = is(t->name, "dropout") || is(t->head_name, "dropout") ? 0 : 1;
+    const bool dropout = is(t->name, "dropout") || is(t->head_name, "dropout")
+                         || is(t->head_name, "composition");
+    const int n = dropout ? 0 : 1;
     const struct step s[] = {
         { 1, 5, 0.5, 0, true, false, 0 }, { 1, 5, 0.5, 0, true, false, n },
         { 1, 5, 0.5, 0, true, false, n }, { 1, 5, 0.5, 1, true, false, 0 },
