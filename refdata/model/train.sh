@@ -3,10 +3,12 @@
 #
 # Usage   refdata/model/train.sh CHORDSEQ TAXA_DIR TAXA2_DIR WORK_DIR [OPTION...]
 #
-# Writes WORK_DIR/bag.safetensors, and WORK_DIR/labelled.safetensors with the same weights and the
-# classes' places in NCBI's taxonomy, for calibrate.sh. With FOLD=0 to 4 in the environment, that fold
-# is kept aside instead of the groups that the default model is calibrated on. The result depends on
-# the options and the input alone, not on the number of threads; more options may follow.
+# Writes WORK_DIR/bag.safetensors; WORK_DIR/labelled.safetensors with the same weights and the classes'
+# places in NCBI's taxonomy; and WORK_DIR/table.safetensors with a table of peptide words besides, for
+# calibrate.sh. With FOLD=0 to 4 in the environment, that fold is kept aside instead of the groups that
+# the default model is calibrated on, and the weights of the table are fitted to it; the default model
+# takes the mean of the weights in WORK_DIR/fold0 to WORK_DIR/fold4, which are made before. The result
+# depends on the options and the input alone, not on the number of threads; more options may follow.
 set -eu
 chordseq=$1 taxa=$2 taxa2=$3 work=$4
 shift 4
@@ -29,9 +31,8 @@ xzcat "$here/groups.tsv.xz" | awk -F '\t' -v OFS='\t' -v fold="${FOLD:-}" '!/^#/
 awk -F '\t' -v OFS='\t' '$1 == "bacteria.fa.gz" && !seen[$2]++ { print $2, "skip", $2 }' \
     "$here/pieces.tsv" >> "$work/split.tsv"
 
-for file in "$taxa"/*.fa.gz "$taxa2"/*.fa.gz "$work/pieces.fa"; do
-    set -- "$@" -i "$file"
-done
+input() { for file in "$taxa"/*.fa.gz "$taxa2"/*.fa.gz "$work/pieces.fa"; do echo "$file"; done; }
+input > "$work/inputs"
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
@@ -44,6 +45,16 @@ export OMP_WAIT_POLICY
     --crop-min 250 --crop-max 60000 --crop-power 1.4 --class-balance 1 --group-balance 0.5 \
     --length-power 0.5 --rc --samples-per-epoch 25000 --valid-samples 2800 --step-records 128 \
     --batch-tokens 32768 --lr 0.005 --weight-decay 0.5 --warmup 100 --epochs 14 --ema 0.998 --seed 1 \
-    --metrics "$work/bag.tsv" -o "$work/bag.safetensors" "$@"
+    --metrics "$work/bag.tsv" -o "$work/bag.safetensors" --input-list "$work/inputs" "$@"
 "$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/bag.safetensors" \
     "$work/labelled.safetensors"
+
+# The table: peptide words of the records whose part is train.
+set --
+if [ -z "${FOLD:-}" ]; then
+    for k in 0 1 2 3 4; do
+        set -- "$@" --weights "$work/fold$k/table.safetensors"
+    done
+fi
+"$chordseq" model lookup --label-key class --label-map "$here/classes.tsv" --split "$work/split.tsv" \
+    --input-list "$work/inputs" "$@" "$work/labelled.safetensors" "$work/table.safetensors"
