@@ -43,7 +43,7 @@ static int run(const cs_bag_spec *s, cs_backend *be, const cs_train_opt *opt, cs
 {
     int rc = CS_OK;
     cs_model_spec spec = s->model;
-    struct parts p = { NULL };
+    struct parts p = { 0 };
     cs_model *m = NULL;
     cs_feed feed = *s->feed;
 
