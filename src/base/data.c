@@ -9,28 +9,44 @@
 #define CS_DATA_DIR "/usr/local/share/chordseq"
 #endif
 
-/* refdata beside the running program, or one folder up: it was built in a source tree or in a
- * folder of one. */
-static bool in_source_tree(const char *name, char *buf, size_t n_buf)
+/* The path of the running program in buf; its length, or -1. */
+static ssize_t program_path(char *buf, size_t n_buf)
 {
-    ssize_t n = readlink("/proc/self/exe", buf, n_buf);
+    const ssize_t n = readlink("/proc/self/exe", buf, n_buf);
 
-    for (int level = 0; level < 2; level++) {
+    return n > 0 && (size_t)n < n_buf ? n : -1;
+}
+
+/* Replace the last `level` parts of the program's path by folder/name. */
+static bool beside_program(int level, const char *folder, const char *name, char *buf, size_t n_buf)
+{
+    ssize_t n = program_path(buf, n_buf);
+
+    for (; level > 0; level--)
         do
             n--;
         while (n > 0 && buf[n - 1] != '/');
-        if (n <= 0 || (size_t)snprintf(buf + n, n_buf - (size_t)n, "refdata/%s", name)
-                          >= n_buf - (size_t)n)
-            return false;
-        if (access(buf, R_OK) == 0)
-            return true;
-    }
-    return false;
+    return n > 0
+        && (size_t)snprintf(buf + n, n_buf - (size_t)n, "%s/%s", folder, name) < n_buf - (size_t)n
+        && access(buf, R_OK) == 0;
+}
+
+/* The program lies in PREFIX/bin: an installation that was moved, such as that of a wheel. Other
+ * programs are linked with the library; the data beside these are not of its version. */
+static bool is_installed_program(char *buf, size_t n_buf)
+{
+    static const char end[] = "/bin/chordseq";
+    const ssize_t n = program_path(buf, n_buf), n_end = (ssize_t)sizeof end - 1;
+
+    return n > n_end && strncmp(buf + n - n_end, end, (size_t)n_end) == 0;
 }
 
 bool cs_data_find(const char *name, char *buf, size_t n_buf)
 {
-    return in_source_tree(name, buf, n_buf)
+    return beside_program(1, "refdata", name, buf, n_buf)
+        || beside_program(2, "refdata", name, buf, n_buf)
+        || (is_installed_program(buf, n_buf)
+            && beside_program(2, "share/chordseq", name, buf, n_buf))
         || ((size_t)snprintf(buf, n_buf, "%s/%s", CS_DATA_DIR, name) < n_buf
             && access(buf, R_OK) == 0);
 }

@@ -51,3 +51,12 @@ T '--version is one line of two words' sh -c 'chordseq --version > v && [ "$(wc 
     grep -qxE "chordseq [0-9][0-9.]*" v'
 T '--version --verbose tells the rest' sh -c 'chordseq --version --verbose > vv &&
     head -n 1 vv | cmp - v && grep -qE "^htslib +[0-9]" vv && grep -qE "^kernels +(avx512|avx2|neon|portable)" vv'
+
+# An installation that was moved finds its models beside it, not those of the prefix that it was built for.
+moved()
+{
+    mkdir -p moved/bin moved/share/chordseq/model && cp "$builddir/chordseq" moved/bin &&
+        cp "$m" moved/share/chordseq/model/default.safetensors &&
+        moved/bin/chordseq model verify > found && grep -q moved/share/chordseq found
+}
+T 'a moved installation has its own model' moved
