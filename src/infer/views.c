@@ -19,7 +19,7 @@ static cs_reason refusal(const cs_policy *p, const cs_segment *s)
     return s->n_base < p->min_base ? CS_REASON_TOO_SHORT : CS_REASON_NONE;
 }
 
-static int64_t windows_of(const cs_policy *p, int64_t n_base)
+int64_t cs_policy_windows(const cs_policy *p, int64_t n_base)
 {
     const int64_t step = p->window - p->overlap;
 
@@ -28,23 +28,25 @@ static int64_t windows_of(const cs_policy *p, int64_t n_base)
     return 1 + (n_base - p->window + step - 1) / step;
 }
 
-/* Window i of n: spread evenly and rounded, mirrored in the second half. The one in the middle is a
- * base shorter where it could not lie in the middle otherwise. */
-static void place(const cs_policy *p, int64_t n_base, int64_t i, int64_t n, cs_view *v)
+/* Spread evenly and rounded, mirrored in the second half. The one in the middle is a base shorter
+ * where it could not lie in the middle otherwise. */
+void cs_policy_window(const cs_policy *p, int64_t n_base, int64_t i, int64_t *start,
+                      int64_t *length)
 {
+    const int64_t n = cs_policy_windows(p, n_base);
     const int64_t slack = n_base - p->window, left = i < n - 1 - i ? i : n - 1 - i;
 
-    v->start = 0;
-    v->n_base = n_base;
+    *start = 0;
+    *length = n_base;
     if (n == 1)
         return;
-    v->n_base = p->window;
-    v->start = (2 * left * slack + n - 1) / (2 * (n - 1));
+    *length = p->window;
+    *start = (2 * left * slack + n - 1) / (2 * (n - 1));
     if (i > left)
-        v->start = slack - v->start;
+        *start = slack - *start;
     if (2 * i == n - 1 && slack % 2 != 0) {
-        v->start = (slack + 1) / 2;
-        v->n_base = p->window - 1;
+        *start = (slack + 1) / 2;
+        *length = p->window - 1;
     }
 }
 
@@ -65,7 +67,7 @@ int64_t cs_views_count(const cs_policy *p, const cs_record *r)
     if (is_joint(p, r))
         return refusal(p, &r->seg[0]) ? 1 : strands_of(p);
     for (int s = 0; s < r->n_seg; s++)
-        n += refusal(p, &r->seg[s]) ? 1 : windows_of(p, r->seg[s].n_base) * strands_of(p);
+        n += refusal(p, &r->seg[s]) ? 1 : cs_policy_windows(p, r->seg[s].n_base) * strands_of(p);
     return n;
 }
 
@@ -78,10 +80,13 @@ void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view 
         const cs_segment *g = &r->seg[s];
         const cs_reason reason = refusal(p, g);
         const int n_strand = reason ? 1 : strands_of(p);
-        const int64_t n = reason ? 1 : windows_of(p, g->n_base);
+        const int64_t n = reason ? 1 : cs_policy_windows(p, g->n_base);
         for (int64_t k = 0; k < n * n_strand; k++, out++) {
             *out = (cs_view){ .rec = rec, .seg = s, .reason = reason, .reverse = k % n_strand };
-            place(p, g->n_base, k / n_strand, n, out);
+            if (reason)
+                out->n_base = g->n_base;
+            else
+                cs_policy_window(p, g->n_base, k / n_strand, &out->start, &out->n_base);
             out->tok.n = reason ? 0 : m->tok ? n_part * m->tok->bound(m->tok_state, out->n_base)
                                              : out->n_base;
         }

@@ -4,6 +4,12 @@
 
 #include "infer/policy.h"
 
+/** cs_policy_windows - windows that a sequence of n_base bases is cut into: at least one */
+int64_t cs_policy_windows(const cs_policy *p, int64_t n_base);
+/** cs_policy_window - window i of these, from left to right: its first base, and its bases */
+void cs_policy_window(const cs_policy *p, int64_t n_base, int64_t i, int64_t *start,
+                      int64_t *length);
+
 /**
  * cs_views_count - views of a record: at least one
  *

@@ -40,6 +40,7 @@ struct chordseq_model {
     cs_backend *be;
     cs_pipe    *pipe;            /* for its count of missing answers */
     struct asked answer, vector; /* vector.session is NULL where there are none */
+    struct asked token;          /* session NULL before the first question */
 };
 
 /* ---- coming in and going out ---------------------------------------------------------------- */
@@ -108,14 +109,14 @@ static void ask_of(struct asked *a, chordseq_model *m, cs_head_output output)
 }
 
 /* Another handle; takes over one that is counted. */
-static int handle_new(cs_opened *o, chordseq_model **out)
+static int handle_new(cs_opened *o, int64_t threads, chordseq_model **out)
 {
     int rc = CS_OK;
     chordseq_model *m = cs_xcalloc(1, sizeof *m);
 
     m->opened = o;
     m->pipe = cs_pipe_new();
-    CS_TRY(cs_backend_open(o->be->device, (int)o->args.threads, &m->be));
+    CS_TRY(cs_backend_open(o->be->device, (int)threads, &m->be));
     ask_of(&m->answer, m, CS_HEAD_PREDICTION);
     if (o->n_vector > 0)
         ask_of(&m->vector, m, CS_HEAD_POOLED);
@@ -127,7 +128,7 @@ out:
 }
 
 struct opening { const char *path; const char *const *option; cs_opened *from;
-                 chordseq_model **out; };
+                 int threads; chordseq_model **out; };
 
 static int open_model(void *arg)
 {
@@ -135,7 +136,7 @@ static int open_model(void *arg)
     struct opening *o = arg;
 
     CS_TRY(cs_opened_new(o->path, o->option, &o->from));
-    rc = handle_new(o->from, o->out);
+    rc = handle_new(o->from, o->from->args.threads, o->out);
 out:
     return rc;
 }
@@ -144,32 +145,42 @@ static int share_model(void *arg)
 {
     struct opening *o = arg;
 
+    if (o->threads < 1 || o->threads > CS_MOST_THREADS)
+        return cs_fail(CS_EUSAGE, "%d threads; there must be 1 to %d", o->threads,
+                       (int)CS_MOST_THREADS);
     atomic_fetch_add(&o->from->n_handle, 1);
-    return handle_new(o->from, o->out);
+    return handle_new(o->from, o->threads, o->out);
 }
 
 int chordseq_open(const char *path, const char *const *option, chordseq_model **out)
 {
-    struct opening o = { path, option, NULL, out };
+    struct opening o = { path, option, NULL, 0, out };
 
     *out = NULL;
     return guarded(open_model, &o);
 }
 
-int chordseq_share(const chordseq_model *m, chordseq_model **out)
+int chordseq_share_threads(const chordseq_model *m, int threads, chordseq_model **out)
 {
-    struct opening o = { NULL, NULL, m->opened, out };
+    struct opening o = { NULL, NULL, m->opened, threads, out };
 
     *out = NULL;
     return guarded(share_model, &o);
+}
+
+int chordseq_share(const chordseq_model *m, chordseq_model **out)
+{
+    return chordseq_share_threads(m, (int)m->opened->args.threads, out);
 }
 
 void chordseq_close(chordseq_model *m)
 {
     if (!m)
         return;
+    cs_session_free(m->token.session);
     cs_session_free(m->vector.session);
     cs_session_free(m->answer.session);
+    free(m->token.infer.answer);
     free(m->vector.infer.answer);
     free(m->answer.infer.answer);
     cs_backend_close(m->be);
@@ -193,6 +204,11 @@ int32_t chordseq_n_dim(const chordseq_model *m)
     return m->opened->n_vector;
 }
 
+int32_t chordseq_n_token_dim(const chordseq_model *m)
+{
+    return m->opened->model->width;
+}
+
 int64_t chordseq_max_length(const chordseq_model *m)
 {
     return m->opened->longest;
@@ -212,7 +228,7 @@ struct question {
     const char *const *base;
     const size_t  *n_base;
     size_t         n, done;
-    int32_t        width;        /* floats of an answer */
+    int64_t        width;        /* floats of an answer */
     float         *v;            /* [n * width], or NULL */
     chordseq_call *call;         /* [n], or NULL */
     int32_t       *reason;       /* [n], or NULL */
@@ -338,7 +354,7 @@ static void give(const struct question *q, const cs_chunk *c)
         const cs_prediction *a = &c->ans[i];
         const size_t at = q->done + (size_t)i;
         const bool known = a->reason == CS_REASON_NONE || a->reason == CS_REASON_LOW_PROB;
-        for (int32_t k = 0; q->v && k < q->width; k++)
+        for (int64_t k = 0; q->v && k < q->width; k++)
             q->v[at * (size_t)q->width + (size_t)k] = known ? a->v[k] : NAN;
         if (q->call)
             give_call(q->m->opened, a, &q->call[at]);
@@ -405,4 +421,99 @@ int chordseq_embed(chordseq_model *m, const char *base, size_t n_base, float *ve
                    int32_t *reason)
 {
     return chordseq_embed_many(m, &base, &n_base, 1, vector, reason);
+}
+
+/* ---- tokens --------------------------------------------------------------------------------- */
+
+struct tokenizing { chordseq_model *m; const char *base; size_t n_base; int32_t *id;
+                    size_t *n_token; };
+
+static int tokenize(void *arg)
+{
+    int rc = CS_OK;
+    const struct tokenizing *t = arg;
+    const cs_model *m = t->m->opened->model;
+    const struct question q = { .m = t->m, .base = &t->base, .n_base = &t->n_base, .n = 1 };
+    cs_chunk *c = cs_chunk_new(0);
+    char *work = cs_alloc(cs_tokenizer_work(m->tok, m->tok_state, (int64_t)t->n_base) + 1, 1);
+
+    if (!c || !work) {
+        rc = cs_fail(CS_EMEM, "out of memory for a sequence of %zu bases", t->n_base);
+        goto out;
+    }
+    CS_TRY(add_record(&q, 0, c));
+    *t->n_token = (size_t)m->tok->encode(m->tok_state, &c->rec[0].seg[0], work, t->id);
+out:
+    free(work);
+    cs_chunk_free(c);
+    return rc;
+}
+
+int chordseq_tokenize(chordseq_model *m, const char *base, size_t n_base, int32_t *id,
+                      size_t *n_token)
+{
+    struct tokenizing t = { m, base, n_base, id, n_token };
+
+    *n_token = 0;
+    return guarded(tokenize, &t);
+}
+
+void chordseq_token_text(const chordseq_model *m, int32_t id, char *text, size_t n_text)
+{
+    m->opened->model->tok->symbol(m->opened->model->tok_state, id, text, n_text);
+}
+
+/* As the sequence is read: tokens of its other strand, or of windows, would lie elsewhere. */
+static void ask_of_tokens(chordseq_model *m)
+{
+    if (m->token.session)
+        return;
+    ask_of(&m->token, m, CS_HEAD_TOKENS);
+    m->token.policy.both = m->token.policy.canonical = false;
+    m->token.policy.window = 0;
+}
+
+struct token_question { struct question q; size_t n_token; };
+
+static int answer_tokens(void *arg)
+{
+    int rc = CS_OK;
+    struct token_question *t = arg;
+    chordseq_model *m = t->q.m;
+    size_t n = 0;
+    int32_t *id = cs_alloc(*t->q.n_base + 1, sizeof *id);
+    struct tokenizing count = { m, *t->q.base, *t->q.n_base, id, &n };
+
+    if (!id)
+        return cs_fail(CS_EMEM, "out of memory for the tokens of %zu bases", *t->q.n_base);
+    CS_TRY(tokenize(&count));
+    if (n != t->n_token) {
+        rc = cs_fail(CS_EUSAGE, "the sequence has %zu tokens, not %zu", n, t->n_token);
+        goto out;
+    }
+    ask_of_tokens(m);
+    t->q.width = (int64_t)n * chordseq_n_token_dim(m);
+    rc = answer_all(&t->q);
+out:
+    free(id);
+    return rc;
+}
+
+int chordseq_embed_tokens(chordseq_model *m, const char *base, size_t n_base, size_t n_token,
+                          float *vector, int32_t *reason)
+{
+    struct token_question t = { { .m = m, .asked = &m->token, .base = &base, .n_base = &n_base,
+                                  .n = 1, .v = vector, .reason = reason }, n_token };
+
+    return guarded(answer_tokens, &t);
+}
+
+int64_t chordseq_windows(const chordseq_model *m, int64_t n_base, int64_t *start, int64_t *length)
+{
+    const cs_policy *p = &m->answer.policy;
+    const int64_t n = cs_policy_windows(p, n_base);
+
+    for (int64_t i = 0; start && i < n; i++)
+        cs_policy_window(p, n_base, i, &start[i], &length[i]);
+    return n;
 }

@@ -99,6 +99,15 @@ CHORDSEQ_API int chordseq_open(const char *path, const char *const *option, chor
  */
 CHORDSEQ_API int chordseq_share(const chordseq_model *m, chordseq_model **out);
 
+/**
+ * chordseq_share_threads - the same with another number of threads, which one call may compute with
+ *
+ * threads  1 or more
+ * Returns  as chordseq_share(); CHORDSEQ_EUSAGE
+ */
+CHORDSEQ_API int chordseq_share_threads(const chordseq_model *m, int threads,
+                                        chordseq_model **out);
+
 /** chordseq_close - free a handle, and the model with its last one; accepts NULL */
 CHORDSEQ_API void chordseq_close(chordseq_model *m);
 
@@ -108,6 +117,8 @@ CHORDSEQ_API int32_t chordseq_n_output(const chordseq_model *m);
 CHORDSEQ_API const char *chordseq_output_name(const chordseq_model *m, int32_t i);
 /** chordseq_n_dim - length of the vectors that chordseq_embed() gives; 0: the model has none */
 CHORDSEQ_API int32_t chordseq_n_dim(const chordseq_model *m);
+/** chordseq_n_token_dim - length of the vectors that chordseq_embed_tokens() gives */
+CHORDSEQ_API int32_t chordseq_n_token_dim(const chordseq_model *m);
 /** chordseq_max_length - most bases of a sequence that is answered as a whole; 0: any number */
 CHORDSEQ_API int64_t chordseq_max_length(const chordseq_model *m);
 /** chordseq_checksum - SHA-256 of the model's tensors in hex, as `chordseq model show` has it */
@@ -154,6 +165,45 @@ CHORDSEQ_API int chordseq_embed(chordseq_model *m, const char *base, size_t n_ba
 CHORDSEQ_API int chordseq_embed_many(chordseq_model *m, const char *const *base,
                                      const size_t *n_base, size_t n, float *vector,
                                      int32_t *reason);
+
+/**
+ * chordseq_tokenize - the token numbers of a sequence, forward, as `chordseq tokenize --format ids`
+ *
+ * id       receives *n_token numbers; has room for n_base
+ * Returns  CHORDSEQ_OK, also for no tokens; CHORDSEQ_EFORMAT; CHORDSEQ_EMEM
+ */
+CHORDSEQ_API int chordseq_tokenize(chordseq_model *m, const char *base, size_t n_base, int32_t *id,
+                                   size_t *n_token);
+
+/**
+ * chordseq_token_text - what a token stands for, as `chordseq tokenize` writes it
+ *
+ * text     [n_text] receives it, cut and ended by a NUL byte. For numbers of chordseq_tokenize()
+ */
+CHORDSEQ_API void chordseq_token_text(const chordseq_model *m, int32_t id, char *text,
+                                      size_t n_text);
+
+/**
+ * chordseq_embed_tokens - the encoder's vector for every token of one sequence, forward and whole
+ *
+ * n_token  their number, as chordseq_tokenize() gives it
+ * vector   receives [n_token * n_token_dim], token by token; NaN without an answer
+ * reason   NULL, or receives 0 or why there is none
+ * Returns  as chordseq_classify(); CHORDSEQ_EUSAGE when there are not n_token tokens
+ */
+CHORDSEQ_API int chordseq_embed_tokens(chordseq_model *m, const char *base, size_t n_base,
+                                       size_t n_token, float *vector, int32_t *reason);
+
+/**
+ * chordseq_windows - where a sequence is cut under long-sequence=window, which an answer is the
+ * mean over
+ *
+ * n_base   bases of the sequence
+ * start, length  NULL both, or [n] receive base from 0, and bases, of each window in order
+ * Returns  n, at least 1
+ */
+CHORDSEQ_API int64_t chordseq_windows(const chordseq_model *m, int64_t n_base, int64_t *start,
+                                      int64_t *length);
 
 #ifdef __cplusplus
 }

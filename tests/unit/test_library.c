@@ -4,6 +4,7 @@
 #include <chordseq.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +146,75 @@ static void test_vectors(void **state)
     }
 }
 
+/* Token numbers, and vectors whose mean is the vector of the sequence read forward. */
+static void test_tokens(void **state)
+{
+    const size_t n_dim = (size_t)chordseq_n_token_dim(model), i = 26;
+    static float rows[MOST_BASES * 64];
+    chordseq_model *m;
+    int32_t id[MOST_BASES], reason;
+    float mean[1024];
+    char word[16];
+    size_t n;
+
+    (void)state;
+    assert_true(n_dim <= 64);
+    assert_int_equal(chordseq_tokenize(model, sequence[i], length[i], id, &n), 0);
+    assert_int_equal(n, length[i] / 3);
+    for (size_t k = 0; k < n; k++) {
+        chordseq_token_text(model, id[k], word, sizeof word);
+        assert_int_equal(strlen(word), 3);
+        assert_memory_equal(word, sequence[i] + 3 * k, 3);
+    }
+    assert_int_equal(chordseq_embed_tokens(model, sequence[i], length[i], n + 1, rows, NULL),
+                     CHORDSEQ_EUSAGE);
+    assert_int_equal(chordseq_embed_tokens(model, sequence[i], length[i], n, rows, &reason), 0);
+    assert_int_equal(reason, 0);
+    assert_int_equal(open_it("tiny/model.safetensors", (const char *const[]){ "strand=forward",
+                             NULL }, &m), 0);
+    assert_int_equal(chordseq_n_dim(m), n_dim);
+    assert_int_equal(chordseq_embed(m, sequence[i], length[i], mean, NULL), 0);
+    for (size_t k = 0; k < n_dim; k++) {
+        double sum = 0;
+        for (size_t t = 0; t < n; t++)
+            sum += (double)rows[t * n_dim + k];
+        assert_true(fabs(sum / (double)n - (double)mean[k]) < 1e-5);
+    }
+    chordseq_close(m);
+    assert_int_equal(chordseq_tokenize(model, "", 0, id, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(chordseq_embed_tokens(model, "", 0, 0, rows, &reason), 0);
+    assert_string_equal(chordseq_reason(reason), "empty");
+}
+
+/* The vector of a sequence that is cut is the mean of its windows' vectors. */
+static void test_windows(void **state)
+{
+    const size_t i = 26, n_dim = (size_t)chordseq_n_dim(model);
+    int64_t start[MOST_BASES], bases[MOST_BASES];
+    double sum[1024] = { 0 };
+    chordseq_model *m;
+    float v[1024];
+
+    (void)state;
+    assert_int_equal(chordseq_windows(model, 100000, NULL, NULL), 1);
+    assert_int_equal(open_it("tiny/model.safetensors", (const char *const[]){
+                             "long-sequence=window", "window-length=100", NULL }, &m), 0);
+    const int64_t n = chordseq_windows(m, (int64_t)length[i], start, bases);
+    assert_int_equal(n, (length[i] + 99) / 100);
+    assert_int_equal(start[0], 0);
+    assert_int_equal(start[n - 1] + bases[n - 1], length[i]);
+    for (int64_t w = 0; w < n; w++) {
+        assert_int_equal(chordseq_embed(m, sequence[i] + start[w], (size_t)bases[w], v, NULL), 0);
+        for (size_t k = 0; k < n_dim; k++)
+            sum[k] += (double)v[k];
+    }
+    assert_int_equal(chordseq_embed(m, sequence[i], length[i], v, NULL), 0);
+    for (size_t k = 0; k < n_dim; k++)
+        assert_true(fabs(sum[k] / (double)n - (double)v[k]) < 1e-5);
+    chordseq_close(m);
+}
+
 static void test_refused(void **state)
 {
     chordseq_model *m = model;
@@ -163,6 +233,8 @@ static void test_refused(void **state)
                              &m), CHORDSEQ_EUSAGE);
     assert_int_equal(open_it("tiny/model.safetensors", (const char *const[]){ "device=abacus",
                              NULL }, &m), CHORDSEQ_EDEVICE);
+    assert_int_equal(chordseq_share_threads(model, 0, &m), CHORDSEQ_EUSAGE);
+    assert_null(m);
     chordseq_close(NULL);
 }
 
@@ -218,7 +290,8 @@ static void test_threads(void **state)
     assert_int_equal(chordseq_classify_many(first, sequence, length, N_SEQUENCE, want, NULL), 0);
     for (int i = 0; i < N_THREAD; i++) {
         w[i] = (struct worker){ .want = want };
-        assert_int_equal(chordseq_share(first, &w[i].m), 0);
+        assert_int_equal(i > 1 ? chordseq_share_threads(first, i, &w[i].m)
+                               : chordseq_share(first, &w[i].m), 0);
     }
     chordseq_close(first);
     for (int i = 0; i < N_THREAD; i++)
@@ -275,6 +348,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_facts), cmocka_unit_test(test_many),
         cmocka_unit_test(test_letters), cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_tokens), cmocka_unit_test(test_windows),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_options),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_locale),
         cmocka_unit_test(test_quiet),

@@ -256,6 +256,8 @@ int64_t cs_model_max_len(const cs_model *m)
 
 int64_t cs_model_output_len(const cs_model *m, cs_head_output what, int64_t n_tok)
 {
+    if (what == CS_HEAD_TOKENS)
+        return n_tok * m->width;
     return what == CS_HEAD_PREDICTION ? m->head->answer_len(m->head_net, n_tok)
                                       : m->head->n_vector(m->head_net, what == CS_HEAD_HIDDEN);
 }

@@ -15,9 +15,11 @@
 #include "nn/heads/head.h"
 #include "tok/tokenizer.h"
 
-/* What a session takes from the head: its predictions, the pooled rows that they are made of, or
- * the input of its last layer. */
-typedef enum cs_head_output { CS_HEAD_PREDICTION, CS_HEAD_POOLED, CS_HEAD_HIDDEN } cs_head_output;
+/* What a session takes: the head's predictions, the pooled rows that they are made of, the input
+ * of its last layer, or what the head gets: the encoder's row for every token. */
+typedef enum cs_head_output {
+    CS_HEAD_PREDICTION, CS_HEAD_POOLED, CS_HEAD_HIDDEN, CS_HEAD_TOKENS
+} cs_head_output;
 
 /* One class (or regression target) of a model. */
 typedef struct cs_label { char *name; int64_t taxid; char *rank; } cs_label;   /* taxid 0: none */

@@ -43,7 +43,7 @@ static cs_mat encode(cs_session *s, const cs_uploaded *up, cs_seg *seg)
     const cs_model *m = s->model;
     cs_ctx *cx = &s->cx;
     bool mean = m->enc->mean && (!cx->training || learns_mean(m, cx)) && !cx->no_mean
-        && m->head->pools && m->head->pools(m->head_net);
+        && s->output != CS_HEAD_TOKENS && m->head->pools && m->head->pools(m->head_net);
     cs_mat y = { 0 };
 
     s->trace.x = (cs_mat){ 0 };
@@ -123,13 +123,15 @@ cs_uploaded cs_pass_begin(cs_session *s, const cs_input *in, bool dry)
     return cs_upload(s, in);
 }
 
-/* The head's raw output: predictions, or a vector that they are made of. */
+/* The head's raw output: predictions, or a vector that they are made of; or its input. */
 static cs_mat head_output(cs_session *s, cs_seg seg)
 {
     const cs_model *m = s->model;
 
     if (s->cx.training || s->output == CS_HEAD_PREDICTION)
         return m->head->forward(&s->cx, m->head_net, seg, s->trace.encoded);
+    if (s->output == CS_HEAD_TOKENS)
+        return s->trace.encoded;
     return m->head->vector(&s->cx, m->head_net, seg, s->trace.encoded,
                            s->output == CS_HEAD_HIDDEN);
 }
