@@ -1,0 +1,65 @@
+"""libchordseq by ctypes: declarations, and nothing else. See chordseq(3)."""
+import ctypes
+import os
+from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_void_p
+from pathlib import Path
+
+import numpy as np
+
+from .errors import BY_CODE, Error
+
+OWN = Path(__file__).resolve().parent / "lib/libchordseq.so.0"
+
+#: struct chordseq_call
+CALL = np.dtype([("reason", "i4"), ("class_no", "i4"), ("probability", "f4"), ("taxid", "i8"),
+                 ("label", "u8"), ("rank", "u8")], align=True)
+
+
+def _load():
+    path = os.environ.get("CHORDSEQ_LIBRARY") or (str(OWN) if OWN.exists() else "libchordseq.so.0")
+    try:
+        lib = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"cannot load libchordseq: {error}; install the wheel, or name the library in "
+                          "CHORDSEQ_LIBRARY") from None
+    texts, sizes = POINTER(c_char_p), POINTER(c_size_t)
+    for name, result, arguments in [
+            ("version", c_char_p, []),
+            ("last_error", c_char_p, []),
+            ("reason", c_char_p, [c_int]),
+            ("open", c_int, [c_char_p, texts, POINTER(c_void_p)]),
+            ("share_threads", c_int, [c_void_p, c_int, POINTER(c_void_p)]),
+            ("close", None, [c_void_p]),
+            ("n_output", c_int32, [c_void_p]),
+            ("output_name", c_char_p, [c_void_p, c_int32]),
+            ("n_dim", c_int32, [c_void_p]),
+            ("n_token_dim", c_int32, [c_void_p]),
+            ("max_length", c_int64, [c_void_p]),
+            ("checksum", c_char_p, [c_void_p]),
+            ("classify_many", c_int, [c_void_p, texts, sizes, c_size_t, c_void_p, c_void_p]),
+            ("embed_many", c_int, [c_void_p, texts, sizes, c_size_t, c_void_p, c_void_p]),
+            ("tokenize", c_int, [c_void_p, c_char_p, c_size_t, c_void_p, POINTER(c_size_t)]),
+            ("token_text", None, [c_void_p, c_int32, c_char_p, c_size_t]),
+            ("embed_tokens", c_int, [c_void_p, c_char_p, c_size_t, c_size_t, c_void_p,
+                                     POINTER(c_int32)]),
+            ("windows", c_int64, [c_void_p, c_int64, c_void_p, c_void_p])]:
+        function = getattr(lib, "chordseq_" + name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+lib = _load()
+
+
+def check(code):
+    """Raise what a code of the library stands for, with its sentence."""
+    if code != 0:
+        raise BY_CODE.get(code, Error)(lib.chordseq_last_error().decode(errors="replace"))
+
+
+def reasons():
+    """Why there is no call, by number; "." for 0."""
+    names = []
+    while (name := lib.chordseq_reason(len(names))) is not None:
+        names.append(name.decode())
+    return names

@@ -1,0 +1,76 @@
+"""The program `chordseq`: where it is, and how it is run."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from .errors import ProgramError, UsageError
+
+OWN = Path(__file__).resolve().parent / "bin/chordseq"
+
+
+def path():
+    """The program of this wheel; `CHORDSEQ_PROGRAM` names another, else PATH is searched."""
+    found = os.environ.get("CHORDSEQ_PROGRAM") or (str(OWN) if OWN.exists() else None)
+    found = found or shutil.which("chordseq")
+    if not found:
+        raise FileNotFoundError("there is no program 'chordseq'; install it, or name it in "
+                                "CHORDSEQ_PROGRAM")
+    return found
+
+
+def main():
+    """The console script: becomes the program."""
+    os.execv(path(), ["chordseq", *sys.argv[1:]])
+
+
+def arguments(options):
+    """Keyword arguments as the command line has them: min_prob=0.9, rc=True, input=["a", "b"]."""
+    words = []
+    for name, value in options.items():
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if one is True:
+                words.append("--" + name.replace("_", "-"))
+            elif one is not None and one is not False:
+                words += ["--" + name.replace("_", "-"), os.fspath(one) if isinstance(one, os.PathLike)
+                          else str(one)]
+    return words
+
+
+def fail(status, said):
+    """Raise what the program said when it failed."""
+    lines = [s.split("error: ", 1)[-1] for s in said.splitlines() if s.strip()]
+    text = "; ".join(lines) or f"chordseq ended with status {status}"
+    raise (UsageError if status == 2 else ProgramError)(text)
+
+
+class Run:
+    """A run of the program, whose standard output is read line by line; `with` ends it."""
+
+    def __init__(self, command, *words, stdout=subprocess.PIPE):
+        self.said = tempfile.TemporaryFile("w+", errors="replace")
+        self.process = subprocess.Popen([path(), command, *words], stdin=subprocess.DEVNULL,
+                                        stdout=stdout, stderr=self.said, encoding="utf-8",
+                                        errors="surrogateescape")
+
+    def __enter__(self):
+        return self.process
+
+    def __exit__(self, kind, *rest):
+        if kind is not None:
+            self.process.terminate()
+        if self.process.stdout:
+            self.process.stdout.close()
+        status = self.process.wait()
+        with self.said as said:
+            said.seek(0)
+            if kind is None and status != 0:
+                fail(status, said.read())
+
+
+def run(command, *words):
+    """Run the program to its end; raises ProgramError or UsageError with its message."""
+    with Run(command, "--quiet", *words, stdout=subprocess.DEVNULL):
+        pass

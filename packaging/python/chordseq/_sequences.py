@@ -1,0 +1,90 @@
+"""Names and bases of whatever holds sequences, in batches of bounded size."""
+import os
+
+#: A batch ends at so many bases or records, whichever comes first.
+BATCH_BASES, BATCH_RECORDS = 1 << 21, 1 << 14
+
+
+def _plain(sequence):
+    """str, bytes or a buffer as bytes; None: it is something else."""
+    if isinstance(sequence, str):
+        try:
+            return sequence.encode("ascii")
+        except UnicodeEncodeError as error:
+            letter = sequence[error.start]
+            raise ValueError(f"'{letter}' at place {error.start} is not a nucleotide code") from None
+    if isinstance(sequence, bytes):
+        return sequence
+    if hasattr(sequence, "__bytes__"):                       # Bio.Seq.Seq
+        return bytes(sequence)
+    try:
+        return bytes(memoryview(sequence))
+    except TypeError:
+        return None
+
+
+def _record(r):
+    """(name, sequence) of a record of pysam, Biopython, pyfaidx or alike; None: it is none."""
+    if hasattr(r, "get_forward_sequence"):                   # pysam.AlignedSegment
+        return r.query_name, r.get_forward_sequence() or ""
+    if hasattr(r, "sequence"):                               # pysam.FastxRecord
+        return getattr(r, "name", None), r.sequence
+    if hasattr(r, "seq"):                                    # Biopython, pyfaidx.Sequence
+        return getattr(r, "id", None) or getattr(r, "name", None), r.seq
+    if hasattr(r, "unpadded_len"):                           # pyfaidx.FastaRecord
+        return r.name, str(r)
+    return None
+
+
+def pair(item, number):
+    """(name, bases) of one item; its name is its number where it has none."""
+    name, found = str(number), None
+    if not isinstance(item, (str, bytes)):
+        found = _record(item)
+    if found is None and isinstance(item, tuple) and len(item) == 2:
+        inner = _record(item[1])                             # of a mapping of records
+        found = item[0], item[1] if inner is None else inner[1]
+    bases = _plain(item if found is None else found[1])
+    if found is not None:
+        bases = bases if bases is not None else _plain(str(found[1]))
+        return name if found[0] is None else str(found[0]), bases
+    if bases is not None:
+        return name, bases
+    raise TypeError(f"sequence {number} is of type {type(item).__name__}; give str, bytes, (name, sequence), "
+                    "or records of pysam, Biopython or pyfaidx")
+
+
+def items(sequences):
+    """An iterable of what pair() takes."""
+    if isinstance(sequences, str) and len(sequences) < 4096 and os.path.exists(sequences):
+        raise ValueError(f"'{sequences}' is a file; give pathlib.Path({sequences!r}) to read it")
+    if isinstance(sequences, str) or _record(sequences) is not None:
+        return [sequences]
+    if isinstance(sequences, (bytes, bytearray, memoryview)):
+        return [sequences]
+    if hasattr(sequences, "items"):                          # dict, pandas.Series, pyfaidx.Fasta
+        return sequences.items()
+    try:
+        return iter(sequences)
+    except TypeError:
+        return [sequences]
+
+
+def batches(sequences):
+    """Yield (names, list of bytes), in order."""
+    names, data, n_base = [], [], 0
+    for number, item in enumerate(items(sequences)):
+        # What most callers have, without the price of two calls for a short read.
+        if type(item) is tuple and len(item) == 2 and type(item[1]) is type(item[0]) is str \
+                and item[1].isascii():
+            name, bases = item[0], item[1].encode()
+        else:
+            name, bases = pair(item, number)
+        if data and (n_base + len(bases) > BATCH_BASES or len(data) >= BATCH_RECORDS):
+            yield names, data
+            names, data, n_base = [], [], 0
+        names.append(name)
+        data.append(bases)
+        n_base += len(bases)
+    if data:
+        yield names, data

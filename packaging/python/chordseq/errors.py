@@ -1,0 +1,38 @@
+"""What goes wrong, with the sentences of the program and the library."""
+
+
+class Error(Exception):
+    """Base of all errors that chordseq reports."""
+
+
+class UsageError(Error, ValueError):
+    """An argument or option is wrong, or does not go with the model."""
+
+
+class FileError(Error, OSError):
+    """The operating system refused to read or write."""
+
+
+class FormatError(Error, ValueError):
+    """An input or model file is damaged, or a letter is no nucleotide code."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """There is not enough memory."""
+
+
+class DeviceError(Error, RuntimeError):
+    """The compute device failed or is not there."""
+
+
+class ModelError(Error, ValueError):
+    """There is no such model, or it does not answer for sequences."""
+
+
+class ProgramError(Error, RuntimeError):
+    """The program failed; the message is its own."""
+
+
+#: What the codes of chordseq(3) become.
+BY_CODE = {-1: UsageError, -2: FileError, -3: FormatError, -4: OutOfMemoryError, -5: DeviceError,
+           -6: ModelError}

@@ -1,0 +1,138 @@
+"""Estimators in scikit-learn's conventions, which is not needed to use them."""
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from typing import Any, Optional
+
+import numpy as np
+
+from ._sequences import items, pair
+from .model import Model, PathLike, load
+from .training import train
+
+
+class _Estimator:
+    """get_params() and set_params(), by the arguments of __init__ that _names lists."""
+
+    _names: tuple = ()
+
+    def get_params(self, deep=True):
+        return {**{name: getattr(self, name) for name in self._names}, **self.options}
+
+    def set_params(self, **params):
+        for name, value in params.items():
+            if name in self._names:
+                setattr(self, name, value)
+            else:
+                self.options[name] = value
+        return self
+
+    def __repr__(self):
+        given = ", ".join(f"{k}={v!r}" for k, v in self.get_params().items() if v is not None)
+        return f"{type(self).__name__}({given})"
+
+    def __sklearn_clone__(self):
+        return type(self)(**self.get_params())
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "model_")
+
+    def _tags(self, kind):
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags, TransformerTags
+        return Tags(estimator_type=kind, target_tags=TargetTags(required=kind == "classifier"),
+                    transformer_tags=TransformerTags() if kind is None else None,
+                    classifier_tags=ClassifierTags() if kind == "classifier" else None,
+                    input_tags=InputTags(string=True, two_d_array=False, one_d_array=True))
+
+
+class ChordseqEmbedder(_Estimator):
+    """Transformer: sequences to vectors (sequences, Model.dim) float32.
+
+    model    as load() takes it; threads and options, too
+    missing  what takes the place of a vector where there is no answer, for instance of an empty
+             sequence; NaN is refused by most estimators of scikit-learn
+    """
+
+    _names = ("model", "threads", "missing")
+
+    def __init__(self, model: Optional[PathLike] = None, threads: Optional[int] = None,
+                 missing: float = 0.0, **options: Any):
+        self.model, self.threads, self.missing, self.options = model, threads, missing, options
+
+    def fit(self, X, y=None):
+        """Open the model; nothing is learnt."""
+        self.model_ = load(self.model, threads=self.threads, **self.options)
+        self.n_features_out_ = self.model_.dim
+        return self
+
+    def transform(self, X) -> np.ndarray:
+        vectors = self.model_.embed(X)
+        vectors[np.isnan(vectors).any(axis=1)] = self.missing
+        return vectors
+
+    def fit_transform(self, X, y=None) -> np.ndarray:
+        return self.fit(X, y).transform(X)
+
+    def get_feature_names_out(self, input_features=None):
+        return np.array([f"v{i + 1}" for i in range(self.n_features_out_)], dtype=object)
+
+    def __sklearn_tags__(self):
+        return self._tags(None)
+
+
+class ChordseqClassifier(_Estimator):
+    """Classifier: fit() trains a model with `chordseq train`, predict() classifies with it.
+
+    output   file of the trained model; None: a temporary one, removed with the estimator
+    threads  as load() takes it
+    options  those of `chordseq train`: preset="fast", budget="2m", seed=1, ...
+
+    After fit(): model_ (a Model), classes_ (sorted, as scikit-learn wants them), metrics_ (a dict per
+    epoch). Sequences without an answer have probabilities of NaN and the first class.
+    """
+
+    _names = ("output", "threads")
+
+    def __init__(self, output: Optional[PathLike] = None, threads: Optional[int] = None,
+                 **options: Any):
+        self.output, self.threads, self.options = output, threads, options
+
+    def fit(self, X, y):
+        self.classes_, which = np.unique(np.asarray(y), return_inverse=True)
+        with tempfile.TemporaryDirectory(prefix="chordseq.") as folder:
+            fasta, own = os.path.join(folder, "train.fa"), os.path.join(folder, "own.safetensors")
+            with open(fasta, "wb") as f:
+                for number, item in enumerate(items(X)):
+                    f.write(b">%d class=c%d\n%s\n" % (number, which[number], pair(item, number)[1]))
+            self.metrics_ = list(train(fasta, own, label_key="class", threads=self.threads,
+                                       **self.options))
+            path = self._keep(own)
+        self.model_: Model = load(path, threads=self.threads)
+        self._column = [self.model_.labels.index(f"c{i}") for i in range(len(self.classes_))]
+        return self
+
+    def _keep(self, own):
+        if self.output is not None:
+            shutil.copyfile(own, self.output)
+            return self.output
+        self._kept = tempfile.NamedTemporaryFile(prefix="chordseq.", suffix=".safetensors")
+        with open(own, "rb") as f:
+            shutil.copyfileobj(f, self._kept)
+        self._kept.flush()
+        return self._kept.name
+
+    def predict_proba(self, X) -> np.ndarray:
+        """(sequences, classes) float32, in the order of classes_."""
+        return np.asarray(self.model_.classify(X).probabilities)[:, self._column]
+
+    def predict(self, X) -> np.ndarray:
+        return self.classes_[np.nan_to_num(self.predict_proba(X)).argmax(axis=1)]
+
+    def score(self, X, y) -> float:
+        """Share of right calls."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def __sklearn_tags__(self):
+        return self._tags("classifier")

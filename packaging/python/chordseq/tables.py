@@ -1,0 +1,88 @@
+"""Tables of answers: NumPy structured arrays that know the names of their outputs."""
+import numpy as np
+
+
+class Table(np.recarray):
+    """A structured array with a row per sequence, variant or base: t["label"], t[0], t[t["length"] > 500].
+
+    Fields are attributes, too (t.label), but for those that arrays have anyway (base, T).
+
+    `outputs` names the columns of the field `probabilities` or `values`, which has the shape
+    (rows, outputs).
+    """
+
+    def __new__(cls, n, dtype, outputs=()):
+        self = super().__new__(cls, (n,), dtype=np.dtype(dtype))
+        self.outputs = tuple(outputs)
+        return self
+
+    def __array_finalize__(self, other):
+        super().__array_finalize__(other)
+        self.outputs = getattr(other, "outputs", ())
+
+    def __reduce__(self):
+        function, arguments, state = super().__reduce__()
+        return function, arguments, (state, self.outputs)
+
+    def __setstate__(self, state):
+        super().__setstate__(state[0])
+        self.outputs = state[1]
+
+    def columns(self):
+        """{name: array of one dimension}; a field of several outputs becomes prob_OUTPUT or OUTPUT."""
+        found = {}
+        for name in self.dtype.names:
+            column = np.asarray(self[name])
+            if column.ndim == 1:
+                found[name] = column
+            else:
+                prefix = "prob_" if name == "probabilities" else ""
+                for i, output in enumerate(self.outputs):
+                    found[prefix + output] = column[:, i]
+        return found
+
+    def to_pandas(self):
+        """A pandas.DataFrame with these columns."""
+        import pandas
+        return pandas.DataFrame({name: np.ascontiguousarray(c) for name, c in self.columns().items()})
+
+    def to_arrow(self):
+        """A pyarrow.Table with these columns."""
+        import pyarrow
+        return pyarrow.table({name: pyarrow.array(np.ascontiguousarray(c))
+                              for name, c in self.columns().items()})
+
+
+def join(tables, empty):
+    """One table of several in order; `empty` where there are none."""
+    tables = list(tables)
+    if len(tables) <= 1:
+        return tables[0] if tables else empty
+    joined = Table(sum(map(len, tables)), tables[0].dtype, tables[0].outputs)
+    at = 0
+    for t in tables:
+        joined[at:at + len(t)] = t
+        at += len(t)
+    return joined
+
+
+def number(text):
+    """A number as tables have it; NaN for '.'."""
+    return float("nan") if text in (".", "NA", "") else float(text)
+
+
+def columns_of(head, rows, fields):
+    """A table of text columns: the fields of `fields`, {name: type}, and float64 for all others."""
+    types = [(name, fields.get(name, "f8")) for name in head]
+    table = Table(len(rows), types)
+    for i, (name, kind) in enumerate(types):
+        texts = [row[i] for row in rows]
+        if kind == "f8":
+            table[name] = [number(x) for x in texts]
+        elif kind in ("i8", "i4"):
+            table[name] = [int(x) for x in texts]
+        elif kind == "?":
+            table[name] = [x == "1" for x in texts]
+        else:
+            table[name] = texts
+    return table
