@@ -1,7 +1,8 @@
 # debian.sh - find out what is missing on this machine, and install it; sourced by scripts.
 #
-# A need is written CHECK=PACKAGE: CHECK is a command, lib:MODULE for pkg-config, include:HEADER, or
-# clang:FLAG and link:FLAG for what clang and cc must link with; PACKAGE is what Debian calls it.
+# A need is written CHECK=PACKAGE: CHECK is a command, lib:MODULE for pkg-config, include:HEADER,
+# python:MODULE, or clang:FLAG and link:FLAG for what clang and cc must link with; PACKAGE is what
+# Debian calls it.
 # Needs are looked for by what they do, so that programs and libraries which came by another way
 # count too.
 
@@ -14,6 +15,7 @@ found()
     case $1 in
     lib:*) pkg-config --exists "${1#lib:}" 2> /dev/null ;;
     include:*) echo "#include <${1#include:}>" | cc -E - > /dev/null 2>&1 ;;
+    python:*) python3 -c "import ${1#python:}" 2> /dev/null ;;
     link:*) echo 'int main(void) { return 0; }' |
                 cc "${1#link:}" -x c -o /dev/null - > /dev/null 2>&1 ;;
     clang:*) echo 'int main(void) { return 0; }' |

@@ -1,0 +1,383 @@
+"""The Python package beside the program: equal bits, in every form that sequences come in."""
+import array
+import os
+import pathlib
+import pickle
+import shutil
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import chordseq
+
+TOP = pathlib.Path(os.environ["srcdir"]).resolve()
+TINY = TOP / "refdata/tiny"
+MODEL = TINY / "model.safetensors"
+DEFAULT = TOP / "refdata/model/default.safetensors"
+
+
+def program(*words):
+    """Lines that the program prints, split at tabs."""
+    out = subprocess.run([os.environ["CHORDSEQ_PROGRAM"], *map(str, words)], check=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8")
+    return [line.split("\t") for line in out.stdout.splitlines()]
+
+
+def read_fasta(path):
+    """[(name, sequence)]"""
+    records = []
+    for line in pathlib.Path(path).read_text().splitlines():
+        if line.startswith(">"):
+            records.append([line[1:].split()[0], ""])
+        else:
+            records[-1][1] += line
+    return [tuple(r) for r in records]
+
+
+RECORDS = read_fasta(TINY / "mixed.fa")
+BASES = [r[1] for r in RECORDS]
+
+
+def sixth(x):
+    """A number as the program writes it."""
+    return "." if np.isnan(x) else f"{x:.6f}"
+
+
+def lines(table):
+    """A table of classes as `classify --all` writes it."""
+    return [["name", "length", "label", "probability", "reason"]
+            + [f"prob_{o}" for o in table.outputs]] \
+        + [[r.name, str(r.length), r.label, sixth(r.probability), r.reason,
+            *map(sixth, r.probabilities)] for r in table]
+
+
+class Classify(unittest.TestCase):
+    def test_equals_the_program(self):
+        for model in MODEL, DEFAULT:
+            for options in {}, {"strand": "forward", "min_prob": 0.6}, \
+                    {"long_sequence": "window", "window_length": 100}:
+                words = [w for k, v in options.items() for w in ("--" + k.replace("_", "-"), v)]
+                want = program("classify", "--all", "-m", model, *words, TINY / "mixed.fa")
+                for threads in 1, 3:
+                    m = chordseq.load(model, threads=threads, **options)
+                    self.assertEqual(lines(m.classify(RECORDS)), want)
+                self.assertEqual(lines(m.classify(TINY / "mixed.fa")), want)
+
+    def test_taxa(self):
+        m = chordseq.load(DEFAULT, call="taxon", min_prob=0.7)
+        want = program("classify", "--call", "taxon", "--min-prob", 0.7, "-m", DEFAULT,
+                       TINY / "mixed.fa")
+        for table in m.classify(RECORDS), m.classify(TINY / "mixed.fa"):
+            self.assertEqual([[r.label, sixth(r.probability), str(r.taxid), r.rank or "."]
+                              for r in table], [[r[2], r[3], r[5], r[6]] for r in want[1:]])
+
+    def test_batches_do_not_matter(self):
+        m = chordseq.load(MODEL, threads=2)
+        many = (b for _ in range(1000) for b in BASES)
+        parts = list(m.classify_batches(many))
+        self.assertGreater(len(parts), 1)
+        all_of = np.concatenate([p.probabilities for p in parts])
+        self.assertEqual(len(all_of), 1000 * len(BASES))
+        once = m.classify(BASES).probabilities
+        np.testing.assert_array_equal(all_of, np.tile(once, (1000, 1)))
+        self.assertEqual(parts[1].name[0], str(len(parts[0])))
+
+    def test_values_of_a_regression(self):
+        with tempfile.TemporaryDirectory() as folder:
+            maker = pathlib.Path(os.environ["builddir"]) / "tests/cli/make_model"
+            if not maker.exists():
+                self.skipTest("no make_model")
+            subprocess.run([str(maker), "values", "2", "head=regress", "labels=2"], cwd=folder,
+                           check=True, stderr=subprocess.DEVNULL)
+            path = pathlib.Path(folder) / "values"
+            want = program("classify", "-m", path, TINY / "mixed.fa")
+            m = chordseq.load(path)
+            self.assertFalse(m.is_classifier)
+            for table in m.classify(RECORDS), m.classify(TINY / "mixed.fa"):
+                self.assertEqual([["." if np.isnan(v) else f"{v:.6g}" for v in r["values"]]
+                                  for r in table], [r[2:4] for r in want[1:]])
+
+    def test_table(self):
+        m = chordseq.load(MODEL)
+        t = m.classify(RECORDS)
+        self.assertEqual(t.probabilities.shape, (len(RECORDS), len(m.labels)))
+        self.assertEqual(t[3:5].outputs, m.labels)
+        again = pickle.loads(pickle.dumps(t))
+        self.assertEqual(lines(again), lines(t))
+        self.assertEqual(list(t.columns())[-1], "prob_" + m.labels[-1])
+        empty = m.classify([])
+        self.assertEqual((len(empty), empty.dtype), (0, t.dtype))
+
+
+class Forms(unittest.TestCase):
+    """Sequences as text, bytes, buffers, pairs and records of other packages."""
+
+    def same(self, sequences, names):
+        t = self.model.classify(sequences)
+        np.testing.assert_array_equal(t.probabilities, self.want.probabilities)
+        self.assertEqual(list(t.name), names)
+
+    def setUp(self):
+        self.model = chordseq.load(MODEL, threads=1)
+        self.want = self.model.classify(BASES)
+        self.numbers = [str(i) for i in range(len(BASES))]
+        self.names = [r[0] for r in RECORDS]
+
+    def test_plain(self):
+        self.same(BASES, self.numbers)
+        self.same([b.encode() for b in BASES], self.numbers)
+        self.same(iter(BASES), self.numbers)
+        self.same(np.array(BASES), self.numbers)
+        self.same([array.array("B", b.encode()) for b in BASES], self.numbers)
+        self.same([np.frombuffer(b.encode(), "u1") for b in BASES], self.numbers)
+        self.same(RECORDS, self.names)
+        self.same(dict(RECORDS), self.names)
+        self.assertEqual(len(self.model.classify(BASES[5])), 1)
+        self.assertEqual(len(self.model.classify(BASES[5].encode())), 1)
+
+    def test_like_records(self):
+        class Fastx:
+            def __init__(self, name, sequence):
+                self.name, self.sequence = name, sequence
+
+        class SeqRecord:
+            def __init__(self, name, seq):
+                self.id, self.seq = name, seq
+
+        class Alignment:
+            def __init__(self, name, seq):
+                self.query_name, self.seq = name, seq
+
+            def get_forward_sequence(self):
+                return self.seq or None
+        for kind in Fastx, SeqRecord, Alignment:
+            self.same([kind(*r) for r in RECORDS], self.names)
+        self.assertEqual(self.model.classify(SeqRecord("one", "ACGTACGT")).name[0], "one")
+
+    def test_biopython(self):
+        try:
+            from Bio import SeqIO
+        except ImportError:
+            self.skipTest("no Biopython")
+        self.same(SeqIO.parse(str(TINY / "mixed.fa"), "fasta"), self.names)
+        self.same([r.seq for r in SeqIO.parse(str(TINY / "mixed.fa"), "fasta")], self.numbers)
+
+    def test_pyfaidx(self):
+        try:
+            import pyfaidx
+        except ImportError:
+            self.skipTest("no pyfaidx")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "some.fa")
+            some = [r for r in RECORDS if r[1]]
+            pathlib.Path(path).write_text("".join(f">{n}\n{b}\n" for n, b in some))
+            with pyfaidx.Fasta(path) as fasta:
+                self.assertEqual(lines(self.model.classify(fasta)), lines(self.model.classify(some)))
+                self.assertEqual(lines(self.model.classify(iter(fasta))),
+                                 lines(self.model.classify(some)))
+
+    def test_pysam(self):
+        try:
+            import pysam
+        except ImportError:
+            self.skipTest("no pysam")
+        with pysam.FastxFile(str(TINY / "mixed.fa")) as f:
+            self.same(f, self.names)
+        with pysam.AlignmentFile(str(TINY / "strands.sam")) as f:
+            primary = [r for r in f if not r.is_secondary and not r.is_supplementary]
+        np.testing.assert_array_equal([sixth(p) for p in self.model.classify(primary).probability],
+                                      [r[3] for r in program("classify", "-m", MODEL,
+                                                             TINY / "strands.sam")[1:]])
+
+
+class Embed(unittest.TestCase):
+    def test_equals_the_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "v.npy"
+            for model in MODEL, DEFAULT:
+                program("embed", "-m", model, "-o", out, TINY / "mixed.fa")
+                m = chordseq.load(model, threads=2, min_prob=0.9)
+                want = np.load(out)
+                self.assertEqual(want.shape[1], m.dim)
+                np.testing.assert_array_equal(m.embed(BASES), want)
+                np.testing.assert_array_equal(m.embed(TINY / "mixed.fa"), want)
+        self.assertEqual(m.embed([]).shape, (0, m.dim))
+
+    def test_per_token(self):
+        m = chordseq.load(MODEL, strand="forward")
+        vectors = m.embed(BASES, per="token")
+        for base, v, mean in zip(BASES, vectors, m.embed(BASES)):
+            self.assertEqual(v.shape, (len(m.tokenize(base)), m.token_dim))
+            if not np.isnan(mean).any():
+                np.testing.assert_allclose(v.mean(axis=0), mean, atol=1e-5)
+
+    def test_per_window(self):
+        m = chordseq.load(MODEL, long_sequence="window", window_length=100)
+        base = "".join(BASES).replace("-", "")[:950]
+        windows = m.windows(len(base))
+        self.assertEqual(windows[-1].sum(), len(base))
+        vectors, = m.embed([base], per="window")
+        self.assertEqual(vectors.shape, (len(windows), m.dim))
+        np.testing.assert_array_equal(vectors, m.embed([base[a:a + n] for a, n in windows]))
+
+    def test_tokens(self):
+        m = chordseq.load(MODEL)
+        for form, of in ("ids", lambda ids: map(str, ids)), ("pieces", m.token_texts):
+            want = program("tokenize", "-m", MODEL, "--format", form, TINY / "mixed.fa")
+            self.assertEqual([[n, " ".join(of(m.tokenize(b)))] for n, b in RECORDS], want)
+
+
+class ByTheProgram(unittest.TestCase):
+    def test_explain(self):
+        base = dict(read_fasta(TINY / "strands.fa"))
+        name, base = next(iter(base.items()))
+        want = program("explain", "-m", MODEL, "-f", TINY / "strands.fa", "-o", os.devnull, "--tsv",
+                       "-", f"{name}:1-60")
+        t = chordseq.load(MODEL).explain(base[:60])
+        self.assertEqual(list(t.dtype.names), want[0][1:])
+        self.assertEqual("".join(t["base"]), base[:60].upper())
+        self.assertEqual([f"{x:.6g}" for x in t.contribution], [r[4] for r in want[1:]])
+        np.testing.assert_array_equal(t.A, [float(r[5]) for r in want[1:]])
+
+    def test_variants(self):
+        with tempfile.TemporaryDirectory() as folder:        # an index is made beside the reference
+            files = [shutil.copy(TINY / name, folder) for name in ("variants.vcf", "variants.fa")]
+            self.compare_variants(files)
+
+    def compare_variants(self, files):
+        want = program("variant", "-m", MODEL, "-r", files[1], "-o", os.devnull, "--tsv", "-",
+                       files[0])
+        for t in chordseq.score_variants(*files, model=MODEL), \
+                chordseq.load(MODEL).score_variants(*files):
+            self.assertEqual(["#" + t.dtype.names[0], *t.dtype.names[1:]], want[0])
+            self.assertEqual([[r.chrom, str(r.pos), r.id, r.ref, r.alt, r.reason] for r in t],
+                             [r[:6] for r in want[1:]])
+            self.assertEqual([["." if np.isnan(x) else f"{x:.6g}" for x in (r.CS_L2, r.CS_COS)]
+                              for r in t], [r[7:] for r in want[1:]])
+
+    def test_exported_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program("model", "export", "--license", "mit", MODEL, folder)
+            self.assertEqual(chordseq.load(folder).checksum, chordseq.load(MODEL).checksum)
+
+
+SMALL = {"encoder.max-len": 256, "encoder.track": 2, "encoder.hidden": 8, "tokenizer.k": 2,
+         "batch_tokens": 512, "lr": 0.01, "seed": 4, "preset": "none", "threads": 1}
+
+
+def two_kinds(n):
+    """n sequences of two compositions, and their labels."""
+    rng = np.random.default_rng(1)
+    y = np.array(["gc", "at"])[np.arange(n) % 2]
+    return ["".join(rng.choice(list("AAATTACG" if k == "at" else "GGGCCATC"), 120)) for k in y], y
+
+
+class Training(unittest.TestCase):
+    def test_train(self):
+        x, y = two_kinds(48)
+        with tempfile.TemporaryDirectory() as folder:
+            fasta, out = pathlib.Path(folder) / "x.fa", pathlib.Path(folder) / "x.safetensors"
+            fasta.write_text("".join(f">{i} class={k}\n{s}\n" for i, (s, k) in enumerate(zip(x, y))))
+            rows = list(chordseq.train(fasta, out, label_key="class", epochs=3, **SMALL))
+            self.assertEqual([r["epoch"] for r in rows], [1, 2, 3])
+            self.assertEqual(sorted(chordseq.load(out).labels), ["at", "gc"])
+            with self.assertRaisesRegex(chordseq.Error, "has no .kind=."):
+                list(chordseq.train(fasta, out, label_key="kind", epochs=1, **SMALL))
+
+    def test_estimators(self):
+        x, y = two_kinds(60)
+        c = chordseq.ChordseqClassifier(epochs=8, **SMALL).fit(x, y)
+        self.assertEqual(list(c.classes_), ["at", "gc"])
+        self.assertEqual(c.predict_proba(x).shape, (60, 2))
+        self.assertGreater(c.score(x, y), 0.9)
+        e = chordseq.ChordseqEmbedder(MODEL)
+        v = e.fit_transform([*x, ""])
+        self.assertEqual(v.shape, (61, e.model_.dim))
+        self.assertTrue((v[-1] == 0).all())
+        self.assertEqual(e.get_params()["model"], MODEL)
+
+    def test_scikit_learn(self):
+        try:
+            from sklearn.base import clone
+            from sklearn.model_selection import cross_val_score
+            from sklearn.neighbors import KNeighborsClassifier
+            from sklearn.pipeline import make_pipeline
+        except ImportError:
+            self.skipTest("no scikit-learn")
+        x, y = two_kinds(60)
+        x = np.array(x)
+        pipe = make_pipeline(chordseq.ChordseqEmbedder(DEFAULT, threads=1),
+                             KNeighborsClassifier(5))
+        self.assertGreater(cross_val_score(pipe, x, y, cv=3).mean(), 0.9)
+        c = chordseq.ChordseqClassifier(epochs=4, **SMALL)
+        self.assertEqual(clone(c).get_params(), c.get_params())
+        self.assertGreater(cross_val_score(c, x, y, cv=2).mean(), 0.8)
+
+
+class Errors(unittest.TestCase):
+    def test_sentences(self):
+        m = chordseq.load(MODEL)
+        for kind, text, call in [
+                (chordseq.FormatError, "'!' at place 2 of sequence 1 is not", lambda: m.classify(
+                    ["ACGT", "AC!T"])),
+                (chordseq.FormatError, "'!' at place 2 of sequence 'b' is not", lambda: m.embed(
+                    {"a": "ACGT", "b": "AC!T"})),
+                (chordseq.FormatError, "sequence 'b': '!' at place 2", lambda: m.classify(
+                    {"b": "AC!T"})),
+                (ValueError, "'\u00c4' at place 1", lambda: m.classify("A\u00c4")),
+                (TypeError, "sequence 1 is of type int", lambda: m.classify(["ACGT", 3])),
+                (TypeError, "of type NoneType", lambda: m.classify(None)),
+                (ValueError, "is a file; give pathlib.Path", lambda: m.classify(str(MODEL))),
+                (chordseq.ProgramError, "cannot open 'nowhere'", lambda: m.classify(
+                    pathlib.Path("nowhere"))),
+                (chordseq.UsageError, "bad value 'some'", lambda: m.explain("ACGTACGT", method="some")),
+                (ValueError, "per is", lambda: m.embed("ACGT", per="base")),
+                (chordseq.FileError, "nowhere", lambda: chordseq.load("nowhere")),
+                (chordseq.FormatError, "", lambda: chordseq.load(TINY / "mixed.fa")),
+                (chordseq.UsageError, "there is no option 'mood'", lambda: chordseq.load(
+                    MODEL, mood="good")),
+                (chordseq.UsageError, "threads", lambda: chordseq.load(MODEL, threads=0)),
+                (chordseq.DeviceError, "abacus", lambda: chordseq.load(MODEL, device="abacus"))]:
+            with self.assertRaises(kind) as caught:
+                call()
+            self.assertIn(text, str(caught.exception))
+        self.assertEqual(len(m.classify(BASES)), len(BASES))
+
+    def test_a_generator_that_fails(self):
+        def broken():
+            yield "ACGT"
+            raise RuntimeError("of the caller")
+        with self.assertRaisesRegex(RuntimeError, "of the caller"):
+            chordseq.load(MODEL, threads=2).classify(broken())
+
+
+class Threads(unittest.TestCase):
+    def test_one_model_in_many_threads(self):
+        m = chordseq.load(MODEL, threads=2)
+        want, vectors, bad = lines(m.classify(RECORDS)), m.embed(BASES), []
+
+        def work():
+            for _ in range(3):
+                if lines(m.classify(RECORDS)) != want or \
+                        m.embed(BASES).tobytes() != vectors.tobytes():
+                    bad.append(1)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(bad, [])
+
+    def test_pickled_by_path(self):
+        m = chordseq.load(MODEL, threads=1, min_prob=0.9)
+        again = pickle.loads(pickle.dumps(m))
+        self.assertEqual((again.path, again.options), (m.path, m.options))
+        self.assertLess(len(pickle.dumps(m)), 400)
+        self.assertEqual(lines(again.classify(RECORDS)), lines(m.classify(RECORDS)))
+
+
+if __name__ == "__main__":
+    unittest.main()
