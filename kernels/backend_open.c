@@ -37,7 +37,8 @@ static bool has_hole(const cs_ops *op)
 
 static int none_such(const char *text)
 {
-    return cs_fail(CS_EDEVICE, "no compute device '%s' in this build: it has " DEVICES, text);
+    return cs_fail(CS_EDEVICE, "no compute device '%s' in this build: available are " DEVICES,
+                   text);
 }
 
 static int add_device(cs_devices *d, const char *text, const char *name)
@@ -158,7 +159,7 @@ int cs_backend_open(const char *text, int n_thread, cs_backend **out)
     *out = NULL;
     int rc = cs_devices_parse(text, &d);
     if (rc == CS_OK && d.n > 1 && strcmp(text, "auto") != 0)
-        rc = cs_fail(CS_EUSAGE, "'%s' names %d devices; this computes on one of them", text, d.n);
+        rc = cs_fail(CS_EUSAGE, "'%s' names %d devices; this command uses one", text, d.n);
     return rc == CS_OK ? open_named(d.name[0], n_thread, out) : rc;
 }
 
@@ -185,7 +186,7 @@ const char *const cs_precision_names[] = { CS_PRECISION_NAMES, NULL };
 static int compute_in(cs_backend *be, cs_precision p)
 {
     if (!be->compute_in && p != CS_IN_FP32)
-        return cs_fail(CS_EUSAGE, "device '%s' computes in fp32 only; --precision %s is for GPUs",
+        return cs_fail(CS_EUSAGE, "device '%s' supports fp32 only; --precision %s is for GPUs",
                        be->device, cs_precision_names[p]);
     const int rc = be->compute_in ? be->compute_in(be, p) : CS_OK;
     if (rc == CS_OK)

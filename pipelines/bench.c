@@ -202,8 +202,8 @@ static int subject_init(struct subject *s, const char *name)
     const char *first = strtok_r(s->text, ":", &save);
     s->enc = first != NULL ? cs_encoder_find(first) : NULL;
     if (s->enc == NULL) {
-        rc = cs_fail(CS_EUSAGE, "there is no encoder '%s'; 'chordseq train --help' lists what "
-                     "there is", first != NULL ? first : "");
+        rc = cs_fail(CS_EUSAGE, "there is no encoder '%s'; 'chordseq train --help' lists them",
+                     first != NULL ? first : "");
         goto out;
     }
     s->cfg = defaults(s->enc->opt, s->enc->cfg_size);
@@ -487,7 +487,7 @@ static int run(int argc, char **argv)
     options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &what, &logs));
     if (what.n != 1 || strcmp(what.v[0], "encoders") != 0) {
-        rc = cs_fail(CS_EUSAGE, "say what to measure; there is: encoders");
+        rc = cs_fail(CS_EUSAGE, "give what to measure: encoders");
         goto out;
     }
     CS_TRY(open_job(&j));

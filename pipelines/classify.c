@@ -117,10 +117,10 @@ static int skip(const cs_stream *s, uint64_t n)
     cs_stream_own_next(s, &next, &source);
     int rc = cs_stream_skip(next, source, n, &n_done);
     if (rc == CS_EOF)
-        rc = cs_fail(CS_EFORMAT, "the input has ended before the %llu records that were classified "
-                     "when the run was interrupted", (unsigned long long)n);
+        rc = cs_fail(CS_EFORMAT, "the input has fewer than the %llu records classified before "
+                     "the interruption", (unsigned long long)n);
     if (rc == CS_OK)
-        cs_note("going on after %llu records", (unsigned long long)n);
+        cs_note("resuming after %llu records", (unsigned long long)n);
     return rc;
 }
 
@@ -139,7 +139,7 @@ static int classify_and_save(struct job *j, cs_stream *s, cs_stream_stat *stat)
     if (rc == CS_ECANCEL && save(j) != CS_OK)
         return CS_EIO;
     if (rc == CS_ECANCEL && cs_signal_caught() != 0)
-        cs_note("interrupted after %llu records; the same command goes on from there",
+        cs_note("interrupted after %llu records; run the same command to resume",
                 (unsigned long long)cs_outputs_first(j->out)->n_record);
     if (rc == CS_OK)
         CS_TRY(cs_outputs_finish(j->out));
@@ -271,8 +271,8 @@ static int prepare(struct job *j, const cs_split *split, cs_about *about)
 
     CS_TRY(cs_shard_new(&shards, &j->shard));
     if (j->shard && outputs.resume)
-        return cs_fail(CS_EUSAGE, "--resume does not go with --shard; a part that was interrupted "
-                       "is read again");
+        return cs_fail(CS_EUSAGE, "--resume is incompatible with --shard; rerun an interrupted "
+                       "shard");
     CS_TRY(cs_args_reading(&input, split->inflate, &how));
     how.keep_native = cs_outputs_want_native(&outputs);
     CS_TRY(cs_model_open(model.model, &device, split->work, &j->be, &j->model));
@@ -281,8 +281,8 @@ static int prepare(struct job *j, const cs_split *split, cs_about *about)
     CS_TRY(cs_policy_init(&j->policy, &policy, &calls, j->model));
     CS_TRY(cs_outputs_check(&outputs, j->model));
     if (outputs.split && cs_policy_taxa(&calls, j->model)) {
-        rc = cs_fail(CS_EUSAGE, "--split-dir has a file per class, and calls are taxa here; use "
-                     "--call class");
+        rc = cs_fail(CS_EUSAGE, "--split-dir writes a file per class, but calls are taxa here; "
+                     "use --call class");
         goto out;
     }
     how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);

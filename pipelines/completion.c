@@ -273,7 +273,7 @@ static int run(int argc, char **argv)
     options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &shell, &logs));
     if (shell.n != 1 || !is_known(shell.v[0])) {
-        rc = cs_fail(CS_EUSAGE, "name one shell: bash, zsh or fish");
+        rc = cs_fail(CS_EUSAGE, "give one shell: bash, zsh or fish");
         goto out;
     }
     CS_TRY(cs_outfile_open("-", &f));

@@ -89,8 +89,8 @@ static void options(cs_optset *set)
 
 static void report_text(const cs_diplotext *t)
 {
-    cs_note("wrote %llu records, %llu sites: %llu as the reference, %llu others (%llu "
-            "heterozygous), %llu unknown", (unsigned long long)t->n_record,
+    cs_note("wrote %llu records, %llu sites: %llu reference, %llu variant (%llu heterozygous), "
+            "%llu unknown", (unsigned long long)t->n_record,
             (unsigned long long)t->n_site, (unsigned long long)t->n_same,
             (unsigned long long)t->n_other, (unsigned long long)t->n_het,
             (unsigned long long)t->n_unknown);
@@ -144,10 +144,10 @@ static int from_calls(const cs_diplo_source *s)
 static int check_options(void)
 {
     if (own.file.n != 1)
-        return cs_fail(CS_EUSAGE, "name one file with alignments or genotypes, not %d",
+        return cs_fail(CS_EUSAGE, "give one file of alignments or genotypes, not %d",
                        own.file.n);
     if (own.reference == NULL)
-        return cs_fail(CS_EUSAGE, "no reference; name one with -f FILE");
+        return cs_fail(CS_EUSAGE, "no reference; give one with -f FILE");
     return CS_OK;
 }
 

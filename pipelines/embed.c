@@ -95,8 +95,8 @@ static int choose_format(void)
         return CS_OK;
     own.format = FORMAT_TSV;
     return strcmp(dot, ".tsv") == 0 ? CS_OK
-         : cs_fail(CS_EUSAGE, "vectors are not written as '%s'; the names of what is written end "
-                   "in .npy or .tsv, or --format says what it is", dot);
+         : cs_fail(CS_EUSAGE, "unknown format of '%s'; name the output *.npy or *.tsv, or give "
+                   "--format", dot);
 }
 
 static int check_options(struct job *j)
@@ -104,16 +104,16 @@ static int check_options(struct job *j)
     static const char end[] = ".names.tsv";
 
     if (!own.output)
-        return cs_fail(CS_EUSAGE, "no output; name it with -o FILE, or pipe with --format tsv "
-                       "-o -");
+        return cs_fail(CS_EUSAGE, "no output; give it with -o FILE, or pipe with --format tsv -o "
+                       "-");
     const int rc = choose_format();
     if (rc != CS_OK)
         return rc;
     if (own.format == FORMAT_TSV && own.names)
-        return cs_fail(CS_EUSAGE, "--names goes with --format npy; a table has the names in it");
+        return cs_fail(CS_EUSAGE, "--names needs --format npy; a table includes names");
     if (own.format == FORMAT_NPY && !own.names && cs_outputs_same(own.output, "-"))
-        return cs_fail(CS_EUSAGE, "vectors on standard output need --names FILE for the names of "
-                       "their rows; --format tsv has these in it");
+        return cs_fail(CS_EUSAGE, "NPY on standard output needs --names FILE for the row names; "
+                       "--format tsv includes them");
     const size_t n = strlen(own.output) + sizeof end;
     j->names = cs_xmalloc(n);
     (void)snprintf(j->names, n, "%s%s", own.output, end);
@@ -137,7 +137,7 @@ static int open_outputs(struct job *j)
     if (own.format == FORMAT_TSV)
         return CS_OK;
     if (!cs_outfile_can_patch(j->out[0]->file)) {
-        rc = cs_fail(CS_EUSAGE, "'%s' is no regular file, which NPY needs; use --format tsv",
+        rc = cs_fail(CS_EUSAGE, "'%s' is not a regular file, which NPY needs; use --format tsv",
                      own.output);
         goto out;
     }

@@ -115,8 +115,8 @@ static int parse_list(const char *option, const char *text, int64_t *v, int *n)
     for (char *w = strtok_r(list, ",", &save); w != NULL; w = strtok_r(NULL, ",", &save)) {
         if (*n == MAX_LIST || cs_parse_size(w, &v[*n]) != CS_OK || v[*n] < 1 ||
             (*n > 0 && v[*n] <= v[*n - 1])) {
-            rc = cs_fail(CS_EUSAGE, "--%s takes at most %d increasing lengths with commas, not "
-                         "'%s'", option, MAX_LIST, text);
+            rc = cs_fail(CS_EUSAGE, "--%s takes at most %d increasing comma-separated lengths, "
+                         "not '%s'", option, MAX_LIST, text);
             break;
         }
         ++*n;
@@ -199,7 +199,7 @@ static int evaluate_all(struct job *j)
     j->seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
 
     if (rc == CS_OK && j->scores[0].n + j->counts[0].n == 0)
-        return cs_fail(CS_EFORMAT, "there is no record to evaluate in the input");
+        return cs_fail(CS_EFORMAT, "the input has no record to evaluate");
     return rc;
 }
 
@@ -314,16 +314,16 @@ static int prepare(struct job *j)
             CS_TRY(cs_counts_init(&j->counts[s], m->n_label));
     }
     if (m->tok != NULL && j->n_piece > 0 && j->piece[0] < j->labelled.min_base)
-        rc = cs_fail(CS_EUSAGE, "pieces of %lld bases give no token; the model needs %lld",
+        rc = cs_fail(CS_EUSAGE, "pieces of %lld bases have no tokens; the model needs %lld bases",
                      (long long)j->piece[0], (long long)j->labelled.min_base);
     else if ((own.calibrate != NULL || own.html != NULL)
              && (!m->head->is_class || m->head->per_token))
-        rc = cs_fail(CS_EUSAGE, "--%s is for classes of sequences; the model predicts %s",
+        rc = cs_fail(CS_EUSAGE, "--%s is for classes of sequences, but the model predicts %s",
                      own.calibrate != NULL ? "calibrate" : "html",
                      m->head->per_token ? "those of tokens"
                      : m->head->is_labels ? "labels that do not exclude each other" : "values");
     else if (m->tok == NULL && j->n_piece > 0)
-        rc = cs_fail(CS_EUSAGE, "--fragments is for sequences; the model takes real values");
+        rc = cs_fail(CS_EUSAGE, "--fragments is for sequences, but the model takes real values");
     if (rc == CS_OK)
         rc = open_outputs(j);
 out:

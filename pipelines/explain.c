@@ -183,8 +183,8 @@ static int answer_whole(struct job *j, double *f)
         goto out;
     }
     if (n_tok < 1 || (most > 0 && n_tok > most)) {
-        rc = cs_fail(CS_EUSAGE, "'%s' from %lld to %lld has %lld tokens, which the model does not "
-                     "take; choose a %s part", j->at.contig, (long long)j->at.from + 1,
+        rc = cs_fail(CS_EUSAGE, "'%s' from %lld to %lld has %lld tokens, which the model does "
+                     "not support; choose a %s part", j->at.contig, (long long)j->at.from + 1,
                      (long long)j->at.to, (long long)n_tok, n_tok < 1 ? "longer" : "shorter");
         goto out;
     }
@@ -258,7 +258,7 @@ static int mutate(struct job *j, double f)
     k.place = cs_alloc((size_t)k.cap, sizeof *k.place);
     k.y = cs_alloc((size_t)(k.cap * j->model->n_label), sizeof *k.y);
     if (!k.place || !k.y) {
-        rc = cs_fail(CS_EMEM, "out of memory for %lld mutants at once", (long long)k.cap);
+        rc = cs_fail(CS_EMEM, "out of memory for %lld mutants", (long long)k.cap);
         goto out;
     }
     for (int64_t i = 0; i < j->n; i++) {
@@ -313,7 +313,7 @@ static int attribute(struct job *j)
 
     if (n_tok != j->n)
         return cs_fail(CS_EUSAGE, "the model's tokenizer '%s' has %lld tokens for %lld bases; "
-                       "--method mutagenesis works with any", j->model->tok->name,
+                       "--method mutagenesis works with any tokenizer", j->model->tok->name,
                        (long long)n_tok, (long long)j->n);
     memset(j->value, 0, (size_t)j->n * sizeof *j->value);
     for (int64_t k = 0; k < n_base; k++) {
@@ -327,8 +327,8 @@ static int attribute(struct job *j)
     for (int64_t i = 0; i < j->n; i++)
         sum += j->value[i];
     if (own.method == METHOD_INTEGRATED && fabs(sum - all) > 0.05 * fabs(all))
-        cs_warn("contributions of '%s' from %lld add up to %.4g, the answer differs from that "
-                "of the baseline by %.4g; more --steps bring them nearer", j->at.contig,
+        cs_warn("contributions of '%s' from %lld sum to %.4g, but the prediction differs from "
+                "the baseline's by %.4g; increase --steps", j->at.contig,
                 (long long)j->at.from + 1, sum, all);
 out:
     return rc;
@@ -404,8 +404,8 @@ static int check_order(struct job *j)
     while (i < j->n_contig && strcmp(j->contig[i], j->at.contig) != 0)
         i++;
     if (i < j->n_contig && (i + 1 < j->n_contig || j->at.from < j->last_to))
-        return cs_fail(CS_EUSAGE, "the region of '%s' from %lld does not follow the one before it; "
-                       "bedGraph needs regions in order, without overlap", j->at.contig,
+        return cs_fail(CS_EUSAGE, "the region of '%s' from %lld is out of order; bedGraph needs "
+                       "sorted regions without overlap", j->at.contig,
                        (long long)j->at.from + 1);
     if (i == j->n_contig) {
         if (cs_grow((void **)&j->contig, &j->cap_contig, i + 1, sizeof *j->contig) != CS_OK)
@@ -449,8 +449,8 @@ static int check_values(const struct job *j)
 {
     for (int64_t i = 0; i < j->n; i++)
         if (!isfinite(j->value[i]))
-            return cs_fail(CS_EMODEL, "'%s' base %lld: its contribution is not a finite number; "
-                           "the model's weights are damaged or training diverged", j->at.contig,
+            return cs_fail(CS_EMODEL, "'%s' base %lld: its contribution is not finite; the "
+                           "model's weights are damaged or training diverged", j->at.contig,
                            (long long)(j->at.from + i + 1));
     return CS_OK;
 }
@@ -480,11 +480,11 @@ out:
 static int check_options(void)
 {
     if (own.reference == NULL)
-        return cs_fail(CS_EUSAGE, "no sequences; name a FASTA file with -f FILE");
+        return cs_fail(CS_EUSAGE, "no sequences; give a FASTA file with -f FILE");
     if (own.region.n == 0 && own.bed == NULL)
-        return cs_fail(CS_EUSAGE, "no region; name some, or a BED file with -R");
+        return cs_fail(CS_EUSAGE, "no region; give regions, or a BED file with -R");
     if (own.value == VALUE_PROBABILITY && own.method != METHOD_MUTAGENESIS)
-        return cs_fail(CS_EUSAGE, "--value probability goes with --method mutagenesis");
+        return cs_fail(CS_EUSAGE, "--value probability needs --method mutagenesis");
     return cs_outputs_apart((const char *const[]){ own.output, own.tsv, own.svg }, N_OUT);
 }
 
@@ -500,12 +500,12 @@ static int open_model(struct job *j)
     cs_model *m = j->model;
     j->session = cs_session_new(m, j->be);
     if (cs_model_parts(m) > 1)
-        rc = cs_fail(CS_EUSAGE, "model '%s' compares two sequences, for variants; what the bases "
-                     "of a region do is what 'chordseq variant' says of their substitutions", path);
+        rc = cs_fail(CS_EUSAGE, "model '%s' compares the two alleles of a variant; score "
+                     "substitutions with 'chordseq variant' instead", path);
     else if (!m->tok || m->head->per_token
         || cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
-        rc = cs_fail(CS_EUSAGE, "model '%s' does not answer for a sequence of nucleotides; no base "
-                     "contributes to that", path);
+        rc = cs_fail(CS_EUSAGE, "model '%s' does not predict one result per nucleotide sequence, "
+                     "so bases have no contributions", path);
 out:
     return rc;
 }

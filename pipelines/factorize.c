@@ -76,16 +76,16 @@ static int read_matrix(cs_npy *a)
     const char *path = own.input;
 
     if (!path)
-        return cs_fail(CS_EUSAGE, "name the matrix: --input FILE");
+        return cs_fail(CS_EUSAGE, "no matrix; give one with --input FILE");
     CS_TRY(cs_npy_read(path, a));
     if (a->shape.n_dim != 2 || a->shape.dim[0] != a->shape.dim[1])
-        return cs_fail(CS_EUSAGE, "'%s' holds no square matrix", path);
+        return cs_fail(CS_EUSAGE, "'%s' does not hold a square matrix", path);
     if (a->shape.dim[0] < 2 || a->shape.dim[0] > SIDE_MAX)
         return cs_fail(CS_EUSAGE, "the matrix in '%s' has %lld rows; 2 to %d can be factorised",
                        path, (long long)a->shape.dim[0], SIDE_MAX);
     for (int64_t i = 0; i < a->n; i++)
         if (!isfinite(a->v[i]))
-            return cs_fail(CS_EFORMAT, "'%s' row %lld, column %lld is no finite number", path,
+            return cs_fail(CS_EFORMAT, "'%s' row %lld, column %lld is not a finite number", path,
                            (long long)(i / a->shape.dim[0]), (long long)(i % a->shape.dim[0]));
 out:
     return rc;
@@ -264,7 +264,7 @@ static int factorize(const cs_npy *a, cs_backend *be)
     if (cs_have_lapack())
         CS_TRY(truncate_svd(n, a->v, cs_fit_nonzeros(&f), &t));
     else
-        cs_warn("this program was built without LAPACK: there is no truncated SVD to compare with");
+        cs_warn("this program was built without LAPACK: no comparison with truncated SVD");
     if (own.output)
         CS_TRY(write_factors(&f));
     if (own.plot)

@@ -222,7 +222,7 @@ static int open_counts(struct job *j, int argc, char **argv)
                                                                                   "command")));
 
     if (!command || !json_object_get(all, "tally"))
-        return cs_fail(CS_EUSAGE, "--report, --krona, --cami-profile and --summary are of shards "
+        return cs_fail(CS_EUSAGE, "--report, --krona, --cami-profile and --summary need shards "
                        "of classify, which '%s' is not", j->all.m[0].path);
     CS_TRY(read_classes(j));
     j->line = cs_about_line(&(cs_about){ .argc = argc, .argv = argv });
@@ -257,9 +257,9 @@ static int check_places(struct job *j)
     for (int i = 0; i < own.file.n; i++)
         CS_TRY(cs_paths_add_input(own.file.v[i]));
     if (own.file.n == 0)
-        return cs_fail(CS_EUSAGE, "no shards; name the manifests of all");
+        return cs_fail(CS_EUSAGE, "no shards; give the manifests of all");
     if (n == 0)
-        return cs_fail(CS_EUSAGE, "no output; name one with -o FILE or another option");
+        return cs_fail(CS_EUSAGE, "no output; give one with -o FILE or another option");
     CS_TRY(cs_manifests_read(own.file.v, own.file.n, &j->all));
     const int names = kind_of("names");
     if (own.output && !own.names && is_npy(j, kind_of("output"))) {
@@ -290,7 +290,7 @@ static int open_outputs(struct job *j, int argc, char **argv)
         CS_TRY(w ? cs_output_open(w, j->path[k], &j->info, &j->counted[k])
                  : cs_outfile_open_as(j->path[k], held(j, k), false, &j->joined[k]));
         if (!w && is_npy(j, k) && !cs_outfile_can_patch(j->joined[k]))
-            return cs_fail(CS_EUSAGE, "'%s' is no regular file, which NPY needs", j->path[k]);
+            return cs_fail(CS_EUSAGE, "'%s' is not a regular file, which NPY needs", j->path[k]);
     }
 out:
     return rc;

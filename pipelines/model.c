@@ -233,7 +233,7 @@ static int label(cs_model *m, const char *to)
     int rc = CS_OK;
 
     if (!taxa.taxonomy && !taxa.lineage)
-        return cs_fail(CS_EUSAGE, "'label' needs a taxonomy; name one with --taxonomy");
+        return cs_fail(CS_EUSAGE, "'label' needs a taxonomy; give one with --taxonomy");
     CS_TRY(cs_taxa_set(m, &taxa));
     rc = save(m, to);
 out:
@@ -291,9 +291,9 @@ static int check_words(const cs_strlist *word)
             return CS_OK;
         return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name, action[i].takes);
     }
-    return cs_fail(CS_EUSAGE, "say what to do with which model: show [FILE], verify [FILE], "
-                   "factorize FILE, export FILE DIR, label FILE TO, checked FILE TO, lookup FILE "
-                   "TO, or import CHECKPOINT FILE");
+    return cs_fail(CS_EUSAGE, "give an action and a model: show [FILE], verify [FILE], factorize "
+                   "FILE, export FILE DIR, label FILE TO, checked FILE TO, lookup FILE TO, or "
+                   "import CHECKPOINT FILE");
 }
 
 /* What is only looked at may be the default model. */

@@ -201,10 +201,10 @@ static int find_shown(struct job *j)
 {
     if (own.class_name == NULL)
         return own.format == FORMAT_BEDGRAPH
-                   ? cs_fail(CS_EUSAGE, "--format bedgraph is of one class; name it with --class")
+                   ? cs_fail(CS_EUSAGE, "--format bedgraph is for one class; give it with --class")
                    : CS_OK;
     if (own.format != FORMAT_BEDGRAPH)
-        return cs_fail(CS_EUSAGE, "--class goes with --format bedgraph");
+        return cs_fail(CS_EUSAGE, "--class needs --format bedgraph");
     return cs_model_label_of(j->model, own.class_name, &j->shown);
 }
 
@@ -217,8 +217,8 @@ static int prepare(struct job *j, const cs_split *split)
     CS_TRY(cs_model_open(model.model, &device, split->work, &j->be, &j->model));
     CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
     if (!j->model->head->per_token) {
-        rc = cs_fail(CS_EMODEL, "the model answers for a sequence, not for every token; see "
-                     "'chordseq classify'");
+        rc = cs_fail(CS_EMODEL, "the model predicts per sequence, not per token; see 'chordseq "
+                     "classify'");
         goto out;
     }
     CS_TRY(find_shown(j));
@@ -235,7 +235,7 @@ static void tell_reasons(const struct job *j)
 {
     for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++)
         if (j->n_reason[r] > 0)
-            cs_warn("%lld records have no answer and no line: %s", (long long)j->n_reason[r],
+            cs_warn("%lld records have no prediction and no line: %s", (long long)j->n_reason[r],
                     cs_reason_name((cs_reason)r));
 }
 

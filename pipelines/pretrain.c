@@ -140,12 +140,12 @@ struct job {
 static int check_options(void)
 {
     if (corpus.file.n == 0)
-        return cs_fail(CS_EUSAGE, "no genome; name its FASTA file");
+        return cs_fail(CS_EUSAGE, "no genome; give its FASTA file");
     if (corpus.window_min > corpus.window)
         return cs_fail(CS_EUSAGE, "--window-min %lld is longer than --window %lld",
                        (long long)corpus.window_min, (long long)corpus.window);
     if (mask.hide + mask.swap > 1)
-        return cs_fail(CS_EUSAGE, "--mask-hide and --mask-swap are more than 1 together");
+        return cs_fail(CS_EUSAGE, "--mask-hide and --mask-swap sum to more than 1");
     if (corpus.valid_bed != NULL && corpus.valid != NULL)
         return cs_fail(CS_EUSAGE, "give one of --val-contigs and --val-regions, not both");
     return CS_OK;
@@ -157,9 +157,9 @@ static int open_tokenizer(struct job *j)
 
     CS_TRY(cs_components_tokenizer(&components, &j->tok));
     if (corpus.rc && cs_tokenizer_alphabet(components.tok, j->tok) != CS_NUCLEOTIDES)
-        rc = cs_fail(CS_EUSAGE, "diplotypes have no reverse complement; leave --rc away");
+        rc = cs_fail(CS_EUSAGE, "diplotypes have no reverse complement; omit --rc");
     else if (corpus.window < components.tok->min_base(j->tok))
-        rc = cs_fail(CS_EUSAGE, "--window %lld gives no token; it must be at least %lld",
+        rc = cs_fail(CS_EUSAGE, "--window %lld has no tokens; it must be at least %lld",
                      (long long)corpus.window, (long long)components.tok->min_base(j->tok));
 out:
     return rc;
@@ -184,10 +184,10 @@ static int share_genome(struct job *j)
     CS_TRY(cs_train_turn(j->group, true));
     CS_TRY(cs_genome_share(&j->genome, &how, &j->train, &j->valid));
     if (j->train.n_window == 0)
-        return cs_fail(CS_EUSAGE, "no sequence is left to learn from");
+        return cs_fail(CS_EUSAGE, "no training sequence is left");
     if (j->valid.n_window == 0)
-        cs_warn("no sequence is kept for validation: the latest model is written, not the best");
-    cs_info("%lld bases to learn from, %lld for validation", (long long)j->train.n_base,
+        cs_warn("no validation sequences: writing the latest model, not the best");
+    cs_info("%lld training bases, %lld validation bases", (long long)j->train.n_base,
             (long long)j->valid.n_base);
 out:
     return rc;
@@ -245,7 +245,7 @@ static int make_model(struct job *j, int n_thread)
     const int64_t most = cs_model_max_len(j->model),
                   n_tok = components.tok->bound(j->tok, corpus.window);
     if (most > 0 && n_tok > most)
-        rc = cs_fail(CS_EUSAGE, "--window %lld gives up to %lld tokens, the encoder takes %lld",
+        rc = cs_fail(CS_EUSAGE, "--window %lld has up to %lld tokens, but the encoder takes %lld",
                      (long long)corpus.window, (long long)n_tok, (long long)most);
     j->model->both_strands = corpus.rc;
 out:
@@ -341,7 +341,7 @@ static char *describe(void *arg, const cs_train_state *st)
 
 static void report_windows(const cs_window_count *c)
 {
-    cs_info("%lld windows, %lld of them cut too short by the end of a stretch",
+    cs_info("%lld windows, %lld of them too short at the end of a contiguous stretch",
             (long long)c->n, (long long)c->n_short);
     if (c->n_unknown > 0)
         cs_warn("%lld of %lld windows have too few known bases and were left out",

@@ -98,7 +98,7 @@ static const cs_tensor *find(const struct job *j, const char *name, const char *
     (void)snprintf(text, sizeof text, "%s.%s", name, what);
     const cs_tensor *t = cs_safetensors_find(j->answers, text);
     if (!t || (n > 0 && t->n != n)) {
-        (void)cs_fail(CS_EFORMAT, "the vectors in '%s' have no sound '%s'; install them again",
+        (void)cs_fail(CS_EFORMAT, "the vectors in '%s' have no valid '%s'; reinstall them",
                       j->folder, text);
         return NULL;
     }
@@ -189,7 +189,7 @@ static void test_encoders(struct job *j, cs_backend *be)
     for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
         (void)snprintf(answer, sizeof answer, "%s.answer", enc->name);
         if (!cs_safetensors_find(j->answers, answer))
-            cs_warn("there are no vectors for the encoder '%s'", enc->name);
+            cs_warn("no vectors for the encoder '%s'", enc->name);
         else if (test_encoder(j, enc->name, be) != CS_OK)
             tell_failure(j, enc->name);
     }
@@ -219,7 +219,8 @@ static int compare_record(void *arg, const cs_record *r, const cs_prediction *a)
     char *line = t->at, *next = line ? strchr(line, '\n') : NULL, *f;
 
     if (!next)
-        return cs_fail(CS_EFORMAT, "record '%s' is not in the table of expected answers", r->name);
+        return cs_fail(CS_EFORMAT, "record '%s' is missing in the table of expected predictions",
+                       r->name);
     *next = '\0';
     t->at = next + 1;
     t->n_record++;
@@ -228,7 +229,7 @@ static int compare_record(void *arg, const cs_record *r, const cs_prediction *a)
         (void)field(&line);                    /* length, label, probability: of what follows */
     const char *reason = field(&line);
     if (!reason || strcmp(name, r->name) != 0 || strcmp(reason, cs_reason_name(a->reason)) != 0)
-        return cs_fail(CS_EFORMAT, "record '%s' has reason '%s', not that of the table", r->name,
+        return cs_fail(CS_EFORMAT, "record '%s' has reason '%s', unlike the table", r->name,
                        cs_reason_name(a->reason));
     if (a->reason != CS_REASON_NONE)
         return CS_OK;
@@ -252,7 +253,7 @@ static int read_table(const struct job *j, const char *sum, struct table *t)
         return cs_fail(CS_EFORMAT, "'%s' does not begin with the checksum of a model", path);
     *eol = '\0';
     if (strcmp(t->text + 8, sum) != 0)
-        return cs_fail(CS_EMODEL, "'%s' is not the model that was installed with '%s'", j->model,
+        return cs_fail(CS_EMODEL, "'%s' is not the model installed with '%s'", j->model,
                        path);
     t->at = strchr(eol + 1, '\n');
     t->at = t->at ? t->at + 1 : NULL;
@@ -278,7 +279,8 @@ static int classify(struct job *j, cs_model *m, struct table *t)
                           .window = 8, .n_thread = j->n_thread, .sink = compare_record, .arg = t };
     CS_TRY(cs_stream_run(&s, &stat));
     if (t->n_record == 0 || *t->at != '\0')
-        rc = cs_fail(CS_EFORMAT, "'%s' has %d records, the table of expected answers others", path,
+        rc = cs_fail(CS_EFORMAT, "'%s' has %d records, but the table of expected predictions "
+                                 "differs", path,
                      t->n_record);
 out:
     cs_inputs_close(in);
@@ -360,7 +362,7 @@ static int read_input(struct job *j)
     }
     if (good && sum == token->n)
         return CS_OK;
-    return cs_fail(CS_EFORMAT, "the vectors in '%s' are damaged; install them again", j->folder);
+    return cs_fail(CS_EFORMAT, "the vectors in '%s' are damaged; reinstall them", j->folder);
 }
 
 static int prepare(struct job *j)
@@ -371,12 +373,12 @@ static int prepare(struct job *j)
     if (own.vectors)
         (void)snprintf(j->folder, sizeof j->folder, "%s", own.vectors);
     else if (!cs_data_find("selftest", j->folder, sizeof j->folder))
-        return cs_fail(CS_EIO, "there are no vectors at '%s'; name a folder with --vectors",
+        return cs_fail(CS_EIO, "no vectors at '%s'; give a folder with --vectors",
                        j->folder);
     if (own.model)
         (void)snprintf(j->model, sizeof j->model, "%s", own.model);
     else if (!cs_data_find("model/default.safetensors", j->model, sizeof j->model))
-        return cs_fail(CS_EMODEL, "no model at '%s'; name one with --model", j->model);
+        return cs_fail(CS_EMODEL, "no model at '%s'; give one with --model", j->model);
     (void)snprintf(path, sizeof path, "%s/answers.safetensors", j->folder);
     CS_TRY(cs_safetensors_open(path, &j->answers));
     CS_TRY(read_input(j));
@@ -396,8 +398,8 @@ static int run(int argc, char **argv)
     CS_TRY(prepare(&j));
     CS_TRY(test_all(&j));
     if (j.n_failed)
-        rc = cs_fail(CS_EDEVICE, "%d of %d comparisons failed: do not trust what this machine "
-                     "computes with that backend and level; CHORDSEQ_DISABLE takes levels away",
+        rc = cs_fail(CS_EDEVICE, "%d of %d comparisons failed: results of this machine with that "
+                     "backend and level are wrong; CHORDSEQ_DISABLE turns levels off",
                      j.n_failed, j.n_line);
 out:
     cs_safetensors_close(j.answers);

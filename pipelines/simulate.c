@@ -126,7 +126,7 @@ static int write_adding(cs_outfile *f, int64_t no)
     const int64_t n = draw_length(stream(STREAM_LENGTH, no));
 
     if (n == 0)
-        return cs_fail(CS_EUSAGE, "with --lambda %g hardly any length is within 32 .. %lld",
+        return cs_fail(CS_EUSAGE, "with --lambda %g hardly any length is from 32 to %lld",
                        own.lambda, (long long)own.max_len);
     const struct pair at = draw_places(no, n);
     const double sum = marked_value(no, -1, at.first) + marked_value(no, -1, at.second);
@@ -243,7 +243,7 @@ static int check_table(const cs_opt *o, const void *args, const void *defaults, 
         const int n = cs_opt_text(o, args, value, sizeof value);
         const int n_usual = cs_opt_text(o, defaults, usual, sizeof usual);
         if (n != n_usual || (n > 0 && strcmp(value, usual) != 0))
-            return cs_fail(CS_EUSAGE, "--%s is for %s, not for %s; leave it out", o->name, whose,
+            return cs_fail(CS_EUSAGE, "--%s is for %s, not for %s; omit it", o->name, whose,
                            task);
     }
     return CS_OK;
@@ -283,8 +283,7 @@ static int run(int argc, char **argv)
     else if (is_cohort)
         rc = cs_cohort_simulate(&cohort, own.n, (uint64_t)own.seed, own.output);
     else
-        rc = cs_fail(CS_EUSAGE, "name one task to simulate; there are: adding, xor, "
-                     "temporal-order, cohort");
+        rc = cs_fail(CS_EUSAGE, "give one task to simulate: adding, xor, temporal-order, cohort");
 out:
     free(name.v);
     cs_opt_release(set);

@@ -97,7 +97,7 @@ static int open_encoder(struct encoder *e)
     FILE *f;
 
     if (own.model == NULL)
-        return cs_fail(CS_EUSAGE, "no tokenizer; name one with -m FILE, or learn one with "
+        return cs_fail(CS_EUSAGE, "no tokenizer; give one with -m FILE, or train one with "
                        "--learn bpe");
     f = fopen(own.model, "rb");
     if (f != NULL) {
@@ -288,7 +288,7 @@ static int tokenize(const cs_split *split)
     CS_TRY(rc);
     cs_inputs_report(in);
     if (t.n_record == 0)
-        cs_warn("there are no records in the input");
+        cs_warn("the input has no records");
     report(&t);
 out:
     cs_outfile_discard(f);
@@ -366,8 +366,8 @@ static int learn(const cs_split *split)
     cs_inputs_report(in);
     const int64_t n = cs_bpe_corpus_size(corpus);
     if (n == 0) {
-        rc = cs_fail(CS_EFORMAT, "there is nothing to learn from: no %s in the input%s",
-                     alphabets[own.alphabet], own.n_sentence > 0 ? " make a sentence" : "");
+        rc = cs_fail(CS_EFORMAT, "nothing to train on: no %s in the input%s",
+                     alphabets[own.alphabet], own.n_sentence > 0 ? " form a sentence" : "");
         goto out;
     }
     CS_TRY(cs_bpe_train(corpus, &b));
@@ -375,7 +375,7 @@ static int learn(const cs_split *split)
     if (b->n_id < own.n_vocab)
         cs_warn("the vocabulary has %d pieces, not %lld: no other pair occurs %lld times",
                 (int)b->n_id, (long long)own.n_vocab, (long long)own.min_count);
-    cs_note("learned %d pieces, mean length %.3f symbols, from %lld symbols", (int)b->n_id,
+    cs_note("trained %d pieces, mean length %.3f symbols, from %lld symbols", (int)b->n_id,
             mean_length(b), (long long)n);
 out:
     cs_bpe_free(b);
@@ -392,7 +392,7 @@ static int run(int argc, char **argv)
     options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     if (own.learn != NULL && strcmp(own.learn, "bpe") != 0) {
-        rc = cs_fail(CS_EUSAGE, "'%s' cannot be learned; there is: bpe", own.learn);
+        rc = cs_fail(CS_EUSAGE, "'%s' cannot be trained; supported: bpe", own.learn);
         goto out;
     }
     if (own.learn != NULL && own.model != NULL) {

@@ -95,7 +95,7 @@ static int check_budget(struct job *j, int argc, char **argv)
         return CS_OK;
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         if (cs_components_argument(argc, argv, other[i]) != NULL)
-            return cs_fail(CS_EUSAGE, "--budget and --%s both say where the run ends; give one",
+            return cs_fail(CS_EUSAGE, "--budget and --%s both limit the run; give one",
                            other[i]);
     return cs_budget_parse(aim.budget, &j->budget);
 }
@@ -107,15 +107,14 @@ static int check_time(const struct job *j)
 
     if (j->budget.seconds <= 0 || spent < j->budget.seconds)
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "a budget of %g s is over before the first step; give more",
+    return cs_fail(CS_EUSAGE, "a budget of %g s ends before the first step; increase it",
                    j->budget.seconds);
 }
 
 static int check_options(void)
 {
     if (start.init == NULL && (start.freeze != CS_FREEZE_NONE || start.freeze_epochs > 0))
-        return cs_fail(CS_EUSAGE, "an encoder that was never trained is not worth freezing; give "
-                       "--init MODEL");
+        return cs_fail(CS_EUSAGE, "freezing needs a trained encoder; give --init MODEL");
     if (sample.crop_max > 0 && sample.crop_min > sample.crop_max)
         return cs_fail(CS_EUSAGE, "--crop-min %lld is longer than --crop-max %lld",
                        (long long)sample.crop_min, (long long)sample.crop_max);
@@ -136,15 +135,15 @@ static int read_variants(struct job *j, int n_inflate)
     };
 
     if (input.file.n == 0)
-        return cs_fail(CS_EUSAGE, "no input; name VCF files or tables of labelled variants");
+        return cs_fail(CS_EUSAGE, "no input; give VCF files or tables of labelled variants");
     if (sample.crop_max > 0)
         return cs_fail(CS_EUSAGE, "--crop-max is for sequences; windows have --window-length");
     if (label.labels != NULL || label.class_file.n > 0)
-        return cs_fail(CS_EUSAGE, "--labels and --class are for sequences; variants bring their "
-                       "labels with them");
+        return cs_fail(CS_EUSAGE, "--labels and --class are for sequences; variant files contain "
+                       "labels");
     int rc = cs_variants_read(&from, &j->data, &j->labelled.classes);
     if (rc == CS_OK && j->data.n == 0)
-        rc = cs_fail(CS_EFORMAT, "there is no variant to learn from in the input");
+        rc = cs_fail(CS_EFORMAT, "the input has no variant to train on");
     return rc;
 }
 
@@ -158,14 +157,14 @@ static int read_data(struct job *j, int n_inflate)
     CS_TRY(cs_args_reading(&input, n_inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(components.tok, tok);
     if (how.alphabet == CS_DIPLOTYPES && (sample.rc || strand == CS_STRAND_BOTH)) {
-        rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes cannot be turned round",
+        rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes have no reverse complement",
                      sample.rc ? "--rc" : "--strand both");
         goto out;
     }
     if (!cs_mutation_is_none(&mutation) &&
         (how.alphabet == CS_DIPLOTYPES || on_variants() || components.head->per_token)) {
-        rc = cs_fail(CS_EUSAGE, "--mutate, --mutate-indels and --mutate-silent are for nucleotides "
-                     "and one answer per sequence");
+        rc = cs_fail(CS_EUSAGE, "--mutate, --mutate-indels and --mutate-silent are for "
+                     "nucleotides and one prediction per sequence");
         goto out;
     }
     if (on_variants()) {
@@ -186,14 +185,14 @@ static int read_data(struct job *j, int n_inflate)
     if (components.head->set_taxonomy == NULL)
         cs_labelled_advise_tree(&j->labelled);
     if (j->data.n == 0)
-        rc = cs_fail(CS_EFORMAT, "there is no record to learn from in the input");
+        rc = cs_fail(CS_EFORMAT, "the input has no record to train on");
     else if (components.head->is_class && j->labelled.classes.n == 1)
-        rc = cs_fail(CS_EFORMAT, "all %lld records are of one class, '%s'; there have to be two to "
-                     "tell apart", (long long)j->data.n, j->labelled.classes.name[0]);
+        rc = cs_fail(CS_EFORMAT, "all %lld records have one class, '%s'; training needs at least "
+                     "two", (long long)j->data.n, j->labelled.classes.name[0]);
     else if (j->data.n_channel > 0 && (sample.crop_max > 0 || sample.rc))
         rc = cs_fail(CS_EUSAGE, "--crop-max and --rc are for sequences; the input has values");
     else if (sample.crop_max > 0 && sample.crop_min < j->labelled.min_base)
-        rc = cs_fail(CS_EUSAGE, "--crop-min %lld gives no token; it must be at least %lld",
+        rc = cs_fail(CS_EUSAGE, "--crop-min %lld has no tokens; it must be at least %lld",
                      (long long)sample.crop_min, (long long)j->labelled.min_base);
 out:
     components.tok->close(tok);
@@ -248,7 +247,7 @@ static int make_samplers(struct job *j)
                                    label.split != NULL || sample.valid_frac > 0));
     cs_dataset_count(&j->data, CS_PART_VALID, -1, &n, &n_base);
     if (n == 0) {
-        cs_warn("no record is kept for validation: the latest model is written, not the best");
+        cs_warn("no validation records: writing the latest model, not the best");
         return CS_OK;
     }
     draw.n_sample = sample.n_valid;
@@ -322,8 +321,8 @@ static int take_over(struct job *j)
         cs_error_clear();
         rc = cs_fail(rc, "cannot start from '%s': %s", start.init, why);
     } else if (!cs_model_same_labels(j->model, j->from)) {
-        cs_note("the head starts anew: that of '%s' is for other labels, or for these in another "
-                "order", start.init);
+        cs_note("the head is initialised anew: the labels of '%s' or their order differ",
+                start.init);
     }
     cs_model_free(j->from);
     j->from = NULL;
@@ -441,13 +440,13 @@ static int propose(struct job *j, int argc, char **argv)
         cs_preset_given(argc, argv, "epochs", 0) || cs_preset_given(argc, argv, "max-steps", 0))
         return CS_OK;
     if (own.resume)
-        return cs_fail(CS_EUSAGE, "--resume needs the --budget that the run had");
+        return cs_fail(CS_EUSAGE, "--resume needs the --budget of the interrupted run");
     CS_TRY(measure(j, &speed));
     j->budget.seconds = cs_preset_propose(&j->facts, PASSES, speed);
     (void)snprintf(text, sizeof text, "%.0fm", j->budget.seconds / 60);
     aim.budget = text;
-    cs_note("--budget %s is taken: %d passes over %.3g Mbase at %.3g Mbase/s would take %.0f s; "
-            "give it to choose, and with --resume", text, PASSES, (double)j->facts.n_base / 1e6,
+    cs_note("using --budget %s: %d passes over %.3g Mbase at %.3g Mbase/s would take %.0f s; set "
+            "--budget to change it, and with --resume", text, PASSES, (double)j->facts.n_base / 1e6,
             speed / 1e6, PASSES * (double)j->facts.n_base / fmax(speed, 1));
 out:
     return rc;

@@ -114,9 +114,9 @@ struct job {
 static int check_options(void)
 {
     if (own.file.n != 1)
-        return cs_fail(CS_EUSAGE, "name one VCF or BCF file, not %d", own.file.n);
+        return cs_fail(CS_EUSAGE, "give one VCF or BCF file, not %d", own.file.n);
     if (!own.reference)
-        return cs_fail(CS_EUSAGE, "no reference; name one with -r FILE");
+        return cs_fail(CS_EUSAGE, "no reference; give one with -r FILE");
     const int rc = cs_outputs_apart((const char *const[]){ own.output, own.tsv }, 2);
     if (rc != CS_OK)
         return rc;
@@ -124,8 +124,8 @@ static int check_options(void)
     bool good = isalpha((unsigned char)c) || c == '_';
     for (const char *p = own.prefix; *p; p++)
         good = good && (isalnum((unsigned char)*p) || *p == '_' || *p == '.');
-    return good ? CS_OK : cs_fail(CS_EUSAGE, "--prefix '%s' cannot begin a VCF key; it takes "
-                                  "letters, digits, '_' and '.'", own.prefix);
+    return good ? CS_OK : cs_fail(CS_EUSAGE, "--prefix '%s' is not a valid start of a VCF key; "
+                                  "use letters, digits, '_' and '.'", own.prefix);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -184,8 +184,8 @@ static int choose_score(struct job *j)
         return cs_fail(CS_EUSAGE, "model '%s' was not trained on variants; --score embedding works "
                        "with any model", j->model_path);
     if (trained && j->values.score == CS_SCORE_EMBEDDING)
-        return cs_fail(CS_EUSAGE, "model '%s' has no vector for one sequence; its own score is "
-                       "--score model", j->model_path);
+        return cs_fail(CS_EUSAGE, "model '%s' has no vector per sequence; use --score model",
+                       j->model_path);
     if (j->values.score != CS_SCORE_EMBEDDING)
         return CS_OK;
     const int rc = cs_model_check_output(j->model, CS_HEAD_POOLED);
@@ -204,8 +204,8 @@ static int choose_window(struct job *j, int64_t *n_base)
     if (*n_base < LEAST_WINDOW || *n_base < m->tok->min_base(m->tok_state))
         return cs_fail(CS_EUSAGE, "--window-length %lld is too short", (long long)*n_base);
     if (longest > 0 && n_tok > longest)
-        return cs_fail(CS_EUSAGE, "windows of %lld bases are longer than the model takes; choose "
-                       "shorter ones with --window-length", (long long)*n_base);
+        return cs_fail(CS_EUSAGE, "windows of %lld bases exceed the model's maximum; lower "
+                       "--window-length", (long long)*n_base);
     return CS_OK;
 }
 
@@ -281,15 +281,15 @@ static int prepare(struct job *j, const cs_split *split, int argc, char **argv)
 
     CS_TRY(cs_shard_new(&shards, &j->shard));
     if (cs_shard_wants(j->shard) && format_of() != 'v')
-        return cs_fail(CS_EUSAGE, "--manifest goes with plain VCF (-O v), which 'chordseq merge' "
-                       "puts together; other formats go without, and 'bcftools concat' does it");
+        return cs_fail(CS_EUSAGE, "--manifest needs plain VCF (-O v), which 'chordseq merge' "
+                       "joins; join other formats with 'bcftools concat'");
     CS_TRY(prepare_model(j, split->work));
     CS_TRY(cs_reference_open(own.reference, &j->ref));
     const cs_window_opt w = { .n_base = j->source.n_base, .fill = own.ends == ENDS_FILL,
                               .circular = own.circular.v, .n_circular = own.circular.n };
     for (int i = 0; i < w.n_circular; i++)
         if (cs_reference_length(j->ref, w.circular[i]) < 0)
-            return cs_fail(CS_EUSAGE, "--circular '%s' is no contig of '%s'", w.circular[i],
+            return cs_fail(CS_EUSAGE, "--circular '%s' is not a contig of '%s'", w.circular[i],
                            own.reference);
     j->source.windows = cs_windows_new(j->ref, &w);
     CS_TRY(cs_vcf_open(own.file.v[0], split->inflate, native, &j->source.in));

@@ -109,7 +109,7 @@ includes()
 }
 
 # A module is a header with the source of its name; X_internal.h is part of X. Includes of modules
-# make no circle. registry.c, which lists what there is, is part of none.
+# make no circle. registry.c, which lists them, is part of none.
 circles()
 {
     awk '

@@ -131,8 +131,8 @@ int cs_cuda_told(cs_backend *be)
     cs_cuda *cu = cs_cuda_of(be);
     if (cu->error == cudaSuccess)
         return CS_OK;
-    return cs_fail(CS_EDEVICE, "device %s: %s, in or before '%s'; CHORDSEQ_SYNC=1 finds the step "
-                   "that failed", cu->label, cudaGetErrorString(cu->error), cu->where);
+    return cs_fail(CS_EDEVICE, "device %s: %s, in or before '%s'; set CHORDSEQ_SYNC=1 to locate "
+                   "the failed kernel", cu->label, cudaGetErrorString(cu->error), cu->where);
 }
 
 /* ---- opening ----------------------------------------------------------------------------- */
@@ -219,7 +219,8 @@ int cs_cuda_open(cs_backend *be, int device)
     if (n == 0)
         return cs_fail(CS_EDEVICE, "no CUDA device to compute on: %s; use --device cpu", why);
     if (device >= n)
-        return cs_fail(CS_EDEVICE, "no device 'cuda:%d': there are %d, from 'cuda:0' on", device,
+        return cs_fail(CS_EDEVICE, "no device 'cuda:%d': there are %d, starting at 'cuda:0'",
+                       device,
                        n);
     cs_cuda *cu = (cs_cuda *)cs_xcalloc(1, sizeof *cu);
     cu->wait = wait && strcmp(wait, "1") == 0;

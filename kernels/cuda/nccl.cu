@@ -73,8 +73,8 @@ int cs_cuda_reducer(const char **why)
 static int fail_nccl(cs_backend *be, cs_nccl_comm_ptr comm, const cs_nccl *nccl)
 {
     const char *why = nccl->GetLastError(comm);
-    return cs_fail(CS_EDEVICE, "device %s: NCCL cannot add up over the ranks: %s",
-                   cs_cuda_of(be)->label, why && *why ? why : "no reason is given");
+    return cs_fail(CS_EDEVICE, "device %s: NCCL cannot sum over the ranks: %s",
+                   cs_cuda_of(be)->label, why && *why ? why : "no reason given");
 }
 
 static void nap(void)

@@ -60,9 +60,8 @@ int cs_cpu_init(void)
         n = strcspn(s, ",");
         unsigned hide = hidden_by(s, n);
         if (n > 0 && hide == 0)
-            return cs_fail(CS_EUSAGE, "unknown word '%.*s' in CHORDSEQ_DISABLE; "
-                           "it takes a comma-separated list of avx512, avx2, neon, "
-                           "fused", (int)n, s);
+            return cs_fail(CS_EUSAGE, "unknown name '%.*s' in CHORDSEQ_DISABLE; it takes a "
+                           "comma-separated list of avx512, avx2, neon, fused", (int)n, s);
         bits &= ~hide;
     }
     features = allowed = bits;

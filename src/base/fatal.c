@@ -8,7 +8,7 @@
 
 void cs_bug(const char *file, int line, const char *what)
 {
-    cs_error("internal error at %s:%d: %s; please report it with the command that led here",
+    cs_error("internal error at %s:%d: %s; please report it with the command line",
              file, line, what);
     abort();
 }

@@ -59,8 +59,8 @@ static int check_taken(const char *name, const char *holds)
 
     if (!content || (holds && strcmp(content, holds) == 0))
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "'%s' holds %s, and would be replaced by an output of another kind; "
-                   "write to another file, or allow it with --force", name, content);
+    return cs_fail(CS_EUSAGE, "'%s' holds %s; writing another kind of file there needs --force",
+                   name, content);
 }
 
 static int out_of_memory(const char *name)
@@ -205,8 +205,7 @@ static int open_part(cs_outfile *f, const char *holds, int64_t n_bytes)
     int rc = CS_OK;
 
     if (cs_descriptor_of(f->name) >= 0 || (exists && !S_ISREG(old.st_mode)))
-        return cs_fail(CS_EUSAGE, "'%s' is no regular file: a run that may be resumed writes such "
-                       "only", f->name);
+        return cs_fail(CS_EUSAGE, "'%s' is not a regular file, which --resume needs", f->name);
     if (exists && access(f->name, W_OK) != 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     if (exists)
@@ -223,8 +222,8 @@ static int open_part(cs_outfile *f, const char *holds, int64_t n_bytes)
         return cs_fail(CS_EIO, "cannot create '%s': %s", f->temp, strerror(errno));
     CS_TRY(lock_part(f, &st));
     if (st.st_size < n_bytes)
-        return cs_fail(CS_EFORMAT, "'%s' has %lld bytes, fewer than the %lld that were written "
-                       "when the run was interrupted", f->temp, (long long)st.st_size,
+        return cs_fail(CS_EFORMAT, "'%s' has %lld bytes, fewer than the %lld written before the "
+                       "interruption", f->temp, (long long)st.st_size,
                        (long long)n_bytes);
     if (ftruncate(f->fd, (off_t)n_bytes) != 0 || lseek(f->fd, 0, SEEK_END) < 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->temp, strerror(errno));
@@ -272,8 +271,8 @@ int cs_outfile_open_as(const char *path, const char *holds, bool packed, cs_outf
     int rc = CS_OK;
 
     if (!packed && n > 3 && strcmp(path + n - 3, ".gz") == 0)
-        cs_warn_once("'%s' is not going to be compressed, whatever its name says; a pipe to gzip "
-                     "does that", path);
+        cs_warn_once("'%s' will not be compressed, despite its name; pipe the output through gzip",
+                     path);
 
     *out = NULL;
     f->fd = f->slot = -1;
@@ -285,8 +284,8 @@ int cs_outfile_open_as(const char *path, const char *holds, bool packed, cs_outf
         rc = cs_paths_check_output("-");
     } else {
         f->name = cs_xstrdup(path);
-        rc = *path ? open_any(f, holds) : cs_fail(CS_EUSAGE, "the name of an output is empty; is a "
-                                           "variable of the shell not set?");
+        rc = *path ? open_any(f, holds) : cs_fail(CS_EUSAGE, "an output's name is empty; is a "
+                                           "shell variable unset?");
     }
     if (rc != CS_OK) {
         release(f);
@@ -547,7 +546,7 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **buf, size
             break;
         n += (size_t)got;
         if (n > max_bytes)
-            return cs_fail(CS_EFORMAT, "'%s' is larger than the %zu bytes allowed here", path,
+            return cs_fail(CS_EFORMAT, "'%s' exceeds the limit of %zu bytes", path,
                            max_bytes);
     }
     (*buf)[n] = '\0';

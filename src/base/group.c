@@ -164,8 +164,8 @@ static int take_bye(cs_group *g, int from, size_t n)
 
 static int fail_late(cs_group *g, int rank)
 {
-    return fail_lost(g, "rank %d has been silent for %.0f seconds; --ranks-timeout says how many "
-                     "it may", rank, g->timeout);
+    return fail_lost(g, "rank %d has been silent for %.0f seconds, the limit set by "
+                     "--ranks-timeout", rank, g->timeout);
 }
 
 int cs_group_recv(cs_group *g, int from, void *p, size_t n)
@@ -176,7 +176,8 @@ int cs_group_recv(cs_group *g, int from, void *p, size_t n)
     if (rc == CS_OK && h.kind == BYE)
         return take_bye(g, from, (size_t)h.n_bytes);
     if (rc == CS_OK && (h.kind != DATA || h.n_bytes != n))
-        return fail_lost(g, "rank %d is at another point of the run than rank %d", from, g->rank);
+        return fail_lost(g, "rank %d is at a different point of the run than rank %d", from,
+                         g->rank);
     if (rc == CS_OK)
         rc = get_bytes(g->fd[from], p, n, g->timeout);
     if (rc == CS_EOF)
@@ -263,9 +264,8 @@ void cs_group_wait(cs_group *g)
 int cs_group_check(cs_group *g)
 {
     if (g->end > 0 && cs_now_s() > g->end)
-        return fail_lost(g, "the ranks' devices have not heard of each other for %.0f seconds; can "
-                         "they (NCCL has ports of its own)? --ranks-timeout says how long it may "
-                         "take", g->timeout);
+        return fail_lost(g, "the ranks' devices have not communicated for %.0f seconds, the "
+                         "limit set by --ranks-timeout; are NCCL's ports reachable?", g->timeout);
     if (cs_signal_caught() != 0)
         return CS_ECANCEL;
     for (int r = 0; r < g->n; r++) {

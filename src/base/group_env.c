@@ -34,7 +34,8 @@ static int number(const char *name, long least, long most, int *v)
         return CS_OK;
     const long n = strtol(text, &end, 10);
     if (end == text || *end != '\0' || n < least || n > most)
-        return cs_fail(CS_EUSAGE, "the environment has %s='%s', which is no number from %ld to %ld",
+        return cs_fail(CS_EUSAGE, "the environment has %s='%s', which is not a number from %ld "
+                                  "to %ld",
                        name, text, least, most);
     *v = (int)n;
     return CS_OK;
@@ -59,12 +60,12 @@ static int find_host(const struct launcher *l, cs_group_spec *s)
     CS_TRY(number(l->local_n, 1, MOST_RANKS, &n_here));
     CS_TRY(number(l->n_machine, 1, MOST_RANKS, &n_machine));
     if (host == NULL && n_here != s->n && n_machine != 1)
-        return cs_fail(CS_EUSAGE, "%s started %d ranks, but the environment does not say where "
-                       "rank 0 is; set MASTER_ADDR to the name of its machine", l->name, s->n);
+        return cs_fail(CS_EUSAGE, "%s started %d ranks, but the environment does not locate rank "
+                       "0; set MASTER_ADDR to its host name", l->name, s->n);
     if (host == NULL)
         host = "127.0.0.1";
     if (strlen(host) >= sizeof s->host)
-        return cs_fail(CS_EUSAGE, "MASTER_ADDR is too long for the name of a machine");
+        return cs_fail(CS_EUSAGE, "MASTER_ADDR is too long for a host name");
     memcpy(s->host, host, strlen(host) + 1);
 out:
     return rc;
@@ -78,8 +79,8 @@ int cs_group_env(cs_group_spec *out)
 
     *out = (cs_group_spec){ .port = PORT, .local = -1 };
     if (l == NULL)
-        return cs_fail(CS_EUSAGE, "the environment names no rank; start the ranks with torchrun, "
-                       "mpirun or srun, or set RANK, WORLD_SIZE and MASTER_ADDR");
+        return cs_fail(CS_EUSAGE, "the environment does not set the rank; start the ranks with "
+                       "torchrun, mpirun or srun, or set RANK, WORLD_SIZE and MASTER_ADDR");
     CS_TRY(number(l->n, 1, MOST_RANKS, &out->n));
     CS_TRY(number(l->rank, 0, out->n - 1, &out->rank));
     CS_TRY(number(l->local, 0, out->n - 1, &out->local));

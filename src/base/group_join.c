@@ -42,7 +42,7 @@ static int resolve(const cs_group_spec *s, struct addrinfo **out)
     (void)snprintf(port, sizeof port, "%d", s->port);
     const int e = getaddrinfo(s->host, port, &want, out);
     if (e != 0)
-        return cs_fail(CS_EIO, "there is no machine '%s' (MASTER_ADDR): %s", s->host,
+        return cs_fail(CS_EIO, "cannot resolve host '%s' (MASTER_ADDR): %s", s->host,
                        gai_strerror(e));
     return CS_OK;
 }
@@ -76,10 +76,10 @@ static int listen_at(const cs_group_spec *s, int *fd)
     if (*fd >= 0)
         return CS_OK;
     if (error == EADDRINUSE)
-        return cs_fail(CS_EIO, "port %d of '%s' is taken, by another run perhaps; set MASTER_PORT "
-                       "to a free one for all ranks", s->port, s->host);
+        return cs_fail(CS_EIO, "port %d of '%s' is in use, perhaps by another run; set "
+                       "MASTER_PORT to a free port on all ranks", s->port, s->host);
     return cs_fail(CS_EIO, "rank 0 cannot listen at '%s', port %d: %s; MASTER_ADDR must be the "
-                   "machine that rank 0 runs on", s->host, s->port, strerror(error));
+                   "host of rank 0", s->host, s->port, strerror(error));
 }
 
 /* Takes in one who says what a rank says; others are not for us and go unanswered. */
@@ -118,8 +118,8 @@ static int fail_missing(const cs_group *g, const cs_group_spec *s)
         first = g->fd[r] < 0 ? r : first;
         n += g->fd[r] < 0;
     }
-    return cs_fail(CS_EIO, "%d of %d ranks, the first of them rank %d, did not come to '%s', port "
-                   "%d, within %.0f seconds", n, g->n, first, s->host, s->port, s->timeout);
+    return cs_fail(CS_EIO, "%d of %d ranks, the first of them rank %d, did not connect to '%s', "
+                   "port %d, within %.0f seconds", n, g->n, first, s->host, s->port, s->timeout);
 }
 
 /* Those who have connected and not yet said who they are. They are heard side by side, so that
@@ -228,8 +228,8 @@ static int connect_to_rank0(cs_group *g, const cs_group_spec *s)
         if (cs_signal_caught() != 0)
             return CS_ECANCEL;
         if (cs_group_expired(end))
-            return cs_fail(CS_EIO, "rank %d could not reach rank 0 at '%s', port %d, within %.0f "
-                           "seconds", g->rank, s->host, s->port, s->timeout);
+            return cs_fail(CS_EIO, "rank %d could not connect to rank 0 at '%s', port %d, within "
+                           "%.0f seconds", g->rank, s->host, s->port, s->timeout);
         (void)nanosleep(&pause, NULL);
     }
     set_up(fd);

@@ -51,7 +51,8 @@ static int check(const char *name, const struct stat *st, bool output)
         const struct claim *c = &other->v[i];
         if (c->dev != st->st_dev || c->ino != st->st_ino)
             continue;
-        return cs_fail(CS_EUSAGE, "output '%s' is the same file as input '%s'; write to another",
+        return cs_fail(CS_EUSAGE, "output '%s' is the same file as input '%s'; choose another "
+                                  "output",
                        output ? name : c->name, output ? c->name : name);
     }
     return CS_OK;

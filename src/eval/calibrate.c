@@ -140,7 +140,7 @@ int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, i
     struct group g = records_between(s, 0, INT64_MAX, rec);
     g.tree = tree;
     if (g.n < LEAST_RECORDS) {
-        rc = cs_fail(CS_EFORMAT, "%lld records are too few to calibrate by; at least %d are "
+        rc = cs_fail(CS_EFORMAT, "%lld records are too few for calibration; at least %d are "
                      "needed", (long long)g.n, LEAST_RECORDS);
         goto out;
     }
@@ -203,7 +203,7 @@ int cs_scores_certainty(const cs_scores *s, int64_t lo, int64_t hi, cs_certainty
     if (rec == NULL || call == NULL) {
         free(rec);
         free(call);
-        return cs_fail(CS_EMEM, "out of memory for the certainty of %lld records",
+        return cs_fail(CS_EMEM, "out of memory for the confidence of %lld records",
                        (long long)s->n);
     }
     const struct group g = records_between(s, lo, hi, rec);

@@ -215,7 +215,7 @@ int cs_matrix_plot_check(const char *path)
 {
     if (ends_in(path, ".svg") || ends_in(path, ".png"))
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "a picture is called *.svg or *.png, not '%s'", path);
+    return cs_fail(CS_EUSAGE, "image files are named *.svg or *.png, not '%s'", path);
 }
 
 int cs_matrix_plot(const char *path, int64_t n, const cs_panel *panel, int n_panel)

@@ -176,7 +176,7 @@ int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *opera
     if (log)
         apply_log(log);
     if (n > 0 && !operand) {
-        rc = cs_fail(CS_EUSAGE, "'%s' is one argument too many", rest[0]);
+        rc = cs_fail(CS_EUSAGE, "unexpected argument '%s'", rest[0]);
         goto out;
     }
     for (int i = 0; i < n; i++)
@@ -199,7 +199,7 @@ static int read_list(cs_input_args *a, const char *path)
     char *rest = text;
     text = NULL;
     if (strlen(rest) != n)
-        return cs_fail(CS_EFORMAT, "'%s' is no list of file names; it holds a NUL byte", path);
+        return cs_fail(CS_EFORMAT, "'%s' is not a list of file names; it has a NUL byte", path);
     for (char *line = strtok_r(rest, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         const size_t end = strlen(line);
         if (end > 0 && line[end - 1] == '\r')
@@ -249,14 +249,14 @@ int cs_args_input(cs_input_args *a)
         CS_TRY(cs_paths_add_input(a->file.v[i]));  /* not all were options' values */
     }
     if (n_stdin > 1)
-        return cs_fail(CS_EUSAGE, "standard input ('-') is named %d times, but can be read only "
+        return cs_fail(CS_EUSAGE, "standard input ('-') is given %d times, but can be read only "
                        "once", n_stdin);
     if (a->list.n > 0 && a->file.n == 0)
-        return cs_fail(CS_EFORMAT, "'%s' names no file", a->list.v[0]);
+        return cs_fail(CS_EFORMAT, "'%s' lists no file", a->list.v[0]);
     if (a->file.n > 0)
         return CS_OK;
     if (isatty(STDIN_FILENO))
-        return cs_fail(CS_EUSAGE, "no input; name FASTA, FASTQ or BAM files, or pipe one in");
+        return cs_fail(CS_EUSAGE, "no input; give FASTA, FASTQ or BAM files, or pipe one in");
     a->implied = true;
     CS_TRY(cs_strlist_add(&a->file, "-"));
     rc = cs_paths_add_input("-");
@@ -291,13 +291,14 @@ void cs_args_release(cs_input_args *a)
 static int check_pairs(const cs_input_args *a, const cs_pair_args *pair)
 {
     if (a->file.n + a->list.n > 0)
-        return cs_fail(CS_EUSAGE, "'%s' is no mate's file; name all input with -1 and -2, or none",
+        return cs_fail(CS_EUSAGE, "'%s' is not a mate file; give all input with -1 and -2, or "
+                                  "none",
                        a->file.n > 0 ? a->file.v[0] : a->list.v[0]);
     if (pair->first.n != pair->second.n)
-        return cs_fail(CS_EUSAGE, "-1 names %d files and -2 names %d; every file of first mates "
-                       "needs one of second mates", pair->first.n, pair->second.n);
+        return cs_fail(CS_EUSAGE, "-1 gives %d files and -2 gives %d; every file of first mates "
+                       "needs a file of second mates", pair->first.n, pair->second.n);
     if (pair->interleaved)
-        return cs_fail(CS_EUSAGE, "--interleaved is for one file; -1 and -2 name two");
+        return cs_fail(CS_EUSAGE, "--interleaved takes one file; -1 and -2 take two");
     return CS_OK;
 }
 
@@ -372,7 +373,8 @@ void cs_device_answers(const cs_device_args *a, const cs_model *m)
     if (a->precision != PRECISION_AUTO || m->be->is_host || m->checked == CS_IN_FP32)
         return;
     if (cs_backend_compute_in(m->be, m->checked) == CS_OK)
-        cs_info("products in %s, as the model was checked", cs_precision_names[m->checked]);
+        cs_info("matrix products in %s, as the model was validated",
+                cs_precision_names[m->checked]);
     else
         cs_error_clear();        /* nobody asked for it */
 }
@@ -404,7 +406,7 @@ int cs_model_open(const char *path, const cs_device_args *device, int n_thread, 
     cs_device_answers(device, m);
     if (!m->tok) {
         rc = cs_fail(CS_EMODEL, "model '%s' takes %d real values per position, not nucleotides; "
-                     "choose one that was trained on sequences", found, (int)m->n_channel);
+                     "choose one trained on sequences", found, (int)m->n_channel);
         goto out;
     }
     cs_info("model '%s': encoder %s, tokenizer %s, %d labels", found, m->enc->name, m->tok->name,

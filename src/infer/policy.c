@@ -108,15 +108,15 @@ static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
     cs_session_free(s);
 
     if (a->window > 0 || a->overlap > 0)
-        return cs_fail(CS_EUSAGE, "--%s goes with --long-sequence window; fit chooses the length",
+        return cs_fail(CS_EUSAGE, "--%s needs --long-sequence window; fit chooses the length",
                        a->window > 0 ? "window-length" : "window-overlap");
     p->window = longest_bases(m, n);
     if (p->window < LEAST_WINDOW || p->window < 2 * p->min_base)
-        return cs_fail(CS_EMEM, "sequences of %lld tokens are the longest for which there is room "
-                       "on device '%s'; that is too short for windows", (long long)n,
+        return cs_fail(CS_EMEM, "sequences of more than %lld tokens exceed the memory of device "
+                       "'%s'; that is too short for windows", (long long)n,
                        m->be->device);
-    cs_note("sequences of more than %lld bases have no room on device '%s', or are longer than the "
-            "model takes; they are cut", (long long)p->window, m->be->device);
+    cs_note("sequences of more than %lld bases exceed the memory of device '%s' or the model's "
+            "maximum; they are split into windows", (long long)p->window, m->be->device);
     return CS_OK;
 }
 
@@ -126,25 +126,24 @@ static int set_windows(cs_policy *p, const cs_policy_args *a)
     const int64_t most = bounded ? longest_bases(p->model, p->max_len) : 0;
 
     if (a->on_long != CS_LONG_WINDOW && (a->window > 0 || a->overlap > 0))
-        return cs_fail(CS_EUSAGE, "--%s goes with --long-sequence window",
+        return cs_fail(CS_EUSAGE, "--%s needs --long-sequence window",
                        a->window > 0 ? "window-length" : "window-overlap");
     if (a->on_long != CS_LONG_WINDOW)
         return CS_OK;
     p->window = a->window > 0 ? a->window : most;
     p->overlap = a->overlap;
     if (p->window == 0)
-        return cs_fail(CS_EUSAGE, "this model takes sequences of any length; say how long windows "
-                       "shall be with --window-length");
+        return cs_fail(CS_EUSAGE, "this model takes sequences of any length; set --window-length");
     if (most > 0 && p->window > most)
-        return cs_fail(CS_EUSAGE, "--window-length %lld is more than the %lld bases that the model "
-                       "takes", (long long)p->window, (long long)most);
+        return cs_fail(CS_EUSAGE, "--window-length %lld exceeds the model's maximum of %lld bases",
+                       (long long)p->window, (long long)most);
     if (p->window < LEAST_WINDOW || p->window < 2 * p->min_base)
         return cs_fail(CS_EUSAGE, "--window-length %lld is too short; it must be at least %lld",
                        (long long)p->window, (long long)(2 * p->min_base > LEAST_WINDOW
                                                          ? 2 * p->min_base : LEAST_WINDOW));
     if (p->overlap > p->window / 2)
-        return cs_fail(CS_EUSAGE, "--window-overlap %lld is more than half of the windows' %lld "
-                       "bases", (long long)p->overlap, (long long)p->window);
+        return cs_fail(CS_EUSAGE, "--window-overlap %lld is more than half of the window length "
+                       "of %lld bases", (long long)p->overlap, (long long)p->window);
     return CS_OK;
 }
 
@@ -165,19 +164,19 @@ static int set_rate(cs_policy *p, const cs_call_args *calls)
     if (max_error >= 1)
         return CS_OK;
     if (cs_policy_taxa(calls, p->model) != cs_policy_taxa(&usual, p->model))
-        return cs_fail(CS_EUSAGE, "--max-error does not go with --call %s: the model's calibration "
-                       "counted calls of %s", call_names[calls->call],
+        return cs_fail(CS_EUSAGE, "--max-error is incompatible with --call %s: the model's "
+                       "calibration is for calls of %s", call_names[calls->call],
                        calls->call == CALL_CLASS ? "taxa" : "classes");
     if (c->n == 0)
-        return cs_fail(CS_EUSAGE, "the model has no calibration, which --max-error needs; "
-                       "'chordseq eval --calibrate' makes one");
+        return cs_fail(CS_EUSAGE, "--max-error needs a calibrated model; calibrate it with "
+                       "'chordseq eval --calibrate'");
     for (int i = 0; i < c->n; i++) {
         p->least[i] = cs_calibration_threshold(&c->bin[i], max_error);
         n_never += p->least[i] > 1;
     }
     if (n_never > 0)
-        cs_warn("in %d of %d ranges of lengths no call is sure enough for --max-error %g; nothing "
-                "is called there", n_never, c->n, max_error);
+        cs_warn("in %d of %d length ranges no call reaches --max-error %g; all records there "
+                "stay unclassified", n_never, c->n, max_error);
     return CS_OK;
 }
 
@@ -198,8 +197,8 @@ int cs_policy_check_turn(const cs_model *m)
 {
     if (cs_policy_can_turn(m))
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "both strands are for answers whose tokens lie at the same places on "
-                   "either: with tokenizer base, or kmer with an odd k and stride 1");
+    return cs_fail(CS_EUSAGE, "both strands need tokens at the same positions on either strand: "
+                   "tokenizer base, or kmer with an odd k and stride 1");
 }
 
 int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *calls,
@@ -220,22 +219,22 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
     };
     CS_TRY(cs_model_check_output(m, a->output));
     if ((cs_model_parts(m) > 1) != (a->pair == CS_PAIR_JOINT))
-        return cs_fail(CS_EUSAGE, "the model answers for %s", cs_model_parts(m) > 1 ? "variants, "
-                       "not for sequences; 'chordseq variant' is for those" : "sequences, not for "
+        return cs_fail(CS_EUSAGE, "the model predicts for %s", cs_model_parts(m) > 1 ? "variants, "
+                       "not for sequences; use 'chordseq variant'" : "sequences, not for "
                        "variants");
     p->canonical = p->both && a->pair != CS_PAIR_JOINT && cs_model_strandless(m);
     if (!bases && (a->strand == STRAND_BOTH || cuts(a)))
-        return cs_fail(CS_EUSAGE, "%s %s is for sequences; the model takes real values",
+        return cs_fail(CS_EUSAGE, "%s %s is for sequences, but the model takes real values",
                        a->strand == STRAND_BOTH ? "--strand" : "--long-sequence",
                        a->strand == STRAND_BOTH ? "both" : long_names[a->on_long]);
     if (p->both && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
-        return cs_fail(CS_EUSAGE, "both strands are for nucleotides; the model takes diplotypes, "
-                       "which cannot be turned round");
+        return cs_fail(CS_EUSAGE, "both strands are for nucleotides; diplotypes have no reverse "
+                       "complement");
     if (p->both)
         CS_TRY(cs_policy_check_turn(m));
     if (m->head->per_token && cuts(a))
-        return cs_fail(CS_EUSAGE, "--long-sequence %s is for an answer per sequence; the model "
-                       "answers for every token", long_names[a->on_long]);
+        return cs_fail(CS_EUSAGE, "--long-sequence %s needs one prediction per sequence; the "
+                       "model predicts per token", long_names[a->on_long]);
     CS_TRY(a->on_long == CS_LONG_FIT ? fit_windows(p, a, m) : set_windows(p, a));
     const char *instead = m->head->is_class ? NULL : m->head->is_labels
                         ? "labels that do not exclude each other" : "values";

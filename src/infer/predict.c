@@ -51,7 +51,7 @@ static int annotate_error(const cs_infer_stage *s, cs_session *by, const cs_batc
     (void)snprintf(why, sizeof why, "%s", cs_error_message());
     cs_error_clear();
     if (rc == CS_EMEM && above_limit(s, by, b))
-        return cs_fail(rc, "record '%s' (%lld bases) needs more than --max-memory %lld; %s",
+        return cs_fail(rc, "record '%s' (%lld bases) exceeds --max-memory %lld; %s",
                        r->name, (long long)cs_record_bases(r), (long long)s->policy->max_memory,
                        cs_policy_remedy(s->policy, false));
     if (rc == CS_EMEM)
@@ -114,7 +114,7 @@ static bool is_above(cs_limit *l, const cs_batch *b)
     int64_t most = l->first;
 
     if (atomic_compare_exchange_strong(&l->tokens, &most, half)) {
-        cs_warn("there was no memory for a batch of %lld tokens; going on with --batch-tokens %lld",
+        cs_warn("no memory for a batch of %lld tokens; continuing with --batch-tokens %lld",
                 (long long)b->n_tok, (long long)half);
         most = half;
     }
@@ -126,7 +126,7 @@ static int in_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     const int64_t most = atomic_load(&s->limit->tokens);
     int64_t *off = cs_alloc((size_t)b->n_seg + 1, sizeof *off);
-    int rc = off ? CS_OK : cs_fail(CS_EMEM, "out of memory to cut a batch of %d records",
+    int rc = off ? CS_OK : cs_fail(CS_EMEM, "out of memory to split a batch of %d records",
                                    (int)b->n_rec);
 
     for (int32_t i = 0, end; rc == CS_OK && i < b->n_rec; i = end) {
@@ -228,9 +228,10 @@ int cs_prediction_accept(const cs_policy *p, const cs_record *r, cs_reason reaso
 {
     if (reason != CS_REASON_TOO_LONG || p->on_long != CS_LONG_ERROR)
         return CS_OK;
-    return cs_fail(CS_EMODEL, "record '%s' (%lld bases) is longer than the model's %lld tokens%s",
+    return cs_fail(CS_EMODEL, "record '%s' (%lld bases) exceeds the model's maximum of %lld "
+                              "tokens%s",
                    r->name, (long long)cs_record_bases(r), (long long)p->max_len,
-                   cs_policy_may_cut(p) ? "; cut it with --long-sequence window" : "");
+                   cs_policy_may_cut(p) ? "; split it with --long-sequence window" : "");
 }
 
 /* ---- the stage ------------------------------------------------------------------------------- */

@@ -55,8 +55,8 @@ static void report_memory(const cs_stream *s, const cs_stream_stat *t)
     const double records = (double)t->longest * (BYTES_PER_BASE + cs_policy_load(s->policy)
                                                  * (TOKEN_BYTES + windows));
 
-    cs_info("memory: at most %.1f MiB for chunks, %.1f for batches, %.1f for the network, %.1f for "
-            "records as long as %lld bases; the process peaked at %.1f MiB", chunks / mb,
+    cs_info("memory: at most %.1f MiB for chunks, %.1f for batches, %.1f for the network, %.1f "
+            "for records of up to %lld bases; peak of the process %.1f MiB", chunks / mb,
             batches / mb, (double)t->act_bytes / mb, records / mb, (long long)t->longest,
             peak_rss_mb());
 }
@@ -156,7 +156,7 @@ static int64_t tokens_per_batch(const cs_stream *s)
     cs_session *planned = cs_session_new(s->model, s->model->be);
     planned->output = s->policy->output;
     const int64_t n = cs_plan_batch(planned);
-    cs_info("batches of at most %lld tokens; the network may take %.1f MiB", (long long)n,
+    cs_info("batches of at most %lld tokens; at most %.1f MiB for the network", (long long)n,
             (double)cs_plan_free_memory(planned) / 1024 / 1024);
     cs_session_free(planned);
     return n;

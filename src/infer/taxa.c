@@ -67,13 +67,13 @@ static int check_args(const cs_model *m, const cs_taxa_args *a)
     if (!m->head->is_class)
         return cs_fail(CS_EUSAGE, "a taxonomy is for classes, but the model predicts values");
     if (a->lineage && (a->taxonomy || a->taxa))
-        return cs_fail(CS_EUSAGE, "--lineage is a taxonomy of its own; it does not go with --%s",
+        return cs_fail(CS_EUSAGE, "--lineage is incompatible with --%s",
                        a->taxonomy ? "taxonomy" : "taxa");
     if (a->lineage && has_empty_rank(a->lineage))
         return cs_fail(CS_EUSAGE, "--lineage '%s' has a rank without a name", a->lineage);
     if (a->taxa && !is_folder(a->taxonomy))
-        return cs_fail(CS_EUSAGE, "--taxa goes with a folder named by --taxonomy; a table can name "
-                       "all classes itself");
+        return cs_fail(CS_EUSAGE, "--taxa needs --taxonomy with a folder; tables contain the "
+                       "taxids of classes");
     return CS_OK;
 }
 
@@ -147,7 +147,7 @@ int cs_taxa_set_head(cs_model *m)
     if (!m->head->set_taxonomy)
         return CS_OK;
     if (!m->taxonomy)
-        return cs_fail(CS_EUSAGE, "the head '%s' learns by a tree of the classes; give --lineage "
+        return cs_fail(CS_EUSAGE, "the head '%s' trains on a tree of the classes; give --lineage "
                        "or --taxonomy", m->head->name);
     CS_TRY(cs_taxa_of(m, "the model", &t));
     CS_TRY(cs_taxa_tree(t, &tree));

@@ -26,7 +26,7 @@ static int no_room(const cs_policy *p, const cs_chunk *c, const char *what, int6
 {
     return cs_fail(CS_EMEM, "out of memory for %lld %s of the records from '%s' to '%s'%s",
                    (long long)n, what, c->rec[0].name, c->rec[c->n - 1].name,
-                   cs_policy_may_cut(p) ? "; --long-sequence window would cut long ones" : "");
+                   cs_policy_may_cut(p) ? "; --long-sequence window splits long records" : "");
 }
 
 static int list_views(const cs_policy *p, cs_chunk *c)

@@ -92,7 +92,7 @@ int cs_variant_values_init(cs_variant_values *v, const cs_model *m, const char *
     for (int i = 0; i < v->n_field; i++)
         for (int k = 0; k < i; k++)
             if (strcmp(v->field[i].id, v->field[k].id) == 0)
-                return cs_fail(CS_EMODEL, "two labels of the model give the INFO key '%s'",
+                return cs_fail(CS_EMODEL, "two labels of the model map to the INFO key '%s'",
                                v->field[i].id);
     v->value = cs_xcalloc((size_t)v->n_field, sizeof *v->value);
     v->number = cs_xcalloc((size_t)v->n_field, sizeof *v->number);
@@ -231,14 +231,14 @@ void cs_variant_values_report(const cs_variant_values *v, uint64_t n_record, con
                                   cs_reason_name((cs_reason)r));
     }
     if (v->n_swapped > 0)
-        cs_warn("%llu of %llu alternative alleles are what the reference has: REF and ALT are "
-                "swapped there (%sSWAPPED)", (unsigned long long)v->n_swapped,
+        cs_warn("%llu of %llu alternative alleles match the reference: REF and ALT are swapped "
+                "there (%sSWAPPED)", (unsigned long long)v->n_swapped,
                 (unsigned long long)v->n_alt, prefix);
     if (v->n_alt > 0 && v->n_unscored[CS_UNSCORED_REF_MISMATCH] * 2 > v->n_alt)
-        cs_warn("most REF alleles are not what the reference has; is it the same assembly?");
+        cs_warn("most REF alleles differ from the reference; is it the same assembly?");
     if (v->n_alt > 0 && v->n_unscored[CS_UNSCORED_NO_CONTIG] * 2 > v->n_alt)
-        cs_warn("most records lie on contigs that '%s' does not have; are their names other ones "
-                "there, as chr1 and 1?", reference);
+        cs_warn("most records lie on contigs missing in '%s'; do contig names differ (chr1, 1)?",
+                reference);
     cs_note("scored %llu of %llu alternative alleles in %llu records%s; %.2f s, %.4g per second",
             (unsigned long long)(v->n_alt - n_without), (unsigned long long)v->n_alt,
             (unsigned long long)n_record, text, stat->wall_s,

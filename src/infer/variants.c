@@ -81,11 +81,11 @@ int cs_variants_model(const char *named, cs_variant_score score, char *buf, size
     const bool none = !named && !(usual && *usual), any = score == CS_SCORE_EMBEDDING;
 
     if (none && score == CS_SCORE_LLR)
-        return cs_fail(CS_EUSAGE, "--score llr needs a model of 'chordseq pretrain', and none "
-                       "comes with chordseq; name one with --model");
+        return cs_fail(CS_EUSAGE, "--score llr needs a model of 'chordseq pretrain'; give one "
+                       "with --model");
     if (none && !any)
-        cs_warn("no --model: scores are those of the default model for variants, which is there "
-                "for demonstration and no better than chance");
+        cs_warn("no --model: using the default model for variants, a demonstration no better "
+                "than chance");
     return cs_model_find(named, any ? "model/default.safetensors" : "model/variant.safetensors",
                          buf, n_buf);
 }

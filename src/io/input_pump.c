@@ -157,5 +157,5 @@ int cs_pump_interrupted(int rc)
         return CS_OK;
     if (cs_signal_caught() != 0)
         return CS_ECANCEL;
-    return why ? cs_fail(CS_EIO, "an input could not be read to its end: %s", strerror(why)) : rc;
+    return why ? cs_fail(CS_EIO, "an input was not read completely: %s", strerror(why)) : rc;
 }

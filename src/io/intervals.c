@@ -37,7 +37,7 @@ static int find_class(const cs_intervals *v, const char *rest, int64_t line, cs_
     int rc = CS_OK, k = -1;
 
     if (n == 0)
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: there is no class in the fourth column",
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: no class in the fourth column",
                        v->path, (long long)line);
     char *name = cs_xmalloc(n + 1);
     memcpy(name, rest, n);
@@ -104,8 +104,8 @@ static int join(cs_intervals *v)
             continue;
         }
         if (near && r->span.from < last->span.to)
-            return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' from %lld has another class than "
-                           "on line %lld, which overlaps it", v->path,
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' from %lld overlaps line %lld, "
+                           "which has another class", v->path,
                            (long long)(r->line > last->line ? r->line : last->line), r->name,
                            (long long)r->span.from,
                            (long long)(r->line > last->line ? last->line : r->line));
@@ -175,8 +175,8 @@ int cs_intervals_find(const cs_intervals *v, const char *name, int64_t n_base,
     *n = o[1].first - o->first;
     const struct row *last = &v->row[o[1].first - 1];
     if (last->span.to > n_base)
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' has %lld bases, the interval ends at "
-                       "%lld", v->path, (long long)last->line, name, (long long)n_base,
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' has %lld bases, but the interval "
+                       "ends at %lld", v->path, (long long)last->line, name, (long long)n_base,
                        (long long)last->span.to);
     return CS_OK;
 }

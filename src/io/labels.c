@@ -34,8 +34,8 @@ int cs_classes_add(cs_classes *c, const char *name, int *no)
     if (*no >= 0)
         return CS_OK;
     if (!cs_name_is_plain(name))
-        return cs_fail(CS_EFORMAT, "the class name '%s' has a tab, a newline or another control "
-                       "character in it, which no table can hold", name);
+        return cs_fail(CS_EFORMAT, "the class name '%s' contains a tab, newline or other control "
+                       "character", name);
     const size_t n_bytes = strlen(name) + 1;
     char **all = cs_realloc(c->name, (size_t)c->n + 1, sizeof *all);
     if (all)
@@ -106,7 +106,7 @@ static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
 {
     char *s = l->text + off;
     if (memchr(s, 0, n))
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: a NUL byte; this is not a text file", l->path,
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: a NUL byte; not a text file", l->path,
                        (long long)line);
     if (n && s[n - 1] == '\r')
         s[--n] = '\0';

@@ -39,11 +39,11 @@ static int take_name(cs_multilabels *m, int i, cs_classes *labels, bool fixed)
     m->label[i] = cs_classes_find(labels, name);
     for (int k = 0; k < i; k++)
         if (m->label[i] >= 0 && m->label[k] == m->label[i])
-            return cs_fail(CS_EFORMAT, "'%s' line %lld: columns %d and %d are both called '%.60s'",
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: columns %d and %d are both named '%.60s'",
                            m->path, line, k + 2, i + 2, name);
     if (m->label[i] < 0 && fixed)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: column '%.60s' is not a label of the model; "
-                       "leave it out", m->path, line, name);
+                       "remove it", m->path, line, name);
     if (m->label[i] < 0)
         rc = cs_classes_add(labels, name, &m->label[i]);
     return rc;
@@ -59,7 +59,7 @@ int cs_multilabels_open(const char *path, cs_classes *labels, bool fixed, cs_mul
     CS_TRY(cs_labels_open_named(path, &m->table));
     const int n = cs_labels_columns(m->table);
     if (n > CS_MULTILABELS_MAX) {
-        rc = cs_fail(CS_EFORMAT, "'%s' has %d labels; at most %d are possible", path, n,
+        rc = cs_fail(CS_EFORMAT, "'%s' has %d labels; at most %d are supported", path, n,
                      (int)CS_MULTILABELS_MAX);
         goto out;
     }
@@ -85,8 +85,8 @@ int cs_multilabels_find(const cs_multilabels *m, const char *name, float *target
         target[k] = NAN;
     for (int i = 0; i < n; i++, text = i < n ? cs_labels_next(text) : NULL) {
         if (!parse_target(text, &target[m->label[i]]))
-            return cs_fail(CS_EFORMAT, "'%s' line %lld: column '%.60s' has '%.60s'; a label is 0 "
-                           "or 1, or NA where it is not known", m->path,
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: column '%.60s' has '%.60s'; a label is "
+                           "0, 1 or NA (unknown)", m->path,
                            (long long)cs_labels_line(m->table, name), cs_labels_name(m->table, i),
                            text);
     }

@@ -58,8 +58,8 @@ int cs_npy_begin(cs_outfile *f, cs_npy_type type, cs_npy_shape shape)
     char h[HEADER_MAX + ALIGN];
 
     if (shape.n_dim > 0 && shape.dim[0] < 0 && !cs_outfile_can_patch(f))
-        return cs_fail(CS_EUSAGE, "NPY begins with the number of rows, which is known at the end "
-                       "only: write it to a regular file, not to a pipe or a device");
+        return cs_fail(CS_EUSAGE, "NPY needs a regular file, not a pipe or a device, because its "
+                       "header holds the number of rows");
     return cs_outfile_write(f, h, make_header(h, type, shape));
 }
 
@@ -275,11 +275,11 @@ static int take_elements(const struct header *h, const unsigned char *data, size
         fits = !__builtin_mul_overflow(n, h->shape.dim[i], &n);
     n = empty ? 0 : n;
     if (!fits || (uint64_t)n > n_bytes / size)
-        return cs_fail(CS_EFORMAT, "'%s' ends before the last element of its shape; it was "
-                       "probably cut while copying", what);
+        return cs_fail(CS_EFORMAT, "'%s' ends before the last element of its shape; it is "
+                       "probably truncated", what);
     if ((size_t)n * size != n_bytes)
-        return cs_fail(CS_EFORMAT, "'%s' goes on after the last element of its shape; a file must "
-                       "hold one array", what);
+        return cs_fail(CS_EFORMAT, "'%s' has data after the last element of its shape; a file "
+                       "must hold one array", what);
     if ((a->v = cs_alloc(n > 0 ? (size_t)n : 1, sizeof *a->v)) == NULL)
         return cs_fail(CS_EMEM, "out of memory for the %lld elements of '%s'", (long long)n, what);
     for (int64_t i = 0; i < n; i++) {
@@ -299,9 +299,10 @@ int cs_npy_parse(const void *p, size_t n_bytes, const char *what, cs_npy *a)
 
     *a = (cs_npy){ .v = NULL };
     if (n_bytes < MAGIC_BYTES || memcmp(b, magic, MAGIC_BYTES) != 0)
-        return cs_fail(CS_EFORMAT, "'%s' is no NPY file: it does not begin with \\x93NUMPY", what);
+        return cs_fail(CS_EFORMAT, "'%s' is not an NPY file: it does not begin with \\x93NUMPY",
+                       what);
     if (n_bytes < start + 2)
-        return cs_fail(CS_EFORMAT, "'%s' ends within its header; it was probably cut while copying",
+        return cs_fail(CS_EFORMAT, "'%s' ends within its header; it is probably truncated",
                        what);
     if (b[6] < 1 || b[6] > 3 || b[7] != 0)
         return cs_fail(CS_EFORMAT, "'%s' has NPY format version %d.%d; versions 1.0 to 3.0 are "
@@ -312,16 +313,16 @@ int cs_npy_parse(const void *p, size_t n_bytes, const char *what, cs_npy *a)
         start += 2;
     }
     if (n_header > READ_MAX)
-        return cs_fail(CS_EFORMAT, "'%s' is no sound NPY file: its header has %zu bytes", what,
+        return cs_fail(CS_EFORMAT, "'%s' is not a valid NPY file: its header has %zu bytes", what,
                        n_header);
     if (n_header > n_bytes - start)
-        return cs_fail(CS_EFORMAT, "'%s' ends within its header; it was probably cut while copying",
+        return cs_fail(CS_EFORMAT, "'%s' ends within its header; it is probably truncated",
                        what);
     h.p = (const char *)b + start;
     h.end = h.p + n_header;
     if (!take_header(&h))
-        return cs_fail(CS_EFORMAT, "'%s' is no sound NPY file: its header is no dictionary of "
-                       "descr, fortran_order and shape", what);
+        return cs_fail(CS_EFORMAT, "'%s' is not a valid NPY file: its header is not a dictionary "
+                       "of descr, fortran_order and shape", what);
     start += n_header;
     return take_elements(&h, b + start, n_bytes - start, what, a);
 }

@@ -42,8 +42,8 @@ static int join(const cs_pairs *p, cs_chunk *c)
     const size_t n = stem(a->name, '1');
 
     if (n != stem(b->name, '2') || memcmp(a->name, b->name, n) != 0)
-        return cs_fail(CS_EFORMAT, "pair %llu: record '%s' of '%s' and record '%s' of '%s' are no "
-                       "mates; their names must agree but for /1 and /2",
+        return cs_fail(CS_EFORMAT, "pair %llu: record '%s' of '%s' and record '%s' of '%s' are "
+                       "not mates; their names must match except for /1 and /2",
                        (unsigned long long)p->n + 1, a->name, cs_inputs_path(p->first), b->name,
                        cs_inputs_path(p->second));
     if (a->name[n] != '\0') {

@@ -48,7 +48,7 @@ int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
         return CS_OK;
     }
     hts_close(f);
-    return cs_pump_interrupted(cs_fail(CS_EFORMAT, "'%s' is no SAM, BAM, CRAM, VCF or BCF file",
+    return cs_pump_interrupted(cs_fail(CS_EFORMAT, "'%s' is not a SAM, BAM, CRAM, VCF or BCF file",
                                        path));
 }
 
@@ -63,8 +63,8 @@ static int unsorted(cs_pileup *p, const bam1_t *b)
     p->last_tid = tid;
     p->last_pos = b->core.pos;
     if (back)
-        return cs_fail(CS_EFORMAT, "'%s': record %llu lies before the one before it; sort the "
-                       "file (samtools sort)", p->path, (unsigned long long)p->n_read);
+        return cs_fail(CS_EFORMAT, "'%s': record %llu is out of order; sort the file (samtools "
+                       "sort)", p->path, (unsigned long long)p->n_read);
     return CS_OK;
 }
 
@@ -79,8 +79,8 @@ static int read_one(void *data, bam1_t *b)
             return -1;
         p->n_read++;
         if (r < -1)
-            p->error = cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is cut "
-                               "or damaged, or (CRAM) the reference is another one", p->path,
+            p->error = cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is "
+                               "truncated or damaged, or (CRAM) the reference differs", p->path,
                                (unsigned long long)p->n_read);
         else
             p->error = unsorted(p, b);
@@ -114,10 +114,10 @@ static int open_all(cs_pileup *p, const char *reference)
         return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", reference, p->path);
     p->header = sam_hdr_read(p->fp);
     if (!p->header)
-        return cs_fail(CS_EFORMAT, "'%s': the header cannot be read; the file is no SAM, BAM or "
-                       "CRAM, or is damaged", p->path);
+        return cs_fail(CS_EFORMAT, "'%s': cannot read the header; the file is damaged or not "
+                       "SAM, BAM or CRAM", p->path);
     if (sam_hdr_nref(p->header) == 0)
-        return cs_fail(CS_EFORMAT, "'%s' has no aligned reads: its header names no contig",
+        return cs_fail(CS_EFORMAT, "'%s' has no aligned reads: its header has no contig",
                        p->path);
     /* After the header, for the reason in read_bam.c. */
     if (p->opt.threads > 0 && p->fp->format.format != sam
@@ -213,12 +213,12 @@ int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
     if (!p->index)
         p->index = sam_index_load(p->fp, p->path);
     if (!p->index)
-        return cs_fail(CS_EIO, "'%s' has no index, which regions need; make one (samtools index), "
-                       "or leave regions away", p->path);
+        return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (samtools "
+                       "index), or omit regions", p->path);
     hts_itr_destroy(p->itr);
     p->itr = sam_itr_queryi(p->index, tid, from, to);
     if (!p->itr)
-        return cs_fail(CS_EFORMAT, "'%s': the index has no place for '%s'", p->path, contig);
+        return cs_fail(CS_EFORMAT, "'%s': the index has no entry for '%s'", p->path, contig);
     p->from = from;
     p->to = to;
     return begin(p);

@@ -69,7 +69,7 @@ static int set_cram(struct alignments *a)
                        strerror(errno));
     if (a->reference && hts_set_opt(a->fp, CRAM_OPT_REFERENCE, a->reference) < 0)
         return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'; it must be a FASTA file, "
-                       "indexed or in a folder that can be written to", a->reference, a->path);
+                       "indexed or in a writable folder", a->reference, a->path);
     return CS_OK;
 }
 
@@ -83,8 +83,8 @@ int cs_alignment_flags(const char *text, int *flags)
     *flags = (int)n;
     if (*text && (!is_number || *end == '\0') && n >= 0 && n <= 0xffff)
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "'%s' is no FLAG; give a number or names such as "
-                   "UNMAP,DUP,SECONDARY with commas", text);
+    return cs_fail(CS_EUSAGE, "'%s' is not a FLAG; give a number or comma-separated names such "
+                   "as UNMAP,DUP,SECONDARY", text);
 }
 
 /* Every region must be one of this file: htslib would leave unknown ones out. */
@@ -98,13 +98,14 @@ static int find_regions(struct alignments *a)
         return CS_OK;
     a->index = sam_index_load3(a->fp, a->path, NULL, HTS_IDX_SILENT_FAIL);
     if (!a->index)
-        return cs_fail(CS_EIO, "'%s' has no index for --region; 'samtools index' makes one",
+        return cs_fail(CS_EIO, "'%s' has no index, which --region needs; create one (samtools "
+                               "index)",
                        a->path);
     for (int i = 0; i < o->n_region; i++)
         if (strcmp(o->region[i], "*") != 0 && strcmp(o->region[i], ".") != 0 &&
             (!sam_parse_region(a->header, o->region[i], &tid, &from, &to, 0) || tid < 0))
-            return cs_fail(CS_EUSAGE, "'%s' has no region '%s'; a region is a reference's name, or "
-                           "NAME:FROM-TO", a->path, o->region[i]);
+            return cs_fail(CS_EUSAGE, "'%s' has no region '%s'; a region is NAME or NAME:FROM-TO",
+                           a->path, o->region[i]);
     /* htslib takes the list as char **, and copies it. */
     char **list = cs_alloc((size_t)o->n_region, sizeof *list);
     for (int i = 0; list && i < o->n_region; i++)
@@ -127,7 +128,8 @@ static int open_alignments(struct alignments *a, hFILE *fp)
         CS_TRY(set_cram(a));
     a->header = sam_hdr_read(a->fp);
     if (!a->header)
-        return cs_fail(CS_EFORMAT, "'%s': the header cannot be read; the file is cut or damaged",
+        return cs_fail(CS_EFORMAT, "'%s': cannot read the header; the file is truncated or "
+                                   "damaged",
                        a->path);
     /* Not before: in a cut BAM file htslib's search for the end marker, which the header begins
      * with, may wait for a reading thread that has given up. */
@@ -170,8 +172,8 @@ static int check_end(const struct alignments *a)
                      : 1;
     if (marked)
         return CS_EOF;
-    return cs_fail(CS_EFORMAT, "'%s': the end marker is missing after record %llu; the file was "
-                   "probably cut while copying", a->path, (unsigned long long)a->n_read);
+    return cs_fail(CS_EFORMAT, "'%s': the end marker is missing after record %llu; the file is "
+                   "probably truncated", a->path, (unsigned long long)a->n_read);
 }
 
 static int decoding_failed(const struct alignments *a)
@@ -183,11 +185,12 @@ static int decoding_failed(const struct alignments *a)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: not a valid SAM record%s", a->path,
                        (long long)a->fp->lineno, hint);
     if (a->fp->format.format == cram)
-        return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is cut or "
-                       "damaged, or %s%s", a->path, (unsigned long long)a->n_read + 1,
-                       a->reference ? "the reference is another one"
+        return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is truncated "
+                       "or damaged, or %s%s", a->path, (unsigned long long)a->n_read + 1,
+                       a->reference ? "the reference differs"
                                     : "a reference is needed (--reference FILE)", hint);
-    return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is cut or damaged%s",
+    return cs_fail(CS_EFORMAT, "'%s': record %llu cannot be decoded; the file is truncated or "
+                               "damaged%s",
                    a->path, (unsigned long long)a->n_read + 1, hint);
 }
 

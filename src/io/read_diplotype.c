@@ -37,7 +37,7 @@ static int diplotypes_sniff(const htsFormat *m, const char *head, size_t n_head)
 static int refuse_byte(const struct diplotypes *d, unsigned char c)
 {
     const char shown[] = { (char)(c > ' ' && c < 127 ? c : '?'), '\0' };
-    return cs_fail(CS_EFORMAT, "'%s' line %lld: byte 0x%02x ('%s') is no code of a diplotype",
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: byte 0x%02x ('%s') is not a diplotype code",
                    d->in.path, (long long)d->in.no, c, shown);
 }
 
@@ -75,7 +75,7 @@ static int diplotypes_open(const char *path, struct hFILE *fp, const struct htsF
     int rc = cs_lines_open(&d->in, fp, m->compression != no_compression, opt->threads);
     if (rc == CS_OK)
         rc = opt->alphabet == CS_DIPLOTYPES ? read_magic(d)
-           : cs_fail(CS_EFORMAT, "'%s' holds diplotypes, and nucleotides are wanted here", path);
+           : cs_fail(CS_EFORMAT, "'%s' holds diplotypes; expected nucleotides", path);
     if (rc != CS_OK) {
         const int closed = diplotypes_close(d);
         (void)closed;                /* the first failure is the one to tell */

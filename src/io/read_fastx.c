@@ -35,7 +35,7 @@ int cs_fastx_failed(cs_fastx *f, int code)
     const char *advice, *what = cs_source_problem(f->src, &advice);
     const char *sep = *advice ? "; " : "";
     if (f->n_record == 0)
-        return cs_fail(code, "'%s': %s before the first record is complete (line %lld)%s%s",
+        return cs_fail(code, "'%s': %s before the end of the first record (line %lld)%s%s",
                        f->path, what, (long long)f->line, sep, advice);
     return cs_fail(code, "'%s': %s after record '%.*s' (line %lld)%s%s", f->path, what,
                    NAME(f->last), (long long)f->line, sep, advice);
@@ -73,10 +73,10 @@ static int drop_return(cs_fastx *f, cs_fastx_text *t, size_t start)
     if (f->nl == '\n' && t->n > start && t->s[t->n - 1] == '\r')
         t->n--;
     if (t->n > start && memchr(t->s + start, f->nl == '\n' ? '\r' : '\n', t->n - start))
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: line ends of different kinds (CR and LF) are "
-                       "mixed", f->path, (long long)f->line);
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: mixed line endings (CR and LF)", f->path,
+                       (long long)f->line);
     if (t->n > start && memchr(t->s + start, 0, t->n - start))
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: a NUL byte; this is not a text file",
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: a NUL byte; not a text file",
                        f->path, (long long)f->line);
     return CS_OK;
 }
@@ -261,7 +261,7 @@ static int refuse_start(cs_fastx *f)
         begin[i] = isprint((unsigned char)f->p[i]) ? f->p[i] : '?';
     if (f->kind && (*f->p == '>' || *f->p == '@'))
         return cs_fail(CS_EFORMAT, "'%s' line %lld: FASTA and FASTQ records are mixed (or the "
-                       "record before is damaged): expected %s, got '%s'", f->path,
+                       "previous record is damaged): expected %s, got '%s'", f->path,
                        (long long)f->line, expected, begin);
     return cs_fail(CS_EFORMAT, "'%s' line %lld: expected %s at the start of a record, got '%s'",
                    f->path, (long long)f->line, expected, begin);
@@ -320,8 +320,8 @@ static int read_fasta(cs_fastx *f)
 
 static int cut_short(cs_fastx *f, const char *where)
 {
-    return cs_fail(CS_EFORMAT, "'%s' line %lld: the file ends %s of record '%.*s'; it was probably "
-                   "cut while copying", f->path, (long long)f->line, where, NAME(f->name));
+    return cs_fail(CS_EFORMAT, "'%s' line %lld: the file ends %s of record '%.*s'; it is "
+                   "probably truncated", f->path, (long long)f->line, where, NAME(f->name));
 }
 
 /* The '+' line: alone, or with the record's name again. */

@@ -73,7 +73,7 @@ static int series_open(const char *path, struct hFILE *fp, const struct htsForma
     int rc = cs_lines_open(&s->in, fp, m->compression != no_compression, opt->threads);
     if (rc == CS_OK)
         rc = opt->series ? read_header(s)
-           : cs_fail(CS_EFORMAT, "'%s' holds real values, and sequences are wanted here", path);
+           : cs_fail(CS_EFORMAT, "'%s' holds real values; expected sequences", path);
     if (rc != CS_OK) {
         const int closed = series_close(s);
         (void)closed;                /* the first failure is the one to tell */

@@ -93,13 +93,13 @@ static int refuse(const char *path, const htsFormat *m)
     };
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         if (m->compression == foreign[i].c)
-            return cs_fail(CS_EFORMAT, "'%s' is compressed with %s, which cannot be read; "
+            return cs_fail(CS_EFORMAT, "'%s' is compressed with %s, which is not supported; "
                            "decompress it first: %s FILE | chordseq ... -", path, foreign[i].name,
                            foreign[i].tool);
     }
     char *what = hts_format_description(m);
-    cs_fail(CS_EFORMAT, "'%s' is no sequence file (%s); FASTA, FASTQ, SAM, BAM and CRAM can be "
-            "read", path, what ? what : "unknown format");
+    cs_fail(CS_EFORMAT, "'%s' is not a sequence file (%s); supported formats are FASTA, FASTQ, "
+            "SAM, BAM and CRAM", path, what ? what : "unknown format");
     free(what);
     return CS_EFORMAT;
 }
@@ -111,8 +111,8 @@ static int check_regions(const char *path, const htsFormat *m, const cs_input_op
 
     if (opt->n_region == 0 || (has_places && strcmp(path, "-") != 0))
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "'%s' cannot be read by --region, which takes BAM or CRAM files with "
-                   "an index", strcmp(path, "-") == 0 ? "standard input" : path);
+    return cs_fail(CS_EUSAGE, "'%s' cannot be read with --region, which needs BAM or CRAM files "
+                   "with an index", strcmp(path, "-") == 0 ? "standard input" : path);
 }
 
 int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
@@ -133,8 +133,8 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
     }
     const cs_reader *r = find_reader(fp, &m);
     if (opt->implied && m.format == empty_format)
-        rc = cs_fail(CS_EUSAGE, "no input: no file is named, and standard input is empty; name "
-                     "files, or '-i -' where an empty input is meant");
+        rc = cs_fail(CS_EUSAGE, "no input: no file is given, and standard input is empty; give "
+                     "files, or '-i -' to accept empty input");
     else
         rc = r ? check_regions(path, &m, opt) : refuse(shown, &m);
     if (rc != CS_OK) {
@@ -304,7 +304,7 @@ static int take_header(cs_inputs *s)
         sam_hdr_destroy(h);
     s->has_header = true;
     return fits ? CS_OK : cs_fail(CS_EUSAGE, "'%s' is aligned to other references than '%s'; "
-                                  "alignments that are written together need the same",
+                                  "alignments in one output need the same references",
                                   s->in->path, s->path[0]);
 }
 
@@ -379,8 +379,9 @@ void cs_inputs_report(const cs_inputs *s)
     const cs_input_count *k = &s->count;
     cs_report_counted(&k->outside_iupac, s->n_record, "contain X, read as N");
     if (k->no_end_marker.n)
-        cs_warn("the BGZF end marker is missing in %llu of %d inputs, which may be cut; first: "
-                "'%s'", (unsigned long long)k->no_end_marker.n, s->n, k->no_end_marker.first);
+        cs_warn("the BGZF end marker is missing in %llu of %d inputs, which may be truncated; "
+                "first: '%s'", (unsigned long long)k->no_end_marker.n, s->n,
+                    k->no_end_marker.first);
     if (k->n_secondary || k->n_supplementary)
         cs_note("skipped %llu secondary and %llu supplementary alignments",
                 (unsigned long long)k->n_secondary, (unsigned long long)k->n_supplementary);

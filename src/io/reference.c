@@ -89,8 +89,8 @@ int cs_reference_open(const char *path, cs_reference **out)
     if (!r->fai) {
         cs_reference_free(r);
         return cs_fail(CS_EIO, "cannot use the reference '%s'; it must be a FASTA file, plain or "
-                       "compressed by bgzip, with an index (samtools faidx) or in a folder that "
-                       "can be written to", path);
+                       "compressed by bgzip, with an index (samtools faidx) or in a writable "
+                       "folder", path);
     }
     const int rc = read_index(r);
     if (rc == CS_OK)
@@ -150,7 +150,7 @@ int cs_reference_fetch(cs_reference *r, const char *contig, int64_t from, int64_
     char *s = faidx_fetch_seq64(r->fai, contig, from, to - 1, &n);
     if (!s || n != to - from) {
         free(s);
-        return cs_fail(CS_EIO, "'%s': cannot read '%s' from %lld to %lld; does its index fit?",
+        return cs_fail(CS_EIO, "'%s': cannot read '%s' from %lld to %lld; does its index match?",
                        r->path, contig, (long long)from + 1, (long long)to);
     }
     for (hts_pos_t i = 0; i < n; i++) {
@@ -158,7 +158,7 @@ int cs_reference_fetch(cs_reference *r, const char *contig, int64_t from, int64_
         if (!c) {
             const int odd = (unsigned char)s[i];
             free(s);
-            return cs_fail(CS_EFORMAT, "'%s': byte 0x%02x of '%s' at %lld is no nucleotide",
+            return cs_fail(CS_EFORMAT, "'%s': byte 0x%02x of '%s' at %lld is not a nucleotide",
                            r->path, odd, contig, (long long)(from + i) + 1);
         }
         s[i] = c;

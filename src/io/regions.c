@@ -93,8 +93,8 @@ static int next_text(cs_regions *r, const cs_reference *ref, cs_region *out)
     *out = (cs_region){ r->contig, 0, INT64_MAX };
     const bool whole = ref && cs_reference_length(ref, s) >= 0;
     if (!whole && !split_text(r, s, out))
-        return cs_fail(CS_EUSAGE, "'%s' is no region: give contig, or contig:from-to with a contig "
-                       "of the reference", s);
+        return cs_fail(CS_EUSAGE, "'%s' is not a region: give CONTIG or CONTIG:FROM-TO with a "
+                       "contig of the reference", s);
     if (!ref)
         return out->to == INT64_MAX ? cs_fail(CS_EUSAGE, "the region '%s' has no end", s) : CS_OK;
     const int64_t n = cs_reference_length(ref, r->contig);
@@ -102,7 +102,7 @@ static int next_text(cs_regions *r, const cs_reference *ref, cs_region *out)
         return cs_fail(CS_EUSAGE, "region '%s': the reference '%s' has no contig '%s'", s,
                        cs_reference_path(ref), r->contig);
     if (out->from >= n)
-        return cs_fail(CS_EUSAGE, "region '%s' begins behind the end of '%s' (%lld bases)", s,
+        return cs_fail(CS_EUSAGE, "region '%s' begins after the end of '%s' (%lld bases)", s,
                        r->contig, (long long)n);
     out->to = out->to < n ? out->to : n;
     return CS_OK;

@@ -90,15 +90,14 @@ static int add_codes(struct scan *c, int64_t n_bytes)
     struct entry *e = &c->s->entry[c->s->n - 1];
     for (int64_t i = 0; i < n; i++)
         if (!c->is_code[(unsigned char)c->line.s[i]])
-            return cs_fail(CS_EFORMAT, "'%s' line %lld: byte 0x%02x is no code of a diplotype",
+            return cs_fail(CS_EFORMAT, "'%s' line %lld: byte 0x%02x is not a diplotype code",
                            c->s->path, (long long)c->no, (unsigned char)c->line.s[i]);
     if (e->n == 0) {
         e->per = n;
         e->stride = n_bytes;
     }
     if (c->last || n > e->per || (n == e->per && n_bytes > e->stride))
-        return refuse(c, "the lines of a record must be of one length but for the last, so that "
-                      "its sites can be found");
+        return refuse(c, "all lines of a record but the last must have the same length");
     c->last = n < e->per || n_bytes < e->stride;
     e->n += n;
     return CS_OK;
@@ -132,7 +131,7 @@ static int scan(struct scan *c)
         at = end;
     }
     if (r < -1)
-        rc = cs_fail(CS_EFORMAT, "'%s' is cut or damaged behind line %lld", c->s->path,
+        rc = cs_fail(CS_EFORMAT, "'%s' is truncated or damaged after line %lld", c->s->path,
                      (long long)c->no);
 out:
     return rc;
@@ -152,13 +151,13 @@ int cs_sites_open(const char *path, cs_sites **out)
     if (!s->fp)
         rc = cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
     else if (bgzf_compression(s->fp) == GZIP)
-        rc = cs_fail(CS_EUSAGE, "'%s' is compressed by gzip, which does not allow to read from all "
-                     "over it; give it plain, or compress it with bgzip", path);
+        rc = cs_fail(CS_EUSAGE, "'%s' is compressed by gzip, which has no random access; "
+                     "decompress it, or compress it with bgzip", path);
     else if (bgzf_compression(s->fp) == BGZF_BLOCKS && bgzf_index_build_init(s->fp) != 0)
         rc = cs_fail(CS_EMEM, "out of memory for the blocks of '%s'", path);
     CS_TRY(rc);
     if (bgzf_compression(s->fp) == BGZF_BLOCKS && bgzf_check_EOF(s->fp) == 0)
-        cs_warn("'%s' has no BGZF end marker; it may be cut", path);
+        cs_warn("'%s' has no BGZF end marker; it may be truncated", path);
     rc = scan(&c);
 out:
     ks_free(&c.line);

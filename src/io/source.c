@@ -67,12 +67,12 @@ static int fail(cs_source *s, int code, const char *problem, const char *advice)
 static int cut(cs_source *s)
 {
     return fail(s, CS_EFORMAT, "compressed data ends early",
-                "the file was probably cut while copying");
+                "the file is probably truncated");
 }
 
 static int damaged(cs_source *s, const char *problem)
 {
-    return fail(s, CS_EFORMAT, problem, "the file is damaged; get it again");
+    return fail(s, CS_EFORMAT, problem, "the file is damaged; download it again");
 }
 
 static int open_gzip(cs_source *s)

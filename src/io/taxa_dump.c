@@ -63,7 +63,7 @@ static int each_row(struct dump *d, const char *file,
         }
         if (k < N_FIELD || cs_parse_int(field[0], &taxid) != CS_OK || taxid < 1
             || taxid > MAX_TAXID)
-            rc = cs_fail(CS_EFORMAT, "'%s' line %lld: this is no row of NCBI's taxonomy dump", path,
+            rc = cs_fail(CS_EFORMAT, "'%s' line %lld: not a row of NCBI's taxonomy dump", path,
                          (long long)no);
         else
             rc = take(d, field, taxid);
@@ -179,7 +179,7 @@ static int add_classes(struct dump *d)
         if (cs_taxa_rows_find(d->rows, w->name) || taxid == 0)
             continue;
         if (taxid < 0)
-            return cs_fail(CS_EUSAGE, "several taxa in '%s' are called '%s'; say which one with "
+            return cs_fail(CS_EUSAGE, "several taxa in '%s' have the name '%s'; choose one with "
                            "--taxa", d->folder, w->name);
         CS_TRY(add_row(d, w->name, taxid));
     }
@@ -216,10 +216,11 @@ static int complete(struct dump *d, size_t i)
         return CS_OK;
     if (!known(d, r->taxid))
         return cs_fail(CS_EFORMAT, "'%s' has no taxon %lld%s%s", d->folder, (long long)r->taxid,
-                       *r->name ? ", which is to be class " : "", r->name);
+                       *r->name ? ", needed for class " : "", r->name);
     up = d->up[r->taxid];
     if (!known(d, up))
-        return cs_fail(CS_EFORMAT, "'%s': taxon %lld is under %lld, which is not there", d->folder,
+        return cs_fail(CS_EFORMAT, "'%s': taxon %lld has the parent %lld, which is missing",
+                       d->folder,
                        (long long)r->taxid, (long long)up);
     (void)snprintf(number, sizeof number, "%lld", (long long)up);
     r->rank = d->rank_name[d->rank[r->taxid]];

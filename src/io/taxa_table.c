@@ -26,10 +26,10 @@ static int check_new(const cs_taxa_rows *r, const cs_taxa_row *row)
     const cs_taxa_row *taxon = row->taxid ? cs_taxa_rows_taxid(r, row->taxid) : NULL;
 
     if (taxon)
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: taxid %lld stands in line %lld too", r->what,
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: taxid %lld is also on line %lld", r->what,
                        (long long)row->line, (long long)row->taxid, (long long)taxon->line);
     if (same >= 0)
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' stands in line %lld too", r->what,
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' is also on line %lld", r->what,
                        (long long)row->line, row->name, (long long)r->row[same].line);
     return CS_OK;
 }

@@ -138,7 +138,8 @@ static int parent_row(const struct building *b, const cs_taxa_row *row, const cs
     if (*up && (*up)->taxid == CS_TAXID_ROOT)
         *up = NULL;
     else if (!*up && taxid != CS_TAXID_ROOT && strcmp(row->parent, "root") != 0)
-        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' is under '%.60s', which has no row",
+        return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.60s' has the parent '%.60s', which has no "
+                                   "row",
                        b->rows->what, (long long)row->line, row->name, row->parent);
     return CS_OK;
 }
@@ -186,14 +187,14 @@ static int place_class(struct building *b, const char *name, int32_t class_no)
     const cs_taxa_row *row = cs_taxa_rows_find(b->rows, name);
 
     if (!row)
-        cs_warn("'%s' does not name the class '%s': it is put under the root without a taxid of "
-                "NCBI", b->rows->what, name);
+        cs_warn("'%s' lacks the class '%s': it is placed under the root without an NCBI taxid",
+                b->rows->what, name);
     if (row)
         CS_TRY(place(b, row, &at));
     else
         at = add_node(b->t, b->next++, 0, name, NULL);
     if (at == 0 || b->t->node[at].class_no >= 0)
-        rc = cs_fail(CS_EFORMAT, "'%s' line %lld: the class '%s' is %s, but a taxon is one class",
+        rc = cs_fail(CS_EFORMAT, "'%s' line %lld: the class '%s' is %s, but a taxon has one class",
                      b->rows->what, row ? (long long)row->line : 0, name,
                      at == 0 ? "the root" : "another one's taxon");
     else
@@ -243,8 +244,8 @@ static int check_names(const char *what, const cs_taxonomy *t)
 {
     for (int32_t i = 0; i < t->n; i++)
         if (!cs_name_is_plain(t->node[i].name) || !cs_name_is_plain(t->node[i].rank))
-            return cs_fail(CS_EFORMAT, "'%s': the taxon '%s' of rank '%s' has a tab, a newline or "
-                           "another control character in it, which no report can hold", what,
+            return cs_fail(CS_EFORMAT, "'%s': the taxon '%s' of rank '%s' contains a tab, "
+                           "newline or other control character", what,
                            t->node[i].name, t->node[i].rank);
     return CS_OK;
 }
@@ -334,8 +335,8 @@ char *cs_taxonomy_text(const cs_taxonomy *t)
 
 static int unsound(const char *what, const char *why)
 {
-    return cs_fail(CS_EMODEL, "'%s' has no sound taxonomy: %s; give it another with "
-                   "chordseq model label", what, why);
+    return cs_fail(CS_EMODEL, "'%s' has an invalid taxonomy: %s; replace it with chordseq model "
+                   "label", what, why);
 }
 
 static int parse_node(cs_taxonomy *t, const json_t *v, const char *what)
@@ -375,7 +376,7 @@ int cs_taxonomy_parse(const char *text, const char *what, const cs_class_taxon *
     for (int32_t i = 0; i < n; i++) {
         const int32_t at = find_taxid(t, c[i].taxid);
         if (at <= 0 || t->node[at].class_no >= 0) {
-            rc = unsound(what, "a class is not in it, or two are one");
+            rc = unsound(what, "a class is missing, or two are one");
             goto out;
         }
         set_class(t, at, i);

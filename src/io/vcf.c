@@ -70,7 +70,7 @@ static int read_text_header(cs_vcf *v)
             return cs_fail(CS_EFORMAT, "'%s': line %d has a NUL byte; the header is damaged",
                            v->path, (int)v->fp->lineno);
         if (v->line.l == 0 || v->line.s[0] != '#')
-            return cs_fail(CS_EFORMAT, "'%s': line %d comes before the line #CHROM; the header is "
+            return cs_fail(CS_EFORMAT, "'%s': line %d is before the line #CHROM; the header is "
                            "damaged", v->path, (int)v->fp->lineno);
         if (kputsn(v->line.s, v->line.l, &v->head) < 0 || kputc('\n', &v->head) < 0)
             return cs_fail(CS_EMEM, "out of memory for the header of '%s'", v->path);
@@ -78,7 +78,8 @@ static int read_text_header(cs_vcf *v)
             break;
     }
     if (r < -1)
-        return cs_fail(CS_EFORMAT, "'%s': cannot be decompressed; it is cut or damaged", v->path);
+        return cs_fail(CS_EFORMAT, "'%s': cannot be decompressed; it is truncated or damaged",
+                       v->path);
     if (r == -1)
         return cs_fail(CS_EFORMAT, "'%s' ends before the line #CHROM", v->path);
     v->n_column = 1;
@@ -106,7 +107,7 @@ static int open_all(cs_vcf *v, int threads)
     int rc = CS_OK;
 
     if (hts_get_format(v->fp)->category != variant_data)
-        return cs_fail(CS_EFORMAT, "'%s' is no VCF or BCF file", v->path);
+        return cs_fail(CS_EFORMAT, "'%s' is not a VCF or BCF file", v->path);
     if (threads > 0 && hts_set_threads(v->fp, threads) < 0)
         return cs_fail(CS_EIO, "'%s': cannot start decompression threads", v->path);
     CS_TRY(is_text(v) ? read_text_header(v) : read_native_header(v));
@@ -194,8 +195,8 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
     else if (!is_text(v) && !v->index)
         v->index = bcf_index_load(v->path);
     if (is_text(v) ? !v->tabix : !v->index)
-        return cs_fail(CS_EIO, "'%s' has no index, which regions need; make one (bcftools index "
-                       "on a BGZF or BCF file), or leave regions away", v->path);
+        return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (bcftools "
+                       "index on a BGZF or BCF file), or omit regions", v->path);
     const int tid = is_text(v) ? tbx_name2id(v->tabix, contig)
                                : bcf_hdr_name2id(v->header, contig);
     hts_itr_destroy(v->itr);
@@ -205,7 +206,7 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
         v->itr = is_text(v) ? tbx_itr_queryi(v->tabix, tid, from, to)
                             : bcf_itr_queryi(v->index, tid, from, to);
     if (!v->none && !v->itr)
-        return cs_fail(CS_EIO, "'%s': the index has no place for '%s'", v->path, contig);
+        return cs_fail(CS_EIO, "'%s': the index has no entry for '%s'", v->path, contig);
     return CS_OK;
 }
 
@@ -289,8 +290,8 @@ static int check_end(const cs_vcf *v)
 
     if (v->itr || !z || !z->no_eof_block || z->is_gzip)
         return CS_EOF;
-    return cs_fail(CS_EFORMAT, "'%s': the end marker is missing after record %llu; the file was "
-                   "probably cut while copying", v->path, (unsigned long long)v->n_record);
+    return cs_fail(CS_EFORMAT, "'%s': the end marker is missing after record %llu; the file is "
+                   "probably truncated", v->path, (unsigned long long)v->n_record);
 }
 
 static int next_text(cs_vcf *v)
@@ -304,8 +305,8 @@ static int next_text(cs_vcf *v)
         return check_end(v);
     v->n_record++;
     if (r < -1)
-        return cs_vcf_broken(v, v->itr ? "cannot be read; the file is cut or damaged" :
-                             "cannot be decompressed; the file is cut or damaged");
+        return cs_vcf_broken(v, v->itr ? "cannot be read; the file is truncated or damaged" :
+                             "cannot be decompressed; the file is truncated or damaged");
     if (memchr(v->line.s, '\0', v->line.l))
         return cs_vcf_broken(v, "has a NUL byte");
     if (!cs_vcf_line_sound(v->line.s, v->line.l, v->n_column, why, sizeof why))
@@ -329,7 +330,7 @@ static int next_native(cs_vcf *v)
         return check_end(v);
     v->n_record++;
     if (r < -1)
-        return cs_vcf_broken(v, "cannot be read; the file is cut or damaged");
+        return cs_vcf_broken(v, "cannot be read; the file is truncated or damaged");
     v->line.l = 0;
     if (!v->as_native && vcf_format(v->header, v->rec, &v->line) < 0)
         return cs_vcf_broken(v, "cannot be printed; the file is damaged");
@@ -390,7 +391,7 @@ int cs_vcf_info(const cs_vcf *v, const cs_vcf_record *r, const char *key, cs_are
         if (end)
             *end++ = '\0';
         if (i >= r->n_alt || (!end && i + 1 < r->n_alt))
-            return cs_fail(CS_EFORMAT, "'%s': record %llu has another number of values in %s "
+            return cs_fail(CS_EFORMAT, "'%s': record %llu has a different number of values in %s "
                            "than alternative alleles; it must be Number=A", v->path,
                            (unsigned long long)r->no, key);
         value[i] = strcmp(text, ".") == 0 ? NULL : text;

@@ -178,7 +178,7 @@ static int open_index(cs_vcfout *w)
         return CS_OK;
     if ((w->o.format != 'z' && w->o.format != 'b') || strcmp(w->path, "-") == 0
         || !cs_outfile_place(w->file))
-        return cs_fail(CS_EUSAGE, "--write-index needs a file of format z or b (-O), which '%s' is "
+        return cs_fail(CS_EUSAGE, "--write-index needs output format z or b (-O), which '%s' is "
                        "not", w->path);
     const size_t n = strlen(w->path) + sizeof ".csi";
     char *path = cs_xmalloc(n);
@@ -358,11 +358,11 @@ static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_valu
     int bad = 0;
 
     if (in.errcode & (BCF_ERR_CTG_UNDEF | BCF_ERR_TAG_UNDEF))
-        return refuse(w, r, "has a contig, filter or key that the header does not declare, which "
-                      "BCF cannot hold; use -O v or -O z");
+        return refuse(w, r, "has a contig, filter or key missing in the header, which BCF cannot "
+                      "store; use -O v or -O z");
     if (in.unpacked & ~BCF_UN_ALL)
-        return refuse(w, r, "has a position or number of more than 32 bits, which BCF cannot hold; "
-                      "use -O v or -O z");
+        return refuse(w, r, "has a position or number of more than 32 bits, which BCF cannot "
+                      "store; use -O v or -O z");
     if (!bcf_copy(w->rec, &in) || !drop_ours(w))
         return no_memory(w);
     for (int k = 0; k < w->o.n_field; k++) {

@@ -111,8 +111,8 @@ static int add_program(const cs_output *o, sam_hdr_t *h)
     const int bad = sam_hdr_add_pg(h, "chordseq", "VN", PACKAGE_VERSION, "CL", command, "DS", model,
                                    NULL) < 0;
     free(command);
-    return bad ? cs_fail(CS_EFORMAT, "the header of the input has @PG lines that cannot be chained "
-                         "to; use --no-PG") : CS_OK;
+    return bad ? cs_fail(CS_EFORMAT, "the header of the input has invalid @PG lines; use --no-PG") :
+        CS_OK;
 }
 
 /* All but what comes before the first record. */
@@ -212,8 +212,8 @@ static int one(cs_output *o, const cs_record *r, int s, const cs_prediction *a)
     CS_TRY(set_tags(o, w->b, a));
     errno = 0;
     if (sam_write1(w->fp, w->header, w->b) < 0)
-        rc = failed(o, w->fp->format.format == cram ? "CRAM needs the reference that records are "
-                    "aligned to; name it with --reference" : "a record");
+        rc = failed(o, w->fp->format.format == cram ? "CRAM needs the reference of the "
+                    "alignments; give it with --reference" : "a record");
 out:
     return rc;
 }

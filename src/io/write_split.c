@@ -75,7 +75,7 @@ static int make_folder(cs_output *o, struct split *w)
     else if (errno != EEXIST)
         return cs_fail(CS_EIO, "cannot make the folder '%s': %s", o->path, strerror(errno));
     else if (stat(o->path, &st) != 0 || !S_ISDIR(st.st_mode))
-        return cs_fail(CS_EIO, "'%s' is no folder", o->path);
+        return cs_fail(CS_EIO, "'%s' is not a folder", o->path);
     else if (access(o->path, W_OK | X_OK) != 0)
         return cs_fail(CS_EIO, "cannot write into the folder '%s': %s", o->path, strerror(errno));
     if (!o->info.resumes)

@@ -56,7 +56,7 @@ static int restore(cs_output *o)
     o->begun = 1;
     if (!restore_counts(o, from)
         || (o->w->restore && !o->w->restore(o, json_object_get(from, "state"))))
-        rc = cs_fail(CS_EFORMAT, "what was kept of '%s' when the run was interrupted is damaged",
+        rc = cs_fail(CS_EFORMAT, "the saved state of '%s' is damaged",
                      o->path);
     return rc;
 }

@@ -58,7 +58,7 @@ static void begin(void)
 static int ready(void)
 {
     if (pthread_once(&once, begin) != 0 || !plain_locale)
-        return cs_fail(CS_EMEM, "out of memory for the library to begin");
+        return cs_fail(CS_EMEM, "out of memory to initialise the library");
     /* It has failed before it changed anything: once more, for the message. */
     return once_rc == CS_OK ? CS_OK : cs_cpu_init();
 }
@@ -242,8 +242,9 @@ static int refuse_letter(const struct question *q, size_t no, size_t at)
     if (q->n > 1)
         (void)snprintf(where, sizeof where, " of sequence %zu", no);
     if (c > ' ' && c < 0x7f)
-        return cs_fail(CS_EFORMAT, "'%c' at place %zu%s is not a nucleotide code", c, at, where);
-    return cs_fail(CS_EFORMAT, "byte 0x%02x at place %zu%s is not a nucleotide code", c, at, where);
+        return cs_fail(CS_EFORMAT, "'%c' at position %zu%s is not a nucleotide code", c, at, where);
+    return cs_fail(CS_EFORMAT, "byte 0x%02x at position %zu%s is not a nucleotide code", c, at,
+                   where);
 }
 
 /* As the FASTA reader takes them: upper case, U as T, X as N, without blanks. */
@@ -387,7 +388,7 @@ static int answer_all(void *arg)
     struct question *q = arg;
 
     if (!q->asked->session)
-        return cs_fail(CS_EUSAGE, "the model's head sees no single vector");
+        return cs_fail(CS_EUSAGE, "the model's head does not pool to one vector");
     while (rc == CS_OK && q->done < q->n)
         rc = answer_some(q);
     return rc;

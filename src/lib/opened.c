@@ -55,7 +55,7 @@ static int check_model(const cs_model *m, const char *path)
         return cs_fail(CS_EMODEL, "model '%s' takes %s, not nucleotides", path,
                        m->tok ? "diplotypes" : "real values");
     if (m->head->per_token)
-        return cs_fail(CS_EMODEL, "model '%s' answers for every token, not for a sequence", path);
+        return cs_fail(CS_EMODEL, "model '%s' predicts per token, not per sequence", path);
     return CS_OK;
 }
 

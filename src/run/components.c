@@ -118,13 +118,13 @@ static const char *name_in(int argc, char **argv, const char *name, const char *
 
 static int unknown(const char *kind, const char *name)
 {
-    return cs_fail(CS_EUSAGE, "there is no %s '%s'; 'chordseq train --help' lists what there is",
+    return cs_fail(CS_EUSAGE, "there is no %s '%s'; 'chordseq train --help' lists them",
                    kind, name);
 }
 
 static int other(const char *kind, const char *given, const char *of_model)
 {
-    return cs_fail(CS_EUSAGE, "--%s %s: the model to start from has %s, and goes on with it",
+    return cs_fail(CS_EUSAGE, "--%s %s: the initial model has %s and keeps it",
                    kind, given, of_model);
 }
 
@@ -216,8 +216,8 @@ static int check_vocabulary(const cs_components *c, int argc, char **argv)
     if (text == NULL)
         rc = cs_fail(CS_EMEM, "out of memory for the vocabulary '%s'", path);
     else if (strcmp(text, c->tok_text) != 0)
-        rc = cs_fail(CS_EUSAGE, "--%s %s: the model to start from has another vocabulary, and goes "
-                     "on with it", vocabulary, path);
+        rc = cs_fail(CS_EUSAGE, "--%s %s: the initial model has another vocabulary and keeps it",
+                     vocabulary, path);
     free(text);
     return rc;
 }
@@ -235,7 +235,7 @@ int cs_components_adopt(cs_components *c, int argc, char **argv, const cs_model 
     CS_TRY(check_part(argc, argv, "tokenizer", c->tok->opt, c->tok_cfg, from->tok_cfg));
     c->tok_text = c->tok->save != NULL ? c->tok->save(from->tok_state) : NULL;
     if (c->tok->save != NULL && c->tok_text == NULL)
-        return cs_fail(CS_EMEM, "out of memory for the vocabulary of the model to start from");
+        return cs_fail(CS_EMEM, "out of memory for the vocabulary of the initial model");
     if (c->tok_text != NULL)
         CS_TRY(check_vocabulary(c, argc, argv));
     memcpy(c->tok_cfg, from->tok_cfg, c->tok->cfg_size);

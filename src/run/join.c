@@ -40,8 +40,8 @@ struct joint {
 
 static int changed(const struct joint *j, int i)
 {
-    return cs_fail(CS_EFORMAT, "'%s' is not what '%s' was written for; it was changed or cut, so "
-                   "run shard %d again", j->in[i].path, j->all->m[i].path, i + 1);
+    return cs_fail(CS_EFORMAT, "'%s' does not match '%s'; it was changed or truncated; rerun "
+                   "shard %d", j->in[i].path, j->all->m[i].path, i + 1);
 }
 
 static int open_shard(struct joint *j, int i)
@@ -52,8 +52,8 @@ static int open_shard(struct joint *j, int i)
         return CS_OK;
     s->f = fopen(s->path, "rb");
     if (!s->f || fseeko(s->f, (off_t)s->at, SEEK_SET) != 0)
-        return cs_fail(CS_EIO, "cannot read '%s', an output of shard %d: it lies neither beside "
-                       "'%s' nor where that shard put it", s->path, i + 1, j->all->m[i].path);
+        return cs_fail(CS_EIO, "cannot read '%s', an output of shard %d: it is neither beside "
+                       "'%s' nor at its original path", s->path, i + 1, j->all->m[i].path);
     return CS_OK;
 }
 
@@ -152,7 +152,7 @@ static int take_head(struct joint *j, int i)
         return cs_outfile_write(j->out, head, (size_t)n);
     }
     if (j->how == CS_JOIN_NPY ? n != j->n_head : !same_heads(j->head, head))
-        rc = cs_fail(CS_EFORMAT, "'%s' and '%s' begin with different headers", j->in[0].path,
+        rc = cs_fail(CS_EFORMAT, "'%s' and '%s' have different headers", j->in[0].path,
                      j->in[i].path);
     if (j->all->n > MAX_OPEN)
         close_shard(&j->in[i]);
@@ -169,7 +169,7 @@ static int find_files(struct joint *j)
         struct shard_file *s = &j->in[i];
         s->told = cs_manifest_output(&j->all->m[i], j->option);
         if (!s->told)
-            return cs_fail(CS_EUSAGE, "'%s' tells of no --%s; that shard was run without it",
+            return cs_fail(CS_EUSAGE, "'%s' has no --%s; that shard was run without it",
                            j->all->m[i].path, j->option);
         s->path = cs_manifest_find(&j->all->m[i], s->told, j->path);
         s->crc = crc32(0, NULL, 0);

@@ -32,8 +32,8 @@ static int add_identity(json_t *all, const char *path)
     struct stat st;
 
     if (strcmp(path, "-") == 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return cs_fail(CS_EUSAGE, "'%s' is no regular file: a run that reads it cannot be resumed; "
-                       "leave out --resume", strcmp(path, "-") == 0 ? "standard input" : path);
+        return cs_fail(CS_EUSAGE, "'%s' is not a regular file: a run that reads it cannot be "
+                       "resumed; omit --resume", strcmp(path, "-") == 0 ? "standard input" : path);
     json_array_append_new(all, json_pack("[I, I, I]", (json_int_t)st.st_size,
                                          (json_int_t)st.st_mtim.tv_sec,
                                          (json_int_t)st.st_mtim.tv_nsec));
@@ -72,8 +72,8 @@ static int check_same(const cs_journal *j)
 
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if (!json_equal(json_object_get(then, part[i][0]), json_object_get(j->run, part[i][0])))
-            return cs_fail(CS_EUSAGE, "'%s' was begun %s; give the same again, or remove it to "
-                           "begin anew", j->path, part[i][1]);
+            return cs_fail(CS_EUSAGE, "'%s' was started %s; give the same again, or remove it to "
+                           "start over", j->path, part[i][1]);
     return CS_OK;
 }
 
@@ -89,7 +89,7 @@ static int read_old(cs_journal *j)
         || !json_is_object(json_object_get(j->old, "outputs"))
         || !json_is_integer(json_object_get(j->old, "records"))
         || json_integer_value(json_object_get(j->old, "records")) < 0)
-        rc = cs_fail(CS_EFORMAT, "'%s' is damaged; remove it to begin anew", j->path);
+        rc = cs_fail(CS_EFORMAT, "'%s' is damaged; remove it to start over", j->path);
     else
         rc = check_same(j);
 out:

@@ -99,7 +99,7 @@ static int read_one(const char *path, cs_manifest *m)
     m->all = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
     free(text);
     if (!is_sound(m->all))
-        return cs_fail(CS_EFORMAT, "'%s' is no manifest of a shard; --shard writes one with "
+        return cs_fail(CS_EFORMAT, "'%s' is not a shard manifest; --shard writes one with "
                        "--manifest", path);
     m->no = json_integer_value(json_object_get(m->all, "shard"));
     m->records = json_integer_value(json_object_get(m->all, "records"));
@@ -138,8 +138,9 @@ static int other_option(const cs_manifest *a, const cs_manifest *b, const char *
 
     show(x, in_a);
     show(y, in_b);
-    return cs_fail(CS_EUSAGE, "'%s' and '%s' are of runs with different options: --%s is %s and "
-                   "%s; only shards of one run can be merged", a->path, b->path, name, in_a, in_b);
+    return cs_fail(CS_EUSAGE, "'%s' and '%s' are from runs with different options: --%s is %s "
+                   "and %s; only shards of one run can be merged", a->path, b->path, name, in_a,
+                   in_b);
 }
 
 /* All of a's options are b's; called both ways. */
@@ -174,9 +175,9 @@ static int check_parts(const cs_manifest *a, const cs_manifest *b)
     const char *sum_b = json_string_value(json_object_get(json_object_get(y, "model"), "sha256"));
 
     if (strcmp(sum_a, sum_b) != 0)
-        return cs_fail(CS_EUSAGE, "'%s' and '%s' are of runs with different models (sha256 %.12s "
-                       "and %.12s); only shards of one run can be merged", a->path, b->path, sum_a,
-                       sum_b);
+        return cs_fail(CS_EUSAGE, "'%s' and '%s' are from runs with different models (sha256 "
+                       "%.12s and %.12s); only shards of one run can be merged", a->path, b->path,
+                       sum_a, sum_b);
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         const char *run = part[i].in_run, *all = part[i].in_all;
         const json_t *p = run ? json_object_get(x, run) : json_object_get(a->all, all);

@@ -345,7 +345,7 @@ static int write_sum(int i, cs_outfile *of, cs_outfile *f)
 
     CS_TRY(cs_outfile_finish(of));
     if (!cs_outfile_place(of))
-        return cs_fail(CS_EIO, "'%s' is no regular file", cs_outfile_name(of));
+        return cs_fail(CS_EIO, "'%s' is not a regular file", cs_outfile_name(of));
     CS_TRY(cs_file_read(cs_outfile_place(of), MAX_MODEL_BYTES, &bytes, &n));
     cs_sha256_init(&s);
     cs_sha256_add(&s, bytes, n);

@@ -195,13 +195,13 @@ static int check_resume(const cs_output_args *a)
     const char *asked = a->format ? formats[a->format] : NULL;
 
     if (a->resume && a->bam && strcmp(cs_alignments_format(a->bam, asked), "cram") == 0)
-        return cs_fail(CS_EUSAGE, "--resume cannot go on with CRAM, of which a part is always in "
-                       "memory; write BAM, and have it converted: samtools view -C");
+        return cs_fail(CS_EUSAGE, "--resume does not support CRAM, which buffers records in "
+                       "memory; write BAM and convert it: samtools view -C");
     for (int i = 0; a->resume && i < N_FORMAT; i++) {
         const char *path = resolved(a, i);
         CS_BUG(path && !cs_writer_find(format[i].writer)->resumes);
         if (is_stdout(path))
-            return cs_fail(CS_EUSAGE, "--resume needs files, not standard output; name them with "
+            return cs_fail(CS_EUSAGE, "--resume needs files, not standard output; give them with "
                            "--output and the other options");
     }
     return CS_OK;
@@ -222,13 +222,14 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m)
         const char *path = resolved(a, i);
         if (path && !m->head->is_class && cs_writer_find(format[i].writer)->for_classes)
             return cs_fail(CS_EUSAGE, "%s is for classes, but the model predicts %s",
-                           format[i].option, m->head->is_labels ? "labels that do not exclude each "
-                           "other; the table and --jsonl have their probabilities" : "values");
+                           format[i].option, m->head->is_labels
+                           ? "labels that do not exclude each other; their probabilities are in "
+                             "the table and --jsonl" : "values");
         for (int k = 0; path && k < i; k++) {
             if (!resolved(a, k) || !cs_outputs_same(path, resolved(a, k)))
                 continue;
-            return cs_fail(CS_EUSAGE, "%s and %s both write to %s%s%s; give one of them another "
-                           "name", format[k].option, format[i].option, is_stdout(path) ? "" : "'",
+            return cs_fail(CS_EUSAGE, "%s and %s both write to %s%s%s; rename one of them",
+                           format[k].option, format[i].option, is_stdout(path) ? "" : "'",
                            is_stdout(path) ? "standard output" : path, is_stdout(path) ? "" : "'");
         }
     }
@@ -239,14 +240,14 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m)
     if (is_stdout(a->split))
         return cs_fail(CS_EUSAGE, "--split-dir needs a folder, not standard output");
     if ((a->binning || a->profile) && (!*a->sample || strpbrk(a->sample, "\t\r\n")))
-        return cs_fail(CS_EUSAGE, "--sample '%s' is no name that fits a line of CAMI's formats",
+        return cs_fail(CS_EUSAGE, "--sample '%s' is not a valid name in CAMI formats",
                        a->sample);
     if (a->use_names && !a->kraken)
-        return cs_fail(CS_EUSAGE, "--use-names goes with --kraken");
+        return cs_fail(CS_EUSAGE, "--use-names needs --kraken");
     if (a->compress && !a->split)
-        return cs_fail(CS_EUSAGE, "--split-gz goes with --split-dir");
+        return cs_fail(CS_EUSAGE, "--split-gz needs --split-dir");
     if ((a->format || a->no_pg) && !a->bam)
-        return cs_fail(CS_EUSAGE, "--output-fmt and --no-PG go with --bam");
+        return cs_fail(CS_EUSAGE, "--output-fmt and --no-PG need --bam");
     return check_resume(a);
 }
 
@@ -289,7 +290,7 @@ int cs_outputs_explain(int rc, int n)
 {
     if (rc != CS_ECANCEL || n < 2 || cs_signal_caught() != 0)
         return rc;
-    return cs_fail(CS_EIO, "the reader of standard output has gone; the other outputs are not "
+    return cs_fail(CS_EIO, "the reader of standard output closed it; the other outputs are not "
                    "written either");
 }
 

@@ -124,8 +124,8 @@ int cs_shard_add(cs_shard *s, const char *option, const char *path,
     if (!cs_shard_wants(s))
         return CS_OK;
     if (cs_outputs_same(path, "-"))
-        return cs_fail(CS_EUSAGE, "--manifest needs files, not standard output; name them with %s "
-                       "and the other options", option);
+        return cs_fail(CS_EUSAGE, "--manifest needs files, not standard output; give them with "
+                       "%s and the other options", option);
     if (cs_outputs_same(path, s->manifest))
         return cs_fail(CS_EUSAGE, "%s and --manifest both write to '%s'", option, path);
     CS_BUG(s->n_part == MAX_PART);
@@ -207,7 +207,7 @@ static int add_identity(json_t *o, const char *path)
     free(buf);
     json_object_set_new(o, "bytes", json_integer(n_bytes));
     json_object_set_new(o, "crc32", json_integer((json_int_t)crc));
-    return bad ? cs_fail(CS_EIO, "cannot read '%s' back for the manifest", path) : CS_OK;
+    return bad ? cs_fail(CS_EIO, "cannot read '%s' for the manifest", path) : CS_OK;
 }
 
 static int outputs_json(const cs_shard *s, json_t *all)
@@ -292,7 +292,7 @@ out:
 void cs_shard_warn_empty(const cs_shard *s)
 {
     if (!s || (s->n_unit == 0 && !s->by_bytes))
-        cs_warn("there are no records in the input");
+        cs_warn("the input has no records");
 }
 
 /* ---- the options ----------------------------------------------------------------------------- */
@@ -322,10 +322,10 @@ int cs_shard_new(const cs_shard_args *a, cs_shard **out)
 
     *out = NULL;
     if (!a->shard)
-        return a->manifest ? cs_fail(CS_EUSAGE, "--manifest goes with --shard") : CS_OK;
+        return a->manifest ? cs_fail(CS_EUSAGE, "--manifest needs --shard") : CS_OK;
     if (!parse(a->shard, &no, &n))
-        return cs_fail(CS_EUSAGE, "--shard '%s' is no part; give its number and that of all, from "
-                       "1/1 to %d/%d, such as 2/8", a->shard, MAX_SHARD, MAX_SHARD);
+        return cs_fail(CS_EUSAGE, "--shard '%s' is not of the form I/N, from 1/1 to %d/%d, such "
+                       "as 2/8", a->shard, MAX_SHARD, MAX_SHARD);
     const int rc = cs_outputs_probe(a->manifest);
     if (rc != CS_OK)
         return rc;

@@ -25,7 +25,8 @@ struct reading {
 
 static int damaged(const struct reading *r, const char *why)
 {
-    return cs_fail(CS_EFORMAT, "'%s' is no tokenizer.json with byte-pair pieces: %s", r->what, why);
+    return cs_fail(CS_EFORMAT, "'%s' is not a tokenizer.json with byte-pair pieces: %s", r->what,
+                   why);
 }
 
 static int out_of_memory(const struct reading *r)
@@ -35,8 +36,8 @@ static int out_of_memory(const struct reading *r)
 
 static int unlike(const struct reading *r, const char *what)
 {
-    return cs_fail(CS_EMODEL, "'%s' has %s, which changes ids in a way that chordseq does not "
-                   "know; choose a tokenizer of plain byte-pair pieces", r->what, what);
+    return cs_fail(CS_EMODEL, "'%s' has %s, which chordseq does not support; choose a tokenizer "
+                   "with plain byte-pair pieces", r->what, what);
 }
 
 static bool is_blank(const json_t *j)
@@ -82,8 +83,8 @@ static int find_parts(struct reading *r)
     r->merges = json_object_get(r->model, "merges");
     type = json_string_value(json_object_get(r->model, "type"));
     if (type && strcmp(type, "BPE") != 0)
-        return cs_fail(CS_EMODEL, "'%s' has a model of type '%.40s'; BPE can be read", r->what,
-                       type);
+        return cs_fail(CS_EMODEL, "'%s' has a model of type '%.40s'; only BPE is supported",
+                       r->what, type);
     if (!type || !json_is_object(r->vocab) || !json_is_array(r->merges))
         return damaged(r, "it lacks 'model' with 'type', 'vocab' and 'merges'");
     if (json_object_size(r->vocab) == 0 || json_object_size(r->vocab) > CS_BPE_MAX_ID)
@@ -109,13 +110,13 @@ static int count_ids(const struct reading *r, json_int_t *max)
     *max = 0;
     json_object_foreach(r->vocab, key, v) {
         if (!json_is_integer(v) || json_integer_value(v) < 0)
-            return damaged(r, "an id is no number");
+            return damaged(r, "an id is not a number");
         *max = json_integer_value(v) > *max ? json_integer_value(v) : *max;
     }
     json_array_foreach(json_object_get(r->root, "added_tokens"), i, v) {
         const json_int_t id = json_integer_value(json_object_get(v, "id"));
         if (!json_is_integer(json_object_get(v, "id")) || id < 0)
-            return damaged(r, "the id of an added token is no number");
+            return damaged(r, "the id of an added token is not a number");
         *max = id > *max ? id : *max;
     }
     /* Sparse ids would take memory that no byte of the file stands for. */
@@ -133,7 +134,7 @@ static int add_piece(struct reading *r, json_int_t id, const char *s, size_t n, 
     if (cs_bpe_find(b, s, n) >= 0)
         return cs_bpe_find(b, s, n) == id ? CS_OK : damaged(r, "a piece has two ids");
     if (b->piece[id])
-        return cs_fail(CS_EFORMAT, "'%s' is no tokenizer.json with byte-pair pieces: pieces "
+        return cs_fail(CS_EFORMAT, "'%s' is not a tokenizer.json with byte-pair pieces: pieces "
                        "'%.40s' and '%.40s' share the id %d", r->what, b->piece[id], s, (int)id);
     return cs_bpe_add(b, (int32_t)id, s, n, special);
 }
@@ -206,7 +207,7 @@ static int read_special(struct reading *r)
         return unlike(r, "no 'unk_token', so that unknown letters vanish");
     r->b->unk = cs_bpe_find(r->b, unk, strlen(unk));
     if (r->b->unk < 0 || !r->b->special[r->b->unk])
-        return damaged(r, "its 'unk_token' is no special piece of the vocabulary");
+        return damaged(r, "its 'unk_token' is not a special piece of the vocabulary");
     r->b->fuse_unk = json_is_true(json_object_get(r->model, "fuse_unk"));
     return CS_OK;
 }
@@ -237,7 +238,7 @@ static int read_merge(struct reading *r, size_t no, const json_t *v)
     cs_bpe *b = r->b;
 
     if (!split_merge(v, &left, &n_left, &right))
-        return cs_fail(CS_EFORMAT, "'%s': merge %zu is no pair of pieces", r->what, no);
+        return cs_fail(CS_EFORMAT, "'%s': merge %zu is not a pair of pieces", r->what, no);
     const size_t n_right = strlen(right);
     if (n_left > CS_BPE_MAX_PIECE || n_right > CS_BPE_MAX_PIECE)
         return cs_fail(CS_EFORMAT, "'%s': merge %zu has a piece that is too long", r->what, no);
@@ -275,7 +276,7 @@ static int read_all(struct reading *r, const char *text, size_t n)
 
     r->root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
     if (!r->root)
-        return cs_fail(CS_EFORMAT, "'%s' line %d is no JSON: %.80s", r->what, why.line, why.text);
+        return cs_fail(CS_EFORMAT, "'%s' line %d is not JSON: %.80s", r->what, why.line, why.text);
     CS_TRY(find_parts(r));
     CS_TRY(check_settings(r));
     CS_TRY(count_ids(r, &max));

@@ -41,7 +41,8 @@ static int check_setting(const cs_bpe_setting *s, int n_symbol)
                        "symbols) and %d", (long long)s->n_vocab, N_SPECIAL + n_symbol,
                        CS_BPE_MAX_ID);
     if (s->n_sentence > 0 && s->sentence_min > s->sentence_max)
-        return cs_fail(CS_EUSAGE, "sentences of at least %lld and at most %lld symbols cannot be",
+        return cs_fail(CS_EUSAGE, "sentences of at least %lld and at most %lld symbols are "
+                                  "impossible",
                        (long long)s->sentence_min, (long long)s->sentence_max);
     if (s->n_sentence > 0 && s->n_sentence > INT32_MAX / s->sentence_max)
         return cs_fail(CS_EUSAGE, "%lld sentences of up to %lld symbols are more than 2^31 symbols",
@@ -52,7 +53,7 @@ static int check_setting(const cs_bpe_setting *s, int n_symbol)
 static int push(cs_bpe_corpus *c, int32_t v)
 {
     if (c->n >= INT32_MAX - 1)
-        return cs_fail(CS_EUSAGE, "more than 2^31 symbols to learn from; sample some with "
+        return cs_fail(CS_EUSAGE, "more than 2^31 symbols to train on; sample some with "
                        "--sentences NUM");
     if (c->n == c->cap && cs_grow((void **)&c->cell, &c->cap, c->n + 1, sizeof *c->cell) != CS_OK)
         return CS_EMEM;
@@ -455,7 +456,7 @@ static int begin(struct learning *l)
     l->after = cs_alloc(c->n, sizeof *l->after);
     l->before = cs_alloc(c->n, sizeof *l->before);
     if (!l->b || !l->after || !l->before) {
-        rc = cs_fail(CS_EMEM, "out of memory: learning from %zu symbols takes %zu MiB or more; "
+        rc = cs_fail(CS_EMEM, "out of memory: training on %zu symbols takes %zu MiB or more; "
                      "sample some with --sentences NUM", c->n, c->n * 12 >> 20);
         goto out;
     }

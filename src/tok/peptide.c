@@ -53,7 +53,8 @@ int cs_peptides_init(cs_peptides *p, const char *alphabet, int64_t k, int64_t sa
         return cs_fail(CS_EUSAGE, "a peptide word has %d to %d letters, not %lld",
                        (int)CS_PEPTIDE_LEAST_K, (int)CS_PEPTIDE_MOST_K, (long long)k);
     if (sample < 1 || sample > 4096)
-        return cs_fail(CS_EUSAGE, "one peptide word in 1 to 4096 is sampled, not in %lld",
+        return cs_fail(CS_EUSAGE, "the sampling rate of peptide words is one in 1 to 4096, not "
+                                  "in %lld",
                        (long long)sample);
     if (strlen(alphabet) >= sizeof p->alphabet)
         return cs_fail(CS_EUSAGE, "the peptide alphabet '%s' is too long", alphabet);

@@ -64,9 +64,9 @@ static int bpe_open(const void *cfg, void **state)
 
     if (!c->file)
         return cs_fail(CS_EUSAGE, "tokenizer bpe needs a vocabulary: --tokenizer.file FILE, as "
-                       "'chordseq tokenize --learn bpe' writes it");
+                       "written by 'chordseq tokenize --learn bpe'");
     if (strlen(c->file) > MAX_NAME)
-        return cs_fail(CS_EUSAGE, "the name of the vocabulary has more than %d bytes", MAX_NAME);
+        return cs_fail(CS_EUSAGE, "the vocabulary's name exceeds %d bytes", MAX_NAME);
     const int rc = cs_bpe_read(c->file, &b);
     return rc == CS_OK ? number(b, state) : rc;
 }

@@ -94,7 +94,7 @@ int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
     bag.regression = st->regression;
     int rc = run(s, be, &o, &bag);
     if (rc == CS_ECANCEL)
-        cs_note("ended by a signal before the network began; there is nothing to --resume");
+        cs_note("interrupted before network training started; nothing to --resume");
     st->bag = st->best_balanced = bag.best_balanced;
     st->best = bag.best;
     st->best_loss = bag.best_loss;
@@ -121,8 +121,9 @@ int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st)
 void cs_bag_tell(const cs_train_state *st)
 {
     if (isfinite(st->bag) && st->best_epoch == 0)
-        cs_note("the network did not get beyond the bag of words, which is the model written");
+        cs_note("the network did not improve on the bag of words; wrote the bag of words as the "
+                "model");
     if (isfinite(st->regression) && st->best_balanced < st->regression)
-        cs_warn("the model is below logistic regression on 5-mers: a balanced accuracy of %.4f, "
-                "not %.4f; give it more --budget, or more data", st->best_balanced, st->regression);
+        cs_warn("the model is worse than logistic regression on 5-mers: balanced accuracy %.4f, "
+                "not %.4f; increase --budget, or add data", st->best_balanced, st->regression);
 }

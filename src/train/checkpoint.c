@@ -206,19 +206,20 @@ static int compare_recipes(const char *path, const char *was, const char *is)
     while (*was != '\0' && *is != '\0') {
         const int n_was = (int)strcspn(was, "\n"), n_is = (int)strcspn(is, "\n");
         if (n_was != n_is || strncmp(was, is, (size_t)n_was) != 0)
-            return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: it has '%.*s', this "
-                           "command '%.*s'; give the same options and data, or leave out --resume",
+            return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: it has '%.*s', "
+                           "this command '%.*s'; give the same options and data, or omit --resume",
                            path, n_was, was, n_is, is);
         was += n_was + (was[n_was] == '\n');
         is += n_is + (is[n_is] == '\n');
     }
-    return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: one of them has '%.*s' more",
+    return cs_fail(CS_EUSAGE, "checkpoint '%s' belongs to another run: '%.*s' is present in only "
+                              "one of them",
                    path, (int)strcspn(*was != '\0' ? was : is, "\n"), *was != '\0' ? was : is);
 }
 
 static int bad(const char *path, const char *what)
 {
-    return cs_fail(CS_EFORMAT, "'%s' is not a sound checkpoint: %s; start again without --resume",
+    return cs_fail(CS_EFORMAT, "'%s' is not a valid checkpoint: %s; start again without --resume",
                    path, what);
 }
 
@@ -230,7 +231,8 @@ static int64_t get_int(const json_t *h, const char *name)
 static int load_tensors(const char *path, const json_t *list, cs_params *ps)
 {
     if (!json_is_array(list) || json_array_size(list) != (size_t)ps->n)
-        return cs_fail(CS_EMODEL, "checkpoint '%s' is of a model with other tensors", path);
+        return cs_fail(CS_EMODEL, "checkpoint '%s' belongs to a model with different tensors",
+                       path);
     for (int i = 0; i < ps->n; i++) {
         cs_param *p = &ps->p[i];
         const char *name;
@@ -239,7 +241,7 @@ static int load_tensors(const char *path, const json_t *list, cs_params *ps)
                         &step) != 0)
             return bad(path, "its list of tensors is malformed");
         if (strcmp(name, p->name) != 0 || off != p->off || n != p->n || step < 0)
-            return cs_fail(CS_EMODEL, "checkpoint '%s' has tensor '%s' where the model has '%s'",
+            return cs_fail(CS_EMODEL, "checkpoint '%s' has tensor '%s', but the model has '%s'",
                            path, name, p->name);
         p->step = step;
         p->touched = false;
@@ -259,7 +261,7 @@ static int load_header(const char *path, const json_t *h, cs_params *ps, bool av
     CS_TRY(compare_recipes(path, was, recipe));
     if (get_int(h, "real_bytes") != sizeof(cs_real) || get_int(h, "n_real") != ps->n_real ||
         json_is_true(json_object_get(h, "average")) != average)
-        return cs_fail(CS_EMODEL, "checkpoint '%s' is of a model of another size", path);
+        return cs_fail(CS_EMODEL, "checkpoint '%s' belongs to a model of a different size", path);
     for (int i = 0; i < N_FIELD; i++)
         if (!set_field(&fields[i], json_object_get(h, fields[i].name), st))
             return bad(path, "its header lacks fields");
@@ -278,7 +280,7 @@ static int load_slabs(const char *path, const char *p, size_t n, cs_params *ps, 
     const int n_slab = list_slabs(ps, average, slab);
 
     if (n != (size_t)n_slab * n_bytes)
-        return bad(path, "its size does not fit its header");
+        return bad(path, "its size does not match its header");
     for (int i = 0; i < n_slab; i++)
         ps->be->op.upload(ps->be, slab[i], p + (size_t)i * n_bytes, n_bytes);
     return ps->be->op.sync(ps->be);
@@ -294,7 +296,7 @@ int cs_checkpoint_load(const char *path, cs_params *ps, bool average, cs_train_s
 
     CS_TRY(cs_file_read(path, SIZE_MAX / 2, &file, &n));
     if (n < HEAD_BYTES + 4 || memcmp(file, magic, sizeof magic) != 0) {
-        rc = bad(path, "it does not begin like one");
+        rc = bad(path, "its signature is missing");
         goto out;
     }
     if (from_little_endian(file + n - 4, 4) != crc32_z(crc32_z(0, NULL, 0), (void *)file, n - 4)) {

@@ -47,8 +47,7 @@ static int parse(const struct weights *w, const char *text)
     }
     free(list);
     if (c == w->n && sum == 0)
-        return cs_fail(CS_EUSAGE, "--class-weights %s: with all of them 0 there is nothing to "
-                       "learn", text);
+        return cs_fail(CS_EUSAGE, "--class-weights %s: at least one weight must be above 0", text);
     if (c != w->n)
         return cs_fail(CS_EUSAGE, "--class-weights takes none, balanced or %d numbers, not '%s'",
                        (int)w->n, text);
@@ -112,7 +111,7 @@ int cs_class_weights(const char *list, const cs_head *head, const cs_dataset *d,
     if (strcmp(list, "none") == 0)
         return CS_OK;
     if (!head->is_class && !head->is_labels)
-        return cs_fail(CS_EUSAGE, "--class-weights is for classes, the head predicts values");
+        return cs_fail(CS_EUSAGE, "--class-weights is for classes, but the head predicts values");
     *weight = w.v = cs_xcalloc(2 * (size_t)w.n, sizeof *w.v);
     for (int32_t c = 0; c < 2 * w.n; c++)
         w.v[c] = 1;

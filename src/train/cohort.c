@@ -144,9 +144,9 @@ static int plant(struct cohort *c)
             index[n++] = (int64_t)j;
     if (n < c->a->n_causal) {
         free(index);
-        return cs_fail(CS_EUSAGE, "'%s' has %lld sites that can have an effect (one ALT, frequent "
-                       "enough), not --causal %lld", c->a->input, (long long)n,
-                       (long long)c->a->n_causal);
+        return cs_fail(CS_EUSAGE, "'%s' has %lld sites that can have an effect (one ALT, "
+                       "sufficiently frequent), fewer than --causal %lld", c->a->input,
+                       (long long)n, (long long)c->a->n_causal);
     }
     cs_rng_shuffle(cs_rng_key(c->seed, STREAM_CAUSE), index, n);
     for (int64_t k = 0; k < c->a->n_causal; k++) {
@@ -195,8 +195,8 @@ static int measure(struct cohort *c)
     for (size_t j = 0; j < c->sites.n; j++)
         c->sites.v[j].effect *= scale;
     return var > 1e-12 || c->a->heritability == 0 ? CS_OK
-         : cs_fail(CS_EUSAGE, "no site has an effect, so there is no --heritability %g; plant some "
-                   "with --causal", c->a->heritability);
+         : cs_fail(CS_EUSAGE, "no site has an effect, so --heritability %g is impossible; set "
+                   "--causal", c->a->heritability);
 }
 
 static bool is_case(const struct cohort *c, const struct person *p)
@@ -221,7 +221,7 @@ static int draw_person(const struct cohort *c, int64_t i, int64_t n_case)
         if (cs_signal_caught() != 0)
             return CS_ECANCEL;
     }
-    return cs_fail(CS_EUSAGE, "of %d persons none is a %s; another --prevalence is needed",
+    return cs_fail(CS_EUSAGE, "none of %d persons is a %s; change --prevalence",
                    MAX_TRIES, (int64_t)place < n_case ? "case" : "control");
 }
 

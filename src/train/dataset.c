@@ -117,7 +117,7 @@ static void append(cs_dataset *d, const cs_example *e)
 static int no_room(const cs_dataset *d, const cs_record *r)
 {
     return cs_fail(CS_EMEM, "out of memory for the sequences, at record '%s' after %lld bases; "
-                   "training keeps them all in memory", r->name, (long long)d->n_base);
+                   "training holds all sequences in memory", r->name, (long long)d->n_base);
 }
 
 int cs_dataset_add(cs_dataset *d, const cs_record *r, const float *target, const char *group)

@@ -90,10 +90,11 @@ static int fits_model(const cs_model *m, const cs_dataset *d)
     if (d->n_channel != m->n_channel)
         return cs_fail(CS_EMODEL, "the input has %s, but the model takes %s",
                        d->n_channel > 0 ? "real values" : "bases",
-                       m->n_channel > 0 ? "real values of as many channels as it was trained on"
+                       m->n_channel > 0 ? "real values with the number of channels it was "
+                                          "trained on"
                                         : "bases");
     if (!m->head->is_class && d->n_target != m->n_label)
-        return cs_fail(CS_EMODEL, "the input has %d values to predict, the model predicts %d",
+        return cs_fail(CS_EMODEL, "the input has %d target values, but the model predicts %d",
                        (int)d->n_target, (int)m->n_label);
     return CS_OK;
 }
@@ -102,8 +103,8 @@ int cs_evaluate_per_record(const cs_model *m)
 {
     if (!m->head->per_token)
         return CS_OK;
-    return cs_fail(CS_EMODEL, "the model answers for every token, not for a sequence; see "
-                   "'chordseq predict'");
+    return cs_fail(CS_EMODEL, "the model predicts per token, not per sequence; see 'chordseq "
+                   "predict'");
 }
 
 bool cs_evaluate_wants(const cs_labelled *l, const cs_example *e)
@@ -131,7 +132,7 @@ int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*b
     }
     cs_labelled_report(l);
     if (*n_without > 0)
-        cs_warn("%lld records or pieces have no answer and were left out: too long, or too few "
+        cs_warn("%lld records or pieces have no prediction and were left out: too long, or too few "
                 "known bases", (long long)*n_without);
 out:
     return rc;

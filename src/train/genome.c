@@ -35,8 +35,8 @@ static int check_file(const char *path)
         return cs_fail(CS_EIO, "cannot open '%s': %s", path, strerror(errno));
     if (cs_file_size(path) >= 0)
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "'%s' is no regular file; windows are fetched from all over a "
-                   "genome, which a pipe does not allow", path);
+    return cs_fail(CS_EUSAGE, "'%s' is not a regular file; genome windows need random access",
+                   path);
 }
 
 static int open_file(cs_genome *g, const char *path, cs_alphabet alphabet)
@@ -50,7 +50,7 @@ static int open_file(cs_genome *g, const char *path, cs_alphabet alphabet)
         CS_TRY(cs_reference_open(path, &r));
         g->file[g->n_file++] = r;
     } else if (alphabet == CS_NUCLEOTIDES) {
-        return cs_fail(CS_EFORMAT, "'%s' holds diplotypes, and nucleotides are wanted here", path);
+        return cs_fail(CS_EFORMAT, "'%s' holds diplotypes; expected nucleotides", path);
     } else {
         CS_TRY(cs_sites_open(path, &s));
         g->sites[g->n_sites++] = s;
@@ -70,7 +70,7 @@ int cs_genome_open(const cs_strlist *path, cs_alphabet alphabet, cs_genome *g)
     for (int i = 0; i < path->n; i++)
         CS_TRY(open_file(g, path->v[i], alphabet));
     if (g->n == 0)
-        rc = cs_fail(CS_EFORMAT, "there is no sequence to learn from in the input");
+        rc = cs_fail(CS_EFORMAT, "the input has no sequence to train on");
 out:
     return rc;
 }
@@ -154,8 +154,8 @@ static int find_contig(const cs_genome *g, const char *bed, const cs_region *r, 
         if (*no == g->n)
             return cs_fail(CS_EFORMAT, "'%s': the input has no contig '%s'", bed, r->contig);
         if (next_named(g, r->contig, *no + 1) < g->n)
-            return cs_fail(CS_EFORMAT, "'%s': the input has several contigs '%s'; keep them aside "
-                           "whole, with --val-contigs", bed, r->contig);
+            return cs_fail(CS_EFORMAT, "'%s': the input has several contigs '%s'; hold out whole "
+                           "contigs with --val-contigs", bed, r->contig);
     }
     if (r->to > g->contig[*no].n_base)
         return cs_fail(CS_EFORMAT, "'%s': '%s' ends at %lld, before %lld", bed, r->contig,

@@ -64,11 +64,11 @@ static int check_intervals(const cs_label_args *a, bool per_token)
                       : a->class_file.n > 0 ? "class" : a->map != NULL ? "label-map" : NULL;
 
     if (per_token && a->intervals == NULL)
-        return cs_fail(CS_EUSAGE, "the head predicts a class per token; say which bases have which "
+        return cs_fail(CS_EUSAGE, "the head predicts a class per token; give the labels of bases "
                        "with --intervals");
     if (per_token && other != NULL)
-        return cs_fail(CS_EUSAGE, "--%s is for labels of records, the head wants those of "
-                       "--intervals", other);
+        return cs_fail(CS_EUSAGE, "--%s is for labels of records, but the head needs --intervals",
+                       other);
     if (!per_token && (a->intervals != NULL || a->background != NULL))
         return cs_fail(CS_EUSAGE, "--%s is for a head that predicts a class per token",
                        a->intervals != NULL ? "intervals" : "background");
@@ -82,8 +82,8 @@ static int check_multilabel(const cs_label_args *a)
                       : a->map != NULL ? "label-map" : NULL;
 
     return other == NULL ? CS_OK
-         : cs_fail(CS_EUSAGE, "--%s is for one class per record; the head's labels come from "
-                   "--labels, a column each", other);
+         : cs_fail(CS_EUSAGE, "--%s gives one class per record; the head needs --labels with a "
+                   "column per label", other);
 }
 
 static int check_sources(const cs_label_args *a, const cs_input_args *input, bool is_class)
@@ -93,10 +93,10 @@ static int check_sources(const cs_label_args *a, const cs_input_args *input, boo
     if (n > 1)
         return cs_fail(CS_EUSAGE, "give one of --labels, --label-key and --class, not several");
     if (a->class_file.n > 0 && input->file.n + input->list.n > 0)
-        return cs_fail(CS_EUSAGE, "'%s' has no class; with --class name every file there",
+        return cs_fail(CS_EUSAGE, "'%s' has no class; with --class, give every file there",
                        input->file.n > 0 ? input->file.v[0] : input->list.v[0]);
     if (a->class_file.n > 0 && !is_class)
-        return cs_fail(CS_EUSAGE, "--class gives classes, but the head predicts values");
+        return cs_fail(CS_EUSAGE, "--class is for classes, but the head predicts values");
     /* Series files bring their own, which is found out when the first record is read. */
     return CS_OK;
 }
@@ -129,8 +129,8 @@ static int class_no(cs_labelled *l, const char *label, int *no)
     cs_suggest near = cs_suggest_begin(label);
     for (int i = 0; i < l->classes.n; i++)
         cs_suggest_try(&near, l->classes.name[i]);
-    return cs_fail(CS_EFORMAT, "label '%s' is not a class of the model; %s--label-map can say "
-                   "which class it stands for", label, cs_suggest_hint(&near));
+    return cs_fail(CS_EFORMAT, "label '%s' is not a class of the model; %s--label-map can map it "
+                   "to a class", label, cs_suggest_hint(&near));
 }
 
 /* CLASS=FILE: the file joins the inputs, its class is kept beside it. */
@@ -173,7 +173,7 @@ static int open_intervals(cs_labelled *l)
         CS_TRY(class_no(l, a->background, &l->background));
     CS_TRY(cs_intervals_open(a->intervals, &l->classes, l->fixed, &l->interval));
     if (!l->fixed && l->classes.n < 2)
-        rc = cs_fail(CS_EFORMAT, "'%s' has fewer than two classes; --background can be another",
+        rc = cs_fail(CS_EFORMAT, "'%s' has fewer than two classes; --background can add one",
                      a->intervals);
 out:
     return rc;
@@ -195,12 +195,12 @@ static int open_tables(cs_labelled *l)
     if (a->split != NULL)
         CS_TRY(cs_labels_open(a->split, &l->split));
     if (l->multi != NULL && cs_multilabels_columns(l->multi) < l->classes.n)
-        cs_warn("'%s' has no column for %d of the model's %d labels, which are not judged",
+        cs_warn("'%s' has no column for %d of the model's %d labels, which are not evaluated",
                 a->labels, l->classes.n - cs_multilabels_columns(l->multi), l->classes.n);
     if (l->table != NULL && cs_labels_columns(l->table) > (l->is_class ? 1 : MAX_VALUE))
-        rc = cs_fail(CS_EFORMAT, "'%s' has %d columns after the name; %s", a->labels,
-                     cs_labels_columns(l->table), l->is_class ? "a class is one" : "at most 64 "
-                     "values can be predicted");
+        rc = cs_fail(CS_EFORMAT, "'%s' has %d columns after the name, but %s", a->labels,
+                     cs_labels_columns(l->table), l->is_class ? "a class needs one" : "at most 64 "
+                     "are supported");
 out:
     return rc;
 }
@@ -268,12 +268,12 @@ static int unlabelled(cs_labelled *l, const cs_record *r)
     if (l->args->skip_unlabelled)
         return CS_EOF;
     if (l->args->labels != NULL)
-        return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'; --skip-unlabelled leaves such "
-                       "records out", r->name, l->args->labels);
+        return cs_fail(CS_EFORMAT, "record '%s' is not in '%s'; --skip-unlabelled omits such "
+                       "records", r->name, l->args->labels);
     if (l->args->key != NULL)
         return cs_fail(CS_EFORMAT, "record '%s' has no '%s=' in its header; --skip-unlabelled "
-                       "leaves such records out", r->name, l->args->key);
-    return cs_fail(CS_EUSAGE, "record '%s' brings no %s", r->name, l->is_labels
+                       "omits such records", r->name, l->args->key);
+    return cs_fail(CS_EUSAGE, "record '%s' has no %s", r->name, l->is_labels
                    ? "labels; give --labels" : "values; give --labels or --label-key");
 }
 
@@ -288,8 +288,8 @@ static int own_class(cs_labelled *l, const cs_record *r, float *target)
         return cs_fail(CS_EUSAGE, "no labels; give --labels, --label-key or --class");
     if (r->n_target != 1 || r->target[0] < 0 || r->target[0] >= MAX_OWN_CLASS ||
         r->target[0] != floorf(r->target[0]))
-        return cs_fail(CS_EFORMAT, "record '%s' has no class: its target must be one whole number "
-                       "of 0 .. %d", r->name, MAX_OWN_CLASS - 1);
+        return cs_fail(CS_EFORMAT, "record '%s' has no class: its target must be an integer from "
+                       "0 to %d", r->name, MAX_OWN_CLASS - 1);
     for (int k = l->fixed ? (int)r->target[0] : l->classes.n; k <= (int)r->target[0]; k++) {
         (void)snprintf(name, sizeof name, "%d", k);
         CS_TRY(class_no(l, name, &no));
@@ -444,14 +444,14 @@ static int fit(const cs_labelled *l, cs_dataset *d, const cs_record *r)
     const int32_t channels = r->x != NULL ? r->n_channel : 0, targets = n_target(l, r);
 
     if (targets > MAX_TARGET)
-        return cs_fail(CS_EFORMAT, "record '%s' has %d values to predict; at most %d are possible",
+        return cs_fail(CS_EFORMAT, "record '%s' has %d target values; at most %d are supported",
                        r->name, (int)targets, (int)MAX_TARGET);
     if (d->mem == NULL)
         cs_dataset_init(d, l->is_class && l->interval == NULL, targets, channels);
     d->background = l->background;
     if (channels != d->n_channel || targets != d->n_target)
         return cs_fail(CS_EFORMAT, "record '%s' has %d real values per position and %d targets, "
-                       "those before it %d and %d", r->name, (int)channels, (int)targets,
+                       "but earlier records have %d and %d", r->name, (int)channels, (int)targets,
                        (int)d->n_channel, (int)d->n_target);
     return CS_OK;
 }
@@ -468,8 +468,8 @@ static int find_spans(cs_labelled *l, const cs_record *r, const cs_span **span, 
         return CS_OK;
     l->n_unlabelled++;
     return l->args->skip_unlabelled ? CS_EOF
-         : cs_fail(CS_EFORMAT, "record '%s' has no interval in '%s'; --skip-unlabelled leaves such "
-                   "records out, --background gives them a class", r->name, l->args->intervals);
+         : cs_fail(CS_EFORMAT, "record '%s' has no interval in '%s'; --skip-unlabelled omits "
+                   "such records, --background gives them a class", r->name, l->args->intervals);
 }
 
 /* The value of --split-by, or "". */

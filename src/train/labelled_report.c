@@ -12,7 +12,7 @@ static void tell_unmet(const cs_labels *table, const char *path)
     const int64_t n = cs_labels_unmet(table, &first);
 
     if (n > 0)
-        cs_note("%lld of the %lld records that '%s' names are not in the input; the first: '%s'",
+        cs_note("%lld of the %lld records of '%s' are not in the input; first: '%s'",
                 (long long)n, (long long)cs_labels_count(table), path, first);
 }
 
@@ -25,10 +25,10 @@ void cs_labelled_report(const cs_labelled *l)
         cs_warn("%lld of %lld records have no label and were left out",
                 (long long)l->n_unlabelled, (long long)l->n_read);
     if (l->n_masked > 0)
-        cs_warn("of %lld of %lld records no label is known, and they were left out",
+        cs_warn("%lld of %lld records have only unknown labels and were left out",
                 (long long)l->n_masked, (long long)l->n_read);
     if (l->interval != NULL && l->n_named < cs_intervals_records(l->interval))
-        cs_warn("%lld of the %lld records that '%s' names are not in the input",
+        cs_warn("%lld of the %lld records of '%s' are not in the input",
                 (long long)(cs_intervals_records(l->interval) - l->n_named),
                 (long long)cs_intervals_records(l->interval), l->args->intervals);
     if (l->n_short > 0)
@@ -41,8 +41,8 @@ void cs_labelled_advise_tree(const cs_labelled *l)
     const cs_classes *c = &l->classes;
 
     if (c->n >= MANY_CLASSES && !l->lineages && strchr(c->name[0], ';') != NULL)
-        cs_note("there are %d classes, and they are lineages: --head tree --lineage RANKS learns "
-                "them with their ancestors", c->n);
+        cs_note("the %d classes are lineages; --head tree --lineage RANKS also trains on their "
+                "ancestors", c->n);
 }
 
 static void tell_untrained(const cs_labelled *l, const cs_dataset *d)
@@ -51,7 +51,7 @@ static void tell_untrained(const cs_labelled *l, const cs_dataset *d)
     const int32_t n = cs_dataset_lacks(d, CS_PART_TRAIN, l->classes.n, &first);
 
     if (n > 0)
-        cs_warn("%d of %d classes have no record to learn from; the first: '%s'", (int)n,
+        cs_warn("%d of %d classes have no training record; first: '%s'", (int)n,
                 l->classes.n, l->classes.name[first]);
 }
 
@@ -79,7 +79,7 @@ static int tell_unvalidated(const cs_labelled *l, const cs_dataset *d)
     else if (l->split == NULL)
         (void)snprintf(why, sizeof why, ", whose groups are %lld; raise --valid-frac, or give "
                        "--split", (long long)n_group);
-    cs_warn("%d of %d classes have no record for validation; the first: '%s'%s", (int)n,
+    cs_warn("%d of %d classes have no validation record; first: '%s'%s", (int)n,
             l->classes.n, l->classes.name[first], why);
 out:
     return rc;
@@ -93,10 +93,10 @@ static int check_key(const cs_labelled *l)
     if (by == NULL || l->n_ungrouped == 0)
         return CS_OK;
     if (l->n_ungrouped == l->n_read)
-        return cs_fail(CS_EUSAGE, "no record has '%s=' in its header%s; --split-by names a key "
+        return cs_fail(CS_EUSAGE, "no record has '%s=' in its header%s; give --split-by a key "
                        "that records have", by,
-                       l->args->ranks != NULL ? ", nor is it a rank of the labels" : "");
-    cs_note("%lld of %lld records have nothing to --split-by %s and are grouped by name",
+                       l->args->ranks != NULL ? ", and it is not a rank of the labels" : "");
+    cs_note("%lld of %lld records have no '%s' for --split-by and are grouped by name",
             (long long)l->n_ungrouped, (long long)l->n_read, by);
     return CS_OK;
 }
@@ -116,8 +116,8 @@ int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool want
         return CS_OK;
     CS_TRY(cs_dataset_leaks(d, &n_both));
     if (n_both > 0)
-        cs_warn("%lld of %lld records for validation have the sequence of one that is learnt from; "
-                "%s keeps such together", (long long)n_both, (long long)n,
+        cs_warn("%lld of %lld validation records have the same sequence as a training record; %s "
+                "keeps duplicates together", (long long)n_both, (long long)n,
                 d->n_part > 1 ? "--split" : "--split or --split-by");
 out:
     return rc;

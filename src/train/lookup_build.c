@@ -63,7 +63,7 @@ static int number_groups(struct build *b, cs_part part)
         if (i == 0 || by_group(&b->group[i], &b->group[b->n_group - 1]) != 0)
             b->group[b->n_group++] = b->group[i];
     if (b->n_group > MOST_GROUPS)
-        return cs_fail(CS_EUSAGE, "a look-up table is made of at most %d groups, not of %lld",
+        return cs_fail(CS_EUSAGE, "a look-up table takes at most %d groups, not %lld",
                        (int)MOST_GROUPS, (long long)b->n_group);
     return CS_OK;
 }
@@ -90,7 +90,7 @@ static int add_example(struct build *b, const cs_peptides *words, const cs_examp
         for (int i = 0; i < n; i++) {
             struct list *l = &b->list[hash[i] >> 56];
             if (cs_grow((void **)&l->v, &l->cap, l->n + 1, sizeof *l->v) != CS_OK)
-                return cs_fail(CS_EMEM, "out of memory for the words of '%s'; take fewer with "
+                return cs_fail(CS_EMEM, "out of memory for the words of '%s'; reduce them with "
                                "--sample", e->name);
             l->v[l->n++] = (hash[i] & ~low) | group;
         }
@@ -243,8 +243,9 @@ int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, cs_part part,
     count_levels(b);
     n = find_cut(b);
     if (n == 0) {
-        rc = cs_fail(CS_EUSAGE, "no peptide word is in %lld groups of one class, or the table has "
-                     "no room for any; see --min-groups and --size", (long long)rule->min_groups);
+        rc = cs_fail(CS_EUSAGE, "no peptide word occurs in %lld groups of one class, or the "
+                     "table is too small; see --min-groups and --size",
+                     (long long)rule->min_groups);
         goto out;
     }
     CS_TRY(cs_lookup_new(words, n_class, n, cs_lookup_bucket_bits(n), out));

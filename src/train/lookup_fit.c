@@ -206,7 +206,7 @@ int cs_lookup_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t see
     memset(m->lookup->weight, 0, (size_t)(m->n_label * m->lookup->n_code) * sizeof(float));
     CS_TRY(answer_crops(m, &k));
     if (k.cases.n == 0) {
-        rc = cs_fail(CS_EUSAGE, "no validation record has an answer");
+        rc = cs_fail(CS_EUSAGE, "no validation record was classified");
         goto out;
     }
     CS_TRY(mean_loss(&k.cases, NULL, before));

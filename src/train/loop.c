@@ -124,8 +124,8 @@ static int keep_pace(struct learner *l)
 
     l->done = cs_pace_done(&l->pace, st, l->sum.clock);
     if (l->pace.budget.n_base > 0 && st->step == 1 && l->done >= 1)
-        return cs_fail(CS_EUSAGE, "a budget of %lld bases is shorter than one step of %lld; give "
-                       "more, or lower --batch-tokens", (long long)l->pace.budget.n_base,
+        return cs_fail(CS_EUSAGE, "a budget of %lld bases is below one step of %lld; increase "
+                       "it, or lower --batch-tokens", (long long)l->pace.budget.n_base,
                        (long long)st->n_base);
     if (cs_pace_validates(&l->pace, st, l->done))
         atomic_store(&l->feed->cut, st->epoch + 1);
@@ -189,15 +189,15 @@ static void tell_kept(struct learner *l, const cs_batch *b)
     if (keep == l->kept || (l->kept != CS_KEEP_ALL && (keep == CS_KEEP_ALL || keep > l->kept)))
         return;
     l->kept = keep;
-    cs_info("of a batch of %lld tokens memory has room for the inputs of %s%d blocks; what was "
-            "between is computed again going backward", (long long)b->n_tok,
+    cs_info("a batch of %lld tokens: memory holds checkpoints of %s%d blocks; the rest is "
+            "recomputed in the backward pass", (long long)b->n_tok,
             keep == CS_CHECKPOINT_INPUTS ? "up to " : "", keep);
 }
 
 /* What would help a batch without room; of blocks, as few inputs as can be are kept already. */
 static int no_room(const struct learner *l, const cs_batch *b)
 {
-    return cs_fail_also(CS_EMEM, "; %s, or use a machine with more",
+    return cs_fail_also(CS_EMEM, "; %s, or use a machine with more memory",
                         b->n_rec > 1 ? "lower --batch-tokens" : l->o->shorter);
 }
 
@@ -413,7 +413,7 @@ static int keep_step(struct learner *l, int rc)
 {
     if (l->rank == 0 && l->st->step > 0 && l->o->checkpoint_path != NULL &&
         save_checkpoint(l) == CS_OK)
-        cs_note("step %lld is kept in '%s'; --resume goes on from there", (long long)l->st->step,
+        cs_note("step %lld is saved in '%s'; --resume continues from there", (long long)l->st->step,
                 l->o->checkpoint_path);
     return rc;
 }
@@ -468,8 +468,8 @@ static int set_schedule(struct learner *l, const cs_feed *feed)
     s->total = o->max_steps > 0 && o->max_steps < total ? o->max_steps : total;
     s->warmup = llround(o->warmup < 1 ? o->warmup * (double)s->total : o->warmup);
     if (s->warmup > 0 && s->warmup >= s->total)
-        cs_warn("the warm-up of %lld steps is as long as the run of %lld: the learning rate never "
-                "gets to --lr", (long long)s->warmup, (long long)s->total);
+        cs_warn("the warm-up of %lld steps is not shorter than the run of %lld steps: the "
+                "learning rate never reaches --lr", (long long)s->warmup, (long long)s->total);
 out:
     return rc;
 }
@@ -501,7 +501,7 @@ static int check_best(const struct learner *l)
     if (l->st->best_epoch == 0 || strcmp(path, "-") == 0 || access(path, F_OK) == 0)
         return CS_OK;
     return cs_fail(CS_EUSAGE, "the best model so far, of epoch %lld, is not at '%s'; give the "
-                   "--output of the run that is resumed, or leave out --resume",
+                   "same --output as the interrupted run, or omit --resume",
                    (long long)l->st->best_epoch, path);
 }
 
@@ -536,7 +536,7 @@ static int start(struct learner *l, cs_feed *feed)
     l->kept = o->keep;
     l->work = l->m->be->op.alloc(l->m->be, sizeof *l->work);
     if (l->work == NULL)
-        return cs_fail(CS_EMEM, "out of memory for one number");
+        return cs_fail(CS_EMEM, "out of memory");
     if (l->m->head->per_token)
         CS_TRY(cs_counts_init(&l->counts, l->m->n_label));
     cs_scores_for(&l->scores, l->m);

@@ -47,7 +47,7 @@ static int read_rule(const cs_low_rank_args *a, cs_low_rank_rule *rule)
     if (cs_parse_real(a->rank, &v) == CS_OK && v > 0 && v < 1)
         rule->share = v;
     else if (cs_parse_int(a->rank, &rule->rank) != CS_OK || rule->rank < 1)
-        return cs_fail(CS_EUSAGE, "--rank takes a whole number or a share below 1, not '%s'",
+        return cs_fail(CS_EUSAGE, "--rank takes an integer or a fraction below 1, not '%s'",
                        a->rank);
     return CS_OK;
 }
@@ -207,12 +207,12 @@ static int evaluate(cs_model *before, cs_model *after, cs_input_args *input,
     CS_TRY(open_input(&s, input, label));
     CS_TRY(cs_evaluate_blocks(&s.labelled, before, &s.data, evaluate_block, &s, &s.n_without));
     if (s.scores[0].n == 0) {
-        rc = cs_fail(CS_EFORMAT, "there is no record to evaluate in the input");
+        rc = cs_fail(CS_EFORMAT, "the input has no record to evaluate");
         goto out;
     }
     CS_TRY(metrics(&s, v));
     if (isnan(v[0]))
-        rc = cs_fail(CS_EFORMAT, "no record of the input has a class of the model");
+        rc = cs_fail(CS_EFORMAT, "no input record has a class of the model");
 out:
     for (int k = 0; k < 2; k++)
         cs_scores_release(&s.scores[k]);
@@ -273,7 +273,7 @@ static int write_answers(cs_outfile *f, cs_model *m, cs_model *thin)
     float *old = cs_alloc((size_t)n, sizeof *old), *new = cs_alloc((size_t)n, sizeof *new);
 
     if (!old || !new) {
-        rc = cs_fail(CS_EMEM, "out of memory for %lld answers", (long long)n);
+        rc = cs_fail(CS_EMEM, "out of memory for %lld predictions", (long long)n);
         goto out;
     }
     CS_TRY(random_batch(m, &b));
@@ -311,7 +311,7 @@ static int check_input(const cs_input_args *input, const cs_label_args *label, b
 {
     *evaluates = input->file.n > 0 || input->list.n > 0 || label->class_file.n > 0;
     if (!*evaluates && (label->labels != NULL || label->key != NULL))
-        return cs_fail(CS_EUSAGE, "--%s is for sequences, and none are named; give them with -i",
+        return cs_fail(CS_EUSAGE, "--%s needs sequences; give them with -i",
                        label->labels != NULL ? "labels" : "label-key");
     return CS_OK;
 }
@@ -348,8 +348,8 @@ int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *in
         CS_TRY(cs_model_write(thin, false, to));
     CS_TRY(cs_outputs_appear((cs_outfile **const[]){ &f, &to }, 2));
     if (a->output && m->calibration.n > 0)
-        cs_note("'%s' is not calibrated: the calibration is of the whole model's answers, and "
-                "'chordseq eval --calibrate' makes one of its own", a->output);
+        cs_note("'%s' is not calibrated: the full model's calibration does not apply; "
+                "recalibrate with 'chordseq eval --calibrate'", a->output);
 out:
     cs_outfile_discard(f);
     cs_outfile_discard(to);

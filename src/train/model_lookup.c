@@ -48,18 +48,18 @@ static int check_model(const cs_model *m)
 {
     if (cs_model_takes_lookup(m))
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "a look-up table is for models that tell classes of nucleotide "
-                   "sequences, at most %d", (int)CS_LOOKUP_CLASSES);
+    return cs_fail(CS_EUSAGE, "a look-up table is for classifiers of nucleotide sequences with "
+                   "at most %d classes", (int)CS_LOOKUP_CLASSES);
 }
 
 static int check_input(const cs_input_args *input, const cs_label_args *label,
                        const cs_lookup_args *a)
 {
     if (input->file.n + input->list.n + label->class_file.n == 0)
-        return cs_fail(CS_EUSAGE, "'lookup' needs labelled sequences; name them with -i");
+        return cs_fail(CS_EUSAGE, "'lookup' needs labelled sequences; give them with -i");
     if (label->split == NULL && a->weights.n == 0)
-        return cs_fail(CS_EUSAGE, "say with --split which records the model has not learnt from, "
-                       "to fit weights to, or take weights with --weights");
+        return cs_fail(CS_EUSAGE, "give the model's validation records with --split to fit the "
+                       "weights, or give weights with --weights");
     return CS_OK;
 }
 
@@ -78,7 +78,7 @@ static int read_all(const cs_model *m, cs_input_args *input, const cs_label_args
     CS_TRY(rc);
     cs_labelled_report(&l);
     if (d->n == 0)
-        rc = cs_fail(CS_EFORMAT, "there is no labelled record in the input");
+        rc = cs_fail(CS_EFORMAT, "the input has no labelled record");
 out:
     cs_labelled_close(&l);
     return rc;
@@ -137,8 +137,8 @@ int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
     cs_note("look-up table: %lld words, %lld bytes", (long long)m->lookup->n,
             (long long)cs_lookup_bytes(m->n_label, m->lookup->n));
     if (m->calibration.n > 0)
-        cs_note("the calibration was of answers without this table and is left out; 'chordseq "
-                "eval --calibrate' makes one");
+        cs_note("dropped the calibration, which was made without this table; recalibrate with "
+                "'chordseq eval --calibrate'");
     m->calibration.n = 0;
 out:
     if (d.mem != NULL)

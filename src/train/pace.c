@@ -32,8 +32,8 @@ int cs_budget_parse(const char *text, cs_budget *b)
         cs_parse_size(text, &b->n_base) != CS_OK)
         b->n_base = 0;
     if (!cs_budget_set(b))
-        return cs_fail(CS_EUSAGE, "bad value '%s' for option '--budget': it takes a time (90s, "
-                       "10m, 2h, 1d) or a number of bases (500M, 2G)", text);
+        return cs_fail(CS_EUSAGE, "bad value '%s' for option '--budget': it takes a duration "
+                       "(90s, 10m, 2h, 1d) or a number of bases (500M, 2G)", text);
     return CS_OK;
 }
 

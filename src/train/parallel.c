@@ -50,7 +50,7 @@ static int unite(cs_parallel *p)
         can &= all[r];
     CS_TRY(cs_group_broadcast(p->group, &can, 1));
     if (!can && be->reduce != NULL)
-        cs_warn("gradients are added up on the processor, which is slower: %s",
+        cs_warn("gradients are summed on the CPU, which is slower: %s",
                 strncmp(about, "NCCL", 4) == 0 ? "another rank has no NCCL" : about);
     if (!can)
         goto out;
@@ -61,7 +61,7 @@ static int unite(cs_parallel *p)
     CS_TRY(be->reduce->join(be, id, cs_group_rank(p->group), cs_group_size(p->group),
                             (cs_reduce_watch){ look, p->group }));
     p->reduces = true;
-    cs_info("gradients are added up by %s", about);
+    cs_info("gradients are summed by %s", about);
     rc = cs_group_barrier(p->group);
 out:
     free(all);
@@ -114,8 +114,8 @@ static int compare_recipes(int rank, const char *first, const char *own)
     while (*first != '\0' || *own != '\0') {
         const int n = (int)strcspn(first, "\n"), k = (int)strcspn(own, "\n");
         if (n != k || strncmp(first, own, (size_t)n) != 0)
-            return cs_fail(CS_EUSAGE, "rank 0 has '%.*s', rank %d '%.*s'; start all ranks with the "
-                           "same options and data, on machines of one kind", n, first, rank, k,
+            return cs_fail(CS_EUSAGE, "rank 0 has '%.*s', rank %d '%.*s'; start all ranks with "
+                           "the same options and data, on identical machines", n, first, rank, k,
                            own);
         first += n + (first[n] == '\n');
         own += k + (own[k] == '\n');
@@ -166,8 +166,8 @@ int cs_parallel_agree(cs_parallel *p, const char *recipe, const cs_train_state *
     hash = own;
     CS_TRY(cs_group_broadcast(p->group, &hash, sizeof hash));
     if (hash != own)
-        rc = cs_fail(CS_EUSAGE, "rank %d begins with other parameters than rank 0: all ranks must "
-                     "see the same checkpoint, and the same model for --init", rank);
+        rc = cs_fail(CS_EUSAGE, "the initial parameters of rank %d differ from rank 0: all ranks "
+                     "must see the same checkpoint, and the same model for --init", rank);
     if (rc == CS_OK)
         rc = cs_group_barrier(p->group);
 out:
@@ -186,9 +186,9 @@ int cs_parallel_verify(cs_parallel *p, const cs_train_state *st)
     CS_TRY(cs_group_gather(p->group, &own, sizeof own, all));
     for (int r = 1; r < n && cs_group_rank(p->group) == 0 && rc == CS_OK; r++)
         if (all[r] != own)
-            rc = cs_fail(CS_EMODEL, "after step %lld rank %d has other parameters than rank 0: its "
-                         "processor, device or libraries round otherwise; learn on machines of one "
-                         "kind", (long long)st->step, r);
+            rc = cs_fail(CS_EMODEL, "after step %lld the parameters of rank %d differ from rank "
+                         "0: its CPU, device or libraries round differently; train on identical "
+                         "machines", (long long)st->step, r);
     if (rc == CS_OK)
         rc = cs_group_barrier(p->group);
 out:

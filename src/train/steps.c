@@ -123,7 +123,7 @@ static int reserve(int64_t n, cs_steps *p)
 
 static int fail_memory(int64_t n)
 {
-    return cs_fail(CS_EMEM, "out of memory for laying out %lld samples", (long long)n);
+    return cs_fail(CS_EMEM, "out of memory to arrange %lld samples", (long long)n);
 }
 
 int cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_pack *pack, cs_steps *out)

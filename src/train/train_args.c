@@ -171,10 +171,10 @@ static int count_ranks(const cs_run_args *r, const cs_device_args *device, int64
     if (strcmp(r->ranks, "off") == 0)
         return CS_OK;
     if (cs_parse_int(r->ranks, n) != CS_OK || *n < 1 || *n > MOST_FORKED)
-        rc = cs_fail(CS_EUSAGE, "bad value '%s' for option '--ranks': it takes off, env or a whole "
-                     "number from 1 to %d", r->ranks, MOST_FORKED);
+        rc = cs_fail(CS_EUSAGE, "bad value '%s' for option '--ranks': it takes off, env or an "
+                     "integer from 1 to %d", r->ranks, MOST_FORKED);
     else if (all.n > 1 && all.n != *n)
-        rc = cs_fail(CS_EUSAGE, "--device %s names %d devices for %lld ranks; leave --ranks away",
+        rc = cs_fail(CS_EUSAGE, "--device %s names %d devices for %lld ranks; omit --ranks",
                      device->device, all.n, (long long)*n);
 out:
     return rc;
@@ -188,10 +188,10 @@ static int fork_ranks(const cs_run_args *r, const char *once, int n, cs_compute_
     const int64_t all = compute->threads > 0 ? compute->threads : cs_cpu_count();
 
     if (once != NULL && strcmp(once, "-") == 0)
-        return cs_fail(CS_EUSAGE, "several ranks cannot share standard input; name files");
+        return cs_fail(CS_EUSAGE, "several ranks cannot share standard input; give files");
     if (once != NULL)
-        return cs_fail(CS_EUSAGE, "several ranks cannot share '%s', which can be read once; make "
-                       "it a file", once);
+        return cs_fail(CS_EUSAGE, "several ranks cannot share '%s', which can be read only once; "
+                       "use a regular file", once);
     CS_TRY(cs_group_fork(n, r->timeout, group));
     compute->threads = all > n ? all / n : 1;
 out:
@@ -208,8 +208,8 @@ int cs_train_join(const cs_train_args *a, const cs_run_args *r, const cs_device_
 
     *group = NULL;
     if (a->schedule == CS_DECAY_POLYNOMIAL && a->lr_end > a->lr)
-        return cs_fail(CS_EUSAGE, "--lr-end %g is above --lr %g, and a decay goes down", a->lr_end,
-                       a->lr);
+        return cs_fail(CS_EUSAGE, "--lr-end %g is above --lr %g; the learning rate only decays",
+                       a->lr_end, a->lr);
     CS_TRY(count_ranks(r, device, &n));
     if (n == 1)
         return CS_OK;
@@ -263,8 +263,8 @@ int cs_train_device(const cs_device_args *a, const cs_group *group, int n_thread
         CS_TRY(cs_devices_parse(any ? "auto" : a->device, &all));
         const int local = cs_group_local(group);
         if (local < 0 && all.n > 1)
-            return cs_fail(CS_EUSAGE, "the environment does not say which of %d GPUs is this "
-                           "rank's; set LOCAL_RANK, or give --device cuda:NUMBER", all.n);
+            return cs_fail(CS_EUSAGE, "the environment does not assign one of %d GPUs to this "
+                           "rank; set LOCAL_RANK, or give --device cuda:NUMBER", all.n);
         /* Why there is no GPU where one is wanted, cs_device_open() says. */
         if (!any || strcmp(all.name[0], "cpu") != 0)
             own.device = all.name[local > 0 ? local % all.n : 0];
@@ -279,7 +279,7 @@ int cs_train_outputs(const cs_run_args *r, const cs_group *group, char **checkpo
     int rc = CS_OK;
 
     if (r->output == NULL)
-        return cs_fail(CS_EUSAGE, "no output; name the model with -o FILE");
+        return cs_fail(CS_EUSAGE, "no output; give the model file with -o FILE");
     *checkpoint = r->checkpoint != NULL ? cs_xstrdup(r->checkpoint)
                                         : default_checkpoint(r->output);
     if (group != NULL && cs_group_rank(group) > 0)
@@ -310,6 +310,6 @@ void cs_train_summary(const cs_train_state *st, const char *checkpoint, int rc)
     cs_note("trained %lld steps in %lld epochs, %.0f s; %s", (long long)st->step,
             (long long)st->epoch, st->seconds, best);
     if (!st->done && (rc == CS_OK || rc == CS_ECANCEL))
-        cs_note("paused%s; '%s' holds all that --resume needs",
+        cs_note("paused%s; '%s' holds the state for --resume",
                 rc == CS_ECANCEL ? " by a signal" : "", checkpoint);
 }

@@ -166,7 +166,7 @@ static int find_columns(struct table *t)
     char *column[MAX_COLUMN];
 
     if (strncmp(t->in.text, "##fileformat=VCF", 16) == 0)
-        return cs_fail(CS_EUSAGE, "'%s' is VCF; name the INFO field with the labels with "
+        return cs_fail(CS_EUSAGE, "'%s' is VCF; give the INFO field of the labels with "
                        "--label-key", t->in.path);
     const int n = split_line(t->in.text, column);
     for (int k = 0; k < N_NAMED; k++) {
@@ -175,9 +175,9 @@ static int find_columns(struct table *t)
             if (strcmp(column[i / 3], name[k][i % 3]) == 0)
                 t->at[k] = i / 3;
         if (t->at[k] < 0 && k != TISSUE)
-            return cs_fail(CS_EFORMAT, "'%s' has no column '%s' in its first line; it takes chrom, "
-                           "pos, ref, alt, label and, if there are several labels, tissue, with "
-                           "tabs between", t->in.path, name[k][0]);
+            return cs_fail(CS_EFORMAT, "'%s' has no column '%s' in its first line; columns are "
+                           "chrom, pos, ref, alt, label and optionally tissue, separated by tabs",
+                           t->in.path, name[k][0]);
     }
     return CS_OK;
 }
@@ -200,13 +200,13 @@ static int table_row(struct reading *r, struct table *t)
         if (t->at[k] >= n)
             return cs_lines_refuse(&t->in, "fewer columns than the first line has");
     if (cs_parse_int(column[t->at[POS]], &pos) != CS_OK || pos < 1)
-        return refuse(t, "is no place on a contig, counted from 1", column[t->at[POS]]);
+        return refuse(t, "is not a position on a contig (the first is 1)", column[t->at[POS]]);
     if (!parse_truth(column[t->at[LABEL]], &truth))
-        return refuse(t, "is no label; it is 0 or 1", column[t->at[LABEL]]);
+        return refuse(t, "is not a label; labels are 0 and 1", column[t->at[LABEL]]);
     CS_TRY(cs_classes_add(r->classes, t->at[TISSUE] < 0 ? "effect" : column[t->at[TISSUE]],
                           &label));
     if (r->classes->n > MAX_LABEL)
-        return refuse(t, "is one label too many; at most 4096 are possible",
+        return refuse(t, "is one label too many; at most 4096 are supported",
                       column[t->at[TISSUE]]);
     rc = add_row(r, (struct row){ .contig = column[t->at[CHROM]], .pos = pos - 1,
                                   .ref = column[t->at[REF]], .alt = column[t->at[ALT]],
@@ -334,7 +334,7 @@ static int find_part(const struct reading *r, const char *contig, cs_part *part)
         }
     }
     return cs_fail(CS_EFORMAT, "contig '%s' %s in '%s'; it must be train, valid or skip", contig,
-                   text ? "is something else" : "is not", r->from->split);
+                   text ? "has another value" : "is missing", r->from->split);
 }
 
 /* The rows [0, n) of one variant. */
@@ -375,14 +375,14 @@ static void report(const struct counts *k, int64_t n_example)
 {
     for (int u = CS_SCORED + 1; u < CS_N_UNSCORED; u++)
         if (k->n_unscored[u] > 0)
-            cs_warn("%lld of %lld variants are left out: %s (%s)", (long long)k->n_unscored[u],
+            cs_warn("%lld of %lld variants were left out: %s (%s)", (long long)k->n_unscored[u],
                     (long long)k->n, cs_unscored_name((cs_unscored)u),
                     cs_unscored_help((cs_unscored)u));
     if (k->n_conflict > 0)
-        cs_warn("%lld rows are left out: their label is given as 0 and as 1",
+        cs_warn("%lld rows were left out: they have both label 0 and label 1",
                 (long long)k->n_conflict);
     if (k->n_swapped > 0)
-        cs_warn("%lld of %lld variants have REF and ALT swapped, and are taken as they are given",
+        cs_warn("%lld of %lld variants have REF and ALT swapped and were used as given",
                 (long long)k->n_swapped, (long long)k->n);
     cs_note("%lld labelled variants", (long long)n_example);
 }
@@ -420,8 +420,7 @@ int cs_variants_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *c
     struct reading r = { .from = from, .mem = cs_arena_new(), .classes = classes };
 
     if (!from->reference) {
-        rc = cs_fail(CS_EUSAGE, "variants need the reference that they lie on; name it with "
-                     "--reference");
+        rc = cs_fail(CS_EUSAGE, "variants need their reference; give it with --reference");
         goto out;
     }
     if (from->split)
@@ -431,7 +430,7 @@ int cs_variants_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *c
     for (int i = 0; i < from->file->n; i++)
         CS_TRY(from->key ? read_vcf(&r, from->file->v[i]) : read_table(&r, from->file->v[i]));
     if (r.n == 0) {
-        rc = cs_fail(CS_EFORMAT, "there is no labelled variant in the input");
+        rc = cs_fail(CS_EFORMAT, "the input has no labelled variant");
         goto out;
     }
     CS_TRY(sort_numbers(&r));

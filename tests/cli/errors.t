@@ -21,7 +21,7 @@ N usage-batch.err      $c -B 0 "$tiny/mixed.fa"
 # ---- devices: builds differ in what they have ----------------------------------------------------
 
 T 'an unknown device is named' sh -c '"$@" 2>&1 |
-    grep -q "no compute device .gpu9. in this build: it has .cpu."' - $c --device gpu9 "$tiny/mixed.fa"
+    grep -q "no compute device .gpu9. in this build: available are .cpu."' - $c --device gpu9 "$tiny/mixed.fa"
 N usage-precision.err  $c --device cpu --precision bf16 "$tiny/mixed.fa"
 T 'the processor computes in fp32' $c --precision fp32 "$tiny/mixed.fa"
 T 'the device auto always works' $c --device auto "$tiny/mixed.fa"
@@ -61,7 +61,7 @@ T 'a failed run keeps the old output' sh -c "echo old > out.tsv
 : > nothing
 P empty.tsv            $c nothing
 T 'an empty input is warned of' sh -c "$c nothing 2>&1 > /dev/null |
-    grep -qx 'chordseq: warning: there are no records in the input'"
+    grep -qx 'chordseq: warning: the input has no records'"
 # It has to be named: with standard input that nobody gave, a value was forgotten or a pipe has failed.
 P empty.tsv            sh -c "$c -i - < /dev/null"
 P empty.tsv            sh -c ": | $c -"
@@ -90,7 +90,7 @@ N model-future.err     chordseq classify -m future "$tiny/mixed.fa"
 # ---- outputs -----------------------------------------------------------------------------------
 
 T 'a name that promises compression is warned of' sh -c "$c -o plain.gz '$tiny/mixed.fa' 2>&1 |
-    grep -q \"warning: 'plain.gz' is not going to be compressed\" && head -c 4 plain.gz | grep -q name"
+    grep -q \"warning: 'plain.gz' will not be compressed\" && head -c 4 plain.gz | grep -q name"
 N output-full.err      $c -o /dev/full "$tiny/mixed.fa"
 N output-full2.err     sh -c "$c $tiny/mixed.fa > /dev/full"
 N output-folder.err    $c -o no-such-folder/out.tsv "$tiny/mixed.fa"
@@ -108,7 +108,7 @@ export m
 (cd "$held" && gzip -c mixed.fa > mixed.fa.gz && gzip -c variants.vcf > variants.vcf.gz && mkdir ../kept && cp ./* ../kept)
 keeps() {
     T "not replaced: $1" sh -c 'cd "$2" && for v in *; do eval "chordseq $1" 2> ../keeps.err > ../keeps.out; [ $? = 2 ] &&
-        grep -q "$v. holds [a-z]*, and would be replaced .* allow it with --force" ../keeps.err &&
+        grep -q "$v. holds [a-z]*; writing another kind of file there needs --force" ../keeps.err &&
         diff -r . ../kept || exit; done' - "$1" "$held"
 }
 while read -r line; do keeps "$line"; done <<'EOF'
@@ -138,7 +138,7 @@ cp "$tiny/mixed.fa" x.fa && ln -s x.fa link.fa && ln x.fa hard.fa && mkdir in &&
 cp x.fa o.part && cp "$m" own.m && cp "$m" in/model.safetensors && echo x.fa > list
 own() {
     T "no output takes an input's place: $1" sh -c 'eval "chordseq $1" 2> own.err > own.out; [ $? = 2 ] &&
-        grep -q "output .* is the same file as input .*; write to another\|holds sequences, and would be" own.err &&
+        grep -q "output .* is the same file as input .*; choose another output\|holds sequences; writing another" own.err &&
         for f in x.fa in/classA.fasta o.part; do cmp "$tiny/mixed.fa" $f || exit; done &&
         for f in own.m in/model.safetensors; do cmp "$m" $f || exit; done && ! ls | grep "tmp\|ckpt"' - "$1"
 }
@@ -219,7 +219,7 @@ bytes; --long-sequence window cuts such records" mem.err'
         chordseq train -@ 1 --class a=long.fa --class b=around.fa --tokenizer.k 8 --tokenizer.stride 8 \
             --encoder.max-len 2097152 --encoder.track 16 --encoder.hidden 1 --epochs 1 --valid-frac 0 -o o.m \
             2> mem.err; [ $? = 1 ]) && grep -q "tokens of one sequence need [0-9]* bytes of activations; \
-shorten sequences with --crop-max, or use a machine with more$" mem.err'
+shorten sequences with --crop-max, or use a machine with more memory$" mem.err'
 else
     S 'too little memory' 'the program does not start under ulimit -v (a sanitizer?)'
 fi

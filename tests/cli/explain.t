@@ -72,5 +72,5 @@ T 'a run that fails leaves nothing' sh -c '! ls x.tmp* 2> /dev/null'
 printf '>a\nACGACGACG\n>b\nACGACGTCG\n' > nan.fa
 for method in mutagenesis gradient; do
     T "NaN is never a contribution: $method" sh -c '! chordseq explain -m nan.model --method "$1" -f nan.fa -o n.bed b 2> n.err &&
-        [ ! -e n.bed ] && grep -q "explain: .b. from 1 to 9: the model.s answer is not a finite number" n.err' - $method
+        [ ! -e n.bed ] && grep -q "explain: .b. from 1 to 9: the model.s prediction is not finite" n.err' - $method
 done

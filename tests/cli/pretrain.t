@@ -52,9 +52,9 @@ T 'no figures of validation' sh -c "chordseq pretrain $small --window 100 -o n.m
 T 'a window longer than any contig' $pre -o long.m --window 5000 --epochs 1 --valid-frac 0 g.fa
 T 'lengths that are drawn' $pre -o drawn.m --window-min 40 --epochs 1 g.fa
 T 'regions' sh -c "$loud -o bed.m --val-regions val.bed --epochs 1 g.fa 2> bed.err"
-P pretrain-bases.txt     grep 'bases to learn' bed.err
+P pretrain-bases.txt     grep 'training bases' bed.err
 T 'names of pieces' sh -c "$loud -o names.m --val-contigs c5 --skip-contigs n,c4 --epochs 1 g.fa 2> names.err"
-P pretrain-names.txt     grep 'bases to learn' names.err
+P pretrain-names.txt     grep 'training bases' names.err
 
 # ---- it learns -----------------------------------------------------------------------------------
 

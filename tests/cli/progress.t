@@ -39,7 +39,7 @@ if script -qec true typescript < /dev/null > /dev/null 2>&1; then
             < /dev/null > /dev/null && grep -q "chordseq: warning:" typescript' - "$m" "$f"
     T 'without input, a terminal is not waited for' sh -c '
         script -qec "chordseq classify -m $1" typescript < /dev/null > /dev/null; [ $? = 2 ] &&
-        grep -q "no input; name FASTA, FASTQ or BAM files, or pipe one in" typescript' - "$m"
+        grep -q "no input; give FASTA, FASTQ or BAM files, or pipe one in" typescript' - "$m"
 else
     S 'progress on a terminal' 'no script(1), or no terminal for it'
 fi

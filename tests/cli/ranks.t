@@ -177,7 +177,7 @@ for r in 2 1 0; do wait "$(cat $r.pid)"; eval "status$r=$?"; done
 rm -f ./*.pid
 T 'a rank that is killed ends the others with status 1' [ "$status0 $status1 $status2" = '1 1 137' ]
 T 'which say who it was' sh -c 'for r in 0 1; do grep -q "train: rank 2 is gone: it was killed, or" $r.err || exit 1; done'
-T 'and where it goes on' grep -q "^chordseq: step [0-9]* is kept in 'long.m.ckpt'; --resume goes on" 0.err
+T 'and where it goes on' grep -q "^chordseq: step [0-9]* is saved in 'long.m.ckpt'; --resume continues" 0.err
 T 'nothing half-written is left' sh -c '! ls | grep tmp'
 
 MASTER_PORT=$((MASTER_PORT + 1))
@@ -222,14 +222,14 @@ kill -KILL "${victim:-$first}"
 wait "$first"
 T 'one that is killed ends all with status 1' [ $? = 1 ]
 T 'which is told once' [ "$(grep -c 'is gone: it was killed' 0.err) $(grep -c 'error:' 0.err)" = '1 1' ]
-T 'and where it goes on' grep -q "step [0-9]* is kept in 'long.m.ckpt'; --resume goes on" 0.err
+T 'and where it goes on' grep -q "step [0-9]* is saved in 'long.m.ckpt'; --resume continues" 0.err
 T 'nobody is left' none_left
 
 begin $long --resume --ranks 3
 kill -TERM "$first" $others
 wait "$first"
 T 'a signal to all is heard by the first' [ $? = 143 ]
-T 'which pauses' grep -q "paused by a signal; 'long.m.ckpt' holds all" 0.err
+T 'which pauses' grep -q "paused by a signal; 'long.m.ckpt' holds the state" 0.err
 T 'and says no more than that' sh -c '! grep -q error: 0.err'
 T 'nobody is left' none_left
 
@@ -241,5 +241,5 @@ T 'when the first is killed, nobody is left' none_left
 MASTER_PORT=$((MASTER_PORT + 1))
 rank 1 2 $short --ranks-timeout 0.3 -o x.m
 wait "$(cat 1.pid)"
-T 'a rank that finds nobody says so' grep -q "rank 1 could not reach rank 0 at '127.0.0.1', port" 1.err
+T 'a rank that finds nobody says so' grep -q "rank 1 could not connect to rank 0 at '127.0.0.1', port" 1.err
 rm -f ./*.pid

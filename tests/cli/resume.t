@@ -50,10 +50,10 @@ same()
 T 'a run that nobody interrupts' run ref 1
 T 'gives what it gives without --resume' sh -c "chordseq classify -q -m '$m' -o plain.tsv --all \
     --kraken plain.kraken x.fa y.fa.gz z.fa && cmp plain.tsv ref/o.tsv && cmp plain.kraken ref/o.kraken"
-T 'a signal says how to go on' sh -c 'grep -q "interrupted after [0-9]* records; the same command goes on from there" told' - \
+T 'a signal says how to go on' sh -c 'grep -q "interrupted after [0-9]* records; run the same command to resume" told' - \
     "$(talk='' interrupt talk 1 INT 10; cp killed.err told)"
 T 'the summary tells its records from those before' sh -c 'cd talk && chordseq classify -m "$1" -@ 1 --resume --resume-every 0 \
-    '"$(echo $outputs)"' ../x.fa ../y.fa.gz ../z.fa 2> ../told && n=$(sed -n "s/.*going on after \([0-9]*\) records/\1/p" ../told)
+    '"$(echo $outputs)"' ../x.fa ../y.fa.gz ../z.fa 2> ../told && n=$(sed -n "s/.*resuming after \([0-9]*\) records/\1/p" ../told)
     now=$(sed -n "s/.*classified \([0-9]*\) records (with the $n before: .*/\1/p" ../told)
     [ "$n" -ge 10 ] && [ "$((n + now))" = "$(($(wc -l < o.tsv) - 1))" ]' - "$m"
 # killed THREADS SIGNAL RECORDS [SYNCS]

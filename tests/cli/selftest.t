@@ -49,7 +49,7 @@ T 'a wrong probability is seen' sh -c "grep FAILED seen | grep -q '^default-mode
 cp "$v/sequences.tsv" damaged
 head -n 4 "$v/sequences.tsv" > damaged/sequences.tsv
 fails chordseq selftest -@ 1 --vectors damaged -m "$d"
-T 'a table that is cut' grep -q "not in the table" told
+T 'a table that is cut' grep -q "missing in the table" told
 fails chordseq selftest -@ 1 --vectors "$v" -m "$tiny/model.safetensors"
 T 'another model is not the one that was installed' grep -q 'is not the model' told
 : > damaged/answers.safetensors

@@ -34,7 +34,7 @@ printf 'F1\t10\tfamily\nF2\t20\tfamily\ng1\t11\tgenus\tF1\ng2\t12\tgenus\tF1\ng3
 T 'a table of taxa is a tree, too' sh -c "$train"' -o table.m --head tree --taxonomy taxa.tsv genus.fa &&
     chordseq classify -q -m table.m --min-prob 0.999 genus.fa | cut -f 3,6,7 | sort -u | grep -qx "F1	10	family"'
 T "a tree's loss is for the head tree" sh -c '! '"$train"' -o x.m --head.ancestors 0.5 all.fa 2> told &&
-    grep -q "head.ancestors is for the head tree" told'
+    grep -q "head.ancestors is for --head tree" told'
 T 'a run that goes on needs the same tree' sh -c '
     '"$train"' --epochs 1 -o go.m --head tree --lineage family,genus all.fa &&
     ! '"$train"' --epochs 1 --resume -o go.m --head tree --lineage rank,genus all.fa 2> err && [ -s err ]'

@@ -15,7 +15,7 @@ T 'a model is a tokenizer, too' sh -c 'chordseq tokenize -q -m "$tiny/model.safe
     head -n 1 | grep -qE "^[^	]+	[ACGT]+ [ACGT]+ "'
 
 T 'an empty input is warned of' sh -c ': > none.fa; chordseq tokenize -m "$1/hg38.json" none.fa 2>&1 |
-    grep -qx "chordseq: warning: there are no records in the input"' - "$bpe"
+    grep -qx "chordseq: warning: the input has no records"' - "$bpe"
 T 'a record without a name is *' sh -c 'printf ">\nACGT\n" | chordseq tokenize -q -m "$1/hg38.json" - |
     grep -q "^[*]	[ACGT]"' - "$bpe"
 

@@ -61,31 +61,31 @@ printf 'at\t7\tgenus\nup\t5\tfamily\ngc\t-\t-\tup\tGC rich\n' > taxa.tsv
 told() { words=$1; shift; T "told: $words" sh -c 'w=$1; shift; "$@" 2> told && grep -q "chordseq: $w" told' - \
     "$words" chordseq train $small --epochs 1 -o told.m "$@" all.fa; }
 { printf 'name\tclass\n'; cat labels.tsv; printf 'ghost\tgc\n'; } > more.tsv
-told "2 of the 50 records that 'more.tsv' names are not in the input; the first: 'name'" --labels more.tsv
+told "2 of the 50 records of 'more.tsv' are not in the input; first: 'name'" --labels more.tsv
 awk '/^>/ { print substr($1, 2) "\t" ($3 ~ /gc/ ? "train" : "valid") }' all.fa > apart.tsv
-told "warning: 1 of 2 classes have no record to learn from; the first: 'at'" --label-key class --split apart.tsv
-told "warning: 1 of 2 classes have no record for validation; the first: 'gc'" --label-key class --split apart.tsv
+told "warning: 1 of 2 classes have no training record; first: 'at'" --label-key class --split apart.tsv
+told "warning: 1 of 2 classes have no validation record; first: 'gc'" --label-key class --split apart.tsv
 { cat apart.tsv; printf 'r9\tvalid\nghost\ttrain\n'; } > ghost.tsv
-told "1 of the 49 records that 'ghost.tsv' names are not in the input; the first: 'ghost'" --label-key class --split ghost.tsv
+told "1 of the 49 records of 'ghost.tsv' are not in the input; first: 'ghost'" --label-key class --split ghost.tsv
 awk '/^>/ { printf ">%s again %s\n", substr($1, 2) "b", $3; next } 1' all.fa > twice.fa
 awk '/^>/ { n = substr($1, 2); print n "\t" (++k % 4 ? "train" : "valid"); print n "b\ttrain" }' all.fa > leak.tsv
-told 'warning: the warm-up of 100 steps is as long as the run of [0-9]*: the learning rate never' --label-key class \
+told 'warning: the warm-up of 100 steps is not shorter than the run of [0-9]* steps: the learning rate never' --label-key class \
     --warmup 100
-told 'warning: 12 of 12 records for validation have the sequence of one that is learnt from' --label-key class \
+told 'warning: 12 of 12 validation records have the same sequence as a training record' --label-key class \
     --split leak.tsv twice.fa
 # Why a class has no validation, and what helps.
-told "warning: 2 of 2 classes have no record for validation; the first: 'gc', whose 24 records are one group by class; give" \
+told "warning: 2 of 2 classes have no validation record; first: 'gc', whose 24 records are one group by class; give" \
     --label-key class --split-by class
 sed '/^>/ s/class=/class=x/' all.fa | awk '/^>/ { keep = !n++ } keep' | cat - all.fa > three.fa
 T 'told: a class with one record' sh -c '"$@" 2> told && grep -q "warning: 1 of 3 .*: .xgc., which has one record; give" told' - \
     chordseq train $small --epochs 1 -o told.m --label-key class three.fa
 sed '1s/organism=[^ ]*//' all.fa > lacks.fa
-T 'told: a record without the key' sh -c '"$@" 2> told && grep -q "1 of 48 records have nothing to --split-by organism" told' - \
+T 'told: a record without the key' sh -c '"$@" 2> told && grep -q "1 of 48 records have no .organism. for --split-by" told' - \
     chordseq train $small --epochs 1 -o told.m --label-key class --split-by organism lacks.fa
 T 'a model keeps what it was split by' sh -c 'chordseq model show told.m > card &&
     grep -q "split_by.organism$" card && grep -q "groups.17$" card'
 T 'what is written again and again is told of once' sh -c '"$@" --epochs 3 --label-key class --metrics t.gz -o o.gz \
-    all.fa 2> told && [ "$(grep -c "[to].gz. is not going to be compressed" told)" = 2 ]' - chordseq train $small
+    all.fa 2> told && [ "$(grep -c "[to].gz. will not be compressed" told)" = 2 ]' - chordseq train $small
 T 'help and manual name all heads, encoders and tokenizers' sh -c 'chordseq train --help > help
     for n in class tree multilabel regress token variant chordmixer psf base kmer bpe diplotype; do
     sed -n "/^Model:/,/^ *--tokenizer.k/p" help | grep -qw $n && grep -qw -- $n "$srcdir/man/chordseq-train.1" || exit; done'
@@ -130,7 +130,7 @@ T 'other classes can start from it, too' $still --label-map map.tsv --label-key 
 T 'and keep their names' sh -c 'chordseq model show other.m | grep -q "^label 0.high$"'
 T 'a head that starts anew is told, also where only the order differs' sh -c '
     for f in "gc at" "at gc"; do set -- $f; chordseq train $0 --epochs 1 --init good.m --class $1=$1.fa --class $2=$2.fa \
-    -o order.m 2> told.$1 || exit; done; grep -q "the head starts anew: that of .good.m. is for" told.at &&
+    -o order.m 2> told.$1 || exit; done; grep -q "the head is initialised anew: the labels of .good.m. or" told.at &&
     ! grep -q anew told.gc' '-B 512'
 N train-init.err         $train -o x.m --init good.m --encoder.hidden 9 --label-key class all.fa
 N train-init-part.err    chordseq train -q -o x.m --init good.m --encoder cdil --label-key class all.fa
@@ -191,7 +191,7 @@ T 'also by two runs together' sh -c 'rm -f timed.m*; "$@" --budget 4s --max-time
 T 'without validation, too' $spend -q --budget 20k --valid-frac 0 -o none.m
 N train-budget-short.err $spend -q --budget 0.0001s -o x.m
 T 'a budget shorter than a step is refused' sh -c '! "$@" 2> err && [ "$(wc -l < err)" = 1 ] &&
-    grep -q "error: train: a budget of 10[0-9]* bases is shorter than one step of [0-9]*; give more" err' - \
+    grep -q "error: train: a budget of 10[0-9]* bases is below one step of [0-9]*; increase it" err' - \
     $spend -q --budget 1k -B 8k --step-records 64 -o x.m
 N train-budget-word.err  $spend -q --budget 10 -o x.m
 N train-budget-two.err   $spend -q --budget 10m --epochs 3 -o x.m
@@ -213,7 +213,7 @@ config --encoder.track 2 > own.cfg
 T 'but none where the model is chosen' sh -c 'cmp own.cfg none.cfg && grep -qx rc=0 own.cfg'
 awk 'BEGIN { for (i = 0; i < 1000; i++) printf ">r%d tax=a;b%d\nACGTACGTAC\n", i, i }' > flat.fa
 T 'a thousand flat lineages: a tree is advised' sh -c 'chordseq train --print-config --label-key tax flat.fa 2> told > flat.cfg &&
-    grep -q "there are 1000 classes, and they are lineages: --head tree" told'
+    grep -q "the 1000 classes are lineages; --head tree" told'
 T 'print-config writes nothing' sh -c '[ -z "$(ls | grep "^x")" ]'
 easy="chordseq train -@ 1 --label-key class --split-by organism all.fa"
 T 'fast, beside a regression' sh -c '"$@" --preset fast --budget 200k -o fast.m --metrics fast.tsv 2> told &&

@@ -419,7 +419,8 @@ static void test_no_device(void **state)
     cs_error_clear();
     cs_host_devices = 1;
     assert_int_equal(cs_cuda_open(&be, 3), CS_EDEVICE);
-    assert_string_equal(cs_error_message(), "no device 'cuda:3': there are 1, from 'cuda:0' on");
+    assert_string_equal(cs_error_message(), "no device 'cuda:3': there are 1, starting at "
+                                            "'cuda:0'");
     cs_error_clear();
 }
 
@@ -538,8 +539,9 @@ static void test_fault(void **state)
     be->op.act(be, CS_ACT_RELU, m, m);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(be->op.sync(be), CS_EDEVICE);
-        assert_string_equal(cs_error_message(), "device cuda:0 (this processor): unknown error, in "
-                            "or before 'cuda_act'; CHORDSEQ_SYNC=1 finds the step that failed");
+        assert_string_equal(cs_error_message(), "device cuda:0 (this processor): unknown error, "
+                            "in or before 'cuda_act'; set CHORDSEQ_SYNC=1 to locate the failed "
+                            "kernel");
         cs_error_clear();
     }
     be->op.download(be, v, m.p, sizeof v);

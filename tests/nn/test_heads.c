@@ -393,7 +393,7 @@ static void test_not_finite(void **state)
     (void)state;
     cs_value(&m->ps, cs_params_find(&m->ps, "head.bias")).p[0] = (cs_real)NAN;
     assert_int_equal(cs_session_predict(s, b, out), CS_EMODEL);
-    assert_non_null(strstr(cs_error_message(), "not a finite number"));
+    assert_non_null(strstr(cs_error_message(), "is not finite"));
     cs_error_clear();
     assert_int_equal(cs_session_forward_backward(s, b, &l, &loss, NULL), CS_EMODEL);
     assert_non_null(strstr(cs_error_message(), "training diverged"));
@@ -414,7 +414,7 @@ static void test_too_long(void **state)
     assert_int_equal(cs_model_max_len(m), 32);
     assert_int_equal(cs_session_predict(s, b, out), CS_EMODEL);
     assert_string_equal(cs_error_message(),
-                        "a sequence of more than 32 tokens is longer than this model takes");
+                        "the sequence exceeds the model's maximum of 32 tokens");
     cs_error_clear();
     cs_batch_free(b);
     toy_free(s);
@@ -453,11 +453,11 @@ static void test_refused_pool(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         snprintf(message, sizeof message, "--head.pool takes mean, cls, centre, max, lse or "
-                 "attention, or several of them with + between them, not '%s'", bad[i]);
+                 "attention, or several joined by +, not '%s'", bad[i]);
         refuse_pool("class", bad[i], message);
     }
-    refuse_pool("token", "max", "--head.pool max is for an answer per sequence, head token gives "
-                "one per token");
+    refuse_pool("token", "max", "--head.pool max needs one prediction per sequence; head token "
+                "makes one per token");
 }
 
 /* Poolings by hand, of what the encoder gives. */

@@ -112,19 +112,19 @@ static void refuse(const char *from, const char *to, int code, const char *messa
     free(p);
 }
 
-#define NO_SOUND "'m.csm' is no sound chordseq model: "
+#define NO_SOUND "'m.csm' is not a valid chordseq model: "
 
 static void test_refusals(void **state)
 {
     (void)state;
     refuse("\\\"format\\\":1", "\\\"format\\\":2", CS_EMODEL,
-           "'m.csm' has model format 2, this version reads 1");
+           "'m.csm' has model format 2; this version reads 1");
     refuse("chordmixer", "chordmaker", CS_EMODEL,
-           "'m.csm' needs encoder 'chordmaker', which this version does not have");
+           "'m.csm' needs encoder 'chordmaker', which is missing in this version");
     refuse("\\\"base\\\"", "\\\"bose\\\"", CS_EMODEL,
-           "'m.csm' needs tokenizer 'bose', which this version does not have");
-    refuse("hidden", "hodden", CS_EMODEL, "'m.csm' needs a newer chordseq: encoder option 'hodden' "
-           "is not known to this version");
+           "'m.csm' needs tokenizer 'bose', which is missing in this version");
+    refuse("hidden", "hodden", CS_EMODEL, "'m.csm' needs a newer chordseq: encoder option "
+           "'hodden' is unknown to this version");
     refuse("\\\"labels\\\"", "\\\"lobels\\\"", CS_EFORMAT, NO_SOUND "it has no labels");
     refuse("\\\"sha256\\\"", "\\\"sha257\\\"", CS_EFORMAT, NO_SOUND "it has no checksum");
     refuse("\"chordseq\"", "\"chordsEq\"", CS_EFORMAT,
@@ -156,12 +156,12 @@ static void test_damage(void **state)
 
     (void)state;
     refuse_bytes("", 0, CS_EFORMAT, "it has 0 bytes");
-    refuse_bytes(">seq\nACGTACGT\n", 14, CS_EFORMAT, "no safetensors file");
-    refuse_bytes(p, n - 1, CS_EFORMAT, "is the file cut short?");
-    refuse_bytes(p, 40, CS_EFORMAT, "cut short");
+    refuse_bytes(">seq\nACGTACGT\n", 14, CS_EFORMAT, "not a safetensors file");
+    refuse_bytes(p, n - 1, CS_EFORMAT, "is the file truncated?");
+    refuse_bytes(p, 40, CS_EFORMAT, "truncated");
     longer = cs_xcalloc(1, n + 4);
     memcpy(longer, p, n);
-    refuse_bytes(longer, n + 4, CS_EFORMAT, "4 bytes behind the last tensor");
+    refuse_bytes(longer, n + 4, CS_EFORMAT, "4 bytes after the last tensor");
     p[n - 1] ^= 1;
     refuse_bytes(p, n, CS_EFORMAT, "its checksum does not fit its weights");
     free(longer);
@@ -213,7 +213,7 @@ static void test_safetensors(void **state)
     header_only("{\"a\":" T("F32", "[2]", "0", "8") "}", 8, CS_OK, "");
     header_only("{\"a\":" T("F32", "[]", "0", "4") ",\"b\":" T("I64", "[0,3]", "4", "4") "}", 4,
                 CS_OK, "");
-    header_only("{\"a\":" T("F32", "[2]", "0", "4") "}", 8, CS_EFORMAT, "does not fit its shape");
+    header_only("{\"a\":" T("F32", "[2]", "0", "4") "}", 8, CS_EFORMAT, "does not match its shape");
     header_only("{\"a\":" T("F33", "[2]", "0", "8") "}", 8, CS_EFORMAT, "a type other than");
     header_only("{\"a\":" T("F32", "[-2]", "0", "8") "}", 8, CS_EFORMAT, "impossible shape");
     header_only("{\"a\":" T("F32", "[4294967296,4294967296]", "0", "8") "}", 8, CS_EFORMAT,
@@ -221,14 +221,14 @@ static void test_safetensors(void **state)
     header_only("{\"a\":" T("F32", "[2.5]", "0", "8") "}", 8, CS_EFORMAT, "impossible shape");
     header_only("{\"a\":" T("F32", "[1,1,1,1,1]", "0", "4") "}", 4, CS_EFORMAT, "4 dimensions");
     header_only("{\"a\":" T("F32", "[1]", "-4", "0") "}", 4, CS_EFORMAT, "outside the file");
-    header_only("{\"a\":" T("F32", "[1]", "4", "8") "}", 8, CS_EFORMAT, "leaves a hole");
+    header_only("{\"a\":" T("F32", "[1]", "4", "8") "}", 8, CS_EFORMAT, "leaves a gap");
     header_only("{\"a\":" T("F32", "[1]", "0", "4") ",\"b\":" T("F32", "[1]", "0", "4") "}", 4,
                 CS_EFORMAT, "overlaps another");
     header_only("{\"a\":" T("F32", "[1]", "0", "4") ",\"a\":" T("F32", "[1]", "4", "8") "}", 8,
-                CS_EFORMAT, "no JSON object");
-    header_only("[1]", 0, CS_EFORMAT, "no JSON object");
+                CS_EFORMAT, "not a JSON object");
+    header_only("[1]", 0, CS_EFORMAT, "not a JSON object");
     header_only("{\"a\":3}", 0, CS_EFORMAT, "a type other than");
-    header_only("{\"__metadata__\":{\"k\":3}}", 0, CS_EFORMAT, "is no text");
+    header_only("{\"__metadata__\":{\"k\":3}}", 0, CS_EFORMAT, "is not a string");
 }
 
 static void test_dtypes(void **state)

@@ -227,7 +227,8 @@ static void ranks_that_drift_apart_are_told(void **state)
         for (int i = 0; i < 3; i++) {
             assert_int_equal(d[i].rc, drifts == 0 ? CS_OK : i == 0 ? CS_EMODEL : CS_EIO);
             assert_true(drifts == 0 ||
-                        strstr(d[i].why, "after step 7 rank 1 has other parameters than rank 0"));
+                        strstr(d[i].why, "after step 7 the parameters of rank 1 differ from "
+                               "rank 0"));
         }
     }
 }

@@ -226,8 +226,8 @@ static void refused(const char *track, const char *norm, const char *words)
 static void test_refused(void **state)
 {
     (void)state;
-    refused("15", "none", "do not make two halves");
-    refused("16", "layer", "takes --encoder.prenorm");
+    refused("15", "none", "cannot be halved");
+    refused("16", "layer", "needs --encoder.prenorm");
 }
 
 int main(void)

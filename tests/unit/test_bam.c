@@ -96,8 +96,8 @@ static void read_without_reference(void *arg)
 {
     cs_chunk *c;
     const cs_input_opt opt = { .reference = NULL };
-    static const char message[] = "'x.cram': record 1 cannot be decoded; the file is cut or "
-        "damaged, or a reference is needed (--reference FILE); -v shows htslib's reason";
+    static const char message[] = "'x.cram': record 1 cannot be decoded; the file is truncated "
+        "or damaged, or a reference is needed (--reference FILE); -v shows htslib's reason";
     (void)arg;
     if (read_all("x.cram", &opt, &c) != CS_EFORMAT || strcmp(cs_error_message(), message) != 0)
         abort();
@@ -116,8 +116,8 @@ static void test_cram_and_its_reference(void **state)
     cs_input_opt opt = { .reference = "other.fa" };
     put_text("other.fa", other_fasta);
     assert_int_equal(read_all("x.cram", &opt, &c), CS_EFORMAT);
-    assert_string_equal(cs_error_message(), "'x.cram': record 1 cannot be decoded; the file is cut "
-                        "or damaged, or the reference is another one; -v shows htslib's reason");
+    assert_string_equal(cs_error_message(), "'x.cram': record 1 cannot be decoded; the file is "
+                        "truncated or damaged, or the reference differs; -v shows htslib's reason");
     cs_error_clear();
     cs_chunk_free(c);
     opt.reference = "nosuch.fa";
@@ -168,10 +168,10 @@ static void test_cut_files(void **state)
     size_t n = get_file("x.bam", &p);
     put_file("cut.bam", p, n - 28);          /* the end marker: SAM specification 4.1.2 */
     check_refused("cut.bam", CS_EFORMAT, "'cut.bam': the end marker is missing after record 11; "
-                  "the file was probably cut while copying");
+                  "the file is probably truncated");
     put_file("cut.bam", p, n - 60);
-    check_refused("cut.bam", CS_EFORMAT, "'cut.bam': record 1 cannot be decoded; the file is cut "
-                  "or damaged; -v shows htslib's reason");
+    check_refused("cut.bam", CS_EFORMAT, "'cut.bam': record 1 cannot be decoded; the file is "
+                  "truncated or damaged; -v shows htslib's reason");
     free(p);
 }
 

@@ -285,9 +285,9 @@ static void test_refused(void **state)
     assert_int_equal(cs_bpe_encode(b, "ACCG", 4, work, id), 3);
     assert_true(id[0] == 3 && id[1] == 2 && id[2] == 0);
     cs_bpe_free(b);
-    refuse("{", CS_EFORMAT, "is no JSON");
+    refuse("{", CS_EFORMAT, "is not JSON");
     refuse("{}", CS_EFORMAT, "it lacks 'model'");
-    refuse("{\"model\":{\"type\":\"Unigram\"}}", CS_EMODEL, "'Unigram'; BPE can be read");
+    refuse("{\"model\":{\"type\":\"Unigram\"}}", CS_EMODEL, "'Unigram'; only BPE is supported");
     refuse(HEAD "\"normalizer\":{\"type\":\"Lowercase\"},\"model\":{\"type\":\"BPE\"," TAIL
            ",\"merges\":[]}}", CS_EMODEL, "a normalizer");
     refuse(HEAD "\"pre_tokenizer\":{\"type\":\"ByteLevel\"},\"model\":{\"type\":\"BPE\"," TAIL
@@ -297,7 +297,7 @@ static void test_refused(void **state)
     refuse(HEAD "\"model\":{\"type\":\"BPE\"," TAIL ",\"merges\":[\"A G\"]}}", CS_EFORMAT,
            "merge 1, 'A' and 'G', has a piece that is not in the vocabulary");
     refuse(HEAD "\"model\":{\"type\":\"BPE\"," TAIL ",\"merges\":[\"AC\"]}}", CS_EFORMAT,
-           "merge 1 is no pair");
+           "merge 1 is not a pair");
     refuse("{\"model\":{\"type\":\"BPE\",\"vocab\":{\"A\":1},\"merges\":[]}}", CS_EMODEL,
            "no 'unk_token'");
     refuse("{\"model\":{\"type\":\"BPE\",\"vocab\":{\"A\":1,\"C\":1},\"merges\":[]}}", CS_EFORMAT,

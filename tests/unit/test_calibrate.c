@@ -101,8 +101,8 @@ static void test_too_few(void **state)
     cs_scores_init(&s, true, N_OUT, 1);
     draw(&s, 1, 1, 100, 99);
     assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &c), CS_EFORMAT);
-    assert_string_equal(cs_error_message(), "99 records are too few to calibrate by; at least 100 "
-                        "are needed");
+    assert_string_equal(cs_error_message(), "99 records are too few for calibration; at least "
+                        "100 are needed");
     cs_error_clear();
     cs_scores_release(&s);
 }

@@ -238,7 +238,7 @@ static void test_empty_part(void **state)
     (void)state;
     make(&d);
     assert_int_equal(cs_sampler_new(&d, CS_PART_VALID, &draw, &s), CS_EUSAGE);
-    assert_string_equal(cs_error_message(), "no record is left for validation");
+    assert_string_equal(cs_error_message(), "no record left for validation");
     cs_error_clear();
     cs_dataset_release(&d);
 }

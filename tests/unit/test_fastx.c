@@ -146,35 +146,35 @@ static void test_broken_text(void **state)
         },
         { "@a\nACGT\n@b\nA\n+\nI\n", "'x' line 3: '@' in the sequence of record 'a' is not a "
           "nucleotide code; is the line with '+' missing?" },
-        { "@a\nA\n+\nI\n>b\nA\n", "'x' line 5: FASTA and FASTQ records are mixed (or the record "
-          "before is damaged): expected '@', got '>b'" },
+        { "@a\nA\n+\nI\n>b\nA\n", "'x' line 5: FASTA and FASTQ records are mixed (or the "
+          "previous record is damaged): expected '@', got '>b'" },
         { "@a\nA\n+\nI\njunk\n", "'x' line 5: expected '@' at the start of a record, got 'junk'" },
-        { "@a\nAC\n", "'x' line 3: the file ends before the '+' line of record 'a'; it was "
-          "probably cut while copying" },
-        { "@a\nACGT\n+\n", "'x' line 4: the file ends in the quality of record 'a'; it was "
-          "probably cut while copying" },
-        { "@a\nACGT\n+\nII\n", "'x' line 5: the file ends in the quality of record 'a'; it was "
-          "probably cut while copying" },
+        { "@a\nAC\n", "'x' line 3: the file ends before the '+' line of record 'a'; it is "
+          "probably truncated" },
+        { "@a\nACGT\n+\n", "'x' line 4: the file ends in the quality of record 'a'; it is "
+          "probably truncated" },
+        { "@a\nACGT\n+\nII\n", "'x' line 5: the file ends in the quality of record 'a'; it is "
+          "probably truncated" },
     };
     for (size_t i = 0; i < sizeof t / sizeof *t; i++)
         check_broken(t[i].text, strlen(t[i].text), t[i].message);
     check_broken(">a\n\nAC\n>b\rc\nAC\n", 15,
-                 "'x' line 4: line ends of different kinds (CR and LF) are mixed");
-    check_broken(">a\0b\nAC\n", 8, "'x' line 1: a NUL byte; this is not a text file");
+                 "'x' line 4: mixed line endings (CR and LF)");
+    check_broken(">a\0b\nAC\n", 8, "'x' line 1: a NUL byte; not a text file");
     check_broken(">a\nA\0C\n", 7,
                  "'x' line 2: byte 0x00 in the sequence of record 'a' is not a nucleotide code");
-    check_broken("@a\nAC\n+\nI\0\n", 11, "'x' line 4: a NUL byte; this is not a text file");
+    check_broken("@a\nAC\n+\nI\0\n", 11, "'x' line 4: a NUL byte; not a text file");
 }
 
 static void test_other_formats(void **state)
 {
     (void)state;
     put_text("x", "##fileformat=VCFv4.2\n#CHROM\tPOS\n");
-    check_refused("x", CS_EFORMAT, "'x' is no sequence file (VCF version 4.2 variant calling "
-                  "text); FASTA, FASTQ, SAM, BAM and CRAM can be read");
+    check_refused("x", CS_EFORMAT, "'x' is not a sequence file (VCF version 4.2 variant calling "
+                  "text); supported formats are FASTA, FASTQ, SAM, BAM and CRAM");
     put_file("x", "\xFD" "7zXZ\0\0\x04\xe6\xd6\xb4\x46", 12);
-    check_refused("x", CS_EFORMAT, "'x' is compressed with xz, which cannot be read; decompress it "
-                  "first: xz -dc FILE | chordseq ... -");
+    check_refused("x", CS_EFORMAT, "'x' is compressed with xz, which is not supported; "
+                  "decompress it first: xz -dc FILE | chordseq ... -");
     put_file("x", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
     check_refused("x", CS_EFORMAT,
                   "'x' line 1: looks like PNG; a FASTA or FASTQ record begins with '>' or '@'");
@@ -284,18 +284,18 @@ static void test_damaged_gzip(void **state)
     b.p[b.n - 5] ^= 1;           /* the checksum's last byte */
     put_file("x.gz", b.p, b.n);
     check_refused("x.gz", CS_EFORMAT, "'x.gz': compressed data has a wrong checksum after record "
-                  "'b' (line 7); the file is damaged; get it again");
+                  "'b' (line 7); the file is damaged; download it again");
     b.p[b.n - 5] ^= 1;
     put_file("x.gz", b.p, b.n - 9);
     check_refused("x.gz", CS_EFORMAT, "'x.gz': compressed data ends early after record 'b' (line "
-                  "7); the file was probably cut while copying");
+                  "7); the file is probably truncated");
     add_text(&b, "hello");
     put_file("x.gz", b.p, b.n);
     check_refused("x.gz", CS_EFORMAT, "'x.gz': something that is not gzip follows the compressed "
-                  "data after record 'b' (line 7); the file is damaged; get it again");
+                  "data after record 'b' (line 7); the file is damaged; download it again");
     put_file("x.gz", b.p, 10);
-    check_refused("x.gz", CS_EFORMAT, "'x.gz': compressed data ends early before the first record "
-                  "is complete (line 1); the file was probably cut while copying");
+    check_refused("x.gz", CS_EFORMAT, "'x.gz': compressed data ends early before the end of the "
+                  "first record (line 1); the file is probably truncated");
     b.n = 0;
     add_bgzf(&b, small, 16, 16);
     end[0] = b.n;
@@ -306,8 +306,8 @@ static void test_damaged_gzip(void **state)
 
     b.p[end[1] - 1] = 1;         /* the length's last byte */
     put_file("x.gz", b.p, b.n);
-    check_refused("x.gz", CS_EFORMAT, "'x.gz': a BGZF block has an impossible size before "
-                  "the first record is complete (line 3); the file is damaged; get it again");
+    check_refused("x.gz", CS_EFORMAT, "'x.gz': a BGZF block has an impossible size before the "
+                  "end of the first record (line 3); the file is damaged; download it again");
     free(b.p);
 }
 

@@ -199,7 +199,7 @@ static void refusals_name_the_file(void **state)
     }
     cs_error_clear();
     assert_int_equal(put("", "x"), CS_EUSAGE);
-    assert_non_null(strstr(cs_error_message(), "name of an output is empty"));
+    assert_non_null(strstr(cs_error_message(), "an output's name is empty"));
 }
 
 static void full_device(void **state)
@@ -348,7 +348,7 @@ static void reads_whole_files(void **state)
     free(p);
     assert_int_equal(cs_file_read("ten", 9, &p, &n), CS_EFORMAT);
     assert_null(p);
-    assert_non_null(strstr(cs_error_message(), "'ten' is larger than the 9 bytes"));
+    assert_non_null(strstr(cs_error_message(), "'ten' exceeds the limit of 9 bytes"));
     cs_error_clear();
     assert_int_equal(cs_file_read("absent", 9, &p, &n), CS_EIO);
     assert_string_equal(cs_error_message(), "cannot open 'absent': No such file or directory");

@@ -79,9 +79,9 @@ static void nonsense_is_refused(void **state)
 {
     (void)state;
     static const struct { const char *env, *why; } row[] = {
-        { "A=1", "names no rank" },
-        { "RANK=0", "names no rank" },
-        { "RANK=2 WORLD_SIZE=2 MASTER_ADDR=a", "RANK='2', which is no number from 0 to 1" },
+        { "A=1", "does not set the rank" },
+        { "RANK=0", "does not set the rank" },
+        { "RANK=2 WORLD_SIZE=2 MASTER_ADDR=a", "RANK='2', which is not a number from 0 to 1" },
         { "RANK=x WORLD_SIZE=2 MASTER_ADDR=a", "RANK='x'" },
         { "RANK=0 WORLD_SIZE=0 MASTER_ADDR=a", "WORLD_SIZE='0'" },
         { "RANK=0 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=99999", "MASTER_PORT='99999'" },
@@ -215,7 +215,7 @@ static void another_point_is_noticed(void **state)
 
     run_all(3, straying, e);
     for (int r = 0; r < 3; r++)
-        assert_string_equal(e[r].why, "rank 1 is at another point of the run than rank 0");
+        assert_string_equal(e[r].why, "rank 1 is at a different point of the run than rank 0");
 }
 
 /* Rank 1 hangs up without a word, which rank 0 sees where it waits for something else. */
@@ -366,11 +366,11 @@ static void who_does_not_come_is_named(void **state)
     const pid_t one = start(spec(1, 4, port, 20));
 
     assert_int_equal(join(spec(0, 4, port, 0.3), why), CS_EIO);
-    assert_non_null(strstr(why, "2 of 4 ranks, the first of them rank 2, did not come to "
+    assert_non_null(strstr(why, "2 of 4 ranks, the first of them rank 2, did not connect to "
                                 "'127.0.0.1'"));
     assert_int_equal(status_of(one), CS_EIO);
     assert_int_equal(join(spec(1, 2, port, 0.3), why), CS_EIO);
-    assert_non_null(strstr(why, "rank 1 could not reach rank 0"));
+    assert_non_null(strstr(why, "rank 1 could not connect to rank 0"));
 }
 
 static void disagreement_is_told_to_both(void **state)
@@ -398,7 +398,7 @@ static void a_port_that_is_taken(void **state)
     assert_int_equal(listen(fd, 1), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
     assert_int_equal(join(spec(0, 2, ntohs(a.sin_port), 1), why), CS_EIO);
-    assert_non_null(strstr(why, "is taken, by another run perhaps; set MASTER_PORT"));
+    assert_non_null(strstr(why, "is in use, perhaps by another run; set MASTER_PORT"));
     (void)close(fd);
 }
 

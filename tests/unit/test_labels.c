@@ -81,8 +81,8 @@ static void test_many_rows(void **state)
     cs_labels_close(l);
     put_file("x.tsv", z.p, z.n - 20);
     assert_int_equal(cs_labels_open("x.tsv", &l), CS_EFORMAT);
-    assert_string_equal(cs_error_message(), "'x.tsv': compressed data ends early; the file was "
-                        "probably cut while copying");
+    assert_string_equal(cs_error_message(), "'x.tsv': compressed data ends early; the file is "
+                        "probably truncated");
     cs_error_clear();
     free(b.p);
     free(z.p);
@@ -103,7 +103,7 @@ static void test_bad_tables(void **state)
     for (size_t i = 0; i < sizeof t / sizeof *t; i++)
         check_refused_table(t[i].text, strlen(t[i].text), t[i].message);
     check_refused_table("r1\ta\nr\0\tb\n", 10,
-                        "'x.tsv' line 2: a NUL byte; this is not a text file");
+                        "'x.tsv' line 2: a NUL byte; not a text file");
 
     cs_labels *l = NULL;
     assert_int_equal(cs_labels_open("nosuch", &l), CS_EIO);
@@ -168,8 +168,8 @@ static void test_multilabels(void **state)
     assert_true(isnan(t[0]) && t[1] == 1);
     assert_int_equal(cs_multilabels_find(m, "r5", t), CS_EOF);
     assert_int_equal(cs_multilabels_find(m, "r4", t), CS_EFORMAT);
-    assert_string_equal(cs_error_message(), "'x.tsv' line 5: column 'b' has '2'; a label is 0 or "
-                        "1, or NA where it is not known");
+    assert_string_equal(cs_error_message(), "'x.tsv' line 5: column 'b' has '2'; a label is 0, 1 "
+                        "or NA (unknown)");
     cs_error_clear();
     cs_multilabels_close(m);
 
@@ -193,8 +193,8 @@ static void test_bad_multilabels(void **state)
                          "labels" },
         { "id\tb\t\n", "'x.tsv' line 1: column 3 has the name ''; the first line must name the "
                         "labels" },
-        { "id\tb\tb\n", "'x.tsv' line 1: columns 2 and 3 are both called 'b'" },
-        { "id\ta\tz\n", "'x.tsv' line 1: column 'z' is not a label of the model; leave it out" },
+        { "id\tb\tb\n", "'x.tsv' line 1: columns 2 and 3 are both named 'b'" },
+        { "id\ta\tz\n", "'x.tsv' line 1: column 'z' is not a label of the model; remove it" },
         { "id\ta\tb\nr1\t1\n", "'x.tsv' line 2: expected 3 columns as in the first row, got 2" },
     };
     cs_classes c = { 0 };

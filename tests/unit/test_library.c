@@ -118,12 +118,12 @@ static void test_letters(void **state)
         assert_memory_equal(v, first, (size_t)n * sizeof *v);
     }
     assert_int_equal(chordseq_classify(model, "ACGTJACGT", 9, v, NULL), CHORDSEQ_EFORMAT);
-    assert_string_equal(chordseq_last_error(), "'J' at place 4 is not a nucleotide code");
+    assert_string_equal(chordseq_last_error(), "'J' at position 4 is not a nucleotide code");
     const char *const two[] = { "ACGTACGT", "AC\x01GT" };
     assert_int_equal(chordseq_classify_many(model, two, (const size_t[]){ 8, 5 }, 2, NULL, NULL),
                      CHORDSEQ_EFORMAT);
     assert_string_equal(chordseq_last_error(),
-                        "byte 0x01 at place 2 of sequence 1 is not a nucleotide code");
+                        "byte 0x01 at position 2 of sequence 1 is not a nucleotide code");
     assert_int_equal(chordseq_classify(model, "ACGTACGT", 8, NULL, NULL), 0);
     assert_string_equal(chordseq_last_error(), "");
 }
@@ -274,7 +274,7 @@ static void *work(void *arg)
         w->n_bad += chordseq_classify_many(w->m, sequence, length, N_SEQUENCE, v, NULL) != 0;
         w->n_bad += memcmp(v + n, w->want + n, (N_SEQUENCE - 1) * n * sizeof *v) != 0;
         w->n_bad += chordseq_classify(w->m, "!", 1, v, NULL) != CHORDSEQ_EFORMAT;
-        w->n_bad += strncmp(chordseq_last_error(), "'!' at place 0", 14) != 0;
+        w->n_bad += strncmp(chordseq_last_error(), "'!' at position 0", 17) != 0;
     }
     return NULL;
 }

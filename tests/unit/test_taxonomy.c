@@ -136,20 +136,19 @@ static void test_table_refused(void **state)
     check_wrong("a\t1\t\t\t\tx\n", NULL, CS_EFORMAT,
                 "'t.tsv' line 1: more than 5 columns in the row of 'a'");
     check_wrong("a\t7\nb\t7\n", NULL, CS_EFORMAT,
-                "'t.tsv' line 2: taxid 7 stands in line 1 too");
-    check_wrong("a\t7\na\t8\n", NULL, CS_EFORMAT, "'t.tsv' line 2: 'a' stands in line 1 too");
+                "'t.tsv' line 2: taxid 7 is also on line 1");
+    check_wrong("a\t7\na\t8\n", NULL, CS_EFORMAT, "'t.tsv' line 2: 'a' is also on line 1");
     check_wrong("mito\t-\t-\t9\n", NULL, CS_EFORMAT,
-                "'t.tsv' line 1: 'mito' is under '9', which has no row");
+                "'t.tsv' line 1: 'mito' has the parent '9', which has no row");
     check_wrong("mito\t-\t-\ta\na\t-\t-\tmito\n", NULL, CS_EFORMAT,
                 "'t.tsv': 'mito' is its own ancestor");
     check_wrong("virus\t1\n", NULL, CS_EFORMAT, "'t.tsv' line 1: the class 'virus' is the root, "
-                "but a taxon is one class");
+                "but a taxon has one class");
     check_wrong("x\t4\t-\t-\tvirus\nmito\t5\t-\t-\tbacteria\n", NULL, CS_EFORMAT,
-                "'t.tsv' line 2: the class 'mito' is another one's taxon, but a taxon is one "
+                "'t.tsv' line 2: the class 'mito' is another one's taxon, but a taxon has one "
                 "class");
-    check_wrong("virus\t7\tclade\t-\tx\x7fy\n", NULL, CS_EFORMAT, "'t.tsv': the taxon 'x\x7fy' of "
-                "rank 'clade' has a tab, a newline or another control character in it, which no "
-                "report can hold");
+    check_wrong("virus\t7\tclade\t-\tx\x7fy\n", NULL, CS_EFORMAT, "'t.tsv': the taxon 'x\x7fy' "
+                "of rank 'clade' contains a tab, newline or other control character");
 }
 
 static void put_dump(void)
@@ -176,16 +175,17 @@ static void test_dump(void **state)
                "2<131567 domain:Bacteria 0\n2759<131567 domain:Eukaryota -1\n"
                "2000000001<2759 no rank:mito 1\n10239<1 acellular root:Viruses 2\n");
     check_wrong("virus\t10239\n", ".", CS_EUSAGE,
-                "several taxa in '.' are called 'bacteria'; say which one with --taxa");
+                "several taxa in '.' have the name 'bacteria'; choose one with --taxa");
     check_wrong("bacteria\t2\nvirus\t77\n", ".", CS_EFORMAT,
-                "'.' has no taxon 77, which is to be class virus");
-    check_wrong("bacteria\t9\n", ".", CS_EFORMAT, "'.': taxon 9 is under 8, which is not there");
+                "'.' has no taxon 77, needed for class virus");
+    check_wrong("bacteria\t9\n", ".", CS_EFORMAT, "'.': taxon 9 has the parent 8, which is "
+                                                  "missing");
     put_text("names.dmp", "1\t|\troot\t|\t\t|\tscientific name\t|\n");
     check_wrong("bacteria\t2\n", ".", CS_EFORMAT,
                 "'./names.dmp' has no scientific name for taxon 131567");
     put_text("nodes.dmp", "root\n");
     check_wrong("bacteria\t2\n", ".", CS_EFORMAT,
-                "'./nodes.dmp' line 1: this is no row of NCBI's taxonomy dump");
+                "'./nodes.dmp' line 1: not a row of NCBI's taxonomy dump");
     check_wrong("bacteria\t2\n", "none", CS_EIO,
                 "cannot open 'none/nodes.dmp': No such file or directory");
 }
@@ -216,8 +216,8 @@ static void check_unsound(const char *text, const char *why)
     const cs_class_taxon c[] = { { "a", 2, NULL } };
 
     assert_int_equal(cs_taxonomy_parse(text, "m", c, 1, &t), CS_EMODEL);
-    snprintf(want, sizeof want, "'m' has no sound taxonomy: %s; give it another with chordseq "
-             "model label", why);
+    snprintf(want, sizeof want, "'m' has an invalid taxonomy: %s; replace it with chordseq model "
+             "label", why);
     assert_string_equal(cs_error_message(), want);
     cs_error_clear();
 }
@@ -228,7 +228,7 @@ static void test_unsound(void **state)
     const char *root = "{\"taxid\":1,\"parent\":0,\"rank\":\"\",\"name\":\"root\"}";
     char text[300];
 
-    check_unsound("[", "a class is not in it, or two are one");
+    check_unsound("[", "a class is missing, or two are one");
     check_unsound("[{}]", "a taxon lacks its name, rank or number");
     check_unsound("[{\"taxid\":2,\"parent\":0,\"rank\":\"\",\"name\":\"a\"}]",
                   "a taxon comes before its parent");
@@ -239,7 +239,7 @@ static void test_unsound(void **state)
              root);
     check_unsound(text, "a number occurs twice");
     snprintf(text, sizeof text, "[%s]", root);
-    check_unsound(text, "a class is not in it, or two are one");
+    check_unsound(text, "a class is missing, or two are one");
 }
 
 /* What of a lineage relatives have in common. */

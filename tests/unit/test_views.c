@@ -355,13 +355,13 @@ static void test_options_that_do_not_fit(void **state)
 
     (void)state;
     a.window = 100;
-    refused(plain, a, "--window-length goes with --long-sequence window");
+    refused(plain, a, "--window-length needs --long-sequence window");
     a.on_long = CS_LONG_WINDOW;
     a.overlap = 51;
-    refused(plain, a, "--window-overlap 51 is more than half of the windows' 100 bases");
+    refused(plain, a, "--window-overlap 51 is more than half of the window length of 100 bases");
     a.overlap = 0;
     a.window = 1000;
-    refused(short_one, a, "--window-length 1000 is more than the 195 bases that the model takes");
+    refused(short_one, a, "--window-length 1000 exceeds the model's maximum of 195 bases");
     a.window = 10;
     refused(plain, a, "--window-length 10 is too short; it must be at least 64");
 }

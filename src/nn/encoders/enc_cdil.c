@@ -119,10 +119,12 @@ static int describe(const struct config *c, const char *option, const char *list
     const int32_t by_len = cs_depth(c->max_len) - 1 - layers_less(c);
 
     if (n < 0)
-        return cs_fail(CS_EUSAGE, "--encoder.%s takes one number of channels, or one per layer "
-                       "with commas between them, up to %d; not '%s'", option, WIDTH_MAX, list);
+        return cs_fail(CS_EUSAGE, "--encoder.%s takes one number of channels, or a "
+                       "comma-separated list with one per layer, at most %d; not '%s'", option,
+                           WIDTH_MAX, list);
     if (n > 1 && c->layers && c->layers != n)
-        return cs_fail(CS_EUSAGE, "--encoder.%s names %d layers, --encoder.layers %lld", option,
+        return cs_fail(CS_EUSAGE, "--encoder.%s lists %d layers, but --encoder.layers is %lld",
+                       option,
                        (int)n, (long long)c->layers);
     if (c->depth == DEPTH_OWN && !is_uniform(s->width, n))
         return cs_fail(CS_EUSAGE, "--encoder.%s '%s': layers of different widths need "

@@ -102,15 +102,15 @@ static int chord_check(const void *cfg)
     int64_t width = c->track * (cs_depth(c->max_len) + 1);
 
     if (width > WIDTH_MAX)
-        return cs_fail(CS_EUSAGE, "track %lld and max-len %lld make %lld channels, more than %d; "
-                       "lower --encoder.track", (long long)c->track, (long long)c->max_len,
-                       (long long)width, WIDTH_MAX);
+        return cs_fail(CS_EUSAGE, "track %lld and max-len %lld make %lld channels, over the "
+                       "maximum of %d; lower --encoder.track", (long long)c->track,
+                       (long long)c->max_len, (long long)width, WIDTH_MAX);
     if (c->reversible && c->track % 2 != 0)
-        return cs_fail(CS_EUSAGE, "%lld channels per track do not make two halves; "
+        return cs_fail(CS_EUSAGE, "%lld channels per track cannot be halved; "
                        "--encoder.reversible needs an even --encoder.track", (long long)c->track);
     if (c->reversible && c->norm != CS_NORM_NONE)
-        return cs_fail(CS_EUSAGE, "normalisation '%s' after the residual cannot be undone; "
-                       "--encoder.reversible takes --encoder.prenorm", cs_norm_names[c->norm]);
+        return cs_fail(CS_EUSAGE, "normalisation '%s' after the residual is not reversible; "
+                       "--encoder.reversible needs --encoder.prenorm", cs_norm_names[c->norm]);
     return CS_OK;
 }
 

@@ -82,13 +82,13 @@ static int check(const cs_model *m, const cs_attribute *a)
     CS_BUG(!m->ps.grad || a->n < 1 || a->label < 0 || a->label >= m->n_label);
     if (!m->tok || cs_model_parts(m) > 1 || m->head->per_token)
         return cs_fail(CS_EUSAGE, "a model with head '%s' cannot be explained by gradients; it "
-                       "answers for more than a sequence", m->head->name);
+                       "does not predict one result per sequence", m->head->name);
     if (m->head->word && m->head->word(m->head_net) > 0)
         return cs_fail(CS_EUSAGE, "a model with --head.composition cannot be explained by "
-                       "gradients; they would miss the words that it counts");
+                       "gradients, which do not pass through its word counts");
     const int64_t most = cs_model_max_len(m);
     if (most > 0 && a->n > most)
-        return cs_fail(CS_EUSAGE, "%lld tokens are more than the %lld that the model takes",
+        return cs_fail(CS_EUSAGE, "%lld tokens exceed the model's maximum of %lld",
                        (long long)a->n, (long long)most);
     return CS_OK;
 }
@@ -106,9 +106,9 @@ static int reserve(struct point *p)
         return cs_fail(CS_EMEM, "out of memory for the gradients of %lld tokens", (long long)p->n);
     pass(p, true, f);
     if (p->s->cx.no_rule)
-        return cs_fail(CS_EUSAGE, "encoder '%s' as it is set up has steps without a rescale rule "
-                       "(attention, group normalisation, reversible blocks); integrated gradients "
-                       "add up with any", p->s->model->enc->name);
+        return cs_fail(CS_EUSAGE, "encoder '%s' has operations without a rescale rule in this "
+                       "configuration (attention, group normalisation, reversible blocks); "
+                       "integrated gradients work with any encoder", p->s->model->enc->name);
     return cs_ctx_reserve(&p->s->cx, p->s->cx.peak, p->s->cx.grad_peak);
 }
 

@@ -30,19 +30,19 @@ int cs_bag_adopt(cs_model *m, const cs_model *bag)
     if (k == 0)
         return cs_fail(CS_EMODEL, "the model has no composition path; give --head.composition 6");
     if (!is_bag(bag, k))
-        return cs_fail(CS_EMODEL, "it is no bag of canonical %d-mers, one for every base", (int)k);
+        return cs_fail(CS_EMODEL, "it is not a bag of canonical %d-mers with stride 1", (int)k);
     if (!cs_model_same_labels(m, bag))
-        return cs_fail(CS_EMODEL, "it has other labels, or these in another order");
+        return cs_fail(CS_EMODEL, "its labels or their order differ");
     for (int i = 0; i < N_SAME; i++) {
         const int from = cs_params_find(&bag->ps, same[i][0]);
         const int to = cs_params_find(&m->ps, same[i][1]);
         CS_BUG(to < 0);
         if (from < 0)
-            return cs_fail(CS_EMODEL, "tensor '%s' is not in it; it needs --head.norm layer and "
-                           "--head.hidden", same[i][0]);
+            return cs_fail(CS_EMODEL, "tensor '%s' is missing; the model needs --head.norm layer "
+                           "and --head.hidden", same[i][0]);
         const cs_mat x = cs_value(&bag->ps, from), y = cs_value(&m->ps, to);
         if (x.r != y.r || x.c != y.c)
-            return cs_fail(CS_EMODEL, "tensor '%s' has another shape in it; see "
+            return cs_fail(CS_EMODEL, "the shape of tensor '%s' differs; see "
                            "--head.composition-channels and --head.composition-hidden",
                            same[i][0]);
         m->be->op.copy(m->be, x, y);

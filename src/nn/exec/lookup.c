@@ -45,8 +45,8 @@ int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t 
     *out = NULL;
     if (n_class < 2 || n_class > CS_LOOKUP_CLASSES || n < 1 || n > MOST_WORDS ||
         bucket_bits < 0 || bucket_bits > MOST_BUCKET_BITS)
-        return cs_fail(CS_EUSAGE, "a look-up table is of 1 to %d words for 2 to %d classes, not of "
-                       "%lld for %d", (int)MOST_WORDS, (int)CS_LOOKUP_CLASSES, (long long)n,
+        return cs_fail(CS_EUSAGE, "a look-up table takes 1 to %d words and 2 to %d classes, not "
+                       "%lld and %d", (int)MOST_WORDS, (int)CS_LOOKUP_CLASSES, (long long)n,
                        (int)n_class);
     cs_lookup *l = cs_xcalloc(1, sizeof *l);
     l->words = *words;

@@ -27,7 +27,8 @@ void cs_lookup_tensors(const cs_lookup *l, cs_tensor *t)
 
 static int damaged(const char *what, const char *why)
 {
-    return cs_fail(CS_EFORMAT, "'%s' is no sound chordseq model: its look-up table %s", what, why);
+    return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: its look-up table %s", what,
+                   why);
 }
 
 static const char *find(const cs_safetensors *file, const cs_tensor *t[CS_LOOKUP_TENSORS])

@@ -234,9 +234,9 @@ int cs_model_adopt(cs_model *m, const cs_model *from)
         const int k = cs_params_find(&from->ps, p->name);
         const bool fits = k >= 0 && same_shape(p, &from->ps.p[k]);
         if (!fits && !head)
-            return cs_fail(CS_EMODEL, "tensor '%s' %s; a model to start from needs the same "
+            return cs_fail(CS_EMODEL, "tensor '%s' %s; the initial model must have the same "
                            "tokenizer and encoder, with the same sizes", p->name,
-                           k < 0 ? "is not in it" : "has another shape in it");
+                           k < 0 ? "is missing" : "has a different shape");
         if (fits && (same || !head))
             m->be->op.copy(m->be, cs_value(&from->ps, k), cs_value(&m->ps, i));
     }
@@ -269,8 +269,8 @@ int cs_model_check_output(const cs_model *m, cs_head_output what)
     if (what == CS_HEAD_PREDICTION
         || (m->head->n_vector && m->head->n_vector(m->head_net, hidden) > 0))
         return CS_OK;
-    return cs_fail(CS_EUSAGE, "%s", hidden ? "the model's head has no hidden layer; its pooled "
-                   "vector is what it sees" : "the model's head sees no single vector");
+    return cs_fail(CS_EUSAGE, "%s", hidden ? "the model's head has no hidden layer; embed its "
+                   "pooled vector" : "the model's head does not pool to one vector");
 }
 
 int32_t cs_model_n_target(const cs_model *m)

@@ -29,7 +29,7 @@ struct import {
 
 static int unfit(const struct import *m, const char *why)
 {
-    return cs_fail(CS_EFORMAT, "'%s' is no checkpoint of CDIL for DNA: %s", m->path, why);
+    return cs_fail(CS_EFORMAT, "'%s' is not a checkpoint of CDIL for DNA: %s", m->path, why);
 }
 
 static const cs_tensor *conv(const struct import *m, const struct stack *s, int32_t layer, int no)
@@ -171,7 +171,8 @@ static int fill_encoder(const struct import *m, cs_model *model)
         their_name(m, p->name, name, sizeof name);
         t = cs_safetensors_find(m->file, name);
         if (!t || t->n != p->n || t->shape.n_dim != p->shape.n_dim)
-            return cs_fail(CS_EFORMAT, "'%s' is no checkpoint of CDIL for DNA: tensor '%s' is %s",
+            return cs_fail(CS_EFORMAT, "'%s' is not a checkpoint of CDIL for DNA: tensor '%s' is "
+                                       "%s",
                            m->path, name, t ? "of another shape" : "missing");
         for (int64_t k = 0; k < p->n; k++) {
             cs_real v = (cs_real)cs_tensor_get(t, k);
@@ -227,7 +228,7 @@ int cs_model_import(const char *path, const char *alphabet, cs_backend *be, cs_m
         goto out;
     }
     if ((int32_t)strlen(alphabet) != m.stack[0].n_in) {
-        rc = cs_fail(CS_EUSAGE, "'%s' takes %d channels; name their letters in order with "
+        rc = cs_fail(CS_EUSAGE, "'%s' takes %d channels; give their letters in order with "
                      "--alphabet, not '%s'", path, (int)m.stack[0].n_in, alphabet);
         goto out;
     }

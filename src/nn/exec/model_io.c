@@ -130,13 +130,12 @@ int cs_model_check_labels(const cs_label *label, int32_t n)
         json_t *j = json_string(label[i].name);
         if (!cs_name_is_plain(label[i].name)) {
             json_decref(j);
-            return cs_fail(CS_EFORMAT, "the label '%s' has a tab, a newline or another control "
-                           "character in it, which no table can hold; rename it", label[i].name);
+            return cs_fail(CS_EFORMAT, "the label '%s' contains a tab, newline or other control "
+                           "character; rename it", label[i].name);
         }
         if (!j)
-            return cs_fail(CS_EFORMAT, "the label '%s' is not UTF-8, which a model's labels must "
-                           "be; convert the file that it comes from (iconv), or rename it with "
-                           "--label-map", label[i].name);
+            return cs_fail(CS_EFORMAT, "the label '%s' is not UTF-8; convert its file (iconv), "
+                           "or rename the label with --label-map", label[i].name);
         json_decref(j);
     }
     return CS_OK;
@@ -198,7 +197,7 @@ int cs_model_write(cs_model *m, bool ema, cs_outfile *f)
     if (text)
         rc = cs_safetensors_write(f, t, (size_t)n, &(cs_meta){ "chordseq", text }, 1);
     else
-        rc = cs_fail(CS_EUSAGE, "cannot save '%s': a label is not UTF-8, or memory ran out",
+        rc = cs_fail(CS_EUSAGE, "cannot save '%s': a label is not UTF-8, or out of memory",
                      cs_outfile_name(f));
 out:
     free(text);
@@ -236,7 +235,7 @@ struct loading {
 
 static int damaged(const struct loading *l, const char *why)
 {
-    return cs_fail(CS_EFORMAT, "'%s' is no sound chordseq model: %s", l->what, why);
+    return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: %s", l->what, why);
 }
 
 /* Files of versions before 0.1.0 have sizes as 8k, which were 8192 then. */
@@ -259,9 +258,9 @@ static int read_option(struct loading *l, const char *part, const cs_opt *opt, v
     const char *text = json_string_value(value);
 
     if (!text)
-        return damaged(l, "an option is no text");
+        return damaged(l, "an option is not a string");
     if (!opt || !cs_opt_find(opt, name))
-        return cs_fail(CS_EMODEL, "'%s' needs a newer chordseq: %s option '%s' is not known to "
+        return cs_fail(CS_EMODEL, "'%s' needs a newer chordseq: %s option '%s' is unknown to "
                        "this version", l->what, part, name);
     text = cs_arena_dup(l->text, text, strlen(text));
     if (!text)
@@ -270,7 +269,8 @@ static int read_option(struct loading *l, const char *part, const cs_opt *opt, v
         return CS_OK;
     snprintf(why, sizeof why, "%s", cs_error_message());
     cs_error_clear();
-    return cs_fail(CS_EMODEL, "'%s' has a %s that this version cannot run: %s", l->what, part, why);
+    return cs_fail(CS_EMODEL, "'%s' has a %s not supported by this version: %s", l->what, part,
+                   why);
 }
 
 /* Options that the file does not name keep their defaults, so that a version may add some. */
@@ -298,13 +298,13 @@ static int part_name(const struct loading *l, const char *part, const json_t *j,
     *name = json_string_value(json_object_get(j, "name"));
     if (*name)
         return CS_OK;
-    return cs_fail(CS_EFORMAT, "'%s' is no sound chordseq model: its %s has no name", l->what,
+    return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: its %s has no name", l->what,
                    part);
 }
 
 static int unknown(const struct loading *l, const char *part, const char *name)
 {
-    return cs_fail(CS_EMODEL, "'%s' needs %s '%s', which this version does not have", l->what, part,
+    return cs_fail(CS_EMODEL, "'%s' needs %s '%s', which is missing in this version", l->what, part,
                    name);
 }
 
@@ -397,7 +397,7 @@ static int read_description(struct loading *l)
     if (!json_is_integer(json_object_get(l->j, "format")))
         return damaged(l, "its description is no JSON with a format number");
     if (json_integer_value(json_object_get(l->j, "format")) != FORMAT)
-        return cs_fail(CS_EMODEL, "'%s' has model format %lld, this version reads %d", l->what,
+        return cs_fail(CS_EMODEL, "'%s' has model format %lld; this version reads %d", l->what,
                        json_integer_value(json_object_get(l->j, "format")), FORMAT);
     channels = json_integer_value(json_object_get(l->j, "channels"));
     if (channels < 0 || channels > 65536)
@@ -442,7 +442,7 @@ static int read_window(const struct loading *l, int64_t *window)
 
     *window = json_integer_value(j);
     if (j && (!json_is_integer(j) || *window < 1))
-        return damaged(l, "its window is no number of bases");
+        return damaged(l, "its window is not a number of bases");
     return CS_OK;
 }
 
@@ -457,11 +457,12 @@ static int check_tensors(const struct loading *l, const cs_params *ps, int32_t n
     for (int32_t i = 0; i < ps->n; i++) {
         const cs_tensor *t = cs_safetensors_find(l->file, ps->p[i].name);
         if (!t)
-            return cs_fail(CS_EFORMAT, "'%s' is no sound chordseq model: tensor '%s' is missing",
+            return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' is "
+                                       "missing",
                            l->what, ps->p[i].name);
         if (!same_shape(&t->shape, &ps->p[i].shape) || t->dtype == CS_I64 || t->dtype == CS_I32)
-            return cs_fail(CS_EFORMAT, "'%s' is no sound chordseq model: tensor '%s' has the wrong "
-                           "shape or type", l->what, t->name);
+            return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' has the "
+                           "wrong shape or type", l->what, t->name);
     }
     const cs_tensor *extra = cs_safetensors_at(l->file, (size_t)(ps->n + n_lookup));
     if (extra)
@@ -479,8 +480,8 @@ static int read_tensor(const struct loading *l, const cs_params *ps, const cs_pa
         for (int64_t k = 0; k < n; k++) {
             buf[k] = (cs_real)cs_tensor_get(t, i + k);
             if (!isfinite(buf[k]))
-                return cs_fail(CS_EFORMAT, "'%s' is no sound chordseq model: tensor '%s' holds "
-                               "values that are not finite", l->what, p->name);
+                return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' "
+                               "holds values that are not finite", l->what, p->name);
         }
         ps->be->op.upload(ps->be, ps->value + p->off + i, buf, (size_t)n * sizeof *buf);
     }
@@ -596,8 +597,7 @@ int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf)
     const char *path = opt ? opt : getenv("CHORDSEQ_MODEL");
 
     if (opt && !*opt)
-        return cs_fail(CS_EUSAGE, "the name of the model is empty; is a variable of the shell not "
-                       "set?");
+        return cs_fail(CS_EUSAGE, "the model's name is empty; is a shell variable unset?");
     if (path && *path) {
         if ((size_t)snprintf(buf, n_buf, "%s", path) >= n_buf)
             return cs_fail(CS_EUSAGE, "the model's path is longer than %zu bytes", n_buf);
@@ -605,7 +605,7 @@ int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf)
     }
     if (cs_data_find(file, buf, n_buf))
         return CS_OK;
-    return cs_fail(CS_EMODEL, "no model at '%s'; name one with --model or CHORDSEQ_MODEL", buf);
+    return cs_fail(CS_EMODEL, "no model at '%s'; give one with --model or CHORDSEQ_MODEL", buf);
 }
 
 int cs_model_find_default(const char *opt, char *buf, size_t n_buf)

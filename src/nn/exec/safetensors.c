@@ -50,7 +50,7 @@ size_t cs_dtype_bytes(cs_dtype d)
 
 static int bad(const cs_safetensors *s, const char *tensor, const char *why)
 {
-    return cs_fail(CS_EFORMAT, "'%s' is damaged or no safetensors file: tensor '%s' %s", s->what,
+    return cs_fail(CS_EFORMAT, "'%s' is damaged or not a safetensors file: tensor '%s' %s", s->what,
                    tensor, why);
 }
 
@@ -91,10 +91,10 @@ static int parse_offsets(const cs_safetensors *s, const json_t *v, cs_tensor *t)
 
     if (json_array_size(v) != 2 || !json_is_integer(a) || !json_is_integer(b) || from < 0
         || to < from || (uint64_t)to > s->n_data)
-        return bad(s, t->name, "lies outside the file (is the file cut short?)");
+        return bad(s, t->name, "lies outside the file (is the file truncated?)");
     if (__builtin_mul_overflow(t->n, (int64_t)cs_dtype_bytes(t->dtype), &n_bytes)
         || to - from != n_bytes)
-        return bad(s, t->name, "has a size that does not fit its shape");
+        return bad(s, t->name, "has a size that does not match its shape");
     t->data = s->data + from;
     return CS_OK;
 }
@@ -105,11 +105,11 @@ static int parse_meta(const cs_safetensors *s, json_t *meta)
     json_t *v;
 
     if (!json_is_object(meta))
-        return cs_fail(CS_EFORMAT, "'%s' is damaged: __metadata__ is no object", s->what);
+        return cs_fail(CS_EFORMAT, "'%s' is damaged: __metadata__ is not an object", s->what);
     json_object_foreach(meta, key, v)
         if (!json_is_string(v))
-            return cs_fail(CS_EFORMAT, "'%s' is damaged: __metadata__ '%s' is no text", s->what,
-                           key);
+            return cs_fail(CS_EFORMAT, "'%s' is damaged: __metadata__ '%s' is not a string",
+                           s->what, key);
     return CS_OK;
 }
 
@@ -129,11 +129,11 @@ static int check_cover(cs_safetensors *s)
         qsort(s->t, s->n, sizeof *s->t, by_data);
     for (size_t i = 0; i < s->n; i++) {
         if (s->t[i].data != at)
-            return bad(s, s->t[i].name, "overlaps another or leaves a hole before it");
+            return bad(s, s->t[i].name, "overlaps another tensor or leaves a gap before it");
         at += (size_t)s->t[i].n * cs_dtype_bytes(s->t[i].dtype);
     }
     if (at != s->data + s->n_data)
-        return cs_fail(CS_EFORMAT, "'%s' is damaged: %zu bytes behind the last tensor", s->what,
+        return cs_fail(CS_EFORMAT, "'%s' is damaged: %zu bytes after the last tensor", s->what,
                        (size_t)(s->data + s->n_data - at));
     return CS_OK;
 }
@@ -169,18 +169,19 @@ static int parse(cs_safetensors *s, const unsigned char *p, size_t n)
     json_error_t why;
 
     if (n < LENGTH_BYTES)
-        return cs_fail(CS_EFORMAT, "'%s' is no safetensors file: it has %zu bytes", s->what, n);
+        return cs_fail(CS_EFORMAT, "'%s' is not a safetensors file: it has %zu bytes", s->what, n);
     for (int i = LENGTH_BYTES - 1; i >= 0; i--)
         length = length << 8 | p[i];
     if (length > HEADER_MAX || length > n - LENGTH_BYTES)
-        return cs_fail(CS_EFORMAT, "'%s' is cut short or no safetensors file: its header would "
-                       "have %llu bytes", s->what, (unsigned long long)length);
+        return cs_fail(CS_EFORMAT, "'%s' is truncated or not a safetensors file: its header "
+                       "would have %llu bytes", s->what, (unsigned long long)length);
     s->data = p + LENGTH_BYTES + length;
     s->n_data = n - LENGTH_BYTES - (size_t)length;
     s->header = json_loadb((const char *)p + LENGTH_BYTES, (size_t)length, JSON_REJECT_DUPLICATES,
                            &why);
     if (!json_is_object(s->header))
-        return cs_fail(CS_EFORMAT, "'%s' is no safetensors file: its header is no JSON object%s%s",
+        return cs_fail(CS_EFORMAT, "'%s' is not a safetensors file: its header is not a JSON "
+                                   "object%s%s",
                        s->what, s->header ? "" : ": ", s->header ? "" : why.text);
     return parse_tensors(s);
 }
@@ -208,7 +209,7 @@ static int map_file(const char *path, int fd, void **map, size_t *n)
     if (!S_ISREG(st.st_mode))
         return cs_fail(CS_EIO, "cannot map '%s': it is not a regular file", path);
     if (st.st_size < LENGTH_BYTES)
-        return cs_fail(CS_EFORMAT, "'%s' is no safetensors file: it has %lld bytes", path,
+        return cs_fail(CS_EFORMAT, "'%s' is not a safetensors file: it has %lld bytes", path,
                        (long long)st.st_size);
     *n = (size_t)st.st_size;
     *map = mmap(NULL, *n, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -352,7 +353,7 @@ int cs_safetensors_write(cs_outfile *f, const cs_tensor *t, size_t n, const cs_m
     char *text = header_text(t, n, meta, n_meta);
 
     if (!text)
-        return cs_fail(CS_EMEM, "cannot write a header: out of memory, or a text is not UTF-8");
+        return cs_fail(CS_EMEM, "cannot write a header: out of memory, or a string is not UTF-8");
     size_t n_text = strlen(text), n_header = (n_text + 7) / 8 * 8;
     for (size_t i = 0; i < LENGTH_BYTES; i++)
         length[i] = (unsigned char)((uint64_t)n_header >> 8 * i);

@@ -62,8 +62,8 @@ static int check_batch(const cs_model *m, const cs_batch *b)
     for (int32_t i = 0; i < b->n_seg; i++)
         longest = b->off[i + 1] - b->off[i] > longest ? b->off[i + 1] - b->off[i] : longest;
     if (most > 0 && longest > most)
-        return cs_fail(CS_EMODEL, "a sequence of more than %lld tokens is longer than this model "
-                       "takes", (long long)most);
+        return cs_fail(CS_EMODEL, "the sequence exceeds the model's maximum of %lld tokens",
+                       (long long)most);
     return CS_OK;
 }
 
@@ -73,16 +73,16 @@ static int check_finite(cs_session *s, int64_t first)
     s->nonfinite = first;
     if (first < 0 || s->allow_nonfinite)
         return CS_OK;
-    return cs_fail(CS_EMODEL, "the model's answer is not a finite number; its weights are damaged "
-                   "or training diverged");
+    return cs_fail(CS_EMODEL, "the model's prediction is not finite; its weights are damaged or "
+                   "training diverged");
 }
 
 static int check_loss(double loss)
 {
     if (isfinite(loss))
         return CS_OK;
-    return cs_fail(CS_EMODEL, "the loss is not a finite number: training diverged; lower the "
-                   "learning rate or clip the gradient");
+    return cs_fail(CS_EMODEL, "the loss is not finite: training diverged; lower the learning "
+                   "rate or clip the gradient");
 }
 
 /* rc; the message of CS_EDEVICE gets the batch's shape. */

@@ -76,8 +76,8 @@ static int reserve(cs_backend *be, cs_staging_buffer *b, size_t n_bytes)
     b->device = b->pinned ? be->op.alloc(be, n_bytes) : NULL;
     if (!b->device) {
         buffer_release(be, b);
-        return cs_fail(CS_EMEM, "out of memory: a batch's input or answers need %zu bytes on the "
-                       "device", n_bytes);
+        return cs_fail(CS_EMEM, "out of memory: a batch's input or predictions need %zu bytes on "
+                       "the device", n_bytes);
     }
     b->cap = n_bytes;
     return CS_OK;

@@ -30,10 +30,9 @@ static void spell(uint32_t word, int32_t k, char *base)
 
 static int no_words(const cs_tokenizer *tok, int32_t k)
 {
-    return cs_fail(CS_EUSAGE, "--head.composition %d: the tokens of %s do not make words of %d "
-                   "bases; it takes --tokenizer base, or kmer with --tokenizer.stride 1 and a "
-                   "length that divides %d", (int)k, tok ? tok->name : "real values", (int)k,
-                   (int)k);
+    return cs_fail(CS_EUSAGE, "--head.composition %d: tokens of %s cannot be joined to words of "
+                   "%d bases; use --tokenizer base, or kmer with --tokenizer.stride 1 and a length "
+                   "that divides %d", (int)k, tok ? tok->name : "real values", (int)k, (int)k);
 }
 
 /* Of every word the tokens that lie side by side, and the number that it has as a word. */

@@ -83,8 +83,8 @@ int cs_pooled_check(const void *cfg)
 {
     const cs_pooled_cfg *c = cfg;
     if (c->ancestors != 1)
-        return cs_fail(CS_EUSAGE, "--head.ancestors is for the head tree, which learns by a tree "
-                       "of the classes; leave it out, or give --head tree");
+        return cs_fail(CS_EUSAGE, "--head.ancestors is for --head tree, which trains on a tree "
+                       "of the classes; omit it, or give --head tree");
     return cs_pooled_check_tree(cfg);
 }
 
@@ -92,8 +92,8 @@ int cs_pooled_check_parts(const void *cfg)
 {
     const cs_pooled_cfg *c = cfg;
     if (c->word > 0)
-        return cs_fail(CS_EUSAGE, "--head.composition is for an answer per sequence, not of heads "
-                       "token and variant");
+        return cs_fail(CS_EUSAGE, "--head.composition needs one prediction per sequence; heads "
+                       "token and variant make several");
     return cs_pooled_check(cfg);
 }
 
@@ -101,8 +101,8 @@ int cs_pooled_check_rows(const void *cfg)
 {
     const cs_pooled_cfg *c = cfg;
     if (strcmp(c->pool, "mean") != 0)
-        return cs_fail(CS_EUSAGE, "--head.pool %s is for an answer per sequence, head token gives "
-                       "one per token", c->pool);
+        return cs_fail(CS_EUSAGE, "--head.pool %s needs one prediction per sequence; head token "
+                       "makes one per token", c->pool);
     return cs_pooled_check_parts(cfg);
 }
 

@@ -59,7 +59,8 @@ static int decompose(const double *a, cs_svd *d)
         return cs_fail(CS_EMEM, "out of memory for the SVD of a matrix of %lld x %lld",
                        (long long)d->m, (long long)d->n);
     if (info != 0)
-        return cs_fail(CS_EUSAGE, "LAPACK finds no singular values of a matrix of %lld x %lld",
+        return cs_fail(CS_EUSAGE, "LAPACK failed to find the singular values of a matrix of %lld "
+                                  "x %lld",
                        (long long)d->m, (long long)d->n);
     settle_signs(d);
     return CS_OK;

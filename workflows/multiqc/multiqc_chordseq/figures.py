@@ -80,7 +80,7 @@ def _sample_of(doc):
 
 
 def read_summary(text):
-    """What `chordseq classify --summary` wrote, as a dict; NotOurs where it is something else."""
+    """What `chordseq classify --summary` wrote, as a dict; NotOurs where it is neither."""
     doc = _load(text, "chordseq_version")
     records, bases = _count(doc, "input", "records"), _count(doc, "input", "bases")
     called = _count(doc, "called", "records")
@@ -131,7 +131,7 @@ def _reliability(bins):
 
 
 def read_eval(text):
-    """What `chordseq eval --json` wrote, as a dict; NotOurs where it is something else.
+    """What `chordseq eval --json` wrote, as a dict; NotOurs where it is neither.
 
     Figures that are not defined (null) are left out. `sets` holds the figures over all lengths.
     """
