@@ -64,7 +64,7 @@ static cs_mat mean_word(cs_ctx *cx, const cs_composition *c)
     int32_t *word = cx->dry ? NULL : (int32_t *)(void *)room.p;
 
     cs_seg_words(cx, seg, cx->text.id, words_of(cx, c), word);
-    if (!cx->training) {
+    if (!cx->training || (cx->be->fused.embed_mean_bwd && !cx->rescale)) {
         cs_embed_mean(cx, seg, word, table, y);
         return y;
     }
