@@ -11,6 +11,7 @@
 #include "run/outputs.h"
 #include "train/evaluate.h"
 #include "train/labelled.h"
+#include "train/provenance.h"
 
 /* Bases read before they are judged: what is in memory besides one record and the scores. */
 enum { MAX_LIST = 32, PATH_BYTES = 4096, N_OUT = 4 };
@@ -358,6 +359,7 @@ static int run(int argc, char **argv)
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     CS_TRY(prepare(&j));
     CS_TRY(evaluate_all(&j));
+    cs_provenance_tell(j.model->training);
     rc = report_and_calibrate(&j, command);
 out:
     release(&j);

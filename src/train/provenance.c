@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 
@@ -209,6 +210,31 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
     json_decref(o);
     return text;
+}
+
+void cs_provenance_tell(const char *text)
+{
+    static const struct { const char *key, *name; } base[] = {
+        { "baseline_regression_balanced", "regression on 5-mers" },
+        { "baseline_bag_balanced", "bag of words" },
+    };
+    json_t *o = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    const double own = json_number_value(json_object_get(o, "valid_balanced_accuracy"));
+    char line[128] = "";
+    bool below = false;
+
+    for (size_t i = 0; i < sizeof base / sizeof *base; i++) {
+        const json_t *v = json_object_get(o, base[i].key);
+        const size_t n = strlen(line);
+        if (!json_is_number(v))
+            continue;
+        (void)snprintf(line + n, sizeof line - n, "; %s %.4f", base[i].name, json_number_value(v));
+        below = below || own < json_number_value(v);
+    }
+    if (line[0] != '\0')
+        cs_note("when it was trained, its validation gave a balanced accuracy of %.4f%s%s", own,
+                line, below ? ": it is below its baseline" : "");
+    json_decref(o);
 }
 
 static bool listed(const cs_opt *table, const cs_opt *const *skip)

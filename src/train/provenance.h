@@ -34,6 +34,10 @@ void cs_provenance_release(cs_provenance *p);
 char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_classes *classes,
                          const cs_train_state *st);
 
+/** cs_provenance_tell - say the validation that a model's text tells, beside its baselines; nothing
+ * where it has none (text: a model's `training`, or NULL) */
+void cs_provenance_tell(const char *text);
+
 /**
  * cs_provenance_recipe - "option=value" lines of all tables but those in `skip`, and the data's
  * hash
