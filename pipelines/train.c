@@ -399,6 +399,7 @@ static int compete(struct job *j, const cs_feed *feed, cs_train_state *st)
     const cs_bag_spec spec = {
         .model = spec_of(j), .facts = &j->facts, .taxa = &taxa, .learn = &learn, .feed = feed,
         .opt = &o, .both_strands = j->model->both_strands,
+        .network = start.bag == NULL ? j->model : NULL, .rate = start.composition_lr,
     };
     const int rc = cs_bag_regression(&spec, st);
 

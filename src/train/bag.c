@@ -6,11 +6,13 @@
 
 #include "base/log.h"
 #include "infer/taxa.h"
+#include "nn/exec/composition_init.h"
 #include "registry.h"
 #include "train/baseline.h"
 
-/* The bag's part of the budget is one in so many. */
-enum { SHARE = 5 };
+/* The bag's part of the budget is one in so many at most; validations without improvement that end
+ * it before. */
+enum { SHARE = 3, PATIENCE = 3 };
 
 /* Settings of tokenizer, encoder and head, as the preset has them. */
 struct parts { void *tok, *enc, *head; cs_train_args learn; };
@@ -64,6 +66,7 @@ static int run(const cs_bag_spec *s, cs_backend *be, const cs_train_opt *opt, cs
     o.warmup = own.warmup;
     o.ema = own.ema;
     o.clip = own.clip;
+    o.patience = PATIENCE;
     o.checkpoint_path = NULL;
     o.metrics_path = NULL;
     o.resume = false;
@@ -76,6 +79,21 @@ out:
     free(p.enc);
     free(p.head);
     return rc;
+}
+
+/* The best bag is the one that was written. */
+static int hand_over(const cs_bag_spec *s, const char *path)
+{
+    cs_model *m = s->network;
+
+    if (m == NULL || m->head->word == NULL || m->head->word(m->head_net) == 0)
+        return CS_OK;
+    const int rc = cs_bag_start(m, path, s->rate);
+    if (rc != CS_EMODEL)
+        return rc;
+    cs_note("the network begins without the bag: %s", cs_error_message());
+    cs_error_clear();
+    return CS_OK;
 }
 
 int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
@@ -101,7 +119,7 @@ int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
     st->best_accuracy = bag.best_accuracy;
     st->n_base = bag.n_base;
     cs_train_state_release(&bag);
-    return rc;
+    return rc != CS_OK ? rc : hand_over(s, o.model_path);
 }
 
 int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st)

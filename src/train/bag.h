@@ -13,8 +13,10 @@ typedef struct cs_bag_spec {
     const cs_taxa_args   *taxa;
     const cs_train_args  *learn; /* all but what the preset fast sets is taken over */
     const cs_feed        *feed;  /* its samplers and weights */
-    const cs_train_opt   *opt;   /* the bag gets a fifth of its budget */
+    const cs_train_opt   *opt;   /* the bag gets a third of its budget at most */
     bool                  both_strands;
+    cs_model             *network; /* takes the bag as its composition path; NULL: does not */
+    double                rate;  /* of that path's learning, times that of all */
 } cs_bag_spec;
 
 /** cs_bag_regression - fit a logistic regression, too, and say how good it is: st->regression.
@@ -22,7 +24,9 @@ typedef struct cs_bag_spec {
 int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st) CS_MUST_CHECK;
 
 /**
- * cs_bag_learn - learn the bag and write it to opt->model_path
+ * cs_bag_learn - learn the bag, write it to opt->model_path, and begin the network with it
+ *
+ * Where the network has no path of these words, by its options, it is told.
  *
  * st       receives what the network has to beat, and what of the budget is spent
  * Returns  CS_OK; the errors of cs_train_run()

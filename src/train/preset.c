@@ -5,26 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch/batch.h"
+
 const char *const cs_preset_names[] = { "fast", "balanced", "best", "none", "auto", NULL };
 
 /* What presets mean for every data set; NULL: the option's own default. fast is a bag of canonical
- * 6-mers, trained as the default model was (refdata/model/train.sh). */
+ * 6-mers. Its steps are small: of the data sets of tests/bench/results/presets.tsv, all but the
+ * largest have learnt too few steps in minutes, not too few samples, and --mutate keeps the largest
+ * from being learnt by heart. balanced and best have the bag's weights as their composition path,
+ * so that they start from its accuracy. */
 static const struct row { const char *name, *value[3]; } rows[] = {
     /*                         fast      balanced  best */
     { "tokenizer.k",         { "6",      "3",      "3" } },
     { "tokenizer.canonical", { "1",      NULL,     NULL } },
     { "encoder.depth",       { "none",   NULL,     NULL } },
     { "encoder.init",        { "identity", NULL,   NULL } },
-    { "encoder.track",       { "4",      "8",      "12" } },
+    { "encoder.track",       { NULL,     "4",      "8" } },
     { "encoder.hidden",      { "32",     "64",     "96" } },
-    { "head.norm",           { "layer",  "layer",  "layer" } },
-    { "head.hidden",         { "512",    "128",    "256" } },
-    { "head.dropout",        { "0.25",   "0.1",    "0.2" } },
-    { "lr",                  { "0.005",  "0.003",  "0.003" } },
+    { "head.norm",           { "layer",  NULL,     NULL } },
+    { "head.hidden",         { "512",    NULL,     NULL } },
+    { "head.dropout",        { "0.25",   NULL,     NULL } },
+    { "head.composition",    { NULL,     "6",      "6" } },
+    { "composition-lr",      { NULL,     "0.1",    "0.1" } },
+    { "lr",                  { "0.01",   "0.003",  "0.003" } },
     { "weight-decay",        { "0.05",   "0.02",   "0.05" } },
     { "warmup",              { "0.05",   "0.05",   "0.05" } },
-    { "ema",                 { "0.998",  "0.998",  "0.999" } },
-    { "step-records",        { "128",    "64",     "64" } },
+    { "ema",                 { "0.998",  "0.99",   "0.998" } },
+    { "step-records",        { "32",     "16",     "32" } },
+    { "mutate",              { "0.02",   "0.02",   "0.02" } },
     { "rc",                  { "1",      "1",      "1" } },
     { "length-power",        { "0.5",    "0.5",    "0.5" } },
     { "patience",            { "8",      "8",      "12" } },
@@ -32,7 +40,7 @@ static const struct row { const char *name, *value[3]; } rows[] = {
 
 /* Records up to here are learnt whole; longer ones in crops, short ones too. */
 enum { WHOLE = 1000, SHORTEST = 250, LONGEST = 60000, SEVERAL = 5000, LEAST_EPOCH = 4096,
-       VALID_CROPS = 2000, BAG_LENGTH = 8 << 20 };
+       VALID_CROPS = 2000, BAG_LENGTH = 8 << 20, BAG_TRACK = 4 };
 
 static int by_length(const void *a, const void *b)
 {
@@ -135,23 +143,38 @@ out:
     return rc;
 }
 
+/* Whether the tokens of another tokenizer make words is not known here. */
+static bool is_apart(const char *name, int argc, char **argv)
+{
+    if (strcmp(name, "head.composition") != 0)
+        return false;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strncmp(argv[i], "--tokenizer", strlen("--tokenizer")) == 0)
+            return true;
+    return false;
+}
+
 int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set, int argc,
                     char **argv)
 {
     int rc = CS_OK;
-    int64_t most = 64;
+    int64_t most = 64, bag = BAG_LENGTH;
 
     if (p == CS_PRESET_NONE)
         return CS_OK;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].value[p] != NULL)
+        if (rows[i].value[p] != NULL && !is_apart(rows[i].name, argc, argv))
             CS_TRY(set_one(set, rows[i].name, rows[i].value[p], argc, argv));
     /* A network is as deep as the longest sequence asks for; a bag takes any length. */
     while (most < f->longest)
         most *= 2;
-    if (p == CS_PRESET_FAST && most < BAG_LENGTH)
-        most = BAG_LENGTH;
-    CS_TRY(set_number(set, "encoder.max-len", most, argc, argv));
+    while (bag < most)
+        bag *= 2;
+    CS_TRY(set_number(set, "encoder.max-len", p == CS_PRESET_FAST ? bag : most, argc, argv));
+    if (p == CS_PRESET_FAST)
+        CS_TRY(set_number(set, "encoder.track", BAG_TRACK, argc, argv));
+    CS_TRY(set_number(set, "head.composition-channels", BAG_TRACK * (cs_depth(bag) + 1), argc,
+                      argv));
     rc = set_samples(f, set, argc, argv);
 out:
     return rc;

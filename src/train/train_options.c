@@ -56,12 +56,12 @@ const cs_opt cs_aim_table[] = {
       .help = "settings that fit the data: fast, balanced or best", .choice = cs_preset_names,
       .man = "For heads class and tree on nucleotides, without --init; others have none. fast is a "
              "bag of canonical 6-mers. balanced and best learn that first, and then a network, "
-             "sized by the longest record; what is written is the better of both. All have --rc, "
-             "crops of mixed lengths where records are long, classes drawn equally often, averaged "
-             "weights, and an early stop. Options that are given override a preset's. none leaves "
-             "all as their defaults say, and so does auto where a tokenizer, an encoder, their or "
-             "the head's settings or one of the options under Learning but --seed is given; else "
-             "it is balanced." },
+             "sized by the longest record, with that bag as its composition path; what is written "
+             "is the better of both. All have --rc, --mutate 0.02, crops of mixed lengths where "
+             "records are long, classes drawn equally often, averaged weights, and an early stop. "
+             "Options that are given override a preset's. none leaves all as their defaults say, "
+             "and so does auto where a tokenizer, an encoder, their or the head's settings or one "
+             "of the options under Learning but --seed is given; else it is balanced." },
     { .type = CS_OPT_FLAG, .name = "print-config", AIM(print_config),
       .help = "print all settings of the run, one a line, and end" },
     { .type = CS_OPT_STR, .name = "budget", AIM(budget), .arg = "TIME|BASES",

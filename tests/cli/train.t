@@ -208,6 +208,9 @@ config > auto.cfg
 config --preset balanced > balanced.cfg
 T 'auto is balanced, sized by the longest record' sh -c 'cmp auto.cfg balanced.cfg && grep -qx preset=balanced auto.cfg &&
     grep -qx encoder.max-len=256 auto.cfg && grep -qx rc=1 auto.cfg'
+config --preset balanced --tokenizer.k 4 > words.cfg
+T 'a network has a composition path, where its tokens make words' sh -c 'grep -qx head.composition=6 balanced.cfg &&
+    grep -qx head.composition-channels=96 balanced.cfg && grep -qx composition-lr=0.1 balanced.cfg && grep -qx head.composition=0 words.cfg'
 config --preset none --encoder.track 2 > none.cfg
 config --encoder.track 2 > own.cfg
 T 'but none where the model is chosen' sh -c 'cmp own.cfg none.cfg && grep -qx rc=0 own.cfg'
@@ -225,6 +228,13 @@ T 'nothing but a budget is given' sh -c '"$@" --budget 300k -o easy.m 2> told &&
     grep -q "^chordseq: network, epoch 1: .*bag of words [01]" told && grep -q " trained " told' - $easy
 T 'it is not worse than the bag' sh -c 'chordseq eval -q -m easy.m --label-key class all.fa > easy.eval &&
     awk -F "\t" "\$1 == \"record\" && \$2 == \"all\" && \$4 == \"balanced_accuracy\" { ok = \$5 > 0.9 } END { exit !ok }" easy.eval'
+T 'eval tells the baselines' sh -c 'chordseq eval -m easy.m --label-key class all.fa 2> told > /dev/null &&
+    grep -q "its validation gave a balanced accuracy of [01].*; regression on 5-mers [01]" told'
+T 'a network begins with what the bag tells' sh -c '"$@" --preset balanced --lr 1e-9 --budget 300k -o begun.m 2> told &&
+    awk "{ gsub(/[;,]/, \"\") } / epoch / { l = v = 0; for (i = 1; i < NF; i++) { if (\$i == \"loss\") l = \$(i + 1); if (\$i == \"accuracy\") v = \$(i + 1) } }
+        /bag of words epoch/ && v > best { best = v; want = l } /network epoch 1:/ { d = l - want; exit !(d < 0.01 && d > -0.01) }" told' - $easy
+T 'or says why it does not' sh -c '"$@" --preset balanced --head.composition-hidden 8 --budget 100k -o begun.m 2> told &&
+    grep -q "the network begins without the bag: .*the shape of tensor" told' - $easy
 T 'paused after the bag' $easy -q --budget 300k -o easier.m --stop-after 2
 T 'gone on' $easy -q --budget 300k -o easier.m --resume
 T 'the same tensors' [ "$(sum easy.m)" = "$(sum easier.m)" ]
