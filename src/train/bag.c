@@ -10,8 +10,8 @@
 #include "registry.h"
 #include "train/baseline.h"
 
-/* The bag's part of the budget is one in so many at most; validations without improvement that end
- * it before. */
+/* Of a budget of time the bag's part is one in so many at most; validations without improvement
+ * that end it before. */
 enum { SHARE = 3, PATIENCE = 3 };
 
 /* Settings of tokenizer, encoder and head, as the preset has them. */
@@ -105,7 +105,6 @@ int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
     o.stop_after = 0;
     o.max_seconds = 0;
     o.watch = o.watch != NULL ? "bag of words" : NULL;
-    o.budget.n_base /= SHARE;
     if (o.budget.seconds > 0)
         o.budget.seconds = o.spent + (o.budget.seconds - o.spent) / SHARE;
     cs_train_state_init(&bag);
@@ -117,7 +116,6 @@ int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
     st->best = bag.best;
     st->best_loss = bag.best_loss;
     st->best_accuracy = bag.best_accuracy;
-    st->n_base = bag.n_base;
     cs_train_state_release(&bag);
     return rc != CS_OK ? rc : hand_over(s, o.model_path);
 }

@@ -70,7 +70,7 @@ const cs_opt cs_aim_table[] = {
              "of the budget, epochs end after a twelfth of it at the latest, and the last weights "
              "are validated and calibrated within it. Reading the input counts. Runs that are "
              "paused and resumed have one budget together; only one of bases gives the same bits "
-             "again." },
+             "again. Of the bases of a preset's budget bag and network each learn from as many." },
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
       .help = "class weights: comma-separated, none or balanced",
       .man = "balanced: records / (classes x records of the class), of the training part; bases "
