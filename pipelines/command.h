@@ -12,6 +12,9 @@ typedef struct cs_command {
     /* Fills `set` (room for CS_MAX_OPTSET rows, ends with {0}) with this command's option tables.
      * Called for parsing, --help and --man-options, so they cannot disagree. */
     void      (*options)(cs_optset *set);
+    /* For --help: leaves in `set` the tables that argv means, and returns a sentence about the
+     * others. NULL: all are shown */
+    const char *(*narrow)(cs_optset *set, int argc, char **argv);
     /* argv[0] is the command's name. Returns CS_OK or an error with its message kept. */
     int       (*run)(int argc, char **argv);
 } cs_command;

@@ -433,5 +433,6 @@ const cs_command cs_cmd_pretrain = {
     .summary = "pretrain a model on unlabelled genomes",
     .usage = "[OPTIONS] -o MODEL FASTA...",
     .options = options,
+    .narrow = cs_components_narrow,
     .run = run,
 };

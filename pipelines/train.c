@@ -593,5 +593,6 @@ const cs_command cs_cmd_train = {
     .summary = "train a model on labelled sequences",
     .usage = "[OPTIONS] -o MODEL [FILE...]",
     .options = options,
+    .narrow = cs_components_narrow,
     .run = run,
 };

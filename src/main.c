@@ -66,11 +66,15 @@ static void print_man_unscored(void)
         print_man_item(cs_unscored_name((cs_unscored)u), cs_unscored_help((cs_unscored)u));
 }
 
-static void print_help(const cs_command *cmd, const cs_optset *set)
+static void print_help(const cs_command *cmd, cs_optset *set, int argc, char **argv)
 {
+    const char *more = cmd->narrow != NULL ? cmd->narrow(set, argc, argv) : NULL;
+
     printf("Usage: chordseq %s %s\n\n%c%s.\n\n", cmd->name, cmd->usage,
            toupper((unsigned char)cmd->summary[0]), cmd->summary + 1);
     cs_opt_help(set, stdout);
+    if (more != NULL)
+        printf("\n%s\n", more);
 }
 
 static int unknown_command(const char *name)
@@ -115,7 +119,7 @@ static int run_command(const cs_command *cmd, int argc, char **argv)
     cs_optset set[CS_MAX_OPTSET] = { { 0 } };
     cmd->options(set);
     if (cs_opt_asks(set, argc, argv, "help", 'h')) {
-        print_help(cmd, set);
+        print_help(cmd, set, argc, argv);
         return 0;
     }
     if (cs_opt_asks(set, argc, argv, "man-options", '\0')) {

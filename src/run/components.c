@@ -116,6 +116,24 @@ static const char *name_in(int argc, char **argv, const char *name, const char *
     return row != NULL ? row->def : cs_opt_find(head_table, name)->def;
 }
 
+/* A name that there is not leaves all of its kind. */
+const char *cs_components_narrow(cs_optset *set, int argc, char **argv)
+{
+    const cs_tokenizer *tok = cs_tokenizer_find(name_in(argc, argv, "tokenizer", NULL));
+    const cs_encoder *enc = cs_encoder_find(name_in(argc, argv, "encoder", NULL));
+    int n = 0;
+
+    for (int i = 0; set[i].opt != NULL; i++) {
+        const char *part = set[i].prefix != NULL ? set[i].prefix : "";
+        if (!(tok != NULL && strcmp(part, "tokenizer") == 0 && set[i].opt != tok->opt) &&
+            !(enc != NULL && strcmp(part, "encoder") == 0 && set[i].opt != enc->opt))
+            set[n++] = set[i];
+    }
+    set[n] = (cs_optset){ NULL, NULL, NULL };
+    return "Another tokenizer's or encoder's options follow --tokenizer NAME or --encoder NAME\n"
+           "before --help; the manual page has all.";
+}
+
 static int unknown(const char *kind, const char *name)
 {
     return cs_fail(CS_EUSAGE, "there is no %s '%s'; 'chordseq train --help' lists them",

@@ -24,6 +24,10 @@ typedef struct cs_components {
 /** cs_components_list - append every implementation's table to `set` (room: `n` rows), for help */
 void cs_components_list(cs_components *c, cs_optset *set, int n);
 
+/** cs_components_narrow - for help: take the options of other tokenizers and encoders than argv's
+ * out of `set`. Returns a sentence that says where they are. See cs_command.narrow */
+const char *cs_components_narrow(cs_optset *set, int argc, char **argv);
+
 /**
  * cs_components_find - look for the names in argv, and append the tables of these to `set`
  *

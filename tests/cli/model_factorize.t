@@ -34,7 +34,7 @@ T 'rank 1 loses more than rank 3' sh -c 'for r in 1 3; do chordseq model factori
 awk 'BEGIN { srand(1); for (i = 0; i < 60; i++) { print ">r" i " class=" (i % 2 ? "at" : "gc")
     s = ""; for (k = 0; k < 90; k++) s = s substr(i % 2 ? "ATTAACATTG" : "GCCGGAGCCT", int(rand() * 10) + 1, 1)
     print s } }' > two.fa
-for e in $(chordseq train --help | sed -n 's/^ *Encoder \([a-z]*\):$/\1/p'); do
+for e in $(chordseq train --man-options | sed -n 's/^\.SS Encoder \([a-z]*\)$/\1/p'); do
     T "$e gets thinner" sh -c 'chordseq train -q --label-key class --encoder $1 --encoder.max-len 128 \
         --epochs 1 --max-steps 1 --samples-per-epoch 4 -o $1.m two.fa &&
         chordseq model factorize --rank 0.1 -o $1.thin $1.m > $1.tsv &&

@@ -148,7 +148,7 @@ for t in test_encoders test_encoders_double; do
     [ ! -x "$builddir/tests/nn/$t" ] || T "$t is content with it" "$build/tests/nn/$t"
 done
 builddir=$build PATH=$build:$PATH
-T 'help tells of it' sh -c 'chordseq train --help | grep -q -- "--encoder.gate KIND"'
+T 'help tells of it' sh -c 'chordseq train --encoder gated --help | grep -q -- "--encoder.gate KIND"'
 awk '/^>/ { $0 = $0 " class=" (n++ % 2 ? "a" : "b") } 1' "$tiny/mixed.fa" > two.fa
 T 'it learns a step' chordseq train -q --encoder gated --encoder.gate tanh --label-key class \
     --epochs 1 --max-steps 1 -o g.m two.fa

@@ -89,6 +89,9 @@ T 'what is written again and again is told of once' sh -c '"$@" --epochs 3 --lab
 T 'help and manual name all heads, encoders and tokenizers' sh -c 'chordseq train --help > help
     for n in class tree multilabel regress token variant chordmixer psf base kmer bpe diplotype; do
     sed -n "/^Model:/,/^ *--tokenizer.k/p" help | grep -qw $n && grep -qw -- $n "$srcdir/man/chordseq-train.1" || exit; done'
+T 'of encoders help shows the options of the one that is chosen' sh -c 'chordseq train --help > help && chordseq train --encoder psf --help > psf &&
+    grep -q "^Encoder chordmixer:" help && ! grep -q "^Encoder psf:" help && grep -q "options follow --tokenizer NAME or --encoder NAME" help &&
+    ! grep -q "^Encoder chordmixer:" psf && grep -q "^Encoder psf:" psf'
 
 # ---- one data set, four ways to label it ---------------------------------------------------------
 
