@@ -77,7 +77,7 @@ int cs_lines_next(cs_lines *l)
     if (l->n > 0 && l->text[l->n - 1] == '\r')
         l->n--;
     l->text[l->n] = '\0';
-    return memchr(l->text, '\0', l->n) ? cs_lines_refuse(l, "a NUL byte; this is not a text file")
+    return memchr(l->text, '\0', l->n) ? cs_lines_refuse(l, "a NUL byte; not a text file")
                                        : CS_OK;
 }
 

@@ -120,7 +120,7 @@ T 'of a thinned model beside the whole one' sh -c 'for f in all other; do
     [ -s got ] && paste want got | awk "{ exit \$1 - \$2 > 1e-6 || \$2 - \$1 > 1e-6 }" || exit; done'
 sed 's/tax=F/tax=G/' all.fa > unknown.fa
 T 'which needs a class that it knows' sh -c '! chordseq model factorize -q --rank 2 --label-key tax -i unknown.fa tree.m 2> told &&
-    grep -q "no record .* class of the model" told'
+    grep -q "no input record .* class of the model" told'
 T 'a rate of taxa' sh -c '
     chordseq eval -q -m tree.m --label-key tax -o x.tsv --calibrate cal.m all.fa 2> /dev/null &&
     chordseq classify -q -m cal.m --max-error 0.2 all.fa | awk "NR > 1" > r && [ -s r ]'

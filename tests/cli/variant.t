@@ -78,7 +78,7 @@ refused nul.vcf 'line 2 has a NUL byte'
 refused info.vcf 'record 1 has a NUL byte'
 for o in z b; do
     score -O $o -o whole variants.vcf && head -c $(($(wc -c < whole) - 28)) whole > cut.$o
-    refused cut.$o 'end marker is missing after record 18; .* cut'
+    refused cut.$o 'end marker is missing after record 18; .* truncated'
 done
 { grep '^#' variants.vcf | sed 's/	FORMAT.*//'; printf 'one\t3000000000\t.\tA\tC\t.\t.\t.\n'; } > far.vcf
 # A contig of 5 G bases, sparse: only its end is there.
@@ -210,7 +210,7 @@ T 'with REF and ALT swapped the same, but for the sign' sh -c '
 N variant-llr.err   chordseq variant -m learn.tsv.model -r variants.fa --score llr variants.vcf
 N variant-guess.err chordseq variant -r variants.fa --score llr variants.vcf
 T 'contigs that go by another name' sh -c 'sed "s/^one/chrone/" variants.vcf | chordseq variant -r variants.fa -m guess.model -w 64 \
-    -o /dev/null - 2> told && grep -q "warning: most records lie on contigs that .variants.fa. does not have" told'
+    -o /dev/null - 2> told && grep -q "warning: most records lie on contigs missing in .variants.fa." told'
 
 # The published checkpoint of CDIL for DNA as a variant model's encoder.
 published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
