@@ -37,7 +37,7 @@ static const cs_opt bench_table[] = {
     { .type = CS_OPT_LIST, .name = "encoder", BENCH(encoder), .arg = "NAME[:OPTION=VALUE...]",
       .help = "encoder to measure; may be repeated (default: all)",
       .man = "Options are those of chordseq-train(1) without 'encoder.', as in "
-             "linformer:max-len=128k:k=128. dim, channels or track there takes --width's place." },
+             "linformer:max-len=128k:k=128. dim, channels or track there overrides --width." },
     { .type = CS_OPT_SIZE, .name = "min-len", BENCH(min_len), .arg = "NUM", .def = "256",
       .help = "shortest sequence, in tokens; each next one is twice as long", .min = 1,
       .max = 1e12 },
@@ -50,8 +50,8 @@ static const cs_opt bench_table[] = {
       .help = "passes per measurement; the median is reported", .min = 1, .max = MAX_REPEATS },
     { .type = CS_OPT_REAL, .name = "max-seconds", BENCH(max_seconds), .arg = "NUM", .def = "10",
       .help = "time limit per length",
-      .man = "What a pass will take is judged from the two lengths before. Of each length one pass "
-             "that fetches memory and one that is timed are made in any case.", .min = 1e-9,
+      .man = "The time of a pass is extrapolated from the two previous lengths. Each length has "
+             "at least one warm-up pass and one timed pass.", .min = 1e-9,
       .max = 1e9 },
     { .type = CS_OPT_BYTES, .name = "max-memory", BENCH(max_memory), .arg = "BYTES", .def = "2Gi",
       .help = "most memory for the activations of a pass", .min = 1, .max = 1e15 },

@@ -51,18 +51,18 @@ static const cs_opt embed_table[] = {
       .help = "output file; '-' is standard output (tsv)" },
     { .type = CS_OPT_ENUM, .name = "format", .off = offsetof(struct embed_args, format),
       .arg = "FORMAT", .def = "auto", .help = "output format: npy, tsv or auto (by the name)",
-      .man = "auto is what the name ends in, .npy or .tsv, and npy without an ending. "
-             "NPY tells the number of rows in its first bytes, so that it needs a regular file.",
+      .man = "auto follows the suffix, .npy or .tsv, and is npy without one. NPY needs a regular "
+             "file, because its header holds the number of rows.",
       .choice = formats },
     { .type = CS_OPT_OUT, .name = "names", .off = offsetof(struct embed_args, names),
       .arg = "FILE",
       .help = "with npy, table of row, name, length and reason (default: the output's name with "
               ".names.tsv)",
-      .man = "Vectors on standard output need it." },
+      .man = "Required if vectors go to standard output." },
     { .type = CS_OPT_ENUM, .name = "vector", .off = offsetof(struct embed_args, vector),
       .arg = "KIND", .def = "pooled", .help = "vector to write: pooled or hidden",
-      .man = "Pooled is the encoder's output as the head pools it, hidden the hidden layer of the "
-             "head, if it has one. Strands, windows and mates are averaged.",
+      .man = "pooled is the encoder's output after the head's pooling, hidden the hidden layer "
+             "of the head, if any. Strands, windows and mates are averaged.",
       .choice = vectors },
     { .type = CS_OPT_END }
 };

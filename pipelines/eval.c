@@ -40,8 +40,8 @@ static const cs_opt eval_table[] = {
       .help = "boundaries of length bins in bases, comma-separated" },
     { .type = CS_OPT_STR, .name = "fragments", EVAL(fragments), .arg = "LIST",
       .help = "also evaluate pieces of these lengths, cut from the records",
-      .man = "Places are drawn from --seed and do not overlap. Records shorter than a length give "
-             "no piece of it." },
+      .man = "Positions are random (--seed) and do not overlap. Records shorter than a length "
+             "have no piece of it." },
     { .type = CS_OPT_INT, .name = "fragments-per-record", EVAL(per_record), .arg = "NUM",
       .def = "1", .help = "maximum pieces of each length per record", .min = 1, .max = 1e6 },
     { .type = CS_OPT_REAL, .name = "tolerance", EVAL(tolerance), .arg = "NUM", .def = "0.04",
@@ -55,8 +55,8 @@ static const cs_opt eval_table[] = {
       .arg = "NUM", .def = "auto", .choice = cs_opt_auto,
       .help = "tokens per batch, or auto",
       .min = 1, .max = 1e9,
-      .man = "A longer sequence forms a batch of its own. auto is what fits the memory, at most "
-             "65536 on the processor; chordseq-classify(1) has the rule." },
+      .man = "A longer sequence forms a batch of its own. auto is what fits into memory, at most "
+             "65536 on the CPU; see chordseq-classify(1)." },
     { .type = CS_OPT_GROUP, .name = "Output" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", EVAL(output), .arg = "FILE",
       .def = "-", .help = "table of all metrics; '-' is standard output" },
@@ -64,13 +64,13 @@ static const cs_opt eval_table[] = {
       .help = "metrics as one JSON object" },
     { .type = CS_OPT_OUT, .name = "html", EVAL(html), .arg = "FILE",
       .help = "HTML report: classes, confusion matrix, curves, lengths, confidence",
-      .man = "It is complete in itself, fetches nothing, and suits print and dark screens." },
+      .man = "It is self-contained and supports print and dark mode." },
     { .type = CS_OPT_OUT, .name = "calibrate", EVAL(calibrate), .arg = "FILE",
       .help = "calibrate the model and write it to this file",
-      .man = "For each range of lengths of --bins, to all records and pieces that are judged, "
-             "without an earlier calibration. The model also states the --strand that was judged "
-             "by as its own. Records that it learnt from make a calibration that is too sure of "
-             "itself: give --split." },
+      .man = "Fitted for each length range of --bins to all evaluated records and pieces, "
+             "replacing an earlier calibration. The --strand of the evaluation becomes the "
+             "model's. Training records make a calibration overconfident: exclude them by "
+             "--split." },
     { .type = CS_OPT_END }
 };
 

@@ -39,11 +39,11 @@ static const cs_opt explain_table[] = {
     { .type = CS_OPT_GROUP, .name = "Input and output" },
     { .type = CS_OPT_IN, .letter = 'f', .name = "reference", OWN(reference), .arg = "FILE",
       .help = "FASTA file with the sequences",
-      .man = "Plain or BGZF. Its index is made beside it if there is none." },
+      .man = "Plain or BGZF. A missing index is created beside it." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", OWN(region), .arg = "REGION",
       .help = "region to explain: contig, contig:from or contig:from-to (may be repeated)",
-      .man = "Counted from 1, both ends included. The model sees the part and nothing else. "
-             "Operands are regions, too." },
+      .man = "Counted from 1, both ends included. The model sees only this region. Operands are "
+             "regions, too." },
     { .type = CS_OPT_IN, .letter = 'R', .name = "regions-file", OWN(bed), .arg = "FILE",
       .help = "regions to explain, as BED" },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(output), .arg = "FILE", .def = "-",
@@ -51,21 +51,21 @@ static const cs_opt explain_table[] = {
       .man = "Regions must be in order and not overlap, which bedGraph needs." },
     { .type = CS_OPT_OUT, .name = "tsv", OWN(tsv), .arg = "FILE",
       .help = "table with a row per base",
-      .man = "With mutagenesis, also what the answer would be with each of A, C, G and T." },
+      .man = "With mutagenesis, also the prediction for each of A, C, G and T." },
     { .type = CS_OPT_OUT, .name = "svg", OWN(svg), .arg = "FILE",
       .help = "plot of the first region, letter heights show contributions" },
     { .type = CS_OPT_GROUP, .name = "Explanation" },
     { .type = CS_OPT_ENUM, .name = "method", OWN(method), .arg = "NAME", .def = "mutagenesis",
       .choice = methods, .help = "method: mutagenesis, gradient, integrated or deeplift",
-      .man = "mutagenesis: the answer minus the mean of the answers with each of the other three "
-             "bases in this one's place. gradient: gradient times input. integrated: integrated "
-             "gradients. deeplift: DeepLIFT's rescale rule. The latter three count a base's input "
-             "from the baseline, and need a tokenizer with a token per base." },
+      .man = "mutagenesis: the prediction minus the mean prediction over the three "
+             "substitutions. gradient: gradient times input. integrated: integrated gradients. "
+             "deeplift: DeepLIFT's rescale rule. The latter three measure from the baseline, and "
+             "need a tokenizer with a token per base." },
     { .type = CS_OPT_ENUM, .name = "baseline", OWN(baseline), .arg = "NAME", .def = "unknown",
       .choice = baselines, .help = "baseline of integrated and deeplift: unknown, zero or "
                                    "shuffled",
-      .man = "unknown: a sequence of unknown bases. zero: one whose embedding is zero. shuffled: "
-             "the mean over several that have the region's dinucleotides in random order." },
+      .man = "unknown: a sequence of unknown bases. zero: a zero embedding. shuffled: the mean "
+             "over several shuffles that preserve the region's dinucleotides." },
     { .type = CS_OPT_INT, .name = "shuffles", OWN(shuffles), .arg = "NUM", .def = "10",
       .help = "number of shuffled baselines", .min = 1, .max = 1e6 },
     { .type = CS_OPT_INT, .name = "seed", OWN(seed), .arg = "NUM", .def = "1",

@@ -40,7 +40,7 @@ static const cs_opt merge_table[] = {
       .help = "classify: merged --cami-binning" },
     { .type = CS_OPT_OUT, .name = "report", OWN(report), .arg = "FILE",
       .help = "classify: report per taxon in Kraken 2's format",
-      .man = "This and the next three are made of counts that every manifest has." },
+      .man = "This and the next three are computed from counts in the manifests." },
     { .type = CS_OPT_OUT, .name = "krona", OWN(krona), .arg = "FILE",
       .help = "classify: counts and lineages for Krona's ktImportText" },
     { .type = CS_OPT_OUT, .name = "cami-profile", OWN(profile), .arg = "FILE",

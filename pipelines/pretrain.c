@@ -46,18 +46,17 @@ static const cs_opt corpus_table[] = {
     { .type = CS_OPT_GROUP, .name = "Genomes" },
     { .type = CS_OPT_INS, .letter = 'i', .name = "input", CORPUS(file), .arg = "FILE",
       .help = "FASTA with an index (samtools faidx), or diplotype text; plain or BGZF",
-      .man = "An index of FASTA that is missing is made beside the file. Windows are fetched when "
-             "their turn comes: memory does not grow with the genome. Diplotype text "
-             "(chordseq-diplotype(5)) is for tokenizers that want it; its records are the contigs "
-             "of the options below." },
+      .man = "A missing FASTA index is created beside the file. Windows are fetched on demand: "
+             "memory does not grow with the genome. Diplotype text (chordseq-diplotype(5)) is "
+             "for tokenizer diplotype; its records are the contigs of the options below." },
     { .type = CS_OPT_SIZE, .name = "window", CORPUS(window), .arg = "NUM", .def = "1000",
-      .help = "maximum bases per window", .man = "Every pass over the genome cuts it at other "
-      "places. Contigs that are shorter are used whole.", .min = 1, .max = 1e9 },
+      .help = "maximum bases per window", .man = "Every pass over the genome splits it at "
+      "different positions. Shorter contigs are used whole.", .min = 1, .max = 1e9 },
     { .type = CS_OPT_SIZE, .name = "window-min", CORPUS(window_min), .arg = "NUM", .def = "0",
       .help = "minimum window length; 0: all windows have --window bases", .min = 0, .max = 1e9 },
     { .type = CS_OPT_SIZE, .name = "windows-per-epoch", CORPUS(epoch_window), .arg = "NUM",
       .def = "0", .help = "windows per epoch; 0: the whole genome once",
-      .man = "The next epoch goes on with other windows until all have been visited.", .min = 0,
+      .man = "The next epoch continues with other windows until all have been used.", .min = 0,
       .max = 1e12 },
     { .type = CS_OPT_REAL, .name = "max-unknown", CORPUS(max_unknown), .arg = "SHARE",
       .def = "0.1", .help = "maximum share of letters other than A, C, G, T in a window",
@@ -86,18 +85,18 @@ static const cs_opt mask_table[] = {
       .help = "share of tokens to predict", .min = 0.001, .max = 0.9 },
     { .type = CS_OPT_INT, .name = "mask-span", MASK(span), .arg = "NUM", .def = "1",
       .help = "length of a run of masked tokens",
-      .man = "Overlapping k-mers are chosen in runs of all that touch these bases: else those "
-             "that are left would tell.", .min = 1, .max = 10000 },
+      .man = "With overlapping k-mers, all k-mers over these bases are masked, since the others "
+             "would reveal them.", .min = 1, .max = 10000 },
     { .type = CS_OPT_REAL, .name = "mask-hide", MASK(hide), .arg = "NUM", .def = "0.8",
       .help = "share of chosen tokens that are masked",
-      .man = "Validation hides all that it chooses, so that its perplexity is that of bases "
-             "which the model does not see.", .min = 0, .max = 1 },
+      .man = "Validation masks all chosen tokens, so that its perplexity is that of unseen bases.",
+      .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "mask-swap", MASK(swap), .arg = "NUM", .def = "0.1",
       .help = "share of chosen tokens replaced by random ones; the rest stay", .min = 0,
       .max = 1 },
     { .type = CS_OPT_ENUM, .name = "decoder", MASK(decoder), .arg = "NAME", .def = "light",
       .help = "decoder: linear, or light (convolutions of half the width)",
-      .man = "It is left behind when another command starts from the model.",
+      .man = "Other commands that start from the model drop it.",
       .choice = decoder_names },
     { .type = CS_OPT_INT, .name = "decoder-layers", MASK(decoder_layers), .arg = "NUM",
       .def = "2", .help = "layers of the light decoder", .min = 1, .max = 32 },

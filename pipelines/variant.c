@@ -43,13 +43,13 @@ static const cs_opt variant_table[] = {
       .man = "One file, plain, gzip or BGZF, sorted or not." },
     { .type = CS_OPT_IN, .letter = 'r', .name = "reference", OWN(reference), .arg = "FILE",
       .help = "FASTA file that the variants refer to",
-      .man = "Plain or BGZF. Its index is made beside it if there is none." },
+      .man = "Plain or BGZF. A missing index is created beside it." },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(output), .arg = "FILE", .def = "-",
       .help = "output file; '-' is standard output" },
     { .type = CS_OPT_ENUM, .letter = 'O', .name = "output-type", OWN(format), .arg = "TYPE",
       .def = "auto", .choice = formats,
       .help = "v: VCF, z: BGZF-compressed VCF, b: BCF, u: uncompressed BCF",
-      .man = "auto goes by the output's name: .vcf.gz, .bcf, else VCF." },
+      .man = "auto follows the output's suffix: .vcf.gz, .bcf, else VCF." },
     { .type = CS_OPT_FLAG, .letter = 'W', .name = "write-index", OWN(index),
       .help = "write a CSI index beside the output" },
     { .type = CS_OPT_OUT, .name = "tsv", OWN(tsv), .arg = "FILE",
@@ -61,10 +61,10 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_GROUP, .name = "Scores" },
     { .type = CS_OPT_ENUM, .name = "score", OWN(score), .arg = "NAME", .def = "auto",
       .choice = scores, .help = "score: model, embedding, llr, or auto (by the model)",
-      .man = "model is what a head for variants says, a value per label. llr is for models of "
-             "chordseq-pretrain(1): the logarithm of how much likelier ALT is than REF where the "
-             "model sees the rest of the window. embedding is how far the "
-             "vectors of the two windows are from each other, with any other model." },
+      .man = "model is the prediction of a variant head, a value per label. llr is for models of "
+             "chordseq-pretrain(1): the log-likelihood ratio of ALT to REF given the rest of the "
+             "window. embedding is the distance between the vectors of the two windows, for any "
+             "other model." },
     { .type = CS_OPT_SIZE, .letter = 'w', .name = "window-length", OWN(window), .arg = "NUM",
       .def = "0", .help = "window length in bases; 0: that of the model's training, or 1000",
       .min = 0, .max = 1e9 },
@@ -76,8 +76,7 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_ENUM, .name = "strand", OWN(strand), .arg = "NAME", .def = "model",
       .choice = strands, .help = "strands to read: forward, both, or model (the model's "
                                  "default)",
-      .man = "both averages what the network says of a window and of its reverse complement, "
-             "before probabilities are made of it." },
+      .man = "both averages the logits of a window and its reverse complement." },
     { .type = CS_OPT_REAL, .name = "max-unknown", OWN(max_unknown), .arg = "SHARE", .def = "0.5",
       .help = "maximum share of unknown bases in a window", .min = 0, .max = 1 },
     { .type = CS_OPT_END }

@@ -19,29 +19,29 @@ const cs_opt cs_input_table[] = {
     { .type = CS_OPT_INS, .letter = 'i', .name = "input",
       .off = offsetof(cs_input_args, file), .arg = "FILE",
       .help = "input file; '-' is standard input",
-      .man = "May be given several times; operands are read after it. Without any, standard input "
-             "is read, unless it is a terminal. FASTA, FASTQ (plain, gzip, bgzf), SAM, BAM and "
-             "CRAM are told apart by their content." },
+      .man = "May be given several times; operands are read after it. Without files, standard "
+             "input is read unless it is a terminal. FASTA, FASTQ (plain, gzip, bgzf), SAM, BAM "
+             "and CRAM are detected by content." },
     { .type = CS_OPT_INS, .name = "input-list", .off = offsetof(cs_input_args, list),
       .arg = "FILE", .help = "list of input files, one per line; '-' is standard input",
       .man = "After those of -i and the operands. Empty lines and lines that begin with '#' are "
              "skipped." },
     { .type = CS_OPT_IN, .name = "reference", .off = offsetof(cs_input_args, reference),
       .arg = "FILE", .help = "FASTA file that CRAM input was compressed against",
-      .man = "Without it, the file that the CRAM's header names, REF_CACHE and REF_PATH are looked "
-             "at, and the network only if REF_PATH names a server." },
+      .man = "By default, the file named in the CRAM header, REF_CACHE and REF_PATH are "
+             "searched, and the network only if REF_PATH names a server." },
     { .type = CS_OPT_STR, .letter = 'f', .name = "require-flags",
       .off = offsetof(cs_input_args, require), .arg = "FLAGS", .def = "0",
       .help = "SAM, BAM, CRAM: require all of these FLAG bits",
-      .man = "A number or names with commas, as samtools takes them." },
+      .man = "A number or comma-separated names, as in samtools." },
     { .type = CS_OPT_STR, .letter = 'F', .name = "exclude-flags",
       .off = offsetof(cs_input_args, exclude), .arg = "FLAGS", .def = "SECONDARY,SUPPLEMENTARY",
       .help = "SAM, BAM, CRAM: exclude any of these FLAG bits",
-      .man = "The default leaves out what repeats the bases of another alignment." },
+      .man = "The default skips alignments that repeat the bases of another one." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = offsetof(cs_input_args, region),
       .arg = "REGION", .help = "SAM, BAM, CRAM: restrict to NAME or NAME:FROM-TO",
-      .man = "Of BAM and CRAM files with an index. May be given several times; an alignment is "
-             "read once." },
+      .man = "For BAM and CRAM files with an index. May be given several times; each alignment "
+             "is read once." },
     { .type = CS_OPT_END }
 };
 
@@ -51,9 +51,9 @@ const cs_opt cs_pair_table[] = {
     { .type = CS_OPT_GROUP, .name = "Pairs" },
     { .type = CS_OPT_INS, .letter = '1', .name = "mates-1", PAIR(first), .arg = "FILE",
       .help = "first mates of pairs, instead of -i",
-      .man = "A pair is one record with one answer, the mean of its mates' logits, and the length "
-             "98|94. Names must agree but for a final /1 and /2, which are left out. May be given "
-             "several times." },
+      .man = "A pair is one record with one prediction, from the mean of its mates' logits, and "
+             "a length such as 98|94. Names must match except for a final /1 and /2, which are "
+             "removed. May be given several times." },
     { .type = CS_OPT_INS, .letter = '2', .name = "mates-2", PAIR(second), .arg = "FILE",
       .help = "second mates of pairs, in the same order" },
     { .type = CS_OPT_FLAG, .name = "interleaved", PAIR(interleaved),
@@ -66,7 +66,7 @@ const cs_opt cs_model_table[] = {
     { .type = CS_OPT_GROUP, .name = "Model" },
     { .type = CS_OPT_IN, .letter = 'm', .name = "model", .off = offsetof(cs_model_args, model),
       .arg = "FILE", .help = "model file (default: the model that comes with chordseq)",
-      .man = "Without it, the file that the environment variable CHORDSEQ_MODEL names." },
+      .man = "By default, the file named by the environment variable CHORDSEQ_MODEL." },
     { .type = CS_OPT_END }
 };
 
@@ -75,10 +75,10 @@ const cs_opt cs_compute_table[] = {
     { .type = CS_OPT_INT, .letter = '@', .name = "threads",
       .off = offsetof(cs_compute_args, threads), .arg = "NUM",
       .help = "total number of threads (default: one per processor)",
-      .man = "From 8 on, an eighth (rounded down) decompresses. The others are shared: reading, "
-             "tokenising, batching and writing take one each while they have something to do, and "
-             "the network takes what these leave: small batches side by side, a large one by "
-             "all of them. Answers do not depend on this number.",
+      .man = "With 8 or more, an eighth (rounded down) decompresses. Reading, tokenising, "
+             "batching and writing use one thread each while they work, and the network uses the "
+             "rest: small batches run side by side, a large one uses all. Predictions do not "
+             "depend on this number.",
       .min = 1, .max = 4096 },
     { .type = CS_OPT_END }
 };
@@ -90,21 +90,20 @@ const cs_opt cs_device_table[] = {
     { .type = CS_OPT_STR, .name = "device", .off = offsetof(cs_device_args, device),
       .arg = "NAME", .def = "cpu",
       .help = "device: cpu, cuda, cuda:NUMBER,... or auto",
-      .man = "In builds that have CUDA, cuda is the first NVIDIA GPU, cuda:0,2 are these two, and "
-             "auto is all that there are, or cpu where there are none. Of several, each takes the "
-             "next batch when it has room; answers come in the order of the input and are those "
-             "of one. train and pretrain share the batches of a step among those listed. These "
-             "two, explain and bench take of auto the first. Answers of a GPU agree "
-             "with the processor's within rounding, not to the last bit. No GPU has run this "
-             "version yet." },
+      .man = "In builds with CUDA, cuda is the first NVIDIA GPU, cuda:0,2 are these two, and "
+             "auto is all GPUs, or cpu if there are none. Each GPU takes the next batch when it "
+             "is free; predictions keep the order of the input and equal those of one GPU. train "
+             "and pretrain share the batches of a step among the listed GPUs. With auto, these "
+             "two, explain and bench use the first GPU. Predictions of a GPU agree with the "
+             "CPU's within rounding. No GPU has run this version yet." },
     { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(cs_device_args, precision),
       .arg = "KIND", .def = "auto",
       .help = "precision of GPU matrix products: fp32, tf32, bf16 or auto",
-      .man = "fp32 is single precision, the reference; tf32 and bf16 keep 10 and 7 bits behind the "
-             "point and are for tensor cores. Sums, parameters and their updates are of single "
-             "precision always. auto is what the model's file says was checked for answers "
-             "(chordseq model checked), where all GPUs of the run can do that, else fp32; for "
-             "training it is fp32. A processor computes in fp32, and refuses the others.",
+      .man = "fp32 is single precision, the reference; tf32 and bf16 have 10 and 7 bits of "
+             "mantissa and use tensor cores. Sums, parameters and their updates are always in "
+             "single precision. For prediction, auto is the precision validated for the model "
+             "(chordseq model checked) if all GPUs support it, else fp32; for training it is "
+             "fp32. CPUs support fp32 only.",
       .choice = precision_names },
     { .type = CS_OPT_END }
 };
@@ -117,27 +116,25 @@ const cs_opt cs_stream_table[] = {
       .off = offsetof(cs_stream_args, batch_tokens), .arg = "NUM", .def = "auto",
       .choice = cs_opt_auto, .help = "tokens per batch, or auto",
       .man = "A longer sequence forms a batch of its own. Memory for the network grows with this "
-             "number and with the longest sequence. Answers do not depend on it, but for the last "
-             "bits of a GPU's. auto looks for what fits before any input is read: on a GPU "
-             "4194304, halved until the network needs at most nine tenths of the memory that is "
-             "free there (on the one that has least); on the processor 65536, halved until it "
-             "needs at most half of the memory that the system and the control group (of a "
-             "container, of a job) have left. --verbose tells the number. Where there is "
-             "no memory for a batch all the same, half of that batch is the limit from then on, "
-             "once and with a warning.",
+             "number and with the longest sequence. Predictions do not depend on it, except for "
+             "rounding on GPUs. auto is set before input is read: on a GPU 4194304, halved until "
+             "the network needs at most nine tenths of the free memory (of the GPU with the "
+             "least); on the CPU 65536, halved until it needs at most half of the free memory of "
+             "the system and the control group. --verbose reports the number. If an allocation "
+             "fails nevertheless, the limit is halved once, with a warning.",
       .min = 1, .max = 1e9 },
     { .type = CS_OPT_INT, .name = "chunks-in-flight",
       .off = offsetof(cs_stream_args, chunks_in_flight),
       .arg = "NUM", .def = "128",
       .help = "chunks of about 128 kilobases in the pipeline; memory is (NUM + 8) / 4 MiB, "
               "batches, network and 32 bytes per base of the longest sequence",
-      .man = "More make fuller batches when lengths are mixed. Nothing grows with the size of the "
-             "input. Answers do not depend on this number.",
+      .man = "More chunks fill batches better when lengths are mixed. Memory does not grow with "
+             "the size of the input. Predictions do not depend on this number.",
       .min = 1, .max = 65536 },
     { .type = CS_OPT_ENUM, .name = "check-finite", .off = offsetof(cs_stream_args, check_finite),
       .arg = "WHEN", .def = "on", .choice = off_on,
       .help = "fail on non-finite predictions: on or off",
-      .man = "With on, infinity and NaN are errors that name the record, and never a result." },
+      .man = "With on, infinity and NaN are errors that name the record." },
     { .type = CS_OPT_END }
 };
 
@@ -149,8 +146,8 @@ const cs_opt cs_log_table[] = {
       .help = "more log messages; repeat for all" },
     { .type = CS_OPT_FLAG, .name = "force", .off = offsetof(cs_log_args, force),
       .help = "write outputs also over files of sequences, alignments or variants",
-      .man = "Without it, such a file is only replaced by an output of its own kind: a forgotten "
-             "value in '--report reads.fa' costs no reads." },
+      .man = "Without it, only an output of the same kind replaces such a file: a missing value "
+             "in '--report reads.fa' does not destroy reads." },
     { .type = CS_OPT_END }
 };
 

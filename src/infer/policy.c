@@ -20,32 +20,31 @@ const cs_opt cs_policy_table[] = {
     { .type = CS_OPT_ENUM, .name = "strand", POLICY(strand), .arg = "NAME", .def = "model",
       .help = "strands to read: forward, both, or model (the model's default)",
       .choice = strand_names,
-      .man = "forward reads sequences as they are. both averages the logits of a sequence and its "
-             "reverse complement, so that they get the same answer, to the last bit. Where the "
-             "order of tokens does not count and both strands have the same tokens, as with the "
-             "model that comes with chordseq, reading the one that sorts first does the same at "
-             "half the price." },
+      .man = "forward uses sequences as given. both averages the logits of a sequence and its "
+             "reverse complement, so that both get identical predictions. For models that ignore "
+             "the order of tokens and have the same tokens on both strands, such as the default "
+             "model, only the strand that sorts first is computed, at half the cost." },
     { .type = CS_OPT_ENUM, .name = "long-sequence", POLICY(on_long), .arg = "NAME",
       .def = "whole", .choice = long_names,
       .help = "sequences too long for the model or memory: whole, window, error, cpu or fit",
-      .man = "whole computes every sequence as one; a record that is longer than the model takes, "
-             "or needs more memory than there is, has that for a reason. error ends the run at "
-             "such a record. window cuts sequences longer than --window-length into windows, "
-             "placed evenly from end to end, and averages their logits; windows of too few known "
-             "bases are left out. cpu computes those that the memory of a GPU has no room for on "
-             "the processor, whole. fit is window, with windows as long as the free memory takes: "
-             "the length, and with it answers, depend on the machine; it is told at the start. "
-             "How many were computed on the processor or cut is told at the end." },
+      .man = "whole predicts every sequence as one; a record that exceeds the model's maximum or "
+             "the free memory is unclassified, with that reason. error ends the run at such a "
+             "record. window splits sequences longer than --window-length into evenly spaced "
+             "windows and averages their logits; windows with too few known bases are omitted. "
+             "cpu runs sequences that exceed a GPU's memory on the CPU. fit is window, with "
+             "windows as long as the free memory allows: their length, and so predictions, "
+             "depend on the machine; the length is reported at the start. The numbers of records "
+             "run on the CPU or split are reported at the end." },
     { .type = CS_OPT_SIZE, .name = "window-length", POLICY(window), .arg = "NUM", .def = "0",
       .help = "window length in bases; 0: the model's maximum", .min = 0, .max = 1e12,
       .man = "With --long-sequence window." },
     { .type = CS_OPT_SIZE, .name = "window-overlap", POLICY(overlap), .arg = "NUM", .def = "0",
       .help = "minimum overlap of neighbouring windows, in bases", .min = 0, .max = 1e12,
-      .man = "At most half of a window." },
+      .man = "At most half of the window length." },
     { .type = CS_OPT_BYTES, .name = "max-memory", POLICY(max_memory), .arg = "BYTES", .def = "0",
       .help = "memory limit for one sequence; 0: all that is free", .min = 0,
       .max = 1e15,
-      .man = "A limit that does not depend on the machine. Batches keep to --batch-tokens." },
+      .man = "A limit independent of the machine. Batches are limited by --batch-tokens." },
     { .type = CS_OPT_SIZE, .name = "min-length", POLICY(min_length), .arg = "NUM", .def = "0",
       .help = "minimum sequence length in bases; 0: one token", .min = 0,
       .max = 1e12 },
@@ -60,21 +59,20 @@ const cs_opt cs_call_table[] = {
     { .type = CS_OPT_ENUM, .name = "call", .off = offsetof(cs_call_args, call), .arg = "WHAT",
       .def = "auto", .choice = call_names,
       .help = "what to call: class, taxon, or auto (taxon with the head tree)",
-      .man = "class calls the most probable class. taxon goes from the top of the model's taxonomy "
-             "down, each time to the most probable taxon below, and calls the deepest one that has "
+      .man = "class calls the most probable class. taxon descends the model's taxonomy, each "
+             "time to the most probable child, and calls the deepest taxon with at least "
              "--min-prob: the probability of a taxon is the sum over its classes. The table then "
-             "has columns taxid and rank, and a taxon above the classes is given by its "
-             "lineage." },
+             "has columns taxid and rank, and a taxon above the classes is given by its lineage." },
     { .type = CS_OPT_REAL, .name = "min-prob", .off = offsetof(cs_call_args, min_prob),
       .arg = "NUM", .def = "0", .help = "minimum probability of a call",
-      .man = "A record whose best class has less is reported as unclassified, with the reason "
-             "low_probability; its probability is still given.", .min = 0, .max = 1 },
+      .man = "Records below it are unclassified with the reason low_probability; their "
+             "probability is still reported.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "max-error", .off = offsetof(cs_call_args, max_error),
       .arg = "RATE", .def = "1", .help = "maximum estimated error rate of calls", .min = 0,
       .max = 1,
-      .man = "The least probability that keeps to this rate of wrong calls is taken from the "
-             "model's calibration, for each range of lengths; where no probability does, nothing "
-             "is called. The rate holds for sequences like those of the calibration." },
+      .man = "The model's calibration gives the minimum probability for this error rate in each "
+             "range of lengths; in ranges without one, records stay unclassified. The rate is "
+             "valid for sequences like those of the calibration." },
     { .type = CS_OPT_END }
 };
 

@@ -9,23 +9,23 @@ const cs_opt cs_taxa_table[] = {
     { .type = CS_OPT_IN, .name = "taxonomy", .off = offsetof(cs_taxa_args, taxonomy),
       .arg = "FILE",
       .help = "table of taxa, or folder with NCBI's taxonomy dump; stored in the model",
-      .man = "A table has the columns name, taxid, rank, parent and scientific name, of which the "
-             "last three may be missing; '-' stands for none, and '#' opens a comment. A name is "
-             "that of a class or of an ancestor, a parent the taxid or name of another row; "
-             "without one it is the root. A folder holds nodes.dmp and names.dmp as NCBI gives "
-             "them; classes are looked up in it by scientific name. Only the classes and their "
-             "ancestors are kept. A class without a taxid of NCBI stands under its nearest "
-             "ancestor and gets a number from 2000000001 on." },
+      .man = "A table has the columns name, taxid, rank, parent and scientific name, of which "
+             "the last three may be missing; '-' means none, and '#' starts a comment. The name "
+             "is that of a class or an ancestor; the parent is the taxid or name of another row, "
+             "and the root if empty. A folder holds nodes.dmp and names.dmp from NCBI; classes "
+             "are found by scientific name. Only the classes and their ancestors are stored. A "
+             "class without an NCBI taxid is placed under its nearest ancestor and numbered from "
+             "2000000001." },
     { .type = CS_OPT_IN, .name = "taxa", .off = offsetof(cs_taxa_args, taxa), .arg = "FILE",
       .help = "with a taxonomy dump, table of taxa for classes with other names",
       .man = "Name and taxid are enough; a class without a taxid names its parent." },
     { .type = CS_OPT_STR, .name = "lineage", .off = offsetof(cs_taxa_args, lineage),
       .arg = "RANKS",
       .help = "labels are lineages separated by ';'; their ranks, comma-separated",
-      .man = "For example domain,phylum,class,order,family,genus; or 'prefixed', where letters say "
-             "so: 'd__Bacteria; p__Bacillota'. Parts beyond these ranks are left out, and so are "
-             "parts at the end that name nothing ('', 'g__', 'unclassified', 'unidentified'). "
-             "Taxa get numbers from 2000000001 on." },
+      .man = "For example domain,phylum,class,order,family,genus; or 'prefixed' for rank "
+             "prefixes: 'd__Bacteria; p__Bacillota'. Parts beyond these ranks are dropped, and "
+             "so are empty parts at the end ('', 'g__', 'unclassified', 'unidentified'). Taxa "
+             "are numbered from 2000000001." },
     { .type = CS_OPT_END }
 };
 

@@ -28,9 +28,9 @@ const cs_opt cs_components_table[] = {
 static const cs_opt head_table[] = {
     { .type = CS_OPT_STR, .name = "head", .off = offsetof(cs_components_args, head), .arg = "NAME",
       .def = "class", .help = "head: kind of prediction", .choice = head_names,
-      .man = "class: one of several classes for a record. tree: the same, learnt with its "
+      .man = "class: one of several classes for a record. tree: the same, trained with the "
              "ancestors in a taxonomy or lineage. multilabel: any number of labels. regress: "
-             "values. token: a class for every token. variant: labels of what a variant changes." },
+             "values. token: a class for every token. variant: labels of a variant's effects." },
     { .type = CS_OPT_END }
 };
 

@@ -22,11 +22,10 @@ const cs_opt cs_output_table[] = {
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", ARG(output), .arg = "FILE",
       .help = "output table (default: standard output, unless another per-record output is "
               "given)",
-      .man = "Of all options that name an output, one may name '-', standard output. All files "
-             "appear under their names together, when everything is complete; a run that fails "
-             "leaves what was there before. Without --output, the table goes to standard output, "
-             "unless --jsonl, --kraken, --cami-binning, --bam or --split-dir is given or another "
-             "output is '-'." },
+      .man = "One output may be '-', standard output. Outputs are renamed into place together or "
+             "not at all; a failed run leaves existing files unchanged. Without --output, the "
+             "table goes to standard output, unless --jsonl, --kraken, --cami-binning, --bam or "
+             "--split-dir is given or another output is '-'." },
     { .type = CS_OPT_FLAG, .name = "all", ARG(all),
       .help = "add a probability column per class" },
     { .type = CS_OPT_OUT, .name = "jsonl", ARG(jsonl), .arg = "FILE",
@@ -37,42 +36,42 @@ const cs_opt cs_output_table[] = {
       .help = "with --kraken, add names to taxids" },
     { .type = CS_OPT_OUT, .name = "report", ARG(report), .arg = "FILE",
       .help = "Kraken 2's report format, a line per taxon",
-      .man = "The line of root is always there, that of unclassified where there is such a "
-             "record. Classes under no rank with a letter have the rank code D, so that "
-             "KrakenTools and Pavian leave out none." },
+      .man = "The root line is always present, the unclassified line if there are such records. "
+             "Classes directly below the root have the rank code D, so that KrakenTools and "
+             "Pavian include all." },
     { .type = CS_OPT_OUT, .name = "krona", ARG(krona), .arg = "FILE",
       .help = "counts and lineages for Krona's ktImportText" },
     { .type = CS_OPT_OUT, .name = "cami-binning", ARG(binning), .arg = "FILE",
       .help = "CAMI binning format",
-      .man = "Taxids are NCBI's: a class that has none shows its nearest ancestor's." },
+      .man = "Taxids are NCBI's; a class without one gets its nearest ancestor's." },
     { .type = CS_OPT_OUT, .name = "cami-profile", ARG(profile), .arg = "FILE",
       .help = "CAMI profiling format, abundance by bases" },
     { .type = CS_OPT_STR, .name = "sample", ARG(sample), .arg = "NAME", .def = "sample",
       .help = "sample name in CAMI formats" },
     { .type = CS_OPT_OUT, .name = "bam", ARG(bam), .arg = "FILE",
       .help = "alignments of the input, or its sequences unaligned, with tags cl, cp and ct",
-      .man = "cl:Z is the class or 'unclassified', cp:f its probability, ct:i its taxid; without a "
-             "call, cr:Z is the reason. SAM or CRAM if the name ends in .sam or .cram, else BAM. "
-             "Alignments are the primary ones, under the first input's header." },
+      .man = "cl:Z is the class or 'unclassified', cp:f its probability, ct:i its taxid; cr:Z is "
+             "the reason if there is no call. SAM or CRAM if the name ends in .sam or .cram, "
+             "else BAM. Alignments are the primary ones, under the first input's header." },
     { .type = CS_OPT_ENUM, .name = "output-fmt", ARG(format), .arg = "FORMAT", .def = "auto",
       .help = "format of --bam: auto (by its name), sam, bam or cram", .choice = formats },
     { .type = CS_OPT_FLAG, .name = "no-PG", ARG(no_pg),
       .help = "with --bam, add no @PG line to the header" },
     { .type = CS_OPT_OUT, .name = "split-dir", ARG(split), .arg = "DIR",
       .help = "folder for a FASTA or FASTQ file per class, and one for unclassified records",
-      .man = "It is made if need be. Files are called CLASS.fasta or CLASS.fastq, of mates CLASS_1 "
-             "and CLASS_2; letters of a class's name that are none, digits, '.', '_', '+' or '-' "
-             "become '_'. Every class has a file, also an empty one. Bases are upper case, T for "
-             "U." },
+      .man = "The folder is created if missing. Files are named CLASS.fasta or CLASS.fastq, for "
+             "mates CLASS_1 and CLASS_2; characters in class names other than letters, digits, "
+             "'.', '_', '+' and '-' become '_'. Every class has a file, even if empty. Bases are "
+             "upper case, T for U." },
     { .type = CS_OPT_FLAG, .name = "split-gz", ARG(compress),
       .help = "compress these files (BGZF, .gz)" },
     { .type = CS_OPT_OUT, .name = "summary", ARG(summary), .arg = "FILE",
       .help = "run summary as JSON: versions, model, options, counts (for MultiQC: "
               "*chordseq_summary.json)",
-      .man = "Equal runs write equal bytes." },
+      .man = "Identical runs write identical bytes." },
     { .type = CS_OPT_OUT, .name = "html", ARG(html), .arg = "FILE",
       .help = "HTML report: classes, reasons, probabilities, lengths",
-      .man = "It is complete in itself, fetches nothing, and suits print and dark screens." },
+      .man = "It is self-contained and supports print and dark mode." },
     { .type = CS_OPT_FLAG, .name = "resume", ARG(resume),
       .help = "checkpoint outputs; resume an interrupted run",
       .man = "See \"Interrupted runs\" above." },

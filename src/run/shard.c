@@ -53,13 +53,13 @@ const cs_opt cs_shard_table[] = {
     { .type = CS_OPT_GROUP, .name = "Shards" },
     { .type = CS_OPT_STR, .name = "shard", ARG(shard), .arg = "I/N",
       .help = "process the I-th of N parts of the input, such as 2/8",
-      .man = "Every record is in one part, whatever N; pairs stay together; a part may be empty. "
-             "Files of FASTA and FASTQ, plain or BGZF, are divided by bytes. Of other input all "
-             "parts read the whole, and each answers its own records: pipes, gzip, pairs, SAM, "
-             "BAM, CRAM, VCF." },
+      .man = "Every record is in exactly one part; pairs stay together; a part may be empty. "
+             "Plain and BGZF files of FASTA and FASTQ are divided by bytes. Other input (pipes, "
+             "gzip, pairs, SAM, BAM, CRAM, VCF) is read completely by every part, which predicts "
+             "its own records only." },
     { .type = CS_OPT_OUT, .name = "manifest", ARG(manifest), .arg = "FILE",
       .help = "with --shard, manifest of this part for chordseq merge",
-      .man = "It appears when everything else is complete. See chordseq-merge(1)." },
+      .man = "It is written last. See chordseq-merge(1)." },
     { .type = CS_OPT_END }
 };
 

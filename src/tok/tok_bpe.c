@@ -172,8 +172,8 @@ static cs_alphabet bpe_alphabet(const void *state)
 static const cs_opt bpe_opt[] = {
     { .type = CS_OPT_IN, .name = "file", .off = offsetof(struct bpe_cfg, file), .arg = "FILE",
       .help = "vocabulary and merges, as tokenizer.json",
-      .man = "Made by chordseq-tokenize(1), or by Hugging Face's tokenizers from pieces of bases. "
-             "A model keeps what is in it and never asks for the file again." },
+      .man = "Written by chordseq-tokenize(1) or by Hugging Face tokenizers. The model stores "
+             "its content; the file is not needed afterwards." },
     { .type = CS_OPT_END }
 };
 

@@ -20,26 +20,26 @@ const cs_opt cs_label_table[] = {
       .help = "table: record name, then its class or its values",
       .man = "One row per record; lines that begin with '#' are skipped. With a regression head "
              "every further column is a value to predict. With head multilabel the first line "
-             "names the columns, and each after the first is a label: 1 or 0, and NA, '.' or "
-             "nothing where it is not known." },
+             "names the columns, and each column after the first is a label: 1, 0, or NA, '.' or "
+             "empty if unknown." },
     { .type = CS_OPT_STR, .name = "label-key", .off = offsetof(cs_label_args, key), .arg = "KEY",
       .help = "the label follows 'KEY=' in the record's header line",
       .man = "It ends at the next blank." },
     { .type = CS_OPT_INS, .name = "class", .off = offsetof(cs_label_args, class_file),
       .arg = "CLASS=FILE", .help = "class of all records of this file",
-      .man = "May be given several times, also with several files per class. No other input is "
-             "read then." },
+      .man = "May be given several times, also with several files per class. Other input is not "
+             "read." },
     { .type = CS_OPT_IN, .name = "label-map", .off = offsetof(cs_label_args, map), .arg = "TSV",
       .help = "table: label in the input, class to use",
-      .man = "Labels that are not in it keep their name; the class '-' leaves its records out." },
+      .man = "Labels missing in it keep their name; the class '-' omits its records." },
     { .type = CS_OPT_IN, .name = "intervals", .off = offsetof(cs_label_args, intervals),
       .arg = "BED", .help = "table of intervals: record, start, end, class",
-      .man = "For --head token. Starts count from 0, ends are not included. The order of lines is "
-             "free; intervals of different classes must not overlap. The class '-' says that a "
-             "stretch is not to be learnt from." },
+      .man = "For --head token. Starts count from 0, ends are not included. The order of lines "
+             "is free; intervals of different classes must not overlap. The class '-' excludes a "
+             "stretch from training." },
     { .type = CS_OPT_STR, .name = "background", .off = offsetof(cs_label_args, background),
       .arg = "CLASS", .help = "class of all bases outside of intervals",
-      .man = "Without it, they are not learnt from and not judged." },
+      .man = "Without it, they are excluded from training and evaluation." },
     { .type = CS_OPT_FLAG, .name = "skip-unlabelled",
       .off = offsetof(cs_label_args, skip_unlabelled),
       .help = "skip records without a label instead of failing" },
@@ -49,10 +49,11 @@ const cs_opt cs_label_table[] = {
     { .type = CS_OPT_STR, .name = "split-by", .off = offsetof(cs_label_args, split_by),
       .arg = "KEY", .help = "keep records with the same 'KEY=' in their header on one side of the "
                             "split",
-      .man = "organism, say: relatives of what is learnt from would make the validation look too "
-             "good. KEY:N takes the first N parts of a lineage, with ';' between; a rank of "
-             "--lineage takes the label up to there. A record without it, or with the value "
-             "'unknown', is grouped by its name; pieces NAME:FROM-TO of one NAME stay together." },
+      .man = "For example organism: relatives of training records would make validation too "
+             "optimistic. KEY:N takes the first N parts of a lineage, separated by ';'; a rank "
+             "of --lineage takes the label down to that rank. A record without it, or with the "
+             "value 'unknown', is grouped by its name; pieces NAME:FROM-TO of one NAME stay "
+             "together." },
     { .type = CS_OPT_END }
 };
 

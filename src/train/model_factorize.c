@@ -22,8 +22,7 @@ const cs_opt cs_low_rank_table[] = {
     { .type = CS_OPT_GROUP, .name = "Factorize" },
     { .type = CS_OPT_STR, .name = "rank", .off = offsetof(cs_low_rank_args, rank), .arg = "NUM",
       .help = "rank of every linear layer; below 1: share of the layer's smaller side",
-      .man = "A layer of M outputs and N inputs for which NUM (M + N) is no less than M N stays "
-             "as it is." },
+      .man = "A layer of M outputs and N inputs stays unchanged if NUM (M + N) is at least M N." },
     { .type = CS_OPT_REAL, .name = "energy", .off = offsetof(cs_low_rank_args, energy),
       .arg = "SHARE", .def = "0",
       .help = "smallest rank that keeps this share of a layer's squared weights, instead of "

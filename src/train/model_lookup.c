@@ -19,12 +19,12 @@ const cs_opt cs_lookup_table[] = {
       .help = "letters of a peptide word", .min = CS_PEPTIDE_LEAST_K, .max = CS_PEPTIDE_MOST_K },
     { .type = CS_OPT_INT, .name = "sample", .off = OFF(sample), .arg = "NUM", .def = "8",
       .help = "take one peptide word in so many",
-      .man = "Which ones, their first four letters say. A table with more words tells more and "
-             "takes more time and room.", .min = 1, .max = 4096 },
+      .man = "Their first four letters decide. A larger table is more informative, slower and "
+             "larger.", .min = 1, .max = 4096 },
     { .type = CS_OPT_INT, .name = "min-groups", .off = OFF(min_groups), .arg = "NUM", .def = "2",
       .help = "keep peptide words that so many groups of one class have",
-      .man = "Groups are those of --split or --group-key. Words of a single group do not say what "
-             "other members of the class have.", .min = 1, .max = 255 },
+      .man = "Groups are those of --split or --group-key. Words of a single group do not "
+             "generalise to other members of the class.", .min = 1, .max = 255 },
     { .type = CS_OPT_REAL, .name = "purity", .off = OFF(purity), .arg = "SHARE", .def = "0.5",
       .help = "and whose groups are of that class in this share, at least", .min = 0,
       .max = 1 },
@@ -33,8 +33,8 @@ const cs_opt cs_lookup_table[] = {
       .max = 256 << 20 },
     { .type = CS_OPT_INS, .name = "weights", .off = OFF(weights), .arg = "FILE",
       .help = "take the weights of the table in this model; of several models, their mean",
-      .man = "Instead of fitting them. So models of a cross-validation lend theirs to one that "
-             "has learnt from all records." },
+      .man = "Instead of fitting them: for a model trained on all records, copy the weights from "
+             "models of a cross-validation." },
     { .type = CS_OPT_INT, .name = "crops", .off = OFF(crops), .arg = "NUM", .def = "14000",
       .help = "fit weights to so many crops of the validation records", .min = 1, .max = 1e7 },
     { .type = CS_OPT_INT, .name = "seed", .off = OFF(seed), .arg = "NUM", .def = "1",

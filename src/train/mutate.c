@@ -20,13 +20,13 @@ static const char amino[N_CODON + 1] =
 const cs_opt cs_mutation_table[] = {
     { .type = CS_OPT_REAL, .name = "mutate", MUTATION(substitution), .arg = "RATE", .def = "0",
       .help = "substitute up to this share of a sample's bases",
-      .man = "Every sample draws a rate of its own between 0 and RATE, so that it looks like "
-             "that of a more distant relative. Validation samples are left as they are. This and "
-             "the next two are for nucleotides and one prediction per sequence.", .min = 0,
+      .man = "Each sample draws its own rate between 0 and RATE, to resemble a more distant "
+             "relative. Validation samples are not mutated. This and the next two are for "
+             "nucleotides and one prediction per sequence.", .min = 0,
              .max = 0.5 },
     { .type = CS_OPT_REAL, .name = "mutate-indels", MUTATION(indel), .arg = "RATE", .def = "0",
       .help = "insert or delete 1 to 3 bases at up to this share of places",
-      .man = "A sample gets no longer by it: what is too much is cut off.", .min = 0,
+      .man = "Samples do not become longer: the excess is cut off.", .min = 0,
       .max = 0.5 },
     { .type = CS_OPT_REAL, .name = "mutate-silent", MUTATION(silent), .arg = "RATE", .def = "0",
       .help = "change up to this share of codons, but not the protein",

@@ -27,7 +27,7 @@ const cs_opt cs_train_table[] = {
              "of its own. Memory grows with this number." },
     { .type = CS_OPT_INT, .name = "step-records", LEARN(step_records), .arg = "NUM", .def = "0",
       .help = "samples per step; 0: see --accumulate",
-      .man = "Every step then sees the same mixture of lengths, at the price of smaller batches.",
+      .man = "Every step then has the same mixture of lengths, but batches are smaller.",
       .min = 0, .max = 1e9 },
     { .type = CS_OPT_INT, .name = "accumulate", LEARN(accumulate), .arg = "NUM", .def = "1",
       .help = "batches per step", .min = 1, .max = 1e6 },
@@ -97,8 +97,8 @@ const cs_opt cs_run_table[] = {
       .help = "pause after this time; 0: never", .min = 0, .max = 1e9 },
     { .type = CS_OPT_STR, .name = "ranks", RUN(ranks), .arg = "NUM", .def = "off",
       .help = "number of training processes to start; env: those of a launcher",
-      .man = "chordseq-train(1) says how, under Ranks. off is one for each device that --device "
-             "lists, and ignores what launchers leave in the environment." },
+      .man = "See Ranks in chordseq-train(1). off starts one rank for each device in --device, "
+             "and ignores the environment of launchers." },
     { .type = CS_OPT_REAL, .name = "ranks-timeout", RUN(timeout), .arg = "SECONDS", .def = "600",
       .help = "time limit for a silent rank; 0: none", .min = 0, .max = 1e9 },
     { .type = CS_OPT_END }
@@ -109,19 +109,20 @@ const cs_opt cs_memory_table[] = {
     { .type = CS_OPT_SIZE, .name = "checkpoint-blocks", MEMORY(keep), .arg = "NUM",
       .def = "auto", .choice = cs_opt_auto,
       .help = "block inputs that training stores; auto: all activations",
-      .man = "The blocks between are computed again going backward, which takes time: about half a "
-             "step more where NUM is the square root of the number of blocks. What does not fit "
-             "the memory that is left (of a GPU nine tenths, of the system or its control group "
-             "three quarters) is not kept in any case, as much as fits is, and --verbose tells. "
-             "What is learnt does not depend on it, in bf16 but for rounding: there inputs are "
-             "kept in bf16, in half the memory. It concerns stacks of blocks of one width: "
-             "chordmixer (but reversible, which keeps none), transformer, linformer, lowrank, "
-             "fkernel. Other encoders' blocks keep their inputs with every number.",
+      .man = "The blocks between are recomputed in the backward pass, which costs time: about "
+             "half a step if NUM is the square root of the number of blocks. As many checkpoints "
+             "as fit are stored in any case, within nine tenths of the free memory of a GPU, or "
+             "three quarters of that of the system or its control group; --verbose reports their "
+             "number. Results do not depend on it, except for rounding in bf16, where "
+             "checkpoints are stored as bf16 in half the memory. It applies to stacks of blocks "
+             "of one width: chordmixer (except reversible, which stores none), transformer, "
+             "linformer, lowrank and fkernel. Other encoders always store the inputs of all "
+             "blocks.",
       .min = 1, .max = CS_CHECKPOINT_INPUTS },
     { .type = CS_OPT_FLAG, .name = "recompute", MEMORY(recompute),
       .help = "store the inputs of all blocks, and recompute the rest",
-      .man = "The same as --checkpoint-blocks with its largest NUM. Of both, --checkpoint-blocks "
-             "counts." },
+      .man = "The same as --checkpoint-blocks with its largest NUM; --checkpoint-blocks takes "
+             "precedence." },
     { .type = CS_OPT_END }
 };
 

@@ -31,8 +31,8 @@ const cs_opt cs_sample_table[] = {
              "power --length-power.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "group-balance", SAMPLE(group_balance), .arg = "NUM", .def = "0",
       .help = "group sampling within a class: 0 by their mass, 1 equally often",
-      .man = "Groups are those of --split-by, organisms say: a class is then not what its best "
-             "sequenced member is.", .min = 0, .max = 1 },
+      .man = "Groups are those of --split-by, such as organisms, so that a class is not "
+             "dominated by its most sequenced member.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "length-power", SAMPLE(length_power), .arg = "NUM", .def = "1",
       .help = "record sampling: proportional to length to this power", .min = 0, .max = 4 },
     { .type = CS_OPT_FLAG, .name = "rc", SAMPLE(rc),
@@ -45,7 +45,8 @@ const cs_opt cs_sample_table[] = {
       .min = 0, .max = 0.9 },
     { .type = CS_OPT_SIZE, .name = "valid-samples", SAMPLE(n_valid), .arg = "NUM", .def = "0",
       .help = "validation samples; 0: every record once",
-      .man = "Drawn like training samples, but the same in every epoch and never turned round.",
+      .man = "Drawn like training samples, but the same in every epoch and never "
+             "reverse-complemented.",
       .min = 0, .max = 1e12 },
     { .type = CS_OPT_END }
 };
@@ -54,23 +55,23 @@ const cs_opt cs_aim_table[] = {
     { .type = CS_OPT_GROUP, .name = "Aim" },
     { .type = CS_OPT_ENUM, .name = "preset", AIM(preset), .arg = "NAME", .def = "auto",
       .help = "settings that fit the data: fast, balanced or best", .choice = cs_preset_names,
-      .man = "For heads class and tree on nucleotides, without --init; others have none. fast is a "
-             "bag of canonical 6-mers. balanced and best learn that first, and then a network, "
-             "sized by the longest record, with that bag as its composition path; what is written "
-             "is the better of both. All have --rc, --mutate 0.02, crops of mixed lengths where "
-             "records are long, classes drawn equally often, averaged weights, and an early stop. "
-             "Options that are given override a preset's. none leaves all as their defaults say, "
-             "and so does auto where a tokenizer, an encoder, their or the head's settings or one "
-             "of the options under Learning but --seed is given; else it is balanced." },
+      .man = "For heads class and tree on nucleotides, without --init. fast trains a bag of "
+             "canonical 6-mers. balanced and best train that first, then a network sized by the "
+             "longest record with that bag as its composition path, and write the better of both. "
+             "All use --rc, --mutate 0.02, crops of mixed lengths if records are long, "
+             "class-balanced sampling, averaged weights and early stopping. Explicit options "
+             "override the preset. none uses the defaults of all options; auto equals none if a "
+             "tokenizer, an encoder, one of their settings or the head's, or an option under "
+             "Learning except --seed is given, and balanced otherwise." },
     { .type = CS_OPT_FLAG, .name = "print-config", AIM(print_config),
       .help = "print all settings of the run, one a line, and end" },
     { .type = CS_OPT_STR, .name = "budget", AIM(budget), .arg = "TIME|BASES",
       .help = "learn for so long (90s, 10m, 2h, 1d) or from so many bases (500M)",
-      .man = "Takes the place of --epochs and --max-steps: the learning rate goes down to the end "
-             "of the budget, epochs end after a twelfth of it at the latest, and the last weights "
-             "are validated and calibrated within it. Reading the input counts. Runs that are "
-             "paused and resumed have one budget together; only one of bases gives the same bits "
-             "again. Of the bases of a preset's budget bag and network each learn from as many." },
+      .man = "Replaces --epochs and --max-steps: the learning rate decays until the budget ends, "
+             "an epoch takes at most a twelfth of it, and the budget includes reading the input, "
+             "validation and calibration. A paused and resumed run has one budget in total; only "
+             "a budget in bases is reproducible. A preset's bag and network each train on a budget "
+             "in bases." },
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
       .help = "class weights: comma-separated, none or balanced",
       .man = "balanced: records / (classes x records of the class), of the training part; bases "
@@ -78,7 +79,7 @@ const cs_opt cs_aim_table[] = {
              "0s weigh 1); balanced: 0s / 1s. Head variant has two, of labels 0 and 1." },
     { .type = CS_OPT_REAL, .name = "stop-at", AIM(stop_at), .arg = "NUM", .def = "0",
       .help = "stop once the validation metric reaches this; 0: never",
-      .man = "A balanced accuracy that is reached, or a loss that is not exceeded: see --monitor.",
+      .man = "The minimum balanced accuracy or the maximum loss; see --monitor.",
       .min = 0, .max = 1e9 },
     { .type = CS_OPT_ENUM, .name = "monitor", AIM(monitor), .arg = "NAME", .def = "auto",
       .help = "validation metric that selects the best model: balanced-accuracy or loss",
@@ -93,13 +94,12 @@ const cs_opt cs_init_table[] = {
     { .type = CS_OPT_GROUP, .name = "Fine-tuning" },
     { .type = CS_OPT_IN, .name = "init", INIT(init), .arg = "MODEL",
       .help = "start from this model's weights",
-      .man = "Tokenizer and encoder are the model's, with all their settings: options that say "
-             "otherwise are refused. The head is taken over, too, if it is the same and the "
-             "classes are the same ones in the same order; else it starts anew." },
+      .man = "Tokenizer and encoder are copied with all settings; contradicting options are "
+             "refused. The head is copied if its type, the classes and their order are the same, "
+             "and initialised anew otherwise." },
     { .type = CS_OPT_ENUM, .name = "freeze", INIT(freeze), .arg = "PART", .def = "none",
       .help = "layers to freeze: none or encoder", .choice = freeze_names,
-      .man = "encoder: embedding and encoder stay as they are and only answer, which takes a "
-             "third of the time (probing)." },
+      .man = "encoder: only the head is trained (probing), which takes a third of the time." },
     { .type = CS_OPT_INT, .name = "freeze-epochs", INIT(freeze_epochs), .arg = "NUM", .def = "0",
       .help = "freeze for these first epochs only: probing, then fine-tuning", .min = 0,
       .max = 1e6 },
@@ -119,9 +119,9 @@ const cs_opt cs_init_table[] = {
 const cs_opt cs_strand_table[] = {
     { .type = CS_OPT_ENUM, .name = "strand", .off = 0, .arg = "NAME", .def = "auto",
       .help = "default --strand stored in the model: forward, both or auto",
-      .man = "auto is both if it was trained with --rc, but forward with the head token where its "
-             "tokens do not lie at the same places on either strand. When training is done, the "
-             "probabilities of a model of whole sequences are calibrated by this on the validation "
-             "samples, if there are 100 or more.", .choice = strand_names },
+      .man = "auto is both for models trained with --rc, but forward for head token if tokens "
+             "have different positions on either strand. After training, sequence classifiers "
+             "are calibrated with this strand on the validation samples, if there are at least "
+             "100.", .choice = strand_names },
     { .type = CS_OPT_END }
 };

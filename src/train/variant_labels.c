@@ -17,10 +17,10 @@ const cs_opt cs_variant_table[] = {
       .arg = "NUM", .def = "1000",
       .help = "with head variant, window length around a variant, in bases",
       .man = "The input is then labelled variants on --reference: VCF or BCF with --label-key "
-             "naming INFO fields of values 0 and 1 (a label each, with commas), or a table with "
-             "the columns chrom, pos (from 1), ref, alt, label (0 or 1) and, if there are several "
-             "labels, tissue. Contigs are split as wholes, by --valid-frac or --split, whose rows "
-             "then name contigs.", .min = 8, .max = 1e8 },
+             "naming INFO fields of values 0 and 1 (comma-separated, a label each), or a table "
+             "with the columns chrom, pos (from 1), ref, alt, label (0 or 1) and, if there are "
+             "several labels, tissue. Contigs are split as wholes, by --valid-frac or --split, "
+             "whose rows then name contigs.", .min = 8, .max = 1e8 },
     { .type = CS_OPT_END }
 };
 
