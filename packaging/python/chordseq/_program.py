@@ -22,8 +22,8 @@ def path():
 
 
 def main():
-    """The console script: becomes the program."""
-    os.execv(path(), ["chordseq", *sys.argv[1:]])
+    """The console script: becomes the wheel's program; CHORDSEQ_PROGRAM may name this very script."""
+    os.execv(OWN, ["chordseq", *sys.argv[1:]])
 
 
 def arguments(options):
