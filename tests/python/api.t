@@ -29,3 +29,7 @@ for name in chordseq.__all__:
 T 'the console script needs no NumPy' "$python" -c '
 import sys, chordseq._program
 assert "numpy" not in sys.modules and chordseq._program.path()'
+
+# Blocks ```python of the page; others need files that it does not make.
+sed -n '/^```python$/,/^```$/ { /^```/! p; }' "$srcdir/docs/python.md" > page.py
+T 'docs/python.md' env CHORDSEQ_MODEL="$srcdir/refdata/model/default.safetensors" "$python" page.py
