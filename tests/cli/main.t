@@ -60,3 +60,6 @@ moved()
         moved/bin/chordseq model verify > found && grep -q moved/share/chordseq found
 }
 T 'a moved installation has its own model' moved
+
+T 'CITATION.cff and the conda recipe have this version' sh -c 'v=$(chordseq --version) && v=${v#* } &&
+    grep -qx "version: $v" "$1/CITATION.cff" && grep -qx "  version: \"$v\"" "$1/packaging/conda/recipe.yaml"' - "$srcdir"

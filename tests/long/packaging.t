@@ -41,6 +41,20 @@ if python3 -c 'import jinja2, yaml' 2> /dev/null; then
 else
     S 'it is a recipe' 'no jinja2 and yaml in python3'
 fi
+# The split recipe, as rattler-build renders it without a channel.
+cat > render.py <<'END'
+import sys
+import rattler_build as r
+found = [v.recipe for v in r.Stage0Recipe.from_file(sys.argv[1]).render(
+    r.VariantConfig.from_yaml("c_compiler: [gcc]"))]
+assert [d.package.name for d in found] == ["chordseq", "chordseq-python"]
+assert {str(d.package.version) for d in found} == {sys.argv[2]}
+END
+if python3 -c 'import rattler_build' 2> /dev/null; then
+    T 'the recipe of two conda packages' python3 render.py "$srcdir/packaging/conda/recipe.yaml" "$version"
+else
+    S 'the recipe of two conda packages' 'no py-rattler-build in python3'
+fi
 T 'build.sh is a script of bash' bash -n "$srcdir/packaging/bioconda/build.sh"
 
 # Images, and workflow files of GitHub.

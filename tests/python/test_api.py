@@ -321,13 +321,13 @@ class Errors(unittest.TestCase):
     def test_sentences(self):
         m = chordseq.load(MODEL)
         for kind, text, call in [
-                (chordseq.FormatError, "'!' at place 2 of sequence 1 is not", lambda: m.classify(
+                (chordseq.FormatError, "'!' at position 2 of sequence 1 is not", lambda: m.classify(
                     ["ACGT", "AC!T"])),
-                (chordseq.FormatError, "'!' at place 2 of sequence 'b' is not", lambda: m.embed(
+                (chordseq.FormatError, "'!' at position 2 of sequence 'b' is not", lambda: m.embed(
                     {"a": "ACGT", "b": "AC!T"})),
-                (chordseq.FormatError, "sequence 'b': '!' at place 2", lambda: m.classify(
+                (chordseq.FormatError, "sequence 'b': '!' at position 2", lambda: m.classify(
                     {"b": "AC!T"})),
-                (ValueError, "'\u00c4' at place 1", lambda: m.classify("A\u00c4")),
+                (ValueError, "'\u00c4' at position 1", lambda: m.classify("A\u00c4")),
                 (TypeError, "sequence 1 is of type int", lambda: m.classify(["ACGT", 3])),
                 (TypeError, "of type NoneType", lambda: m.classify(None)),
                 (ValueError, "is a file; give pathlib.Path", lambda: m.classify(str(MODEL))),

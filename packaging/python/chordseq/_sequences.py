@@ -12,7 +12,7 @@ def _plain(sequence):
             return sequence.encode("ascii")
         except UnicodeEncodeError as error:
             letter = sequence[error.start]
-            raise ValueError(f"'{letter}' at place {error.start} is not a nucleotide code") from None
+            raise ValueError(f"'{letter}' at position {error.start} is not a nucleotide code") from None
     if isinstance(sequence, bytes):
         return sequence
     if hasattr(sequence, "__bytes__"):                       # Bio.Seq.Seq
