@@ -1,4 +1,4 @@
-/* backend_open.c - open a backend by name and see that its table has no hole. */
+/* backend_open.c - open a backend by name and check that its table of ops is complete. */
 #include "kernels/backend.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* bench.c - what each encoder costs for one sequence, by its length: `chordseq bench`. */
+/* bench.c - time and memory of encoders by sequence length: `chordseq bench`. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

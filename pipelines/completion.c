@@ -1,4 +1,4 @@
-/* completion.c - what a shell can complete, written from the option tables: bash, zsh or fish. */
+/* completion.c - shell completions from the option tables: bash, zsh or fish. */
 #include <string.h>
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* eval.c - how good are a model's answers where the truth is known: `chordseq eval`. */
+/* eval.c - evaluate a model on labelled records: `chordseq eval`. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* explain.c - what every base contributes to a model's answer: `chordseq explain`. */
+/* explain.c - contributions of bases to a prediction: `chordseq explain`. */
 #include <math.h>
 #include <string.h>
 

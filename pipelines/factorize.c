@@ -1,4 +1,4 @@
-/* factorize.c - a matrix as a product of sparse factors, beside its truncated SVD. */
+/* factorize.c - approximate a matrix by sparse factors: `chordseq factorize`. */
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>

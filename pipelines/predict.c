@@ -1,4 +1,4 @@
-/* predict.c - a class for every token of every sequence: `chordseq predict`. */
+/* predict.c - predict a class per token: `chordseq predict`. */
 #include <stdlib.h>
 #include <string.h>
 

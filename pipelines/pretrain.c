@@ -1,4 +1,4 @@
-/* pretrain.c - learning from genomes without labels, by hidden tokens: `chordseq pretrain`. */
+/* pretrain.c - masked language modelling on genomes: `chordseq pretrain`. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>

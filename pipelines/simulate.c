@@ -1,4 +1,4 @@
-/* simulate.c - synthetic tasks that show whether a network learns: `chordseq simulate`. */
+/* simulate.c - simulate training data: `chordseq simulate`. */
 #include <math.h>
 #include <string.h>
 

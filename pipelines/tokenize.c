@@ -1,4 +1,4 @@
-/* tokenize.c - tokens of sequences, or a vocabulary learned from them: `chordseq tokenize`.
+/* tokenize.c - tokenise sequences, or train a vocabulary: `chordseq tokenize`.
  *
  * DESIGN: a chunk is read, its records are encoded side by side, and it is written; memory is one
  * chunk's. With a tokenizer.json the numbers are the file's own, which is what other programs give;

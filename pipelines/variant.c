@@ -1,4 +1,4 @@
-/* variant.c - the effect of variants: `chordseq variant`. */
+/* variant.c - score variants: `chordseq variant`. */
 #include <ctype.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* main.c - find argv[1] in the command table, run it, close stdout and check. */
+/* main.c - find and run the command, close and check stdout. */
 #include <ctype.h>
 #include <jansson.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* heads.h - which rows and columns attention is about: heads, segments, keys that may be seen. */
+/* heads.h - indexing of attention: heads, segments, key masks. */
 #ifndef CS_KERNELS_CPU_HEADS_H
 #define CS_KERNELS_CPU_HEADS_H
 

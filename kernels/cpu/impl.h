@@ -1,4 +1,4 @@
-/* impl.h - what the files of kernels/cpu share: rows, spans of segments, fixed chunks, scratch.
+/* impl.h - helpers of kernels/cpu: rows, spans of segments, fixed chunks, scratch.
  *
  * DESIGN. Sums over rows are cut into at most CS_CHUNKS chunks whose size depends on the number of
  * rows alone; chunks are summed in parallel and added in order. So no sum knows the thread count.

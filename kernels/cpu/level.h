@@ -1,4 +1,4 @@
-/* level.h - which instruction set a source is compiled for, and what its functions are called then.
+/* level.h - the instruction set a source is compiled for, and the suffix of its functions.
  *
  * DESIGN. The files vec_*.c are compiled once per instruction set, a level: the flags for it come
  * from Makefile.am, with CS_LEVEL, its name. Functions that one such file calls in another get that

@@ -1,4 +1,4 @@
-/* ref_dense.c - dense ops and embedding as plain loops: what other kernels are compared with. */
+/* ref_dense.c - reference dense ops and embedding as plain loops. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* ref_pool.c - the largest of a segment's rows, and its smooth form, as plain loops. */
+/* ref_pool.c - max and log-sum-exp pooling of segments as plain loops. */
 #include <math.h>
 
 #include "kernels/cpu/impl.h"

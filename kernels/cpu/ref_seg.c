@@ -1,4 +1,4 @@
-/* ref_seg.c - ops that know segments as plain loops: rotation, group norm, mean over tokens. */
+/* ref_seg.c - segment-wise ops as plain loops: rotation, group norm, mean over tokens. */
 #include <math.h>
 
 #include "kernels/cpu/impl.h"

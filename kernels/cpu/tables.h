@@ -1,4 +1,4 @@
-/* tables.h - what each file of kernels/cpu fills of a backend's table: its own pointers. */
+/* tables.h - functions by which each file of kernels/cpu fills its part of a backend's table. */
 #ifndef CS_KERNELS_CPU_TABLES_H
 #define CS_KERNELS_CPU_TABLES_H
 

@@ -1,4 +1,4 @@
-/* vec_chord_bwd.c - the fused ChordMixer block, backward; the hidden layer is computed again. */
+/* vec_chord_bwd.c - the fused ChordMixer block, backward; the hidden layer is recomputed. */
 #include "kernels/cpu/chord.h"
 
 #include <omp.h>

@@ -1,4 +1,4 @@
-/* vec_level.c - the table of one level: every kernel that is compiled for its instruction set. */
+/* vec_level.c - the table of one instruction set: all its kernels. */
 #include "kernels/cpu/tables.h"
 
 void cs_level_fill(cs_backend *be, bool fused)

@@ -1,4 +1,4 @@
-/* chord_train.cuh - a ChordMixer block that learns: what its kernels work on. */
+/* chord_train.cuh - a ChordMixer block in training: operands of its kernels. */
 #ifndef CS_KERNELS_CUDA_CHORD_TRAIN_H
 #define CS_KERNELS_CUDA_CHORD_TRAIN_H
 

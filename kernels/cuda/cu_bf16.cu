@@ -1,4 +1,4 @@
-/* cu_bf16.cu - matrices kept in half the room: two bf16 to a word, as cs_mma has them. */
+/* cu_bf16.cu - matrices stored as bf16, two to a word, in the layout of cs_mma. */
 #include "kernels/cuda/mma.cuh"
 
 static void cuda_to_bf16(cs_backend *be, cs_mat x, cs_mat y)

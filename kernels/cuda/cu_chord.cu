@@ -1,4 +1,4 @@
-/* cu_chord.cu - ChordMixer blocks for answers, from tokens to means.
+/* cu_chord.cu - ChordMixer blocks for inference, from tokens to means.
  *
  * DESIGN. Sequences that fit in shared memory pass all blocks in one launch (cu_chord_short.cu).
  * The long way is a launch per block (cu_chord_block.cu). The first block is a table over tokens

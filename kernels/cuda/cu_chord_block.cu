@@ -1,4 +1,4 @@
-/* cu_chord_block.cu - a ChordMixer block for answers on tensor cores, in one launch.
+/* cu_chord_block.cu - a ChordMixer block for inference on tensor cores, in one launch.
  *
  * DESIGN. A warp takes tiles of tokens through the block, each in registers (chord_tile.cuh). Both
  * weights stay in a block's shared memory; there are as many blocks as multiprocessors, and warps

@@ -1,4 +1,4 @@
-/* cu_chord_train.cu - a ChordMixer block that learns, on tensor cores, forward and backward.
+/* cu_chord_train.cu - a ChordMixer block in training on tensor cores, forward and backward.
  *
  * DESIGN. x, y and their gradients are matrices in single precision; products take bf16 and add up
  * in single precision. Forward a warp takes 32 tokens at a time, or 16 where there are few, through

@@ -1,4 +1,4 @@
-/* cu_graph.cu - a run of ops as one launch: CUDA graphs, captured from the stream that computes.
+/* cu_graph.cu - CUDA graphs: a sequence of ops as one launch, captured from the compute stream.
  *
  * DESIGN. Between begin and end launches, and copies within the device, become nodes of a graph
  * with their arguments instead of running. Of cuBLAS's products, too: it is told to take its

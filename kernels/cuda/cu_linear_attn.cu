@@ -1,4 +1,4 @@
-/* cu_linear_attn.cu - linear attention: sums over the keys, which every query then reads.
+/* cu_linear_attn.cu - linear attention: sums over the keys, read by every query.
  *
  * With S = sum_j k_j' v_j and z = sum_j k_j over a segment's keys, y = q S / (q z). S and z of a
  * segment and head lie in a row of `stat`, as (dk, dv + 1) with z last.

@@ -1,4 +1,4 @@
-/* cu_pool.cu - the largest of a segment's rows, and its smooth form.
+/* cu_pool.cu - max and log-sum-exp pooling of segments.
  *
  * DESIGN. A block of 32 columns by 8 rows at a time takes a segment; what the rows' threads found
  * is put together in their order, so that no sum depends on which thread came first.

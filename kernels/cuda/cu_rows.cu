@@ -1,4 +1,4 @@
-/* cu_rows.cu - what works within a row: layer normalisation and softmax, a warp for each row. */
+/* cu_rows.cu - row-wise ops: layer normalisation and softmax, one warp per row. */
 #include "kernels/cuda/sums.cuh"
 
 static void cuda_layernorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat gamma, cs_mat beta,

@@ -1,4 +1,4 @@
-/* cu_seg.cu - ops that know segments: rotation, means over tokens, masks, positions. */
+/* cu_seg.cu - segment-wise ops: rotation, means over tokens, masks, positions. */
 #include "kernels/cuda/sums.cuh"
 
 /* Source: Khalitov et al., ChordMixer; track i reads 2^(i-1) tokens ahead, circularly. */

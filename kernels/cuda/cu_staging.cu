@@ -1,4 +1,4 @@
-/* cu_staging.cu - batches behind each other: copies on a stream of their own, ordered by events.
+/* cu_staging.cu - staging buffers: copies on a separate stream, ordered by events.
  *
  * DESIGN. `stream` computes, `copies` copies. For batches k = 0, 1, 2 ... in slots k mod 2:
  *

@@ -1,4 +1,4 @@
-/* cuda.h - what the rest of the program sees of the CUDA backend. */
+/* cuda.h - interface of the CUDA backend. */
 #ifndef CS_KERNELS_CUDA_CUDA_H
 #define CS_KERNELS_CUDA_CUDA_H
 

@@ -1,4 +1,4 @@
-/* device.cuh - what the files of kernels/cuda share: launching, loops over elements, sums.
+/* device.cuh - helpers of kernels/cuda: launching, elementwise loops, sums.
  *
  * DESIGN. Every op is one or two launches on the backend's stream; nothing waits for the device but
  * download() and sync(). Sums are taken in an order that shapes fix (no atomic additions of reals),

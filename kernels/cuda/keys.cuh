@@ -1,4 +1,4 @@
-/* keys.cuh - which rows of the keys a query sees, on the device; as kernels/cpu/heads.h. */
+/* keys.cuh - key masks of attention on the device; as kernels/cpu/heads.h. */
 #ifndef CS_KERNELS_CUDA_KEYS_H
 #define CS_KERNELS_CUDA_KEYS_H
 

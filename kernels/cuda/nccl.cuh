@@ -1,4 +1,4 @@
-/* nccl.cuh - NCCL, loaded when several ranks learn together.
+/* nccl.cuh - NCCL, loaded for training with several ranks.
  *
  * DESIGN. The few calls that we make are declared here as nccl.h has them since version 2.14, so
  * that building needs no NCCL. Loaded like cuBLAS, for the same reasons. Communicators do not

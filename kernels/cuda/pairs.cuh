@@ -1,4 +1,4 @@
-/* pairs.cuh - a matrix in shared memory that cs_mma takes either way: bf16, two to a word.
+/* pairs.cuh - a bf16 matrix in shared memory that cs_mma reads plain or transposed.
  *
  * DESIGN. cs_mma wants pairs of neighbours along the sum (mma.cuh); what a block learns from is
  * summed over columns here and over rows there. Rows lie one after the other, and lane (g, c) reads

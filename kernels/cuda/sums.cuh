@@ -1,4 +1,4 @@
-/* sums.cuh - sums over rows and over whole matrices, in an order that shapes alone fix.
+/* sums.cuh - sums over rows and whole matrices, in an order fixed by shapes.
  *
  * DESIGN. Rows are cut into chunks whose number depends on shapes; a block sums a chunk for 32
  * columns, and a second kernel adds the chunks in order. One chunk needs no second kernel.

@@ -1,4 +1,4 @@
-/* budget.h - how many threads may work at once: stages share it, and one stage's parallel loops. */
+/* budget.h - thread budget, shared by stages and their parallel loops. */
 #ifndef CS_BASE_BUDGET_H
 #define CS_BASE_BUDGET_H
 

@@ -1,4 +1,4 @@
-/* cgroup.h - what the control groups of this process leave it: processors, memory. */
+/* cgroup.h - CPU and memory limits of this process's control groups. */
 #ifndef CS_BASE_CGROUP_H
 #define CS_BASE_CGROUP_H
 

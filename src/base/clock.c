@@ -1,4 +1,4 @@
-/* clock.c - time that only goes forward, for what is measured and for deadlines. */
+/* clock.c - monotonic time, for measurements and deadlines. */
 #include "base/clock.h"
 
 #include <time.h>

@@ -1,4 +1,4 @@
-/* clock.h - time that only goes forward, for what is measured and for deadlines. */
+/* clock.h - monotonic time, for measurements and deadlines. */
 #ifndef CS_BASE_CLOCK_H
 #define CS_BASE_CLOCK_H
 

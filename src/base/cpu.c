@@ -1,4 +1,4 @@
-/* cpu.c - feature bits, the switch that hides them, and how many processors we may use. */
+/* cpu.c - CPU features, CHORDSEQ_DISABLE, and the number of available CPUs. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE              /* sched_getaffinity, CPU_ALLOC */
 #endif

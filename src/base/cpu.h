@@ -1,4 +1,4 @@
-/* cpu.h - what this processor can do, minus what CHORDSEQ_DISABLE hides; the thread budget. */
+/* cpu.h - CPU features except those in CHORDSEQ_DISABLE; the number of threads. */
 #ifndef CS_BASE_CPU_H
 #define CS_BASE_CPU_H
 

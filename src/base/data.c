@@ -1,4 +1,4 @@
-/* data.c - where the files lie that are installed with the program. */
+/* data.c - paths of installed data files. */
 #include "base/data.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* data.h - where the files lie that are installed with the program. */
+/* data.h - paths of installed data files. */
 #ifndef CS_BASE_DATA_H
 #define CS_BASE_DATA_H
 

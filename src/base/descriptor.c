@@ -1,4 +1,4 @@
-/* descriptor.c - paths that name a descriptor of this process. */
+/* descriptor.c - paths to descriptors of this process (/dev/fd/N). */
 #include "base/descriptor.h"
 
 #include <limits.h>

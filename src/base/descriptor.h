@@ -1,4 +1,4 @@
-/* descriptor.h - paths that name a descriptor of this process. */
+/* descriptor.h - paths to descriptors of this process (/dev/fd/N). */
 #ifndef CS_BASE_DESCRIPTOR_H
 #define CS_BASE_DESCRIPTOR_H
 

@@ -1,4 +1,4 @@
-/* fatal.c - where the program gives up: our own mistakes, and no memory for a few bytes.
+/* fatal.c - fatal errors: internal errors and failed small allocations.
  *
  * A file of its own, because the library ends neither process nor its silence: it brings its own
  * (src/lib/stubs.c), and the linker then leaves this one out.

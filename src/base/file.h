@@ -1,4 +1,4 @@
-/* file.h - output files that are either complete under their name or not there at all. */
+/* file.h - output files, written to a temporary name and renamed when complete. */
 #ifndef CS_BASE_FILE_H
 #define CS_BASE_FILE_H
 

@@ -1,4 +1,4 @@
-/* group.c - what the ranks of one run tell each other. */
+/* group.c - communication between the ranks of a run. */
 #define _GNU_SOURCE              /* POLLRDHUP */
 
 #include "base/group_internal.h"

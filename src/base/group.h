@@ -1,4 +1,4 @@
-/* group.h - the ranks of one run: who they are, how they meet, what they tell each other.
+/* group.h - the ranks of a run: numbering, connecting, collective operations.
  *
  * DESIGN. A star: every rank has one connection, to rank 0, for the whole run. Rank 0 takes what
  * the others send in the order of their numbers, so what it makes of it does not depend on who came

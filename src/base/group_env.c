@@ -1,4 +1,4 @@
-/* group_env.c - the rank that a launcher has put into the environment. */
+/* group_env.c - the rank set by a launcher in the environment. */
 #include "base/group.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* group_fork.c - ranks that nobody launches: threads of this process, or processes forked here.
+/* group_fork.c - ranks started here: threads of this process, or forked processes.
  *
  * DESIGN. A process forks before it has opened anything or has threads, so every rank has its own
  * of all: files and their places, a device, memory. Rank 0 is the process that was there. Signals

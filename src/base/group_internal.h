@@ -1,4 +1,4 @@
-/* group_internal.h - one rank's end of its connections, for the files that make and use them. */
+/* group_internal.h - connections of one rank, shared by the files group*.c. */
 #ifndef CS_BASE_GROUP_INTERNAL_H
 #define CS_BASE_GROUP_INTERNAL_H
 

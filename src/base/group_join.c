@@ -1,4 +1,4 @@
-/* group_join.c - how the ranks of one run find each other: rank 0 listens, the others connect. */
+/* group_join.c - connect the ranks of a run: rank 0 listens, the others connect. */
 #define _GNU_SOURCE              /* accept4 */
 
 #include "base/group_internal.h"

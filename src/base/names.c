@@ -1,4 +1,4 @@
-/* names.c - a table from names to numbers: open addresses, at most half full. */
+/* names.c - hash table from names to numbers: open addressing, at most half full. */
 #include "base/names.h"
 
 #include <stdlib.h>

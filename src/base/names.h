@@ -1,4 +1,4 @@
-/* names.h - a table from names to numbers. */
+/* names.h - hash table from names to numbers. */
 #ifndef CS_BASE_NAMES_H
 #define CS_BASE_NAMES_H
 

@@ -1,4 +1,4 @@
-/* opt_number.c - numbers as options and other text formats have them. */
+/* opt_number.c - parse numbers of options and text formats. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

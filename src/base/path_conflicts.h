@@ -1,4 +1,4 @@
-/* path_conflicts.h - the files that a run reads: no output may take the place of one. */
+/* path_conflicts.h - input files of a run, which no output may overwrite. */
 #ifndef CS_BASE_PATH_CONFLICTS_H
 #define CS_BASE_PATH_CONFLICTS_H
 

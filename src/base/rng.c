@@ -1,4 +1,4 @@
-/* rng.c - what is built on the counter-based generator and too long for a header. */
+/* rng.c - distributions and permutations over the counter-based generator. */
 #include "base/rng.h"
 
 #include <math.h>

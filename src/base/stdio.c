@@ -1,4 +1,4 @@
-/* stdio.c - standard descriptors: none of ours in their place, nothing lost on stdout. */
+/* stdio.c - standard descriptors: keep 0 to 2 open, and check stdout when it is closed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

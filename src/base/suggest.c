@@ -1,4 +1,4 @@
-/* suggest.c - which known word a mistyped one was probably meant to be, by Levenshtein distance. */
+/* suggest.c - suggest the known word nearest to a mistyped one, by Levenshtein distance. */
 #include "base/suggest.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* suggest.h - which known word a mistyped one was probably meant to be. */
+/* suggest.h - suggest the known word nearest to a mistyped one. */
 #ifndef CS_BASE_SUGGEST_H
 #define CS_BASE_SUGGEST_H
 

@@ -1,4 +1,4 @@
-/* temps.h - the names of unfinished files, which a signal or an early exit removes. */
+/* temps.h - unfinished files, removed on signals and early exits. */
 #ifndef CS_BASE_TEMPS_H
 #define CS_BASE_TEMPS_H
 

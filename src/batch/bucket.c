@@ -1,4 +1,4 @@
-/* bucket.c - which records share a batch: by depth, up to a token budget, by the lag rule.
+/* bucket.c - assign records to batches: by depth, token budget and lag rule.
  *
  * DESIGN: one open batch per depth, made when its first record comes and given away when it
  * closes. Closing depends on the records, their order, the budget and the lag, and on nothing

@@ -1,4 +1,4 @@
-/* bucket.h - which records share a batch: by depth, up to a token budget, by the lag rule. */
+/* bucket.h - assign records to batches: by depth, token budget and lag rule. */
 #ifndef CS_BATCH_BUCKET_H
 #define CS_BATCH_BUCKET_H
 

@@ -1,4 +1,4 @@
-/* calibrate.c - temperatures and error rates from answers beside the truth.
+/* calibrate.c - calibration: temperatures and error rates from labelled predictions.
  *
  * DESIGN. The logarithm of a probability is a logit but for a constant, so probabilities do. In
  * 1 / temperature the cross-entropy is convex, so that a golden section finds its one minimum.

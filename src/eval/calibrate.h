@@ -1,4 +1,4 @@
-/* calibrate.h - temperatures and error rates from answers beside the truth. */
+/* calibrate.h - calibration: temperatures and error rates from labelled predictions. */
 #ifndef CS_EVAL_CALIBRATE_H
 #define CS_EVAL_CALIBRATE_H
 

@@ -1,4 +1,4 @@
-/* eval_html.h - an evaluation as a page to look at. */
+/* eval_html.h - an evaluation as an HTML page. */
 #ifndef CS_EVAL_EVAL_HTML_H
 #define CS_EVAL_EVAL_HTML_H
 

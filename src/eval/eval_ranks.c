@@ -1,4 +1,4 @@
-/* eval_ranks.c - how often each rank of a taxonomy is called rightly. */
+/* eval_ranks.c - accuracy per taxonomic rank. */
 #include "eval/eval_ranks.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* eval_ranks.h - how often each rank of a taxonomy is called rightly. */
+/* eval_ranks.h - accuracy per taxonomic rank. */
 #ifndef CS_EVAL_EVAL_RANKS_H
 #define CS_EVAL_EVAL_RANKS_H
 

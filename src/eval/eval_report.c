@@ -1,4 +1,4 @@
-/* eval_report.c - the metrics of an evaluation as a table and as JSON. */
+/* eval_report.c - write the metrics of an evaluation as a table or JSON. */
 #include "eval/eval_report.h"
 
 #include <jansson.h>

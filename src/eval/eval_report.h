@@ -1,4 +1,4 @@
-/* eval_report.h - the metrics of an evaluation as a table and as JSON. */
+/* eval_report.h - write the metrics of an evaluation as a table or JSON. */
 #ifndef CS_EVAL_EVAL_REPORT_H
 #define CS_EVAL_EVAL_REPORT_H
 

@@ -1,4 +1,4 @@
-/* explain_plot.c - contributions of bases as letters of their height, in SVG. */
+/* explain_plot.c - plot contributions of bases as sequence logos in SVG. */
 #include "eval/explain_plot.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* explain_plot.h - contributions of bases as letters of their height, in SVG. */
+/* explain_plot.h - plot contributions of bases as sequence logos in SVG. */
 #ifndef CS_EVAL_EXPLAIN_PLOT_H
 #define CS_EVAL_EXPLAIN_PLOT_H
 

@@ -1,4 +1,4 @@
-/* matrix_plot.c - grey pictures of matrices: PNG through zlib, SVG with such inside. */
+/* matrix_plot.c - plot matrices as grey images: PNG, or SVG with embedded PNG. */
 #include "eval/matrix_plot.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* matrix_plot.h - matrices side by side as a grey picture. */
+/* matrix_plot.h - plot matrices side by side as a grey image. */
 #ifndef CS_EVAL_MATRIX_PLOT_H
 #define CS_EVAL_MATRIX_PLOT_H
 

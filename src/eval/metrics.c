@@ -1,4 +1,4 @@
-/* metrics.c - answers beside the truth, and the metrics that sum them up. */
+/* metrics.c - metrics of predictions against labels. */
 #include "eval/metrics.h"
 
 #include <math.h>

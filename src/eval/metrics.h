@@ -1,4 +1,4 @@
-/* metrics.h - answers beside the truth, and the metrics that sum them up.
+/* metrics.h - metrics of predictions against labels.
  *
  * DESIGN. Every answer is kept (one float per output, the truth and a length), because exact
  * ROC-AUC needs all scores and metrics are asked for by length: 4 (n_out + n_target) + 8 bytes per

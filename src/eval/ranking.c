@@ -1,4 +1,4 @@
-/* ranking.c - how well scores put what is true before what is not. */
+/* ranking.c - ranking metrics: area under the ROC curve, average precision. */
 #include "eval/ranking.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* ranking.h - how well scores put what is true before what is not. */
+/* ranking.h - ranking metrics: area under the ROC curve, average precision. */
 #ifndef CS_EVAL_RANKING_H
 #define CS_EVAL_RANKING_H
 

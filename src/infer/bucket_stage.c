@@ -1,4 +1,4 @@
-/* bucket_stage.c - chunks to the writer, and their records into batches.
+/* bucket_stage.c - the bucket stage: chunks to the writer, their views into batches.
  *
  * DESIGN
  * No deadlock. Only `flight` and the count `pending` can close a circle: bucket waits for room

@@ -1,4 +1,4 @@
-/* evidence.c - what a model's look-up table says of views, beside the network. */
+/* evidence.c - evidence of a model's look-up table for views. */
 #include "infer/evidence.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* evidence.h - what a model's look-up table says of views, beside the network. */
+/* evidence.h - evidence of a model's look-up table for views. */
 #ifndef CS_INFER_EVIDENCE_H
 #define CS_INFER_EVIDENCE_H
 

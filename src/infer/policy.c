@@ -1,4 +1,4 @@
-/* policy.c - what becomes of a record before and after the network, by options and model. */
+/* policy.c - inference policy: strands, windows, thresholds, calls, by options and model. */
 #include "infer/policy.h"
 
 #include "base/log.h"

@@ -1,4 +1,4 @@
-/* policy.h - what becomes of a record before and after the network, by options and model. */
+/* policy.h - inference policy: strands, windows, thresholds, calls, by options and model. */
 #ifndef CS_INFER_POLICY_H
 #define CS_INFER_POLICY_H
 

@@ -1,4 +1,4 @@
-/* predict.c - the answers of batches, to the views that they belong to. */
+/* predict.c - run a session on batches and deliver predictions to their views. */
 #include "infer/predict.h"
 
 #include <string.h>

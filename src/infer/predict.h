@@ -1,4 +1,4 @@
-/* predict.h - what the stage infer does to one batch; the library shares it. */
+/* predict.h - predict one batch; shared by the infer stage and the library. */
 #ifndef CS_INFER_PREDICT_H
 #define CS_INFER_PREDICT_H
 

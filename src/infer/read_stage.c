@@ -1,4 +1,4 @@
-/* read_stage.c - records of the input into chunks. */
+/* read_stage.c - the read stage: fill chunks with records. */
 #include "infer/stage.h"
 
 /* CS_EOF: the input ended; the chunk may have records all the same. */

@@ -1,4 +1,4 @@
-/* stream.c - sequences in, answers out, in input order: the five stages wired together.
+/* stream.c - the streaming pipeline: five stages connected by queues, results in input order.
  *
  * DESIGN
  * Memory. With P the window, c = CS_CHUNK_BYTES, t the bytes of a chunk's tokens, B those of a

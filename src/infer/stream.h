@@ -1,4 +1,4 @@
-/* stream.h - sequences in, answers out, in input order: the five stages wired together. */
+/* stream.h - the streaming pipeline: five stages connected by queues, results in input order. */
 #ifndef CS_INFER_STREAM_H
 #define CS_INFER_STREAM_H
 

@@ -1,4 +1,4 @@
-/* taxa.c - between a model's labels and the tree they stand in. */
+/* taxa.c - options and tables that connect a model's labels with a taxonomy. */
 #include "infer/taxa.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* taxa.h - between a model's labels and the tree they stand in. */
+/* taxa.h - options and tables that connect a model's labels with a taxonomy. */
 #ifndef CS_INFER_TAXA_H
 #define CS_INFER_TAXA_H
 

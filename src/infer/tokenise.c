@@ -1,4 +1,4 @@
-/* tokenise.c - a chunk's records as views with their tokens, and room for their answers.
+/* tokenise.c - the tokenise stage: a chunk's views, their tokens, and space for predictions.
  *
  * DESIGN. Token ids are four times as large as the bases and are needed for a moment only: all of a
  * chunk's are in one block, c->id, which the bucket stage frees when it has copied them into

@@ -1,4 +1,4 @@
-/* tokenise.h - what the stage tokenise does to one chunk; the library shares it. */
+/* tokenise.h - tokenise one chunk; shared by the tokenise stage and the library. */
 #ifndef CS_INFER_TOKENISE_H
 #define CS_INFER_TOKENISE_H
 

@@ -1,4 +1,4 @@
-/* variant_values.c - what a VCF record gets: fields, their values, and why there are none. */
+/* variant_values.c - INFO fields of scored VCF records: values, or the reason for none. */
 #include "infer/variant_values.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* variant_values.h - what a VCF record gets: INFO fields, their values, and why there are none. */
+/* variant_values.h - INFO fields of scored VCF records: values, or the reason for none. */
 #ifndef CS_INFER_VARIANT_VALUES_H
 #define CS_INFER_VARIANT_VALUES_H
 

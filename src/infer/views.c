@@ -1,4 +1,4 @@
-/* views.c - a record as token sequences that are answered, and their answers as the record's.
+/* views.c - split a record into views, and combine their predictions.
  *
  * DESIGN. An answer is the same for a sequence and its reverse complement only if everything on the
  * way is symmetric, to the last bit. Windows lie symmetrically about the middle, so that those of

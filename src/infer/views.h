@@ -1,4 +1,4 @@
-/* views.h - a record as token sequences that are answered, and their answers as the record's. */
+/* views.h - split a record into views, and combine their predictions. */
 #ifndef CS_INFER_VIEWS_H
 #define CS_INFER_VIEWS_H
 

@@ -1,4 +1,4 @@
-/* write_stage.c - chunks whose answers have all come, to the sink, in input order.
+/* write_stage.c - the write stage: wait for a chunk's predictions, pass its records to the sink.
  *
  * DESIGN. A record is answered as one or several views (views.h), each a sequence of its own for
  * bucket and infer. Their answers are combined here, so the record's depends on nothing but them.

@@ -1,4 +1,4 @@
-/* content.c - what a file holds that no output of another kind may replace. */
+/* content.c - detect input files that an output of another kind must not overwrite. */
 #include "io/content.h"
 
 #include <stdbool.h>

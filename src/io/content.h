@@ -1,4 +1,4 @@
-/* content.h - what a file holds that no output of another kind may replace. */
+/* content.h - detect input files that an output of another kind must not overwrite. */
 #ifndef CS_IO_CONTENT_H
 #define CS_IO_CONTENT_H
 

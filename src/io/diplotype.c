@@ -1,4 +1,4 @@
-/* diplotype.c - what two haplotypes have at a site, as one of 66 printable codes. */
+/* diplotype.c - diplotype codes: the two haplotypes at a site as one of 66 printable codes. */
 #include "io/diplotype.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* diplotype.h - what two haplotypes have at a site, as one of 66 printable codes. */
+/* diplotype.h - diplotype codes: the two haplotypes at a site as one of 66 printable codes. */
 #ifndef CS_IO_DIPLOTYPE_H
 #define CS_IO_DIPLOTYPE_H
 

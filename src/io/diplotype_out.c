@@ -1,4 +1,4 @@
-/* diplotype_out.c - diplotype text being written: records of codes, 80 on a line. */
+/* diplotype_out.c - write diplotype text: records of codes, 80 per line. */
 #include "io/diplotype_out.h"
 
 #include "io/diplotype.h"

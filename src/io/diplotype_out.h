@@ -1,4 +1,4 @@
-/* diplotype_out.h - diplotype text being written, and where it comes from. */
+/* diplotype_out.h - write diplotype text from reads or genotypes. */
 #ifndef CS_IO_DIPLOTYPE_OUT_H
 #define CS_IO_DIPLOTYPE_OUT_H
 

@@ -1,4 +1,4 @@
-/* diplotype_reads.c - diplotypes of the sites that aligned reads lie over.
+/* diplotype_reads.c - diplotypes from aligned reads.
  *
  * DESIGN: sites come in order and are written as they come; what lies between them is N. Memory is
  * that of the reads over one site, whatever the length of the contig.

@@ -1,4 +1,4 @@
-/* fastx.h - a FASTA or FASTQ file being read: what its reader and its parts share. */
+/* fastx.h - state of a FASTA or FASTQ reader. */
 #ifndef CS_IO_FASTX_H
 #define CS_IO_FASTX_H
 

@@ -1,4 +1,4 @@
-/* genotypes.c - records of a VCF or BCF file as alleles and genotypes. */
+/* genotypes.c - alleles and genotypes of VCF and BCF records. */
 #include "io/genotypes.h"
 
 #include <htslib/vcf.h>

@@ -1,4 +1,4 @@
-/* gzi.h - the index that `bgzip -r` and `samtools faidx` write beside a BGZF file. */
+/* gzi.h - read the .gzi index of a BGZF file (`bgzip -r`, `samtools faidx`). */
 #ifndef CS_IO_GZI_H
 #define CS_IO_GZI_H
 

@@ -1,4 +1,4 @@
-/* haplotypes.c - what the records of a VCF file make of a reference, haplotype by haplotype. */
+/* haplotypes.c - apply VCF records to a reference, per haplotype. */
 #include <string.h>
 
 #include "io/alphabet.h"

@@ -1,4 +1,4 @@
-/* html.c - pieces of a page that is complete in itself: text, tables, bar charts as inline SVG. */
+/* html.c - parts of self-contained HTML pages: text, tables, bar charts as inline SVG. */
 #include "io/html.h"
 
 #include "io/json_text.h"

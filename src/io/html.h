@@ -1,4 +1,4 @@
-/* html.h - pieces of a page that is complete in itself: text, tables, bar charts as inline SVG. */
+/* html.h - parts of self-contained HTML pages: text, tables, bar charts as inline SVG. */
 #ifndef CS_IO_HTML_H
 #define CS_IO_HTML_H
 

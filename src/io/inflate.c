@@ -1,4 +1,4 @@
-/* inflate.c - one deflated block at a time, whole in memory before and after.
+/* inflate.c - decompress one deflated block in memory.
  *
  * DESIGN: libdeflate, where it is, takes whole blocks only, which is what BGZF has, and less time
  * for them than zlib. What both accept is the same text. libdeflate also accepts a stream with a

@@ -1,4 +1,4 @@
-/* inflate.h - one deflated block at a time, whole in memory before and after. */
+/* inflate.h - decompress one deflated block in memory. */
 #ifndef CS_IO_INFLATE_H
 #define CS_IO_INFLATE_H
 

@@ -1,4 +1,4 @@
-/* input_pump.h - inputs that may keep us waiting: a signal ends them. */
+/* input_pump.h - helper thread for inputs that block: a signal ends them. */
 #ifndef CS_IO_INPUT_PUMP_H
 #define CS_IO_INPUT_PUMP_H
 

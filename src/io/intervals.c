@@ -1,4 +1,4 @@
-/* intervals.c - which stretches of which record have which class: from a BED-like table.
+/* intervals.c - class intervals of records from a BED-like table.
  *
  * DESIGN: lines may come in any order, so all are read, sorted by record and start, and joined
  * where they touch; a record is found by a binary search over the names.

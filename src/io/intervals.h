@@ -1,4 +1,4 @@
-/* intervals.h - which stretches of which record have which class: from a BED-like table. */
+/* intervals.h - class intervals of records from a BED-like table. */
 #ifndef CS_IO_INTERVALS_H
 #define CS_IO_INTERVALS_H
 

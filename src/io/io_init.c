@@ -1,4 +1,4 @@
-/* io_init.c - htslib, before it reads the first file. */
+/* io_init.c - initialise htslib. */
 #include "io/io_init.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* io_init.h - htslib, before it reads the first file. */
+/* io_init.h - initialise htslib. */
 #ifndef CS_IO_IO_INIT_H
 #define CS_IO_IO_INIT_H
 

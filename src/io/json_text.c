@@ -1,4 +1,4 @@
-/* json_text.c - pieces of strict JSON, written as they come. */
+/* json_text.c - write strict JSON incrementally. */
 #include "io/json_text.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* json_text.h - pieces of strict JSON, written as they come. */
+/* json_text.h - write strict JSON incrementally. */
 #ifndef CS_IO_JSON_TEXT_H
 #define CS_IO_JSON_TEXT_H
 

@@ -1,4 +1,4 @@
-/* labels.c - which class or values belong to a record: from TSV, from its header, from its file.
+/* labels.c - labels of records: from a TSV table, the header line or the file.
  *
  * DESIGN: the table's text is kept as it came, its tabs and line ends turned into NULs; a row is
  * the offset of its name.

@@ -1,4 +1,4 @@
-/* labels.h - which class or values belong to a record: from TSV, from its header, from its file. */
+/* labels.h - labels of records: from a TSV table, the header line or the file. */
 #ifndef CS_IO_LABELS_H
 #define CS_IO_LABELS_H
 

@@ -1,4 +1,4 @@
-/* multilabels.c - which of several labels a record has: a table with a column for each. */
+/* multilabels.c - multiple labels per record: a table with a column per label. */
 #include "io/multilabels.h"
 
 #include <math.h>

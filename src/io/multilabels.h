@@ -1,4 +1,4 @@
-/* multilabels.h - which of several labels a record has: a table with a column for each. */
+/* multilabels.h - multiple labels per record: a table with a column per label. */
 #ifndef CS_IO_MULTILABELS_H
 #define CS_IO_MULTILABELS_H
 

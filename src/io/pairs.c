@@ -1,4 +1,4 @@
-/* pairs.c - mates from two inputs, or from one where they follow each other, as one record. */
+/* pairs.c - join mates, from two inputs or interleaved, into one record. */
 #include "io/pairs.h"
 
 #include <string.h>

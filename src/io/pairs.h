@@ -1,4 +1,4 @@
-/* pairs.h - mates from two inputs, or from one where they follow each other, as one record. */
+/* pairs.h - join mates, from two inputs or interleaved, into one record. */
 #ifndef CS_IO_PAIRS_H
 #define CS_IO_PAIRS_H
 

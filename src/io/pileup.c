@@ -1,4 +1,4 @@
-/* pileup.c - what aligned reads have at each site, through htslib's pileup.
+/* pileup.c - symbols of aligned reads per site, by htslib's pileup.
  *
  * DESIGN: htslib holds the reads that lie over the site in hand and nothing else. A read counts
  * with the allele that it has at the site: its base, its base with an insertion behind it, or a

@@ -1,4 +1,4 @@
-/* pileup.h - what aligned reads have at each site, and the two alleles that this makes of it. */
+/* pileup.h - symbols of aligned reads per site, and the two alleles called from them. */
 #ifndef CS_IO_PILEUP_H
 #define CS_IO_PILEUP_H
 

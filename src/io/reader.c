@@ -1,4 +1,4 @@
-/* reader.c - bytes to records: find the format, number the records, go from input to input.
+/* reader.c - read records: detect the format, number records, iterate over inputs.
  *
  * DESIGN: an input is looked at once, through htslib's detection on the open handle, so that a pipe
  * works like a file. The registry says which reader takes the format; the first that is sure does.

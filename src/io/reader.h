@@ -1,4 +1,4 @@
-/* reader.h - bytes to records: one interface over FASTA, FASTQ, SAM, BAM and CRAM. */
+/* reader.h - one interface to readers of FASTA, FASTQ, SAM, BAM and CRAM. */
 #ifndef CS_IO_READER_H
 #define CS_IO_READER_H
 

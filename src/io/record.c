@@ -1,4 +1,4 @@
-/* record.c - the unit that travels: records in chunks that own all their memory.
+/* record.c - records in chunks that own all their memory.
  *
  * DESIGN: the chunk itself lies in its arena, so one call frees it with its names, bases, tokens
  * and answers. The array of records grows fourfold, leaving its old selves in the arena: at most a

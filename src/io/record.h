@@ -1,4 +1,4 @@
-/* record.h - the unit that travels: records in chunks that own all their memory. */
+/* record.h - records in chunks that own all their memory. */
 #ifndef CS_IO_RECORD_H
 #define CS_IO_RECORD_H
 

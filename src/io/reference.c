@@ -1,4 +1,4 @@
-/* reference.c - the contigs of a FASTA file, fetched by place, through htslib's index.
+/* reference.c - random access to contigs of an indexed FASTA file, by htslib.
  *
  * DESIGN: single bases are asked for in order, so the block that the last one lay in is kept.
  * htslib tells lengths as int: those that are longer are read from the index.

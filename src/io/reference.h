@@ -1,4 +1,4 @@
-/* reference.h - the contigs of a FASTA file, fetched by place. */
+/* reference.h - random access to contigs of an indexed FASTA file. */
 #ifndef CS_IO_REFERENCE_H
 #define CS_IO_REFERENCE_H
 

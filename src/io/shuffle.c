@@ -1,4 +1,4 @@
-/* shuffle.c - sequences with the same dinucleotides in another order. */
+/* shuffle.c - shuffle sequences, preserving dinucleotide counts. */
 #include "io/shuffle.h"
 
 #include <stdbool.h>

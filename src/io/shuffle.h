@@ -1,4 +1,4 @@
-/* shuffle.h - sequences with the same dinucleotides in another order. */
+/* shuffle.h - shuffle sequences, preserving dinucleotide counts. */
 #ifndef CS_IO_SHUFFLE_H
 #define CS_IO_SHUFFLE_H
 

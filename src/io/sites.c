@@ -1,4 +1,4 @@
-/* sites.c - the records of a file of diplotype text, fetched by place.
+/* sites.c - random access to records of a diplotype text file.
  *
  * DESIGN: htslib's index of FASTA will not do: it stops at the first line, and samples have a
  * record per region under one name. So the file is read once, which also shows that it is sound,

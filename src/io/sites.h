@@ -1,4 +1,4 @@
-/* sites.h - the records of a file of diplotype text, fetched by place. */
+/* sites.h - random access to records of a diplotype text file. */
 #ifndef CS_IO_SITES_H
 #define CS_IO_SITES_H
 

@@ -1,4 +1,4 @@
-/* taxa_lineage.c - taxa from labels that are lineages, as sets of marker genes have them.
+/* taxa_lineage.c - taxa from lineage labels.
  *
  * "Bacteria;Bacillota;Bacilli" with ranks from a list, or "d__Bacteria; p__Bacillota; g__" with
  * ranks from its letters (Greengenes, SILVA, GTDB). What stands in both ways for "not known" ends a

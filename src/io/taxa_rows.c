@@ -1,4 +1,4 @@
-/* taxa_rows.c - taxa as tables give them, before they are a tree. */
+/* taxa_rows.c - rows of taxa before a tree is built. */
 #include "io/taxa_rows.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* taxa_rows.h - taxa as tables give them, before they are a tree. */
+/* taxa_rows.h - rows of taxa before a tree is built. */
 #ifndef CS_IO_TAXA_ROWS_H
 #define CS_IO_TAXA_ROWS_H
 

@@ -1,4 +1,4 @@
-/* taxonomy.h - the tree that a model's classes stand in: taxids, ranks, names, parents. */
+/* taxonomy.h - taxonomy of a model's classes: taxids, ranks, names, parents. */
 #ifndef CS_IO_TAXONOMY_H
 #define CS_IO_TAXONOMY_H
 

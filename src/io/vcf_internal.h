@@ -1,4 +1,4 @@
-/* vcf_internal.h - VCF and BCF records as htslib has them: what vcf.h leaves out. */
+/* vcf_internal.h - VCF and BCF records in htslib's types, for files that include htslib. */
 #ifndef CS_IO_VCF_INTERNAL_H
 #define CS_IO_VCF_INTERNAL_H
 

@@ -1,4 +1,4 @@
-/* vcf_text.c - a line of a VCF file as text: is it sound, what is in its INFO column. */
+/* vcf_text.c - validate a VCF text line and parse its INFO column. */
 #include "io/vcf_text.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* vcf_text.h - a line of a VCF file as text: is it sound, what is in its INFO column. */
+/* vcf_text.h - validate a VCF text line and parse its INFO column. */
 #ifndef CS_IO_VCF_TEXT_H
 #define CS_IO_VCF_TEXT_H
 

@@ -1,4 +1,4 @@
-/* window.c - the windows that a variant stands for: reference and alternate, of one length.
+/* window.c - reference and alternate windows of a variant, of equal length.
  *
  * DESIGN: variants mostly come sorted, so the block of the contig where the last ones lay is kept.
  * A file may as well jump from contig to contig, and a large block for every record would cost more

@@ -1,4 +1,4 @@
-/* window.h - the windows that a variant stands for: reference and alternate, of one length. */
+/* window.h - reference and alternate windows of a variant, of equal length. */
 #ifndef CS_IO_WINDOW_H
 #define CS_IO_WINDOW_H
 

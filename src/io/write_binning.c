@@ -1,4 +1,4 @@
-/* write_binning.c - CAMI's format for binning: which taxon and class each sequence was put in.
+/* write_binning.c - write CAMI binning format.
  *
  * Source: CAMI file formats (bioboxes), binning 0.9.1. Taxids are NCBI's, so a class that NCBI has
  * none for shows its nearest ancestor's; BINID is what is called. Sequences without a call are

@@ -1,4 +1,4 @@
-/* write_jsonl.c - one JSON object per record and line, with everything that is known of it. */
+/* write_jsonl.c - write JSON lines: one object per record. */
 #include "io/json_text.h"
 #include "io/writer.h"
 

@@ -1,4 +1,4 @@
-/* write_kraken.c - Kraken 2's per-read format: C or U, name, taxid, length, what each part hit.
+/* write_kraken.c - write Kraken 2's per-read format.
  *
  * Source: Kraken 2 manual, "Standard Kraken Output Format", and classify.cc, AddHitlistString().
  * The fifth column lists k-mers by taxid there, those of the mates of a pair on both sides of

@@ -1,4 +1,4 @@
-/* write_kreport.c - Kraken 2's report: a line per taxon with what was found in its clade.
+/* write_kreport.c - write Kraken 2's report: a line per taxon with the counts of its clade.
  *
  * Columns: percentage of the clade, records in the clade, records of the taxon itself, rank code,
  * taxid, name indented by two blanks per level.

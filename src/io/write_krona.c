@@ -1,4 +1,4 @@
-/* write_krona.c - what Krona's ktImportText draws: a count, then the names from the top down. */
+/* write_krona.c - write input of Krona's ktImportText: a count and a lineage per line. */
 #include "io/class_counts.h"
 
 static int path(cs_outfile *f, const cs_taxonomy *t, int32_t i)

@@ -1,4 +1,4 @@
-/* write_names.c - which record is which row of a matrix, and why a row is empty. */
+/* write_names.c - write the names of a matrix's rows, with the reason for each empty row. */
 #include "io/writer.h"
 
 static int names_begin(cs_output *o)

@@ -1,4 +1,4 @@
-/* write_profile.c - CAMI's format for taxonomic profiles: how much of the input each taxon is.
+/* write_profile.c - write CAMI taxonomic profiles.
  *
  * Source: CAMI file formats (bioboxes), profiling 0.9.1. A profile knows eight ranks; other taxa
  * count for their ancestors. What NCBI called superkingdoms before 2025 are domains and the

@@ -1,4 +1,4 @@
-/* write_summary.c - what a run was, as one JSON object: versions, model, options, counts. */
+/* write_summary.c - write the run's summary as JSON: versions, model, options, counts. */
 #include <jansson.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* writer.c - records and answers to bytes: what every output format does alike.
+/* writer.c - shared functions of output writers.
  *
  * DESIGN: the file is opened at once, so that a path that cannot be written to fails before any
  * work, but begin() waits for the first record or the close: a run that fails early leaves nothing.

@@ -1,4 +1,4 @@
-/* writer.h - records and answers to bytes: one interface over the output formats. */
+/* writer.h - one interface to writers of all output formats. */
 #ifndef CS_IO_WRITER_H
 #define CS_IO_WRITER_H
 

@@ -1,4 +1,4 @@
-/* chordseq.c - the public C interface: handles, and answers for sequences in memory.
+/* chordseq.c - the public C interface: handles, and predictions for sequences in memory.
  *
  * DESIGN
  * A handle has two sessions on the model that all handles share: one that answers, one that gives

@@ -1,4 +1,4 @@
-/* chordseq.h - answers of a chordseq model for sequences in memory: the public C interface.
+/* chordseq.h - the public C interface: predictions of a model for sequences in memory.
  *
  *     chordseq_model *m;
  *     chordseq_call call;

@@ -1,4 +1,4 @@
-/* opened.c - an opened model as all of its handles share it. */
+/* opened.c - an open model, shared by its handles. */
 #include "lib/opened.h"
 
 #include <string.h>

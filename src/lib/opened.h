@@ -1,4 +1,4 @@
-/* opened.h - an opened model as all of its handles share it. */
+/* opened.h - an open model, shared by its handles. */
 #ifndef CS_LIB_OPENED_H
 #define CS_LIB_OPENED_H
 

@@ -1,4 +1,4 @@
-/* stubs.c - in the library, what the program says on stderr is not said, and nothing exits.
+/* stubs.c - library stubs of logging and fatal errors: nothing is printed, nothing exits.
  *
  * DESIGN
  * The functions of base/log.h and base/fatal.c that library code may reach, once more: they come

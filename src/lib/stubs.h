@@ -1,4 +1,4 @@
-/* stubs.h - where the library goes when there is no memory for a few bytes. */
+/* stubs.h - library stub of fatal errors. */
 #ifndef CS_LIB_STUBS_H
 #define CS_LIB_STUBS_H
 

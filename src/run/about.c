@@ -1,4 +1,4 @@
-/* about.c - what a run tells about itself: its command line, and a JSON object for the summary. */
+/* about.c - a run's command line and its JSON description for the summary. */
 #include <jansson.h>
 #include <string.h>
 

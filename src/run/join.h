@@ -1,4 +1,4 @@
-/* join.h - one output of all shards, piece by piece. */
+/* join.h - join an output of all shards. */
 #ifndef CS_RUN_JOIN_H
 #define CS_RUN_JOIN_H
 

@@ -1,4 +1,4 @@
-/* journal.h - what a run that was interrupted has done: kept beside its first output. */
+/* journal.h - journal of an interrupted run, beside its first output. */
 #ifndef CS_RUN_JOURNAL_H
 #define CS_RUN_JOURNAL_H
 

@@ -1,4 +1,4 @@
-/* manifest.c - what the runs of all shards tell, checked to be of one run. */
+/* manifest.c - manifests of shards, checked to belong to one run. */
 #include "run/manifest.h"
 
 #include <string.h>

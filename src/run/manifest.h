@@ -1,4 +1,4 @@
-/* manifest.h - what the runs of all shards tell, checked to be of one run. */
+/* manifest.h - manifests of shards, checked to belong to one run. */
 #ifndef CS_RUN_MANIFEST_H
 #define CS_RUN_MANIFEST_H
 

@@ -1,4 +1,4 @@
-/* model_export.c - a model as the folder that model hubs expect. */
+/* model_export.c - export a model as a folder for model hubs. */
 #include "run/model_export.h"
 
 #include <errno.h>

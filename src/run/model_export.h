@@ -1,4 +1,4 @@
-/* model_export.h - a model as the folder that model hubs expect. */
+/* model_export.h - export a model as a folder for model hubs. */
 #ifndef CS_RUN_MODEL_EXPORT_H
 #define CS_RUN_MODEL_EXPORT_H
 

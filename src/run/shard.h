@@ -1,4 +1,4 @@
-/* shard.h - one of several parts of the input, and what chordseq-merge(1) has to know of it. */
+/* shard.h - shards of the input and their manifests. */
 #ifndef CS_RUN_SHARD_H
 #define CS_RUN_SHARD_H
 

@@ -1,4 +1,4 @@
-/* bpe_json.c - a vocabulary as tokenizer.json of Hugging Face's tokenizers, written and read.
+/* bpe_json.c - read and write tokenizer.json of Hugging Face tokenizers.
  *
  * DESIGN: what is written has no normaliser, pre-tokeniser or post-processor, so that a record is
  * one word and its ids are those of the merges alone. What is read may come from elsewhere: a

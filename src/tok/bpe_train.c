@@ -1,4 +1,4 @@
-/* bpe_train.c - byte-pair merges learned from sequences, with counts kept up to date.
+/* bpe_train.c - train byte-pair merges on sequences, with incremental counts.
  *
  * DESIGN: the corpus is one array of cells, written as bpe.c writes a sequence: a piece of L
  * symbols has its id in its first cell and -L in its last, and a BOUND stands between stretches.

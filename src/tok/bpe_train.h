@@ -1,4 +1,4 @@
-/* bpe_train.h - byte-pair merges learned from sequences. */
+/* bpe_train.h - train byte-pair merges on sequences. */
 #ifndef CS_TOK_BPE_TRAIN_H
 #define CS_TOK_BPE_TRAIN_H
 

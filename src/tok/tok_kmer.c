@@ -1,4 +1,4 @@
-/* tok_kmer.c - words of k bases, overlapping or strided, either strand told apart or not.
+/* tok_kmer.c - k-mers, overlapping or strided, canonical or not.
  *
  * DESIGN: a word is a number in base 4 (A 0, C 1, G 2, T 3, first base most significant), so
  * numerical order is lexicographic order. The state is one table from word to id: it makes plain

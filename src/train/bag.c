@@ -1,4 +1,4 @@
-/* bag.c - the bag of words that a network has to beat, learnt on its samples. */
+/* bag.c - bag-of-words baseline, trained on the network's samples. */
 #include "train/bag.h"
 
 #include <math.h>

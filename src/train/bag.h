@@ -1,4 +1,4 @@
-/* bag.h - the bag of words that a network has to beat, learnt on its samples. */
+/* bag.h - bag-of-words baseline, trained on the network's samples. */
 #ifndef CS_TRAIN_BAG_H
 #define CS_TRAIN_BAG_H
 

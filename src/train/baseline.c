@@ -1,4 +1,4 @@
-/* baseline.c - what a network has to beat: logistic regression on the frequencies of k-mers. */
+/* baseline.c - baseline: logistic regression on k-mer frequencies. */
 #include "train/baseline.h"
 
 #include <math.h>

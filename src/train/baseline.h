@@ -1,4 +1,4 @@
-/* baseline.h - what a network has to beat: logistic regression on the frequencies of k-mers. */
+/* baseline.h - baseline: logistic regression on k-mer frequencies. */
 #ifndef CS_TRAIN_BASELINE_H
 #define CS_TRAIN_BASELINE_H
 

@@ -1,4 +1,4 @@
-/* checkpoint.c - all that a run needs to go on as if it had never stopped.
+/* checkpoint.c - training checkpoints.
  *
  * DESIGN. Bytes: 8 of magic; the header's length, 8 bytes little-endian; the header, JSON; the
  * slabs value, m, v and (with averaging) ema as the machine stores them; CRC-32 of all before, 4

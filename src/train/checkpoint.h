@@ -1,4 +1,4 @@
-/* checkpoint.h - all that a run needs to go on as if it had never stopped. */
+/* checkpoint.h - training checkpoints. */
 #ifndef CS_TRAIN_CHECKPOINT_H
 #define CS_TRAIN_CHECKPOINT_H
 

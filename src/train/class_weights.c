@@ -1,4 +1,4 @@
-/* class_weights.c - what errors count, by class or label: --class-weights. */
+/* class_weights.c - loss weights by class or label: --class-weights. */
 #include "train/class_weights.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* class_weights.h - what errors count, by class or label: --class-weights. */
+/* class_weights.h - loss weights by class or label: --class-weights. */
 #ifndef CS_TRAIN_CLASS_WEIGHTS_H
 #define CS_TRAIN_CLASS_WEIGHTS_H
 

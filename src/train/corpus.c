@@ -1,4 +1,4 @@
-/* corpus.c - windows of genomes in random order, without a list of them. */
+/* corpus.c - windows of genomes in random order, by a permutation without memory. */
 #include "train/corpus.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* corpus.h - windows of genomes in random order, without a list of them.
+/* corpus.h - windows of genomes in random order, by a permutation without memory.
  *
  * DESIGN. A corpus is stretches of contigs. A pass over it lays a grid of windows over every
  * stretch, shifted by an offset that is drawn for the pass, and visits them in the order of a

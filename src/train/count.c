@@ -1,4 +1,4 @@
-/* count.c - what a training batch's answers add to the metrics of its step. */
+/* count.c - metrics of a training batch's predictions. */
 #include "train/count.h"
 
 #include <math.h>

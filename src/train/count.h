@@ -1,4 +1,4 @@
-/* count.h - what a training batch's answers add to the metrics of its step. */
+/* count.h - metrics of a training batch's predictions. */
 #ifndef CS_TRAIN_COUNT_H
 #define CS_TRAIN_COUNT_H
 

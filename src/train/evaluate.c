@@ -1,4 +1,4 @@
-/* evaluate.c - a model's answers to samples of a dataset, through the stages that classify uses. */
+/* evaluate.c - predict samples of a dataset by the stages of classify. */
 #include "train/evaluate.h"
 
 #include "eval/calibrate.h"

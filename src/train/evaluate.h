@@ -1,4 +1,4 @@
-/* evaluate.h - a model's answers to samples of a dataset, through the stages that classify uses. */
+/* evaluate.h - predict samples of a dataset by the stages of classify. */
 #ifndef CS_TRAIN_EVALUATE_H
 #define CS_TRAIN_EVALUATE_H
 

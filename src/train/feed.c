@@ -1,4 +1,4 @@
-/* feed.c - the thread that makes batches while the network learns from the ones before. */
+/* feed.c - thread that prepares batches during training steps. */
 #include "train/feed.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* feed.h - the thread that makes batches while the network learns from the ones before. */
+/* feed.h - thread that prepares batches during training steps. */
 #ifndef CS_TRAIN_FEED_H
 #define CS_TRAIN_FEED_H
 

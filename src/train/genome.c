@@ -1,4 +1,4 @@
-/* genome.c - the contigs of several files: which to learn from, which to keep aside. */
+/* genome.c - contigs of several files, split into training and held-out parts. */
 #include "train/genome.h"
 
 #include <errno.h>

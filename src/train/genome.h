@@ -1,4 +1,4 @@
-/* genome.h - the contigs of several files: which to learn from, which to keep aside. */
+/* genome.h - contigs of several files, split into training and held-out parts. */
 #ifndef CS_TRAIN_GENOME_H
 #define CS_TRAIN_GENOME_H
 

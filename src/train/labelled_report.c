@@ -1,4 +1,4 @@
-/* labelled_report.c - what is told of labelled input: what was left out, and how it was split. */
+/* labelled_report.c - messages about labelled input: omitted records, the split. */
 #include "base/log.h"
 #include "train/labelled.h"
 

@@ -1,4 +1,4 @@
-/* lookup_build.h - a look-up table from labelled sequences: words that a class's groups share. */
+/* lookup_build.h - build a look-up table: words shared by groups of a class. */
 #ifndef CS_TRAIN_LOOKUP_BUILD_H
 #define CS_TRAIN_LOOKUP_BUILD_H
 

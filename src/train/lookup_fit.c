@@ -1,4 +1,4 @@
-/* lookup_fit.c - weights of a look-up table, from sequences that neither it nor the model knows. */
+/* lookup_fit.c - fit the weights of a look-up table on validation records. */
 #include "train/lookup_fit.h"
 
 #include <math.h>

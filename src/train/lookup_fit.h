@@ -1,4 +1,4 @@
-/* lookup_fit.h - weights of a look-up table, from sequences that neither it nor the model knows. */
+/* lookup_fit.h - fit the weights of a look-up table on validation records. */
 #ifndef CS_TRAIN_LOOKUP_FIT_H
 #define CS_TRAIN_LOOKUP_FIT_H
 

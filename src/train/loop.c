@@ -1,4 +1,4 @@
-/* loop.c - the run: steps, validation, the best model kept, checkpoints, the ways to end.
+/* loop.c - training loop: steps, validation, best model, checkpoints, end conditions.
  *
  * DESIGN. Two stages on threads: `feed` lays out epochs and makes batches, `learn` takes them in
  * that order. Everything `learn` does is a function of the items and the state, so a run that goes

@@ -1,4 +1,4 @@
-/* loop.h - the run: steps, validation, the best model kept, checkpoints, the ways to end. */
+/* loop.h - training loop: steps, validation, best model, checkpoints, end conditions. */
 #ifndef CS_TRAIN_LOOP_H
 #define CS_TRAIN_LOOP_H
 

@@ -1,4 +1,4 @@
-/* mask.c - choose tokens of a sequence, hide them, and keep what they were (pretraining).
+/* mask.c - mask tokens of a sequence and store their labels (pretraining).
  *
  * With overlapping k-mers a hidden token could be read off its neighbours. A run of as many tokens
  * as share a base leaves one base that no visible token tells, and every token of the run contains

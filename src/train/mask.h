@@ -1,4 +1,4 @@
-/* mask.h - choose tokens of a sequence, hide them, and keep what they were (pretraining). */
+/* mask.h - mask tokens of a sequence and store their labels (pretraining). */
 #ifndef CS_TRAIN_MASK_H
 #define CS_TRAIN_MASK_H
 

@@ -1,4 +1,4 @@
-/* matrix_fit.c - sparse factors fitted to a matrix: the product with the identity as a network.
+/* matrix_fit.c - fit sparse factors to a matrix, as a network on the identity.
  *
  * DESIGN
  * The factors are applied to the identity, so that one pass of the ops which PSF-Attn is made of

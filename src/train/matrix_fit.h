@@ -1,4 +1,4 @@
-/* matrix_fit.h - a square matrix as a product of sparse factors, found by gradient descent. */
+/* matrix_fit.h - approximate a square matrix by sparse factors, by gradient descent. */
 #ifndef CS_TRAIN_MATRIX_FIT_H
 #define CS_TRAIN_MATRIX_FIT_H
 

@@ -1,4 +1,4 @@
-/* model_factorize.h - a trained model with thin linear layers, and what that costs and saves. */
+/* model_factorize.h - replace linear layers by low-rank products; report cost and savings. */
 #ifndef CS_TRAIN_MODEL_FACTORIZE_H
 #define CS_TRAIN_MODEL_FACTORIZE_H
 

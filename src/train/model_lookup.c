@@ -1,4 +1,4 @@
-/* model_lookup.c - give a model a look-up table of peptide words. */
+/* model_lookup.c - add a look-up table of peptide words to a model. */
 #include "train/model_lookup.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* model_lookup.h - give a model a look-up table of peptide words. */
+/* model_lookup.h - add a look-up table of peptide words to a model. */
 #ifndef CS_TRAIN_MODEL_LOOKUP_H
 #define CS_TRAIN_MODEL_LOOKUP_H
 

@@ -1,4 +1,4 @@
-/* mutate.c - sequences as a more distant relative might have them. */
+/* mutate.c - mutate samples to resemble distant relatives. */
 #include "train/mutate.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* optim.c - one step of Adam over a parameter set, the gradient's norm, the averaged weights. */
+/* optim.c - Adam step, gradient norm, averaged weights. */
 #include "train/optim.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* optim.h - one step of Adam over a parameter set, the gradient's norm, the averaged weights. */
+/* optim.h - Adam step, gradient norm, averaged weights. */
 #ifndef CS_TRAIN_OPTIM_H
 #define CS_TRAIN_OPTIM_H
 

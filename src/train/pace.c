@@ -1,4 +1,4 @@
-/* pace.c - how long a run learns: a time or a number of bases, and how fast it may go meanwhile. */
+/* pace.c - training budget in time or bases, and the learning rate within it. */
 #include "train/pace.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* pace.h - how long a run learns: a time or a number of bases, and how fast it may go meanwhile. */
+/* pace.h - training budget in time or bases, and the learning rate within it. */
 #ifndef CS_TRAIN_PACE_H
 #define CS_TRAIN_PACE_H
 

@@ -1,4 +1,4 @@
-/* parallel.c - what the ranks of a training run tell each other, step by step.
+/* parallel.c - exchange between the ranks of a training run.
  *
  * DESIGN. Every rank has all parameters and takes every optimiser step, with the sum of all ranks'
  * gradients; since that sum has the same bits everywhere, parameters never have to be sent. Rank 0

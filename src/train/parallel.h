@@ -1,4 +1,4 @@
-/* parallel.h - what the ranks of a training run tell each other, step by step. */
+/* parallel.h - exchange between the ranks of a training run. */
 #ifndef CS_TRAIN_PARALLEL_H
 #define CS_TRAIN_PARALLEL_H
 

@@ -1,4 +1,4 @@
-/* preset.c - settings for people who do not want to choose: --preset. */
+/* preset.c - settings chosen from the data: --preset. */
 #include "train/preset.h"
 
 #include <math.h>

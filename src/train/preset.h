@@ -1,4 +1,4 @@
-/* preset.h - settings for people who do not want to choose: --preset. */
+/* preset.h - settings chosen from the data: --preset. */
 #ifndef CS_TRAIN_PRESET_H
 #define CS_TRAIN_PRESET_H
 

@@ -1,4 +1,4 @@
-/* provenance.c - what a model says about its making, and what a run must repeat to go on. */
+/* provenance.c - provenance of a model, and settings that a resumed run must repeat. */
 #include "train/provenance.h"
 
 #include <errno.h>

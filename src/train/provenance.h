@@ -1,4 +1,4 @@
-/* provenance.h - what a model says about its making, and what a run must repeat to go on. */
+/* provenance.h - provenance of a model, and settings that a resumed run must repeat. */
 #ifndef CS_TRAIN_PROVENANCE_H
 #define CS_TRAIN_PROVENANCE_H
 

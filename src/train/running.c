@@ -1,4 +1,4 @@
-/* running.c - the running statistics of batch normalisation, moved at the end of a step.
+/* running.c - running statistics of batch normalisation, updated after each step.
  *
  * DESIGN. A batch moves them by r = (1 - m) r + m s, s being its own statistics, so they follow the
  * order of batches, which several ranks learn from at once. Each batch therefore begins with what

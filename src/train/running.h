@@ -1,4 +1,4 @@
-/* running.h - the running statistics of batch normalisation, moved at the end of a step. */
+/* running.h - running statistics of batch normalisation, updated after each step. */
 #ifndef CS_TRAIN_RUNNING_H
 #define CS_TRAIN_RUNNING_H
 

@@ -1,4 +1,4 @@
-/* sampler.c - which crops an epoch consists of: classes, then sequences, then places. */
+/* sampler.c - sample the crops of an epoch: classes, then sequences, then positions. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* schedule.c - the learning rate as a function of the step. */
+/* schedule.c - learning-rate schedules. */
 #include "train/schedule.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* schedule.h - the learning rate as a function of the step. */
+/* schedule.h - learning-rate schedules. */
 #ifndef CS_TRAIN_SCHEDULE_H
 #define CS_TRAIN_SCHEDULE_H
 

@@ -1,4 +1,4 @@
-/* steps.c - an epoch laid out: which samples share a batch, and which batches a step. */
+/* steps.c - arrange an epoch: samples into batches, batches into steps. */
 #include "train/steps.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* steps.h - an epoch laid out: which samples share a batch, and which batches a step. */
+/* steps.h - arrange an epoch: samples into batches, batches into steps. */
 #ifndef CS_TRAIN_STEPS_H
 #define CS_TRAIN_STEPS_H
 

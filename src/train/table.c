@@ -1,4 +1,4 @@
-/* table.c - the table of a training run: a row per epoch. */
+/* table.c - metrics table of a training run: a row per epoch. */
 #include "train/table.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* table.h - the table of a training run: a row per epoch. */
+/* table.h - metrics table of a training run: a row per epoch. */
 #ifndef CS_TRAIN_TABLE_H
 #define CS_TRAIN_TABLE_H
 

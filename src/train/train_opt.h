@@ -1,4 +1,4 @@
-/* train_opt.h - how a run of training goes: optimiser, ends, checkpoints, validation. */
+/* train_opt.h - training options: optimiser, end conditions, checkpoints, validation. */
 #ifndef CS_TRAIN_TRAIN_OPT_H
 #define CS_TRAIN_TRAIN_OPT_H
 

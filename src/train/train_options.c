@@ -1,4 +1,4 @@
-/* train_options.c - options of `chordseq train`: samples, aim, where it starts. */
+/* train_options.c - options of `chordseq train`: samples, aim, initial model. */
 #include "train/train_options.h"
 
 static const char *const freeze_names[] = { "none", "encoder", NULL };

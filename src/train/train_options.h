@@ -1,4 +1,4 @@
-/* train_options.h - options of `chordseq train`: samples, aim, where it starts. */
+/* train_options.h - options of `chordseq train`: samples, aim, initial model. */
 #ifndef CS_TRAIN_TRAIN_OPTIONS_H
 #define CS_TRAIN_TRAIN_OPTIONS_H
 

@@ -1,4 +1,4 @@
-/* variant_labels.c - labelled variants, from VCF or from a table, as examples of two windows. */
+/* variant_labels.c - labelled variants from VCF or a table, as samples of two windows. */
 #include "train/variant_labels.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* variant_labels.h - labelled variants, from VCF or from a table, as examples of two windows. */
+/* variant_labels.h - labelled variants from VCF or a table, as samples of two windows. */
 #ifndef CS_TRAIN_VARIANT_LABELS_H
 #define CS_TRAIN_VARIANT_LABELS_H
 

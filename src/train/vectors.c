@@ -1,4 +1,4 @@
-/* vectors.c - what a small model answers and learns on fixed tokens. */
+/* vectors.c - reference predictions and gradients of a small model on fixed tokens. */
 #include "train/vectors.h"
 
 #include <math.h>

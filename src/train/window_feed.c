@@ -1,4 +1,4 @@
-/* window_feed.c - the thread that fetches windows of genomes, hides tokens, and makes batches.
+/* window_feed.c - thread that fetches windows of genomes, masks tokens and makes batches.
  *
  * DESIGN. A step is a fixed run of windows, so that a run goes on at the same window as an
  * uninterrupted one without looking at those before. Windows are left out when their bases are

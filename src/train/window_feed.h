@@ -1,4 +1,4 @@
-/* window_feed.h - the thread that fetches windows of genomes, hides tokens, and makes batches. */
+/* window_feed.h - thread that fetches windows of genomes, masks tokens and makes batches. */
 #ifndef CS_TRAIN_WINDOW_FEED_H
 #define CS_TRAIN_WINDOW_FEED_H
 

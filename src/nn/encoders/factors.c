@@ -1,4 +1,4 @@
-/* factors.c - one layer of sparse factors: its networks, its links, its forward pass. */
+/* factors.c - a layer of sparse factors: networks, links, forward pass. */
 #include "nn/encoders/factors.h"
 
 #include <stdio.h>

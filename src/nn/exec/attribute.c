@@ -1,4 +1,4 @@
-/* attribute.c - what each token contributes to a model's answer: gradients, rescale rule.
+/* attribute.c - contributions of tokens to a prediction: gradients, rescale rule.
  *
  * DESIGN: the network runs from embedded input on, as in training but frozen: running statistics,
  * no dropout. The gradient of one raw value is seeded where the loss would be. For the rescale rule

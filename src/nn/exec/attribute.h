@@ -1,4 +1,4 @@
-/* attribute.h - what each token contributes to a model's answer: gradients, rescale rule. */
+/* attribute.h - contributions of tokens to a prediction: gradients, rescale rule. */
 #ifndef CS_NN_ATTRIBUTE_H
 #define CS_NN_ATTRIBUTE_H
 

@@ -1,4 +1,4 @@
-/* calibration.c - what a model knows about its own certainty: temperatures and error rates. */
+/* calibration.c - a model's calibration: temperatures and error rates by length. */
 #include "nn/exec/calibration.h"
 
 #include <jansson.h>

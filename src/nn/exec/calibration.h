@@ -1,4 +1,4 @@
-/* calibration.h - what a model knows about its own certainty: temperatures and error rates. */
+/* calibration.h - a model's calibration: temperatures and error rates by length. */
 #ifndef CS_NN_CALIBRATION_H
 #define CS_NN_CALIBRATION_H
 

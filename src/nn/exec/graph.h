@@ -1,4 +1,4 @@
-/* graph.h - training passes, those of shapes that repeat as graphs of the device. */
+/* graph.h - training passes; repeated shapes run as device graphs. */
 #ifndef CS_NN_GRAPH_H
 #define CS_NN_GRAPH_H
 

@@ -1,4 +1,4 @@
-/* lookup.h - a table of peptide words that tell classes, and the evidence that hits in it give. */
+/* lookup.h - look-up table of peptide words and its evidence for classes. */
 #ifndef CS_NN_EXEC_LOOKUP_H
 #define CS_NN_EXEC_LOOKUP_H
 

@@ -1,4 +1,4 @@
-/* masked.c - whether a model was pretrained on hidden tokens. */
+/* masked.c - check whether a model was pretrained by masking. */
 #include "nn/exec/masked.h"
 
 int cs_masked_check(const cs_model *m, const char *what)

@@ -1,4 +1,4 @@
-/* masked.h - whether a model was pretrained on hidden tokens. */
+/* masked.h - check whether a model was pretrained by masking. */
 #ifndef CS_NN_MASKED_H
 #define CS_NN_MASKED_H
 

@@ -1,4 +1,4 @@
-/* model_import.h - models from checkpoints that other programs have made. */
+/* model_import.h - import checkpoints of other programs. */
 #ifndef CS_NN_EXEC_MODEL_IMPORT_H
 #define CS_NN_EXEC_MODEL_IMPORT_H
 

@@ -1,4 +1,4 @@
-/* pass.h - one forward pass of a session's model, dry or for real. */
+/* pass.h - one forward pass of a session's model, real or as a dry run. */
 #ifndef CS_NN_PASS_H
 #define CS_NN_PASS_H
 

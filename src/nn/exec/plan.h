@@ -1,4 +1,4 @@
-/* plan.h - how much memory batches take, and which fit: dry runs, before anything is computed. */
+/* plan.h - memory plans: the memory of batches by dry runs, and the batches that fit. */
 #ifndef CS_NN_PLAN_H
 #define CS_NN_PLAN_H
 

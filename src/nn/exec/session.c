@@ -1,4 +1,4 @@
-/* session.c - predictions and training passes of a model. */
+/* session.c - session: predictions and training passes of a model. */
 #include "nn/exec/session.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* session.h - predictions and training passes of a model: what one worker computes with.
+/* session.h - session: predictions and training passes of a model, one per worker.
  *
  * A session owns the context, tape, arenas, staging buffers and captured graphs of its passes. Any
  * number of sessions may run at once on one model, each in its own thread and on its own backend. A

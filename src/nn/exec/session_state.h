@@ -1,4 +1,4 @@
-/* session_state.h - what a session owns; nn/exec/session.h has the functions that callers need. */
+/* session_state.h - members of a session; callers include nn/exec/session.h. */
 #ifndef CS_NN_SESSION_STATE_H
 #define CS_NN_SESSION_STATE_H
 

@@ -1,4 +1,4 @@
-/* words.c - which words of bases a model's tokens make, for heads that count words. */
+/* words.c - map a model's tokens to words of bases, for heads that count words. */
 #include "nn/exec/words.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* words.h - which words of bases a tokenizer's tokens make. */
+/* words.h - map a tokenizer's tokens to words of bases. */
 #ifndef CS_NN_WORDS_H
 #define CS_NN_WORDS_H
 

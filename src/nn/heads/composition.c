@@ -1,4 +1,4 @@
-/* composition.c - words of bases from tokens, their mean embedding, a two-layer network. */
+/* composition.c - composition path: words of bases, their mean embedding, a two-layer network. */
 #include "nn/heads/composition.h"
 
 #include <stdlib.h>

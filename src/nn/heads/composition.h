@@ -1,4 +1,4 @@
-/* composition.h - what a sequence's words of bases say of it, beside what an encoder makes of it.
+/* composition.h - composition path of heads: logits from word counts, added to the encoder's.
  *
  * DESIGN. A branch of a head: the mean of the embeddings of a sequence's words of k bases, either
  * strand's the same, normalised, a hidden layer, an answer, which is added to that of the encoder's

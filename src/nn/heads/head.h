@@ -1,4 +1,4 @@
-/* head.h - what a head must define: from token vectors to answers and to a loss. */
+/* head.h - head interface: from token vectors to predictions and a loss. */
 #ifndef CS_NN_HEAD_H
 #define CS_NN_HEAD_H
 

@@ -1,4 +1,4 @@
-/* head_class.c - one class per sequence: softmax and cross-entropy over the pooled answer. */
+/* head_class.c - head class: one class per sequence, softmax cross-entropy of pooled logits. */
 #include "nn/heads/head.h"
 #include "nn/heads/pooled.h"
 #include "nn/ops/ops.h"

@@ -1,4 +1,4 @@
-/* head_regress.c - real values per sequence: the pooled answer and its squared error. */
+/* head_regress.c - head regress: real values per sequence, squared error. */
 #include "nn/heads/head.h"
 #include "nn/heads/pooled.h"
 #include "nn/ops/ops.h"

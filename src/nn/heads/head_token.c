@@ -1,4 +1,4 @@
-/* head_token.c - one class per token: softmax and cross-entropy of every row.
+/* head_token.c - head token: one class per token, softmax cross-entropy per row.
  *
  * The loss of a record is the mean over its tokens with a known class, so that a record counts as
  * much as it does with other heads, however long it is and however much of it is masked; one

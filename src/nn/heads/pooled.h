@@ -1,4 +1,4 @@
-/* pooled.h - what heads are made of: layers over tokens, a vector per sequence, its answer. */
+/* pooled.h - parts of heads: layers over tokens, pooling, output layer. */
 #ifndef CS_NN_POOLED_H
 #define CS_NN_POOLED_H
 

@@ -1,4 +1,4 @@
-/* pooling.c - one vector for the tokens of a sequence, in one way or in several. */
+/* pooling.c - pooling of token vectors, by one or several methods. */
 #include "nn/heads/pooling.h"
 
 #include <string.h>

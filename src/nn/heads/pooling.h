@@ -1,4 +1,4 @@
-/* pooling.h - one vector for the tokens of a sequence, in one way or in several. */
+/* pooling.h - pooling of token vectors, by one or several methods. */
 #ifndef CS_NN_POOLING_H
 #define CS_NN_POOLING_H
 

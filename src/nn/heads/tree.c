@@ -1,4 +1,4 @@
-/* tree.c - the tree that classes stand in, as far as numbers go: probabilities of taxa, calls. */
+/* tree.c - probabilities and calls on the tree of classes. */
 #include "nn/heads/tree.h"
 
 int cs_tree_within(const cs_tree *t, int32_t at, int32_t top)

@@ -1,4 +1,4 @@
-/* tree.h - the tree that classes stand in, as far as numbers go: probabilities of taxa, calls. */
+/* tree.h - probabilities and calls on the tree of classes. */
 #ifndef CS_NN_TREE_H
 #define CS_NN_TREE_H
 

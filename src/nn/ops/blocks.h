@@ -1,4 +1,4 @@
-/* blocks.h - blocks of one kind, one after another, with as little kept of them as memory asks. */
+/* blocks.h - stacks of equal blocks with checkpointing. */
 #ifndef CS_NN_BLOCKS_H
 #define CS_NN_BLOCKS_H
 

@@ -1,4 +1,4 @@
-/* ctx.c - the two arenas of a pass, and its beginning. */
+/* ctx.c - the two arenas of a pass. */
 #include "nn/ops/ctx.h"
 
 #include <string.h>

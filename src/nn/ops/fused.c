@@ -1,4 +1,4 @@
-/* fused.c - call the fused kernel where the backend has one, else compose it from ops. */
+/* fused.c - call a backend's fused kernel, or compose it from ops. */
 #include "nn/ops/fused.h"
 
 #include "nn/ops/ops.h"

@@ -1,4 +1,4 @@
-/* fused.h - steps that a backend may have a kernel of their own for. */
+/* fused.h - ops with optional fused kernels. */
 #ifndef CS_NN_FUSED_H
 #define CS_NN_FUSED_H
 

@@ -1,4 +1,4 @@
-/* nodes.c - the steps of a pass, in order: what each worked on, and its adjoint. */
+/* nodes.c - nodes of the tape: operands of each op, and its adjoint. */
 #include "nn/ops/nodes.h"
 
 #include <stdlib.h>

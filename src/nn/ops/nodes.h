@@ -1,4 +1,4 @@
-/* nodes.h - the steps of a pass, in order: what each worked on, and its adjoint. */
+/* nodes.h - nodes of the tape: operands of each op, and its adjoint. */
 #ifndef CS_NN_NODES_H
 #define CS_NN_NODES_H
 

@@ -1,4 +1,4 @@
-/* ops.c - dense, token and segment steps, losses, and their adjoints. */
+/* ops.c - dense, token and segment ops, losses, and their adjoints. */
 #include "nn/ops/ops.h"
 
 #include "base/rng.h"

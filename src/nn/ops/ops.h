@@ -1,4 +1,4 @@
-/* ops.h - the steps that networks are made of: each checks shapes, computes, goes on the tape.
+/* ops.h - ops of networks: check shapes, compute, push the adjoint on the tape.
  *
  * Conventions. x is read, y is written (uninitialised before); N is the number of rows. In a dry
  * run shapes are checked and nothing is computed. Wrong shapes are CS_BUG. A matrix without rows is

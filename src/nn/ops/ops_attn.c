@@ -1,4 +1,4 @@
-/* ops_attn.c - the steps of attention and their adjoints. */
+/* ops_attn.c - ops of attention and their adjoints. */
 #include "nn/ops/ops_attn.h"
 
 #include "base/rng.h"

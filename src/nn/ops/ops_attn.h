@@ -1,4 +1,4 @@
-/* ops_attn.h - steps of attention: each checks shapes, computes, goes on the tape. See ops.h.
+/* ops_attn.h - ops of attention; see ops.h.
  *
  * Heads lie side by side in the columns of a matrix. Where rows of padding exist (cs_seg.n_valid),
  * they are computed like others, and nobody looks at them.

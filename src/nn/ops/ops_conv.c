@@ -1,4 +1,4 @@
-/* ops_conv.c - the convolution's steps and their adjoints. */
+/* ops_conv.c - ops of convolutions and their adjoints. */
 #include "nn/ops/ops_conv.h"
 
 #include "nn/ops/tape.h"

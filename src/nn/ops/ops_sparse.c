@@ -1,4 +1,4 @@
-/* ops_sparse.c - the sparse product's step, its adjoint, and the two ways to link tokens. */
+/* ops_sparse.c - sparse product, its adjoint, and the two link protocols. */
 #include "nn/ops/ops_sparse.h"
 
 #include "nn/ops/tape.h"

@@ -1,4 +1,4 @@
-/* param.c - declare tensors, lay them out in slabs, give them initial values. */
+/* param.c - declare tensors, lay them out in slabs, initialise them. */
 #include "nn/ops/param.h"
 
 #include <math.h>

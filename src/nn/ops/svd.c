@@ -1,4 +1,4 @@
-/* svd.c - LAPACK's dgesdd, which sees a matrix of ours as its transpose. */
+/* svd.c - SVD by LAPACK's dgesdd, which reads a row-major matrix as its transpose. */
 #include "nn/ops/svd.h"
 
 #include <math.h>

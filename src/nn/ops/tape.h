@@ -1,4 +1,4 @@
-/* tape.h - what was computed, in order, and how each step passes its gradient back. */
+/* tape.h - tape: the ops of a pass in order, and their adjoints. */
 #ifndef CS_NN_TAPE_H
 #define CS_NN_TAPE_H
 
