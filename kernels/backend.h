@@ -2,7 +2,7 @@
  * segments, and the table of ops with their shapes.
  *
  * DESIGN. A backend is a table of function pointers, filled with the plain-loop reference first and
- * overwritten by faster kernels where the processor or device has them. Ops return void: shapes are
+ * overwritten by faster kernels where the CPU or device has them. Ops return void: shapes are
  * checked once, in nn/ops; device errors are sticky and surface at sync(). No op allocates. Every
  * sum is taken in an order that depends on shapes alone, so an answer is bit-equal for any thread
  * count, and on the CPU a row's result does not depend on which rows stand beside it.
@@ -210,7 +210,7 @@ typedef struct cs_ops {
     void (*conv_weight_bwd)(cs_backend *be, int32_t n_tap, cs_mat v, cs_mat g, cs_mat dw, cs_mat dv,
                             cs_mat dg);
 
-    /* Product with a sparse factor of each segment; the first w.c links, which may meet and add up:
+    /* Product with a sparse factor of each segment; the first w.c links, which may meet and sum:
      * y[o+t,:] = sum_k w[o+t,k] v[o + (t + off_k) mod L, :], plus r[o+t,:] if that is there */
     void (*seg_sparse)(cs_backend *be, cs_seg seg, const cs_links *links, cs_mat w, cs_mat v,
                        cs_mat r, cs_mat y);
@@ -271,7 +271,7 @@ typedef struct cs_ops {
 /* The weights of one ChordMixer block as declared: w1 (h,d), b1 (1,h), w2 (d,h), b2 (1,d). */
 typedef struct cs_chord { cs_mat w1, b1, w2, b2; int32_t track; } cs_chord;
 
-/* Blocks one after another, for answers only. pack: chord_pack_size() reals per block, as
+/* Blocks in sequence, for predictions only. pack: chord_pack_size() reals per block, as
  * chord_prepare() wrote them. With id, the input is rows of embed, and first holds what the first
  * block's two layers make of each of them, w2 gelu(w1 e + b1) + b2; the last row of both is that of
  * a negative id, 0. first may be absent: then the first block is computed like the others. Without
@@ -372,7 +372,7 @@ typedef struct cs_devices { int n; char name[CS_DEVICES_MAX][CS_DEVICE_NAME]; } 
 /* Is it still worth waiting for the other ranks? CS_OK, or why not. */
 typedef struct cs_reduce_watch { int (*look)(void *arg); void *arg; } cs_reduce_watch;
 
-/* Sums over devices of several ranks, without going by way of the processor. The order of a sum
+/* Sums over devices of several ranks, without going by way of the CPU. The order of a sum
  * follows from the number of ranks and from how their devices are connected. */
 enum { CS_REDUCE_ID = 128 };
 typedef struct cs_reduce {
@@ -409,7 +409,7 @@ struct cs_backend {
  */
 int cs_devices_parse(const char *text, cs_devices *out) CS_MUST_CHECK;
 
-/** cs_reducer_about - what GPUs of several ranks add up with, for people: "NCCL 2.19.3", "none", or
+/** cs_reducer_about - what GPUs of several ranks sum with, for people: "NCCL 2.19.3", "none", or
  * why it cannot be used; buf receives the text */
 void cs_reducer_about(char *buf, size_t n_buf);
 
@@ -418,7 +418,7 @@ void cs_reducer_about(char *buf, size_t n_buf);
  *
  * text     as cs_devices_parse() has it; of "auto" the first is taken, and other texts that name
  *          several are CS_EUSAGE
- * n_thread threads for parallel loops; 0: all processors of this process
+ * n_thread threads for parallel loops; 0: all CPUs of this process
  */
 int  cs_backend_open(const char *text, int n_thread, cs_backend **out) CS_MUST_CHECK;
 /** cs_backend_open_all - every device that the text names, as a list: the first, then its `next` */

@@ -10,7 +10,7 @@
 #include "kernels/cpu/impl.h"
 #include "kernels/cuda/cuda.h"
 
-enum { MOST_NUMBER = 9999 };    /* what a device's name has room for */
+enum { MOST_NUMBER = 9999 };    /* what a device's name has space for */
 
 /* cs_ops consists of function pointers only, so it can be walked as an array of them. */
 static bool has_hole(const cs_ops *op)

@@ -143,7 +143,7 @@ static int classify_and_save(struct job *j, cs_stream *s, cs_stream_stat *stat)
                 (unsigned long long)cs_outputs_first(j->out)->n_record);
     if (rc == CS_OK)
         CS_TRY(cs_outputs_finish(j->out));
-    /* Without it, one that dies now begins anew: the outputs' names come one after the other. */
+    /* Without it, one that dies now starts over: the outputs' names come in sequence. */
     if (rc == CS_OK)
         cs_journal_remove(j->journal);
 out:

@@ -9,7 +9,7 @@ typedef struct cs_command {
     const char *summary;         /* one line for `chordseq help` */
     const char *usage;           /* what follows the name: "[OPTIONS] [FILE...]" */
     const char *words;           /* what the first operand is one of, with blanks; or NULL */
-    /* Fills `set` (room for CS_MAX_OPTSET rows, ends with {0}) with this command's option tables.
+    /* Fills `set` (space for CS_MAX_OPTSET rows, ends with {0}) with this command's option tables.
      * Called for parsing, --help and --man-options, so they cannot disagree. */
     void      (*options)(cs_optset *set);
     /* For --help: leaves in `set` the tables that argv means, and returns a sentence about the

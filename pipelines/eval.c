@@ -88,7 +88,7 @@ static void options(cs_optset *set)
     memcpy(set, all, sizeof all);
 }
 
-/* One set of answers per length of pieces, and the first for whole records. */
+/* One set of predictions per length of pieces, and the first for whole records. */
 struct job {
     cs_backend  *be;
     cs_model    *model;

@@ -108,7 +108,7 @@ struct job {
     int32_t      *id, *base_id;  /* [bound] */
     char         *work;          /* of the tokenizer */
     double       *value, *part;  /* [n] contributions; those of one baseline */
-    double      (*with)[4];      /* [n] the answer with each base; NaN where not computed */
+    double      (*with)[4];      /* [n] the prediction with each base; NaN where not computed */
     char        **contig;        /* [n_contig] those met, the last one at hand */
     size_t        n_contig, cap_contig;
     int64_t       last_to;
@@ -170,7 +170,7 @@ static int choose_label(struct job *j, const float *y)
     return cs_model_label_of(m, own.label, &j->label);
 }
 
-/* The answer for the region as it is. */
+/* The prediction for the region as it is. */
 static int answer_whole(struct job *j, double *f)
 {
     int rc = CS_OK;
@@ -235,7 +235,7 @@ out:
     return rc;
 }
 
-/* The others' mean from the answer; of an unknown base nothing is known. */
+/* The others' mean from the prediction; of an unknown base nothing is known. */
 static double contribution(const struct job *j, int64_t at)
 {
     const int is = cs_base_code[(unsigned char)j->base[at]];
@@ -444,7 +444,7 @@ out:
     return rc;
 }
 
-/* An answer may be finite and its slopes not. */
+/* A prediction may be finite and its slopes not. */
 static int check_values(const struct job *j)
 {
     for (int64_t i = 0; i < j->n; i++)
@@ -488,7 +488,7 @@ static int check_options(void)
     return cs_outputs_apart((const char *const[]){ own.output, own.tsv, own.svg }, N_OUT);
 }
 
-/* A model that can have gradients, and answers for a sequence. */
+/* A model that can have gradients, and predictions for a sequence. */
 static int open_model(struct job *j)
 {
     int rc = CS_OK;

@@ -1,7 +1,7 @@
 /*
  * merge.c - the outputs of all shards as those of one run: `chordseq merge`.
  *
- * DESIGN: what has something for every record is joined (join.h); what counts is written anew, by
+ * DESIGN: what has something for every record is joined (join.h); what counts is written again, by
  * the writers that classify has, from the sum of the counts in the manifests.
  */
 #include <string.h>
@@ -104,7 +104,7 @@ static bool option_is(const struct job *j, const char *name, const char *value)
     return v && strcmp(v, value) == 0;
 }
 
-/* Of matrices the output is no text. */
+/* Of matrices the output is not a text. */
 static bool is_npy(const struct job *j, int k)
 {
     return strcmp(kind[k].option, "output") == 0 && option_is(j, "format", "npy");
@@ -162,7 +162,7 @@ static int sum_counts(struct job *j, cs_class_counts *sum)
     return rc;
 }
 
-/* What cs_output_open() goes on from, as if a run had been interrupted after its last record. */
+/* What cs_output_open() continues from, as if a run had been interrupted after its last record. */
 static int state_of_counts(struct job *j)
 {
     int rc = CS_OK;

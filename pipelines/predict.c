@@ -26,7 +26,7 @@ struct job {
     cs_outfile *out;
     int32_t     shown;           /* class of bedgraph */
     int64_t     n_reason[CS_N_REASON];
-    /* room that is used again: of the record in hand, its tokens and where they lie */
+    /* space that is used again: of the record in hand, its tokens and where they lie */
     int32_t    *id;
     void       *work;
     int64_t    *cell;

@@ -304,7 +304,7 @@ static uint64_t hash_corpus(const cs_corpus *c, uint64_t h)
 }
 
 /* Of all that is read: the files' checksums, which say more than their names and lengths, and what
- * of them is learnt from and what is kept aside. */
+ * of them is trained on and what is held out. */
 static uint64_t hash_inputs(const struct job *j)
 {
     const cs_provenance *p = &j->origin;

@@ -4,7 +4,7 @@
  * DESIGN
  * Vectors are installed with the program (refdata/selftest): a small model per encoder with what it
  * answers and learns in double precision, and sequences with the default model's probabilities. All
- * are computed on every device that there is, on the processor once for each level of instructions
+ * are computed on every device that there is, on the CPU once for each level of instructions
  * (base/cpu.h), so that whatever other commands choose here has been compared. The small models go
  * through the networks alone, the default model through the stages of classify.
  */
@@ -66,7 +66,7 @@ struct job {
     int             n_line, n_failed;
 };
 
-/* A line of the output. An error that is no number is worse than any. */
+/* A line of the output. An error that is not a number is worse than any. */
 static void tell(struct job *j, const char *name, double error, double limit)
 {
     const bool good = error <= limit;

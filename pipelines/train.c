@@ -79,7 +79,7 @@ struct job {
     cs_group      *group;        /* with --ranks */
     cs_backend    *be;
     cs_model      *model, *from; /* from: --init, until its weights have been taken over */
-    cs_model      *base;         /* --init, too, on the processor: what it is made of */
+    cs_model      *base;         /* --init, too, on the CPU: what it is made of */
     cs_backend    *base_be;
     cs_sampler    *train, *valid;
     float         *weight;
@@ -476,7 +476,7 @@ out:
     return rc;
 }
 
-/* The records, and which of them are learnt from. */
+/* The records, and which of them are trained on. */
 static uint64_t hash_data(const cs_dataset *d)
 {
     uint64_t h = d->hash;

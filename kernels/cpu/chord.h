@@ -68,7 +68,7 @@ void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no);
 typedef struct cs_tracks { float *p; int64_t row, track; } cs_tracks;
 
 /** cs_chord_own, cs_chord_own_size - n tokens at p in the order that suits rotation best: a matrix,
- * or narrow tracks one after another; and how many floats that takes */
+ * or narrow tracks in sequence; and how many floats that takes */
 cs_tracks cs_chord_own(float *p, int64_t n, int32_t width, int32_t track);
 int64_t cs_chord_own_size(int64_t n, int32_t width, int32_t track);
 

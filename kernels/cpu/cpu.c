@@ -53,7 +53,7 @@ static void cpu_copy(cs_backend *be, cs_mat x, cs_mat y)
         memcpy(cs_row(y, r), cs_row(x, r), (size_t)x.c * sizeof *x.p);
 }
 
-/* What the system thinks can be had without swapping, in the control group of the process too;
+/* What the system thinks is available without swapping, in the control group of the process too;
  * where neither tells, anything may be. */
 static int64_t cpu_free_memory(cs_backend *be)
 {
@@ -78,7 +78,7 @@ static int cpu_sync(cs_backend *be)
     return CS_OK;
 }
 
-/* The faster kernels of the highest level that the processor has; none in double precision. */
+/* The faster kernels of the highest level that the CPU has; none in double precision. */
 static void fill_level(cs_backend *be, unsigned mask)
 {
 #if defined(CS_DOUBLE)

@@ -10,7 +10,7 @@
  *   cs_vnegative(x, a, b)     a where x has its sign bit set, else b
  *   cs_vpositive(x, v)        v where x > 0, else 0
  *   cs_vexponent(v, t)        v with the integer in t's low bits added to its exponent
- *   cs_constant(f)            f in every lane of a register: the compiler would load it anew for
+ *   cs_constant(f)            f in every lane of a register: the compiler would load it again for
  *                             each of its uses, and loads are as scarce as multiply-adds
  *   cs_mask, cs_first(n)      the first n lanes, none where n < 1; n < CS_VEC
  *   cs_vload_first, cs_vstore_first   these lanes only; behind them is neither read nor written
@@ -28,7 +28,7 @@
  *   cs_vturn(b, sj, out, w)   out[i*w + j] = b[i + j*sj] for i and j below CS_VEC
  *
  * Sums that run over columns are those of cs_total and cs_squares; all others take one column per
- * lane. So every level gives the same bits.
+ * lane. So every level gives identical bits.
  *
  * GELU, exact erf form:
  *

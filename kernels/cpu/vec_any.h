@@ -1,6 +1,6 @@
 /* vec_any.h - four floats at a time in plain C, for tests of the other levels' sources: see vec.h.
  *
- * Where the processor has no fused multiply-add, libm computes it: right, and slow.
+ * Where the CPU has no fused multiply-add, libm computes it: right, and slow.
  */
 #ifndef CS_KERNELS_CPU_VEC_ANY_H
 #define CS_KERNELS_CPU_VEC_ANY_H

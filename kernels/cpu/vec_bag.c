@@ -3,7 +3,7 @@
  * DESIGN. A mean over tokens needs no order, only how often each token comes. A segment that is
  * no shorter than the vocabulary (of at most COUNT_MAX) is counted, and the table's rows are added
  * with their counts as weights; of any other every token's row is added, with weight 1. Which of
- * the two depends on the segment's length and the table alone, so an answer does not know what
+ * the two depends on the segment's length and the table alone, so a prediction does not know what
  * stands beside it.
  * LIST rows are added in single precision at a time, and these sums in double, because what tells
  * sequences apart is a small part of their means.
@@ -18,7 +18,7 @@
 enum { LIST = 16,
        COUNT_MAX = 8192 };       /* counters on the stack, in the first-level cache */
 
-/* Rows of the table with their weights, and what has been added up so far. */
+/* Rows of the table with their weights, and what has been summed so far. */
 typedef struct bag {
     const float *row[LIST];
     float        weight[LIST];
@@ -31,7 +31,7 @@ static void add_double(double *sum, cs_vec v)
     cs_wide_store(sum, cs_wide_add(cs_wide_load(sum), cs_widen(v)));
 }
 
-/* Sums in registers, each a chain: of four, the processor would wait for each multiply-add. */
+/* Sums in registers, each a chain: of four, the CPU would wait for each multiply-add. */
 #define EACH_OF_4(OP) OP(0) OP(1) OP(2) OP(3)
 #define EACH_OF_8(OP) EACH_OF_4(OP) OP(4) OP(5) OP(6) OP(7)
 #define EACH_OF_12(OP) EACH_OF_8(OP) OP(8) OP(9) OP(10) OP(11)
@@ -67,7 +67,7 @@ static void flush(bag *b, int32_t n_col)
 /* Both lists take every candidate and step on only if it counts, because a branch per token would
  * cost more than its row does: what is written in vain is written over. */
 
-/* Rows of tokens id[0 .. n-1], as many as there is room for; returns how many were looked at. */
+/* Rows of tokens id[0 .. n-1], as many as there is space for; returns how many were looked at. */
 static int64_t list_tokens(bag *b, const int32_t *id, int64_t n, const float *first, int32_t ld)
 {
     int64_t i = 0;

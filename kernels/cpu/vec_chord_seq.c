@@ -3,7 +3,7 @@
  * DESIGN. Rotation takes the product of token t to token t - shift. Tiles go forward, so what lies
  * before a tile has passed its first product already and may be written at once: the hidden layer
  * is a tile's, never the sequence's. What the first `shift` tokens give to the end of the sequence
- * comes late: it is kept aside, and added when all tokens have been read. Threads take ranges, each
+ * comes late: it is set aside, and added when all tokens have been read. Threads take ranges, each
  * from its first tile to its last, and what a range gives to tokens before it is late as well. An
  * element of x gets one addition per block, so neither the ranges nor their number change a bit.
  *

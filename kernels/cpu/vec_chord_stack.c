@@ -1,4 +1,4 @@
-/* vec_chord_stack.c - ChordMixer blocks one after another, in place, for answers only.
+/* vec_chord_stack.c - ChordMixer blocks in sequence, in place, for predictions only.
  *
  * DESIGN. A block works in place (vec_chord_seq.c). Short sequences (CS_CHORD_SHORT tokens) go
  * through all blocks one worker each, while they are in its cache; longer ones, or few, one after
@@ -58,7 +58,7 @@ static int64_t lines(int64_t n)
 
 /* Floats from one track to the next in a worker's own n tokens. A token's part of a narrow track is
  * less than a cache line, of which rotation would move each quarter at another time; such tracks
- * are kept one after the other. They are read side by side, so they must not begin in the same set
+ * are kept in sequence. They are read side by side, so they must not begin in the same set
  * of a cache, as they would with lengths of 2^k. */
 static int64_t track_stride(int64_t n, int32_t track)
 {

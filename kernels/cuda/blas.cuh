@@ -1,7 +1,7 @@
 /* blas.cuh - cuBLAS, loaded when a device is opened.
  *
  * DESIGN. Linked in the usual way it costs every start of the program half a second and 200 MB,
- * also of those who compute on the processor.
+ * also of those who compute on the CPU.
  */
 #ifndef CS_KERNELS_CUDA_BLAS_CUH
 #define CS_KERNELS_CUDA_BLAS_CUH

@@ -1,7 +1,7 @@
 /* chord.cuh - a ChordMixer block on tensor cores: its operands, its weights, its launch.
  *
  * DESIGN. x lies in octets, [channel / 8][token][8] of bf16: 16 bytes of a token, all tokens of an
- * octet one after the other, so that a rotated track is a run at another place.
+ * octet in sequence, so that a rotated track is a run at another place.
  */
 #ifndef CS_KERNELS_CUDA_CHORD_H
 #define CS_KERNELS_CUDA_CHORD_H

@@ -4,7 +4,7 @@
  * so far and the sum of exponentials relative to it (Milakov, Gimelshein 2018; Dao et al.,
  * FlashAttention, 2022). Going backward the probabilities are computed again, once for the queries'
  * gradients and once for those of keys and values, so that no two blocks add to one place. Tiles of
- * the packed rows may hold several short segments, which are taken one after the other.
+ * the packed rows may hold several short segments, which are taken in sequence.
  */
 #include "kernels/cuda/keys.cuh"
 #include "kernels/cuda/tiles.cuh"

@@ -214,7 +214,7 @@ static void cuda_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s
 
 /* ---- which blocks ------------------------------------------------------------------------ */
 
-/* A block has room for both weights in shared memory, and registers for the hidden layer; whatever
+/* A block has space for both weights in shared memory, and registers for the hidden layer; whatever
  * does not is composed from ops. */
 template <int KB> static bool fits(int32_t width, int32_t hidden, int32_t track)
 {

@@ -25,7 +25,7 @@
 #include "kernels/cuda/chord_tile.cuh"
 
 enum { TILE_STEPS = 2, TILE_ROWS = 16 * TILE_STEPS,
-       SLICE_SEGMENTS = 16 };    /* at most: shorter ones leave room */
+       SLICE_SEGMENTS = 16 };    /* at most: shorter ones leave space */
 
 /* What registers allow: 64 Ki of them, 128 or 255 a thread. */
 template <int NH> struct slice_size {
@@ -199,7 +199,7 @@ static __global__ void __launch_bounds__(slice_size<NH>::THREADS, 1) chord_short
     for (int32_t s = share_of(q, blockIdx.x); s < end;) {
         const int32_t s1 = slice_end(q, s, end);
         if (q.off[s + 1] - q.off[s] > q.rows)
-            __trap();            /* longer than the batch's depth says: no room for its rows */
+            __trap();            /* longer than the batch's depth says: no space for its rows */
         ring<NH> weights = { shared, q.pack, q.one, n_step, n_step * q.n_block, 0 };
         weights.ask();
         const slice p = describe(q, m, s, s1);

@@ -1,6 +1,6 @@
 /* cu_chord_train.cu - a ChordMixer block in training on tensor cores, forward and backward.
  *
- * DESIGN. x, y and their gradients are matrices in single precision; products take bf16 and add up
+ * DESIGN. x, y and their gradients are matrices in single precision; products take bf16 and sum
  * in single precision. Forward a warp takes 32 tokens at a time, or 16 where there are few, through
  * the block and keeps all in registers; lane (g, c) of cs_mma has rows g and g + 8 of each 16:
  *

@@ -11,7 +11,7 @@
  *   sums    so the lane has of units 2g and 2g + 1 of 16 the columns 4c .. 4c + 3 of 16
  *
  * The ranges' sums go to memory and are added to the gradients in order. How many ranges there are
- * follows from shapes and the number of multiprocessors, which have room for two blocks each.
+ * follows from shapes and the number of multiprocessors, which have space for two blocks each.
  *
  * To compute the hidden layer again here would cost more than to read it: that takes whole rows of
  * x and dy, where a block has 128 columns; of a token, both left factors are 4 hp bytes, both right

@@ -305,7 +305,7 @@ template <bool WIDE> static conv_mma kernel_of(cs_in_tf32, int32_t np)
 /* How the columns are dealt to blocks. */
 struct cut { int32_t np, n_col; int64_t n_bytes; };
 
-/* False where a block's weights have no room. */
+/* False where a block's weights have no space. */
 template <class IN> static bool cut_columns(const cs_cuda *cu, const cs_conv_job &q, cut *c)
 {
     const int64_t n_step = cs_div_up(q.x.c, CS_STEP) * q.taps.n;

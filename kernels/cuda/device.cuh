@@ -2,10 +2,10 @@
  *
  * DESIGN. Every op is one or two launches on the backend's stream; nothing waits for the device but
  * download() and sync(). Sums are taken in an order that shapes fix (no atomic additions of reals),
- * so that two runs give the same bits. Reductions add in double: they are bound by memory.
+ * so that two runs give identical bits. Reductions add in double: they are bound by memory.
  *
  * The sources need nothing of nvcc but CS_KERNEL_CALL, so that tests/gpu/host can compile them for
- * the processor and run every kernel, thread by thread, where there is no GPU.
+ * the CPU and run every kernel, thread by thread, where there is no GPU.
  */
 #ifndef CS_KERNELS_CUDA_DEVICE_H
 #define CS_KERNELS_CUDA_DEVICE_H
@@ -107,7 +107,7 @@ void cs_cuda_conv_tail(cs_backend *be);
 /** cs_cuda_chord - the fused blocks, which compute in CS_IN_BF16 */
 void cs_cuda_chord(cs_backend *be);
 void cs_cuda_chord_train(cs_backend *be);
-/** cs_cuda_bf16 - matrices in half the room, in CS_IN_BF16 */
+/** cs_cuda_bf16 - matrices in half the memory, in CS_IN_BF16 */
 void cs_cuda_bf16(cs_backend *be);
 
 /* ---- addresses --------------------------------------------------------------------------- */

@@ -1,12 +1,12 @@
 /* pairs.cuh - a bf16 matrix in shared memory that cs_mma reads plain or transposed.
  *
  * DESIGN. cs_mma wants pairs of neighbours along the sum (mma.cuh); what a block learns from is
- * summed over columns here and over rows there. Rows lie one after the other, and lane (g, c) reads
+ * summed over columns here and over rows there. Rows lie in sequence, and lane (g, c) reads
  *
  *   along    for a sum over columns, 16 to a step: columns 4c .. 4c + 3 of row g
  *   across   for a sum over rows, 16 to a step: rows 2c, 2c + 1, 2c + 8, 2c + 9 (so that cs_mma's
  *            results are an operand as they stand) of word g, which is columns 2g and 2g + 1.
- *            Paired anew they are column g of two tiles: of the even columns, and of the odd
+ *            Paired again they are column g of two tiles: of the even columns, and of the odd
  *            ones. Of both tiles' results the lane has, in a row, columns 4c .. 4c + 3
  *
  * A row has an odd multiple of 8 words, so rows that differ modulo 4 lie in different banks. Half a

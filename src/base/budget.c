@@ -4,9 +4,9 @@
  * DESIGN
  * A counting semaphore. Holders give their place up while they wait for something else, so stages
  * that mostly wait cost nothing, and one thread is one thread. A stage with parallel loops
- * asks how many threads these may have. The answer is taken from the integral of the number of
+ * asks how many threads these may have. The number is taken from the integral of the number of
  * threads at work over time: the moment of asking would be the wrong one to count, because it is
- * when the asker has just made room in a queue and woken the others for an instant.
+ * when the asker has just made space in a queue and woken the others for an instant.
  */
 #include "base/budget.h"
 

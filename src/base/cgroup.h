@@ -9,7 +9,7 @@
 #define CS_CGROUP_ROOT "/sys/fs/cgroup"
 
 /**
- * cs_cgroup_cpus - processors, rounded up
+ * cs_cgroup_cpus - CPUs, rounded up
  *
  * membership  the file with the groups of the process (versions 1 and 2)
  * root        where the groups are mounted

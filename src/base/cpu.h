@@ -35,7 +35,7 @@ bool cs_cpu_level(int i, char *name, size_t n_name) CS_MUST_CHECK;
 bool cs_cpu_has(unsigned mask);
 /** cs_cpu_kernels - instruction set of the kernels in use: "avx512", "avx2", "neon", "portable" */
 const char *cs_cpu_kernels(void);
-/** cs_cpu_count - processors this process may run on (affinity and cgroup respected) */
+/** cs_cpu_count - CPUs this process may run on (affinity and cgroup respected) */
 int cs_cpu_count(void);
 
 #endif

@@ -32,7 +32,7 @@ void cs_outfile_protect(const char *(*look)(const char *path));
  *
  * holds    the kind of its content, as cs_outfile_open_as() takes it
  * n_bytes  what to keep of a NAME.part that is there: what cs_outfile_checkpoint() told
- * Returns  CS_OK; CS_EUSAGE for what is no regular file, one that the run reads, and one whose
+ * Returns  CS_OK; CS_EUSAGE for what is not a regular file, one that the run reads, and one whose
  *          content is protected; CS_EFORMAT when less than n_bytes are there; CS_EIO, also when
  *          another process is writing to it
  */

@@ -77,7 +77,7 @@ int cs_group_local(const cs_group *g);
 /** cs_group_send, cs_group_recv - n bytes between rank 0 and another; both must name the same n */
 int cs_group_send(cs_group *g, int to, const void *p, size_t n) CS_MUST_CHECK;
 int cs_group_recv(cs_group *g, int from, void *p, size_t n) CS_MUST_CHECK;
-/** cs_group_gather - n bytes of every rank, one after the other, into rank 0's `all` (else NULL) */
+/** cs_group_gather - n bytes of every rank, in sequence, into rank 0's `all` (else NULL) */
 int cs_group_gather(cs_group *g, const void *p, size_t n, void *all) CS_MUST_CHECK;
 /** cs_group_broadcast - the n bytes that rank 0 has, into p of all */
 int cs_group_broadcast(cs_group *g, void *p, size_t n) CS_MUST_CHECK;

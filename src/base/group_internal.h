@@ -29,13 +29,13 @@ bool cs_group_expired(double end);
 /**
  * cs_group_write - n bytes to the other side
  *
- * begun    they go on with a message, as do those after the first byte: a signal is not heeded
+ * begun    they continue with a message, as do those after the first byte: a signal is not heeded
  *          before it is whole, for a few seconds, because half of one cannot be followed by another
  * Returns  CS_OK; CS_ECANCEL after a signal, nothing having been sent; CS_EOF when the time is up;
  *          CS_EIO: the other side has hung up
  */
 int cs_group_write(int fd, const void *p, size_t n, double seconds, bool begun) CS_MUST_CHECK;
-/** cs_group_hang_up - why we hang up; it waits up to 10 s for room where the other side reads
+/** cs_group_hang_up - why we hang up; it waits up to 10 s for space where the other side reads
  * late */
 void cs_group_hang_up(int fd, const char *why);
 /** cs_group_reap - wait until forked ranks have ended, which have been hung up on */

@@ -251,7 +251,7 @@ static struct block *block_new(cs_arena *a, size_t cap)
     return b;
 }
 
-/* A block with room for n_bytes: the newest one, a new newest one, or one for this request. */
+/* A block with space for n_bytes: the newest one, a new newest one, or one for this request. */
 static struct block *block_for(cs_arena *a, size_t n_bytes)
 {
     struct block *b = a->newest, *fresh;

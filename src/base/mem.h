@@ -29,7 +29,7 @@ void *cs_alloc(size_t n, size_t size) CS_MUST_CHECK;
 void *cs_realloc(void *p, size_t n, size_t size) CS_MUST_CHECK;
 
 /**
- * cs_grow - make room for at least `need` elements in a growing array (doubling)
+ * cs_grow - make space for at least `need` elements in a growing array (doubling)
  *
  * p        address of the array pointer (pass (void **)&array)
  * cap      its capacity in elements, updated

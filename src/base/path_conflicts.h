@@ -5,9 +5,9 @@
 #include "base/err.h"
 
 /* Files are told by device and number, whatever path leads to them; "-" is standard input or
- * output. What is no regular file (a device, a pipe, a folder) or not there is never in the way.
+ * output. What is not a regular file (a device, a pipe, a folder) or not there is never in the way.
  * Claims are for a program that runs one command: they are never given back, and all of them are
- * made by the thread that starts the run. A file that a run goes on from and writes again (a
+ * made by the thread that starts the run. A file that a run continues from and writes again (a
  * checkpoint, a journal) is an output and not claimed as an input. */
 
 /** cs_paths_add_input - the run reads this file. CS_OK; CS_EUSAGE naming an output that was claimed

@@ -69,7 +69,7 @@ void cs_pipe_report(const cs_pipe *p);
 
 /**
  * cs_pipe_summary - the same in one line, cut to fit: "busy read 0.1 s, infer 2 s; waits read to
- * infer 1.9 s full, 0.2 s empty"; neighbours of one name are added up
+ * infer 1.9 s full, 0.2 s empty"; neighbours of one name are summed
  */
 void cs_pipe_summary(const cs_pipe *p, char *buf, size_t n_buf);
 

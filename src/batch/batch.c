@@ -1,6 +1,6 @@
 /* batch.c - tokens packed back to back: append, reset, drop.
  *
- * DESIGN: every array grows by doubling and keeps its room over a reset. Room is made for all of
+ * DESIGN: every array grows by doubling and keeps its space over a reset. Space is made for all of
  * them before any is written, so that a failure leaves the batch as it was.
  */
 #include "batch/batch.h"

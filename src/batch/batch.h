@@ -23,16 +23,16 @@ typedef struct cs_batch {
     int32_t   n_channel, n_target;   /* widths of x and target rows; 0 when absent, or
                                       * CS_TARGET_TOKENS */
     uint64_t  oldest;                /* number of the oldest chunk in it */
-    int64_t   cap_tok;               /* room, in tokens */
-    int32_t   cap_seg, cap_rec;      /* room; the arrays grow as needed */
+    int64_t   cap_tok;               /* space, in tokens */
+    int32_t   cap_seg, cap_rec;      /* space; the arrays grow as needed */
 } cs_batch;
 
 /** cs_depth - ceil(log2(n)) for n >= 1; 0 for n <= 1. Exact for every int64_t */
 int32_t cs_depth(int64_t n);
 
-/** cs_batch_new - without room, which grows with what is appended */
+/** cs_batch_new - without space, which grows with what is appended */
 cs_batch *cs_batch_new(int32_t n_channel, int32_t n_target);
-/** cs_batch_reserve - room for `n` tokens in all; CS_EMEM */
+/** cs_batch_reserve - space for `n` tokens in all; CS_EMEM */
 int cs_batch_reserve(cs_batch *b, int64_t n) CS_MUST_CHECK;
 void cs_batch_free(cs_batch *b);
 void cs_batch_drop(void *batch);
@@ -46,7 +46,7 @@ void cs_batch_reset(cs_batch *b);
  * tok      [n] ids, or NULL when x is given
  * x        [n * n_channel] values, or NULL
  * target   [n_target], or NULL when n_target is 0; with CS_TARGET_TOKENS use the next function
- * slot     where the answer goes; {0} in training
+ * slot     where the prediction goes; {0} in training
  * Returns  CS_OK or CS_EMEM (the batch stands as before). A depth other than that of the records
  *          already there is CS_BUG
  */

@@ -78,7 +78,7 @@ static double best_slope(const struct group *g)
     return exp((lo + hi) / 2);
 }
 
-/* Steps of probability at which record i is called, and wrongly so. v: room for its values. */
+/* Steps of probability at which record i is called, and wrongly so. v: space for its values. */
 static void count_calls(const struct group *g, int64_t i, double slope, float *v,
                         cs_calibration_bin *b)
 {

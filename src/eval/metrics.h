@@ -27,15 +27,15 @@ typedef struct cs_scores {
 } cs_scores;
 
 void cs_scores_init(cs_scores *s, bool is_class, int32_t n_out, int32_t n_target);
-/** cs_scores_for - the same for the answers of a model, with a threshold of 0.5 */
+/** cs_scores_for - the same for the predictions of a model, with a threshold of 0.5 */
 void cs_scores_for(cs_scores *s, const cs_model *m);
 void cs_scores_release(cs_scores *s);
 void cs_scores_clear(cs_scores *s);
-/** cs_scores_add - one record's answer [n_out] and truth [n_target]; CS_OK or CS_EMEM */
+/** cs_scores_add - one record's prediction [n_out] and truth [n_target]; CS_OK or CS_EMEM */
 int  cs_scores_add(cs_scores *s, const float *answer, const float *target, int64_t length)
     CS_MUST_CHECK;
 
-/** cs_scores_known - is any truth of record i known, and for classes one that there is an answer
+/** cs_scores_known - is any truth of record i known, and for classes one that there is a prediction
  * for? */
 bool cs_scores_known(const cs_scores *s, int64_t i);
 

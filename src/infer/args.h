@@ -103,7 +103,7 @@ int cs_args_model(const char *path, char *found, size_t n_found) CS_MUST_CHECK;
  * cs_model_open - backend and model of a command that answers
  *
  * path     --model, or NULL for the default model
- * device   where it answers; NULL: on the processor
+ * device   where it answers; NULL: on the CPU
  * Returns  CS_OK; the errors of cs_args_model() and cs_model_load(); CS_EMODEL for a model whose
  *          input is not nucleotides
  */

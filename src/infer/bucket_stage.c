@@ -1,8 +1,8 @@
 /* bucket_stage.c - the bucket stage: chunks to the writer, their views into batches.
  *
  * DESIGN
- * No deadlock. Only `flight` and the count `pending` can close a circle: bucket waits for room
- * in flight, the writer for the answers of its chunk w, and these may lie in a batch that only
+ * No deadlock. Only `flight` and the count `pending` can close a circle: bucket waits for space
+ * in flight, the writer for the predictions of its chunk w, and these may lie in a batch that only
  * bucket can close. Let b(j) be the bytes of chunk j, P and B the items and bytes that flight
  * holds. Bucket blocks on chunk k only if flight, which then holds w+1 .. k-1, has k-1-w >= P
  * items, or if b(w+1) + ... + b(k) > B (a push into an empty flight always succeeds).
@@ -11,7 +11,7 @@
  *     k - o >= L  or  b(o+1) + ... + b(k) > B / 2,       1 <= L <= P + 1.
  *
  * Both grow as o falls, so if bucket blocks, every batch with records of chunks <= w has been
- * closed, infer (which waits for nobody else) will answer it, and the writer will go on. Half
+ * closed, infer (which waits for no other thread) will answer it, and the writer will go on. Half
  * of B, and L = P / 2, leave the writer some way to go before anybody waits. Chunk numbers and
  * bytes are functions of the input, so batches are, too; a clock or the length of a queue is
  * never asked.

@@ -96,7 +96,7 @@ static bool cuts(const cs_policy_args *a)
     return a->on_long == CS_LONG_WINDOW || a->on_long == CS_LONG_FIT;
 }
 
-/* Windows as long as there is room for. */
+/* Windows as long as there is space for. */
 static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
 {
     cs_session *s = cs_session_new(m, m->be);

@@ -9,7 +9,7 @@ typedef enum cs_on_long {
 } cs_on_long;
 
 /* What the answer of a record with two segments is: the mean over both (mates); both answers, one
- * after the other; or the answer to both together (a head of two parts). */
+ * after the other; or the prediction to both together (a head of two parts). */
 typedef enum cs_pair_rule { CS_PAIR_MEAN, CS_PAIR_APART, CS_PAIR_JOINT } cs_pair_rule;
 
 typedef struct cs_policy_args {
@@ -28,7 +28,7 @@ extern const cs_opt cs_call_table[];       /* --call, --min-prob, --max-error */
 /* Nothing in it depends on the machine, but for the windows of CS_LONG_FIT. */
 typedef struct cs_policy {
     const cs_model *model;
-    bool       both;             /* the answer is the same for either strand, to the last bit */
+    bool       both;             /* the prediction is the same for either strand, bit for bit */
     bool       canonical;        /* and it takes one view: that of the strand that sorts first */
     cs_on_long on_long;
     cs_pair_rule pair;
@@ -74,7 +74,7 @@ double cs_policy_least(const cs_policy *p, int64_t n_base);
 int64_t cs_policy_longest(const cs_policy *p);
 
 /** cs_policy_may_cut - would --long-sequence window make sequences shorter? Not where they are cut
- * already, nor where an answer is for the whole of one */
+ * already, nor where a prediction is for the whole of one */
 bool cs_policy_may_cut(const cs_policy *p);
 
 /** cs_policy_remedy - what would help a sequence for which there is no memory, as a clause: options

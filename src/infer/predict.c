@@ -95,7 +95,7 @@ static void deliver(cs_infer_stage *s, const cs_batch *b)
     }
 }
 
-/* Room for the answers of a batch. */
+/* Space for the predictions of a batch. */
 static int reserve_values(cs_infer_stage *s, const cs_batch *b)
 {
     size_t n = 0;
@@ -254,7 +254,7 @@ static bool is_small(cs_session *s, const cs_batch *b)
     return cs_plan_memory(s, b->n_tok, b->n_seg, b->depth, false) <= CS_SMALL_BATCH;
 }
 
-/* The answers of the batch in a slot. */
+/* The predictions of the batch in a slot. */
 static int collect(cs_infer_stage *s, int slot)
 {
     cs_batch *b = s->sent[slot];
@@ -284,7 +284,7 @@ static int infer_ahead(cs_infer_stage *s, cs_queue *in)
         if (rc == CS_OK)
             rc = collect(s, 1 - slot);
         if (rc == CS_OK && !s->started[slot])
-            rc = collect(s, slot);        /* no room for it: alone, or otherwise */
+            rc = collect(s, slot);        /* no space for it: alone, or otherwise */
     }
 out:
     if (rc != CS_EOF)

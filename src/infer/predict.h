@@ -7,7 +7,7 @@
 /**
  * cs_batch_predict - raw values of a batch to the views that its slots name
  *
- * s        pipe, policy and room for answers; counts `pending` of the views' chunks down
+ * s        pipe, policy and space for predictions; counts `pending` of the views' chunks down
  * by       one of the stage's sessions
  * Returns  CS_OK, also where the only view of a batch needs more memory than there is: that is then
  *          its reason; else the errors of cs_session_forward(), with the record where there is one

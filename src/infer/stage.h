@@ -5,7 +5,7 @@
  *     read -> tokenise -> bucket -> (flight) -> write
  *
  * and is always owned by exactly one of them; its records go from bucket to infer as copies of
- * their tokens, and their answers come back into the chunk's own slots. `pending` counts the
+ * their tokens, and their predictions come back into the chunk's own slots. `pending` counts the
  * answers that are still missing, and one more as long as the bucket stage looks at the chunk.
  */
 #ifndef CS_INFER_STAGE_H
@@ -19,13 +19,13 @@
 #include "io/reader.h"
 #include "nn/exec/session.h"
 
-/* What a chunk of CS_CHUNK_BASES bases may occupy: bases, qualities, names and answers. */
+/* What a chunk of CS_CHUNK_BASES bases may occupy: bases, qualities, names and predictions. */
 enum { CS_CHUNK_BYTES = 256 << 10 };
 
 /* Activations of a batch that an infer stage answers by its own session: see workers.h. */
 enum { CS_SMALL_BATCH = 8 << 20 };
 
-/* Tokens of a batch: where there is no room for one, infer makes them half of its, once. Less than
+/* Tokens of a batch: where there is no space for one, infer makes them half of its, once. Less than
  * `first`: that has happened. */
 typedef struct cs_limit { int64_t first; _Atomic int64_t tokens; } cs_limit;
 
@@ -57,7 +57,7 @@ typedef struct cs_infer_stage {
     cs_session *session;         /* its own */
     cs_session *shared;          /* for large batches (see workers.h); may be the same */
     pthread_mutex_t *shared_lock;    /* held while `shared` is used */
-    cs_session *fallback;        /* on the processor, for what a device has no room for; or NULL */
+    cs_session *fallback;        /* on the CPU, for what a device has no space for; or NULL */
     pthread_mutex_t *fallback_lock;
     cs_limit   *limit;           /* NULL: a batch that needs too much ends the run */
     cs_batch   *sent[CS_STAGING_SLOTS];     /* in the device's staging slots, or NULL */
@@ -76,13 +76,13 @@ typedef struct cs_write_stage {
     uint64_t     n_record, n_base;
     cs_counted   too_long;       /* records beyond the model's longest sequence */
     cs_counted   no_memory;
-    cs_counted   on_cpu, cut;    /* computed on the processor, or in windows, for lack of room */
+    cs_counted   on_cpu, cut;    /* computed on the CPU, or in windows, for lack of space */
 } cs_write_stage;
 
 /** cs_stage_read - chunks of records, numbered from 0 */
 int cs_stage_read(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 
-/** cs_stage_tokenise - every record's views with their tokens, and room for answers */
+/** cs_stage_tokenise - every record's views with their tokens, and space for predictions */
 int cs_stage_tokenise(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 
 /** cs_stage_bucket - chunks to `flight`, then their records into batches; bucket_stage.c has the

@@ -71,7 +71,7 @@ static void give_memory_back(void)
 #endif
 }
 
-/* All stages are told apart by their structs; this is the picture of ARCHITECTURE.md in code. */
+/* All stages are distinguished by their structs; this is the picture of ARCHITECTURE.md in code. */
 struct stages {
     cs_read_stage     read;
     cs_tokenise_stage tokenise;

@@ -68,7 +68,7 @@ static int reserve_ids(const cs_policy *p, cs_chunk *c)
     return CS_OK;
 }
 
-/* Tokens of all views, each with the room that the tokenizer and bases to turn need meanwhile. */
+/* Tokens of all views, each with the space that the tokenizer and bases to turn need meanwhile. */
 static int encode(const cs_policy *p, cs_chunk *c)
 {
     int64_t most = 0;
@@ -91,13 +91,13 @@ static bool is_alone(const cs_chunk *c, const cs_view *v)
     return c->first[v->rec + 1] - c->first[v->rec] == 1;
 }
 
-/* How many answers a record's own is made of, one after the other. */
+/* How many answers a record's own is made of, in sequence. */
 static int answers_of(const cs_policy *p, const cs_chunk *c, int i)
 {
     return p->pair == CS_PAIR_APART ? c->rec[i].n_seg : 1;
 }
 
-/* Room for the raw values of views; where a record has one view, they are its answer's own. */
+/* Space for the raw values of views; where a record has one view, they are its prediction's own. */
 static int reserve_answers(const cs_policy *p, cs_chunk *c)
 {
     const cs_model *m = p->model;

@@ -5,7 +5,7 @@
 #include "infer/policy.h"
 
 /**
- * cs_chunk_tokenise - views of every record, with their tokens, and room for their answers
+ * cs_chunk_tokenise - views of every record, with their tokens, and space for their predictions
  *
  * c        its records are set; gets view, first, ans and id
  * Returns  CS_OK; CS_EMEM naming the records

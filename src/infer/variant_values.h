@@ -14,7 +14,7 @@ typedef struct cs_variant_values {
     int            score;        /* but CS_SCORE_AUTO; set before init */
     int32_t        width;        /* of a vector, with EMBEDDING; as well */
     cs_vcf_field  *field;
-    cs_vcf_values *value;        /* [n_field] of the VCF record in hand; [cap] room for its ALTs */
+    cs_vcf_values *value;        /* [n_field] of the VCF record in hand; [cap] space for its ALTs */
     double       **number;       /* [n_field] */
     const char   **reason;
     char         (*reason_text)[CS_SKIP_BYTES];

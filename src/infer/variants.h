@@ -58,11 +58,11 @@ void cs_variants_distance(const float *ref, const float *alt, int32_t n, double 
  * cs_variants_ratio - log of how much likelier the alternate allele is than the reference
  *
  * As many bases are hidden in either window, n_hide from the allele on, and their logarithms are
- * added up: of alleles of one length those are the alleles; a shorter one is followed by what
+ * summed: of alleles of one length those are the alleles; a shorter one is followed by what
  * follows it in its window, so that sums of equally many terms are compared.
  *
  * a        of one window: probabilities of A, C, G and T for every base; of two windows: raw values
- *          of both, one after the other
+ *          of both, in sequence
  */
 double cs_variants_ratio(const cs_variant_alt *v, const cs_prediction *a);
 

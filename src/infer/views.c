@@ -1,7 +1,7 @@
 /* views.c - split a record into views, and combine their predictions.
  *
  * DESIGN. An answer is the same for a sequence and its reverse complement only if everything on the
- * way is symmetric, to the last bit. Windows lie symmetrically about the middle, so that those of
+ * way is symmetric, bit for bit. Windows lie symmetrically about the middle, so that those of
  * the reverse complement are the reverse complements of these, from right to left. Sums are taken
  * in pairs, forward + reverse and window i + window n-1-i: turning the sequence round swaps the two
  * terms of an addition, which commutes, and leaves the order of additions alone.
@@ -376,7 +376,7 @@ static void average(const cs_chunk *c, int i, const struct part *part, int n_par
     }
 }
 
-/* Raw values of both segments, which have room: see reserve_answers() in predict.c. */
+/* Raw values of both segments, which have space: see reserve_answers() in predict.c. */
 static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
 {
     cs_prediction *a = &c->ans[i];

@@ -22,7 +22,7 @@ int64_t cs_views_count(const cs_policy *p, const cs_record *r);
  *
  * rec      the record's place in its chunk
  * out      [cs_views_count] segment by segment, windows from left to right, forward first. tok.n is
- *          the room that a view's tokens need at most
+ *          the space that a view's tokens need at most
  */
 void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view *out);
 
@@ -32,19 +32,19 @@ int64_t cs_view_scratch(const cs_policy *p, const cs_view *v);
 /**
  * cs_view_encode - its tokens, or the reason why it has none: then tok.n is 0
  *
- * v        tok.id has room for tok.n ids
+ * v        tok.id has space for tok.n ids
  * Thread   any, each view once
  */
 void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch);
 
 /**
- * cs_views_decide - the answer of record i of a chunk, whose views have been answered
+ * cs_views_decide - the prediction of record i of a chunk, whose views have been answered
  *
  * The mean of raw values over the strands of a window, over windows, over segments, each taken so
  * that turning the record round or swapping its mates gives the same bits; then what the head makes
  * of them. A view with a reason is left out; if none is left, the first one's reason is the
  * record's. A lack of memory always is. Of segments that are apart or joint (policy.h) neither can
- * be left out; apart, the answer is raw values, those of the second segment behind the first's.
+ * be left out; apart, the prediction is raw values, those of the second segment behind the first's.
  */
 void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i);
 

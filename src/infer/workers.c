@@ -51,7 +51,7 @@ out:
     return rc;
 }
 
-/* What a device has no room for is computed by all threads, as large batches are. */
+/* What a device has no space for is computed by all threads, as large batches are. */
 static int add_fallback(cs_workers *c, const cs_model *m, int n_thread)
 {
     int rc = CS_OK;

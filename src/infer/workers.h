@@ -5,7 +5,7 @@
  * session of its own on the model. A batch whose activations take more than CS_SMALL_BATCH bytes,
  * as those of long sequences do, goes through the one session that all share, by loops over as many
  * threads as there are to spare: so large memory is taken once. Which way a batch goes follows from
- * the batch alone, and the bits of an answer are the same both ways.
+ * the batch alone, and the bits of a prediction are the same both ways.
  *
  * On devices with memory of their own there is one stage per device, each with a session on the
  * model or on a copy of it, and all take batches from the same queue; slots bring answers to their
@@ -18,7 +18,7 @@
 
 enum { CS_WORKERS_MAX = 64 };
 
-/* What further threads and devices need, and the processor where devices fall back to it. */
+/* What further threads and devices need, and the CPU where devices fall back to it. */
 typedef struct cs_worker { cs_backend *be; cs_model *copy; cs_session *session; } cs_worker;
 
 typedef struct cs_workers {

@@ -14,7 +14,7 @@ static void count_reason(cs_write_stage *s, const cs_record *r, cs_reason reason
         cs_count_warning(&s->no_memory, r->name);
 }
 
-/* How answers came about where there was no room for sequences as they are. */
+/* How answers came about where there was no space for sequences as they are. */
 static void count_detours(cs_write_stage *s, const cs_chunk *c, int i)
 {
     bool on_cpu = false;

@@ -17,7 +17,7 @@ extern const char cs_base_complement[256];
 /**
  * cs_base_fold, cs_base_codes - many letters at once: cs_base_upper and cs_base_code
  *
- * With AVX2 where the processor has it; the same bytes without.
+ * With AVX2 where the CPU has it; the same bytes without.
  *
  * fold     dst[i] = cs_base_upper[src[i]], if all of these are A, C, G or T: true. Otherwise false,
  *          and dst holds nothing of use

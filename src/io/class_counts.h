@@ -24,7 +24,7 @@ int  cs_prob_bin(double p);
 
 /** cs_class_counts_new - for the classes (or values) of an output; CS_EMEM */
 int  cs_class_counts_new(const cs_output_info *info, cs_class_counts **out) CS_MUST_CHECK;
-/** cs_class_counts_add - one record more; with values, a record with an answer is of no class */
+/** cs_class_counts_add - one record more; with values, a record with a prediction is of no class */
 void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const cs_record *r,
                          const cs_prediction *a);
 /** cs_class_counts_sum - fill clade, after the last record */

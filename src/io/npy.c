@@ -9,7 +9,7 @@
 
 enum {
     MAGIC_BYTES = 6, ALIGN = 64,
-    ROW_DIGITS = 20,             /* room that a header keeps for the number of rows */
+    ROW_DIGITS = 20,             /* space that a header keeps for the number of rows */
     HEADER_MAX = 4096,           /* of those written */
     READ_MAX = 1 << 20           /* of those read; NumPy stops at 10000 unless told otherwise */
 };

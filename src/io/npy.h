@@ -25,7 +25,7 @@ int cs_npy_write(const char *path, cs_npy_type type, cs_npy_shape shape, const v
  * memory
  *
  * shape    dim[0] is -1 when the number of rows is not known yet; cs_npy_end() then tells it
- * Returns  CS_OK; CS_EUSAGE when it is not known and f is no regular file, in which the header
+ * Returns  CS_OK; CS_EUSAGE when it is not known and f is not a regular file, in which the header
  *          could be written again; errors of cs_outfile_write()
  */
 int cs_npy_begin(cs_outfile *f, cs_npy_type type, cs_npy_shape shape) CS_MUST_CHECK;

@@ -1,7 +1,7 @@
 /* read_bam.c - SAM, BAM and CRAM: primary records, as the sequencer read them.
  *
  * DESIGN: htslib decodes. Secondary and supplementary records repeat bases that another record
- * has, so they are counted and left out, unless the user says otherwise; mates are told apart by
+ * has, so they are counted and left out, unless the user says otherwise; mates are distinguished by
  * "/1" and "/2" behind their names, as samtools fastq does it; a read on the reverse strand is
  * turned back (bases complemented and reversed, qualities reversed). Fields that nobody asks for
  * are not decoded from CRAM. Only BAM and CRAM get threads: htslib would read SAM on a thread of

@@ -121,7 +121,7 @@ static int refuse_base(cs_fastx *f, unsigned char c)
                    "not a nucleotide code", f->path, (long long)f->line, c, NAME(f->name));
 }
 
-/* Translates n bytes to dst; returns how many came before the first that is no base. */
+/* Translates n bytes to dst; returns how many came before the first that is not a base. */
 static size_t translate(char *restrict dst, const char *restrict src, size_t n)
 {
     unsigned bad = 0;

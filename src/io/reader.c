@@ -255,7 +255,7 @@ static bool choose_range(cs_inputs *s, int i)
     return s->from < s->to && s->from < end && s->to > start;
 }
 
-/* ---- one after the other --------------------------------------------------------------------- */
+/* ---- in sequence --------------------------------------------------------------------- */
 
 /* Bytes of the part that are consumed; reading may begin before it. */
 static int64_t tell_one(cs_inputs *s)

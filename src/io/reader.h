@@ -8,7 +8,7 @@
 struct hFILE;
 struct htsFormat;
 
-/* What was odd but no error, added up over all inputs of a run. */
+/* What was odd but no error, summed over all inputs of a run. */
 typedef struct cs_input_count {
     cs_counted outside_iupac;    /* records with an X, read as N */
     cs_counted no_end_marker;    /* BGZF inputs without their last block */
@@ -35,7 +35,7 @@ typedef struct cs_input_opt {
 /* How sure a reader is that an input is its own. */
 enum { CS_SNIFF_NO, CS_SNIFF_ELSE_MINE, CS_SNIFF_YES };
 
-/* One format family. Formats are told apart by content (htslib), never by file name. */
+/* One format family. Formats are distinguished by content (htslib), never by file name. */
 typedef struct cs_reader {
     const char *name, *summary;
     /* Is an input of this detected format ours? CS_SNIFF_YES; CS_SNIFF_ELSE_MINE: if nobody else
@@ -86,7 +86,7 @@ const char *cs_input_path(const cs_input *in);
  * CS_EOF; an error here comes from the operating system */
 int cs_input_close(cs_input *in) CS_MUST_CHECK;
 
-/* Several inputs, one after the other: what every command reads from. */
+/* Several inputs, in sequence: what every command reads from. */
 typedef struct cs_inputs cs_inputs;
 /** cs_inputs_open - `paths` in order; n = 0 is an error of the caller's. Opens lazily */
 int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_inputs **out)

@@ -51,16 +51,16 @@ const char *cs_reason_name(cs_reason r);
 const char *cs_reason_help(cs_reason r);
 
 /* What the network answers on its own: a segment of a record or a window of it, on one strand. A
- * record has one or several; src/infer/views.h says which, and what its answer is made of. */
+ * record has one or several; src/infer/views.h says which, and what its prediction is made of. */
 typedef struct cs_view {
     int32_t   rec, seg;          /* the record, by its place in the chunk, and its segment */
     int64_t   start, n_base;     /* the part of the segment */
     bool      reverse;           /* its reverse complement */
     cs_reason reason;            /* why the network does not see it, or NONE */
     cs_tokens tok;               /* id NULL where the input is real values */
-    float    *v;                 /* [n of the answer] raw values, set by infer */
-    const float *evidence;       /* [n of the answer] added to v when it is set, or NULL */
-    bool      on_cpu;            /* the processor answered, for lack of room on the device */
+    float    *v;                 /* [n of the prediction] raw values, set by infer */
+    const float *evidence;       /* [n of the prediction] added to v when it is set, or NULL */
+    bool      on_cpu;            /* the CPU answered, for lack of space on the device */
 } cs_view;
 
 /* A record's answer: what the head writes (answer_len floats), or a reason why there is none. Where
@@ -79,21 +79,21 @@ typedef struct cs_prediction {
 } cs_prediction;
 
 /* About CS_CHUNK_RECORDS records or CS_CHUNK_BASES bases, whichever comes first; at least one
- * record. Few bases, so that a chunk's tokens are still in the second-level cache of the processor
+ * record. Few bases, so that a chunk's tokens are still in the second-level cache of the CPU
  * when the next stage takes them. */
 enum { CS_CHUNK_RECORDS = 4096, CS_CHUNK_BASES = 1 << 17 };
 
 typedef struct cs_chunk {
     uint64_t    no;              /* 0, 1, 2 ... */
     int         n;
-    size_t      cap;             /* room in rec */
+    size_t      cap;             /* space in rec */
     cs_record  *rec;             /* [n]          set by read */
     cs_view    *view;            /* [n_view]     set by tokenise, in the records' order */
     int32_t    *first;           /* [n + 1]      record i has the views first[i] .. first[i+1]-1 */
     int32_t     n_view;
     int32_t    *id;              /* [n_id] of all views, on the heap; NULL when batches have them */
     int64_t     n_id;
-    cs_prediction  *ans;             /* [n]          room made by tokenise, filled by write */
+    cs_prediction  *ans;             /* [n]          space made by tokenise, filled by write */
     atomic_int  pending;         /* answers still missing */
     int64_t     n_base;          /* sum over records and segments */
     int64_t     input_bytes;     /* how far the input had been consumed at its end, or 0 */

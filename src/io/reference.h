@@ -24,7 +24,7 @@ const char *cs_reference_name(const cs_reference *r, int i);
  * cs_reference_fetch - bases [from, to) of a contig, 0-based, upper-case IUPAC
  *
  * out      free() it
- * Returns  CS_OK; CS_EIO; CS_EFORMAT for a letter that is no nucleotide; CS_EMEM
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT for a letter that is not a nucleotide; CS_EMEM
  */
 int  cs_reference_fetch(cs_reference *r, const char *contig, int64_t from, int64_t to, char **out)
     CS_MUST_CHECK;

@@ -16,7 +16,7 @@ typedef struct cs_source cs_source;
  * cs_source_open - read a text through a file handle
  *
  * fp       stands at the first byte; taken over, also on failure
- * is_gzip  gzip or BGZF, any number of members of either kind one after the other
+ * is_gzip  gzip or BGZF, any number of members of either kind in sequence
  * threads  extra threads that inflate BGZF blocks, 0 for none; the bytes do not depend on it
  * Returns  CS_OK or CS_EMEM
  */
@@ -38,7 +38,7 @@ int cs_source_fill(cs_source *s, const char **p, size_t *n) CS_MUST_CHECK;
 typedef enum cs_zone { CS_ZONE_BEFORE, CS_ZONE_WITHIN, CS_ZONE_BEHIND } cs_zone;
 
 /**
- * cs_source_start - read, anew, from some place of a regular file on
+ * cs_source_start - read, again, from some place of a regular file on
  *
  * at       bytes of the file. Plain text begins right there, BGZF with the first block that starts
  *          there or later; a member of gzip that starts before, and what follows it, is delivered

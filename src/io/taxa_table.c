@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/opt.h"
 
-/* A number above NCBI's, with room for those that the tree will be given. */
+/* A number above NCBI's, with space for those that the tree will be given. */
 enum { MAX_TABLE_BYTES = 4 << 20, N_COLUMN = 5, MAX_TAXID = 2100000000 };
 
 /* An empty field or "-" says nothing. */

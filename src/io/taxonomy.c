@@ -3,7 +3,7 @@
  *
  * DESIGN
  * Tables and NCBI's dump become rows (taxa_rows.h), and rows a tree. A tree holds the classes and
- * what leads to them, so it is as small as the model's answer, whatever the table was.
+ * what leads to them, so it is as small as the model's prediction, whatever the table was.
  */
 #include "io/taxonomy.h"
 

@@ -40,7 +40,7 @@ static bool is_missing(struct text t)
     return t.n == 1 && t.s[0] == '.';
 }
 
-/* printf("%g")'s forms, and the words that the specification has for what is no number. */
+/* printf("%g")'s forms, and the words that the specification has for what is not a number. */
 static bool is_number(struct text t)
 {
     char buf[64], *end;

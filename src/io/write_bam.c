@@ -6,7 +6,7 @@
  * cp:f its probability, ct:i its taxid, cr:Z why there is no call. Lower case is for local use (SAM
  * specification 1.5, footnote); none of the four is used by other tools that we know of.
  *
- * A run goes on with BAM where it was interrupted: sync() has complete blocks written, and save()
+ * A run continues with BAM where it was interrupted: sync() has complete blocks written, and save()
  * keeps the bytes of the one that is not full, so that blocks end where they would have. SAM has no
  * blocks. Of CRAM, what htslib gathers for a container, and what it has learned from those before,
  * cannot be had from it; containers that end where the journal is written would depend on the

@@ -99,7 +99,7 @@ double cs_prediction_prob(const cs_prediction *a)
     return a->p > 0 ? (double)a->p : (double)a->v[cs_prediction_best(a)];
 }
 
-/* The names from the top down with ';' between; false: there is no room. */
+/* The names from the top down with ';' between; false: there is no space. */
 static bool lineage(const cs_taxonomy *t, int32_t node, char *buf, size_t n_buf)
 {
     size_t n = 0;

@@ -42,7 +42,7 @@ typedef struct cs_writer {
     int (*begin)(cs_output *o);
     int (*record)(cs_output *o, const cs_record *r, const cs_prediction *a);
     int (*end)(cs_output *o);                               /* flush; report what was lost */
-    bool for_classes;            /* only answers that are classes can be written so */
+    bool for_classes;            /* only predictions that are classes can be written so */
     const char *holds;           /* its kind in io/content.h, or NULL for reports and tables */
     /* A writer of several files has no file opened for it: path is a folder, which open() sees to.
      * commit() renames what end() completed; release() removes what is left and frees the state,

@@ -221,14 +221,14 @@ const char *chordseq_checksum(const chordseq_model *m)
 
 /* ---- sequences ------------------------------------------------------------------------------ */
 
-/* What a caller asks: n sequences, and where the answers of the next ones go. */
+/* What a caller asks: n sequences, and where the predictions of the next ones go. */
 struct question {
     chordseq_model *m;
     struct asked   *asked;
     const char *const *base;
     const size_t  *n_base;
     size_t         n, done;
-    int64_t        width;        /* floats of an answer */
+    int64_t        width;        /* floats of a prediction */
     float         *v;            /* [n * width], or NULL */
     chordseq_call *call;         /* [n], or NULL */
     int32_t       *reason;       /* [n], or NULL */

@@ -10,7 +10,7 @@
  *     chordseq_close(m);
  *
  * Link with `pkg-config --cflags --libs chordseq`. Answers are those of the programs `chordseq
- * classify` and `chordseq embed` with the same model and options, to the last bit.
+ * classify` and `chordseq embed` with the same model and options, bit for bit.
  *
  * Errors    A function that can fail returns CHORDSEQ_OK or a negative code, and keeps a sentence
  *           that chordseq_last_error() gives. Outputs then hold nothing of use. The library never
@@ -46,7 +46,7 @@ enum {
     CHORDSEQ_OK = 0,
     CHORDSEQ_EUSAGE = -1,     /* an argument or option is wrong, or does not go with the model */
     CHORDSEQ_EIO = -2,        /* the operating system refused to read */
-    CHORDSEQ_EFORMAT = -3,    /* the model file is damaged, or a letter is no nucleotide code */
+    CHORDSEQ_EFORMAT = -3,    /* the model file is damaged, or a letter is not a nucleotide code */
     CHORDSEQ_EMEM = -4,       /* out of memory */
     CHORDSEQ_EDEVICE = -5,    /* the compute device failed, or is not there */
     CHORDSEQ_EMODEL = -6      /* no such model, or one that cannot answer for sequences */
@@ -60,7 +60,7 @@ typedef struct chordseq_call {
     int32_t     reason;       /* 0: there is a call; else why there is none: chordseq_reason() */
     int32_t     class_no;     /* the class, from 0; -1: none, or a taxon above the classes */
     float       probability;  /* of the call, or of the best class where none was sure enough; NaN
-                               * without an answer */
+                               * without a prediction */
     int64_t     taxid;        /* 0: none */
     const char *label;        /* name of class or taxon; "unclassified"; NULL: no classes */
     const char *rank;         /* of class or taxon, "no rank" if it has none; "" without a call */
@@ -129,7 +129,7 @@ CHORDSEQ_API const char *chordseq_checksum(const chordseq_model *m);
  *
  * base     [n_base] IUPAC codes, upper or lower case, U as T, '-', '.' and '*' as N, X as N; blanks
  *          are left out. Need not end with a NUL byte
- * value    NULL, or receives [n_output] probabilities or values; NaN without an answer
+ * value    NULL, or receives [n_output] probabilities or values; NaN without a prediction
  * call     NULL, or receives the call
  * Returns  CHORDSEQ_OK, also for a sequence without an answer, which has a reason; CHORDSEQ_EFORMAT
  *          naming letter and place; CHORDSEQ_EMEM; CHORDSEQ_EDEVICE; CHORDSEQ_EMODEL
@@ -145,7 +145,7 @@ CHORDSEQ_API int chordseq_classify(chordseq_model *m, const char *base, size_t n
  * value    NULL, or receives [n * n_output], sequence by sequence
  * call     NULL, or receives [n]
  *
- * An answer does not depend on the sequences beside it. Messages count sequences from 0.
+ * A prediction does not depend on the sequences beside it. Messages count sequences from 0.
  */
 CHORDSEQ_API int chordseq_classify_many(chordseq_model *m, const char *const *base,
                                         const size_t *n_base, size_t n, float *value,
@@ -154,7 +154,7 @@ CHORDSEQ_API int chordseq_classify_many(chordseq_model *m, const char *const *ba
 /**
  * chordseq_embed - the vector that the model's head sees in a sequence (`chordseq embed`)
  *
- * vector   receives [n_dim]; NaN without an answer
+ * vector   receives [n_dim]; NaN without a prediction
  * reason   NULL, or receives 0 or why there is none
  * Returns  as chordseq_classify(); CHORDSEQ_EUSAGE when the model has no such vector
  */
@@ -169,7 +169,7 @@ CHORDSEQ_API int chordseq_embed_many(chordseq_model *m, const char *const *base,
 /**
  * chordseq_tokenize - the token numbers of a sequence, forward, as `chordseq tokenize --format ids`
  *
- * id       receives *n_token numbers; has room for n_base
+ * id       receives *n_token numbers; has space for n_base
  * Returns  CHORDSEQ_OK, also for no tokens; CHORDSEQ_EFORMAT; CHORDSEQ_EMEM
  */
 CHORDSEQ_API int chordseq_tokenize(chordseq_model *m, const char *base, size_t n_base, int32_t *id,
@@ -187,7 +187,7 @@ CHORDSEQ_API void chordseq_token_text(const chordseq_model *m, int32_t id, char 
  * chordseq_embed_tokens - the encoder's vector for every token of one sequence, forward and whole
  *
  * n_token  their number, as chordseq_tokenize() gives it
- * vector   receives [n_token * n_token_dim], token by token; NaN without an answer
+ * vector   receives [n_token * n_token_dim], token by token; NaN without a prediction
  * reason   NULL, or receives 0 or why there is none
  * Returns  as chordseq_classify(); CHORDSEQ_EUSAGE when there are not n_token tokens
  */
@@ -195,7 +195,7 @@ CHORDSEQ_API int chordseq_embed_tokens(chordseq_model *m, const char *base, size
                                        size_t n_token, float *vector, int32_t *reason);
 
 /**
- * chordseq_windows - where a sequence is cut under long-sequence=window, which an answer is the
+ * chordseq_windows - where a sequence is cut under long-sequence=window, which a prediction is the
  * mean over
  *
  * n_base   bases of the sequence

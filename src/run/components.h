@@ -21,7 +21,7 @@ typedef struct cs_components {
     char               *tok_text;/* what the tokenizer is restored from, or NULL: open it */
 } cs_components;
 
-/** cs_components_list - append every implementation's table to `set` (room: `n` rows), for help */
+/** cs_components_list - append every implementation's table to `set` (space: `n` rows), for help */
 void cs_components_list(cs_components *c, cs_optset *set, int n);
 
 /** cs_components_narrow - for help: take the options of other tokenizers and encoders than argv's

@@ -2,7 +2,7 @@
  * join.c - one output of all shards, piece by piece.
  *
  * DESIGN: pieces come in the order in which shard.c dealt them: shard 1, 2 ... N, and again.
- * Nothing of them is understood but what two formats need: rows are numbered anew in the table of
+ * Nothing of them is understood but what two formats need: rows are numbered again in the table of
  * names, and NPY has their number in its head. Heads must be the same in all shards.
  */
 #include "run/join.h"

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "run/manifest.h"
 
-/* As they are; with the first column, a row's number, made anew; NPY, whose head tells their
+/* As they are; with the first column, a row's number, made again; NPY, whose head tells their
  * number. */
 typedef enum cs_join_how { CS_JOIN_BYTES, CS_JOIN_ROWS, CS_JOIN_NPY } cs_join_how;
 

@@ -14,7 +14,7 @@ typedef struct cs_journal cs_journal;
  * output   an output of the run
  * about    what cs_about_text() says of this run
  * input    files that are read, reference NULL or another one; their sizes and times are kept
- * Returns  CS_OK; CS_EUSAGE when an input is no regular file, or when the journal belongs to
+ * Returns  CS_OK; CS_EUSAGE when an input is not a regular file, or when the journal belongs to
  *          another run: other options, inputs, model, version; CS_EFORMAT for a damaged one
  */
 int  cs_journal_open(const char *output, const char *about, const cs_strlist *input,

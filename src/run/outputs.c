@@ -188,7 +188,7 @@ int cs_outputs_appear(cs_outfile **const file[], int n)
     return rc;
 }
 
-/* With --resume: are all outputs files that a later run can go on with? */
+/* With --resume: are all outputs files that a later run can continue with? */
 static int check_resume(const cs_output_args *a)
 {
     const char *asked = a->format ? formats[a->format] : NULL;

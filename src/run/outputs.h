@@ -18,7 +18,7 @@ extern const cs_opt cs_output_table[];
 typedef struct cs_outputs cs_outputs;
 
 /**
- * cs_outputs_check - is no place named twice, and does the model fit?
+ * cs_outputs_check - is not a place named twice, and does the model fit?
  *
  * Returns  CS_OK; CS_EUSAGE (two outputs with one name or both on standard output; a format for
  *          classes with a model of values)
@@ -29,7 +29,7 @@ int cs_outputs_check(const cs_output_args *a, const cs_model *m) CS_MUST_CHECK;
  * last names are compared; devices such as /dev/null are no place */
 bool cs_outputs_same(const char *a, const char *b);
 
-/** cs_outputs_apart - is no place named twice among n? NULL: that one is not wanted. CS_OK, or
+/** cs_outputs_apart - is not a place named twice among n? NULL: that one is not wanted. CS_OK, or
  * CS_EUSAGE */
 int cs_outputs_apart(const char *const *path, int n) CS_MUST_CHECK;
 

@@ -250,7 +250,7 @@ static json_t *lists_json(const cs_optset *set)
     for (; set->opt; set++)
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
             if (!cs_opt_is_list(o) || strcmp(o->name, "input") == 0)
-                continue;        /* inputs are told apart */
+                continue;        /* inputs are distinguished */
             json_t *values = json_array();
             memcpy(&list, (const char *)set->base + o->off, sizeof list);
             for (int i = 0; i < list.n; i++)

@@ -61,7 +61,7 @@ size_t cs_bpe_work(int64_t n);
  *
  * s        n symbols, one byte each
  * work     cs_bpe_work(n) bytes, aligned to 4
- * id       room for n ids
+ * id       space for n ids
  * Returns  how many
  * Time     n log n at most; nearly linear, as a merge seldom changes much of the tree of minima
  * Thread   any; `b` is not written to

@@ -2,7 +2,7 @@
  *
  * DESIGN: what is written has no normaliser, pre-tokeniser or post-processor, so that a record is
  * one word and its ids are those of the merges alone. What is read may come from elsewhere: a
- * setting that would give other ids is refused by name rather than ignored. Post-processors, which
+ * setting that would give other ids is refused by name rather than ignored. Post-CPUs, which
  * put [CLS] and [SEP] around a sequence, are passed over: ids are as with add_special_tokens=False.
  */
 #include "tok/bpe.h"
@@ -100,7 +100,7 @@ static bool is_bracketed(const char *s, size_t n)
     return n > 2 && ((s[0] == '[' && s[n - 1] == ']') || (s[0] == '<' && s[n - 1] == '>'));
 }
 
-/* The largest id of both lists, so that room can be made. */
+/* The largest id of both lists, so that space can be made. */
 static int count_ids(const struct reading *r, json_int_t *max)
 {
     const char *key;

@@ -25,7 +25,7 @@ void cs_bpe_corpus_free(cs_bpe_corpus *c);
 /**
  * cs_bpe_corpus_add - a record's n symbols
  *
- * With n_sentence, stretches are cut into sentences one after the other, of random lengths, and a
+ * With n_sentence, stretches are cut into sentences in sequence, of random lengths, and a
  * reservoir keeps a random n_sentence of them: memory is n_sentence * sentence_max bytes. A rest
  * of a stretch that is shorter than sentence_min is left out.
  *

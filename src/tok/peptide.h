@@ -13,7 +13,7 @@ enum { CS_PEPTIDE_BLOCK = 1024 };
 
 /* Words of k letters: codons translated by the standard code, amino acids of one group the same. */
 typedef struct cs_peptides {
-    char    alphabet[64];        /* groups of amino acids, with commas between them */
+    char    alphabet[64];        /* groups of amino acids, comma-separated them */
     int32_t k;                   /* letters of a word */
     int32_t sample;              /* a word in so many is taken, by its first four letters */
     uint8_t codon[512];          /* by three bases of three bits each (4: unknown): the codon's

@@ -1,7 +1,7 @@
 /* tok_bpe.c - byte-pair pieces from a tokenizer.json, over bases or over diplotypes.
  *
  * DESIGN: a network's ids begin with padding and the unknown token (tokenizer.h), a file's may not.
- * Where they do not, ids are numbered anew: these two, then the file's others in their order. What
+ * Where they do not, ids are numbered again: these two, then the file's others in their order. What
  * was read is kept as text, so that a model stays one file.
  */
 #include "tok/tokenizer.h"

@@ -6,7 +6,7 @@
 
 #include "nn/ops/param.h"
 
-/* What training batches add up to: weighted loss, its weights, and counts. */
+/* What training batches sum to: weighted loss, its weights, and counts. */
 typedef struct cs_train_sums {
     double  loss, weight;
     int64_t n_right, n_seen, n_token, n_base;
@@ -41,7 +41,7 @@ typedef struct cs_train_state {
     double  done_before;         /* share of the budget when the present epoch began */
     double  done_first;          /* and when the run did */
     double  regression, bag;     /* balanced accuracy of what is to be beaten; NaN: not known */
-    int64_t n_base;              /* learnt from in all steps */
+    int64_t n_base;              /* trained on in all steps */
     char   *log;                 /* the metrics table so far; owned */
 } cs_train_state;
 

@@ -3,7 +3,7 @@
  * DESIGN. Sequences stay in memory as one byte per base (or n_channel floats per position) in one
  * arena; crops are views. What is drawn is a pure function of (seed, epoch, number of the sample),
  * so that an epoch can be repeated from its middle, on any number of threads. Tokens are made when
- * a batch is built: they take four times the room of bases and cost little beside the network.
+ * a batch is built: they take four times the space of bases and cost little beside the network.
  */
 #ifndef CS_TRAIN_DATASET_H
 #define CS_TRAIN_DATASET_H
@@ -37,7 +37,7 @@ typedef struct cs_dataset {
     int32_t     n_class;         /* one more than the largest class_no so far */
     int32_t     n_target, n_channel;
     int32_t     background;      /* class of bases outside of spans; negative: masked */
-    int32_t     n_part;          /* 2: bases are two sequences of one length, one after the other */
+    int32_t     n_part;          /* 2: bases are two sequences of one length, in sequence */
     int64_t     n_base;
     uint64_t    hash;            /* of everything in it, in order: is this the same data? */
     cs_arena   *mem;

@@ -16,9 +16,9 @@ typedef struct cs_evaluation {
 } cs_evaluation;
 
 /**
- * cs_evaluate_samples - answer samples and add what comes beside the truth
+ * cs_evaluate_samples - answer samples and add what comes against labels
  *
- * n_without  grows by the samples that got a reason instead of an answer; they are not added
+ * n_without  grows by the samples that got a reason instead of a prediction; they are not added
  * Returns  CS_OK, or the errors of cs_stream_run()
  */
 int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample,
@@ -30,14 +30,14 @@ int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sa
 int cs_evaluate_per_record(const cs_model *m) CS_MUST_CHECK;
 
 /** cs_evaluate_wants - may the record be judged? With --split, what was not kept for validation has
- * been learnt from */
+ * been trained on */
 bool cs_evaluate_wants(const cs_labelled *l, const cs_example *e);
 
 /**
  * cs_evaluate_blocks - read labelled records in blocks that fit the model, and hand each over
  *
  * d        zero; holds the records of the present block while `block` runs
- * block    adds up the records that it leaves out in *n_without
+ * block    sums the records that it leaves out in *n_without
  * Returns  CS_OK, with warnings about what was left out; the errors of cs_labelled_read() and of
  *          block(); CS_EMODEL for records that are not what the model takes or predicts
  */

@@ -61,7 +61,7 @@ void   cs_feed_drop(void *item);
 /** cs_feed_step_count - steps of an epoch, by laying it out */
 int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n) CS_MUST_CHECK;
 
-/* Room that is used again from sample to sample. */
+/* Space that is used again from sample to sample. */
 typedef struct cs_feed_work {
     char    *base, *mutant;
     cs_segment seg;              /* the sequence of the last sample */

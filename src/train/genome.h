@@ -30,7 +30,7 @@ typedef struct cs_genome {
  * cs_genome_open - FASTA files with their indices, and diplotype text; names and lengths are kept
  *
  * alphabet what the tokenizer wants: diplotype text is refused where it is nucleotides
- * Returns  CS_OK (release with cs_genome_release); CS_EUSAGE for what is no file; the errors of
+ * Returns  CS_OK (release with cs_genome_release); CS_EUSAGE for what is not a file; the errors of
  *          cs_reference_open() and cs_sites_open()
  */
 int  cs_genome_open(const cs_strlist *path, cs_alphabet alphabet, cs_genome *g) CS_MUST_CHECK;
@@ -40,8 +40,8 @@ void cs_genome_release(cs_genome *g);
  * cs_reference_fetch() and cs_sites_fetch() */
 int cs_genome_fetch(void *genome, int32_t no, int64_t from, int64_t to, char *out) CS_MUST_CHECK;
 
-/* What is kept aside for validation, or left out. A name stands for a contig, or for all whose
- * names go on with ':' behind it, as pieces NAME:FROM-TO of one sequence do. */
+/* What is held out for validation, or left out. A name stands for a contig, or for all whose
+ * names continue with ':' behind it, as pieces NAME:FROM-TO of one sequence do. */
 typedef struct cs_genome_split {
     const char *valid, *skip;    /* names with commas, or NULL */
     const char *valid_bed;       /* regions, or NULL */

@@ -253,7 +253,7 @@ void cs_labelled_close(cs_labelled *l)
 
 /* ---- one record ------------------------------------------------------------------------------ */
 
-/* The text of a record's label, or NULL; buf is room for one from the header. */
+/* The text of a record's label, or NULL; buf is space for one from the header. */
 static const char *find_label(const cs_labelled *l, const cs_record *r, char *buf, size_t n_buf)
 {
     if (l->table != NULL)

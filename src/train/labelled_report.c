@@ -5,7 +5,7 @@
 /* From here on the tree that lineages make is worth its while. */
 enum { MANY_CLASSES = 1000 };
 
-/* No more than told: a table may be of more than is learnt from here. */
+/* No more than told: a table may be of more than is trained on here. */
 static void tell_unmet(const cs_labels *table, const char *path)
 {
     const char *first;

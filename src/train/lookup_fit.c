@@ -15,7 +15,7 @@ static const double decay = 1e-4;
 
 /* ---- the fit --------------------------------------------------------------------------------- */
 
-/* Cross-entropy of one case; v [n_class] receives its gradient by the answer. */
+/* Cross-entropy of one case; v [n_class] receives its gradient by the prediction. */
 static double loss_of(const cs_lookup_cases *c, int64_t i, const double *weight, double *v)
 {
     const int32_t n = c->n_class, n_code = c->n_code;

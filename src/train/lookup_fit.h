@@ -9,7 +9,7 @@
 typedef struct cs_lookup_cases {
     int32_t n_class, n_code;
     int64_t n;
-    float  *logit;               /* [n * n_class] raw answers, up to a constant */
+    float  *logit;               /* [n * n_class] raw predictions, up to a constant */
     float  *log_hit;             /* [n * n_code] log(1 + hits) */
     int32_t *truth;              /* [n] */
 } cs_lookup_cases;

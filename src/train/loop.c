@@ -194,7 +194,7 @@ static void tell_kept(struct learner *l, const cs_batch *b)
             keep == CS_CHECKPOINT_INPUTS ? "up to " : "", keep);
 }
 
-/* What would help a batch without room; of blocks, as few inputs as can be are kept already. */
+/* What would help a batch without space; of blocks, as few inputs as can be are kept already. */
 static int no_room(const struct learner *l, const cs_batch *b)
 {
     return cs_fail_also(CS_EMEM, "; %s, or use a machine with more memory",
@@ -239,7 +239,7 @@ out:
 
 /* ---- validation and the end of an epoch ------------------------------------------------------ */
 
-/* The batch's answers, on rank 0 whoever computes them, so that metrics are of all and added up as
+/* The batch's answers, on rank 0 whoever computes them, so that metrics are of all and summed as
  * one rank would. */
 static int answer(struct learner *l, const cs_batch *b, int owner)
 {
@@ -408,7 +408,7 @@ out:
     return rc;
 }
 
-/* Another rank has ended the run. What was learnt until then is not lost. */
+/* Another rank has ended the run. What was learned until then is not lost. */
 static int keep_step(struct learner *l, int rc)
 {
     if (l->rank == 0 && l->st->step > 0 && l->o->checkpoint_path != NULL &&
@@ -474,7 +474,7 @@ out:
     return rc;
 }
 
-/* What ranks must have in common: what decides what is learnt and where a rank meets others, and
+/* What ranks must have in common: what decides what is learned and where a rank meets others, and
  * what decides how it rounds, as far as it can be told before. */
 static int agree(struct learner *l)
 {

@@ -14,7 +14,7 @@
  * model_path after every epoch that improved on it; without validation, the latest.
  *
  * With a group every rank calls it with the same options and data. Steps are those of one rank, as
- * are the models, within rounding; the same number of ranks gives the same bits. Rank 0 evaluates,
+ * are the models, within rounding; the same number of ranks gives identical bits. Rank 0 evaluates,
  * and writes the files; all must see the checkpoint that is to be resumed. When a rank fails all
  * do, and rank 0 keeps the last whole step in the checkpoint.
  *

@@ -132,7 +132,7 @@ struct sides {
     cs_scores    scores[2];
     cs_labelled  labelled;
     cs_dataset   data;
-    int64_t      n_without;      /* records that the model before has no answer to */
+    int64_t      n_without;      /* records that the model before has no prediction to */
 };
 
 static int evaluate_block(void *sides)

@@ -32,7 +32,7 @@ int cs_optim_grad_norm(cs_params *ps, cs_real *work, double *norm) CS_MUST_CHECK
 /** cs_optim_average_start - the average starts as the present values */
 void cs_optim_average_start(cs_params *ps);
 /** cs_optim_average - average = decay * average + (1 - decay) * value; buffers and tensors that no
- * step has changed keep their value to the last bit */
+ * step has changed keep their value bit for bit */
 void cs_optim_average(cs_params *ps, double decay);
 /** cs_optim_average_swap - exchange values and average, to answer with the averaged weights */
 void cs_optim_average_swap(cs_params *ps);

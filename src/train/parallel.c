@@ -1,9 +1,9 @@
 /* parallel.c - exchange between the ranks of a training run.
  *
  * DESIGN. Every rank has all parameters and takes every optimiser step, with the sum of all ranks'
- * gradients; since that sum has the same bits everywhere, parameters never have to be sent. Rank 0
- * adds up in the order of ranks, so a run with R ranks can be repeated bit for bit. Where devices
- * add up among themselves, the order is theirs. They are asked to only when every rank has told
+ * gradients; since that sum has identical bits everywhere, parameters never have to be sent. Rank 0
+ * sums in the order of ranks, so a run with R ranks can be repeated bit for bit. Where devices
+ * sum among themselves, the order is theirs. They are asked to only when every rank has told
  * rank 0 that it has come so far, so a rank that has failed before is found where nobody hangs.
  */
 #include "train/parallel.h"
@@ -27,7 +27,7 @@ struct cs_parallel {
     size_t     account_bytes;
     cs_real   *piece;            /* [PIECE], on rank 0 [n_rank * PIECE] */
     cs_real   *host;             /* [n_real], where the backend has memory of its own */
-    bool       reduces;          /* the devices add up among themselves */
+    bool       reduces;          /* the devices sum among themselves */
 };
 
 static int look(void *arg)

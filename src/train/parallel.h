@@ -28,7 +28,7 @@ void cs_parallel_free(cs_parallel *p);
 int cs_parallel_agree(cs_parallel *p, const char *recipe, const cs_train_state *st) CS_MUST_CHECK;
 
 /**
- * cs_parallel_verify - do all ranks still have the same parameters, to the last bit?
+ * cs_parallel_verify - do all ranks still have the same parameters, bit for bit?
  *
  * Each takes every optimiser step itself: where one's processor or libraries round otherwise, they
  * would drift apart unseen.
@@ -38,9 +38,9 @@ int cs_parallel_agree(cs_parallel *p, const char *recipe, const cs_train_state *
 int cs_parallel_verify(cs_parallel *p, const cs_train_state *st) CS_MUST_CHECK;
 
 /**
- * cs_parallel_step - add up what the ranks have of a step, in the order of their numbers
+ * cs_parallel_step - sum what the ranks have of a step, in the order of their numbers
  *
- * Afterwards every rank has the same gradients, to the last bit, and the same marks of the tensors
+ * Afterwards every rank has the same gradients, bit for bit, and the same marks of the tensors
  * that have one.
  *
  * sum      of this rank's batches; receives that of all

@@ -12,7 +12,7 @@ const char *const cs_preset_names[] = { "fast", "balanced", "best", "none", "aut
 /* What presets mean for every data set; NULL: the option's own default. fast is a bag of canonical
  * 6-mers. Its steps are small: of the data sets of tests/bench/results/presets.tsv, all but the
  * largest have learnt too few steps in minutes, not too few samples, and --mutate keeps the largest
- * from being learnt by heart. balanced and best have the bag's weights as their composition path,
+ * from being learned by heart. balanced and best have the bag's weights as their composition path,
  * so that they start from its accuracy. */
 static const struct row { const char *name, *value[3]; } rows[] = {
     /*                         fast      balanced  best */
@@ -38,7 +38,7 @@ static const struct row { const char *name, *value[3]; } rows[] = {
     { "patience",            { "8",      "8",      "12" } },
 };
 
-/* Records up to here are learnt whole; longer ones in crops, short ones too. */
+/* Records up to here are learned whole; longer ones in crops, short ones too. */
 enum { WHOLE = 1000, SHORTEST = 250, LONGEST = 60000, SEVERAL = 5000, LEAST_EPOCH = 4096,
        VALID_CROPS = 2000, BAG_LENGTH = 8 << 20, BAG_TRACK = 4 };
 

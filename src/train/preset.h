@@ -29,7 +29,7 @@ int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set,
                     char **argv) CS_MUST_CHECK;
 
 /** cs_preset_choose - what auto means: balanced, but none where argv chooses a tokenizer, an
- * encoder, their or the head's settings, or how is learnt; `learn` is that table */
+ * encoder, their or the head's settings, or how is learned; `learn` is that table */
 cs_preset cs_preset_choose(cs_preset p, const cs_opt *learn, int argc, char **argv);
 
 /** cs_preset_given - does argv give an option, by name or letter (0: it has none)? */

@@ -24,11 +24,11 @@ struct cs_running {
     struct span { int64_t off, n; } *span;   /* in the slab, and what alignment leaves between */
     int64_t    n_real;           /* of all spans, end to end, as in what follows */
     cs_real   *start;            /* [n_real] what the step began with */
-    double    *sum;              /* [n_real] room to apply batches in */
+    double    *sum;              /* [n_real] space to apply batches in */
     struct moved *moved;         /* [n] batches of the step so far */
     cs_real   *left;             /* [n * n_real] what each has left */
     int64_t    n;
-    size_t     n_moved, n_left;  /* room */
+    size_t     n_moved, n_left;  /* space */
 };
 
 /* Tensors of one norm are neighbours. */

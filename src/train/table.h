@@ -9,7 +9,7 @@
 /**
  * cs_table_add - the row of the epoch that st is at the end of
  *
- * The table is kept in the state and written whole, so that a run that goes on from a checkpoint
+ * The table is kept in the state and written whole, so that a run that continues from a checkpoint
  * also takes back the rows of what is repeated. The row is a line of the log, too.
  *
  * lr       of the epoch's last step

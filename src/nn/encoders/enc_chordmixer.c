@@ -254,7 +254,7 @@ static int32_t blocks_of(const struct chord *e, cs_seg seg)
     }
 }
 
-/* The blocks as one run for an answer; false where they cannot be. `block` is room for them. */
+/* The blocks as one run for a prediction; false where they cannot be. `block` is space for them. */
 static bool as_run(const cs_ctx *cx, const struct chord *e, int32_t depth, cs_chord *block,
                    cs_chord_run *q)
 {

@@ -7,7 +7,7 @@
  *
  * n = ceil(log2 N) factors span N tokens. Released code and paper differ: the code has one more
  * link than the paper (the token itself), adds g(X) after every factor, and takes n as a setting;
- * where that exceeds log2 N links meet, and their products add up. Here a setting fixes n, or every
+ * where that exceeds log2 N links meet, and their products sum. Here a setting fixes n, or every
  * sequence has its own.
  */
 #include <stddef.h>

@@ -8,7 +8,7 @@ typedef enum cs_attribute_rule {
     CS_ATTRIBUTE_GRADIENT, CS_ATTRIBUTE_INTEGRATED, CS_ATTRIBUTE_RESCALE
 } cs_attribute_rule;
 
-/* A sequence and the answer that is asked about. */
+/* A sequence and the prediction that is asked about. */
 typedef struct cs_attribute {
     const int32_t    *id;        /* [n] tokens */
     const int32_t    *base;      /* [n] tokens of the sequence that it is compared with; NULL: one
@@ -24,9 +24,9 @@ typedef struct cs_attribute {
  *
  *   gradient     (x_t - b_t) . dF/dx_t, "gradient times input"
  *   integrated   (x_t - b_t) . (mean of dF/dx_t at b + (k - 1/2) / n_step (x - b), k = 1 ..
- *                n_step), which add up to F(x) - F(b) as n_step grows
+ *                n_step), which sum to F(x) - F(b) as n_step grows
  *   rescale      (x_t - b_t) . m_t, m being DeepLIFT's multipliers by its rescale rule, which add
- *                up to F(x) - F(b) but for rounding: linear steps are as going backward,
+ *                up to F(x) - F(b) but for rounding: linear steps are as in the backward pass,
  *                activations have the quotient of their differences, of products each factor has
  *                the other's mean, and layer normalisation is what layernorm_rescale of
  *                kernels/backend.h says

@@ -14,7 +14,7 @@
  * the host decides within a pass follows from the shape: which parts run again and what they keep
  * (tape.c, blocks.c, reversible.c), which ops adjoints have, that running statistics move (on the
  * device; the loop puts them together after the step). Beside the arena (cs_cached()), a step that
- * learns makes everything anew, but for what the shape's first step has made for good. What the
+ * learns makes everything again, but for what the shape's first step has made for good. What the
  * host is left with in the end, struct after, is kept with the graph. Whoever watches a pass sees
  * a real one.
  *

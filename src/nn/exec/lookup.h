@@ -23,7 +23,7 @@ typedef struct cs_lookup {
 } cs_lookup;
 
 /**
- * cs_lookup_new - an empty table with room for n words
+ * cs_lookup_new - an empty table with space for n words
  *
  * bucket_bits  its number of buckets is 2^this
  * Returns  CS_OK; CS_EUSAGE (too many classes, no or too many words); CS_EMEM
@@ -70,9 +70,9 @@ const char *cs_lookup_flaw(const cs_lookup *l);
 void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int64_t *hit);
 
 /**
- * cs_lookup_evidence - what is added to a sequence's raw answer: weight log(1 + hits)
+ * cs_lookup_evidence - what is added to a sequence's raw prediction: weight log(1 + hits)
  *
- * The same to the last bit for the reverse complement. out [n_class]
+ * The same bit for bit for the reverse complement. out [n_class]
  */
 void cs_lookup_evidence(const cs_lookup *l, const char *base, int64_t n_base, float *out);
 

@@ -226,7 +226,7 @@ bool cs_model_same_labels(const cs_model *a, const cs_model *b)
 
 int cs_model_adopt(cs_model *m, const cs_model *from)
 {
-    /* A head with a composition path starts anew where there was none. */
+    /* A head with a composition path starts again where there was none. */
     const bool same = cs_model_same_labels(m, from) && word_of(m) == word_of(from);
     for (int32_t i = 0; i < m->ps.n; i++) {
         const cs_param *p = &m->ps.p[i];

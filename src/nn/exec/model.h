@@ -78,7 +78,7 @@ int  cs_model_declare(const cs_model_spec *spec, cs_backend *be, cs_model **out)
 void cs_model_free(cs_model *m);
 
 /**
- * cs_model_adopt - take over another model's parameters, to go on learning from them
+ * cs_model_adopt - take over another model's parameters, to continue learning from them
  *
  * The embedding and the encoder are taken as a whole; the head where both have the same labels and
  * it has the same tensors, else it keeps its initial values.
@@ -108,7 +108,7 @@ int cs_model_copy(const cs_model *m, cs_backend *be, cs_model **out) CS_MUST_CHE
 /** cs_model_n_token - rows of the embedding: the tokenizer's vocabulary, and the token for what is
  * hidden where that is one more. Models of tokens only */
 int32_t cs_model_n_token(const cs_model *m);
-/** cs_model_parts - sequences that lie one after the other in a record's tokens: 1 or 2 */
+/** cs_model_parts - sequences that lie in sequence in a record's tokens: 1 or 2 */
 static inline int32_t cs_model_parts(const cs_model *m)
 {
     return m->head->n_part > 1 ? m->head->n_part : 1;
@@ -143,7 +143,7 @@ int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **ou
 /** cs_model_parse - the same from n bytes in memory; `what` names them in messages */
 int cs_model_parse(const void *p, size_t n_bytes, const char *what, cs_backend *be, bool training,
                    cs_model **out) CS_MUST_CHECK;
-/** cs_model_write - into an open file, m->sum told anew; errors as cs_model_save() */
+/** cs_model_write - into an open file, m->sum told again; errors as cs_model_save() */
 int cs_model_write(cs_model *m, bool ema, cs_outfile *f) CS_MUST_CHECK;
 /** cs_model_check_labels - can they be written? CS_EFORMAT naming one that is not UTF-8 or has
  * control characters */

@@ -6,7 +6,7 @@
  * of tokens allows, those of one depth hold from one sequence to as many as are just long enough
  * for it, and all depths are asked with as many sequences as there can be. Budgets are powers of
  * two, so that a little more or less free memory does not change them, and with them, on a GPU, the
- * last bits of answers.
+ * last bits of predictions.
  */
 #include "nn/exec/plan.h"
 
@@ -42,7 +42,7 @@ static int64_t held_bytes(const cs_session *s)
     return n;
 }
 
-/* Of the processor's memory so many quarters. */
+/* Of the CPU's memory so many quarters. */
 static int64_t room_of(const cs_session *s, int64_t host_quarters)
 {
     int64_t least = INT64_MAX;
@@ -118,7 +118,7 @@ int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, i
     const cs_batch shape = { .n_tok = n_tok, .n_seg = n_seg, .depth = depth };
     int32_t lo = 1, hi = most == CS_KEEP_ALL ? CS_CHECKPOINT_INPUTS : most;
 
-    /* Asking for the room takes longer than a small batch. */
+    /* Asking for the space takes longer than a small batch. */
     if (keeping_fits(s, &shape, most, held_bytes(s)))
         return most;
     const int64_t room = room_of(s, 3);

@@ -16,7 +16,7 @@ int64_t cs_plan_memory(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t dept
  * cs_plan_free_memory - bytes for the activations of a prediction
  *
  * Of a device nine tenths of what is free: the rest is a margin for what the plan cannot see. Of
- * the processor's memory half, since others use it too. Of several devices (s's backend begins the
+ * the CPU's memory half, since others use it too. Of several devices (s's backend begins the
  * list) that of the smallest, each with the model's parameters on it.
  */
 int64_t cs_plan_free_memory(const cs_session *s);
@@ -27,7 +27,7 @@ int64_t cs_plan_batch(cs_session *s);
 
 /**
  * cs_plan_checkpoint_blocks - what training keeps of a batch of this shape: the most that fits a
- * device's room, or three quarters of what the processor's memory has left
+ * device's space, or three quarters of what the CPU's memory has left
  *
  * most     as cs_step_opt.keep has it
  * Returns  `most`, or the inputs of fewer blocks, at least of one of every stack; results do not

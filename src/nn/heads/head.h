@@ -9,7 +9,7 @@
 #include "nn/ops/ctx.h"
 
 /* A head of two parts answers for a reference and an alternate sequence of one length, whose tokens
- * lie one after the other in a record. The encoder sees them apart, and the head gets the rows of
+ * lie in sequence in a record. The encoder sees them apart, and the head gets the rows of
  * the first minus those of the second, as a record of half the tokens; or what `part` makes of the
  * rows. */
 typedef struct cs_head {
@@ -39,7 +39,7 @@ typedef struct cs_head {
     void    (*take_words)(void *net, cs_word_map words);
     int64_t (*answer_len)(const void *net, int64_t n_tok);   /* floats per record */
     int32_t (*n_target)(const void *net);      /* floats of a record's target; NULL: per_token */
-    /* Raw values: (n_seg, n_out), or (n_tok, n_out) of answers per token */
+    /* Raw values: (n_seg, n_out), or (n_tok, n_out) of predictions per token */
     cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h);
     void    (*activate)(cs_ctx *cx, const void *net, cs_mat y);   /* raw to answer, in place */
     /* The same for one record on the host, its raw values divided by a temperature before: what

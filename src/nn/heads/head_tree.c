@@ -2,7 +2,7 @@
  * head_tree.c - classes in a tree: one softmax, whose probabilities are summed up the tree.
  *
  * DESIGN. The probability of a taxon is the sum over the classes below it, so that those of a rank
- * add up to 1 and none exceeds its parent's, whatever the weights are. A softmax per rank lost: its
+ * sum to 1 and none exceeds its parent's, whatever the weights are. A softmax per rank lost: its
  * heads may call a genus outside of the family called, which then has to be mended, and it has
  * parameters for every rank where the sums have none. The loss of a record of class t is
  *

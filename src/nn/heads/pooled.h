@@ -45,7 +45,7 @@ int cs_pooled_check_parts(const void *cfg);
 /** cs_pooled_new - declares "head.predictor.0..." (with such), "head.norm" (unless none), "head.fc"
  * (with cfg->hidden > 0) and "head", the latter two linear layers, "head.pool" of attention, and
  * the composition path (with cfg->word), with which "head" begins at zero. width: channels of a
- * token, n_out: values of an answer */
+ * token, n_out: values of a prediction */
 cs_pooled *cs_pooled_new(const cs_pooled_cfg *cfg, int32_t width, int32_t n_out, cs_params *ps);
 /** cs_pooled_free - accepts NULL (a head's `release`) */
 void       cs_pooled_free(void *pooled);
@@ -62,7 +62,7 @@ bool   cs_pooled_by_part(const cs_pooled *p);
 /** cs_pooled_part - a head's `part` */
 cs_mat cs_pooled_part(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h);
 
-/** cs_pooled_rows - the same without pooling: an answer for every token; returns (N, n_out) */
+/** cs_pooled_rows - the same without pooling: a prediction for every token; returns (N, n_out) */
 cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
 
 /** cs_pooled_decide - a head's `decide` for the n classes of one answer: softmax of the raw values

@@ -32,7 +32,7 @@ int32_t cs_tree_top(const cs_tree *t)
 {
     int32_t at = 0;
 
-    /* Its only child spans what is left, and it is no class itself. */
+    /* Its only child spans what is left, and it is not a class itself. */
     while (at + 1 < t->n_node && t->class_no[at] < 0 && end_of(t, at + 1) == t->n_node)
         at++;
     return at;

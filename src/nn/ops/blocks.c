@@ -17,7 +17,7 @@
  *
  * What forward kept follows from the numbers alone, so a node need not list it.
  *
- * Copies are in bf16 where the backend has that, half the memory, and forward goes on from x_l as
+ * Copies are in bf16 where the backend has that, half the memory, and forward continues from x_l as
  * it is. Going back through the layer that such a copy is the input of, a fused block gives the
  * same bits, as it rounds what it multiplies. But the residual sum of a layer that runs again
  * begins with the rounded x_l, so the inputs behind it differ by up to 2^-9 of x_l, and gradients
@@ -74,7 +74,7 @@ static cs_mat slot(const struct stack *s, int32_t i)
     return m;
 }
 
-/* Room for n copies. */
+/* Space for n copies. */
 static cs_mat slots(cs_ctx *cx, int32_t n, cs_mat x)
 {
     return cs_scratch(cx, n * x.r, cx->be->fused.to_bf16 ? (x.c + 1) / 2 : x.c);

@@ -13,7 +13,7 @@
  */
 void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y);
 
-/* Blocks for an answer: what comes in, how far it goes, what comes out. */
+/* Blocks for a prediction: what comes in, how far it goes, what comes out. */
 typedef struct cs_chord_run {
     const cs_chord *block;
     int32_t         n_block, depth;   /* blocks of the encoder; how many of them to pass, >= 1 */

@@ -33,7 +33,7 @@ cs_linear cs_linear_declare(cs_params *ps, int32_t n_in, int32_t n_out, double g
                             const char *name);
 /** cs_linear_apply - a new (N, n_out) matrix. Shapes x (N, n_in) */
 cs_mat cs_linear_apply(cs_ctx *cx, const cs_linear *l, cs_mat x);
-/** cs_linear_answer - the same bits; for few rows, of a head say: while the network only answers,
+/** cs_linear_answer - identical bits; for few rows, of a head say: while the network only answers,
  * the weights stay packed beside the arena, a second copy of them */
 cs_mat cs_linear_answer(cs_ctx *cx, const cs_linear *l, cs_mat x);
 /** cs_linear_into - the first y.c outputs into y */

@@ -30,7 +30,7 @@ typedef struct cs_layers {
 /* DeepLIFT's rescale rule (Shrikumar et al. 2017). Of every matrix that depends on the input the
  * first half of the rows belongs to a sequence, the second to the reference that it is compared
  * with. cx->rescale then replays `rescale` where there is `adjoint`: a multiplier takes the
- * derivative's place, so that a step's differences of input, times it, add up to those of its
+ * derivative's place, so that a step's differences of input, times it, sum to those of its
  * output. Linear steps pass their adjoint, steps without it have no rule and set cx->no_rule. */
 
 /* One step. Which fields are used, and for what, is between the op and its adjoint. Parameters and

@@ -27,7 +27,7 @@ cs_mat cs_conv_weight(cs_ctx *cx, int32_t n_tap, cs_mat v, cs_mat g);
 void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bias, cs_mat y);
 
 /**
- * cs_conv_answer - y = relu(norm(conv(x) + bias)) + res in one step, for answers
+ * cs_conv_answer - y = relu(norm(conv(x) + bias)) + res in one step, for predictions
  *
  * tail     bias, norm over a row's channels, and res; each may be absent. eps is set here
  * Shapes   as cs_conv(); gamma, beta (1, h), res (N, h)
@@ -38,7 +38,7 @@ void cs_conv_answer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
                     const cs_conv_tail *tail, cs_mat y);
 
 /** cs_conv_answers - has the backend such a step for matrices of these sizes (p is not used), and
- * is it an answer that is computed? */
+ * is it a prediction that is computed? */
 bool cs_conv_answers(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool norm);
 
 /**
@@ -48,7 +48,7 @@ bool cs_conv_answers(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool no
  *
  * w        (K * c, h), changed
  * Shapes   gamma, beta (1, h), running (2, h: mean and variance); returns the bias (1, h)
- * Not on the tape: for answers only
+ * Not on the tape: for predictions only
  */
 cs_mat cs_conv_fold(cs_ctx *cx, cs_mat gamma, cs_mat beta, cs_mat running, cs_mat w);
 

@@ -25,7 +25,7 @@ typedef struct cs_param {
     double   gain;
     double   rate;               /* multiplies the learning rate; 1 unless cs_params_rate() says */
     bool     buffer;             /* saved but not trained: running statistics */
-    bool     tracks;             /* a buffer that every batch learnt from moves */
+    bool     tracks;             /* a buffer that every batch trained on moves */
     int32_t  zero_row;           /* a row that stays zero (padding), or -1 */
     int64_t  off, n;             /* place and size in every slab, in reals */
     int64_t  step;               /* optimiser steps it took part in; 0: never touched, no moments */

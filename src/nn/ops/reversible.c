@@ -9,7 +9,7 @@
  * What works by rows is computed for ROWS of them at a time, in either direction, so that what f
  * computes on its way takes the memory of these rows only. Their results go where they are rotated
  * to (seg_roll_put), and gradients come from there (seg_roll_take). Sums over rows, for gradients
- * of weights, are added up from the last rows to the first, as the tape of recorded ones has it.
+ * of weights, are summed from the last rows to the first, as the tape of recorded ones has it.
  */
 #include "nn/ops/reversible.h"
 

@@ -23,7 +23,7 @@ typedef struct cs_mix {
  *
  * Training keeps nothing of it. Going backward f runs again, with the same dropout masks, and what
  * it gave is taken from y, so that y holds, up to rounding, what it held before this step, for
- * the steps before that one to go on from. Every step leaves a rounding of the larger of the y
+ * the steps before that one to continue from. Every step leaves a rounding of the larger of the y
  * before and after it, and the steps before it carry that on: ten blocks with their initial weights
  * give back an input of size 1 to 7e-5 in float, and gradients to 6e-6 of their norm
  * (tests/nn/test_reversible.c).

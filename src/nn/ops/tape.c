@@ -9,7 +9,7 @@
  *   forward     ... [block 1] [block 2] [head]
  *   backward    ... [block 1] [fc1][gelu][fc2][roll]      after [block 2] was popped and run again
  *
- * The second run writes y where the first one did, the same bits, so that the gradient which later
+ * The second run writes y where the first one did, identical bits, so that the gradient which later
  * steps have added for y is already in its place.
  */
 #include "nn/ops/tape.h"
