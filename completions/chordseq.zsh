@@ -37,8 +37,8 @@ _chordseq()
         '*--min-length[minimum sequence length in bases; 0\: one token]:NUM:' \
         '*--max-unknown[maximum share of letters other than A, C, G and T]:SHARE:' \
         '*--call[what to call\: class, taxon, or auto (taxon with the head tree)]:WHAT:(auto class taxon)' \
-        '*--min-prob[minimum probability of a call]:NUM:' \
-        '*--max-error[maximum estimated error rate of calls]:RATE:' \
+        '*--min-prob[minimum probability of a call; 0 calls all, auto leaves it to the model]:NUM:' \
+        '*--max-error[maximum estimated error rate of calls; auto\: what the model states]:RATE:' \
         '*-o[output table (default\: standard output, unless another per-record output is given)]:FILE:_files' \
         '*--output[output table (default\: standard output, unless another per-record output is given)]:FILE:_files' \
         '*--all[add a probability column per class]' \
@@ -683,6 +683,7 @@ _chordseq()
         '*--json[metrics as one JSON object]:FILE:_files' \
         '*--html[HTML report\: classes, confusion matrix, curves, lengths, confidence]:FILE:_files' \
         '*--calibrate[calibrate the model and write it to this file]:FILE:_files' \
+        '*--scores[table of all predictions with the truth, uncalibrated]:FILE:_files' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
@@ -826,12 +827,15 @@ _chordseq()
         '*--weights[take the weights of the table in this model; of several models, their mean]:FILE:_files' \
         '*--crops[fit weights to so many crops of the validation records]:NUM:' \
         '*--seed[seed of these crops]:NUM:' \
+        '*--scores[table of '\''chordseq eval --scores'\''; may be repeated]:FILE:_files' \
+        '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
+        '*--max-error[rate of wrong calls that the model states]:RATE:' \
         '*-q[print errors only]' \
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
-        '1:what:(show verify factorize export import label checked lookup)' \
+        '1:what:(show verify factorize export import label checked lookup calibrate)' \
         '--help[list the options]' '*:file:_files' ;;
     factorize) _arguments \
         '*-i[square matrix to factorize, NPY; '\''-'\'' is standard input]:FILE:_files' \

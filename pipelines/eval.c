@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "eval/calibrate.h"
 #include "eval/eval_html.h"
+#include "eval/scores_io.h"
 #include "pipelines/command.h"
 #include "run/outputs.h"
 #include "train/evaluate.h"
@@ -14,10 +15,10 @@
 #include "train/provenance.h"
 
 /* Bases read before they are judged: what is in memory besides one record and the scores. */
-enum { MAX_LIST = 32, PATH_BYTES = 4096, N_OUT = 4 };
+enum { MAX_LIST = 32, PATH_BYTES = 4096, N_OUT = 5 };
 
 struct eval_args {
-    const char *fragments, *bins, *output, *json, *html, *calibrate;
+    const char *fragments, *bins, *output, *json, *html, *calibrate, *scores;
     int64_t     per_record, batch_tokens, seed;
     double      tolerance, threshold;
 };
@@ -71,6 +72,9 @@ static const cs_opt eval_table[] = {
              "replacing an earlier calibration. The --strand of the evaluation becomes the "
              "model's. Training records make a calibration overconfident: exclude them by "
              "--split." },
+    { .type = CS_OPT_OUT, .name = "scores", EVAL(scores), .arg = "FILE",
+      .help = "table of all predictions with the truth, uncalibrated",
+      .man = "For 'chordseq model calibrate', which takes the tables of several models." },
     { .type = CS_OPT_END }
 };
 
@@ -103,39 +107,23 @@ struct job {
     int64_t      n_without;
     double       seconds;        /* that judging took */
     char         path[PATH_BYTES];
-    cs_outfile  *tsv, *json, *html, *calibrated;
+    cs_outfile  *tsv, *json, *html, *calibrated, *rows;
 };
-
-/* "500,1000": increasing whole numbers, with or without a suffix. */
-static int parse_list(const char *option, const char *text, int64_t *v, int *n)
-{
-    char *list = cs_xstrdup(text != NULL ? text : ""), *save = NULL;
-    int rc = CS_OK;
-
-    *n = 0;
-    for (char *w = strtok_r(list, ",", &save); w != NULL; w = strtok_r(NULL, ",", &save)) {
-        if (*n == MAX_LIST || cs_parse_size(w, &v[*n]) != CS_OK || v[*n] < 1 ||
-            (*n > 0 && v[*n] <= v[*n - 1])) {
-            rc = cs_fail(CS_EUSAGE, "--%s takes at most %d increasing comma-separated lengths, "
-                         "not '%s'", option, MAX_LIST, text);
-            break;
-        }
-        ++*n;
-    }
-    free(list);
-    return rc;
-}
 
 static int open_model(struct job *j, const cs_split *split)
 {
     int rc = CS_OK;
+    const cs_call_args usual = { .min_prob = -1, .max_error = -1 };
 
     CS_TRY(cs_args_model(model.model, j->path, sizeof j->path));
     CS_TRY(cs_device_open_all(&device, split->work, &j->be));
     CS_TRY(cs_model_load(j->path, j->be, false, &j->model));
     cs_device_answers(&device, j->model);
-    CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
-    j->policy.uncalibrated = own.calibrate != NULL;
+    /* What is fitted are answers as the network gives them; else calls are what classify's are. */
+    const bool fits = own.calibrate != NULL || own.scores != NULL,
+               raw = fits || !j->model->head->is_class || cs_policy_taxa(&usual, j->model);
+    CS_TRY(cs_policy_init(&j->policy, &policy, raw ? NULL : &usual, j->model));
+    j->policy.uncalibrated = fits;
     j->evaluate = (cs_evaluation){ .model = j->model, .policy = &j->policy,
                            .batch_tokens = own.batch_tokens, .n_thread = split->work };
 out:
@@ -250,7 +238,7 @@ static int report(struct job *j, const char *command)
         .model = j->model, .scores = j->scores, .piece = j->piece, .n_piece = j->n_piece,
         .counts = j->model->head->per_token ? j->counts : NULL,
         .bin = j->bin, .n_bin = j->n_bin, .tolerance = own.tolerance,
-        .ranks = &ranks,
+        .ranks = &ranks, .raw = j->policy.uncalibrated,
     };
 
     CS_TRY(cs_eval_ranks_init(&ranks, j->model, j->path, &j->labelled.classes));
@@ -262,28 +250,45 @@ out:
     return rc;
 }
 
+static int write_scores(struct job *j)
+{
+    int rc = CS_OK;
+
+    if (!j->rows)
+        return CS_OK;
+    CS_TRY(cs_scores_head(j->model->label, j->model->n_label, j->rows));
+    for (int s = 0; s <= j->n_piece; s++)
+        CS_TRY(cs_scores_rows(&j->scores[s], j->model->label, j->rows));
+out:
+    return rc;
+}
+
 static int report_and_calibrate(struct job *j, const char *command)
 {
     int rc = CS_OK;
 
     CS_TRY(report(j, command));
     CS_TRY(calibrate(j));
-    rc = cs_outputs_appear((cs_outfile **const[]){ &j->tsv, &j->json, &j->html, &j->calibrated },
-                           N_OUT);
+    CS_TRY(write_scores(j));
+    rc = cs_outputs_appear((cs_outfile **const[]){ &j->tsv, &j->json, &j->html, &j->calibrated,
+                                                   &j->rows }, N_OUT);
 out:
     return cs_outputs_explain(rc, 1 + (own.json != NULL) + (own.html != NULL)
-                                  + (own.calibrate != NULL));
+                                  + (own.calibrate != NULL) + (own.scores != NULL));
 }
 
 /* Before the judging, which may take hours. */
 static int open_outputs(struct job *j)
 {
     int rc = CS_OK;
-    const char *const path[] = { own.output, own.json, own.html, own.calibrate };
+    const char *const path[] = { own.output, own.json, own.html, own.calibrate,
+                                 own.scores };
 
     CS_TRY(cs_outputs_apart(path, N_OUT));
     if (own.calibrate != NULL)
         CS_TRY(cs_outfile_open(own.calibrate, &j->calibrated));
+    if (own.scores != NULL)
+        CS_TRY(cs_outfile_open(own.scores, &j->rows));
     CS_TRY(cs_outfile_open(own.output, &j->tsv));
     if (own.json != NULL)
         CS_TRY(cs_outfile_open(own.json, &j->json));
@@ -299,8 +304,8 @@ static int prepare(struct job *j)
     const cs_split split = cs_args_split(&compute);
     cs_input_opt how;
 
-    CS_TRY(parse_list("bins", own.bins, j->bin, &j->n_bin));
-    CS_TRY(parse_list("fragments", own.fragments, j->piece, &j->n_piece));
+    CS_TRY(cs_evaluate_lengths("bins", own.bins, MAX_LIST, j->bin, &j->n_bin));
+    CS_TRY(cs_evaluate_lengths("fragments", own.fragments, MAX_LIST, j->piece, &j->n_piece));
     CS_TRY(open_model(j, &split));
     const cs_model *m = j->model;
     CS_TRY(cs_args_reading(&input, split.inflate, &how));
@@ -317,10 +322,10 @@ static int prepare(struct job *j)
     if (m->tok != NULL && j->n_piece > 0 && j->piece[0] < j->labelled.min_base)
         rc = cs_fail(CS_EUSAGE, "pieces of %lld bases have no tokens; the model needs %lld bases",
                      (long long)j->piece[0], (long long)j->labelled.min_base);
-    else if ((own.calibrate != NULL || own.html != NULL)
+    else if ((own.calibrate != NULL || own.html != NULL || own.scores != NULL)
              && (!m->head->is_class || m->head->per_token))
         rc = cs_fail(CS_EUSAGE, "--%s is for classes of sequences, but the model predicts %s",
-                     own.calibrate != NULL ? "calibrate" : "html",
+                     own.calibrate != NULL ? "calibrate" : own.html != NULL ? "html" : "scores",
                      m->head->per_token ? "those of tokens"
                      : m->head->is_labels ? "labels that do not exclude each other" : "values");
     else if (m->tok == NULL && j->n_piece > 0)
@@ -343,6 +348,7 @@ static void release(struct job *j)
     cs_outfile_discard(j->json);
     cs_outfile_discard(j->html);
     cs_outfile_discard(j->calibrated);
+    cs_outfile_discard(j->rows);
     cs_labelled_close(&j->labelled);
     cs_model_free(j->model);
     cs_backend_close(j->be);

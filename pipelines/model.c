@@ -13,6 +13,7 @@
 #include "pipelines/command.h"
 #include "run/model_export.h"
 #include "run/outputs.h"
+#include "train/model_calibrate.h"
 #include "train/model_factorize.h"
 #include "train/model_lookup.h"
 
@@ -24,6 +25,7 @@ static struct model_args own;
 static cs_taxa_args taxa;
 static cs_low_rank_args thin;
 static cs_lookup_args lookup;
+static cs_calibrate_args calibration;
 static cs_input_args input;
 static cs_label_args labels;
 static cs_log_args logs;
@@ -53,6 +55,7 @@ static void options(cs_optset *set)
         { model_table, &own, NULL },        { cs_taxa_table, &taxa, NULL },
         { cs_low_rank_table, &thin, NULL },     { cs_input_table, &input, NULL },
         { cs_label_table, &labels, NULL },       { cs_lookup_table, &lookup, NULL },
+        { cs_calibrate_table, &calibration, NULL },
         { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
     };
 
@@ -117,6 +120,114 @@ static int show_settings(cs_outfile *f, const cs_model *m)
         CS_TRY(cs_outfile_printf(f, "\n"));
     }
 out:
+    return rc;
+}
+
+/* What the model states of its calls, and the least probabilities that follow. */
+static int show_calls(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+    const cs_calibration *c = &m->calibration;
+
+    if (!(c->max_error > 0))
+        return CS_OK;
+    CS_TRY(cs_outfile_printf(f, "calls\tat most %g wrong\tfrom %lld bases on\t%s\n",
+                             c->max_error, (long long)c->shortest, c->has_likeness
+                             ? "unlike training: by repetition and 6-mers" : ""));
+    for (int i = 0; i < c->n; i++) {
+        CS_TRY(cs_outfile_printf(f, "calls\tfrom %lld bases", (long long)c->bin[i].from));
+        for (int32_t k = 0; k < c->n_class; k++) {
+            const double least = cs_calibration_least(c, i, k, c->max_error);
+            CS_TRY(least > 1 ? cs_outfile_printf(f, "\t%s never", m->label[k].name)
+                             : cs_outfile_printf(f, "\t%s %g", m->label[k].name, least));
+        }
+        CS_TRY(cs_outfile_printf(f, "\n"));
+    }
+out:
+    return rc;
+}
+
+/* ---- what it is for, what from, how good ---------------------------------------------------- */
+
+enum { N_NAMED = 12 };
+
+static int show_purpose(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+    const char *what = m->head->is_class && m->head->per_token ? "a class for every token"
+                     : m->head->is_class ? "a class for every sequence"
+                     : m->head->is_labels ? "labels for every sequence"
+                     : "values for every sequence";
+
+    CS_TRY(cs_outfile_printf(f, "for\t%s", what));
+    for (int32_t i = 0; i < m->n_label && i < N_NAMED; i++)
+        CS_TRY(cs_outfile_printf(f, "%s%s", i > 0 ? ", " : ": ", m->label[i].name));
+    rc = m->n_label <= N_NAMED ? cs_outfile_printf(f, "\n")
+       : cs_outfile_printf(f, " and %d others\n", (int)(m->n_label - N_NAMED));
+out:
+    return rc;
+}
+
+static int show_origin(cs_outfile *f, const json_t *training)
+{
+    int rc = CS_OK;
+    const json_t *data = json_object_get(training, "data"),
+                 *accuracy = json_object_get(training, "valid_balanced_accuracy");
+
+    if (!json_is_object(data))
+        return cs_outfile_printf(f, "trained on\tnot recorded\n");
+    CS_TRY(cs_outfile_printf(f, "trained on\t%lld records, %lld bases; %lld records kept aside\n",
+                             (long long)json_integer_value(json_object_get(data, "train_records")),
+                             (long long)json_integer_value(json_object_get(data, "train_bases")),
+                             (long long)json_integer_value(json_object_get(data,
+                                                                           "valid_records"))));
+    if (json_is_number(accuracy))
+        rc = cs_outfile_printf(f, "validation\tbalanced accuracy %.3f on what was kept aside\n",
+                               json_number_value(accuracy));
+out:
+    return rc;
+}
+
+static double percent(int64_t n, int64_t of)
+{
+    return of > 0 ? 100 * (double)n / (double)of : 0;
+}
+
+/* Of the answers that it was calibrated by, at the rate that it states. */
+static int show_quality(cs_outfile *f, const cs_calibration *c)
+{
+    int rc = CS_OK;
+
+    for (int i = 0; i < c->n && c->max_error > 0 && c->n_class > 0; i++) {
+        const cs_calibration_bin *b = &c->bin[i];
+        int64_t n = 0, n_wrong = 0;
+        for (int32_t k = 0; k < c->n_class; k++) {
+            const double least = cs_calibration_least(c, i, k, c->max_error);
+            int step = 0;
+            while (step < CS_CALIBRATION_STEPS && cs_calibration_step[step] < least)
+                step++;
+            n += step < CS_CALIBRATION_STEPS ? b->called[k].n_kept[step] : 0;
+            n_wrong += step < CS_CALIBRATION_STEPS ? b->called[k].n_wrong[step] : 0;
+        }
+        CS_TRY(cs_outfile_printf(f, "quality\tfrom %lld bases\tof all %.0f %% right\tcalled %.0f "
+                                 "%%, of these %.0f %% right\n", (long long)b->from,
+                                 100 - percent(b->all.n_wrong[0], b->n), percent(n, b->n),
+                                 100 - percent(n_wrong, n)));
+    }
+out:
+    return rc;
+}
+
+static int show_about(cs_outfile *f, const cs_model *m)
+{
+    int rc = CS_OK;
+    json_t *training = m->training != NULL ? json_loads(m->training, 0, NULL) : NULL;
+
+    CS_TRY(show_purpose(f, m));
+    CS_TRY(show_origin(f, training));
+    rc = show_quality(f, &m->calibration);
+out:
+    json_decref(training);
     return rc;
 }
 
@@ -187,7 +298,9 @@ static int show(const cs_model *m, const char *path)
     cs_outfile *f = NULL;
 
     CS_TRY(cs_outfile_open("-", &f));
+    CS_TRY(show_about(f, m));
     CS_TRY(show_settings(f, m));
+    CS_TRY(show_calls(f, m));
     CS_TRY(show_taxonomy(f, m, path));
     CS_TRY(show_tensors(f, m));
     CS_TRY(show_training(f, m));
@@ -253,6 +366,13 @@ static int look_up(cs_model *m, const char *to)
     return rc == CS_OK ? save(m, to) : rc;
 }
 
+static int calibrate(cs_model *m, const cs_strlist *word)
+{
+    const int rc = cs_model_calibrate(m, word->v[1], &calibration, &input, &labels);
+
+    return rc == CS_OK ? save(m, word->v[2]) : rc;
+}
+
 static int act(const cs_strlist *word, cs_model *m)
 {
     if (strcmp(word->v[0], "label") == 0)
@@ -267,6 +387,8 @@ static int act(const cs_strlist *word, cs_model *m)
         return save(m, word->v[2]);
     if (strcmp(word->v[0], "lookup") == 0)
         return look_up(m, word->v[2]);
+    if (strcmp(word->v[0], "calibrate") == 0)
+        return calibrate(m, word);
     if (strcmp(word->v[0], "factorize") == 0)
         return cs_model_factorize(m, &thin, &input, &labels);
     return cs_model_export(m, word->v[2], own.licence);
@@ -282,6 +404,7 @@ static int check_words(const cs_strlist *word)
         { "label", "a model file and one to write", 3, 3 },
         { "checked", "a model file and one to write", 3, 3 },
         { "lookup", "a model file and one to write", 3, 3 },
+        { "calibrate", "a model file and one to write", 3, 3 },
     };
 
     for (size_t i = 0; word->n > 0 && i < sizeof action / sizeof action[0]; i++) {
@@ -292,8 +415,8 @@ static int check_words(const cs_strlist *word)
         return cs_fail(CS_EUSAGE, "'%s' takes %s", action[i].name, action[i].takes);
     }
     return cs_fail(CS_EUSAGE, "give an action and a model: show [FILE], verify [FILE], factorize "
-                   "FILE, export FILE DIR, label FILE TO, checked FILE TO, lookup FILE TO, or "
-                   "import CHECKPOINT FILE");
+                   "FILE, export FILE DIR, label FILE TO, checked FILE TO, lookup FILE TO, "
+                   "calibrate FILE TO, or import CHECKPOINT FILE");
 }
 
 /* What is only looked at may be the default model. */
@@ -349,9 +472,9 @@ out:
 
 const cs_command cs_cmd_model = {
     .name = "model",
-    .summary = "show, verify, label, mark, factorize, export, import models, add look-up tables",
+    .summary = "show, verify, label, mark, calibrate, factorize, export and import models",
     .usage = "[OPTIONS] ACTION [FILE] [TO]",
-    .words = "show verify factorize export import label checked lookup",
+    .words = "show verify factorize export import label checked lookup calibrate",
     .options = options,
     .run = run,
 };

@@ -25,6 +25,8 @@ static bool has_field(const cs_opt *o)
     return o->type != CS_OPT_END && o->type != CS_OPT_GROUP;
 }
 
+const char *const cs_opt_auto[] = { "auto", NULL };
+
 static void *field_of(const cs_opt *o, void *base)
 {
     return (char *)base + o->off;
@@ -37,7 +39,7 @@ static bool in_range(const cs_opt *o, double v)
 
 static bool takes_word(const cs_opt *o)
 {
-    return o->type == CS_OPT_SIZE && o->choice != NULL;
+    return (o->type == CS_OPT_SIZE || o->type == CS_OPT_REAL) && o->choice != NULL;
 }
 
 /* "a whole number from 1 to 64": the end of the sentence about a bad value. */
@@ -110,6 +112,10 @@ static int set_field(const cs_opt *o, void *base, const char *text)
         *(int64_t *)field = i;
         return CS_OK;
     case CS_OPT_REAL:
+        if (o->choice && strcmp(o->choice[0], text) == 0) {
+            *(double *)field = -1;
+            return CS_OK;
+        }
         if (cs_parse_real(text, &d) != CS_OK || !in_range(o, d))
             return CS_EUSAGE;
         *(double *)field = d;
@@ -248,6 +254,8 @@ int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf)
     case CS_OPT_BYTES:
         return bytes_text(*(const int64_t *)field, buf, n_buf);
     case CS_OPT_REAL:
+        if (o->choice && *(const double *)field < 0)
+            return snprintf(buf, n_buf, "%s", o->choice[0]);
         return real_text(*(const double *)field, buf, n_buf);
     case CS_OPT_STR:
     case CS_OPT_IN:

@@ -43,8 +43,11 @@ typedef struct cs_opt {
     const char *man;             /* further sentences for the manual, or NULL */
     double      min, max;        /* range of INT, SIZE, REAL when min < max */
     const char *const *choice;   /* NULL-terminated names for ENUM, and for STR those to tell, if
-                                  * any; SIZE: the word for 0, if any */
+                                  * any; SIZE: the word for 0, if any;
+                                  * REAL from 0 up: the word for -1 */
 } cs_opt;
+
+extern const char *const cs_opt_auto[];    /* the word "auto", of numbers that find their own */
 
 /* A table, the struct its offsets refer to, and a prefix ("encoder" makes --encoder.track). */
 typedef struct cs_optset {

@@ -78,6 +78,12 @@ static double best_slope(const struct group *g)
     return exp((lo + hi) / 2);
 }
 
+/* Is each class's share of wrong calls counted? */
+static bool has_curves(const struct group *g)
+{
+    return !g->tree && g->s->n_out <= CS_CALIBRATION_CLASSES;
+}
+
 /* Steps of probability at which record i is called, and wrongly so. v: space for its values. */
 static void count_calls(const struct group *g, int64_t i, double slope, float *v,
                         cs_calibration_bin *b)
@@ -95,9 +101,14 @@ static void count_calls(const struct group *g, int64_t i, double slope, float *v
             call = cs_tree_call(g->tree, v, cs_calibration_step[k], &p);
         if (p < cs_calibration_step[k])
             return;
-        b->n_kept[k]++;
-        b->n_wrong[k] += g->tree ? !cs_tree_within(g->tree, g->tree->of_class[truth], call)
-                                 : best != truth;
+        const bool wrong = g->tree ? !cs_tree_within(g->tree, g->tree->of_class[truth], call)
+                                   : best != truth;
+        b->all.n_kept[k]++;
+        b->all.n_wrong[k] += wrong;
+        if (!has_curves(g))
+            continue;
+        b->called[best].n_kept[k]++;
+        b->called[best].n_wrong[k] += wrong;
     }
 }
 
@@ -145,7 +156,7 @@ int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, i
         goto out;
     }
     CS_TRY(fit_bin(&g, &all));
-    c->n = n_edge + 1;
+    *c = (cs_calibration){ .n = n_edge + 1, .n_class = has_curves(&g) ? s->n_out : 0 };
     for (int b = 0; b <= n_edge; b++) {
         g = records_between(s, b > 0 ? edge[b - 1] : 0, b < n_edge ? edge[b] : INT64_MAX, rec);
         g.tree = tree;
@@ -224,4 +235,40 @@ int cs_scores_certainty(const cs_scores *s, int64_t lo, int64_t hi, cs_certainty
     free(rec);
     free(call);
     return CS_OK;
+}
+
+/* ---- calls at a rate ------------------------------------------------------------------------- */
+
+/* Its class, or -1 where it is not called. */
+static int32_t call_at(const cs_scores *s, int64_t i, const cs_calibration *c, double max_error)
+{
+    int32_t best = 0;
+    const int bin = cs_calibration_find(c, s->length[i]);
+
+    (void)powered(s, i, 1, &best);
+    if (s->reason[i] == CS_REASON_TOO_SHORT || s->reason[i] == CS_REASON_UNLIKE)
+        return -1;
+    return (double)s->answer[i * s->n_out + best] >= cs_calibration_least(c, bin, best, max_error)
+         ? best : -1;
+}
+
+void cs_scores_calls(const cs_scores *s, const cs_calibration *c, int64_t lo, int64_t hi,
+                     double max_error, cs_calls *out)
+{
+    *out = (cs_calls){ 0 };
+    CS_BUG(c->n_class != s->n_out);
+    for (int64_t i = 0; i < s->n; i++) {
+        if (!cs_scores_within(s, i, lo, hi))
+            continue;
+        const int32_t truth = truth_of(s, i), call = call_at(s, i, c, max_error);
+        out->n++;
+        out->of_class[truth].n++;
+        if (call < 0)
+            continue;
+        out->n_called++;
+        out->n_wrong += call != truth;
+        out->of_class[truth].n_called++;
+        out->of_class[call].n_as++;
+        out->of_class[call].n_wrong += call != truth;
+    }
 }

@@ -10,12 +10,13 @@
  * cs_calibrate - fit a calibration
  *
  * In each range of lengths, the temperature that minimises the cross-entropy of the truth. A range
- * with fewer than 100 records takes what all records together give.
+ * with fewer than 100 records takes what all records together give. What the model states of its
+ * calls is left out.
  *
  * s        probabilities that no temperature has been applied to
  * tree     error rates are those of cs_tree_call(), wrong where the truth is not in the clade that
- *          is called; NULL: those of the best class. The temperature is that of the classes in both
- *          cases: taxa are summed from what it gives
+ *          is called; NULL: those of the best class, and of the calls of each class. The
+ *          temperature is that of the classes in both cases: taxa are summed from what it gives
  * edge     [n_edge] increasing lengths in bases that separate the ranges, fewer than
  *          CS_CALIBRATION_BINS
  * Returns  CS_OK; CS_EFORMAT when there are fewer than 100 records in all; CS_EMEM
@@ -23,6 +24,26 @@
  */
 int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, int n_edge,
                  cs_calibration *c) CS_MUST_CHECK;
+
+/* Of a class: its records, those with a call; calls of it, wrong ones. */
+typedef struct cs_class_calls { int64_t n, n_called, n_as, n_wrong; } cs_class_calls;
+
+/* What is called when a model keeps to a rate of wrong calls. */
+typedef struct cs_calls {
+    int64_t        n, n_called, n_wrong;
+    cs_class_calls of_class[CS_CALIBRATION_CLASSES];
+} cs_calls;
+
+/**
+ * cs_scores_calls - of the records with lo <= length < hi, at a rate of the calibration
+ *
+ * What is too short or unlike the training is so as it was when the answers were made.
+ *
+ * s        calibrated probabilities
+ * c        with curves per class, of as many classes
+ */
+void cs_scores_calls(const cs_scores *s, const cs_calibration *c, int64_t lo, int64_t hi,
+                     double max_error, cs_calls *out);
 
 /* Calls of one interval of probability. */
 typedef struct cs_reliability { int64_t n; double confidence, accuracy; } cs_reliability;

@@ -8,7 +8,10 @@
 #include "base/file.h"
 #include "base/log.h"
 
-enum { NAME_BYTES = 64, MANY_CLASSES = 64 };
+enum { NAME_BYTES = 64, MANY_CLASSES = 64, N_RATE = 6 };
+
+/* Rates of wrong calls that are told of a model that states one, which is the last. */
+static const double rates[N_RATE - 1] = { 0.01, 0.02, 0.05, 0.2, 0.3 };
 
 /* Where metrics go: both forms from one walk. */
 struct sink {
@@ -24,6 +27,7 @@ struct part {
     char        length[NAME_BYTES];
     const cs_metrics   *f;
     const cs_certainty *sure;    /* of classes; or NULL */
+    const cs_calls *calls;       /* [N_RATE], the last at the rate that the model states; or NULL */
     const int64_t *n_rank, *n_right;   /* [ranks->n] */
 };
 
@@ -107,6 +111,34 @@ static int put_count(struct sink *s, const struct part *p, const char *cls, cons
                              suffix, (long long)n);
 }
 
+static double share(int64_t n, int64_t of)
+{
+    return of > 0 ? (double)n / (double)of : NAN;
+}
+
+static double rate_of(const struct sink *s, int i)
+{
+    return i < N_RATE - 1 ? rates[i] : s->r->model->calibration.max_error;
+}
+
+/* "coverage:0.1": the share of records that are called when a tenth of the calls may be wrong;
+ * "error:0.1": the share of these that are. */
+static int call_rows(struct sink *s, const struct part *p)
+{
+    int rc = CS_OK;
+    char name[NAME_BYTES];
+
+    for (int i = 0; p->calls && i < N_RATE; i++) {
+        const cs_calls *c = &p->calls[i];
+        (void)snprintf(name, sizeof name, "coverage:%g", rate_of(s, i));
+        CS_TRY(put_real(s, p, ".", name, share(c->n_called, c->n)));
+        (void)snprintf(name, sizeof name, "error:%g", rate_of(s, i));
+        CS_TRY(put_real(s, p, ".", name, share(c->n_wrong, c->n_called)));
+    }
+out:
+    return rc;
+}
+
 /* Of many classes only pairs that occur, or tables grow with their square. */
 static bool told(const cs_metrics *f, int32_t truth, int32_t call)
 {
@@ -126,6 +158,11 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
     for (int i = 0; i < p->layout->n_each; i++)
         CS_TRY(put_real(s, p, label[c].name, per_class[i].name,
                         real_at(&f->cls[c], per_class[i].off)));
+    if (p->calls) {
+        const cs_class_calls *k = &p->calls[N_RATE - 1].of_class[c];
+        CS_TRY(put_real(s, p, label[c].name, "coverage", share(k->n_called, k->n)));
+        CS_TRY(put_real(s, p, label[c].name, "error", share(k->n_wrong, k->n_as)));
+    }
     for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
         if (told(f, c, k))
             CS_TRY(put_count(s, p, label[c].name, "called:", label[k].name,
@@ -193,6 +230,7 @@ static int rows(struct sink *s, const struct part *p)
     for (int i = 0; i < p->layout->n_overall; i++)
         CS_TRY(put_real(s, p, ".", overall[i].name, real_at(p->f, overall[i].off)));
     CS_TRY(certainty_rows(s, p));
+    CS_TRY(call_rows(s, p));
     CS_TRY(rank_rows(s, p));
     for (int32_t c = 0; c < p->f->n_class; c++)
         CS_TRY(class_rows(s, p, c));
@@ -219,6 +257,11 @@ static json_t *class_json(const struct sink *s, const struct part *p, int32_t c)
 
     for (int i = 0; i < p->layout->n_each; i++)
         json_object_set_new(o, per_class[i].name, real_json(real_at(&f->cls[c], per_class[i].off)));
+    if (p->calls) {
+        const cs_class_calls *k = &p->calls[N_RATE - 1].of_class[c];
+        json_object_set_new(o, "coverage", real_json(share(k->n_called, k->n)));
+        json_object_set_new(o, "error", real_json(share(k->n_wrong, k->n_as)));
+    }
     for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
         if (told(f, c, k))
             json_object_set_new(called, label[k].name,
@@ -249,6 +292,19 @@ static void certainty_json(json_t *o, const cs_certainty *c)
     json_object_set_new(o, "risk", risk);
 }
 
+static json_t *calls_json(const struct sink *s, const struct part *p)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < N_RATE; i++) {
+        const cs_calls *c = &p->calls[i];
+        json_array_append_new(list, json_pack("{s:f, s:o, s:o}", "max_error", rate_of(s, i),
+                                              "coverage", real_json(share(c->n_called, c->n)),
+                                              "error", real_json(share(c->n_wrong, c->n_called))));
+    }
+    return list;
+}
+
 static json_t *ranks_json(const struct sink *s, const struct part *p)
 {
     const cs_eval_ranks *r = s->r->ranks;
@@ -275,6 +331,8 @@ static void add_json(struct sink *s, const struct part *p)
         json_object_set_new(o, overall[i].name, real_json(real_at(f, overall[i].off)));
     if (p->sure != NULL)
         certainty_json(o, p->sure);
+    if (p->calls)
+        json_object_set_new(o, "calls", calls_json(s, p));
     if (s->r->ranks->n > 0)
         json_object_set_new(o, "ranks", ranks_json(s, p));
     if (f->n_class > 0) {
@@ -317,6 +375,10 @@ static void note(const struct part *p)
         cs_note("%s %s: %lld records, accuracy %.4f, balanced accuracy %.4f, mcc %.4f, "
                 "ece %.4f", p->set, p->length, (long long)p->f->n, p->f->accuracy, p->f->balanced,
                 p->f->mcc, p->sure->ece);
+    if (p->calls)
+        cs_note("%s %s: %.1f %% called, of these %.1f %% wrong", p->set, p->length,
+                100 * share(p->calls[N_RATE - 1].n_called, p->calls[N_RATE - 1].n),
+                100 * share(p->calls[N_RATE - 1].n_wrong, p->calls[N_RATE - 1].n_called));
 }
 
 /* Releases f. */
@@ -331,6 +393,19 @@ static int put_metrics(struct sink *s, struct part *p, cs_metrics *f, bool noted
     return rc;
 }
 
+/* NULL: the model states nothing of its calls, or the answers are not calibrated. */
+static const cs_calls *calls_of(const struct sink *s, const cs_scores *scores, int64_t lo,
+                                int64_t hi, cs_calls *calls)
+{
+    const cs_calibration *c = &s->r->model->calibration;
+
+    if (!(c->max_error > 0) || c->n_class != scores->n_out || s->r->raw)
+        return NULL;
+    for (int i = 0; i < N_RATE; i++)
+        cs_scores_calls(scores, c, lo, hi, rate_of(s, i), &calls[i]);
+    return calls;
+}
+
 /* The records of set i with lo <= length < hi. */
 static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, bool noted)
 {
@@ -340,8 +415,10 @@ static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, b
     int64_t *count = cs_xcalloc(2 * n_rank + 1, sizeof *count);
     cs_metrics f;
     cs_certainty sure;
+    cs_calls calls[N_RATE];
 
     p->sure = NULL;
+    p->calls = NULL;
     p->layout = s->r->counts != NULL || scores->is_class ? &of_classes
               : scores->is_labels ? &of_labels : &of_values;
     p->n_rank = count;
@@ -355,6 +432,7 @@ static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, b
     if (scores->is_class) {
         CS_TRY(cs_scores_certainty(scores, lo, hi, &sure));
         p->sure = &sure;
+        p->calls = calls_of(s, scores, lo, hi, calls);
     }
     CS_TRY(cs_scores_metrics(scores, lo, hi, s->r->tolerance, true, &f));
     rc = put_metrics(s, p, &f, noted);

@@ -16,6 +16,7 @@ typedef struct cs_eval_report {
     const int64_t   *piece, *bin;
     int              n_piece, n_bin;
     double           tolerance;
+    bool             raw;        /* answers are not calibrated */
     const cs_eval_ranks *ranks;
 } cs_eval_report;
 

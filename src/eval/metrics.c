@@ -25,6 +25,7 @@ void cs_scores_release(cs_scores *s)
     free(s->answer);
     free(s->target);
     free(s->length);
+    free(s->reason);
     *s = (cs_scores){ 0 };
 }
 
@@ -39,11 +40,13 @@ int cs_scores_add(cs_scores *s, const float *answer, const float *target, int64_
 
     if (cs_grow((void **)&s->answer, &s->cap_answer, (n + 1) * out, sizeof *answer) != CS_OK ||
         cs_grow((void **)&s->target, &s->cap_target, (n + 1) * want, sizeof *target) != CS_OK ||
-        cs_grow((void **)&s->length, &s->cap_length, n + 1, sizeof length) != CS_OK)
+        cs_grow((void **)&s->length, &s->cap_length, n + 1, sizeof length) != CS_OK ||
+        cs_grow((void **)&s->reason, &s->cap_reason, n + 1, sizeof *s->reason) != CS_OK)
         return CS_EMEM;
     memcpy(s->answer + n * out, answer, out * sizeof *answer);
     memcpy(s->target + n * want, target, want * sizeof *target);
     s->length[n] = length;
+    s->reason[n] = 0;
     s->n++;
     return CS_OK;
 }

@@ -23,7 +23,8 @@ typedef struct cs_scores {
     float   *target;             /* [n * n_target] class number (n_out or more: a class beyond those
                                   * answered) or values; NaN: unknown */
     int64_t *length;             /* [n] bases */
-    size_t   cap_answer, cap_target, cap_length;
+    uint8_t *reason;             /* [n] why there is no call (cs_reason); 0 until it is set */
+    size_t   cap_answer, cap_target, cap_length, cap_reason;
 } cs_scores;
 
 void cs_scores_init(cs_scores *s, bool is_class, int32_t n_out, int32_t n_target);

@@ -108,7 +108,6 @@ const cs_opt cs_device_table[] = {
     { .type = CS_OPT_END }
 };
 
-const char *const cs_opt_auto[] = { "auto", NULL };
 static const char *const off_on[] = { "off", "on", NULL };
 
 const cs_opt cs_stream_table[] = {

@@ -30,7 +30,6 @@ extern const cs_opt cs_compute_table[];    /* -@/--threads */
 extern const cs_opt cs_device_table[];     /* --device, --precision */
 extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --chunks-in-flight,
                                             * --check-finite */
-extern const char *const cs_opt_auto[];    /* the word "auto" of a SIZE that finds its own value */
 extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose, --force */
 
 /**

@@ -64,15 +64,23 @@ const cs_opt cs_call_table[] = {
              "--min-prob: the probability of a taxon is the sum over its classes. The table then "
              "has columns taxid and rank, and a taxon above the classes is given by its lineage." },
     { .type = CS_OPT_REAL, .name = "min-prob", .off = offsetof(cs_call_args, min_prob),
-      .arg = "NUM", .def = "0", .help = "minimum probability of a call",
+      .arg = "NUM", .def = "auto", .choice = cs_opt_auto,
+      .help = "minimum probability of a call; 0 calls all, auto leaves it to the model",
       .man = "Records below it are unclassified with the reason low_probability; their "
-             "probability is still reported.", .min = 0, .max = 1 },
+             "probability is still reported. A number replaces what the model "
+             "states of its calls (see --max-error); auto is 0 beside that.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "max-error", .off = offsetof(cs_call_args, max_error),
-      .arg = "RATE", .def = "1", .help = "maximum estimated error rate of calls", .min = 0,
+      .arg = "RATE", .def = "auto", .choice = cs_opt_auto,
+      .help = "maximum estimated error rate of calls; auto: what the model states", .min = 0,
       .max = 1,
-      .man = "The model's calibration gives the minimum probability for this error rate in each "
-             "range of lengths; in ranges without one, records stay unclassified. The rate is "
-             "valid for sequences like those of the calibration." },
+      .man = "For each class and range of lengths, the least probability at which no more than "
+             "this share of the calls were wrong is taken from the model's calibration; other "
+             "records have the reason low_confidence. A class that cannot keep the rate at a "
+             "length is not called there, which the log says. A model may state a rate, a shortest "
+             "length and how to tell sequences that are unlike its training (low complexity, "
+             "shuffled DNA); these hold unless --min-prob is given without this option. 1 calls "
+             "all. The rate holds for sequences like those of the calibration, in its mixture of "
+             "classes: where a class is rare, more of its calls are wrong." },
     { .type = CS_OPT_END }
 };
 
@@ -151,38 +159,94 @@ bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m)
         || (calls->call == CALL_AUTO && m->head->set_taxonomy && m->taxonomy);
 }
 
-/* --max-error as probabilities, by length. */
+/* "archaea from 1000 bases on, plasmid never": classes that not every length is called of. */
+static void tell_limits(const cs_policy *p, double max_error)
+{
+    const cs_calibration *c = &p->model->calibration;
+    char text[1024] = "";
+    size_t n = 0;
+
+    for (int32_t k = 0; k < c->n_class && n < sizeof text; k++) {
+        int first = c->n;
+        while (first > 0 && p->least[first - 1][k] <= 1)
+            first--;
+        if (first == 0)
+            continue;
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s ", n > 0 ? ", " : "",
+                              p->model->label[k].name);
+        if (n < sizeof text && first == c->n)
+            n += (size_t)snprintf(text + n, sizeof text - n, "never");
+        else if (n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, "from %lld bases on",
+                                  (long long)c->bin[first].from);
+    }
+    if (n > 0)
+        cs_note("calls of which at most %g are wrong: %s; other classes at all lengths", max_error,
+                text);
+}
+
+/* A rate as probabilities, by length and class. */
+static void set_least(cs_policy *p, double max_error, bool counted)
+{
+    const cs_calibration *c = &p->model->calibration;
+    int n_never = 0;
+
+    for (int i = 0; i < c->n; i++) {
+        bool never = true;
+        for (int32_t k = 0; k < CS_CALIBRATION_CLASSES; k++) {
+            /* Taxa that were not counted: calibrated probabilities say how often they are right. */
+            p->least[i][k] = counted ? cs_calibration_least(c, i, k, max_error) : 1 - max_error;
+            never = never && (p->least[i][k] > 1 || (c->n_class > 0 && k >= c->n_class));
+        }
+        n_never += never;
+    }
+    if (n_never > 0)
+        cs_warn("in %d of %d length ranges no call reaches --max-error %g; all records there "
+                "stay unclassified", n_never, c->n, max_error);
+    if (counted)
+        tell_limits(p, max_error);
+}
+
+/* --max-error, or what the model states unless --min-prob was given. */
 static int set_rate(cs_policy *p, const cs_call_args *calls)
 {
     const cs_calibration *c = &p->model->calibration;
     const cs_call_args usual = { .call = CALL_AUTO };
-    const double max_error = calls->max_error;
-    int n_never = 0;
+    const bool given = calls->max_error >= 0, auto_prob = calls->min_prob < 0;
+    const bool counted = cs_policy_taxa(calls, p->model) == cs_policy_taxa(&usual, p->model);
+    const double max_error = given ? calls->max_error
+                           : auto_prob && c->max_error > 0 ? c->max_error : 1;
 
     if (max_error >= 1)
         return CS_OK;
-    if (cs_policy_taxa(calls, p->model) != cs_policy_taxa(&usual, p->model))
+    if (given && !counted)
         return cs_fail(CS_EUSAGE, "--max-error is incompatible with --call %s: the model's "
                        "calibration is for calls of %s", call_names[calls->call],
                        calls->call == CALL_CLASS ? "taxa" : "classes");
     if (c->n == 0)
         return cs_fail(CS_EUSAGE, "--max-error needs a calibrated model; calibrate it with "
                        "'chordseq eval --calibrate'");
-    for (int i = 0; i < c->n; i++) {
-        p->least[i] = cs_calibration_threshold(&c->bin[i], max_error);
-        n_never += p->least[i] > 1;
-    }
-    if (n_never > 0)
-        cs_warn("in %d of %d length ranges no call reaches --max-error %g; all records there "
-                "stay unclassified", n_never, c->n, max_error);
+    p->stated = c->max_error > 0;
+    set_least(p, max_error, counted);
     return CS_OK;
 }
 
-double cs_policy_least(const cs_policy *p, int64_t n_base)
+double cs_policy_least(const cs_policy *p, int64_t n_base, int32_t class_no)
 {
     const int i = cs_calibration_find(&p->model->calibration, n_base);
 
-    return i >= 0 && p->least[i] > p->min_prob ? p->least[i] : p->min_prob;
+    return i < 0 ? 0 : p->least[i][class_no < CS_CALIBRATION_CLASSES ? class_no : 0];
+}
+
+cs_reason cs_policy_doubt(const cs_policy *p, const cs_record *r, int32_t class_no)
+{
+    const cs_calibration *c = &p->model->calibration;
+
+    if (!p->stated)
+        return CS_REASON_NONE;
+    if (cs_record_bases(r) < c->shortest)
+        return CS_REASON_TOO_SHORT;
+    return cs_calibration_unlike(c, r, class_no) ? CS_REASON_UNLIKE : CS_REASON_NONE;
 }
 
 bool cs_policy_can_turn(const cs_model *m)
@@ -211,7 +275,7 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
         .max_len = cs_model_max_len(m),
         .min_base = a->min_length > least ? a->min_length : least,
         .max_memory = a->max_memory, .max_unknown = a->max_unknown,
-        .min_prob = calls ? calls->min_prob : 0,
+        .min_prob = calls && calls->min_prob > 0 ? calls->min_prob : 0,
         .both = bases && (a->strand == STRAND_BOTH ||
                           (a->strand == STRAND_MODEL && m->both_strands)),
     };

@@ -20,6 +20,7 @@ typedef struct cs_policy_args {
     double  max_unknown;
 } cs_policy_args;
 
+/* Negative: what the model states. */
 typedef struct cs_call_args { int call; double min_prob, max_error; } cs_call_args;
 
 extern const cs_opt cs_policy_table[];     /* --strand, --long-sequence, ... */
@@ -40,7 +41,10 @@ typedef struct cs_policy {
     double     max_unknown;      /* largest share of letters other than A, C, G, T */
     double     min_prob;         /* of a call */
     bool       uncalibrated;     /* probabilities as the network gives them */
-    double     least[CS_CALIBRATION_BINS];   /* of a call, by the calibration's lengths */
+    /* of a call, by the calibration's lengths and the class called */
+    double     least[CS_CALIBRATION_BINS][CS_CALIBRATION_CLASSES];
+    bool       stated;           /* what the model states of calls holds: its shortest sequence, and
+                                  * what is unlike its training */
     bool       of_bases;         /* answers per token are of A, C, G and T, which turning round
                                   * makes T, G, C and A. The owner sets it */
     const cs_tree *tree;         /* calls are taxa of it; NULL: classes. The owner sets it where
@@ -66,8 +70,13 @@ bool cs_policy_can_turn(const cs_model *m);
 /** cs_policy_check_turn - CS_OK, or CS_EUSAGE saying that they cannot */
 int cs_policy_check_turn(const cs_model *m) CS_MUST_CHECK;
 
-/** cs_policy_least - the least probability of a call of a sequence of so many bases */
-double cs_policy_least(const cs_policy *p, int64_t n_base);
+/** cs_policy_least - the least probability of a call of this class (0: of a taxon) of a sequence of
+ * so many bases, beside --min-prob */
+double cs_policy_least(const cs_policy *p, int64_t n_base, int32_t class_no);
+
+/** cs_policy_doubt - why a sure call of this class stands no chance by what the model states, or
+ * CS_REASON_NONE */
+cs_reason cs_policy_doubt(const cs_policy *p, const cs_record *r, int32_t class_no);
 
 /** cs_policy_longest - most bases of a sequence whose tokens the model takes for sure; 0: any, as
  * where sequences are cut */

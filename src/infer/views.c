@@ -316,27 +316,42 @@ static cs_reason reason_of(const cs_policy *p, const cs_chunk *c, int i)
     return live ? CS_REASON_NONE : first;
 }
 
-/* A call of values v of so many bases: a node or a class (-1: none). *prob receives the probability
- * of a node, or of the best one where none is called. */
-static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, float *prob)
+static int32_t best_of(const float *v, int64_t n)
+{
+    int32_t best = 0;
+
+    for (int64_t k = 1; k < n; k++)
+        best = v[k] > v[best] ? (int32_t)k : best;
+    return best;
+}
+
+/* A call of values v of so many bases: a node or a class (-1: none, and *why). *prob receives the
+ * probability of a node, or of the best one where none is called. */
+static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, float *prob,
+                       cs_reason *why)
 {
     const cs_model *m = p->model;
     const int bin = p->uncalibrated ? -1 : cs_calibration_find(&m->calibration, n_base);
-    const double least = cs_policy_least(p, n_base);
     int32_t best = 0;
     double sure;
 
     m->head->decide(m->head_net, v, n, bin < 0 ? 1 : m->calibration.bin[bin].temperature);
+    *why = CS_REASON_NONE;
     if (!m->head->is_class)
         return -1;
     if (p->tree) {
-        best = cs_tree_call(p->tree, v, least, &sure);
+        best = cs_tree_call(p->tree, v, fmax(cs_policy_least(p, n_base, 0), p->min_prob), &sure);
         *prob = (float)sure;
+        if (best <= 0)
+            *why = sure < p->min_prob ? CS_REASON_LOW_PROB : CS_REASON_LOW_CONFIDENCE;
         return best > 0 ? best : -1;
     }
-    for (int64_t k = 1; k < n; k++)
-        best = v[k] > v[best] ? (int32_t)k : best;
-    return (double)v[best] >= least ? best : -1;
+    best = best_of(v, n);
+    if ((double)v[best] < p->min_prob)
+        *why = CS_REASON_LOW_PROB;
+    else if ((double)v[best] < cs_policy_least(p, n_base, best))
+        *why = CS_REASON_LOW_CONFIDENCE;
+    return *why ? -1 : best;
 }
 
 /* Of a pair, what each mate alone would be called. Its values go where those of its first answered
@@ -346,6 +361,7 @@ static void call_mates(const cs_policy *p, const cs_chunk *c, int i, const struc
     cs_prediction *a = &c->ans[i];
     int64_t n_live;
     float ignored;
+    cs_reason why;
 
     for (int s = 0; s < CS_MAX_SEG; s++) {
         const cs_view *v = part[s].view;
@@ -355,7 +371,7 @@ static void call_mates(const cs_policy *p, const cs_chunk *c, int i, const struc
             continue;
         for (int64_t k = 0; k < a->n; k++)
             v->v[k] = (float)part_value(&part[s], k, &n_live);
-        a->mate[s] = call_of(p, v->v, a->n, c->rec[i].seg[s].n_base, &ignored);
+        a->mate[s] = call_of(p, v->v, a->n, c->rec[i].seg[s].n_base, &ignored, &why);
     }
 }
 
@@ -414,9 +430,9 @@ void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
         return;
     if (n_part > 1 && p->model->head->is_class && !p->model->head->per_token)
         call_mates(p, c, i, part);
-    const int32_t call = call_of(p, a->v, a->n, cs_record_bases(&c->rec[i]), &a->p);
-    if (!p->model->head->is_class)
+    const int32_t call = call_of(p, a->v, a->n, cs_record_bases(&c->rec[i]), &a->p, &a->reason);
+    if (call < 0)
         return;
-    a->taxon = p->tree && call > 0 ? call : 0;
-    a->reason = call < 0 ? CS_REASON_LOW_PROB : CS_REASON_NONE;
+    a->reason = cs_policy_doubt(p, &c->rec[i], best_of(a->v, a->n));
+    a->taxon = p->tree && !a->reason ? call : 0;
 }

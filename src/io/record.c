@@ -25,14 +25,21 @@ static const struct { const char *name, *help; } reasons[CS_N_REASON] = {
     [CS_REASON_NO_TOKEN] = { "no_known_token", "A, C, G or T nowhere in a run as long as a token" },
     [CS_REASON_NO_MEMORY] = { "no_memory", "more memory needed than there is, or than "
                               "--max-memory; see --long-sequence" },
-    [CS_REASON_LOW_PROB] = { "low_probability", "the best class has less than --min-prob or "
-                             "--max-error ask for" },
+    [CS_REASON_LOW_PROB] = { "low_probability", "the best class has less than --min-prob" },
+    [CS_REASON_LOW_CONFIDENCE] = { "low_confidence", "calls of this class, length and probability "
+                                   "are wrong more often than --max-error allows" },
+    [CS_REASON_UNLIKE] = { "unlike_training", "low-complexity, or like shuffled DNA" },
 };
 
 const char *cs_reason_name(cs_reason r)
 {
     CS_BUG((size_t)r >= CS_N_REASON);
     return reasons[r].name;
+}
+
+bool cs_reason_answered(cs_reason r)
+{
+    return r == CS_REASON_NONE || r >= CS_REASON_LOW_PROB;
 }
 
 const char *cs_reason_help(cs_reason r)

@@ -43,10 +43,13 @@ typedef struct cs_tokens { int32_t *id; int64_t n; } cs_tokens;
  * each, which manual pages take from there. */
 typedef enum cs_reason {
     CS_REASON_NONE, CS_REASON_EMPTY, CS_REASON_TOO_SHORT, CS_REASON_TOO_LONG, CS_REASON_ALL_N,
-    CS_REASON_MOSTLY_N, CS_REASON_NO_TOKEN, CS_REASON_NO_MEMORY, CS_REASON_LOW_PROB, CS_N_REASON
+    CS_REASON_MOSTLY_N, CS_REASON_NO_TOKEN, CS_REASON_NO_MEMORY, CS_REASON_LOW_PROB,
+    CS_REASON_LOW_CONFIDENCE, CS_REASON_UNLIKE, CS_N_REASON
 } cs_reason;
 /** cs_reason_name - as outputs give it: "too_short"; "." for none */
 const char *cs_reason_name(cs_reason r);
+/** cs_reason_answered - are there probabilities, though maybe no call? */
+bool cs_reason_answered(cs_reason r);
 /** cs_reason_help - what it means, a fragment for the manual */
 const char *cs_reason_help(cs_reason r);
 

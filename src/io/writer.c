@@ -9,7 +9,7 @@
 
 int cs_prediction_best(const cs_prediction *a)
 {
-    if ((a->reason != CS_REASON_NONE && a->reason != CS_REASON_LOW_PROB) || a->n < 1)
+    if (!cs_reason_answered(a->reason) || a->n < 1)
         return -1;
     int best = 0;
     for (int i = 1; i < a->n; i++) {

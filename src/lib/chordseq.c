@@ -354,7 +354,7 @@ static void give(const struct question *q, const cs_chunk *c)
     for (int i = 0; i < c->n; i++) {
         const cs_prediction *a = &c->ans[i];
         const size_t at = q->done + (size_t)i;
-        const bool known = a->reason == CS_REASON_NONE || a->reason == CS_REASON_LOW_PROB;
+        const bool known = cs_reason_answered(a->reason);
         for (int64_t k = 0; q->v && k < q->width; k++)
             q->v[at * (size_t)q->width + (size_t)k] = known ? a->v[k] : NAN;
         if (q->call)

@@ -1,6 +1,9 @@
 /* evaluate.c - predict samples of a dataset by the stages of classify. */
 #include "train/evaluate.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "eval/calibrate.h"
 #include "infer/stream.h"
 #include "infer/taxa.h"
@@ -48,7 +51,8 @@ static int take_answer(void *arg, const cs_record *r, const cs_prediction *a)
     struct run *k = arg;
     const cs_sample *s = &k->sample[k->n_out++];
 
-    if (a->reason) {
+    /* Without views that were answered, there are no values. */
+    if (a->reason && a->n_window[0] == 0) {
         k->n_without++;
         return CS_OK;
     }
@@ -59,7 +63,10 @@ static int take_answer(void *arg, const cs_record *r, const cs_prediction *a)
             cs_counts_add(k->counts, a->v, k->work.label, n_tok);
         return rc;
     }
-    return cs_scores_add(k->scores, a->v, k->d->ex[s->example].target, r->seg[0].n_base);
+    const int rc = cs_scores_add(k->scores, a->v, k->d->ex[s->example].target, r->seg[0].n_base);
+    if (rc == CS_OK)
+        k->scores->reason[k->scores->n - 1] = (uint8_t)a->reason;
+    return rc;
 }
 
 int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample,
@@ -159,6 +166,25 @@ static int evaluate_valid(cs_model *m, const cs_sampler *valid, int64_t batch_to
     rc = cs_evaluate_samples(&j, cs_sampler_dataset(valid), sample, n, scores, &n_without);
 out:
     free(sample);
+    return rc;
+}
+
+int cs_evaluate_lengths(const char *option, const char *text, int n_most, int64_t *v, int *n)
+{
+    char *list = cs_xstrdup(text != NULL ? text : ""), *save = NULL;
+    int rc = CS_OK;
+
+    *n = 0;
+    for (char *w = strtok_r(list, ",", &save); w != NULL; w = strtok_r(NULL, ",", &save)) {
+        if (*n == n_most || cs_parse_size(w, &v[*n]) != CS_OK || v[*n] < 1 ||
+            (*n > 0 && v[*n] <= v[*n - 1])) {
+            rc = cs_fail(CS_EUSAGE, "--%s takes at most %d increasing comma-separated lengths, "
+                         "not '%s'", option, n_most, text);
+            break;
+        }
+        ++*n;
+    }
+    free(list);
     return rc;
 }
 

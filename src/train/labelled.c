@@ -565,3 +565,24 @@ int cs_labelled_read(cs_labelled *l, cs_dataset *d, int64_t max_base)
 out:
     return rc;
 }
+
+int cs_labelled_read_all(const cs_label_args *a, cs_input_args *input, const cs_model *m,
+                         cs_dataset *d)
+{
+    int rc = CS_OK;
+    cs_labelled l = { 0 };
+    cs_input_opt how;
+
+    CS_TRY(cs_args_reading(input, 0, &how));
+    CS_TRY(cs_labelled_open(a, input, &how, m, m->head, &l));
+    rc = cs_labelled_read(&l, d, INT64_MAX);
+    if (rc == CS_EOF)
+        rc = CS_OK;
+    CS_TRY(rc);
+    cs_labelled_report(&l);
+    if (d->n == 0)
+        rc = cs_fail(CS_EFORMAT, "the input has no labelled record");
+out:
+    cs_labelled_close(&l);
+    return rc;
+}

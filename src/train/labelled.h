@@ -67,6 +67,11 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
  */
 int cs_labelled_read(cs_labelled *l, cs_dataset *d, int64_t max_base) CS_MUST_CHECK;
 
+/** cs_labelled_read_all - open, read all that a model tells the classes of, and close. d: zero, as
+ * above. Returns what those give; CS_EFORMAT without a record */
+int cs_labelled_read_all(const cs_label_args *a, cs_input_args *input, const cs_model *m,
+                         cs_dataset *d) CS_MUST_CHECK;
+
 /** cs_labelled_table - whose rows are records that have labels, of --labels; NULL without */
 cs_labels *cs_labelled_table(const cs_labelled *l);
 

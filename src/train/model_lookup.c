@@ -63,27 +63,6 @@ static int check_input(const cs_input_args *input, const cs_label_args *label,
     return CS_OK;
 }
 
-static int read_all(const cs_model *m, cs_input_args *input, const cs_label_args *label,
-                    cs_dataset *d)
-{
-    int rc = CS_OK;
-    cs_labelled l = { 0 };
-    cs_input_opt how;
-
-    CS_TRY(cs_args_reading(input, 0, &how));
-    CS_TRY(cs_labelled_open(label, input, &how, m, m->head, &l));
-    rc = cs_labelled_read(&l, d, INT64_MAX);
-    if (rc == CS_EOF)
-        rc = CS_OK;
-    CS_TRY(rc);
-    cs_labelled_report(&l);
-    if (d->n == 0)
-        rc = cs_fail(CS_EFORMAT, "the input has no labelled record");
-out:
-    cs_labelled_close(&l);
-    return rc;
-}
-
 /* ---- weights --------------------------------------------------------------------------------- */
 
 static int add_weights(cs_model *m, const char *path, double share)
@@ -129,7 +108,7 @@ int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
     CS_TRY(check_model(m));
     CS_TRY(check_input(input, label, a));
     CS_TRY(cs_peptides_init(&words, a->groups, a->k, a->sample));
-    CS_TRY(read_all(m, input, label, &d));
+    CS_TRY(cs_labelled_read_all(label, input, m, &d));
     cs_lookup_free(m->lookup);
     m->lookup = NULL;
     CS_TRY(cs_lookup_build(&words, &d, CS_PART_TRAIN, m->n_label, &rule, &m->lookup));
@@ -139,7 +118,7 @@ int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,
     if (m->calibration.n > 0)
         cs_note("dropped the calibration, which was made without this table; recalibrate with "
                 "'chordseq eval --calibrate'");
-    m->calibration.n = 0;
+    m->calibration = (cs_calibration){ 0 };
 out:
     if (d.mem != NULL)
         cs_dataset_release(&d);

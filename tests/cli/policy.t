@@ -69,7 +69,7 @@ T 'calibration does not change calls' sh -c 'for f in trained again; do
     chordseq classify -q -m $f labelled.fa | cut -f 1-3 > $f.calls; done; cmp trained.calls again.calls'
 grep '^>' labelled.fa | sed 's/.*class=//' > truth
 T '--max-error keeps to its rate' sh -c "chordseq classify -q -m again --max-error 0.15 labelled.fa |
-    tail -n +2 > some.tsv && grep -q low_probability some.tsv && paste some.tsv truth |
+    tail -n +2 > some.tsv && grep -q low_confidence some.tsv && paste some.tsv truth |
     awk -F '\t' '\$5 == \".\" { n++; bad += \$3 != \$6 }
         END { print n, bad; exit !(n > 20 && bad <= 0.15 * n) }'"
 N max-error.err     chordseq classify -m plain --max-error 0.1 x.fa

@@ -86,7 +86,7 @@ static void test_reason_names(void **state)
     (void)state;
     static const char *const name[] = {
         ".", "empty", "too_short", "too_long", "no_known_base", "mostly_unknown",
-        "no_known_token", "no_memory", "low_probability"
+        "no_known_token", "no_memory", "low_probability", "low_confidence", "unlike_training"
     };
     for (int r = CS_REASON_NONE; r < CS_N_REASON; r++)
         assert_string_equal(cs_reason_name((cs_reason)r), name[r]);

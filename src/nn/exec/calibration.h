@@ -2,25 +2,42 @@
 #ifndef CS_NN_CALIBRATION_H
 #define CS_NN_CALIBRATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "tok/likeness.h"
 
-enum { CS_CALIBRATION_STEPS = 16, CS_CALIBRATION_BINS = 40 };
+/* Classes: of a model with more, error rates are those of all calls together. */
+enum { CS_CALIBRATION_STEPS = 16, CS_CALIBRATION_BINS = 40, CS_CALIBRATION_CLASSES = 16 };
 
-/* Records of one range of lengths, on which it was fitted. Of those whose best class has at least
- * the probability cs_calibration_step[i], n_kept[i] in number, n_wrong[i] had another class. */
+/* Of the calls with at least the probability cs_calibration_step[i], n_kept[i] in number,
+ * n_wrong[i] were wrong. */
+typedef struct cs_call_curve {
+    int64_t n_kept[CS_CALIBRATION_STEPS], n_wrong[CS_CALIBRATION_STEPS];
+} cs_call_curve;
+
+/* Records of one range of lengths, on which it was fitted. */
 typedef struct cs_calibration_bin {
     int64_t from;                /* shortest length, in bases; the longest is before the next's */
     double  temperature;         /* logits are divided by it */
     int64_t n;
-    int64_t n_kept[CS_CALIBRATION_STEPS], n_wrong[CS_CALIBRATION_STEPS];
+    cs_call_curve all;
+    cs_call_curve called[CS_CALIBRATION_CLASSES];      /* by the class called */
+    /* A sequence with more repetition or a lower score (tok/likeness.h) is unlike the training */
+    double  repetition, likeness[CS_CALIBRATION_CLASSES];
 } cs_calibration_bin;
 
 /* n 0: the model has none. bin[0].from is 0, and `from` grows. */
 typedef struct cs_calibration {
     int                n;
     cs_calibration_bin bin[CS_CALIBRATION_BINS];
+    int32_t            n_class;      /* that have a curve of their own; 0: there are only `all` */
+    /* What the model states of its calls; by default classify keeps to it */
+    double             max_error;    /* rate of wrong calls; 0: it states none */
+    int64_t            shortest;     /* bases; a shorter sequence has no call */
+    bool               has_likeness;
+    int16_t            weight[CS_LIKENESS_WORDS];
 } cs_calibration;
 
 extern const double cs_calibration_step[CS_CALIBRATION_STEPS];   /* from 0 up */
@@ -29,12 +46,21 @@ extern const double cs_calibration_step[CS_CALIBRATION_STEPS];   /* from 0 up */
 int cs_calibration_find(const cs_calibration *c, int64_t n_base);
 
 /**
- * cs_calibration_threshold - least probability at which a bin's calls err at most at this rate
+ * cs_calibration_threshold - least probability at which calls err at most at this rate
  *
- * Judged by (wrong + 1) / (kept + 1), which leans to the safe side where few records were seen.
+ * Judged by (wrong + sqrt(wrong) + 1) / (kept + 1): a standard error above what was counted,
+ * because the next organisms are others.
  * Returns  a step; 2, which nothing reaches, when the rate cannot be had
  */
-double cs_calibration_threshold(const cs_calibration_bin *b, double max_error);
+double cs_calibration_threshold(const cs_call_curve *c, double max_error);
+
+/** cs_calibration_least - the same for a class (called in that bin), by its own curve if it has one
+ */
+double cs_calibration_least(const cs_calibration *c, int bin, int32_t class_no, double max_error);
+
+/** cs_calibration_unlike - would a call of this class be of a sequence that is unlike the
+ * training? */
+bool cs_calibration_unlike(const cs_calibration *c, const cs_record *r, int32_t class_no);
 
 struct json_t;
 /** cs_calibration_json - a new JSON array for the model file; NULL when memory ran out */
@@ -42,5 +68,9 @@ struct json_t *cs_calibration_json(const cs_calibration *c);
 /** cs_calibration_read - from the model file; an absent one (NULL) is none. CS_OK or CS_EFORMAT
  * without a message */
 int cs_calibration_read(cs_calibration *c, const struct json_t *j) CS_MUST_CHECK;
+/** cs_calibration_stated_json - what the model states of its calls; NULL when memory ran out */
+struct json_t *cs_calibration_stated_json(const cs_calibration *c);
+/** cs_calibration_stated_read - the same from the file, behind cs_calibration_read(); NULL: none */
+int cs_calibration_stated_read(cs_calibration *c, const struct json_t *j) CS_MUST_CHECK;
 
 #endif

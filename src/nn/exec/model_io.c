@@ -113,6 +113,8 @@ static char *describe(const cs_model *m)
                                       json_string(cs_precision_names[m->checked]));
     failed |= json_object_set_new(j, "strand", json_string(m->both_strands ? "both" : "forward"));
     failed |= json_object_set_new(j, "calibration", cs_calibration_json(&m->calibration));
+    if (m->calibration.max_error > 0)
+        failed |= json_object_set_new(j, "calls", cs_calibration_stated_json(&m->calibration));
     if (m->lookup)
         failed |= json_object_set_new(j, "lookup", cs_lookup_json(m->lookup));
     failed |= json_object_set_new(j, "labels", labels_json(m));
@@ -531,7 +533,9 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
     CS_TRY(read_strand(l, &m->both_strands));
     CS_TRY(read_precision(l, &m->checked));
     CS_TRY(read_window(l, &m->window));
-    if (cs_calibration_read(&m->calibration, json_object_get(l->j, "calibration")) != CS_OK) {
+    if (cs_calibration_read(&m->calibration, json_object_get(l->j, "calibration")) != CS_OK ||
+        m->calibration.n_class > m->n_label ||
+        cs_calibration_stated_read(&m->calibration, json_object_get(l->j, "calls")) != CS_OK) {
         rc = damaged(l, "its calibration is impossible");
         goto out;
     }

@@ -1,0 +1,133 @@
+/* scores_io.c - answers beside the truth as a table, so that those of several models can be put
+ * together. */
+#include "eval/scores_io.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "io/lines.h"
+
+enum { FIRST_CLASS = 2 };        /* columns before the classes */
+
+int cs_scores_head(const cs_label *label, int32_t n_label, cs_outfile *f)
+{
+    int rc = CS_OK;
+
+    CS_TRY(cs_outfile_printf(f, "length\ttruth"));
+    for (int32_t k = 0; k < n_label; k++)
+        CS_TRY(cs_outfile_printf(f, "\t%s", label[k].name));
+    rc = cs_outfile_printf(f, "\n");
+out:
+    return rc;
+}
+
+int cs_scores_rows(const cs_scores *s, const cs_label *label, cs_outfile *f)
+{
+    int rc = CS_OK;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        if (!cs_scores_known(s, i))
+            continue;
+        CS_TRY(cs_outfile_printf(f, "%lld\t%s", (long long)s->length[i],
+                                 label[(int32_t)s->target[i]].name));
+        for (int32_t k = 0; k < s->n_out; k++)
+            CS_TRY(cs_outfile_printf(f, "\t%.6g", (double)s->answer[i * s->n_out + k]));
+        CS_TRY(cs_outfile_printf(f, "\n"));
+    }
+out:
+    return rc;
+}
+
+struct table {
+    cs_lines        line;
+    const cs_label *label;
+    int32_t         n_label;
+    int32_t        *column;      /* [n_label] the class of a column */
+    float          *value;       /* [n_label] */
+};
+
+static int32_t find(const struct table *t, const char *name)
+{
+    int32_t k = 0;
+
+    while (k < t->n_label && strcmp(t->label[k].name, name) != 0)
+        k++;
+    return k;
+}
+
+/* The fields of the line, one by one; "" behind the last one. */
+static const char *next_field(char **rest)
+{
+    char *at = *rest, *tab = at ? strchr(at, '\t') : NULL;
+
+    if (tab)
+        *tab = '\0';
+    *rest = tab ? tab + 1 : NULL;
+    return at ? at : "";
+}
+
+static int read_head(struct table *t)
+{
+    char *rest = t->line.text;
+
+    if (strcmp(next_field(&rest), "length") != 0 || strcmp(next_field(&rest), "truth") != 0)
+        return cs_lines_refuse(&t->line, "this is no table of 'chordseq eval --scores'");
+    for (int32_t k = 0; k < t->n_label; k++) {
+        t->column[k] = find(t, next_field(&rest));
+        for (int32_t i = 0; i < k; i++)
+            if (t->column[i] == t->column[k])
+                t->column[k] = t->n_label;
+        if (t->column[k] == t->n_label)
+            return cs_lines_refuse(&t->line, "the classes are others than the model's");
+    }
+    return rest ? cs_lines_refuse(&t->line, "the classes are others than the model's") : CS_OK;
+}
+
+static int read_row(struct table *t, cs_scores *s)
+{
+    char *rest = t->line.text;
+    int64_t length;
+    double p;
+
+    if (cs_parse_int(next_field(&rest), &length) != CS_OK || length < 0)
+        return cs_lines_refuse(&t->line, "the first column is no length");
+    const int32_t truth = find(t, next_field(&rest));
+    if (truth == t->n_label)
+        return cs_lines_refuse(&t->line, "the second column is no class of the model");
+    for (int32_t k = 0; k < t->n_label; k++) {
+        if (cs_parse_real(next_field(&rest), &p) != CS_OK || !(p >= 0 && p <= 1))
+            return cs_lines_refuse(&t->line, "there is a probability missing, or impossible");
+        t->value[t->column[k]] = (float)p;
+    }
+    return cs_scores_add(s, t->value, &(float){ (float)truth }, length);
+}
+
+int cs_scores_read(const char *path, const cs_label *label, int32_t n_label, cs_scores *s)
+{
+    int rc = CS_OK;
+    struct table t = { .line = { .path = path }, .label = label, .n_label = n_label,
+                       .column = cs_alloc((size_t)n_label, sizeof *t.column),
+                       .value = cs_alloc((size_t)n_label, sizeof *t.value) };
+
+    if (!t.column || !t.value) {
+        rc = cs_fail(CS_EMEM, "out of memory for the classes of '%s'", path);
+        goto out;
+    }
+    CS_TRY(cs_lines_open_file(&t.line));
+    rc = cs_lines_next(&t.line);
+    if (rc == CS_EOF)
+        rc = cs_lines_refuse(&t.line, "this is no table of 'chordseq eval --scores'");
+    CS_TRY(rc);
+    CS_TRY(read_head(&t));
+    while ((rc = cs_lines_next(&t.line)) == CS_OK)
+        CS_TRY(read_row(&t, s));
+    if (rc == CS_EOF)
+        rc = CS_OK;
+out:
+    if (cs_lines_close(&t.line) != CS_OK && rc == CS_OK)
+        rc = CS_EIO;
+    free(t.column);
+    free(t.value);
+    return rc;
+}

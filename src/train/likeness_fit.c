@@ -1,0 +1,172 @@
+/* likeness_fit.c - how to tell sequences that are unlike the training, from real and shuffled
+ * ones. */
+#include "train/likeness_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "train/decoy.h"
+
+enum { LEAST_BASES = 1000, LEAST_SEQUENCES = 100, LEAST_OF_CLASS = 50 };
+static const double lost = 0.02, repetitive = 0.002, ridge = 1e-3, lax = -1e30;
+
+/* Sums over real [0] and shuffled [1] sequences. */
+struct sums { double n[2], sum[2][CS_LIKENESS_WORDS], square[2][CS_LIKENESS_WORDS]; };
+
+/* A sequence as it was fitted by. */
+struct scored { int bin; int32_t class_no; double score, repetition, shuffled; };
+
+static cs_record record_of(const char *base, int64_t n_base)
+{
+    return (cs_record){ .name = "", .n_seg = 1, .seg = { { base, NULL, n_base } } };
+}
+
+/* Real, or shuffled: then in `work`, which has room for it. */
+static int look(const cs_dataset *d, int64_t i, bool shuffled, uint64_t seed, char *work,
+                cs_likeness *x)
+{
+    int rc = CS_OK;
+    const cs_example *e = &d->ex[i];
+    cs_record r = record_of(e->base, e->n_base);
+
+    if (shuffled) {
+        memcpy(work, e->base, (size_t)e->n_base);
+        CS_TRY(cs_decoy_shuffle(work, e->n_base, 1 + (int)(i % CS_DECOY_MOST_K),
+                                cs_rng_key(seed, (uint64_t)i)));
+        r.seg[0].base = work;
+    }
+    cs_likeness_of(&r, x);
+out:
+    return rc;
+}
+
+static int add_sums(const cs_dataset *d, uint64_t seed, char *work, cs_likeness *x,
+                    struct sums *s)
+{
+    int rc = CS_OK;
+
+    for (int64_t i = 0; i < d->n; i++) {
+        for (int k = 0; k < 2 && d->ex[i].n_base >= LEAST_BASES; k++) {
+            CS_TRY(look(d, i, k == 1, seed, work, x));
+            s->n[k]++;
+            for (int j = 0; j < CS_LIKENESS_WORDS; j++) {
+                s->sum[k][j] += x->contrast[j];
+                s->square[k][j] += x->contrast[j] * x->contrast[j];
+            }
+        }
+    }
+    if (s->n[0] < LEAST_SEQUENCES)
+        rc = cs_fail(CS_EFORMAT, "%.0f sequences of %d bases or more are too few to learn what "
+                     "real ones are like; at least %d are needed", s->n[0], LEAST_BASES,
+                     LEAST_SEQUENCES);
+out:
+    return rc;
+}
+
+static void solve(const struct sums *s, int16_t *weight)
+{
+    double apart[CS_LIKENESS_WORDS], var[CS_LIKENESS_WORDS], mean_var = 0, most = 0;
+
+    for (int j = 0; j < CS_LIKENESS_WORDS; j++) {
+        const double a = s->sum[0][j] / s->n[0], b = s->sum[1][j] / s->n[1];
+        apart[j] = a - b;
+        var[j] = (s->square[0][j] / s->n[0] - a * a + s->square[1][j] / s->n[1] - b * b) / 2;
+        mean_var += var[j] / CS_LIKENESS_WORDS;
+    }
+    for (int j = 0; j < CS_LIKENESS_WORDS; j++) {
+        apart[j] /= var[j] + ridge * mean_var;
+        most = fmax(most, fabs(apart[j]));
+    }
+    for (int j = 0; j < CS_LIKENESS_WORDS; j++)
+        weight[j] = (int16_t)lround(most > 0 ? apart[j] / most * INT16_MAX : 0);
+}
+
+static int score_all(const cs_dataset *d, uint64_t seed, const cs_calibration *c, char *work,
+                     cs_likeness *x, struct scored *out)
+{
+    int rc = CS_OK;
+
+    for (int64_t i = 0; i < d->n; i++) {
+        CS_TRY(look(d, i, false, seed, work, x));
+        out[i] = (struct scored){ cs_calibration_find(c, d->ex[i].n_base), d->ex[i].class_no,
+                                  cs_likeness_score(x, c->weight), x->repetition, 0 };
+        CS_TRY(look(d, i, true, seed, work, x));
+        out[i].shuffled = cs_likeness_score(x, c->weight);
+    }
+out:
+    return rc;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Below the value returned lies this share of v [n]; `lax` where there are too few. */
+static double quantile(double *v, int64_t n, double share, double otherwise)
+{
+    if (n < LEAST_OF_CLASS)
+        return otherwise;
+    qsort(v, (size_t)n, sizeof *v, by_value);
+    return v[(int64_t)(share * (double)n)];
+}
+
+static void set_limits(const struct scored *s, int64_t n, int bin, double *v, cs_calibration *c)
+{
+    cs_calibration_bin *b = &c->bin[bin];
+    int64_t n_in = 0, n_refused = 0, n_all = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        if (s[i].bin == bin)
+            v[n_all++] = s[i].repetition;
+    b->repetition = quantile(v, n_all, 1 - repetitive, 1);
+    for (int32_t k = 0; k < c->n_class; k++, n_in = 0) {
+        for (int64_t i = 0; i < n; i++)
+            if (s[i].bin == bin && s[i].class_no == k)
+                v[n_in++] = s[i].score;
+        b->likeness[k] = quantile(v, n_in, lost, lax);
+    }
+    for (int64_t i = 0; i < n; i++)
+        n_refused += s[i].bin == bin && s[i].shuffled < b->likeness[s[i].class_no];
+    cs_note("from %lld bases: %lld of %lld shuffled sequences are refused, at %g %% of the real "
+            "ones", (long long)b->from, (long long)n_refused, (long long)n_all, 100 * lost);
+}
+
+int cs_likeness_fit(const cs_dataset *d, int32_t n_class, uint64_t seed, cs_calibration *c)
+{
+    int rc = CS_OK;
+    int64_t longest = 1;
+
+    for (int64_t i = 0; i < d->n; i++)
+        longest = d->ex[i].n_base > longest ? d->ex[i].n_base : longest;
+    char *work = cs_alloc((size_t)longest, 1);
+    struct sums *sums = cs_alloc(1, sizeof *sums);
+    cs_likeness *x = cs_alloc(1, sizeof *x);
+    struct scored *scored = cs_alloc((size_t)d->n + 1, sizeof *scored);
+    double *value = cs_alloc((size_t)d->n + 1, sizeof *value);
+    if (!work || !sums || !x || !scored || !value) {
+        rc = cs_fail(CS_EMEM, "out of memory for the likeness of %lld sequences", (long long)d->n);
+        goto out;
+    }
+    *sums = (struct sums){ 0 };
+    c->n_class = n_class;
+    c->has_likeness = true;
+    CS_TRY(add_sums(d, seed, work, x, sums));
+    solve(sums, c->weight);
+    CS_TRY(score_all(d, seed, c, work, x, scored));
+    for (int bin = 0; bin < c->n; bin++)
+        set_limits(scored, d->n, bin, value, c);
+out:
+    free(work);
+    free(sums);
+    free(x);
+    free(scored);
+    free(value);
+    return rc;
+}

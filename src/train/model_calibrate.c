@@ -1,0 +1,87 @@
+/* model_calibrate.c - give a model temperatures, error rates and what it states of its calls. */
+#include "train/model_calibrate.h"
+
+#include "base/log.h"
+#include "eval/scores_io.h"
+#include "train/evaluate.h"
+#include "train/likeness_fit.h"
+
+#define OFF(field) offsetof(cs_calibrate_args, field)
+
+enum { SEED = 1 };
+
+const cs_opt cs_calibrate_table[] = {
+    { .type = CS_OPT_GROUP, .name = "Calibrate" },
+    { .type = CS_OPT_INS, .name = "scores", .off = OFF(scores), .arg = "FILE",
+      .help = "table of 'chordseq eval --scores'; may be repeated",
+      .man = "Of sequences that the model that answered had not learnt from: of a "
+             "cross-validation, each fold's model on its fold." },
+    { .type = CS_OPT_STR, .name = "bins", .off = OFF(bins), .arg = "LIST",
+      .def = "500,1000,3000,10000,50000",
+      .help = "boundaries of length bins in bases, comma-separated" },
+    { .type = CS_OPT_REAL, .name = "max-error", .off = OFF(max_error), .arg = "RATE",
+      .def = "0.1", .help = "rate of wrong calls that the model states", .min = 1e-6, .max = 1,
+      .man = "classify keeps to it by default, for each class and range of lengths. Sequences "
+             "shorter than the first length at which a class keeps it have no call." },
+    { .type = CS_OPT_END }
+};
+
+/* The first length at which anything is called, and not below what there were answers of. */
+static int64_t shortest_of(const cs_calibration *c, const cs_scores *s)
+{
+    int64_t shortest = INT64_MAX;
+    int bin = c->n;
+
+    for (int64_t i = 0; i < s->n; i++)
+        shortest = s->length[i] < shortest ? s->length[i] : shortest;
+    for (int i = c->n - 1; i >= 0; i--)
+        for (int32_t k = 0; k == 0 || k < c->n_class; k++)
+            if (cs_calibration_least(c, i, k, c->max_error) <= 1)
+                bin = i;
+    return bin < c->n && c->bin[bin].from > shortest ? c->bin[bin].from : shortest;
+}
+
+static int fit_scores(cs_model *m, const char *path, const cs_calibrate_args *a)
+{
+    int rc = CS_OK;
+    int64_t edge[CS_CALIBRATION_BINS];
+    int n_edge;
+    cs_scores s;
+
+    cs_scores_for(&s, m);
+    CS_TRY(cs_evaluate_lengths("bins", a->bins, CS_CALIBRATION_BINS - 1, edge, &n_edge));
+    for (int i = 0; i < a->scores.n; i++)
+        CS_TRY(cs_scores_read(a->scores.v[i], m->label, m->n_label, &s));
+    CS_TRY(cs_evaluate_fit(m, path, &s, edge, n_edge));
+    m->calibration.max_error = a->max_error;
+    m->calibration.shortest = shortest_of(&m->calibration, &s);
+    cs_note("temperatures and error rates by %lld answers; at most %g of the calls are wrong; "
+            "shortest sequence with a call: %lld bases", (long long)s.n, a->max_error,
+            (long long)m->calibration.shortest);
+out:
+    cs_scores_release(&s);
+    return rc;
+}
+
+int cs_model_calibrate(cs_model *m, const char *path, const cs_calibrate_args *a,
+                       cs_input_args *input, const cs_label_args *label)
+{
+    int rc = CS_OK;
+    cs_dataset d = { 0 };
+
+    if (a->scores.n == 0)
+        return cs_fail(CS_EUSAGE, "'calibrate' needs answers beside the truth; name tables of "
+                       "'chordseq eval --scores' with --scores");
+    if (!m->head->is_class || m->head->per_token || m->n_label > CS_CALIBRATION_CLASSES)
+        return cs_fail(CS_EUSAGE, "'calibrate' is for models that tell up to %d classes of "
+                       "sequences", CS_CALIBRATION_CLASSES);
+    CS_TRY(fit_scores(m, path, a));
+    if (input->file.n > 0) {
+        CS_TRY(cs_labelled_read_all(label, input, m, &d));
+        CS_TRY(cs_likeness_fit(&d, m->n_label, SEED, &m->calibration));
+    }
+out:
+    if (d.mem)
+        cs_dataset_release(&d);
+    return rc;
+}

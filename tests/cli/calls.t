@@ -1,0 +1,75 @@
+# calls.t - which records have a call, by what a model states of itself.
+. "$srcdir/tests/cli/lib.sh"
+
+gen=$builddir/tests/bench/gen_fasta
+
+# Two classes by composition that can be told, and a third that is half one, half the other. A codon's
+# third base is often that of the codon before, which shuffling does not keep.
+for c in 1 2 3; do
+    "$gen" 400000 $c 200 1800 | awk -v c=$c 'BEGIN { srand(c); split("A C G", letter) }
+        /^>/ { print ">" c "_" NR " class=" c; next }
+        { s = ""; for (i = 1; i <= length($0); i++) {
+              b = substr($0, i, 1)
+              if (i % 3 == 0 && i > 3 && rand() < 0.6) b = substr(s, i - 3, 1)
+              else if (rand() < 0.15) b = c < 3 ? letter[c] : letter[1 + int(2 * rand())]
+              s = s b }
+          print s }'
+done > labelled.fa
+e="chordseq eval -q --label-key class labelled.fa"
+T 'a model to calibrate' chordseq train -q --label-key class --tokenizer kmer --tokenizer.k 2 \
+    --encoder chordmixer --encoder.max-len 2048 --encoder.track 2 --encoder.hidden 4 \
+    --encoder.depth none --epochs 5 --lr 0.03 --valid-frac 0.5 --rc -o trained labelled.fa
+T 'answers as a table' sh -c "$e -m trained --fragments 100,300 --scores s.tsv -o raw.tsv &&
+    head -n 1 s.tsv | grep -qx 'length	truth	1	2	3' && [ \$(wc -l < s.tsv) -gt 1000 ]"
+T 'calibrate' chordseq model calibrate --scores s.tsv --bins 200,700 --max-error 0.2 \
+    -i labelled.fa --label-key class trained stated
+T 'the weights stay' sh -c '[ "$(chordseq model show trained | grep ^sha256)" = \
+    "$(chordseq model show stated | grep ^sha256)" ]'
+T 'show begins with what it is for and how good it is' sh -c 'chordseq model show stated > show &&
+    sed -n 1p show | grep -qx "for	a class for every sequence: 1, 2, 3" &&
+    sed -n 2p show | grep -q "^trained on	[0-9]* records" && grep -q "^quality	from 700 bases" show &&
+    grep -q "^calls	at most 0.2 wrong	from 100 bases" show'
+
+# ---- calls -----------------------------------------------------------------------------------------
+
+awk '/^>/ { sub(/.*class=/, ""); print }' labelled.fa > truth
+T 'by default each class keeps the rate' sh -c 'chordseq classify -m stated labelled.fa > calls 2> log &&
+    tail -n +2 calls | paste - truth | awk -F "\t" "\$5 == \"low_confidence\" { low++ }
+        \$5 == \".\" { n[\$3]++; bad[\$3] += \$3 != \$6; all++ }
+        END { for (c in n) if (bad[c] > 0.2 * n[c]) exit 1; exit !(low > 50 && all > 200) }"'
+T 'the log says what is not called' grep -q '^chordseq: calls of which at most 0.2 are wrong: ' log
+for o in '--min-prob 0' '--max-error 1'; do
+    T "$o brings all calls back" sh -c "chordseq classify -q -m stated $o labelled.fa > all &&
+        [ \$(awk -F '\t' '\$5 == \".\"' all | wc -l) = \$(grep -c '>' labelled.fa) ] &&
+        chordseq classify -q -m trained labelled.fa | cut -f 1-3 > t && cut -f 1-3 all | cmp - t"
+done
+T 'a smaller rate calls less' sh -c '
+    n() { chordseq classify -q -m stated $1 labelled.fa | awk -F "\t" "\$5 == \".\"" | wc -l; }
+    a=$(n "--max-error 0.4") b=$(n) c=$(n "--max-error 0.1") && [ $a -gt $b ] && [ $b -gt $c ]'
+{
+    echo '>repeat'; awk 'BEGIN { for (i = 0; i < 500; i++) printf "AC"; print "" }'
+    echo '>short'; echo AAAAAAAAAAAAAAACAAAAAAAAAAAACAAA
+    awk '/^>/ { n++ } n == 5' labelled.fa
+} > odd.fa
+T 'what is short or repeats itself has a reason' sh -c 'chordseq classify -q -m stated odd.fa > odd &&
+    grep -q "^repeat	.*	unclassified	.*	\(unlike_training\|low_confidence\)" odd &&
+    grep -q "^short	32	unclassified	.	too_short" odd &&
+    chordseq classify -q -m stated --max-error 0.9 odd.fa | grep -q "^repeat	.*	unlike_training"'
+T 'eval tells coverage and error' sh -c "$e -m stated -o e.tsv --json e.json &&
+    for r in 0.05 0.2 0.3; do grep -q \"^record	all	[.]	coverage:\$r	\" e.tsv || exit; done &&
+    grep -q '^record	all	1	error	' e.tsv && grep -q '\"max_error\"' e.json &&
+    n=\$(awk -F '\t' '\$5 == \".\"' calls | wc -l) && m=\$(grep -c '>' labelled.fa) &&
+    awk -F '\t' -v n=\$n -v m=\$m '\$2 == \"all\" && \$4 == \"coverage:0.2\" {
+        exit !(\$5 * m > n - 1 && \$5 * m < n + 1) }' e.tsv"
+T 'and none of a model that states nothing' sh -c "$e -m trained -o t.tsv && ! grep -q coverage: t.tsv"
+
+# ---- what goes in ----------------------------------------------------------------------------------
+
+cal='chordseq model calibrate trained x'
+N calls-none.err      $cal
+sed '1s/	3$/	4/' s.tsv > other.tsv
+N calls-classes.err   $cal --scores other.tsv
+sed '5s/	[^	]*$//' s.tsv > cut.tsv
+N calls-cut.err       $cal --scores cut.tsv
+N calls-head.err      $cal --scores truth
+T 'and writes nothing then' test ! -e x
