@@ -95,10 +95,9 @@ class Source(sdist):
     """With the release's source tree in `source`."""
 
     def make_release_tree(self, base_dir, files):
-        source = SCRATCH_DIR / "source"      # not base_dir, which lies in the tree that is copied
-        subprocess.run(["make", "distdir", f"distdir={source}"], cwd=configured(), check=True)
         super().make_release_tree(base_dir, files)
-        shutil.move(source, Path(base_dir) / "source")
+        target = Path(base_dir).resolve() / "source"
+        subprocess.run(["make", "distdir", f"distdir={target}"], cwd=configured(), check=True)
 
 
 class Binary(Distribution):

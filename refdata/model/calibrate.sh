@@ -1,21 +1,37 @@
 #!/bin/sh
-# calibrate.sh - how the temperatures in default.safetensors were fitted; see README.md beside it.
+# calibrate.sh - how what default.safetensors states of its calls was fitted; see README.md beside it.
 #
-# Usage   refdata/model/calibrate.sh CHORDSEQ TAXA_DIR TAXA2_DIR MODEL OUT
+# Usage   refdata/model/calibrate.sh CHORDSEQ TAXA_DIR TAXA2_DIR WORK MODEL OUT
 #
-# Judges MODEL on the records of the groups kept aside and on pieces of them, and writes OUT: the
-# same weights with temperatures and error rates. The result depends on the inputs alone.
+# WORK has what train.sh wrote: the pieces, and for each fold a model that has not learnt from it
+# (fold0/table.safetensors ...). These answer pieces of their folds, 60 to 100,000 bp, seed 2. OUT
+# gets MODEL's weights with temperatures, error rates per class and length, the shortest sequence and
+# what is unlike the training. Any model of the same classes can be calibrated so.
 set -eu
-chordseq=$1 taxa=$2 taxa2=$3 model=$4 out=$5
+chordseq=$1 taxa=$2 taxa2=$3 work=$4 model=$5 out=$6
 here=$(cd "$(dirname "$0")" && pwd)
-split=$(mktemp)
-trap 'rm -f "$split"' EXIT
+families=$here/../../tests/bench/model/families.py
+lengths=60,75,100,125,150,175,200,250,300,400,500,700,1000,1400,2000,3500,5000,7000,10000,20000,30000
+lengths=$lengths,50000,100000
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
 
-xzcat "$here/groups.tsv.xz" |
-    awk -F '\t' -v OFS='\t' '!/^#/ { print $1, $7, $3 }' > "$split"
-awk -F '\t' -v OFS='\t' '$1 == "bacteria.fa.gz" && !seen[$2]++ { print $2, "skip", $2 }' \
-    "$here/pieces.tsv" >> "$split"
-"$chordseq" eval -m "$model" --strand both --label-key class --label-map "$here/classes.tsv" \
-    --skip-unlabelled --split "$split" --bins 500,1000,3000,10000,50000 --fragments-per-record 3 \
-    --fragments 150,250,350,500,700,1000,1500,2000,3000,5000,8000,10000,20000,30000,50000 \
-    -o /dev/null --calibrate "$out" "$taxa"/*.fa.gz "$taxa2"/*.fa.gz
+given=
+for fold in 0 1 2 3 4; do
+    "${PYTHON:-python3}" "$families" "$here/groups.tsv.xz" "$fold" "$taxa"/*.fa.gz "$taxa2"/*.fa.gz \
+        "$work/pieces.fa" --out "$tmp/$fold" --seed 2 --lengths "$lengths"
+    cat "$tmp/$fold"/*.fa > "$tmp/all.fa"
+    "$chordseq" eval -m "$work/fold$fold/table.safetensors" --strand both --label-key class \
+        -i "$tmp/all.fa" -o /dev/null --scores "$tmp/$fold.tsv"
+    # What is unlike all of these: 60 pieces of a class and length, 30 from 10,000 bp on.
+    for file in "$tmp/$fold"/*.fa; do
+        length=$(basename "$file" .fa)
+        awk -F '|' -v n=$((length < 10000 ? 60 : length < 100000 ? 30 : 0)) \
+            '/^>/ { keep = $2 < n } keep' "$file"
+    done > "$tmp/few$fold.fa"
+    rm -r "${tmp:?}/$fold" "$tmp/all.fa"
+    given="$given --scores $tmp/$fold.tsv -i $tmp/few$fold.fa"
+done
+# shellcheck disable=SC2086 # a list of options
+"$chordseq" model calibrate "$model" "$out" $given --label-key class \
+    --bins 100,200,300,500,1000,2000,5000,10000,30000 --max-error 0.1
