@@ -8,18 +8,18 @@ _chordseq()
         words='classify predict embed merge completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help --help --version'
     else
     case ${COMP_WORDS[1]}:$prev in
-    classify:--strand) words='model forward both' ;;
+    classify:--strand) words='model forward both max' ;;
     classify:--long-sequence) words='whole window error cpu fit' ;;
     classify:--call) words='auto class taxon' ;;
     classify:--output-fmt) words='auto sam bam cram' ;;
     classify:--precision) words='auto fp32 tf32 bf16' ;;
     classify:--check-finite) words='off on' ;;
-    predict:--strand) words='model forward both' ;;
+    predict:--strand) words='model forward both max' ;;
     predict:--long-sequence) words='whole window error cpu fit' ;;
     predict:--format) words='bed tsv bedgraph' ;;
     predict:--precision) words='auto fp32 tf32 bf16' ;;
     predict:--check-finite) words='off on' ;;
-    embed:--strand) words='model forward both' ;;
+    embed:--strand) words='model forward both max' ;;
     embed:--long-sequence) words='whole window error cpu fit' ;;
     embed:--format) words='auto npy tsv' ;;
     embed:--vector) words='pooled hidden' ;;
@@ -28,7 +28,7 @@ _chordseq()
     variant:--output-type|variant:-O) words='auto v z u b' ;;
     variant:--score) words='auto model embedding llr' ;;
     variant:--ends) words='skip fill' ;;
-    variant:--strand) words='model forward both' ;;
+    variant:--strand) words='model forward both max' ;;
     variant:--precision) words='auto fp32 tf32 bf16' ;;
     variant:--check-finite) words='off on' ;;
     explain:--method) words='mutagenesis gradient integrated deeplift' ;;
@@ -40,9 +40,10 @@ _chordseq()
     train:--preset) words='fast balanced best none auto' ;;
     train:--monitor) words='auto balanced-accuracy loss' ;;
     train:--freeze) words='none encoder' ;;
-    train:--strand) words='auto forward both' ;;
+    train:--strand) words='auto forward both max' ;;
+    train:--ends) words='skip fill' ;;
     train:--precision) words='auto fp32 tf32 bf16' ;;
-    train:--tokenizer) words='base kmer bpe diplotype' ;;
+    train:--tokenizer) words='base kmer codon bpe diplotype' ;;
     train:--encoder) words='chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer' ;;
     train:--head) words='class tree multilabel regress token variant' ;;
     train:--encoder.norm) words='none layer batch group' ;;
@@ -77,11 +78,12 @@ _chordseq()
     train:--head.predictor) words='none cdil' ;;
     train:--head.predictor-norm) words='none weight batch layer' ;;
     train:--head.norm) words='none layer' ;;
+    train:--head.compare) words='pooled hidden' ;;
     pretrain:--decoder) words='linear light' ;;
     pretrain:--optimizer) words='adam adamw' ;;
     pretrain:--schedule) words='constant linear cosine polynomial' ;;
     pretrain:--precision) words='auto fp32 tf32 bf16' ;;
-    pretrain:--tokenizer) words='base kmer bpe diplotype' ;;
+    pretrain:--tokenizer) words='base kmer codon bpe diplotype' ;;
     pretrain:--encoder) words='chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer' ;;
     pretrain:--encoder.norm) words='none layer batch group' ;;
     pretrain:--encoder.prenorm) words='none layer batch group' ;;
@@ -112,7 +114,7 @@ _chordseq()
     pretrain:--encoder.protocol) words='chord cdil' ;;
     pretrain:--encoder.residual) words='last first none' ;;
     pretrain:--encoder.position) words='none learned' ;;
-    eval:--strand) words='model forward both' ;;
+    eval:--strand) words='model forward both max' ;;
     eval:--long-sequence) words='whole window error cpu fit' ;;
     eval:--precision) words='auto fp32 tf32 bf16' ;;
     simulate:--frequencies) words='file draw' ;;
@@ -132,9 +134,9 @@ _chordseq()
     merge:-*) words='--help -o --output --jsonl --kraken --cami-binning --report --krona --cami-profile --summary --names --tsv -q --quiet -v --verbose --force' ;;
     completion:-*) words='--help -q --quiet -v --verbose --force' ;;
     completion:*) [ "$COMP_CWORD" -ne 2 ] || words='bash zsh fish' ;;
-    variant:-*) words='--help -i --input -r --reference -o --output -O --output-type -W --write-index --tsv --prefix --no-version --score -w --window-length --ends --circular --strand --max-unknown -m --model -@ --threads --device --precision -B --batch-tokens --chunks-in-flight --check-finite --shard --manifest -q --quiet -v --verbose --force' ;;
+    variant:-*) words='--help -i --input -r --reference --exons -o --output -O --output-type -W --write-index --tsv --prefix --no-version --score -w --window-length --ends --circular --strand --max-unknown -m --model -@ --threads --device --precision -B --batch-tokens --chunks-in-flight --check-finite --shard --manifest -q --quiet -v --verbose --force' ;;
     explain:-*) words='--help -f --reference -r --region -R --regions-file -o --output --tsv --svg --method --baseline --shuffles --seed --label --value --steps -B --batch-tokens -m --model -@ --threads --device --precision -q --quiet -v --verbose --force' ;;
-    train:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --intervals --background --skip-unlabelled --split --split-by --crop-min --crop-max --crop-power --samples-per-epoch --class-balance --group-balance --length-power --rc --no-rc --valid-frac --valid-samples --mutate --mutate-indels --mutate-silent -B --batch-tokens --step-records --accumulate --optimizer --lr --beta1 --beta2 --eps --weight-decay --keep-zero-grad --schedule --warmup --cycles --power --lr-end --clip --ema --epochs --max-steps --patience --seed --preset --print-config --budget --class-weights --stop-at --monitor --tolerance --init --freeze --freeze-epochs --encoder-lr --init-composition --composition-lr -o --output --metrics --checkpoint --checkpoint-steps --resume --stop-after --max-time --ranks --ranks-timeout --checkpoint-blocks --recompute --strand --taxonomy --taxa --lineage --window-length -@ --threads --device --precision -q --quiet -v --verbose --force --tokenizer --encoder --head --tokenizer.k --tokenizer.stride --tokenizer.canonical --tokenizer.file --encoder.max-len --encoder.track --encoder.hidden --encoder.norm --encoder.prenorm --encoder.dropout --encoder.depth --encoder.init --encoder.reversible --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.norm --encoder.act --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.k --encoder.norm --encoder.act --encoder.values --encoder.kv-heads --encoder.position --encoder.dropout --encoder.max-len --encoder.input --encoder.dim --encoder.heads --encoder.key --encoder.value --encoder.layers --encoder.hidden --encoder.rank --encoder.form --encoder.factor --encoder.position --encoder.dropout --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.kernel --encoder.units --encoder.rank --encoder.features --encoder.ortho --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.rank --encoder.gamma --encoder.penalty --encoder.scores --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.depth --encoder.channels --encoder.decoder --encoder.input --encoder.kernel --encoder.dilation --encoder.convs --encoder.hidden --encoder.norm --encoder.dropout --encoder.max-len --encoder.factors --encoder.input --encoder.channels --encoder.hidden --encoder.g-hidden --encoder.residual --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.factors --encoder.protocol --encoder.channels --encoder.hidden --encoder.residual --encoder.position --encoder.dropout --head.predictor --head.predictor-norm --head.predictor-layers --head.predictor-kernel --head.predictor-channels --head.pool --head.centre --head.norm --head.hidden --head.dropout --head.ancestors --head.composition --head.composition-channels --head.composition-hidden --head.composition-dropout' ;;
+    train:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --intervals --background --skip-unlabelled --split --split-by --crop-min --crop-max --crop-power --samples-per-epoch --class-balance --group-balance --length-power --rc --no-rc --valid-frac --valid-samples --mutate --mutate-indels --mutate-silent -B --batch-tokens --step-records --accumulate --optimizer --lr --beta1 --beta2 --eps --weight-decay --keep-zero-grad --schedule --warmup --cycles --power --lr-end --clip --ema --epochs --max-steps --patience --seed --preset --print-config --budget --class-weights --stop-at --monitor --tolerance --init --freeze --freeze-epochs --encoder-lr --init-composition --composition-lr -o --output --metrics --checkpoint --checkpoint-steps --resume --stop-after --max-time --ranks --ranks-timeout --checkpoint-blocks --recompute --strand --taxonomy --taxa --lineage --window-length --ends -@ --threads --device --precision -q --quiet -v --verbose --force --tokenizer --encoder --head --tokenizer.k --tokenizer.stride --tokenizer.canonical --tokenizer.file --encoder.max-len --encoder.track --encoder.hidden --encoder.norm --encoder.prenorm --encoder.dropout --encoder.depth --encoder.init --encoder.reversible --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.norm --encoder.act --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.k --encoder.norm --encoder.act --encoder.values --encoder.kv-heads --encoder.position --encoder.dropout --encoder.max-len --encoder.input --encoder.dim --encoder.heads --encoder.key --encoder.value --encoder.layers --encoder.hidden --encoder.rank --encoder.form --encoder.factor --encoder.position --encoder.dropout --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.kernel --encoder.units --encoder.rank --encoder.features --encoder.ortho --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.rank --encoder.gamma --encoder.penalty --encoder.scores --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.depth --encoder.channels --encoder.decoder --encoder.input --encoder.kernel --encoder.dilation --encoder.convs --encoder.hidden --encoder.norm --encoder.dropout --encoder.max-len --encoder.factors --encoder.input --encoder.channels --encoder.hidden --encoder.g-hidden --encoder.residual --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.factors --encoder.protocol --encoder.channels --encoder.hidden --encoder.residual --encoder.position --encoder.dropout --head.predictor --head.predictor-norm --head.predictor-layers --head.predictor-kernel --head.predictor-channels --head.pool --head.centre --head.norm --head.hidden --head.dropout --head.compare --head.ancestors --head.composition --head.composition-channels --head.composition-hidden --head.composition-dropout' ;;
     pretrain:-*) words='--help -i --input --window --window-min --windows-per-epoch --max-unknown --rc --skip-contigs --val-contigs --val-regions --valid-frac --valid-windows --mask-ratio --mask-span --mask-hide --mask-swap --decoder --decoder-layers -B --batch-tokens --step-records --accumulate --optimizer --lr --beta1 --beta2 --eps --weight-decay --keep-zero-grad --schedule --warmup --cycles --power --lr-end --clip --ema --epochs --max-steps --patience --seed -o --output --metrics --checkpoint --checkpoint-steps --resume --stop-after --max-time --ranks --ranks-timeout --checkpoint-blocks --recompute -@ --threads --device --precision -q --quiet -v --verbose --force --tokenizer --encoder --tokenizer.k --tokenizer.stride --tokenizer.canonical --tokenizer.file --encoder.max-len --encoder.track --encoder.hidden --encoder.norm --encoder.prenorm --encoder.dropout --encoder.depth --encoder.init --encoder.reversible --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.norm --encoder.act --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.k --encoder.norm --encoder.act --encoder.values --encoder.kv-heads --encoder.position --encoder.dropout --encoder.max-len --encoder.input --encoder.dim --encoder.heads --encoder.key --encoder.value --encoder.layers --encoder.hidden --encoder.rank --encoder.form --encoder.factor --encoder.position --encoder.dropout --encoder.dim --encoder.heads --encoder.layers --encoder.hidden --encoder.kernel --encoder.units --encoder.rank --encoder.features --encoder.ortho --encoder.position --encoder.max-len --encoder.dropout --encoder.max-len --encoder.dim --encoder.heads --encoder.head --encoder.layers --encoder.hidden --encoder.rank --encoder.gamma --encoder.penalty --encoder.scores --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.depth --encoder.channels --encoder.decoder --encoder.input --encoder.kernel --encoder.dilation --encoder.convs --encoder.hidden --encoder.norm --encoder.dropout --encoder.max-len --encoder.factors --encoder.input --encoder.channels --encoder.hidden --encoder.g-hidden --encoder.residual --encoder.position --encoder.dropout --encoder.max-len --encoder.layers --encoder.factors --encoder.protocol --encoder.channels --encoder.hidden --encoder.residual --encoder.position --encoder.dropout' ;;
     eval:-*) words='--help -i --input --input-list --reference -f --require-flags -F --exclude-flags -r --region --labels --label-key --class --label-map --intervals --background --skip-unlabelled --split --split-by -m --model --strand --long-sequence --window-length --window-overlap --max-memory --min-length --max-unknown --bins --fragments --fragments-per-record --tolerance --threshold --seed -B --batch-tokens -o --output --json --html --calibrate --scores -@ --threads --device --precision -q --quiet -v --verbose --force' ;;
     simulate:-*) words='--help -n --records --lambda --max-len --length --seed -o --output -i --input -r --region --frequencies --min-freq --ld-scale --causal --heritability --prevalence --case-share --labels --liabilities --effects -q --quiet -v --verbose --force' ;;

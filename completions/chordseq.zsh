@@ -29,7 +29,7 @@ _chordseq()
         '*--interleaved[mates alternate in the input]' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--strand[strands to read\: forward, both, or model (the model'\''s default)]:NAME:(model forward both)' \
+        '*--strand[strands to read\: forward, both, max, or model (the model'\''s default)]:NAME:(model forward both max)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
         '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
@@ -88,7 +88,7 @@ _chordseq()
         '*--region[SAM, BAM, CRAM\: restrict to NAME or NAME\:FROM-TO]:REGION:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--strand[strands to read\: forward, both, or model (the model'\''s default)]:NAME:(model forward both)' \
+        '*--strand[strands to read\: forward, both, max, or model (the model'\''s default)]:NAME:(model forward both max)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
         '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
@@ -133,7 +133,7 @@ _chordseq()
         '*--interleaved[mates alternate in the input]' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--strand[strands to read\: forward, both, or model (the model'\''s default)]:NAME:(model forward both)' \
+        '*--strand[strands to read\: forward, both, max, or model (the model'\''s default)]:NAME:(model forward both max)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
         '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
@@ -192,6 +192,7 @@ _chordseq()
         '*--input[input VCF or BCF; '\''-'\'' is standard input]:FILE:_files' \
         '*-r[FASTA file that the variants refer to]:FILE:_files' \
         '*--reference[FASTA file that the variants refer to]:FILE:_files' \
+        '*--exons[BED, GTF or GFF3 file of exons\: read variants near them on their strand only]:FILE:_files' \
         '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*-O[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF]:TYPE:(auto v z u b)' \
@@ -206,7 +207,7 @@ _chordseq()
         '*--window-length[window length in bases; 0\: that of the model'\''s training, or 1000]:NUM:' \
         '*--ends[windows beyond the contig'\''s end\: skip the variant, or fill with N]:RULE:(skip fill)' \
         '*--circular[circular contig (may be repeated)]:CONTIG:' \
-        '*--strand[strands to read\: forward, both, or model (the model'\''s default)]:NAME:(model forward both)' \
+        '*--strand[strands to read\: forward, both, max, or model (the model'\''s default)]:NAME:(model forward both max)' \
         '*--max-unknown[maximum share of unknown bases in a window]:SHARE:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
@@ -339,11 +340,12 @@ _chordseq()
         '*--ranks-timeout[time limit for a silent rank; 0\: none]:SECONDS:' \
         '*--checkpoint-blocks[block inputs that training stores; auto\: all activations]:NUM:' \
         '*--recompute[store the inputs of all blocks, and recompute the rest]' \
-        '*--strand[default --strand stored in the model\: forward, both or auto]:NAME:(auto forward both)' \
+        '*--strand[default --strand stored in the model\: forward, both, max or auto]:NAME:(auto forward both max)' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model]:FILE:_files' \
         '*--taxa[with a taxonomy dump, table of taxa for classes with other names]:FILE:_files' \
         '*--lineage[labels are lineages separated by '\'';'\''; their ranks, comma-separated]:RANKS:' \
         '*--window-length[with head variant, window length around a variant, in bases]:NUM:' \
+        '*--ends[windows beyond the contig'\''s end\: skip the variant, or fill with N]:RULE:(skip fill)' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \
         '*--device[device\: cpu, cuda, cuda\:NUMBER,... or auto]:NAME:' \
@@ -353,7 +355,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
-        '*--tokenizer[tokenizer]:NAME:(base kmer bpe diplotype)' \
+        '*--tokenizer[tokenizer]:NAME:(base kmer codon bpe diplotype)' \
         '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--head[head\: kind of prediction]:NAME:(class tree multilabel regress token variant)' \
         '*--tokenizer.k[bases per token]:NUM:' \
@@ -468,6 +470,7 @@ _chordseq()
         '*--head.norm[normalisation of that vector]:KIND:(none layer)' \
         '*--head.hidden[hidden units between that vector and the answer; 0\: none]:NUM:' \
         '*--head.dropout[dropout rate of these hidden units]:RATE:' \
+        '*--head.compare[head variant\: vectors to subtract, pooled or hidden]:WHAT:(pooled hidden)' \
         '*--head.ancestors[weight of a class'\''s ancestors together in the loss of the head tree]:NUM:' \
         '*--head.composition[add what words of so many bases tell, by how often each occurs; 0\: do not]:NUM:' \
         '*--head.composition-channels[channels of these words]:NUM:' \
@@ -536,7 +539,7 @@ _chordseq()
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
         '*--force[write outputs also over files of sequences, alignments or variants]' \
-        '*--tokenizer[tokenizer]:NAME:(base kmer bpe diplotype)' \
+        '*--tokenizer[tokenizer]:NAME:(base kmer codon bpe diplotype)' \
         '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--tokenizer.k[bases per token]:NUM:' \
         '*--tokenizer.stride[bases from one token to the next]:NUM:' \
@@ -663,7 +666,7 @@ _chordseq()
         '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
         '*-m[model file (default\: the model that comes with chordseq)]:FILE:_files' \
         '*--model[model file (default\: the model that comes with chordseq)]:FILE:_files' \
-        '*--strand[strands to read\: forward, both, or model (the model'\''s default)]:NAME:(model forward both)' \
+        '*--strand[strands to read\: forward, both, max, or model (the model'\''s default)]:NAME:(model forward both max)' \
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
         '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \

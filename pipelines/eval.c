@@ -219,7 +219,7 @@ static int calibrate(struct job *j)
     cs_scores_init(&all, true, j->scores[0].n_out, j->scores[0].n_target);
     CS_TRY(merge_scores(j, &all));
     CS_TRY(cs_evaluate_fit(m, own.calibrate, &all, j->bin, j->n_bin));
-    m->both_strands = j->policy.both;
+    m->strands = j->policy.strands;
     CS_TRY(cs_model_write(m, false, j->calibrated));
     for (int b = 0; b < m->calibration.n; b++)
         cs_note("from %lld bases: temperature %.3f, fitted to %lld records",

@@ -98,7 +98,7 @@ static int show_settings(cs_outfile *f, const cs_model *m)
     CS_TRY(show_part(f, "head", m->head->name, m->head->opt, m->head_cfg));
     if (m->checked != CS_IN_FP32)
         CS_TRY(cs_outfile_printf(f, "precision\t%s\n", cs_precision_names[m->checked]));
-    CS_TRY(cs_outfile_printf(f, "strand\t%s\n", m->both_strands ? "both" : "forward"));
+    CS_TRY(cs_outfile_printf(f, "strand\t%s\n", cs_strands_names[m->strands]));
     if (m->window > 0)
         CS_TRY(cs_outfile_printf(f, "window\t%lld\n", (long long)m->window));
     if (m->lookup != NULL)

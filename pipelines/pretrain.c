@@ -246,7 +246,7 @@ static int make_model(struct job *j, int n_thread)
     if (most > 0 && n_tok > most)
         rc = cs_fail(CS_EUSAGE, "--window %lld has up to %lld tokens, but the encoder takes %lld",
                      (long long)corpus.window, (long long)n_tok, (long long)most);
-    j->model->both_strands = corpus.rc;
+    j->model->strands = corpus.rc ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
 out:
     for (int32_t i = 0; i < n; i++)
         free(label[i].name);

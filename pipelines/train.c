@@ -131,7 +131,8 @@ static int read_variants(struct job *j, int n_inflate)
 {
     const cs_variant_labels from = {
         .reference = input.reference, .key = label.key, .split = label.split,
-        .file = &input.file, .n_base = variants.window, .threads = n_inflate,
+        .file = &input.file, .n_base = variants.window, .fill = variants.ends == CS_ENDS_FILL,
+        .threads = n_inflate,
     };
 
     if (input.file.n == 0)
@@ -156,9 +157,9 @@ static int read_data(struct job *j, int n_inflate)
     CS_TRY(cs_components_tokenizer(&components, &tok));
     CS_TRY(cs_args_reading(&input, n_inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(components.tok, tok);
-    if (how.alphabet == CS_DIPLOTYPES && (sample.rc || strand == CS_STRAND_BOTH)) {
+    if (how.alphabet == CS_DIPLOTYPES && (sample.rc || strand > CS_STRAND_FORWARD)) {
         rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes have no reverse complement",
-                     sample.rc ? "--rc" : "--strand both");
+                     sample.rc ? "--rc" : "--strand both or max");
         goto out;
     }
     if (!cs_mutation_is_none(&mutation) &&
@@ -284,11 +285,10 @@ static cs_model_spec spec_of(const struct job *j)
     };
 }
 
-/* What --strand means for a model. */
-static bool states_both(const struct job *j)
+static cs_strands strands_of(const struct job *j)
 {
-    return strand == CS_STRAND_BOTH ||
-           (strand == CS_STRAND_AUTO && sample.rc && cs_policy_can_turn(j->model));
+    return strand != CS_STRAND_AUTO ? (cs_strands)(strand - 1)
+         : sample.rc && cs_policy_can_turn(j->model) ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
 }
 
 static int make_model(struct job *j)
@@ -302,7 +302,7 @@ static int make_model(struct job *j)
     CS_TRY(cs_model_new(&spec, j->be, &j->model));
     if (on_variants())
         j->model->window = variants.window;
-    j->model->both_strands = states_both(j);
+    j->model->strands = strands_of(j);
     CS_TRY(cs_taxa_set(j->model, &taxa));
     CS_TRY(cs_taxa_set_head(j->model));
 out:
@@ -328,6 +328,8 @@ static int take_over(struct job *j)
     j->from = NULL;
     cs_params_rate(&j->model->ps, "embedding.", start.encoder_lr);
     cs_params_rate(&j->model->ps, "encoder.", start.encoder_lr);
+    for (int i = 0; cs_model_keeps_hidden(j->model) && i < 2; i++)
+        cs_params_rate(&j->model->ps, i ? "head.norm." : "head.fc.", start.encoder_lr);
     return rc;
 }
 
@@ -398,7 +400,7 @@ static int compete(struct job *j, const cs_feed *feed, cs_train_state *st)
     const cs_train_opt o = loop_options(j);
     const cs_bag_spec spec = {
         .model = spec_of(j), .facts = &j->facts, .taxa = &taxa, .learn = &learn, .feed = feed,
-        .opt = &o, .both_strands = j->model->both_strands,
+        .opt = &o, .strands = j->model->strands,
         .network = start.bag == NULL ? j->model : NULL, .rate = start.composition_lr,
     };
     const int rc = cs_bag_regression(&spec, st);
@@ -509,7 +511,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(cs_bag_start(j->model, start.bag, start.composition_lr));
     CS_TRY(propose(j, argc, argv));
     CS_TRY(check_time(j));
-    if (strand == CS_STRAND_BOTH)
+    if (strand > CS_STRAND_FORWARD)
         CS_TRY(cs_policy_check_turn(j->model));
     /* The tables that follow those of input, labels, run, compute, device and log, and that of taxa
      * where they are only kept. */

@@ -13,14 +13,12 @@
 enum { PATH_BYTES = 4096, DEFAULT_WINDOW = 1000, LEAST_WINDOW = 8 };
 
 static const char *const scores[] = { "auto", "model", "embedding", "llr", NULL };
-static const char *const strands[] = { "model", "forward", "both", NULL };
+static const char *const strands[] = { "model", "forward", "both", "max", NULL };
 static const char *const formats[] = { "auto", "v", "z", "u", "b", NULL };
-enum { ENDS_SKIP, ENDS_FILL };
-static const char *const end_rules[] = { "skip", "fill", NULL };
 
 struct variant_args {
     cs_strlist  file, circular;
-    const char *reference, *output, *tsv, *prefix;
+    const char *reference, *exons, *output, *tsv, *prefix;
     int64_t     window;
     double      max_unknown;
     int         score, strand, ends, format, index, no_version;
@@ -44,6 +42,11 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_IN, .letter = 'r', .name = "reference", OWN(reference), .arg = "FILE",
       .help = "FASTA file that the variants refer to",
       .man = "Plain or BGZF. A missing index is created beside it." },
+    { .type = CS_OPT_IN, .name = "exons", OWN(exons), .arg = "FILE",
+      .help = "BED, GTF or GFF3 file of exons: read variants near them on their strand only",
+      .man = "Of GTF and GFF3 the features 'exon' count, BED has the strand in column six. A "
+             "variant with exons of one strand within half a window is read on that strand, any "
+             "other as --strand says." },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(output), .arg = "FILE", .def = "-",
       .help = "output file; '-' is standard output" },
     { .type = CS_OPT_ENUM, .letter = 'O', .name = "output-type", OWN(format), .arg = "TYPE",
@@ -69,14 +72,15 @@ static const cs_opt variant_table[] = {
       .def = "0", .help = "window length in bases; 0: that of the model's training, or 1000",
       .min = 0, .max = 1e9 },
     { .type = CS_OPT_ENUM, .name = "ends", OWN(ends), .arg = "RULE", .def = "skip",
-      .choice = end_rules,
+      .choice = cs_window_ends,
       .help = "windows beyond the contig's end: skip the variant, or fill with N" },
     { .type = CS_OPT_LIST, .name = "circular", OWN(circular), .arg = "CONTIG",
       .help = "circular contig (may be repeated)" },
     { .type = CS_OPT_ENUM, .name = "strand", OWN(strand), .arg = "NAME", .def = "model",
-      .choice = strands, .help = "strands to read: forward, both, or model (the model's "
+      .choice = strands, .help = "strands to read: forward, both, max, or model (the model's "
                                  "default)",
-      .man = "both averages the logits of a window and its reverse complement." },
+      .man = "both averages the logits of a window and its reverse complement. max takes the "
+             "larger one, for effects on genes of either strand." },
     { .type = CS_OPT_REAL, .name = "max-unknown", OWN(max_unknown), .arg = "SHARE", .def = "0.5",
       .help = "maximum share of unknown bases in a window", .min = 0, .max = 1 },
     { .type = CS_OPT_END }
@@ -284,13 +288,15 @@ static int prepare(struct job *j, const cs_split *split, int argc, char **argv)
                        "joins; join other formats with 'bcftools concat'");
     CS_TRY(prepare_model(j, split->work));
     CS_TRY(cs_reference_open(own.reference, &j->ref));
-    const cs_window_opt w = { .n_base = j->source.n_base, .fill = own.ends == ENDS_FILL,
+    const cs_window_opt w = { .n_base = j->source.n_base, .fill = own.ends == CS_ENDS_FILL,
                               .circular = own.circular.v, .n_circular = own.circular.n };
     for (int i = 0; i < w.n_circular; i++)
         if (cs_reference_length(j->ref, w.circular[i]) < 0)
             return cs_fail(CS_EUSAGE, "--circular '%s' is not a contig of '%s'", w.circular[i],
                            own.reference);
     j->source.windows = cs_windows_new(j->ref, &w);
+    if (own.exons)
+        CS_TRY(cs_exons_open(own.exons, &j->source.exons));
     CS_TRY(cs_vcf_open(own.file.v[0], split->inflate, native, &j->source.in));
     rc = open_outputs(j, argc, argv, split->inflate);
 out:
@@ -351,6 +357,7 @@ static void release(struct job *j)
     cs_shard_free(j->shard);
     cs_vcf_close(j->source.in);
     cs_windows_free(j->source.windows);
+    cs_exons_close(j->source.exons);
     cs_reference_free(j->ref);
     cs_variant_values_release(&j->values);
     cs_model_free(j->model);

@@ -5,10 +5,10 @@
 #include "nn/exec/plan.h"
 #include "nn/exec/session.h"
 
-enum { STRAND_MODEL, STRAND_FORWARD, STRAND_BOTH };
+enum { STRAND_MODEL, STRAND_FORWARD };      /* then those of cs_strands_names[1..] */
 enum { LEAST_WINDOW = 64 };
 
-static const char *const strand_names[] = { "model", "forward", "both", NULL };
+static const char *const strand_names[] = { "model", "forward", "both", "max", NULL };
 enum { CALL_AUTO, CALL_CLASS, CALL_TAXON };
 static const char *const call_names[] = { "auto", "class", "taxon", NULL };
 static const char *const long_names[] = { "whole", "window", "error", "cpu", "fit", NULL };
@@ -18,10 +18,11 @@ static const char *const long_names[] = { "whole", "window", "error", "cpu", "fi
 const cs_opt cs_policy_table[] = {
     { .type = CS_OPT_GROUP, .name = "Policies" },
     { .type = CS_OPT_ENUM, .name = "strand", POLICY(strand), .arg = "NAME", .def = "model",
-      .help = "strands to read: forward, both, or model (the model's default)",
+      .help = "strands to read: forward, both, max, or model (the model's default)",
       .choice = strand_names,
       .man = "forward uses sequences as given. both averages the logits of a sequence and its "
-             "reverse complement, so that both get identical predictions. For models that ignore "
+             "reverse complement, so that both get identical predictions; max takes the "
+             "larger logit of each class. For models that ignore "
              "the order of tokens and have the same tokens on both strands, such as the default "
              "model, only the strand that sorts first is computed, at half the cost." },
     { .type = CS_OPT_ENUM, .name = "long-sequence", POLICY(on_long), .arg = "NAME",
@@ -276,19 +277,21 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
         .min_base = a->min_length > least ? a->min_length : least,
         .max_memory = a->max_memory, .max_unknown = a->max_unknown,
         .min_prob = calls && calls->min_prob > 0 ? calls->min_prob : 0,
-        .both = bases && (a->strand == STRAND_BOTH ||
-                          (a->strand == STRAND_MODEL && m->both_strands)),
     };
+    p->strands = !bases ? CS_STRANDS_FORWARD : a->strand == STRAND_MODEL ? m->strands
+               : (cs_strands)(a->strand - 1);
+    p->both = p->strands != CS_STRANDS_FORWARD;
     CS_TRY(cs_model_check_output(m, a->output));
     if ((cs_model_parts(m) > 1) != (a->pair == CS_PAIR_JOINT))
         return cs_fail(CS_EUSAGE, "the model predicts for %s", cs_model_parts(m) > 1 ? "variants, "
                        "not for sequences; use 'chordseq variant'" : "sequences, not for "
                        "variants");
     p->canonical = p->both && a->pair != CS_PAIR_JOINT && cs_model_strandless(m);
-    if (!bases && (a->strand == STRAND_BOTH || cuts(a)))
+    if (!bases && (a->strand > STRAND_FORWARD || cuts(a)))
         return cs_fail(CS_EUSAGE, "%s %s is for sequences, but the model takes real values",
-                       a->strand == STRAND_BOTH ? "--strand" : "--long-sequence",
-                       a->strand == STRAND_BOTH ? "both" : long_names[a->on_long]);
+                       a->strand > STRAND_FORWARD ? "--strand" : "--long-sequence",
+                       a->strand > STRAND_FORWARD ? strand_names[a->strand]
+                                                  : long_names[a->on_long]);
     if (p->both && cs_tokenizer_alphabet(m->tok, m->tok_state) == CS_DIPLOTYPES)
         return cs_fail(CS_EUSAGE, "both strands are for nucleotides; diplotypes have no reverse "
                        "complement");
@@ -345,7 +348,8 @@ const char *cs_policy_text(const cs_policy *p, char *buf, size_t n_buf)
 
     if (p->window > 0)
         (void)snprintf(windows, sizeof windows, ", windows of %lld bases", (long long)p->window);
-    (void)snprintf(buf, n_buf, "%s%s", p->both ? "both strands" : "forward strand", windows);
+    (void)snprintf(buf, n_buf, "%s%s", p->strands == CS_STRANDS_MAX ? "larger of both strands"
+                   : p->both ? "both strands" : "forward strand", windows);
     return buf;
 }
 

@@ -29,6 +29,7 @@ extern const cs_opt cs_call_table[];       /* --call, --min-prob, --max-error */
 /* Nothing in it depends on the machine, but for the windows of CS_LONG_FIT. */
 typedef struct cs_policy {
     const cs_model *model;
+    cs_strands strands;
     bool       both;             /* the prediction is the same for either strand, bit for bit */
     bool       canonical;        /* and it takes one view: that of the strand that sorts first */
     cs_on_long on_long;

@@ -60,6 +60,12 @@ static void list_reasons(char *text, size_t n_text)
         n += (size_t)snprintf(text + n, n_text - n, " %s", cs_unscored_name((cs_unscored)u));
 }
 
+/* The only label of a table without label names. */
+static bool is_unnamed(const cs_model *m)
+{
+    return m->n_label == 1 && strcmp(m->label[0].name, CS_UNNAMED_EFFECT) == 0;
+}
+
 static void add_scores(const struct of *o)
 {
     const cs_model *m = o->m;
@@ -74,7 +80,7 @@ static void add_scores(const struct of *o)
                   CS_VCF_FLOAT);
     }
     for (int32_t i = 0; o->v->score == CS_SCORE_MODEL && i < m->n_label; i++)
-        add_field(o, m->n_label == 1 ? "SCORE" : m->label[i].name, "Score of the variant for ",
+        add_field(o, is_unnamed(m) ? "SCORE" : m->label[i].name, "Score of the variant for ",
                   m->label[i].name, CS_VCF_FLOAT);
 }
 

@@ -2,9 +2,13 @@
 #ifndef CS_INFER_VARIANTS_H
 #define CS_INFER_VARIANTS_H
 
+#include "io/exons.h"
 #include "io/record.h"
 #include "io/vcf.h"
 #include "io/window.h"
+
+/* The label of a model that was trained on labels without names. */
+#define CS_UNNAMED_EFFECT "effect"
 
 /* What a record's native[0] points to, in its chunk. */
 typedef struct cs_variant_alt {
@@ -19,6 +23,7 @@ typedef struct cs_variant_alt {
 typedef struct cs_variant_source {
     cs_vcf     *in;
     cs_windows *windows;
+    cs_exons   *exons;           /* read variants near them on their strand; or NULL */
     int64_t     n_base;          /* of a window */
     bool        guess;           /* alleles hidden; one window where they are as long as each other,
                                   * as then what is around them is the same */

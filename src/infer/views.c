@@ -50,9 +50,9 @@ void cs_policy_window(const cs_policy *p, int64_t n_base, int64_t i, int64_t *st
     }
 }
 
-static int strands_of(const cs_policy *p)
+static int strands_of(const cs_policy *p, const cs_record *r)
 {
-    return p->both && !p->canonical ? 2 : 1;
+    return p->both && !p->canonical && r->strand == 0 ? 2 : 1;
 }
 
 static bool is_joint(const cs_policy *p, const cs_record *r)
@@ -65,9 +65,9 @@ int64_t cs_views_count(const cs_policy *p, const cs_record *r)
     int64_t n = 0;
 
     if (is_joint(p, r))
-        return refusal(p, &r->seg[0]) ? 1 : strands_of(p);
+        return refusal(p, &r->seg[0]) ? 1 : strands_of(p, r);
     for (int s = 0; s < r->n_seg; s++)
-        n += refusal(p, &r->seg[s]) ? 1 : cs_policy_windows(p, r->seg[s].n_base) * strands_of(p);
+        n += refusal(p, &r->seg[s]) ? 1 : cs_policy_windows(p, r->seg[s].n_base) * strands_of(p, r);
     return n;
 }
 
@@ -79,10 +79,11 @@ void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view 
     for (int s = 0; s < r->n_seg; s += n_part) {
         const cs_segment *g = &r->seg[s];
         const cs_reason reason = refusal(p, g);
-        const int n_strand = reason ? 1 : strands_of(p);
+        const int n_strand = reason ? 1 : strands_of(p, r);
         const int64_t n = reason ? 1 : cs_policy_windows(p, g->n_base);
         for (int64_t k = 0; k < n * n_strand; k++, out++) {
-            *out = (cs_view){ .rec = rec, .seg = s, .reason = reason, .reverse = k % n_strand };
+            *out = (cs_view){ .rec = rec, .seg = s, .reason = reason,
+                              .reverse = r->strand ? r->strand < 0 : k % n_strand };
             if (reason)
                 out->n_base = g->n_base;
             else
@@ -145,7 +146,7 @@ static void reverse_ids(cs_tokens *t)
 
 static bool turns_bases(const cs_policy *p)
 {
-    return p->both && !p->model->tok->mirrors(p->model->tok_state);
+    return !p->model->tok->mirrors(p->model->tok_state);
 }
 
 static int64_t work_bytes(const cs_model *m, int64_t n_base)
@@ -156,7 +157,7 @@ static int64_t work_bytes(const cs_model *m, int64_t n_base)
 int64_t cs_view_scratch(const cs_policy *p, const cs_view *v)
 {
     const cs_model *m = p->model;
-    const int64_t turned = v->reverse && turns_bases(p) ? v->n_base : 0;
+    const int64_t turned = (v->reverse || p->canonical) && turns_bases(p) ? v->n_base : 0;
 
     if (v->reason || !m->tok)
         return 0;
@@ -235,6 +236,7 @@ struct part {
     const cs_view *view;
     int64_t        n;
     int            strands;
+    bool           larger;       /* of the strands' values, not their mean */
     int32_t        per_token;    /* values of a token; 0: they are not of tokens */
     bool           of_bases;     /* and turn round with the sequence */
 };
@@ -249,7 +251,7 @@ static double value_of(const struct part *q, const cs_view *v, int64_t k)
     return (double)v->v[(v->tok.n - 1 - k / c) * c + (q->of_bases ? c - 1 - k % c : k % c)];
 }
 
-/* Value k of window i: the mean over its strands; *n_live grows if it has any. */
+/* Value k of window i over its strands; *n_live grows if it has any. */
 static double window_value(const struct part *q, int64_t i, int64_t k, int64_t *n_live)
 {
     double sum = 0;
@@ -259,11 +261,12 @@ static double window_value(const struct part *q, int64_t i, int64_t k, int64_t *
         const cs_view *v = &q->view[i * q->strands + s];
         if (v->reason)
             continue;
-        sum += value_of(q, v, k);
+        const double x = value_of(q, v, k);
+        sum = !q->larger || n == 0 ? sum + x : fmax(sum, x);
         n++;
     }
     *n_live += n > 0;
-    return n > 1 ? sum / n : sum;
+    return n > 1 && !q->larger ? sum / n : sum;
 }
 
 static double part_value(const struct part *q, int64_t k, int64_t *n_live)
@@ -290,8 +293,9 @@ static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part
         const cs_view *from = v;
         while (v < end && v->seg == from->seg)
             v++;
-        const int strands = v - from > 1 ? strands_of(p) : 1;
+        const int strands = v - from > 1 ? strands_of(p, &c->rec[i]) : 1;
         part[n++] = (struct part){ from, (v - from) / strands, strands,
+                                   p->strands == CS_STRANDS_MAX,
                                    p->model->head->per_token ? p->model->n_label : 0,
                                    p->of_bases };
     }

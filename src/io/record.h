@@ -33,6 +33,7 @@ typedef struct cs_record {
     const float *x;              /* [n_base of seg 0 * n_channel] real-valued input, or NULL */
     int32_t      n_channel, n_target;   /* widths of x and target; 0 when absent */
     const float *target;         /* [n_target] class number, values, or 0/1 each; NaN: unknown */
+    int8_t       strand;         /* 1 or -1: the only one to read; 0: as the policy says */
     int64_t      hide, n_hide;   /* bases that a pretrained model has to guess, from `hide` on */
     const void  *native[CS_MAX_SEG];    /* bam1_t of each segment, in the chunk's arena, or NULL */
 } cs_record;

@@ -25,6 +25,8 @@ struct cs_windows {
     size_t        cap_turned;
 };
 
+const char *const cs_window_ends[] = { "skip", "fill", NULL };
+
 static const struct { const char *name, *help; } unscored[CS_N_UNSCORED] = {
     [CS_SCORED] = { ".", "it has a score" },
     [CS_UNSCORED_NO_CONTIG] = { "NO_CONTIG", "the reference has no such contig" },

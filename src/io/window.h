@@ -18,6 +18,10 @@ const char *cs_unscored_name(cs_unscored u);
 /** cs_unscored_help - what it means, a fragment for the manual */
 const char *cs_unscored_help(cs_unscored u);
 
+/* What --ends says of windows that reach beyond a linear contig. */
+enum { CS_ENDS_SKIP, CS_ENDS_FILL };
+extern const char *const cs_window_ends[];   /* "skip", "fill", NULL */
+
 typedef struct cs_window_opt {
     int64_t n_base;              /* of a window */
     bool    fill;                /* N beyond the ends of a linear contig, instead of NEAR_END */

@@ -24,12 +24,15 @@ typedef struct cs_tokenizer {
     int64_t (*encode)(const void *state, const cs_segment *s, void *work, int32_t *id);
     /* Are the reverse complement's tokens the same ones in reverse order, whatever the sequence? */
     bool    (*mirrors)(const void *state);
+    /* Are the tokens of both strands among them, so that the reverse complement's are the same but
+     * for where the circle of them begins? NULL: no */
+    bool    (*both_strands)(const void *state);
     /* Does token i of a sequence stand for the base that token n - 1 - i of its reverse complement
      * stands for? NULL: no */
     bool    (*aligned)(const void *state);
     /* The bases that each of n tokens stands for, if answers are per token: token i for those from
      * first[i] to first[i + 1] - 1, so that every base has one; first [n + 1], first[n] = n_base.
-     * Overlapping words stand for what lies in their middle. */
+     * Overlapping words stand for what lies in their middle. NULL: they cannot be. */
     void    (*cells)(const void *state, const cs_segment *s, const int32_t *id, int64_t n,
                      int64_t *first);
     /* An id as text into buf (NUL-terminated, for `chordseq tokenize` and tokenizer.json) */

@@ -53,7 +53,7 @@ static int run(const cs_bag_spec *s, cs_backend *be, const cs_train_opt *opt, cs
     CS_TRY(cs_model_new(&spec, be, &m));
     CS_TRY(cs_taxa_set(m, s->taxa));
     CS_TRY(cs_taxa_set_head(m));
-    m->both_strands = s->both_strands;
+    m->strands = s->strands;
     feed.pack = (cs_pack){ .tok = m->tok, .tok_state = m->tok_state,
                            .batch_tokens = p.learn.batch_tokens,
                            .step_records = p.learn.step_records,

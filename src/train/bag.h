@@ -14,7 +14,7 @@ typedef struct cs_bag_spec {
     const cs_train_args  *learn; /* all but what the preset fast sets is taken over */
     const cs_feed        *feed;  /* its samplers and weights */
     const cs_train_opt   *opt;   /* of a budget of time the bag gets a third at most */
-    bool                  both_strands;
+    cs_strands            strands;
     cs_model             *network; /* takes the bag as its composition path; NULL: does not */
     double                rate;  /* of that path's learning, times that of all */
 } cs_bag_spec;

@@ -24,7 +24,7 @@ typedef struct cs_init_args {
 
 /* What --freeze and --strand say. */
 enum { CS_FREEZE_NONE, CS_FREEZE_ENCODER };
-enum { CS_STRAND_AUTO, CS_STRAND_FORWARD, CS_STRAND_BOTH };
+enum { CS_STRAND_AUTO, CS_STRAND_FORWARD };     /* then those of cs_strands_names[1..] */
 
 extern const cs_opt cs_sample_table[], cs_aim_table[], cs_init_table[];
 extern const cs_opt cs_strand_table[];     /* its struct is one int */

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "infer/variants.h"
+#include "io/alphabet.h"
 #include "io/lines.h"
 #include "io/vcf.h"
 
@@ -17,10 +19,14 @@ const cs_opt cs_variant_table[] = {
       .arg = "NUM", .def = "1000",
       .help = "with head variant, window length around a variant, in bases",
       .man = "The input is then labelled variants on --reference: VCF or BCF with --label-key "
-             "naming INFO fields of values 0 and 1 (comma-separated, a label each), or a table "
-             "with the columns chrom, pos (from 1), ref, alt, label (0 or 1) and, if there are "
-             "several labels, tissue. Contigs are split as wholes, by --valid-frac or --split, "
-             "whose rows then name contigs.", .min = 8, .max = 1e8 },
+             "naming INFO fields of values 0 and 1 (a label each, with commas), or a table with "
+             "the columns chrom, pos (from 1), ref, alt, label (0 or 1), tissue if there are "
+             "several labels, and strand (+, - or .) if the effect is on one strand. Contigs are "
+             "split as wholes, by --valid-frac or --split, whose rows then name contigs.",
+      .min = 8, .max = 1e8 },
+    { .type = CS_OPT_ENUM, .name = "ends", .off = offsetof(cs_variant_args, ends), .arg = "RULE",
+      .def = "skip", .choice = cs_window_ends,
+      .help = "windows beyond the contig's end: skip the variant, or fill with N" },
     { .type = CS_OPT_END }
 };
 
@@ -30,6 +36,7 @@ struct row {
     int64_t     pos, no;         /* no: in the order met */
     int32_t     label;
     bool        truth;
+    char        strand;          /* '-': windows are reverse complements */
 };
 
 struct reading {
@@ -138,7 +145,7 @@ out:
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-enum { CHROM, POS, REF, ALT, LABEL, TISSUE, N_NAMED };
+enum { CHROM, POS, REF, ALT, LABEL, TISSUE, STRAND, N_NAMED };
 
 struct table { cs_lines in; int at[N_NAMED]; };
 
@@ -161,7 +168,7 @@ static int find_columns(struct table *t)
     static const char *const name[N_NAMED][3] = {
         { "chrom", "#chrom", "chr" }, { "pos", "pos", "position" }, { "ref", "reference", "REF" },
         { "alt", "alternative", "ALT" }, { "label", "label", "class" },
-        { "tissue", "tissue", "output" }
+        { "tissue", "tissue", "output" }, { "strand", "strand", "strand" }
     };
     char *column[MAX_COLUMN];
 
@@ -174,10 +181,10 @@ static int find_columns(struct table *t)
         for (int i = 0; i < 3 * n && t->at[k] < 0; i++)
             if (strcmp(column[i / 3], name[k][i % 3]) == 0)
                 t->at[k] = i / 3;
-        if (t->at[k] < 0 && k != TISSUE)
+        if (t->at[k] < 0 && k < TISSUE)
             return cs_fail(CS_EFORMAT, "'%s' has no column '%s' in its first line; columns are "
-                           "chrom, pos, ref, alt, label and optionally tissue, separated by tabs",
-                           t->in.path, name[k][0]);
+                           "chrom, pos, ref, alt, label and optionally tissue and strand, "
+                           "separated by tabs", t->in.path, name[k][0]);
     }
     return CS_OK;
 }
@@ -203,14 +210,17 @@ static int table_row(struct reading *r, struct table *t)
         return refuse(t, "is not a position on a contig (the first is 1)", column[t->at[POS]]);
     if (!parse_truth(column[t->at[LABEL]], &truth))
         return refuse(t, "is not a label; labels are 0 and 1", column[t->at[LABEL]]);
-    CS_TRY(cs_classes_add(r->classes, t->at[TISSUE] < 0 ? "effect" : column[t->at[TISSUE]],
+    const char *strand = t->at[STRAND] < 0 ? "." : column[t->at[STRAND]];
+    if (strlen(strand) != 1 || !strchr("+-.", *strand))
+        return refuse(t, "is not a strand; strands are +, - and .", strand);
+    CS_TRY(cs_classes_add(r->classes, t->at[TISSUE] < 0 ? CS_UNNAMED_EFFECT : column[t->at[TISSUE]],
                           &label));
     if (r->classes->n > MAX_LABEL)
         return refuse(t, "is one label too many; at most 4096 are supported",
                       column[t->at[TISSUE]]);
     rc = add_row(r, (struct row){ .contig = column[t->at[CHROM]], .pos = pos - 1,
                                   .ref = column[t->at[REF]], .alt = column[t->at[ALT]],
-                                  .label = label, .truth = truth });
+                                  .label = label, .truth = truth, .strand = *strand });
 out:
     return rc;
 }
@@ -282,7 +292,9 @@ static int compare(const struct row *a, const struct row *b)
         c = a->pos < b->pos ? -1 : a->pos > b->pos;
     if (c == 0)
         c = strcmp(a->ref, b->ref);
-    return c ? c : strcmp(a->alt, b->alt);
+    if (c == 0)
+        c = strcmp(a->alt, b->alt);
+    return c ? c : (a->strand == '-') - (b->strand == '-');
 }
 
 static int by_variant(const void *pa, const void *pb)
@@ -337,13 +349,22 @@ static int find_part(const struct reading *r, const char *contig, cs_part *part)
                    text ? "has another value" : "is missing", r->from->split);
 }
 
+/* Both windows as their reverse complements; scratch has room for one. */
+static void turn(char *base, int64_t n_base, char *scratch)
+{
+    for (int i = 0; i < 2; i++) {
+        memcpy(scratch, base + i * n_base, (size_t)n_base);
+        cs_base_revcomp(scratch, n_base, base + i * n_base);
+    }
+}
+
 /* The rows [0, n) of one variant. */
 static int add_example(struct reading *r, cs_windows *w, const struct row *row, size_t n,
                        cs_dataset *d, struct counts *k)
 {
     int rc = CS_OK;
     const int64_t n_base = r->from->n_base;
-    char name[NAME_BYTES], *base = cs_alloc(2 * (size_t)n_base, 1);
+    char name[NAME_BYTES], *base = cs_alloc(3 * (size_t)n_base, 1);
     float *target = cs_alloc((size_t)d->n_target, sizeof *target);
     cs_window_pair pair;
     cs_part part;
@@ -360,8 +381,10 @@ static int add_example(struct reading *r, cs_windows *w, const struct row *row, 
     set_targets(row, n, d->n_target, target, k);
     if (pair.why || !any_target(target, d->n_target))
         goto out;
-    (void)snprintf(name, sizeof name, "%.60s:%lld %.40s>%.40s", row->contig,
-                   (long long)row->pos + 1, row->ref, row->alt);
+    if (row->strand == '-')
+        turn(base, n_base, base + 2 * n_base);
+    (void)snprintf(name, sizeof name, "%.60s:%lld %.40s>%.40s%s", row->contig,
+                   (long long)row->pos + 1, row->ref, row->alt, row->strand == '-' ? " -" : "");
     const cs_record rec = { .name = name, .n_seg = 1, .seg = { { base, NULL, 2 * n_base } } };
     CS_TRY(cs_dataset_add(d, &rec, target, row->contig));
     d->ex[d->n - 1].part = part;
@@ -391,7 +414,7 @@ static int make_examples(struct reading *r, cs_dataset *d)
 {
     int rc = CS_OK;
     cs_reference *ref = NULL;
-    const cs_window_opt o = { .n_base = r->from->n_base };
+    const cs_window_opt o = { .n_base = r->from->n_base, .fill = r->from->fill };
     struct counts k = { 0 };
 
     CS_TRY(cs_reference_open(r->from->reference, &ref));

@@ -7,8 +7,8 @@
 #include "io/window.h"
 #include "train/dataset.h"
 
-typedef struct cs_variant_args { int64_t window; } cs_variant_args;
-extern const cs_opt cs_variant_table[];    /* --window-length */
+typedef struct cs_variant_args { int64_t window; int ends; } cs_variant_args;
+extern const cs_opt cs_variant_table[];    /* --window-length, --ends */
 
 /* Where labelled variants are, and which labels. */
 typedef struct cs_variant_labels {
@@ -17,6 +17,7 @@ typedef struct cs_variant_labels {
     const char        *split;    /* contig -> train, valid or skip, or NULL */
     const cs_strlist  *file;
     int64_t            n_base;   /* of a window */
+    bool               fill;     /* N beyond the ends of contigs */
     int                threads;
 } cs_variant_labels;
 
@@ -24,8 +25,9 @@ typedef struct cs_variant_labels {
  * cs_variants_read - every labelled variant as an example: its reference window, then its alternate
  * one; a value per label, NaN where it has none
  *
- * Rows of one variant (the same contig, place and alleles) are one example, wherever they stand. A
- * label given as 0 and as 1 is left out. Examples of one contig are a group: they are never split.
+ * Rows of one variant (the same contig, place, alleles and strand) are one example, wherever they
+ * stand. A label given as 0 and as 1 is left out. Windows of rows on strand '-' are reverse
+ * complements. Examples of one contig are a group: they are never split.
  *
  * classes  receives the labels: keys in their order, or those of the table, by number where they
  *          all are numbers, else in the order met

@@ -158,6 +158,47 @@ T 'not by threads or batches, and alone as beside others' sh -c 'for o in "-@ 1"
     tail -n 1 t.tsv | grep -qxFf - c1.tsv'
 T 'both strands: the answer does not depend on which comes first' sh -c '
     chordseq variant -q --strand both -m learn.tsv.model -r learn.fa --tsv b.tsv -o /dev/null c1.vcf && ! cmp -s b.tsv c1.tsv'
+# Two genes in one sequence and its reverse complement: a label's strand says which way windows are read.
+T 'strand max: the larger of both strands, and exons choose one' sh -c '
+    for s in forward both max; do chordseq variant -q --strand $s -m learn.tsv.model -r learn.fa --tsv $s.tsv -o /dev/null c1.vcf || exit; done
+    printf "c1\t0\t2000\te\t0\t+\n" > plus.bed; sed "s/+/-/" plus.bed > minus.bed; cat plus.bed minus.bed > either.bed
+    printf "c1\tx\texon\t1\t2000\t.\t-\t.\tgene_id \"g\"\nc1\tx\tgene\t1\t2000\t.\t+\t.\tg\n" > minus.gtf
+    printf "c2\t0\t2000\te\t0\t+\n" > far.bed
+    for f in plus.bed minus.bed minus.gtf either.bed far.bed; do
+        chordseq variant -q --strand max --exons $f -m learn.tsv.model -r learn.fa --tsv $f.tsv -o /dev/null c1.vcf || exit; done
+    cmp plus.bed.tsv forward.tsv && cmp minus.bed.tsv minus.gtf.tsv && cmp either.bed.tsv max.tsv && cmp far.bed.tsv max.tsv &&
+    ! cmp -s minus.bed.tsv plus.bed.tsv && paste plus.bed.tsv minus.bed.tsv max.tsv | awk -F "\t" "NR > 1 && \$8 > 0 {
+        n++; half = NF / 3; a = \$8; b = \$(8 + half); m = \$(8 + 2 * half); bad += m != (a > b ? a : b) } END { exit n < 50 || bad }"'
+N variant-exons.err chordseq variant --exons learn.tsv -m learn.tsv.model -r learn.fa c1.vcf
+N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m learn.tsv.model -r learn.fa c1.vcf'
+# The reverse complement of every contig, and rows that lie on its minus strand, teach the same.
+awk 'function turn(s,   i, r) { for (i = length(s); i > 0; i--) r = r substr("TGCA", index("ACGT", substr(s, i, 1)), 1); return r }
+    FILENAME == "learn.fa" { if (/^>/) print > "turned.fa"; else print turn($0) > "turned.fa"; next }
+    FNR == 1 { print $0 "\tstrand"; next }
+    { OFS = FS = "\t"; $2 = 2001 - $2; $3 = turn($3); $4 = turn($4); print $0, "-" }' learn.fa FS='\t' learn.tsv > turned.tsv
+{ sed -n '1s/$/	strand/p' learn.tsv; sed '1d; s/$/	+/' learn.tsv; } > plus.tsv
+T 'labels on the minus strand teach what the reverse complement does' sh -c "$(printf '%s\n' 'learn_odd() {
+    chordseq train -q --preset none --head variant --reference "$1.fa" --tokenizer base --encoder.max-len 32 --encoder.track 4 \
+        --encoder.hidden 8 --window-length 15 --split split --epochs 2 --step-records 1000 --strand max --metrics "$2.metrics" -o "$2.model" -i "$2"
+    }
+    learn_odd turned turned.tsv && learn_odd learn plus.tsv &&
+    paste turned.tsv.metrics plus.tsv.metrics | awk -F "\t" "NR > 1 { d = \$4 - \$(4 + NF / 2); n += d * d < 1e-8 } END { exit n != 2 }" && chordseq model show plus.tsv.model | grep -qx "strand	max"')"
+N variant-strand.err sh -c 'sed "4s/+$/x/" plus.tsv > bad.tsv
+    chordseq train -q --head variant --reference learn.fa -i bad.tsv -o x.model'
+T 'training fills the ends of contigs with N' sh -c '
+    for e in skip fill; do chordseq train --preset none --head variant --ends $e --reference learn.fa --tokenizer base --encoder.max-len 512 \
+        --encoder.track 4 --encoder.hidden 8 --window-length 256 --epochs 1 --step-records 64 -o x.model -i learn.tsv 2> told.$e || exit; done
+    grep -q "variants were left out: NEAR_END" told.skip && ! grep -q NEAR_END told.fill && grep -q "240 labelled variants" told.fill'
+T 'differences of hidden layers begin with those of a model of sequences' sh -c '
+    awk "{ if (/^>/) print; else for (i = 0; i < 20; i++) print (i ? \">\" n++ \"\n\" : \"\") substr(\$0, 1 + 90 * i, 80) }" learn.fa > pieces.fa
+    awk "BEGIN { print \"record\tg\tc\" } /^>/ { n = substr(\$1, 2); next } { print n \"\t\" (\$0 ~ /GG/) \"\t\" (\$0 ~ /CCC/) }" pieces.fa > pieces.tsv
+    net="--tokenizer base --encoder cdil --encoder.layers 2 --encoder.depth all --encoder.channels 8 --head.hidden 6 --head.pool mean+max"
+    chordseq train -q --preset none --head multilabel --labels pieces.tsv $net --epochs 2 -o multi.model -i pieces.fa &&
+    chordseq train -q --preset none --head variant --init multi.model --freeze encoder --encoder-lr 1e-9 $net --head.compare hidden \
+        --window-length 64 --reference learn.fa --split split --epochs 1 --step-records 64 -o hidden.model -i learn.tsv &&
+    chordseq variant -q -m hidden.model -r learn.fa --tsv h.tsv -o /dev/null c1.vcf && grep -q "	0[.][0-9]" h.tsv &&
+    ! chordseq train -q --preset none --head variant --init multi.model --tokenizer base --encoder cdil --head.compare hidden \
+        --reference learn.fa -o x.model -i learn.tsv 2> told && grep -q "needs a hidden layer" told'
 N variant-explain.err chordseq explain -m learn.tsv.model -f learn.fa c1:1-50
 N variant-classify.err chordseq classify -m learn.tsv.model learn.fa
 N variant-embedding.err chordseq variant -m learn.tsv.model -r learn.fa --score embedding c1.vcf

@@ -6,6 +6,8 @@
 
 #include "nn/ops/layer.h"
 
+const char *const cs_strands_names[] = { "forward", "both", "max", NULL };
+
 static void *copy_of(const void *p, size_t n_bytes)
 {
     void *q = cs_xmalloc(n_bytes);
@@ -31,6 +33,10 @@ static int check_spec(const cs_model_spec *s)
     if (s->head->is_class && s->n_label < 2)
         return cs_fail(CS_EUSAGE, "a model needs at least two classes, got '%s' only",
                        s->label[0].name);
+    if (s->head->per_token && s->tok && !s->tok->cells)
+        return cs_fail(CS_EUSAGE, "--head %s answers for every token, but those of --tokenizer %s "
+                       "are of both strands; use --tokenizer base or kmer", s->head->name,
+                       s->tok->name);
     if (!s->tok && s->n_channel < 1)
         return cs_fail(CS_EUSAGE, "real-valued input needs at least one channel");
     int rc = s->head->check ? s->head->check(s->head_cfg) : CS_OK;
@@ -176,7 +182,7 @@ int cs_model_like(const cs_model *m, cs_ranks ranks, cs_backend *be, cs_model **
 
     CS_TRY(cs_model_declare(&spec, be, out));
     CS_TRY(cs_params_alloc(&(*out)->ps, be, false));
-    (*out)->both_strands = m->both_strands;
+    (*out)->strands = m->strands;
     (*out)->window = m->window;
     (*out)->training = copy_text(m->training);
     (*out)->taxonomy = copy_text(m->taxonomy);
@@ -224,8 +230,20 @@ bool cs_model_same_labels(const cs_model *a, const cs_model *b)
     return same;
 }
 
+/* Is it a tensor of the head's last layer? */
+static bool is_last(const char *name)
+{
+    return strcmp(name, "head.weight") == 0 || strcmp(name, "head.bias") == 0;
+}
+
+bool cs_model_keeps_hidden(const cs_model *m)
+{
+    return m->head->keeps_hidden && m->head->keeps_hidden(m->head_net);
+}
+
 int cs_model_adopt(cs_model *m, const cs_model *from)
 {
+    const bool hidden = cs_model_keeps_hidden(m);
     /* A head with a composition path starts again where there was none. */
     const bool same = cs_model_same_labels(m, from) && word_of(m) == word_of(from);
     for (int32_t i = 0; i < m->ps.n; i++) {
@@ -237,7 +255,7 @@ int cs_model_adopt(cs_model *m, const cs_model *from)
             return cs_fail(CS_EMODEL, "tensor '%s' %s; the initial model must have the same "
                            "tokenizer and encoder, with the same sizes", p->name,
                            k < 0 ? "is missing" : "has a different shape");
-        if (fits && (same || !head))
+        if (fits && (same || !head || (hidden && !is_last(p->name))))
             m->be->op.copy(m->be, cs_value(&from->ps, k), cs_value(&m->ps, i));
     }
     return CS_OK;
@@ -286,6 +304,8 @@ bool cs_model_takes_lookup(const cs_model *m)
 
 bool cs_model_strandless(const cs_model *m)
 {
+    if (m->tok && m->tok->both_strands && m->tok->both_strands(m->tok_state))
+        return !m->head->per_token;
     return m->tok && m->tok->mirrors(m->tok_state) && m->enc->unordered
         && m->enc->unordered(m->enc_net) && m->head->pools && m->head->pools(m->head_net);
 }

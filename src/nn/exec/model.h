@@ -42,6 +42,11 @@ typedef struct cs_model_spec {
     cs_ranks            ranks;   /* of its linear layers; zero: all are whole */
 } cs_model_spec;
 
+/* What a sequence's answer is: that of the strand given, the mean of both strands' logits, or of
+ * each value the larger one, for answers that concern one strand. */
+typedef enum cs_strands { CS_STRANDS_FORWARD, CS_STRANDS_BOTH, CS_STRANDS_MAX } cs_strands;
+extern const char *const cs_strands_names[];   /* by cs_strands; NULL ends them */
+
 typedef struct cs_model {
     const cs_tokenizer *tok;
     const cs_encoder   *enc;
@@ -55,7 +60,7 @@ typedef struct cs_model {
     cs_label           *label;
     int32_t             n_label;
     int64_t             window;             /* bases of a sequence it was trained on; 0: any */
-    bool                both_strands;       /* what --strand model means: both, or forward */
+    cs_strands          strands;            /* what --strand model means */
     cs_precision        checked;            /* answers in it were compared with CS_IN_FP32's */
     cs_calibration      calibration;        /* n 0: none */
     cs_lookup          *lookup;             /* of peptide words, or NULL */
@@ -76,6 +81,10 @@ int  cs_model_new(const cs_model_spec *spec, cs_backend *be, cs_model **out) CS_
 /** cs_model_declare - the same without memory for the parameters: to see names and shapes first */
 int  cs_model_declare(const cs_model_spec *spec, cs_backend *be, cs_model **out) CS_MUST_CHECK;
 void cs_model_free(cs_model *m);
+
+/** cs_model_keeps_hidden - does cs_model_adopt() take over the head's layers before the last one,
+ * whatever the labels? */
+bool cs_model_keeps_hidden(const cs_model *m);
 
 /**
  * cs_model_adopt - take over another model's parameters, to continue learning from them

@@ -11,7 +11,7 @@
  *     "channels": 0,
  *     "encoder": { ... }, "head": { ... },
  *     "precision": "tf32" or "bf16", where answers in it were compared with fp32's; else missing,
- *     "strand": "forward" or "both": how sequences are read unless the user says,
+ *     "strand": "forward", "both" or "max": how sequences are read unless the user says,
  *     "calibration": [ { "from": 0, "temperature": 1.1, "records": 900, "kept": [...] }, ... ],
  *     "lookup": { "alphabet": "LVIM,C,...", "k": 12, "sample": 8 } of a look-up table, if any,
  *     "labels": [ { "name": "virus", "taxid": 10239, "rank": "superkingdom" }, ... ],
@@ -111,7 +111,7 @@ static char *describe(const cs_model *m)
     if (m->checked != CS_IN_FP32)
         failed |= json_object_set_new(j, "precision",
                                       json_string(cs_precision_names[m->checked]));
-    failed |= json_object_set_new(j, "strand", json_string(m->both_strands ? "both" : "forward"));
+    failed |= json_object_set_new(j, "strand", json_string(cs_strands_names[m->strands]));
     failed |= json_object_set_new(j, "calibration", cs_calibration_json(&m->calibration));
     if (m->calibration.max_error > 0)
         failed |= json_object_set_new(j, "calls", cs_calibration_stated_json(&m->calibration));
@@ -414,15 +414,21 @@ out:
 }
 
 /* Files of before there was a choice have none. */
-static int read_strand(const struct loading *l, bool *both)
+static int read_strand(const struct loading *l, cs_strands *strands)
 {
     const json_t *j = json_object_get(l->j, "strand");
     const char *text = json_string_value(j);
 
-    *both = text && strcmp(text, "both") == 0;
-    if (j && !*both && (!text || strcmp(text, "forward") != 0))
-        return damaged(l, "its strand is neither forward nor both");
-    return CS_OK;
+    *strands = CS_STRANDS_FORWARD;
+    if (!j)
+        return CS_OK;
+    for (int i = 0; text && cs_strands_names[i]; i++) {
+        if (strcmp(text, cs_strands_names[i]) == 0) {
+            *strands = (cs_strands)i;
+            return CS_OK;
+        }
+    }
+    return damaged(l, "its strand is none of forward, both and max");
 }
 
 static int read_precision(const struct loading *l, cs_precision *p)
@@ -530,7 +536,7 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
     CS_TRY(cs_params_alloc(&m->ps, be, training));
     for (int32_t i = 0; i < m->ps.n; i++)
         CS_TRY(read_tensor(l, &m->ps, &m->ps.p[i]));
-    CS_TRY(read_strand(l, &m->both_strands));
+    CS_TRY(read_strand(l, &m->strands));
     CS_TRY(read_precision(l, &m->checked));
     CS_TRY(read_window(l, &m->window));
     if (cs_calibration_read(&m->calibration, json_object_get(l->j, "calibration")) != CS_OK ||

@@ -53,6 +53,9 @@ typedef struct cs_head {
                     cs_real scale);
     /* does it use the mean over each segment only? NULL: no */
     bool    (*pools)(const void *net);
+    /* Of a model to start from with other labels, are the layers before the last one taken over?
+     * NULL: no */
+    bool    (*keeps_hidden)(const void *net);
     /* The vector per segment that an answer is made of: the pooled rows, or (hidden) what its last
      * layer takes; n_vector is its width, 0 where there is no such. NULL: the head has neither. */
     cs_mat  (*vector)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h, bool hidden);

@@ -11,7 +11,9 @@
 
 static void *variant_build(const void *cfg, int32_t width, int32_t n_out, cs_params *ps)
 {
-    return cs_pooled_new(cfg, width, n_out, ps);
+    cs_pooled *p = cs_pooled_new(cfg, width, n_out, ps);
+    p->is_variant = true;
+    return p;
 }
 
 static cs_mat variant_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h)
@@ -37,7 +39,7 @@ const cs_head cs_head_variant = {
     .adds_labels = true,
     .opt = cs_pooled_opt,
     .cfg_size = sizeof(cs_pooled_cfg),
-    .check = cs_pooled_check_parts,
+    .check = cs_pooled_check_variant,
     .build = variant_build,
     .answer_len = cs_pooled_answer_len,
     .n_target = cs_pooled_labels,
@@ -47,5 +49,6 @@ const cs_head cs_head_variant = {
     .decide = cs_pooled_decide_labels,
     .loss = variant_loss,
     .pools = cs_pooled_by_mean,
+    .keeps_hidden = cs_pooled_by_hidden,
     .release = cs_pooled_free
 };

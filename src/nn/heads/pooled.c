@@ -14,6 +14,10 @@
 static const char *const norms[] = { "none", "layer", NULL };
 
 enum { PREDICTOR_NONE, PREDICTOR_CDIL };
+/* What of both sequences a head of two parts subtracts. */
+enum { COMPARE_POOLED, COMPARE_HIDDEN };
+static const char *const compared[] = { "pooled", "hidden", NULL };
+
 static const char *const predictors[] = { "none", "cdil", NULL };
 
 const cs_opt cs_pooled_opt[] = {
@@ -51,6 +55,11 @@ const cs_opt cs_pooled_opt[] = {
       "in it, which is all that the encoders' papers have.", 0, 65536, NULL },
     { CS_OPT_REAL, 0, "dropout", offsetof(cs_pooled_cfg, dropout), "RATE", "0",
       "dropout rate of these hidden units", NULL, 0, 0.99, NULL },
+    { CS_OPT_ENUM, 0, "compare", offsetof(cs_pooled_cfg, compare), "WHAT", "pooled",
+      "head variant: vectors to subtract, pooled or hidden", "hidden applies pooling, "
+      "normalisation and hidden layer to either sequence, and the answer is linear in the "
+      "difference. With --init these layers are the other model's, which may have been trained "
+      "on sequences (head multilabel, say).", 0, 0, compared },
     { CS_OPT_REAL, 0, "ancestors", offsetof(cs_pooled_cfg, ancestors), "NUM", "1",
       "weight of a class's ancestors together in the loss of the head tree", "The class itself has "
       "1. With 0, the head learns like the head class.", 0, 100, NULL },
@@ -95,6 +104,14 @@ int cs_pooled_check_parts(const void *cfg)
         return cs_fail(CS_EUSAGE, "--head.composition needs one prediction per sequence; heads "
                        "token and variant make several");
     return cs_pooled_check(cfg);
+}
+
+int cs_pooled_check_variant(const void *cfg)
+{
+    const cs_pooled_cfg *c = cfg;
+    if (c->compare == COMPARE_HIDDEN && c->hidden == 0)
+        return cs_fail(CS_EUSAGE, "--head.compare hidden needs a hidden layer; give --head.hidden");
+    return cs_pooled_check_parts(cfg);
 }
 
 int cs_pooled_check_rows(const void *cfg)
@@ -187,7 +204,8 @@ cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 
 cs_mat cs_pooled_answer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
 {
-    const cs_mat y = cs_linear_answer(cx, &p->out, hidden(cx, p, seg, x));
+    const cs_mat last = cs_pooled_by_hidden(p) ? x : hidden(cx, p, seg, x);
+    const cs_mat y = cs_linear_answer(cx, &p->out, last);
     if (!p->composition)
         return y;
     cs_mat sum = cs_tmp(cx, y.r, y.c);
@@ -197,13 +215,22 @@ cs_mat cs_pooled_answer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
 
 bool cs_pooled_by_part(const cs_pooled *p)
 {
-    return !p->predictor && !cs_pooling_is_linear(&p->pooling);
+    return cs_pooled_by_hidden(p) || (!p->predictor && !cs_pooling_is_linear(&p->pooling));
+}
+
+bool cs_pooled_by_hidden(const void *pooled)
+{
+    const cs_pooled *p = pooled;
+    return p->is_variant && p->cfg.compare == COMPARE_HIDDEN;
 }
 
 cs_mat cs_pooled_part(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h)
 {
     const cs_pooled *p = pooled;
-    return cs_pooled_by_part(p) ? pool(cx, p, seg, h) : h;
+    if (!cs_pooled_by_part(p))
+        return h;
+    const cs_mat x = pool(cx, p, seg, h);
+    return cs_pooled_by_hidden(p) ? hidden(cx, p, seg, x) : x;
 }
 
 cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)

@@ -9,7 +9,7 @@
 
 /* Options of a head; its cfg is this struct. */
 typedef struct cs_pooled_cfg {
-    int     predictor, predictor_norm, norm;
+    int     predictor, predictor_norm, norm, compare;
     const char *pool;
     int64_t layers, kernel, channels;    /* of the predictor */
     int64_t centre, hidden;
@@ -27,6 +27,7 @@ typedef struct cs_pooled {
     cs_composition *composition; /* or NULL */
     cs_norm       norm;
     cs_linear     fc, out;       /* fc only with cfg.hidden > 0 */
+    bool          is_variant;    /* of a head of two parts; set by that head */
     int32_t       width;         /* of what pooling gives */
     int32_t       n_level;       /* of the classes' tree; 0: there is none */
     cs_real      *group, *share; /* [n_level * n_out] as in cs_clades, host memory */
@@ -42,6 +43,9 @@ int cs_pooled_check_rows(const void *cfg);
 /** cs_pooled_check_parts - the same for a head of two parts: it has no composition path */
 int cs_pooled_check_parts(const void *cfg);
 
+/** cs_pooled_check_variant - the same for the head variant */
+int cs_pooled_check_variant(const void *cfg);
+
 /** cs_pooled_new - declares "head.predictor.0..." (with such), "head.norm" (unless none), "head.fc"
  * (with cfg->hidden > 0) and "head", the latter two linear layers, "head.pool" of attention, and
  * the composition path (with cfg->word), with which "head" begins at zero. width: channels of a
@@ -54,11 +58,15 @@ void       cs_pooled_free(void *pooled);
  * and the hidden layer (linear, GELU, dropout) if there are such, the linear layer. Shapes h (N,
  * width), which may be overwritten when not training; returns (n_seg, n_out) */
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
-/** cs_pooled_answer - what follows the pooling. Shapes x (n_seg, p->width) */
+/** cs_pooled_answer - what follows the pooling, or of differences of hidden layers the last layer.
+ * Shapes x (n_seg, p->width), or (n_seg, cfg.hidden) */
 cs_mat cs_pooled_answer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x);
 
 /** cs_pooled_by_part - of a head of two parts: are they pooled before they are subtracted? */
 bool   cs_pooled_by_part(const cs_pooled *p);
+/** cs_pooled_by_hidden - of a head of two parts: is it the hidden layers of both that are
+ * subtracted? Those of a model to start from are then taken over (a head's `keeps_hidden`) */
+bool   cs_pooled_by_hidden(const void *pooled);
 /** cs_pooled_part - a head's `part` */
 cs_mat cs_pooled_part(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h);
 

@@ -1,0 +1,131 @@
+/* exons.c - exons by place, in htslib's interval index. */
+#include "io/exons.h"
+
+#include <string.h>
+
+#include <htslib/regidx.h>
+
+#include "base/mem.h"
+#include "base/opt.h"
+#include "io/lines.h"
+
+enum { MAX_COLUMN = 12, BED_STRAND = 5, GTF_COLUMNS = 9, GTF_STRAND = 6 };
+
+struct cs_exons {
+    regidx_t *index;             /* payload: 1 or -1, an int */
+    regitr_t *found;
+    int64_t   n;
+};
+
+static int split(char *line, char **column)
+{
+    int n = 0;
+
+    for (char *tab; n < MAX_COLUMN && line; line = tab) {
+        tab = strchr(line, '\t');
+        if (tab)
+            *tab++ = '\0';
+        column[n++] = line;
+    }
+    return n;
+}
+
+static bool is_remark(const char *line)
+{
+    return !*line || *line == '#' || strncmp(line, "track", 5) == 0 ||
+           strncmp(line, "browser", 7) == 0;
+}
+
+/* Both ends of an exon, from 0, the second not included; false: they are not in these columns. */
+static bool parse_span(char *const *column, int at, int64_t first, int64_t *from, int64_t *to)
+{
+    if (cs_parse_int(column[at], from) != CS_OK || cs_parse_int(column[at + 1], to) != CS_OK)
+        return false;
+    *from -= first;
+    return *from >= 0 && *to > *from && *to < (int64_t)REGIDX_MAX;
+}
+
+static int push(cs_exons *e, char *contig, int64_t from, int64_t to, char sign)
+{
+    int strand = sign == '+' ? 1 : -1;
+    const size_t n = strlen(contig);
+
+    if (n == 0 || regidx_push(e->index, contig, contig + n - 1, from, to - 1, &strand) != 0)
+        return cs_fail(CS_EMEM, "out of memory for the exons");
+    e->n++;
+    return CS_OK;
+}
+
+static int add_line(cs_exons *e, const cs_lines *in)
+{
+    char *column[MAX_COLUMN];
+    int64_t from, to;
+    const int n = split(in->text, column);
+    const bool gtf = n >= GTF_COLUMNS && parse_span(column, 3, 1, &from, &to);
+
+    if (gtf && strcmp(column[2], "exon") != 0)
+        return CS_OK;
+    if (!gtf && (n <= BED_STRAND || !parse_span(column, 1, 0, &from, &to)))
+        return cs_lines_refuse(in, "neither BED with a strand in column six nor GTF or GFF3");
+    const char *strand = column[gtf ? GTF_STRAND : BED_STRAND];
+    if (strcmp(strand, ".") == 0 || strcmp(strand, "?") == 0)
+        return CS_OK;
+    if (strcmp(strand, "+") != 0 && strcmp(strand, "-") != 0)
+        return cs_lines_refuse(in, "the strand is none of +, - and .");
+    return push(e, column[0], from, to, *strand);
+}
+
+int cs_exons_open(const char *path, cs_exons **out)
+{
+    int rc = CS_OK;
+    cs_lines in = { .path = path };
+    cs_exons *e = cs_xcalloc(1, sizeof *e);
+
+    *out = NULL;
+    e->index = regidx_init(NULL, NULL, NULL, sizeof(int), NULL);
+    e->found = e->index ? regitr_init(e->index) : NULL;
+    if (!e->found)
+        rc = cs_fail(CS_EMEM, "out of memory for the exons of '%s'", path);
+    CS_TRY(rc);
+    CS_TRY(cs_lines_open_file(&in));
+    while ((rc = cs_lines_next(&in)) == CS_OK)
+        if (!is_remark(in.text))
+            CS_TRY(add_line(e, &in));
+    rc = rc == CS_EOF ? CS_OK : rc;
+    if (rc == CS_OK && e->n == 0)
+        rc = cs_fail(CS_EFORMAT, "'%s' has no exon with a strand", path);
+    CS_TRY(rc);
+    *out = e;
+    e = NULL;
+out:
+    cs_exons_close(e);
+    if (cs_lines_close(&in) != CS_OK && rc == CS_OK)
+        rc = CS_EIO;
+    return rc;
+}
+
+void cs_exons_close(cs_exons *e)
+{
+    if (!e)
+        return;
+    if (e->found)
+        regitr_destroy(e->found);
+    if (e->index)
+        regidx_destroy(e->index);
+    free(e);
+}
+
+int cs_exons_strand(cs_exons *e, const char *contig, int64_t from, int64_t to)
+{
+    bool seen[2] = { false, false };
+
+    if (regidx_overlap(e->index, contig, from > 0 ? from : 0, to - 1, e->found))
+        while (regitr_overlap(e->found))
+            seen[regitr_payload(e->found, int) > 0] = true;
+    return seen[1] - seen[0];
+}
+
+int64_t cs_exons_count(const cs_exons *e)
+{
+    return e->n;
+}

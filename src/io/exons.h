@@ -1,0 +1,31 @@
+/* exons.h - on which strand exons lie: from a BED, GTF or GFF3 file. */
+#ifndef CS_IO_EXONS_H
+#define CS_IO_EXONS_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef struct cs_exons cs_exons;
+
+/**
+ * cs_exons_open - read the exons of an annotation
+ *
+ * path     plain, gzip or BGZF. Nine columns with positions in the fourth and fifth: GTF or GFF3,
+ *          of which features `exon` count; otherwise BED with the strand in column six. Lines of
+ *          strand '.' are passed over
+ * out      receives the exons, to be closed by the caller
+ * Returns  CS_OK; CS_EIO; CS_EMEM; CS_EFORMAT with file and line, also for a file without exons
+ */
+int cs_exons_open(const char *path, cs_exons **out) CS_MUST_CHECK;
+/** cs_exons_close - accepts NULL */
+void cs_exons_close(cs_exons *e);
+
+/** cs_exons_strand - 1 or -1: the strand of the exons that overlap bases [from, to) of a contig;
+ * 0: there are none, or some on either */
+int cs_exons_strand(cs_exons *e, const char *contig, int64_t from, int64_t to);
+
+/** cs_exons_count - how many there are */
+int64_t cs_exons_count(const cs_exons *e);
+
+#endif
