@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "tok/tokenizer.h"
 
-extern const cs_tokenizer cs_tok_base, cs_tok_kmer;
+extern const cs_tokenizer cs_tok_base, cs_tok_codon, cs_tok_kmer;
 
 static const char *const k_text[] = { "1", "2", "3", "4", "5", "6", "7", "8" };
 
@@ -45,6 +45,37 @@ static void test_base(void **state)
         assert_int_equal(symbol[1], 0);
     }
     cs_tok_base.close(st);
+}
+
+/* The codon at each place by its letters, and of the other strand those of the reverse complement
+ * spelt out; blocks of 512 and unknown letters lie at either side of borders. */
+static void test_codons(void **state)
+{
+    enum { N = 1100 };
+    char base[N], turned[N], symbol[8], want[8];
+    int32_t id[2 * N + 2], other[2 * N + 2];
+    void *st = NULL;
+    (void)state;
+    assert_int_equal(cs_tok_codon.open(NULL, &st), CS_OK);
+    assert_int_equal(cs_tok_codon.n_vocab(st), 66);
+    for (int i = 0; i < N; i++)
+        base[i] = i % 97 == 13 || i == 513 ? 'N' : "ACGT"[(i * 7 + i / 5 + i / 31) % 4];
+    cs_base_revcomp(base, N, turned);
+    for (int n = 0; n < N; n += n < 8 ? 1 : 271) {
+        const cs_segment s = { base, NULL, n }, r = { turned + N - n, NULL, n };
+        const int64_t half = n < 3 ? 0 : n - 2 + 3;
+        assert_int_equal(cs_tok_codon.bound(st, n), 2 * half);
+        assert_int_equal(cs_tok_codon.encode(st, &s, NULL, id), 2 * half);
+        assert_int_equal(cs_tok_codon.encode(st, &r, NULL, other), 2 * half);
+        for (int64_t i = 0; i < half; i++) {
+            assert_int_equal(id[i], other[half + i]);
+            assert_int_equal(id[half + i], other[i]);
+            (void)snprintf(want, sizeof want, "%.3s", i < n - 2 ? base + i : "NNN");
+            cs_tok_codon.symbol(st, id[i], symbol, sizeof symbol);
+            assert_string_equal(symbol, strchr(want, 'N') ? "<unk>" : want);
+        }
+    }
+    cs_tok_codon.close(st);
 }
 
 /* The vocabulary is the sorted list of words, or of the smaller of each word and its reverse
@@ -201,7 +232,8 @@ static void test_bad_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_base), cmocka_unit_test(test_vocabularies),
+        cmocka_unit_test(test_base), cmocka_unit_test(test_codons),
+        cmocka_unit_test(test_vocabularies),
         cmocka_unit_test(test_strides), cmocka_unit_test(test_long),
         cmocka_unit_test(test_never_writes_past_bound),
         cmocka_unit_test(test_bad_options),

@@ -5,20 +5,20 @@
 
 #include "registry.h"
 
-enum { MOST_TUPLES = 1 << 24 };
+enum { MOST_TUPLES = 1 << 24, MOST_TOKENS = 4 * CS_COMPOSITION_K };
 
 /* A tokenizer, and memory that it works in. */
 struct reader {
     const cs_tokenizer *tok;
     const void         *state;
     void               *work;
-    int32_t             id[CS_COMPOSITION_K];
+    int32_t             id[MOST_TOKENS];
 };
 
 static int64_t read_word(struct reader *r, const char *base, int32_t k)
 {
     const cs_segment s = { .base = base, .n_base = k };
-    return r->tok->bound(r->state, k) > CS_COMPOSITION_K ? -1
+    return r->tok->bound(r->state, k) > MOST_TOKENS ? -1
          : r->tok->encode(r->state, &s, r->work, r->id);
 }
 
@@ -31,8 +31,9 @@ static void spell(uint32_t word, int32_t k, char *base)
 static int no_words(const cs_tokenizer *tok, int32_t k)
 {
     return cs_fail(CS_EUSAGE, "--head.composition %d: tokens of %s cannot be joined to words of "
-                   "%d bases; use --tokenizer base, or kmer with --tokenizer.stride 1 and a length "
-                   "that divides %d", (int)k, tok ? tok->name : "real values", (int)k, (int)k);
+                   "%d bases; use --tokenizer base or codon, or kmer with --tokenizer.stride 1 and "
+                   "a length that divides %d", (int)k, tok ? tok->name : "real values", (int)k,
+                   (int)k);
 }
 
 /* Of every word the tokens that lie side by side, and the number that it has as a word. */
@@ -44,7 +45,7 @@ static int fill(struct reader *tokens, struct reader *words, int32_t k, cs_word_
     for (uint32_t word = 0; word < UINT32_C(1) << (2 * k); word++) {
         int64_t at = 0;
         spell(word, k, base);
-        if (read_word(tokens, base, k) != n_token)
+        if (read_word(tokens, base, k) < n_token)
             return no_words(tokens->tok, k);
         for (int32_t i = 0; i < w->n; i++)
             at = at * w->n_vocab + tokens->id[i * w->shift];

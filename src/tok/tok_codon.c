@@ -1,0 +1,135 @@
+/* tok_codon.c - codons of all six reading frames: one that begins at each base of either strand.
+ *
+ * A sequence of n bases gives the n - 2 codons of its forward strand, three unknown tokens, the
+ * n - 2 codons of its reverse complement and three unknown tokens again. Every third token is the
+ * next codon of a frame, so that taps whose distances are multiples of three stay in theirs. The
+ * reverse complement gives the same tokens with the halves exchanged: as a circle, the same
+ * sequence.
+ */
+#include "tok/tokenizer.h"
+
+#include <stdio.h>
+
+enum { CODONS = 64, GAP = 3, BLOCK = 512 };
+
+static int codon_open(const void *cfg, void **state)
+{
+    (void)cfg;
+    *state = NULL;
+    return CS_OK;
+}
+
+static int32_t codon_n_vocab(const void *state)
+{
+    (void)state;
+    return CS_TOK_FIRST + CODONS;
+}
+
+static int64_t codon_bound(const void *state, int64_t n_base)
+{
+    (void)state;
+    return n_base < 3 ? 0 : 2 * (n_base - 2 + GAP);
+}
+
+static int64_t codon_min(const void *state)
+{
+    (void)state;
+    return 3;
+}
+
+/* The codons that begin at each of n bases, which two more follow. */
+static void forward_codons(const char *base, int n, int32_t *id)
+{
+    uint8_t code[BLOCK + 2];
+
+    (void)cs_base_codes(base, n + 2, code);
+    #pragma omp simd
+    for (int i = 0; i < n; i++) {
+        const int32_t codon = code[i] << 4 | code[i + 1] << 2 | code[i + 2];
+        const bool known = (code[i] | code[i + 1] | code[i + 2]) < 4;
+        id[i] = known ? CS_TOK_FIRST + codon : CS_TOK_UNK;
+    }
+}
+
+/* Of a codon's token that of its reverse complement. */
+static int32_t turned(int32_t id)
+{
+    const int32_t c = CODONS - 1 - (id - CS_TOK_FIRST);      /* each base becomes 3 - code */
+
+    return id < CS_TOK_FIRST ? id : CS_TOK_FIRST + ((c & 3) << 4 | (c & 12) | c >> 4);
+}
+
+static int64_t codon_encode(const void *state, const cs_segment *s, void *work, int32_t *id)
+{
+    const int64_t n = s->n_base - 2;
+    int32_t *reverse = id + n + GAP;
+
+    (void)state;
+    (void)work;
+    if (n < 1)
+        return 0;
+    for (int64_t at = 0; at < n; at += BLOCK)
+        forward_codons(s->base + at, n - at < BLOCK ? (int)(n - at) : BLOCK, id + at);
+    #pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        reverse[i] = turned(id[n - 1 - i]);
+    for (int i = 0; i < GAP; i++)
+        id[n + i] = reverse[n + i] = CS_TOK_UNK;
+    return 2 * (n + GAP);
+}
+
+/* The halves are exchanged, not turned round. */
+static bool codon_mirrors(const void *state)
+{
+    (void)state;
+    return false;
+}
+
+static bool codon_both_strands(const void *state)
+{
+    (void)state;
+    return true;
+}
+
+static int32_t codon_overlap(const void *state)
+{
+    (void)state;
+    return 6;
+}
+
+static void codon_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
+{
+    (void)state;
+    CS_BUG(id < 0 || id >= CS_TOK_FIRST + CODONS);
+    const int32_t c = id - CS_TOK_FIRST;
+    if (id < CS_TOK_FIRST)
+        snprintf(buf, n_buf, "%s", id == CS_TOK_PAD ? "<pad>" : "<unk>");
+    else
+        snprintf(buf, n_buf, "%c%c%c", "ACGT"[c >> 4], "ACGT"[c >> 2 & 3], "ACGT"[c & 3]);
+}
+
+static void codon_close(void *state)
+{
+    (void)state;
+}
+
+static const cs_opt codon_opt[] = {
+    { .type = CS_OPT_END }
+};
+
+const cs_tokenizer cs_tok_codon = {
+    .name = "codon",
+    .summary = "codons of all six reading frames",
+    .opt = codon_opt,
+    .cfg_size = 0,
+    .open = codon_open,
+    .n_vocab = codon_n_vocab,
+    .bound = codon_bound,
+    .min_base = codon_min,
+    .encode = codon_encode,
+    .mirrors = codon_mirrors,
+    .both_strands = codon_both_strands,
+    .symbol = codon_symbol,
+    .close = codon_close,
+    .overlap = codon_overlap,
+};
