@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "infer/args.h"
 #include "infer/policy.h"
 #include "infer/stream.h"
@@ -83,6 +84,16 @@ static void count_reasons(const cs_output *o, uint64_t n_before, const cs_policy
         (void)memcpy(buf + n, "; ", 2);
         (void)cs_policy_text(p, buf + n + 2, n_buf - n - 2);
     }
+}
+
+static void warn_of_doubt(const cs_output *o)
+{
+    const uint64_t n = o->n_reason[CS_REASON_LOW_PROB] + o->n_reason[CS_REASON_LOW_CONFIDENCE]
+                     + o->n_reason[CS_REASON_UNLIKE];
+
+    if (n > 0 && 2 * n >= o->n_record)
+        cs_warn("%llu of %llu records have no confident call; --min-prob 0 gives the best class of "
+                "each", (unsigned long long)n, (unsigned long long)o->n_record);
 }
 
 /* ---- runs that may be interrupted ----------------------------------------------------------- */
@@ -217,6 +228,7 @@ static int classify(struct job *j, const cs_split *split, const cs_about *about)
     count_reasons(cs_outputs_first(j->out), j->journal ? cs_journal_records(j->journal) : 0,
                   &j->policy, counts, sizeof counts);
     CS_TRY(cs_shard_end(j->shard));
+    warn_of_doubt(cs_outputs_first(j->out));
     rc = cs_outputs_close(j->out);
     j->out = NULL;
     CS_TRY(rc);

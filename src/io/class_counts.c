@@ -65,6 +65,37 @@ void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const c
         add(&t->of_class[no], 1, n);
 }
 
+/* The lower end of the interval of probability that has the middle record. */
+static double median_prob(const cs_class_counts *t)
+{
+    uint64_t n = 0, below = 0;
+    int i = 0;
+
+    for (int k = 0; k < CS_PROB_BINS; k++)
+        n += t->prob[0][k] + t->prob[1][k];
+    for (; i < CS_PROB_BINS - 1; i++) {
+        below += t->prob[0][i] + t->prob[1][i];
+        if (2 * below > n)
+            break;
+    }
+    return (double)i / CS_PROB_BINS;
+}
+
+bool cs_class_counts_doubt(const cs_class_counts *t, char *buf, size_t n_buf)
+{
+    const uint64_t n = t->reason[CS_REASON_LOW_PROB].n_record
+                     + t->reason[CS_REASON_LOW_CONFIDENCE].n_record
+                     + t->reason[CS_REASON_UNLIKE].n_record;
+
+    if (n == 0 || 2 * n < t->all.n_record)
+        return false;
+    (void)snprintf(buf, n_buf, "%llu of %llu records have no confident call; the median "
+                   "probability of the best class is between %.2f and %.2f",
+                   (unsigned long long)n, (unsigned long long)t->all.n_record, median_prob(t),
+                   median_prob(t) + 1.0 / CS_PROB_BINS);
+    return true;
+}
+
 void cs_class_counts_sum(cs_class_counts *t, const cs_taxonomy *tree)
 {
     memcpy(t->clade, t->direct, (size_t)tree->n * sizeof *t->clade);

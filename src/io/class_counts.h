@@ -27,6 +27,10 @@ int  cs_class_counts_new(const cs_output_info *info, cs_class_counts **out) CS_M
 /** cs_class_counts_add - one record more; with values, a record with a prediction is of no class */
 void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const cs_record *r,
                          const cs_prediction *a);
+/** cs_class_counts_doubt - where half of the records or more have probabilities but no call, a
+ * sentence on it; false: fewer have */
+bool cs_class_counts_doubt(const cs_class_counts *t, char *buf, size_t n_buf);
+
 /** cs_class_counts_sum - fill clade, after the last record */
 void cs_class_counts_sum(cs_class_counts *t, const cs_taxonomy *tree);
 /** cs_class_counts_merge - what `from` counted as well, but for clades; both are for the same

@@ -76,6 +76,7 @@ static int summary(cs_output *o)
     const struct page *p = o->state;
     const cs_class_counts *t = p->t;
     const double s = p->before + seconds_since(p->start);
+    char doubt[256];
 
     CS_TRY(cs_outfile_printf(o->file, "<p>%llu records with %llu bases; %llu records were called, "
                "%llu were not. From the first record to the last %.1f s, %.3g Mbases/s.</p>\n",
@@ -83,6 +84,8 @@ static int summary(cs_output *o)
                (unsigned long long)t->reason[CS_REASON_NONE].n_record,
                (unsigned long long)t->unclassified.n_record, s,
                s > 0 ? 1e-6 * (double)t->all.n_base / s : 0));
+    if (cs_class_counts_doubt(t, doubt, sizeof doubt))
+        CS_TRY(cs_outfile_printf(o->file, "<p>%s.</p>\n", doubt));
     rc = cs_html_origin(o->file, o->info.command_line ? o->info.command_line : "",
                         o->info.model_sum);
 out:

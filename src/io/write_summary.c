@@ -124,6 +124,7 @@ static int summary_end(cs_output *o)
     int rc = CS_OK;
     const cs_class_counts *t = o->state;
     const cs_count called = t->reason[CS_REASON_NONE];
+    char doubt[256];
 
     CS_TRY(cs_outfile_printf(o->file, "{\n"));
     CS_TRY(about(o));
@@ -134,6 +135,8 @@ static int summary_end(cs_output *o)
     CS_TRY(cs_outfile_printf(o->file, " },\n  \"unclassified\": { "));
     CS_TRY(count(o->file, t->unclassified));
     CS_TRY(cs_outfile_printf(o->file, " },\n"));
+    if (cs_class_counts_doubt(t, doubt, sizeof doubt))
+        CS_TRY(cs_outfile_printf(o->file, "  \"warning\": \"%s\",\n", doubt));
     CS_TRY(reasons(o));
     CS_TRY(probabilities(o));
     CS_TRY(classes(o));

@@ -46,6 +46,12 @@ done
 T 'a smaller rate calls less' sh -c '
     n() { chordseq classify -q -m stated $1 labelled.fa | awk -F "\t" "\$5 == \".\"" | wc -l; }
     a=$(n "--max-error 0.4") b=$(n) c=$(n "--max-error 0.1") && [ $a -gt $b ] && [ $b -gt $c ]'
+T 'half of the records without a confident call are told of' sh -c '
+    chordseq classify -m stated --min-prob 0.9999 -o half --html page --summary sum labelled.fa 2> log &&
+    grep -q "warning: [0-9]* of [0-9]* records have no confident call; --min-prob 0" log &&
+    grep -q "<p>[0-9]* of [0-9]* records have no confident call; the median" page &&
+    grep -q "\"warning\": \"[0-9]* of [0-9]* records have no confident call" sum &&
+    chordseq classify -m stated --min-prob 0 -o half labelled.fa 2> log && ! grep -q confident log'
 {
     echo '>repeat'; awk 'BEGIN { for (i = 0; i < 500; i++) printf "AC"; print "" }'
     echo '>short'; echo AAAAAAAAAAAAAAACAAAAAAAAAAAACAAA

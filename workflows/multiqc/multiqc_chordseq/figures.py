@@ -98,6 +98,7 @@ def read_summary(text):
         "bases": _by_class(doc, "bases"),
         "reasons": {name: _count(reasons, name, "records") for name in reasons},
         "confidence": {},
+        "warning": str(doc.get("warning") or ""),
     }
     if "probabilities" in doc:      # not in summaries of models of values
         bins = doc["probabilities"] if isinstance(doc["probabilities"], dict) else {}

@@ -1,5 +1,6 @@
 """module.py - chordseq's part of a MultiQC page."""
 
+import html
 import logging
 
 from multiqc.base_module import BaseMultiqcModule, ModuleNoSamplesFound
@@ -124,6 +125,11 @@ class MultiqcModule(BaseMultiqcModule):
                                  {"name": "Bases", "ylab": "Bases"}]}),
         )
 
+    def warnings(self):
+        """A sentence for each run of which half has no confident call."""
+        return "".join(f"<br>{html.escape(name)}: {html.escape(run['warning'])}."
+                       for name, run in self.runs.items() if run["warning"])
+
     def add_reasons(self):
         reasons = {n: {k: v for k, v in r["reasons"].items() if v} for n, r in self.runs.items()}
         if not any(reasons.values()):
@@ -132,7 +138,8 @@ class MultiqcModule(BaseMultiqcModule):
         self.add_section(
             name="Records without a call",
             anchor="chordseq-reasons",
-            description="Why records were not called, as chordseq-classify(1) lists the reasons.",
+            description="Why records were not called, as chordseq-classify(1) lists the reasons."
+                        + self.warnings(),
             plot=bargraph.plot(reasons, names, {
                 "id": "chordseq_reasons", "title": "chordseq: Records without a call",
                 "ylab": "Records"}),

@@ -69,6 +69,10 @@ class Summary(unittest.TestCase):
         self.assertEqual(run["bases"][figures.NO_CALL], 500)
         self.assertEqual(run["reasons"], {"empty": 1, "low_probability": 1})
 
+    def test_warning(self):
+        self.assertEqual(figures.read_summary(summary())["warning"], "")
+        self.assertEqual(figures.read_summary(summary(warning="6 of 10"))["warning"], "6 of 10")
+
     def test_default_sample_is_no_name(self):
         self.assertIsNone(figures.read_summary(summary(options={"sample": "sample"}))["sample"])
 
