@@ -335,10 +335,10 @@ const char *cs_policy_remedy(const cs_policy *p, bool device)
     if (p->on_long == CS_LONG_FIT)
         return "--long-sequence window with a smaller --window-length needs less";
     if (device && p->on_long != CS_LONG_CPU)
-        return may_cut ? "--long-sequence cpu has the processor compute such records, window cuts "
+        return may_cut ? "--long-sequence cpu runs such records on the CPU, window splits "
                          "them"
-                       : "--long-sequence cpu has the processor compute such records";
-    return may_cut ? "--long-sequence window cuts such records"
+                       : "--long-sequence cpu runs such records on the CPU";
+    return may_cut ? "--long-sequence window splits such records"
                    : "this model takes sequences whole";
 }
 

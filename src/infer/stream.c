@@ -168,22 +168,22 @@ static void report_counted(const cs_stream *s, const struct stages *g, const cs_
     char what[160];
     const int64_t most = s->policy->max_memory;
 
-    (void)snprintf(what, sizeof what, "are longer than the model's %lld tokens%s",
+    (void)snprintf(what, sizeof what, "exceed the model's maximum of %lld tokens%s",
                    (long long)s->policy->max_len,
-                   cs_policy_may_cut(s->policy) ? "; --long-sequence window cuts them" : "");
+                   cs_policy_may_cut(s->policy) ? "; --long-sequence window splits them" : "");
     if (s->in)
         cs_inputs_report(s->in);
     if (s->second)
         cs_inputs_report(s->second);
     cs_report_counted(&g->write.too_long, stat->n_record, what);
-    (void)snprintf(what, sizeof what, "need more memory than there is%s; %s",
+    (void)snprintf(what, sizeof what, "need more memory than is available%s; %s",
                    most > 0 ? " or --max-memory allows" : "",
                    cs_policy_remedy(s->policy, most == 0 && !s->model->be->is_host));
     cs_report_counted(&g->write.no_memory, stat->n_record, what);
-    cs_report_counted(&g->write.on_cpu, stat->n_record, "need more memory than there is on the "
-                      "device; the processor has computed them");
-    cs_report_counted(&g->write.cut, stat->n_record, "need more memory than there was, or are "
-                      "longer than the model takes; they were cut into windows");
+    cs_report_counted(&g->write.on_cpu, stat->n_record, "exceeded the memory of the device and "
+                      "ran on the CPU");
+    cs_report_counted(&g->write.cut, stat->n_record, "exceeded the available memory or the "
+                      "model's maximum and were split into windows");
 }
 
 int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)

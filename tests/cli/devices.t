@@ -116,13 +116,13 @@ export CS_HOST_MEMORY
 long="$c classify -@ 2 -m $m -B 100 --all --device cuda:0,1 --long-sequence"
 T 'a sequence without room has that for a reason' sh -c "$long whole $in 2> long.err |
     cut -f 5 | grep -c no_memory | grep -qx 4 &&
-    grep -q 'more memory than there is; --long-sequence cpu has the processor compute such' long.err"
+    grep -q 'more memory than is available; --long-sequence cpu runs such' long.err"
 T 'or goes to the processor' sh -c "$long cpu $in 2> long.err > long.tsv &&
-    grep -q '4 of 22 records need more memory than there is on the device; the processor' long.err"
+    grep -q '4 of 22 records exceeded the memory of the device and ran on the CPU' long.err"
 T 'with its answer' near long.tsv cpu.tsv
 T 'or is cut into windows that fit' sh -c "$long fit $in 2> long.err > long.tsv &&
     n=\$(sed -n 's/.*sequences of more than \([0-9]*\) bases have no room.*/\1/p' long.err) &&
-    [ \$n -gt 274 ] && [ \$n -lt 439 ] && grep -q '5 of 22 records .* cut into windows' long.err &&
+    [ \$n -gt 274 ] && [ \$n -lt 439 ] && grep -q '5 of 22 records .* split into windows' long.err &&
     $g -q --device cpu --long-sequence window --window-length \$n $in > windows.tsv"
 T 'with the answer of those windows' near long.tsv windows.tsv
 unset CS_HOST_MEMORY

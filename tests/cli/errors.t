@@ -186,7 +186,7 @@ T 'a device may be both' $c -q -o /dev/null /dev/null
 { printf '>before\nACGTACGTACGT\n'; cat long.fa; printf '>after\nACGTACGTACGT\n'; } > around.fa
 P long-refused.tsv     $c around.fa
 T 'its name and the limit are told' sh -c "$c around.fa 2>&1 > /dev/null | grep -qx \"chordseq: \
-warning: 1 of 3 records are longer than the model's 512 tokens; --long-sequence window cuts them; first: 'r0'\""
+warning: 1 of 3 records exceed the model's maximum of 512 tokens; --long-sequence window splits them; first: 'r0'\""
 N long-error.err       $c --long-sequence error around.fa
 P long-windows.tsv     sh -c "$c --long-sequence window --window-overlap 100 around.fa | cut -f 1,2,5"
 N window-option.err    $c --window-length 100 around.fa
@@ -213,7 +213,7 @@ if (ulimit -v 1500000 && chordseq --version) > version 2>&1; then
     T 'or names the record' sh -c '(ulimit -v 1500000
         chordseq classify -@ 1 -m wide-model --long-sequence error around.fa > /dev/null 2> mem.err
         [ $? = 1 ]) && grep -q "out of memory for record .r0. (10485760 bases), which needs [0-9]* \
-bytes; --long-sequence window cuts such records" mem.err'
+bytes; --long-sequence window splits such records" mem.err'
     # One sequence is what --batch-tokens cannot make smaller.
     T 'training says what makes it shorter' sh -c '(ulimit -v 1500000
         chordseq train -@ 1 --class a=long.fa --class b=around.fa --tokenizer.k 8 --tokenizer.stride 8 \
