@@ -130,8 +130,8 @@ const char *cs_components_narrow(cs_optset *set, int argc, char **argv)
             set[n++] = set[i];
     }
     set[n] = (cs_optset){ NULL, NULL, NULL };
-    return "Another tokenizer's or encoder's options follow --tokenizer NAME or --encoder NAME\n"
-           "before --help; the manual page has all.";
+    return "Other options follow --tokenizer NAME or --encoder NAME before --help; the\n"
+           "manual page lists all.";
 }
 
 static int unknown(const char *kind, const char *name)
