@@ -56,7 +56,9 @@ static void tell_epoch(const cs_train_opt *o, const cs_head *head, const cs_metr
     else if (o->budget.n_base > 0)
         append(line, sizeof line, ", %.0f %% done",
                fmin(100, 100 * (double)st->n_base / (double)o->budget.n_base));
-    cs_note("%s, epoch %lld: %s", o->watch, (long long)st->epoch + 1, line);
+    /* Without validation there is nothing before the first separator. */
+    cs_note("%s, epoch %lld: %s", o->watch, (long long)st->epoch + 1,
+            line + (strncmp(line, "; ", 2) == 0 ? 2 : 0));
 }
 
 int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs_metrics *f,
