@@ -24,7 +24,7 @@ static cs_sample_args sample;
 static cs_mutation mutation;
 static cs_aim_args aim;
 static cs_init_args start;
-static int strand;
+static cs_stated_args stated;
 static cs_train_args learn;
 static cs_run_args own;
 static cs_memory_args memory;
@@ -48,7 +48,7 @@ static void common_options(cs_optset *set)
         { cs_train_table, &learn, NULL },
         { cs_aim_table, &aim, NULL },        { cs_init_table, &start, NULL },
         { cs_run_table, &own, NULL },     { cs_memory_table, &memory, NULL },
-        { cs_strand_table, &strand, NULL },
+        { cs_stated_table, &stated, NULL },
         { cs_taxa_table, &taxa, NULL }, { cs_variant_table, &variants, NULL },
         { cs_compute_table, &compute, NULL },
         { cs_device_table, &device, NULL }, { cs_log_table, &logs, NULL },
@@ -100,17 +100,6 @@ static int check_budget(struct job *j, int argc, char **argv)
     return cs_budget_parse(aim.budget, &j->budget);
 }
 
-/* Reading may have taken all of it. */
-static int check_time(const struct job *j)
-{
-    const double spent = cs_now_s() - j->began;
-
-    if (j->budget.seconds <= 0 || spent < j->budget.seconds)
-        return CS_OK;
-    return cs_fail(CS_EUSAGE, "a budget of %g s ends before the first step; increase it",
-                   j->budget.seconds);
-}
-
 static int check_options(void)
 {
     if (start.init == NULL && (start.freeze != CS_FREEZE_NONE || start.freeze_epochs > 0))
@@ -157,7 +146,7 @@ static int read_data(struct job *j, int n_inflate)
     CS_TRY(cs_components_tokenizer(&components, &tok));
     CS_TRY(cs_args_reading(&input, n_inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(components.tok, tok);
-    if (how.alphabet == CS_DIPLOTYPES && (sample.rc || strand > CS_STRAND_FORWARD)) {
+    if (how.alphabet == CS_DIPLOTYPES && (sample.rc || stated.strand > CS_STRAND_FORWARD)) {
         rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes have no reverse complement",
                      sample.rc ? "--rc" : "--strand both or max");
         goto out;
@@ -287,7 +276,7 @@ static cs_model_spec spec_of(const struct job *j)
 
 static cs_strands strands_of(const struct job *j)
 {
-    return strand != CS_STRAND_AUTO ? (cs_strands)(strand - 1)
+    return stated.strand != CS_STRAND_AUTO ? (cs_strands)(stated.strand - 1)
          : sample.rc && cs_policy_can_turn(j->model) ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
 }
 
@@ -455,6 +444,21 @@ out:
     return rc;
 }
 
+/* What the model that was written says of the validation: calibration, a page. */
+static int look_back(struct job *j, const cs_train_state *st)
+{
+    const cs_judged it = {
+        .path = own.output, .be = j->be, .valid = j->valid, .batch_tokens = learn.batch_tokens,
+        .html = stated.html, .command = j->origin.command, .classes = &j->labelled.classes,
+        .course = st->log, .regression = st->regression, .bag = st->bag,
+    };
+
+    if (j->valid == NULL || !components.head->is_class || components.head->per_token ||
+        (j->group != NULL && cs_group_rank(j->group) > 0))
+        return CS_OK;
+    return cs_evaluate_judge(&it);
+}
+
 static int train(struct job *j)
 {
     int rc = CS_OK;
@@ -470,22 +474,11 @@ static int train(struct job *j)
         cs_train_summary(&st, j->checkpoint, rc);
     if (rc == CS_OK && st.done)
         cs_bag_tell(&st);
-    if (rc == CS_OK && st.done && j->valid != NULL && j->model->head->is_class &&
-        !j->model->head->per_token && (j->group == NULL || cs_group_rank(j->group) == 0))
-        rc = cs_evaluate_calibrate(own.output, j->be, j->valid, learn.batch_tokens);
+    if (rc == CS_OK && st.done)
+        rc = look_back(j, &st);
 out:
     cs_train_state_release(&st);
     return rc;
-}
-
-/* The records, and which of them are trained on. */
-static uint64_t hash_data(const cs_dataset *d)
-{
-    uint64_t h = d->hash;
-
-    for (int64_t i = 0; i < d->n; i++)
-        h = cs_rng_u64(cs_rng_u64(h, d->ex[i].group), (uint64_t)d->ex[i].part);
-    return h;
 }
 
 static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
@@ -503,6 +496,7 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(make_samplers(j));
     CS_TRY(cs_class_weights(aim.weights, components.head, &j->data, j->labelled.classes.n,
                             &j->weight));
+    CS_TRY(cs_evaluate_check_page(stated.html, &own, components.head, j->valid));
     name_labels(j);
     CS_TRY(cs_train_device(&device, j->group, split.work, &j->be));
     CS_TRY(make_model(j));
@@ -510,16 +504,16 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(take_over(j));
     CS_TRY(cs_bag_start(j->model, start.bag, start.composition_lr));
     CS_TRY(propose(j, argc, argv));
-    CS_TRY(check_time(j));
-    if (strand > CS_STRAND_FORWARD)
+    CS_TRY(cs_budget_check(&j->budget, cs_now_s() - j->began));
+    if (stated.strand > CS_STRAND_FORWARD)
         CS_TRY(cs_policy_check_turn(j->model));
     /* The tables that follow those of input, labels, run, compute, device and log, and that of taxa
      * where they are only kept. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
-                                     cs_run_table, cs_memory_table, cs_strand_table,
+                                     cs_run_table, cs_memory_table, cs_stated_table,
                                      cs_compute_table, cs_device_table, cs_log_table,
                                      components.head->set_taxonomy ? NULL : cs_taxa_table, NULL },
-                                     hash_data(&j->data));
+                                     cs_dataset_hash(&j->data));
     j->origin.seed = learn.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &input.file));
 out:

@@ -389,6 +389,47 @@ out:
     return rc;
 }
 
+/* ---- the course of a training ---------------------------------------------------------------- */
+
+/* The balanced accuracies in the table of epochs; how many. */
+static int read_course(const char *row, double *balanced)
+{
+    int n = 0;
+
+    for (; row != NULL && *row != '\0'; row = strchr(row, '\n'), row += row != NULL)
+        n += sscanf(row, "%*s %*s %*s %*s %*s %*s %*s %lf", &balanced[n]) == 1;
+    return n;
+}
+
+static int course(struct page *p)
+{
+    static const char *const name[] = { "model", "bag of words", "regression on 5-mers" };
+    int rc = CS_OK, n_line = 0;
+    const size_t room = p->r->course != NULL ? strlen(p->r->course) / 2 + 1 : 0;
+    const double base[] = { 0, p->r->bag, p->r->regression };
+    double flat[3][2], ends[] = { 0, 1 };
+    cs_html_line line[3];
+
+    if (room == 0)
+        return CS_OK;
+    double *x = cs_xcalloc(2 * room, sizeof *x), *y = x + room;
+    const int n = read_course(p->r->course, y);
+    for (int i = 0; i < n; i++)
+        x[i] = (i + 1.0) / n;
+    line[n_line++] = (cs_html_line){ name[0], x, y, n };
+    for (int i = 1; i < 3; i++) {
+        flat[i][0] = flat[i][1] = base[i];
+        if (isfinite(base[i]))
+            line[n_line++] = (cs_html_line){ name[i], ends, flat[i], 2 };
+    }
+    CS_TRY(cs_html_section(p->out, "The course of the training"));
+    rc = cs_html_lines(p->out, &(cs_html_plot){ "Balanced accuracy of the validation",
+                       "share of the epochs", "balanced accuracy", line, n_line, 0, 1 });
+out:
+    free(x);
+    return rc;
+}
+
 /* ---- the page -------------------------------------------------------------------------------- */
 
 struct frequent { int64_t n, n_called; int32_t no; };
@@ -440,8 +481,9 @@ int cs_eval_html(const cs_eval_report *r, cs_outfile *out, double seconds, const
     struct page p = { .r = r, .s = &r->scores[0], .out = out };
 
     CS_TRY(prepare(&p));
-    CS_TRY(cs_html_begin(p.out, "chordseq eval"));
+    CS_TRY(cs_html_begin(p.out, r->course != NULL ? "chordseq train" : "chordseq eval"));
     CS_TRY(summary(&p, seconds, command));
+    CS_TRY(course(&p));
     CS_TRY(sets(&p));
     CS_TRY(ranks(&p));
     CS_TRY(classes(&p));

@@ -18,6 +18,9 @@ typedef struct cs_eval_report {
     double           tolerance;
     bool             raw;        /* answers are not calibrated */
     const cs_eval_ranks *ranks;
+    const char      *course;     /* of a page at the end of training: the rows of the run's table
+                                  * (train/table.h); NULL: there was none */
+    double           regression, bag;          /* baselines of the course; NaN: none */
 } cs_eval_report;
 
 /**

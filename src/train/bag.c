@@ -14,6 +14,9 @@
  * that end it before. */
 enum { SHARE = 3, PATIENCE = 3 };
 
+/* Less is not seen in four decimals. */
+static const double TIE = 5e-5;
+
 /* Settings of tokenizer, encoder and head, as the preset has them. */
 struct parts { void *tok, *enc, *head; cs_train_args learn; };
 
@@ -139,7 +142,7 @@ void cs_bag_tell(const cs_train_state *st)
     if (isfinite(st->bag) && st->best_epoch == 0)
         cs_note("the network did not improve on the bag of words; wrote the bag of words as the "
                 "model");
-    if (isfinite(st->regression) && st->best_balanced < st->regression)
+    if (isfinite(st->regression) && st->best_balanced < st->regression - TIE)
         cs_warn("the model is worse than logistic regression on 5-mers: balanced accuracy %.4f, "
                 "not %.4f; increase --budget, or add data", st->best_balanced, st->regression);
 }

@@ -363,3 +363,12 @@ void cs_dataset_count_bases(const cs_dataset *d, cs_part part, int32_t n_class, 
             n[d->background] += rest;
     }
 }
+
+uint64_t cs_dataset_hash(const cs_dataset *d)
+{
+    uint64_t h = d->hash;
+
+    for (int64_t i = 0; i < d->n; i++)
+        h = cs_rng_u64(cs_rng_u64(h, d->ex[i].group), (uint64_t)d->ex[i].part);
+    return h;
+}

@@ -70,6 +70,9 @@ int cs_dataset_add_spans(cs_dataset *d, const cs_record *r, const cs_span *span,
  * [n_class] */
 void cs_dataset_count_bases(const cs_dataset *d, cs_part part, int32_t n_class, int64_t *n);
 
+/** cs_dataset_hash - of the records, their groups and parts: what a run learns from */
+uint64_t cs_dataset_hash(const cs_dataset *d);
+
 /**
  * cs_dataset_split - set aside part of every class for validation, whole groups at a time
  *

@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "eval/calibrate.h"
+#include "eval/eval_html.h"
 #include "infer/stream.h"
 #include "infer/taxa.h"
+#include "run/outputs.h"
 #include "train/feed.h"
 
 enum { WINDOW = 128, LEAST_SAMPLES = 100, BLOCK_BASES = 64 << 20 };
@@ -146,7 +150,7 @@ out:
 }
 
 static int evaluate_valid(cs_model *m, const cs_sampler *valid, int64_t batch_tokens,
-                       cs_scores *scores)
+                          bool uncalibrated, cs_scores *scores)
 {
     int rc = CS_OK;
     const int64_t n = cs_sampler_count(valid);
@@ -162,7 +166,7 @@ static int evaluate_valid(cs_model *m, const cs_sampler *valid, int64_t batch_to
     for (int64_t i = 0; i < n; i++)
         sample[i] = cs_sampler_get(valid, CS_VALID_EPOCH, i);
     CS_TRY(cs_policy_init(&policy, &usual, NULL, m));
-    policy.uncalibrated = true;
+    policy.uncalibrated = uncalibrated;
     rc = cs_evaluate_samples(&j, cs_sampler_dataset(valid), sample, n, scores, &n_without);
 out:
     free(sample);
@@ -206,26 +210,85 @@ out:
     return rc;
 }
 
-int cs_evaluate_calibrate(const char *path, cs_backend *be, const cs_sampler *valid,
-                       int64_t batch_tokens)
+/* By length: where calibrations and the page's rows begin. */
+static const int64_t edge[] = { 500, 1000, 3000, 10000, 50000 };
+enum { N_EDGE = sizeof edge / sizeof *edge };
+
+static int calibrate(const cs_judged *j, cs_model *m)
 {
-    static const int64_t edge[] = { 500, 1000, 3000, 10000, 50000 };
     int rc = CS_OK;
-    cs_model *m = NULL;
     cs_scores scores = { 0 };
 
-    if (cs_sampler_count(valid) < LEAST_SAMPLES)
+    if (cs_sampler_count(j->valid) < LEAST_SAMPLES)
         return CS_OK;
-    CS_TRY(cs_model_load(path, be, false, &m));
     cs_scores_for(&scores, m);
-    CS_TRY(evaluate_valid(m, valid, batch_tokens, &scores));
+    CS_TRY(evaluate_valid(m, j->valid, j->batch_tokens, true, &scores));
     if (scores.n < LEAST_SAMPLES)
         goto out;
-    CS_TRY(cs_evaluate_fit(m, path, &scores, edge, sizeof edge / sizeof *edge));
-    CS_TRY(cs_model_save(m, path, false));
+    CS_TRY(cs_evaluate_fit(m, j->path, &scores, edge, N_EDGE));
+    CS_TRY(cs_model_save(m, j->path, false));
     cs_note("calibrated on %lld validation samples", (long long)scores.n);
 out:
     cs_scores_release(&scores);
+    return rc;
+}
+
+/* Of the probabilities that the model gives from now on. */
+static int write_page(const cs_judged *j, cs_model *m)
+{
+    int rc = CS_OK;
+    cs_outfile *out = NULL;
+    cs_scores scores = { 0 };
+    cs_eval_ranks ranks = { 0 };
+    const double began = cs_now_s();
+    const cs_eval_report r = {
+        .model = m, .scores = &scores, .bin = edge, .n_bin = N_EDGE, .ranks = &ranks,
+        .course = j->course, .regression = j->regression, .bag = j->bag,
+    };
+
+    if (j->html == NULL)
+        return CS_OK;
+    cs_scores_for(&scores, m);
+    CS_TRY(evaluate_valid(m, j->valid, j->batch_tokens, false, &scores));
+    const double seconds = cs_now_s() - began;
+    CS_TRY(cs_eval_ranks_init(&ranks, m, j->path, j->classes));
+    CS_TRY(cs_outfile_open(j->html, &out));
+    CS_TRY(cs_eval_html(&r, out, seconds, j->command));
+    rc = cs_outfile_close(out);
+    out = NULL;
+out:
+    cs_outfile_discard(out);
+    cs_eval_ranks_release(&ranks);
+    cs_scores_release(&scores);
+    return rc;
+}
+
+int cs_evaluate_check_page(const char *html, const cs_run_args *own, const cs_head *head,
+                           const cs_sampler *valid)
+{
+    int rc = CS_OK;
+
+    if (html == NULL)
+        return CS_OK;
+    if (!head->is_class || head->per_token || valid == NULL)
+        return cs_fail(CS_EUSAGE, "--html shows the validation of sequence classes; %s",
+                       valid == NULL ? "there are no validation records"
+                                     : "the head predicts something else");
+    CS_TRY(cs_outputs_apart((const char *const[]){ own->output, own->metrics, html }, 3));
+    rc = cs_outputs_probe(html);
+out:
+    return rc;
+}
+
+int cs_evaluate_judge(const cs_judged *j)
+{
+    int rc = CS_OK;
+    cs_model *m = NULL;
+
+    CS_TRY(cs_model_load(j->path, j->be, false, &m));
+    CS_TRY(calibrate(j, m));
+    rc = write_page(j, m);
+out:
     cs_model_free(m);
     return rc;
 }

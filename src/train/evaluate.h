@@ -6,6 +6,7 @@
 #include "infer/policy.h"
 #include "train/dataset.h"
 #include "train/labelled.h"
+#include "train/train_args.h"
 
 typedef struct cs_evaluation {
     cs_model        *model;
@@ -54,15 +55,29 @@ int cs_evaluate_lengths(const char *option, const char *text, int n_most, int64_
 int cs_evaluate_fit(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge,
                  int n_edge) CS_MUST_CHECK;
 
+/* A model file and the validation that it was trained beside. */
+typedef struct cs_judged {
+    const char       *path;      /* read, and written again */
+    cs_backend       *be;
+    const cs_sampler *valid;     /* of the validation part */
+    int64_t           batch_tokens;
+    const char       *html;      /* a page about both, or NULL; then: */
+    const char       *command, *course;        /* see cs_eval_report */
+    double            regression, bag;
+    const cs_classes *classes;
+} cs_judged;
+
+/** cs_evaluate_check_page - before the training: can the page be written, and is there what it
+ * shows? CS_OK, also with html NULL; CS_EUSAGE, CS_EIO */
+int cs_evaluate_check_page(const char *html, const cs_run_args *own, const cs_head *head,
+                           const cs_sampler *valid) CS_MUST_CHECK;
+
 /**
- * cs_evaluate_calibrate - calibrate a model file on the validation samples it was trained beside
+ * cs_evaluate_judge - calibrate a model of classes, where the samples are not too few, and write
+ * the page
  *
- * path     read, and written again
- * valid    a sampler of the validation part
- * Returns  CS_OK, also when there are too few samples and nothing was done; the errors of loading,
- *          judging and saving
+ * Returns  CS_OK; the errors of loading, judging and saving
  */
-int cs_evaluate_calibrate(const char *path, cs_backend *be, const cs_sampler *valid,
-                       int64_t batch_tokens) CS_MUST_CHECK;
+int cs_evaluate_judge(const cs_judged *j) CS_MUST_CHECK;
 
 #endif

@@ -37,6 +37,14 @@ int cs_budget_parse(const char *text, cs_budget *b)
     return CS_OK;
 }
 
+int cs_budget_check(const cs_budget *b, double spent)
+{
+    if (b->seconds <= 0 || spent < b->seconds)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "a budget of %g s ends before the first step; increase it",
+                   b->seconds);
+}
+
 double cs_pace_done(const cs_pace *p, const cs_train_state *st, double clock)
 {
     const cs_budget *b = &p->budget;

@@ -22,6 +22,9 @@ typedef struct cs_pace {
     double      warmup;          /* of a budget: its share, or from 1 on steps */
 } cs_pace;
 
+/** cs_budget_check - CS_EUSAGE where `spent` seconds, of reading, leave nothing of it */
+int cs_budget_check(const cs_budget *b, double spent) CS_MUST_CHECK;
+
 /**
  * cs_pace_done - share of the budget that is spent, 0 .. 1; of time all but what the last
  * validation and calibration will take

@@ -229,7 +229,7 @@ void cs_provenance_tell(const char *text)
         if (!json_is_number(v))
             continue;
         (void)snprintf(line + n, sizeof line - n, "; %s %.4f", base[i].name, json_number_value(v));
-        below = below || own < json_number_value(v);
+        below = below || own < json_number_value(v) - 5e-5;   /* in four decimals */
     }
     if (line[0] != '\0')
         cs_note("when it was trained, its validation gave a balanced accuracy of %.4f%s%s", own,

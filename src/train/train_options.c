@@ -7,6 +7,7 @@ static const char *const monitor_names[] = { "auto", "balanced-accuracy", "loss"
 
 #define SAMPLE(field) .off = offsetof(cs_sample_args, field)
 #define AIM(field) .off = offsetof(cs_aim_args, field)
+#define STATED(field) .off = offsetof(cs_stated_args, field)
 #define INIT(field) .off = offsetof(cs_init_args, field)
 
 const cs_opt cs_sample_table[] = {
@@ -116,12 +117,16 @@ const cs_opt cs_init_table[] = {
 };
 
 /* Of the group before it, "Output". */
-const cs_opt cs_strand_table[] = {
-    { .type = CS_OPT_ENUM, .name = "strand", .off = 0, .arg = "NAME", .def = "auto",
+const cs_opt cs_stated_table[] = {
+    { .type = CS_OPT_ENUM, .name = "strand", STATED(strand), .arg = "NAME", .def = "auto",
       .help = "default --strand stored in the model: forward, both, max or auto",
       .man = "auto is both for models trained with --rc, but forward for head token if tokens "
              "have different positions on either strand. After training, sequence classifiers "
              "are calibrated with this strand on the validation samples, if there are at least "
              "100.", .choice = strand_names },
+    { .type = CS_OPT_OUT, .name = "html", STATED(html), .arg = "FILE",
+      .help = "HTML report of the validation, at the end of training",
+      .man = "Balanced accuracy by epoch beside the baselines, classes, confusion matrix, ROC "
+             "curves, lengths, confidence. Only for sequence classes." },
     { .type = CS_OPT_END }
 };

@@ -22,11 +22,13 @@ typedef struct cs_init_args {
     int         freeze;
 } cs_init_args;
 
+typedef struct cs_stated_args { int strand; const char *html; } cs_stated_args;
+
 /* What --freeze and --strand say. */
 enum { CS_FREEZE_NONE, CS_FREEZE_ENCODER };
 enum { CS_STRAND_AUTO, CS_STRAND_FORWARD };     /* then those of cs_strands_names[1..] */
 
-extern const cs_opt cs_sample_table[], cs_aim_table[], cs_init_table[];
-extern const cs_opt cs_strand_table[];     /* its struct is one int */
+extern const cs_opt cs_sample_table[], cs_aim_table[], cs_init_table[],
+                    cs_stated_table[];
 
 #endif

@@ -231,6 +231,10 @@ T 'nothing but a budget is given' sh -c '"$@" --budget 300k -o easy.m 2> told &&
     grep -q "^chordseq: network, epoch 1: .*bag of words [01]" told && grep -q " trained " told' - $easy
 T 'it is not worse than the bag' sh -c 'chordseq eval -q -m easy.m --label-key class all.fa > easy.eval &&
     awk -F "\t" "\$1 == \"record\" && \$2 == \"all\" && \$4 == \"balanced_accuracy\" { ok = \$5 > 0.9 } END { exit !ok }" easy.eval'
+T 'a page of the validation' sh -c '"$@" --preset fast --budget 40k -o page.m --html page.html 2> told && [ "$(grep -c "<h2>The course of the training</h2>" page.html)" = 1 ] &&
+    grep -q "Confusion" page.html && grep -q "regression on 5-mers" page.html' - $easy
+N train-html-none.err $easy -q --valid-frac 0 --html x.html -o x.m
+N train-html-same.err $easy -q --html x.m -o x.m
 T 'eval tells the baselines' sh -c 'chordseq eval -m easy.m --label-key class all.fa 2> told > /dev/null &&
     grep -q "its validation gave a balanced accuracy of [01].*; regression on 5-mers [01]" told'
 T 'a network begins with what the bag tells' sh -c '"$@" --preset balanced --lr 1e-9 --budget 300k -o begun.m 2> told &&
