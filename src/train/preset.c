@@ -40,7 +40,7 @@ static const struct row { const char *name, *value[3]; } rows[] = {
 
 /* Records up to here are learned whole; longer ones in crops, short ones too. */
 enum { WHOLE = 1000, SHORTEST = 250, LONGEST = 60000, SEVERAL = 5000, LEAST_EPOCH = 4096,
-       VALID_CROPS = 2000, BAG_LENGTH = 8 << 20, BAG_TRACK = 4 };
+       VALID_CROPS = 2000, LEAST_CROPS = 200, CROPS_EACH = 4, BAG_LENGTH = 8 << 20, BAG_TRACK = 4 };
 
 static int by_length(const void *a, const void *b)
 {
@@ -138,7 +138,10 @@ static int set_samples(const cs_preset_facts *f, const cs_optset *set, int argc,
     CS_TRY(set_number(set, "crop-min", SHORTEST, argc, argv));
     CS_TRY(set_number(set, "crop-max", crop, argc, argv));
     CS_TRY(set_one(set, "crop-power", f->median < SEVERAL ? "1" : "1.4", argc, argv));
-    rc = set_number(set, "valid-samples", VALID_CROPS, argc, argv);
+    /* A tenth of the records; crops of few say the same again and again, and take their time. */
+    const int64_t n_crop = CROPS_EACH * f->n_record;
+    rc = set_number(set, "valid-samples", n_crop < LEAST_CROPS ? LEAST_CROPS
+                    : n_crop < VALID_CROPS ? n_crop : VALID_CROPS, argc, argv);
 out:
     return rc;
 }
