@@ -10,9 +10,9 @@
 #include "registry.h"
 #include "train/baseline.h"
 
-/* Of a budget of time the bag's part is one in so many at most; validations without improvement
- * that end it before. */
-enum { SHARE = 3, PATIENCE = 3 };
+/* Of a budget of time the bag's part is one in so many at most; of bases it has so many times as
+ * many, in which it takes about as long; validations without improvement that end it before. */
+enum { SHARE = 3, TIMES = 10, PATIENCE = 3 };
 
 /* Less is not seen in four decimals. */
 static const double TIE = 5e-5;
@@ -108,6 +108,8 @@ int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
     o.stop_after = 0;
     o.max_seconds = 0;
     o.watch = o.watch != NULL ? "bag of words" : NULL;
+    if (o.budget.n_base < INT64_MAX / TIMES)
+        o.budget.n_base *= TIMES;
     if (o.budget.seconds > 0)
         o.budget.seconds = o.spent + (o.budget.seconds - o.spent) / SHARE;
     cs_train_state_init(&bag);

@@ -13,7 +13,8 @@ typedef struct cs_bag_spec {
     const cs_taxa_args   *taxa;
     const cs_train_args  *learn; /* all but what the preset fast sets is taken over */
     const cs_feed        *feed;  /* its samplers and weights */
-    const cs_train_opt   *opt;   /* of a budget of time the bag gets a third at most */
+    const cs_train_opt   *opt;   /* of a budget of time the bag gets a third at most, of bases ten
+                                  * times as many */
     cs_strands            strands;
     cs_model             *network; /* takes the bag as its composition path; NULL: does not */
     double                rate;  /* of that path's learning, times that of all */

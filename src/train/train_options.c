@@ -71,8 +71,7 @@ const cs_opt cs_aim_table[] = {
       .man = "Replaces --epochs and --max-steps: the learning rate decays until the budget ends, "
              "an epoch takes at most a twelfth of it, and the budget includes reading the input, "
              "validation and calibration. A paused and resumed run has one budget in total; only "
-             "a budget in bases is reproducible. A preset's bag and network each train on a budget "
-             "in bases." },
+             "a budget in bases is reproducible, of which a preset's bag gets ten times as many." },
     { .type = CS_OPT_STR, .name = "class-weights", AIM(weights), .arg = "LIST", .def = "none",
       .help = "class weights: comma-separated, none or balanced",
       .man = "balanced: records / (classes x records of the class), of the training part; bases "
