@@ -1,46 +1,55 @@
 #!/bin/sh
 # train_variant.sh - how refdata/model/variant.safetensors was made; see VARIANT.md beside it.
 #
-# Usage   refdata/model/train_variant.sh CHORDSEQ HUMAN_VE_DIR WORK_DIR [OPTION...]
+# Usage   refdata/model/train_variant.sh CHORDSEQ SPLICE_DIR HUMAN_VE_DIR WORK_DIR [OPTION...]
 #
-# Pretrains an encoder on slices of hg38 without chromosomes 1 and 21, learns three heads from labelled
-# variants, and writes WORK_DIR/variant.safetensors, the one with the lowest loss on chromosomes 20 and
-# 21, and WORK_DIR/judged.tsv, the AUROC of all three on chromosome 1 beside the baselines. The
-# result depends on the options and the input alone, not on the number of threads; more options of
-# `chordseq pretrain` and `chordseq train` (--threads, --max-time, --resume) may follow. Needs python3
-# with scikit-learn.
+# Trains a CDIL network on sequences with measured splicing in two stages, then on variants: five models that each
+# leave a fifth of the chromosomes out, for the figures and the calibration, and one on all of them. Writes
+# WORK_DIR/variant.safetensors and WORK_DIR/folds.tsv. Options of `chordseq train` may follow (--threads, --resume).
+# Needs python3 with numpy.
 set -eu
-chordseq=$1 data=$2 work=$3
-shift 3
+chordseq=$1 splice=$2 human=$3 work=$4
+shift 4
 here=$(cd "$(dirname "$0")/../../tests/bench/variant" && pwd)
 python=${PYTHON3:-/usr/bin/python3}
 mkdir -p "$work"
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
-gzip -cd "$data/hg38_slices.fa.gz" > "$work/hg38.fa"
-"$python" "$here/prepare.py" "$data/variants_covered.tsv" "$work"
-"$chordseq" pretrain --tokenizer base --window 1000 --windows-per-epoch 1000 --valid-windows 200 \
-    --val-contigs chr20 --skip-contigs chr1,chr21 --rc --batch-tokens 8192 --lr 0.002 --epochs 9 --seed 1 \
-    --encoder cdil --encoder.channels 64 --encoder.layers 7 \
-    -o "$work/pretrained.safetensors" --metrics "$work/pretrained.tsv" "$@" "$work/hg38.fa"
+network="--preset none --tokenizer base --no-rc --encoder cdil --encoder.depth all --encoder.layers 5
+    --encoder.kernel 7 --encoder.channels 48 --encoder.convs one --head.pool mean+max --head.hidden 64 --head.norm layer
+    --seed 1"
+stage() {
+    name=$1
+    shift
+    "$chordseq" train $network --encoder.dropout 0.05 --head multilabel -i "$work/$name.fa" --labels "$work/$name.tsv" \
+        --split "$work/$name.split.tsv" --step-records 128 --batch-tokens 32768 --warmup 100 --ema 0.999 \
+        --schedule cosine --monitor loss --checkpoint-steps 200 --metrics "$work/$name.metrics.tsv" \
+        -o "$work/$name.safetensors" "$@"
+}
+variants() {
+    split=$1 out=$2
+    shift 2
+    "$chordseq" train $network --head variant --head.compare hidden --strand max -i "$work/labels.tsv" \
+        --split "$work/$split.tsv" --reference "$work/contigs.fa" --window-length 256 --init "$work/second.safetensors" \
+        --lr 0.02 --encoder-lr 0.015 --schedule cosine --epochs 3 --weight-decay 0.02 --warmup 30 --ema 0.99 \
+        --step-records 32 --batch-tokens 16384 --metrics "$work/$out.metrics.tsv" -o "$work/$out.safetensors" "$@"
+}
 
-least=
-"$python" "$here/judge.py" baselines "$work" > "$work/judged.tsv"
-for seed in 1 2 3; do
-    "$chordseq" train --head variant -i "$work/labels.tsv" --split "$work/split.tsv" \
-        --reference "$work/hg38.fa" --window-length 256 --tokenizer base --rc --strand both \
-        --encoder cdil --init "$work/pretrained.safetensors" --epochs 4 --step-records 32 --lr 0.002 \
-        --class-weights balanced --batch-tokens 16384 --seed $seed \
-        -o "$work/variant.$seed.safetensors" --metrics "$work/variant.$seed.tsv" "$@"
-    loss=$(awk -F '\t' 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "valid_loss") c = i; next }
-        least == "" || $c < least { least = $c } END { print least }' "$work/variant.$seed.tsv")
-    if [ -z "$least" ] || awk -v a="$loss" -v b="$least" 'BEGIN { exit !(a < b) }'; then
-        least=$loss
-        cp "$work/variant.$seed.safetensors" "$work/variant.safetensors"
-    fi
-    "$chordseq" variant -q -m "$work/variant.$seed.safetensors" -r "$work/hg38.fa" --ends fill \
-        --tsv "$work/variant.$seed.scores" -o /dev/null "$work/test.vcf"
-    "$python" "$here/judge.py" score "$work" "$work/variant.$seed.scores" seed $seed 0 >> "$work/judged.tsv"
+"$python" "$here/prepare_splice.py" "$splice" "$human" "$work"
+stage first --lr 0.004 --epochs 8 "$@"
+stage second --init "$work/first.safetensors" --lr 0.003 --epochs 6 "$@"
+for k in 0 1 2 3 4; do
+    variants split$k fold$k "$@"
+    "$chordseq" variant -q -m "$work/fold$k.safetensors" -r "$work/contigs.fa" \
+        --tsv "$work/fold$k.max.scores" -o /dev/null "$work/fold$k.vcf"
+    "$chordseq" variant -q -m "$work/fold$k.safetensors" -r "$work/contigs.fa" --exons "$work/exons.bed" \
+        --tsv "$work/fold$k.exons.scores" -o /dev/null "$work/fold$k.vcf"
 done
-cat "$work/judged.tsv"
+for how in max exons; do
+    "$python" "$here/evaluate_splice.py" table "$splice" "$work"/fold?.$how.scores | sed "s/^/$how\t/"
+done > "$work/folds.tsv"
+variants splitall all --monitor loss "$@"
+"$python" "$here/evaluate_splice.py" calibrate "$splice" "$work/all.safetensors" "$work/variant.safetensors" \
+    "$work"/fold?.max.scores
+cat "$work/folds.tsv"

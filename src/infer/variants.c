@@ -87,8 +87,8 @@ int cs_variants_model(const char *named, cs_variant_score score, char *buf, size
         return cs_fail(CS_EUSAGE, "--score llr needs a model of 'chordseq pretrain'; give one "
                        "with --model");
     if (none && !any)
-        cs_warn("no --model: using the default model for variants, a demonstration no better "
-                "than chance");
+        cs_note("no --model: using the default model for variants, which predicts loss of splicing "
+                "of exons (CS_SPLICE)");
     return cs_model_find(named, any ? "model/default.safetensors" : "model/variant.safetensors",
                          buf, n_buf);
 }

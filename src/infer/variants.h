@@ -49,7 +49,7 @@ int cs_variants_next(void *source, cs_chunk *c) CS_MUST_CHECK;
  *
  * named    --model or NULL
  * score    by the distance of embeddings the one for sequences, else that for variants, with a
- *          warning of what it is worth
+ *          message of what it predicts
  * buf      receives the path
  * Returns  CS_OK; CS_EUSAGE for likelihoods, which none of them has; the errors of cs_model_find()
  */

@@ -16,7 +16,7 @@ set -eu
 
 . "$(dirname "$0")/lib.sh"
 data=$CS_SHARED/data/human_ve
-here=$bench/variant
+here=$bench/variant/tissues
 need_data "$data"
 need_python sklearn python3-sklearn
 scratch "$@"
@@ -26,7 +26,7 @@ scratch "$@"
 gzip -cd "$data/hg38_slices.fa.gz" > "$tmp/hg38.fa"
 "$python" "$here/prepare.py" "$data/variants_covered.tsv" "$tmp"
 printf 'method\tseed\trows\tauroc\tlow\thigh\tseconds\n'
-"$python" "$here/judge.py" baselines "$tmp"
+"$python" "$here/evaluate.py" baselines "$tmp"
 
 # run NAME SEED OPTIONS...: learn, score the test's variants, judge
 run() {
@@ -40,7 +40,7 @@ run() {
     end=$(date +%s)
     "$chordseq" variant -q -m "$tmp/$name.$seed.model" -r "$tmp/hg38.fa" --tsv "$tmp/$name.$seed.tsv" \
         --strand both --ends fill --threads "$THREADS" -o /dev/null "$tmp/test.vcf"
-    "$python" "$here/judge.py" score "$tmp" "$tmp/$name.$seed.tsv" "$name" "$seed" $((end - start))
+    "$python" "$here/evaluate.py" score "$tmp" "$tmp/$name.$seed.tsv" "$name" "$seed" $((end - start))
 }
 cdil='--encoder cdil --encoder.channels 64 --encoder.layers 7'
 mixer='--encoder chordmixer --encoder.max-len 1024 --encoder.track 8 --encoder.hidden 128'
@@ -54,7 +54,7 @@ fi
 guess() {
     "$chordseq" variant -q -m "$2" -r "$tmp/hg38.fa" --score llr --tsv "$tmp/$1.tsv" --ends fill \
         --window-length 1000 --threads "$THREADS" -o /dev/null "$tmp/test.vcf"
-    "$python" "$here/judge.py" score "$tmp" "$tmp/$1.tsv" "$1" - 0
+    "$python" "$here/evaluate.py" score "$tmp" "$tmp/$1.tsv" "$1" - 0
 }
 [ -z "${CDIL:-}" ] || guess cdil-llr "$CDIL"
 [ -z "${CHORDMIXER:-}" ] || guess chordmixer-llr "$CHORDMIXER"

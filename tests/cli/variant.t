@@ -210,12 +210,12 @@ N variant-label.err sh -c 'sed "5s/.$/2/" learn.tsv > bad.tsv
     chordseq train -q --head variant --reference learn.fa -i bad.tsv -o x.model'
 
 mkdir with && cp "$builddir/chordseq" with/ && ln -s "$srcdir/refdata" with/refdata
-T 'without a model the one that comes with the program, and a warning' sh -c '
+T 'without a model the one that comes with the program, and what it predicts' sh -c '
     with/chordseq variant -r variants.fa --circular ring --tsv d.tsv -o d.vcf variants.vcf 2> told &&
-    grep -q "default model for variants.*chance" told && head -n 1 d.tsv | grep -q "CS_0	CS_1	" &&
+    grep -q "default model for variants.*splicing" told && head -n 1 d.tsv | grep -q "	CS_SPLICE$" &&
     grep -q "	snv	.*	[.]	0	0[.][0-9]" d.tsv && grep -q "encoder:cdil head:variant window:256" d.vcf'
 T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score embedding -r variants.fa -w 200 --tsv d.tsv \
-    -o /dev/null variants.vcf 2> told && ! grep -q chance told && head -n 1 d.tsv | grep -q CS_L2'
+    -o /dev/null variants.vcf 2> told && ! grep -q splicing told && head -n 1 d.tsv | grep -q CS_L2'
 
 # A model that guesses hidden bases: no labels.
 T 'pretrain' chordseq pretrain -q --tokenizer base --encoder.max-len 64 --encoder.track 4 --encoder.hidden 8 --window 64 \

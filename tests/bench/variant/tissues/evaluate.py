@@ -1,7 +1,7 @@
-"""judge.py - AUROC on the test's rows, pooled over tissues, with a bootstrap interval by site.
+"""evaluate.py - AUROC on the test's rows, pooled over tissues, with a bootstrap interval by site.
 
-Usage: judge.py baselines WORK
-       judge.py score WORK SCORES.tsv METHOD SEED SECONDS
+Usage: evaluate.py baselines WORK
+       evaluate.py score WORK SCORES.tsv METHOD SEED SECONDS
 
 The baselines: how often a tissue's label is 1 among the rows that are learnt from, and a logistic regression on
 the changes in k-mer counts (k = 1 .. 4, both strands) within 16 bases, beside the tissue.

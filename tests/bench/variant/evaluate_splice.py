@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""evaluate_splice.py - scores of variants beside measured loss of splicing.
+
+Usage   evaluate_splice.py table SPLICE_DIR SCORES.tsv...
+        evaluate_splice.py calibrate SPLICE_DIR IN.safetensors OUT.safetensors SCORES.tsv...
+
+SCORES.tsv are tables of `chordseq variant --tsv`, one per fold. `table` prints for each assay variants, AUROC with
+95 % interval (contigs drawn 2,000 times, seed 1), average precision, Spearman's correlation with the measured change
+and the expected calibration error in ten bins. `calibrate` fits a slope and an intercept to the scores' logits
+(Platt 1999), prints the calibration error where both are fitted on the other folds, and writes IN with its last
+layer scaled and shifted.
+"""
+import csv
+import gzip
+import hashlib
+import json
+import struct
+import sys
+
+import numpy as np
+
+DRAWS, BINS = 2000, 10
+
+
+def read(folder, paths):
+    """Assay, loss, score of the assay, prediction, contig and fold of every variant with a label."""
+    truth = {}
+    with gzip.open(f"{folder}/splice_variants.tsv.gz", "rt") as f:
+        for r in csv.DictReader(f, delimiter="\t"):
+            if r["loss"]:
+                truth[r["contig"], r["pos"], r["ref"], r["alt"]] = (r["set"].split("_")[0], int(r["loss"]), float(r["score"]))
+    out = []
+    for fold, path in enumerate(paths):
+        with open(path) as f:
+            for r in csv.DictReader(f, delimiter="\t"):
+                key = r["#chrom"], r["pos"], r["ref"], r["alt"]
+                score = r.get("CS_SPLICE") or r["CS_SCORE"]
+                if key in truth and score != ".":
+                    out.append((*truth[key], float(score), key[0], fold))
+    assay, loss, change, p, contig, fold = map(np.array, zip(*out))
+    return assay, loss, change, p, contig, fold
+
+
+def ranks(x):
+    _, inverse, count = np.unique(x, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return (last - (count - 1) / 2)[inverse]
+
+
+def auroc(p, y):
+    n = y.sum()
+    return (ranks(p)[y == 1].sum() - n * (n + 1) / 2) / (n * (len(y) - n))
+
+
+def precision(p, y):
+    y = y[np.argsort(-p, kind="mergesort")]
+    return (np.cumsum(y) / np.arange(1, len(y) + 1))[y == 1].mean()
+
+
+def calibration_error(p, y):
+    return sum(len(b) / len(p) * abs(p[b].mean() - y[b].mean()) for b in np.array_split(np.argsort(p), BINS))
+
+
+def interval(p, y, contig):
+    rng = np.random.default_rng(1)
+    names, of = np.unique(contig, return_inverse=True)
+    rows = [np.flatnonzero(of == i) for i in range(len(names))]
+    drawn = []
+    for _ in range(DRAWS):
+        pick = np.concatenate([rows[i] for i in rng.integers(len(rows), size=len(rows))])
+        if 0 < y[pick].sum() < len(pick):
+            drawn.append(auroc(p[pick], y[pick]))
+    return np.percentile(drawn, [2.5, 97.5])
+
+
+def table(folder, paths):
+    assay, loss, change, p, contig, _ = read(folder, paths)
+    print("assay", "variants", "lost", "auroc", "low", "high", "precision", "spearman", "ece", sep="\t")
+    for name in sorted(set(assay)):
+        m = assay == name
+        spearman = np.corrcoef(ranks(-p[m]), ranks(change[m]))[0, 1]
+        print(name, m.sum(), loss[m].sum(), *("%.4f" % v for v in (auroc(p[m], loss[m]), *interval(p[m], loss[m], contig[m]),
+              precision(p[m], loss[m]), spearman, calibration_error(p[m], loss[m]))), sep="\t")
+
+
+def fit(x, y):
+    """Slope and intercept of a logistic regression on one variable, by Newton's method."""
+    w = np.array([1.0, 0.0])
+    a = np.stack([x, np.ones_like(x)])
+    for _ in range(100):
+        q = 1 / (1 + np.exp(-w @ a))
+        w -= np.linalg.solve((a * (q * (1 - q))) @ a.T + 1e-9 * np.eye(2), a @ (q - y))
+    return w
+
+
+def scale(path_in, path_out, slope, intercept):
+    data = open(path_in, "rb").read()
+    n = struct.unpack("<Q", data[:8])[0]
+    header, body = json.loads(data[8:8 + n]), bytearray(data[8 + n:])
+    for name, shift in (("head.weight", 0), ("head.bias", intercept)):
+        a, b = header[name]["data_offsets"]
+        value = np.frombuffer(body[a:b], "<f4") * np.float32(slope) + np.float32(shift)
+        body[a:b] = value.astype("<f4").tobytes()
+    model = json.loads(header["__metadata__"]["chordseq"])
+    model["sha256"] = hashlib.sha256(body).hexdigest()
+    header["__metadata__"]["chordseq"] = json.dumps(model, separators=(",", ":"))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path_out, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + bytes(body))
+
+
+def calibrate(folder, path_in, path_out, paths):
+    assay, loss, _, p, _, fold = read(folder, paths)
+    x, held = np.log(p / (1 - p)), np.zeros(len(p))
+    for k in range(len(paths)):
+        slope, intercept = fit(x[fold != k], loss[fold != k])
+        held[fold == k] = 1 / (1 + np.exp(-(slope * x[fold == k] + intercept)))
+    for name in sorted(set(assay)):
+        m = assay == name
+        print(f"{name}: calibration error {calibration_error(held[m], loss[m]):.4f} ({calibration_error(p[m], loss[m]):.4f} before)",
+              *(f"above {t}: {(held[m] > t).sum()}, {loss[m][held[m] > t].mean():.2f} of them lose" for t in (0.2, 0.5, 0.8)), sep="; ")
+    slope, intercept = fit(x, loss)
+    print(f"slope {slope:.4f}, intercept {intercept:.4f}")
+    scale(path_in, path_out, slope, intercept)
+
+
+if sys.argv[1] == "table":
+    table(sys.argv[2], sys.argv[3:])
+else:
+    calibrate(sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:])

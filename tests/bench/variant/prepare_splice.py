@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""prepare_splice.py - the training files of the default variant model.
+
+Usage   prepare_splice.py SPLICE_DIR HUMAN_VE_DIR WORK_DIR
+
+Writes into WORK_DIR
+  first.fa, second.fa        sequences of stage one and two; .tsv their labels (train --head multilabel),
+                             .split.tsv their parts. Measured ratios become labels by thresholds. The second
+                             has motifs of splice sites and decoys besides
+  contigs.fa, exons.bed      wild-type contigs and their exons
+  labels.tsv                 variants on either strand (train --head variant): SPLICE is 1 where inclusion falls,
+                             and 0 on the strand without the exon
+  splitK.tsv, foldK.vcf      five folds by chromosome; splitall.tsv keeps every twentieth contig for validation
+
+Sequences lie on the strand of the exon. hg38_slices of chromosomes 9, 12, 14, 15, 16, 19 and 22 are left out.
+"""
+import csv
+import gzip
+import random
+import sys
+
+ES7_LEFT, ES7_RIGHT = "TCTGCCTATGTCTTTCTCTGCCATCCAGGTT", "CAGGTCTGACTATGGGACCCTTGATGTTTT"
+ASIDE = {"chr9", "chr12", "chr14", "chr15", "chr16", "chr19", "chr22"}
+SITE_WINDOW, LONGEST, FOLDS = 200, 260, 5
+
+
+def rows(path):
+    with gzip.open(path, "rt") as f:
+        yield from csv.DictReader(f, delimiter="\t")
+
+
+def read_fasta(path):
+    name, out = None, {}
+    with gzip.open(path, "rt") as f:
+        for line in f:
+            if line[0] == ">":
+                name = line[1:].split()[0]
+                out[name] = []
+            else:
+                out[name].append(line.strip())
+    return {name: "".join(lines) for name, lines in out.items()}
+
+
+def reverse_complement(s):
+    return s[::-1].translate(str.maketrans("ACGTN", "TGCAN"))
+
+
+def number(text):
+    try:
+        x = float(text)
+    except ValueError:
+        return None
+    return x if x == x else None
+
+
+def above(label, x, thresholds):
+    return {f"{label}_{t:g}".replace("-", "m"): int(x > t) for t in thresholds}
+
+
+def random_exons(folder):
+    for i, r in enumerate(rows(f"{folder}/aux/es7_random_exons.tsv.gz")):
+        inclusion, skipping = float(r["inclusion"]), float(r["skipping"])
+        if inclusion + skipping >= 30:
+            psi = inclusion / (inclusion + skipping)
+            yield f"es7_{i}", ES7_LEFT + r["exon"] + ES7_RIGHT, above("psi", psi, (0.05, 0.3, 0.7, 0.95))
+
+
+def constructs(folder):
+    for kind in ("cassette", "intron_retention", "tandem_donor", "tandem_acceptor"):
+        for r in rows(f"{folder}/aux/mikl2019_{kind}.tsv.gz"):
+            x = number(r["splicing_ratio_(log2)"])
+            if x is not None:
+                yield f"mikl_{kind}_{r['library_index']}", r["sequence"].upper(), above(kind, x, (-6, -3, 0, 3))
+
+
+def sites(folder, slices):
+    rng = random.Random(1)
+    at = {}
+    for r in rows(f"{folder}/aux/hg38_slice_splice_sites.tsv.gz"):
+        if r["slice"].split(":")[0] not in ASIDE:
+            at.setdefault(r["slice"], []).append((int(r["boundary0"]), r["type"], r["strand"]))
+    n = 0
+    for name, found in sorted(at.items()):
+        seq = slices[name]
+        places = sorted(p for p, _, _ in found)
+        for p, _, strand in found:
+            start = p - rng.randrange(40, SITE_WINDOW - 40)
+            if start < 0 or start + SITE_WINDOW > len(seq):
+                continue
+            inside = {k for q, k, _ in found if start + 10 <= q <= start + SITE_WINDOW - 10}
+            s = seq[start:start + SITE_WINDOW]
+            yield (f"site_{n}", s if strand == "+" else reverse_complement(s),
+                   {"donor": int("donor" in inside), "acceptor": int("acceptor" in inside)})
+            n += 1
+            for _ in range(2):
+                start = rng.randrange(0, len(seq) - SITE_WINDOW)
+                near = [q for q in places if start - 50 <= q <= start + SITE_WINDOW + 50]
+                s = seq[start:start + SITE_WINDOW]
+                if not near and "N" not in s:
+                    yield f"none_{n}", s, {"donor": 0, "acceptor": 0}
+                    n += 1
+
+
+def sequences(folder, slices, rng):
+    """Records of stage one; some also as their reverse complement, on which nothing is spliced."""
+    out = []
+    for name, seq, label in random_exons(folder):
+        out.append((name, seq, label))
+        if rng.random() < 0.05:
+            out.append((name + "_anti", reverse_complement(seq), {**dict.fromkeys(label, 0), "donor": 0, "acceptor": 0}))
+    for name, seq, label in constructs(folder):
+        out.append((name, seq, label))
+        if rng.random() < 0.05:
+            none = {k: 0 for k in label if k.startswith("cassette")}
+            out.append((name + "_anti", reverse_complement(seq), none | {"donor": 0, "acceptor": 0}))
+    for name, seq, label in sites(folder, slices):
+        out.append((name, seq, label))
+        if name.startswith("site"):
+            out.append((name + "_anti", reverse_complement(seq), {"donor": 0, "acceptor": 0}))
+    return out
+
+
+def motifs(path, slices, near, rng, n, before, after, pair, at):
+    """n motifs of annotated sites (label 1), and twice as many decoys of slices with the same two bases (0)."""
+    positive = [r["seq"].upper() for r in rows(path)]
+    rng.shuffle(positive)
+    out = [(m, 1) for m in positive[:n]]
+    names = [k for k in sorted(slices) if k.split(":")[0] not in ASIDE]
+    weight = [len(slices[k]) for k in names]
+    want = 2 * len(out)
+    while want:
+        k = rng.choices(names, weight)[0]
+        text = slices[k].upper()
+        p = text.find(pair, rng.randrange(100, len(text) - 100))
+        if p < 60 or p > len(text) - 60 or p + at in near.get(k, ()):
+            continue
+        m = text[p + at - before:p + at + after]
+        rng.random()        # the published weights were trained on places drawn with this call
+        if len(m) == before + after and "N" not in m:
+            out.append((m, 0))
+            want -= 1
+    return out
+
+
+def padded_motifs(folder, slices, rng):
+    near = {}
+    for r in rows(f"{folder}/aux/hg38_slice_splice_sites.tsv.gz"):
+        near.setdefault(r["slice"], set()).update(range(int(r["boundary0"]) - 3, int(r["boundary0"]) + 4))
+    sets = [("acceptor", motifs(f"{folder}/aux/human_acceptor23_maxent.tsv.gz", slices, near, rng, 30000, 20, 3, "AG", 2)),
+            ("donor", motifs(f"{folder}/aux/human_donor9_maxent.tsv.gz", slices, near, rng, 6000, 3, 6, "GT", 0))]
+    for label, items in sets:
+        for i, (m, y) in enumerate(items):
+            n = rng.randrange(30, 70)
+            left = rng.randrange(0, n - len(m) + 1)
+            yield f"motif_{label}_{i}", "N" * left + m + "N" * (n - len(m) - left), {label: y}
+
+
+def write_stage(stem, records, rng):
+    """Sixty in a hundred get N at their ends, as windows of variants at the end of a contig have."""
+    labels = sorted({k for _, _, t in records for k in t})
+    with open(stem + ".fa", "w") as fa, open(stem + ".tsv", "w") as tsv, open(stem + ".split.tsv", "w") as split:
+        print("record", *labels, sep="\t", file=tsv)
+        for name, seq, label in records:
+            if rng.random() < 0.6 and not name.startswith("motif"):
+                total = rng.randrange(len(seq), LONGEST)
+                left = rng.randrange(0, total - len(seq) + 1) if total > len(seq) else 0
+                seq = "N" * left + seq + "N" * (total - len(seq) - left)
+            print(f">{name}\n{seq}", file=fa)
+            print(name, *(label.get(k, "NA") for k in labels), sep="\t", file=tsv)
+            print(name, "valid" if rng.random() < 0.04 else "train", sep="\t", file=split)
+
+
+def chromosome_folds(variants):
+    """Chromosomes to folds, each to the smallest so far."""
+    count = {}
+    for r in variants:
+        count[r["chrom"]] = count.get(r["chrom"], 0) + 1
+    size, fold = [0] * FOLDS, {}
+    for c in sorted(count, key=lambda c: (-count[c], c)):
+        fold[c] = size.index(min(size))
+        size[fold[c]] += count[c]
+    return fold
+
+
+def write_variants(folder, work):
+    exons = {r["contig"]: r for r in rows(f"{folder}/splice_exons.tsv.gz")}
+    with open(f"{work}/contigs.fa", "w") as f:
+        for name, seq in read_fasta(f"{folder}/splice_contigs.fa.gz").items():
+            print(f">{name}\n{seq}", file=f)
+    with open(f"{work}/exons.bed", "w") as f:
+        for c, r in exons.items():
+            if r["exon_start0"]:
+                print(c, r["exon_start0"], r["exon_end0"], "exon", 0, r["strand"], sep="\t", file=f)
+    everything = list(rows(f"{folder}/splice_variants.tsv.gz"))
+    variants = [r for r in everything if r["loss"]]
+    fold = chromosome_folds(variants)
+    with open(f"{work}/labels.tsv", "w") as f:
+        print("chrom", "pos", "ref", "alt", "tissue", "label", "strand", sep="\t", file=f)
+        for r in variants:
+            place = [r[k] for k in ("contig", "pos", "ref", "alt")] + ["SPLICE"]
+            print(*place, r["loss"], r["strand"], sep="\t", file=f)
+            print(*place, 0, "-" if r["strand"] == "+" else "+", sep="\t", file=f)
+    chrom = {r["contig"]: r["chrom"] for r in everything}
+    for k in range(FOLDS):
+        with open(f"{work}/split{k}.tsv", "w") as f:
+            for c in chrom:
+                print(c, "valid" if fold.get(chrom[c], 0) == k else "train", sep="\t", file=f)
+        with open(f"{work}/fold{k}.vcf", "w") as f:
+            print("##fileformat=VCFv4.2", file=f)
+            for c, r in exons.items():
+                print(f"##contig=<ID={c},length={r['length']}>", file=f)
+            print("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", sep="\t", file=f)
+            for r in variants:
+                if fold[r["chrom"]] == k:
+                    print(r["contig"], r["pos"], ".", r["ref"], r["alt"], ".", ".", ".", sep="\t", file=f)
+    with open(f"{work}/splitall.tsv", "w") as f:
+        for i, c in enumerate(chrom, 1):
+            print(c, "valid" if i % 20 == 7 else "train", sep="\t", file=f)
+
+
+def main():
+    splice, human, work = sys.argv[1:4]
+    slices = read_fasta(f"{human}/hg38_slices.fa.gz")
+    rng = random.Random(2)
+    write_stage(f"{work}/first", sequences(splice, slices, rng), rng)
+    rng = random.Random(2)
+    records = sequences(splice, slices, rng)
+    write_stage(f"{work}/second", records + list(padded_motifs(splice, slices, rng)), rng)
+    write_variants(splice, work)
+
+
+main()
