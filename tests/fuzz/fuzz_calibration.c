@@ -19,8 +19,12 @@ static void check_bins(const cs_calibration *c)
         CS_BUG(!(c->bin[i].temperature > 0) || c->bin[i].temperature > 1e300);
         CS_BUG(i == 0 ? c->bin[i].from != 0 : c->bin[i].from <= c->bin[i - 1].from);
         for (size_t k = 0; k < sizeof rate / sizeof *rate; k++) {
-            const double least = cs_calibration_threshold(&c->bin[i], rate[k]);
-            CS_BUG(!(least >= 0 && least <= 2));
+            for (int32_t class_no = -1; class_no < c->n_class; class_no++) {
+                const double least = class_no < 0
+                                   ? cs_calibration_threshold(&c->bin[i].all, rate[k])
+                                   : cs_calibration_least(c, i, class_no, rate[k]);
+                CS_BUG(!(least >= 0 && least <= 2));
+            }
         }
     }
     for (size_t k = 0; k < sizeof length / sizeof *length; k++) {
@@ -37,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     if (j && cs_calibration_read(&c, j) == CS_OK) {
         check_bins(&c);
         json_t *text = cs_calibration_json(&c);
-        CS_BUG(!text || cs_calibration_read(&again, text) != CS_OK || again.n != c.n);
+        CS_BUG(!text || cs_calibration_read(&again, text) != CS_OK || again.n != c.n
+               || again.n_class != c.n_class);
         for (int i = 0; i < c.n; i++)
             CS_BUG(memcmp(&c.bin[i], &again.bin[i], sizeof c.bin[i]) != 0);
         json_decref(text);
