@@ -121,7 +121,7 @@ T 'or goes to the processor' sh -c "$long cpu $in 2> long.err > long.tsv &&
     grep -q '4 of 22 records exceeded the memory of the device and ran on the CPU' long.err"
 T 'with its answer' near long.tsv cpu.tsv
 T 'or is cut into windows that fit' sh -c "$long fit $in 2> long.err > long.tsv &&
-    n=\$(sed -n 's/.*sequences of more than \([0-9]*\) bases have no room.*/\1/p' long.err) &&
+    n=\$(sed -n 's/.*sequences of more than \([0-9]*\) bases exceed the memory.*/\1/p' long.err) &&
     [ \$n -gt 274 ] && [ \$n -lt 439 ] && grep -q '5 of 22 records .* split into windows' long.err &&
     $g -q --device cpu --long-sequence window --window-length \$n $in > windows.tsv"
 T 'with the answer of those windows' near long.tsv windows.tsv
@@ -134,7 +134,7 @@ printf '>clean\nACGACGACG\n>bad\nACGACGACT\n>worse\nTTTTTTTTT\n' > some.fa
 for d in cpu cuda:0,1; do
     T "NaN is never a result: $d" sh -c "! $c classify -m nan.model --device $d some.fa > nan.tsv \
         2> nan.err && [ ! -s nan.tsv ] &&
-        grep -q \"record 'bad': the model's answer is not a finite number\" nan.err"
+        grep -q \"record 'bad': the model's prediction is not finite\" nan.err"
     T "unless it may be: $d" sh -c "$c classify -q --check-finite off -m nan.model --device $d some.fa |
         cut -f 1,4 | grep -c nan | grep -qx 2"
 done

@@ -476,7 +476,8 @@ static void test_device_names(void **state)
     static const char *const bad[] = { "cuda:", "cuda:1,", "cuda:-1", "cuda:1;2", "cuda:10000",
                                        "cuda:99999999999999999999", "gpu", "cpu,cuda" };
     for (int i = 0; i < COUNT(bad); i++)
-        check_refused(bad[i], CS_EDEVICE, "it has 'cpu', 'cuda', 'cuda:NUMBER,...' and 'auto'");
+        check_refused(bad[i], CS_EDEVICE,
+                      "available are 'cpu', 'cuda', 'cuda:NUMBER,...' and 'auto'");
 }
 
 /* Several are opened as a list; one that is missing closes those before it. */
