@@ -6,7 +6,8 @@
 # WORK has what train.sh wrote: the pieces, and for each fold a model that has not learnt from it
 # (fold0/table.safetensors ...). These answer pieces of their folds, 60 to 100,000 bp, seed 2. OUT
 # gets MODEL's weights with temperatures, error rates per class and length, the shortest sequence and
-# what is unlike the training. Any model of the same classes can be calibrated so.
+# what is unlike the training. Any model of the same classes can be calibrated so. With FOLD=0 to 4 in
+# the environment that fold's answers are left out, so that its families can judge the result.
 set -eu
 chordseq=$1 taxa=$2 taxa2=$3 work=$4 model=$5 out=$6
 here=$(cd "$(dirname "$0")" && pwd)
@@ -30,7 +31,7 @@ for fold in 0 1 2 3 4; do
             '/^>/ { keep = $2 < n } keep' "$file"
     done > "$tmp/few$fold.fa"
     rm -r "${tmp:?}/$fold" "$tmp/all.fa"
-    given="$given --scores $tmp/$fold.tsv -i $tmp/few$fold.fa"
+    [ "$fold" = "${FOLD:-}" ] || given="$given --scores $tmp/$fold.tsv -i $tmp/few$fold.fa"
 done
 # shellcheck disable=SC2086 # a list of options
 "$chordseq" model calibrate "$model" "$out" $given --label-key class \
