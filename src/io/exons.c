@@ -17,19 +17,6 @@ struct cs_exons {
     int64_t   n;
 };
 
-static int split(char *line, char **column)
-{
-    int n = 0;
-
-    for (char *tab; n < MAX_COLUMN && line; line = tab) {
-        tab = strchr(line, '\t');
-        if (tab)
-            *tab++ = '\0';
-        column[n++] = line;
-    }
-    return n;
-}
-
 static bool is_remark(const char *line)
 {
     return !*line || *line == '#' || strncmp(line, "track", 5) == 0 ||
@@ -56,11 +43,11 @@ static int push(cs_exons *e, char *contig, int64_t from, int64_t to, char sign)
     return CS_OK;
 }
 
-static int add_line(cs_exons *e, const cs_lines *in)
+static int add_line(cs_exons *e, cs_lines *in)
 {
     char *column[MAX_COLUMN];
     int64_t from, to;
-    const int n = split(in->text, column);
+    const int n = cs_lines_columns(in, column, MAX_COLUMN);
     const bool gtf = n >= GTF_COLUMNS && parse_span(column, 3, 1, &from, &to);
 
     if (gtf && strcmp(column[2], "exon") != 0)

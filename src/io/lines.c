@@ -30,6 +30,19 @@ int cs_lines_open_file(cs_lines *l)
     return cs_lines_open(l, fp, m.compression != no_compression, 0);
 }
 
+int cs_lines_columns(cs_lines *l, char **column, int most)
+{
+    int n = 0;
+
+    for (char *at = l->text, *tab; n < most && at; at = tab) {
+        tab = strchr(at, '\t');
+        if (tab)
+            *tab++ = '\0';
+        column[n++] = at;
+    }
+    return n;
+}
+
 int cs_lines_refuse(const cs_lines *l, const char *what)
 {
     return cs_fail(CS_EFORMAT, "'%s' line %lld: %s", l->path, (long long)l->no, what);

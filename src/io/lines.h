@@ -36,6 +36,15 @@ int cs_lines_open_file(cs_lines *l) CS_MUST_CHECK;
  */
 int cs_lines_next(cs_lines *l) CS_MUST_CHECK;
 
+/**
+ * cs_lines_columns - split the present line at its tabs, in place
+ *
+ * column   receives the columns' texts, valid until the next line
+ * most     how many there is space for; what follows is left out
+ * Returns  the number of columns, at least 1 where most is
+ */
+int cs_lines_columns(cs_lines *l, char **column, int most);
+
 /** cs_lines_refuse - CS_EFORMAT: "'PATH' line NUMBER: WHAT" */
 int cs_lines_refuse(const cs_lines *l, const char *what);
 

@@ -149,19 +149,6 @@ enum { CHROM, POS, REF, ALT, LABEL, TISSUE, STRAND, N_NAMED };
 
 struct table { cs_lines in; int at[N_NAMED]; };
 
-static int split_line(char *line, char **column)
-{
-    int n = 0;
-
-    for (char *tab; n < MAX_COLUMN && line; line = tab) {
-        tab = strchr(line, '\t');
-        if (tab)
-            *tab++ = '\0';
-        column[n++] = line;
-    }
-    return n;
-}
-
 /* The columns by name; the names of the published data of CDIL for DNA are taken, too. */
 static int find_columns(struct table *t)
 {
@@ -175,7 +162,7 @@ static int find_columns(struct table *t)
     if (strncmp(t->in.text, "##fileformat=VCF", 16) == 0)
         return cs_fail(CS_EUSAGE, "'%s' is VCF; give the INFO field of the labels with "
                        "--label-key", t->in.path);
-    const int n = split_line(t->in.text, column);
+    const int n = cs_lines_columns(&t->in, column, MAX_COLUMN);
     for (int k = 0; k < N_NAMED; k++) {
         t->at[k] = -1;
         for (int i = 0; i < 3 * n && t->at[k] < 0; i++)
@@ -199,7 +186,7 @@ static int table_row(struct reading *r, struct table *t)
 {
     int rc = CS_OK, label = 0;
     char *column[MAX_COLUMN];
-    const int n = split_line(t->in.text, column);
+    const int n = cs_lines_columns(&t->in, column, MAX_COLUMN);
     int64_t pos;
     bool truth;
 
