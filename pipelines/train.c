@@ -12,6 +12,7 @@
 #include "pipelines/command.h"
 #include "run/components.h"
 #include "train/bag.h"
+#include "train/baseline.h"
 #include "train/class_weights.h"
 #include "train/evaluate.h"
 #include "train/labelled.h"
@@ -466,6 +467,9 @@ static int train(struct job *j)
     cs_feed feed = feed_of(j);
 
     cs_train_state_init(&st);
+    if (sample.rc && j->valid != NULL && !own.resume && components.head->is_class &&
+        !components.head->per_token)
+        CS_TRY(cs_baseline_tell_strand(j->train, j->valid, (uint64_t)learn.seed));
     if (j->preset && j->valid != NULL && !own.resume)
         CS_TRY(compete(j, &feed, &st));
     const cs_train_opt o = loop_options(j);

@@ -146,9 +146,12 @@ out:
     return rc;
 }
 
-/* Whether the tokens of another tokenizer make words is not known here. */
+/* Whether the tokens of another tokenizer make words is not known here; of one strand, a word and
+ * its reverse complement are two. */
 static bool is_apart(const char *name, int argc, char **argv)
 {
+    if (strcmp(name, "tokenizer.canonical") == 0)
+        return cs_preset_given(argc, argv, "no-rc", 0);
     if (strcmp(name, "head.composition") != 0)
         return false;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)

@@ -39,7 +39,9 @@ const cs_opt cs_sample_table[] = {
     { .type = CS_OPT_FLAG, .name = "rc", SAMPLE(rc),
       .help = "reverse-complement half of the samples" },
     { .type = CS_OPT_FLAG, .name = "no-rc", SAMPLE(no_rc),
-      .help = "do not: of sequences of which only one strand occurs" },
+      .help = "do not: of sequences of which only one strand occurs",
+      .man = "For example genes, if those to classify will be in their direction, too; not reads. "
+             "The words of --preset fast are then not canonical." },
     { .type = CS_OPT_REAL, .name = "valid-frac", SAMPLE(valid_frac), .arg = "NUM", .def = "0.1",
       .help = "share of every class for validation",
       .man = "Counted in bases, whole groups at a time (see --split-by); not used with --split.",
