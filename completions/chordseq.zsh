@@ -33,12 +33,12 @@ _chordseq()
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
         '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
-        '*--max-memory[memory limit for one sequence; 0\: all that is free]:BYTES:' \
+        '*--max-memory[memory limit for one sequence; 0\: free memory]:BYTES:' \
         '*--min-length[minimum sequence length in bases; 0\: one token]:NUM:' \
         '*--max-unknown[maximum share of letters other than A, C, G and T]:SHARE:' \
         '*--call[what to call\: class, taxon, or auto (taxon with the head tree)]:WHAT:(auto class taxon)' \
-        '*--min-prob[minimum probability of a call; 0 calls all, auto leaves it to the model]:NUM:' \
-        '*--max-error[maximum estimated error rate of calls; auto\: what the model states]:RATE:' \
+        '*--min-prob[minimum probability of a call; 0\: call all; auto\: the model'\''s thresholds]:NUM:' \
+        '*--max-error[maximum estimated error rate of calls; auto\: the model'\''s]:RATE:' \
         '*-o[output table (default\: standard output, unless another per-record output is given)]:FILE:_files' \
         '*--output[output table (default\: standard output, unless another per-record output is given)]:FILE:_files' \
         '*--all[add a probability column per class]' \
@@ -73,7 +73,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     predict) _arguments \
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
@@ -92,7 +92,7 @@ _chordseq()
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
         '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
-        '*--max-memory[memory limit for one sequence; 0\: all that is free]:BYTES:' \
+        '*--max-memory[memory limit for one sequence; 0\: free memory]:BYTES:' \
         '*--min-length[minimum sequence length in bases; 0\: one token]:NUM:' \
         '*--max-unknown[maximum share of letters other than A, C, G and T]:SHARE:' \
         '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
@@ -113,7 +113,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     embed) _arguments \
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
@@ -137,7 +137,7 @@ _chordseq()
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
         '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
-        '*--max-memory[memory limit for one sequence; 0\: all that is free]:BYTES:' \
+        '*--max-memory[memory limit for one sequence; 0\: free memory]:BYTES:' \
         '*--min-length[minimum sequence length in bases; 0\: one token]:NUM:' \
         '*--max-unknown[maximum share of letters other than A, C, G and T]:SHARE:' \
         '*-o[output file; '\''-'\'' is standard output (tsv)]:FILE:_files' \
@@ -159,7 +159,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     merge) _arguments \
         '*-o[merged --output; '\''-'\'' is standard output]:FILE:_files' \
@@ -177,14 +177,14 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     completion) _arguments \
         '*-q[print errors only]' \
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '1:what:(bash zsh fish)' \
         '--help[list the options]' '*:file:_files' ;;
     variant) _arguments \
@@ -225,7 +225,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     explain) _arguments \
         '*-f[FASTA file with the sequences]:FILE:_files' \
@@ -257,7 +257,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     train) _arguments \
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
@@ -287,11 +287,11 @@ _chordseq()
         '*--group-balance[group sampling within a class\: 0 by their mass, 1 equally often]:NUM:' \
         '*--length-power[record sampling\: proportional to length to this power]:NUM:' \
         '*--rc[reverse-complement half of the samples]' \
-        '*--no-rc[do not\: of sequences of which only one strand occurs]' \
+        '*--no-rc[keep the strand of all samples]' \
         '*--valid-frac[share of every class for validation]:NUM:' \
         '*--valid-samples[validation samples; 0\: every record once]:NUM:' \
         '*--mutate[substitute up to this share of a sample'\''s bases]:RATE:' \
-        '*--mutate-indels[insert or delete 1 to 3 bases at up to this share of places]:RATE:' \
+        '*--mutate-indels[insert or delete 1 to 3 bases at up to this share of positions]:RATE:' \
         '*--mutate-silent[change up to this share of codons, but not the protein]:RATE:' \
         '*-B[maximum tokens per batch]:NUM:' \
         '*--batch-tokens[maximum tokens per batch]:NUM:' \
@@ -315,19 +315,19 @@ _chordseq()
         '*--max-steps[number of steps; 0\: by epochs]:NUM:' \
         '*--patience[early stopping\: epochs without improvement; 0\: never]:NUM:' \
         '*--seed[random seed]:NUM:' \
-        '*--preset[settings that fit the data\: fast, balanced or best]:NAME:(fast balanced best none auto)' \
-        '*--print-config[print all settings of the run, one a line, and end]' \
-        '*--budget[learn for so long (90s, 10m, 2h, 1d) or from so many bases (500M)]:TIME|BASES:' \
+        '*--preset[settings chosen from the data]:NAME:(fast balanced best none auto)' \
+        '*--print-config[print all settings of the run, one per line, and exit]' \
+        '*--budget[training budget\: time (90s, 10m, 2h, 1d) or bases (500M)]:TIME|BASES:' \
         '*--class-weights[class weights\: comma-separated, none or balanced]:LIST:' \
         '*--stop-at[stop once the validation metric reaches this; 0\: never]:NUM:' \
         '*--monitor[validation metric that selects the best model\: balanced-accuracy or loss]:NAME:(auto balanced-accuracy loss)' \
-        '*--tolerance[tolerance\: largest error of a correct value]:NUM:' \
+        '*--tolerance[largest error of a correct value]:NUM:' \
         '*--init[start from this model'\''s weights]:MODEL:_files' \
         '*--freeze[layers to freeze\: none or encoder]:PART:(none encoder)' \
         '*--freeze-epochs[freeze for these first epochs only\: probing, then fine-tuning]:NUM:' \
         '*--encoder-lr[factor on --lr for embedding and encoder]:FACTOR:' \
-        '*--init-composition[initialise the branch of --head.composition from this model]:MODEL:_files' \
-        '*--composition-lr[factor on --lr for that branch]:FACTOR:' \
+        '*--init-composition[initialise the composition path from this model]:MODEL:_files' \
+        '*--composition-lr[factor on --lr for the composition path]:FACTOR:' \
         '*-o[output model; written whenever validation improves]:FILE:_files' \
         '*--output[output model; written whenever validation improves]:FILE:_files' \
         '*--metrics[table with one row per epoch]:FILE:_files' \
@@ -355,7 +355,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '*--tokenizer[tokenizer]:NAME:(base kmer codon bpe diplotype)' \
         '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--head[head\: kind of prediction]:NAME:(class tree multilabel regress token variant)' \
@@ -379,8 +379,8 @@ _chordseq()
         '*--encoder.norm[layer normalisation after the residual (post) or before (pre)]:PLACE:(post pre)' \
         '*--encoder.act[activation of the feed-forward networks\: gelu or relu]:KIND:(gelu relu)' \
         '*--encoder.position[positions added to the tokens\: none, sinusoid or learned]:KIND:(none sinusoid learned)' \
-        '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
-        '*--encoder.dropout[share of values left out in training]:RATE:' \
+        '*--encoder.max-len[maximum tokens of a sequence if positions are added]:NUM:' \
+        '*--encoder.dropout[dropout rate]:RATE:' \
         '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
@@ -393,8 +393,8 @@ _chordseq()
         '*--encoder.values[values\: own, or the keys (keys)]:KIND:(own keys)' \
         '*--encoder.kv-heads[keys and values\: per head, or one head shared by all]:KIND:(all one)' \
         '*--encoder.position[position embedding\: learned or none]:KIND:(learned none)' \
-        '*--encoder.dropout[share of values left out in training]:RATE:' \
-        '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
+        '*--encoder.dropout[dropout rate]:RATE:' \
+        '*--encoder.max-len[maximum tokens of a sequence if positions are added]:NUM:' \
         '*--encoder.input[channels of the embedded input; 0\: those of a token]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
@@ -406,7 +406,7 @@ _chordseq()
         '*--encoder.form[the authors'\'' code, or the paper'\''s equations]:KIND:(code paper)' \
         '*--encoder.factor[which layers are factorised\: all, or attention only]:WHICH:(all attention)' \
         '*--encoder.position[position embedding\: sinusoid or none]:KIND:(sinusoid none)' \
-        '*--encoder.dropout[share of values left out in training]:RATE:' \
+        '*--encoder.dropout[dropout rate]:RATE:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads; they divide the channels]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
@@ -417,9 +417,9 @@ _chordseq()
         '*--encoder.features[feature weights per head (own), or shared by all heads (shared)]:KIND:(own shared)' \
         '*--encoder.ortho[loss weight of the orthogonality penalty of feature weights]:NUM:' \
         '*--encoder.position[positions added to the tokens\: none, sinusoid or learned]:KIND:(none sinusoid learned)' \
-        '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
-        '*--encoder.dropout[share of values left out in training]:RATE:' \
-        '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
+        '*--encoder.max-len[maximum tokens of a sequence if positions are added]:NUM:' \
+        '*--encoder.dropout[dropout rate]:RATE:' \
+        '*--encoder.max-len[maximum tokens of a sequence if positions are added]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
         '*--encoder.head[channels of a head; 0\: those of a token, divided among the heads]:NUM:' \
@@ -466,17 +466,17 @@ _chordseq()
         '*--head.predictor-layers[layers of the predictor]:NUM:' \
         '*--head.predictor-kernel[taps of its convolutions, an odd number]:NUM:' \
         '*--head.predictor-channels[channels of its layers; 0\: those of the encoder]:NUM:' \
-        '*--head.pool[what stands for a sequence\: mean, cls, centre, max, lse, attention, or several\: mean+max]:KIND:' \
-        '*--head.centre[tokens in the middle that pool centre takes; all of a shorter sequence]:NUM:' \
-        '*--head.norm[normalisation of that vector]:KIND:(none layer)' \
-        '*--head.hidden[hidden units between that vector and the answer; 0\: none]:NUM:' \
+        '*--head.pool[pooling over tokens\: mean, cls, centre, max, lse, attention, or several\: mean+max]:KIND:' \
+        '*--head.centre[tokens in the middle that pool centre averages; all of a shorter sequence]:NUM:' \
+        '*--head.norm[normalisation of the pooled vector]:KIND:(none layer)' \
+        '*--head.hidden[hidden units between pooled vector and output; 0\: none]:NUM:' \
         '*--head.dropout[dropout rate of these hidden units]:RATE:' \
         '*--head.compare[head variant\: vectors to subtract, pooled or hidden]:WHAT:(pooled hidden)' \
         '*--head.ancestors[weight of a class'\''s ancestors together in the loss of the head tree]:NUM:' \
-        '*--head.composition[add what words of so many bases tell, by how often each occurs; 0\: do not]:NUM:' \
-        '*--head.composition-channels[channels of these words]:NUM:' \
-        '*--head.composition-hidden[hidden units of their network]:NUM:' \
-        '*--head.composition-dropout[share of these left out in training]:RATE:' \
+        '*--head.composition[add a path over counts of words of this many bases; 0\: none]:NUM:' \
+        '*--head.composition-channels[composition path\: channels of a word]:NUM:' \
+        '*--head.composition-hidden[composition path\: hidden units]:NUM:' \
+        '*--head.composition-dropout[composition path\: dropout rate of hidden units]:RATE:' \
         '--help[list the options]' '*:file:_files' ;;
     pretrain) _arguments \
         '*-i[FASTA with an index (samtools faidx), or diplotype text; plain or BGZF]:FILE:_files' \
@@ -539,7 +539,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '*--tokenizer[tokenizer]:NAME:(base kmer codon bpe diplotype)' \
         '*--encoder[encoder]:NAME:(chordmixer transformer linformer lowrank fkernel singularformer cdil psf paramixer)' \
         '*--tokenizer.k[bases per token]:NUM:' \
@@ -562,8 +562,8 @@ _chordseq()
         '*--encoder.norm[layer normalisation after the residual (post) or before (pre)]:PLACE:(post pre)' \
         '*--encoder.act[activation of the feed-forward networks\: gelu or relu]:KIND:(gelu relu)' \
         '*--encoder.position[positions added to the tokens\: none, sinusoid or learned]:KIND:(none sinusoid learned)' \
-        '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
-        '*--encoder.dropout[share of values left out in training]:RATE:' \
+        '*--encoder.max-len[maximum tokens of a sequence if positions are added]:NUM:' \
+        '*--encoder.dropout[dropout rate]:RATE:' \
         '*--encoder.max-len[maximum tokens of a sequence]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
@@ -576,8 +576,8 @@ _chordseq()
         '*--encoder.values[values\: own, or the keys (keys)]:KIND:(own keys)' \
         '*--encoder.kv-heads[keys and values\: per head, or one head shared by all]:KIND:(all one)' \
         '*--encoder.position[position embedding\: learned or none]:KIND:(learned none)' \
-        '*--encoder.dropout[share of values left out in training]:RATE:' \
-        '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
+        '*--encoder.dropout[dropout rate]:RATE:' \
+        '*--encoder.max-len[maximum tokens of a sequence if positions are added]:NUM:' \
         '*--encoder.input[channels of the embedded input; 0\: those of a token]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
@@ -589,7 +589,7 @@ _chordseq()
         '*--encoder.form[the authors'\'' code, or the paper'\''s equations]:KIND:(code paper)' \
         '*--encoder.factor[which layers are factorised\: all, or attention only]:WHICH:(all attention)' \
         '*--encoder.position[position embedding\: sinusoid or none]:KIND:(sinusoid none)' \
-        '*--encoder.dropout[share of values left out in training]:RATE:' \
+        '*--encoder.dropout[dropout rate]:RATE:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads; they divide the channels]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
@@ -600,9 +600,9 @@ _chordseq()
         '*--encoder.features[feature weights per head (own), or shared by all heads (shared)]:KIND:(own shared)' \
         '*--encoder.ortho[loss weight of the orthogonality penalty of feature weights]:NUM:' \
         '*--encoder.position[positions added to the tokens\: none, sinusoid or learned]:KIND:(none sinusoid learned)' \
-        '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
-        '*--encoder.dropout[share of values left out in training]:RATE:' \
-        '*--encoder.max-len[most tokens of a sequence, where positions are added]:NUM:' \
+        '*--encoder.max-len[maximum tokens of a sequence if positions are added]:NUM:' \
+        '*--encoder.dropout[dropout rate]:RATE:' \
+        '*--encoder.max-len[maximum tokens of a sequence if positions are added]:NUM:' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads]:NUM:' \
         '*--encoder.head[channels of a head; 0\: those of a token, divided among the heads]:NUM:' \
@@ -671,13 +671,13 @@ _chordseq()
         '*--long-sequence[sequences too long for the model or memory\: whole, window, error, cpu or fit]:NAME:(whole window error cpu fit)' \
         '*--window-length[window length in bases; 0\: the model'\''s maximum]:NUM:' \
         '*--window-overlap[minimum overlap of neighbouring windows, in bases]:NUM:' \
-        '*--max-memory[memory limit for one sequence; 0\: all that is free]:BYTES:' \
+        '*--max-memory[memory limit for one sequence; 0\: free memory]:BYTES:' \
         '*--min-length[minimum sequence length in bases; 0\: one token]:NUM:' \
         '*--max-unknown[maximum share of letters other than A, C, G and T]:SHARE:' \
         '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
         '*--fragments[also evaluate pieces of these lengths, cut from the records]:LIST:' \
         '*--fragments-per-record[maximum pieces of each length per record]:NUM:' \
-        '*--tolerance[tolerance\: largest error of a correct value]:NUM:' \
+        '*--tolerance[largest error of a correct value]:NUM:' \
         '*--threshold[with head multilabel, probability threshold of a label]:NUM:' \
         '*--seed[seed for the positions of pieces]:NUM:' \
         '*-B[tokens per batch, or auto]:NUM:' \
@@ -696,7 +696,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     simulate) _arguments \
         '*-n[number of records or persons]:NUM:' \
@@ -725,7 +725,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '1:what:(adding xor temporal-order cohort)' \
         '--help[list the options]' '*:file:_files' ;;
     tokenize) _arguments \
@@ -759,7 +759,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     diplotype) _arguments \
         '*-i[input file; '\''-'\'' is standard input]:FILE:_files' \
@@ -790,7 +790,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     model) _arguments \
         '*--license[licence stated in the model card]:ID:' \
@@ -824,21 +824,21 @@ _chordseq()
         '*--split-by[keep records with the same '\''KEY='\'' in their header on one side of the split]:KEY:' \
         '*--peptide-alphabet[amino acids that count as one letter of a peptide word]:GROUPS:' \
         '*--peptide-k[letters of a peptide word]:NUM:' \
-        '*--sample[take one peptide word in so many]:NUM:' \
-        '*--min-groups[keep peptide words that so many groups of one class have]:NUM:' \
-        '*--purity[and whose groups are of that class in this share, at least]:SHARE:' \
-        '*--size[largest table; peptide words of more groups go first]:BYTES:' \
-        '*--weights[take the weights of the table in this model; of several models, their mean]:FILE:_files' \
-        '*--crops[fit weights to so many crops of the validation records]:NUM:' \
-        '*--seed[seed of these crops]:NUM:' \
+        '*--sample[use one peptide word of this many]:NUM:' \
+        '*--min-groups[minimum groups of one class with a peptide word]:NUM:' \
+        '*--purity[minimum share of a peptide word'\''s groups in its class]:SHARE:' \
+        '*--size[maximum table size; peptide words of more groups are kept first]:BYTES:' \
+        '*--weights[copy the weights of this model'\''s table; of several models, their mean]:FILE:_files' \
+        '*--crops[number of crops of validation records to fit weights to]:NUM:' \
+        '*--seed[seed of the crops]:NUM:' \
         '*--scores[table of '\''chordseq eval --scores'\''; may be repeated]:FILE:_files' \
         '*--bins[boundaries of length bins in bases, comma-separated]:LIST:' \
-        '*--max-error[rate of wrong calls that the model states]:RATE:' \
+        '*--max-error[maximum rate of wrong calls, stored in the model]:RATE:' \
         '*-q[print errors only]' \
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '1:what:(show verify factorize export import label checked lookup calibrate)' \
         '--help[list the options]' '*:file:_files' ;;
     factorize) _arguments \
@@ -858,7 +858,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     bench) _arguments \
         '*--encoder[encoder to measure; may be repeated (default\: all)]:NAME[\:OPTION=VALUE...]:' \
@@ -867,7 +867,7 @@ _chordseq()
         '*--width[channels of a token, or the nearest width that the encoder supports]:NUM:' \
         '*--repeats[passes per measurement; the median is reported]:NUM:' \
         '*--max-seconds[time limit per length]:NUM:' \
-        '*--max-memory[most memory for the activations of a pass]:BYTES:' \
+        '*--max-memory[maximum memory for the activations of a pass]:BYTES:' \
         '*--seed[seed of weights and tokens]:NUM:' \
         '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
@@ -881,7 +881,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '1:what:(encoders)' \
         '--help[list the options]' '*:file:_files' ;;
     selftest) _arguments \
@@ -894,7 +894,7 @@ _chordseq()
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \
         '*--verbose[more log messages; repeat for all]' \
-        '*--force[write outputs also over files of sequences, alignments or variants]' \
+        '*--force[overwrite files of sequences, alignments or variants, too]' \
         '--help[list the options]' '*:file:_files' ;;
     help) compadd classify predict embed merge completion variant explain train pretrain eval simulate tokenize diplotype model factorize bench selftest help ;;
     esac

@@ -54,7 +54,7 @@ static const cs_opt bench_table[] = {
              "at least one warm-up pass and one timed pass.", .min = 1e-9,
       .max = 1e9 },
     { .type = CS_OPT_BYTES, .name = "max-memory", BENCH(max_memory), .arg = "BYTES", .def = "2Gi",
-      .help = "most memory for the activations of a pass", .min = 1, .max = 1e15 },
+      .help = "maximum memory for the activations of a pass", .min = 1, .max = 1e15 },
     { .type = CS_OPT_INT, .name = "seed", BENCH(seed), .arg = "NUM", .def = "1",
       .help = "seed of weights and tokens", .min = 0, .max = 9e15 },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", BENCH(output), .arg = "FILE",

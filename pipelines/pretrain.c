@@ -80,7 +80,7 @@ static const cs_opt corpus_table[] = {
 };
 
 static const cs_opt mask_table[] = {
-    { .type = CS_OPT_GROUP, .name = "What is hidden" },
+    { .type = CS_OPT_GROUP, .name = "Masking" },
     { .type = CS_OPT_REAL, .name = "mask-ratio", MASK(ratio), .arg = "NUM", .def = "0.15",
       .help = "share of tokens to predict", .min = 0.001, .max = 0.9 },
     { .type = CS_OPT_INT, .name = "mask-span", MASK(span), .arg = "NUM", .def = "1",

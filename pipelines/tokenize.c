@@ -41,7 +41,7 @@ static const cs_opt tokenize_table[] = {
       .choice = formats },
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", .off = AT(output), .arg = "FILE",
       .def = "-", .help = "output file; '-' is standard output" },
-    { .type = CS_OPT_GROUP, .name = "Learning" },
+    { .type = CS_OPT_GROUP, .name = "Training" },
     { .type = CS_OPT_STR, .name = "learn", .off = AT(learn), .arg = "KIND",
       .help = "train a vocabulary and write tokenizer.json: bpe" },
     { .type = CS_OPT_ENUM, .name = "alphabet", .off = AT(alphabet), .arg = "NAME",

@@ -144,7 +144,7 @@ const cs_opt cs_log_table[] = {
     { .type = CS_OPT_FLAG, .letter = 'v', .name = "verbose", .off = offsetof(cs_log_args, verbose),
       .help = "more log messages; repeat for all" },
     { .type = CS_OPT_FLAG, .name = "force", .off = offsetof(cs_log_args, force),
-      .help = "write outputs also over files of sequences, alignments or variants",
+      .help = "overwrite files of sequences, alignments or variants, too",
       .man = "Without it, only an output of the same kind replaces such a file: a missing value "
              "in '--report reads.fa' does not destroy reads." },
     { .type = CS_OPT_END }

@@ -43,7 +43,7 @@ const cs_opt cs_policy_table[] = {
       .help = "minimum overlap of neighbouring windows, in bases", .min = 0, .max = 1e12,
       .man = "At most half of the window length." },
     { .type = CS_OPT_BYTES, .name = "max-memory", POLICY(max_memory), .arg = "BYTES", .def = "0",
-      .help = "memory limit for one sequence; 0: all that is free", .min = 0,
+      .help = "memory limit for one sequence; 0: free memory", .min = 0,
       .max = 1e15,
       .man = "A limit independent of the machine. Batches are limited by --batch-tokens." },
     { .type = CS_OPT_SIZE, .name = "min-length", POLICY(min_length), .arg = "NUM", .def = "0",
@@ -66,13 +66,13 @@ const cs_opt cs_call_table[] = {
              "has columns taxid and rank, and a taxon above the classes is given by its lineage." },
     { .type = CS_OPT_REAL, .name = "min-prob", .off = offsetof(cs_call_args, min_prob),
       .arg = "NUM", .def = "auto", .choice = cs_opt_auto,
-      .help = "minimum probability of a call; 0 calls all, auto leaves it to the model",
+      .help = "minimum probability of a call; 0: call all; auto: the model's thresholds",
       .man = "Records below it are unclassified with the reason low_probability; their "
              "probability is still reported. A number replaces what the model "
              "states of its calls (see --max-error); auto is 0 beside that.", .min = 0, .max = 1 },
     { .type = CS_OPT_REAL, .name = "max-error", .off = offsetof(cs_call_args, max_error),
       .arg = "RATE", .def = "auto", .choice = cs_opt_auto,
-      .help = "maximum estimated error rate of calls; auto: what the model states", .min = 0,
+      .help = "maximum estimated error rate of calls; auto: the model's", .min = 0,
       .max = 1,
       .man = "For each class and range of lengths, the least probability at which no more than "
              "this share of the calls were wrong is taken from the model's calibration; other "

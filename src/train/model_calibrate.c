@@ -20,7 +20,8 @@ const cs_opt cs_calibrate_table[] = {
       .def = "500,1000,3000,10000,50000",
       .help = "boundaries of length bins in bases, comma-separated" },
     { .type = CS_OPT_REAL, .name = "max-error", .off = OFF(max_error), .arg = "RATE",
-      .def = "0.1", .help = "rate of wrong calls that the model states", .min = 1e-6, .max = 1,
+      .def = "0.1", .help = "maximum rate of wrong calls, stored in the "
+                            "model", .min = 1e-6, .max = 1,
       .man = "classify keeps to it by default, for each class and range of lengths. Sequences "
              "shorter than the first length at which a class keeps it have no call." },
     { .type = CS_OPT_END }

@@ -18,27 +18,27 @@ const cs_opt cs_lookup_table[] = {
     { .type = CS_OPT_INT, .name = "peptide-k", .off = OFF(k), .arg = "NUM", .def = "12",
       .help = "letters of a peptide word", .min = CS_PEPTIDE_LEAST_K, .max = CS_PEPTIDE_MOST_K },
     { .type = CS_OPT_INT, .name = "sample", .off = OFF(sample), .arg = "NUM", .def = "8",
-      .help = "take one peptide word in so many",
+      .help = "use one peptide word of this many",
       .man = "Their first four letters decide. A larger table is more informative, slower and "
              "larger.", .min = 1, .max = 4096 },
     { .type = CS_OPT_INT, .name = "min-groups", .off = OFF(min_groups), .arg = "NUM", .def = "2",
-      .help = "keep peptide words that so many groups of one class have",
+      .help = "minimum groups of one class with a peptide word",
       .man = "Groups are those of --split or --group-key. Words of a single group do not "
              "generalise to other members of the class.", .min = 1, .max = 255 },
     { .type = CS_OPT_REAL, .name = "purity", .off = OFF(purity), .arg = "SHARE", .def = "0.5",
-      .help = "and whose groups are of that class in this share, at least", .min = 0,
+      .help = "minimum share of a peptide word's groups in its class", .min = 0,
       .max = 1 },
     { .type = CS_OPT_SIZE, .name = "size", .off = OFF(size), .arg = "BYTES", .def = "6M",
-      .help = "largest table; peptide words of more groups go first", .min = 1024,
+      .help = "maximum table size; peptide words of more groups are kept first", .min = 1024,
       .max = 256 << 20 },
     { .type = CS_OPT_INS, .name = "weights", .off = OFF(weights), .arg = "FILE",
-      .help = "take the weights of the table in this model; of several models, their mean",
+      .help = "copy the weights of this model's table; of several models, their mean",
       .man = "Instead of fitting them: for a model trained on all records, copy the weights from "
              "models of a cross-validation." },
     { .type = CS_OPT_INT, .name = "crops", .off = OFF(crops), .arg = "NUM", .def = "14000",
-      .help = "fit weights to so many crops of the validation records", .min = 1, .max = 1e7 },
+      .help = "number of crops of validation records to fit weights to", .min = 1, .max = 1e7 },
     { .type = CS_OPT_INT, .name = "seed", .off = OFF(seed), .arg = "NUM", .def = "1",
-      .help = "seed of these crops" },
+      .help = "seed of the crops" },
     { .type = CS_OPT_END }
 };
 

@@ -25,7 +25,7 @@ const cs_opt cs_mutation_table[] = {
              "nucleotides and one prediction per sequence.", .min = 0,
              .max = 0.5 },
     { .type = CS_OPT_REAL, .name = "mutate-indels", MUTATION(indel), .arg = "RATE", .def = "0",
-      .help = "insert or delete 1 to 3 bases at up to this share of places",
+      .help = "insert or delete 1 to 3 bases at up to this share of positions",
       .man = "Samples do not become longer: the excess is cut off.", .min = 0,
       .max = 0.5 },
     { .type = CS_OPT_REAL, .name = "mutate-silent", MUTATION(silent), .arg = "RATE", .def = "0",

@@ -20,7 +20,7 @@ enum { MOST_FORKED = CS_DEVICES_MAX };
 #define MEMORY(field) .off = offsetof(cs_memory_args, field)
 
 const cs_opt cs_train_table[] = {
-    { .type = CS_OPT_GROUP, .name = "Learning" },
+    { .type = CS_OPT_GROUP, .name = "Optimisation" },
     { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", LEARN(batch_tokens),
       .arg = "NUM", .def = "32768", .help = "maximum tokens per batch", .min = 1, .max = 1e9,
       .man = "A batch holds samples of one depth, ceil(log2(tokens)); a longer sample is a batch "

@@ -39,9 +39,9 @@ const cs_opt cs_sample_table[] = {
     { .type = CS_OPT_FLAG, .name = "rc", SAMPLE(rc),
       .help = "reverse-complement half of the samples" },
     { .type = CS_OPT_FLAG, .name = "no-rc", SAMPLE(no_rc),
-      .help = "do not: of sequences of which only one strand occurs",
-      .man = "For example genes, if those to classify will be in their direction, too; not reads. "
-             "The words of --preset fast are then not canonical." },
+      .help = "keep the strand of all samples",
+      .man = "For sequences on one strand, such as genes, if those to classify are on it, too; not "
+             "for reads. The words of --preset fast are then not canonical." },
     { .type = CS_OPT_REAL, .name = "valid-frac", SAMPLE(valid_frac), .arg = "NUM", .def = "0.1",
       .help = "share of every class for validation",
       .man = "Counted in bases, whole groups at a time (see --split-by); not used with --split.",
@@ -55,9 +55,9 @@ const cs_opt cs_sample_table[] = {
 };
 
 const cs_opt cs_aim_table[] = {
-    { .type = CS_OPT_GROUP, .name = "Aim" },
+    { .type = CS_OPT_GROUP, .name = "Goal" },
     { .type = CS_OPT_ENUM, .name = "preset", AIM(preset), .arg = "NAME", .def = "auto",
-      .help = "settings that fit the data: fast, balanced or best", .choice = cs_preset_names,
+      .help = "settings chosen from the data", .choice = cs_preset_names,
       .man = "For heads class and tree on nucleotides, without --init. fast trains a bag of "
              "canonical 6-mers. balanced and best train that first, then a network sized by the "
              "longest record with that bag as its composition path, and write the better of both. "
@@ -65,11 +65,11 @@ const cs_opt cs_aim_table[] = {
              "class-balanced sampling, averaged weights and early stopping. Explicit options "
              "override the preset. none uses the defaults of all options; auto equals none if a "
              "tokenizer, an encoder, one of their settings or the head's, or an option under "
-             "Learning except --seed is given, and balanced otherwise." },
+             "Optimisation except --seed is given, and balanced otherwise." },
     { .type = CS_OPT_FLAG, .name = "print-config", AIM(print_config),
-      .help = "print all settings of the run, one a line, and end" },
+      .help = "print all settings of the run, one per line, and exit" },
     { .type = CS_OPT_STR, .name = "budget", AIM(budget), .arg = "TIME|BASES",
-      .help = "learn for so long (90s, 10m, 2h, 1d) or from so many bases (500M)",
+      .help = "training budget: time (90s, 10m, 2h, 1d) or bases (500M)",
       .man = "Replaces --epochs and --max-steps: the learning rate decays until the budget ends, "
              "an epoch takes at most a twelfth of it, and the budget includes reading the input, "
              "validation and calibration. A paused and resumed run has one budget in total; only "
@@ -88,7 +88,7 @@ const cs_opt cs_aim_table[] = {
       .man = "auto: balanced accuracy of classes, else loss.",
       .choice = monitor_names },
     { .type = CS_OPT_REAL, .name = "tolerance", AIM(tolerance), .arg = "NUM", .def = "0.04",
-      .help = "tolerance: largest error of a correct value", .min = 0, .max = 1e9 },
+      .help = "largest error of a correct value", .min = 0, .max = 1e9 },
     { .type = CS_OPT_END }
 };
 
@@ -108,12 +108,12 @@ const cs_opt cs_init_table[] = {
     { .type = CS_OPT_REAL, .name = "encoder-lr", INIT(encoder_lr), .arg = "FACTOR", .def = "1",
       .help = "factor on --lr for embedding and encoder", .min = 1e-9, .max = 1e3 },
     { .type = CS_OPT_IN, .name = "init-composition", INIT(bag), .arg = "MODEL",
-      .help = "initialise the branch of --head.composition from this model",
+      .help = "initialise the composition path from this model",
       .man = "A bag of canonical K-mers of the same length and classes: --encoder chordmixer "
              "--encoder.depth none --head.norm layer --head.hidden NUM. Training then starts from "
              "its accuracy." },
     { .type = CS_OPT_REAL, .name = "composition-lr", INIT(composition_lr), .arg = "FACTOR",
-      .def = "1", .help = "factor on --lr for that branch", .min = 1e-9, .max = 1e3 },
+      .def = "1", .help = "factor on --lr for the composition path", .min = 1e-9, .max = 1e3 },
     { .type = CS_OPT_END }
 };
 

@@ -35,7 +35,7 @@ static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder linformer" },
     { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "8192",
       "maximum tokens of a sequence", "It is the number of rows of E and F, whose rows belong to "
-      "positions. A model answers for every length up to it.", 1, 1e9, NULL },
+      "positions. A model accepts every length up to it.", 1, 1e9, NULL },
     CS_OPT_DIM(struct config),
     CS_OPT_HEADS(struct config),
     CS_OPT_HEAD(struct config),

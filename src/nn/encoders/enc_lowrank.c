@@ -38,8 +38,8 @@ static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder lowrank" },
     CS_OPT_POSITION_MAX(struct config),
     { CS_OPT_INT, 0, "input", offsetof(struct config, input), "NUM", "0",
-      "channels of the embedded input; 0: those of a token", "The paper's form has no input layer, "
-      "hence always those.", 0, CS_WIDTH_MAX, NULL },
+      "channels of the embedded input; 0: those of a token", "The paper's form has no input layer "
+      "and needs 0.", 0, CS_WIDTH_MAX, NULL },
     CS_OPT_DIM(struct config),
     CS_OPT_HEADS(struct config),
     { CS_OPT_INT, 0, "key", offsetof(struct config, key), "NUM", "0",

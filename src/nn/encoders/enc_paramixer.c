@@ -52,14 +52,13 @@ static const cs_opt options[] = {
     { CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "128",
       "hidden units of the factor networks", NULL, 1, WIDTH_MAX, NULL },
     { CS_OPT_ENUM, 0, "residual", offsetof(struct config, residual), "KIND", "last",
-      "added after every factor: last, first or none", "last is what the factor was applied to "
-      "(the released code), first what the layer's first one was, none the paper's equation.", 0, 0,
+      "added after every factor: last, first or none", "last: the factor's input (the released "
+      "code); first: the input of the layer's first factor; none: the paper's equation.", 0, 0,
       residual_names },
     { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "none",
       "position embedding: none or learned", NULL, 0, 0, position_names },
     { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "dropout rate of the input", "Other values for the factors than for "
-      "what they multiply.", 0, 0.99, NULL },
+      "dropout rate of the input", "Factors and values have independent masks.", 0, 0.99, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 

@@ -51,8 +51,8 @@ static const cs_opt options[] = {
       "hidden units of the value network; 0: as hidden", NULL, 0,
       WIDTH_MAX, NULL },
     { CS_OPT_ENUM, 0, "residual", offsetof(struct config, residual), "KIND", "first",
-      "added after every factor: first, last or none", "first is what the first factor was applied "
-      "to (the released code), last what this one was, none the paper's equation.", 0, 0,
+      "added after every factor: first, last or none", "first: the input of the first factor (the "
+      "released code); last: this factor's input; none: the paper's equation.", 0, 0,
       residual_names },
     { CS_OPT_ENUM, 0, "position", offsetof(struct config, position), "KIND", "none",
       "position embedding: none or learned", NULL, 0, 0, position_names },

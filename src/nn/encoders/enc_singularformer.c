@@ -60,9 +60,9 @@ static const cs_opt options[] = {
       "position embedding: sinusoid (scaled by a third) or none", NULL, 0, 0,
       position_names },
     { CS_OPT_REAL, 0, "dropout", offsetof(struct config, dropout), "RATE", "0",
-      "dropout rate", "Of the weights of the sums and of the attention "
-      "between them, as in the authors' code, of what attention and feed-forward networks give, "
-      "and of the latter's hidden units. The regularisers see all weights.", 0, 0.99, NULL },
+      "dropout rate", "Applies to the weights of the sums and of the attention between them, as in "
+      "the authors' code, to the outputs of attention and feed-forward networks, and to hidden "
+      "units. The regularisers see all weights.", 0, 0.99, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 

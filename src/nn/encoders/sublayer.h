@@ -80,9 +80,8 @@ enum { CS_WIDTH_MAX = 1 << 16 };
       "channels of a token", NULL, 1, CS_WIDTH_MAX, NULL }
 #define CS_OPT_DROPOUT(T) \
     { CS_OPT_REAL, 0, "dropout", offsetof(T, dropout), "RATE", "0", \
-      "share of values left out in training", "Of what attention and feed-forward networks give, " \
-      "of the latter's hidden units, and of the weights of softmax attention, as PyTorch's " \
-      "layers have it.", 0, 0.99, NULL }
+      "dropout rate", "Applies to the outputs of attention and feed-forward networks, to hidden " \
+      "units, and to the weights of softmax attention, as in PyTorch's layers.", 0, 0.99, NULL }
 #define CS_OPT_FFN_ACT(T) \
     { CS_OPT_ENUM, 0, "act", offsetof(T, act), "KIND", "gelu", \
       "activation of the feed-forward networks: gelu or relu", NULL, 0, 0, cs_ffn_act_names }
@@ -108,6 +107,6 @@ enum { CS_WIDTH_MAX = 1 << 16 };
       "tokens makes no difference.", 0, 0, cs_position_names }
 #define CS_OPT_POSITION_MAX(T) \
     { CS_OPT_SIZE, 0, "max-len", offsetof(T, max_len), "NUM", "8192", \
-      "most tokens of a sequence, where positions are added", NULL, 1, 1e9, NULL }
+      "maximum tokens of a sequence if positions are added", NULL, 1, 1e9, NULL }
 
 #endif

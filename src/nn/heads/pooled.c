@@ -38,43 +38,41 @@ const cs_opt cs_pooled_opt[] = {
       "channels of its layers; 0: those of the encoder", "Between the convolutions of a layer "
       "there are twice as many.", 0, 32768, NULL },
     { CS_OPT_STR, 0, "pool", offsetof(cs_pooled_cfg, pool), "KIND", "mean",
-      "what stands for a sequence: mean, cls, centre, max, lse, attention, or several: mean+max",
-      "mean is that over all tokens, cls the first token's vector, centre the mean over those in "
-      "the middle, max the largest value of every channel, lse the logarithm of the mean of their "
-      "exponentials, attention a mean whose weights are learnt. Those with + between them stand "
-      "side by side. Of head variant, the two sequences' vectors are subtracted, and with a "
-      "predictor their tokens. Not of head token.", 0, 0, NULL },
+      "pooling over tokens: mean, cls, centre, max, lse, attention, or several: mean+max",
+      "mean: mean over all tokens; cls: first token; centre: mean over the middle tokens; max: "
+      "maximum of every channel; lse: log-mean-exp; attention: mean with trained weights. Poolings "
+      "joined by + are concatenated. Head variant subtracts the pooled vectors of its two "
+      "sequences, or their tokens with a predictor. Head token has no pooling.", 0, 0, NULL },
     { CS_OPT_INT, 0, "centre", offsetof(cs_pooled_cfg, centre), "NUM", "200",
-      "tokens in the middle that pool centre takes; all of a shorter sequence", NULL, 1, 1e12,
+      "tokens in the middle that pool centre averages; all of a shorter sequence", NULL, 1, 1e12,
       NULL },
     { CS_OPT_ENUM, 0, "norm", offsetof(cs_pooled_cfg, norm), "KIND", "none",
-      "normalisation of that vector", "What tells sequences apart is a small part of "
-      "their means; normalised, it is of the size that a hidden layer wants.", 0, 0, norms },
+      "normalisation of the pooled vector", "Means of different sequences differ little; "
+      "normalisation scales the difference up for a hidden layer.", 0, 0, norms },
     { CS_OPT_INT, 0, "hidden", offsetof(cs_pooled_cfg, hidden), "NUM", "0",
-      "hidden units between that vector and the answer; 0: none", "With none the answer is linear "
-      "in it, which is all that the encoders' papers have.", 0, 65536, NULL },
+      "hidden units between pooled vector and output; 0: none", "With none the output is linear in "
+      "the pooled vector, as in the encoders' papers.", 0, 65536, NULL },
     { CS_OPT_REAL, 0, "dropout", offsetof(cs_pooled_cfg, dropout), "RATE", "0",
       "dropout rate of these hidden units", NULL, 0, 0.99, NULL },
     { CS_OPT_ENUM, 0, "compare", offsetof(cs_pooled_cfg, compare), "WHAT", "pooled",
       "head variant: vectors to subtract, pooled or hidden", "hidden applies pooling, "
-      "normalisation and hidden layer to either sequence, and the answer is linear in the "
-      "difference. With --init these layers are the other model's, which may have been trained "
-      "on sequences (head multilabel, say).", 0, 0, compared },
+      "normalisation and hidden layer to both sequences; the output is linear in the difference. "
+      "--init copies these layers, also from a model of sequences (such as head "
+      "multilabel).", 0, 0, compared },
     { CS_OPT_REAL, 0, "ancestors", offsetof(cs_pooled_cfg, ancestors), "NUM", "1",
       "weight of a class's ancestors together in the loss of the head tree", "The class itself has "
-      "1. With 0, the head learns like the head class.", 0, 100, NULL },
+      "1. With 0 the loss equals that of head class.", 0, 100, NULL },
     { CS_OPT_INT, 0, "composition", offsetof(cs_pooled_cfg, word), "NUM", "0",
-      "add what words of so many bases tell, by how often each occurs; 0: do not",
-      "The mean of the words' embeddings, either strand's the same, is normalised and goes through "
-      "a hidden layer; its answer and the encoder's add up, and the encoder's begins at zero. Of "
-      "tokens that are neighbouring words whose length divides NUM. Not of heads token and "
-      "variant.", 0, CS_COMPOSITION_K, NULL },
+      "add a path over counts of words of this many bases; 0: none",
+      "The mean embedding of the words (equal for both strands) is normalised and passes a hidden "
+      "layer; its output is added to the encoder's, which starts at zero. NUM must be a multiple "
+      "of the token's bases. Not for heads token and variant.", 0, CS_COMPOSITION_K, NULL },
     { CS_OPT_INT, 0, "composition-channels", offsetof(cs_pooled_cfg, word_channels), "NUM", "96",
-      "channels of these words", NULL, 1, 32768, NULL },
+      "composition path: channels of a word", NULL, 1, 32768, NULL },
     { CS_OPT_INT, 0, "composition-hidden", offsetof(cs_pooled_cfg, word_hidden), "NUM", "512",
-      "hidden units of their network", NULL, 1, 65536, NULL },
+      "composition path: hidden units", NULL, 1, 65536, NULL },
     { CS_OPT_REAL, 0, "composition-dropout", offsetof(cs_pooled_cfg, word_dropout), "RATE", "0.25",
-      "share of these left out in training", NULL, 0, 0.99, NULL },
+      "composition path: dropout rate of hidden units", NULL, 0, 0.99, NULL },
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
