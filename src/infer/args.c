@@ -156,7 +156,7 @@ static void apply_log(const cs_log_args *log)
         cs_log_set_level(CS_LOG_ERROR);
     else if (log->verbose)
         cs_log_set_level(log->verbose > 1 ? CS_LOG_DEBUG : CS_LOG_INFO);
-    cs_io_init();                              /* htslib's level follows ours */
+    cs_io_init();                              /* set htslib's log level to ours */
     if (log->force)
         cs_outfile_protect(NULL);
 }
@@ -183,7 +183,7 @@ out:
     return rc;
 }
 
-/* One name a line; the text is kept, and names point into it. */
+/* One name per line; names point into the text, which is kept. */
 static int read_list(cs_input_args *a, const char *path)
 {
     char *text = NULL, *save = NULL;
@@ -242,7 +242,7 @@ int cs_args_input(cs_input_args *a)
     }
     for (int i = 0; i < a->file.n; i++) {
         n_stdin += is_stdin(a->file.v[i]);
-        CS_TRY(cs_paths_add_input(a->file.v[i]));  /* not all were options' values */
+        CS_TRY(cs_paths_add_input(a->file.v[i]));  /* some arguments were not option values */
     }
     if (n_stdin > 1)
         return cs_fail(CS_EUSAGE, "standard input ('-') is given %d times, but can be read only "

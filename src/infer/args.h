@@ -10,8 +10,8 @@
 typedef struct cs_input_args {
     cs_strlist  file, list, region;
     const char *reference, *require, *exclude;
-    cs_strlist  text;            /* the lists' names, owned: see cs_args_release() */
-    bool        implied;         /* standard input, which nobody has named */
+    cs_strlist  text;            /* names from lists, owned: see cs_args_release() */
+    bool        implied;         /* standard input, by default */
 } cs_input_args;
 typedef struct cs_pair_args { cs_strlist first, second; int interleaved; } cs_pair_args;
 typedef struct cs_model_args { const char *model; } cs_model_args;
@@ -33,24 +33,22 @@ extern const cs_opt cs_stream_table[];     /* -B/--batch-tokens, --chunks-in-fli
 extern const cs_opt cs_log_table[];        /* -q/--quiet, -v/--verbose, --force */
 
 /**
- * cs_args_parse - defaults, then argv; operands are added behind what -i gave
+ * cs_args_parse - defaults, then argv; operands are appended to the files of -i
  *
  * set      the command's tables, ending with {0}
- * operand  receives the operands; NULL: an operand is a mistake. Release with cs_opt_release() when
- *          it is the field of a table
+ * operand  receives the operands; NULL: an operand is a mistake. Release with cs_opt_release() if
+ *          it is a table's field
  * log      applied to the log level, or NULL
- * Returns  CS_OK, or CS_EUSAGE with a sentence, also for a file that would be read and written
+ * Returns  CS_OK, or CS_EUSAGE with a message, also if an input is also an output
  */
 int cs_args_parse(const cs_optset *set, int argc, char **argv, cs_strlist *operand,
                   const cs_log_args *log) CS_MUST_CHECK;
 
 /**
- * cs_args_input - what to read: the files given, those of lists, or standard input when there are
- * none
+ * cs_args_input - input files: those given, those of lists, or standard input without any
  *
- * Returns  CS_OK; CS_EUSAGE when there are none and standard input is a terminal, when standard
- *          input is named twice, or when one of them is an output; CS_EIO for a list that cannot be
- *          read
+ * Returns  CS_OK; CS_EUSAGE if there are none and standard input is a terminal, if standard input
+ *          is named twice, or if one of them is an output; CS_EIO for a list that cannot be read
  */
 int cs_args_input(cs_input_args *a) CS_MUST_CHECK;
 
@@ -64,22 +62,22 @@ typedef struct cs_sources { cs_inputs *in, *second; cs_pairs pairs; bool paired;
 /**
  * cs_sources_open - the files of -i, lists and operands, or those of -1 and -2
  *
- * a        receives the names of -1 and -2, too: what the run reads
- * Returns  CS_OK; CS_EUSAGE when both kinds are named, or -1 and -2 are not as many; the errors of
+ * a        receives the names of -1 and -2, too: the inputs of the run
+ * Returns  CS_OK; CS_EUSAGE if both kinds are named, or -1 and -2 differ in number; the errors of
  *          cs_args_input() and cs_inputs_open()
  */
 int  cs_sources_open(cs_input_args *a, const cs_pair_args *pair, const cs_input_opt *how,
                      cs_sources *s) CS_MUST_CHECK;
 void cs_sources_close(cs_sources *s);
 
-/** cs_args_reading - how to read: what the options say; points into `a`. CS_OK, CS_EUSAGE */
+/** cs_args_reading - reader settings from the options; points into `a`. CS_OK, CS_EUSAGE */
 int cs_args_reading(const cs_input_args *a, int n_inflate, cs_input_opt *how) CS_MUST_CHECK;
 
 /** cs_args_release - free what cs_args_input() has read */
 void cs_args_release(cs_input_args *a);
 
-/* How one budget of threads is divided: those that read, tokenise, compute and write share `work`
- * as they find something to do (base/budget.h), `inflate` are there for decompression only. */
+/* Division of the thread budget: reading, tokenising, computing and writing share `work`
+ * (base/budget.h); `inflate` threads only decompress. */
 typedef struct cs_split { int work, inflate; } cs_split;
 
 /** cs_args_split - an eighth, rounded down, is for decompression */
@@ -87,11 +85,11 @@ cs_split cs_args_split(const cs_compute_args *a);
 
 /** cs_device_open - the backend of --device, in --precision (auto: fp32); CS_EDEVICE, CS_EUSAGE */
 int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
-/** cs_device_open_all - the same for several devices, as a list; for what runs a stream */
+/** cs_device_open_all - the same for several devices, as a list, for a stream */
 int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
 
-/** cs_device_answers - for a command that answers: auto is what the model says was checked, where
- * all GPUs of the run can do it */
+/** cs_device_answers - for prediction: auto is the precision validated for the model, if all GPUs
+ * of the run support it */
 void cs_device_answers(const cs_device_args *a, const cs_model *m);
 
 /** cs_args_model - the file of --model, or the default model's; an input of the run. CS_OK; the
@@ -99,18 +97,18 @@ void cs_device_answers(const cs_device_args *a, const cs_model *m);
 int cs_args_model(const char *path, char *found, size_t n_found) CS_MUST_CHECK;
 
 /**
- * cs_model_open - backend and model of a command that answers
+ * cs_model_open - backend and model for prediction
  *
  * path     --model, or NULL for the default model
- * device   where it answers; NULL: on the CPU
+ * device   where it computes; NULL: the CPU
  * Returns  CS_OK; the errors of cs_args_model() and cs_model_load(); CS_EMODEL for a model whose
  *          input is not nucleotides
  */
 int cs_model_open(const char *path, const cs_device_args *device, int n_thread, cs_backend **be,
                   cs_model **model) CS_MUST_CHECK;
 
-/** cs_model_label_of - the number of the class, or other label, that an option names; CS_EUSAGE
- * with the one that was probably meant */
+/** cs_model_label_of - number of the class or label given by an option; CS_EUSAGE with the nearest
+ * name */
 int cs_model_label_of(const cs_model *m, const char *name, int32_t *no) CS_MUST_CHECK;
 
 #endif

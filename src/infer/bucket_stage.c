@@ -1,34 +1,34 @@
 /* bucket_stage.c - the bucket stage: chunks to the writer, their views into batches.
  *
  * DESIGN
- * No deadlock. Only `flight` and the count `pending` can close a circle: bucket waits for space
- * in flight, the writer for the predictions of its chunk w, and these may lie in a batch that only
+ * No deadlock. Only `flight` and the count `pending` can form a cycle: bucket waits for space in
+ * flight, the writer for the predictions of its chunk w, and these may be in a batch that only
  * bucket can close. Let b(j) be the bytes of chunk j, P and B the items and bytes that flight
  * holds. Bucket blocks on chunk k only if flight, which then holds w+1 .. k-1, has k-1-w >= P
- * items, or if b(w+1) + ... + b(k) > B (a push into an empty flight always succeeds).
- * Therefore, before pushing k, it closes every batch whose oldest chunk o has
+ * items, or if b(w+1) + ... + b(k) > B (a push into an empty flight always succeeds). Therefore,
+ * before pushing k, it closes every batch whose oldest chunk o has
  *
  *     k - o >= L  or  b(o+1) + ... + b(k) > B / 2,       1 <= L <= P + 1.
  *
  * Both grow as o falls, so if bucket blocks, every batch with records of chunks <= w has been
- * closed, infer (which waits for no other thread) will answer it, and the writer will go on. Half
- * of B, and L = P / 2, leave the writer some way to go before anybody waits. Chunk numbers and
- * bytes are functions of the input, so batches are, too; a clock or the length of a queue is
- * never asked.
+ * closed, infer (which waits for no other thread) will process it, and the writer will continue.
+ * Half of B, and L = P / 2, leave some slack before any stage waits. Chunk numbers and bytes are
+ * functions of the input, so batches are, too; they never depend on a clock or the length of a
+ * queue.
  */
 #include "infer/stage.h"
 #include "infer/tokenise.h"
 
-/* The byte half of the lag rule: how far the window of chunks that may share a batch reaches back.
- * Invariant: chunks first .. k-1 (k the next) number fewer than `lag`; bytes is their sum but for
- * the first's own, and size[j % lag] is b(j). */
+/* The byte half of the lag rule: size of the window of chunks that may share a batch. Invariant:
+ * chunks first .. k-1 (k the next) number fewer than `lag`; bytes is their sum but for the first's
+ * own, and size[j % lag] is b(j). */
 struct lag {
     uint64_t lag, first;
     size_t  *size;
     size_t   bytes, max_bytes;
 };
 
-/* Take chunk k in; afterwards a batch whose oldest chunk is below `first` is too old. */
+/* Add chunk k; afterwards a batch whose oldest chunk is below `first` must be closed. */
 static void lag_advance(struct lag *l, uint64_t k, size_t n_bytes)
 {
     if (k > l->first)
@@ -45,13 +45,13 @@ static int push_batch(void *queue, cs_batch *b)
     return cs_queue_push(queue, b);
 }
 
-/* The chunk as bucket holds it; on an error after the push it stays the writer's. */
+/* The chunk, while bucket holds it; after the push the writer owns it, also on an error. */
 static int bucket_chunk(cs_bucket_stage *s, struct lag *l, cs_bucketer *k, cs_chunk *c)
 {
     int rc = CS_OK, n_missing = 0;
 
     lag_advance(l, c->no, cs_chunk_bytes(c));
-    /* The bucketer counts in chunks: tell it the chunk number at which `first` is due anyway. */
+    /* The bucketer counts in chunks: pass it the chunk number at which `first` is due anyway. */
     rc = cs_bucketer_chunk(k, l->first + l->lag - 1);
     if (s->limit)
         cs_bucketer_limit(k, atomic_load(&s->limit->tokens));

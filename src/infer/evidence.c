@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The other strand of the same window says the same. */
+/* Both strands of a window have the same evidence. */
 static const float *shared(const cs_chunk *c, int32_t k)
 {
     const cs_view *v = &c->view[k], *before = v - 1;

@@ -7,14 +7,14 @@
 /**
  * cs_chunk_look_up - evidence for every view of a chunk that has no reason, from its bases
  *
- * Views of both strands of a window share theirs. Nothing where the model has no table.
+ * Views of both strands of a window share theirs. Does nothing if the model has no table.
  *
  * c        its views have been listed and encoded; gets view.evidence, in its arena
  * Returns  CS_OK or CS_EMEM
  */
 int cs_chunk_look_up(const cs_policy *p, cs_chunk *c) CS_MUST_CHECK;
 
-/** cs_view_add_evidence - to its raw values, once it has been answered */
+/** cs_view_add_evidence - add it to the view's raw values, after prediction */
 void cs_view_add_evidence(const cs_view *v, int64_t n);
 
 #endif

@@ -85,7 +85,8 @@ const cs_opt cs_call_table[] = {
     { .type = CS_OPT_END }
 };
 
-/* The longest sequence whose tokens the model takes for sure; bounds grow with the length. */
+/* The longest sequence that is certain to fit the model's token limit; bounds grow with the
+ * length. */
 static int64_t longest_bases(const cs_model *m, int64_t max_len)
 {
     int64_t lo = 0, hi = INT64_C(1) << 40;
@@ -105,7 +106,7 @@ static bool cuts(const cs_policy_args *a)
     return a->on_long == CS_LONG_WINDOW || a->on_long == CS_LONG_FIT;
 }
 
-/* Windows as long as there is space for. */
+/* The longest windows that fit into memory. */
 static int fit_windows(cs_policy *p, const cs_policy_args *a, cs_model *m)
 {
     cs_session *s = cs_session_new(m, m->be);
@@ -160,7 +161,7 @@ bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m)
         || (calls->call == CALL_AUTO && m->head->set_taxonomy && m->taxonomy);
 }
 
-/* "archaea from 1000 bases on, plasmid never": classes that not every length is called of. */
+/* "archaea from 1000 bases on, plasmid never": classes that are not called at every length. */
 static void tell_limits(const cs_policy *p, double max_error)
 {
     const cs_calibration *c = &p->model->calibration;
@@ -186,7 +187,7 @@ static void tell_limits(const cs_policy *p, double max_error)
                 text);
 }
 
-/* A rate as probabilities, by length and class. */
+/* Convert a rate to probability thresholds, by length and class. */
 static void set_least(cs_policy *p, double max_error, bool counted)
 {
     const cs_calibration *c = &p->model->calibration;
@@ -195,7 +196,7 @@ static void set_least(cs_policy *p, double max_error, bool counted)
     for (int i = 0; i < c->n; i++) {
         bool never = true;
         for (int32_t k = 0; k < CS_CALIBRATION_CLASSES; k++) {
-            /* Taxa that were not counted: calibrated probabilities say how often they are right. */
+            /* Taxa without counts: use the calibrated probability as the rate of correct calls. */
             p->least[i][k] = counted ? cs_calibration_least(c, i, k, max_error) : 1 - max_error;
             never = never && (p->least[i][k] > 1 || (c->n_class > 0 && k >= c->n_class));
         }
@@ -329,7 +330,7 @@ const char *cs_policy_remedy(const cs_policy *p, bool device)
 {
     const bool may_cut = cs_policy_may_cut(p);
 
-    /* Of two segments that are not mates, both are windows. */
+    /* Two segments that are not mates are both windows. */
     if (p->pair != CS_PAIR_MEAN || p->on_long == CS_LONG_WINDOW)
         return "a smaller --window-length needs less";
     if (p->on_long == CS_LONG_FIT)

@@ -27,7 +27,7 @@ static bool above_limit(const cs_infer_stage *s, cs_session *by, const cs_batch 
            cs_plan_memory(by, b->n_tok, b->n_seg, b->depth, false) > most;
 }
 
-/* The record whose answer is not finite, or the only one; NULL: who knows. */
+/* The record whose prediction is not finite, or the only one; NULL: unknown. */
 static const cs_record *culprit(const cs_session *by, const cs_batch *b, int rc)
 {
     int64_t left = rc == CS_EMODEL ? by->nonfinite : -1;
@@ -40,7 +40,7 @@ static const cs_record *culprit(const cs_session *by, const cs_batch *b, int rc)
     return b->n_rec == 1 ? record_of(b, 0) : NULL;
 }
 
-/* Say which record is to blame, where one is, and what would help it. */
+/* Add the record that caused the error, if known, and the remedy to the message. */
 static int annotate_error(const cs_infer_stage *s, cs_session *by, const cs_batch *b, int rc)
 {
     char why[1024];
@@ -62,7 +62,7 @@ static int annotate_error(const cs_infer_stage *s, cs_session *by, const cs_batc
     return cs_fail(rc, "record '%s': %s", r->name, why[0] ? why : cs_error_name(rc));
 }
 
-/* A long sequence that does not fit is its record's misfortune, unless the user wants to stop. */
+/* A long sequence that does not fit fails its record only, unless the user wants an error. */
 static int give_up(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     cs_chunk *c = b->slot[0].chunk;
@@ -75,8 +75,8 @@ static int give_up(cs_infer_stage *s, cs_session *by, const cs_batch *b)
     return CS_OK;
 }
 
-/* Answers of a run of views of one chunk are counted down at once: the last view of a chunk may be
- * the moment at which the writer frees it. */
+/* Count down a run of views of one chunk at once: after the chunk's last view the writer may free
+ * it. */
 static void deliver(cs_infer_stage *s, const cs_batch *b)
 {
     const float *v = s->answer;
@@ -107,7 +107,7 @@ static int reserve_values(cs_infer_stage *s, const cs_batch *b)
 
 /* ---- batches for which there is no room ------------------------------------------------------ */
 
-/* The first time, make half of the batch the budget; is the batch above it? */
+/* The first time, set the budget to half of the batch. Returns whether the batch exceeds it. */
 static bool is_above(cs_limit *l, const cs_batch *b)
 {
     const int64_t half = b->n_tok / 2;           /* of several records: at least 1 */
@@ -121,7 +121,7 @@ static bool is_above(cs_limit *l, const cs_batch *b)
     return b->n_tok > most;
 }
 
-/* Its records in batches that keep to the budget. */
+/* Split the batch's records into batches within the budget. */
 static int in_parts(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     const int64_t most = atomic_load(&s->limit->tokens);
@@ -214,7 +214,7 @@ int cs_batch_finish(cs_infer_stage *s, int slot, const cs_batch *b)
     if (!s->started[slot])
         return cs_batch_predict(s, s->session, b);
     CS_TRY(reserve_values(s, b));
-    cs_budget *budget = cs_budget_leave();       /* waiting for a device is not working */
+    cs_budget *budget = cs_budget_leave();       /* do not count waiting for a device as work */
     rc = cs_session_finish(s->session, slot, s->answer);
     cs_budget_enter(budget);
     CS_TRY(rc);
@@ -236,7 +236,7 @@ int cs_prediction_accept(const cs_policy *p, const cs_record *r, cs_reason reaso
 
 /* ---- the stage ------------------------------------------------------------------------------- */
 
-/* By the session that all stages share, with the threads that there are to spare. */
+/* Use the shared session, with all spare threads. */
 static int infer_shared(cs_infer_stage *s, const cs_batch *b)
 {
     cs_budget *budget = cs_budget_leave();
@@ -265,9 +265,9 @@ static int collect(cs_infer_stage *s, int slot)
     return rc;
 }
 
-/* Through a device's staging buffers: while one batch is computed the next is sent. Nobody waits
- * for a batch while answers are in a slot: the bucket stage may wait for the writer, and that for
- * them. */
+/* Through a device's staging buffers: the next batch is uploaded while one is computed. Never wait
+ * for a batch while a slot holds predictions: the bucket stage may wait for the writer, and the
+ * writer for these predictions. */
 static int infer_ahead(cs_infer_stage *s, cs_queue *in)
 {
     void *item;
@@ -284,7 +284,7 @@ static int infer_ahead(cs_infer_stage *s, cs_queue *in)
         if (rc == CS_OK)
             rc = collect(s, 1 - slot);
         if (rc == CS_OK && !s->started[slot])
-            rc = collect(s, slot);        /* no space for it: alone, or otherwise */
+            rc = collect(s, slot);        /* out of memory: run it alone, or split it */
     }
 out:
     if (rc != CS_EOF)

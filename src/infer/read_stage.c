@@ -1,7 +1,7 @@
 /* read_stage.c - the read stage: fill chunks with records. */
 #include "infer/stage.h"
 
-/* CS_EOF: the input ended; the chunk may have records all the same. */
+/* CS_EOF: the input ended; the chunk may still have records. */
 static int fill(const cs_read_stage *s, cs_chunk *c)
 {
     int rc = CS_OK;
@@ -23,7 +23,7 @@ int cs_stage_read(void *self, cs_queue *in, cs_queue *out)
         if (!c)
             return cs_fail(CS_EMEM, "out of memory for a chunk of the input");
         rc = fill(s, c);
-        /* Once it is pushed, the chunk is another thread's. */
+        /* A pushed chunk belongs to another thread. */
         const bool whole = rc >= 0 && c->n > 0;
         const int pushed = whole ? cs_queue_push(out, c) : rc;
         if (!whole || pushed != CS_OK) {

@@ -7,11 +7,11 @@
  *     chunks    P c waiting for the writer and 8 elsewhere: 2 in each of the two queues before
  *               bucket, 1 in the hands of read, tokenise, bucket and write; 4 of them with tokens
  *     batches   one open per depth that occurs, 2 queued, 1 in infer, each of at most B
- *     network   activations of the largest batch, known by a dry run
- *     records   queues count bytes, and let one item larger than all of their room in when they are
- *               empty; so if long ones follow each other, 7 are on their way (7 r), 3 of them with
- *               tokens (12 r for each strand), one with its bases reversed (r), and 3 batches hold
- *               one strand of one each (12 r). Windows have v bytes each: 7 v r / their distance
+ *     network   activations of the largest batch, from a dry run
+ *     records   queues count bytes, and admit one item above their limit when empty; so with
+ *               consecutive long records, 7 are in flight (7 r), 3 of them with tokens (12 r for
+ *               each strand), one with its bases reversed (r), and 3 batches hold one strand of one
+ *               each (12 r). Windows have v bytes each: 7 v r / their distance
  *
  * Nothing else grows with the input. cs_stream_run() logs the sum.
  */
@@ -61,9 +61,9 @@ static void report_memory(const cs_stream *s, const cs_stream_stat *t)
             peak_rss_mb());
 }
 
-/* Chunks are filled by one thread and freed by another, in pieces of 4 kB to 1 MB: on the heap that
- * ends in holes, and memory creeps upwards with the length of the input (measured: 80 MB after 200
- * Mbases, 95 MB after 600). Pages of their own go back when a piece is freed. */
+/* Chunks are filled by one thread and freed by another, in pieces of 4 kB to 1 MB: this fragments
+ * the heap, and memory grows with the length of the input (measured: 80 MB after 200 Mbases, 95 MB
+ * after 600). With mmap, freed pieces return to the system. */
 static void give_memory_back(void)
 {
 #ifdef __GLIBC__
@@ -71,7 +71,7 @@ static void give_memory_back(void)
 #endif
 }
 
-/* All stages are distinguished by their structs; this is the picture of ARCHITECTURE.md in code. */
+/* This is the diagram of ARCHITECTURE.md in code. */
 struct stages {
     cs_read_stage     read;
     cs_tokenise_stage tokenise;
@@ -162,7 +162,7 @@ static int64_t tokens_per_batch(const cs_stream *s)
     return n;
 }
 
-/* What was unusual, of a run that succeeded. */
+/* Warnings about a run that succeeded. */
 static void report_counted(const cs_stream *s, const struct stages *g, const cs_stream_stat *stat)
 {
     char what[160];

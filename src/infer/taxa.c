@@ -114,7 +114,7 @@ int cs_taxa_of(const cs_model *m, const char *path, cs_taxonomy **out)
     return rc;
 }
 
-/* Both arrays by node in one piece, with that by class behind. */
+/* One block: both arrays by node, then that by class. */
 int cs_taxa_tree(const cs_taxonomy *t, cs_tree *out)
 {
     const size_t n = (size_t)t->n;
@@ -171,7 +171,7 @@ int cs_taxa_depth(const cs_model *m)
     return most > 1 ? most : 0;
 }
 
-/* Cuts the last part off a lineage; false: it was the only one. */
+/* Removes the last part of a lineage; false if it was the only one. */
 static bool shorten(char *lineage)
 {
     char *semi = strrchr(lineage, ';');
@@ -181,7 +181,7 @@ static bool shorten(char *lineage)
     return semi != NULL;
 }
 
-/* The lineages of a class and of what is above it. */
+/* The lineages of a class and its ancestors. */
 static int add_lineages(cs_names *names, cs_arena *text, const cs_taxonomy *t, const char *name,
                         int32_t node)
 {

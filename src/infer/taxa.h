@@ -11,11 +11,11 @@ typedef struct cs_taxa_args { const char *taxonomy, *taxa, *lineage; } cs_taxa_a
 extern const cs_opt cs_taxa_table[];
 
 /**
- * cs_taxa_set - give a model's labels their places in a taxonomy
+ * cs_taxa_set - assign a model's labels to nodes of a taxonomy
  *
- * Returns  CS_OK; CS_EUSAGE (no classes; names that fit several taxa); CS_EIO; CS_EFORMAT
+ * Returns  CS_OK; CS_EUSAGE (no classes; ambiguous names); CS_EIO; CS_EFORMAT
  *
- * Does nothing when no option was given. A tree that the model had is replaced.
+ * Does nothing without an option. Replaces the model's previous tree.
  */
 int cs_taxa_set(cs_model *m, const cs_taxa_args *a) CS_MUST_CHECK;
 
@@ -27,21 +27,19 @@ int cs_taxa_of(const cs_model *m, const char *path, cs_taxonomy **out) CS_MUST_C
 int  cs_taxa_tree(const cs_taxonomy *t, cs_tree *out) CS_MUST_CHECK;
 void cs_taxa_tree_release(cs_tree *t);
 
-/** cs_taxa_set_head - let a head that learns by the tree know it; CS_EUSAGE when the model has
- * none */
+/** cs_taxa_set_head - pass the tree to a head that trains on it; CS_EUSAGE if the model has none */
 int cs_taxa_set_head(cs_model *m) CS_MUST_CHECK;
 
 /**
- * cs_taxa_places - the nodes where classes stand: the model's own, and behind them others called by
- * lineages, which stand at the deepest taxon of theirs that the tree has (0: the root)
+ * cs_taxa_places - the nodes of classes: the model's own, then others named by lineages, at their
+ * deepest taxon in the tree (0: the root)
  *
  * node     [classes->n]
  */
 int cs_taxa_places(const cs_model *m, const cs_taxonomy *t, const cs_classes *classes,
                    int32_t *node) CS_MUST_CHECK;
 
-/** cs_taxa_depth - of a model whose classes are called by their lineages, the most parts that one
- * has; 0: they are not */
+/** cs_taxa_depth - maximum number of parts of a class's lineage; 0: the classes are not lineages */
 int cs_taxa_depth(const cs_model *m);
 
 #endif

@@ -1,8 +1,8 @@
 /* tokenise.c - the tokenise stage: a chunk's views, their tokens, and space for predictions.
  *
- * DESIGN. Token ids are four times as large as the bases and are needed for a moment only: all of a
- * chunk's are in one block, c->id, which the bucket stage frees when it has copied them into
- * batches, so that the chunks that wait for the writer are small.
+ * DESIGN. Token ids take four times the memory of bases and are needed briefly: a chunk's ids are
+ * in one block, c->id, which the bucket stage frees after copying them into batches, so chunks that
+ * wait for the writer are small.
  */
 #include "infer/tokenise.h"
 
@@ -52,7 +52,7 @@ static int list_views(const cs_policy *p, cs_chunk *c)
     return CS_OK;
 }
 
-/* One block for the ids of all views, each given as much as its bases can need. */
+/* One block for the ids of all views, each with the upper bound of its bases' tokens. */
 static int reserve_ids(const cs_policy *p, cs_chunk *c)
 {
     for (int32_t k = 0; p->model->tok && k < c->n_view; k++)
@@ -68,7 +68,7 @@ static int reserve_ids(const cs_policy *p, cs_chunk *c)
     return CS_OK;
 }
 
-/* Tokens of all views, each with the space that the tokenizer and bases to turn need meanwhile. */
+/* Tokenise all views, each with scratch memory for the tokenizer and reversed bases. */
 static int encode(const cs_policy *p, cs_chunk *c)
 {
     int64_t most = 0;
@@ -91,13 +91,13 @@ static bool is_alone(const cs_chunk *c, const cs_view *v)
     return c->first[v->rec + 1] - c->first[v->rec] == 1;
 }
 
-/* How many answers a record's own is made of, in sequence. */
+/* Number of predictions that a record's concatenates. */
 static int answers_of(const cs_policy *p, const cs_chunk *c, int i)
 {
     return p->pair == CS_PAIR_APART ? c->rec[i].n_seg : 1;
 }
 
-/* Space for the raw values of views; where a record has one view, they are its prediction's own. */
+/* Space for the raw values of views; a record with one view uses its prediction's memory. */
 static int reserve_answers(const cs_policy *p, cs_chunk *c)
 {
     const cs_model *m = p->model;

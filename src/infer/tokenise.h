@@ -5,14 +5,15 @@
 #include "infer/policy.h"
 
 /**
- * cs_chunk_tokenise - views of every record, with their tokens, and space for their predictions
+ * cs_chunk_tokenise - list every record's views, tokenise them, and reserve memory for their
+ * predictions
  *
  * c        its records are set; gets view, first, ans and id
  * Returns  CS_OK; CS_EMEM naming the records
  */
 int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c) CS_MUST_CHECK;
 
-/** cs_chunk_free_ids - token ids, once batches have copies of them */
+/** cs_chunk_free_ids - token ids, after batches have copied them */
 void cs_chunk_free_ids(cs_chunk *c);
 
 #endif

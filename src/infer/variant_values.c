@@ -37,7 +37,7 @@ static char *escaped(const char *text)
     return copy;
 }
 
-/* What the fields are of. */
+/* Description of the fields' quantity. */
 struct of { cs_variant_values *v; const cs_model *m; const char *prefix; };
 
 static void add_field(const struct of *o, const char *name, const char *text, const char *label,

@@ -9,9 +9,9 @@
 
 enum { CS_SKIP_BYTES = 40 };
 
-/* Fields: those of the score, then why there is none, then whether alleles are swapped. */
+/* Fields: those of the score, then the reason for its absence, then whether alleles are swapped. */
 typedef struct cs_variant_values {
-    int            score;        /* but CS_SCORE_AUTO; set before init */
+    int            score;        /* not CS_SCORE_AUTO; set before init */
     int32_t        width;        /* of a vector, with EMBEDDING; as well */
     cs_vcf_field  *field;
     cs_vcf_values *value;        /* [n_field] of the VCF record in hand; [cap] space for its ALTs */
@@ -23,15 +23,15 @@ typedef struct cs_variant_values {
 } cs_variant_values;
 
 /** cs_variant_values_init - the fields of a model's score; keys begin with the prefix. CS_OK;
- * CS_EMODEL: two labels give one key. Release it in every case */
+ * CS_EMODEL: two labels have the same key. Release it in any case */
 int  cs_variant_values_init(cs_variant_values *v, const cs_model *m, const char *prefix)
     CS_MUST_CHECK;
 void cs_variant_values_release(cs_variant_values *v);
 
-/** cs_variant_values_set - what was answered for one ALT, or for a record that has none */
+/** cs_variant_values_set - set the prediction for one ALT, or for a record without ALT */
 void cs_variant_values_set(cs_variant_values *v, const cs_variant_alt *alt, const cs_prediction *a);
-/** cs_variant_values_head, cs_variant_values_row - the table's first line, and that of an ALT once
- * its record is complete */
+/** cs_variant_values_head, cs_variant_values_row - the table's header line, and the line of an ALT
+ * of a complete record */
 int  cs_variant_values_head(const cs_variant_values *v, cs_outfile *tsv) CS_MUST_CHECK;
 int  cs_variant_values_row(const cs_variant_values *v, const cs_vcf_record *r, int i,
                            cs_outfile *tsv) CS_MUST_CHECK;

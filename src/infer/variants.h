@@ -15,9 +15,9 @@ typedef struct cs_variant_alt {
     const cs_vcf_record *of;
     int                  no;     /* which ALT, from 0; -1: the VCF record has none */
     cs_window_pair       pair;
-    const char          *ref, *alt;   /* the trimmed alleles where they lie in their windows, and
-                                       * what follows there */
-    int64_t              n_hide;      /* bases from either on that a model has to guess */
+    const char          *ref, *alt;   /* position of the trimmed alleles in their windows, and the
+                                       * bases after them */
+    int64_t              n_hide;      /* number of masked bases from the alleles' start */
 } cs_variant_alt;
 
 typedef struct cs_variant_source {
@@ -25,11 +25,11 @@ typedef struct cs_variant_source {
     cs_windows *windows;
     cs_exons   *exons;           /* read variants near them on their strand; or NULL */
     int64_t     n_base;          /* of a window */
-    bool        guess;           /* alleles hidden; one window where they are as long as each other,
-                                  * as then what is around them is the same */
+    bool        guess;           /* mask the alleles; one window if both have the same length, as
+                                  * their context is then equal */
 } cs_variant_source;
 
-/* What a variant's effect is told by; AUTO: by what the model is. */
+/* Score of a variant's effect; AUTO: by the kind of model. */
 typedef enum {
     CS_SCORE_AUTO, CS_SCORE_MODEL, CS_SCORE_EMBEDDING, CS_SCORE_LLR
 } cs_variant_score;
@@ -38,20 +38,21 @@ typedef enum {
  * cs_variants_next - the next VCF record, as one record per ALT (the `next` of a cs_stream)
  *
  * A record without a sequence to score has one segment without bases, and its reason in
- * native[0]->pair; one without any ALT is there once, too.
+ * native[0]->pair; one without ALT also gives one record.
  *
  * Returns  CS_OK; CS_EOF; the errors of cs_vcf_next() and cs_windows_make()
  */
 int cs_variants_next(void *source, cs_chunk *c) CS_MUST_CHECK;
 
 /**
- * cs_variants_model - the model that is asked: the one that was named, or that comes with chordseq
+ * cs_variants_model - the model: --model, or the default
  *
  * named    --model or NULL
- * score    by the distance of embeddings the one for sequences, else that for variants, with a
- *          message of what it predicts
+ * score    for embedding distances the default is the model of sequences, else that of variants,
+ *          with a message on what it predicts
  * buf      receives the path
- * Returns  CS_OK; CS_EUSAGE for likelihoods, which none of them has; the errors of cs_model_find()
+ * Returns  CS_OK; CS_EUSAGE for likelihoods, which no default model has; the errors of
+ *          cs_model_find()
  */
 int cs_variants_model(const char *named, cs_variant_score score, char *buf, size_t n_buf)
     CS_MUST_CHECK;
@@ -62,9 +63,9 @@ void cs_variants_distance(const float *ref, const float *alt, int32_t n, double 
 /**
  * cs_variants_ratio - log of how much likelier the alternate allele is than the reference
  *
- * As many bases are hidden in either window, n_hide from the allele on, and their logarithms are
- * summed: of alleles of one length those are the alleles; a shorter one is followed by what
- * follows it in its window, so that sums of equally many terms are compared.
+ * In both windows n_hide bases from the allele on are masked, and their log-probabilities summed:
+ * these are the alleles if both have the same length; a shorter one is extended by the bases after
+ * it, so both sums have the same number of terms.
  *
  * a        of one window: probabilities of A, C, G and T for every base; of two windows: raw values
  *          of both, in sequence

@@ -1,10 +1,10 @@
 /* views.c - split a record into views, and combine their predictions.
  *
- * DESIGN. An answer is the same for a sequence and its reverse complement only if everything on the
- * way is symmetric, bit for bit. Windows lie symmetrically about the middle, so that those of
- * the reverse complement are the reverse complements of these, from right to left. Sums are taken
- * in pairs, forward + reverse and window i + window n-1-i: turning the sequence round swaps the two
- * terms of an addition, which commutes, and leaves the order of additions alone.
+ * DESIGN. A prediction is equal for a sequence and its reverse complement only if every step is
+ * symmetric, bit for bit. Windows are symmetric about the middle, so the windows of the reverse
+ * complement are the reverse complements of these, from right to left. Sums are taken in pairs,
+ * forward + reverse and window i + window n-1-i: reversing the sequence swaps the two terms of an
+ * addition, which commutes, and keeps the order of additions.
  */
 #include "infer/views.h"
 
@@ -28,8 +28,8 @@ int64_t cs_policy_windows(const cs_policy *p, int64_t n_base)
     return 1 + (n_base - p->window + step - 1) / step;
 }
 
-/* Spread evenly and rounded, mirrored in the second half. The one in the middle is a base shorter
- * where it could not lie in the middle otherwise. */
+/* Spread evenly and rounded, mirrored in the second half. The middle one is a base shorter if it
+ * could not be centred otherwise. */
 void cs_policy_window(const cs_policy *p, int64_t n_base, int64_t i, int64_t *start,
                       int64_t *length)
 {
@@ -107,10 +107,10 @@ static bool sorts_after(const char *base, int64_t n)
     return false;
 }
 
-/* Reads no further than it must: in most sequences the first tenth. */
+/* Stops as soon as the result is known: in most sequences after a tenth. */
 static cs_reason unknown_reason(const cs_policy *p, const char *base, int64_t n)
 {
-    /* As many unknown ones as the share allows, which 0.7 of 10 does not quite reach in binary. */
+    /* Maximum number of unknown bases; rounded, because 0.7 * 10 is below 7 in binary. */
     const double spare = floor(p->max_unknown * (double)n * (1 + 1e-12));
     const int64_t enough = spare < (double)n ? n - (int64_t)spare : 1;
     const bool pairs = cs_tokenizer_alphabet(p->model->tok, p->model->tok_state) == CS_DIPLOTYPES;
@@ -161,11 +161,11 @@ int64_t cs_view_scratch(const cs_policy *p, const cs_view *v)
 
     if (v->reason || !m->tok)
         return 0;
-    /* The next one's begins behind it, and a tokenizer keeps numbers in it. */
+    /* Aligned, because a tokenizer keeps integers in it and the next view's follows. */
     return (work_bytes(m, v->n_base) + turned + 15) / 16 * 16;
 }
 
-/* The tokens of one part behind those that v has. */
+/* Append the tokens of one part to those of v. */
 static void add_tokens(const cs_policy *p, const char *base, cs_view *v, char *scratch)
 {
     const cs_model *m = p->model;
@@ -183,7 +183,7 @@ static void add_tokens(const cs_policy *p, const char *base, cs_view *v, char *s
     v->tok.n += part.n;
 }
 
-/* What a record hides, where a token is a base; of windows there is one. */
+/* Mask a record's bases if a token is a base; there is one window. */
 static void hide_tokens(const cs_policy *p, const cs_record *r, cs_view *v)
 {
     const int64_t from = v->reverse ? v->tok.n - r->hide - r->n_hide : r->hide;
@@ -211,7 +211,7 @@ void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *sc
 {
     const char *base = r->seg[v->seg].base + v->start;
 
-    /* Parts of a joint record are as long as each other, and so are their tokens. */
+    /* Parts of a joint record have the same length and number of tokens. */
     if (v->reason)
         return;
     if (!p->model->tok) {
@@ -237,8 +237,8 @@ struct part {
     int64_t        n;
     int            strands;
     bool           larger;       /* of the strands' values, not their mean */
-    int32_t        per_token;    /* values of a token; 0: they are not of tokens */
-    bool           of_bases;     /* and turn round with the sequence */
+    int32_t        per_token;    /* values per token; 0: not per token */
+    bool           of_bases;     /* and are reversed with the sequence */
 };
 
 /* Value k of the sequence as it was read: the last token of its reverse complement is its first. */
@@ -251,7 +251,7 @@ static double value_of(const struct part *q, const cs_view *v, int64_t k)
     return (double)v->v[(v->tok.n - 1 - k / c) * c + (q->of_bases ? c - 1 - k % c : k % c)];
 }
 
-/* Value k of window i over its strands; *n_live grows if it has any. */
+/* Value k of window i over its strands; increments *n_live if it has any. */
 static double window_value(const struct part *q, int64_t i, int64_t k, int64_t *n_live)
 {
     double sum = 0;
@@ -329,8 +329,8 @@ static int32_t best_of(const float *v, int64_t n)
     return best;
 }
 
-/* A call of values v of so many bases: a node or a class (-1: none, and *why). *prob receives the
- * probability of a node, or of the best one where none is called. */
+/* The call for values v of a sequence of n_base bases: a node or a class (-1: none, and *why).
+ * *prob receives its probability, or that of the best one without a call. */
 static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, float *prob,
                        cs_reason *why)
 {
@@ -358,8 +358,8 @@ static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, 
     return *why ? -1 : best;
 }
 
-/* Of a pair, what each mate alone would be called. Its values go where those of its first answered
- * view were, which nobody needs any more. */
+/* Calls of each mate of a pair alone. Their values overwrite those of the mate's first predicted
+ * view, which are no longer needed. */
 static void call_mates(const cs_policy *p, const cs_chunk *c, int i, const struct part *part)
 {
     cs_prediction *a = &c->ans[i];
@@ -396,7 +396,7 @@ static void average(const cs_chunk *c, int i, const struct part *part, int n_par
     }
 }
 
-/* Raw values of both segments, which have space: see reserve_answers() in predict.c. */
+/* Raw values of both segments; memory is reserved by reserve_answers() in predict.c. */
 static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
 {
     cs_prediction *a = &c->ans[i];

@@ -4,25 +4,25 @@
 
 #include "infer/policy.h"
 
-/** cs_policy_windows - windows that a sequence of n_base bases is cut into: at least one */
+/** cs_policy_windows - number of windows of a sequence of n_base bases: at least one */
 int64_t cs_policy_windows(const cs_policy *p, int64_t n_base);
-/** cs_policy_window - window i of these, from left to right: its first base, and its bases */
+/** cs_policy_window - window i from the left: its first base and number of bases */
 void cs_policy_window(const cs_policy *p, int64_t n_base, int64_t i, int64_t *start,
                       int64_t *length);
 
 /**
  * cs_views_count - views of a record: at least one
  *
- * A segment that is too short has one, with that reason; else it has one per window and strand.
+ * A segment that is too short has one, with that reason; others have one per window and strand.
  */
 int64_t cs_views_count(const cs_policy *p, const cs_record *r);
 
 /**
- * cs_views_list - these views, without tokens
+ * cs_views_list - list these views, without tokens
  *
  * rec      the record's place in its chunk
  * out      [cs_views_count] segment by segment, windows from left to right, forward first. tok.n is
- *          the space that a view's tokens need at most
+ *          the upper bound of a view's tokens
  */
 void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view *out);
 
@@ -30,21 +30,21 @@ void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view 
 int64_t cs_view_scratch(const cs_policy *p, const cs_view *v);
 
 /**
- * cs_view_encode - its tokens, or the reason why it has none: then tok.n is 0
+ * cs_view_encode - its tokens, or a reason: then tok.n is 0
  *
- * v        tok.id has space for tok.n ids
+ * v        tok.id holds tok.n ids
  * Thread   any, each view once
  */
 void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch);
 
 /**
- * cs_views_decide - the prediction of record i of a chunk, whose views have been answered
+ * cs_views_decide - the prediction of record i of a chunk, after those of its views
  *
- * The mean of raw values over the strands of a window, over windows, over segments, each taken so
- * that turning the record round or swapping its mates gives the same bits; then what the head makes
- * of them. A view with a reason is left out; if none is left, the first one's reason is the
- * record's. A lack of memory always is. Of segments that are apart or joint (policy.h) neither can
- * be left out; apart, the prediction is raw values, those of the second segment behind the first's.
+ * The mean of raw values over the strands of a window, over windows, over segments, with the same
+ * bits for the reverse complement and for swapped mates; then the head's activation. A view with a
+ * reason is left out; if none is left, the first one's reason is the record's. Lack of memory
+ * always is the record's reason. Segments that are apart or joint (policy.h) are both required;
+ * apart, the prediction is the raw values of the first segment, then of the second.
  */
 void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i);
 

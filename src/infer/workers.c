@@ -1,7 +1,7 @@
 /* workers.c - the infer stages of a stream and their sessions. */
 #include "infer/workers.h"
 
-/* With the settings of the shared one. */
+/* A session with the settings of the shared one. */
 static cs_session *session_like(const cs_session *shared, cs_model *m, cs_backend *be)
 {
     cs_session *s = cs_session_new(m, be);
@@ -11,7 +11,7 @@ static cs_session *session_like(const cs_session *shared, cs_model *m, cs_backen
     return s;
 }
 
-/* Each thread's own session on the model, by loops over one thread. */
+/* One session per thread on the model, with loops of one thread. */
 static int add_threads(cs_workers *c, cs_model *m)
 {
     int rc = CS_OK;
@@ -51,7 +51,7 @@ out:
     return rc;
 }
 
-/* What a device has no space for is computed by all threads, as large batches are. */
+/* Batches beyond a device's memory are computed by all threads, like large batches. */
 static int add_fallback(cs_workers *c, const cs_model *m, int n_thread)
 {
     int rc = CS_OK;

@@ -1,7 +1,7 @@
 /* write_stage.c - the write stage: wait for a chunk's predictions, pass its records to the sink.
  *
- * DESIGN. A record is answered as one or several views (views.h), each a sequence of its own for
- * bucket and infer. Their answers are combined here, so the record's depends on nothing but them.
+ * DESIGN. A record has one or several views (views.h), each a separate sequence for bucket and
+ * infer. Their predictions are combined here, so the record's depends on them only.
  */
 #include "infer/predict.h"
 #include "infer/views.h"
@@ -14,7 +14,7 @@ static void count_reason(cs_write_stage *s, const cs_record *r, cs_reason reason
         cs_count_warning(&s->no_memory, r->name);
 }
 
-/* How answers came about where there was no space for sequences as they are. */
+/* Report how sequences that exceeded memory were predicted. */
 static void count_detours(cs_write_stage *s, const cs_chunk *c, int i)
 {
     bool on_cpu = false;
