@@ -79,7 +79,7 @@ static int bash_choice(cs_outfile *f, const struct word *w)
 {
     int rc = CS_OK;
 
-    if (!cs_opt_names(w->opt))
+    if (!cs_opt_names(w->opt) || !cs_opt_takes_word(w->opt))
         return CS_OK;
     CS_TRY(cs_outfile_printf(f, "    %s:--%s", w->cmd->name, w->name));
     if (w->opt->letter)
@@ -144,7 +144,7 @@ static int zsh_argument(cs_outfile *f, const cs_opt *o)
 {
     int rc = CS_OK;
 
-    if (o->type == CS_OPT_FLAG)
+    if (!cs_opt_takes_word(o))
         return cs_outfile_printf(f, "' \\\n");
     CS_TRY(cs_outfile_printf(f, ":"));
     CS_TRY(quoted(f, o->arg, ":\\"));
@@ -214,11 +214,11 @@ static int fish_word(cs_outfile *f, const struct word *w)
                              w->cmd->name, w->name));
     if (o->letter)
         CS_TRY(cs_outfile_printf(f, " -s %c", o->letter));
-    if (cs_opt_names(o)) {
+    if (cs_opt_takes_word(o) && cs_opt_names(o)) {
         CS_TRY(cs_outfile_printf(f, " -x -a '"));
         CS_TRY(choices(f, o));
         CS_TRY(cs_outfile_printf(f, "'"));
-    } else if (o->type != CS_OPT_FLAG) {
+    } else if (cs_opt_takes_word(o)) {
         CS_TRY(cs_outfile_printf(f, cs_opt_names_file(o) ? " -r -F" : " -x"));
     }
     CS_TRY(cs_outfile_printf(f, " -d '"));

@@ -32,6 +32,11 @@ static void *field_of(const cs_opt *o, void *base)
     return (char *)base + o->off;
 }
 
+static bool is_choice(const cs_opt *o)
+{
+    return o->type == CS_OPT_ENUM || o->type == CS_OPT_WHEN;
+}
+
 static bool in_range(const cs_opt *o, double v)
 {
     return !(o->min < o->max) || (v >= o->min && v <= o->max);
@@ -49,12 +54,12 @@ static void say_takes(const cs_opt *o, char *buf, size_t size)
         [CS_OPT_FLAG] = "a count", [CS_OPT_INT] = "a whole number",
         [CS_OPT_SIZE] = "a whole number with an optional suffix k, M, G or T",
         [CS_OPT_BYTES] = "a whole number with an optional suffix k, M, G, T, Ki, Mi, Gi or Ti",
-        [CS_OPT_REAL] = "a number", [CS_OPT_ENUM] = "one of",
+        [CS_OPT_REAL] = "a number", [CS_OPT_ENUM] = "one of", [CS_OPT_WHEN] = "one of",
     };
     size_t n = (size_t)snprintf(buf, size, "%s%s%s", takes_word(o) ? o->choice[0] : "",
                                 takes_word(o) ? " or " : "", what[o->type]);
 
-    if (o->type == CS_OPT_ENUM) {
+    if (is_choice(o)) {
         for (int i = 0; o->choice[i] != NULL && n < size; i++)
             n += (size_t)snprintf(buf + n, size - n, "%s %s", i ? "," : "", o->choice[i]);
     } else if (o->type != CS_OPT_FLAG && o->min < o->max) {
@@ -126,6 +131,7 @@ static int set_field(const cs_opt *o, void *base, const char *text)
         *(const char **)field = text;
         return CS_OK;
     case CS_OPT_ENUM:
+    case CS_OPT_WHEN:
         return set_enum(o, field, text);
     case CS_OPT_LIST:
     case CS_OPT_INS:
@@ -156,6 +162,7 @@ static void set_nothing(const cs_opt *o, void *base)
     switch (o->type) {
     case CS_OPT_FLAG:
     case CS_OPT_ENUM:
+    case CS_OPT_WHEN:
         *(int *)field = 0;
         break;
     case CS_OPT_INT:
@@ -263,6 +270,7 @@ int cs_opt_text(const cs_opt *o, const void *base, char *buf, size_t n_buf)
         s = *(const char *const *)field;
         return s == NULL ? 0 : snprintf(buf, n_buf, "%s", s);
     case CS_OPT_ENUM:
+    case CS_OPT_WHEN:
         return snprintf(buf, n_buf, "%s", o->choice[*(const int *)field]);
     case CS_OPT_LIST:
     case CS_OPT_INS:
@@ -335,13 +343,21 @@ static struct found find_long(const cs_optset *set, const char *name, size_t n)
     return (struct found){ NULL, NULL };
 }
 
-static struct found find_letter(const cs_optset *set, char letter)
+static struct found own_letter(const cs_optset *set, char letter)
 {
     for (; set->opt != NULL; set++)
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++)
             if (has_field(o) && o->letter != '\0' && o->letter == letter)
                 return (struct found){ o, set->base };
     return (struct found){ NULL, NULL };
+}
+
+/* -t asks for threads, too, as in minimap2. */
+static struct found find_letter(const cs_optset *set, char letter)
+{
+    const struct found f = own_letter(set, letter);
+
+    return f.o != NULL || letter != 't' ? f : own_letter(set, '@');
 }
 
 static int unknown_option(const cs_optset *set, const char *shown)
@@ -401,6 +417,8 @@ static int parse_long(const cs_optset *set, struct words *w)
         count_flag(f);
         return CS_OK;
     }
+    if (value == NULL && f.o->type == CS_OPT_WHEN)
+        value = f.o->choice[1];
     if (value == NULL)
         CS_TRY(need_value(f.o, shown, w, &value));
     CS_TRY(set_shown(f.o, f.base, shown, value));
@@ -423,6 +441,11 @@ static int parse_letters(const cs_optset *set, struct words *w)
             count_flag(f);
             continue;
         }
+        if (f.o->type == CS_OPT_WHEN && *value != '=') {
+            CS_TRY(set_shown(f.o, f.base, shown, f.o->choice[1]));
+            continue;
+        }
+        value += f.o->type == CS_OPT_WHEN;
         if (*value == '\0')
             CS_TRY(need_value(f.o, shown, w, &value));
         return set_shown(f.o, f.base, shown, value);
@@ -460,7 +483,7 @@ static bool letters_ask(const cs_optset *set, const char *word, char letter, boo
         const struct found f = find_letter(set, *p);
         if (*p == letter)
             return true;
-        if (f.o != NULL && f.o->type == CS_OPT_FLAG)
+        if (f.o != NULL && !cs_opt_takes_word(f.o) && p[1] != '=')
             continue;
         *takes = f.o != NULL && p[1] == '\0';
         return false;
@@ -481,7 +504,7 @@ bool cs_opt_asks(const cs_optset *set, int argc, char **argv, const char *name, 
             return true;
         if (word[1] == '-') {
             const struct found f = find_long(set, word + 2, strlen(word + 2));
-            takes = f.o != NULL && f.o->type != CS_OPT_FLAG;
+            takes = f.o != NULL && cs_opt_takes_word(f.o);
         }
         i += takes;
     }
@@ -519,7 +542,7 @@ static const char *row_fault(const cs_opt *o)
         return "the help is not a lower-case fragment without full stop";
     if ((o->arg == NULL) != (o->type == CS_OPT_FLAG))
         return "a flag has no placeholder, every other option has one";
-    if (o->type == CS_OPT_ENUM && (o->choice == NULL || o->def == NULL))
+    if (is_choice(o) && (o->choice == NULL || o->def == NULL))
         return "a choice needs its names and a default";
     if (cs_opt_is_list(o) && o->def != NULL)
         return "a list has no default";

@@ -22,6 +22,7 @@ typedef enum cs_opt_type {
     CS_OPT_IN,        /* the same, the name of a file that the run reads */
     CS_OPT_OUT,       /* the same, of one that it writes */
     CS_OPT_ENUM,      /* int: index into `choice` */
+    CS_OPT_WHEN,      /* the same, choice[1] without a value, which comes as --name=VALUE */
     CS_OPT_LIST,      /* cs_strlist: each occurrence adds one string; has no default */
     CS_OPT_INS        /* the same, names of files that the run reads */
 } cs_opt_type;
@@ -34,7 +35,7 @@ int cs_strlist_add(cs_strlist *l, const char *text) CS_MUST_CHECK;
 
 typedef struct cs_opt {
     cs_opt_type type;
-    char        letter;          /* 0: long form only */
+    char        letter;          /* 0: long form only. -t is also that of '@', undocumented */
     const char *name;            /* long name; the title for GROUP */
     size_t      off;             /* offsetof the field in the options struct */
     const char *arg;             /* placeholder: NUM, FILE, ... ; NULL for FLAG */
@@ -97,13 +98,19 @@ const cs_opt *cs_opt_find(const cs_opt *opt, const char *name);
 /** cs_opt_names - does the option take one of the names in `choice`? */
 static inline bool cs_opt_names(const cs_opt *o)
 {
-    return o->choice != NULL && (o->type == CS_OPT_ENUM || o->type == CS_OPT_STR);
+    return o->choice != NULL
+        && (o->type == CS_OPT_ENUM || o->type == CS_OPT_WHEN || o->type == CS_OPT_STR);
 }
 
 /** cs_opt_names_file - is the value the name of a file? */
 static inline bool cs_opt_names_file(const cs_opt *o)
 {
     return o->type == CS_OPT_IN || o->type == CS_OPT_OUT || o->type == CS_OPT_INS;
+}
+/** cs_opt_takes_word - is the next word its value, unless there is a '='? */
+static inline bool cs_opt_takes_word(const cs_opt *o)
+{
+    return o->type != CS_OPT_FLAG && o->type != CS_OPT_WHEN;
 }
 /** cs_opt_is_list - can there be several values? */
 static inline bool cs_opt_is_list(const cs_opt *o)

@@ -110,7 +110,7 @@ static void help_row(const cs_optset *set, const cs_opt *o, FILE *out)
         add(&left, "      ");
     add_name(&left, set, o);
     if (o->arg != NULL)
-        add(&left, " %s", o->arg);
+        add(&left, o->type == CS_OPT_WHEN ? "[=%s]" : " %s", o->arg);
     add(&right, "%s", o->help);
     if (lists_choices(o)) {
         add(&right, ": ");
@@ -173,7 +173,7 @@ static void man_row(const cs_optset *set, const cs_opt *o, FILE *out)
     print_roff(name.s, out);
     (void)fputs("\\fR", out);
     if (o->arg != NULL)
-        (void)fprintf(out, " \\fI%s\\fR", o->arg);
+        (void)fprintf(out, o->type == CS_OPT_WHEN ? "[=\\fI%s\\fR]" : " \\fI%s\\fR", o->arg);
     (void)fputc('\n', out);
     add(&body, "%c%s", first_letter(o), o->help + 1);
     if (lists_choices(o)) {

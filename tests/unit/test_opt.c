@@ -5,7 +5,7 @@
 #include "base/opt.h"
 
 struct main_opt {
-    int verbose, quiet, format;
+    int verbose, quiet, format, index;
     int64_t threads, batch;
     double min_prob;
     const char *out;
@@ -16,6 +16,7 @@ struct encoder_opt {
     int64_t track;
 };
 
+static const char *const index_name[] = { "off", "auto", "csi", NULL };
 static const char *const format_name[] = { "tsv", "jsonl", "vcf", NULL };
 
 #define OFF(field) .off = offsetof(struct main_opt, field)
@@ -40,6 +41,8 @@ static const cs_opt main_table[] = {
       .help = "write here instead of stdout" },
     { .type = CS_OPT_ENUM, .letter = 'f', .name = "format", OFF(format), .arg = "NAME",
       .def = "tsv", .help = "output format", .choice = format_name },
+    { .type = CS_OPT_WHEN, .letter = 'W', .name = "write-index", OFF(index), .arg = "FORMAT",
+      .def = "off", .help = "write an index", .choice = index_name },
     { .type = CS_OPT_INS, .letter = 'i', .name = "input", OFF(input), .arg = "FILE",
       .help = "another input; may be repeated" },
     { .type = CS_OPT_END }
@@ -121,6 +124,45 @@ static void every_spelling(void **state)
     assert_string_equal(m.out, "");
     assert_true(m.min_prob == 1e-3);
     assert_int_equal(m.batch, 1000000);
+}
+
+static void optional_values(void **state)
+{
+    static const struct { const char *line; int index, verbose; } row[] = {
+        { "-W", 1, 0 }, { "--write-index", 1, 0 }, { "-W=csi", 2, 0 },
+        { "--write-index=csi", 2, 0 },
+        { "-Wv", 1, 1 }, { "-vW=csi", 2, 1 }, { "-W=csi -W=off", 0, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        cs_opt_defaults(set);
+        assert_int_equal(parse(row[i].line), CS_OK);
+        assert_int_equal(m.index, row[i].index);
+        assert_int_equal(m.verbose, row[i].verbose);
+    }
+    assert_int_equal(parse("-W csi"), CS_OK);   /* the next word is an operand */
+    assert_int_equal(n_rest, 1);
+    assert_int_equal(m.index, 1);
+    assert_int_equal(parse("-W=bai"), CS_EUSAGE);
+    assert_non_null(strstr(cs_error_message(), "'bai' for option '-W': it takes one of off, auto"));
+}
+
+/* A table of commands has -@, of which -t is another letter. */
+static void threads_by_t(void **state)
+{
+    static int64_t n;
+    static const cs_opt at[] = {
+        { .type = CS_OPT_INT, .letter = '@', .name = "threads", .arg = "NUM", .help = "threads" },
+        { .type = CS_OPT_END }
+    };
+    static const cs_optset one[] = { { at, &n, NULL }, { NULL, NULL, NULL } };
+    char name[] = "chordseq", letter[] = "-t", value[] = "3";
+    char *argv[] = { name, letter, value };
+
+    (void)state;
+    assert_int_equal(cs_opt_parse(one, 3, argv, rest, &n_rest), CS_OK);
+    assert_int_equal(n, 3);
 }
 
 static void operands_and_lists(void **state)
@@ -343,6 +385,8 @@ static void help_text(void **state)
         "Output:\n"
         "  -o, --output FILE         write here instead of stdout\n"
         "  -f, --format NAME         output format: tsv, jsonl, vcf [tsv]\n"
+        "  -W, --write-index[=FORMAT]\n"
+        "                            write an index: off, auto, csi [off]\n"
         "  -i, --input FILE          another input; may be repeated\n"
         "      --encoder.track NUM   channels per track [16]\n");
     for (const char *line = got; *line != '\0'; line += strcspn(line, "\n") + 1)
@@ -426,6 +470,8 @@ int main(void)
     const struct CMUnitTest test[] = {
         cmocka_unit_test_setup(defaults, reset),
         cmocka_unit_test_setup(every_spelling, reset),
+        cmocka_unit_test_setup(optional_values, reset),
+        cmocka_unit_test_setup(threads_by_t, reset),
         cmocka_unit_test_setup(operands_and_lists, reset),
         cmocka_unit_test_setup(refusals_say_why, reset),
         cmocka_unit_test_setup(list_without_memory, reset),
