@@ -190,15 +190,18 @@ _chordseq()
     variant) _arguments \
         '*-i[input VCF or BCF; '\''-'\'' is standard input]:FILE:_files' \
         '*--input[input VCF or BCF; '\''-'\'' is standard input]:FILE:_files' \
-        '*-r[FASTA file that the variants refer to]:FILE:_files' \
+        '*-f[FASTA file that the variants refer to]:FILE:_files' \
         '*--reference[FASTA file that the variants refer to]:FILE:_files' \
+        '*-r[restrict to contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
+        '*--region[restrict to contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
+        '*--strict-contigs[refuse contigs whose names match the reference only without '\''chr'\'']' \
         '*--exons[BED, GTF or GFF3 file of exons\: read variants near them on their strand only]:FILE:_files' \
         '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*-O[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF]:TYPE:(auto v z u b)' \
         '*--output-type[v\: VCF, z\: BGZF-compressed VCF, b\: BCF, u\: uncompressed BCF]:TYPE:(auto v z u b)' \
-        '*-W[write a CSI index beside the output]' \
-        '*--write-index[write a CSI index beside the output]' \
+        '*-W[write an index beside the output\: auto, tbi, csi or off]' \
+        '*--write-index[write an index beside the output\: auto, tbi, csi or off]' \
         '*--tsv[table with a row per alternative allele]:FILE:_files' \
         '*--prefix[prefix of INFO field names]:TEXT:' \
         '*--no-version[omit version, command line and model from the header]' \
@@ -766,6 +769,7 @@ _chordseq()
         '*--input[input file; '\''-'\'' is standard input]:FILE:_files' \
         '*-f[FASTA file that the input refers to]:FILE:_files' \
         '*--reference[FASTA file that the input refers to]:FILE:_files' \
+        '*--strict-contigs[refuse contigs whose names match the reference only without '\''chr'\'']' \
         '*-r[restrict to contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
         '*--region[restrict to contig, contig\:from or contig\:from-to (may be repeated)]:REGION:' \
         '*-R[restrict to the regions of this BED file]:FILE:_files' \

@@ -14,7 +14,7 @@ struct diplotype_args {
     const char *reference, *bed, *output;
     int64_t     skip_flags, min_mapq, min_baseq, max_depth, min_depth, min_count, max_memory;
     double      min_frac;
-    int         absent, all_filters;
+    int         absent, all_filters, strict;
 };
 
 static struct diplotype_args own;
@@ -33,6 +33,9 @@ static const cs_opt diplotype_table[] = {
     { .type = CS_OPT_IN, .letter = 'f', .name = "reference", .off = AT(reference), .arg = "FILE",
       .help = "FASTA file that the input refers to",
       .man = "Plain or BGZF. A missing index is created beside it." },
+    { .type = CS_OPT_FLAG, .name = "strict-contigs", .off = AT(strict),
+      .help = "refuse contigs whose names match the reference only without 'chr'",
+      .man = "By default, 22 and chr22 are the same contig, with a warning." },
     { .type = CS_OPT_LIST, .letter = 'r', .name = "region", .off = AT(region), .arg = "REGION",
       .help = "restrict to contig, contig:from or contig:from-to (may be repeated)",
       .man = "Counted from 1, both ends included. Each region is one output record. The input "
@@ -157,6 +160,8 @@ static int convert(cs_diplo_source *s)
     bool calls = false;
 
     CS_TRY(cs_reference_open(own.reference, &s->ref));
+    if (own.strict)
+        cs_reference_strict(s->ref);
     if (own.region.n > 0 || own.bed != NULL)
         CS_TRY(cs_regions_open(own.region.v, own.region.n, own.bed, &s->regions));
     CS_TRY(cs_outfile_open_as(own.output, CS_SEQUENCES, false, &s->text->f));

@@ -14,14 +14,15 @@ enum { PATH_BYTES = 4096, DEFAULT_WINDOW = 1000, LEAST_WINDOW = 8 };
 
 static const char *const scores[] = { "auto", "model", "embedding", "llr", NULL };
 static const char *const strands[] = { "model", "forward", "both", "max", NULL };
+static const char *const indexes[] = { "off", "auto", "tbi", "csi", NULL };   /* cs_vcf_index */
 static const char *const formats[] = { "auto", "v", "z", "u", "b", NULL };
 
 struct variant_args {
-    cs_strlist  file, circular;
+    cs_strlist  file, circular, region;
     const char *reference, *exons, *output, *tsv, *prefix;
     int64_t     window;
     double      max_unknown;
-    int         score, strand, ends, format, index, no_version;
+    int         score, strand, ends, format, index, no_version, strict;
 };
 
 static struct variant_args own;
@@ -38,10 +39,18 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_GROUP, .name = "Input and output" },
     { .type = CS_OPT_INS, .letter = 'i', .name = "input", OWN(file), .arg = "FILE",
       .help = "input VCF or BCF; '-' is standard input",
-      .man = "One file, plain, gzip or BGZF, sorted or not." },
-    { .type = CS_OPT_IN, .letter = 'r', .name = "reference", OWN(reference), .arg = "FILE",
+      .man = "One file, plain, gzip or BGZF, sorted or not. Without one, standard input is read "
+             "unless it is a terminal." },
+    { .type = CS_OPT_IN, .letter = 'f', .name = "reference", OWN(reference), .arg = "FILE",
       .help = "FASTA file that the variants refer to",
       .man = "Plain or BGZF. A missing index is created beside it." },
+    { .type = CS_OPT_LIST, .letter = 'r', .name = "region", OWN(region), .arg = "REGION",
+      .help = "restrict to contig, contig:from or contig:from-to (may be repeated)",
+      .man = "Counted from 1, both ends included. The input needs an index. A record in several "
+             "regions is written once." },
+    { .type = CS_OPT_FLAG, .name = "strict-contigs", OWN(strict),
+      .help = "refuse contigs whose names match the reference only without 'chr'",
+      .man = "By default, 22 and chr22 are the same contig, with a warning." },
     { .type = CS_OPT_IN, .name = "exons", OWN(exons), .arg = "FILE",
       .help = "BED, GTF or GFF3 file of exons: read variants near them on their strand only",
       .man = "Of GTF and GFF3 the features 'exon' count, BED has the strand in column six. A "
@@ -53,8 +62,11 @@ static const cs_opt variant_table[] = {
       .def = "auto", .choice = formats,
       .help = "v: VCF, z: BGZF-compressed VCF, b: BCF, u: uncompressed BCF",
       .man = "auto follows the output's suffix: .vcf.gz, .bcf, else VCF." },
-    { .type = CS_OPT_FLAG, .letter = 'W', .name = "write-index", OWN(index),
-      .help = "write a CSI index beside the output" },
+    { .type = CS_OPT_WHEN, .letter = 'W', .name = "write-index", OWN(index), .arg = "FORMAT",
+      .def = "off", .choice = indexes,
+      .help = "write an index beside the output: auto, tbi, csi or off",
+      .man = "Without a format it is auto: TBI for compressed VCF, CSI for BCF and for contigs of "
+             "more than 512 megabases." },
     { .type = CS_OPT_OUT, .name = "tsv", OWN(tsv), .arg = "FILE",
       .help = "table with a row per alternative allele" },
     { .type = CS_OPT_STR, .name = "prefix", OWN(prefix), .arg = "TEXT", .def = "CS_",
@@ -114,13 +126,25 @@ struct job {
     uint64_t      n_record;
 };
 
+/* One input, or standard input. */
+static int check_input(void)
+{
+    cs_input_args in = { .file = own.file };
+
+    if (own.file.n > 1)
+        return cs_fail(CS_EUSAGE, "give one VCF or BCF file, not %d", own.file.n);
+    const int rc = cs_args_input(&in);
+    own.file = in.file;
+    return rc;
+}
+
 static int check_options(void)
 {
-    if (own.file.n != 1)
-        return cs_fail(CS_EUSAGE, "give one VCF or BCF file, not %d", own.file.n);
     if (!own.reference)
-        return cs_fail(CS_EUSAGE, "no reference; give one with -r FILE");
-    const int rc = cs_outputs_apart((const char *const[]){ own.output, own.tsv }, 2);
+        return cs_fail(CS_EUSAGE, "no reference; give one with -f FILE");
+    int rc = check_input();
+    if (rc == CS_OK)
+        rc = cs_outputs_apart((const char *const[]){ own.output, own.tsv }, 2);
     if (rc != CS_OK)
         return rc;
     const char c = own.prefix[0];
@@ -261,7 +285,8 @@ static int open_outputs(struct job *j, int argc, char **argv, int threads)
                    j->model->enc->name, j->model->head->name, (long long)j->source.n_base);
     line[2] = header_line("Model", text);
     const cs_vcfout_opt o = {
-        .path = own.output, .format = format_of(), .index = own.index > 0, .threads = threads,
+        .path = own.output, .format = format_of(), .index = (cs_vcf_index)own.index,
+        .threads = threads,
         .line = (const char *const *)line, .n_line = own.no_version ? 0 : 3,
         .field = j->values.field, .n_field = j->values.n_field,
     };
@@ -288,6 +313,8 @@ static int prepare(struct job *j, const cs_split *split, int argc, char **argv)
                        "joins; join other formats with 'bcftools concat'");
     CS_TRY(prepare_model(j, split->work));
     CS_TRY(cs_reference_open(own.reference, &j->ref));
+    if (own.strict)
+        cs_reference_strict(j->ref);
     const cs_window_opt w = { .n_base = j->source.n_base, .fill = own.ends == CS_ENDS_FILL,
                               .circular = own.circular.v, .n_circular = own.circular.n };
     for (int i = 0; i < w.n_circular; i++)
@@ -298,6 +325,8 @@ static int prepare(struct job *j, const cs_split *split, int argc, char **argv)
     if (own.exons)
         CS_TRY(cs_exons_open(own.exons, &j->source.exons));
     CS_TRY(cs_vcf_open(own.file.v[0], split->inflate, native, &j->source.in));
+    if (own.region.n > 0)
+        CS_TRY(cs_vcf_restrict(j->source.in, own.region.v, own.region.n, j->ref));
     rc = open_outputs(j, argc, argv, split->inflate);
 out:
     return rc;
@@ -346,6 +375,8 @@ static int score(struct job *j, const cs_split *split, const cs_about *about)
     CS_TRY(rc);
     CS_TRY(cs_shard_close(j->shard, about, NULL));
     cs_variant_values_report(&j->values, j->n_record, own.prefix, own.reference, &stat);
+    if (!j->shard)               /* of which one may well have none */
+        rc = cs_variant_values_check(&j->values, own.prefix);
 out:
     return rc;
 }
@@ -386,7 +417,7 @@ out:
 const cs_command cs_cmd_variant = {
     .name = "variant",
     .summary = "score variants",
-    .usage = "[OPTIONS] -r REFERENCE FILE",
+    .usage = "[OPTIONS] -f REFERENCE [FILE]",
     .options = options,
     .run = run,
 };

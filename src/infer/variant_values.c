@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+enum { REASON_BYTES = 512 };
+
 /* ---- fields ---------------------------------------------------------------------------------- */
 
 /* A label as a key: letters, digits, '_' and '.'. */
@@ -214,28 +216,47 @@ out:
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-void cs_variant_values_report(const cs_variant_values *v, uint64_t n_record, const char *prefix,
-                              const char *reference, const cs_stream_stat *stat)
+/* How many alleles have no score, and in `text` for which reasons: ", 2 REF_MISMATCH". */
+static uint64_t count_unscored(const cs_variant_values *v, char *text, size_t n_text)
 {
-    char text[512];
     uint64_t n_without = 0;
     size_t n = 0;
 
     text[0] = '\0';
     for (int u = CS_SCORED + 1; u < CS_N_UNSCORED; u++) {
         n_without += v->n_unscored[u];
-        if (v->n_unscored[u] > 0 && n < sizeof text)
-            n += (size_t)snprintf(text + n, sizeof text - n, ", %llu %s",
+        if (v->n_unscored[u] > 0 && n < n_text)
+            n += (size_t)snprintf(text + n, n_text - n, ", %llu %s",
                                   (unsigned long long)v->n_unscored[u],
                                   cs_unscored_name((cs_unscored)u));
     }
     for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++) {
         n_without += v->n_reason[r];
-        if (v->n_reason[r] > 0 && n < sizeof text)
-            n += (size_t)snprintf(text + n, sizeof text - n, ", %llu %s",
+        if (v->n_reason[r] > 0 && n < n_text)
+            n += (size_t)snprintf(text + n, n_text - n, ", %llu %s",
                                   (unsigned long long)v->n_reason[r],
                                   cs_reason_name((cs_reason)r));
     }
+    return n_without;
+}
+
+int cs_variant_values_check(const cs_variant_values *v, const char *prefix)
+{
+    char text[REASON_BYTES];
+
+    if (v->n_alt == 0 || count_unscored(v, text, sizeof text) < v->n_alt)
+        return CS_OK;
+    return cs_fail(CS_EFORMAT, "no score for any of %llu alternative alleles: %s (the output has "
+                   "the reason of each in %sSKIP)", (unsigned long long)v->n_alt,
+                   text + strlen(", "), prefix);
+}
+
+void cs_variant_values_report(const cs_variant_values *v, uint64_t n_record, const char *prefix,
+                              const char *reference, const cs_stream_stat *stat)
+{
+    char text[REASON_BYTES];
+    const uint64_t n_without = count_unscored(v, text, sizeof text);
+
     if (v->n_swapped > 0)
         cs_warn("%llu of %llu alternative alleles match the reference: REF and ALT are swapped "
                 "there (%sSWAPPED)", (unsigned long long)v->n_swapped,
@@ -243,11 +264,11 @@ void cs_variant_values_report(const cs_variant_values *v, uint64_t n_record, con
     if (v->n_alt > 0 && v->n_unscored[CS_UNSCORED_REF_MISMATCH] * 2 > v->n_alt)
         cs_warn("most REF alleles differ from the reference; is it the same assembly?");
     if (v->n_alt > 0 && v->n_unscored[CS_UNSCORED_NO_CONTIG] * 2 > v->n_alt)
-        cs_warn("most records lie on contigs missing in '%s'; do contig names differ (chr1, 1)?",
+        cs_warn("most records lie on contigs missing in '%s'; is it the same assembly?",
                 reference);
     cs_note("scored %llu of %llu alternative alleles in %llu records%s; %.2f s, %.4g per second",
             (unsigned long long)(v->n_alt - n_without), (unsigned long long)v->n_alt,
             (unsigned long long)n_record, text, stat->wall_s,
             stat->wall_s > 0 ? (double)v->n_alt / stat->wall_s : 0);
-    cs_note("%s", stat->times);
+    cs_info("%s", stat->times);
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "io/lines.h"
+#include "io/reference.h"
 
 enum { MAX_COLUMN = 12, BED_STRAND = 5, GTF_COLUMNS = 9, GTF_STRAND = 6 };
 
@@ -105,8 +106,11 @@ void cs_exons_close(cs_exons *e)
 int cs_exons_strand(cs_exons *e, const char *contig, int64_t from, int64_t to)
 {
     bool seen[2] = { false, false };
+    char other[CS_CONTIG_BYTES];
 
-    if (regidx_overlap(e->index, contig, from > 0 ? from : 0, to - 1, e->found))
+    from = from > 0 ? from : 0;
+    if (regidx_overlap(e->index, contig, from, to - 1, e->found)
+        || regidx_overlap(e->index, cs_contig_other(contig, other), from, to - 1, e->found))
         while (regitr_overlap(e->found))
             seen[regitr_payload(e->found, int) > 0] = true;
     return seen[1] - seen[0];

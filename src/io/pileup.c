@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "io/input_pump.h"
+#include "io/reference.h"
 
 struct cs_pileup {
     char          *path;
@@ -205,8 +206,11 @@ out:
 
 int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
 {
-    const int tid = sam_hdr_name2tid(p->header, contig);
+    char other[CS_CONTIG_BYTES];
+    int tid = sam_hdr_name2tid(p->header, contig);
 
+    if (tid == -1)
+        tid = sam_hdr_name2tid(p->header, cs_contig_other(contig, other));
     if (tid < 0)
         return cs_fail(CS_EFORMAT, "'%s' has no contig '%s'; is it aligned to this reference?",
                        p->path, contig);

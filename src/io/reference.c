@@ -13,6 +13,7 @@
 
 #include <htslib/faidx.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "io/alphabet.h"
 #include "io/lines.h"
@@ -25,6 +26,7 @@ struct giant { char *name; int64_t n; };
 struct cs_reference {
     char    *path;
     faidx_t *fai;
+    bool     strict;
     struct giant *giant;         /* [n_giant] */
     size_t   n_giant, cap_giant;
     char    *contig;             /* of the block, or NULL */
@@ -120,12 +122,72 @@ const char *cs_reference_path(const cs_reference *r)
     return r->path;
 }
 
+/* ---- names of contigs ------------------------------------------------------------------------ */
+
+static const char *without_chr(const char *name)
+{
+    return strncmp(name, "chr", 3) == 0 ? name + 3 : name;
+}
+
+const char *cs_contig_other(const char *name, char buf[CS_CONTIG_BYTES])
+{
+    const char *bare = without_chr(name);
+    const int n = snprintf(buf, CS_CONTIG_BYTES, "%s%s", bare == name ? "chr" : "", bare);
+
+    if (n < 0 || n >= CS_CONTIG_BYTES)
+        *buf = '\0';
+    return buf;
+}
+
+bool cs_contig_same(const char *a, const char *b)
+{
+    return strcmp(without_chr(a), without_chr(b)) == 0;
+}
+
+void cs_reference_strict(cs_reference *r)
+{
+    r->strict = true;
+}
+
+/* The reference's own name of a contig, `name` or its other form; NULL: there is none. */
+static const char *own_name(const cs_reference *r, const char *name, char buf[CS_CONTIG_BYTES])
+{
+    if (faidx_has_seq(r->fai, name))
+        return name;
+    return faidx_has_seq(r->fai, cs_contig_other(name, buf)) ? buf : NULL;
+}
+
+int cs_reference_check(const cs_reference *r, const char *contig)
+{
+    char buf[CS_CONTIG_BYTES];
+    const char *own = own_name(r, contig, buf);
+
+    if (!r->strict || !own || own == contig)
+        return CS_OK;
+    return cs_fail(CS_EUSAGE, "the reference '%s' has no contig '%s', but '%s', which "
+                   "--strict-contigs does not match", r->path, contig, own);
+}
+
+/* The name to ask htslib for: one that the reference has, else the same. */
+static const char *match(const cs_reference *r, const char *name, char buf[CS_CONTIG_BYTES])
+{
+    const char *own = r->strict ? name : own_name(r, name, buf);
+
+    if (own && own != name)
+        cs_warn_once("contig names differ from those of the reference '%s' by 'chr'; they are "
+                     "matched", r->path);
+    return own ? own : name;
+}
+
 int64_t cs_reference_length(const cs_reference *r, const char *contig)
 {
+    char buf[CS_CONTIG_BYTES];
+    const char *own = match(r, contig, buf);
+
     for (size_t i = 0; i < r->n_giant; i++)
-        if (strcmp(r->giant[i].name, contig) == 0)
+        if (strcmp(r->giant[i].name, own) == 0)
             return r->giant[i].n;
-    return faidx_has_seq(r->fai, contig) ? faidx_seq_len(r->fai, contig) : -1;
+    return faidx_has_seq(r->fai, own) ? faidx_seq_len(r->fai, own) : -1;
 }
 
 int cs_reference_count(const cs_reference *r)
@@ -141,13 +203,14 @@ const char *cs_reference_name(const cs_reference *r, int i)
 int cs_reference_fetch(cs_reference *r, const char *contig, int64_t from, int64_t to, char **out)
 {
     hts_pos_t n = 0;
+    char buf[CS_CONTIG_BYTES];
 
     *out = NULL;
     if (from >= to) {
         *out = cs_xcalloc(1, 1);
         return CS_OK;
     }
-    char *s = faidx_fetch_seq64(r->fai, contig, from, to - 1, &n);
+    char *s = faidx_fetch_seq64(r->fai, match(r, contig, buf), from, to - 1, &n);
     if (!s || n != to - from) {
         free(s);
         return cs_fail(CS_EIO, "'%s': cannot read '%s' from %lld to %lld; does its index match?",

@@ -2,6 +2,7 @@
 #ifndef CS_IO_REFERENCE_H
 #define CS_IO_REFERENCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -14,6 +15,12 @@ int  cs_reference_open(const char *path, cs_reference **out) CS_MUST_CHECK;
 /** cs_reference_free - accepts NULL */
 void cs_reference_free(cs_reference *r);
 const char *cs_reference_path(const cs_reference *r);
+/* Contigs go by their name, or by it with or without "chr" before it, which is warned of once. */
+
+/** cs_reference_strict - from here on by their name only */
+void cs_reference_strict(cs_reference *r);
+/** cs_reference_check - CS_OK; CS_EUSAGE for a contig that only cs_reference_strict() hides */
+int cs_reference_check(const cs_reference *r, const char *contig) CS_MUST_CHECK;
 /** cs_reference_length - bases of a contig; -1: there is none of this name */
 int64_t cs_reference_length(const cs_reference *r, const char *contig);
 /** cs_reference_count, cs_reference_name - contigs of the file, and the name of contig i, in the
@@ -31,5 +38,12 @@ int  cs_reference_fetch(cs_reference *r, const char *contig, int64_t from, int64
 /** cs_reference_base - one base, upper-case; blocks around it are kept, so that neighbours are
  * cheap. Errors as above */
 int  cs_reference_base(cs_reference *r, const char *contig, int64_t pos, char *base) CS_MUST_CHECK;
+
+enum { CS_CONTIG_BYTES = 256 };
+/** cs_contig_other - the name without the "chr" before it, or with one; "" where that is too long.
+ * Returns buf */
+const char *cs_contig_other(const char *name, char buf[CS_CONTIG_BYTES]);
+/** cs_contig_same - are names equal, except for a "chr" before one of them? */
+bool cs_contig_same(const char *a, const char *b);
 
 #endif

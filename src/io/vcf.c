@@ -12,8 +12,11 @@
 #include <htslib/vcf.h>
 
 #include "io/input_pump.h"
+#include "io/regions.h"
 #include "io/vcf_internal.h"
 #include "io/vcf_text.h"
+
+struct place { char *contig; int64_t from, to; };
 
 struct cs_vcf {
     char      *path;
@@ -29,6 +32,8 @@ struct cs_vcf {
     tbx_t     *tabix;            /* of VCF */
     hts_itr_t *itr;              /* of the region, or NULL: the whole file */
     bool       none;             /* the region's contig has no records */
+    struct place *region;         /* [n_region] of cs_vcf_restrict() */
+    int        n_region, at;     /* at: the one in hand */
 };
 
 static bool is_text(const cs_vcf *v)
@@ -106,6 +111,8 @@ static int open_all(cs_vcf *v, int threads)
 {
     int rc = CS_OK;
 
+    if (hts_get_format(v->fp)->format == empty_format)
+        return cs_fail(CS_EFORMAT, "'%s' is empty, not a VCF or BCF file", v->path);
     if (hts_get_format(v->fp)->category != variant_data)
         return cs_fail(CS_EFORMAT, "'%s' is not a VCF or BCF file", v->path);
     if (threads > 0 && hts_set_threads(v->fp, threads) < 0)
@@ -164,6 +171,9 @@ void cs_vcf_close(cs_vcf *v)
     ks_free(&v->head);
     ks_free(&v->line);
     ks_free(&v->parsed);
+    for (int i = 0; i < v->n_region; i++)
+        free(v->region[i].contig);
+    free(v->region);
     free(v->path);
     free(v);
 }
@@ -188,6 +198,18 @@ void *cs_vcf_native(const cs_vcf *v)
     return v->rec;
 }
 
+/* A contig's number by its name or the other form of that; -1: the file has none. */
+static int find_contig(const cs_vcf *v, const char *contig)
+{
+    char other[CS_CONTIG_BYTES];
+    int tid = -1;
+
+    (void)cs_contig_other(contig, other);
+    for (int i = 0; i < 2 && tid < 0; i++, contig = other)
+        tid = is_text(v) ? tbx_name2id(v->tabix, contig) : bcf_hdr_name2id(v->header, contig);
+    return tid;
+}
+
 int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
 {
     if (is_text(v) && !v->tabix)
@@ -197,8 +219,7 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
     if (is_text(v) ? !v->tabix : !v->index)
         return cs_fail(CS_EIO, "'%s' has no index, which regions need; create one (bcftools "
                        "index on a BGZF or BCF file), or omit regions", v->path);
-    const int tid = is_text(v) ? tbx_name2id(v->tabix, contig)
-                               : bcf_hdr_name2id(v->header, contig);
+    const int tid = find_contig(v, contig);
     hts_itr_destroy(v->itr);
     v->itr = NULL;
     v->none = tid < 0;
@@ -208,6 +229,28 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to)
     if (!v->none && !v->itr)
         return cs_fail(CS_EIO, "'%s': the index has no entry for '%s'", v->path, contig);
     return CS_OK;
+}
+
+static int seek_region(cs_vcf *v, int i)
+{
+    v->at = i;
+    return cs_vcf_seek(v, v->region[i].contig, v->region[i].from, v->region[i].to);
+}
+
+int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const cs_reference *ref)
+{
+    int rc = CS_OK;
+    cs_region next;
+    cs_regions *all = NULL;
+
+    CS_TRY(cs_regions_open(region, n, NULL, &all));
+    v->region = cs_xcalloc((size_t)n, sizeof *v->region);
+    while ((rc = cs_regions_next(all, ref, &next)) == CS_OK)
+        v->region[v->n_region++] = (struct place){ cs_xstrdup(next.contig), next.from, next.to };
+    rc = rc == CS_EOF ? seek_region(v, 0) : rc;
+out:
+    cs_regions_free(all);
+    return rc;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -355,12 +398,39 @@ out:
     return rc;
 }
 
+/* Does an earlier region have it, too? Then it was read there. */
+static bool was_read(const cs_vcf *v)
+{
+    const bcf1_t *b = v->rec;
+    bool was = false;
+
+    for (int i = 0; i < v->at; i++)
+        was |= b->pos < v->region[i].to && b->pos + b->rlen > v->region[i].from
+            && cs_contig_same(v->region[i].contig, bcf_seqname(v->header, b));
+    return was;
+}
+
+/* The next record of all regions, or of the whole file. */
+static int read_any(cs_vcf *v)
+{
+    int rc;
+
+    do {
+        rc = cs_vcf_read(v, BCF_UN_STR);
+        while (rc == CS_EOF && v->at + 1 < v->n_region) {
+            rc = seek_region(v, v->at + 1);
+            rc = rc == CS_OK ? cs_vcf_read(v, BCF_UN_STR) : rc;
+        }
+    } while (rc == CS_OK && was_read(v));
+    return rc;
+}
+
 int cs_vcf_next(cs_vcf *v, cs_arena *mem, cs_vcf_record **out)
 {
     int rc = CS_OK;
 
     *out = NULL;
-    CS_TRY(cs_vcf_read(v, BCF_UN_STR));
+    CS_TRY(read_any(v));
     cs_vcf_record *r = cs_arena_alloc(mem, 1, sizeof *r);
     if (!r)
         return no_memory(v);

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "io/reference.h"
 
 typedef struct cs_vcf cs_vcf;
 
@@ -39,6 +40,15 @@ int  cs_vcf_open(const char *path, int threads, bool as_native, cs_vcf **out) CS
 /** cs_vcf_close - accepts NULL */
 void cs_vcf_close(cs_vcf *v);
 const char *cs_vcf_path(const cs_vcf *v);
+/**
+ * cs_vcf_restrict - only records that overlap one of n regions, each of them once; needs an index
+ *
+ * region   [n] as cs_regions_open() takes them
+ * ref      checks their contigs and ends
+ * Returns  CS_OK; CS_EIO without an index; CS_EUSAGE for a text that is no region; CS_EMEM
+ */
+int cs_vcf_restrict(cs_vcf *v, const char *const *region, int n, const cs_reference *ref)
+    CS_MUST_CHECK;
 /** cs_vcf_next - CS_OK; CS_EOF; CS_EFORMAT with file, record and reason; CS_EIO; CS_EMEM */
 int  cs_vcf_next(cs_vcf *v, cs_arena *mem, cs_vcf_record **out) CS_MUST_CHECK;
 
@@ -66,11 +76,16 @@ typedef struct cs_vcf_field {
 /* Its values of one record: per ALT, NAN or NULL where missing; v of Float and Integer, or text. */
 typedef struct cs_vcf_values { const double *v; const char *const *text; } cs_vcf_values;
 
+/* AUTO: TBI of VCF, unless a contig is too long for it, CSI of BCF. */
+typedef enum cs_vcf_index {
+    CS_VCF_NO_INDEX, CS_VCF_INDEX_AUTO, CS_VCF_INDEX_TBI, CS_VCF_INDEX_CSI
+} cs_vcf_index;
+
 /* What an output is. */
 typedef struct cs_vcfout_opt {
     const char *path;            /* or "-" */
     char        format;          /* as bcftools -O: v, z, u or b */
-    bool        index;           /* CSI, beside it */
+    cs_vcf_index index;          /* beside it */
     int         threads;
     const char *const *line;     /* [n_line] "##..." lines that the header gets */
     int         n_line;

@@ -18,13 +18,15 @@
 #include "io/vcf_internal.h"
 #include "io/vcf_text.h"
 
-enum { N_FIXED = 8, INFO_COLUMN = 7 };
+/* CSI_SHIFT: htslib's default; 0 is TBI, which reaches to 2^29. */
+enum { N_FIXED = 8, INFO_COLUMN = 7, CSI_SHIFT = 14, TBI_REACH = 1 << 29 };
 
 struct cs_vcfout {
     cs_vcfout_opt o;
     char         *path;
     const char   *from;          /* the input's path */
     cs_outfile   *file, *index;  /* index: NULL unless asked for */
+    int           shift;         /* of the index */
     htsFile      *fp;
     bcf_hdr_t    *header;        /* of BCF */
     bcf1_t       *rec;
@@ -172,17 +174,35 @@ static int open_file(cs_vcfout *w)
     return CS_OK;
 }
 
-static int open_index(cs_vcfout *w)
+/* Is there a contig that TBI cannot hold? */
+static bool is_long(const bcf_hdr_t *h)
+{
+    bool any = false;
+
+    for (int i = 0; i < h->n[BCF_DT_CTG]; i++) {
+        const bcf_idinfo_t *of = h->id[BCF_DT_CTG][i].val;
+        any |= of && of->info[0] > TBI_REACH;
+    }
+    return any;
+}
+
+static int open_index(cs_vcfout *w, const cs_vcf *in)
 {
     if (!w->o.index)
         return CS_OK;
+    if (w->o.index == CS_VCF_INDEX_TBI && w->o.format == 'b')
+        return cs_fail(CS_EUSAGE, "--write-index=tbi is for compressed VCF (-O z); '%s' is BCF, "
+                       "whose index is CSI", w->path);
     if ((w->o.format != 'z' && w->o.format != 'b') || strcmp(w->path, "-") == 0
         || !cs_outfile_place(w->file))
         return cs_fail(CS_EUSAGE, "--write-index needs output format z or b (-O), which '%s' is "
                        "not", w->path);
+    const bool tbi = w->o.index == CS_VCF_INDEX_TBI
+        || (w->o.index == CS_VCF_INDEX_AUTO && w->o.format == 'z' && !is_long(cs_vcf_header(in)));
+    w->shift = tbi ? 0 : CSI_SHIFT;
     const size_t n = strlen(w->path) + sizeof ".csi";
     char *path = cs_xmalloc(n);
-    (void)snprintf(path, n, "%s.csi", w->path);
+    (void)snprintf(path, n, "%s.%s", w->path, tbi ? "tbi" : "csi");
     const int rc = cs_outfile_open(path, &w->index);
     free(path);
     return rc;
@@ -193,7 +213,7 @@ static int open_all(cs_vcfout *w, const cs_vcf *in)
     int rc = CS_OK;
 
     CS_TRY(cs_outfile_open_as(w->path, CS_VARIANTS, true, &w->file));
-    CS_TRY(open_index(w));
+    CS_TRY(open_index(w, in));
     CS_TRY(open_file(w));
     if (is_bcf(w)) {
         CS_TRY(add_lines(w));
@@ -426,7 +446,7 @@ int cs_vcfout_finish(cs_vcfout *w)
     if (!w->index)
         return CS_OK;
     /* From the file as it is, by htslib, which says no more than that. */
-    if (bcf_index_build3(cs_outfile_place(w->file), cs_outfile_place(w->index), 14,
+    if (bcf_index_build3(cs_outfile_place(w->file), cs_outfile_place(w->index), w->shift,
                          w->o.threads) != 0)
         return cs_fail(CS_EIO, "cannot index '%s'; it must be sorted, with its contigs in the "
                        "header (bcftools sort)", w->path);

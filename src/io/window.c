@@ -70,10 +70,10 @@ void cs_windows_free(cs_windows *w)
 
 /* ---- the reference --------------------------------------------------------------------------- */
 
-static void choose_contig(cs_windows *w, const char *contig)
+static int choose_contig(cs_windows *w, const char *contig)
 {
     if (w->contig && strcmp(w->contig, contig) == 0)
-        return;
+        return CS_OK;
     free(w->contig);
     free(w->block);
     w->block = NULL;
@@ -81,7 +81,8 @@ static void choose_contig(cs_windows *w, const char *contig)
     w->n_contig = cs_reference_length(w->ref, contig);
     w->circular = false;
     for (int i = 0; i < w->o.n_circular; i++)
-        w->circular |= strcmp(w->o.circular[i], contig) == 0;
+        w->circular |= cs_contig_same(w->o.circular[i], contig);
+    return cs_reference_check(w->ref, contig);
 }
 
 /* Bases [from, to) of the contig, which has them; valid until the next call. */
@@ -272,7 +273,7 @@ int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *
     int rc = CS_OK;
 
     *out = (cs_window_pair){ .why = CS_SCORED };
-    choose_contig(w, contig);
+    CS_TRY(choose_contig(w, contig));
     if (!is_spelt(alt) || !is_spelt(ref))
         out->why = CS_UNSCORED_SYMBOLIC;
     else if (w->n_contig < 0)

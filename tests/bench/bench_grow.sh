@@ -56,7 +56,7 @@ for n in "$@"; do
         -o "$tmp/model" "$tmp/in.fa"
     rm -f "$tmp/model.ckpt"
     measure variant "$n" variant -q -w 200 -m "$srcdir/refdata/model/default.safetensors" \
-        -r "$tmp/in.fa" -o /dev/null "$tmp/in.vcf"
+        -f "$tmp/in.fa" -o /dev/null "$tmp/in.vcf"
     reads "$tmp/in.fa" > "$tmp/in.sam"
     measure diplotype-reads "$n" diplotype -q -f "$tmp/in.fa" -o /dev/null -i "$tmp/in.sam"
     rm -f "$tmp/in.sam"

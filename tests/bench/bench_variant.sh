@@ -38,7 +38,7 @@ run() {
         --epochs "$EPOCHS" --step-records 32 --lr 0.002 --class-weights balanced --batch-tokens 16384 \
         --threads "$THREADS" --seed "$seed" -o "$tmp/$name.$seed.model" "$@"
     end=$(date +%s)
-    "$chordseq" variant -q -m "$tmp/$name.$seed.model" -r "$tmp/hg38.fa" --tsv "$tmp/$name.$seed.tsv" \
+    "$chordseq" variant -q -m "$tmp/$name.$seed.model" -f "$tmp/hg38.fa" --tsv "$tmp/$name.$seed.tsv" \
         --strand both --ends fill --threads "$THREADS" -o /dev/null "$tmp/test.vcf"
     "$python" "$here/evaluate.py" score "$tmp" "$tmp/$name.$seed.tsv" "$name" "$seed" $((end - start))
 }
@@ -52,7 +52,7 @@ fi
 
 # guess NAME MODEL: without any label
 guess() {
-    "$chordseq" variant -q -m "$2" -r "$tmp/hg38.fa" --score llr --tsv "$tmp/$1.tsv" --ends fill \
+    "$chordseq" variant -q -m "$2" -f "$tmp/hg38.fa" --score llr --tsv "$tmp/$1.tsv" --ends fill \
         --window-length 1000 --threads "$THREADS" -o /dev/null "$tmp/test.vcf"
     "$python" "$here/evaluate.py" score "$tmp" "$tmp/$1.tsv" "$1" - 0
 }

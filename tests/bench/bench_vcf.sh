@@ -31,7 +31,7 @@ for n in "$@"; do
         labels)    file=$tmp/labels w=1000 ;;
         esac
         "$builddir/tests/bench/peak" "$chordseq" variant -q -@ 2 -w $w -m "$file" \
-            -r "$tmp/genome.fa" -o /dev/null "$tmp/in.vcf" 3> "$tmp/took" || exit 1
+            -f "$tmp/genome.fa" -o /dev/null "$tmp/in.vcf" 3> "$tmp/took" || exit 1
         awk -v model=$model -v n="$n" -F '\t' '{ printf "%s\t%d\t%.0f\t%.0f\t%d\t%.2f\t25000\n", model, n,
             n / $2, 3600 * n / $2, $1, $2 }' "$tmp/took"
     done

@@ -52,9 +52,9 @@ all()
     done
     "$p" merge -q -o merged.tsv s1.json s2.json s3.json > merge.out 2>&1
     "$p" embed -q -m net.safetensors -o net.npy --names names.tsv mito.fa plastid.fa > embed.out 2>&1
-    "$p" variant -q -m variant.safetensors --no-version -r ref.fa --tsv v.tsv -o v.vcf in.vcf.gz \
+    "$p" variant -q -m variant.safetensors --no-version -f ref.fa --tsv v.tsv -o v.vcf in.vcf.gz \
         > variant.out 2>&1
-    "$p" variant -q -m tiny.safetensors --no-version -r variants.fa -w 128 --circular ring \
+    "$p" variant -q -m tiny.safetensors --no-version -f variants.fa -w 128 --circular ring \
         --tsv t.tsv -o t.vcf variants.vcf > tiny.variant.out 2>&1
     "$p" explain -q -m net.safetensors -f strands.fa \
         --tsv explain.tsv -o explain.bg "$(sed -n '1s/^>\([^ ]*\).*/\1/p' strands.fa)" > explain.out 2>&1

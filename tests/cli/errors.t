@@ -160,7 +160,7 @@ classify -o own.m x.fa
 embed -m $m -o o.npy --names x.fa x.fa
 predict -m own.m -o own.m x.fa
 explain -m $m -f x.fa -r a -o x.fa
-variant -m $m -i none.vcf -r x.fa --tsv x.fa
+variant -m $m -i none.vcf -f x.fa --tsv x.fa
 diplotype -i x.fa -o x.fa
 tokenize -m own.m -o own.m x.fa
 tokenize --learn bpe -o x.fa x.fa

@@ -157,7 +157,7 @@ for f in bed tsv 'bedgraph --class island'; do
     T "predict as $f" same 3 "-o OUT.bed" predict -m token.safetensors --format $f odd.fa "$tiny/strands.fa"
 done
 cp "$tiny/variants.fa" "$tiny/variants.vcf" .
-v="variant -m $m -r variants.fa -w 128 --circular ring"
+v="variant -m $m -f variants.fa -w 128 --circular ring"
 T 'variants' same '1 2 3 7' '-o OUT.vcf --tsv OUT.tsv --no-version' $v variants.vcf
 T 'variants of a pipe' env in=variants.vcf same 2 '-o OUT.vcf --no-version' $v -
 T 'the header tells the command of the first part' sh -c 'shards 2 v $1 -o OUT.vcf variants.vcf &&

@@ -62,9 +62,9 @@ tokens|reads.fq|tokenize $q -m $srcdir/refdata/bpe/hg38.json -o o.tsv in
 a vocabulary|reads.fq|tokenize $q --learn bpe --vocab-size 64 -o o.json in
 diplotypes of reads|strands.sam|diplotype -f ../strands.fa -o o.txt in
 diplotypes of calls|calls.vcf|diplotype -f ../variants.fa -o o.txt in
-VCF|variants.vcf|variant $q -m $m -r ../variants.fa -w 128 --tsv o.tsv -o o.vcf in
-VCF with an index|variants.vcf|variant $q -m $m -r ../variants.fa -w 128 -W -o o.vcf.gz in
-BCF|variants.vcf|variant $q -m $m -r ../variants.fa -w 128 -W -o o.bcf in
+VCF|variants.vcf|variant $q -m $m -f ../variants.fa -w 128 --tsv o.tsv -o o.vcf in
+VCF with an index|variants.vcf|variant $q -m $m -f ../variants.fa -w 128 -W -o o.vcf.gz in
+BCF|variants.vcf|variant $q -m $m -f ../variants.fa -w 128 -W -o o.bcf in
 explain|one.bed|explain $q -m $m -f ../variants.fa -R in -o o.bedgraph --tsv o.tsv --svg o.svg
 train|two.fa|train $q $small --label-key class -o o.m --metrics o.tsv in
 train's taxonomy|none|train $q $small --label-key class --taxonomy in -o o.m ../two.fa
@@ -152,7 +152,7 @@ cat > places <<END
 every output|classify $q -m $m $every ../reads.fq
 embed|embed $q -m $m -o o.npy ../reads.fq
 eval|eval $q -m $tiny/model.safetensors --class classA=../twice.fa -o o.tsv --json o.json --html o.html --calibrate o.m
-VCF with an index|variant $q -m $m -r ../variants.fa -w 128 -W -o o.vcf.gz --tsv o.tsv ../variants.vcf
+VCF with an index|variant $q -m $m -f ../variants.fa -w 128 -W -o o.vcf.gz --tsv o.tsv ../variants.vcf
 train|train $q $small --label-key class --epochs 1 -o o.m --metrics o.tsv ../two.fa
 model export|model export $m o
 model label|model label --taxonomy ../taxa.tsv $tiny/model.safetensors o.m

@@ -2,10 +2,11 @@
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors
+export m
 cp "$tiny/variants.fa" "$tiny/variants.vcf" .
 cat > score <<'END'
 #!/bin/sh
-exec chordseq variant -q -m "$srcdir/refdata/tiny/model.safetensors" -r variants.fa -w 128 --circular ring "$@"
+exec chordseq variant -q -m "$srcdir/refdata/tiny/model.safetensors" -f variants.fa -w 128 --circular ring "$@"
 END
 chmod +x score
 PATH=$tmp:$PATH
@@ -27,6 +28,7 @@ T 'again on its own output changes nothing' sh -c 'score --no-version variants.v
 T 'also where the key is not declared by its ID first' sh -c 'sed "s/<ID=CS_L2,Number=A,/<Number=A,ID=CS_L2,/" a > odd.vcf
     grep -q "<Number=A,ID=CS_L2" odd.vcf && score --no-version odd.vcf | cmp a -'
 T 'from a pipe, gzip, CRLF' sh -c 'score --no-version - < variants.vcf | cmp a - &&
+    score --no-version < variants.vcf | cmp a - && score --no-version -t 1 variants.vcf | cmp a - &&
     gzip -c variants.vcf | score --no-version - | cmp a - &&
     sed "s/$/\r/" variants.vcf | score --no-version - | cmp a -'
 T 'one record alone is the same' sh -c 'for id in del multi round; do
@@ -35,22 +37,22 @@ T 'one record alone is the same' sh -c 'for id in del multi round; do
 T 'half of a repeat deleted is one variant wherever it is written' sh -c '
     [ "$(grep -c "	\(leftmost\|repeat\)	" a)" = 2 ] &&
     [ "$(grep "	\(leftmost\|repeat\)	" a | cut -f 8 | sort -u | wc -l)" = 1 ]'
-T 'without --circular the end of a ring is an end' sh -c 'chordseq variant -q -m "$1" -r variants.fa -w 128 \
+T 'without --circular the end of a ring is an end' sh -c 'chordseq variant -q -m "$1" -f variants.fa -w 128 \
     --tsv t.tsv -o /dev/null variants.vcf && grep -q "	round	.*	NEAR_END	" t.tsv' - "$m"
 T 'a reason has no letters of another' sh -c '{ grep "^#" variants.vcf
     b=$(sed -n 2p variants.fa | cut -c 20)
     c=$(echo $b | tr ACGT CGTA); printf "one\t20\t.\t%s\t%s\t.\t.\t.\tGT\t0/1\n" $c $b; } > near.vcf
-    score --tsv t.tsv -o /dev/null near.vcf && tail -n 1 t.tsv | grep -q "	NEAR_END	1	"'
+    ! score --tsv t.tsv -o /dev/null near.vcf && tail -n 1 t.tsv | grep -q "	NEAR_END	1	"'
 T 'and --ends fill has N there' sh -c 'score --ends fill --tsv t.tsv -o /dev/null variants.vcf &&
     grep -q "	end	.*	[.]	0	0[.]" t.tsv'
 T 'behind its contig nothing is as REF says' sh -c '{ grep "^#" variants.vcf | sed "s/	FORMAT.*//"
     printf "%s\t9999\t.\tA\tC\t.\t.\t.\n" one ring; } > behind.vcf; for e in skip fill; do
-    score --ends $e --tsv t.tsv -o /dev/null behind.vcf && [ "$(grep -c "	REF_MISMATCH	" t.tsv)" = 2 ] || exit; done'
-N variant-circular.err chordseq variant -m "$m" -r variants.fa --circular no variants.vcf
+    ! score --ends $e --tsv t.tsv -o /dev/null behind.vcf && [ "$(grep -c "	REF_MISMATCH	" t.tsv)" = 2 ] || exit; done'
+N variant-circular.err chordseq variant -m "$m" -f variants.fa --circular no variants.vcf
 N variant-ref.err   chordseq variant -m "$m" variants.vcf
-N variant-no-ref.err chordseq variant -m "$m" -r no.fa variants.vcf
-N variant-model.err chordseq variant -m "$m" -r variants.fa --score model variants.vcf
-N variant-long.err  chordseq variant -m "$m" -r variants.fa -w 2k variants.vcf
+N variant-no-ref.err chordseq variant -m "$m" -f no.fa variants.vcf
+N variant-model.err chordseq variant -m "$m" -f variants.fa --score model variants.vcf
+N variant-long.err  chordseq variant -m "$m" -f variants.fa -w 2k variants.vcf
 N variant-index.err score -W -o o.vcf variants.vcf
 N variant-prefix.err score --prefix 1x variants.vcf
 N variant-fasta.err score variants.fa
@@ -58,7 +60,7 @@ cp variants.fa odd.fa
 # An index whose lines have no bases, and more than htslib counts.
 for n in '0\t1' '-5\t61' '1099511627776\t1099511627777'; do
     printf "one\t1000\t5\t$n\n" > odd.fa.fai
-    T "refused: an index with lines of $n" sh -c '! score -r odd.fa -o gone.vcf variants.vcf 2> told &&
+    T "refused: an index with lines of $n" sh -c '! score -f odd.fa -o gone.vcf variants.vcf 2> told &&
         grep -q "odd.fa.fai.* line 1.*samtools faidx" told'
 done
 
@@ -89,13 +91,13 @@ if dd if=/dev/null of=giant.fa bs=1 seek=4999930011 2> /dev/null; then
     T 'on a contig of 5 gigabases' sh -c 'base=$(tail -c 250 giant.fa | head -c 1)
         { grep "^#" variants.vcf | sed "s/	FORMAT.*//"
         printf "giant\t4999999751\t.\t%s\t%sA,%sC\t.\t.\t.\n" $base $base $base; } > giant.vcf
-        chordseq variant -q -m "$1" -r giant.fa -w 128 --tsv g.tsv -o /dev/null giant.vcf &&
+        chordseq variant -q -m "$1" -f giant.fa -w 128 --tsv g.tsv -o /dev/null giant.vcf &&
         [ "$(grep -c "	[.]	0	0" g.tsv)" = 2 ]' - "$m"
 else
     S 'on a contig of 5 gigabases' 'no sparse files'
 fi
 rm -f giant.fa
-T 'positions of more than 32 bits are for text only' sh -c 'score -o o.vcf far.vcf && grep -q "	3000000000	" o.vcf &&
+T 'positions of more than 32 bits are for text only' sh -c '! score -o o.vcf far.vcf && grep -q "	3000000000	" o.vcf &&
     ! score -o gone.bcf far.vcf 2> told && grep -q "far.vcf.*record 1.*32 bits.*-O v" told'
 T 'and nothing is left of the output' sh -c '! ls gone.* 2> /dev/null'
 
@@ -108,8 +110,18 @@ bcf 'split before or after: the same scores' sh -c 'for f in a variants; do
     score -o b.vcf variants.split.vcf
     q="%CHROM %POS %ID %ALT %CS_L2 %CS_COS\n"
     bcftools query -f "$q" a.split.vcf > want && bcftools query -f "$q" b.vcf | cmp want -'
-bcf 'an index' sh -c 'score -W -o a.vcf.gz variants.vcf && score -W -o a.bcf variants.vcf &&
-    for f in a.vcf.gz a.bcf; do [ "$(bcftools view -H $f one:300-330 | wc -l)" = 4 ] || exit; done'
+bcf 'an index: TBI of VCF, CSI of BCF or on request' sh -c 'score -W -o a.vcf.gz variants.vcf &&
+    score -W -o a.bcf variants.vcf && score --write-index=csi -o c.vcf.gz variants.vcf && [ -f a.vcf.gz.tbi ] &&
+    [ -f a.bcf.csi ] && [ -f c.vcf.gz.csi ] && [ ! -e a.vcf.gz.csi ] && [ ! -e c.vcf.gz.tbi ] &&
+    ! score -W=tbi -o gone.bcf variants.vcf 2> told && grep -q "write-index=tbi is for compressed VCF" told &&
+    for f in a.vcf.gz a.bcf c.vcf.gz; do [ "$(bcftools view -H $f one:300-330 | wc -l)" = 4 ] || exit; done'
+bcf 'regions: each record once, as bcftools has them' sh -c '
+    for f in a.vcf.gz a.bcf; do score --no-version -r one:300-330 -r ring -r one:320-400 $f | grep -v "^#" | sort > got
+        bcftools view -H -r one:300-330,ring,one:320-400 $f | sort | cmp - got && [ "$(wc -l < got)" -gt 4 ] || exit; done'
+N variant-region.err score -r nine:1-10 a.vcf.gz
+N variant-region-index.err score -r one:1-10 variants.vcf
+bcf 'a contig longer than TBI reaches has CSI' sh -c 'sed "s/ID=one,length=[0-9]*/ID=one,length=600000000/" variants.vcf > huge.vcf
+    grep -q 600000000 huge.vcf && score -W -o huge.vcf.gz huge.vcf && [ -f huge.vcf.gz.csi ]'
 T 'what cannot be indexed does not appear' sh -c '
     { grep "^#" variants.vcf; grep -v "^#" variants.vcf | sort -k 2,2nr; } > back.vcf
     ! score -W --tsv back.tsv -o back.vcf.gz back.vcf 2> told && grep -q "cannot index .back.vcf.gz" told &&
@@ -142,35 +154,35 @@ T 'one . for all alleles: no label' sh -c '{ cat learn.vcf; printf "c4\t99\t.\tA
 T 'the same from both' sh -c 'cut -f 4-9 learn.tsv.metrics > a; cut -f 4-9 learn.vcf.metrics | cmp a -'
 T 'it has learnt' awk -F '\t' 'NR > 1 && $7 > best { best = $7 } END { exit best < 0.9 }' learn.tsv.metrics
 T 'the loss of validation is the cross-entropy of known labels' sh -c 'grep "^#\|^c2" learn.vcf > c2.vcf
-    chordseq variant -q -m learn.tsv.model -r learn.fa --tsv c2.tsv -o /dev/null c2.vcf &&
+    chordseq variant -q -m learn.tsv.model -f learn.fa --tsv c2.tsv -o /dev/null c2.vcf &&
     awk -F "\t" "FILENAME == \"learn.tsv.metrics\" { if (FNR > 1 && (best == \"\" || \$6 < best)) best = \$6; next }
         FILENAME == \"rows\" { y[\$1, \$2] = \$6; at[\$1, \$2] = \$5; next }
         FNR == 1 { for (i = 1; i <= NF; i++) col[\$i] = i; next }
         { p = \$col[\"CS_\" at[\$1, \$2]]; n++; loss -= log(y[\$1, \$2] ? p : 1 - p) }
         END { d = loss / n - best; exit n < 50 || d * d > 1e-8 }" learn.tsv.metrics rows c2.tsv'
 T 'scores on a contig kept out' sh -c 'grep "^#\|^c1" learn.vcf > c1.vcf
-    chordseq variant -q -m learn.tsv.model -r learn.fa --tsv c1.tsv -o c1.out.vcf c1.vcf &&
+    chordseq variant -q -m learn.tsv.model -f learn.fa --tsv c1.tsv -o c1.out.vcf c1.vcf &&
     grep -q "ID=CS_T,Number=A,Type=Float" c1.out.vcf &&
     awk -F "\t" "NR > 1 { n++; right += (\$8 > 0.5) == (\$5 == \"G\") } END { exit right < 0.9 * n }" c1.tsv'
 T 'not by threads or batches, and alone as beside others' sh -c 'for o in "-@ 1" "-@ 3 -B 50"; do
-    chordseq variant -q $o -m learn.tsv.model -r learn.fa --tsv t.tsv -o /dev/null c1.vcf && cmp t.tsv c1.tsv || exit; done
-    grep "^#\|	1000	" c1.vcf | chordseq variant -q -m learn.tsv.model -r learn.fa --tsv t.tsv -o /dev/null - &&
+    chordseq variant -q $o -m learn.tsv.model -f learn.fa --tsv t.tsv -o /dev/null c1.vcf && cmp t.tsv c1.tsv || exit; done
+    grep "^#\|	1000	" c1.vcf | chordseq variant -q -m learn.tsv.model -f learn.fa --tsv t.tsv -o /dev/null - &&
     tail -n 1 t.tsv | grep -qxFf - c1.tsv'
 T 'both strands: the answer does not depend on which comes first' sh -c '
-    chordseq variant -q --strand both -m learn.tsv.model -r learn.fa --tsv b.tsv -o /dev/null c1.vcf && ! cmp -s b.tsv c1.tsv'
+    chordseq variant -q --strand both -m learn.tsv.model -f learn.fa --tsv b.tsv -o /dev/null c1.vcf && ! cmp -s b.tsv c1.tsv'
 # Two genes in one sequence and its reverse complement: a label's strand says which way windows are read.
 T 'strand max: the larger of both strands, and exons choose one' sh -c '
-    for s in forward both max; do chordseq variant -q --strand $s -m learn.tsv.model -r learn.fa --tsv $s.tsv -o /dev/null c1.vcf || exit; done
+    for s in forward both max; do chordseq variant -q --strand $s -m learn.tsv.model -f learn.fa --tsv $s.tsv -o /dev/null c1.vcf || exit; done
     printf "c1\t0\t2000\te\t0\t+\n" > plus.bed; sed "s/+/-/" plus.bed > minus.bed; cat plus.bed minus.bed > either.bed
     printf "c1\tx\texon\t1\t2000\t.\t-\t.\tgene_id \"g\"\nc1\tx\tgene\t1\t2000\t.\t+\t.\tg\n" > minus.gtf
     printf "c2\t0\t2000\te\t0\t+\n" > far.bed
     for f in plus.bed minus.bed minus.gtf either.bed far.bed; do
-        chordseq variant -q --strand max --exons $f -m learn.tsv.model -r learn.fa --tsv $f.tsv -o /dev/null c1.vcf || exit; done
+        chordseq variant -q --strand max --exons $f -m learn.tsv.model -f learn.fa --tsv $f.tsv -o /dev/null c1.vcf || exit; done
     cmp plus.bed.tsv forward.tsv && cmp minus.bed.tsv minus.gtf.tsv && cmp either.bed.tsv max.tsv && cmp far.bed.tsv max.tsv &&
     ! cmp -s minus.bed.tsv plus.bed.tsv && paste plus.bed.tsv minus.bed.tsv max.tsv | awk -F "\t" "NR > 1 && \$8 > 0 {
         n++; half = NF / 3; a = \$8; b = \$(8 + half); m = \$(8 + 2 * half); bad += m != (a > b ? a : b) } END { exit n < 50 || bad }"'
-N variant-exons.err chordseq variant --exons learn.tsv -m learn.tsv.model -r learn.fa c1.vcf
-N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m learn.tsv.model -r learn.fa c1.vcf'
+N variant-exons.err chordseq variant --exons learn.tsv -m learn.tsv.model -f learn.fa c1.vcf
+N variant-exons-none.err sh -c 'echo "# none" > none.bed; chordseq variant --exons none.bed -m learn.tsv.model -f learn.fa c1.vcf'
 # The reverse complement of every contig, and rows that lie on its minus strand, teach the same.
 awk 'function turn(s,   i, r) { for (i = length(s); i > 0; i--) r = r substr("TGCA", index("ACGT", substr(s, i, 1)), 1); return r }
     FILENAME == "learn.fa" { if (/^>/) print > "turned.fa"; else print turn($0) > "turned.fa"; next }
@@ -196,12 +208,12 @@ T 'differences of hidden layers begin with those of a model of sequences' sh -c 
     chordseq train -q --preset none --head multilabel --labels pieces.tsv $net --epochs 2 -o multi.model -i pieces.fa &&
     chordseq train -q --preset none --head variant --init multi.model --freeze encoder --encoder-lr 1e-9 $net --head.compare hidden \
         --window-length 64 --reference learn.fa --split split --epochs 1 --step-records 64 -o hidden.model -i learn.tsv &&
-    chordseq variant -q -m hidden.model -r learn.fa --tsv h.tsv -o /dev/null c1.vcf && grep -q "	0[.][0-9]" h.tsv &&
+    chordseq variant -q -m hidden.model -f learn.fa --tsv h.tsv -o /dev/null c1.vcf && grep -q "	0[.][0-9]" h.tsv &&
     ! chordseq train -q --preset none --head variant --init multi.model --tokenizer base --encoder cdil --head.compare hidden \
         --reference learn.fa -o x.model -i learn.tsv 2> told && grep -q "needs a hidden layer" told'
 N variant-explain.err chordseq explain -m learn.tsv.model -f learn.fa c1:1-50
 N variant-classify.err chordseq classify -m learn.tsv.model learn.fa
-N variant-embedding.err chordseq variant -m learn.tsv.model -r learn.fa --score embedding c1.vcf
+N variant-embedding.err chordseq variant -m learn.tsv.model -f learn.fa --score embedding c1.vcf
 N variant-train.err chordseq train -q --head variant -i learn.tsv -o x.model
 N variant-key.err   chordseq train -q --head variant --reference learn.fa -i learn.vcf -o x.model
 N variant-column.err sh -c 'tr "\t" , < learn.tsv > learn.csv
@@ -211,16 +223,16 @@ N variant-label.err sh -c 'sed "5s/.$/2/" learn.tsv > bad.tsv
 
 mkdir with && cp "$builddir/chordseq" with/ && ln -s "$srcdir/refdata" with/refdata
 T 'without a model the one that comes with the program, and what it predicts' sh -c '
-    with/chordseq variant -r variants.fa --circular ring --tsv d.tsv -o d.vcf variants.vcf 2> told &&
+    with/chordseq variant -f variants.fa --circular ring --tsv d.tsv -o d.vcf variants.vcf 2> told &&
     grep -q "default model for variants.*splicing" told && head -n 1 d.tsv | grep -q "	CS_SPLICE$" &&
     grep -q "	snv	.*	[.]	0	0[.][0-9]" d.tsv && grep -q "encoder:cdil head:variant window:256" d.vcf'
-T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score embedding -r variants.fa -w 200 --tsv d.tsv \
+T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score embedding -f variants.fa -w 200 --tsv d.tsv \
     -o /dev/null variants.vcf 2> told && ! grep -q splicing told && head -n 1 d.tsv | grep -q CS_L2'
 
 # A model that guesses hidden bases: no labels.
 T 'pretrain' chordseq pretrain -q --tokenizer base --encoder.max-len 64 --encoder.track 4 --encoder.hidden 8 --window 64 \
     --windows-per-epoch 32 --valid-windows 8 --epochs 1 -o guess.model learn.fa
-T 'log-likelihood ratios' sh -c 'chordseq variant -q -m guess.model -r variants.fa -w 64 --tsv g.tsv \
+T 'log-likelihood ratios' sh -c 'chordseq variant -q -m guess.model -f variants.fa -w 64 --tsv g.tsv \
     -o g.vcf variants.vcf && grep -q "ID=CS_LLR,Number=A,Type=Float" g.vcf &&
     grep -q "	snv	.*	[.]	0	-*[0-9]" g.tsv && grep -q "	mnv	.*	[.]	0	-*[0-9]" g.tsv && grep -q "	ins	.*	[.]	0	-*[0-9]" g.tsv &&
     grep -q "	del	.*	[.]	0	-*[0-9]" g.tsv'
@@ -228,7 +240,7 @@ bcf 'of insertions and deletions: split and moved, the same' sh -c '
     printf "##fileformat=VCFv4.2\n##contig=<ID=one,length=1000>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n" > in.vcf
     grep "^one	.*	\(ins\|del\|multi\|leftmost\|repeat\|mnv\)	" variants.vcf | cut -f 1-8 | sed "s/	[^	]*$/	./" >> in.vcf
     bcftools norm -f variants.fa -m -any in.vcf -o split.vcf 2> /dev/null
-    for f in in split; do chordseq variant -q -m guess.model -r variants.fa -w 64 -o $f.out.vcf $f.vcf || exit; done
+    for f in in split; do chordseq variant -q -m guess.model -f variants.fa -w 64 -o $f.out.vcf $f.vcf || exit; done
     bcftools norm -f variants.fa -m -any in.out.vcf 2> /dev/null | bcftools query -f "%POS %ALT %CS_LLR\n" | sort > a
     bcftools query -f "%POS %ALT %CS_LLR\n" split.out.vcf | sort > b; [ "$(wc -l < a)" -gt 5 ] && cmp a b'
 # The sequence and its reverse complement: variants at the mirrored places.
@@ -241,17 +253,24 @@ awk 'BEGIN { srand(5); for (i = 0; i < 400; i++) s = s substr("ACGT", 1 + int(4 
         printf "r\t%d\t.\t%s\t%s\t.\t.\t.\n", 401 - p, substr("TGCA", index("ACGT", b), 1),
             substr("TGCA", index("ACGT", a), 1) } }' > turn.vcf
 T '--strand both: the same for the reverse complement, else not' sh -c 'for s in both forward; do
-    chordseq variant -q --strand $s -m guess.model -r turn.fa -w 63 --tsv $s.tsv -o /dev/null turn.vcf || exit; done
+    chordseq variant -q --strand $s -m guess.model -f turn.fa -w 63 --tsv $s.tsv -o /dev/null turn.vcf || exit; done
     same() { awk -F "\t" "/^f/ { v = \$8 } /^r/ { d = v - \$8; n++; bad += d * d > 1e-10 } END { exit n < 20 || bad > 0 }" $1; }
     same both.tsv && ! same forward.tsv'
 T 'with REF and ALT swapped the same, but for the sign' sh -c '
     { grep "^#" variants.vcf; printf "one\t300\ta\t%s\t%s\t.\t.\t.\tGT\t0/1\n" T A A T; } > two.vcf
-    chordseq variant -q -m guess.model -r variants.fa -w 64 --tsv two.tsv -o /dev/null two.vcf &&
+    chordseq variant -q -m guess.model -f variants.fa -w 64 --tsv two.tsv -o /dev/null two.vcf &&
     awk -F "\t" "NR > 1 { s += \$8; a += \$8 < 0 ? -\$8 : \$8 } END { exit !(a > 0 && s * s < 1e-10) }" two.tsv'
-N variant-llr.err   chordseq variant -m learn.tsv.model -r variants.fa --score llr variants.vcf
-N variant-guess.err chordseq variant -r variants.fa --score llr variants.vcf
-T 'contigs that go by another name' sh -c 'sed "s/^one/chrone/" variants.vcf | chordseq variant -r variants.fa -m guess.model -w 64 \
-    -o /dev/null - 2> told && grep -q "warning: most records lie on contigs missing in .variants.fa." told'
+N variant-llr.err   chordseq variant -m learn.tsv.model -f variants.fa --score llr variants.vcf
+N variant-guess.err chordseq variant -f variants.fa --score llr variants.vcf
+T 'contigs that the reference lacks: the reasons, and status 1' sh -c 'grep "^#\|^one" variants.vcf | sed "s/^one/two/" > two.vcf
+    chordseq variant -f variants.fa -m guess.model -w 64 --tsv n.tsv -o /dev/null two.vcf 2> told; [ $? = 1 ] &&
+    grep -q "warning: most records lie on contigs missing in .variants.fa." told && grep -q "NO_CONTIG" n.tsv &&
+    grep -q "error: variant: no score for any of [0-9]* alternative alleles: [0-9]* NO_CONTIG" told'
+T 'chr22 and 22 are one contig, with a line of warning' sh -c 'sed "s/^one/chrone/" variants.vcf > chr.vcf
+    score --no-version --tsv b.tsv -o b.vcf chr.vcf && chordseq variant -m "$m" -f variants.fa -w 128 --circular ring \
+    --tsv b.tsv -o b.vcf --no-version chr.vcf 2> told && [ "$(grep -c warning:.*names.differ told)" = 1 ] &&
+    score --no-version variants.vcf | sed "s/^one/chrone/" | cmp b.vcf -'
+N variant-strict.err score --strict-contigs chr.vcf
 
 # The published checkpoint of CDIL for DNA as a variant model's encoder.
 published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
@@ -276,7 +295,7 @@ assert len(probed) > 20 and set(probed) == set(tuned) and set(probed) <= set(pub
 assert all(probed[k] == published[k] for k in probed)
 assert any(tuned[k] != published[k] for k in tuned)'
     T 'and it scores variants' sh -c 'for m in tuned probed; do
-        chordseq variant -q -m $m.model -r learn.fa --tsv $m.tsv.out -o /dev/null c1.vcf &&
+        chordseq variant -q -m $m.model -f learn.fa --tsv $m.tsv.out -o /dev/null c1.vcf &&
         awk -F "\t" "NR > 1 { n++; bad += \$8 !~ /^[01]([.]|$)/ && \$8 !~ /e-/ } END { exit n < 50 || bad > 0 }" $m.tsv.out || exit; done
         ! cmp -s tuned.tsv.out probed.tsv.out'
 else

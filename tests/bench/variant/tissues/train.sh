@@ -38,7 +38,7 @@ for seed in 1 2 3; do
         least=$loss
         cp "$work/variant.$seed.safetensors" "$work/variant.safetensors"
     fi
-    "$chordseq" variant -q -m "$work/variant.$seed.safetensors" -r "$work/hg38.fa" --ends fill \
+    "$chordseq" variant -q -m "$work/variant.$seed.safetensors" -f "$work/hg38.fa" --ends fill \
         --tsv "$work/variant.$seed.scores" -o /dev/null "$work/test.vcf"
     "$python" "$here/evaluate.py" score "$work" "$work/variant.$seed.scores" seed $seed 0 >> "$work/judged.tsv"
 done
