@@ -164,15 +164,15 @@ _chordseq()
     merge) _arguments \
         '*-o[merged --output; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[merged --output; '\''-'\'' is standard output]:FILE:_files' \
-        '*--jsonl[classify\: merged --jsonl]:FILE:_files' \
-        '*--kraken[classify\: merged --kraken]:FILE:_files' \
-        '*--cami-binning[classify\: merged --cami-binning]:FILE:_files' \
-        '*--report[classify\: report per taxon in Kraken 2'\''s format]:FILE:_files' \
-        '*--krona[classify\: counts and lineages for Krona'\''s ktImportText]:FILE:_files' \
-        '*--cami-profile[classify\: abundance of taxa in CAMI'\''s profiling format]:FILE:_files' \
-        '*--summary[classify\: run summary as JSON]:FILE:_files' \
         '*--names[embed\: table of names (default\: the output'\''s name with .names.tsv)]:FILE:_files' \
         '*--tsv[variant\: merged --tsv]:FILE:_files' \
+        '*--jsonl[JSON lines, one object per record]:FILE:_files' \
+        '*--kraken[Kraken 2'\''s output format, a line per record]:FILE:_files' \
+        '*--report[Kraken 2'\''s report format, a line per taxon]:FILE:_files' \
+        '*--krona[counts and lineages for Krona'\''s ktImportText]:FILE:_files' \
+        '*--cami-binning[CAMI binning format]:FILE:_files' \
+        '*--cami-profile[CAMI profiling format, abundance by bases]:FILE:_files' \
+        '*--summary[run summary as JSON\: versions, model, options, counts (for MultiQC\: *chordseq_summary.json)]:FILE:_files' \
         '*-q[print errors only]' \
         '*--quiet[print errors only]' \
         '*-v[more log messages; repeat for all]' \

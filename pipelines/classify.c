@@ -49,17 +49,21 @@ static cs_log_args logs;
 
 static void options(cs_optset *set)
 {
-    const cs_optset all[] = {
+    const cs_optset before[] = {
         { cs_input_table, &input, NULL },     { cs_pair_table, &pairs, NULL },
         { cs_model_table, &model, NULL },     { cs_policy_table, &policy, NULL },
-        { cs_call_table, &calls, NULL },      { cs_output_table, &outputs, NULL },
-        { cs_compute_table, &compute, NULL },
-        { cs_device_table, &device, NULL }, { cs_stream_table, &stream, NULL },
-        { cs_shard_table, &shards, NULL },
+        { cs_call_table, &calls, NULL },
+    };
+    const cs_optset after[] = {
+        { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
+        { cs_stream_table, &stream, NULL },   { cs_shard_table, &shards, NULL },
         { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
     };
 
-    memcpy(set, all, sizeof all);
+    memcpy(set, before, sizeof before);
+    set += sizeof before / sizeof *before;
+    set += cs_outputs_options(&outputs, set);
+    memcpy(set, after, sizeof after);
 }
 
 /* "97 called, 2 empty, 1 too_long; both strands": every record is in one of them, also those that
@@ -291,12 +295,7 @@ static int prepare(struct job *j, const cs_split *split, cs_about *about)
     CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
     CS_TRY(cs_evaluate_per_record(j->model));
     CS_TRY(cs_policy_init(&j->policy, &policy, &calls, j->model));
-    CS_TRY(cs_outputs_check(&outputs, j->model));
-    if (outputs.split && cs_policy_taxa(&calls, j->model)) {
-        rc = cs_fail(CS_EUSAGE, "--split-dir writes a file per class, but calls are taxa here; "
-                     "use --call class");
-        goto out;
-    }
+    CS_TRY(cs_outputs_check(&outputs, j->model, cs_policy_taxa(&calls, j->model)));
     how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
     CS_TRY(cs_sources_open(&input, &pairs, &how, &j->src));
     about->model = j->model;

@@ -181,7 +181,7 @@ out:
 
 static int begin_shard(struct job *j, cs_stream *s)
 {
-    static const char *const option[N_OUT] = { "--output", "--names" };
+    static const char *const option[N_OUT] = { "output", "names" };
     int rc = CS_OK;
 
     cs_shard_read(j->shard, s);

@@ -18,62 +18,63 @@
 #include "run/manifest.h"
 #include "run/outputs.h"
 
-struct merge_args {
-    const char *output, *jsonl, *kraken, *report, *krona, *binning, *profile, *summary, *names,
-               *tsv;
+/* What every command writes; classify's other outputs follow. */
+enum { OUTPUT, NAMES, TSV, N_OWN, MAX_KIND = N_OWN + CS_MAX_WRITER };
+
+static struct merge_args {
+    const char *path[MAX_KIND];  /* NULL: not wanted */
     cs_strlist  file;
-};
-static struct merge_args own;
+} own;
 static cs_log_args logs;
 
-#define OWN(field) .off = offsetof(struct merge_args, field)
+#define OWN(kind) .off = offsetof(struct merge_args, path) + (kind) * sizeof(const char *)
 
 static const cs_opt merge_table[] = {
     { .type = CS_OPT_GROUP, .name = "Outputs" },
-    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(output), .arg = "FILE",
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", OWN(OUTPUT), .arg = "FILE",
       .help = "merged --output; '-' is standard output" },
-    { .type = CS_OPT_OUT, .name = "jsonl", OWN(jsonl), .arg = "FILE",
-      .help = "classify: merged --jsonl" },
-    { .type = CS_OPT_OUT, .name = "kraken", OWN(kraken), .arg = "FILE",
-      .help = "classify: merged --kraken" },
-    { .type = CS_OPT_OUT, .name = "cami-binning", OWN(binning), .arg = "FILE",
-      .help = "classify: merged --cami-binning" },
-    { .type = CS_OPT_OUT, .name = "report", OWN(report), .arg = "FILE",
-      .help = "classify: report per taxon in Kraken 2's format",
-      .man = "This and the next three are computed from counts in the manifests." },
-    { .type = CS_OPT_OUT, .name = "krona", OWN(krona), .arg = "FILE",
-      .help = "classify: counts and lineages for Krona's ktImportText" },
-    { .type = CS_OPT_OUT, .name = "cami-profile", OWN(profile), .arg = "FILE",
-      .help = "classify: abundance of taxa in CAMI's profiling format" },
-    { .type = CS_OPT_OUT, .name = "summary", OWN(summary), .arg = "FILE",
-      .help = "classify: run summary as JSON" },
-    { .type = CS_OPT_OUT, .name = "names", OWN(names), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "names", OWN(NAMES), .arg = "FILE",
       .help = "embed: table of names (default: the output's name with .names.tsv)" },
-    { .type = CS_OPT_OUT, .name = "tsv", OWN(tsv), .arg = "FILE",
+    { .type = CS_OPT_OUT, .name = "tsv", OWN(TSV), .arg = "FILE",
       .help = "variant: merged --tsv" },
     { .type = CS_OPT_END }
 };
 
-/* Outputs by their options' long names. A writer: made of counts. */
-static const struct kind { const char *option; size_t off; const char *writer; } kind[] = {
-    { "output", offsetof(struct merge_args, output), NULL },
-    { "jsonl", offsetof(struct merge_args, jsonl), NULL },
-    { "kraken", offsetof(struct merge_args, kraken), NULL },
-    { "cami-binning", offsetof(struct merge_args, binning), NULL },
-    { "names", offsetof(struct merge_args, names), NULL },
-    { "tsv", offsetof(struct merge_args, tsv), NULL },
-    { "report", offsetof(struct merge_args, report), "kreport" },
-    { "krona", offsetof(struct merge_args, krona), "krona" },
-    { "cami-profile", offsetof(struct merge_args, profile), "profile" },
-    { "summary", offsetof(struct merge_args, summary), "summary" },
+/* Outputs by their options' long names: first those of merge_table, then, of classify, what is
+ * joined and (writer) what is computed from counts. classify_table has the options of these. */
+static struct kind { const char *option; const cs_writer *writer; } kind[MAX_KIND] = {
+    [OUTPUT] = { "output", NULL }, [NAMES] = { "names", NULL }, [TSV] = { "tsv", NULL },
 };
-enum { N_KIND = sizeof kind / sizeof *kind };
+static int n_kind = N_OWN;
+static cs_opt classify_table[CS_MAX_WRITER + 2] = {
+    { .type = CS_OPT_GROUP, .name = "Outputs of classify" },
+};
+
+/* The writers that classify has, but for those that neither parts nor counts are enough for. */
+static void list_kinds(void)
+{
+    const cs_writer *w;
+
+    n_kind = N_OWN;
+    for (int i = 0; (w = cs_writer_at(i)) != NULL; i++) {
+        const bool counts = w->restore == cs_class_counts_restore;
+        if (!w->opt || w->is_default || !(counts || w->joins))
+            continue;
+        kind[n_kind] = (struct kind){ w->opt[0].name, counts ? w : NULL };
+        cs_opt *o = &classify_table[1 + n_kind - N_OWN];
+        *o = w->opt[0];
+        o->off = offsetof(struct merge_args, path) + (size_t)n_kind * sizeof *own.path;
+        o->man = NULL;
+        n_kind++;
+    }
+    classify_table[1 + n_kind - N_OWN] = (cs_opt){ .type = CS_OPT_END };
+}
 
 struct job {
     cs_manifests  all;
-    const char   *path[N_KIND];  /* NULL: not wanted */
-    cs_outfile   *joined[N_KIND];
-    cs_output    *counted[N_KIND];
+    const char   *path[MAX_KIND];    /* NULL: not wanted */
+    cs_outfile   *joined[MAX_KIND];
+    cs_output    *counted[MAX_KIND];
     char         *names;         /* the default */
     /* what counts are of */
     cs_output_info info;
@@ -86,9 +87,11 @@ struct job {
 static void options(cs_optset *set)
 {
     const cs_optset all[] = {
-        { merge_table, &own, NULL }, { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
+        { merge_table, &own, NULL }, { classify_table, &own, NULL },
+        { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
     };
 
+    list_kinds();
     memcpy(set, all, sizeof all);
 }
 
@@ -107,7 +110,7 @@ static bool option_is(const struct job *j, const char *name, const char *value)
 /* Of matrices the output is not a text. */
 static bool is_npy(const struct job *j, int k)
 {
-    return strcmp(kind[k].option, "output") == 0 && option_is(j, "format", "npy");
+    return k == OUTPUT && option_is(j, "format", "npy");
 }
 
 /* What the joined parts hold that only the same may replace: variant writes variants. */
@@ -115,8 +118,7 @@ static const char *held(const struct job *j, int k)
 {
     const char *command = json_string_value(json_object_get(run_of(j), "command"));
 
-    return command && strcmp(command, "variant") == 0 && strcmp(kind[k].option, "output") == 0
-        ? CS_VARIANTS : NULL;
+    return command && strcmp(command, "variant") == 0 && k == OUTPUT ? CS_VARIANTS : NULL;
 }
 
 /* ---- counts ---------------------------------------------------------------------------------- */
@@ -187,7 +189,7 @@ out:
 /* Where merge has an option of that name, its value; -1: it has not. */
 static int kind_of(const char *option)
 {
-    for (int k = 0; k < N_KIND; k++)
+    for (int k = 0; k < n_kind; k++)
         if (strcmp(kind[k].option, option) == 0)
             return k;
     return -1;
@@ -214,7 +216,7 @@ static json_t *whole_options(const struct job *j, const cs_command *command)
     return all;
 }
 
-static int open_counts(struct job *j, int argc, char **argv)
+static int open_counts(struct job *j, const char *option, int argc, char **argv)
 {
     int rc = CS_OK;
     const json_t *all = j->all.m[0].all;
@@ -222,8 +224,8 @@ static int open_counts(struct job *j, int argc, char **argv)
                                                                                   "command")));
 
     if (!command || !json_object_get(all, "tally"))
-        return cs_fail(CS_EUSAGE, "--report, --krona, --cami-profile and --summary need shards "
-                       "of classify, which '%s' is not", j->all.m[0].path);
+        return cs_fail(CS_EUSAGE, "--%s needs shards of classify, which '%s' is not", option,
+                       j->all.m[0].path);
     CS_TRY(read_classes(j));
     j->line = cs_about_line(&(cs_about){ .argc = argc, .argv = argv });
     json_t *about = json_deep_copy(run_of(j));
@@ -250,8 +252,8 @@ static int check_places(struct job *j)
 {
     int rc = CS_OK, n = 0;
 
-    for (int k = 0; k < N_KIND; k++) {
-        memcpy(&j->path[k], (const char *)&own + kind[k].off, sizeof j->path[k]);
+    for (int k = 0; k < n_kind; k++) {
+        j->path[k] = own.path[k];
         n += j->path[k] != NULL;
     }
     for (int i = 0; i < own.file.n; i++)
@@ -261,15 +263,15 @@ static int check_places(struct job *j)
     if (n == 0)
         return cs_fail(CS_EUSAGE, "no output; give one with -o FILE or another option");
     CS_TRY(cs_manifests_read(own.file.v, own.file.n, &j->all));
-    const int names = kind_of("names");
-    if (own.output && !own.names && is_npy(j, kind_of("output"))) {
-        const size_t size = strlen(own.output) + sizeof ".names.tsv";
+    const char *output = own.path[OUTPUT];
+    if (output && !own.path[NAMES] && is_npy(j, OUTPUT)) {
+        const size_t size = strlen(output) + sizeof ".names.tsv";
         j->names = cs_xmalloc(size);
-        (void)snprintf(j->names, size, "%s.names.tsv", own.output);
-        j->path[names] = j->names;
+        (void)snprintf(j->names, size, "%s.names.tsv", output);
+        j->path[NAMES] = j->names;
         CS_TRY(cs_paths_add_output(j->names));
     }
-    rc = cs_outputs_apart(j->path, N_KIND);
+    rc = cs_outputs_apart(j->path, n_kind);
 out:
     return rc;
 }
@@ -278,12 +280,12 @@ static int open_outputs(struct job *j, int argc, char **argv)
 {
     int rc = CS_OK;
 
-    for (int k = 0; k < N_KIND; k++) {
+    for (int k = 0; k < n_kind; k++) {
+        const cs_writer *w = kind[k].writer;
         if (!j->path[k])
             continue;
-        if (kind[k].writer && !j->about)
-            CS_TRY(open_counts(j, argc, argv));
-        const cs_writer *w = kind[k].writer ? cs_writer_find(kind[k].writer) : NULL;
+        if (w && !j->about)
+            CS_TRY(open_counts(j, kind[k].option, argc, argv));
         if (w && w->for_classes && !j->info.is_class)
             return cs_fail(CS_EUSAGE, "--%s is for classes, but the model predicts values",
                            kind[k].option);
@@ -301,12 +303,12 @@ static int close_outputs(struct job *j)
 {
     int rc = CS_OK, n = 0;
 
-    for (int k = 0; k < N_KIND; k++)
+    for (int k = 0; k < n_kind; k++)
         n += j->path[k] != NULL;
-    for (int k = 0; k < N_KIND && rc == CS_OK; k++)
+    for (int k = 0; k < n_kind && rc == CS_OK; k++)
         rc = j->counted[k] ? cs_output_finish(j->counted[k])
            : j->joined[k] ? cs_outfile_finish(j->joined[k]) : CS_OK;
-    for (int k = 0; k < N_KIND && rc == CS_OK; k++) {
+    for (int k = 0; k < n_kind && rc == CS_OK; k++) {
         rc = j->counted[k] ? cs_output_close(j->counted[k]) : cs_outfile_close(j->joined[k]);
         j->counted[k] = NULL;
         j->joined[k] = NULL;
@@ -317,15 +319,14 @@ static int close_outputs(struct job *j)
 static int merge(struct job *j, int argc, char **argv)
 {
     int rc = CS_OK;
-    const int names = kind_of("names");
     int64_t n = 0;
 
     CS_TRY(check_places(j));
     CS_TRY(open_outputs(j, argc, argv));
-    for (int k = 0; k < N_KIND; k++)
+    for (int k = 0; k < n_kind; k++)
         if (j->joined[k])
             CS_TRY(cs_join(&j->all, kind[k].option, is_npy(j, k) ? CS_JOIN_NPY
-                           : k == names ? CS_JOIN_ROWS : CS_JOIN_BYTES, j->path[k], j->joined[k]));
+                           : k == NAMES ? CS_JOIN_ROWS : CS_JOIN_BYTES, j->path[k], j->joined[k]));
     CS_TRY(close_outputs(j));
     for (int i = 0; i < j->all.n; i++)
         n += j->all.m[i].records;
@@ -344,7 +345,7 @@ static int run(int argc, char **argv)
     CS_TRY(cs_args_parse(set, argc, argv, &own.file, &logs));
     rc = merge(j, argc, argv);
 out:
-    for (int k = 0; k < N_KIND; k++) {
+    for (int k = 0; k < n_kind; k++) {
         cs_output_discard(j->counted[k]);
         cs_outfile_discard(j->joined[k]);
     }

@@ -10,7 +10,7 @@
  * keeps the bytes of the one that is not full, so that blocks end where they would have. SAM has no
  * blocks. Of CRAM, what htslib gathers for a container, and what it has learned from those before,
  * cannot be had from it; containers that end where the journal is written would depend on the
- * clock. So cs_outputs_check() refuses that.
+ * clock. So bam_check() refuses that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +25,10 @@
 #include "io/content.h"
 #include "io/json_text.h"
 #include "io/writer.h"
+
+static const char *const formats[] = { "auto", "sam", "bam", "cram", NULL };
+
+struct bam_cfg { const char *path; int format, no_pg; };
 
 struct alignments {
     htsFile   *fp;
@@ -61,18 +65,19 @@ static void bam_release(cs_output *o)
     o->state = NULL;
 }
 
-const char *cs_alignments_format(const char *path, const char *asked)
+/* As asked, or by the end of the name. */
+static const char *format_of(const char *path, const struct bam_cfg *cfg)
 {
     const char *end = strrchr(path, '.');
 
-    if (asked)
-        return asked;
+    if (cfg->format)
+        return formats[cfg->format];
     return end && (strcmp(end, ".sam") == 0 || strcmp(end, ".cram") == 0) ? end + 1 : "bam";
 }
 
 static int open_file(cs_output *o, struct alignments *w)
 {
-    const char *format = cs_alignments_format(o->path, o->info.alignments);
+    const char *format = format_of(o->path, o->cfg);
     const char *mode = strcmp(format, "sam") == 0 ? "w" : strcmp(format, "cram") == 0 ? "wc" : "wb";
     const int fd = fcntl(cs_outfile_fd(o->file), F_DUPFD_CLOEXEC, 3);
     hFILE *raw = fd < 0 ? NULL : hdopen(fd, "w");
@@ -119,6 +124,7 @@ static int add_program(const cs_output *o, sam_hdr_t *h)
 static int open_alignments(cs_output *o)
 {
     int rc = CS_OK;
+    const struct bam_cfg *cfg = o->cfg;
     struct alignments *w = o->state = cs_xcalloc(1, sizeof *w);
 
     w->b = bam_init1();
@@ -128,7 +134,7 @@ static int open_alignments(cs_output *o)
     if (!o->info.header
         && sam_hdr_add_line(w->header, "HD", "VN", "1.6", "SO", "unknown", NULL) < 0)
         return cs_fail(CS_EMEM, "out of memory for the header of '%s'", o->path);
-    if (!o->info.no_pg)
+    if (!cfg->no_pg)
         CS_TRY(add_program(o, w->header));
     CS_TRY(cs_outfile_flush(o->file));
     rc = open_file(o, w);
@@ -277,13 +283,46 @@ static bool bam_restore(cs_output *o, const json_t *state)
     return n == 0 || (w->fp->is_bgzf && bgzf_write(w->fp->fp.bgzf, block, n) == (ssize_t)n);
 }
 
+#define CFG(field) .off = offsetof(struct bam_cfg, field)
+
+static const cs_opt bam_opt[] = {
+    { .type = CS_OPT_OUT, .name = "bam", CFG(path), .arg = "FILE",
+      .help = "alignments of the input, or its sequences unaligned, with tags cl, cp and ct",
+      .man = "cl:Z is the class or 'unclassified', cp:f its probability, ct:i its taxid; cr:Z is "
+             "the reason if there is no call. SAM or CRAM if the name ends in .sam or .cram, "
+             "else BAM. Alignments are the primary ones, under the first input's header." },
+    { .type = CS_OPT_ENUM, .name = "output-fmt", CFG(format), .arg = "FORMAT", .def = "auto",
+      .help = "format of --bam: auto (by its name), sam, bam or cram", .choice = formats },
+    { .type = CS_OPT_FLAG, .name = "no-PG", CFG(no_pg),
+      .help = "with --bam, add no @PG line to the header" },
+    { .type = CS_OPT_END }
+};
+
+static int bam_check(const void *cfg, const cs_output_info *info)
+{
+    const struct bam_cfg *c = cfg;
+
+    if ((c->format || c->no_pg) && !c->path)
+        return cs_fail(CS_EUSAGE, "--output-fmt and --no-PG need --bam");
+    if (c->path && info->resumes && strcmp(format_of(c->path, c), "cram") == 0)
+        return cs_fail(CS_EUSAGE, "--resume does not support CRAM, which buffers records in "
+                       "memory; write BAM and convert it: samtools view -C");
+    return CS_OK;
+}
+
 const cs_writer cs_write_bam = {
     .name = "bam",
     .summary = "SAM, BAM or CRAM with tags cl, cp, ct",
+    .opt = bam_opt,
+    .cfg_size = sizeof(struct bam_cfg),
+    .check = bam_check,
     .begin = bam_begin,
     .record = bam_record,
     .end = bam_end,
+    .per_record = true,
     .for_classes = true,
+    .for_nucleotides = true,
+    .wants_native = true,
     .holds = CS_ALIGNMENTS,
     .release = bam_release,
     .resumes = true,

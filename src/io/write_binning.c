@@ -25,18 +25,30 @@ static int binning_record(cs_output *o, const cs_record *r, const cs_prediction 
                              (long long)t->node[at].taxid, cs_prediction_label(&o->info, a, label));
 }
 
-static int binning_end(cs_output *o)
+static const cs_opt binning_opt[] = {
+    { .type = CS_OPT_OUT, .name = "cami-binning", .arg = "FILE",
+      .help = "CAMI binning format",
+      .man = "Taxids are NCBI's; a class without one gets its nearest ancestor's." },
+    { .type = CS_OPT_END }
+};
+
+static int binning_check(const void *cfg, const cs_output_info *info)
 {
-    (void)o;
-    return CS_OK;
+    const char *const *path = cfg;
+
+    return *path ? cs_output_check_sample(info) : CS_OK;
 }
 
 const cs_writer cs_write_binning = {
     .name = "binning",
     .summary = "CAMI's format for binning",
+    .opt = binning_opt,
+    .cfg_size = sizeof(const char *),
+    .check = binning_check,
     .begin = binning_begin,
     .record = binning_record,
-    .end = binning_end,
+    .per_record = true,
+    .joins = true,
     .for_classes = true,
     .resumes = true,
 };

@@ -265,9 +265,18 @@ static bool html_restore(cs_output *o, const json_t *j)
                              (size_t)o->info.n_label * N_PROB);
 }
 
+static const cs_opt html_opt[] = {
+    { .type = CS_OPT_OUT, .name = "html", .arg = "FILE",
+      .help = "HTML report: classes, reasons, probabilities, lengths",
+      .man = "It is self-contained and supports print and dark mode." },
+    { .type = CS_OPT_END }
+};
+
 const cs_writer cs_write_html = {
     .name = "html",
     .summary = "a page with tables and charts",
+    .opt = html_opt,
+    .cfg_size = sizeof(const char *),
     .begin = html_begin,
     .record = html_record,
     .end = html_end,

@@ -2,12 +2,6 @@
 #include "io/json_text.h"
 #include "io/writer.h"
 
-static int jsonl_begin(cs_output *o)
-{
-    (void)o;
-    return CS_OK;
-}
-
 static int head(cs_outfile *f, const cs_record *r)
 {
     int rc = CS_OK;
@@ -105,17 +99,19 @@ out:
     return rc;
 }
 
-static int jsonl_end(cs_output *o)
-{
-    (void)o;
-    return CS_OK;
-}
+static const cs_opt jsonl_opt[] = {
+    { .type = CS_OPT_OUT, .name = "jsonl", .arg = "FILE",
+      .help = "JSON lines, one object per record" },
+    { .type = CS_OPT_END }
+};
 
 const cs_writer cs_write_jsonl = {
     .name = "jsonl",
     .summary = "one JSON object per record, with every field",
-    .begin = jsonl_begin,
+    .opt = jsonl_opt,
+    .cfg_size = sizeof(const char *),
     .record = jsonl_record,
-    .end = jsonl_end,
+    .per_record = true,
+    .joins = true,
     .resumes = true,
 };

@@ -7,11 +7,7 @@
  */
 #include "io/writer.h"
 
-static int kraken_begin(cs_output *o)
-{
-    (void)o;
-    return CS_OK;
-}
+struct kraken_cfg { const char *path; int use_names; };
 
 static long long mate_taxid(const cs_output_info *info, const cs_prediction *a, int s)
 {
@@ -25,6 +21,7 @@ static long long mate_taxid(const cs_output_info *info, const cs_prediction *a, 
 static int kraken_record(cs_output *o, const cs_record *r, const cs_prediction *a)
 {
     int rc = CS_OK;
+    const struct kraken_cfg *cfg = o->cfg;
     cs_outfile *f = o->file;
     const cs_taxonomy *t = o->info.taxonomy;
     const int32_t node = cs_prediction_taxon(&o->info, a);
@@ -33,7 +30,7 @@ static int kraken_record(cs_output *o, const cs_record *r, const cs_prediction *
     const long long taxid = v ? (long long)v->taxid : 0;
 
     CS_TRY(cs_outfile_printf(f, "%c\t%s\t", v ? 'C' : 'U', cs_record_name(r)));
-    if (o->info.use_names)
+    if (cfg->use_names)
         CS_TRY(cs_outfile_printf(f, "%s (taxid %lld)\t", v ? v->name : "unclassified", taxid));
     else
         CS_TRY(cs_outfile_printf(f, "%lld\t", taxid));
@@ -47,18 +44,33 @@ out:
     return rc;
 }
 
-static int kraken_end(cs_output *o)
+#define CFG(field) .off = offsetof(struct kraken_cfg, field)
+
+static const cs_opt kraken_opt[] = {
+    { .type = CS_OPT_OUT, .name = "kraken", CFG(path), .arg = "FILE",
+      .help = "Kraken 2's output format, a line per record" },
+    { .type = CS_OPT_FLAG, .name = "use-names", CFG(use_names),
+      .help = "with --kraken, add names to taxids" },
+    { .type = CS_OPT_END }
+};
+
+static int kraken_check(const void *cfg, const cs_output_info *info)
 {
-    (void)o;
-    return CS_OK;
+    const struct kraken_cfg *c = cfg;
+
+    (void)info;
+    return c->use_names && !c->path ? cs_fail(CS_EUSAGE, "--use-names needs --kraken") : CS_OK;
 }
 
 const cs_writer cs_write_kraken = {
     .name = "kraken",
     .summary = "Kraken 2's format per read",
-    .begin = kraken_begin,
+    .opt = kraken_opt,
+    .cfg_size = sizeof(struct kraken_cfg),
+    .check = kraken_check,
     .record = kraken_record,
-    .end = kraken_end,
+    .per_record = true,
+    .joins = true,
     .for_classes = true,
     .resumes = true,
 };

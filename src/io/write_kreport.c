@@ -135,9 +135,20 @@ out:
     return rc;
 }
 
+static const cs_opt kreport_opt[] = {
+    { .type = CS_OPT_OUT, .name = "report", .arg = "FILE",
+      .help = "Kraken 2's report format, a line per taxon",
+      .man = "The root line is always present, the unclassified line if there are such records. "
+             "Classes directly below the root have the rank code D, so that KrakenTools and "
+             "Pavian include all." },
+    { .type = CS_OPT_END }
+};
+
 const cs_writer cs_write_kreport = {
     .name = "kreport",
     .summary = "Kraken 2's report: a line per taxon",
+    .opt = kreport_opt,
+    .cfg_size = sizeof(const char *),
     .begin = cs_class_counts_begin,
     .record = cs_class_counts_record,
     .end = kreport_end,

@@ -32,9 +32,17 @@ out:
     return rc;
 }
 
+static const cs_opt krona_opt[] = {
+    { .type = CS_OPT_OUT, .name = "krona", .arg = "FILE",
+      .help = "counts and lineages for Krona's ktImportText" },
+    { .type = CS_OPT_END }
+};
+
 const cs_writer cs_write_krona = {
     .name = "krona",
     .summary = "counts and lineages for Krona's ktImportText",
+    .opt = krona_opt,
+    .cfg_size = sizeof(const char *),
     .begin = cs_class_counts_begin,
     .record = cs_class_counts_record,
     .end = krona_end,

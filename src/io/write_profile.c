@@ -73,9 +73,31 @@ out:
     return rc;
 }
 
+struct profile_cfg { const char *path, *sample; };
+
+#define CFG(field) .off = offsetof(struct profile_cfg, field)
+
+static const cs_opt profile_opt[] = {
+    { .type = CS_OPT_OUT, .name = "cami-profile", CFG(path), .arg = "FILE",
+      .help = "CAMI profiling format, abundance by bases" },
+    { .type = CS_OPT_STR, .name = "sample", CFG(sample), .arg = "NAME", .def = "sample",
+      .help = "sample name in CAMI formats" },
+    { .type = CS_OPT_END }
+};
+
+static int profile_check(const void *cfg, const cs_output_info *info)
+{
+    const struct profile_cfg *c = cfg;
+
+    return c->path ? cs_output_check_sample(info) : CS_OK;
+}
+
 const cs_writer cs_write_profile = {
     .name = "profile",
     .summary = "CAMI's format for profiles",
+    .opt = profile_opt,
+    .cfg_size = sizeof(struct profile_cfg),
+    .check = profile_check,
     .begin = cs_class_counts_begin,
     .record = cs_class_counts_record,
     .end = profile_end,

@@ -24,6 +24,8 @@
 #include "io/json_text.h"
 #include "io/writer.h"
 
+struct split_cfg { const char *path; int compress; };
+
 enum { FASTA_COLUMNS = 80, N_KIND = 6, BLOCK_BYTES = BGZF_BLOCK_SIZE };
 
 /* One file; kind is 2 * mate (0: none) + (1: FASTQ). */
@@ -102,18 +104,13 @@ static int split_open(cs_output *o)
     return make_folder(o, w);
 }
 
-static int split_begin(cs_output *o)
-{
-    (void)o;
-    return CS_OK;
-}
-
 /* Part i, with p->n_disk bytes that are there already. */
 static int open_part(cs_output *o, int i)
 {
     int rc = CS_OK;
     struct split *w = o->state;
     struct part *p = &w->part[i];
+    const struct split_cfg *cfg = o->cfg;
     const char *name = w->name[i / N_KIND];
     const int kind = i % N_KIND;
     static const char *const mate[] = { "", "_1", "_2" };
@@ -121,11 +118,11 @@ static int open_part(cs_output *o, int i)
 
     p->path = cs_xmalloc(size);
     (void)snprintf(p->path, size, "%s/%s%s.%s%s", o->path, name, mate[kind / 2],
-                   kind % 2 ? "fastq" : "fasta", o->info.compress ? ".gz" : "");
-    if (o->info.compress && !(p->text = cs_alloc(BLOCK_BYTES, 1)))
+                   kind % 2 ? "fastq" : "fasta", cfg->compress ? ".gz" : "");
+    if (cfg->compress && !(p->text = cs_alloc(BLOCK_BYTES, 1)))
         return cs_fail(CS_EMEM, "out of memory for '%s'", p->path);
     CS_TRY(o->info.resumes ? cs_outfile_continue(p->path, CS_SEQUENCES, p->n_disk, &p->f)
-                           : cs_outfile_open_as(p->path, CS_SEQUENCES, o->info.compress, &p->f));
+                           : cs_outfile_open_as(p->path, CS_SEQUENCES, cfg->compress, &p->f));
     rc = cs_outfile_park(p->f);
 out:
     return rc;
@@ -350,13 +347,40 @@ static bool split_restore(cs_output *o, const json_t *state)
     return json_is_array(state);
 }
 
+#define CFG(field) .off = offsetof(struct split_cfg, field)
+
+static const cs_opt split_opt[] = {
+    { .type = CS_OPT_OUT, .name = "split-dir", CFG(path), .arg = "DIR",
+      .help = "folder for a FASTA or FASTQ file per class, and one for unclassified records",
+      .man = "The folder is created if missing. Files are named CLASS.fasta or CLASS.fastq, for "
+             "mates CLASS_1 and CLASS_2; characters in class names other than letters, digits, "
+             "'.', '_', '+' and '-' become '_'. Every class has a file, even if empty. Bases are "
+             "upper case, T for U." },
+    { .type = CS_OPT_FLAG, .name = "split-gz", CFG(compress),
+      .help = "compress these files (BGZF, .gz)" },
+    { .type = CS_OPT_END }
+};
+
+static int split_check(const void *cfg, const cs_output_info *info)
+{
+    const struct split_cfg *c = cfg;
+
+    (void)info;
+    return c->compress && !c->path ? cs_fail(CS_EUSAGE, "--split-gz needs --split-dir") : CS_OK;
+}
+
 const cs_writer cs_write_split = {
     .name = "split",
     .summary = "a folder with a FASTA or FASTQ file per class",
-    .begin = split_begin,
+    .opt = split_opt,
+    .cfg_size = sizeof(struct split_cfg),
+    .check = split_check,
     .record = split_record,
     .end = split_end,
+    .per_record = true,
     .for_classes = true,
+    .for_leaves = true,
+    .for_nucleotides = true,
     .open = split_open,
     .commit = split_commit,
     .release = split_release,

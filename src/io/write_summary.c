@@ -146,9 +146,19 @@ out:
     return rc;
 }
 
+static const cs_opt summary_opt[] = {
+    { .type = CS_OPT_OUT, .name = "summary", .arg = "FILE",
+      .help = "run summary as JSON: versions, model, options, counts (for MultiQC: "
+              "*chordseq_summary.json)",
+      .man = "Identical runs write identical bytes." },
+    { .type = CS_OPT_END }
+};
+
 const cs_writer cs_write_summary = {
     .name = "summary",
     .summary = "versions, model, options and counts as JSON",
+    .opt = summary_opt,
+    .cfg_size = sizeof(const char *),
     .begin = cs_class_counts_begin,
     .record = cs_class_counts_record,
     .end = summary_end,

@@ -11,12 +11,16 @@
  */
 #include "io/writer.h"
 
+struct tsv_cfg { const char *path; int all; };
+
 static int class_header(cs_output *o)
 {
     int rc = CS_OK;
+    const struct tsv_cfg *cfg = o->cfg;
+
     CS_TRY(cs_outfile_printf(o->file, "name\tlength\tlabel\tprobability\treason%s",
                              o->info.taxa ? "\ttaxid\trank" : ""));
-    for (int i = 0; o->info.all && i < o->info.n_label; i++)
+    for (int i = 0; cfg->all && i < o->info.n_label; i++)
         CS_TRY(cs_outfile_printf(o->file, "\tprob_%s", o->info.label[i]));
     rc = cs_outfile_printf(o->file, "\n");
 out:
@@ -64,6 +68,7 @@ static int taxon_columns(cs_output *o, const cs_prediction *a)
 static int class_columns(cs_output *o, const cs_prediction *a)
 {
     int rc = CS_OK;
+    const struct tsv_cfg *cfg = o->cfg;
     const int best = cs_prediction_best(a);
     char label[CS_LABEL_TEXT];
     CS_BUG(best >= 0 && a->n != o->info.n_label);
@@ -74,7 +79,7 @@ static int class_columns(cs_output *o, const cs_prediction *a)
     CS_TRY(cs_outfile_text(o->file, cs_reason_name(a->reason)));
     if (o->info.taxa)
         CS_TRY(taxon_columns(o, a));
-    for (int i = 0; o->info.all && i < o->info.n_label; i++)
+    for (int i = 0; cfg->all && i < o->info.n_label; i++)
         CS_TRY(share(o, best >= 0, best >= 0 ? (double)a->v[i] : 0));
     rc = cs_outfile_text(o->file, "\n");
 out:
@@ -111,19 +116,30 @@ out:
     return rc;
 }
 
-static int tsv_end(cs_output *o)
-{
-    (void)o;
-    return CS_OK;
-}
+#define CFG(field) .off = offsetof(struct tsv_cfg, field)
+
+static const cs_opt tsv_opt[] = {
+    { .type = CS_OPT_OUT, .letter = 'o', .name = "output", CFG(path), .arg = "FILE",
+      .help = "output table (default: standard output, unless another per-record output is "
+              "given)",
+      .man = "One output may be '-', standard output. Outputs are renamed into place together or "
+             "not at all; a failed run leaves existing files unchanged. Without --output, the "
+             "table goes to standard output, unless --jsonl, --kraken, --cami-binning, --bam or "
+             "--split-dir is given or another output is '-'." },
+    { .type = CS_OPT_FLAG, .name = "all", CFG(all),
+      .help = "add a probability column per class" },
+    { .type = CS_OPT_END }
+};
 
 const cs_writer cs_write_tsv = {
     .name = "tsv",
     .summary = "one line per record: label, probability, reason",
-    .opt = NULL,
-    .cfg_size = 0,
+    .opt = tsv_opt,
+    .cfg_size = sizeof(struct tsv_cfg),
     .begin = tsv_begin,
     .record = tsv_record,
-    .end = tsv_end,
+    .is_default = true,
+    .per_record = true,
+    .joins = true,
     .resumes = true,
 };

@@ -132,6 +132,22 @@ const char *cs_prediction_label(const cs_output_info *info, const cs_prediction 
     return a->taxon > 0 ? cs_taxon_label(info, a->taxon, buf) : info->label[cs_prediction_best(a)];
 }
 
+const char *cs_output_place(const cs_writer *w, const void *cfg)
+{
+    const char *path;
+
+    memcpy(&path, (const char *)cfg + w->opt[0].off, sizeof path);
+    return path;
+}
+
+int cs_output_check_sample(const cs_output_info *info)
+{
+    if (!*info->sample || strpbrk(info->sample, "\t\r\n"))
+        return cs_fail(CS_EUSAGE, "--sample '%s' is not a valid name in CAMI formats",
+                       info->sample);
+    return CS_OK;
+}
+
 int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *info,
                    cs_output **out)
 {
@@ -139,9 +155,11 @@ int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *i
     cs_output *o = cs_xcalloc(1, sizeof *o);
     o->w = w;
     o->info = *info;
-    o->cfg = cs_xcalloc(1, w->cfg_size ? w->cfg_size : 1);
-    if (w->opt)
-        cs_opt_defaults((const cs_optset[]){ { w->opt, o->cfg, NULL }, { NULL, NULL, NULL } });
+    o->cfg = info->cfg;
+    if (w->opt && !info->cfg) {
+        o->cfg = o->defaults = cs_xcalloc(1, w->cfg_size);
+        cs_opt_defaults((const cs_optset[]){ { w->opt, o->defaults, NULL }, { NULL, NULL, NULL } });
+    }
     o->path = path;
     if (w->open)
         CS_TRY(w->open(o));
@@ -161,7 +179,7 @@ int cs_output_begin(cs_output *o)
     if (o->begun)
         return CS_OK;
     o->begun = 1;
-    return o->w->begin(o);
+    return o->w->begin ? o->w->begin(o) : CS_OK;
 }
 
 int cs_output_record(cs_output *o, const cs_record *r, const cs_prediction *a)
@@ -182,9 +200,7 @@ void cs_output_discard(cs_output *o)
     if (o->w->release)
         o->w->release(o);
     cs_outfile_discard(o->file);
-    if (o->w->opt)
-        cs_opt_release((const cs_optset[]){ { o->w->opt, o->cfg, NULL }, { NULL, NULL, NULL } });
-    free(o->cfg);
+    free(o->defaults);
     free(o);
 }
 
@@ -194,7 +210,8 @@ int cs_output_finish(cs_output *o)
     if (o->finished)
         return CS_OK;
     CS_TRY(cs_output_begin(o));
-    CS_TRY(o->w->end(o));
+    if (o->w->end)
+        CS_TRY(o->w->end(o));
     if (o->file)
         CS_TRY(cs_outfile_finish(o->file));
     o->finished = 1;

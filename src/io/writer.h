@@ -15,34 +15,43 @@ typedef struct cs_output_info {
     int         n_label;
     int         is_class;        /* answers are probabilities over the classes */
     int         is_labels;       /* or one of each label, which do not exclude each other */
-    int         all;             /* every probability, not just the best */
     const char *model_sum;       /* checksum of the model, for formats that carry provenance */
     const char *command_line;
     const cs_taxonomy *taxonomy; /* where the classes stand; NULL with values */
     int         taxa;            /* calls may be taxa above the classes */
     const char *sample;          /* what CAMI's formats call the input */
     const char *about;           /* JSON object: versions, model, options; for the summary */
-    int         use_names;       /* kraken: names beside taxids */
-    int         compress;        /* folder of sequences: BGZF */
-    const char *alignments;      /* "sam", "bam" or "cram"; NULL: by the file's name */
     const void *header;          /* sam_hdr_t of the input, or NULL: it has none */
     const char *reference;       /* FASTA for CRAM, or NULL */
-    int         no_pg;           /* no @PG line */
     int         threads;         /* extra ones for compression */
     int         resumes;         /* the output may be continued by a later run */
     const json_t *from;          /* what cs_output_save() gave then, or NULL: it begins */
+    const void *cfg;             /* the writer's options, or NULL: their defaults */
 } cs_output_info;
 
 typedef struct cs_output cs_output;
 
+enum { CS_WRITER_CFG = 64 };
+
 typedef struct cs_writer {
     const char   *name, *summary;
-    const cs_opt *opt;                                      /* or NULL */
+    /* Options of classify: the first names the output's place; its field begins a struct of
+     * cfg_size bytes (at most CS_WRITER_CFG). NULL: classify does not offer this output. */
+    const cs_opt *opt;
     size_t        cfg_size;
-    int (*begin)(cs_output *o);
+    /* Do the options fit each other and the run? Also asked when the output is not wanted. May be
+     * NULL */
+    int (*check)(const void *cfg, const cs_output_info *info);
+    int (*begin)(cs_output *o);                             /* NULL: nothing comes first */
     int (*record)(cs_output *o, const cs_record *r, const cs_prediction *a);
-    int (*end)(cs_output *o);                               /* flush; report what was lost */
+    int (*end)(cs_output *o);               /* NULL, or: flush; report what was lost */
+    bool is_default;             /* standard output gets it if no other output per record does */
+    bool per_record;             /* something for every record, unlike a report */
+    bool joins;                  /* what shards write, joined, is what one run writes */
     bool for_classes;            /* only predictions that are classes can be written so */
+    bool for_leaves;             /* and taxa above the classes cannot */
+    bool for_nucleotides;        /* diplotypes cannot be written so */
+    bool wants_native;           /* the input's alignments, in cs_record.native */
     const char *holds;           /* its kind in io/content.h, or NULL for reports and tables */
     /* A writer of several files has no file opened for it: path is a folder, which open() sees to.
      * commit() renames what end() completed; release() removes what is left and frees the state,
@@ -65,7 +74,8 @@ struct cs_output {
     const char           *path;     /* as given; NULL: stdout */
     cs_outfile           *file;     /* NULL with a folder */
     cs_output_info        info;
-    void                 *cfg;      /* [w->cfg_size] the writer's options */
+    const void           *cfg;      /* [w->cfg_size] the writer's options */
+    void                 *defaults; /* of these, where the command has none; or NULL */
     void                 *state;    /* the writer's own; release() or end() frees it */
     int                   begun;    /* has begin() been called? */
     int                   finished; /* and end(), with all of it on the disk? */
@@ -77,6 +87,10 @@ struct cs_output {
  * cs_output_close() */
 int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *info,
                    cs_output **out) CS_MUST_CHECK;
+/** cs_output_place - where the writer's options put its output; NULL: it is not wanted */
+const char *cs_output_place(const cs_writer *w, const void *cfg);
+/** cs_output_check_sample - is info->sample a name for CAMI's formats? CS_OK, CS_EUSAGE */
+int cs_output_check_sample(const cs_output_info *info) CS_MUST_CHECK;
 /** cs_output_begin - what comes before the first record, now; cs_output_record() and
  * cs_output_finish() see to it otherwise */
 int cs_output_begin(cs_output *o) CS_MUST_CHECK;
@@ -104,9 +118,6 @@ int cs_prediction_best(const cs_prediction *a);
 int32_t cs_prediction_taxon(const cs_output_info *info, const cs_prediction *a);
 /** cs_prediction_prob - the probability of what is called, or would be; there must be values */
 double cs_prediction_prob(const cs_prediction *a);
-
-/** cs_alignments_format - "sam", "bam" or "cram": as asked, or NULL: by the end of the name */
-const char *cs_alignments_format(const char *path, const char *asked);
 
 enum { CS_LABEL_TEXT = 4096 };
 /** cs_taxon_label - a node as outputs call it: a class by its name, another by its lineage (its own

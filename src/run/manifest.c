@@ -6,17 +6,16 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "registry.h"
 #include "run/outputs.h"
 
 enum { MAX_BYTES = 1 << 30, VALUE_BYTES = 80 };
 
-/* Options that may differ: places of outputs, and what answers do not depend on. The model is
- * compared by its checksum. */
+/* Options that may differ, beside the places of classify's outputs: other places, and what answers
+ * do not depend on. The model is compared by its checksum. */
 static const char *const may_differ[] = {
     "shard", "manifest", "threads", "batch-tokens", "chunks-in-flight", "quiet", "verbose", "model",
-    "output", "jsonl", "kraken", "report", "krona", "cami-binning", "cami-profile", "bam",
-    "output-fmt", "no-PG", "split-dir", "split-gz", "summary", "html", "names", "tsv",
-    "resume-every", "input-list",
+    "output-fmt", "no-PG", "split-gz", "names", "tsv", "resume-every", "input-list",
 };
 /* Options that name what is read: engines put it into folders of their own. */
 static const char *const files[] = { "reference", "mates-1", "mates-2" };
@@ -30,6 +29,16 @@ static bool is_among(const char *name, const char *const *list, size_t n)
 }
 
 #define IS_AMONG(name, list) is_among(name, list, sizeof list / sizeof *list)
+
+static bool is_place(const char *option)
+{
+    const cs_writer *w;
+
+    for (int i = 0; (w = cs_writer_at(i)) != NULL; i++)
+        if (w->opt && strcmp(w->opt[0].name, option) == 0)
+            return true;
+    return false;
+}
 
 static const char *last_name(const char *path)
 {
@@ -152,7 +161,8 @@ static int check_options(const cs_manifest *a, const cs_manifest *b, const json_
 
     json_object_foreach((json_t *)(uintptr_t)of_a, name, x) {
         const json_t *y = json_object_get(of_b, name);
-        if (!IS_AMONG(name, may_differ) && !(y && same_value(x, y, IS_AMONG(name, files))))
+        if (!IS_AMONG(name, may_differ) && !is_place(name)
+            && !(y && same_value(x, y, IS_AMONG(name, files))))
             return other_option(a, b, name, x, y);
     }
     return CS_OK;

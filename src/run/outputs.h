@@ -6,24 +6,28 @@
 #include "io/writer.h"
 #include "nn/exec/model.h"
 
-/* A path per format, NULL: not wanted. */
+enum { CS_MAX_WRITER = 32 };
+
+/* The options of every writer, by its place in the registry. */
 typedef struct cs_output_args {
-    const char *output, *jsonl, *kraken, *report, *krona, *binning, *profile, *bam, *split,
-               *summary, *html, *sample;
-    int         all, use_names, compress, format, no_pg, resume;
-    double      resume_every;
+    _Alignas(max_align_t) unsigned char cfg[CS_MAX_WRITER][CS_WRITER_CFG];
+    int    resume;
+    double resume_every;
 } cs_output_args;
-extern const cs_opt cs_output_table[];
+/** cs_outputs_options - append the tables of all writers to set. Returns how many; at most
+ * CS_MAX_WRITER + 2 */
+int cs_outputs_options(cs_output_args *a, cs_optset *set);
 
 typedef struct cs_outputs cs_outputs;
 
 /**
  * cs_outputs_check - is not a place named twice, and does the model fit?
  *
+ * taxa     calls may be taxa above the classes
  * Returns  CS_OK; CS_EUSAGE (two outputs with one name or both on standard output; a format for
- *          classes with a model of values)
+ *          classes with a model of values; what a writer's own check refuses)
  */
-int cs_outputs_check(const cs_output_args *a, const cs_model *m) CS_MUST_CHECK;
+int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa) CS_MUST_CHECK;
 
 /** cs_outputs_same - do two names lead to one place? Of files that are not there, their folders and
  * last names are compared; devices such as /dev/null are no place */
@@ -71,9 +75,8 @@ int cs_outputs_save(const cs_outputs *o, json_t **out) CS_MUST_CHECK;
 const char *cs_outputs_resumed(const cs_output_args *a);
 /** cs_outputs_first - one of them, for its counts; there is at least one */
 const cs_output *cs_outputs_first(const cs_outputs *o);
-/** cs_outputs_at - the i-th, the option that named it, and whether what shards write of it only has
- * to be joined; false: there are not as many */
-bool cs_outputs_at(const cs_outputs *o, int i, cs_output **out, const char **option, bool *joins);
+/** cs_outputs_at - the i-th; NULL: there are not as many */
+cs_output *cs_outputs_at(const cs_outputs *o, int i);
 /** cs_outputs_finish - complete all, but not under their names yet; to be closed or discarded */
 int cs_outputs_finish(cs_outputs *o) CS_MUST_CHECK;
 /** cs_outputs_close - complete all, then rename all; frees o in every case */

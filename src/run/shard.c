@@ -125,9 +125,9 @@ int cs_shard_add(cs_shard *s, const char *option, const char *path,
         return CS_OK;
     if (cs_outputs_same(path, "-"))
         return cs_fail(CS_EUSAGE, "--manifest needs files, not standard output; give them with "
-                       "%s and the other options", option);
+                       "--%s and the other options", option);
     if (cs_outputs_same(path, s->manifest))
-        return cs_fail(CS_EUSAGE, "%s and --manifest both write to '%s'", option, path);
+        return cs_fail(CS_EUSAGE, "--%s and --manifest both write to '%s'", option, path);
     CS_BUG(s->n_part == MAX_PART);
     const int64_t head = tell(of);
     s->part[s->n_part++] = (struct part){ .option = option, .path = path, .tell = tell, .of = of,
@@ -144,13 +144,12 @@ int cs_shard_add_outputs(cs_shard *s, cs_outputs *o)
 {
     int rc = CS_OK;
     cs_output *one;
-    const char *option;
-    bool joins;
 
-    for (int i = 0; cs_shard_wants(s) && cs_outputs_at(o, i, &one, &option, &joins); i++) {
+    for (int i = 0; cs_shard_wants(s) && (one = cs_outputs_at(o, i)) != NULL; i++) {
+        const char *option = one->w->opt[0].name;
         if (cs_outputs_same(one->path, s->manifest))
-            return cs_fail(CS_EUSAGE, "%s and --manifest both write to '%s'", option, one->path);
-        if (!joins)
+            return cs_fail(CS_EUSAGE, "--%s and --manifest both write to '%s'", option, one->path);
+        if (!one->w->joins)
             continue;
         CS_TRY(cs_output_begin(one));
         CS_TRY(cs_shard_add_file(s, option, one->path, one->file));
@@ -217,7 +216,7 @@ static int outputs_json(const cs_shard *s, json_t *all)
     for (int i = 0; i < s->n_part; i++) {
         const struct part *p = &s->part[i];
         json_t *o = json_object(), *piece = json_array();
-        json_object_set_new(all, p->option + strlen("--"), o);
+        json_object_set_new(all, p->option, o);
         json_object_set_new(o, "path", cs_about_string(p->path));
         CS_TRY(add_identity(o, p->path));
         json_object_set_new(o, "head", json_integer(p->head));

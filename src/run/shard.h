@@ -26,7 +26,7 @@ void cs_shard_read(cs_shard *s, cs_stream *stream);
 /**
  * cs_shard_add - an output that manifests name; what it has so far is its head
  *
- * option   that named it, such as "--kraken"; kept, as is path
+ * option   that named it, such as "kraken"; kept, as is path
  * tell     how many bytes `of` has, called by the thread that writes
  * Returns  CS_OK; CS_EUSAGE when it is standard output, or the manifest itself
  */

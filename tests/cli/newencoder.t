@@ -1,5 +1,6 @@
-# newencoder.t - CONTRIBUTING.md's recipe: an encoder is one file and one line in registry.am. Done in
-# a copy of the source tree and of the build folder, so that only what is new is compiled.
+# newencoder.t - the recipe of CONTRIBUTING.md: an encoder, or an output, is one file and one line in
+# registry.am. Done in a copy of the source tree and of the build folder, so that only what is new is
+# compiled.
 . "$srcdir/tests/cli/lib.sh"
 
 for tool in automake autoconf make; do
@@ -130,6 +131,35 @@ const cs_encoder cs_enc_gated = {
 END
 echo 'encoders   += src/nn/encoders/enc_gated.c' >> "$tree/registry.am"
 
+cat > "$tree/src/io/write_lengths.c" << 'END'
+/* write_lengths.c - write the name and length of every record. */
+#include "io/writer.h"
+
+static int lengths_record(cs_output *o, const cs_record *r, const cs_prediction *a)
+{
+    (void)a;
+    return cs_outfile_printf(o->file, "%s\t%lld\n", cs_record_name(r),
+                             (long long)cs_record_bases(r));
+}
+
+static const cs_opt lengths_opt[] = {
+    { .type = CS_OPT_OUT, .name = "lengths", .arg = "FILE", .help = "length of every record" },
+    { .type = CS_OPT_END }
+};
+
+const cs_writer cs_write_lengths = {
+    .name = "lengths",
+    .summary = "name and length",
+    .opt = lengths_opt,
+    .cfg_size = sizeof(const char *),
+    .record = lengths_record,
+    .per_record = true,
+    .joins = true,
+    .resumes = true,
+};
+END
+echo 'writers    += src/io/write_lengths.c' >> "$tree/registry.am"
+
 # ---- what it gets for it ---------------------------------------------------------------------------
 
 programs=chordseq
@@ -140,7 +170,7 @@ for t in tests/nn/test_encoders tests/nn/test_encoders_double; do
 done
 # shellcheck disable=SC2086 # a list of words
 T 'it is built' sh -c 'make -C "$@" > make.out 2>&1 || { cat make.out; exit 1; }' - "$build" $programs
-T 'and hardly anything else' sh -c 'n=$(grep -c "^  CC " make.out) && [ "$n" -le 4 ]'
+T 'and hardly anything else' sh -c 'n=$(grep -c "^  CC " make.out) && [ "$n" -le 6 ]'
 
 OMP_WAIT_POLICY=passive CS_ENCODER=gated
 export OMP_WAIT_POLICY CS_ENCODER
@@ -154,4 +184,15 @@ T 'it learns a step' chordseq train -q --encoder gated --encoder.gate tanh --lab
     --epochs 1 --max-steps 1 -o g.m two.fa
 T 'its model is shown' sh -c 'chordseq model show g.m | grep -q "^encoder.gate	tanh\$"'
 T 'and answers' sh -c 'chordseq classify -q -m g.m "$1" > calls && [ "$(wc -l < calls)" -gt 1 ]' - \
+    "$tiny/mixed.fa"
+
+T 'help tells of the output' sh -c 'chordseq classify --help | grep -q -- "--lengths FILE"'
+T 'it is written' sh -c 'chordseq classify -q -m g.m --lengths - "$1" | head -n 1 | grep -q "	"' - \
+    "$tiny/mixed.fa"
+for i in 1 2; do
+    chordseq classify -q -m g.m --shard $i/2 --manifest part.$i.json -o part.$i.tsv \
+        --lengths part.$i.txt "$tiny/mixed.fa"
+done
+T 'and merged' sh -c 'chordseq classify -q -m g.m --lengths all.txt "$1" &&
+    chordseq merge -q --lengths merged.txt part.1.json part.2.json && cmp all.txt merged.txt' - \
     "$tiny/mixed.fa"

@@ -46,7 +46,10 @@ static void write_classes(const cs_output_info *info)
 static void test_classes(void **state)
 {
     (void)state;
-    const cs_output_info all = { .label = label, .n_label = 3, .is_class = 1, .all = 1 };
+    _Alignas(max_align_t) char with_all[CS_WRITER_CFG];
+    cs_opt_defaults((const cs_optset[]){ { cs_write_tsv.opt, with_all, NULL }, { 0 } });
+    assert_int_equal(cs_opt_set(cs_write_tsv.opt, with_all, "all", "1"), CS_OK);
+    const cs_output_info all = { .label = label, .n_label = 3, .is_class = 1, .cfg = with_all };
     const cs_output_info best = { .label = label, .n_label = 3, .is_class = 1 };
     write_classes(&best);
     check_file("out.tsv", "name\tlength\tlabel\tprobability\treason\n"
