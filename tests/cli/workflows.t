@@ -31,8 +31,16 @@ sys.exit(str(used - known) if used - known or len(used) < 2 else 0)" "$1/snakema
 T 'modules have options that the program has' sh -c 'for c in classify variant train merge; do
     f=$1/nextflow/modules/nf-core/chordseq/$c/main.nf
     for o in $(sed "/^    stub:/,\$d; /eval(/d" "$f" | grep -oE -- "--[a-z-]+" | sort -u); do
-        grep -qE -- " $o( |\$)" $c.help || { echo "$f: $o"; exit 1; }
+        grep -qE -- " $o( |\[|\$)" $c.help || { echo "$f: $o"; exit 1; }
     done; done' - "$w"
+T "modules describe every channel, and classify's inputs are nf-core's" sh -c 'for c in classify variant train merge; do
+    d=$1/nextflow/modules/nf-core/chordseq/$c
+    grep -o "emit: *[a-z_]*" "$d/main.nf" | sed "s/emit: *//" | sort > emitted
+    sed -n "/^output:/,/^topics:/s/^  \([a-z_]*\):\$/\1/p" "$d/meta.yml" | sort | diff emitted - || exit; done
+    d=$1/nextflow/modules/nf-core/chordseq/classify
+    for c in html bam jsonl; do grep -q "emit: $c *, optional" "$d/main.nf" || exit; done
+    grep -q "tuple val(meta), path(reads)\$" "$d/main.nf" && grep -q "meta.single_end" "$d/main.nf" &&
+    ! grep -L single_end "$d"/tests/*.nf.test | grep .' - "$w"
 T 'environments name this version' sh -c 'v=$(chordseq --version | cut -d " " -f 2)
     for f in "$1"/snakemake/bio/chordseq/*/environment.yaml "$1"/nextflow/modules/nf-core/chordseq/*/environment*.yml; do
         grep -qE "chordseq ?=$v" "$f" || { echo "$f"; exit 1; }
@@ -42,5 +50,5 @@ T "the tutorial's commands are a shell's, with our options" sh -c '
     sed -e :a -e "/\\\\\$/N; s/\\\\\\n//; ta" commands.sh | grep -oE "^chordseq [a-z]+ .*" | while read -r _ c rest; do
         chordseq $c --help > help || exit
         for o in $(echo "$rest" | grep -oE -- " --[a-z][a-z0-9-]*"); do
-            grep -qE -- "$o( |$|\\.)" help || { echo "$c $o"; exit 1; }
+            grep -qE -- "$o( |$|\\.|\\[)" help || { echo "$c $o"; exit 1; }
         done; done'

@@ -15,7 +15,12 @@ def sample_of(row) {
         error("${params.input}: sample '${row.sample}' has no sequences")
     }
     def files = { text -> text ? text.split(',').collect { f -> file(f.trim(), checkIfExists: true) } : [] }
-    [[id: row.sample], files(row.sequences), files(row.mates)]
+    def first = files(row.sequences)
+    def second = files(row.mates)
+    if (second && second.size() != first.size()) {
+        error("${params.input}: sample '${row.sample}' has not as many files of mates as of sequences")
+    }
+    [[id: row.sample, single_end: !second], second ? [first, second].transpose().flatten() : first]
 }
 
 workflow {
@@ -31,8 +36,8 @@ workflow {
         .splitCsv(header: true, sep: '\t')
         .map { row -> sample_of(row) }
     parts = samples.combine(channel.of(1..params.parts))
-        .multiMap { meta, sequences, mates, i ->
-            input: [meta, sequences, mates]
+        .multiMap { meta, reads, i ->
+            input: [meta, reads]
             shard: "${i}/${params.parts}"
         }
 

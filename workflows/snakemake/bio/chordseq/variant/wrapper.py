@@ -18,7 +18,7 @@ words += ["--output", quote(snakemake.output.calls)]
 if snakemake.output.get("tsv"):
     words += ["--tsv", quote(snakemake.output.tsv)]
 if snakemake.output.get("index"):
-    words.append("--write-index")
+    words.append("--write-index=" + snakemake.output.index.rsplit(".", 1)[1])
 
 command = " ".join(words)
 shell("chordseq variant -@ {snakemake.threads} {extra} {command} {log}")

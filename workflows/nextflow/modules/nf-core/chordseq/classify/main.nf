@@ -9,7 +9,7 @@ process CHORDSEQ_CLASSIFY {
         'quay.io/biocontainers/chordseq:0.1.0--0' }"
 
     input:
-    tuple val(meta), path(sequences), path(mates)
+    tuple val(meta), path(reads)
     path model
     val shard
 
@@ -17,6 +17,9 @@ process CHORDSEQ_CLASSIFY {
     tuple val(meta), path("*.tsv")                  , emit: tsv
     tuple val(meta), path("*.kreport")              , emit: report  , optional: true
     tuple val(meta), path("*.krona.txt")            , emit: krona   , optional: true
+    tuple val(meta), path("*.html")                 , emit: html    , optional: true
+    tuple val(meta), path("*.{bam,cram,sam}")       , emit: bam     , optional: true
+    tuple val(meta), path("*.jsonl")                , emit: jsonl   , optional: true
     tuple val(meta), path("*.chordseq_summary.json"), emit: summary , optional: true
     tuple val(meta), path("*.manifest.json")        , emit: manifest, optional: true
     tuple val("${task.process}"), val('chordseq'), eval("chordseq --version | cut -d ' ' -f 2"), topic: versions, emit: versions_chordseq
@@ -29,15 +32,17 @@ process CHORDSEQ_CLASSIFY {
     def prefix = task.ext.prefix ?: "${meta.id}"
     def device = task.accelerator ? 'cuda' : 'cpu'
     def model_arg = model ? "--model ${model}" : ''
-    def first = [sequences].flatten()
-    def second = [mates].flatten().findAll { f -> f }
-    if (second && second.size() != first.size()) {
-        error("CHORDSEQ_CLASSIFY: '${meta.id}' has not as many files of second mates as of first")
+    // Pairs follow each other: [s1_1, s1_2, s2_1, s2_2]. One file has no mates, whatever meta says.
+    def files = [reads].flatten()
+    def paired = !meta.single_end && files.size() > 1
+    if (paired && files.size() % 2) {
+        error("CHORDSEQ_CLASSIFY: '${meta.id}' has ${files.size()} files, but is not single-end")
     }
-    def input = second ? [first, second].transpose().collect { pair -> "-1 ${pair[0]} -2 ${pair[1]}" }.join(' ') : first.collect { f -> "-i ${f}" }.join(' ')
+    def input = paired ? files.collate(2).collect { pair -> "-1 ${pair[0]} -2 ${pair[1]}" }.join(' ') : files.collect { f -> "-i ${f}" }.join(' ')
+    // task.ext.args may ask for more, such as { "--bam ${meta.id}.bam --jsonl ${meta.id}.jsonl" }.
     // Reports of a part are counted by chordseq merge, from its manifest.
     def part = shard ? "${prefix}.${shard.replace('/', 'of')}" : prefix
-    def outputs = shard ? "--shard ${shard} --manifest ${part}.manifest.json" : "--report ${part}.kreport --krona ${part}.krona.txt --summary ${part}.chordseq_summary.json"
+    def outputs = shard ? "--shard ${shard} --manifest ${part}.manifest.json" : "--report ${part}.kreport --krona ${part}.krona.txt --html ${part}.html --summary ${part}.chordseq_summary.json"
     """
     chordseq classify \\
         -@ ${task.cpus} \\
@@ -53,7 +58,7 @@ process CHORDSEQ_CLASSIFY {
     stub:
     def prefix = task.ext.prefix ?: "${meta.id}"
     def part = shard ? "${prefix}.${shard.replace('/', 'of')}" : prefix
-    def others = shard ? "${part}.manifest.json" : "${part}.kreport ${part}.krona.txt ${part}.chordseq_summary.json"
+    def others = shard ? "${part}.manifest.json" : "${part}.kreport ${part}.krona.txt ${part}.html ${part}.chordseq_summary.json"
     """
     touch ${part}.tsv ${others}
     """

@@ -15,7 +15,7 @@ process CHORDSEQ_VARIANT {
 
     output:
     tuple val(meta), path("*.vcf.gz")    , emit: vcf
-    tuple val(meta), path("*.vcf.gz.csi"), emit: csi
+    tuple val(meta), path("*.vcf.gz.tbi"), emit: tbi
     tuple val(meta), path("*.scores.tsv"), emit: scores
     tuple val("${task.process}"), val('chordseq'), eval("chordseq --version | cut -d ' ' -f 2"), topic: versions, emit: versions_chordseq
 
@@ -47,6 +47,6 @@ process CHORDSEQ_VARIANT {
     def prefix = task.ext.prefix ?: "${meta.id}"
     """
     echo "" | gzip > ${prefix}.vcf.gz
-    touch ${prefix}.vcf.gz.csi ${prefix}.scores.tsv
+    touch ${prefix}.vcf.gz.tbi ${prefix}.scores.tsv
     """
 }
