@@ -58,7 +58,8 @@ const cs_opt cs_pair_table[] = {
       .help = "second mates of pairs, in the same order" },
     { .type = CS_OPT_FLAG, .name = "interleaved", PAIR(interleaved),
       .help = "mates alternate in the input",
-      .man = "As in a BAM file sorted by name (samtools collate)." },
+      .man = "As in a BAM file sorted by name (samtools collate). A record without its mate beside "
+             "it is answered alone, with a warning that counts such records." },
     { .type = CS_OPT_END }
 };
 
@@ -329,7 +330,8 @@ void cs_sources_close(cs_sources *s)
 {
     cs_inputs_close(s->in);
     cs_inputs_close(s->second);
-    *s = (cs_sources){ NULL, NULL, { NULL, NULL, 0 }, false };
+    cs_pairs_release(&s->pairs);
+    *s = (cs_sources){ .in = NULL };
 }
 
 cs_split cs_args_split(const cs_compute_args *a)

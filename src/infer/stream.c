@@ -117,7 +117,7 @@ cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
 {
     return (cs_stream){
         .next = src->paired ? cs_pairs_next : NULL, .source = &src->pairs, .in = src->in,
-        .second = src->second, .model = m, .policy = policy, .batch_tokens = a->batch_tokens,
+        .second = src->second, .pairs = &src->pairs, .model = m, .policy = policy, .batch_tokens = a->batch_tokens,
         .allow_nonfinite = !a->check_finite, .window = (int)a->chunks_in_flight, .n_thread =
             split->work,
     };
@@ -175,6 +175,8 @@ static void report_counted(const cs_stream *s, const struct stages *g, const cs_
         cs_inputs_report(s->in);
     if (s->second)
         cs_inputs_report(s->second);
+    if (s->pairs)
+        cs_pairs_report(s->pairs);
     cs_report_counted(&g->write.too_long, stat->n_record, what);
     (void)snprintf(what, sizeof what, "need more memory than is available%s; %s",
                    most > 0 ? " or --max-memory allows" : "",

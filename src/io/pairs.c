@@ -1,7 +1,14 @@
-/* pairs.c - join mates, from two inputs or interleaved, into one record. */
+/* pairs.c - join mates, from two inputs or interleaved, into one record.
+ *
+ * DESIGN: records without a mate show only when the next one is read, which then belongs to the
+ * next call, and maybe to another chunk. It is copied to a chunk of its own and back: such records
+ * are few, and pairs are not copied.
+ */
 #include "io/pairs.h"
 
 #include <string.h>
+
+#include <htslib/sam.h>
 
 /* The length of a name without its "/1" or "/2". */
 static size_t stem(const char *name, char mate)
@@ -13,9 +20,6 @@ static size_t stem(const char *name, char mate)
 
 static int no_mate(const cs_pairs *p, const char *name)
 {
-    if (p->first == p->second)
-        return cs_fail(CS_EFORMAT, "'%s' ends with record '%s' (pair %llu), which has no mate",
-                       cs_inputs_path(p->first), name, (unsigned long long)p->n + 1);
     return cs_fail(CS_EFORMAT, "'%s' ends before record '%s' of '%s' (pair %llu), which has no "
                    "mate", cs_inputs_path(p->second), name,
                    cs_inputs_path(p->first), (unsigned long long)p->n + 1);
@@ -24,8 +28,6 @@ static int no_mate(const cs_pairs *p, const char *name)
 /* Reads on in the second input after the first has ended: there must be nothing. */
 static int check_end(const cs_pairs *p, cs_chunk *c)
 {
-    if (p->first == p->second)
-        return CS_EOF;
     const int rc = cs_inputs_next(p->second, c);
     if (rc != CS_OK)
         return rc;
@@ -34,18 +36,81 @@ static int check_end(const cs_pairs *p, cs_chunk *c)
                    cs_inputs_path(p->second), (unsigned long long)p->n + 1);
 }
 
-/* The chunk's last two records as one. */
-static int join(const cs_pairs *p, cs_chunk *c)
+/* ---- one input -------------------------------------------------------------------------------- */
+
+static bool copy_native(cs_arena *mem, const void *from, const void **to)
+{
+    *to = NULL;
+    if (!from)
+        return true;
+    bam1_t *b = (bam1_t *)(void *)cs_arena_dup(mem, from, sizeof *b);
+    if (!b)
+        return false;
+    b->data = (uint8_t *)cs_arena_dup(mem, b->data, (size_t)b->l_data);
+    *to = b;
+    return b->data != NULL;
+}
+
+/* A record of one segment, with all that it points to, into another chunk. */
+static int copy_record(const cs_record *r, cs_chunk *c)
+{
+    cs_record *to = cs_chunk_append(c);
+    const size_t n = (size_t)r->seg[0].n_base;
+
+    if (!to)
+        return cs_fail(CS_EMEM, "out of memory for record '%s'", r->name);
+    *to = *r;
+    to->name = cs_arena_dup(c->mem, r->name, strlen(r->name));
+    to->comment = cs_arena_dup(c->mem, r->comment, strlen(r->comment));
+    to->seg[0].base = cs_arena_dup(c->mem, r->seg[0].base, n);
+    if (r->seg[0].qual)
+        to->seg[0].qual = (const uint8_t *)cs_arena_dup(c->mem, (const char *)r->seg[0].qual, n);
+    c->n_base += r->seg[0].n_base;
+    if (!to->name || !to->comment || !to->seg[0].base || (r->seg[0].qual && !to->seg[0].qual)
+        || !copy_native(c->mem, r->native[0], &to->native[0]))
+        return cs_fail(CS_EMEM, "out of memory for record '%s'", r->name);
+    return CS_OK;
+}
+
+/* Take the chunk's last record out of it, for later. */
+static int hold(cs_pairs *p, cs_chunk *c)
+{
+    const cs_record *r = &c->rec[c->n - 1];
+
+    p->held = cs_chunk_new(0);
+    const int rc = p->held ? copy_record(r, p->held)
+                 : cs_fail(CS_EMEM, "out of memory for record '%s'", r->name);
+    c->n_base -= r->seg[0].n_base;
+    c->n--;
+    return rc;
+}
+
+static int next_held(cs_pairs *p, cs_chunk *c)
+{
+    if (!p->held)
+        return cs_inputs_next(p->first, c);
+    const int rc = copy_record(&p->held->rec[0], c);
+    cs_chunk_free(p->held);
+    p->held = NULL;
+    return rc;
+}
+
+static bool are_mates(const cs_record *a, char mate_a, const cs_record *b, char mate_b)
+{
+    const size_t n = stem(a->name, mate_a);
+
+    return n == stem(b->name, mate_b) && memcmp(a->name, b->name, n) == 0;
+}
+
+/* ---- both ------------------------------------------------------------------------------------- */
+
+/* The chunk's last two records, which are mates, as one. */
+static int join(cs_chunk *c)
 {
     cs_record *a = &c->rec[c->n - 2];
     const cs_record *b = &c->rec[c->n - 1];
     const size_t n = stem(a->name, '1');
 
-    if (n != stem(b->name, '2') || memcmp(a->name, b->name, n) != 0)
-        return cs_fail(CS_EFORMAT, "pair %llu: record '%s' of '%s' and record '%s' of '%s' are "
-                       "not mates; their names must match except for /1 and /2",
-                       (unsigned long long)p->n + 1, a->name, cs_inputs_path(p->first), b->name,
-                       cs_inputs_path(p->second));
     if (a->name[n] != '\0') {
         a->name = cs_arena_dup(c->mem, a->name, n);
         if (!a->name)
@@ -59,9 +124,8 @@ static int join(const cs_pairs *p, cs_chunk *c)
     return CS_OK;
 }
 
-int cs_pairs_next(void *pairs, cs_chunk *c)
+static int next_of_two(cs_pairs *p, cs_chunk *c)
 {
-    cs_pairs *p = pairs;
     int rc = cs_inputs_next(p->first, c);
 
     if (rc == CS_EOF)
@@ -71,9 +135,57 @@ int cs_pairs_next(void *pairs, cs_chunk *c)
     rc = cs_inputs_next(p->second, c);
     if (rc == CS_EOF)
         return no_mate(p, c->rec[c->n - 1].name);
-    if (rc == CS_OK)
-        rc = join(p, c);
+    if (rc != CS_OK)
+        return rc;
+    const cs_record *a = &c->rec[c->n - 2], *b = &c->rec[c->n - 1];
+    if (are_mates(a, '1', b, '2'))
+        return join(c);
+    return cs_fail(CS_EFORMAT, "pair %llu: record '%s' of '%s' and record '%s' of '%s' are "
+                   "not mates; their names must match except for /1 and /2",
+                   (unsigned long long)p->n + 1, a->name, cs_inputs_path(p->first), b->name,
+                   cs_inputs_path(p->second));
+}
+
+static int next_of_one(cs_pairs *p, cs_chunk *c)
+{
+    int rc = CS_OK;
+
+    CS_TRY(next_held(p, c));
+    rc = cs_inputs_next(p->first, c);
+    if (rc != CS_OK && rc != CS_EOF)
+        return rc;
+    cs_record *b = &c->rec[c->n - 1], *a = rc == CS_OK ? b - 1 : b;
+    if (rc == CS_OK && are_mates(a, '1', b, '2'))
+        return join(c);
+    if (rc == CS_OK && are_mates(a, '2', b, '1')) {
+        const cs_record turned = *a;
+        *a = *b;
+        *b = turned;
+        return join(c);
+    }
+    cs_count_warning(&p->alone, a->name);
+    rc = rc == CS_OK ? hold(p, c) : CS_OK;
+out:
+    return rc;
+}
+
+int cs_pairs_next(void *pairs, cs_chunk *c)
+{
+    cs_pairs *p = pairs;
+    const int rc = p->first == p->second ? next_of_one(p, c) : next_of_two(p, c);
+
     if (rc == CS_OK)
         c->rec[c->n - 1].serial = p->n++;
     return rc;
+}
+
+void cs_pairs_report(const cs_pairs *p)
+{
+    cs_report_counted(&p->alone, p->n, "have no mate and are answered alone");
+}
+
+void cs_pairs_release(cs_pairs *p)
+{
+    cs_chunk_free(p->held);
+    p->held = NULL;
 }

@@ -4,19 +4,28 @@
 
 #include "io/reader.h"
 
-/* Both NULL: no pairs. second may be the same as first: mates follow each other. */
+/* Both NULL: no pairs. second may be the same as first: mates follow each other, and records without
+ * a mate may lie between them. */
 typedef struct cs_pairs {
     cs_inputs *first, *second;   /* not owned */
-    uint64_t   n;                /* pairs so far */
+    uint64_t   n;                /* pairs and single records so far */
+    cs_chunk  *held;             /* one record that was read ahead, or NULL */
+    cs_counted alone;            /* records without a mate */
 } cs_pairs;
 
 /**
  * cs_pairs_next - the next pair as one record of two segments, in the form of cs_stream's `next`
  *
- * Mates have one name but for a final "/1" and "/2", which the record's name has not.
- * Returns  CS_OK; CS_EOF; CS_EFORMAT where names differ or one input ends first, with file and
- *          record; what reading gives
+ * Mates have one name but for a final "/1" and "/2", which the record's name has not. Where they
+ * follow each other, either may come first, and one without a mate is a record of one segment.
+ * Returns  CS_OK; CS_EOF; CS_EFORMAT where names of two inputs differ or one of them ends first,
+ *          with file and record; what reading gives
  */
 int cs_pairs_next(void *pairs, cs_chunk *c) CS_MUST_CHECK;
+
+/** cs_pairs_report - warn of records without a mate */
+void cs_pairs_report(const cs_pairs *p);
+/** cs_pairs_release - what was read ahead */
+void cs_pairs_release(cs_pairs *p);
 
 #endif

@@ -37,7 +37,17 @@ N pairs-short1.err  chordseq classify -m "$m" -1 short.fa -2 b.fa
 head -n 20 b.fa > shorter.fa
 N pairs-short2.err  chordseq classify -m "$m" -1 a.fa -2 shorter.fa
 N pairs-names.err   chordseq classify -m "$m" -1 a.fa -2 other.fa
-N pairs-odd.err     sh -c "head -n 2 a.fa | chordseq classify -m '$m' --interleaved"
+# Orphans before, between and behind pairs; of another pair the second mate comes first.
+awk '/^>/ { n++ } n != 2 && n != 7 { print }' ab.fa > orphans.fa
+T 'records without a mate are answered alone, counted and named' sh -c "
+    chordseq classify -m '$m' --interleaved --split-dir both.d -o got.tsv orphans.fa 2> told &&
+    grep -q 'warning: 2 of [0-9]* records have no mate.*first: .r0/1.' told &&
+    { sed '2d;5d' pairs.tsv; chordseq classify -q -m '$m' orphans.fa | grep '^r0/1\|^r3/2'; } | sort > want &&
+    sort got.tsv | cmp - want && [ \$(cat both.d/* | grep -c '>') = \$(grep -c '>' orphans.fa) ]"
+T 'the second mate may come first' sh -c "awk '/^>/ { n++ } { r[n] = r[n] \$0 \"\n\" }
+    END { for (i = 1; i < n; i += 2) printf \"%s%s\", r[i + 1], r[i] }' ab.fa | $c --interleaved | cmp - pairs.tsv"
+T 'in chunks of any size' sh -c "awk '/^>/ { n++ } n % 7 != 3' ab.fa ab.fa ab.fa > many.fa
+    $c --interleaved many.fa > a && $c --interleaved -B 100 --chunks-in-flight 1 many.fa | cmp - a"
 N pairs-files.err   chordseq classify -m "$m" -1 a.fa
 N region-fasta.err    chordseq classify -m "$m" -r x a.fa
 N pairs-both.err    chordseq classify -m "$m" -1 a.fa -2 b.fa ab.fa
@@ -92,6 +102,9 @@ if samtools --version > /dev/null 2>&1; then
     is 'regions, each alignment once'    'p/2 single dup '  -r chr1:120-310 -r chr1:300-600 x.bam
     is 'a reference without alignments'  ''                                  -r chr2 x.bam
     is 'pairs of a BAM sorted by name'   'p '                    --interleaved -f PAIRED x.bam
+    with samtools T 'orphans of samtools collate, and their alignments' sh -c "samtools collate -Ou x.bam |
+        chordseq classify -m '$m' --interleaved --bam tagged.bam -o got.tsv - 2> told && grep -q 'have no mate' told &&
+        [ \"\$(tail -n +2 got.tsv | cut -f 1 | sort | tr '\n' ' ')\" = 'dup p single ' ] && [ \$(samtools view -c tagged.bam) = 4 ]"
     N region-unknown.err    chordseq classify -m "$m" -r chr9:1-5 x.bam
     N region-sam.err        chordseq classify -m "$m" -r chr1 x.sam
     cp x.bam bare.bam
