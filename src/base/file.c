@@ -122,10 +122,13 @@ static int resolve(const char *name, char **out)
 static int create_temp(cs_outfile *f)
 {
     size_t size = strlen(f->target) + 64;
+    char *noted = cs_alloc(size, 1);
     int n_try = 0;
 
-    if ((f->temp = cs_alloc(size, 1)) == NULL)
+    if (noted == NULL || (f->temp = cs_alloc(size, 1)) == NULL) {
+        free(noted);
         return out_of_memory(f->name);
+    }
     do {
         if (n_try == 0)
             (void)snprintf(f->temp, size, "%s.tmp.%ld", f->target, (long)getpid());
@@ -133,9 +136,12 @@ static int create_temp(cs_outfile *f)
             (void)snprintf(f->temp, size, "%s.tmp.%ld.%d", f->target, (long)getpid(), n_try);
         f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (f->fd < 0 && errno == EEXIST && ++n_try < MAX_TRIES);
-    if (f->fd < 0)
+    if (f->fd < 0) {
+        free(noted);
         return cs_fail(CS_EIO, "cannot create '%s': %s", f->name, strerror(errno));
-    f->slot = cs_temps_add(f->temp);
+    }
+    (void)snprintf(noted, size, "%s", f->temp);
+    f->slot = cs_temps_add(noted);
     return CS_OK;
 }
 

@@ -119,16 +119,14 @@ int cs_signal_wait_room(int to)
     return on[1].revents == 0 ? CS_OK : CS_ECANCEL;
 }
 
-int cs_temps_add(const char *temp)
+int cs_temps_add(char *temp)
 {
-    char *copy = cs_xstrdup(temp);
-
     for (int i = 0; i < MAX_TEMPS; i++) {
         char *none = NULL;
-        if (atomic_compare_exchange_strong(&temps[i], &none, copy))
+        if (atomic_compare_exchange_strong(&temps[i], &none, temp))
             return i;
     }
-    free(copy);                  /* a 65th file is only removed by cs_outfile_discard() */
+    free(temp);                  /* a 65th file is only removed by cs_outfile_discard() */
     return -1;
 }
 
