@@ -343,6 +343,17 @@ static int park(cs_outfile *f)
     return f->failed;
 }
 
+/* Over a network a signal can interrupt it. */
+static int sync_file(int fd)
+{
+    int rc;
+
+    do
+        rc = fsync(fd);
+    while (rc != 0 && errno == EINTR);
+    return rc;
+}
+
 int cs_outfile_checkpoint(cs_outfile *f, int64_t *n_bytes)
 {
     int rc = CS_OK;
@@ -351,7 +362,7 @@ int cs_outfile_checkpoint(cs_outfile *f, int64_t *n_bytes)
 
     CS_TRY(cs_outfile_flush(f));
     CS_TRY(unpark(f));
-    if (fsync(f->fd) != 0 || fstat(f->fd, &st) != 0)
+    if (sync_file(f->fd) != 0 || fstat(f->fd, &st) != 0)
         f->failed = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     else
         *n_bytes = (int64_t)st.st_size;
@@ -499,7 +510,7 @@ int cs_outfile_finish(cs_outfile *f)
     if (f->keep_open)
         return CS_OK;
     CS_TRY(unpark(f));
-    if (f->temp != NULL && fsync(f->fd) != 0 && errno != EINVAL && errno != EROFS)
+    if (f->temp != NULL && sync_file(f->fd) != 0 && errno != EINVAL && errno != EROFS)
         rc = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     /* What lies in NAME.part is locked until it has its name, but for one of many files. */
     if (!f->kept || f->parked) {
