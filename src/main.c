@@ -9,6 +9,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/suggest.h"
 #include "io/inflate.h"
 #include "io/io_init.h"
@@ -201,6 +202,8 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     cs_stdio_init();
+    /* What builds JSON ignores what jansson returns: without memory the program ends. */
+    json_set_alloc_funcs(cs_xmalloc, free);
     int status = dispatch(argc, argv);
     if (cs_stdout_close() != CS_OK && status == 0) {
         cs_error("%s", cs_error_message());
