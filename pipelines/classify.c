@@ -206,7 +206,7 @@ static int begin_shard(struct job *j, cs_stream *s)
 
     if (!j->shard)
         return CS_OK;
-    cs_shard_read(j->shard, s);
+    CS_TRY(cs_shard_read(j->shard, s));
     s->sink = record_of_shard;
     s->arg = j;
     CS_TRY(cs_shard_add_outputs(j->shard, j->out));

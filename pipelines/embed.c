@@ -184,7 +184,7 @@ static int begin_shard(struct job *j, cs_stream *s)
     static const char *const option[N_OUT] = { "output", "names" };
     int rc = CS_OK;
 
-    cs_shard_read(j->shard, s);
+    CS_TRY(cs_shard_read(j->shard, s));
     for (int i = 0; cs_shard_wants(j->shard) && i < n_out(j); i++) {
         CS_TRY(cs_output_begin(j->out[i]));
         CS_TRY(cs_shard_add_file(j->shard, option[i], j->out[i]->path, j->out[i]->file));

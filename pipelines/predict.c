@@ -249,7 +249,7 @@ static int predict(struct job *j, const cs_split *split, const cs_about *about)
     s.sink = sink;
     s.arg = j;
     CS_TRY(put_header(j));
-    cs_shard_read(j->shard, &s);
+    CS_TRY(cs_shard_read(j->shard, &s));
     CS_TRY(cs_shard_add_file(j->shard, "output", own.output, j->out));
     CS_TRY(cs_stream_run(&s, &stat));
     CS_TRY(cs_shard_end(j->shard));

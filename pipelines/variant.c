@@ -343,7 +343,7 @@ static int begin_shard(struct job *j, cs_stream *s)
 {
     int rc = CS_OK;
 
-    cs_shard_read(j->shard, s);
+    CS_TRY(cs_shard_read(j->shard, s));
     CS_TRY(cs_shard_add(j->shard, "output", own.output, tell_vcf, j->out));
     if (j->tsv)
         rc = cs_shard_add_file(j->shard, "tsv", own.tsv, j->tsv);

@@ -209,26 +209,38 @@ int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_
 /* ---- parts ----------------------------------------------------------------------------------- */
 
 /* Can reading begin anywhere in it? */
-static bool can_divide(const char *path)
+static int can_divide(const char *path, bool *can)
 {
     htsFormat m;
-    const bool is_file = strcmp(path, "-") != 0 && cs_file_size(path) >= 0;
-    hFILE *fp = is_file ? hopen(path, "r") : NULL;
 
+    *can = false;
+    if (strcmp(path, "-") == 0 || cs_file_size(path) < 0)
+        return CS_OK;
+    hFILE *fp = hopen(path, "r");
     memset(&m, 0, sizeof m);
-    const bool known = fp && hts_detect_format2(fp, NULL, &m) == 0;
-    const cs_reader *r = known ? find_reader(fp, &m) : NULL;
-    if (fp)
-        hclose_abruptly(fp);
-    return r && r->divides && (m.compression == no_compression || m.compression == bgzf);
+    if (!fp || hts_detect_format2(fp, NULL, &m) < 0) {
+        const int rc = cs_fail(CS_EIO, "cannot %s '%s': %s", fp ? "read" : "open", path,
+                               strerror(errno));
+        if (fp)
+            hclose_abruptly(fp);
+        return rc;
+    }
+    const cs_reader *r = find_reader(fp, &m);
+    hclose_abruptly(fp);
+    *can = r && r->divides && (m.compression == no_compression || m.compression == bgzf);
+    return CS_OK;
 }
 
-bool cs_inputs_divide(cs_inputs *s, int64_t no, int64_t n)
+int cs_inputs_divide(cs_inputs *s, int64_t no, int64_t n, bool *done)
 {
+    int rc = CS_OK;
+
     CS_BUG(s->at > 0 || s->n_record > 0);
-    for (int i = 0; i < s->n; i++)
-        if (!can_divide(s->path[i]))
-            return false;
+    *done = true;
+    for (int i = 0; i < s->n && *done; i++)
+        CS_TRY(can_divide(s->path[i], done));
+    if (!*done)
+        return CS_OK;
     s->start = cs_xcalloc((size_t)s->n + 1, sizeof *s->start);
     for (int i = 0; i < s->n; i++)
         s->start[i + 1] = s->start[i] + cs_file_size(s->path[i]);
@@ -241,7 +253,8 @@ bool cs_inputs_divide(cs_inputs *s, int64_t no, int64_t n)
     if (cs_input_close(s->in) != CS_OK)
         cs_error_clear();
     s->in = NULL;
-    return true;
+out:
+    return rc;
 }
 
 /* What of input i belongs to the part; false: nothing. */

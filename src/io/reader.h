@@ -96,12 +96,13 @@ int cs_inputs_open(const char *const *paths, int n, const cs_input_opt *opt, cs_
  *
  * no       0 .. n-1. A record is of the part where it starts, or its block in BGZF; parts have
  *          equally many bytes
- * Returns  whether it is done: all are regular files of FASTA or FASTQ, plain or BGZF. Else nothing
- *          has changed. The same for all parts
+ * done     whether all are regular files of FASTA or FASTQ, plain or BGZF. Else nothing has
+ *          changed. The same for all parts
+ * Returns  CS_OK; CS_EIO when a file cannot be read: other parts may see what it is
  *
  * Call before the first record.
  */
-bool cs_inputs_divide(cs_inputs *in, int64_t no, int64_t n) CS_MUST_CHECK;
+int cs_inputs_divide(cs_inputs *in, int64_t no, int64_t n, bool *done) CS_MUST_CHECK;
 /** cs_inputs_header - the sam_hdr_t of the first input, NULL if it is no alignment file; `in` keeps
  * it. Opens that input. With keep_native, an input that is aligned to other references is CS_EUSAGE
  * when its turn comes: records are copied with one header. Call before the first record */

@@ -99,16 +99,21 @@ out:
     return rc;
 }
 
-void cs_shard_read(cs_shard *s, cs_stream *stream)
+int cs_shard_read(cs_shard *s, cs_stream *stream)
 {
+    int rc = CS_OK;
+
     if (!s)
-        return;
-    s->by_bytes = !stream->next && cs_inputs_divide(stream->in, (int64_t)s->no, (int64_t)s->n);
+        return CS_OK;
+    if (!stream->next)
+        CS_TRY(cs_inputs_divide(stream->in, (int64_t)s->no, (int64_t)s->n, &s->by_bytes));
     if (s->by_bytes)
-        return;
+        return CS_OK;
     cs_stream_own_next(stream, &s->next, &s->source);
     stream->next = next_of_shard;
     stream->source = s;
+out:
+    return rc;
 }
 
 /* ---- what is written ------------------------------------------------------------------------- */

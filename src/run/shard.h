@@ -21,7 +21,7 @@ void cs_shard_free(cs_shard *s);
 
 /** cs_shard_read - let a stream, whose source is set, read the shard alone. What its `next` appends
  * by one call stays together; both must outlive the run */
-void cs_shard_read(cs_shard *s, cs_stream *stream);
+int cs_shard_read(cs_shard *s, cs_stream *stream) CS_MUST_CHECK;
 
 /**
  * cs_shard_add - an output that manifests name; what it has so far is its head
