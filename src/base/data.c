@@ -45,6 +45,7 @@ bool cs_data_find(const char *name, char *buf, size_t n_buf)
 {
     return beside_program(1, "refdata", name, buf, n_buf)
         || beside_program(2, "refdata", name, buf, n_buf)
+        || beside_program(1, "chordseq.data", name, buf, n_buf)
         || (is_installed_program(buf, n_buf)
             && beside_program(2, "share/chordseq", name, buf, n_buf))
         || ((size_t)snprintf(buf, n_buf, "%s/%s", CS_DATA_DIR, name) < n_buf

@@ -8,7 +8,8 @@
 /**
  * cs_data_find - the path of an installed file or folder, such as "model/default.safetensors"
  *
- * The program may run where it was built: refdata of the source tree that it lies in comes first.
+ * The program may run where it was built: refdata of the source tree that it lies in comes first,
+ * or make's link to it, chordseq.data beside the program.
  * Then come share/chordseq of the prefix that the program lies in, and the folder of `configure`.
  *
  * buf      receives the path, also that of an installed one that is not there

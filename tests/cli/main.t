@@ -52,6 +52,18 @@ T '--version is one line of two words' sh -c 'chordseq --version > v && [ "$(wc 
 T '--version --verbose tells the rest' sh -c 'chordseq --version --verbose > vv &&
     head -n 1 vv | cmp - v && grep -qE "^htslib +[0-9]" vv && grep -qE "^kernels +(avx512|avx2|neon|portable)" vv'
 
+# Before it is installed the program finds the models of its source tree, whatever its folder is and
+# wherever it is called from; a path of that tree would differ from build to build.
+in_build_folder()
+{
+    link=$builddir/chordseq.data
+    [ "$builddir" -ef "$srcdir" ] || [ "$link" -ef "$srcdir/refdata" ] || return
+    ! grep -qF "$srcdir/refdata" "$builddir/chordseq" || return
+    mkdir -p far/build && cp "$builddir/chordseq" far/build && ln -s "$srcdir/refdata" far/build/chordseq.data &&
+        far/build/chordseq model verify > found && grep -q far/build/chordseq.data/model/default found
+}
+T 'a build folder has the models of its source tree' in_build_folder
+
 # An installation that was moved finds its models beside it, not those of the prefix that it was built for.
 moved()
 {
