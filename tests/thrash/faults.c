@@ -1,0 +1,319 @@
+/*
+ * faults.c - a preloaded library (LD_PRELOAD) that fails the k-th call of one kind.
+ *
+ * FAULTS="KIND ERRNO K" fails the K-th call of KIND after main() began; K of 0 fails none. With
+ * FAULTS_COUNT=FILE the process writes there, as it ends, how many calls of each kind it made.
+ * A process that was forked counts on its own and fails nothing.
+ *
+ *   open    open, openat, fopen      close    close
+ *   read    read, pread              map      mmap
+ *   write   write, pwrite, writev    malloc   malloc, calloc, realloc, posix_memalign,
+ *   fsync   fsync, fdatasync                  aligned_alloc
+ *   rename  rename, renameat         thread   pthread_create
+ *
+ * ERRNO is a number; with -1 a read or write handles one byte and succeeds. Writes to standard
+ * error are not counted: a message that cannot be written has no one to tell. What the C library
+ * does by itself is not seen, but for its malloc and for streams that read.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum kind { OPEN, READ, WRITE, FSYNC, RENAME, CLOSE, MAP, MALLOC, THREAD, N_KIND };
+
+static const char *const kind_name[N_KIND] = { "open", "read", "write", "fsync", "rename", "close",
+                                               "map", "malloc", "thread" };
+static atomic_long n_call[N_KIND];
+static enum kind target = N_KIND;
+static int fail_with;
+static long fail_at;
+static atomic_bool armed;
+static pid_t owner;
+
+/* The next definition of a function. ISO C has no way from a pointer to an object to one to a
+ * function, hence memcpy. */
+static void find(const char *name, void *function)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+
+    if (!found)
+        abort();
+    memcpy(function, &found, sizeof found);
+}
+
+#define NEXT(name) \
+    static __typeof__(&name) real; \
+    if (!real) \
+        find(#name, &real)
+
+/* Told, so that a test knows a run that never came to the call. */
+static void tell_fault(void)
+{
+    static const char told[] = "faults: now\n";
+
+    if (syscall(SYS_write, STDERR_FILENO, told, sizeof told - 1) < 0)
+        abort();
+}
+
+/* Counts a call; true when it is to fail, with errno set. */
+static bool fails(enum kind kind)
+{
+    if (!atomic_load_explicit(&armed, memory_order_relaxed))
+        return false;
+    const long n = atomic_fetch_add(&n_call[kind], 1) + 1;
+    if (kind != target || n != fail_at || getpid() != owner)
+        return false;
+    tell_fault();
+    if (fail_with > 0)
+        errno = fail_with;
+    return true;
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static mode_t mode_of(int flags, va_list ap)
+{
+    return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(ap, mode_t) : 0;
+}
+
+int open(const char *path, int flags, ...)
+{
+    NEXT(open);
+    va_list ap;
+
+    va_start(ap, flags);
+    const mode_t mode = mode_of(flags, ap);
+    va_end(ap);
+    return fails(OPEN) ? -1 : real(path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+    va_list ap;
+
+    va_start(ap, flags);
+    const mode_t mode = mode_of(flags, ap);
+    va_end(ap);
+    return open(path, flags, mode);
+}
+
+int openat(int dir, const char *path, int flags, ...)
+{
+    NEXT(openat);
+    va_list ap;
+
+    va_start(ap, flags);
+    const mode_t mode = mode_of(flags, ap);
+    va_end(ap);
+    return fails(OPEN) ? -1 : real(dir, path, flags, mode);
+}
+
+
+ssize_t read(int fd, void *p, size_t n)
+{
+    NEXT(read);
+    if (!fails(READ))
+        return real(fd, p, n);
+    return fail_with > 0 ? -1 : real(fd, p, n > 1 ? 1 : n);
+}
+
+ssize_t pread(int fd, void *p, size_t n, off_t off)
+{
+    NEXT(pread);
+    if (!fails(READ))
+        return real(fd, p, n, off);
+    return fail_with > 0 ? -1 : real(fd, p, n > 1 ? 1 : n, off);
+}
+
+ssize_t write(int fd, const void *p, size_t n)
+{
+    NEXT(write);
+    if (fd == STDERR_FILENO || !fails(WRITE))
+        return real(fd, p, n);
+    return fail_with > 0 ? -1 : real(fd, p, n > 1 ? 1 : n);
+}
+
+ssize_t pwrite(int fd, const void *p, size_t n, off_t off)
+{
+    NEXT(pwrite);
+    if (!fails(WRITE))
+        return real(fd, p, n, off);
+    return fail_with > 0 ? -1 : real(fd, p, n > 1 ? 1 : n, off);
+}
+
+ssize_t writev(int fd, const struct iovec *v, int n)
+{
+    NEXT(writev);
+    return fails(WRITE) && fail_with > 0 ? -1 : real(fd, v, n);
+}
+
+/* Streams for reading read and close by the functions here; stdio itself would not. */
+static ssize_t stream_read(void *fd, char *p, size_t n) { return read((int)(intptr_t)fd, p, n); }
+static int stream_close(void *fd) { return close((int)(intptr_t)fd); }
+static int stream_seek(void *fd, off64_t *off, int whence)
+{
+    *off = lseek((int)(intptr_t)fd, *off, whence);
+    return *off < 0 ? -1 : 0;
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    NEXT(fopen);
+    const cookie_io_functions_t by = { stream_read, NULL, stream_seek, stream_close };
+
+    if (mode[0] != 'r' || strchr(mode, '+'))
+        return fails(OPEN) ? NULL : real(path, mode);
+    const int fd = open(path, O_RDONLY);
+    FILE *f = fd >= 0 ? fopencookie((void *)(intptr_t)fd, mode, by) : NULL;
+    if (!f && fd >= 0)
+        (void)close(fd);
+    return f;
+}
+
+FILE *fopen64(const char *path, const char *mode)
+{
+    return fopen(path, mode);
+}
+
+int fsync(int fd)
+{
+    NEXT(fsync);
+    return fails(FSYNC) ? -1 : real(fd);
+}
+
+int fdatasync(int fd)
+{
+    NEXT(fdatasync);
+    return fails(FSYNC) ? -1 : real(fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    NEXT(rename);
+    return fails(RENAME) ? -1 : real(from, to);
+}
+
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    NEXT(renameat);
+    return fails(RENAME) ? -1 : real(from_dir, from, to_dir, to);
+}
+
+/* As Linux does, a close that fails has closed. */
+int close(int fd)
+{
+    NEXT(close);
+    const bool no = fails(CLOSE);
+    const int why = errno, rc = real(fd);
+
+    if (!no)
+        return rc;
+    errno = why;
+    return -1;
+}
+
+/* ---- memory and threads ------------------------------------------------------------------- */
+
+void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
+{
+    NEXT(mmap);
+    return fails(MAP) ? MAP_FAILED : real(at, n, prot, flags, fd, off);
+}
+
+void *mmap64(void *at, size_t n, int prot, int flags, int fd, off_t off)
+{
+    return mmap(at, n, prot, flags, fd, off);
+}
+
+void *malloc(size_t n)
+{
+    NEXT(malloc);
+    return fails(MALLOC) ? NULL : real(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    NEXT(calloc);
+    return fails(MALLOC) ? NULL : real(n, size);
+}
+
+void *realloc(void *p, size_t n)
+{
+    NEXT(realloc);
+    return fails(MALLOC) ? NULL : real(p, n);
+}
+
+int posix_memalign(void **p, size_t align, size_t n)
+{
+    NEXT(posix_memalign);
+    return fails(MALLOC) ? ENOMEM : real(p, align, n);
+}
+
+void *aligned_alloc(size_t align, size_t n)
+{
+    NEXT(aligned_alloc);
+    return fails(MALLOC) ? NULL : real(align, n);
+}
+
+int pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+    NEXT(pthread_create);
+    return fails(THREAD) ? EAGAIN : real(id, attr, run, arg);
+}
+
+/* ---- from main() to the end --------------------------------------------------------------- */
+
+static int (*real_main)(int, char **, char **);
+
+static void tell_counts(void)
+{
+    const char *path = getenv("FAULTS_COUNT");
+
+    atomic_store(&armed, false);
+    FILE *f = path && getpid() == owner ? fopen(path, "w") : NULL;
+    for (int i = 0; f && i < N_KIND; i++)
+        fprintf(f, "%s %ld\n", kind_name[i], atomic_load(&n_call[i]));
+    if (f && fclose(f) != 0)
+        abort();
+}
+
+static int begin(int argc, char **argv, char **env)
+{
+    char name[16] = "";
+    const char *what = getenv("FAULTS");
+
+    if (!what || sscanf(what, "%15s %d %ld", name, &fail_with, &fail_at) != 3)
+        abort();
+    for (int i = 0; i < N_KIND; i++)
+        if (strcmp(name, kind_name[i]) == 0)
+            target = (enum kind)i;
+    owner = getpid();
+    if (atexit(tell_counts) != 0)
+        abort();
+    atomic_store(&armed, true);
+    return real_main(argc, argv, env);
+}
+
+int __libc_start_main(int (*run)(int, char **, char **), int argc, char **argv,
+                      void (*init)(void), void (*fini)(void), void (*rtld_fini)(void), void *end)
+{
+    int (*real)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void),
+                void (*)(void), void *);
+
+    find("__libc_start_main", &real);
+    real_main = run;
+    return real(begin, argc, argv, init, fini, rtld_fini, end);
+}

@@ -1,0 +1,317 @@
+"""faults.py - fail the k-th call of every kind, for every k, and look at what a run leaves.
+
+    faults.py [--sample N] [--seed S] [--only CASE] [--kinds LIST] [--jobs N] [--table FILE]
+
+SQLite's way (https://www.sqlite.org/testing.html, "Anomaly Testing"). Each case is a command in a
+folder of its own; faults.so fails one call of it. What must hold of every run:
+
+* it ends by itself, within a limit, by no signal;
+* with status 1 and one sentence of error that names a file, or says memory or threads; or with
+  status 0, and then with the bytes of an undisturbed run, also on standard output;
+* every output is complete or absent, and nothing else is left but what --resume goes on from;
+* a run that can be resumed, run again without a fault, ends with the bytes of an undisturbed one.
+
+--sample N runs N faults per case, drawn with the seed from all kinds alike; without it, every k.
+Environment: builddir, srcdir. Status 0 if nothing was found.
+"""
+import argparse
+import collections
+import concurrent.futures
+import errno
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+src, build = os.path.abspath(os.environ["srcdir"]), os.path.abspath(os.environ["builddir"])
+tiny = f"{src}/refdata/tiny"
+LIMIT = 60          # seconds: a run takes a hundredth of it
+TIMELESS = 9        # columns of the metrics before the time
+ONE_BYTE = -1       # a read or write that handles one byte
+
+# What the calls of each kind can meet.
+FAULTS = {
+    "open": [errno.EMFILE, errno.EINTR, errno.EACCES],
+    "read": [errno.EIO, errno.EINTR, ONE_BYTE],
+    "write": [errno.ENOSPC, errno.EIO, errno.EINTR, ONE_BYTE],
+    "fsync": [errno.EIO, errno.EINTR],
+    "rename": [errno.ENOSPC, errno.EIO],
+    "close": [errno.EIO, errno.EINTR],
+    "map": [errno.ENOMEM],
+    "malloc": [errno.ENOMEM],
+    "thread": [errno.EAGAIN],
+}
+
+TABLES = ("-o o.tsv --all --jsonl o.jsonl --kraken o.kraken --report o.kreport --krona o.krona "
+          "--cami-binning o.bin --cami-profile o.prof --summary o.json --html o.html --bam o.bam --no-PG")
+CLASSIFY = f"classify -q -@ 1 -m {tiny}/model.safetensors"
+RESUME = f"{CLASSIFY} --resume --resume-every 0 {TABLES} ../few.fq ../few.fa.gz"
+TRAIN = ("train -q -@ 1 --encoder cdil --encoder.channels 8 --encoder.layers 2 --tokenizer base -B 512 "
+         "--label-key class --epochs 2 --checkpoint-steps 2 -o o.m --metrics o.metrics.tsv")
+# Words of a command; WORK is the folder of the inputs.
+CASES = {
+    "classify, every output": f"{CLASSIFY} {TABLES} ../reads.fq ../mixed.fa.gz",
+    "classify a BAM": f"{CLASSIFY} --no-PG --bam o.bam ../strands.bam",
+    "classify by standard streams": f"{CLASSIFY} -",
+    "classify to a folder": f"{CLASSIFY} --split-dir parts --split-gz ../reads.fq",
+    "classify --resume": RESUME,
+    "classify --resume, again": RESUME,
+    "classify --shard": f"{CLASSIFY} --shard 1/2 --manifest o.json -o o.tsv --report o.kreport ../mixed.fa",
+    "train": f"{TRAIN} ../two.fa",
+    "train --resume": f"{TRAIN} --resume ../two.fa",
+    "variant": f"variant -q -@ 1 -m {tiny}/model.safetensors -f ../variants.fa -w 128 -W -o o.vcf.gz "
+               "--tsv o.tsv ../variants.vcf",
+    "merge": "merge -q -o o.tsv --report o.kreport ../part.1.json ../part.2.json",
+    "model label": f"model label --taxonomy ../taxa.tsv {tiny}/model.safetensors o.m",
+}
+STDIN = {"classify by standard streams": "mixed.fa"}
+
+
+def run(argv, cwd, fault=None, stdin=None, count=None):
+    """(status, stdout, stderr) of a run with a fault; status None where it hung."""
+    env = dict(os.environ, LC_ALL="C", OMP_NUM_THREADS="1")
+    env.pop("CHORDSEQ_MODEL", None)
+    if fault or count:
+        env["FAULTS"] = fault or "none 0 0"
+        env["LD_PRELOAD"] = f"{build}/tests/thrash/faults.so"
+        env["ASAN_OPTIONS"] = ":".join(filter(None, [env.get("ASAN_OPTIONS"), "verify_asan_link_order=0"]))
+    if count:
+        env["FAULTS_COUNT"] = count
+    with open(stdin or os.devnull, "rb") as given:
+        p = subprocess.Popen([f"{build}/chordseq"] + argv, cwd=cwd, env=env, stdin=given,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            out, err = p.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            p.kill()
+            p.communicate()
+            return None, b"", ""
+    return p.returncode, out, err.decode(errors="replace")
+
+
+def files(folder):
+    """All files below, with what may differ between two runs taken out."""
+    found = {}
+    for at, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(at, name)
+            with open(path, "rb") as f:
+                data = f.read()
+            if name == "o.html":
+                data = re.sub(rb"From the first record to the last.*", b"TIME", data)
+            if name in ("o.m", "o.m.ckpt"):
+                n = 8 + int.from_bytes(data[:8], "little")
+                # The time spent is in the one header, the command in the other.
+                data = (b"" if name == "o.m.ckpt" else data[8:n].replace(b" --resume", b"").rstrip()) + data[n:]
+            if name == "o.metrics.tsv":
+                data = b"\n".join(b"\t".join(l.split(b"\t")[:TIMELESS]) for l in data.split(b"\n"))
+            found[os.path.relpath(path, folder)] = data
+    return found
+
+
+# ---- a case, and one run of it --------------------------------------------------------------------
+
+class Case:
+    def __init__(self, name, work):
+        self.name, self.work = name, work
+        self.words = CASES[name].replace("WORK", work).split()
+        self.stdin = f"{work}/{STDIN[name]}" if name in STDIN else None
+        self.trains = name.startswith("train")
+        self.resumes = "--resume" in name or self.trains
+        self.n_call, self.ref = self.undisturbed()
+
+    def prepare(self, folder):
+        """What lies in the folder when the run begins: for some, a run that stopped on its way."""
+        os.makedirs(folder)
+        if self.name == "classify --resume, again":
+            run(self.words, folder, f"fsync {errno.EIO} 80")
+        elif self.name == "train --resume":
+            run([w for w in self.words if w != "--resume"] + ["--stop-after", "7"], folder)
+
+    def undisturbed(self):
+        """How many calls of each kind a run makes; what it leaves and prints. Twice, for a case
+        whose bytes differ from run to run shows nothing."""
+        refs = []
+        for i in range(2):
+            folder = f"{self.work}/ref{i}"
+            self.prepare(folder)
+            status, out, err = run(self.words, folder, stdin=self.stdin, count=f"{self.work}/counts")
+            if status != 0:
+                sys.exit(f"faults.py: {self.name}: an undisturbed run fails: {err}")
+            refs.append((files(folder), out))
+            shutil.rmtree(folder)
+        for name in refs[0][0]:
+            if refs[0][0][name] != refs[1][0].get(name):
+                sys.exit(f"faults.py: {self.name}: two undisturbed runs differ in '{name}'")
+        with open(f"{self.work}/counts") as f:
+            return dict((k, int(n)) for k, n in (l.split() for l in f)), refs[0]
+
+    def parts(self, found):
+        """What is wrong with the files that a run left which failed."""
+        ref, wrong = self.ref[0], []
+        for name, data in found.items():
+            if data == ref.get(name) or ("--resume" in self.name and re.search(r"\.(part|resume)$", name)):
+                continue
+            if self.trains and name in ("o.m", "o.m.ckpt"):
+                continue        # an earlier one: the next run reads it
+            if self.trains and name == "o.metrics.tsv" and ref[name].startswith(data):
+                continue
+            wrong.append(f"'{name}' is not whole" if name in ref else f"'{name}' is left")
+        return wrong
+
+    def go_on(self, folder):
+        """The run that follows one that failed, as a user would start it."""
+        words = list(self.words)
+        if self.name == "train" and os.path.exists(f"{folder}/o.m.ckpt"):
+            words.append("--resume")
+        status, _, err = run(words, folder)
+        if status != 0:
+            return [f"the next run ends with status {status}: {err.strip()[:300]}"]
+        found = files(folder)
+        return [f"the next run writes another '{n}'" for n in set(found) | set(self.ref[0])
+                if found.get(n) != self.ref[0].get(n)]
+
+    def attempt(self, fault, no):
+        """One run with one fault: (was there one, status, what is wrong, messages)."""
+        folder = f"{self.work}/run{no}"
+        self.prepare(folder)
+        status, out, err = run(self.words, folder, fault, self.stdin)
+        reached = "faults: now\n" in err
+        err = err.replace("faults: now\n", "")
+        found, wrong = files(folder), []
+        if status is None:
+            wrong.append("it hangs")
+        elif status not in (0, 1):
+            wrong.append(f"status {status}")
+        if "Sanitizer" in err or "runtime error:" in err:
+            wrong.append("a sanitizer complains")
+        # That a record has no memory is a reason for no call, see chordseq-classify(1).
+        if status == 0 and not any(b"no_memory" in data for data in (out, *found.values())):
+            wrong += [f"status 0 with another '{n}'" for n in set(found) | set(self.ref[0])
+                      if found.get(n) != self.ref[0].get(n)]
+            if out != self.ref[1]:
+                wrong.append("status 0 with other standard output")
+        if status == 1:
+            wrong += told(err)
+        if status != 0:
+            wrong += self.parts(found)
+            if not self.ref[1].startswith(out):
+                wrong.append("other standard output")
+            if self.resumes:
+                wrong += self.go_on(folder)
+        shutil.rmtree(folder)
+        return reached, status, wrong, err.strip()
+
+
+def told(err):
+    """What is wrong with the messages of a run that failed."""
+    lines = [l for l in err.splitlines() if "error:" in l or l.startswith("libgomp:")]
+    if len(lines) != 1:
+        return [f"{len(lines)} sentences of error"]
+    if not re.search(r"'[^']+'|standard (in|out)put|[Mm]emory|[Tt]hread", lines[0]):
+        return ["no file, memory or thread named"]
+    return []
+
+
+# ---- all runs ------------------------------------------------------------------------------------
+
+def choose(case, args):
+    kinds = [k for k in FAULTS if case.n_call[k] > 0 and (not args.kinds or k in args.kinds.split(","))]
+    every = {k: [(k, e, n) for e in FAULTS[k] for n in range(1, case.n_call[k] + 1)] for k in kinds}
+    if not args.sample:
+        return [f for k in kinds for f in every[k]]
+    rng = random.Random(f"{args.seed} {case.name}")
+    return sorted({rng.choice(every[kinds[i % len(kinds)]]) for i in range(args.sample)})
+
+
+def look(case, args, rows):
+    n_wrong = 0
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        runs = {pool.submit(case.attempt, "%s %d %d" % f, i): f for i, f in enumerate(choose(case, args))}
+        for done in concurrent.futures.as_completed(runs):
+            kind, e, k = runs[done]
+            reached, status, wrong, err = done.result()
+            row = rows[case.name, kind]
+            row["calls"] = case.n_call[kind]
+            row["failed"] += reached
+            row["status 0" if status == 0 else "status 1" if status == 1 else "other"] += reached
+            row["wrong"] += bool(wrong)
+            if wrong:
+                n_wrong += 1
+                name = errno.errorcode.get(e, "one byte")
+                print(f"#   {case.name}: {kind} {k} of {case.n_call[kind]}, {name}: {'; '.join(wrong)}")
+                print("".join(f"#     {l}\n" for l in err.splitlines()[:6]), end="", flush=True)
+    return n_wrong
+
+
+def make_inputs(work):
+    rng = random.Random(1)
+
+    def dna(n, of="ACGT"):
+        return "".join(rng.choice(of) for _ in range(n))
+
+    def put(name, text):
+        with open(f"{work}/{name}", "w") as f:
+            f.write(text)
+
+    def tool(*argv):
+        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, cwd=work)
+
+    for name in ("reads.fq", "mixed.fa", "strands.sam", "strands.fa", "strands.fa.fai", "variants.fa",
+                 "variants.vcf"):
+        shutil.copy(f"{tiny}/{name}", f"{work}/{name}")
+    tool("gzip", "-k", "mixed.fa")
+    put("few.fq", "".join(f"@q{i}\n{dna(60)}\n+\n{'I' * 60}\n" for i in range(4)))
+    put("few.fa", "".join(f">f{i}\n{dna(90)}\n" for i in range(4)))
+    tool("gzip", "few.fa")
+    put("two.fa", "".join(f">r{i} class={'at' if i % 2 else 'gc'}\n"
+                          f"{dna(90, 'ATTAACATTG' if i % 2 else 'GCCGGAGCCT')}\n" for i in range(30)))
+    put("taxa.tsv", "classA\t2\tsuperkingdom\t1\nclassB\t2157\tsuperkingdom\t1\n"
+                    "classC\t10239\tsuperkingdom\t1\n")
+    chordseq = f"{build}/chordseq"
+    tool(chordseq, *f"{CLASSIFY} --no-PG --bam strands.bam strands.sam".split())
+    for i in (1, 2):
+        tool(chordseq, *f"{CLASSIFY} --shard {i}/2 --manifest part.{i}.json -o part.{i}.tsv "
+             f"--report part.{i}.kreport mixed.fa".split())
+
+
+def print_table(path, rows):
+    columns = ["calls", "failed", "status 0", "status 1", "other", "wrong"]
+    with open(path, "w") as f:
+        print("command", "kind", *columns, sep="\t", file=f)
+        for (case, kind), row in rows.items():
+            print(case, kind, *(row[c] for c in columns), sep="\t", file=f)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--sample", type=int)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--only")
+    p.add_argument("--kinds")
+    p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--table")
+    args = p.parse_args()
+    rows = collections.defaultdict(collections.Counter)
+    n_wrong = 0
+    work = tempfile.mkdtemp(prefix="chordseq-faults.")
+    try:
+        make_inputs(work)
+        for i, name in enumerate(c for c in CASES if not args.only or args.only == c):
+            bad = look(Case(name, work), args, rows)
+            n = sum(r["failed"] for (c, _), r in rows.items() if c == name)
+            print(f"{'not ok' if bad else 'ok'} {i + 1} - {name}: {n} calls failed", flush=True)
+            n_wrong += bad
+    finally:
+        shutil.rmtree(work)
+    print(f"1..{i + 1}")
+    if args.table:
+        print_table(args.table, rows)
+    return n_wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+# faults.t - calls that fail, one by one: a sample here, every one with CS_LONG=1 (make check-long).
+[ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || { TMPDIR=/dev/shm; export TMPDIR; }
+. "$srcdir/tests/cli/lib.sh"
+
+python=${PYTHON:-python3}
+command -v "$python" > /dev/null || { S 'calls that fail' "no $python"; exit; }
+[ -e "$builddir/tests/thrash/faults.so" ] || { S 'calls that fail' 'no shared objects here'; exit; }
+sample='--sample 24'
+if nm -D "$builddir/chordseq" | grep -q ' __asan_init'; then
+    sample='--sample 8'
+fi
+[ -z "${CS_LONG:-}" ] || sample=
+T 'calls that fail' "$python" "$srcdir/tests/thrash/faults.py" $sample --seed 1 --table table
+[ -z "${CS_LONG:-}" ] || sed 's/^/# /' table
