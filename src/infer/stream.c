@@ -117,9 +117,9 @@ cs_stream cs_stream_of(cs_sources *src, cs_model *m, const cs_policy *policy,
 {
     return (cs_stream){
         .next = src->paired ? cs_pairs_next : NULL, .source = &src->pairs, .in = src->in,
-        .second = src->second, .pairs = &src->pairs, .model = m, .policy = policy, .batch_tokens = a->batch_tokens,
-        .allow_nonfinite = !a->check_finite, .window = (int)a->chunks_in_flight, .n_thread =
-            split->work,
+        .second = src->second, .pairs = &src->pairs, .model = m, .policy = policy,
+        .batch_tokens = a->batch_tokens, .allow_nonfinite = !a->check_finite,
+        .window = (int)a->chunks_in_flight, .n_thread = split->work,
     };
 }
 

@@ -36,7 +36,7 @@ static int check_end(const cs_pairs *p, cs_chunk *c)
                    cs_inputs_path(p->second), (unsigned long long)p->n + 1);
 }
 
-/* ---- one input -------------------------------------------------------------------------------- */
+/* ---- one input ------------------------------------------------------------------------------- */
 
 static bool copy_native(cs_arena *mem, const void *from, const void **to)
 {
@@ -102,7 +102,7 @@ static bool are_mates(const cs_record *a, char mate_a, const cs_record *b, char 
     return n == stem(b->name, mate_b) && memcmp(a->name, b->name, n) == 0;
 }
 
-/* ---- both ------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 /* The chunk's last two records, which are mates, as one. */
 static int join(cs_chunk *c)

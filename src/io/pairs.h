@@ -4,8 +4,8 @@
 
 #include "io/reader.h"
 
-/* Both NULL: no pairs. second may be the same as first: mates follow each other, and records without
- * a mate may lie between them. */
+/* Both NULL: no pairs. second may be the same as first: mates follow each other, and records
+ * without a mate may lie between them. */
 typedef struct cs_pairs {
     cs_inputs *first, *second;   /* not owned */
     uint64_t   n;                /* pairs and single records so far */
