@@ -74,9 +74,9 @@ static void options(cs_optset *set)
     memcpy(set, all, sizeof all);
 }
 
-/* What is known of one pass over one length. */
+/* Measurements of one pass at one length. */
 struct point {
-    double      seconds;         /* NaN where `why` says what is in the way */
+    double      seconds;         /* NaN: see `why` */
     int64_t     n_bytes;         /* 0: unknown */
     const char *why;
 };
@@ -115,7 +115,7 @@ static void *defaults(const cs_opt *opt, size_t size)
     return cfg;
 }
 
-/* The width of what the encoder would be with its present options. */
+/* The encoder's width with its present options. */
 static int width_of(const struct subject *s, int32_t *width)
 {
     int rc = CS_OK;
@@ -150,8 +150,8 @@ static int set_number(struct subject *s, const char *option, int64_t n)
     return cs_opt_set(s->enc->opt, s->cfg, option, s->number);
 }
 
-/* After the other options: the number of tracks depends on them. Reversible blocks want an even
- * width of a track, so two is the unit that always can be built. */
+/* After the other options: the number of tracks depends on them. Reversible blocks need an even
+ * track width, so widths are multiples of two. */
 static int set_width(struct subject *s)
 {
     int rc = CS_OK, i = 0;
@@ -223,7 +223,7 @@ static int one_pass(struct job *j, cs_session *s, int pass)
     int rc = CS_OK;
     double loss;
     const cs_step_opt how = { .scale = 1, .key = 1, .keep = cs_memory_checkpoint_blocks(&memory) };
-    /* A rate of zero: all of the work, and every pass begins with the same weights. */
+    /* Learning rate zero: the full work, but every pass starts with the same weights. */
     const cs_adam h = { .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1 };
 
     if (pass == FORWARD)
@@ -242,8 +242,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The first pass brings memory and weights in and is not counted: a virtual machine may take two
- * seconds per gigabyte that nobody has touched yet, several times what the pass itself does. */
+/* The first pass is a warm-up and not counted: a virtual machine may take two seconds per gigabyte
+ * of untouched memory, several times the pass itself. */
 static int time_passes(struct job *j, cs_session *s, int pass, double *seconds)
 {
     int rc = CS_OK, n = 0;
@@ -314,7 +314,7 @@ static int measure(struct job *j, cs_session *s, int pass, struct point *at)
         }
         CS_TRY(fill_batch(j, m, n));
         CS_TRY(time_passes(j, s, pass, &at->seconds));
-        /* No encoder is worse than quadratic: more is a machine that did something else. */
+        /* No encoder is worse than quadratic: a larger ratio is noise of the machine. */
         ratio = isfinite(last) ? fmin(4, fmax(2, at->seconds / last)) : 2;
         last = at->seconds;
         expected = last * ratio;
@@ -323,7 +323,7 @@ out:
     return rc;
 }
 
-/* Two models: one that cannot learn keeps what follows from its weights, as it does in use. */
+/* Two models: the one for inference caches values derived from its weights, as in use. */
 static int measure_passes(struct job *j, struct subject *s)
 {
     int rc = CS_OK;
@@ -353,7 +353,8 @@ out:
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* The slope of log y over log n by least squares, over the upper half of what is known (y > 0). */
+/* The slope of log y over log n by least squares, over the upper half of the known values (y >
+ * 0). */
 static double exponent(const struct job *j, const double *y)
 {
     double x[MAX_LENGTHS], v[MAX_LENGTHS], sx = 0, sy = 0, sxx = 0, sxy = 0;

@@ -16,7 +16,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* What a run needs beside its stream. */
+/* State of a run besides its stream. */
 struct job {
     cs_backend  *be;
     cs_model    *model;
@@ -31,7 +31,7 @@ struct job {
     cs_output_info info;
     const char **label;
     cs_taxonomy *taxonomy;
-    cs_tree      tree;           /* the same, where calls are taxa */
+    cs_tree      tree;           /* the same, if calls are taxa */
     char        *about, *line;
 };
 
@@ -66,8 +66,8 @@ static void options(cs_optset *set)
     memcpy(set, after, sizeof after);
 }
 
-/* "97 called, 2 empty, 1 too_long; both strands": every record is in one of them, also those that
- * an interrupted run has classified before. */
+/* "97 called, 2 empty, 1 too_long; both strands": every record is counted once, including those of
+ * an interrupted run. */
 static void count_reasons(const cs_output *o, uint64_t n_before, const cs_policy *p, char *buf,
                           size_t n_buf)
 {
@@ -122,7 +122,8 @@ static int record_and_save(void *job, const cs_record *r, const cs_prediction *a
     return rc == CS_OK && cs_now_s() - j->saved_s >= outputs.resume_every ? save(j) : rc;
 }
 
-/* Read what has been classified already once more; it is the same, as the journal has checked. */
+/* Skip the records that are classified already; the journal has checked that the input is the
+ * same. */
 static int skip(const cs_stream *s, uint64_t n)
 {
     uint64_t n_done;
@@ -150,7 +151,7 @@ static int classify_and_save(struct job *j, cs_stream *s, cs_stream_stat *stat)
     if (n > 0)
         CS_TRY(skip(s, n));
     rc = cs_stream_run(s, stat);
-    /* A signal came: all that was done is complete, so nothing has to be lost. */
+    /* On a signal: everything written is complete, so keep it. */
     if (rc == CS_ECANCEL && save(j) != CS_OK)
         return CS_EIO;
     if (rc == CS_ECANCEL && cs_signal_caught() != 0)
@@ -158,7 +159,7 @@ static int classify_and_save(struct job *j, cs_stream *s, cs_stream_stat *stat)
                 (unsigned long long)cs_outputs_first(j->out)->n_record);
     if (rc == CS_OK)
         CS_TRY(cs_outputs_finish(j->out));
-    /* Without it, one that dies now starts over: the outputs' names come in sequence. */
+    /* Without it, a crash now would start over: outputs are renamed one after the other. */
     if (rc == CS_OK)
         cs_journal_remove(j->journal);
 out:
@@ -180,7 +181,7 @@ out:
     return rc;
 }
 
-/* What reports are made of, so that chordseq merge needs neither the model nor reports of parts. */
+/* Counts for reports, so that chordseq merge needs neither the model nor reports of parts. */
 static json_t *counts_json(const struct job *j)
 {
     json_t *label = json_array();

@@ -7,15 +7,15 @@
 typedef struct cs_command {
     const char *name;            /* "classify" */
     const char *summary;         /* one line for `chordseq help` */
-    const char *usage;           /* what follows the name: "[OPTIONS] [FILE...]" */
-    const char *words;           /* what the first operand is one of, with blanks; or NULL */
+    const char *usage;           /* synopsis after the name: "[OPTIONS] [FILE...]" */
+    const char *words;           /* blank-separated choices of the first operand; or NULL */
     /* Fills `set` (space for CS_MAX_OPTSET rows, ends with {0}) with this command's option tables.
      * Called for parsing, --help and --man-options, so they cannot disagree. */
     void      (*options)(cs_optset *set);
-    /* For --help: leaves in `set` the tables that argv means, and returns a sentence about the
-     * others. NULL: all are shown */
+    /* For --help: keeps in `set` the tables selected by argv, and returns a note on the others.
+     * NULL: all are shown */
     const char *(*narrow)(cs_optset *set, int argc, char **argv);
-    /* argv[0] is the command's name. Returns CS_OK or an error with its message kept. */
+    /* argv[0] is the command's name. Returns CS_OK or an error with a message. */
     int       (*run)(int argc, char **argv);
 } cs_command;
 

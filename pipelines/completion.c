@@ -18,7 +18,7 @@ static void options(cs_optset *set)
 
 enum { NAME_BYTES = 128 };
 
-/* One option of one command, as its row and the prefix of its table say. */
+/* One option of one command: its row and the prefix of its table. */
 struct word { const cs_command *cmd; const cs_opt *opt; char name[NAME_BYTES]; };
 typedef int (*visit)(cs_outfile *f, const struct word *w);
 

@@ -1,5 +1,4 @@
-/* diplotype.c - what two haplotypes have at each site, from reads or genotypes: `chordseq
- * diplotype`. */
+/* diplotype.c - diplotypes per site from reads or genotypes: `chordseq diplotype`. */
 #include "pipelines/command.h"
 #include "io/diplotype_out.h"
 

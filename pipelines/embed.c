@@ -81,7 +81,7 @@ static void options(cs_optset *set)
     memcpy(set, all, sizeof all);
 }
 
-/* What the output's name says of its format. */
+/* The output's format by its name. */
 static int choose_format(void)
 {
     const char *slash = strrchr(own.output, '/');
@@ -163,7 +163,7 @@ static int sink(void *job, const cs_record *r, const cs_prediction *a)
     return rc == CS_OK ? cs_shard_written(j->shard) : rc;
 }
 
-/* Both complete, then both under their names. */
+/* Complete both, then rename both. */
 static int close_outputs(struct job *j)
 {
     int rc = CS_OK;

@@ -14,7 +14,7 @@
 #include "train/labelled.h"
 #include "train/provenance.h"
 
-/* Bases read before they are judged: what is in memory besides one record and the scores. */
+/* Bases read before evaluation: memory besides one record and the scores. */
 enum { MAX_LIST = 32, PATH_BYTES = 4096, N_OUT = 5 };
 
 struct eval_args {
@@ -103,9 +103,9 @@ struct job {
     int64_t      bin[MAX_LIST], piece[MAX_LIST];
     int          n_bin, n_piece;
     cs_scores    scores[MAX_LIST + 1];
-    cs_counts    counts[MAX_LIST + 1];   /* of a model that answers for tokens */
+    cs_counts    counts[MAX_LIST + 1];   /* of a model with predictions per token */
     int64_t      n_without;
-    double       seconds;        /* that judging took */
+    double       seconds;        /* spent on evaluation */
     char         path[PATH_BYTES];
     cs_outfile  *tsv, *json, *html, *calibrated, *rows;
 };
@@ -119,7 +119,7 @@ static int open_model(struct job *j, const cs_split *split)
     CS_TRY(cs_device_open_all(&device, split->work, &j->be));
     CS_TRY(cs_model_load(j->path, j->be, false, &j->model));
     cs_device_answers(&device, j->model);
-    /* What is fitted are answers as the network gives them; else calls are what classify's are. */
+    /* A fit needs uncalibrated predictions; otherwise calls are those of classify. */
     const bool fits = own.calibrate != NULL || own.scores != NULL,
                raw = fits || !j->model->head->is_class || cs_policy_taxa(&usual, j->model);
     CS_TRY(cs_policy_init(&j->policy, &policy, raw ? NULL : &usual, j->model));
@@ -277,7 +277,7 @@ out:
                                   + (own.calibrate != NULL) + (own.scores != NULL));
 }
 
-/* Before the judging, which may take hours. */
+/* Before the evaluation, which may take hours. */
 static int open_outputs(struct job *j)
 {
     int rc = CS_OK;

@@ -109,7 +109,7 @@ struct job {
     char         *work;          /* of the tokenizer */
     double       *value, *part;  /* [n] contributions; those of one baseline */
     double      (*with)[4];      /* [n] the prediction with each base; NaN where not computed */
-    char        **contig;        /* [n_contig] those met, the last one at hand */
+    char        **contig;        /* [n_contig] contigs met; the last one is in memory */
     size_t        n_contig, cap_contig;
     int64_t       last_to;
     uint64_t      n_region, n_base;
@@ -134,14 +134,14 @@ static int fail_region(const struct job *j, int rc)
                    (long long)j->at.to, why);
 }
 
-/* What would help where there is no memory for so many sequences. */
+/* The remedy if memory is short for so many sequences. */
 static int no_room(const struct job *j, int32_t n)
 {
     return fail_region(j, cs_fail_also(CS_EMEM, "; %s", n > 1 ? "lower --batch-tokens"
                                                               : "explain a shorter one"));
 }
 
-/* What is compared: raw values, or what the head makes of them. */
+/* Compared quantity: raw values, or the head's predictions. */
 static int answer(struct job *j, const cs_batch *b, float *out)
 {
     const cs_model *m = j->model;
@@ -200,7 +200,7 @@ out:
 
 /* ---- mutagenesis ----------------------------------------------------------------------------- */
 
-/* Mutants on their way: which base each of a batch changes. */
+/* Mutants of a batch: the base that each changes. */
 struct mutants { cs_batch *b; int64_t *place; float *y; int64_t cap; };
 
 static int flush(struct job *j, struct mutants *k)
@@ -226,7 +226,7 @@ static int add_mutant(struct job *j, struct mutants *k, int64_t at, int base)
     j->mutant[at] = "ACGT"[base];
     const int64_t n_tok = encode(j, j->mutant, j->id);
     j->mutant[at] = was;
-    /* A tokenizer may give another number of tokens, and so another depth. */
+    /* A mutant may have another number of tokens, and so another depth. */
     if (k->b->n_rec == k->cap || (k->b->n_rec > 0 && cs_depth(n_tok) != k->b->depth))
         CS_TRY(flush(j, k));
     k->place[k->b->n_rec] = 4 * at + base;
@@ -235,7 +235,7 @@ out:
     return rc;
 }
 
-/* The others' mean from the prediction; of an unknown base nothing is known. */
+/* Prediction minus the mean of the other bases; NaN for an unknown base. */
 static double contribution(const struct job *j, int64_t at)
 {
     const int is = cs_base_code[(unsigned char)j->base[at]];
@@ -444,7 +444,7 @@ out:
     return rc;
 }
 
-/* A prediction may be finite and its slopes not. */
+/* A finite prediction may have gradients that are not finite. */
 static int check_values(const struct job *j)
 {
     for (int64_t i = 0; i < j->n; i++)
@@ -488,7 +488,7 @@ static int check_options(void)
     return cs_outputs_apart((const char *const[]){ own.output, own.tsv, own.svg }, N_OUT);
 }
 
-/* A model that can have gradients, and predictions for a sequence. */
+/* Requires a model with gradients and one prediction per sequence. */
 static int open_model(struct job *j)
 {
     int rc = CS_OK;

@@ -93,8 +93,8 @@ out:
 
 /* ---- truncated SVD --------------------------------------------------------------------------- */
 
-/* The rank whose two factors have as many elements, rounded up, so that the SVD is not the one that
- * is given less; its product and error. */
+/* The rank whose two factors have as many elements as the sparse ones, rounded up in favour of the
+ * SVD; its product and error. */
 struct truncated { int64_t rank, nonzeros; double *product, error; };
 
 static int truncate_svd(int64_t n, const double *a, int64_t nonzeros, struct truncated *t)
@@ -218,9 +218,8 @@ static int plot(const cs_npy *a, const cs_fit *f, const struct truncated *t, dou
     return cs_matrix_plot(own.plot, f->n, panel, t->product ? 3 : 2);
 }
 
-/* Can a file be written there? Asked before the work, whose result would be lost. What is neither
- * a file nor absent is left alone: a reader at a FIFO's other end would take the question for the
- * end. */
+/* Check before the work that the file can be written. FIFOs and devices are skipped: opening a FIFO
+ * would signal its reader the end. */
 static int check_place(const char *path)
 {
     struct stat st;

@@ -1,8 +1,8 @@
 /*
- * merge.c - the outputs of all shards as those of one run: `chordseq merge`.
+ * merge.c - merge the outputs of all shards: `chordseq merge`.
  *
- * DESIGN: what has something for every record is joined (join.h); what counts is written again, by
- * the writers that classify has, from the sum of the counts in the manifests.
+ * DESIGN: outputs per record are concatenated (join.h); reports are written again by the writers of
+ * classify, from the sum of the counts in the manifests.
  */
 #include <string.h>
 
@@ -76,7 +76,7 @@ struct job {
     cs_outfile   *joined[MAX_KIND];
     cs_output    *counted[MAX_KIND];
     char         *names;         /* the default */
-    /* what counts are of */
+    /* classes of the counts */
     cs_output_info info;
     cs_taxonomy  *taxonomy;
     const char  **label;
@@ -107,13 +107,13 @@ static bool option_is(const struct job *j, const char *name, const char *value)
     return v && strcmp(v, value) == 0;
 }
 
-/* Of matrices the output is not a text. */
+/* Matrices are not text outputs. */
 static bool is_npy(const struct job *j, int k)
 {
     return k == OUTPUT && option_is(j, "format", "npy");
 }
 
-/* What the joined parts hold that only the same may replace: variant writes variants. */
+/* The kind of file that the output may overwrite: variant writes variants. */
 static const char *held(const struct job *j, int k)
 {
     const char *command = json_string_value(json_object_get(run_of(j), "command"));
@@ -164,7 +164,8 @@ static int sum_counts(struct job *j, cs_class_counts *sum)
     return rc;
 }
 
-/* What cs_output_open() continues from, as if a run had been interrupted after its last record. */
+/* The position for cs_output_open() to continue from, as after an interruption behind the last
+ * record. */
 static int state_of_counts(struct job *j)
 {
     int rc = CS_OK;
@@ -186,7 +187,7 @@ out:
     return rc;
 }
 
-/* Where merge has an option of that name, its value; -1: it has not. */
+/* The value of merge's option of that name; -1: no such option. */
 static int kind_of(const char *option)
 {
     for (int k = 0; k < n_kind; k++)
@@ -195,7 +196,7 @@ static int kind_of(const char *option)
     return -1;
 }
 
-/* The options of a run that was not divided, in its order. */
+/* The options of an undivided run, in its order. */
 static json_t *whole_options(const struct job *j, const cs_command *command)
 {
     cs_optset set[CS_MAX_OPTSET] = { { NULL, NULL, NULL } };
@@ -298,7 +299,7 @@ out:
     return rc;
 }
 
-/* All complete, then all under their names. */
+/* Complete all, then rename all. */
 static int close_outputs(struct job *j)
 {
     int rc = CS_OK, n = 0;
@@ -358,7 +359,7 @@ out:
     free(j->line);
     free(j);
     free(own.file.v);
-    own.file = (cs_strlist){ NULL, 0 };      /* operands have no default that a second run sets */
+    own.file = (cs_strlist){ NULL, 0 };      /* operands have no default */
     cs_opt_release(set);
     return rc;
 }

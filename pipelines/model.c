@@ -1,5 +1,4 @@
-/* model.c - look at a model file, check it, say what was checked, place its classes, thin it, write
- * it as a folder, make one. */
+/* model.c - show, verify, mark, label, calibrate, factorize, export and import models. */
 #include <jansson.h>
 #include <string.h>
 
@@ -123,7 +122,7 @@ out:
     return rc;
 }
 
-/* What the model states of its calls, and the least probabilities that follow. */
+/* The model's conditions for calls and the resulting minimum probabilities. */
 static int show_calls(cs_outfile *f, const cs_model *m)
 {
     int rc = CS_OK;
@@ -193,7 +192,7 @@ static double percent(int64_t n, int64_t of)
     return of > 0 ? 100 * (double)n / (double)of : 0;
 }
 
-/* Of the answers that it was calibrated by, at the rate that it states. */
+/* Coverage of the predictions used for calibration, at the model's error rate. */
 static int show_quality(cs_outfile *f, const cs_calibration *c)
 {
     int rc = CS_OK;
@@ -419,7 +418,7 @@ static int check_words(const cs_strlist *word)
                    "calibrate FILE TO, or import CHECKPOINT FILE");
 }
 
-/* What is only looked at may be the default model. */
+/* Read-only actions may use the default model. */
 static int name_model(cs_strlist *word, char *path, size_t n_path)
 {
     int rc = CS_OK;
@@ -433,7 +432,7 @@ out:
     return rc;
 }
 
-/* What is read and, of a model, what is written; of a folder, each file is asked for. */
+/* Register inputs and, for a model, the output; in a folder, each file is protected separately. */
 static int add_paths(const cs_strlist *word)
 {
     int rc = cs_paths_add_input(word->v[1]);

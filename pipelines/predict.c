@@ -26,7 +26,7 @@ struct job {
     cs_outfile *out;
     int32_t     shown;           /* class of bedgraph */
     int64_t     n_reason[CS_N_REASON];
-    /* space that is used again: of the record in hand, its tokens and where they lie */
+    /* reused memory: the present record's tokens and their positions */
     int32_t    *id;
     void       *work;
     int64_t    *cell;
@@ -73,8 +73,7 @@ static void options(cs_optset *set)
 
 /* ---- one record ------------------------------------------------------------------------------ */
 
-/* Tokens are made once more: what they stand for may depend on them, and they cost little beside
- * the network. */
+/* Tokenise again: a token's bases may depend on it, and tokenising is cheap against the network. */
 static int find_cells(struct job *j, const cs_record *r, int64_t n)
 {
     const cs_tokenizer *t = j->model->tok;
@@ -101,8 +100,8 @@ static int32_t best(const float *p, int32_t n)
     return b;
 }
 
-/* Runs of one class: BED's six columns, of which the score is 1000 times the mean probability over
- * the run's bases, and that probability itself. */
+/* Runs of one class: BED's six columns, with 1000 times the mean probability over the run's bases
+ * as the score, and that probability itself. */
 static int put_runs(struct job *j, const char *name, const float *p, int64_t n)
 {
     const int32_t k = j->model->n_label;

@@ -14,7 +14,7 @@
 #include "train/train_args.h"
 #include "train/window_feed.h"
 
-/* A window is left out when it is shorter: it says nothing about what lies around its tokens. */
+/* Minimum window: shorter ones have no context for their tokens. */
 enum { LEAST_BASES = 32 };
 
 struct corpus_args {
@@ -127,7 +127,7 @@ static void options(cs_optset *set)
 struct job {
     cs_genome      genome;
     cs_corpus      train, valid;
-    void          *tok;          /* the tokenizer, before there is a model */
+    void          *tok;          /* the tokenizer, until the model exists */
     cs_group      *group;        /* with --ranks */
     cs_backend    *be;
     cs_model      *model;
@@ -192,7 +192,7 @@ out:
     return rc;
 }
 
-/* What can be told is what a sequence can consist of. */
+/* The predicted classes are the symbols of a sequence. */
 static cs_label *token_labels(const struct job *j, int32_t *n)
 {
     char symbol[4200];
@@ -206,7 +206,7 @@ static cs_label *token_labels(const struct job *j, int32_t *n)
     return l;
 }
 
-/* The light decoder is what the head has as its predictor, half as wide as the encoder. */
+/* The light decoder is the head's predictor, half as wide as the encoder. */
 static int set_decoder(const cs_model_spec *spec, cs_backend *be)
 {
     int rc = CS_OK;
@@ -303,8 +303,8 @@ static uint64_t hash_corpus(const cs_corpus *c, uint64_t h)
     return h;
 }
 
-/* Of all that is read: the files' checksums, which say more than their names and lengths, and what
- * of them is trained on and what is held out. */
+/* Hash of all inputs: the files' checksums, safer than names and lengths, and the training and
+ * validation parts. */
 static uint64_t hash_inputs(const struct job *j)
 {
     const cs_provenance *p = &j->origin;
@@ -316,7 +316,7 @@ static uint64_t hash_inputs(const struct job *j)
     return hash_corpus(&j->valid, hash_corpus(&j->train, h));
 }
 
-/* As train's, with bases for records and perplexity for what classes have. */
+/* As train's, with bases instead of records and perplexity instead of class metrics. */
 static char *describe(void *arg, const cs_train_state *st)
 {
     const struct job *j = arg;

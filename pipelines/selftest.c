@@ -1,12 +1,12 @@
 /*
- * selftest.c - does this machine compute the right numbers? `chordseq selftest`.
+ * selftest.c - check this machine against reference results: `chordseq selftest`.
  *
  * DESIGN
- * Vectors are installed with the program (refdata/selftest): a small model per encoder with what it
- * answers and learns in double precision, and sequences with the default model's probabilities. All
- * are computed on every device that there is, on the CPU once for each level of instructions
- * (base/cpu.h), so that whatever other commands choose here has been compared. The small models go
- * through the networks alone, the default model through the stages of classify.
+ * Vectors are installed with the program (refdata/selftest): a small model per encoder with its
+ * predictions and gradients in double precision, and sequences with the default model's
+ * probabilities. All are computed on every device, on the CPU once per instruction set
+ * (base/cpu.h), so whatever other commands choose has been tested. The small models test the
+ * networks alone, the default model the stages of classify.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@
 
 enum { PATH_BYTES = 4096, LEVEL_BYTES = 64, MAX_TABLE = 16 << 20, N_LETTER = 5 };
 
-/* The golden test's tolerances in single precision, relative to the largest value. Probabilities
- * of the default model are told with six decimals. */
+/* The golden test's tolerances in single precision, relative to the largest value. Probabilities of
+ * the default model have six decimals. */
 static const double tol_answer = 1e-4, tol_gradient = 1e-3, tol_probability = 1e-4;
 
 struct selftest_args { const char *vectors, *model; };
@@ -61,12 +61,12 @@ struct job {
     int32_t        *token;
     int64_t        *length;
     int             n_record, n_thread;
-    const char     *device;      /* where the present lines are computed */
+    const char     *device;      /* device of the present lines */
     char            level[LEVEL_BYTES];
     int             n_line, n_failed;
 };
 
-/* A line of the output. An error that is not a number is worse than any. */
+/* A line of the output. NaN counts as the worst error. */
 static void tell(struct job *j, const char *name, double error, double limit)
 {
     const bool good = error <= limit;
@@ -76,7 +76,7 @@ static void tell(struct job *j, const char *name, double error, double limit)
     j->n_failed += !good;
 }
 
-/* What could not be computed at all: the reason goes to standard error, the run goes on. */
+/* A failed computation: log the reason and continue. */
 static void tell_failure(struct job *j, const char *name)
 {
     cs_warn("%s on %s, %s: %s", name, j->device, j->level, cs_error_message());
@@ -117,8 +117,8 @@ static double answer_error(const cs_tensor *want, const float *got)
     return most / scale;
 }
 
-/* Against the norm of each tensor's gradient, but at least a thousandth of the largest: what is all
- * rounding has no digits to compare. */
+/* Relative to the norm of each tensor's gradient, but at least a thousandth of the largest: smaller
+ * gradients are rounding noise. */
 static double gradient_error(const cs_tensor *want, const cs_projection *got)
 {
     double most = 0, largest = 0;
@@ -180,7 +180,7 @@ out:
     return rc;
 }
 
-/* One that somebody added for himself has no vectors. */
+/* An encoder added locally has no vectors. */
 static void test_encoders(struct job *j, cs_backend *be)
 {
     const cs_encoder *enc;
@@ -197,7 +197,7 @@ static void test_encoders(struct job *j, cs_backend *be)
 
 /* ---- the default model ----------------------------------------------------------------------- */
 
-/* The table of what is expected, as classify --all writes it, and how far it has been compared. */
+/* The expected table, in the format of classify --all, and the position of the comparison. */
 struct table { char *text, *at; int n_record; double error; };
 
 /* The next field of the line, NUL-terminated; NULL at its end. */
@@ -226,7 +226,8 @@ static int compare_record(void *arg, const cs_record *r, const cs_prediction *a)
     t->n_record++;
     const char *name = field(&line);
     for (int k = 0; k < 3; k++)
-        (void)field(&line);                    /* length, label, probability: of what follows */
+        (void)field(&line);                    /* length, label, probability: columns before the
+                                                * classes */
     const char *reason = field(&line);
     if (!reason || strcmp(name, r->name) != 0 || strcmp(reason, cs_reason_name(a->reason)) != 0)
         return cs_fail(CS_EFORMAT, "record '%s' has reason '%s', unlike the table", r->name,
@@ -327,7 +328,7 @@ static int test_all(struct job *j)
 
     for (int i = 0; cs_cpu_level(i, j->level, sizeof j->level); i++)
         CS_TRY(test_device(j, "cpu"));
-    /* "auto" is a GPU where there is one. */
+    /* "auto" is a GPU if there is one. */
     CS_TRY(cs_backend_open("auto", 1, &be));
     const bool other = strcmp(be->name, "cpu") != 0;
     cs_backend_close(be);

@@ -19,7 +19,7 @@ static struct simulate_args own;
 static cs_cohort_args cohort;
 static cs_log_args logs;
 
-/* The least length, and the parameters of the logarithm's normal distribution, are the paper's. */
+/* The minimum length and the parameters of the log-normal distribution are the paper's. */
 enum { MIN_LEN = 32, STREAM_LENGTH = 131, STREAM_VALUE = 132, STREAM_PLACE = 133,
        STREAM_SYMBOL = 134, VALUE_BYTES = 64 };
 static const double log_mean = 0.5, log_sd = 0.7;
@@ -57,7 +57,7 @@ static void options(cs_optset *set)
     memcpy(set, all, sizeof all);
 }
 
-/* Redrawn, not clamped: clamping would heap records up at both ends. 0: no length fits. */
+/* Redrawn, not clamped: clamping would accumulate records at both ends. 0: no length fits. */
 static int64_t draw_length(uint64_t key)
 {
     for (uint64_t i = 0; i < 10000; i++) {
@@ -68,7 +68,7 @@ static int64_t draw_length(uint64_t key)
     return 0;
 }
 
-/* A value as it will be read back, so that the target is exact for what is in the file. */
+/* A value as read back from text, so the target is exact for the file. */
 static double rounded(double a, char *text, size_t n)
 {
     (void)snprintf(text, n, "%.6f", a);
@@ -80,7 +80,7 @@ static uint64_t stream(int kind, int64_t no)
     return cs_rng_key(cs_rng_key((uint64_t)own.seed, (uint64_t)kind), (uint64_t)no);
 }
 
-/* Two places of n: the first uniform, the second uniform over the others. */
+/* Two positions of n: the first uniform, the second uniform over the others. */
 struct pair { int64_t first, second; };
 
 static struct pair draw_places(int64_t no, int64_t n)
@@ -149,7 +149,7 @@ out:
     return rc;
 }
 
-/* Symbols a b c d, and X or Y at two places, one-hot: classes XX, XY, YX, YY. */
+/* Symbols a b c d, and X or Y at two positions, one-hot: classes XX, XY, YX, YY. */
 static int write_order(cs_outfile *f, int64_t no)
 {
     enum { X = 4, N_SYMBOL = 6 };
@@ -217,7 +217,7 @@ out:
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* What an option of ours is for; those that are not here are for every task. */
+/* The task of an option; options not listed apply to every task. */
 static const char *tasks_of(const char *option)
 {
     static const char *const only[][2] = {
@@ -230,7 +230,7 @@ static const char *tasks_of(const char *option)
     return NULL;
 }
 
-/* An option of another task that has not its default was given by mistake. */
+/* Refuse options of other tasks with values other than the default. */
 static int check_table(const cs_opt *o, const void *args, const void *defaults, const char *all,
                        const char *task)
 {

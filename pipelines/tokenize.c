@@ -1,8 +1,8 @@
 /* tokenize.c - tokenise sequences, or train a vocabulary: `chordseq tokenize`.
  *
- * DESIGN: a chunk is read, its records are encoded side by side, and it is written; memory is one
- * chunk's. With a tokenizer.json the numbers are the file's own, which is what other programs give;
- * with a model they are those that its network sees.
+ * DESIGN: chunks are read, encoded by parallel threads and written one by one; memory is that of a
+ * chunk. With a tokenizer.json the ids are the file's, as in other programs; with a model they are
+ * those of its network.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -147,7 +147,7 @@ static int32_t unknown(const struct encoder *e)
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
-/* One chunk's, and what is used again from chunk to chunk. */
+/* State of a chunk, and memory reused between chunks. */
 struct tokens {
     struct encoder e;
     int            n_thread;
@@ -222,7 +222,7 @@ out:
     return rc;
 }
 
-/* CS_EOF when the input has ended, with records or without. */
+/* CS_EOF at the end of the input, with or without records. */
 static int fill(cs_inputs *in, cs_chunk *c)
 {
     int rc = CS_OK;
@@ -232,7 +232,7 @@ static int fill(cs_inputs *in, cs_chunk *c)
     return rc == CS_OK && cs_signal_caught() != 0 ? CS_ECANCEL : rc;
 }
 
-/* Every chunk of the input to `take`. */
+/* Pass every chunk of the input to `take`. */
 static int each_chunk(cs_inputs *in, int (*take)(void *arg, const cs_chunk *c), void *arg)
 {
     int rc = CS_OK;
@@ -332,7 +332,7 @@ out:
     return rc;
 }
 
-/* Of a piece in the vocabulary; pieces of text are shorter, because short ones occur more often. */
+/* Mean over the vocabulary; pieces in text are shorter, because short ones are more frequent. */
 static double mean_length(const cs_bpe *b)
 {
     double n = 0, n_symbol = 0;

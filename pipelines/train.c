@@ -38,7 +38,7 @@ static cs_compute_args compute;
 static cs_device_args device;
 static cs_log_args logs;
 
-/* Passes over the data that are proposed as a budget; seconds of a trial. */
+/* Proposed budget in passes over the data; seconds of a trial. */
 enum { PASSES = 30, TRIAL = 1 };
 
 static void common_options(cs_optset *set)
@@ -68,7 +68,7 @@ static void options(cs_optset *set)
 /* ---- the job --------------------------------------------------------------------------------- */
 
 struct job {
-    double         began;        /* seconds: when the command did */
+    double         began;        /* start of the command in seconds */
     cs_budget      budget;
     cs_preset_facts facts;
     bool           preset, nucleotides;
@@ -116,7 +116,7 @@ static bool on_variants(void)
     return components.head->n_part > 1;
 }
 
-/* The labels become the labelled input's classes, by which the rest of the command knows them. */
+/* Copy the labels to the labelled input's classes, which the rest of the command uses. */
 static int read_variants(struct job *j, int n_inflate)
 {
     const cs_variant_labels from = {
@@ -190,7 +190,7 @@ out:
     return rc;
 }
 
-/* What is set by the data, where the user has not. */
+/* Settings chosen from the data unless given by the user. */
 static int apply_preset(struct job *j, const cs_optset *set, int argc, char **argv)
 {
     int rc = CS_OK, n = 0;
@@ -323,14 +323,14 @@ static int take_over(struct job *j)
     return rc;
 }
 
-/* What makes samples shorter, for messages. */
+/* The option that shortens samples, for messages. */
 static const char *shorter(const struct job *j)
 {
     return on_variants() ? "shorten windows with --window-length"
          : j->data.n_channel > 0 ? "shorten sequences" : "shorten sequences with --crop-max";
 }
 
-/* Of a model to start from, the encoder stays as it is. */
+/* With --init the encoder keeps its settings. */
 static int check_lengths(const struct job *j)
 {
     const cs_pack pack = { .tok = j->model->tok, .tok_state = j->model->tok_state };
@@ -384,7 +384,7 @@ static cs_feed feed_of(const struct job *j)
     };
 }
 
-/* What a network has to beat; the bag is the model until the network is better. */
+/* Baselines; the bag is the model until the network is better. */
 static int compete(struct job *j, const cs_feed *feed, cs_train_state *st)
 {
     const cs_train_opt o = loop_options(j);
@@ -398,7 +398,7 @@ static int compete(struct job *j, const cs_feed *feed, cs_train_state *st)
     return rc != CS_OK || aim.preset == CS_PRESET_FAST ? rc : cs_bag_learn(&spec, j->be, st);
 }
 
-/* Bases per second, by a second of learning that is thrown away. */
+/* Bases per second, from a second of discarded training. */
 static int measure(struct job *j, double *speed)
 {
     int rc = CS_OK;
@@ -422,7 +422,7 @@ out:
     return rc;
 }
 
-/* Without --budget and other ends, one that fits data and machine. */
+/* Without --budget or another limit, choose one by data and machine. */
 static int propose(struct job *j, int argc, char **argv)
 {
     static char text[32];
@@ -445,7 +445,7 @@ out:
     return rc;
 }
 
-/* What the model that was written says of the validation: calibration, a page. */
+/* Finish the written model with validation data: calibration, HTML report. */
 static int look_back(struct job *j, const cs_train_state *st)
 {
     const cs_judged it = {
@@ -511,8 +511,8 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(cs_budget_check(&j->budget, cs_now_s() - j->began));
     if (stated.strand > CS_STRAND_FORWARD)
         CS_TRY(cs_policy_check_turn(j->model));
-    /* The tables that follow those of input, labels, run, compute, device and log, and that of taxa
-     * where they are only kept. */
+    /* Tables after those of input, labels, run, compute, device and log; the one of taxa only if
+     * stored. */
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
                                      cs_run_table, cs_memory_table, cs_stated_table,
                                      cs_compute_table, cs_device_table, cs_log_table,
@@ -545,8 +545,7 @@ static void release(struct job *j)
     free(j->checkpoint);
 }
 
-/* Which options there are depends on the model to start from, so it is looked at before they are
- * parsed. */
+/* The option tables depend on --init, so that model is read before parsing. */
 static int look_at_init(struct job *j, int argc, char **argv)
 {
     int rc = CS_OK;

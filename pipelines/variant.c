@@ -259,7 +259,7 @@ out:
     return rc;
 }
 
-/* One line, without what would end it. */
+/* One line, without line ends in the text. */
 static char *header_line(const char *key, const char *text)
 {
     const size_t n = strlen(key) + strlen(text) + sizeof "##chordseq_variant=";

@@ -46,7 +46,7 @@ static void print_man_commands(void)
         printf(".TP\n.BR chordseq\\-%s (1)\n%s\n", cmd->name, cmd->summary);
 }
 
-/* For pages that list why a record has no call. */
+/* For manual pages that list the reasons without a call. */
 static void print_man_item(const char *name, const char *help)
 {
     printf(".TP\n.B %s\n", name);
@@ -90,7 +90,7 @@ static int unknown_command(const char *name)
     return EXIT_USE;
 }
 
-/* "--" ends options: what follows is a file, whatever it is called. */
+/* "--" ends options: the rest are files, whatever their names. */
 static int has_word(int argc, char **argv, const char *word)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -104,9 +104,9 @@ static int status_of(const cs_command *cmd, int rc)
     if (rc == CS_OK)
         return 0;
     if (rc == CS_ECANCEL && cs_signal_caught() == 0)
-        return 0;               /* whoever read our output has seen enough */
+        return 0;               /* the reader of our output has closed it */
     if (rc == CS_ECANCEL) {
-        /* Outputs are cleaned up: now die of the signal, so that a shell's loop ends too. */
+        /* Outputs are cleaned up: now end by the signal, so that a shell's loop ends, too. */
         signal(cs_signal_caught(), SIG_DFL);
         raise(cs_signal_caught());
     }
@@ -135,7 +135,7 @@ static int run_command(const cs_command *cmd, int argc, char **argv)
     return status_of(cmd, rc);
 }
 
-/* Of this build and this machine; the version itself stays one clean line for scripts. */
+/* Details of build and machine; the version itself stays one line for scripts. */
 static void print_features(void)
 {
     const char *kernels = cs_cpu_init() == CS_OK ? cs_cpu_kernels() : "portable";

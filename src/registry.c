@@ -36,7 +36,7 @@ static const cs_head *const heads[] = {
 #include "registry_list.h"
 };
 
-/* The library (CS_LIBRARY) answers for sequences in memory: it neither reads nor writes files. */
+/* The library (CS_LIBRARY) predicts for sequences in memory; it has no readers and writers. */
 #ifndef CS_LIBRARY
 static const cs_reader *const readers[] = {
 #define CS_READER(x) &cs_read_##x,

@@ -1,9 +1,8 @@
 /* attribute.c - contributions of tokens to a prediction: gradients, rescale rule.
  *
- * DESIGN: the network runs from embedded input on, as in training but frozen: running statistics,
- * no dropout. The gradient of one raw value is seeded where the loss would be. For the rescale rule
- * the baseline is a second sequence of the same pass, so that every step finds both values of
- * whatever it computed (nn/ops/tape.h).
+ * DESIGN: the network runs from the embedded input as in training, but frozen: running statistics,
+ * no dropout. The gradient of one raw value is seeded instead of a loss. For the rescale rule the
+ * baseline is a second sequence of the same pass, so every step has both values (nn/ops/tape.h).
  */
 #include "nn/exec/attribute.h"
 
@@ -12,14 +11,14 @@
 #include "nn/ops/ops.h"
 #include "nn/ops/tape.h"
 
-/* One pass at hand: one sequence or two, the embeddings of both on the host. */
+/* State of a pass: one or two sequences, with their embeddings on the host. */
 struct point {
     cs_session   *s;
     int64_t       off[3];
     int64_t       n;
     int32_t       n_seq, label, width;
     cs_real      *x, *base;      /* [n * width] */
-    cs_real      *at, *grad;     /* [n_seq * n * width] where on the path; [n * width] gradient */
+    cs_real      *at, *grad;     /* [n_seq * n * width] point on the path; [n * width] gradient */
 };
 
 static cs_mat offsets(cs_ctx *cx, const struct point *p)
@@ -62,7 +61,7 @@ static void pass(struct point *p, bool dry, double *f)
                             (size_t)(p->n * p->width) * sizeof *p->grad);
 }
 
-/* The point at this share of the way from the baseline to the sequence. */
+/* The point at this share of the path from the baseline to the sequence. */
 static void place(struct point *p, double share)
 {
     for (int64_t i = 0; i < p->n * p->width; i++) {

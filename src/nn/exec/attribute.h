@@ -8,13 +8,12 @@ typedef enum cs_attribute_rule {
     CS_ATTRIBUTE_GRADIENT, CS_ATTRIBUTE_INTEGRATED, CS_ATTRIBUTE_RESCALE
 } cs_attribute_rule;
 
-/* A sequence and the prediction that is asked about. */
+/* A sequence and the prediction to explain. */
 typedef struct cs_attribute {
     const int32_t    *id;        /* [n] tokens */
-    const int32_t    *base;      /* [n] tokens of the sequence that it is compared with; NULL: one
-                                  * whose embedding is zero */
+    const int32_t    *base;      /* [n] tokens of the baseline; NULL: one with embedding zero */
     int64_t           n;
-    int32_t           label;     /* which of the head's raw values */
+    int32_t           label;     /* index of the head's raw value */
     cs_attribute_rule rule;
     int32_t           n_step;    /* of the path integral */
 } cs_attribute;
@@ -33,8 +32,8 @@ typedef struct cs_attribute {
  *
  * with x_t a token's embedding, b_t that of the baseline.
  *
- * s        of a model that takes tokens, has gradient slabs, and a head of one part that answers
- *          for sequences
+ * s        session of a model of tokens with gradient slabs and a head of one part with predictions
+ *          per sequence
  * out      [n]
  * ends     F at the sequence and at the baseline
  * Returns  CS_OK; CS_EUSAGE for a model that is none of these, or that has a step without a rescale

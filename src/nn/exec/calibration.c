@@ -49,7 +49,7 @@ bool cs_calibration_unlike(const cs_calibration *c, const cs_record *r, int32_t 
 
 /* ---- the model file ------------------------------------------------------------------------- */
 
-/* [[least probability, kept, wrong], ...] */
+/* [[minimum probability, kept, wrong], ...] */
 static json_t *curve_json(const cs_call_curve *c)
 {
     json_t *rates = json_array();
@@ -92,7 +92,7 @@ json_t *cs_calibration_json(const cs_calibration *c)
     return list;
 }
 
-/* With the steps that this version has. */
+/* Checks for this version's steps. */
 static int read_curve(const json_t *rates, int64_t n, cs_call_curve *c)
 {
     if (json_array_size(rates) != CS_CALIBRATION_STEPS)

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "tok/likeness.h"
 
-/* Classes: of a model with more, error rates are those of all calls together. */
+/* Maximum classes with curves of their own; beyond, error rates are of all calls together. */
 enum { CS_CALIBRATION_STEPS = 16, CS_CALIBRATION_BINS = 40, CS_CALIBRATION_CLASSES = 16 };
 
 /* Of the calls with at least the probability cs_calibration_step[i], n_kept[i] in number,
@@ -17,7 +17,7 @@ typedef struct cs_call_curve {
     int64_t n_kept[CS_CALIBRATION_STEPS], n_wrong[CS_CALIBRATION_STEPS];
 } cs_call_curve;
 
-/* Records of one range of lengths, on which it was fitted. */
+/* Fit to the records of one length range. */
 typedef struct cs_calibration_bin {
     int64_t from;                /* shortest length, in bases; the longest is before the next's */
     double  temperature;         /* logits are divided by it */
@@ -28,29 +28,29 @@ typedef struct cs_calibration_bin {
     double  repetition, likeness[CS_CALIBRATION_CLASSES];
 } cs_calibration_bin;
 
-/* n 0: the model has none. bin[0].from is 0, and `from` grows. */
+/* n 0: not calibrated. bin[0].from is 0, and `from` grows. */
 typedef struct cs_calibration {
     int                n;
     cs_calibration_bin bin[CS_CALIBRATION_BINS];
     int32_t            n_class;      /* that have a curve of their own; 0: there are only `all` */
-    /* What the model states of its calls; by default classify keeps to it */
-    double             max_error;    /* rate of wrong calls; 0: it states none */
-    int64_t            shortest;     /* bases; a shorter sequence has no call */
+    /* The model's conditions for calls, applied by classify by default */
+    double             max_error;    /* maximum rate of wrong calls; 0: none */
+    int64_t            shortest;     /* minimum length in bases of a call */
     bool               has_likeness;
     int16_t            weight[CS_LIKENESS_WORDS];
 } cs_calibration;
 
 extern const double cs_calibration_step[CS_CALIBRATION_STEPS];   /* from 0 up */
 
-/** cs_calibration_find - the bin of a length; -1 when there is no calibration */
+/** cs_calibration_find - the bin of a length; -1 without calibration */
 int cs_calibration_find(const cs_calibration *c, int64_t n_base);
 
 /**
- * cs_calibration_threshold - least probability at which calls err at most at this rate
+ * cs_calibration_threshold - minimum probability with at most this rate of wrong calls
  *
- * Judged by (wrong + sqrt(wrong) + 1) / (kept + 1): a standard error above what was counted,
- * because the next organisms are others.
- * Returns  a step; 2, which nothing reaches, when the rate cannot be had
+ * Estimated by (wrong + sqrt(wrong) + 1) / (kept + 1): a standard error above the count, because
+ * new organisms differ.
+ * Returns  a step; 2, above any probability, if no step has this rate
  */
 double cs_calibration_threshold(const cs_call_curve *c, double max_error);
 
@@ -58,8 +58,7 @@ double cs_calibration_threshold(const cs_call_curve *c, double max_error);
  */
 double cs_calibration_least(const cs_calibration *c, int bin, int32_t class_no, double max_error);
 
-/** cs_calibration_unlike - would a call of this class be of a sequence that is unlike the
- * training? */
+/** cs_calibration_unlike - is the record unlike the training sequences of this class? */
 bool cs_calibration_unlike(const cs_calibration *c, const cs_record *r, int32_t class_no);
 
 struct json_t;
@@ -68,7 +67,7 @@ struct json_t *cs_calibration_json(const cs_calibration *c);
 /** cs_calibration_read - from the model file; an absent one (NULL) is none. CS_OK or CS_EFORMAT
  * without a message */
 int cs_calibration_read(cs_calibration *c, const struct json_t *j) CS_MUST_CHECK;
-/** cs_calibration_stated_json - what the model states of its calls; NULL when memory ran out */
+/** cs_calibration_stated_json - the conditions for calls; NULL when out of memory */
 struct json_t *cs_calibration_stated_json(const cs_calibration *c);
 /** cs_calibration_stated_read - the same from the file, behind cs_calibration_read(); NULL: none */
 int cs_calibration_stated_read(cs_calibration *c, const struct json_t *j) CS_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* composition_init.c - a trained bag of k-mers as another head's composition branch. */
+/* composition_init.c - initialise a head's composition path from a trained bag of k-mers. */
 #include "nn/exec/composition_init.h"
 
 #include <stdio.h>

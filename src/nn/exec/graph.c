@@ -1,26 +1,25 @@
 /*
- * graph.c - training passes of a shape that came before, launched as a graph of the device.
+ * graph.c - training passes; repeated shapes run as device graphs.
  *
  * DESIGN
- * A step of a small batch is some hundred ops, over sooner than the host has asked for them: a
- * launch takes it 2 to 4 us, in which a GPU moves some 10 MB. Where the backend has graphs
- * (backend.h), the second step of a shape is therefore written down, and done from then on by one
- * launch. What the ops work on comes from the host before (upload.c); what they were called with is
- * in the graph for good, so a shape is everything that follows from: see key_of().
+ * A step of a small batch has some hundred ops that run faster than the host launches them: a
+ * launch takes 2 to 4 us, in which a GPU moves some 10 MB. If the backend has graphs (backend.h),
+ * the second step of a shape is therefore captured, and later steps are one launch. Inputs are
+ * uploaded before (upload.c); arguments of ops are fixed in the graph, so the shape includes all
+ * that they depend on: see key_of().
  *
- * Beside the contents of memory, two things change from step to step. The keys of random masks: a
- * pass that drew one is not written down. And, where classes have weights, the sum of a step's,
- * which the loss is divided by: it is part of the shape, so that few steps find a graph. What else
- * the host decides within a pass follows from the shape: which parts run again and what they keep
- * (tape.c, blocks.c, reversible.c), which ops adjoints have, that running statistics move (on the
- * device; the loop puts them together after the step). Beside the arena (cs_cached()), a step that
- * learns makes everything again, but for what the shape's first step has made for good. What the
- * host is left with in the end, struct after, is kept with the graph. Whoever watches a pass sees
- * a real one.
+ * Besides memory contents, two things change between steps. Keys of random masks: a pass with
+ * dropout is not captured. With class weights, the sum of a step's weights, which divides the loss:
+ * it is part of the shape, so few steps reuse a graph. All other decisions of the host within a
+ * pass depend on the shape: recomputed and stored parts (tape.c, blocks.c, reversible.c), adjoint
+ * ops, updates of running statistics (on the device; the loop combines them after the step). A
+ * training step recomputes everything outside of the arena (cs_cached()), except values that the
+ * shape's first step cached permanently. The final state of the host, struct after, is stored with
+ * the graph. Passes with observers are never replayed.
  *
- * The first step of a shape runs op by op, because kernels are loaded when they are first launched.
- * A step that cannot be written down, for want of memory too, is computed as if there were no
- * graphs, and not tried again.
+ * The first step of a shape runs op by op, because kernels are loaded at their first launch. If
+ * capture fails, also for lack of memory, the step runs without a graph, and capture is not tried
+ * again.
  */
 #include "nn/exec/graph.h"
 
@@ -31,18 +30,18 @@
 enum { N_ENTRY = 16,             /* the last shapes; a graph takes about 1 MB of the device */
        N_KEY = 15 };
 
-/* Where launches do not matter any more: an op then moves 4 times what a GPU moves in a launch's 3
- * us, 4 TB/s and 8 to 12 bytes per element assumed. Nothing is gained above it, and a graph of it
- * would take a smaller shape's place. */
+/* Size above which launches do not matter: an op then moves 4 times the bytes of a launch's 3 us,
+ * assuming 4 TB/s and 8 to 12 bytes per element. Larger shapes gain nothing, and would evict a
+ * smaller shape's graph. */
 static const int64_t most_reals = 4 << 20;
 
-/* What a pass leaves with the host. */
+/* The host's state after a pass. */
 struct after { cs_trace trace; int64_t top, peak, grad_peak; bool *touched; };
 
 struct entry {
     uint64_t     key[N_KEY];
     uint64_t     used;           /* number of the pass, from 1; 0: an empty entry */
-    bool         seen;           /* it has run op by op */
+    bool         seen;           /* has run op by op */
     bool         refused;
     cs_graph    *graph;          /* NULL: not yet */
     struct after after;
@@ -50,8 +49,8 @@ struct entry {
 
 struct cs_graph_cache { uint64_t n_pass; struct entry entry[N_ENTRY]; };
 
-/* All that ops are called with but for the contents of memory: sizes, addresses, numbers, and what
- * chooses between ops. */
+/* All arguments of ops except memory contents: sizes, addresses, numbers, and switches between
+ * ops. */
 static void key_of(const cs_session *s, const cs_uploaded *up, uint64_t *key)
 {
     const cs_ctx *cx = &s->cx;
@@ -79,7 +78,7 @@ static void entry_clear(cs_backend *be, struct entry *e)
     memset(e, 0, sizeof *e);
 }
 
-/* The shape's entry, or that of the shape that was not used for longest. */
+/* The shape's entry, or the least recently used one. */
 static struct entry *entry_of(cs_session *s, const cs_uploaded *up)
 {
     uint64_t key[N_KEY];
@@ -114,7 +113,7 @@ static void compute(cs_session *s, const cs_uploaded *up)
     cs_backward(&s->cx);
 }
 
-/* Marks of parameters, exchanged with those kept: what the pass alone touches can be seen then. */
+/* Swap the parameters' marks with the stored ones, to see which the pass alone touches. */
 static void swap_touched(cs_params *ps, bool *kept)
 {
     for (int32_t i = 0; i < ps->n; i++) {

@@ -4,8 +4,8 @@
 
 #include "nn/exec/pass.h"
 
-/** cs_graph_train - forward, loss and backward of a batch that has been reserved for; what they
- * leave is in s->trace and s->cx. One launch where the shape came before */
+/** cs_graph_train - forward, loss and backward of a batch that has been reserved for; results are
+ * in s->trace and s->cx. One launch for a repeated shape */
 void cs_graph_train(cs_session *s, const cs_input *in);
 
 /** cs_graphs_release - the session's graphs */

@@ -1,12 +1,12 @@
 /*
- * lookup.c - a table of peptide words that tell classes, and the evidence that hits in it give.
+ * lookup.c - look-up table of peptide words and its evidence for classes.
  *
  * DESIGN
- * The first bits of a word's hash are its bucket, the next ones are compared. Buckets lie in one
- * array without holes, so that a table takes little more than four bytes per word. A sequence goes
- * through it block by block: the block's words first ask for their buckets' places, then for the
- * buckets, then look, so that waiting for memory overlaps. Hits are counted in whole numbers, and
- * what they say grows as the logarithm of their number, since words of one gene are found together.
+ * The first bits of a word's hash are its bucket, the next ones are compared. Buckets are
+ * contiguous in one array, so a table takes little more than four bytes per word. A sequence is
+ * processed in blocks: prefetch the bucket offsets of a block's words, then the buckets, then
+ * compare, so memory latencies overlap. Hits are counted as integers, and evidence grows with the
+ * logarithm of their number, since words of one gene occur together.
  */
 #include "nn/exec/lookup.h"
 

@@ -4,13 +4,13 @@
 
 #include "tok/peptide.h"
 
-/* Bits of a word's hash that the table is made of, from the top; classes of a model, and of one
- * whose words' second classes are kept, too. */
+/* Bits of a word's hash used by the table, from the top; maximum classes of a model, and of a model
+ * whose words have second classes. */
 enum { CS_LOOKUP_HASH_BITS = 44, CS_LOOKUP_CLASSES = 256, CS_LOOKUP_PAIR_CLASSES = 16 };
 
-/* Words by the upper bits of their hashes. A word's 32 bits are its fingerprint (what the bucket
- * does not say of its hash) above its code: which class most groups that have it are of, and, with
- * few classes, which one is second: first n_class + second, and first twice where there is none. */
+/* Words by the upper bits of their hashes. A word's 32 bits are its fingerprint (further bits of
+ * its hash) above its code: the majority class of its groups, and, with few classes, the second
+ * class: first n_class + second, and first twice without a second. */
 typedef struct cs_lookup {
     cs_peptides words;
     int32_t     n_class;
@@ -19,13 +19,13 @@ typedef struct cs_lookup {
     int64_t     n;               /* words */
     uint32_t   *first;           /* [2^bucket_bits + 1] a bucket's first word */
     uint32_t   *word;            /* [n] in order within a bucket */
-    float      *weight;          /* [n_class * n_code] row c: what hits of each code say of c */
+    float      *weight;          /* [n_class * n_code] row c: weights of each code for c */
 } cs_lookup;
 
 /**
  * cs_lookup_new - an empty table with space for n words
  *
- * bucket_bits  its number of buckets is 2^this
+ * bucket_bits  log2 of the number of buckets
  * Returns  CS_OK; CS_EUSAGE (too many classes, no or too many words); CS_EMEM
  */
 int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t bucket_bits,
@@ -41,7 +41,7 @@ int32_t cs_lookup_bucket_bits(int64_t n);
 /** cs_lookup_bytes - of a table of n words for so many classes, in a file */
 int64_t cs_lookup_bytes(int32_t n_class, int64_t n);
 
-/** cs_lookup_bucket, cs_lookup_print - where a hash belongs and what is stored of it */
+/** cs_lookup_bucket, cs_lookup_print - bucket of a hash, and its stored bits */
 static inline uint32_t cs_lookup_bucket(const cs_lookup *l, uint64_t hash)
 {
     return l->bucket_bits ? (uint32_t)(hash >> (64 - l->bucket_bits)) : 0;
@@ -51,14 +51,14 @@ static inline uint32_t cs_lookup_print(const cs_lookup *l, uint64_t hash)
     return (uint32_t)(hash << l->bucket_bits >> (64 - l->print_bits));
 }
 
-/** cs_lookup_code - of a word whose groups are most of all of class `first`, then of `second`; the
- * same twice where there is no other */
+/** cs_lookup_code - code of a word with majority class `first` and second class `second`; the same
+ * twice without a second */
 static inline int32_t cs_lookup_code(const cs_lookup *l, int32_t first, int32_t second)
 {
     return l->n_code > l->n_class ? first * l->n_class + second : first;
 }
 
-/** cs_lookup_flaw - what is wrong in a table that was read from a file, or NULL */
+/** cs_lookup_flaw - describes what is wrong in a table from a file, or NULL */
 const char *cs_lookup_flaw(const cs_lookup *l);
 
 /**
@@ -70,7 +70,7 @@ const char *cs_lookup_flaw(const cs_lookup *l);
 void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int64_t *hit);
 
 /**
- * cs_lookup_evidence - what is added to a sequence's raw prediction: weight log(1 + hits)
+ * cs_lookup_evidence - added to a sequence's raw prediction: weight log(1 + hits)
  *
  * The same bit for bit for the reverse complement. out [n_class]
  */

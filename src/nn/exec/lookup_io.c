@@ -61,7 +61,7 @@ static const char *copy_arrays(const cs_tensor *t[CS_LOOKUP_TENSORS], cs_lookup 
     return cs_lookup_flaw(l);
 }
 
-/* Of 2^bits + 1 elements; of other numbers, copy_arrays() sees that they are not. */
+/* log2 of the number of elements minus one; copy_arrays() refuses other numbers. */
 static int32_t bits_of(int64_t n)
 {
     int32_t bits = 0;
@@ -71,7 +71,7 @@ static int32_t bits_of(int64_t n)
     return bits;
 }
 
-/* Settings that no command would take are the file's fault. */
+/* Invalid settings are reported as errors of the file. */
 static int of_file(int rc)
 {
     return rc == CS_EUSAGE ? CS_EFORMAT : rc;

@@ -10,7 +10,7 @@ enum { CS_LOOKUP_TENSORS = 3 };
 struct json_t;
 /** cs_lookup_json - settings as a new JSON object; NULL when memory ran out */
 struct json_t *cs_lookup_json(const cs_lookup *l);
-/** cs_lookup_tensors - its arrays, which stay its own; t [CS_LOOKUP_TENSORS], or l is NULL */
+/** cs_lookup_tensors - its arrays, not copied; t [CS_LOOKUP_TENSORS]; nothing if l is NULL */
 void cs_lookup_tensors(const cs_lookup *l, cs_tensor *t);
 
 /**

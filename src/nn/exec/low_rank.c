@@ -1,5 +1,5 @@
-/* low_rank.c - linear layers are found by declaring a model like the given one: it asks for
- * ranks. */
+/* low_rank.c - replace linear layers by truncated SVDs, through the rank callback of
+ * declaration. */
 #include "nn/exec/low_rank.h"
 
 #include <math.h>
@@ -9,10 +9,10 @@
 #include "nn/ops/layer.h"
 #include "nn/ops/svd.h"
 
-/* While the thin model is declared: the factors found so far. */
+/* State while the low-rank model is declared: the factors so far. */
 struct found {
     cs_low_rank_list *list;
-    cs_svd       *svd;           /* [list->n] of the layers that become thin, else empty */
+    cs_svd       *svd;           /* [list->n] of the layers to factorise, else empty */
     size_t        cap;
     int           failed;
 };
@@ -47,7 +47,7 @@ static int64_t rank_by(const cs_low_rank_rule *rule, const cs_svd *d)
     return r;
 }
 
-/* The layer's weights as they are, in double precision. */
+/* The layer's weights in double precision. */
 static int decompose(const cs_model *m, int tensor, cs_svd *d)
 {
     const cs_param *p = &m->ps.p[tensor];
@@ -106,7 +106,7 @@ out:
     return rc;
 }
 
-/* Declaring cannot fail, so an error is kept, and the model thrown away. */
+/* Declaring cannot fail, so errors are stored, and the model is discarded. */
 static int64_t rank_of(const void *arg, const char *name, int32_t n_out, int32_t n_in)
 {
     const struct thinning *t = arg;
@@ -139,8 +139,7 @@ static int fill_factor(cs_model *m, const cs_svd *d, bool is_a, int64_t rank, co
     return CS_OK;
 }
 
-/* A tensor is the old one of its name, or half of the layer that this is the name of but for the
- * last two letters. */
+/* A tensor is the old one of the same name, or a factor, NAME_a or NAME_b, of layer NAME. */
 static int fill_tensor(const struct thinning *t, cs_model *m, int i)
 {
     const cs_param *p = &m->ps.p[i];

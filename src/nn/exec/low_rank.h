@@ -8,14 +8,14 @@
 typedef struct cs_low_rank_rule {
     int64_t rank;                /* this one */
     double  share;               /* of the smaller side, rounded up */
-    double  energy;              /* the least that keeps this share of the squares */
+    double  energy;              /* the smallest that keeps this share of the squares */
 } cs_low_rank_rule;
 
-/* What became of a layer. */
+/* Result for a layer. */
 typedef struct cs_low_rank_layer {
     char   *name;                /* of its weights */
     int32_t n_out, n_in;
-    int64_t rank;                /* 0: it stays whole, because the two would not be smaller */
+    int64_t rank;                /* 0: unchanged, because factors would not be smaller */
     double  energy;              /* share that was kept */
 } cs_low_rank_layer;
 
