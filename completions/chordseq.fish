@@ -209,6 +209,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'length-power' -x
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'rc' -d 'reverse-complement half of the samples'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'no-rc' -d 'keep the strand of all samples'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'valid-frac' -x -d 'share of every class for validation'
+complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'folds' -x -d 'cross-validation by NUM folds of groups, then training on all; 0: none'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'valid-samples' -x -d 'validation samples; 0: every record once'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'mutate' -x -d 'substitute up to this share of a sample'\''s bases'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'mutate-indels' -x -d 'insert or delete 1 to 3 bases at up to this share of positions'

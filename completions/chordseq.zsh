@@ -292,6 +292,7 @@ _chordseq()
         '*--rc[reverse-complement half of the samples]' \
         '*--no-rc[keep the strand of all samples]' \
         '*--valid-frac[share of every class for validation]:NUM:' \
+        '*--folds[cross-validation by NUM folds of groups, then training on all; 0\: none]:NUM:' \
         '*--valid-samples[validation samples; 0\: every record once]:NUM:' \
         '*--mutate[substitute up to this share of a sample'\''s bases]:RATE:' \
         '*--mutate-indels[insert or delete 1 to 3 bases at up to this share of positions]:RATE:' \

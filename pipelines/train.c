@@ -1,7 +1,9 @@
 /* train.c - supervised training: `chordseq train`. */
+/* long: the wiring of one command, whose steps share its options */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -15,6 +17,7 @@
 #include "train/baseline.h"
 #include "train/class_weights.h"
 #include "train/evaluate.h"
+#include "train/folds.h"
 #include "train/labelled.h"
 #include "train/provenance.h"
 #include "train/train_args.h"
@@ -86,6 +89,11 @@ struct job {
     float         *weight;
     char          *recipe, *checkpoint;
     cs_provenance  origin;
+    /* With --folds: the model file of a fold, and predictions of validations by it */
+    cs_folds       folds;
+    char          *fold_path;
+    bool           final;        /* the training on all has begun */
+    cs_scores      scores, bag_scores;
 };
 
 static int check_budget(struct job *j, int argc, char **argv)
@@ -108,6 +116,16 @@ static int check_options(void)
     if (sample.crop_max > 0 && sample.crop_min > sample.crop_max)
         return cs_fail(CS_EUSAGE, "--crop-min %lld is longer than --crop-max %lld",
                        (long long)sample.crop_min, (long long)sample.crop_max);
+    const char *with = label.split != NULL ? "--split" : own.resume ? "--resume"
+                     : own.stop_after > 0 ? "--stop-after" : own.max_time > 0 ? "--max-time" : NULL;
+    if (sample.n_fold == 1)
+        return cs_fail(CS_EUSAGE, "--folds takes at least 2");
+    if (sample.n_fold > 0 && with != NULL)
+        return cs_fail(CS_EUSAGE, "--folds and %s exclude each other", with);
+    if (sample.n_fold > 0 && (!components.head->is_class || components.head->per_token))
+        return cs_fail(CS_EUSAGE, "--folds is for sequence classes");
+    if (sample.n_fold > 0 && own.output != NULL && strcmp(own.output, "-") == 0)
+        return cs_fail(CS_EUSAGE, "--folds needs a file for the model, not standard output");
     return CS_OK;
 }
 
@@ -228,15 +246,19 @@ static int make_samplers(struct job *j)
     };
 
     if (label.split == NULL) {
-        CS_TRY(cs_dataset_split(&j->data, sample.valid_frac, (uint64_t)learn.seed));
+        if (j->folds.n == 0)
+            CS_TRY(cs_dataset_split(&j->data, sample.valid_frac, (uint64_t)learn.seed));
         CS_TRY(cs_dataset_groups(&j->data, -1, &j->origin.n_group));
     }
     j->origin.split_by = label.split != NULL ? "table" : label.split_by != NULL ? label.split_by
                        : "name";
     CS_TRY(cs_sampler_new(&j->data, CS_PART_TRAIN, &draw, &j->train));
-    CS_TRY(cs_labelled_check_split(&j->labelled, &j->data,
-                                   label.split != NULL || sample.valid_frac > 0));
+    if (j->folds.n_done == 0)
+        CS_TRY(cs_labelled_check_split(&j->labelled, &j->data,
+                                       label.split != NULL || sample.valid_frac > 0));
     cs_dataset_count(&j->data, CS_PART_VALID, -1, &n, &n_base);
+    if (j->final)
+        return CS_OK;
     if (n == 0) {
         cs_warn("no validation records: writing the latest model, not the best");
         return CS_OK;
@@ -371,6 +393,14 @@ static cs_train_opt loop_options(struct job *j)
     o.freeze_epochs = start.freeze == CS_FREEZE_ENCODER ? INT64_MAX : start.freeze_epochs;
     o.describe = describe;
     o.arg = j;
+    if (j->folds.n > 0) {        /* what the training on all will give: the last weights */
+        o.keep_last = true;
+        o.patience = 0;
+    }
+    if (j->folds.n > 0 && !j->final) {
+        o.model_path = j->fold_path;
+        o.checkpoint_path = o.metrics_path = NULL;
+    }
     return o;
 }
 
@@ -393,7 +423,7 @@ static int compete(struct job *j, const cs_feed *feed, cs_train_state *st)
         .opt = &o, .strands = j->model->strands,
         .network = start.bag == NULL ? j->model : NULL, .rate = start.composition_lr,
     };
-    const int rc = cs_bag_regression(&spec, st);
+    const int rc = j->valid != NULL ? cs_bag_regression(&spec, st) : CS_OK;
 
     return rc != CS_OK || aim.preset == CS_PRESET_FAST ? rc : cs_bag_learn(&spec, j->be, st);
 }
@@ -448,34 +478,158 @@ out:
 /* Finish the written model with validation data: calibration, HTML report. */
 static int look_back(struct job *j, const cs_train_state *st)
 {
+    const bool folds = j->folds.n > 0;
     const cs_judged it = {
+        .scores = !folds ? NULL : j->folds.bag ? &j->bag_scores : &j->scores,
+        .fold = j->folds.fold, .n_fold = j->folds.n,
         .path = own.output, .be = j->be, .valid = j->valid, .batch_tokens = learn.batch_tokens,
         .html = stated.html, .command = j->origin.command, .classes = &j->labelled.classes,
         .course = st->log, .regression = st->regression, .bag = st->bag,
     };
 
-    if (j->valid == NULL || !components.head->is_class || components.head->per_token ||
+    if ((j->valid == NULL && !folds) || !components.head->is_class || components.head->per_token ||
         (j->group != NULL && cs_group_rank(j->group) > 0))
         return CS_OK;
     return cs_evaluate_judge(&it);
+}
+
+/* The model and samples of the split as it is. */
+static int set_up(struct job *j)
+{
+    int rc = CS_OK;
+
+    CS_TRY(make_samplers(j));
+    CS_TRY(cs_class_weights(aim.weights, components.head, &j->data, j->labelled.classes.n,
+                            &j->weight));
+    CS_TRY(make_model(j));
+    CS_TRY(check_lengths(j));
+    CS_TRY(take_over(j));
+    rc = cs_bag_start(j->model, start.bag, start.composition_lr);
+out:
+    return rc;
+}
+
+static void tear_down(struct job *j)
+{
+    cs_sampler_free(j->train);
+    cs_sampler_free(j->valid);
+    cs_model_free(j->model);
+    free(j->weight);
+    j->train = j->valid = NULL;
+    j->model = NULL;
+    j->weight = NULL;
+}
+
+/* ---- cross-validation ------------------------------------------------------------------------ */
+
+static int assign_folds(struct job *j)
+{
+    int rc = CS_OK;
+    const size_t n = own.output != NULL ? strlen(own.output) + sizeof ".fold" : 1;
+
+    if (sample.n_fold == 0)
+        return CS_OK;
+    if (j->group != NULL)
+        return cs_fail(CS_EUSAGE, "--folds trains in one process; omit --ranks");
+    CS_TRY(cs_folds_assign(&j->data, &j->labelled.classes, (int)sample.n_fold,
+                           (uint64_t)learn.seed, label.split_by ? label.split_by : "name",
+                           &j->folds));
+    cs_folds_select(&j->folds, 0, &j->data);
+    j->fold_path = cs_xcalloc(n, 1);
+    if (own.output != NULL)
+        (void)snprintf(j->fold_path, n, "%s.fold", own.output);
+out:
+    return rc;
+}
+
+/* Adds what the model file of a fold says of its validation. */
+static int add_scores(struct job *j, cs_scores *to)
+{
+    const cs_judged it = { .path = j->fold_path, .be = j->be, .valid = j->valid,
+                           .batch_tokens = learn.batch_tokens };
+
+    return cs_evaluate_add(&it, to);
+}
+
+static int train_fold(struct job *j)
+{
+    int rc = CS_OK;
+    int64_t n, n_base;
+    cs_train_state st;
+    cs_fold_scores bag = { NAN, NAN, NAN };
+    const cs_feed feed = feed_of(j);
+    cs_feed run = feed;
+
+    cs_train_state_init(&st);
+    if (j->preset)
+        CS_TRY(compete(j, &feed, &st));
+    if (isfinite(st.bag)) {
+        bag = (cs_fold_scores){ st.best_accuracy, st.best_balanced, st.best_loss };
+        CS_TRY(add_scores(j, &j->bag_scores));
+    }
+    const cs_train_opt o = loop_options(j);
+    CS_TRY(cs_train_run(j->model, &run, &o, &st));
+    CS_TRY(add_scores(j, &j->scores));
+    cs_dataset_count(&j->data, CS_PART_VALID, -1, &n, &n_base);
+    cs_folds_add(&j->folds, &bag, n, &st);
+out:
+    cs_train_state_release(&st);
+    return rc;
+}
+
+/* Then everything is as if there were no validation. */
+static int cross_validate(struct job *j)
+{
+    int rc = CS_OK;
+
+    if (aim.budget != NULL)
+        cs_note("training %d models, each with --budget %s: %d folds, then all records",
+                j->folds.n + 1, aim.budget, j->folds.n);
+    for (int i = 0; i < j->folds.n; i++) {
+        cs_folds_select(&j->folds, i, &j->data);
+        if (i > 0) {
+            j->began = cs_now_s();
+            CS_TRY(set_up(j));
+        }
+        CS_TRY(train_fold(j));
+        tear_down(j);
+    }
+    cs_folds_finish(&j->folds);
+    cs_folds_select(&j->folds, -1, &j->data);
+    j->origin.folds = &j->folds;
+    j->final = true;
+    j->began = cs_now_s();
+    rc = set_up(j);
+out:
+    (void)unlink(j->fold_path);
+    return rc;
 }
 
 static int train(struct job *j)
 {
     int rc = CS_OK;
     cs_train_state st;
-    cs_feed feed = feed_of(j);
 
     cs_train_state_init(&st);
     if (sample.rc && j->valid != NULL && !own.resume && components.head->is_class &&
         !components.head->per_token)
         CS_TRY(cs_baseline_tell_strand(j->train, j->valid, (uint64_t)learn.seed));
-    if (j->preset && j->valid != NULL && !own.resume)
+    if (j->folds.n > 0)
+        CS_TRY(cross_validate(j));
+    cs_feed feed = feed_of(j);
+    if (j->preset && (j->valid != NULL || j->final) && !own.resume)
         CS_TRY(compete(j, &feed, &st));
+    if (j->folds.bag) {
+        cs_note("the bag of words is the model");
+        rc = look_back(j, &st);
+        goto out;
+    }
     const cs_train_opt o = loop_options(j);
     rc = cs_train_run(j->model, &feed, &o, &st);
     if (rc == CS_OK || rc == CS_ECANCEL)
         cs_train_summary(&st, j->checkpoint, rc);
+    if (rc == CS_OK && st.done && j->final)
+        cs_folds_headline(&j->folds, &st);
     if (rc == CS_OK && st.done)
         cs_bag_tell(&st);
     if (rc == CS_OK && st.done)
@@ -497,16 +651,11 @@ static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
     CS_TRY(cs_train_index(j->group, input.reference));
     CS_TRY(read_data(j, split.inflate));
     CS_TRY(apply_preset(j, set, argc, argv));
-    CS_TRY(make_samplers(j));
-    CS_TRY(cs_class_weights(aim.weights, components.head, &j->data, j->labelled.classes.n,
-                            &j->weight));
-    CS_TRY(cs_evaluate_check_page(stated.html, &own, components.head, j->valid));
+    CS_TRY(assign_folds(j));
     name_labels(j);
     CS_TRY(cs_train_device(&device, j->group, split.work, &j->be));
-    CS_TRY(make_model(j));
-    CS_TRY(check_lengths(j));
-    CS_TRY(take_over(j));
-    CS_TRY(cs_bag_start(j->model, start.bag, start.composition_lr));
+    CS_TRY(set_up(j));
+    CS_TRY(cs_evaluate_check_page(stated.html, &own, components.head, j->valid));
     CS_TRY(propose(j, argc, argv));
     CS_TRY(cs_budget_check(&j->budget, cs_now_s() - j->began));
     if (stated.strand > CS_STRAND_FORWARD)
@@ -526,9 +675,11 @@ out:
 
 static void release(struct job *j)
 {
-    cs_sampler_free(j->train);
-    cs_sampler_free(j->valid);
-    cs_model_free(j->model);
+    tear_down(j);
+    cs_folds_release(&j->folds);
+    cs_scores_release(&j->scores);
+    cs_scores_release(&j->bag_scores);
+    free(j->fold_path);
     cs_model_free(j->from);
     cs_model_free(j->base);
     cs_backend_close(j->base_be);
@@ -540,7 +691,6 @@ static void release(struct job *j)
     for (int32_t i = 0; i < j->n_label; i++)
         free(j->label[i].name);
     free(j->label);
-    free(j->weight);
     free(j->recipe);
     free(j->checkpoint);
 }

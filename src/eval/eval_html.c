@@ -414,6 +414,8 @@ static int course(struct page *p)
         return CS_OK;
     double *x = cs_xcalloc(2 * room, sizeof *x), *y = x + room;
     const int n = read_course(p->r->course, y);
+    if (n == 0)                  /* trained without validation */
+        goto out;
     for (int i = 0; i < n; i++)
         x[i] = (i + 1.0) / n;
     line[n_line++] = (cs_html_line){ name[0], x, y, n };
@@ -427,6 +429,42 @@ static int course(struct page *p)
                        "share of the epochs", "balanced accuracy", line, n_line, 0, 1 });
 out:
     free(x);
+    return rc;
+}
+
+/* The last two rows are mean and standard error. */
+static int folds(struct page *p)
+{
+    static const char *const column[] = { "accuracy", "balanced", "loss", "bag of words, balanced",
+                                          "regression on 5-mers, balanced", NULL };
+    int rc = CS_OK;
+    const cs_fold *f = p->r->fold;
+    const int n = p->r->n_fold;
+    int64_t n_valid = 0;
+    char name[32];
+
+    if (n == 0)
+        return CS_OK;
+    CS_TRY(cs_html_section(p->out, "Cross-validation"));
+    CS_TRY(put_head(p, "fold", column));
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(name, sizeof name, "%d", i + 1);
+        CS_TRY(put_row(p, name, f[i].n_valid,
+                       (double[]){ f[i].model.accuracy, f[i].model.balanced, f[i].model.loss,
+                                   f[i].bag.balanced, f[i].regression }, 5));
+        n_valid += f[i].n_valid;
+    }
+    const cs_fold_mean m[] = {
+        cs_fold_average(f, n, &f->model.accuracy), cs_fold_average(f, n, &f->model.balanced),
+        cs_fold_average(f, n, &f->model.loss), cs_fold_average(f, n, &f->bag.balanced),
+        cs_fold_average(f, n, &f->regression),
+    };
+    CS_TRY(put_row(p, "mean", n_valid, (double[]){ m[0].mean, m[1].mean, m[2].mean, m[3].mean,
+                                                   m[4].mean }, 5));
+    CS_TRY(put_row(p, "standard error", n_valid, (double[]){ m[0].error, m[1].error, m[2].error,
+                                                             m[3].error, m[4].error }, 5));
+    rc = cs_outfile_printf(p->out, "</table>\n");
+out:
     return rc;
 }
 
@@ -484,6 +522,7 @@ int cs_eval_html(const cs_eval_report *r, cs_outfile *out, double seconds, const
     CS_TRY(cs_html_begin(p.out, r->course != NULL ? "chordseq train" : "chordseq eval"));
     CS_TRY(summary(&p, seconds, command));
     CS_TRY(course(&p));
+    CS_TRY(folds(&p));
     CS_TRY(sets(&p));
     CS_TRY(ranks(&p));
     CS_TRY(classes(&p));

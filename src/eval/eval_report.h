@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "eval/calibrate.h"
 #include "eval/eval_ranks.h"
+#include "eval/fold_metrics.h"
 
 /* scores[0] are whole records, which are also told by bins of length; scores[1 + i] are pieces of
  * piece[i] bases. */
@@ -21,6 +22,8 @@ typedef struct cs_eval_report {
     const char      *course;     /* of a page at the end of training: the rows of the run's table
                                   * (train/table.h); NULL: there was none */
     double           regression, bag;          /* baselines of the course; NaN: none */
+    const cs_fold   *fold;       /* [n_fold] of a cross-validation, whose answers scores are */
+    int              n_fold;
 } cs_eval_report;
 
 /**

@@ -44,7 +44,17 @@ static int choose(const cs_bag_spec *s, cs_model_spec *m, struct parts *p)
     return cs_preset_apply(CS_PRESET_FAST, s->facts, with_learn, 0, NULL);
 }
 
-static int run(const cs_bag_spec *s, cs_backend *be, const cs_train_opt *opt, cs_train_state *st)
+/* A bag that is the model is its own baseline. */
+static char *describe(void *arg, const cs_train_state *st)
+{
+    const cs_train_opt *o = arg;
+    cs_train_state own = *st;
+
+    own.bag = st->best_balanced;
+    return o->describe(o->arg, &own);
+}
+
+static int run(const cs_bag_spec *s, cs_backend *be, cs_train_opt *opt, cs_train_state *st)
 {
     int rc = CS_OK;
     cs_model_spec spec = s->model;
@@ -69,10 +79,12 @@ static int run(const cs_bag_spec *s, cs_backend *be, const cs_train_opt *opt, cs
     o.warmup = own.warmup;
     o.ema = own.ema;
     o.clip = own.clip;
-    o.patience = PATIENCE;
+    o.patience = opt->keep_last ? 0 : PATIENCE;
     o.checkpoint_path = NULL;
     o.metrics_path = NULL;
     o.resume = false;
+    o.describe = opt->describe != NULL ? describe : NULL;
+    o.arg = opt;
     o.freeze_epochs = 0;
     o.shorter = "shorten sequences with --crop-max";
     rc = cs_train_run(m, &feed, &o, st);

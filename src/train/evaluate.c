@@ -218,22 +218,24 @@ static int calibrate(const cs_judged *j, cs_model *m)
 {
     int rc = CS_OK;
     cs_scores scores = { 0 };
+    const cs_scores *s = j->scores != NULL ? j->scores : &scores;
 
-    if (cs_sampler_count(j->valid) < LEAST_SAMPLES)
+    if (j->valid != NULL && cs_sampler_count(j->valid) < LEAST_SAMPLES)
         return CS_OK;
     cs_scores_for(&scores, m);
-    CS_TRY(evaluate_valid(m, j->valid, j->batch_tokens, true, &scores));
-    if (scores.n < LEAST_SAMPLES)
+    if (j->valid != NULL)
+        CS_TRY(evaluate_valid(m, j->valid, j->batch_tokens, true, &scores));
+    if (s->n < LEAST_SAMPLES)
         goto out;
-    CS_TRY(cs_evaluate_fit(m, j->path, &scores, edge, N_EDGE));
+    CS_TRY(cs_evaluate_fit(m, j->path, s, edge, N_EDGE));
     CS_TRY(cs_model_save(m, j->path, false));
-    cs_note("calibrated on %lld validation samples", (long long)scores.n);
+    cs_note("calibrated on %lld validation samples", (long long)s->n);
 out:
     cs_scores_release(&scores);
     return rc;
 }
 
-/* Of the probabilities that the model gives from now on. */
+/* Of the probabilities that the model gives from now on, or those of a cross-validation. */
 static int write_page(const cs_judged *j, cs_model *m)
 {
     int rc = CS_OK;
@@ -242,14 +244,16 @@ static int write_page(const cs_judged *j, cs_model *m)
     cs_eval_ranks ranks = { 0 };
     const double began = cs_now_s();
     const cs_eval_report r = {
-        .model = m, .scores = &scores, .bin = edge, .n_bin = N_EDGE, .ranks = &ranks,
+        .model = m, .scores = j->scores != NULL ? j->scores : &scores, .raw = j->scores != NULL,
+        .bin = edge, .n_bin = N_EDGE, .ranks = &ranks, .fold = j->fold, .n_fold = j->n_fold,
         .course = j->course, .regression = j->regression, .bag = j->bag,
     };
 
     if (j->html == NULL)
         return CS_OK;
     cs_scores_for(&scores, m);
-    CS_TRY(evaluate_valid(m, j->valid, j->batch_tokens, false, &scores));
+    if (j->valid != NULL)
+        CS_TRY(evaluate_valid(m, j->valid, j->batch_tokens, false, &scores));
     const double seconds = cs_now_s() - began;
     CS_TRY(cs_eval_ranks_init(&ranks, m, j->path, j->classes));
     CS_TRY(cs_outfile_open(j->html, &out));
@@ -260,6 +264,20 @@ out:
     cs_outfile_discard(out);
     cs_eval_ranks_release(&ranks);
     cs_scores_release(&scores);
+    return rc;
+}
+
+int cs_evaluate_add(const cs_judged *j, cs_scores *scores)
+{
+    int rc = CS_OK;
+    cs_model *m = NULL;
+
+    CS_TRY(cs_model_load(j->path, j->be, false, &m));
+    if (scores->n_out == 0)
+        cs_scores_for(scores, m);
+    rc = evaluate_valid(m, j->valid, j->batch_tokens, true, scores);
+out:
+    cs_model_free(m);
     return rc;
 }
 

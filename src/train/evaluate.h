@@ -2,6 +2,7 @@
 #ifndef CS_TRAIN_EVALUATE_H
 #define CS_TRAIN_EVALUATE_H
 
+#include "eval/fold_metrics.h"
 #include "eval/metrics.h"
 #include "infer/policy.h"
 #include "train/dataset.h"
@@ -59,13 +60,20 @@ int cs_evaluate_fit(cs_model *m, const char *path, const cs_scores *s, const int
 typedef struct cs_judged {
     const char       *path;      /* read, and written again */
     cs_backend       *be;
-    const cs_sampler *valid;     /* of the validation part */
+    const cs_sampler *valid;     /* of the validation part, or NULL: */
+    const cs_scores  *scores;    /* uncalibrated, of models of a cross-validation */
+    const cs_fold    *fold;      /* [n_fold] these */
+    int               n_fold;
     int64_t           batch_tokens;
     const char       *html;      /* a page about both, or NULL; then: */
     const char       *command, *course;        /* see cs_eval_report */
     double            regression, bag;
     const cs_classes *classes;
 } cs_judged;
+
+/** cs_evaluate_add - add a model file's uncalibrated predictions of the validation to scores, zero
+ * before the first call; the errors of loading and cs_evaluate_samples() */
+int cs_evaluate_add(const cs_judged *j, cs_scores *scores) CS_MUST_CHECK;
 
 /** cs_evaluate_check_page - before the training: can the page be written, and is there what it
  * shows? CS_OK, also with html NULL; CS_EUSAGE, CS_EIO */

@@ -290,7 +290,7 @@ static int keep_best(struct learner *l, const cs_metrics *f)
     cs_train_state *st = l->st;
     const double v = monitors_balanced(l) ? f->balanced : -f->loss;
 
-    if (f->n > 0 && !(isnan(st->best) ? isfinite(v) : v > st->best)) {
+    if (f->n > 0 && !l->o->keep_last && !(isnan(st->best) ? isfinite(v) : v > st->best)) {
         st->n_bad += st->best_epoch > 0;
         return CS_OK;
     }

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "train/folds.h"
 
 enum { PIECE_BYTES = 1 << 16, VALUE_BYTES = 512 };
 
@@ -183,7 +184,10 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
                          const cs_train_state *st)
 {
     json_t *o = json_object(), *per_class = json_object();
+    cs_train_state own = *st;
 
+    if (p->folds != NULL)
+        cs_folds_headline(p->folds, &own);
     json_object_set_new(o, "chordseq", json_string(PACKAGE_VERSION));
     json_object_set_new(o, "command", json_string(p->command));
     json_object_set_new(o, "seed", json_integer(p->seed));
@@ -198,15 +202,17 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
     json_object_set_new(o, "classes", per_class);
     json_object_set_new(o, "epoch", json_integer(st->best_epoch));
     json_object_set_new(o, "steps", json_integer(st->step));
-    json_object_set_new(o, "valid_loss", real_json(st->best_loss));
-    json_object_set_new(o, "valid_accuracy", real_json(st->best_accuracy));
-    json_object_set_new(o, "valid_balanced_accuracy", real_json(st->best_balanced));
+    json_object_set_new(o, "valid_loss", real_json(own.best_loss));
+    json_object_set_new(o, "valid_accuracy", real_json(own.best_accuracy));
+    json_object_set_new(o, "valid_balanced_accuracy", real_json(own.best_balanced));
     if (p->preset != NULL)
         json_object_set_new(o, "preset", json_string(p->preset));
-    if (isfinite(st->regression))
-        json_object_set_new(o, "baseline_regression_balanced", real_json(st->regression));
-    if (isfinite(st->bag))
-        json_object_set_new(o, "baseline_bag_balanced", real_json(st->bag));
+    if (isfinite(own.regression))
+        json_object_set_new(o, "baseline_regression_balanced", real_json(own.regression));
+    if (isfinite(own.bag))
+        json_object_set_new(o, "baseline_bag_balanced", real_json(own.bag));
+    if (p->folds != NULL)
+        json_object_set_new(o, "folds", cs_folds_json(p->folds));
     char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
     json_decref(o);
     return text;
@@ -232,8 +238,9 @@ void cs_provenance_tell(const char *text)
         below = below || own < json_number_value(v) - 5e-5;   /* in four decimals */
     }
     if (line[0] != '\0')
-        cs_note("when it was trained, its validation gave a balanced accuracy of %.4f%s%s", own,
-                line, below ? ": it is below its baseline" : "");
+        cs_note("when it was trained, its %s gave a balanced accuracy of %.4f%s%s",
+                json_object_get(o, "folds") ? "cross-validation" : "validation", own, line,
+                below ? ": it is below its baseline" : "");
     json_decref(o);
 }
 

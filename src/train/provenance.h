@@ -17,6 +17,7 @@ typedef struct cs_provenance {
     int64_t         seed;
     const char     *preset;      /* or NULL */
     const char     *split_by;    /* what the validation was split off by: a key, "name", "table" */
+    const struct cs_folds *folds; /* whose means stand for a validation; NULL: none */
     int64_t         n_group;     /* groups of records that stay together; 0: not counted */
 } cs_provenance;
 

@@ -25,6 +25,7 @@ typedef struct cs_train_opt {
     int64_t     n_epoch;
     int64_t     max_steps;       /* end of the whole run and of its schedule; 0: by epochs */
     int64_t     stop_after;      /* pause after so many steps of this run; 0: never */
+    bool        keep_last;       /* write the latest model, though the best may be another */
     int64_t     patience;        /* epochs without improvement; 0: any number */
     double      stop_at;         /* end when the validation is as good as this; 0: never */
     double      max_seconds;     /* pause after so long; 0: never */

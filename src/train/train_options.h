@@ -6,7 +6,7 @@
 #include "train/preset.h"
 
 typedef struct cs_sample_args {
-    int64_t crop_min, crop_max, n_sample, n_valid;
+    int64_t crop_min, crop_max, n_sample, n_valid, n_fold;
     double  crop_power, balance, group_balance, length_power, valid_frac;
     int     rc, no_rc;
 } cs_sample_args;

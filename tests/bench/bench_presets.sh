@@ -7,6 +7,8 @@
 #   --budgets LIST      with commas, times or bases (default: 20M)
 #   --sets LIST         rows of the table below, with commas (default: all)
 #   --seed N            (default 1)
+#   --cpu-clock SO      budgets of time are of the processor, by tests/bench/cpu_clock.c as a library
+#                       (cc -O2 -shared -fPIC), where other jobs share the machine
 #   --work DIR          data and models; a row whose model is there is not made again
 #                       (default: presets)
 #   -o FILE             the table (default: standard output)
@@ -20,12 +22,12 @@ set -eu
 
 . "$(dirname "$0")/lib.sh"
 genus=$CS_SHARED/data/genus taxa=$CS_SHARED/data/taxa
-presets=fast,balanced budgets=20M sets='' seed=1 work=presets out=/dev/stdout
+presets=fast,balanced budgets=20M sets='' seed=1 clock='' work=presets out=/dev/stdout
 while [ $# -gt 0 ]; do
     [ $# -gt 1 ] || { echo "bench_presets: $1 takes a value" >&2; exit 2; }
     case $1 in
     --presets) presets=$2 ;; --budgets) budgets=$2 ;; --sets) sets=$2 ;; --seed) seed=$2 ;;
-    --work) work=$2 ;; -o) out=$2 ;;
+    --cpu-clock) clock=$2 ;; --work) work=$2 ;; -o) out=$2 ;;
     *) echo "bench_presets: unknown option '$1'; the head of $0 lists them" >&2; exit 2 ;;
     esac
     shift 2
@@ -82,7 +84,7 @@ teach()
     shift
     [ ! -e "$m.cpu" ] || return 0
     (
-        "$chordseq" train -@ 1 --seed "$seed" "$@" -o "$m" 2> "$m.log" < /dev/null || exit 1
+        LD_PRELOAD=$clock "$chordseq" train -@ 1 --seed "$seed" "$@" -o "$m" 2> "$m.log" < /dev/null || exit 1
         times > "$m.times"
     ) || return 1
     awk 'END { gsub(/[ms]/, " "); print $1 * 60 + $2 + $3 * 60 + $4 }' "$m.times" > "$m.cpu"

@@ -1,4 +1,4 @@
-# train_report.t - `chordseq train`: what it says of data and run: strands.
+# train_report.t - `chordseq train`: what it says of data and run: strands, folds.
 . "$srcdir/tests/cli/lib.sh"
 
 # Purines on one strand; then the same with half of the records reversed.
@@ -16,3 +16,34 @@ T 'records of one strand: --no-rc is advised' sh -c '"$@" sense.fa -o sense.m 2>
     [ "$(grep -c "one strand: 5-mers tell [0-9.]* % .*; --no-rc may" told)" = 1 ]' - $fast
 T 'but not of both, nor where it is given' sh -c '"$@" mixed.fa -o mixed.m 2> told && "$@" --no-rc sense.fa -o sense.m 2>> told &&
     ! grep "one strand" told' - $fast
+
+# ---- cross-validation ----------------------------------------------------------------------------
+
+cross="chordseq train -@ 1 --label-key class --split-by organism --budget 40k -o cross.m"
+T 'folds, their mean and error, then all records' sh -c '"$@" --preset balanced --folds 4 --html cross.html mixed.fa 2> told &&
+    [ "$(grep -c "fold [1-4] of 4, 60 validation records: balanced .*; bag of words [01].*; regression" told)" = 4 ] &&
+    [ "$(grep -c "error of 4 folds: balanced accuracy [01].[0-9]* +- 0.[0-9]*, .* +- .*; bag .* +- " told)" = 1 ] &&
+    grep -q "calibrated on 240 validation samples" told' - $cross
+chordseq model show cross.m > card
+T 'the mean is that of the folds' sh -c 'sed -n "s/^training.folds.//p" card | tr -d "{}[]\"" | tr , : | awk -F : "
+    { for (i = 1; i <= NF; i++) if (\$i == \"each\" && !n++) { m = (\$(i+1) + \$(i+2) + \$(i+3) + \$(i+4)) / 4; s = 0
+        for (k = 1; k <= 4; k++) s += (\$(i+k) - m) ^ 2; d = m - \$(i-3); e = sqrt(s / 12) - \$(i-1) } }
+    END { exit !(n && d < 1e-5 && d > -1e-5 && e < 1e-5 && e > -1e-5) }"'
+T 'the model is trained on all records' sh -c 'grep -q "training.data.*\"train_records\":240,.*\"valid_records\":0" card &&
+    grep -q "training.valid_balanced_accuracy.[01]" card && grep -q "training.baseline_bag_balanced.[01]" card'
+T 'the page has a row per fold' sh -c '[ "$(grep -c "<h2>Cross-validation</h2>" cross.html)" = 1 ] &&
+    [ "$(sed -n "/Cross-validation/,/<.table>/p" cross.html | grep -c "<tr><td.*>60<")" = 4 ] && grep -q "standard error" cross.html'
+cp cross.m once.m
+T 'without a budget of time: the same bytes again' sh -c '"$@" -q --preset balanced --folds 4 mixed.fa && chordseq model show cross.m > again &&
+    for f in once cross; do chordseq model show $f.m | sed -n "s/^sha256.//p" > $f.sum; done && cmp once.sum cross.sum' - $cross
+T 'eval tells of the cross-validation' sh -c 'chordseq eval -m cross.m --label-key class mixed.fa 2>&1 > eval.tsv | grep -q "its cross-validation gave"'
+rm -f cross.*
+# refused WORDS OPTION...: in one sentence
+refused() { words=$1; shift; T "refused: $words" sh -c 'w=$1; shift; ! "$@" 2> err && [ "$(wc -l < err)" = 1 ] &&
+    grep -q "error: train: $w" err' - "$words" $cross "$@"; }
+refused "class .g. has 40 groups by organism, too few for --folds 50; lower it, give" --folds 50 sense.fa
+refused '--folds takes at least 2' --folds 1 sense.fa
+refused '--folds and --resume exclude each other' --folds 3 --resume sense.fa
+refused '--folds and --split exclude each other' --folds 3 --split sense.fa sense.fa
+refused '--folds is for sequence classes' --folds 3 --head regress sense.fa
+T 'nothing is left of what was refused' sh -c '[ -z "$(ls | grep "^cross\|fold\|tmp")" ]'

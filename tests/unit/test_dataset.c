@@ -5,6 +5,7 @@
 #include "batch/batch.h"
 #include "registry.h"
 #include "train/feed.h"
+#include "train/folds.h"
 
 enum { N = 400, K = 3 };
 
@@ -49,6 +50,43 @@ static void test_split(void **state)
     }
     cs_dataset_release(&d);
     cs_dataset_release(&e);
+}
+
+static void test_folds(void **state)
+{
+    enum { FOLDS = 5 };
+    static char *names[] = { "a", "b", "c" };
+    const cs_classes classes = { .name = names, .n = K };
+    int64_t n, n_base, all;
+    cs_folds f;
+    cs_dataset d;
+
+    (void)state;
+    make(&d);
+    assert_int_equal(cs_folds_assign(&d, &classes, FOLDS, 7, "name", &f), CS_OK);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(f.of[i], f.of[i - i % 10]);
+    for (int k = 0; k < FOLDS; k++) {
+        cs_folds_select(&f, k, &d);
+        for (int32_t c = 0; c < K; c++) {
+            cs_dataset_count(&d, CS_PART_TRAIN, c, &n, &all);
+            cs_dataset_count(&d, CS_PART_VALID, c, &n, &n_base);
+            assert_in_range(100 * n_base / (all + n_base), 15, 25);
+        }
+    }
+    cs_folds_select(&f, -1, &d);
+    cs_dataset_count(&d, CS_PART_TRAIN, -1, &n, &n_base);
+    assert_int_equal(n, N);
+    cs_folds_release(&f);
+    /* A class of one group. */
+    d.ex[0].class_no = K - 1;
+    for (int i = 1; i < N; i++)
+        d.ex[i].class_no = i < 10 ? K - 1 : d.ex[i].class_no % (K - 1);
+    assert_int_equal(cs_folds_assign(&d, &classes, 2, 7, "genus", &f), CS_EUSAGE);
+    assert_non_null(strstr(cs_error_message(), "class 'c' has 1 group by genus, too few"));
+    cs_error_clear();
+    cs_folds_release(&f);
+    cs_dataset_release(&d);
 }
 
 static void test_pieces_stay_together(void **state)
@@ -414,7 +452,8 @@ static void test_labels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_split), cmocka_unit_test(test_odd_splits),
+        cmocka_unit_test(test_split), cmocka_unit_test(test_folds),
+        cmocka_unit_test(test_odd_splits),
         cmocka_unit_test(test_pieces_stay_together),
         cmocka_unit_test(test_draw), cmocka_unit_test(test_mass),
         cmocka_unit_test(test_group_balance),

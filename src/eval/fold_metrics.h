@@ -1,0 +1,23 @@
+/* fold_metrics.h - metrics of a cross-validation: a row per fold, means and standard errors. */
+#ifndef CS_EVAL_FOLD_METRICS_H
+#define CS_EVAL_FOLD_METRICS_H
+
+#include <stdint.h>
+
+typedef struct cs_fold_scores { double accuracy, balanced, loss; } cs_fold_scores;
+
+/* The validation of one fold. NaN: not measured. */
+typedef struct cs_fold {
+    int64_t        n_valid;      /* records */
+    cs_fold_scores model;
+    cs_fold_scores bag;          /* of the bag of words that a network began with */
+    double         regression;   /* balanced accuracy of the baseline */
+} cs_fold;
+
+typedef struct cs_fold_mean { double mean, error; } cs_fold_mean;
+
+/** cs_fold_average - mean and standard error of a field of n folds, of type double; NaN where a
+ * fold has none. field: of the first fold */
+cs_fold_mean cs_fold_average(const cs_fold *fold, int n, const double *field);
+
+#endif

@@ -1,0 +1,48 @@
+/* folds.h - cross-validation: folds of whole groups, and what their validations gave. */
+#ifndef CS_TRAIN_FOLDS_H
+#define CS_TRAIN_FOLDS_H
+
+#include "eval/fold_metrics.h"
+#include "io/labels.h"
+#include "train/checkpoint.h"
+#include "train/dataset.h"
+
+typedef struct cs_folds {
+    int      n;                  /* 0: no cross-validation */
+    int32_t *of;                 /* [records of the dataset] fold of each */
+    cs_fold *fold;               /* [n] */
+    int      n_done;
+    bool     bag;                /* the bag of words is better: it is the model */
+} cs_folds;
+
+/**
+ * cs_folds_assign - deal groups to n folds, so that every fold has its share of every class
+ *
+ * The largest group comes first, each to the fold that has least of its classes. Depends on the
+ * data and the seed only.
+ *
+ * d        of classes; skipped examples are left alone
+ * by       what the groups are made by, for messages
+ * Returns  CS_OK; CS_EUSAGE naming a class that is missing in a fold; CS_EMEM
+ */
+int  cs_folds_assign(const cs_dataset *d, const cs_classes *classes, int n, uint64_t seed,
+                     const char *by, cs_folds *f) CS_MUST_CHECK;
+void cs_folds_release(cs_folds *f);
+
+/** cs_folds_select - fold i (from 0) is for validation, the rest for training; -1: train on all */
+void cs_folds_select(const cs_folds *f, int i, cs_dataset *d);
+
+/** cs_folds_add - keep, and log, the next fold's metrics: what st has of the model */
+void cs_folds_add(cs_folds *f, const cs_fold_scores *bag, int64_t n_valid,
+                  const cs_train_state *st);
+
+/** cs_folds_finish - log means, and decide between bag and network */
+void cs_folds_finish(cs_folds *f);
+
+/** cs_folds_headline - the means of what the model is, as if they were its validation */
+void cs_folds_headline(const cs_folds *f, cs_train_state *st);
+
+/** cs_folds_json - of every fold, means and standard errors, for the model's metadata */
+struct json_t *cs_folds_json(const cs_folds *f);
+
+#endif
