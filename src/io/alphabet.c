@@ -3,9 +3,9 @@
  * Source   Nomenclature Committee of the IUB, "Nomenclature for incompletely specified bases in
  *          nucleic acid sequences", 1984 (NAR 13:3021), table 1.
  *
- * DESIGN: many letters at once go 32 at a time where AVX2 is. The low four bits of A, C, G and T
- * differ, so a shuffle tells which of them a byte would have to be; bits 1 and 2 are 0 1 3 2, whose
- * Gray code is their number. Whatever else there is goes through the tables.
+ * DESIGN: with AVX2, 32 letters are processed at a time. The low four bits of A, C, G and T differ,
+ * so a shuffle gives the only candidate for a byte; bits 1 and 2 are 0 1 3 2, whose Gray code is
+ * the base's number. Other letters use the tables.
  */
 #include "io/alphabet.h"
 
@@ -129,7 +129,7 @@ static int64_t codes_avx2(const char *base, int64_t n, uint8_t *code)
 
 #endif
 
-/* What stops the vectors is the rest, or a letter that ends it all. */
+/* The rest of the letters, or one outside of A, C, G and T. */
 bool cs_base_fold(const char *restrict src, int64_t n, char *restrict dst)
 {
     const int64_t i = cs_cpu_has(CS_CPU_AVX2) ? fold_avx2(src, n, dst) : 0;

@@ -7,8 +7,8 @@
 
 /** cs_base_code - A C G T as 0 1 2 3 (either case, U as T); 4 for every other byte */
 extern const uint8_t cs_base_code[256];
-/** cs_base_upper - IUPAC letters upper-case with U as T; 0 for a byte that is no IUPAC letter.
- * '-' and '.' (gaps) and '*' give 'N'. */
+/** cs_base_upper - IUPAC letters upper-case with U as T; 0 for other bytes. '-' and '.' (gaps) and
+ * '*' give 'N'. */
 extern const char cs_base_upper[256];
 /** cs_base_complement - of an upper-case IUPAC letter (R<->Y, K<->M, B<->V, D<->H, S, W, N kept);
  * 0 for every other byte */
@@ -20,7 +20,7 @@ extern const char cs_base_complement[256];
  * With AVX2 where the CPU has it; the same bytes without.
  *
  * fold     dst[i] = cs_base_upper[src[i]], if all of these are A, C, G or T: true. Otherwise false,
- *          and dst holds nothing of use
+ *          and dst is undefined
  * codes    code[i] = cs_base_code[base[i]]; true if none of them is 4
  * Aliasing the operands do not overlap
  */

@@ -1,5 +1,4 @@
-/* class_counts.c - how many records and bases each class got, and each clade: what reports are made
- * of. */
+/* class_counts.c - counts of records and bases per class and clade, for reports. */
 #include "io/class_counts.h"
 
 #include <string.h>
@@ -65,7 +64,7 @@ void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const c
         add(&t->of_class[no], 1, n);
 }
 
-/* The lower end of the interval of probability that has the middle record. */
+/* The lower bound of the probability bin of the median record. */
 static double median_prob(const cs_class_counts *t)
 {
     uint64_t n = 0, below = 0;

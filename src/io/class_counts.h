@@ -1,5 +1,4 @@
-/* class_counts.h - how many records and bases each class got, and each clade: what reports are made
- * of. */
+/* class_counts.h - counts of records and bases per class and clade, for reports. */
 #ifndef CS_IO_CLASS_COUNTS_H
 #define CS_IO_CLASS_COUNTS_H
 
@@ -14,31 +13,30 @@ typedef struct cs_class_counts {
     cs_count  all, unclassified;
     cs_count  reason[CS_N_REASON];
     cs_count *of_class;          /* [n_label] called so */
-    cs_count *direct, *clade;    /* [nodes] called so; the same with all below. NULL: no tree */
+    cs_count *direct, *clade;    /* [nodes] called so; the same with descendants. NULL: no tree */
     uint64_t  prob[2][CS_PROB_BINS];  /* called, not called: twentieths of cs_prediction_prob() */
     int       n_label, n_node;
 } cs_class_counts;
 
-/** cs_prob_bin - which twentieth a probability falls in; 1 is of the last */
+/** cs_prob_bin - bin of a probability, one of twenty; 1 is in the last */
 int  cs_prob_bin(double p);
 
 /** cs_class_counts_new - for the classes (or values) of an output; CS_EMEM */
 int  cs_class_counts_new(const cs_output_info *info, cs_class_counts **out) CS_MUST_CHECK;
-/** cs_class_counts_add - one record more; with values, a record with a prediction is of no class */
+/** cs_class_counts_add - add one record; with values, a record with a prediction has no class */
 void cs_class_counts_add(cs_class_counts *t, const cs_output_info *info, const cs_record *r,
                          const cs_prediction *a);
-/** cs_class_counts_doubt - where half of the records or more have probabilities but no call, a
- * sentence on it; false: fewer have */
+/** cs_class_counts_doubt - a message if half of the records or more have probabilities but no call;
+ * false: fewer */
 bool cs_class_counts_doubt(const cs_class_counts *t, char *buf, size_t n_buf);
 
 /** cs_class_counts_sum - fill clade, after the last record */
 void cs_class_counts_sum(cs_class_counts *t, const cs_taxonomy *tree);
-/** cs_class_counts_merge - what `from` counted as well, but for clades; both are for the same
- * classes */
+/** cs_class_counts_merge - add the counts of `from`, except clades; both have the same classes */
 void cs_class_counts_merge(cs_class_counts *to, const cs_class_counts *from);
 void cs_class_counts_free(cs_class_counts *t);
 
-/* For writers whose state is a tally and nothing else: begin, record and release. */
+/* For writers with class counts as their only state: begin, record and release. */
 int  cs_class_counts_begin(cs_output *o) CS_MUST_CHECK;
 int  cs_class_counts_record(cs_output *o, const cs_record *r, const cs_prediction *a) CS_MUST_CHECK;
 void cs_class_counts_release(cs_output *o);
@@ -47,10 +45,11 @@ void cs_class_counts_release(cs_output *o);
 json_t *cs_class_counts_save(const cs_output *o);
 bool    cs_class_counts_restore(cs_output *o, const json_t *state);
 
-/** cs_counts_save - n counts as a JSON array. cs_counts_restore - back; false: it is none of n */
+/** cs_counts_save - n counts as a JSON array. cs_counts_restore - the reverse; false if it is not
+ * one of n */
 json_t *cs_counts_save(const uint64_t *v, size_t n);
 bool    cs_counts_restore(const json_t *a, uint64_t *v, size_t n) CS_MUST_CHECK;
-/** cs_class_counts_json, cs_class_counts_read - a tally but for its clades, which follow from the
+/** cs_class_counts_json, cs_class_counts_read - class counts without clades, which follow from the
  * rest */
 json_t *cs_class_counts_json(const cs_class_counts *t);
 bool    cs_class_counts_read(cs_class_counts *t, const json_t *j) CS_MUST_CHECK;

@@ -28,7 +28,7 @@ static const char *kind_of(const htsFormat *m)
     }
 }
 
-/* Where htslib is not sure: does it begin with a record that our readers take? */
+/* If htslib is not sure: does it begin with a valid record for our readers? */
 static bool has_record(const char *path)
 {
     static const cs_input_opt any = { .series = false };
@@ -40,7 +40,7 @@ static bool has_record(const char *path)
     const int rc = cs_input_close(in);
     cs_chunk_free(c);
     if (!failed)
-        cs_error_clear();        /* nobody has asked for its records */
+        cs_error_clear();        /* its records are not needed */
     return has && rc == CS_OK;
 }
 

@@ -8,8 +8,8 @@
 #define CS_VARIANTS   "variants"
 
 /** cs_content_of - the kind of a regular file's content: CS_SEQUENCES (FASTA, FASTQ, diplotypes),
- * CS_ALIGNMENTS (SAM, BAM, CRAM), CS_VARIANTS (VCF, BCF), compressed or not; NULL for everything
- * else, and for what cannot be read. For cs_outfile_protect() */
+ * CS_ALIGNMENTS (SAM, BAM, CRAM), CS_VARIANTS (VCF, BCF), compressed or not; NULL for other and for
+ * unreadable files. For cs_outfile_protect() */
 const char *cs_content_of(const char *path);
 
 #endif

@@ -1,7 +1,7 @@
 /* diplotype_calls.c - diplotypes of VCF or BCF genotypes on a reference.
  *
- * DESIGN: records may lie over each other and speak of sites before the last one's, so a region's
- * haplotypes are held as a byte per site and sample until its last record has come.
+ * DESIGN: records may overlap and refer to sites before the previous record's, so a region's
+ * haplotypes are held, a byte per site and sample, until its last record.
  */
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "io/reference.h"
 #include "io/regions.h"
 
-/* The output, and what was written to it. */
+/* The output and its counts. */
 typedef struct cs_diplotext {
     cs_outfile *f;
     int         column;          /* codes on the present line */
@@ -20,15 +20,16 @@ typedef struct cs_diplotext {
     uint64_t    n_unknown;       /* N on either haplotype */
 } cs_diplotext;
 
-/** cs_diplotext_record - begin a record: its sample's name and its place */
+/** cs_diplotext_record - begin a record: its sample's name and its region */
 int cs_diplotext_record(cs_diplotext *t, const char *sample, const cs_region *at) CS_MUST_CHECK;
 /** cs_diplotext_site - one more site of it; ref is the reference's symbol */
 int cs_diplotext_site(cs_diplotext *t, int hap1, int hap2, int ref) CS_MUST_CHECK;
 
-/** cs_diplotext_close - end the last line and give the file its name; f is gone in every case */
+/** cs_diplotext_close - end the last line and rename the file into place; f is invalid
+ * afterwards */
 int cs_diplotext_close(cs_diplotext *t) CS_MUST_CHECK;
 
-/* What both kinds of input need. */
+/* Arguments of both kinds of input. */
 typedef struct cs_diplo_source {
     const char    *path;
     cs_reference  *ref;
@@ -38,8 +39,8 @@ typedef struct cs_diplo_source {
     int            threads;
 } cs_diplo_source;
 
-/** cs_diplo_reads - sites of alignments (diplotype_reads.c). reason receives how many sites were
- * called, and why the others were not */
+/** cs_diplo_reads - sites of alignments (diplotype_reads.c). reason receives the number of sites
+ * called, and of others by reason */
 int cs_diplo_reads(const cs_diplo_source *s, const cs_pileup_opt *opt, const cs_site_rule *rule,
                    uint64_t reason[CS_N_SITE_CALL]) CS_MUST_CHECK;
 
@@ -47,11 +48,11 @@ typedef struct cs_diplo_calls_opt {
     const char *const *sample;   /* [n_sample] names wanted, in this order; n_sample 0: all */
     int         n_sample;
     bool        absent_unknown;  /* sites without a record are N, not the reference */
-    bool        all_filters;     /* records that a filter has refused count, too */
-    int64_t     max_memory;      /* bytes for the haplotypes in hand */
+    bool        all_filters;     /* include records that failed a filter */
+    int64_t     max_memory;      /* maximum bytes for the haplotypes of a region */
 } cs_diplo_calls_opt;
 
-/* Records and alleles that count, and the reasons why others do not. */
+/* Counts of records and alleles used, and of others by reason. */
 typedef struct cs_diplo_calls_stat {
     uint64_t n_record, n_filtered, n_no_gt, n_ploidy, n_applied[CS_N_APPLIED];
 } cs_diplo_calls_stat;

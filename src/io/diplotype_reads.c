@@ -1,7 +1,7 @@
 /* diplotype_reads.c - diplotypes from aligned reads.
  *
- * DESIGN: sites come in order and are written as they come; what lies between them is N. Memory is
- * that of the reads over one site, whatever the length of the contig.
+ * DESIGN: sites are ordered and written at once; gaps between them are N. Memory is that of the
+ * reads over one site, for any length of contig.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ out:
     return rc;
 }
 
-/* Sites that no read lies over. */
+/* Sites without reads. */
 static int write_gap(struct walk *w, int64_t to)
 {
     const cs_site none = { .n_read = 0 };
@@ -77,7 +77,7 @@ static int check_length(const struct walk *w, const char *contig, int64_t n)
     return CS_OK;
 }
 
-/* All sites of what the pileup was set on; contigs become records where there is none yet. */
+/* All sites of the pileup's region; starts a record per contig if none is open. */
 static int walk_sites(struct walk *w, bool whole)
 {
     int rc, contig = -1;

@@ -1,4 +1,4 @@
-/* exons.c - exons by place, in htslib's interval index. */
+/* exons.c - exons by position, in htslib's interval index. */
 #include "io/exons.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static bool is_remark(const char *line)
            strncmp(line, "browser", 7) == 0;
 }
 
-/* Both ends of an exon, from 0, the second not included; false: they are not in these columns. */
+/* Both ends of an exon, from 0, the second not included; false if the columns hold none. */
 static bool parse_span(char *const *column, int at, int64_t first, int64_t *from, int64_t *to)
 {
     if (cs_parse_int(column[at], from) != CS_OK || cs_parse_int(column[at + 1], to) != CS_OK)

@@ -1,4 +1,4 @@
-/* exons.h - on which strand exons lie: from a BED, GTF or GFF3 file. */
+/* exons.h - strands of exons, from a BED, GTF or GFF3 file. */
 #ifndef CS_IO_EXONS_H
 #define CS_IO_EXONS_H
 
@@ -22,10 +22,10 @@ int cs_exons_open(const char *path, cs_exons **out) CS_MUST_CHECK;
 void cs_exons_close(cs_exons *e);
 
 /** cs_exons_strand - 1 or -1: the strand of the exons that overlap bases [from, to) of a contig;
- * 0: there are none, or some on either */
+ * 0: none, or exons on both */
 int cs_exons_strand(cs_exons *e, const char *contig, int64_t from, int64_t to);
 
-/** cs_exons_count - how many there are */
+/** cs_exons_count - number of exons */
 int64_t cs_exons_count(const cs_exons *e);
 
 #endif

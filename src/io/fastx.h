@@ -8,10 +8,10 @@
 typedef struct cs_fastx_text { char *s; size_t n, cap; } cs_fastx_text;
 
 typedef struct cs_fastx {
-    const char     *file, *path; /* path: for messages, with where reading began */
+    const char     *file, *path; /* path: for messages, with the start offset */
     cs_source      *src;
     cs_input_count *count;       /* or NULL */
-    const char     *p, *end;     /* text in hand */
+    const char     *p, *end;     /* unread text */
     int64_t         line;        /* the line that p is in, from 1 */
     int             kind;        /* '>' or '@'; 0 before the first record */
     char            nl;          /* what ends a line: '\n', or '\r' in old Macintosh files */
@@ -21,32 +21,30 @@ typedef struct cs_fastx {
     bool            odd;         /* this record has an X */
     /* of a part of the file */
     int64_t         from, to;
-    bool            to_go;       /* reading has not begun, and not all is wanted */
+    bool            to_go;       /* not started, and only a part is wanted */
     bool            drop;        /* the record starts before the part */
-    bool            behind;      /* the next one starts behind it */
+    bool            behind;      /* the next one starts after it */
     char           *place;       /* what path points to, or NULL */
 } cs_fastx;
 
-/** cs_fastx_more - CS_OK when at least one byte is in hand; CS_EOF; what the source failed of */
+/** cs_fastx_more - CS_OK if at least one byte is available; CS_EOF; the source's error */
 int cs_fastx_more(cs_fastx *f) CS_MUST_CHECK;
-/** cs_fastx_failed - the sentence for a source's error */
+/** cs_fastx_failed - the message for a source's error */
 int cs_fastx_failed(cs_fastx *f, int code);
-/** cs_fastx_line - append the rest of the line to t and step behind its end. CS_EOF: there is
- * none */
+/** cs_fastx_line - append the rest of the line to t and skip its end. CS_EOF: there is none */
 int cs_fastx_line(cs_fastx *f, cs_fastx_text *t) CS_MUST_CHECK;
-/** cs_fastx_begin - what ends a line here; steps behind a byte order mark */
+/** cs_fastx_begin - detect the line end; skips a byte order mark */
 int cs_fastx_begin(cs_fastx *f) CS_MUST_CHECK;
 int cs_fastx_skip_blank(cs_fastx *f) CS_MUST_CHECK;
 /** cs_fastx_split - `head`, a header without its '>' or '@', into name and comment */
 int cs_fastx_split(cs_fastx *f) CS_MUST_CHECK;
-/** cs_fastx_rest - of a FASTQ record all behind the header */
+/** cs_fastx_rest - read a FASTQ record after its header */
 int cs_fastx_rest(cs_fastx *f) CS_MUST_CHECK;
-/** cs_fastx_finish - the record in hand is done with */
+/** cs_fastx_finish - release the present record */
 void cs_fastx_finish(cs_fastx *f);
 
 /**
- * cs_fastx_go_to_part - before the first record, to a place from which reading on meets every
- * record of the part
+ * cs_fastx_go_to_part - before the first record, seek to a position before every record of the part
  *
  * Returns  CS_OK; the errors of reading
  */

@@ -1,11 +1,11 @@
 /*
- * fastx_part.c - to the first record of a part of a FASTA or FASTQ file.
+ * fastx_part.c - seek to the first record of a part of a FASTA or FASTQ file.
  *
  * DESIGN: a part has the records that start in it. Reading begins some way before it, at a line
- * that can be nothing but a header: in FASTA one that begins with '>', in FASTQ one that begins
- * with '@' and holds a blank or another byte that no quality has, for a line of a quality may look
- * like any header without. From there all is read as ever, and records that start before the part
- * are dropped. Where there is no such line, reading begins at the file's start.
+ * that must be a header: in FASTA one that begins with '>', in FASTQ one that begins with '@' and
+ * contains a blank or another byte outside of the quality alphabet, since quality lines may look
+ * like other headers. From there records are read as usual, and those that start before the part
+ * are dropped. Without such a line, reading begins at the file's start.
  */
 #include "io/fastx.h"
 
@@ -13,7 +13,7 @@
 
 #include "io/gzi.h"
 
-/* How far before a part a header is looked for. */
+/* Distance before a part to search for a header. */
 enum { LEAD_BYTES = 1 << 16, MORE_LEAD = 16 };
 
 /* To a line that begins with '>', or to the end of the part. The text may begin within a line. */
@@ -39,7 +39,7 @@ static bool is_header(const cs_fastx *f)
     return false;
 }
 
-/* Behind a record whose header is surely one and starts before the part; CS_EOF: there is none. */
+/* Skip a record with an unambiguous header before the part; CS_EOF: there is none. */
 static int find_fastq_header(cs_fastx *f)
 {
     int rc = cs_fastx_line(f, &f->head);
@@ -61,7 +61,7 @@ out:
     return rc;
 }
 
-/* Lines are counted from here, and messages say so. */
+/* Line numbers in messages count from here. */
 static int start_at(cs_fastx *f, int64_t at)
 {
     const size_t n = strlen(f->file) + 48;

@@ -1,5 +1,4 @@
-/* genotypes.h - records of a VCF or BCF file as alleles and genotypes, and what they make of a
- * reference. */
+/* genotypes.h - alleles and genotypes of VCF and BCF records, and haplotypes of a reference. */
 #ifndef CS_IO_GENOTYPES_H
 #define CS_IO_GENOTYPES_H
 
@@ -13,18 +12,18 @@
 typedef struct cs_variant {
     const char        *contig;
     int64_t            pos;      /* 0-based */
-    int64_t            n_ref;    /* reference bases that it speaks of: of REF, or up to END */
+    int64_t            n_ref;    /* reference bases covered: of REF, or up to END */
     const char *const *allele;   /* [n_allele] REF first */
     int                n_allele;
     bool               passed;   /* FILTER is PASS or missing */
-    const int32_t     *gt;       /* [n_sample * ploidy] as htslib has them; NULL: no GT */
+    const int32_t     *gt;       /* [n_sample * ploidy] in htslib's encoding; NULL: no GT */
     int                ploidy;   /* the largest of any sample */
 } cs_variant;
 
 enum { CS_GT_MISSING = -1, CS_GT_END = -2, CS_GT_BROKEN = -3 };
 
-/** cs_variant_gt - the allele that haplotype h of a sample has; CS_GT_MISSING for '.', CS_GT_END
- * behind the sample's ploidy, CS_GT_BROKEN for a number that the record has no allele for */
+/** cs_variant_gt - the allele of haplotype h of a sample; CS_GT_MISSING for '.', CS_GT_END beyond
+ * the sample's ploidy, CS_GT_BROKEN for an invalid allele number */
 int cs_variant_gt(const cs_variant *v, int sample, int h);
 
 typedef struct cs_genotypes cs_genotypes;
@@ -50,7 +49,7 @@ int  cs_genotypes_next(cs_genotypes *g, cs_variant *v) CS_MUST_CHECK;
 
 /* ---- haplotypes ------------------------------------------------------------------------------ */
 
-/* Two haplotypes of a stretch of a contig, a byte per site: the first one's symbol in the low four
+/* Two haplotypes of a range of a contig, a byte per site: the first one's symbol in the low four
  * bits, the second one's in the high four. */
 typedef struct cs_haplotypes {
     uint8_t    *site;            /* [to - from] */
@@ -60,7 +59,7 @@ typedef struct cs_haplotypes {
 
 /** cs_haplotypes_fill - the reference on both, or N */
 void cs_haplotypes_fill(cs_haplotypes *h, bool known);
-/** cs_haplotypes_fits - is a record's REF what the reference has, as far as both are known here? */
+/** cs_haplotypes_fits - does a record's REF match the reference, at sites where both are known? */
 bool cs_haplotypes_fits(const cs_haplotypes *h, const cs_variant *v);
 /** cs_haplotypes_code - the code of a site, i counted from 0 */
 char cs_haplotypes_code(const cs_haplotypes *h, int64_t i);
@@ -70,18 +69,18 @@ typedef enum cs_applied {
 } cs_applied;
 
 /**
- * cs_haplotypes_apply - put an allele of a record on one haplotype (0 or 1)
+ * cs_haplotypes_apply - apply an allele of a record to one haplotype (0 or 1)
  *
- * allele   0 .. n_allele - 1, or CS_GT_MISSING, which makes N of the record's reference bases
- * Returns  CS_APPLIED; else nothing was changed but what is said:
- *          CS_APPLIED_SYMBOLIC   an allele that spells no sequence: N where the record stands
- *          CS_APPLIED_OVERLAP    a record before it has put something else there
+ * allele   0 .. n_allele - 1, or CS_GT_MISSING, which sets the record's reference bases to N
+ * Returns  CS_APPLIED; else nothing was changed, except as stated:
+ *          CS_APPLIED_SYMBOLIC   a symbolic allele: N at the record's bases
+ *          CS_APPLIED_OVERLAP    conflicts with an earlier record
  *          CS_APPLIED_NO_ANCHOR  an insertion before the first base of the contig
  *
- * REF and the allele are trimmed at their ends first, so that CA to CAA is an insertion behind C.
- * Then they are laid side by side: bases replace bases, what REF has more is deleted, and what the
- * allele has more is an insertion behind the last base before it. A '*' is a deletion that a record
- * before it has described. Allele 0 is the reference, for all sites up to END.
+ * REF and the allele are trimmed at their ends first, so CA to CAA is an insertion after C. Then
+ * they are aligned from the left: bases replace bases, excess bases of REF are deleted, and excess
+ * bases of the allele are an insertion after the last base before them. A '*' is a deletion by an
+ * earlier record. Allele 0 is the reference, for all sites up to END.
  */
 cs_applied cs_haplotypes_apply(cs_haplotypes *h, int hap, const cs_variant *v, int allele);
 

@@ -2,8 +2,8 @@
  * gzi.c - the index that `bgzip -r` and `samtools faidx` write beside a BGZF file.
  *
  * DESIGN: the number of blocks but the first, then for each where it starts, in the file and in the
- * text, all in 64 bits, little-endian and ascending. It is searched where it lies, and whatever is
- * odd about it makes it no index: it saves time and nothing else.
+ * text, all in 64 bits, little-endian and ascending. It is searched on disk; a malformed index is
+ * ignored, since it only saves time.
  */
 #include "io/gzi.h"
 

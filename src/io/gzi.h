@@ -8,8 +8,8 @@
  * cs_gzi_before - where a block starts, by PATH.gzi
  *
  * at       bytes of the file
- * Returns  the last start that the index has up to `at`; 0 if there is no index, if it is damaged,
- *          or older than the file
+ * Returns  the last start in the index up to `at`; 0 if the index is missing, damaged, or older
+ *          than the file
  */
 int64_t cs_gzi_before(const char *path, int64_t at);
 

@@ -45,7 +45,7 @@ static bool inside(const cs_haplotypes *h, int64_t pos)
     return pos >= h->from && pos < h->to;
 }
 
-/* Nothing but the reference, or nothing known yet. */
+/* Equal to the reference, or unknown. */
 static bool is_free(const cs_haplotypes *h, int hap, int64_t pos)
 {
     const int now = get(h, hap, pos);
@@ -63,7 +63,7 @@ static void set_all(cs_haplotypes *h, int hap, const cs_variant *v, bool known)
     }
 }
 
-/* A letter of an allele; no sequence has another one. */
+/* A valid letter of an allele. */
 static bool spells(const char *s)
 {
     while (*s && cs_base_upper[(unsigned char)*s] && *s != '*' && *s != '.' && *s != '-')
@@ -71,7 +71,7 @@ static bool spells(const char *s)
     return *s == '\0';
 }
 
-/* What is left of REF and an allele when equal ends are taken off: n bases of each from skip on. */
+/* REF and an allele after trimming equal ends: n bases of each from skip on. */
 struct change { int64_t skip, n_ref, n_alt; };
 
 static struct change trim(const char *ref, const char *alt)
@@ -92,7 +92,7 @@ static struct change trim(const char *ref, const char *alt)
     return c;
 }
 
-/* Has a record before this one changed a site that this one changes? */
+/* Has an earlier record changed a site that this one changes? */
 static bool overlaps(const cs_haplotypes *h, int hap, int64_t from, int64_t to)
 {
     for (int64_t p = from > h->from ? from : h->from; p < to && p < h->to; p++) {
@@ -112,7 +112,7 @@ static cs_applied change_sites(cs_haplotypes *h, int hap, const cs_variant *v, c
         return CS_APPLIED_NO_ANCHOR;
     if (overlaps(h, hap, at, at + c.n_ref))
         return CS_APPLIED_OVERLAP;
-    set_all(h, hap, v, true);        /* what REF and the allele have in common is known */
+    set_all(h, hap, v, true);        /* the common part of REF and the allele is known */
     for (int64_t i = 0; i < c.n_ref; i++) {
         if (inside(h, at + i))
             set(h, hap, at + i, i < n_both ? cs_hap_of_base(alt[c.skip + i]) : CS_HAP_DEL);
@@ -122,7 +122,7 @@ static cs_applied change_sites(cs_haplotypes *h, int hap, const cs_variant *v, c
     const int base = get(h, hap, anchor);
     if (base >= CS_HAP_INS)
         return CS_APPLIED_OVERLAP;
-    /* What lies before an insertion that is alone is the reference, whatever was known of it. */
+    /* The base before a pure insertion is the reference, even if unknown so far. */
     const int known = base == CS_HAP_N && n_both == 0 ? cs_hap_of_base(h->ref[anchor - h->from])
                                                       : base;
     set(h, hap, anchor, known + CS_HAP_INS);

@@ -189,7 +189,7 @@ int cs_html_length(int64_t n)
     return d;
 }
 
-/* What 2^i bases read like: "512", "2 k", "4 M". */
+/* 2^i bases as text: "512", "2 k", "4 M". */
 static void length_tick(int i, char tick[24])
 {
     (void)snprintf(tick, 24, "%lld%s", 1LL << (i < 20 ? i % 10 : i - 20),

@@ -4,15 +4,15 @@
 
 #include "base/file.h"
 
-/** cs_html_begin - up to the title on the page, which is told not to load or run anything; colours
- * follow the reader's light or dark setting, and are light in print */
+/** cs_html_begin - up to the title on the page; its policy forbids loading and scripts; colours
+ * follow the browser's light or dark mode, and are light in print */
 int cs_html_begin(cs_outfile *f, const char *title) CS_MUST_CHECK;
 int cs_html_end(cs_outfile *f) CS_MUST_CHECK;
 
-/** cs_html_text - text as it reads: markup is escaped, control characters and bytes that are not
- * UTF-8 become U+FFFD */
+/** cs_html_text - escaped text: markup is escaped, control characters and bytes that are not UTF-8
+ * become U+FFFD */
 int cs_html_text(cs_outfile *f, const char *s) CS_MUST_CHECK;
-/** cs_html_origin - what the page is of: the command line, the model's checksum, the version */
+/** cs_html_origin - the page's origin: the command line, the model's checksum, the version */
 int cs_html_origin(cs_outfile *f, const char *command, const char *model_sum) CS_MUST_CHECK;
 /** cs_html_section - a heading */
 int cs_html_section(cs_outfile *f, const char *title) CS_MUST_CHECK;
@@ -34,7 +34,7 @@ int cs_html_draw(cs_outfile *f, const cs_html_bars *b) CS_MUST_CHECK;
 int cs_html_probabilities(cs_outfile *f, const cs_html_bars *b) CS_MUST_CHECK;
 
 enum { CS_HTML_LENGTHS = 48 };
-/** cs_html_length - the bin of n bases: how often it can be halved */
+/** cs_html_length - the bin of n bases: floor(log2 n) */
 int cs_html_length(int64_t n);
 /** cs_html_lengths - the same of both series [CS_HTML_LENGTHS] by length, up to the longest; axis,
  * bins and ticks are its own */

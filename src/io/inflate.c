@@ -1,9 +1,8 @@
 /* inflate.c - decompress one deflated block in memory.
  *
- * DESIGN: libdeflate, where it is, takes whole blocks only, which is what BGZF has, and less time
- * for them than zlib. What both accept is the same text. libdeflate also accepts a stream with a
- * bit pattern that no code of its block has, where zlib refuses it: no writer makes one, and by
- * damage it does not get past the checksum.
+ * DESIGN: libdeflate, if available, inflates whole blocks only, as in BGZF, and faster than zlib.
+ * Both give the same text. libdeflate also accepts streams with an undefined code, which zlib
+ * refuses: no writer makes them, and damaged ones fail the checksum.
  */
 #include "io/inflate.h"
 
@@ -34,7 +33,7 @@ bool cs_inflate(cs_inflater *z, const void *in, size_t n_in, void *out, size_t n
 {
     size_t used;
 
-    /* Without a place for how much came out, less than n_out is an error. */
+    /* Without an argument for the actual size, less than n_out is an error. */
     return libdeflate_deflate_decompress_ex(z->of, in, n_in, out, n_out, &used, NULL)
                == LIBDEFLATE_SUCCESS
         && used == n_in && libdeflate_crc32(0, out, n_out) == crc;

@@ -13,9 +13,9 @@ cs_inflater *cs_inflater_new(void);
 void         cs_inflater_free(cs_inflater *z);   /* accepts NULL */
 
 /**
- * cs_inflate - what a raw deflate stream holds, if that is as it should be
+ * cs_inflate - inflate a raw deflate stream and verify it
  *
- * Returns  whether all of in gave exactly n_out bytes with that checksum (gzip's CRC-32)
+ * Returns  true if all of in gave exactly n_out bytes with that checksum (gzip's CRC-32)
  */
 bool cs_inflate(cs_inflater *z, const void *in, size_t n_in, void *out, size_t n_out, uint32_t crc);
 

@@ -1,13 +1,12 @@
 /*
- * input_pump.c - inputs that may keep us waiting: a signal ends them.
+ * input_pump.c - helper thread for inputs that block: a signal ends them.
  *
  * DESIGN
- * A thread that waits in read() for a pipe does not learn of a signal, which another thread may
- * have taken, and htslib reads on after one in any case. So a thread of ours waits for such an
- * input, for a signal and for the reader's leaving at once, and hands the bytes on through a pipe
- * that the reader has the other end of. It also waits for whoever opens the other end of a FIFO.
- * Against opening the pipe itself no cost could be measured (320 MB, chance differences of 25 %).
- * Regular files are opened as they are.
+ * A thread that blocks in read() on a pipe may miss a signal that another thread has received, and
+ * htslib continues reading after a signal. So a helper thread polls the input, a signal and the
+ * reader's close at once, and forwards the bytes through a pipe to the reader. It also waits for
+ * the writer of a FIFO. The cost against opening the pipe directly was not measurable (320 MB,
+ * noise of 25 %). Regular files are opened directly.
  */
 #define _GNU_SOURCE              /* pipe2 */
 #include "io/input_pump.h"
@@ -35,7 +34,7 @@ struct inflow { int from, to; };
 
 static atomic_int broken;        /* errno of an input that could not be read to its end */
 
-/* False: the reader has gone. */
+/* False: the reader has closed its end. */
 static bool hand_on(int to, const char *p, ssize_t n)
 {
     while (n > 0) {
@@ -69,7 +68,7 @@ static void *pump(void *arg)
     return NULL;
 }
 
-/* Signals are for other threads: SIGPIPE would end the program where nobody has it ignored. */
+/* Other threads handle signals: SIGPIPE would end the program unless ignored. */
 static int start(struct inflow *f)
 {
     pthread_t thread;
@@ -130,7 +129,7 @@ hFILE *cs_pump_open(const char *path)
     } else {
         if (stat(path, &st) != 0 || !waits(st.st_mode))
             return hopen(path, "r");
-        /* Not to wait here for the one who writes into a FIFO. */
+        /* Do not block here until a FIFO has a writer. */
         fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     }
     return fd < 0 ? NULL : through_pump(fd);

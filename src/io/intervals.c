@@ -1,7 +1,7 @@
 /* intervals.c - class intervals of records from a BED-like table.
  *
- * DESIGN: lines may come in any order, so all are read, sorted by record and start, and joined
- * where they touch; a record is found by a binary search over the names.
+ * DESIGN: lines may be in any order, so all are read, sorted by record and start, and joined if
+ * adjacent; a record is found by binary search over the names.
  */
 #include "io/intervals.h"
 
@@ -16,7 +16,7 @@ struct owner { const char *name; int64_t first; };   /* its spans begin there */
 
 struct cs_intervals {
     const char   *path;          /* the caller's */
-    struct row   *row;           /* while reading; then those joined, in order */
+    struct row   *row;           /* while reading; afterwards joined and sorted */
     size_t        n_row, cap;
     cs_span      *span;          /* [n_row] */
     struct owner *owner;         /* [n_owner + 1] by name */
@@ -87,7 +87,7 @@ static int by_place(const void *pa, const void *pb)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Joins the sorted rows; of two that contradict each other, the later line is to blame. */
+/* Joins the sorted rows; for two contradicting ones the error names the later line. */
 static int join(cs_intervals *v)
 {
     size_t n = 0;

@@ -8,8 +8,8 @@ const char *cs_io_library(void);
 /**
  * cs_io_init - make htslib quiet and local; call once, after cs_log_set_level(), before threads
  *
- * Its message level follows ours (silent by default, errors with -v, all with -vv), so that a
- * failure is told once. CRAM references are never fetched from the network unless REF_PATH says so.
+ * Its log level follows ours (silent by default, errors with -v, all with -vv), so a failure is
+ * reported once. CRAM references are fetched from the network only if REF_PATH names a server.
  */
 void cs_io_init(void);
 

@@ -1,7 +1,7 @@
 /* labels.c - labels of records: from a TSV table, the header line or the file.
  *
- * DESIGN: the table's text is kept as it came, its tabs and line ends turned into NULs; a row is
- * the offset of its name.
+ * DESIGN: the table's text is kept, with tabs and line ends replaced by NULs; a row is the offset
+ * of its name.
  */
 #include "io/labels.h"
 
@@ -64,7 +64,7 @@ struct cs_labels {
     cs_names    by_name;         /* rows */
     int         n_column;        /* after the name */
     bool        named;           /* the first line names the columns: */
-    struct row  head;            /* line 0: not met yet */
+    struct row  head;            /* line 0: not seen yet */
 };
 
 static const char *column(const cs_labels *l, size_t off, int i)
@@ -122,7 +122,7 @@ static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
     if ((l->n_row || l->head.line) && n_column != l->n_column)
         return cs_fail(CS_EFORMAT, "'%s' line %lld: expected %d columns as in the first row, got "
                        "%d", l->path, (long long)line, l->n_column + 1, n_column + 1);
-    if (s[0] == '\0' && !head)        /* names of columns may leave out the first one */
+    if (s[0] == '\0' && !head)        /* names of columns may omit the first one */
         return cs_fail(CS_EFORMAT, "'%s' line %lld: the name is empty", l->path, (long long)line);
     l->n_column = n_column;
     if (!head)

@@ -12,8 +12,8 @@ typedef struct cs_classes { char **name; int n; cs_names by_name; } cs_classes;
 void cs_classes_release(cs_classes *c);
 /** cs_classes_find - the number of a name, or -1 */
 int cs_classes_find(const cs_classes *c, const char *name);
-/** cs_classes_add - the number of a name, added when new; CS_EFORMAT for one with control
- * characters; CS_EMEM */
+/** cs_classes_add - the number of a name, added if new; CS_EFORMAT for one with control characters;
+ * CS_EMEM */
 int cs_classes_add(cs_classes *c, const char *name, int *no) CS_MUST_CHECK;
 
 /* name -> text of the label columns, read from TSV. */
@@ -31,17 +31,19 @@ int cs_labels_open(const char *path, cs_labels **out) CS_MUST_CHECK;
 /** cs_labels_open_named - the same of a table whose first line names the columns, with or without a
  * '#' before it. Lines with a '#' and no tab before it are skipped, too */
 int cs_labels_open_named(const char *path, cs_labels **out) CS_MUST_CHECK;
-/** cs_labels_name - what column `i` (0 = first after the name) of such a table is called */
+/** cs_labels_name - name of column `i` (0 = first after the name) of such a table */
 const char *cs_labels_name(const cs_labels *l, int i);
-/** cs_labels_line - the line of a record's row, or of the names with name NULL; 0: there is none */
+/** cs_labels_line - the line of a record's row, or of the header with name NULL; 0: there is
+ * none */
 int64_t cs_labels_line(const cs_labels *l, const char *name);
 /** cs_labels_find - column `i` (0 = first after the name) of a record's row, or NULL */
 const char *cs_labels_find(const cs_labels *l, const char *name, int i);
-/** cs_labels_next - the column behind this one of the same row; there must be one */
+/** cs_labels_next - the next column of the same row, which must exist */
 static inline const char *cs_labels_next(const char *column) { return column + strlen(column) + 1; }
 /** cs_labels_meet - note that the input has a record of this name; accepts NULL for the table */
 void cs_labels_meet(cs_labels *l, const char *name);
-/** cs_labels_unmet - how many rows' records were never noted, and the first one's name if any */
+/** cs_labels_unmet - number of rows whose records were never noted, and the first one's name if
+ * any */
 int64_t cs_labels_unmet(const cs_labels *l, const char **first);
 /** cs_labels_columns - label columns in the table */
 int cs_labels_columns(const cs_labels *l);
@@ -51,7 +53,7 @@ void cs_labels_close(cs_labels *l);
 /**
  * cs_label_key - the value of KEY in a header comment ("... class=virus ..."), copied
  *
- * Returns  1 and the value in buf (NUL-terminated); 0 when the key is not there or does not fit
+ * Returns  1 and the value in buf (NUL-terminated); 0 if the key is missing or does not fit
  */
 int cs_label_key(const char *comment, const char *key, char *buf, size_t n_buf);
 

@@ -12,7 +12,7 @@ typedef struct cs_lines {
     size_t      n;               /* its bytes */
     /* ---- its own ---- */
     cs_source  *src;
-    const char *p, *end;         /* text in hand */
+    const char *p, *end;         /* unread text */
     size_t      cap;
 } cs_lines;
 
@@ -20,7 +20,7 @@ typedef struct cs_lines {
  * cs_lines_open - begin to read
  *
  * l        zeroed but for path and most
- * The rest as cs_source_open() has it
+ * Other arguments as in cs_source_open()
  */
 int cs_lines_open(cs_lines *l, struct hFILE *fp, bool is_gzip, int threads) CS_MUST_CHECK;
 
@@ -40,15 +40,15 @@ int cs_lines_next(cs_lines *l) CS_MUST_CHECK;
  * cs_lines_columns - split the present line at its tabs, in place
  *
  * column   receives the columns' texts, valid until the next line
- * most     how many there is space for; what follows is left out
- * Returns  the number of columns, at least 1 where most is
+ * most     capacity of column; further columns are dropped
+ * Returns  the number of columns, at least 1 if most is
  */
 int cs_lines_columns(cs_lines *l, char **column, int most);
 
 /** cs_lines_refuse - CS_EFORMAT: "'PATH' line NUMBER: WHAT" */
 int cs_lines_refuse(const cs_lines *l, const char *what);
 
-/** cs_lines_close - also what was never opened; as cs_source_close() */
+/** cs_lines_close - as cs_source_close(); accepts lines that were never opened */
 int cs_lines_close(cs_lines *l) CS_MUST_CHECK;
 
 #endif

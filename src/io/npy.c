@@ -1,4 +1,4 @@
-/* npy.c - NumPy's .npy format: a header that is a Python dictionary in text, then the elements. */
+/* npy.c - NumPy's .npy format: read and write arrays in NumPy's .npy format. */
 #include "io/npy.h"
 
 #include <ctype.h>
@@ -9,9 +9,9 @@
 
 enum {
     MAGIC_BYTES = 6, ALIGN = 64,
-    ROW_DIGITS = 20,             /* space that a header keeps for the number of rows */
+    ROW_DIGITS = 20,             /* width reserved in the header for the number of rows */
     HEADER_MAX = 4096,           /* of those written */
-    READ_MAX = 1 << 20           /* of those read; NumPy stops at 10000 unless told otherwise */
+    READ_MAX = 1 << 20           /* of those read; NumPy's default limit is 10000 */
 };
 
 static const char magic[MAGIC_BYTES + 1] = "\x93NUMPY";
@@ -90,12 +90,12 @@ out:
 
 /* ---- reading: the dictionary ---------------------------------------------------------------- */
 
-/* What the header says, and how far it has been read. */
+/* The header's values, and the parser's position. */
 struct header {
     const char *p, *end;
     char descr[16];
-    bool fortran, simple;        /* simple: descr is a string that fits, not a list of fields */
-    unsigned seen;               /* bits of the keys met */
+    bool fortran, simple;        /* simple: descr is a string, not a list of fields */
+    unsigned seen;               /* bits of the keys seen */
     cs_npy_shape shape;
 };
 
@@ -141,7 +141,7 @@ static bool take_string(struct header *h, char *buf, size_t n_buf)
     return true;
 }
 
-/* Python 2 wrote 3L for what did not fit its int. */
+/* Python 2 wrote 3L for long integers. */
 static bool take_count(struct header *h, int64_t *v)
 {
     const char *from;
@@ -177,7 +177,7 @@ static bool take_shape(struct header *h)
     return h->shape.n_dim != 1 || comma;
 }
 
-/* A list of fields begins with a bracket. What follows does not matter: it is refused. */
+/* A list of fields begins with a bracket. It is refused. */
 static bool take_descr(struct header *h)
 {
     if (take(h, '['))
@@ -242,7 +242,7 @@ static double number_at(const unsigned char *p, size_t size, bool swap)
     return d;
 }
 
-/* Where element i in our order lies when the first index is the fastest. */
+/* Position of element i of our order in Fortran order. */
 static int64_t fortran_place(const cs_npy_shape *s, int64_t i)
 {
     int64_t place = 0, index[CS_NPY_MAX_DIM];

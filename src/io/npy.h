@@ -6,7 +6,7 @@
 
 enum { CS_NPY_MAX_DIM = 32 };    /* NumPy's own limit before its version 2 */
 
-/* What is written: float, double, int64_t, in the byte order of this machine. */
+/* Element types written: float, double, int64_t, in the byte order of this machine. */
 typedef enum cs_npy_type { CS_NPY_F4, CS_NPY_F8, CS_NPY_I8 } cs_npy_type;
 
 typedef struct cs_npy_shape { int n_dim; int64_t dim[CS_NPY_MAX_DIM]; } cs_npy_shape;
@@ -21,17 +21,15 @@ int cs_npy_write(const char *path, cs_npy_type type, cs_npy_shape shape, const v
     CS_MUST_CHECK;
 
 /**
- * cs_npy_begin - the header of an array whose elements the caller then writes to f as they lie in
- * memory
+ * cs_npy_begin - the header of an array; the caller then writes its elements to f as in memory
  *
- * shape    dim[0] is -1 when the number of rows is not known yet; cs_npy_end() then tells it
- * Returns  CS_OK; CS_EUSAGE when it is not known and f is not a regular file, in which the header
- *          could be written again; errors of cs_outfile_write()
+ * shape    dim[0] is -1 if the number of rows is unknown; cs_npy_end() then sets it
+ * Returns  CS_OK; CS_EUSAGE if it is unknown and f is not a regular file, whose header could be
+ *          rewritten; errors of cs_outfile_write()
  */
 int cs_npy_begin(cs_outfile *f, cs_npy_type type, cs_npy_shape shape) CS_MUST_CHECK;
 
-/** cs_npy_end - the header again, now with the number of rows; all else as it was at first. f still
- * has to be closed */
+/** cs_npy_end - rewrite the header with the number of rows. The caller closes f */
 int cs_npy_end(cs_outfile *f, cs_npy_type type, cs_npy_shape shape) CS_MUST_CHECK;
 
 /* An array that was read: last index fastest, whatever the order in the file. */
@@ -41,8 +39,8 @@ typedef struct cs_npy { cs_npy_shape shape; int64_t n; double *v; } cs_npy;
  * cs_npy_read - an array of 4 or 8 byte floating-point numbers, either byte order, C or Fortran
  * order, format version 1 to 3
  *
- * Returns  CS_OK; CS_EIO; CS_EFORMAT saying what is wrong, also for other types, for a file that
- *          ends early and for one that goes on; CS_EMEM. free(a->v)
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT with details, also for other types, truncated files and
+ *          trailing bytes; CS_EMEM. free(a->v)
  * Source   numpy/lib/format.py, "Format Version 1.0" to "3.0"
  */
 int cs_npy_read(const char *path, cs_npy *a) CS_MUST_CHECK;

@@ -25,7 +25,7 @@ static int no_mate(const cs_pairs *p, const char *name)
                    cs_inputs_path(p->first), (unsigned long long)p->n + 1);
 }
 
-/* Reads on in the second input after the first has ended: there must be nothing. */
+/* After the end of the first input, the second must end, too. */
 static int check_end(const cs_pairs *p, cs_chunk *c)
 {
     const int rc = cs_inputs_next(p->second, c);

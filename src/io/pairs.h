@@ -16,8 +16,8 @@ typedef struct cs_pairs {
 /**
  * cs_pairs_next - the next pair as one record of two segments, in the form of cs_stream's `next`
  *
- * Mates have one name but for a final "/1" and "/2", which the record's name has not. Where they
- * follow each other, either may come first, and one without a mate is a record of one segment.
+ * Mates have the same name, except for a final "/1" and "/2", which the record's name lacks. Where
+ * they follow each other, either may come first, and one without a mate is a record of one segment.
  * Returns  CS_OK; CS_EOF; CS_EFORMAT where names of two inputs differ or one of them ends first,
  *          with file and record; what reading gives
  */

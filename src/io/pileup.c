@@ -1,9 +1,9 @@
 /* pileup.c - symbols of aligned reads per site, by htslib's pileup.
  *
- * DESIGN: htslib holds the reads that lie over the site in hand and nothing else. A read counts
- * with the allele that it has at the site: its base, its base with an insertion behind it, or a
- * deletion; what it skips (introns) is no allele. Where two mates overlap, htslib gives the worse
- * base quality 0, so that it does not count unless every quality does.
+ * DESIGN: htslib holds only the reads over the present site. A read contributes its allele at the
+ * site: a base, a base with an insertion after it, or a deletion; skipped bases (introns) are not
+ * an allele. For overlapping mates htslib sets the worse base quality to 0, so it does not count
+ * unless --min-baseq is 0.
  */
 #include "io/pileup.h"
 
@@ -29,7 +29,7 @@ struct cs_pileup {
     int32_t        last_tid;     /* of the read before, for the order */
     hts_pos_t      last_pos;
     uint64_t       n_read;
-    int            error;        /* what read_one() met; CS_OK otherwise */
+    int            error;        /* error of read_one(); CS_OK otherwise */
     char          *sample;
 };
 
@@ -156,7 +156,7 @@ void cs_pileup_close(cs_pileup *p)
         hts_idx_destroy(p->index);
     sam_hdr_destroy(p->header);
     if (p->fp)
-        hts_close(p->fp);        /* nothing was written: every error has been met by reading */
+        hts_close(p->fp);        /* only read: all errors are reported already */
     free(p->sample);
     free(p->path);
     free(p);
@@ -272,7 +272,7 @@ int cs_pileup_next(cs_pileup *p, cs_site *s)
     return CS_OK;
 }
 
-/* The most frequent allele but for `other`; ties as cs_site_decide() says. */
+/* The most frequent allele except `other`; ties as in cs_site_decide(). */
 static int most_frequent(const cs_site *s, int ref, int other)
 {
     int best = -1;

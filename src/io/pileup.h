@@ -8,32 +8,32 @@
 #include "base/err.h"
 #include "io/diplotype.h"
 
-/* Which reads count, and which of their bases. */
+/* Filters of reads and bases. */
 typedef struct cs_pileup_opt {
     int64_t skip_flags;          /* reads with any of these SAM flags are left out */
-    int64_t min_mapq, min_baseq; /* of two mates over a site the worse base does not count */
-    int64_t max_depth;           /* reads over one site; more are left out as they come */
+    int64_t min_mapq, min_baseq; /* of two mates over a site the worse base is ignored */
+    int64_t max_depth;           /* maximum reads over one site; further ones are dropped */
     int     threads;             /* extra ones for decompression */
 } cs_pileup_opt;
 
-/* A site that a read lies over. */
+/* A site with reads. */
 typedef struct cs_site {
     int32_t contig;              /* number in the header */
     int64_t pos;                 /* 0-based */
     int64_t count[CS_N_HAP];     /* bases, insertions behind them, deletions that count */
-    int64_t n_read;              /* reads over it, before qualities were looked at */
+    int64_t n_read;              /* reads over it, before the quality filter */
 } cs_site;
 
 typedef struct cs_pileup cs_pileup;
 
 struct htsFile;
 
-/** cs_hts_open - open a file or "-" and say what its content is: alignments or (calls true) VCF or
- * BCF. CS_OK; CS_EIO; CS_EFORMAT for anything else */
+/** cs_hts_open - open a file or "-" and detect its content: alignments or (calls true) VCF or BCF.
+ * CS_OK; CS_EIO; CS_EFORMAT for anything else */
 int  cs_hts_open(const char *path, struct htsFile **fp, bool *calls) CS_MUST_CHECK;
 
 /**
- * cs_pileup_open - SAM, BAM or CRAM, sorted by place
+ * cs_pileup_open - SAM, BAM or CRAM, sorted by position
  *
  * fp         from cs_hts_open(); taken over, also on failure
  * reference  FASTA that CRAM was compressed against
@@ -55,11 +55,11 @@ int  cs_pileup_sample(cs_pileup *p, const char **name) CS_MUST_CHECK;
  * CS_EFORMAT for a contig that the header lacks; CS_EIO without an index */
 int  cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to) CS_MUST_CHECK;
 
-/** cs_pileup_next - the next site that a read lies over, in order. CS_OK; CS_EOF; CS_EFORMAT for
- * damaged or unsorted input; CS_EMEM */
+/** cs_pileup_next - the next site with reads, in order. CS_OK; CS_EOF; CS_EFORMAT for damaged or
+ * unsorted input; CS_EMEM */
 int  cs_pileup_next(cs_pileup *p, cs_site *s) CS_MUST_CHECK;
 
-/* When a site is called, and when two alleles are. */
+/* Minimum reads for a call, and for two alleles. */
 typedef struct cs_site_rule {
     int64_t min_depth;           /* counted alleles */
     int64_t min_count;           /* of the second allele */
@@ -74,8 +74,8 @@ typedef enum cs_site_call {
  * cs_site_decide - the two haplotype symbols of a site
  *
  * The most frequent allele is one; the second most frequent is the other if it has min_count reads
- * and min_frac of all, else both are the first. Of equally frequent alleles the reference's goes
- * first, then they go in the order of the symbols. Both are N where too few reads count.
+ * and min_frac of all, else both are the first. Ties prefer the reference's allele, then the order
+ * of the symbols. Both are N with too few reads.
  *
  * ref      the reference's symbol, CS_HAP_A .. CS_HAP_N
  */

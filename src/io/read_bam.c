@@ -1,11 +1,10 @@
 /* read_bam.c - SAM, BAM and CRAM: primary records, as the sequencer read them.
  *
- * DESIGN: htslib decodes. Secondary and supplementary records repeat bases that another record
- * has, so they are counted and left out, unless the user says otherwise; mates are distinguished by
- * "/1" and "/2" behind their names, as samtools fastq does it; a read on the reverse strand is
- * turned back (bases complemented and reversed, qualities reversed). Fields that nobody asks for
- * are not decoded from CRAM. Only BAM and CRAM get threads: htslib would read SAM on a thread of
- * its own and keep the line number there.
+ * DESIGN: htslib decodes. Secondary and supplementary records repeat bases of another record, so
+ * they are counted and skipped by default; mates get "/1" and "/2" after their names, as in
+ * samtools fastq; a read on the reverse strand is reverse-complemented (qualities reversed). Unused
+ * fields are not decoded from CRAM. Only BAM and CRAM use threads: htslib would read SAM in another
+ * thread, and the line number would be lost.
  */
 #include "io/reader.h"
 
@@ -32,8 +31,8 @@ struct alignments {
     int             require, exclude;
     hts_idx_t      *index;
     hts_itr_t      *region;      /* or NULL: all */
-    bool            keep_native; /* give whole alignments along */
-    uint64_t        n_read;      /* all records, also those left out */
+    bool            keep_native; /* attach whole alignments */
+    uint64_t        n_read;      /* all records, including skipped ones */
 };
 
 static int alignments_sniff(const htsFormat *m, const char *head, size_t n_head)
@@ -58,12 +57,12 @@ static int alignments_close(void *state)
 static int set_cram(struct alignments *a)
 {
     const int place = a->opt->n_region > 0 ? SAM_RNAME | SAM_POS | SAM_CIGAR : 0;
-    /* Where names were not kept, htslib makes them up: one for both mates if it looks for mates. */
+    /* For files without names htslib generates them: one for both mates if it decodes mates. */
     const int wanted = SAM_QNAME | SAM_FLAG | SAM_SEQ | SAM_QUAL | SAM_RNEXT | place;
     if (!a->keep_native && (hts_set_opt(a->fp, CRAM_OPT_REQUIRED_FIELDS, wanted) < 0 ||
                             hts_set_opt(a->fp, CRAM_OPT_DECODE_MD, 0) < 0))
         return cs_fail(CS_EIO, "'%s': cannot set up decoding of CRAM", a->path);
-    /* Asked before htslib is, which would tell it on stderr too. */
+    /* Checked before htslib, which would also print it to stderr. */
     if (a->reference && access(a->reference, R_OK) != 0)
         return cs_fail(CS_EIO, "cannot read the reference '%s' for '%s': %s", a->reference, a->path,
                        strerror(errno));
@@ -75,7 +74,7 @@ static int set_cram(struct alignments *a)
 
 int cs_alignment_flags(const char *text, int *flags)
 {
-    /* Numbers are read here: bam_str2flag() takes what one begins with and leaves the rest. */
+    /* Parse numbers here: bam_str2flag() ignores trailing characters. */
     char *end = (char *)(uintptr_t)text;
     const bool is_number = *text >= '0' && *text <= '9';
     const long n = is_number ? strtol(text, &end, 0) : bam_str2flag(text);
@@ -87,7 +86,7 @@ int cs_alignment_flags(const char *text, int *flags)
                    "as UNMAP,DUP,SECONDARY", text);
 }
 
-/* Every region must be one of this file: htslib would leave unknown ones out. */
+/* Every region must be in this file: htslib would drop unknown ones. */
 static int find_regions(struct alignments *a)
 {
     const cs_input_opt *o = a->opt;
@@ -131,8 +130,8 @@ static int open_alignments(struct alignments *a, hFILE *fp)
         return cs_fail(CS_EFORMAT, "'%s': cannot read the header; the file is truncated or "
                                    "damaged",
                        a->path);
-    /* Not before: in a cut BAM file htslib's search for the end marker, which the header begins
-     * with, may wait for a reading thread that has given up. */
+    /* Not earlier: in a truncated BAM file htslib's search for the end marker, before the header,
+     * may wait for a thread that has failed. */
     if (a->threads && hts_set_threads(a->fp, a->threads) < 0)
         return cs_fail(CS_EIO, "'%s': cannot start decompression threads", a->path);
     CS_TRY(find_regions(a));
@@ -160,11 +159,11 @@ static int alignments_open(const char *path, hFILE *fp, const htsFormat *m,
         *state = a;
         return CS_OK;
     }
-    const int closing = alignments_close(a);       /* the first error is the one to tell */
+    const int closing = alignments_close(a);       /* report the first error */
     return closing != CS_OK && rc == CS_OK ? closing : rc;
 }
 
-/* At the end: a file that lost its end marker has most likely lost records too. */
+/* At the end: a file without an end marker has probably lost records. */
 static int check_end(const struct alignments *a)
 {
     const int marked = a->fp->format.format == cram ? cram_eof(a->fp->fp.cram) == 1
@@ -208,7 +207,7 @@ static void count_skipped(const struct alignments *a)
         a->count->n_filtered++;
 }
 
-/* The next record with the flags that are wanted. */
+/* The next record with the required flags. */
 static int read_wanted(struct alignments *a)
 {
     for (;;) {
@@ -226,7 +225,7 @@ static int read_wanted(struct alignments *a)
     }
 }
 
-/* "name/1" and "name/2" of mates, which have one name in the file. */
+/* "name/1" and "name/2" for mates, which share a name in the file. */
 static const char *copy_name(struct alignments *a, cs_chunk *c)
 {
     const char *qname = bam_get_qname(a->b);
@@ -242,7 +241,7 @@ static const char *copy_name(struct alignments *a, cs_chunk *c)
     return name;
 }
 
-/* Four bits a base, in pairs; '=' (as in the reference) cannot be known here and is N. */
+/* Four bits a base, in pairs; '=' (as in the reference) is unknown here and becomes N. */
 static void unpack_bases(const uint8_t *packed, int64_t n, char *out)
 {
     static const char letter[16] = "NACMGRSVTWYHKDBN";
@@ -275,7 +274,7 @@ static const uint8_t *copy_quality(struct alignments *a, cs_chunk *c)
     return qual;
 }
 
-/* All of the alignment in one piece of the arena, so that nobody needs to free it. */
+/* The alignment in one piece of the arena, so it need not be freed. */
 static const bam1_t *copy_native(struct alignments *a, cs_chunk *c)
 {
     bam1_t *b = cs_arena_alloc(c->mem, 1, sizeof *b);
@@ -324,7 +323,7 @@ static const void *alignments_header(void *state)
 static int64_t alignments_tell(void *state)
 {
     const struct alignments *a = state;
-    /* Threads of htslib's read `raw` ahead of us; then only the block in use is ours to ask for. */
+    /* htslib's threads read ahead in `raw`; then only the block in use may be queried. */
     if (a->threads && a->fp->is_bgzf)
         return bgzf_tell(a->fp->fp.bgzf) >> 16;
     return (int64_t)htell(a->raw);

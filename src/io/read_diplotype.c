@@ -1,10 +1,9 @@
-/* read_diplotype.c - diplotype text: a code of chordseq-diplotype(5) per site, laid out like FASTA.
+/* read_diplotype.c - diplotype text: diplotype text: see chordseq-diplotype(5).
  *
- * DESIGN: the first line is "#chordseq-diplotype<TAB>1". Then a record is a header line, '>', its
- * name and, behind a blank, a comment, and lines of codes up to the next header. Every other byte
- * is refused, NUL and blanks too, as are codes before the first header. Lines end with LF or CR
- * LF; an empty line is passed over. Plain, gzip and BGZF alike. Upper and lower case mean
- * different things.
+ * DESIGN: the first line is "#chordseq-diplotype<TAB>1". A record is a header line, '>', its name
+ * and, after a blank, a comment, and lines of codes up to the next header. All other bytes are
+ * errors, including NUL and blanks, as are codes before the first header. Lines end with LF or CR
+ * LF; empty lines are skipped. Plain, gzip or BGZF. Codes are case-sensitive.
  */
 #include "io/reader.h"
 
@@ -23,7 +22,7 @@ struct diplotypes {
     size_t      cap_head;
     char       *code;
     size_t      n_code, cap_code;
-    bool        held;            /* the present line is a header that is yet to be read */
+    bool        held;            /* the present line is an unread header */
     bool        is_code[256];
 };
 
@@ -78,14 +77,14 @@ static int diplotypes_open(const char *path, struct hFILE *fp, const struct htsF
            : cs_fail(CS_EFORMAT, "'%s' holds diplotypes; expected nucleotides", path);
     if (rc != CS_OK) {
         const int closed = diplotypes_close(d);
-        (void)closed;                /* the first failure is the one to tell */
+        (void)closed;                /* report the first failure */
         return rc;
     }
     *state = d;
     return CS_OK;
 }
 
-/* A header that is at hand, or the next line, which must be one. */
+/* The pending header, or the next line, which must be one. */
 static int read_head(struct diplotypes *d)
 {
     int rc = CS_OK;

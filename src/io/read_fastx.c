@@ -1,8 +1,8 @@
 /* read_fastx.c - FASTA and FASTQ, plain, gzip or BGZF, read strictly and in one pass.
  *
- * DESIGN: a record is gathered in buffers that are reused, then copied once into the chunk's arena,
- * so that a record of any length costs linear time and no allocation of its own. Bases are checked
- * and translated by one table loop per line. What is accepted:
+ * DESIGN: a record is collected in reused buffers, then copied once into the chunk's arena: linear
+ * time for any length, without allocations per record. Bases are checked and translated by one
+ * table loop per line. What is accepted:
  *
  *   lines      end with LF or CR LF; with CR alone only if the first line does. Blank lines are
  *              skipped; the last line needs no end. A UTF-8 byte order mark is skipped.
@@ -13,8 +13,8 @@
  *   FASTQ      the name after '+', if any, must be the record's. Quality lines are read until there
  *              are as many characters as bases, so '@', '>' and '+' may begin them.
  *
- * FASTA and FASTQ do not mix in one input: after a quality of the wrong length, '>' would otherwise
- * be taken for a new record.
+ * One input cannot mix FASTA and FASTQ: otherwise '>' after a quality line of the wrong length
+ * would start a new record.
  */
 #include "io/fastx.h"
 
@@ -25,7 +25,7 @@
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 
-enum { KEEP_BYTES = 1 << 24 };   /* buffers that a long record left larger are given back */
+enum { KEEP_BYTES = 1 << 24 };   /* larger buffers are freed after a long record */
 
 /* Enough of a name for a message, whatever it contains. */
 #define NAME(t) (int)((t).n < 60 ? (t).n : 60), (t).n ? (t).s : ""
@@ -41,7 +41,7 @@ int cs_fastx_failed(cs_fastx *f, int code)
                    NAME(f->last), (long long)f->line, sep, advice);
 }
 
-/* CS_OK when at least one byte is in hand. */
+/* CS_OK if at least one byte is available. */
 int cs_fastx_more(cs_fastx *f)
 {
     size_t n;
@@ -67,7 +67,7 @@ static int reserve(cs_fastx *f, cs_fastx_text *t, size_t n)
     return CS_OK;
 }
 
-/* A carriage return counts as a byte of the line until the line end behind it is seen. */
+/* A carriage return belongs to the line until a line feed follows. */
 static int drop_return(cs_fastx *f, cs_fastx_text *t, size_t start)
 {
     if (f->nl == '\n' && t->n > start && t->s[t->n - 1] == '\r')
@@ -81,7 +81,7 @@ static int drop_return(cs_fastx *f, cs_fastx_text *t, size_t start)
     return CS_OK;
 }
 
-/* Appends the rest of the line to t and steps behind its end. CS_EOF: there is no rest. */
+/* Appends the rest of the line to t and skips its end. CS_EOF: there is no rest. */
 int cs_fastx_line(cs_fastx *f, cs_fastx_text *t)
 {
     const size_t start = t->n;
@@ -121,7 +121,7 @@ static int refuse_base(cs_fastx *f, unsigned char c)
                    "not a nucleotide code", f->path, (long long)f->line, c, NAME(f->name));
 }
 
-/* Translates n bytes to dst; returns how many came before the first that is not a base. */
+/* Translates n bytes to dst; returns the number before the first that is not a base. */
 static size_t translate(char *restrict dst, const char *restrict src, size_t n)
 {
     unsigned bad = 0;
@@ -173,7 +173,7 @@ static int take_base_line(cs_fastx *f)
     for (;;) {
         const char *eol = memchr(f->p, f->nl, (size_t)(f->end - f->p));
         const size_t n = (size_t)((eol ? eol : f->end) - f->p);
-        /* The usual CR LF is cut off here: the loop would find it at the price of a second scan. */
+        /* Strip the usual CR LF here; the loop would need a second scan. */
         const size_t cr = eol && n && f->nl == '\n' && eol[-1] == '\r';
         CS_TRY(take_bases(f, f->p, n - cr, &held));
         if (held && cr)
@@ -229,7 +229,7 @@ out:
     return rc;
 }
 
-/* Text formats that people pass by mistake, by how they begin. */
+/* Text formats passed by mistake, by their first bytes. */
 static const char *looks_like(const char *s, size_t n)
 {
     static const struct { const char *prefix, *format; } known[] = {
@@ -267,7 +267,7 @@ static int refuse_start(cs_fastx *f)
                    f->path, (long long)f->line, expected, begin);
 }
 
-/* Before the first record: byte order mark, and what ends a line. */
+/* Before the first record: byte order mark and kind of line end. */
 int cs_fastx_begin(cs_fastx *f)
 {
     int rc;
@@ -341,7 +341,7 @@ out:
     return rc;
 }
 
-/* The first byte that is no quality, as an offset; qual.n if there is none. */
+/* Offset of the first invalid quality byte; qual.n if none. */
 static size_t find_odd_quality(const cs_fastx *f, size_t start)
 {
     const uint8_t *s = (const uint8_t *)f->qual.s;
@@ -357,8 +357,8 @@ static size_t find_odd_quality(const cs_fastx *f, size_t start)
     return i;
 }
 
-/* A line that cannot be quality although more is needed. A line with '@' in front is the next
- * record then, most likely, and what counts is the quality before it. */
+/* A line that cannot be quality while more is needed. A line that starts with '@' is probably the
+ * next record; then the error is the short quality before it. */
 static int refuse_quality(cs_fastx *f, size_t start, bool first)
 {
     const size_t odd = find_odd_quality(f, start);
@@ -440,7 +440,7 @@ static void shrink(cs_fastx_text *t)
     *t = (cs_fastx_text){ NULL, 0, 0 };
 }
 
-/* All of the next record but its place in a chunk. */
+/* The next record, not yet in a chunk. */
 static int read_record(cs_fastx *f)
 {
     int rc = read_header(f);

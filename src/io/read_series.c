@@ -5,9 +5,9 @@
  *     #chordseq-series<TAB>1<TAB>channels=C<TAB>targets=T
  *
  * and then, per record, name<TAB>t1,..,tT<TAB>values, where positions are separated by ',' and the
- * C values of a position by ':'. Everything else is refused: numbers that are not finite, a
- * position with another number of values, a record without positions, NUL bytes. Lines end with LF
- * or CR LF. Plain, gzip and BGZF alike; `chordseq simulate` writes it.
+ * C values of a position by ':'. Anything else is an error: non-finite numbers, a position with
+ * another number of values, a record without positions, NUL bytes. Lines end with LF or CR LF.
+ * Plain, gzip or BGZF; written by `chordseq simulate`.
  */
 #include "io/reader.h"
 
@@ -76,15 +76,15 @@ static int series_open(const char *path, struct hFILE *fp, const struct htsForma
            : cs_fail(CS_EFORMAT, "'%s' holds real values; expected sequences", path);
     if (rc != CS_OK) {
         const int closed = series_close(s);
-        (void)closed;                /* the first failure is the one to tell */
+        (void)closed;                /* report the first failure */
         return rc;
     }
     *state = s;
     return CS_OK;
 }
 
-/* One finite number at *p, which moves behind it. strtof rounds correctly; a locale cannot change
- * it, because the program never sets one. */
+/* One finite number at *p, which is advanced. strtof rounds correctly; the program never sets a
+ * locale. */
 static bool number(char **p, float *v)
 {
     char *end;

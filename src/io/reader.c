@@ -1,7 +1,7 @@
 /* reader.c - read records: detect the format, number records, iterate over inputs.
  *
- * DESIGN: an input is looked at once, through htslib's detection on the open handle, so that a pipe
- * works like a file. The registry says which reader takes the format; the first that is sure does.
+ * DESIGN: the format is detected once by htslib on the open handle, so a pipe works like a file.
+ * The first reader in the registry that accepts the format is used.
  */
 #include "io/reader.h"
 
@@ -30,7 +30,7 @@ struct cs_input {
 struct cs_inputs {
     char          **path;
     int             n, at;       /* `at`: the one being read, or the next to open */
-    int             last;        /* where the last record came from */
+    int             last;        /* input of the last record */
     cs_input       *in;          /* or NULL */
     cs_input_opt    opt;
     sam_hdr_t      *header;      /* with keep_native: of the first input, or NULL */
@@ -38,12 +38,13 @@ struct cs_inputs {
     cs_input_count  count;
     uint64_t        n_record;
     int64_t         n_bytes;     /* of the inputs that are finished */
-    int64_t        *start;       /* [n + 1] of a part: where inputs start in all bytes; or NULL */
-    int64_t         from, to;    /* of a part, in the same */
+    int64_t        *start;       /* [n + 1] for a part: offsets of the inputs in all bytes; or
+                                  * NULL */
+    int64_t         from, to;    /* range of the part, in the same bytes */
     int64_t         size;
 };
 
-/* How the text begins: up to n bytes of it, decompressed, without moving fp. */
+/* The first n bytes of the text or fewer, decompressed, without moving fp. */
 static size_t peek_text(hFILE *fp, const htsFormat *m, char *head, size_t n)
 {
     unsigned char raw[PEEK_BYTES];
@@ -63,7 +64,7 @@ static size_t peek_text(hFILE *fp, const htsFormat *m, char *head, size_t n)
     z.avail_in = (uInt)n_raw;
     z.next_out = (unsigned char *)head;
     z.avail_out = (uInt)n;
-    (void)inflate(&z, Z_SYNC_FLUSH);      /* an error leaves fewer bytes, which is all we ask */
+    (void)inflate(&z, Z_SYNC_FLUSH);      /* an error gives fewer bytes, which suffices */
     const size_t got = n - z.avail_out;
     inflateEnd(&z);
     return got;
@@ -104,7 +105,7 @@ static int refuse(const char *path, const htsFormat *m)
     return CS_EFORMAT;
 }
 
-/* Regions of an input that has no places would be all of it. */
+/* Inputs without positions have no regions. */
 static int check_regions(const char *path, const htsFormat *m, const cs_input_opt *opt)
 {
     const bool has_places = m->format == bam || m->format == cram;
@@ -248,8 +249,8 @@ int cs_inputs_divide(cs_inputs *s, int64_t no, int64_t n, bool *done)
     s->from = no * whole + (no < rest ? no : rest);
     s->to = s->from + whole + (no < rest);
     s->size = s->to - s->from;
-    /* It may be open, for its header, of which a part of it knows nothing. It is opened again, and
-     * read, so an error of this close is no cause of what comes later. */
+    /* It may be open for its header. It is opened again for the part, so errors of this close are
+     * ignored. */
     if (cs_input_close(s->in) != CS_OK)
         cs_error_clear();
     s->in = NULL;
@@ -257,7 +258,7 @@ out:
     return rc;
 }
 
-/* What of input i belongs to the part; false: nothing. */
+/* The range of input i in the part; false: none. */
 static bool choose_range(cs_inputs *s, int i)
 {
     if (!s->start)
@@ -406,7 +407,7 @@ void cs_inputs_close(cs_inputs *s)
 {
     if (!s)
         return;
-    /* Records have been read to the end, or an error has been kept already. */
+    /* All records are read, or an error is reported already. */
     const int rc = cs_input_close(s->in);
     (void)rc;
     for (int i = 0; i < s->n; i++)

@@ -1,8 +1,8 @@
 /* record.c - records in chunks that own all their memory.
  *
- * DESIGN: the chunk itself lies in its arena, so one call frees it with its names, bases, tokens
- * and answers. The array of records grows fourfold, leaving its old selves in the arena: at most a
- * third more, and no second owner.
+ * DESIGN: the chunk itself is in its arena, so one call frees it with names, bases, tokens and
+ * predictions. The array of records grows fourfold and leaves old copies in the arena: at most a
+ * third more memory, and no second owner.
  */
 #include "io/record.h"
 
@@ -10,7 +10,7 @@
 
 enum { FIRST_RECORDS = 16, GROWTH = 4 };
 
-/* Alignments that come along have tags, which may outweigh their bases tenfold. */
+/* Attached alignments have tags, which may take ten times the bytes of their bases. */
 enum { NATIVE_BYTES = 4 << 20 };
 
 static const struct { const char *name, *help; } reasons[CS_N_REASON] = {

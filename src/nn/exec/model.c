@@ -1,4 +1,4 @@
-/* model.c - tokenizer, embedding, encoder and head put together, and copies of that. */
+/* model.c - construct models from tokenizer, embedding, encoder and head; copy them. */
 #include "nn/exec/model.h"
 #include "nn/exec/words.h"
 
@@ -65,13 +65,13 @@ static void declare_embedding(cs_model *m)
     ps->p[m->embed_w].zero_row = CS_TOK_PAD;
 }
 
-/* The length of the words that its head counts; 0: it counts none. */
+/* Length of the words that the head counts; 0: none. */
 static int32_t word_of(const cs_model *m)
 {
     return m->head->word ? m->head->word(m->head_net) : 0;
 }
 
-/* A head that counts words gets to know them. */
+/* Pass the word map to a head that counts words. */
 static int give_words(cs_model *m)
 {
     const int32_t k = word_of(m);
@@ -244,7 +244,7 @@ bool cs_model_keeps_hidden(const cs_model *m)
 int cs_model_adopt(cs_model *m, const cs_model *from)
 {
     const bool hidden = cs_model_keeps_hidden(m);
-    /* A head with a composition path starts again where there was none. */
+    /* A head with a composition path is initialised anew if the other model has none. */
     const bool same = cs_model_same_labels(m, from) && word_of(m) == word_of(from);
     for (int32_t i = 0; i < m->ps.n; i++) {
         const cs_param *p = &m->ps.p[i];

@@ -1,8 +1,8 @@
 /* model.h - tokenizer, embedding, encoder and head with their settings and weights.
  *
- * A model has no state of a run: sessions compute with it (nn/exec/session.h), any number of them
- * at once. After it has been loaded, only training changes it: a session adds to its gradients, an
- * optimiser step changes its weights, and no other session may run meanwhile.
+ * A model has no run state: any number of sessions (nn/exec/session.h) compute with it at once.
+ * After loading, only training changes it: a session adds to its gradients, an optimiser step
+ * changes its weights, and no other session may run meanwhile.
  */
 #ifndef CS_NN_MODEL_H
 #define CS_NN_MODEL_H
@@ -15,8 +15,8 @@
 #include "nn/heads/head.h"
 #include "tok/tokenizer.h"
 
-/* What a session takes: the head's predictions, the pooled rows that they are made of, the input
- * of its last layer, or what the head gets: the encoder's row for every token. */
+/* Output of a session: the head's predictions, the pooled rows before them, the input of the last
+ * layer, or the head's input: the encoder's row for every token. */
 typedef enum cs_head_output {
     CS_HEAD_PREDICTION, CS_HEAD_POOLED, CS_HEAD_HIDDEN, CS_HEAD_TOKENS
 } cs_head_output;
@@ -24,28 +24,28 @@ typedef enum cs_head_output {
 /* One class (or regression target) of a model. */
 typedef struct cs_label { char *name; int64_t taxid; char *rank; } cs_label;   /* taxid 0: none */
 
-/* What a model is made of. The cfg pointers hold each implementation's options struct; texts that
+/* Components of a model. The cfg pointers hold each implementation's options struct; strings that
  * they point to must outlive the model. */
 typedef struct cs_model_spec {
     const cs_tokenizer *tok;     /* NULL: real-valued input of n_channel columns */
     const cs_encoder   *enc;
     const cs_head      *head;
     const void         *tok_cfg, *enc_cfg, *head_cfg;
-    const char         *tok_text;/* what tok->save() gave, or NULL: open by options */
-    bool                has_mask;/* there is a token for what is hidden: the tokenizer's [MASK], or
-                                  * one more */
+    const char         *tok_text;/* result of tok->save(), or NULL: open by options */
+    bool                has_mask;/* there is a mask token: the tokenizer's [MASK], or an additional
+                                  * one */
     int32_t             n_channel;
     const cs_label     *label;   /* copied */
     int32_t             n_label;
     uint64_t            seed;    /* initial parameters */
     bool                training;/* reserve gradient slabs */
-    cs_ranks            ranks;   /* of its linear layers; zero: all are whole */
+    cs_ranks            ranks;   /* of its linear layers; zero: all have full rank */
 } cs_model_spec;
 
-/* What a sequence's answer is: that of the strand given, the mean of both strands' logits, or of
- * each value the larger one, for answers that concern one strand. */
+/* Prediction of a sequence: that of the given strand, the mean of both strands' logits, or the
+ * maximum of each value, for labels on one strand. */
 typedef enum cs_strands { CS_STRANDS_FORWARD, CS_STRANDS_BOTH, CS_STRANDS_MAX } cs_strands;
-extern const char *const cs_strands_names[];   /* by cs_strands; NULL ends them */
+extern const char *const cs_strands_names[];   /* by cs_strands; NULL-terminated */
 
 typedef struct cs_model {
     const cs_tokenizer *tok;
@@ -55,57 +55,58 @@ typedef struct cs_model {
     void               *tok_state, *enc_net, *head_net;
     int32_t             n_channel;
     int32_t             width, in_width;    /* columns of the encoder's output and input */
-    int32_t             mask;               /* the token for what is hidden; -1: there is none */
+    int32_t             mask;               /* the mask token; -1: none */
     int                 embed_w, embed_b;   /* tensors; embed_b is -1 for token input */
     cs_label           *label;
     int32_t             n_label;
-    int64_t             window;             /* bases of a sequence it was trained on; 0: any */
-    cs_strands          strands;            /* what --strand model means */
-    cs_precision        checked;            /* answers in it were compared with CS_IN_FP32's */
+    int64_t             window;             /* bases of training windows; 0: any */
+    cs_strands          strands;            /* default of --strand */
+    cs_precision        checked;            /* precision whose predictions were validated against
+                                             * CS_IN_FP32 */
     cs_calibration      calibration;        /* n 0: none */
     cs_lookup          *lookup;             /* of peptide words, or NULL */
-    cs_arena           *text;               /* texts of a loaded model's options, or NULL */
+    cs_arena           *text;               /* option strings of a loaded model, or NULL */
     char               *training;           /* provenance, a JSON object as text, or NULL */
     char               *taxonomy;           /* the labels' tree, a JSON array as text, or NULL */
     char                sum[65];            /* SHA-256 of the stored tensors, hex; "" if unsaved */
-    cs_backend         *be;                 /* where the parameters are; not owned */
+    cs_backend         *be;                 /* backend that holds the parameters; not owned */
     cs_params           ps;                 /* with `training` also gradients, moments, average */
 } cs_model;
 
 /**
  * cs_model_new - a model with initial parameters from the spec's seed
  *
- * Returns  CS_OK; CS_EUSAGE (settings that do not fit together); CS_EMEM
+ * Returns  CS_OK; CS_EUSAGE (incompatible settings); CS_EMEM
  */
 int  cs_model_new(const cs_model_spec *spec, cs_backend *be, cs_model **out) CS_MUST_CHECK;
-/** cs_model_declare - the same without memory for the parameters: to see names and shapes first */
+/** cs_model_declare - the same without memory for the parameters, to inspect names and shapes */
 int  cs_model_declare(const cs_model_spec *spec, cs_backend *be, cs_model **out) CS_MUST_CHECK;
 void cs_model_free(cs_model *m);
 
-/** cs_model_keeps_hidden - does cs_model_adopt() take over the head's layers before the last one,
- * whatever the labels? */
+/** cs_model_keeps_hidden - does cs_model_adopt() copy the head's layers before the last one for any
+ * labels? */
 bool cs_model_keeps_hidden(const cs_model *m);
 
 /**
- * cs_model_adopt - take over another model's parameters, to continue learning from them
+ * cs_model_adopt - copy another model's parameters, to continue training
  *
- * The embedding and the encoder are taken as a whole; the head where both have the same labels and
- * it has the same tensors, else it keeps its initial values.
+ * Copies embedding and encoder, and the head if both have the same labels and head tensors; else
+ * the head keeps its initial values.
  *
  * Returns  CS_OK, or CS_EMODEL naming a tensor that `from` lacks or has in another shape
  * Memory   both in the same backend
  */
 int  cs_model_adopt(cs_model *m, const cs_model *from) CS_MUST_CHECK;
-/** cs_model_same_labels - have both the same head with the same labels in the same order? */
+/** cs_model_same_labels - do both have the same head with the same labels in the same order? */
 bool cs_model_same_labels(const cs_model *a, const cs_model *b);
 
 /**
  * cs_model_like - a model with the settings and labels of another one, and its own parameters
  *
- * ranks    of its linear layers; {0}: all are whole
+ * ranks    of its linear layers; {0}: all have full rank
  * be       of any kind
- * Returns  CS_OK; CS_EMEM; CS_EDEVICE. Parameters are zero; what follows from trained ones
- *          (calibration, checked precision, checksum) is empty
+ * Returns  CS_OK; CS_EMEM; CS_EDEVICE. Parameters are zero; data derived from trained ones
+ *          (calibration, validated precision, checksum) is empty
  * Memory   m must outlive it
  */
 int cs_model_like(const cs_model *m, cs_ranks ranks, cs_backend *be, cs_model **out) CS_MUST_CHECK;
@@ -114,19 +115,19 @@ int cs_model_like(const cs_model *m, cs_ranks ranks, cs_backend *be, cs_model **
  * cs_model_like() */
 int cs_model_copy(const cs_model *m, cs_backend *be, cs_model **out) CS_MUST_CHECK;
 
-/** cs_model_n_token - rows of the embedding: the tokenizer's vocabulary, and the token for what is
- * hidden where that is one more. Models of tokens only */
+/** cs_model_n_token - rows of the embedding: the tokenizer's vocabulary, plus an additional mask
+ * token. Models of tokens only */
 int32_t cs_model_n_token(const cs_model *m);
-/** cs_model_parts - sequences that lie in sequence in a record's tokens: 1 or 2 */
+/** cs_model_parts - sequences concatenated in a record's tokens: 1 or 2 */
 static inline int32_t cs_model_parts(const cs_model *m)
 {
     return m->head->n_part > 1 ? m->head->n_part : 1;
 }
-/** cs_model_max_len - most tokens of a record; 0: any */
+/** cs_model_max_len - maximum tokens of a record; 0: any */
 int64_t cs_model_max_len(const cs_model *m);
-/** cs_model_output_len - floats that the head gives for a record of n_tok tokens */
+/** cs_model_output_len - floats of the head's output for a record of n_tok tokens */
 int64_t cs_model_output_len(const cs_model *m, cs_head_output what, int64_t n_tok);
-/** cs_model_check_output - CS_OK, or CS_EUSAGE where the head has no such vector */
+/** cs_model_check_output - CS_OK, or CS_EUSAGE if the head has no such vector */
 int cs_model_check_output(const cs_model *m, cs_head_output what) CS_MUST_CHECK;
 /** cs_model_n_weight - floats of cs_step_opt.weight */
 static inline int32_t cs_model_n_weight(const cs_model *m)
@@ -136,34 +137,35 @@ static inline int32_t cs_model_n_weight(const cs_model *m)
 /** cs_model_n_target - floats of a record's target, or CS_TARGET_TOKENS */
 int32_t cs_model_n_target(const cs_model *m);
 
-/** cs_model_takes_lookup - does it tell classes of nucleotide sequences, few enough for a look-up
- * table? */
+/** cs_model_takes_lookup - does it classify nucleotide sequences, with few enough classes for a
+ * look-up table? */
 bool cs_model_takes_lookup(const cs_model *m);
 
-/** cs_model_strandless - does a sequence's answer not depend on its strand, but for rounding? */
+/** cs_model_strandless - is a sequence's prediction independent of its strand, except for
+ * rounding? */
 bool cs_model_strandless(const cs_model *m);
 
 /* ---- model files (model_io.c): safetensors, DESIGN 5.4 ------------------------------------ */
 
-/** cs_model_load - map a file, check everything in it, build the model. `training` as in the spec.
- * CS_EIO, CS_EFORMAT (not a model or damaged, with what and where), CS_EMODEL (a model this version
- * cannot run: unknown encoder, tokenizer, option) */
+/** cs_model_load - map a file, validate it, build the model. `training` as in the spec. CS_EIO,
+ * CS_EFORMAT (not a model or damaged, with details), CS_EMODEL (a model this version cannot run:
+ * unknown encoder, tokenizer, option) */
 int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **out) CS_MUST_CHECK;
 /** cs_model_parse - the same from n bytes in memory; `what` names them in messages */
 int cs_model_parse(const void *p, size_t n_bytes, const char *what, cs_backend *be, bool training,
                    cs_model **out) CS_MUST_CHECK;
-/** cs_model_write - into an open file, m->sum told again; errors as cs_model_save() */
+/** cs_model_write - into an open file, setting m->sum; errors as cs_model_save() */
 int cs_model_write(cs_model *m, bool ema, cs_outfile *f) CS_MUST_CHECK;
 /** cs_model_check_labels - can they be written? CS_EFORMAT naming one that is not UTF-8 or has
  * control characters */
 int cs_model_check_labels(const cs_label *label, int32_t n) CS_MUST_CHECK;
-/** cs_model_save - written aside and renamed. `ema`: store the averaged weights instead */
+/** cs_model_save - through a temporary file. `ema`: store the averaged weights instead */
 int cs_model_save(cs_model *m, const char *path, bool ema) CS_MUST_CHECK;
-/** cs_model_find_default - path of --model, else CHORDSEQ_MODEL, else that of the source tree which
- * the program lies in, else the installed one; CS_EMODEL with what to do when
- * there is none. buf receives the path */
+/** cs_model_find_default - path of --model, else CHORDSEQ_MODEL, else that of the program's source
+ * tree, else the installed one; CS_EMODEL with the remedy if there is none. buf receives the
+ * path */
 int cs_model_find_default(const char *opt, char *buf, size_t n_buf) CS_MUST_CHECK;
-/** cs_model_find - the same where another file comes with the command, "model/NAME" */
+/** cs_model_find - the same for a command with another default, "model/NAME" */
 int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf) CS_MUST_CHECK;
 
 #endif

@@ -2,9 +2,9 @@
  * model_import.c - read the published checkpoints of CDIL for DNA.
  *
  * DESIGN
- * Sizes are taken from the tensors' shapes, so that any checkpoint of that code can be read: layer
- * l has conv1 (hidden, in, taps) and conv2 (out, hidden, taps). The encoder's options follow from
- * them, the model is declared, and every tensor must find its place and every place its tensor.
+ * Sizes come from the tensors' shapes, so any checkpoint of that code can be read: layer l has
+ * conv1 (hidden, in, taps) and conv2 (out, hidden, taps). They determine the encoder's options; the
+ * model is declared, and its tensors must match those of the file one to one.
  */
 #include "nn/exec/model_import.h"
 
@@ -24,7 +24,7 @@ struct import {
     cs_safetensors *file;
     struct stack    stack[2];
     void           *cfg[3];      /* tokenizer, encoder, head */
-    cs_arena       *text;        /* texts of options, which the model keeps */
+    cs_arena       *text;        /* option strings, owned by the model */
 };
 
 static int unfit(const struct import *m, const char *why)

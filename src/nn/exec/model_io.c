@@ -1,5 +1,5 @@
 /*
- * model_io.c - a model as one safetensors file: tensors, and a JSON text that says what they are.
+ * model_io.c - read and write a model as one safetensors file: tensors and JSON settings.
  *
  * DESIGN
  * Under "chordseq" in __metadata__:
@@ -18,9 +18,9 @@
  *     "taxonomy": [ { "taxid": 1, "parent": 0, "rank": "no rank", "name": "root" }, ... ] or null,
  *     "training": { ... } or null }
  *
- * Options are written and read by the tables that the command line uses, as text. Reading declares
- * the model first and compares every tensor's name and shape with the file's, so that memory is
- * taken only for what the file really holds.
+ * Options are written and read as text by the command line's tables. Reading declares the model
+ * first and compares every tensor's name and shape with the file's, so memory is allocated only for
+ * tensors in the file.
  */
 /* long: writing and reading one format side by side, so that neither changes without the other */
 #include <jansson.h>
@@ -82,13 +82,13 @@ static json_t *tokenizer_json(const cs_model *m)
     char *text = m->tok->save ? m->tok->save(m->tok_state) : NULL;
     if (m->tok->save && json_object_set_new(j, "vocabulary", json_string(text)) != 0) {
         json_decref(j);
-        j = NULL;                    /* out of memory: describe() sees to it */
+        j = NULL;                    /* out of memory: reported by describe() */
     }
     free(text);
     return j;
 }
 
-/* The text of the metadata; NULL when a name is not UTF-8 or memory ran out. */
+/* The text of the metadata; NULL if a name is not UTF-8 or when out of memory. */
 static char *describe(const cs_model *m)
 {
     json_t *j = json_object();
@@ -160,7 +160,7 @@ static int collect(const cs_model *m, bool ema, const char *name, cs_tensor *t, 
         m->be->op.download(m->be, raw, slab + p->off, (size_t)p->n * sizeof *raw);
         for (int64_t k = 0; k < p->n && rc == CS_OK; k++) {
             v[p->off + k] = (float)raw[k];
-            if (!isfinite(v[p->off + k]))    /* nobody could load it */
+            if (!isfinite(v[p->off + k]))    /* could not be loaded */
                 rc = cs_fail(CS_EMODEL, "cannot save '%s': tensor '%s' holds values that are not "
                              "finite: training diverged; lower the learning rate or clip the "
                              "gradient", name, p->name);
@@ -224,7 +224,7 @@ out:
 
 /* ---- loading ----------------------------------------------------------------------------- */
 
-/* What is needed on the way from a file to a model. */
+/* State of loading a model. */
 struct loading {
     const char     *what;
     cs_safetensors *file;
@@ -275,7 +275,7 @@ static int read_option(struct loading *l, const char *part, const cs_opt *opt, v
                    why);
 }
 
-/* Options that the file does not name keep their defaults, so that a version may add some. */
+/* Options missing in the file keep their defaults, so versions may add some. */
 static int read_options(struct loading *l, const char *part, const cs_opt *opt, size_t size,
                         const json_t *j, void **out)
 {
@@ -413,7 +413,7 @@ out:
     return rc;
 }
 
-/* Files of before there was a choice have none. */
+/* Older files have none. */
 static int read_strand(const struct loading *l, cs_strands *strands)
 {
     const json_t *j = json_object_get(l->j, "strand");
@@ -496,7 +496,7 @@ static int read_tensor(const struct loading *l, const cs_params *ps, const cs_pa
     return CS_OK;
 }
 
-/* The tensors themselves say which layers are products. */
+/* The tensors' names show which layers are factorised. */
 static int64_t rank_in_file(const void *arg, const char *name, int32_t n_out, int32_t n_in)
 {
     const struct loading *l = arg;
@@ -569,7 +569,8 @@ static int load(cs_safetensors *file, const char *what, cs_backend *be, bool tra
     CS_TRY(read_description(&l));
     CS_TRY(build(&l, be, training, out));
 out:
-    /* What does not fit together in a command line is wrong use; in a file it is the model. */
+    /* Incompatible settings are a usage error on the command line; in a file they are the
+     * model's. */
     if (rc == CS_EUSAGE)
         rc = CS_EMODEL;
     for (int i = 0; i < 3; i++)

@@ -2,9 +2,9 @@
  * pass.c - a batch through embedding, encoder and head.
  *
  * DESIGN
- * The same function, cs_pass(), runs dry and for real, so that what a dry run counted is what a run
- * takes: the batch's arrays are uploaded into the arena too (upload.c) when the backend has memory
- * of its own and staging.c has not put them there.
+ * The same function, cs_pass(), is the dry run and the real run, so the memory counted is the
+ * memory used: the batch's arrays are also uploaded into the arena (upload.c) if the backend has
+ * its own memory and staging.c has not uploaded them.
  */
 #include "nn/exec/pass.h"
 
@@ -23,14 +23,14 @@ static cs_mat embedded(cs_session *s, const cs_uploaded *up)
     return x;
 }
 
-/* A segment of one row for every record: what a mean is the mean of. */
+/* Segments of one row per record: the rows to average. */
 static cs_seg one_row_each(cs_ctx *cx, const cs_uploaded *up, int32_t n)
 {
     return (cs_seg){ .off = up->each ? up->each : cs_upload_each(cx, n), .n = n, .rows = n };
 }
 
-/* Does a pass that learns take means of embedded tokens, not their rows? An encoder that knows no
- * order has no use for these. */
+/* Does a training pass use means of embedded tokens instead of rows? An order-free encoder needs no
+ * rows. */
 static bool learns_mean(const cs_model *m, const cs_ctx *cx)
 {
     return m->tok && cx->be->fused.embed_mean_bwd && !cx->rescale && m->enc->unordered
@@ -59,7 +59,7 @@ static cs_mat encode(cs_session *s, const cs_uploaded *up, cs_seg *seg)
     return y;
 }
 
-/* What the head gets. With the encoder frozen as for predictions: nothing of it is on the tape. */
+/* The head's input. A frozen encoder runs as for predictions, without the tape. */
 static cs_mat encoded(cs_session *s, const cs_uploaded *up, cs_seg *seg)
 {
     cs_ctx *cx = &s->cx;
@@ -75,7 +75,7 @@ static cs_mat encoded(cs_session *s, const cs_uploaded *up, cs_seg *seg)
     return y;
 }
 
-/* Of what was uploaded for all parts that of one. */
+/* One part of the arrays uploaded for all parts. */
 static cs_uploaded part_of(const cs_session *s, const cs_uploaded *up, int64_t i)
 {
     const cs_model *m = s->model;
@@ -91,15 +91,15 @@ static cs_uploaded part_of(const cs_session *s, const cs_uploaded *up, int64_t i
     return part;
 }
 
-/* What is subtracted of a part. */
+/* The value of a part to subtract. */
 static cs_mat part_encoded(cs_session *s, const cs_uploaded *up, cs_seg *seg)
 {
     const cs_mat h = encoded(s, up, seg);
     return s->model->head->part(&s->cx, s->model->head_net, *seg, h);
 }
 
-/* What a head of two parts gets: rows of the first minus rows of the second. The encoder runs twice
- * (batch statistics are each part's own, as in the released code of CDIL for DNA). */
+/* Input of a head of two parts: rows of the first minus rows of the second. The encoder runs twice
+ * (with separate batch statistics per part, as in the released code of CDIL for DNA). */
 static cs_mat difference(cs_session *s, const cs_uploaded *up, cs_seg *seg)
 {
     cs_ctx *cx = &s->cx;
@@ -123,7 +123,7 @@ cs_uploaded cs_pass_begin(cs_session *s, const cs_input *in, bool dry)
     return cs_upload(s, in);
 }
 
-/* The head's raw output: predictions, or a vector that they are made of; or its input. */
+/* The head's raw output, a vector before it, or its input. */
 static cs_mat head_output(cs_session *s, cs_seg seg)
 {
     const cs_model *m = s->model;

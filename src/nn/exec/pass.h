@@ -7,8 +7,8 @@
 /** cs_pass_begin, cs_pass_compute - the halves of a pass: copies from the host, and ops, which when
  * training read no host memory but the model's own
  *
- * in       as cs_input_parts() gave it; memory for it has been reserved
- * compute  gives the head's raw output, with the loss on the tape when training, and leaves
+ * in       from cs_input_parts(); memory for it has been reserved
+ * compute  computes the head's raw output, with the loss on the tape when training, and sets
  *          s->trace
  */
 cs_uploaded cs_pass_begin(cs_session *s, const cs_input *in, bool dry);

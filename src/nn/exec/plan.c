@@ -1,11 +1,10 @@
 /*
- * plan.c - how much memory batches take, and which fit: dry runs, before anything is computed.
+ * plan.c - memory plans: the memory of batches by dry runs, and the batches that fit.
  *
  * DESIGN
- * A dry run says what a batch of one shape takes (cs_plan_memory()). Of the batches that a budget
- * of tokens allows, those of one depth hold from one sequence to as many as are just long enough
- * for it, and all depths are asked with as many sequences as there can be. Budgets are powers of
- * two, so that a little more or less free memory does not change them, and with them, on a GPU, the
+ * A dry run counts the memory of a batch of one shape (cs_plan_memory()). For a token budget, every
+ * depth is tried with the maximum number of sequences, those of minimum length for the depth.
+ * Budgets are powers of two, so small changes of free memory do not change them, nor, on a GPU, the
  * last bits of predictions.
  */
 #include "nn/exec/plan.h"
@@ -32,7 +31,7 @@ int64_t cs_plan_memory(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t dept
          + (training ? 0 : cs_staging_bytes(s, n_tok, n_seg, y.r * y.c));
 }
 
-/* What is held for activations already will be used again. */
+/* Memory already held for activations is reused. */
 static int64_t held_bytes(const cs_session *s)
 {
     int64_t n = (s->cx.cap + s->cx.grad_cap + s->cx.cached_cap) * (int64_t)sizeof(cs_real);
@@ -42,7 +41,7 @@ static int64_t held_bytes(const cs_session *s)
     return n;
 }
 
-/* Of the CPU's memory so many quarters. */
+/* Quarters of the CPU's memory to use. */
 static int64_t room_of(const cs_session *s, int64_t host_quarters)
 {
     int64_t least = INT64_MAX;
@@ -103,7 +102,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Does learning fit, with what is held already growing as it needs? */
+/* Does training fit, including the growth of memory already held? */
 static bool keeping_fits(cs_session *s, const cs_batch *shape, int32_t keep, int64_t room)
 {
     s->cx.keep = keep;
@@ -118,7 +117,7 @@ int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, i
     const cs_batch shape = { .n_tok = n_tok, .n_seg = n_seg, .depth = depth };
     int32_t lo = 1, hi = most == CS_KEEP_ALL ? CS_CHECKPOINT_INPUTS : most;
 
-    /* Asking for the space takes longer than a small batch. */
+    /* Querying free memory takes longer than a small batch. */
     if (keeping_fits(s, &shape, most, held_bytes(s)))
         return most;
     const int64_t room = room_of(s, 3);

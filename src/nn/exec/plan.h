@@ -4,20 +4,19 @@
 
 #include "nn/exec/session_state.h"
 
-/* Most tokens of a batch that are planned: a device is busy with fewer. */
+/* Maximum planned tokens of a batch: fewer keep a device busy. */
 enum { CS_PLAN_CPU = 1 << 16, CS_PLAN_DEVICE = 1 << 22 };
 
-/** cs_plan_memory - bytes of activations and staging buffers for such a batch. What the arenas need
- * is in s->cx.peak and s->cx.grad_peak then; when training, s->cx.keep says what is kept of the
- * blocks */
+/** cs_plan_memory - bytes of activations and staging buffers for such a batch. Sets s->cx.peak and
+ * s->cx.grad_peak to the arenas' needs and, when training, s->cx.keep to the stored blocks */
 int64_t cs_plan_memory(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, bool training);
 
 /**
  * cs_plan_free_memory - bytes for the activations of a prediction
  *
- * Of a device nine tenths of what is free: the rest is a margin for what the plan cannot see. Of
- * the CPU's memory half, since others use it too. Of several devices (s's backend begins the
- * list) that of the smallest, each with the model's parameters on it.
+ * On a device nine tenths of the free memory: the rest is a margin. On the CPU half, since other
+ * programs use it. With several devices (a list that starts at s's backend) the smallest, each
+ * holding the model's parameters.
  */
 int64_t cs_plan_free_memory(const cs_session *s);
 
@@ -26,17 +25,17 @@ int64_t cs_plan_free_memory(const cs_session *s);
 int64_t cs_plan_batch(cs_session *s);
 
 /**
- * cs_plan_checkpoint_blocks - what training keeps of a batch of this shape: the most that fits a
- * device's space, or three quarters of what the CPU's memory has left
+ * cs_plan_checkpoint_blocks - checkpoints of a batch of this shape: the most that fit into a
+ * device's free memory, or three quarters of the CPU's
  *
- * most     as cs_step_opt.keep has it
+ * most     as cs_step_opt.keep
  * Returns  `most`, or the inputs of fewer blocks, at least of one of every stack; results do not
- *          depend on it, nor do gradients but for what nn/ops/blocks.h says of bf16
+ *          depend on it, nor do gradients, except in bf16 (nn/ops/blocks.h)
  */
 int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth,
                                   int32_t most);
 
-/** cs_plan_longest - most tokens of one sequence that fits; 0: none does */
+/** cs_plan_longest - maximum tokens of one sequence that fits; 0: none */
 int64_t cs_plan_longest(cs_session *s);
 
 #endif

@@ -5,7 +5,7 @@
  * The header is parsed by jansson into checked integers and nothing is cast onto the file's bytes:
  * a tensor knows its first byte, and cs_tensor_get() copies elements out, because a foreign file
  * need not be aligned. After parsing, tensors are sorted by offset and must cover the data exactly;
- * so overlaps, holes and cut files are all the same check.
+ * so one check finds overlaps, holes and truncated files.
  */
 #include "nn/exec/safetensors.h"
 
@@ -83,7 +83,7 @@ static int parse_shape(const cs_safetensors *s, const json_t *v, cs_tensor *t)
     return CS_OK;
 }
 
-/* Inside the data, and as many bytes as shape and type say. */
+/* Inside the data, with the bytes of shape and type. */
 static int parse_offsets(const cs_safetensors *s, const json_t *v, cs_tensor *t)
 {
     const json_t *a = json_array_get(v, 0), *b = json_array_get(v, 1);
@@ -224,7 +224,7 @@ int cs_safetensors_open(const char *path, cs_safetensors **out)
     int rc = CS_OK;
     void *map = NULL;
     size_t n = 0;
-    /* A pipe without a writer would keep us here; map_file() refuses it. */
+    /* Do not block on a pipe without a writer; map_file() refuses it. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
     *out = NULL;

@@ -20,7 +20,7 @@ typedef struct cs_tensor {
     const unsigned char *data;   /* [n * cs_dtype_bytes] */
 } cs_tensor;
 
-/* Text that goes with the tensors. */
+/* Metadata strings. */
 typedef struct cs_meta { const char *key, *value; } cs_meta;
 
 typedef struct cs_safetensors cs_safetensors;
@@ -31,7 +31,7 @@ size_t cs_dtype_bytes(cs_dtype d);
 /**
  * cs_safetensors_open - map a file and check its header
  *
- * Returns  CS_OK; CS_EIO; CS_EFORMAT with the file, the tensor and what is wrong with it; CS_EMEM
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT with file, tensor and problem; CS_EMEM
  */
 int  cs_safetensors_open(const char *path, cs_safetensors **out) CS_MUST_CHECK;
 /** cs_safetensors_parse - the same for n bytes in memory, which must outlive *out; `what` names

@@ -53,7 +53,7 @@ int64_t cs_session_output_len(const cs_session *s, const cs_batch *b)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* CS_BUG for a batch of another kind of model, CS_EMODEL where a sequence is too long for it. */
+/* CS_BUG for a batch of another kind of model, CS_EMODEL if a sequence is too long for it. */
 static int check_batch(const cs_model *m, const cs_batch *b)
 {
     int64_t most = cs_model_max_len(m), longest = 0;

@@ -13,16 +13,15 @@
  * cs_session_new - a session without memory for activations yet
  *
  * m        must outlive the session
- * be       where it computes: m's backend, or one of the same device; must outlive the session
+ * be       m's backend, or another one of the same device; must outlive the session
  */
 cs_session *cs_session_new(cs_model *m, cs_backend *be);
 void cs_session_free(cs_session *s);   /* accepts NULL */
 
 /**
- * cs_session_reserve - find by a dry run what a batch of this shape needs, and allocate it
+ * cs_session_reserve - allocate the memory of a batch of this shape, found by a dry run
  *
- * Returns  CS_OK, or CS_EMEM saying how many bytes for how many tokens; what would help depends on
- *          the command, which adds it
+ * Returns  CS_OK, or CS_EMEM with bytes and tokens; the command adds the remedy
  */
 int cs_session_reserve(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth, bool training)
     CS_MUST_CHECK;
@@ -40,16 +39,16 @@ int64_t cs_session_output_len(const cs_session *s, const cs_batch *b);
  */
 int cs_session_predict(cs_session *s, const cs_batch *b, float *out) CS_MUST_CHECK;
 
-/** cs_session_forward - the same before the head's activation: what may be averaged */
+/** cs_session_forward - the same before the head's activation, for averaging */
 int cs_session_forward(cs_session *s, const cs_batch *b, float *out) CS_MUST_CHECK;
 
 /**
  * cs_session_start, cs_session_finish - the same in two halves, on a backend with staging buffers
- * (backend.h): a batch's copies go beside the computing of another
+ * (backend.h): copies of one batch overlap with the computation of another
  *
- * start    b in a slot that no batch is in; when it has returned, b is not needed any more. The
- *          errors of cs_session_predict() but for CS_EDEVICE; the slot is then empty
- * finish   waits, and empties the slot. out as that of cs_session_predict(), or, `raw`, of
+ * start    b into an empty slot; b is not needed after the call. The errors of cs_session_predict()
+ *          but for CS_EDEVICE; the slot is then empty
+ * finish   waits, and empties the slot. out as in cs_session_predict(), or with `raw` as in
  *          cs_session_forward()
  */
 int cs_session_start(cs_session *s, int slot, const cs_batch *b, bool raw) CS_MUST_CHECK;
@@ -57,7 +56,7 @@ int cs_session_finish(cs_session *s, int slot, float *out) CS_MUST_CHECK;
 
 /**
  * cs_session_forward_backward - forward, loss and backward for one batch; gradients are added to
- * those of the model, which was made for training
+ * those of the model, created for training
  *
  * loss     receives the batch's scaled loss
  * out      [output_len] predictions, or NULL (training metrics)

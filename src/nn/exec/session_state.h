@@ -4,17 +4,17 @@
 
 #include "nn/exec/model.h"
 
-/* What the last pass computed, in backend memory, valid until the next one; for tests and
+/* Results of the last pass, in backend memory, valid until the next one; for tests and
  * explanations. A prediction overwrites x. After a training pass, cs_grad_of(&s->cx, x) is the
  * gradient of the embedded input; a reversible encoder leaves x there up to rounding, and encoded
- * is x again. A prediction with a head that pools may compute the means alone:
- * then x is absent and encoded holds a row per record, unless cx.no_mean asks for all rows. */
+ * is x again. A prediction with a head that pools may compute the means alone: then x is absent and
+ * encoded holds a row per record, unless cx.no_mean asks for all rows. */
 typedef struct cs_trace {
     cs_mat x, encoded, y;        /* y: the head's raw output */
     cs_mat alt;                  /* of a head of two parts: the second one's embedded input */
 } cs_trace;
 
-/* Host memory in which the parts of a head of two lie apart: all first ones, then all second. */
+/* Host memory for separated parts of a head of two: all first ones, then all second. */
 typedef struct cs_parts {
     int64_t *off;                /* [n_seg + 1] of either part's tokens */
     int32_t *tok;
@@ -22,7 +22,7 @@ typedef struct cs_parts {
     size_t   n_off, n_tok, n_x;
 } cs_parts;
 
-/* Buffers of one batch on its way to and from a device of its own memory (nn/exec/staging.h). */
+/* Buffers of one batch in transfer to and from a device (nn/exec/staging.h). */
 typedef struct cs_staging_buffer { char *pinned, *device; size_t cap; } cs_staging_buffer;
 typedef struct cs_staging {
     cs_staging_buffer in, out;
@@ -31,14 +31,14 @@ typedef struct cs_staging {
     int32_t           n_seg, depth;
 } cs_staging;
 
-/* What a training pass needs beside the batch. */
+/* Arguments of a training pass besides the batch. */
 typedef struct cs_step_opt {
     const float *weight;         /* [cs_model_n_weight] of classes or labels, or NULL */
     double       scale;          /* multiplies the summed loss: 1 / (weights of the whole step) */
     uint64_t     key;            /* dropout masks */
-    int32_t      keep;           /* CS_KEEP_ALL, or the inputs of so many blocks of a stack; less
-                                  * where that does not fit (cs_plan_checkpoint_blocks()), which
-                                  * cx.keep tells */
+    int32_t      keep;           /* CS_KEEP_ALL, or the number of stored block inputs of a stack;
+                                  * fewer if they do not fit (cs_plan_checkpoint_blocks()): see
+                                  * cx.keep */
 } cs_step_opt;
 
 typedef struct cs_session {
@@ -51,9 +51,9 @@ typedef struct cs_session {
     struct cs_graph_cache *graphs;   /* of training passes, see graph.h; NULL: none yet */
     cs_head_output   output;     /* set it before the first pass; a training pass ignores it */
     bool             freeze_encoder;   /* training leaves embedding and encoder as they are */
-    bool             allow_nonfinite;  /* outputs that are not finite are no error */
-    int64_t          nonfinite;  /* the first value of the last outputs that is not finite; -1: all
-                                  * are */
+    bool             allow_nonfinite;  /* accept outputs that are not finite */
+    int64_t          nonfinite;  /* index of the first non-finite value of the last outputs; -1:
+                                  * none */
 } cs_session;
 
 #endif

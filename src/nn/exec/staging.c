@@ -5,7 +5,7 @@
  * DESIGN
  * A slot holds one batch: its input, packed into one buffer of pinned memory, and one buffer on the
  * device; the same for its output. Neither is in the arena, which belongs to the pass that is
- * running, so another batch's can be copied meanwhile:
+ * running, so another batch can be copied meanwhile:
  *
  *     input    off [n_seg + 1], 0 1 ... n_seg, tokens [n_tok] or values [n_tok * n_channel]
  *     output   CS_STAGING_HEAD bytes about what is not finite, then the head's output
@@ -66,7 +66,7 @@ void cs_staging_release(cs_session *s)
     }
 }
 
-/* Nothing in it is needed any more, so it is freed before a larger one is allocated. */
+/* Its content is no longer needed, so it is freed before a larger one is allocated. */
 static int reserve(cs_backend *be, cs_staging_buffer *b, size_t n_bytes)
 {
     if (n_bytes <= b->cap)

@@ -8,18 +8,18 @@
 /** cs_staging_has - do batches go through staging buffers on this backend? */
 static inline bool cs_staging_has(const cs_backend *be) { return be->staging.send != NULL; }
 
-/** cs_staging_bytes - what all slots take on the device, for batches of this shape with so many
- * reals of output; 0 where there are none */
+/** cs_staging_bytes - device bytes of all slots, for batches of this shape with this many reals of
+ * output; 0 without staging */
 int64_t cs_staging_bytes(const cs_session *s, int64_t n_tok, int32_t n_seg, int64_t n_output);
 
 /** cs_staging_reserve - buffers of a slot for a batch and n_output reals; CS_OK or CS_EMEM */
 int cs_staging_reserve(cs_session *s, int slot, const cs_batch *b, int64_t n_output) CS_MUST_CHECK;
 
-/** cs_staging_send - the batch's input, as cs_input_parts() gave it, on its way to the device;
- * returns it as the device will see it */
+/** cs_staging_send - start copying the batch's input, from cs_input_parts(), to the device; returns
+ * the device's view of it */
 cs_input cs_staging_send(cs_session *s, int slot, const cs_input *in);
 
-/** cs_staging_end - the slot's batch has been computed but for waiting; y is its output */
+/** cs_staging_end - the slot's batch is queued completely; y is its output */
 void cs_staging_end(cs_session *s, int slot, cs_mat y);
 
 /**

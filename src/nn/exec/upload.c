@@ -1,18 +1,17 @@
 /*
- * upload.c - what a pass reads, brought to the backend before anything is computed.
+ * upload.c - copy a batch to the backend before a pass.
  *
  * DESIGN
  * Everything of a batch that comes from the host is copied first, into memory without a gradient
- * (cs_scratch()): offsets, tokens or values, targets, weights. The ops that follow read memory
- * whose place depends on the batch's shape alone, so that they can be captured as a graph
- * (graph.c).
+ * (cs_scratch()): offsets, tokens or values, targets, weights. The following ops read memory at
+ * addresses that depend on the batch's shape alone, so they can be captured as a graph (graph.c).
  */
 #include "nn/exec/upload.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PART = 2048 };            /* elements that go at a time where they are made on the way */
+enum { PART = 2048 };            /* elements converted at a time */
 
 /* ---- a batch as it lies --------------------------------------------------------------------- */
 
@@ -93,7 +92,7 @@ static cs_mat reals(cs_ctx *cx, const float *v, int64_t r, int32_t c)
     return m;
 }
 
-/* Host integers where the backend can read them: as they are, or a copy. */
+/* Host integers readable by the backend: the array itself, or a copy. */
 static const void *bytes(cs_ctx *cx, const cs_input *in, const void *p, size_t n_bytes)
 {
     if (cx->be->is_host || in->staged)
@@ -104,7 +103,7 @@ static const void *bytes(cs_ctx *cx, const cs_input *in, const void *p, size_t n
     return m.p;
 }
 
-/* A dry run has none of either, but must see that there are some. */
+/* A dry run has no data, but must know which arrays exist. */
 static const int32_t some_token;
 static const int64_t some_number;
 
@@ -123,7 +122,7 @@ static cs_mat values(cs_ctx *cx, const cs_input *in, int64_t n, int32_t n_channe
     return v;
 }
 
-/* What each token of a segment counts whose label is known. */
+/* Weight of each token with a known label in a segment. */
 static cs_real share(const cs_input *in, int32_t s)
 {
     int64_t n = 0;
@@ -133,7 +132,7 @@ static cs_real share(const cs_input *in, int32_t s)
     return n > 0 ? 1 / (cs_real)n : 0;
 }
 
-/* The targets of tokens, as head.h has them. */
+/* The targets of tokens, as in head.h. */
 static void put_labels(cs_ctx *cx, const cs_input *in, cs_mat to)
 {
     cs_real part[2 * PART], each = 0;
@@ -205,7 +204,7 @@ cs_uploaded cs_upload(cs_session *s, const cs_input *in)
         up.x = values(cx, in, n_row, m->n_channel);
     if (!in->train)
         return up;
-    /* An encoder that does not learn may give means. */
+    /* A frozen encoder may return means. */
     if (s->freeze_encoder)
         up.each = cs_upload_each(cx, in->n_seg);
     up.target = targets(s, in);

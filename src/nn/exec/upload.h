@@ -1,4 +1,4 @@
-/* upload.h - a batch as a pass reads it: taken apart, and brought to the backend. */
+/* upload.h - copy a batch to the backend, split into parts. */
 #ifndef CS_NN_UPLOAD_H
 #define CS_NN_UPLOAD_H
 
@@ -17,7 +17,7 @@ typedef struct cs_input {
     const cs_step_opt *train;    /* NULL: predict */
 } cs_input;
 
-/* An input where the backend can read it, of all parts one behind the other. */
+/* An input readable by the backend, with all parts concatenated. */
 typedef struct cs_uploaded {
     cs_seg         seg;          /* of one part's tokens, as of any other's */
     const int32_t *tok;          /* [n_part * seg.rows], or NULL: x */
@@ -27,19 +27,20 @@ typedef struct cs_uploaded {
     double         scale;
 } cs_uploaded;
 
-/** cs_input_of - a batch as it lies */
+/** cs_input_of - the arrays of a batch */
 cs_input cs_input_of(const cs_batch *b, const cs_step_opt *o);
 
-/** cs_input_parts - what the encoder reads: of a model of two parts, both parts of every record
- * apart, in s->parts, and n_tok, off and depth those of the first; else the input itself */
+/** cs_input_parts - the encoder's input: for a model of two parts, both parts of every record
+ * separated, in s->parts, with n_tok, off and depth of the first; else the input itself */
 cs_input cs_input_parts(cs_session *s, const cs_input *in, bool dry);
 /** cs_parts_reserve - memory for the parts of such a batch; CS_OK or CS_EMEM */
 int  cs_parts_reserve(cs_session *s, int64_t n_tok, int32_t n_seg) CS_MUST_CHECK;
 void cs_parts_release(cs_session *s);
 
-/** cs_upload - copies what is not there yet, in an order that depends on the shape alone */
+/** cs_upload - copy arrays that are not on the backend yet, in an order that depends on the shape
+ * alone */
 cs_uploaded cs_upload(cs_session *s, const cs_input *in);
-/** cs_upload_each - the numbers from 0 to n, where the backend can read them */
+/** cs_upload_each - the numbers from 0 to n, readable by the backend */
 const int64_t *cs_upload_each(cs_ctx *cx, int32_t n);
 
 #endif

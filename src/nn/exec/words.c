@@ -7,7 +7,7 @@
 
 enum { MOST_TUPLES = 1 << 24, MOST_TOKENS = 4 * CS_COMPOSITION_K };
 
-/* A tokenizer, and memory that it works in. */
+/* A tokenizer and its scratch memory. */
 struct reader {
     const cs_tokenizer *tok;
     const void         *state;
@@ -36,7 +36,7 @@ static int no_words(const cs_tokenizer *tok, int32_t k)
                    (int)k);
 }
 
-/* Of every word the tokens that lie side by side, and the number that it has as a word. */
+/* For every word its consecutive tokens and its index. */
 static int fill(struct reader *tokens, struct reader *words, int32_t k, cs_word_map *w)
 {
     char base[CS_COMPOSITION_K];
