@@ -8,7 +8,7 @@
 #include "registry.h"
 
 /* What there is, for help, manual and completion: list_names() asks the registry. */
-enum { MOST_NAMES = 64 };
+enum { MOST_NAMES = 64, OWNER_BYTES = 256 };
 static const char *tokenizer_names[MOST_NAMES], *encoder_names[MOST_NAMES],
                   *head_names[MOST_NAMES];
 
@@ -147,6 +147,81 @@ static int other(const char *kind, const char *given, const char *of_model)
                    kind, given, of_model);
 }
 
+/* ---- options of other components ------------------------------------------------------------ */
+
+/* The i-th implementation of a kind: its name and options; NULL: there are not as many. */
+static const char *tokenizer_at(int i, const cs_opt **opt)
+{
+    const cs_tokenizer *t = cs_tokenizer_at(i);
+
+    *opt = t != NULL ? t->opt : NULL;
+    return t != NULL ? t->name : NULL;
+}
+
+static const char *encoder_at(int i, const cs_opt **opt)
+{
+    const cs_encoder *e = cs_encoder_at(i);
+
+    *opt = e != NULL ? e->opt : NULL;
+    return e != NULL ? e->name : NULL;
+}
+
+static const char *head_at(int i, const cs_opt **opt)
+{
+    const cs_head *h = cs_head_at(i);
+
+    *opt = h != NULL ? h->opt : NULL;
+    return h != NULL ? h->name : NULL;
+}
+
+/* A kind, and what was chosen of it. */
+struct chosen {
+    const char *kind, *name;
+    const cs_opt *opt;
+    const char *(*at)(int i, const cs_opt **opt);
+};
+
+/* CS_EUSAGE for an option that others of the kind have, but not the chosen one. */
+static int check_owner(const struct chosen *c, const char *option)
+{
+    char owners[OWNER_BYTES] = "";
+    const cs_opt *opt;
+    const char *name;
+    size_t n = 0;
+
+    if (c->opt != NULL && cs_opt_find(c->opt, option) != NULL)
+        return CS_OK;
+    for (int i = 0; (name = c->at(i, &opt)) != NULL; i++)
+        if (opt != NULL && cs_opt_find(opt, option) != NULL && n < sizeof owners)
+            n += (size_t)snprintf(owners + n, sizeof owners - n, "%s%s", n ? ", " : "", name);
+    return n == 0 ? CS_OK : cs_fail(CS_EUSAGE, "'--%s.%s' belongs to %s, but the %s is %s; "
+                                    "choose another one with --%s", c->kind, option, owners,
+                                    c->kind, c->name, c->kind);
+}
+
+/* The parser would only say that it knows no such option. */
+static int check_owners(const cs_components *c, int argc, char **argv)
+{
+    int rc = CS_OK;
+    const struct chosen all[] = {
+        { "tokenizer", c->tok->name, c->tok->opt, tokenizer_at },
+        { "encoder", c->enc->name, c->enc->opt, encoder_at },
+        { "head", c->head->name, c->head->opt, head_at },
+    };
+    char option[OWNER_BYTES];
+
+    for (int i = 1; rc == CS_OK && i < argc && strcmp(argv[i], "--") != 0; i++)
+        for (size_t k = 0; rc == CS_OK && k < sizeof all / sizeof *all; k++) {
+            const char *dot = strncmp(argv[i], "--", 2) == 0 ? strchr(argv[i], '.') : NULL;
+            const size_t n = dot != NULL ? (size_t)(dot - argv[i]) - 2 : 0;
+            if (n == 0 || n != strlen(all[k].kind) || memcmp(argv[i] + 2, all[k].kind, n) != 0)
+                continue;
+            (void)snprintf(option, sizeof option, "%.*s", (int)strcspn(dot + 1, "="), dot + 1);
+            rc = check_owner(&all[k], option);
+        }
+    return rc;
+}
+
 int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from,
                        cs_optset *set,
                    int n)
@@ -170,6 +245,9 @@ int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *
         return other("tokenizer", tok, from->tok->name);
     if (from != NULL && c->enc != from->enc)
         return other("encoder", enc, from->enc->name);
+    const int rc = check_owners(c, argc, argv);
+    if (rc != CS_OK)
+        return rc;
     c->tok_cfg = cs_xcalloc(1, c->tok->cfg_size + 1);
     c->enc_cfg = cs_xcalloc(1, c->enc->cfg_size + 1);
     c->head_cfg = cs_xcalloc(1, c->head->cfg_size + 1);

@@ -34,7 +34,8 @@ const char *cs_components_narrow(cs_optset *set, int argc, char **argv);
  * Before the parser, which cannot know which tables there are until they have been named.
  *
  * from     tokenizer and encoder are this model's; NULL: there is none to start from
- * Returns  CS_OK, or CS_EUSAGE listing what there is, or saying what the model has instead
+ * Returns  CS_OK, or CS_EUSAGE listing what there is, or saying what the model has instead, or to
+ *          whom an option belongs that the chosen ones lack
  */
 int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from,
                        cs_optset *set,

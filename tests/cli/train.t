@@ -21,6 +21,8 @@ N train-two-labels.err   $train -o x.m --label-key class --labels labels.tsv all
 N train-no-key.err       $train -o x.m --label-key kind all.fa
 N train-encoder.err      $train -o x.m --encoder lstm --label-key class all.fa
 N train-option.err       $train -o x.m --encoder.heads 8 --label-key class all.fa
+N train-option-k.err     $train -o x.m --tokenizer base --tokenizer.k=3 --label-key class all.fa
+N train-option-none.err  $train -o x.m --encoder.nix 3 --label-key class all.fa
 N train-heads.err        chordseq train -q -o x.m --encoder transformer --encoder.heads 5 --label-key class all.fa
 N train-too-long.err     chordseq train -q -o x.m --encoder linformer --encoder.max-len 20 --label-key class all.fa
 for c in at gc; do echo ">$c class=$c"; sed '/^>/d' $c.fa | tr -d '\n'; echo; done > long.fa
