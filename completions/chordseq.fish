@@ -260,7 +260,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'ranks-timeout' -
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'checkpoint-blocks' -x -d 'block inputs that training stores; auto: all activations'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'recompute' -d 'store the inputs of all blocks, and recompute the rest'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'strand' -x -a 'auto forward both max' -d 'default --strand stored in the model: forward, both, max or auto'
-complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'html' -r -F -d 'HTML report of the validation, at the end of training'
+complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'html' -r -F -d 'HTML report of the validation, also while training'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'taxonomy' -r -F -d 'table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'taxa' -r -F -d 'with a taxonomy dump, table of taxa for classes with other names'
 complete -c chordseq -n '__fish_seen_subcommand_from train' -l 'lineage' -x -d 'labels are lineages separated by '\'';'\''; their ranks, comma-separated'

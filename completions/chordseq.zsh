@@ -345,7 +345,7 @@ _chordseq()
         '*--checkpoint-blocks[block inputs that training stores; auto\: all activations]:NUM:' \
         '*--recompute[store the inputs of all blocks, and recompute the rest]' \
         '*--strand[default --strand stored in the model\: forward, both, max or auto]:NAME:(auto forward both max)' \
-        '*--html[HTML report of the validation, at the end of training]:FILE:_files' \
+        '*--html[HTML report of the validation, also while training]:FILE:_files' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model]:FILE:_files' \
         '*--taxa[with a taxonomy dump, table of taxa for classes with other names]:FILE:_files' \
         '*--lineage[labels are lineages separated by '\'';'\''; their ranks, comma-separated]:RANKS:' \

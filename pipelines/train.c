@@ -94,6 +94,7 @@ struct job {
     char          *fold_path;
     bool           final;        /* the training on all has begun */
     cs_scores      scores, bag_scores;
+    double         page_due;     /* seconds: when --html may be written again */
 };
 
 static int check_budget(struct job *j, int argc, char **argv)
@@ -371,6 +372,24 @@ static char *describe(void *arg, const cs_train_state *st)
     return cs_provenance_text(&j->origin, &j->data, &j->labelled.classes, st);
 }
 
+/* The page while the model learns, which takes a twentieth of the time at most. */
+static int show_page(void *arg, cs_model *m, const cs_train_state *st, const cs_scores *s)
+{
+    struct job *j = arg;
+    const double began = cs_now_s();
+    const cs_judged it = {
+        .path = own.output, .html = stated.html, .command = j->origin.command,
+        .classes = &j->labelled.classes, .course = st->log, .regression = st->regression,
+        .bag = st->bag,
+    };
+
+    if (began < j->page_due)
+        return CS_OK;
+    const int rc = cs_evaluate_page(&it, m, s);
+    j->page_due = cs_now_s() + 20 * (cs_now_s() - began);
+    return rc;
+}
+
 static cs_train_opt loop_options(struct job *j)
 {
     cs_train_opt o = cs_train_options(&learn, &own, &memory);
@@ -393,6 +412,10 @@ static cs_train_opt loop_options(struct job *j)
     o.freeze_epochs = start.freeze == CS_FREEZE_ENCODER ? INT64_MAX : start.freeze_epochs;
     o.describe = describe;
     o.arg = j;
+    if (stated.html != NULL) {
+        o.validated = show_page;
+        o.validated_arg = j;
+    }
     if (j->folds.n > 0) {        /* what the training on all will give: the last weights */
         o.keep_last = true;
         o.patience = 0;
@@ -439,6 +462,7 @@ static int measure(struct job *j, double *speed)
     o.budget = (cs_budget){ .seconds = TRIAL };
     o.n_epoch = INT64_MAX;
     o.model_path = o.checkpoint_path = o.metrics_path = o.watch = NULL;
+    o.validated = NULL;
     o.resume = false;
     feed.valid = NULL;
     cs_train_state_init(&st);

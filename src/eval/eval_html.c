@@ -86,11 +86,14 @@ static int summary(struct page *p, double seconds, const char *command)
     for (int64_t i = 0; i < p->s->n; i++)
         n_base += (uint64_t)p->s->length[i];
     CS_TRY(cs_outfile_printf(p->out, "<p>%lld records with %llu bases, of which %lld have a class "
-               "of the model. Reading and judging took %.1f s%s: %.3g records/s, %.3g Mbases/s."
-               "</p>\n", (long long)p->s->n, (unsigned long long)n_base,
-               (long long)p->f.n, seconds, p->r->n_piece > 0 ? " with the pieces" : "",
-               seconds > 0 ? (double)p->s->n / seconds : 0,
-               seconds > 0 ? 1e-6 * (double)n_base / seconds : 0));
+               "of the model.", (long long)p->s->n, (unsigned long long)n_base,
+               (long long)p->f.n));
+    if (seconds > 0)
+        CS_TRY(cs_outfile_printf(p->out, " Reading and judging took %.1f s%s: %.3g records/s, "
+                   "%.3g Mbases/s.", seconds, p->r->n_piece > 0 ? " with the pieces" : "",
+                   (double)p->s->n / seconds, 1e-6 * (double)n_base / seconds));
+    CS_TRY(cs_outfile_printf(p->out, "%s</p>\n",
+                             p->r->raw ? " Probabilities are not calibrated." : ""));
     rc = cs_html_origin(p->out, command, p->r->model->sum);
 out:
     return rc;

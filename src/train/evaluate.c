@@ -235,26 +235,18 @@ out:
     return rc;
 }
 
-/* Of the probabilities that the model gives from now on, or those of a cross-validation. */
-static int write_page(const cs_judged *j, cs_model *m)
+static int write_page(const cs_judged *j, cs_model *m, const cs_scores *scores, bool raw,
+                      double seconds)
 {
     int rc = CS_OK;
     cs_outfile *out = NULL;
-    cs_scores scores = { 0 };
     cs_eval_ranks ranks = { 0 };
-    const double began = cs_now_s();
     const cs_eval_report r = {
-        .model = m, .scores = j->scores != NULL ? j->scores : &scores, .raw = j->scores != NULL,
-        .bin = edge, .n_bin = N_EDGE, .ranks = &ranks, .fold = j->fold, .n_fold = j->n_fold,
-        .course = j->course, .regression = j->regression, .bag = j->bag,
+        .model = m, .scores = scores, .raw = raw, .bin = edge, .n_bin = N_EDGE, .ranks = &ranks,
+        .fold = j->fold, .n_fold = j->n_fold, .course = j->course, .regression = j->regression,
+        .bag = j->bag,
     };
 
-    if (j->html == NULL)
-        return CS_OK;
-    cs_scores_for(&scores, m);
-    if (j->valid != NULL)
-        CS_TRY(evaluate_valid(m, j->valid, j->batch_tokens, false, &scores));
-    const double seconds = cs_now_s() - began;
     CS_TRY(cs_eval_ranks_init(&ranks, m, j->path, j->classes));
     CS_TRY(cs_outfile_open(j->html, &out));
     CS_TRY(cs_eval_html(&r, out, seconds, j->command));
@@ -263,6 +255,29 @@ static int write_page(const cs_judged *j, cs_model *m)
 out:
     cs_outfile_discard(out);
     cs_eval_ranks_release(&ranks);
+    return rc;
+}
+
+int cs_evaluate_page(const cs_judged *j, cs_model *m, const cs_scores *scores)
+{
+    return write_page(j, m, scores, true, 0);
+}
+
+/* Of the probabilities that the model gives from now on, or those of a cross-validation. */
+static int last_page(const cs_judged *j, cs_model *m)
+{
+    int rc = CS_OK;
+    cs_scores scores = { 0 };
+    const double began = cs_now_s();
+
+    if (j->html == NULL)
+        return CS_OK;
+    if (j->scores != NULL)
+        return write_page(j, m, j->scores, true, 0);
+    cs_scores_for(&scores, m);
+    CS_TRY(evaluate_valid(m, j->valid, j->batch_tokens, false, &scores));
+    rc = write_page(j, m, &scores, false, cs_now_s() - began);
+out:
     cs_scores_release(&scores);
     return rc;
 }
@@ -305,7 +320,7 @@ int cs_evaluate_judge(const cs_judged *j)
 
     CS_TRY(cs_model_load(j->path, j->be, false, &m));
     CS_TRY(calibrate(j, m));
-    rc = write_page(j, m);
+    rc = last_page(j, m);
 out:
     cs_model_free(m);
     return rc;

@@ -75,6 +75,10 @@ typedef struct cs_judged {
  * before the first call; the errors of loading and cs_evaluate_samples() */
 int cs_evaluate_add(const cs_judged *j, cs_scores *scores) CS_MUST_CHECK;
 
+/** cs_evaluate_page - the page of a validation whose predictions are there, while the model learns:
+ * uncalibrated; valid of `j` is not used. CS_OK, CS_EMEM, CS_EIO */
+int cs_evaluate_page(const cs_judged *j, cs_model *m, const cs_scores *scores) CS_MUST_CHECK;
+
 /** cs_evaluate_check_page - before the training: can the page be written, and is there what it
  * shows? CS_OK, also with html NULL; CS_EUSAGE, CS_EIO */
 int cs_evaluate_check_page(const char *html, const cs_run_args *own, const cs_head *head,

@@ -176,7 +176,8 @@ int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, co
 {
     const cs_example *e = &d->ex[s->example];
     const float *x = e->x != NULL ? e->x + s->start * d->n_channel : NULL;
-    const cs_slot none = { NULL, 0 };
+    /* No view's: its bases, for metrics by length. */
+    const cs_slot bases = { NULL, s->n_base < INT32_MAX ? (int32_t)s->n_base : INT32_MAX };
     int64_t n;
 
     if (tokenise_sample(w, d, pack, s, &n) != CS_OK)
@@ -186,10 +187,10 @@ int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, co
         return CS_EOF;
     const int32_t *id = x == NULL ? w->id : NULL;
     if (d->n_target != CS_TARGET_TOKENS)
-        return cs_batch_append(b, id, x, n, e->target, none);
+        return cs_batch_append(b, id, x, n, e->target, bases);
     if (label_tokens(w, d, pack, s, n) != CS_OK)
         return CS_EMEM;
-    return cs_batch_append_labelled(b, id, x, n, w->label, none);
+    return cs_batch_append_labelled(b, id, x, n, w->label, bases);
 }
 
 /* Added to a batch's number for every part that comes apart from it: see fill_batch(). */

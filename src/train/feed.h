@@ -73,7 +73,7 @@ typedef struct cs_feed_work {
 void cs_feed_work_release(cs_feed_work *w);
 
 /**
- * cs_feed_append - tokenise one sample into a batch
+ * cs_feed_append - tokenise one sample into a batch; its slot keeps the number of bases
  *
  * Returns  CS_OK; CS_EOF when the sample's tokens turn out to have another depth than the batch
  *          (the batch stands as before: emit it and try again with an empty one); CS_EMEM

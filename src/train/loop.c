@@ -272,7 +272,7 @@ static int evaluate(struct learner *l, const cs_feed_item *it)
     }
     for (int32_t i = 0; i < b->n_rec; i++)
         CS_TRY(cs_scores_add(&l->scores, l->answer + (int64_t)i * l->m->n_label,
-                             b->target + (int64_t)i * b->n_target, b->off[i + 1] - b->off[i]));
+                             b->target + (int64_t)i * b->n_target, b->slot[i].i));
 out:
     return rc;
 }
@@ -324,15 +324,11 @@ static bool good_enough(const struct learner *l)
 
 static int take_metrics(struct learner *l, cs_metrics *f)
 {
-    int rc;
-
-    if (l->m->head->per_token) {
-        rc = cs_counts_metrics(&l->counts, f);
-        cs_counts_clear(&l->counts);
-        return rc;
-    }
-    rc = cs_scores_metrics(&l->scores, 0, INT64_MAX, l->o->tolerance, l->m->head->is_labels, f);
-    cs_scores_clear(&l->scores);
+    if (!l->m->head->per_token)
+        return cs_scores_metrics(&l->scores, 0, INT64_MAX, l->o->tolerance, l->m->head->is_labels,
+                                 f);
+    const int rc = cs_counts_metrics(&l->counts, f);
+    cs_counts_clear(&l->counts);
     return rc;
 }
 
@@ -349,6 +345,9 @@ static int evaluate_epoch(struct learner *l)
     CS_TRY(take_metrics(l, &f));
     CS_TRY(cs_table_add(o, l->m->head, learning_rate(l, st->step - 1), &f, st));
     CS_TRY(keep_best(l, &f));
+    if (o->validated != NULL && f.n > 0 && !l->m->head->per_token)
+        CS_TRY(o->validated(o->validated_arg, l->m, st, &l->scores));
+    cs_scores_clear(&l->scores);
     st->epoch++;
     begin_epoch(st, l->done);
     st->done = st->epoch >= o->n_epoch || l->done >= 1 ||

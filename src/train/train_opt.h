@@ -3,6 +3,7 @@
 #define CS_TRAIN_TRAIN_OPT_H
 
 #include "base/group.h"
+#include "eval/metrics.h"
 #include "train/checkpoint.h"
 #include "train/pace.h"
 #include "train/schedule.h"
@@ -44,6 +45,9 @@ typedef struct cs_train_opt {
     /* Text for the model's `training` (free() it), asked for before a model is written. */
     char     *(*describe)(void *arg, const cs_train_state *st);
     void       *arg;
+    /* Called after each validation of whole records, on rank 0, with its predictions; or NULL. */
+    int       (*validated)(void *arg, cs_model *m, const cs_train_state *st, const cs_scores *s);
+    void       *validated_arg;
 } cs_train_opt;
 
 #endif

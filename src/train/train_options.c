@@ -129,8 +129,9 @@ const cs_opt cs_stated_table[] = {
              "are calibrated with this strand on the validation samples, if there are at least "
              "100.", .choice = strand_names },
     { .type = CS_OPT_OUT, .name = "html", STATED(html), .arg = "FILE",
-      .help = "HTML report of the validation, at the end of training",
+      .help = "HTML report of the validation, also while training",
       .man = "Balanced accuracy by epoch beside the baselines, classes, confusion matrix, ROC "
-             "curves, lengths, confidence. Only for sequence classes." },
+             "curves, lengths, confidence. It is written after validations and at the end, when "
+             "probabilities are calibrated. Only for sequence classes." },
     { .type = CS_OPT_END }
 };

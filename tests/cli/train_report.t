@@ -1,4 +1,4 @@
-# train_report.t - `chordseq train`: what it says of data and run: strands, folds.
+# train_report.t - `chordseq train`: what it says of data and run: strands, folds, a page.
 . "$srcdir/tests/cli/lib.sh"
 
 # Purines on one strand; then the same with half of the records reversed.
@@ -47,3 +47,11 @@ refused '--folds and --resume exclude each other' --folds 3 --resume sense.fa
 refused '--folds and --split exclude each other' --folds 3 --split sense.fa sense.fa
 refused '--folds is for sequence classes' --folds 3 --head regress sense.fa
 T 'nothing is left of what was refused' sh -c '[ -z "$(ls | grep "^cross\|fold\|tmp")" ]'
+
+# ---- a page while it learns ----------------------------------------------------------------------
+
+T 'a page of a run that is not at its end' sh -c '"$@" 2> told && grep -q paused told && grep -q "not calibrated" live.html &&
+    grep -q "<h2>The course of the training</h2>" live.html && grep -q "<h2>How long</h2>" live.html' - \
+    chordseq train -@ 1 --label-key class --preset none --tokenizer.k 2 --encoder.max-len 128 --encoder.track 2 --encoder.hidden 8 \
+    -B 2k --epochs 20 --stop-after 20 --html live.html -o live.m mixed.fa
+T 'its bases are those of the records' sh -c '[ "$(grep -c "<p>24 records with 1920 bases, of which 24 have a class" live.html)" = 1 ]'
