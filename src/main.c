@@ -13,6 +13,7 @@
 #include "base/suggest.h"
 #include "io/inflate.h"
 #include "io/io_init.h"
+#include "io/prediction.h"
 #include "io/reader.h"
 #include "io/window.h"
 #include "kernels/backend.h"

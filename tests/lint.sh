@@ -79,7 +79,7 @@ includes()
         may["kernels"]   = "^(base|kernels)/"
         may["src/io"]    = "^(base|io)/"
         may["src/tok"]   = "^(base|tok)/|^io/record\\.h$"
-        may["src/batch"] = "^(base|batch)/|^io/record\\.h$"
+        may["src/batch"] = "^(base|batch)/|^io/(record|prediction)\\.h$"
         may["src/nn/ops"]      = "^(base|nn/ops)/|^kernels/backend\\.h$"
         may["src/nn/encoders"] = "^(base|nn/ops|nn/encoders)/|^batch/batch\\.h$"
         may["src/nn/heads"]    = "^(base|nn/ops|nn/heads)/|^batch/batch\\.h$"

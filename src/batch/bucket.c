@@ -7,6 +7,8 @@
  */
 #include "batch/bucket.h"
 
+#include "batch/view.h"
+
 enum { ROOM = 64 << 10 };        /* tokens of a new batch, rather than to grow and copy */
 
 struct cs_bucketer {
@@ -77,7 +79,7 @@ out:
 int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i)
 {
     int rc = CS_OK;
-    const cs_view *v = &c->view[i];
+    const cs_view *v = &c->views->view[i];
     const cs_record *r = &c->rec[v->rec];
     const int64_t n = v->tok.n;
     const int32_t d = cs_depth(n);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/prediction.h"
 
 enum { LEAST_RECORDS = 100, SECTIONS = 48 };
 static const double least_slope = 0.02, most_slope = 50, least_prob = 1e-30;

@@ -55,17 +55,17 @@ static int bucket_chunk(cs_bucket_stage *s, struct lag *l, cs_bucketer *k, cs_ch
     rc = cs_bucketer_chunk(k, l->first + l->lag - 1);
     if (s->limit)
         cs_bucketer_limit(k, atomic_load(&s->limit->tokens));
-    for (int32_t i = 0; i < c->n_view; i++)
-        n_missing += !c->view[i].reason;
-    atomic_store(&c->pending, n_missing + 1);
+    for (int32_t i = 0; i < c->views->n; i++)
+        n_missing += !c->views->view[i].reason;
+    atomic_store(&c->views->pending, n_missing + 1);
     if (rc == CS_OK)
         rc = cs_queue_push(s->flight, c);
     if (rc != CS_OK) {
         cs_tokenised_drop(c);
         return rc;
     }
-    for (int32_t i = 0; rc == CS_OK && i < c->n_view; i++)
-        if (!c->view[i].reason)
+    for (int32_t i = 0; rc == CS_OK && i < c->views->n; i++)
+        if (!c->views->view[i].reason)
             rc = cs_bucketer_add(k, c, i);
     cs_chunk_free_ids(c);
     return rc;
@@ -84,7 +84,7 @@ int cs_stage_bucket(void *self, cs_queue *in, cs_queue *out)
         rc = bucket_chunk(s, &l, k, item);
         if (rc != CS_OK)
             break;
-        cs_pipe_count_down(s->pipe, &((cs_chunk *)item)->pending, 1);
+        cs_pipe_count_down(s->pipe, &((cs_chunk *)item)->views->pending, 1);
     }
     if (rc == CS_EOF)
         rc = cs_bucketer_end(k);

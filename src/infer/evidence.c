@@ -6,7 +6,7 @@
 /* Both strands of a window have the same evidence. */
 static const float *shared(const cs_chunk *c, int32_t k)
 {
-    const cs_view *v = &c->view[k], *before = v - 1;
+    const cs_view *v = &c->views->view[k], *before = v - 1;
 
     if (k == 0 || !v->reverse || before->rec != v->rec || before->seg != v->seg ||
         before->start != v->start || before->n_base != v->n_base)
@@ -20,12 +20,12 @@ int cs_chunk_look_up(const cs_policy *p, cs_chunk *c)
 
     if (l == NULL || p->output != CS_HEAD_PREDICTION)
         return CS_OK;
-    float *evidence = cs_arena_alloc(c->mem, (size_t)c->n_view * (size_t)l->n_class,
+    float *evidence = cs_arena_alloc(c->mem, (size_t)c->views->n * (size_t)l->n_class,
                                      sizeof *evidence);
     if (evidence == NULL)
-        return cs_fail(CS_EMEM, "out of memory for the look-up of %d views", (int)c->n_view);
-    for (int32_t k = 0; k < c->n_view; k++, evidence += l->n_class) {
-        cs_view *v = &c->view[k];
+        return cs_fail(CS_EMEM, "out of memory for the look-up of %d views", (int)c->views->n);
+    for (int32_t k = 0; k < c->views->n; k++, evidence += l->n_class) {
+        cs_view *v = &c->views->view[k];
         if (v->reason)
             continue;
         v->evidence = shared(c, k);

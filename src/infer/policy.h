@@ -2,6 +2,7 @@
 #ifndef CS_INFER_POLICY_H
 #define CS_INFER_POLICY_H
 
+#include "batch/view.h"
 #include "nn/exec/model.h"
 
 typedef enum cs_on_long {

@@ -11,7 +11,7 @@
 
 static const cs_view *view_of(const cs_batch *b, int32_t i)
 {
-    return &b->slot[i].chunk->view[b->slot[i].i];
+    return &b->slot[i].chunk->views->view[b->slot[i].i];
 }
 
 static const cs_record *record_of(const cs_batch *b, int32_t i)
@@ -33,7 +33,7 @@ static const cs_record *culprit(const cs_session *by, const cs_batch *b, int rc)
     int64_t left = rc == CS_EMODEL ? by->nonfinite : -1;
 
     for (int32_t i = 0; left >= 0 && i < b->n_rec; i++) {
-        left -= b->slot[i].chunk->ans[view_of(b, i)->rec].n;
+        left -= b->slot[i].chunk->views->prediction[view_of(b, i)->rec].n;
         if (left < 0)
             return record_of(b, i);
     }
@@ -70,8 +70,8 @@ static int give_up(cs_infer_stage *s, cs_session *by, const cs_batch *b)
     if (b->n_rec != 1 || s->policy->on_long == CS_LONG_ERROR)
         return annotate_error(s, by, b, CS_EMEM);
     cs_error_clear();
-    c->view[b->slot[0].i].reason = CS_REASON_NO_MEMORY;
-    cs_pipe_count_down(s->pipe, &c->pending, 1);
+    c->views->view[b->slot[0].i].reason = CS_REASON_NO_MEMORY;
+    cs_pipe_count_down(s->pipe, &c->views->pending, 1);
     return CS_OK;
 }
 
@@ -86,12 +86,12 @@ static void deliver(cs_infer_stage *s, const cs_batch *b)
         int n = 0;
         for (; i < b->n_rec && b->slot[i].chunk == c; i++, n++) {
             const cs_view *w = view_of(b, i);
-            const int64_t n_value = c->ans[w->rec].n;
+            const int64_t n_value = c->views->prediction[w->rec].n;
             memcpy(w->v, v, (size_t)n_value * sizeof *v);
             cs_view_add_evidence(w, n_value);
             v += n_value;
         }
-        cs_pipe_count_down(s->pipe, &c->pending, n);
+        cs_pipe_count_down(s->pipe, &c->views->pending, n);
     }
 }
 
@@ -101,7 +101,7 @@ static int reserve_values(cs_infer_stage *s, const cs_batch *b)
     size_t n = 0;
 
     for (int32_t i = 0; i < b->n_rec; i++)
-        n += (size_t)b->slot[i].chunk->ans[view_of(b, i)->rec].n;
+        n += (size_t)b->slot[i].chunk->views->prediction[view_of(b, i)->rec].n;
     return cs_grow((void **)&s->answer, &s->cap, n, sizeof *s->answer);
 }
 
@@ -157,7 +157,7 @@ static int by_fallback(cs_infer_stage *s, const cs_batch *b)
     cs_budget_enter(budget);
     int rc = cs_session_forward(s->fallback, b, s->answer);
     if (rc == CS_OK) {
-        b->slot[0].chunk->view[b->slot[0].i].on_cpu = true;
+        b->slot[0].chunk->views->view[b->slot[0].i].on_cpu = true;
         deliver(s, b);
     } else {
         rc = rc == CS_EMEM ? give_up(s, s->fallback, b) : annotate_error(s, s->fallback, b, rc);

@@ -1,8 +1,8 @@
 /* tokenise.c - the tokenise stage: a chunk's views, their tokens, and space for predictions.
  *
  * DESIGN. Token ids take four times the memory of bases and are needed briefly: a chunk's ids are
- * in one block, c->id, which the bucket stage frees after copying them into batches, so chunks that
- * wait for the writer are small.
+ * in one block, cs_views.id, which the bucket stage frees after copying them into batches, so
+ * chunks that wait for the writer are small.
  */
 #include "infer/tokenise.h"
 
@@ -17,9 +17,11 @@
 
 void cs_chunk_free_ids(cs_chunk *c)
 {
-    cs_block_free(c->id);
-    c->id = NULL;
-    c->n_id = 0;
+    if (!c->views)
+        return;
+    cs_block_free(c->views->id);
+    c->views->id = NULL;
+    c->views->n_id = 0;
 }
 
 static int no_room(const cs_policy *p, const cs_chunk *c, const char *what, int64_t n)
@@ -37,17 +39,20 @@ static int list_views(const cs_policy *p, cs_chunk *c)
         n += cs_views_count(p, &c->rec[i]);
     if (n > INT_MAX / 2)
         return no_room(p, c, "windows", n);
-    c->n_view = (int32_t)n;
-    c->ans = cs_arena_alloc(c->mem, (size_t)c->n, sizeof *c->ans);
-    c->first = cs_arena_alloc(c->mem, (size_t)c->n + 1, sizeof *c->first);
-    c->view = cs_arena_alloc(c->mem, (size_t)n, sizeof *c->view);
-    if (!c->ans || !c->first || !c->view)
+    cs_views *v = c->views = cs_arena_alloc(c->mem, 1, sizeof *v);
+    if (!v)
         return no_room(p, c, "windows", n);
-    memset(c->ans, 0, (size_t)c->n * sizeof *c->ans);
-    c->first[0] = 0;
+    *v = (cs_views){ .n = (int32_t)n };
+    v->prediction = cs_arena_alloc(c->mem, (size_t)c->n, sizeof *v->prediction);
+    v->first = cs_arena_alloc(c->mem, (size_t)c->n + 1, sizeof *v->first);
+    v->view = cs_arena_alloc(c->mem, (size_t)n, sizeof *v->view);
+    if (!v->prediction || !v->first || !v->view)
+        return no_room(p, c, "windows", n);
+    memset(v->prediction, 0, (size_t)c->n * sizeof *v->prediction);
+    v->first[0] = 0;
     for (int i = 0; i < c->n; i++) {
-        c->first[i + 1] = c->first[i] + (int32_t)cs_views_count(p, &c->rec[i]);
-        cs_views_list(p, &c->rec[i], i, c->view + c->first[i]);
+        v->first[i + 1] = v->first[i] + (int32_t)cs_views_count(p, &c->rec[i]);
+        cs_views_list(p, &c->rec[i], i, v->view + v->first[i]);
     }
     return CS_OK;
 }
@@ -55,15 +60,15 @@ static int list_views(const cs_policy *p, cs_chunk *c)
 /* One block for the ids of all views, each with the upper bound of its bases' tokens. */
 static int reserve_ids(const cs_policy *p, cs_chunk *c)
 {
-    for (int32_t k = 0; p->model->tok && k < c->n_view; k++)
-        c->n_id += c->view[k].tok.n;
-    c->id = cs_block_alloc((size_t)c->n_id + 1, sizeof *c->id);
-    if (!c->id)
-        return no_room(p, c, "tokens", c->n_id);
-    int32_t *id = c->id;
-    for (int32_t k = 0; p->model->tok && k < c->n_view; k++) {
-        c->view[k].tok.id = id;
-        id += c->view[k].tok.n;
+    for (int32_t k = 0; p->model->tok && k < c->views->n; k++)
+        c->views->n_id += c->views->view[k].tok.n;
+    c->views->id = cs_block_alloc((size_t)c->views->n_id + 1, sizeof *c->views->id);
+    if (!c->views->id)
+        return no_room(p, c, "tokens", c->views->n_id);
+    int32_t *id = c->views->id;
+    for (int32_t k = 0; p->model->tok && k < c->views->n; k++) {
+        c->views->view[k].tok.id = id;
+        id += c->views->view[k].tok.n;
     }
     return CS_OK;
 }
@@ -73,22 +78,22 @@ static int encode(const cs_policy *p, cs_chunk *c)
 {
     int64_t most = 0;
 
-    for (int32_t k = 0; k < c->n_view; k++) {
-        const int64_t n = cs_view_scratch(p, &c->view[k]);
+    for (int32_t k = 0; k < c->views->n; k++) {
+        const int64_t n = cs_view_scratch(p, &c->views->view[k]);
         most = n > most ? n : most;
     }
     char *scratch = cs_block_alloc((size_t)most + 1, 1);
     if (!scratch)
         return no_room(p, c, "bytes to work with", most);
-    for (int32_t k = 0; k < c->n_view; k++)
-        cs_view_encode(p, &c->rec[c->view[k].rec], &c->view[k], scratch);
+    for (int32_t k = 0; k < c->views->n; k++)
+        cs_view_encode(p, &c->rec[c->views->view[k].rec], &c->views->view[k], scratch);
     cs_block_free(scratch);
     return CS_OK;
 }
 
 static bool is_alone(const cs_chunk *c, const cs_view *v)
 {
-    return c->first[v->rec + 1] - c->first[v->rec] == 1;
+    return c->views->first[v->rec + 1] - c->views->first[v->rec] == 1;
 }
 
 /* Number of predictions that a record's concatenates. */
@@ -103,9 +108,9 @@ static int reserve_answers(const cs_policy *p, cs_chunk *c)
     const cs_model *m = p->model;
     int64_t total = 0;
 
-    for (int32_t k = 0; k < c->n_view; k++) {
-        const cs_view *v = &c->view[k];
-        cs_prediction *a = &c->ans[v->rec];
+    for (int32_t k = 0; k < c->views->n; k++) {
+        const cs_view *v = &c->views->view[k];
+        cs_prediction *a = &c->views->prediction[v->rec];
         if (v->reason)
             continue;
         const int64_t n = cs_model_output_len(m, p->output, v->tok.n);
@@ -116,12 +121,12 @@ static int reserve_answers(const cs_policy *p, cs_chunk *c)
     if (!v)
         return no_room(p, c, "values", total);
     for (int i = 0; i < c->n; i++) {
-        c->ans[i].v = v;
-        v += c->ans[i].n * answers_of(p, c, i);
+        c->views->prediction[i].v = v;
+        v += c->views->prediction[i].n * answers_of(p, c, i);
     }
-    for (int32_t k = 0; k < c->n_view; k++) {
-        cs_view *w = &c->view[k];
-        const cs_prediction *a = &c->ans[w->rec];
+    for (int32_t k = 0; k < c->views->n; k++) {
+        cs_view *w = &c->views->view[k];
+        const cs_prediction *a = &c->views->prediction[w->rec];
         w->v = is_alone(c, w) ? a->v : v;
         v += is_alone(c, w) || w->reason ? 0 : a->n;
     }
@@ -147,7 +152,7 @@ size_t cs_tokenised_bytes(const void *chunk)
 {
     const cs_chunk *c = chunk;
 
-    return cs_chunk_bytes(c) + (size_t)c->n_id * sizeof *c->id;
+    return cs_chunk_bytes(c) + (size_t)c->views->n_id * sizeof *c->views->id;
 }
 
 void cs_tokenised_drop(void *chunk)

@@ -3,7 +3,7 @@
 #define CS_INFER_VARIANTS_H
 
 #include "io/exons.h"
-#include "io/record.h"
+#include "io/prediction.h"
 #include "io/vcf.h"
 #include "io/window.h"
 

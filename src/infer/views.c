@@ -286,7 +286,8 @@ static double part_value(const struct part *q, int64_t k, int64_t *n_live)
 
 static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part *part)
 {
-    const cs_view *v = c->view + c->first[i], *end = c->view + c->first[i + 1];
+    const int32_t *first = c->views->first;
+    const cs_view *v = c->views->view + first[i], *end = c->views->view + first[i + 1];
     int n = 0;
 
     while (v < end) {
@@ -304,7 +305,8 @@ static int split_parts(const cs_policy *p, const cs_chunk *c, int i, struct part
 
 static cs_reason reason_of(const cs_policy *p, const cs_chunk *c, int i)
 {
-    const cs_view *v = c->view + c->first[i], *end = c->view + c->first[i + 1];
+    const int32_t *from = c->views->first + i;
+    const cs_view *v = c->views->view + from[0], *end = c->views->view + from[1];
     const cs_reason first = v->reason;
     cs_reason any = CS_REASON_NONE;
     bool live = false;
@@ -362,7 +364,7 @@ static int32_t call_of(const cs_policy *p, float *v, int64_t n, int64_t n_base, 
  * view, which are no longer needed. */
 static void call_mates(const cs_policy *p, const cs_chunk *c, int i, const struct part *part)
 {
-    cs_prediction *a = &c->ans[i];
+    cs_prediction *a = &c->views->prediction[i];
     int64_t n_live;
     float ignored;
     cs_reason why;
@@ -381,7 +383,7 @@ static void call_mates(const cs_policy *p, const cs_chunk *c, int i, const struc
 
 static void average(const cs_chunk *c, int i, const struct part *part, int n_part)
 {
-    cs_prediction *a = &c->ans[i];
+    cs_prediction *a = &c->views->prediction[i];
 
     for (int64_t k = 0; k < a->n; k++) {
         double sum = 0;
@@ -399,7 +401,7 @@ static void average(const cs_chunk *c, int i, const struct part *part, int n_par
 /* Raw values of both segments; memory is reserved by reserve_answers() in predict.c. */
 static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
 {
-    cs_prediction *a = &c->ans[i];
+    cs_prediction *a = &c->views->prediction[i];
     struct part part[CS_MAX_SEG];
     const int n_part = split_parts(p, c, i, part);
     int64_t n_live;
@@ -412,7 +414,7 @@ static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
 
 void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
 {
-    cs_prediction *a = &c->ans[i];
+    cs_prediction *a = &c->views->prediction[i];
     struct part part[CS_MAX_SEG];
 
     a->taxon = 0;

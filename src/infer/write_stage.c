@@ -19,11 +19,11 @@ static void count_detours(cs_write_stage *s, const cs_chunk *c, int i)
 {
     bool on_cpu = false;
 
-    for (int32_t k = c->first[i]; k < c->first[i + 1]; k++)
-        on_cpu = on_cpu || c->view[k].on_cpu;
+    for (int32_t k = c->views->first[i]; k < c->views->first[i + 1]; k++)
+        on_cpu = on_cpu || c->views->view[k].on_cpu;
     if (on_cpu)
         cs_count_warning(&s->on_cpu, c->rec[i].name);
-    if (s->policy->on_long == CS_LONG_FIT && c->ans[i].n_window[0] > 1)
+    if (s->policy->on_long == CS_LONG_FIT && c->views->prediction[i].n_window[0] > 1)
         cs_count_warning(&s->cut, c->rec[i].name);
 }
 
@@ -33,10 +33,10 @@ static int write_chunk(cs_write_stage *s, const cs_chunk *c)
 
     for (int i = 0; i < c->n; i++) {
         cs_views_decide(s->policy, c, i);
-        CS_TRY(cs_prediction_accept(s->policy, &c->rec[i], c->ans[i].reason));
-        count_reason(s, &c->rec[i], c->ans[i].reason);
+        CS_TRY(cs_prediction_accept(s->policy, &c->rec[i], c->views->prediction[i].reason));
+        count_reason(s, &c->rec[i], c->views->prediction[i].reason);
         count_detours(s, c, i);
-        CS_TRY(s->sink(s->arg, &c->rec[i], &c->ans[i]));
+        CS_TRY(s->sink(s->arg, &c->rec[i], &c->views->prediction[i]));
     }
     s->n_record += (uint64_t)c->n;
     s->n_base += (uint64_t)c->n_base;
@@ -55,7 +55,7 @@ int cs_stage_write(void *self, cs_queue *in, cs_queue *out)
     (void)out;
     while ((rc = cs_queue_pop(in, &item)) == CS_OK) {
         cs_chunk *c = item;
-        rc = cs_pipe_wait_zero(s->pipe, &c->pending);
+        rc = cs_pipe_wait_zero(s->pipe, &c->views->pending);
         if (rc != CS_OK) {
             cs_pipe_keep(s->pipe, c, cs_chunk_drop);   /* infer may still be writing to it */
             break;

@@ -13,41 +13,6 @@ enum { FIRST_RECORDS = 16, GROWTH = 4 };
 /* Attached alignments have tags, which may take ten times the bytes of their bases. */
 enum { NATIVE_BYTES = 4 << 20 };
 
-static const struct { const char *name, *help; } reasons[CS_N_REASON] = {
-    [CS_REASON_NONE] = { ".", "there is a call" },
-    [CS_REASON_EMPTY] = { "empty", "no bases" },
-    [CS_REASON_TOO_SHORT] = { "too_short", "fewer bases than one token needs, or than "
-                              "--min-length" },
-    [CS_REASON_TOO_LONG] = { "too_long", "more tokens than the model takes; see --long-sequence" },
-    [CS_REASON_ALL_N] = { "no_known_base", "no A, C, G or T" },
-    [CS_REASON_MOSTLY_N] = { "mostly_unknown", "a larger share of other letters than "
-                             "--max-unknown" },
-    [CS_REASON_NO_TOKEN] = { "no_known_token", "A, C, G or T nowhere in a run as long as a token" },
-    [CS_REASON_NO_MEMORY] = { "no_memory", "more memory needed than there is, or than "
-                              "--max-memory; see --long-sequence" },
-    [CS_REASON_LOW_PROB] = { "low_probability", "the best class has less than --min-prob" },
-    [CS_REASON_LOW_CONFIDENCE] = { "low_confidence", "calls of this class, length and probability "
-                                   "are wrong more often than --max-error allows" },
-    [CS_REASON_UNLIKE] = { "unlike_training", "low-complexity, or like shuffled DNA" },
-};
-
-const char *cs_reason_name(cs_reason r)
-{
-    CS_BUG((size_t)r >= CS_N_REASON);
-    return reasons[r].name;
-}
-
-bool cs_reason_answered(cs_reason r)
-{
-    return r == CS_REASON_NONE || r >= CS_REASON_LOW_PROB;
-}
-
-const char *cs_reason_help(cs_reason r)
-{
-    CS_BUG((size_t)r >= CS_N_REASON);
-    return reasons[r].help;
-}
-
 int64_t cs_record_bases(const cs_record *r)
 {
     int64_t n = 0;
@@ -83,7 +48,6 @@ cs_chunk *cs_chunk_new(uint64_t no)
     memset(c, 0, sizeof *c);
     c->no = no;
     c->mem = mem;
-    atomic_init(&c->pending, 0);
     return c;
 }
 

@@ -2,7 +2,6 @@
 #ifndef CS_IO_RECORD_H
 #define CS_IO_RECORD_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,50 +37,6 @@ typedef struct cs_record {
     const void  *native[CS_MAX_SEG];    /* bam1_t of each segment, in the chunk's arena, or NULL */
 } cs_record;
 
-typedef struct cs_tokens { int32_t *id; int64_t n; } cs_tokens;
-
-/* Why a record has no call. One list for every command: record.c has the name and the sentence of
- * each, which manual pages take from there. */
-typedef enum cs_reason {
-    CS_REASON_NONE, CS_REASON_EMPTY, CS_REASON_TOO_SHORT, CS_REASON_TOO_LONG, CS_REASON_ALL_N,
-    CS_REASON_MOSTLY_N, CS_REASON_NO_TOKEN, CS_REASON_NO_MEMORY, CS_REASON_LOW_PROB,
-    CS_REASON_LOW_CONFIDENCE, CS_REASON_UNLIKE, CS_N_REASON
-} cs_reason;
-/** cs_reason_name - as outputs give it: "too_short"; "." for none */
-const char *cs_reason_name(cs_reason r);
-/** cs_reason_answered - are there probabilities, though maybe no call? */
-bool cs_reason_answered(cs_reason r);
-/** cs_reason_help - what it means, a fragment for the manual */
-const char *cs_reason_help(cs_reason r);
-
-/* What the network answers on its own: a segment of a record or a window of it, on one strand. A
- * record has one or several; src/infer/views.h says which, and what its prediction is made of. */
-typedef struct cs_view {
-    int32_t   rec, seg;          /* the record, by its place in the chunk, and its segment */
-    int64_t   start, n_base;     /* the part of the segment */
-    bool      reverse;           /* its reverse complement */
-    cs_reason reason;            /* why the network does not see it, or NONE */
-    cs_tokens tok;               /* id NULL where the input is real values */
-    float    *v;                 /* [n of the prediction] raw values, set by infer */
-    const float *evidence;       /* [n of the prediction] added to v when it is set, or NULL */
-    bool      on_cpu;            /* the CPU answered, for lack of space on the device */
-} cs_view;
-
-/* A record's answer: what the head writes (answer_len floats), or a reason why there is none. Where
- * calls may be taxa above the classes, taxon is the node called (0: none) and p its probability, or
- * that of the best one below the top; else both are 0, and the class with the largest value is
- * called. */
-typedef struct cs_prediction {
-    float *v;
-    int64_t n;
-    cs_reason reason;
-    int32_t taxon;
-    float p;
-    /* By segment: windows that have an answer, and of a pair what each mate alone would be called,
-     * a node where taxon is one, else a class; -1: nothing. */
-    int32_t n_window[CS_MAX_SEG], mate[CS_MAX_SEG];
-} cs_prediction;
-
 /* About CS_CHUNK_RECORDS records or CS_CHUNK_BASES bases, whichever comes first; at least one
  * record. Few bases, so that a chunk's tokens are still in the second-level cache of the CPU
  * when the next stage takes them. */
@@ -91,20 +46,12 @@ typedef struct cs_chunk {
     uint64_t    no;              /* 0, 1, 2 ... */
     int         n;
     size_t      cap;             /* space in rec */
-    cs_record  *rec;             /* [n]          set by read */
-    cs_view    *view;            /* [n_view]     set by tokenise, in the records' order */
-    int32_t    *first;           /* [n + 1]      record i has the views first[i] .. first[i+1]-1 */
-    int32_t     n_view;
-    int32_t    *id;              /* [n_id] of all views, on the heap; NULL when batches have them */
-    int64_t     n_id;
-    cs_prediction  *ans;             /* [n]          space made by tokenise, filled by write */
-    atomic_int  pending;         /* answers still missing */
+    cs_record  *rec;             /* [n] */
+    struct cs_views *views;      /* NULL; then what batch/view.h makes of it, in mem */
     int64_t     n_base;          /* sum over records and segments */
     int64_t     input_bytes;     /* how far the input had been consumed at its end, or 0 */
     cs_arena   *mem;             /* owns everything above */
 } cs_chunk;
-
-typedef struct cs_slot { cs_chunk *chunk; int32_t i; } cs_slot;   /* the view an answer goes to */
 
 /** cs_chunk_new - an empty chunk; NULL when out of memory */
 cs_chunk *cs_chunk_new(uint64_t no) CS_MUST_CHECK;

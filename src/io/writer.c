@@ -7,18 +7,6 @@
 
 #include <string.h>
 
-int cs_prediction_best(const cs_prediction *a)
-{
-    if (!cs_reason_answered(a->reason) || a->n < 1)
-        return -1;
-    int best = 0;
-    for (int i = 1; i < a->n; i++) {
-        if (a->v[i] > a->v[best])
-            best = i;
-    }
-    return best;
-}
-
 /* Numbers that cs_output_save() wrote are counts. */
 static bool restore_counts(cs_output *o, const json_t *from)
 {

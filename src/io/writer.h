@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/opt.h"
-#include "io/record.h"
+#include "io/prediction.h"
 #include "io/taxonomy.h"
 
 /* What the columns or fields mean, told by the command before the first record. */
@@ -111,9 +111,6 @@ void cs_output_discard(cs_output *o);
  */
 int cs_output_save(cs_output *o, json_t **out) CS_MUST_CHECK;
 
-/** cs_prediction_best - index of the largest value, ties to the lowest index; -1 if there are no
- * values (every reason but CS_REASON_LOW_PROB) */
-int cs_prediction_best(const cs_prediction *a);
 /** cs_prediction_taxon - the node that is called; -1: none */
 int32_t cs_prediction_taxon(const cs_output_info *info, const cs_prediction *a);
 /** cs_prediction_prob - the probability of what is called, or would be; there must be values */

@@ -301,11 +301,11 @@ static int add_views(cs_bucketer *k, cs_chunk *c)
 {
     int rc = CS_OK, n_missing = 0;
 
-    for (int32_t i = 0; i < c->n_view; i++)
-        n_missing += !c->view[i].reason;
-    atomic_store(&c->pending, n_missing);
-    for (int32_t i = 0; rc == CS_OK && i < c->n_view; i++)
-        if (!c->view[i].reason)
+    for (int32_t i = 0; i < c->views->n; i++)
+        n_missing += !c->views->view[i].reason;
+    atomic_store(&c->views->pending, n_missing);
+    for (int32_t i = 0; rc == CS_OK && i < c->views->n; i++)
+        if (!c->views->view[i].reason)
             rc = cs_bucketer_add(k, c, i);
     return rc == CS_OK ? cs_bucketer_end(k) : rc;
 }
@@ -320,7 +320,7 @@ static int ask(struct asked *a, cs_chunk *c)
     CS_TRY(add_views(k, c));
     for (int i = 0; i < c->n; i++) {
         cs_views_decide(&a->policy, c, i);
-        CS_TRY(cs_prediction_accept(&a->policy, &c->rec[i], c->ans[i].reason));
+        CS_TRY(cs_prediction_accept(&a->policy, &c->rec[i], c->views->prediction[i].reason));
     }
 out:
     cs_bucketer_free(k);
@@ -352,7 +352,7 @@ static void give_call(const cs_opened *o, const cs_prediction *a, chordseq_call 
 static void give(const struct question *q, const cs_chunk *c)
 {
     for (int i = 0; i < c->n; i++) {
-        const cs_prediction *a = &c->ans[i];
+        const cs_prediction *a = &c->views->prediction[i];
         const size_t at = q->done + (size_t)i;
         const bool known = cs_reason_answered(a->reason);
         for (int64_t k = 0; q->v && k < q->width; k++)

@@ -231,7 +231,8 @@ static void answer_alone(struct sequence *s, int k)
         free(view[i].tok.id);
         cs_batch_free(b);
     }
-    cs_chunk c = { .rec = &r, .view = view, .first = first, .ans = &answer };
+    cs_chunk c = { .rec = &r, .views = &(cs_views){ .view = view, .first = first,
+                                                    .prediction = &answer } };
     cs_session_free(session);
     cs_views_decide(p, &c, 0);
     s->reason[k] = answer.reason;

@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "batch/bucket.h"
+#include "batch/view.h"
 
 enum { CHUNKS = 60, PER_CHUNK = 37, RECORDS = CHUNKS * PER_CHUNK, MAX_TOK = 300 };
 
@@ -27,7 +28,7 @@ static int take(void *arg, cs_batch *b)
     for (int32_t i = 0; i < b->n_rec; i++) {
         const cs_chunk *c = b->slot[i].chunk;
         const int64_t id = (int64_t)c->no * PER_CHUNK + b->slot[i].i;
-        const cs_tokens *t = &c->view[b->slot[i].i].tok;
+        const cs_tokens *t = &c->views->view[b->slot[i].i].tok;
         assert_true(id > last && !s->gone[id]);
         assert_int_equal(cs_depth(t->n), b->depth);
         assert_int_equal(b->off[i + 1] - b->off[i], t->n);
@@ -46,7 +47,8 @@ static int take(void *arg, cs_batch *b)
 static cs_chunk *random_chunk(uint64_t seed, uint64_t no)
 {
     cs_chunk *c = cs_chunk_new(no);
-    c->view = cs_arena_alloc(c->mem, PER_CHUNK, sizeof *c->view);
+    c->views = cs_arena_alloc(c->mem, 1, sizeof *c->views);
+    c->views->view = cs_arena_alloc(c->mem, PER_CHUNK, sizeof *c->views->view);
     for (uint64_t i = 0; i < PER_CHUNK; i++) {
         const uint64_t id = no * PER_CHUNK + i;
         /* Lengths spread evenly over depths, so that every class is met. */
@@ -54,7 +56,7 @@ static cs_chunk *random_chunk(uint64_t seed, uint64_t no)
         const int64_t n = 1 + (int64_t)cs_rng_below(seed, 2 * id + 1, (uint64_t)top);
         int32_t *row = cs_arena_alloc(c->mem, (size_t)n, sizeof *row);
         assert_non_null(cs_chunk_append(c));
-        c->view[i] = (cs_view){ .rec = (int32_t)i, .tok = { row, n } };
+        c->views->view[i] = (cs_view){ .rec = (int32_t)i, .tok = { row, n } };
         for (int64_t k = 0; k < n; k++)
             row[k] = (int32_t)(id + (uint64_t)k);
     }
@@ -122,7 +124,7 @@ static void test_rules(void **state)
                          stat.n_close[CS_CLOSE_END], stat.n_batch);
         int64_t n_tok = 0;
         for (int r = 0; r < RECORDS; r++)
-            n_tok += chunk[r / PER_CHUNK]->view[r % PER_CHUNK].tok.n;
+            n_tok += chunk[r / PER_CHUNK]->views->view[r % PER_CHUNK].tok.n;
         assert_int_equal(stat.n_tok, n_tok);
         if (most == 1)
             assert_int_equal(s->n_batch, RECORDS);

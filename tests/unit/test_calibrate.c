@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "eval/calibrate.h"
+#include "io/prediction.h"
 
 enum { N = 4000, N_OUT = 4 };
 

@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "base/cpu.h"
-#include "io/record.h"
+#include "io/prediction.h"
 
 static void test_append_keeps_records(void **state)
 {

@@ -113,7 +113,8 @@ static int answer(const cs_policy *p, const cs_record *r, float *v, cs_reason *r
     }
     cs_session_free(s);
     cs_record copy = *r;
-    cs_views_decide(p, &(cs_chunk){ .rec = &copy, .view = view, .first = first, .ans = &a }, 0);
+    cs_views views = { .view = view, .first = first, .prediction = &a };
+    cs_views_decide(p, &(cs_chunk){ .rec = &copy, .views = &views }, 0);
     *reason = a.reason;
     return first[1];
 }

@@ -1,0 +1,49 @@
+/* prediction.c - names of reasons, and the best class of a prediction. */
+#include "io/prediction.h"
+
+static const struct { const char *name, *help; } reasons[CS_N_REASON] = {
+    [CS_REASON_NONE] = { ".", "there is a call" },
+    [CS_REASON_EMPTY] = { "empty", "no bases" },
+    [CS_REASON_TOO_SHORT] = { "too_short", "fewer bases than one token needs, or than "
+                              "--min-length" },
+    [CS_REASON_TOO_LONG] = { "too_long", "more tokens than the model takes; see --long-sequence" },
+    [CS_REASON_ALL_N] = { "no_known_base", "no A, C, G or T" },
+    [CS_REASON_MOSTLY_N] = { "mostly_unknown", "a larger share of other letters than "
+                             "--max-unknown" },
+    [CS_REASON_NO_TOKEN] = { "no_known_token", "A, C, G or T nowhere in a run as long as a token" },
+    [CS_REASON_NO_MEMORY] = { "no_memory", "more memory needed than there is, or than "
+                              "--max-memory; see --long-sequence" },
+    [CS_REASON_LOW_PROB] = { "low_probability", "the best class has less than --min-prob" },
+    [CS_REASON_LOW_CONFIDENCE] = { "low_confidence", "calls of this class, length and probability "
+                                   "are wrong more often than --max-error allows" },
+    [CS_REASON_UNLIKE] = { "unlike_training", "low-complexity, or like shuffled DNA" },
+};
+
+const char *cs_reason_name(cs_reason r)
+{
+    CS_BUG((size_t)r >= CS_N_REASON);
+    return reasons[r].name;
+}
+
+bool cs_reason_answered(cs_reason r)
+{
+    return r == CS_REASON_NONE || r >= CS_REASON_LOW_PROB;
+}
+
+const char *cs_reason_help(cs_reason r)
+{
+    CS_BUG((size_t)r >= CS_N_REASON);
+    return reasons[r].help;
+}
+
+int cs_prediction_best(const cs_prediction *a)
+{
+    if (!cs_reason_answered(a->reason) || a->n < 1)
+        return -1;
+    int best = 0;
+    for (int i = 1; i < a->n; i++) {
+        if (a->v[i] > a->v[best])
+            best = i;
+    }
+    return best;
+}

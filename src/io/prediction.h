@@ -1,0 +1,40 @@
+/* prediction.h - what a model says about a record, or why it says nothing. */
+#ifndef CS_IO_PREDICTION_H
+#define CS_IO_PREDICTION_H
+
+#include "io/record.h"
+
+/* Why a record has no call. One list for every command: prediction.c has the name and the sentence
+ * of each, which manual pages take from there. */
+typedef enum cs_reason {
+    CS_REASON_NONE, CS_REASON_EMPTY, CS_REASON_TOO_SHORT, CS_REASON_TOO_LONG, CS_REASON_ALL_N,
+    CS_REASON_MOSTLY_N, CS_REASON_NO_TOKEN, CS_REASON_NO_MEMORY, CS_REASON_LOW_PROB,
+    CS_REASON_LOW_CONFIDENCE, CS_REASON_UNLIKE, CS_N_REASON
+} cs_reason;
+/** cs_reason_name - as outputs give it: "too_short"; "." for none */
+const char *cs_reason_name(cs_reason r);
+/** cs_reason_answered - are there probabilities, though maybe no call? */
+bool cs_reason_answered(cs_reason r);
+/** cs_reason_help - what it means, a fragment for the manual */
+const char *cs_reason_help(cs_reason r);
+
+/* A record's answer: what the head writes (answer_len floats), or a reason why there is none. Where
+ * calls may be taxa above the classes, taxon is the node called (0: none) and p its probability, or
+ * that of the best one below the top; else both are 0, and the class with the largest value is
+ * called. */
+typedef struct cs_prediction {
+    float *v;
+    int64_t n;
+    cs_reason reason;
+    int32_t taxon;
+    float p;
+    /* By segment: windows that have an answer, and of a pair what each mate alone would be called,
+     * a node where taxon is one, else a class; -1: nothing. */
+    int32_t n_window[CS_MAX_SEG], mate[CS_MAX_SEG];
+} cs_prediction;
+
+/** cs_prediction_best - index of the largest value, ties to the lowest index; -1 if there are no
+ * values (every reason but CS_REASON_LOW_PROB) */
+int cs_prediction_best(const cs_prediction *a);
+
+#endif
