@@ -18,6 +18,11 @@ int32_t cs_depth(int64_t n)
     return d;
 }
 
+bool cs_batch_takes(int32_t depth, int64_t n_tok, int64_t n, int64_t budget)
+{
+    return cs_depth(n) == depth && n_tok + n <= budget;
+}
+
 cs_batch *cs_batch_new(int32_t n_channel, int32_t n_target)
 {
     cs_batch *b = cs_xcalloc(1, sizeof *b);

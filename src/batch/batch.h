@@ -2,6 +2,7 @@
 #ifndef CS_BATCH_BATCH_H
 #define CS_BATCH_BATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "io/record.h"
@@ -31,6 +32,11 @@ typedef struct cs_batch {
 
 /** cs_depth - ceil(log2(n)) for n >= 1; 0 for n <= 1. Exact for every int64_t */
 int32_t cs_depth(int64_t n);
+
+/** cs_batch_takes - the rule of batches, for inference and training: may a record of n tokens join
+ * the n_tok ones of a batch? All have one depth, and together they keep to the budget; a longer
+ * record is a batch of its own */
+bool cs_batch_takes(int32_t depth, int64_t n_tok, int64_t n, int64_t budget);
 
 /** cs_batch_new - without space, which grows with what is appended */
 cs_batch *cs_batch_new(int32_t n_channel, int32_t n_target);

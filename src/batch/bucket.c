@@ -85,7 +85,7 @@ int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i)
     const int32_t d = cs_depth(n);
     CS_BUG(n < 1 || d > CS_MAX_DEPTH);
 
-    if (k->open[d] && k->open[d]->n_tok + n > k->budget)
+    if (k->open[d] && !cs_batch_takes(d, k->open[d]->n_tok, n, k->budget))
         CS_TRY(close_batch(k, d, CS_CLOSE_BUDGET));
     if (!k->open[d])
         k->open[d] = cs_batch_new(k->n_channel, k->n_target);

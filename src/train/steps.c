@@ -43,13 +43,13 @@ static void measure(struct drawn *w, const cs_pack *pack)
     w->depth = cs_depth(w->n_tok);
 }
 
-/* Closes batches of equal depth within the budget over drawn[lo..hi), which is sorted by depth. */
+/* Makes batches (cs_batch_takes) of drawn[lo..hi), which is sorted by depth. */
 static void cut(const struct drawn *w, int64_t lo, int64_t hi, int64_t budget, cs_steps *p)
 {
     int64_t n_tok = 0;
 
     for (int64_t i = lo; i < hi; i++) {
-        if (i == lo || w[i].depth != w[i - 1].depth || n_tok + w[i].n_tok > budget) {
+        if (i == lo || !cs_batch_takes(w[i - 1].depth, n_tok, w[i].n_tok, budget)) {
             p->batch[p->n_batch++] = i;
             n_tok = 0;
         }

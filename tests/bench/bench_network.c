@@ -102,7 +102,7 @@ static int put(struct load *l, const cs_record *r, const int32_t *id, int64_t n)
     if (target && n_target != (r->target ? r->n_target : 1))
         return cs_fail(CS_EUSAGE, "the model learns %d values, '%s' has another number of them",
                        (int)n_target, r->name);
-    if (l->open[d] && l->open[d]->n_tok + n > l->opt.budget)
+    if (l->open[d] && !cs_batch_takes(d, l->open[d]->n_tok, n, l->opt.budget))
         CS_TRY(close_batch(l, d));
     if (!l->open[d])
         l->open[d] = cs_batch_new(r->n_channel, target ? n_target : 0);
