@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <htslib/bgzf.h>
 #include <htslib/faidx.h>
 
 #include "base/log.h"
@@ -18,15 +19,19 @@
 #include "io/alphabet.h"
 #include "io/lines.h"
 
-enum { BLOCK = 1 << 16 };
+enum { BLOCK = 1 << 16, HEADER = 1024 };
 
 /* A contig of more than INT_MAX bases. */
 struct giant { char *name; int64_t n; };
+
+/* A line of the index: bases of a contig, its first byte, and of a line bases and bytes. */
+struct place { char *name; long long n, from, n_base, n_byte; };
 
 struct cs_reference {
     char    *path;
     faidx_t *fai;
     bool     strict;
+    struct place first, last;    /* of the index, and by `from` */
     struct giant *giant;         /* [n_giant] */
     size_t   n_giant, cap_giant;
     char    *contig;             /* of the block, or NULL */
@@ -34,24 +39,37 @@ struct cs_reference {
     int64_t  from, to;
 };
 
-/* A line of the index: name, length, first byte, and of a line of text the bases and the bytes. By
- * the bases htslib divides, without a look at them. */
+static void keep_place(struct place *to, const struct place *p)
+{
+    free(to->name);
+    *to = *p;
+    to->name = cs_xstrdup(p->name);
+}
+
+/* By the bases of a line htslib divides, without a look at them. */
 static int read_length(cs_reference *r, const cs_lines *in)
 {
     char *tab = strchr(in->text, '\t'), *p = tab ? tab + 1 : in->text;
-    const int64_t n = tab ? (int64_t)strtoll(p, &p, 10) : 0;
-    (void)strtoll(p, &p, 10);
-    const long long n_base = strtoll(p, &p, 10), n_byte = strtoll(p, &p, 10);
+    struct place at = { .name = in->text };
 
-    if (n < 0 || (n > 0 && (n_base < 1 || n_byte < n_base || n_byte > INT_MAX)))
+    at.n = tab ? strtoll(p, &p, 10) : 0;
+    at.from = strtoll(p, &p, 10);
+    at.n_base = strtoll(p, &p, 10);
+    at.n_byte = strtoll(p, &p, 10);
+    if (at.n < 0 || (at.n > 0 && (at.n_base < 1 || at.n_byte < at.n_base || at.n_byte > INT_MAX)))
         return cs_lines_refuse(in, "no length of a contig and of its lines; make the index anew "
                                    "(samtools faidx)");
-    if (n <= INT_MAX)
+    if (tab)
+        *tab = '\0';
+    if (!r->first.name)
+        keep_place(&r->first, &at);
+    if (at.n > 0 && at.from >= r->last.from)
+        keep_place(&r->last, &at);
+    if (at.n <= INT_MAX)
         return CS_OK;
     if (cs_grow((void **)&r->giant, &r->cap_giant, r->n_giant + 1, sizeof *r->giant) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for the contigs of '%s'", r->path);
-    *tab = '\0';
-    r->giant[r->n_giant++] = (struct giant){ cs_xstrdup(in->text), n };
+    r->giant[r->n_giant++] = (struct giant){ cs_xstrdup(in->text), at.n };
     return CS_OK;
 }
 
@@ -71,6 +89,64 @@ out:
     if (cs_lines_close(&in) != CS_OK && rc == CS_OK)
         rc = CS_EIO;
     free(path);
+    return rc;
+}
+
+/* ---- is the index of this file? ------------------------------------------------------------- */
+
+/* Bytes from `from` on, as many as there are; -1: the file cannot be read there. */
+static ssize_t read_at(BGZF *f, long long from, char *text, size_t n)
+{
+    return bgzf_useek(f, (off_t)from, SEEK_SET) < 0 ? -1 : bgzf_read(f, text, n);
+}
+
+/* Does the contig's header end where its bases begin? One longer than HEADER is taken as right. */
+static bool begins_there(BGZF *f, const struct place *p)
+{
+    char text[HEADER];
+    const long long n = p->from < HEADER ? p->from : HEADER;
+    const size_t n_name = strlen(p->name);
+
+    if (n < 2 || read_at(f, p->from - n, text, (size_t)n) != n || text[n - 1] != '\n')
+        return false;
+    for (long long i = n - 2; i >= 0; i--) {
+        if (text[i] == '\n')
+            return false;
+        if (text[i] == '>' && (i > 0 ? text[i - 1] == '\n' : n == p->from))
+            return (size_t)(n - i - 1) > n_name && memcmp(text + i + 1, p->name, n_name) == 0
+                && strchr(" \t\r\n", text[i + 1 + (long long)n_name]) != NULL;
+    }
+    return true;
+}
+
+/* Is its last base followed by the end of a line, or of the file? */
+static bool ends_there(BGZF *f, const struct place *p)
+{
+    char text[2];
+    const long long at = p->from + (p->n - 1) / p->n_base * p->n_byte + (p->n - 1) % p->n_base;
+    const ssize_t n = p->n > 0 ? read_at(f, at, text, 2) : 0;
+
+    return p->n == 0 || (n >= 1 && cs_base_upper[(unsigned char)text[0]]
+                         && (n == 1 || text[1] == '\n' || text[1] == '\r'));
+}
+
+/* By the first and the last contig: whatever changes a length moves the last one. */
+static int check_index(const cs_reference *r)
+{
+    int rc = CS_OK;
+    BGZF *f = strstr(r->path, "://") ? NULL : bgzf_open(r->path, "r");
+    const struct place *const place[] = { &r->first, &r->last };
+
+    if (!f || (bgzf_compression(f) == 2 && bgzf_index_load(f, r->path, ".gzi") < 0))
+        goto out;
+    for (int i = 0; rc == CS_OK && i < 2; i++)
+        if (place[i]->name && !(begins_there(f, place[i]) && ends_there(f, place[i])))
+            rc = cs_fail(CS_EFORMAT, "the index '%s.fai' is stale: '%s' is not where it says; '%s' "
+                         "has changed since, make the index anew (samtools faidx)", r->path,
+                         place[i]->name, r->path);
+out:
+    if (f)
+        (void)bgzf_close(f);
     return rc;
 }
 
@@ -94,7 +170,9 @@ int cs_reference_open(const char *path, cs_reference **out)
                        "compressed by bgzip, with an index (samtools faidx) or in a writable "
                        "folder", path);
     }
-    const int rc = read_index(r);
+    int rc = read_index(r);
+    if (rc == CS_OK)
+        rc = check_index(r);
     if (rc == CS_OK)
         *out = r;
     else
@@ -111,6 +189,8 @@ void cs_reference_free(cs_reference *r)
     for (size_t i = 0; i < r->n_giant; i++)
         free(r->giant[i].name);
     free(r->giant);
+    free(r->first.name);
+    free(r->last.name);
     free(r->contig);
     free(r->block);
     free(r->path);

@@ -10,7 +10,7 @@
 typedef struct cs_reference cs_reference;
 
 /** cs_reference_open - plain or BGZF FASTA with its index FILE.fai, which is made if it is missing.
- * CS_EIO with the reason */
+ * CS_EIO with the reason; CS_EFORMAT for an index of a file that has changed since */
 int  cs_reference_open(const char *path, cs_reference **out) CS_MUST_CHECK;
 /** cs_reference_free - accepts NULL */
 void cs_reference_free(cs_reference *r);

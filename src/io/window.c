@@ -162,10 +162,23 @@ static bool is_spelt(const char *s)
     return true;
 }
 
-static bool same_text(const char *a, const char *b, int64_t n)
+/* Does the contig's letter stand for this base, too? VCF has a base for every ambiguous letter of
+ * the reference (version 4.3 of the format, section 1.6.1, REF). N tells nothing. */
+static bool stands_for(char letter, char base)
+{
+    static const char *const bases[] = { "RAG", "YCT", "SCG", "WAT", "KGT", "MAC", "BCGT", "DAGT",
+                                         "HACT", "VACG" };
+
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
+        if (*bases[i] == letter)
+            return strchr(bases[i] + 1, cs_base_upper[(unsigned char)base]) != NULL;
+    return same_base(letter, base);
+}
+
+static bool is_text_of(const char *contig, const char *allele, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        if (!same_base(a[i], b[i]))
+        if (!stands_for(contig[i], allele[i]))
             return false;
     return true;
 }
@@ -223,7 +236,7 @@ static int look(cs_windows *w, int64_t pos, const char *ref, const char *alt, cs
         return CS_OK;
     }
     CS_TRY(span(w, pos, pos + (n_ref < left ? n_ref : left), &s));
-    if (n_ref <= left && same_text(s, ref, n_ref))
+    if (n_ref <= left && is_text_of(s, ref, n_ref))
         return CS_OK;
     const int64_t shown = left < n_ref ? left : n_ref;
     (void)snprintf(out->found, sizeof out->found, "%.*s%s",
@@ -233,7 +246,7 @@ static int look(cs_windows *w, int64_t pos, const char *ref, const char *alt, cs
     if (n_alt < n_ref || n_alt > left)
         return CS_OK;
     CS_TRY(span(w, pos, pos + n_alt, &s));
-    if (same_text(s, alt, n_alt)) {
+    if (is_text_of(s, alt, n_alt)) {
         out->why = CS_SCORED;
         out->found[0] = '\0';
         out->swapped = true;
@@ -302,6 +315,7 @@ int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *
         return CS_OK;
     }
     out->at = left;
+    out->pos = a.pos;
     out->n_ref = out->swapped ? a.n_other : a.n_here;
     out->n_alt = out->swapped ? a.n_here : a.n_other;
     CS_TRY(fill(w, &a, left, out->swapped, ref_seq));

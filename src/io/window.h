@@ -42,6 +42,7 @@ enum { CS_FOUND_BASES = 12 };
 typedef struct cs_window_pair {
     cs_unscored why;
     int64_t     at, n_ref, n_alt;   /* where the trimmed alleles lie in the windows */
+    int64_t     pos;             /* and in the contig, 0-based */
     bool        swapped;         /* the reference has the alternative allele */
     char        found[CS_FOUND_BASES + 4];   /* what the reference has, of a REF_MISMATCH */
 } cs_window_pair;

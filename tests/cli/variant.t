@@ -63,6 +63,38 @@ for n in '0\t1' '-5\t61' '1099511627776\t1099511627777'; do
     T "refused: an index with lines of $n" sh -c '! score -f odd.fa -o gone.vcf variants.vcf 2> told &&
         grep -q "odd.fa.fai.* line 1.*samtools faidx" told'
 done
+# An index of the file as it was before a base was added, a contig renamed, or a line lost.
+stale() {
+    T "a stale index is named as that: $1" sh -c 'cp variants.fa old.fa && rm -f old.fa.fai && score -f old.fa -o gone.vcf variants.vcf &&
+        rm gone.vcf && sed "$1" variants.fa > old.fa && ! score -f old.fa -o gone.vcf variants.vcf 2> told &&
+        grep -q "old.fa.fai. is stale: .* is not where it says; .old.fa. has changed since.*samtools faidx" told &&
+        rm old.fa.fai && score -f old.fa -o gone.vcf variants.vcf && rm gone.vcf' - "$1"
+}
+stale '$s/$/A/'
+stale '1s/one/two/'
+stale '$d'
+with bgzip T 'and of a compressed file' sh -c 'rm -f old.fa*; bgzip -c variants.fa > old.fa.gz && score -f old.fa.gz -o gone.vcf variants.vcf &&
+    rm gone.vcf && sed 2s/^/ACGT/ variants.fa | bgzip -i -I old.fa.gz.gzi -c > old.fa.gz && ! score -f old.fa.gz -o gone.vcf variants.vcf 2> told &&
+    grep -q "old.fa.gz.fai. is stale" told'
+# A reference in lower case and with ambiguous letters: R stands for A and G, N for nothing known.
+{ sed '1!y/ACGTN/acgtn/' variants.fa | head -n 4; echo '>odd'; for i in 1 2 3 4; do
+    echo ACGTTGCATGACGTTGCATGACGTTGCATGACGTTGCATG; done; echo ACGRTGCANGACGTTGCATGACGTTGCATGACGTTGCATG
+    for i in 1 2 3 4; do echo ACGTTGCATGACGTTGCATGACGTTGCATGACGTTGCATG; done; } | grep -v '^$' > iupac.fa
+T 'REF by case and by the bases that an ambiguous letter stands for' sh -c 'o() { printf "odd\t%s\t%s\t%s\t%s\t.\t.\t.\n" "$@"; }
+    { grep "^##fileformat" variants.vcf; printf "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"; o 164 a A T; o 164 g g T; o 164 c C T
+    o 164 y Y T; o 164 n N T; o 169 n A T; o 162 lower cg c; o 164 del AT A; o 164 ins A AC; } > iupac.vcf
+    chordseq variant -q -m "$1" -f iupac.fa -w 128 --tsv t.tsv -o /dev/null iupac.vcf &&
+    [ "$(sed 1d t.tsv | cut -f 3,6 | tr "\t\n" "= ")" = "a=. g=. c=REF_MISMATCH:R y=AMBIGUOUS n=AMBIGUOUS n=REF_MISMATCH:N lower=. del=. ins=. " ]' - "$m"
+# Both windows reach 64 bases to either side of the longer allele: what is in the contig by one base, and what is not.
+T 'insertions and deletions at the ends of the contig' sh -c 'o() { printf "odd\t%s\t%s\t%s\t%s\t.\t.\t.\n" "$@"; }
+    { grep "^##fileformat" variants.vcf; printf "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+    o 62 del0 CG C; o 63 del1 GT G; o 62 ins0 C CA; o 63 ins1 G GA; o 293 del2 GTT G; o 294 del3 TTG T
+    o 295 ins2 T TA; o 296 ins3 G GA; o 1 first ACGT A; o 358 last ATG A; } > ends.vcf
+    for e in skip fill; do chordseq variant -q -m "$1" -f iupac.fa -w 128 --ends $e --max-unknown 0.8 --tsv $e.tsv -o /dev/null ends.vcf || exit; done
+    [ "$(sed 1d skip.tsv | cut -f 3,6 | tr "\t\n" "= ")" = "del0=NEAR_END del1=. ins0=NEAR_END ins1=. del2=. del3=NEAR_END ins2=. \
+ins3=NEAR_END first=NEAR_END last=NEAR_END " ] && [ "$(sed 1d fill.tsv | cut -f 6 | sort | uniq -c | tr -d "\n ")" = "10." ] &&
+    awk -F "\t" "FNR > 1 { if (NR == FNR) { why[\$3] = \$6; v[\$3] = \$8 } else if (why[\$3] == \".\") { n++; bad += v[\$3] != \$8 } }
+        END { exit n < 4 || bad }" skip.tsv fill.tsv' - "$m"
 
 # Broken records are told by number and reason.
 broken() { sed "$1" variants.vcf > broken.vcf; N "$2" score -o gone.vcf broken.vcf; }
