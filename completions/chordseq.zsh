@@ -203,7 +203,10 @@ _chordseq()
         '*-W[write an index beside the output\: auto, tbi, csi or off]' \
         '*--write-index[write an index beside the output\: auto, tbi, csi or off]' \
         '*--tsv[table with a row per alternative allele]:FILE:_files' \
+        '*--html[HTML report\: distribution of scores, top variants, contributions of bases]:FILE:_files' \
+        '*--summary[summary as JSON\: versions, model, options, counts, distribution of scores]:FILE:_files' \
         '*--prefix[prefix of INFO field names]:TEXT:' \
+        '*--fields[INFO fields to write, comma-separated (default\: all)]:LIST:' \
         '*--no-version[omit version, command line and model from the header]' \
         '*--score[score\: model, embedding, llr, or auto (by the model)]:NAME:(auto model embedding llr)' \
         '*-w[window length in bases; 0\: that of the model'\''s training, or 1000]:NUM:' \

@@ -327,7 +327,7 @@ out:
 static int measure_passes(struct job *j, struct subject *s)
 {
     int rc = CS_OK;
-    static const cs_label label[2] = { { (char *)"a", 0, NULL }, { (char *)"b", 0, NULL } };
+    static const cs_label label[2] = { { .name = (char *)"a" }, { .name = (char *)"b" } };
     cs_model *m = NULL;
 
     for (int pass = 0; pass < N_PASS; pass++) {

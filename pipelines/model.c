@@ -153,7 +153,8 @@ enum { N_NAMED = 12 };
 static int show_purpose(cs_outfile *f, const cs_model *m)
 {
     int rc = CS_OK;
-    const char *what = m->head->is_class && m->head->per_token ? "a class for every token"
+    const char *what = cs_model_parts(m) == 2 ? "probabilities for every alternative allele"
+                     : m->head->is_class && m->head->per_token ? "a class for every token"
                      : m->head->is_class ? "a class for every sequence"
                      : m->head->is_labels ? "labels for every sequence"
                      : "values for every sequence";
@@ -163,26 +164,57 @@ static int show_purpose(cs_outfile *f, const cs_model *m)
         CS_TRY(cs_outfile_printf(f, "%s%s", i > 0 ? ", " : ": ", m->label[i].name));
     rc = m->n_label <= N_NAMED ? cs_outfile_printf(f, "\n")
        : cs_outfile_printf(f, " and %d others\n", (int)(m->n_label - N_NAMED));
+    for (int32_t i = 0; rc == CS_OK && i < m->n_label && i < N_NAMED; i++)
+        if (m->label[i].description)
+            rc = cs_outfile_printf(f, "meaning\t%s: %s\n", m->label[i].name,
+                                   m->label[i].description);
 out:
     return rc;
 }
 
-static int show_origin(cs_outfile *f, const json_t *training)
+static int show_origin(cs_outfile *f, const cs_model *m, const json_t *training)
 {
     int rc = CS_OK;
+    const json_t *sources = json_object_get(training, "sources");
     const json_t *data = json_object_get(training, "data"),
                  *accuracy = json_object_get(training, "valid_balanced_accuracy");
 
     if (!json_is_object(data))
         return cs_outfile_printf(f, "trained on\tnot recorded\n");
-    CS_TRY(cs_outfile_printf(f, "trained on\t%lld records, %lld bases; %lld records kept aside\n",
+    CS_TRY(cs_outfile_printf(f, "trained on\t%lld %s, %lld bases; %lld kept aside\n",
                              (long long)json_integer_value(json_object_get(data, "train_records")),
+                             cs_model_parts(m) == 2 ? "labelled alleles" : "records",
                              (long long)json_integer_value(json_object_get(data, "train_bases")),
                              (long long)json_integer_value(json_object_get(data,
                                                                            "valid_records"))));
-    if (json_is_number(accuracy))
+    if (json_is_string(sources))
+        CS_TRY(cs_outfile_printf(f, "sources\t%s\n", json_string_value(sources)));
+    if (json_is_number(accuracy) && !json_is_array(json_object_get(training, "assays")))
         rc = cs_outfile_printf(f, "validation\tbalanced accuracy %.3f on what was kept aside\n",
                                json_number_value(accuracy));
+out:
+    return rc;
+}
+
+/* What a cross-validation gave, where the model file says. */
+static int show_assays(cs_outfile *f, const json_t *training)
+{
+    int rc = CS_OK;
+    size_t i;
+    json_t *a;
+
+    json_array_foreach(json_object_get(training, "assays"), i, a) {
+        const char *name, *read, *judged;
+        double auroc, low, high;
+        json_int_t n, n_positive;
+        if (json_unpack(a, "{s:s, s:s, s:s, s:F, s:F, s:F, s:I, s:I}", "name", &name, "read",
+                        &read, "judged", &judged, "auroc", &auroc, "low", &low, "high", &high,
+                        "variants", &n, "positive", &n_positive) != 0)
+            continue;
+        CS_TRY(cs_outfile_printf(f, "quality\t%s, %s: AUROC %.3f, 95 %% interval %.3f to %.3f, of "
+                                 "%lld variants, %lld positive; %s\n", name, read, auroc, low,
+                                 high, (long long)n, (long long)n_positive, judged));
+    }
 out:
     return rc;
 }
@@ -223,7 +255,8 @@ static int show_about(cs_outfile *f, const cs_model *m)
     json_t *training = m->training != NULL ? json_loads(m->training, 0, NULL) : NULL;
 
     CS_TRY(show_purpose(f, m));
-    CS_TRY(show_origin(f, training));
+    CS_TRY(show_origin(f, m, training));
+    CS_TRY(show_assays(f, training));
     rc = show_quality(f, &m->calibration);
 out:
     json_decref(training);

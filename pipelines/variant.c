@@ -2,14 +2,15 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "eval/variant_report.h"
 #include "infer/stream.h"
-#include "infer/variant_values.h"
 #include "io/io_init.h"
 #include "nn/exec/masked.h"
 #include "pipelines/command.h"
 #include "run/outputs.h"
 #include "run/shard.h"
 
+enum { N_OUT = 4 };
 enum { PATH_BYTES = 4096, DEFAULT_WINDOW = 1000, LEAST_WINDOW = 8 };
 
 static const char *const scores[] = { "auto", "model", "embedding", "llr", NULL };
@@ -19,7 +20,7 @@ static const char *const formats[] = { "auto", "v", "z", "u", "b", NULL };
 
 struct variant_args {
     cs_strlist  file, circular, region;
-    const char *reference, *exons, *output, *tsv, *prefix;
+    const char *reference, *exons, *output, *tsv, *html, *summary, *prefix, *fields;
     int64_t     window;
     double      max_unknown;
     int         score, strand, ends, format, index, no_version, strict;
@@ -69,8 +70,18 @@ static const cs_opt variant_table[] = {
              "more than 512 megabases." },
     { .type = CS_OPT_OUT, .name = "tsv", OWN(tsv), .arg = "FILE",
       .help = "table with a row per alternative allele" },
+    { .type = CS_OPT_OUT, .name = "html", OWN(html), .arg = "FILE",
+      .help = "HTML report: distribution of scores, top variants, contributions of bases",
+      .man = "For scores of models that were trained on variants. For the ten variants with the "
+             "largest scores, plots show what the bases around them contribute, by mutagenesis; "
+             "that takes as long as 1,500 variants." },
+    { .type = CS_OPT_OUT, .name = "summary", OWN(summary), .arg = "FILE",
+      .help = "summary as JSON: versions, model, options, counts, distribution of scores" },
     { .type = CS_OPT_STR, .name = "prefix", OWN(prefix), .arg = "TEXT", .def = "CS_",
       .help = "prefix of INFO field names" },
+    { .type = CS_OPT_STR, .name = "fields", OWN(fields), .arg = "LIST",
+      .help = "INFO fields to write, comma-separated (default: all)",
+      .man = "By their names in the output, such as CS_SPLICE,CS_SKIP." },
     { .type = CS_OPT_FLAG, .name = "no-version", OWN(no_version),
       .help = "omit version, command line and model from the header" },
     { .type = CS_OPT_GROUP, .name = "Scores" },
@@ -121,7 +132,8 @@ struct job {
     cs_variant_source source;
     cs_variant_values values;
     cs_vcfout    *out;
-    cs_outfile   *tsv;
+    cs_outfile   *tsv, *html, *summary;
+    cs_variant_report *report;   /* of --html, or NULL */
     cs_shard     *shard;         /* of --shard, or NULL */
     uint64_t      n_record;
 };
@@ -144,7 +156,8 @@ static int check_options(void)
         return cs_fail(CS_EUSAGE, "no reference; give one with -f FILE");
     int rc = check_input();
     if (rc == CS_OK)
-        rc = cs_outputs_apart((const char *const[]){ own.output, own.tsv }, 2);
+        rc = cs_outputs_apart((const char *const[]){ own.output, own.tsv, own.html,
+                                                     own.summary }, N_OUT);
     if (rc != CS_OK)
         return rc;
     const char c = own.prefix[0];
@@ -165,6 +178,8 @@ static int sink(void *job, const cs_record *rec, const cs_prediction *a)
     const cs_vcf_record *r = v->of;
 
     cs_variant_values_set(&j->values, v, a);
+    if (j->report)
+        CS_TRY(cs_variant_report_add(j->report, v, rec));
     if (v->no + 1 < r->n_alt)
         return CS_OK;
     j->n_record++;
@@ -173,7 +188,8 @@ static int sink(void *job, const cs_record *rec, const cs_prediction *a)
     CS_TRY(cs_vcfout_record(j->out, r, j->values.value));
     rc = cs_shard_written(j->shard);
 out:
-    return cs_outputs_explain(rc, j->tsv ? 2 : 1);
+    return cs_outputs_explain(rc, 1 + (j->tsv != NULL) + (j->html != NULL)
+                                  + (j->summary != NULL));
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -254,7 +270,13 @@ static int prepare_model(struct job *j, int n_thread)
     CS_TRY(cs_policy_init(&j->policy, &usual, NULL, j->model));
     j->policy.of_bases = j->source.guess;
     CS_TRY(choose_window(j, &j->source.n_base));
-    rc = cs_variant_values_init(&j->values, j->model, own.prefix);
+    CS_TRY(cs_variant_values_init(&j->values, j->model, own.prefix));
+    CS_TRY(cs_variant_values_choose(&j->values, own.fields));
+    if (own.html && j->values.score != CS_SCORE_MODEL)
+        rc = cs_fail(CS_EUSAGE, "--html shows probabilities, which only a model that was trained "
+                     "on variants gives; use --tsv");
+    else if (own.html)
+        j->report = cs_variant_report_new(&j->values, j->source.n_base);
 out:
     return rc;
 }
@@ -291,6 +313,10 @@ static int open_outputs(struct job *j, int argc, char **argv, int threads)
         .field = j->values.field, .n_field = j->values.n_field,
     };
     CS_TRY(cs_vcfout_open(j->source.in, &o, &j->out));
+    if (own.html)
+        CS_TRY(cs_outfile_open(own.html, &j->html));
+    if (own.summary)
+        CS_TRY(cs_outfile_open(own.summary, &j->summary));
     if (own.tsv) {
         CS_TRY(cs_outfile_open(own.tsv, &j->tsv));
         rc = cs_variant_values_head(&j->values, j->tsv);
@@ -351,6 +377,41 @@ out:
     return rc;
 }
 
+static int write_reports(struct job *j, const cs_stream *s, const cs_about *about)
+{
+    int rc = CS_OK;
+    char *command = cs_about_line(about);
+    json_t *all = cs_about_json(about);
+
+    cs_variant_report_json(&j->values, j->n_record, all);
+    if (j->summary)
+        CS_TRY(cs_outfile_json(j->summary, all, JSON_INDENT(2), own.summary));
+    if (j->html)
+        rc = cs_variant_report_html(j->report, j->html, s, j->n_record, command);
+out:
+    json_decref(all);
+    free(command);
+    return rc;
+}
+
+/* All are complete before the first has its name. */
+static int close_outputs(struct job *j)
+{
+    int rc = CS_OK;
+    cs_outfile **const file[N_OUT - 1] = { &j->tsv, &j->html, &j->summary };
+
+    CS_TRY(cs_vcfout_finish(j->out));
+    for (int i = 0; i < N_OUT - 1; i++)
+        if (*file[i])
+            CS_TRY(cs_outfile_finish(*file[i]));
+    rc = cs_vcfout_close(j->out);
+    j->out = NULL;
+    CS_TRY(rc);
+    rc = cs_outputs_appear(file, N_OUT - 1);
+out:
+    return rc;
+}
+
 static int score(struct job *j, const cs_split *split, const cs_about *about)
 {
     int rc = CS_OK;
@@ -364,15 +425,8 @@ static int score(struct job *j, const cs_split *split, const cs_about *about)
     CS_TRY(begin_shard(j, &s));
     CS_TRY(cs_stream_run(&s, &stat));
     CS_TRY(cs_shard_end(j->shard));
-    CS_TRY(cs_vcfout_finish(j->out));
-    if (j->tsv)
-        CS_TRY(cs_outfile_finish(j->tsv));
-    rc = cs_vcfout_close(j->out);
-    j->out = NULL;
-    CS_TRY(rc);
-    rc = cs_outfile_close(j->tsv);
-    j->tsv = NULL;
-    CS_TRY(rc);
+    CS_TRY(write_reports(j, &s, about));
+    CS_TRY(close_outputs(j));
     CS_TRY(cs_shard_close(j->shard, about, NULL));
     cs_variant_values_report(&j->values, j->n_record, own.prefix, own.reference, &stat);
     if (!j->shard)               /* of which one may well have none */
@@ -385,6 +439,9 @@ static void release(struct job *j)
 {
     cs_vcfout_discard(j->out);
     cs_outfile_discard(j->tsv);
+    cs_outfile_discard(j->html);
+    cs_outfile_discard(j->summary);
+    cs_variant_report_free(j->report);
     cs_shard_free(j->shard);
     cs_vcf_close(j->source.in);
     cs_windows_free(j->source.windows);

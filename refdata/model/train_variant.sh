@@ -52,4 +52,5 @@ done > "$work/folds.tsv"
 variants splitall all --monitor loss "$@"
 "$python" "$here/evaluate_splice.py" calibrate "$splice" "$work/all.safetensors" "$work/variant.safetensors" \
     "$work"/fold?.max.scores
+"$python" "$here/evaluate_splice.py" describe "$work/variant.safetensors" "$work/folds.tsv"
 cat "$work/folds.tsv"

@@ -64,10 +64,11 @@ int cs_logo_write(cs_outfile *f, const char *title, const cs_region *at, const c
 
     for (int64_t i = 0; i < n; i++)
         most = fmax(most, fabs(value[i]));
-    CS_TRY(cs_outfile_printf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%lld\" "
-                             "height=\"%d\" font-family=\"monospace\" font-weight=\"bold\" "
-                             "font-size=\"10\">\n<rect width=\"100%%\" height=\"100%%\" "
-                             "fill=\"white\"/>\n<text x=\"4\" y=\"16\">",
+    CS_TRY(cs_outfile_printf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"logo\" "
+                             "width=\"%lld\" height=\"%d\" font-family=\"monospace\" "
+                             "font-weight=\"bold\" font-size=\"10\">\n"
+                             "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
+                             "<text x=\"4\" y=\"16\">",
                              (long long)(LEFT + STEP * n + 20), TOP + 2 * HALF + 24));
     CS_TRY(cs_html_text(f, title));
     CS_TRY(cs_outfile_printf(f, "</text>\n"));

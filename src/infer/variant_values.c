@@ -7,6 +7,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "io/class_counts.h"
+
+const double cs_score_level[CS_N_LEVEL] = { 0.5, 0.8 };
 
 enum { REASON_BYTES = 512 };
 
@@ -51,7 +54,8 @@ static void add_field(const struct of *o, const char *name, const char *text, co
     (void)snprintf(description, sizeof description, "%s%s (model sha256 %.12s)", text, label,
                    o->m->sum);
     v->field = cs_xrealloc(v->field, (size_t)(v->n_field + 1) * sizeof *v->field);
-    v->field[v->n_field++] = (cs_vcf_field){ key_of(o->prefix, name), escaped(description), type };
+    v->field[v->n_field++] = (cs_vcf_field){ key_of(o->prefix, name), escaped(description), type,
+                                             false };
 }
 
 static void list_reasons(char *text, size_t n_text)
@@ -81,9 +85,12 @@ static void add_scores(const struct of *o)
         add_field(o, "COS", "1 - cosine of the vectors of reference and alternate", "",
                   CS_VCF_FLOAT);
     }
-    for (int32_t i = 0; o->v->score == CS_SCORE_MODEL && i < m->n_label; i++)
-        add_field(o, is_unnamed(m) ? "SCORE" : m->label[i].name, "Score of the variant for ",
-                  m->label[i].name, CS_VCF_FLOAT);
+    for (int32_t i = 0; o->v->score == CS_SCORE_MODEL && i < m->n_label; i++) {
+        const cs_label *l = &m->label[i];
+        add_field(o, is_unnamed(m) ? "SCORE" : l->name,
+                  l->description ? l->description : "Score of the variant for ",
+                  l->description ? "" : l->name, CS_VCF_FLOAT);
+    }
 }
 
 int cs_variant_values_init(cs_variant_values *v, const cs_model *m, const char *prefix)
@@ -104,7 +111,34 @@ int cs_variant_values_init(cs_variant_values *v, const cs_model *m, const char *
                                v->field[i].id);
     v->value = cs_xcalloc((size_t)v->n_field, sizeof *v->value);
     v->number = cs_xcalloc((size_t)v->n_field, sizeof *v->number);
+    v->bin = cs_xcalloc((size_t)v->n_score + 1, sizeof *v->bin);
+    v->above = cs_xcalloc((size_t)v->n_score + 1, sizeof *v->above);
     return CS_OK;
+}
+
+int cs_variant_values_choose(cs_variant_values *v, const char *list)
+{
+    int rc = CS_OK;
+    char *copy = cs_xstrdup(list ? list : ""), *save = NULL, all[512];
+    size_t n = 0;
+
+    for (int k = 0; k < v->n_field; k++) {
+        v->field[k].hidden = list != NULL;
+        if (n < sizeof all)
+            n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", k > 0 ? ", " : "",
+                                  v->field[k].id);
+    }
+    for (char *s = strtok_r(copy, ",", &save); s && rc == CS_OK; s = strtok_r(NULL, ",", &save)) {
+        int k = 0;
+        while (k < v->n_field && strcmp(v->field[k].id, s) != 0)
+            k++;
+        if (k == v->n_field)
+            rc = cs_fail(CS_EUSAGE, "--fields: there is no field '%s'; choose from %s", s, all);
+        else
+            v->field[k].hidden = false;
+    }
+    free(copy);
+    return rc;
 }
 
 void cs_variant_values_release(cs_variant_values *v)
@@ -120,6 +154,8 @@ void cs_variant_values_release(cs_variant_values *v)
     free(v->number);
     free(v->reason);
     free(v->reason_text);
+    free(v->bin);
+    free(v->above);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -158,6 +194,30 @@ static void set_reason(cs_variant_values *v, int i, const cs_window_pair *pair, 
     v->n_reason[reason]++;
 }
 
+double cs_variant_values_best(const cs_variant_values *v, int alt, int *field)
+{
+    *field = 0;
+    for (int k = 1; k < v->n_score; k++)
+        if (v->number[k][alt] > v->number[*field][alt])
+            *field = k;
+    return v->number[*field][alt];
+}
+
+static void count_scores(cs_variant_values *v, int i)
+{
+    int best;
+    const double most = cs_variant_values_best(v, i, &best);
+
+    v->n_scored++;
+    for (int k = 0; k < v->n_score && v->score == CS_SCORE_MODEL; k++)
+        v->bin[k][cs_prob_bin(v->number[k][i])]++;
+    for (int l = 0; l < CS_N_LEVEL && v->score == CS_SCORE_MODEL; l++) {
+        for (int k = 0; k < v->n_score; k++)
+            v->above[k][l] += v->number[k][i] > cs_score_level[l];
+        v->above[v->n_score][l] += most > cs_score_level[l];
+    }
+}
+
 static void set_values(cs_variant_values *v, const cs_variant_alt *alt, const cs_prediction *a)
 {
     const int i = alt->no;
@@ -173,6 +233,8 @@ static void set_values(cs_variant_values *v, const cs_variant_alt *alt, const cs
     v->number[v->n_score + 1][i] = alt->pair.swapped ? 1 : NAN;
     v->n_swapped += alt->pair.swapped;
     v->n_alt++;
+    if (scored)
+        count_scores(v, i);
 }
 
 void cs_variant_values_set(cs_variant_values *v, const cs_variant_alt *alt, const cs_prediction *a)
@@ -216,36 +278,33 @@ out:
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-/* How many alleles have no score, and in `text` for which reasons: ", 2 REF_MISMATCH". */
-static uint64_t count_unscored(const cs_variant_values *v, char *text, size_t n_text)
+/* For which reasons alleles have no score: ", 2 REF_MISMATCH". */
+static void list_unscored(const cs_variant_values *v, char *text, size_t n_text)
 {
-    uint64_t n_without = 0;
     size_t n = 0;
 
     text[0] = '\0';
     for (int u = CS_SCORED + 1; u < CS_N_UNSCORED; u++) {
-        n_without += v->n_unscored[u];
         if (v->n_unscored[u] > 0 && n < n_text)
             n += (size_t)snprintf(text + n, n_text - n, ", %llu %s",
                                   (unsigned long long)v->n_unscored[u],
                                   cs_unscored_name((cs_unscored)u));
     }
     for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++) {
-        n_without += v->n_reason[r];
         if (v->n_reason[r] > 0 && n < n_text)
             n += (size_t)snprintf(text + n, n_text - n, ", %llu %s",
                                   (unsigned long long)v->n_reason[r],
                                   cs_reason_name((cs_reason)r));
     }
-    return n_without;
 }
 
 int cs_variant_values_check(const cs_variant_values *v, const char *prefix)
 {
     char text[REASON_BYTES];
 
-    if (v->n_alt == 0 || count_unscored(v, text, sizeof text) < v->n_alt)
+    if (v->n_alt == 0 || v->n_scored > 0)
         return CS_OK;
+    list_unscored(v, text, sizeof text);
     return cs_fail(CS_EFORMAT, "no score for any of %llu alternative alleles: %s (the output has "
                    "the reason of each in %sSKIP)", (unsigned long long)v->n_alt,
                    text + strlen(", "), prefix);
@@ -254,9 +313,14 @@ int cs_variant_values_check(const cs_variant_values *v, const char *prefix)
 void cs_variant_values_report(const cs_variant_values *v, uint64_t n_record, const char *prefix,
                               const char *reference, const cs_stream_stat *stat)
 {
-    char text[REASON_BYTES];
-    const uint64_t n_without = count_unscored(v, text, sizeof text);
+    char text[REASON_BYTES + 64];
+    size_t n = 0;
 
+    text[0] = '\0';
+    for (int l = 0; l < CS_N_LEVEL && v->score == CS_SCORE_MODEL; l++)
+        n += (size_t)snprintf(text + n, 32, "%s%llu above %g", l ? ", " : "; ",
+                              (unsigned long long)v->above[v->n_score][l], cs_score_level[l]);
+    list_unscored(v, text + n, REASON_BYTES);
     if (v->n_swapped > 0)
         cs_warn("%llu of %llu alternative alleles match the reference: REF and ALT are swapped "
                 "there (%sSWAPPED)", (unsigned long long)v->n_swapped,
@@ -267,7 +331,7 @@ void cs_variant_values_report(const cs_variant_values *v, uint64_t n_record, con
         cs_warn("most records lie on contigs missing in '%s'; is it the same assembly?",
                 reference);
     cs_note("scored %llu of %llu alternative alleles in %llu records%s; %.2f s, %.4g per second",
-            (unsigned long long)(v->n_alt - n_without), (unsigned long long)v->n_alt,
+            (unsigned long long)v->n_scored, (unsigned long long)v->n_alt,
             (unsigned long long)n_record, text, stat->wall_s,
             stat->wall_s > 0 ? (double)v->n_alt / stat->wall_s : 0);
     cs_info("%s", stat->times);

@@ -7,7 +7,8 @@
 #include "io/vcf.h"
 #include "nn/exec/model.h"
 
-enum { CS_SKIP_BYTES = 40 };
+enum { CS_SKIP_BYTES = 40, CS_SCORE_BINS = 20, CS_N_LEVEL = 2 };
+extern const double cs_score_level[CS_N_LEVEL];      /* 0.5 and 0.8, for counts of alleles above */
 
 /* Fields: those of the score, then the reason for its absence, then whether alleles are swapped. */
 typedef struct cs_variant_values {
@@ -19,7 +20,10 @@ typedef struct cs_variant_values {
     const char   **reason;
     char         (*reason_text)[CS_SKIP_BYTES];
     int            n_score, n_field, cap;
-    uint64_t       n_alt, n_swapped, n_unscored[CS_N_UNSCORED], n_reason[CS_N_REASON];
+    uint64_t       n_alt, n_scored, n_swapped, n_unscored[CS_N_UNSCORED], n_reason[CS_N_REASON];
+    /* of probabilities: by score the alleles in each twentieth, and above each level; last those
+     * above it by any score */
+    uint64_t     (*bin)[CS_SCORE_BINS], (*above)[CS_N_LEVEL];    /* [n_score], [n_score + 1] */
 } cs_variant_values;
 
 /** cs_variant_values_init - the fields of a model's score; keys begin with the prefix. CS_OK;
@@ -27,6 +31,13 @@ typedef struct cs_variant_values {
 int  cs_variant_values_init(cs_variant_values *v, const cs_model *m, const char *prefix)
     CS_MUST_CHECK;
 void cs_variant_values_release(cs_variant_values *v);
+
+/** cs_variant_values_choose - hide all fields but those of a comma-separated list; NULL: hide none.
+ * CS_OK; CS_EUSAGE for one that there is not */
+int  cs_variant_values_choose(cs_variant_values *v, const char *list) CS_MUST_CHECK;
+
+/** cs_variant_values_best - the largest score of an ALT set last, and of which field; NAN: none */
+double cs_variant_values_best(const cs_variant_values *v, int alt, int *field);
 
 /** cs_variant_values_set - set the prediction for one ALT, or for a record without ALT */
 void cs_variant_values_set(cs_variant_values *v, const cs_variant_alt *alt, const cs_prediction *a);

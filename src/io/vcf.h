@@ -67,10 +67,12 @@ int  cs_vcf_info(const cs_vcf *v, const cs_vcf_record *r, const char *key, cs_ar
 
 typedef enum cs_vcf_type { CS_VCF_FLOAT, CS_VCF_INTEGER, CS_VCF_STRING } cs_vcf_type;
 
-/* A field that is added: Number=A. */
+/* A field that is added: Number=A. A hidden one is declared, taken out of records that have it, and
+ * not written. */
 typedef struct cs_vcf_field {
     char       *id, *description;
     cs_vcf_type type;
+    bool        hidden;
 } cs_vcf_field;
 
 /* Its values of one record: per ALT, NAN or NULL where missing; v of Float and Integer, or text. */

@@ -246,7 +246,7 @@ int cs_vcfout_open(const cs_vcf *in, const cs_vcfout_opt *o, cs_vcfout **out)
 
 static bool has_any(const cs_vcf_field *f, const cs_vcf_values *v, int n_alt)
 {
-    for (int i = 0; i < n_alt; i++)
+    for (int i = 0; i < n_alt && !f->hidden; i++)
         if (f->type == CS_VCF_STRING ? v->text[i] != NULL : !isnan(v->v[i]))
             return true;
     return false;

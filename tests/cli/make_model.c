@@ -96,7 +96,7 @@ static int make(struct wish *w, const char *path)
         (void)snprintf(name[i], sizeof name[i], "class%c", 'A' + i);
         if (w->name[i])
             (void)snprintf(name[i], sizeof name[i], "%s", w->name[i]);
-        label[i] = (cs_label){ name[i], 0, NULL };
+        label[i] = (cs_label){ .name = name[i] };
     }
     w->spec.label = label;
     w->spec.n_label = (int32_t)w->n_label;

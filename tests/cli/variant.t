@@ -202,6 +202,50 @@ T 'not by threads or batches, and alone as beside others' sh -c 'for o in "-@ 1"
     tail -n 1 t.tsv | grep -qxFf - c1.tsv'
 T 'both strands: the answer does not depend on which comes first' sh -c '
     chordseq variant -q --strand both -m learn.tsv.model -f learn.fa --tsv b.tsv -o /dev/null c1.vcf && ! cmp -s b.tsv c1.tsv'
+T 'fields: only these, also where an earlier run has left more' sh -c 'chordseq variant -q -m learn.tsv.model -f learn.fa -o all.vcf c1.vcf &&
+    printf "c1\t1\t.\tA\tC\t.\t.\t.\n" >> c1.vcf
+    for in in c1.vcf all.vcf; do chordseq variant -q --fields CS_T -m learn.tsv.model -f learn.fa -o few.vcf $in || exit
+    grep -q "ID=CS_S," few.vcf && [ "$(grep -v "^#" few.vcf | cut -f 8 | tr ";" "\n" | grep -o "^CS_[A-Z]*" | sort -u)" = CS_T ] || exit; done
+    chordseq variant -q --fields CS_SKIP -m learn.tsv.model -f learn.fa -o few.vcf c1.vcf &&
+    grep -v "^#" few.vcf | grep -c CS_ | grep -qx 1; sed -i \$d c1.vcf'
+N variant-fields.err chordseq variant --fields CS_T,X -m learn.tsv.model -f learn.fa c1.vcf
+T 'summary: counts as the table has them' sh -c '{ cat c1.vcf; printf "c1\t1\t.\tA\tC\t.\t.\t.\n"; } > more.vcf
+    chordseq variant -m learn.tsv.model -f learn.fa --tsv m.tsv --summary m.json -o /dev/null more.vcf 2> told &&
+    awk -F "\t" "NR == 1 { for (i = 8; i <= NF; i++) k[i] = \$i; n = NF; next } { all++; most = -1 }
+        \$6 == \".\" { ok++; for (i = 8; i <= n; i++) { v = \$i + 0; if (v > most) most = v; h[k[i]] += v > 0.5; e[k[i]] += v > 0.8 } a += most > 0.5; b += most > 0.8 }
+        END { print all, ok; for (x in h) print x, h[x], e[x]; print a, b }" m.tsv | sort > want &&
+    { sed -n "s/.*scored \([0-9]*\) of \([0-9]*\) .*; \([0-9]*\) above 0.5, \([0-9]*\) above 0.8.*/\2 \1\n\3 \4/p" told; for x in CS_S CS_T; do
+    sed -n "/\"$x\"/,/}/s/.*above_0.[58]\": \([0-9]*\).*/\1/p" m.json | tr "\n" " " | sed "s/^/$x /; s/ $/\n/"; done; } | sort | cmp - want &&
+    grep -q "\"REF_MISMATCH\": 1" m.json && grep -q "\"command\": \"variant\"" m.json &&
+    [ "$(sed -n "/\"CS_T\"/,/]/p" m.json | sed -n "/histogram/,/]/s/[^0-9]//gp" | grep -c .)" = 20 ]'
+# The label is of what the base becomes: in the plots the bases around it have letters, the base itself none.
+T 'a page: distribution, top variants, contributions of bases' sh -c 'for o in "-@ 1" "-@ 2 -B 200"; do
+    chordseq variant -q $o -m learn.tsv.model -f learn.fa --html page.html -o /dev/null more.vcf && sed "/<pre>/,/<.pre>/d" page.html > b.html || exit
+    [ ! -e a.html ] || cmp a.html b.html || exit; cp b.html a.html; done
+    [ "$(grep -c "class=\"logo\"" page.html)" = 10 ] && [ "$(grep -c "<tr><td>c1</td>" page.html)" = 20 ] && grep -q REF_MISMATCH page.html &&
+    awk -F "\t" "\$5 != \"G\"" c1.vcf > low.vcf && chordseq variant -q -m learn.tsv.model -f learn.fa --html page.html -o /dev/null low.vcf'
+with python3 T 'contributions are differences of logits of what variant says of mutants' python3 -c '
+import math, re, subprocess
+page = open("page.html").read()
+row = re.search(r"<tr><td>c1</td><td class=.n.>(\d+)</td><td>.</td><td>(.)</td><td>(.)</td><td>CS_(.)</td>", page).groups()
+pos, ref, alt, label = int(row[0]), *row[1:]
+seq = "".join(l.strip() for l in re.search(r">c1\n([^>]*)", open("learn.fa").read()).group(1).split())
+def score(s):
+    open("mut.fa", "w").write(">c1\n" + s + "\n"); open("mut.vcf", "w").write("##fileformat=VCFv4.2\n##contig=<ID=c1>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+        f"c1\t{pos}\t.\t{ref}\t{alt}\t.\t.\t.\n")
+    subprocess.run("rm -f mut.fa.fai; chordseq variant -q -m learn.tsv.model -f mut.fa --tsv mut.tsv -o /dev/null mut.vcf", shell=True, check=True)
+    names, values = (l.split() for l in open("mut.tsv"))
+    p = float(values[names.index("CS_" + label)]); return math.log(p / (1 - p))
+at = pos - 3
+here = score(seq)
+want = here - sum(score(seq[:at] + b + seq[at + 1:]) for b in "ACGT" if b != seq[at]) / 3
+logo = re.search(r"class=.logo.*?</svg>", page, re.S).group(0)
+most = float(re.search(r"<text x=.4. y=.38.>([0-9.e+-]+)<", logo).group(1))
+got = {int(m[2]): float(m[1]) * 7.2 / 80 * (1 if float(m[3]) == 110 else -1) * most
+       for m in re.finditer(r"matrix\(1.2 0 0 ([0-9.]+) (\d+) ([0-9.]+)\)", logo)}
+value = got.get(60 + 10 * (25 - 2), 0.0)
+assert abs(value - want) < 0.02 * most, (value, want, most)'
+N variant-html.err chordseq variant --html x.html --score embedding -m "$m" -f variants.fa variants.vcf
 # Two genes in one sequence and its reverse complement: a label's strand says which way windows are read.
 T 'strand max: the larger of both strands, and exons choose one' sh -c '
     for s in forward both max; do chordseq variant -q --strand $s -m learn.tsv.model -f learn.fa --tsv $s.tsv -o /dev/null c1.vcf || exit; done
@@ -257,7 +301,11 @@ mkdir with && cp "$builddir/chordseq" with/ && ln -s "$srcdir/refdata" with/refd
 T 'without a model the one that comes with the program, and what it predicts' sh -c '
     with/chordseq variant -f variants.fa --circular ring --tsv d.tsv -o d.vcf variants.vcf 2> told &&
     grep -q "default model for variants.*splicing" told && head -n 1 d.tsv | grep -q "	CS_SPLICE$" &&
-    grep -q "	snv	.*	[.]	0	0[.][0-9]" d.tsv && grep -q "encoder:cdil head:variant window:256" d.vcf'
+    grep -q "	snv	.*	[.]	0	0[.][0-9]" d.tsv && grep -q "encoder:cdil head:variant window:256" d.vcf &&
+    grep -q "ID=CS_SPLICE,.*Description=\"Probability that the allele reduces the inclusion" d.vcf'
+T 'what it means, from what, how good: the model says' sh -c 'chordseq model show "$1" > shown &&
+    grep -q "^meaning	SPLICE: Probability that the allele reduces" shown && grep -q "^trained on	[0-9]* labelled alleles" shown &&
+    grep -q "^sources	.*MaPSy" shown && [ "$(grep -c "^quality	.*: AUROC 0[.][67].*five folds by chromosome$" shown)" -ge 2 ]' - "$srcdir/refdata/model/variant.safetensors"
 T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score embedding -f variants.fa -w 200 --tsv d.tsv \
     -o /dev/null variants.vcf 2> told && ! grep -q splicing told && head -n 1 d.tsv | grep -q CS_L2'
 

@@ -49,7 +49,7 @@ static void add(const char *encoder, const char *what, cs_dtype dtype, cs_shape 
 static int save_model(const cs_encoder *enc, cs_backend *be, const char *path)
 {
     int rc = CS_OK;
-    static const cs_label label[N_LABEL] = { { "a", 0, NULL }, { "b", 0, NULL }, { "c", 0, NULL } };
+    static const cs_label label[N_LABEL] = { { .name = "a" }, { .name = "b" }, { .name = "c" } };
     cs_model_spec s = { .tok = cs_tokenizer_find("base"), .enc = enc,
                         .head = cs_head_find("class"), .label = label, .n_label = N_LABEL,
                         .seed = 7 };

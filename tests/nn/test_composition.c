@@ -23,7 +23,7 @@ static int make(const char *tok, const char *const *tok_set, const char *enc,
                 const char *const *enc_set, const char *head, const char *const *head_set,
                 cs_model **m)
 {
-    static const cs_label label[N_LABEL] = { { "a", 0, NULL }, { "b", 0, NULL }, { "c", 0, NULL } };
+    static const cs_label label[N_LABEL] = { { .name = "a" }, { .name = "b" }, { .name = "c" } };
     cs_model_spec s = { .tok = cs_tokenizer_find(tok), .enc = cs_encoder_find(enc),
                         .head = cs_head_find(head), .label = label, .n_label = N_LABEL,
                         .seed = 3 };

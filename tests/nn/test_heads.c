@@ -81,8 +81,8 @@ static const cs_tree tree = { tree_parent, tree_class, tree_node, 7, 4 };
 
 static cs_session *session_in_tree(void)
 {
-    const cs_label label[] = { { "a", 0, NULL }, { "b", 0, NULL }, { "c", 0, NULL },
-                               { "d", 0, NULL } };
+    const cs_label label[] = { { .name = "a" }, { .name = "b" }, { .name = "c" },
+                               { .name = "d" } };
     cs_session *s = session_with(cs_head_find("tree"));
     const cs_model *old = s->model;
     cs_model *m = NULL;

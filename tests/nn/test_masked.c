@@ -3,8 +3,8 @@
 
 #include "nn/exec/masked.h"
 
-static const cs_label label[] = { { "A", 0, NULL }, { "C", 0, NULL }, { "G", 0, NULL },
-                                  { "T", 0, NULL } };
+static const cs_label label[] = { { .name = "A" }, { .name = "C" }, { .name = "G" },
+                                  { .name = "T" } };
 
 static cs_model *make(cs_backend *be, const char *enc, const char *head, bool has_mask)
 {

@@ -136,7 +136,7 @@ static void test_refusals(void **state)
            NO_SOUND "tensor 'encoder.block.0.prenorm.weight' has the wrong shape or type");
     /* In the JSON within the JSON: a tab in 'genus', by an escape of as many bytes. */
     refuse("\\\"rank\\\":\\\"genus\\\"", "\\\"rank\\\":\\\"ge\\\\t\\\"", CS_EFORMAT,
-           NO_SOUND "a label's name or rank has a control character");
+           NO_SOUND "a label's name, rank or description has a control character");
 }
 
 static void refuse_bytes(const void *p, size_t n, int code, const char *part)

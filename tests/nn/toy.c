@@ -57,7 +57,7 @@ static void disturb(cs_model *m)
 cs_model *toy_model(const toy *t, cs_backend *be)
 {
     static const cs_label label[N_LABEL] = {
-        { "a", 1, "genus" }, { "b", 0, NULL }, { "c", 3, NULL }
+        { .name = "a", .taxid = 1, .rank = "genus" }, { .name = "b" }, { .name = "c", .taxid = 3 }
     };
     const cs_tokenizer *tok = t->real ? NULL : cs_tokenizer_find("base");
     void *cfg = config(t), *head_cfg = head_config(t);

@@ -32,8 +32,8 @@ static cs_model *make(const char *const *tok_words, const char *const *enc_words
     void *cfg[] = { configured(tok->opt, tok->cfg_size, tok_words),
                     configured(enc->opt, enc->cfg_size, enc_words),
                     configured(head->opt, head->cfg_size, (const char *const[]){ NULL }) };
-    const cs_label label[N_LABEL] = { { (char[]){ "a" }, 0, NULL }, { (char[]){ "b" }, 0, NULL },
-                                      { (char[]){ "c" }, 0, NULL } };
+    const cs_label label[N_LABEL] = { { .name = (char[]){ "a" } }, { .name = (char[]){ "b" } },
+                                      { .name = (char[]){ "c" } } };
     const cs_model_spec spec = {
         .tok = tok, .enc = enc, .head = head, .tok_cfg = cfg[0], .enc_cfg = cfg[1],
         .head_cfg = cfg[2], .label = label, .n_label = N_LABEL, .seed = 5,

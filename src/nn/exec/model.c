@@ -21,8 +21,10 @@ static void copy_labels(cs_model *m, const cs_label *label, int32_t n)
     m->label = cs_xcalloc((size_t)n, sizeof *m->label);
     m->n_label = n;
     for (int32_t i = 0; i < n; i++) {
-        m->label[i] = (cs_label){ cs_xstrdup(label[i].name), label[i].taxid,
-                                  label[i].rank ? cs_xstrdup(label[i].rank) : NULL };
+        const cs_label *l = &label[i];
+        m->label[i] = (cs_label){ cs_xstrdup(l->name), l->taxid,
+                                  l->rank ? cs_xstrdup(l->rank) : NULL,
+                                  l->description ? cs_xstrdup(l->description) : NULL };
     }
 }
 
@@ -152,6 +154,7 @@ void cs_model_free(cs_model *m)
     for (int32_t i = 0; i < m->n_label; i++) {
         free(m->label[i].name);
         free(m->label[i].rank);
+        free(m->label[i].description);
     }
     free(m->label);
     free(m->tok_cfg);

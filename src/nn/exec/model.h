@@ -21,8 +21,8 @@ typedef enum cs_head_output {
     CS_HEAD_PREDICTION, CS_HEAD_POOLED, CS_HEAD_HIDDEN, CS_HEAD_TOKENS
 } cs_head_output;
 
-/* One class (or regression target) of a model. */
-typedef struct cs_label { char *name; int64_t taxid; char *rank; } cs_label;   /* taxid 0: none */
+/* One class (or regression target) of a model: taxid 0, rank and description NULL: none. */
+typedef struct cs_label { char *name; int64_t taxid; char *rank, *description; } cs_label;
 
 /* Components of a model. The cfg pointers hold each implementation's options struct; strings that
  * they point to must outlive the model. */

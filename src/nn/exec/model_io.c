@@ -14,7 +14,8 @@
  *     "strand": "forward", "both" or "max": how sequences are read unless the user says,
  *     "calibration": [ { "from": 0, "temperature": 1.1, "records": 900, "kept": [...] }, ... ],
  *     "lookup": { "alphabet": "LVIM,C,...", "k": 12, "sample": 8 } of a look-up table, if any,
- *     "labels": [ { "name": "virus", "taxid": 10239, "rank": "superkingdom" }, ... ],
+ *     "labels": [ { "name": "virus", "taxid": 10239, "rank": "superkingdom",
+ *                   "description": "..." }, ... ], all but the name as far as known,
  *     "taxonomy": [ { "taxid": 1, "parent": 0, "rank": "no rank", "name": "root" }, ... ] or null,
  *     "training": { ... } or null }
  *
@@ -69,6 +70,8 @@ static json_t *labels_json(const cs_model *m)
             json_object_set_new(v, "taxid", json_integer(l->taxid));
         if (l->rank)
             json_object_set_new(v, "rank", json_string(l->rank));
+        if (l->description)
+            json_object_set_new(v, "description", json_string(l->description));
         json_array_append_new(a, v);
     }
     return a;
@@ -354,14 +357,18 @@ static int read_labels(struct loading *l)
         const json_t *v = json_array_get(a, i);
         const char *name = json_string_value(json_object_get(v, "name"));
         const char *rank = json_string_value(json_object_get(v, "rank"));
+        const char *about = json_string_value(json_object_get(v, "description"));
         if (!name)
             return damaged(l, "a label has no name");
-        if (!cs_name_is_plain(name) || (rank && !cs_name_is_plain(rank)))
-            return damaged(l, "a label's name or rank has a control character");
+        if (!cs_name_is_plain(name) || (rank && !cs_name_is_plain(rank))
+            || (about && !cs_name_is_plain(about)))
+            return damaged(l, "a label's name, rank or description has a control character");
         l->label[i] = (cs_label){ cs_arena_dup(l->text, name, strlen(name)),
                                   json_integer_value(json_object_get(v, "taxid")),
-                                  rank ? cs_arena_dup(l->text, rank, strlen(rank)) : NULL };
-        if (!l->label[i].name || (rank && !l->label[i].rank))
+                                  rank ? cs_arena_dup(l->text, rank, strlen(rank)) : NULL,
+                                  about ? cs_arena_dup(l->text, about, strlen(about)) : NULL };
+        if (!l->label[i].name || (rank && !l->label[i].rank)
+            || (about && !l->label[i].description))
             return cs_fail(CS_EMEM, "out of memory for the labels of '%s'", l->what);
     }
     l->spec.label = l->label;

@@ -3,12 +3,14 @@
 
 Usage   evaluate_splice.py table SPLICE_DIR SCORES.tsv...
         evaluate_splice.py calibrate SPLICE_DIR IN.safetensors OUT.safetensors SCORES.tsv...
+        evaluate_splice.py describe MODEL.safetensors FOLDS.tsv
 
 SCORES.tsv are tables of `chordseq variant --tsv`, one per fold. `table` prints for each assay variants, AUROC with
 95 % interval (contigs drawn 2,000 times, seed 1), average precision, Spearman's correlation with the measured change
 and the expected calibration error in ten bins. `calibrate` fits a slope and an intercept to the scores' logits
 (Platt 1999), prints the calibration error where both are fitted on the other folds, and writes IN with its last
-layer scaled and shifted.
+layer scaled and shifted. `describe` states in a model file what its label means, what it was trained on, and the rows
+of FOLDS.tsv, which are those of `table` behind a column max or exons; `chordseq model show` prints them.
 """
 import csv
 import gzip
@@ -20,6 +22,10 @@ import sys
 import numpy as np
 
 DRAWS, BINS = 2000, 10
+MEANING = "Probability that the allele reduces the inclusion of a human exon in mRNA; meant for exons and up to 100 bases beside them"
+SOURCES = ("minigene assays MaPSy and Vex-seq, alleles on both strands; before them splicing of random exons (ES7) and designed "
+           "constructs (Mikl 2019), annotated splice sites and motifs")
+JUDGED = "five folds by chromosome"
 
 
 def read(folder, paths):
@@ -93,21 +99,46 @@ def fit(x, y):
     return w
 
 
-def scale(path_in, path_out, slope, intercept):
-    data = open(path_in, "rb").read()
+def open_model(path):
+    data = open(path, "rb").read()
     n = struct.unpack("<Q", data[:8])[0]
-    header, body = json.loads(data[8:8 + n]), bytearray(data[8 + n:])
+    header = json.loads(data[8:8 + n])
+    return header, json.loads(header["__metadata__"]["chordseq"]), bytearray(data[8 + n:])
+
+
+def save_model(path, header, model, body):
+    header["__metadata__"]["chordseq"] = json.dumps(model, separators=(",", ":"))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + bytes(body))
+
+
+def scale(path_in, path_out, slope, intercept):
+    header, model, body = open_model(path_in)
     for name, shift in (("head.weight", 0), ("head.bias", intercept)):
         a, b = header[name]["data_offsets"]
         value = np.frombuffer(body[a:b], "<f4") * np.float32(slope) + np.float32(shift)
         body[a:b] = value.astype("<f4").tobytes()
-    model = json.loads(header["__metadata__"]["chordseq"])
     model["sha256"] = hashlib.sha256(body).hexdigest()
-    header["__metadata__"]["chordseq"] = json.dumps(model, separators=(",", ":"))
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path_out, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + bytes(body))
+    save_model(path_out, header, model, body)
+
+
+def describe(path, folds):
+    header, model, body = open_model(path)
+    model["labels"][0]["description"] = MEANING
+    model["training"]["sources"] = SOURCES
+    assays = []
+    for line in open(folds):
+        how, *v = line.split("\t")
+        if v[0] == "assay":
+            continue
+        assays.append({"name": {"mapsy": "MaPSy", "vexseq": "Vex-seq"}[v[0]],
+                       "read": {"max": "both strands"}.get(how, "strand of the exon"),
+                       "variants": int(v[1]), "positive": int(v[2]), "judged": JUDGED,
+                       **dict(zip(("auroc", "low", "high"), map(float, v[3:6])))})
+    model["training"]["assays"] = assays
+    save_model(path, header, model, body)
 
 
 def calibrate(folder, path_in, path_out, paths):
@@ -127,5 +158,7 @@ def calibrate(folder, path_in, path_out, paths):
 
 if sys.argv[1] == "table":
     table(sys.argv[2], sys.argv[3:])
+elif sys.argv[1] == "describe":
+    describe(sys.argv[2], sys.argv[3])
 else:
     calibrate(sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:])
