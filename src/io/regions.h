@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "io/reference.h"
 
-/* Bases [from, to), 0-based. The name is valid until the next one is asked for. */
+/* Bases [from, to), 0-based. The name is valid until the next call. */
 typedef struct cs_region { const char *contig; int64_t from, to; } cs_region;
 
 typedef struct cs_regions cs_regions;
@@ -15,8 +15,8 @@ typedef struct cs_regions cs_regions;
 /**
  * cs_regions_open - a list of regions, in order, and then those of a BED file
  *
- * text     [n] "contig", "contig:from" or "contig:from-to", 1-based with both ends in it, with or
- *          without commas; a contig whose name has a colon is found before it is split
+ * text     [n] "contig", "contig:from" or "contig:from-to", 1-based with both ends included, with
+ *          or without commas; a contig with a colon in its name is looked up before splitting
  * bed      a BED file (three columns or more; plain, gzip, BGZF), read line by line, or NULL
  * Returns  CS_OK; CS_EIO; CS_EFORMAT
  */
@@ -28,13 +28,13 @@ void cs_regions_free(cs_regions *r);
 /**
  * cs_regions_next - the next region, checked against the reference
  *
- * ref      or NULL: contigs are not checked, and a region without an end is refused
- * Returns  CS_OK; CS_EOF; CS_EUSAGE for a text that is none; CS_EFORMAT with file and line
+ * ref      or NULL: contigs are not checked, and regions need an end
+ * Returns  CS_OK; CS_EOF; CS_EUSAGE for an invalid text; CS_EFORMAT with file and line
  */
 int  cs_regions_next(cs_regions *r, const cs_reference *ref, cs_region *out) CS_MUST_CHECK;
 
-/** cs_regions_rest - of the BED line that the last region came from: the columns behind the third
- * as text (valid until the next region), or NULL; *line receives its number */
+/** cs_regions_rest - further columns of the last region's BED line as text (valid until the next
+ * region), or NULL; *line receives its number */
 const char *cs_regions_rest(const cs_regions *r, int64_t *line);
 
 #endif

@@ -8,8 +8,8 @@
 
 enum { N_LETTER = 256 };
 
-/* Letters are places, neighbours are roads from one to the next: a sequence is a walk that uses
- * every road once. exit[from[c] .. from[c+1]-1] is where the roads from c lead. */
+/* Letters are nodes, neighbours are edges: a sequence is an Eulerian walk. exit[from[c] ..
+ * from[c+1]-1] are the targets of c's edges. */
 struct roads {
     unsigned char *exit;         /* [n - 1] */
     int64_t        from[N_LETTER + 1];
@@ -43,8 +43,8 @@ static void swap(unsigned char *a, unsigned char *b)
     *b = c;
 }
 
-/* The last exits lead from everywhere to the end, or the walk would strand: a random tree, by walks
- * whose loops are forgotten (an exit taken later replaces one taken before). */
+/* The last exits must lead from every node to the end: a random spanning tree, by loop-erased
+ * random walks (a later exit replaces an earlier one). */
 static void choose_last(struct roads *r, unsigned char end)
 {
     bool done[N_LETTER] = { false };
@@ -64,7 +64,7 @@ static void choose_last(struct roads *r, unsigned char end)
             swap(&r->exit[last[c]], &r->exit[r->from[c + 1] - 1]);
 }
 
-/* The other exits in any order; all of them where the walk ends. */
+/* The other exits in random order; at the walk's end all of them. */
 static void mix(struct roads *r, unsigned char end)
 {
     for (int c = 0; c < N_LETTER; c++) {

@@ -7,10 +7,10 @@
 #include "base/err.h"
 
 /**
- * cs_shuffle_pairs - permute n letters so that every pair of neighbours is there as often as before
+ * cs_shuffle_pairs - permute n letters, preserving the count of every pair of neighbours
  *
- * The first and the last letter stay. All such sequences are equally likely, up to which of several
- * equal pairs is which; which one comes is a function of key and letters.
+ * The first and the last letter stay. All such sequences are equally likely, up to the order of
+ * equal pairs; the result is a function of key and letters.
  *
  * Returns  CS_OK or CS_EMEM
  * Source   Altschul, Erickson, Significance of nucleotide sequence alignments, Mol Biol Evol 1985;

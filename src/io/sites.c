@@ -1,8 +1,8 @@
 /* sites.c - random access to records of a diplotype text file.
  *
- * DESIGN: htslib's index of FASTA will not do: it stops at the first line, and samples have a
- * record per region under one name. So the file is read once, which also shows that it is sound,
- * and the places are kept; of BGZF, htslib keeps where the blocks lie while they are read.
+ * DESIGN: htslib's FASTA index cannot be used: it stops at the first line, and samples have several
+ * records of one name. So the file is read once, which also validates it, and record offsets are
+ * stored; for BGZF, htslib records block offsets while reading.
  */
 #include "io/sites.h"
 
@@ -20,7 +20,7 @@
 
 static const char magic[] = CS_DIPLOTYPE_MAGIC;
 
-enum { GZIP = 1, BGZF_BLOCKS = 2 };      /* what bgzf_compression() says */
+enum { GZIP = 1, BGZF_BLOCKS = 2 };      /* result of bgzf_compression() */
 
 /* A record: its codes begin at `off`, `per` to a line of `stride` bytes. */
 struct entry { char *name; int64_t n, off, per, stride; };
@@ -30,11 +30,11 @@ struct cs_sites {
     BGZF         *fp;
     struct entry *entry;         /* [n] */
     size_t        n, cap;
-    char         *raw;           /* what is fetched, with line ends */
+    char         *raw;           /* fetched bytes, with line ends */
     size_t        cap_raw;
 };
 
-/* What the first pass is at. */
+/* State of the first pass. */
 struct scan {
     cs_sites *s;
     kstring_t line;
@@ -173,7 +173,7 @@ void cs_sites_free(cs_sites *s)
     if (!s)
         return;
     if (s->fp)
-        (void)bgzf_close(s->fp);     /* nothing was written */
+        (void)bgzf_close(s->fp);     /* read only: nothing can be lost */
     for (size_t i = 0; i < s->n; i++)
         free(s->entry[i].name);
     free(s->entry);

@@ -9,15 +9,15 @@
 
 typedef struct cs_sites cs_sites;
 
-/** cs_sites_are - does a file begin as diplotype text does? False also for what cannot be read */
+/** cs_sites_are - does a file begin like diplotype text? False also for unreadable files */
 bool cs_sites_are(const char *path);
 
 /**
- * cs_sites_open - read a file once and keep where its records lie
+ * cs_sites_open - read a file once and store its records' offsets
  *
  * path     diplotype text (chordseq-diplotype(5)), plain or BGZF, whose records have lines of one
  *          length but for the last, as FASTA must have for an index
- * Returns  CS_OK; CS_EIO; CS_EFORMAT with the line; CS_EUSAGE for gzip, which has no places;
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT with the line; CS_EUSAGE for gzip, which has no random access;
  *          CS_EMEM
  * Memory   some 40 bytes and the name per record
  */
@@ -25,8 +25,8 @@ int  cs_sites_open(const char *path, cs_sites **out) CS_MUST_CHECK;
 /** cs_sites_free - accepts NULL */
 void cs_sites_free(cs_sites *s);
 
-/** cs_sites_count, cs_sites_name, cs_sites_length - records in the file's order, their names, which
- * need not differ, and their numbers of sites */
+/** cs_sites_count, cs_sites_name, cs_sites_length - number of records in the file's order, their
+ * names, which may repeat, and their numbers of sites */
 int         cs_sites_count(const cs_sites *s);
 const char *cs_sites_name(const cs_sites *s, int i);
 int64_t     cs_sites_length(const cs_sites *s, int i);

@@ -1,9 +1,9 @@
 /* source.c - the bytes of a text input: plain, gzip or BGZF, decompressed and verified.
  *
- * DESIGN: gzip is read here and not through htslib's BGZF layer, because that neither mixes plain
- * gzip members with BGZF ones (`cat a.fa.gz b.fa.gz`) nor tells a cut file from a wrong checksum
- * from garbage behind the last member. BGZF blocks are independent and small, so those at hand are
- * inflated whole, by a parallel loop (inflate.h); a member of another kind is inflated as a stream.
+ * DESIGN: gzip is read here and not through htslib's BGZF layer, which neither mixes plain gzip
+ * members with BGZF ones (`cat a.fa.gz b.fa.gz`) nor distinguishes truncation, wrong checksums and
+ * trailing garbage. BGZF blocks are independent and small, so all buffered ones are inflated whole,
+ * by a parallel loop (inflate.h); other members are inflated as a stream.
  *
  *   raw: [ consumed | pos ... compressed ... end |  free  ]     out: [ text, given to the caller ]
  */
@@ -42,18 +42,18 @@ struct cs_source {
     bool           raw_end;      /* nothing more to read into raw */
     bool           in_member;    /* inside a gzip member that is inflated as a stream */
     bool           lacks_end;    /* the last BGZF block had text in it */
-    int64_t        at, from, to; /* blocks before `at` are passed over; what zones are */
-    cs_zone        zone;         /* of the text given last, or of the member in hand */
+    int64_t        at, from, to; /* blocks before `at` are skipped; limits of the zones */
+    cs_zone        zone;         /* of the last text, or of the present member */
     int            n_thread;
     unsigned char *raw;
     size_t         raw_cap, pos, end;
     char          *out;
     size_t         out_cap;
     z_stream       stream;
-    cs_inflater  **worker;       /* [n_block] one per block in hand */
+    cs_inflater  **worker;       /* [n_block] one per buffered block */
     struct block  *block;        /* [n_block] */
     int            n_block, n_worker;
-    int            failed;       /* told by the next fill, once the text before it is out */
+    int            failed;       /* reported by the next fill, after the text before it */
     const char    *problem, *advice;
 };
 
@@ -120,7 +120,7 @@ out:
 
 static int read_raw(cs_source *s, void *to, size_t n, size_t *got)
 {
-    /* A pipe may have nothing for long: others work meanwhile. */
+    /* A pipe may block for long: leave the threads to others. */
     cs_budget *budget = cs_budget_leave();
     const ssize_t r = hread(s->fp, to, n);
     const int why = errno;
@@ -147,10 +147,10 @@ static int refill(cs_source *s)
 
 /* ---- zones ----------------------------------------------------------------------------------- */
 
-/* Text that starts here follows; returns how many bytes of the file its zone has left. */
+/* Set the zone of the text that starts here; returns the bytes of the file left in it. */
 static int64_t enter(cs_source *s, int64_t at)
 {
-    s->at = 0;                   /* from here on nothing is passed over */
+    s->at = 0;                   /* from here on nothing is skipped */
     s->zone = at < s->from ? CS_ZONE_BEFORE : at < s->to ? CS_ZONE_WITHIN : CS_ZONE_BEHIND;
     if (s->zone == CS_ZONE_BEHIND)
         return INT64_MAX;
@@ -174,7 +174,7 @@ static uint32_t le32(const unsigned char *p)
     return le16(p) | (uint32_t)le16(p + 2) << 16;
 }
 
-/* Bytes of the BGZF block at p, header and all; 0 if it is no BGZF block. */
+/* Bytes of the BGZF block at p, including its header; 0 if it is not a BGZF block. */
 static size_t bgzf_size(const unsigned char *p, size_t n, size_t *n_head)
 {
     static const unsigned char magic[4] = { 31, 139, 8, 4 };       /* gzip, with extra field only */
@@ -231,7 +231,7 @@ static int fill_blocks(cs_source *s, size_t *n)
     for (int i = 0; i < n_block; i++)
         inflate_block(s->worker[i], &s->block[i]);
 
-    /* A bad block is met again, as the first one, by the next call. */
+    /* The next call reports a bad block, as its first. */
     for (int i = 0; i < n_block; i++) {
         const struct block *b = &s->block[i];
         if (!b->good && i == 0)
@@ -295,7 +295,7 @@ static int begin_member(cs_source *s)
     return CS_OK;
 }
 
-/* A whole BGZF block that nobody asked for. */
+/* Skip a whole BGZF block. */
 static bool pass_block(cs_source *s)
 {
     size_t n_head;
@@ -341,7 +341,7 @@ int cs_source_start(cs_source *s, int64_t at, int64_t from, int64_t to, int64_t 
     s->failed = CS_OK;
     const off_t start = (off_t)(s->is_gzip ? known : at);
     bool bad = hseek(s->fp, start, SEEK_SET) < 0;
-    /* An index may be of another file. */
+    /* The index may belong to another file. */
     if (!bad && s->is_gzip && known > 0
         && (hpeek(s->fp, head, sizeof head) < BGZF_HEAD || !bgzf_size(head, sizeof head, &n_head)))
         bad = hseek(s->fp, 0, SEEK_SET) < 0;

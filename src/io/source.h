@@ -26,40 +26,39 @@ int cs_source_open(struct hFILE *fp, bool is_gzip, int threads, cs_source **out)
  * cs_source_fill - the next piece of text
  *
  * p, n     receive a piece of at least one byte, valid until the next call
- * Returns  CS_OK; CS_EOF at the end; CS_EIO, CS_EFORMAT, CS_EMEM, for which no message is kept:
- *          the caller, who knows file and record, makes one from cs_source_problem()
+ * Returns  CS_OK; CS_EOF at the end; CS_EIO, CS_EFORMAT, CS_EMEM, without a message: the caller,
+ *          who knows file and record, makes one from cs_source_problem()
  *
- * What lies before a damaged place is delivered before the error is. Checksums are verified.
+ * Text before a damaged position is delivered before the error. Checksums are verified.
  */
 int cs_source_fill(cs_source *s, const char **p, size_t *n) CS_MUST_CHECK;
 
-/* Where a piece of text lies: by its own offset in a plain file, by that of its block in BGZF, of
- * its member in gzip. */
+/* Zone of a piece of text: by its offset in a plain file, its block's in BGZF, its member's in
+ * gzip. */
 typedef enum cs_zone { CS_ZONE_BEFORE, CS_ZONE_WITHIN, CS_ZONE_BEHIND } cs_zone;
 
 /**
- * cs_source_start - read, again, from some place of a regular file on
+ * cs_source_start - restart reading at an offset of a regular file
  *
- * at       bytes of the file. Plain text begins right there, BGZF with the first block that starts
- *          there or later; a member of gzip that starts before, and what follows it, is delivered
- * from, to bytes of the file, for cs_source_zone(): no piece lies in two zones
- * known    where a BGZF block starts, at most `at`: none before is looked at, unless this is wrong;
- *          0: not known
- * Returns  CS_OK; CS_EIO, as cs_source_fill() has it
+ * at       bytes of the file. Plain text begins exactly there, BGZF with the first block that
+ *          starts there or later; gzip with the member that contains it
+ * from, to bytes of the file, for cs_source_zone(): no piece spans two zones
+ * known    start of a BGZF block, at most `at`, to begin the search; ignored if wrong; 0: unknown
+ * Returns  CS_OK; CS_EIO, as in cs_source_fill()
  */
 int cs_source_start(cs_source *s, int64_t at, int64_t from, int64_t to, int64_t known)
     CS_MUST_CHECK;
 
-/** cs_source_zone - of the piece that cs_source_fill() gave last; WITHIN without a start */
+/** cs_source_zone - zone of the last piece of cs_source_fill(); WITHIN before cs_source_start() */
 cs_zone cs_source_zone(const cs_source *s);
 
-/** cs_source_problem - after an error: what is wrong; *advice what to do, or "" */
+/** cs_source_problem - after an error: the problem; *advice is the remedy, or "" */
 const char *cs_source_problem(const cs_source *s, const char **advice);
 
 /** cs_source_tell - compressed bytes consumed */
 int64_t cs_source_tell(const cs_source *s);
 
-/** cs_source_lacks_end - at CS_EOF: BGZF data whose end marker is missing, so that it may be cut */
+/** cs_source_lacks_end - at CS_EOF: BGZF data without an end marker, possibly truncated */
 bool cs_source_lacks_end(const cs_source *s);
 
 /** cs_source_close - accepts NULL. CS_OK, or CS_EIO without a message */

@@ -4,8 +4,8 @@
  * DESIGN
  * Source: readme of NCBI's taxdump.tar.gz: fields end in "\t|\t", rows in "\t|\n"; nodes.dmp has
  * taxid, parent, rank first, names.dmp taxid, name, unique name, kind. Some three million taxa, of
- * which a model needs a few: parents, ranks and rows are kept in arrays by taxid (40 MB), names.dmp
- * is read twice, once for the classes' taxids and once for the ancestors' names.
+ * which a model needs few: parents, ranks and rows are arrays by taxid (40 MB); names.dmp is read
+ * twice, for the classes' taxids and for the ancestors' names.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 enum { MAX_TAXID = 1 << 28, MAX_RANKS = 255, N_FIELD = 4 };
 
-/* A class and the taxa of its name, letter case and all or aside; 0: none, -1: several. */
+/* A class and the taxon of its name, case-sensitive and not; 0: none, -1: several. */
 struct wanted { const char *name; int64_t exact, loose; };
 
 struct dump {
@@ -32,7 +32,7 @@ struct dump {
     int32_t      *row_of;        /* [n] row + 1 by taxid, 0: none */
     const char   *rank_name[MAX_RANKS];
     int           n_rank;
-    struct wanted *wanted;       /* [n_class] sorted by name, letter case aside */
+    struct wanted *wanted;       /* [n_class] sorted by name, ignoring case */
     int32_t       n_class;
 };
 
@@ -168,7 +168,7 @@ static int add_row(struct dump *d, const char *name, int64_t taxid)
     return cs_taxa_rows_add(d->rows, &(cs_taxa_row){ .name = name, .taxid = taxid });
 }
 
-/* Classes that no row names, by scientific name; then what row a taxon has. */
+/* Classes without a row, by scientific name; then the row of each taxon. */
 static int add_classes(struct dump *d)
 {
     int rc = CS_OK;
@@ -202,7 +202,7 @@ static int add_ancestor(struct dump *d, int64_t taxid)
     return add_row(d, "", taxid);
 }
 
-/* Rank and parent of row i from the dump; its parent gets a row behind it. */
+/* Rank and parent of row i from the dump; appends a row for its parent. */
 static int complete(struct dump *d, size_t i)
 {
     int rc = CS_OK;

@@ -1,7 +1,7 @@
 /* taxa_lineage.c - taxa from lineage labels.
  *
  * "Bacteria;Bacillota;Bacilli" with ranks from a list, or "d__Bacteria; p__Bacillota; g__" with
- * ranks from its letters (Greengenes, SILVA, GTDB). What stands in both ways for "not known" ends a
+ * ranks from its letters (Greengenes, SILVA, GTDB). Entries for "unknown" in either form end a
  * lineage.
  */
 #include <string.h>
@@ -42,7 +42,7 @@ static bool is_blank(char c)
 
 void cs_lineage_tidy(char *s, int n_rank)
 {
-    char *to = s, *end = s;      /* end: behind the last part that names something */
+    char *to = s, *end = s;      /* end: after the last part with a name */
     int n = 0;
 
     for (const char *p = s; p && (n_rank == 0 || n < n_rank); n++) {
@@ -56,7 +56,7 @@ void cs_lineage_tidy(char *s, int n_rank)
         char *part = to;
         memmove(to, p, (size_t)(last - p));
         to += last - p;
-        const char kept = *to;   /* part of what is still to be read */
+        const char kept = *to;   /* part of the rest */
         *to = '\0';
         if (!names_nothing(part))
             end = to;
@@ -67,7 +67,7 @@ void cs_lineage_tidy(char *s, int n_rank)
     *end = '\0';
 }
 
-/* Where the part behind this one begins, or NULL. */
+/* Start of the next part, or NULL. */
 static const char *next_part(const char *part)
 {
     const char *semi = strchr(part, ';');
@@ -85,7 +85,7 @@ bool cs_lineage_cut_parts(char *s, int n)
     return true;
 }
 
-/* The place of a rank in a list of them, from 1 on; 0: it is not there. */
+/* The position of a rank in a list, from 1 on; 0: missing. */
 static int place_of(const char *ranks, const char *rank)
 {
     const size_t n = strlen(rank);
@@ -147,8 +147,8 @@ static const char *rank_at(cs_arena *text, const char *ranks, int i)
     return cs_arena_dup(text, ranks ? ranks : "", ranks ? strcspn(ranks, ",") : 0);
 }
 
-/* The taxon that the first n_bytes of a lineage lead to, its part number i; above: what the parts
- * before lead to, or NULL. */
+/* The taxon of the first n_bytes of a lineage, its part i; above: the taxon of the parts before, or
+ * NULL. */
 static int add_taxon(cs_taxa_rows *r, const char *lineage, size_t n_bytes, const char *above, int i,
                      const char *ranks, const char **out)
 {

@@ -54,7 +54,7 @@ const cs_taxa_row *cs_taxa_rows_taxid(const cs_taxa_rows *r, int64_t taxid)
     return i >= 0 ? &r->row[i] : NULL;
 }
 
-/* Few are called by a title that is not their name. */
+/* Few have a title other than their name. */
 const cs_taxa_row *cs_taxa_rows_find(const cs_taxa_rows *r, const char *name)
 {
     const int64_t no = cs_names_find(&r->by_name, name);

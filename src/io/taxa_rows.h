@@ -6,7 +6,7 @@
 #include "base/names.h"
 
 typedef struct cs_taxa_row {
-    const char *name;            /* as classes are called */
+    const char *name;            /* name of the class */
     const char *title;           /* scientific name, or NULL: the name itself */
     const char *rank;            /* or NULL */
     const char *parent;          /* taxid or name of a row, or NULL: the root */
@@ -17,7 +17,7 @@ typedef struct cs_taxa_row {
 typedef struct cs_taxa_rows {
     cs_taxa_row *row;
     size_t       n, cap;
-    const char  *what;           /* names the source in messages */
+    const char  *what;           /* source, for messages */
     cs_arena    *text;           /* holds the strings */
     cs_names     by_name, by_taxid;
 } cs_taxa_rows;
@@ -28,20 +28,20 @@ void cs_taxa_rows_release(cs_taxa_rows *r);
 /** cs_taxa_rows_add - one more row, copied but for its strings; a name "" is given by
  * cs_taxa_rows_name() later; CS_EMEM */
 int cs_taxa_rows_add(cs_taxa_rows *r, const cs_taxa_row *row) CS_MUST_CHECK;
-/** cs_taxa_rows_name - give row i its name; CS_EMEM */
+/** cs_taxa_rows_name - set the name of row i; CS_EMEM */
 int cs_taxa_rows_name(cs_taxa_rows *r, size_t i, const char *name) CS_MUST_CHECK;
 /** cs_taxa_rows_taxid - the row of a taxid, or NULL */
 const cs_taxa_row *cs_taxa_rows_taxid(const cs_taxa_rows *r, int64_t taxid);
-/** cs_taxa_rows_find - the row that a class or parent of this name is, or NULL */
+/** cs_taxa_rows_find - the row of a class or parent of this name, or NULL */
 const cs_taxa_row *cs_taxa_rows_find(const cs_taxa_rows *r, const char *name);
 
-/** cs_taxa_read_table - all rows of a TSV; cs_taxonomy_read() has the form */
+/** cs_taxa_read_table - all rows of a TSV; format: see cs_taxonomy_read() */
 int cs_taxa_read_table(const char *path, cs_taxa_rows *r) CS_MUST_CHECK;
 
 /**
- * cs_taxa_read_lineages - rows of classes that are called by their lineages: "Bacteria;Bacillota"
+ * cs_taxa_read_lineages - rows of classes named by lineages: "Bacteria;Bacillota"
  *
- * A row is called by the whole lineage down to it, its scientific name is the last part.
+ * A row's name is the lineage down to it, its scientific name the last part.
  *
  * class_name  [n] as cs_lineage_tidy() leaves them
  * ranks    of the parts, from the top down, with commas; or "prefixed": "d__Bacteria;p__..."
@@ -52,8 +52,8 @@ int cs_taxa_read_lineages(const char *const *class_name, int32_t n, const char *
 /**
  * cs_taxa_read_dump - complete the rows from NCBI's nodes.dmp and names.dmp
  *
- * Classes without a row are looked up by scientific name (letter case aside if need be). Rows with
- * a taxid take rank, scientific name and parent from the dump; ancestors get rows.
+ * Classes without a row are looked up by scientific name (ignoring case if necessary). Rows with a
+ * taxid take rank, scientific name and parent from the dump; ancestors get rows.
  */
 int cs_taxa_read_dump(const char *folder, const char *const *class_name, int32_t n,
                       cs_taxa_rows *r) CS_MUST_CHECK;

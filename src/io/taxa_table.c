@@ -6,10 +6,10 @@
 #include "base/file.h"
 #include "base/opt.h"
 
-/* A number above NCBI's, with space for those that the tree will be given. */
+/* A number above NCBI's, below the tree's private ones. */
 enum { MAX_TABLE_BYTES = 4 << 20, N_COLUMN = 5, MAX_TAXID = 2100000000 };
 
-/* An empty field or "-" says nothing. */
+/* An empty field or "-" means none. */
 static const char *said(const char *field)
 {
     return field && *field && strcmp(field, "-") != 0 ? field : NULL;

@@ -1,9 +1,9 @@
 /*
- * taxonomy.c - the tree that a model's classes stand in: taxids, ranks, names, parents.
+ * taxonomy.c - taxonomy of a model's classes: taxids, ranks, names, parents.
  *
  * DESIGN
  * Tables and NCBI's dump become rows (taxa_rows.h), and rows a tree. A tree holds the classes and
- * what leads to them, so it is as small as the model's prediction, whatever the table was.
+ * their ancestors only, so it is small for any table.
  */
 #include "io/taxonomy.h"
 
@@ -117,7 +117,7 @@ out:
 struct building {
     const cs_taxa_rows *rows;
     cs_taxonomy        *t;
-    int32_t            *node;    /* [rows] where a row went, or -1 */
+    int32_t            *node;    /* [rows] node of a row, or -1 */
     int64_t             next;    /* private taxid */
 };
 
@@ -144,7 +144,7 @@ static int parent_row(const struct building *b, const cs_taxa_row *row, const cs
     return CS_OK;
 }
 
-/* Put a row and what is above it into the tree. The path is as long as the table at most. */
+/* Insert a row and its ancestors into the tree. The path is at most as long as the table. */
 static int place(struct building *b, const cs_taxa_row *row, int32_t *out)
 {
     int rc = CS_OK;
@@ -203,7 +203,7 @@ out:
     return rc;
 }
 
-/* Put every node behind its parent and before its parent's next child. */
+/* Sort into preorder. */
 static int sort_preorder(cs_taxonomy *t)
 {
     const size_t n = (size_t)t->n;

@@ -1,5 +1,5 @@
-/* vcf.c - VCF and BCF records, as text where they are text, through htslib. Whoever reads such a
- * file does it here, so that what is wrong with one is wrong everywhere, and in the same words. */
+/* vcf.c - read VCF and BCF records through htslib, keeping VCF as text. All commands read such
+ * files here, so checks and messages are the same. */
 #include "io/vcf.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static bool is_text(const cs_vcf *v)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* The line that htslib cannot take. */
+/* Report a line that htslib cannot parse. */
 static int bad_header(const cs_vcf *v)
 {
     bcf_hdr_t *h = bcf_hdr_init("w");
@@ -167,7 +167,7 @@ void cs_vcf_close(cs_vcf *v)
     if (v->header)
         bcf_hdr_destroy(v->header);
     if (v->fp)
-        hts_close(v->fp);        /* nothing was written: every error has been met by reading */
+        hts_close(v->fp);        /* read only: all errors are reported already */
     ks_free(&v->head);
     ks_free(&v->line);
     ks_free(&v->parsed);
@@ -261,8 +261,8 @@ int cs_vcf_broken(const cs_vcf *v, const char *what)
                    what);
 }
 
-/* What htslib has found wrong. A key or contig that the header lacks is no damage: it makes it up,
- * but in BCF it has no number. */
+/* htslib's errors. A key or contig missing in the header is accepted: htslib adds it, but in BCF it
+ * has no number. */
 static int check_native(const cs_vcf *v)
 {
     static const struct { int bit; const char *what; } error[] = {
@@ -279,7 +279,7 @@ static int check_native(const cs_vcf *v)
     return CS_OK;
 }
 
-/* The packed part of a record is two blocks of bytes: so it can lie in an arena. */
+/* The packed part of a record is two blocks of bytes, so it can be stored in an arena. */
 static const void *pack(const bcf1_t *b, cs_arena *mem)
 {
     bcf1_t *copy = cs_arena_alloc(mem, 1, sizeof *copy);
@@ -326,7 +326,7 @@ static int copy_record(cs_vcf *v, cs_arena *mem, cs_vcf_record *r)
     return r->native || r->line ? CS_OK : no_memory(v);
 }
 
-/* A file that lost its end marker has most likely lost records, too. */
+/* A file without an end marker has probably lost records, too. */
 static int check_end(const cs_vcf *v)
 {
     const BGZF *z = v->fp->is_bgzf ? v->fp->fp.bgzf : NULL;

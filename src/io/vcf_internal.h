@@ -6,7 +6,7 @@
 
 struct htsFile;
 
-/** cs_vcf_take - cs_vcf_open() of a file that is open; fp is taken over, also on failure */
+/** cs_vcf_take - cs_vcf_open() for an open file; fp is taken over, also on failure */
 int cs_vcf_take(const char *path, struct htsFile *fp, int threads, bool as_native, cs_vcf **out)
     CS_MUST_CHECK;
 /** cs_vcf_header, cs_vcf_head - an input's bcf_hdr_t, and its text: of VCF as it was */
@@ -20,7 +20,7 @@ int cs_vcf_seek(cs_vcf *v, const char *contig, int64_t from, int64_t to) CS_MUST
 int cs_vcf_read(cs_vcf *v, int what) CS_MUST_CHECK;
 /** cs_vcf_native - the bcf1_t that was read last */
 void *cs_vcf_native(const cs_vcf *v);
-/** cs_vcf_broken - what is wrong with that record, as it follows "record N". CS_EFORMAT */
+/** cs_vcf_broken - report a problem of that record, worded to follow "record N". CS_EFORMAT */
 int cs_vcf_broken(const cs_vcf *v, const char *what);
 
 #endif

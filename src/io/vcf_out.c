@@ -1,7 +1,7 @@
-/* vcf_out.c - records of a VCF or BCF file written again, with INFO fields added.
+/* vcf_out.c - write records of a VCF or BCF file with added INFO fields.
  *
- * DESIGN: htslib writes through a descriptor of ours, as for alignments (write_bam.c). Text is put
- * together here and goes to the file beneath htslib's.
+ * DESIGN: htslib writes through a descriptor of ours, as for alignments (write_bam.c). Text is
+ * formatted here and written to the file below htslib's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +56,7 @@ static bool is_bcf(const cs_vcfout *w)
 
 /* ---- header ---------------------------------------------------------------------------------- */
 
-/* Where an INFO line's ID stands, first or not; NULL: it is no such line. */
+/* The ID of an INFO line, at any position; NULL: not an INFO line. */
 static const char *info_id(const char *line)
 {
     static const char begin[] = "##INFO=<";
@@ -344,7 +344,7 @@ static int set_numbers(cs_vcfout *w, const cs_vcf_field *f, const cs_vcf_values 
     return bcf_update_info_int32(w->header, w->rec, f->id, whole, n_alt);
 }
 
-/* What an earlier run has left goes, and its place, too: htslib would fill it again. */
+/* Remove the fields of an earlier run and their slots, which htslib would reuse. */
 static bool drop_ours(cs_vcfout *w)
 {
     bool any = false;
@@ -374,7 +374,7 @@ static int refuse(const cs_vcfout *w, const cs_vcf_record *r, const char *what)
 
 static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_values *value)
 {
-    bcf1_t in = *(const bcf1_t *)r->native;     /* bcf_copy() wants to be able to sync it */
+    bcf1_t in = *(const bcf1_t *)r->native;     /* bcf_copy() may need to sync it */
     int bad = 0;
 
     if (in.errcode & (BCF_ERR_CTG_UNDEF | BCF_ERR_TAG_UNDEF))
@@ -445,7 +445,7 @@ int cs_vcfout_finish(cs_vcfout *w)
     CS_TRY(cs_outfile_finish(w->file));
     if (!w->index)
         return CS_OK;
-    /* From the file as it is, by htslib, which says no more than that. */
+    /* Built from the temporary file by htslib, which gives no reason for a failure. */
     if (bcf_index_build3(cs_outfile_place(w->file), cs_outfile_place(w->index), w->shift,
                          w->o.threads) != 0)
         return cs_fail(CS_EIO, "cannot index '%s'; it must be sorted, with its contigs in the "

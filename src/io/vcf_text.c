@@ -40,7 +40,7 @@ static bool is_missing(struct text t)
     return t.n == 1 && t.s[0] == '.';
 }
 
-/* printf("%g")'s forms, and the words that the specification has for what is not a number. */
+/* Forms of printf("%g"), and the specification's words for non-finite values. */
 static bool is_number(struct text t)
 {
     char buf[64], *end;
@@ -103,7 +103,7 @@ static bool column_sound(int i, struct text t)
         return is_missing(t) || is_number(t);
     case ID:
     case INFO:
-        return t.n > 0;          /* blanks in them are wrong, and common */
+        return t.n > 0;          /* blanks in them are invalid, but common */
     default:
         return !has_blank(t);
     }

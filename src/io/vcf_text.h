@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 /**
- * cs_vcf_line_sound - what htslib lets pass: the number of columns, and what may stand in the first
+ * cs_vcf_line_sound - checks that htslib omits: the number of columns, and the content of the first
  * seven
  *
- * why      receives what is wrong, as it follows "record N"
+ * why      receives the problem, worded to follow "record N"
  */
 bool cs_vcf_line_sound(const char *line, size_t n, int n_column, char *why, size_t n_why);
 

@@ -1,8 +1,8 @@
 /* window.c - reference and alternate windows of a variant, of equal length.
  *
- * DESIGN: variants mostly come sorted, so the block of the contig where the last ones lay is kept.
- * A file may as well jump from contig to contig, and a large block for every record would cost more
- * than its scores; so the first block at a place is a small one, and only those next to it large.
+ * DESIGN: variants are mostly sorted, so the contig's last block is cached. For files that jump
+ * between contigs, a large block per record would cost more than its scores; so the first block at
+ * a position is small, and only adjacent ones are large.
  */
 #include "io/window.h"
 
@@ -21,7 +21,7 @@ struct cs_windows {
     bool          circular;
     char         *block;
     int64_t       from, to;
-    char         *turned;        /* [cap_turned] an inserted sequence as it was moved */
+    char         *turned;        /* [cap_turned] an inserted sequence after moving it */
     size_t        cap_turned;
 };
 
@@ -106,7 +106,7 @@ out:
     return rc;
 }
 
-/* The same for any place: round a circular contig, N beyond the ends of a linear one. */
+/* The same for any range: wraps on a circular contig, N beyond the ends of a linear one. */
 static int copy_span(cs_windows *w, int64_t from, int64_t n, char *out)
 {
     int rc = CS_OK;
@@ -133,7 +133,7 @@ out:
 
 /* ---- alleles --------------------------------------------------------------------------------- */
 
-/* A variant at `pos`: what the contig has there, and what the other allele has. */
+/* A variant at `pos`: the contig's allele and the other one. */
 struct alleles {
     int64_t     pos;
     const char *here, *other;
@@ -153,7 +153,7 @@ static bool only_bases(const char *s)
     return true;
 }
 
-/* Is it a sequence, whatever its letters? */
+/* Is it a sequence of letters? */
 static bool is_spelt(const char *s)
 {
     for (; *s; s++)
@@ -199,8 +199,8 @@ static void trim(struct alleles *a)
     }
 }
 
-/* An insertion or deletion of s moves left while the base before it is its last one: it is then s
- * turned by one. `turned` takes what is inserted. */
+/* An insertion or deletion of s moves left while the base before it equals its last one; s then
+ * rotates by one. `turned` receives the inserted sequence. */
 static int move_left(cs_windows *w, struct alleles *a)
 {
     int rc = CS_OK;
@@ -223,7 +223,8 @@ out:
     return rc;
 }
 
-/* Which allele does the contig have? A shorter ALT is in many places, and says nothing. */
+/* Which allele does the contig have? A shorter ALT occurs at many positions, so it is no
+ * evidence. */
 static int look(cs_windows *w, int64_t pos, const char *ref, const char *alt, cs_window_pair *out)
 {
     int rc = CS_OK;

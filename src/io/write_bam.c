@@ -1,10 +1,9 @@
-/* write_bam.c - the input's alignments, or its sequences unaligned, with answers in tags: SAM, BAM
- * or CRAM.
+/* write_bam.c - write SAM, BAM or CRAM with predictions in tags.
  *
- * DESIGN: htslib writes through a descriptor of ours, so that the file is renamed, a pipe's reader
- * may leave, and stdout works as for every other format. Tags: cl:Z the class or "unclassified",
- * cp:f its probability, ct:i its taxid, cr:Z why there is no call. Lower case is for local use (SAM
- * specification 1.5, footnote); none of the four is used by other tools that we know of.
+ * DESIGN: htslib writes through a descriptor of ours, so renaming, closed pipes and stdout work as
+ * for every other format. Tags: cl:Z the class or "unclassified", cp:f its probability, ct:i its
+ * taxid, cr:Z the reason without a call. Lower case is for local use (SAM specification 1.5,
+ * footnote); we know of no other tool that uses them.
  *
  * A run continues with BAM where it was interrupted: sync() has complete blocks written, and save()
  * keeps the bytes of the one that is not full, so that blocks end where they would have. SAM has no
@@ -92,12 +91,12 @@ static int open_file(cs_output *o, struct alignments *w)
         hclose_abruptly(raw);
         return failed(o, "htslib refuses");
     }
-    /* Lines of SAM that threads still hold cannot be called for. */
+    /* Lines of SAM held by threads cannot be flushed. */
     const int threads = o->info.resumes && !w->fp->is_bgzf ? 0 : o->info.threads;
     if (threads && hts_set_threads(w->fp, threads) < 0)
         return failed(o, "no threads for compression");
-    /* Loaded behind the header: CRAM_OPT_REFERENCE, at once, would take contigs in the order of the
-     * FASTA file for those of the header. */
+    /* Loaded after the header: CRAM_OPT_REFERENCE before it would number contigs in the order of
+     * the FASTA file. */
     if (mode[1] == 'c' && o->info.reference
         && hts_set_fai_filename(w->fp, o->info.reference) < 0)
         return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", o->info.reference,
@@ -105,7 +104,7 @@ static int open_file(cs_output *o, struct alignments *w)
     return CS_OK;
 }
 
-/* htslib chains the line to those that are there. Line ends and tabs would end the field. */
+/* htslib chains the line to existing ones. Line ends and tabs would end the field. */
 static int add_program(const cs_output *o, sam_hdr_t *h)
 {
     char *command = cs_xstrdup(o->info.command_line ? o->info.command_line : "chordseq");
@@ -120,7 +119,7 @@ static int add_program(const cs_output *o, sam_hdr_t *h)
         CS_OK;
 }
 
-/* All but what comes before the first record. */
+/* Open the output, without the header. */
 static int open_alignments(cs_output *o)
 {
     int rc = CS_OK;
@@ -155,7 +154,7 @@ out:
     return rc;
 }
 
-/* Segment s of a record that came from FASTA or FASTQ. */
+/* Segment s of a record from FASTA or FASTQ. */
 static int unaligned(cs_output *o, bam1_t *b, const cs_record *r, int s)
 {
     const cs_segment *g = &r->seg[s];
@@ -243,8 +242,8 @@ static int bam_end(cs_output *o)
     return bad ? failed(o, "the end") : CS_OK;
 }
 
-/* Complete blocks go to the descriptor. The one that is not full is taken out meanwhile: flushing
- * it would end it here. */
+/* Complete blocks go to the descriptor. The partial one is removed meanwhile, because flushing
+ * would end it here. */
 static int bam_sync(cs_output *o)
 {
     struct alignments *w = o->state;

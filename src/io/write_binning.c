@@ -1,8 +1,8 @@
 /* write_binning.c - write CAMI binning format.
  *
- * Source: CAMI file formats (bioboxes), binning 0.9.1. Taxids are NCBI's, so a class that NCBI has
- * none for shows its nearest ancestor's; BINID is what is called. Sequences without a call are
- * not listed, as the format wants it.
+ * Source: CAMI file formats (bioboxes), binning 0.9.1. Taxids are NCBI's, so a class without one
+ * has its nearest ancestor's; BINID is the call. Sequences without a call are not listed, as the
+ * format requires.
  */
 #include "io/writer.h"
 

@@ -1,8 +1,9 @@
 /*
- * write_html.c - a page to look at: what was found, what was not, how sure, how long.
+ * write_html.c - write an HTML report: classes, reasons, probabilities, lengths.
  *
- * DESIGN: counted like every report, so that it does not grow with the input. Probabilities are in
- * twentieths, lengths in doublings. Histograms by class are drawn for the most frequent classes.
+ * DESIGN: counts only, like every report, so memory does not grow with the input. Probabilities
+ * have 20 bins, lengths bins of powers of two. Histograms by class are drawn for the most frequent
+ * classes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +119,7 @@ out:
     return rc;
 }
 
-/* All classes; where calls may be taxa above them, those taxa that were called. */
+/* All classes; if calls may be higher taxa, the taxa called. */
 static int class_table(cs_output *o, const int *order, int n)
 {
     int rc = CS_OK;

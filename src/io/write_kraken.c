@@ -2,8 +2,7 @@
  *
  * Source: Kraken 2 manual, "Standard Kraken Output Format", and classify.cc, AddHitlistString().
  * The fifth column lists k-mers by taxid there, those of the mates of a pair on both sides of
- * "|:|"; here it is windows of a sequence, all of the taxon that it alone is called, 0 where it has
- * no call.
+ * "|:|"; here they are windows of a sequence, all with the taxon of its own call, 0 without a call.
  */
 #include "io/writer.h"
 

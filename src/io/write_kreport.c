@@ -4,9 +4,9 @@
  * taxid, name indented by two blanks per level.
  * Source: Kraken 2, src/reports.cc (KrakenReportDFS) and manual, "Sample Report Output Format". We
  * differ three times: equal counts are ordered by taxid, where Kraken 2 leaves the order open; the
- * line of root is always there; and a class with no lettered rank at or above it has the code D,
- * unless it holds domains, because KrakenTools (kreport2krona.py, kreport2mpa.py) leave out codes
- * with a number, R1 of Viruses and R2 of plasmids among them.
+ * line of root is always written; and a class with no lettered rank at or above it has the code D,
+ * unless it contains domains, because KrakenTools (kreport2krona.py, kreport2mpa.py) skip codes
+ * with a number, such as R1 of Viruses and R2 of plasmids.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct report {
     const cs_class_counts    *t;
 };
 
-/* "D" at a rank that has a letter, else the letter of the last one above and how far below it. */
+/* The rank's letter, else that of the nearest lettered ancestor and the distance to it. */
 struct code { char letter; int below; };
 
 static struct code code_of(const char *rank, struct code up)
@@ -34,7 +34,7 @@ static struct code code_of(const char *rank, struct code up)
     return (struct code){ up.letter, up.below + 1 };
 }
 
-/* Is there a domain below taxon i? Those below follow it in the tree's order. */
+/* Is there a domain below taxon i? Descendants follow it in the tree's order. */
 static bool holds_domain(const cs_taxonomy *tree, int32_t i)
 {
     for (int32_t k = i + 1; k < tree->n && tree->node[k].parent >= i; k++)

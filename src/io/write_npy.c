@@ -1,8 +1,7 @@
-/* write_npy.c - one float32 matrix in NumPy's format: a row per record, of NaN where there is no
- * answer.
+/* write_npy.c - write a float32 matrix in NumPy's format: a row per record, NaN without a
+ * prediction.
  *
- * DESIGN: the number of rows is in the file's first bytes and known at its end, so the file must be
- * one that can be written to there again.
+ * DESIGN: the number of rows is in the header and known at the end, so the file must be seekable.
  */
 #include <math.h>
 

@@ -1,9 +1,9 @@
 /* write_profile.c - write CAMI taxonomic profiles.
  *
- * Source: CAMI file formats (bioboxes), profiling 0.9.1. A profile knows eight ranks; other taxa
- * count for their ancestors. What NCBI called superkingdoms before 2025 are domains and the
- * acellular root today. Percentages are of bases, so that contigs count by their length, and of all
- * bases, so that what was not called lacks in the sum.
+ * Source: CAMI file formats (bioboxes), profiling 0.9.1. A profile has eight ranks; other taxa
+ * count for their ancestors. NCBI's superkingdoms before 2025 are domains and the acellular root
+ * today. Percentages are of all bases, so contigs count by their length, and unclassified bases are
+ * missing in the sum.
  */
 #include <string.h>
 

@@ -1,14 +1,13 @@
 /*
- * write_split.c - a folder with one FASTA or FASTQ file per class, and one for what has none.
+ * write_split.c - write one FASTA or FASTQ file per class, and one for unclassified records.
  *
  * DESIGN
  * Records with qualities go to CLASS.fastq, others to CLASS.fasta; mates to CLASS_1 and CLASS_2.
- * Every class has a file of each kind that occurs, also an empty one, so that whoever comes after
- * knows what to look for. All are parked outputs (base/file.h): however many classes there are, at
- * most one file is open at a time. A file costs 64 kB of memory, with compression 128 kB. Blocks of
- * BGZF are complete on their own, so compression needs no open file either. A run that may be
- * resumed locks the folder in place of the files, and keeps the text that fills no block yet:
- * blocks end where they would have.
+ * Every class has a file of each kind that occurs, even if empty, so later steps can rely on it.
+ * All are parked outputs (base/file.h): at most one file is open at a time, for any number of
+ * classes. A file takes 64 kB of memory, with compression 128 kB. BGZF blocks are self-contained,
+ * so compression needs no open file either. A resumable run locks the folder instead of the files,
+ * and saves the text of the partial block, so blocks end at the same positions.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,13 +32,13 @@ struct part {
     cs_outfile *f;
     char       *path, *text;     /* text: [BLOCK_BYTES] not yet compressed */
     size_t      n;
-    int64_t     n_disk;          /* bytes that are on the disk for good */
+    int64_t     n_disk;          /* bytes synced to disk */
 };
 
 struct split {
     char       **name;           /* [n_class + 1] safe as a file name; the last: unclassified */
     struct part *part;           /* [(n_class + 1) * N_KIND] */
-    int          n_class, made;  /* made: the folder is ours to remove */
+    int          n_class, made;  /* made: we created the folder and may remove it */
     int          kinds;          /* bits of those that occur */
     int          lock;           /* the folder, or -1 */
     char         block[BGZF_MAX_BLOCK_SIZE];
@@ -63,7 +62,7 @@ static char *safe_name(const struct split *w, int n_done, const char *label)
         if (strcmp(w->name[i], s) != 0)
             continue;
         (void)snprintf(s + n, size - n, ".%d", k++);
-        i = -1;                  /* another may be called that already */
+        i = -1;                  /* the name may be in use already */
     }
     return s;
 }
@@ -104,7 +103,7 @@ static int split_open(cs_output *o)
     return make_folder(o, w);
 }
 
-/* Part i, with p->n_disk bytes that are there already. */
+/* Open part i, continuing after p->n_disk bytes. */
 static int open_part(cs_output *o, int i)
 {
     int rc = CS_OK;

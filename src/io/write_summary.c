@@ -28,7 +28,7 @@ out:
     return rc;
 }
 
-/* A histogram for pages that bring many runs together; MultiQC's is drawn from it. */
+/* A histogram for reports on many runs, such as MultiQC. */
 static int probabilities(cs_output *o)
 {
     int rc = CS_OK;
@@ -100,7 +100,7 @@ out:
     return rc;
 }
 
-/* The members of what the command tells about itself come first, one a line. */
+/* The command's own members first, one per line. */
 static int about(cs_output *o)
 {
     int rc = CS_OK;

@@ -4,10 +4,10 @@
  * Labels:      name length prob_LABEL ... reason
  * Regression:  name length TARGET ... reason
  *
- * Taxid and rank are there where calls may be taxa above the classes.
+ * Taxid and rank are written if calls may be higher taxa.
  *
  * A field that does not apply is "."; a record without a name is "*", as in SAM. Numbers have a
- * fixed number of digits, so that equal answers are equal bytes.
+ * fixed number of digits, so equal predictions are equal bytes.
  */
 #include "io/writer.h"
 

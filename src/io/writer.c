@@ -1,7 +1,7 @@
 /* writer.c - shared functions of output writers.
  *
- * DESIGN: the file is opened at once, so that a path that cannot be written to fails before any
- * work, but begin() waits for the first record or the close: a run that fails early leaves nothing.
+ * DESIGN: the file is opened at once, so an unwritable path fails before any work, but begin() is
+ * called at the first record or the close: a run that fails early leaves nothing.
  */
 #include "io/writer.h"
 
@@ -87,7 +87,7 @@ double cs_prediction_prob(const cs_prediction *a)
     return a->p > 0 ? (double)a->p : (double)a->v[cs_prediction_best(a)];
 }
 
-/* The names from the top down with ';' between; false: there is no space. */
+/* Names from the root down, joined by ';'; false: buf is too small. */
 static bool lineage(const cs_taxonomy *t, int32_t node, char *buf, size_t n_buf)
 {
     size_t n = 0;
@@ -161,7 +161,7 @@ out:
     return rc;
 }
 
-/* Once, before whatever comes first. */
+/* Once, before the first write. */
 int cs_output_begin(cs_output *o)
 {
     if (o->begun)
@@ -214,7 +214,7 @@ int cs_output_close(cs_output *o)
     if (o->w->commit)
         CS_TRY(o->w->commit(o));
     rc = cs_outfile_close(o->file);
-    o->file = NULL;              /* gone, whether that went well or not */
+    o->file = NULL;              /* freed, also after an error */
 out:
     cs_output_discard(o);
     return rc;

@@ -10,14 +10,14 @@
 #include "registry.h"
 #include "train/baseline.h"
 
-/* Of a budget of time the bag's part is one in so many at most; of bases it has so many times as
- * many, in which it takes about as long; validations without improvement that end it before. */
+/* Maximum share of a time budget for the bag (1/N); multiple of a budget in bases, which takes
+ * about as long; validations without improvement until early stopping. */
 enum { SHARE = 3, TIMES = 10, PATIENCE = 3 };
 
-/* Less is not seen in four decimals. */
+/* Smaller changes vanish in four decimals. */
 static const double TIE = 5e-5;
 
-/* Settings of tokenizer, encoder and head, as the preset has them. */
+/* The preset's settings of tokenizer, encoder and head. */
 struct parts { void *tok, *enc, *head; cs_train_args learn; };
 
 static int choose(const cs_bag_spec *s, cs_model_spec *m, struct parts *p)
@@ -116,7 +116,7 @@ int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
     cs_train_state bag;
     cs_train_opt o = *s->opt;
 
-    /* Only a signal ends it early: a pause is one of the network. */
+    /* Only a signal ends it early: pauses apply to the network. */
     o.stop_after = 0;
     o.max_seconds = 0;
     o.watch = o.watch != NULL ? "bag of words" : NULL;

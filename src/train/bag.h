@@ -8,33 +8,33 @@
 
 /* Of the network and its run. */
 typedef struct cs_bag_spec {
-    cs_model_spec         model; /* labels, head and seed are taken over */
+    cs_model_spec         model; /* labels, head and seed are copied */
     const cs_preset_facts *facts;
     const cs_taxa_args   *taxa;
-    const cs_train_args  *learn; /* all but what the preset fast sets is taken over */
+    const cs_train_args  *learn; /* copied, except settings of the preset fast */
     const cs_feed        *feed;  /* its samplers and weights */
-    const cs_train_opt   *opt;   /* of a budget of time the bag gets a third at most, of bases ten
-                                  * times as many */
+    const cs_train_opt   *opt;   /* the bag gets at most a third of a time budget, ten times a
+                                  * budget in bases */
     cs_strands            strands;
-    cs_model             *network; /* takes the bag as its composition path; NULL: does not */
-    double                rate;  /* of that path's learning, times that of all */
+    cs_model             *network; /* receives the bag as its composition path, or NULL */
+    double                rate;  /* factor on that path's learning rate */
 } cs_bag_spec;
 
-/** cs_bag_regression - fit a logistic regression, too, and say how good it is: st->regression.
- * CS_OK, also where it would take too long; CS_EMEM */
+/** cs_bag_regression - fit a logistic regression and report its accuracy: st->regression. CS_OK,
+ * also if skipped as too slow; CS_EMEM */
 int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st) CS_MUST_CHECK;
 
 /**
- * cs_bag_learn - learn the bag, write it to opt->model_path, and begin the network with it
+ * cs_bag_learn - train the bag, write it to opt->model_path, and initialise the network from it
  *
- * Where the network has no path of these words, by its options, it is told.
+ * Logs a note if the network's options exclude such a composition path.
  *
- * st       receives what the network has to beat, and what of the budget is spent
+ * st       receives the baselines, and the budget spent
  * Returns  CS_OK; the errors of cs_train_run()
  */
 int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st) CS_MUST_CHECK;
 
-/** cs_bag_tell - is what a run that is done has given worth its time? Says it where it is not */
+/** cs_bag_tell - warn if the network of a completed run gained too little over the bag */
 void cs_bag_tell(const cs_train_state *st);
 
 #endif

@@ -12,7 +12,7 @@
 enum { K = 5, WORDS = 1 << (2 * K), FEATURES = WORDS / 2, BIAS = FEATURES, ROW = FEATURES + 1,
        MOST_ROWS = 20000, LEAST_CROPS = 2000, BATCH = 256, EPOCHS = 30, FEW_EPOCHS = 3,
        STRAND_ROWS = 5000, LEAST_STRANDS = 20, STREAM_BASELINE = 131 };
-/* Multiplications of a fit: what takes seconds on one core, and what is not worth them. */
+/* Multiplications of a fit: limit for seconds on one core, and limit for a fit at all. */
 static const double WORK = 2e10, MOST_WORK = 1e11;
 /* Told right from here on, samples and their reverse complements differ: measured are 57 % for
  * genomes in pieces, 83 % for short pieces of genes and 100 % for rRNA genes. */
@@ -120,7 +120,7 @@ static int fill(const cs_sampler *s, uint64_t epoch, int64_t n, bool strands, st
     return CS_OK;
 }
 
-/* Taken off, so that steps are not spent on what all rows have in common. */
+/* Subtract the mean, so steps are not spent on the common part. */
 static void centre(struct rows *to, const float *mean)
 {
     #pragma omp parallel for
@@ -274,7 +274,7 @@ static void release(struct fit *t, struct rows *learnt, struct rows *judged)
     free(t->p);
 }
 
-/* Records come once; crops of few records may come more often. */
+/* Records are used once; crops of few records may repeat. */
 static int64_t rows_of(const cs_sampler *s)
 {
     const int64_t n = cs_sampler_count(s);

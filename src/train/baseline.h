@@ -4,22 +4,22 @@
 
 #include "train/dataset.h"
 
-/* Figures of the validation samples. */
+/* Metrics on the validation samples. */
 typedef struct cs_baseline {
     int64_t n_train, n_valid;
     double  accuracy, balanced, loss;
 } cs_baseline;
 
 /**
- * cs_baseline_fit - fit on samples of the training part, evaluate by those of the validation
+ * cs_baseline_fit - fit on training samples, evaluate on validation samples
  *
  * Softmax regression on the square roots of the frequencies of 5-mers, a word and its reverse
  * complement counted as one; a fixed number of steps of Adam over at most 20,000 samples, seconds
- * on one core. Depends on nothing but its arguments.
+ * on one core. A function of its arguments only.
  *
  * valid    not NULL; of the same dataset, whose records are bases with one class each
  * weight   [n_class] of errors by class, or NULL
- * Returns  CS_OK; CS_EOF when there are too many classes for seconds; CS_EMEM
+ * Returns  CS_OK; CS_EOF with too many classes for seconds; CS_EMEM
  */
 int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const float *weight,
                     uint64_t seed, cs_baseline *out) CS_MUST_CHECK;

@@ -2,8 +2,8 @@
  *
  * DESIGN. Bytes: 8 of magic; the header's length, 8 bytes little-endian; the header, JSON; the
  * slabs value, m, v and (with averaging) ema as the machine stores them; CRC-32 of all before, 4
- * bytes little-endian. A checkpoint goes on on the machine kind that wrote it; a model file is what
- * travels.
+ * bytes little-endian. A checkpoint is for the kind of machine that wrote it; model files are
+ * portable.
  */
 #include "train/checkpoint.h"
 
@@ -33,7 +33,7 @@ void cs_train_state_release(cs_train_state *st)
     st->log = NULL;
 }
 
-/* The fields of the state by name, so that both directions walk one list. */
+/* The fields of the state by name, one list for saving and loading. */
 static const struct field { const char *name; size_t off; bool real; } fields[] = {
     { "epoch", offsetof(cs_train_state, epoch), false },
     { "epoch_step", offsetof(cs_train_state, epoch_step), false },

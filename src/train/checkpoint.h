@@ -6,7 +6,7 @@
 
 #include "nn/ops/param.h"
 
-/* What training batches sum to: weighted loss, its weights, and counts. */
+/* Sums over training batches: weighted loss, its weights, and counts. */
 typedef struct cs_train_sums {
     double  loss, weight;
     int64_t n_right, n_seen, n_token, n_base;
@@ -24,23 +24,24 @@ static inline void cs_train_sums_add(cs_train_sums *to, const cs_train_sums *s)
     to->clock += s->clock;
 }
 
-/* Where a run stands. Random numbers have no state: they are functions of the seed and of these. */
+/* State of a run. Random numbers have no state: they are functions of the seed and these
+ * counters. */
 typedef struct cs_train_state {
     int64_t epoch;               /* epochs finished */
     int64_t epoch_step;          /* steps done in the present epoch */
     int64_t step;                /* steps done in all */
-    int64_t best_epoch;          /* of the model that was kept; 0: none yet */
+    int64_t best_epoch;          /* epoch of the best model; 0: none yet */
     int64_t n_bad;               /* epochs since */
-    double  best;                /* its value of the monitored figure */
+    double  best;                /* its value of the monitored metric */
     double  best_loss, best_accuracy, best_balanced;   /* its validation metrics; NaN: none */
     double  seconds;             /* wall time of all runs together */
     bool    done;
     cs_train_sums sum;           /* of the present epoch's steps */
     double  epoch_seconds;       /* their time */
     double  valid_seconds;       /* of the longest validation so far */
-    double  done_before;         /* share of the budget when the present epoch began */
-    double  done_first;          /* and when the run did */
-    double  regression, bag;     /* balanced accuracy of what is to be beaten; NaN: not known */
+    double  done_before;         /* budget share at the start of the present epoch */
+    double  done_first;          /* budget share at the start of the run */
+    double  regression, bag;     /* balanced accuracy of the baselines; NaN: unknown */
     int64_t n_base;              /* trained on in all steps */
     char   *log;                 /* the metrics table so far; owned */
 } cs_train_state;
@@ -49,9 +50,9 @@ void cs_train_state_init(cs_train_state *st);
 void cs_train_state_release(cs_train_state *st);
 
 /**
- * cs_checkpoint_save - state, parameters, moments and average, written aside and renamed
+ * cs_checkpoint_save - write state, parameters, moments and average through a temporary file
  *
- * recipe   lines "name=value" that must be the same when the run goes on
+ * recipe   lines "name=value" that a resumed run must repeat
  * average  the averaged weights are in use and stored too
  * Returns  CS_OK; CS_EIO; CS_EMEM; CS_EDEVICE
  */
@@ -62,8 +63,8 @@ int cs_checkpoint_save(const char *path, cs_params *ps, bool average, const cs_t
  * cs_checkpoint_load - the reverse, into parameters that have been allocated for training
  *
  * st       initialised; receives the state
- * Returns  CS_OK; CS_EIO; CS_EFORMAT (damaged or cut, or not a checkpoint); CS_EUSAGE when the
- *          recipe differs, naming the first line that does; CS_EMODEL when the tensors do
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT (damaged, truncated, or not a checkpoint); CS_EUSAGE naming
+ *          the first differing line of the recipe; CS_EMODEL if tensors differ
  */
 int cs_checkpoint_load(const char *path, cs_params *ps, bool average, cs_train_state *st,
                        const char *recipe) CS_MUST_CHECK;

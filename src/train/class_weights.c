@@ -26,7 +26,7 @@ static bool weighs_labels(const struct weights *w)
     return w->head->is_labels && !on_variants(w);
 }
 
-/* Where the weight that is given for class or label c stands. */
+/* Index of the given weight for class or label c. */
 static float *weight_at(const struct weights *w, int32_t c)
 {
     return &w->v[weighs_labels(w) ? 2 * c + 1 : c];

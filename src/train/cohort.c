@@ -1,14 +1,14 @@
-/* cohort.c - a simulated cohort: genotypes at the sites of a VCF file, and a trait with planted
- * causes.
+/* cohort.c - simulate a cohort: genotypes at the sites of a VCF file, and a trait with causal
+ * sites.
  *
- * DESIGN: an allele is a function of the seed, the haplotype and the site, so that genotypes are
- * not held: a person's are drawn when it is decided whether he is one of the cohort, and again when
- * the rows of the VCF are written. Along a haplotype goes a normal number whose correlation falls
- * with the distance (a Gaussian copula); the allele is the quantile that it stands for.
+ * DESIGN: an allele is a function of the seed, the haplotype and the site, so genotypes are not
+ * stored: they are drawn to select a person, and again to write the rows of the VCF. Along a
+ * haplotype runs a normal variable with correlation decreasing by distance (a Gaussian copula); the
+ * allele is its quantile.
  *
- * Liability-threshold model: D. S. Falconer, Ann. Hum. Genet. 29 (1965). What the mean, the
- * variance and the threshold are in the population is told from a number of persons drawn for it,
- * since neighbouring sites may go together.
+ * Liability-threshold model: D. S. Falconer, Ann. Hum. Genet. 29 (1965). The population's mean,
+ * variance and threshold are estimated from a random sample, since neighbouring sites may be
+ * correlated.
  */
 #include "train/cohort.h"
 
@@ -64,7 +64,7 @@ const cs_opt cs_cohort_table[] = {
     { .type = CS_OPT_END }
 };
 
-/* A haplotype on its way along the sites. */
+/* State of a haplotype along the sites. */
 struct hap { uint64_t key; double z; };
 
 struct person { struct hap hap[2]; double genetic, liability; };
@@ -116,7 +116,7 @@ static double genetic_sum(const struct cohort *c, struct person p)
     return sum;
 }
 
-/* What a person's liability has of all else. */
+/* The environmental part of a person's liability. */
 static double rest(const struct cohort *c, uint64_t key)
 {
     return sqrt(1 - c->a->heritability) * cs_rng_normal(cs_rng_key(key, STREAM_REST), 0);
@@ -166,7 +166,7 @@ static int ascending(const void *pa, const void *pb)
     return (a > b) - (a < b);
 }
 
-/* The mean and the threshold; brings the effects to the liability's scale. */
+/* Estimates mean and threshold; scales the effects to the liability. */
 static int measure(struct cohort *c)
 {
     const uint64_t key = cs_rng_key(c->seed, STREAM_POPULATION);
@@ -204,7 +204,7 @@ static bool is_case(const struct cohort *c, const struct person *p)
     return p->liability >= c->threshold;
 }
 
-/* As person i the first one who comes along, or the first who is wanted. */
+/* Person i: the next one drawn, or the next of the required class. */
 static int draw_person(const struct cohort *c, int64_t i, int64_t n_case)
 {
     const uint64_t key = cs_rng_key(cs_rng_key(c->seed, STREAM_PERSON), (uint64_t)i);

@@ -1,5 +1,5 @@
-/* cohort.h - a simulated cohort: genotypes at the sites of a VCF file, and a trait with planted
- * causes. */
+/* cohort.h - simulate a cohort: genotypes at the sites of a VCF file, and a trait with causal
+ * sites. */
 #ifndef CS_TRAIN_COHORT_H
 #define CS_TRAIN_COHORT_H
 
@@ -16,10 +16,10 @@ typedef struct cs_cohort_args {
 extern const cs_opt cs_cohort_table[];
 
 /**
- * cs_cohort_simulate - draw n persons and write their genotypes, and the tables that are named
+ * cs_cohort_simulate - draw n persons and write their genotypes, and the requested tables
  *
  * output   VCF, plain
- * Returns  CS_OK; CS_EUSAGE for settings that cannot be met; the errors of reading and writing
+ * Returns  CS_OK; CS_EUSAGE for impossible settings; the errors of reading and writing
  */
 int cs_cohort_simulate(const cs_cohort_args *a, int64_t n, uint64_t seed, const char *output)
     CS_MUST_CHECK;
@@ -28,7 +28,7 @@ int cs_cohort_simulate(const cs_cohort_args *a, int64_t n, uint64_t seed, const 
 
 enum { CS_FREQ_FILE, CS_FREQ_DRAW };
 
-/* A site as it is written, texts in the arena. */
+/* A site to write; strings are in the arena. */
 typedef struct cs_cohort_site {
     const char *contig, *id, *ref, *alt;     /* alt: with commas */
     int64_t     pos;                         /* 0-based */
@@ -41,12 +41,12 @@ typedef struct cs_cohort_sites {
     cs_arena       *mem;
     cs_cohort_site *v;           /* [n] by place */
     size_t          n, cap;
-    /* Left out: refused by a filter, alleles that spell no sequence, over a site before, rare. */
+    /* Omitted: failed a filter, symbolic alleles, overlapping an earlier site, rare. */
     int64_t         n_filtered, n_symbolic, n_overlap, n_rare;
 } cs_cohort_sites;
 
 /**
- * cs_cohort_sites_read - the sites of a VCF or BCF file that a cohort can have
+ * cs_cohort_sites_read - the usable sites of a VCF or BCF file
  *
  * Frequencies are INFO's AF, else AC over AN, else those of the genotypes; or drawn.
  * Returns  CS_OK (release it, also after errors); CS_EFORMAT naming the record; CS_EUSAGE for the

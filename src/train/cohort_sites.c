@@ -1,5 +1,4 @@
-/* cohort_sites.c - the sites of a VCF file that a simulated cohort can have, and their
- * frequencies. */
+/* cohort_sites.c - usable sites of a VCF file for a simulated cohort, and their frequencies. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +36,7 @@ static int broken(const struct reading *r, const cs_vcf_record *v, const char *w
 
 /* ---- frequencies ----------------------------------------------------------------------------- */
 
-/* A number of a text that ends there; NAN: it is none. */
+/* A number that spans the whole text; NAN: not a number. */
 static double number(const char *text)
 {
     char *end;
@@ -224,7 +223,7 @@ out:
     return rc;
 }
 
-/* By contig and place, as what is written has to be. */
+/* By contig and position, for the output. */
 static int check_order(struct reading *r, const cs_vcf_record *v)
 {
     const bool same = r->contig && strcmp(r->contig, v->contig) == 0;

@@ -34,7 +34,7 @@ void cs_corpus_release(cs_corpus *c)
     *c = (cs_corpus){ 0 };
 }
 
-/* The stretch that window w lies in. */
+/* The interval that contains window w. */
 static const cs_stretch *find_stretch(const cs_corpus *c, int64_t w, uint64_t *no)
 {
     size_t lo = 0, hi = c->n - 1;
@@ -50,7 +50,7 @@ static const cs_stretch *find_stretch(const cs_corpus *c, int64_t w, uint64_t *n
     return &c->stretch[lo];
 }
 
-/* From one line of the grid to the next, within the stretch. */
+/* From one grid line to the next, within the interval. */
 static void lay(const cs_corpus *c, const cs_stretch *s, int64_t k, int64_t shift, int64_t *from,
                 int64_t *to)
 {

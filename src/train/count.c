@@ -32,7 +32,7 @@ static void count_records(const cs_count_rule *rule, const cs_batch *b, const fl
     sum->n_seen += b->n_rec;
 }
 
-/* Every known target is right or wrong, and weighs what the head's loss counts it. */
+/* Every known target is a hit or a miss, with its weight in the head's loss. */
 static void count_labels(const cs_count_rule *rule, const cs_batch *b, const float *answer,
                          cs_train_sums *sum)
 {
@@ -48,8 +48,8 @@ static void count_labels(const cs_count_rule *rule, const cs_batch *b, const flo
     }
 }
 
-/* Tokens are right or wrong; the loss is by record, in which each counts the same. A record of
- * which nothing is known has none. */
+/* Tokens are hits or misses; the loss is per record, with equal weights of its tokens. A record
+ * without known tokens has none. */
 static void count_tokens(const cs_count_rule *rule, const cs_batch *b, const float *answer,
                          cs_train_sums *sum)
 {

@@ -5,7 +5,7 @@
 #include "nn/exec/model.h"
 #include "train/checkpoint.h"
 
-/* What is right, and what it counts. */
+/* Settings of hits and weights. */
 typedef struct cs_count_rule {
     const cs_model *model;
     const float    *weight;      /* [n_label] class weights, or NULL */

@@ -66,7 +66,7 @@ static uint64_t group_of(const char *name, const char *group)
     return mix(2, name, whole_name(name));
 }
 
-/* h and the sequence. */
+/* Hash h extended by the sequence. */
 static uint64_t mix_sequence(uint64_t h, const cs_dataset *d, const cs_example *e)
 {
     if (e->x != NULL)
@@ -88,7 +88,7 @@ static uint64_t hash_of(const cs_dataset *d, const cs_example *e)
     return mix_sequence(h, d, e);
 }
 
-/* Everything but what is known about it. */
+/* All of an example except its target. */
 static int copy_record(cs_dataset *d, const cs_record *r, const char *group, cs_example *e)
 {
     const size_t n = (size_t)r->seg[0].n_base;
@@ -153,7 +153,7 @@ int cs_dataset_add_spans(cs_dataset *d, const cs_record *r, const cs_span *span,
 
 /* ---- split ----------------------------------------------------------------------------------- */
 
-/* An example's place in the order in which groups are met. */
+/* An example's position in the order of groups. */
 struct place { uint64_t rank, group; int64_t example; };
 
 static int by_rank(const void *pa, const void *pb)
@@ -170,7 +170,7 @@ static int by_rank(const void *pa, const void *pb)
 struct split {
     double  frac;
     double *total, *aside;       /* [n_class] bases */
-    double *group;               /* [n_class] bases of the group in hand */
+    double *group;               /* [n_class] bases of the present group */
 };
 
 static double distance(const struct split *s, int32_t c, double more)
@@ -178,7 +178,7 @@ static double distance(const struct split *s, int32_t c, double more)
     return s->total[c] > 0 ? fabs((s->aside[c] + more) / s->total[c] - s->frac) : 0;
 }
 
-/* Sets the group place[0..n) aside if that brings the shares nearer to what is wanted. */
+/* Holds out the group place[0..n) if that brings the shares closer to the target. */
 static void weigh_group(cs_dataset *d, struct split *s, const struct place *place, int64_t n)
 {
     double gain = 0;
@@ -337,7 +337,7 @@ void cs_dataset_cut(const cs_dataset *d, int64_t example, int64_t len, int64_t k
                                     mix(0, e->name, strlen(e->name)));
 
     CS_BUG(slack < 0);
-    /* Sorted draws from the bases that stay uncovered: every set of places is equally likely. */
+    /* Sorted draws from the uncovered bases: every set of positions is equally likely. */
     for (int64_t i = 0; i < k; i++) {
         int64_t at = (int64_t)(cs_rng_u64(key, (uint64_t)i) % (uint64_t)(slack + 1));
         out[i] = (cs_sample){ .example = example, .start = at, .n_base = len };

@@ -1,9 +1,9 @@
 /* dataset.h - labelled sequences in memory, their split, and the samples drawn from them.
  *
  * DESIGN. Sequences stay in memory as one byte per base (or n_channel floats per position) in one
- * arena; crops are views. What is drawn is a pure function of (seed, epoch, number of the sample),
- * so that an epoch can be repeated from its middle, on any number of threads. Tokens are made when
- * a batch is built: they take four times the space of bases and cost little beside the network.
+ * arena; crops are views. Sampling is a pure function of (seed, epoch, number of the sample), so an
+ * epoch can be resumed anywhere, on any number of threads. Tokens are made per batch: they take
+ * four times the memory of bases and cost little compared with the network.
  */
 #ifndef CS_TRAIN_DATASET_H
 #define CS_TRAIN_DATASET_H
@@ -21,11 +21,11 @@ typedef struct cs_example {
     const char  *base;           /* [n_base], or NULL when x is given */
     const float *x;              /* [n_base * n_channel] or NULL */
     const float *target;         /* [n_target], or NULL with CS_TARGET_TOKENS: then */
-    const cs_span *span;         /* [n_span] where which class is: in order, not overlapping */
+    const cs_span *span;         /* [n_span] labelled intervals: sorted, not overlapping */
     int64_t      n_span;
     int64_t      n_base;
     uint64_t     group;          /* hash of the group's name */
-    int32_t      class_no;       /* of the whole example; 0 where it has none */
+    int32_t      class_no;       /* of the whole example; 0 if none */
     cs_part      part;
 } cs_example;
 
@@ -39,30 +39,30 @@ typedef struct cs_dataset {
     int32_t     background;      /* class of bases outside of spans; negative: masked */
     int32_t     n_part;          /* 2: bases are two sequences of one length, in sequence */
     int64_t     n_base;
-    uint64_t    hash;            /* of everything in it, in order: is this the same data? */
+    uint64_t    hash;            /* hash of all contents, in order */
     cs_arena   *mem;
 } cs_dataset;
 
 /** cs_dataset_init - an empty set; n_channel 0: bases */
 void cs_dataset_init(cs_dataset *d, bool is_class, int32_t n_target, int32_t n_channel);
-/** cs_dataset_clear - forget the examples, keep the settings */
+/** cs_dataset_clear - remove the examples, keep the settings */
 void cs_dataset_clear(cs_dataset *d);
 void cs_dataset_release(cs_dataset *d);
 
 /**
- * cs_dataset_add - copy a record (its first segment) behind the others, in CS_PART_TRAIN
+ * cs_dataset_add - append a copy of a record (its first segment), in CS_PART_TRAIN
  *
  * target   [n_target] a class number, or values
- * group    records of one group never lie on both sides of a split; NULL, "" or "unknown": the
- *          record's name, of NAME:FROM-TO with two numbers NAME, so that pieces of one sequence
- *          stay together
+ * group    records of one group are never on both sides of a split; NULL, "" or "unknown": the
+ *          record's name, or NAME of NAME:FROM-TO with two numbers, so pieces of one sequence stay
+ *          together
  * Returns  CS_OK, or CS_EMEM
  */
 int cs_dataset_add(cs_dataset *d, const cs_record *r, const float *target, const char *group)
     CS_MUST_CHECK;
 
-/** cs_dataset_add_spans - the same with classes of stretches instead of a target (of a dataset with
- * CS_TARGET_TOKENS); span [n_span], in order, not overlapping, within the record */
+/** cs_dataset_add_spans - the same with labelled intervals instead of a target (of a dataset with
+ * CS_TARGET_TOKENS); span [n_span], sorted, not overlapping, within the record */
 int cs_dataset_add_spans(cs_dataset *d, const cs_record *r, const cs_span *span, int64_t n_span,
                          const char *group) CS_MUST_CHECK;
 
@@ -70,16 +70,16 @@ int cs_dataset_add_spans(cs_dataset *d, const cs_record *r, const cs_span *span,
  * [n_class] */
 void cs_dataset_count_bases(const cs_dataset *d, cs_part part, int32_t n_class, int64_t *n);
 
-/** cs_dataset_hash - of the records, their groups and parts: what a run learns from */
+/** cs_dataset_hash - hash of the records, their groups and parts */
 uint64_t cs_dataset_hash(const cs_dataset *d);
 
 /**
- * cs_dataset_split - set aside part of every class for validation, whole groups at a time
+ * cs_dataset_split - hold out part of every class for validation, in whole groups
  *
- * Groups are met in an order that the seed and their names decide. One is set aside when that
- * brings the classes' shares of bases (as |share - frac|, summed over classes) nearer to frac.
+ * Groups are visited in an order given by the seed and their names. One is held out if that brings
+ * the classes' shares of bases (as |share - frac|, summed over classes) closer to frac.
  *
- * frac     0 .. 1; 0 leaves everything in CS_PART_TRAIN. Skipped examples are left alone
+ * frac     0 .. 1; 0 leaves all in CS_PART_TRAIN. Skipped examples are unchanged
  */
 int cs_dataset_split(cs_dataset *d, double frac, uint64_t seed) CS_MUST_CHECK;
 
@@ -87,25 +87,26 @@ int cs_dataset_split(cs_dataset *d, double frac, uint64_t seed) CS_MUST_CHECK;
 void cs_dataset_count(const cs_dataset *d, cs_part part, int32_t class_no, int64_t *n,
                       int64_t *n_base);
 
-/** cs_dataset_lacks - how many of all n_class classes have no example in a part; *first: the first
- * of them, if any */
+/** cs_dataset_lacks - number of classes, of n_class, without an example in a part; *first: the
+ * first of them, if any */
 int32_t cs_dataset_lacks(const cs_dataset *d, cs_part part, int32_t n_class, int32_t *first);
-/** cs_dataset_groups - groups of a class (-1: of all) that are not left out; CS_EMEM */
+/** cs_dataset_groups - number of groups of a class (-1: of all), except skipped ones; CS_EMEM */
 int cs_dataset_groups(const cs_dataset *d, int32_t class_no, int64_t *n) CS_MUST_CHECK;
-/** cs_dataset_leaks - validation examples whose sequence a training example has, too, letter by
- * letter; CS_EMEM */
+/** cs_dataset_leaks - number of validation examples with the same sequence as a training example;
+ * CS_EMEM */
 int cs_dataset_leaks(const cs_dataset *d, int64_t *n) CS_MUST_CHECK;
 
-/* What is drawn from a part of the dataset. */
+/* Sampling from a part of the dataset. */
 typedef struct cs_draw {
     int64_t  crop_min, crop_max; /* bases. crop_max 0: whole sequences */
-    double   crop_power;         /* a length L is drawn with density L^-this: 1 is log-uniform */
+    double   crop_power;         /* power of the density L^-power of lengths: 1 is log-uniform */
     int64_t  n_sample;           /* per epoch; 0: every example once */
-    double   balance;            /* 0: classes by their mass, 1: all equally often (n_sample > 0) */
+    double   balance;            /* 0: classes by their mass, 1: with equal probability (n_sample >
+                                  * 0) */
     double   group_balance;      /* the same for the groups within a class */
     double   length_power;       /* an example's mass is length^this */
     bool     reverse;            /* reverse-complement half of them */
-    cs_mutation mutation;        /* the largest rates; each sample draws its own */
+    cs_mutation mutation;        /* maximum rates; each sample draws its own */
     uint64_t seed;
 } cs_draw;
 
@@ -117,7 +118,7 @@ typedef struct cs_sample {
 
 typedef struct cs_sampler cs_sampler;
 
-/** cs_sampler_new - CS_EUSAGE when the part has no example; CS_EMEM. `d` must outlive it */
+/** cs_sampler_new - CS_EUSAGE if the part has no example; CS_EMEM. `d` must outlive it */
 int  cs_sampler_new(const cs_dataset *d, cs_part part, const cs_draw *draw, cs_sampler **out)
     CS_MUST_CHECK;
 void cs_sampler_free(cs_sampler *s);
@@ -125,7 +126,7 @@ void cs_sampler_free(cs_sampler *s);
 int64_t cs_sampler_count(const cs_sampler *s);
 /** cs_sampler_crops - are the samples pieces of records? */
 bool cs_sampler_crops(const cs_sampler *s);
-/** cs_sampler_get - sample j of an epoch, a pure function of the seed and these two */
+/** cs_sampler_get - sample j of an epoch, a pure function of seed, epoch and j */
 cs_sample cs_sampler_get(const cs_sampler *s, uint64_t epoch, int64_t j);
 /** cs_sampler_key - the key of an epoch's other choices, such as the order of its batches */
 uint64_t cs_sampler_key(const cs_sampler *s, uint64_t epoch);

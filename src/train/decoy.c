@@ -1,4 +1,4 @@
-/* decoy.c - sequences of no organism: real ones, shuffled. */
+/* decoy.c - decoy sequences: real ones, shuffled. */
 #include "train/decoy.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void list_steps(struct walk *w, const char *base, int64_t n, int k)
     }
 }
 
-/* The last step of each node: a random tree that leads to the end, by walks without their loops. */
+/* The last step of each node: a random spanning tree towards the end, by loop-erased walks. */
 static void draw_tree(struct walk *w)
 {
     int64_t chosen[NODES];

@@ -1,4 +1,4 @@
-/* decoy.h - sequences of no organism: real ones, shuffled. */
+/* decoy.h - decoy sequences: real ones, shuffled. */
 #ifndef CS_TRAIN_DECOY_H
 #define CS_TRAIN_DECOY_H
 
@@ -9,10 +9,10 @@
 enum { CS_DECOY_MOST_K = 3 };
 
 /**
- * cs_decoy_shuffle - another sequence with as many of each word of k bases
+ * cs_decoy_shuffle - shuffle a sequence, preserving the counts of words of k bases
  *
  * All such sequences are equally likely: a random Eulerian walk over the words of k - 1 bases. Each
- * run of A, C, G and T is shuffled by itself; other letters keep their places.
+ * run of A, C, G and T is shuffled by itself; other letters keep their positions.
  *
  * k        1 to CS_DECOY_MOST_K
  * Returns  CS_OK or CS_EMEM

@@ -15,8 +15,8 @@
 
 enum { WINDOW = 128, LEAST_SAMPLES = 100, BLOCK_BASES = 64 << 20 };
 
-/* What takes the places of reader and writer. Answers come in the order in which samples went in.
- * One thread reads `n_in`, another `n_out`. */
+/* Reader and writer of the stream. Predictions are in the order of the samples. One thread uses
+ * `n_in`, another `n_out`. */
 struct run {
     const cs_dataset *d;
     const cs_sample  *sample;
@@ -55,7 +55,7 @@ static int take_answer(void *arg, const cs_record *r, const cs_prediction *a)
     struct run *k = arg;
     const cs_sample *s = &k->sample[k->n_out++];
 
-    /* Without views that were answered, there are no values. */
+    /* Without predicted views there are no values. */
     if (a->reason && a->n_window[0] == 0) {
         k->n_without++;
         return CS_OK;
@@ -210,7 +210,7 @@ out:
     return rc;
 }
 
-/* By length: where calibrations and the page's rows begin. */
+/* Lower bounds of length bins, for calibrations and the report. */
 static const int64_t edge[] = { 500, 1000, 3000, 10000, 50000 };
 enum { N_EDGE = sizeof edge / sizeof *edge };
 

@@ -13,35 +13,34 @@ typedef struct cs_evaluation {
     cs_model        *model;
     const cs_policy *policy;     /* of that model */
     int64_t          batch_tokens;
-    int              n_thread;   /* that work at once */
-    cs_counts       *counts;     /* added to instead of scores where answers are per token */
+    int              n_thread;   /* number of threads */
+    cs_counts       *counts;     /* used instead of scores for predictions per token */
 } cs_evaluation;
 
 /**
- * cs_evaluate_samples - answer samples and add what comes against labels
+ * cs_evaluate_samples - predict samples and add predictions and labels to the scores
  *
- * n_without  grows by the samples that got a reason instead of a prediction; they are not added
+ * n_without  incremented by the samples with a reason instead of a prediction; they are not added
  * Returns  CS_OK, or the errors of cs_stream_run()
  */
 int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sample *sample,
                         int64_t n,
                      cs_scores *scores, int64_t *n_without) CS_MUST_CHECK;
 
-/** cs_evaluate_per_record - CS_OK, or CS_EMODEL where answers are per token, naming the command
- * that writes such answers */
+/** cs_evaluate_per_record - CS_OK, or CS_EMODEL for predictions per token, naming the command for
+ * these */
 int cs_evaluate_per_record(const cs_model *m) CS_MUST_CHECK;
 
-/** cs_evaluate_wants - may the record be judged? With --split, what was not kept for validation has
- * been trained on */
+/** cs_evaluate_wants - may the record be evaluated? With --split, only validation records may */
 bool cs_evaluate_wants(const cs_labelled *l, const cs_example *e);
 
 /**
- * cs_evaluate_blocks - read labelled records in blocks that fit the model, and hand each over
+ * cs_evaluate_blocks - read labelled records in blocks that fit the model, and call `block` on each
  *
  * d        zero; holds the records of the present block while `block` runs
  * block    sums the records that it leaves out in *n_without
- * Returns  CS_OK, with warnings about what was left out; the errors of cs_labelled_read() and of
- *          block(); CS_EMODEL for records that are not what the model takes or predicts
+ * Returns  CS_OK, with warnings about omitted records; the errors of cs_labelled_read() and of
+ *          block(); CS_EMODEL for records that do not fit the model's input or output
  */
 int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*block)(void *arg),
                     void *arg, const int64_t *n_without) CS_MUST_CHECK;
@@ -51,12 +50,12 @@ int cs_evaluate_blocks(cs_labelled *l, const cs_model *m, cs_dataset *d, int (*b
 int cs_evaluate_lengths(const char *option, const char *text, int n_most, int64_t *v, int *n)
     CS_MUST_CHECK;
 
-/** cs_evaluate_fit - cs_calibrate() for a model, its calls taxa where its head knows their tree;
+/** cs_evaluate_fit - cs_calibrate() for a model, with taxa as calls if its head has their tree;
  * path names it in messages */
 int cs_evaluate_fit(cs_model *m, const char *path, const cs_scores *s, const int64_t *edge,
                  int n_edge) CS_MUST_CHECK;
 
-/* A model file and the validation that it was trained beside. */
+/* A model file and its validation data. */
 typedef struct cs_judged {
     const char       *path;      /* read, and written again */
     cs_backend       *be;
@@ -79,16 +78,15 @@ int cs_evaluate_add(const cs_judged *j, cs_scores *scores) CS_MUST_CHECK;
  * uncalibrated; valid of `j` is not used. CS_OK, CS_EMEM, CS_EIO */
 int cs_evaluate_page(const cs_judged *j, cs_model *m, const cs_scores *scores) CS_MUST_CHECK;
 
-/** cs_evaluate_check_page - before the training: can the page be written, and is there what it
- * shows? CS_OK, also with html NULL; CS_EUSAGE, CS_EIO */
+/** cs_evaluate_check_page - check before training that the page can be written and has content.
+ * CS_OK, also with html NULL; CS_EUSAGE, CS_EIO */
 int cs_evaluate_check_page(const char *html, const cs_run_args *own, const cs_head *head,
                            const cs_sampler *valid) CS_MUST_CHECK;
 
 /**
- * cs_evaluate_judge - calibrate a model of classes, where the samples are not too few, and write
- * the page
+ * cs_evaluate_judge - calibrate a model of classes, if there are enough samples, and write the page
  *
- * Returns  CS_OK; the errors of loading, judging and saving
+ * Returns  CS_OK; the errors of loading, evaluation and saving
  */
 int cs_evaluate_judge(const cs_judged *j) CS_MUST_CHECK;
 

@@ -31,8 +31,8 @@ void cs_feed_work_release(cs_feed_work *w)
     *w = (cs_feed_work){ 0 };
 }
 
-/* A sample's bases, or one of its two parts', turned round if need be, as token ids behind the
- * *n_tok that there are in w->id. */
+/* Append the token ids of a sample's bases, or of one of its two parts, reverse-complemented if
+ * required, to the *n_tok ids in w->id. */
 static int tokenise(cs_feed_work *w, cs_segment seg, const cs_pack *pack, bool reverse,
                     int64_t *n_tok)
 {
@@ -71,8 +71,7 @@ static int32_t class_at(const cs_dataset *d, const cs_example *e, int64_t base)
     return lo < e->n_span && e->span[lo].from <= base ? e->span[lo].class_no : d->background;
 }
 
-/* What the n tokens of a sample are to be answered with, into w->label: the class of the middle one
- * of the bases that a token stands for. */
+/* Targets of the n tokens of a sample, into w->label: the class of a token's middle base. */
 static int label_tokens(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack,
                         const cs_sample *s, int64_t n)
 {
@@ -95,7 +94,7 @@ static int label_tokens(cs_feed_work *w, const cs_dataset *d, const cs_pack *pac
 
 /* ---- samples into batches -------------------------------------------------------------------- */
 
-/* A sample's bases as its mutation leaves them, in w->mutant. */
+/* A sample's mutated bases, in w->mutant. */
 static int mutate(cs_feed_work *w, const cs_sample *s, cs_segment *seg)
 {
     if (cs_mutation_is_none(&s->mutation))
@@ -145,7 +144,7 @@ int cs_feed_check_lengths(const cs_dataset *d, const cs_pack *pack, int64_t crop
     for (int64_t i = 0; i < d->n && most > 0; i++) {
         const cs_example *e = &d->ex[i];
         const int64_t n_base = crop_max > 0 && crop_max < e->n_base ? crop_max : e->n_base;
-        /* Most are told by their length, without their tokens. */
+        /* Most are known by length, without tokenising. */
         n = e->x != NULL ? n_base : pack->tok->bound(pack->tok_state, n_base);
         if (e->part == CS_PART_SKIP || n <= most)
             continue;
@@ -182,7 +181,7 @@ int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, co
 
     if (tokenise_sample(w, d, pack, s, &n) != CS_OK)
         return CS_EMEM;
-    /* A tokenizer may give fewer tokens than its bound, by which the sample was sorted. */
+    /* A tokenizer may give fewer tokens than its bound, which was used for sorting. */
     if (b->n_rec > 0 && cs_depth(n) != b->depth)
         return CS_EOF;
     const int32_t *id = x == NULL ? w->id : NULL;
@@ -193,15 +192,15 @@ int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, co
     return cs_batch_append_labelled(b, id, x, n, w->label, bases);
 }
 
-/* Added to a batch's number for every part that comes apart from it: see fill_batch(). */
+/* Added to a batch's number for every part split off: see fill_batch(). */
 #define SPLIT (UINT64_C(1) << 32)
 
-/* What the run of the stage keeps in hand. */
+/* State of the stage. */
 struct hand {
     const cs_feed *f;
     cs_queue      *out;
     cs_feed_work   work;
-    cs_feed_item   next;         /* the item that is being filled */
+    cs_feed_item   next;         /* the item being filled */
     int64_t        n_left;       /* training steps until the run's limit */
 };
 
@@ -222,7 +221,7 @@ static int emit(struct hand *h, bool step_end, bool epoch_end)
     return rc;
 }
 
-/* One planned batch into the item in hand; see cs_feed_append for why it may take several. */
+/* One planned batch into the present item; it may take several: see cs_feed_append. */
 static int fill_batch(struct hand *h, const cs_dataset *d, const cs_sample *s, int64_t n)
 {
     int rc = CS_OK;
@@ -273,8 +272,8 @@ out:
     return rc;
 }
 
-/* What a sample counts in its step: nothing if its loss is 0 whatever the network says. Weights of
- * tokens' classes are no part of it (see nn/heads/head_token.c). */
+/* Weight of a sample in its step: 0 if its loss is always 0. Class weights of tokens are not
+ * included (see nn/heads/head_token.c). */
 static int weight_of(struct hand *h, const cs_dataset *d, const cs_sample *s, double *weight)
 {
     int64_t n, t = 0;
@@ -285,7 +284,7 @@ static int weight_of(struct hand *h, const cs_dataset *d, const cs_sample *s, do
             *weight = (double)h->f->weight[d->ex[s->example].class_no];
         return CS_OK;
     }
-    /* Which bases a token stands for only its tokenizer knows; done twice, beside learning. */
+    /* Only the tokenizer knows a token's bases; repeated, in parallel with training. */
     if (cs_feed_label(&h->work, d, &h->f->pack, s, &n) != CS_OK)
         return CS_EMEM;
     while (t < n && h->work.label[t] < 0)

@@ -6,16 +6,16 @@
 #include "batch/batch.h"
 #include "train/steps.h"
 
-/* A batch on its way to the network. */
+/* A batch for the network. */
 typedef struct cs_feed_item {
     cs_batch *batch;
-    cs_part   part;              /* CS_PART_TRAIN: learn from it; CS_PART_VALID: evaluate by it */
+    cs_part   part;              /* CS_PART_TRAIN or CS_PART_VALID */
     int64_t   epoch, step;       /* step within the epoch (training) */
     double    scale;             /* 1 / (weights of the step's records); 0: none counts */
     int64_t   n_base;            /* of its samples: bases, or positions of real values */
     bool      first;             /* the first batch of its step */
     bool      step_end;          /* the last batch of its step */
-    bool      epoch_end;         /* nothing more comes of this epoch, validation included */
+    bool      epoch_end;         /* last item of this epoch, including validation */
     uint64_t  no;                /* of the batch in its step, for its random numbers */
     int       owner;             /* the rank that computes it */
 } cs_feed_item;
@@ -28,19 +28,19 @@ typedef struct cs_feed {
     const cs_sampler *train, *valid;   /* valid NULL: none */
     cs_pack       pack;
     const float  *weight;        /* [n_class] or NULL */
-    int64_t       epoch, step;   /* where to begin */
+    int64_t       epoch, step;   /* start of the feed */
     int64_t       n_epoch;
     int64_t       n_left;        /* steps until the run's limit; INT64_MAX: none */
-    int           rank, n_rank;  /* whose batches come; n_rank 0: all */
-    /* Epochs before this one have no further step: their validation is next. The learner sets it
-     * while the feed runs, and leaves out what it still gets of them. */
+    int           rank, n_rank;  /* rank to feed; n_rank 0: all */
+    /* Epochs before this one have no further step: their validation is next. The training stage
+     * sets it while the feed runs, and drops their remaining items. */
     _Atomic int64_t cut;
 } cs_feed;
 
-/* The batches of a step are dealt to the ranks in turn: what a step consists of, and which random
- * numbers a batch gets, does not depend on how many there are. A rank gets its own batches, rank 0
- * those of the validation of all (their targets are wanted there), and each gets the end of every
- * step, with an empty batch if need be. */
+/* The batches of a step are dealt to the ranks in turn: the content of a step and the random
+ * numbers of a batch do not depend on the number of ranks. A rank gets its own batches, rank 0 also
+ * all validation batches (for their targets), and each gets the end of every step, with an empty
+ * batch if necessary. */
 static inline int cs_feed_owner(const cs_feed *f, int64_t batch)
 {
     return f->n_rank > 1 ? (int)(batch % f->n_rank) : f->rank;
@@ -58,10 +58,10 @@ int cs_feed_run(void *self, cs_queue *in, cs_queue *out) CS_MUST_CHECK;
 /** cs_feed_bytes, cs_feed_drop - for the queue */
 size_t cs_feed_bytes(const void *item);
 void   cs_feed_drop(void *item);
-/** cs_feed_step_count - steps of an epoch, by laying it out */
+/** cs_feed_step_count - number of steps of an epoch, by planning it */
 int cs_feed_step_count(const cs_feed *f, int64_t epoch, int64_t *n) CS_MUST_CHECK;
 
-/* Space that is used again from sample to sample. */
+/* Memory reused between samples. */
 typedef struct cs_feed_work {
     char    *base, *mutant;
     cs_segment seg;              /* the sequence of the last sample */
@@ -75,8 +75,8 @@ void cs_feed_work_release(cs_feed_work *w);
 /**
  * cs_feed_append - tokenise one sample into a batch; its slot keeps the number of bases
  *
- * Returns  CS_OK; CS_EOF when the sample's tokens turn out to have another depth than the batch
- *          (the batch stands as before: emit it and try again with an empty one); CS_EMEM
+ * Returns  CS_OK; CS_EOF if the sample's tokens have another depth than the batch (which is
+ *          unchanged: emit it and retry with an empty one); CS_EMEM
  */
 int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
                    cs_batch *b) CS_MUST_CHECK;
@@ -84,16 +84,16 @@ int cs_feed_append(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, co
 /**
  * cs_feed_check_lengths - do all samples fit a model?
  *
- * crop_max bases of the longest piece that is cut from a record; 0: whole records
- * most     tokens, or positions, that the model takes; 0: any number
- * Returns  CS_OK; CS_EUSAGE naming the longest record; CS_EMEM. Where the number of tokens depends
- *          on the bases, a record's first piece stands for the others
+ * crop_max bases of the longest crop; 0: whole records
+ * most     maximum tokens, or positions, of the model; 0: any
+ * Returns  CS_OK; CS_EUSAGE naming the longest record; CS_EMEM. If the number of tokens depends on
+ *          the bases, only a record's first piece is checked
  */
 int cs_feed_check_lengths(const cs_dataset *d, const cs_pack *pack, int64_t crop_max, int64_t most)
     CS_MUST_CHECK;
 
-/** cs_feed_label - tokenise a sample of a dataset with CS_TARGET_TOKENS: its n tokens' classes come
- * to lie in w->label; CS_OK or CS_EMEM */
+/** cs_feed_label - tokenise a sample of a dataset with CS_TARGET_TOKENS: the classes of its n
+ * tokens go to w->label; CS_OK or CS_EMEM */
 int cs_feed_label(cs_feed_work *w, const cs_dataset *d, const cs_pack *pack, const cs_sample *s,
                   int64_t *n) CS_MUST_CHECK;
 

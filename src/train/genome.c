@@ -10,11 +10,11 @@
 #include "base/mem.h"
 #include "io/regions.h"
 
-/* A share of the genome is set aside in about this many blocks, of at most so many windows: many
- * small ones are more alike, but each costs the windows that its ends cut short. */
+/* A share of the genome is held out in about this many blocks, of at most this many windows: many
+ * small blocks are more representative, but each truncates windows at its ends. */
 enum { BLOCKS = 256, BLOCK_WINDOWS = 64 };
 
-/* The contigs of one file, which is one or the other. */
+/* The contigs of one file, FASTA or diplotype text. */
 static int add_contigs(cs_genome *g, cs_reference *r, cs_sites *s)
 {
     const int n = r ? cs_reference_count(r) : cs_sites_count(s);
@@ -146,7 +146,7 @@ static int32_t next_named(const cs_genome *g, const char *name, int32_t no)
     return no;
 }
 
-/* *no comes in as the contig of the line before, which is most often the same, or -1. */
+/* *no is initially the contig of the previous line, mostly the same, or -1. */
 static int find_contig(const cs_genome *g, const char *bed, const cs_region *r, int32_t *no)
 {
     if (*no < 0 || strcmp(g->contig[*no].name, r->contig) != 0) {
@@ -172,7 +172,7 @@ static int by_place(const void *pa, const void *pb)
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* Sorted by contig and place. */
+/* Sorted by contig and position. */
 static int read_regions(const cs_genome *g, const char *bed, struct regions *to)
 {
     int rc = CS_OK;
@@ -199,8 +199,8 @@ out:
     return rc;
 }
 
-/* A contig's regions go to valid, what lies between them to train; *next is the first region that
- * may be of this contig. */
+/* A contig's regions go to valid, the gaps to train; *next is the first region that may be of this
+ * contig. */
 static int share_by_regions(const struct regions *r, size_t *next, int32_t no, int64_t n_base,
                             cs_corpus *train, cs_corpus *valid)
 {

@@ -8,7 +8,7 @@
 #include "io/sites.h"
 #include "train/corpus.h"
 
-/* A contig of FASTA, or a record of diplotype text, of which it is number `no`. */
+/* A contig of FASTA, or record number `no` of diplotype text. */
 typedef struct cs_contig {
     cs_reference *file;          /* or NULL */
     cs_sites     *sites;
@@ -27,9 +27,9 @@ typedef struct cs_genome {
 } cs_genome;
 
 /**
- * cs_genome_open - FASTA files with their indices, and diplotype text; names and lengths are kept
+ * cs_genome_open - FASTA files with their indices, and diplotype text; stores names and lengths
  *
- * alphabet what the tokenizer wants: diplotype text is refused where it is nucleotides
+ * alphabet the tokenizer's: diplotype text is refused for nucleotides
  * Returns  CS_OK (release with cs_genome_release); CS_EUSAGE for what is not a file; the errors of
  *          cs_reference_open() and cs_sites_open()
  */
@@ -40,16 +40,16 @@ void cs_genome_release(cs_genome *g);
  * cs_reference_fetch() and cs_sites_fetch() */
 int cs_genome_fetch(void *genome, int32_t no, int64_t from, int64_t to, char *out) CS_MUST_CHECK;
 
-/* What is held out for validation, or left out. A name stands for a contig, or for all whose
- * names continue with ':' behind it, as pieces NAME:FROM-TO of one sequence do. */
+/* Contigs and regions for validation, or to exclude. A name matches a contig, and all whose names
+ * continue with ':', such as pieces NAME:FROM-TO of one sequence. */
 typedef struct cs_genome_split {
     const char *valid, *skip;    /* names with commas, or NULL */
     const char *valid_bed;       /* regions, or NULL */
-    double      valid_frac;      /* where neither names nor regions are given */
+    double      valid_frac;      /* without names and regions */
 } cs_genome_split;
 
 /**
- * cs_genome_share - every contig to one of two corpora, or part to each
+ * cs_genome_share - assign every contig, or its parts, to one of two corpora
  *
  * Returns  CS_OK; CS_EUSAGE for a name that no contig has; the errors of reading the regions
  */

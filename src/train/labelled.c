@@ -1,5 +1,4 @@
-/* labelled.c - sequences with what is known about them: for the commands that learn and
- * evaluate. */
+/* labelled.c - read labelled sequences for training and evaluation. */
 #include "train/labelled.h"
 
 #include <limits.h>
@@ -76,7 +75,7 @@ static int check_intervals(const cs_label_args *a, bool per_token)
     return CS_OK;
 }
 
-/* A label that a record lacks has to be told from one that is not known: only a table can. */
+/* Absent and unknown labels must be distinguished, which requires a table. */
 static int check_multilabel(const cs_label_args *a)
 {
     const char *other = a->key != NULL ? "label-key" : a->class_file.n > 0 ? "class"
@@ -98,7 +97,7 @@ static int check_sources(const cs_label_args *a, const cs_input_args *input, boo
                        input->file.n > 0 ? input->file.v[0] : input->list.v[0]);
     if (a->class_file.n > 0 && !is_class)
         return cs_fail(CS_EUSAGE, "--class is for classes, but the head predicts values");
-    /* Series files bring their own, which is found out when the first record is read. */
+    /* Series files have targets of their own, detected at the first record. */
     return CS_OK;
 }
 
@@ -134,7 +133,7 @@ static int class_no(cs_labelled *l, const char *label, int *no)
                    "to a class", label, cs_suggest_hint(&near));
 }
 
-/* CLASS=FILE: the file joins the inputs, its class is kept beside it. */
+/* CLASS=FILE: add the file to the inputs and store its class. */
 static int add_class_files(cs_labelled *l, cs_input_args *input)
 {
     int rc = CS_OK;
@@ -163,7 +162,7 @@ out:
     return rc;
 }
 
-/* The background is the first class, unless a model has numbered them. */
+/* The background is the first class, unless the model defines the order. */
 static int open_intervals(cs_labelled *l)
 {
     int rc = CS_OK;
@@ -223,7 +222,7 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
     for (int32_t i = 0; model && (is_class || l->is_labels) && i < model->n_label; i++)
         CS_TRY(cs_classes_add(&l->classes, model->label[i].name, &no));
     l->fixed = model != NULL;
-    /* A genus that the model does not know still has a family that it may. */
+    /* The family of an unknown genus may be known to the model. */
     l->n_rank = model == NULL ? a->n_rank : head->per_token ? 0 : cs_taxa_depth(model);
     l->lineages = model == NULL ? a->lineages : l->n_rank > 0;
     CS_TRY(add_class_files(l, input));
@@ -253,7 +252,7 @@ void cs_labelled_close(cs_labelled *l)
 
 /* ---- one record ------------------------------------------------------------------------------ */
 
-/* The text of a record's label, or NULL; buf is space for one from the header. */
+/* The text of a record's label, or NULL; buf holds one from the header. */
 static const char *find_label(const cs_labelled *l, const cs_record *r, char *buf, size_t n_buf)
 {
     if (l->table != NULL)
@@ -278,8 +277,8 @@ static int unlabelled(cs_labelled *l, const cs_record *r)
                    ? "labels; give --labels" : "values; give --labels or --label-key");
 }
 
-/* A series' one target is its class where no other source is given. Class k is named k, so those
- * below the largest number met exist, too. */
+/* A series' single target is its class without another source. Class k is named k, so all classes
+ * below the largest number exist. */
 static int own_class(cs_labelled *l, const cs_record *r, float *target)
 {
     int rc = CS_OK, no = 0;
@@ -300,7 +299,7 @@ out:
     return rc;
 }
 
-/* CS_OK and a class number, or CS_EOF: leave the record out. */
+/* CS_OK and a class number, or CS_EOF: skip the record. */
 static int find_class(cs_labelled *l, const cs_record *r, float *target)
 {
     char buf[LABEL_BYTES], tidy[LABEL_BYTES];
@@ -365,7 +364,7 @@ out:
     return rc;
 }
 
-/* A series' targets are its labels where there is no table. Label k is named k. */
+/* A series' targets are its labels without a table. Label k is named k. */
 static int own_labels(cs_labelled *l, const cs_record *r, float *target)
 {
     int rc = CS_OK, no;
@@ -384,7 +383,7 @@ out:
     return rc;
 }
 
-/* CS_OK, or CS_EOF: leave the record out. */
+/* CS_OK, or CS_EOF: skip the record. */
 static int find_labels(cs_labelled *l, const cs_record *r, float *target)
 {
     bool known = false;
@@ -439,7 +438,7 @@ static int find_part(const cs_labelled *l, const cs_record *r, cs_part *part)
                    r->name, text, l->args->split);
 }
 
-/* The first record says whether inputs are bases or values, and how many targets there are. */
+/* The first record determines bases or values, and the number of targets. */
 static int fit(const cs_labelled *l, cs_dataset *d, const cs_record *r)
 {
     const int32_t channels = r->x != NULL ? r->n_channel : 0, targets = n_target(l, r);
@@ -457,7 +456,7 @@ static int fit(const cs_labelled *l, cs_dataset *d, const cs_record *r)
     return CS_OK;
 }
 
-/* Where it is known what, or CS_EOF: leave the record out. */
+/* The record's intervals, or CS_EOF: skip the record. */
 static int find_spans(cs_labelled *l, const cs_record *r, const cs_span **span, int64_t *n)
 {
     const int rc = cs_intervals_find(l->interval, r->name, r->seg[0].n_base, span, n);

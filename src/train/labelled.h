@@ -1,5 +1,4 @@
-/* labelled.h - sequences with what is known about them: for the commands that learn and
- * evaluate. */
+/* labelled.h - read labelled sequences for training and evaluation. */
 #ifndef CS_TRAIN_LABELLED_H
 #define CS_TRAIN_LABELLED_H
 
@@ -12,7 +11,7 @@ typedef struct cs_label_args {
     const char *labels, *key, *map, *split_by, *split, *intervals, *background;
     cs_strlist  class_file;
     int         skip_unlabelled;
-    /* No options: set by a command that has no model yet. As in cs_labelled */
+    /* Not options: set by a command without a model so far. As in cs_labelled */
     bool        lineages;
     int         n_rank;
     const char *ranks;           /* of --lineage, or NULL */
@@ -26,34 +25,34 @@ typedef struct cs_labelled {
     cs_inputs  *in;
     cs_chunk   *chunk;
     cs_labels  *table, *map, *split;
-    cs_classes  classes;         /* grows in the order met, unless `fixed` */
-    bool        fixed;           /* a label that is not in `classes` is an error, but for */
-    bool        lineages;        /* labels that are lineages, of n_rank parts at most (0: any):
-                                  * those are added behind a model's classes */
+    cs_classes  classes;         /* extended in input order, unless `fixed` */
+    bool        fixed;           /* a label that is not in `classes` is an error, except */
+    bool        lineages;        /* lineages of at most n_rank parts (0: any), which are added after
+                                  * a model's classes */
     int         n_rank;
     bool        is_class;        /* else values, or */
     bool        is_labels;       /* 0, 1 or NaN for each of `classes` */
-    cs_multilabels *multi;       /* where these come from --labels, or NULL */
-    cs_intervals *interval;      /* classes of stretches instead, or NULL */
-    int         background;      /* class of what lies between them, or -1 */
+    cs_multilabels *multi;       /* table of these from --labels, or NULL */
+    cs_intervals *interval;      /* labelled intervals instead, or NULL */
+    int         background;      /* class of bases outside of them, or -1 */
     int64_t     n_named;         /* records with intervals */
-    int64_t     min_base;        /* shorter records are left out */
+    int64_t     min_base;        /* minimum length; shorter records are skipped */
     int        *file_class;      /* [n files] of --class, or NULL */
     int64_t     n_read, n_ungrouped, n_unlabelled, n_short, n_skipped, n_masked;
     char        first_short[64];
 } cs_labelled;
 
-/** cs_labelled_once - what of inputs and tables can be read only once, by name, or NULL; "-",
- * standard input, where no input is named */
+/** cs_labelled_once - the name of an input or table that can be read only once, or NULL; "-",
+ * standard input, without named inputs */
 const char *cs_labelled_once(const cs_label_args *a, const cs_input_args *input);
 
 /**
  * cs_labelled_open - check the options and open tables and inputs
  *
- * input    files of -i; with --class those files are added to it
+ * input    files of -i; the files of --class are added to it
  * model    NULL: classes are collected; else its labels are the only ones
- * head     says whether labels are classes or values, of records or of stretches
- * Returns  CS_OK; CS_EUSAGE when not exactly one source of labels is given; what opening gives
+ * head     determines whether labels are classes or values, of records or intervals
+ * Returns  CS_OK; CS_EUSAGE without exactly one source of labels; errors of opening
  */
 int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_input_opt *how,
                      const cs_model *model, const cs_head *head, cs_labelled *l) CS_MUST_CHECK;
@@ -62,25 +61,26 @@ int cs_labelled_open(const cs_label_args *a, cs_input_args *input, const cs_inpu
  * cs_labelled_read - add records to a dataset until it holds max_base bases or the input ends
  *
  * d        zero before the first call; initialised by the first record
- * Returns  CS_OK; CS_EOF when the input has ended (records may have been added); CS_EFORMAT for a
- *          record without a label or with one that does not fit; what reading gives
+ * Returns  CS_OK; CS_EOF at the end of the input (records may have been added); CS_EFORMAT for a
+ *          record with a missing or invalid label; reading errors
  */
 int cs_labelled_read(cs_labelled *l, cs_dataset *d, int64_t max_base) CS_MUST_CHECK;
 
-/** cs_labelled_read_all - open, read all that a model tells the classes of, and close. d: zero, as
- * above. Returns what those give; CS_EFORMAT without a record */
+/** cs_labelled_read_all - open, read all records with labels of the model, and close. d: zero, as
+ * above. Returns their errors; CS_EFORMAT without a record */
 int cs_labelled_read_all(const cs_label_args *a, cs_input_args *input, const cs_model *m,
                          cs_dataset *d) CS_MUST_CHECK;
 
-/** cs_labelled_table - whose rows are records that have labels, of --labels; NULL without */
+/** cs_labelled_table - the table of --labels; NULL without */
 cs_labels *cs_labelled_table(const cs_labelled *l);
 
-/** cs_labelled_report - warnings about what was left out */
+/** cs_labelled_report - warnings about omitted records */
 void cs_labelled_report(const cs_labelled *l);
-/** cs_labelled_advise_tree - a note where a thousand classes or more are lineages, and flat */
+/** cs_labelled_advise_tree - a note if a thousand classes or more are lineages under a flat head */
 void cs_labelled_advise_tree(const cs_labelled *l);
-/** cs_labelled_check_split - warnings about classes without a record in a part of d, and why, and
- * about sequences that are in both; CS_EUSAGE when no record has the key of --split-by; CS_EMEM */
+/** cs_labelled_check_split - warnings about classes without a record in a part of d, with the
+ * reason, and about sequences in both parts; CS_EUSAGE if no record has the key of --split-by;
+ * CS_EMEM */
 int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool wants_valid)
     CS_MUST_CHECK;
 void cs_labelled_close(cs_labelled *l);

@@ -2,10 +2,10 @@
 #include "base/log.h"
 #include "train/labelled.h"
 
-/* From here on the tree that lineages make is worth its while. */
+/* Number of classes from which the head tree is recommended. */
 enum { MANY_CLASSES = 1000 };
 
-/* No more than told: a table may be of more than is trained on here. */
+/* A note only: the table may cover more than this training. */
 static void tell_unmet(const cs_labels *table, const char *path)
 {
     const char *first;
@@ -55,7 +55,7 @@ static void tell_untrained(const cs_labelled *l, const cs_dataset *d)
                 l->classes.n, l->classes.name[first]);
 }
 
-/* Why the first of them has none, and what helps. */
+/* Why the first of them has none, and the remedy. */
 static int tell_unvalidated(const cs_labelled *l, const cs_dataset *d)
 {
     int rc = CS_OK;
@@ -85,7 +85,7 @@ out:
     return rc;
 }
 
-/* A key that no record has would split by names, silently. */
+/* A key without a record would silently split by names. */
 static int check_key(const cs_labelled *l)
 {
     const char *by = l->args != NULL ? l->args->split_by : NULL;   /* NULL: variants */

@@ -1,4 +1,4 @@
-/* likeness_fit.c - how to tell sequences that are unlike the training, from real and shuffled
+/* likeness_fit.c - fit the detection of sequences unlike the training, from real and shuffled
  * ones. */
 #include "train/likeness_fit.h"
 
@@ -17,7 +17,7 @@ static const double lost = 0.02, repetitive = 0.002, ridge = 1e-3, lax = -1e30;
 /* Sums over real [0] and shuffled [1] sequences. */
 struct sums { double n[2], sum[2][CS_LIKENESS_WORDS], square[2][CS_LIKENESS_WORDS]; };
 
-/* A sequence as it was fitted by. */
+/* Scores of a sequence. */
 struct scored { int bin; int32_t class_no; double score, repetition, shuffled; };
 
 static cs_record record_of(const char *base, int64_t n_base)
@@ -25,7 +25,7 @@ static cs_record record_of(const char *base, int64_t n_base)
     return (cs_record){ .name = "", .n_seg = 1, .seg = { { base, NULL, n_base } } };
 }
 
-/* Real, or shuffled: then in `work`, which has room for it. */
+/* Real, or shuffled into `work`, which is large enough. */
 static int look(const cs_dataset *d, int64_t i, bool shuffled, uint64_t seed, char *work,
                 cs_likeness *x)
 {
@@ -108,7 +108,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Below the value returned lies this share of v [n]; `lax` where there are too few. */
+/* The quantile of v [n] at this share; `lax` if there are too few. */
 static double quantile(double *v, int64_t n, double share, double otherwise)
 {
     if (n < LEAST_OF_CLASS)

@@ -1,4 +1,4 @@
-/* likeness_fit.h - how to tell sequences that are unlike the training, from real and shuffled
+/* likeness_fit.h - fit the detection of sequences unlike the training, from real and shuffled
  * ones. */
 #ifndef CS_TRAIN_LIKENESS_FIT_H
 #define CS_TRAIN_LIKENESS_FIT_H
@@ -11,13 +11,13 @@
  *
  * The weights separate sequences of 1,000 bases and more from themselves, shuffled with their 1-,
  * 2- or 3-mers kept in turn (linear discriminant of diagonal variance). A limit is the quantile
- * 0.02 of the score, or 0.998 of repetition, of the sequences of a class in a range of lengths; it
- * is lax where there are fewer than 50.
+ * 0.02 of the score, or 0.998 of repetition, of the sequences of a class in a length range; it is
+ * lax with fewer than 50.
  *
- * d        sequences with classes below n_class, each of a length as it will be classified
- * c        with ranges of lengths; its n_class becomes that given
- * Returns  CS_OK; CS_EFORMAT without 100 sequences of 1,000 bases; CS_EMEM. A note per range tells
- *          how many shuffled sequences are refused
+ * d        sequences with classes below n_class, each of a length typical for classification
+ * c        with length ranges; its n_class is set
+ * Returns  CS_OK; CS_EFORMAT without 100 sequences of 1,000 bases; CS_EMEM. A note per range states
+ *          how many shuffled sequences are rejected
  */
 int cs_likeness_fit(const cs_dataset *d, int32_t n_class, uint64_t seed, cs_calibration *c)
     CS_MUST_CHECK;

@@ -1,12 +1,12 @@
 /*
- * lookup_build.c - a look-up table from labelled sequences: words that a class's groups share.
+ * lookup_build.c - build a look-up table: words shared by groups of a class.
  *
  * DESIGN
  * Every sampled word of every sequence becomes 64 bits, its hash above the number of its group, in
- * one of 256 lists by the first bits of the hash. Lists are sorted one by one, and a word's groups
- * then lie side by side. Two passes over them: the first counts how many words have how many groups
- * of their class, which says from how many groups on words fit the table; the second takes them, in
- * the order in which the table holds them.
+ * one of 256 lists by the first bits of the hash. Lists are sorted one by one, so a word's groups
+ * are adjacent. Two passes: the first makes a histogram of words by groups of their class, which
+ * gives the minimum number of groups for the table's size; the second stores the words, in the
+ * table's order.
  */
 #include "train/lookup_build.h"
 
@@ -21,7 +21,7 @@ enum { N_LIST = 256, GROUP_BITS = 64 - CS_LOOKUP_HASH_BITS, MOST_GROUPS = 1 << G
 
 struct list { uint64_t *v; size_t n, cap; };
 
-/* A group, by its hash and class; its number is its place. */
+/* A group, by its hash and class; its number is its index. */
 struct group { uint64_t name; int32_t class_no; };
 
 struct build {
@@ -31,8 +31,8 @@ struct build {
     struct list   list[N_LIST];
     struct group *group;         /* in order */
     int64_t       n_group;
-    int64_t       level[N_LEVEL];/* words of so many groups of their class */
-    int64_t       cut;           /* words of so many groups are taken in part: */
+    int64_t       level[N_LEVEL];/* histogram of words by groups of their class */
+    int64_t       cut;           /* words with this many groups are stored in part: */
     int64_t       n_cut, n_cut_all;
     int32_t      *count;         /* [n_class] groups of the present word */
 };
@@ -118,10 +118,10 @@ static void sort_list(struct list *l)
     l->n = n;
 }
 
-/* What groups have a word. */
+/* The groups with a word. */
 struct found { int32_t first, second; int64_t n_first; };
 
-/* The word that begins at l->v[*i], which moves behind its groups; is it one to keep? */
+/* The word at l->v[*i]; advances *i over its groups. Is it stored? */
 static bool next_word(struct build *b, const struct list *l, size_t *i, struct found *w)
 {
     const uint64_t hash = l->v[*i] >> GROUP_BITS;
@@ -148,7 +148,7 @@ static int64_t level_of(const struct found *w)
     return w->n_first < N_LEVEL ? w->n_first : N_LEVEL - 1;
 }
 
-/* From how many groups on do words fit? */
+/* Minimum number of groups of stored words. */
 static int64_t find_cut(struct build *b)
 {
     int64_t n = 0, most = b->rule->max_bytes / 4;
@@ -172,7 +172,7 @@ static void count_levels(struct build *b)
                 b->level[level_of(&w)]++;
 }
 
-/* Of words at the cut, n_cut of n_cut_all, spread evenly; met: how many there have been. */
+/* Of words at the threshold, n_cut of n_cut_all, evenly spaced; met: number seen so far. */
 static bool takes(const struct build *b, int64_t level, int64_t *met)
 {
     if (level != b->cut)
@@ -182,7 +182,7 @@ static bool takes(const struct build *b, int64_t level, int64_t *met)
     return *met * b->n_cut / b->n_cut_all > before;
 }
 
-/* A fingerprint may be shorter than a hash: of words that look the same the first one stays. */
+/* A fingerprint may be shorter than a hash: of words with equal ones the first is stored. */
 static bool repeats(const cs_lookup *l, int64_t n, uint32_t bucket, uint32_t print)
 {
     return n > (int64_t)l->first[bucket] && l->word[n - 1] >> l->code_bits == print;

@@ -5,22 +5,22 @@
 #include "nn/exec/lookup.h"
 #include "train/dataset.h"
 
-/* Which words are kept. */
+/* Rule for stored words. */
 typedef struct cs_lookup_rule {
-    int64_t min_groups;          /* groups of one class that have the word, at least */
-    double  purity;              /* and their share of all groups that have it, at least */
-    int64_t max_bytes;           /* of the table: words of more groups go first */
+    int64_t min_groups;          /* minimum groups of one class with the word */
+    double  purity;              /* and their minimum share of all groups with it */
+    int64_t max_bytes;           /* bytes of the table: words with more groups have priority */
 } cs_lookup_rule;
 
 /**
  * cs_lookup_build - the words of a part of a dataset
  *
- * A word counts once per group (an example's group and class). A word of one group only says what
- * has been seen, not what a class is like; rule.min_groups 1 keeps it all the same.
+ * A word counts once per group (an example's group and class). A word of a single group identifies
+ * a relative, not a class; rule.min_groups 1 stores it nevertheless.
  *
  * d        of classes; bases
  * n_class  of the model
- * Returns  CS_OK, weights zero; CS_EUSAGE when no word is kept, or for too many groups; CS_EMEM.
+ * Returns  CS_OK, weights zero; CS_EUSAGE if no word is stored, or for too many groups; CS_EMEM.
  *          Memory: 8 bytes per sampled word of the part
  */
 int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, cs_part part, int32_t n_class,

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "infer/stream.h"
 
-/* Crops are of these lengths, all magnitudes alike. */
+/* Range of crop lengths, log-uniform. */
 enum { LEAST_CROP = 150, MOST_CROP = 60000, N_STEP = 400,
        BATCH_TOKENS = 64 << 10, WINDOW = 128 };
 static const double decay = 1e-4;
@@ -57,7 +57,7 @@ static double gradient(const cs_lookup_cases *c, double keep, const double *weig
     return loss / (double)c->n;
 }
 
-/* The curvature of cross-entropy by the answer is at most 1/2, and |log_hit|^2 bounds the rest. */
+/* The curvature of cross-entropy in the logits is at most 1/2, and |log_hit|^2 bounds the rest. */
 static double curvature(const cs_lookup_cases *c)
 {
     double sum = 0;
@@ -95,7 +95,7 @@ int cs_lookup_solve(const cs_lookup_cases *c, double keep, float *weight)
 
 /* ---- what it is fitted by -------------------------------------------------------------------- */
 
-/* What takes the places of reader and writer, in two threads: answers come in input order. */
+/* Reader and writer of the stream, in two threads: predictions are in input order. */
 struct crops {
     const cs_dataset *d;
     const cs_sampler *sampler;

@@ -5,7 +5,7 @@
 #include "nn/exec/model.h"
 #include "train/dataset.h"
 
-/* What to fit by: answers of the model without the table, and hits. */
+/* Data of the fit: predictions of the model without the table, and hits. */
 typedef struct cs_lookup_cases {
     int32_t n_class, n_code;
     int64_t n;
@@ -15,10 +15,10 @@ typedef struct cs_lookup_cases {
 } cs_lookup_cases;
 
 /**
- * cs_lookup_solve - weights that make the truth most probable
+ * cs_lookup_solve - maximum-likelihood weights
  *
  * Least mean cross-entropy of softmax(logit + weight log_hit) + decay |weight|^2 / 2: convex, by
- * accelerated gradient steps (Nesterov 1983) of the length that its curvature allows.
+ * accelerated gradient steps (Nesterov 1983) with the step size of its curvature.
  *
  * weight   [n_class * n_code] receives them
  * Returns  CS_OK or CS_EMEM
@@ -32,7 +32,7 @@ int cs_lookup_solve(const cs_lookup_cases *c, double decay, float *weight) CS_MU
  *
  * m        its lookup gets the weights
  * before, after  receive the mean cross-entropy of the crops without and with the table
- * Returns  CS_OK; the errors of answering; CS_EUSAGE without a validation example
+ * Returns  CS_OK; the errors of prediction; CS_EUSAGE without a validation example
  */
 int cs_lookup_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t seed, double *before,
                   double *after) CS_MUST_CHECK;

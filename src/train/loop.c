@@ -1,8 +1,8 @@
 /* loop.c - training loop: steps, validation, best model, checkpoints, end conditions.
  *
- * DESIGN. Two stages on threads: `feed` lays out epochs and makes batches, `learn` takes them in
- * that order. Everything `learn` does is a function of the items and the state, so a run that goes
- * on from a checkpoint repeats the rest of an uninterrupted one bit for bit; only times differ.
+ * DESIGN. Two stages on threads: `feed` plans epochs and makes batches, `learn` processes them in
+ * that order. `learn` is a function of the items and the state, so a resumed run repeats the rest
+ * of an uninterrupted one bit for bit; only times differ.
  */
 #include "train/loop.h"
 
@@ -25,7 +25,7 @@
 #include "train/running.h"
 #include "train/table.h"
 
-/* Batches that may wait, and their bytes: a few, so that tokenising never holds the network up. */
+/* Queued batches, and their bytes: a few, so the network never waits for tokenising. */
 enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
 
 /* Of a budget, for the progress line. */
@@ -40,13 +40,13 @@ struct learner {
     cs_progress        *progress;
     cs_feed            *feed;
     cs_pace             pace;
-    double              done;        /* share of the budget that is spent */
-    cs_scores           scores;      /* of the validation in hand, or where answers are per token */
+    double              done;        /* spent share of the budget */
+    cs_scores           scores;      /* of the present validation, or for predictions per token */
     cs_counts           counts;
     cs_real            *work;        /* one real of backend memory */
     float              *answer;
     size_t              n_answer;
-    cs_train_sums       sum;         /* of the present step: counted when it is complete */
+    cs_train_sums       sum;         /* of the present step: added when complete */
     int64_t             n_step, n_sample, n_base;    /* of this run */
     double              start, mark; /* seconds: of the run, of the last account */
     double              valid_seconds; /* of the present validation */
@@ -56,7 +56,8 @@ struct learner {
     cs_running         *running;     /* NULL: no batch normalisation */
     int                 rank;
     int32_t             kept;        /* of blocks: what has been told last */
-    bool                pause;       /* a rank wants to: the last step was the last of this run */
+    bool                pause;       /* a rank asked to pause: the last step was the last of this
+                                      * run */
 };
 
 /* Adds the time since the last account to the run, and to the epoch's training if it was that. */
@@ -88,7 +89,7 @@ static int save_checkpoint(struct learner *l)
     return cs_checkpoint_save(l->o->checkpoint_path, &l->m->ps, l->o->ema > 0, l->st, l->o->recipe);
 }
 
-/* Where all ranks have come to the same step. */
+/* At a step boundary of all ranks. */
 static int save_together(struct learner *l)
 {
     int rc = CS_OK;
@@ -116,8 +117,7 @@ static double learning_rate(const struct learner *l, int64_t step)
     return l->o->adam.lr * cs_pace_factor(&l->pace, step, done);
 }
 
-/* After a step. Where the budget says so it was the last of its epoch, whatever the feed still
- * has. */
+/* After a step. The budget may end the epoch here, before the feed does. */
 static int keep_pace(struct learner *l)
 {
     cs_train_state *st = l->st;
@@ -132,7 +132,7 @@ static int keep_pace(struct learner *l)
     return CS_OK;
 }
 
-/* Has the budget ended the epoch that this is a step of? */
+/* Has the budget ended this step's epoch? */
 static bool is_cut(const struct learner *l, const cs_feed_item *it)
 {
     return it->part == CS_PART_TRAIN && it->epoch < atomic_load(&l->feed->cut);
@@ -163,7 +163,7 @@ static int finish_step(struct learner *l)
     h.lr = learning_rate(l, st->step);
     if (o->clip > 0) {
         CS_TRY(cs_optim_grad_norm(ps, l->work, &norm));
-        /* torch.nn.utils.clip_grad_norm_: the small number keeps a norm just above finite. */
+        /* torch.nn.utils.clip_grad_norm_: the epsilon avoids a division by zero. */
         h.grad_scale = fmin(1, o->clip / (norm + 1e-6));
     }
     cs_optim_step(ps, h, o->zero_grad_keeps);
@@ -181,7 +181,7 @@ out:
     return rc;
 }
 
-/* Once for every number of inputs that fits a batch, from the most down. */
+/* Logged for every smaller number of stored inputs. */
 static void tell_kept(struct learner *l, const cs_batch *b)
 {
     const int32_t keep = l->s->cx.keep;
@@ -194,7 +194,7 @@ static void tell_kept(struct learner *l, const cs_batch *b)
             keep == CS_CHECKPOINT_INPUTS ? "up to " : "", keep);
 }
 
-/* What would help a batch without space; of blocks, as few inputs as can be are kept already. */
+/* Remedy for a batch out of memory; checkpoints are at their minimum already. */
 static int no_room(const struct learner *l, const cs_batch *b)
 {
     return cs_fail_also(CS_EMEM, "; %s, or use a machine with more memory",
@@ -216,7 +216,7 @@ static int learn(struct learner *l, const cs_feed_item *it)
     const cs_step_opt how = { .weight = l->o->weight, .scale = it->scale, .keep = l->o->keep,
                            .key = cs_rng_key(key, it->no) };
     l->s->freeze_encoder = l->st->epoch < l->o->freeze_epochs;
-    /* A step of which nothing is left has one batch, and that is empty. */
+    /* A step without samples has one empty batch. */
     if (b->n_rec == 0)
         return it->step_end ? finish_step(l) : CS_OK;
     CS_TRY(make_room(l, b));
@@ -224,7 +224,7 @@ static int learn(struct learner *l, const cs_feed_item *it)
     CS_TRY(rc == CS_EMEM ? no_room(l, b) : rc);
     tell_kept(l, b);
     CS_TRY(cs_running_take(l->running, it->no));
-    if (it->scale > 0)           /* else nothing of the step counts */
+    if (it->scale > 0)           /* else the step has no weight */
         l->sum.loss += loss / it->scale;
     cs_train_count(&(cs_count_rule){ l->m, l->o->weight, l->o->tolerance }, b, l->answer, &l->sum);
     l->sum.n_token += b->n_tok;
@@ -239,8 +239,7 @@ out:
 
 /* ---- validation and the end of an epoch ------------------------------------------------------ */
 
-/* The batch's answers, on rank 0 whoever computes them, so that metrics are of all and summed as
- * one rank would. */
+/* The batch's predictions, sent to rank 0, which sums metrics over all in the order of one rank. */
 static int answer(struct learner *l, const cs_batch *b, int owner)
 {
     int rc = CS_OK;
@@ -284,7 +283,7 @@ static bool monitors_balanced(const struct learner *l)
     return by == CS_MONITOR_BALANCED || (by == CS_MONITOR_AUTO && l->m->head->is_class);
 }
 
-/* Keeps the model if it is the best so far, or if there is nothing to evaluate it by. */
+/* Saves the model if it is the best so far, or without validation. */
 static int keep_best(struct learner *l, const cs_metrics *f)
 {
     cs_train_state *st = l->st;
@@ -314,7 +313,7 @@ static void begin_epoch(cs_train_state *st, double done)
     st->epoch_step = 0;
 }
 
-/* A loss is kept as -loss, so that more is better; without validation the best is NaN. */
+/* A loss is stored as -loss, so larger is better; without validation the best is NaN. */
 static bool good_enough(const struct learner *l)
 {
     const double aim = monitors_balanced(l) ? l->o->stop_at : -l->o->stop_at;
@@ -332,7 +331,7 @@ static int take_metrics(struct learner *l, cs_metrics *f)
     return rc;
 }
 
-/* What the epoch gave, on rank 0, which alone has its metrics. */
+/* Report the epoch, on rank 0, which alone has its metrics. */
 static int evaluate_epoch(struct learner *l)
 {
     int rc = CS_OK;
@@ -407,7 +406,7 @@ out:
     return rc;
 }
 
-/* Another rank has ended the run. What was learned until then is not lost. */
+/* Another rank has ended the run. Save the last whole step. */
 static int keep_step(struct learner *l, int rc)
 {
     if (l->rank == 0 && l->st->step > 0 && l->o->checkpoint_path != NULL &&
@@ -434,15 +433,15 @@ static int learn_run(void *self, cs_queue *in, cs_queue *out)
             break;
     }
     use_average(l, false);
-    /* A signal cancels the queue, perhaps amid a step. The state is that of the last whole step,
-     * which the checkpoint holds; the batches since are repeated. */
+    /* A signal cancels the queue, possibly within a step. The state and the checkpoint are those of
+     * the last whole step; later batches are repeated. */
     if (rc == CS_ECANCEL && cs_signal_caught() != 0) {
         const int saved = save_checkpoint(l);
         return saved != CS_OK ? saved : CS_ECANCEL;
     }
     if (rc < 0 && l->parallel != NULL && cs_group_lost(l->o->group))
         return keep_step(l, rc);
-    /* The feed may be ahead: what it still holds is not wanted. */
+    /* The feed may be ahead: drop its remaining items. */
     if (l->stopped && rc == CS_OK)
         cs_pipe_cancel(l->pipe);
     if (rc >= 0 && l->parallel != NULL)
@@ -473,8 +472,8 @@ out:
     return rc;
 }
 
-/* What ranks must have in common: what decides what is learned and where a rank meets others, and
- * what decides how it rounds, as far as it can be told before. */
+/* Settings that ranks must share: those that determine training and communication, and known
+ * sources of different rounding. */
 static int agree(struct learner *l)
 {
     const cs_train_opt *o = l->o;
@@ -492,7 +491,7 @@ static int agree(struct learner *l)
     return rc;
 }
 
-/* A checkpoint has the last weights; the best ones are where the model was written. */
+/* A checkpoint has the last weights; the best ones are in the model file. */
 static int check_best(const struct learner *l)
 {
     const char *path = l->o->model_path;
@@ -564,7 +563,7 @@ int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_sta
     rc = cs_pipe_run(l.pipe, stage, 2);
     cs_pipe_report(l.pipe);
     if (rc == CS_ECANCEL && l.stopped && (st->done || cs_signal_caught() == 0))
-        rc = CS_OK;              /* the learner's own cancelling */
+        rc = CS_OK;              /* cancelled by the training stage */
 out:
     cs_progress_free(l.progress);
     cs_parallel_free(l.parallel);

@@ -10,17 +10,17 @@
  * cs_train_run - train a model from the feed until an end is reached
  *
  * The ends: budget, epochs, max_steps, patience or stop_at (st->done); stop_after, max_seconds or a
- * signal, all of which finish the step and write a checkpoint. The best model so far is at
- * model_path after every epoch that improved on it; without validation, the latest.
+ * signal, all of which finish the step and write a checkpoint. model_path holds the best model so
+ * far after every epoch; without validation, the latest.
  *
  * With a group every rank calls it with the same options and data. Steps are those of one rank, as
  * are the models, within rounding; the same number of ranks gives identical bits. Rank 0 evaluates,
- * and writes the files; all must see the checkpoint that is to be resumed. When a rank fails all
- * do, and rank 0 keeps the last whole step in the checkpoint.
+ * and writes the files; all must see the checkpoint to resume from. If a rank fails, all do, and
+ * rank 0 saves the last whole step in the checkpoint.
  *
  * feed     epoch, step, n_left, rank and n_rank are set here
- * st       initialised; receives where the run stands
- * Returns  CS_OK; CS_ECANCEL after a signal; CS_EMODEL when the loss stops being finite; the errors
+ * st       initialised; receives the state of the run
+ * Returns  CS_OK; CS_ECANCEL after a signal; CS_EMODEL if the loss is no longer finite; the errors
  *          of cs_group_recv(), cs_session_forward_backward(), cs_model_save(), cs_checkpoint_save()
  *          and cs_checkpoint_load()
  */

@@ -1,9 +1,8 @@
 /* mask.c - mask tokens of a sequence and store their labels (pretraining).
  *
- * With overlapping k-mers a hidden token could be read off its neighbours. A run of as many tokens
- * as share a base leaves one base that no visible token tells, and every token of the run contains
- * it. For the same reason a run has one fate: a token left in place amid hidden ones would tell
- * all.
+ * With overlapping k-mers a masked token could be inferred from its neighbours. A run of as many
+ * tokens as share a base masks one base completely, and every token of the run contains it. For the
+ * same reason a run is treated as a whole: one visible token within it would reveal all.
  */
 #include "train/mask.h"
 

@@ -1,9 +1,9 @@
 /* matrix_fit.c - fit sparse factors to a matrix, as a network on the identity.
  *
  * DESIGN
- * The factors are applied to the identity, so that one pass of the ops which PSF-Attn is made of
- * gives their product, and the tape its gradient. The matrix is scaled to a root mean square of 1,
- * and the scale is put into the last factor at the end.
+ * The factors are applied to the identity, so one pass of PSF-Attn's ops gives their product, and
+ * the tape its gradient. The matrix is scaled to a root mean square of 1, and the scale is put into
+ * the last factor at the end.
  */
 #include "train/matrix_fit.h"
 
@@ -18,7 +18,7 @@
 #include "train/optim.h"
 #include "train/schedule.h"
 
-/* What a step reads beside the parameters. */
+/* Inputs of a step besides the parameters. */
 struct fitting {
     cs_backend *be;
     cs_params   ps;
@@ -130,7 +130,7 @@ static int step(struct fitting *t, const cs_fit_opt *opt, int64_t i)
     return cs_signal_caught() ? CS_ECANCEL : CS_OK;
 }
 
-/* The weights as they are given out, with the matrix's scale in the last factor. */
+/* The resulting weights, with the matrix's scale in the last factor. */
 static void collect(struct fitting *t, double scale)
 {
     cs_fit *f = t->f;
