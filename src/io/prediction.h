@@ -11,16 +11,16 @@ typedef enum cs_reason {
     CS_REASON_MOSTLY_N, CS_REASON_NO_TOKEN, CS_REASON_NO_MEMORY, CS_REASON_LOW_PROB,
     CS_REASON_LOW_CONFIDENCE, CS_REASON_UNLIKE, CS_N_REASON
 } cs_reason;
-/** cs_reason_name - as outputs give it: "too_short"; "." for none */
+/** cs_reason_name - as in outputs: "too_short"; "." for none */
 const char *cs_reason_name(cs_reason r);
-/** cs_reason_answered - are there probabilities, though maybe no call? */
+/** cs_reason_answered - are there probabilities, possibly without a call? */
 bool cs_reason_answered(cs_reason r);
 /** cs_reason_help - what it means, a fragment for the manual */
 const char *cs_reason_help(cs_reason r);
 
-/* A record's answer: what the head writes (answer_len floats), or a reason why there is none. Where
- * calls may be taxa above the classes, taxon is the node called (0: none) and p its probability, or
- * that of the best one below the top; else both are 0, and the class with the largest value is
+/* A record's prediction: the head's output (answer_len floats), or a reason without one. If calls
+ * may be taxa above the classes, taxon is the node called (0: none) and p its probability, or that
+ * of the best one below the root; else both are 0, and the class with the largest value is
  * called. */
 typedef struct cs_prediction {
     float *v;
@@ -28,8 +28,8 @@ typedef struct cs_prediction {
     cs_reason reason;
     int32_t taxon;
     float p;
-    /* By segment: windows that have an answer, and of a pair what each mate alone would be called,
-     * a node where taxon is one, else a class; -1: nothing. */
+    /* By segment: windows with a prediction, and for a pair the call of each mate alone, a node if
+     * taxon is set, else a class; -1: none. */
     int32_t n_window[CS_MAX_SEG], mate[CS_MAX_SEG];
 } cs_prediction;
 

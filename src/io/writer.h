@@ -9,23 +9,23 @@
 #include "io/prediction.h"
 #include "io/taxonomy.h"
 
-/* What the columns or fields mean, told by the command before the first record. */
+/* Meaning of columns or fields, set by the command before the first record. */
 typedef struct cs_output_info {
     const char *const *label;    /* [n_label] class names, or target names for a regression */
     int         n_label;
-    int         is_class;        /* answers are probabilities over the classes */
-    int         is_labels;       /* or one of each label, which do not exclude each other */
+    int         is_class;        /* predictions are probabilities over the classes */
+    int         is_labels;       /* or one per label, not mutually exclusive */
     const char *model_sum;       /* checksum of the model, for formats that carry provenance */
     const char *command_line;
-    const cs_taxonomy *taxonomy; /* where the classes stand; NULL with values */
+    const cs_taxonomy *taxonomy; /* taxonomy of the classes; NULL with values */
     int         taxa;            /* calls may be taxa above the classes */
-    const char *sample;          /* what CAMI's formats call the input */
+    const char *sample;          /* sample name in CAMI's formats */
     const char *about;           /* JSON object: versions, model, options; for the summary */
     const void *header;          /* sam_hdr_t of the input, or NULL: it has none */
     const char *reference;       /* FASTA for CRAM, or NULL */
     int         threads;         /* extra ones for compression */
     int         resumes;         /* the output may be continued by a later run */
-    const json_t *from;          /* what cs_output_save() gave then, or NULL: it begins */
+    const json_t *from;          /* result of cs_output_save() to continue from, or NULL */
     const void *cfg;             /* the writer's options, or NULL: their defaults */
 } cs_output_info;
 
@@ -44,25 +44,25 @@ typedef struct cs_writer {
     int (*check)(const void *cfg, const cs_output_info *info);
     int (*begin)(cs_output *o);                             /* NULL: nothing comes first */
     int (*record)(cs_output *o, const cs_record *r, const cs_prediction *a);
-    int (*end)(cs_output *o);               /* NULL, or: flush; report what was lost */
+    int (*end)(cs_output *o);               /* NULL, or: flush; report errors */
     bool is_default;             /* standard output gets it if no other output per record does */
     bool per_record;             /* something for every record, unlike a report */
     bool joins;                  /* what shards write, joined, is what one run writes */
-    bool for_classes;            /* only predictions that are classes can be written so */
+    bool for_classes;            /* for class predictions only */
     bool for_leaves;             /* and taxa above the classes cannot */
     bool for_nucleotides;        /* diplotypes cannot be written so */
     bool wants_native;           /* the input's alignments, in cs_record.native */
     const char *holds;           /* its kind in io/content.h, or NULL for reports and tables */
-    /* A writer of several files has no file opened for it: path is a folder, which open() sees to.
-     * commit() renames what end() completed; release() removes what is left and frees the state,
-     * also where begin() was not called. NULL for others. */
+    /* A writer of several files opens its own files in open(): path is a folder. commit() renames
+     * the files completed by end(); release() removes the rest and frees the state, also if begin()
+     * was not called. NULL for others. */
     int  (*open)(cs_output *o);
     int  (*commit)(cs_output *o);
-    void (*release)(cs_output *o);                          /* others may have it: frees state */
-    /* Can a later run go on? Then save() gives what is in memory, and restore() takes it in the
-     * place of begin(); it returns false for what it cannot be. NULL: nothing is in memory. sync()
-     * comes first: with several files it has all of them on the disk, with one it hands over what a
-     * library holds back. It may come before begin(). NULL: nothing is held back. */
+    void (*release)(cs_output *o);                          /* optional for others: frees state */
+    /* Can a later run continue? Then save() returns the state in memory, and restore() reads it
+     * instead of begin(); it returns false if invalid. NULL: no state in memory. sync() is called
+     * before: with several files it syncs all of them, with one it flushes buffers of a library. It
+     * may be called before begin(). NULL: nothing buffered. */
     bool resumes;
     int  (*sync)(cs_output *o);
     json_t *(*save)(const cs_output *o);
@@ -77,8 +77,8 @@ struct cs_output {
     const void           *cfg;      /* [w->cfg_size] the writer's options */
     void                 *defaults; /* of these, where the command has none; or NULL */
     void                 *state;    /* the writer's own; release() or end() frees it */
-    int                   begun;    /* has begin() been called? */
-    int                   finished; /* and end(), with all of it on the disk? */
+    int                   begun;    /* begin() has been called */
+    int                   finished; /* end() has been called, and all is on disk */
     uint64_t              n_record; /* written so far */
     uint64_t              n_reason[CS_N_REASON];
 };
@@ -91,36 +91,36 @@ int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *i
 const char *cs_output_place(const cs_writer *w, const void *cfg);
 /** cs_output_check_sample - is info->sample a name for CAMI's formats? CS_OK, CS_EUSAGE */
 int cs_output_check_sample(const cs_output_info *info) CS_MUST_CHECK;
-/** cs_output_begin - what comes before the first record, now; cs_output_record() and
- * cs_output_finish() see to it otherwise */
+/** cs_output_begin - write the header now, instead of with cs_output_record() or
+ * cs_output_finish() */
 int cs_output_begin(cs_output *o) CS_MUST_CHECK;
 /** cs_output_record - one record, in input order */
 int cs_output_record(cs_output *o, const cs_record *r, const cs_prediction *a) CS_MUST_CHECK;
-/** cs_output_finish - header if nothing came, end, everything written but not under its name yet;
- * to be followed by cs_output_close() or cs_output_discard() */
+/** cs_output_finish - header if there were no records, end, all written but not renamed; to be
+ * followed by cs_output_close() or cs_output_discard() */
 int cs_output_finish(cs_output *o) CS_MUST_CHECK;
-/** cs_output_close - header if nothing came, end, rename into place; frees o in every case */
+/** cs_output_close - header if there were no records, end, rename into place; always frees o */
 int cs_output_close(cs_output *o) CS_MUST_CHECK;
-/** cs_output_discard - remove what was begun; accepts NULL */
+/** cs_output_discard - remove the temporary output; accepts NULL */
 void cs_output_discard(cs_output *o);
 
 /**
- * cs_output_save - have everything on the disk, and tell where the output stands
+ * cs_output_save - sync the output, and return its state
  *
  * out      receives an object for info.from of a later run
  */
 int cs_output_save(cs_output *o, json_t **out) CS_MUST_CHECK;
 
-/** cs_prediction_taxon - the node that is called; -1: none */
+/** cs_prediction_taxon - the node called; -1: none */
 int32_t cs_prediction_taxon(const cs_output_info *info, const cs_prediction *a);
-/** cs_prediction_prob - the probability of what is called, or would be; there must be values */
+/** cs_prediction_prob - the probability of the call, or of the best candidate; needs values */
 double cs_prediction_prob(const cs_prediction *a);
 
 enum { CS_LABEL_TEXT = 4096 };
-/** cs_taxon_label - a node as outputs call it: a class by its name, another by its lineage (its own
- * name where that is too long for buf). Returns buf or the class's name */
+/** cs_taxon_label - a node's name in outputs: a class by its name, others by lineage (by name if
+ * the lineage exceeds buf). Returns buf or the class's name */
 const char *cs_taxon_label(const cs_output_info *info, int32_t node, char buf[CS_LABEL_TEXT]);
-/** cs_prediction_label - what is called, or "unclassified"; without a tree, too */
+/** cs_prediction_label - name of the call, or "unclassified"; also without a tree */
 const char *cs_prediction_label(const cs_output_info *info, const cs_prediction *a,
                             char buf[CS_LABEL_TEXT]);
 
