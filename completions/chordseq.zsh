@@ -338,6 +338,8 @@ _chordseq()
         '*-o[output model; written whenever validation improves]:FILE:_files' \
         '*--output[output model; written whenever validation improves]:FILE:_files' \
         '*--metrics[table with one row per epoch]:FILE:_files' \
+        '*--step-metrics[table with one row per step]:FILE:_files' \
+        '*--tensorboard[add a TensorBoard event file to this folder]:DIR:' \
         '*--checkpoint[checkpoint, written after every epoch and at the end (default\: the model'\''s name with .ckpt)]:FILE:_files' \
         '*--checkpoint-steps[additional checkpoints every NUM steps]:NUM:' \
         '*--resume[resume from the checkpoint, with the same options and data]' \
@@ -529,6 +531,8 @@ _chordseq()
         '*-o[output model; written whenever validation improves]:FILE:_files' \
         '*--output[output model; written whenever validation improves]:FILE:_files' \
         '*--metrics[table with one row per epoch]:FILE:_files' \
+        '*--step-metrics[table with one row per step]:FILE:_files' \
+        '*--tensorboard[add a TensorBoard event file to this folder]:DIR:' \
         '*--checkpoint[checkpoint, written after every epoch and at the end (default\: the model'\''s name with .ckpt)]:FILE:_files' \
         '*--checkpoint-steps[additional checkpoints every NUM steps]:NUM:' \
         '*--resume[resume from the checkpoint, with the same options and data]' \

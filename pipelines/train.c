@@ -422,7 +422,7 @@ static cs_train_opt loop_options(struct job *j)
     }
     if (j->folds.n > 0 && !j->final) {
         o.model_path = j->fold_path;
-        o.checkpoint_path = o.metrics_path = NULL;
+        o.checkpoint_path = o.metrics_path = o.steps_path = o.events_path = NULL;
     }
     return o;
 }
@@ -462,6 +462,7 @@ static int measure(struct job *j, double *speed)
     o.budget = (cs_budget){ .seconds = TRIAL };
     o.n_epoch = INT64_MAX;
     o.model_path = o.checkpoint_path = o.metrics_path = o.watch = NULL;
+    o.steps_path = o.events_path = NULL;
     o.validated = NULL;
     o.resume = false;
     feed.valid = NULL;

@@ -81,7 +81,7 @@ static int run(const cs_bag_spec *s, cs_backend *be, cs_train_opt *opt, cs_train
     o.clip = own.clip;
     o.patience = opt->keep_last ? 0 : PATIENCE;
     o.checkpoint_path = NULL;
-    o.metrics_path = NULL;
+    o.metrics_path = o.steps_path = o.events_path = NULL;
     o.resume = false;
     o.describe = opt->describe != NULL ? describe : NULL;
     o.arg = opt;

@@ -23,6 +23,7 @@
 #include "train/optim.h"
 #include "train/parallel.h"
 #include "train/running.h"
+#include "train/step_log.h"
 #include "train/table.h"
 
 /* Queued batches, and their bytes: a few, so the network never waits for tokenising. */
@@ -53,6 +54,7 @@ struct learner {
     bool                stopped;     /* an end was reached before the feed's */
     bool                swapped;     /* the averaged weights are in place */
     cs_parallel        *parallel;    /* NULL: this is the only rank */
+    cs_step_log        *log;         /* NULL: none, or this is another rank */
     cs_running         *running;     /* NULL: no batch normalisation */
     int                 rank;
     int32_t             kept;        /* of blocks: what has been told last */
@@ -151,7 +153,7 @@ static int finish_step(struct learner *l)
     cs_params *ps = &l->m->ps;
     cs_train_state *st = l->st;
     cs_adam h = o->adam;
-    double norm = 0;
+    double norm = NAN;
 
     l->sum.clock = l->rank == 0 ? st->seconds + cs_now_s() - l->mark : 0;
     if (l->parallel != NULL) {
@@ -172,6 +174,7 @@ static int finish_step(struct learner *l)
     st->step++;
     st->epoch_step++;
     l->n_step++;
+    CS_TRY(cs_step_log_step(l->log, st, &l->sum, h.lr, norm));
     if (o->ema > 0) {
         const double t = (double)st->step;
         cs_optim_average(ps, fmin(o->ema, (1 + t) / (10 + t)));
@@ -344,6 +347,7 @@ static int evaluate_epoch(struct learner *l)
     CS_TRY(take_metrics(l, &f));
     CS_TRY(cs_table_add(o, l->m->head, learning_rate(l, st->step - 1), &f, st));
     CS_TRY(keep_best(l, &f));
+    CS_TRY(cs_step_log_epoch(l->log, st, &f));
     if (o->validated != NULL && f.n > 0 && !l->m->head->per_token)
         CS_TRY(o->validated(o->validated_arg, l->m, st, &l->scores));
     cs_scores_clear(&l->scores);
@@ -527,6 +531,8 @@ static int start(struct learner *l, cs_feed *feed)
         CS_TRY(agree(l));
     }
     CS_TRY(cs_running_new(&l->m->ps, o->group, &l->running));
+    if (l->rank == 0)
+        CS_TRY(cs_step_log_open(o, st->step, &l->log));
     feed->epoch = st->epoch;
     feed->step = st->epoch_step;
     feed->n_epoch = o->n_epoch;
@@ -568,6 +574,7 @@ out:
     cs_progress_free(l.progress);
     cs_parallel_free(l.parallel);
     cs_running_free(l.running);
+    cs_step_log_close(l.log);
     if (l.work != NULL)
         m->be->op.dealloc(m->be, l.work);
     cs_scores_release(&l.scores);

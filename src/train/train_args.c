@@ -83,6 +83,15 @@ const cs_opt cs_run_table[] = {
       .help = "output model; written whenever validation improves" },
     { .type = CS_OPT_OUT, .name = "metrics", RUN(metrics), .arg = "FILE",
       .help = "table with one row per epoch" },
+    { .type = CS_OPT_OUT, .name = "step-metrics", RUN(steps), .arg = "FILE",
+      .help = "table with one row per step",
+      .man = "Columns step, epoch, lr, train_loss, train_acc, grad_norm, bases and seconds (since "
+             "the start); NA where something is not computed." },
+    { .type = CS_OPT_STR, .name = "tensorboard", RUN(tensorboard), .arg = "DIR",
+      .help = "add a TensorBoard event file to this folder",
+      .man = "Scalars of steps (train/loss, train/accuracy, train/lr, train/gradient_norm) and "
+             "epochs (valid/loss, valid/accuracy, valid/balanced_accuracy, baselines, bases per "
+             "second)." },
     { .type = CS_OPT_OUT, .name = "checkpoint", RUN(checkpoint), .arg = "FILE",
       .help = "checkpoint, written after every epoch and at the end (default: the model's name "
               "with .ckpt)" },
@@ -144,7 +153,8 @@ cs_train_opt cs_train_options(const cs_train_args *a, const cs_run_args *r,
         .max_steps = a->max_steps,
         .patience = a->patience, .seed = (uint64_t)a->seed, .stop_after = r->stop_after,
         .max_seconds = r->max_time, .checkpoint_steps = r->checkpoint_steps,
-        .model_path = r->output, .metrics_path = r->metrics, .resume = r->resume,
+        .model_path = r->output, .metrics_path = r->metrics, .steps_path = r->steps,
+        .events_path = r->tensorboard, .resume = r->resume,
     };
 }
 
@@ -285,9 +295,11 @@ int cs_train_outputs(const cs_run_args *r, const cs_group *group, char **checkpo
                                         : default_checkpoint(r->output);
     if (group != NULL && cs_group_rank(group) > 0)
         return CS_OK;
-    CS_TRY(cs_outputs_apart((const char *const[]){ r->output, r->metrics, *checkpoint }, 3));
+    CS_TRY(cs_outputs_apart((const char *const[]){ r->output, r->metrics, *checkpoint,
+                                                   r->steps }, 4));
     CS_TRY(cs_outputs_probe(r->output));
     CS_TRY(cs_outputs_probe(r->metrics));
+    CS_TRY(cs_outputs_probe(r->steps));
     CS_TRY(cs_outputs_probe(*checkpoint));
 out:
     return rc;

@@ -15,7 +15,7 @@ typedef struct cs_train_args {
 
 /* Options that decide where a run ends and what it writes. */
 typedef struct cs_run_args {
-    const char *output, *checkpoint, *metrics;
+    const char *output, *checkpoint, *metrics, *steps, *tensorboard;
     int64_t checkpoint_steps, stop_after;
     const char *ranks;
     double  max_time, timeout;

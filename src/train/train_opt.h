@@ -38,6 +38,7 @@ typedef struct cs_train_opt {
     const char *model_path, *checkpoint_path;
     const char *watch;           /* what learns, for a line per epoch; NULL: only with --verbose */
     const char *metrics_path;    /* NULL: none */
+    const char *steps_path, *events_path;      /* see cs_step_log_open(); NULL: none */
     const char *shorter;         /* "shorten sequences with --crop-max", for a message */
     const char *recipe;          /* see cs_checkpoint_save() */
     bool        resume;

@@ -1,4 +1,4 @@
-# train_report.t - `chordseq train`: what it says of data and run: strands, folds, a page.
+# train_report.t - `chordseq train`: what it says of data and run: strands, folds, a page, logs.
 . "$srcdir/tests/cli/lib.sh"
 
 # Purines on one strand; then the same with half of the records reversed.
@@ -55,3 +55,26 @@ T 'a page of a run that is not at its end' sh -c '"$@" 2> told && grep -q paused
     chordseq train -@ 1 --label-key class --preset none --tokenizer.k 2 --encoder.max-len 128 --encoder.track 2 --encoder.hidden 8 \
     -B 2k --epochs 20 --stop-after 20 --html live.html -o live.m mixed.fa
 T 'its bases are those of the records' sh -c '[ "$(grep -c "<p>24 records with 1920 bases, of which 24 have a class" live.html)" = 1 ]'
+
+# ---- logs ----------------------------------------------------------------------------------------
+
+logged="chordseq train -q -@ 1 --label-key class --preset none --tokenizer.k 2 --encoder.max-len 128 --encoder.track 2
+    --encoder.hidden 8 -B 2k --epochs 3 -o log.m mixed.fa"
+T 'a table of steps, and events' $logged --step-metrics whole.tsv --tensorboard events --metrics epochs.tsv
+T 'a row per step' sh -c '[ $(($(wc -l < whole.tsv) - 1)) = "$(tail -n 1 epochs.tsv | cut -f 2)" ] &&
+    awk -F "\t" "NF != 8 || (NR > 1 && (\$1 != NR - 1 || \$4 <= 0 || \$6 <= 0)) { exit 1 }" whole.tsv'
+T 'paused' $logged --step-metrics part.tsv --stop-after 5
+printf '6\t1\tof a step that is repeated' >> part.tsv
+T 'gone on' $logged --step-metrics part.tsv --resume
+T 'the same table' sh -c 'for f in whole part; do cut -f 1-7 $f.tsv > $f.cut; done; cmp whole.cut part.cut'
+if command -v python3 > /dev/null; then
+    python3 "$srcdir/tests/cli/events.py" events/events.out.tfevents.* > events.txt 2>&1
+    T 'events with right checksums' sh -c 'head -n 1 events.txt | grep -qx "version brain.Event:2"'
+    T 'they are those of the tables' sh -c 'awk "\$2 == \"train/loss\" { print \$1, \$3 }" events.txt > a
+        tail -n +2 whole.tsv | cut -f 1,4 | tr "\t" " " > b; cmp a b && awk "\$2 == \"valid/loss\" { print \$1, \$3 }" events.txt > a
+        tail -n +2 epochs.tsv | cut -f 2,6 | tr "\t" " " > b; cmp a b'
+else
+    S 'an event file' 'there is no python3'
+fi
+T 'a folder that cannot be made is told before it learns' sh -c '! "$@" --tensorboard no/such/folder 2> err &&
+    grep -q "cannot create .no/such/folder" err && [ "$(wc -l < err)" = 1 ]' - $logged

@@ -1,0 +1,28 @@
+/* step_log.h - logs of a training run by step: a table, TensorBoard events. */
+#ifndef CS_TRAIN_STEP_LOG_H
+#define CS_TRAIN_STEP_LOG_H
+
+#include "eval/metrics.h"
+#include "train/train_opt.h"
+
+typedef struct cs_step_log cs_step_log;
+
+/**
+ * cs_step_log_open - open what o->steps_path and o->events_path ask for
+ *
+ * A table that is continued (o->resume) loses the rows behind `step`, which are repeated.
+ *
+ * out      receives NULL if neither is wanted, which the other calls accept
+ * Returns  CS_OK; CS_EIO
+ */
+int  cs_step_log_open(const cs_train_opt *o, int64_t step, cs_step_log **out) CS_MUST_CHECK;
+
+/** cs_step_log_step - the step that st counts last: its sums, rate and gradient norm (NaN: not
+ * computed). CS_OK; CS_EIO */
+int  cs_step_log_step(cs_step_log *l, const cs_train_state *st, const cs_train_sums *sum, double lr,
+                      double norm) CS_MUST_CHECK;
+/** cs_step_log_epoch - the validation after that step. CS_OK; CS_EIO */
+int  cs_step_log_epoch(cs_step_log *l, const cs_train_state *st, const cs_metrics *f) CS_MUST_CHECK;
+void cs_step_log_close(cs_step_log *l);
+
+#endif
