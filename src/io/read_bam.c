@@ -18,6 +18,11 @@
 #include <htslib/hts.h>
 #include <htslib/sam.h>
 
+#include "io/cram_guard.h"
+
+/* htslib's threads have twice their number of slices in hand. */
+enum { SLICES_PER_THREAD = 2, SLICES_AHEAD = 4 };
+
 struct alignments {
     const char     *path;
     htsFile        *fp;
@@ -31,6 +36,7 @@ struct alignments {
     int             require, exclude;
     hts_idx_t      *index;
     hts_itr_t      *region;      /* or NULL: all */
+    cs_cram_guard  *guard;       /* of CRAM that is read from its beginning, or NULL */
     bool            keep_native; /* attach whole alignments */
     uint64_t        n_read;      /* all records, including skipped ones */
 };
@@ -48,6 +54,7 @@ static int alignments_close(void *state)
     bam_destroy1(a->b);
     hts_itr_destroy(a->region);
     hts_idx_destroy(a->index);
+    cs_cram_guard_free(a->guard);
     sam_hdr_destroy(a->header);
     const int bad = a->fp && hts_close(a->fp) < 0;
     free(a);
@@ -114,6 +121,19 @@ static int find_regions(struct alignments *a)
     return a->region ? CS_OK : cs_fail(CS_EMEM, "'%s': out of memory for its regions", a->path);
 }
 
+/* Before htslib allocates what the file declares. */
+static int check_sizes(struct alignments *a)
+{
+    const bool is_cram = a->fp->format.format == cram;
+
+    if (a->fp->format.format == bam)
+        return cs_bam_guard(a->path);
+    if (!is_cram || a->opt->n_region > 0)
+        return CS_OK;
+    a->guard = cs_cram_guard_new(a->path, SLICES_AHEAD + SLICES_PER_THREAD * a->threads);
+    return cs_cram_guard_reach(a->guard, 0);
+}
+
 static int open_alignments(struct alignments *a, hFILE *fp)
 {
     int rc = CS_OK;
@@ -123,6 +143,7 @@ static int open_alignments(struct alignments *a, hFILE *fp)
         hclose_abruptly(fp);
         return cs_fail(CS_EFORMAT, "'%s': the file is damaged: %s", a->path, strerror(errno));
     }
+    CS_TRY(check_sizes(a));
     if (a->fp->format.format == cram)
         CS_TRY(set_cram(a));
     a->header = sam_hdr_read(a->fp);
@@ -211,6 +232,9 @@ static void count_skipped(const struct alignments *a)
 static int read_wanted(struct alignments *a)
 {
     for (;;) {
+        const int rc = a->guard ? cs_cram_guard_reach(a->guard, (int64_t)htell(a->raw)) : CS_OK;
+        if (rc != CS_OK)
+            return rc;
         const int r = a->region ? sam_itr_next(a->fp, a->region, a->b)
                                 : sam_read1(a->fp, a->header, a->b);
         if (r == -1)

@@ -132,3 +132,28 @@ if samtools --version > /dev/null 2>&1; then
 else
     S 'alignments' 'no samtools'
 fi
+
+# ---- files that declare gigabytes ----------------------------------------------------------------
+
+# itf8 NUMBER: five bytes; cram RECORDS LENGTH: CRAM 2.1 of one slice, whose reads have one length
+byte() { printf "\\$(printf %03o $(($1 & 255)))"; }
+itf8() { byte $((240 | $1 >> 28)); byte $(($1 >> 20)); byte $(($1 >> 12)); byte $(($1 >> 4)); byte $(($1 & 15)); }
+cram()
+{
+    printf 'CRAM\2\1--------------------'
+    printf '\24\0\0\0\0\0\0\0\0\0\1\0\0\0\0\17\17\13\0\0\0@HD\tVN:1.6\n'
+    printf '\76\0\0\0\0\0\0\1\0\0\3\1\27'
+    printf '\0\1\0\22\22\1\0\15\1RL\3\10\1'; itf8 $2; printf '\1\0\1\0'
+    printf '\0\2\0\35\35\0\0\0'; itf8 $1; printf '\0\1\1\1\0----------------\0\5\0\0\0'
+}
+cram 1 1900000000 > long.cram
+cram 2000000000 1 > many.cram
+cram 1 54 > small.cram
+N guard-length.err   chordseq classify -m "$m" long.cram
+N guard-records.err  chordseq classify -m "$m" many.cram
+T 'sound sizes are left to htslib' sh -c "! chordseq classify -m '$m' small.cram 2> told && ! grep declares told"
+printf 'BAM\1\377\377\377\177' | gzip -c > text.bam
+printf 'BAM\1\0\0\0\0\377\377\377\177' | gzip -c > references.bam
+T 'the header of a BAM file, too' sh -c "for f in text references; do
+    ! chordseq classify -m '$m' \$f.bam 2> told &&
+    grep -q \"the header declares 2147483647.* \$f, more than a file\" told || exit; done"
