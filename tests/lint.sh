@@ -142,6 +142,33 @@ circles()
     END { for (m in n) if (!state[m]) walk(m, 1) }' $code >> "$found"
 }
 
+# An op has one name: ref_OP in kernels/cpu/ref_X.c, cuda_OP in kernels/cuda/cu_X.cu of the same X.
+op_names()
+{
+    awk '
+    FILENAME == "kernels/backend.h" {
+        if (match($0, /\(\*[a-z0-9_]+\)\(cs_backend/))
+            op[substr($0, RSTART + 2, RLENGTH - 14)] = 1
+        next
+    }
+    FNR == 1 {
+        stem = FILENAME
+        sub(/.*\/(ref|cu)_/, "", stem)
+        sub(/\..*/, "", stem)
+    }
+    match($0, /(ref|cuda)_[a-z0-9_]+\(cs_backend/) && /^(static )?void / {
+        name = substr($0, RSTART, RLENGTH - 11)
+        side = name ~ /^ref_/ ? "cpu" : "cuda"
+        sub(/^(ref|cuda)_/, "", name)
+        if (name in op) { file[name, side] = stem; at[name, side] = FILENAME ":" FNR }
+    }
+    END {
+        for (o in op)
+            if (file[o, "cpu"] && file[o, "cuda"] && file[o, "cpu"] != file[o, "cuda"])
+                print at[o, "cuda"] ": op " o " is in ref_" file[o, "cpu"] ".c on the CPU"
+    }' kernels/backend.h kernels/cpu/ref_*.c kernels/cuda/cu_*.cu >> "$found"
+}
+
 # ---- functions that lose errors or overrun ----------------------------------------------------
 
 banned()
@@ -216,6 +243,7 @@ lengths
 first_sentence
 includes
 circles
+op_names
 banned
 headers
 symbols

@@ -1,4 +1,4 @@
-/* ref_attn_seg.c - products, softmax, masks, positions, penalties per segment: plain loops. */
+/* ref_attn_seg.c - products and softmax per segment: plain loops. */
 #include <math.h>
 #include <string.h>
 
@@ -59,98 +59,9 @@ static void ref_seg_softmax_bwd(cs_backend *be, cs_seg seg, cs_mat y, cs_mat dy,
         softmax_column_bwd(y, seg.off[k / y.c], seg.off[k / y.c + 1], (int32_t)(k % y.c), dy, dx);
 }
 
-static void ref_softmax_bwd(cs_backend *be, cs_mat y, cs_mat dy, cs_mat dx)
-{
-    #pragma omp parallel for num_threads(cs_threads(be, y.r * y.c))
-    for (int64_t r = 0; r < y.r; r++) {
-        const cs_real *p = cs_row(y, r), *g = cs_row(dy, r);
-        double dot = 0;
-        for (int32_t j = 0; j < y.c; j++)
-            dot += (double)p[j] * (double)g[j];
-        for (int32_t j = 0; j < y.c; j++)
-            cs_row(dx, r)[j] += (cs_real)((double)p[j] * ((double)g[j] - dot));
-    }
-}
-
-/* ---- rows of a segment ----------------------------------------------------------------------- */
-
-static void ref_seg_mask(cs_backend *be, cs_seg seg, cs_real value, cs_mat x, cs_real beta,
-                         cs_mat y)
-{
-    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
-    for (int64_t r = 0; r < x.r; r++) {
-        int32_t s = cs_seg_find(seg, r);
-        bool valid = !seg.n_valid || r - seg.off[s] < seg.n_valid[s];
-        cs_real *v = cs_row(y, r);
-        for (int32_t j = 0; j < x.c; j++) {
-            cs_real new = valid ? cs_row(x, r)[j] : value;
-            v[j] = beta != 0 ? new + beta * v[j] : new;
-        }
-    }
-}
-
-static void ref_seg_position(cs_backend *be, cs_seg seg, cs_real scale, cs_mat table, cs_mat x,
-                             cs_mat y)
-{
-    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
-    for (int64_t r = 0; r < x.r; r++) {
-        const cs_real *p = cs_row(table, r - seg.off[cs_seg_find(seg, r)]);
-        for (int32_t j = 0; j < x.c; j++)
-            cs_row(y, r)[j] = cs_row(x, r)[j] + scale * p[j];
-    }
-}
-
-/* Threads take rows of the table, so that every sum runs in the order of the segments. */
-static void ref_seg_position_bwd(cs_backend *be, cs_seg seg, cs_real scale, cs_mat dy,
-                                 cs_mat dtable)
-{
-    int64_t longest = 0;
-    for (int32_t s = 0; s < seg.n; s++)
-        if (seg.off[s + 1] - seg.off[s] > longest)
-            longest = seg.off[s + 1] - seg.off[s];
-    #pragma omp parallel for num_threads(cs_threads(be, dy.r * dy.c))
-    for (int64_t t = 0; t < longest; t++)
-        for (int32_t s = 0; s < seg.n; s++) {
-            bool has = t < seg.off[s + 1] - seg.off[s];
-            for (int32_t j = 0; has && j < dy.c; j++)
-                cs_row(dtable, t)[j] += scale * cs_row(dy, seg.off[s] + t)[j];
-        }
-}
-
-/* ---- penalties ------------------------------------------------------------------------------- */
-
-/* What an element adds to the penalty, and its slope. */
-static double penalty_of(cs_pen kind, double x, bool diagonal, double *slope)
-{
-    double d = kind == CS_PEN_ORTHO && diagonal ? x - 1 : x;
-    bool counts = kind == CS_PEN_ORTHO || !diagonal;
-    *slope = !counts ? 0 : kind == CS_PEN_OFF ? 1 : 2 * d;
-    return !counts ? 0 : kind == CS_PEN_OFF ? d : d * d;
-}
-
-/* A matrix is some (c, c) blocks, small beside the rest of a network: one thread. */
-static void ref_penalty(cs_backend *be, cs_pen kind, cs_real scale, cs_mat x, cs_mat loss,
-                        cs_mat grad)
-{
-    double sum = 0, slope;
-    (void)be;
-    for (int64_t r = 0; r < x.r; r++)
-        for (int32_t j = 0; j < x.c; j++) {
-            sum += penalty_of(kind, (double)cs_row(x, r)[j], r % x.c == j, &slope);
-            cs_row(grad, r)[j] = (cs_real)((double)scale * slope);
-        }
-    if (loss.p)
-        loss.p[0] += (cs_real)((double)scale * sum);
-}
-
 void cs_ref_attn_seg(cs_ops *op)
 {
     op->seg_gemm = ref_seg_gemm;
     op->seg_softmax = ref_seg_softmax;
     op->seg_softmax_bwd = ref_seg_softmax_bwd;
-    op->softmax_bwd = ref_softmax_bwd;
-    op->seg_mask = ref_seg_mask;
-    op->seg_position = ref_seg_position;
-    op->seg_position_bwd = ref_seg_position_bwd;
-    op->penalty = ref_penalty;
 }

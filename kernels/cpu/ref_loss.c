@@ -1,4 +1,4 @@
-/* ref_loss.c - cross-entropy, squared error, dropout and Adam as plain loops. */
+/* ref_loss.c - cross-entropy, squared error, penalties, dropout and Adam as plain loops. */
 #include <math.h>
 
 #include "base/rng.h"
@@ -195,12 +195,37 @@ static void ref_adam(cs_backend *be, const cs_adam *h, cs_mat p, cs_mat g, cs_ma
     }
 }
 
+/* What an element adds to the penalty, and its slope. */
+static double penalty_of(cs_pen kind, double x, bool diagonal, double *slope)
+{
+    double d = kind == CS_PEN_ORTHO && diagonal ? x - 1 : x;
+    bool counts = kind == CS_PEN_ORTHO || !diagonal;
+    *slope = !counts ? 0 : kind == CS_PEN_OFF ? 1 : 2 * d;
+    return !counts ? 0 : kind == CS_PEN_OFF ? d : d * d;
+}
+
+/* A matrix is some (c, c) blocks, small beside the rest of a network: one thread. */
+static void ref_penalty(cs_backend *be, cs_pen kind, cs_real scale, cs_mat x, cs_mat loss,
+                        cs_mat grad)
+{
+    double sum = 0, slope;
+    (void)be;
+    for (int64_t r = 0; r < x.r; r++)
+        for (int32_t j = 0; j < x.c; j++) {
+            sum += penalty_of(kind, (double)cs_row(x, r)[j], r % x.c == j, &slope);
+            cs_row(grad, r)[j] = (cs_real)((double)scale * slope);
+        }
+    if (loss.p)
+        loss.p[0] += (cs_real)((double)scale * sum);
+}
+
 void cs_ref_loss(cs_ops *op)
 {
     op->xent = ref_xent;
     op->xent_tree = ref_xent_tree;
     op->xent_labels = ref_xent_labels;
     op->mse = ref_mse;
+    op->penalty = ref_penalty;
     op->dropout = ref_dropout;
     op->adam = ref_adam;
 }

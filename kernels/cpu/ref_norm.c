@@ -1,4 +1,4 @@
-/* ref_norm.c - layer and batch normalisation and softmax as plain loops. */
+/* ref_norm.c - layer, batch and group normalisation and softmax as plain loops. */
 #include <math.h>
 
 #include "kernels/cpu/impl.h"
@@ -202,6 +202,102 @@ static void ref_softmax(cs_backend *be, cs_mat x, cs_mat y)
     }
 }
 
+static void ref_softmax_bwd(cs_backend *be, cs_mat y, cs_mat dy, cs_mat dx)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, y.r * y.c))
+    for (int64_t r = 0; r < y.r; r++) {
+        const cs_real *p = cs_row(y, r), *g = cs_row(dy, r);
+        double dot = 0;
+        for (int32_t j = 0; j < y.c; j++)
+            dot += (double)p[j] * (double)g[j];
+        for (int32_t j = 0; j < y.c; j++)
+            cs_row(dx, r)[j] += (cs_real)((double)p[j] * ((double)g[j] - dot));
+    }
+}
+
+/* Mean and 1/sqrt(var + eps) of columns j0..j1-1 over the rows r0..r1-1 (no rows: as zeros) */
+static void group_stat(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t j1, double eps,
+                       cs_real *stat)
+{
+    double n = r1 > r0 ? (double)(r1 - r0) * (j1 - j0) : 1, sum = 0, square = 0;
+    for (int64_t r = r0; r < r1; r++)
+        for (int32_t j = j0; j < j1; j++)
+            sum += (double)cs_row(x, r)[j];
+    double mean = sum / n;
+    for (int64_t r = r0; r < r1; r++)
+        for (int32_t j = j0; j < j1; j++) {
+            double d = (double)cs_row(x, r)[j] - mean;
+            square += d * d;
+        }
+    stat[0] = (cs_real)mean;
+    stat[1] = (cs_real)(1 / sqrt(square / n + eps));
+}
+
+static void ref_seg_groupnorm(cs_backend *be, cs_seg seg, int32_t group, cs_real eps, cs_mat x,
+                              cs_mat gamma, cs_mat beta, cs_mat y, cs_mat stat)
+{
+    int32_t w = x.c / group;
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
+    for (int64_t k = 0; k < (int64_t)seg.n * group; k++) {
+        int64_t r0 = seg.off[k / group], r1 = seg.off[k / group + 1];
+        int32_t j0 = (int32_t)(k % group) * w;
+        cs_real *st = cs_row(stat, k);
+        group_stat(x, r0, r1, j0, j0 + w, (double)eps, st);
+        for (int64_t r = r0; r < r1; r++)
+            for (int32_t j = j0; j < j0 + w; j++)
+                cs_row(y, r)[j] = (cs_real)(((double)cs_row(x, r)[j] - (double)st[0]) *
+                                            (double)st[1] * (double)gamma.p[j] +
+                                            (double)beta.p[j]);
+    }
+}
+
+/* As layernorm's: dx = rstd (g - mean(g) - n mean(g n)), the means over the group's elements. */
+static void group_dx(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t j1, cs_mat gamma,
+                     const cs_real *stat, cs_mat dy, cs_mat dx)
+{
+    double mean = (double)stat[0], rstd = (double)stat[1];
+    double count = (double)(r1 - r0) * (j1 - j0), sum = 0, dot = 0;
+    for (int64_t r = r0; r < r1; r++)
+        for (int32_t j = j0; j < j1; j++) {
+            double g = (double)cs_row(dy, r)[j] * (double)gamma.p[j];
+            sum += g;
+            dot += g * ((double)cs_row(x, r)[j] - mean) * rstd;
+        }
+    for (int64_t r = r0; r < r1; r++)
+        for (int32_t j = j0; j < j1; j++) {
+            double n = ((double)cs_row(x, r)[j] - mean) * rstd;
+            double g = (double)cs_row(dy, r)[j] * (double)gamma.p[j];
+            cs_row(dx, r)[j] += (cs_real)(rstd * (g - sum / count - n * dot / count));
+        }
+}
+
+static void ref_seg_groupnorm_bwd(cs_backend *be, cs_seg seg, int32_t group, cs_mat x,
+                                  cs_mat gamma, cs_mat stat, cs_mat dy, cs_mat dx, cs_mat dgamma,
+                                  cs_mat dbeta)
+{
+    int32_t w = x.c / group;
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c)) schedule(dynamic)
+    for (int64_t k = 0; k < (int64_t)seg.n * group; k++) {
+        int32_t j0 = (int32_t)(k % group) * w;
+        group_dx(x, seg.off[k / group], seg.off[k / group + 1], j0, j0 + w, gamma,
+                 cs_row(stat, k), dy, dx);
+    }
+    #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
+    for (int32_t j = 0; j < x.c; j++) {
+        double dg = 0, db = 0;
+        for (int32_t s = 0; s < seg.n; s++) {
+            const cs_real *st = cs_row(stat, (int64_t)s * group + j / w);
+            for (int64_t r = seg.off[s]; r < seg.off[s + 1]; r++) {
+                double d = (double)cs_row(dy, r)[j];
+                dg += d * ((double)cs_row(x, r)[j] - (double)st[0]) * (double)st[1];
+                db += d;
+            }
+        }
+        dgamma.p[j] += (cs_real)dg;
+        dbeta.p[j] += (cs_real)db;
+    }
+}
+
 void cs_ref_norm(cs_ops *op)
 {
     op->layernorm = ref_layernorm;
@@ -212,4 +308,7 @@ void cs_ref_norm(cs_ops *op)
     op->batchnorm = ref_batchnorm;
     op->batchnorm_bwd = ref_batchnorm_bwd;
     op->softmax = ref_softmax;
+    op->softmax_bwd = ref_softmax_bwd;
+    op->seg_groupnorm = ref_seg_groupnorm;
+    op->seg_groupnorm_bwd = ref_seg_groupnorm_bwd;
 }

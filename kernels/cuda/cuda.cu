@@ -148,7 +148,6 @@ static void fill(cs_ops *op)
     op->sync = cuda_sync;
     op->free_memory = cuda_free_memory;
     cs_cuda_dense(op);
-    cs_cuda_rows(op);
     cs_cuda_norm(op);
     cs_cuda_seg(op);
     cs_cuda_pool(op);

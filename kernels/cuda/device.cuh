@@ -92,7 +92,6 @@ void cs_cuda_graphs(cs_backend *be);
 
 /* What these files export: each sets its own pointers, as those of kernels/cpu do. */
 void cs_cuda_dense(cs_ops *op);
-void cs_cuda_rows(cs_ops *op);
 void cs_cuda_norm(cs_ops *op);
 void cs_cuda_seg(cs_ops *op);
 void cs_cuda_pool(cs_ops *op);
