@@ -1,7 +1,7 @@
 /* batch.c - tokens packed back to back: append, reset, drop.
  *
- * DESIGN: every array grows by doubling and keeps its space over a reset. Space is made for all of
- * them before any is written, so that a failure leaves the batch as it was.
+ * DESIGN: every array grows by doubling and keeps its memory over a reset. All arrays grow before
+ * any is written, so a failure leaves the batch unchanged.
  */
 #include "batch/batch.h"
 
@@ -127,7 +127,7 @@ static int reserve_record(cs_batch *b)
     return CS_OK;
 }
 
-/* One of target and label, as the batch has it. */
+/* Append to target or label, whichever the batch has. */
 static int append(cs_batch *b, const int32_t *tok, const float *x, int64_t n, const float *target,
                   const int32_t *label, cs_slot slot)
 {

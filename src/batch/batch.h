@@ -38,7 +38,7 @@ int32_t cs_depth(int64_t n);
  * record is a batch of its own */
 bool cs_batch_takes(int32_t depth, int64_t n_tok, int64_t n, int64_t budget);
 
-/** cs_batch_new - without space, which grows with what is appended */
+/** cs_batch_new - empty; memory grows with appended records */
 cs_batch *cs_batch_new(int32_t n_channel, int32_t n_target);
 /** cs_batch_reserve - space for `n` tokens in all; CS_EMEM */
 int cs_batch_reserve(cs_batch *b, int64_t n) CS_MUST_CHECK;
@@ -49,19 +49,18 @@ size_t cs_batch_bytes(const void *batch);
 void cs_batch_reset(cs_batch *b);
 
 /**
- * cs_batch_append - copy one record's tokens (or real values) behind the others
+ * cs_batch_append - append a copy of one record's tokens (or real values)
  *
  * tok      [n] ids, or NULL when x is given
  * x        [n * n_channel] values, or NULL
  * target   [n_target], or NULL when n_target is 0; with CS_TARGET_TOKENS use the next function
  * slot     where the prediction goes; {0} in training
- * Returns  CS_OK or CS_EMEM (the batch stands as before). A depth other than that of the records
- *          already there is CS_BUG
+ * Returns  CS_OK or CS_EMEM (the batch is unchanged). A depth other than the batch's is CS_BUG
  */
 int cs_batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
                     const float *target, cs_slot slot) CS_MUST_CHECK;
-/** cs_batch_append_labelled - the same with a class per token, or a negative number for "do not
- * learn from it"; label [n] */
+/** cs_batch_append_labelled - the same with a class per token, or a negative number to mask it;
+ * label [n] */
 int cs_batch_append_labelled(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
                              const int32_t *label, cs_slot slot) CS_MUST_CHECK;
 

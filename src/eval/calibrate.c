@@ -1,7 +1,7 @@
 /* calibrate.c - calibration: temperatures and error rates from labelled predictions.
  *
- * DESIGN. The logarithm of a probability is a logit but for a constant, so probabilities do. In
- * 1 / temperature the cross-entropy is convex, so that a golden section finds its one minimum.
+ * DESIGN. The logarithm of a probability is a logit up to a constant, so probabilities suffice. In
+ * 1 / temperature the cross-entropy is convex, so a golden section finds its minimum.
  */
 #include "eval/calibrate.h"
 
@@ -15,7 +15,7 @@
 enum { LEAST_RECORDS = 100, SECTIONS = 48 };
 static const double least_slope = 0.02, most_slope = 50, least_prob = 1e-30;
 
-/* Records of one range of lengths, by their numbers in s. */
+/* Records of one length range, by their indices in s. */
 struct group { const cs_scores *s; const int64_t *rec; int64_t n; const cs_tree *tree; };
 
 static int32_t truth_of(const cs_scores *s, int64_t i)
@@ -79,13 +79,14 @@ static double best_slope(const struct group *g)
     return exp((lo + hi) / 2);
 }
 
-/* Is each class's share of wrong calls counted? */
+/* Are wrong calls counted per class? */
 static bool has_curves(const struct group *g)
 {
     return !g->tree && g->s->n_out <= CS_CALIBRATION_CLASSES;
 }
 
-/* Steps of probability at which record i is called, and wrongly so. v: space for its values. */
+/* Steps of probability at which record i is called, and wrongly called. v: memory for its
+ * values. */
 static void count_calls(const struct group *g, int64_t i, double slope, float *v,
                         cs_calibration_bin *b)
 {
@@ -175,7 +176,7 @@ out:
 
 struct call { double p; bool right; };
 
-/* The surest first; among equals the wrong ones, so that the order is one of the values alone. */
+/* Descending probability; ties have wrong calls first, so the order depends on the values alone. */
 static int by_certainty(const void *pa, const void *pb)
 {
     const struct call *a = pa, *b = pb;
@@ -240,7 +241,7 @@ int cs_scores_certainty(const cs_scores *s, int64_t lo, int64_t hi, cs_certainty
 
 /* ---- calls at a rate ------------------------------------------------------------------------- */
 
-/* Its class, or -1 where it is not called. */
+/* Its class, or -1 without a call. */
 static int32_t call_at(const cs_scores *s, int64_t i, const cs_calibration *c, double max_error)
 {
     int32_t best = 0;

@@ -10,25 +10,24 @@
  * cs_calibrate - fit a calibration
  *
  * In each range of lengths, the temperature that minimises the cross-entropy of the truth. A range
- * with fewer than 100 records takes what all records together give. What the model states of its
- * calls is left out.
+ * with fewer than 100 records takes the fit of all records. The model's conditions for calls are
+ * not applied.
  *
- * s        probabilities that no temperature has been applied to
- * tree     error rates are those of cs_tree_call(), wrong where the truth is not in the clade that
- *          is called; NULL: those of the best class, and of the calls of each class. The
- *          temperature is that of the classes in both cases: taxa are summed from what it gives
- * edge     [n_edge] increasing lengths in bases that separate the ranges, fewer than
- *          CS_CALIBRATION_BINS
- * Returns  CS_OK; CS_EFORMAT when there are fewer than 100 records in all; CS_EMEM
+ * s        uncalibrated probabilities
+ * tree     error rates are those of cs_tree_call(), wrong if the truth is not in the clade called;
+ *          NULL: those of the best class, and of the calls of each class. The temperature is that
+ *          of the classes in both cases: taxa are sums of calibrated probabilities
+ * edge     [n_edge] increasing lengths in bases between the ranges, fewer than CS_CALIBRATION_BINS
+ * Returns  CS_OK; CS_EFORMAT with fewer than 100 records; CS_EMEM
  * Source   Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks, ICML 2017
  */
 int cs_calibrate(const cs_scores *s, const cs_tree *tree, const int64_t *edge, int n_edge,
                  cs_calibration *c) CS_MUST_CHECK;
 
-/* Of a class: its records, those with a call; calls of it, wrong ones. */
+/* Counts of a class: its records, those with a call; calls of it, wrong ones. */
 typedef struct cs_class_calls { int64_t n, n_called, n_as, n_wrong; } cs_class_calls;
 
-/* What is called when a model keeps to a rate of wrong calls. */
+/* Calls of a model at a rate of wrong calls. */
 typedef struct cs_calls {
     int64_t        n, n_called, n_wrong;
     cs_class_calls of_class[CS_CALIBRATION_CLASSES];
@@ -37,7 +36,7 @@ typedef struct cs_calls {
 /**
  * cs_scores_calls - of the records with lo <= length < hi, at a rate of the calibration
  *
- * What is too short or unlike the training is so as it was when the answers were made.
+ * Reasons too_short and unlike_training are those of the predictions.
  *
  * s        calibrated probabilities
  * c        with curves per class, of as many classes
@@ -50,12 +49,12 @@ typedef struct cs_reliability { int64_t n; double confidence, accuracy; } cs_rel
 
 enum { CS_RELIABILITY_BINS = 10, CS_RISK_POINTS = 10 };
 
-/* How far stated probabilities can be trusted. */
+/* Reliability of probabilities. */
 typedef struct cs_certainty {
     double         ece;          /* expected calibration error, over the intervals */
     cs_reliability bin[CS_RELIABILITY_BINS];   /* bin i: best probability from i / 10 on */
-    /* Calling only the surest (i + 1) / 10 of the records: the share of wrong calls among them, and
-     * the probability of the least sure one. */
+    /* Calling only the (i + 1) / 10 of the records with the highest probabilities: their share of
+     * wrong calls, and their lowest probability. */
     double         risk[CS_RISK_POINTS], threshold[CS_RISK_POINTS];
 } cs_certainty;
 

@@ -1,9 +1,9 @@
 /*
- * eval_html.c - an evaluation as a page to look at.
+ * eval_html.c - an evaluation as an HTML page.
  *
- * DESIGN. The page is of the whole records; pieces have a row each. What is told by class is told
- * of the classes that occur most, CS_HTML_LINES in curves and MOST_ROWS in tables, so that a page
- * about thousands of classes can still be read: the table and the JSON have them all.
+ * DESIGN. The page is about whole records; pieces have a row each. It shows the most frequent
+ * classes only, CS_HTML_LINES in curves and MOST_ROWS in tables, so it stays readable with
+ * thousands of classes: the table and the JSON have them all.
  */
 #include "eval/eval_html.h"
 
@@ -24,7 +24,7 @@ struct page {
     cs_certainty          sure;
     cs_outfile           *out;
     int32_t              *order; /* [n_class] the most frequent truth first */
-    int32_t               n_shown;             /* of them, that occur or are called */
+    int32_t               n_shown;             /* of these, classes that occur or are called */
     uint64_t             *base;  /* [n_class] of true records */
 };
 
@@ -205,7 +205,7 @@ static int matrix_cell(struct page *p, int32_t truth, int32_t call)
     const int64_t n = p->f.confusion[truth * p->f.n_class + call], all = p->f.cls[truth].n;
     const double share = all > 0 ? (double)n / (double)all : 0;
 
-    /* Its darkness is the square root of the share, so that rare mistakes are seen. */
+    /* Its darkness is the square root of the share, so rare errors are visible. */
     return cs_outfile_printf(p->out, "<td class=\"n\" style=\"background:rgba(%s,%.3f)\">%lld</td>",
                              truth == call ? "64,140,90" : "194,90,43", 0.7 * sqrt(share),
                              (long long)n);
@@ -298,7 +298,7 @@ static int by_score(const void *a, const void *b)
     return x->p < y->p ? 1 : x->p > y->p ? -1 : 0;
 }
 
-/* Points of one class against the rest, from the surest down; equals make one step. */
+/* Points of one class against the rest, by descending score; ties are one step. */
 struct curve { double fpr[CURVE_POINTS + 2], tpr[CURVE_POINTS + 2], ppv[CURVE_POINTS + 2]; int n; };
 
 static void trace(const struct scored *v, int64_t n, int64_t n_right, struct curve *c)

@@ -5,10 +5,10 @@
 #include "eval/eval_report.h"
 
 /**
- * cs_eval_html - one page, complete in itself: metrics, classes, ranks, lengths, certainty
+ * cs_eval_html - a self-contained page: metrics, classes, ranks, lengths, reliability
  *
  * r        of a model of classes
- * seconds  that judging took, from the first record to the last
+ * seconds  seconds of evaluation, from the first record to the last
  * command  the command line, for the page
  * Returns  CS_OK, CS_EMEM, CS_EIO
  */

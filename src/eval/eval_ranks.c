@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The rank's place in the list, or -1. */
+/* The rank's index in the list, or -1. */
 static int find_rank(const cs_eval_ranks *e, const char *rank)
 {
     for (int i = 0; i < e->n; i++)
@@ -13,8 +13,8 @@ static int find_rank(const cs_eval_ranks *e, const char *rank)
     return -1;
 }
 
-/* A rank comes before those of all taxa below the first one that has it; nodes are in preorder, so
- * each is put right behind the nearest one above it. */
+/* A rank precedes those of all descendants of its first taxon; nodes are in preorder, so each is
+ * inserted right after that of its nearest ancestor. */
 static void list_ranks(cs_eval_ranks *e)
 {
     const cs_taxonomy *t = e->taxonomy;

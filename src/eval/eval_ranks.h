@@ -28,8 +28,8 @@ void cs_eval_ranks_release(cs_eval_ranks *e);
 /**
  * cs_eval_ranks_count - of the records with lo <= length < hi
  *
- * A record counts at the ranks at which its truth has a taxon that the model knows. Its call there
- * is what `classify --call taxon` gives without a least probability.
+ * A record counts at the ranks where its truth has a taxon known to the model. Its call there is
+ * that of `classify --call taxon` without a minimum probability.
  *
  * n, n_right  [e->n]
  */

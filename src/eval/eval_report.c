@@ -10,30 +10,30 @@
 
 enum { NAME_BYTES = 64, MANY_CLASSES = 64, N_RATE = 6 };
 
-/* Rates of wrong calls that are told of a model that states one, which is the last. */
+/* Reported rates of wrong calls; the model's rate is the last. */
 static const double rates[N_RATE - 1] = { 0.01, 0.02, 0.05, 0.2, 0.3 };
 
-/* Where metrics go: both forms from one walk. */
+/* Output of metrics: table and JSON in one pass. */
 struct sink {
     const cs_eval_report *r;
     cs_outfile *tsv;
     json_t     *sets;
 };
 
-/* What is being told. */
+/* The present metric. */
 struct part {
     const char *set;
     const struct layout *layout;
     char        length[NAME_BYTES];
     const cs_metrics   *f;
     const cs_certainty *sure;    /* of classes; or NULL */
-    const cs_calls *calls;       /* [N_RATE], the last at the rate that the model states; or NULL */
+    const cs_calls *calls;       /* [N_RATE], the last at the model's rate; or NULL */
     const int64_t *n_rank, *n_right;   /* [ranks->n] */
 };
 
 struct figure { const char *name; size_t off; };
 
-/* What is counted. */
+/* Units of the counts. */
 static const char *unit_of(const cs_eval_report *r)
 {
     return r->counts != NULL ? "tokens" : "records";
@@ -77,11 +77,11 @@ static const struct figure per_class[] = {
 #define LENGTH(table) ((int)(sizeof (table) / sizeof *(table)))
 enum { N_PER_CLASS = 4 };
 
-/* Which metrics there are. */
+/* The metrics. */
 struct layout {
     const struct figure *overall;
     int         n_overall, n_each;
-    const char *each;            /* what JSON calls the list of classes or labels */
+    const char *each;            /* JSON key of the list of classes or labels */
 };
 static const struct layout of_values = { value_overall, LENGTH(value_overall), 0, NULL };
 static const struct layout of_classes = { class_overall, LENGTH(class_overall), N_PER_CLASS,
@@ -121,8 +121,8 @@ static double rate_of(const struct sink *s, int i)
     return i < N_RATE - 1 ? rates[i] : s->r->model->calibration.max_error;
 }
 
-/* "coverage:0.1": the share of records that are called when a tenth of the calls may be wrong;
- * "error:0.1": the share of these that are. */
+/* "coverage:0.1": share of records with a call at a rate of wrong calls of a tenth; "error:0.1":
+ * actual share of wrong calls. */
 static int call_rows(struct sink *s, const struct part *p)
 {
     int rc = CS_OK;
@@ -139,7 +139,7 @@ out:
     return rc;
 }
 
-/* Of many classes only pairs that occur, or tables grow with their square. */
+/* With many classes only pairs that occur, since tables grow with their square. */
 static bool told(const cs_metrics *f, int32_t truth, int32_t call)
 {
     return f->n_class <= MANY_CLASSES || f->confusion[truth * f->n_class + call] > 0;
@@ -171,8 +171,8 @@ out:
     return rc;
 }
 
-/* "reliability_accuracy:0.9": of calls whose probability is from 0.9 to 1; "risk:0.5": the share
- * of wrong calls when the surest half are called. */
+/* "reliability_accuracy:0.9": of calls with a probability from 0.9 to 1; "risk:0.5": share of wrong
+ * calls among the half with the highest probabilities. */
 static int certainty_rows(struct sink *s, const struct part *p)
 {
     int rc = CS_OK;
@@ -203,7 +203,7 @@ out:
     return rc;
 }
 
-/* "accuracy:genus": of the records whose genus the model knows. */
+/* "accuracy:genus": of records with a genus known to the model. */
 static int rank_rows(struct sink *s, const struct part *p)
 {
     int rc = CS_OK;
@@ -393,7 +393,7 @@ static int put_metrics(struct sink *s, struct part *p, cs_metrics *f, bool noted
     return rc;
 }
 
-/* NULL: the model states nothing of its calls, or the answers are not calibrated. */
+/* NULL: the model has no conditions for calls, or predictions are uncalibrated. */
 static const cs_calls *calls_of(const struct sink *s, const cs_scores *scores, int64_t lo,
                                 int64_t hi, cs_calls *calls)
 {

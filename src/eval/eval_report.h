@@ -7,8 +7,8 @@
 #include "eval/eval_ranks.h"
 #include "eval/fold_metrics.h"
 
-/* scores[0] are whole records, which are also told by bins of length; scores[1 + i] are pieces of
- * piece[i] bases. */
+/* scores[0] are whole records, also reported by length bins; scores[1 + i] are pieces of piece[i]
+ * bases. */
 typedef struct cs_eval_report {
     const cs_model  *model;
     const cs_scores *scores;     /* [1 + n_piece] */
@@ -17,7 +17,7 @@ typedef struct cs_eval_report {
     const int64_t   *piece, *bin;
     int              n_piece, n_bin;
     double           tolerance;
-    bool             raw;        /* answers are not calibrated */
+    bool             raw;        /* predictions are uncalibrated */
     const cs_eval_ranks *ranks;
     const char      *course;     /* of a page at the end of training: the rows of the run's table
                                   * (train/table.h); NULL: there was none */
@@ -30,9 +30,9 @@ typedef struct cs_eval_report {
  * cs_eval_write - compute all metrics and write them
  *
  * tsv      columns set (record, fragment), length ("all", "500-999", "50000-", "500"), class ("."
- *          for all), metric, value ("NA" where it is not defined)
- * json     the same nested, null where not defined; NULL: not wanted
- *          With counts the set "record" is "token", and tokens are counted instead of records
+ *          for all), metric, value ("NA" if undefined)
+ * json     the same nested, null if undefined; NULL: not requested With counts the set "record" is
+ *          "token", and tokens are counted instead of records
  * Returns  CS_OK, CS_EMEM, CS_EIO. One line of summary per set goes to the log (cs_note)
  */
 int cs_eval_write(const cs_eval_report *r, cs_outfile *tsv, cs_outfile *json) CS_MUST_CHECK;

@@ -5,7 +5,7 @@
 
 #include "io/html.h"
 
-/* A letter of font size 10 is about 7.2 high; it is stretched to the height wanted. */
+/* A letter of font size 10 is about 7.2 high; it is stretched to the required height. */
 enum { STEP = 10, HALF = 80, LEFT = 60, TOP = 30, TICK = 10 };
 static const double letter_height = 7.2;
 

@@ -161,7 +161,7 @@ double cs_metrics_mean(const cs_metrics *f, size_t off)
     return ratio(sum, count);
 }
 
-/* What is counted per class, from the confusion matrix. */
+/* Counts per class, from the confusion matrix. */
 static void margins(cs_metrics *f)
 {
     const int32_t k = f->n_class;

@@ -1,7 +1,7 @@
 /* metrics.h - metrics of predictions against labels.
  *
- * DESIGN. Every answer is kept (one float per output, the truth and a length), because exact
- * ROC-AUC needs all scores and metrics are asked for by length: 4 (n_out + n_target) + 8 bytes per
+ * DESIGN. All predictions are kept (one float per output, the truth and a length), because exact
+ * ROC-AUC needs all scores and metrics are reported by length: 4 (n_out + n_target) + 8 bytes per
  * record.
  */
 #ifndef CS_EVAL_METRICS_H
@@ -20,10 +20,10 @@ typedef struct cs_scores {
     int32_t  n_out, n_target;
     int64_t  n;
     float   *answer;             /* [n * n_out] probabilities or values */
-    float   *target;             /* [n * n_target] class number (n_out or more: a class beyond those
-                                  * answered) or values; NaN: unknown */
+    float   *target;             /* [n * n_target] class number (n_out or more: a class beyond the
+                                  * model's) or values; NaN: unknown */
     int64_t *length;             /* [n] bases */
-    uint8_t *reason;             /* [n] why there is no call (cs_reason); 0 until it is set */
+    uint8_t *reason;             /* [n] reason without a call (cs_reason); 0 until set */
     size_t   cap_answer, cap_target, cap_length, cap_reason;
 } cs_scores;
 
@@ -36,15 +36,14 @@ void cs_scores_clear(cs_scores *s);
 int  cs_scores_add(cs_scores *s, const float *answer, const float *target, int64_t length)
     CS_MUST_CHECK;
 
-/** cs_scores_known - is any truth of record i known, and for classes one that there is a prediction
- * for? */
+/** cs_scores_known - is any truth of record i known, and for classes among the model's? */
 bool cs_scores_known(const cs_scores *s, int64_t i);
 
 /** cs_scores_within - the same, and lo <= length < hi? */
 bool cs_scores_within(const cs_scores *s, int64_t i, int64_t lo, int64_t hi);
 
-/* One class against the rest, or a label's 1s against its 0s over the records that it is known for.
- * NaN: not defined (no such record, none called so). */
+/* One class against the rest, or a label's 1s against its 0s over records with a known value. NaN:
+ * undefined (no such record or call). */
 typedef struct cs_class_metrics {
     int64_t n, n_called, n_right;
     double  precision, recall, f1, auc;
@@ -57,11 +56,11 @@ typedef struct cs_metrics {
     double  loss;                /* mean cross-entropy (natural log), or mean squared error */
     /* classes */
     double  accuracy;
-    double  balanced;            /* mean recall over the classes that occur */
-    double  macro_f1, macro_auc; /* means over the classes for which they are defined */
+    double  balanced;            /* mean recall over the classes present */
+    double  macro_f1, macro_auc; /* means over the classes where defined */
     double  mcc;                 /* multi-class Matthews correlation; 0 when a margin is constant */
-    /* labels: accuracy is the share of known targets that are called right, balanced and mcc are
-     * means over the labels; micro: over all known targets, whatever their label */
+    /* labels: accuracy is the share of correct calls of known targets, balanced and mcc are means
+     * over the labels; micro: over all known targets of all labels */
     int64_t n_known;
     double  macro_ap, micro_f1, micro_auc, micro_ap;
     int32_t n_class;             /* or labels */
@@ -77,7 +76,7 @@ typedef struct cs_metrics {
  *
  * tolerance  for `within`
  * auc      compute ROC-AUC too (a sort per class)
- * Returns  CS_OK (release with cs_metrics_release) or CS_EMEM. Figures without records are NaN
+ * Returns  CS_OK (release with cs_metrics_release) or CS_EMEM. Metrics without records are NaN
  * Source   MCC: Gorodkin, Comput. Biol. Chem. 28 (2004); AUC by ranks with ties: Hanley, McNeil
  *          1982
  */
@@ -85,17 +84,17 @@ int  cs_scores_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolera
                        cs_metrics *f) CS_MUST_CHECK;
 void cs_metrics_release(cs_metrics *f);
 
-/** cs_label_metrics - the same for labels, into an f whose metrics are all not defined */
+/** cs_label_metrics - the same for labels, into an f with all metrics undefined */
 int  cs_label_metrics(const cs_scores *s, int64_t lo, int64_t hi, bool auc, cs_metrics *f)
     CS_MUST_CHECK;
 
-/** cs_metrics_mean - of the double at this offset in cs_class_metrics, over the classes for which
- * it is defined; NaN if there is none */
+/** cs_metrics_mean - of the double at this offset in cs_class_metrics, over the classes where
+ * defined; NaN if none */
 double cs_metrics_mean(const cs_metrics *f, size_t off);
 
 /* ---- classes of tokens: counted, because keeping every answer would take too much ----------- */
 
-enum { CS_CONFUSION_CLASSES = 256 };   /* with more classes no confusion matrix is kept */
+enum { CS_CONFUSION_CLASSES = 256 };   /* maximum classes of a confusion matrix */
 
 typedef struct cs_counts {
     int32_t  n_class;

@@ -1,5 +1,4 @@
-/* scores_io.c - answers beside the truth as a table, so that those of several models can be put
- * together. */
+/* scores_io.c - predictions with the truth as a table, to combine several models. */
 #include "eval/scores_io.h"
 
 #include <math.h>
@@ -56,7 +55,7 @@ static int32_t find(const struct table *t, const char *name)
     return k;
 }
 
-/* The fields of the line, one by one; "" behind the last one. */
+/* The fields of the line, one by one; "" after the last one. */
 static const char *next_field(char **rest)
 {
     char *at = *rest, *tab = at ? strchr(at, '\t') : NULL;

@@ -1,5 +1,4 @@
-/* scores_io.h - answers beside the truth as a table, so that those of several models can be put
- * together. */
+/* scores_io.h - predictions with the truth as a table, to combine several models. */
 #ifndef CS_EVAL_SCORES_IO_H
 #define CS_EVAL_SCORES_IO_H
 
@@ -8,7 +7,7 @@
 
 /** cs_scores_head - the names of the columns: length, truth, and a class each. CS_OK or CS_EIO */
 int cs_scores_head(const cs_label *label, int32_t n_label, cs_outfile *f) CS_MUST_CHECK;
-/** cs_scores_rows - a row per answer of classes with a known truth. CS_OK or CS_EIO */
+/** cs_scores_rows - a row per class prediction with a known truth. CS_OK or CS_EIO */
 int cs_scores_rows(const cs_scores *s, const cs_label *label, cs_outfile *f) CS_MUST_CHECK;
 
 /**

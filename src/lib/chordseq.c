@@ -1,14 +1,12 @@
 /* chordseq.c - the public C interface: handles, and predictions for sequences in memory.
  *
  * DESIGN
- * A handle has two sessions on the model that all handles share: one that answers, one that gives
- * vectors. Sequences become a chunk, and that goes the way of the program's chunks
- * (tokenise, bucket, infer, decide), by the same functions, without its threads: so answers are the
- * same, and nothing runs between two calls.
+ * A handle has two sessions on the shared model: one for predictions, one for vectors. Sequences
+ * become a chunk, which passes the program's stages (tokenise, bucket, infer, decide) by the same
+ * functions, without threads: so predictions are the same, and nothing runs between calls.
  *
- * Every call comes in through guarded(), which sees to what must hold wherever the library is
- * called from: numbers are read with a point whatever the locale of the caller is, and where
- * cs_x*() functions find no memory (stubs.c), the call fails.
+ * Every call passes guarded(), which sets the C locale for numbers and turns failures of cs_x*()
+ * functions (stubs.c) into errors.
  */
 #include "lib/chordseq.h"
 
@@ -32,14 +30,14 @@ _Static_assert((int)CHORDSEQ_EUSAGE == (int)CS_EUSAGE && (int)CHORDSEQ_EIO == (i
                (int)CHORDSEQ_EDEVICE == (int)CS_EDEVICE && (int)CHORDSEQ_EMODEL == (int)CS_EMODEL,
                "codes go out as they are");
 
-/* A session, and what the infer stage needs beside it. */
+/* A session, and the state of the infer stage. */
 struct asked { cs_session *session; cs_policy policy; cs_infer_stage infer; };
 
 struct chordseq_model {
     cs_opened  *opened;
     cs_backend *be;
-    cs_pipe    *pipe;            /* for its count of missing answers */
-    struct asked answer, vector; /* vector.session is NULL where there are none */
+    cs_pipe    *pipe;            /* for its count of missing predictions */
+    struct asked answer, vector; /* vector.session is NULL without vectors */
     struct asked token;          /* session NULL before the first question */
 };
 
@@ -59,7 +57,7 @@ static int ready(void)
 {
     if (pthread_once(&once, begin) != 0 || !plain_locale)
         return cs_fail(CS_EMEM, "out of memory to initialise the library");
-    /* It has failed before it changed anything: once more, for the message. */
+    /* It failed without changes: retry for the message. */
     return once_rc == CS_OK ? CS_OK : cs_cpu_init();
 }
 
@@ -108,7 +106,7 @@ static void ask_of(struct asked *a, chordseq_model *m, cs_head_output output)
     a->infer = (cs_infer_stage){ .pipe = m->pipe, .session = a->session, .policy = &a->policy };
 }
 
-/* Another handle; takes over one that is counted. */
+/* Another handle; takes over one reference. */
 static int handle_new(cs_opened *o, int64_t threads, chordseq_model **out)
 {
     int rc = CS_OK;
@@ -221,7 +219,7 @@ const char *chordseq_checksum(const chordseq_model *m)
 
 /* ---- sequences ------------------------------------------------------------------------------ */
 
-/* What a caller asks: n sequences, and where the predictions of the next ones go. */
+/* A request: n sequences, and the outputs for the next ones. */
 struct question {
     chordseq_model *m;
     struct asked   *asked;
@@ -247,7 +245,7 @@ static int refuse_letter(const struct question *q, size_t no, size_t at)
                    where);
 }
 
-/* As the FASTA reader takes them: upper case, U as T, X as N, without blanks. */
+/* As in the FASTA reader: upper case, U as T, X as N, without blanks. */
 static int fold(const struct question *q, size_t no, char *dst, int64_t *n_base)
 {
     const char *src = q->base[no];
@@ -464,7 +462,7 @@ void chordseq_token_text(const chordseq_model *m, int32_t id, char *text, size_t
     m->opened->model->tok->symbol(m->opened->model->tok_state, id, text, n_text);
 }
 
-/* As the sequence is read: tokens of its other strand, or of windows, would lie elsewhere. */
+/* Forward and whole: tokens of the other strand, or of windows, have other positions. */
 static void ask_of_tokens(chordseq_model *m)
 {
     if (m->token.session)

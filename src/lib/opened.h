@@ -13,7 +13,7 @@ enum { CS_MOST_THREADS = 4096 };
 typedef struct cs_opened_args { cs_policy_args policy; cs_call_args calls; int64_t threads;
                                 const char *device; } cs_opened_args;
 
-/* Nothing in it changes while there are several handles, but for their number. */
+/* Constant while there are several handles, except their number. */
 typedef struct cs_opened {
     atomic_int      n_handle;
     cs_opened_args  args;        /* args.device is for cs_opened_new() only */
@@ -21,19 +21,19 @@ typedef struct cs_opened {
     cs_model       *model;       /* handles have sessions on it */
     cs_policy       policy;
     cs_taxonomy    *taxonomy;    /* NULL: a model of values */
-    cs_tree         tree;        /* the same, where calls are taxa */
+    cs_tree         tree;        /* the same, if calls are taxa */
     const char    **label;       /* [n_label] the model's */
-    char          **taxon;       /* [taxonomy->n] what a call of each node is named */
-    int32_t         n_vector;    /* length of the head's vector; 0: it sees none */
+    char          **taxon;       /* [taxonomy->n] name of a call of each node */
+    int32_t         n_vector;    /* length of the head's input vector; 0: none */
     int64_t         longest;     /* bases; 0: any */
     cs_output_info  info;        /* of the above, for cs_prediction_label() and its like */
 } cs_opened;
 
 /**
- * cs_opened_new - load a model, check that it answers for sequences, set up what follows from it
+ * cs_opened_new - load a model, check that it predicts for sequences, set up derived data
  *
  * path     NULL: the default model
- * option   NULL, or "NAME=VALUE" texts that end with NULL
+ * option   NULL, or a NULL-terminated array of "NAME=VALUE"
  * Returns  CS_OK with one handle counted; CS_EUSAGE; CS_EDEVICE; the errors of cs_model_load()
  */
 int  cs_opened_new(const char *path, const char *const *option, cs_opened **out) CS_MUST_CHECK;

@@ -1,14 +1,13 @@
 /* stubs.c - library stubs of logging and fatal errors: nothing is printed, nothing exits.
  *
  * DESIGN
- * The functions of base/log.h and base/fatal.c that library code may reach, once more: they come
- * before those of the program where the library is linked, so that its log.c and fatal.c stay out.
- * A function of theirs that is missing here would bring both in, and the linker would refuse the
- * doubles.
+ * Library versions of the functions in base/log.h and base/fatal.c: they precede those of the
+ * program when the library is linked, so log.c and fatal.c are not linked. A missing function here
+ * would pull in both, and the linker would report duplicates.
  *
- * cs_x*() functions cannot fail, and their callers look at nothing. So a lack of memory jumps to
- * where the caller of the library came in, over functions that hold some small allocations, which
- * are lost. No lock is held, and no parallel loop runs, where these are used.
+ * cs_x*() functions cannot fail, and their callers check nothing. So out of memory jumps to the
+ * library's entry point and leaks small allocations of the functions between. No lock is held, and
+ * no parallel loop runs, where these are used.
  */
 #include "lib/stubs.h"
 
@@ -32,7 +31,7 @@ void cs_exhausted(size_t n_bytes)
     abort();
 }
 
-/* For whoever looks at the core. */
+/* For debugging a core dump. */
 void cs_bug(const char *file, int line, const char *what)
 {
     (void)cs_fail(CS_ECANCEL, "internal error at %s:%d: %s", file, line, what);

@@ -4,8 +4,8 @@
 
 #include <setjmp.h>
 
-/** cs_exhausted_catch - where cs_exhausted() jumps to in this thread; NULL: abort(). Returns the
- * place that was set before */
+/** cs_exhausted_catch - set the jump target of cs_exhausted() in this thread; NULL: abort().
+ * Returns the previous target */
 jmp_buf *cs_exhausted_catch(jmp_buf *here);
 
 #endif

@@ -1,5 +1,4 @@
-/* components.c - the implementations that --tokenizer, --encoder and --head name, and their
- * options. */
+/* components.c - choose tokenizer, encoder and head by name, with their options. */
 #include "run/components.h"
 
 #include <stdlib.h>
@@ -7,7 +6,7 @@
 
 #include "registry.h"
 
-/* What there is, for help, manual and completion: list_names() asks the registry. */
+/* Names for help, manual and completion, from the registry by list_names(). */
 enum { MOST_NAMES = 64, OWNER_BYTES = 256 };
 static const char *tokenizer_names[MOST_NAMES], *encoder_names[MOST_NAMES],
                   *head_names[MOST_NAMES];
@@ -35,7 +34,7 @@ static const cs_opt head_table[] = {
     { .type = CS_OPT_END }
 };
 
-/* Help and the table check need a struct to point to, though nobody reads what is written there. */
+/* A dummy struct for help and the table check. */
 static _Alignas(16) char scratch[1024];
 
 /* A table that several implementations share is listed once. */
@@ -106,7 +105,7 @@ const char *cs_components_argument(int argc, char **argv, const char *name)
     return value;
 }
 
-/* The name that was given, else the model's, else the default. */
+/* The name given, else the model's, else the default. */
 static const char *name_in(int argc, char **argv, const char *name, const char *of_model)
 {
     const char *given = cs_components_argument(argc, argv, name);
@@ -117,7 +116,7 @@ static const char *name_in(int argc, char **argv, const char *name, const char *
     return row != NULL ? row->def : cs_opt_find(head_table, name)->def;
 }
 
-/* A name that there is not leaves all of its kind. */
+/* For an unknown name, keep all of its kind. */
 const char *cs_components_narrow(cs_optset *set, int argc, char **argv)
 {
     const cs_tokenizer *tok = cs_tokenizer_find(name_in(argc, argv, "tokenizer", NULL));
@@ -263,7 +262,7 @@ int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *
     return CS_OK;
 }
 
-/* A second stack that was there for the pretraining may be left behind. */
+/* The second stack of pretraining may be dropped. */
 static bool drops_decoder(int argc, char **argv)
 {
     const char *given = cs_components_argument(argc, argv, "encoder.decoder");
@@ -271,10 +270,10 @@ static bool drops_decoder(int argc, char **argv)
     return given != NULL && strcmp(given, "0") == 0;
 }
 
-/* The option that names a file of which a model keeps the text. */
+/* The option of a file whose text is stored in the model. */
 static const char vocabulary[] = "tokenizer.file";
 
-/* Options of one part: what argv says must be what the model has. */
+/* Options of one part: values in argv must equal the model's. */
 static int check_part(int argc, char **argv, const char *part, const cs_opt *opt, const void *is,
                       const void *has)
 {
@@ -297,7 +296,7 @@ static int check_part(int argc, char **argv, const char *part, const cs_opt *opt
     return CS_OK;
 }
 
-/* A vocabulary named in argv must be the one that the model keeps, wherever its file lies. */
+/* A vocabulary in argv must have the content stored in the model. */
 static int check_vocabulary(const cs_components *c, int argc, char **argv)
 {
     int rc;

@@ -1,5 +1,4 @@
-/* components.h - the implementations that --tokenizer, --encoder and --head name, and their
- * options. */
+/* components.h - choose tokenizer, encoder and head by name, with their options. */
 #ifndef CS_RUN_COMPONENTS_H
 #define CS_RUN_COMPONENTS_H
 
@@ -10,7 +9,7 @@ typedef struct cs_components_args { const char *tokenizer, *encoder, *head; } cs
 
 extern const cs_opt cs_components_table[];
 
-/* What was chosen; the cfg structs and tok_text are owned. */
+/* The choice; the cfg structs and tok_text are owned. */
 typedef struct cs_components {
     cs_components_args      args;
     const char         *fixed_head;      /* the only one, without options to list; NULL: choose */
@@ -18,34 +17,34 @@ typedef struct cs_components {
     const cs_encoder   *enc;
     const cs_head      *head;
     void               *tok_cfg, *enc_cfg, *head_cfg;
-    char               *tok_text;/* what the tokenizer is restored from, or NULL: open it */
+    char               *tok_text;/* text to restore the tokenizer from, or NULL: open it */
 } cs_components;
 
 /** cs_components_list - append every implementation's table to `set` (space: `n` rows), for help */
 void cs_components_list(cs_components *c, cs_optset *set, int n);
 
-/** cs_components_narrow - for help: take the options of other tokenizers and encoders than argv's
- * out of `set`. Returns a sentence that says where they are. See cs_command.narrow */
+/** cs_components_narrow - for help: remove options of tokenizers and encoders other than argv's
+ * from `set`. Returns a note on where to find them. See cs_command.narrow */
 const char *cs_components_narrow(cs_optset *set, int argc, char **argv);
 
 /**
- * cs_components_find - look for the names in argv, and append the tables of these to `set`
+ * cs_components_find - find the names in argv, and append their tables to `set`
  *
- * Before the parser, which cannot know which tables there are until they have been named.
+ * Call it before parsing, because the names determine the tables.
  *
- * from     tokenizer and encoder are this model's; NULL: there is none to start from
- * Returns  CS_OK, or CS_EUSAGE listing what there is, or saying what the model has instead, or to
- *          whom an option belongs that the chosen ones lack
+ * from     tokenizer and encoder are this model's; NULL: no initial model
+ * Returns  CS_OK, or CS_EUSAGE listing the valid names, or naming the model's, or to whom an option
+ *          belongs that the chosen ones lack
  */
 int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *from,
                        cs_optset *set,
                    int n) CS_MUST_CHECK;
 
 /**
- * cs_components_adopt - after the parser: the settings of tokenizer and encoder from a model
+ * cs_components_adopt - after parsing: copy the settings of tokenizer and encoder from a model
  *
- * from     as above, not NULL; must outlive the choice, which points to its texts
- * Returns  CS_OK; CS_EUSAGE naming an option in argv that is not as the model has it; CS_EMEM
+ * from     as above, not NULL; must outlive the choice, which points to its strings
+ * Returns  CS_OK; CS_EUSAGE naming an option in argv that contradicts the model; CS_EMEM
  */
 int cs_components_adopt(cs_components *c, int argc, char **argv,
                         const cs_model *from) CS_MUST_CHECK;

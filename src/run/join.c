@@ -1,9 +1,9 @@
 /*
- * join.c - one output of all shards, piece by piece.
+ * join.c - join an output of all shards, piece by piece.
  *
- * DESIGN: pieces come in the order in which shard.c dealt them: shard 1, 2 ... N, and again.
- * Nothing of them is understood but what two formats need: rows are numbered again in the table of
- * names, and NPY has their number in its head. Heads must be the same in all shards.
+ * DESIGN: pieces are taken in the order dealt by shard.c: shard 1, 2 ... N, and again. Their
+ * content is opaque, except for two formats: rows are renumbered in the table of names, and NPY has
+ * their number in its header. Headers must be equal in all shards.
  */
 #include "run/join.h"
 
@@ -75,7 +75,7 @@ static int take(struct joint *j, int i, void *to, size_t n)
     return CS_OK;
 }
 
-/* Lines that begin with the number of their row, which is another one now. */
+/* Renumber lines that begin with their row number. */
 static int put_rows(struct joint *j, size_t n)
 {
     int rc = CS_OK;
@@ -110,7 +110,7 @@ out:
     return rc;
 }
 
-/* The header line of VCF that tells the command is another one in every shard. */
+/* The VCF header line with the command differs between shards. */
 static const char *pass_command(const char *s)
 {
     static const char command[] = "##chordseq_variantCommand=";
@@ -134,7 +134,7 @@ static bool same_heads(const char *a, const char *b)
     return *a == *b;
 }
 
-/* The first shard's is written, the others' must be like it. */
+/* Write the first shard's header; the others' must equal it. */
 static int take_head(struct joint *j, int i)
 {
     int rc = CS_OK;

@@ -5,17 +5,17 @@
 #include "base/file.h"
 #include "run/manifest.h"
 
-/* As they are; with the first column, a row's number, made again; NPY, whose head tells their
- * number. */
+/* Copied; with the first column, a row's number, renumbered; NPY, whose header has the number of
+ * rows. */
 typedef enum cs_join_how { CS_JOIN_BYTES, CS_JOIN_ROWS, CS_JOIN_NPY } cs_join_how;
 
 /**
- * cs_join - write an output of all shards to one
+ * cs_join - join an output of all shards into one
  *
  * option   the output's option, by its long name
- * path     what `out` is called, for messages; not finished here
- * Returns  CS_OK; CS_EUSAGE when a shard has no such output, or it is `path`; CS_EFORMAT when one
- *          is not what its manifest tells, or heads differ; CS_EIO; errors of cs_outfile_write()
+ * path     name of `out`, for messages; not finished here
+ * Returns  CS_OK; CS_EUSAGE if a shard has no such output, or it is `path`; CS_EFORMAT if one does
+ *          not match its manifest, or headers differ; CS_EIO; errors of cs_outfile_write()
  */
 int cs_join(const cs_manifests *all, const char *option, cs_join_how how, const char *path,
             cs_outfile *out) CS_MUST_CHECK;

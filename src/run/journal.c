@@ -1,12 +1,11 @@
 /*
- * journal.c - what a run that was interrupted has done.
+ * journal.c - journal of an interrupted run.
  *
  * DESIGN
- * A JSON object: "run" says what ran (versions, command line, model, inputs with size and time of
- * change) and must be the same again to the last letter; "records" how many records all outputs
- * have; "outputs" where each stands. Outputs are on the disk before the journal that tells of them
- * takes its place by a rename, so whatever the moment of a crash, they have at least what it says,
- * and what is behind that is cut off.
+ * A JSON object: "run" describes the run (versions, command line, model, inputs with size and
+ * modification time) and must be identical on resume; "records" is the number of records in all
+ * outputs; "outputs" the state of each. Outputs are synced before the journal is renamed into
+ * place, so after a crash they have at least the journal's state, and are truncated to it.
  */
 #include "run/journal.h"
 
@@ -57,7 +56,7 @@ out:
     return rc;
 }
 
-/* The same run? In the order in which a user would look for the difference. */
+/* Is it the same run? Compared in an order useful for messages. */
 static int check_same(const cs_journal *j)
 {
     static const char *const part[][2] = {
@@ -143,7 +142,7 @@ int cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs)
     json_t *all = json_pack("{s:O, s:I, s:o}", "run", j->run, "records", (json_int_t)n_record,
                             "outputs", outputs);
 
-    /* Not aside under a number of the process: one that is killed here would leave that file. */
+    /* No temporary name with the process number: a killed process would leave that file. */
     CS_TRY(cs_outfile_continue(j->path, NULL, 0, &f));
     CS_TRY(cs_outfile_json(f, all, JSON_COMPACT, j->path));
     rc = cs_outfile_close(f);

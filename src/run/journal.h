@@ -9,30 +9,30 @@
 typedef struct cs_journal cs_journal;
 
 /**
- * cs_journal_open - read OUTPUT.resume, or begin one where there is none
+ * cs_journal_open - read OUTPUT.resume, or start a journal if missing
  *
  * output   an output of the run
- * about    what cs_about_text() says of this run
- * input    files that are read, reference NULL or another one; their sizes and times are kept
- * Returns  CS_OK; CS_EUSAGE when an input is not a regular file, or when the journal belongs to
- *          another run: other options, inputs, model, version; CS_EFORMAT for a damaged one
+ * about    result of cs_about_text() for this run
+ * input    input files, and the reference or NULL; their sizes and times are stored
+ * Returns  CS_OK; CS_EUSAGE if an input is not a regular file, or the journal belongs to another
+ *          run: other options, inputs, model, version; CS_EFORMAT for a damaged one
  */
 int  cs_journal_open(const char *output, const char *about, const cs_strlist *input,
                      const char *reference, cs_journal **out) CS_MUST_CHECK;
 void cs_journal_free(cs_journal *j);
 
-/** cs_journal_records - how many records are done; 0: the run begins */
+/** cs_journal_records - number of finished records; 0: new run */
 uint64_t cs_journal_records(const cs_journal *j);
-/** cs_journal_outputs - where the outputs stand, as cs_outputs_save() told; NULL: nowhere */
+/** cs_journal_outputs - state of the outputs from cs_outputs_save(); NULL: new run */
 const json_t *cs_journal_outputs(const cs_journal *j);
 
 /**
- * cs_journal_write - what is done now, in the place of what was
+ * cs_journal_write - replace the journal by the present state
  *
- * outputs  taken over. It is on the disk already, so the journal never says too much
+ * outputs  taken over. Synced before, so the journal is never ahead of the outputs
  */
 int  cs_journal_write(cs_journal *j, uint64_t n_record, json_t *outputs) CS_MUST_CHECK;
-/** cs_journal_remove - the run is complete but for its outputs' names */
+/** cs_journal_remove - the run is complete, before renaming its outputs */
 void cs_journal_remove(cs_journal *j);
 
 #endif

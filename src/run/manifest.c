@@ -17,7 +17,7 @@ static const char *const may_differ[] = {
     "shard", "manifest", "threads", "batch-tokens", "chunks-in-flight", "quiet", "verbose", "model",
     "output-fmt", "no-PG", "split-gz", "names", "tsv", "resume-every", "input-list",
 };
-/* Options that name what is read: engines put it into folders of their own. */
+/* Options with input paths: workflow engines place inputs in different folders. */
 static const char *const files[] = { "reference", "mates-1", "mates-2" };
 
 static bool is_among(const char *name, const char *const *list, size_t n)
@@ -54,7 +54,7 @@ static bool is_count(const json_t *v)
     return json_is_integer(v) && json_integer_value(v) >= 0;
 }
 
-/* Its bytes are those of its head and pieces. */
+/* Its size is the sum of header and pieces. */
 static bool is_output(const json_t *o)
 {
     int64_t n = 0;
@@ -279,8 +279,8 @@ char *cs_manifest_find(const cs_manifest *m, const json_t *output, const char *m
     char *beside = cs_xmalloc(size);
 
     (void)snprintf(beside, size, "%.*s%s", n_folder, m->path, last_name(path));
-    /* What lies there may be of others: all shards' outputs merged under that name, say, which have
-     * the size of this one where all other shards are empty. */
+    /* A file there may be another one: for example the merged output under that name, which has the
+     * same size if all other shards are empty. */
     const json_t *n_bytes = json_object_get(output, "bytes");
     const bool is_ours = cs_file_size(beside) == json_integer_value(n_bytes)
                       && !cs_outputs_same(beside, made);

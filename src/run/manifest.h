@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-/* One shard's, as src/run/shard.c wrote it. */
+/* A shard's manifest, written by src/run/shard.c. */
 typedef struct cs_manifest {
     const char *path;            /* as given */
     json_t     *all;
@@ -24,17 +24,17 @@ typedef struct cs_manifests {
  * cs_manifests_read - the manifests of all shards of one run
  *
  * path     [n] in any order; kept
- * Returns  CS_OK; CS_EIO; CS_EFORMAT for what is no manifest; CS_EUSAGE when they are not of one
- *          run (version, command, model, inputs, options), or a shard is missing or there twice
+ * Returns  CS_OK; CS_EIO; CS_EFORMAT for other files; CS_EUSAGE if they belong to different runs
+ *          (version, command, model, inputs, options), or a shard is missing or duplicate
  */
 int  cs_manifests_read(const char *const *path, int n, cs_manifests *out) CS_MUST_CHECK;
 void cs_manifests_release(cs_manifests *m);
 
-/** cs_manifest_output - what it says of an output, by its option's long name; NULL: nothing */
+/** cs_manifest_output - entry of an output, by its option's long name; NULL: none */
 const json_t *cs_manifest_output(const cs_manifest *m, const char *option);
-/** cs_manifest_find - where that output lies: beside the manifest under its last name, with its
- * size, else where the run put it; free() it. made: what is being made of all; only where there is
- * nothing else is it taken for that output */
+/** cs_manifest_find - path of that output: beside the manifest under its base name, with its size,
+ * else the run's path; free() it. made: the path of the merged output, used only as a last
+ * resort */
 char *cs_manifest_find(const cs_manifest *m, const json_t *output, const char *made);
 
 #endif

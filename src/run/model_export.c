@@ -15,7 +15,7 @@
 
 enum { PATH_BYTES = 4096, SYMBOL_BYTES = 64, MAX_MODEL_BYTES = 1 << 30, VALUE_BYTES = 1024 };
 
-/* Writes a JSON value, which it takes over. */
+/* Writes a JSON value and frees it. */
 static int write_json(cs_outfile *f, json_t *j)
 {
     const int rc = cs_outfile_json(f, j, JSON_INDENT(2), cs_outfile_name(f));
@@ -48,7 +48,7 @@ static json_t *settings_json(const cs_model *m)
     return o;
 }
 
-/* As transformers calls them. */
+/* Names of the transformers library. */
 static const char *problem_type(const cs_model *m)
 {
     return m->head->is_class ? "single_label_classification"
@@ -81,7 +81,7 @@ static int write_config(const cs_model *m, cs_outfile *f)
     return write_json(f, o);
 }
 
-/* What came from such a file becomes one again. */
+/* A vocabulary from such a file is written as one. */
 static int write_saved(const cs_model *m, cs_outfile *f)
 {
     char *text = m->tok->save(m->tok_state);
@@ -92,7 +92,7 @@ static int write_saved(const cs_model *m, cs_outfile *f)
     return rc;
 }
 
-/* The vocabulary in full, so that another program can make the same ids. */
+/* The full vocabulary, for other programs. */
 static int write_tokenizer(const cs_model *m, cs_outfile *f)
 {
     if (m->tok != NULL && m->tok->save != NULL)
@@ -133,7 +133,7 @@ out:
     return rc;
 }
 
-/* As --taxonomy reads it. Ancestors are called by their taxids: several may have one name. */
+/* In the format of --taxonomy. Ancestors are referred to by taxid: names may repeat. */
 static int write_taxonomy(const cs_model *m, cs_outfile *f)
 {
     int rc = CS_OK;
@@ -162,7 +162,7 @@ static int write_calibration(const cs_model *m, cs_outfile *f)
 
 /* ---- the card -------------------------------------------------------------------------------- */
 
-/* The validation metrics in the form that hubs read (model-index). */
+/* The validation metrics in the format of hubs (model-index). */
 static int write_results(cs_outfile *f, const json_t *training)
 {
     static const struct { const char *key, *type; } figure[] = {
@@ -218,7 +218,7 @@ out:
     return rc;
 }
 
-/* Rows of what was counted: of classes records and bases, of labels what was known. */
+/* Rows of counts: records and bases of classes, known targets of labels. */
 static int write_counts(cs_outfile *f, json_t *classes, const char *title,
                         const char *const key[4])
 {
@@ -316,7 +316,7 @@ static const struct {
 };
 enum { CARD, MODEL = 4, SUMS = sizeof files / sizeof files[0], N_FILE };
 
-/* What a model lacks has no file. */
+/* No files for absent parts of a model. */
 static bool has_file(const cs_model *m, int i)
 {
     if (i == SUMS || files[i].write == NULL)
@@ -335,7 +335,7 @@ static int open_file(const char *dir, int i, cs_outfile **f)
     return cs_outfile_open(path, f);
 }
 
-/* A line as sha256sum -c reads it, of a file that is complete. */
+/* A line for sha256sum -c, of a complete file. */
 static int write_sum(int i, cs_outfile *of, cs_outfile *f)
 {
     int rc = CS_OK;

@@ -8,7 +8,7 @@
  * cs_model_export - model.safetensors, config.json, tokenizer.json, labels.tsv, README.md,
  * SHA256SUMS
  *
- * dir      made when it is not there; files of these names in it are replaced
+ * dir      created if missing; files of these names in it are replaced
  * licence  for the card: an SPDX identifier
  * Returns  CS_OK; CS_EIO; CS_EMEM
  */

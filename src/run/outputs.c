@@ -1,10 +1,9 @@
 /*
- * outputs.c - every output of a run: opened together, fed together, and all under their names or
- * none.
+ * outputs.c - all outputs of a run: opened, written and renamed into place together.
  *
  * DESIGN: a writer declares its options, the first of which names its output's place; everything
  * here loops over writers or open outputs. Closing completes every file aside first, where disks
- * fill and pipes break, and only then renames them. What is on standard output comes first in both.
+ * fill and pipes break, and only then renames them. Standard output comes first in both.
  */
 #include "run/outputs.h"
 
@@ -78,7 +77,7 @@ static const char *resolved(const cs_output_args *a, int i)
     return "-";
 }
 
-/* The last name of a path, and what is known of its folder. */
+/* The base name of a path, and its folder's stat. */
 static const char *last_name(const char *path, struct stat *folder, bool *found)
 {
     const char *slash = strrchr(path, '/');

@@ -1,5 +1,4 @@
-/* outputs.h - every output of a run: opened together, fed together, and all under their names or
- * none. */
+/* outputs.h - all outputs of a run: opened, written and renamed into place together. */
 #ifndef CS_RUN_OUTPUTS_H
 #define CS_RUN_OUTPUTS_H
 
@@ -21,7 +20,7 @@ int cs_outputs_options(cs_output_args *a, cs_optset *set);
 typedef struct cs_outputs cs_outputs;
 
 /**
- * cs_outputs_check - is not a place named twice, and does the model fit?
+ * cs_outputs_check - check that paths differ and formats fit the model
  *
  * taxa     calls may be taxa above the classes
  * Returns  CS_OK; CS_EUSAGE (two outputs with one name or both on standard output; a format for
@@ -29,62 +28,61 @@ typedef struct cs_outputs cs_outputs;
  */
 int cs_outputs_check(const cs_output_args *a, const cs_model *m, bool taxa) CS_MUST_CHECK;
 
-/** cs_outputs_same - do two names lead to one place? Of files that are not there, their folders and
- * last names are compared; devices such as /dev/null are no place */
+/** cs_outputs_same - do two paths name the same file? Missing files are compared by folder and base
+ * name; devices such as /dev/null never match */
 bool cs_outputs_same(const char *a, const char *b);
 
-/** cs_outputs_apart - is not a place named twice among n? NULL: that one is not wanted. CS_OK, or
- * CS_EUSAGE */
+/** cs_outputs_apart - check that n paths differ. NULL: not requested. CS_OK, or CS_EUSAGE */
 int cs_outputs_apart(const char *const *path, int n) CS_MUST_CHECK;
 
-/** cs_outputs_probe - can it be created? Hours of work should not end with a folder that is not
- * there. path NULL: not wanted. CS_OK, CS_EIO */
+/** cs_outputs_probe - can it be created? Checked before hours of work. path NULL: not requested.
+ * CS_OK, CS_EIO */
 int cs_outputs_probe(const char *path) CS_MUST_CHECK;
 
-/** cs_outputs_appear - complete n files (or NULL), then rename them, so that all appear or none;
- * those that did are NULL, the others are for the caller to discard. CS_OK, CS_EIO; CS_ECANCEL: a
- * signal came before the first had its name */
+/** cs_outputs_appear - complete n files (or NULL), then rename them together; renamed ones become
+ * NULL, the caller discards the others. CS_OK, CS_EIO; CS_ECANCEL: a signal before the first
+ * rename */
 int cs_outputs_appear(cs_outfile **const file[], int n) CS_MUST_CHECK;
 
-/** cs_outputs_explain - of n outputs one has ended the run with rc: when its reader has gone, the
- * others are lost with it, which is an error. Returns rc, or CS_EIO with a sentence */
+/** cs_outputs_explain - one of n outputs has ended the run with rc: if its reader closed the pipe,
+ * the others are lost, which is an error. Returns rc, or CS_EIO with a message */
 int cs_outputs_explain(int rc, int n);
 
-/** cs_outputs_want_native - do alignments have to come along whole? */
+/** cs_outputs_want_native - does an output need whole alignments? */
 bool cs_outputs_want_native(const cs_output_args *a);
 
 /**
- * cs_outputs_open - open all that was asked for; the args have passed cs_outputs_check()
+ * cs_outputs_open - open all requested outputs; the args have passed cs_outputs_check()
  *
- * info     what the formats tell; what it points to must outlive the outputs. The fields that
- *          options decide are filled in here
+ * info     metadata for the formats; its pointers must outlive the outputs. Fields from options are
+ *          set here
  */
 int cs_outputs_open(const cs_output_args *a, const cs_output_info *info, cs_outputs **out)
     CS_MUST_CHECK;
-/** cs_outputs_record - one record to all; a sink for cs_stream, whose argument is the cs_outputs.
- * CS_ECANCEL without a message when standard output's reader has gone and nothing else is lost */
+/** cs_outputs_record - one record to all; a sink for cs_stream, with the cs_outputs as argument.
+ * CS_ECANCEL without a message if standard output's reader has closed it and nothing else is
+ * lost */
 int cs_outputs_record(void *outputs, const cs_record *r, const cs_prediction *a) CS_MUST_CHECK;
 /**
- * cs_outputs_save - have all on the disk, and tell where they stand
+ * cs_outputs_save - sync all, and return their state
  *
  * out      receives an object for info.from of a later run
  */
 int cs_outputs_save(const cs_outputs *o, json_t **out) CS_MUST_CHECK;
-/** cs_outputs_resumed - the name of an output that a journal may lie beside; NULL: --resume is not
- * asked for */
+/** cs_outputs_resumed - path of an output for the journal's name; NULL: without --resume */
 const char *cs_outputs_resumed(const cs_output_args *a);
 /** cs_outputs_first - one of them, for its counts; there is at least one */
 const cs_output *cs_outputs_first(const cs_outputs *o);
 /** cs_outputs_at - the i-th; NULL: there are not as many */
 cs_output *cs_outputs_at(const cs_outputs *o, int i);
-/** cs_outputs_finish - complete all, but not under their names yet; to be closed or discarded */
+/** cs_outputs_finish - complete all, without renaming; to be closed or discarded */
 int cs_outputs_finish(cs_outputs *o) CS_MUST_CHECK;
-/** cs_outputs_close - complete all, then rename all; frees o in every case */
+/** cs_outputs_close - complete all, then rename all; always frees o */
 int cs_outputs_close(cs_outputs *o) CS_MUST_CHECK;
-/** cs_outputs_discard - remove what was begun; accepts NULL */
+/** cs_outputs_discard - remove temporary files; accepts NULL */
 void cs_outputs_discard(cs_outputs *o);
 
-/* What the summary and headers tell about a run. */
+/* Description of a run, for the summary and headers. */
 typedef struct cs_about {
     const char       *command;   /* "classify" */
     int               argc;

@@ -1,15 +1,14 @@
 /*
- * shard.c - one of several parts of the input, and what chordseq-merge(1) has to know of it.
+ * shard.c - shards of the input, and their manifests for chordseq-merge(1).
  *
  * DESIGN
- * Where every input is a file that can be read from within, a shard reads its share of the bytes
- * (cs_inputs_divide()), and its outputs are one piece. Else records are dealt like cards, in
- * pieces: piece k of all goes to shard k mod N. The first PER_SIZE pieces of every shard are of one
- * record, the next as many of two, then of four, and so on, so that few contigs are spread evenly
- * and the pieces of many reads stay few. Whatever can be read in one order can be dealt so: pipes,
- * gzip, CRAM, pairs, alleles of a variant. A manifest tells how many bytes of each output every
- * piece has, which is all that is needed to put outputs together again, whatever is in them. What
- * is counted per run (reports) comes from counts in the manifest.
+ * If all inputs are seekable files, a shard reads its share of the bytes (cs_inputs_divide()), and
+ * its outputs are one piece. Otherwise records are dealt in pieces: piece k goes to shard k mod N.
+ * The first PER_SIZE pieces of every shard are of one record, the next as many of two, then of
+ * four, and so on, so few contigs are spread evenly, and many reads make few pieces. This works for
+ * any sequential input: pipes, gzip, CRAM, pairs, alleles of a variant. A manifest records the
+ * bytes of each output per piece, which suffices to join outputs of any format. Reports are
+ * computed from counts in the manifest.
  *
  * The reader's thread deals (`piece` to `n_unit`), the writer's measures (`n_cut` on).
  */
@@ -27,7 +26,7 @@ struct part {
     const char  *option, *path;
     int64_t    (*tell)(const void *of);
     const void  *of;
-    int64_t      head, at;       /* at: what the pieces so far end with */
+    int64_t      head, at;       /* at: end of the pieces so far */
     int64_t     *piece;          /* [n_cut] their bytes */
     size_t       cap;
 };
@@ -35,12 +34,12 @@ struct part {
 struct cs_shard {
     const char *manifest;        /* or NULL */
     uint64_t    no, n;           /* no: 0 .. n-1 */
-    bool        by_bytes;        /* the inputs are divided, nothing is dealt */
+    bool        by_bytes;        /* inputs are divided by bytes, not dealt */
     int       (*next)(void *source, cs_chunk *c);
     void       *source;
-    uint64_t    piece;           /* the next to be dealt to anybody */
+    uint64_t    piece;           /* next piece of all */
     uint64_t    left;            /* units of our present piece that are not read yet */
-    uint64_t    n_unit;          /* that have been dealt to anybody */
+    uint64_t    n_unit;          /* units dealt to all shards */
     struct part part[MAX_PART];
     int         n_part;
     size_t      n_cut;           /* our pieces that are written */
@@ -72,7 +71,7 @@ static uint64_t piece_size(const cs_shard *s, uint64_t piece)
     return (uint64_t)1 << (log < MAX_SIZE_LOG ? log : MAX_SIZE_LOG);
 }
 
-/* Pass over what others are dealt, up to our next piece. */
+/* Skip the pieces of other shards, up to our next one. */
 static int go_to_ours(cs_shard *s)
 {
     uint64_t n = 0, n_done;
@@ -163,7 +162,7 @@ out:
     return rc;
 }
 
-/* The present piece ends here. */
+/* End the present piece. */
 static int cut(cs_shard *s)
 {
     for (int i = 0; i < s->n_part; i++) {
@@ -195,7 +194,7 @@ int cs_shard_end(cs_shard *s)
 
 /* ---- the manifest ---------------------------------------------------------------------------- */
 
-/* Size and checksum of a file that is complete, so that a change of it is noticed. */
+/* Size and checksum of a complete file, to detect changes. */
 static int add_identity(json_t *o, const char *path)
 {
     unsigned char *buf = cs_xmalloc(BUF_BYTES);
@@ -233,7 +232,7 @@ out:
     return rc;
 }
 
-/* Of every input the size, -1 where it has none. */
+/* The size of every input, -1 if unknown. */
 static json_t *sizes_json(const cs_strlist *input)
 {
     json_t *all = json_array();
@@ -245,7 +244,7 @@ static json_t *sizes_json(const cs_strlist *input)
     return all;
 }
 
-/* Options that take several values, which the object of options has not. */
+/* Options with several values, which the object of options lacks. */
 static json_t *lists_json(const cs_optset *set)
 {
     json_t *all = json_object();

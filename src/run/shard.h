@@ -11,52 +11,51 @@
 typedef struct cs_shard_args { const char *shard, *manifest; } cs_shard_args;
 extern const cs_opt cs_shard_table[];      /* --shard, --manifest */
 
-/* NULL stands for all of the input: every function takes it and then does nothing. */
+/* NULL is the whole input: every function accepts it and does nothing. */
 typedef struct cs_shard cs_shard;
 
-/** cs_shard_new - what --shard says, NULL if nothing. CS_OK; CS_EUSAGE; CS_EIO for a manifest that
+/** cs_shard_new - a shard from --shard, or NULL. CS_OK; CS_EUSAGE; CS_EIO for a manifest that
  * cannot be written */
 int  cs_shard_new(const cs_shard_args *a, cs_shard **out) CS_MUST_CHECK;
 void cs_shard_free(cs_shard *s);
 
-/** cs_shard_read - let a stream, whose source is set, read the shard alone. What its `next` appends
- * by one call stays together; both must outlive the run */
+/** cs_shard_read - let a stream, whose source is set, read the shard only. Records of one `next`
+ * call stay together; both must outlive the run */
 int cs_shard_read(cs_shard *s, cs_stream *stream) CS_MUST_CHECK;
 
 /**
- * cs_shard_add - an output that manifests name; what it has so far is its head
+ * cs_shard_add - add an output to the manifest; its bytes so far are its header
  *
  * option   that named it, such as "kraken"; kept, as is path
- * tell     how many bytes `of` has, called by the thread that writes
- * Returns  CS_OK; CS_EUSAGE when it is standard output, or the manifest itself
+ * tell     returns the bytes of `of`, called by the writing thread
+ * Returns  CS_OK; CS_EUSAGE if it is standard output, or the manifest itself
  */
 int cs_shard_add(cs_shard *s, const char *option, const char *path,
                  int64_t (*tell)(const void *of), const void *of) CS_MUST_CHECK;
 /** cs_shard_add_file - the same of a cs_outfile */
 int cs_shard_add_file(cs_shard *s, const char *option, const char *path, const cs_outfile *f)
     CS_MUST_CHECK;
-/** cs_shard_add_outputs - the same of those that have a line per record; begins them. Also
- * CS_EUSAGE when any has the manifest's name */
+/** cs_shard_add_outputs - the same for outputs with a line per record; begins them. Also CS_EUSAGE
+ * if any has the manifest's name */
 int cs_shard_add_outputs(cs_shard *s, cs_outputs *o) CS_MUST_CHECK;
 
-/** cs_shard_written - all outputs have what one call of the source's `next` gave */
+/** cs_shard_written - all outputs have the records of one call of the source's `next` */
 int cs_shard_written(cs_shard *s) CS_MUST_CHECK;
 
-/** cs_shard_end - the run has come to its end, and outputs have all they will have; after it, they
- * may be closed */
+/** cs_shard_end - the run has ended and outputs are complete; they may be closed afterwards */
 int cs_shard_end(cs_shard *s) CS_MUST_CHECK;
 
 /**
- * cs_shard_close - write the manifest, of outputs that stand under their names
+ * cs_shard_close - write the manifest, after renaming the outputs
  *
- * more     what else it tells, or NULL; taken over
+ * more     further members, or NULL; taken over
  */
 int cs_shard_close(cs_shard *s, const cs_about *about, json_t *more) CS_MUST_CHECK;
 
-/** cs_shard_warn_empty - there were no records: a warning, unless other parts have them */
+/** cs_shard_warn_empty - warn about no records, unless other shards have them */
 void cs_shard_warn_empty(const cs_shard *s);
 
-/** cs_shard_wants - is there a manifest to write? */
+/** cs_shard_wants - is a manifest required? */
 bool cs_shard_wants(const cs_shard *s);
 
 #endif

@@ -1,11 +1,11 @@
-/* bpe.c - byte-pair pieces: their tables, and the merging of a sequence.
+/* bpe.c - byte-pair encoding: tables, and merging of a sequence.
  *
- * DESIGN: a sequence is merged in the array of ids itself. A piece of L symbols lies in L cells:
- * its id in the first, and -L in the last where L > 1, so that both neighbours of a piece are found
- * without links. Beside it lies the rank of the pair that begins in a cell, and over blocks of 16
- * of these a tree of minima, whose root is the next merge. Ties go to the left. A priority queue of
- * pairs, as Hugging Face has, takes 24 bytes and more per symbol and misses the cache at each step;
- * this takes 5, and climbs only as far as a minimum changes.
+ * DESIGN: a sequence is merged in the array of ids itself. A piece of L symbols occupies L cells:
+ * its id in the first, and -L in the last if L > 1, so both neighbours of a piece are found without
+ * links. A second array holds the rank of the pair that begins in a cell, with a tree of minima
+ * over blocks of 16, whose root is the next merge. Ties go to the left. A priority queue of pairs,
+ * as in Hugging Face, takes 24 bytes or more per symbol and a cache miss per step; this takes 5
+ * bytes, and updates the tree only up to the first unchanged minimum.
  */
 #include "tok/bpe.h"
 
@@ -76,7 +76,7 @@ void cs_bpe_free(cs_bpe *b)
     free(b);
 }
 
-/* Where a text is, or would be. */
+/* Slot of a text, present or not. */
 static uint32_t text_slot(const cs_bpe *b, const char *text, size_t n)
 {
     uint32_t i = hash_text(text, n) & (b->n_text - 1);
@@ -238,7 +238,7 @@ static int64_t leftmost(const struct merging *m, int32_t rank)
     return p;
 }
 
-/* The pair that begins at p becomes one piece. */
+/* Merge the pair that begins at p. */
 static void merge_at(struct merging *m, int64_t p, int32_t id)
 {
     const int64_t q = next_of(m, p), a = prev_of(m, p);
@@ -256,7 +256,7 @@ static void merge_at(struct merging *m, int64_t p, int32_t id)
         update(m, a / BLOCK);
 }
 
-/* Ids of single symbols; returns how many. */
+/* Ids of single symbols; returns their number. */
 static int64_t spell(const cs_bpe *b, const char *s, int64_t n, int32_t *id)
 {
     int64_t k = 0;

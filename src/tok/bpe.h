@@ -9,21 +9,21 @@
 #include "base/mem.h"
 #include "io/record.h"
 
-/* Two adjacent pieces that become one; a merge's rank is its place in the list. */
+/* A merge of two adjacent pieces; its rank is its index in the list. */
 typedef struct cs_bpe_merge { int32_t left, right, id; } cs_bpe_merge;
 
-/* Longest piece in symbols, most ids, and largest tokenizer.json that is read. */
+/* Limits: symbols of a piece, ids, bytes of tokenizer.json. */
 enum { CS_BPE_MAX_PIECE = 4096, CS_BPE_MAX_ID = 1 << 24, CS_BPE_MAX_BYTES = 256 << 20 };
 
 typedef struct cs_bpe {
-    const char     **piece;      /* [n_id] texts; NULL: an id that the file does not use */
+    const char     **piece;      /* [n_id] texts; NULL: unused id */
     int32_t         *n_sym;      /* [n_id] their lengths; 1 for special pieces */
     int32_t          n_id, cap;
-    int32_t          n_special;  /* pieces such as [MASK], which no sequence contains */
+    int32_t          n_special;  /* special pieces such as [MASK] */
     bool            *special;    /* [n_id] */
     cs_bpe_merge    *merge;      /* [n_merge] by rank */
     int32_t          n_merge, cap_merge;
-    int32_t          pad, unk;   /* ids; pad is -1 where there is none */
+    int32_t          pad, unk;   /* ids; pad is -1 if none */
     bool             fuse_unk;   /* a run of unknown symbols is one unknown piece */
     cs_alphabet      alphabet;
     int32_t          of_byte[256];   /* a symbol's id, -1 for an unknown one */
@@ -34,20 +34,19 @@ typedef struct cs_bpe {
     cs_arena        *mem;        /* owns the texts */
 } cs_bpe;
 
-/** cs_bpe_new - an empty vocabulary with room for `cap` ids (at most CS_BPE_MAX_ID) and `cap_merge`
- * merges; NULL when out of memory */
+/** cs_bpe_new - an empty vocabulary with capacity for `cap` ids (at most CS_BPE_MAX_ID) and
+ * `cap_merge` merges; NULL when out of memory */
 cs_bpe *cs_bpe_new(int32_t cap, int32_t cap_merge) CS_MUST_CHECK;
 /** cs_bpe_free - accepts NULL */
 void cs_bpe_free(cs_bpe *b);
 
-/** cs_bpe_add - give a text of n bytes an id that is free and below cap. CS_OK; CS_EMEM */
+/** cs_bpe_add - assign a free id below cap to a text of n bytes. CS_OK; CS_EMEM */
 int cs_bpe_add(cs_bpe *b, int32_t id, const char *text, size_t n, bool special) CS_MUST_CHECK;
 /** cs_bpe_find - the id of a text, or -1 */
 int32_t cs_bpe_find(const cs_bpe *b, const char *text, size_t n);
 
-/** cs_bpe_index - after all pieces and merges are in: what encoding looks things up in. CS_OK;
- * CS_EMEM. Where a pair is in the list twice, the later place counts, as in Hugging Face's
- * reader */
+/** cs_bpe_index - build the look-up tables of encoding, after adding all pieces and merges. CS_OK;
+ * CS_EMEM. For duplicate pairs the last one counts, as in Hugging Face's reader */
 int cs_bpe_index(cs_bpe *b) CS_MUST_CHECK;
 
 /**
@@ -56,14 +55,13 @@ int cs_bpe_index(cs_bpe *b) CS_MUST_CHECK;
 size_t cs_bpe_work(int64_t n);
 
 /**
- * cs_bpe_encode - pieces of a sequence: always the leftmost of the pairs with the lowest rank
- * merges
+ * cs_bpe_encode - pieces of a sequence: repeatedly merge the leftmost pair of the lowest rank
  *
  * s        n symbols, one byte each
  * work     cs_bpe_work(n) bytes, aligned to 4
  * id       space for n ids
  * Returns  how many
- * Time     n log n at most; nearly linear, as a merge seldom changes much of the tree of minima
+ * Time     n log n at most; nearly linear, as a merge rarely changes much of the tree of minima
  * Thread   any; `b` is not written to
  */
 int64_t cs_bpe_encode(const cs_bpe *b, const char *s, int64_t n, void *work, int32_t *id);
@@ -73,8 +71,8 @@ int64_t cs_bpe_encode(const cs_bpe *b, const char *s, int64_t n, void *work, int
 /**
  * cs_bpe_parse - a vocabulary from n bytes of JSON; `what` names them in messages
  *
- * Returns  CS_OK; CS_EFORMAT for what is no such file or damaged; CS_EMODEL for a setting that
- *          would give other ids than pieces and merges alone (normalisers ...); CS_EMEM
+ * Returns  CS_OK; CS_EFORMAT for a damaged or other file; CS_EMODEL for unsupported settings that
+ *          change ids (normalisers ...); CS_EMEM
  */
 int cs_bpe_parse(const char *text, size_t n, const char *what, cs_bpe **out) CS_MUST_CHECK;
 /** cs_bpe_read - the same from a file. Also CS_EIO */

@@ -1,9 +1,9 @@
 /* bpe_json.c - read and write tokenizer.json of Hugging Face tokenizers.
  *
- * DESIGN: what is written has no normaliser, pre-tokeniser or post-processor, so that a record is
- * one word and its ids are those of the merges alone. What is read may come from elsewhere: a
- * setting that would give other ids is refused by name rather than ignored. Post-CPUs, which
- * put [CLS] and [SEP] around a sequence, are passed over: ids are as with add_special_tokens=False.
+ * DESIGN: written files have no normaliser, pre-tokeniser or post-processor, so a record is one
+ * word and its ids follow from the merges alone. Files of other programs: settings that change ids
+ * are refused by name, not ignored. Post-processors, which put [CLS] and [SEP] around a sequence,
+ * are ignored: ids are as with add_special_tokens=False.
  */
 #include "tok/bpe.h"
 
@@ -47,7 +47,7 @@ static bool is_blank(const json_t *j)
         || (json_is_number(j) && json_number_value(j) == 0);
 }
 
-/* Settings that must be off, so that pieces and merges say everything. */
+/* Settings that must be off, so that pieces and merges determine the ids. */
 static int check_settings(const struct reading *r)
 {
     static const struct { const char *key, *what; } off[] = {
@@ -119,7 +119,7 @@ static int count_ids(const struct reading *r, json_int_t *max)
             return damaged(r, "the id of an added token is not a number");
         *max = id > *max ? id : *max;
     }
-    /* Sparse ids would take memory that no byte of the file stands for. */
+    /* Sparse ids would take memory out of proportion to the file. */
     if (*max >= CS_BPE_MAX_ID || *max > 8 * (json_int_t)json_object_size(r->vocab) + 1024)
         return damaged(r, "an id is far beyond the size of its vocabulary");
     return CS_OK;
@@ -139,7 +139,7 @@ static int add_piece(struct reading *r, json_int_t id, const char *s, size_t n, 
     return cs_bpe_add(b, (int32_t)id, s, n, special);
 }
 
-/* Added tokens are found in a text before anything else is. */
+/* Added tokens are matched before all others. */
 static int read_added(struct reading *r)
 {
     int rc = CS_OK;

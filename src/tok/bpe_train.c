@@ -1,13 +1,12 @@
 /* bpe_train.c - train byte-pair merges on sequences, with incremental counts.
  *
  * DESIGN: the corpus is one array of cells, written as bpe.c writes a sequence: a piece of L
- * symbols has its id in its first cell and -L in its last, and a BOUND stands between stretches.
- * Each place where a piece begins is in the list of the pair that it forms with the next piece;
- * lists are linked through two more arrays, so that a place leaves its list in constant time. A
- * merge walks its pair's list from left to right and touches nothing else. A heap orders pairs by
- * count; entries are not moved when counts fall but checked when they come out (counts of pairs of
- * old pieces only fall, so a stale entry is never too low, unless a merge brought an old piece's
- * text again: then a new entry is pushed).
+ * symbols has its id in its first cell and -L in its last, and BOUND separates sequences. Each
+ * start of a piece is in the list of its pair with the next piece; lists are doubly linked through
+ * two more arrays, for removal in constant time. A merge walks its pair's list from left to right
+ * and touches nothing else. A heap orders pairs by count; entries are not moved when counts fall
+ * but checked when popped (counts of pairs of old pieces only fall, so a stale entry is never too
+ * low; if a merge recreates an old piece's text, a new entry is pushed).
  */
 #include "tok/bpe_train.h"
 
@@ -171,11 +170,11 @@ int64_t cs_bpe_corpus_size(const cs_bpe_corpus *c)
 
 struct pair {
     int32_t left, right;
-    int32_t count;               /* places in its list */
+    int32_t count;               /* positions in its list */
     int32_t head, tail;          /* cells, or -1 */
     int32_t next;                /* in its bucket or in the list of free ones, or -1 */
     int32_t n_heap;              /* entries in the heap */
-    bool    fresh;               /* got a place in this merge */
+    bool    fresh;               /* changed in this merge */
 };
 
 struct entry { int32_t count, pair; };
@@ -193,7 +192,7 @@ struct learning {
     size_t         n_heap, cap_heap;
     int32_t       *fresh;
     size_t         n_fresh, cap_fresh;
-    int32_t       *place;            /* of the pair in hand */
+    int32_t       *place;            /* of the present pair */
     size_t         cap_place;
 };
 
@@ -334,7 +333,7 @@ static int add_place(struct learning *l, int32_t at, int32_t left, int32_t right
     return CS_OK;
 }
 
-/* The pair in hand has given its list away: its count is 0, and nothing is to be done. */
+/* The present pair's list is detached: its count is 0, and nothing is to be done. */
 static void drop_place(struct learning *l, int32_t at, int32_t left, int32_t right)
 {
     const int32_t i = find_pair(l, left, right);
@@ -378,7 +377,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The places of a pair from left to right; its list is empty afterwards. */
+/* The positions of a pair from left to right; empties its list. */
 static int take_places(struct learning *l, struct pair *p, size_t *n)
 {
     size_t k = 0;
@@ -471,7 +470,7 @@ out:
     return rc;
 }
 
-/* The piece that two become: an old one of the same text, or a new one. */
+/* The merged piece: an old one of the same text, or a new one. */
 static int joined(struct learning *l, int32_t left, int32_t right, int32_t *id)
 {
     char text[CS_BPE_MAX_PIECE];

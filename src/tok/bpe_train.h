@@ -8,43 +8,43 @@ typedef struct cs_bpe_setting {
     cs_alphabet alphabet;
     int64_t  n_vocab;            /* ids in all: special ones, symbols, merged pieces */
     int64_t  max_piece;          /* symbols of the longest piece */
-    int64_t  min_count;          /* a pair that occurs less often is not merged */
-    int64_t  n_sentence;         /* 0: everything is learned from; else that many sentences ... */
-    int64_t  sentence_min, sentence_max;   /* ... of so many symbols */
+    int64_t  min_count;          /* minimum count of a merged pair */
+    int64_t  n_sentence;         /* 0: use all input; else this number of sentences ... */
+    int64_t  sentence_min, sentence_max;   /* ... of this many symbols */
     uint64_t seed;
 } cs_bpe_setting;
 
-/* What is learned from. Letters outside the alphabet (N, and other codes for several bases) and the
- * ends of records end a stretch, so that no piece contains or crosses them. */
+/* The training corpus. Letters outside the alphabet (N, and other ambiguity codes) and the ends of
+ * records split the text, so no piece contains or crosses them. */
 typedef struct cs_bpe_corpus cs_bpe_corpus;
 
-/** cs_bpe_corpus_new - CS_OK; CS_EUSAGE when the settings do not fit together; CS_EMEM */
+/** cs_bpe_corpus_new - CS_OK; CS_EUSAGE for incompatible settings; CS_EMEM */
 int  cs_bpe_corpus_new(const cs_bpe_setting *s, cs_bpe_corpus **out) CS_MUST_CHECK;
 void cs_bpe_corpus_free(cs_bpe_corpus *c);
 
 /**
  * cs_bpe_corpus_add - a record's n symbols
  *
- * With n_sentence, stretches are cut into sentences in sequence, of random lengths, and a
- * reservoir keeps a random n_sentence of them: memory is n_sentence * sentence_max bytes. A rest
- * of a stretch that is shorter than sentence_min is left out.
+ * With n_sentence, the text is split into sentences of random lengths, and reservoir sampling keeps
+ * n_sentence of them: memory is n_sentence * sentence_max bytes. Remainders shorter than
+ * sentence_min are dropped.
  *
  * Returns  CS_OK; CS_EMEM; CS_EUSAGE for more than 2^31 symbols (sample sentences then)
  */
 int cs_bpe_corpus_add(cs_bpe_corpus *c, const char *s, int64_t n) CS_MUST_CHECK;
-/** cs_bpe_corpus_size - symbols that will be learned from */
+/** cs_bpe_corpus_size - number of symbols to train on */
 int64_t cs_bpe_corpus_size(const cs_bpe_corpus *c);
 
 /**
- * cs_bpe_train - merge the most frequent pair, over and over
+ * cs_bpe_train - repeatedly merge the most frequent pair
  *
  * Special pieces come first: [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4, then the alphabet's
  * symbols, then merged pieces in order. Among pairs of equal count the one with the smaller left id
  * is merged first, then that with the smaller right id. Overlapping occurrences, as of AA in AAA,
- * are counted each and merged from the left. A merge that gives the text of an older piece keeps
- * its id.
+ * are counted each and merged from the left. A merge that recreates the text of an older piece
+ * reuses its id.
  *
- * Returns  CS_OK, also when the pairs run out before n_vocab; CS_EMEM
+ * Returns  CS_OK, also if the pairs are exhausted before n_vocab; CS_EMEM
  * Memory   12 bytes per symbol and 40 per distinct pair
  * Time     every merged occurrence costs four look-ups; about a second per Mbase
  */

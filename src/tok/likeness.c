@@ -1,8 +1,8 @@
-/* likeness.c - how far a sequence's 6-mers are those of real DNA, whatever organism it is of.
+/* likeness.c - similarity of a sequence's 6-mers to those of real DNA of any organism.
  *
- * DESIGN. In real DNA a base says something of the one three further on (codons), and 6-mers
- * repeat. Shuffling a sequence with its 3-mers kept removes both. The expectation is that of a
- * Markov chain of second order: p(abc) p(bcd) p(cde) p(def) / (p(bc) p(cd) p(de)).
+ * DESIGN. In real DNA bases three apart are correlated (codons), and 6-mers repeat. Shuffling with
+ * preserved 3-mers removes both. The expectation is that of a Markov chain of second order: p(abc)
+ * p(bcd) p(cde) p(def) / (p(bc) p(cd) p(de)).
  */
 #include "tok/likeness.h"
 
@@ -37,7 +37,7 @@ static void count(const cs_segment *s, struct counts *c)
     c->n_base += s->n_base;
 }
 
-/* Both strands together, so that neither is the first one. */
+/* Both strands together, for symmetry. */
 static void both(int64_t *count_of, int k)
 {
     for (int w = 0; w < 1 << (2 * k); w++) {
@@ -47,7 +47,7 @@ static void both(int64_t *count_of, int k)
     }
 }
 
-/* What the first four bases of a 6-mer give, and what the last four add to it. */
+/* Factors of the first four bases of a 6-mer, and of the last four. */
 static void chain(const int64_t *triple, double *head, double *tail)
 {
     double p[TRIPLES], pair[PAIRS], n = 0;

@@ -1,4 +1,4 @@
-/* likeness.h - how far a sequence's 6-mers are those of real DNA, whatever organism it is of. */
+/* likeness.h - similarity of a sequence's 6-mers to those of real DNA of any organism. */
 #ifndef CS_TOK_LIKENESS_H
 #define CS_TOK_LIKENESS_H
 
@@ -8,17 +8,17 @@
 enum { CS_LIKENESS_K = 6, CS_LIKENESS_WORDS = 2080 };
 
 typedef struct cs_likeness {
-    double repetition;           /* share of pairs of 6-mers that are the same word, 0 to 1 */
-    /* How much more often a word occurs than the sequence's own 3-mers make expect: (n - e) /
-     * sqrt((e + 1) bases). Shuffled sequences have none but chance, real ones their codons'. */
+    double repetition;           /* share of pairs of equal 6-mers, 0 to 1 */
+    /* Excess of a word over its expectation from the sequence's 3-mers: (n - e) / sqrt((e + 1)
+     * bases). In shuffled sequences it is noise, in real ones it reflects codons. */
     double contrast[CS_LIKENESS_WORDS];
 } cs_likeness;
 
 /**
  * cs_likeness_of - of all segments of a record together
  *
- * The same to the last bit for the reverse complement. 6-mers with another letter than A, C, G and
- * T are left out; without any other all is 0.
+ * The same to the last bit for the reverse complement. 6-mers with letters other than A, C, G and T
+ * are skipped; if none remain, all is 0.
  *
  * Thread   any
  */

@@ -3,11 +3,11 @@
  *
  * DESIGN
  * A codon begins at every base, on either strand: one table gives the letters of both. Quads of
- * letters three bases apart are made for a whole block at once, in simple loops that compilers make
- * vectors of. A word is sampled by its first quad, so that for seven windows in eight (--sample 8)
- * nothing else is done; the others' words are put together of four quads, which overlap where k is
- * below 16. Minimizers lost: which of them are taken depends on neighbours, so that a change of one
- * letter takes more words with it.
+ * letters three bases apart are computed for a whole block at once, in simple loops that compilers
+ * vectorise. A word is sampled by its first quad, so seven windows in eight (--sample 8) need
+ * nothing else; other words are combined from four quads, which overlap if k is below 16.
+ * Minimizers were rejected: their choice depends on neighbours, so a change of one letter affects
+ * more words.
  */
 #include "tok/peptide.h"
 
@@ -112,7 +112,7 @@ static bool stops(uint64_t word)
     return (word & word >> 1 & word >> 2 & word >> 3 & 0x1111111111111111u) != 0;
 }
 
-/* Places i where the quad at i + skip is one of those sampled. */
+/* Positions i with a sampled quad at i + skip. */
 static int sampled(const cs_peptides *p, const uint16_t *quad, int n, int skip, uint16_t *at)
 {
     const uint32_t below = 65536 / (uint32_t)p->sample;
@@ -125,7 +125,7 @@ static int sampled(const cs_peptides *p, const uint16_t *quad, int n, int skip, 
     return n_at;
 }
 
-/* Hashes of the words at those places; place[j]: where their quad j lies. */
+/* Hashes of the words at those positions; place[j]: offset of their quad j. */
 static int words(const uint16_t *quad, const uint16_t *at, int n_at, const int place[QUAD],
                  uint64_t *hash)
 {

@@ -8,14 +8,16 @@
 
 /* Letters of a word; groups of an alphabet: a letter is four bits, and one value means "stop". */
 enum { CS_PEPTIDE_LEAST_K = 8, CS_PEPTIDE_MOST_K = 16, CS_PEPTIDE_GROUPS = 15 };
-/* Windows of the sequence that one call of cs_peptides_hash() looks at. */
+/* Windows of the sequence per call of cs_peptides_hash(). */
 enum { CS_PEPTIDE_BLOCK = 1024 };
 
-/* Words of k letters: codons translated by the standard code, amino acids of one group the same. */
+/* Words of k letters: codons translated by the standard code, amino acids of one group are
+ * equal. */
 typedef struct cs_peptides {
     char    alphabet[64];        /* groups of amino acids, comma-separated them */
     int32_t k;                   /* letters of a word */
-    int32_t sample;              /* a word in so many is taken, by its first four letters */
+    int32_t sample;              /* one word of this many is used, chosen by its first four
+                                  * letters */
     uint8_t codon[512];          /* by three bases of three bits each (4: unknown): the codon's
                                   * letter, and that of its reverse complement in the upper half */
 } cs_peptides;
@@ -28,7 +30,7 @@ typedef struct cs_peptides {
  */
 int cs_peptides_init(cs_peptides *p, const char *alphabet, int64_t k, int64_t sample) CS_MUST_CHECK;
 
-/** cs_peptides_windows - how many places of n_base bases a word can begin at */
+/** cs_peptides_windows - number of start positions of words in n_base bases */
 static inline int64_t cs_peptides_windows(const cs_peptides *p, int64_t n_base)
 {
     return n_base < 3 * p->k ? 0 : n_base - 3 * p->k + 1;
@@ -37,12 +39,12 @@ static inline int64_t cs_peptides_windows(const cs_peptides *p, int64_t n_base)
 /**
  * cs_peptides_hash - hashes of the sampled words of one block of windows, of both strands
  *
- * A word with a stop or an unknown base in it is left out. The words of the reverse complement are
- * the same ones, in another order.
+ * Words with a stop or an unknown base are skipped. The words of the reverse complement are the
+ * same ones, in another order.
  *
  * base     [n_base] letters of the sequence, either case
  * from     the first window: 0, CS_PEPTIDE_BLOCK, ... below cs_peptides_windows()
- * hash     [2 * CS_PEPTIDE_BLOCK] receives them, well mixed in all 64 bits
+ * hash     [2 * CS_PEPTIDE_BLOCK] receives them, mixed in all 64 bits
  * Returns  how many
  * Thread   any
  */

@@ -1,8 +1,8 @@
 /* tok_bpe.c - byte-pair pieces from a tokenizer.json, over bases or over diplotypes.
  *
  * DESIGN: a network's ids begin with padding and the unknown token (tokenizer.h), a file's may not.
- * Where they do not, ids are numbered again: these two, then the file's others in their order. What
- * was read is kept as text, so that a model stays one file.
+ * Then ids are renumbered: these two, then the file's others in their order. The file's text is
+ * kept, so a model stays one file.
  */
 #include "tok/tokenizer.h"
 
@@ -11,7 +11,7 @@
 
 #include "tok/bpe.h"
 
-enum { MAX_NAME = 1000 };        /* bytes of the option that a model keeps */
+enum { MAX_NAME = 1000 };        /* maximum bytes of the option in a model */
 
 struct bpe_cfg { const char *file; };
 
@@ -133,7 +133,7 @@ static int32_t bpe_mask(const void *state)
     return of < 0 ? -1 : p->net[of];
 }
 
-/* An unknown piece may stand for a run of unknown letters. */
+/* An unknown piece may represent a run of unknown letters. */
 static void bpe_cells(const void *state, const cs_segment *s, const int32_t *id, int64_t n,
                       int64_t *first)
 {

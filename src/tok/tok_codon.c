@@ -1,10 +1,9 @@
-/* tok_codon.c - codons of all six reading frames: one that begins at each base of either strand.
+/* tok_codon.c - codons of all six reading frames, one per base and strand.
  *
  * A sequence of n bases gives the n - 2 codons of its forward strand, three unknown tokens, the
  * n - 2 codons of its reverse complement and three unknown tokens again. Every third token is the
- * next codon of a frame, so that taps whose distances are multiples of three stay in theirs. The
- * reverse complement gives the same tokens with the halves exchanged: as a circle, the same
- * sequence.
+ * next codon of a frame, so taps at distances of multiples of three stay in one frame. The reverse
+ * complement gives the same tokens with the halves exchanged, which is the same circular sequence.
  */
 #include "tok/tokenizer.h"
 
@@ -37,7 +36,7 @@ static int64_t codon_min(const void *state)
     return 3;
 }
 
-/* The codons that begin at each of n bases, which two more follow. */
+/* The codons at each of n bases; base has two more. */
 static void forward_codons(const char *base, int n, int32_t *id)
 {
     uint8_t code[BLOCK + 2];
@@ -51,7 +50,7 @@ static void forward_codons(const char *base, int n, int32_t *id)
     }
 }
 
-/* Of a codon's token that of its reverse complement. */
+/* The token of a codon's reverse complement. */
 static int32_t turned(int32_t id)
 {
     const int32_t c = CODONS - 1 - (id - CS_TOK_FIRST);      /* each base becomes 3 - code */
@@ -78,7 +77,7 @@ static int64_t codon_encode(const void *state, const cs_segment *s, void *work, 
     return 2 * (n + GAP);
 }
 
-/* The halves are exchanged, not turned round. */
+/* The halves are exchanged, not reversed. */
 static bool codon_mirrors(const void *state)
 {
     (void)state;

@@ -53,7 +53,7 @@ static bool diplotype_mirrors(const void *state)
     return false;
 }
 
-/* "A/C", "CI/DEL" ...: the codes themselves say less. */
+/* "A/C", "CI/DEL" ...: clearer than the codes. */
 static void diplotype_symbol(const void *state, int32_t id, char *buf, size_t n_buf)
 {
     int hap1, hap2;

@@ -1,11 +1,10 @@
 /* tok_kmer.c - k-mers, overlapping or strided, canonical or not.
  *
  * DESIGN: a word is a number in base 4 (A 0, C 1, G 2, T 3, first base most significant), so
- * numerical order is lexicographic order. The state is one table from word to id: it makes plain
- * and canonical words cost the same, and at 4^8 entries it fits a second-level cache. Words of a
- * block of bases are made side by side by loops that the compiler turns into vectors, of AVX2 where
- * that is; a block with a base that is not A, C, G or T goes base by base. Neighbouring blocks
- * share k - 1 bases.
+ * numerical order is lexicographic order. The state is one table from word to id: plain and
+ * canonical words cost the same, and 4^8 entries fit a second-level cache. Words of a block of
+ * bases are computed by vectorised loops, with AVX2 if available; a block with a base other than A,
+ * C, G or T is processed base by base. Neighbouring blocks share k - 1 bases.
  */
 #include "tok/tokenizer.h"
 
@@ -117,7 +116,7 @@ ALWAYS_INLINE void double_words(const uint8_t *from, int m, int n, uint8_t *to)
         to[i] = (uint8_t)(from[i] << 2 * m | from[i + m]);
 }
 
-/* Words of k bases, n of them, put together from words of 4, 2 and 1 bases: 6 is 4 and 2. */
+/* Words of k bases, n of them, combined from words of 4, 2 and 1 bases: 6 is 4 and 2. */
 ALWAYS_INLINE void join_words(uint8_t part[3][BLOCK], int n, int k, uint16_t word[BLOCK])
 {
     const int first = k >= 4 ? 2 : k >= 2 ? 1 : 0;
@@ -164,13 +163,13 @@ static bool make_words(const char *base, int n_base, int k, uint16_t word[BLOCK]
     return true;
 }
 
-/* The tokens that begin at every stride of n_word bases, with k - 1 more behind; how many. */
+/* The tokens at every stride of n_word bases, followed by k - 1 more; returns their number. */
 static int64_t one_by_one(const struct kmer *t, const char *base, int n_word, int32_t *id)
 {
     const uint32_t mask = t->n_word - 1;
     uint32_t word = 0;
     int64_t known = 0;           /* bases since the last one that is not A, C, G or T */
-    int64_t next = t->k - 1;     /* where the next token's last base lies */
+    int64_t next = t->k - 1;     /* position of the next token's last base */
     int64_t n = 0;
 
     for (int64_t i = 0; i < n_word + t->k - 1; i++) {
@@ -185,7 +184,7 @@ static int64_t one_by_one(const struct kmer *t, const char *base, int n_word, in
     return n;
 }
 
-/* The tokens that begin at every stride of n words; returns how many. */
+/* The tokens at every stride of n words; returns their number. */
 static int64_t look_up(const struct kmer *t, const uint16_t word[BLOCK], int n, int32_t *id)
 {
     const int32_t *of = t->id;
@@ -220,7 +219,7 @@ static int64_t kmer_encode(const void *state, const cs_segment *s, void *work, i
     return n;
 }
 
-/* With a longer stride, words from the other end begin at other places. */
+/* With a longer stride, words from the other end begin at other positions. */
 static bool kmer_mirrors(const void *state)
 {
     const struct kmer *t = state;
@@ -233,7 +232,7 @@ static int32_t kmer_overlap(const void *state)
     return (int32_t)((t->k + t->stride - 1) / t->stride);
 }
 
-/* The middle of a word of an even number of bases is another one on the other strand. */
+/* The middle of an even-length word differs between strands. */
 static bool kmer_aligned(const void *state)
 {
     const struct kmer *t = state;

@@ -15,36 +15,37 @@ typedef struct cs_tokenizer {
     size_t        cfg_size;
     int     (*open)(const void *cfg, void **state);         /* CS_OK, CS_EUSAGE, CS_EMEM */
     int32_t (*n_vocab)(const void *state);
-    int64_t (*bound)(const void *state, int64_t n_base);    /* most tokens n_base bases can give */
-    int64_t (*min_base)(const void *state);                 /* fewest bases that give one token */
+    int64_t (*bound)(const void *state, int64_t n_base);    /* upper bound of the tokens of n_base
+                                                             * bases */
+    int64_t (*min_base)(const void *state);                 /* minimum bases for one token */
     /* Bytes of work memory that encode() needs for n_base bases, aligned to 4; NULL: none */
     size_t  (*work)(const void *state, int64_t n_base);
     /* Writes at most bound() ids, returns how many. `state` is const: any thread may call it, each
      * with work memory of its own. */
     int64_t (*encode)(const void *state, const cs_segment *s, void *work, int32_t *id);
-    /* Are the reverse complement's tokens the same ones in reverse order, whatever the sequence? */
+    /* Are the reverse complement's tokens always the same ones in reverse order? */
     bool    (*mirrors)(const void *state);
-    /* Are the tokens of both strands among them, so that the reverse complement's are the same but
-     * for where the circle of them begins? NULL: no */
+    /* Does the output contain the tokens of both strands, so that the reverse complement's are a
+     * rotation of it? NULL: no */
     bool    (*both_strands)(const void *state);
-    /* Does token i of a sequence stand for the base that token n - 1 - i of its reverse complement
-     * stands for? NULL: no */
+    /* Does token i of a sequence represent the same base as token n - 1 - i of its reverse
+     * complement? NULL: no */
     bool    (*aligned)(const void *state);
-    /* The bases that each of n tokens stands for, if answers are per token: token i for those from
-     * first[i] to first[i + 1] - 1, so that every base has one; first [n + 1], first[n] = n_base.
-     * Overlapping words stand for what lies in their middle. NULL: they cannot be. */
+    /* The bases of each of n tokens, for predictions per token: token i has first[i] to first[i +
+     * 1] - 1, so every base has one token; first [n + 1], first[n] = n_base. Overlapping words have
+     * the bases in their middle. NULL: unsupported. */
     void    (*cells)(const void *state, const cs_segment *s, const int32_t *id, int64_t n,
                      int64_t *first);
     /* An id as text into buf (NUL-terminated, for `chordseq tokenize` and tokenizer.json) */
     void    (*symbol)(const void *state, int32_t id, char *buf, size_t n_buf);
     void    (*close)(void *state);                          /* accepts NULL */
-    /* A tokenizer whose options name a file. save() gives what open() read from it as text to be
-     * kept in a model (free() it; NULL: out of memory), restore() the state from such a text:
-     * CS_OK, CS_EMEM, CS_EFORMAT or CS_EMODEL naming `what`. NULL: the options say everything. */
+    /* For a tokenizer with a file option: save() returns the file's content as text for the model
+     * (free() it; NULL: out of memory), restore() makes the state from such a text: CS_OK, CS_EMEM,
+     * CS_EFORMAT or CS_EMODEL naming `what`. NULL: options suffice. */
     char   *(*save)(const void *state);
     int     (*restore)(const void *cfg, const char *text, const char *what, void **state);
     cs_alphabet (*alphabet)(const void *state);             /* NULL: nucleotides */
-    int32_t (*overlap)(const void *state);                  /* most tokens of a base; NULL: 1 */
+    int32_t (*overlap)(const void *state);                  /* maximum tokens of a base; NULL: 1 */
     int32_t (*mask)(const void *state);                     /* the id of [MASK], -1; NULL: none */
 } cs_tokenizer;
 
@@ -65,19 +66,19 @@ static inline void cs_tokenizer_cells(const void *state, const cs_segment *s, co
         first[i] = i;
 }
 
-/** cs_tokenizer_alphabet - what the letters of a sequence must mean */
+/** cs_tokenizer_alphabet - required alphabet of sequences */
 static inline cs_alphabet cs_tokenizer_alphabet(const cs_tokenizer *t, const void *state)
 {
     return t && t->alphabet ? t->alphabet(state) : CS_NUCLEOTIDES;
 }
 
-/** cs_tokenizer_overlap - how many tokens a base lies in at most */
+/** cs_tokenizer_overlap - maximum number of tokens that contain a base */
 static inline int32_t cs_tokenizer_overlap(const cs_tokenizer *t, const void *state)
 {
     return t->overlap ? t->overlap(state) : 1;
 }
 
-/** cs_tokenizer_mask - its own token for what is hidden, or -1 */
+/** cs_tokenizer_mask - its own mask token, or -1 */
 static inline int32_t cs_tokenizer_mask(const cs_tokenizer *t, const void *state)
 {
     return t->mask ? t->mask(state) : -1;
