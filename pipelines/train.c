@@ -630,12 +630,27 @@ out:
     return rc;
 }
 
+/* Before the bag is written: the network would be refused behind it. */
+static int check_step(const struct job *j)
+{
+    int64_t n_base = 0;
+
+    if (!j->preset || j->budget.n_base == 0)
+        return CS_OK;
+    for (int64_t i = 0; i < learn.step_records; i++)
+        n_base += cs_sampler_get(j->train, 0, i % cs_sampler_count(j->train)).n_base;
+    return j->budget.n_base >= n_base ? CS_OK
+         : cs_fail(CS_EUSAGE, "a budget of %lld bases is below one step of about %lld; increase "
+                   "it, or lower --step-records", (long long)j->budget.n_base, (long long)n_base);
+}
+
 static int train(struct job *j)
 {
     int rc = CS_OK;
     cs_train_state st;
 
     cs_train_state_init(&st);
+    CS_TRY(check_step(j));
     if (sample.rc && j->valid != NULL && !own.resume && components.head->is_class &&
         !components.head->per_token)
         CS_TRY(cs_baseline_tell_strand(j->train, j->valid, (uint64_t)learn.seed));

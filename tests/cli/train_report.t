@@ -78,3 +78,17 @@ else
 fi
 T 'a folder that cannot be made is told before it learns' sh -c '! "$@" --tensorboard no/such/folder 2> err &&
     grep -q "cannot create .no/such/folder" err && [ "$(wc -l < err)" = 1 ]' - $logged
+
+# ---- refused before anything is written ----------------------------------------------------------
+
+printf 'a\tg\n' > same.tsv
+printf 'ghost\ta\nspirit\tg\n' > ghosts.tsv
+cross="chordseq train -@ 1 -o cross.m"
+refused 'a budget of 1000 bases is below one step of about 5120; increase' --label-key class --budget 1k --preset balanced \
+    --step-records 64 sense.fa
+refused "record .r0. is not in .ghosts.tsv.; --skip-unlabelled" --budget 20k --labels ghosts.tsv sense.fa
+refused "all 240 records have one class, .g.; training needs" --budget 20k --label-key class --label-map same.tsv sense.fa
+refused 'a budget of 0.0001 s ends before the first step; increase it' --label-key class --budget 0.0001s sense.fa
+T 'nothing is left of it' sh -c '[ -z "$(ls | grep "^cross\|tmp")" ]'
+T 'a class with one record is told, and the rest is learnt' sh -c 'awk "/^>/ { n++ } n > 1 { sub(/class=g/, \"class=a\") } 1" sense.fa > lone.fa
+    "$@" --preset fast --budget 20k --label-key class lone.fa 2> told && [ "$(grep -c "1 of 2 classes have no validation record; first: .g., which has one record; give it more" told)" = 1 ]' - $cross
