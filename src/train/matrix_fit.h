@@ -35,8 +35,8 @@ double cs_frobenius(int64_t n, const double *a, const double *b);
  * cs_matrix_fit - factors of the chord protocol whose product is near a
  *
  * a        (n, n), row after row; 2 <= n <= 32768
- * Returns  CS_OK; CS_EUSAGE when the descent left the finite numbers (lower the learning rate);
- *          CS_EMEM; CS_ECANCEL after a signal
+ * Returns  CS_OK; CS_EUSAGE if the fit diverged (lower the learning rate); CS_EMEM; CS_ECANCEL
+ *          after a signal
  * Source   Khalitov et al., Sparse factorization of large square matrices, 2022, sec. 3
  */
 int  cs_matrix_fit(cs_backend *be, int64_t n, const double *a, const cs_fit_opt *opt, cs_fit *f)

@@ -1,4 +1,4 @@
-/* model_calibrate.c - give a model temperatures, error rates and what it states of its calls. */
+/* model_calibrate.c - calibrate a model: temperatures, error rates and conditions for calls. */
 #include "train/model_calibrate.h"
 
 #include "base/log.h"
@@ -27,7 +27,7 @@ const cs_opt cs_calibrate_table[] = {
     { .type = CS_OPT_END }
 };
 
-/* The first length at which anything is called, and not below what there were answers of. */
+/* The minimum length with a call, but not below the lengths of the predictions. */
 static int64_t shortest_of(const cs_calibration *c, const cs_scores *s)
 {
     int64_t shortest = INT64_MAX;

@@ -1,4 +1,4 @@
-/* model_calibrate.h - give a model temperatures, error rates and what it states of its calls. */
+/* model_calibrate.h - calibrate a model: temperatures, error rates and conditions for calls. */
 #ifndef CS_TRAIN_MODEL_CALIBRATE_H
 #define CS_TRAIN_MODEL_CALIBRATE_H
 
@@ -13,14 +13,14 @@ typedef struct cs_calibrate_args {
 extern const cs_opt cs_calibrate_table[];  /* --scores, --bins, --max-error */
 
 /**
- * cs_model_calibrate - calibrate by answers that 'chordseq eval --scores' wrote
+ * cs_model_calibrate - calibrate by predictions from 'chordseq eval --scores'
  *
- * The answers may be other models', such as those of a cross-validation. With labelled sequences in
- * `input` the model also states how to tell what is unlike them.
+ * The predictions may be those of other models, as in a cross-validation. With labelled sequences
+ * in `input` the model also gets limits for sequences unlike them.
  *
- * m        gets the calibration, in place of one that it has
- * Returns  CS_OK; CS_EUSAGE (options, or a model that does not tell a few classes); the errors of
- *          reading, cs_calibrate() and cs_likeness_fit()
+ * m        receives the calibration, replacing an old one
+ * Returns  CS_OK; CS_EUSAGE (options, or a model without a few classes); the errors of reading,
+ *          cs_calibrate() and cs_likeness_fit()
  */
 int cs_model_calibrate(cs_model *m, const char *path, const cs_calibrate_args *a,
                        cs_input_args *input, const cs_label_args *label) CS_MUST_CHECK;

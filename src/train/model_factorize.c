@@ -1,4 +1,5 @@
-/* model_factorize.c - thin layers for a trained model: size, time and answers before and after. */
+/* model_factorize.c - low-rank layers for a trained model: size, time and accuracy before and
+ * after. */
 #include "train/model_factorize.h"
 
 #include <math.h>
@@ -14,8 +15,7 @@
 #include "run/outputs.h"
 #include "train/evaluate.h"
 
-/* The random batch that is timed: so many records of so many tokens; passes, the middle one of
- * which counts. */
+/* The random batch for timing: records, tokens of each, and passes, of which the median counts. */
 enum { N_RECORD = 16, N_TOKEN = 1024, N_PASS = 5, BATCH_TOKENS = 64 << 10 };
 
 const cs_opt cs_low_rank_table[] = {
@@ -103,7 +103,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The middle one of some passes, after one that fills caches. */
+/* Median time of several passes, after a warm-up. */
 static int time_answers(cs_model *m, const cs_batch *b, float *answer, double *middle)
 {
     int rc = CS_OK;
@@ -125,14 +125,14 @@ out:
 
 /* ---- accuracy -------------------------------------------------------------------------------- */
 
-/* The model before and after, and what there is to evaluate them by. */
+/* The model before and after, and the evaluation data. */
 struct sides {
     cs_model    *model[2];
     cs_policy    policy[2];
     cs_scores    scores[2];
     cs_labelled  labelled;
     cs_dataset   data;
-    int64_t      n_without;      /* records that the model before has no prediction to */
+    int64_t      n_without;      /* records without a prediction of the original model */
 };
 
 static int evaluate_block(void *sides)
@@ -179,8 +179,7 @@ out:
     return rc;
 }
 
-/* Accuracy with classes, with labels the share of known ones that are called right; else the mean
- * squared error. */
+/* Accuracy for classes, share of correct known labels for labels; else the mean squared error. */
 static int metrics(const struct sides *s, double v[2])
 {
     int rc = CS_OK;
@@ -305,7 +304,7 @@ out:
     return rc;
 }
 
-/* Labels without sequences would evaluate nothing; with neither there is no accuracy to tell. */
+/* Labels without sequences are an error; without both, no accuracy is reported. */
 static int check_input(const cs_input_args *input, const cs_label_args *label, bool *evaluates)
 {
     *evaluates = input->file.n > 0 || input->list.n > 0 || label->class_file.n > 0;

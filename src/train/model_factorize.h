@@ -14,8 +14,8 @@ extern const cs_opt cs_low_rank_table[];       /* --rank, --energy, -o */
 /**
  * cs_model_factorize - replace linear layers by their truncated SVD, write the model, print a table
  *
- * input, label  sequences to measure the accuracy with, both emptied later by who owns them; when
- *               neither names any, the accuracy is left out
+ * input, label  sequences for the accuracy, both released by the caller; without any, no accuracy
+ *               is reported
  * Returns  CS_OK; CS_EUSAGE; the errors of cs_model_low_rank(), of reading and of writing
  */
 int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *input,

@@ -14,10 +14,10 @@ typedef struct cs_lookup_args {
 extern const cs_opt cs_lookup_table[];     /* --peptide-k, --sample, --min-groups, ... */
 
 /**
- * cs_model_lookup - make a table from labelled sequences, and weights for it
+ * cs_model_lookup - build a table from labelled sequences, and fit its weights
  *
- * m        gets the table, in place of one that it has, and loses its calibration
- * Returns  CS_OK; CS_EUSAGE (options, or a model that no table helps); the errors of reading and of
+ * m        receives the table, replacing an old one, and loses its calibration
+ * Returns  CS_OK; CS_EUSAGE (options, or an unsupported model); the errors of reading and of
  *          cs_lookup_build() and cs_lookup_fit()
  */
 int cs_model_lookup(cs_model *m, const cs_lookup_args *a, cs_input_args *input,

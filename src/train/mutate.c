@@ -46,7 +46,7 @@ cs_mutation cs_mutation_draw(const cs_mutation *most, uint64_t key)
 
 /* ---- codons ------------------------------------------------------------------------------- */
 
-/* The codon at p, or -1 where there is another letter. */
+/* The codon at p, or -1 with other letters. */
 static int codon_at(const char *p)
 {
     int codon = 0;
@@ -60,7 +60,7 @@ static int codon_at(const char *p)
     return codon;
 }
 
-/* The longest stretch of codons without a stop, in three frames: where it begins, how many. */
+/* The longest stretch of codons without a stop, in three frames: start and number of codons. */
 static int64_t longest_open(const char *base, int64_t n, int64_t *from)
 {
     int64_t most = 0;
@@ -78,7 +78,7 @@ static int64_t longest_open(const char *base, int64_t n, int64_t *from)
     return most;
 }
 
-/* Another codon of the same amino acid; the same where there is no other. */
+/* Another codon of the same amino acid; the same one if there is no other. */
 static int other_codon(int codon, uint64_t draw)
 {
     int same[N_CODON], n = 0;

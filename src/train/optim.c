@@ -22,7 +22,7 @@ static void adam_span(cs_params *ps, const cs_adam *h, int64_t off, int64_t end)
     }
 }
 
-/* Counts the step of a tensor that takes part, and says whether it does. */
+/* Does the tensor take part in the step? If so, counts it. */
 static bool takes_part(cs_param *p, bool zero_grad_keeps)
 {
     bool part = !p->buffer && (p->touched || (zero_grad_keeps && p->step > 0));
@@ -35,10 +35,10 @@ static bool takes_part(cs_param *p, bool zero_grad_keeps)
 void cs_optim_step(cs_params *ps, cs_adam h, bool zero_grad_keeps)
 {
     const double lr = h.lr;
-    int64_t off = 0, end = 0;    /* the run of tensors that is waiting */
+    int64_t off = 0, end = 0;    /* the pending run of tensors */
 
-    /* Neighbours with equal counts and rates are one call. The gaps that alignment leaves between
-     * them hold zeros in all slabs, and a step from zeros gives zeros. */
+    /* Neighbours with equal counts and rates are one call. Alignment gaps between them are zeros in
+     * all slabs, and a step of zeros gives zeros. */
     for (int i = 0; i < ps->n; i++) {
         cs_param *p = &ps->p[i];
         if (!takes_part(p, zero_grad_keeps))
@@ -89,7 +89,7 @@ void cs_optim_average(cs_params *ps, double decay)
         const cs_mat now = cs_value(ps, i);
         cs_mat mean = now;
         mean.p = ps->ema + p->off;
-        if (p->buffer || p->step == 0)       /* rounding would move what was never stepped */
+        if (p->buffer || p->step == 0)       /* rounding would change tensors without steps */
             ps->be->op.copy(ps->be, now, mean);
         else
             ps->be->op.axpby(ps->be, (cs_real)(1 - decay), now, (cs_real)decay, mean);

@@ -9,9 +9,9 @@
  *
  * h        lr (times a tensor's own rate), betas, eps, decay, grad_scale, decoupled; `step` is
  *          ignored: each tensor counts its own
- * zero_grad_keeps  what a tensor without a gradient since the last step does. true (torch 1.13's
- *          zero_grad): skipped if it never had one, else stepped with a gradient of zero, so that
- *          decay and moments go on. false (torch >= 2.0, set_to_none): skipped.
+ * zero_grad_keeps  treatment of a tensor without a gradient since the last step. true (torch 1.13's
+ *                  zero_grad): skipped if it never had one, else stepped with a gradient of zero,
+ *                  so decay and moments continue. false (torch >= 2.0, set_to_none): skipped.
  *
  * Clears `touched`; leaves the gradients to cs_optim_zero_grad(). Buffers are never stepped.
  * Source   torch.optim.Adam, torch.optim.AdamW (kernels/backend.h: cs_adam)
@@ -29,12 +29,12 @@ void cs_optim_zero_grad(cs_params *ps);
  */
 int cs_optim_grad_norm(cs_params *ps, cs_real *work, double *norm) CS_MUST_CHECK;
 
-/** cs_optim_average_start - the average starts as the present values */
+/** cs_optim_average_start - initialise the average with the present values */
 void cs_optim_average_start(cs_params *ps);
-/** cs_optim_average - average = decay * average + (1 - decay) * value; buffers and tensors that no
- * step has changed keep their value bit for bit */
+/** cs_optim_average - average = decay * average + (1 - decay) * value; buffers and unchanged
+ * tensors keep their value bit for bit */
 void cs_optim_average(cs_params *ps, double decay);
-/** cs_optim_average_swap - exchange values and average, to answer with the averaged weights */
+/** cs_optim_average_swap - swap values and average, to predict with the averaged weights */
 void cs_optim_average_swap(cs_params *ps);
 
 #endif

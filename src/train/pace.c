@@ -6,8 +6,8 @@
 
 #include "base/opt.h"
 
-/* Validations that a budget is divided by; a validation takes at most a share of 1 / (1 + EACH) of
- * the time; what is kept for the last one while none has been timed; of a schedule by share. */
+/* Validations per budget; a validation takes at most a share of 1 / (1 + EACH) of the time; time
+ * reserved for the last one until one is measured; steps of a schedule by share. */
 enum { VALIDATIONS = 12, EACH = 5, PARTS = 1 << 20 };
 static const double UNTIMED = 0.05;
 

@@ -7,7 +7,7 @@
 #include "train/checkpoint.h"
 #include "train/schedule.h"
 
-/* Both 0: there is none, steps and epochs say where the run ends. */
+/* Both 0: no budget, steps and epochs end the run. */
 typedef struct cs_budget { double seconds; int64_t n_base; } cs_budget;
 
 static inline bool cs_budget_set(const cs_budget *b) { return b->seconds > 0 || b->n_base > 0; }
@@ -22,20 +22,20 @@ typedef struct cs_pace {
     double      warmup;          /* of a budget: its share, or from 1 on steps */
 } cs_pace;
 
-/** cs_budget_check - CS_EUSAGE where `spent` seconds, of reading, leave nothing of it */
+/** cs_budget_check - CS_EUSAGE if `spent` seconds of reading use it up */
 int cs_budget_check(const cs_budget *b, double spent) CS_MUST_CHECK;
 
 /**
- * cs_pace_done - share of the budget that is spent, 0 .. 1; of time all but what the last
- * validation and calibration will take
+ * cs_pace_done - spent share of the budget, 0 .. 1; a time budget reserves the last validation and
+ * calibration
  *
  * clock    seconds of the run so far
  */
 double cs_pace_done(const cs_pace *p, const cs_train_state *st, double clock);
-/** cs_pace_factor - what --lr is multiplied by in step `t` when `done` of the budget is spent */
+/** cs_pace_factor - factor on --lr in step `t` at the spent share `done` */
 double cs_pace_factor(const cs_pace *p, int64_t t, double done);
-/** cs_pace_validates - is it time to end the epoch? When the budget is spent, and before that a
- * dozen times, unless validations take long beside learning */
+/** cs_pace_validates - end the epoch now? At the end of the budget, and a dozen times before,
+ * unless validations are slow compared with training */
 bool cs_pace_validates(const cs_pace *p, const cs_train_state *st, double done);
 
 #endif

@@ -1,10 +1,10 @@
 /* parallel.c - exchange between the ranks of a training run.
  *
  * DESIGN. Every rank has all parameters and takes every optimiser step, with the sum of all ranks'
- * gradients; since that sum has identical bits everywhere, parameters never have to be sent. Rank 0
- * sums in the order of ranks, so a run with R ranks can be repeated bit for bit. Where devices
- * sum among themselves, the order is theirs. They are asked to only when every rank has told
- * rank 0 that it has come so far, so a rank that has failed before is found where nobody hangs.
+ * gradients; the sum has identical bits everywhere, so parameters are never sent. Rank 0 sums in
+ * the order of ranks, so a run with R ranks is reproducible bit for bit. If devices sum (NCCL), the
+ * order is theirs. They start only after every rank has reported to rank 0, so a failed rank is
+ * detected before a collective could hang.
  */
 #include "train/parallel.h"
 
@@ -15,9 +15,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-enum { PIECE = 1 << 16 };        /* reals that travel at once */
+enum { PIECE = 1 << 16 };        /* reals per message */
 
-/* What a rank has to say at the end of a step; a byte per tensor follows: is it touched? */
+/* A rank's report at the end of a step, followed by a byte per tensor: is it touched? */
 struct account { cs_train_sums sum; int64_t pause; };
 
 struct cs_parallel {
@@ -35,7 +35,7 @@ static int look(void *arg)
     return cs_group_check(arg);
 }
 
-/* All ranks' devices, or none: then the sums are taken here. */
+/* Devices sum on all ranks or on none; otherwise the sums are computed here. */
 static int unite(cs_parallel *p)
 {
     int rc = CS_OK;
@@ -123,7 +123,7 @@ static int compare_recipes(int rank, const char *first, const char *own)
     return CS_OK;
 }
 
-/* Of all values, and of what the optimiser counts. */
+/* Hash of all values and the optimiser's counters. */
 static int hash_state(cs_parallel *p, const cs_train_state *st, uint64_t *out)
 {
     const cs_params *ps = p->ps;
@@ -175,7 +175,7 @@ out:
     return rc;
 }
 
-/* What rank 0 finds is told by its leaving, to all. */
+/* An error found by rank 0 reaches all ranks when it disconnects. */
 int cs_parallel_verify(cs_parallel *p, const cs_train_state *st)
 {
     int rc = CS_OK;

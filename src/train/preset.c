@@ -9,11 +9,10 @@
 
 const char *const cs_preset_names[] = { "fast", "balanced", "best", "none", "auto", NULL };
 
-/* What presets mean for every data set; NULL: the option's own default. fast is a bag of canonical
- * 6-mers. Its steps are small: of the data sets of tests/bench/results/presets.tsv, all but the
- * largest have learnt too few steps in minutes, not too few samples, and --mutate keeps the largest
- * from being learned by heart. balanced and best have the bag's weights as their composition path,
- * so that they start from its accuracy. */
+/* Fixed settings of presets; NULL: the option's default. fast is a bag of canonical 6-mers. Its
+ * steps are small: of the data sets of tests/bench/results/presets.tsv, all but the largest are
+ * limited by steps, not by samples, and --mutate prevents overfitting on the largest. balanced and
+ * best start from the bag's weights as their composition path, and so from its accuracy. */
 static const struct row { const char *name, *value[3]; } rows[] = {
     /*                         fast      balanced  best */
     { "tokenizer.k",         { "6",      "3",      "3" } },
@@ -38,7 +37,7 @@ static const struct row { const char *name, *value[3]; } rows[] = {
     { "patience",            { "8",      "8",      "12" } },
 };
 
-/* Records up to here are learned whole; longer ones in crops, short ones too. */
+/* Records up to here are used whole; longer ones as crops, including short crops. */
 enum { WHOLE = 1000, SHORTEST = 250, LONGEST = 60000, SEVERAL = 5000, LEAST_EPOCH = 4096,
        VALID_CROPS = 2000, LEAST_CROPS = 200, CROPS_EACH = 4, BAG_LENGTH = 8 << 20, BAG_TRACK = 4 };
 
@@ -138,7 +137,7 @@ static int set_samples(const cs_preset_facts *f, const cs_optset *set, int argc,
     CS_TRY(set_number(set, "crop-min", SHORTEST, argc, argv));
     CS_TRY(set_number(set, "crop-max", crop, argc, argv));
     CS_TRY(set_one(set, "crop-power", f->median < SEVERAL ? "1" : "1.4", argc, argv));
-    /* A tenth of the records; crops of few say the same again and again, and take their time. */
+    /* A tenth of the records; many crops of few records are redundant and slow. */
     const int64_t n_crop = CROPS_EACH * f->n_record;
     rc = set_number(set, "valid-samples", n_crop < LEAST_CROPS ? LEAST_CROPS
                     : n_crop < VALID_CROPS ? n_crop : VALID_CROPS, argc, argv);
@@ -171,7 +170,7 @@ int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set,
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].value[p] != NULL && !is_apart(rows[i].name, argc, argv))
             CS_TRY(set_one(set, rows[i].name, rows[i].value[p], argc, argv));
-    /* A network is as deep as the longest sequence asks for; a bag takes any length. */
+    /* A network's depth follows from the longest sequence; a bag accepts any length. */
     while (most < f->longest)
         most *= 2;
     while (bag < most)

@@ -10,7 +10,7 @@ typedef enum cs_preset {
 } cs_preset;
 extern const char *const cs_preset_names[];
 
-/* What a preset's numbers follow from. */
+/* Facts of the data set used by presets. */
 typedef struct cs_preset_facts { int64_t n_record, n_base, longest, median; int32_t n_class; }
     cs_preset_facts;
 
@@ -20,22 +20,22 @@ int cs_preset_look(const cs_dataset *d, cs_preset_facts *f) CS_MUST_CHECK;
 /**
  * cs_preset_apply - set options that argv does not give
  *
- * set      tables with their structs, ending with {0}; rows of tables that are not there are left
- *          out, as are all of an encoder or tokenizer that the preset does not mean
+ * set      tables with their structs, ending with {0}; rows of absent tables are skipped, as are
+ *          those of encoders and tokenizers other than the preset's
  * argc     0: nothing is given
  * Returns  CS_OK; CS_EUSAGE, CS_EMEM
  */
 int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set, int argc,
                     char **argv) CS_MUST_CHECK;
 
-/** cs_preset_choose - what auto means: balanced, but none where argv chooses a tokenizer, an
- * encoder, their or the head's settings, or how is learned; `learn` is that table */
+/** cs_preset_choose - the meaning of auto: none if argv sets a tokenizer, an encoder, their or the
+ * head's settings, or an option of the table `learn`; else balanced */
 cs_preset cs_preset_choose(cs_preset p, const cs_opt *learn, int argc, char **argv);
 
 /** cs_preset_given - does argv give an option, by name or letter (0: it has none)? */
 bool cs_preset_given(int argc, char **argv, const char *name, char letter);
 
-/** cs_preset_propose - a budget in seconds for so many passes at a speed of bases per second: a
+/** cs_preset_propose - a budget in seconds for a number of passes at a speed of bases per second: a
  * round number from a minute to an hour */
 double cs_preset_propose(const cs_preset_facts *f, double n_pass, double speed);
 

@@ -22,7 +22,7 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* A growing text; small enough that memory for it is simply there. */
+/* A growing text; small, so cs_xmalloc() suffices. */
 struct text { char *s; size_t n; };
 
 static void append(struct text *t, const char *s, size_t n)
@@ -33,7 +33,7 @@ static void append(struct text *t, const char *s, size_t n)
     t->s[t->n] = '\0';
 }
 
-/* One argument without folders: "--class=a=/data/x.fa" keeps what stands before the path. */
+/* One argument without folders: "--class=a=/data/x.fa" keeps the text before the path. */
 static void append_argument(struct text *t, const char *arg)
 {
     const char *slash = strrchr(arg, '/'), *equals = NULL;
@@ -132,7 +132,7 @@ static json_t *part_json(const cs_dataset *d, int32_t class_no)
                      (json_int_t)n_base[1]);
 }
 
-/* Bases of a class, where stretches have classes. */
+/* Bases of a class, for labelled intervals. */
 static json_t *bases_json(const cs_dataset *d, int n_class, int class_no)
 {
     int64_t *n = cs_xcalloc((size_t)n_class, 2 * sizeof *n);
@@ -145,7 +145,7 @@ static json_t *bases_json(const cs_dataset *d, int n_class, int class_no)
     return o;
 }
 
-/* Records that a label is known for, and those that have it. */
+/* Records with a known value of a label, and positive ones. */
 static json_t *label_json(const cs_dataset *d, int label)
 {
     int64_t n[2][2] = { { 0, 0 }, { 0, 0 } };
@@ -171,7 +171,7 @@ static json_t *class_json(const cs_dataset *d, int n_class, int i)
 
 static json_t *real_json(double v)
 {
-    /* Six digits tell all there is to tell about a figure, and keep the text readable. */
+    /* Six digits suffice for a metric, and keep the text readable. */
     char digits[32];
 
     if (!isfinite(v))

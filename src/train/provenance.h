@@ -7,7 +7,7 @@
 #include "train/checkpoint.h"
 #include "train/dataset.h"
 
-/* One input file as it was found. */
+/* One input file. */
 typedef struct cs_origin_file { char *name; int64_t n_bytes; char sha256[65]; } cs_origin_file;
 
 typedef struct cs_provenance {
@@ -16,7 +16,7 @@ typedef struct cs_provenance {
     int             n_file;
     int64_t         seed;
     const char     *preset;      /* or NULL */
-    const char     *split_by;    /* what the validation was split off by: a key, "name", "table" */
+    const char     *split_by;    /* key of the validation split: a key, "name", "table" */
     const struct cs_folds *folds; /* whose means stand for a validation; NULL: none */
     int64_t         n_group;     /* groups of records that stay together; 0: not counted */
 } cs_provenance;
@@ -25,7 +25,7 @@ typedef struct cs_provenance {
  * cs_provenance_init - the command line, and size and SHA-256 of every input
  *
  * file     paths; "-" has neither size nor checksum
- * Returns  CS_OK; CS_EIO when a file cannot be read again
+ * Returns  CS_OK; CS_EIO if a file cannot be read again
  */
 int  cs_provenance_init(cs_provenance *p, int argc, char **argv, const cs_strlist *file)
     CS_MUST_CHECK;
@@ -35,8 +35,8 @@ void cs_provenance_release(cs_provenance *p);
 char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_classes *classes,
                          const cs_train_state *st);
 
-/** cs_provenance_tell - say the validation that a model's text tells, beside its baselines; nothing
- * where it has none (text: a model's `training`, or NULL) */
+/** cs_provenance_tell - log the validation metrics in a model's text with their baselines; nothing
+ * if it has none (text: a model's `training`, or NULL) */
 void cs_provenance_tell(const char *text);
 
 /**

@@ -1,10 +1,10 @@
 /* running.c - running statistics of batch normalisation, updated after each step.
  *
- * DESIGN. A batch moves them by r = (1 - m) r + m s, s being its own statistics, so they follow the
- * order of batches, which several ranks learn from at once. Each batch therefore begins with what
- * the step began with, r0; what it leaves, v, says m s = v - (1 - m) r0, and rank 0 applies those
- * of all ranks in the order of batches. That is done by one rank, too: between two steps they are
- * then those of a whole step, which is what a checkpoint holds.
+ * DESIGN. A batch updates them by r = (1 - m) r + m s, with its own statistics s, so they depend on
+ * the order of batches, which several ranks process at once. Each batch therefore starts from the
+ * step's initial r0; its result v gives m s = v - (1 - m) r0, and rank 0 applies those of all ranks
+ * in the order of batches. A single rank does the same: between steps they are those of a whole
+ * step, as stored in a checkpoint.
  */
 #include "train/running.h"
 
@@ -23,15 +23,15 @@ struct cs_running {
     int        n_span;
     struct span { int64_t off, n; } *span;   /* in the slab, and what alignment leaves between */
     int64_t    n_real;           /* of all spans, end to end, as in what follows */
-    cs_real   *start;            /* [n_real] what the step began with */
-    double    *sum;              /* [n_real] space to apply batches in */
+    cs_real   *start;            /* [n_real] values at the start of the step */
+    double    *sum;              /* [n_real] work memory */
     struct moved *moved;         /* [n] batches of the step so far */
-    cs_real   *left;             /* [n * n_real] what each has left */
+    cs_real   *left;             /* [n * n_real] result of each batch */
     int64_t    n;
     size_t     n_moved, n_left;  /* space */
 };
 
-/* Tensors of one norm are neighbours. */
+/* Tensors of one norm are adjacent. */
 static void find_spans(cs_running *r)
 {
     for (int i = 0; i < r->ps->n; i++) {
@@ -129,7 +129,7 @@ out:
     return rc;
 }
 
-/* The batches of the others behind those of rank 0. */
+/* Append the batches of the others to those of rank 0. */
 static int collect(cs_running *r)
 {
     int rc = CS_OK;
@@ -161,7 +161,7 @@ static int by_key(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-/* start moved by all batches: rounded once. */
+/* The start values updated by all batches: rounded once. */
 static void apply(cs_running *r)
 {
     const double keep = 1 - (double)(cs_real)CS_NORM_MOMENTUM;

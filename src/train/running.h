@@ -10,26 +10,26 @@ typedef struct cs_running cs_running;
 /* The calls but cs_running_new() accept NULL, and then do nothing. */
 
 /**
- * cs_running_new - from the present values on
+ * cs_running_new - start from the present values
  *
- * ps, g    used from here on, not owned; g NULL: all batches are learned here
- * out      receives NULL where the network keeps no such statistics
+ * ps, g    used from here on, not owned; g NULL: a single rank
+ * out      receives NULL if the network has no such statistics
  * Returns  CS_OK; CS_EMEM; CS_EDEVICE
  */
 int  cs_running_new(cs_params *ps, cs_group *g, cs_running **out) CS_MUST_CHECK;
 void cs_running_free(cs_running *r);
 
 /**
- * cs_running_take - note how the batch just learned has moved them, and put them back
+ * cs_running_take - record the update of the last batch, and restore the values
  *
  * no       of the batch in its step: see cs_feed_item
  */
 int  cs_running_take(cs_running *r, uint64_t no) CS_MUST_CHECK;
 
 /**
- * cs_running_settle - move them by all batches of the step, in the order of batches
+ * cs_running_settle - apply the updates of all batches of the step, in order
  *
- * With a group all ranks call it, and have identical bits afterwards, which are those of one rank.
+ * With a group all ranks call it, and have identical bits afterwards, equal to those of one rank.
  * Returns  CS_OK; CS_EMEM; CS_EDEVICE; the errors of cs_group_recv()
  */
 int  cs_running_settle(cs_running *r) CS_MUST_CHECK;

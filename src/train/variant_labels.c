@@ -149,7 +149,7 @@ enum { CHROM, POS, REF, ALT, LABEL, TISSUE, STRAND, N_NAMED };
 
 struct table { cs_lines in; int at[N_NAMED]; };
 
-/* The columns by name; the names of the published data of CDIL for DNA are taken, too. */
+/* The columns by name; the names of the published data of CDIL for DNA are accepted, too. */
 static int find_columns(struct table *t)
 {
     static const char *const name[N_NAMED][3] = {
@@ -242,7 +242,7 @@ static int by_number(const void *pa, const void *pb)
     return a < b ? -1 : a > b;
 }
 
-/* Tissue 2 before tissue 10, wherever they were met. */
+/* Numeric order: tissue 2 before tissue 10. */
 static int sort_numbers(struct reading *r)
 {
     cs_classes *c = r->classes;
@@ -292,7 +292,7 @@ static int by_variant(const void *pa, const void *pb)
     return c ? c : a->no < b->no ? -1 : a->no > b->no;
 }
 
-/* What became of them, for the warnings. */
+/* Counts for the warnings. */
 struct counts { int64_t n, n_swapped, n_conflict, n_unscored[CS_N_UNSCORED]; };
 
 static void set_targets(const struct row *row, size_t n, int32_t n_label, float *target,
@@ -336,7 +336,7 @@ static int find_part(const struct reading *r, const char *contig, cs_part *part)
                    text ? "has another value" : "is missing", r->from->split);
 }
 
-/* Both windows as their reverse complements; scratch has room for one. */
+/* Both windows as their reverse complements; scratch holds one. */
 static void turn(char *base, int64_t n_base, char *scratch)
 {
     for (int i = 0; i < 2; i++) {

@@ -10,7 +10,7 @@
 typedef struct cs_variant_args { int64_t window; int ends; } cs_variant_args;
 extern const cs_opt cs_variant_table[];    /* --window-length, --ends */
 
-/* Where labelled variants are, and which labels. */
+/* Source of labelled variants and labels. */
 typedef struct cs_variant_labels {
     const char        *reference;
     const char        *key;      /* INFO keys of VCF and BCF, with commas, or NULL */
@@ -22,16 +22,16 @@ typedef struct cs_variant_labels {
 } cs_variant_labels;
 
 /**
- * cs_variants_read - every labelled variant as an example: its reference window, then its alternate
- * one; a value per label, NaN where it has none
+ * cs_variants_read - read every labelled variant as an example: its reference window, then its
+ * alternate one; a value per label, NaN if unknown
  *
- * Rows of one variant (the same contig, place, alleles and strand) are one example, wherever they
- * stand. A label given as 0 and as 1 is left out. Windows of rows on strand '-' are reverse
- * complements. Examples of one contig are a group: they are never split.
+ * Rows of one variant (the same contig, position, alleles and strand) are one example, in any
+ * order. Contradicting labels are dropped. Windows of rows on strand '-' are reverse complements.
+ * Examples of one contig are a group: they are never split.
  *
  * classes  receives the labels: keys in their order, or those of the table, by number where they
  *          all are numbers, else in the order met
- * Returns  CS_OK with warnings about what was left out; CS_EUSAGE, CS_EFORMAT, CS_EIO, CS_EMEM
+ * Returns  CS_OK with warnings about omitted rows; CS_EUSAGE, CS_EFORMAT, CS_EIO, CS_EMEM
  */
 int cs_variants_read(const cs_variant_labels *from, cs_dataset *d, cs_classes *classes)
     CS_MUST_CHECK;

@@ -1,12 +1,12 @@
-/* vectors.h - what a small model answers and learns on fixed tokens: the numbers that `chordseq
- * selftest` compares and that tests/nn/make_selftest.c computes in double precision. */
+/* vectors.h - predictions and gradients of a small model on fixed tokens, computed in double
+ * precision by tests/nn/make_selftest.c and compared by `chordseq selftest`. */
 #ifndef CS_TRAIN_VECTORS_H
 #define CS_TRAIN_VECTORS_H
 
 #include "nn/exec/session.h"
 
 /* Of the gradient of one tensor: its sum with fixed random weights, and its norm. A wrong element
- * shows in the first; two numbers are stored instead of all. */
+ * changes the first; two numbers are stored instead of all. */
 typedef struct cs_projection { double sum, norm; } cs_projection;
 
 /** cs_vectors_batch - records back to back as one batch, record r of class r modulo the labels.
@@ -17,7 +17,7 @@ typedef struct cs_projection { double sum, norm; } cs_projection;
 cs_batch *cs_vectors_batch(const cs_model *m, const int32_t *tok, const int64_t *len, int n);
 
 /**
- * cs_vectors_train - one pass of learning
+ * cs_vectors_train - one training pass
  *
  * s        of a model made for training
  * grad     [s->model->ps.n] receives a projection per tensor; zero for what has no gradient

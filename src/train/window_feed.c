@@ -1,9 +1,9 @@
 /* window_feed.c - thread that fetches windows of genomes, masks tokens and makes batches.
  *
- * DESIGN. A step is a fixed run of windows, so that a run goes on at the same window as an
- * uninterrupted one without looking at those before. Windows are left out when their bases are
- * seen; a step of which nothing is left is an empty batch, which counts as a step. A step's windows
- * are held until all are there, because each is weighed by their number.
+ * DESIGN. A step is a fixed range of windows, so a resumed run continues at the same window without
+ * reading the earlier ones. Windows are rejected after reading their bases; a step without windows
+ * is an empty batch, which counts as a step. A step's windows are held until all are read, because
+ * each is weighted by their number.
  */
 #include "train/window_feed.h"
 
@@ -49,7 +49,7 @@ static bool is_known(const cs_window_feed *f, const char *base, int64_t n)
     return (double)n_unknown <= f->max_unknown * (double)n;
 }
 
-/* The window's tokens in h->id; CS_EOF: leave it out. */
+/* The window's tokens in h->id; CS_EOF: skip it. */
 static int fetch_tokens(struct hand *h, const cs_window *w, cs_window_count *count, int64_t *n_tok)
 {
     int rc = CS_OK;
@@ -82,7 +82,7 @@ out:
     return rc;
 }
 
-/* Puts a batch that takes no more to those of the step. */
+/* Moves a full batch to the step's batches. */
 static int close_batch(struct hand *h, int32_t depth)
 {
     if (h->open[depth] == NULL)
@@ -150,7 +150,7 @@ static int emit_batch(struct hand *h, const cs_feed_item *like, size_t i, bool f
     return rc;
 }
 
-/* Hands over the step's batches; like is what they have in common. */
+/* Pushes the step's batches; like holds their common fields. */
 static int emit_step(struct hand *h, const cs_feed_item *like)
 {
     int rc = CS_OK;

@@ -6,18 +6,17 @@
 #include "train/feed.h"
 #include "train/mask.h"
 
-/* Windows that were asked for in this run, and those left out: too short, or too much unknown. */
+/* Windows requested in this run, and those rejected: too short, or too many unknown bases. */
 typedef struct cs_window_count { int64_t n, n_short, n_unknown; } cs_window_count;
 
-/* A feed whose samples are windows. An epoch is epoch_window of them: those that follow the ones
- * of the epoch before, pass after pass over the corpus. */
+/* A feed whose samples are windows. An epoch is the next epoch_window of them, in consecutive
+ * passes over the corpus. */
 typedef struct cs_window_feed {
     cs_feed feed;                /* first; `pack` is used, `train` and `valid` are not */
     const cs_corpus *train, *valid;      /* valid: without windows, or NULL: none */
-    cs_mask mask;                /* of validation all is hidden that is chosen */
+    cs_mask mask;                /* in validation all chosen tokens are masked */
     bool    known[256];          /* by letter */
-    double  max_unknown;         /* a window with a larger share of letters that are not is left
-                                  * out */
+    double  max_unknown;         /* maximum share of other letters in a window */
     int64_t step_window;         /* windows per step */
     int64_t epoch_window, valid_window;  /* windows per epoch, and of its validation */
     /* Bases [from, to) of a contig, upper-case, into out; called by the feed's thread only. */
