@@ -5,7 +5,6 @@
 #include "eval/variant_report.h"
 #include "infer/stream.h"
 #include "io/io_init.h"
-#include "nn/exec/masked.h"
 #include "pipelines/command.h"
 #include "run/outputs.h"
 #include "run/shard.h"
@@ -218,7 +217,7 @@ static int choose_score(struct job *j)
     j->values.score = own.score != CS_SCORE_AUTO ? own.score : trained ? CS_SCORE_MODEL
              : guesses ? CS_SCORE_LLR : CS_SCORE_EMBEDDING;
     if (j->values.score == CS_SCORE_LLR) {
-        const int rc = cs_masked_check(j->model, j->model_path);
+        const int rc = cs_model_check_masked(j->model, j->model_path);
         const bool bases = rc == CS_OK && j->model->n_label == 4;
         return rc != CS_OK || bases ? rc : cs_fail(CS_EUSAGE, "model '%s' has tokens that are not "
                "bases; --score llr needs --tokenizer base", j->model_path);

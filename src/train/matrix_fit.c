@@ -16,7 +16,6 @@
 #include "nn/ops/ops.h"
 #include "nn/ops/tape.h"
 #include "train/optim.h"
-#include "train/schedule.h"
 
 /* Inputs of a step besides the parameters. */
 struct fitting {

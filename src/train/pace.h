@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "train/checkpoint.h"
-#include "train/schedule.h"
+#include "train/optim.h"
 
 /* Both 0: no budget, steps and epochs end the run. */
 typedef struct cs_budget { double seconds; int64_t n_base; } cs_budget;

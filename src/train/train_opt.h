@@ -6,7 +6,7 @@
 #include "eval/metrics.h"
 #include "train/checkpoint.h"
 #include "train/pace.h"
-#include "train/schedule.h"
+#include "train/optim.h"
 
 typedef enum cs_monitor { CS_MONITOR_AUTO, CS_MONITOR_BALANCED, CS_MONITOR_LOSS } cs_monitor;
 

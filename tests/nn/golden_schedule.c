@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "golden.h"
-#include "train/schedule.h"
+#include "train/optim.h"
 
 static bool starts(const char *s, const char *with)
 {

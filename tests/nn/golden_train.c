@@ -4,7 +4,6 @@
 
 #include "golden.h"
 #include "train/optim.h"
-#include "train/schedule.h"
 
 #ifdef CS_DOUBLE
 #define TOL_PARAM 1e-9           /* of the largest value */

@@ -1,7 +1,7 @@
 /* test_masked.c - which models answer what is hidden. */
 #include "toy.h"
 
-#include "nn/exec/masked.h"
+#include "nn/exec/model.h"
 
 static const cs_label label[] = { { .name = "A" }, { .name = "C" }, { .name = "G" },
                                   { .name = "T" } };
@@ -33,7 +33,7 @@ static void pretrained_ones_pass(void **state)
     assert_int_equal(cs_backend_open("cpu", 1, &be), CS_OK);
     for (int e = 0; e < 3; e++) {
         cs_model *m = make(be, enc[e], "token", true);
-        assert_int_equal(cs_masked_check(m, "x"), CS_OK);
+        assert_int_equal(cs_model_check_masked(m, "x"), CS_OK);
         assert_int_equal(m->mask, 6);
         cs_model_free(m);
     }
@@ -48,7 +48,7 @@ static void others_are_refused(void **state)
     assert_int_equal(cs_backend_open("cpu", 1, &be), CS_OK);
     for (int k = 0; k < 2; k++) {
         cs_model *m = make(be, "cdil", k ? "token" : "class", !k);
-        assert_int_equal(cs_masked_check(m, "my.model"), CS_EMODEL);
+        assert_int_equal(cs_model_check_masked(m, "my.model"), CS_EMODEL);
         assert_non_null(strstr(cs_error_message(), "my.model"));
         cs_error_clear();
         cs_model_free(m);

@@ -312,3 +312,12 @@ bool cs_model_strandless(const cs_model *m)
     return m->tok && m->tok->mirrors(m->tok_state) && m->enc->unordered
         && m->enc->unordered(m->enc_net) && m->head->pools && m->head->pools(m->head_net);
 }
+
+int cs_model_check_masked(const cs_model *m, const char *what)
+{
+    if (m->tok && m->mask >= 0 && m->head->per_token &&
+        m->n_label == m->tok->n_vocab(m->tok_state) - CS_TOK_FIRST)
+        return CS_OK;
+    return cs_fail(CS_EMODEL, "'%s' does not predict tokens; it needs a model of 'chordseq "
+                   "pretrain'", what);
+}
