@@ -1,12 +1,12 @@
 /*
- * budget.c - how many threads may work at once.
+ * budget.c - thread budget, shared by stages and their parallel loops.
  *
  * DESIGN
- * A counting semaphore. Holders give their place up while they wait for something else, so stages
- * that mostly wait cost nothing, and one thread is one thread. A stage with parallel loops
- * asks how many threads these may have. The number is taken from the integral of the number of
- * threads at work over time: the moment of asking would be the wrong one to count, because it is
- * when the asker has just made space in a queue and woken the others for an instant.
+ * A counting semaphore. Holders release it while they wait for something else, so waiting stages
+ * cost nothing, and --threads 1 runs one thread at a time. A stage with parallel loops requests
+ * their number of threads. It is computed from the time average of working threads: the count at
+ * the moment of the request would be biased, because the caller has just freed space in a queue and
+ * woken others briefly.
  */
 #include "base/budget.h"
 
@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-static const double blend = 0.25;              /* weight of the time since the last call */
+static const double blend = 0.25;              /* weight of the interval since the last call */
 
 /* Invariant: 0 <= n_inside <= n; worked is the integral of n_inside up to `since`. */
 struct cs_budget {
@@ -26,7 +26,7 @@ struct cs_budget {
     pthread_cond_t room;
     int n, n_inside;
     double worked, since;
-    double asked, asked_worked;  /* when cs_budget_share() was called last, and `worked` then */
+    double asked, asked_worked;  /* time of the last cs_budget_share(), and `worked` then */
     double others;               /* mean number of others at work */
 };
 
@@ -65,7 +65,7 @@ void cs_budget_free(cs_budget *b)
     free(b);
 }
 
-/* Bring the integral up to now. */
+/* Update the integral. */
 static double account(cs_budget *b)
 {
     const double now = cs_now_s();

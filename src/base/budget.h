@@ -9,11 +9,11 @@ cs_budget *cs_budget_new(int n);
 void cs_budget_free(cs_budget *b);               /* accepts NULL */
 
 /**
- * cs_budget_enter, cs_budget_leave - the calling thread works, or is about to wait for others
+ * cs_budget_enter, cs_budget_leave - the calling thread starts to work, or to wait
  *
- * enter waits until fewer than n threads work; never call it with a lock held that one of them may
- * want. leave returns the budget to enter again, NULL when the thread is in none; enter(NULL) does
- * nothing. So whoever waits, writes
+ * enter waits until fewer than n threads work; never call it while holding a lock that one of them
+ * may need. leave returns the budget to enter again, NULL if the thread is in none; enter(NULL)
+ * does nothing. Code that waits reads
  *
  *     cs_budget *b = cs_budget_leave();
  *     ... wait ...
@@ -23,11 +23,10 @@ void cs_budget_enter(cs_budget *b);
 cs_budget *cs_budget_leave(void);
 
 /**
- * cs_budget_share - threads that the caller's parallel loops may have, itself included
+ * cs_budget_share - number of threads for the caller's parallel loops, including itself
  *
- * What the others leave of n: a mean of how many of them worked since the last calls, because those
- * that work at this moment may have been woken by the caller itself. At least 1; one caller per
- * budget; n outside any budget is the caller's business: NULL is not accepted.
+ * n minus the average number of other working threads since the last calls, since those working now
+ * may have been woken by the caller. At least 1; one caller per budget; NULL is not accepted.
  */
 int cs_budget_share(cs_budget *b);
 

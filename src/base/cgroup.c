@@ -1,9 +1,9 @@
 /*
- * cgroup.c - what the control groups of this process leave it.
+ * cgroup.c - CPU and memory limits of this process's control groups.
  *
- * DESIGN. Every ancestor limits its descendants, so the least of a group's and of all above it
- * counts. In a container the path may be the host's and exist only in part: levels that are missing
- * are passed over.
+ * DESIGN. Every ancestor limits its descendants, so the minimum of a group's and its ancestors'
+ * limits applies. In a container the path may be the host's and exist only in part: missing levels
+ * are skipped.
  */
 #include "base/cgroup.h"
 
@@ -16,7 +16,7 @@
 
 #include "base/file.h"
 
-/* What one group leaves; INT64_MAX: it does not limit. */
+/* Memory left by one group; INT64_MAX: no limit. */
 typedef int64_t limit_of(const char *root, const char *group, bool v2);
 
 /* A small file of the kernel, or NULL. */
@@ -69,7 +69,7 @@ static int64_t cpus_of(const char *root, const char *group, bool v2)
     return quota / period + (quota % period > 0);
 }
 
-/* The number behind `name` in memory.stat, 0 for none. */
+/* The number after `name` in memory.stat, 0 if missing. */
 static long long stat_of(const char *text, const char *name)
 {
     const size_t n = strlen(name);
@@ -97,7 +97,7 @@ static int64_t memory_of(const char *root, const char *group, bool v2)
     return used < most ? most - used : 0;
 }
 
-/* The least from a group up to the root. */
+/* The minimum from a group up to the root. */
 static int64_t least_up(const char *root, char *group, bool v2, limit_of *limit)
 {
     int64_t least = INT64_MAX;

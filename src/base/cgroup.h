@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Where Linux tells it; the arguments of the functions below. */
+/* Linux's files; the arguments of the functions below. */
 #define CS_CGROUP_MEMBERSHIP "/proc/self/cgroup"
 #define CS_CGROUP_ROOT "/sys/fs/cgroup"
 
@@ -18,8 +18,7 @@
 int64_t cs_cgroup_cpus(const char *membership, const char *root);
 
 /**
- * cs_cgroup_memory - bytes up to the limit of memory; of pages of files, those that were not used
- * lately count as free
+ * cs_cgroup_memory - bytes up to the memory limit; inactive file pages count as free
  *
  * Returns     INT64_MAX when there is no limit or no control group
  */

@@ -12,7 +12,7 @@
 #include "base/cgroup.h"
 #include "base/opt.h"
 
-/* Instruction sets from the least to the most, each with the words that take it away. */
+/* Instruction sets in ascending order, each with the words that disable it. */
 static const struct { const char *word; unsigned bit, hides; } feature[] = {
     { "neon", CS_CPU_NEON, CS_CPU_NEON },
     { "avx2", CS_CPU_AVX2, CS_CPU_AVX2 | CS_CPU_AVX512 },
@@ -21,7 +21,7 @@ static const struct { const char *word; unsigned bit, hides; } feature[] = {
 };
 enum { N_FEATURE = sizeof feature / sizeof feature[0], N_SET = N_FEATURE - 1 };
 
-/* Written before threads start, only read afterwards. `allowed` is what cs_cpu_init() has found. */
+/* Written before threads start, only read afterwards. `allowed` is set by cs_cpu_init(). */
 static unsigned features, allowed;
 
 static unsigned detect(void)

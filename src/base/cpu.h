@@ -21,17 +21,17 @@ enum { CS_CPU_AVX2 = 1 << 0,     /* AVX2 and FMA, saved by the operating system 
  */
 int cs_cpu_init(void) CS_MUST_CHECK;
 /**
- * cs_cpu_level - go without the features above level i, for what is opened from now on
+ * cs_cpu_level - disable the features above level i, for backends opened from now on
  *
- * Level 0 has none of them: the reference kernels. Those above are the instruction sets that there
- * are and that CHORDSEQ_DISABLE does not hide, each without and then with fused kernels; the
- * highest is what cs_cpu_init() has set.
+ * Level 0 has none: the reference kernels. Higher levels are the available instruction sets, except
+ * those in CHORDSEQ_DISABLE, each without and then with fused kernels; the highest is that of
+ * cs_cpu_init().
  *
  * name     receives "reference", "avx2", "avx2+fused", "avx512", ...
- * Returns  false when there is no such level, and all features stay. While no other thread runs
+ * Returns  false if there is no such level; features are unchanged. Call while no other thread runs
  */
 bool cs_cpu_level(int i, char *name, size_t n_name) CS_MUST_CHECK;
-/** cs_cpu_has - are all bits of `mask` there? */
+/** cs_cpu_has - are all bits of `mask` available? */
 bool cs_cpu_has(unsigned mask);
 /** cs_cpu_kernels - instruction set of the kernels in use: "avx512", "avx2", "neon", "portable" */
 const char *cs_cpu_kernels(void);

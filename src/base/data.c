@@ -31,8 +31,8 @@ static bool beside_program(int level, const char *folder, const char *name, char
         && access(buf, R_OK) == 0;
 }
 
-/* The program lies in PREFIX/bin: an installation that was moved, such as that of a wheel. Other
- * programs are linked with the library; the data beside these are not of its version. */
+/* The program is in PREFIX/bin: a relocated installation, such as a wheel. Other programs linked
+ * with the library are ignored; data beside them may have another version. */
 static bool is_installed_program(char *buf, size_t n_buf)
 {
     static const char end[] = "/bin/chordseq";

@@ -12,8 +12,8 @@
  * or make's link to it, chordseq.data beside the program.
  * Then come share/chordseq of the prefix that the program lies in, and the folder of `configure`.
  *
- * buf      receives the path, also that of an installed one that is not there
- * Returns  false when nothing can be read there
+ * buf      receives the path, also of a missing installed file
+ * Returns  false if unreadable
  */
 bool cs_data_find(const char *name, char *buf, size_t n_buf);
 

@@ -2,9 +2,9 @@
  * err.c - the kept message of each thread.
  *
  * DESIGN
- * The message lives in thread-local memory of fixed size: an error path must not need memory,
- * because running out of it is one of the errors. A stage's message crosses to the thread that
- * started it in cs_pipe_run(), which is the only place that moves one.
+ * The message lives in thread-local memory of fixed size: an error path must not allocate, because
+ * out of memory is one of the errors. A stage's message crosses to the thread that started it in
+ * cs_pipe_run(), which is the only place that moves one.
  */
 #include "base/err.h"
 

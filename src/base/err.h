@@ -5,17 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a function that can fail returns. Zero is success, positive is not an error. */
+/* Return codes. Zero is success, positive is not an error. */
 enum {
     CS_OK = 0,
     CS_EOF = 1,       /* nothing more to read */
-    CS_EUSAGE = -1,   /* the command line is wrong: exit status 2 */
-    CS_EIO = -2,      /* the operating system refused to read or write */
-    CS_EFORMAT = -3,  /* input bytes that break their format's rules */
-    CS_EMEM = -4,     /* an allocation sized by input or options failed */
+    CS_EUSAGE = -1,   /* invalid command line: exit status 2 */
+    CS_EIO = -2,      /* a read or write failed */
+    CS_EFORMAT = -3,  /* invalid input format */
+    CS_EMEM = -4,     /* out of memory */
     CS_EDEVICE = -5,  /* the compute device failed */
     CS_EMODEL = -6,   /* the model does not fit the request */
-    CS_ECANCEL = -7   /* another stage failed first, or a signal came */
+    CS_ECANCEL = -7   /* another stage failed first, or a signal arrived */
 };
 
 #if defined(__GNUC__)
@@ -32,15 +32,15 @@ enum {
  * cs_fail - keep a message for this thread and return a code
  *
  * code     one of the negative codes above; returned as is
- * fmt      what went wrong first, lower case, no full stop, subjects in 'quotes'
+ * fmt      starts with the problem, in lower case, no full stop, subjects in 'quotes'
  *
- * The first message since cs_error_clear() wins, so that the cause is reported and not what
- * followed from it. Use: `return cs_fail(CS_EFORMAT, "'%s' line %ld: ...", path, line);`
+ * The first message since cs_error_clear() is kept, so the cause is reported and not its
+ * consequences. Use: `return cs_fail(CS_EFORMAT, "'%s' line %ld: ...", path, line);`
  */
 int cs_fail(int code, const char *fmt, ...) CS_PRINTF(2, 3);
 
-/** cs_fail_also - put a clause behind the kept message: where it was, or what would help; the
- * message itself where none is kept. Returns the code */
+/** cs_fail_also - append a clause to the message: position or remedy; or set it if there is none.
+ * Returns the code */
 int cs_fail_also(int code, const char *fmt, ...) CS_PRINTF(2, 3);
 
 /** cs_error_message - this thread's kept message; "" when there is none. Valid until cleared. */
@@ -55,10 +55,10 @@ const char *cs_error_name(int code);
 /** cs_bug - report a broken invariant of our own and abort(); input never reaches it */
 void cs_bug(const char *file, int line, const char *what) CS_NORETURN;
 
-/** cs_exhausted - there is no memory for a small struct of n_bytes: say so and exit(1) */
+/** cs_exhausted - report that a small allocation of n_bytes failed, and exit(1) */
 void cs_exhausted(size_t n_bytes) CS_NORETURN;
 
-/* Abort when `cond` is true, in release builds too. For our own mistakes only. */
+/* Abort when `cond` is true, in release builds too. For internal errors only. */
 #define CS_BUG(cond) do { if (cond) cs_bug(__FILE__, __LINE__, #cond); } while (0)
 
 /* Inside a function with `int rc` and a label `out`: call, and leave on anything but CS_OK. */

@@ -1,7 +1,7 @@
 /* fatal.c - fatal errors: internal errors and failed small allocations.
  *
- * A file of its own, because the library ends neither process nor its silence: it brings its own
- * (src/lib/stubs.c), and the linker then leaves this one out.
+ * A separate file, because the library neither exits nor prints: it has its own version
+ * (src/lib/stubs.c), and the linker then omits this one.
  */
 #include "base/err.h"
 #include "base/log.h"

@@ -2,9 +2,9 @@
  * file.c - outputs that are complete or absent, and small inputs.
  *
  * DESIGN
- * A regular file is written beside its final name, so that rename() replaces it in one step on
- * one file system; symbolic links are followed first, so that they stay links. What is not a
- * regular file (a device, a FIFO, stdout) is written directly: there is nothing to rename.
+ * A regular file is written beside its final name, so rename() replaces it atomically on one file
+ * system; symbolic links are followed first, so they are preserved. Devices, FIFOs and stdout are
+ * written directly.
  */
 /* long: an output is opened, written, parked and renamed by one set of functions */
 #include "base/file.h"
@@ -30,16 +30,16 @@ enum { BUF_BYTES = 1 << 16, MAX_LINKS = 40, MAX_TRIES = 100 };
 
 struct cs_outfile {
     int fd;
-    bool keep_open;              /* stdout: cs_stdout_close() is the one to close it */
+    bool keep_open;              /* stdout: closed by cs_stdout_close() */
     bool parked;                 /* fd is -1 but while something is written */
     bool finished;               /* complete and closed; only the name is missing */
-    bool waits;                  /* a pipe or socket, whose reader may keep us waiting */
-    bool kept;                   /* NAME.part stays when the run does not come to its end */
+    bool waits;                  /* a pipe or socket, whose reader may block us */
+    bool kept;                   /* NAME.part remains after an interrupted run */
     int failed;                  /* the first error; everything later returns it again */
     char *name;                  /* as the user gave it, for messages */
     char *target, *temp;         /* NULL when written directly */
     int slot;                    /* of cs_temps_add() */
-    int64_t start;               /* where a regular file's first byte of ours lies; -1: no such */
+    int64_t start;               /* offset of our first byte in a regular file; -1: none */
     int64_t gone;                /* bytes written, without those in buf */
     size_t n;                    /* bytes in buf */
     char buf[BUF_BYTES];
@@ -52,7 +52,7 @@ void cs_outfile_protect(const char *(*look)(const char *path))
     content_of = look;
 }
 
-/* May an output of this kind (NULL: none) be written to a place where a regular file is? */
+/* May an output of this kind (NULL: none) replace an existing regular file? */
 static int check_taken(const char *name, const char *holds)
 {
     const char *content = content_of ? content_of(name) : NULL;
@@ -93,7 +93,7 @@ static char *link_target(const char *link)
     return path;
 }
 
-/* Follow symbolic links by hand: realpath() refuses one whose target is yet to be made. */
+/* Follow symbolic links by hand: realpath() fails for a missing target. */
 static int resolve(const char *name, char **out)
 {
     struct stat st;
@@ -117,8 +117,8 @@ static int resolve(const char *name, char **out)
     return CS_OK;
 }
 
-/* Make the temporary file. O_EXCL neither follows a link that somebody put there nor takes over
- * the file of another process; a left-over of an earlier one with our number is passed by. */
+/* Make the temporary file. O_EXCL neither follows a planted link nor takes over another process's
+ * file; leftovers with our process number are skipped. */
 static int create_temp(cs_outfile *f)
 {
     size_t size = strlen(f->target) + 64;
@@ -155,7 +155,7 @@ static int open_aside(cs_outfile *f, const char *holds, bool exists, mode_t mode
         CS_TRY(check_taken(f->name, holds));
     CS_TRY(resolve(f->name, &f->target));
     CS_TRY(create_temp(f));
-    /* Some file systems have no modes to keep; that is no reason to fail. */
+    /* Some file systems have no modes; ignore that. */
     if (exists)
         (void)fchmod(f->fd, mode & 07777);
 out:
@@ -191,8 +191,8 @@ static int open_any(cs_outfile *f, const char *holds)
     return CS_OK;
 }
 
-/* The one of all runs that writes NAME.part: what a second one wrote between would be lost. The
- * lock is held until the rename: who gets it then has a file that is no longer NAME.part. */
+/* Only one run may write NAME.part. The lock is held until the rename; the next holder then has a
+ * file that is no longer NAME.part. */
 static int lock_part(const cs_outfile *f, struct stat *st)
 {
     struct stat named;
@@ -392,13 +392,13 @@ int cs_outfile_fd(const cs_outfile *f)
     return f->fd;
 }
 
-/* Write all of it. Keeps the first failure, so that a caller who goes on is told again. */
+/* Write all of it. Keeps the first error, and returns it again to later calls. */
 static int write_all(cs_outfile *f, const char *p, size_t n_bytes)
 {
     if (n_bytes > 0 && unpark(f) != CS_OK)
         return f->failed;
     while (n_bytes > 0 && f->failed == CS_OK) {
-        /* So much at a time can be written without waiting where a signal would not be seen. */
+        /* Maximum bytes per write without blocking unaware of signals. */
         const size_t most = f->waits && n_bytes > PIPE_BUF ? PIPE_BUF : n_bytes;
         if (f->waits && (f->failed = cs_signal_wait_room(f->fd)) != CS_OK)
             break;
@@ -498,8 +498,8 @@ void cs_outfile_discard(cs_outfile *f)
     release(f);
 }
 
-/* Sync and close: an error that the disk or a network file system held back comes out here.
- * Without the sync, a power cut could leave the final name on an empty file. */
+/* Sync and close: delayed errors of disks and network file systems appear here. Without the sync, a
+ * power failure could leave an empty file under the final name. */
 int cs_outfile_finish(cs_outfile *f)
 {
     int rc = CS_OK;
@@ -512,7 +512,7 @@ int cs_outfile_finish(cs_outfile *f)
     CS_TRY(unpark(f));
     if (f->temp != NULL && sync_file(f->fd) != 0 && errno != EINVAL && errno != EROFS)
         rc = cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
-    /* What lies in NAME.part is locked until it has its name, but for one of many files. */
+    /* NAME.part is locked until renamed, except for one of many files. */
     if (!f->kept || f->parked) {
         if (close(f->fd) != 0 && errno != EINTR && rc == CS_OK)
             rc = cs_fail(CS_EIO, "cannot close '%s': %s", f->name, strerror(errno));
@@ -540,7 +540,7 @@ int cs_outfile_close(cs_outfile *f)
             (void)unlink(f->temp);
     }
     if (f->fd >= 0 && !f->keep_open)
-        (void)close(f->fd);      /* all is on the disk: nothing is left that could fail */
+        (void)close(f->fd);      /* all is on disk: nothing can fail any more */
     release(f);
     return rc;
 }
@@ -609,8 +609,8 @@ int cs_outfile_text(cs_outfile *f, const char *text)
     return cs_outfile_write(f, text, strlen(text));
 }
 
-/* A float has 24 bits and 10^6 = 2^6 * 15625 has 14, so the product is exact in double, and to
- * round it to even is to round as printf does. */
+/* A float has 24 bits and 10^6 = 2^6 * 15625 has 14, so the product is exact in double, and
+ * rounding to even equals printf's rounding. */
 int cs_outfile_millionths(cs_outfile *f, float v)
 {
     enum { DIGITS = 7 };         /* below ten, which probabilities are */

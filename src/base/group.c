@@ -16,10 +16,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-enum { LAST_S = 10 };            /* for what others said before they hung up, or we want to say */
+enum { LAST_S = 10 };            /* grace period for last messages of and to other ranks */
 
-/* What precedes every message. All ranks are the same program with the same order of bytes, which
- * those that meet see to: numbers go as they lie in memory. */
+/* What precedes every message. All ranks are the same program with the same byte order, checked on
+ * connecting: numbers are sent as in memory. */
 enum { DATA = 0x61746164, BYE = 0x21657962 };
 struct head { uint32_t kind, pad; uint64_t n_bytes; };
 
@@ -58,8 +58,8 @@ static int fail_lost(cs_group *g, const char *fmt, ...)
     return cs_fail(CS_EIO, "%s", why);
 }
 
-/* Until the socket is ready, or `end` has passed (CS_EOF; 0: never). A signal ends the wait with
- * CS_ECANCEL, or, where it may not, makes it a short one. */
+/* Wait until the socket is ready, or `end` has passed (CS_EOF; 0: never). A signal ends the wait
+ * with CS_ECANCEL, or, if not allowed, shortens it. */
 static int wait_ready(int fd, short what, double end, bool may_end)
 {
     struct pollfd p = { .fd = fd, .events = what };
@@ -110,7 +110,7 @@ int cs_group_write(int fd, const void *p, size_t n, double seconds, bool begun)
     return CS_OK;
 }
 
-/* As cs_group_write(), but that a signal is heeded at once: who hangs up reads no more. */
+/* As cs_group_write(), but a signal ends it at once: a disconnecting rank reads no more. */
 static int get_bytes(int fd, void *p, size_t n, double seconds)
 {
     const double end = cs_group_deadline(seconds);
@@ -139,7 +139,7 @@ void cs_group_hang_up(int fd, const char *why)
 
     memcpy(text, &h, sizeof h);
     memcpy(text + sizeof h, why, n);
-    /* It fits unless a long message is not read yet; who does not read is not waited for long. */
+    /* It fits unless a long message is unread; the wait for a slow reader is short. */
     struct pollfd room = { .fd = fd, .events = POLLOUT };
     (void)poll(&room, 1, LAST_S * 1000);
     (void)send(fd, text, sizeof h + n, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -151,7 +151,7 @@ int cs_group_gone(cs_group *g, int rank)
                      rank);
 }
 
-/* What the other side said before it hung up. */
+/* The other side's last message before disconnecting. */
 static int take_bye(cs_group *g, int from, size_t n)
 {
     char why[CS_GROUP_WHY_BYTES];
@@ -185,7 +185,7 @@ int cs_group_recv(cs_group *g, int from, void *p, size_t n)
     return rc == CS_EIO ? cs_group_gone(g, from) : rc;
 }
 
-/* Why sending failed stands in what the other side sent last, if it did. */
+/* The other side's last message, if any, tells why sending failed. */
 static int fail_send(cs_group *g, int to)
 {
     struct head h;
@@ -203,7 +203,7 @@ static int fail_send(cs_group *g, int to)
     return cs_group_gone(g, to);
 }
 
-/* The time is up amid a message, and whatever follows would be taken for the rest of it. */
+/* Timeout within a message: any further bytes would be taken for the rest of it. */
 static int cut(cs_group *g, int to)
 {
     (void)close(g->fd[to]);
@@ -283,7 +283,7 @@ void cs_group_finalize(cs_group *g, int rc)
 
     if (g == NULL)
         return;
-    /* What another rank said is passed on as it came. */
+    /* Forward another rank's message unchanged. */
     if (g->lost)
         (void)snprintf(text, sizeof text, "%s", why);
     else if (rc == CS_ECANCEL)

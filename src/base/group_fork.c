@@ -1,10 +1,9 @@
 /* group_fork.c - ranks started here: threads of this process, or forked processes.
  *
- * DESIGN. A process forks before it has opened anything or has threads, so every rank has its own
- * of all: files and their places, a device, memory. Rank 0 is the process that was there. Signals
- * are its business, though a terminal or a batch system sends them to all: the others do not hear
- * them, and end when it hangs up. They have nothing to tidy up, so whoever takes long is killed,
- * and none outlives it.
+ * DESIGN. A process forks before it has opened files or started threads, so every rank has its own
+ * files and offsets, device and memory. Rank 0 is the original process. It alone handles signals,
+ * though a terminal or batch system sends them to all: the others ignore them, and end when it
+ * disconnects. They need no cleanup, so slow ones are killed, and none outlives rank 0.
  */
 #include "base/group_internal.h"
 
@@ -41,7 +40,7 @@ int cs_group_of_threads(int n, double timeout, cs_group **out)
     return CS_OK;
 }
 
-/* Standard input gives its bytes once: they are rank 0's. */
+/* Standard input can be read once: by rank 0. */
 static void be_other(pid_t first)
 {
     static const int heard[] = { SIGINT, SIGTERM, SIGHUP };

@@ -18,29 +18,28 @@ struct cs_group {
                                   * forked them; else NULL */
 };
 
-/** cs_group_new - an end without connections; free it with cs_group_finalize() */
+/** cs_group_new - a group without connections; free it with cs_group_finalize() */
 cs_group *cs_group_new(int rank, int n, double timeout);
 
 /** cs_group_deadline - when so many seconds from now have passed; 0 of 0: never */
 double cs_group_deadline(double seconds);
-/** cs_group_expired - has that time come? */
+/** cs_group_expired - has that time passed? */
 bool cs_group_expired(double end);
 
 /**
  * cs_group_write - n bytes to the other side
  *
- * begun    they continue with a message, as do those after the first byte: a signal is not heeded
- *          before it is whole, for a few seconds, because half of one cannot be followed by another
- * Returns  CS_OK; CS_ECANCEL after a signal, nothing having been sent; CS_EOF when the time is up;
- *          CS_EIO: the other side has hung up
+ * begun    they continue a message: for a few seconds a signal does not interrupt it, as after its
+ *          first byte, because no message can follow half a message
+ * Returns  CS_OK; CS_ECANCEL after a signal, without sending; CS_EOF on timeout; CS_EIO: the other
+ *          side has disconnected
  */
 int cs_group_write(int fd, const void *p, size_t n, double seconds, bool begun) CS_MUST_CHECK;
-/** cs_group_hang_up - why we hang up; it waits up to 10 s for space where the other side reads
- * late */
+/** cs_group_hang_up - send the reason for disconnecting; waits up to 10 s for a slow reader */
 void cs_group_hang_up(int fd, const char *why);
-/** cs_group_reap - wait until forked ranks have ended, which have been hung up on */
+/** cs_group_reap - wait for forked ranks to end, after disconnecting */
 void cs_group_reap(cs_group *g);
-/** cs_group_gone - the sentence about a rank that has hung up without a word; CS_EIO */
+/** cs_group_gone - set the message for a rank that disconnected without a reason; CS_EIO */
 int cs_group_gone(cs_group *g, int rank);
 
 #endif

@@ -22,7 +22,7 @@ enum { HELLO_S = 10, SILENT_S = 60, MAX_PEERS = 32 };
 struct hello { char magic[24]; int32_t rank, n; };
 static const char hello_magic[24] = "chordseq " PACKAGE_VERSION;
 
-/* Small messages go at once; a machine that vanished is noticed. */
+/* Send small messages at once; detect lost machines. */
 static void set_up(int fd)
 {
     const int one = 1, idle = 30, interval = 10, count = 3;
@@ -47,7 +47,7 @@ static int resolve(const cs_group_spec *s, struct addrinfo **out)
     return CS_OK;
 }
 
-/* Only the address that rank 0 is told listens, not every network of the machine. */
+/* Listen only at rank 0's address, not on every network of the machine. */
 static int listen_at(const cs_group_spec *s, int *fd)
 {
     const int one = 1, silent = SILENT_S;
@@ -62,7 +62,7 @@ static int listen_at(const cs_group_spec *s, int *fd)
                      a->ai_protocol);
         if (*fd >= 0)
             (void)setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-        /* Who connects and says nothing, as scanners of ports do, is the system's to wait for. */
+        /* Let the system wait for the first byte, for port scanners that send nothing. */
         if (*fd >= 0)
             (void)setsockopt(*fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent, sizeof silent);
         if (*fd >= 0 && bind(*fd, a->ai_addr, a->ai_addrlen) == 0 && listen(*fd, SOMAXCONN) == 0)
@@ -82,7 +82,7 @@ static int listen_at(const cs_group_spec *s, int *fd)
                    "host of rank 0", s->host, s->port, strerror(error));
 }
 
-/* Takes in one who says what a rank says; others are not for us and go unanswered. */
+/* Accept a peer with a valid greeting; ignore others. */
 static int admit(cs_group *g, int fd, const struct hello *h)
 {
     const char *why = NULL;
@@ -122,8 +122,8 @@ static int fail_missing(const cs_group *g, const cs_group_spec *s)
                    "port %d, within %.0f seconds", n, g->n, first, s->host, s->port, s->timeout);
 }
 
-/* Those who have connected and not yet said who they are. They are heard side by side, so that
- * nobody has to wait for one who says nothing, or half of it. */
+/* Connections without a complete greeting. They are read concurrently, so a silent one blocks
+ * nobody. */
 struct peer { int fd; size_t n; double end; struct hello hello; };
 struct pending { int listener, n; struct peer peer[MAX_PEERS]; };
 
@@ -155,7 +155,7 @@ static int look_round(cs_group *g, struct pending *h)
         p[1 + i] = (struct pollfd){ .fd = h->peer[i].fd, .events = POLLIN };
     if (poll(p, 1 + (nfds_t)h->n, CS_GROUP_POLL_MS) < 0 && errno != EINTR)
         return cs_fail(CS_EIO, "cannot wait for another rank: %s", strerror(errno));
-    /* From the last: the place of one who leaves is the last one's. */
+    /* From the last: the last entry moves to a removed one's slot. */
     for (int i = h->n - 1; i >= 0; i--)
         CS_TRY(hear(g, h, i, p[1 + i].revents != 0));
     const int fd = p[0].revents != 0 ? accept4(h->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
@@ -212,7 +212,7 @@ static int try_connect(const cs_group_spec *s, int *fd)
     return CS_OK;
 }
 
-/* Rank 0 may start later than others: they try until it listens. */
+/* Rank 0 may start later than others: they retry until it listens. */
 static int connect_to_rank0(cs_group *g, const cs_group_spec *s)
 {
     const struct timespec pause = { 0, CS_GROUP_POLL_MS * 1000 * 1000 };
@@ -250,7 +250,7 @@ int cs_group_join(const cs_group_spec *s, cs_group **out)
     g->local = s->local;
     if (s->n > 1)
         CS_TRY(s->rank == 0 ? take_in(g, s) : connect_to_rank0(g, s));
-    /* Whoever was let in waits here for the others, or hears why not. */
+    /* Accepted ranks wait here for the others, or receive the error. */
     CS_TRY(cs_group_barrier(g));
     *out = g;
     g = NULL;

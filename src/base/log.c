@@ -2,11 +2,11 @@
  * log.c - the only place that writes to stderr.
  *
  * DESIGN
- * A line is formatted on the stack and handed over by one write(), which the kernel does not mix
- * with other writes to a terminal or pipe. On a terminal the progress line has no newline and is
- * rewritten in place; while it is on the screen every other line first erases it, in the same
- * write. Elsewhere, in the log of a job, it is a line like others, and rare. Control characters,
- * which a hostile record name may contain, are shown as '?'.
+ * A line is formatted on the stack and written by one write(), which the kernel does not mix with
+ * other writes to a terminal or pipe. On a terminal the progress line has no newline and is
+ * rewritten in place; other lines erase it first, in the same write. In a log file it is an
+ * ordinary line, and rare. Control characters, which a hostile record name may contain, are shown
+ * as '?'.
  */
 #include "base/log.h"
 
@@ -92,7 +92,7 @@ static void emit(const struct line *l)
 {
     ssize_t n;
 
-    /* Nobody is left to be told when stderr itself cannot be written. */
+    /* Errors of stderr itself cannot be reported. */
     do
         n = write(STDERR_FILENO, l->text, l->n);
     while (n < 0 && errno == EINTR);
@@ -226,7 +226,7 @@ struct cs_progress {
     bool live, in_place;
 };
 
-/* Seconds between two lines: where the next replaces it, and where all stay. */
+/* Seconds between two lines: on a terminal, and in a log file. */
 static const double IN_PLACE_S = 0.2, IN_LOG_S = 60;
 
 cs_progress *cs_progress_new(const char *unit, int64_t total_bytes)
@@ -256,7 +256,7 @@ static void append_text(struct line *l, const char *fmt, ...)
     va_end(ap);
 }
 
-/* 12345678 bases as "12.3 M": three digits are what one can read while they change. */
+/* 12345678 bases as "12.3 M": three digits are readable while they change. */
 static void append_scaled(struct line *l, double v, const char *unit)
 {
     static const char prefix[] = " kMGT";
@@ -272,7 +272,7 @@ static void append_scaled(struct line *l, double v, const char *unit)
         append_text(l, "%.*f %c%s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, prefix[i], unit);
 }
 
-/* `done` of the whole, `now` in this run: bytes that were done before took none of its time. */
+/* `done` of the whole, `now` in this run: bytes done by an earlier run took none of its time. */
 static void append_left(struct line *l, const cs_progress *p, double n_bytes, double elapsed)
 {
     const double all = (double)p->total_bytes, done = fmin(all, n_bytes);

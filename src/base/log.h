@@ -7,19 +7,18 @@
 
 #include "base/err.h"
 
-/* CS_LOG_SILENT is for a process whose words another one passes on. */
+/* CS_LOG_SILENT is for a process whose messages another one forwards. */
 typedef enum cs_log_level {
     CS_LOG_SILENT = -1, CS_LOG_ERROR, CS_LOG_WARN, CS_LOG_INFO, CS_LOG_DEBUG
 } cs_log_level;
 
-/** cs_log_set_level - what is printed: -q ERROR, default WARN (and the summary), -v INFO, -vv
- * DEBUG */
+/** cs_log_set_level - log level: -q ERROR, default WARN (and the summary), -v INFO, -vv DEBUG */
 void cs_log_set_level(cs_log_level level);
 cs_log_level cs_log_get_level(void);
 
 /* One line each, "chordseq: error: ...\n", formatted into one buffer and written by one write(),
- * so that lines of different threads do not mix. errno is preserved; control characters appear as
- * '?'. The tags of errors and warnings are coloured when stderr is a terminal, NO_COLOR is unset or
+ * so lines of different threads do not mix. errno is preserved; control characters appear as '?'.
+ * The tags of errors and warnings are coloured when stderr is a terminal, NO_COLOR is unset or
  * empty, and TERM is not "dumb". */
 void cs_error(const char *fmt, ...) CS_PRINTF(1, 2);
 void cs_warn(const char *fmt, ...) CS_PRINTF(1, 2);
@@ -29,18 +28,18 @@ void cs_debug(const char *fmt, ...) CS_PRINTF(1, 2);
 /** cs_note - a plain line without a level's tag, printed unless -q (the end-of-run summary) */
 void cs_note(const char *fmt, ...) CS_PRINTF(1, 2);
 
-/** cs_warn_once - cs_warn(), but nothing where it has printed the same sentence before */
+/** cs_warn_once - cs_warn(), once per message */
 void cs_warn_once(const char *fmt, ...) CS_PRINTF(1, 2);
 
-/* A warning that occurs per record: the first is kept, all are counted, one line comes at the end.
- * Thread-safe. Zero-initialise (static or = {0}). */
+/* A warning that occurs per record: the first is kept, all are counted, and one line is printed at
+ * the end. Thread-safe. Zero-initialise (static or = {0}). */
 typedef struct cs_counted {
     _Atomic uint64_t n;
     _Atomic int taken;           /* the first caller owns `first` */
     char first[160];
 } cs_counted;
 
-/** cs_count_warning - count one; `name` is kept when it is the first */
+/** cs_count_warning - count one; `name` is kept for the first */
 void cs_count_warning(cs_counted *w, const char *name);
 /** cs_report_counted - "N of TOTAL records WHAT; first: 'NAME'", if N > 0 */
 void cs_report_counted(const cs_counted *w, uint64_t total, const char *what);
@@ -48,9 +47,9 @@ void cs_report_counted(const cs_counted *w, uint64_t total, const char *what);
 /* A progress line: on a terminal (TERM not "dumb") rewritten in place at most five times a second,
  * elsewhere a line a minute; silent unless the level is at least WARN. One thread updates it. */
 typedef struct cs_progress cs_progress;
-/** cs_progress_new - `unit` counts ("records"), `total_bytes` of input or 0 when not known */
+/** cs_progress_new - `unit` counts ("records"), `total_bytes` of input or 0 if unknown */
 cs_progress *cs_progress_new(const char *unit, int64_t total_bytes);
-/** cs_progress_skipped - so many bytes of the total were done before, and take no time */
+/** cs_progress_skipped - bytes of the total done by an earlier run */
 void cs_progress_skipped(cs_progress *p, int64_t n_bytes);
 /** cs_progress_update - records and bases so far, input bytes consumed so far (or 0) */
 void cs_progress_update(cs_progress *p, uint64_t n_record, uint64_t n_base, int64_t n_bytes);

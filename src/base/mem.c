@@ -1,12 +1,12 @@
 /*
- * mem.c - checked allocation, blocks that are kept for the next one, and arenas.
+ * mem.c - checked allocation, cached blocks, and arenas.
  *
  * DESIGN
- * Large blocks have one of four sizes per power of two and stand, when freed, in a list per size.
+ * Large blocks have one of four sizes per power of two; freed ones are cached in a list per size.
  *
  * An arena is a chain of blocks that double in size up to BLOCK_MAX; allocation bumps a pointer in
- * the newest one. A request that is large for its time gets a block of its own behind the newest,
- * which goes on being filled. Blocks never move, so pointers stay valid until the arena goes.
+ * the newest one. A comparatively large request gets its own block behind the newest, which remains
+ * in use. Blocks never move, so pointers are valid until the arena is freed.
  *
  *   arena -> [newest: used ...... free] -> [large: full] -> [older: full] -> NULL
  *
@@ -133,9 +133,9 @@ enum { KEPT_MIN_LOG2 = 14, KEPT_MAX_LOG2 = 23, STEPS = 4,
        N_SIZE = STEPS * (KEPT_MAX_LOG2 - KEPT_MIN_LOG2) + 1,
        KEPT_BYTES = 64 << 20 };
 
-/* In front of every block: its size and, while it is kept, the next one in the list. */
+/* Header of every block: its size and, while cached, the next one in the list. */
 struct kept {
-    alignas(ALIGN) size_t n_bytes;             /* 0: malloc's own size, never kept */
+    alignas(ALIGN) size_t n_bytes;             /* 0: malloc's own size, never cached */
     struct kept *next;
 };
 
@@ -148,7 +148,7 @@ static size_t size_at(int i)
     return ((size_t)1 << (KEPT_MIN_LOG2 + i / STEPS)) / STEPS * (size_t)(STEPS + i % STEPS);
 }
 
-/* The number of the smallest size that holds n_bytes; N_SIZE when none does or none is kept. */
+/* The number of the smallest size that holds n_bytes; N_SIZE if none does or caching is off. */
 static int size_for(size_t n_bytes)
 {
     int i = 0;
@@ -259,7 +259,7 @@ static struct block *block_for(cs_arena *a, size_t n_bytes)
 
     if (b != NULL && n_bytes <= b->cap - b->used)
         return b;
-    /* Grow fast enough for what comes, or every item of some kB would get a block of its own. */
+    /* Grow fast enough, or every item of some kB would get its own block. */
     while (cap < BLOCK_MAX && n_bytes > cap / 4)
         cap *= 2;
     if (cap > BLOCK_MAX)
