@@ -62,7 +62,7 @@ static const cs_opt bench_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void options(cs_optset *set)
+static void bench_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { bench_table, &own, NULL }, { cs_memory_table, &memory, NULL },
@@ -291,7 +291,7 @@ static int64_t count_parameters(const cs_params *ps)
     return n;
 }
 
-static int measure(struct job *j, cs_session *s, int pass, struct point *at)
+static int bench_measure(struct job *j, cs_session *s, int pass, struct point *at)
 {
     int rc = CS_OK;
     const cs_model *m = s->model;
@@ -340,7 +340,7 @@ static int measure_passes(struct job *j, struct subject *s)
         s->width = m->width;
         s->n_param = count_parameters(&m->ps);
         cs_session *session = cs_session_new(m, j->be);
-        rc = measure(j, session, pass, s->at[pass]);
+        rc = bench_measure(j, session, pass, s->at[pass]);
         cs_session_free(session);
         cs_model_free(m);
         m = NULL;
@@ -478,14 +478,14 @@ out:
     return rc;
 }
 
-static int run(int argc, char **argv)
+static int bench_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     cs_strlist what = { NULL, 0 };
     struct job j = { 0 };
 
-    options(set);
+    bench_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &what, &logs));
     if (what.n != 1 || strcmp(what.v[0], "encoders") != 0) {
         rc = cs_fail(CS_EUSAGE, "give what to measure: encoders");
@@ -511,6 +511,6 @@ const cs_command cs_cmd_bench = {
     .summary = "time and memory of every encoder by the length of a sequence",
     .usage = "[OPTIONS] encoders",
     .words = "encoders",
-    .options = options,
-    .run = run,
+    .options = bench_options,
+    .run = bench_run,
 };

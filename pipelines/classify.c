@@ -47,7 +47,7 @@ static cs_stream_args stream;
 static cs_shard_args shards;
 static cs_log_args logs;
 
-static void options(cs_optset *set)
+static void classify_options(cs_optset *set)
 {
     const cs_optset before[] = {
         { cs_input_table, &input, NULL },     { cs_pair_table, &pairs, NULL },
@@ -246,7 +246,7 @@ out:
     return rc;
 }
 
-static int open_outputs(struct job *j, const cs_about *about, const cs_split *split)
+static int classify_open_outputs(struct job *j, const cs_about *about, const cs_split *split)
 {
     int rc = CS_OK;
     const cs_model *m = j->model;
@@ -281,7 +281,7 @@ out:
     return rc;
 }
 
-static int prepare(struct job *j, const cs_split *split, cs_about *about)
+static int classify_prepare(struct job *j, const cs_split *split, cs_about *about)
 {
     int rc = CS_OK;
     cs_input_opt how;
@@ -300,22 +300,22 @@ static int prepare(struct job *j, const cs_split *split, cs_about *about)
     how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
     CS_TRY(cs_sources_open(&input, &pairs, &how, &j->src));
     about->model = j->model;
-    CS_TRY(open_outputs(j, about, split));
+    CS_TRY(classify_open_outputs(j, about, split));
 out:
     return rc;
 }
 
-static int run(int argc, char **argv)
+static int classify_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     struct job j = { .be = NULL };
 
-    options(set);
+    classify_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     const cs_split split = cs_args_split(&compute);
     cs_about about = { "classify", argc, argv, set, &input.file, NULL, j.model_path };
-    CS_TRY(prepare(&j, &split, &about));
+    CS_TRY(classify_prepare(&j, &split, &about));
     CS_TRY(classify(&j, &split, &about));
 out:
     cs_outputs_discard(j.out);
@@ -339,6 +339,6 @@ const cs_command cs_cmd_classify = {
     .name = "classify",
     .summary = "classify sequences",
     .usage = "[OPTIONS] [FILE...]",
-    .options = options,
-    .run = run,
+    .options = classify_options,
+    .run = classify_run,
 };

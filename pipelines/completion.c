@@ -9,7 +9,7 @@
 
 static cs_log_args logs;
 
-static void options(cs_optset *set)
+static void completion_options(cs_optset *set)
 {
     const cs_optset all[] = { { cs_log_table, &logs, NULL }, { NULL, NULL, NULL } };
 
@@ -263,14 +263,14 @@ static bool is_known(const char *shell)
     return strcmp(shell, "bash") == 0 || strcmp(shell, "zsh") == 0 || strcmp(shell, "fish") == 0;
 }
 
-static int run(int argc, char **argv)
+static int completion_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     cs_strlist shell = { NULL, 0 };
     cs_outfile *f = NULL;
 
-    options(set);
+    completion_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &shell, &logs));
     if (shell.n != 1 || !is_known(shell.v[0])) {
         rc = cs_fail(CS_EUSAGE, "give one shell: bash, zsh or fish");
@@ -292,6 +292,6 @@ const cs_command cs_cmd_completion = {
     .summary = "print shell completions",
     .usage = "[OPTIONS] bash|zsh|fish",
     .words = "bash zsh fish",
-    .options = options,
-    .run = run,
+    .options = completion_options,
+    .run = completion_run,
 };

@@ -77,7 +77,7 @@ static const cs_opt diplotype_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void options(cs_optset *set)
+static void diplotype_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { diplotype_table, &own, NULL }, { cs_compute_table, &compute, NULL },
@@ -143,7 +143,7 @@ static int from_calls(const cs_diplo_source *s)
     return rc;
 }
 
-static int check_options(void)
+static int diplotype_check_options(void)
 {
     if (own.file.n != 1)
         return cs_fail(CS_EUSAGE, "give one file of alignments or genotypes, not %d",
@@ -171,16 +171,16 @@ out:
     return rc;
 }
 
-static int run(int argc, char **argv)
+static int diplotype_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     cs_diplotext text = { 0 };
     cs_diplo_source s = { .text = &text };
 
-    options(set);
+    diplotype_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &own.file, &logs));
-    CS_TRY(check_options());
+    CS_TRY(diplotype_check_options());
     s.path = own.file.v[0];
     s.threads = cs_args_split(&compute).inflate;
     rc = convert(&s);
@@ -196,6 +196,6 @@ const cs_command cs_cmd_diplotype = {
     .name = "diplotype",
     .summary = "convert reads or genotypes to diplotype symbols",
     .usage = "[OPTIONS] -f REFERENCE FILE",
-    .options = options,
-    .run = run,
+    .options = diplotype_options,
+    .run = diplotype_run,
 };

@@ -67,7 +67,7 @@ static const cs_opt embed_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void options(cs_optset *set)
+static void embed_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { cs_input_table, &input, NULL },     { cs_pair_table, &pairs, NULL },
@@ -99,7 +99,7 @@ static int choose_format(void)
                    "--format", dot);
 }
 
-static int check_options(struct job *j)
+static int embed_check_options(struct job *j)
 {
     static const char end[] = ".names.tsv";
 
@@ -122,7 +122,7 @@ static int check_options(struct job *j)
     return CS_OK;
 }
 
-static int open_outputs(struct job *j)
+static int embed_open_outputs(struct job *j)
 {
     int rc = CS_OK;
 
@@ -216,7 +216,7 @@ out:
     return rc;
 }
 
-static int prepare(struct job *j, const cs_split *split)
+static int embed_prepare(struct job *j, const cs_split *split)
 {
     int rc = CS_OK;
     cs_input_opt how;
@@ -230,22 +230,22 @@ static int prepare(struct job *j, const cs_split *split)
     CS_TRY(cs_args_reading(&input, split->inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
     CS_TRY(cs_sources_open(&input, &pairs, &how, &j->src));
-    CS_TRY(open_outputs(j));
+    CS_TRY(embed_open_outputs(j));
 out:
     return rc;
 }
 
-static int run(int argc, char **argv)
+static int embed_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     struct job j = { .be = NULL };
 
-    options(set);
+    embed_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
-    CS_TRY(check_options(&j));
+    CS_TRY(embed_check_options(&j));
     const cs_split split = cs_args_split(&compute);
-    CS_TRY(prepare(&j, &split));
+    CS_TRY(embed_prepare(&j, &split));
     CS_TRY(embed(&j, &split, &(cs_about){ "embed", argc, argv, set, &input.file, j.model,
                                           j.model_path }));
 out:
@@ -267,6 +267,6 @@ const cs_command cs_cmd_embed = {
     .name = "embed",
     .summary = "compute a vector for each sequence",
     .usage = "[OPTIONS] -o FILE [FILE...]",
-    .options = options,
-    .run = run,
+    .options = embed_options,
+    .run = embed_run,
 };

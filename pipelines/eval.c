@@ -78,7 +78,7 @@ static const cs_opt eval_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void options(cs_optset *set)
+static void eval_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { cs_input_table, &input, NULL },     { cs_label_table, &label, NULL },
@@ -230,7 +230,7 @@ out:
     return rc;
 }
 
-static int report(struct job *j, const char *command)
+static int eval_report(struct job *j, const char *command)
 {
     int rc = CS_OK;
     cs_eval_ranks ranks;
@@ -267,7 +267,7 @@ static int report_and_calibrate(struct job *j, const char *command)
 {
     int rc = CS_OK;
 
-    CS_TRY(report(j, command));
+    CS_TRY(eval_report(j, command));
     CS_TRY(calibrate(j));
     CS_TRY(write_scores(j));
     rc = cs_outputs_appear((cs_outfile **const[]){ &j->tsv, &j->json, &j->html, &j->calibrated,
@@ -278,7 +278,7 @@ out:
 }
 
 /* Before the evaluation, which may take hours. */
-static int open_outputs(struct job *j)
+static int eval_open_outputs(struct job *j)
 {
     int rc = CS_OK;
     const char *const path[] = { own.output, own.json, own.html, own.calibrate,
@@ -298,7 +298,7 @@ out:
     return rc;
 }
 
-static int prepare(struct job *j)
+static int eval_prepare(struct job *j)
 {
     int rc = CS_OK;
     const cs_split split = cs_args_split(&compute);
@@ -331,12 +331,12 @@ static int prepare(struct job *j)
     else if (m->tok == NULL && j->n_piece > 0)
         rc = cs_fail(CS_EUSAGE, "--fragments is for sequences, but the model takes real values");
     if (rc == CS_OK)
-        rc = open_outputs(j);
+        rc = eval_open_outputs(j);
 out:
     return rc;
 }
 
-static void release(struct job *j)
+static void eval_release(struct job *j)
 {
     for (int s = 0; s <= j->n_piece; s++) {
         cs_scores_release(&j->scores[s]);
@@ -354,21 +354,21 @@ static void release(struct job *j)
     cs_backend_close(j->be);
 }
 
-static int run(int argc, char **argv)
+static int eval_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     struct job j = { 0 };
     char *command = cs_about_line(&(cs_about){ .argc = argc, .argv = argv });
 
-    options(set);
+    eval_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
-    CS_TRY(prepare(&j));
+    CS_TRY(eval_prepare(&j));
     CS_TRY(evaluate_all(&j));
     cs_provenance_tell(j.model->training);
     rc = report_and_calibrate(&j, command);
 out:
-    release(&j);
+    eval_release(&j);
     free(command);
     cs_args_release(&input);
     cs_opt_release(set);
@@ -379,6 +379,6 @@ const cs_command cs_cmd_eval = {
     .name = "eval",
     .summary = "evaluate a model on labelled sequences",
     .usage = "[OPTIONS] [FILE...]",
-    .options = options,
-    .run = run,
+    .options = eval_options,
+    .run = eval_run,
 };

@@ -82,7 +82,7 @@ static const cs_opt explain_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void options(cs_optset *set)
+static void explain_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { explain_table, &own, NULL },        { cs_model_table, &model, NULL },
@@ -135,7 +135,7 @@ static int fail_region(const struct job *j, int rc)
 }
 
 /* The remedy if memory is short for so many sequences. */
-static int no_room(const struct job *j, int32_t n)
+static int explain_no_room(const struct job *j, int32_t n)
 {
     return fail_region(j, cs_fail_also(CS_EMEM, "; %s", n > 1 ? "lower --batch-tokens"
                                                               : "explain a shorter one"));
@@ -150,7 +150,7 @@ static int answer(struct job *j, const cs_batch *b, float *out)
     if (rc == CS_EMODEL)         /* of a region, or one of its mutants */
         return fail_region(j, rc);
     if (rc == CS_EMEM)
-        return no_room(j, b->n_rec);
+        return explain_no_room(j, b->n_rec);
     for (int32_t i = 0; rc == CS_OK && own.value == VALUE_PROBABILITY && i < b->n_rec; i++)
         m->head->decide(m->head_net, out + (int64_t)i * m->n_label, m->n_label, 1);
     return rc;
@@ -319,7 +319,7 @@ static int attribute(struct job *j)
     for (int64_t k = 0; k < n_base; k++) {
         CS_TRY(make_baseline(j, k));
         rc = cs_attribute_tokens(j->session, &a, j->part, ends);
-        CS_TRY(rc == CS_EMEM ? no_room(j, 1) : rc);
+        CS_TRY(rc == CS_EMEM ? explain_no_room(j, 1) : rc);
         for (int64_t i = 0; i < j->n; i++)
             j->value[i] += j->part[i] / (double)n_base;
         all += (ends[0] - ends[1]) / (double)n_base;
@@ -477,7 +477,7 @@ out:
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int check_options(void)
+static int explain_check_options(void)
 {
     if (own.reference == NULL)
         return cs_fail(CS_EUSAGE, "no sequences; give a FASTA file with -f FILE");
@@ -510,7 +510,7 @@ out:
     return rc;
 }
 
-static int open_outputs(struct job *j)
+static int explain_open_outputs(struct job *j)
 {
     int rc = CS_OK;
 
@@ -542,19 +542,19 @@ out:
     return rc;
 }
 
-static int run(int argc, char **argv)
+static int explain_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     struct job j = { .be = NULL };
 
-    options(set);
+    explain_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &own.region, &logs));
-    CS_TRY(check_options());
+    CS_TRY(explain_check_options());
     CS_TRY(open_model(&j));
     CS_TRY(cs_reference_open(own.reference, &j.ref));
     CS_TRY(cs_regions_open(own.region.v, own.region.n, own.bed, &j.regions));
-    CS_TRY(open_outputs(&j));
+    CS_TRY(explain_open_outputs(&j));
     rc = explain(&j);
 out:
     drop_region(&j);
@@ -577,6 +577,6 @@ const cs_command cs_cmd_explain = {
     .name = "explain",
     .summary = "attribute a prediction to the bases of a sequence",
     .usage = "[OPTIONS] -f FASTA REGION...",
-    .options = options,
-    .run = run,
+    .options = explain_options,
+    .run = explain_run,
 };

@@ -61,7 +61,7 @@ static const cs_opt factorize_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void options(cs_optset *set)
+static void factorize_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { factorize_table, &own, NULL }, { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
@@ -133,7 +133,7 @@ static int write_row(cs_outfile *f, const char *method, int64_t count, int64_t n
                              (long long)nonzeros, error, norm > 0 ? error / norm : 0);
 }
 
-static int report(const cs_fit *f, const struct truncated *t, double norm)
+static int factorize_report(const cs_fit *f, const struct truncated *t, double norm)
 {
     int rc = CS_OK;
     cs_outfile *o = NULL;
@@ -268,21 +268,21 @@ static int factorize(const cs_npy *a, cs_backend *be)
         CS_TRY(write_factors(&f));
     if (own.plot)
         CS_TRY(plot(a, &f, &t, norm));
-    rc = report(&f, &t, norm);
+    rc = factorize_report(&f, &t, norm);
 out:
     cs_fit_release(&f);
     free(t.product);
     return rc;
 }
 
-static int run(int argc, char **argv)
+static int factorize_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     cs_npy a = { .v = NULL };
     cs_backend *be = NULL;
 
-    options(set);
+    factorize_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, NULL, &logs));
     if (own.plot)
         CS_TRY(cs_matrix_plot_check(own.plot));
@@ -301,6 +301,6 @@ const cs_command cs_cmd_factorize = {
     .name = "factorize",
     .summary = "factorize a matrix into sparse factors",
     .usage = "[OPTIONS] -i FILE",
-    .options = options,
-    .run = run,
+    .options = factorize_options,
+    .run = factorize_run,
 };

@@ -84,7 +84,7 @@ struct job {
     json_t       *from;
 };
 
-static void options(cs_optset *set)
+static void merge_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { merge_table, &own, NULL }, { classify_table, &own, NULL },
@@ -277,7 +277,7 @@ out:
     return rc;
 }
 
-static int open_outputs(struct job *j, int argc, char **argv)
+static int merge_open_outputs(struct job *j, int argc, char **argv)
 {
     int rc = CS_OK;
 
@@ -323,7 +323,7 @@ static int merge(struct job *j, int argc, char **argv)
     int64_t n = 0;
 
     CS_TRY(check_places(j));
-    CS_TRY(open_outputs(j, argc, argv));
+    CS_TRY(merge_open_outputs(j, argc, argv));
     for (int k = 0; k < n_kind; k++)
         if (j->joined[k])
             CS_TRY(cs_join(&j->all, kind[k].option, is_npy(j, k) ? CS_JOIN_NPY
@@ -336,13 +336,13 @@ out:
     return rc;
 }
 
-static int run(int argc, char **argv)
+static int merge_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     struct job *j = cs_xcalloc(1, sizeof *j);
 
-    options(set);
+    merge_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &own.file, &logs));
     rc = merge(j, argc, argv);
 out:
@@ -368,6 +368,6 @@ const cs_command cs_cmd_merge = {
     .name = "merge",
     .summary = "merge the outputs of shards",
     .usage = "[OPTIONS] MANIFEST...",
-    .options = options,
-    .run = run,
+    .options = merge_options,
+    .run = merge_run,
 };

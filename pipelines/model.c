@@ -48,7 +48,7 @@ static const cs_opt model_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void options(cs_optset *set)
+static void model_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { model_table, &own, NULL },        { cs_taxa_table, &taxa, NULL },
@@ -473,7 +473,7 @@ static int add_paths(const cs_strlist *word)
     return rc == CS_OK && word->n > 2 ? cs_paths_add_output(word->v[2]) : rc;
 }
 
-static int run(int argc, char **argv)
+static int model_run(int argc, char **argv)
 {
     int rc = CS_OK;
     char path[PATH_BYTES];
@@ -482,7 +482,7 @@ static int run(int argc, char **argv)
     cs_backend *be = NULL;
     cs_model *m = NULL;
 
-    options(set);
+    model_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &word, &logs));
     CS_TRY(check_words(&word));
     CS_TRY(name_model(&word, path, sizeof path));
@@ -507,6 +507,6 @@ const cs_command cs_cmd_model = {
     .summary = "show, verify, label, mark, calibrate, factorize, export and import models",
     .usage = "[OPTIONS] ACTION [FILE] [TO]",
     .words = "show verify factorize export import label checked lookup calibrate",
-    .options = options,
-    .run = run,
+    .options = model_options,
+    .run = model_run,
 };

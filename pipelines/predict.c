@@ -58,7 +58,7 @@ static const cs_opt predict_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void options(cs_optset *set)
+static void predict_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { cs_input_table, &input, NULL },     { cs_model_table, &model, NULL },
@@ -207,7 +207,7 @@ static int find_shown(struct job *j)
     return cs_model_label_of(j->model, own.class_name, &j->shown);
 }
 
-static int prepare(struct job *j, const cs_split *split)
+static int predict_prepare(struct job *j, const cs_split *split)
 {
     int rc = CS_OK;
     cs_input_opt how;
@@ -266,7 +266,7 @@ out:
     return rc;
 }
 
-static void release(struct job *j)
+static void predict_release(struct job *j)
 {
     cs_outfile_discard(j->out);
     cs_shard_free(j->shard);
@@ -278,20 +278,20 @@ static void release(struct job *j)
     free(j->cell);
 }
 
-static int run(int argc, char **argv)
+static int predict_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     struct job j = { .be = NULL };
 
-    options(set);
+    predict_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     const cs_split split = cs_args_split(&compute);
-    CS_TRY(prepare(&j, &split));
+    CS_TRY(predict_prepare(&j, &split));
     CS_TRY(predict(&j, &split, &(cs_about){ "predict", argc, argv, set, &input.file, j.model,
                                             j.model_path }));
 out:
-    release(&j);
+    predict_release(&j);
     cs_args_release(&input);
     cs_opt_release(set);
     return rc;
@@ -301,6 +301,6 @@ const cs_command cs_cmd_predict = {
     .name = "predict",
     .summary = "classify every base",
     .usage = "[OPTIONS] [FILE...]",
-    .options = options,
-    .run = run,
+    .options = predict_options,
+    .run = predict_run,
 };

@@ -116,7 +116,7 @@ static void common_options(cs_optset *set)
     memcpy(set, all, sizeof all);
 }
 
-static void options(cs_optset *set)
+static void pretrain_options(cs_optset *set)
 {
     common_options(set);
     cs_components_list(&components, set, CS_MAX_OPTSET);
@@ -136,7 +136,7 @@ struct job {
     cs_provenance  origin;
 };
 
-static int check_options(void)
+static int pretrain_check_options(void)
 {
     if (corpus.file.n == 0)
         return cs_fail(CS_EUSAGE, "no genome; give its FASTA file");
@@ -317,7 +317,7 @@ static uint64_t hash_inputs(const struct job *j)
 }
 
 /* As train's, with bases instead of records and perplexity instead of class metrics. */
-static char *describe(void *arg, const cs_train_state *st)
+static char *pretrain_describe(void *arg, const cs_train_state *st)
 {
     const struct job *j = arg;
     const cs_dataset none = { 0 };
@@ -359,7 +359,7 @@ static int pretrain(struct job *j)
     o.checkpoint_path = j->checkpoint;
     o.recipe = j->recipe;
     o.group = j->group;
-    o.describe = describe;
+    o.describe = pretrain_describe;
     o.arg = j;
     cs_train_state_init(&st);
     rc = cs_train_run(j->model, &j->feed.feed, &o, &st);
@@ -371,7 +371,7 @@ static int pretrain(struct job *j)
     return rc;
 }
 
-static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
+static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char **argv)
 {
     int rc = CS_OK;
 
@@ -393,7 +393,7 @@ out:
     return rc;
 }
 
-static void release(struct job *j)
+static void pretrain_release(struct job *j)
 {
     cs_model_free(j->model);
     cs_backend_close(j->be);
@@ -407,7 +407,7 @@ static void release(struct job *j)
     free(j->checkpoint);
 }
 
-static int run(int argc, char **argv)
+static int pretrain_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET] = { { 0 } };
@@ -416,12 +416,12 @@ static int run(int argc, char **argv)
     common_options(set);
     CS_TRY(cs_components_find(&components, argc, argv, NULL, set, CS_MAX_OPTSET));
     CS_TRY(cs_args_parse(set, argc, argv, &corpus.file, &logs));
-    CS_TRY(check_options());
-    CS_TRY(prepare(&j, set, argc, argv));
+    CS_TRY(pretrain_check_options());
+    CS_TRY(pretrain_prepare(&j, set, argc, argv));
     CS_TRY(pretrain(&j));
 out:
     cs_group_finalize(j.group, rc);
-    release(&j);
+    pretrain_release(&j);
     cs_opt_release(set);
     cs_components_release(&components);
     return rc;
@@ -431,7 +431,7 @@ const cs_command cs_cmd_pretrain = {
     .name = "pretrain",
     .summary = "pretrain a model on unlabelled genomes",
     .usage = "[OPTIONS] -o MODEL FASTA...",
-    .options = options,
+    .options = pretrain_options,
     .narrow = cs_components_narrow,
-    .run = run,
+    .run = pretrain_run,
 };

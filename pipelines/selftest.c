@@ -45,7 +45,7 @@ static const cs_opt selftest_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void options(cs_optset *set)
+static void selftest_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { selftest_table, &own, NULL }, { cs_compute_table, &compute, NULL },
@@ -366,7 +366,7 @@ static int read_input(struct job *j)
     return cs_fail(CS_EFORMAT, "the vectors in '%s' are damaged; reinstall them", j->folder);
 }
 
-static int prepare(struct job *j)
+static int selftest_prepare(struct job *j)
 {
     int rc = CS_OK;
     char path[PATH_BYTES + 32];
@@ -387,16 +387,16 @@ out:
     return rc;
 }
 
-static int run(int argc, char **argv)
+static int selftest_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     struct job j = { .answers = NULL };
 
-    options(set);
+    selftest_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, NULL, &logs));
     j.n_thread = cs_args_split(&compute).work;
-    CS_TRY(prepare(&j));
+    CS_TRY(selftest_prepare(&j));
     CS_TRY(test_all(&j));
     if (j.n_failed)
         rc = cs_fail(CS_EDEVICE, "%d of %d comparisons failed: results of this machine with that "
@@ -414,6 +414,6 @@ const cs_command cs_cmd_selftest = {
     .name = "selftest",
     .summary = "check this machine against reference results",
     .usage = "[OPTIONS]",
-    .options = options,
-    .run = run,
+    .options = selftest_options,
+    .run = selftest_run,
 };

@@ -47,7 +47,7 @@ static const cs_opt simulate_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void options(cs_optset *set)
+static void simulate_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { simulate_table, &own, NULL }, { cs_cohort_table, &cohort, NULL },
@@ -249,7 +249,7 @@ static int check_table(const cs_opt *o, const void *args, const void *defaults, 
     return CS_OK;
 }
 
-static int check_options(const char *task)
+static int simulate_check_options(const char *task)
 {
     int rc = CS_OK;
     struct simulate_args usual;
@@ -266,18 +266,18 @@ out:
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int run(int argc, char **argv)
+static int simulate_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     cs_strlist name = { NULL, 0 };
 
-    options(set);
+    simulate_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &name, &logs));
     const struct task *task = find_task(&name);
     const bool is_cohort = name.n == 1 && strcmp(name.v[0], "cohort") == 0;
     if (task != NULL || is_cohort)
-        CS_TRY(check_options(name.v[0]));
+        CS_TRY(simulate_check_options(name.v[0]));
     if (task != NULL)
         rc = write_task(task);
     else if (is_cohort)
@@ -295,6 +295,6 @@ const cs_command cs_cmd_simulate = {
     .summary = "generate a synthetic task",
     .usage = "[OPTIONS] TASK",
     .words = "adding xor temporal-order cohort",
-    .options = options,
-    .run = run,
+    .options = simulate_options,
+    .run = simulate_run,
 };

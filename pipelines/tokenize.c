@@ -71,7 +71,7 @@ static const cs_opt tokenize_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void options(cs_optset *set)
+static void tokenize_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { cs_input_table, &input, NULL },     { tokenize_table, &own, NULL },
@@ -159,7 +159,7 @@ struct tokens {
     uint64_t       n_record, n_base, n_token, n_unknown;
 };
 
-static int reserve(struct tokens *t, const cs_chunk *c, size_t *each)
+static int tokenize_reserve(struct tokens *t, const cs_chunk *c, size_t *each)
 {
     int rc = CS_OK;
     int64_t longest = 0;
@@ -204,7 +204,7 @@ static int tokenize_chunk(struct tokens *t, const cs_chunk *c, cs_outfile *f)
     size_t each;
     atomic_int next = 0;
 
-    CS_TRY(reserve(t, c, &each));
+    CS_TRY(tokenize_reserve(t, c, &each));
 #pragma omp parallel for num_threads(t->n_thread)
     for (int k = 0; k < t->n_thread; k++)
         for (int i; (i = atomic_fetch_add(&next, 1)) < c->n;)
@@ -223,7 +223,7 @@ out:
 }
 
 /* CS_EOF at the end of the input, with or without records. */
-static int fill(cs_inputs *in, cs_chunk *c)
+static int tokenize_fill(cs_inputs *in, cs_chunk *c)
 {
     int rc = CS_OK;
 
@@ -241,7 +241,7 @@ static int each_chunk(cs_inputs *in, int (*take)(void *arg, const cs_chunk *c), 
         cs_chunk *c = cs_chunk_new(no);
         if (c == NULL)
             return cs_fail(CS_EMEM, "out of memory for a chunk of the input");
-        rc = fill(in, c);
+        rc = tokenize_fill(in, c);
         if (rc == CS_OK || rc == CS_EOF) {
             const int taken = c->n > 0 ? take(arg, c) : CS_OK;
             rc = taken != CS_OK ? taken : rc;
@@ -260,7 +260,7 @@ static int take_tokens(void *arg, const cs_chunk *c)
     return tokenize_chunk(s->t, c, s->f);
 }
 
-static void report(const struct tokens *t)
+static void tokenize_report(const struct tokens *t)
 {
     cs_note("tokenized %llu records, %llu symbols: %llu tokens, mean token length %.3f symbols, "
             "%llu unknown", (unsigned long long)t->n_record, (unsigned long long)t->n_base,
@@ -289,7 +289,7 @@ static int tokenize(const cs_split *split)
     cs_inputs_report(in);
     if (t.n_record == 0)
         cs_warn("the input has no records");
-    report(&t);
+    tokenize_report(&t);
 out:
     cs_outfile_discard(f);
     cs_inputs_close(in);
@@ -384,12 +384,12 @@ out:
     return rc;
 }
 
-static int run(int argc, char **argv)
+static int tokenize_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
 
-    options(set);
+    tokenize_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     if (own.learn != NULL && strcmp(own.learn, "bpe") != 0) {
         rc = cs_fail(CS_EUSAGE, "'%s' cannot be trained; supported: bpe", own.learn);
@@ -413,6 +413,6 @@ const cs_command cs_cmd_tokenize = {
     .name = "tokenize",
     .summary = "tokenize sequences, or train a vocabulary",
     .usage = "[OPTIONS] [FILE...]",
-    .options = options,
-    .run = run,
+    .options = tokenize_options,
+    .run = tokenize_run,
 };

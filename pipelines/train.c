@@ -110,7 +110,7 @@ static int check_budget(struct job *j, int argc, char **argv)
     return cs_budget_parse(aim.budget, &j->budget);
 }
 
-static int check_options(void)
+static int train_check_options(void)
 {
     if (start.init == NULL && (start.freeze != CS_FREEZE_NONE || start.freeze_epochs > 0))
         return cs_fail(CS_EUSAGE, "freezing needs a trained encoder; give --init MODEL");
@@ -365,7 +365,7 @@ static int check_lengths(const struct job *j)
                         shorter(j));
 }
 
-static char *describe(void *arg, const cs_train_state *st)
+static char *train_describe(void *arg, const cs_train_state *st)
 {
     const struct job *j = arg;
 
@@ -410,7 +410,7 @@ static cs_train_opt loop_options(struct job *j)
     o.recipe = j->recipe;
     o.group = j->group;
     o.freeze_epochs = start.freeze == CS_FREEZE_ENCODER ? INT64_MAX : start.freeze_epochs;
-    o.describe = describe;
+    o.describe = train_describe;
     o.arg = j;
     if (stated.html != NULL) {
         o.validated = show_page;
@@ -452,7 +452,7 @@ static int compete(struct job *j, const cs_feed *feed, cs_train_state *st)
 }
 
 /* Bases per second, from a second of discarded training. */
-static int measure(struct job *j, double *speed)
+static int train_measure(struct job *j, double *speed)
 {
     int rc = CS_OK;
     cs_train_state st;
@@ -489,7 +489,7 @@ static int propose(struct job *j, int argc, char **argv)
         return CS_OK;
     if (own.resume)
         return cs_fail(CS_EUSAGE, "--resume needs the --budget of the interrupted run");
-    CS_TRY(measure(j, &speed));
+    CS_TRY(train_measure(j, &speed));
     j->budget.seconds = cs_preset_propose(&j->facts, PASSES, speed);
     (void)snprintf(text, sizeof text, "%.0fm", j->budget.seconds / 60);
     aim.budget = text;
@@ -679,7 +679,7 @@ out:
     return rc;
 }
 
-static int prepare(struct job *j, const cs_optset *set, int argc, char **argv)
+static int train_prepare(struct job *j, const cs_optset *set, int argc, char **argv)
 {
     int rc = CS_OK;
 
@@ -713,7 +713,7 @@ out:
     return rc;
 }
 
-static void release(struct job *j)
+static void train_release(struct job *j)
 {
     tear_down(j);
     cs_folds_release(&j->folds);
@@ -749,7 +749,7 @@ out:
     return rc;
 }
 
-static int run(int argc, char **argv)
+static int train_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET] = { { 0 } };
@@ -761,16 +761,16 @@ static int run(int argc, char **argv)
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     if (j.base != NULL)
         CS_TRY(cs_components_adopt(&components, argc, argv, j.base));
-    CS_TRY(check_options());
+    CS_TRY(train_check_options());
     CS_TRY(check_budget(&j, argc, argv));
-    CS_TRY(prepare(&j, set, argc, argv));
+    CS_TRY(train_prepare(&j, set, argc, argv));
     if (aim.print_config)
         (void)fputs(j.recipe, stdout);
     else
         CS_TRY(train(&j));
 out:
     cs_group_finalize(j.group, rc);
-    release(&j);
+    train_release(&j);
     cs_args_release(&input);
     cs_opt_release(set);
     cs_components_release(&components);
@@ -783,5 +783,5 @@ const cs_command cs_cmd_train = {
     .usage = "[OPTIONS] -o MODEL [FILE...]",
     .options = options,
     .narrow = cs_components_narrow,
-    .run = run,
+    .run = train_run,
 };

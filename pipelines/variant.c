@@ -108,7 +108,7 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void options(cs_optset *set)
+static void variant_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { variant_table, &own, NULL },        { cs_model_table, &model, NULL },
@@ -149,7 +149,7 @@ static int check_input(void)
     return rc;
 }
 
-static int check_options(void)
+static int variant_check_options(void)
 {
     if (!own.reference)
         return cs_fail(CS_EUSAGE, "no reference; give one with -f FILE");
@@ -292,7 +292,7 @@ static char *header_line(const char *key, const char *text)
     return line;
 }
 
-static int open_outputs(struct job *j, int argc, char **argv, int threads)
+static int variant_open_outputs(struct job *j, int argc, char **argv, int threads)
 {
     int rc = CS_OK;
     char text[PATH_BYTES + 160];
@@ -327,7 +327,7 @@ out:
     return rc;
 }
 
-static int prepare(struct job *j, const cs_split *split, int argc, char **argv)
+static int variant_prepare(struct job *j, const cs_split *split, int argc, char **argv)
 {
     int rc = CS_OK;
     const bool native = format_of() == 'b' || format_of() == 'u';
@@ -352,7 +352,7 @@ static int prepare(struct job *j, const cs_split *split, int argc, char **argv)
     CS_TRY(cs_vcf_open(own.file.v[0], split->inflate, native, &j->source.in));
     if (own.region.n > 0)
         CS_TRY(cs_vcf_restrict(j->source.in, own.region.v, own.region.n, j->ref));
-    rc = open_outputs(j, argc, argv, split->inflate);
+    rc = variant_open_outputs(j, argc, argv, split->inflate);
 out:
     return rc;
 }
@@ -434,7 +434,7 @@ out:
     return rc;
 }
 
-static void release(struct job *j)
+static void variant_release(struct job *j)
 {
     cs_vcfout_discard(j->out);
     cs_outfile_discard(j->tsv);
@@ -451,21 +451,21 @@ static void release(struct job *j)
     cs_backend_close(j->be);
 }
 
-static int run(int argc, char **argv)
+static int variant_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
     struct job j = { .be = NULL };
 
-    options(set);
+    variant_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &own.file, &logs));
-    CS_TRY(check_options());
+    CS_TRY(variant_check_options());
     const cs_split split = cs_args_split(&compute);
-    CS_TRY(prepare(&j, &split, argc, argv));
+    CS_TRY(variant_prepare(&j, &split, argc, argv));
     CS_TRY(score(&j, &split, &(cs_about){ "variant", argc, argv, set, &own.file, j.model,
                                           j.model_path }));
 out:
-    release(&j);
+    variant_release(&j);
     cs_opt_release(set);
     return rc;
 }
@@ -474,6 +474,6 @@ const cs_command cs_cmd_variant = {
     .name = "variant",
     .summary = "score variants",
     .usage = "[OPTIONS] -f REFERENCE [FILE]",
-    .options = options,
-    .run = run,
+    .options = variant_options,
+    .run = variant_run,
 };

@@ -239,7 +239,7 @@ out:
     return rc;
 }
 
-static void release(cs_outfile *f)
+static void file_release(cs_outfile *f)
 {
     cs_temps_drop(f->slot);
     free(f->temp);
@@ -294,7 +294,7 @@ int cs_outfile_open_as(const char *path, const char *holds, bool packed, cs_outf
                                            "shell variable unset?");
     }
     if (rc != CS_OK) {
-        release(f);
+        file_release(f);
         return rc;
     }
     f->start = start_of(f->fd);
@@ -495,7 +495,7 @@ void cs_outfile_discard(cs_outfile *f)
         (void)close(f->fd);
     if (f->temp != NULL && !f->kept)
         (void)unlink(f->temp);
-    release(f);
+    file_release(f);
 }
 
 /* Sync and close: delayed errors of disks and network file systems appear here. Without the sync, a
@@ -541,7 +541,7 @@ int cs_outfile_close(cs_outfile *f)
     }
     if (f->fd >= 0 && !f->keep_open)
         (void)close(f->fd);      /* all is on disk: nothing can fail any more */
-    release(f);
+    file_release(f);
     return rc;
 }
 

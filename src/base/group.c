@@ -204,7 +204,7 @@ static int fail_send(cs_group *g, int to)
 }
 
 /* Timeout within a message: any further bytes would be taken for the rest of it. */
-static int cut(cs_group *g, int to)
+static int group_cut(cs_group *g, int to)
 {
     (void)close(g->fd[to]);
     g->fd[to] = -1;
@@ -219,7 +219,7 @@ int cs_group_send(cs_group *g, int to, const void *p, size_t n)
     if (rc == CS_OK)
         rc = cs_group_write(g->fd[to], p, n, g->timeout, true);
     if (rc == CS_EOF)
-        return cut(g, to);
+        return group_cut(g, to);
     return rc == CS_EIO ? fail_send(g, to) : rc;
 }
 

@@ -25,7 +25,7 @@ static const struct launcher {
 enum { N_LAUNCHER = sizeof launchers / sizeof launchers[0] };
 
 /* A number from `least` to `most` that may be missing: then *v stays. */
-static int number(const char *name, long least, long most, int *v)
+static int group_env_number(const char *name, long least, long most, int *v)
 {
     const char *text = name != NULL ? getenv(name) : NULL;
     char *end;
@@ -57,8 +57,8 @@ static int find_host(const struct launcher *l, cs_group_spec *s)
     const char *host = getenv("MASTER_ADDR");
     int n_here = 0, n_machine = 0;
 
-    CS_TRY(number(l->local_n, 1, MOST_RANKS, &n_here));
-    CS_TRY(number(l->n_machine, 1, MOST_RANKS, &n_machine));
+    CS_TRY(group_env_number(l->local_n, 1, MOST_RANKS, &n_here));
+    CS_TRY(group_env_number(l->n_machine, 1, MOST_RANKS, &n_machine));
     if (host == NULL && n_here != s->n && n_machine != 1)
         return cs_fail(CS_EUSAGE, "%s started %d ranks, but the environment does not locate rank "
                        "0; set MASTER_ADDR to its host name", l->name, s->n);
@@ -81,13 +81,13 @@ int cs_group_env(cs_group_spec *out)
     if (l == NULL)
         return cs_fail(CS_EUSAGE, "the environment does not set the rank; start the ranks with "
                        "torchrun, mpirun or srun, or set RANK, WORLD_SIZE and MASTER_ADDR");
-    CS_TRY(number(l->n, 1, MOST_RANKS, &out->n));
-    CS_TRY(number(l->rank, 0, out->n - 1, &out->rank));
-    CS_TRY(number(l->local, 0, out->n - 1, &out->local));
+    CS_TRY(group_env_number(l->n, 1, MOST_RANKS, &out->n));
+    CS_TRY(group_env_number(l->rank, 0, out->n - 1, &out->rank));
+    CS_TRY(group_env_number(l->local, 0, out->n - 1, &out->local));
     if (out->local < 0)          /* what a user can set where the launcher does not say */
-        CS_TRY(number("LOCAL_RANK", 0, out->n - 1, &out->local));
+        CS_TRY(group_env_number("LOCAL_RANK", 0, out->n - 1, &out->local));
     CS_TRY(find_host(l, out));
-    CS_TRY(number("MASTER_PORT", 1, 65534, &out->port));
+    CS_TRY(group_env_number("MASTER_PORT", 1, 65534, &out->port));
     out->port += store != NULL && strcmp(store, "True") == 0;
 out:
     return rc;

@@ -58,7 +58,7 @@ static bool in_colour(void)
     return (no == NULL || no[0] == '\0') && on_terminal();
 }
 
-static void append(struct line *l, const char *s)
+static void log_append(struct line *l, const char *s)
 {
     size_t n = strlen(s), room = sizeof l->text - 1 - l->n;
 
@@ -108,18 +108,18 @@ static void print(cs_log_level level, const char *tag, const char *colour, const
     if (level > cs_log_get_level())
         return;
     if (atomic_load(&progress_shown))
-        append(&l, ERASE);
-    append(&l, "chordseq: ");
+        log_append(&l, ERASE);
+    log_append(&l, "chordseq: ");
     if (tinted)
-        append(&l, colour);
+        log_append(&l, colour);
     if (tag != NULL)
-        append(&l, tag);
+        log_append(&l, tag);
     if (tinted)
-        append(&l, "\033[0m");
+        log_append(&l, "\033[0m");
     if (tag != NULL)
-        append(&l, " ");
+        log_append(&l, " ");
     append_format(&l, fmt, ap);
-    append(&l, "\n");
+    log_append(&l, "\n");
     emit(&l);
     errno = saved;
 }
@@ -299,17 +299,17 @@ void cs_progress_update(cs_progress *p, uint64_t n_record, uint64_t n_base, int6
         return;
     p->last = now;
     elapsed = now - p->start;
-    append(&l, p->in_place ? ERASE : "");
+    log_append(&l, p->in_place ? ERASE : "");
     append_text(&l, "chordseq: %llu %s, ", (unsigned long long)n_record, p->unit);
     append_scaled(&l, (double)n_base, "base");
-    append(&l, ", ");
+    log_append(&l, ", ");
     append_scaled(&l, (double)n_base / elapsed, "base/s");
     if (p->total_bytes > 0 && n_bytes > 0)
         append_left(&l, p, (double)n_bytes, elapsed);
     if (p->in_place)
         atomic_store(&progress_shown, true);
     else
-        append(&l, "\n");
+        log_append(&l, "\n");
     emit(&l);
     errno = saved;
 }
@@ -318,7 +318,7 @@ void cs_progress_free(cs_progress *p)
 {
     if (p != NULL && p->live && atomic_exchange(&progress_shown, false)) {
         struct line l = { .n = 0 };
-        append(&l, ERASE);
+        log_append(&l, ERASE);
         emit(&l);
     }
     free(p);

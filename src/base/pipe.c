@@ -325,9 +325,9 @@ void cs_pipe_report(const cs_pipe *p)
     }
 }
 
-static void append(char *buf, size_t n_buf, const char *fmt, ...) CS_PRINTF(3, 4);
+static void pipe_append(char *buf, size_t n_buf, const char *fmt, ...) CS_PRINTF(3, 4);
 
-static void append(char *buf, size_t n_buf, const char *fmt, ...)
+static void pipe_append(char *buf, size_t n_buf, const char *fmt, ...)
 {
     const size_t n = strlen(buf);
     va_list ap;
@@ -345,11 +345,11 @@ void cs_pipe_summary(const cs_pipe *p, char *buf, size_t n_buf)
         double busy = 0;
         for (next = i; next < p->n_worker && strcmp(p->worker[next].name, name) == 0; next++)
             busy += p->worker[next].ran_s - p->worker[next].waited_s;
-        append(buf, n_buf, "%s%s %.2f s", i ? ", " : "busy ", name, busy);
+        pipe_append(buf, n_buf, "%s%s %.2f s", i ? ", " : "busy ", name, busy);
     }
     for (size_t i = 0; i < p->n_queue; i++) {
         const cs_queue_stat s = cs_queue_stats(p->queue[i].queue);
-        append(buf, n_buf, "%s%s %.2f s full, %.2f s empty", i ? ", " : "; waits ",
-               p->queue[i].name, s.full_s, s.empty_s);
+        pipe_append(buf, n_buf, "%s%s %.2f s full, %.2f s empty", i ? ", " : "; waits ",
+                    p->queue[i].name, s.full_s, s.empty_s);
     }
 }

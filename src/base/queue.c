@@ -112,7 +112,7 @@ int cs_queue_push(cs_queue *q, void *item)
 }
 
 /* Under the lock, when there is something to take or to tell. */
-static int take(cs_queue *q, void **item)
+static int queue_take(cs_queue *q, void **item)
 {
     if (q->cancelled)
         return CS_ECANCEL;
@@ -143,7 +143,7 @@ int cs_queue_pop(cs_queue *q, void **item)
         q->stat.empty_s += s;
         waited_s += s;
     }
-    const int rc = take(q, item);
+    const int rc = queue_take(q, item);
     unlock(q);
     cs_budget_enter(budget);
     return rc;
@@ -154,7 +154,7 @@ int cs_queue_try(cs_queue *q, void **item)
     lock(q);
     *item = NULL;
     const bool none_yet = !q->cancelled && !q->closed && q->n == 0;
-    const int rc = none_yet ? CS_OK : take(q, item);
+    const int rc = none_yet ? CS_OK : queue_take(q, item);
     unlock(q);
     return rc;
 }

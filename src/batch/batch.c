@@ -128,8 +128,8 @@ static int reserve_record(cs_batch *b)
 }
 
 /* Append to target or label, whichever the batch has. */
-static int append(cs_batch *b, const int32_t *tok, const float *x, int64_t n, const float *target,
-                  const int32_t *label, cs_slot slot)
+static int batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
+                        const float *target, const int32_t *label, cs_slot slot)
 {
     int rc = CS_OK;
     CS_BUG(n < 1 || (tok != NULL) == (x != NULL) || (x != NULL) != (b->n_channel > 0));
@@ -160,11 +160,11 @@ out:
 int cs_batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
                     const float *target, cs_slot slot)
 {
-    return append(b, tok, x, n, target, NULL, slot);
+    return batch_append(b, tok, x, n, target, NULL, slot);
 }
 
 int cs_batch_append_labelled(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
                              const int32_t *label, cs_slot slot)
 {
-    return append(b, tok, x, n, NULL, label, slot);
+    return batch_append(b, tok, x, n, NULL, label, slot);
 }

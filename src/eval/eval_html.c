@@ -240,7 +240,7 @@ out:
 struct histogram { uint64_t right[N_LENGTH], wrong[N_LENGTH]; };
 
 /* Records of one class (-1: of all), right and wrong, by length or by the best probability. */
-static struct histogram count(const struct page *p, int32_t class_no, bool by_length)
+static struct histogram eval_html_count(const struct page *p, int32_t class_no, bool by_length)
 {
     const cs_scores *s = p->s;
     struct histogram h = { { 0 }, { 0 } };
@@ -263,7 +263,7 @@ static int probabilities(struct page *p)
 
     CS_TRY(cs_html_section(p->out, "How sure"));
     for (int32_t i = -1; i < p->n_shown && i < CS_HTML_LINES; i++) {
-        const struct histogram h = count(p, i < 0 ? -1 : p->order[i], false);
+        const struct histogram h = eval_html_count(p, i < 0 ? -1 : p->order[i], false);
         (void)snprintf(title, sizeof title, "%s; the second colour is wrong",
                        i < 0 ? "All records" : p->r->model->label[p->order[i]].name);
         CS_TRY(cs_html_probabilities(p->out, &(cs_html_bars){
@@ -277,7 +277,7 @@ out:
 static int lengths(struct page *p)
 {
     int rc = CS_OK;
-    const struct histogram h = count(p, -1, true);
+    const struct histogram h = eval_html_count(p, -1, true);
 
     CS_TRY(cs_html_section(p->out, "How long"));
     rc = cs_html_lengths(p->out, &(cs_html_bars){
@@ -484,7 +484,7 @@ static int by_records(const void *a, const void *b)
     return x->n_called != y->n_called ? (x->n_called < y->n_called ? 1 : -1) : x->no - y->no;
 }
 
-static int prepare(struct page *p)
+static int eval_html_prepare(struct page *p)
 {
     int rc = CS_OK;
     struct frequent *v = NULL;
@@ -521,7 +521,7 @@ int cs_eval_html(const cs_eval_report *r, cs_outfile *out, double seconds, const
     int rc = CS_OK;
     struct page p = { .r = r, .s = &r->scores[0], .out = out };
 
-    CS_TRY(prepare(&p));
+    CS_TRY(eval_html_prepare(&p));
     CS_TRY(cs_html_begin(p.out, r->course != NULL ? "chordseq train" : "chordseq eval"));
     CS_TRY(summary(&p, seconds, command));
     CS_TRY(course(&p));

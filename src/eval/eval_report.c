@@ -111,7 +111,7 @@ static int put_count(struct sink *s, const struct part *p, const char *cls, cons
                              suffix, (long long)n);
 }
 
-static double share(int64_t n, int64_t of)
+static double share_of(int64_t n, int64_t of)
 {
     return of > 0 ? (double)n / (double)of : NAN;
 }
@@ -131,9 +131,9 @@ static int call_rows(struct sink *s, const struct part *p)
     for (int i = 0; p->calls && i < N_RATE; i++) {
         const cs_calls *c = &p->calls[i];
         (void)snprintf(name, sizeof name, "coverage:%g", rate_of(s, i));
-        CS_TRY(put_real(s, p, ".", name, share(c->n_called, c->n)));
+        CS_TRY(put_real(s, p, ".", name, share_of(c->n_called, c->n)));
         (void)snprintf(name, sizeof name, "error:%g", rate_of(s, i));
-        CS_TRY(put_real(s, p, ".", name, share(c->n_wrong, c->n_called)));
+        CS_TRY(put_real(s, p, ".", name, share_of(c->n_wrong, c->n_called)));
     }
 out:
     return rc;
@@ -160,8 +160,8 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
                         real_at(&f->cls[c], per_class[i].off)));
     if (p->calls) {
         const cs_class_calls *k = &p->calls[N_RATE - 1].of_class[c];
-        CS_TRY(put_real(s, p, label[c].name, "coverage", share(k->n_called, k->n)));
-        CS_TRY(put_real(s, p, label[c].name, "error", share(k->n_wrong, k->n_as)));
+        CS_TRY(put_real(s, p, label[c].name, "coverage", share_of(k->n_called, k->n)));
+        CS_TRY(put_real(s, p, label[c].name, "error", share_of(k->n_wrong, k->n_as)));
     }
     for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
         if (told(f, c, k))
@@ -259,8 +259,8 @@ static json_t *class_json(const struct sink *s, const struct part *p, int32_t c)
         json_object_set_new(o, per_class[i].name, real_json(real_at(&f->cls[c], per_class[i].off)));
     if (p->calls) {
         const cs_class_calls *k = &p->calls[N_RATE - 1].of_class[c];
-        json_object_set_new(o, "coverage", real_json(share(k->n_called, k->n)));
-        json_object_set_new(o, "error", real_json(share(k->n_wrong, k->n_as)));
+        json_object_set_new(o, "coverage", real_json(share_of(k->n_called, k->n)));
+        json_object_set_new(o, "error", real_json(share_of(k->n_wrong, k->n_as)));
     }
     for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
         if (told(f, c, k))
@@ -299,8 +299,9 @@ static json_t *calls_json(const struct sink *s, const struct part *p)
     for (int i = 0; i < N_RATE; i++) {
         const cs_calls *c = &p->calls[i];
         json_array_append_new(list, json_pack("{s:f, s:o, s:o}", "max_error", rate_of(s, i),
-                                              "coverage", real_json(share(c->n_called, c->n)),
-                                              "error", real_json(share(c->n_wrong, c->n_called))));
+                                              "coverage", real_json(share_of(c->n_called, c->n)),
+                                              "error",
+                                              real_json(share_of(c->n_wrong, c->n_called))));
     }
     return list;
 }
@@ -377,8 +378,8 @@ static void note(const struct part *p)
                 p->f->mcc, p->sure->ece);
     if (p->calls)
         cs_note("%s %s: %.1f %% called, of these %.1f %% wrong", p->set, p->length,
-                100 * share(p->calls[N_RATE - 1].n_called, p->calls[N_RATE - 1].n),
-                100 * share(p->calls[N_RATE - 1].n_wrong, p->calls[N_RATE - 1].n_called));
+                100 * share_of(p->calls[N_RATE - 1].n_called, p->calls[N_RATE - 1].n),
+                100 * share_of(p->calls[N_RATE - 1].n_wrong, p->calls[N_RATE - 1].n_called));
 }
 
 /* Releases f. */

@@ -14,7 +14,7 @@ enum { SIDE = 256, GAP = 16, TITLE = 24 };
 struct picture { int64_t w, h; unsigned char *grey; };
 struct bytes { unsigned char *p; size_t n, cap; };
 
-static int append(struct bytes *b, const void *p, size_t n)
+static int matrix_plot_append(struct bytes *b, const void *p, size_t n)
 {
     int rc = CS_OK;
 
@@ -38,12 +38,12 @@ static int append_chunk(struct bytes *b, const char *type, const void *data, siz
     unsigned char word[4];
 
     put_big_endian(word, (uint32_t)n);
-    CS_TRY(append(b, word, 4));
+    CS_TRY(matrix_plot_append(b, word, 4));
     const size_t from = b->n;
-    CS_TRY(append(b, type, 4));
-    CS_TRY(append(b, data, n));
+    CS_TRY(matrix_plot_append(b, type, 4));
+    CS_TRY(matrix_plot_append(b, data, n));
     put_big_endian(word, (uint32_t)crc32(0, b->p + from, (uInt)(n + 4)));
-    rc = append(b, word, 4);
+    rc = matrix_plot_append(b, word, 4);
 out:
     return rc;
 }
@@ -77,7 +77,7 @@ static int encode_png(const struct picture *q, struct bytes *b)
     put_big_endian(head + 4, (uint32_t)q->h);
     head[8] = 8;                 /* bits of a sample; colour type 0 is grey */
     CS_TRY(deflated(q, &packed, &n));
-    CS_TRY(append(b, "\x89PNG\r\n\x1a\n", 8));
+    CS_TRY(matrix_plot_append(b, "\x89PNG\r\n\x1a\n", 8));
     CS_TRY(append_chunk(b, "IHDR", head, sizeof head));
     CS_TRY(append_chunk(b, "IDAT", packed, n));
     rc = append_chunk(b, "IEND", "", 0);

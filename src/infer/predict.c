@@ -255,7 +255,7 @@ static bool is_small(cs_session *s, const cs_batch *b)
 }
 
 /* The predictions of the batch in a slot. */
-static int collect(cs_infer_stage *s, int slot)
+static int predict_collect(cs_infer_stage *s, int slot)
 {
     cs_batch *b = s->sent[slot];
     const int rc = b ? cs_batch_finish(s, slot, b) : CS_OK;
@@ -276,20 +276,20 @@ static int infer_ahead(cs_infer_stage *s, cs_queue *in)
     for (; rc == CS_OK; slot = 1 - slot) {
         CS_TRY(cs_queue_try(in, &item));
         if (!item) {
-            CS_TRY(collect(s, 1 - slot));
+            CS_TRY(predict_collect(s, 1 - slot));
             CS_TRY(cs_queue_pop(in, &item));
         }
         s->sent[slot] = item;
         rc = cs_batch_start(s, slot, item);
         if (rc == CS_OK)
-            rc = collect(s, 1 - slot);
+            rc = predict_collect(s, 1 - slot);
         if (rc == CS_OK && !s->started[slot])
-            rc = collect(s, slot);        /* out of memory: run it alone, or split it */
+            rc = predict_collect(s, slot);        /* out of memory: run it alone, or split it */
     }
 out:
     if (rc != CS_EOF)
         return rc;
-    rc = collect(s, 1 - slot);
+    rc = predict_collect(s, 1 - slot);
     return rc == CS_OK ? CS_EOF : rc;
 }
 

@@ -2,7 +2,7 @@
 #include "infer/stage.h"
 
 /* CS_EOF: the input ended; the chunk may still have records. */
-static int fill(const cs_read_stage *s, cs_chunk *c)
+static int stage_fill(const cs_read_stage *s, cs_chunk *c)
 {
     int rc = CS_OK;
 
@@ -22,7 +22,7 @@ int cs_stage_read(void *self, cs_queue *in, cs_queue *out)
         cs_chunk *c = cs_chunk_new(no);
         if (!c)
             return cs_fail(CS_EMEM, "out of memory for a chunk of the input");
-        rc = fill(s, c);
+        rc = stage_fill(s, c);
         /* A pushed chunk belongs to another thread. */
         const bool whole = rc >= 0 && c->n > 0;
         const int pushed = whole ? cs_queue_push(out, c) : rc;

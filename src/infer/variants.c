@@ -27,7 +27,7 @@ static const char *name_of(const cs_vcf_record *v, int no, cs_arena *mem)
     return cs_arena_dup(mem, name, (size_t)(n < NAME_BYTES ? n : NAME_BYTES - 1));
 }
 
-static int append(cs_variant_source *s, cs_chunk *c, const cs_vcf_record *v, int no)
+static int variants_append(cs_variant_source *s, cs_chunk *c, const cs_vcf_record *v, int no)
 {
     int rc = CS_OK;
     cs_variant_alt *a = cs_arena_alloc(c->mem, 1, sizeof *a);
@@ -71,9 +71,9 @@ int cs_variants_next(void *source, cs_chunk *c)
 
     CS_TRY(cs_vcf_next(s->in, c->mem, &v));
     for (int i = 0; rc == CS_OK && i < v->n_alt; i++)
-        rc = append(s, c, v, i);
+        rc = variants_append(s, c, v, i);
     if (v->n_alt == 0)
-        rc = append(s, c, v, -1);
+        rc = variants_append(s, c, v, -1);
 out:
     return rc;
 }

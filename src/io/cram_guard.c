@@ -45,7 +45,7 @@ struct cs_cram_guard {
 /* What a container's header says. */
 struct container { int64_t begin, data, length, records, n_block, n_landmark; };
 
-static int refuse(const cs_cram_guard *g, const char *what, int64_t at, int64_t n)
+static int cram_guard_refuse(const cs_cram_guard *g, const char *what, int64_t at, int64_t n)
 {
     return cs_fail(CS_EFORMAT, "'%s': the container at byte %lld declares %lld %s, which do not "
                    "fit its size; the file is damaged", g->path, (long long)at, (long long)n, what);
@@ -130,11 +130,11 @@ static int read_container(cs_cram_guard *g, struct container *c)
     if (g->cut)
         return CS_OK;
     if (c->length < 0)
-        return refuse(g, "bytes", c->begin, c->length);
+        return cram_guard_refuse(g, "bytes", c->begin, c->length);
     if (c->n_block < 0 || c->n_block > c->length)
-        return refuse(g, "blocks", c->begin, c->n_block);
+        return cram_guard_refuse(g, "blocks", c->begin, c->n_block);
     if (c->n_landmark < 0 || c->n_landmark > c->n_block)
-        return refuse(g, "slices", c->begin, c->n_landmark);
+        return cram_guard_refuse(g, "slices", c->begin, c->n_landmark);
     for (int64_t i = 0; i < c->n_landmark && !g->cut; i++)
         (void)itf8(g);
     c->data = g->at + (g->major >= 3 ? CRC_BYTES : 0);
@@ -160,7 +160,7 @@ static int check_lengths(cs_cram_guard *g, const struct container *c)
         for (int64_t k = constant ? itf8(g) : 0; k > 0 && g->at < next; k--) {
             const int64_t length = itf8(g);
             if (is_too_many(length, FREE_BYTES, c->length))
-                return refuse(g, "bases of a read", c->begin, length);
+                return cram_guard_refuse(g, "bases of a read", c->begin, length);
         }
         if (n_bytes < 0)
             break;
@@ -183,10 +183,10 @@ static int check_slice(cs_cram_guard *g, const struct container *c, int64_t n_by
     const int64_t n = itf8(g), n_id = itf8(g);
     *n_block += 1 + n;
     if (is_too_many(records, FREE_RECORDS, c->length))
-        return refuse(g, "records", c->begin, records);
+        return cram_guard_refuse(g, "records", c->begin, records);
     if (n < 0 || n > c->length)
-        return refuse(g, "blocks of a slice", c->begin, n);
-    return n_id < 0 || n_id > n_bytes ? refuse(g, "block ids", c->begin, n_id) : CS_OK;
+        return cram_guard_refuse(g, "blocks of a slice", c->begin, n);
+    return n_id < 0 || n_id > n_bytes ? cram_guard_refuse(g, "block ids", c->begin, n_id) : CS_OK;
 }
 
 /* One block, of n_sum bytes with those before it in its slice; read_end receives where it ends. */
@@ -202,11 +202,11 @@ static int check_block(cs_cram_guard *g, const struct container *c, int64_t *n_s
     if (g->cut)
         return CS_OK;
     if (packed < 0 || (g->n > 0 && *read_end > c->data + c->length))
-        return refuse(g, "bytes of a block", c->begin, packed);
+        return cram_guard_refuse(g, "bytes of a block", c->begin, packed);
     if (n < 0 || is_too_many(*n_sum, FREE_BYTES, c->length))
-        return refuse(g, "bytes of uncompressed data", c->begin, n < 0 ? n : *n_sum);
+        return cram_guard_refuse(g, "bytes of uncompressed data", c->begin, n < 0 ? n : *n_sum);
     if (type == SLICE_HEADER && method != RAW)
-        return refuse(g, "compressed slice headers", c->begin, 1);
+        return cram_guard_refuse(g, "compressed slice headers", c->begin, 1);
     if (type == COMPRESSION_HEADER && method == RAW)
         return check_lengths(g, c);
     return type == SLICE_HEADER ? check_slice(g, c, packed, n_block) : CS_OK;
@@ -229,7 +229,7 @@ static int check_blocks(cs_cram_guard *g, const struct container *c, int64_t *en
         }
     }
     if (!g->cut && n_owned > 0 && n_owned >= n_seen)     /* one is the container's own */
-        rc = refuse(g, "blocks of slices", c->begin, n_owned);
+        rc = cram_guard_refuse(g, "blocks of slices", c->begin, n_owned);
 out:
     return rc;
 }
@@ -244,7 +244,7 @@ static int check_next(cs_cram_guard *g)
     if (g->cut)
         return CS_OK;
     if (is_too_many(c.records, FREE_RECORDS, c.length))
-        return refuse(g, "records", c.begin, c.records);
+        return cram_guard_refuse(g, "records", c.begin, c.records);
     CS_TRY(check_blocks(g, &c, &end));
     g->begin[g->n++ % g->ahead] = c.begin;
     go_to(g, end);

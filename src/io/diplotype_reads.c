@@ -47,7 +47,7 @@ static int write_gap(struct walk *w, int64_t to)
     return rc;
 }
 
-static int begin(struct walk *w, cs_region at)
+static int diplotype_reads_begin(struct walk *w, cs_region at)
 {
     w->at = at;
     w->next = at.from;
@@ -92,7 +92,7 @@ static int walk_sites(struct walk *w, bool whole)
             if (whole)
                 CS_TRY(finish(w));
             if (whole)
-                CS_TRY(begin(w, (cs_region){ name, 0, n }));
+                CS_TRY(diplotype_reads_begin(w, (cs_region){ name, 0, n }));
         }
         CS_TRY(write_gap(w, s.pos));
         CS_TRY(write_site(w, &s));
@@ -118,7 +118,7 @@ int cs_diplo_reads(const cs_diplo_source *s, const cs_pileup_opt *opt, const cs_
         CS_TRY(walk_sites(&w, true));
     while (s->regions && (rc = cs_regions_next(s->regions, s->ref, &at)) == CS_OK) {
         CS_TRY(cs_pileup_seek(w.plp, at.contig, at.from, at.to));
-        CS_TRY(begin(&w, at));
+        CS_TRY(diplotype_reads_begin(&w, at));
         CS_TRY(walk_sites(&w, false));
     }
     rc = rc == CS_EOF ? CS_OK : rc;

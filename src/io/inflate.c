@@ -18,7 +18,7 @@
 
 struct cs_inflater { struct libdeflate_decompressor *of; };
 
-static bool begin(cs_inflater *z)
+static bool inflate_begin(cs_inflater *z)
 {
     z->of = libdeflate_alloc_decompressor();
     return z->of != NULL;
@@ -48,7 +48,7 @@ const char *cs_inflater_name(void)
 
 struct cs_inflater { z_stream of; };
 
-static bool begin(cs_inflater *z)
+static bool inflate_begin(cs_inflater *z)
 {
     return inflateInit2(&z->of, -15) == Z_OK;      /* -: no header */
 }
@@ -80,7 +80,7 @@ cs_inflater *cs_inflater_new(void)
 {
     cs_inflater *z = cs_xcalloc(1, sizeof *z);
 
-    if (begin(z))
+    if (inflate_begin(z))
         return z;
     free(z);
     return NULL;

@@ -105,7 +105,7 @@ static void skip_blanks(struct header *h)
         h->p++;
 }
 
-static bool take(struct header *h, char c)
+static bool npy_take(struct header *h, char c)
 {
     skip_blanks(h);
     if (h->p == h->end || *h->p != c)
@@ -165,14 +165,14 @@ static bool take_shape(struct header *h)
 {
     bool comma = true;
 
-    if (!take(h, '('))
+    if (!npy_take(h, '('))
         return false;
-    while (!take(h, ')')) {
+    while (!npy_take(h, ')')) {
         if (!comma || h->shape.n_dim == CS_NPY_MAX_DIM
             || !take_count(h, &h->shape.dim[h->shape.n_dim]))
             return false;
         h->shape.n_dim++;
-        comma = take(h, ',');
+        comma = npy_take(h, ',');
     }
     return h->shape.n_dim != 1 || comma;
 }
@@ -180,7 +180,7 @@ static bool take_shape(struct header *h)
 /* A list of fields begins with a bracket. It is refused. */
 static bool take_descr(struct header *h)
 {
-    if (take(h, '['))
+    if (npy_take(h, '['))
         return true;
     h->simple = take_string(h, h->descr, sizeof h->descr);
     return h->simple;
@@ -192,7 +192,7 @@ static bool take_entry(struct header *h)
     char name[16];
     unsigned k = 0;
 
-    if (!take_string(h, name, sizeof name) || !take(h, ':'))
+    if (!take_string(h, name, sizeof name) || !npy_take(h, ':'))
         return false;
     while (k < 3 && strcmp(name, key[k]) != 0)
         k++;
@@ -211,14 +211,14 @@ static bool take_header(struct header *h)
 {
     bool comma = true;
 
-    if (!take(h, '{'))
+    if (!npy_take(h, '{'))
         return false;
-    while (!take(h, '}')) {
+    while (!npy_take(h, '}')) {
         if (!comma || !take_entry(h))
             return false;
         if ((h->seen & 1) && !h->simple)
             return true;
-        comma = take(h, ',');
+        comma = npy_take(h, ',');
     }
     skip_blanks(h);
     return h->p == h->end && h->seen == 7;

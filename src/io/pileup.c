@@ -94,7 +94,7 @@ static int read_one(void *data, bam1_t *b)
     }
 }
 
-static int begin(cs_pileup *p)
+static int pileup_begin(cs_pileup *p)
 {
     void *data[] = { p };
 
@@ -124,7 +124,7 @@ static int open_all(cs_pileup *p, const char *reference)
     if (p->opt.threads > 0 && p->fp->format.format != sam
         && hts_set_threads(p->fp, p->opt.threads) < 0)
         return cs_fail(CS_EIO, "'%s': cannot start decompression threads", p->path);
-    return begin(p);
+    return pileup_begin(p);
 }
 
 int cs_pileup_open(const char *path, struct htsFile *fp, const char *reference,
@@ -225,7 +225,7 @@ int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
         return cs_fail(CS_EFORMAT, "'%s': the index has no entry for '%s'", p->path, contig);
     p->from = from;
     p->to = to;
-    return begin(p);
+    return pileup_begin(p);
 }
 
 /* ---- sites --------------------------------------------------------------------------------- */

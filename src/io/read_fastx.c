@@ -52,7 +52,7 @@ int cs_fastx_more(cs_fastx *f)
     return rc == CS_OK || rc == CS_EOF ? rc : cs_fastx_failed(f, rc);
 }
 
-static int reserve(cs_fastx *f, cs_fastx_text *t, size_t n)
+static int fastx_reserve(cs_fastx *f, cs_fastx_text *t, size_t n)
 {
     const size_t need = t->n + n;
     if (need <= t->cap)
@@ -89,7 +89,7 @@ int cs_fastx_line(cs_fastx *f, cs_fastx_text *t)
     while (rc == CS_OK) {
         const char *eol = memchr(f->p, f->nl, (size_t)(f->end - f->p));
         const size_t n = (size_t)((eol ? eol : f->end) - f->p);
-        CS_TRY(reserve(f, t, n + 1));        /* + 1: an empty line has an address, too */
+        CS_TRY(fastx_reserve(f, t, n + 1));        /* + 1: an empty line has an address, too */
         memcpy(t->s + t->n, f->p, n);
         t->n += n;
         f->p += n;
@@ -141,7 +141,7 @@ static int take_bases(cs_fastx *f, const char *p, size_t n, bool *held)
 {
     cs_fastx_text *t = &f->base;
     int rc = CS_OK;
-    CS_TRY(reserve(f, t, n));
+    CS_TRY(fastx_reserve(f, t, n));
     while (n) {
         if (*held)
             return refuse_base(f, '\r');
@@ -215,13 +215,13 @@ int cs_fastx_split(cs_fastx *f)
     while (s < end && (unsigned char)*s > ' ')
         s++;
     f->name.n = f->comment.n = 0;
-    CS_TRY(reserve(f, &f->name, (size_t)(s - name)));
+    CS_TRY(fastx_reserve(f, &f->name, (size_t)(s - name)));
     if (s > name)
         memcpy(f->name.s, name, (size_t)(s - name));
     f->name.n = (size_t)(s - name);
     while (s < end && (unsigned char)*s <= ' ')
         s++;
-    CS_TRY(reserve(f, &f->comment, (size_t)(end - s)));
+    CS_TRY(fastx_reserve(f, &f->comment, (size_t)(end - s)));
     if (end > s)
         memcpy(f->comment.s, s, (size_t)(end - s));
     f->comment.n = (size_t)(end - s);

@@ -85,7 +85,7 @@ static int series_open(const char *path, struct hFILE *fp, const struct htsForma
 
 /* One finite number at *p, which is advanced. strtof rounds correctly; the program never sets a
  * locale. */
-static bool number(char **p, float *v)
+static bool series_number(char **p, float *v)
 {
     char *end;
 
@@ -101,7 +101,7 @@ static bool number(char **p, float *v)
 static int parse_targets(const struct series *s, char *text, float *target)
 {
     for (int32_t i = 0; i < s->n_target; i++) {
-        if (!number(&text, &target[i]) || *text != (i + 1 < s->n_target ? ',' : '\0'))
+        if (!series_number(&text, &target[i]) || *text != (i + 1 < s->n_target ? ',' : '\0'))
             return cs_lines_refuse(&s->in, "the second column must hold as many numbers as the "
                                    "header says, separated by ','");
         text += *text != '\0';
@@ -120,7 +120,7 @@ static int parse_values(struct series *s, char *text, int64_t *n_pos)
             return CS_EMEM;
         for (int32_t i = 0; i < c; i++) {
             const bool last = i + 1 == c;
-            if (!number(&text, &s->v[at + (size_t)i]) ||
+            if (!series_number(&text, &s->v[at + (size_t)i]) ||
                 (last ? *text != ',' && *text != '\0' : *text != ':'))
                 return cs_fail(CS_EFORMAT, "'%s' line %lld: position %lld must hold %d finite "
                                "numbers, separated by ':'", s->in.path, (long long)s->in.no,

@@ -86,7 +86,7 @@ static const cs_reader *find_reader(hFILE *fp, const htsFormat *m)
     return fallback;
 }
 
-static int refuse(const char *path, const htsFormat *m)
+static int reader_refuse(const char *path, const htsFormat *m)
 {
     static const struct { enum htsCompression c; const char *name, *tool; } foreign[] = {
         { bzip2_compression, "bzip2", "bzip2 -dc" }, { xz_compression, "xz", "xz -dc" },
@@ -137,7 +137,7 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
         rc = cs_fail(CS_EUSAGE, "no input: no file is given, and standard input is empty; give "
                      "files, or '-i -' to accept empty input");
     else
-        rc = r ? check_regions(path, &m, opt) : refuse(shown, &m);
+        rc = r ? check_regions(path, &m, opt) : reader_refuse(shown, &m);
     if (rc != CS_OK) {
         rc = cs_pump_interrupted(rc);
         hclose_abruptly(fp);

@@ -53,7 +53,7 @@ void cs_regions_free(cs_regions *r)
 /* ---- text ---------------------------------------------------------------------------------- */
 
 /* A number with or without commas; -1: none. */
-static int64_t number(const char *s, size_t n)
+static int64_t regions_number(const char *s, size_t n)
 {
     int64_t v = 0;
     bool any = false;
@@ -75,8 +75,9 @@ static bool split_text(cs_regions *r, const char *s, cs_region *out)
 
     if (!colon)
         return false;
-    const int64_t from = number(colon + 1, dash ? (size_t)(dash - colon - 1) : strlen(colon + 1));
-    const int64_t to = dash ? number(dash + 1, strlen(dash + 1)) : INT64_MAX;
+    const int64_t from = regions_number(colon + 1, dash ? (size_t)(dash - colon - 1)
+                                                        : strlen(colon + 1));
+    const int64_t to = dash ? regions_number(dash + 1, strlen(dash + 1)) : INT64_MAX;
     if (colon == s || from < 1 || to < from)
         return false;
     r->contig[colon - s] = '\0';
@@ -128,7 +129,8 @@ static int parse_bed(cs_regions *r, const cs_reference *ref, cs_region *out)
     }
     const size_t n_to = strcspn(field[2], "\t");
     r->rest = field[2][n_to] ? field[2] + n_to + 1 : NULL;
-    *out = (cs_region){ r->bed.text, number(field[1], strlen(field[1])), number(field[2], n_to) };
+    *out = (cs_region){ r->bed.text, regions_number(field[1], strlen(field[1])),
+                        regions_number(field[2], n_to) };
     if (out->from < 0 || out->to < 0 || strchr(field[1], ',') || memchr(field[2], ',', n_to))
         return cs_lines_refuse(&r->bed, "start and end must be numbers");
     if (out->from >= out->to)

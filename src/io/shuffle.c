@@ -21,7 +21,7 @@ static int64_t below(struct roads *r, int64_t n)
     return (int64_t)cs_rng_below(r->key, r->n_random++, (uint64_t)n);
 }
 
-static void collect(struct roads *r, const unsigned char *s, int64_t n)
+static void shuffle_collect(struct roads *r, const unsigned char *s, int64_t n)
 {
     int64_t next[N_LETTER];
 
@@ -65,7 +65,7 @@ static void choose_last(struct roads *r, unsigned char end)
 }
 
 /* The other exits in random order; at the walk's end all of them. */
-static void mix(struct roads *r, unsigned char end)
+static void shuffle_mix(struct roads *r, unsigned char end)
 {
     for (int c = 0; c < N_LETTER; c++) {
         unsigned char *e = r->exit + r->from[c];
@@ -83,9 +83,9 @@ int cs_shuffle_pairs(char *base, int64_t n, uint64_t key)
         return cs_fail(CS_EMEM, "out of memory to shuffle %lld bases", (long long)n);
     if (n > 2) {
         const unsigned char end = s[n - 1];
-        collect(&r, s, n);
+        shuffle_collect(&r, s, n);
         choose_last(&r, end);
-        mix(&r, end);
+        shuffle_mix(&r, end);
         for (int64_t i = 0; i + 1 < n; i++)
             s[i + 1] = r.exit[r.from[s[i]]++];
     }

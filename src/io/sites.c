@@ -56,7 +56,7 @@ bool cs_sites_are(const char *path)
     return are;
 }
 
-static int refuse(const struct scan *c, const char *what)
+static int sites_refuse(const struct scan *c, const char *what)
 {
     return cs_fail(CS_EFORMAT, "'%s' line %lld: %s", c->s->path, (long long)c->no, what);
 }
@@ -70,7 +70,7 @@ static int add_entry(struct scan *c)
 
     for (size_t i = 0; i < c->line.l; i++)
         if ((unsigned char)c->line.s[i] < ' ' && c->line.s[i] != '\t')
-            return refuse(c, "a control character in the header of a record");
+            return sites_refuse(c, "a control character in the header of a record");
     if (s->n == INT_MAX
         || cs_grow((void **)&s->entry, &s->cap, s->n + 1, sizeof *s->entry) != CS_OK)
         return cs_fail(CS_EMEM, "out of memory for the records of '%s'", s->path);
@@ -86,7 +86,7 @@ static int add_codes(struct scan *c, int64_t n_bytes)
     const int64_t n = (int64_t)c->line.l;
 
     if (c->s->n == 0)
-        return refuse(c, "a record must begin with '>'");
+        return sites_refuse(c, "a record must begin with '>'");
     struct entry *e = &c->s->entry[c->s->n - 1];
     for (int64_t i = 0; i < n; i++)
         if (!c->is_code[(unsigned char)c->line.s[i]])
@@ -97,7 +97,7 @@ static int add_codes(struct scan *c, int64_t n_bytes)
         e->stride = n_bytes;
     }
     if (c->last || n > e->per || (n == e->per && n_bytes > e->stride))
-        return refuse(c, "all lines of a record but the last must have the same length");
+        return sites_refuse(c, "all lines of a record but the last must have the same length");
     c->last = n < e->per || n_bytes < e->stride;
     e->n += n;
     return CS_OK;
@@ -110,7 +110,7 @@ static int take_line(struct scan *c, int64_t n_bytes)
 
     if (c->no == 1)
         return c->line.l == n_first && memcmp(c->line.s, first, n_first) == 0 ? CS_OK
-             : refuse(c, "the header must be " CS_DIPLOTYPE_MAGIC ", a tab and 1");
+             : sites_refuse(c, "the header must be " CS_DIPLOTYPE_MAGIC ", a tab and 1");
     if (c->line.l > 0 && c->line.s[0] == '>')
         return add_entry(c);
     if (c->line.l > 0)

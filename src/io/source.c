@@ -64,7 +64,7 @@ static int fail(cs_source *s, int code, const char *problem, const char *advice)
     return s->failed = code;
 }
 
-static int cut(cs_source *s)
+static int source_cut(cs_source *s)
 {
     return fail(s, CS_EFORMAT, "compressed data ends early",
                 "the file is probably truncated");
@@ -224,7 +224,7 @@ static int fill_blocks(cs_source *s, size_t *n)
     const size_t left = s->end - s->pos;       /* more than a block, or the file's last bytes */
     const int n_block = gather_blocks(s, &used);
     if (n_block == 0 && bgzf_size(s->raw + s->pos, left, &n_head) > left)
-        return cut(s);
+        return source_cut(s);
     if (n_block == 0)
         return damaged(s, "a BGZF block has an impossible size");
 #pragma omp parallel for schedule(dynamic) num_threads(s->n_thread)
@@ -262,7 +262,7 @@ static int fill_stream(cs_source *s, size_t *n)
         return CS_OK;
     case Z_OK:
     case Z_BUF_ERROR:
-        return moved || !s->raw_end ? CS_OK : cut(s);
+        return moved || !s->raw_end ? CS_OK : source_cut(s);
     case Z_MEM_ERROR:
         return fail(s, CS_EMEM, "out of memory while decompressing", "");
     default:
@@ -286,7 +286,7 @@ static int begin_member(cs_source *s)
         return CS_OK;
     }
     if (left == 1 && p[0] == 31)
-        return cut(s);
+        return source_cut(s);
     while (i < left && p[i] == 0)
         i++;
     if (i < left)

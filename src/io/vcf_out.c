@@ -152,7 +152,7 @@ static int write_native_header(cs_vcfout *w, const cs_vcf *in)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int open_file(cs_vcfout *w)
+static int vcf_out_open_file(cs_vcfout *w)
 {
     const char mode[4] = { 'w', w->o.format == 'v' ? '\0' : w->o.format == 'u' ? 'b'
                            : w->o.format, w->o.format == 'u' ? 'u' : '\0', '\0' };
@@ -214,7 +214,7 @@ static int open_all(cs_vcfout *w, const cs_vcf *in)
 
     CS_TRY(cs_outfile_open_as(w->path, CS_VARIANTS, true, &w->file));
     CS_TRY(open_index(w, in));
-    CS_TRY(open_file(w));
+    CS_TRY(vcf_out_open_file(w));
     if (is_bcf(w)) {
         CS_TRY(add_lines(w));
         rc = write_native_header(w, in);
@@ -366,7 +366,7 @@ static bool drop_ours(cs_vcfout *w)
     return true;
 }
 
-static int refuse(const cs_vcfout *w, const cs_vcf_record *r, const char *what)
+static int vcf_out_refuse(const cs_vcfout *w, const cs_vcf_record *r, const char *what)
 {
     return cs_fail(CS_EFORMAT, "'%s': record %llu (%s:%lld) %s", w->from, (unsigned long long)r->no,
                    r->contig, (long long)r->pos + 1, what);
@@ -378,11 +378,11 @@ static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_valu
     int bad = 0;
 
     if (in.errcode & (BCF_ERR_CTG_UNDEF | BCF_ERR_TAG_UNDEF))
-        return refuse(w, r, "has a contig, filter or key missing in the header, which BCF cannot "
-                      "store; use -O v or -O z");
+        return vcf_out_refuse(w, r, "has a contig, filter or key missing in the header, which BCF "
+                              "cannot store; use -O v or -O z");
     if (in.unpacked & ~BCF_UN_ALL)
-        return refuse(w, r, "has a position or number of more than 32 bits, which BCF cannot "
-                      "store; use -O v or -O z");
+        return vcf_out_refuse(w, r, "has a position or number of more than 32 bits, which BCF "
+                              "cannot store; use -O v or -O z");
     if (!bcf_copy(w->rec, &in) || !drop_ours(w))
         return no_memory(w);
     for (int k = 0; k < w->o.n_field; k++) {
@@ -395,7 +395,7 @@ static int record_native(cs_vcfout *w, const cs_vcf_record *r, const cs_vcf_valu
             bad |= set_numbers(w, f, &value[k], r->n_alt) < 0;
     }
     if (bad)
-        return refuse(w, r, "cannot take an INFO field");
+        return vcf_out_refuse(w, r, "cannot take an INFO field");
     errno = 0;
     return bcf_write(w->fp, w->header, w->rec) < 0 ? failed(w, "a record") : CS_OK;
 }

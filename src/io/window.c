@@ -268,7 +268,7 @@ static bool reaches_out(const cs_windows *w, const struct alleles *a, int64_t le
     return !w->o.fill && (a->pos < left || end > w->n_contig);
 }
 
-static int fill(cs_windows *w, const struct alleles *a, int64_t left, bool other, char *out)
+static int window_fill(cs_windows *w, const struct alleles *a, int64_t left, bool other, char *out)
 {
     int rc = CS_OK;
     const int64_t n = other ? a->n_other : a->n_here, right = w->o.n_base - left - n;
@@ -319,8 +319,8 @@ int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *
     out->pos = a.pos;
     out->n_ref = out->swapped ? a.n_other : a.n_here;
     out->n_alt = out->swapped ? a.n_here : a.n_other;
-    CS_TRY(fill(w, &a, left, out->swapped, ref_seq));
-    rc = fill(w, &a, left, !out->swapped, alt_seq);
+    CS_TRY(window_fill(w, &a, left, out->swapped, ref_seq));
+    rc = window_fill(w, &a, left, !out->swapped, alt_seq);
 out:
     return rc;
 }

@@ -74,7 +74,7 @@ static const char *format_of(const char *path, const struct bam_cfg *cfg)
     return end && (strcmp(end, ".sam") == 0 || strcmp(end, ".cram") == 0) ? end + 1 : "bam";
 }
 
-static int open_file(cs_output *o, struct alignments *w)
+static int bam_open_file(cs_output *o, struct alignments *w)
 {
     const char *format = format_of(o->path, o->cfg);
     const char *mode = strcmp(format, "sam") == 0 ? "w" : strcmp(format, "cram") == 0 ? "wc" : "wb";
@@ -136,7 +136,7 @@ static int open_alignments(cs_output *o)
     if (!cfg->no_pg)
         CS_TRY(add_program(o, w->header));
     CS_TRY(cs_outfile_flush(o->file));
-    rc = open_file(o, w);
+    rc = bam_open_file(o, w);
 out:
     return rc;
 }

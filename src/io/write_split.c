@@ -137,7 +137,7 @@ static int compress(struct split *w, struct part *p)
     return cs_outfile_write(p->f, w->block, n);
 }
 
-static int put(struct split *w, struct part *p, const char *s, size_t n)
+static int split_put(struct split *w, struct part *p, const char *s, size_t n)
 {
     int rc = CS_OK;
 
@@ -158,7 +158,7 @@ out:
 
 static int put_text(struct split *w, struct part *p, const char *s)
 {
-    return put(w, p, s, strlen(s));
+    return split_put(w, p, s, strlen(s));
 }
 
 static int put_quality(struct split *w, struct part *p, const uint8_t *q, int64_t n)
@@ -170,7 +170,7 @@ static int put_quality(struct split *w, struct part *p, const uint8_t *q, int64_
         size_t k = 0;
         while (k < sizeof text && i < n)
             text[k++] = (char)(q[i] > 93 ? '~' : '!' + q[i]), i++;
-        CS_TRY(put(w, p, text, k));
+        CS_TRY(split_put(w, p, text, k));
     }
 out:
     return rc;
@@ -182,7 +182,7 @@ static int put_bases(struct split *w, struct part *p, const cs_segment *g)
 
     for (int64_t i = 0; i < g->n_base; i += FASTA_COLUMNS) {
         const int64_t k = g->n_base - i < FASTA_COLUMNS ? g->n_base - i : FASTA_COLUMNS;
-        CS_TRY(put(w, p, g->base + i, (size_t)k));
+        CS_TRY(split_put(w, p, g->base + i, (size_t)k));
         CS_TRY(put_text(w, p, "\n"));
     }
 out:
@@ -204,7 +204,7 @@ static int put_record(struct split *w, struct part *p, const cs_record *r, int s
     CS_TRY(put_text(w, p, "\n"));
     if (!g->qual)
         return put_bases(w, p, g);
-    CS_TRY(put(w, p, g->base, (size_t)g->n_base));
+    CS_TRY(split_put(w, p, g->base, (size_t)g->n_base));
     CS_TRY(put_text(w, p, "\n+\n"));
     CS_TRY(put_quality(w, p, g->qual, g->n_base));
     CS_TRY(put_text(w, p, "\n"));

@@ -5,7 +5,7 @@
 #include "io/class_counts.h"
 #include "io/json_text.h"
 
-static int count(cs_outfile *f, cs_count c)
+static int summary_count(cs_outfile *f, cs_count c)
 {
     return cs_outfile_printf(f, "\"records\": %llu, \"bases\": %llu",
                              (unsigned long long)c.n_record, (unsigned long long)c.n_base);
@@ -20,7 +20,7 @@ static int reasons(cs_output *o)
     for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++) {
         CS_TRY(cs_outfile_printf(o->file, "%s\n    \"%s\": { ", r > CS_REASON_NONE + 1 ? "," : "",
                                  cs_reason_name((cs_reason)r)));
-        CS_TRY(count(o->file, t->reason[r]));
+        CS_TRY(summary_count(o->file, t->reason[r]));
         CS_TRY(cs_outfile_printf(o->file, " }"));
     }
     rc = cs_outfile_printf(o->file, "\n  },\n");
@@ -61,7 +61,7 @@ static int taxon_row(cs_output *o, int32_t node, cs_count c, bool first)
     CS_TRY(cs_outfile_printf(o->file, ", \"taxid\": %lld, \"rank\": ", (long long)v->taxid));
     CS_TRY(cs_json_string(o->file, v->rank));
     CS_TRY(cs_outfile_printf(o->file, ", "));
-    CS_TRY(count(o->file, c));
+    CS_TRY(summary_count(o->file, c));
     rc = cs_outfile_printf(o->file, " }");
 out:
     return rc;
@@ -129,11 +129,11 @@ static int summary_end(cs_output *o)
     CS_TRY(cs_outfile_printf(o->file, "{\n"));
     CS_TRY(about(o));
     CS_TRY(cs_outfile_printf(o->file, "  \"input\": { "));
-    CS_TRY(count(o->file, t->all));
+    CS_TRY(summary_count(o->file, t->all));
     CS_TRY(cs_outfile_printf(o->file, " },\n  \"called\": { "));
-    CS_TRY(count(o->file, called));
+    CS_TRY(summary_count(o->file, called));
     CS_TRY(cs_outfile_printf(o->file, " },\n  \"unclassified\": { "));
-    CS_TRY(count(o->file, t->unclassified));
+    CS_TRY(summary_count(o->file, t->unclassified));
     CS_TRY(cs_outfile_printf(o->file, " },\n"));
     if (cs_class_counts_doubt(t, doubt, sizeof doubt))
         CS_TRY(cs_outfile_printf(o->file, "  \"warning\": \"%s\",\n", doubt));

@@ -45,7 +45,7 @@ static int tsv_begin(cs_output *o)
 }
 
 /* A column of a class: its probability, or "." where there is none. */
-static int share(cs_output *o, bool known, double p)
+static int tsv_share(cs_output *o, bool known, double p)
 {
     int rc = CS_OK;
     CS_TRY(cs_outfile_text(o->file, known ? "\t" : "\t."));
@@ -74,13 +74,13 @@ static int class_columns(cs_output *o, const cs_prediction *a)
     CS_BUG(best >= 0 && a->n != o->info.n_label);
     CS_TRY(cs_outfile_text(o->file, "\t"));
     CS_TRY(cs_outfile_text(o->file, cs_prediction_label(&o->info, a, label)));
-    CS_TRY(share(o, best >= 0, best >= 0 ? cs_prediction_prob(a) : 0));
+    CS_TRY(tsv_share(o, best >= 0, best >= 0 ? cs_prediction_prob(a) : 0));
     CS_TRY(cs_outfile_text(o->file, "\t"));
     CS_TRY(cs_outfile_text(o->file, cs_reason_name(a->reason)));
     if (o->info.taxa)
         CS_TRY(taxon_columns(o, a));
     for (int i = 0; cfg->all && i < o->info.n_label; i++)
-        CS_TRY(share(o, best >= 0, best >= 0 ? (double)a->v[i] : 0));
+        CS_TRY(tsv_share(o, best >= 0, best >= 0 ? (double)a->v[i] : 0));
     rc = cs_outfile_text(o->file, "\n");
 out:
     return rc;
@@ -93,7 +93,7 @@ static int value_columns(cs_output *o, const cs_prediction *a)
     CS_BUG(known && a->n != o->info.n_label);
     for (int i = 0; i < o->info.n_label; i++) {
         if (o->info.is_labels)
-            CS_TRY(share(o, known, known ? (double)a->v[i] : 0));
+            CS_TRY(tsv_share(o, known, known ? (double)a->v[i] : 0));
         else if (known)
             CS_TRY(cs_outfile_printf(o->file, "\t%.6g", (double)a->v[i]));
         else

@@ -24,7 +24,7 @@ static bool restore_counts(cs_output *o, const json_t *from)
     return good;
 }
 
-static int open_file(cs_output *o)
+static int writer_open_file(cs_output *o)
 {
     const json_t *from = o->info.from;
 
@@ -152,7 +152,7 @@ int cs_output_open(const cs_writer *w, const char *path, const cs_output_info *i
     if (w->open)
         CS_TRY(w->open(o));
     else
-        CS_TRY(open_file(o));
+        CS_TRY(writer_open_file(o));
     CS_TRY(restore(o));
     *out = o;
     o = NULL;

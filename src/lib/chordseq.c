@@ -47,7 +47,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int once_rc;
 static locale_t plain_locale;
 
-static void begin(void)
+static void begin_once(void)
 {
     once_rc = cs_cpu_init();
     plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -55,7 +55,7 @@ static void begin(void)
 
 static int ready(void)
 {
-    if (pthread_once(&once, begin) != 0 || !plain_locale)
+    if (pthread_once(&once, begin_once) != 0 || !plain_locale)
         return cs_fail(CS_EMEM, "out of memory to initialise the library");
     /* It failed without changes: retry for the message. */
     return once_rc == CS_OK ? CS_OK : cs_cpu_init();

@@ -38,7 +38,8 @@ static const cs_opt head_table[] = {
 static _Alignas(16) char scratch[1024];
 
 /* A table that several implementations share is listed once. */
-static void append(cs_optset *set, int n, const cs_opt *opt, void *base, const char *prefix)
+static void components_append(cs_optset *set, int n, const cs_opt *opt, void *base,
+                              const char *prefix)
 {
     int i = 0;
 
@@ -72,20 +73,20 @@ void cs_components_list(cs_components *c, cs_optset *set, int n)
     const cs_head *h;
 
     list_names();
-    append(set, n, cs_components_table, &c->args, NULL);
+    components_append(set, n, cs_components_table, &c->args, NULL);
     if (c->fixed_head == NULL)
-        append(set, n, head_table, &c->args, NULL);
+        components_append(set, n, head_table, &c->args, NULL);
     for (int i = 0; (t = cs_tokenizer_at(i)) != NULL; i++) {
         CS_BUG(t->cfg_size > sizeof scratch);
-        append(set, n, t->opt, scratch, "tokenizer");
+        components_append(set, n, t->opt, scratch, "tokenizer");
     }
     for (int i = 0; (e = cs_encoder_at(i)) != NULL; i++) {
         CS_BUG(e->cfg_size > sizeof scratch);
-        append(set, n, e->opt, scratch, "encoder");
+        components_append(set, n, e->opt, scratch, "encoder");
     }
     for (int i = 0; c->fixed_head == NULL && (h = cs_head_at(i)) != NULL; i++) {
         CS_BUG(h->cfg_size > sizeof scratch);
-        append(set, n, h->opt, scratch, "head");
+        components_append(set, n, h->opt, scratch, "head");
     }
 }
 
@@ -250,13 +251,13 @@ int cs_components_find(cs_components *c, int argc, char **argv, const cs_model *
     c->tok_cfg = cs_xcalloc(1, c->tok->cfg_size + 1);
     c->enc_cfg = cs_xcalloc(1, c->enc->cfg_size + 1);
     c->head_cfg = cs_xcalloc(1, c->head->cfg_size + 1);
-    append(set, n, cs_components_table, &c->args, NULL);
+    components_append(set, n, cs_components_table, &c->args, NULL);
     if (c->fixed_head == NULL)
-        append(set, n, head_table, &c->args, NULL);
-    append(set, n, c->tok->opt, c->tok_cfg, "tokenizer");
-    append(set, n, c->enc->opt, c->enc_cfg, "encoder");
+        components_append(set, n, head_table, &c->args, NULL);
+    components_append(set, n, c->tok->opt, c->tok_cfg, "tokenizer");
+    components_append(set, n, c->enc->opt, c->enc_cfg, "encoder");
     if (c->fixed_head == NULL)
-        append(set, n, c->head->opt, c->head_cfg, "head");
+        components_append(set, n, c->head->opt, c->head_cfg, "head");
     else
         cs_opt_defaults((const cs_optset[]){ { c->head->opt, c->head_cfg, NULL }, { 0 } });
     return CS_OK;

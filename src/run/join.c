@@ -64,7 +64,7 @@ static void close_shard(struct shard_file *s)
     s->f = NULL;
 }
 
-static int take(struct joint *j, int i, void *to, size_t n)
+static int join_take(struct joint *j, int i, void *to, size_t n)
 {
     struct shard_file *s = &j->in[i];
 
@@ -100,7 +100,7 @@ static int copy(struct joint *j, int i, int64_t n)
     CS_TRY(open_shard(j, i));
     for (int64_t part; n > 0; n -= part) {
         part = n < BUF_BYTES ? n : BUF_BYTES;
-        CS_TRY(take(j, i, j->buf, (size_t)part));
+        CS_TRY(join_take(j, i, j->buf, (size_t)part));
         CS_TRY(j->how == CS_JOIN_ROWS ? put_rows(j, (size_t)part)
                                       : cs_outfile_write(j->out, j->buf, (size_t)part));
     }
@@ -144,7 +144,7 @@ static int take_head(struct joint *j, int i)
     if (!head)
         return cs_fail(CS_EMEM, "out of memory for the head of '%s'", j->in[i].path);
     CS_TRY(open_shard(j, i));
-    CS_TRY(take(j, i, head, (size_t)n));
+    CS_TRY(join_take(j, i, head, (size_t)n));
     head[n] = '\0';
     if (i == 0) {
         j->head = head;

@@ -39,8 +39,8 @@ static int add_identity(json_t *all, const char *path)
     return CS_OK;
 }
 
-static int describe(cs_journal *j, const char *about, const cs_strlist *input,
-                    const char *reference)
+static int journal_describe(cs_journal *j, const char *about, const cs_strlist *input,
+                            const char *reference)
 {
     int rc = CS_OK;
     json_t *files = json_array();
@@ -105,7 +105,7 @@ int cs_journal_open(const char *output, const char *about, const cs_strlist *inp
 
     j->path = cs_xmalloc(size);
     (void)snprintf(j->path, size, "%s.resume", output);
-    CS_TRY(describe(j, about, input, reference));
+    CS_TRY(journal_describe(j, about, input, reference));
     if (access(j->path, F_OK) == 0)
         CS_TRY(read_old(j));
     *out = j;

@@ -153,8 +153,8 @@ static int other_option(const cs_manifest *a, const cs_manifest *b, const char *
 }
 
 /* All of a's options are b's; called both ways. */
-static int check_options(const cs_manifest *a, const cs_manifest *b, const json_t *of_a,
-                         const json_t *of_b)
+static int manifest_check_options(const cs_manifest *a, const cs_manifest *b, const json_t *of_a,
+                                  const json_t *of_b)
 {
     const char *name;
     json_t *x;
@@ -207,10 +207,10 @@ static int check_pair(const cs_manifest *a, const cs_manifest *b)
     const json_t *p = json_object_get(a->all, "lists"), *q = json_object_get(b->all, "lists");
 
     CS_TRY(check_parts(a, b));
-    CS_TRY(check_options(a, b, x, y));
-    CS_TRY(check_options(b, a, y, x));
-    CS_TRY(check_options(a, b, p, q));
-    rc = check_options(b, a, q, p);
+    CS_TRY(manifest_check_options(a, b, x, y));
+    CS_TRY(manifest_check_options(b, a, y, x));
+    CS_TRY(manifest_check_options(a, b, p, q));
+    rc = manifest_check_options(b, a, q, p);
 out:
     return rc;
 }

@@ -325,7 +325,7 @@ static bool has_file(const cs_model *m, int i)
          : files[i].write == write_calibration ? m->calibration.n > 0 : true;
 }
 
-static int open_file(const char *dir, int i, cs_outfile **f)
+static int model_export_open_file(const char *dir, int i, cs_outfile **f)
 {
     char path[PATH_BYTES];
     const char *name = i == SUMS ? "SHA256SUMS" : files[i].name;
@@ -384,7 +384,7 @@ int cs_model_export(cs_model *m, const char *dir, const char *licence)
     for (int i = 0; i < N_FILE; i++) {
         all[i] = &f[i];
         if (has_file(m, i))
-            CS_TRY(open_file(dir, i, &f[i]));
+            CS_TRY(model_export_open_file(dir, i, &f[i]));
     }
     CS_TRY(write_all(m, licence, f));
     rc = cs_outputs_appear(all, N_FILE);

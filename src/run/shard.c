@@ -163,7 +163,7 @@ out:
 }
 
 /* End the present piece. */
-static int cut(cs_shard *s)
+static int shard_cut(cs_shard *s)
 {
     for (int i = 0; i < s->n_part; i++) {
         struct part *p = &s->part[i];
@@ -184,12 +184,13 @@ int cs_shard_written(cs_shard *s)
         return CS_OK;
     s->n_written++;
     s->n_here++;
-    return !s->by_bytes && s->n_here == piece_size(s, s->n_cut * s->n + s->no) ? cut(s) : CS_OK;
+    return !s->by_bytes && s->n_here == piece_size(s, s->n_cut * s->n + s->no) ? shard_cut(s)
+                                                                               : CS_OK;
 }
 
 int cs_shard_end(cs_shard *s)
 {
-    return s && s->n_here > 0 ? cut(s) : CS_OK;
+    return s && s->n_here > 0 ? shard_cut(s) : CS_OK;
 }
 
 /* ---- the manifest ---------------------------------------------------------------------------- */

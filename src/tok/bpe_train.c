@@ -98,7 +98,7 @@ void cs_bpe_corpus_free(cs_bpe_corpus *c)
     free(c);
 }
 
-static int append(cs_bpe_corpus *c, const char *s, int64_t n)
+static int bpe_train_append(cs_bpe_corpus *c, const char *s, int64_t n)
 {
     int rc = CS_OK;
 
@@ -143,7 +143,7 @@ int cs_bpe_corpus_add(cs_bpe_corpus *c, const char *s, int64_t n)
         if (c->kept)
             sample(c, s + start, i - start);
         else if (i > start)
-            rc = append(c, s + start, i - start);
+            rc = bpe_train_append(c, s + start, i - start);
         start = i + 1;
     }
     return rc;
@@ -441,13 +441,13 @@ out:
     return rc;
 }
 
-static int begin(struct learning *l)
+static int bpe_train_begin(struct learning *l)
 {
     int rc = CS_OK;
     cs_bpe_corpus *c = l->c;
 
     for (int64_t i = 0; i < n_sentence(c); i++)
-        CS_TRY(append(c, c->kept + i * c->set.sentence_max, c->n_kept[i]));
+        CS_TRY(bpe_train_append(c, c->kept + i * c->set.sentence_max, c->n_kept[i]));
     free(c->kept);
     c->kept = NULL;
     c->n_seen = 0;
@@ -516,11 +516,11 @@ out:
     return rc;
 }
 
-static int run(struct learning *l)
+static int bpe_train_run(struct learning *l)
 {
     int rc = CS_OK;
 
-    CS_TRY(begin(l));
+    CS_TRY(bpe_train_begin(l));
     while (l->b->n_id < l->c->set.n_vocab && l->n_heap > 0) {
         const struct entry e = heap_pop(l);
         struct pair *p = &l->pair[e.pair];
@@ -541,7 +541,7 @@ out:
 int cs_bpe_train(cs_bpe_corpus *c, cs_bpe **out)
 {
     struct learning l = { .c = c, .free_pair = -1 };
-    const int rc = run(&l);
+    const int rc = bpe_train_run(&l);
 
     free(l.after);
     free(l.before);

@@ -23,7 +23,7 @@ static int reverse(int word, int k)
     return (int)(r >> (16 - 2 * k));
 }
 
-static void count(const cs_segment *s, struct counts *c)
+static void likeness_count(const cs_segment *s, struct counts *c)
 {
     int word = 0, n = 0;
 
@@ -78,7 +78,7 @@ void cs_likeness_of(const cs_record *r, cs_likeness *out)
     memset(&c, 0, sizeof c);
     memset(out, 0, sizeof *out);
     for (int s = 0; s < r->n_seg; s++)
-        count(&r->seg[s], &c);
+        likeness_count(&r->seg[s], &c);
     both(c.word, CS_LIKENESS_K);
     both(c.triple, 3);
     for (int w = 0; w < ALL; w++)

@@ -99,7 +99,7 @@ static void fill_quads(const cs_peptides *p, const char *base, int n_codon, stru
 }
 
 /* The finaliser of MurmurHash3. */
-static uint64_t mix(uint64_t h)
+static uint64_t peptide_mix(uint64_t h)
 {
     h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
     h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
@@ -135,7 +135,7 @@ static int words(const uint16_t *quad, const uint16_t *at, int n_at, const int p
         const uint16_t *q = quad + at[i];
         const uint64_t word = (uint64_t)q[place[0]] << 48 | (uint64_t)q[place[1]] << 32 |
                               (uint64_t)q[place[2]] << 16 | q[place[3]];
-        hash[n] = mix(word);
+        hash[n] = peptide_mix(word);
         n += !stops(word);
     }
     return n;

@@ -33,7 +33,7 @@ static void bpe_close(void *state)
 }
 
 /* Takes b over. */
-static int number(cs_bpe *b, void **state)
+static int bpe_number(cs_bpe *b, void **state)
 {
     struct pieces *p = cs_xcalloc(1, sizeof *p);
     const size_t n = (size_t)b->n_id;
@@ -68,7 +68,7 @@ static int bpe_open(const void *cfg, void **state)
     if (strlen(c->file) > MAX_NAME)
         return cs_fail(CS_EUSAGE, "the vocabulary's name exceeds %d bytes", MAX_NAME);
     const int rc = cs_bpe_read(c->file, &b);
-    return rc == CS_OK ? number(b, state) : rc;
+    return rc == CS_OK ? bpe_number(b, state) : rc;
 }
 
 static char *bpe_save(const void *state)
@@ -83,7 +83,7 @@ static int bpe_restore(const void *cfg, const char *text, const char *what, void
     const int rc = cs_bpe_parse(text, strlen(text), what, &b);
 
     (void)cfg;
-    return rc == CS_OK ? number(b, state) : rc;
+    return rc == CS_OK ? bpe_number(b, state) : rc;
 }
 
 static int32_t bpe_n_vocab(const void *state)

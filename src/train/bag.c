@@ -45,7 +45,7 @@ static int choose(const cs_bag_spec *s, cs_model_spec *m, struct parts *p)
 }
 
 /* A bag that is the model is its own baseline. */
-static char *describe(void *arg, const cs_train_state *st)
+static char *bag_describe(void *arg, const cs_train_state *st)
 {
     const cs_train_opt *o = arg;
     cs_train_state own = *st;
@@ -54,7 +54,7 @@ static char *describe(void *arg, const cs_train_state *st)
     return o->describe(o->arg, &own);
 }
 
-static int run(const cs_bag_spec *s, cs_backend *be, cs_train_opt *opt, cs_train_state *st)
+static int bag_run(const cs_bag_spec *s, cs_backend *be, cs_train_opt *opt, cs_train_state *st)
 {
     int rc = CS_OK;
     cs_model_spec spec = s->model;
@@ -83,7 +83,7 @@ static int run(const cs_bag_spec *s, cs_backend *be, cs_train_opt *opt, cs_train
     o.checkpoint_path = NULL;
     o.metrics_path = o.steps_path = o.events_path = NULL;
     o.resume = false;
-    o.describe = opt->describe != NULL ? describe : NULL;
+    o.describe = opt->describe != NULL ? bag_describe : NULL;
     o.arg = opt;
     o.freeze_epochs = 0;
     o.shorter = "shorten sequences with --crop-max";
@@ -126,7 +126,7 @@ int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
         o.budget.seconds = o.spent + (o.budget.seconds - o.spent) / SHARE;
     cs_train_state_init(&bag);
     bag.regression = st->regression;
-    int rc = run(s, be, &o, &bag);
+    int rc = bag_run(s, be, &o, &bag);
     if (rc == CS_ECANCEL)
         cs_note("interrupted before network training started; nothing to --resume");
     st->bag = st->best_balanced = bag.best_balanced;

@@ -96,7 +96,8 @@ static void strand_row(const int16_t *feature, const char *base, int64_t n, bool
 }
 
 /* Rows of classes; with `strands` every second sample is reversed, which is its class. */
-static int fill(const cs_sampler *s, uint64_t epoch, int64_t n, bool strands, struct rows *r)
+static int baseline_fill(const cs_sampler *s, uint64_t epoch, int64_t n, bool strands,
+                         struct rows *r)
 {
     const cs_dataset *d = cs_sampler_dataset(s);
     const int64_t per_epoch = cs_sampler_count(s);
@@ -264,7 +265,7 @@ static int fit(struct fit *t, const struct rows *r, const float *weight, uint64_
     return CS_OK;
 }
 
-static void release(struct fit *t, struct rows *learnt, struct rows *judged)
+static void baseline_release(struct fit *t, struct rows *learnt, struct rows *judged)
 {
     free(learnt->x);
     free(learnt->class_no);
@@ -296,8 +297,8 @@ int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const floa
     if (FEW_EPOCHS * pass > MOST_WORK)
         return CS_EOF;
     const double n_epoch = fmin(EPOCHS, fmax(FEW_EPOCHS, floor(WORK / pass)));
-    CS_TRY(fill(train, 0, rows_of(train), false, &learnt));
-    CS_TRY(fill(valid, CS_VALID_EPOCH, cs_sampler_count(valid), false, &judged));
+    CS_TRY(baseline_fill(train, 0, rows_of(train), false, &learnt));
+    CS_TRY(baseline_fill(valid, CS_VALID_EPOCH, cs_sampler_count(valid), false, &judged));
     average(&learnt, mean);
     centre(&learnt, mean);
     centre(&judged, mean);
@@ -305,7 +306,7 @@ int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const floa
     out->n_train = learnt.n;
     rc = evaluate(&t, &judged, out);
 out:
-    release(&t, &learnt, &judged);
+    baseline_release(&t, &learnt, &judged);
     return rc == CS_EMEM ? cs_fail(rc, "out of memory for the baseline") : rc;
 }
 
@@ -322,14 +323,14 @@ static int fit_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t
     *share = NAN;
     if (n_valid < LEAST_STRANDS)
         return CS_OK;
-    CS_TRY(fill(train, 0, n < STRAND_ROWS ? n : STRAND_ROWS, true, &learnt));
-    CS_TRY(fill(valid, CS_VALID_EPOCH, n_valid < STRAND_ROWS ? n_valid : STRAND_ROWS, true,
-                &judged));
+    CS_TRY(baseline_fill(train, 0, n < STRAND_ROWS ? n : STRAND_ROWS, true, &learnt));
+    CS_TRY(baseline_fill(valid, CS_VALID_EPOCH, n_valid < STRAND_ROWS ? n_valid : STRAND_ROWS, true,
+                         &judged));
     CS_TRY(fit(&t, &learnt, NULL, seed, EPOCHS));
     CS_TRY(evaluate(&t, &judged, &b));
     *share = b.accuracy;
 out:
-    release(&t, &learnt, &judged);
+    baseline_release(&t, &learnt, &judged);
     return rc == CS_EMEM ? cs_fail(rc, "out of memory for telling strands apart") : rc;
 }
 

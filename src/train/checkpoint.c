@@ -116,7 +116,7 @@ static char *header_text(const cs_params *ps, bool average, const cs_train_state
 
 struct sink { cs_outfile *file; uLong crc; };
 
-static int put(struct sink *s, const void *p, size_t n)
+static int checkpoint_put(struct sink *s, const void *p, size_t n)
 {
     s->crc = crc32_z(s->crc, p, n);
     return cs_outfile_write(s->file, p, n);
@@ -160,7 +160,7 @@ static int put_slabs(struct sink *s, cs_params *ps, bool average, void *host)
     CS_TRY(ps->be->op.sync(ps->be));
     for (int i = 0; i < n; i++) {
         ps->be->op.download(ps->be, host, slab[i], n_bytes);
-        CS_TRY(put(s, host, n_bytes));
+        CS_TRY(checkpoint_put(s, host, n_bytes));
     }
 out:
     return rc;
@@ -182,8 +182,8 @@ int cs_checkpoint_save(const char *path, cs_params *ps, bool average, const cs_t
     memcpy(head, magic, sizeof magic);
     little_endian(strlen(text), 8, head + sizeof magic);
     CS_TRY(cs_outfile_open(path, &s.file));
-    CS_TRY(put(&s, head, sizeof head));
-    CS_TRY(put(&s, text, strlen(text)));
+    CS_TRY(checkpoint_put(&s, head, sizeof head));
+    CS_TRY(checkpoint_put(&s, text, strlen(text)));
     CS_TRY(put_slabs(&s, ps, average, host));
     little_endian(s.crc, sizeof tail, tail);
     CS_TRY(cs_outfile_write(s.file, tail, sizeof tail));

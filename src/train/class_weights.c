@@ -56,7 +56,7 @@ static int parse(const struct weights *w, const char *text)
 
 /* How many of each there are in the training part: records, or bases where stretches have classes,
  * or labels of variants, both for all labels together. */
-static void count(const struct weights *w, int64_t *n)
+static void class_weights_count(const struct weights *w, int64_t *n)
 {
     const cs_dataset *d = w->d;
 
@@ -94,7 +94,7 @@ static void balance_classes(const struct weights *w)
     int64_t *n = cs_xcalloc((size_t)w->n, sizeof *n);
     double all = 0;
 
-    count(w, n);
+    class_weights_count(w, n);
     for (int32_t c = 0; c < w->n; c++)
         all += (double)n[c];
     for (int32_t c = 0; c < w->n; c++)

@@ -167,7 +167,7 @@ static int ascending(const void *pa, const void *pb)
 }
 
 /* Estimates mean and threshold; scales the effects to the liability. */
-static int measure(struct cohort *c)
+static int cohort_measure(struct cohort *c)
 {
     const uint64_t key = cs_rng_key(c->seed, STREAM_POPULATION);
     double sum = 0, squares = 0;
@@ -361,7 +361,7 @@ out:
     return rc;
 }
 
-static void report(const struct cohort *c)
+static void cohort_report(const struct cohort *c)
 {
     const cs_cohort_sites *s = &c->sites;
     int64_t n_case = 0;
@@ -393,10 +393,10 @@ int cs_cohort_simulate(const cs_cohort_args *a, int64_t n, uint64_t seed, const 
         goto out;
     }
     CS_TRY(plant(&c));
-    CS_TRY(measure(&c));
+    CS_TRY(cohort_measure(&c));
     CS_TRY(draw_persons(&c));
     CS_TRY(write_all(&c, output));
-    report(&c);
+    cohort_report(&c);
 out:
     free(c.person);
     cs_cohort_sites_release(&c.sites);

@@ -37,7 +37,7 @@ static int broken(const struct reading *r, const cs_vcf_record *v, const char *w
 /* ---- frequencies ----------------------------------------------------------------------------- */
 
 /* A number that spans the whole text; NAN: not a number. */
-static double number(const char *text)
+static double cohort_sites_number(const char *text)
 {
     char *end;
     const double x = text ? strtod(text, &end) : NAN;
@@ -54,7 +54,7 @@ static int from_info(const struct reading *r, const cs_vcf_record *v, const char
         return cs_fail(CS_EMEM, "out of memory for the sites of '%s'", cs_vcf_path(r->in));
     CS_TRY(cs_vcf_info(r->in, v, key, r->mem, text));
     for (int i = 0; i < v->n_alt; i++)
-        x[i] = number(text[i]);
+        x[i] = cohort_sites_number(text[i]);
 out:
     return rc;
 }
@@ -243,7 +243,7 @@ static int check_order(struct reading *r, const cs_vcf_record *v)
     return cs_names_add(&r->seen, r->contig, 0);
 }
 
-static int take(struct reading *r, const cs_vcf_record *v)
+static int cohort_sites_take(struct reading *r, const cs_vcf_record *v)
 {
     const cs_cohort_sites *s = r->s;
     const int64_t end = v->pos + (int64_t)strlen(v->ref);
@@ -274,7 +274,7 @@ static int take_next(struct reading *r)
     r->mem = cs_arena_new();
     CS_TRY(cs_vcf_next(r->in, r->mem, &v));
     CS_TRY(check_order(r, v));
-    rc = cs_signal_caught() != 0 ? CS_ECANCEL : take(r, v);
+    rc = cs_signal_caught() != 0 ? CS_ECANCEL : cohort_sites_take(r, v);
 out:
     cs_arena_free(r->mem);
     return rc;

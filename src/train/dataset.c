@@ -10,7 +10,7 @@
 /* Streams of the seed, one per purpose. */
 enum { STREAM_SPLIT = 101, STREAM_CUT = 102 };
 
-static uint64_t mix(uint64_t h, const void *p, size_t n)
+static uint64_t dataset_mix(uint64_t h, const void *p, size_t n)
 {
     const unsigned char *b = p;
     uint64_t word;
@@ -62,29 +62,29 @@ static size_t whole_name(const char *name)
 static uint64_t group_of(const char *name, const char *group)
 {
     if (group != NULL && group[0] != '\0' && strcmp(group, "unknown") != 0)
-        return mix(1, group, strlen(group));
-    return mix(2, name, whole_name(name));
+        return dataset_mix(1, group, strlen(group));
+    return dataset_mix(2, name, whole_name(name));
 }
 
 /* Hash h extended by the sequence. */
 static uint64_t mix_sequence(uint64_t h, const cs_dataset *d, const cs_example *e)
 {
     if (e->x != NULL)
-        return mix(h, e->x, (size_t)e->n_base * (size_t)d->n_channel * sizeof *e->x);
-    return mix(h, e->base, (size_t)e->n_base);
+        return dataset_mix(h, e->x, (size_t)e->n_base * (size_t)d->n_channel * sizeof *e->x);
+    return dataset_mix(h, e->base, (size_t)e->n_base);
 }
 
 static uint64_t hash_of(const cs_dataset *d, const cs_example *e)
 {
-    uint64_t h = mix(d->hash, e->name, strlen(e->name));
+    uint64_t h = dataset_mix(d->hash, e->name, strlen(e->name));
 
     if (e->target != NULL)
-        h = mix(h, e->target, (size_t)d->n_target * sizeof *e->target);
+        h = dataset_mix(h, e->target, (size_t)d->n_target * sizeof *e->target);
     if (d->n_target == CS_TARGET_TOKENS)
-        h = mix(h, &d->background, sizeof d->background);
+        h = dataset_mix(h, &d->background, sizeof d->background);
     for (int64_t i = 0; i < e->n_span; i++)
-        h = mix(h, (const int64_t[]){ e->span[i].from, e->span[i].to, e->span[i].class_no },
-                3 * sizeof(int64_t));
+        h = dataset_mix(h, (const int64_t[]){ e->span[i].from, e->span[i].to, e->span[i].class_no },
+                        3 * sizeof(int64_t));
     return mix_sequence(h, d, e);
 }
 
@@ -105,7 +105,7 @@ static int copy_record(cs_dataset *d, const cs_record *r, const char *group, cs_
     return (e->x != NULL || e->base != NULL) && e->name != NULL ? CS_OK : CS_EMEM;
 }
 
-static void append(cs_dataset *d, const cs_example *e)
+static void dataset_append(cs_dataset *d, const cs_example *e)
 {
     if (e->class_no >= d->n_class)
         d->n_class = e->class_no + 1;
@@ -114,7 +114,7 @@ static void append(cs_dataset *d, const cs_example *e)
     d->ex[d->n++] = *e;
 }
 
-static int no_room(const cs_dataset *d, const cs_record *r)
+static int dataset_no_room(const cs_dataset *d, const cs_record *r)
 {
     return cs_fail(CS_EMEM, "out of memory for the sequences, at record '%s' after %lld bases; "
                    "training holds all sequences in memory", r->name, (long long)d->n_base);
@@ -126,12 +126,12 @@ int cs_dataset_add(cs_dataset *d, const cs_record *r, const float *target, const
     cs_example e;
 
     if (copy_record(d, r, group, &e) != CS_OK)
-        return no_room(d, r);
+        return dataset_no_room(d, r);
     e.target = (const float *)(void *)cs_arena_dup(d->mem, target, n_bytes);
     if (e.target == NULL)
-        return no_room(d, r);
+        return dataset_no_room(d, r);
     e.class_no = d->is_class ? (int32_t)target[0] : 0;
-    append(d, &e);
+    dataset_append(d, &e);
     return CS_OK;
 }
 
@@ -142,12 +142,12 @@ int cs_dataset_add_spans(cs_dataset *d, const cs_record *r, const cs_span *span,
 
     CS_BUG(d->n_target != CS_TARGET_TOKENS);
     if (copy_record(d, r, group, &e) != CS_OK)
-        return no_room(d, r);
+        return dataset_no_room(d, r);
     e.span = (const cs_span *)(void *)cs_arena_dup(d->mem, span, (size_t)n_span * sizeof *span);
     e.n_span = n_span;
     if (e.span == NULL)
-        return no_room(d, r);
-    append(d, &e);
+        return dataset_no_room(d, r);
+    dataset_append(d, &e);
     return CS_OK;
 }
 
@@ -334,7 +334,7 @@ void cs_dataset_cut(const cs_dataset *d, int64_t example, int64_t len, int64_t k
     const cs_example *e = &d->ex[example];
     const int64_t slack = e->n_base - k * len;
     const uint64_t key = cs_rng_key(cs_rng_key(seed, STREAM_CUT),
-                                    mix(0, e->name, strlen(e->name)));
+                                    dataset_mix(0, e->name, strlen(e->name)));
 
     CS_BUG(slack < 0);
     /* Sorted draws from the uncovered bases: every set of positions is equally likely. */

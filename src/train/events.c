@@ -26,7 +26,7 @@ struct cs_events { FILE *f; char path[PATH_BYTES]; };
 
 struct bytes { unsigned char v[MOST_BYTES]; size_t n; };
 
-static void put(struct bytes *b, uint64_t v, int n)
+static void events_put(struct bytes *b, uint64_t v, int n)
 {
     for (int i = 0; i < n; i++)
         b->v[b->n++] = (unsigned char)(v >> 8 * i);
@@ -35,8 +35,8 @@ static void put(struct bytes *b, uint64_t v, int n)
 static void put_varint(struct bytes *b, uint64_t v)
 {
     for (; v >= 0x80; v >>= 7)
-        put(b, (v & 0x7f) | 0x80, 1);
-    put(b, v, 1);
+        events_put(b, (v & 0x7f) | 0x80, 1);
+    events_put(b, v, 1);
 }
 
 static void put_key(struct bytes *b, unsigned field, unsigned type)
@@ -58,7 +58,7 @@ static void put_double(struct bytes *b, unsigned field, double v)
 
     memcpy(&bits, &v, sizeof bits);
     put_key(b, field, BITS64);
-    put(b, bits, 8);
+    events_put(b, bits, 8);
 }
 
 static void put_float(struct bytes *b, unsigned field, float v)
@@ -67,7 +67,7 @@ static void put_float(struct bytes *b, unsigned field, float v)
 
     memcpy(&bits, &v, sizeof bits);
     put_key(b, field, BITS32);
-    put(b, bits, 4);
+    events_put(b, bits, 4);
 }
 
 /* Castagnoli's polynomial, bit by bit: records are short. */
@@ -94,9 +94,9 @@ static int write_record(cs_events *e, const struct bytes *data)
     struct bytes head = { .n = 0 }, tail = { .n = 0 };
     const struct bytes *part[] = { &head, data, &tail };
 
-    put(&head, data->n, 8);
-    put(&head, masked_crc(head.v, head.n), 4);
-    put(&tail, masked_crc(data->v, data->n), 4);
+    events_put(&head, data->n, 8);
+    events_put(&head, masked_crc(head.v, head.n), 4);
+    events_put(&tail, masked_crc(data->v, data->n), 4);
     for (int i = 0; i < 3; i++)
         if (fwrite(part[i]->v, 1, part[i]->n, e->f) != part[i]->n)
             return fail(e);

@@ -166,7 +166,7 @@ void cs_folds_select(const cs_folds *f, int i, cs_dataset *d)
             d->ex[k].part = f->of[k] == i ? CS_PART_VALID : CS_PART_TRAIN;
 }
 
-static void append(char *line, size_t n, const char *fmt, double v)
+static void folds_append(char *line, size_t n, const char *fmt, double v)
 {
     const size_t at = strlen(line);
 
@@ -183,11 +183,11 @@ void cs_folds_add(cs_folds *f, const cs_fold_scores *bag, int64_t n_valid,
         .n_valid = n_valid, .bag = *bag, .regression = st->regression,
         .model = { st->best_accuracy, st->best_balanced, st->best_loss },
     };
-    append(line, sizeof line, "balanced accuracy %.4f", st->best_balanced);
-    append(line, sizeof line, ", accuracy %.4f", st->best_accuracy);
-    append(line, sizeof line, ", loss %.4g", st->best_loss);
-    append(line, sizeof line, "; bag of words %.4f", bag->balanced);
-    append(line, sizeof line, "; regression on 5-mers %.4f", st->regression);
+    folds_append(line, sizeof line, "balanced accuracy %.4f", st->best_balanced);
+    folds_append(line, sizeof line, ", accuracy %.4f", st->best_accuracy);
+    folds_append(line, sizeof line, ", loss %.4g", st->best_loss);
+    folds_append(line, sizeof line, "; bag of words %.4f", bag->balanced);
+    folds_append(line, sizeof line, "; regression on 5-mers %.4f", st->regression);
     cs_note("fold %d of %d, %lld validation records: %s", f->n_done, f->n, (long long)n_valid,
             line);
 }
@@ -208,10 +208,10 @@ void cs_folds_finish(cs_folds *f)
     f->bag = bag.mean > own.mean;
     (void)snprintf(line, sizeof line, "balanced accuracy %.4f +- %.4f, accuracy %.4f +- %.4f",
                    own.mean, own.error, accuracy.mean, accuracy.error);
-    append(line, sizeof line, "; bag of words %.4f", bag.mean);
-    append(line, sizeof line, " +- %.4f", bag.error);
-    append(line, sizeof line, "; regression on 5-mers %.4f", regression.mean);
-    append(line, sizeof line, " +- %.4f", regression.error);
+    folds_append(line, sizeof line, "; bag of words %.4f", bag.mean);
+    folds_append(line, sizeof line, " +- %.4f", bag.error);
+    folds_append(line, sizeof line, "; regression on 5-mers %.4f", regression.mean);
+    folds_append(line, sizeof line, " +- %.4f", regression.error);
     cs_note("mean and standard error of %d folds: %s", f->n, line);
     cs_note("training the model, %s, on all records", f->bag ? "the better bag of words"
                                                              : "without validation");

@@ -39,7 +39,7 @@ static int check_file(const char *path)
                    path);
 }
 
-static int open_file(cs_genome *g, const char *path, cs_alphabet alphabet)
+static int genome_open_file(cs_genome *g, const char *path, cs_alphabet alphabet)
 {
     int rc = CS_OK;
     cs_reference *r = NULL;
@@ -68,7 +68,7 @@ int cs_genome_open(const cs_strlist *path, cs_alphabet alphabet, cs_genome *g)
     *g = (cs_genome){ .file = cs_xcalloc(n, sizeof *g->file),
                       .sites = cs_xcalloc(n, sizeof *g->sites) };
     for (int i = 0; i < path->n; i++)
-        CS_TRY(open_file(g, path->v[i], alphabet));
+        CS_TRY(genome_open_file(g, path->v[i], alphabet));
     if (g->n == 0)
         rc = cs_fail(CS_EFORMAT, "the input has no sequence to train on");
 out:

@@ -188,7 +188,7 @@ static bool repeats(const cs_lookup *l, int64_t n, uint32_t bucket, uint32_t pri
     return n > (int64_t)l->first[bucket] && l->word[n - 1] >> l->code_bits == print;
 }
 
-static void fill(struct build *b, cs_lookup *l)
+static void lookup_build_fill(struct build *b, cs_lookup *l)
 {
     const int64_t n_bucket = (int64_t)1 << l->bucket_bits;
     int64_t n = 0, met = 0, bucket = -1;
@@ -213,7 +213,7 @@ static void fill(struct build *b, cs_lookup *l)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int collect(struct build *b, const cs_peptides *words, cs_part part)
+static int lookup_build_collect(struct build *b, const cs_peptides *words, cs_part part)
 {
     int rc = CS_OK;
 
@@ -239,7 +239,7 @@ int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, cs_part part,
     b->rule = rule;
     b->n_class = n_class;
     b->count = cs_xcalloc((size_t)n_class, sizeof *b->count);
-    CS_TRY(collect(b, words, part));
+    CS_TRY(lookup_build_collect(b, words, part));
     count_levels(b);
     n = find_cut(b);
     if (n == 0) {
@@ -249,7 +249,7 @@ int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, cs_part part,
         goto out;
     }
     CS_TRY(cs_lookup_new(words, n_class, n, cs_lookup_bucket_bits(n), out));
-    fill(b, *out);
+    lookup_build_fill(b, *out);
 out:
     for (int k = 0; k < N_LIST; k++)
         free(b->list[k].v);

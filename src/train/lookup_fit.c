@@ -158,7 +158,7 @@ out:
     return rc;
 }
 
-static int reserve(struct crops *k, int64_t n)
+static int lookup_fit_reserve(struct crops *k, int64_t n)
 {
     cs_lookup_cases *c = &k->cases;
 
@@ -202,7 +202,7 @@ int cs_lookup_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t see
 
     CS_TRY(cs_sampler_new(d, CS_PART_VALID, &draw, &sampler));
     k.sampler = sampler;
-    CS_TRY(reserve(&k, cs_sampler_count(sampler)));
+    CS_TRY(lookup_fit_reserve(&k, cs_sampler_count(sampler)));
     memset(m->lookup->weight, 0, (size_t)(m->n_label * m->lookup->n_code) * sizeof(float));
     CS_TRY(answer_crops(m, &k));
     if (k.cases.n == 0) {

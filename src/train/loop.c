@@ -198,7 +198,7 @@ static void tell_kept(struct learner *l, const cs_batch *b)
 }
 
 /* Remedy for a batch out of memory; checkpoints are at their minimum already. */
-static int no_room(const struct learner *l, const cs_batch *b)
+static int loop_no_room(const struct learner *l, const cs_batch *b)
 {
     return cs_fail_also(CS_EMEM, "; %s, or use a machine with more memory",
                         b->n_rec > 1 ? "lower --batch-tokens" : l->o->shorter);
@@ -224,7 +224,7 @@ static int learn(struct learner *l, const cs_feed_item *it)
         return it->step_end ? finish_step(l) : CS_OK;
     CS_TRY(make_room(l, b));
     rc = cs_session_forward_backward(l->s, b, &how, &loss, l->answer);
-    CS_TRY(rc == CS_EMEM ? no_room(l, b) : rc);
+    CS_TRY(rc == CS_EMEM ? loop_no_room(l, b) : rc);
     tell_kept(l, b);
     CS_TRY(cs_running_take(l->running, it->no));
     if (it->scale > 0)           /* else the step has no weight */
@@ -253,7 +253,7 @@ static int answer(struct learner *l, const cs_batch *b, int owner)
         return cs_group_recv(l->o->group, owner, l->answer, n_bytes);
     use_average(l, true);
     rc = cs_session_predict(l->s, b, l->answer);
-    CS_TRY(rc == CS_EMEM ? no_room(l, b) : rc);
+    CS_TRY(rc == CS_EMEM ? loop_no_room(l, b) : rc);
     if (l->rank > 0)
         rc = cs_group_send(l->o->group, 0, l->answer, n_bytes);
 out:
@@ -384,7 +384,7 @@ static bool must_pause(const struct learner *l)
            (l->o->stop_after > 0 && l->n_step >= l->o->stop_after);
 }
 
-static int take(struct learner *l, const cs_feed_item *it)
+static int loop_take(struct learner *l, const cs_feed_item *it)
 {
     int rc = CS_OK;
     const bool training = it->part == CS_PART_TRAIN;
@@ -431,7 +431,7 @@ static int learn_run(void *self, cs_queue *in, cs_queue *out)
     if (cs_pace_validates(&l->pace, l->st, l->done))   /* it paused before the validation */
         atomic_store(&l->feed->cut, l->st->epoch + 1);
     while (!l->stopped && (rc = cs_queue_pop(in, &item)) == CS_OK) {
-        rc = take(l, item);
+        rc = loop_take(l, item);
         cs_feed_drop(item);
         if (rc != CS_OK)
             break;

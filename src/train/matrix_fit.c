@@ -130,7 +130,7 @@ static int step(struct fitting *t, const cs_fit_opt *opt, int64_t i)
 }
 
 /* The resulting weights, with the matrix's scale in the last factor. */
-static void collect(struct fitting *t, double scale)
+static void matrix_fit_collect(struct fitting *t, double scale)
 {
     cs_fit *f = t->f;
     const int64_t n_each = f->n * f->link.n;
@@ -203,7 +203,7 @@ int cs_matrix_fit(cs_backend *be, int64_t n, const double *a, const cs_fit_opt *
     CS_TRY(cs_ctx_reserve(&t.cx, t.cx.peak, t.cx.grad_peak));
     for (int64_t i = 0; i < opt->n_step; i++)
         CS_TRY(step(&t, opt, i));
-    collect(&t, scale);
+    matrix_fit_collect(&t, scale);
     CS_TRY(multiply_out(f, a));
 out:
     if (t.given)

@@ -239,7 +239,7 @@ out:
     return rc;
 }
 
-static int64_t count(const cs_model *m)
+static int64_t model_factorize_count(const cs_model *m)
 {
     int64_t n = 0;
 
@@ -251,7 +251,7 @@ static int64_t count(const cs_model *m)
 static int write_sizes(cs_outfile *f, const cs_model *m, const cs_model *thin)
 {
     int rc = CS_OK;
-    const int64_t a = count(m), b = count(thin);
+    const int64_t a = model_factorize_count(m), b = model_factorize_count(thin);
     const double ratio = (double)b / (double)a;
 
     CS_TRY(cs_outfile_printf(f, "parameters\t%lld\t%lld\t%.6f\n", (long long)a, (long long)b,
@@ -293,7 +293,8 @@ out:
     return rc;
 }
 
-static int report(cs_outfile *f, cs_model *m, cs_model *thin, const cs_low_rank_list *list)
+static int model_factorize_report(cs_outfile *f, cs_model *m, cs_model *thin,
+                                  const cs_low_rank_list *list)
 {
     int rc = CS_OK;
 
@@ -332,7 +333,7 @@ int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *in
         CS_TRY(cs_outfile_open(a->output, &to));
     CS_TRY(cs_model_low_rank(m, &rule, &thin, &list));
     CS_TRY(cs_outfile_open("-", &f));
-    CS_TRY(report(f, m, thin, &list));
+    CS_TRY(model_factorize_report(f, m, thin, &list));
     if (evaluates) {
         CS_TRY(evaluate(m, thin, input, label, v));
         CS_TRY(cs_outfile_printf(f, "%s\t%.6f\t%.6f\t",

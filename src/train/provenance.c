@@ -25,7 +25,7 @@ static const char *base_name(const char *path)
 /* A growing text; small, so cs_xmalloc() suffices. */
 struct text { char *s; size_t n; };
 
-static void append(struct text *t, const char *s, size_t n)
+static void provenance_append(struct text *t, const char *s, size_t n)
 {
     t->s = cs_xrealloc(t->s, t->n + n + 1);
     memcpy(t->s + t->n, s, n);
@@ -42,9 +42,9 @@ static void append_argument(struct text *t, const char *arg)
         if (*p == '=')
             equals = p;
     if (slash != NULL && equals != NULL)
-        append(t, arg, (size_t)(equals + 1 - arg));
+        provenance_append(t, arg, (size_t)(equals + 1 - arg));
     arg = slash != NULL ? slash + 1 : arg;
-    append(t, arg, strlen(arg));
+    provenance_append(t, arg, strlen(arg));
 }
 
 static int hash_file(const char *path, cs_origin_file *f)
@@ -77,9 +77,9 @@ int cs_provenance_init(cs_provenance *p, int argc, char **argv, const cs_strlist
     int rc = CS_OK;
     struct text t = { NULL, 0 };
 
-    append(&t, "chordseq", strlen("chordseq"));
+    provenance_append(&t, "chordseq", strlen("chordseq"));
     for (int i = 0; i < argc; i++) {
-        append(&t, " ", 1);
+        provenance_append(&t, " ", 1);
         append_argument(&t, argv[i]);
     }
     p->command = t.s;
@@ -266,10 +266,10 @@ char *cs_provenance_recipe(const cs_optset *set, const cs_opt *const *skip, uint
             (void)snprintf(line, sizeof line, "%s%s%s=%s\n",
                            set->prefix != NULL ? set->prefix : "", set->prefix != NULL ? "." : "",
                            o->name, value);
-            append(&t, line, strlen(line));
+            provenance_append(&t, line, strlen(line));
         }
     }
     (void)snprintf(line, sizeof line, "data=%016llx\n", (unsigned long long)data_hash);
-    append(&t, line, strlen(line));
+    provenance_append(&t, line, strlen(line));
     return t.s;
 }

@@ -57,7 +57,7 @@ static int fetch(const cs_running *r, cs_real *to)
     return be->op.sync(be);
 }
 
-static void put(const cs_running *r, const cs_real *from)
+static void running_put(const cs_running *r, const cs_real *from)
 {
     cs_backend *be = r->ps->be;
 
@@ -121,7 +121,7 @@ int cs_running_take(cs_running *r, uint64_t no)
         return CS_OK;
     CS_TRY(make_room(r, r->n + 1));
     CS_TRY(fetch(r, r->left + r->n * r->n_real));
-    put(r, r->start);
+    running_put(r, r->start);
     /* The upper half counts the parts that a batch has come in. */
     r->moved[r->n] = (struct moved){ no << 32 | no >> 32, r->n };
     r->n++;
@@ -130,7 +130,7 @@ out:
 }
 
 /* Append the batches of the others to those of rank 0. */
-static int collect(cs_running *r)
+static int running_collect(cs_running *r)
 {
     int rc = CS_OK;
     const size_t n_bytes = (size_t)r->n_real * sizeof *r->left;
@@ -185,12 +185,12 @@ int cs_running_settle(cs_running *r)
     if (r == NULL)
         return CS_OK;
     if (r->group != NULL)
-        CS_TRY(collect(r));
+        CS_TRY(running_collect(r));
     if (r->group == NULL || cs_group_rank(r->group) == 0)
         apply(r);
     if (r->group != NULL)
         CS_TRY(cs_group_broadcast(r->group, r->start, (size_t)r->n_real * sizeof *r->start));
-    put(r, r->start);
+    running_put(r, r->start);
     r->n = 0;
 out:
     return rc;

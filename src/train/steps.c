@@ -35,7 +35,7 @@ static int by_depth(const void *pa, const void *pb)
     return by_rank(pa, pb);
 }
 
-static void measure(struct drawn *w, const cs_pack *pack)
+static void steps_measure(struct drawn *w, const cs_pack *pack)
 {
     const int64_t n = w->sample.n_base;
 
@@ -44,7 +44,7 @@ static void measure(struct drawn *w, const cs_pack *pack)
 }
 
 /* Makes batches (cs_batch_takes) of drawn[lo..hi), which is sorted by depth. */
-static void cut(const struct drawn *w, int64_t lo, int64_t hi, int64_t budget, cs_steps *p)
+static void steps_cut(const struct drawn *w, int64_t lo, int64_t hi, int64_t budget, cs_steps *p)
 {
     int64_t n_tok = 0;
 
@@ -65,7 +65,7 @@ static void plan_mixed(struct drawn *w, const cs_pack *pack, cs_steps *p)
         hi = lo + pack->step_records < p->n_sample ? lo + pack->step_records : p->n_sample;
         qsort(w + lo, (size_t)(hi - lo), sizeof *w, by_depth);
         p->step[p->n_step++] = p->n_batch;
-        cut(w, lo, hi, pack->batch_tokens, p);
+        steps_cut(w, lo, hi, pack->batch_tokens, p);
     }
     p->step[p->n_step] = p->n_batch;
 }
@@ -103,7 +103,7 @@ out:
 static int plan_grouped(struct drawn *w, const cs_pack *pack, uint64_t key, cs_steps *p)
 {
     qsort(w, (size_t)p->n_sample, sizeof *w, by_depth);
-    cut(w, 0, p->n_sample, pack->batch_tokens, p);
+    steps_cut(w, 0, p->n_sample, pack->batch_tokens, p);
     if (shuffle_batches(w, cs_rng_key(key, STREAM_BATCH), p) != CS_OK)
         return CS_EMEM;
     for (int64_t b = 0; b < p->n_batch; b += pack->accumulate)
@@ -112,7 +112,7 @@ static int plan_grouped(struct drawn *w, const cs_pack *pack, uint64_t key, cs_s
     return CS_OK;
 }
 
-static int reserve(int64_t n, cs_steps *p)
+static int steps_reserve(int64_t n, cs_steps *p)
 {
     *p = (cs_steps){ .n_sample = n };
     p->sample = cs_alloc((size_t)n, sizeof *p->sample);
@@ -130,7 +130,7 @@ int cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_pack *pack, cs_s
 {
     const int64_t n = cs_sampler_count(s);
     const uint64_t key = cs_sampler_key(s, epoch);
-    int rc = reserve(n, out);
+    int rc = steps_reserve(n, out);
     struct drawn *w = cs_alloc((size_t)n, sizeof *w);
 
     if (w == NULL)
@@ -140,7 +140,7 @@ int cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_pack *pack, cs_s
     for (int64_t j = 0; j < n; j++) {
         w[j] = (struct drawn){ .sample = cs_sampler_get(s, epoch, j), .no = j,
                                .rank = cs_rng_u64(cs_rng_key(key, STREAM_RANK), (uint64_t)j) };
-        measure(&w[j], pack);
+        steps_measure(&w[j], pack);
     }
     if (pack->step_records > 0)
         plan_mixed(w, pack, out);
@@ -159,7 +159,7 @@ out:
 
 int cs_steps_fixed(const cs_sample *sample, int64_t n, const cs_pack *pack, cs_steps *out)
 {
-    int rc = reserve(n, out);
+    int rc = steps_reserve(n, out);
     struct drawn *w = cs_alloc((size_t)n, sizeof *w);
 
     if (w == NULL)
@@ -168,10 +168,10 @@ int cs_steps_fixed(const cs_sample *sample, int64_t n, const cs_pack *pack, cs_s
         goto out;
     for (int64_t j = 0; j < n; j++) {
         w[j] = (struct drawn){ .sample = sample[j], .no = j };
-        measure(&w[j], pack);
+        steps_measure(&w[j], pack);
     }
     qsort(w, (size_t)n, sizeof *w, by_depth);
-    cut(w, 0, n, pack->batch_tokens, out);
+    steps_cut(w, 0, n, pack->batch_tokens, out);
     for (int64_t b = 0; b <= out->n_batch; b++)
         out->step[b] = b;
     out->n_step = out->n_batch;

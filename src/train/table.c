@@ -27,7 +27,7 @@ static const char *more_column(const cs_train_opt *o, const cs_head *head)
     return o->perplexity ? "valid_perplexity" : head->is_labels ? "valid_macro_auc" : NULL;
 }
 
-static void append(char *line, size_t n, const char *fmt, double v)
+static void table_append(char *line, size_t n, const char *fmt, double v)
 {
     const size_t at = strlen(line);
 
@@ -43,19 +43,19 @@ static void tell_epoch(const cs_train_opt *o, const cs_head *head, const cs_metr
     const bool classes = head->is_class || head->is_labels;
     const double left = o->budget.seconds - st->seconds;
 
-    append(line, sizeof line, "loss %.4g", f->loss);
+    table_append(line, sizeof line, "loss %.4g", f->loss);
     if (classes)
-        append(line, sizeof line, ", balanced accuracy %.4f", f->balanced);
-    append(line, sizeof line, ", best %.4f", fmax(st->best_balanced, f->balanced));
-    append(line, sizeof line, "; bag of words %.4f", st->bag);
-    append(line, sizeof line, "; regression on 5-mers %.4f", st->regression);
-    append(line, sizeof line, "; %.3g Mbase/s",
-           (double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9) / 1e6);
+        table_append(line, sizeof line, ", balanced accuracy %.4f", f->balanced);
+    table_append(line, sizeof line, ", best %.4f", fmax(st->best_balanced, f->balanced));
+    table_append(line, sizeof line, "; bag of words %.4f", st->bag);
+    table_append(line, sizeof line, "; regression on 5-mers %.4f", st->regression);
+    table_append(line, sizeof line, "; %.3g Mbase/s",
+                 (double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9) / 1e6);
     if (o->budget.seconds > 0)
-        append(line, sizeof line, ", %.0f s left", fmax(left, 0));
+        table_append(line, sizeof line, ", %.0f s left", fmax(left, 0));
     else if (o->budget.n_base > 0)
-        append(line, sizeof line, ", %.0f %% done",
-               fmin(100, 100 * (double)st->n_base / (double)o->budget.n_base));
+        table_append(line, sizeof line, ", %.0f %% done",
+                     fmin(100, 100 * (double)st->n_base / (double)o->budget.n_base));
     /* Without validation there is nothing before the first separator. */
     cs_note("%s, epoch %lld: %s", o->watch, (long long)st->epoch + 1,
             line + (strncmp(line, "; ", 2) == 0 ? 2 : 0));

@@ -176,7 +176,7 @@ static int find_columns(struct table *t)
     return CS_OK;
 }
 
-static int refuse(const struct table *t, const char *what, const char *text)
+static int variant_labels_refuse(const struct table *t, const char *what, const char *text)
 {
     return cs_fail(CS_EFORMAT, "'%s' line %lld: '%.40s' %s", t->in.path, (long long)t->in.no, text,
                    what);
@@ -194,17 +194,18 @@ static int table_row(struct reading *r, struct table *t)
         if (t->at[k] >= n)
             return cs_lines_refuse(&t->in, "fewer columns than the first line has");
     if (cs_parse_int(column[t->at[POS]], &pos) != CS_OK || pos < 1)
-        return refuse(t, "is not a position on a contig (the first is 1)", column[t->at[POS]]);
+        return variant_labels_refuse(t, "is not a position on a contig (the first is 1)",
+                                     column[t->at[POS]]);
     if (!parse_truth(column[t->at[LABEL]], &truth))
-        return refuse(t, "is not a label; labels are 0 and 1", column[t->at[LABEL]]);
+        return variant_labels_refuse(t, "is not a label; labels are 0 and 1", column[t->at[LABEL]]);
     const char *strand = t->at[STRAND] < 0 ? "." : column[t->at[STRAND]];
     if (strlen(strand) != 1 || !strchr("+-.", *strand))
-        return refuse(t, "is not a strand; strands are +, - and .", strand);
+        return variant_labels_refuse(t, "is not a strand; strands are +, - and .", strand);
     CS_TRY(cs_classes_add(r->classes, t->at[TISSUE] < 0 ? CS_UNNAMED_EFFECT : column[t->at[TISSUE]],
                           &label));
     if (r->classes->n > MAX_LABEL)
-        return refuse(t, "is one label too many; at most 4096 are supported",
-                      column[t->at[TISSUE]]);
+        return variant_labels_refuse(t, "is one label too many; at most 4096 are supported",
+                                     column[t->at[TISSUE]]);
     rc = add_row(r, (struct row){ .contig = column[t->at[CHROM]], .pos = pos - 1,
                                   .ref = column[t->at[REF]], .alt = column[t->at[ALT]],
                                   .label = label, .truth = truth, .strand = *strand });
@@ -381,7 +382,7 @@ out:
     return rc;
 }
 
-static void report(const struct counts *k, int64_t n_example)
+static void variant_labels_report(const struct counts *k, int64_t n_example)
 {
     for (int u = CS_SCORED + 1; u < CS_N_UNSCORED; u++)
         if (k->n_unscored[u] > 0)
@@ -418,7 +419,7 @@ static int make_examples(struct reading *r, cs_dataset *d)
     }
     cs_windows_free(w);
     if (rc == CS_OK)
-        report(&k, d->n);
+        variant_labels_report(&k, d->n);
 out:
     cs_reference_free(ref);
     return rc;

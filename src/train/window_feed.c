@@ -26,7 +26,7 @@ struct hand {
     int64_t         n_rec;       /* of this step */
 };
 
-static void release(struct hand *h)
+static void window_feed_release(struct hand *h)
 {
     for (int d = 0; d < MAX_DEPTH; d++)
         cs_batch_free(h->open[d]);
@@ -227,7 +227,7 @@ out:
     return rc;
 }
 
-static int run(void *self, cs_queue *in, cs_queue *out)
+static int window_feed_run(void *self, cs_queue *in, cs_queue *out)
 {
     int rc = CS_OK;
     cs_window_feed *f = self;
@@ -241,7 +241,7 @@ static int run(void *self, cs_queue *in, cs_queue *out)
             break;
     }
 out:
-    release(&h);
+    window_feed_release(&h);
     return rc;
 }
 
@@ -260,7 +260,7 @@ void cs_window_feed_init(cs_window_feed *f)
     const int64_t n_tok = pack->tok->bound(pack->tok_state, f->train->window);
     const int64_t per_batch = pack->batch_tokens / (n_tok > 0 ? n_tok : 1);
 
-    f->feed.run = run;
+    f->feed.run = window_feed_run;
     f->feed.step_count = step_count;
     f->step_window = pack->step_records > 0 ? pack->step_records
                                             : pack->accumulate * (per_batch > 0 ? per_batch : 1);

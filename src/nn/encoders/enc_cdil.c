@@ -114,7 +114,8 @@ static int32_t layers_less(const struct config *c)
 }
 
 /* A stack as the options describe it; n_layer 0: there is none. */
-static int describe(const struct config *c, const char *option, const char *list, cs_cdil_spec *s)
+static int cdil_describe(const struct config *c, const char *option, const char *list,
+                         cs_cdil_spec *s)
 {
     int32_t n = parse_list(list, s->width);
     const int32_t by_len = cs_depth(c->max_len) - 1 - layers_less(c);
@@ -146,8 +147,8 @@ static int describe_both(const struct config *c, cs_cdil_spec s[2])
     for (int i = 0; i < 2; i++)
         s[i] = (cs_cdil_spec){ .n_tap = (int32_t)c->kernel, .dilation = (int32_t)c->dilation,
                                .norm = (cs_cdil_norm)c->norm, .dropout = c->dropout };
-    CS_TRY(describe(c, "channels", c->channels, &s[0]));
-    CS_TRY(describe(c, "decoder", c->decoder, &s[1]));
+    CS_TRY(cdil_describe(c, "channels", c->channels, &s[0]));
+    CS_TRY(cdil_describe(c, "decoder", c->decoder, &s[1]));
     if (s[0].n_layer == 0)
         return cs_fail(CS_EUSAGE, "--encoder.channels must be at least 1");
     s[0].n_in = c->input ? (int32_t)c->input : s[0].width[0];

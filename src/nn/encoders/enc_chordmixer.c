@@ -185,7 +185,7 @@ static void plain_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_ma
 }
 
 /* y = fc2(dropout(gelu(fc1(prenorm(x))))) */
-static void mix(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+static void chordmixer_mix(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct block *k = net;
     const struct config *c = &k->net->cfg;
@@ -208,7 +208,7 @@ static void full_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat
     const struct config *c = &k->net->cfg;
     cs_mat h = cs_tmp(cx, x.r, x.c), sum = y;
 
-    mix(cx, net, seg, x, h);
+    chordmixer_mix(cx, net, seg, x, h);
     if (c->norm != CS_NORM_NONE)
         sum = cs_tmp(cx, x.r, x.c);
     cs_roll_add(cx, seg, (int32_t)c->track, h, x, sum);
@@ -219,7 +219,7 @@ static void full_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat
 static cs_mix mix_of(const struct block *k)
 {
     const struct config *c = &k->net->cfg;
-    return (cs_mix){ mix, k, c->prenorm == CS_NORM_NONE || c->prenorm == CS_NORM_LAYER,
+    return (cs_mix){ chordmixer_mix, k, c->prenorm == CS_NORM_NONE || c->prenorm == CS_NORM_LAYER,
                      k->net->track };
 }
 

@@ -75,7 +75,7 @@ static int linformer_check(const void *cfg)
     return c->head > 0 ? CS_OK : cs_check_heads(c->dim, c->heads);
 }
 
-static void declare_layer(struct net *e, int32_t l, cs_params *ps)
+static void linformer_declare_layer(struct net *e, int32_t l, cs_params *ps)
 {
     const struct config *c = &e->cfg;
     struct layer *k = &e->layer[l];
@@ -110,7 +110,7 @@ static void *linformer_build(const void *cfg, cs_params *ps)
     e->position = cs_position_declare(ps, positions[c->position], c->max_len, (int32_t)c->dim,
                                       "encoder.position");
     for (int32_t l = 0; l < (int32_t)c->layers; l++)
-        declare_layer(e, l, ps);
+        linformer_declare_layer(e, l, ps);
     return e;
 }
 
@@ -124,7 +124,7 @@ static int64_t linformer_max_len(const void *net)
     return ((const struct net *)net)->cfg.max_len;
 }
 
-static void run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+static void linformer_run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct layer *k = net;
     cs_mat mid = cs_tmp(cx, x.r, x.c);
@@ -138,7 +138,8 @@ static cs_mat linformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat 
     const struct net *e = net;
     CS_BUG(x.c != (int32_t)e->cfg.dim || x.r != seg.rows);
     x = cs_position_apply(cx, e->position, seg, 1, x);
-    return cs_stack(cx, run_layer, e->layer, sizeof e->layer[0], (int32_t)e->cfg.layers, seg, x);
+    return cs_stack(cx, linformer_run_layer, e->layer, sizeof e->layer[0], (int32_t)e->cfg.layers,
+                    seg, x);
 }
 
 const cs_encoder cs_enc_linformer = {

@@ -123,7 +123,7 @@ static void declare_paper(struct layer *k, const struct config *c, int32_t l, cs
     k->ffn.down = cs_proj_declare_parts(ps, 1, true, h, d, r, name, "2");
 }
 
-static void declare_layer(struct net *e, int32_t l, cs_params *ps)
+static void lowrank_declare_layer(struct net *e, int32_t l, cs_params *ps)
 {
     const struct config *c = &e->cfg;
     struct layer *k = &e->layer[l];
@@ -168,7 +168,7 @@ static void *lowrank_build(const void *cfg, cs_params *ps)
         e->in_norm = cs_norm_declare(ps, CS_NORM_LAYER, d, 1, "encoder.layer_norm_input");
     }
     for (int32_t l = 0; l < (int32_t)c->layers; l++)
-        declare_layer(e, l, ps);
+        lowrank_declare_layer(e, l, ps);
     return e;
 }
 
@@ -183,7 +183,7 @@ static int64_t lowrank_max_len(const void *net)
     return e->position >= 0 ? e->cfg.max_len : 0;
 }
 
-static void run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+static void lowrank_run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct layer *k = net;
     cs_mat mid = cs_tmp(cx, x.r, x.c);
@@ -213,7 +213,7 @@ static cs_mat lowrank_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
         cs_norm_apply(cx, &e->in_norm, seg, h, x);
     }
     x = cs_position_apply(cx, e->position, seg, 1, x);
-    return cs_stack(cx, code && seg.n_valid ? run_masked : run_layer, e->layer,
+    return cs_stack(cx, code && seg.n_valid ? run_masked : lowrank_run_layer, e->layer,
                     sizeof e->layer[0], (int32_t)e->cfg.layers, seg, x);
 }
 

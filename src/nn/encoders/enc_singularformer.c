@@ -89,7 +89,7 @@ static int singularformer_check(const void *cfg)
     return c->head > 0 ? CS_OK : cs_check_heads(c->dim, c->heads);
 }
 
-static void declare_layer(struct net *e, int32_t l, cs_params *ps)
+static void singularformer_declare_layer(struct net *e, int32_t l, cs_params *ps)
 {
     const struct config *c = &e->cfg;
     struct layer *k = &e->layer[l];
@@ -127,7 +127,7 @@ static void *singularformer_build(const void *cfg, cs_params *ps)
     e->position = cs_position_declare(ps, positions[c->position], c->max_len, (int32_t)c->dim,
                                       "encoder.position");
     for (int32_t l = 0; l < (int32_t)c->layers; l++)
-        declare_layer(e, l, ps);
+        singularformer_declare_layer(e, l, ps);
     return e;
 }
 
@@ -171,7 +171,7 @@ static void weights(cs_ctx *cx, const struct layer *k, cs_seg seg, cs_mat x, cs_
 }
 
 /* How much layer l's regulariser counts. */
-static double share(const struct config *c, int32_t l)
+static double singularformer_share(const struct config *c, int32_t l)
 {
     int64_t n_double = l == 0 ? c->layers - 1 : c->layers - l;
     double times = c->penalty == PENALTY_CODE ? ldexp(1, (int)n_double) : 1;
@@ -193,7 +193,7 @@ static void penalise(cs_ctx *cx, const struct layer *k, cs_seg seg, cs_mat av, c
 {
     const struct config *c = &k->net->cfg;
     int32_t r = (int32_t)c->rank;
-    double scale = share(c, k->no) / ((double)r * r);
+    double scale = singularformer_share(c, k->no) / ((double)r * r);
     cs_pen kind = c->penalty == PENALTY_CODE ? CS_PEN_OFF : CS_PEN_OFF_SQUARE;
 
     if (!cx->training || c->gamma == 0)
@@ -250,7 +250,8 @@ static cs_mat attention(cs_ctx *cx, const void *arg, cs_seg seg, cs_mat x)
 /* What a layer reads and writes: tokens, the scores before it; its scores, its tokens. */
 enum { IN_X, IN_SCORES, OUT_SCORES, OUT_Y, N_MAT };
 
-static void run_layer(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, int32_t i)
+static void singularformer_run_layer(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m,
+                                     int32_t i)
 {
     const struct layer *k = net;
     const struct attn a = { k, m[IN_SCORES], m[OUT_SCORES] };
@@ -275,7 +276,8 @@ static cs_mat singularformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs
         /* Without gradients two buffers take turns, for tokens and for scores. */
         cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : spare;
         cs_mat scores = cx->training || l < 2 ? cs_tmp(cx, n_sum, n_score) : used;
-        cs_part(cx, run_layer, &e->layer[l], seg, (cs_mat[]){ x, before, scores, y }, N_MAT, 0);
+        cs_part(cx, singularformer_run_layer, &e->layer[l], seg,
+                (cs_mat[]){ x, before, scores, y }, N_MAT, 0);
         spare = x;
         x = y;
         used = before;

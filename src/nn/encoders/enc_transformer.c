@@ -65,7 +65,7 @@ static int transformer_check(const void *cfg)
     return cs_check_heads(c->dim, c->heads);
 }
 
-static void declare_layer(struct net *e, int32_t l, cs_params *ps)
+static void transformer_declare_layer(struct net *e, int32_t l, cs_params *ps)
 {
     const struct config *c = &e->cfg;
     struct layer *k = &e->layer[l];
@@ -101,7 +101,7 @@ static void *transformer_build(const void *cfg, cs_params *ps)
     e->position = cs_position_declare(ps, (cs_position)c->position, c->max_len, (int32_t)c->dim,
                                       "encoder.position");
     for (int32_t l = 0; l < (int32_t)c->layers; l++)
-        declare_layer(e, l, ps);
+        transformer_declare_layer(e, l, ps);
     return e;
 }
 
@@ -129,7 +129,7 @@ static cs_mat attention(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
     return cs_proj_apply(cx, &k->out, y);
 }
 
-static void run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
+static void transformer_run_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct layer *k = net;
     cs_mat mid = cs_tmp(cx, x.r, x.c);
@@ -142,7 +142,8 @@ static cs_mat transformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_ma
     const struct net *e = net;
     CS_BUG(x.c != (int32_t)e->cfg.dim || x.r != seg.rows);
     x = cs_position_apply(cx, e->position, seg, 1, x);
-    return cs_stack(cx, run_layer, e->layer, sizeof e->layer[0], (int32_t)e->cfg.layers, seg, x);
+    return cs_stack(cx, transformer_run_layer, e->layer, sizeof e->layer[0], (int32_t)e->cfg.layers,
+                    seg, x);
 }
 
 const cs_encoder cs_enc_transformer = {

@@ -92,7 +92,7 @@ static int check(const cs_model *m, const cs_attribute *a)
     return CS_OK;
 }
 
-static int reserve(struct point *p)
+static int attribute_reserve(struct point *p)
 {
     const size_t n = (size_t)(p->n * p->width);
     double f[2];
@@ -167,7 +167,7 @@ int cs_attribute_tokens(cs_session *s, const cs_attribute *a, double *out, doubl
     cx->no_fused = no_fused || pair;
     cx->no_rule = false;
     CS_TRY(check(s->model, a));
-    CS_TRY(reserve(&p));
+    CS_TRY(attribute_reserve(&p));
     embed(&p, a->id, p.x);
     embed(&p, a->base, p.base);
     for (int64_t t = 0; t < a->n; t++)

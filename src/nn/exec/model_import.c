@@ -40,7 +40,7 @@ static const cs_tensor *conv(const struct import *m, const struct stack *s, int3
     return t && t->shape.n_dim == 3 ? t : NULL;
 }
 
-static int measure(struct import *m, struct stack *s)
+static int model_import_measure(struct import *m, struct stack *s)
 {
     const cs_tensor *a, *b;
 
@@ -222,7 +222,7 @@ int cs_model_import(const char *path, const char *alphabet, cs_backend *be, cs_m
     *out = NULL;
     CS_TRY(cs_safetensors_open(path, &m.file));
     for (int i = 0; i < 2; i++)
-        CS_TRY(measure(&m, &m.stack[i]));
+        CS_TRY(model_import_measure(&m, &m.stack[i]));
     if (m.stack[0].n_layer == 0) {
         rc = unfit(&m, "it has no tensor 'encoder.conv_net.0.conv1.weight'");
         goto out;

@@ -85,14 +85,14 @@ static json_t *tokenizer_json(const cs_model *m)
     char *text = m->tok->save ? m->tok->save(m->tok_state) : NULL;
     if (m->tok->save && json_object_set_new(j, "vocabulary", json_string(text)) != 0) {
         json_decref(j);
-        j = NULL;                    /* out of memory: reported by describe() */
+        j = NULL;                    /* out of memory: reported by model_io_describe() */
     }
     free(text);
     return j;
 }
 
 /* The text of the metadata; NULL if a name is not UTF-8 or when out of memory. */
-static char *describe(const cs_model *m)
+static char *model_io_describe(const cs_model *m)
 {
     json_t *j = json_object();
     json_t *training = m->training ? json_loads(m->training, 0, NULL) : json_null();
@@ -147,7 +147,8 @@ int cs_model_check_labels(const cs_label *label, int32_t n)
 }
 
 /* Every tensor as float32, in the order of declaration; t's data points into *values. */
-static int collect(const cs_model *m, bool ema, const char *name, cs_tensor *t, float **values)
+static int model_io_collect(const cs_model *m, bool ema, const char *name, cs_tensor *t,
+                            float **values)
 {
     const cs_params *ps = &m->ps;
     int rc = CS_OK;
@@ -195,10 +196,10 @@ int cs_model_write(cs_model *m, bool ema, cs_outfile *f)
 
     CS_BUG(ema && !m->ps.ema);
     CS_TRY(m->be->op.sync(m->be));
-    CS_TRY(collect(m, ema, cs_outfile_name(f), t, &values));
+    CS_TRY(model_io_collect(m, ema, cs_outfile_name(f), t, &values));
     cs_lookup_tensors(m->lookup, t + m->ps.n);
     checksum(t, n, m->sum);
-    text = describe(m);
+    text = model_io_describe(m);
     if (text)
         rc = cs_safetensors_write(f, t, (size_t)n, &(cs_meta){ "chordseq", text }, 1);
     else

@@ -67,7 +67,7 @@ void cs_staging_release(cs_session *s)
 }
 
 /* Its content is no longer needed, so it is freed before a larger one is allocated. */
-static int reserve(cs_backend *be, cs_staging_buffer *b, size_t n_bytes)
+static int staging_reserve(cs_backend *be, cs_staging_buffer *b, size_t n_bytes)
 {
     if (n_bytes <= b->cap)
         return CS_OK;
@@ -88,8 +88,8 @@ int cs_staging_reserve(cs_session *s, int slot, const cs_batch *b, int64_t n_out
     cs_staging *l = &s->staging[slot];
     int rc = CS_OK;
 
-    CS_TRY(reserve(s->be, &l->in, input_bytes(s->model, b->n_tok, b->n_seg)));
-    CS_TRY(reserve(s->be, &l->out, output_bytes(n_output)));
+    CS_TRY(staging_reserve(s->be, &l->in, input_bytes(s->model, b->n_tok, b->n_seg)));
+    CS_TRY(staging_reserve(s->be, &l->out, output_bytes(n_output)));
     l->n = n_output;
     l->n_tok = b->n_tok;
     l->n_seg = b->n_seg;

@@ -123,7 +123,7 @@ static cs_mat values(cs_ctx *cx, const cs_input *in, int64_t n, int32_t n_channe
 }
 
 /* Weight of each token with a known label in a segment. */
-static cs_real share(const cs_input *in, int32_t s)
+static cs_real upload_share(const cs_input *in, int32_t s)
 {
     int64_t n = 0;
 
@@ -140,7 +140,7 @@ static void put_labels(cs_ctx *cx, const cs_input *in, cs_mat to)
 
     for (int64_t t = 0; t < in->n_tok; t++) {
         while (t == in->off[s + 1])
-            each = share(in, ++s);
+            each = upload_share(in, ++s);
         cs_real *at = part + t % PART * 2;
         at[0] = in->label[t] >= 0 ? (cs_real)in->label[t] : (cs_real)NAN;
         at[1] = in->label[t] >= 0 ? each : 0;

@@ -37,7 +37,7 @@ static int no_words(const cs_tokenizer *tok, int32_t k)
 }
 
 /* For every word its consecutive tokens and its index. */
-static int fill(struct reader *tokens, struct reader *words, int32_t k, cs_word_map *w)
+static int words_fill(struct reader *tokens, struct reader *words, int32_t k, cs_word_map *w)
 {
     char base[CS_COMPOSITION_K];
     const int64_t n_token = (int64_t)k - w->shift + 1;
@@ -78,7 +78,7 @@ static int make(struct reader *tokens, struct reader *words, int32_t k, cs_word_
         return cs_fail(CS_EMEM, "out of memory for a table of %lld words", (long long)n);
     for (int64_t i = 0; i < n; i++)
         w->map[i] = CS_TOK_UNK;
-    return fill(tokens, words, k, w);
+    return words_fill(tokens, words, k, w);
 }
 
 static int open_kmers(const cs_tokenizer *kmer, int32_t k, void **state)

@@ -59,7 +59,7 @@ static int32_t terms(const cs_tree *t, const int32_t *size, int32_t class_no, in
 
 /* Levels count from the class upwards: two classes share a number where they share the taxon, so a
  * taxon must have the same level for every class. Hence by depth: the topmost term is level 0. */
-static void fill(cs_pooled *p, const cs_tree *t, const int32_t *size, int32_t *node)
+static void tree_fill(cs_pooled *p, const cs_tree *t, const int32_t *size, int32_t *node)
 {
     const int32_t n = t->n_class;
 
@@ -94,7 +94,7 @@ static int tree_set_taxonomy(void *net, const cs_tree *t)
     p->share = cs_alloc(n + 1, sizeof *p->share);
     if (size && node && p->group && p->share) {
         p->n_level = most;
-        fill(p, t, size, node);
+        tree_fill(p, t, size, node);
     } else {
         rc = cs_fail(CS_EMEM, "out of memory for a tree of %d taxa", (int)t->n_node);
     }

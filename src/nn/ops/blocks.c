@@ -110,7 +110,7 @@ static int32_t next_checkpoint(const struct stack *s, int32_t from, int32_t end)
                                     : end;
 }
 
-static void run(cs_ctx *cx, const struct stack *s, int32_t l)
+static void blocks_run(cs_ctx *cx, const struct stack *s, int32_t l)
 {
     s->f(cx, s->layer + (size_t)l * s->of.size, s->seg, s->place[l % 2], s->place[(l + 1) % 2]);
 }
@@ -123,7 +123,7 @@ static void advance(cs_ctx *cx, struct stack *s, int32_t from, int32_t to, int32
 
     for (int32_t l = from; l < to; l++) {
         const int64_t mark = cs_mark(cx);
-        run(cx, s, l);
+        blocks_run(cx, s, l);
         cs_release_to(cx, mark);
         s->held[(l + 1) % 2] = l + 1;
         if (cx->watch && !cx->dry && !cx->replaying)
@@ -171,7 +171,7 @@ static void back_through(cs_ctx *cx, struct stack *s, int32_t l)
     const cs_rerun again = cs_rerun_begin(cx, s->key + (uint64_t)l * s->of.n_random);
 
     cx->unread = cx->dry ? NULL : y.p;
-    run(cx, s, l);
+    blocks_run(cx, s, l);
     if (cx->unread)
         s->held[(l + 1) % 2] = -1;
     cx->unread = NULL;

@@ -48,7 +48,7 @@ static cs_mat mixed(cs_ctx *cx, const cs_mix *m, const struct part *p)
     return h;
 }
 
-static void put(cs_ctx *cx, const cs_mix *m, const struct part *p, cs_mat h)
+static void reversible_put(cs_ctx *cx, const cs_mix *m, const struct part *p, cs_mat h)
 {
     if (!cx->dry)
         cx->be->op.seg_roll_put(cx->be, p->seg, m->track, p->first, h, p->y);
@@ -65,7 +65,7 @@ static uint64_t add_mixed(cs_ctx *cx, const cs_mix *m, cs_seg seg, cs_mat x, cs_
     for (int64_t i = 0; i < n; i++) {
         const struct part p = part_of(m, seg, x, y, i);
         const int64_t mark = cs_mark(cx);
-        put(cx, m, &p, mixed(cx, m, &p));
+        reversible_put(cx, m, &p, mixed(cx, m, &p));
         cs_release_to(cx, mark);
     }
     cx->recording = recording;
@@ -85,7 +85,7 @@ static void back_through(cs_ctx *cx, const cs_mix *m, const struct part *p, bool
     cs_rerun_back(cx, &again);
     if (!cx->dry && undo) {
         cx->be->op.axpby(cx->be, -2, h, 1, h);   /* its negative, exactly */
-        put(cx, m, p, h);
+        reversible_put(cx, m, p, h);
     }
     cs_release_to(cx, again.mark);
 }
@@ -152,7 +152,7 @@ static void record(cs_ctx *cx, const cs_mix *m, cs_seg seg, cs_mat x, cs_mat y)
     for (int64_t i = 0; i < n_parts(m, x); i++) {
         const struct part p = part_of(m, seg, x, y, i);
         const cs_mat h = mixed(cx, m, &p);
-        put(cx, m, &p, h);
+        reversible_put(cx, m, &p, h);
         cs_tape_push(cx, &(cs_node){ .adjoint = put_adjoint, .m = { h, y }, .seg = seg,
                                      .i = m->track, .key = (uint64_t)p.first });
     }

@@ -134,7 +134,7 @@ void cs_rerun_back(cs_ctx *cx, const cs_rerun *r)
     replay(cx, r->n_left);
 }
 
-static void run(cs_ctx *cx, const cs_node *n)
+static void tape_run(cs_ctx *cx, const cs_node *n)
 {
     if (n->part)
         n->part(cx, n->ptr, n->seg, n->m, n->i);
@@ -146,7 +146,7 @@ static void block_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_rerun r = cs_rerun_begin(cx, n->key);
 
-    run(cx, n);
+    tape_run(cx, n);
     cs_rerun_ready(cx, &r);
     cs_rerun_back(cx, &r);
     cs_release_to(cx, r.mark);
@@ -163,7 +163,7 @@ static void run_block(cs_ctx *cx, cs_node *n)
     n->key = cx->n_random;
     if (again)
         cx->recording = false;
-    run(cx, n);
+    tape_run(cx, n);
     if (!cx->recording)
         cx->top = mark;
     if (again) {
