@@ -41,6 +41,8 @@ stage first --lr 0.004 --epochs 8 "$@"
 stage second --init "$work/first.safetensors" --lr 0.003 --epochs 6 "$@"
 for k in 0 1 2 3 4; do
     variants split$k fold$k "$@"
+    "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$work/slices.fa" \
+        --tsv "$work/slices$k.scores" -o /dev/null "$work/slices$k.vcf"
     "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$work/contigs.fa" \
         --tsv "$work/fold$k.max.scores" -o /dev/null "$work/fold$k.vcf"
     "$chordseq" variant -q -m "$work/fold$k.safetensors" -f "$work/contigs.fa" --exons "$work/exons.bed" \

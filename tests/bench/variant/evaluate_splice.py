@@ -3,13 +3,15 @@
 
 Usage   evaluate_splice.py table SPLICE_DIR SCORES.tsv...
         evaluate_splice.py calibrate SPLICE_DIR IN.safetensors OUT.safetensors SCORES.tsv...
+        evaluate_splice.py genome SLOPE INTERCEPT SCORES.tsv...
         evaluate_splice.py describe MODEL.safetensors FOLDS.tsv
 
 SCORES.tsv are tables of `chordseq variant --tsv`, one per fold. `table` prints for each assay variants, AUROC with
 95 % interval (contigs drawn 2,000 times, seed 1), average precision, Spearman's correlation with the measured change
 and the expected calibration error in ten bins. `calibrate` fits a slope and an intercept to the scores' logits
 (Platt 1999), prints the calibration error where both are fitted on the other folds, and writes IN with its last
-layer scaled and shifted. `describe` states in a model file what its label means, what it was trained on, and the rows
+layer scaled and shifted. `genome` prints for tables of slicesK.vcf how the scores, scaled so, tell substitutions
+in the two bases of annotated splice sites from those far from any. `describe` states in a model file what its label means, what it was trained on, and the rows
 of FOLDS.tsv, which are those of `table` behind a column max or exons; `chordseq model show` prints them.
 """
 import csv
@@ -99,6 +101,15 @@ def fit(x, y):
     return w
 
 
+def genome(slope, intercept, paths):
+    found = [r for path in paths for r in csv.DictReader(open(path), delimiter="\t")]
+    site = np.array([r["id"] == "site" for r in found])
+    p = np.array([float(r["CS_SPLICE"]) for r in found])
+    p = 1 / (1 + np.exp(-(slope * np.log(p / (1 - p)) + intercept)))
+    print(f"{site.sum()} at sites, {(~site).sum()} far: AUROC {auroc(p, site.astype(int)):.3f}",
+          *(f"above {t}: {(p[site] > t).mean():.3f} and {(p[~site] > t).mean():.3f}" for t in (0.2, 0.5, 0.8)), sep="; ")
+
+
 def open_model(path):
     data = open(path, "rb").read()
     n = struct.unpack("<Q", data[:8])[0]
@@ -158,6 +169,8 @@ def calibrate(folder, path_in, path_out, paths):
 
 if sys.argv[1] == "table":
     table(sys.argv[2], sys.argv[3:])
+elif sys.argv[1] == "genome":
+    genome(*map(float, sys.argv[2:4]), sys.argv[4:])
 elif sys.argv[1] == "describe":
     describe(sys.argv[2], sys.argv[3])
 else:

@@ -11,6 +11,8 @@ Writes into WORK_DIR
   labels.tsv                 variants on either strand (train --head variant): SPLICE is 1 where inclusion falls,
                              and 0 on the strand without the exon
   splitK.tsv, foldK.vcf      five folds by chromosome; splitall.tsv keeps every twentieth contig for validation
+  slices.fa, slicesK.vcf     hg38_slices, and of the chromosomes of fold K up to 150 substitutions each in the two
+                             intron bases of annotated sites (KIND=site) and more than 300 bases from any (KIND=far)
 
 Sequences lie on the strand of the exon. hg38_slices of chromosomes 9, 12, 14, 15, 16, 19 and 22 are left out.
 """
@@ -218,6 +220,47 @@ def write_variants(folder, work):
             print(c, "valid" if i % 20 == 7 else "train", sep="\t", file=f)
 
 
+# Where the two intron bases lie from the boundary on, and what they are.
+INTRON = {("donor", "+"): (0, "GT"), ("acceptor", "+"): (-2, "AG"), ("donor", "-"): (-2, "AC"), ("acceptor", "-"): (0, "CT")}
+
+
+def substitution(rng, name, seq, p, kind):
+    return name, p + 1, seq[p], rng.choice([b for b in "ACGT" if b != seq[p]]), kind
+
+
+def write_slices(folder, slices, work, per_fold=150):
+    rng = random.Random(3)
+    fold = chromosome_folds([r for r in rows(f"{folder}/splice_variants.tsv.gz") if r["loss"]])
+    found = {}
+    for r in rows(f"{folder}/aux/hg38_slice_splice_sites.tsv.gz"):
+        if r["slice"].split(":")[0] not in ASIDE:
+            found.setdefault(r["slice"], set()).add((int(r["boundary0"]), r["type"], r["strand"]))
+    out = [[] for _ in range(FOLDS)]
+    for name, sites_here in sorted(found.items()):
+        seq, here = slices[name].upper(), out[fold.get(name.split(":")[0], 0)]
+        for boundary, kind, strand in sorted(sites_here):
+            offset, bases = INTRON[kind, strand]
+            p = boundary + offset
+            if 128 < p < len(seq) - 128 and seq[p:p + 2] == bases:
+                here.append(substitution(rng, name, seq, p + rng.randrange(2), "site"))
+            p = rng.randrange(130, len(seq) - 130)
+            if "N" not in seq[p - 128:p + 128] and all(abs(p - b) > 300 for b, _, _ in sites_here):
+                here.append(substitution(rng, name, seq, p, "far"))
+    with open(f"{work}/slices.fa", "w") as f:
+        for name in sorted(found):
+            print(f">{name}\n{slices[name].upper()}", file=f)
+    for k, here in enumerate(out):
+        rng.shuffle(here)
+        with open(f"{work}/slices{k}.vcf", "w") as f:
+            print('##fileformat=VCFv4.2\n##INFO=<ID=KIND,Number=1,Type=String,Description="site or far">', file=f)
+            for name in sorted(found):
+                print(f"##contig=<ID={name},length={len(slices[name])}>", file=f)
+            print("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", sep="\t", file=f)
+            for kind in ("site", "far"):
+                for c, p, ref, alt, _ in [v for v in here if v[4] == kind][:per_fold]:
+                    print(c, p, kind, ref, alt, ".", ".", f"KIND={kind}", sep="\t", file=f)
+
+
 def main():
     splice, human, work = sys.argv[1:4]
     slices = read_fasta(f"{human}/hg38_slices.fa.gz")
@@ -227,6 +270,7 @@ def main():
     records = sequences(splice, slices, rng)
     write_stage(f"{work}/second", records + list(padded_motifs(splice, slices, rng)), rng)
     write_variants(splice, work)
+    write_slices(splice, slices, work)
 
 
 main()
