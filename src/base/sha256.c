@@ -16,10 +16,10 @@ static const uint32_t round_key[64] = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2
 };
 
-static uint32_t rotr(uint32_t x, int n)
-{
-    return x >> n | x << (32 - n);
-}
+/* Macros, because gcc at -O1 calls a function, and under sanitizers models of some MB are hashed by
+ * hundreds of tests. */
+#define ROTR(x, n) ((x) >> (n) | (x) << (32 - (n)))
+#define SUM(x, i, j, k) (ROTR(x, i) ^ ROTR(x, j) ^ ROTR(x, k))
 
 void cs_sha256_init(cs_sha256 *s)
 {
@@ -38,29 +38,25 @@ static void expand(const unsigned char *p, uint32_t w[64])
              | (uint32_t)p[4 * i + 2] << 8 | p[4 * i + 3];
     for (int i = 16; i < 64; i++) {
         uint32_t a = w[i - 15], b = w[i - 2];
-        w[i] = w[i - 16] + (rotr(a, 7) ^ rotr(a, 18) ^ a >> 3)
-             + w[i - 7] + (rotr(b, 17) ^ rotr(b, 19) ^ b >> 10);
+        w[i] = w[i - 16] + (ROTR(a, 7) ^ ROTR(a, 18) ^ a >> 3)
+             + w[i - 7] + (ROTR(b, 17) ^ ROTR(b, 19) ^ b >> 10);
     }
 }
 
 static void compress(cs_sha256 *s, const unsigned char *p)
 {
-    uint32_t w[64], v[8];
+    uint32_t w[64], *to = s->h;
+    uint32_t a = to[0], b = to[1], c = to[2], d = to[3], e = to[4], f = to[5], g = to[6], h = to[7];
 
     expand(p, w);
-    memcpy(v, s->h, sizeof v);
     for (int i = 0; i < 64; i++) {
-        uint32_t a = v[0], e = v[4];
-        uint32_t t1 = v[7] + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25))
-                    + ((e & v[5]) ^ (~e & v[6])) + round_key[i] + w[i];
-        uint32_t t2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22))
-                    + ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
-        memmove(v + 1, v, 7 * sizeof *v);
-        v[4] += t1;
-        v[0] = t1 + t2;
+        const uint32_t t1 = h + SUM(e, 6, 11, 25) + ((e & f) ^ (~e & g)) + round_key[i] + w[i];
+        const uint32_t t2 = SUM(a, 2, 13, 22) + ((a & b) ^ (a & c) ^ (b & c));
+        h = g, g = f, f = e, e = d + t1;
+        d = c, c = b, b = a, a = t1 + t2;
     }
-    for (int i = 0; i < 8; i++)
-        s->h[i] += v[i];
+    to[0] += a, to[1] += b, to[2] += c, to[3] += d;
+    to[4] += e, to[5] += f, to[6] += g, to[7] += h;
 }
 
 void cs_sha256_add(cs_sha256 *s, const void *data, size_t n)
@@ -69,12 +65,14 @@ void cs_sha256_add(cs_sha256 *s, const void *data, size_t n)
 
     while (n > 0) {
         size_t at = s->n_bytes % 64, k = 64 - at < n ? 64 - at : n;
-        memcpy(s->block + at, p, k);
+        const unsigned char *whole = k == 64 ? p : s->block;
+        if (whole == s->block)
+            memcpy(s->block + at, p, k);
         s->n_bytes += k;
         p += k;
         n -= k;
         if (at + k == 64)
-            compress(s, s->block);
+            compress(s, whole);
     }
 }
 
