@@ -34,8 +34,9 @@ else
     S 'a broken kernel' 'no AVX2'
 fi
 
-# Files that are not what was installed. What a failing command prints: told and seen.
-fails() { N - "$@"; mv .out seen; mv .err told; }
+# Files that are not what was installed, which the reference kernels see as well as others. What a
+# failing command prints: told and seen.
+fails() { N - env CHORDSEQ_DISABLE=avx2,neon,fused "$@"; mv .out seen; mv .err told; }
 cp -r "$v" damaged && chmod -R u+w damaged
 flip() { printf '\125' | dd of="$1" bs=1 seek="$2" conv=notrunc 2> /dev/null; }
 flip damaged/cdil.safetensors 30000
@@ -59,4 +60,4 @@ fails chordseq selftest -@ 1 --vectors no-such-folder -m "$d"
 # In a source tree, the program finds its data by itself.
 mkdir -p tree/build tree/refdata/model && cp "$builddir/chordseq" tree/build
 cp -r "$v" tree/refdata && cp "$d" tree/refdata/model
-T 'data of a source tree' sh -c 'tree/build/chordseq selftest -@ 1 | cmp - all.tsv'
+T 'data of a source tree' sh -c 'CHORDSEQ_DISABLE=avx2,neon,fused tree/build/chordseq selftest -@ 1 | cmp - some.tsv'

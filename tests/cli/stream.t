@@ -18,10 +18,10 @@ sh -c "$c '$tiny/reads.fq'" > "$reads"
     encoder.max-len=4096 encoder.track=1 encoder.hidden=2
 l="chordseq classify -q -m light"
 
-# Some seven chunks of 20 to 200,000 bases, so that batches close for every reason.
-"$builddir/tests/bench/gen_fasta" 4194304 3 20 1500 > big.fa
+# Some seventeen chunks of 20 to 200,000 bases, so that batches close for every reason.
+"$builddir/tests/bench/gen_fasta" 1048576 3 20 1500 > big.fa
 "$builddir/tests/bench/gen_fasta" 614400 4 200000 200000 | sed 's/^>/>long/' >> big.fa
-"$builddir/tests/bench/gen_fasta" 2097152 5 20 3000 >> big.fa
+"$builddir/tests/bench/gen_fasta" 524288 5 20 3000 >> big.fa
 T 'a reference run' sh -c 'chordseq classify -v -m light -@ 1 -o big.tsv big.fa 2> big.err'
 T 'it has a line for each record' sh -c '[ $(($(grep -c ">" big.fa) + 1)) = $(wc -l < big.tsv) ]'
 T 'in input order' sh -c 'grep ">" big.fa | tr -d ">" > names &&
@@ -84,5 +84,5 @@ fi
 # ---- who reads the output --------------------------------------------------------------------
 
 T 'a reader that leaves early is no error' sh -c \
-    '{ chordseq classify -m light big.fa 2> head.err; echo $? > status; } | head -n 2 > head.tsv &&
+    '{ chordseq classify -m light big.fa big.fa big.fa 2> head.err; echo $? > status; } | head -n 2 > head.tsv &&
     [ "$(cat status)" = 0 ] && [ ! -s head.err ] && head -n 2 big.tsv | cmp - head.tsv'
