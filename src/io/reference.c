@@ -87,7 +87,7 @@ static int read_index(cs_reference *r)
     rc = rc == CS_EOF ? CS_OK : rc;
 out:
     if (cs_lines_close(&in) != CS_OK && rc == CS_OK)
-        rc = CS_EIO;
+        rc = cs_fail(CS_EIO, "cannot close '%s'", path);
     free(path);
     return rc;
 }
