@@ -19,7 +19,8 @@
 #include "io/vcf_text.h"
 
 /* CSI_SHIFT: htslib's default; 0 is TBI, which reaches to 2^29. */
-enum { N_FIXED = 8, INFO_COLUMN = 7, CSI_SHIFT = 14, TBI_REACH = 1 << 29 };
+enum { N_FIXED = 8, INFO_COLUMN = 7, CSI_SHIFT = 14, TBI_REACH = 1 << 29,
+       NUMBER_BYTES = 64 };
 
 struct cs_vcfout {
     cs_vcfout_opt o;
@@ -254,6 +255,9 @@ static bool has_any(const cs_vcf_field *f, const cs_vcf_values *v, int n_alt)
 
 static int put_value(const cs_vcf_field *f, const cs_vcf_values *v, int i, kstring_t *s)
 {
+    /* kputd() does not tell that it has no memory. */
+    if (ks_resize(s, s->l + NUMBER_BYTES) < 0)
+        return -1;
     if (f->type == CS_VCF_STRING)
         return kputs(v->text[i] ? v->text[i] : ".", s);
     if (isnan(v->v[i]))
