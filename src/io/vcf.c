@@ -3,6 +3,7 @@
 #include "io/vcf.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include <htslib/bgzf.h>
@@ -337,6 +338,48 @@ static int check_end(const cs_vcf *v)
                    "probably truncated", v->path, (unsigned long long)v->n_record);
 }
 
+static int grow_text(char **text, int *room, size_t need)
+{
+    char *grown = need > INT_MAX ? NULL : *room < (int)need ? cs_realloc(*text, need, 1) : *text;
+
+    if (!grown)
+        return CS_EMEM;
+    *room = *room < (int)need ? (int)need : *room;
+    *text = grown;
+    return CS_OK;
+}
+
+/* Room for what bcf_unpack() copies as text, which takes texts for missing or whole that it has no
+ * memory for. Each character of them is a byte of the record, and each text ends by a NUL. Before
+ * it does so: alleles point into their text. */
+static int reserve_texts(bcf1_t *b)
+{
+    const size_t need = b->shared.l + b->n_allele + 2;
+
+    if (b->n_allele > (uint32_t)b->d.m_allele) {
+        char **grown = cs_realloc(b->d.allele, b->n_allele, sizeof *grown);
+        if (!grown)
+            return CS_EMEM;
+        b->d.allele = grown;
+        b->d.m_allele = (int)b->n_allele;
+    }
+    return grow_text(&b->d.id, &b->d.m_id, need) == CS_OK
+        && grow_text(&b->d.als, &b->d.m_als, need) == CS_OK ? CS_OK : CS_EMEM;
+}
+
+enum { INFO_COLUMN = 7, FIXED_BYTES = 256 };
+
+/* Room for what vcf_parse() makes of the fixed columns, whose ends it drops where it has no memory:
+ * at most a float per character and comma. */
+static int reserve_fixed(cs_vcf *v)
+{
+    size_t n = 0;
+    const char *info = cs_vcf_column(v->line.s, v->line.l, INFO_COLUMN, &n);
+    const size_t n_fixed = info ? (size_t)(info - v->line.s) + n : v->line.l;
+
+    return ks_resize(&v->rec->shared, 4 * n_fixed + FIXED_BYTES) < 0 ? no_memory(v) : CS_OK;
+}
+
 static int next_text(cs_vcf *v)
 {
     char why[160];
@@ -357,11 +400,13 @@ static int next_text(cs_vcf *v)
     v->parsed.l = 0;
     if (!v->as_native && kputsn(v->line.s, v->line.l, &v->parsed) < 0)
         return no_memory(v);
+    if (reserve_fixed(v) != CS_OK)
+        return CS_EMEM;
     if (vcf_parse(text, v->header, v->rec) < 0) {
         const int rc = check_native(v);
         return rc == CS_OK ? cs_vcf_broken(v, "cannot be parsed") : rc;
     }
-    return CS_OK;
+    return reserve_texts(v->rec) == CS_OK ? CS_OK : no_memory(v);
 }
 
 static int next_native(cs_vcf *v)
@@ -374,6 +419,8 @@ static int next_native(cs_vcf *v)
     v->n_record++;
     if (r < -1)
         return cs_vcf_broken(v, "cannot be read; the file is truncated or damaged");
+    if (reserve_texts(v->rec) != CS_OK)
+        return no_memory(v);
     v->line.l = 0;
     if (!v->as_native && vcf_format(v->header, v->rec, &v->line) < 0)
         return cs_vcf_broken(v, "cannot be printed; the file is damaged");
