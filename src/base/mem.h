@@ -10,8 +10,8 @@
 /**
  * cs_xmalloc, cs_xcalloc, cs_xrealloc, cs_xstrdup - small, fixed-size memory
  *
- * Print a sentence and exit(1) when there is none: nobody can do better about a few bytes.
- * Anything sized by input or options uses cs_alloc() or an arena instead. Free with free().
+ * Print a message and exit(1) when out of memory: there is no recovery for a few bytes. Anything
+ * sized by input or options uses cs_alloc() or an arena instead. Free with free().
  */
 void *cs_xmalloc(size_t n_bytes);
 void *cs_xcalloc(size_t n, size_t size);
@@ -21,11 +21,11 @@ char *cs_xstrdup(const char *s);
 /**
  * cs_alloc - memory sized by input or options; n * size is checked for overflow
  *
- * Returns  NULL when there is none (the caller returns CS_EMEM); not zeroed. Free with free().
+ * Returns  NULL when out of memory (the caller returns CS_EMEM); not zeroed. Free with free().
  */
 void *cs_alloc(size_t n, size_t size) CS_MUST_CHECK;
 
-/** cs_realloc - as cs_alloc; on NULL the old block still stands */
+/** cs_realloc - as cs_alloc; on NULL the old block remains valid */
 void *cs_realloc(void *p, size_t n, size_t size) CS_MUST_CHECK;
 
 /**
@@ -33,29 +33,29 @@ void *cs_realloc(void *p, size_t n, size_t size) CS_MUST_CHECK;
  *
  * p        address of the array pointer (pass (void **)&array)
  * cap      its capacity in elements, updated
- * Returns  CS_OK, or CS_EMEM with a message; the array stands unchanged on failure
+ * Returns  CS_OK, or CS_EMEM with a message; the array is unchanged on failure
  */
 int cs_grow(void **p, size_t *cap, size_t need, size_t size) CS_MUST_CHECK;
 
 /**
- * cs_block_alloc, cs_block_free - as cs_alloc and free, for large memory that comes and goes
+ * cs_block_alloc, cs_block_free - as cs_alloc and free, for large short-lived memory
  *
- * What is freed is kept, up to 64 MiB in all, and handed out again: fresh pages of the kernel cost
- * more than most of what is done with them here. Blocks of less than 16 KiB or more than 8 MiB go
- * straight to malloc; so does everything under AddressSanitizer, which is to see uses after free.
+ * Freed blocks are cached, up to 64 MiB in all, and reused: fresh pages of the kernel cost more
+ * than most work on them. Blocks of less than 16 KiB or more than 8 MiB use malloc directly; so do
+ * all under AddressSanitizer, to detect uses after free.
  *
- * Thread   any, also to free what another one allocated
+ * Thread   any, also to free blocks of another one
  */
 void *cs_block_alloc(size_t n, size_t size) CS_MUST_CHECK;
 void cs_block_free(void *p);                              /* accepts NULL */
 
-/* Many allocations, one free. Blocks are chained, so pointers stay valid until the arena goes.
+/* Many allocations, one free. Blocks are chained, so pointers are valid until the arena is freed.
  * Under AddressSanitizer the bytes between allocations are poisoned. Not thread-safe. */
 typedef struct cs_arena cs_arena;
 
 /** cs_arena_new - an empty arena; exits when out of memory (it is a small struct) */
 cs_arena *cs_arena_new(void);
-/** cs_arena_alloc - n*size bytes aligned to 16, not zeroed; NULL when there are none */
+/** cs_arena_alloc - n*size bytes aligned to 16, not zeroed; NULL when out of memory */
 void *cs_arena_alloc(cs_arena *a, size_t n, size_t size) CS_MUST_CHECK;
 /** cs_arena_dup - a copy of n bytes plus a NUL; NULL when out of memory */
 char *cs_arena_dup(cs_arena *a, const void *p, size_t n_bytes) CS_MUST_CHECK;

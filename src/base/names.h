@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-/* Zero is an empty table. Names are not copied: they must outlive it where they are. */
+/* Zero is an empty table. Names are not copied: they must outlive it in place. */
 typedef struct cs_names {
     struct cs_name { const char *name; int64_t no; } *slot;   /* [n_slot] name NULL: free */
     size_t n_slot, n;            /* n_slot is a power of two */
@@ -16,7 +16,7 @@ typedef struct cs_names {
 
 /** cs_names_find - the number of a name, or -1 */
 int64_t cs_names_find(const cs_names *t, const char *name);
-/** cs_names_add - give a name a number (at least 0) unless it has one; CS_OK or CS_EMEM */
+/** cs_names_add - assign a number (at least 0) to a name without one; CS_OK or CS_EMEM */
 int cs_names_add(cs_names *t, const char *name, int64_t no) CS_MUST_CHECK;
 void cs_names_release(cs_names *t);
 

@@ -2,9 +2,9 @@
  * opt.c - parse, print and check options from their table.
  *
  * DESIGN
- * Everything that sets a field goes through set_field(): argv, defaults, presets, model files. So
- * the documented default is the default, and what cs_opt_text() prints is read back by the code
- * that reads the user's words. A sentence about a bad value says what the option takes.
+ * All values pass set_field(): argv, defaults, presets, model files. So the documented default is
+ * the actual one, and the output of cs_opt_text() is parsed by the same code as the user's words. A
+ * message about a bad value states the valid ones.
  */
 #include "base/opt.h"
 
@@ -47,7 +47,7 @@ static bool takes_word(const cs_opt *o)
     return (o->type == CS_OPT_SIZE || o->type == CS_OPT_REAL) && o->choice != NULL;
 }
 
-/* "a whole number from 1 to 64": the end of the sentence about a bad value. */
+/* "a whole number from 1 to 64": the end of the message about a bad value. */
 static void say_takes(const cs_opt *o, char *buf, size_t size)
 {
     static const char *const what[] = {
@@ -91,7 +91,7 @@ static int set_enum(const cs_opt *o, int *field, const char *text)
     return CS_EUSAGE;
 }
 
-/* Write `text` into o's field. CS_EUSAGE without a message when it is no value of this option. */
+/* Write `text` into o's field. CS_EUSAGE without a message for an invalid value. */
 static int set_field(const cs_opt *o, void *base, const char *text)
 {
     void *field = field_of(o, base);
@@ -143,7 +143,7 @@ static int set_field(const cs_opt *o, void *base, const char *text)
     return CS_EUSAGE;
 }
 
-/* set_field(), with the sentence. `shown` is the option as the user wrote it. */
+/* set_field(), with a message. `shown` is the option as the user wrote it. */
 static int set_shown(const cs_opt *o, void *base, const char *shown, const char *text)
 {
     char takes[TAKES_BYTES];
@@ -377,7 +377,7 @@ static int unknown_option(const cs_optset *set, const char *shown)
                    cs_suggest_hint(&near));
 }
 
-/* The words still to be read. */
+/* The remaining words. */
 struct words {
     char **v;
     int n, i;

@@ -19,12 +19,12 @@ typedef enum cs_opt_type {
     CS_OPT_BYTES,     /* the same, of memory: also Ki Mi Gi Ti (powers of 1024) */
     CS_OPT_REAL,      /* double; nan and inf are refused */
     CS_OPT_STR,       /* const char *: points into argv or the default */
-    CS_OPT_IN,        /* the same, the name of a file that the run reads */
-    CS_OPT_OUT,       /* the same, of one that it writes */
+    CS_OPT_IN,        /* the same, name of an input file */
+    CS_OPT_OUT,       /* the same, of an output file */
     CS_OPT_ENUM,      /* int: index into `choice` */
     CS_OPT_WHEN,      /* the same, choice[1] without a value, which comes as --name=VALUE */
     CS_OPT_LIST,      /* cs_strlist: each occurrence adds one string; has no default */
-    CS_OPT_INS        /* the same, names of files that the run reads */
+    CS_OPT_INS        /* the same, names of input files */
 } cs_opt_type;
 
 typedef struct cs_strlist { const char **v; int n; } cs_strlist;
@@ -43,12 +43,13 @@ typedef struct cs_opt {
     const char *help;            /* fragment, lower case, no full stop */
     const char *man;             /* further sentences for the manual, or NULL */
     double      min, max;        /* range of INT, SIZE, REAL when min < max */
-    const char *const *choice;   /* NULL-terminated names for ENUM, and for STR those to tell, if
-                                  * any; SIZE: the word for 0, if any;
-                                  * REAL from 0 up: the word for -1 */
+    const char *const *choice;   /* NULL-terminated names for ENUM, and for STR names for
+                                  * completion, if any; SIZE: the word for 0, if any; REAL from 0
+                                  * up: the word for -1 */
 } cs_opt;
 
-extern const char *const cs_opt_auto[];    /* the word "auto", of numbers that find their own */
+extern const char *const cs_opt_auto[];    /* the word "auto", for numbers with an automatic
+                                            * value */
 
 /* A table, the struct its offsets refer to, and a prefix ("encoder" makes --encoder.track). */
 typedef struct cs_optset {
@@ -58,7 +59,7 @@ typedef struct cs_optset {
 } cs_optset;
 
 /**
- * cs_opt_defaults - write every default into its field, through the parser that argv goes through
+ * cs_opt_defaults - write every default into its field, by the parser of argv
  *
  * set      ends with {0}
  *
@@ -71,19 +72,19 @@ void cs_opt_defaults(const cs_optset *set);
  *
  * rest     receives the operands, in order (pointers into argv); at most argc of them
  * n_rest   their number
- * Returns  CS_OK, or CS_EUSAGE with a sentence naming the option and what it takes
+ * Returns  CS_OK, or CS_EUSAGE with a message naming the option and its valid values
  *
  * --name VALUE, --name=VALUE, -n VALUE, -nVALUE, clustered flags. No abbreviations.
  */
 int cs_opt_parse(const cs_optset *set, int argc, char **argv, const char **rest, int *n_rest)
     CS_MUST_CHECK;
 
-/** cs_opt_asks - does an option of this long name, or this letter (0: none), that is in no table
- * stand among the words? What is an option's value, or behind "--", is none; --name=VALUE neither.
- * For --help, which is answered whatever is wrong with the others */
+/** cs_opt_asks - is an option of this long name, or letter (0: none), outside of all tables, among
+ * the words? Values of options and words after "--" do not count, nor does --name=VALUE. For
+ * --help, which works despite errors in other words */
 bool cs_opt_asks(const cs_optset *set, int argc, char **argv, const char *name, char letter);
 
-/** cs_opt_set - one option by long name (no prefix) and text, as a model file or a preset gives it.
+/** cs_opt_set - set one option by long name (no prefix) and text, from a model file or a preset.
  * STR, LIST and files keep the pointer `value`. A FLAG takes its count as a number. CS_OK,
  * CS_EUSAGE, CS_EMEM */
 int cs_opt_set(const cs_opt *opt, void *base, const char *name, const char *value) CS_MUST_CHECK;
@@ -112,22 +113,22 @@ static inline bool cs_opt_takes_word(const cs_opt *o)
 {
     return o->type != CS_OPT_FLAG && o->type != CS_OPT_WHEN;
 }
-/** cs_opt_is_list - can there be several values? */
+/** cs_opt_is_list - does it accept several values? */
 static inline bool cs_opt_is_list(const cs_opt *o)
 {
     return o->type == CS_OPT_LIST || o->type == CS_OPT_INS;
 }
 
-/** cs_opt_add_paths - claim the files that the values of a set name, by base/path_conflicts.h.
- * CS_OK; CS_EUSAGE: one of them is read and written; CS_EMEM */
+/** cs_opt_add_paths - register the files named by the values of a set with base/path_conflicts.h.
+ * CS_OK; CS_EUSAGE: an input is also an output; CS_EMEM */
 int cs_opt_add_paths(const cs_optset *set) CS_MUST_CHECK;
 
-/** cs_opt_release - free what LIST fields of these sets have grown */
+/** cs_opt_release - free the lists of these sets */
 void cs_opt_release(const cs_optset *set);
 
 /**
- * cs_opt_check - is the table sound? unique names and letters, help a lower-case fragment,
- * defaults that parse and lie in range, a FILE that is said to be read or written
+ * cs_opt_check - is the table valid? Unique names and letters, help a lower-case fragment, valid
+ * defaults in range, every FILE an input or output
  *
  * Returns  CS_OK, or CS_EUSAGE with a message naming the row (the unit test walks every table)
  */

@@ -2,9 +2,9 @@
  * opt_doc.c - the option table as --help text and as manual page.
  *
  * DESIGN
- * Both are one walk over the rows. Help is a fragment, what the option takes, and the default in
- * brackets, wrapped to 80 columns; the manual makes sentences of the same parts and adds the row's
- * further sentences. Words are collected first and laid out last.
+ * Both walk over the rows. Help is a fragment, the valid values, and the default in brackets,
+ * wrapped to 80 columns; the manual makes sentences of the same parts and adds the row's further
+ * sentences. Words are collected first and laid out last.
  */
 #include "base/opt.h"
 
@@ -42,13 +42,13 @@ static void add_choices(struct text *t, const cs_opt *o)
         add(t, "%s%s", i ? ", " : "", o->choice[i]);
 }
 
-/* A default worth telling: a flag that is off and a text that is empty speak for themselves. */
+/* Is the default worth showing? Not for flags and empty strings. */
 static bool tells_default(const cs_opt *o)
 {
     return o->def != NULL && o->def[0] != '\0' && o->type != CS_OPT_FLAG;
 }
 
-/* Print words from column HELP_COLUMN on; the cursor stands at `column`. */
+/* Print words from column HELP_COLUMN on; the cursor is at `column`. */
 static void print_wrapped(const char *s, size_t column, FILE *out)
 {
     bool first = true;
@@ -80,7 +80,7 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* Does a choice's help need the list of them? Not where its words name each already. */
+/* Does a choice's help need the list of values? Not if it names each already. */
 static bool lists_choices(const cs_opt *o)
 {
     bool named = true;
@@ -89,7 +89,7 @@ static bool lists_choices(const cs_opt *o)
     return !named;
 }
 
-/* A sentence begins with a capital, unless the first word is one to type. */
+/* A sentence begins with a capital, unless its first word is literal input. */
 static char first_letter(const cs_opt *o)
 {
     const size_t n = strcspn(o->help, " ,:;");

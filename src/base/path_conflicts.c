@@ -1,11 +1,10 @@
 /*
- * path_conflicts.c - the files that a run reads: no output may take the place of one.
+ * path_conflicts.c - input files of a run, which no output may overwrite.
  *
  * DESIGN
- * Two lists, inputs and outputs: device and number of every file that was claimed, and what the
- * user called it. A file is looked for among those of the other kind only. There are few outputs,
- * so that this is cheap even where inputs are many. A file that is not there yet is in no list: it
- * cannot be an input, either.
+ * Two lists, inputs and outputs: device and inode of every registered file, and its name as given.
+ * A file is compared with those of the other kind only. Outputs are few, so this is cheap even with
+ * many inputs. A file that does not exist yet is in no list: it cannot be an input, either.
  */
 #include "base/path_conflicts.h"
 

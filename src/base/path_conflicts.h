@@ -4,20 +4,19 @@
 
 #include "base/err.h"
 
-/* Files are told by device and number, whatever path leads to them; "-" is standard input or
- * output. What is not a regular file (a device, a pipe, a folder) or not there is never in the way.
- * Claims are for a program that runs one command: they are never given back, and all of them are
- * made by the thread that starts the run. A file that a run continues from and writes again (a
- * checkpoint, a journal) is an output and not claimed as an input. */
+/* Files are identified by device and inode, for any path; "-" is standard input or output. Devices,
+ * pipes, folders and missing files never conflict. Registrations are for a program that runs one
+ * command: they are permanent, and made by the thread that starts the run. A file that a run
+ * resumes from and rewrites (a checkpoint, a journal) is an output, not an input. */
 
-/** cs_paths_add_input - the run reads this file. CS_OK; CS_EUSAGE naming an output that was claimed
- * before and is the same file; CS_EMEM */
+/** cs_paths_add_input - register an input. CS_OK; CS_EUSAGE naming a registered output that is the
+ * same file; CS_EMEM */
 int cs_paths_add_input(const char *path) CS_MUST_CHECK;
-/** cs_paths_add_output - the run will write this file; for outputs that are known before they are
- * opened. CS_OK; CS_EUSAGE naming an input that is the same file; CS_EMEM */
+/** cs_paths_add_output - register an output before it is opened. CS_OK; CS_EUSAGE naming an input
+ * that is the same file; CS_EMEM */
 int cs_paths_add_output(const char *path) CS_MUST_CHECK;
-/** cs_paths_check_output - is this output none of the inputs? Every output is asked for when it is
- * opened. CS_OK, CS_EUSAGE. Thread: any, once inputs are claimed */
+/** cs_paths_check_output - is this output different from all inputs? Called when an output is
+ * opened. CS_OK, CS_EUSAGE. Thread: any, after the inputs are registered */
 int cs_paths_check_output(const char *path) CS_MUST_CHECK;
 
 #endif

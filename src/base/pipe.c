@@ -7,9 +7,8 @@
  * that holds the count, because the waiter frees the chunk as soon as it sees the zero, which may
  * be before the other thread has left pthread_cond_broadcast().
  *
- * The first failing stage decides what is reported. A CS_ECANCEL that comes after a cancel is an
- * echo and decides nothing; one that comes first (the reader of our output has gone) is a reason
- * like any other.
+ * The first failing stage determines the error. A CS_ECANCEL after a cancel is a consequence and
+ * ignored; a first one (the reader of our output has closed it) is an error like any other.
  */
 #include "base/pipe.h"
 
@@ -121,7 +120,7 @@ void cs_pipe_free(cs_pipe *p)
     free(p);
 }
 
-/* A handful of rows at most, so memory for them is of the kind that is simply there. */
+/* A few rows at most, so cs_xmalloc() suffices. */
 static void *room_for_one(void *rows, size_t n, size_t *cap, size_t size)
 {
     if (n < *cap)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* More is no slip: of long words that share a beginning, a third is another word. */
+/* Maximum number of changed letters in a typing error. */
 enum { MOST_SLIPS = 3 };
 
 static size_t min3(size_t a, size_t b, size_t c)

@@ -12,11 +12,10 @@ typedef struct cs_suggest {
     char        best[CS_SUGGEST_BYTES], hint[CS_SUGGEST_BYTES + 24];
 } cs_suggest;
 
-/** cs_suggest_begin - nothing is known yet; `typed` stays the caller's and must outlive the
- * result */
+/** cs_suggest_begin - start without candidates; `typed` must outlive the result */
 cs_suggest cs_suggest_begin(const char *typed);
 
-/** cs_suggest_try - a word that is known; of equally near ones the first counts */
+/** cs_suggest_try - add a candidate; of equally near ones the first is used */
 void cs_suggest_try(cs_suggest *n, const char *word);
 
 /** cs_suggest_hint - "did you mean 'WORD'? " of the nearest, in `n`; "" if more than three letters

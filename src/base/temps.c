@@ -2,10 +2,10 @@
  * temps.c - the names of unfinished files, and the signals and exits that remove them.
  *
  * DESIGN
- * The names are in a fixed table of atomic pointers. Whoever takes a pointer out owns it:
- * cs_temps_drop() frees it, the handler of a second signal unlinks what it names. Nothing else is
- * safe in a handler. The first signal only sets a flag and wakes whoever polls, and the program
- * ends in its own way.
+ * The names are in a fixed table of atomic pointers. Removing a pointer takes ownership:
+ * cs_temps_drop() frees it, the handler of a second signal unlinks the file. Nothing else is safe
+ * in a handler. The first signal only sets a flag and wakes pollers, and the program ends
+ * regularly.
  */
 #define _GNU_SOURCE              /* pipe2 */
 #include "base/temps.h"
@@ -27,7 +27,8 @@ enum { MAX_TEMPS = 64 };
 static _Atomic(char *) temps[MAX_TEMPS];
 static atomic_int caught;
 static pid_t owner;
-static int told_by = -1, tell_by = -1;      /* the ends of a pipe: a byte in it, a signal came */
+static int told_by = -1, tell_by = -1;      /* the ends of a pipe, which holds a byte after a
+                                             * signal */
 
 static void remove_temps(bool may_free)
 {

@@ -2,10 +2,11 @@
 #ifndef CS_BASE_TEMPS_H
 #define CS_BASE_TEMPS_H
 
-/** cs_temps_add - note a file to remove; a slot, or -1 when the table is full. Takes the name, of
- * cs_alloc(), in every case: with memory that is there before the file is, none stays without it */
+/** cs_temps_add - register a file to remove; returns a slot, or -1 if the table is full. Takes the
+ * name, of cs_alloc(), in every case: with memory that is there before the file is, none stays
+ * without it */
 int cs_temps_add(char *path);
-/** cs_temps_drop - forget it: it is complete, or removed already; accepts -1 */
+/** cs_temps_drop - unregister it: complete, or removed already; accepts -1 */
 void cs_temps_drop(int slot);
 
 #endif

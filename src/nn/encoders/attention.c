@@ -95,7 +95,7 @@ cs_fkernel cs_fkernel_declare(cs_params *ps, const cs_fkernel_cfg *c, int32_t la
     cs_fkernel m = { .n_head = (int32_t)c->heads, .head = (int32_t)(c->dim / c->heads),
                      .rank = (int32_t)c->rank, .n_unit = (int32_t)c->units, .gated = c->gated,
                      .shared = c->shared, .ortho = c->ortho, .layer = layer };
-    /* Where the regulariser wants them to be, if there is one. */
+    /* Targets of the regulariser, if there is one. */
     const cs_init first = c->ortho > 0 ? CS_INIT_ORTHOGONAL : CS_INIT_NORMAL;
 
     m.q = project(ps, c->dim, c->dim, true, name, "wq");
@@ -166,7 +166,7 @@ static void penalise(cs_ctx *cx, const cs_fkernel *m, int32_t n_seg)
         for (int32_t h = 0; h < (m->shared ? 1 : m->n_head); h++) {
             cs_mat gram = cs_tmp(cx, m->head, m->head);
             cs_gram(cx, kernel_of(cx, m, m->f[i], h, m->head, m->head), gram);
-            /* Each sequence pays its share, so that a step of several batches pays once. */
+            /* Each sequence adds its share, so a step of several batches adds the penalty once. */
             cs_penalty(cx, CS_PEN_ORTHO, m->ortho * n_seg, gram);
         }
 }

@@ -2,9 +2,9 @@
  * enc_cdil.c - CDIL: circular dilated convolutions, one stack or an encoder and a decoder.
  *
  * DESIGN
- * Layer l has dilation D 2^(l-1), so that after ceil(log2(N/2)) layers with D 1 every token has
- * seen every other one; with a larger D, those D, 2 D ... tokens away, in fewer layers. CDIL-CNN
- * has one convolution per layer with weight normalisation; CDIL for DNA has two with batch
+ * Layer l has dilation D 2^(l-1), so after ceil(log2(N/2)) layers with D 1 every token depends on
+ * every other one; with a larger D, on those D, 2 D ... tokens away, in fewer layers. CDIL-CNN has
+ * one convolution per layer with weight normalisation; CDIL for DNA has two with batch
  * normalisation, twice the channels between them, and a second stack (decoder, or predictor) on the
  * first. Released code and papers differ in how many layers there are: here the model fixes them,
  * or every sequence has its own number, which needs layers of one width.
@@ -74,7 +74,7 @@ struct cdil_net {
     cs_cdil *stack[2];           /* encoder; decoder or NULL */
     int32_t  n_layer[2];
     bool     own;
-    int32_t  n_less;             /* layers that the first one's dilation saves */
+    int32_t  n_less;             /* layers saved by the first one's dilation */
     int32_t  in_width, width;
 };
 

@@ -4,11 +4,11 @@
  * DESIGN
  *   y = norm(x + rotate(fc2(dropout(gelu(fc1(prenorm(x)))))))
  *
- * The channels are M+1 tracks of `track` channels, M = ceil(log2 max-len). Track 0 stays; track i
- * is rotated by 2^(i-1) tokens within its own sequence, so that after ceil(log2 N) blocks every
- * token has seen every other one. Released code and paper differ: the paper rotates before it
- * mixes, the code after; we follow the code. The code takes the number of blocks from the first
- * sequence of a batch; here every sequence has its own, because batches hold one depth only.
+ * The channels are M+1 tracks of `track` channels, M = ceil(log2 max-len). Track 0 is fixed; track
+ * i is rotated by 2^(i-1) tokens within its own sequence, so after ceil(log2 N) blocks every token
+ * depends on every other one. Released code and paper differ: the paper rotates before it mixes,
+ * the code after; we follow the code. The code takes the number of blocks from the first sequence
+ * of a batch; here every sequence has its own, because batches hold one depth only.
  *
  * With --encoder.reversible the channels are two halves a and b, each with all tracks, of half the
  * channels, and a block is
@@ -16,10 +16,10 @@
  *   a = a + rotate(f(b)),  b = b + rotate(g(a)),  f, g = fc2(dropout(gelu(fc1(prenorm(.)))))
  *
  * (Gomez et al., The reversible residual network, 2017), as many weights and products as before,
- * but another function. What a block took comes back from what it gave, so that training keeps the
- * last block's output only. Both parts rotate: half b of the input reaches both halves of the
- * output of k blocks by 2k - 1 rotations in a row or more, and k of them suffice, one for every
- * binary digit of a distance, so that ceil(log2 N) blocks still show every token to all.
+ * but another function. A block's input is recomputed from its output, so training stores the last
+ * block's output only. Both parts rotate: half b of the input reaches both halves of the output of
+ * k blocks by 2k - 1 rotations in a row or more, and k of them suffice, one for every binary digit
+ * of a distance, so ceil(log2 N) blocks still connect all tokens.
  */
 #include <stddef.h>
 
@@ -80,7 +80,8 @@ static const cs_opt options[] = {
     { CS_OPT_END, 0, NULL, 0, NULL, NULL, NULL, NULL, 0, 0, NULL }
 };
 
-/* What a block's forward function needs; points back because a node of the tape has one pointer. */
+/* Arguments of a block's forward function; has a back pointer because a node of the tape has one
+ * pointer. */
 struct block {
     const struct chord *net;
     cs_norm   prenorm, norm;
@@ -92,7 +93,7 @@ struct chord {
     struct config cfg;
     int32_t       n_block, width;
     int32_t       n_part, part_width, track;   /* parts of a block; channels of one, of a track */
-    bool          thin;          /* a linear layer is a product of two */
+    bool          thin;          /* a linear layer is a low-rank product */
     struct block  block[];
 };
 
@@ -170,7 +171,7 @@ static cs_chord weights(const cs_params *ps, const struct block *k)
                        cs_value(ps, k->fc2.b), (int32_t)k->net->cfg.track };
 }
 
-/* Nothing but two whole linear layers, so that the fused kernel computes it. */
+/* Only two full-rank linear layers, as required by the fused kernel. */
 static bool is_plain(const cs_ctx *cx, const struct chord *e)
 {
     const struct config *c = &e->cfg;
@@ -223,8 +224,8 @@ static cs_mix mix_of(const struct block *k)
                      k->net->track };
 }
 
-/* One kernel where there is one; in training some rows at a time where that can be; else as it is
- * written. The rescale rule wants a sequence and its baseline in one matrix. */
+/* One fused kernel if available; in training ranges of rows if possible; else composed ops. The
+ * rescale rule needs a sequence and its baseline in one matrix. */
 static void run_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 {
     const struct block *k = net;
@@ -254,7 +255,8 @@ static int32_t blocks_of(const struct chord *e, cs_seg seg)
     }
 }
 
-/* The blocks as one run for a prediction; false where they cannot be. `block` is space for them. */
+/* All blocks in one call for a prediction; false if impossible. `block` is scratch memory for
+ * them. */
 static bool as_run(const cs_ctx *cx, const struct chord *e, int32_t depth, cs_chord *block,
                    cs_chord_run *q)
 {
@@ -285,7 +287,7 @@ static cs_mat chord_mean(cs_ctx *cx, const void *net, cs_seg seg, const int32_t 
     return cs_chord_answer(cx, seg, &q);
 }
 
-/* In place, also when training: x is there again when the backward pass has come through. */
+/* In place, also when training: the backward pass restores x. */
 static void coupled_blocks(cs_ctx *cx, const struct chord *e, cs_seg seg, int32_t depth, cs_mat x)
 {
     cs_mat a = cs_columns(x, 0, e->part_width), b = cs_columns(x, e->part_width, e->part_width);

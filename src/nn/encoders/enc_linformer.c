@@ -6,8 +6,9 @@
  *   pre        x = x + attention(norm1(x)),  x = x + w2(act(w1(norm2(x))))
  *   post       x = norm1(x + attention(x)),  x = norm2(x + w2(act(w1(x))))
  *
- * As lucidrains' implementation, pre; post is the paper's figure. E and F belong to positions, so
- * the longest sequence is fixed; a shorter one uses their first rows, as that implementation does.
+ * As lucidrains' implementation, pre; post is the paper's figure. E and F are indexed by position,
+ * so the maximum length is fixed; a shorter sequence uses their first rows, as in that
+ * implementation.
  */
 #include <stddef.h>
 

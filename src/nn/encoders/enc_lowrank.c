@@ -1,5 +1,5 @@
 /*
- * enc_lowrank.c - the Low-Rank Transformer: linear layers as products of two thin ones.
+ * enc_lowrank.c - the Low-Rank Transformer: linear layers as products of two low-rank factors.
  *
  * DESIGN
  *   code   LED(x) = B(A x) + b, A (rank, n), B (m, rank)

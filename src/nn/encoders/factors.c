@@ -9,7 +9,7 @@
 /* linear, GELU, linear */
 struct network { cs_linear fc1, fc2; };
 
-/* Points back because a node of the tape has one pointer. */
+/* Has a back pointer because a node of the tape has one pointer. */
 struct factor { const cs_factors *net; struct network f; cs_links links; };
 
 struct cs_factors {
@@ -68,8 +68,8 @@ static void compute(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
     cs_linear_into(cx, &f->fc2, h, y);
 }
 
-/* Where the result after factor m goes, -1 being g(V). The last one is y; before that, without
- * gradients, y and a spare matrix take turns. */
+/* Destination of the result after factor m, -1 being g(V). The last one is y; before, without
+ * gradients, y and a second matrix alternate. */
 static cs_mat target(cs_ctx *cx, int32_t n, int32_t m, cs_mat y, cs_mat *spare)
 {
     if (m == n - 1 || (!cx->recording && (n - 1 - m) % 2 == 0))

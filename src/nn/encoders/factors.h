@@ -6,7 +6,7 @@
 #include "nn/ops/ops_sparse.h"
 
 typedef enum cs_protocol { CS_PROTOCOL_CHORD, CS_PROTOCOL_CDIL } cs_protocol;
-/* What is added after every factor: nothing, g(V), or what the factor was applied to. */
+/* Residual after every factor: none, g(V), or the factor's input. */
 typedef enum cs_factor_res { CS_FACTOR_PLAIN, CS_FACTOR_FIRST, CS_FACTOR_LAST } cs_factor_res;
 
 /* One layer. Networks are linear, GELU, linear. */
@@ -27,10 +27,11 @@ void        cs_factors_free(cs_factors *e);
 /**
  * cs_factors_apply - a layer's result into y
  *
- * n        the first n factors; under the chord protocol with n + 1 links each, which is what spans
- *          2^n tokens: further ones would lead to the same tokens again
+ * n        the first n factors; under the chord protocol with n + 1 links each, which span 2^n
+ *          tokens: further links would be duplicates
  * Shapes   x (N, n_x), v (N, n_in), y (N, n_out), which overlaps neither
- * Memory   where blocks run again going backward, what every factor gave is kept, not its entries
+ * Memory   with recomputation in the backward pass, every factor's result is stored, not its
+ *          entries
  * Notes    cs_tell(): "V0" (g of v), "W1" (entries of the first factor) and "V1" (after it), layer
  */
 void cs_factors_apply(cs_ctx *cx, const cs_factors *e, cs_seg seg, int32_t n, cs_mat x, cs_mat v,

@@ -1,5 +1,5 @@
-/* sublayer.h - what layers of attention encoders are made of: projections, feed-forward networks,
- * residuals with their normalisation, stacks of layers. */
+/* sublayer.h - parts of attention layers: projections, feed-forward networks, residuals with
+ * normalisation, stacks. */
 #ifndef CS_NN_SUBLAYER_H
 #define CS_NN_SUBLAYER_H
 
@@ -37,7 +37,7 @@ cs_proj cs_proj_declare_parts(cs_params *ps, int32_t n_part, bool flat, int32_t 
 /** cs_proj_apply - a new (N, n_out) matrix */
 cs_mat cs_proj_apply(cs_ctx *cx, const cs_proj *p, cs_mat x);
 
-/** cs_check_heads - CS_OK, or CS_EUSAGE when they do not divide the channels (--encoder.dim) */
+/** cs_check_heads - CS_OK, or CS_EUSAGE if they do not divide the channels (--encoder.dim) */
 int cs_check_heads(int64_t dim, int64_t heads);
 
 /* Activations of a feed-forward network, for an ENUM option: in the order of cs_ffn_acts. */
@@ -46,13 +46,13 @@ extern const cs_act cs_ffn_acts[];
 
 /* down(dropout(act(up(x)))) */
 typedef struct cs_ffn { cs_proj up, down; cs_act act; double dropout; } cs_ffn;
-/** cs_ffn_apply - a new matrix; a cs_sub_fn. seg is not looked at */
+/** cs_ffn_apply - a new matrix; a cs_sub_fn. seg is ignored */
 cs_mat cs_ffn_apply(cs_ctx *cx, const void *ffn, cs_seg seg, cs_mat x);
 
-/* A part of a layer that a residual goes around: a new matrix from x, which it leaves alone. */
+/* The branch of a residual: a new matrix from x, which is unchanged. */
 typedef cs_mat (*cs_sub_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x);
 
-/* A sublayer and what is around it. */
+/* A sublayer with its residual and norm. */
 typedef struct cs_sublayer { cs_norm norm; bool pre; double dropout; } cs_sublayer;
 /** cs_sublayer_apply - y = norm(x + f(x)), or x + f(norm(x)) when pre; dropout of what f returns */
 void cs_sublayer_apply(cs_ctx *cx, const cs_sublayer *a, cs_sub_fn f, const void *net, cs_seg seg,

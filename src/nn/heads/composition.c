@@ -5,7 +5,7 @@
 
 #include "nn/ops/ops.h"
 
-/* The padding row, by which every vocabulary begins. */
+/* The padding row, first in every vocabulary. */
 enum { PAD = 0, N_BEFORE = 2 };
 
 int32_t cs_composition_words(int32_t k)
@@ -40,7 +40,7 @@ void cs_composition_free(cs_composition *c)
     free(c);
 }
 
-/* The map goes to the backend once: no step changes it. */
+/* The map is uploaded once: it is constant. */
 static cs_words words_of(cs_ctx *cx, const cs_composition *c)
 {
     const cs_word_map *w = &c->words;

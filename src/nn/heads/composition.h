@@ -1,11 +1,11 @@
 /* composition.h - composition path of heads: logits from word counts, added to the encoder's.
  *
- * DESIGN. A branch of a head: the mean of the embeddings of a sequence's words of k bases, either
- * strand's the same, normalised, a hidden layer, an answer, which is added to that of the encoder's
+ * DESIGN. A branch of a head: the mean embedding of a sequence's words of k bases (equal for both
+ * strands), normalisation, a hidden layer, and logits, which are added to those of the encoder's
  * branch. It is the network of the default model (ChordMixer without blocks). The encoder's branch
- * begins at zero, so that both begin with what composition tells.
+ * starts at zero, so the head starts with the composition's prediction.
  *
- * Words are put together from tokens (exec/words.c says which), so that batches hold one text.
+ * Words are formed from tokens (exec/words.c), so batches hold one token sequence.
  */
 #ifndef CS_NN_COMPOSITION_H
 #define CS_NN_COMPOSITION_H
@@ -21,13 +21,13 @@ typedef struct cs_composition {
     int         embed;
     cs_norm     norm;
     cs_linear   fc, out;
-    cs_word_map words;           /* map: owned, host memory; NULL until it is known */
+    cs_word_map words;           /* map: owned, host memory; NULL until set */
 } cs_composition;
 
 enum { CS_COMPOSITION_K = 8 };   /* the longest words */
 
-/** cs_composition_words - words of k bases of which one and its reverse complement are the same,
- * and the two ids that every vocabulary begins with */
+/** cs_composition_words - number of words of k bases, a word and its reverse complement counted
+ * once, plus the two first ids of every vocabulary */
 int32_t cs_composition_words(int32_t k);
 
 /**
@@ -38,8 +38,8 @@ cs_composition *cs_composition_new(int32_t k, int32_t channels, int32_t hidden, 
                                    int32_t n_out, cs_params *ps);
 void cs_composition_free(cs_composition *c);     /* accepts NULL */
 
-/** cs_composition_apply - a new (n_seg, n_out) matrix, of the pass's tokens (cx->text). A place
- * where no whole word begins counts as a word of zeros in the mean */
+/** cs_composition_apply - a new (n_seg, n_out) matrix, of the pass's tokens (cx->text). Positions
+ * without a whole word count as zero vectors in the mean */
 cs_mat cs_composition_apply(cs_ctx *cx, const cs_composition *c);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * head_multilabel.c - several labels per sequence: a probability each, of the pooled answer.
+ * head_multilabel.c - head multilabel: several labels per sequence, a probability each.
  *
- * Labels need not exclude each other, and a record may be known for some of them only: a target is
- * 0, 1 or NaN. The loss of a record is the sum of the cross-entropies of those that are known, over
- * the number of all labels, so that every known target counts the same, whatever else its record
- * lacks; torch's BCEWithLogitsLoss, where nothing is masked. The weights are its pos_weight.
+ * Labels are not mutually exclusive, and may be unknown: a target is 0, 1 or NaN. The loss of a
+ * record is the sum of the cross-entropies of its known labels, divided by the number of all
+ * labels, so every known target has the same weight; without masks it is torch's BCEWithLogitsLoss.
+ * The weights are its pos_weight.
  */
 #include "nn/heads/head.h"
 #include "nn/heads/pooled.h"

@@ -1,9 +1,9 @@
 /* head_token.c - head token: one class per token, softmax cross-entropy per row.
  *
- * The loss of a record is the mean over its tokens with a known class, so that a record counts as
- * much as it does with other heads, however long it is and however much of it is masked; one
- * without a known token counts nothing. Weights of classes multiply a token's loss, they do not
- * divide the mean: else a record of one class would undo them.
+ * The loss of a record is the mean over its tokens with a known class, so records have equal weight
+ * for any length and mask, as with other heads; one without known tokens has none. Class weights
+ * multiply a token's loss, but do not divide the mean: else they would cancel in a record of one
+ * class.
  */
 #include "nn/heads/head.h"
 #include "nn/heads/pooled.h"

@@ -1,8 +1,8 @@
-/* head_variant.c - the effect of a variant: what the pooled difference of reference and alternate
- * says of every label, a probability each.
+/* head_variant.c - head variant: a probability per label from the pooled difference of reference
+ * and alternate.
  *
- * Labels need not exclude each other: 49 tissues have 49 answers, and a record's loss is the sum of
- * the cross-entropies of those that it has a truth for. Source: Cheng et al., CDIL for DNA, 2023,
+ * Labels are not mutually exclusive: 49 tissues have 49 predictions, and a record's loss is the sum
+ * of the cross-entropies of its known labels. Source: Cheng et al., CDIL for DNA, 2023,
  * github.com/wiedersehne/cdilDNA (encoder of both, difference, predictor, mean, linear).
  */
 #include "nn/heads/head.h"

@@ -1,5 +1,5 @@
-/* pooled.c - convolutions or none, one vector for the tokens of a sequence or for each, a linear or
- * a two-layer network. */
+/* pooled.c - parts of heads: optional convolutions, pooling, and a linear or two-layer output
+ * network. */
 #include "nn/heads/pooled.h"
 
 #include <math.h>
@@ -9,12 +9,12 @@
 #include "base/mem.h"
 #include "nn/ops/ops.h"
 
-/* The first kinds of cs_norm_names. Batches hold one depth and often one sequence: statistics over
- * them, as the others take, say nothing here. */
+/* The first kinds of cs_norm_names. Batches hold one depth and often one sequence, so batch
+ * statistics of the other kinds are useless. */
 static const char *const norms[] = { "none", "layer", NULL };
 
 enum { PREDICTOR_NONE, PREDICTOR_CDIL };
-/* What of both sequences a head of two parts subtracts. */
+/* Vectors that a head of two parts subtracts. */
 enum { COMPARE_POOLED, COMPARE_HIDDEN };
 static const char *const compared[] = { "pooled", "hidden", NULL };
 
@@ -121,7 +121,7 @@ int cs_pooled_check_rows(const void *cfg)
     return cs_pooled_check_parts(cfg);
 }
 
-/* As CDIL for DNA has them (Cheng et al. 2023), but for the normalisation. */
+/* As in CDIL for DNA (Cheng et al. 2023), except the normalisation. */
 static cs_cdil *new_predictor(const cs_pooled_cfg *c, int32_t width, int32_t channels,
                               cs_params *ps)
 {
@@ -178,7 +178,7 @@ static cs_mat pool(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
     return cs_pooling_apply(cx, &p->pooling, seg, predict(cx, p, seg, h));
 }
 
-/* What the last layer takes. */
+/* Input of the last layer. */
 static cs_mat hidden(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
 {
     if (p->cfg.norm != CS_NORM_NONE) {
@@ -236,7 +236,7 @@ cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
     return cs_linear_apply(cx, &p->out, hidden(cx, p, seg, predict(cx, p, seg, h)));
 }
 
-/* In double precision: it costs nothing beside the network, and reasonable sums of it are 1. */
+/* In double precision: cheap compared with the network, and probabilities sum to 1. */
 void cs_pooled_decide(float *v, int64_t n, double temperature)
 {
     double most = (double)v[0], sum = 0;

@@ -28,19 +28,19 @@ typedef struct cs_pooled {
     cs_norm       norm;
     cs_linear     fc, out;       /* fc only with cfg.hidden > 0 */
     bool          is_variant;    /* of a head of two parts; set by that head */
-    int32_t       width;         /* of what pooling gives */
-    int32_t       n_level;       /* of the classes' tree; 0: there is none */
+    int32_t       width;         /* width of the pooled vector */
+    int32_t       n_level;       /* of the classes' tree; 0: none */
     cs_real      *group, *share; /* [n_level * n_out] as in cs_clades, host memory */
 } cs_pooled;
 
-/** cs_pooled_check - CS_OK, or CS_EUSAGE naming what does not fit (a head's `check`) */
+/** cs_pooled_check - CS_OK, or CS_EUSAGE naming the invalid setting (a head's `check`) */
 int cs_pooled_check(const void *cfg);
-/** cs_pooled_check_tree - the same for the head that has a tree of the classes */
+/** cs_pooled_check_tree - the same for the head with a tree of classes */
 int cs_pooled_check_tree(const void *cfg);
-/** cs_pooled_check_rows - the same for a head that answers for tokens: it has no pooling */
+/** cs_pooled_check_rows - the same for a head with predictions per token, without pooling */
 int cs_pooled_check_rows(const void *cfg);
 
-/** cs_pooled_check_parts - the same for a head of two parts: it has no composition path */
+/** cs_pooled_check_parts - the same for a head of two parts, without composition path */
 int cs_pooled_check_parts(const void *cfg);
 
 /** cs_pooled_check_variant - the same for the head variant */
@@ -58,14 +58,14 @@ void       cs_pooled_free(void *pooled);
  * and the hidden layer (linear, GELU, dropout) if there are such, the linear layer. Shapes h (N,
  * width), which may be overwritten when not training; returns (n_seg, n_out) */
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
-/** cs_pooled_answer - what follows the pooling, or of differences of hidden layers the last layer.
+/** cs_pooled_answer - the layers after pooling, or the last layer for differences of hidden layers.
  * Shapes x (n_seg, p->width), or (n_seg, cfg.hidden) */
 cs_mat cs_pooled_answer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x);
 
-/** cs_pooled_by_part - of a head of two parts: are they pooled before they are subtracted? */
+/** cs_pooled_by_part - of a head of two parts: does it pool before subtracting? */
 bool   cs_pooled_by_part(const cs_pooled *p);
-/** cs_pooled_by_hidden - of a head of two parts: is it the hidden layers of both that are
- * subtracted? Those of a model to start from are then taken over (a head's `keeps_hidden`) */
+/** cs_pooled_by_hidden - of a head of two parts: does it subtract hidden layers? --init then copies
+ * those layers (a head's `keeps_hidden`) */
 bool   cs_pooled_by_hidden(const void *pooled);
 /** cs_pooled_part - a head's `part` */
 cs_mat cs_pooled_part(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h);
@@ -73,20 +73,20 @@ cs_mat cs_pooled_part(cs_ctx *cx, const void *pooled, cs_seg seg, cs_mat h);
 /** cs_pooled_rows - the same without pooling: a prediction for every token; returns (N, n_out) */
 cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
 
-/** cs_pooled_decide - a head's `decide` for the n classes of one answer: softmax of the raw values
- * over the temperature */
+/** cs_pooled_decide - a head's `decide` for the n classes of one prediction: softmax of the raw
+ * values over the temperature */
 void cs_pooled_decide(float *v, int64_t n, double temperature);
 
 /** cs_pooled_answer_len - a head's `answer_len`: a value for each output */
 int64_t cs_pooled_answer_len(const void *pooled, int64_t n_tok);
 /** cs_pooled_class, cs_pooled_softmax, cs_pooled_decide_class - `n_target`, `activate` and `decide`
- * of heads that give each sequence one class */
+ * of heads with one class per sequence */
 int32_t cs_pooled_class(const void *pooled);
 void    cs_pooled_softmax(cs_ctx *cx, const void *pooled, cs_mat y);
 void    cs_pooled_decide_class(const void *pooled, float *v, int64_t n, double temperature);
 
 /** cs_pooled_labels, cs_pooled_sigmoid, cs_pooled_decide_labels - `n_target`, `activate` and
- * `decide` of heads whose outputs are labels that do not exclude each other: a probability each */
+ * `decide` of heads with labels that are not mutually exclusive: a probability each */
 int32_t cs_pooled_labels(const void *pooled);
 void    cs_pooled_sigmoid(cs_ctx *cx, const void *pooled, cs_mat y);
 void    cs_pooled_decide_labels(const void *pooled, float *v, int64_t n, double temperature);
@@ -99,7 +99,7 @@ int32_t cs_pooled_n_vector(const void *pooled, bool is_hidden);
 int32_t cs_pooled_word(const void *pooled);
 void    cs_pooled_take_words(void *pooled, cs_word_map words);
 
-/** cs_pooled_by_mean - is the mean over each segment all that it uses? (a head's `pools`) */
+/** cs_pooled_by_mean - does it use only the mean over each segment? (a head's `pools`) */
 bool cs_pooled_by_mean(const void *pooled);
 
 #endif

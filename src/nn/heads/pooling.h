@@ -10,18 +10,17 @@ typedef enum cs_pool {
 } cs_pool;
 
 typedef struct cs_pooling {
-    int32_t n;                   /* vectors that stand side by side */
+    int32_t n;                   /* concatenated vectors */
     cs_pool kind[CS_POOL_KINDS];
     int64_t centre;              /* tokens in the middle */
     int32_t width;               /* channels of a token */
     int     score;               /* of attention */
 } cs_pooling;
 
-/** cs_pooling_parse - the kinds that a text names, "mean" or "mean+max"; CS_EUSAGE where it names
- * another one or one twice */
+/** cs_pooling_parse - parse kinds, "mean" or "mean+max"; CS_EUSAGE for unknown or repeated ones */
 int cs_pooling_parse(const char *text, cs_pooling *p) CS_MUST_CHECK;
-/** cs_pooling_declare - for tokens of so many channels; attention has "NAME.weight" (1, width), all
- * zero: it begins as the mean */
+/** cs_pooling_declare - for tokens of `width` channels; attention has "NAME.weight" (1, width), all
+ * zero: it starts as the mean */
 void cs_pooling_declare(cs_pooling *p, int64_t centre, int32_t width, cs_params *ps,
                         const char *name);
 /** cs_pooling_width - columns of the result */

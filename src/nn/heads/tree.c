@@ -8,7 +8,7 @@ int cs_tree_within(const cs_tree *t, int32_t at, int32_t top)
     return at == top;
 }
 
-/* The first node behind a clade. */
+/* The first node after a clade. */
 static int32_t end_of(const cs_tree *t, int32_t node)
 {
     int32_t i = node + 1;
@@ -32,7 +32,7 @@ int32_t cs_tree_top(const cs_tree *t)
 {
     int32_t at = 0;
 
-    /* Its only child spans what is left, and it is not a class itself. */
+    /* Its only child spans the rest, and it is not a class itself. */
     while (at + 1 < t->n_node && t->class_no[at] < 0 && end_of(t, at + 1) == t->n_node)
         at++;
     return at;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Node 0 is the root. Nodes are in preorder: a clade is a node and those right behind it. */
+/* Node 0 is the root. Nodes are in preorder: a clade is a node and its immediate successors. */
 typedef struct cs_tree {
     const int32_t *parent;       /* [n_node] a node before this one; -1: the root */
     const int32_t *class_no;     /* [n_node] the class that it is, or -1 */
@@ -19,20 +19,19 @@ int cs_tree_within(const cs_tree *t, int32_t at, int32_t top);
  * there. v [n_class] */
 double cs_tree_sum(const cs_tree *t, const float *v, int32_t node);
 
-/** cs_tree_top - the last node that all classes are below or at: a call of it would say nothing */
+/** cs_tree_top - the deepest node above all classes: a call of it has no information */
 int32_t cs_tree_top(const cs_tree *t);
 
 /**
- * cs_tree_call - the deepest node that is sure enough
+ * cs_tree_call - the deepest node with sufficient probability
  *
  * From cs_tree_top() down, the most probable child each time (the first of equals) for as long as
- * its probability is at least `least`, and no less than that of the class that the node itself may
- * be. A path of its own: every node of it is the best one of its rank among those that the one
- * above leaves.
+ * its probability is at least `least`, and no less than that of the node's own class, if any. Every
+ * node of the path is the best one among its siblings.
  *
  * v        [n_class] probabilities
  * p        receives the probability of the node returned, or of the best child where none passed
- * Returns  a node below the top, or 0: no child of it is that sure
+ * Returns  a node below the top, or 0: no child of it is sufficient
  */
 int32_t cs_tree_call(const cs_tree *t, const float *v, double least, double *p);
 

@@ -1,27 +1,27 @@
 /*
- * blocks.c - a stack of layers, and the way back through it with few of their inputs kept.
+ * blocks.c - stacks of equal blocks with checkpointing.
  *
  * DESIGN
- * Layer l turns x_l into x_{l+1}. With cx->keep the stack is one step of the tape. Its layers take
- * turns in two places of the arena, x_l in place l % 2, and copies of some inputs lie aside, where
- * nothing has a gradient. Of seven layers with two copies:
+ * Layer l turns x_l into x_{l+1}. With cx->keep the stack is one step of the tape. Its layers
+ * alternate between two buffers of the arena, x_l in buffer l % 2; copies of some inputs
+ * (checkpoints) are in memory without gradients. Of seven layers with two copies:
  *
  *   forward    x0 x1 x2 x3 x4 x5 x6 y     copies of x0 and x3
  *   backward   layer 6 (x6 is in its place still); x3 again, x4, x5, layer 5; x3, x4, layer 4;
  *              x3, layer 3; x0, x1, keep it; x2, layer 2; x1, layer 1; x0, layer 0
  *
- * Going back through a layer is what cs_rerun_*() do: it runs once more, recorded, from its place
- * into the other one. The gradient of x_l lies with x_l's place, so two of them do, too. Where the
- * layer's last op need not compute what it gives (cs_is_unread()), x_{l-1} survives in that place
- * if it was there, and is not run for again.
+ * The backward pass through a layer uses cs_rerun_*(): it runs again, recorded, from its buffer
+ * into the other one. The gradient of x_l belongs to x_l's buffer, so two gradients suffice. If the
+ * layer's last op may skip its result (cs_is_unread()), x_{l-1} survives in that buffer and is not
+ * recomputed.
  *
- * What forward kept follows from the numbers alone, so a node need not list it.
+ * The checkpoints follow from the numbers alone, so a node need not list them.
  *
- * Copies are in bf16 where the backend has that, half the memory, and forward continues from x_l as
- * it is. Going back through the layer that such a copy is the input of, a fused block gives the
- * same bits, as it rounds what it multiplies. But the residual sum of a layer that runs again
- * begins with the rounded x_l, so the inputs behind it differ by up to 2^-9 of x_l, and gradients
- * by less than computing in bf16 does to them (tests/gpu/test_checkpoint_blocks.c).
+ * Checkpoints are in bf16 if supported by the backend, in half the memory; forward continues from
+ * the exact x_l. In the backward pass through the layer of such an input, a fused block gives the
+ * same bits, as it rounds its operands anyway. But a recomputed layer's residual sum starts from
+ * the rounded x_l, so the following inputs differ by up to 2^-9 of x_l, and gradients by less than
+ * the error of bf16 itself (tests/gpu/test_checkpoint_blocks.c).
  */
 #include "nn/ops/blocks.h"
 
@@ -33,12 +33,12 @@ struct stack {
     cs_mat      place[2];
     cs_mat      copy;                     /* all copies, one below the other */
     uint64_t    key;                      /* dropout masks before the first layer */
-    int32_t     held[2];                  /* which input a place holds; -1: none */
-    int32_t     n_kept, kept[CS_CHECKPOINT_INPUTS];       /* which inputs are kept, the first one
-                                                           * first */
+    int32_t     held[2];                  /* index of the input in each buffer; -1: none */
+    int32_t     n_kept, kept[CS_CHECKPOINT_INPUTS];       /* indices of the checkpoints, the first
+                                                           * one first */
 };
 
-/* Layers that r runs of each suffice for, with s inputs kept: C(s + r, s); large enough is enough.
+/* Maximum layers for r runs of each with s checkpoints: C(s + r, s), saturated.
  */
 static int64_t reach(int32_t s, int32_t r)
 {
@@ -89,7 +89,7 @@ static void checkpoint(cs_ctx *cx, struct stack *s, int32_t l)
     s->kept[s->n_kept++] = l;
 }
 
-/* The last copy back into its place; the number of the input that it is of. */
+/* Restore the last checkpoint into its buffer; returns the index of its input. */
 static int32_t restore(cs_ctx *cx, struct stack *s)
 {
     const cs_fused *f = &cx->be->fused;
@@ -102,8 +102,8 @@ static int32_t restore(cs_ctx *cx, struct stack *s)
     return l;
 }
 
-/* Which input is to be kept next, when number `from` is the last one kept and layer end-1 the next
- * to go back through. */
+/* Next input to checkpoint, after number `from`, when layer end-1 is the next in the backward
+ * pass. */
 static int32_t next_checkpoint(const struct stack *s, int32_t from, int32_t end)
 {
     return s->n_kept < s->of.n_copy ? from + cs_stack_split(end - from, s->of.n_copy - s->n_kept)
@@ -115,8 +115,8 @@ static void blocks_run(cs_ctx *cx, const struct stack *s, int32_t l)
     s->f(cx, s->layer + (size_t)l * s->of.size, s->seg, s->place[l % 2], s->place[(l + 1) % 2]);
 }
 
-/* Layers from .. to-1, not recorded; keeps inputs for going back through layer end-1 and those
- * before it. */
+/* Run layers from .. to-1, not recorded; stores checkpoints for the backward pass from layer end-1
+ * on. */
 static void advance(cs_ctx *cx, struct stack *s, int32_t from, int32_t to, int32_t end)
 {
     int32_t next = next_checkpoint(s, from, end);
@@ -137,7 +137,7 @@ static void advance(cs_ctx *cx, struct stack *s, int32_t from, int32_t to, int32
 
 /* ---- backward ------------------------------------------------------------------------------ */
 
-/* The copies that the forward run left. */
+/* The checkpoints of the forward pass. */
 static void find_checkpoints(struct stack *s)
 {
     const int32_t n = s->of.n;
@@ -148,7 +148,7 @@ static void find_checkpoints(struct stack *s)
     s->held[(n - 1) % 2] = n - 1;
 }
 
-/* x_l into its place, for going back through layer l. */
+/* Recompute x_l in its buffer, for the backward pass through layer l. */
 static void recompute(cs_ctx *cx, struct stack *s, int32_t l)
 {
     const uint64_t n_random = cx->n_random;

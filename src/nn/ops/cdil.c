@@ -2,9 +2,9 @@
  * cdil.c - layers of circular dilated convolutions: their tensors and their forward pass.
  *
  * DESIGN
- * Tensors have torch's names and layout. A batch normalisation with running statistics is folded
- * into the convolution before it when answering; when learning, and when gradients are wanted of a
- * network that answers, it is a step of its own.
+ * Tensors have torch's names and layout. For predictions a batch normalisation with running
+ * statistics is folded into the convolution before it; in training, and for gradients of
+ * predictions, it is a separate step.
  */
 #include "nn/ops/cdil.h"
 
@@ -19,7 +19,8 @@ const char *const cs_cdil_norm_names[] = { "none", "weight", "batch", "layer", N
 
 struct unit { int v, g, bias; cs_norm norm; };         /* -1: no such tensor */
 
-/* What a layer's forward function needs; points back because a node of the tape has one pointer. */
+/* Arguments of a layer's forward function; has a back pointer because a node of the tape has one
+ * pointer. */
 struct layer {
     const cs_cdil *net;
     int64_t        dilation;

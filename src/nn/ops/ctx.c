@@ -72,7 +72,7 @@ int cs_ctx_reserve(cs_ctx *cx, int64_t n, int64_t n_grad)
         return CS_OK;
     n = aligned(n > cx->cap ? n : cx->cap);
     n_grad = aligned(n_grad > cx->grad_cap ? n_grad : cx->grad_cap);
-    /* What was there is freed first: nothing of it is needed, and both together may not fit. */
+    /* The old memory is freed first: it is not needed, and both together may not fit. */
     free_arenas(cx);
     cx->act = cx->be->op.alloc(cx->be, (size_t)n * sizeof *cx->act);
     if (n_grad > 0)
@@ -104,7 +104,7 @@ void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key)
         cx->be->op.zero(cx->be, cx->loss);
 }
 
-/* Matrices of a dry run point to nowhere. */
+/* Matrices of a dry run have no memory. */
 static cs_mat taken(cs_ctx *cx, int64_t from, int64_t r, int32_t c)
 {
     static cs_real nowhere;
@@ -135,7 +135,7 @@ cs_mat cs_scratch(cs_ctx *cx, int64_t r, int32_t c)
     return taken(cx, cx->cap - cx->scratch, r, c);
 }
 
-/* The user's piece; a dry run makes one for who has none. */
+/* The user's piece; a dry run creates it if missing. */
 static cs_piece *piece_of(cs_ctx *cx, const void *user, int64_t n)
 {
     for (size_t i = 0; i < cx->n_piece; i++)

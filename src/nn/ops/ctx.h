@@ -2,11 +2,11 @@
  *
  * DESIGN. Activations come from a bump arena in backend memory. When training, a second arena of
  * the same layout holds their gradients: the gradient of an activation lies at the offset of the
- * activation, and the gradient of a parameter at the offset of the parameter. So no op has to carry
- * gradient handles, and cs_grad_of() is one comparison and one addition. What has no gradient is
- * taken from the arena's other end (cs_scratch()), which the second arena need not reach. In a dry
- * run the arena only counts (matrices point to a cell that nobody reads), shapes are checked, and
- * nothing is computed: the peaks are the exact memory need.
+ * activation, and the gradient of a parameter at the offset of the parameter. So ops carry no
+ * gradient handles, and cs_grad_of() is one comparison and one addition. Memory without gradients
+ * comes from the arena's other end (cs_scratch()), which the second arena omits. In a dry run the
+ * arena only counts (matrices point to a dummy cell), shapes are checked, and nothing is computed:
+ * the peaks are the exact memory need.
  */
 #ifndef CS_NN_CTX_H
 #define CS_NN_CTX_H
@@ -16,26 +16,27 @@
 
 typedef struct cs_tape cs_tape;
 
-/* What training keeps of a stack of blocks: all that they compute, or the inputs of some. */
+/* What training stores of a stack of blocks: everything, or the inputs of some. */
 enum { CS_KEEP_ALL = 0, CS_CHECKPOINT_INPUTS = 64 };
 
 /* What one user keeps: n reals from `off` on, filled in as far as the user's count says. */
 typedef struct cs_piece { const void *user; int64_t off, n, done; bool fixed; } cs_piece;
 
-/* Sees the output of block number `block` (from 0) of an encoder; for tests and explanations. */
+/* Observer of the output of block number `block` (from 0) of an encoder; for tests and
+ * explanations. */
 typedef void (*cs_watch)(void *arg, int32_t block, cs_mat y);
 
-/* Sees something inside layer number `layer` (from 0), by the name that the encoder gives it. */
+/* Observer of named values inside layer number `layer` (from 0). */
 typedef void (*cs_notice)(void *arg, const char *what, int32_t layer, cs_mat m);
 
 typedef struct cs_ctx {
     cs_backend *be;
     cs_params  *ps;
     bool        training;        /* gradients wanted: apply dropout, use batch statistics */
-    bool        recording;       /* ops push onto the tape (not in a block that will run again) */
-    bool        replaying;       /* a block runs again: it must not count as a second batch */
+    bool        recording;       /* ops push onto the tape (not in a block to be recomputed) */
+    bool        replaying;       /* a block is recomputed: it must not count as a second batch */
     bool        dry;             /* count and check only */
-    bool        frozen;          /* gradients as if answering: no dropout, running statistics */
+    bool        frozen;          /* gradients of predictions: no dropout, running statistics */
     int32_t     keep;            /* CS_KEEP_ALL, or blocks run again going backward and a stack
                                   * keeps the inputs of so many of them (nn/ops/blocks.h) */
     const cs_real *unread;       /* see cs_is_unread() */
@@ -51,7 +52,7 @@ typedef struct cs_ctx {
     size_t      n_piece, cap_piece;
     int64_t     cap, grad_cap;   /* reals of either arena */
     int64_t     top, scratch;      /* reals taken from the beginning, and from the end of `act` */
-    int64_t     peak, grad_peak; /* the most of both together, and of top alone */
+    int64_t     peak, grad_peak; /* peak of both together, and of top alone */
     uint64_t    key;             /* randomness of this step's dropout masks */
     uint64_t    n_random;        /* dropout layers met so far in this pass */
     cs_mat      loss;            /* (1,1) what has been added so far */
@@ -75,9 +76,9 @@ int  cs_ctx_reserve(cs_ctx *cx, int64_t n, int64_t n_grad) CS_MUST_CHECK;
 /** cs_ctx_begin - start a pass: empty arena and tape, loss zero (allocated from the arena) */
 void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key);
 
-/** cs_learns - is the network in training mode, not only asked for gradients? */
+/** cs_learns - is the network in training mode, not only computing gradients? */
 static inline bool cs_learns(const cs_ctx *cx) { return cx->training && !cx->frozen; }
-/** cs_tell - show a matrix to whoever takes notes */
+/** cs_tell - pass a matrix to the observer */
 static inline void cs_tell(const cs_ctx *cx, const char *what, int32_t layer, cs_mat m)
 {
     if (cx->note && !cx->dry)
@@ -89,10 +90,10 @@ cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);
  * to what it was, in the reverse order of taking */
 cs_mat cs_scratch(cs_ctx *cx, int64_t r, int32_t c);
 /**
- * cs_cached - n reals beside the arena for what follows from the parameters alone: packed weights,
+ * cs_cached - n reals outside of the arena for data derived from parameters alone: packed weights,
  * tables
  *
- * user     who asks, by the address of what it belongs to: a layer, a network
+ * user     key: the address of the layer or network
  * n        with another number the same user has another piece
  * done     receives the place of the user's count of what it has filled in. A pass begins with 0,
  *          unless the parameters have no gradient slab: then they cannot change, and it begins with
@@ -100,14 +101,13 @@ cs_mat cs_scratch(cs_ctx *cx, int64_t r, int32_t c);
  * Returns  the same memory in every pass, NULL in a dry run
  */
 cs_real *cs_cached(cs_ctx *cx, const void *user, int64_t n, int64_t **done);
-/** cs_cached_fixed - the same for what does not follow from the parameters either: a pass begins
- * with what the last one left */
+/** cs_cached_fixed - the same for data independent of the parameters: kept between passes */
 cs_real *cs_cached_fixed(cs_ctx *cx, const void *user, int64_t n, int64_t **done);
-/** cs_mark, cs_release_to - give back what was allocated since the mark (scratch of one op) */
+/** cs_mark, cs_release_to - free all allocations since the mark (scratch of one op) */
 static inline int64_t cs_mark(const cs_ctx *cx) { return cx->top; }
 static inline void cs_release_to(cs_ctx *cx, int64_t mark) { cx->top = mark; }
-/** cs_is_unread - may an op leave y uncomputed? When a block runs again for its steps alone, nobody
- * reads what it gives in the end. Only for ops whose adjoint does not read y */
+/** cs_is_unread - may an op skip computing y? The final result of a recomputed block is not read.
+ * Only for ops whose adjoint does not read y */
 static inline bool cs_is_unread(cs_ctx *cx, cs_mat y)
 {
     if (cx->dry || y.p != cx->unread)
@@ -115,7 +115,7 @@ static inline bool cs_is_unread(cs_ctx *cx, cs_mat y)
     cx->unread = NULL;
     return true;
 }
-/** cs_grad_of - where the gradient of m is added; p NULL for constants, when not training */
+/** cs_grad_of - memory of m's gradient; p NULL for constants and when not training */
 cs_mat cs_grad_of(const cs_ctx *cx, cs_mat m);
 /** cs_backward - replay the tape: gradients of parameters are added to their slab, and parameters
  * that got one are marked touched. Afterwards cs_grad_of() any activation of the pass is valid. */
