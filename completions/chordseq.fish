@@ -701,7 +701,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'peptide-k' -x -d
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'sample' -x -d 'use one peptide word of this many'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'min-groups' -x -d 'minimum groups of one class with a peptide word'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'purity' -x -d 'minimum share of a peptide word'\''s groups in its class'
-complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'size' -x -d 'maximum table size; peptide words of more groups are kept first'
+complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'size' -x -d 'maximum table size, in equal shares of the classes; peptide words of more groups are kept first'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'weights' -r -F -d 'copy the weights of this model'\''s table; of several models, their mean'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'crops' -x -d 'number of crops of validation records to fit weights to'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'seed' -x -d 'seed of the crops'

@@ -839,7 +839,7 @@ _chordseq()
         '*--sample[use one peptide word of this many]:NUM:' \
         '*--min-groups[minimum groups of one class with a peptide word]:NUM:' \
         '*--purity[minimum share of a peptide word'\''s groups in its class]:SHARE:' \
-        '*--size[maximum table size; peptide words of more groups are kept first]:BYTES:' \
+        '*--size[maximum table size, in equal shares of the classes; peptide words of more groups are kept first]:BYTES:' \
         '*--weights[copy the weights of this model'\''s table; of several models, their mean]:FILE:_files' \
         '*--crops[number of crops of validation records to fit weights to]:NUM:' \
         '*--seed[seed of the crops]:NUM:' \

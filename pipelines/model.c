@@ -451,16 +451,17 @@ static int check_words(const cs_strlist *word)
                    "calibrate FILE TO, or import CHECKPOINT FILE");
 }
 
-/* Read-only actions may use the default model. */
+/* Read-only actions may use the default model; models that come with the program have names. */
 static int name_model(cs_strlist *word, char *path, size_t n_path)
 {
     int rc = CS_OK;
 
-    if (word->n > 1)
-        return CS_OK;
-    CS_TRY(cs_model_find_default(NULL, path, n_path));
-    word->v = cs_xrealloc(word->v, 2 * sizeof *word->v);
-    word->v[word->n++] = path;
+    CS_TRY(cs_model_find_default(word->n > 1 ? word->v[1] : NULL, path, n_path));
+    if (word->n == 1) {
+        word->v = cs_xrealloc(word->v, 2 * sizeof *word->v);
+        word->n++;
+    }
+    word->v[1] = path;
 out:
     return rc;
 }

@@ -1,10 +1,12 @@
 #!/bin/sh
-# calibrate.sh - how what default.safetensors states of its calls was fitted; see README.md beside it.
+# calibrate.sh - how the conditions for calls of default.safetensors and fast.safetensors were fitted; see
+# README.md beside it.
 #
 # Usage   refdata/model/calibrate.sh CHORDSEQ TAXA_DIR TAXA2_DIR WORK MODEL OUT
 #
-# WORK has what train.sh wrote: the pieces, and for each fold a model that has not learnt from it
-# (fold0/table.safetensors ...). These answer pieces of their folds, 60 to 100,000 bp, seed 2. OUT
+# MODEL is WORK/table.safetensors or WORK/labelled.safetensors. WORK has what train.sh wrote: the pieces,
+# and for each fold a model of MODEL's name that has not learnt from it (fold0/table.safetensors ...).
+# These answer pieces of their folds, 60 to 100,000 bp, seed 2. OUT
 # gets MODEL's weights with temperatures, error rates per class and length, the shortest sequence and
 # what is unlike the training. Any model of the same classes can be calibrated so. With FOLD=0 to 4 in
 # the environment that fold's answers are left out, so that its families can judge the result.
@@ -22,7 +24,7 @@ for fold in 0 1 2 3 4; do
     "${PYTHON:-python3}" "$families" "$here/groups.tsv.xz" "$fold" "$taxa"/*.fa.gz "$taxa2"/*.fa.gz \
         "$work/pieces.fa" --out "$tmp/$fold" --seed 2 --lengths "$lengths"
     cat "$tmp/$fold"/*.fa > "$tmp/all.fa"
-    "$chordseq" eval -m "$work/fold$fold/table.safetensors" --strand both --label-key class \
+    "$chordseq" eval -m "$work/fold$fold/${model##*/}" --strand both --label-key class \
         -i "$tmp/all.fa" -o /dev/null --scores "$tmp/$fold.tsv"
     # What is unlike all of these: 60 pieces of a class and length, 30 from 10,000 bp on.
     for file in "$tmp/$fold"/*.fa; do

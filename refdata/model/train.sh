@@ -1,5 +1,5 @@
 #!/bin/sh
-# train.sh - how refdata/model/default.safetensors was made; see README.md beside it.
+# train.sh - how refdata/model/default.safetensors and fast.safetensors were made; see README.md beside it.
 #
 # Usage   refdata/model/train.sh CHORDSEQ TAXA_DIR TAXA2_DIR WORK_DIR [OPTION...]
 #
@@ -50,8 +50,9 @@ export OMP_WAIT_POLICY
     "$work/labelled.safetensors"
 
 # The table: peptide words of the records whose part is train.
-set --
+set -- --sample 1 --size 11M
 if [ -z "${FOLD:-}" ]; then
+    set -- --sample 1 --size 10700k
     for k in 0 1 2 3 4; do
         set -- "$@" --weights "$work/fold$k/table.safetensors"
     done

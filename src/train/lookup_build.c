@@ -4,9 +4,11 @@
  * DESIGN
  * Every sampled word of every sequence becomes 64 bits, its hash above the number of its group, in
  * one of 256 lists by the first bits of the hash. Lists are sorted one by one, so a word's groups
- * are adjacent. Two passes: the first makes a histogram of words by groups of their class, which
- * gives the minimum number of groups for the table's size; the second stores the words, in the
- * table's order.
+ * are adjacent. Two passes: the first makes a histogram, per class, of words by groups of their
+ * class. Classes have equal shares of the table, and a class with fewer words leaves the rest of
+ * its share to the others: otherwise the class with the most sequence would fill the table. The
+ * histogram gives the minimum number of groups for each share. The second pass stores the words,
+ * in the table's order.
  */
 #include "train/lookup_build.h"
 
@@ -24,6 +26,14 @@ struct list { uint64_t *v; size_t n, cap; };
 /* A group, by its hash and class; its number is its index. */
 struct group { uint64_t name; int32_t class_no; };
 
+/* A class's candidates and its share of the table. */
+struct share {
+    int64_t level[N_LEVEL];      /* histogram of words by groups of the class */
+    int64_t n_word, most;        /* words in all; words stored */
+    int64_t cut;                 /* words with this many groups are stored in part: */
+    int64_t n_cut, n_met;        /* number stored, and seen so far in the second pass */
+};
+
 struct build {
     const cs_dataset *d;
     const cs_lookup_rule *rule;
@@ -31,9 +41,7 @@ struct build {
     struct list   list[N_LIST];
     struct group *group;         /* in order */
     int64_t       n_group;
-    int64_t       level[N_LEVEL];/* histogram of words by groups of their class */
-    int64_t       cut;           /* words with this many groups are stored in part: */
-    int64_t       n_cut, n_cut_all;
+    struct share *share;         /* [n_class] */
     int32_t      *count;         /* [n_class] groups of the present word */
 };
 
@@ -148,18 +156,61 @@ static int64_t level_of(const struct found *w)
     return w->n_first < N_LEVEL ? w->n_first : N_LEVEL - 1;
 }
 
-/* Minimum number of groups of stored words. */
-static int64_t find_cut(struct build *b)
+/* Words that fit a table of so many bytes. */
+static int64_t words_within(int32_t n_class, int64_t max_bytes)
 {
-    int64_t n = 0, most = b->rule->max_bytes / 4;
+    int64_t most = max_bytes / CS_LOOKUP_WORD_BYTES;
 
-    while (most > 0 && cs_lookup_bytes(b->n_class, most) > b->rule->max_bytes)
-        most -= most / 16 + 1;
-    for (b->cut = N_LEVEL - 1; b->cut > 0 && n + b->level[b->cut] <= most; b->cut--)
-        n += b->level[b->cut];
-    b->n_cut_all = b->level[b->cut];
-    b->n_cut = b->cut > 0 ? most - n : 0;
-    return n + b->n_cut;
+    while (most > 0 && cs_lookup_bytes(n_class, most) > max_bytes)
+        most -= most / 64 + 1;
+    return most;
+}
+
+/* Equal shares of n words; the others share what a class does not need. */
+static void divide(struct build *b, int64_t n)
+{
+    int32_t open = b->n_class;
+
+    for (bool changed = true; changed && open > 0;) {
+        const int64_t each = n / open;
+        changed = false;
+        for (int32_t c = 0; c < b->n_class; c++) {
+            struct share *s = &b->share[c];
+            if (s->most == s->n_word || s->n_word > each)
+                continue;
+            s->most = s->n_word;
+            n -= s->n_word;
+            open--;
+            changed = true;
+        }
+    }
+    for (int32_t c = 0; c < b->n_class; c++)
+        if (b->share[c].most < b->share[c].n_word)
+            b->share[c].most = n / open;
+}
+
+/* Minimum number of groups of a class's stored words. */
+static void find_cut(struct share *s)
+{
+    int64_t n = 0;
+
+    for (s->cut = N_LEVEL - 1; s->cut > 0 && n + s->level[s->cut] <= s->most; s->cut--)
+        n += s->level[s->cut];
+    s->n_cut = s->cut > 0 ? s->most - n : 0;
+}
+
+static int64_t find_cuts(struct build *b)
+{
+    int64_t n = 0;
+
+    for (int32_t c = 0; c < b->n_class; c++)
+        b->share[c].most = -1;
+    divide(b, words_within(b->n_class, b->rule->max_bytes));
+    for (int32_t c = 0; c < b->n_class; c++) {
+        find_cut(&b->share[c]);
+        n += b->share[c].most;
+    }
+    return n;
 }
 
 static void count_levels(struct build *b)
@@ -168,47 +219,50 @@ static void count_levels(struct build *b)
 
     for (int k = 0; k < N_LIST; k++)
         for (size_t i = 0; i < b->list[k].n;)
-            if (next_word(b, &b->list[k], &i, &w))
-                b->level[level_of(&w)]++;
+            if (next_word(b, &b->list[k], &i, &w)) {
+                b->share[w.first].level[level_of(&w)]++;
+                b->share[w.first].n_word++;
+            }
 }
 
-/* Of words at the threshold, n_cut of n_cut_all, evenly spaced; met: number seen so far. */
-static bool takes(const struct build *b, int64_t level, int64_t *met)
+/* Of a class's words at the threshold, n_cut, evenly spaced. */
+static bool takes(struct share *s, int64_t level)
 {
-    if (level != b->cut)
-        return level > b->cut;
-    const int64_t before = *met * b->n_cut / b->n_cut_all;
-    (*met)++;
-    return *met * b->n_cut / b->n_cut_all > before;
+    if (level != s->cut)
+        return level > s->cut;
+    const int64_t before = s->n_met * s->n_cut / s->level[level];
+    s->n_met++;
+    return s->n_met * s->n_cut / s->level[level] > before;
 }
 
 /* A fingerprint may be shorter than a hash: of words with equal ones the first is stored. */
 static bool repeats(const cs_lookup *l, int64_t n, uint32_t bucket, uint32_t print)
 {
-    return n > (int64_t)l->first[bucket] && l->word[n - 1] >> l->code_bits == print;
+    return n > (int64_t)l->first[bucket] && cs_lookup_word(l, n - 1) >> l->code_bits == print;
 }
 
 static void lookup_build_fill(struct build *b, cs_lookup *l)
 {
     const int64_t n_bucket = (int64_t)1 << l->bucket_bits;
-    int64_t n = 0, met = 0, bucket = -1;
+    int64_t n = 0, bucket = -1;
     struct found w;
 
     for (int k = 0; k < N_LIST; k++)
         for (size_t i = 0; i < b->list[k].n;) {
             const uint64_t hash = b->list[k].v[i] & ~(uint64_t)(MOST_GROUPS - 1);
-            if (!next_word(b, &b->list[k], &i, &w) || !takes(b, level_of(&w), &met))
+            if (!next_word(b, &b->list[k], &i, &w) || !takes(&b->share[w.first], level_of(&w)))
                 continue;
             const uint32_t to = cs_lookup_bucket(l, hash), print = cs_lookup_print(l, hash);
             while (bucket < (int64_t)to)
                 l->first[++bucket] = (uint32_t)n;
             if (!repeats(l, n, to, print))
-                l->word[n++] = print << l->code_bits
-                             | (uint32_t)cs_lookup_code(l, w.first, w.second);
+                cs_lookup_set_word(l, n++, print << l->code_bits
+                                         | (uint32_t)cs_lookup_code(l, w.first, w.second));
         }
     while (bucket < n_bucket)
         l->first[++bucket] = (uint32_t)n;
     l->n = n;
+    cs_lookup_index(l);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -239,9 +293,10 @@ int cs_lookup_build(const cs_peptides *words, const cs_dataset *d, cs_part part,
     b->rule = rule;
     b->n_class = n_class;
     b->count = cs_xcalloc((size_t)n_class, sizeof *b->count);
+    b->share = cs_xcalloc((size_t)n_class, sizeof *b->share);
     CS_TRY(lookup_build_collect(b, words, part));
     count_levels(b);
-    n = find_cut(b);
+    n = find_cuts(b);
     if (n == 0) {
         rc = cs_fail(CS_EUSAGE, "no peptide word occurs in %lld groups of one class, or the "
                      "table is too small; see --min-groups and --size",
@@ -255,6 +310,7 @@ out:
         free(b->list[k].v);
     free(b->group);
     free(b->count);
+    free(b->share);
     free(b);
     return rc;
 }

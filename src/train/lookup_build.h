@@ -9,7 +9,8 @@
 typedef struct cs_lookup_rule {
     int64_t min_groups;          /* minimum groups of one class with the word */
     double  purity;              /* and their minimum share of all groups with it */
-    int64_t max_bytes;           /* bytes of the table: words with more groups have priority */
+    int64_t max_bytes;           /* bytes of the table, in equal shares of the classes: words with
+                                  * more groups have priority */
 } cs_lookup_rule;
 
 /**

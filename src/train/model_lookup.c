@@ -29,7 +29,8 @@ const cs_opt cs_lookup_table[] = {
       .help = "minimum share of a peptide word's groups in its class", .min = 0,
       .max = 1 },
     { .type = CS_OPT_SIZE, .name = "size", .off = OFF(size), .arg = "BYTES", .def = "6M",
-      .help = "maximum table size; peptide words of more groups are kept first", .min = 1024,
+      .help = "maximum table size, in equal shares of the classes; peptide words of more groups "
+              "are kept first", .min = 1024,
       .max = 256 << 20 },
     { .type = CS_OPT_INS, .name = "weights", .off = OFF(weights), .arg = "FILE",
       .help = "copy the weights of this model's table; of several models, their mean",

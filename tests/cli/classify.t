@@ -48,3 +48,8 @@ T 'without -m, the model of the source tree around the program' sh -c '
     mkdir -p tree/build && cp -r "$1/refdata" tree/ && cp "$(command -v chordseq)" tree/build/ &&
     printf ">a\nACGTTGCAACGTTGCA\n" | env -u CHORDSEQ_MODEL tree/build/chordseq classify -q - |
     grep -q "^a	16	[a-z]*	0[.]"' - "$srcdir"
+T '-m takes the name of a model that comes with the program' sh -c '
+    for name in fast default; do tree/build/chordseq model show $name > $name.txt || exit 1; done
+    tree/build/chordseq model show tree/refdata/model/fast.safetensors | cmp - fast.txt && ! cmp -s fast.txt default.txt'
+T 'unless there is a file of that name' sh -c 'cp "$1" fast && CHORDSEQ_MODEL=fast tree/build/chordseq classify -q "$2" |
+    cmp - mixed.tsv && rm fast' - "$m" "$tiny/mixed.fa"

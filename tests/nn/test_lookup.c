@@ -102,11 +102,31 @@ static void test_size(void **state)
     assert_true(two->n < one->n);
     assert_true(sampled->n < two->n / 4);
     assert_true(cs_lookup_bytes(N_CLASS, small->n) <= 4096);
-    assert_in_range(small->n, 700, 1024);
+    assert_in_range(small->n, 900, 1365);
     cs_lookup_free(one);
     cs_lookup_free(two);
     cs_lookup_free(sampled);
     cs_lookup_free(small);
+    cs_dataset_release(&d);
+}
+
+/* A class with less sequence than the others has its share of a small table. */
+static void test_shares(void **state)
+{
+    (void)state;
+    cs_dataset d;
+    int64_t n[N_CLASS] = { 0 };
+
+    make_data(&d);
+    for (int i = 0; i < d.n; i++)
+        if (d.ex[i].class_no == 0)
+            d.ex[i].n_base /= 2;
+    cs_lookup *l = build(&d, 1, 1, 4096);
+    for (int64_t i = 0; i < l->n; i++)
+        n[cs_lookup_word(l, i) % (1u << l->code_bits) / N_CLASS]++;
+    for (int c = 0; c < N_CLASS; c++)
+        assert_in_range(n[c], l->n / N_CLASS - 8, l->n / N_CLASS + 8);
+    cs_lookup_free(l);
     cs_dataset_release(&d);
 }
 
@@ -179,7 +199,7 @@ static void test_file(void **state)
     assert_memory_equal(&a->words, &b->words, sizeof a->words);
     assert_int_equal(a->n, b->n);
     assert_memory_equal(a->first, b->first, ((1u << a->bucket_bits) + 1) * sizeof *a->first);
-    assert_memory_equal(a->word, b->word, (size_t)a->n * sizeof *a->word);
+    assert_memory_equal(a->word, b->word, (size_t)a->n * CS_LOOKUP_WORD_BYTES);
     assert_memory_equal(a->weight, b->weight, N_CLASS * N_CLASS * N_CLASS * sizeof *a->weight);
     free(p);
     cs_model_free(q);
@@ -194,20 +214,24 @@ static void test_damage(void **state)
     cs_dataset d;
     cs_model *m = with_table(&d), *q;
     cs_lookup *l = m->lookup;
-    uint32_t *const at[] = { &l->first[0], &l->first[1], &l->word[0], &l->word[1],
-                             (uint32_t *)(void *)&l->weight[0] };
-    const uint32_t bad[] = { 1, UINT32_MAX, l->word[0] | 15, l->word[0], 0x7fc00000 };
+    const uint32_t one = 1, most = UINT32_MAX, word = cs_lookup_word(l, 0), nan = 0x7fc00000;
+    const uint32_t no_class = word | 15;
+    const struct { void *at; const uint32_t *bad; size_t n; } damage[] = {
+        { &l->first[0], &one, 4 }, { &l->first[1], &most, 4 }, { &l->word[0], &no_class, 3 },
+        { &l->word[CS_LOOKUP_WORD_BYTES], &word, 3 }, { &l->weight[0], &nan, 4 }
+    };
 
-    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
-        const uint32_t was = *at[i];
+    for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+        uint32_t was;
         size_t n;
-        *at[i] = bad[i];
+        memcpy(&was, damage[i].at, damage[i].n);
+        memcpy(damage[i].at, damage[i].bad, damage[i].n);
         char *p = saved(m, &n);
         if (cs_model_parse(p, n, "m", be, false, &q) != CS_EFORMAT)
             fail_msg("damage %d is not seen", (int)i);
         assert_non_null(strstr(cs_error_message(), "look-up table"));
         cs_error_clear();
-        *at[i] = was;
+        memcpy(damage[i].at, &was, damage[i].n);
         free(p);
     }
     cs_model_free(m);
@@ -270,7 +294,7 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classes), cmocka_unit_test(test_size),
+        cmocka_unit_test(test_classes), cmocka_unit_test(test_size), cmocka_unit_test(test_shares),
         cmocka_unit_test(test_strands), cmocka_unit_test(test_file),
         cmocka_unit_test(test_damage),  cmocka_unit_test(test_weights),
         cmocka_unit_test(test_fit),

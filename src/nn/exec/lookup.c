@@ -3,10 +3,11 @@
  *
  * DESIGN
  * The first bits of a word's hash are its bucket, the next ones are compared. Buckets are
- * contiguous in one array, so a table takes little more than four bytes per word. A sequence is
- * processed in blocks: prefetch the bucket offsets of a block's words, then the buckets, then
- * compare, so memory latencies overlap. Hits are counted as integers, and evidence grows with the
- * logarithm of their number, since words of one gene occur together.
+ * contiguous in one array, so a table takes little more than three bytes per word. A sequence is
+ * processed in blocks: discard most words by a filter that fits the cache, prefetch the bucket
+ * offsets of the others, then the buckets, then compare, so memory latencies overlap. Hits are
+ * counted as integers, and evidence grows with the logarithm of their number, since words of one
+ * gene occur together.
  */
 #include "nn/exec/lookup.h"
 
@@ -17,7 +18,8 @@
 
 #include "base/mem.h"
 
-enum { MOST_WORDS = 1 << 26, MOST_BUCKET_BITS = 24 };
+enum { MOST_WORDS = 1 << 26, MOST_BUCKET_BITS = 24, WORD_BITS = 8 * CS_LOOKUP_WORD_BYTES,
+       LEAST_FILTER_BITS = 6, MOST_FILTER_BITS = 24 };
 
 int32_t cs_lookup_bucket_bits(int64_t n)
 {
@@ -35,8 +37,8 @@ int32_t cs_lookup_codes(int32_t n_class)
 
 int64_t cs_lookup_bytes(int32_t n_class, int64_t n)
 {
-    return 4 * (n + ((int64_t)1 << cs_lookup_bucket_bits(n)) + 1
-                + (int64_t)n_class * cs_lookup_codes(n_class));
+    return CS_LOOKUP_WORD_BYTES * n + 4 * (((int64_t)1 << cs_lookup_bucket_bits(n)) + 1
+                                           + (int64_t)n_class * cs_lookup_codes(n_class));
 }
 
 int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t bucket_bits,
@@ -55,12 +57,12 @@ int cs_lookup_new(const cs_peptides *words, int32_t n_class, int64_t n, int32_t 
     while (1 << l->code_bits < l->n_code)
         l->code_bits++;
     l->bucket_bits = bucket_bits;
-    l->print_bits = 32 - l->code_bits;
+    l->print_bits = WORD_BITS - l->code_bits;
     if (l->print_bits > CS_LOOKUP_HASH_BITS - l->bucket_bits)
         l->print_bits = CS_LOOKUP_HASH_BITS - l->bucket_bits;
     l->n = n;
     l->first = cs_alloc(((size_t)1 << l->bucket_bits) + 1, sizeof *l->first);
-    l->word = cs_alloc((size_t)n, sizeof *l->word);
+    l->word = cs_alloc((size_t)n, CS_LOOKUP_WORD_BYTES);
     l->weight = cs_alloc((size_t)n_class * (size_t)l->n_code, sizeof *l->weight);
     if (!l->first || !l->word || !l->weight) {
         cs_lookup_free(l);
@@ -79,9 +81,10 @@ int cs_lookup_copy(const cs_lookup *l, cs_lookup **out)
     if (rc != CS_OK)
         return rc;
     memcpy((*out)->first, l->first, n_first * sizeof *l->first);
-    memcpy((*out)->word, l->word, (size_t)l->n * sizeof *l->word);
+    memcpy((*out)->word, l->word, (size_t)l->n * CS_LOOKUP_WORD_BYTES);
     memcpy((*out)->weight, l->weight,
            (size_t)l->n_class * (size_t)l->n_code * sizeof *l->weight);
+    cs_lookup_index(*out);
     return CS_OK;
 }
 
@@ -92,6 +95,7 @@ void cs_lookup_free(cs_lookup *l)
     free(l->first);
     free(l->word);
     free(l->weight);
+    free(l->filter);
     free(l);
 }
 
@@ -100,12 +104,12 @@ void cs_lookup_free(cs_lookup *l)
 static bool sound_bucket(const cs_lookup *l, int64_t b)
 {
     for (uint32_t i = l->first[b]; i < l->first[b + 1]; i++) {
-        const uint64_t print = l->word[i] >> l->code_bits;
-        if ((int64_t)(l->word[i] & ((1u << l->code_bits) - 1)) >= l->n_code)
+        const uint32_t word = cs_lookup_word(l, i), print = word >> l->code_bits;
+        if ((int64_t)(word & ((1u << l->code_bits) - 1)) >= l->n_code)
             return false;
         if (print >> l->print_bits != 0)
             return false;
-        if (i > l->first[b] && print <= l->word[i - 1] >> l->code_bits)
+        if (i > l->first[b] && print <= cs_lookup_word(l, i - 1) >> l->code_bits)
             return false;
     }
     return true;
@@ -131,14 +135,57 @@ const char *cs_lookup_flaw(const cs_lookup *l)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
+/* The filter has one bit per hash's first filter_bits. */
+static bool may_have(const cs_lookup *l, uint64_t hash)
+{
+    const uint64_t at = hash >> (64 - l->filter_bits);
+
+    return l->filter[at / 64] >> at % 64 & 1;
+}
+
+void cs_lookup_index(cs_lookup *l)
+{
+    const int32_t hash_bits = l->bucket_bits + l->print_bits;
+
+    l->filter_bits = LEAST_FILTER_BITS;
+    while (l->filter_bits < MOST_FILTER_BITS && l->n >> (l->filter_bits - 3) > 0)
+        l->filter_bits++;
+    if (l->filter_bits > hash_bits)
+        l->filter_bits = hash_bits;
+    free(l->filter);
+    l->filter = cs_xcalloc(((size_t)1 << l->filter_bits) / 64 + 1, sizeof *l->filter);
+    for (int64_t b = 0; b < (int64_t)1 << l->bucket_bits; b++)
+        for (uint32_t i = l->first[b]; i < l->first[b + 1]; i++) {
+            const uint32_t print = cs_lookup_word(l, i) >> l->code_bits;
+            const uint64_t hash = (uint64_t)b << l->print_bits | print;
+            const uint64_t at = hash >> (hash_bits - l->filter_bits);
+            l->filter[at / 64] |= (uint64_t)1 << at % 64;
+        }
+}
+
 static void look(const cs_lookup *l, uint64_t hash, int64_t *hit)
 {
     const uint32_t b = cs_lookup_bucket(l, hash), print = cs_lookup_print(l, hash);
     const uint32_t mask = (1u << l->code_bits) - 1;
 
-    for (uint32_t i = l->first[b]; i < l->first[b + 1]; i++)
-        if (l->word[i] >> l->code_bits == print)
-            hit[l->word[i] & mask]++;
+    for (uint32_t i = l->first[b]; i < l->first[b + 1]; i++) {
+        const uint32_t word = cs_lookup_word(l, i);
+        if (word >> l->code_bits == print)
+            hit[word & mask]++;
+    }
+}
+
+/* Of n hashes those that may be in the table, in front; how many. */
+static int sieve(const cs_lookup *l, uint64_t *hash, int n)
+{
+    int kept = 0;
+
+    for (int i = 0; i < n; i++) {
+        const uint64_t h = hash[i];
+        hash[kept] = h;
+        kept += may_have(l, h);
+    }
+    return kept;
 }
 
 void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int64_t *hit)
@@ -148,11 +195,12 @@ void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int64
 
     memset(hit, 0, (size_t)l->n_code * sizeof *hit);
     for (int64_t from = 0; from < n_window; from += CS_PEPTIDE_BLOCK) {
-        const int n = cs_peptides_hash(&l->words, base, n_base, from, hash);
+        const int n = sieve(l, hash, cs_peptides_hash(&l->words, base, n_base, from, hash));
         for (int i = 0; i < n; i++)
             __builtin_prefetch(&l->first[cs_lookup_bucket(l, hash[i])]);
         for (int i = 0; i < n; i++)
-            __builtin_prefetch(&l->word[l->first[cs_lookup_bucket(l, hash[i])]]);
+            __builtin_prefetch(&l->word[CS_LOOKUP_WORD_BYTES
+                                        * (int64_t)l->first[cs_lookup_bucket(l, hash[i])]]);
         for (int i = 0; i < n; i++)
             look(l, hash[i], hit);
     }

@@ -5,20 +5,22 @@
 #include "tok/peptide.h"
 
 /* Bits of a word's hash used by the table, from the top; maximum classes of a model, and of a model
- * whose words have second classes. */
-enum { CS_LOOKUP_HASH_BITS = 44, CS_LOOKUP_CLASSES = 256, CS_LOOKUP_PAIR_CLASSES = 16 };
+ * whose words have second classes; bytes of a word. */
+enum { CS_LOOKUP_HASH_BITS = 44, CS_LOOKUP_CLASSES = 256, CS_LOOKUP_PAIR_CLASSES = 16,
+       CS_LOOKUP_WORD_BYTES = 3 };
 
-/* Words by the upper bits of their hashes. A word's 32 bits are its fingerprint (further bits of
+/* Words by the upper bits of their hashes. A word's 24 bits are its fingerprint (further bits of
  * its hash) above its code: the majority class of its groups, and, with few classes, the second
  * class: first n_class + second, and first twice without a second. */
 typedef struct cs_lookup {
     cs_peptides words;
     int32_t     n_class;
     int32_t     n_code;          /* n_class^2, or n_class */
-    int32_t     code_bits, print_bits, bucket_bits;
+    int32_t     code_bits, print_bits, bucket_bits, filter_bits;
     int64_t     n;               /* words */
     uint32_t   *first;           /* [2^bucket_bits + 1] a bucket's first word */
-    uint32_t   *word;            /* [n] in order within a bucket */
+    uint8_t    *word;            /* [3 n] 24 bits each, little-endian, in order within a bucket */
+    uint64_t   *filter;          /* [2^filter_bits / 64] bit set: some word's hash begins so */
     float      *weight;          /* [n_class * n_code] row c: weights of each code for c */
 } cs_lookup;
 
@@ -51,12 +53,33 @@ static inline uint32_t cs_lookup_print(const cs_lookup *l, uint64_t hash)
     return (uint32_t)(hash << l->bucket_bits >> (64 - l->print_bits));
 }
 
+/** cs_lookup_word, cs_lookup_set_word - word i: fingerprint << code_bits | code */
+static inline uint32_t cs_lookup_word(const cs_lookup *l, int64_t i)
+{
+    const uint8_t *w = l->word + CS_LOOKUP_WORD_BYTES * i;
+
+    return (uint32_t)w[0] | (uint32_t)w[1] << 8 | (uint32_t)w[2] << 16;
+}
+static inline void cs_lookup_set_word(cs_lookup *l, int64_t i, uint32_t word)
+{
+    for (int k = 0; k < CS_LOOKUP_WORD_BYTES; k++)
+        l->word[CS_LOOKUP_WORD_BYTES * i + k] = (uint8_t)(word >> 8 * k);
+}
+
 /** cs_lookup_code - code of a word with majority class `first` and second class `second`; the same
  * twice without a second */
 static inline int32_t cs_lookup_code(const cs_lookup *l, int32_t first, int32_t second)
 {
     return l->n_code > l->n_class ? first * l->n_class + second : first;
 }
+
+/**
+ * cs_lookup_index - build the filter of a table whose words are final
+ *
+ * Most words of a sequence are in no table; the filter, at most 2 MiB, discards most of these
+ * without access to the table. Hits do not depend on it.
+ */
+void cs_lookup_index(cs_lookup *l);
 
 /** cs_lookup_flaw - describes what is wrong in a table from a file, or NULL */
 const char *cs_lookup_flaw(const cs_lookup *l);

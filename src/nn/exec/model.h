@@ -161,9 +161,12 @@ int cs_model_write(cs_model *m, bool ema, cs_outfile *f) CS_MUST_CHECK;
 int cs_model_check_labels(const cs_label *label, int32_t n) CS_MUST_CHECK;
 /** cs_model_save - through a temporary file. `ema`: store the averaged weights instead */
 int cs_model_save(cs_model *m, const char *path, bool ema) CS_MUST_CHECK;
-/** cs_model_find_default - path of --model, else CHORDSEQ_MODEL, else that of the program's source
- * tree, else the installed one; CS_EMODEL with the remedy if there is none. buf receives the
- * path */
+/** cs_model_find_default - path of --model, else of CHORDSEQ_MODEL, else of the default model that
+ * comes with the program (cs_data_find())
+ *
+ * --model and CHORDSEQ_MODEL may name a model that comes with the program, such as "fast", unless a
+ * file has that name. buf receives the path. Returns CS_OK or CS_EMODEL with what to do
+ */
 int cs_model_find_default(const char *opt, char *buf, size_t n_buf) CS_MUST_CHECK;
 /** cs_model_find - the same for a command with another default, "model/NAME" */
 int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf) CS_MUST_CHECK;

@@ -27,6 +27,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/data.h"
 #include "base/file.h"
@@ -476,7 +477,7 @@ static int check_tensors(const struct loading *l, const cs_params *ps, int32_t n
             return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' is "
                                        "missing",
                            l->what, ps->p[i].name);
-        if (!same_shape(&t->shape, &ps->p[i].shape) || t->dtype == CS_I64 || t->dtype == CS_I32)
+        if (!same_shape(&t->shape, &ps->p[i].shape) || t->dtype >= CS_I64)
             return cs_fail(CS_EFORMAT, "'%s' is not a valid chordseq model: tensor '%s' has the "
                            "wrong shape or type", l->what, t->name);
     }
@@ -611,6 +612,18 @@ int cs_model_load(const char *path, cs_backend *be, bool training, cs_model **ou
 
 /* ---- finding ----------------------------------------------------------------------------- */
 
+/* A model that comes with the program, unless a file has that name. */
+static bool find_named(const char *name, char *buf, size_t n_buf)
+{
+    char file[64];
+
+    if (strchr(name, '/') || access(name, F_OK) == 0)
+        return false;
+    if ((size_t)snprintf(file, sizeof file, "model/%s.safetensors", name) >= sizeof file)
+        return false;
+    return cs_data_find(file, buf, n_buf);
+}
+
 int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf)
 {
     const char *path = opt ? opt : getenv("CHORDSEQ_MODEL");
@@ -618,6 +631,8 @@ int cs_model_find(const char *opt, const char *file, char *buf, size_t n_buf)
     if (opt && !*opt)
         return cs_fail(CS_EUSAGE, "the model's name is empty; is a shell variable unset?");
     if (path && *path) {
+        if (find_named(path, buf, n_buf))
+            return CS_OK;
         if ((size_t)snprintf(buf, n_buf, "%s", path) >= n_buf)
             return cs_fail(CS_EUSAGE, "the model's path is longer than %zu bytes", n_buf);
         return CS_OK;

@@ -38,7 +38,8 @@ struct cs_safetensors {
 
 static const struct { const char *name; size_t n_bytes; } dtypes[] = {
     [CS_F64] = { "F64", 8 }, [CS_F32] = { "F32", 4 }, [CS_F16] = { "F16", 2 },
-    [CS_BF16] = { "BF16", 2 }, [CS_I64] = { "I64", 8 }, [CS_I32] = { "I32", 4 }
+    [CS_BF16] = { "BF16", 2 }, [CS_I64] = { "I64", 8 }, [CS_I32] = { "I32", 4 },
+    [CS_U8] = { "U8", 1 }
 };
 
 size_t cs_dtype_bytes(cs_dtype d)
@@ -62,7 +63,7 @@ static int parse_dtype(const cs_safetensors *s, const json_t *v, cs_tensor *t)
             t->dtype = (cs_dtype)i;
             return CS_OK;
         }
-    return bad(s, t->name, "has a type other than F64, F32, F16, BF16, I64, I32");
+    return bad(s, t->name, "has a type other than F64, F32, F16, BF16, I64, I32, U8");
 }
 
 static int parse_shape(const cs_safetensors *s, const json_t *v, cs_tensor *t)
@@ -305,6 +306,8 @@ double cs_tensor_get(const cs_tensor *t, int64_t i)
         return (double)(int64_t)bits;
     case CS_I32:
         return (double)(int32_t)low;
+    case CS_U8:
+        return (double)low;
     case CS_F16:
         return half(low);
     default:

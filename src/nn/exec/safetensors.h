@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "nn/ops/param.h"
 
-typedef enum cs_dtype { CS_F64, CS_F32, CS_F16, CS_BF16, CS_I64, CS_I32 } cs_dtype;
+typedef enum cs_dtype { CS_F64, CS_F32, CS_F16, CS_BF16, CS_I64, CS_I32, CS_U8 } cs_dtype;
 
 /* One tensor; up to 4 dimensions, a scalar has none. data may be unaligned. */
 typedef struct cs_tensor {
