@@ -11,7 +11,7 @@ bool cs_chord_is_fused(const cs_ctx *cx, const cs_chord *k)
            && f->chord_block_fits(k->w1.c, (int32_t)k->w1.r, k->track);
 }
 
-/* Scratch of the kernels: their own layout, so only its size matters here. */
+/* Scratch of the kernels, in their own layout: only its size is known here. */
 static cs_mat work_for(cs_ctx *cx, cs_mat w1, int64_t rows, bool backward)
 {
     enum { W = 16 };
@@ -64,7 +64,7 @@ void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat 
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-enum { TABLE_MAX = 1 << 21 };    /* reals of a table over tokens: it has to stay in a cache */
+enum { TABLE_MAX = 1 << 21 };    /* maximum reals of a table over tokens, to fit a cache */
 
 bool cs_chord_answers(const cs_ctx *cx, const cs_chord_run *q)
 {
@@ -75,7 +75,7 @@ bool cs_chord_answers(const cs_ctx *cx, const cs_chord_run *q)
         && f->chord_fits(k->w1.c, (int32_t)k->w1.r, k->track);
 }
 
-/* The embedding with a row of zeros behind it, and what the first block makes of these rows. */
+/* The embedding plus a row of zeros, and the first block's results for these rows. */
 static void fill_tables(cs_ctx *cx, const cs_chord_run *q, const cs_chord_stack *s)
 {
     cs_mat e = s->embed, none = { s->embed.p, 1, e.c, e.ld };
@@ -92,7 +92,7 @@ static void fill_tables(cs_ctx *cx, const cs_chord_run *q, const cs_chord_stack 
     cs_affine(cx, h, q->block->w2, q->block->b2, s->first);
 }
 
-/* Everything that follows from the weights alone, filled in as far as this pass needs it. */
+/* All data derived from the weights, filled in as far as this pass needs it. */
 static cs_chord_stack prepared(cs_ctx *cx, const cs_chord_run *q)
 {
     enum { W = 16 };             /* every part begins at a multiple of it */
@@ -108,7 +108,7 @@ static cs_chord_stack prepared(cs_ctx *cx, const cs_chord_run *q)
     if (q->id) {
         s.embed = (cs_mat){ p, rows, s.width, s.width };
         s.first = (cs_mat){ cx->dry ? NULL : p + table, rows, s.width, s.width };
-        /* Memory is the same whether they are there already or not. */
+        /* The memory is the same whether they are filled in or not. */
         if (cx->dry || *done == 0)
             fill_tables(cx, q, &s);
         else

@@ -13,31 +13,31 @@
  */
 void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y);
 
-/* Blocks for a prediction: what comes in, how far it goes, what comes out. */
+/* Blocks for a prediction: input, depth, output. */
 typedef struct cs_chord_run {
     const cs_chord *block;
     int32_t         n_block, depth;   /* blocks of the encoder; how many of them to pass, >= 1 */
     const int32_t  *id;          /* tokens, or NULL */
     cs_mat          x;           /* their embedding (V, d); or rows (N, d), which are overwritten */
-    bool            mean;        /* the mean over each segment is all that is wanted */
+    bool            mean;        /* only the mean over each segment is required */
 } cs_chord_run;
 
 /**
- * cs_chord_answer - the rows after block `depth`, or their means, by the shortest way
+ * cs_chord_answer - the rows after block `depth`, or their means, by the fastest path
  *
- * With tokens the first block is a table over the vocabulary: its rows are the bits that the block
- * itself gives, up to 384 columns. The mean goes through the last second product once instead of
- * every row: equal up to rounding.
+ * With tokens the first block is a table over the vocabulary, bit-equal to the block itself up to
+ * 384 columns. For means, the second product of the last block runs once per mean instead of per
+ * row: equal up to rounding.
  *
  * Returns  x, or with q->mean a new (n_seg, d) matrix
  */
 cs_mat cs_chord_answer(cs_ctx *cx, cs_seg seg, const cs_chord_run *q);
 
-/** cs_chord_answers - is there such a way? Not for gradients, nor for those who watch blocks, nor
- * for tokens whose vocabulary makes too large a table, or of which more than the mean is wanted */
+/** cs_chord_answers - is this path available? Not for gradients, observers of blocks, tokens with
+ * too large a vocabulary, or tokens without mean */
 bool cs_chord_answers(const cs_ctx *cx, const cs_chord_run *q);
 
-/** cs_chord_is_fused - will that be one kernel, which keeps nothing but x and y? */
+/** cs_chord_is_fused - is that one kernel that stores only x and y? */
 bool cs_chord_is_fused(const cs_ctx *cx, const cs_chord *k);
 
 #endif

@@ -1,4 +1,4 @@
-/* layer.c - linear layers and normalisations: their parameters and how they are applied. */
+/* layer.c - linear layers and normalisations: parameters and forward pass. */
 #include "nn/ops/layer.h"
 
 #include <string.h>
@@ -128,7 +128,7 @@ cs_norm cs_norm_declare(cs_params *ps, cs_norm_kind kind, int32_t width, int32_t
     return n;
 }
 
-/* The two tensors as rows of one matrix: they lie in the same slab, a fixed distance apart. */
+/* The two tensors as rows of one matrix: they are in one slab, at a fixed distance. */
 cs_mat cs_norm_running(const cs_params *ps, const cs_norm *n)
 {
     cs_mat m = cs_value(ps, n->mean);

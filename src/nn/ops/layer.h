@@ -1,4 +1,4 @@
-/* layer.h - groups of parameters that are declared and applied together. */
+/* layer.h - linear layers and normalisations: parameters and forward pass. */
 #ifndef CS_NN_LAYER_H
 #define CS_NN_LAYER_H
 
@@ -8,8 +8,8 @@
  * cs_weight_declare - the weights "NAME" (n_out, n_in) of a linear layer, Glorot-uniform times gain
  * (0: all zero)
  *
- * Where ps->ranks gives them a rank r they are "NAME_a" (r, n_in) and "NAME_b" (n_out, r), and what
- * is meant is b a. Every layer that may be made thin declares its weights here.
+ * With a rank r from ps->ranks they are "NAME_a" (r, n_in) and "NAME_b" (n_out, r), for the product
+ * b a. Every layer that may become low rank declares its weights here.
  *
  * a        receives the index of the first of the two; -1: there is one
  * Returns  the index of NAME or NAME_b
@@ -19,12 +19,12 @@ int cs_weight_declare(cs_params *ps, int32_t n_out, int32_t n_in, double gain, c
 /** cs_weight_apply - the first y.c outputs: y = (x a') w' + bias, without a (-1) x w' + bias.
  * Shapes x (N, n_in), bias (1, n_out) or absent, y (N, at most n_out) */
 void cs_weight_apply(cs_ctx *cx, int w, int a, cs_mat x, cs_mat bias, cs_mat y);
-/** cs_params_ranks - ranks for a model like another one: those that its layers have */
+/** cs_params_ranks - ranks of another model's layers */
 cs_ranks cs_params_ranks(const cs_params *like);
-/** cs_params_low_rank - layers that are products */
+/** cs_params_low_rank - number of low-rank layers */
 int32_t cs_params_low_rank(const cs_params *ps);
 
-/* a is looked at where low is set. */
+/* a is used if low is set. */
 typedef struct cs_linear { int w, b, a; bool low; int32_t n_in, n_out; } cs_linear;
 
 /** cs_linear_declare - "NAME.weight" (n_out, n_in) and "NAME.bias" (n_out); Glorot-uniform weights
@@ -33,8 +33,8 @@ cs_linear cs_linear_declare(cs_params *ps, int32_t n_in, int32_t n_out, double g
                             const char *name);
 /** cs_linear_apply - a new (N, n_out) matrix. Shapes x (N, n_in) */
 cs_mat cs_linear_apply(cs_ctx *cx, const cs_linear *l, cs_mat x);
-/** cs_linear_answer - identical bits; for few rows, of a head say: while the network only answers,
- * the weights stay packed beside the arena, a second copy of them */
+/** cs_linear_answer - identical bits, for few rows, as in a head: for predictions a packed copy of
+ * the weights is cached outside of the arena */
 cs_mat cs_linear_answer(cs_ctx *cx, const cs_linear *l, cs_mat x);
 /** cs_linear_into - the first y.c outputs into y */
 void cs_linear_into(cs_ctx *cx, const cs_linear *l, cs_mat x, cs_mat y);

@@ -8,14 +8,14 @@ typedef struct cs_ctx cs_ctx;    /* see ctx.h */
 typedef struct cs_tape cs_tape;
 typedef struct cs_node cs_node;
 
-/* Adds to the gradients of a step's operands. Reads gradients with cs_grad_of(), and finds where to
- * add with cs_grad_to(). */
+/* Adds to the gradients of a step's operands. Reads gradients with cs_grad_of(); destinations are
+ * those of cs_grad_to(). */
 typedef void (*cs_adjoint)(cs_ctx *cx, const cs_node *n);
 
-/* A part of a network that can run again from its input: writes y (and only y outlives it). */
+/* A part of a network that can be recomputed from its input: writes y (and only y outlives it). */
 typedef void (*cs_block_fn)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y);
 
-/* The same with several matrices, those that it reads and those that it writes, and a number. */
+/* The same with several input and output matrices, and a number. */
 typedef void (*cs_part_fn)(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *m, int32_t i);
 
 /* A stack as a step of its own (blocks.c): n layers, `size` bytes from one net to the next, of
@@ -27,14 +27,14 @@ typedef struct cs_layers {
     int64_t  scratch;
 } cs_layers;
 
-/* DeepLIFT's rescale rule (Shrikumar et al. 2017). Of every matrix that depends on the input the
- * first half of the rows belongs to a sequence, the second to the reference that it is compared
- * with. cx->rescale then replays `rescale` where there is `adjoint`: a multiplier takes the
- * derivative's place, so that a step's differences of input, times it, sum to those of its
- * output. Linear steps pass their adjoint, steps without it have no rule and set cx->no_rule. */
+/* DeepLIFT's rescale rule (Shrikumar et al. 2017). In every matrix that depends on the input the
+ * first half of the rows belongs to a sequence, the second to its reference. cx->rescale then
+ * replays `rescale` instead of `adjoint`: a multiplier replaces the derivative, so a step's input
+ * differences, times it, sum to its output differences. Linear steps pass their adjoint, steps
+ * without it have no rule and set cx->no_rule. */
 
-/* One step. Which fields are used, and for what, is between the op and its adjoint. Parameters and
- * activations are referred to by their matrices, so a node owns nothing. */
+/* One step. The use of fields is private to the op and its adjoint. Parameters and activations are
+ * referenced by their matrices, so a node owns nothing. */
 struct cs_node {
     cs_adjoint  adjoint;
     cs_adjoint  rescale;         /* or NULL */

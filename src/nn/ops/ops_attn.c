@@ -251,7 +251,7 @@ void cs_penalty(cs_ctx *cx, cs_pen kind, double scale, cs_mat x)
     CS_BUG(x.r % x.c != 0);
     cs_mat grad = cs_tmp(cx, x.r, x.c);
     cs_tape_push(cx, &(cs_node){ .adjoint = penalty_adjoint, .m = { x, grad } });
-    /* A block that runs again has paid already. */
+    /* A recomputed block has added its penalty already. */
     if (!cx->dry)
         cx->be->op.penalty(cx->be, kind, (cs_real)(scale * cx->aux_scale), x,
                            cx->replaying ? (cs_mat){ 0 } : cx->loss, grad);

@@ -1,7 +1,7 @@
 /* ops_attn.h - ops of attention; see ops.h.
  *
- * Heads lie side by side in the columns of a matrix. Where rows of padding exist (cs_seg.n_valid),
- * they are computed like others, and nobody looks at them.
+ * Heads are adjacent groups of columns. Padding rows (cs_seg.n_valid) are computed like others and
+ * ignored.
  */
 #ifndef CS_NN_OPS_ATTN_H
 #define CS_NN_OPS_ATTN_H
@@ -19,11 +19,11 @@ void cs_gram(cs_ctx *cx, cs_mat x, cs_mat y);
  *
  *   y[t, head h] = sum_j p_tj v[j, head g],   p_t = softmax_j(scale <q[t, h], k[j, g]>)
  *
- * a        which rows look at which; key.off may be NULL. In training the share `dropout` of the
- *          weights p is left out and the rest divided by 1 - dropout, by the pass's key (drop_key
- *          is set here) and places within the record alone
+ * a        which rows attend to which; key.off may be NULL. In training the share `dropout` of the
+ *          weights p is dropped and the rest divided by 1 - dropout; the mask depends on the pass's
+ *          key (drop_key is set here) and positions within the record only
  * Shapes   q (N, n_head * dk), k (M, n_g * dk), v (M, n_g * dv), y (N, n_head * dv); n_g divides
- *          n_head, and head h looks at g = h * n_g / n_head
+ *          n_head, and head h attends to g = h * n_g / n_head
  * Memory   linear: N * n_head reals beside y, whatever the lengths
  * Source   Vaswani et al., Attention is all you need, eq. 1; Dao et al., FlashAttention, 2022
  */
@@ -63,8 +63,8 @@ void cs_seg_position(cs_ctx *cx, cs_seg seg, bool fixed, cs_real scale, cs_mat t
 /**
  * cs_penalty - add a regulariser to the loss
  *
- * scale    multiplies it, and so does the context's aux_scale; none of it when that is 0
- * x        (m * c, c): square blocks, of which all together are penalised
+ * scale    factor, along with the context's aux_scale; no penalty if that is 0
+ * x        (m * c, c): square blocks, penalised together
  */
 void cs_penalty(cs_ctx *cx, cs_pen kind, double scale, cs_mat x);
 

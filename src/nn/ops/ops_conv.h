@@ -5,7 +5,7 @@
 #include "nn/ops/ctx.h"
 
 /**
- * cs_conv_weight - weights as cs_conv() takes them, from weights as torch stores them
+ * cs_conv_weight - convert weights from torch's layout to that of cs_conv()
  *
  *   w[k*c + i, o] = v[o, i*K + k] * (g[o] / ||v[o,:]||, or 1 without g)
  *
@@ -32,13 +32,13 @@ void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bi
  * tail     bias, norm over a row's channels, and res; each may be absent. eps is set here
  * Shapes   as cs_conv(); gamma, beta (1, h), res (N, h)
  * Aliasing y overlaps nothing but res, which may be the same matrix
- * Not on the tape; only where cs_conv_answers() says so
+ * Not on the tape; only if cs_conv_answers()
  */
 void cs_conv_answer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
                     const cs_conv_tail *tail, cs_mat y);
 
-/** cs_conv_answers - has the backend such a step for matrices of these sizes (p is not used), and
- * is it a prediction that is computed? */
+/** cs_conv_answers - does the backend have such a step for matrices of these sizes (p is not used),
+ * and is this pass a prediction? */
 bool cs_conv_answers(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool norm);
 
 /**

@@ -4,7 +4,7 @@
 
 #include "nn/ops/ctx.h"
 
-/** cs_links_chord - links to the token itself and to those 1, 2, 4 .. 2^(n-2) ahead: n in all */
+/** cs_links_chord - links to the token itself and to those at 1, 2, 4 .. 2^(n-2) ahead: n in all */
 cs_links cs_links_chord(int32_t n);
 /** cs_links_dilated - links to the token itself and to the four on either side, 2^level apart */
 cs_links cs_links_dilated(int32_t level);
@@ -14,7 +14,7 @@ cs_links cs_links_dilated(int32_t level);
  *
  *   y[o+t,:] = r[o+t,:] + sum_k w[o+t,k] v[o + (t + off_k) mod L, :]
  *
- * links    must outlive the backward pass; as many of them as w has columns
+ * links    must outlive the backward pass; one per column of w
  * Shapes   w (N, n), n <= links->n, v, y (N, c), r (N, c) or absent; r may be v
  * Aliasing y overlaps nothing
  * Source   Khalitov et al., PSF-Attn, 2022; Yu et al., Paramixer, 2022; torch_sparse.spmm

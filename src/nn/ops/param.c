@@ -197,8 +197,8 @@ static void take_away(const double *u, double *v, int64_t n)
         v[i] -= dot * u[i];
 }
 
-/* k vectors of n >= k elements, orthonormal: normal ones through Gram and Schmidt, twice each,
- * because once leaves what rounding put back. */
+/* k orthonormal vectors of n >= k elements: Gram-Schmidt on normal ones, twice each, against
+ * rounding. */
 static void draw_frame(uint64_t key, uint64_t from, int64_t k, int64_t n, double *v)
 {
     for (int64_t i = 0; i < k; i++) {
@@ -251,7 +251,7 @@ int cs_params_fill(cs_params *ps, uint64_t seed)
     return rc;
 }
 
-/* Before cs_params_alloc() (a dry run) there is nothing to point to. */
+/* Before cs_params_alloc() (a dry run) there is no memory. */
 static cs_mat view(const cs_params *ps, cs_real *slab, int i)
 {
     CS_BUG(i < 0 || i >= ps->n);

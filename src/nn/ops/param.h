@@ -24,16 +24,16 @@ typedef struct cs_param {
     cs_init  init;
     double   gain;
     double   rate;               /* multiplies the learning rate; 1 unless cs_params_rate() says */
-    bool     buffer;             /* saved but not trained: running statistics */
-    bool     tracks;             /* a buffer that every batch trained on moves */
+    bool     buffer;             /* buffer: saved but not trained, such as running statistics */
+    bool     tracks;             /* a buffer updated by every training batch */
     int32_t  zero_row;           /* a row that stays zero (padding), or -1 */
-    int64_t  off, n;             /* place and size in every slab, in reals */
-    int64_t  step;               /* optimiser steps it took part in; 0: never touched, no moments */
+    int64_t  off, n;             /* offset and size in every slab, in reals */
+    int64_t  step;               /* number of its optimiser steps; 0: never touched, no moments */
     bool     touched;            /* has had a gradient since the last optimiser step */
 } cs_param;
 
-/* Asked for every weight matrix of a linear layer when it is declared: 1 .. min(n_out, n_in) makes
- * it a product of that rank, anything else leaves it whole. `of` NULL: all are whole. */
+/* Called for every weight matrix of a linear layer on declaration: 1 .. min(n_out, n_in) makes it a
+ * product of that rank, other values keep full rank. `of` NULL: all have full rank. */
 typedef struct cs_ranks {
     int64_t (*of)(const void *arg, const char *name, int32_t n_out, int32_t n_in);
     const void *arg;
@@ -70,7 +70,8 @@ int cs_declare(cs_params *ps, cs_shape shape, cs_init init, double gain, const c
 /** cs_declare_buffer - the same for a tensor that is saved but not trained */
 int cs_declare_buffer(cs_params *ps, cs_shape shape, cs_init init, const char *fmt, ...)
     CS_PRINTF(4, 5);
-/** cs_params_rate - tensors whose names begin with `prefix` learn at `rate` times the rate */
+/** cs_params_rate - tensors whose names begin with `prefix` train with `rate` times the learning
+ * rate */
 void cs_params_rate(cs_params *ps, const char *prefix, double rate);
 /** cs_params_find - index of a name, or -1 */
 int cs_params_find(const cs_params *ps, const char *name);
@@ -81,8 +82,8 @@ int cs_params_find(const cs_params *ps, const char *name);
  * Returns  CS_OK or CS_EMEM. Values are zero until cs_params_fill() or a model file sets them.
  */
 int cs_params_alloc(cs_params *ps, cs_backend *be, bool training) CS_MUST_CHECK;
-/** cs_params_copy - the values into those of a model of the same shapes, on any device; CS_OK,
- * CS_EMEM, CS_EDEVICE */
+/** cs_params_copy - copy the values to a model of the same shapes, on any device; CS_OK, CS_EMEM,
+ * CS_EDEVICE */
 int  cs_params_copy(const cs_params *from, cs_params *to) CS_MUST_CHECK;
 /** cs_params_fill - initial values: element j of a tensor is a function of (seed, name, shape, j);
  * CS_OK or CS_EMEM */

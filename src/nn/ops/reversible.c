@@ -2,23 +2,23 @@
  * reversible.c - the reversible step, the residual, and their adjoints.
  *
  * DESIGN
- * Gradients lie at the activations' offsets (nn/ops/ctx.h), and the reversible step overwrites
- * activations: the place of y holds y after the step, and going backward y before it. So does the
- * place of its gradient, which is one and the same for both, because y is only added to.
+ * Gradients are at the activations' offsets (nn/ops/ctx.h), and the reversible step overwrites
+ * activations: y's memory holds y after the step, and in the backward pass y before it. The
+ * gradient is the same for both, because the step only adds to y.
  *
- * What works by rows is computed for ROWS of them at a time, in either direction, so that what f
- * computes on its way takes the memory of these rows only. Their results go where they are rotated
- * to (seg_roll_put), and gradients come from there (seg_roll_take). Sums over rows, for gradients
- * of weights, are summed from the last rows to the first, as the tape of recorded ones has it.
+ * Row-wise parts are computed for ROWS rows at a time, in both directions, so f's intermediate
+ * values take the memory of these rows only. Results are stored rotated (seg_roll_put), and
+ * gradients are read from there (seg_roll_take). Gradients of weights are summed from the last rows
+ * to the first, in the order of a recorded tape.
  */
 #include "nn/ops/reversible.h"
 
 #include "nn/ops/ops.h"
 
-/* Enough to keep a GPU busy, and little beside a sequence for which memory counts. */
+/* Enough to keep a GPU busy, and little compared with long sequences. */
 enum { ROWS = 1 << 14 };
 
-/* Some rows of a step: what f reads, where it goes, which dropout masks it has. */
+/* A range of rows of a step: f's input, destination and dropout masks. */
 struct part {
     cs_mat   x, y;
     cs_seg   seg;
@@ -54,7 +54,7 @@ static void reversible_put(cs_ctx *cx, const cs_mix *m, const struct part *p, cs
         cx->be->op.seg_roll_put(cx->be, p->seg, m->track, p->first, h, p->y);
 }
 
-/* y += what x gives, not recorded. Returns the dropout masks that each part took. */
+/* y += f(x), not recorded. Returns the number of dropout masks of each part. */
 static uint64_t add_mixed(cs_ctx *cx, const cs_mix *m, cs_seg seg, cs_mat x, cs_mat y)
 {
     const bool recording = cx->recording;
@@ -72,7 +72,7 @@ static uint64_t add_mixed(cs_ctx *cx, const cs_mix *m, cs_seg seg, cs_mat x, cs_
     return (cx->n_random - before) / (uint64_t)n;
 }
 
-/* Gradients of one part, whose f runs again; what it gives is taken from y when `undo`. */
+/* Gradients of one part, recomputing f; its result is subtracted from y if `undo`. */
 static void back_through(cs_ctx *cx, const cs_mix *m, const struct part *p, bool undo)
 {
     const cs_rerun again = cs_rerun_begin(cx, p->key);
@@ -145,7 +145,7 @@ static void put_adjoint(cs_ctx *cx, const cs_node *n)
                              cs_grad_to(cx, n->m[0]));
 }
 
-/* All that f computes goes on the tape. */
+/* f is recorded on the tape. */
 static void record(cs_ctx *cx, const cs_mix *m, cs_seg seg, cs_mat x, cs_mat y)
 {
     cs_tape_push(cx, &(cs_node){ .adjoint = through, .m = { x, y } });
