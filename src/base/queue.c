@@ -2,11 +2,10 @@
  * queue.c - a bounded queue of owned pointers between two threads.
  *
  * DESIGN
- * One mutex, two conditions, a ring of items. An item's bytes are asked once, before it is given
- * away, and remembered beside it: the taker may change the item, and what was added must be what is
- * subtracted. Waits are timed only when they happen, so a queue that keeps up costs no clock; a
- * thread that waits gives its place in the budget of threads up, and takes one when it has let go
- * of the mutex, which those at work want.
+ * One mutex, two conditions, a ring of items. An item's bytes are computed once, before the push,
+ * and stored with it: the consumer may change the item, and additions must equal subtractions. Only
+ * actual waits are timed; a waiting thread leaves the thread budget, and enters it again after
+ * releasing the mutex, which working threads need.
  *
  *   open ----close----> closed          cancel is final and beats everything
  *     \                   /
@@ -111,7 +110,7 @@ int cs_queue_push(cs_queue *q, void *item)
     return rc;
 }
 
-/* Under the lock, when there is something to take or to tell. */
+/* Under the lock, when an item or the end is available. */
 static int queue_take(cs_queue *q, void **item)
 {
     if (q->cancelled)

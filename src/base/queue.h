@@ -12,27 +12,27 @@ typedef struct cs_queue cs_queue;
 /**
  * cs_queue_new - an open queue
  *
- * cap      most items it holds, at least 1
- * cap_bytes  most bytes it holds as told by `bytes`; 0: items only. An item larger than that is
- *          let in when the queue is empty, so the true bound is cap_bytes or one item.
+ * cap      maximum items, at least 1
+ * cap_bytes  maximum bytes by `bytes`; 0: items only. A larger item is accepted if the queue is
+ *            empty, so the bound is cap_bytes or one item.
  * bytes    an item's size, or NULL
- * drop     frees an item that nobody took; called only by cs_queue_free()
+ * drop     frees an unconsumed item; called only by cs_queue_free()
  */
 cs_queue *cs_queue_new(int cap, size_t cap_bytes, size_t (*bytes)(const void *item),
                        void (*drop)(void *item));
 
-/** cs_queue_push - blocks while full. CS_OK: the item is given away; CS_ECANCEL: still the
- * caller's. Pushing to a closed queue is CS_BUG */
+/** cs_queue_push - blocks while full. CS_OK: the queue owns the item; CS_ECANCEL: the caller does.
+ * Pushing to a closed queue is CS_BUG */
 int cs_queue_push(cs_queue *q, void *item) CS_MUST_CHECK;
 /** cs_queue_pop - blocks while empty. CS_OK; CS_EOF when closed and drained; CS_ECANCEL */
 int cs_queue_pop(cs_queue *q, void **item) CS_MUST_CHECK;
 /** cs_queue_try - a pop that does not wait: CS_OK with *item NULL when there is none yet */
 int cs_queue_try(cs_queue *q, void **item) CS_MUST_CHECK;
-/** cs_queue_close - no more pushes; pops go on until it is empty */
+/** cs_queue_close - no more pushes; pops continue until it is empty */
 void cs_queue_close(cs_queue *q);
-/** cs_queue_cancel - everyone returns CS_ECANCEL now */
+/** cs_queue_cancel - all calls return CS_ECANCEL */
 void cs_queue_cancel(cs_queue *q);
-/** cs_queue_free - drop what is left; no thread may use it any more. Accepts NULL */
+/** cs_queue_free - drop the remaining items; no thread may use it any more. Accepts NULL */
 void cs_queue_free(cs_queue *q);
 
 /* What the summary line prints. Times in seconds. */

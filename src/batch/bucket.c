@@ -1,15 +1,15 @@
 /* bucket.c - assign records to batches: by depth, token budget and lag rule.
  *
- * DESIGN: one open batch per depth, made when its first record comes and given away when it
- * closes. Closing depends on the records, their order, the budget and the lag, and on nothing
- * else: no clock, no thread count. A batch that reached its budget is closed at once, because no
- * further record could join it.
+ * DESIGN: one open batch per depth, created with its first record and emitted when it closes.
+ * Closing depends only on the records, their order, the budget and the lag, never on a clock or the
+ * number of threads. A batch that reached its budget is closed at once, because no further record
+ * could join it.
  */
 #include "batch/bucket.h"
 
 #include "batch/view.h"
 
-enum { ROOM = 64 << 10 };        /* tokens of a new batch, rather than to grow and copy */
+enum { ROOM = 64 << 10 };        /* initial capacity in tokens, to avoid copies */
 
 struct cs_bucketer {
     int64_t        budget;
