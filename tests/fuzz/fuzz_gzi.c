@@ -99,10 +99,11 @@ static int read_part(int part, int n_before)
     const char *const paths[] = { path };
     char name[16];
     cs_inputs *in = NULL;
+    bool divided;
     int rc, n = 0;
 
     CS_BUG(cs_inputs_open(paths, 1, &opt, &in) != CS_OK);
-    CS_BUG(!cs_inputs_divide(in, part, N_PART));
+    CS_BUG(cs_inputs_divide(in, part, N_PART, &divided) != CS_OK || !divided);
     do {
         cs_chunk *c = cs_chunk_new(0);
         CS_BUG(!c);

@@ -268,8 +268,8 @@ static int setup(void **state)
     const cs_head *head = cs_head_find("class");
     void *cfg[] = { defaults(tok->opt, tok->cfg_size), defaults(enc->opt, enc->cfg_size),
                     defaults(head->opt, head->cfg_size) };
-    const cs_label label[N_LABEL] = { { (char[]){ "a" }, 0, NULL }, { (char[]){ "b" }, 0, NULL },
-                                      { (char[]){ "c" }, 0, NULL } };
+    const cs_label label[N_LABEL] = { { .name = (char[]){ "a" } }, { .name = (char[]){ "b" } },
+                                      { .name = (char[]){ "c" } } };
     const cs_model_spec spec = {
         .tok = tok, .enc = enc, .head = head, .tok_cfg = cfg[0], .enc_cfg = cfg[1],
         .head_cfg = cfg[2], .label = label, .n_label = N_LABEL, .seed = 7,
