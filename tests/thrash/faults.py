@@ -1,6 +1,7 @@
 """faults.py - fail the k-th call of every kind, for every k, and look at what a run leaves.
 
     faults.py [--sample N] [--seed S] [--only CASE] [--kinds LIST] [--jobs N] [--table FILE]
+              [--moments N]
 
 SQLite's way (https://www.sqlite.org/testing.html, "Anomaly Testing"). Each case is a command in a
 folder of its own; faults.so fails one call of it. What must hold of every run:
@@ -11,6 +12,8 @@ folder of its own; faults.so fails one call of it. What must hold of every run:
 * every output is complete or absent, and nothing else is left but what --resume goes on from;
 * a run that can be resumed, run again without a fault, ends with the bytes of an undisturbed one.
 
+--moments N also has runs killed (kill -9) at N random moments each and resumed, disks of some kB or for
+reading only, and inputs that shrink or grow while they are read.
 --sample N runs N faults per case, drawn with the seed from all kinds alike; without it, every k.
 Environment: builddir, srcdir. Status 0 if nothing was found.
 """
@@ -22,9 +25,11 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 src, build = os.path.abspath(os.environ["srcdir"]), os.path.abspath(os.environ["builddir"])
 tiny = f"{src}/refdata/tiny"
@@ -254,6 +259,100 @@ def look(case, args, rows):
     return n_wrong
 
 
+# ---- moments, disks and inputs -------------------------------------------------------------------
+
+def kill_at_moments(case, n, rng):
+    """kill -9 at n random moments, then the run that follows: what is wrong."""
+    folder, wrong = f"{case.work}/killed", []
+    case.prepare(folder)
+    start = time.monotonic()
+    run(case.words, folder)
+    whole = time.monotonic() - start
+    shutil.rmtree(folder)
+    for i in range(n):
+        moment = rng.uniform(0, whole)
+        case.prepare(folder)
+        p = subprocess.Popen([f"{build}/chordseq"] + case.words, cwd=folder, stdin=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, env=dict(os.environ, OMP_NUM_THREADS="1"))
+        time.sleep(moment)
+        p.kill()
+        if p.wait() == -signal.SIGKILL:
+            left = {n: d for n, d in files(folder).items() if ".tmp." not in n}
+            bad = case.parts(left)
+            for name in os.listdir(folder):     # nobody is left to remove them
+                if ".tmp." in name:
+                    os.remove(f"{folder}/{name}")
+            bad += case.go_on(folder)
+            wrong += [f"killed after {moment:.3f} of {whole:.3f} s: {b}" for b in bad]
+        shutil.rmtree(folder)
+    return wrong
+
+
+def small_disks(case):
+    """File systems of some kB, and one for reading only: what is wrong; None: none may be mounted."""
+    folder, wrong = f"{case.work}/disk", []
+    os.makedirs(folder, exist_ok=True)
+    for option in ["ro"] + [f"size={kb}k" for kb in (4, 8, 16, 32, 64)]:
+        mount = ["mount", "-t", "tmpfs", "-o", option, "none", folder]
+        if not shutil.which("mount") or subprocess.run(mount, stderr=subprocess.DEVNULL).returncode != 0:
+            return None
+        try:
+            status, _, err = run(case.words, folder)
+            found = files(folder)
+            bad = [] if status == 0 and found == case.ref[0] else told(err) + case.parts(found)
+            if status not in (0, 1):
+                bad.append(f"status {status}")
+            wrong += [f"{option}: {b}" for b in bad]
+        finally:
+            subprocess.run(["umount", folder], check=True)
+    return wrong
+
+
+def changing_input(work, rng):
+    """A file that shrinks or grows under a run: it ends, and what it wrote is of the records that it
+    saw, whole but for the last."""
+    path, wrong = f"{work}/changing.fa", []
+    text = "".join(f">c{i}\n{''.join(rng.choices('ACGT', k=300))}\n" for i in range(8000))
+    with open(path, "w") as f:
+        f.write(text)
+    _, ref, _ = run(f"{CLASSIFY} {path}".split(), work)
+    for grows in (False, True):
+        for _ in range(5):
+            with open(path, "w") as f:
+                f.write(text)
+            p = subprocess.Popen([f"{build}/chordseq"] + f"{CLASSIFY} {path}".split(), stderr=subprocess.PIPE,
+                                 stdout=subprocess.PIPE)
+            time.sleep(rng.uniform(0, 0.1))
+            with open(path, "r+") as f:
+                f.seek(0, os.SEEK_END) if grows else f.truncate(rng.randrange(len(text)))
+                f.write(">new\nACGTACGTACGT\n" if grows else "")
+            out, err = p.communicate(timeout=LIMIT)
+            lines = out.splitlines()[:-1]
+            if p.returncode not in (0, 1) or (p.returncode == 1 and told(err.decode())):
+                wrong.append(f"status {p.returncode}: {err.decode()}")
+            elif lines != ref.splitlines()[:len(lines)]:
+                wrong.append("other lines")
+    os.remove(path)
+    return wrong
+
+
+def look_at_rest(work, args, no):
+    """The points that are not calls of one kind; the number of those that are wrong."""
+    n_wrong = 0
+    rng = random.Random(args.seed)
+    n = args.moments
+    again = [Case(name, work) for name in ("classify --resume", "train")]
+    for what, look in [(f"killed at {n} moments: {c.name}", lambda c=c: kill_at_moments(c, n, rng)) for c in again] + [
+            ("small disks", lambda: small_disks(Case("classify, every output", work))),
+            ("an input that changes", lambda: changing_input(work, rng))]:
+        wrong, no = look(), no + 1
+        print("".join(f"#   {w}\n" for w in wrong or []), end="")
+        skip = " # SKIP no tmpfs may be mounted" if wrong is None else ""
+        print(f"{'not ok' if wrong else 'ok'} {no} - {what}{skip}", flush=True)
+        n_wrong += bool(wrong)
+    return n_wrong
+
+
 def make_inputs(work):
     rng = random.Random(1)
 
@@ -301,6 +400,7 @@ def main():
     p.add_argument("--kinds")
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--table")
+    p.add_argument("--moments", type=int, help="also kill -9 at so many, small disks, changing inputs")
     args = p.parse_args()
     rows = collections.defaultdict(collections.Counter)
     n_wrong = 0
@@ -312,9 +412,10 @@ def main():
             n = sum(r["failed"] for (c, _), r in rows.items() if c == name)
             print(f"{'not ok' if bad else 'ok'} {i + 1} - {name}: {n} calls failed", flush=True)
             n_wrong += bad
+        if args.moments:
+            n_wrong += look_at_rest(work, args, i + 1)
     finally:
         shutil.rmtree(work)
-    print(f"1..{i + 1}")
     if args.table:
         print_table(args.table, rows)
     return n_wrong > 0
