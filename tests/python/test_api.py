@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -262,6 +263,12 @@ class ByTheProgram(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             program("model", "export", "--license", "mit", MODEL, folder)
             self.assertEqual(chordseq.load(folder).checksum, chordseq.load(MODEL).checksum)
+
+    def test_named(self):
+        fast = chordseq.load(TOP / "refdata/model/fast.safetensors").checksum
+        with mock.patch("chordseq.model.OWN_MODEL", DEFAULT):
+            self.assertEqual(chordseq.load("fast").checksum, fast)
+        self.assertNotEqual(chordseq.load(DEFAULT).checksum, fast)
 
 
 SMALL = {"encoder.max-len": 256, "encoder.track": 2, "encoder.hidden": 8, "tokenizer.k": 2,

@@ -20,20 +20,24 @@ _TEXT = "O"
 
 
 def find_model(model: Optional[PathLike]) -> Optional[str]:
-    """The file of a model: itself, in a folder as `chordseq model export` writes it, the one that
-    CHORDSEQ_MODEL names, or the one in the wheel; None: the library's own."""
+    """The file of a model: itself, in a folder as `chordseq model export` writes it, of this name in the
+    wheel ("fast"), the one that CHORDSEQ_MODEL names, or the default one in the wheel; None: the
+    library's own."""
     if model is None:
         model = os.environ.get("CHORDSEQ_MODEL") or (OWN_MODEL if OWN_MODEL.exists() else None)
     elif os.path.isdir(model):
         model = os.path.join(model, "model.safetensors")
+    elif not os.path.exists(model) and os.path.basename(model) == os.fspath(model):
+        named = OWN_MODEL.with_name(f"{model}.safetensors")
+        model = named if named.exists() else model
     return None if model is None else os.fspath(model)
 
 
 def load(model: Optional[PathLike] = None, *, threads: Optional[int] = None, **options: Any) -> "Model":
     """Open a model.
 
-    model    a file, or a folder with a model.safetensors; None: the one that the environment variable
-             CHORDSEQ_MODEL names, else the model that comes with chordseq
+    model    a file, a folder with a model.safetensors, or the name of a model that comes with chordseq
+             ("fast"); None: the one that the environment variable CHORDSEQ_MODEL names, else the default
     threads  to compute with; None: one per processor that the process may use. Answers do not depend on it
     options  those of `chordseq classify` under Policies and Calls with _ for -: strand="both",
              min_prob=0.9, long_sequence="window", window_length=10_000, ...; device="cpu"
