@@ -23,7 +23,7 @@ enum { HEAD_BYTES = 16, MAX_SLAB = 4 };
 void cs_train_state_init(cs_train_state *st)
 {
     *st = (cs_train_state){ .best = NAN, .best_loss = NAN, .best_accuracy = NAN,
-                            .best_balanced = NAN, .regression = NAN, .bag = NAN,
+                            .best_balanced = NAN, .regression = NAN, .bag = NAN, .peak_share = NAN,
                             .log = cs_xstrdup("") };
 }
 

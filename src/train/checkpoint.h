@@ -43,6 +43,7 @@ typedef struct cs_train_state {
     double  done_first;          /* budget share at the start of the run */
     double  regression, bag;     /* balanced accuracy of the baselines; NaN: unknown */
     int64_t n_base;              /* trained on in all steps */
+    double  peak_share;          /* of the processor's peak in the last epoch; NaN: unknown */
     char   *log;                 /* the metrics table so far; owned */
 } cs_train_state;
 

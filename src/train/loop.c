@@ -22,6 +22,7 @@
 #include "train/count.h"
 #include "train/optim.h"
 #include "train/parallel.h"
+#include "train/peak_flops.h"
 #include "train/running.h"
 #include "train/step_log.h"
 #include "train/table.h"
@@ -31,6 +32,9 @@ enum { QUEUE_ITEMS = 8, QUEUE_BYTES = 64 << 20, STREAM_DROPOUT = 121 };
 
 /* Of a budget, for the progress line. */
 enum { PARTS = 1000000 };
+
+/* A forward and a backward pass, in forward passes: products with weights have two gradients. */
+enum { BACKWARD = 3 };
 
 struct learner {
     cs_model           *m;
@@ -49,11 +53,13 @@ struct learner {
     size_t              n_answer;
     cs_train_sums       sum;         /* of the present step: added when complete */
     int64_t             n_step, n_sample, n_base;    /* of this run */
+    double              flop;        /* operations of the epoch's training */
     double              start, mark; /* seconds: of the run, of the last account */
     double              valid_seconds; /* of the present validation */
     bool                stopped;     /* an end was reached before the feed's */
     bool                swapped;     /* the averaged weights are in place */
     cs_parallel        *parallel;    /* NULL: this is the only rank */
+    double              peak;        /* floating-point operations per second at best */
     cs_step_log        *log;         /* NULL: none, or this is another rank */
     cs_running         *running;     /* NULL: no batch normalisation */
     int                 rank;
@@ -223,7 +229,9 @@ static int learn(struct learner *l, const cs_feed_item *it)
     if (b->n_rec == 0)
         return it->step_end ? finish_step(l) : CS_OK;
     CS_TRY(make_room(l, b));
+    const double flop = l->s->cx.flop;
     rc = cs_session_forward_backward(l->s, b, &how, &loss, l->answer);
+    l->flop += (l->s->freeze_encoder ? 1 : BACKWARD) * (l->s->cx.flop - flop);
     CS_TRY(rc == CS_EMEM ? loop_no_room(l, b) : rc);
     tell_kept(l, b);
     CS_TRY(cs_running_take(l->running, it->no));
@@ -344,6 +352,8 @@ static int evaluate_epoch(struct learner *l)
 
     st->valid_seconds = fmax(st->valid_seconds, l->valid_seconds);
     l->valid_seconds = 0;
+    st->peak_share = l->flop / fmax(st->epoch_seconds, 1e-9) / l->peak;
+    l->flop = 0;
     CS_TRY(take_metrics(l, &f));
     CS_TRY(cs_table_add(o, l->m->head, learning_rate(l, st->step - 1), &f, st));
     CS_TRY(keep_best(l, &f));
@@ -531,6 +541,7 @@ static int start(struct learner *l, cs_feed *feed)
         CS_TRY(agree(l));
     }
     CS_TRY(cs_running_new(&l->m->ps, o->group, &l->running));
+    l->peak = o->group == NULL && o->watch != NULL ? cs_peak_flops(l->m->be) : NAN;
     if (l->rank == 0)
         CS_TRY(cs_step_log_open(o, st->step, &l->log));
     feed->epoch = st->epoch;

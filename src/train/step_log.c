@@ -128,6 +128,7 @@ int cs_step_log_epoch(cs_step_log *l, const cs_train_state *st, const cs_metrics
     CS_TRY(cs_events_add(l->events, st->step, "baseline/bag_of_words", st->bag));
     CS_TRY(cs_events_add(l->events, st->step, "speed/bases_per_second",
                          (double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9)));
+    CS_TRY(cs_events_add(l->events, st->step, "speed/share_of_peak", st->peak_share));
     rc = cs_events_flush(l->events);
 out:
     return rc;

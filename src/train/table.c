@@ -51,6 +51,7 @@ static void tell_epoch(const cs_train_opt *o, const cs_head *head, const cs_metr
     table_append(line, sizeof line, "; regression on 5-mers %.4f", st->regression);
     table_append(line, sizeof line, "; %.3g Mbase/s",
                  (double)st->sum.n_base / fmax(st->epoch_seconds, 1e-9) / 1e6);
+    table_append(line, sizeof line, ", %.0f %% of peak", 100 * st->peak_share);
     if (o->budget.seconds > 0)
         table_append(line, sizeof line, ", %.0f s left", fmax(left, 0));
     else if (o->budget.n_base > 0)

@@ -63,6 +63,7 @@ typedef struct cs_ctx {
     void       *note_arg;
     struct { const int32_t *id; cs_seg seg; } text;  /* the tokens of a pass through a model, in
                                   * backend memory, or NULL; for heads that count words */
+    double      flop;            /* of products with weights, of all passes so far */
     double      aux_scale;       /* multiplies a sequence's share of a regulariser, as it does the
                                   * loss of a record of weight 1; 0: no regularisers */
 } cs_ctx;
@@ -75,6 +76,13 @@ void cs_ctx_release(cs_ctx *cx);
 int  cs_ctx_reserve(cs_ctx *cx, int64_t n, int64_t n_grad) CS_MUST_CHECK;
 /** cs_ctx_begin - start a pass: empty arena and tape, loss zero (allocated from the arena) */
 void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key);
+
+/** cs_count_flop - count n floating-point operations that an op of this pass takes */
+static inline void cs_count_flop(cs_ctx *cx, double n)
+{
+    if (!cx->dry && !cx->replaying)
+        cx->flop += n;
+}
 
 /** cs_learns - is the network in training mode, not only computing gradients? */
 static inline bool cs_learns(const cs_ctx *cx) { return cx->training && !cx->frozen; }

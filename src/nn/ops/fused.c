@@ -41,6 +41,7 @@ static void fused(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y)
 
     cs_tape_push(cx, &(cs_node){ .adjoint = chord_adjoint, .seg = seg, .i = k->track,
                                  .m = { x, y, k->w1, k->b1, k->w2, k->b2 }, .counts = true });
+    cs_count_flop(cx, 4.0 * (double)x.r * x.c * (double)k->w1.r);
     if (!cx->dry && !cs_is_unread(cx, y))
         cx->be->fused.chord_block(cx->be, seg, k, x, y, work.p);
     cx->scratch = scratch;

@@ -32,6 +32,7 @@ void cs_affine(cs_ctx *cx, cs_mat x, cs_mat w, cs_mat b, cs_mat y)
     CS_BUG(w.c != x.c || y.r != x.r || y.c != (int32_t)w.r || (has_bias && !is_row(b, y.c)));
     cs_tape_push(cx, &(cs_node){ .adjoint = affine_adjoint, .rescale = affine_adjoint,
                                  .m = { x, w, b, y }, .i = has_bias });
+    cs_count_flop(cx, 2.0 * (double)x.r * x.c * y.c);
     if (cx->dry)
         return;
     cx->be->op.gemm(cx->be, false, true, x, w, 0, y);

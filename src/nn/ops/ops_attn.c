@@ -23,6 +23,7 @@ void cs_matmul(cs_ctx *cx, cs_mat x, cs_mat w, cs_mat y)
 {
     CS_BUG(w.r != x.c || y.r != x.r || y.c != w.c);
     cs_tape_push(cx, &(cs_node){ .adjoint = matmul_adjoint, .m = { x, w, y } });
+    cs_count_flop(cx, 2.0 * (double)x.r * x.c * y.c);
     if (!cx->dry)
         cx->be->op.gemm(cx->be, false, false, x, w, 0, y);
 }

@@ -42,6 +42,7 @@ void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bi
     cs_tape_push(cx, &(cs_node){ .adjoint = conv_adjoint, .rescale = conv_adjoint,
                                  .m = { x, w, bias, y }, .seg = seg, .i = taps.n,
                                  .key = (uint64_t)taps.dilation });
+    cs_count_flop(cx, 2.0 * (double)x.r * taps.n * x.c * y.c);
     if (!cx->dry)
         cx->be->op.seg_conv(cx->be, seg, taps, false, x, w, bias, 0, y);
 }

@@ -1,0 +1,11 @@
+/* peak_flops.h - how many floating-point operations a backend does per second at best. */
+#ifndef CS_TRAIN_PEAK_FLOPS_H
+#define CS_TRAIN_PEAK_FLOPS_H
+
+#include "nn/exec/model.h"
+
+/** cs_peak_flops - by the best of some matrix products that fit a cache, in some 20 ms on all
+ * threads of the backend; NaN without memory or on a GPU */
+double cs_peak_flops(cs_backend *be);
+
+#endif
