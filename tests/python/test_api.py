@@ -249,7 +249,7 @@ class ByTheProgram(unittest.TestCase):
             self.compare_variants(files)
 
     def compare_variants(self, files):
-        want = program("variant", "-m", MODEL, "-r", files[1], "-o", os.devnull, "--tsv", "-",
+        want = program("variant", "-m", MODEL, "-f", files[1], "-o", os.devnull, "--tsv", "-",
                        files[0])
         for t in chordseq.score_variants(*files, model=MODEL), \
                 chordseq.load(MODEL).score_variants(*files):
