@@ -21,7 +21,7 @@ _chordseq()
     predict:--check-finite) words='off on' ;;
     embed:--strand) words='model forward both max' ;;
     embed:--long-sequence) words='whole window error cpu fit' ;;
-    embed:--format) words='auto npy tsv' ;;
+    embed:--format) words='auto npy npz tsv' ;;
     embed:--vector) words='pooled hidden' ;;
     embed:--precision) words='auto fp32 tf32 bf16' ;;
     embed:--check-finite) words='off on' ;;

@@ -142,8 +142,8 @@ _chordseq()
         '*--max-unknown[maximum share of letters other than A, C, G and T]:SHARE:' \
         '*-o[output file; '\''-'\'' is standard output (tsv)]:FILE:_files' \
         '*--output[output file; '\''-'\'' is standard output (tsv)]:FILE:_files' \
-        '*--format[output format\: npy, tsv or auto (by the name)]:FORMAT:(auto npy tsv)' \
-        '*--names[with npy, table of row, name, length and reason (default\: the output'\''s name with .names.tsv)]:FILE:_files' \
+        '*--format[output format\: npy, npz, tsv or auto (by the name)]:FORMAT:(auto npy npz tsv)' \
+        '*--names[with npy or npz, table of row, name, length and reason (default\: the output'\''s name with .names.tsv)]:FILE:_files' \
         '*--vector[vector to write\: pooled or hidden]:KIND:(pooled hidden)' \
         '*-@[total number of threads (default\: one per processor)]:NUM:' \
         '*--threads[total number of threads (default\: one per processor)]:NUM:' \

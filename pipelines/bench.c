@@ -471,7 +471,7 @@ static int open_job(struct job *j)
     if (j->batch == NULL)
         return cs_fail(CS_EMEM, "out of memory for a batch");
     CS_TRY(cs_device_open(&device, (int)compute.threads, &j->be));
-    CS_TRY(cs_outfile_open(own.output, &j->out));
+    CS_TRY(cs_outfile_open_as(own.output, NULL, CS_OUT_TABLE, &j->out));
     rc = cs_outfile_printf(j->out, "encoder\twidth\tparameters\tlength\tforward_s\tforward_bytes\t"
                            "step_s\tstep_bytes\n");
 out:

@@ -163,7 +163,7 @@ static int convert(cs_diplo_source *s)
         cs_reference_strict(s->ref);
     if (own.region.n > 0 || own.bed != NULL)
         CS_TRY(cs_regions_open(own.region.v, own.region.n, own.bed, &s->regions));
-    CS_TRY(cs_outfile_open_as(own.output, CS_SEQUENCES, false, &s->text->f));
+    CS_TRY(cs_outfile_open_as(own.output, CS_SEQUENCES, CS_OUT_TEXT, &s->text->f));
     CS_TRY(cs_outfile_printf(s->text->f, CS_DIPLOTYPE_HEAD "\n"));
     CS_TRY(cs_hts_open(s->path, &s->fp, &calls));
     rc = calls ? from_calls(s) : from_reads(s);

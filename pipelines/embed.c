@@ -11,8 +11,8 @@
 #include "run/shard.h"
 
 enum { PATH_BYTES = 4096 };
-enum { FORMAT_AUTO, FORMAT_NPY, FORMAT_TSV };
-static const char *const formats[] = { "auto", "npy", "tsv", NULL };
+enum { FORMAT_AUTO, FORMAT_NPY, FORMAT_NPZ, FORMAT_TSV };
+static const char *const formats[] = { "auto", "npy", "npz", "tsv", NULL };
 static const char *const vectors[] = { "pooled", "hidden", NULL };
 
 struct embed_args { const char *output, *names; int format, vector; };
@@ -50,14 +50,16 @@ static const cs_opt embed_table[] = {
       .off = offsetof(struct embed_args, output), .arg = "FILE",
       .help = "output file; '-' is standard output (tsv)" },
     { .type = CS_OPT_ENUM, .name = "format", .off = offsetof(struct embed_args, format),
-      .arg = "FORMAT", .def = "auto", .help = "output format: npy, tsv or auto (by the name)",
-      .man = "auto follows the suffix, .npy or .tsv, and is npy without one. NPY needs a regular "
-             "file, because its header holds the number of rows.",
+      .arg = "FORMAT", .def = "auto",
+      .help = "output format: npy, npz, tsv or auto (by the name)",
+      .man = "auto follows the suffix, .npy, .npz, .tsv, .csv, .tsv.gz or .csv.gz, and is npy "
+             "without one. NPY and NPZ (one matrix, 'vectors') need a regular file, because their "
+             "headers hold the number of rows.",
       .choice = formats },
     { .type = CS_OPT_OUT, .name = "names", .off = offsetof(struct embed_args, names),
       .arg = "FILE",
-      .help = "with npy, table of row, name, length and reason (default: the output's name with "
-              ".names.tsv)",
+      .help = "with npy or npz, table of row, name, length and reason (default: the output's name "
+              "with .names.tsv)",
       .man = "Required if vectors go to standard output." },
     { .type = CS_OPT_ENUM, .name = "vector", .off = offsetof(struct embed_args, vector),
       .arg = "KIND", .def = "pooled", .help = "vector to write: pooled or hidden",
@@ -84,19 +86,28 @@ static void embed_options(cs_optset *set)
 /* The output's format by its name. */
 static int choose_format(void)
 {
-    const char *slash = strrchr(own.output, '/');
-    const char *dot = strrchr(slash ? slash : own.output, '.');
+    static const struct { const char *suffix; int format; } known[] = {
+        { ".npy", FORMAT_NPY }, { ".npz", FORMAT_NPZ }, { ".tsv", FORMAT_TSV },
+        { ".csv", FORMAT_TSV }, { ".tsv.gz", FORMAT_TSV }, { ".csv.gz", FORMAT_TSV },
+        { ".tsv.bgz", FORMAT_TSV }, { ".csv.bgz", FORMAT_TSV },
+    };
+    const char *slash = strrchr(own.output, '/'), *name = slash ? slash + 1 : own.output;
+    const size_t n = strlen(name);
 
     if (own.format != FORMAT_AUTO)
         return CS_OK;
     own.format = FORMAT_NPY;
-    if (dot == NULL || strcmp(dot, ".npy") == 0 || cs_outputs_same(own.output, "-")
+    if (!strchr(name, '.') || cs_outputs_same(own.output, "-")
         || strncmp(own.output, "/dev/", 5) == 0)
         return CS_OK;
-    own.format = FORMAT_TSV;
-    return strcmp(dot, ".tsv") == 0 ? CS_OK
-         : cs_fail(CS_EUSAGE, "unknown format of '%s'; name the output *.npy or *.tsv, or give "
-                   "--format", dot);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const size_t k = strlen(known[i].suffix);
+        own.format = known[i].format;
+        if (n > k && strcmp(name + n - k, known[i].suffix) == 0)
+            return CS_OK;
+    }
+    return cs_fail(CS_EUSAGE, "unknown format of '%s'; name the output *.npy, *.npz, *.tsv, *.csv, "
+                   "*.tsv.gz or *.csv.gz, or give --format", name);
 }
 
 static int embed_check_options(struct job *j)
@@ -110,14 +121,14 @@ static int embed_check_options(struct job *j)
     if (rc != CS_OK)
         return rc;
     if (own.format == FORMAT_TSV && own.names)
-        return cs_fail(CS_EUSAGE, "--names needs --format npy; a table includes names");
-    if (own.format == FORMAT_NPY && !own.names && cs_outputs_same(own.output, "-"))
+        return cs_fail(CS_EUSAGE, "--names needs --format npy or npz; a table includes names");
+    if (own.format != FORMAT_TSV && !own.names && cs_outputs_same(own.output, "-"))
         return cs_fail(CS_EUSAGE, "NPY on standard output needs --names FILE for the row names; "
                        "--format tsv includes them");
     const size_t n = strlen(own.output) + sizeof end;
     j->names = cs_xmalloc(n);
     (void)snprintf(j->names, n, "%s%s", own.output, end);
-    if (own.format == FORMAT_NPY && cs_outputs_same(own.names ? own.names : j->names, own.output))
+    if (own.format != FORMAT_TSV && cs_outputs_same(own.names ? own.names : j->names, own.output))
         return cs_fail(CS_EUSAGE, "--names and --output both write to '%s'", own.output);
     return CS_OK;
 }

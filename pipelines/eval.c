@@ -289,7 +289,7 @@ static int eval_open_outputs(struct job *j)
         CS_TRY(cs_outfile_open(own.calibrate, &j->calibrated));
     if (own.scores != NULL)
         CS_TRY(cs_outfile_open(own.scores, &j->rows));
-    CS_TRY(cs_outfile_open(own.output, &j->tsv));
+    CS_TRY(cs_outfile_open_as(own.output, NULL, CS_OUT_TABLE, &j->tsv));
     if (own.json != NULL)
         CS_TRY(cs_outfile_open(own.json, &j->json));
     if (own.html != NULL)

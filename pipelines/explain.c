@@ -519,7 +519,7 @@ static int explain_open_outputs(struct job *j)
         CS_TRY(cs_outfile_open(own.svg, &j->svg));
     if (own.tsv == NULL)
         return CS_OK;
-    CS_TRY(cs_outfile_open(own.tsv, &j->tsv));
+    CS_TRY(cs_outfile_open_as(own.tsv, NULL, CS_OUT_TABLE, &j->tsv));
     rc = cs_outfile_printf(j->tsv, "#contig\tpos\tbase\tlabel\tcontribution%s\n",
                            own.method == METHOD_MUTAGENESIS ? "\tA\tC\tG\tT" : "");
 out:

@@ -277,6 +277,14 @@ out:
     return rc;
 }
 
+static cs_out_kind joined_kind(const struct job *j, int k)
+{
+    const bool table = k == OUTPUT || strcmp(kind[k].option, "tsv") == 0
+                    || strcmp(kind[k].option, "names") == 0;
+
+    return is_npy(j, k) ? CS_OUT_BINARY : table ? CS_OUT_TABLE : CS_OUT_TEXT;
+}
+
 static int merge_open_outputs(struct job *j, int argc, char **argv)
 {
     int rc = CS_OK;
@@ -291,7 +299,7 @@ static int merge_open_outputs(struct job *j, int argc, char **argv)
             return cs_fail(CS_EUSAGE, "--%s is for classes, but the model predicts values",
                            kind[k].option);
         CS_TRY(w ? cs_output_open(w, j->path[k], &j->info, &j->counted[k])
-                 : cs_outfile_open_as(j->path[k], held(j, k), false, &j->joined[k]));
+                 : cs_outfile_open_as(j->path[k], held(j, k), joined_kind(j, k), &j->joined[k]));
         if (!w && is_npy(j, k) && !cs_outfile_can_patch(j->joined[k]))
             return cs_fail(CS_EUSAGE, "'%s' is not a regular file, which NPY needs", j->path[k]);
     }

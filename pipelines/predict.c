@@ -225,7 +225,8 @@ static int predict_prepare(struct job *j, const cs_split *split)
     CS_TRY(cs_args_reading(&input, split->inflate, &how));
     how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
     CS_TRY(cs_sources_open(&input, &(cs_pair_args){ .interleaved = 0 }, &how, &j->src));
-    rc = cs_outfile_open(own.output, &j->out);
+    rc = cs_outfile_open_as(own.output, NULL, own.format == FORMAT_TSV ? CS_OUT_TABLE : CS_OUT_TEXT,
+                            &j->out);
 out:
     return rc;
 }

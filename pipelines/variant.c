@@ -317,7 +317,7 @@ static int variant_open_outputs(struct job *j, int argc, char **argv, int thread
     if (own.summary)
         CS_TRY(cs_outfile_open(own.summary, &j->summary));
     if (own.tsv) {
-        CS_TRY(cs_outfile_open(own.tsv, &j->tsv));
+        CS_TRY(cs_outfile_open_as(own.tsv, NULL, CS_OUT_TABLE, &j->tsv));
         rc = cs_variant_values_head(&j->values, j->tsv);
     }
 out:

@@ -39,6 +39,7 @@ struct cs_outfile {
     char *name;                  /* as the user gave it, for messages */
     char *target, *temp;         /* NULL when written directly */
     int slot;                    /* of cs_temps_add() */
+    cs_out_filter *filter;       /* of what the name asks for, or NULL */
     int64_t start;               /* offset of our first byte in a regular file; -1: none */
     int64_t gone;                /* bytes written, without those in buf */
     size_t n;                    /* bytes in buf */
@@ -53,7 +54,7 @@ void cs_outfile_protect(const char *(*look)(const char *path))
 }
 
 /* May an output of this kind (NULL: none) replace an existing regular file? */
-static int check_taken(const char *name, const char *holds)
+int cs_outfile_may_replace(const char *name, const char *holds)
 {
     const char *content = content_of ? content_of(name) : NULL;
 
@@ -152,7 +153,7 @@ static int open_aside(cs_outfile *f, const char *holds, bool exists, mode_t mode
     if (exists && access(f->name, W_OK) != 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     if (exists)
-        CS_TRY(check_taken(f->name, holds));
+        CS_TRY(cs_outfile_may_replace(f->name, holds));
     CS_TRY(resolve(f->name, &f->target));
     CS_TRY(create_temp(f));
     /* Some file systems have no modes; ignore that. */
@@ -215,7 +216,7 @@ static int open_part(cs_outfile *f, const char *holds, int64_t n_bytes)
     if (exists && access(f->name, W_OK) != 0)
         return cs_fail(CS_EIO, "cannot write '%s': %s", f->name, strerror(errno));
     if (exists)
-        CS_TRY(check_taken(f->name, holds));
+        CS_TRY(cs_outfile_may_replace(f->name, holds));
     CS_TRY(resolve(f->name, &f->target));
     const size_t size = strlen(f->target) + sizeof ".part";
     if ((f->temp = cs_alloc(size, 1)) == NULL)
@@ -242,6 +243,7 @@ out:
 static void file_release(cs_outfile *f)
 {
     cs_temps_drop(f->slot);
+    cs_out_filter_free(f->filter);
     free(f->temp);
     free(f->target);
     free(f->name);
@@ -267,18 +269,15 @@ static int64_t start_of(int fd)
 
 int cs_outfile_open(const char *path, cs_outfile **out)
 {
-    return cs_outfile_open_as(path, NULL, false, out);
+    return cs_outfile_open_as(path, NULL, CS_OUT_TEXT, out);
 }
 
-int cs_outfile_open_as(const char *path, const char *holds, bool packed, cs_outfile **out)
+static int put_plain(void *file, const void *p, size_t n_bytes);
+
+int cs_outfile_open_as(const char *path, const char *holds, cs_out_kind kind, cs_outfile **out)
 {
     cs_outfile *f = cs_xcalloc(1, sizeof *f);
-    const size_t n = path != NULL ? strlen(path) : 0;
     int rc = CS_OK;
-
-    if (!packed && n > 3 && strcmp(path + n - 3, ".gz") == 0)
-        cs_warn_once("'%s' will not be compressed, despite its name; pipe the output through gzip",
-                     path);
 
     *out = NULL;
     f->fd = f->slot = -1;
@@ -290,14 +289,16 @@ int cs_outfile_open_as(const char *path, const char *holds, bool packed, cs_outf
         rc = cs_paths_check_output("-");
     } else {
         f->name = cs_xstrdup(path);
-        rc = *path ? open_any(f, holds) : cs_fail(CS_EUSAGE, "an output's name is empty; is a "
-                                           "shell variable unset?");
+        rc = *path ? cs_out_filter_new(path, kind, put_plain, f, &f->filter)
+                   : cs_fail(CS_EUSAGE, "an output's name is empty; is a shell variable unset?");
+        if (rc == CS_OK)
+            rc = open_any(f, holds);
     }
     if (rc != CS_OK) {
         file_release(f);
         return rc;
     }
-    f->start = start_of(f->fd);
+    f->start = f->filter ? -1 : start_of(f->fd);
     f->waits = is_waiting(f->fd);
     *out = f;
     return CS_OK;
@@ -424,8 +425,10 @@ int cs_outfile_flush(cs_outfile *f)
     return write_all(f, f->buf, n);
 }
 
-int cs_outfile_write(cs_outfile *f, const void *p, size_t n_bytes)
+static int put_plain(void *file, const void *p, size_t n_bytes)
 {
+    cs_outfile *f = file;
+
     if (n_bytes > sizeof f->buf - f->n && cs_outfile_flush(f) != CS_OK)
         return f->failed;
     if (n_bytes > sizeof f->buf)
@@ -433,6 +436,15 @@ int cs_outfile_write(cs_outfile *f, const void *p, size_t n_bytes)
     if (n_bytes > 0)
         memcpy(f->buf + f->n, p, n_bytes);
     f->n += n_bytes;
+    return f->failed;
+}
+
+int cs_outfile_write(cs_outfile *f, const void *p, size_t n_bytes)
+{
+    if (!f->filter)
+        return put_plain(f, p, n_bytes);
+    if (f->failed == CS_OK)
+        f->failed = cs_out_filter_put(f->filter, p, n_bytes);
     return f->failed;
 }
 
@@ -506,6 +518,11 @@ int cs_outfile_finish(cs_outfile *f)
 
     if (f->finished)
         return CS_OK;
+    if (f->filter) {
+        CS_TRY(cs_out_filter_end(f->filter));
+        cs_out_filter_free(f->filter);
+        f->filter = NULL;
+    }
     CS_TRY(cs_outfile_flush(f));
     if (f->keep_open)
         return CS_OK;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/out_filter.h"
 
 /* An output being written. A regular file is written as NAME.tmp.PID beside its final name and
  * renamed by cs_outfile_close(), with the mode of the file it replaces (the umask's for a new one);
@@ -16,17 +17,20 @@
 typedef struct cs_outfile cs_outfile;
 
 /** cs_outfile_open - path NULL or "-" is stdout. CS_OK; CS_EIO naming file and reason; CS_EUSAGE
- * for an empty name, for an input of the run (base/path_conflicts.h), and for a file with protected
- * content. Warns once about names with the suffix .gz */
+ * for an empty name, for an input of the run (base/path_conflicts.h), for a file with protected
+ * content, and for a suffix of another format. Suffixes .gz and .bgz compress it */
 int cs_outfile_open(const char *path, cs_outfile **out) CS_MUST_CHECK;
-/** cs_outfile_open_as - the same for an output of protected content: `holds` is its kind, or NULL,
- * and a file of that kind may be replaced; `packed`: the caller compresses its data */
-int cs_outfile_open_as(const char *path, const char *holds, bool packed, cs_outfile **out)
+/** cs_outfile_open_as - the same for an output of another kind (base/out_filter.h), or of protected
+ * content: `holds` is what it is, or NULL, and a file that holds the same may be replaced */
+int cs_outfile_open_as(const char *path, const char *holds, cs_out_kind kind, cs_outfile **out)
     CS_MUST_CHECK;
 /** cs_outfile_protect - `look` returns the kind of content of a regular file that an output would
  * replace, or NULL for unprotected content: other kinds are replaced by their own only. With `look`
  * NULL, the default, all files are replaced. Call before starting threads */
 void cs_outfile_protect(const char *(*look)(const char *path));
+/** cs_outfile_may_replace - may an output that holds this (or NULL) replace what is at the path, if
+ * anything? CS_OK; CS_EUSAGE for protected content */
+int cs_outfile_may_replace(const char *path, const char *holds) CS_MUST_CHECK;
 /**
  * cs_outfile_continue - an output that survives an interrupted run: it is written to NAME.part
  *

@@ -3,12 +3,18 @@
 
 #include <stdlib.h>
 
+#include <htslib/bgzf.h>
 #include <htslib/hts.h>
 #include <htslib/hts_log.h>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "io/content.h"
+
+static int pack(void *to, size_t *n_to, const void *from, size_t n)
+{
+    return bgzf_compress(to, n_to, from, n, -1);
+}
 
 void cs_io_init(void)
 {
@@ -22,6 +28,7 @@ void cs_io_init(void)
     if (!ref || !*ref)
         setenv("REF_PATH", "/dev/null", 1);
     cs_outfile_protect(cs_content_of);
+    cs_out_filter_packer(pack);
 }
 
 const char *cs_io_library(void)

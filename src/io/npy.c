@@ -10,7 +10,7 @@
 enum {
     MAGIC_BYTES = 6, ALIGN = 64,
     ROW_DIGITS = 20,             /* width reserved in the header for the number of rows */
-    HEADER_MAX = 4096,           /* of those written */
+    HEADER_MAX = CS_NPY_HEADER - ALIGN,
     READ_MAX = 1 << 20           /* of those read; NumPy's default limit is 10000 */
 };
 
@@ -23,8 +23,7 @@ static const struct { const char *code; size_t size; } types[] = {
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* The whole header; its length does not depend on the number of rows. */
-static size_t make_header(char *h, cs_npy_type type, cs_npy_shape s)
+size_t cs_npy_header(char h[CS_NPY_HEADER], cs_npy_type type, cs_npy_shape s)
 {
     const size_t start = MAGIC_BYTES + 4;
     int n, first = 0;
@@ -55,19 +54,19 @@ static size_t make_header(char *h, cs_npy_type type, cs_npy_shape s)
 
 int cs_npy_begin(cs_outfile *f, cs_npy_type type, cs_npy_shape shape)
 {
-    char h[HEADER_MAX + ALIGN];
+    char h[CS_NPY_HEADER];
 
     if (shape.n_dim > 0 && shape.dim[0] < 0 && !cs_outfile_can_patch(f))
         return cs_fail(CS_EUSAGE, "NPY needs a regular file, not a pipe or a device, because its "
                        "header holds the number of rows");
-    return cs_outfile_write(f, h, make_header(h, type, shape));
+    return cs_outfile_write(f, h, cs_npy_header(h, type, shape));
 }
 
 int cs_npy_end(cs_outfile *f, cs_npy_type type, cs_npy_shape shape)
 {
-    char h[HEADER_MAX + ALIGN];
+    char h[CS_NPY_HEADER];
 
-    return cs_outfile_patch(f, 0, h, make_header(h, type, shape));
+    return cs_outfile_patch(f, 0, h, cs_npy_header(h, type, shape));
 }
 
 int cs_npy_write(const char *path, cs_npy_type type, cs_npy_shape shape, const void *v)
@@ -78,7 +77,7 @@ int cs_npy_write(const char *path, cs_npy_type type, cs_npy_shape shape, const v
 
     for (int i = 0; i < shape.n_dim; i++)
         n_bytes *= (size_t)shape.dim[i];
-    CS_TRY(cs_outfile_open(path, &f));
+    CS_TRY(cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &f));
     CS_TRY(cs_npy_begin(f, type, shape));
     CS_TRY(cs_outfile_write(f, v, n_bytes));
     rc = cs_outfile_close(f);

@@ -4,7 +4,8 @@
 
 #include "base/file.h"
 
-enum { CS_NPY_MAX_DIM = 32 };    /* NumPy's own limit before its version 2 */
+/* MAX_DIM: NumPy's own limit before its version 2; HEADER: bytes of the longest header written */
+enum { CS_NPY_MAX_DIM = 32, CS_NPY_HEADER = 4096 + 64 };
 
 /* Element types written: float, double, int64_t, in the byte order of this machine. */
 typedef enum cs_npy_type { CS_NPY_F4, CS_NPY_F8, CS_NPY_I8 } cs_npy_type;
@@ -31,6 +32,10 @@ int cs_npy_begin(cs_outfile *f, cs_npy_type type, cs_npy_shape shape) CS_MUST_CH
 
 /** cs_npy_end - rewrite the header with the number of rows. The caller closes f */
 int cs_npy_end(cs_outfile *f, cs_npy_type type, cs_npy_shape shape) CS_MUST_CHECK;
+
+/** cs_npy_header - the header itself; dim[0] as above. Its length does not depend on the number of
+ * rows. Returns its bytes */
+size_t cs_npy_header(char head[CS_NPY_HEADER], cs_npy_type type, cs_npy_shape shape);
 
 /* An array that was read: last index fastest, whatever the order in the file. */
 typedef struct cs_npy { cs_npy_shape shape; int64_t n; double *v; } cs_npy;

@@ -213,7 +213,7 @@ static int open_all(cs_vcfout *w, const cs_vcf *in)
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_outfile_open_as(w->path, CS_VARIANTS, true, &w->file));
+    CS_TRY(cs_outfile_open_as(w->path, CS_VARIANTS, CS_OUT_PACKED, &w->file));
     CS_TRY(open_index(w, in));
     CS_TRY(vcf_out_open_file(w));
     if (is_bcf(w)) {

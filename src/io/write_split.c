@@ -121,7 +121,8 @@ static int open_part(cs_output *o, int i)
     if (cfg->compress && !(p->text = cs_alloc(BLOCK_BYTES, 1)))
         return cs_fail(CS_EMEM, "out of memory for '%s'", p->path);
     CS_TRY(o->info.resumes ? cs_outfile_continue(p->path, CS_SEQUENCES, p->n_disk, &p->f)
-                           : cs_outfile_open_as(p->path, CS_SEQUENCES, cfg->compress, &p->f));
+                           : cs_outfile_open_as(p->path, CS_SEQUENCES, CS_OUT_PACKED,
+                                                &p->f));
     rc = cs_outfile_park(p->f);
 out:
     return rc;

@@ -26,12 +26,21 @@ static bool restore_counts(cs_output *o, const json_t *from)
 
 static int writer_open_file(cs_output *o)
 {
+    int rc = CS_OK;
     const json_t *from = o->info.from;
+    const cs_writer *w = o->w;
 
     if (!o->info.resumes)
-        return cs_outfile_open_as(o->path, o->w->holds, false, &o->file);
-    return cs_outfile_continue(o->path, o->w->holds,
-                               json_integer_value(json_object_get(from, "bytes")), &o->file);
+        return cs_outfile_open_as(o->path, w->holds, w->kind, &o->file);
+    CS_TRY(cs_outfile_may_replace(o->path, w->holds));
+    CS_TRY(cs_out_check(o->path, w->kind));
+    if (w->kind != CS_OUT_PACKED && !cs_out_is_plain(o->path))
+        return cs_fail(CS_EUSAGE, "--resume supports neither compressed outputs nor CSV: '%s'",
+                       o->path);
+    rc = cs_outfile_continue(o->path, w->holds,
+                             json_integer_value(json_object_get(from, "bytes")), &o->file);
+out:
+    return rc;
 }
 
 static int restore(cs_output *o)

@@ -141,6 +141,9 @@ int cs_shard_add(cs_shard *s, const char *option, const char *path,
 
 int cs_shard_add_file(cs_shard *s, const char *option, const char *path, const cs_outfile *f)
 {
+    if (cs_shard_wants(s) && !cs_out_is_plain(path))
+        return cs_fail(CS_EUSAGE, "--manifest needs plain outputs, neither compressed nor CSV or "
+                       "NPZ: '%s'; chordseq merge compresses its own", path);
     return cs_shard_add(s, option, path, tell_file, f);
 }
 

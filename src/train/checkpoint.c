@@ -181,7 +181,7 @@ int cs_checkpoint_save(const char *path, cs_params *ps, bool average, const cs_t
     }
     memcpy(head, magic, sizeof magic);
     little_endian(strlen(text), 8, head + sizeof magic);
-    CS_TRY(cs_outfile_open(path, &s.file));
+    CS_TRY(cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &s.file));
     CS_TRY(checkpoint_put(&s, head, sizeof head));
     CS_TRY(checkpoint_put(&s, text, strlen(text)));
     CS_TRY(put_slabs(&s, ps, average, host));

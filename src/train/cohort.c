@@ -350,7 +350,7 @@ static int write_all(const struct cohort *c, const char *output)
 
     for (int i = 0; i < N_OUTPUT; i++)
         if (to[i].path != NULL)
-            CS_TRY(cs_outfile_open_as(to[i].path, to[i].holds, false, &f[i]));
+            CS_TRY(cs_outfile_open_as(to[i].path, to[i].holds, CS_OUT_TEXT, &f[i]));
     for (int i = 0; i < N_OUTPUT; i++)
         if (f[i] != NULL)
             CS_TRY(to[i].write(c, f[i]));

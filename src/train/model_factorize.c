@@ -330,7 +330,7 @@ int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *in
     CS_TRY(check_input(input, label, &evaluates));
     CS_TRY(cs_outputs_apart((const char *const[]){ "-", a->output }, 2));
     if (a->output)
-        CS_TRY(cs_outfile_open(a->output, &to));
+        CS_TRY(cs_outfile_open_as(a->output, NULL, CS_OUT_BINARY, &to));
     CS_TRY(cs_model_low_rank(m, &rule, &thin, &list));
     CS_TRY(cs_outfile_open("-", &f));
     CS_TRY(model_factorize_report(f, m, thin, &list));

@@ -94,7 +94,7 @@ int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs
     memcpy(st->log + n, row, strlen(row) + 1);
     if (o->metrics_path == NULL)
         return CS_OK;
-    CS_TRY(cs_outfile_open(o->metrics_path, &out));
+    CS_TRY(cs_outfile_open_as(o->metrics_path, NULL, CS_OUT_TABLE, &out));
     CS_TRY(cs_outfile_printf(out, "%s%s%s\n%s", metrics_head, more != NULL ? "\t" : "",
                              more != NULL ? more : "", st->log));
     rc = cs_outfile_close(out);

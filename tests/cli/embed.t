@@ -51,10 +51,18 @@ numpy 'the head on top of them answers as classify does' /usr/bin/python3 check.
 T 'the hidden layer of a head' sh -c 'chordseq embed -q -m deep --vector hidden --format tsv -o - reads.fq |
     awk -F "\t" "NF != 9 { exit 1 } END { exit NR != 41 }"'
 N embed-hidden.err chordseq embed -m "$m" --vector hidden -o x.npy mixed.fa
-for end in parquet csv npz tsv.gz; do N embed-$end.err chordseq embed -m "$m" -o e.$end mixed.fa; done
-T 'nor is a file of that name made' sh -c '! ls e.parquet e.csv e.npz e.tsv.gz 2> /dev/null'
+for end in parquet txt npy.gz; do N embed-$end.err chordseq embed -m "$m" -o e.$end mixed.fa; done
+T 'nor is a file of that name made' sh -c '! ls e.parquet e.txt e.npy.gz 2> /dev/null'
 T 'the name says the format' sh -c 'chordseq embed -q -m "$1" -o e.tsv mixed.fa && head -n 1 e.tsv | grep -q "^name	" &&
-    chordseq embed -q -m "$1" --format tsv -o e.csv mixed.fa && cmp e.tsv e.csv' - "$m"
+    for f in csv csv.gz tsv.gz tsv.bgz npz; do chordseq embed -q -m "$1" -o e.$f mixed.fa || exit; done
+    tr "\t" , < e.tsv | cmp - e.csv && gzip -dc e.tsv.gz | cmp - e.tsv && gzip -dc e.csv.gz | cmp - e.csv &&
+    gzip -dc < e.tsv.bgz | cmp - e.tsv && cmp e.npz.names.tsv v.npy.names.tsv' - "$m"
+with python3 T 'NPZ is a ZIP archive of the NPY file' python3 -c 'import zipfile
+z = zipfile.ZipFile("e.npz")
+assert z.namelist() == ["vectors.npy"] and z.testzip() is None and z.read("vectors.npy") == open("v.npy", "rb").read()'
+numpy 'and numpy reads it' /usr/bin/python3 -c 'import numpy as np
+assert np.array_equal(np.load("e.npz")["vectors"], np.load("v.npy"), equal_nan=True)'
+N embed-shard-npz.err chordseq embed -m "$m" --shard 1/2 --manifest x.json -o x.npz mixed.fa
 N embed-none.err   chordseq embed -m "$m" mixed.fa
 N embed-pipe.err   sh -c 'chordseq embed -m "$1" --names n -o - mixed.fa | cat; exit 2' - "$m"
 N embed-stdout.err sh -c 'chordseq embed -m "$1" -o /dev/stdout mixed.fa > x.npy' - "$m"

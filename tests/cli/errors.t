@@ -89,8 +89,19 @@ N model-future.err     chordseq classify -m future "$tiny/mixed.fa"
 
 # ---- outputs -----------------------------------------------------------------------------------
 
-T 'a name that promises compression is warned of' sh -c "$c -o plain.gz '$tiny/mixed.fa' 2>&1 |
-    grep -q \"warning: 'plain.gz' will not be compressed\" && head -c 4 plain.gz | grep -q name"
+T 'a name that ends in .gz or .bgz is compressed, as BGZF' sh -c "$c -q -o plain.tsv --jsonl plain.jsonl '$tiny/mixed.fa' &&
+    $c -q -o t.tsv.gz --jsonl t.jsonl.bgz '$tiny/mixed.fa' && gzip -dc t.tsv.gz | cmp - plain.tsv &&
+    gzip -dc < t.jsonl.bgz | cmp - plain.jsonl && for f in t.tsv.gz t.jsonl.bgz; do
+    [ \"\$(tail -c 28 \$f | od -An -tx1 | tr -d ' \\n')\" = 1f8b08040000000000ff0600424302001b0003000000000000000000 ] || exit; done"
+with bgzip T "and sound by htslib's own check" sh -c 'bgzip -t t.tsv.gz && bgzip -t t.jsonl.bgz'
+T 'a table that ends in .csv has commas' sh -c "printf '>a,\"b\nACGTACGTACGT\n' > quote.fa && $c -q --min-prob 0 -o q.csv quote.fa &&
+    [ \"\$(head -n 1 q.csv)\" = name,length,label,probability,reason ] && tail -n 1 q.csv | grep -q '^\"a,\"\"b\",12,'"
+N suffix-parquet.err   $c -o x.parquet "$tiny/mixed.fa"
+N suffix-zst.err       $c --jsonl x.jsonl.zst "$tiny/mixed.fa"
+N suffix-csv.err       $c --jsonl x.csv "$tiny/mixed.fa"
+N suffix-resume.err    $c --resume -o x.tsv.gz "$tiny/mixed.fa"
+N suffix-shard.err     $c --shard 1/2 --manifest x.json -o x.csv "$tiny/mixed.fa"
+T 'and nothing of these is made' sh -c '! ls | grep "^x[.]"'
 N output-full.err      $c -o /dev/full "$tiny/mixed.fa"
 N output-full2.err     sh -c "$c $tiny/mixed.fa > /dev/full"
 N output-folder.err    $c -o no-such-folder/out.tsv "$tiny/mixed.fa"

@@ -218,7 +218,7 @@ int cs_model_save(cs_model *m, const char *path, bool ema)
     int rc = CS_OK;
     cs_outfile *f = NULL;
 
-    CS_TRY(cs_outfile_open(path, &f));
+    CS_TRY(cs_outfile_open_as(path, NULL, CS_OUT_BINARY, &f));
     CS_TRY(cs_model_write(m, ema, f));
     rc = cs_outfile_close(f);
     f = NULL;

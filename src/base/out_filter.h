@@ -1,0 +1,48 @@
+/* out_filter.h - what an output's suffix asks for: compression, commas, or a refusal. */
+#ifndef CS_BASE_OUT_FILTER_H
+#define CS_BASE_OUT_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* What a writer writes. */
+typedef enum cs_out_kind {
+    CS_OUT_TEXT,                 /* .gz and .bgz compress it */
+    CS_OUT_TABLE,                /* rows of fields between tabs: .csv writes commas, too */
+    CS_OUT_BINARY,               /* a format of its own, which nothing here may change */
+    CS_OUT_PACKED                /* the same, compressed by its writer where the name says so */
+} cs_out_kind;
+
+typedef struct cs_out_filter cs_out_filter;
+typedef int (*cs_out_sink)(void *to, const void *p, size_t n_bytes);
+
+/** cs_out_filter_packer - how a block of at most CS_OUT_BLOCK bytes is compressed; one of 0 bytes
+ * ends the file. Negative: out of memory. Without it nothing is compressed. Call before threads */
+void cs_out_filter_packer(int (*pack)(void *to, size_t *n_to, const void *from, size_t n));
+enum { CS_OUT_BLOCK = 0xff00, CS_OUT_PACKED_BLOCK = 0x10000 };   /* BGZF's */
+
+/** cs_out_is_plain - does the name ask for what is written without a change? Only that can be
+ * resumed, and joined from shards */
+bool cs_out_is_plain(const char *path);
+
+/** cs_out_check - CS_OK; CS_EUSAGE for a suffix of a format that the output does not have */
+int cs_out_check(const char *path, cs_out_kind kind) CS_MUST_CHECK;
+
+/**
+ * cs_out_filter_new - for an output of this name
+ *
+ * sink     takes the changed bytes; its error is returned by put and end
+ * out      NULL: nothing is changed
+ * Returns  as cs_out_check()
+ */
+int cs_out_filter_new(const char *path, cs_out_kind kind, cs_out_sink sink, void *to,
+                      cs_out_filter **out) CS_MUST_CHECK;
+int cs_out_filter_put(cs_out_filter *f, const void *p, size_t n_bytes) CS_MUST_CHECK;
+/** cs_out_filter_end - what was held back, and what ends a compressed file */
+int cs_out_filter_end(cs_out_filter *f) CS_MUST_CHECK;
+/** cs_out_filter_free - accepts NULL */
+void cs_out_filter_free(cs_out_filter *f);
+
+#endif
