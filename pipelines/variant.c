@@ -393,7 +393,7 @@ out:
     return rc;
 }
 
-/* All are complete before the first has its name. */
+/* All are complete before the first has its name; from there on a signal comes too late. */
 static int close_outputs(struct job *j)
 {
     int rc = CS_OK;
@@ -403,10 +403,14 @@ static int close_outputs(struct job *j)
     for (int i = 0; i < N_OUT - 1; i++)
         if (*file[i])
             CS_TRY(cs_outfile_finish(*file[i]));
+    if (cs_signal_caught() != 0)
+        return CS_ECANCEL;
     rc = cs_vcfout_close(j->out);
     j->out = NULL;
-    CS_TRY(rc);
-    rc = cs_outputs_appear(file, N_OUT - 1);
+    for (int i = 0; rc == CS_OK && i < N_OUT - 1; i++) {
+        rc = cs_outfile_close(*file[i]);
+        *file[i] = NULL;
+    }
 out:
     return rc;
 }
