@@ -240,15 +240,19 @@ double cs_policy_least(const cs_policy *p, int64_t n_base, int32_t class_no)
     return i < 0 ? 0 : p->least[i][class_no < CS_CALIBRATION_CLASSES ? class_no : 0];
 }
 
+bool cs_policy_too_short(const cs_policy *p, const cs_record *r)
+{
+    return p->stated && cs_record_bases(r) < p->model->calibration.shortest;
+}
+
 cs_reason cs_policy_doubt(const cs_policy *p, const cs_record *r, int32_t class_no)
 {
-    const cs_calibration *c = &p->model->calibration;
-
     if (!p->stated)
         return CS_REASON_NONE;
-    if (cs_record_bases(r) < c->shortest)
+    if (cs_policy_too_short(p, r))
         return CS_REASON_TOO_SHORT;
-    return cs_calibration_unlike(c, r, class_no) ? CS_REASON_UNLIKE : CS_REASON_NONE;
+    return cs_calibration_unlike(&p->model->calibration, r, class_no) ? CS_REASON_UNLIKE
+                                                                      : CS_REASON_NONE;
 }
 
 bool cs_policy_can_turn(const cs_model *m)

@@ -76,6 +76,8 @@ int cs_policy_check_turn(const cs_model *m) CS_MUST_CHECK;
  * this many bases, in addition to --min-prob */
 double cs_policy_least(const cs_policy *p, int64_t n_base, int32_t class_no);
 
+/** cs_policy_too_short - is the record below the shortest length that the model makes calls of? */
+bool cs_policy_too_short(const cs_policy *p, const cs_record *r);
 /** cs_policy_doubt - reason why the model's conditions exclude a confident call of this class, or
  * CS_REASON_NONE */
 cs_reason cs_policy_doubt(const cs_policy *p, const cs_record *r, int32_t class_no);

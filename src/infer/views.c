@@ -437,6 +437,8 @@ void cs_views_decide(const cs_policy *p, const cs_chunk *c, int i)
     if (n_part > 1 && p->model->head->is_class && !p->model->head->per_token)
         call_mates(p, c, i, part);
     const int32_t call = call_of(p, a->v, a->n, cs_record_bases(&c->rec[i]), &a->p, &a->reason);
+    if (call < 0 && cs_policy_too_short(p, &c->rec[i]))
+        a->reason = CS_REASON_TOO_SHORT;
     if (call < 0)
         return;
     a->reason = cs_policy_doubt(p, &c->rec[i], best_of(a->v, a->n));

@@ -61,6 +61,17 @@ T 'what is short or repeats itself has a reason' sh -c 'chordseq classify -q -m 
     grep -q "^repeat	.*	unclassified	.*	\(unlike_training\|low_confidence\)" odd &&
     grep -q "^short	32	unclassified	.	too_short" odd &&
     chordseq classify -q -m stated --max-error 0.9 odd.fa | grep -q "^repeat	.*	unlike_training"'
+# What no genome holds: six bases, repeats, random bases with 70 % G+C.
+awk 'BEGIN {
+    srand(1); print ">six\nACGTAC"
+    for (n = 500; n <= 10000; n *= 20) { s = ""; for (i = 0; i < n; i++) s = s "AT"; print ">at" n "\n" s }
+    for (k = 0; k < 20; k++) {
+        s = ""; for (i = 0; i < 500 + 2500 * (k % 2); i++) s = s substr("GCGCGCGATAT", 1 + int(rand() * 10), 1)
+        print ">gc" k "\n" s
+    }
+}' > nothing.fa
+T 'the default model calls none of what is no sequence' sh -c 'chordseq classify -q -m "$1" nothing.fa > none &&
+    grep -q "^six	6	unclassified	.*	too_short" none && ! cut -f 5 none | grep -qx "[.]" && [ $(wc -l < none) = 24 ]' - "$srcdir/refdata/model/default.safetensors"
 T 'eval tells coverage and error' sh -c "$e -m stated -o e.tsv --json e.json &&
     for r in 0.05 0.2 0.3; do grep -q \"^record	all	[.]	coverage:\$r	\" e.tsv || exit; done &&
     grep -q '^record	all	1	error	' e.tsv && grep -q '\"max_error\"' e.json &&
