@@ -49,8 +49,8 @@ int cs_hts_open(const char *path, struct htsFile **fp, bool *calls)
         return CS_OK;
     }
     hts_close(f);
-    return cs_pump_interrupted(cs_fail(CS_EFORMAT, "'%s' is not a SAM, BAM, CRAM, VCF or BCF file",
-                                       path));
+    return cs_pump_interrupted(cs_fail(CS_EFORMAT, "'%s' is %snot a SAM, BAM, CRAM, VCF or BCF "
+                                       "file", path, format == empty_format ? "empty, " : ""));
 }
 
 /* ---- reads --------------------------------------------------------------------------------- */
