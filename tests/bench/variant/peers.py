@@ -16,8 +16,6 @@ spliceai  the Keras models on the row's sequence, on the strand of the exon: the
           With EVERY only every so many contigs.
 Needs mmsplice, kipoiseq and spliceai with TensorFlow 2 (bench_variant_peers.sh installs them).
 """
-import csv
-import gzip
 import importlib.abc
 import importlib.machinery
 import os
@@ -33,33 +31,18 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
 import numpy as np
 
+from prepare_splice import read_fasta, rows
+
 OVERHANG, BATCH = 100, 128
 # What MMSplice imports to read VCF files and genomes, and is not needed here: cyvcf2 has to be compiled.
 UNUSED = ("cyvcf2", "gffutils", "kipoi", "kipoi_conda", "kipoi_utils", "pyranges")
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 
 
-def rows(path):
-    with gzip.open(path, "rt") as f:
-        yield from csv.DictReader(f, delimiter="\t")
-
-
-def contigs(path):
-    name, out = None, {}
-    with gzip.open(path, "rt") as f:
-        for line in f:
-            if line[0] == ">":
-                name = line[1:].split()[0]
-                out[name] = ""
-            else:
-                out[name] += line.strip().upper()
-    return out
-
-
 def examples(folder):
     """Variants with a label: key, strand, reference and alternative contig, and the exon on each."""
     exons = {r["contig"]: r for r in rows(f"{folder}/splice_exons.tsv.gz") if r["exon_start0"]}
-    sequence = contigs(f"{folder}/splice_contigs.fa.gz")
+    sequence = read_fasta(f"{folder}/splice_contigs.fa.gz")
     for r in rows(f"{folder}/splice_variants.tsv.gz"):
         if not r["loss"] or r["contig"] not in exons:
             continue

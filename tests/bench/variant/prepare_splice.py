@@ -273,4 +273,5 @@ def main():
     write_slices(splice, slices, work)
 
 
-main()
+if __name__ == "__main__":
+    main()
