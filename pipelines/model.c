@@ -18,7 +18,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-struct model_args { const char *licence, *alphabet; int precision; };
+struct model_args { const char *licence, *alphabet; int precision, demonstration; };
 
 static struct model_args own;
 static cs_taxa_args taxa;
@@ -34,6 +34,12 @@ static const cs_opt model_table[] = {
     { .type = CS_OPT_STR, .name = "license", .off = offsetof(struct model_args, licence),
       .arg = "ID", .def = "other", .help = "licence stated in the model card",
       .man = "An SPDX identifier in lower case, as on model hubs." },
+    { .type = CS_OPT_GROUP, .name = "Label" },
+    { .type = CS_OPT_FLAG, .name = "demonstration",
+      .off = offsetof(struct model_args, demonstration),
+      .help = "mark the model as a demonstration, not for real data",
+      .man = "chordseq-variant(1) states it in the descriptions of its INFO fields, and 'show' in "
+             "its first line." },
     { .type = CS_OPT_GROUP, .name = "Checked" },
     { .type = CS_OPT_ENUM, .name = "precision", .off = offsetof(struct model_args, precision),
       .arg = "KIND", .def = "bf16",
@@ -254,6 +260,8 @@ static int show_about(cs_outfile *f, const cs_model *m)
     int rc = CS_OK;
     json_t *training = m->training != NULL ? json_loads(m->training, 0, NULL) : NULL;
 
+    if (m->demonstration)
+        CS_TRY(cs_outfile_printf(f, "demonstration\tnot for real data\n"));
     CS_TRY(show_purpose(f, m));
     CS_TRY(show_origin(f, m, training));
     CS_TRY(show_assays(f, training));
@@ -377,8 +385,10 @@ static int label(cs_model *m, const char *to)
 {
     int rc = CS_OK;
 
-    if (!taxa.taxonomy && !taxa.lineage)
-        return cs_fail(CS_EUSAGE, "'label' needs a taxonomy; give one with --taxonomy");
+    if (!taxa.taxonomy && !taxa.lineage && !own.demonstration)
+        return cs_fail(CS_EUSAGE, "'label' needs a taxonomy or --demonstration; give one with "
+                       "--taxonomy");
+    m->demonstration |= own.demonstration > 0;
     CS_TRY(cs_taxa_set(m, &taxa));
     rc = save(m, to);
 out:

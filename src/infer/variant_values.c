@@ -51,7 +51,8 @@ static void add_field(const struct of *o, const char *name, const char *text, co
     cs_variant_values *v = o->v;
     char description[512];
 
-    (void)snprintf(description, sizeof description, "%s%s (model sha256 %.12s)", text, label,
+    (void)snprintf(description, sizeof description, "%s%s (%s sha256 %.12s)", text, label,
+                   o->m->demonstration ? "demonstration model, not for real data," : "model",
                    o->m->sum);
     v->field = cs_xrealloc(v->field, (size_t)(v->n_field + 1) * sizeof *v->field);
     v->field[v->n_field++] = (cs_vcf_field){ key_of(o->prefix, name), escaped(description), type,

@@ -262,7 +262,7 @@ static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
     const json_t *seconds = json_object_get(training, "seconds");
 
     CS_TRY(cs_outfile_printf(f, "# A chordseq model\n\nPredicts %s of a %s with the encoder '%s': "
-                             "%d %s. `chordseq classify -m model.safetensors FILE` runs it.\n\n"
+                             "%d %s. `chordseq classify -m model.safetensors FILE` runs it.%s\n\n"
                              "Tensors: SHA-256 `%s`.\n\n## Labels\n\n",
                              m->head->is_class ? "the class" : m->head->is_labels ? "the labels"
                                                                                  : "values",
@@ -270,6 +270,7 @@ static int write_body(cs_outfile *f, const cs_model *m, const json_t *training)
                              m->enc->name, (int)m->n_label,
                              m->head->is_class ? "classes" : m->head->is_labels ? "labels"
                                                                                 : "values",
+                             m->demonstration ? " A demonstration, not for real data." : "",
                              m->sum));
     for (int32_t i = 0; i < m->n_label; i++)
         CS_TRY(cs_outfile_printf(f, "- %s\n", m->label[i].name));

@@ -309,6 +309,15 @@ T 'what it means, from what, how good: the model says' sh -c 'chordseq model sho
 T 'distances are of the one for sequences' sh -c 'with/chordseq variant --score embedding -f variants.fa -w 200 --tsv d.tsv \
     -o /dev/null variants.vcf 2> told && ! grep -q splicing told && head -n 1 d.tsv | grep -q CS_L2'
 
+T 'a demonstration model says so, in what is shown, in a copy and in every INFO line' sh -c '
+    chordseq model label --demonstration learn.tsv.model demo.model && chordseq model show demo.model > shown &&
+    [ "$(head -n 1 shown)" = "demonstration	not for real data" ] && chordseq model checked demo.model copy.model &&
+    for m in demo.model copy.model learn.tsv.model; do
+        chordseq variant -q -m $m -f learn.fa learn.vcf | grep "^##INFO=<ID=CS_" > lines.$m && [ "$(wc -l < lines.$m)" = 4 ] || exit
+    done
+    [ "$(grep -c "(demonstration model, not for real data, sha256 [0-9a-f]*)\"" lines.demo.model)" = 4 ] &&
+    cmp lines.demo.model lines.copy.model && ! grep demonstration lines.learn.tsv.model'
+
 # A model that guesses hidden bases: no labels.
 T 'pretrain' chordseq pretrain -q --tokenizer base --encoder.max-len 64 --encoder.track 4 --encoder.hidden 8 --window 64 \
     --windows-per-epoch 32 --valid-windows 8 --epochs 1 -o guess.model learn.fa

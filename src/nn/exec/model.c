@@ -187,6 +187,7 @@ int cs_model_like(const cs_model *m, cs_ranks ranks, cs_backend *be, cs_model **
     CS_TRY(cs_params_alloc(&(*out)->ps, be, false));
     (*out)->strands = m->strands;
     (*out)->window = m->window;
+    (*out)->demonstration = m->demonstration;
     (*out)->training = copy_text(m->training);
     (*out)->taxonomy = copy_text(m->taxonomy);
     if (m->lookup)

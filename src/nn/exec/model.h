@@ -61,6 +61,7 @@ typedef struct cs_model {
     int32_t             n_label;
     int64_t             window;             /* bases of training windows; 0: any */
     cs_strands          strands;            /* default of --strand */
+    bool                demonstration;      /* made to show how, not for real data */
     cs_precision        checked;            /* precision whose predictions were validated against
                                              * CS_IN_FP32 */
     cs_calibration      calibration;        /* n 0: none */

@@ -11,6 +11,7 @@
  *     "channels": 0,
  *     "encoder": { ... }, "head": { ... },
  *     "precision": "tf32" or "bf16", where answers in it were compared with fp32's; else missing,
+ *     "demonstration": true, if it is one; else missing,
  *     "strand": "forward", "both" or "max": how sequences are read unless the user says,
  *     "calibration": [ { "from": 0, "temperature": 1.1, "records": 900, "kept": [...] }, ... ],
  *     "lookup": { "alphabet": "LVIM,C,...", "k": 12, "sample": 8 } of a look-up table, if any,
@@ -112,6 +113,8 @@ static char *model_io_describe(const cs_model *m)
     failed |= json_object_set_new(j, "head", part_json(m->head->name, m->head->opt, m->head_cfg));
     if (m->window > 0)
         failed |= json_object_set_new(j, "window", json_integer(m->window));
+    if (m->demonstration)
+        failed |= json_object_set_new(j, "demonstration", json_true());
     if (m->checked != CS_IN_FP32)
         failed |= json_object_set_new(j, "precision",
                                       json_string(cs_precision_names[m->checked]));
@@ -463,6 +466,15 @@ static int read_window(const struct loading *l, int64_t *window)
     return CS_OK;
 }
 
+static int read_demonstration(const struct loading *l, bool *demonstration)
+{
+    const json_t *j = json_object_get(l->j, "demonstration");
+
+    *demonstration = json_is_true(j);
+    return !j || json_is_boolean(j) ? CS_OK
+         : damaged(l, "'demonstration' is neither true nor false");
+}
+
 static bool same_shape(const cs_shape *a, const cs_shape *b)
 {
     return a->n_dim == b->n_dim
@@ -548,6 +560,7 @@ static int build(struct loading *l, cs_backend *be, bool training, cs_model **ou
     CS_TRY(read_strand(l, &m->strands));
     CS_TRY(read_precision(l, &m->checked));
     CS_TRY(read_window(l, &m->window));
+    CS_TRY(read_demonstration(l, &m->demonstration));
     if (cs_calibration_read(&m->calibration, json_object_get(l->j, "calibration")) != CS_OK ||
         m->calibration.n_class > m->n_label ||
         cs_calibration_stated_read(&m->calibration, json_object_get(l->j, "calls")) != CS_OK) {
