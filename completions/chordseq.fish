@@ -673,6 +673,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from diplotype' -l 'force' -d 'o
 complete -c chordseq -n __fish_use_subcommand -f -a model -d 'show, verify, label, mark, calibrate, factorize, export and import models'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -a 'show verify factorize export import label checked lookup calibrate'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'license' -x -d 'licence stated in the model card'
+complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'demonstration' -d 'mark the model as a demonstration, not for real data'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'precision' -x -a 'fp32 tf32 bf16' -d 'lowest precision that the model was validated in'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'alphabet' -x -d 'bases of the checkpoint'\''s input channels, in order'
 complete -c chordseq -n '__fish_seen_subcommand_from model' -l 'taxonomy' -r -F -d 'table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model'

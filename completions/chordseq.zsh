@@ -806,6 +806,7 @@ _chordseq()
         '--help[list the options]' '*:file:_files' ;;
     model) _arguments \
         '*--license[licence stated in the model card]:ID:' \
+        '*--demonstration[mark the model as a demonstration, not for real data]' \
         '*--precision[lowest precision that the model was validated in]:KIND:(fp32 tf32 bf16)' \
         '*--alphabet[bases of the checkpoint'\''s input channels, in order]:LETTERS:' \
         '*--taxonomy[table of taxa, or folder with NCBI'\''s taxonomy dump; stored in the model]:FILE:_files' \
