@@ -1,14 +1,14 @@
-/* backend.h - the whole contract between the networks and the code that computes: matrices,
- * segments, and the table of ops with their shapes.
+/* backend.h - the interface between networks and compute kernels: matrices, segments, and the table
+ * of ops with their shapes.
  *
- * DESIGN. A backend is a table of function pointers, filled with the plain-loop reference first and
- * overwritten by faster kernels where the CPU or device has them. Ops return void: shapes are
- * checked once, in nn/ops; device errors are sticky and surface at sync(). No op allocates. Every
- * sum is taken in an order that depends on shapes alone, so an answer is bit-equal for any thread
- * count, and on the CPU a row's result does not depend on which rows stand beside it.
+ * DESIGN. A backend is a table of function pointers, filled with reference kernels first and
+ * overwritten by faster ones that the CPU or device supports. Ops return void: shapes are checked
+ * once, in nn/ops; device errors are sticky and reported by sync(). No op allocates. Every sum runs
+ * in an order that depends on shapes only, so results are bit-equal for any thread count, and on
+ * the CPU a row's result does not depend on other rows.
  *
- * Conventions. (r, c) is rows x columns. "+=" adds to what is there: every adjoint adds. A matrix
- * with p == NULL is "absent" where an op says that it may be.
+ * Conventions. (r, c) is rows x columns. "+=" adds to the destination: every adjoint accumulates. A
+ * matrix with p == NULL is "absent"; ops state which may be.
  */
 #ifndef CS_KERNELS_BACKEND_H
 #define CS_KERNELS_BACKEND_H
@@ -29,10 +29,10 @@ typedef float cs_real;
  * Passed by value; owns nothing. Host code may read p only if be->is_host. */
 typedef struct cs_mat { cs_real *p; int64_t r; int32_t c, ld; } cs_mat;
 
-/* n segments packed end to end: segment s is rows off[s] .. off[s+1]-1 (backend memory).
- * depth = ceil(log2(longest)), the same for every segment when batches come from the bucketer.
- * n_valid: NULL, or how many first rows of each segment are real; the rest is padding, which is
- * computed but which no attention looks at. Only files made elsewhere have any. */
+/* n segments packed end to end: segment s is rows off[s] .. off[s+1]-1 (backend memory). depth =
+ * ceil(log2(longest)), the same for all segments in batches from the bucketer. n_valid: NULL, or
+ * the number of real rows at the start of each segment; the rest is padding, which is computed but
+ * masked in attention. Only golden files made elsewhere have any. */
 typedef struct cs_seg {
     const int64_t *off;
     int32_t        n;
@@ -41,15 +41,15 @@ typedef struct cs_seg {
     const int64_t *n_valid;
 } cs_seg;
 
-/* How one matrix of a product per segment is cut: the segment's rows; the first rows of a table
- * that all segments share; the segment's own block of r / n_seg rows. */
+/* How one matrix of a per-segment product is cut: the segment's rows; the first rows of a table
+ * shared by all segments; the segment's own block of r / n_seg rows. */
 typedef enum cs_cut { CS_CUT_ROWS, CS_CUT_TABLE, CS_CUT_BLOCK } cs_cut;
 typedef struct cs_operand { cs_mat m; cs_cut cut; } cs_operand;
 
-/* Which rows look at which: those of segment s of `seg` at the valid ones of segment s of `key`.
- * key.off NULL: key.rows / key.n rows each. Of L x M weights of a segment and head h, that of row t
- * and key j is left out with the probability `dropout`, by drop_key's number (h L + t) M + j, and
- * the others are divided by 1 - dropout. */
+/* Queries are the rows of segment s of `seg`, keys the valid rows of segment s of `key`. key.off
+ * NULL: key.rows / key.n rows each. Dropout: of the L x M weights of a segment and head h, that of
+ * row t and key j is dropped with probability `dropout`, by the random number (h L + t) M + j of
+ * drop_key; the others are divided by 1 - dropout. */
 typedef struct cs_attn {
     cs_seg   seg, key;
     int32_t  n_head;
@@ -58,30 +58,30 @@ typedef struct cs_attn {
     uint64_t drop_key;
 } cs_attn;
 
-/* Operands of attention, heads side by side: q (N, n_head * dk), k (M, g * dk), v (M, g * dv),
- * y (N, n_head * dv); g divides n_head, and head h uses k and v number h * g / n_head. */
+/* Operands of attention, heads concatenated by column: q (N, n_head * dk), k (M, g * dk), v (M, g *
+ * dv), y (N, n_head * dv); g divides n_head, and head h uses k and v of head h * g / n_head. */
 typedef struct cs_qkv { cs_mat q, k, v, y, stat; } cs_qkv;
 
-/* Regularisers: sum of the elements off the diagonal, of their squares, of (x - identity)^2 */
+/* Regularisers: sum of the off-diagonal elements, of their squares, of (x - identity)^2 */
 typedef enum cs_pen { CS_PEN_OFF, CS_PEN_OFF_SQUARE, CS_PEN_ORTHO } cs_pen;
 
 /* A convolution's taps: n (odd) of them, `dilation` tokens apart. */
 typedef struct cs_taps { int32_t n; int64_t dilation; } cs_taps;
 
-/* Where classes stand in a tree, for a loss: level l of class k is the taxon group[l,k] (any number
- * that its classes share; NaN: it has none), which counts share[l,k] in the loss of a record of
- * class k. weight (1,c) of classes, or absent; group and share (n_level,c). */
+/* A tree of classes for a loss: at level l, class k belongs to the taxon group[l,k] (any number
+ * that its classes share; NaN: none), with weight share[l,k] in the loss of a record of class k.
+ * weight (1,c) of classes, or absent; group and share (n_level,c). */
 typedef struct cs_clades { cs_mat weight, group, share; } cs_clades;
 
-/* Words that n tokens make which lie `shift` apart: their numbers for each of the n_vocab^n tuples
- * of token ids, in backend memory. */
+/* Words of n tokens, `shift` apart: `map` has a word's number for each of the n_vocab^n tuples of
+ * token ids, in backend memory. */
 typedef struct cs_words { const int32_t *map; int32_t n, shift, n_vocab; } cs_words;
 
-/* The tokens that a row of a sparse factor refers to: t + off[k], circularly. Host memory. */
+/* Links of each row of a sparse factor: to tokens t + off[k], circularly. Host memory. */
 enum { CS_LINKS_MAX = 64 };
 typedef struct cs_links { int32_t n; int64_t off[CS_LINKS_MAX]; } cs_links;
 
-/* GELU: exact erf form; SOFTPLUS: log(1 + exp x), x itself above 20, as torch has it */
+/* GELU: exact erf form; SOFTPLUS: log(1 + exp x), x itself above 20, as in torch */
 typedef enum cs_act {
     CS_ACT_NONE, CS_ACT_GELU, CS_ACT_RELU, CS_ACT_SIGMOID, CS_ACT_SOFTPLUS, CS_ACT_TANH
 } cs_act;
@@ -90,13 +90,13 @@ typedef enum cs_act {
  * decay > 0 with AdamW: p *= 1 - lr * decay first; eps outside the square root; step from 1 on. */
 typedef struct cs_adam {
     double lr, beta1, beta2, eps, decay;
-    double grad_scale;           /* the gradient is multiplied by this first (clipping) */
-    bool   decoupled;            /* AdamW; else decay is added to the gradient (L2) */
+    double grad_scale;           /* gradient scale (clipping) */
+    bool   decoupled;            /* AdamW; otherwise decay is added to the gradient (L2) */
     int64_t step;
 } cs_adam;
 
-/* What numbers go into products (of matrices, of a fused block): single precision, 10 or 7 bits
- * behind the point. Sums and parameters stay in single precision. */
+/* Input precision of products (matrices, fused blocks): single precision, or mantissas of 10 or 7
+ * bits. Sums and parameters stay in single precision. */
 typedef enum cs_precision { CS_IN_FP32, CS_IN_TF32, CS_IN_BF16 } cs_precision;
 
 typedef struct cs_backend cs_backend;
@@ -109,20 +109,20 @@ typedef struct cs_ops {
     void  (*download)(cs_backend *be, void *host, const void *src, size_t n_bytes);
     void  (*zero)(cs_backend *be, cs_mat x);
     void  (*copy)(cs_backend *be, cs_mat x, cs_mat y);         /* y = x */
-    int   (*sync)(cs_backend *be);                             /* the only call that can fail */
-    int64_t (*free_memory)(cs_backend *be);           /* bytes that alloc may still find: an
-                                                       * estimate */
+    int   (*sync)(cs_backend *be);                             /* the only op that can fail */
+    int64_t (*free_memory)(cs_backend *be);           /* estimate of the bytes that alloc can
+                                                       * still get */
 
     /* ---- dense -------------------------------------------------------------------------- */
-    /* c = op(a) op(b) + beta c; op transposes when its flag is set; beta is 0 or 1.
-     * Row r of c depends on row r of op(a) only, in a fixed order over k. */
+    /* c = op(a) op(b) + beta c; op transposes if its flag is set; beta is 0 or 1. Row r of c
+     * depends on row r of op(a) only, in a fixed order over k. */
     void (*gemm)(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c);
     void (*add_bias)(cs_backend *be, cs_mat bias, cs_mat y);              /* y[r,:] += bias (1,c) */
     void (*act)(cs_backend *be, cs_act f, cs_mat x, cs_mat y);            /* y = f(x); may alias */
     void (*act_bwd)(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);  /* dx += dy f'(x) */
-    /* DeepLIFT's rescale rule. Of 2 h rows the first h are a sequence's, the others in the same
-     * order its reference's: for r < h dx[r,:] += dy[r,:] (f(x[r,:]) - f(x[r+h,:])) / (x[r,:] -
-     * x[r+h,:]), with f' between the two where they (nearly) meet; rows from h on get nothing */
+    /* DeepLIFT's rescale rule for 2 h rows, sequence first, then its reference in the same order:
+     * for r < h dx[r,:] += dy[r,:] (f(x[r,:]) - f(x[r+h,:])) / (x[r,:] - x[r+h,:]), with f' between
+     * the two if they are (nearly) equal; rows from h on get nothing */
     void (*act_rescale)(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);
     void (*axpby)(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y); /* y = a x + b y */
     void (*mul)(cs_backend *be, cs_mat a, cs_mat b, cs_real beta, cs_mat y); /* y = a b + beta y,
@@ -137,7 +137,7 @@ typedef struct cs_ops {
                       cs_mat y, cs_mat stat);
     void (*layernorm_bwd)(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
                           cs_mat dx, cs_mat dgamma, cs_mat dbeta);           /* all three += */
-    /* the rescale rule of c = x - mean (linear) times s = 1/sqrt(var + eps), rows as act_rescale's.
+    /* rescale rule of c = x - mean (linear) times s = 1/sqrt(var + eps), rows as in act_rescale.
      * With o = r + h, n = c s, g = dy gamma, H = 2 s_r s_o / (s_r + s_o):
      * dx[r,:] += H (g - mean(g)) - H^2 / 4 (c_r + c_o) mean((n_r + n_o) g) */
     void (*layernorm_rescale)(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy,
@@ -156,14 +156,14 @@ typedef struct cs_ops {
     /* ---- tokens ------------------------------------------------------------------------- */
     /* y[r,:] = table[id[r],:]. A negative id gives a zero row. */
     void (*embed)(cs_backend *be, const int32_t *id, cs_mat table, cs_mat y);
-    /* dtable[id[r],:] += dy[r,:] in order of r; a negative id or `pad` gets nothing (pad < 0: no
-     * such id) */
+    /* dtable[id[r],:] += dy[r,:] in order of r, except for negative ids and `pad` (pad < 0:
+     * none) */
     void (*embed_bwd)(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy, cs_mat dtable);
-    /* y (n_seg,c): the mean of the rows that embed gives for each segment, 0 for an empty one */
+    /* y (n_seg,c): mean of embed's rows over each segment, 0 for an empty one */
     void (*embed_mean)(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y);
 
-    /* word[o+t] = map[sum_i id[o + t + i shift] n_vocab^(n-1-i)], i < n; -1 where that reaches
-     * beyond the segment, 1 (unknown) where an id is not in 0 .. n_vocab-1 */
+    /* word[o+t] = map[sum_i id[o + t + i shift] n_vocab^(n-1-i)], i < n; -1 if that reaches beyond
+     * the segment, 1 (unknown) if an id is not in 0 .. n_vocab-1 */
     void (*seg_words)(cs_backend *be, cs_seg seg, const int32_t *id, cs_words w, int32_t *word);
 
     /* ---- segments ----------------------------------------------------------------------- */
@@ -171,8 +171,8 @@ typedef struct cs_ops {
      * track i is columns i*w .. i*w+w-1 (w = track); x and y must not overlap; adjoint: -sign */
     void (*seg_roll)(cs_backend *be, cs_seg seg, int32_t track, int sign, cs_mat x, cs_real beta,
                      cs_mat y);
-    /* What seg_roll does with +1, y += rolled x, of the rows of x from `first` on alone; and its
-     * adjoint, which takes such rows of y, x += what went from them. x (any number of rows, c) */
+    /* seg_roll with +1 applied to the rows of x from `first` on, y += rolled x; and its adjoint, x
+     * += the rows of y that they went to. x (any number of rows, c) */
     void (*seg_roll_put)(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat x,
                          cs_mat y);
     void (*seg_roll_take)(cs_backend *be, cs_seg seg, int32_t track, int64_t first, cs_mat y,
@@ -185,33 +185,34 @@ typedef struct cs_ops {
                               cs_mat stat, cs_mat dy, cs_mat dx, cs_mat dgamma, cs_mat dbeta);
     void (*seg_mean)(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y);        /* y (n_seg,c) */
     void (*seg_mean_bwd)(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx);  /* dx += dy / L */
-    /* the mean over n rows of each segment, the first or those in the centre (from (L - n) / 2,
-     * rounded down); over all where there are fewer */
+    /* mean over n rows of each segment, the first ones or those in the centre (from (L - n) / 2,
+     * rounded down); over all rows of a shorter segment */
     void (*seg_window)(cs_backend *be, cs_seg seg, bool centre, int64_t n, cs_mat x, cs_mat y);
     void (*seg_window_bwd)(cs_backend *be, cs_seg seg, bool centre, int64_t n, cs_mat dy,
                            cs_mat dx);
-    /* y (n_seg,c): the largest of every column in each segment, or (soft) the logarithm of the mean
-     * of its exponentials; 0 for an empty one */
+    /* y (n_seg,c): maximum of every column in each segment, or (soft) the logarithm of the mean of
+     * its exponentials; 0 for an empty segment */
     void (*seg_max)(cs_backend *be, cs_seg seg, bool soft, cs_mat x, cs_mat y);
-    /* dx += dy in the first row where x is y; soft: dx += dy exp(x - y) / L */
+    /* dx += dy in the first row with x == y; soft: dx += dy exp(x - y) / L */
     void (*seg_max_bwd)(cs_backend *be, cs_seg seg, bool soft, cs_mat x, cs_mat y, cs_mat dy,
                         cs_mat dx);
 
     /* Circular convolution inside each segment, with s_k = (k - (n-1)/2) dilation:
-     * y[o+t,:] = sum_k x[o + (t + s_k) mod L, :] w_k, plus beta y (0 or 1), or plus bias when that
-     * is there. w stacks n blocks w_k (x.c, y.c); adjoint: -s_k, and w_k' of blocks (y.c, x.c) */
+     * y[o+t,:] = sum_k x[o + (t + s_k) mod L, :] w_k, plus beta y (0 or 1) or, if present, plus
+     * bias. w stacks n blocks w_k (x.c, y.c); adjoint: -s_k, and w_k' of blocks (y.c, x.c) */
     void (*seg_conv)(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint, cs_mat x, cs_mat w,
                      cs_mat bias, cs_real beta, cs_mat y);
     /* dw_k += sum of x[o + (t + s_k) mod L, :]' dy[o+t, :] over all rows */
     void (*seg_conv_dw)(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat dy, cs_mat dw);
-    /* w[k*c+i, o] = scale_o v[o, i*n_tap+k], v (h, c*n_tap) as torch has it, w (n_tap*c, h);
-     * scale_o = g[o] / ||v[o,:]|| with g (h,1), 1 without */
+    /* w[k*c+i, o] = scale_o v[o, i*n_tap+k], v (h, c*n_tap) as in torch, w (n_tap*c, h); scale_o =
+     * g[o] / ||v[o,:]|| with g (h,1), 1 without g */
     void (*conv_weight)(cs_backend *be, int32_t n_tap, cs_mat v, cs_mat g, cs_mat w);
     void (*conv_weight_bwd)(cs_backend *be, int32_t n_tap, cs_mat v, cs_mat g, cs_mat dw, cs_mat dv,
                             cs_mat dg);
 
-    /* Product with a sparse factor of each segment; the first w.c links, which may meet and sum:
-     * y[o+t,:] = sum_k w[o+t,k] v[o + (t + off_k) mod L, :], plus r[o+t,:] if that is there */
+    /* Product with a sparse factor of each segment; the first w.c links, of which several may refer
+     * to one token: y[o+t,:] = sum_k w[o+t,k] v[o + (t + off_k) mod L, :], plus r[o+t,:] if
+     * present */
     void (*seg_sparse)(cs_backend *be, cs_seg seg, const cs_links *links, cs_mat w, cs_mat v,
                        cs_mat r, cs_mat y);
     /* dw[o+t,k] += <dy[o+t,:], v[o + (t + off_k) mod L, :]>;
@@ -220,17 +221,17 @@ typedef struct cs_ops {
                            cs_mat dy, cs_mat dw, cs_mat dv);
 
     /* ---- attention ---------------------------------------------------------------------- */
-    /* y = softmax(scale q k') v per head; stat (N, n_head): log of the sum of exponentials. Memory
-     * is what the operands take: scores are computed in tiles, with a running maximum. */
+    /* y = softmax(scale q k') v per head; stat (N, n_head): log of the sum of exponentials. Needs
+     * no memory beyond the operands: scores are computed in tiles, with a running maximum. */
     void (*attend)(cs_backend *be, const cs_attn *a, const cs_qkv *m);
     void (*attend_bwd)(cs_backend *be, const cs_attn *a, const cs_qkv *m, const cs_qkv *d);
     /* y = q S / (q z) per head, S = sum_j k_j' v_j, z = sum_j k_j over the segment's keys; g =
-     * n_head; stat (n_seg * n_head, dk * (dv + 1)): rows of S, each with its z at the end. The
-     * adjoint uses d->stat, zero before */
+     * n_head; stat (n_seg * n_head, dk * (dv + 1)): rows of S, each followed by its element of z.
+     * The adjoint uses d->stat, which must be zero before */
     void (*linear_attend)(cs_backend *be, const cs_attn *a, const cs_qkv *m);
     void (*linear_attend_bwd)(cs_backend *be, const cs_attn *a, const cs_qkv *m, const cs_qkv *d);
-    /* per segment c = op(a) op(b) + beta c, op and beta as gemm's; a table as c is summed over
-     * segments in their order, and beta is 1 then */
+    /* per segment c = op(a) op(b) + beta c, op and beta as in gemm; a table as c is summed over
+     * segments in their order, with beta 1 */
     void (*seg_gemm)(cs_backend *be, cs_seg seg, bool ta, bool tb, const cs_operand *a,
                      const cs_operand *b, cs_real beta, const cs_operand *c);
     void (*seg_softmax)(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y); /* over a segment's rows */
@@ -252,13 +253,13 @@ typedef struct cs_ops {
      * (all 1 without). weight (1,c) of classes or absent (all 1). */
     void (*xent)(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight,
                  cs_mat loss, cs_mat grad);
-    /* The same in a tree: nll_r = sum over levels l of share[l,t] (-log P(group[l,t])), the
-     * probability of a taxon being the sum over its classes */
+    /* xent in a tree: nll_r = sum over levels l of share[l,t] (-log P(group[l,t])); the probability
+     * of a taxon is the sum over its classes */
     void (*xent_tree)(cs_backend *be, cs_real scale, const cs_clades *k, cs_mat logit,
                       cs_mat target, cs_mat loss, cs_mat grad);
-    /* The same for labels that do not exclude each other: an entry of logit (r,c) is the log-odds
-     * of one, target (r,c) holds 0 and 1, NaN entries are masked. weight (c,2), of a label's 0s and
-     * 1s; (1,2), of all labels'; or absent (all 1) */
+    /* xent for independent labels: an entry of logit (r,c) is a label's log-odds, target (r,c)
+     * holds 0 and 1; NaN entries are masked. weight (c,2): of each label's 0s and 1s; (1,2): shared
+     * by all labels; or absent (all 1) */
     void (*xent_labels)(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight,
                         cs_mat loss, cs_mat grad);
     /* loss += scale * sum (y - t)^2; grad = 2 scale (y - t); NaN entries of t are masked */
@@ -271,11 +272,11 @@ typedef struct cs_ops {
 /* The weights of one ChordMixer block as declared: w1 (h,d), b1 (1,h), w2 (d,h), b2 (1,d). */
 typedef struct cs_chord { cs_mat w1, b1, w2, b2; int32_t track; } cs_chord;
 
-/* Blocks in sequence, for predictions only. pack: chord_pack_size() reals per block, as
- * chord_prepare() wrote them. With id, the input is rows of embed, and first holds what the first
- * block's two layers make of each of them, w2 gelu(w1 e + b1) + b2; the last row of both is that of
- * a negative id, 0. first may be absent: then the first block is computed like the others. Without
- * id, the input is x, and embed and first are absent. */
+/* Blocks in sequence, for predictions only. pack: chord_pack_size() reals per block, as written by
+ * chord_prepare(). With id, the input is rows of embed, and first holds the first block's output
+ * for each of them, w2 gelu(w1 e + b1) + b2; the last row of both is 0, for negative ids. first may
+ * be absent: then the first block is computed like the others. Without id, the input is x, and
+ * embed and first are absent. */
 typedef struct cs_chord_stack {
     int32_t        n_block, width, hidden, track;
     cs_real       *pack;
@@ -283,12 +284,12 @@ typedef struct cs_chord_stack {
     cs_mat         embed, first;
 } cs_chord_stack;
 
-/* What follows a convolution in an answer: y = relu(norm(conv + bias)) + res. bias (1,h); gamma and
- * beta (1,h) of a normalisation over each row, with eps, as layernorm has it; res (N,h), which may
- * be y. Each may be absent; beta is there with gamma. */
+/* Epilogue of a convolution in a prediction: y = relu(norm(conv + bias)) + res. bias (1,h); gamma
+ * and beta (1,h) of a normalisation over each row, with eps, as in layernorm; res (N,h) may be y.
+ * Each may be absent; beta is present if gamma is. */
 typedef struct cs_conv_tail { cs_mat bias, gamma, beta, res; cs_real eps; } cs_conv_tail;
 
-/* Optional kernels: NULL means "compose it from cs_ops" (nn/ops/fused.c does). */
+/* Optional kernels; NULL: composed from cs_ops (nn/ops/fused.c). */
 typedef struct cs_fused {
     /* y = x + roll(gelu(x w1' + b1) w2' + b2); work: chord_work() reals. y must not overlap x. */
     void (*chord_block)(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat y,
@@ -296,87 +297,89 @@ typedef struct cs_fused {
     /* dx += ..., and each of dk's matrices += ...; the hidden layer is recomputed from x */
     void (*chord_block_bwd)(cs_backend *be, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat dy,
                             cs_mat dx, const cs_chord *dk, cs_real *work);
-    /* x = what comes out of the last block, or, when mean is there, mean (n_seg, c) = its mean over
-     * each segment, and x is scratch; then x may be absent if s->id is there */
+    /* x = output of the last block or, if mean is present, mean (n_seg, c) = its mean over each
+     * segment, and x is scratch; then x may be absent if s->id is present */
     void (*chord_stack)(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
                         cs_real *work);
     void (*chord_prepare)(cs_backend *be, const cs_chord *k, cs_real *pack);
     int64_t (*chord_pack_size)(int32_t width, int32_t hidden);
-    /* reals of scratch for chord_stack; own_x: x is absent. Of seg, off is not used; of s, sizes */
+    /* reals of scratch for chord_stack; own_x: x is absent. seg.off is not used; of s, sizes
+     * only */
     int64_t (*chord_stack_work)(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x);
-    /* can chord_stack take these sizes? On the CPU: any width and hidden size, track a multiple of
-     * 4. On a GPU rows of all matrices of a block begin at multiples of 16 bytes */
+    /* does chord_stack support these sizes? On the CPU: any width and hidden size, track a multiple
+     * of 4. On a GPU, rows of all matrices of a block must begin at multiples of 16 bytes */
     bool (*chord_fits)(int32_t width, int32_t hidden, int32_t track);
     /* the same for chord_block and its adjoint */
     bool (*chord_block_fits)(int32_t width, int32_t hidden, int32_t track);
-    /* reals of scratch that chord_block, or its adjoint, needs for these sizes */
+    /* reals of scratch for chord_block or its adjoint */
     int64_t (*chord_work)(cs_backend *be, int32_t width, int32_t hidden, int64_t rows,
                           bool backward);
 
-    /* y = x in half the room: numbers 2j and 2j + 1 of a row, rounded to bf16 (to the nearest, ties
-     * to even), are the low and the high half of y's number j. y (x.r, (x.c + 1) / 2); and back.
-     * Where products take bf16 */
+    /* y = x packed in bf16: elements 2j and 2j + 1 of a row, rounded to nearest even, are the low
+     * and the high half of y's element j. y (x.r, (x.c + 1) / 2); and back. Only if products take
+     * bf16 */
     void (*to_bf16)(cs_backend *be, cs_mat x, cs_mat y);
     void (*from_bf16)(cs_backend *be, cs_mat y, cs_mat x);
 
-    /* y = x w' + bias (1,y.c; may be absent), the bits that gemm and add_bias give, with w as
-     * affine_prepare() wrote it to pack: affine_pack_size() reals */
+    /* y = x w' + bias (1,y.c; may be absent), the same bits as gemm and add_bias; pack holds w as
+     * written by affine_prepare(): affine_pack_size() reals */
     void (*affine)(cs_backend *be, cs_mat x, const cs_real *pack, cs_mat bias, cs_mat y);
     void (*affine_prepare)(cs_backend *be, cs_mat w, cs_real *pack);
     int64_t (*affine_pack_size)(cs_mat w);
 
-    /* y = seg_conv of x and w, and its tail; y overlaps x nowhere */
+    /* y = seg_conv of x and w, with its epilogue; y must not overlap x */
     void (*conv_tail)(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
                       const cs_conv_tail *tail, cs_mat y);
-    /* can it take these sizes? Of x and y, p is not used; norm: the tail has gamma */
+    /* does conv_tail support these sizes? x.p and y.p are not used; norm: the epilogue has gamma */
     bool (*conv_fits)(cs_backend *be, cs_taps taps, cs_mat x, cs_mat y, bool norm);
 
-    /* dtable[id[r],:] += dy[s,:] / rows of segment s, a negative id gets nothing: seg_mean_bwd,
-     * then embed_bwd */
+    /* dtable[id[r],:] += dy[s,:] / rows of segment s, except for negative ids: seg_mean_bwd and
+     * embed_bwd in one */
     void (*embed_mean_bwd)(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat dy,
                            cs_mat dtable);
 } cs_fused;
 
-/* Copies beside the computing, for a device of its own memory: while one batch is computed, the
- * next one's input is sent and the output of the one before is fetched. Each slot of staging
+/* Asynchronous copies, for a device with its own memory: while one batch is computed, the input of
+ * the next one is uploaded and the output of the previous one is downloaded. Each slot of staging
  * buffers holds one batch, until its fetch() has returned. On the CPU all are NULL. */
 enum { CS_STAGING_SLOTS = 2, CS_STAGING_HEAD = 64 };
 typedef struct cs_staging_ops {
-    void *(*alloc)(cs_backend *be, size_t n_bytes);    /* host memory for copies; NULL: none */
+    void *(*alloc)(cs_backend *be, size_t n_bytes);    /* pinned host memory; NULL: none */
     void  (*dealloc)(cs_backend *be, void *p);
-    /* dst = pinned, beside what is being computed; ops from here on wait for it */
+    /* dst = pinned, concurrently with computation; later ops wait for it */
     void  (*send)(cs_backend *be, int slot, void *dst, const void *pinned, size_t n_bytes);
-    /* out: where the first element of y that is not finite lies (uint64_t; UINT64_MAX: there is
-     * none), and from byte CS_STAGING_HEAD on y's rows, end to end. Ends the slot's computing */
+    /* out: index of the first element of y that is not finite (uint64_t; UINT64_MAX: none), and
+     * from byte CS_STAGING_HEAD on y's rows, contiguous. Ends the slot's computation */
     void  (*end)(cs_backend *be, int slot, cs_mat y, void *out);
-    /* pinned = src, when the slot's computing has ended, and wait for it; errors as sync() */
+    /* pinned = src after the slot's computation; waits for it; errors as in sync() */
     int   (*fetch)(cs_backend *be, int slot, void *pinned, const void *src, size_t n_bytes);
 } cs_staging_ops;
 
-/* A run of ops as one, with the arguments that they were called with: launched as often as wanted,
- * each time for what one op costs the host. Where a backend has no such, all are NULL. */
+/* A recorded sequence of ops with their arguments, launched any number of times for the host cost
+ * of one op. NULL if a backend has none. */
 typedef struct cs_graph cs_graph;
 typedef struct cs_graphs {
-    /* ops from here on, up to end(), are written down and not computed */
+    /* ops from here to end() are recorded, not executed */
     void      (*begin)(cs_backend *be);
-    /* NULL: one of them cannot be repeated (upload, download, sync), or there is no memory */
+    /* NULL: an op cannot be recorded (upload, download, sync), or no memory */
     cs_graph *(*end)(cs_backend *be);
     void      (*launch)(cs_backend *be, cs_graph *g);
     void      (*dealloc)(cs_backend *be, cs_graph *g);
 } cs_graphs;
 
-/* The devices of a run, as --device names them: what cs_backend_open() takes for each. */
+/* The devices of a run, as named by --device: arguments for cs_backend_open(). */
 enum { CS_DEVICES_MAX = 64, CS_DEVICE_NAME = 16 };
 typedef struct cs_devices { int n; char name[CS_DEVICES_MAX][CS_DEVICE_NAME]; } cs_devices;
 
-/* Is it still worth waiting for the other ranks? CS_OK, or why not. */
+/* Checks whether the other ranks are still alive: CS_OK, or an error. */
 typedef struct cs_reduce_watch { int (*look)(void *arg); void *arg; } cs_reduce_watch;
 
-/* Sums over devices of several ranks, without going by way of the CPU. The order of a sum
- * follows from the number of ranks and from how their devices are connected. */
+/* Sums over devices of several ranks, without copies to the CPU. The order of a sum follows from
+ * the number of ranks and the connections of their devices. */
 enum { CS_REDUCE_ID = 128 };
 typedef struct cs_reduce {
-    int  (*id)(cs_backend *be, unsigned char *id);   /* of a group to be: one rank's, for all */
+    int  (*id)(cs_backend *be, unsigned char *id);   /* id of a new group: made by one rank, for
+                                                      * all */
     int  (*join)(cs_backend *be, const unsigned char *id, int rank, int n, cs_reduce_watch watch);
     int  (*sum)(cs_backend *be, cs_real *p, int64_t n);      /* p = sum of the ranks' p; waits */
     void (*leave)(cs_backend *be);
@@ -384,57 +387,57 @@ typedef struct cs_reduce {
 
 struct cs_backend {
     const char *name;            /* "cpu", "cuda" */
-    char        device[CS_DEVICE_NAME];      /* which one: "cpu", "cuda:2" */
+    char        device[CS_DEVICE_NAME];      /* device name: "cpu", "cuda:2" */
     cs_backend *next;            /* the next device of the same run, closed with it; or NULL */
-    bool        is_host;         /* memory can be read by host code */
+    bool        is_host;         /* memory is readable by host code */
     int         n_thread;
     cs_precision precision;      /* see cs_backend_compute_in() */
     cs_ops      op;
     cs_fused    fused;
     cs_staging_ops   staging;
     cs_graphs   graphs;
-    int       (*compute_in)(cs_backend *be, cs_precision p);   /* NULL: in CS_IN_FP32 only */
-    const cs_reduce *reduce;     /* NULL: sums over ranks are taken in host memory */
-    void      (*close)(cs_backend *be);      /* frees what impl holds */
+    int       (*compute_in)(cs_backend *be, cs_precision p);   /* NULL: CS_IN_FP32 only */
+    const cs_reduce *reduce;     /* NULL: ranks sum in host memory */
+    void      (*close)(cs_backend *be);      /* frees impl */
     void       *impl;
 };
 
 /**
- * cs_devices_parse - which devices a text names; none is opened
+ * cs_devices_parse - parse a list of devices; opens none
  *
  * text     "cpu"; with CUDA also "cuda" (the first), "cuda:0,2" (these, in this order); "auto": all
- *          CUDA devices that there are, or cpu where there are none
- * Returns  CS_OK; CS_EUSAGE for a device that is named twice, or more than CS_DEVICES_MAX;
- *          CS_EDEVICE for what this build does not have
+ *          CUDA devices, or cpu if there are none
+ * Returns  CS_OK; CS_EUSAGE for a duplicate device, or more than CS_DEVICES_MAX; CS_EDEVICE for a
+ *          device that this build does not support
  */
 int cs_devices_parse(const char *text, cs_devices *out) CS_MUST_CHECK;
 
-/** cs_reducer_about - what GPUs of several ranks sum with, for people: "NCCL 2.19.3", "none", or
- * why it cannot be used; buf receives the text */
+/** cs_reducer_about - describe how GPUs of several ranks sum: "NCCL 2.19.3", "none", or why it is
+ * unavailable; buf receives the text */
 void cs_reducer_about(char *buf, size_t n_buf);
 
 /**
- * cs_backend_open - one device, with its table checked to have no hole
+ * cs_backend_open - open one device; checks that its table is complete
  *
- * text     as cs_devices_parse() has it; of "auto" the first is taken, and other texts that name
- *          several are CS_EUSAGE
+ * text     as for cs_devices_parse(); "auto" takes the first device; other lists of several devices
+ *          are CS_EUSAGE
  * n_thread threads for parallel loops; 0: all CPUs of this process
  */
 int  cs_backend_open(const char *text, int n_thread, cs_backend **out) CS_MUST_CHECK;
-/** cs_backend_open_all - every device that the text names, as a list: the first, then its `next` */
+/** cs_backend_open_all - open all devices of a list: returns the first, linked by `next` */
 int  cs_backend_open_all(const char *text, int n_thread, cs_backend **out) CS_MUST_CHECK;
-void cs_backend_close(cs_backend *be);   /* and those behind it; accepts NULL */
+void cs_backend_close(cs_backend *be);   /* closes all of the list; accepts NULL */
 
 /** cs_precision_names - CS_PRECISION_NAMES, NULL: by cs_precision */
 #define CS_PRECISION_NAMES "fp32", "tf32", "bf16"
 extern const char *const cs_precision_names[];
 
 /**
- * cs_backend_compute_in - the precision of products from now on, of be and those behind it;
- * CS_IN_FP32 until this is called
+ * cs_backend_compute_in - set the precision of products of be and all linked devices; CS_IN_FP32
+ * until this is called
  *
- * Returns  CS_OK, or CS_EUSAGE where one of them cannot; all are then in CS_IN_FP32. A processor
- *          computes in CS_IN_FP32 only
+ * Returns  CS_OK, or CS_EUSAGE if one does not support it; all are then in CS_IN_FP32. A CPU
+ *          supports CS_IN_FP32 only
  */
 int cs_backend_compute_in(cs_backend *be, cs_precision p) CS_MUST_CHECK;
 

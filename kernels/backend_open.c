@@ -10,7 +10,7 @@
 #include "kernels/cpu/impl.h"
 #include "kernels/cuda/cuda.h"
 
-enum { MOST_NUMBER = 9999 };    /* what a device's name has space for */
+enum { MOST_NUMBER = 9999 };    /* largest number that fits in a device name */
 
 /* cs_ops consists of function pointers only, so it can be walked as an array of them. */
 static bool has_hole(const cs_ops *op)
@@ -60,7 +60,7 @@ static int add_cuda(cs_devices *d, const char *text, long number)
     return add_device(d, text, name);
 }
 
-/* What stands behind "cuda:": numbers with commas. */
+/* Adds the devices of a list of numbers after "cuda:", separated by commas. */
 static int add_numbers(cs_devices *d, const char *text, const char *list)
 {
     int rc = CS_OK;
@@ -121,7 +121,7 @@ void cs_reducer_about(char *buf, size_t n_buf)
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-/* By its name in a cs_devices. */
+/* Opens the device of one name of a cs_devices. */
 static int open_device(cs_backend *be)
 {
 #ifdef WITH_CUDA
@@ -201,7 +201,7 @@ int cs_backend_compute_in(cs_backend *be, cs_precision p)
     for (; at && rc == CS_OK; at = at->next)
         rc = compute_in(at, p);
     for (at = rc == CS_OK ? NULL : be; at; at = at->next)
-        CS_BUG(compute_in(at, CS_IN_FP32) != CS_OK);     /* all can do that */
+        CS_BUG(compute_in(at, CS_IN_FP32) != CS_OK);     /* supported by all */
     return rc;
 }
 

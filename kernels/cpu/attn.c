@@ -1,17 +1,17 @@
 /*
- * attn.c - softmax attention by tiles of queries and keys, forward and backward.
+ * attn.c - softmax attention in tiles of queries and keys, forward and backward.
  *
  * DESIGN
- * Scores exist for a tile only. Going forward, every query keeps the largest score so far and the
- * sum of exponentials relative to it, and rescales what it has summed when a larger one comes
- * (Milakov, Gimelshein 2018; Dao et al., FlashAttention, 2022). Going backward, the probabilities
- * are computed again from the logarithm of that sum: once for the queries' gradients and once for
- * those of keys and values, so that every thread writes rows of its own and every sum runs in the
- * order of the rows. A row's result does not depend on which rows share its tile, hence neither on
- * the number of threads nor on the segment's neighbours.
+ * Only a tile of scores exists at a time (FlashAttention; Milakov, Gimelshein 2018; Dao et al.
+ * 2022). The forward pass keeps a running maximum and a sum of exponentials per query, and rescales
+ * the output when the maximum grows. The backward pass recomputes the probabilities from the
+ * logarithm of that sum, once for the gradients of the queries and once for those of keys and
+ * values. So each thread writes its own rows, and every sum runs in the order of the rows. A row's
+ * result does not depend on the other rows of its tile, hence neither on the number of threads nor
+ * on the segment's neighbours.
  *
- * Sums over a tile are taken apart and added to the total, so that in single precision the error
- * grows with the number of tiles rather than of keys.
+ * Each tile is summed separately and then added to the total: in single precision the error grows
+ * with the number of tiles instead of the number of keys.
  */
 #include "kernels/cpu/attn.h"
 
@@ -21,12 +21,12 @@
 #include "base/rng.h"
 #include "kernels/cpu/heads.h"
 
-/* A call: its operands, and how tiles are computed. */
+/* Arguments of a call, and the functions that compute tiles. */
 typedef struct work {
     const cs_tile_ops *op;
     const cs_attn *a;
     const cs_qkv  *m, *d;
-    int32_t        n_group;      /* heads of keys and values */
+    int32_t        n_group;      /* number of heads of keys and values */
 } work;
 
 static work new_work(const cs_tile_ops *op, const cs_attn *a, const cs_qkv *m, const cs_qkv *d)
@@ -34,7 +34,7 @@ static work new_work(const cs_tile_ops *op, const cs_attn *a, const cs_qkv *m, c
     return (work){ op, a, m, d, m->k.c / (m->q.c / a->n_head) };
 }
 
-/* Which head of the keys a query's head looks at. */
+/* Key head of query head h. */
 static int32_t group_of(const work *w, int32_t h)
 {
     return (int32_t)((int64_t)h * w->n_group / w->a->n_head);
@@ -46,7 +46,7 @@ static int threads_for(const cs_backend *be, const work *w)
     return cs_threads(be, w->m->q.r * n_key * w->m->q.c);
 }
 
-/* One head of segment s: a tile of queries and a tile of keys, the first of which is number j. */
+/* Head h of segment s: a tile of queries, and a tile of keys that starts at row j. */
 typedef struct tile { cs_mat q, k, v, y, dy; cs_range row; int32_t h, s; int64_t j; } tile;
 
 static tile query_tile(const work *w, int32_t h, int32_t s, cs_range r)
@@ -68,7 +68,7 @@ static void set_keys(const work *w, tile *t, int64_t from, int64_t n)
     t->j = from;
 }
 
-/* Multiplies the weights of row i by 0 or 1 / (1 - dropout). */
+/* Dropout: multiplies the weights of row i by 0 or 1 / (1 - dropout). */
 static void drop(const work *w, const tile *t, int64_t i, cs_real *p)
 {
     const cs_attn *a = w->a;
@@ -84,7 +84,7 @@ static void drop(const work *w, const tile *t, int64_t i, cs_real *p)
 
 /* ---- forward --------------------------------------------------------------------------------- */
 
-/* The queries' running maxima and sums of exponentials. */
+/* Running maxima and sums of exponentials, per query. */
 typedef struct state { cs_real max[CS_TILE_ROWS]; double sum[CS_TILE_ROWS]; } state;
 
 static void attend_tile(const work *w, const tile *t, state *st)
@@ -101,13 +101,13 @@ static void attend_tile(const work *w, const tile *t, state *st)
         for (int32_t c = 0; st->max[i] < max && c < t->y.c; c++)
             y[c] *= (cs_real)decay;
         st->max[i] = max;
-        if (w->a->dropout > 0)       /* the sum is of all weights */
+        if (w->a->dropout > 0)       /* st->sum includes dropped weights */
             drop(w, t, i, p[i]);
     }
     w->op->mix((const cs_real (*)[CS_TILE_KEYS])p, n_key, t->v, t->y);
 }
 
-/* Rows r of segment s, of head h. */
+/* Attention of rows r of segment s, head h. */
 static void attend_rows(const work *w, int32_t h, int32_t s, cs_range r)
 {
     tile t = query_tile(w, h, s, r);
@@ -131,7 +131,7 @@ static void attend_rows(const work *w, int32_t h, int32_t s, cs_range r)
     }
 }
 
-/* Call f for every head and every tile of queries; a tile ends with its segment. */
+/* Calls f for each head and each tile of queries; a tile does not cross the end of a segment. */
 static void each_query_tile(const work *w, int n_thread,
                             void (*f)(const work *, int32_t, int32_t, cs_range))
 {
@@ -158,8 +158,8 @@ void cs_attend_tiles(cs_backend *be, const cs_tile_ops *op, const cs_attn *a, co
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* Probabilities p as they were used, and gradients of dot products, ds = scale p (dy v' - dy y').
- * With dropout, dy v' is that of what is left, and dy y' has it in it. */
+/* Probabilities p after dropout, and gradients of the scores, ds = scale p (dy v' - dy y').
+ * Dropout applies to dy v'; dy y' includes it, because y does. */
 static void tile_gradients(const work *w, const tile *t, cs_tile p, cs_tile ds)
 {
     cs_real scale = w->a->scale;
@@ -195,7 +195,7 @@ static void query_gradient(const work *w, int32_t h, int32_t s, cs_range r)
     }
 }
 
-/* What queries r of head h of segment s add to the gradients of the keys j and their values. */
+/* Contribution of queries r (segment s, head h) to the gradients of keys and values j. */
 static void key_tile(const work *w, int32_t h, int32_t s, cs_range r, cs_range j)
 {
     int32_t g = group_of(w, h);
@@ -211,7 +211,7 @@ static void key_tile(const work *w, int32_t h, int32_t s, cs_range r, cs_range j
                     cs_head_view(w->d->k, g, w->n_group, j.from, n));
 }
 
-/* Keys j of segment s, of head g of the keys: all queries of the segment, in their order. */
+/* Gradients of keys j (segment s, key head g): sums over all queries of the segment, in order. */
 static void key_gradient(const work *w, int32_t g, cs_range j, int32_t s)
 {
     int64_t end = w->a->seg.off[s + 1];

@@ -1,24 +1,24 @@
-/* attn.h - softmax attention over tiles: what the reference and the AVX2 kernels share. */
+/* attn.h - tiled softmax attention, used by the reference and the vectorised kernels. */
 #ifndef CS_KERNELS_CPU_ATTN_H
 #define CS_KERNELS_CPU_ATTN_H
 
 #include "kernels/cpu/impl.h"
 
-enum { CS_TILE_ROWS = 192,       /* queries of a tile: enough to pay for packing its keys */
+enum { CS_TILE_ROWS = 192,       /* queries of a tile: enough to amortise the packing of its keys */
        CS_TILE_KEYS = 64 };
 
 /* One row of weights per query. */
 typedef cs_real cs_tile[CS_TILE_ROWS][CS_TILE_KEYS];
 
-/* Arithmetic on a tile. Every sum is taken apart and added to what is there, and a row's result
- * depends on that row alone. */
+/* Operations on a tile. Each computes its own sum and adds it to the destination; a row's result
+ * depends on that row only. */
 typedef struct cs_tile_ops {
     void (*scores)(cs_mat a, cs_mat b, cs_tile c);               /* c = a b' */
     void (*mix)(const cs_tile w, int64_t n_key, cs_mat x, cs_mat y);   /* y += w x; x: n_key rows */
     void (*mix_back)(const cs_tile w, int64_t n_row, cs_mat x, cs_mat y);  /* y += w' x; n_row */
     cs_real (*largest)(const cs_real *w, int n, cs_real scale, cs_real max);  /* of scale w, max */
-    double (*soften)(cs_real *w, int n, cs_real scale, cs_real less);  /* w = exp(scale w - less),
-                                                                        * and their sum */
+    double (*soften)(cs_real *w, int n, cs_real scale, cs_real less);
+                                                     /* w = exp(scale w - less); returns the sum */
     void (*slope)(const cs_real *p, int n, cs_real scale, cs_real less, cs_real *ds);
                                                                /* ds = scale p (ds - less) */
 } cs_tile_ops;

@@ -1,14 +1,13 @@
-/* chord.h - what the fused ChordMixer block's passes share: packed weights, tiles, two products.
+/* chord.h - the fused ChordMixer block: packed weights, tiles, both products.
  *
- * DESIGN. Rows are cut into tiles of CS_TILE rows. A thread carries a tile through a product while
- * it is in the second-level cache; the first product ends in GELU, and rotation is a matter of
- * where the second one stores (forward) or where its gradient is loaded from (backward). Weights
- * are packed into panels, activations never. Columns are cut into panels of two vectors; a last one
- * of up to a vector joins its neighbour as a panel of three, which the micro-kernel runs at full
- * speed.
+ * DESIGN. Rows are cut into tiles of CS_TILE rows. A thread runs both products on a tile while it
+ * is in the L2 cache. GELU is applied when the first product is stored. Rotation only changes where
+ * the second product stores (forward) or where its gradient is loaded from (backward). Weights are
+ * packed into panels, activations never. Panels have two vectors of columns; a remainder of at most
+ * one vector joins the last panel, which then has three and runs at full speed.
  *
- * Gradients of the weights are summed over groups of tiles, a group by one thread from its first
- * tile to its last, and groups are added in order; their number depends on the rows alone.
+ * Weight gradients are summed over groups of tiles. One thread computes a group from its first tile
+ * to its last, and groups are added in order; their number depends only on the number of rows.
  */
 #ifndef CS_KERNELS_CPU_CHORD_H
 #define CS_KERNELS_CPU_CHORD_H
@@ -18,11 +17,11 @@
 
 #ifndef CS_DOUBLE
 
-enum { CS_TILE = 96,             /* rows: whole strips of the micro-kernel */
+enum { CS_TILE = 96,             /* rows: a multiple of the micro-kernel's strip */
        CS_TILES_PER_GROUP = 8, CS_GROUPS = 32 };
 
-/** cs_wide_count, cs_wide_width, cs_wide_cols - panels of n columns: how many, how wide panel p is,
- * columns of all. Panel p begins at column p * CS_PANEL */
+/** cs_wide_count, cs_wide_width, cs_wide_cols - number of panels for n columns, width of panel p,
+ * total width of all panels. Panel p begins at column p * CS_PANEL */
 static inline int32_t cs_wide_count(int32_t n)
 {
     return n <= CS_VEC ? 1 : (n + CS_VEC - 1) / CS_PANEL;
@@ -38,8 +37,9 @@ static inline int32_t cs_wide_cols(int32_t n)
     return last * CS_PANEL + cs_wide_width(n, last);
 }
 
-/** cs_wide_pack - a block of op(b), element (k, j) at b[k*sk + j*sj], as n_k * cs_wide_cols(n)
- * floats: panel p at out + p * CS_PANEL * n_k, [n_k][width], zeros in columns from n on */
+/** cs_wide_pack - pack a block of op(b), element (k, j) at b[k*sk + j*sj], into n_k *
+ * cs_wide_cols(n) floats: panel p at out + p * CS_PANEL * n_k, [n_k][width], zeros from column n
+ * on */
 void cs_wide_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, float *out);
 
 /** cs_tile_ld - row stride of a tile of n columns: an odd number of cache lines, so that
@@ -49,52 +49,53 @@ static inline int64_t cs_tile_ld(int32_t n)
     return CS_LINE * (int64_t)((n + CS_LINE - 1) / CS_LINE | 1);
 }
 
-/* A block's weights as the forward pass wants them; widths of biases are whole panels. */
+/* A block's weights, packed for the forward pass; biases are padded to whole panels. */
 typedef struct cs_chord_pack { int32_t d, h, track; float *w1, *w2, *b1, *b2; } cs_chord_pack;
 
-/** cs_chord_pack_at - where they are in memory of cs_chord_pack_size() floats */
+/** cs_chord_pack_at - lay out the members in memory of cs_chord_pack_size() floats */
 cs_chord_pack cs_chord_pack_at(int32_t d, int32_t h, int32_t track, float *p);
 int64_t cs_chord_pack_size(int32_t d, int32_t h);
-/** cs_chord_pack_fill - copy a block's weights there */
+/** cs_chord_pack_fill - pack a block's weights into that memory */
 void cs_chord_pack_fill(const cs_chord *k, cs_chord_pack *to);
 
-/* Consecutive rows, and the spans of segments they belong to. */
+/* Consecutive rows and the spans of segments that they cover. */
 typedef struct cs_tile { int64_t r0, n; int32_t n_span; cs_span span[CS_TILE]; } cs_tile;
 /** cs_tile_init - tile number `no` of all rows */
 void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no);
 
-/* Tokens of one sequence: channel j of track i of token t is p[t*row + i*track + j]. In a matrix
- * track is the width of a track; track by track, row is. */
+/* Tokens of one sequence: channel j of track i of token t is p[t*row + i*track + j]. In a matrix,
+ * `track` is the width of a track; in track-major order, `row` is. */
 typedef struct cs_tracks { float *p; int64_t row, track; } cs_tracks;
 
-/** cs_chord_own, cs_chord_own_size - n tokens at p in the order that suits rotation best: a matrix,
- * or narrow tracks in sequence; and how many floats that takes */
+/** cs_chord_own, cs_chord_own_size - layout of n tokens at p that rotates fastest (row-major, or
+ * track-major if tracks are narrow), and its size in floats */
 cs_tracks cs_chord_own(float *p, int64_t n, int32_t width, int32_t track);
 int64_t cs_chord_own_size(int64_t n, int32_t width, int32_t track);
 
-/** cs_chord_hidden - h = gelu(x w1' + b1) of the first n_row tokens; rows of h hold whole panels */
+/** cs_chord_hidden - h = gelu(x w1' + b1) of the first n_row tokens; rows of h are padded to whole
+ * panels */
 void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *h, int64_t ldh);
-/** cs_chord_spread - y = x + rotated(h w2' + b2) at the places that the rows of tile t go to.
- * h begins with the tile's first row; x and y have one row stride, and may be the same matrix */
+/** cs_chord_spread - y = x + rotated(h w2' + b2), for the rows of tile t. h starts at the tile's
+ * first row; x and y have the same row stride, and may be the same matrix */
 void cs_chord_spread(const cs_chord_pack *k, const cs_tile *t, const float *h, int64_t ldh,
                      cs_mat x, cs_mat y);
 
-/* One sequence, and scratch for blocks over it in place: see vec_chord_seq.c. */
+/* One sequence, and scratch for running blocks on it in place: see vec_chord_seq.c. */
 typedef struct cs_chord_seq {
     cs_tracks x;
     int64_t   len;
     int       n_thread;
-    int32_t   n_range;           /* ranges of up to `range` tokens */
+    int32_t   n_range;           /* number of ranges of up to `range` tokens */
     int64_t   range;
     float    *late;              /* per range */
-    float    *tile;              /* n_thread * cs_chord_seq_tile() */
+    float    *tile;              /* n_thread * cs_chord_seq_tile() floats */
 } cs_chord_seq;
 
-/** cs_chord_seq_tile, cs_chord_seq_late - floats of scratch: per thread, and for all ranges of a
- * sequence of up to max_len tokens */
+/** cs_chord_seq_tile, cs_chord_seq_late - floats of scratch per thread, and per sequence of up to
+ * max_len tokens */
 int64_t cs_chord_seq_tile(int32_t hidden);
 int64_t cs_chord_seq_late(int32_t width, int32_t track, int64_t max_len, int n_thread);
-/** cs_chord_seq_cut - set the ranges: as many as n_thread threads want */
+/** cs_chord_seq_cut - cut the sequence into ranges for n_thread threads */
 void cs_chord_seq_cut(cs_chord_seq *q);
 /** cs_chord_seq_block - x = x + rotated(gelu(x w1' + b1) w2' + b2) */
 void cs_chord_seq_block(const cs_chord_seq *q, const cs_chord_pack *k);
@@ -107,20 +108,21 @@ typedef struct cs_chord_plan {
     int64_t n_tile;
     int32_t n_group;
     cs_chord_pack pack;
-    float  *back[2];             /* w2 and w1 as dy w2 and dh w1 want them */
+    float  *back[2];             /* w2 and w1 packed for the products dy w2 and dh w1 */
     float  *zero;                /* hp zeros */
     float  *sum;                 /* per group: dw1 (h,dp), dw2 (d,hp), db1 (hp), db2 (dp) */
     int64_t sum_stride;
     float  *tile;                /* n_thread * tile_stride */
     int64_t tile_stride;
-    int64_t forward_size, size;  /* floats that forward needs, the first ones; and in all */
+    int64_t forward_size, size;  /* floats used by the forward pass (the first ones), and in
+                                  * total */
 } cs_chord_plan;
 
-/** cs_chord_plan_make - the layout of `work` (which may be NULL to learn the size) */
+/** cs_chord_plan_make - the layout of `work` (NULL if only the size is needed) */
 cs_chord_plan cs_chord_plan_make(const cs_backend *be, cs_seg seg, int32_t width, int32_t hidden,
                                  int32_t track, float *work);
 
-/* What the backend's table points to: see backend.h. */
+/* Entries of the backend's table: see backend.h. */
 int64_t cs_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s, bool own_x);
 void cs_chord_stack_run(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x, cs_mat mean,
                         cs_real *work);

@@ -1,4 +1,5 @@
-/* cpu.c - the CPU backend: memory, and the table of reference loops with faster kernels over it. */
+/* cpu.c - the CPU backend: memory, and the op table, first with reference kernels, then with faster
+ * ones. */
 #define _GNU_SOURCE              /* madvise */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static void *cpu_alloc(cs_backend *be, size_t n_bytes)
     bool large = n_bytes >= HUGE_PAGE;
     if (posix_memalign(&p, large ? HUGE_PAGE : 64, n_bytes ? n_bytes : 1) != 0)
         return NULL;
-    /* Advice only: without huge pages everything works, with more TLB misses. */
+    /* Huge pages are optional: without them there are more TLB misses. */
     if (large)
         (void)madvise(p, n_bytes, MADV_HUGEPAGE);
     return p;
@@ -53,8 +54,8 @@ static void cpu_copy(cs_backend *be, cs_mat x, cs_mat y)
         memcpy(cs_row(y, r), cs_row(x, r), (size_t)x.c * sizeof *x.p);
 }
 
-/* What the system thinks is available without swapping, in the control group of the process too;
- * where neither tells, anything may be. */
+/* Memory available without swapping, by /proc/meminfo and the limit of the process's cgroup;
+ * INT64_MAX if neither is known. */
 static int64_t cpu_free_memory(cs_backend *be)
 {
     enum { LINE = 256 };
@@ -78,7 +79,7 @@ static int cpu_sync(cs_backend *be)
     return CS_OK;
 }
 
-/* The faster kernels of the highest level that the CPU has; none in double precision. */
+/* Installs the kernels of the best instruction set that the CPU has; none in double precision. */
 static void fill_level(cs_backend *be, unsigned mask)
 {
 #if defined(CS_DOUBLE)

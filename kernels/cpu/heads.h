@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/impl.h"
 
-/** cs_head_view - n rows of a matrix from row r on, the columns of part h of n_part */
+/** cs_head_view - head h of n_part: n rows from row r, the columns of that head */
 static inline cs_mat cs_head_view(cs_mat m, int32_t h, int32_t n_part, int64_t r, int64_t n)
 {
     int32_t w = m.c / n_part;
@@ -13,7 +13,7 @@ static inline cs_mat cs_head_view(cs_mat m, int32_t h, int32_t n_part, int64_t r
 
 typedef struct cs_range { int64_t from, to; } cs_range;
 
-/** cs_key_rows - the rows of segment s that may be looked at */
+/** cs_key_rows - the unmasked rows of segment s */
 static inline cs_range cs_key_rows(cs_seg key, int32_t s)
 {
     if (!key.off) {
@@ -24,8 +24,8 @@ static inline cs_range cs_key_rows(cs_seg key, int32_t s)
     return (cs_range){ from, key.n_valid ? from + key.n_valid[s] : key.off[s + 1] };
 }
 
-/** cs_next_keys - the part of the rows from `from` on that lies in one segment (which s receives)
- * and before `end`. Keys that nobody looks at are passed over; empty where there are no more */
+/** cs_next_keys - the first unmasked keys in [from, end) that are in one segment, whose number s
+ * receives; masked keys are skipped. An empty range if there are none */
 static inline cs_range cs_next_keys(cs_seg key, int64_t from, int64_t end, int32_t *s)
 {
     while (from < end) {

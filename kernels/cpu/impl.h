@@ -1,20 +1,21 @@
 /* impl.h - helpers of kernels/cpu: rows, spans of segments, fixed chunks, scratch.
  *
  * DESIGN. Sums over rows are cut into at most CS_CHUNKS chunks whose size depends on the number of
- * rows alone; chunks are summed in parallel and added in order. So no sum knows the thread count.
+ * rows only. Chunks are summed in parallel and added in order, so no sum depends on the number of
+ * threads.
  */
 #ifndef CS_KERNELS_CPU_IMPL_H
 #define CS_KERNELS_CPU_IMPL_H
 
 #include "kernels/backend.h"
 
-enum { CS_CHUNKS = 32,           /* most chunks of a sum over rows */
+enum { CS_CHUNKS = 32,           /* maximum number of chunks of a sum over rows */
        CS_CHUNK_COLS = 128,      /* columns summed together; bounds the partial sums on the stack */
-       CS_ROW_BLOCK = 256,       /* rows of one parallel step in loops over segments */
-       CS_SMALL = 16384,         /* elements below which a parallel loop costs more than it gains */
+       CS_ROW_BLOCK = 256,       /* rows per parallel step in loops over segments */
+       CS_SMALL = 16384,         /* elements below which a parallel loop does not pay */
        CS_PACK_SCRATCH = 384 * 192 };    /* floats of packing scratch per thread: see vec_gemm.c */
 
-/* The CPU backend's own state (cs_backend.impl). */
+/* State of the CPU backend (cs_backend.impl). */
 typedef struct cs_cpu {
     float *pack;                 /* n_thread * pack_stride floats for packed panels of gemm */
     size_t pack_stride;          /* in floats */
@@ -29,7 +30,7 @@ static inline cs_real *cs_row(cs_mat m, int64_t r) { return m.p + r * m.ld; }
 
 static inline int64_t cs_min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/** cs_threads - threads for a loop over n_work elements: one when it is small */
+/** cs_threads - threads for a loop over n_work elements: one if it is small */
 static inline int cs_threads(const cs_backend *be, int64_t n_work)
 {
     return n_work < CS_SMALL ? 1 : be->n_thread;
@@ -42,7 +43,8 @@ static inline int64_t cs_chunk_rows(int64_t rows)
     return n < 64 ? 64 : n;
 }
 
-/** cs_shift - tokens by which track i is rotated in a segment of len > 0: 2^(i-1) mod len, or 0 */
+/** cs_shift - rotation of track i, in tokens, in a segment of len > 0: 2^(i-1) mod len; 0 for i =
+ * 0 */
 static inline int64_t cs_shift(int32_t i, int64_t len)
 {
     enum { WIDEST = 62 };        /* 2^62 is the largest power of two that fits */
@@ -54,8 +56,7 @@ static inline int64_t cs_shift(int32_t i, int64_t len)
     return s;
 }
 
-/** cs_tap_shift - tokens ahead that tap k reads in a segment of len > 0, in 0 .. len-1: its offset
- * modulo len, or that of the adjoint */
+/** cs_tap_shift - offset of tap k (or of its adjoint) modulo len, in 0 .. len-1, for len > 0 */
 static inline int64_t cs_tap_shift(cs_taps taps, int32_t k, bool adjoint, int64_t len)
 {
     int64_t s = (k - taps.n / 2) * (taps.dilation % len) % len;
@@ -63,10 +64,10 @@ static inline int64_t cs_tap_shift(cs_taps taps, int32_t k, bool adjoint, int64_
     return s < 0 ? s + len : s;
 }
 
-/* Tokens t0 .. t0+n-1 of the segment of `len` rows that starts at row `start`. */
+/* Tokens t0 .. t0+n-1 of the segment that starts at row `start` and has `len` rows. */
 typedef struct cs_span { int64_t start, len, t0, n; } cs_span;
 
-/** cs_seg_find - the segment that holds a row (empty segments hold none) */
+/** cs_seg_find - the segment of a row (never an empty segment) */
 static inline int32_t cs_seg_find(cs_seg seg, int64_t row)
 {
     int32_t lo = 0, hi = seg.n - 1;

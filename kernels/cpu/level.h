@@ -1,9 +1,9 @@
-/* level.h - the instruction set a source is compiled for, and the suffix of its functions.
+/* level.h - the instruction set of a source file, and the suffix of its functions.
  *
- * DESIGN. The files vec_*.c are compiled once per instruction set, a level: the flags for it come
- * from Makefile.am, with CS_LEVEL, its name. Functions that one such file calls in another get that
- * name as a suffix here, so that all levels are linked into one program; cpu.c chooses one at run
- * time. Every other function of these files is static: no level can call another's.
+ * DESIGN. The files vec_*.c are compiled once per instruction set ("level"), with flags and
+ * CS_LEVEL, the level's name, from Makefile.am. Functions shared between these files get the
+ * level's name as a suffix, so all levels link into one program; cpu.c chooses one at run time. All
+ * other functions of these files are static, so a level cannot call another level's code.
  */
 #ifndef CS_KERNELS_CPU_LEVEL_H
 #define CS_KERNELS_CPU_LEVEL_H
@@ -18,7 +18,7 @@
 #define CS_LEVEL_JOIN(name, level)  CS_LEVEL_PASTE(name, level)
 #define CS_AT_LEVEL(name)           CS_LEVEL_JOIN(name, CS_LEVEL)
 
-/** CS_LEVEL_IS - is it this one? For #if: CS_LEVEL_IS(avx2) */
+/** CS_LEVEL_IS - compare CS_LEVEL in #if: CS_LEVEL_IS(avx2) */
 #define CS_LEVEL_NUMBER_any    0
 #define CS_LEVEL_NUMBER_avx2   1
 #define CS_LEVEL_NUMBER_avx512 2

@@ -15,7 +15,7 @@ static cs_mat part_of(const cs_operand *p, cs_seg seg, int32_t s)
     }
 }
 
-/* One product after the other: each keeps the threads busy by itself where it matters. */
+/* Products run one after the other; a product large enough to matter uses all threads by itself. */
 static void ref_seg_gemm(cs_backend *be, cs_seg seg, bool ta, bool tb, const cs_operand *a,
                          const cs_operand *b, cs_real beta, const cs_operand *c)
 {

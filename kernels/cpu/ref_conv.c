@@ -1,15 +1,14 @@
 /* ref_conv.c - circular dilated convolution and its weights as plain loops.
  *
- * Source: Cheng, Khalitov et al., CDIL-CNN (2023); torch.nn.Conv1d with padding_mode "circular",
- * but for any length: where dilation and kernel reach around a segment more than once, torch
- * refuses.
+ * Source: Cheng, Khalitov et al., CDIL-CNN (2023); torch.nn.Conv1d with padding_mode "circular".
+ * Unlike torch, segments may be shorter than the dilated kernel.
  */
 #include <math.h>
 
 #include "kernels/cpu/impl.h"
 #include "kernels/cpu/tables.h"
 
-/* One convolution, forward or adjoint, as its loops see it. */
+/* Arguments of a convolution or its adjoint. */
 typedef struct conv {
     cs_seg  seg;
     cs_taps taps;
@@ -25,7 +24,8 @@ static double weight(const conv *q, int32_t k, int32_t i, int32_t j)
     return (double)(q->adjoint ? cs_row(q->w, block + j)[i] : cs_row(q->w, block + i)[j]);
 }
 
-/* Token t of a segment, some columns at a time, so that the sums stay in double. */
+/* One token of a segment. Columns are processed in blocks, so that sums fit on the stack in
+ * double. */
 static void conv_row(const conv *q, int64_t start, int64_t len, int64_t t)
 {
     for (int32_t j0 = 0; j0 < q->y.c; j0 += CS_CHUNK_COLS) {
@@ -61,7 +61,7 @@ static void ref_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint,
     }
 }
 
-/* One row of dw, for channel i of x under tap k, added over all tokens in order. */
+/* One row of dw, for channel i of x under tap k: a sum over all tokens in order. */
 static void dw_row(cs_seg seg, cs_taps taps, cs_mat x, cs_mat dy, int32_t k, int32_t i,
                    cs_real *dw)
 {

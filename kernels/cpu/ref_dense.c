@@ -10,7 +10,7 @@ static double at(cs_mat m, bool t, int64_t i, int64_t j)
     return t ? (double)cs_row(m, j)[i] : (double)cs_row(m, i)[j];
 }
 
-/* One row of c, some columns at a time, so that the sums stay in double and in order of k. */
+/* One row of c. Columns are processed in blocks; sums are in double and in order of k. */
 static void gemm_row(bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c, int64_t i)
 {
     int64_t n_k = ta ? a.r : a.c;
@@ -43,7 +43,7 @@ static void ref_add_bias(cs_backend *be, cs_mat bias, cs_mat y)
             cs_row(y, r)[j] += bias.p[j];
 }
 
-/* gelu(x) = x Phi(x). erfc keeps the relative accuracy that 1 + erf loses in the negative tail. */
+/* gelu(x) = x Phi(x). erfc keeps relative accuracy in the negative tail, where 1 + erf cancels. */
 static double normal_cdf(double x)
 {
     return 0.5 * erfc(x * -0.70710678118654752440);
@@ -66,7 +66,7 @@ static double act_value(cs_act f, double x)
     }
 }
 
-/* gelu'(x) = Phi(x) + x phi(x); relu'(0) = 0, as torch has it. */
+/* gelu'(x) = Phi(x) + x phi(x); relu'(0) = 0, as in torch. */
 static double act_slope(cs_act f, double x)
 {
     switch (f) {
@@ -97,8 +97,8 @@ void cs_ref_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx)
         }
 }
 
-/* Between values that nearly meet the slope in their middle is nearer than what rounding leaves of
- * the quotient; relu's quotient is exact. */
+/* (f(a) - f(b)) / (a - b). If a and b are close, the slope at their midpoint is more accurate than
+ * the quotient, which cancels; relu's quotient is exact. */
 static double act_quotient(cs_act f, double a, double b)
 {
     if (fabs(a - b) <= (f == CS_ACT_RELU ? 0 : 1e-5))
@@ -123,7 +123,7 @@ static void ref_axpby(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y)
     for (int64_t r = 0; r < x.r; r++)
         for (int32_t j = 0; j < x.c; j++) {
             cs_real *v = cs_row(y, r) + j;
-            /* b = 0 overwrites, whatever was there: NaN times zero would stay */
+            /* b = 0 overwrites y: NaN times zero would stay NaN */
             *v = b != 0 ? a * cs_row(x, r)[j] + b * *v : a * cs_row(x, r)[j];
         }
 }
@@ -159,7 +159,7 @@ static void ref_colsum(cs_backend *be, cs_mat x, cs_mat y)
     }
 }
 
-/* Chunks of elements, not of rows: the slab of all gradients is a single row. */
+/* Chunks of elements, not of rows: the slab of all gradients has a single row. */
 static void ref_sumsq(cs_backend *be, cs_mat x, cs_mat y)
 {
     int64_t n = x.r * x.c, step = cs_chunk_rows(n);
@@ -190,7 +190,7 @@ static void ref_embed(cs_backend *be, const int32_t *id, cs_mat table, cs_mat y)
             memcpy(cs_row(y, r), cs_row(table, id[r]), n_bytes);
 }
 
-/* Threads take columns, not rows: every sum then runs in order of r and no two threads meet. */
+/* Threads take columns, not rows: every sum runs in order of r, and no element is shared. */
 static void ref_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy, cs_mat dtable)
 {
     enum { COLS = 16 };

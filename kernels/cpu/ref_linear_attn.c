@@ -1,14 +1,14 @@
 /*
  * ref_linear_attn.c - linear attention, forward and backward, as plain loops.
  *
- * DESIGN. Per segment and head the sums S and z over the keys come first, one row of them at a time
- * so that threads share out a single long sequence too; every query then reads them. Going backward
- * it is the other way round: sums over the queries, which every key then reads.
+ * DESIGN. The sums S and z over the keys of each segment and head are computed first, in parallel
+ * over their rows so that a single long sequence uses all threads too; then each query reads them.
+ * The backward pass mirrors this: sums over the queries first, which each key then reads.
  */
 #include "kernels/cpu/heads.h"
 #include "kernels/cpu/tables.h"
 
-/* The sums S and z of one segment and head, (dk, dv + 1), from matrix `stat` of all of them. */
+/* S and z of one segment and head, a (dk, dv + 1) view of `stat`, the matrix of all of them. */
 static cs_mat sums(const cs_attn *a, const cs_qkv *m, cs_mat stat, int32_t s, int32_t h)
 {
     int32_t dk = m->q.c / a->n_head, dv = m->v.c / a->n_head;
@@ -46,7 +46,7 @@ static void linear_sums(cs_backend *be, const cs_attn *a, const cs_qkv *m)
     }
 }
 
-/* q z, which positive q and k keep positive */
+/* q z; positive because q and k are */
 static double share(const cs_real *q, cs_mat sum)
 {
     double den = 0;
@@ -87,7 +87,7 @@ static double dot_double(const cs_real *a, const cs_real *b, int32_t n)
     return sum;
 }
 
-/* With S' = (S, z), a query's gradient is S' g, g = (dy, -dy y') / (q z). */
+/* Gradient of a query, with S' = (S, z): S' g, where g = (dy, -dy y') / (q z). */
 static void linear_dq(const cs_real *q, cs_mat sum, const cs_real *y, const cs_real *dy,
                       cs_real *dq)
 {

@@ -45,7 +45,7 @@ static void ref_xent(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target,
     loss.p[0] += (cs_real)sum;
 }
 
-/* log of the sum of exponentials of the classes of taxon g, or of all where `group` is NULL. */
+/* Log-sum-exp over the classes of taxon g, or over all classes if `group` is NULL. */
 static double log_sum(const cs_real *z, const cs_real *group, cs_real g, int32_t n)
 {
     double max = -INFINITY, sum = 0;
@@ -59,7 +59,7 @@ static double log_sum(const cs_real *z, const cs_real *group, cs_real g, int32_t
     return log(sum) + max;
 }
 
-/* A softmax over all classes minus one over the taxon's, for every level. */
+/* Softmax over all classes minus softmax over the taxon's classes, per level. */
 static double tree_row(double scale, const cs_clades *k, const cs_real *z, double target, int32_t n,
                        cs_real *grad)
 {
@@ -104,7 +104,7 @@ static void ref_xent_tree(cs_backend *be, cs_real scale, const cs_clades *clades
     loss.p[0] += (cs_real)sum;
 }
 
-/* Sigmoid of z is softmax of (0, z): an entry is a row of two classes. */
+/* sigmoid(z) is the softmax of (0, z): an entry is a row of two classes. */
 static double label_entry(double scale, double z, double target, const cs_real *weight, cs_real *g)
 {
     *g = 0;
@@ -174,8 +174,8 @@ static void ref_dropout(cs_backend *be, uint64_t key, double p, cs_mat x, cs_rea
         }
 }
 
-/* torch.optim.Adam and AdamW, _single_tensor_adam: the bias corrections divide the step and the
- * root, and eps is added to the corrected root. */
+/* torch.optim.Adam and AdamW, _single_tensor_adam: bias corrections divide the step and the root;
+ * eps is added to the corrected root. */
 static void ref_adam(cs_backend *be, const cs_adam *h, cs_mat p, cs_mat g, cs_mat m, cs_mat v)
 {
     double step = h->lr / (1 - pow(h->beta1, (double)h->step));
@@ -195,7 +195,7 @@ static void ref_adam(cs_backend *be, const cs_adam *h, cs_mat p, cs_mat g, cs_ma
     }
 }
 
-/* What an element adds to the penalty, and its slope. */
+/* Penalty of an element and its slope. */
 static double penalty_of(cs_pen kind, double x, bool diagonal, double *slope)
 {
     double d = kind == CS_PEN_ORTHO && diagonal ? x - 1 : x;
@@ -204,7 +204,7 @@ static double penalty_of(cs_pen kind, double x, bool diagonal, double *slope)
     return !counts ? 0 : kind == CS_PEN_OFF ? d : d * d;
 }
 
-/* A matrix is some (c, c) blocks, small beside the rest of a network: one thread. */
+/* A matrix is a few (c, c) blocks, small compared with the rest of a network: one thread. */
 static void ref_penalty(cs_backend *be, cs_pen kind, cs_real scale, cs_mat x, cs_mat loss,
                         cs_mat grad)
 {

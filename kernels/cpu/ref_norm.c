@@ -43,10 +43,11 @@ static void layernorm_dx(cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy, cs_mat 
     }
 }
 
-/* Differences D of the product c s = n: D n = H D c + (n_r + n_o) / (s_r + s_o) D s, where weights
- * proportional to the other's s keep both terms small, also beside a row without variance, whose s
- * is 316 (halves would not: they cancel). Then D s = -s_r^2 s_o^2 / (s_r + s_o) D var, which is the
- * quotient without a difference, and D var = mean((c_r + c_o) D c). */
+/* DeepLIFT's rescale rule for the product c s = n, with D for differences to the reference: D n = H
+ * D c + (n_r + n_o) / (s_r + s_o) D s. Each factor is weighted in proportion to the other's s, so
+ * both terms stay small even beside a row without variance, where s is 316; equal weights would
+ * cancel. D s = -s_r^2 s_o^2 / (s_r + s_o) D var gives the quotient without a subtraction, and D
+ * var = mean((c_r + c_o) D c). */
 static void layernorm_rescale(cs_mat x, cs_mat gamma, cs_mat stat, cs_mat dy, cs_mat dx, int64_t r)
 {
     const int64_t o = r + x.r / 2;
@@ -76,7 +77,7 @@ static void ref_layernorm_rescale(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat
         layernorm_rescale(x, gamma, stat, dy, dx, r);
 }
 
-/* The sums over rows that the two scales' gradients are: of dy n, and of dy. `stat` is by row. */
+/* Gradients of gamma and beta: sums over rows of dy n and of dy. `stat` is by row. */
 static void layernorm_dparam(cs_backend *be, cs_mat x, cs_mat stat, cs_mat dy, int32_t j0,
                              int32_t n, double *dgamma, double *dbeta)
 {
@@ -116,7 +117,8 @@ static void ref_layernorm_bwd(cs_backend *be, cs_mat x, cs_mat gamma, cs_mat sta
     }
 }
 
-/* Batch normalisation works by columns; threads take columns, so every sum is in order of rows. */
+/* Batch normalisation works by columns. Threads take columns, so every sum runs in order of
+ * rows. */
 static void ref_batch_stat(cs_backend *be, cs_mat x, cs_mat stat)
 {
     double n = x.r > 0 ? (double)x.r : 1;
@@ -161,8 +163,9 @@ static void ref_batchnorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat stat, cs
         }
 }
 
-/* Per column, with n = (x - mean) rstd:  dx = rstd gamma (dy - [mean(dy) + n mean(dy n)]), the
- * bracket only when mean and variance were computed from x. */
+/* Per column, with n = (x - mean) rstd:  dx = rstd gamma (dy - [mean(dy) + n mean(dy n)]); the
+ *                                        bracket applies only if mean and variance were computed
+ *                                        from x. */
 static void ref_batchnorm_bwd(cs_backend *be, bool from_batch, cs_real eps, cs_mat x, cs_mat stat,
                               cs_mat gamma, cs_mat dy, cs_mat dx, cs_mat dgamma, cs_mat dbeta)
 {
@@ -215,7 +218,7 @@ static void ref_softmax_bwd(cs_backend *be, cs_mat y, cs_mat dy, cs_mat dx)
     }
 }
 
-/* Mean and 1/sqrt(var + eps) of columns j0..j1-1 over the rows r0..r1-1 (no rows: as zeros) */
+/* Mean and 1/sqrt(var + eps) of columns j0..j1-1 over rows r0..r1-1; zeros without rows. */
 static void group_stat(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t j1, double eps,
                        cs_real *stat)
 {
@@ -251,7 +254,7 @@ static void ref_seg_groupnorm(cs_backend *be, cs_seg seg, int32_t group, cs_real
     }
 }
 
-/* As layernorm's: dx = rstd (g - mean(g) - n mean(g n)), the means over the group's elements. */
+/* As in layernorm: dx = rstd (g - mean(g) - n mean(g n)), with means over the group's elements. */
 static void group_dx(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t j1, cs_mat gamma,
                      const cs_real *stat, cs_mat dy, cs_mat dx)
 {

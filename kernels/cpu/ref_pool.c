@@ -3,13 +3,13 @@
 
 #include "kernels/cpu/impl.h"
 
-/* What is not a number is larger than any. */
+/* NaN compares as larger than any number. */
 static cs_real larger(cs_real a, cs_real b)
 {
     return b > a || isnan(b) ? b : a;
 }
 
-/* Columns j0 .. j0+n-1 of segment s: the largest value into y; 0 where there are no rows. */
+/* Maximum of columns j0 .. j0+n-1 of segment s into y; 0 for an empty segment. */
 static void largest(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, cs_real *y)
 {
     for (int32_t j = 0; j < n; j++)
@@ -19,7 +19,7 @@ static void largest(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, cs_
             y[j] = larger(y[j], cs_row(x, r)[j0 + j]);
 }
 
-/* y holds the largest values before. */
+/* Log-mean-exp; y holds the maxima. */
 static void smooth(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, cs_real *y)
 {
     double sum[CS_CHUNK_COLS] = { 0 };
@@ -31,7 +31,7 @@ static void smooth(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, cs_r
         y[j] += (cs_real)log(sum[j] / (double)(r1 - r0));
 }
 
-/* Blocks of columns of each segment are independent of each other. */
+/* Blocks of columns of each segment are independent. */
 static int64_t n_block(cs_seg seg, int32_t c)
 {
     return (int64_t)seg.n * ((c + CS_CHUNK_COLS - 1) / CS_CHUNK_COLS);
@@ -51,7 +51,7 @@ static void ref_seg_max(cs_backend *be, cs_seg seg, bool soft, cs_mat x, cs_mat 
     }
 }
 
-/* The first row that has the largest value gets all. */
+/* The gradient goes to the first row that holds the maximum. */
 static void max_bwd(cs_mat x, int64_t r0, int64_t r1, int32_t j, cs_real y, cs_real dy, cs_mat dx)
 {
     for (int64_t r = r0; r < r1; r++)

@@ -34,8 +34,8 @@ static void ref_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs
     }
 }
 
-/* Rows of a part that begins at row `first`: what stands at t goes to t - shift, or comes from
- * there. */
+/* Rows of a part that begins at row `first`. Forward, row t goes to row t - shift; the adjoint
+ * reads it from there. */
 static void part_span(cs_span q, int32_t track, int64_t first, bool put, cs_mat part, cs_mat whole)
 {
     for (int32_t i = 0; i < part.c / track; i++) {
@@ -77,8 +77,8 @@ static void ref_seg_roll_take(cs_backend *be, cs_seg seg, int32_t track, int64_t
     roll_part(be, seg, track, first, false, x, y);
 }
 
-/* The mean over one segment, in chunks that its own length fixes, so that one long segment keeps
- * all threads busy and a segment's mean does not depend on its neighbours. */
+/* Mean over one segment, in chunks that depend on its length only: a long segment uses all threads,
+ * and a mean does not depend on neighbours. */
 static void mean_segment(cs_mat x, int64_t r0, int64_t r1, int n_thread, cs_real *y)
 {
     int64_t step = cs_chunk_rows(r1 - r0);
@@ -126,7 +126,7 @@ static void ref_seg_mean_bwd(cs_backend *be, cs_seg seg, cs_mat dy, cs_mat dx)
     }
 }
 
-/* Rows of segment s: the first n, or the n in its middle; all of a shorter one. */
+/* The first n rows of segment s or the n in its centre; all rows of a shorter segment. */
 static void window(cs_seg seg, int32_t s, bool centre, int64_t n, int64_t *r0, int64_t *r1)
 {
     int64_t len = seg.off[s + 1] - seg.off[s];

@@ -1,8 +1,8 @@
-/* ref_sparse.c - product with a sparse factor whose entries come from the tokens, as plain loops.
+/* ref_sparse.c - product with a sparse factor, one weight per link and token, as plain loops.
  *
  * Source: Khalitov et al., Sparse factorization of square matrices with application to neural
- * attention modeling, 2022; Yu et al., Paramixer, 2022. A row has a few entries, so a product costs
- * as many rows of v as there are links, and the factor is never laid out as a matrix.
+ * attention modeling, 2022; Yu et al., Paramixer, 2022. Each row has a few links, so a product
+ * reads that many rows of v; the dense matrix is never formed.
  */
 #include "kernels/cpu/impl.h"
 #include "kernels/cpu/tables.h"
@@ -18,7 +18,7 @@ static int64_t linked(const cs_links *l, int32_t k, int sign, int64_t t, int64_t
     return s < 0 ? s + len : s;
 }
 
-/* sum_k of weight[k] times row[k], some columns at a time so that the sums stay in double */
+/* sum_k of weight[k] times row[k], in blocks of columns so that sums fit on the stack in double */
 static void combine(const double *weight, const cs_real *const *row, int32_t n, int32_t c,
                     const cs_real *start, cs_real *y)
 {
@@ -60,7 +60,7 @@ static void ref_seg_sparse(cs_backend *be, cs_seg seg, const cs_links *links, cs
     }
 }
 
-/* Row u of dv gathers from the rows that link to it, so that no two threads add to one place. */
+/* Row u of dv gathers from the rows that link to it, so no two threads add to one element. */
 static void dv_row(const sparse *q, cs_mat dy, cs_mat dv, cs_span p)
 {
     double weight[CS_LINKS_MAX];

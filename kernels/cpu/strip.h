@@ -1,15 +1,15 @@
-/* strip.h - the micro-kernel: some rows by one, two or three vectors of a product, in registers.
+/* strip.h - the micro-kernel: a strip of rows by one to three vectors of a product, in registers.
  *
- * DESIGN. The accumulators, the vectors of b and a broadcast of a fill the registers: of sixteen,
- * 6 rows x 2 or 4 x 3 accumulators; of thirty-two, 12 x 2 or 8 x 3 (CS_STRIP, CS_STRIP_EDGE). As
- * many independent chains hide the latency of two multiply-adds per cycle (4 cycles each). The
- * accumulators are named scalars: gcc 12 keeps an array of vectors in memory, at a third of the
- * speed. What is constant where the function is inlined (rows, vectors, where the sums go) vanishes
- * at compile time. In L1, gcc 12 and clang 14 reach 99 % of the multiply-add peak of AVX2 with it
- * for depths from 64 on, so there is no assembly.
+ * DESIGN. The accumulators, the vectors of b and a broadcast of a fill the registers: 6 rows x 2 or
+ * 4 x 3 accumulators with sixteen registers, 12 x 2 or 8 x 3 with thirty-two (CS_STRIP,
+ * CS_STRIP_EDGE). That many independent chains hide the latency of two multiply-adds per cycle (4
+ * cycles each). The accumulators are named scalars: gcc 12 keeps an array of vectors in memory, at
+ * a third of the speed. Constant arguments (rows, vectors, destination) are folded when the
+ * function is inlined. In L1, gcc 12 and clang 14 reach 99 % of the multiply-add peak of AVX2 for
+ * depths from 64 on, so there is no assembly.
  *
- * Every element is one chain of fused multiply-adds over k, starting at 0, to which init is added
- * last: its bits depend neither on the rows beside it nor on the shape of the strip.
+ * Every element is one chain of fused multiply-adds over k that starts at 0; init is added last.
+ * Its bits depend neither on other rows nor on the shape of the strip.
  */
 #ifndef CS_KERNELS_CPU_STRIP_H
 #define CS_KERNELS_CPU_STRIP_H
@@ -17,25 +17,26 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/vec.h"
 
-enum { CS_STRIP_MOST = 12,       /* rows of a strip, at any level */
+enum { CS_STRIP_MOST = 12,       /* most rows of a strip at any level */
        CS_LANES = 3 * CS_VEC / 4 };      /* groups of four columns in the widest strip */
 
-/* How the left operand is stored, see cs_panel: in rows, in columns, in runs, or in tracks. Runs
- * and tracks are fetched a strip ahead: pieces so short do not announce one another. */
+/* Storage of the left operand, see cs_panel: rows, columns, runs, or tracks. Runs and tracks are
+ * prefetched a strip ahead, because they are too short for the hardware prefetcher. */
 typedef enum cs_left { CS_LEFT_ROWS, CS_LEFT_TURNED, CS_LEFT_RUNS, CS_LEFT_AHEAD } cs_left;
 
-/* What becomes of init + sum. */
+/* Destination of init + sum. */
 typedef enum cs_strip_end {
-    CS_STRIP_STORE,              /* c = it */
-    CS_STRIP_ROWS,               /* out = in + it, a whole row of the strip at one place */
-    CS_STRIP_VECS,               /* out = in + it, every vector at a place of its own */
-    CS_STRIP_QUADS,              /* the same for every four columns */
-    CS_STRIP_JOINS               /* the same where a lane's rows follow one another: by vectors */
+    CS_STRIP_STORE,              /* c = sum */
+    CS_STRIP_ROWS,               /* out = in + sum, rows contiguous */
+    CS_STRIP_VECS,               /* out = in + sum, a separate address per vector */
+    CS_STRIP_QUADS,              /* the same per four columns */
+    CS_STRIP_JOINS               /* the same with consecutive rows of a lane contiguous: stored by
+                                  * vectors */
 } cs_strip_end;
 
-/* Places of a strip's rows: lane l of row i is at element base[l] + at[l][i] of in and of out. Rows
- * have one lane, of all columns; vectors, quads and joins have n lanes, of CS_VEC or of four
- * columns each. at is not used by joins: it is 4 i. */
+/* Addresses of a strip's rows: lane l of row i is at element base[l] + at[l][i] of in and of out.
+ * With CS_STRIP_ROWS there is one lane of all columns; otherwise n lanes, of CS_VEC columns (VECS)
+ * or four (QUADS, JOINS). JOINS does not use at: it is 4 i. */
 typedef struct cs_lanes {
     const float   *in;
     float         *out;
@@ -44,7 +45,7 @@ typedef struct cs_lanes {
     const int64_t *at[CS_LANES];
 } cs_lanes;
 
-/** cs_strip_lanes - how many lanes a strip of nv vectors has */
+/** cs_strip_lanes - number of lanes of a strip of nv vectors */
 static inline int cs_strip_lanes(const int nv, const cs_strip_end end)
 {
     return end == CS_STRIP_ROWS ? 1 : end == CS_STRIP_VECS ? nv : nv * (CS_VEC / 4);
@@ -55,12 +56,12 @@ static inline int cs_strip_lanes(const int nv, const cs_strip_end end)
  *
  * mr, nv, left, end   constants: at most CS_STRIP rows with nv <= 2, CS_STRIP_EDGE with nv = 3
  * q                   as for cs_panel_of(); c is used with CS_STRIP_STORE only
- * t                   used with the others
+ * t                   used with all other destinations
  */
 CS_INLINE void cs_strip(const int mr, const int nv, const cs_left left, const cs_strip_end end,
                         const cs_panel *q, int64_t r, const cs_lanes *t)
 {
-    /* long: the accumulators are its variables, and macros its loops over them */
+    /* long: the accumulators are local variables, and macros loop over them */
     const bool turned = left == CS_LEFT_TURNED;
     const int64_t row = turned ? 1 : q->lda, next = turned ? q->lda : 1;
     const bool ahead = left == CS_LEFT_AHEAD;
@@ -89,7 +90,7 @@ CS_INLINE void cs_strip(const int mr, const int nv, const cs_left left, const cs
                 for (int64_t k = 0; k < run; k += CS_LINE)
                     __builtin_prefetch(a + (mr + i) * row + k);
         }
-        /* Four steps at a time, because the end of a longer loop is predicted wrongly each time. */
+        /* Unrolled by four: the exit branch of a longer loop is mispredicted each time. */
 #pragma GCC unroll 4
         for (int64_t k = 0; k < run; k++) {
             cs_vec b0 = cs_vload(b);
@@ -120,7 +121,7 @@ CS_INLINE void cs_strip(const int mr, const int nv, const cs_left left, const cs
         CS_EACH_ROW(CS_STORE)
         return;
     }
-    /* Copied out of t: for all the compiler knows, a vector store might change it. */
+    /* Copies of t's members: the compiler must assume that a vector store changes t. */
 #define CS_LANE(l)                                                                            \
     const int64_t *at = t->at[l];                                                             \
     const float *in = t->in + t->base[l];                                                     \
@@ -213,30 +214,30 @@ CS_INLINE void cs_strip(const int mr, const int nv, const cs_left left, const cs
 /** cs_strip_rows - rows of a full strip of nv vectors */
 static inline int cs_strip_rows(int nv) { return nv > 2 ? CS_STRIP_EDGE : CS_STRIP; }
 
-/* Weights of the panel after this one: so that they are in the second-level cache in time, each
- * strip of this one asks for its share. Packed panels follow one another. Where panels are small,
- * the weights of all blocks stay in that cache, and nothing is fetched. */
+/* Prefetches the next panel's weights into the L2 cache: each strip of this panel fetches a share.
+ * Packed panels are contiguous. Small panels are skipped, because the weights of all blocks stay in
+ * L2. */
 typedef struct cs_ahead { const float *b; int64_t share; } cs_ahead;
 
-/** cs_ahead_of - from the first strip of q on, of step rows each */
+/** cs_ahead_of - prefetch state for the strips of q, of step rows each */
 static inline cs_ahead cs_ahead_of(const cs_panel *q, int step)
 {
-    enum { SMALL = 1 << 11 };    /* floats: a panel of 16 columns and 128 rows is not */
+    enum { SMALL = 1 << 11 };    /* floats; excludes panels of 16 columns and 128 rows */
     int64_t all = q->n_k * q->ldb, n_strip = (q->n_row + step - 1) / step;
     int64_t n_line = all < SMALL ? 0 : all / CS_LINE;
     return (cs_ahead){ q->b + all, (n_line + n_strip - 1) / n_strip * CS_LINE };
 }
 
-/** cs_ahead_fetch - the next strip's share */
+/** cs_ahead_fetch - prefetch the next share */
 static inline void cs_ahead_fetch(cs_ahead *f)
 {
-    enum { LEVEL = 2 };          /* of __builtin_prefetch: the second-level cache */
+    enum { LEVEL = 2 };          /* locality of __builtin_prefetch: L2 */
     for (int64_t k = 0; k < f->share; k += CS_LINE)
         __builtin_prefetch(f->b + k, 0, LEVEL);
     f->b += f->share;
 }
 
-/** cs_strip_any - the same for an mr below cs_strip_rows(nv) that only the run knows */
+/** cs_strip_any - cs_strip with an mr below cs_strip_rows(nv) that is not a constant */
 CS_INLINE void cs_strip_any(int mr, const int nv, const cs_left left, const cs_strip_end end,
                             const cs_panel *q, int64_t r, const cs_lanes *t)
 {

@@ -1,14 +1,15 @@
-/* tables.h - functions by which each file of kernels/cpu fills its part of a backend's table. */
+/* tables.h - each file of kernels/cpu fills its part of the op table by one of these functions. */
 #ifndef CS_KERNELS_CPU_TABLES_H
 #define CS_KERNELS_CPU_TABLES_H
 
 #include "kernels/backend.h"
 #include "kernels/cpu/level.h"
 
-/** cs_cpu_fill - reference table, then what cs_cpu_has(); `mask` hides CS_CPU_* bits (tests) */
+/** cs_cpu_fill - fill in reference kernels, then those of cs_cpu_has(); `mask` hides CS_CPU_* bits
+ * (tests) */
 void cs_cpu_fill(cs_backend *be, unsigned mask);
 
-/* the reference */
+/* reference kernels */
 void cs_ref_dense(cs_ops *op);
 void cs_ref_norm(cs_ops *op);
 void cs_ref_seg(cs_ops *op);
@@ -21,17 +22,17 @@ void cs_ref_sparse(cs_ops *op);
 void cs_ref_loss(cs_ops *op);
 void cs_ref_bag(cs_fused *fused);
 
-/** cs_ref_act, cs_ref_act_bwd - the reference activations, for kinds that have no faster kernel */
+/** cs_ref_act, cs_ref_act_bwd - reference activations, for kinds without a vectorised kernel */
 void cs_ref_act(cs_backend *be, cs_act f, cs_mat x, cs_mat y);
 void cs_ref_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat dx);
 
 #ifndef CS_DOUBLE
-/** cs_level_fill_... - all that a level has over the reference: vec_level.c */
+/** cs_level_fill_... - the kernels of one instruction set: vec_level.c */
 void cs_level_fill_avx2(cs_backend *be, bool fused);
 void cs_level_fill_avx512(cs_backend *be, bool fused);
 void cs_level_fill_neon(cs_backend *be, bool fused);
 
-/* one level */
+/* kernels of one instruction set */
 void cs_vec_gemm(cs_ops *op);
 void cs_vec_elt(cs_ops *op);
 void cs_vec_attn(cs_ops *op);

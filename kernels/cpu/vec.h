@@ -1,43 +1,43 @@
-/* vec.h - vectors of floats, whatever the instruction set: arithmetic, partial loads, GELU, pieces.
+/* vec.h - vectors of floats for any instruction set: arithmetic, partial loads, GELU, pieces.
  *
- * What a level defines (vec_avx2.h, vec_avx512.h, ...):
+ * A level (vec_avx2.h, vec_avx512.h, ...) defines:
  *   cs_vec, CS_VEC            a vector and its number of floats, a multiple of 4
  *   CS_STRIP, CS_STRIP_EDGE   rows of a strip of up to two vectors, and of three: see strip.h
  *   cs_vset, cs_vload, cs_vstore, cs_vadd, cs_vsub, cs_vmul, cs_vdiv, cs_vsqrt, cs_vabs
  *   cs_vfma, cs_vfms, cs_vfnma      a b + c, a b - c, c - a b, rounded once
- *   cs_vmax, cs_vmin                a > b ? a : b, a < b ? a : b: the second where one is a NaN
+ *   cs_vmax, cs_vmin                a > b ? a : b, a < b ? a : b: the second if one is a NaN
  *   cs_vsigned(a, s)          a >= 0 with the sign of s
  *   cs_vnegative(x, a, b)     a where x has its sign bit set, else b
  *   cs_vpositive(x, v)        v where x > 0, else 0
  *   cs_vexponent(v, t)        v with the integer in t's low bits added to its exponent
- *   cs_constant(f)            f in every lane of a register: the compiler would load it again for
- *                             each of its uses, and loads are as scarce as multiply-adds
- *   cs_mask, cs_first(n)      the first n lanes, none where n < 1; n < CS_VEC
- *   cs_vload_first, cs_vstore_first   these lanes only; behind them is neither read nor written
- *   cs_vmerge(m, v, rest)     v in these lanes, rest in the others
- *   cs_vlargest               over the lanes
- *   cs_total ...              eight running sums, whatever CS_VEC is: lane l of the columns from j
- *                             on belongs to sum (j + l) % 8. cs_total_add(t, v, j), cs_total_fma(t,
- *                             a, b, j) += a b; cs_total_sum; cs_total_store to float[8]
- *   cs_squares ...            the same of squares, in double: cs_squares_add, cs_squares_sum
- *   cs_wide ...               as many doubles: cs_widen, cs_narrow, and cs_wide_{set, load, store,
+ *   cs_constant(f)            f in all lanes, kept in a register: the compiler would reload it for
+ *                             each use, and loads are as scarce as multiply-adds
+ *   cs_mask, cs_first(n)      mask of the first n lanes, empty for n < 1; n < CS_VEC
+ *   cs_vload_first, cs_vstore_first   masked load and store: no other lane is read or written
+ *   cs_vmerge(m, v, rest)     v in the lanes of m, rest in the others
+ *   cs_vlargest               maximum over the lanes
+ *   cs_total ...              eight running sums at any CS_VEC: lane l of the columns from j on
+ *                             belongs to sum (j + l) % 8. cs_total_add(t, v, j), cs_total_fma(t, a,
+ *                             b, j) += a b; cs_total_sum; cs_total_store to float[8]
+ *   cs_squares ...            running sums of squares, in double: cs_squares_add, cs_squares_sum
+ *   cs_wide ...               CS_VEC doubles: cs_widen, cs_narrow, and cs_wide_{set, load, store,
  *                             add, sub, mul, fma}
- *   cs_quad ...               four floats: cs_qload, cs_qstore, cs_qadd; cs_vquad(v, i) is
- *                             number i of a vector
- *   cs_vjoin(v, i)            of CS_VEC_JOINS (CS_VEC / 4) vectors each quad number i, in a vector
- *   cs_vturn(b, sj, out, w)   out[i*w + j] = b[i + j*sj] for i and j below CS_VEC
+ *   cs_quad ...               four floats: cs_qload, cs_qstore, cs_qadd; cs_vquad(v, i) is quad i
+ *                             of a vector
+ *   cs_vjoin(v, i)            quad i of each of CS_VEC_JOINS (CS_VEC / 4) vectors, in one vector
+ *   cs_vturn(b, sj, out, w)   transpose: out[i*w + j] = b[i + j*sj] for i and j below CS_VEC
  *
- * Sums that run over columns are those of cs_total and cs_squares; all others take one column per
- * lane. So every level gives identical bits.
+ * Sums over columns use cs_total and cs_squares; all others have one column per lane. So all levels
+ * give identical bits.
  *
  * GELU, exact erf form:
  *
  *   gelu(x) = max(x, 0) - a Phi(-a),  a = min(|x|, 5.7),  Phi(-a) = 2^(a Q(a) - 1)
  *
- * Q is a polynomial of degree 7 and 2^f one of degree 5 on [-1/2, 1/2], both fitted by minimax. No
- * division and no branch; the form keeps the relative accuracy of the negative tail that
- * x (1 + erf) / 2 loses. Absolute error <= 3e-7, at most 4 ulp for x > -1. A NaN stays a NaN, by
- * the rule of cs_vmin and cs_vmax.
+ * Q is a polynomial of degree 7, and 2^f one of degree 5 on [-1/2, 1/2], both minimax fits. There
+ * is no division and no branch, and the negative tail keeps the relative accuracy lost by
+ * x (1 + erf) / 2. Absolute error <= 3e-7, at most 4 ulp for x > -1. A NaN stays a NaN, by the rule of
+ * cs_vmin and cs_vmax.
  */
 #ifndef CS_KERNELS_CPU_VEC_H
 #define CS_KERNELS_CPU_VEC_H
@@ -55,12 +55,11 @@
 #include "kernels/cpu/vec_any.h"
 #endif
 
-/* Four vectors go through every step side by side, because the chain of one is longer than the
- * processor looks ahead: 10.3 cycles a vector instead of 13.7 (AVX2). */
+/* Four vectors are interleaved in every step, because the dependency chain of one exceeds the
+ * out-of-order window: 10.3 cycles per vector instead of 13.7 (AVX2). */
 #define CS_FOUR(STEP) STEP(0) STEP(1) STEP(2) STEP(3)
 
-/* p = scale * 2^(p q) for -126 < p q <= 0: the integer part goes into the exponent by an integer
- * addition */
+/* p = scale * 2^(p q) for -126 < p q <= 0: the integer part is added to the exponent bits */
 CS_INLINE void cs_exp2(cs_vec p[4], const cs_vec q[4], float scale)
 {
     const cs_vec magic = cs_constant(12582912.0f);       /* 1.5 * 2^23: rounds to an integer */
@@ -83,7 +82,7 @@ CS_INLINE void cs_exp2(cs_vec p[4], const cs_vec q[4], float scale)
 #undef CS_JOIN
 }
 
-/* v = exp(v - max); below e^-86 the least that cs_exp2() can tell. A NaN stays one. */
+/* v = exp(v - max); below e^-86 the smallest value of cs_exp2(). A NaN stays a NaN. */
 CS_INLINE void cs_exp_four(cs_vec v[4], cs_vec max)
 {
     const cs_vec log2e = cs_vset(1.44269504f), least = cs_vset(-125), one = cs_vset(1);
@@ -167,8 +166,7 @@ CS_INLINE cs_vec cs_gelu_slope(cs_vec x, cs_vec *slope)
     return v[0];
 }
 
-/* The first n floats at p, or as many as a vector has; what lies behind them is neither read nor
- * written. */
+/* Loads the first n floats at p, at most a vector; nothing beyond them is read. */
 CS_INLINE cs_vec cs_get(const float *p, int64_t n)
 {
     return n >= CS_VEC ? cs_vload(p) : cs_vload_first(cs_first((int)n), p);
@@ -182,7 +180,7 @@ CS_INLINE void cs_put(float *p, int64_t n, cs_vec v)
         cs_vstore_first(cs_first((int)n), p, v);
 }
 
-/* The first n lanes of v, and `rest` behind them. */
+/* The first n lanes of v, `rest` in the others. */
 CS_INLINE cs_vec cs_first_or(cs_vec v, int64_t n, cs_vec rest)
 {
     return n >= CS_VEC ? v : cs_vmerge(cs_first((int)n), v, rest);
@@ -197,8 +195,8 @@ typedef struct cs_piece {
 } cs_piece;
 void cs_piece_move(const cs_piece *q, int64_t n_row, int32_t w);
 
-/** cs_mean_rows - y = mean of rows r0 .. r1-1 (zeros if there are none), the same for any number of
- * threads */
+/** cs_mean_rows - y = mean of rows r0 .. r1-1 (zeros if there are none); the same bits for any
+ * number of threads */
 void cs_mean_rows(cs_mat x, int64_t r0, int64_t r1, int n_thread, float *y);
 
 #endif

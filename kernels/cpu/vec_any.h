@@ -1,6 +1,7 @@
-/* vec_any.h - four floats at a time in plain C, for tests of the other levels' sources: see vec.h.
+/* vec_any.h - four floats at a time in plain C, to test the vectorised sources on any CPU: see
+ * vec.h.
  *
- * Where the CPU has no fused multiply-add, libm computes it: right, and slow.
+ * Without a hardware fused multiply-add, libm computes it: exact but slow.
  */
 #ifndef CS_KERNELS_CPU_VEC_ANY_H
 #define CS_KERNELS_CPU_VEC_ANY_H
@@ -14,7 +15,7 @@
 enum { CS_VEC = 4, CS_STRIP = 6, CS_STRIP_EDGE = 4 };
 
 typedef struct cs_vec { float v[4]; } cs_vec;
-typedef int cs_mask;             /* how many lanes */
+typedef int cs_mask;             /* number of lanes */
 typedef cs_vec cs_quad;
 typedef struct cs_wide { double v[4]; } cs_wide;
 typedef struct cs_total { float v[8]; } cs_total;

@@ -1,11 +1,11 @@
-/* vec_attn.c - softmax attention, with the arithmetic of a tile on the panels of the product. */
+/* vec_attn.c - softmax attention, with tiles computed by the panels of the matrix product. */
 #include "kernels/cpu/attn.h"
 
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/tables.h"
 #include "kernels/cpu/vec.h"
 
-enum { DEPTH = 256 };            /* columns of a head that are packed together */
+enum { DEPTH = 256 };            /* columns of a head packed at a time */
 
 static const float zeros[CS_PANEL];
 
@@ -27,7 +27,7 @@ static void scores(cs_mat a, cs_mat b, cs_tile c)
     }
 }
 
-/* y += op(w) x by panels of x, which has n rows. */
+/* y += op(w) x by panels of x, n rows. */
 static void product(bool trans, const cs_tile w, int64_t n, cs_mat x, cs_mat y)
 {
     float pack[CS_TILE_ROWS * CS_PANEL];
@@ -65,7 +65,7 @@ static float largest(const float *w, int n, float scale, float max)
     return max;
 }
 
-/* Below 2^-125 a weight is 2^-125: nothing, beside a largest one of about 1. */
+/* Weights below 2^-125 become 2^-125, negligible beside a maximum of about 1. */
 static double soften(float *w, int n, float scale, float less)
 {
     const float log2e = 1.44269504f;

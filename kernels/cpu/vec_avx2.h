@@ -198,11 +198,11 @@ CS_INLINE void cs_vturn(const float *b, int64_t sj, float *out, int64_t width)
     __m256 r[8], t[8];
     for (int j = 0; j < 8; j++)
         r[j] = _mm256_loadu_ps(b + j * sj);
-    for (int j = 0; j < 8; j += 2) {                     /* pairs of columns */
+    for (int j = 0; j < 8; j += 2) {                     /* interleave pairs of columns */
         t[j] = _mm256_unpacklo_ps(r[j], r[j + 1]);
         t[j + 1] = _mm256_unpackhi_ps(r[j], r[j + 1]);
     }
-    for (int j = 0; j < 8; j += 4) {                     /* fours */
+    for (int j = 0; j < 8; j += 4) {                     /* then groups of four */
         r[j] = _mm256_shuffle_ps(t[j], t[j + 2], 0x44);
         r[j + 1] = _mm256_shuffle_ps(t[j], t[j + 2], 0xee);
         r[j + 2] = _mm256_shuffle_ps(t[j + 1], t[j + 3], 0x44);

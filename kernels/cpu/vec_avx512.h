@@ -207,17 +207,17 @@ CS_INLINE cs_vec cs_vjoin(const cs_vec v[4], const int i)
     return i % 2 == 0 ? _mm512_shuffle_f32x4(a, b, 0x88) : _mm512_shuffle_f32x4(a, b, 0xdd);
 }
 
-/* Four rows of four by four, as AVX2 has two. */
+/* Transposes four blocks of four by four at once (AVX2: two). */
 CS_INLINE void cs_vturn(const float *b, int64_t sj, float *out, int64_t width)
 {
     __m512 r[16], t[16];
     for (int j = 0; j < 16; j++)
         r[j] = _mm512_loadu_ps(b + j * sj);
-    for (int j = 0; j < 16; j += 2) {                    /* pairs of columns */
+    for (int j = 0; j < 16; j += 2) {                    /* interleave pairs of columns */
         t[j] = _mm512_unpacklo_ps(r[j], r[j + 1]);
         t[j + 1] = _mm512_unpackhi_ps(r[j], r[j + 1]);
     }
-    for (int j = 0; j < 16; j += 4) {                    /* fours */
+    for (int j = 0; j < 16; j += 4) {                    /* then groups of four */
         r[j] = _mm512_shuffle_ps(t[j], t[j + 2], 0x44);
         r[j + 1] = _mm512_shuffle_ps(t[j], t[j + 2], 0xee);
         r[j + 2] = _mm512_shuffle_ps(t[j + 1], t[j + 3], 0x44);

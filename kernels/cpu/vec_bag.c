@@ -1,12 +1,12 @@
-/* vec_bag.c - the mean embedding of each segment's tokens, without their rows.
+/* vec_bag.c - mean embedding of each segment's tokens, without storing a row per token.
  *
- * DESIGN. A mean over tokens needs no order, only how often each token comes. A segment that is
- * no shorter than the vocabulary (of at most COUNT_MAX) is counted, and the table's rows are added
- * with their counts as weights; of any other every token's row is added, with weight 1. Which of
- * the two depends on the segment's length and the table alone, so a prediction does not know what
- * stands beside it.
- * LIST rows are added in single precision at a time, and these sums in double, because what tells
- * sequences apart is a small part of their means.
+ * DESIGN. A mean depends on the number of occurrences of each token, not on their order. If a
+ * segment is at least as long as the vocabulary (of at most COUNT_MAX), its tokens are counted, and
+ * the table's rows are added with the counts as weights. Otherwise each token's row is added with
+ * weight 1. The choice depends on the segment's length and the table only, so predictions do not
+ * depend on neighbours.
+ * Groups of LIST rows are summed in single precision and these sums in double, because the
+ * differences between sequences are small compared with their means.
  */
 #include "kernels/cpu/impl.h"
 #include "kernels/cpu/tables.h"
@@ -16,9 +16,9 @@
 #include "kernels/cpu/vec.h"
 
 enum { LIST = 16,
-       COUNT_MAX = 8192 };       /* counters on the stack, in the first-level cache */
+       COUNT_MAX = 8192 };       /* counters on the stack, in the L1 cache */
 
-/* Rows of the table with their weights, and what has been summed so far. */
+/* Rows of the table to add, their weights, and the running sum. */
 typedef struct bag {
     const float *row[LIST];
     float        weight[LIST];
@@ -31,7 +31,8 @@ static void add_double(double *sum, cs_vec v)
     cs_wide_store(sum, cs_wide_add(cs_wide_load(sum), cs_widen(v)));
 }
 
-/* Sums in registers, each a chain: of four, the CPU would wait for each multiply-add. */
+/* Several sums in registers, as independent chains: with four, the CPU would wait for each
+ * multiply-add. */
 #define EACH_OF_4(OP) OP(0) OP(1) OP(2) OP(3)
 #define EACH_OF_8(OP) EACH_OF_4(OP) OP(4) OP(5) OP(6) OP(7)
 #define EACH_OF_12(OP) EACH_OF_8(OP) OP(8) OP(9) OP(10) OP(11)
@@ -64,10 +65,10 @@ static void flush(bag *b, int32_t n_col)
     }
 }
 
-/* Both lists take every candidate and step on only if it counts, because a branch per token would
- * cost more than its row does: what is written in vain is written over. */
+/* Both functions write every candidate and advance only if it counts: a branch per token would cost
+ * more than adding its row. */
 
-/* Rows of tokens id[0 .. n-1], as many as there is space for; returns how many were looked at. */
+/* Lists the rows of tokens id[0 .. n-1] until the list is full; returns how many were processed. */
 static int64_t list_tokens(bag *b, const int32_t *id, int64_t n, const float *first, int32_t ld)
 {
     int64_t i = 0;
@@ -80,7 +81,7 @@ static int64_t list_tokens(bag *b, const int32_t *id, int64_t n, const float *fi
     return i;
 }
 
-/* Rows 0 .. n-1 that come at all, weighted by how often; likewise. */
+/* Lists rows 0 .. n-1 with non-zero counts as weights; returns how many were processed. */
 static int64_t list_counts(bag *b, const int32_t *count, int64_t n, const float *first, int32_t ld)
 {
     int64_t v = 0;
@@ -94,7 +95,7 @@ static int64_t list_counts(bag *b, const int32_t *count, int64_t n, const float 
     return v;
 }
 
-/* Columns j0 .. j0+n_col-1 of one segment's mean; count: how often each token comes, or NULL. */
+/* Columns j0 .. j0+n_col-1 of one segment's mean; count: occurrences of each token, or NULL. */
 static void mean(const int32_t *id, int64_t n, const int32_t *count, cs_mat table, int32_t j0,
                  int32_t n_col, float *y)
 {
@@ -114,8 +115,8 @@ static void mean(const int32_t *id, int64_t n, const int32_t *count, cs_mat tabl
         y[j0 + j] = (float)(b.sum[j] * scale);
 }
 
-/* Four at a time, with one look at their signs: a branch per token takes longer than to count it.
- * Few segments have padding, and only at their ends. */
+/* Counts four at a time with one test of their signs: a branch per token takes longer than counting
+ * it. Padding (negative ids) is rare, and only at the ends of segments. */
 static void count_tokens(const int32_t *id, int64_t n, int32_t *count)
 {
     int64_t i = 0;
@@ -152,7 +153,7 @@ static void vec_embed_mean(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat
         segment(id + seg.off[s], seg.off[s + 1] - seg.off[s], table, cs_row(y, s));
 }
 
-/* Threads take columns: every sum then runs in order of segments and no two threads meet. */
+/* Threads take columns: every sum runs in order of segments, and no element is shared. */
 enum { PART = 32 };
 
 /* dtable += w dy for columns j0 .. j0+n_col-1, at most PART. */

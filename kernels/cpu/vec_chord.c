@@ -16,7 +16,7 @@ void cs_wide_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n
                       out + p * CS_PANEL * n_k);
 }
 
-/* Every part begins at a cache line. */
+/* Rounds up to a cache line: each part starts at one. */
 static int64_t lines(int64_t n)
 {
     return (n + CS_LINE - 1) / CS_LINE * CS_LINE;
@@ -60,7 +60,7 @@ void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no)
 
 /* ---- first product ----------------------------------------------------------------------- */
 
-/* n_row rows of nv vectors, four vectors at a time; the last ones may be the same twice. */
+/* GELU of n_row rows of nv vectors, four vectors at a time; the last ones may be computed twice. */
 CS_INLINE void gelu_rows(const int nv, float *h, int64_t ldh, int n_row)
 {
     const int n = n_row * nv;
@@ -96,7 +96,7 @@ __attribute__((noinline)) static void gelu_1(float *h, int64_t ldh, int n_row)
     gelu_rows(1, h, ldh, n_row);
 }
 
-/* A strip's sums meet GELU while they are in the first-level cache. */
+/* GELU runs on a strip's sums while they are in the L1 cache. */
 CS_INLINE void hidden_panel(const int nv, const cs_panel *q)
 {
     const int step = cs_strip_rows(nv);
@@ -132,22 +132,22 @@ void cs_chord_hidden(const cs_chord_pack *k, cs_tracks x, int64_t n_row, float *
 
 /* ---- second product ---------------------------------------------------------------------- */
 
-/* One panel on its way to its places. Between strips every lane stands at the place of the next
- * row: to.base, from where rows follow one another for `left` rows, until the rotation wraps. */
+/* State of storing one panel. Between strips, `to.base` of a lane is the address of its next row;
+ * the following `left` rows are contiguous, until the rotation wraps. */
 typedef struct spread {
     const cs_tile *tile;
     int32_t  track, c, lane;     /* the panel's first column; columns per lane */
     int64_t  ld;                 /* row stride of x and y */
-    int32_t  span;               /* the span that the next row belongs to, */
-    int64_t  rest;               /* and how many rows are left of it */
+    int32_t  span;               /* the span of the next row, */
+    int64_t  rest;               /* and its remaining rows */
     int64_t  left[CS_LANES];
-    int64_t  room;               /* the least of rest and all of left */
-    int64_t  straight[CS_STRIP]; /* i * ld: rows that follow one another */
+    int64_t  room;               /* the minimum of rest and all of left */
+    int64_t  straight[CS_STRIP]; /* i * ld: contiguous rows */
     int64_t  own[CS_LANES][CS_STRIP];
     cs_lanes to;
 } spread;
 
-/* Token t of the product belongs to token t - shift of y. */
+/* Token t of the product is added to token t - shift of y. */
 static int64_t place_of(const cs_span *q, int64_t t, int32_t track)
 {
     int64_t to = t - cs_shift(track, q->len);
@@ -161,7 +161,7 @@ static void find_room(spread *s)
         s->room = cs_min64(s->room, s->left[l]);
 }
 
-/* Stand at row number `done` of a span. */
+/* Go to row `done` of a span. */
 static void enter_span(spread *s, int32_t span, int64_t done)
 {
     const cs_span *q = &s->tile->span[span];
@@ -176,7 +176,8 @@ static void enter_span(spread *s, int32_t span, int64_t done)
     find_room(s);
 }
 
-/* The next mr rows of a lane that do not follow one another: the rotation wraps or a span ends. */
+/* Offsets of a lane's next mr rows if these are not contiguous: the rotation wraps or a span
+ * ends. */
 static void place_rows(spread *s, int32_t l, int mr)
 {
     const cs_span *q = &s->tile->span[s->span];
@@ -201,7 +202,7 @@ static void place_strip(spread *s, int mr)
             place_rows(s, l, mr);
 }
 
-/* Stand mr rows further on, when these did not all follow one another. */
+/* Advance by mr rows that were not all contiguous. */
 static void pass_strip(spread *s, int mr)
 {
     const cs_span *q = &s->tile->span[s->span];
@@ -337,7 +338,7 @@ static void vec_chord_block(cs_backend *be, cs_seg seg, const cs_chord *k, cs_ma
         forward_tile(&f, i, x, y, f.tile + omp_get_thread_num() * f.tile_stride);
 }
 
-/* Rotation moves vectors of four floats, so a track must consist of them. */
+/* Rotation moves vectors of four floats, so a track must be a multiple of four. */
 static bool vec_chord_fits(int32_t width, int32_t hidden, int32_t track)
 {
     return track > 0 && track % 4 == 0 && width > 0 && width % track == 0 && hidden > 0;

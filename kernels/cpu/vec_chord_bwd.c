@@ -6,10 +6,10 @@
 
 #include "kernels/cpu/strip.h"
 
-/* One thread's tiles: x, rotated dy, then per hidden unit g (later dh) and gelu's slope. */
+/* One thread's tiles: x, rotated dy, then g (later dh) and GELU's slope per hidden unit. */
 typedef struct tiles { float *x, *dy, *g, *slope, *buf; } tiles;
 
-/* A group's sums, as laid out in cs_chord_plan.sum. */
+/* A group's sums, laid out as in cs_chord_plan.sum. */
 typedef struct sums { float *w1, *w2, *b1, *b2; } sums;
 
 static tiles tiles_at(const cs_chord_plan *f, float *p)
@@ -26,7 +26,7 @@ static sums sums_at(const cs_chord_plan *f, int32_t group)
     return (sums){ w1, w2, b1, b1 + f->hp };
 }
 
-/* dy of the products' output: token t of track i went to token t - shift. */
+/* Undo the rotation: dy of the product's token t, track i is that of y's token t - shift. */
 static void gather(const cs_chord_plan *f, const cs_tile *t, cs_mat dy, float *out)
 {
     for (int32_t c = 0; c < f->d; c += f->track) {
@@ -101,7 +101,7 @@ static void product(const float *a, int64_t lda, int64_t n_row, int64_t n_k, con
     }
 }
 
-/* c (n_a, n_b) += a' b over the tile's rows; c's rows are whole panels, ldc apart */
+/* c (n_a, n_b) += a' b over the tile's rows; rows of c are padded to whole panels, ldc apart */
 static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const float *b,
                   int64_t ldb, int32_t n_b, float *c, int64_t ldc)
 {
@@ -113,7 +113,7 @@ static void outer(int64_t n_row, const float *a, int64_t lda, int32_t n_a, const
     }
 }
 
-/* Rows of a panel to where they stand in dx, with q->init = dy. */
+/* Add the rows of a panel to their rows of dx, with q->init = dy. */
 CS_INLINE void add_panel(const int nv, const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
 {
     const int step = cs_strip_rows(nv);
@@ -146,7 +146,7 @@ static void add_1(const cs_panel *q, cs_mat dx, int64_t r0, int32_t c)
     add_panel(1, q, dx, r0, c);
 }
 
-/* The last columns, which a panel is wider than: nothing beyond them may be touched. */
+/* The last columns, narrower than their panel: columns beyond them must not be written. */
 static void add_edge(const cs_panel *q, int width, cs_mat dx, int64_t r0, int32_t c, float *buf)
 {
     cs_panel b = *q;
@@ -199,7 +199,7 @@ static void backward_tile(const cs_chord_plan *f, int64_t no, cs_mat x, cs_mat d
     add_dx(f, &t, v, dy, dx);
 }
 
-/* A group's tiles in order. Zeros first: in the sums, and in the tiles' columns beyond d and h. */
+/* A group's tiles in order. Clears the sums, and the tiles' padding columns. */
 static void backward_group(const cs_chord_plan *f, int32_t g, cs_mat x, cs_mat dy, cs_mat dx,
                            float *tile)
 {
@@ -211,7 +211,7 @@ static void backward_group(const cs_chord_plan *f, int32_t g, cs_mat x, cs_mat d
         backward_tile(f, i, x, dy, dx, &v, &sum);
 }
 
-/* m += the groups' sums in order; `first` is group 0's, its rows ld apart */
+/* m += the sums of all groups in order; `first` is group 0's, with rows ld apart */
 static void reduce(cs_backend *be, const cs_chord_plan *f, const float *first, int64_t ld, cs_mat m)
 {
     #pragma omp parallel for num_threads(cs_threads(be, m.r * m.c * f->n_group))

@@ -1,27 +1,29 @@
-/* vec_chord_seq.c - a ChordMixer block over one sequence, in place.
+/* vec_chord_seq.c - a ChordMixer block on one sequence, in place.
  *
- * DESIGN. Rotation takes the product of token t to token t - shift. Tiles go forward, so what lies
- * before a tile has passed its first product already and may be written at once: the hidden layer
- * is a tile's, never the sequence's. What the first `shift` tokens give to the end of the sequence
- * comes late: it is set aside, and added when all tokens have been read. Threads take ranges, each
- * from its first tile to its last, and what a range gives to tokens before it is late as well. An
- * element of x gets one addition per block, so neither the ranges nor their number change a bit.
+ * DESIGN. Rotation moves the product of token t to token t - shift. Tiles are processed forwards:
+ * tokens before a tile have passed their first product, so they can be written at once, and the
+ * hidden layer is stored for one tile only. The products of the first `shift` tokens wrap around to
+ * the end of the sequence. These are "late": they are buffered, and added when all tokens have been
+ * read. Each thread takes ranges and processes a range from its first tile to its last; products
+ * that go to tokens before the range are late as well. Each element of x gets one addition per
+ * block, so results do not depend on the ranges.
  *
- * Late parts are kept track by track, range after range: of range r and track i, the first
- * min(shift, tokens of the range) tokens.
+ * Late products are stored track by track, range after range: of range r and track i, those of the
+ * first min(shift, tokens of the range) tokens.
  */
 #include <omp.h>
 
 #include "kernels/cpu/chord.h"
 #include "kernels/cpu/strip.h"
 
-enum { RANGES = 2,               /* per thread: with more, less waiting, but more comes late */
+enum { RANGES = 2,               /* per thread: more ranges balance better but have more late
+                                  * products */
        RANGE_MIN = 2 * CS_TILE,  /* tokens */
-       SETTLE = 512,             /* tokens whose late parts are added together */
+       SETTLE = 512,             /* tokens whose late products are added together */
        EDGE = CS_LINE * ((CS_EDGE + CS_LINE - 1) / CS_LINE | 1) };   /* row stride of a panel's
                                   * buffer: an odd number of cache lines */
 
-/* One range, or part of it, of one block. */
+/* A range, or part of one, in one block. */
 typedef struct range {
     const cs_chord_seq  *q;
     const cs_chord_pack *k;
@@ -30,11 +32,12 @@ typedef struct range {
     int64_t ldh;
 } range;
 
-/* Where a tile's rows go, of one track: `late` rows of them aside, the others to x. */
+/* Destination of a tile's rows in one track: the first `late` rows to the late buffer, the others
+ * to x. */
 typedef struct place {
     int64_t late;
-    int64_t aside;               /* element of range.late where row 0 goes, */
-    int64_t at;                  /* and of x where it would go */
+    int64_t aside;               /* element of range.late for row 0 */
+    int64_t at;                  /* element of x for row 0 */
 } place;
 
 static int32_t range_count(int64_t len, int n_thread)
@@ -65,20 +68,20 @@ void cs_chord_seq_cut(cs_chord_seq *q)
     q->range = (n_tile + q->n_range - 1) / q->n_range * CS_TILE;
 }
 
-/* The first token of a range. Ranges differ by a tile at most. */
+/* First token of a range. Range lengths differ by at most one tile. */
 static int64_t range_start(const cs_chord_seq *q, int32_t no)
 {
     int64_t n_tile = (q->len + CS_TILE - 1) / CS_TILE;
     return cs_min64(n_tile * no / q->n_range * CS_TILE, q->len);
 }
 
-/* Late tokens of a track in a range of n tokens. */
+/* Number of late tokens of a track in a range of n tokens. */
 static int64_t late_rows(const cs_chord_seq *q, int32_t track, int64_t n)
 {
     return cs_min64(cs_shift(track, q->len), n);
 }
 
-/* Floats of late parts of a range of n tokens before track number n_track. */
+/* Offset of track n_track in the late products of a range of n tokens, in floats. */
 static int64_t late_before(const cs_chord_seq *q, int32_t track, int32_t n_track, int64_t n)
 {
     int64_t sum = 0;
@@ -104,7 +107,8 @@ CS_INLINE void add_strips(const int nv, const cs_strip_end end, const cs_panel *
     for (int64_t r = 0; r < q->n_row; r += step) {
         int mr = (int)cs_min64(step, q->n_row - r);
         cs_ahead_fetch(&weights);
-        if (end == CS_STRIP_ROWS)        /* these lines lie apart: none announces the next */
+        if (end == CS_STRIP_ROWS)        /* prefetch: these lines are too far apart for the
+                                          * hardware */
             for (int i = 0; i < step; i++)
                 __builtin_prefetch(to->out + to->base[0] + (step + i) * next, 1);
         if (mr == step)
@@ -132,7 +136,7 @@ ADD(joins_1, 1, CS_STRIP_JOINS)
 ADD(joins_2, 2, CS_STRIP_JOINS)
 ADD(joins_3, 3, CS_STRIP_JOINS)
 
-/* A panel inside one track: late rows first, then those to tokens that follow one another. */
+/* A panel inside one track: late rows first, then contiguous rows of x. */
 static void add_rows(const range *r, cs_panel q, int32_t c, const place *p)
 {
     const cs_tracks *x = &r->q->x;
@@ -154,7 +158,7 @@ static void add_rows(const range *r, cs_panel q, int32_t c, const place *p)
     }
 }
 
-/* A panel across tracks, part of which is late: by way of a buffer. */
+/* A panel across tracks with late rows: through a buffer. */
 static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t n,
                        const place *lane)
 {
@@ -177,14 +181,14 @@ static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t
     }
 }
 
-/* A panel across tracks: every vector or every four columns have a place of their own. */
+/* A panel across tracks: a separate address per vector or per four columns. */
 static void add_lanes(const range *r, const cs_panel *q, int width, int32_t c, int32_t n,
                       const place *lane)
 {
     static void (*const run[3][3])(const cs_panel *, int64_t, cs_lanes *) = {
         { quads_1, quads_2, quads_3 }, { joins_1, joins_2, joins_3 }, { vecs_1, vecs_2, vecs_3 } };
     const bool vecs = r->k->track % CS_VEC == 0;
-    const int32_t each = vecs ? CS_VEC / 4 : 1;  /* quads of a lane */
+    const int32_t each = vecs ? CS_VEC / 4 : 1;  /* quads per lane */
     const cs_tracks *x = &r->q->x;
     int64_t straight[CS_STRIP];
     cs_lanes to = { .in = x->p, .out = x->p, .n = n / each };
@@ -202,12 +206,12 @@ static void add_lanes(const range *r, const cs_panel *q, int width, int32_t c, i
         run[vecs ? 2 : CS_VEC_JOINS > 1 && x->row == 4][width / CS_VEC - 1](q, x->row, &to);
 }
 
-/* The hidden layer of tokens t0 .. t0+n-1 through the second product, to its places. */
+/* Second product of tokens t0 .. t0+n-1, stored rotated. */
 static void spread_tile(const range *r, int64_t t0, int64_t n)
 {
     const cs_chord_pack *k = r->k;
     const int32_t w = k->track;
-    int64_t before = 0;          /* floats of late parts before the track at hand */
+    int64_t before = 0;          /* floats of late products of the tracks so far */
     int32_t track = 0;
     for (int32_t p = 0; p < cs_wide_count(k->d); p++) {
         int32_t c = p * CS_PANEL, width = cs_wide_width(k->d, p), n_lane = 0;
@@ -245,7 +249,7 @@ static void run_range(const cs_chord_seq *q, const cs_chord_pack *k, int32_t no,
 
 /* ---- what came late ------------------------------------------------------------------------ */
 
-/* Tokens t0 .. t1-1 of a track += late rows from `from` on, inside a .. b-1. */
+/* Add late rows, from row `from` on, to tokens t0 .. t1-1 of a track, inside a .. b-1. */
 static void settle_run(const cs_chord_seq *q, int32_t i, int32_t w, int64_t t0, int64_t t1,
                        const float *from, int64_t a, int64_t b)
 {
@@ -261,7 +265,7 @@ static void settle_run(const cs_chord_seq *q, int32_t i, int32_t w, int64_t t0, 
         cs_piece_move(&m, hi - lo, w);
 }
 
-/* All that comes late to tokens a .. b-1. */
+/* Add all late products for tokens a .. b-1. */
 static void settle(const cs_chord_seq *q, const cs_chord_pack *k, int64_t stride, int64_t a,
                    int64_t b)
 {

@@ -1,42 +1,42 @@
 /* vec_chord_stack.c - ChordMixer blocks in sequence, in place, for predictions only.
  *
- * DESIGN. A block works in place (vec_chord_seq.c). Short sequences (CS_CHORD_SHORT tokens) go
- * through all blocks one worker each, while they are in its cache; longer ones, or few, one after
- * the other, with ranges of tokens shared out. The answers' bits are the same: a token's arithmetic
- * does not depend on who does it, and means are taken in chunks that a sequence's length fixes.
+ * DESIGN. A block works in place (vec_chord_seq.c). Short sequences (up to CS_CHORD_SHORT tokens)
+ * are distributed over threads; each runs through all blocks while it is in the cache. Long or few
+ * sequences run one after the other, with their token ranges distributed. Both give the same bits:
+ * a token's arithmetic does not depend on the thread, and means are taken in chunks that depend on
+ * the length only.
  *
- * Two steps are left out where nothing else needs them. The first block sees one row per token of
- * the vocabulary, so its product is a table, and the block adds a table's rows. And rotation keeps
- * a sequence's mean, so the mean after the last block is mean(x) + mean(h) w2' + b2: one row goes
- * through its second product instead of all.
+ * Two shortcuts save work. The first block sees one of n_vocab different rows, so its product is a
+ * look-up table. And rotation preserves a sequence's mean, so the mean after the last block is
+ * mean(x) + mean(h) w2' + b2: one row instead of all goes through the second product.
  */
 #include <omp.h>
 #include <string.h>
 
 #include "kernels/cpu/chord.h"
 
-enum { CS_CHORD_SHORT = 1 << 14, /* tokens: 5 to 19 MB of third-level cache with usual widths */
-       SHARE = 4 };              /* short sequences per thread below which ranges are shared out */
+enum { CS_CHORD_SHORT = 1 << 14, /* tokens: 5 to 19 MB of L3 cache at usual widths */
+       SHARE = 4 };              /* short sequences per thread below which ranges are distributed */
 
-/* One call. */
+/* Arguments and layout of a call. */
 typedef struct run {
     const cs_chord_stack *s;
     cs_seg   seg;
     int32_t  d, h, track;
     int64_t  n_pack;             /* floats of one block's packed weights */
-    cs_mat   x, mean;            /* as given; absent where not wanted */
+    cs_mat   x, mean;            /* as passed; may be absent */
     int64_t  max_len, ldh;
-    int      n_thread;           /* of those that share one sequence */
-    /* parts of one worker's scratch, which begins with its tiles: what comes late, sums of the
-     * hidden layer, two rows, and the tokens unless x is there */
+    int      n_thread;           /* threads per sequence */
+    /* offsets in one worker's scratch, after its tiles: late products, sums of the hidden layer,
+     * two rows, and the tokens if x is absent */
     int64_t  late, sum, row_h, row_d, own_x, stride;
 } run;
 
-/* A sequence on its way, and the block it is in. */
+/* The current sequence and block of a worker. */
 typedef struct trip {
     const run *r;
     cs_chord_seq q;
-    float     *work;             /* its worker's scratch */
+    float     *work;             /* the worker's scratch */
     const int32_t *id;
     cs_chord_pack pack;
 } trip;
@@ -56,10 +56,10 @@ static int64_t lines(int64_t n)
     return (n + CS_LINE - 1) / CS_LINE;
 }
 
-/* Floats from one track to the next in a worker's own n tokens. A token's part of a narrow track is
- * less than a cache line, of which rotation would move each quarter at another time; such tracks
- * are kept in sequence. They are read side by side, so they must not begin in the same set
- * of a cache, as they would with lengths of 2^k. */
+/* Stride between tracks in a worker's own n tokens. A narrow track's part of a token is less than a
+ * cache line, and rotation would touch each quarter of the line at another time, so narrow tracks
+ * are stored track-major. They are read in parallel, so they must not start in the same cache set,
+ * as they would for lengths of 2^k. */
 static int64_t track_stride(int64_t n, int32_t track)
 {
     enum { SETS = 64, APART = 27 };
@@ -111,7 +111,7 @@ static const float *row_of(cs_mat table, int32_t id)
     return cs_row(table, id < 0 ? table.r - 1 : id);
 }
 
-/* to = a + b, or a where b is absent */
+/* to = a + b, or a if b is NULL */
 static void add_track(const float *a, const float *b, float *to, int32_t n)
 {
     for (int32_t j = 0; j < n; j += 4) {
@@ -120,7 +120,7 @@ static void add_track(const float *a, const float *b, float *to, int32_t n)
     }
 }
 
-/* Rows of the embedding, plus what the first block adds to them when its table is there. */
+/* Rows of the embedding plus, if its table exists, the product of the first block. */
 static void first_tile(const trip *t, int64_t t0, int64_t n)
 {
     const cs_chord_stack *s = t->r->s;
@@ -160,7 +160,7 @@ static void add_rows(const float *h, int64_t ldh, int64_t n, int32_t n_col, doub
     }
 }
 
-/* The hidden layer of a chunk, summed tile by tile. */
+/* Sum of the hidden layer over a chunk, tile by tile. */
 static void sum_chunk(const trip *t, int64_t t0, int64_t t1, double *sum, float *h)
 {
     const run *r = t->r;
@@ -174,7 +174,7 @@ static void sum_chunk(const trip *t, int64_t t0, int64_t t1, double *sum, float 
     }
 }
 
-/* Mean of the hidden layer, in chunks that the length fixes. */
+/* Mean of the hidden layer, in chunks that depend on the length only. */
 static void mean_hidden(const trip *t, float *mean)
 {
     const run *r = t->r;

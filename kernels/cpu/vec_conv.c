@@ -1,23 +1,24 @@
-/* vec_conv.c - circular dilated convolution as an implicit matrix product on packed panels.
+/* vec_conv.c - circular dilated convolution as implicit GEMM on packed panels.
  *
- * DESIGN. Under one tap, the rows that a run of tokens reads are a run of rows as well, which wraps
- * once at the end of its segment. So between the places where some tap wraps, a convolution is a
- * product whose left operand is given in runs, one per tap, on the panels of gemm.h: nothing is
- * gathered, the input is never copied, and the sum over taps and channels stays in registers.
- * Taps are taken together as far as their weights stay in the first-level cache, and such groups
- * are added in the output; an element's chain of additions depends on the number of channels and
- * taps alone, so an answer is bit-equal alone or in a batch. Tasks are blocks of rows by columns.
- * Where the weights of all taps fit into a thread's scratch, they are packed once and a few rows at
- * a time go through all groups; else groups come first.
+ * DESIGN. For one tap, consecutive tokens read consecutive rows, which wrap once at the end of the
+ * segment. Between the wraps of all taps, a convolution is a product whose left operand is given in
+ * runs, one per tap, on the panels of gemm.h. Nothing is gathered or copied, and the sum over taps
+ * and channels stays in registers.
+ * Taps are grouped as far as their weights fit in the L1 cache, and the groups' sums are added in
+ * the output. An element's chain of additions depends on the number of channels and taps only, so a
+ * prediction is bit-equal alone or in a batch. Tasks are blocks of rows by columns. If the weights
+ * of all taps fit in a thread's scratch, they are packed once and all groups run on a few rows at a
+ * time; otherwise the loop over groups is the outer one.
  */
 #include <omp.h>
 
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/tables.h"
 
-enum { DEPTH = 384,              /* channels per block: a packed panel of 24 KB stays in L1 */
-       DEPTH_T = 192,            /* tokens per block of dw, whose left lines are in L1 as well */
-       TAPS = 16,                /* most taps of a group */
+enum { DEPTH = 384,              /* channels per block: a packed panel of 24 KB fits in L1 */
+       DEPTH_T = 192,            /* tokens per block of dw, with lines of the left operand in L1 as
+                                  * well */
+       TAPS = 16,                /* maximum number of taps in a group */
        COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536 };
 
 static const float zeros[CS_PANEL];
@@ -25,22 +26,22 @@ static const float zeros[CS_PANEL];
 typedef struct conv {
     cs_seg  seg;
     cs_taps taps;
-    bool    adjoint, add;        /* add: to what y holds */
+    bool    adjoint, add;        /* add: accumulate into y */
     cs_mat  x, w, bias, y;
-    int64_t rows;                /* of a task's block */
+    int64_t rows;                /* rows of a task's block */
     int32_t cols;
 } conv;
 
-/* What a group of taps and a block of channels adds to columns j0 .. j0+n-1; pack has its weights,
- * tap after tap in each panel. */
+/* A group of taps and a block of channels, for columns j0 .. j0+n-1; pack has their weights, tap
+ * after tap in each panel. */
 typedef struct part {
     const float *pack;
     int64_t k0, n_k;             /* channels of x */
     int32_t tap, n_tap, j0, n;
-    bool    first;               /* the sum begins: with the bias, with zero, or with y itself */
+    bool    first;               /* first group: init is the bias, zero, or y */
 } part;
 
-/* The group that follows what p has done of a row, by order of taps and then of channels. */
+/* The next group of p's rows, in order of taps, then of channels. */
 static bool next_part(const conv *q, part *p)
 {
     p->first = p->n_tap == 0;
@@ -52,7 +53,7 @@ static bool next_part(const conv *q, part *p)
     return p->tap < q->taps.n;
 }
 
-/* Rows `to` .. of y, from rows of x that have no break under any tap and begin at run[]. */
+/* Rows of y from `to` on. The rows of x under each tap are contiguous and begin at run[]. */
 static void run_rows(const conv *q, const part *p, const int64_t *run, int64_t to, int64_t n_row)
 {
     bool add = q->add || !p->first;
@@ -99,7 +100,7 @@ static void pack_part(const conv *q, const part *p, float *pack)
     }
 }
 
-/* All taps and channels over some rows; the weights are packed here unless all of them are. */
+/* All taps and channels over some rows; packs the weights unless `packed`. */
 static void run_taps(const conv *q, part p, bool packed, float *pack, int64_t r0, int64_t r1)
 {
     float *end = pack;
@@ -129,7 +130,7 @@ static void conv_task(const conv *q, int64_t r0, int32_t j0, float *pack)
         run_taps(q, p, true, pack, r, cs_min64(r + ROWS_MIN, r1));
 }
 
-/* Enough tasks for the threads, as large as that allows. */
+/* Block sizes: enough tasks for the threads, each as large as possible. */
 static void cut(int64_t n_row_block, int32_t n_col, int n_thread, int32_t *cols)
 {
     *cols = COLS;
@@ -168,7 +169,7 @@ typedef struct dweight {
     int32_t cols;
 } dweight;
 
-/* n rows of x from `from` and n packed rows of dy: dw's block += x' dy */
+/* dw's block += x' dy for n rows of x from `from` on and n packed rows of dy */
 static void dw_rows(const dweight *q, int32_t tap, int64_t from, const float *pack, int64_t n_pack,
                     int64_t n, int32_t j0, int32_t n_col)
 {
@@ -183,9 +184,9 @@ static void dw_rows(const dweight *q, int32_t tap, int64_t from, const float *pa
     }
 }
 
-/* n tokens from t of a segment: those rows of dy are packed once, for all taps. Panels are laid out
- * token by token, so a part of them begins `width` floats per token further on; panels of two
- * vectors and of one differ in that, so a last, narrow one is cut by itself. */
+/* n tokens from t of a segment: those rows of dy are packed once, for all taps. Panels are stored
+ * token by token, `width` floats each; a narrow last panel has another width and is processed
+ * separately. */
 static void dw_block(const dweight *q, const int32_t tap[2], cs_span a, int32_t j0, float *pack)
 {
     int32_t n_col = q->dy.c - j0 < q->cols ? q->dy.c - j0 : q->cols, full = n_col / CS_PANEL;
@@ -205,7 +206,8 @@ static void dw_block(const dweight *q, const int32_t tap[2], cs_span a, int32_t 
     }
 }
 
-/* All rows in order, in blocks that only the segments fix: no sum knows the number of threads. */
+/* All rows in order, in blocks that depend on the segments only, so sums do not depend on the
+ * number of threads. */
 static void dw_task(const dweight *q, const int32_t tap[2], int32_t j0, float *pack)
 {
     int32_t s = 0;
@@ -224,7 +226,7 @@ static void vec_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, 
     int n_thread = cs_threads(be, x.r * dw.r * dw.c);
     cut(1, dy.c, n_thread, &q.cols);
     int64_t n_j = (dy.c + q.cols - 1) / q.cols;
-    /* One tap per task only where columns are too few for the threads. */
+    /* one tap per task only if there are too few columns for the threads */
     int32_t each = n_j < n_thread ? 1 : taps.n, n_i = taps.n / each;
     #pragma omp parallel for num_threads(n_thread) schedule(dynamic)
     for (int64_t t = 0; t < n_i * n_j; t++) {

@@ -1,8 +1,8 @@
 /* vec_elt.c - element-wise ops: activations, sums of matrices, biases, Adam, sums.
  *
- * An op visits runs of floats that are contiguous in all its operands; a whole matrix is one run
- * when no row has a gap. Runs are cut into blocks for the threads. A block's last vector is loaded
- * and stored under a mask, so that every element goes through the same instructions.
+ * An op processes runs of floats that are contiguous in all its operands; a matrix without gaps is
+ * one run. Runs are cut into blocks for the threads. The last vector of a block is loaded and
+ * stored under a mask, so that all elements go through the same instructions.
  */
 #include "kernels/cpu/impl.h"
 #include "kernels/cpu/tables.h"
@@ -14,7 +14,7 @@
 
 enum { BLOCK = 8192 };           /* floats per parallel step */
 
-/* One block of an element-wise op: its operands from the same element on, and their length. */
+/* One block of an element-wise op: its operands from one element on, and its length. */
 typedef struct block { float *p[4]; int64_t n; const void *arg; } block;
 
 static bool gapless(const cs_mat *m, int n_mat)
@@ -48,7 +48,7 @@ static void gelu_block(const block *b)
         cs_put(b->p[1] + i, b->n - i, cs_gelu(cs_get(b->p[0] + i, b->n - i)));
 }
 
-/* max returns its second operand when one is a NaN, so a NaN comes through. */
+/* max returns its second operand if one is a NaN, so a NaN propagates. */
 static void relu_block(const block *b)
 {
     for (int64_t i = 0; i < b->n; i += CS_VEC)
@@ -56,10 +56,10 @@ static void relu_block(const block *b)
                cs_vmax(cs_vset(0), cs_get(b->p[0] + i, b->n - i)));
 }
 
-/* e = exp(-|x|) cannot overflow, and gives both signs:
- *     sigmoid(x) = 1 / (1 + e) or, where x < 0, e / (1 + e);  sigmoid'(x) = e / (1 + e)^2
- *     softplus(x) = max(x, 0) + log(1 + e);                   softplus'(x) = sigmoid(x)
- * Below -87, where e leaves the range of normal numbers, it stays what it is there. */
+/* e = exp(-|x|) cannot overflow, and serves both signs:
+ *     sigmoid(x) = 1 / (1 + e) or, for x < 0, e / (1 + e);  sigmoid'(x) = e / (1 + e)^2
+ *     softplus(x) = max(x, 0) + log(1 + e);                 softplus'(x) = sigmoid(x)
+ * For |x| > 87, where e would be subnormal, it is clamped. */
 CS_INLINE cs_vec decay(cs_vec x)
 {
     const cs_vec a = cs_vmin(cs_vset(87), cs_vabs(x)), c = cs_vset(-1.44269504f);
@@ -75,7 +75,7 @@ CS_INLINE cs_vec sigmoid(cs_vec x)
     return cs_vdiv(cs_vnegative(x, e, one), cs_vadd(one, e));
 }
 
-/* log(1 + e) = 2 artanh(s), s = e / (2 + e) <= 1/3, by the terms of its series down to s^17 */
+/* log(1 + e) = 2 artanh(s), s = e / (2 + e) <= 1/3, by its series up to s^17 */
 CS_INLINE cs_vec softplus(cs_vec x)
 {
     const cs_vec e = decay(x), s = cs_vdiv(e, cs_vadd(cs_vset(2), e));
@@ -177,7 +177,7 @@ static void axpby_block(const block *b)
     for (int64_t i = 0; i < b->n; i += CS_VEC) {
         int64_t n = b->n - i;
         cs_vec v = cs_vmul(s, cs_get(b->p[0] + i, n));
-        /* t = 0 overwrites, whatever was there: NaN times zero would stay */
+        /* t = 0 overwrites y: NaN times zero would stay NaN */
         if (arg[1] != 0)
             v = cs_vfma(t, cs_get(b->p[1] + i, n), v);
         cs_put(b->p[1] + i, n, v);
@@ -219,7 +219,7 @@ static void vec_add_bias(cs_backend *be, cs_mat bias, cs_mat y)
         add_row(bias.p, cs_row(y, r), y.c);
 }
 
-/* Threads take columns, not rows: every sum then runs in order of r and no two threads meet. */
+/* Threads take columns, not rows: every sum runs in order of r, and no element is shared. */
 static void vec_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy, cs_mat dtable)
 {
     enum { COLS = 32 };

@@ -1,11 +1,11 @@
 /* vec_gemm.c - matrix product by blocks: pack a block of the right operand, run panels over it.
  *
- * DESIGN. c is cut into tasks of some rows by some columns, and a task walks through k in blocks,
- * packing op(b)'s block into its thread's own scratch. Packing is repeated for every block of rows
- * (1/rows of the arithmetic), which buys a single parallel loop without barriers, for the tall
- * products (x W', dy W) and for the deep one (dW = dy' x over all rows) alike. Cuts in rows and
- * columns do not change an element's chain of additions; cuts in k depend on k's size alone.
- * Where rows are few, as in a head, packing costs as much as the product: weights that do not
+ * DESIGN. c is cut into tasks of rows by columns. A task loops over blocks of k and packs op(b)'s
+ * block into its thread's scratch. Packing is repeated for every block of rows (1/rows of the
+ * arithmetic); in return there is a single parallel loop without barriers, for tall products (x W',
+ * dy W) and deep ones (dW = dy' x over all rows) alike. The cut in rows and columns does not change
+ * an element's chain of additions; the cut in k depends on k only.
+ * If there are few rows, as in a head, packing costs as much as the product: weights that do not
  * change are packed once.
  */
 #include "kernels/cpu/gemm.h"
@@ -14,7 +14,7 @@
 #include <omp.h>
 #include <string.h>
 
-enum { DEPTH = 384,              /* k per block: a packed panel of 24 KB stays in L1 */
+enum { DEPTH = 384,              /* k per block: a packed panel of 24 KB fits in L1 */
        DEPTH_T = 192,            /* with a transposed, whose lines are in L1 as well */
        COLS = 192, ROWS_MIN = 96, ROWS_MAX = 1536 };
 _Static_assert(DEPTH * COLS == CS_PACK_SCRATCH, "a block of the right operand fills the scratch");
@@ -24,8 +24,8 @@ static const float zeros[CS_PANEL];
 typedef struct gemm {
     bool ta, tb;
     cs_mat a, b, c;
-    const float *packed;         /* all of op(b), block after block of k; NULL: to be packed */
-    const float *bias;           /* a row that is added, where there is one block; or NULL */
+    const float *packed;         /* op(b) packed in blocks of k; NULL: pack it here */
+    const float *bias;           /* row to add, only with a single block; or NULL */
     bool add;                    /* beta is 1 */
     int64_t n_k, depth, rows;    /* depth, rows and cols of a task's block */
     int32_t cols;
@@ -38,7 +38,7 @@ void cs_pack(const float *b, int64_t sk, int64_t sj, int64_t n_k, int32_t n, flo
                       out + p * CS_PANEL * n_k);
 }
 
-/* A panel whose last columns lie outside c, by way of a strip that is wide enough. */
+/* A panel with columns outside c: through a buffer of the panel's width. */
 static void edge(bool ta, int width, int valid, const cs_panel *q)
 {
     const int64_t row = ta ? 1 : q->lda;
@@ -67,7 +67,7 @@ void cs_panel_run(bool ta, int width, int valid, const cs_panel *q)
         edge(ta, width, valid, q);
 }
 
-/* Where column j0 (that begins a panel) of the block of n_k rows from k on was packed to. */
+/* Packed panel of column j0 in the block of n_k rows from k on. */
 static const float *at_panel(const gemm *g, int64_t k, int64_t n_k, int32_t j0)
 {
     return g->packed + k * cs_panel_count(g->c.c) * CS_PANEL + j0 * n_k;
@@ -98,14 +98,14 @@ static void task(const gemm *g, int64_t i0, int32_t j0, float *pack)
     }
 }
 
-/* Rows of a block of k, of n_k in all. */
+/* Rows per block of k, of n_k in total. */
 static int64_t depth_of(int64_t n_k, int64_t most)
 {
     const int64_t n_block = (n_k + most - 1) / most;
     return n_block ? (n_k + n_block - 1) / n_block : 1;
 }
 
-/* Enough tasks for the threads, as large as that allows. */
+/* Block sizes: enough tasks for the threads, each as large as possible. */
 static void cut(gemm *g, int n_thread)
 {
     g->depth = depth_of(g->n_k, g->ta ? DEPTH_T : DEPTH);

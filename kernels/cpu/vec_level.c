@@ -1,4 +1,4 @@
-/* vec_level.c - the table of one instruction set: all its kernels. */
+/* vec_level.c - the kernels of one instruction set. */
 #include "kernels/cpu/tables.h"
 
 void cs_level_fill(cs_backend *be, bool fused)

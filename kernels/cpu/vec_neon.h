@@ -1,4 +1,4 @@
-/* vec_neon.h - four floats at a time, with aarch64's vectors: see vec.h. */
+/* vec_neon.h - four floats at a time, with NEON on aarch64: see vec.h. */
 #ifndef CS_KERNELS_CPU_VEC_NEON_H
 #define CS_KERNELS_CPU_VEC_NEON_H
 #ifdef __aarch64__
@@ -11,7 +11,7 @@
 enum { CS_VEC = 4, CS_STRIP = 12, CS_STRIP_EDGE = 8 };
 
 typedef float32x4_t cs_vec;
-typedef int cs_mask;             /* how many lanes */
+typedef int cs_mask;             /* number of lanes */
 typedef float32x4_t cs_quad;
 typedef struct cs_wide { float64x2_t lo, hi; } cs_wide;
 typedef struct cs_total { float32x4_t v[2]; } cs_total;
@@ -30,7 +30,7 @@ CS_INLINE cs_vec cs_vfma(cs_vec a, cs_vec b, cs_vec c)    { return vfmaq_f32(c, 
 CS_INLINE cs_vec cs_vfms(cs_vec a, cs_vec b, cs_vec c)    { return vfmaq_f32(vnegq_f32(c), a, b); }
 CS_INLINE cs_vec cs_vfnma(cs_vec a, cs_vec b, cs_vec c)   { return vfmsq_f32(c, a, b); }
 
-/* Not vmaxq_f32() and vminq_f32(): these return a NaN whichever operand it is. */
+/* Not vmaxq_f32() and vminq_f32(): these return a NaN if either operand is one. */
 CS_INLINE cs_vec cs_vmax(cs_vec a, cs_vec b)
 {
     return vbslq_f32(vcgtq_f32(a, b), a, b);

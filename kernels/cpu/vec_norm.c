@@ -7,7 +7,7 @@
 
 #include "kernels/cpu/vec.h"
 
-/* v - mean in the first n lanes, 0 behind them */
+/* v - mean in the first n lanes, 0 in the others */
 CS_INLINE cs_vec deviation(const float *v, int64_t n, cs_vec mean)
 {
     return cs_first_or(cs_vsub(cs_get(v, n), mean), n, cs_vset(0));
@@ -80,7 +80,7 @@ static void dparam_rows(cs_mat x, cs_mat stat, cs_mat dy, int64_t r0, int64_t r1
     cs_wide_store(out[1], b);
 }
 
-/* CS_VEC columns of both parameter gradients, in chunks of rows that their number alone fixes. */
+/* CS_VEC columns of both parameter gradients, in chunks that depend on the number of rows only. */
 static void dparam(cs_backend *be, cs_mat x, cs_mat stat, cs_mat dy, int32_t j, float *dgamma,
                    float *dbeta)
 {
@@ -149,7 +149,7 @@ CS_INLINE cs_vec batch_rstd(cs_mat stat, int32_t j, float eps)
     return cs_vdiv(cs_vset(1), cs_vsqrt(v));
 }
 
-/* What batchnorm is given. */
+/* Arguments of batchnorm. */
 typedef struct batchnorm { cs_mat x, stat, gamma, beta, y; float eps; } batchnorm;
 
 static void batchnorm_columns(const batchnorm *q, int64_t r0, int64_t r1, int32_t j)
@@ -167,7 +167,8 @@ static void batchnorm_columns(const batchnorm *q, int64_t r0, int64_t r1, int32_
 static void vec_batchnorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat stat, cs_mat gamma,
                            cs_mat beta, cs_mat y)
 {
-    enum { ROWS = 64 };          /* whose columns stay in cache from one vector to the next */
+    enum { ROWS = 64 };          /* rows per block: their columns stay in cache from one vector to
+                                  * the next */
     const batchnorm q = { x, stat, gamma, beta, y, eps };
     #pragma omp parallel for num_threads(cs_threads(be, x.r * x.c))
     for (int64_t r = 0; r < x.r; r += ROWS)
@@ -175,15 +176,16 @@ static void vec_batchnorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat stat, cs
             batchnorm_columns(&q, r, cs_min64(r + ROWS, x.r), j);
 }
 
-/* What batchnorm_bwd is given. */
+/* Arguments of batchnorm_bwd. */
 typedef struct batch_slope {
     bool   from_batch;
     float  eps;
     cs_mat x, stat, gamma, dy, dx, dgamma, dbeta;
 } batch_slope;
 
-/* Per column, with n = (x - mean) rstd:  dx += rstd gamma (dy - [mean(dy) + n mean(dy n)]), the
- * bracket only when mean and variance were computed from x. */
+/* Per column, with n = (x - mean) rstd:  dx += rstd gamma (dy - [mean(dy) + n mean(dy n)]); the
+ *                                        bracket applies only if mean and variance were computed
+ *                                        from x. */
 static void slope_columns(const batch_slope *q, int32_t j)
 {
     const cs_mat x = q->x;
@@ -229,7 +231,7 @@ static double square_run(const float *x, int64_t n)
     return cs_squares_sum(sum);
 }
 
-/* A matrix without gaps is one run: the slab of all gradients is, and it is the large one. */
+/* A matrix without gaps is one run, such as the slab of all gradients, the largest. */
 static void vec_sumsq(cs_backend *be, cs_mat x, cs_mat y)
 {
     bool flat = x.ld == x.c;

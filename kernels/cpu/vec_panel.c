@@ -1,5 +1,4 @@
-/* vec_panel.c - panels of a matrix product: packed, and strips of the micro-kernel from the first
- * row on. */
+/* vec_panel.c - panels of a matrix product: packing, and the loop over strips. */
 #include "kernels/cpu/strip.h"
 
 CS_INLINE void strips(const int nv, const cs_left left, const cs_panel *q)

@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/vec.h"
 
-/* The operands are copied out of q: a vector store might change it, for all the compiler knows. */
+/* Copies of q's members: the compiler must assume that a vector store changes q. */
 CS_INLINE void move_rows(const cs_piece *q, int64_t n_row, const int32_t w, const bool add)
 {
     const float *buf = q->buf, *in = add ? q->in : buf;
@@ -90,7 +90,7 @@ static void vec_seg_roll(cs_backend *be, cs_seg seg, int32_t track, int sign, cs
     }
 }
 
-/* One track of a span of a part that begins at row `first`, as ref_seg.c has it. */
+/* One track of a span of a part that begins at row `first`; see ref_seg.c. */
 static void part_track(cs_span s, int32_t i, int32_t track, int64_t first, bool put, cs_mat part,
                        cs_mat whole)
 {
@@ -138,7 +138,7 @@ static void vec_seg_roll_take(cs_backend *be, cs_seg seg, int32_t track, int64_t
     roll_part(be, seg, track, first, false, x, y);
 }
 
-/* sum += columns j .. j+3 of the rows r0 .. r1-1: all that a narrow track has */
+/* sum += columns j .. j+3 of rows r0 .. r1-1: a whole narrow track */
 static void add_four(cs_mat x, int64_t r0, int64_t r1, int32_t j, double *sum)
 {
     double a = sum[0], b = sum[1], c = sum[2], d = sum[3];
@@ -170,8 +170,8 @@ static void add_rows(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, do
     }
 }
 
-/* The sums of columns j0 .. j0+n-1 over the rows r0 .. r1-1, in double and in order of rows. A few
- * rows at a time, or a wide matrix would come from memory once for every eight columns. */
+/* Sums of columns j0 .. j0+n-1 over rows r0 .. r1-1, in double and in order of rows. A few rows at
+ * a time: otherwise a wide matrix would be read from memory once per eight columns. */
 static void sum_rows(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, double *sum)
 {
     enum { STEP = 32 };
@@ -180,13 +180,13 @@ static void sum_rows(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, do
         add_rows(x, r0, cs_min64(r0 + STEP, r1), j0, n, sum);
 }
 
-/* The same over all chunks of the rows, which their number alone fixes. */
+/* The same over all chunks, which depend on the number of rows only. */
 static void sum_chunks(cs_mat x, int64_t r0, int64_t r1, int32_t j0, int32_t n, int n_thread,
                        double *sum)
 {
     double part[CS_CHUNKS][CS_CHUNK_COLS];
     int64_t step = cs_chunk_rows(r1 - r0), n_chunk = (r1 - r0 + step - 1) / step;
-    /* A team of one thread costs a call of the kernel, which short segments would feel. */
+    /* opening a parallel region costs as much as the sum of a short segment */
     if (n_chunk > 1 && n_thread > 1) {
         #pragma omp parallel for num_threads(n_thread)
         for (int64_t k = 0; k < n_chunk; k++)
@@ -224,7 +224,7 @@ void cs_mean_rows(cs_mat x, int64_t r0, int64_t r1, int n_thread, float *y)
     }
 }
 
-/* Threads share a segment when there are few, else each takes its own: the same sums either way. */
+/* Threads share a segment if there are few; otherwise each takes its own. The sums are the same. */
 static void vec_seg_mean(cs_backend *be, cs_seg seg, cs_mat x, cs_mat y)
 {
     int n_thread = cs_threads(be, x.r * x.c);

@@ -1,7 +1,7 @@
-/* vec_softmax.c - softmax over columns, and over the rows of segments,.
+/* vec_softmax.c - softmax over columns, and over the rows of segments.
  *
- * Rows are summed in floats, lane by lane; columns in doubles, because a segment has millions of
- * rows. A NaN stays one: max() returns its second operand then, and exp(NaN - max) spoils the sum.
+ * Rows are summed in float, lane by lane; columns in double, because a segment may have millions of
+ * rows. NaN propagates: max() returns its second operand, and exp(NaN - max) makes the sum NaN.
  */
 #include "kernels/cpu/impl.h"
 #include "kernels/cpu/tables.h"
@@ -14,7 +14,7 @@ enum { FOUR = 4, STEP = FOUR * CS_VEC };
 
 /* ---- over columns ---------------------------------------------------------------------------*/
 
-/* y may be x. */
+/* y may alias x. */
 static void softmax_row(const float *x, int32_t n, float *y)
 {
     const cs_vec low = cs_vset(-INFINITY), zero = cs_vset(0);

@@ -1,8 +1,7 @@
-/* vec_sparse.c - product with a sparse factor: a row of the result is a few rows of v.
+/* vec_sparse.c - product with a sparse factor: a row of the result sums a few rows of v.
  *
- * Blocks of 32 columns are summed over the links in registers. Sums are in float, where the
- * reference has double: a product has at most CS_LINKS_MAX terms, and a weight's gradient eight
- * sums side by side.
+ * Blocks of 32 columns are summed over the links in registers. Sums are in float (the reference:
+ * double): a product has at most CS_LINKS_MAX terms, and a weight's gradient eight running sums.
  */
 #include "kernels/cpu/impl.h"
 #include "kernels/cpu/tables.h"
@@ -10,10 +9,10 @@
 #include "kernels/cpu/vec.h"
 
 enum { WIDE = 4 * CS_VEC,        /* columns of a block */
-       SUMS = 4,                 /* weights' gradients taken together */
-       ROWS = 32 };              /* of one parallel step: a matrix to be fitted has a few hundred */
+       SUMS = 4,                 /* weight gradients computed together */
+       ROWS = 32 };              /* per parallel step: `chordseq factorize` has a few hundred */
 
-/* The rows that one row is combined of, and with which weights. */
+/* The rows combined into one row, and their weights. */
 struct terms {
     int32_t      n;
     float        weight[CS_LINKS_MAX];
@@ -42,7 +41,7 @@ CS_INLINE void combine_block(const struct terms *e, int32_t j0, const float *sta
         cs_vstore(y + j0 + CS_VEC * i, sum[i]);
 }
 
-/* A column's sum does not depend on which of the loops it falls into: both add in order of k. */
+/* A column's sum does not depend on the loop that computes it: both add in order of k. */
 static void combine(const struct terms *e, int32_t c, const float *start, float *y)
 {
     int32_t j = 0;
@@ -87,7 +86,7 @@ static void gather(const cs_links *links, cs_mat w, cs_mat v, cs_span p, struct 
     }
 }
 
-/* The rows that link to this one, with their weights for it. */
+/* The rows that link to row u, with their weights for it. */
 static void gather_back(const cs_links *links, cs_mat w, cs_mat dy, cs_span p, struct terms *e)
 {
     e->n = w.c;
