@@ -36,8 +36,8 @@
  *
  * Q is a polynomial of degree 7, and 2^f one of degree 5 on [-1/2, 1/2], both minimax fits. There
  * is no division and no branch, and the negative tail keeps the relative accuracy lost by
- * x (1 + erf) / 2. Absolute error <= 3e-7, at most 4 ulp for x > -1. A NaN stays a NaN, by the rule of
- * cs_vmin and cs_vmax.
+ * x (1 + erf) / 2. Absolute error <= 3e-7, at most 4 ulp for x > -1. A NaN stays a NaN, by the rule
+ * of cs_vmin and cs_vmax.
  */
 #ifndef CS_KERNELS_CPU_VEC_H
 #define CS_KERNELS_CPU_VEC_H
