@@ -90,7 +90,7 @@ CS_INLINE cs_vec cs_vexponent(cs_vec v, cs_vec t)
     return v;
 }
 
-/* ---- the first lanes ------------------------------------------------------------------------ */
+/* ---- masked lanes --------------------------------------------------------------------------- */
 
 CS_INLINE cs_mask cs_first(int n)                        { return n; }
 

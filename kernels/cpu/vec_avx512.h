@@ -60,7 +60,7 @@ CS_INLINE cs_vec cs_constant(float v)
     return c;
 }
 
-/* ---- the first lanes ------------------------------------------------------------------------ */
+/* ---- masked lanes --------------------------------------------------------------------------- */
 
 CS_INLINE cs_mask cs_first(int n)
 {

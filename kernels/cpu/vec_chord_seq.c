@@ -90,7 +90,7 @@ static int64_t late_before(const cs_chord_seq *q, int32_t track, int32_t n_track
     return sum;
 }
 
-/* ---- what a tile gives --------------------------------------------------------------------- */
+/* ---- storing a tile ------------------------------------------------------------------------ */
 
 static place place_of(const range *r, int32_t track, int64_t before, int64_t t0, int64_t n)
 {
@@ -247,7 +247,7 @@ static void run_range(const cs_chord_seq *q, const cs_chord_pack *k, int32_t no,
     }
 }
 
-/* ---- what came late ------------------------------------------------------------------------ */
+/* ---- late products ------------------------------------------------------------------------- */
 
 /* Add late rows, from row `from` on, to tokens t0 .. t1-1 of a track, inside a .. b-1. */
 static void settle_run(const cs_chord_seq *q, int32_t i, int32_t w, int64_t t0, int64_t t1,

@@ -104,7 +104,7 @@ int64_t cs_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_stack *s,
     return run_of(be, seg, s, own_x).stride * (each_alone(be, seg) ? be->n_thread : 1);
 }
 
-/* ---- from tokens, to means ------------------------------------------------------------------ */
+/* ---- first block and mean ------------------------------------------------------------------- */
 
 static const float *row_of(cs_mat table, int32_t id)
 {

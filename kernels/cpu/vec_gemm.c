@@ -140,7 +140,7 @@ static void vec_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_re
     run(be, &g);
 }
 
-/* ---- weights that were packed before ------------------------------------------------------- */
+/* ---- prepacked weights --------------------------------------------------------------------- */
 
 static int64_t affine_pack_size(cs_mat w)
 {

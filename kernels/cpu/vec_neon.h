@@ -69,7 +69,7 @@ CS_INLINE cs_vec cs_constant(float v)
     return c;
 }
 
-/* ---- the first lanes ------------------------------------------------------------------------ */
+/* ---- masked lanes --------------------------------------------------------------------------- */
 
 CS_INLINE cs_mask cs_first(int n)                         { return n; }
 

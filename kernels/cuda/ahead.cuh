@@ -1,7 +1,7 @@
-/* ahead.cuh - copies from global into shared memory that go on while a block computes.
+/* ahead.cuh - asynchronous copies from global to shared memory.
  *
- * DESIGN. cp.async of PTX, sm_80 and later, 16 bytes at a time and not through the first-level
- * cache. A thread waits for what it has asked for; others see it after the next barrier.
+ * DESIGN. cp.async of PTX (sm_80 and later), 16 bytes at a time, bypassing L1. A thread waits for
+ * its own copies; other threads see them after the next barrier.
  */
 #ifndef CS_KERNELS_CUDA_AHEAD_H
 #define CS_KERNELS_CUDA_AHEAD_H
@@ -16,7 +16,7 @@ __device__ static inline void cs_ask(uint4 *shared, const uint4 *from)
 
 __device__ static inline void cs_wait_for_asked(void) { cs_host_wait_for_asked(); }
 #else
-/** cs_ask - *shared = *from, until cs_wait_for_asked() */
+/** cs_ask - start *shared = *from; complete after cs_wait_for_asked() */
 __device__ static inline void cs_ask(uint4 *shared, const uint4 *from)
 {
 #if __CUDA_ARCH__ >= 800
@@ -24,7 +24,7 @@ __device__ static inline void cs_ask(uint4 *shared, const uint4 *from)
                  :: "r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(from) : "memory");
 #else
     (void)shared, (void)from;
-    __trap();                    /* cs_cuda_compute_in() refuses such a device */
+    __trap();                    /* cs_cuda_compute_in() rejects such a device */
 #endif
 }
 

@@ -1,7 +1,7 @@
-/* blas.cu - find cuBLAS's calls in the library. */
+/* blas.cu - look up cuBLAS's functions in the shared library. */
 #include "kernels/cuda/blas.cuh"
 
-#ifdef CS_BLAS_LINKED            /* tests/gpu/host has its own */
+#ifdef CS_BLAS_LINKED            /* tests/gpu/host links its own */
 
 const cs_blas *cs_blas_load(const char **)
 {
@@ -18,7 +18,7 @@ const cs_blas *cs_blas_load(const char **)
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 
-/* cublas_v2.h renames its calls by macros: what they expand to is what the library exports. */
+/* cublas_v2.h renames functions by macros; the library exports the expanded names. */
 #define FIND(field, call)                                                              \
     do {                                                                               \
         found.field = (decltype(found.field))dlsym(library, TEXT(call));               \

@@ -1,14 +1,14 @@
 /* blas.cuh - cuBLAS, loaded when a device is opened.
  *
- * DESIGN. Linked in the usual way it costs every start of the program half a second and 200 MB,
- * also of those who compute on the CPU.
+ * DESIGN. Linking cuBLAS would cost every start of the program half a second and 200 MB, also for
+ * runs on the CPU.
  */
 #ifndef CS_KERNELS_CUDA_BLAS_CUH
 #define CS_KERNELS_CUDA_BLAS_CUH
 
 #include <cublas_v2.h>
 
-/* The calls that we make, by cuBLAS's own names. */
+/* Functions used, by cuBLAS's names. */
 typedef struct cs_blas {
     decltype(&cublasCreate)        create;
     decltype(&cublasDestroy)       destroy;
@@ -18,8 +18,8 @@ typedef struct cs_blas {
     decltype(&cublasGemmEx_64)     gemm;
 } cs_blas;
 
-/** cs_blas_load - the library's calls; NULL with the reason in `why` (valid until the next dlopen).
- * Loaded once, for good */
+/** cs_blas_load - load the library's functions; NULL with the reason in `why` (valid until the next
+ * dlopen). Loaded once, never unloaded */
 const cs_blas *cs_blas_load(const char **why);
 
 #endif

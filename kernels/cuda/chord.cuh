@@ -1,36 +1,38 @@
-/* chord.cuh - a ChordMixer block on tensor cores: its operands, its weights, its launch.
+/* chord.cuh - a ChordMixer block on tensor cores: arguments, weights, launch.
  *
- * DESIGN. x lies in octets, [channel / 8][token][8] of bf16: 16 bytes of a token, all tokens of an
- * octet in sequence, so that a rotated track is a run at another place.
+ * DESIGN. x is stored in octets, [channel / 8][token][8] of bf16: 16 bytes per token, all tokens of
+ * an octet contiguous, so that rotating a track is an offset.
  */
 #ifndef CS_KERNELS_CUDA_CHORD_H
 #define CS_KERNELS_CUDA_CHORD_H
 
 #include "kernels/cuda/mma.cuh"
 
-enum { CS_OCTET = 8, CS_WIDE = 32,       /* channels of 16 bytes, of a step of both products */
-       CS_MOST_HIDDEN = 128 };           /* what registers hold of two tiles of rows */
+enum { CS_OCTET = 8, CS_WIDE = 32,       /* channels of 16 bytes; of a step of either product */
+       CS_MOST_HIDDEN = 128 };           /* limited by the registers for two tiles of rows */
 
-/* Where the tokens of a batch lie, or of that part of it which fits in shared memory, with numbers
- * of type T and S. An octet begins `pitch` places of 16 bytes after the one before. */
+/* Tokens of a batch, or of the part of it that fits in shared memory; T and S are the types of
+ * offsets and segment numbers. An octet begins `pitch` places of 16 bytes after the previous
+ * one. */
 template <class T, class S> struct cs_chord_rows {
-    typedef decltype(T() + 0) row;           /* what T counts as */
+    typedef decltype(T() + 0) row;           /* type of a row number */
     row      rows, pitch;
     int32_t  d, track, n_track;
     const T *off;                /* [n_seg + 1] */
-    const S *segment;            /* [rows] that a row belongs to */
-    const T *shift;              /* [n_seg * n_track] tokens by which it is rotated */
+    const S *segment;            /* [rows] segment of a row */
+    const T *shift;              /* [n_seg * n_track] rotation in tokens */
 };
 
-/* One block of the network over one batch. dp, hp: width and hidden size as weights have them. */
+/* One block of the network on one batch. dp, hp: width and hidden size, padded as in the
+ * weights. */
 struct cs_chord_job : cs_chord_rows<int64_t, int32_t> {
     int32_t      dp, hp;
     const uint4 *x, *pack;       /* pack: w1, w2, then b1 (hp), b2 (dp) as floats */
     uint4       *y;
-    float       *part;           /* for means: [slot][hp + dp] */
+    float       *part;           /* sums for means: [slot][hp + dp] */
 };
 
-/** cs_steps_of - of CS_WIDE channels, as both products take them */
+/** cs_steps_of - number of steps of CS_WIDE channels */
 __device__ __host__ static inline int32_t cs_steps_of(int32_t d)
 {
     return (d + CS_WIDE - 1) / CS_WIDE;
@@ -39,14 +41,14 @@ __device__ __host__ static inline int32_t cs_steps_of(int32_t d)
 static inline int32_t cs_padded_width(int32_t d) { return cs_steps_of(d) * CS_WIDE; }
 static inline int32_t cs_padded_hidden(int32_t h) { return h <= 64 ? 64 : CS_MOST_HIDDEN; }
 
-/** cs_tile_rows - tokens of a warp's tile, of a batch with so many: what registers hold, or half
- * where that would leave warps idle */
+/** cs_tile_rows - tokens per warp's tile in a batch with that many rows: the maximum by registers,
+ * or half if warps would be idle */
 static inline int32_t cs_tile_rows(cs_backend *be, int64_t rows)
 {
     return rows >= (int64_t)32 * CS_WARPS * cs_cuda_of(be)->n_sm ? 32 : 16;
 }
 
-/* 16-byte words of either weight */
+/* 16-byte words of one of the two weights */
 __device__ static inline int32_t cs_n_word4(const cs_chord_job &q)
 {
     return q.dp * q.hp / CS_OCTET;
@@ -57,7 +59,7 @@ __device__ static inline const float *cs_bias1(const cs_chord_job &q)
     return (const float *)(q.pack + 2 * cs_n_word4(q));
 }
 
-/** cs_weight_bytes - of both */
+/** cs_weight_bytes - bytes of both weights */
 static inline int64_t cs_weight_bytes(int32_t dp, int32_t hp)
 {
     return 2 * (int64_t)dp * hp * 2;
@@ -73,7 +75,7 @@ __device__ static inline float cs_weight2(const cs_chord_job &q, int32_t j, int3
     return k % 2 ? cs_bf16_high(w) : cs_bf16_low(w);
 }
 
-/* Where a lane's row goes: its segment, and its place in it. */
+/* Rotated position of a lane's row: its segment, and its place in it. */
 template <class R, class T> struct cs_row_place { const T *shift; R start, len, t; };
 
 template <class T, class S, class R = typename cs_chord_rows<T, S>::row>
@@ -87,7 +89,7 @@ __device__ static inline cs_row_place<R, T> cs_place_of(const cs_chord_rows<T, S
 
 /* ---- octets ------------------------------------------------------------------------------ */
 
-/** cs_octet_from - the 8 channels of an octet of f(j), 0 from column d on */
+/** cs_octet_from - the 8 channels of an octet of f(j); 0 from column d on */
 template <class F> __device__ static uint4 cs_octet_from(int32_t octet, int32_t d, F f)
 {
     uint32_t w[4];
@@ -105,10 +107,10 @@ __device__ static inline float cs_channel_at(const uint4 *x, int64_t pitch, int6
     return j % 2 ? cs_bf16_high(w) : cs_bf16_low(w);
 }
 
-/* Tokens of rows, and the tables over them (cs_chord_stack). */
+/* Token ids of rows, and the tables for them (cs_chord_stack). */
 struct cs_chord_tokens { const int32_t *id; cs_mat embed, first; };
 
-/** cs_token_octet - of the embedding, and what the first block adds to it at its rotated place */
+/** cs_token_octet - an octet of the embedding plus the first block's table at the rotated place */
 template <class Q, class R>
 __device__ static uint4 cs_token_octet(const Q &q, const cs_chord_tokens &w, R r, int32_t octet)
 {
@@ -124,8 +126,8 @@ __device__ static uint4 cs_token_octet(const Q &q, const cs_chord_tokens &w, R r
     });
 }
 
-/* Which of three limits in KiB holds: what a block may have is 227 of sm_90 and sm_100, 163 of
- * sm_80, 99 of sm_86, 89 and 120. */
+/* Selects one of three limits in KiB: the shared memory of a block is 227 on sm_90 and sm_100, 163
+ * on sm_80, 99 on sm_86, 89 and 120. */
 typedef bool cs_chord_fits(int32_t width, int32_t hidden, int32_t track);
 static inline cs_chord_fits *cs_by_room(cs_backend *be, cs_chord_fits *in_227,
                                        cs_chord_fits *in_163, cs_chord_fits *in_99)
@@ -145,11 +147,12 @@ static inline int64_t cs_cuda_chord_pack_size(int32_t width, int32_t hidden)
 
 /** cs_cuda_chord_prepare - see chord_prepare in kernels/backend.h */
 void cs_cuda_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack);
-/** cs_cuda_chord_block - y = x + ..., in tiles of 16 or 32 rows; mean: sums of tiles instead */
+/** cs_cuda_chord_block - y = x + ..., in tiles of 16 or 32 rows; for the mean: sums of tiles
+ * instead */
 void cs_cuda_chord_block(cs_backend *be, const cs_chord_job &q, int32_t rows, bool mean);
 /** cs_cuda_chord_is_short - do sequences of this depth fit in shared memory? */
 bool cs_cuda_chord_is_short(cs_backend *be, cs_seg seg, const cs_chord_stack *s);
-/** cs_cuda_chord_short - chord_stack of such sequences, without scratch */
+/** cs_cuda_chord_short - chord_stack for sequences that fit; needs no scratch */
 void cs_cuda_chord_short(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat x,
                          cs_mat mean);
 

@@ -1,22 +1,23 @@
-/* chord_train.cuh - a ChordMixer block in training: operands of its kernels. */
+/* chord_train.cuh - a ChordMixer block in training: arguments of its kernels. */
 #ifndef CS_KERNELS_CUDA_CHORD_TRAIN_H
 #define CS_KERNELS_CUDA_CHORD_TRAIN_H
 
 #include "kernels/cuda/pairs.cuh"
 
-/* Rows first .. end - 1 of all. d: width; dp, hp: width and hidden size as weights have them. */
+/* Rows first .. end - 1 of the batch. d: width; dp, hp: width and hidden size, padded as in the
+ * weights. */
 struct cs_train_job {
     cs_seg       seg;
-    cs_mat       x, y, b1, b2;   /* y: what is written; backward that is dx */
+    cs_mat       x, y, b1, b2;   /* y: output; backward: dx */
     const uint4 *pack;           /* w1 and w2', (hp, dp) each, as pairs */
     int32_t      d, dp, h, hp, track;
     int64_t      first, end;
-    cs_mat       dy;             /* backward only, as is what follows */
+    cs_mat       dy;             /* from here on: backward only */
     uint4       *hidden, *dz;    /* (end - first, hp) of bf16: gelu(z), and the gradient of z */
-    float       *part;           /* cs_cuda_chord_parts() sums */
+    float       *part;           /* cs_cuda_chord_parts() partial sums */
 };
 
-/** cs_cuda_chord_parts - floats for sums of ranges of rows */
+/** cs_cuda_chord_parts - floats for the partial sums of ranges of rows */
 int64_t cs_cuda_chord_parts(cs_backend *be, int32_t d, int32_t hp, int64_t rows);
 /** cs_cuda_chord_weights - dw1 += dz' x, dw2 += (rotated dy)' hidden, summed over the job's rows */
 void cs_cuda_chord_weights(cs_backend *be, const cs_train_job &q, const cs_chord *dk);

@@ -1,9 +1,9 @@
-/* conv.cuh - a convolution as its kernels see it, and what they multiply on tensor cores.
+/* conv.cuh - arguments of convolution kernels, and their operands on tensor cores.
  *
- * DESIGN. A step of a product is 16 terms. Of each row of the left factor, and of each column of
- * the right one, lane (g, c) of cs_mma holds four of them (a quad), c saying which; in which order
- * the sum takes them is ours to choose, as long as both sides agree. bf16 needs one instruction for
- * a step, tf32 two of 8 terms.
+ * DESIGN. A step of a product is 16 terms. Lane (g, c) of cs_mma holds four of them (quad c) of
+ * each row of the left factor and each column of the right one; the order of the terms is
+ * arbitrary, as long as both operands agree. A step is one instruction in bf16, two of 8 terms in
+ * tf32.
  */
 #ifndef CS_KERNELS_CUDA_CONV_H
 #define CS_KERNELS_CUDA_CONV_H
@@ -14,11 +14,11 @@ struct cs_conv_job {
     cs_seg  seg;
     cs_taps taps;
     bool    adjoint;
-    cs_mat  x, w, bias, y;       /* of seg_conv_dw: w is dw, y is dy */
+    cs_mat  x, w, bias, y;       /* in seg_conv_dw: w is dw, y is dy */
     cs_real beta;
 };
 
-/** cs_tap_row - the row that tap k of the token at a row reads */
+/** cs_tap_row - the row read by tap k for the token at a row */
 __device__ static inline int64_t cs_tap_row(const cs_taps &taps, bool adjoint, int32_t k,
                                             const cs_at &at)
 {
@@ -27,11 +27,11 @@ __device__ static inline int64_t cs_tap_row(const cs_taps &taps, bool adjoint, i
     return at.start + cs_wrap(at.t + (adjoint ? -s : s), at.len);
 }
 
-/* Where a token reads x: a place t of the segment of len rows at `start`; the next tap is d tokens
- * further on. In 32 bits, as registers are short; len 0: nowhere. */
+/* Position read in x: token t of the segment of len rows at `start`; the next tap is d tokens
+ * further. 32 bits to save registers; len 0: none. */
 struct cs_tap_place { uint32_t start, len, t, d; };
 
-/** cs_tap_place_of - under tap k; at.len > 0 */
+/** cs_tap_place_of - position under tap k; at.len > 0 */
 __device__ static inline cs_tap_place cs_tap_place_of(const cs_taps &taps, bool adjoint, int32_t k,
                                                       const cs_at &at)
 {
@@ -53,7 +53,7 @@ __device__ static inline int32_t cs_row_of_tap(const cs_tap_place &p)
     return p.len ? (int32_t)(p.start + p.t) : -1;
 }
 
-/** cs_tap_weight - what input channel i gives to output channel j under tap k; 0 outside */
+/** cs_tap_weight - weight of input channel i for output channel j under tap k; 0 outside */
 __device__ static inline float cs_tap_weight(const cs_conv_job &q, int32_t k, int32_t i, int32_t j)
 {
     int64_t block = q.w.r / q.taps.n * k;
@@ -62,15 +62,15 @@ __device__ static inline float cs_tap_weight(const cs_conv_job &q, int32_t k, in
     return q.adjoint ? cs_el(q.w, block + j, i) : cs_el(q.w, block + i, j);
 }
 
-/* ---- numbers that go into products ------------------------------------------------------- */
+/* ---- operand types ----------------------------------------------------------------------- */
 
-enum { CS_QUAD = 4, CS_STEP = 16 };      /* terms of a lane, of a step */
+enum { CS_QUAD = 4, CS_STEP = 16 };      /* terms per lane, per step */
 
 __device__ static inline float cs_as_float(uint32_t w) { return __int_as_float((int)w); }
 __device__ static inline uint32_t cs_as_word(float v) { return (uint32_t)__float_as_int(v); }
 
 /* A and B: words of a lane for a step, of 16 rows and of 8 columns. left() takes the quads of rows
- * g and g + 8, right() that of column g, all as the bits of floats. */
+ * g and g + 8, right() that of column g, all as bit patterns of floats. */
 struct cs_in_bf16 {
     enum { A = 4, B = 2 };
 
@@ -118,13 +118,13 @@ struct cs_in_tf32 {
 
 /* ---- addresses --------------------------------------------------------------------------- */
 
-/** cs_is_wide - can quads of the matrix's rows be read and written as 16 bytes? */
+/** cs_is_wide - are quads of the matrix's rows aligned to 16 bytes? */
 static inline bool cs_is_wide(cs_mat m)
 {
     return m.c % CS_QUAD == 0 && m.ld % CS_QUAD == 0 && (uintptr_t)m.p % sizeof(uint4) == 0;
 }
 
-/** cs_quad_at - channels i .. i + 3 of a row; 0 behind the last one, and for a row below 0 */
+/** cs_quad_at - channels i .. i + 3 of a row; 0 beyond the last one, and for a row below 0 */
 template <bool WIDE>
 __device__ static inline uint4 cs_quad_at(const cs_mat &m, int64_t r, int32_t i)
 {
@@ -137,7 +137,7 @@ __device__ static inline uint4 cs_quad_at(const cs_mat &m, int64_t r, int32_t i)
                       i + 3 < m.c ? p[3] : 0);
 }
 
-/* ---- what the files offer each other: false where sizes do not fit --------------------------- */
+/* ---- kernels; each returns false for sizes that it does not support -------------------------- */
 
 bool cs_cuda_conv_mma(cs_backend *be, const cs_conv_job &q);
 bool cs_cuda_conv_dw_mma(cs_backend *be, const cs_conv_job &q);

@@ -1,10 +1,10 @@
-/* cu_attn.cu - softmax attention by tiles of 32 queries and 32 keys, forward and backward.
+/* cu_attn.cu - softmax attention in tiles of 32 queries and 32 keys, forward and backward.
  *
- * DESIGN. As kernels/cpu/attn.c: scores exist for a tile only, every query keeps the largest score
- * so far and the sum of exponentials relative to it (Milakov, Gimelshein 2018; Dao et al.,
- * FlashAttention, 2022). Going backward the probabilities are computed again, once for the queries'
- * gradients and once for those of keys and values, so that no two blocks add to one place. Tiles of
- * the packed rows may hold several short segments, which are taken in sequence.
+ * DESIGN. As in kernels/cpu/attn.c: only a tile of scores exists at a time; each query has a
+ * running maximum and a sum of exponentials (FlashAttention; Milakov, Gimelshein 2018; Dao et al.
+ * 2022). The backward pass recomputes the probabilities, once for the gradients of the queries and
+ * once for those of keys and values, so that no two blocks add to one element. A tile of packed
+ * rows may hold several short segments, which are processed one after the other.
  */
 #include "kernels/cuda/keys.cuh"
 #include "kernels/cuda/tiles.cuh"
@@ -16,7 +16,7 @@ extern "C" {
 struct attention {
     cs_attn a;
     cs_qkv  m, d;
-    int32_t n_group;             /* heads of keys and values */
+    int32_t n_group;             /* number of heads of keys and values */
 };
 
 static attention attention_of(const cs_attn *a, const cs_qkv *m, const cs_qkv *d)
@@ -29,10 +29,10 @@ __device__ static int32_t group_of(const attention &w, int32_t h)
     return (int32_t)((int64_t)h * w.n_group / w.a.n_head);
 }
 
-/* A segment: where its queries and its keys begin, and how many there are. */
+/* A segment: first row and number of its queries and of its keys. */
 struct whole { int64_t q, n_q, k, n_k; };
 
-/* Rows of one segment: queries from q0, at most 32, and keys from k0 likewise. */
+/* Rows of one segment: queries from q0 and keys from k0, at most 32 each. */
 struct place { int64_t q0, q1, k0, k1; whole s; };
 
 __device__ static whole whole_of(const attention &w, int32_t s)
@@ -41,7 +41,7 @@ __device__ static whole whole_of(const attention &w, int32_t s)
     return { w.a.seg.off[s], w.a.seg.off[s + 1] - w.a.seg.off[s], key.from, key.to - key.from };
 }
 
-/* What dropout multiplies the weight of row r and key j by: see cs_attn. */
+/* Dropout's factor for the weight of row r and key j: see cs_attn. */
 __device__ static float kept(const attention &w, int32_t h, const whole &s, int64_t r, int64_t j)
 {
     if (w.a.dropout <= 0)
@@ -55,8 +55,8 @@ __device__ static float inside(cs_mat m, int64_t r, int64_t end, int32_t c)
     return r < end && c < m.c ? cs_el(m, r, c) : 0;
 }
 
-/* Both begin with a barrier for every 32 columns, and there are some: who has called dots() may
- * overwrite what mix() was given before. */
+/* dots() and mix() begin with a barrier per 32 columns (there is at least one), so after dots() the
+ * arguments of the previous mix() may be overwritten. */
 
 /* acc[i] = <a[a0 + row i], b[b0 + lane]> */
 __device__ static void dots(cs_mat a, int64_t a0, int64_t a1, cs_mat b, int64_t b0, int64_t b1,
@@ -121,7 +121,7 @@ __device__ static void attend_tile(const attention &w, int32_t h, const place &p
     mix(prob, decay, v, p.k0, p.k1, y, p.q0, p.q1);
 }
 
-/* The queries of one segment in a tile of rows. */
+/* Attention of the queries of one segment in a tile of rows. */
 __device__ static void attend_rows(const attention &w, int32_t h, int64_t q0, int64_t q1,
                                    int32_t s)
 {
@@ -148,7 +148,7 @@ __device__ static void attend_rows(const attention &w, int32_t h, int64_t q0, in
     }
 }
 
-/* f(h, first row, row after the last, segment) for each segment in the block's tile of rows. */
+/* Calls f(h, first row, end row, segment) for each segment in the block's tile of rows. */
 template <class F> static __global__ void query_kernel(attention w, F f)
 {
     int64_t r = (int64_t)blockIdx.x * CS_TILE, rows = w.a.seg.rows;
@@ -178,8 +178,8 @@ static void cuda_attend(cs_backend *be, const cs_attn *a, const cs_qkv *m)
 
 /* ---- backward ---------------------------------------------------------------------------- */
 
-/* Probabilities as they were used, and gradients of the dot products, ds = scale p (dy v' - dy y'),
- * of a tile; dropout as in kernels/cpu/attn.c. */
+/* Probabilities after dropout, and gradients of the scores, ds = scale p (dy v' - dy y'), of a
+ * tile; dropout as in kernels/cpu/attn.c. */
 __device__ static void tile_gradients(const attention &w, int32_t h, const place &p,
                                       float prob[CS_ROWS], float ds[CS_ROWS])
 {
@@ -219,8 +219,8 @@ __device__ static void query_gradient(const attention &w, int32_t h, int64_t q0,
     }
 }
 
-/* What the queries of a tile add to the gradients of its keys and values: the products' other way
- * round, so p and ds are stored transposed. */
+/* Contribution of a tile's queries to the gradients of its keys and values. These products sum over
+ * queries, so p and ds are stored transposed. */
 __device__ static void key_tile(const attention &w, int32_t h, const place &p)
 {
     __shared__ cs_shared_tile t, u;
@@ -237,7 +237,7 @@ __device__ static void key_tile(const attention &w, int32_t h, const place &p)
         p.k1);
 }
 
-/* A block for 32 rows of the keys and one of their heads: all queries of their segments. */
+/* A block for 32 rows of the keys and one key head: sums over all queries of their segments. */
 static __global__ void key_kernel(attention w)
 {
     int64_t j = (int64_t)blockIdx.x * CS_TILE, rows = w.a.key.rows;

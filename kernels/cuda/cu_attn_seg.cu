@@ -1,4 +1,4 @@
-/* cu_attn_seg.cu - a product for each segment, and softmax over a segment's rows. */
+/* cu_attn_seg.cu - a product per segment, and softmax over a segment's rows. */
 #include "kernels/cuda/tiles.cuh"
 
 /* ---- products ---------------------------------------------------------------------------- */
@@ -10,7 +10,7 @@ struct product {
     cs_real    beta;
 };
 
-/* The part of an operand that belongs to segment s. */
+/* Rows of an operand that belong to segment s. */
 __device__ static cs_mat part_of(const cs_operand &p, const cs_seg &seg, int32_t s)
 {
     int64_t from = seg.off[s], n = seg.off[s + 1] - from, each = p.m.r / seg.n;
@@ -53,7 +53,8 @@ __device__ static void product_tile(const product &q, int32_t s, int64_t i0, int
     }
 }
 
-/* Block (tile, column tile, segment); a table is one for all segments and takes them in order. */
+/* Block (tile, column tile, segment); a table as output is shared, so it sums over segments in
+ * order. */
 static __global__ void product_kernel(product q, int64_t n_row_tile)
 {
     int64_t tile = blockIdx.x % n_row_tile, j0 = (int64_t)blockIdx.y * CS_TILE;
@@ -67,7 +68,8 @@ static __global__ void product_kernel(product q, int64_t n_row_tile)
     }
 }
 
-/* Rows of one segment: launched by tiles of the packed rows, which lie in few segments each. */
+/* Products with output by rows: launched over tiles of the packed rows, which cover few segments
+ * each. */
 static __global__ void product_rows_kernel(product q)
 {
     int64_t r = (int64_t)blockIdx.x * CS_TILE, j0 = (int64_t)blockIdx.y * CS_TILE;
@@ -103,9 +105,9 @@ static void cuda_seg_gemm(cs_backend *be, cs_seg seg, bool ta, bool tb, const cs
 
 /* ---- softmax over the rows of a segment -------------------------------------------------- */
 
-/* The largest or the sum of f(r) over a segment's rows, by the 8 warps of a block; each lane has a
- * column of its own. Once for each f: every instance has its own memory, so none waits for the one
- * before. */
+/* Maximum or sum of f(r) over a segment's rows by the 8 warps of a block; each lane has its own
+ * column. A template over f, so that each instance has its own shared memory and needs no barrier
+ * after the previous one. */
 template <class F>
 __device__ static double over_rows(const cs_seg &seg, int32_t s, bool largest, F f)
 {

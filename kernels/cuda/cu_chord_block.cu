@@ -1,9 +1,9 @@
 /* cu_chord_block.cu - a ChordMixer block for inference on tensor cores, in one launch.
  *
- * DESIGN. A warp takes tiles of tokens through the block, each in registers (chord_tile.cuh). Both
- * weights stay in a block's shared memory; there are as many blocks as multiprocessors, and warps
- * wait for nobody. x is read twice (the second time out of the second-level cache where the shift
- * is not too far) and y written once.
+ * DESIGN. Each warp runs tiles of tokens through the block, in registers (chord_tile.cuh). Both
+ * weights stay in shared memory; there is one block of threads per multiprocessor, and warps need
+ * no barriers. x is read twice (the second time from the L2 cache unless the shift is large), and y
+ * is written once.
  *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
@@ -11,7 +11,7 @@
 
 /* ---- weights ----------------------------------------------------------------------------- */
 
-/* Word i of w1: of step k, column n of the hidden layer and lane (n % 8, c), two channels. */
+/* Word i of w1: two channels of step k, column n of the hidden layer, lane (n % 8, c). */
 __device__ static uint32_t packed_w1(const cs_chord &k, int32_t hp, int32_t i)
 {
     int32_t lane = i / 4 % CS_WARP, tile = i / 4 / CS_WARP;
@@ -22,13 +22,13 @@ __device__ static uint32_t packed_w1(const cs_chord &k, int32_t hp, int32_t i)
     return cs_bf16_pair(a, b);
 }
 
-/* The channel that column n of tile q of step `step` stands for. */
+/* Channel of column n of tile q of step `step`. */
 __device__ static inline int32_t channel_of(int32_t step, int32_t q, int32_t n)
 {
     return step * CS_WIDE + n / 2 * CS_OCTET + 2 * q + n % 2;
 }
 
-/* Word i of w2: of a step, 16 rows of hidden, two tiles and a lane: b[0], b[1] of either tile. */
+/* Word i of w2: of a step, 16 rows of hidden, two tiles and a lane: b[0], b[1] of each tile. */
 __device__ static uint32_t packed_w2(const cs_chord &k, int32_t hp, int32_t i)
 {
     int32_t lane = i / 4 % CS_WARP, at = i / 4 / CS_WARP;
@@ -59,7 +59,7 @@ void cs_cuda_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack)
 
 /* ---- a tile ------------------------------------------------------------------------------ */
 
-/* Weights that stay where they are. */
+/* Weights that stay in shared memory. */
 template <int NH> struct resident {
     const uint4 *at;
     __device__ const uint4 *next()
@@ -70,7 +70,7 @@ template <int NH> struct resident {
     }
 };
 
-/* Sums of x for means: of the octet's 8 channels over those rows of the tile that lie in `s`. */
+/* Sums for means: the octet's 8 channels over the tile's rows in segment `s`. */
 template <int NM>
 __device__ static void sum_octet(const uint4 v[2 * NM], const bool in[2 * NM], float *to)
 {
@@ -86,7 +86,8 @@ __device__ static void sum_octet(const uint4 v[2 * NM], const bool in[2 * NM], f
     }
 }
 
-/* Sums over the rows of segment s in a tile, of hidden and of x, to the slot that is theirs. */
+/* Sums of hidden and x over the rows of segment s in a tile, stored to the slot of tile and
+ * segment. */
 template <int NH, int NM>
 __device__ static void sum_tile(const cs_chord_job &q, const cs_tile<NM, int64_t> &t, int32_t s,
                                 const float acc[NM][2 * NH][4])
@@ -113,7 +114,7 @@ __device__ static void sum_tile(const cs_chord_job &q, const cs_tile<NM, int64_t
         }
     for (int32_t k = 0; k < q.dp / CS_WIDE; k++) {
         uint4 v[2 * NM];
-        cs_load_step(q, q.x, t, k, v);       /* read a moment ago: still in the cache */
+        cs_load_step(q, q.x, t, k, v);       /* still in the cache */
         sum_octet<NM>(v, in, t.g == 0 ? to + q.hp + k * CS_WIDE + t.c * CS_OCTET : NULL);
     }
 }

@@ -1,61 +1,61 @@
 /* cu_chord_short.cu - ChordMixer for short sequences: from tokens to means in one launch.
  *
- * DESIGN. A block of threads has a share of the batch and takes it slice by slice: sequences that
- * follow each other and together fit in shared memory, through all layers. Activations stay there,
- * as octets. Weights pass by: the next step of a product comes out of the second-level cache into
- * one half of a ring while the other half is computed with.
+ * DESIGN. A block of threads processes its share of the batch slice by slice: a slice is
+ * consecutive sequences that fit in shared memory together, and it passes all layers at once.
+ * Activations stay in shared memory, as octets. Weights are streamed: a ring of two steps holds the
+ * current step of a product while the next one is copied from the L2 cache.
  *
  * Rotation needs no second copy of the activations. A warp has one tile of 32 rows, so after the
- * first product all that is left to know of x is in registers; behind a barrier the second one does
- * x[rotated] += out in place. Rows of a slice are therefore bounded by warps (16 for up to 64
- * hidden units, 8 for more: 12 would spill registers) as well as by memory, of which a token takes
- * 2 d bytes beside the ring (8 or 16 KiB) and small tables. Rows that fit for (d, h):
+ * first product it has everything it needs of x in registers; after a barrier the second product
+ * does x[rotated] += out in place. The rows of a slice are therefore limited by warps (16 for up to
+ * 64 hidden units, 8 for more: 12 would spill registers) and by memory: a token takes 2 d bytes,
+ * the ring 8 or 16 KiB, and there are small tables. Maximum rows for (d, h):
  *
- *                         (72, 64)   (208, 128)   (288, 128)   (336, 128)
- *     sm_90, 227 KiB         512          256          256          256
- *     sm_80, 163 KiB         512          256          256          222
+ *                        (72, 64)   (208, 128)   (288, 128)   (336, 128)
+ *    sm_90, 227 KiB         512          256          256          256
+ *    sm_80, 163 KiB         512          256          256          222
  *
- * All sequences of a batch are of one depth; it goes this way where 2^depth rows fit.
+ * All sequences of a batch have one depth; this kernel is used if 2^depth rows fit.
  *
- * A row's numbers follow from its own sequence, and a mean is summed from its sequence's first row
- * on: neighbours make no difference, not even in the last bit. Rows are those of the long way, bit
- * by bit; means are of the last rows, which the long way never makes.
+ * A row's result depends on its own sequence only, and a mean is summed from the first row of its
+ * sequence on, so neighbours do not change a bit. Rows are bit-equal to those of cu_chord_block.cu.
+ * Means are taken over the last block's rows, which cu_chord_block.cu never computes.
  */
 #include "kernels/cuda/ahead.cuh"
 #include "kernels/cuda/chord_tile.cuh"
 
 enum { TILE_STEPS = 2, TILE_ROWS = 16 * TILE_STEPS,
-       SLICE_SEGMENTS = 16 };    /* at most: shorter ones leave space */
+       SLICE_SEGMENTS = 16 };    /* most sequences per slice: very short ones leave rows unused */
 
-/* What registers allow: 64 Ki of them, 128 or 255 a thread. */
+/* Limited by registers: 64 Ki per multiprocessor, 128 or 255 per thread. */
 template <int NH> struct slice_size {
     enum { WARPS = NH <= 4 ? 16 : 8, THREADS = WARPS * CS_WARP, ROWS = WARPS * TILE_ROWS };
 };
 
-/* A batch, and how it is cut. */
+/* A batch and its partition into slices. */
 struct short_job {
     cs_chord_tokens tokens;      /* id NULL: rows of x */
-    cs_mat          x, mean;     /* mean.p NULL: rows are wanted */
+    cs_mat          x, mean;     /* mean.p NULL: output is rows */
     const int64_t  *off;
     const uint4    *pack;        /* of the first block that is not a table */
-    int64_t         one;         /* words of 16 bytes of a block */
+    int64_t         one;         /* 16-byte words per block */
     int32_t         n_seg, n_block, d, track;
     int32_t         rows, pitch; /* of a slice, at most */
 };
 
 typedef cs_chord_rows<int16_t, int16_t> slice_rows;
 
-/* A slice: sequence s0 of the batch and those after it, whose rows begin at r0 there. */
+/* A slice: sequences of the batch from s0 on, whose rows begin at r0. */
 struct slice : slice_rows { int32_t n_seg, s0; int64_t r0; uint4 *x; };
 
-/* ---- weights that pass by ---------------------------------------------------------------- */
+/* ---- streamed weights -------------------------------------------------------------------- */
 
 template <int NH> struct ring {
     uint4       *room;           /* two steps */
     const uint4 *pack;
     int64_t      one;
-    int32_t      n_step, n_all;  /* steps of a block, of all of them */
-    int32_t      i;              /* the one that has been asked for */
+    int32_t      n_step, n_all;  /* steps per block, in total */
+    int32_t      i;              /* the requested step */
 
     __device__ void ask() const
     {
@@ -66,7 +66,8 @@ template <int NH> struct ring {
             cs_ask(to + k, from + k);
     }
 
-    /* After the barrier all have what they asked for, and none still needs the other half. */
+    /* The barrier completes all threads' copies; nobody needs the other half of the ring any
+     * more. */
     __device__ const uint4 *next()
     {
         const uint4 *now = room + i % 2 * cs_step<NH>::WORD4;
@@ -80,7 +81,7 @@ template <int NH> struct ring {
 
 /* ---- a slice ----------------------------------------------------------------------------- */
 
-/* What shared memory holds behind the ring. */
+/* Layout of shared memory after the ring. */
 struct slice_room { uint4 *x; int16_t *segment, *off, *shift; };
 
 __host__ __device__ static inline int32_t octets_of(int32_t d)
@@ -94,7 +95,7 @@ __device__ static slice_room room_of(const short_job &q, uint4 *behind_ring)
     return { behind_ring, table, table + q.pitch, table + q.pitch + SLICE_SEGMENTS + 1 };
 }
 
-/* Which sequence is the first of a block's share. */
+/* The first sequence of a block's share. */
 __device__ static int32_t share_of(const short_job &q, unsigned block)
 {
     return (int32_t)((int64_t)q.n_seg * block / gridDim.x);
@@ -108,7 +109,7 @@ __device__ static int32_t slice_end(const short_job &q, int32_t s, int32_t end)
     return s + n;
 }
 
-/* Its tables, for all threads after the next barrier. */
+/* Builds the slice's tables; valid for all threads after the next barrier. */
 __device__ static slice describe(const short_job &q, const slice_room &m, int32_t s0, int32_t s1)
 {
     const int64_t *off = q.off + s0, r0 = *off;
@@ -156,13 +157,13 @@ __device__ static void all_blocks(const short_job &q, const slice &p, ring<NH> &
             cs_tile_gelu<NH, TILE_STEPS>(acc);
             cs_tile_pairs<NH, TILE_STEPS>(acc, hidden);
         }
-        /* It overwrites x after the barrier that brings it the first step of w2. */
+        /* x is overwritten after the barrier that delivers the first step of w2. */
         cs_second_product<NH>(p, p.x, p.x, t, weights, b + 16 * NH, hidden);
         __syncthreads();         /* all have written x */
     }
 }
 
-/* A warp for 32 channels of a sequence; a lane for 8 of them, of every eighth row. */
+/* A warp per 32 channels of a sequence; a lane has 8 of them, of every eighth row. */
 __device__ static void mean_of_slice(const short_job &q, const slice &p)
 {
     const int32_t n_step = cs_steps_of(q.d), lane = (int32_t)threadIdx.x % CS_WARP;
@@ -199,7 +200,7 @@ static __global__ void __launch_bounds__(slice_size<NH>::THREADS, 1) chord_short
     for (int32_t s = share_of(q, blockIdx.x); s < end;) {
         const int32_t s1 = slice_end(q, s, end);
         if (q.off[s + 1] - q.off[s] > q.rows)
-            __trap();            /* longer than the batch's depth says: no space for its rows */
+            __trap();            /* longer than the batch's depth allows: does not fit */
         ring<NH> weights = { shared, q.pack, q.one, n_step, n_step * q.n_block, 0 };
         weights.ask();
         const slice p = describe(q, m, s, s1);
@@ -211,15 +212,15 @@ static __global__ void __launch_bounds__(slice_size<NH>::THREADS, 1) chord_short
             mean_of_slice(q, p);
         else
             rows_of_slice(q, p);
-        __syncthreads();         /* the next one takes its place */
+        __syncthreads();         /* the next slice overwrites this one */
         s = s1;
     }
 }
 
 /* ---- the launch -------------------------------------------------------------------------- */
 
-/* Places of an octet for that many rows: of 8 lanes that read together, four octets of two rows,
- * no two meet in a bank when it is 2 modulo 4. */
+/* Octet pitch for that many rows: of 8 lanes reading together, four octets of two rows, no two
+ * share a bank if the pitch is 2 modulo 4. */
 static int32_t pitch_of(int32_t rows)
 {
     return rows + (6 - rows % 4) % 4;
@@ -232,7 +233,7 @@ template <int NH> static int64_t shared_bytes(const cs_chord_stack *s, int32_t r
          + (int64_t)sizeof(int16_t) * (pitch + SLICE_SEGMENTS + 1 + SLICE_SEGMENTS * n_track);
 }
 
-/* Rows that a slice may have: as many as warps, or fewer where these do not fit. */
+/* Maximum rows of a slice: as many as the warps cover, or as fit in memory. */
 template <int NH> static int32_t slice_rows_of(cs_backend *be, const cs_chord_stack *s)
 {
     int32_t rows = slice_size<NH>::ROWS;

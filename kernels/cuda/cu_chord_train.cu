@@ -1,32 +1,32 @@
 /* cu_chord_train.cu - a ChordMixer block in training on tensor cores, forward and backward.
  *
- * DESIGN. x, y and their gradients are matrices in single precision; products take bf16 and sum
- * in single precision. Forward a warp takes 32 tokens at a time, or 16 where there are few, through
- * the block and keeps all in registers; lane (g, c) of cs_mma has rows g and g + 8 of each 16:
+ * DESIGN. x, y and their gradients are fp32 matrices; products take bf16 and sum in fp32. Forward,
+ * a warp runs 32 tokens at a time (16 in small batches) through the block in registers; lane (g, c)
+ * of cs_mma has rows g and g + 8 of each 16:
  *
  *   z = x w1' + b1          operand a from memory: 16 bytes of a row, channels 4c .. 4c + 3 of each
  *                           16, are two pairs; operand b is w1 read along its rows (pairs.cuh)
- *   hidden = gelu(z)        two tiles of results, of 8 hidden units each, are an operand a
+ *   hidden = gelu(z)        two tiles of results, of 8 hidden units each, form an operand a
  *   out = hidden w2' + b2   operand b is w2' read across its rows. The lane gets channels
- *                           4c .. 4c + 3 of each 16, which are one track's
+ *                           4c .. 4c + 3 of each 16, all of one track
  *   y[rotated] = x[rotated] + out, 16 bytes at a time
  *
- * Both weights, as (hidden, channel) matrices of bf16, stay in a block's shared memory, and there
- * is a block per multiprocessor: 2 * 128 * 168 words are 168 KiB for d = 336 and h = 128 (sm_90
- * has 227 KiB), 152 KiB for d = 288 (sm_80 has 163), 20 KiB for (72, 64). Hidden units beyond h
- * and channels beyond d are 0 in weights and input, so they add nothing.
+ * Both weights stay in shared memory as (hidden, channel) matrices of bf16, and there is one block
+ * of threads per multiprocessor: 2 * 128 * 168 words are 168 KiB for d = 336 and h = 128 (sm_90 has
+ * 227 KiB), 152 KiB for d = 288 (sm_80 has 163), 20 KiB for (72, 64). Padding to whole tiles of
+ * hidden units and channels is 0 in weights and input, so it adds nothing.
  *
- * Backward it takes 16 tokens, because it holds two hidden layers, and computes z as above:
+ * Backward, a warp takes 16 tokens, because it holds two hidden layers, and recomputes z:
  *
- *   dout = dy[rotated]      read where forward has written
+ *   dout = dy[rotated]      read from where the forward pass wrote
  *   dz = dout w2 gelu'(z)   w2' read along its rows, as w1 is
  *   dx += dy + dz w1        w1 read across its rows, as w2' is forward
  *
- * hidden and dz go to memory as bf16, as the products would round them anyway: 4 hp bytes of a
- * token, until the gradients of the weights, which are sums over all tokens, have been computed by
- * a kernel of their own (cu_chord_weights.cu). db1 and db2 are sums of columns; rotation does not
- * change that of dy. So that this memory does not grow with the batch, all that but db2 is done for
- * a slice of the rows after another, whose sums are added in that order.
+ * hidden and dz are stored as bf16, to which the products would round them anyway (4 hp bytes per
+ * token), until cu_chord_weights.cu has computed the gradients of the weights, which are sums over
+ * all tokens. db1 and db2 are column sums; rotation does not change that of dy. To bound this
+ * memory, everything but db2 is computed for one slice of the rows after another, and the slices'
+ * sums are added in that order.
  *
  * Source: Khalitov et al., ChordMixer; mma.cuh for the layouts.
  */
@@ -36,7 +36,7 @@
 
 /* ---- weights ----------------------------------------------------------------------------- */
 
-/* The hidden unit in row p of the weights: of 4 tiles a lane has units 8c .. 8c + 7 of 32. */
+/* Hidden unit of row p of the weights: a lane has units 8c .. 8c + 7 of each 32 (4 tiles). */
 __device__ static inline int32_t unit_at(int32_t p)
 {
     return p / 32 * 32 + p % 8 / 2 * 8 + p / 8 % 4 * 2 + p % 2;
@@ -56,7 +56,7 @@ static void pack_weights(cs_backend *be, const cs_chord &k, int32_t hp, uint32_t
     }, "chord_block");
 }
 
-/* acc = b1, in the order of weights' rows. */
+/* acc = b1, in the order of the weights' rows. */
 template <int NH, int NM>
 __device__ static void begin_with_bias(const cs_train_job &q, int32_t c, float acc[NM][2 * NH][4])
 {
@@ -74,13 +74,13 @@ __device__ static void begin_with_bias(const cs_train_job &q, int32_t c, float a
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* A lane's row r of a segment (len 0: there is none), and by how much its track is rotated. */
+/* A lane's row r of a segment (len 0: none), and its track's rotation. */
 struct lane_row { int64_t r, start, len, shift; };
 
-/* Two to each 16: numbers g and g + 8. */
+/* Two rows of each 16: g and g + 8. */
 template <int N> struct lane_rows { lane_row at[N]; int32_t track; };
 
-/* Of a warp's first tile. */
+/* First row of a warp's tile. */
 template <int NM> __device__ static inline int64_t first_row(const cs_train_job &q)
 {
     return q.first
@@ -101,8 +101,8 @@ __device__ static lane_rows<N> rows_from(const cs_train_job &q, int64_t r0, int3
     return rows;
 }
 
-/* On to a later track: 0 is not rotated, 1 by one token, each further one twice as far; a row that
- * is not there stays, or twice as far would overflow from track 64 on. */
+/* Advance to a later track: track 0 is not rotated, track 1 by one token, each further one twice as
+ * far. Absent rows do not move, because the doubling would overflow from track 64 on. */
 template <int N> __device__ static void turn_to(lane_rows<N> &rows, int32_t track)
 {
     for (; rows.track < track; rows.track++)
@@ -114,7 +114,7 @@ template <int N> __device__ static void turn_to(lane_rows<N> &rows, int32_t trac
         }
 }
 
-/* Where a row's track goes to, and where the gradient of what goes there comes from. */
+/* Rotated row: destination of the row's track, and source of its gradient. */
 __device__ static inline int64_t rotated(const lane_row &p)
 {
     const int64_t to = p.r - p.shift;
@@ -131,7 +131,7 @@ __device__ static inline float4 read_quad(cs_mat m, bool there, int64_t r, int32
     return there && j < m.c ? *quad_at(m, r, j) : make_float4(0, 0, 0, 0);
 }
 
-/* Of rows r, r + 8 and so on. */
+/* Loads 4 channels of rows r, r + 8 and so on. */
 template <int N>
 __device__ static inline void read_rows(cs_mat m, int64_t r, int32_t j, float4 v[N])
 {
@@ -149,7 +149,7 @@ __device__ static inline float4 sum_of(float4 a, float4 b)
 
 /* ---- products ---------------------------------------------------------------------------- */
 
-/* acc += a w' where read(j, v) gives a's channels j .. j + 3 of the lane's rows. */
+/* acc += a w', where read(j, v) loads channels j .. j + 3 of the lane's rows of a. */
 template <int NH, int NM, class F>
 __device__ static void product_along(const cs_train_job &q, int32_t lane, const uint32_t *w, F read,
                                      float acc[NM][2 * NH][4])
@@ -167,7 +167,7 @@ __device__ static void product_along(const cs_train_job &q, int32_t lane, const 
                 a[m][i] = cs_bf16_pair(v[2 * m + i].x, v[2 * m + i].y);
                 a[m][i + 2] = cs_bf16_pair(v[2 * m + i].z, v[2 * m + i].w);
             }
-        read((k + 1) * CS_STEP + c4, v);     /* on its way during the products */
+        read((k + 1) * CS_STEP + c4, v);     /* prefetch during the products */
         CS_UNROLL
         for (int n = 0; n < 2 * NH; n++) {
             const uint2 b = cs_along(w, ld, 8 * n, k, lane);
@@ -178,7 +178,7 @@ __device__ static void product_along(const cs_train_job &q, int32_t lane, const 
     }
 }
 
-/* out += a w of channels 16 k .. 16 k + 15. */
+/* out += a w for channels 16 k .. 16 k + 15. */
 template <int NH, int NM>
 __device__ static void product_across(const cs_train_job &q, int32_t lane, const uint32_t *w,
                                       const uint32_t a[NM][NH][4], int32_t k, float out[NM][2][4])
@@ -206,7 +206,7 @@ __device__ static void spread(const cs_train_job &q, int64_t r0, int32_t lane, c
         const int32_t j = k * CS_STEP + lane % 4 * 4;
         float out[NM][2][4];
         int64_t to[2 * NM];
-        float4 x[2 * NM];            /* on its way during the products */
+        float4 x[2 * NM];            /* prefetch during the products */
         float b[4];
         turn_to(rows, j / q.track);
         CS_UNROLL
@@ -254,7 +254,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) train_forward(cs_train_job
 
 /* ---- backward ---------------------------------------------------------------------------- */
 
-/* Of 32 units the lane has 8c .. 8c + 7 of rows r and r + 8: 16 bytes of each. */
+/* Stores units 8c .. 8c + 7 of each 32, rows r and r + 8: 16 bytes each. */
 template <int NH>
 __device__ static void write_units(const cs_train_job &q, int64_t r, int32_t c,
                                    const uint32_t a[1][NH][4], uint4 *to)
@@ -277,7 +277,7 @@ __device__ static void add_dx(const cs_train_job &q, int64_t r, int32_t lane, co
     for (int32_t k = 0; k < q.dp / CS_STEP; k++) {
         const int32_t j = k * CS_STEP + lane % 4 * 4;
         float out[1][2][4] = {};
-        float4 dx[2], dy[2];         /* on their way during the products */
+        float4 dx[2], dy[2];         /* prefetch during the products */
         read_rows<2>(q.y, r, j, dx);
         read_rows<2>(q.dy, r, j, dy);
         product_across<NH, 1>(q, lane, w1, dz, k, out);
@@ -338,7 +338,7 @@ static int64_t weight_bytes(int32_t width, int32_t hidden)
     return 2 * (int64_t)cs_padded_hidden(hidden) * CS_PAIRS_LD(width) * (int64_t)sizeof(uint32_t);
 }
 
-/* A block of threads per multiprocessor, its warps taking `rows` rows each. */
+/* One block of threads per multiprocessor; each warp takes `rows` rows at a time. */
 static void launch(cs_backend *be, void (*kernel)(cs_train_job), const cs_train_job &q,
                    int32_t rows, const char *what)
 {
@@ -355,9 +355,9 @@ static void launch(cs_backend *be, void (*kernel)(cs_train_job), const cs_train_
     cs_cuda_after(be, what);
 }
 
-/* Rows that are gone back through at once: so many tiles for every warp of the GPU, none of which
- * then waits for others at the end; launches cost little beside 8 tiles. Of 132 multiprocessors
- * that is 135,168 rows, with hidden and dz of 66 MiB for 128 units. */
+/* Rows per slice of the backward pass: 8 tiles per warp of the GPU, enough to amortise the launches
+ * without idle warps at the end. With 132 multiprocessors: 135,168 rows, and 66 MiB for hidden and
+ * dz of 128 units. */
 static int64_t slice_rows(cs_backend *be)
 {
     enum { TILES = 8 };
@@ -366,8 +366,8 @@ static int64_t slice_rows(cs_backend *be)
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Where things lie in the memory that a call is given, in floats. Forward needs the weights, which
- * come first. */
+/* Offsets in the scratch memory of a call, in floats. The packed weights come first; the forward
+ * pass needs only these. */
 struct layout { int64_t hidden, dz, part, end; };
 
 static layout layout_of(cs_backend *be, int32_t width, int32_t hidden, int64_t all_rows)
@@ -446,7 +446,8 @@ static int64_t cuda_chord_work(cs_backend *be, int32_t width, int32_t hidden, in
     return backward ? at.end : at.hidden;
 }
 
-/* Both weights in shared memory, the hidden layer in registers; else ops compose it. */
+/* Do both weights fit in shared memory and the hidden layer in registers? Otherwise the block is
+ * composed from ops. */
 template <int KB> static bool fits(int32_t width, int32_t hidden, int32_t track)
 {
     return hidden <= CS_MOST_HIDDEN && track % 4 == 0 && width % track == 0

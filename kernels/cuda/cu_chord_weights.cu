@@ -1,33 +1,33 @@
 /* cu_chord_weights.cu - gradients of a ChordMixer block's weights: dz' x and hidden' (rotated dy).
  *
- * DESIGN. Both are sums over tokens of a left factor (rows, hp), which the kernel of dx has left in
- * memory as bf16, and a right one (rows, d) of single precision. A block of threads takes 128
- * columns of the right factor and a range of tokens, 64 at a time: it puts both into shared memory
- * as pairs (36 KiB), where they are read across, which sums over rows. A warp has 32 hidden units
- * of 64 columns (of 32, with 64 units in all) and their sums in registers, 64 floats of each lane:
+ * DESIGN. Both are sums over tokens of a left factor (rows, hp), stored as bf16 by the kernel of
+ * dx, and an fp32 right factor (rows, d). A block of threads takes 128 columns of the right factor
+ * and a range of tokens, 64 at a time, and stores both in shared memory as pairs (36 KiB), which it
+ * reads across, because the sum is over rows. A warp has 32 hidden units by 64 columns (by 32 if
+ * there are 64 units in total), with the sums in registers, 64 floats per lane:
  *
  *   left    word g of a row is units 2g, 2g + 1 of 16: even is operand a's row g, odd its row g + 8
- *   right   as pairs.cuh has it
- *   sums    so the lane has of units 2g and 2g + 1 of 16 the columns 4c .. 4c + 3 of 16
+ *   right   see pairs.cuh
+ *   sums    so a lane has columns 4c .. 4c + 3 of 16 of units 2g and 2g + 1 of 16
  *
- * The ranges' sums go to memory and are added to the gradients in order. How many ranges there are
- * follows from shapes and the number of multiprocessors, which have space for two blocks each.
+ * The ranges' sums are stored and then added to the gradients in order. The number of ranges
+ * follows from shapes and the number of multiprocessors, with two blocks each.
  *
- * To compute the hidden layer again here would cost more than to read it: that takes whole rows of
- * x and dy, where a block has 128 columns; of a token, both left factors are 4 hp bytes, both right
- * ones 8 d.
+ * Recomputing the hidden layer here would cost more than reading it: it needs whole rows of x and
+ * dy, and a block has 128 columns. Per token, both left factors are 4 hp bytes, both right ones 8
+ * d.
  */
 #include "kernels/cuda/chord_train.cuh"
 
 enum { TOKENS = 64, COLUMNS = 128, RIGHT_LD = CS_PAIRS_LD(COLUMNS),
-       AT_ONCE = 4 };            /* rows of the right factor that a warp waits for */
+       AT_ONCE = 4 };            /* rows of the right factor loaded together */
 
 /* ---- tiles ------------------------------------------------------------------------------- */
 
-/* A thread's segment and how far its columns are rotated there. */
+/* A thread's segment and the rotation of its columns there. */
 struct turn { int64_t start, end, shift; };
 
-/* Columns j .. j + 3 of row r of the right factor: of x, or of dy as the block's output had it. */
+/* Columns j .. j + 3 of row r of the right factor: x, or dy before the rotation. */
 __device__ static float4 right_quad(const cs_train_job &q, bool second, int64_t r, int32_t j,
                                     turn *t)
 {
@@ -43,7 +43,7 @@ __device__ static float4 right_quad(const cs_train_job &q, bool second, int64_t 
     return *(const float4 *)&cs_el(q.dy, from < t->start ? from + t->end - t->start : from, j);
 }
 
-/* Rows r0 .. of the right factor: a warp takes every eighth, a lane four columns. */
+/* Loads rows from r0 of the right factor: a warp takes every eighth, a lane four columns. */
 __device__ static void load_right(const cs_train_job &q, bool second, int64_t r0, int32_t j,
                                   turn *t, uint32_t *right)
 {
@@ -60,7 +60,7 @@ __device__ static void load_right(const cs_train_job &q, bool second, int64_t r0
     }
 }
 
-/* The same rows of the left factor, n octets of units each. */
+/* Loads the same rows of the left factor, n octets of units each. */
 template <int N>
 __device__ static void load_left(const uint4 *from, int64_t rows, int64_t r0, uint4 *left)
 {
@@ -75,7 +75,7 @@ __device__ static void load_left(const uint4 *from, int64_t rows, int64_t r0, ui
 
 /* ---- sums -------------------------------------------------------------------------------- */
 
-/* NH: steps of 16 hidden units. Grid: column tiles by ranges of tokens; two products. */
+/* NH: steps of 16 hidden units. Grid: (column tiles by ranges of tokens, two products). */
 template <int NH>
 static __global__ void __launch_bounds__(CS_BLOCK, 2) train_weights(cs_train_job q, int32_t n_col,
                                                                     int32_t n_range)

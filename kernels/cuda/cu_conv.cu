@@ -1,8 +1,7 @@
 /* cu_conv.cu - circular dilated convolution as a product over gathered rows, and its weights.
  *
- * DESIGN. Products in single precision, and those with more weights than shared memory holds, are
- * taken here, in tiles of 32 by 32; the others by tensor cores, in cu_conv_mma.cu and
- * cu_conv_mma_dw.cu.
+ * DESIGN. These kernels, in tiles of 32 by 32, compute in fp32, and in any precision if the weights
+ * exceed shared memory; otherwise tensor cores do (cu_conv_mma.cu, cu_conv_mma_dw.cu).
  *
  * Source: Cheng, Khalitov et al., CDIL-CNN (2023); torch.nn.Conv1d with padding_mode "circular",
  * for any length.
@@ -10,7 +9,7 @@
 #include "kernels/cuda/conv.cuh"
 #include "kernels/cuda/tiles.cuh"
 
-/* A block: 32 tokens by 32 channels of the output. */
+/* A block: 32 tokens by 32 output channels. */
 static __global__ void conv_kernel(cs_conv_job q)
 {
     __shared__ cs_shared_tile a, b;
@@ -55,8 +54,8 @@ static void cuda_seg_conv(cs_backend *be, cs_seg seg, cs_taps taps, bool adjoint
 
 /* ---- gradient of the weights ------------------------------------------------------------- */
 
-/* A block: 32 x 32 of tap k's weights over one chunk of the rows; sums of 32 rows in float, these
- * in double. part is NULL when there is one chunk, which is added where it belongs. */
+/* A block: 32 x 32 of tap k's weights over one chunk of rows; 32 rows are summed in float, these
+ * sums in double. part is NULL for a single chunk, which is added to the output directly. */
 static __global__ void conv_dw_kernel(cs_conv_job q, int64_t n_chunk, double *part)
 {
     __shared__ cs_shared_tile a, b;
@@ -125,7 +124,7 @@ static void cuda_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x,
     });
 }
 
-/* ---- weights: a warp for each output channel --------------------------------------------- */
+/* ---- weights: one warp per output channel ------------------------------------------------ */
 
 __device__ static double norm_of(const cs_real *v, int32_t n, int32_t lane)
 {

@@ -1,48 +1,47 @@
-/* cu_conv_mma.cu - circular dilated convolution on tensor cores, with no gathered copy of x.
+/* cu_conv_mma.cu - circular dilated convolution as implicit GEMM on tensor cores.
  *
- * DESIGN. y = sum over taps of x[the tap's rows] w_tap is one product over n_tap * x.c terms, taken
- * in steps of 16 channels of one tap. Its left factor is nowhere in memory: who multiplies a row
- * reads it from where the tap has it.
+ * DESIGN. y = sum over taps of x[the tap's rows] w_tap is one product over n_tap * x.c terms, in
+ * steps of 16 channels of one tap. The left factor is never stored: each row is read from x at the
+ * tap's offset.
  *
- *   y   a warp makes 32 rows by 32 or 64 channels, or 16 rows by 128, and holds their sums in
- *       registers. w's columns are dealt so that a lane ends up with 4 channels side by side: y is
- *       written once, 16 bytes at a time, with all that follows in an answer: bias, normalisation
- *       of the row (which is four lanes'), relu, what is added
- *   x   of a step, a lane reads 16 bytes of each of its rows, and four lanes 64 bytes side by side;
- *       they become bf16 or tf32 in registers, while the next steps are on their way. Lane l knows
- *       the segment of the tile's row l, and tells the others which row a tap reads
- *   w   of all steps and of the block's columns stays in shared memory, packed beforehand in the
- *       order in which lanes read it. There is a block to each multiprocessor, and warps wait for
- *       nobody
+ *   y   a warp computes 32 rows by 32 or 64 channels, or 16 rows by 128, with sums in registers.
+ *       The columns of w are permuted so that a lane holds 4 adjacent channels: y is written once,
+ *       16 bytes at a time, with the epilogue of a prediction: bias, normalisation of the row
+ *       (held by four lanes), relu, residual
+ *   x   per step, a lane reads 16 bytes of each of its rows, four lanes 64 contiguous bytes; they
+ *       become bf16 or tf32 in registers while the next steps are prefetched. Lane l knows the
+ *       segment of the tile's row l, and sends the others the row that a tap reads
+ *   w   all steps of the block's columns stay in shared memory, packed in the order in which lanes
+ *       read them. There is one block per multiprocessor, and warps need no barriers
  *
- * Bytes: N (x.c + y.c) floats are the floor. x is read n_tap times, but only the first time from
- * memory as long as the rows between the outermost taps stay in the second-level cache: (n_tap - 1)
- * dilation (x.c + y.c) floats, 32 MiB for three taps 2^15 tokens apart and 64 channels. Further on
- * each time counts.
+ * Memory traffic is at least N (x.c + y.c) floats. x is read n_tap times, but from memory only once
+ * if the rows between the outermost taps fit in the L2 cache: (n_tap - 1) dilation (x.c + y.c)
+ * floats, 32 MiB for three taps 2^15 tokens apart and 64 channels. For larger dilations each read
+ * goes to memory.
  */
 #include "kernels/cuda/conv.cuh"
 
 struct conv_work {
     cs_conv_job q;
-    int32_t     tap_steps, n_step;       /* of a tap, of all */
+    int32_t     tap_steps, n_step;       /* per tap, in total */
     int32_t     n_word4;                 /* 16-byte words of a block's weights */
     uint4      *pack;                    /* [block of columns][step][pair of tiles][...] */
-    cs_mat      bias, gamma, beta, add;  /* as cs_conv_tail has them; add may be y */
+    cs_mat      bias, gamma, beta, add;  /* as in cs_conv_tail; add may be y */
     float       eps;
     bool        relu;
 };
 
 /* ---- weights ----------------------------------------------------------------------------- */
 
-/* The channel that column n of a tile of 8 stands for: two tiles have 16 side by side, and lane
- * (g, c), which holds columns 2c and 2c + 1 of both, gets 4c .. 4c + 3. */
+/* Channel of column n of a tile of 8: two tiles cover 16 adjacent channels, and lane (g, c), which
+ * holds columns 2c and 2c + 1 of both, gets 4c .. 4c + 3. */
 __device__ static inline int32_t channel_of(int32_t tile, int32_t n)
 {
     return tile / 2 * 16 + n / 2 * CS_QUAD + tile % 2 * 2 + n % 2;
 }
 
-/* The words of lane `lane` for a tile of a step: 16-byte words that lanes read side by side hold
- * both tiles of a pair (bf16), or one of them (tf32). */
+/* The words of lane `lane` for a tile of a step: adjacent 16-byte words hold both tiles of a pair
+ * (bf16), or one of them (tf32). */
 template <class IN>
 __device__ static void pack_lane(const conv_work &o, int32_t step, int32_t tile, int32_t lane,
                                  uint32_t *at)
@@ -58,7 +57,7 @@ __device__ static void pack_lane(const conv_work &o, int32_t step, int32_t tile,
         at[e] = b[e];
 }
 
-/* np: pairs of tiles that a block has */
+/* np: pairs of tiles per block */
 template <class IN> static void pack_weights(cs_backend *be, const conv_work &o, int32_t np)
 {
     const int32_t n_pair = (int32_t)cs_div_up(o.q.y.c, 16 * np) * np, n_step = o.n_step;
@@ -73,10 +72,10 @@ template <class IN> static void pack_weights(cs_backend *be, const conv_work &o,
 
 /* ---- a tile ------------------------------------------------------------------------------ */
 
-/* What a warp reads of x, step after step. */
+/* A warp's reads of x, step by step. */
 template <int NM> struct reader {
-    cs_tap_place mine;           /* of row `lane` of the tile, under the tap that comes next */
-    int32_t      row[2 * NM];    /* that rows g, g + 8, ... read then, or -1 */
+    cs_tap_place mine;           /* place of row `lane` of the tile under the next tap */
+    int32_t      row[2 * NM];    /* rows of x for g, g + 8, ... under that tap, or -1 */
     int32_t      tap, step;
 };
 
@@ -98,7 +97,7 @@ template <int NM> __device__ static reader<NM> reader_at(const cs_conv_job &q, i
     return f;
 }
 
-/* The lane's quads of the next step; nothing behind the last one. */
+/* The lane's quads of the next step; none after the last one. */
 template <bool WIDE, int NM>
 __device__ static void read_step(const conv_work &o, reader<NM> &f, uint4 v[2 * NM])
 {
@@ -116,7 +115,7 @@ __device__ static void read_step(const conv_work &o, reader<NM> &f, uint4 v[2 * 
     share_rows(f);
 }
 
-/* acc += a step of x times its weights: 2 NP tiles of 8 columns for each 16 rows. */
+/* acc += a step of x times its weights: 2 NP tiles of 8 columns per 16 rows. */
 template <class IN, int NP, int NM>
 __device__ static void multiply(const uint4 v[2 * NM], const uint4 *w, float acc[NM][2 * NP][4])
 {
@@ -144,9 +143,9 @@ __device__ static void multiply(const uint4 v[2 * NM], const uint4 *w, float acc
     }
 }
 
-/* ---- the ends of a tile ------------------------------------------------------------------ */
+/* ---- epilogue ---------------------------------------------------------------------------- */
 
-/* Channels j .. j + 3 of a row of y's width; 0 where the matrix is absent, or below row 0. */
+/* Channels j .. j + 3 of row r; 0 if the matrix is absent or r < 0. */
 template <bool WIDE>
 __device__ static void quad_of(const cs_mat &m, int64_t r, int32_t j, float v[CS_QUAD])
 {
@@ -157,7 +156,7 @@ __device__ static void quad_of(const cs_mat &m, int64_t r, int32_t j, float v[CS
     v[3] = cs_as_float(w.w);
 }
 
-/* The bias, for every row. */
+/* Initialises all rows with the bias. */
 template <bool WIDE, int NP, int NM>
 __device__ static void begin_sums(const conv_work &o, int32_t j0, float acc[NM][2 * NP][4])
 {
@@ -171,14 +170,14 @@ __device__ static void begin_sums(const conv_work &o, int32_t j0, float acc[NM][
     }
 }
 
-/* Over the four lanes that share a row. */
+/* Sum over the four lanes that share a row. */
 __device__ static inline float sum_lanes(float v)
 {
     v += (float)__shfl_xor_sync(0xFFFFFFFFu, v, 1);
     return v + (float)__shfl_xor_sync(0xFFFFFFFFu, v, 2);
 }
 
-/* Of row g (half 0) or g + 8 (half 1) of 16; channels behind the last one hold 0. */
+/* Normalisation of row g (half 0) or g + 8 (half 1) of 16; padding channels are 0. */
 struct row_norm { float mean, scale; };
 
 template <int NP>
@@ -218,7 +217,7 @@ __device__ static void write_quad(const conv_work &o, int64_t r, int32_t j, cons
             cs_el(o.q.y, r, j + e) = cs_as_float(w[e]);
 }
 
-/* The end of 16 rows; r: the lane's first one, below all of them it has 8 more. */
+/* Epilogue of 16 rows; r: the lane's first row, the second is r + 8. */
 template <bool WIDE, int NP>
 __device__ static void finish(const conv_work &o, int64_t r, int32_t j0, const float acc[2 * NP][4])
 {
@@ -248,11 +247,11 @@ __device__ static void finish(const conv_work &o, int64_t r, int32_t j0, const f
     }
 }
 
-/* NP: pairs of tiles, of 16 columns, that a warp makes; NM: 16 rows each; WIDE: cs_is_wide() */
+/* NP: pairs of tiles (16 columns) per warp; NM: steps of 16 rows; WIDE: cs_is_wide() */
 template <class IN, int NP, int NM, bool WIDE>
 static __global__ void __launch_bounds__(CS_BLOCK, 1) conv_mma_kernel(conv_work o)
 {
-    enum { AHEAD = NM == 1 ? 4 : 2 };    /* steps on their way: 32 KiB of a block */
+    enum { AHEAD = NM == 1 ? 4 : 2 };    /* prefetched steps: 32 KiB per block */
     CS_SHARED_ARRAY(uint4, weights);
     const uint4 *from = o.pack + (int64_t)blockIdx.y * o.n_word4;
     const int32_t j0 = (int32_t)blockIdx.y * 16 * NP + (int32_t)threadIdx.x % 4 * CS_QUAD;
@@ -288,7 +287,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) conv_mma_kernel(conv_work 
 
 typedef void (*conv_mma)(conv_work);
 
-/* 128 columns of tf32 do not fit in registers. */
+/* 128 columns of tf32 exceed the registers. */
 template <bool WIDE> static conv_mma kernel_of(cs_in_bf16, int32_t np)
 {
     return np == 2 ? conv_mma_kernel<cs_in_bf16, 2, 2, WIDE>
@@ -302,10 +301,10 @@ template <bool WIDE> static conv_mma kernel_of(cs_in_tf32, int32_t np)
          : conv_mma_kernel<cs_in_tf32, 4, 2, WIDE>;
 }
 
-/* How the columns are dealt to blocks. */
+/* Distribution of the columns over blocks. */
 struct cut { int32_t np, n_col; int64_t n_bytes; };
 
-/* False where a block's weights have no space. */
+/* False if a block's weights exceed shared memory. */
 template <class IN> static bool cut_columns(const cs_cuda *cu, const cs_conv_job &q, cut *c)
 {
     const int64_t n_step = cs_div_up(q.x.c, CS_STEP) * q.taps.n;
@@ -344,7 +343,7 @@ template <class IN> static bool run(cs_backend *be, const cs_conv_job &q, const 
     const bool wide = cs_is_wide(q.x) && cs_is_wide(q.y) && cs_is_wide(o.add)
                       && cs_is_wide(o.bias) && cs_is_wide(o.gamma) && cs_is_wide(o.beta);
     const conv_mma kernel = wide ? kernel_of<true>(IN(), c.np) : kernel_of<false>(IN(), c.np);
-    /* All blocks run at once, so that those of other columns find x in the cache. */
+    /* All blocks run at once, so that blocks of other columns find x in the cache. */
     const int64_t n_row = cs_div_up(q.seg.rows, (c.np == 8 ? 16 : 32) * CS_WARPS);
     const int64_t most_row = c.n_col < cu->n_sm ? cu->n_sm / c.n_col : 1;
     pack_weights<IN>(be, o, c.np);
@@ -373,7 +372,7 @@ static bool cuda_conv_fits(cs_backend *be, cs_taps taps, cs_mat x, cs_mat y, boo
     cut c;
     const bool fits = be->precision == CS_IN_BF16 ? cut_columns<cs_in_bf16>(cs_cuda_of(be), q, &c)
                                                   : cut_columns<cs_in_tf32>(cs_cuda_of(be), q, &c);
-    return fits && (!norm || c.n_col == 1);      /* a block sees whole rows */
+    return fits && (!norm || c.n_col == 1);      /* a normalised row must belong to one block */
 }
 
 static void cuda_conv_tail(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,

@@ -1,35 +1,34 @@
 /* cu_conv_mma_dw.cu - gradient of a convolution's weights on tensor cores.
  *
  * DESIGN. dw of a tap is x[the tap's rows]' dy, a product over tokens. A warp takes 32 channels of
- * x by 64 of dy under one tap, over a chunk of the rows, in steps of 16 tokens:
+ * x by 64 of dy under one tap, over a chunk of rows, in steps of 16 tokens:
  *
  *   x, dy   lane (g, c) of cs_mma reads 16 bytes, 4 channels, of four tokens, and eight lanes 128
- *           bytes side by side: transposing is a matter of which register is called what. The next
- *           step's are on their way during a step's products
- *   dw      sums stay in registers over the chunk; the chunks' are then added in order, in double.
- *           Rows of a chunk and warps of a chunk follow from shapes, so that bits do too
+ *           contiguous bytes: transposing is renaming of registers. The next step is prefetched
+ *           during a step's products
+ *   dw      sums stay in registers over a chunk; chunks are added in order, in double. Rows and
+ *           warps per chunk depend on shapes only, and so do the bits
  *
- * The warps of a chunk differ in tap and channels, stand beside each other in a block and read the
- * same rows at about the same time: x and dy come from memory once, and n_tap * (x.c / 32) *
- * (dy.c / 64) times from the first or second cache. The chunks' sums, of 8 KiB, are written and
- * read once.
+ * The warps of a chunk differ in tap and channels, are neighbours in a block and read the same rows
+ * at about the same time: x and dy come from memory once, and n_tap * (x.c / 32) * (dy.c / 64)
+ * times from the L1 or L2 cache. The chunks' sums, 8 KiB each, are written and read once.
  */
 #include "kernels/cuda/conv.cuh"
 
-enum { COLS_X = 32, COLS_DY = 64,        /* channels of a warp */
+enum { COLS_X = 32, COLS_DY = 64,        /* channels per warp */
        TILE = COLS_X * COLS_DY };
 
 struct dw_work {
     cs_conv_job q;
-    int32_t     n_i, n_j, n_tile;        /* tiles along x's channels, along dy's, of all taps */
+    int32_t     n_i, n_j, n_tile;        /* tiles along x's channels, along dy's, for all taps */
     int64_t     n_chunk, chunk_rows;
     float      *part;                    /* [chunk][tap][tile along x][along dy][32][64] */
 };
 
-/* Where a lane's token reads x, going forward through the rows of a chunk. */
+/* Position in x of a lane's token, advancing through the rows of a chunk. */
 struct walker { int64_t end; int32_t s; cs_tap_place at; };
 
-/* The row of x for the token at row r, or -1 behind the chunk; r never goes back. */
+/* The row of x for the token at row r, or -1 beyond the chunk; r never decreases. */
 __device__ static int32_t walk_to(const dw_work &o, int32_t tap, int64_t r, int64_t end, walker &k)
 {
     if (r >= end)
@@ -47,7 +46,7 @@ __device__ static int32_t walk_to(const dw_work &o, int32_t tap, int64_t r, int6
     return (int32_t)(k.at.start + (t < k.at.len ? t : t - k.at.len));
 }
 
-/* A step's quads of a lane: of tokens c, c + 4, c + 8, c + 12. */
+/* A lane's quads of one step: tokens c, c + 4, c + 8, c + 12. */
 struct quads { uint4 x[4], dy[2][4]; };
 
 template <bool WIDE_X, bool WIDE_DY>
@@ -66,7 +65,7 @@ __device__ static void read_step(const dw_work &o, int32_t from, int64_t r0, int
     }
 }
 
-/* Channel `e` of four tokens' quads. */
+/* Channel `e` of four tokens' quads (a transposition). */
 __device__ static inline uint4 across(const uint4 v[4], int e)
 {
     return e == 0 ? make_uint4(v[0].x, v[1].x, v[2].x, v[3].x)
@@ -138,7 +137,7 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) conv_dw_mma_kernel(dw_work
     write_tile((uint4 *)o.part + me * (TILE / CS_QUAD), acc);
 }
 
-/* dw += the chunks' sums */
+/* dw += sums of the chunks */
 static void add_chunks(cs_backend *be, const dw_work &o)
 {
     cs_each(be, o.q.w.r, o.q.w.c, [=] __device__(int64_t r, int32_t j) {

@@ -3,7 +3,7 @@
 
 /* ---- products ---------------------------------------------------------------------------- */
 
-/* Nothing but --precision asks for less than single precision. */
+/* Full single precision unless --precision allows less. */
 static cublasComputeType_t arithmetic(const cs_backend *be)
 {
     switch (be->precision) {
@@ -13,8 +13,7 @@ static cublasComputeType_t arithmetic(const cs_backend *be)
     }
 }
 
-/* cuBLAS stores by columns: of its point of view our matrices are transposed, and it is asked for
- * c' = op(b)' op(a)'. */
+/* cuBLAS is column-major and sees our matrices transposed: it computes c' = op(b)' op(a)'. */
 static void cuda_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_real beta, cs_mat c)
 {
     const float one = 1;
@@ -37,14 +36,14 @@ static void cuda_gemm(cs_backend *be, bool ta, bool tb, cs_mat a, cs_mat b, cs_r
     cs_cuda_after(be, "gemm");
 }
 
-/* ---- element by element ------------------------------------------------------------------ */
+/* ---- elementwise ops --------------------------------------------------------------------- */
 
 static void cuda_add_bias(cs_backend *be, cs_mat bias, cs_mat y)
 {
     cs_each(be, y.r, y.c, [=] __device__(int64_t r, int32_t j) { cs_el(y, r, j) += bias.p[j]; });
 }
 
-/* gelu(x) = x Phi(x). erfc keeps the relative accuracy that 1 + erf loses in the negative tail. */
+/* gelu(x) = x Phi(x). erfc keeps relative accuracy in the negative tail, where 1 + erf cancels. */
 __device__ static float normal_cdf(float x)
 {
     return 0.5f * erfcf(x * -0.70710678118654752440f);
@@ -67,7 +66,7 @@ __device__ static float act_value(cs_act f, float x)
     }
 }
 
-/* gelu'(x) = Phi(x) + x phi(x); relu'(0) = 0, as torch has it. */
+/* gelu'(x) = Phi(x) + x phi(x); relu'(0) = 0, as in torch. */
 __device__ static float act_slope(cs_act f, float x)
 {
     switch (f) {
@@ -94,8 +93,8 @@ static void cuda_act_bwd(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_mat d
     });
 }
 
-/* Between values that nearly meet the slope in their middle is nearer than what rounding leaves of
- * the quotient; relu's quotient is exact. */
+/* (f(a) - f(b)) / (a - b). If a and b are close, the slope at their midpoint is more accurate than
+ * the quotient, which cancels; relu's quotient is exact. */
 __device__ static float act_quotient(cs_act f, float a, float b)
 {
     if (fabsf(a - b) <= (f == CS_ACT_RELU ? 0 : 1e-2f))
@@ -111,7 +110,7 @@ static void cuda_act_rescale(cs_backend *be, cs_act f, cs_mat x, cs_mat dy, cs_m
     });
 }
 
-/* b = 0 overwrites, whatever was there: NaN times zero would stay. */
+/* b = 0 overwrites y: NaN times zero would stay NaN. */
 static void cuda_axpby(cs_backend *be, cs_real a, cs_mat x, cs_real b, cs_mat y)
 {
     cs_each(be, x.r, x.c, [=] __device__(int64_t r, int32_t j) {
@@ -167,7 +166,7 @@ static void cuda_embed_mean(cs_backend *be, cs_seg seg, const int32_t *id, cs_ma
         });
 }
 
-/* The power of two that takes n values of at most `largest` into 62 bits together. */
+/* Power of two that scales n values of at most `largest` so that their sum fits in 62 bits. */
 __device__ static int fixed_point(float largest, int64_t n)
 {
     int bits = 0;
@@ -176,9 +175,9 @@ __device__ static int fixed_point(float largest, int64_t n)
     return 61 - bits - (largest > 0 && isfinite(largest) ? ilogbf(largest) + 1 : 0);
 }
 
-/* Many rows add to one row of the table. Integers add to the same sum in any order, so the addends
- * are made integers: with N rows they keep 62 - log2 N bits below the largest of them, which is
- * more than the gradients have. The table is taken in slices of columns that the scratch holds. */
+/* Many rows add to one row of the table. Integer sums do not depend on their order, so the addends
+ * are converted to fixed point: with N rows they keep 62 - log2 N bits below the largest one, more
+ * than the gradients have. The table is processed in slices of columns that fit in the scratch. */
 static void cuda_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_mat dy,
                            cs_mat dtable)
 {
@@ -195,7 +194,7 @@ static void cuda_embed_bwd(cs_backend *be, const int32_t *id, int32_t pad, cs_ma
         return;
     }
     cs_each(be, 1, 1, [=] __device__(int64_t, int32_t) { *largest = 0; });
-    /* Positive floats compare as their bits do, infinity and NaN above all. */
+    /* Positive floats compare like their bit patterns, infinity and NaN above all. */
     cs_each_warp(be, dy.r, [=] __device__(int64_t r, int32_t lane) {
         int most = 0;
         if (id[r] < 0 || id[r] == pad)

@@ -1,7 +1,7 @@
 /* cu_linear_attn.cu - linear attention: sums over the keys, read by every query.
  *
  * With S = sum_j k_j' v_j and z = sum_j k_j over a segment's keys, y = q S / (q z). S and z of a
- * segment and head lie in a row of `stat`, as (dk, dv + 1) with z last.
+ * segment and head are stored in `stat`, as (dk, dv + 1) with z in the last column.
  */
 #include "kernels/cuda/keys.cuh"
 #include "kernels/cuda/tiles.cuh"
@@ -22,7 +22,7 @@ __device__ static cs_mat sums(const linear &w, cs_mat stat, int32_t s, int32_t h
     return { stat.p + ((int64_t)s * w.a.n_head + h) * stat.ld, w.dk, w.dv + 1, w.dv + 1 };
 }
 
-/* q z, which positive q and k keep positive: by a whole warp */
+/* q z, computed by a warp; positive because q and k are */
 __device__ static double share(const cs_real *q, cs_mat sum, int32_t lane)
 {
     double v = 0;
@@ -31,8 +31,9 @@ __device__ static double share(const cs_real *q, cs_mat sum, int32_t lane)
     return cs_warp_sum(v);
 }
 
-/* A tile of sum over rows of a(row, c) b(row, e), rows `from` to `to`: block (tile, segment, head).
- * Every 32 rows are a sum of their own, added in double: long sequences keep their digits. */
+/* A tile of the sum over rows `from` to `to` of a(row, c) b(row, e): block (tile, segment, head).
+ * Groups of 32 rows are summed in float, the groups in double, to stay accurate in long
+ * sequences. */
 template <class A, class B>
 __device__ static void sum_tile(cs_mat out, int64_t from, int64_t to, int c0, int e0, A a, B b)
 {
@@ -59,7 +60,7 @@ __device__ static void sum_tile(cs_mat out, int64_t from, int64_t to, int c0, in
     }
 }
 
-/* Which tile of the sums of which segment and head a block has. */
+/* The tile, segment and head of a block. */
 struct tile_of { int32_t s, h; int c0, e0; };
 
 __device__ static tile_of tile_at(const linear &w)
@@ -119,8 +120,8 @@ __device__ static double dot(const cs_real *a, const cs_real *b, int32_t n, int3
     return cs_warp_sum(v);
 }
 
-/* The gradient of (S, z): sum over the queries of q g, g = (dy, -dy y') / (q z). A block's warps
- * find q z and dy y' of the tile's 32 rows first. */
+/* Gradient of (S, z): sum over the queries of q g, g = (dy, -dy y') / (q z). The block's warps
+ * first compute q z and dy y' of the tile's 32 rows. */
 static __global__ void dsums_kernel(linear w)
 {
     __shared__ float inverse[CS_TILE], whole[CS_TILE];

@@ -33,13 +33,13 @@ static void cuda_xent(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target
         [=] __device__(double sum) { loss.p[0] += (cs_real)sum; });
 }
 
-/* Is class j in taxon g of a level? g NaN: in the root. */
+/* Is class j in taxon g of a level? g NaN: the root. */
 __device__ static bool in_taxon(cs_mat group, int64_t level, int32_t j, float g)
 {
     return isnan(g) || cs_el(group, level, j) == g;
 }
 
-/* log of the sum of exponentials of its classes */
+/* Log-sum-exp over the classes of taxon g. */
 __device__ static double log_sum(cs_mat logit, int64_t r, cs_mat group, int64_t level, float g)
 {
     double max = -INFINITY, sum = 0;
@@ -52,7 +52,7 @@ __device__ static double log_sum(cs_mat logit, int64_t r, cs_mat group, int64_t 
     return log(sum) + max;
 }
 
-/* A softmax over all classes minus one over the taxon's, for every level. */
+/* Softmax over all classes minus softmax over the taxon's classes, per level. */
 __device__ static double tree_row(double scale, const cs_clades &k, cs_mat logit, int64_t r,
                                   float target, cs_mat grad)
 {
@@ -91,7 +91,7 @@ static void cuda_xent_tree(cs_backend *be, cs_real scale, const cs_clades *clade
         [=] __device__(double sum) { loss.p[0] += (cs_real)sum; });
 }
 
-/* Sigmoid of z is softmax of (0, z): an entry is a row of two classes. */
+/* sigmoid(z) is the softmax of (0, z): an entry is a row of two classes. */
 static void cuda_xent_labels(cs_backend *be, cs_real scale, cs_mat logit, cs_mat target,
                              cs_mat weight, cs_mat loss, cs_mat grad)
 {
@@ -124,7 +124,7 @@ static void cuda_mse(cs_backend *be, cs_real scale, cs_mat y, cs_mat t, cs_mat l
         [=] __device__(double sum) { loss.p[0] += (cs_real)sum; });
 }
 
-/* What an element adds to the penalty, and its slope. */
+/* Penalty of an element and its slope. */
 __device__ static double penalty_of(cs_pen kind, double x, bool diagonal, double *slope)
 {
     double d = kind == CS_PEN_ORTHO && diagonal ? x - 1 : x;
@@ -158,8 +158,8 @@ static void cuda_dropout(cs_backend *be, uint64_t key, double p, cs_mat x, cs_re
     });
 }
 
-/* torch.optim.Adam and AdamW, _single_tensor_adam: the bias corrections divide the step and the
- * root, and eps is added to the corrected root. */
+/* torch.optim.Adam and AdamW, _single_tensor_adam: bias corrections divide the step and the root;
+ * eps is added to the corrected root. */
 static void cuda_adam(cs_backend *be, const cs_adam *h, cs_mat p, cs_mat g, cs_mat m, cs_mat v)
 {
     const double step = h->lr / (1 - pow(h->beta1, (double)h->step));

@@ -116,7 +116,7 @@ static void cuda_batch_stat(cs_backend *be, cs_mat x, cs_mat stat)
         [=] __device__(int32_t, int32_t j, const double *v, int64_t n) {
             cs_el(stat, 0, j) = (cs_real)(v[0] / (n > 0 ? n : 1));
         });
-    /* The sum of squares about the rounded mean, less what the rounding added. */
+    /* Sum of squares about the rounded mean, corrected for the rounding. */
     cs_sum_rows<2>(be, cs_all_rows(x.r), x.c,
         [=] __device__(int32_t, int64_t r, int32_t j, double *v) {
             double d = (double)cs_el(x, r, j) - cs_el(stat, 0, j);
@@ -150,12 +150,13 @@ static void cuda_batchnorm(cs_backend *be, cs_real eps, cs_mat x, cs_mat stat, c
     });
 }
 
-/* Per column, with n = (x - mean) rstd:  dx = rstd gamma (dy - [mean(dy) + n mean(dy n)]), the
- * bracket only when mean and variance were computed from x. */
+/* Per column, with n = (x - mean) rstd:  dx = rstd gamma (dy - [mean(dy) + n mean(dy n)]); the
+ *                                        bracket applies only if mean and variance were computed
+ *                                        from x. */
 static void cuda_batchnorm_bwd(cs_backend *be, bool from_batch, cs_real eps, cs_mat x, cs_mat stat,
                                cs_mat gamma, cs_mat dy, cs_mat dx, cs_mat dgamma, cs_mat dbeta)
 {
-    /* The sums wait behind the partial sums until every row has read them. */
+    /* The sums stay in scratch, after the partial sums, until all rows have read them. */
     cs_cuda *cu = cs_cuda_of(be);
     double *sum = cu->scratch + cu->n_scratch - CS_SUMS_KEPT * (size_t)x.c;
     cs_sum_rows<2>(be, cs_all_rows(x.r), x.c,
@@ -181,7 +182,7 @@ static void cuda_batchnorm_bwd(cs_backend *be, bool from_batch, cs_real eps, cs_
 
 /* ---- groups of columns over the rows of a segment ---------------------------------------- */
 
-/* A block for each segment and group: the elements of w columns from j0 on, rows r0 .. r1-1. */
+/* One segment and group, computed by a block: columns j0 .. j0+w-1, rows r0 .. r1-1. */
 struct group { int64_t r0, r1; int32_t j0, w; };
 
 __device__ static group group_at(cs_seg seg, int32_t n_group, int32_t n_col, int64_t k)
@@ -196,7 +197,7 @@ template <class F> static __global__ void each_group_kernel(F f, cs_seg seg, int
     f(group_at(seg, n_group, n_col, blockIdx.x), (int64_t)blockIdx.x);
 }
 
-/* f(group, number) by a whole block, which sums with sum_group(). */
+/* Calls f(group, number) by a whole block; f may use sum_group(). */
 template <class F>
 static void each_group(cs_backend *be, cs_seg seg, int32_t n_group, int32_t n_col, F f, CS_CALLER)
 {
@@ -235,7 +236,7 @@ static void cuda_seg_groupnorm(cs_backend *be, cs_seg seg, int32_t n_group, cs_r
     });
 }
 
-/* As layernorm's: dx = rstd (g - mean(g) - n mean(g n)), the means over the group's elements. */
+/* As in layernorm: dx = rstd (g - mean(g) - n mean(g n)), with means over the group's elements. */
 static void cuda_seg_groupnorm_bwd(cs_backend *be, cs_seg seg, int32_t n_group, cs_mat x,
                                    cs_mat gamma, cs_mat stat, cs_mat dy, cs_mat dx, cs_mat dgamma,
                                    cs_mat dbeta)

@@ -1,13 +1,13 @@
 /* cu_pool.cu - max and log-sum-exp pooling of segments.
  *
- * DESIGN. A block of 32 columns by 8 rows at a time takes a segment; what the rows' threads found
- * is put together in their order, so that no sum depends on which thread came first.
+ * DESIGN. A block of 32 columns by 8 rows processes a segment; the results of the 8 rows of threads
+ * are combined in order, so that sums do not depend on scheduling.
  */
 #include <math.h>
 
 #include "kernels/cuda/device.cuh"
 
-/* Columns 32 k .. of segment s, for block s * n_tile + k. */
+/* Segment and columns of block s * n_tile + k: columns from 32 k on. */
 struct cs_pool_place { int64_t r0, r1; int32_t s, j; };
 
 __device__ static inline cs_pool_place place_of(cs_seg seg, int32_t cols)
@@ -17,7 +17,7 @@ __device__ static inline cs_pool_place place_of(cs_seg seg, int32_t cols)
     return { seg.off[s], seg.off[s + 1], s, j };
 }
 
-/* What is not a number is larger than any. */
+/* NaN compares as larger than any number. */
 __device__ static inline double larger(double a, double b)
 {
     return b > a || b != b ? b : a;
@@ -49,7 +49,7 @@ static __global__ void max_kernel(cs_seg seg, bool soft, cs_mat x, cs_mat y)
     cs_el(y, at.s, at.j) = at.r0 < at.r1 ? (cs_real)most : 0;
 }
 
-/* The first row that has the largest value gets all. */
+/* The gradient goes to the first row that holds the maximum. */
 static __global__ void max_bwd_kernel(cs_seg seg, cs_mat x, cs_mat y, cs_mat dy, cs_mat dx)
 {
     __shared__ int64_t part[CS_WARPS][CS_WARP];

@@ -98,7 +98,7 @@ static void cuda_seg_position(cs_backend *be, cs_seg seg, cs_real scale, cs_mat 
     });
 }
 
-/* A thread for each element of the table, so that every sum runs in the order of the segments. */
+/* A thread per element of the table, so that every sum runs in the order of the segments. */
 static void cuda_seg_position_bwd(cs_backend *be, cs_seg seg, cs_real scale, cs_mat dy,
                                   cs_mat dtable)
 {

@@ -1,7 +1,7 @@
-/* cu_sparse.cu - product with a sparse factor whose entries come from the tokens.
+/* cu_sparse.cu - product with a sparse factor, one weight per link and token.
  *
  * Source: Khalitov et al., Sparse factorization of square matrices with application to neural
- * attention modeling, 2022; Yu et al., Paramixer, 2022. Both gradients are gathered.
+ * attention modeling, 2022; Yu et al., Paramixer, 2022. Both gradients gather.
  */
 #include "kernels/cuda/device.cuh"
 

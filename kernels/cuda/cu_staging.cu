@@ -5,8 +5,8 @@
  *     copies   send k+1   fetch k   send k+2   fetch k+1
  *     stream   compute k    compute k+1    compute k+2
  *
- * compute k waits for the event sent[k mod 2], fetch k for done[k mod 2], and the host for fetch k;
- * that send k+2 finds its slot unused follows from the last, as compute k ended before fetch k.
+ * compute k waits for event sent[k mod 2], fetch k for event done[k mod 2], and the host for fetch
+ * k. So send k+2 finds its slot free: compute k ended before fetch k.
  */
 #include "kernels/cuda/device.cuh"
 
@@ -16,7 +16,7 @@ static void *staging_alloc(cs_backend *be, size_t n_bytes)
     cs_cuda_here(be);
     if (cudaMallocHost(&p, n_bytes ? n_bytes : 1) == cudaSuccess)
         return p;
-    (void)cudaGetLastError();    /* told by NULL */
+    (void)cudaGetLastError();    /* reported by NULL */
     return NULL;
 }
 
@@ -50,7 +50,7 @@ static void staging_end(cs_backend *be, int slot, cs_mat y, void *out)
         cs_real x = cs_el(y, r, j);
         int64_t i = r * y.c + j;
         v[i] = x;
-        if (x - x != 0)          /* infinite, or not a number */
+        if (x - x != 0)          /* infinite or NaN */
             atomicMin(first, (unsigned long long)i);
     }, "answers");
     cs_cuda_record_error(be, cudaEventRecord(cu->done[slot], cu->stream), "answers");

@@ -4,11 +4,11 @@
 
 #include "kernels/backend.h"
 
-/** cs_cuda_count - devices that can be used; 0 with the reason in `why` (static text) */
+/** cs_cuda_count - number of usable devices; 0 with the reason in `why` (static text) */
 int cs_cuda_count(const char **why);
 
-/** cs_cuda_reducer - the version of NCCL that can be used, as ncclGetVersion() has it; 0 with the
- * reason in `why` (valid until the next dlopen) */
+/** cs_cuda_reducer - version of a usable NCCL, as from ncclGetVersion(); 0 with the reason in `why`
+ * (valid until the next dlopen) */
 int cs_cuda_reducer(const char **why);
 extern const cs_reduce cs_cuda_reduce;
 
@@ -16,12 +16,12 @@ extern const cs_reduce cs_cuda_reduce;
  * cs_cuda_open - fill a backend's table for one device
  *
  * device   its number, from 0
- * Returns  CS_OK, or CS_EDEVICE with a sentence (no driver, no such device, no memory)
+ * Returns  CS_OK, or CS_EDEVICE with a message (no driver, no such device, no memory)
  * Thread   a device's calls come from one thread at a time
  */
 int cs_cuda_open(cs_backend *be, int device) CS_MUST_CHECK;
 void cs_cuda_close(cs_backend *be);
-/** cs_cuda_compute_in - see cs_backend_compute_in(); CS_EUSAGE for a GPU of before 2020 */
+/** cs_cuda_compute_in - see cs_backend_compute_in(); CS_EUSAGE for GPUs older than sm_80 */
 int cs_cuda_compute_in(cs_backend *be, cs_precision p) CS_MUST_CHECK;
 
 #endif

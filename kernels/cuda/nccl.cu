@@ -15,7 +15,7 @@ extern "C" {
 
 enum { NAP_NS = 50 * 1000, NAPS_PER_LOOK = 200 };
 
-/* A backend's part in a group of ranks (cs_cuda.united). */
+/* A backend's membership in a group of ranks (cs_cuda.united). */
 struct united {
     const cs_nccl   *nccl;
     cs_nccl_comm_ptr comm;
@@ -83,8 +83,8 @@ static void nap(void)
     (void)nanosleep(&t, NULL);
 }
 
-/* Has the device done all? That it has not counts as an error until somebody has asked for errors:
- * the next launch would be blamed. */
+/* Has the device finished? "Not ready" is recorded as an error until it is read; unread, it would
+ * be reported by the next launch. */
 static cudaError_t look_at(cudaStream_t s)
 {
     const cudaError_t e = cudaStreamQuery(s);
@@ -93,8 +93,8 @@ static cudaError_t look_at(cudaStream_t s)
     return e;
 }
 
-/* Until the last call has done its part, and `on_device` what it left to the device. A rank that
- * has gone would be waited for in vain. */
+/* Waits for the last call and, with `on_device`, for its work on the device. Checks the other ranks
+ * meanwhile: a call never completes if a rank has died. */
 static int wait_for(cs_backend *be, const struct united *u, bool on_device)
 {
     int state = CS_NCCL_OK;
@@ -137,7 +137,8 @@ static void reduce_leave(cs_backend *be)
     cs_cuda *cu = cs_cuda_of(be);
     if (!cu->united)
         return;
-    /* Not CommDestroy: that waits for the other ranks, which may have failed. All is done here. */
+    /* CommAbort: CommDestroy waits for the other ranks, which may have failed. All work is done
+     * here. */
     if (cu->united->comm)
         (void)cu->united->nccl->CommAbort(cu->united->comm);
     free(cu->united);
@@ -177,7 +178,8 @@ static int reduce_sum(cs_backend *be, cs_real *p, int64_t n)
     int e = u->nccl->AllReduce(p, p, (size_t)n, CS_NCCL_FLOAT, CS_NCCL_SUM, u->comm, cu->stream);
     int rc = e == CS_NCCL_OK || e == CS_NCCL_IN_PROGRESS ? wait_for(be, u, true)
                                                          : fail_nccl(be, u->comm, u->nccl);
-    /* What another rank's failure leaves on the stream never ends: nobody may wait for it. */
+    /* After another rank's failure the work on the stream never ends, so it must not be waited
+     * for. */
     if (rc != CS_OK)
         reduce_leave(be);
     return rc == CS_OK ? be->op.sync(be) : rc;

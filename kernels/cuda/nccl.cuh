@@ -1,8 +1,8 @@
 /* nccl.cuh - NCCL, loaded for training with several ranks.
  *
- * DESIGN. The few calls that we make are declared here as nccl.h has them since version 2.14, so
- * that building needs no NCCL. Loaded like cuBLAS, for the same reasons. Communicators do not
- * block: every call is followed by a wait that also looks whether all ranks are still there.
+ * DESIGN. The functions used are declared here as in nccl.h since version 2.14, so that building
+ * does not need NCCL. It is loaded like cuBLAS, for the same reasons. Communicators are
+ * non-blocking: after every call a wait also checks that all ranks are alive.
  */
 #ifndef CS_KERNELS_CUDA_NCCL_CUH
 #define CS_KERNELS_CUDA_NCCL_CUH
@@ -22,9 +22,9 @@ typedef struct cs_nccl_config {
 } cs_nccl_config;
 
 enum { CS_NCCL_OK = 0, CS_NCCL_IN_PROGRESS = 7, CS_NCCL_FLOAT = 7, CS_NCCL_SUM = 0,
-       CS_NCCL_LEAST = 21400 };            /* version 2.14.0: the first with all this */
+       CS_NCCL_LEAST = 21400 };            /* version 2.14.0: the first with all of these */
 
-/* The calls, by NCCL's own names without "nccl". */
+/* Functions used, by NCCL's names without "nccl". */
 typedef struct cs_nccl {
     int (*GetVersion)(int *version);
     int (*GetUniqueId)(cs_nccl_id *id);
@@ -37,8 +37,8 @@ typedef struct cs_nccl {
     const char *(*GetLastError)(cs_nccl_comm_ptr c);
 } cs_nccl;
 
-/** cs_nccl_load - the library's calls; NULL with the reason in `why` (valid until the next dlopen).
- * Loaded once, for good; call it first from one thread */
+/** cs_nccl_load - load the library's functions; NULL with the reason in `why` (valid until the next
+ * dlopen). Loaded once, never unloaded; the first call must be from one thread */
 const cs_nccl *cs_nccl_load(const char **why);
 
 #endif

@@ -1,32 +1,32 @@
 /* pairs.cuh - a bf16 matrix in shared memory that cs_mma reads plain or transposed.
  *
- * DESIGN. cs_mma wants pairs of neighbours along the sum (mma.cuh); what a block learns from is
- * summed over columns here and over rows there. Rows lie in sequence, and lane (g, c) reads
+ * DESIGN. cs_mma needs pairs of adjacent terms of the sum (mma.cuh); training sums over both
+ * columns and rows of these matrices. Rows are contiguous, and lane (g, c) reads
  *
- *   along    for a sum over columns, 16 to a step: columns 4c .. 4c + 3 of row g
- *   across   for a sum over rows, 16 to a step: rows 2c, 2c + 1, 2c + 8, 2c + 9 (so that cs_mma's
- *            results are an operand as they stand) of word g, which is columns 2g and 2g + 1.
- *            Paired again they are column g of two tiles: of the even columns, and of the odd
- *            ones. Of both tiles' results the lane has, in a row, columns 4c .. 4c + 3
+ *   along    for a sum over columns, 16 per step: columns 4c .. 4c + 3 of row g
+ *   across   for a sum over rows, 16 per step: rows 2c, 2c + 1, 2c + 8, 2c + 9 (so that results of
+ *            cs_mma are an operand without shuffles) of word g, i.e. columns 2g and 2g + 1.
+ *            Re-paired they are column g of two tiles: of the even columns, and of the odd ones. Of
+ *            both tiles' results a lane has columns 4c .. 4c + 3 of a row
  *
- * A row has an odd multiple of 8 words, so rows that differ modulo 4 lie in different banks. Half a
- * warp reads rows 0 to 3 or 4 to 7 along, and a warp rows 0, 2, 4, 6 or 1, 3, 5, 7 across. Row n
- * stands at place n ^ (n / 4 % 2): then each of these four differ.
+ * A row has an odd multiple of 8 words, so rows that differ modulo 4 are in different banks. Half a
+ * warp reads rows 0 to 3 or 4 to 7 along, and a warp rows 0, 2, 4, 6 or 1, 3, 5, 7 across. Row n is
+ * stored at place n ^ (n / 4 % 2), which keeps these four in different banks.
  */
 #ifndef CS_KERNELS_CUDA_PAIRS_H
 #define CS_KERNELS_CUDA_PAIRS_H
 
 #include "kernels/cuda/mma.cuh"
 
-enum { CS_STEP = 16 };           /* terms of a sum in one cs_mma */
+enum { CS_STEP = 16 };           /* terms per cs_mma */
 
-/** CS_PAIRS_LD - words of a row of n columns, or a few more */
+/** CS_PAIRS_LD - words of a row of n columns, padded */
 #define CS_PAIRS_LD(n) (((n) + CS_STEP - 1) / CS_STEP * (CS_STEP / 2) | 8)
 
-/** cs_pairs_place - where row n stands, and which row stands at place n */
+/** cs_pairs_place - place of row n; its own inverse */
 __device__ static inline int32_t cs_pairs_place(int32_t n) { return n ^ (n >> 2 & 1); }
 
-/** cs_along - step k of rows n0 .. n0 + 7 (n0 a multiple of 8), as cs_mma's b */
+/** cs_along - step k of rows n0 .. n0 + 7 (n0 a multiple of 8), as operand b of cs_mma */
 __device__ static inline uint2 cs_along(const uint32_t *m, int32_t ld, int32_t n0, int32_t k,
                                         int32_t lane)
 {
@@ -53,7 +53,7 @@ __device__ static inline cs_even_odd cs_across(const uint32_t *m, int32_t ld, in
     return b;
 }
 
-/** cs_quad - what a lane has of row g (half 0) or g + 8 of both tiles: four columns */
+/** cs_quad - a lane's four columns of row g (half 0) or g + 8 of both tiles */
 __device__ static inline float4 cs_quad(const float d[2][4], int half)
 {
     return make_float4(d[0][2 * half], d[1][2 * half], d[0][2 * half + 1], d[1][2 * half + 1]);

@@ -1,20 +1,20 @@
 /* sums.cuh - sums over rows and whole matrices, in an order fixed by shapes.
  *
- * DESIGN. Rows are cut into chunks whose number depends on shapes; a block sums a chunk for 32
- * columns, and a second kernel adds the chunks in order. One chunk needs no second kernel.
+ * DESIGN. Rows are cut into chunks whose number depends on shapes only; a block sums a chunk for 32
+ * columns, and a second kernel adds the chunks in order. A single chunk needs no second kernel.
  */
 #ifndef CS_KERNELS_CUDA_SUMS_H
 #define CS_KERNELS_CUDA_SUMS_H
 
 #include "kernels/cuda/device.cuh"
 
-/* Which rows a sum is over: those of segment s, or some of them, or (off NULL) all of a matrix. */
+/* Row sets to sum over: the rows of segment s, a window of them, or (off NULL) all of a matrix. */
 struct cs_row_sets {
     const int64_t *off;
     int64_t        rows;
-    int32_t        n;            /* how many sets */
-    int64_t        window;       /* at most so many rows, 0: all */
-    bool           centre;       /* those in the middle, else the first */
+    int32_t        n;            /* number of sets */
+    int64_t        window;       /* maximum number of rows, 0: all */
+    bool           centre;       /* the rows in the centre, otherwise the first */
 };
 
 static inline cs_row_sets cs_all_rows(int64_t rows) { return { NULL, rows, 1, 0, false }; }
@@ -82,18 +82,19 @@ template <int K, class G> struct cs_sum_chunks {
     }
 };
 
-enum { CS_SUMS_KEPT = 2 };       /* doubles per column at the end of the scratch, for the op */
+enum { CS_SUMS_KEPT = 2 };       /* doubles per column that stay at the end of the scratch, for the
+                                  * op */
 
 /**
  * cs_sum_rows - K sums per set of rows and column
  *
- * f        f(s, r, j, v) adds what row r gives for column j to v[0 .. K-1]
- * g        g(s, j, v, n) takes the sums of set s, which has n rows
+ * f        f(s, r, j, v) adds row r's terms for column j to v[0 .. K-1]
+ * g        g(s, j, v, n) receives the sums of set s, which has n rows
  */
 template <int K, class F, class G>
 static void cs_sum_rows(cs_backend *be, cs_row_sets q, int32_t cols, F f, G g, CS_CALLER)
 {
-    enum { ROWS = 512 };         /* worth a chunk of its own */
+    enum { ROWS = 512 };         /* enough for a chunk of its own */
     cs_cuda *cu = cs_cuda_of(be);
     if (q.n <= 0 || cols <= 0)
         return;
@@ -111,12 +112,12 @@ static void cs_sum_rows(cs_backend *be, cs_row_sets q, int32_t cols, F f, G g, C
                 what);
 }
 
-/** cs_block_sum - over the threads of a block of CS_BLOCK along x; the sum is thread 0's */
+/** cs_block_sum - sum over the threads of a block of CS_BLOCK along x; thread 0 gets it */
 __device__ static inline double cs_block_sum(double v)
 {
     __shared__ double warp[CS_WARPS];
     v = cs_warp_sum(v);
-    __syncthreads();             /* whoever summed before has read */
+    __syncthreads();             /* all have read the previous sum */
     if (threadIdx.x % CS_WARP == 0)
         warp[threadIdx.x / CS_WARP] = v;
     __syncthreads();
@@ -126,7 +127,7 @@ __device__ static inline double cs_block_sum(double v)
     return v;
 }
 
-enum { CS_SUM_BLOCKS = CS_BLOCK };   /* one thread adds each block's sum in the end */
+enum { CS_SUM_BLOCKS = CS_BLOCK };   /* one thread adds the blocks' sums at the end */
 
 template <class F> static __global__ void cs_sum_all_kernel(F f, int64_t rows, int32_t cols,
                                                             double *part)
