@@ -15,7 +15,7 @@
 #include "io/html.h"
 
 enum { N_PROB = CS_PROB_BINS, N_LENGTH = CS_HTML_LENGTHS };
-enum { MOST_ROWS = 100, MOST_MATRIX = 24, CURVE_POINTS = 200 };
+enum { MOST_ROWS = 100, MOST_MATRIX = 24, CURVE_POINTS = 200, RELOAD = 10 };
 
 struct page {
     const cs_eval_report *r;
@@ -85,6 +85,9 @@ static int summary(struct page *p, double seconds, const char *command)
 
     for (int64_t i = 0; i < p->s->n; i++)
         n_base += (uint64_t)p->s->length[i];
+    if (p->r->live)
+        CS_TRY(cs_outfile_printf(p->out, "<p>The training is running. This page reloads itself "
+                   "every %d s.</p>\n", RELOAD));
     CS_TRY(cs_outfile_printf(p->out, "<p>%lld records with %llu bases, of which %lld have a class "
                "of the model.", (long long)p->s->n, (unsigned long long)n_base,
                (long long)p->f.n));
@@ -522,7 +525,8 @@ int cs_eval_html(const cs_eval_report *r, cs_outfile *out, double seconds, const
     struct page p = { .r = r, .s = &r->scores[0], .out = out };
 
     CS_TRY(eval_html_prepare(&p));
-    CS_TRY(cs_html_begin(p.out, r->course != NULL ? "chordseq train" : "chordseq eval"));
+    CS_TRY(cs_html_begin_live(p.out, r->course != NULL ? "chordseq train" : "chordseq eval",
+                              r->live ? RELOAD : 0));
     CS_TRY(summary(&p, seconds, command));
     CS_TRY(course(&p));
     CS_TRY(folds(&p));

@@ -18,6 +18,7 @@ typedef struct cs_eval_report {
     int              n_piece, n_bin;
     double           tolerance;
     bool             raw;        /* predictions are uncalibrated */
+    bool             live;       /* of a training that runs: the page reloads itself */
     const cs_eval_ranks *ranks;
     const char      *course;     /* of a page at the end of training: the rows of the run's table
                                   * (train/table.h); NULL: there was none */

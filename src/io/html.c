@@ -53,13 +53,20 @@ out:
 
 int cs_html_begin(cs_outfile *f, const char *title)
 {
+    return cs_html_begin_live(f, title, 0);
+}
+
+int cs_html_begin_live(cs_outfile *f, const char *title, int seconds)
+{
     int rc = CS_OK;
 
     CS_TRY(cs_outfile_printf(f, "<!DOCTYPE html>\n<html lang=\"en\"><head>"
                "<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" "
                "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-               "<title>"));
+               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"));
+    if (seconds > 0)
+        CS_TRY(cs_outfile_printf(f, "<meta http-equiv=\"refresh\" content=\"%d\">\n", seconds));
+    CS_TRY(cs_outfile_printf(f, "<title>"));
     CS_TRY(cs_html_text(f, title));
     CS_TRY(cs_outfile_printf(f, "</title>\n<style>\n%s</style></head>\n<body>\n<h1>", style));
     CS_TRY(cs_html_text(f, title));

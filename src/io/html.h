@@ -7,6 +7,8 @@
 /** cs_html_begin - up to the title on the page; its policy forbids loading and scripts; colours
  * follow the browser's light or dark mode, and are light in print */
 int cs_html_begin(cs_outfile *f, const char *title) CS_MUST_CHECK;
+/** cs_html_begin_live - the same of a page that the browser loads again after so many seconds */
+int cs_html_begin_live(cs_outfile *f, const char *title, int seconds) CS_MUST_CHECK;
 int cs_html_end(cs_outfile *f) CS_MUST_CHECK;
 
 /** cs_html_text - escaped text: markup is escaped, control characters and bytes that are not UTF-8

@@ -236,15 +236,15 @@ out:
 }
 
 static int write_page(const cs_judged *j, cs_model *m, const cs_scores *scores, bool raw,
-                      double seconds)
+                      bool live, double seconds)
 {
     int rc = CS_OK;
     cs_outfile *out = NULL;
     cs_eval_ranks ranks = { 0 };
     const cs_eval_report r = {
-        .model = m, .scores = scores, .raw = raw, .bin = edge, .n_bin = N_EDGE, .ranks = &ranks,
-        .fold = j->fold, .n_fold = j->n_fold, .course = j->course, .regression = j->regression,
-        .bag = j->bag,
+        .model = m, .scores = scores, .raw = raw, .live = live, .bin = edge,
+        .n_bin = N_EDGE, .ranks = &ranks, .fold = j->fold, .n_fold = j->n_fold,
+        .course = j->course, .regression = j->regression, .bag = j->bag,
     };
 
     CS_TRY(cs_eval_ranks_init(&ranks, m, j->path, j->classes));
@@ -260,7 +260,7 @@ out:
 
 int cs_evaluate_page(const cs_judged *j, cs_model *m, const cs_scores *scores)
 {
-    return write_page(j, m, scores, true, 0);
+    return write_page(j, m, scores, true, true, 0);
 }
 
 /* Of the probabilities that the model gives from now on, or those of a cross-validation. */
@@ -273,10 +273,10 @@ static int last_page(const cs_judged *j, cs_model *m)
     if (j->html == NULL)
         return CS_OK;
     if (j->scores != NULL)
-        return write_page(j, m, j->scores, true, 0);
+        return write_page(j, m, j->scores, true, false, 0);
     cs_scores_for(&scores, m);
     CS_TRY(evaluate_valid(m, j->valid, j->batch_tokens, false, &scores));
-    rc = write_page(j, m, &scores, false, cs_now_s() - began);
+    rc = write_page(j, m, &scores, false, false, cs_now_s() - began);
 out:
     cs_scores_release(&scores);
     return rc;

@@ -131,7 +131,8 @@ const cs_opt cs_stated_table[] = {
     { .type = CS_OPT_OUT, .name = "html", STATED(html), .arg = "FILE",
       .help = "HTML report of the validation, also while training",
       .man = "Balanced accuracy by epoch beside the baselines, classes, confusion matrix, ROC "
-             "curves, lengths, confidence. It is written after validations and at the end, when "
-             "probabilities are calibrated. Only for sequence classes." },
+             "curves, lengths, confidence. It is written after validations, when it reloads "
+             "itself in the browser every 10 s, and at the end, when probabilities are "
+             "calibrated. Only for sequence classes." },
     { .type = CS_OPT_END }
 };

@@ -37,6 +37,7 @@ T 'the page has a row per fold' sh -c '[ "$(grep -c "<h2>Cross-validation</h2>" 
 T 'without a budget of time: the same bytes again' sh -c 'for f in once again; do "$@" -q --preset fast --folds 2 -o $f.m mixed.fa &&
     chordseq model show $f.m | sed -n "s/^sha256.//p" > $f.sum || exit 1; done && cmp once.sum again.sum' - $cross
 T 'eval tells of the cross-validation' sh -c 'chordseq eval -m cross.m --label-key class mixed.fa 2>&1 > eval.tsv | grep -q "its cross-validation gave"'
+mv cross.html ended.html
 rm -f cross.*
 # refused WORDS OPTION...: in one sentence
 refused() { words=$1; shift; T "refused: $words" sh -c 'w=$1; shift; ! "$@" 2> err && [ "$(wc -l < err)" = 1 ] &&
@@ -54,6 +55,8 @@ T 'a page of a run that is not at its end' sh -c '"$@" 2> told && grep -q paused
     grep -q "<h2>The course of the training</h2>" live.html && grep -q "<h2>How long</h2>" live.html' - \
     chordseq train -@ 1 --label-key class --preset none --tokenizer.k 2 --encoder.max-len 128 --encoder.track 2 --encoder.hidden 8 \
     -B 2k --epochs 20 --stop-after 20 --html live.html -o live.m mixed.fa
+T 'the browser loads it again' sh -c '[ "$(grep -c "http-equiv=.refresh. content=.10." live.html)" = 1 ] &&
+    [ "$(grep -c "This page reloads itself every 10 s" live.html)" = 1 ] && ! grep -q refresh ended.html'
 T 'its bases are those of the records' sh -c '[ "$(grep -c "<p>24 records with 1920 bases, of which 24 have a class" live.html)" = 1 ]'
 
 # ---- logs ----------------------------------------------------------------------------------------
