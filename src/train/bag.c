@@ -10,9 +10,10 @@
 #include "registry.h"
 #include "train/baseline.h"
 
-/* Maximum share of a time budget for the bag (1/N); multiple of a budget in bases, which takes
- * about as long; validations without improvement until early stopping. */
-enum { SHARE = 3, TIMES = 10, PATIENCE = 3 };
+/* Maximum share of a time budget for the bag; multiple of a budget in bases, which takes about as
+ * long. Where the bag stops improving, annealing ends it before. */
+static const double SHARE = 2.0 / 3;
+enum { TIMES = 10 };
 
 /* Smaller changes vanish in four decimals. */
 static const double TIE = 5e-5;
@@ -79,7 +80,7 @@ static int bag_run(const cs_bag_spec *s, cs_backend *be, cs_train_opt *opt, cs_t
     o.warmup = own.warmup;
     o.ema = own.ema;
     o.clip = own.clip;
-    o.patience = opt->keep_last ? 0 : PATIENCE;
+    o.patience = opt->keep_last ? 0 : own.patience;
     o.checkpoint_path = NULL;
     o.metrics_path = o.steps_path = o.events_path = NULL;
     o.resume = false;
@@ -123,7 +124,7 @@ int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
     if (o.budget.n_base < INT64_MAX / TIMES)
         o.budget.n_base *= TIMES;
     if (o.budget.seconds > 0)
-        o.budget.seconds = o.spent + (o.budget.seconds - o.spent) / SHARE;
+        o.budget.seconds = o.spent + (o.budget.seconds - o.spent) * SHARE;
     cs_train_state_init(&bag);
     bag.regression = st->regression;
     int rc = bag_run(s, be, &o, &bag);

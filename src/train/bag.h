@@ -13,8 +13,8 @@ typedef struct cs_bag_spec {
     const cs_taxa_args   *taxa;
     const cs_train_args  *learn; /* copied, except settings of the preset fast */
     const cs_feed        *feed;  /* its samplers and weights */
-    const cs_train_opt   *opt;   /* the bag gets at most a third of a time budget, ten times a
-                                  * budget in bases */
+    const cs_train_opt   *opt;   /* the bag gets at most two thirds of a time budget, ten times
+                                  * a budget in bases */
     cs_strands            strands;
     cs_model             *network; /* receives the bag as its composition path, or NULL */
     double                rate;  /* factor on that path's learning rate */

@@ -41,6 +41,9 @@ typedef struct cs_train_state {
     double  valid_seconds;       /* of the longest validation so far */
     double  done_before;         /* budget share at the start of the present epoch */
     double  done_first;          /* budget share at the start of the run */
+    double  best_done;           /* budget share at the best epoch */
+    double  anneal_from;         /* budget share from which the schedule runs faster ... */
+    double  anneal_rate;         /* ... by this factor; 0: not yet */
     double  regression, bag;     /* balanced accuracy of the baselines; NaN: unknown */
     int64_t n_base;              /* trained on in all steps */
     double  peak_share;          /* of the processor's peak in the last epoch; NaN: unknown */

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/cpu.h"
@@ -19,6 +18,7 @@
 #include "base/rng.h"
 #include "eval/metrics.h"
 #include "nn/exec/session.h"
+#include "train/best.h"
 #include "train/count.h"
 #include "train/optim.h"
 #include "train/parallel.h"
@@ -309,6 +309,7 @@ static int keep_best(struct learner *l, const cs_metrics *f)
     st->best_accuracy = l->m->head->is_class || l->m->head->is_labels ? f->accuracy : f->within;
     st->best_balanced = f->balanced;
     st->best_epoch = st->epoch + 1;
+    st->best_done = l->done;
     st->n_bad = 0;
     free(l->m->training);
     l->m->training = l->o->describe != NULL ? l->o->describe(l->o->arg, st) : NULL;
@@ -342,6 +343,13 @@ static int take_metrics(struct learner *l, cs_metrics *f)
     return rc;
 }
 
+/* Without progress a run with a budget anneals, others end. */
+static bool gives_up(struct learner *l)
+{
+    return l->o->patience > 0 && l->st->n_bad >= l->o->patience && l->st->anneal_rate <= 0 &&
+           !cs_pace_anneal(&l->pace, l->st, l->done);
+}
+
 /* Report the epoch, on rank 0, which alone has its metrics. */
 static int evaluate_epoch(struct learner *l)
 {
@@ -365,7 +373,7 @@ static int evaluate_epoch(struct learner *l)
     begin_epoch(st, l->done);
     st->done = st->epoch >= o->n_epoch || l->done >= 1 ||
                (o->max_steps > 0 && st->step >= o->max_steps) ||
-               (o->patience > 0 && st->n_bad >= o->patience) || good_enough(l);
+               gives_up(l) || good_enough(l);
 out:
     cs_metrics_release(&f);
     return rc;
@@ -374,11 +382,16 @@ out:
 static int finish_epoch(struct learner *l)
 {
     int rc = CS_OK;
+    const bool anneals = l->st->anneal_rate > 0;
 
     if (l->rank == 0)
         CS_TRY(evaluate_epoch(l));
     if (l->parallel != NULL)
         CS_TRY(cs_parallel_state(l->parallel, l->st));
+    if (!anneals && l->st->anneal_rate > 0) {
+        use_average(l, false);
+        CS_TRY(cs_best_restore(l->o, l->st, l->m));
+    }
     CS_TRY(save_together(l));
     l->stopped = l->st->done;
 out:
@@ -505,18 +518,6 @@ static int agree(struct learner *l)
     return rc;
 }
 
-/* A checkpoint has the last weights; the best ones are in the model file. */
-static int check_best(const struct learner *l)
-{
-    const char *path = l->o->model_path;
-
-    if (l->st->best_epoch == 0 || strcmp(path, "-") == 0 || access(path, F_OK) == 0)
-        return CS_OK;
-    return cs_fail(CS_EUSAGE, "the best model so far, of epoch %lld, is not at '%s'; give the "
-                   "same --output as the interrupted run, or omit --resume",
-                   (long long)l->st->best_epoch, path);
-}
-
 static int start(struct learner *l, cs_feed *feed)
 {
     int rc = CS_OK;
@@ -528,7 +529,7 @@ static int start(struct learner *l, cs_feed *feed)
         cs_optim_average_start(&l->m->ps);
     if (o->resume) {
         CS_TRY(cs_checkpoint_load(o->checkpoint_path, &l->m->ps, o->ema > 0, st, o->recipe));
-        CS_TRY(check_best(l));
+        CS_TRY(cs_best_check(o, st));
     }
     st->seconds += o->spent;
     l->done = cs_pace_done(&l->pace, st, st->seconds);

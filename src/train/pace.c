@@ -11,6 +11,9 @@
 enum { VALIDATIONS = 12, EACH = 5, PARTS = 1 << 20 };
 static const double UNTIMED = 0.05;
 
+/* Annealing takes at least this share of the budget. */
+static const double ANNEAL_LEAST = 0.02;
+
 int cs_budget_parse(const char *text, cs_budget *b)
 {
     static const struct { char unit; double seconds; } times[] = {
@@ -45,17 +48,31 @@ int cs_budget_check(const cs_budget *b, double spent)
                    b->seconds);
 }
 
-double cs_pace_done(const cs_pace *p, const cs_train_state *st, double clock)
+static double pace_spent(const cs_budget *b, const cs_train_state *st, double clock)
 {
-    const cs_budget *b = &p->budget;
-
-    if (!cs_budget_set(b))
-        return 0;
     if (b->n_base > 0)
-        return fmin(1, (double)st->n_base / (double)b->n_base);
+        return (double)st->n_base / (double)b->n_base;
     /* Once to validate, once to calibrate. */
     const double last = st->valid_seconds > 0 ? 2 * st->valid_seconds : UNTIMED * b->seconds;
-    return fmin(1, clock / fmax(b->seconds - last, 0.1 * b->seconds));
+    return clock / fmax(b->seconds - last, 0.1 * b->seconds);
+}
+
+double cs_pace_done(const cs_pace *p, const cs_train_state *st, double clock)
+{
+    if (!cs_budget_set(&p->budget))
+        return 0;
+    const double spent = pace_spent(&p->budget, st, clock), past = spent - st->anneal_from;
+    return fmin(1, st->anneal_rate > 0 ? st->anneal_from + fmax(0, past) * st->anneal_rate : spent);
+}
+
+bool cs_pace_anneal(const cs_pace *p, cs_train_state *st, double done)
+{
+    if (!cs_budget_set(&p->budget) || p->schedule.kind == CS_DECAY_CONSTANT ||
+        st->anneal_rate > 0 || done >= 1)
+        return false;
+    st->anneal_from = done;
+    st->anneal_rate = fmax(1, (1 - done) / fmax(st->best_done - st->done_first, ANNEAL_LEAST));
+    return true;
 }
 
 double cs_pace_factor(const cs_pace *p, int64_t t, double done)

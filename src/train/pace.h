@@ -26,12 +26,20 @@ typedef struct cs_pace {
 int cs_budget_check(const cs_budget *b, double spent) CS_MUST_CHECK;
 
 /**
- * cs_pace_done - spent share of the budget, 0 .. 1; a time budget reserves the last validation and
- * calibration
+ * cs_pace_done - position in the schedule, 0 .. 1: the spent share of the budget, or more after
+ * cs_pace_anneal(); a time budget reserves the last validation and calibration
  *
  * clock    seconds of the run so far
  */
 double cs_pace_done(const cs_pace *p, const cs_train_state *st, double clock);
+/**
+ * cs_pace_anneal - without progress since st->best_done: do the rest of the schedule in the time
+ * that the best model took, or less where the budget has less
+ *
+ * done     the present position
+ * Returns  false if there is nothing to anneal: no budget, a constant rate, or annealing already
+ */
+bool cs_pace_anneal(const cs_pace *p, cs_train_state *st, double done);
 /** cs_pace_factor - factor on --lr in step `t` at the spent share `done` */
 double cs_pace_factor(const cs_pace *p, int64_t t, double done);
 /** cs_pace_validates - end the epoch now? At the end of the budget, and a dozen times before,

@@ -71,7 +71,9 @@ const cs_opt cs_train_table[] = {
       .help = "number of steps; 0: by epochs", .min = 0,
       .max = 1e12 },
     { .type = CS_OPT_INT, .name = "patience", LEARN(patience), .arg = "NUM", .def = "0",
-      .help = "early stopping: epochs without improvement; 0: never", .min = 0, .max = 1e6 },
+      .help = "early stopping: epochs without improvement; 0: never",
+      .man = "With --budget training returns to the best weights instead, does the rest of the "
+             "schedule in the time that they took, and ends.", .min = 0, .max = 1e6 },
     { .type = CS_OPT_INT, .name = "seed", LEARN(seed), .arg = "NUM", .def = "1",
       .help = "random seed", .min = 0, .max = 9e15 },
     { .type = CS_OPT_END }

@@ -27,7 +27,8 @@ typedef struct cs_train_opt {
     int64_t     max_steps;       /* end of the whole run and of its schedule; 0: by epochs */
     int64_t     stop_after;      /* pause after so many steps of this run; 0: never */
     bool        keep_last;       /* write the latest model, though the best may be another */
-    int64_t     patience;        /* epochs without improvement; 0: any number */
+    int64_t     patience;        /* epochs without improvement until annealing, or without a budget
+                                  * until the end; 0: any number */
     double      stop_at;         /* end when the validation is as good as this; 0: never */
     double      max_seconds;     /* pause after so long; 0: never */
     cs_budget   budget;          /* ends the run in place of n_epoch and max_steps; schedule and

@@ -228,6 +228,14 @@ easy="chordseq train -@ 1 --label-key class --split-by organism all.fa"
 T 'fast, beside a regression' sh -c '"$@" --preset fast --budget 200k -o fast.m --metrics fast.tsv 2> told &&
     grep -q "regression on 5-mers: balanced accuracy [01]" told && grep -q "bag of words, epoch 1: loss .*best" told' - $easy
 T 'it learns' sh -c 'tail -n 1 fast.tsv | awk "{ exit !(\$8 > 0.9) }"'
+less="$easy --preset fast --patience 2 --budget 200k"
+T 'without progress it anneals' sh -c '"$@" -o annealed.m --metrics annealed.tsv 2> told &&
+    [ "$(grep -c "^chordseq: bag of words: no improvement since epoch [0-9]*; annealing$" told)" = 1 ]' - $less
+T 'and ends early, with a rate of almost nothing' sh -c 'tail -n 1 annealed.tsv | awk "{ exit !(\$3 < 1e-4) }" &&
+    [ $((2 * $(tail -n 1 annealed.tsv | cut -f 2))) -lt "$(tail -n 1 fast.tsv | cut -f 2)" ]'
+T 'paused while it anneals' $less -q -o later.m --stop-after $(($(tail -n 1 annealed.tsv | cut -f 2) - 1))
+T 'gone on' $less -q -o later.m --resume
+T 'the same tensors' [ "$(sum annealed.m)" = "$(sum later.m)" ]
 T 'the model keeps preset and baseline' sh -c 'chordseq model show fast.m > card && grep -q "training.preset.fast$" card &&
     grep -q "training.baseline_regression_balanced" card && grep -q "^strand.both" card'
 T 'nothing but a budget is given' sh -c '"$@" --budget 300k -o easy.m 2> told && grep -q "^chordseq: bag of words, ep" told &&

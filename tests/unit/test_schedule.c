@@ -93,11 +93,38 @@ static void test_pace(void **state)
     assert_false(cs_pace_validates(&p, &st, 0.5));
 }
 
+/* Without progress since an eighth of the budget, the schedule's rest takes as long. */
+static void test_anneal(void **state)
+{
+    cs_train_state st = { .done_first = 0.125, .best_done = 0.25 };
+    cs_pace p = { .schedule = { .kind = CS_DECAY_CONSTANT } };
+
+    (void)state;
+    assert_false(cs_pace_anneal(&p, &st, 0.5));
+    assert_int_equal(cs_budget_parse("1M", &p.budget), CS_OK);
+    const double all = (double)p.budget.n_base;
+    assert_false(cs_pace_anneal(&p, &st, 0.5));
+    p.schedule.kind = CS_DECAY_COSINE;
+    assert_false(cs_pace_anneal(&p, &st, 1));
+    st.n_base = llround(all / 2);
+    assert_true(st.anneal_rate <= 0 && fabs(cs_pace_done(&p, &st, 0) - 0.5) < 1e-6);
+    assert_true(cs_pace_anneal(&p, &st, 0.5));
+    assert_true(fabs(cs_pace_done(&p, &st, 0) - 0.5) < 1e-6);
+    st.n_base = llround(all * (0.5 + 0.0625));
+    assert_true(fabs(cs_pace_done(&p, &st, 0) - 0.75) < 1e-5);
+    st.n_base = llround(all * (0.5 + 0.126));
+    assert_true(cs_pace_done(&p, &st, 0) >= 1);
+    assert_false(cs_pace_anneal(&p, &st, 0.75));
+    /* It never takes longer than the budget. */
+    st = (cs_train_state){ .best_done = 0.9, .n_base = llround(all) };
+    assert_true(cs_pace_anneal(&p, &st, 0.95) && cs_pace_done(&p, &st, 0) >= 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_warmup), cmocka_unit_test(test_decay), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_pace),
+        cmocka_unit_test(test_pace), cmocka_unit_test(test_anneal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
