@@ -2,44 +2,75 @@
  * cram_guard.c - check what CRAM and BAM files declare before htslib allocates it.
  *
  * DESIGN
- * htslib allocates what a header declares, so that some hundred bytes may ask for gigabytes. Here
- * the headers of containers, blocks and slices are read once more, some containers ahead of htslib.
- * Data are passed over, except for slice headers and lengths of reads that are constants. A slice
- * may declare more than its bytes suggest, as constant data compress to nothing, but only up to
- * the limits below. Blocks must lie in their container: htslib reads them in sequence, and would
+ * htslib allocates what a file declares, so that some hundred bytes may ask for gigabytes. Here
+ * the headers of containers, blocks and slices are read once more, some containers ahead of htslib,
+ * or, of a pipe, container by container before htslib receives them. Data are passed over, except
+ * for slice headers, compression headers, the lengths of reads, and sizes that a codec repeats. A
+ * slice may declare more than its bytes suggest, as constant data compress to nothing, but only up
+ * to the limits below. Blocks must lie in their container: htslib reads them in sequence, and would
  * else read something else than was checked. Layout: CRAM specification 2.1 and 3.0, sections 7
- * and 8.
+ * and 8; CRAM codecs 3.1.
+ *
+ * Compressed blocks that matter are unpacked by htslib, from memory, through a handle of its own:
+ * an empty CRAM 2.1 file, whose blocks differ from those of 3.x only by their missing checksums.
  */
+/* long: one walk over one format, from files and streams */
 #include "io/cram_guard.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <htslib/bgzf.h>
+#include <htslib/cram.h>
+#include <htslib/hfile.h>
 
 #include "base/file.h"
 #include "base/mem.h"
 
-enum { BUF_BYTES = 4096, HEAD_BYTES = 26, RAW = 0, CRC_BYTES = 4 };
-enum { COMPRESSION_HEADER = 1, SLICE_HEADER = 2, HUFFMAN = 3 };
+enum { BUF_BYTES = 4096, HEAD_BYTES = 26, RAW = 0, CRC_BYTES = 4, PIECE = 1 << 16 };
+/* Codecs of integers (section 13); later ones are of CRAM 4. */
+enum { AS_EXTERNAL = 1, AS_HUFFMAN = 3, AS_BETA = 6 };
+/* Codecs of blocks that repeat the size of their data. */
+enum { RANS_4X8 = 4, RANS_NX16, ARITHMETIC, FQZCOMP, NAMES, NO_SIZE = 0x10 };
 /* Free of suspicion, and more than that in proportion to compressed bytes. */
 enum { FREE_RECORDS = 1 << 20, FREE_BYTES = 1 << 28, PER_BYTE = 64 };
+/* Not an id, which has 32 bits. */
+#define NO_ID INT64_MIN
+/* htslib's threads have twice their number of slices in hand. */
+enum { SLICES_PER_THREAD = 2, SLICES_AHEAD = 4 };
 /* What deflate can expand a byte to. */
 enum { DEFLATE_RATIO = 1032, LEAST_REFERENCE = 9 };
 
+static const char empty_cram[] = "CRAM\2\1--------------------" "\24\0\0\0\0\0\0\0\0\0\1\0"
+                                 "\0\0\0\17\17\13\0\0\0@HD\tVN:1.6\n";
+
 struct cs_cram_guard {
     const char *path;
-    int         fd;              /* -1: nothing to check, or no longer */
+    int         fd;              /* of a regular file, or -1 */
+    cs_cram_read *read;          /* of a stream, or NULL */
+    void       *arg;
+    int64_t     size;            /* of the file */
     int         major;
     int         ahead;
     int64_t    *begin;           /* [ahead] of the containers checked last, a ring */
-    int64_t     n;               /* containers checked */
-    int64_t     at;              /* where the next byte of buf lies */
+    int64_t     n;               /* containers checked since the beginning or the last jump */
+    bool        headed;          /* the header's container, which is the first, is checked */
     bool        cut;             /* the file ends within a header */
+    const unsigned char *p, *end;   /* bytes in hand; the first one lies at `at` */
+    int64_t     at;
+    bool        unpacked;        /* these are all, from a compressed block */
     unsigned char buf[BUF_BYTES];
-    size_t      n_buf, i_buf;
+    unsigned char *window;       /* of a stream: the bytes not yet passed on */
+    size_t      n_window, cap_window, n_passed;
+    bool        no_memory;       /* for the window */
+    int64_t     base;            /* where the window begins */
+    cram_fd    *decoder;         /* or NULL */
+    /* The lengths of reads in the present container. */
+    int64_t     longest;         /* by the codec's parameters, else 0 */
+    int64_t     lengths_id;      /* of the blocks that hold them, or NO_ID */
 };
 
 /* What a container's header says. */
@@ -57,25 +88,54 @@ static void go_to(cs_cram_guard *g, int64_t at)
 {
     const int64_t step = at - g->at;
 
-    if (step >= 0 && step <= (int64_t)(g->n_buf - g->i_buf))
-        g->i_buf += (size_t)step;
+    if (step >= 0 && step <= (int64_t)(g->end - g->p))
+        g->p += step;
     else
-        g->i_buf = g->n_buf = 0;
+        g->p = g->end = NULL;
     g->at = at;
+}
+
+/* Read a stream up to an offset; false: it ends earlier, or there is no memory. */
+static bool reach_stream(cs_cram_guard *g, int64_t to)
+{
+    while (g->base + (int64_t)g->n_window < to) {
+        g->no_memory = cs_grow((void **)&g->window, &g->cap_window, g->n_window + PIECE, 1)
+                       != CS_OK;
+        if (g->no_memory)
+            return false;
+        const int64_t n = g->read(g->arg, (char *)g->window + g->n_window, PIECE);
+        if (n <= 0)
+            return false;
+        g->n_window += (size_t)n;
+    }
+    return true;
+}
+
+/* Bytes from `at` on. */
+static void load(cs_cram_guard *g)
+{
+    if (g->unpacked) {
+        g->cut = true;
+    } else if (g->read) {
+        g->cut |= !reach_stream(g, g->at + 1);
+        g->p = g->cut ? NULL : g->window + (g->at - g->base);
+        g->end = g->cut ? NULL : g->window + g->n_window;
+    } else {
+        const ssize_t n = pread(g->fd, g->buf, sizeof g->buf, (off_t)g->at);
+        g->cut |= n <= 0;
+        g->p = g->buf;
+        g->end = g->buf + (n > 0 ? n : 0);
+    }
 }
 
 static unsigned byte(cs_cram_guard *g)
 {
-    if (g->i_buf == g->n_buf) {
-        const ssize_t n = pread(g->fd, g->buf, sizeof g->buf, (off_t)g->at);
-        g->cut |= n <= 0;
-        g->i_buf = 0;
-        g->n_buf = n > 0 ? (size_t)n : 0;
-    }
+    if (g->p == g->end)
+        load(g);
     if (g->cut)
         return 0;
     g->at++;
-    return g->buf[g->i_buf++];
+    return *g->p++;
 }
 
 static int64_t little(cs_cram_guard *g)
@@ -146,27 +206,51 @@ static bool is_too_many(int64_t n, int64_t limit, int64_t n_bytes)
     return n < 0 || (n > limit && n / PER_BYTE > n_bytes);
 }
 
-/* The compression header: lengths of reads, where these are constants of a Huffman code. */
-static int check_lengths(cs_cram_guard *g, const struct container *c)
+/* The longest read that a codec of lengths allows, or the block that holds the lengths. */
+static int read_lengths_codec(cs_cram_guard *g, const struct container *c, int64_t codec,
+                              int64_t next)
 {
+    if (g->longest > 0 || g->lengths_id != NO_ID)
+        return cram_guard_refuse(g, "codecs of read lengths", c->begin, 2);
+    if (codec == AS_EXTERNAL) {
+        g->lengths_id = itf8(g);
+    } else if (codec == AS_BETA) {
+        const int64_t offset = itf8(g), n_bit = itf8(g);
+        g->longest = n_bit < 0 || n_bit > 30 || offset < 0 ? INT32_MAX
+                   : (INT64_C(1) << n_bit) - 1 - offset;
+    } else if (codec == AS_HUFFMAN) {
+        for (int64_t k = itf8(g); k > 0 && g->at < next && !g->cut; k--) {
+            const int64_t length = itf8(g);
+            g->longest = length > g->longest ? length : g->longest;
+        }
+    } else if (codec > 0) {
+        return cs_fail(CS_EFORMAT, "'%s': the container at byte %lld has read lengths in codec "
+                       "%lld, which only early programs wrote; convert the file (samtools view "
+                       "-C)", g->path, (long long)c->begin, (long long)codec);
+    }
+    return is_too_many(g->longest, FREE_BYTES, c->length)
+        ? cram_guard_refuse(g, "bases of a read", c->begin, g->longest) : CS_OK;
+}
+
+/* The codecs of read lengths in a compression header, which ends at `end`. */
+static int check_codecs(cs_cram_guard *g, const struct container *c, int64_t end)
+{
+    int rc = CS_OK;
     const int64_t n_preserved = itf8(g);
 
     go_to(g, g->at + (n_preserved > 0 ? n_preserved : 0));
     (void)itf8(g);               /* bytes of the map */
-    for (int64_t n = itf8(g); n > 0 && !g->cut && g->at < c->data + c->length; n--) {
+    for (int64_t n = itf8(g); n > 0 && !g->cut && g->at < end; n--) {
         const unsigned first = byte(g), second = byte(g);
         const int64_t codec = itf8(g), n_bytes = itf8(g), next = g->at + n_bytes;
-        const bool constant = first == 'R' && second == 'L' && codec == HUFFMAN;
-        for (int64_t k = constant ? itf8(g) : 0; k > 0 && g->at < next; k--) {
-            const int64_t length = itf8(g);
-            if (is_too_many(length, FREE_BYTES, c->length))
-                return cram_guard_refuse(g, "bases of a read", c->begin, length);
-        }
+        if (first == 'R' && second == 'L')
+            CS_TRY(read_lengths_codec(g, c, codec, next));
         if (n_bytes < 0)
             break;
         go_to(g, next);
     }
-    return CS_OK;
+out:
+    return rc;
 }
 
 /* The header of a slice: its records, and blocks, which are added to *n_block with itself. */
@@ -186,30 +270,180 @@ static int check_slice(cs_cram_guard *g, const struct container *c, int64_t n_by
         return cram_guard_refuse(g, "records", c->begin, records);
     if (n < 0 || n > c->length)
         return cram_guard_refuse(g, "blocks of a slice", c->begin, n);
+    /* As if all were the longest; each factor is less than 2^32. */
+    if (is_too_many(records * g->longest, FREE_BYTES, c->length))
+        return cram_guard_refuse(g, "bases", c->begin, records * g->longest);
     return n_id < 0 || n_id > n_bytes ? cram_guard_refuse(g, "block ids", c->begin, n_id) : CS_OK;
 }
 
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* What a block's header says. */
+struct block { unsigned method, type; int64_t id, begin, data, packed, n; };
+
+/* A number of seven bits a byte, the highest first. */
+static int64_t seven_bits(cs_cram_guard *g)
+{
+    unsigned b;
+    uint64_t v = 0;
+
+    do {
+        b = byte(g);
+        v = v << 7 | (b & 0x7f);
+    } while ((b & 0x80) && v < UINT32_MAX);
+    return (int64_t)v;
+}
+
+/* Some codecs repeat the size of their data, and htslib allocates that one. */
+static int64_t size_again(cs_cram_guard *g, const struct block *b)
+{
+    if (b->n == 0 || b->packed == 0)
+        return b->n;
+    switch (b->method) {
+    case RANS_4X8:
+        (void)byte(g);           /* order */
+        (void)little(g);         /* packed bytes */
+        return little(g);
+    case RANS_NX16:
+    case ARITHMETIC:
+        return byte(g) & NO_SIZE ? b->n : seven_bits(g);
+    case FQZCOMP:
+        return seven_bits(g);
+    case NAMES:
+        return little(g);
+    default:
+        return b->n;
+    }
+}
+
+/* A handle with which htslib reads blocks from memory; NULL without memory. */
+static cram_fd *open_decoder(void)
+{
+    char *head = cs_alloc(sizeof empty_cram - 1, 1);
+    hFILE *fp = NULL;
+
+    if (head) {
+        memcpy(head, empty_cram, sizeof empty_cram - 1);
+        fp = hopen("mem:", "r:", head, sizeof empty_cram - 1);     /* frees it */
+    }
+    cram_fd *fd = fp ? cram_dopen(fp, "mem", "r") : NULL;
+    if (fp && !fd)
+        hclose_abruptly(fp);
+    return fd;
+}
+
+/* Copy [begin, begin + n) of the file; NULL: it ends earlier, or without memory. */
+static char *copy_bytes(cs_cram_guard *g, int64_t begin, size_t n)
+{
+    const bool there = g->read ? reach_stream(g, begin + (int64_t)n)
+                     : begin + (int64_t)n <= g->size;
+    char *copy = there ? cs_alloc(n, 1) : NULL;
+
+    if (copy && g->read)
+        memcpy(copy, g->window + (begin - g->base), n);
+    for (size_t i = 0; copy && !g->read && i < n;) {
+        const ssize_t got = pread(g->fd, copy + i, n - i, (off_t)begin + (off_t)i);
+        if (got <= 0) {
+            free(copy);
+            return NULL;
+        }
+        i += (size_t)got;
+    }
+    return copy;
+}
+
+/* A block's data; NULL if htslib could not read them either. */
+static cram_block *unpack(cs_cram_guard *g, const struct block *b)
+{
+    const size_t n = (size_t)(b->data + b->packed - b->begin);
+    char *copy;
+
+    if (!g->decoder && !(g->decoder = open_decoder()))
+        return NULL;
+    if (!(copy = copy_bytes(g, b->begin, n)))
+        return NULL;
+    hFILE *fp = hopen("mem:", "r:", copy, n), *own = cram_fd_get_fp(g->decoder);
+    if (!fp)
+        return NULL;
+    cram_fd_set_fp(g->decoder, fp);
+    cram_block *data = cram_read_block(g->decoder);
+    cram_fd_set_fp(g->decoder, own);
+    hclose_abruptly(fp);
+    if (data && cram_uncompress_block(data) < 0) {
+        cram_free_block(data);
+        return NULL;
+    }
+    return data;
+}
+
+/* Work on a block's data with `check`, wherever they are. */
+static int within(cs_cram_guard *g, const struct container *c, const struct block *b,
+                  int (*check)(cs_cram_guard *, const struct container *, int64_t end))
+{
+    if (b->method == RAW) {
+        go_to(g, b->data);
+        return check(g, c, b->data + b->n);
+    }
+    cram_block *data = unpack(g, b);
+    if (!data)
+        return CS_OK;            /* htslib will say why */
+    g->p = cram_block_get_data(data);
+    g->end = g->p + cram_block_get_uncomp_size(data);
+    g->at = 0;
+    g->unpacked = true;
+    const int rc = check(g, c, (int64_t)(g->end - g->p));
+    g->unpacked = g->cut = false;
+    g->p = g->end = NULL;
+    cram_free_block(data);
+    return rc;
+}
+
+/* The sum of read lengths in a block. */
+static int check_lengths(cs_cram_guard *g, const struct container *c, int64_t end)
+{
+    int64_t sum = 0;
+
+    while (g->at < end && !g->cut) {
+        const int64_t length = itf8(g);
+        sum += length > 0 ? length : 0;
+    }
+    return is_too_many(sum, FREE_BYTES, c->length) ? cram_guard_refuse(g, "bases", c->begin, sum)
+                                                   : CS_OK;
+}
+
 /* One block, of n_sum bytes with those before it in its slice; read_end receives where it ends. */
-static int check_block(cs_cram_guard *g, const struct container *c, int64_t *n_sum,
+static int check_block(cs_cram_guard *g, const struct container *c, bool first, int64_t *n_sum,
                        int64_t *n_block, int64_t *read_end)
 {
-    const unsigned method = byte(g), type = byte(g);
-    (void)itf8(g);               /* id */
-    const int64_t packed = itf8(g), n = itf8(g), data = g->at;
+    struct block b = { .begin = g->at };
 
-    *read_end = data + packed + (g->major >= 3 ? CRC_BYTES : 0);
-    *n_sum = type == SLICE_HEADER ? n : *n_sum + n;
+    b.method = byte(g);
+    b.type = byte(g);
+    b.id = itf8(g);
+    b.packed = itf8(g);
+    b.n = itf8(g);
+    b.data = g->at;
+    *read_end = b.data + b.packed + (g->major >= 3 ? CRC_BYTES : 0);
+    *n_sum = b.type == MAPPED_SLICE ? b.n : *n_sum + b.n;
     if (g->cut)
         return CS_OK;
-    if (packed < 0 || (g->n > 0 && *read_end > c->data + c->length))
-        return cram_guard_refuse(g, "bytes of a block", c->begin, packed);
-    if (n < 0 || is_too_many(*n_sum, FREE_BYTES, c->length))
-        return cram_guard_refuse(g, "bytes of uncompressed data", c->begin, n < 0 ? n : *n_sum);
-    if (type == SLICE_HEADER && method != RAW)
+    if (b.packed < 0 || (g->headed && *read_end > c->data + c->length))
+        return cram_guard_refuse(g, "bytes of a block", c->begin, b.packed);
+    if (b.n < 0 || is_too_many(*n_sum, FREE_BYTES, c->length))
+        return cram_guard_refuse(g, "bytes of uncompressed data", c->begin,
+                                 b.n < 0 ? b.n : *n_sum);
+    const int64_t again = size_again(g, &b);
+    if (again != b.n && !g->cut)
+        return cram_guard_refuse(g, "bytes in a codec", c->begin, again);
+    if (b.type == MAPPED_SLICE && b.method != RAW)
         return cram_guard_refuse(g, "compressed slice headers", c->begin, 1);
-    if (type == COMPRESSION_HEADER && method == RAW)
-        return check_lengths(g, c);
-    return type == SLICE_HEADER ? check_slice(g, c, packed, n_block) : CS_OK;
+    if (first)
+        return b.type == COMPRESSION_HEADER ? within(g, c, &b, check_codecs) : CS_OK;
+    if (b.type == MAPPED_SLICE) {
+        go_to(g, b.data);
+        return check_slice(g, c, b.packed, n_block);
+    }
+    return b.id == g->lengths_id ? within(g, c, &b, check_lengths) : CS_OK;
 }
 
 /* The first container may be longer than its blocks, and some writers declare less. */
@@ -219,11 +453,13 @@ static int check_blocks(cs_cram_guard *g, const struct container *c, int64_t *en
     int rc = CS_OK;
 
     *end = c->data + c->length;
+    g->longest = 0;
+    g->lengths_id = NO_ID;
     go_to(g, c->data);
     for (int64_t next; g->at < *end && !g->cut; n_seen++) {
-        CS_TRY(check_block(g, c, &n_sum, &n_owned, &next));
+        CS_TRY(check_block(g, c, n_seen == 0, &n_sum, &n_owned, &next));
         go_to(g, next);
-        if (g->n == 0) {
+        if (!g->headed) {
             *end = next > *end ? next : *end;
             break;
         }
@@ -247,23 +483,49 @@ static int check_next(cs_cram_guard *g)
         return cram_guard_refuse(g, "records", c.begin, c.records);
     CS_TRY(check_blocks(g, &c, &end));
     g->begin[g->n++ % g->ahead] = c.begin;
+    g->headed = true;
     go_to(g, end);
 out:
     return rc;
 }
 
-cs_cram_guard *cs_cram_guard_new(const char *path, int ahead)
+static cs_cram_guard *begin_guard(const char *path, int ahead)
 {
     cs_cram_guard *g = cs_xcalloc(1, sizeof *g);
 
     g->path = path;
-    g->ahead = ahead > 0 ? ahead : 1;
+    g->fd = -1;
+    g->ahead = ahead;
     g->begin = cs_xcalloc((size_t)g->ahead, sizeof *g->begin);
-    g->fd = strcmp(path, "-") != 0 && cs_file_size(path) >= 0 ? open(path, O_RDONLY | O_CLOEXEC)
-                                                              : -1;
-    for (int i = 0; g->fd >= 0 && i < 5; i++)
-        g->major = (int)byte(g); /* "CRAM" and the version's first number */
+    return g;
+}
+
+/* "CRAM" and the version's first number; then to the first container. */
+static void read_version(cs_cram_guard *g)
+{
+    for (int i = 0; i < 5; i++)
+        g->major = (int)byte(g);
     go_to(g, HEAD_BYTES);
+}
+
+static int check_version(const cs_cram_guard *g)
+{
+    return g->cut || g->major == 2 || g->major == 3 ? CS_OK
+        : cs_fail(CS_EFORMAT, "'%s' is CRAM of version %d; supported are 2 and 3 (samtools view "
+                  "-C converts)", g->path, g->major);
+}
+
+cs_cram_guard *cs_cram_guard_new(const char *path, int threads)
+{
+    struct stat st;
+    cs_cram_guard *g = begin_guard(path, SLICES_AHEAD + SLICES_PER_THREAD * threads);
+
+    if (strcmp(path, "-") == 0 || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return g;
+    g->fd = open(path, O_RDONLY | O_CLOEXEC);
+    g->size = st.st_size;
+    if (g->fd >= 0)
+        read_version(g);
     return g;
 }
 
@@ -273,20 +535,62 @@ void cs_cram_guard_free(cs_cram_guard *g)
         return;
     if (g->fd >= 0)
         (void)close(g->fd);      /* it was read */
+    if (g->decoder)
+        (void)cram_close(g->decoder);
+    free(g->window);
     free(g->begin);
     free(g);
 }
 
 int cs_cram_guard_reach(cs_cram_guard *g, int64_t at)
 {
-    int rc = CS_OK;
+    int rc = g->fd >= 0 ? check_version(g) : CS_OK;
 
-    if (g->fd >= 0 && g->major != 2 && g->major != 3)
-        return cs_fail(CS_EFORMAT, "'%s' is CRAM of version %d; supported are 2 and 3 (samtools "
-                       "view -C converts)", g->path, g->major);
     while (rc == CS_OK && g->fd >= 0 && !g->cut
            && (g->n < g->ahead || g->begin[g->n % g->ahead] <= at))
         rc = check_next(g);
+    return rc;
+}
+
+int cs_cram_guard_jump(cs_cram_guard *g, int64_t at)
+{
+    g->n = 0;
+    g->cut = false;
+    if (g->fd >= 0)
+        go_to(g, at);
+    return cs_cram_guard_reach(g, at);
+}
+
+cs_cram_guard *cs_cram_guard_stream(const char *path, cs_cram_read *read, void *arg)
+{
+    cs_cram_guard *g = begin_guard(path, 1);
+
+    g->read = read;
+    g->arg = arg;
+    read_version(g);
+    return g;
+}
+
+int cs_cram_guard_pass(cs_cram_guard *g, const char **p, size_t *n)
+{
+    int rc = CS_OK;
+
+    if (g->n_passed > 0)
+        memmove(g->window, g->window + g->n_passed, g->n_window - g->n_passed);
+    g->n_window -= g->n_passed;
+    g->base += (int64_t)g->n_passed;
+    g->p = g->end = NULL;
+    CS_TRY(check_version(g));
+    if (!g->cut)
+        CS_TRY(check_next(g));
+    g->cut |= !reach_stream(g, g->at);
+    if (g->no_memory)
+        return cs_fail(CS_EMEM, "out of memory for the container at byte %lld of '%s'",
+                       (long long)g->base, g->path);
+    g->n_passed = g->cut ? g->n_window : (size_t)(g->at - g->base);
+    *p = (const char *)g->window;
+    *n = g->n_passed;
+out:
     return rc;
 }
 

@@ -10,10 +10,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include <htslib/cram.h>
+#include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <htslib/sam.h>
 
 #include "base/mem.h"
+#include "io/cram_guard.h"
 #include "io/input_pump.h"
 #include "io/reference.h"
 
@@ -24,6 +27,7 @@ struct cs_pileup {
     sam_hdr_t     *header;
     hts_idx_t     *index;        /* or NULL */
     hts_itr_t     *itr;          /* of the region, or NULL: the whole file */
+    cs_cram_guard *guard;        /* of CRAM, or NULL */
     bam_mplp_t     plp;
     int64_t        from, to;     /* of the region */
     int32_t        last_tid;     /* of the read before, for the order */
@@ -69,12 +73,20 @@ static int unsorted(cs_pileup *p, const bam1_t *b)
     return CS_OK;
 }
 
+static int64_t pileup_tell(const cs_pileup *p)
+{
+    return (int64_t)htell(cram_fd_get_fp(p->fp->fp.cram));
+}
+
 /* A read for htslib's pileup: 0 or more, -1 at the end, less on errors. */
 static int read_one(void *data, bam1_t *b)
 {
     cs_pileup *p = data;
 
     for (;;) {
+        p->error = p->guard ? cs_cram_guard_reach(p->guard, pileup_tell(p)) : CS_OK;
+        if (p->error != CS_OK)
+            return -2;
         const int r = p->itr ? sam_itr_next(p->fp, p->itr, b) : sam_read1(p->fp, p->header, b);
         if (r == -1)
             return -1;
@@ -109,8 +121,22 @@ static int pileup_begin(cs_pileup *p)
     return CS_OK;
 }
 
+/* Before htslib allocates what the file declares. */
+static int check_sizes(cs_pileup *p)
+{
+    if (p->fp->format.format == bam)
+        return cs_bam_guard(p->path);
+    if (p->fp->format.format != cram)
+        return CS_OK;
+    p->guard = cs_cram_guard_new(p->path, p->opt.threads);
+    return cs_cram_guard_reach(p->guard, 0);
+}
+
 static int open_all(cs_pileup *p, const char *reference)
 {
+    int rc = CS_OK;
+
+    CS_TRY(check_sizes(p));
     if (p->fp->format.format == cram && reference && hts_set_fai_filename(p->fp, reference) != 0)
         return cs_fail(CS_EIO, "cannot use the reference '%s' for '%s'", reference, p->path);
     p->header = sam_hdr_read(p->fp);
@@ -124,7 +150,9 @@ static int open_all(cs_pileup *p, const char *reference)
     if (p->opt.threads > 0 && p->fp->format.format != sam
         && hts_set_threads(p->fp, p->opt.threads) < 0)
         return cs_fail(CS_EIO, "'%s': cannot start decompression threads", p->path);
-    return pileup_begin(p);
+    rc = pileup_begin(p);
+out:
+    return rc;
 }
 
 int cs_pileup_open(const char *path, struct htsFile *fp, const char *reference,
@@ -157,6 +185,7 @@ void cs_pileup_close(cs_pileup *p)
     sam_hdr_destroy(p->header);
     if (p->fp)
         hts_close(p->fp);        /* only read: all errors are reported already */
+    cs_cram_guard_free(p->guard);
     free(p->sample);
     free(p->path);
     free(p);
@@ -223,6 +252,9 @@ int cs_pileup_seek(cs_pileup *p, const char *contig, int64_t from, int64_t to)
     p->itr = sam_itr_queryi(p->index, tid, from, to);
     if (!p->itr)
         return cs_fail(CS_EFORMAT, "'%s': the index has no entry for '%s'", p->path, contig);
+    const int rc = p->guard ? cs_cram_guard_jump(p->guard, pileup_tell(p)) : CS_OK;
+    if (rc != CS_OK)
+        return rc;
     p->from = from;
     p->to = to;
     return pileup_begin(p);

@@ -20,9 +20,6 @@
 
 #include "io/cram_guard.h"
 
-/* htslib's threads have twice their number of slices in hand. */
-enum { SLICES_PER_THREAD = 2, SLICES_AHEAD = 4 };
-
 struct alignments {
     const char     *path;
     htsFile        *fp;
@@ -36,7 +33,7 @@ struct alignments {
     int             require, exclude;
     hts_idx_t      *index;
     hts_itr_t      *region;      /* or NULL: all */
-    cs_cram_guard  *guard;       /* of CRAM that is read from its beginning, or NULL */
+    cs_cram_guard  *guard;       /* of CRAM, or NULL */
     bool            keep_native; /* attach whole alignments */
     uint64_t        n_read;      /* all records, including skipped ones */
 };
@@ -93,6 +90,24 @@ int cs_alignment_flags(const char *text, int *flags)
                    "as UNMAP,DUP,SECONDARY", text);
 }
 
+/* Containers of regions, which lie apart, are checked at once; `v` lies in the last or behind. */
+static int check_regions(const struct alignments *a)
+{
+    int rc = CS_OK;
+    const hts_itr_t *itr = a->region;
+
+    for (int i = 0; a->guard && i < itr->n_off; i++) {
+        CS_TRY(cs_cram_guard_jump(a->guard, (int64_t)itr->off[i].u));
+        CS_TRY(cs_cram_guard_reach(a->guard, itr->read_rest ? INT64_MAX : (int64_t)itr->off[i].v));
+    }
+    if (a->guard && itr->nocoor) {
+        CS_TRY(cs_cram_guard_jump(a->guard, (int64_t)itr->nocoor_off));
+        rc = cs_cram_guard_reach(a->guard, INT64_MAX);
+    }
+out:
+    return rc;
+}
+
 /* Every region must be in this file: htslib would drop unknown ones. */
 static int find_regions(struct alignments *a)
 {
@@ -118,19 +133,18 @@ static int find_regions(struct alignments *a)
         memcpy(&list[i], &o->region[i], sizeof *list);
     a->region = list ? sam_itr_regarray(a->index, a->header, list, (unsigned)o->n_region) : NULL;
     free(list);
-    return a->region ? CS_OK : cs_fail(CS_EMEM, "'%s': out of memory for its regions", a->path);
+    return a->region ? check_regions(a)
+                     : cs_fail(CS_EMEM, "'%s': out of memory for its regions", a->path);
 }
 
 /* Before htslib allocates what the file declares. */
 static int check_sizes(struct alignments *a)
 {
-    const bool is_cram = a->fp->format.format == cram;
-
     if (a->fp->format.format == bam)
         return cs_bam_guard(a->path);
-    if (!is_cram || a->opt->n_region > 0)
+    if (a->fp->format.format != cram)
         return CS_OK;
-    a->guard = cs_cram_guard_new(a->path, SLICES_AHEAD + SLICES_PER_THREAD * a->threads);
+    a->guard = cs_cram_guard_new(a->path, a->threads);
     return cs_cram_guard_reach(a->guard, 0);
 }
 
@@ -232,7 +246,8 @@ static void count_skipped(const struct alignments *a)
 static int read_wanted(struct alignments *a)
 {
     for (;;) {
-        const int rc = a->guard ? cs_cram_guard_reach(a->guard, (int64_t)htell(a->raw)) : CS_OK;
+        const int rc = a->guard && !a->region
+            ? cs_cram_guard_reach(a->guard, (int64_t)htell(a->raw)) : CS_OK;
         if (rc != CS_OK)
             return rc;
         const int r = a->region ? sam_itr_next(a->fp, a->region, a->b)

@@ -126,6 +126,17 @@ if samtools --version > /dev/null 2>&1; then
     REF_CACHE=$PWD/cache/%s; export REF_CACHE
     is 'REF_CACHE'      'p/1 p/2 single dup '   gone.cram
     unset REF_CACHE
+    # As from the file: a stream is checked container by container before htslib has it.
+    for n in 1 2 3 4 5 6 7 8 9; do cat x.sam; done | awk '!/^@/ || !seen[$0]++' | samtools sort -O sam -o many.sam - 2> /dev/null
+    for v in 2.1 3.0 3.1; do
+        samtools view -C -T ref.fa --output-fmt-option version=$v --output-fmt-option seqs_per_slice=7 -o many.cram many.sam 2> /dev/null
+        samtools index many.cram && names --reference ref.fa many.cram > want
+        T "CRAM $v from pipes and descriptors, with threads, in regions" sh -c '
+            c="chordseq classify -q -m $1 --reference ref.fa"; list() { tail -n +2 | cut -f 1 | tr "\\n" " "; }
+            cat many.cram | $c - | list | cmp - want && $c - < many.cram | list | cmp - want &&
+            $c -@ 3 many.cram | list | cmp - want && $c -r chr1:1-200 -r "*" many.cram | list > some &&
+            samtools view -T ref.fa -F 0x900 many.cram chr1:1-200 "*" | wc -l > n && [ "$(wc -w < some)" = $(cat n) ]' - "$m"
+    done
     T 'a download at run time: none, but a sentence at once' sh -c "
         ! HOME=/nonexistent timeout 20 chordseq classify -m '$m' gone.cram > /dev/null 2> net.err &&
         [ \$? != 124 ] && grep -q 'a reference is needed (--reference FILE)' net.err"
@@ -135,7 +146,8 @@ fi
 
 # ---- files that declare gigabytes ----------------------------------------------------------------
 
-# itf8 NUMBER: five bytes; cram RECORDS LENGTH: CRAM 2.1 of one slice, whose reads have one length
+# itf8 NUMBER: five bytes; cram RECORDS LENGTH: CRAM 2.1 of one slice, whose reads have one length;
+# apart METHOD FILE SIZE: the length of its one read is in a block of its own, the file, of SIZE bytes unpacked
 byte() { printf "\\$(printf %03o $(($1 & 255)))"; }
 itf8() { byte $((240 | $1 >> 28)); byte $(($1 >> 20)); byte $(($1 >> 12)); byte $(($1 >> 4)); byte $(($1 & 15)); }
 cram()
@@ -146,11 +158,34 @@ cram()
     printf '\0\1\0\22\22\1\0\15\1RL\3\10\1'; itf8 $2; printf '\1\0\1\0'
     printf '\0\2\0\35\35\0\0\0'; itf8 $1; printf '\0\1\1\1\0----------------\0\5\0\0\0'
 }
+apart()
+{
+    n=$(($(wc -c < $2)))
+    printf 'CRAM\2\1--------------------'
+    printf '\42\0\0\0\0\0\0\0\0\0\1\0\0\0\0\35\35\31\0\0\0@HD\tVN:1.6\n@SQ\tSN:c\tLN:9\n'
+    byte $((n + 57)); printf '\0\0\0\0\1\1\1\0\0\4\1\20'
+    printf '\0\1\0\13\13\1\0\6\1RL\1\1\7\1\0'
+    printf '\0\2\0\32\32\0\1\1\1\0\2\2\0\7\0----------------\0\5\0\0\0'
+    byte $1; printf '\4\7'; byte $n; byte $3; cat $2
+}
+itf8 1900000000 > rl; gzip -nc rl > rl.gz
+{ printf '\0\11\0\0\0\0\0\0\160'; cat rl; } > rans
+apart 0 rl 5 > apart.cram; apart 1 rl.gz 5 > zipped.cram; apart 4 rans 5 > codec.cram
+{ printf 123456789; cat apart.cram; } > after.cram
+printf '0\t1\t9\t72\t16\t46\n' > apart.cram.crai; printf '>c\nACGTACGTA\n' > c.fa
 cram 1 1900000000 > long.cram
 cram 2000000000 1 > many.cram
 cram 1 54 > small.cram
 N guard-length.err   chordseq classify -m "$m" long.cram
 N guard-records.err  chordseq classify -m "$m" many.cram
+N guard-sum.err      chordseq classify -m "$m" apart.cram
+N guard-codec.err    chordseq classify -m "$m" codec.cram
+N guard-region.err   chordseq classify -m "$m" -r c:1-9 apart.cram
+N guard-stdin.err    sh -c 'cat zipped.cram | chordseq classify -m "$1" -' - "$m"
+N guard-reads.err    chordseq diplotype -f c.fa apart.cram
+T 'from a descriptor, with something before it; reads for diplotypes from a pipe' sh -c '
+    ! { dd bs=1 count=9 > /dev/null 2>&1; chordseq classify -m "$1" - 2> told; } < after.cram && grep -q "declares 1900000000 bases" told &&
+    ! cat zipped.cram | chordseq diplotype -f c.fa - 2> told && grep -q "declares 1900000000 bases" told' - "$m"
 T 'sound sizes are left to htslib' sh -c "! chordseq classify -m '$m' small.cram 2> told && ! grep declares told"
 printf 'BAM\1\377\377\377\177' | gzip -c > text.bam
 printf 'BAM\1\0\0\0\0\377\377\377\177' | gzip -c > references.bam
