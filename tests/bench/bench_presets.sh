@@ -7,6 +7,8 @@
 #   --budgets LIST      with commas, times or bases (default: 20M)
 #   --sets LIST         rows of the table below, with commas (default: all)
 #   --seed N            (default 1)
+#   --options TEXT      more options of `chordseq train`, for all rows
+#   --variant NAME      of them, in the names of the models
 #   --cpu-clock SO      budgets of time are of the processor, by tests/bench/cpu_clock.c as a library
 #                       (cc -O2 -shared -fPIC), where other jobs share the machine
 #   --work DIR          data and models; a row whose model is there is not made again
@@ -22,11 +24,12 @@ set -eu
 
 . "$(dirname "$0")/lib.sh"
 genus=$CS_SHARED/data/genus taxa=$CS_SHARED/data/taxa
-presets=fast,balanced budgets=20M sets='' seed=1 clock='' work=presets out=/dev/stdout
+presets=fast,balanced budgets=20M sets='' seed=1 more='' variant='' clock='' work=presets out=/dev/stdout
 while [ $# -gt 0 ]; do
     [ $# -gt 1 ] || { echo "bench_presets: $1 takes a value" >&2; exit 2; }
     case $1 in
     --presets) presets=$2 ;; --budgets) budgets=$2 ;; --sets) sets=$2 ;; --seed) seed=$2 ;;
+    --options) more=$2 ;; --variant) variant=$2 ;;
     --cpu-clock) clock=$2 ;; --work) work=$2 ;; -o) out=$2 ;;
     *) echo "bench_presets: unknown option '$1'; the head of $0 lists them" >&2; exit 2 ;;
     esac
@@ -99,10 +102,12 @@ teach()
         data "$name" "$file" "$part" "$key"
         for preset in $(echo "$presets" | tr , ' '); do
             for budget in $(echo "$budgets" | tr , ' '); do
-                m=$work/$name.$preset.$budget.$seed.m
+                m=$work/$name.$preset.$budget.$seed${variant:+.$variant}.m
                 set -- --label-key "$key" --preset "$preset" --budget "$budget"
                 [ "$by" = name ] || set -- "$@" --split-by "$by"
-                teach "$m" "$@" "$work/$name.fa" || { echo "# $name, $preset, $budget: see $m.log" >&2; continue; }
+                # Word splitting is meant.
+                # shellcheck disable=SC2086
+                teach "$m" "$@" $more "$work/$name.fa" || { echo "# $name, $preset, $budget: see $m.log" >&2; continue; }
                 printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f\n' "$name" \
                     "$(grep -c '^>' "$work/$name.fa")" \
                     "$("$chordseq" model show "$m" | grep -c '^label')" "$by" "$preset" "$budget" \
