@@ -1,0 +1,51 @@
+#!/bin/sh
+# adding.sh - ChordMixer on the adding problem; a run that was interrupted goes on when called again.
+#
+#   tests/bench/adding.sh [OPTIONS]       from the build folder (make reproduce-adding LAMBDA=200)
+#
+#   --lambda NUM        scale of the lengths: 200 (default), 1000 or 16000, as in the paper
+#   --records NUM       training records; a tenth as many are for testing (default 50000); a position
+#                       takes 12 bytes of file
+#   --epochs NUM        (default 6)
+#   --minutes NUM       pause after so long; 0: at the end (default 0)
+#   --work DIR          data, model and checkpoint (default: adding.LAMBDA)
+#
+# Prints what `chordseq eval` says of the test records: `accuracy` is the share of predictions within
+# 0.04. Seeds: 1 of training data, weights and order, 2 of test data. The work grows with the bases:
+# lambda 1000 takes five times as long as lambda 200, 16000 eighty times.
+set -eu
+
+. "$(dirname "$0")/lib.sh"
+lambda=200 records=50000 epochs=6 minutes=0 work=''
+while [ $# -gt 0 ]; do
+    [ $# -gt 1 ] || { echo "adding: $1 takes a value" >&2; exit 2; }
+    case $1 in
+    --lambda) lambda=$2 ;; --records) records=$2 ;; --epochs) epochs=$2 ;; --minutes) minutes=$2 ;;
+    --work) work=$2 ;;
+    *) echo "adding: unknown option '$1'; the head of $0 lists them" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+work=${work:-adding.$lambda}
+mkdir -p "$work"
+
+# data FILE RECORDS SEED
+data()
+{
+    [ -e "$work/$1" ] || "$chordseq" simulate -n "$2" --lambda "$lambda" --seed "$3" -o "$work/$1" adding
+}
+
+data train.tsv "$records" 1
+data test.tsv $((records / 10)) 2
+
+# The next power of two.
+longest=$(cat "$work/train.tsv" "$work/test.tsv" |
+    awk '{ n = gsub(/,/, "") + 1; if (n > most) most = n } END { for (p = 64; p < most; p *= 2); print p }')
+resume=
+[ ! -e "$work/model.ckpt" ] || resume=--resume
+# shellcheck disable=SC2086
+"$chordseq" train -v --head regress -i "$work/train.tsv" --encoder.track 4 --encoder.hidden 64 \
+    --encoder.max-len "$longest" --encoder.init identity --batch-tokens 16384 --step-records 32 \
+    --lr 0.004 --weight-decay 0 --warmup 200 --ema 0.99 --epochs "$epochs" --valid-frac 0.02 --seed 1 \
+    --checkpoint-steps 200 --max-time $((60 * minutes)) -o "$work/model" $resume
+"$chordseq" eval -m "$work/model" "$work/test.tsv"
