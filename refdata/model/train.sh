@@ -3,9 +3,10 @@
 #
 # Usage   refdata/model/train.sh CHORDSEQ TAXA_DIR TAXA2_DIR WORK_DIR [OPTION...]
 #
-# Writes WORK_DIR/bag.safetensors; WORK_DIR/labelled.safetensors with the same weights and the classes'
-# places in NCBI's taxonomy; and WORK_DIR/table.safetensors with a table of peptide words besides, for
-# calibrate.sh. With FOLD=0 to 4 in the environment, that fold is kept aside instead of the groups that
+# Writes WORK_DIR/bag.safetensors, a bag of 6-mers, and WORK_DIR/frames.safetensors, a bag of 6-mers and
+# of codons and amino acid pairs of open reading frames; labelled.safetensors and framed.safetensors
+# with the same weights and the classes' places in NCBI's taxonomy; and table.safetensors, the latter
+# with a table of peptide words. calibrate.sh takes labelled.safetensors (fast) and table.safetensors. With FOLD=0 to 4 in the environment, that fold is kept aside instead of the groups that
 # the default model is calibrated on, and the weights of the table are fitted to it; the default model
 # takes the mean of the weights in WORK_DIR/fold0 to WORK_DIR/fold4, which are made before. The result
 # depends on the options and the input alone, not on the number of threads; more options may follow.
@@ -36,26 +37,35 @@ input > "$work/inputs"
 OMP_WAIT_POLICY=passive
 export OMP_WAIT_POLICY
 
-"$chordseq" train -v --label-key class --label-map "$here/classes.tsv" \
-    --split "$work/split.tsv" \
-    --tokenizer kmer --tokenizer.k 6 --tokenizer.stride 1 --tokenizer.canonical \
-    --encoder chordmixer --encoder.max-len 8388608 --encoder.track 4 --encoder.hidden 32 \
-    --encoder.init identity --encoder.depth none \
-    --head.norm layer --head.hidden 512 --head.dropout 0.25 \
-    --crop-min 250 --crop-max 60000 --crop-power 1.4 --class-balance 1 --group-balance 0.5 \
-    --length-power 0.5 --rc --samples-per-epoch 25000 --valid-samples 2800 --step-records 128 \
-    --batch-tokens 32768 --lr 0.005 --weight-decay 0.5 --warmup 100 --epochs 14 --ema 0.998 --seed 1 \
-    --metrics "$work/bag.tsv" -o "$work/bag.safetensors" --input-list "$work/inputs" "$@"
+# learn NAME EPOCHS OPTION...: a bag of the tokenizer that the options name
+learn() {
+    name=$1 epochs=$2
+    shift 2
+    "$chordseq" train -v --label-key class --label-map "$here/classes.tsv" \
+        --split "$work/split.tsv" \
+        --encoder chordmixer --encoder.max-len 8388608 --encoder.track 4 --encoder.hidden 32 \
+        --encoder.init identity --encoder.depth none \
+        --head.norm layer --head.hidden 512 --head.dropout 0.25 \
+        --crop-min 250 --crop-max 60000 --crop-power 1.4 --class-balance 1 --group-balance 0.5 \
+        --length-power 0.5 --rc --samples-per-epoch 25000 --valid-samples 2800 --step-records 128 \
+        --lr 0.005 --weight-decay 0.5 --warmup 100 --epochs "$epochs" --ema 0.998 --seed 1 \
+        --metrics "$work/$name.tsv" -o "$work/$name.safetensors" --input-list "$work/inputs" "$@"
+}
+learn bag 14 --batch-tokens 32768 --tokenizer kmer --tokenizer.k 6 --tokenizer.stride 1 \
+    --tokenizer.canonical "$@"
+learn frames 8 --batch-tokens 100000 --tokenizer orf "$@"
 "$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/bag.safetensors" \
     "$work/labelled.safetensors"
+"$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/frames.safetensors" \
+    "$work/framed.safetensors"
 
 # The table: peptide words of the records whose part is train.
-set -- --sample 1 --size 11M
+set -- --sample 1 --size 10M
 if [ -z "${FOLD:-}" ]; then
-    set -- --sample 1 --size 10700k
+    set -- --sample 1 --size 9900k
     for k in 0 1 2 3 4; do
         set -- "$@" --weights "$work/fold$k/table.safetensors"
     done
 fi
 "$chordseq" model lookup --label-key class --label-map "$here/classes.tsv" --split "$work/split.tsv" \
-    --input-list "$work/inputs" "$@" "$work/labelled.safetensors" "$work/table.safetensors"
+    --input-list "$work/inputs" "$@" "$work/framed.safetensors" "$work/table.safetensors"

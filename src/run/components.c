@@ -16,7 +16,8 @@ const cs_opt cs_components_table[] = {
     { .type = CS_OPT_STR, .name = "tokenizer", .off = offsetof(cs_components_args, tokenizer),
       .arg = "NAME", .def = "kmer", .help = "tokenizer", .choice = tokenizer_names,
       .man = "base: one token per base. kmer: one per word of --tokenizer.k bases. codon: one per "
-             "codon of all six reading frames, those of the forward strand first. bpe: pieces of "
+             "codon of all six reading frames, those of the forward strand first. orf: "
+             "k-mers, and codons and pairs of amino acids of open reading frames. bpe: pieces of "
              "the vocabulary --tokenizer.file. diplotype: a token per symbol of "
              "chordseq-diplotype(5). Real-valued input (see chordseq-simulate(1)) needs none." },
     { .type = CS_OPT_STR, .name = "encoder", .off = offsetof(cs_components_args, encoder),

@@ -18,8 +18,7 @@
 
 enum { STOP = 15, QUAD = 4 };
 
-/* The standard code (NCBI's table 1), codons in the order of A, C, G, T. */
-static const char code_table[] = "KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLF";
+const char cs_genetic_code[] = "KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLF";
 static const char amino_acids[] = "ACDEFGHIKLMNPQRSTVWY";
 
 static int read_alphabet(const char *alphabet, uint8_t *letter)
@@ -68,8 +67,8 @@ int cs_peptides_init(cs_peptides *p, const char *alphabet, int64_t k, int64_t sa
         for (unsigned b = 0; b < 4; b++)
             for (unsigned c = 0; c < 4; c++)
                 p->codon[a << 6 | b << 3 | c] = (uint8_t)(
-                    letter[(unsigned char)code_table[16 * a + 4 * b + c]] |
-                    letter[(unsigned char)code_table[16 * (3 - c) + 4 * (3 - b) + (3 - a)]] << 4);
+                    letter[(unsigned char)cs_genetic_code[16 * a + 4 * b + c]] |
+                    letter[(unsigned char)cs_genetic_code[63 - 16 * c - 4 * b - a]] << 4);
 out:
     return rc;
 }

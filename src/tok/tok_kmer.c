@@ -6,9 +6,8 @@
  * bases are computed by vectorised loops, with AVX2 if available; a block with a base other than A,
  * C, G or T is processed base by base. Neighbouring blocks share k - 1 bases.
  */
-#include "tok/tokenizer.h"
+#include "tok/kmer.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/cpu.h"
@@ -65,29 +64,35 @@ static void kmer_close(void *state)
     free(t);
 }
 
-static int kmer_open(const void *cfg, void **state)
+int cs_kmer_new(int64_t k, int64_t stride, bool canonical, void **state)
 {
-    const struct kmer_cfg *c = cfg;
-    if (c->k < 1 || c->k > MAX_K)
-        return cs_fail(CS_EUSAGE, "k-mer length %lld is not between 1 and %d", (long long)c->k,
+    if (k < 1 || k > MAX_K)
+        return cs_fail(CS_EUSAGE, "k-mer length %lld is not between 1 and %d", (long long)k,
                        MAX_K);
-    if (c->stride < 1 || c->stride > c->k)
+    if (stride < 1 || stride > k)
         return cs_fail(CS_EUSAGE, "k-mer stride %lld is not between 1 and k (%lld)",
-                       (long long)c->stride, (long long)c->k);
+                       (long long)stride, (long long)k);
     struct kmer *t = cs_xcalloc(1, sizeof *t);
-    t->k = c->k;
-    t->stride = c->stride;
-    t->canonical = c->canonical;
-    t->n_word = UINT32_C(1) << (2 * c->k);
+    t->k = k;
+    t->stride = stride;
+    t->canonical = canonical;
+    t->n_word = UINT32_C(1) << (2 * k);
     t->id = cs_alloc(t->n_word, sizeof *t->id);
     t->word = cs_alloc(t->n_word, sizeof *t->word);
     if (!t->id || !t->word) {
         kmer_close(t);
-        return cs_fail(CS_EMEM, "out of memory for a vocabulary of %lld-mers", (long long)c->k);
+        return cs_fail(CS_EMEM, "out of memory for a vocabulary of %lld-mers", (long long)k);
     }
-    number_words(t, c->canonical);
+    number_words(t, canonical);
     *state = t;
     return CS_OK;
+}
+
+static int kmer_open(const void *cfg, void **state)
+{
+    const struct kmer_cfg *c = cfg;
+
+    return cs_kmer_new(c->k, c->stride, c->canonical, state);
 }
 
 static int32_t kmer_n_vocab(const void *state)

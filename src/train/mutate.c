@@ -7,13 +7,10 @@
 
 #include "base/rng.h"
 #include "io/alphabet.h"
+#include "tok/peptide.h"
 
 enum { STREAM_RATE = 121, STREAM_SILENT, STREAM_BASE, STREAM_INDEL, STREAM_FILL };
 enum { N_CODON = 64, MOST_INDEL = 3 };
-
-/* The standard code, by first, second and third base in the order A, C, G, T. */
-static const char amino[N_CODON + 1] =
-    "KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLF";
 
 #define MUTATION(field) .off = offsetof(cs_mutation, field)
 
@@ -68,7 +65,7 @@ static int64_t longest_open(const char *base, int64_t n, int64_t *from)
     for (int64_t frame = 0; frame < 3; frame++)
         for (int64_t at = frame, begin = frame; at + 3 <= n; at += 3) {
             const int codon = codon_at(base + at);
-            if (codon < 0 || amino[codon] == '*')
+            if (codon < 0 || cs_genetic_code[codon] == '*')
                 begin = at + 3;
             else if ((at - begin) / 3 + 1 > most) {
                 most = (at - begin) / 3 + 1;
@@ -84,7 +81,7 @@ static int other_codon(int codon, uint64_t draw)
     int same[N_CODON], n = 0;
 
     for (int k = 0; k < N_CODON; k++)
-        if (k != codon && amino[k] == amino[codon])
+        if (k != codon && cs_genetic_code[k] == cs_genetic_code[codon])
             same[n++] = k;
     return n > 0 ? same[draw % (uint64_t)n] : codon;
 }

@@ -3,9 +3,10 @@
 
 #include "base/cpu.h"
 #include "base/rng.h"
-#include "tok/tokenizer.h"
+#include "tok/kmer.h"
+#include "tok/peptide.h"
 
-extern const cs_tokenizer cs_tok_base, cs_tok_codon, cs_tok_kmer;
+extern const cs_tokenizer cs_tok_base, cs_tok_codon, cs_tok_orf;
 
 static const char *const k_text[] = { "1", "2", "3", "4", "5", "6", "7", "8" };
 
@@ -76,6 +77,147 @@ static void test_codons(void **state)
         }
     }
     cs_tok_codon.close(st);
+}
+
+/* ---- open reading frames ------------------------------------------------------------------ */
+
+enum { ORF_K = 3, ORF_LEAST = 6, ORF_GAP = 2 };
+
+static void *open_orf(void)
+{
+    void *st = NULL;
+    void *cfg = cs_xcalloc(1, cs_tok_orf.cfg_size);
+    const cs_optset set[] = { { cs_tok_orf.opt, cfg, NULL }, { NULL, NULL, NULL } };
+    assert_int_equal(cs_opt_check(set), CS_OK);
+    cs_opt_defaults(set);
+    assert_int_equal(cs_opt_set(cs_tok_orf.opt, cfg, "k", "3"), CS_OK);
+    assert_int_equal(cs_opt_set(cs_tok_orf.opt, cfg, "min-codons", "6"), CS_OK);
+    assert_int_equal(cs_opt_set(cs_tok_orf.opt, cfg, "gap", "2"), CS_OK);
+    assert_int_equal(cs_tok_orf.open(cfg, &st), CS_OK);
+    free(cfg);
+    return st;
+}
+
+/* The codon of the forward strand at p as text, and its amino acid; '*' outside of the sequence. */
+static char acid_at(const char *base, int64_t n, int64_t p, char codon[4])
+{
+    int code = 0;
+
+    memcpy(codon, "NNN", 4);
+    if (p < 0 || p + 3 > n)
+        return '*';
+    memcpy(codon, base + p, 3);
+    for (int i = 0; i < 3; i++) {
+        if (cs_base_code[(unsigned char)codon[i]] > 3)
+            return '*';
+        code = 4 * code + cs_base_code[(unsigned char)codon[i]];
+    }
+    return cs_genetic_code[code];
+}
+
+/* Codons of the run at p. */
+static int64_t codons_at(const char *base, int64_t n, int64_t p)
+{
+    char codon[4];
+    int64_t from = p, to = p;
+
+    if (acid_at(base, n, p, codon) == '*')
+        return 0;
+    while (acid_at(base, n, from - 3, codon) != '*')
+        from -= 3;
+    while (acid_at(base, n, to, codon) != '*')
+        to += 3;
+    return (to - from) / 3;
+}
+
+/* The symbols of the reading frames of `base` that the forward strand holds, after the definition;
+ * turned: the reverse complement. */
+static void expect_frames(const char *base, const char *turned, int64_t n, char *text, size_t size)
+{
+    size_t at = 0;
+
+    *text = 0;
+    for (int64_t p = 0; p + 3 <= n; p++) {
+        const int64_t own = codons_at(base, n, p);
+        int n_most = 0;
+        for (int64_t q = p - 1; q <= p + 1; q++) {
+            const int64_t both[2] = { codons_at(base, n, q), codons_at(turned, n, n - 3 - q) };
+            for (int i = 0; i < 2; i++)
+                n_most += both[i] > own ? 2 : both[i] == own;
+        }
+        if (own < ORF_LEAST || n_most > 1)
+            continue;
+        char codon[4], other[4];
+        const char acid = acid_at(base, n, p, codon);
+        const int least = own >= 80 ? 80 : own >= 50 ? 50 : own >= 30 ? 30 : ORF_LEAST;
+        at += (size_t)snprintf(text + at, size - at, "%s/%d ", codon, least);
+        for (int gap = 1; gap <= ORF_GAP; gap++) {
+            if (acid_at(base, n, p + 3 * gap, other) == '*')
+                break;
+            at += (size_t)snprintf(text + at, size - at, "%c%d%c ", acid, gap,
+                                   acid_at(base, n, p + 3 * gap, other));
+        }
+    }
+}
+
+static void check_orf(void *st, const char *base, const char *turned, int64_t n)
+{
+    static char text[100000], want[100000];
+    char symbol[16];
+    size_t at = 0;
+    const int64_t bound = cs_tok_orf.bound(st, n), n_kmer = n < ORF_K ? 0 : n - ORF_K + 1;
+    const cs_segment s = { base, NULL, n }, r = { turned, NULL, n };
+    check_page page = check_page_new((size_t)bound * sizeof(int32_t)),
+               mirror = check_page_new((size_t)bound * sizeof(int32_t));
+    int32_t *id = page.p, *back = mirror.p;
+    const int64_t n_id = cs_tok_orf.encode(st, &s, NULL, id);
+    int64_t i = 0;
+
+    assert_int_equal(cs_tok_orf.encode(st, &r, NULL, back), n_id);
+    for (int64_t k = 0; k < n_id; k++)
+        assert_int_equal(id[k], back[n_id - 1 - k]);
+    for (*text = 0;; i++) {
+        assert_true(i < n_id || n_kmer == 0);
+        if (i == n_id)
+            break;
+        cs_tok_orf.symbol(st, id[i], symbol, sizeof symbol);
+        if (strlen(symbol) == ORF_K && !strpbrk(symbol, "/12"))
+            break;
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s ", symbol);
+    }
+    expect_frames(base, turned, n, want, sizeof want);
+    assert_string_equal(text, want);
+    for (int64_t k = 0; k < n_kmer; k++) {
+        cs_tok_orf.symbol(st, id[i + k], symbol, sizeof symbol);
+        const bool first = !strncmp(symbol, base + k, ORF_K);
+        assert_true(id[i + k] == CS_TOK_UNK || first
+                    || !strncmp(symbol, turned + n - ORF_K - k, ORF_K));
+    }
+    check_page_free(&page);
+    check_page_free(&mirror);
+}
+
+/* Runs of many lengths on both strands: random bases with few or no T's, which rarely stop. */
+static void test_reading_frames(void **state)
+{
+    enum { N = 900 };
+    static char base[N], turned[N];
+    void *st = open_orf();
+
+    (void)state;
+    assert_int_equal(cs_tok_orf.n_vocab(st), 2 + 32 + 6 * 64 + ORF_GAP * 400);
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        for (uint64_t i = 0; i < N; i++) {
+            const uint64_t part = seed + i / 150;
+            base[i] = i % 331 == 330 ? 'N'
+                    : (part % 3 == 0 ? "ACGT" : part % 3 == 1 ? "CCGA" : "CCGT")
+                      [cs_rng_below(50 + seed, i, 4)];
+        }
+        cs_base_revcomp(base, N, turned);
+        for (int64_t n = 0; n <= N; n += n < 40 ? 1 : 287)
+            check_orf(st, base, turned + N - n, n);
+    }
+    cs_tok_orf.close(st);
 }
 
 /* The vocabulary is the sorted list of words, or of the smaller of each word and its reverse
@@ -233,7 +375,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_base), cmocka_unit_test(test_codons),
-        cmocka_unit_test(test_vocabularies),
+        cmocka_unit_test(test_reading_frames), cmocka_unit_test(test_vocabularies),
         cmocka_unit_test(test_strides), cmocka_unit_test(test_long),
         cmocka_unit_test(test_never_writes_past_bound),
         cmocka_unit_test(test_bad_options),
