@@ -17,6 +17,7 @@
 
 #include "base/mem.h"
 #include "io/cram_guard.h"
+#include "io/input_mark.h"
 #include "io/input_pump.h"
 #include "io/reference.h"
 
@@ -27,6 +28,7 @@ struct cs_pileup {
     sam_hdr_t     *header;
     hts_idx_t     *index;        /* or NULL */
     hts_itr_t     *itr;          /* of the region, or NULL: the whole file */
+    cs_input_mark  mark;
     cs_cram_guard *guard;        /* of CRAM, or NULL */
     bam_mplp_t     plp;
     int64_t        from, to;     /* of the region */
@@ -162,6 +164,7 @@ int cs_pileup_open(const char *path, struct htsFile *fp, const char *reference,
 
     *out = NULL;
     p->path = cs_xstrdup(path);
+    cs_input_mark_set(&p->mark, path);
     p->opt = *opt;
     p->fp = fp;
     p->to = INT64_MAX;
@@ -289,12 +292,12 @@ int cs_pileup_next(cs_pileup *p, cs_site *s)
     for (;;) {
         const int r = bam_mplp64_auto(p->plp, &tid, &pos, &n, &read);
         if (p->error != CS_OK)
-            return cs_pump_interrupted(p->error);
+            return cs_input_mark_check(&p->mark, p->path, cs_pump_interrupted(p->error));
         if (r < 0)
             return cs_fail(CS_EFORMAT, "'%s': the pileup failed after record %llu", p->path,
                            (unsigned long long)p->n_read);
         if (r == 0)
-            return cs_pump_interrupted(CS_EOF);
+            return cs_input_mark_check(&p->mark, p->path, cs_pump_interrupted(CS_EOF));
         if (pos >= p->from && pos < p->to)
             break;
     }

@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "io/input_mark.h"
 #include "io/input_pump.h"
 #include "registry.h"
 
@@ -24,6 +25,7 @@ struct cs_input {
     const cs_reader *reader;
     void            *state;
     char            *path;
+    cs_input_mark    mark;
     uint64_t         n_record;
 };
 
@@ -146,6 +148,7 @@ int cs_input_open(const char *path, const cs_input_opt *opt, cs_input **out)
     in = cs_xcalloc(1, sizeof *in);
     in->path = cs_xstrdup(shown);
     in->reader = r;
+    cs_input_mark_set(&in->mark, path);
     rc = r->open(in->path, fp, &m, opt, &in->state);
     if (rc != CS_OK) {
         free(in->path);
@@ -160,7 +163,7 @@ int cs_input_next(cs_input *in, cs_chunk *c)
 {
     const int rc = cs_pump_interrupted(in->reader->next(in->state, c));
     if (rc != CS_OK)
-        return rc;
+        return cs_input_mark_check(&in->mark, in->path, rc);
     cs_record *r = &c->rec[c->n - 1];
     r->serial = in->n_record++;
     for (int s = 0; s < r->n_seg; s++)

@@ -12,6 +12,7 @@
 #include <htslib/tbx.h>
 #include <htslib/vcf.h>
 
+#include "io/input_mark.h"
 #include "io/input_pump.h"
 #include "io/regions.h"
 #include "io/vcf_internal.h"
@@ -21,6 +22,7 @@ struct place { char *contig; int64_t from, to; };
 
 struct cs_vcf {
     char      *path;
+    cs_input_mark mark;
     htsFile   *fp;
     bcf_hdr_t *header;
     bcf1_t    *rec;
@@ -144,6 +146,7 @@ int cs_vcf_take(const char *path, htsFile *fp, int threads, bool as_native, cs_v
 
     *out = NULL;
     v->path = cs_xstrdup(path);
+    cs_input_mark_set(&v->mark, path);
     v->fp = fp;
     v->as_native = as_native;
     const int rc = cs_pump_interrupted(open_all(v, threads));
@@ -435,7 +438,8 @@ int cs_vcf_read(cs_vcf *v, int what)
 
     if (v->none)
         return CS_EOF;
-    CS_TRY(cs_pump_interrupted(is_text(v) ? next_text(v) : next_native(v)));
+    rc = cs_pump_interrupted(is_text(v) ? next_text(v) : next_native(v));
+    CS_TRY(cs_input_mark_check(&v->mark, v->path, rc));
     CS_TRY(check_native(v));
     if (bcf_unpack(v->rec, what) < 0 || v->rec->n_allele < 1)
         return cs_vcf_broken(v, "cannot be unpacked; the file is damaged");

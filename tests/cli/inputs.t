@@ -144,6 +144,24 @@ else
     S 'alignments' 'no samtools'
 fi
 
+# ---- files that change while they are read -------------------------------------------------------
+
+# while_reading CHANGE FILE: run with a reader that stops, so that the run does; change the file; go on
+cat > while_reading <<'END'
+#!/bin/sh
+{ chordseq classify -@ 1 --chunks-in-flight 1 -m "$m" "$2" 2> told; echo $? > status; } | { read -r line; read -r line; sh -c "$1"; cat > /dev/null; }
+END
+chmod +x while_reading; export m
+records 1500000 9 100 100 > steady.fa
+cp steady.fa change.fa
+T 'a file that shrinks is an error' sh -c './while_reading ": > change.fa" change.fa && [ "$(cat status)" = 1 ] &&
+    grep -q "change.fa. shrank from [0-9]* to 0 bytes while it was read" told'
+cp steady.fa change.fa
+T 'one that grows is a warning' sh -c './while_reading "printf \">x\\nACGT\\n\" >> change.fa" change.fa && [ "$(cat status)" = 0 ] &&
+    grep -q "warning: .*change.fa. grew from [0-9]* to [0-9]* bytes while it was read" told'
+T 'one that is replaced is read as it was' sh -c './while_reading "cp steady.fa new.fa; mv new.fa change.fa" change.fa &&
+    [ "$(cat status)" = 0 ] && ! grep -q "while it was read" told'
+
 # ---- files that declare gigabytes ----------------------------------------------------------------
 
 # itf8 NUMBER: five bytes; cram RECORDS LENGTH: CRAM 2.1 of one slice, whose reads have one length;
