@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Answers of a chordseq model for sequences in memory, through libchordseq and ctypes alone.
+"""Predictions of a chordseq model for sequences in memory, through libchordseq and ctypes alone.
 
     from chordseq_ctypes import Model
     with Model("model.safetensors", min_prob=0.9) as model:
@@ -108,7 +108,7 @@ class Model:
                      values[i * width:(i + 1) * width]) for i, c in enumerate(calls)]
 
     def embed(self, sequences):
-        """A vector of n_dim numbers per sequence, NaN where there is no answer"""
+        """A vector of n_dim numbers per sequence, NaN where there is no prediction"""
         base, length, n = _arrays(sequences)
         vectors = (c_float * (n * self.n_dim))()
         _check(_lib.chordseq_embed_many(self._handle, base, length, n, vectors, None))

@@ -98,7 +98,7 @@ struct job {
     const cs_head      *head;
     void               *tok_cfg, *head_cfg;
     cs_batch           *batch;
-    float               answer[2];
+    float               output[2];
     int64_t             len[MAX_LENGTHS];
     int                 n_len;
     cs_outfile         *out;
@@ -227,7 +227,7 @@ static int one_pass(struct job *j, cs_session *s, int pass)
     const cs_adam h = { .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .grad_scale = 1 };
 
     if (pass == FORWARD)
-        return cs_session_predict(s, j->batch, j->answer);
+        return cs_session_predict(s, j->batch, j->output);
     cs_optim_zero_grad(&s->model->ps);
     CS_TRY(cs_session_forward_backward(s, j->batch, &how, &loss, NULL));
     cs_optim_step(&s->model->ps, h, false);

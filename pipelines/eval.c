@@ -118,7 +118,7 @@ static int open_model(struct job *j, const cs_split *split)
     CS_TRY(cs_args_model(model.model, j->path, sizeof j->path));
     CS_TRY(cs_device_open_all(&device, split->work, &j->be));
     CS_TRY(cs_model_load(j->path, j->be, false, &j->model));
-    cs_device_answers(&device, j->model);
+    cs_device_validated(&device, j->model);
     /* A fit needs uncalibrated predictions; otherwise calls are those of classify. */
     const bool fits = own.calibrate != NULL || own.scores != NULL,
                raw = fits || !j->model->head->is_class || cs_policy_taxa(&usual, j->model);
@@ -201,7 +201,7 @@ static int merge_scores(const struct job *j, cs_scores *all)
     for (int s = 0; s <= j->n_piece; s++) {
         const cs_scores *from = &j->scores[s];
         for (int64_t i = 0; i < from->n; i++)
-            CS_TRY(cs_scores_add(all, from->answer + i * from->n_out,
+            CS_TRY(cs_scores_add(all, from->output + i * from->n_out,
                                  from->target + i * from->n_target, from->length[i]));
     }
 out:

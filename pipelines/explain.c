@@ -115,7 +115,7 @@ struct job {
     uint64_t      n_region, n_base;
 };
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- predictions ----------------------------------------------------------------------------- */
 
 static int64_t encode(const struct job *j, const char *base, int32_t *id)
 {
@@ -142,7 +142,7 @@ static int explain_no_room(const struct job *j, int32_t n)
 }
 
 /* Compared quantity: raw values, or the head's predictions. */
-static int answer(struct job *j, const cs_batch *b, float *out)
+static int predict_batch(struct job *j, const cs_batch *b, float *out)
 {
     const cs_model *m = j->model;
     const int rc = cs_session_forward(j->session, b, out);
@@ -171,7 +171,7 @@ static int choose_label(struct job *j, const float *y)
 }
 
 /* The prediction for the region as it is. */
-static int answer_whole(struct job *j, double *f)
+static int predict_whole(struct job *j, double *f)
 {
     int rc = CS_OK;
     const int64_t n_tok = encode(j, j->base, j->id), most = cs_model_max_len(j->model);
@@ -189,7 +189,7 @@ static int answer_whole(struct job *j, double *f)
         goto out;
     }
     CS_TRY(cs_batch_append(b, j->id, NULL, n_tok, NULL, (cs_slot){ 0 }));
-    CS_TRY(answer(j, b, y));
+    CS_TRY(predict_batch(j, b, y));
     CS_TRY(choose_label(j, y));
     *f = (double)y[j->label];
 out:
@@ -209,7 +209,7 @@ static int flush(struct job *j, struct mutants *k)
 
     if (k->b->n_rec == 0)
         return CS_OK;
-    CS_TRY(answer(j, k->b, k->y));
+    CS_TRY(predict_batch(j, k->b, k->y));
     for (int32_t i = 0; i < k->b->n_rec; i++)
         j->with[k->place[i] / 4][k->place[i] % 4] =
             (double)k->y[(int64_t)i * j->model->n_label + j->label];
@@ -461,7 +461,7 @@ static int explain_region(struct job *j)
     double f = 0;
 
     CS_TRY(begin_region(j));
-    CS_TRY(answer_whole(j, &f));
+    CS_TRY(predict_whole(j, &f));
     CS_TRY(own.method == METHOD_MUTAGENESIS ? mutate(j, f) : attribute(j));
     CS_TRY(check_values(j));
     CS_TRY(write_bedgraph(j));

@@ -260,7 +260,7 @@ static int predict(struct job *j, const cs_split *split, const cs_about *about)
     if (stat.n_record == 0)
         cs_shard_warn_empty(j->shard);
     tell_reasons(j);
-    (void)snprintf(counts, sizeof counts, "%lld answered",
+    (void)snprintf(counts, sizeof counts, "%lld predictions",
                    (long long)j->n_reason[CS_REASON_NONE]);
     cs_stream_summary("segmented", counts, &stat);
 out:

@@ -26,7 +26,7 @@ enum { PATH_BYTES = 4096, LEVEL_BYTES = 64, MAX_TABLE = 16 << 20, N_LETTER = 5 }
 
 /* The golden test's tolerances in single precision, relative to the largest value. Probabilities of
  * the default model have six decimals. */
-static const double tol_answer = 1e-4, tol_gradient = 1e-3, tol_probability = 1e-4;
+static const double tol_output = 1e-4, tol_gradient = 1e-3, tol_probability = 1e-4;
 
 struct selftest_args { const char *vectors, *model; };
 
@@ -57,7 +57,7 @@ static void selftest_options(cs_optset *set)
 
 struct job {
     char            folder[PATH_BYTES], model[PATH_BYTES];
-    cs_safetensors *answers;
+    cs_safetensors *predictions;
     int32_t        *token;
     int64_t        *length;
     int             n_record, n_thread;
@@ -96,7 +96,7 @@ static const cs_tensor *find(const struct job *j, const char *name, const char *
     char text[256];
 
     (void)snprintf(text, sizeof text, "%s.%s", name, what);
-    const cs_tensor *t = cs_safetensors_find(j->answers, text);
+    const cs_tensor *t = cs_safetensors_find(j->predictions, text);
     if (!t || (n > 0 && t->n != n)) {
         (void)cs_fail(CS_EFORMAT, "the vectors in '%s' have no valid '%s'; reinstall them",
                       j->folder, text);
@@ -105,7 +105,7 @@ static const cs_tensor *find(const struct job *j, const char *name, const char *
     return t;
 }
 
-static double answer_error(const cs_tensor *want, const float *got)
+static double output_error(const cs_tensor *want, const float *got)
 {
     double most = 0, scale = 0;
 
@@ -138,19 +138,19 @@ static int compare(struct job *j, const char *name, cs_model *m, const cs_batch 
     int rc = CS_OK;
     char gradients[128];
     const int64_t n = (int64_t)j->n_record * m->n_label;
-    const cs_tensor *answer = find(j, name, "answer", n);
+    const cs_tensor *output = find(j, name, "prediction", n);
     const cs_tensor *gradient = find(j, name, "gradient", 2 * (int64_t)m->ps.n);
     float *got = cs_xcalloc((size_t)n, sizeof *got);
     cs_projection *grad = cs_xcalloc((size_t)m->ps.n, sizeof *grad);
     cs_session *s = cs_session_new(m, m->be);
 
-    if (!answer || !gradient) {
+    if (!output || !gradient) {
         rc = CS_EFORMAT;
         goto out;
     }
     CS_TRY(cs_session_predict(s, b, got));
     CS_TRY(cs_vectors_train(s, b, grad));
-    tell(j, name, answer_error(answer, got), tol_answer);
+    tell(j, name, output_error(output, got), tol_output);
     (void)snprintf(gradients, sizeof gradients, "%s-gradient", name);
     tell(j, gradients, gradient_error(gradient, grad), tol_gradient);
 out:
@@ -184,11 +184,11 @@ out:
 static void test_encoders(struct job *j, cs_backend *be)
 {
     const cs_encoder *enc;
-    char answer[256];
+    char output[256];
 
     for (int i = 0; (enc = cs_encoder_at(i)) != NULL; i++) {
-        (void)snprintf(answer, sizeof answer, "%s.answer", enc->name);
-        if (!cs_safetensors_find(j->answers, answer))
+        (void)snprintf(output, sizeof output, "%s.prediction", enc->name);
+        if (!cs_safetensors_find(j->predictions, output))
             cs_warn("no vectors for the encoder '%s'", enc->name);
         else if (test_encoder(j, enc->name, be) != CS_OK)
             tell_failure(j, enc->name);
@@ -380,8 +380,8 @@ static int selftest_prepare(struct job *j)
         (void)snprintf(j->model, sizeof j->model, "%s", own.model);
     else if (!cs_data_find("model/default.safetensors", j->model, sizeof j->model))
         return cs_fail(CS_EMODEL, "no model at '%s'; give one with --model", j->model);
-    (void)snprintf(path, sizeof path, "%s/answers.safetensors", j->folder);
-    CS_TRY(cs_safetensors_open(path, &j->answers));
+    (void)snprintf(path, sizeof path, "%s/predictions.safetensors", j->folder);
+    CS_TRY(cs_safetensors_open(path, &j->predictions));
     CS_TRY(read_input(j));
 out:
     return rc;
@@ -391,7 +391,7 @@ static int selftest_run(int argc, char **argv)
 {
     int rc = CS_OK;
     cs_optset set[CS_MAX_OPTSET];
-    struct job j = { .answers = NULL };
+    struct job j = { .predictions = NULL };
 
     selftest_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, NULL, &logs));
@@ -403,7 +403,7 @@ static int selftest_run(int argc, char **argv)
                      "backend and level are wrong; CHORDSEQ_DISABLE turns levels off",
                      j.n_failed, j.n_line);
 out:
-    cs_safetensors_close(j.answers);
+    cs_safetensors_close(j.predictions);
     free(j.token);
     free(j.length);
     cs_opt_release(set);

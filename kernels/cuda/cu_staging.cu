@@ -45,15 +45,15 @@ static void staging_end(cs_backend *be, int slot, cs_mat y, void *out)
     cs_cuda_here(be);
     cs_cuda_record_error(be, cudaMemset2DAsync(out, CS_STAGING_HEAD, 0xFF, CS_STAGING_HEAD, 1,
                                                cu->stream),
-                 "answers");
+                 "predictions");
     cs_each(be, y.r, y.c, [=] __device__(int64_t r, int32_t j) {
         cs_real x = cs_el(y, r, j);
         int64_t i = r * y.c + j;
         v[i] = x;
         if (x - x != 0)          /* infinite or NaN */
             atomicMin(first, (unsigned long long)i);
-    }, "answers");
-    cs_cuda_record_error(be, cudaEventRecord(cu->done[slot], cu->stream), "answers");
+    }, "predictions");
+    cs_cuda_record_error(be, cudaEventRecord(cu->done[slot], cu->stream), "predictions");
 }
 
 static int staging_fetch(cs_backend *be, int slot, void *pinned, const void *src, size_t n_bytes)

@@ -6,10 +6,10 @@
 #
 # MODEL is WORK/table.safetensors or WORK/labelled.safetensors. WORK has what train.sh wrote: the pieces,
 # and for each fold a model of MODEL's name that has not learnt from it (fold0/table.safetensors ...).
-# These answer pieces of their folds, 60 to 100,000 bp, seed 2. OUT
+# These predict pieces of their folds, 60 to 100,000 bp, seed 2. OUT
 # gets MODEL's weights with temperatures, error rates per class and length, the shortest sequence and
 # what is unlike the training. Any model of the same classes can be calibrated so. With FOLD=0 to 4 in
-# the environment that fold's answers are left out, so that its families can judge the result.
+# the environment that fold's predictions are left out, so that its families can judge the result.
 set -eu
 chordseq=$1 taxa=$2 taxa2=$3 work=$4 model=$5 out=$6
 here=$(cd "$(dirname "$0")" && pwd)

@@ -54,7 +54,7 @@ int cs_pipe_run(cs_pipe *p, const cs_stage *stage, int n) CS_MUST_CHECK;
 void cs_pipe_cancel(cs_pipe *p);
 
 /**
- * cs_pipe_count_down - n answers fewer missing; wakes the waiter when none is left
+ * cs_pipe_count_down - subtract n from `pending`; wakes the waiter at 0
  *
  * Whoever brings *pending to 0 must not touch its owner again: the waiter may have freed it. The
  * mutex and condition belong to the pipe for that reason.

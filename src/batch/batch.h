@@ -10,7 +10,7 @@
 /* Instead of a number of values per record: one class per token. */
 enum { CS_TARGET_TOKENS = -1 };
 
-typedef struct cs_slot { cs_chunk *chunk; int32_t i; } cs_slot;   /* the view an answer goes to */
+typedef struct cs_slot { cs_chunk *chunk; int32_t i; } cs_slot;   /* a view */
 
 typedef struct cs_batch {
     int32_t  *tok;                   /* [n_tok] segments back to back; NULL when inputs are real */

@@ -26,7 +26,7 @@ static int32_t truth_of(const cs_scores *s, int64_t i)
 /* The probabilities of one record, raised to the power `slope`: their sum and the largest. */
 static double powered(const cs_scores *s, int64_t i, double slope, int32_t *best)
 {
-    const float *p = s->answer + i * s->n_out;
+    const float *p = s->output + i * s->n_out;
     double most = -INFINITY, sum = 0;
 
     for (int32_t k = 0; k < s->n_out; k++) {
@@ -47,7 +47,7 @@ static double cross_entropy(const struct group *g, double slope)
 
     for (int64_t j = 0; j < g->n; j++) {
         const int64_t i = g->rec[j];
-        const float p = g->s->answer[i * g->s->n_out + truth_of(g->s, i)];
+        const float p = g->s->output[i * g->s->n_out + truth_of(g->s, i)];
         sum += powered(g->s, i, slope, &best) - slope * log(fmax((double)p, least_prob));
     }
     return sum;
@@ -95,7 +95,7 @@ static void count_calls(const struct group *g, int64_t i, double slope, float *v
     const int32_t truth = truth_of(g->s, i), n = g->s->n_out;
 
     for (int32_t c = 0; c < n; c++)
-        v[c] = (float)exp(slope * log(fmax((double)g->s->answer[i * n + c], least_prob)) - all);
+        v[c] = (float)exp(slope * log(fmax((double)g->s->output[i * n + c], least_prob)) - all);
     for (int k = 0; k < CS_CALIBRATION_STEPS; k++) {
         double p = (double)v[best];
         int32_t call = 0;
@@ -172,7 +172,7 @@ out:
     return rc;
 }
 
-/* ---- what the answers say of themselves ------------------------------------------------------ */
+/* ---- what the predictions say of themselves -------------------------------------------------- */
 
 struct call { double p; bool right; };
 
@@ -222,7 +222,7 @@ int cs_scores_certainty(const cs_scores *s, int64_t lo, int64_t hi, cs_certainty
     const struct group g = records_between(s, lo, hi, rec);
     for (int64_t j = 0; j < g.n; j++) {
         (void)powered(s, rec[j], 1, &best);
-        call[j] = (struct call){ (double)s->answer[rec[j] * s->n_out + best],
+        call[j] = (struct call){ (double)s->output[rec[j] * s->n_out + best],
                                  best == truth_of(s, rec[j]) };
     }
     qsort(call, (size_t)g.n, sizeof *call, by_certainty);
@@ -250,7 +250,7 @@ static int32_t call_at(const cs_scores *s, int64_t i, const cs_calibration *c, d
     (void)powered(s, i, 1, &best);
     if (s->reason[i] == CS_REASON_TOO_SHORT || s->reason[i] == CS_REASON_UNLIKE)
         return -1;
-    return (double)s->answer[i * s->n_out + best] >= cs_calibration_least(c, bin, best, max_error)
+    return (double)s->output[i * s->n_out + best] >= cs_calibration_least(c, bin, best, max_error)
          ? best : -1;
 }
 

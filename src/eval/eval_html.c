@@ -30,7 +30,7 @@ struct page {
 
 static int32_t best_of(const cs_scores *s, int64_t i)
 {
-    const float *p = s->answer + i * s->n_out;
+    const float *p = s->output + i * s->n_out;
     int32_t best = 0;
 
     for (int32_t c = 1; c < s->n_out; c++)
@@ -253,7 +253,7 @@ static struct histogram eval_html_count(const struct page *p, int32_t class_no, 
             continue;
         const int32_t best = best_of(s, i);
         const int at = by_length ? cs_html_length(s->length[i])
-                                 : cs_prob_bin((double)s->answer[i * s->n_out + best]);
+                                 : cs_prob_bin((double)s->output[i * s->n_out + best]);
         (best == truth_of(s, i) ? h.right : h.wrong)[at]++;
     }
     return h;
@@ -329,7 +329,7 @@ static int64_t gather(const struct page *p, int32_t class_no, struct scored *v)
 
     for (int64_t i = 0; i < p->s->n; i++)
         if (cs_scores_known(p->s, i))
-            v[n++] = (struct scored){ p->s->answer[i * p->s->n_out + class_no],
+            v[n++] = (struct scored){ p->s->output[i * p->s->n_out + class_no],
                                       truth_of(p->s, i) == class_no };
     qsort(v, (size_t)n, sizeof *v, by_score);
     return n;

@@ -12,8 +12,8 @@
 typedef struct cs_eval_report {
     const cs_model  *model;
     const cs_scores *scores;     /* [1 + n_piece] */
-    const cs_counts *counts;     /* [1 + n_piece] instead, of answers per token; or NULL. Without
-                                  * bins, and what needs every answer */
+    const cs_counts *counts;     /* [1 + n_piece] instead, for classes per token; or NULL. Has no
+                                  * bins, nor metrics that need every prediction */
     const int64_t   *piece, *bin;
     int              n_piece, n_bin;
     double           tolerance;
@@ -23,7 +23,7 @@ typedef struct cs_eval_report {
     const char      *course;     /* of a page at the end of training: the rows of the run's table
                                   * (train/table.h); NULL: there was none */
     double           regression, bag;          /* baselines of the course; NaN: none */
-    const cs_fold   *fold;       /* [n_fold] of a cross-validation, whose answers scores are */
+    const cs_fold   *fold;       /* [n_fold] of a cross-validation, or NULL; scores are theirs */
     int              n_fold;
 } cs_eval_report;
 

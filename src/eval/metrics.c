@@ -22,7 +22,7 @@ void cs_scores_for(cs_scores *s, const cs_model *m)
 
 void cs_scores_release(cs_scores *s)
 {
-    free(s->answer);
+    free(s->output);
     free(s->target);
     free(s->length);
     free(s->reason);
@@ -34,16 +34,16 @@ void cs_scores_clear(cs_scores *s)
     s->n = 0;
 }
 
-int cs_scores_add(cs_scores *s, const float *answer, const float *target, int64_t length)
+int cs_scores_add(cs_scores *s, const float *output, const float *target, int64_t length)
 {
     const size_t n = (size_t)s->n, out = (size_t)s->n_out, want = (size_t)s->n_target;
 
-    if (cs_grow((void **)&s->answer, &s->cap_answer, (n + 1) * out, sizeof *answer) != CS_OK ||
+    if (cs_grow((void **)&s->output, &s->cap_output, (n + 1) * out, sizeof *output) != CS_OK ||
         cs_grow((void **)&s->target, &s->cap_target, (n + 1) * want, sizeof *target) != CS_OK ||
         cs_grow((void **)&s->length, &s->cap_length, n + 1, sizeof length) != CS_OK ||
         cs_grow((void **)&s->reason, &s->cap_reason, n + 1, sizeof *s->reason) != CS_OK)
         return CS_EMEM;
-    memcpy(s->answer + n * out, answer, out * sizeof *answer);
+    memcpy(s->output + n * out, output, out * sizeof *output);
     memcpy(s->target + n * want, target, want * sizeof *target);
     s->length[n] = length;
     s->reason[n] = 0;
@@ -91,7 +91,7 @@ static void value_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tol
             continue;
         f->n++;
         for (int32_t t = 0; t < s->n_target; t++) {
-            double e = (double)s->answer[i * s->n_out + t] - (double)s->target[i * s->n_target + t];
+            double e = (double)s->output[i * s->n_out + t] - (double)s->target[i * s->n_target + t];
             if (isnan(e))
                 continue;
             n++;
@@ -120,7 +120,7 @@ static void count_calls(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *
     for (int64_t i = 0; i < s->n; i++) {
         if (!cs_scores_within(s, i, lo, hi))
             continue;
-        const float *p = s->answer + i * k;
+        const float *p = s->output + i * k;
         const int32_t truth = (int32_t)s->target[i], call = best(p, k);
         f->n++;
         f->confusion[truth * k + call]++;
@@ -206,7 +206,7 @@ static int areas(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics *f)
         int64_t n = 0;
         for (int64_t i = 0; i < s->n; i++)
             if (cs_scores_within(s, i, lo, hi))
-                r[n++] = (cs_ranked){ s->answer[i * s->n_out + c],
+                r[n++] = (cs_ranked){ s->output[i * s->n_out + c],
                                       (int32_t)s->target[i] == c };
         cs_ranked_sort(r, n);
         f->cls[c].auc = cs_ranked_area(r, n);
@@ -233,7 +233,7 @@ static void count_labels(const cs_scores *s, int64_t lo, int64_t hi, cs_metrics 
         f->n++;
         for (int32_t k = 0; k < s->n_out; k++) {
             const float t = s->target[i * s->n_target + k];
-            const double p = (double)s->answer[i * s->n_out + k];
+            const double p = (double)s->output[i * s->n_out + k];
             const bool yes = t > 0, called = p >= s->threshold;
             if (isnan(t))
                 continue;
@@ -294,7 +294,7 @@ static void rank_label(const cs_scores *s, int64_t lo, int64_t hi, const int32_t
         for (int32_t k = label[0]; k < label[1]; k++) {
             const float t = s->target[i * s->n_target + k];
             if (!isnan(t))
-                r[n++] = (cs_ranked){ s->answer[i * s->n_out + k], t > 0 };
+                r[n++] = (cs_ranked){ s->output[i * s->n_out + k], t > 0 };
         }
     }
     cs_ranked_sort(r, n);
@@ -416,14 +416,14 @@ void cs_counts_clear(cs_counts *c)
         memset(c->confusion, 0, k * k * sizeof *c->confusion);
 }
 
-void cs_counts_add(cs_counts *c, const float *answer, const int32_t *label, int64_t n)
+void cs_counts_add(cs_counts *c, const float *output, const int32_t *label, int64_t n)
 {
     const int32_t k = c->n_class;
 
     for (int64_t t = 0; t < n; t++) {
         if (label[t] < 0)
             continue;
-        const float *p = answer + t * k;
+        const float *p = output + t * k;
         const int32_t call = best(p, k);
         c->n++;
         c->loss -= log(fmax((double)p[label[t]], 1e-30));

@@ -15,16 +15,16 @@
 
 typedef struct cs_scores {
     bool     is_class;
-    bool     is_labels;          /* targets are 0, 1 or NaN, answers a probability each; a label */
+    bool     is_labels;          /* targets are 0, 1 or NaN, outputs probabilities; a label */
     double   threshold;          /* is called from here on */
     int32_t  n_out, n_target;
     int64_t  n;
-    float   *answer;             /* [n * n_out] probabilities or values */
+    float   *output;             /* [n * n_out] probabilities or values */
     float   *target;             /* [n * n_target] class number (n_out or more: a class beyond the
                                   * model's) or values; NaN: unknown */
     int64_t *length;             /* [n] bases */
     uint8_t *reason;             /* [n] reason without a call (cs_reason); 0 until set */
-    size_t   cap_answer, cap_target, cap_length, cap_reason;
+    size_t   cap_output, cap_target, cap_length, cap_reason;
 } cs_scores;
 
 void cs_scores_init(cs_scores *s, bool is_class, int32_t n_out, int32_t n_target);
@@ -33,7 +33,7 @@ void cs_scores_for(cs_scores *s, const cs_model *m);
 void cs_scores_release(cs_scores *s);
 void cs_scores_clear(cs_scores *s);
 /** cs_scores_add - one record's prediction [n_out] and truth [n_target]; CS_OK or CS_EMEM */
-int  cs_scores_add(cs_scores *s, const float *answer, const float *target, int64_t length)
+int  cs_scores_add(cs_scores *s, const float *output, const float *target, int64_t length)
     CS_MUST_CHECK;
 
 /** cs_scores_known - is any truth of record i known, and for classes among the model's? */
@@ -92,7 +92,7 @@ int  cs_label_metrics(const cs_scores *s, int64_t lo, int64_t hi, bool auc, cs_m
  * defined; NaN if none */
 double cs_metrics_mean(const cs_metrics *f, size_t off);
 
-/* ---- classes of tokens: counted, because keeping every answer would take too much ----------- */
+/* ---- classes of tokens: counted, not stored: one per base is too many ----------- */
 
 enum { CS_CONFUSION_CLASSES = 256 };   /* maximum classes of a confusion matrix */
 
@@ -109,7 +109,7 @@ int  cs_counts_init(cs_counts *c, int32_t n_class) CS_MUST_CHECK;
 void cs_counts_release(cs_counts *c);
 void cs_counts_clear(cs_counts *c);
 /** cs_counts_add - n tokens' probabilities [n * n_class] and classes [n], negative: not known */
-void cs_counts_add(cs_counts *c, const float *answer, const int32_t *label, int64_t n);
+void cs_counts_add(cs_counts *c, const float *output, const int32_t *label, int64_t n);
 /** cs_counts_metrics - as cs_scores_metrics(), without ROC-AUC */
 int  cs_counts_metrics(const cs_counts *c, cs_metrics *f) CS_MUST_CHECK;
 

@@ -31,7 +31,7 @@ int cs_scores_rows(const cs_scores *s, const cs_label *label, cs_outfile *f)
         CS_TRY(cs_outfile_printf(f, "%lld\t%s", (long long)s->length[i],
                                  label[(int32_t)s->target[i]].name));
         for (int32_t k = 0; k < s->n_out; k++)
-            CS_TRY(cs_outfile_printf(f, "\t%.6g", (double)s->answer[i * s->n_out + k]));
+            CS_TRY(cs_outfile_printf(f, "\t%.6g", (double)s->output[i * s->n_out + k]));
         CS_TRY(cs_outfile_printf(f, "\n"));
     }
 out:

@@ -118,7 +118,7 @@ struct mutants {
     int      variant, other;     /* the next one to make */
     int64_t  place;
     double  *sum[N_PLOT];        /* [n_place] */
-    int      at_variant, n_done; /* the next one to be answered */
+    int      at_variant, n_done; /* the next variant, and how many are done */
     int64_t  at_place;
 };
 
@@ -184,7 +184,7 @@ static double logit(double p)
     return log(q / (1 - q));
 }
 
-static int take_answer(void *arg, const cs_record *rec, const cs_prediction *a)
+static int take_output(void *arg, const cs_record *rec, const cs_prediction *a)
 {
     struct mutants *m = arg;
 
@@ -209,7 +209,7 @@ static int contribute(struct mutants *m, const cs_stream *like)
     s.next = next_mutant;
     s.source = m;
     s.in = s.second = NULL;
-    s.sink = take_answer;
+    s.sink = take_output;
     s.arg = m;
     const int rc = cs_stream_run(&s, &stat);
     for (int i = 0; rc == CS_OK && i < n_plot(m->r); i++)

@@ -59,7 +59,7 @@ const cs_opt cs_pair_table[] = {
     { .type = CS_OPT_FLAG, .name = "interleaved", PAIR(interleaved),
       .help = "mates alternate in the input",
       .man = "As in a BAM file sorted by name (samtools collate). A record without its mate beside "
-             "it is answered alone, with a warning that counts such records." },
+             "it is predicted alone, with a warning that counts such records." },
     { .type = CS_OPT_END }
 };
 
@@ -368,7 +368,7 @@ int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out)
     return open_device(a, true, n_thread, out);
 }
 
-void cs_device_answers(const cs_device_args *a, const cs_model *m)
+void cs_device_validated(const cs_device_args *a, const cs_model *m)
 {
     if (a->precision != PRECISION_AUTO || m->be->is_host || m->checked == CS_IN_FP32)
         return;
@@ -403,7 +403,7 @@ int cs_model_open(const char *path, const cs_device_args *device, int n_thread, 
         device = &processor;
     CS_TRY(cs_device_open_all(device, n_thread, &b));
     CS_TRY(cs_model_load(found, b, false, &m));
-    cs_device_answers(device, m);
+    cs_device_validated(device, m);
     if (!m->tok) {
         rc = cs_fail(CS_EMODEL, "model '%s' takes %d real values per position, not nucleotides; "
                      "choose one trained on sequences", found, (int)m->n_channel);

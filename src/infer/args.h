@@ -88,9 +88,9 @@ int cs_device_open(const cs_device_args *a, int n_thread, cs_backend **out) CS_M
 /** cs_device_open_all - the same for several devices, as a list, for a stream */
 int cs_device_open_all(const cs_device_args *a, int n_thread, cs_backend **out) CS_MUST_CHECK;
 
-/** cs_device_answers - for prediction: auto is the precision validated for the model, if all GPUs
+/** cs_device_validated - for prediction: auto is the precision validated for the model, if all GPUs
  * of the run support it */
-void cs_device_answers(const cs_device_args *a, const cs_model *m);
+void cs_device_validated(const cs_device_args *a, const cs_model *m);
 
 /** cs_args_model - the file of --model, or the default model's; an input of the run. CS_OK; the
  * errors of cs_model_find_default() and cs_paths_add_input() */

@@ -7,7 +7,7 @@
 #include "infer/evidence.h"
 #include "nn/exec/plan.h"
 
-/* ---- answers of a batch ---------------------------------------------------------------------- */
+/* ---- predictions of a batch ------------------------------------------------------------------ */
 
 static const cs_view *view_of(const cs_batch *b, int32_t i)
 {
@@ -79,7 +79,7 @@ static int give_up(cs_infer_stage *s, cs_session *by, const cs_batch *b)
  * it. */
 static void deliver(cs_infer_stage *s, const cs_batch *b)
 {
-    const float *v = s->answer;
+    const float *v = s->output;
 
     for (int32_t i = 0; i < b->n_rec;) {
         cs_chunk *c = b->slot[i].chunk;
@@ -102,7 +102,7 @@ static int reserve_values(cs_infer_stage *s, const cs_batch *b)
 
     for (int32_t i = 0; i < b->n_rec; i++)
         n += (size_t)b->slot[i].chunk->views->prediction[view_of(b, i)->rec].n;
-    return cs_grow((void **)&s->answer, &s->cap, n, sizeof *s->answer);
+    return cs_grow((void **)&s->output, &s->cap, n, sizeof *s->output);
 }
 
 /* ---- batches for which there is no room ------------------------------------------------------ */
@@ -155,7 +155,7 @@ static int by_fallback(cs_infer_stage *s, const cs_batch *b)
     cs_error_clear();
     CS_BUG(pthread_mutex_lock(s->fallback_lock) != 0);
     cs_budget_enter(budget);
-    int rc = cs_session_forward(s->fallback, b, s->answer);
+    int rc = cs_session_forward(s->fallback, b, s->output);
     if (rc == CS_OK) {
         b->slot[0].chunk->views->view[b->slot[0].i].on_cpu = true;
         deliver(s, b);
@@ -184,7 +184,7 @@ int cs_batch_predict(cs_infer_stage *s, cs_session *by, const cs_batch *b)
     CS_TRY(reserve_values(s, b));
     if (above_limit(s, by, b))
         return give_up(s, by, b);
-    CS_TRY(cs_session_forward(by, b, s->answer));
+    CS_TRY(cs_session_forward(by, b, s->output));
     deliver(s, b);
     return CS_OK;
 out:
@@ -215,7 +215,7 @@ int cs_batch_finish(cs_infer_stage *s, int slot, const cs_batch *b)
         return cs_batch_predict(s, s->session, b);
     CS_TRY(reserve_values(s, b));
     cs_budget *budget = cs_budget_leave();       /* do not count waiting for a device as work */
-    rc = cs_session_finish(s->session, slot, s->answer);
+    rc = cs_session_finish(s->session, slot, s->output);
     cs_budget_enter(budget);
     CS_TRY(rc);
     deliver(s, b);

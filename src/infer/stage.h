@@ -62,7 +62,7 @@ typedef struct cs_infer_stage {
     cs_limit   *limit;           /* NULL: a batch that exceeds memory ends the run */
     cs_batch   *sent[CS_STAGING_SLOTS];     /* in the device's staging slots, or NULL */
     bool        started[CS_STAGING_SLOTS];  /* computed there, as memory sufficed */
-    float      *answer;          /* [cap] of one batch; freed by the owner */
+    float      *output;          /* [cap] of one batch; freed by the owner */
     size_t      cap;
 } cs_infer_stage;
 

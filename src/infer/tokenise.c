@@ -97,13 +97,13 @@ static bool is_alone(const cs_chunk *c, const cs_view *v)
 }
 
 /* Number of predictions that a record's concatenates. */
-static int answers_of(const cs_policy *p, const cs_chunk *c, int i)
+static int outputs_of(const cs_policy *p, const cs_chunk *c, int i)
 {
     return p->pair == CS_PAIR_APART ? c->rec[i].n_seg : 1;
 }
 
 /* Space for the raw values of views; a record with one view uses its prediction's memory. */
-static int reserve_answers(const cs_policy *p, cs_chunk *c)
+static int reserve_outputs(const cs_policy *p, cs_chunk *c)
 {
     const cs_model *m = p->model;
     int64_t total = 0;
@@ -114,7 +114,7 @@ static int reserve_answers(const cs_policy *p, cs_chunk *c)
         if (v->reason)
             continue;
         const int64_t n = cs_model_output_len(m, p->output, v->tok.n);
-        total += (is_alone(c, v) ? 0 : n) + (a->n == 0 ? n * answers_of(p, c, v->rec) : 0);
+        total += (is_alone(c, v) ? 0 : n) + (a->n == 0 ? n * outputs_of(p, c, v->rec) : 0);
         a->n = n;
     }
     float *v = cs_arena_alloc(c->mem, (size_t)total + 1, sizeof *v);
@@ -122,7 +122,7 @@ static int reserve_answers(const cs_policy *p, cs_chunk *c)
         return tokenise_no_room(p, c, "values", total);
     for (int i = 0; i < c->n; i++) {
         c->views->prediction[i].v = v;
-        v += c->views->prediction[i].n * answers_of(p, c, i);
+        v += c->views->prediction[i].n * outputs_of(p, c, i);
     }
     for (int32_t k = 0; k < c->views->n; k++) {
         cs_view *w = &c->views->view[k];
@@ -140,7 +140,7 @@ int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c)
     CS_TRY(list_views(p, c));
     CS_TRY(reserve_ids(p, c));
     CS_TRY(encode(p, c));
-    CS_TRY(reserve_answers(p, c));
+    CS_TRY(reserve_outputs(p, c));
     rc = cs_chunk_look_up(p, c);
 out:
     return rc;

@@ -229,7 +229,7 @@ void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *sc
         v->tok.n = 0;
 }
 
-/* ---- answers ------------------------------------------------------------------------------- */
+/* ---- predictions ----------------------------------------------------------------------------- */
 
 /* Views of one segment: n windows of `strands` views each, those with a reason left out. */
 struct part {
@@ -398,7 +398,7 @@ static void average(const cs_chunk *c, int i, const struct part *part, int n_par
     }
 }
 
-/* Raw values of both segments; memory is reserved by reserve_answers() in predict.c. */
+/* Raw values of both segments; memory is reserved by reserve_outputs() in predict.c. */
 static void both_apart(const cs_policy *p, const cs_chunk *c, int i)
 {
     cs_prediction *a = &c->views->prediction[i];

@@ -107,7 +107,7 @@ void cs_workers_free(cs_workers *c)
     if (!c)
         return;
     for (int i = 0; i < c->n; i++) {
-        free(c->stage[i].answer);
+        free(c->stage[i].output);
         for (int k = 0; k < CS_STAGING_SLOTS; k++)
             cs_batch_free(c->stage[i].sent[k]);
         worker_release(&c->worker[i]);

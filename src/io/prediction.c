@@ -25,7 +25,7 @@ const char *cs_reason_name(cs_reason r)
     return reasons[r].name;
 }
 
-bool cs_reason_answered(cs_reason r)
+bool cs_reason_has_output(cs_reason r)
 {
     return r == CS_REASON_NONE || r >= CS_REASON_LOW_PROB;
 }
@@ -38,7 +38,7 @@ const char *cs_reason_help(cs_reason r)
 
 int cs_prediction_best(const cs_prediction *a)
 {
-    if (!cs_reason_answered(a->reason) || a->n < 1)
+    if (!cs_reason_has_output(a->reason) || a->n < 1)
         return -1;
     int best = 0;
     for (int i = 1; i < a->n; i++) {

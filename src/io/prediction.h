@@ -13,12 +13,12 @@ typedef enum cs_reason {
 } cs_reason;
 /** cs_reason_name - as in outputs: "too_short"; "." for none */
 const char *cs_reason_name(cs_reason r);
-/** cs_reason_answered - are there probabilities, possibly without a call? */
-bool cs_reason_answered(cs_reason r);
+/** cs_reason_has_output - are there probabilities, possibly without a call? */
+bool cs_reason_has_output(cs_reason r);
 /** cs_reason_help - what it means, a fragment for the manual */
 const char *cs_reason_help(cs_reason r);
 
-/* A record's prediction: the head's output (answer_len floats), or a reason without one. If calls
+/* A record's prediction: the head's output (output_len floats), or a reason without one. If calls
  * may be taxa above the classes, taxon is the node called (0: none) and p its probability, or that
  * of the best one below the root; else both are 0, and the class with the largest value is
  * called. */

@@ -37,7 +37,7 @@ struct chordseq_model {
     cs_opened  *opened;
     cs_backend *be;
     cs_pipe    *pipe;            /* for its count of missing predictions */
-    struct asked answer, vector; /* vector.session is NULL without vectors */
+    struct asked prediction, vector; /* vector.session is NULL without vectors */
     struct asked token;          /* session NULL before the first question */
 };
 
@@ -115,7 +115,7 @@ static int handle_new(cs_opened *o, int64_t threads, chordseq_model **out)
     m->opened = o;
     m->pipe = cs_pipe_new();
     CS_TRY(cs_backend_open(o->be->device, (int)threads, &m->be));
-    ask_of(&m->answer, m, CS_HEAD_PREDICTION);
+    ask_of(&m->prediction, m, CS_HEAD_PREDICTION);
     if (o->n_vector > 0)
         ask_of(&m->vector, m, CS_HEAD_POOLED);
     *out = m;
@@ -177,10 +177,10 @@ void chordseq_close(chordseq_model *m)
         return;
     cs_session_free(m->token.session);
     cs_session_free(m->vector.session);
-    cs_session_free(m->answer.session);
-    free(m->token.infer.answer);
-    free(m->vector.infer.answer);
-    free(m->answer.infer.answer);
+    cs_session_free(m->prediction.session);
+    free(m->token.infer.output);
+    free(m->vector.infer.output);
+    free(m->prediction.infer.output);
     cs_backend_close(m->be);
     cs_pipe_free(m->pipe);
     cs_opened_drop(m->opened);
@@ -283,7 +283,7 @@ static int add_record(const struct question *q, size_t no, cs_chunk *c)
     return rc;
 }
 
-/* ---- answers -------------------------------------------------------------------------------- */
+/* ---- predictions ----------------------------------------------------------------------------- */
 
 static int take_batch(void *asked, cs_batch *b)
 {
@@ -352,7 +352,7 @@ static void give(const struct question *q, const cs_chunk *c)
     for (int i = 0; i < c->n; i++) {
         const cs_prediction *a = &c->views->prediction[i];
         const size_t at = q->done + (size_t)i;
-        const bool known = cs_reason_answered(a->reason);
+        const bool known = cs_reason_has_output(a->reason);
         for (int64_t k = 0; q->v && k < q->width; k++)
             q->v[at * (size_t)q->width + (size_t)k] = known ? a->v[k] : NAN;
         if (q->call)
@@ -363,7 +363,7 @@ static void give(const struct question *q, const cs_chunk *c)
 }
 
 /* A chunk's worth of sequences. */
-static int answer_some(struct question *q)
+static int predict_some(struct question *q)
 {
     int rc = CS_OK;
     cs_chunk *c = cs_chunk_new(0);
@@ -380,7 +380,7 @@ out:
     return rc;
 }
 
-static int answer_all(void *arg)
+static int predict_all(void *arg)
 {
     int rc = CS_OK;
     struct question *q = arg;
@@ -388,17 +388,17 @@ static int answer_all(void *arg)
     if (!q->asked->session)
         return cs_fail(CS_EUSAGE, "the model's head does not pool to one vector");
     while (rc == CS_OK && q->done < q->n)
-        rc = answer_some(q);
+        rc = predict_some(q);
     return rc;
 }
 
 int chordseq_classify_many(chordseq_model *m, const char *const *base, const size_t *n_base,
                            size_t n, float *value, chordseq_call *call)
 {
-    struct question q = { .m = m, .asked = &m->answer, .base = base, .n_base = n_base, .n = n,
+    struct question q = { .m = m, .asked = &m->prediction, .base = base, .n_base = n_base, .n = n,
                           .width = chordseq_n_output(m), .v = value, .call = call };
 
-    return guarded(answer_all, &q);
+    return guarded(predict_all, &q);
 }
 
 int chordseq_classify(chordseq_model *m, const char *base, size_t n_base, float *value,
@@ -413,7 +413,7 @@ int chordseq_embed_many(chordseq_model *m, const char *const *base, const size_t
     struct question q = { .m = m, .asked = &m->vector, .base = base, .n_base = n_base, .n = n,
                           .width = chordseq_n_dim(m), .v = vector, .reason = reason };
 
-    return guarded(answer_all, &q);
+    return guarded(predict_all, &q);
 }
 
 int chordseq_embed(chordseq_model *m, const char *base, size_t n_base, float *vector,
@@ -474,7 +474,7 @@ static void ask_of_tokens(chordseq_model *m)
 
 struct token_question { struct question q; size_t n_token; };
 
-static int answer_tokens(void *arg)
+static int predict_tokens(void *arg)
 {
     int rc = CS_OK;
     struct token_question *t = arg;
@@ -492,7 +492,7 @@ static int answer_tokens(void *arg)
     }
     ask_of_tokens(m);
     t->q.width = (int64_t)n * chordseq_n_token_dim(m);
-    rc = answer_all(&t->q);
+    rc = predict_all(&t->q);
 out:
     free(id);
     return rc;
@@ -504,12 +504,12 @@ int chordseq_embed_tokens(chordseq_model *m, const char *base, size_t n_base, si
     struct token_question t = { { .m = m, .asked = &m->token, .base = &base, .n_base = &n_base,
                                   .n = 1, .v = vector, .reason = reason }, n_token };
 
-    return guarded(answer_tokens, &t);
+    return guarded(predict_tokens, &t);
 }
 
 int64_t chordseq_windows(const chordseq_model *m, int64_t n_base, int64_t *start, int64_t *length)
 {
-    const cs_policy *p = &m->answer.policy;
+    const cs_policy *p = &m->prediction.policy;
     const int64_t n = cs_policy_windows(p, n_base);
 
     for (int64_t i = 0; start && i < n; i++)

@@ -11,8 +11,8 @@
 
 enum { MAX_BYTES = 1 << 30, VALUE_BYTES = 80 };
 
-/* Options that may differ, beside the places of classify's outputs: other places, and what answers
- * do not depend on. The model is compared by its checksum. */
+/* Options that may differ between pieces: paths, and options without effect on predictions. The
+ * model is compared by its checksum. */
 static const char *const may_differ[] = {
     "shard", "manifest", "threads", "batch-tokens", "chunks-in-flight", "quiet", "verbose", "model",
     "output-fmt", "no-PG", "split-gz", "names", "tsv", "resume-every", "input-list",

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static bool hit(const cs_count_rule *r, const float *answer, const float *target)
+static bool hit(const cs_count_rule *r, const float *output, const float *target)
 {
     const int32_t n = r->model->n_label;
     int32_t best = 0;
@@ -11,21 +11,21 @@ static bool hit(const cs_count_rule *r, const float *answer, const float *target
     if (!r->model->head->is_class) {
         double worst = 0;
         for (int32_t t = 0; t < n; t++)
-            worst = fmax(worst, fabs((double)answer[t] - (double)target[t]));
+            worst = fmax(worst, fabs((double)output[t] - (double)target[t]));
         return worst < r->tolerance;
     }
     for (int32_t c = 1; c < n; c++)
-        if (answer[c] > answer[best])
+        if (output[c] > output[best])
             best = c;
     return best == (int32_t)target[0];
 }
 
-static void count_records(const cs_count_rule *rule, const cs_batch *b, const float *answer,
+static void count_records(const cs_count_rule *rule, const cs_batch *b, const float *output,
                           cs_train_sums *sum)
 {
     for (int32_t i = 0; i < b->n_rec; i++) {
         const float *target = b->target + (int64_t)i * b->n_target;
-        sum->n_right += hit(rule, answer + (int64_t)i * rule->model->n_label, target);
+        sum->n_right += hit(rule, output + (int64_t)i * rule->model->n_label, target);
         sum->weight += rule->weight != NULL && rule->model->head->is_class
                        ? (double)rule->weight[(int32_t)target[0]] : 1;
     }
@@ -33,7 +33,7 @@ static void count_records(const cs_count_rule *rule, const cs_batch *b, const fl
 }
 
 /* Every known target is a hit or a miss, with its weight in the head's loss. */
-static void count_labels(const cs_count_rule *rule, const cs_batch *b, const float *answer,
+static void count_labels(const cs_count_rule *rule, const cs_batch *b, const float *output,
                          cs_train_sums *sum)
 {
     const int64_t n = (int64_t)b->n_rec * b->n_target;
@@ -42,7 +42,7 @@ static void count_labels(const cs_count_rule *rule, const cs_batch *b, const flo
     for (int64_t i = 0; i < n; i++) {
         if (isnan(b->target[i]))
             continue;
-        sum->n_right += (answer[i] >= 0.5F) == (b->target[i] > 0);
+        sum->n_right += (output[i] >= 0.5F) == (b->target[i] > 0);
         sum->n_seen++;
         sum->weight += weight;
     }
@@ -50,7 +50,7 @@ static void count_labels(const cs_count_rule *rule, const cs_batch *b, const flo
 
 /* Tokens are hits or misses; the loss is per record, with equal weights of its tokens. A record
  * without known tokens has none. */
-static void count_tokens(const cs_count_rule *rule, const cs_batch *b, const float *answer,
+static void count_tokens(const cs_count_rule *rule, const cs_batch *b, const float *output,
                          cs_train_sums *sum)
 {
     for (int32_t r = 0; r < b->n_rec; r++) {
@@ -59,20 +59,20 @@ static void count_tokens(const cs_count_rule *rule, const cs_batch *b, const flo
             if (b->label[t] < 0)
                 continue;
             const float truth = (float)b->label[t];
-            sum->n_right += hit(rule, answer + t * rule->model->n_label, &truth);
+            sum->n_right += hit(rule, output + t * rule->model->n_label, &truth);
             sum->n_seen++;
         }
         sum->weight += sum->n_seen > n_before;
     }
 }
 
-void cs_train_count(const cs_count_rule *r, const cs_batch *b, const float *answer,
+void cs_train_count(const cs_count_rule *r, const cs_batch *b, const float *output,
                     cs_train_sums *sum)
 {
     if (b->label != NULL)
-        count_tokens(r, b, answer, sum);
+        count_tokens(r, b, output, sum);
     else if (r->model->head->is_labels)
-        count_labels(r, b, answer, sum);
+        count_labels(r, b, output, sum);
     else
-        count_records(r, b, answer, sum);
+        count_records(r, b, output, sum);
 }

@@ -12,8 +12,8 @@ typedef struct cs_count_rule {
     double          tolerance;   /* regression: an error below it is a hit */
 } cs_count_rule;
 
-/** cs_train_count - add the hits and weights of a batch; answer: its predictions */
-void cs_train_count(const cs_count_rule *r, const cs_batch *b, const float *answer,
+/** cs_train_count - add the hits and weights of a batch; output: its predictions */
+void cs_train_count(const cs_count_rule *r, const cs_batch *b, const float *output,
                     cs_train_sums *sum);
 
 #endif

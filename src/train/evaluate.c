@@ -50,7 +50,7 @@ static int next_sample(void *arg, cs_chunk *c)
     return CS_OK;
 }
 
-static int take_answer(void *arg, const cs_record *r, const cs_prediction *a)
+static int take_output(void *arg, const cs_record *r, const cs_prediction *a)
 {
     struct run *k = arg;
     const cs_sample *s = &k->sample[k->n_out++];
@@ -83,7 +83,7 @@ int cs_evaluate_samples(const cs_evaluation *j, const cs_dataset *d, const cs_sa
     const cs_stream s = {
         .next = next_sample, .source = &k, .model = j->model, .policy = j->policy,
         .batch_tokens = j->batch_tokens, .window = WINDOW, .n_thread = j->n_thread,
-        .sink = take_answer, .arg = &k,
+        .sink = take_output, .arg = &k,
     };
 
     if (n == 0)

@@ -122,7 +122,7 @@ static int next_crop(void *arg, cs_chunk *c)
     return CS_OK;
 }
 
-static int take_answer(void *arg, const cs_record *r, const cs_prediction *a)
+static int take_output(void *arg, const cs_record *r, const cs_prediction *a)
 {
     struct crops *k = arg;
     cs_lookup_cases *c = &k->cases;
@@ -139,7 +139,7 @@ static int take_answer(void *arg, const cs_record *r, const cs_prediction *a)
     return CS_OK;
 }
 
-static int answer_crops(cs_model *m, struct crops *k)
+static int predict_crops(cs_model *m, struct crops *k)
 {
     int rc = CS_OK;
     cs_policy policy;
@@ -152,7 +152,7 @@ static int answer_crops(cs_model *m, struct crops *k)
     policy.uncalibrated = true;
     rc = cs_stream_run(&(cs_stream){ .next = next_crop, .source = k, .model = m,
                                      .policy = &policy, .batch_tokens = BATCH_TOKENS,
-                                     .window = WINDOW, .n_thread = 1, .sink = take_answer,
+                                     .window = WINDOW, .n_thread = 1, .sink = take_output,
                                      .arg = k }, &stat);
 out:
     return rc;
@@ -204,7 +204,7 @@ int cs_lookup_fit(cs_model *m, const cs_dataset *d, int64_t n_crop, uint64_t see
     k.sampler = sampler;
     CS_TRY(lookup_fit_reserve(&k, cs_sampler_count(sampler)));
     memset(m->lookup->weight, 0, (size_t)(m->n_label * m->lookup->n_code) * sizeof(float));
-    CS_TRY(answer_crops(m, &k));
+    CS_TRY(predict_crops(m, &k));
     if (k.cases.n == 0) {
         rc = cs_fail(CS_EUSAGE, "no validation record was classified");
         goto out;

@@ -49,8 +49,8 @@ struct learner {
     cs_scores           scores;      /* of the present validation, or for predictions per token */
     cs_counts           counts;
     cs_real            *work;        /* one real of backend memory */
-    float              *answer;
-    size_t              n_answer;
+    float              *output;
+    size_t              n_output;
     cs_train_sums       sum;         /* of the present step: added when complete */
     int64_t             n_step, n_sample, n_base;    /* of this run */
     double              flop;        /* operations of the epoch's training */
@@ -114,8 +114,8 @@ out:
 
 static int make_room(struct learner *l, const cs_batch *b)
 {
-    return cs_grow((void **)&l->answer, &l->n_answer, (size_t)cs_session_output_len(l->s, b),
-                   sizeof *l->answer);
+    return cs_grow((void **)&l->output, &l->n_output, (size_t)cs_session_output_len(l->s, b),
+                   sizeof *l->output);
 }
 
 static double learning_rate(const struct learner *l, int64_t step)
@@ -230,14 +230,14 @@ static int learn(struct learner *l, const cs_feed_item *it)
         return it->step_end ? finish_step(l) : CS_OK;
     CS_TRY(make_room(l, b));
     const double flop = l->s->cx.flop;
-    rc = cs_session_forward_backward(l->s, b, &how, &loss, l->answer);
+    rc = cs_session_forward_backward(l->s, b, &how, &loss, l->output);
     l->flop += (l->s->freeze_encoder ? 1 : BACKWARD) * (l->s->cx.flop - flop);
     CS_TRY(rc == CS_EMEM ? loop_no_room(l, b) : rc);
     tell_kept(l, b);
     CS_TRY(cs_running_take(l->running, it->no));
     if (it->scale > 0)           /* else the step has no weight */
         l->sum.loss += loss / it->scale;
-    cs_train_count(&(cs_count_rule){ l->m, l->o->weight, l->o->tolerance }, b, l->answer, &l->sum);
+    cs_train_count(&(cs_count_rule){ l->m, l->o->weight, l->o->tolerance }, b, l->output, &l->sum);
     l->sum.n_token += b->n_tok;
     l->sum.n_base += it->n_base;
     l->n_sample += b->n_rec;
@@ -251,19 +251,19 @@ out:
 /* ---- validation and the end of an epoch ------------------------------------------------------ */
 
 /* The batch's predictions, sent to rank 0, which sums metrics over all in the order of one rank. */
-static int answer(struct learner *l, const cs_batch *b, int owner)
+static int output(struct learner *l, const cs_batch *b, int owner)
 {
     int rc = CS_OK;
-    const size_t n_bytes = (size_t)cs_session_output_len(l->s, b) * sizeof *l->answer;
+    const size_t n_bytes = (size_t)cs_session_output_len(l->s, b) * sizeof *l->output;
 
     CS_TRY(make_room(l, b));
     if (owner != l->rank)
-        return cs_group_recv(l->o->group, owner, l->answer, n_bytes);
+        return cs_group_recv(l->o->group, owner, l->output, n_bytes);
     use_average(l, true);
-    rc = cs_session_predict(l->s, b, l->answer);
+    rc = cs_session_predict(l->s, b, l->output);
     CS_TRY(rc == CS_EMEM ? loop_no_room(l, b) : rc);
     if (l->rank > 0)
-        rc = cs_group_send(l->o->group, 0, l->answer, n_bytes);
+        rc = cs_group_send(l->o->group, 0, l->output, n_bytes);
 out:
     return rc;
 }
@@ -273,15 +273,15 @@ static int evaluate(struct learner *l, const cs_feed_item *it)
     int rc = CS_OK;
     const cs_batch *b = it->batch;
 
-    CS_TRY(b->n_rec > 0 ? answer(l, b, it->owner) : CS_OK);
+    CS_TRY(b->n_rec > 0 ? output(l, b, it->owner) : CS_OK);
     if (b->n_rec == 0 || l->rank > 0)
         return CS_OK;
     if (b->label != NULL) {
-        cs_counts_add(&l->counts, l->answer, b->label, b->n_tok);
+        cs_counts_add(&l->counts, l->output, b->label, b->n_tok);
         return CS_OK;
     }
     for (int32_t i = 0; i < b->n_rec; i++)
-        CS_TRY(cs_scores_add(&l->scores, l->answer + (int64_t)i * l->m->n_label,
+        CS_TRY(cs_scores_add(&l->scores, l->output + (int64_t)i * l->m->n_label,
                              b->target + (int64_t)i * b->n_target, b->slot[i].i));
 out:
     return rc;
@@ -591,7 +591,7 @@ out:
         m->be->op.dealloc(m->be, l.work);
     cs_scores_release(&l.scores);
     cs_counts_release(&l.counts);
-    free(l.answer);
+    free(l.output);
     cs_session_free(l.s);
     cs_pipe_free(l.pipe);
     return rc;

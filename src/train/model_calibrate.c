@@ -14,7 +14,7 @@ const cs_opt cs_calibrate_table[] = {
     { .type = CS_OPT_GROUP, .name = "Calibrate" },
     { .type = CS_OPT_INS, .name = "scores", .off = OFF(scores), .arg = "FILE",
       .help = "table of 'chordseq eval --scores'; may be repeated",
-      .man = "Of sequences that the model that answered had not learnt from: of a "
+      .man = "Of sequences that the model was not trained on: of a "
              "cross-validation, each fold's model on its fold." },
     { .type = CS_OPT_STR, .name = "bins", .off = OFF(bins), .arg = "LIST",
       .def = "500,1000,3000,10000,50000",
@@ -56,7 +56,7 @@ static int fit_scores(cs_model *m, const char *path, const cs_calibrate_args *a)
     CS_TRY(cs_evaluate_fit(m, path, &s, edge, n_edge));
     m->calibration.max_error = a->max_error;
     m->calibration.shortest = shortest_of(&m->calibration, &s);
-    cs_note("temperatures and error rates by %lld answers; at most %g of the calls are wrong; "
+    cs_note("temperatures and error rates by %lld predictions; at most %g of the calls are wrong; "
             "shortest sequence with a call: %lld bases", (long long)s.n, a->max_error,
             (long long)m->calibration.shortest);
 out:
@@ -71,7 +71,7 @@ int cs_model_calibrate(cs_model *m, const char *path, const cs_calibrate_args *a
     cs_dataset d = { 0 };
 
     if (a->scores.n == 0)
-        return cs_fail(CS_EUSAGE, "'calibrate' needs answers beside the truth; name tables of "
+        return cs_fail(CS_EUSAGE, "'calibrate' needs predictions beside the truth; name tables of "
                        "'chordseq eval --scores' with --scores");
     if (!m->head->is_class || m->head->per_token || m->n_label > CS_CALIBRATION_CLASSES)
         return cs_fail(CS_EUSAGE, "'calibrate' is for models that tell up to %d classes of "

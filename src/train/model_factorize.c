@@ -51,7 +51,7 @@ static int read_rule(const cs_low_rank_args *a, cs_low_rank_rule *rule)
     return CS_OK;
 }
 
-/* ---- time and answers on a random batch ------------------------------------------------------ */
+/* ---- time and predictions on a random batch -------------------------------------------------- */
 
 static int append_random(const cs_model *m, int64_t n, uint64_t key, cs_batch *b)
 {
@@ -104,16 +104,16 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Median time of several passes, after a warm-up. */
-static int time_answers(cs_model *m, const cs_batch *b, float *answer, double *middle)
+static int time_predictions(cs_model *m, const cs_batch *b, float *output, double *middle)
 {
     int rc = CS_OK;
     double took[N_PASS];
     cs_session *s = cs_session_new(m, m->be);
 
-    CS_TRY(cs_session_predict(s, b, answer));
+    CS_TRY(cs_session_predict(s, b, output));
     for (int i = 0; i < N_PASS; i++) {
         const double start = seconds();
-        CS_TRY(cs_session_predict(s, b, answer));
+        CS_TRY(cs_session_predict(s, b, output));
         took[i] = seconds() - start;
     }
     qsort(took, N_PASS, sizeof took[0], by_size);
@@ -262,7 +262,7 @@ out:
     return rc;
 }
 
-static int write_answers(cs_outfile *f, cs_model *m, cs_model *thin)
+static int write_outputs(cs_outfile *f, cs_model *m, cs_model *thin)
 {
     int rc = CS_OK;
     cs_batch *b = NULL;
@@ -275,8 +275,8 @@ static int write_answers(cs_outfile *f, cs_model *m, cs_model *thin)
         goto out;
     }
     CS_TRY(random_batch(m, &b));
-    CS_TRY(time_answers(m, b, old, &took[0]));
-    CS_TRY(time_answers(thin, b, new, &took[1]));
+    CS_TRY(time_predictions(m, b, old, &took[0]));
+    CS_TRY(time_predictions(thin, b, new, &took[1]));
     for (int64_t i = 0; i < n; i++) {
         const double d = (double)new[i] - (double)old[i];
         difference += d * d;
@@ -300,7 +300,7 @@ static int model_factorize_report(cs_outfile *f, cs_model *m, cs_model *thin,
 
     CS_TRY(write_layers(f, list));
     CS_TRY(write_sizes(f, m, thin));
-    rc = write_answers(f, m, thin);
+    rc = write_outputs(f, m, thin);
 out:
     return rc;
 }

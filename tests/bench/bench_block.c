@@ -1,4 +1,4 @@
-/* bench_block.c - what one block costs within a network that answers, as TSV.
+/* bench_block.c - what one block costs within a predicting network, as TSV.
  *
  *     bench_block DEVICE PRECISION WIDTH HIDDEN TRACK SEGMENTS LENGTH [SECONDS]    ChordMixer's
  *     bench_block DEVICE PRECISION CHANNELS 0 TAPS SEGMENTS LENGTH [SECONDS]       CDIL's
@@ -126,8 +126,8 @@ static void convolutions(struct job *j, int n)
     for (int l = 0; l < n; l++) {
         const cs_taps taps = { j->track, INT64_C(1) << l };
         const cs_mat x = j->x[l % 2], y = j->x[1 - l % 2];
-        if (cs_conv_answers(cx, taps, x, y, false)) {
-            cs_conv_answer(cx, j->seg, taps, x, j->w, &tail, y);
+        if (cs_conv_can_infer(cx, taps, x, y, false)) {
+            cs_conv_infer(cx, j->seg, taps, x, j->w, &tail, y);
             continue;
         }
         cs_conv(cx, j->seg, taps, x, j->w, j->bias, y);
@@ -140,8 +140,8 @@ static void chord_blocks(struct job *j, int n)
     cs_ctx *cx = &j->cx;
     const cs_chord_run q = { .block = j->block, .n_block = MOST, .depth = n, .x = j->x[0] };
 
-    if (cs_chord_answers(cx, &q)) {
-        (void)cs_chord_answer(cx, j->seg, &q);
+    if (cs_chord_can_infer(cx, &q)) {
+        (void)cs_chord_infer(cx, j->seg, &q);
         return;
     }
     for (int l = 0; l < n; l++) {
@@ -151,7 +151,7 @@ static void chord_blocks(struct job *j, int n)
     }
 }
 
-/* x through n blocks, by the way that answers take on this backend. */
+/* x through n blocks, by the path of predictions on this backend. */
 static void pass(struct job *j, int n)
 {
     if (j->h > 0)

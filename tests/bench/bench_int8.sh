@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_int8.sh - how fast one block is in int8, and what int8 does to the default model's answers.
+# bench_int8.sh - how fast one block is in int8, and what int8 does to the default model's predictions.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_int8.sh [WORK]      (make bench-int8)
 #

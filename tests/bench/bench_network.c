@@ -168,8 +168,8 @@ out:
 static int write_batch(struct load *l, const cs_batch *b, cs_outfile *f)
 {
     int rc = CS_OK;
-    const int64_t n_answer = cs_session_output_len(l->session, b);
-    const int64_t head[] = { b->n_rec, b->n_tok, b->depth, b->n_channel, b->n_target, n_answer };
+    const int64_t n_output = cs_session_output_len(l->session, b);
+    const int64_t head[] = { b->n_rec, b->n_tok, b->depth, b->n_channel, b->n_target, n_output };
     const size_t n_tok = (size_t)b->n_tok;
 
     CS_TRY(cs_session_forward(l->session, b, l->out));
@@ -180,7 +180,7 @@ static int write_batch(struct load *l, const cs_batch *b, cs_outfile *f)
     if (b->target)
         CS_TRY(cs_outfile_write(f, b->target,
                                 (size_t)(b->n_rec * b->n_target) * sizeof *b->target));
-    rc = cs_outfile_write(f, l->out, (size_t)n_answer * sizeof *l->out);
+    rc = cs_outfile_write(f, l->out, (size_t)n_output * sizeof *l->out);
 out:
     return rc;
 }
@@ -202,7 +202,7 @@ out:
 
 /* ---- rounds -------------------------------------------------------------------------------- */
 
-static int answer_ahead(struct load *l)
+static int predict_ahead(struct load *l)
 {
     int rc = CS_OK;
 
@@ -217,13 +217,13 @@ out:
     return rc;
 }
 
-static int answer_round(struct load *l, double *seconds)
+static int predict_round(struct load *l, double *seconds)
 {
     int rc = CS_OK;
     const double start = now();
 
     if (l->be->staging.send)
-        CS_TRY(answer_ahead(l));
+        CS_TRY(predict_ahead(l));
     else
         for (size_t i = 0; i < l->n; i++)
             CS_TRY(cs_session_predict(l->session, l->batch[i], l->out));
@@ -327,7 +327,7 @@ static int measure_one(struct load *l, const char *path, const char *what)
     l->session = cs_session_new(l->model, l->be);
     l->session->cx.no_mean = strcmp(what, "plain") == 0;
     l->session->cx.no_graph = apart;
-    rc = measure(l, what, learns ? step_round : answer_round);
+    rc = measure(l, what, learns ? step_round : predict_round);
 out:
     return rc;
 }

@@ -220,7 +220,7 @@ static void forward(cs_backend *be, job *j)
     be->fused.chord_stack(be, j->seg, &s, (cs_mat){ 0 }, j->mean, j->work);
 }
 
-static void answer(cs_backend *be, job *j)
+static void output(cs_backend *be, job *j)
 {
     cs_chord_stack s = stack_of(j);
     s.id = j->id;
@@ -412,7 +412,7 @@ static void measure(cs_backend *be, shape s, load w, int what)
     what = open_job(be, &j, s, w, what);
     int32_t depth = j.seg.depth;
     if ((what & ANSWER) && flop * (double)j.seg.rows * depth < flop_all)
-        report(be, "answer", answer, &j, flop, j.n_block, 0);
+        report(be, "answer", output, &j, flop, j.n_block, 0);
     j.n_block = some_blocks(&j, flop);
     if (what & FORWARD)
         report(be, "forward", forward, &j, flop, j.n_block - 0.5,

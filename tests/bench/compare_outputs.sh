@@ -8,7 +8,7 @@
 # Both programs run in folders of their own with the same arguments: classify with every output,
 # sharded and merged, embed, variant, explain, eval, train. Times are masked, and so are the options
 # that summaries and manifests list, whose names may change; model files hold both and are compared
-# by what they answer. Prints one line per file, and the number that differ; status 1 where any does.
+# by what they predict. Prints one line per file, and the number that differ; status 1 where any does.
 [ $# -eq 3 ] || { sed -n '4s/^# *//p' "$0" >&2; exit 2; }
 srcdir=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 old=$(realpath "$1") new=$(realpath "$2") data=$(cd "$3" && pwd) || exit 1

@@ -16,11 +16,11 @@
 #   -o FILE             the table (default: standard output)
 #
 # order   `chordseq simulate temporal-order`: training records of 64, 128, 256 and 512 positions in
-#         equal parts by tokens, validation and test of 512 only. The first token's vector answers:
+#         equal parts by tokens, validation and test of 512 only. The first token's vector predicts:
 #         a mean over a circular network cannot tell XY from YX. Ends when the validation's balanced
 #         accuracy is 99.5 %; if it never is, the best model goes on at a tenth of the rate.
 # genus   pieces exon-intron-exon of three genera (data/genus/exon_intron_exon.fa.gz under
-#         $CS_SHARED), 8 : 1 : 1 by gene; all encoders see overlapping 3-mers and answer by the mean.
+#         $CS_SHARED), 8 : 1 : 1 by gene; all encoders see overlapping 3-mers and predict by the mean.
 #         The baseline is the same program without layers: a logistic regression on 3-mer
 #         frequencies.
 #
@@ -68,7 +68,7 @@ names=${names:-$(echo "$all" | paste -s -d , -)}
 LC_ALL=C OMP_WAIT_POLICY=passive
 export LC_ALL OMP_WAIT_POLICY
 
-# ---- data -----------------------------------------------------------------------------------------
+# ---- data ----------------------------------------------------------------------------------------
 
 # series LENGTH RECORDS SEED PREFIX: records only
 series()
@@ -115,7 +115,7 @@ genus_data()
     touch "$work/genus.done"
 }
 
-# ---- one training and its row ---------------------------------------------------------------------
+# ---- one training and its row --------------------------------------------------------------------
 
 figure() { awk -F '\t' -v what="$1" '$1 == "record" && $2 == "all" && $4 == what { print $5 }' "$2"; }
 
@@ -204,7 +204,7 @@ judge()
             END { print task, name, p, steps, s, accuracy, balanced, mcc, end }' > "$run.row"
 }
 
-# ---- all of them ----------------------------------------------------------------------------------
+# ---- all of them ---------------------------------------------------------------------------------
 
 todo=
 for task in $(echo "$tasks" | tr , ' '); do
@@ -234,7 +234,7 @@ done
 wait
 rm -rf "$work"/*.taken
 
-# ---- the table: a row per encoder, both tasks side by side -----------------------------------------
+# ---- the table: a row per encoder, both tasks side by side ---------------------------------------
 
 for row in "$work"/*.row; do
     cat "$row"

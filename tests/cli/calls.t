@@ -19,7 +19,7 @@ e="chordseq eval -q --label-key class labelled.fa"
 T 'a model to calibrate' chordseq train -q --label-key class --tokenizer kmer --tokenizer.k 2 \
     --encoder chordmixer --encoder.max-len 2048 --encoder.track 2 --encoder.hidden 4 \
     --encoder.depth none --epochs 5 --lr 0.03 --valid-frac 0.5 --rc -o trained labelled.fa
-T 'answers as a table' sh -c "$e -m trained --fragments 100,300 --scores s.tsv -o raw.tsv &&
+T 'predictions as a table' sh -c "$e -m trained --fragments 100,300 --scores s.tsv -o raw.tsv &&
     head -n 1 s.tsv | grep -qx 'length	truth	1	2	3' && [ \$(wc -l < s.tsv) -gt 1000 ]"
 T 'calibrate' chordseq model calibrate --scores s.tsv --bins 200,700 --max-error 0.2 \
     -i labelled.fa --label-key class trained stated
@@ -30,7 +30,7 @@ T 'show begins with what it is for and how good it is' sh -c 'chordseq model sho
     sed -n 2p show | grep -q "^trained on	[0-9]* records" && grep -q "^quality	from 700 bases" show &&
     grep -q "^calls	at most 0.2 wrong	from 100 bases" show'
 
-# ---- calls -----------------------------------------------------------------------------------------
+# ---- calls ---------------------------------------------------------------------------------------
 
 awk '/^>/ { sub(/.*class=/, ""); print }' labelled.fa > truth
 T 'by default each class keeps the rate' sh -c 'chordseq classify -m stated labelled.fa > calls 2> log &&
@@ -80,7 +80,7 @@ T 'eval tells coverage and error' sh -c "$e -m stated -o e.tsv --json e.json &&
         exit !(\$5 * m > n - 1 && \$5 * m < n + 1) }' e.tsv"
 T 'and none of a model that states nothing' sh -c "$e -m trained -o t.tsv && ! grep -q coverage: t.tsv"
 
-# ---- what goes in ----------------------------------------------------------------------------------
+# ---- what goes in --------------------------------------------------------------------------------
 
 cal='chordseq model calibrate trained x'
 N calls-none.err      $cal

@@ -14,7 +14,7 @@ m=$tiny/model.safetensors
 in=$tiny/mixed.fa
 g="$c classify -@ 2 -m $m -B 200 --all"
 
-# ---- several ---------------------------------------------------------------------------------------
+# ---- several -------------------------------------------------------------------------------------
 $g -q --device cpu "$in" > cpu.tsv
 $g -q --device cuda:1 "$in" > one.tsv
 # near FILE FILE: the same but for rounding
@@ -24,9 +24,9 @@ near()
         for (i = 1; i <= n; i++) { d = $i - $(n + i)
             if ((i < 4 || i == 5 || NR == 1) ? $i != $(n + i) : d > 3e-6 || d < -3e-6) exit 1 } }'
 }
-T 'a GPU answers as the processor does' near cpu.tsv one.tsv
+T 'a GPU predicts as the processor does' near cpu.tsv one.tsv
 for d in cuda:0,2 cuda:2,1,0 auto; do
-    T "answers of $d are those of one, in order" sh -c "$g -q --device $d $in | cmp - one.tsv"
+    T "predictions of $d are those of one, in order" sh -c "$g -q --device $d $in | cmp - one.tsv"
 done
 T 'so they are when copies and kernels lag behind' sh -c "for lag in -1 -2 -3 7; do
     CS_HOST_LAG=\$lag $g -q --device cuda:0,1 $in | cmp - one.tsv || exit 1; done"
@@ -47,7 +47,7 @@ T 'a device that is missing is named' sh -c "$g --device cuda:1,9 $in 2>&1 |
 T 'what computes on one refuses a list' sh -c "$c bench --device cuda:0,1 encoders 2>&1 |
     grep -q \"'cuda:0,1' names 2 devices; this command uses one\""
 
-# ---- learning on several ---------------------------------------------------------------------------
+# ---- learning on several -------------------------------------------------------------------------
 # learn DEVICES NAME: NAME.tsv and NAME.m, what it says in NAME.err
 learn()
 {
@@ -90,7 +90,7 @@ T 'a device that is missing is named once' sh -c "$c train --device cuda:1,9 --a
 T 'as many ranks as devices' sh -c "$c train --device cuda:0,1 --ranks 3 -o x.m $in 2>&1 |
     grep -q 'names 2 devices for 3 ranks; omit --ranks'"
 
-# ---- memory ----------------------------------------------------------------------------------------
+# ---- memory --------------------------------------------------------------------------------------
 own=$(((64 << 20) + 25600))              # what the backend and the parameters take
 T 'auto fits the memory that is free' sh -c "
     for mb in 1 8 64; do CS_HOST_MEMORY=\$(($own + (mb << 20))) $c classify -v -m $m --device cuda:0,1 \
@@ -119,15 +119,15 @@ T 'a sequence without room has that for a reason' sh -c "$long whole $in 2> long
     grep -q 'more memory than is available; --long-sequence cpu runs such' long.err"
 T 'or goes to the processor' sh -c "$long cpu $in 2> long.err > long.tsv &&
     grep -q '4 of 22 records exceeded the memory of the device and ran on the CPU' long.err"
-T 'with its answer' near long.tsv cpu.tsv
+T 'with its prediction' near long.tsv cpu.tsv
 T 'or is cut into windows that fit' sh -c "$long fit $in 2> long.err > long.tsv &&
     n=\$(sed -n 's/.*sequences of more than \([0-9]*\) bases exceed the memory.*/\1/p' long.err) &&
     [ \$n -gt 274 ] && [ \$n -lt 439 ] && grep -q '5 of 22 records .* split into windows' long.err &&
     $g -q --device cpu --long-sequence window --window-length \$n $in > windows.tsv"
-T 'with the answer of those windows' near long.tsv windows.tsv
+T 'with the prediction of those windows' near long.tsv windows.tsv
 unset CS_HOST_MEMORY
 
-# ---- answers that are no numbers -------------------------------------------------------------------
+# ---- predictions that are no numbers -------------------------------------------------------------
 # Products with the embedding of T overflow.
 "$builddir/tests/cli/make_model" nan.model 5 huge=5 encoder.max-len=64 encoder.track=4 encoder.hidden=8
 printf '>clean\nACGACGACG\n>bad\nACGACGACT\n>worse\nTTTTTTTTT\n' > some.fa

@@ -69,7 +69,7 @@ T 'whose pieces spell the text' sh -c 'chordseq tokenize -q -m d.json g.dip | cu
 printf 'kim\ta\nlee\tb\nmoe\ta\n' > l.tsv
 train="chordseq train -q --epochs 1 --encoder.max-len 64 --encoder.track 2 --encoder.hidden 8 --labels l.tsv"
 T 'a model of diplotypes' $train --tokenizer diplotype -i g.dip -o m
-T 'answers for them' sh -c 'chordseq classify -q -m m g.dip > c && [ "$(grep -c "^kim\|^lee\|^moe" c)" = 6 ]'
+T 'predictions for them' sh -c 'chordseq classify -q -m m g.dip > c && [ "$(grep -c "^kim\|^lee\|^moe" c)" = 6 ]'
 T 'and one of their pieces' $train --tokenizer bpe --tokenizer.file d.json -i g.dip -o mb
 T 'a consensus with letters for two bases is read, too' chordseq classify -q -m m "$tiny/mixed.fa"
 N diplotype-model.err   chordseq classify -m "$tiny/model.safetensors" g.dip
@@ -103,7 +103,7 @@ printf '#chordseq-diplotype\t1\n>a\nACB\n' > code.dip
 N diplotype-code.err    chordseq tokenize -m d.json code.dip
 N diplotype-full.err    $d -o /dev/full r.sam
 
-# ---- real reads ------------------------------------------------------------------------------------
+# ---- real reads ----------------------------------------------------------------------------------
 
 # Sites of 20:10,000,001-10,001,900 that differ from the reference: ours, those of the Genome in a
 # Bottle calls, and those that bcftools makes of the same reads.

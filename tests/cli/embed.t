@@ -46,7 +46,7 @@ for row, line in zip(v, table):
         n_row += 1
 assert n_row > 10
 END
-numpy 'the head on top of them answers as classify does' /usr/bin/python3 check.py "$m"
+numpy 'the head on top of them predicts as classify does' /usr/bin/python3 check.py "$m"
 "$builddir/tests/cli/make_model" deep 5 head.hidden=6 head.norm=layer encoder.max-len=64 encoder.track=4 encoder.hidden=4
 T 'the hidden layer of a head' sh -c 'chordseq embed -q -m deep --vector hidden --format tsv -o - reads.fq |
     awk -F "\t" "NF != 9 { exit 1 } END { exit NR != 41 }"'

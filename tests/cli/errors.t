@@ -192,7 +192,7 @@ T 'a device may be both' $c -q -o /dev/null /dev/null
 
 # ---- long records ------------------------------------------------------------------------------
 
-# 10 Mbp: beyond this model's 512 tokens it has a reason, and its neighbours have their answers.
+# 10 Mbp: beyond this model's 512 tokens it has a reason, and its neighbours have their predictions.
 # A sanitizer makes seconds of it minutes: there it has a fifth, and is told as 10 Mbp.
 n_long=10485760
 ! grep -q __asan_init "$builddir/chordseq" || n_long=2097152
@@ -205,10 +205,10 @@ warning: 1 of 3 records exceed the model's maximum of 512 tokens; --long-sequenc
 N long-error.err       told $c --long-sequence error around.fa
 P long-windows.tsv     told sh -c "$c --long-sequence window --window-overlap 100 around.fa | cut -f 1,2,5"
 N window-option.err    $c --window-length 100 around.fa
-# Within the limit it is answered as a whole.
+# Within the limit it is predicted as a whole.
 "$make" long-model 5 tokenizer=kmer tokenizer.k=8 tokenizer.stride=8 encoder.max-len=2097152 \
     encoder.track=1 encoder.hidden=4
-P long-answered.tsv    told sh -c 'chordseq classify -m long-model around.fa > long.tsv && cut -f 1-3,5 long.tsv'
+P long-predicted.tsv    told sh -c 'chordseq classify -m long-model around.fa > long.tsv && cut -f 1-3,5 long.tsv'
 T 'and in the same way from batches of one token' sh -c 'chordseq classify -q -m long-model -B 1 \
     -@ 2 around.fa | cmp - long.tsv'
 # Where memory does not suffice, the record has that for a reason, or the run ends and names it: 1.3 M

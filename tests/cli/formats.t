@@ -1,4 +1,4 @@
-# formats.t - the same records in another container have the same answers; samtools is the judge of
+# formats.t - the same records in another container have the same predictions; samtools is the judge of
 # what a read on the reverse strand was.
 . "$srcdir/tests/cli/lib.sh"
 

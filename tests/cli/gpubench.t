@@ -38,7 +38,7 @@ T 'logs are handed back' sh -c "mkdir out && OUT=out $quick -o t.tsv block && [ 
 if [ -n "${CS_LONG:-}" ] && "${CS_PYTHON:-false}" -c 'import torch' 2> /dev/null; then
     T 'beside PyTorch' env CS_QUICK=torch PYTHON3="$CS_PYTHON" CALL_S=3000 "$srcdir/tests/gpu/bench" \
         -o p.tsv limits block short long mix adding
-    T 'PyTorch gives the same answers' awk -F '\t' '
+    T 'PyTorch gives the same predictions' awk -F '\t' '
         $2 ~ / step$/ && match($7, /loss [0-9.]+, [0-9.]+/) {
             split(substr($7, RSTART, RLENGTH), part, /,? /); n++
             d = part[2] - part[3]; if (d > 0.01 || d < -0.01) exit 1 }

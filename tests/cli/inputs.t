@@ -39,7 +39,7 @@ N pairs-short2.err  chordseq classify -m "$m" -1 a.fa -2 shorter.fa
 N pairs-names.err   chordseq classify -m "$m" -1 a.fa -2 other.fa
 # Orphans before, between and behind pairs; of another pair the second mate comes first.
 awk '/^>/ { n++ } n != 2 && n != 7 { print }' ab.fa > orphans.fa
-T 'records without a mate are answered alone, counted and named' sh -c "
+T 'records without a mate are predicted alone, counted and named' sh -c "
     chordseq classify -m '$m' --interleaved --split-dir both.d -o got.tsv orphans.fa 2> told &&
     grep -q 'warning: 2 of [0-9]* records have no mate.*first: .r0/1.' told &&
     { sed '2d;5d' pairs.tsv; chordseq classify -q -m '$m' orphans.fa | grep '^r0/1\|^r3/2'; } | sort > want &&

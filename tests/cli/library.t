@@ -1,4 +1,4 @@
-# library.t - libchordseq: its answers beside the program's, its names, what it needs, the examples.
+# library.t - libchordseq: its predictions beside the program's, its names, what it needs, the examples.
 . "$srcdir/tests/cli/lib.sh"
 
 lib=$builddir/libchordseq.so.0
@@ -20,7 +20,7 @@ each()
     case $1 in call=taxon) cut -f 1-5,8- program > columns && mv columns program ;; esac
     [ "$(wc -l < program)" -gt 20 ] && diff program library
 }
-T 'the answers of classify'                each "$m"
+T 'the predictions of classify'                each "$m"
 T '... of the default model'               each "$default"
 T '... as taxa'                            each "$default" call=taxon min-prob=0.7
 T '... with options'                       each "$m" strand=forward min-prob=0.6 max-unknown=0.2
@@ -69,7 +69,7 @@ python()
     with python3 T "$@"
 }
 export CHORDSEQ_LIBRARY="$lib"
-python 'ctypes: the answers of classify' sh -c 'chordseq classify -q -m "$2" --all "$3" > program &&
+python 'ctypes: the predictions of classify' sh -c 'chordseq classify -q -m "$2" --all "$3" > program &&
     python3 "$1/examples/chordseq_ctypes.py" "$2" "$3" > library && diff program library' \
     - "$srcdir" "$m" "$tiny/mixed.fa"
 python 'ctypes: values instead of classes' sh -c 'chordseq classify -q -m values "$2" |

@@ -29,12 +29,12 @@ T 'a table' $lookup bag.m table.m
 T 'the file is sound' chordseq model verify table.m
 T 'show tells of it' sh -c 'chordseq model show table.m | grep -q "^lookup	[0-9]* peptide words	k 12	one in 2	"'
 T 'the same again' sh -c '$1 bag.m again.m && cmp table.m again.m' - "$lookup"
-T 'it tells the classes of new families' sh -c 'chordseq classify -q -m table.m new.fa | tee answers.tsv |
+T 'it tells the classes of new families' sh -c 'chordseq classify -q -m table.m new.fa | tee predictions.tsv |
     awk "NR > 1 && \$3 == (\$1 ~ /^g1/ ? \"one\" : \"two\") && \$4 > 0.9 { n++ } END { exit n != 2 }"'
 T 'which the model alone does not' sh -c 'chordseq classify -q -m bag.m new.fa |
     awk "NR > 1 && \$4 > 0.9 { n++ } END { exit n > 0 }"'
 
-# ---- answers -------------------------------------------------------------------------------------
+# ---- predictions ---------------------------------------------------------------------------------
 
 awk '/^>/ { print; next } { r = ""; for (i = length($0); i > 0; i--) r = r substr("TGCA", index("ACGT",
     substr($0, i, 1)), 1); print r }' new.fa > turned.fa

@@ -8,7 +8,7 @@ P file-verify.txt  chordseq model verify "$m"
 P file-show.tsv    sh -c 'CHORDSEQ_MODEL=$1 chordseq model show' - "$m"
 P file-verify.txt  sh -c 'CHORDSEQ_MODEL=$1 chordseq model verify' - "$m"
 
-# ---- export ----------------------------------------------------------------------------------------
+# ---- export --------------------------------------------------------------------------------------
 
 T 'a folder' chordseq model export --license mit "$m" folder
 T 'with these files' [ "$(echo $(LC_ALL=C ls folder))" = \
@@ -16,7 +16,7 @@ T 'with these files' [ "$(echo $(LC_ALL=C ls folder))" = \
 T 'whose checksums are right' sh -c 'cd folder && sha256sum -c --quiet SHA256SUMS'
 T 'the model in it is the model' sh -c '[ "$(chordseq model verify folder/model.safetensors | sed "s/.*sha256//")" = \
     "$(chordseq model verify "$1" | sed "s/.*sha256//")" ]' - "$m"
-T 'and answers like it' sh -c 'chordseq classify -q -m folder/model.safetensors "$2" > a &&
+T 'and predicts like it' sh -c 'chordseq classify -q -m folder/model.safetensors "$2" > a &&
     chordseq classify -q -m "$1" "$2" | cmp - a' - "$m" "$tiny/mixed.fa"
 with python3 T 'JSON that others read' python3 -c '
 import json
@@ -26,20 +26,20 @@ assert len(t["vocab"]) == c["vocab_size"] and sorted(t["vocab"].values()) == lis
 T 'the card begins with its front matter' sh -c '[ "$(head -n 2 folder/README.md)" = "$(printf -- "---\nlicense: mit")" ]'
 T 'again into the same folder' chordseq model export "$m" folder
 
-# ---- import ----------------------------------------------------------------------------------------
+# ---- import --------------------------------------------------------------------------------------
 
-# That it answers as its authors' code does, tests/nn/test_import.c shows.
+# That it predicts as its authors' code does, tests/nn/test_import.c shows.
 published=$CS_SHARED/golden/cdil_dna_pretrained/human_100k_epoch9_checkpoint.safetensors
 if [ -r "$published" ]; then
     T 'a published checkpoint' chordseq model import "$published" cdil.m
     T 'is a model' sh -c 'chordseq model show cdil.m | grep -q "^encoder.decoder	16,16,16,16,16,16,16,16,5\$"'
-    T 'that answers' sh -c '[ "$(chordseq classify -q -m cdil.m "$1" | wc -l)" -gt 1 ]' - "$tiny/mixed.fa"
+    T 'that predicts' sh -c '[ "$(chordseq classify -q -m cdil.m "$1" | wc -l)" -gt 1 ]' - "$tiny/mixed.fa"
     N file-alphabet.err sh -c 'ln -s "$1" published; chordseq model import --alphabet acgt published x.m' - "$published"
 else
     S 'a published checkpoint' "no '$published'"
 fi
 
-# ---- label -----------------------------------------------------------------------------------------
+# ---- label ---------------------------------------------------------------------------------------
 
 printf '%s\t%s\t%s\t%s\t%s\n' classA 562 species 561 'Escherichia coli' classB - - 561 - \
     561 561 genus 2 Escherichia 2 2 domain - Bacteria > taxa.tsv
@@ -62,7 +62,7 @@ N file-taxa.err     chordseq model label "$m" x.m
 N file-taxa2.err    chordseq model label --taxonomy taxa.tsv --taxa taxa.tsv "$m" x.m
 N file-taxa3.err    chordseq model label --taxonomy none.tsv "$m" x.m
 
-# ---- refused ---------------------------------------------------------------------------------------
+# ---- refused -------------------------------------------------------------------------------------
 
 N file-words.err   chordseq model
 N file-words2.err  chordseq model show "$m" "$m"

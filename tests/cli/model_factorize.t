@@ -17,13 +17,13 @@ if chordseq model factorize --rank 1 "$m" > /dev/null 2> lapack.err; then :; els
     exit 0
 fi
 
-# What does not change from run to run and machine to machine: all but times and rounded answers.
+# What does not change from run to run and machine to machine: all but times and rounded predictions.
 P low-rank-rank.tsv sh -c 'chordseq model factorize --rank 2 -o thin.m "$1" | grep -v "^seconds\|^relative"' - "$m"
 T 'times are told' sh -c 'chordseq model factorize --rank 2 "$1" |
     awk -F "\t" "\$1 == \"seconds\" && \$2 > 0 && \$3 > 0 { n++ } END { exit n != 1 }"' - "$m"
 T 'show says how many are thin' sh -c 'chordseq model show thin.m | grep -qx "thin layers	[1-9][0-9]*"'
 T 'the file is sound' chordseq model verify thin.m
-T 'it answers' sh -c '[ "$(chordseq classify -q -m thin.m "$1" | wc -l)" = \
+T 'it predicts' sh -c '[ "$(chordseq classify -q -m thin.m "$1" | wc -l)" = \
     "$(chordseq classify -q -m "$2" "$1" | wc -l)" ]' - "$tiny/mixed.fa" "$m"
 T 'the same for any number of threads' sh -c 'chordseq classify -q -@ 1 -m thin.m "$1" > a &&
     chordseq classify -q -@ 3 -m thin.m "$1" | cmp - a' - "$tiny/mixed.fa"
@@ -43,7 +43,7 @@ for e in $(chordseq train --man-options | sed -n 's/^\.SS Encoder \([a-z]*\)$/\1
         "$e" "$tiny/mixed.fa"
 done
 
-# ---- training goes on, and accuracy is told --------------------------------------------------------
+# ---- training goes on, and accuracy is told ------------------------------------------------------
 
 chordseq train -q --label-key class --encoder.track 4 --encoder.hidden 32 --encoder.max-len 128 \
     --epochs 6 --step-records 6 --lr 0.02 -o two.m two.fa

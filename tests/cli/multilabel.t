@@ -56,7 +56,7 @@ T 'CLS pooling: one label, of the first token' sh -c "$train --head.pool cls --l
     chordseq eval -q -m cls.m --labels first.tsv -o cls.tsv first.fa"
 T 'is learnt' above cls.tsv purine auc 0.999
 
-# ---- answers -------------------------------------------------------------------------------------
+# ---- predictions ---------------------------------------------------------------------------------
 
 T 'classify' sh -c 'chordseq classify -q -m centre.m -o out.tsv --jsonl out.jsonl all.fa'
 P multilabel-header.tsv  head -n 1 out.tsv
@@ -122,7 +122,7 @@ N multilabel-weights.err $x --labels labels.tsv --class-weights 1,2,3 all.fa
 N multilabel-html.err    chordseq eval -q -m centre.m --labels labels.tsv --html x.html all.fa
 T 'nothing is left of what failed' sh -c '[ -z "$(ls | grep "^x\.")" ]'
 
-# ---- weights, going on, starting from another ------------------------------------------------------
+# ---- weights, going on, starting from another ----------------------------------------------------
 
 w="$train --epochs 2 --head.pool centre --labels labels.tsv"
 T 'weights of ones are none' sh -c "$w -o none.m all.fa && $w --class-weights 1,1 -o ones.m all.fa"

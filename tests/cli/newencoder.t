@@ -9,7 +9,7 @@ for tool in automake autoconf make; do
     exit 0
 done
 
-# ---- the copies ------------------------------------------------------------------------------------
+# ---- the copies ----------------------------------------------------------------------------------
 
 tree=$tmp/tree build=$tmp/build
 mkdir "$tree"
@@ -31,7 +31,7 @@ find "$build" -name '*.Po' -exec sed -i "s|\([ :]\)$from/|\1$tree/|g; s|^$from/|
 sed -i "s|^ac_pwd=.*|ac_pwd='$build'|; s|^srcdir=.*|srcdir='$tree'|" "$build/config.status"
 (cd "$build" && "$SHELL" ./config.status Makefile > config.out 2>&1) || cat config.out
 
-# ---- the recipe ------------------------------------------------------------------------------------
+# ---- the recipe ----------------------------------------------------------------------------------
 
 cat > "$tree/src/nn/encoders/enc_gated.c" << 'END'
 /* enc_gated.c - gated rotations: every layer mixes channels through a gate and rotates tracks. */
@@ -160,7 +160,7 @@ const cs_writer cs_write_lengths = {
 END
 echo 'writers    += src/io/write_lengths.c' >> "$tree/registry.am"
 
-# ---- what it gets for it ---------------------------------------------------------------------------
+# ---- what it gets for it -------------------------------------------------------------------------
 
 programs=chordseq
 rm -f "$build/chordseq"
@@ -183,7 +183,7 @@ awk '/^>/ { $0 = $0 " class=" (n++ % 2 ? "a" : "b") } 1' "$tiny/mixed.fa" > two.
 T 'it learns a step' chordseq train -q --encoder gated --encoder.gate tanh --label-key class \
     --epochs 1 --max-steps 1 -o g.m two.fa
 T 'its model is shown' sh -c 'chordseq model show g.m | grep -q "^encoder.gate	tanh\$"'
-T 'and answers' sh -c 'chordseq classify -q -m g.m "$1" > calls && [ "$(wc -l < calls)" -gt 1 ]' - \
+T 'and predicts' sh -c 'chordseq classify -q -m g.m "$1" > calls && [ "$(wc -l < calls)" -gt 1 ]' - \
     "$tiny/mixed.fa"
 
 T 'help tells of the output' sh -c 'chordseq classify --help | grep -q -- "--lengths FILE"'

@@ -1,4 +1,4 @@
-# policy.t - strands, windows, calibration: what an answer depends on, and on nothing else.
+# policy.t - strands, windows, calibration: what a prediction depends on, and on nothing else.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors
@@ -14,7 +14,7 @@ turned()
          /^>/ { put(); name = $0; s = ""; next } { s = s toupper($0) } END { put() }' "$1"
 }
 
-# ---- the reverse complement gets another class -----------------------------------------------------
+# ---- the reverse complement gets another class ---------------------------------------------------
 
 "$gen" 61440 3 300 900 > x.fa
 turned x.fa > y.fa
@@ -25,7 +25,7 @@ T 'files differ' sh -c '! cmp -s x.fa y.fa'
     encoder.track=2 encoder.hidden=4 encoder.depth=none
 for model in plain bag; do
     c="chordseq classify -q --all -m $model"
-    T "$model: the reverse complement gets the same answer" sh -c "$c --strand both x.fa > x.tsv &&
+    T "$model: the reverse complement gets the same prediction" sh -c "$c --strand both x.fa > x.tsv &&
         $c --strand both y.fa | cmp - x.tsv && [ \$(wc -l < x.tsv) -gt 50 ]"
     T "$model: in any batch, with any number of threads" sh -c "$c --strand both -B 900 --chunks-in-flight 2 \
         -@ 3 y.fa | cmp - x.tsv"
@@ -42,7 +42,7 @@ T 'the default model states both' sh -c "chordseq model show '$d' | grep -qx 'st
 T 'and keeps to it' sh -c "chordseq classify -q --all -m '$d' x.fa > x.tsv &&
     chordseq classify -q --all -m '$d' y.fa | cmp - x.tsv"
 
-# ---- calibration -----------------------------------------------------------------------------------
+# ---- calibration ---------------------------------------------------------------------------------
 
 # Classes by composition, learnt from half of the records, with noise enough to err.
 for c in 1 2 3; do
@@ -73,7 +73,7 @@ T '--max-error keeps to its rate' sh -c "chordseq classify -q -m again --max-err
     awk -F '\t' '\$5 == \".\" { n++; bad += \$3 != \$6 }
         END { print n, bad; exit !(n > 20 && bad <= 0.15 * n) }'"
 N max-error.err     chordseq classify -m plain --max-error 0.1 x.fa
-T 'eval and classify give the same answers' sh -c "$e -m again --strand forward -o eval.tsv &&
+T 'eval and classify give the same predictions' sh -c "$e -m again --strand forward -o eval.tsv &&
     chordseq classify -q -m again --strand forward labelled.fa | cut -f 1,3 > calls &&
     tail -n +2 calls | paste - truth | awk -F '\t' '{ n++; right += \$2 == \$3 }
         END { printf \"%.6g\n\", right / n }' > share &&

@@ -23,7 +23,7 @@ T 'most tokens are right' awk -F '\t' '$1 == "token" && $2 == "all" && $3 == "."
           recall > 0.7 && v["tokens"] > 6000)) exit 1 }' e.tsv
 T 'the last epoch judged the same way' awk -F '\t' 'NR > 1 { acc = $7 } END { if (acc < 0.85) exit 1 }' m.tsv
 
-# ---- answers -------------------------------------------------------------------------------------
+# ---- predictions ---------------------------------------------------------------------------------
 
 T 'runs' chordseq predict -q -m m.safetensors in.fa -o runs.bed
 T 'runs cover every record without gaps' sh -c 'awk -F "\t" "NR == FNR { if (/^>/) name = substr(\$0, 2)
@@ -54,7 +54,7 @@ rc in.fa > rc.fa
 for f in in rc; do
     chordseq predict -q -m m.safetensors --strand both --format tsv $f.fa | tail -n +2 > both.$f
 done
-T 'both strands give the mirrored answer' awk -F '\t' 'NR == FNR { p[$1, $2] = $5; n[$1]++; next }
+T 'both strands give the mirrored prediction' awk -F '\t' 'NR == FNR { p[$1, $2] = $5; n[$1]++; next }
     { if (p[$1, n[$1] - 1 - $2] != $5) exit 1 }' both.in both.rc
 T 'and another one than forward' sh -c 'tail -n +2 rows.tsv | cmp -s - both.in && exit 1 || exit 0'
 
@@ -79,11 +79,11 @@ for k in 3 7; do
     for f in in rc; do
         chordseq predict -q -m odd.safetensors --strand both --format tsv $f.fa | tail -n +2 > both.$f
     done
-    T 'mirrored answers' awk -F '\t' 'NR == FNR { p[$1, $2] = $5; n[$1]++; next }
+    T 'mirrored predictions' awk -F '\t' 'NR == FNR { p[$1, $2] = $5; n[$1]++; next }
         { if (p[$1, n[$1] - 1 - $2] != $5) exit 1 }' both.in both.rc
 done
 
-# ---- masks: what is not known is not learnt from and not judged -----------------------------------
+# ---- masks: what is not known is not learnt from and not judged ----------------------------------
 
 awk -F '\t' 'NR == FNR { if (/^>/) name = substr($0, 2); else len[name] = length($0); next }
     { print; print $1 "\t" $3 "\t" len[$1] "\t-" }' in.fa in.bed > masked.bed

@@ -53,7 +53,7 @@ fails chordseq selftest -@ 1 --vectors damaged -m "$d"
 T 'a table that is cut' grep -q "missing in the table" told
 fails chordseq selftest -@ 1 --vectors "$v" -m "$tiny/model.safetensors"
 T 'another model is not the one that was installed' grep -q 'is not the model' told
-: > damaged/answers.safetensors
+: > damaged/predictions.safetensors
 fails chordseq selftest -@ 1 --vectors damaged -m "$d"
 fails chordseq selftest -@ 1 --vectors no-such-folder -m "$d"
 

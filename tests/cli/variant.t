@@ -200,7 +200,7 @@ T 'not by threads or batches, and alone as beside others' sh -c 'for o in "-@ 1"
     chordseq variant -q $o -m learn.tsv.model -f learn.fa --tsv t.tsv -o /dev/null c1.vcf && cmp t.tsv c1.tsv || exit; done
     grep "^#\|	1000	" c1.vcf | chordseq variant -q -m learn.tsv.model -f learn.fa --tsv t.tsv -o /dev/null - &&
     tail -n 1 t.tsv | grep -qxFf - c1.tsv'
-T 'both strands: the answer does not depend on which comes first' sh -c '
+T 'both strands: the prediction does not depend on which comes first' sh -c '
     chordseq variant -q --strand both -m learn.tsv.model -f learn.fa --tsv b.tsv -o /dev/null c1.vcf && ! cmp -s b.tsv c1.tsv'
 T 'fields: only these, also where an earlier run has left more' sh -c 'chordseq variant -q -m learn.tsv.model -f learn.fa -o all.vcf c1.vcf &&
     printf "c1\t1\t.\tA\tC\t.\t.\t.\n" >> c1.vcf

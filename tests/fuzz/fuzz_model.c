@@ -4,7 +4,8 @@
  * DESIGN
  * Before parsing, the checksum in the description is made right where there is one: no fuzzer
  * guesses SHA-256, and what lies behind that check is what needs fuzzing. A model that is accepted
- * answers (or says why not), and is saved and loaded again with the same weights and description.
+ * predictions (or says why not), and is saved and loaded again with the same weights and
+ * description.
  */
 #define _GNU_SOURCE              /* memmem */
 #include <stdint.h>
@@ -75,7 +76,7 @@ static void check_tensors(const uint8_t *p, size_t n)
     cs_safetensors_close(s);
 }
 
-static void check_answer(cs_model *m)
+static void check_output(cs_model *m)
 {
     static const int32_t id[3] = { 2, 1, 5 };
     float *x = cs_xcalloc((size_t)m->n_channel * 3 + 1, sizeof *x);
@@ -145,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     CS_BUG((rc == CS_OK) != (m != NULL) || (rc != CS_OK && !*cs_error_message()));
     cs_error_clear();
     if (m) {
-        check_answer(m);
+        check_output(m);
         check_saved(m);
         check_taxonomy(m);
     }

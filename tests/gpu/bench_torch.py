@@ -72,7 +72,7 @@ def spread(rounds):
     return 100 * (rounds[-1] - rounds[0]) / middle(rounds)
 
 
-# ---- limits of the device --------------------------------------------------------------------------
+# ---- limits of the device ------------------------------------------------------------------------
 
 
 def limits(device):
@@ -95,7 +95,7 @@ def limits(device):
         line("product", precision, 2 * side**3 * 1e-12, lambda: a @ b, "TFLOP/s")
 
 
-# ---- files -----------------------------------------------------------------------------------------
+# ---- files ---------------------------------------------------------------------------------------
 
 
 def read_model(path, device):
@@ -118,7 +118,7 @@ class Batch:
 
     def __init__(self, f, pin):
         head = f.read(48)
-        n_rec, n_tok, self.depth, channels, n_target, n_answer = struct.unpack("<6q", head)
+        n_rec, n_tok, self.depth, channels, n_target, n_output = struct.unpack("<6q", head)
 
         def read(dtype, n):
             return torch.frombuffer(bytearray(f.read(n * dtype.itemsize)), dtype=dtype)
@@ -129,7 +129,7 @@ class Batch:
         self.input = read(torch.float32, n_tok * channels).reshape(n_tok, channels) if channels \
             else read(torch.int32, n_tok)
         self.target = read(torch.float32, n_rec * n_target).reshape(n_rec, n_target)
-        self.answer = read(torch.float32, n_answer).reshape(n_rec, -1)
+        self.answer = read(torch.float32, n_output).reshape(n_rec, -1)
         if pin:
             self.input = self.input.pin_memory()
 
@@ -143,7 +143,7 @@ def read_batches(path, pin):
     return batches
 
 
-# ---- the network -----------------------------------------------------------------------------------
+# ---- the network ---------------------------------------------------------------------------------
 
 
 class Permute(torch.autograd.Function):
@@ -331,7 +331,7 @@ class Network:
         return lambda: run().item()
 
 
-# ---- lines -----------------------------------------------------------------------------------------
+# ---- lines ---------------------------------------------------------------------------------------
 
 
 def ways_of(batches, device):

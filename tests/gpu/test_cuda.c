@@ -316,7 +316,7 @@ static void one_model(const toy *t, const int64_t *len)
 {
     cs_session *a = toy_session(t, gpu), *b = toy_session(t, cpu);
     cs_batch *x = toy_batch(a->model, len, count(len), 3);
-    float *got = toy_answers(a, x), *want = toy_answers(b, x);
+    float *got = toy_outputs(a, x), *want = toy_outputs(b, x);
 
     check_same(t, "answers", got, want, cs_session_output_len(b, x), 1e-9);
     double loss = toy_train(a, x, CS_KEEP_ALL);
@@ -352,7 +352,7 @@ static void one_network_bf16(const toy *t)
 {
     cs_session *a = toy_session(t, gpu), *b = toy_session(t, cpu);
     cs_batch *x = toy_batch(a->model, lengths[1], count(lengths[1]), 3);
-    float *want = toy_answers(b, x);
+    float *want = toy_outputs(b, x);
     cs_real *db = NULL;
 
     if (t->training) {
@@ -362,7 +362,7 @@ static void one_network_bf16(const toy *t)
     compute_in(CS_IN_BF16);
     for (int no_fused = 0; no_fused < 2; no_fused++) {
         a->cx.no_fused = no_fused;
-        float *got = toy_answers(a, x);
+        float *got = toy_outputs(a, x);
         check_same(t, "answers in bf16", got, want, cs_session_output_len(b, x), 1e-4);
         free(got);
         if (!t->training)

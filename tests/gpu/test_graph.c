@@ -292,7 +292,7 @@ static void test_average_swapped(void **state)
         take(&p, i ? &again : &first, i);
         cs_optim_average_swap(&p.with->model->ps);
         cs_optim_average_swap(&p.without->model->ps);
-        float *x = toy_answers(p.with, b), *y = toy_answers(p.without, b);
+        float *x = toy_outputs(p.with, b), *y = toy_outputs(p.without, b);
         assert_memory_equal(x, y, (size_t)cs_session_output_len(p.with, b) * sizeof *x);
         free(x);
         free(y);

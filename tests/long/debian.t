@@ -27,7 +27,7 @@ tarball()
 timed 'the tarball builds with them' tarball
 cp "$tiny/mixed.fa" build/src
 chordseq classify -q -m "$srcdir/refdata/model/default.safetensors" "$tiny/mixed.fa" > here.tsv
-T '... and answers as here' sh -c 'chroot build /opt/chordseq/bin/chordseq classify -q /src/mixed.fa |
+T '... and predicts as here' sh -c 'chroot build /opt/chordseq/bin/chordseq classify -q /src/mixed.fa |
     diff here.tsv -'
 T '... with all of its numbers' chroot build /opt/chordseq/bin/chordseq selftest
 T '... and the library, by pkg-config' sh -c 'in=$(chroot build sh -c "cd /src/chordseq-'"$version"'/examples &&

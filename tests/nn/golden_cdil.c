@@ -263,7 +263,7 @@ static void pass_human(golden_net *n)
         c->suffix = i ? "_alt" : "_ref";
         n->x[i] = golden_net_stage(n, x, true);
         n->x_first[i] = true;
-        /* Answering, a stack may write over its input, which is compared later. */
+        /* Predicting, a stack may write over its input, which is compared later. */
         cs_mat copy = cs_tmp(&n->cx, n->x[i].r, n->x[i].c);
         cs_add(&n->cx, n->x[i], golden_net_fill(n, copy.r, copy.c, 0), copy);
         encoded[i] = cs_cdil_apply(&n->cx, c->tower, seg, c->n_layer, 0, copy);

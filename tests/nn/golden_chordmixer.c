@@ -170,8 +170,8 @@ out:
     return rc;
 }
 
-/* Answers from logits, and the loss that follows from them. */
-static void compare_answers(golden *g, const cs_model *m, const cs_batch *b, const float *answer)
+/* Predictions from logits, and the loss that follows from them. */
+static void compare_outputs(golden *g, const cs_model *m, const cs_batch *b, const float *output)
 {
     const cs_tensor *logits = golden_find(g, "output.logits");
     int32_t c = m->n_label;
@@ -183,12 +183,12 @@ static void compare_answers(golden *g, const cs_model *m, const cs_batch *b, con
             sum += exp(cs_tensor_get(logits, r * c + k));
         for (int32_t k = 0; k < c; k++) {
             double z = cs_tensor_get(logits, r * c + k), p = m->head->is_class ? exp(z) / sum : z;
-            golden_check(g, "answer", fabs((double)answer[r * c + k] - p) / fmax(1, fabs(p)), 1e-4);
+            golden_check(g, "answer", fabs((double)output[r * c + k] - p) / fmax(1, fabs(p)), 1e-4);
         }
     }
     for (int32_t r = 0; r < b->n_rec && m->head->is_class; r++)
-        loss -= log((double)answer[r * c + (int32_t)b->target[r]]) / b->n_rec;
-    /* answers are float, in every build */
+        loss -= log((double)output[r * c + (int32_t)b->target[r]]) / b->n_rec;
+    /* predictions are float, in every build */
     const cs_tensor *want = golden_find(g, "output.loss");
     if (want && m->head->is_class)
         golden_compare(g, want, &loss, 1e-4, 0);
@@ -215,26 +215,26 @@ static void compare_logits(golden *g, const cs_model *m, const cs_batch *b, cons
     free(y);
 }
 
-/* Predict: what a file without gradients holds, through the path that answers take. */
+/* Predict: what a file without gradients holds, through the path that predictions take. */
 static int full_predict(golden *g, cs_session *s, const cs_batch *b)
 {
     const cs_model *m = s->model;
     int rc = CS_OK;
     double *pooled = NULL;
-    float *answer = cs_xmalloc((size_t)(b->n_rec * m->n_label) * sizeof *answer);
+    float *output = cs_xmalloc((size_t)(b->n_rec * m->n_label) * sizeof *output);
 
-    CS_TRY(cs_session_predict(s, b, answer));
-    compare_answers(g, m, b, answer);
-    /* once more, with all that the short way to an answer leaves out */
+    CS_TRY(cs_session_predict(s, b, output));
+    compare_outputs(g, m, b, output);
+    /* once more, with all that the short way to a prediction leaves out */
     s->cx.no_mean = true;
-    CS_TRY(cs_session_predict(s, b, answer));
+    CS_TRY(cs_session_predict(s, b, output));
     compare_rows(g, "output.encoder", s->trace.encoded, TOL_OUTPUT, 0);
     compare_pooled(g, s, b, &pooled);
     compare_logits(g, m, b, pooled);
-    compare_answers(g, m, b, answer);
+    compare_outputs(g, m, b, output);
 out:
     free(pooled);
-    free(answer);
+    free(output);
     return rc;
 }
 

@@ -156,10 +156,10 @@ static void compare_learnt(golden_net *n)
 
 /* ---- losses ------------------------------------------------------------------------------ */
 
-/* Rows of a matrix of raw answers, their targets, and what a loss makes of them. */
-typedef struct answers { const double *y; double *grad; int64_t r; int32_t c; } answers;
+/* Rows of a matrix of raw predictions, their targets, and what a loss makes of them. */
+typedef struct outputs { const double *y; double *grad; int64_t r; int32_t c; } outputs;
 
-static double ce_row(const answers *a, int64_t r, int64_t target, double scale)
+static double ce_row(const outputs *a, int64_t r, int64_t target, double scale)
 {
     const double *y = a->y + r * a->c;
     double most = y[0], sum = 0;
@@ -173,13 +173,13 @@ static double ce_row(const answers *a, int64_t r, int64_t target, double scale)
 }
 
 /* A mask, or one that belongs to the last rows only. */
-static bool is_masked(const cs_tensor *mask, const answers *a, int64_t r)
+static bool is_masked(const cs_tensor *mask, const outputs *a, int64_t r)
 {
     int64_t i = mask ? r - (a->r - mask->n) : 0;
     return mask && (i < 0 || cs_tensor_get(mask, i) == 0);
 }
 
-static double ce(const golden_net *n, const answers *a, const char *kind)
+static double ce(const golden_net *n, const outputs *a, const char *kind)
 {
     const cs_tensor *target = golden_net_input(n, "target"), *mask = golden_net_input(n, "mask");
     double count = 0, loss = 0;
@@ -194,7 +194,7 @@ static double ce(const golden_net *n, const answers *a, const char *kind)
 }
 
 /* Of sigmoid(y), summed or averaged; log(1 + exp y) without overflow. */
-static double bce(const golden_net *n, const answers *a, const char *kind)
+static double bce(const golden_net *n, const outputs *a, const char *kind)
 {
     const cs_tensor *target = golden_net_input(n, "target"), *mask = golden_net_input(n, "mask");
     double loss = 0, scale = strcmp(kind, "bce_logits") == 0 ? 1 / (double)(a->r * a->c) : 1;
@@ -210,7 +210,7 @@ static double bce(const golden_net *n, const answers *a, const char *kind)
     return loss;
 }
 
-static double mse(const golden_net *n, const answers *a)
+static double mse(const golden_net *n, const outputs *a)
 {
     const cs_tensor *target = golden_net_input(n, "target");
     double loss = 0;
@@ -222,7 +222,7 @@ static double mse(const golden_net *n, const answers *a)
     return loss;
 }
 
-static double mean_weighted(const golden_net *n, const answers *a, bool first)
+static double mean_weighted(const golden_net *n, const outputs *a, bool first)
 {
     const cs_tensor *w = golden_net_input(n, "loss_w");
     double loss = 0;
@@ -234,7 +234,7 @@ static double mean_weighted(const golden_net *n, const answers *a, bool first)
     return loss;
 }
 
-static double loss_of(golden_net *n, const answers *a, bool first)
+static double loss_of(golden_net *n, const outputs *a, bool first)
 {
     const char *kind = golden_text(n->g->config, "loss");
     if (strncmp(kind, "ce", 2) == 0)
@@ -252,7 +252,7 @@ void golden_net_loss(golden_net *n, cs_mat y, bool first)
     const cs_tensor *want = golden_find(n->g, "output.loss");
 
     if (!n->cx.dry) {
-        answers a = { golden_fetch(n->g, y), cs_xcalloc((size_t)(y.r * y.c), sizeof(double)), y.r,
+        outputs a = { golden_fetch(n->g, y), cs_xcalloc((size_t)(y.r * y.c), sizeof(double)), y.r,
                       y.c };
         n->loss = loss_of(n, &a, first);
         for (int64_t i = 0; i < y.r * y.c; i++)
@@ -376,7 +376,7 @@ int golden_net_run(golden_net *n)
         return golden_steps(n->g, &(golden_run){ &n->ps, find_in, learn, n });
     CS_TRY(pass(n, true, true));
     compare_learnt(n);
-    /* Once more the way that answers are computed, with what is folded for it. */
+    /* Once more the way that predictions are computed, with what is folded for it. */
     if (eval)
         CS_TRY(pass(n, false, true));
 out:

@@ -1,12 +1,12 @@
 /*
- * make_selftest.c - the vectors of `chordseq selftest`: small models, and what they answer and
+ * make_selftest.c - the vectors of `chordseq selftest`: small models, and their predictions and
  * learn in double precision.
  *
  *     make_selftest FOLDER
  *
- * Writes one model per encoder, and answers.safetensors with the tokens, and answers and gradients
- * of all. It is built with the reference kernels in double precision, which the golden test holds
- * to the original implementations; weights are those that float32 can store.
+ * Writes one model per encoder, and predictions.safetensors with the tokens, predictions and
+ * gradients of all. It is built with the reference kernels in double precision, which the golden
+ * test holds to the original implementations; weights are those that float32 can store.
  */
 #include <stdio.h>
 #include <string.h>
@@ -84,20 +84,20 @@ static int compute(const cs_encoder *enc, cs_backend *be, const char *path)
     cs_model *m = NULL;
     cs_session *s = NULL;
     cs_batch *b = NULL;
-    float *answer = cs_xcalloc(N_RECORD, N_LABEL * sizeof *answer);
+    float *output = cs_xcalloc(N_RECORD, N_LABEL * sizeof *output);
 
     CS_TRY(cs_model_load(path, be, true, &m));
     cs_projection *grad = cs_xcalloc((size_t)m->ps.n, sizeof *grad);
     b = cs_vectors_batch(m, token, length, N_RECORD);
     CS_BUG(!b);
     s = cs_session_new(m, be);
-    /* Answers first: with batch norm, a pass of learning moves the running statistics. */
-    CS_TRY(cs_session_predict(s, b, answer));
+    /* Predictions first: with batch norm, a pass of learning moves the running statistics. */
+    CS_TRY(cs_session_predict(s, b, output));
     CS_TRY(cs_vectors_train(s, b, grad));
-    add(enc->name, "answer", CS_F32, cs_shape2(N_RECORD, N_LABEL), answer);
+    add(enc->name, "prediction", CS_F32, cs_shape2(N_RECORD, N_LABEL), output);
     add(enc->name, "gradient", CS_F64, cs_shape2(m->ps.n, 2), grad);
-    printf("%s: %lld parameters; answers of the first record %.4f %.4f %.4f\n", enc->name,
-           (long long)m->ps.n_real, (double)answer[0], (double)answer[1], (double)answer[2]);
+    printf("%s: %lld parameters; predictions of the first record %.4f %.4f %.4f\n", enc->name,
+           (long long)m->ps.n_real, (double)output[0], (double)output[1], (double)output[2]);
 out:
     cs_batch_free(b);
     cs_session_free(s);
@@ -105,7 +105,7 @@ out:
     return rc;
 }
 
-static int write_answers(const char *path)
+static int write_outputs(const char *path)
 {
     int rc = CS_OK;
     cs_outfile *f = NULL;
@@ -135,8 +135,8 @@ static int make(const char *folder)
         CS_TRY(save_model(enc, be, path));
         CS_TRY(compute(enc, be, path));
     }
-    (void)snprintf(path, sizeof path, "%s/answers.safetensors", folder);
-    CS_TRY(write_answers(path));
+    (void)snprintf(path, sizeof path, "%s/predictions.safetensors", folder);
+    CS_TRY(write_outputs(path));
 out:
     cs_backend_close(be);
     return rc;

@@ -134,7 +134,7 @@ static bool has_rule(const cs_model *m, const toy *t)
 
 struct counts { int n_exact, n_refused; };
 
-/* Contributions by the rescale rule add up to the difference of the answers, whatever they are
+/* Contributions by the rescale rule add up to the difference of the predictions, whatever they are
  * compared with; every setting of every encoder either does that or is refused. */
 static void check_rescale(const toy *t, void *arg)
 {

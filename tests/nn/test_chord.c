@@ -1,4 +1,4 @@
-/* test_chord.c - answers of ChordMixer and of heads: every way gives the same, in little memory. */
+/* test_chord.c - predictions of ChordMixer and heads: all paths agree, in little memory. */
 #include "tests/nn/toy.h"
 
 enum { MAX_SEG = 40, THREADS = 8, N_VOCAB = 9, N_BLOCK = 4 };
@@ -160,7 +160,8 @@ static void same_bits(bench *b)
         memcpy(b->x.p, input, n_bytes);
         by_stack(b, t, false, (cs_mat){ 0 });
         if (memcmp(b->x.p, want, n_bytes) != 0)
-            fail_msg("width %d, %d segments: another answer with %d threads", b->d, b->n_seg, t);
+            fail_msg("width %d, %d segments: another prediction with %d threads", b->d, b->n_seg,
+                     t);
     }
     free(want);
     free(input);
@@ -210,7 +211,7 @@ static void test_mean(void **state)  { (void)state; each_bench(same_mean); }
 
 /* ---- whole models ------------------------------------------------------------------------ */
 
-/* Weights that cannot change are prepared once, others anew: the answers are the same. */
+/* Weights that cannot change are prepared once, others anew: the predictions are the same. */
 static void test_prepared(void **state)
 {
     static const int64_t len[] = { 17, 31, 32, 18 }, shorter[] = { 3, 4, 0, 0 };
@@ -221,15 +222,15 @@ static void test_prepared(void **state)
         cs_session *s = toy_session(&t, be), *fresh = toy_session(&t, be);
         cs_model *m = s->model;
         cs_batch *few = toy_batch(m, shorter, 2, 1), *b = toy_batch(m, len, 4, 6);
-        free(toy_answers(s, few));           /* prepares fewer blocks than b needs */
-        float *first = toy_answers(s, b), *again = toy_answers(s, b);
-        float *alone = toy_answers(fresh, b);
+        free(toy_outputs(s, few));           /* prepares fewer blocks than b needs */
+        float *first = toy_outputs(s, b), *again = toy_outputs(s, b);
+        float *alone = toy_outputs(fresh, b);
         size_t n_bytes = (size_t)cs_session_output_len(s, b) * sizeof *first;
         assert_memory_equal(first, again, n_bytes);
         assert_memory_equal(first, alone, n_bytes);
         if (training) {
             m->ps.value[m->ps.p[m->embed_w].off + m->width] += 1;
-            float *changed = toy_answers(s, b);
+            float *changed = toy_outputs(s, b);
             assert_true(memcmp(first, changed, n_bytes) != 0);
             free(changed);
         }

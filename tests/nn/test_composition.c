@@ -94,7 +94,7 @@ static void test_words(void **state)
     cs_model_free(bag);
 }
 
-/* With a bag's weights as its path a new model answers as the bag does. The means differ by the
+/* With a bag's weights as its path a new model predicts as the bag does. The means differ by the
  * five places at the end that have no word, the norm takes them for the same. */
 static void test_begins_as_bag(void **state)
 {
@@ -118,7 +118,7 @@ static void test_begins_as_bag(void **state)
         random_bases(base, seed);
         cs_batch *a = batch_of(m, base), *b = batch_of(bag, base);
         cs_session *sm = cs_session_new(m, be), *sb = cs_session_new(bag, be);
-        float *got = toy_answers(sm, a), *want = toy_answers(sb, b);
+        float *got = toy_outputs(sm, a), *want = toy_outputs(sb, b);
         for (int i = 0; i < N_LABEL; i++)
             assert_true(fabs((double)got[i] - (double)want[i]) < 2e-3);
         assert_true(fabs((double)want[0] - (double)want[1]) > 1e-2);

@@ -166,14 +166,15 @@ static void compare_models(const toy *t, cs_backend *other, bool no_fused)
     double la = toy_train(a, b, CS_KEEP_ALL), lc = toy_train(c, b, CS_KEEP_ALL);
     cs_real *ga = toy_slab(a->model, a->model->ps.grad),
             *gc = toy_slab(c->model, c->model->ps.grad);
-    float *ya = toy_answers(a, b), *yc = toy_answers(c, b);
+    float *ya = toy_outputs(a, b), *yc = toy_outputs(c, b);
     double gradient_error = toy_nmse(ga, gc, a->model->ps.n_real);
-    double answer_error = toy_nmse(ya, yc, cs_session_output_len(a, b));
+    double output_error = toy_nmse(ya, yc, cs_session_output_len(a, b));
     /* 1e-5 of the loss and 1e-10 of the gradients: through a softmax and four norms in a row,
      * rounding of 1e-7 grows to a few 1e-6 in either kernel. */
-    if (!(fabs(la - lc) <= 1e-5 * fabs(lc) && gradient_error <= 1e-10 && answer_error <= 1e-12))
-        fail_msg("%s: loss %g against %g, nmse of gradients %g, of answers %g", label(t), la, lc,
-                 gradient_error, answer_error);
+    if (!(fabs(la - lc) <= 1e-5 * fabs(lc) && gradient_error <= 1e-10 && output_error <= 1e-12))
+        fail_msg("%s: loss %g against %g, nmse of gradients %g, of predictions %g", label(t), la,
+                 lc,
+                 gradient_error, output_error);
     free(ga);
     free(gc);
     free(ya);
@@ -219,22 +220,22 @@ static void alone(const toy *t, void *arg)
     (void)arg;
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         cs_batch *all = toy_batch(m, groups[i], count(groups[i]), 8);
-        float *answers = toy_answers(s, all), *want = answers;
+        float *outputs = toy_outputs(s, all), *want = outputs;
         for (int r = 0; r < all->n_rec; r++) {
             int64_t from = all->off[r], n = all->off[r + 1] - from;
-            int64_t n_answer = cs_model_output_len(m, CS_HEAD_PREDICTION, n);
+            int64_t n_output = cs_model_output_len(m, CS_HEAD_PREDICTION, n);
             cs_batch *one = cs_batch_new(m->n_channel, 0);
             assert_int_equal(cs_batch_append(one, m->tok ? all->tok + from : NULL,
                                              m->tok ? NULL : all->x + 2 * from, n, NULL,
                                              (cs_slot){ 0 }), CS_OK);
-            float *got = toy_answers(s, one);
-            if (memcmp(got, want, (size_t)n_answer * sizeof *got) != 0)
-                fail_msg("%s: %d tokens answer differently alone", label(t), (int)n);
-            want += n_answer;
+            float *got = toy_outputs(s, one);
+            if (memcmp(got, want, (size_t)n_output * sizeof *got) != 0)
+                fail_msg("%s: %d tokens predict differently alone", label(t), (int)n);
+            want += n_output;
             free(got);
             cs_batch_free(one);
         }
-        free(answers);
+        free(outputs);
         cs_batch_free(all);
     }
     toy_free(s);
@@ -321,7 +322,7 @@ static void threads(const toy *t, void *arg)
     static const int64_t len[] = { 400, 257 };
     toy longer = *t;
     cs_backend other = *be;
-    float *answer[3];
+    float *output[3];
     cs_real *grad[3];
 
     (void)arg;
@@ -333,15 +334,15 @@ static void threads(const toy *t, void *arg)
         cs_batch *b = toy_batch(m, len, 2, 2);
         toy_train(s, b, CS_KEEP_ALL);
         grad[i] = toy_slab(m, m->ps.grad);
-        answer[i] = toy_answers(s, b);
+        output[i] = toy_outputs(s, b);
         size_t n = (size_t)cs_session_output_len(s, b);
-        assert_memory_equal(answer[i], answer[0], n * sizeof *answer[0]);
+        assert_memory_equal(output[i], output[0], n * sizeof *output[0]);
         assert_same_gradients(t, m, grad[0], "the number of threads");
         cs_batch_free(b);
         toy_free(s);
     }
     for (int i = 0; i < 3; i++) {
-        free(answer[i]);
+        free(output[i]);
         free(grad[i]);
     }
 }
@@ -383,7 +384,7 @@ static void peak(const toy *t, void *arg)
             s->cx.no_fused = way & 1;
             toy_train(s, b, way & 2);
             assert_peak(t, s, b, true);
-            free(toy_answers(s, b));
+            free(toy_outputs(s, b));
             assert_peak(t, s, b, false);
             cs_batch_free(b);
         }
@@ -396,8 +397,8 @@ static void test_dry_peak(void **state)
     toy_each(peak, NULL);
 }
 
-/* Answering takes memory for a few buffers, however many blocks there are. */
-static void test_answers_take_little(void **state)
+/* Predicting takes memory for a few buffers, however many blocks there are. */
+static void test_predictions_take_little_memory(void **state)
 {
     (void)state;
     toy t = { .enc = cs_encoder_find("chordmixer"), .head = cs_head_find("class"),
@@ -461,14 +462,14 @@ static void save(const toy *t, void *arg)
     cs_model *loaded;
     cs_batch *b = toy_batch(m, len, 4, 6);
 
-    /* What is stored is float32, so that is what both must answer with. */
+    /* What is stored is float32, so both must predict with that. */
     for (int64_t i = 0; i < m->ps.n_real; i++)
         m->ps.value[i] = (cs_real)(float)m->ps.value[i];
     assert_int_equal(cs_model_save(m, path, false), CS_OK);
     if (cs_model_load(path, be, false, &loaded) != CS_OK)
         fail_msg("%s: %s", label(t), cs_error_message());
     cs_session *again = cs_session_new(loaded, be);
-    float *want = toy_answers(s, b), *got = toy_answers(again, b);
+    float *want = toy_outputs(s, b), *got = toy_outputs(again, b);
     assert_memory_equal(got, want, (size_t)cs_session_output_len(s, b) * sizeof *got);
     free(want);
     free(got);
@@ -502,12 +503,12 @@ static void test_frames(void **state)
 
     (void)state;
     s->cx.no_mean = true;
-    free(toy_answers(s, b));
+    free(toy_outputs(s, b));
     cs_mat y = s->trace.encoded;
     cs_real *before = cs_xmalloc((size_t)(y.r * y.c) * sizeof *before);
     memcpy(before, y.p, (size_t)(y.r * y.c) * sizeof *before);
     b->tok[4] = b->tok[4] == 2 ? 3 : 2;
-    free(toy_answers(s, b));
+    free(toy_outputs(s, b));
     y = s->trace.encoded;
     for (int64_t r = 0; r < y.r; r++) {
         bool same = memcmp(before + r * y.c, y.p + r * y.ld, (size_t)y.c * sizeof *before) == 0;
@@ -535,7 +536,7 @@ int main(void)
         cmocka_unit_test(test_recompute_saves),
         cmocka_unit_test(test_frames),
         cmocka_unit_test(test_dry_peak),
-        cmocka_unit_test(test_answers_take_little),
+        cmocka_unit_test(test_predictions_take_little_memory),
         cmocka_unit_test(test_linear_memory),
         cmocka_unit_test(test_touched),
         cmocka_unit_test(test_save_load)

@@ -1,4 +1,4 @@
-/* test_heads.c - losses and answers of the heads, by hand and for every registered one. */
+/* test_heads.c - losses and predictions of the heads, by hand and for every registered one. */
 #include "tests/nn/toy.h"
 
 #include "nn/heads/pooled.h"
@@ -336,9 +336,9 @@ static void masked(const cs_head *head)
     toy_free(s);
 }
 
-/* Answers while learning are those of predicting, to the bit unless a prediction goes the short way
- * by the mean; probabilities sum to one. */
-static void answers(const cs_head *head)
+/* Outputs of a training pass equal predictions, to the bit unless these go by the mean;
+ * probabilities sum to one. */
+static void outputs(const cs_head *head)
 {
     static const int64_t len[] = { 5, 7, 8, 6 };
     cs_session *s = session_with(head);
@@ -349,10 +349,10 @@ static void answers(const cs_head *head)
 
     (void)learn(s, b, NULL, 1, learnt);
     s->cx.no_mean = true;
-    float *every_row = toy_answers(s, b);
+    float *every_row = toy_outputs(s, b);
     assert_memory_equal(learnt, every_row, (size_t)n * sizeof *learnt);
     s->cx.no_mean = false;
-    float *predicted = toy_answers(s, b);
+    float *predicted = toy_outputs(s, b);
     for (int64_t i = 0; i < n; i++)
         assert_true(fabs((double)predicted[i] - (double)learnt[i]) <= 1e-5);
     free(every_row);
@@ -375,11 +375,11 @@ static void test_every_head(void **state)
     (void)state;
     for (int i = 0; head_at(i); i++) {
         masked(head_at(i));
-        answers(head_at(i));
+        outputs(head_at(i));
     }
 }
 
-/* Damaged weights are an error with a sentence, not an answer. */
+/* Damaged weights are an error with a sentence, not a prediction. */
 static void test_not_finite(void **state)
 {
     static const int64_t len[] = { 5 };
@@ -472,7 +472,7 @@ static void test_pool_values(void **state)
 
     (void)state;
     s->cx.no_mean = true;
-    free(toy_answers(s, b));
+    free(toy_outputs(s, b));
     const cs_mat h = s->trace.encoded;
     const cs_seg seg = { .off = b->off, .n = 2, .rows = 7, .depth = b->depth };
     assert_int_equal(cs_pooling_parse("lse+mean+max", &p), CS_OK);
@@ -512,18 +512,18 @@ static void test_parts_pooled_apart(void **state)
     cs_batch *b = toy_batch(m, len, 1, 1);
 
     (void)state;
-    float *y = toy_answers(s, b);
+    float *y = toy_outputs(s, b);
     for (int64_t i = 0; i < 2; i++) {
         const int32_t id = b->tok[i];
         b->tok[i] = b->tok[4 - i];
         b->tok[4 - i] = id;
     }
-    float *z = toy_answers(s, b);
+    float *z = toy_outputs(s, b);
     for (int i = 0; i < 3; i++)
         assert_true(fabs((double)y[i] - (double)z[i]) < 1e-6);
     b->tok[2] = b->tok[2] == 2 ? 3 : 2;
     free(z);
-    z = toy_answers(s, b);
+    z = toy_outputs(s, b);
     assert_true(fabs((double)y[0] - (double)z[0]) > 1e-4);
     free(y);
     free(z);
@@ -551,7 +551,7 @@ static void test_predictor(void **state)
             b->tok[6 + i] = i % 2 ? 2 : 3;
         }
         s->cx.no_mean = true;
-        float *y = toy_answers(s, b);
+        float *y = toy_outputs(s, b);
         double d = 0;
         for (int i = 0; i < 3; i++)
             d += fabs((double)y[i] - (double)y[3 + i]);

@@ -1,4 +1,4 @@
-/* test_import.c - a published checkpoint of CDIL for DNA answers as its authors' code does. */
+/* test_import.c - a published checkpoint of CDIL for DNA predicts as its authors' code does. */
 #include <jansson.h>
 
 #include "tests/check.h"

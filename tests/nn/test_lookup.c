@@ -240,7 +240,7 @@ static void test_damage(void **state)
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-/* Where answers say nothing and hits of code c are there in class c alone, hits of c say c. */
+/* Where predictions say nothing and hits of code c are there in class c alone, hits of c say c. */
 static void test_weights(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* test_low_rank.c - linear layers as truncated SVDs, for every registered encoder: what has a low
- * rank answers as before, is saved and loaded, and learns. */
+ * rank predicts as before, is saved and loaded, and learns. */
 #include <unistd.h>
 
 #include "nn/exec/low_rank.h"
@@ -30,10 +30,10 @@ static void check_same(const toy *t, cs_model *a, cs_model *b, double most)
 {
     cs_session *of_a = cs_session_new(a, be), *of_b = cs_session_new(b, be);
     cs_batch *batch = toy_batch(a, len, 3, 7);
-    float *x = toy_answers(of_a, batch), *y = toy_answers(of_b, batch);
+    float *x = toy_outputs(of_a, batch), *y = toy_outputs(of_b, batch);
     for (int64_t i = 0; i < 3 * cs_model_output_len(a, CS_HEAD_PREDICTION, 16); i++)
         if (!(fabs((double)x[i] - (double)y[i]) <= most))
-            fail_msg("%s: answer %d is %g, not %g", t->enc->name, (int)i, (double)y[i],
+            fail_msg("%s: prediction %d is %g, not %g", t->enc->name, (int)i, (double)y[i],
                      (double)x[i]);
     free(x);
     free(y);
@@ -42,7 +42,7 @@ static void check_same(const toy *t, cs_model *a, cs_model *b, double most)
     cs_session_free(of_b);
 }
 
-/* Loaded to learn from: the same answers to the bit, and both factors get gradients. */
+/* Loaded to learn from: the same predictions to the bit, and both factors get gradients. */
 static void check_file(const toy *t, cs_model *thin)
 {
     char path[] = "thin.XXXXXX";

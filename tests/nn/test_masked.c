@@ -1,4 +1,4 @@
-/* test_masked.c - which models answer what is hidden. */
+/* test_masked.c - which models predict what is hidden. */
 #include "toy.h"
 
 #include "nn/exec/model.h"

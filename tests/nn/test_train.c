@@ -214,7 +214,7 @@ static void test_learns(void **state)
     close_bench(&b);
 }
 
-/* ---- answers per token ----------------------------------------------------------------------- */
+/* ---- predictions per token ------------------------------------------------------------------- */
 
 /* Stretches of A and T among others: classes 1 and 0; every record ends with what is not known. */
 static void make_spans(cs_dataset *d)

@@ -252,7 +252,7 @@ cs_real *toy_slab(const cs_model *m, const cs_real *slab)
     return v;
 }
 
-float *toy_answers(cs_session *s, const cs_batch *b)
+float *toy_outputs(cs_session *s, const cs_batch *b)
 {
     float *out = cs_xmalloc((size_t)cs_session_output_len(s, b) * sizeof *out);
     if (cs_session_predict(s, b, out) != CS_OK)

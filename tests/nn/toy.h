@@ -47,8 +47,8 @@ double toy_train(cs_session *s, const cs_batch *b, int32_t keep);
 /** toy_slab - a copy of a slab of parameters in host memory; free() it */
 cs_real *toy_slab(const cs_model *m, const cs_real *slab);
 
-/** toy_answers - predict: cs_session_output_len() values; free() them */
-float *toy_answers(cs_session *s, const cs_batch *b);
+/** toy_outputs - predict: cs_session_output_len() values; free() them */
+float *toy_outputs(cs_session *s, const cs_batch *b);
 
 /** toy_nmse - |a - b|^2 / |b|^2 */
 double toy_nmse(const cs_real *a, const cs_real *b, int64_t n);

@@ -21,7 +21,7 @@ struct sequence {
     char     *base;
     int64_t   n;
     cs_reason reason[N_POLICY];
-    float     answer[N_POLICY][N_LABEL];
+    float     output[N_POLICY][N_LABEL];
 };
 
 static struct sequence pool[N_SEQUENCE];
@@ -96,7 +96,7 @@ static int compare(void *arg, const cs_record *r, const cs_prediction *a)
         k->left = 1 + draw(&k->d, draw(&k->d, 4) == 0 ? 60 : 6);
     k->left--;
     const struct sequence *s = &pool[draw(&k->d, N_SEQUENCE)];
-    const float *want = s->answer[k->policy];
+    const float *want = s->output[k->policy];
     const int same = r->serial == (uint64_t)(s - pool) && a->reason == s->reason[k->policy]
         && (a->reason || (a->n == N_LABEL && memcmp(a->v, want, N_LABEL * sizeof *want) == 0));
     k->n_wrong += !same;
@@ -150,7 +150,7 @@ static struct outcome run_once(uint64_t key, int may_stop)
     struct outcome o = { .rc = cs_pipe_run(p, stage, 4 + crew->n) };
     cs_pipe_free(p);
     for (int i = 0; i < crew->n; i++)
-        free(infer[i].answer);
+        free(infer[i].output);
     cs_workers_free(crew);
     o.n_record = writer.n_record;
     o.stat = bucket.stat;
@@ -205,14 +205,14 @@ static void make_sequence(struct sequence *s, struct draw *d, int i)
 }
 
 /* One view after the other, each in a batch of its own. */
-static void answer_alone(struct sequence *s, int k)
+static void predict_alone(struct sequence *s, int k)
 {
     const cs_policy *p = &policy[k];
     float raw[64][N_LABEL];
     cs_view view[64];
     cs_record r = { .name = "", .n_seg = 1, .seg = { { s->base, NULL, s->n } } };
     int32_t first[] = { 0, (int32_t)cs_views_count(p, &r) };
-    cs_prediction answer = { .v = s->answer[k], .n = N_LABEL };
+    cs_prediction output = { .v = s->output[k], .n = N_LABEL };
     char *scratch = cs_xmalloc((size_t)s->n + 16);
     cs_session *session = cs_session_new(model, backend);
 
@@ -232,10 +232,10 @@ static void answer_alone(struct sequence *s, int k)
         cs_batch_free(b);
     }
     cs_chunk c = { .rec = &r, .views = &(cs_views){ .view = view, .first = first,
-                                                    .prediction = &answer } };
+                                                    .prediction = &output } };
     cs_session_free(session);
     cs_views_decide(p, &c, 0);
-    s->reason[k] = answer.reason;
+    s->reason[k] = output.reason;
     free(scratch);
 }
 
@@ -288,7 +288,7 @@ static int setup(void **state)
     for (int i = 0; i < N_SEQUENCE; i++) {
         make_sequence(&pool[i], &d, i);
         for (int k = 0; k < N_POLICY; k++)
-            answer_alone(&pool[i], k);
+            predict_alone(&pool[i], k);
     }
     for (int i = 0; i < 3; i++)
         free(cfg[i]);

@@ -4,8 +4,8 @@
  * DESIGN
  * read -> tokenise -> bucket -> infer (1 to 3 of them), and bucket -> write, with the window and
  * lag of ARCHITECTURE.md: the writer's queue holds `window` chunks, and a batch is closed when its
- * oldest chunk is `lag` behind. Records are numbers; an answer is a function of its record.
- * Checked after a run that nobody disturbed: every answer, their order, and that the number of
+ * oldest chunk is `lag` behind. Records are numbers; a prediction is a function of its record.
+ * Checked after a run that nobody disturbed: every prediction, their order, and that the number of
  * batches is the same for any number of infer threads. After every run: the outcome fits what was
  * done to it, and nothing is left allocated. Meant for ThreadSanitizer; a hang is a failure by
  * alarm().
@@ -34,7 +34,7 @@ struct chunk {
     uint64_t number;
     int n;
     atomic_int pending;
-    uint64_t record[MAX_RECORD], answer[MAX_RECORD];
+    uint64_t record[MAX_RECORD], output[MAX_RECORD];
 };
 
 struct slot {
@@ -103,7 +103,7 @@ static size_t chunk_bytes(const void *p)
     return (size_t)((const struct chunk *)p)->n;
 }
 
-static uint64_t answer_to(uint64_t record)
+static uint64_t output_of(uint64_t record)
 {
     return cs_rng_u64(record, 99);
 }
@@ -280,7 +280,7 @@ static int run_infer(void *self, cs_queue *in, cs_queue *out)
         rc = make_trouble(r, INFER, atomic_fetch_add(&r->n_infer_item, 1));
         for (int i = 0; i < b->n && rc == CS_OK; i++) {
             struct chunk *c = b->slot[i].chunk;
-            c->answer[b->slot[i].i] = answer_to(c->record[b->slot[i].i]);
+            c->output[b->slot[i].i] = output_of(c->record[b->slot[i].i]);
             cs_pipe_count_down(r->pipe, &c->pending, 1);
         }
         batch_drop(b);
@@ -308,7 +308,7 @@ static int run_write(void *self, cs_queue *in, cs_queue *out)
         if (c->number != k)
             r->wrong = true;
         for (int i = 0; i < c->n; i++)
-            if (c->answer[i] != answer_to(c->record[i]))
+            if (c->output[i] != output_of(c->record[i]))
                 r->wrong = true;
         r->n_written++;
         memset(c, 0xA5, sizeof *c);                     /* a late touch shall be noticed */
@@ -350,7 +350,7 @@ static uint64_t run_once(uint64_t key, int n_infer, struct trouble trouble, int 
     if (atomic_load(&n_live) != 0)
         fail_run(&r, "something was left allocated");
     if (r.wrong)
-        fail_run(&r, "an answer is wrong or out of order");
+        fail_run(&r, "a prediction is wrong or out of order");
     if (*rc == CS_OK && r.n_written != r.n_chunk)
         fail_run(&r, "the pipe succeeded without writing everything");
     return r.n_batch;

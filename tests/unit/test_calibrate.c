@@ -14,23 +14,23 @@ static double uniform(uint64_t key, uint64_t i)
     return ((double)cs_rng_below(key, i, 1u << 30) + 0.5) / (double)(1u << 30);
 }
 
-/* Truths drawn from softmax(z), answers stated as softmax(slope z): too sure when slope > 1. */
+/* Truths drawn from softmax(z), predictions softmax(slope z): too sure when slope > 1. */
 static void draw(cs_scores *s, uint64_t key, double slope, int64_t length, int n)
 {
     for (int i = 0; i < n; i++) {
         double z[N_OUT], sum = 0, all = 0, at = uniform(key + 1, (uint64_t)i);
-        float answer[N_OUT], truth = 0;
+        float output[N_OUT], truth = 0;
         for (int k = 0; k < N_OUT; k++) {
             z[k] = 4 * uniform(key, (uint64_t)(i * N_OUT + k));
             sum += exp(z[k]);
             all += exp(slope * z[k]);
         }
         for (int k = 0; k < N_OUT; k++) {
-            answer[k] = (float)(exp(slope * z[k]) / all);
+            output[k] = (float)(exp(slope * z[k]) / all);
             at -= exp(z[k]) / sum;
             truth += at > 0 && k < N_OUT - 1;
         }
-        assert_int_equal(cs_scores_add(s, answer, &truth, length), CS_OK);
+        assert_int_equal(cs_scores_add(s, output, &truth, length), CS_OK);
     }
 }
 
@@ -78,7 +78,7 @@ static void test_rates_are_kept(void **state)
         const double least = cs_calibration_threshold(&c.bin[0].all, rates[i]);
         int64_t n = 0, n_wrong = 0;
         for (int64_t k = 0; k < new.n; k++) {
-            const float *p = new.answer + k * N_OUT;
+            const float *p = new.output + k * N_OUT;
             int best = 0;
             for (int j = 1; j < N_OUT; j++)
                 best = p[j] > p[best] ? j : best;
@@ -105,9 +105,9 @@ static void test_each_class_keeps_its_rate(void **state)
     cs_scores_init(&s, true, 2, 1);
     for (int i = 0; i < 1000; i++) {
         const int call = i % 10 == 0, right = call ? i % 20 == 0 : i % 10 != 1;
-        const float answer[2] = { call ? 0.1f : 0.9f, call ? 0.9f : 0.1f },
+        const float output[2] = { call ? 0.1f : 0.9f, call ? 0.9f : 0.1f },
                     truth = (float)(right ? call : 1 - call);
-        assert_int_equal(cs_scores_add(&s, answer, &truth, 100), CS_OK);
+        assert_int_equal(cs_scores_add(&s, output, &truth, 100), CS_OK);
     }
     assert_int_equal(cs_calibrate(&s, NULL, NULL, 0, &c), CS_OK);
     assert_true(cs_calibration_threshold(&c.bin[0].all, 0.2) <= 1);

@@ -70,7 +70,8 @@ static void test_facts(void **state)
     assert_null(chordseq_reason(1000));
 }
 
-/* Neither what stands beside a sequence nor the number of threads changes a bit of its answer. */
+/* Neither what stands beside a sequence nor the number of threads changes a bit of its
+ * prediction. */
 static void test_many(void **state)
 {
     static float all[N_SEQUENCE * MOST_OUTPUT], other[N_SEQUENCE * MOST_OUTPUT];

@@ -5,7 +5,7 @@
 
 enum { N = 12, K = 3 };
 
-/* With ties between scores, and three answers whose best class is not theirs. */
+/* With ties between scores, and three predictions whose best class is not theirs. */
 static const float prob[N][K] = {
     { .7f, .2f, .1f }, { .5f, .3f, .2f }, { .2f, .5f, .3f }, { .1f, .8f, .1f },
     { .3f, .4f, .3f }, { .6f, .3f, .1f }, { .2f, .2f, .6f }, { .1f, .3f, .6f },
@@ -89,7 +89,7 @@ static void test_none(void **state)
 
 static void test_values(void **state)
 {
-    const float answer[4][2] = { { 1, 2 }, { 0, 0.5f }, { 3, 3 }, { 1, 1 } };
+    const float output[4][2] = { { 1, 2 }, { 0, 0.5f }, { 3, 3 }, { 1, 1 } };
     const float want[4][2] = { { 1.5f, 2 }, { 0, NAN }, { NAN, 1 }, { NAN, NAN } };
     cs_scores s;
     cs_metrics f;
@@ -97,7 +97,7 @@ static void test_values(void **state)
     (void)state;
     cs_scores_init(&s, false, 2, 2);
     for (int i = 0; i < 4; i++)
-        assert_int_equal(cs_scores_add(&s, answer[i], want[i], 10), CS_OK);
+        assert_int_equal(cs_scores_add(&s, output[i], want[i], 10), CS_OK);
     /* Of the fourth nothing is known, of the others the errors 0.5, 0, 0 and 2. */
     assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0.1, false, &f), CS_OK);
     assert_int_equal(f.n, 3);
@@ -193,11 +193,11 @@ static void test_labels_undefined(void **state)
     cs_scores_release(&s);
 }
 
-/* Counted tokens give the metrics of kept answers; those without a class count nothing. */
+/* Counted tokens give the metrics of kept predictions; those without a class count nothing. */
 static void test_counts(void **state)
 {
     int32_t label[N + 1];
-    float answer[N + 1][K];
+    float output[N + 1][K];
     cs_scores s;
     cs_counts c;
     cs_metrics kept, counted;
@@ -206,15 +206,15 @@ static void test_counts(void **state)
     for (int i = 0; i < N; i++)
         label[i + (i > 4)] = (int32_t)truth[i];
     label[5] = -1;
-    memcpy(answer, prob, 5 * sizeof *prob);
-    memcpy(answer + 5, prob + 4, (N - 4) * sizeof *prob);
+    memcpy(output, prob, 5 * sizeof *prob);
+    memcpy(output + 5, prob + 4, (N - 4) * sizeof *prob);
     fill(&s);
     assert_int_equal(cs_scores_metrics(&s, 0, INT64_MAX, 0, false, &kept), CS_OK);
     assert_int_equal(cs_counts_init(&c, K), CS_OK);
     for (int k = 0; k < 2; k++) {
         cs_counts_clear(&c);
-        cs_counts_add(&c, answer[0], label, 7);
-        cs_counts_add(&c, answer[7], label + 7, N + 1 - 7);
+        cs_counts_add(&c, output[0], label, 7);
+        cs_counts_add(&c, output[7], label + 7, N + 1 - 7);
     }
     assert_int_equal(cs_counts_metrics(&c, &counted), CS_OK);
     assert_int_equal(counted.n, N);

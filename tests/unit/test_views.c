@@ -84,8 +84,8 @@ static cs_policy policy_of(cs_model *m, cs_policy_args a)
     return p;
 }
 
-/* Every view in a batch of its own; the answer in v. Returns the number of views. */
-static int answer(const cs_policy *p, const cs_record *r, float *v, cs_reason *reason)
+/* Every view in a batch of its own; the prediction in v. Returns the number of views. */
+static int output(const cs_policy *p, const cs_record *r, float *v, cs_reason *reason)
 {
     static float raw[MAX_VIEW][N_LABEL];
     static cs_view view[MAX_VIEW];
@@ -143,7 +143,7 @@ static void check_both_ways(const cs_policy *p, int n_most)
         random_bases(base, n, k);
         cs_base_revcomp(base, n, turned);
         const cs_record x = single(base, n), y = single(turned, n);
-        assert_int_equal(answer(p, &x, a, &ra), answer(p, &y, b, &rb));
+        assert_int_equal(output(p, &x, a, &ra), output(p, &y, b, &rb));
         assert_int_equal(ra, rb);
         if (ra == CS_REASON_NONE)
             assert_memory_equal(a, b, sizeof a);
@@ -186,8 +186,8 @@ static void test_one_strand_does_for_a_bag(void **state)
     for (uint64_t k = 0; k < 20; k++) {
         random_bases(base, sizeof base, k);
         const cs_record r = single(base, sizeof base);
-        assert_int_equal(answer(&p, &r, one, &reason), 1);
-        assert_int_equal(answer(&q, &r, two, &reason), 2);
+        assert_int_equal(output(&p, &r, one, &reason), 1);
+        assert_int_equal(output(&q, &r, two, &reason), 2);
         for (int i = 0; i < N_LABEL; i++)
             assert_true(fabsf(one[i] - two[i]) < 1e-6f);
     }
@@ -208,9 +208,9 @@ static void test_both_averages_logits(void **state)
     random_bases(base, sizeof base, 3);
     cs_base_revcomp(base, sizeof base, turned);
     const cs_record x = single(base, sizeof base), y = single(turned, sizeof turned);
-    answer(&one, &x, f, &reason);
-    answer(&one, &y, r, &reason);
-    answer(&two, &x, both, &reason);
+    output(&one, &x, f, &reason);
+    output(&one, &y, r, &reason);
+    output(&two, &x, both, &reason);
     for (int i = 0; i < N_LABEL; i++)
         sum += want[i] = sqrtf(f[i] * r[i]);       /* a mean of logarithms */
     for (int i = 0; i < N_LABEL; i++)
@@ -274,7 +274,7 @@ static cs_reason reason_of(const cs_policy *p, const char *base)
     cs_reason reason;
     const cs_record r = single(base, (int64_t)strlen(base));
 
-    answer(p, &r, v, &reason);
+    output(p, &r, v, &reason);
     return reason;
 }
 
@@ -309,7 +309,8 @@ static void test_reasons(void **state)
     assert_int_equal(reason_of(&p, long_one), CS_REASON_NONE);
 }
 
-/* One answer of both, whichever comes first; of the one that has one, where the other has none. */
+/* One prediction of both, whichever comes first; of the one that has one, where the other has
+ * none. */
 static void test_pairs(void **state)
 {
     char one[98], two[300];
@@ -327,17 +328,17 @@ static void test_pairs(void **state)
                     ts = { .name = "p", .n_seg = 2, .seg = { t, s } },
                     sn = { .name = "p", .n_seg = 2, .seg = { s, none } },
                     nn = { .name = "p", .n_seg = 2, .seg = { none, none } };
-    assert_int_equal(answer(&p, &st, a, &ra), 2);
-    assert_int_equal(answer(&p, &ts, b, &rb), 2);
+    assert_int_equal(output(&p, &st, a, &ra), 2);
+    assert_int_equal(output(&p, &ts, b, &rb), 2);
     assert_memory_equal(a, b, sizeof a);
     assert_string_equal(cs_record_length(&st, text), "98|300");
     assert_int_equal(cs_record_bases(&st), 398);
     const cs_record alone = single(one, sizeof one);
-    answer(&p, &sn, a, &ra);
-    answer(&p, &alone, b, &rb);
+    output(&p, &sn, a, &ra);
+    output(&p, &alone, b, &rb);
     assert_int_equal(ra, CS_REASON_NONE);
     assert_memory_equal(a, b, sizeof a);
-    answer(&p, &nn, a, &ra);
+    output(&p, &nn, a, &ra);
     assert_int_equal(ra, CS_REASON_ALL_N);
 }
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from ._library import check, lib
 
-#: Bases from which on a sequence is answered by all threads together.
+#: Bases from which on a sequence is predicted by all threads together.
 LONG = 1 << 21
 
 

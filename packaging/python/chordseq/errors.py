@@ -26,7 +26,7 @@ class DeviceError(Error, RuntimeError):
 
 
 class ModelError(Error, ValueError):
-    """There is no such model, or it does not answer for sequences."""
+    """There is no such model, or it does not predict for sequences."""
 
 
 class ProgramError(Error, RuntimeError):

@@ -51,7 +51,7 @@ class ChordseqEmbedder(_Estimator):
     """Transformer: sequences to vectors (sequences, Model.dim) float32.
 
     model    as load() takes it; threads and options, too
-    missing  what takes the place of a vector where there is no answer, for instance of an empty
+    missing  what takes the place of a vector where there is no prediction, for instance of an empty
              sequence; NaN is refused by most estimators of scikit-learn
     """
 
@@ -90,7 +90,7 @@ class ChordseqClassifier(_Estimator):
     options  those of `chordseq train`: preset="fast", budget="2m", seed=1, ...
 
     After fit(): model_ (a Model), classes_ (sorted, as scikit-learn wants them), metrics_ (a dict per
-    epoch). Sequences without an answer have probabilities of NaN and the first class.
+    epoch). Sequences without a prediction have probabilities of NaN and the first class.
     """
 
     _names = ("output", "threads")

@@ -1,4 +1,4 @@
-"""A model that answers for sequences: through libchordseq, and for files through the program."""
+"""A model that predicts for sequences: through libchordseq, and for files through the program."""
 from __future__ import annotations
 
 import ctypes
@@ -38,7 +38,7 @@ def load(model: Optional[PathLike] = None, *, threads: Optional[int] = None, **o
 
     model    a file, a folder with a model.safetensors, or the name of a model that comes with chordseq
              ("fast"); None: the one that the environment variable CHORDSEQ_MODEL names, else the default
-    threads  to compute with; None: one per processor that the process may use. Answers do not depend on it
+    threads  to compute with; None: one per processor that the process may use. Predictions do not depend on it
     options  those of `chordseq classify` under Policies and Calls with _ for -: strand="both",
              min_prob=0.9, long_sequence="window", window_length=10_000, ...; device="cpu"
 
@@ -97,7 +97,7 @@ class Model:
         self.dim: int = lib.chordseq_n_dim(h)
         #: length of the vectors of embed(per="token")
         self.token_dim: int = lib.chordseq_n_token_dim(h)
-        #: most bases of a sequence that is answered as a whole; 0: any number
+        #: most bases of a sequence that is predicted as a whole; 0: any number
         self.max_length: int = lib.chordseq_max_length(h)
         #: SHA-256 of the tensors, as `chordseq model show` has it
         self.checksum: str = lib.chordseq_checksum(h).decode()
@@ -165,7 +165,7 @@ class Model:
                    "unclassified"); probability of the call, or of the best class where none was sure
                    enough; reason why there is no call, or "."; taxid and rank of the call; and
                    probabilities (outputs,) float32, in the order of Model.labels. Of models without
-                   classes: name, length, reason and values (outputs,). NaN without an answer.
+                   classes: name, length, reason and values (outputs,). NaN without a prediction.
         """
         return join(self.classify_batches(sequences, progress=progress),
                     Table(0, self._dtype(True), self.labels))
@@ -228,7 +228,7 @@ class Model:
                    "token": a list of arrays (tokens, Model.token_dim), the encoder's rows of the
                    sequence read forward and whole, one per token of tokenize()
 
-        NaN without an answer.
+        NaN without a prediction.
         """
         if per == "sequence":
             parts = list(self.embed_batches(sequences, progress=progress))
@@ -295,14 +295,14 @@ class Model:
 
     def explain(self, sequence: Any, *, method: str = "mutagenesis", label: Optional[str] = None,
                 **options: Any) -> Table:
-        """What each base contributes to the answer for a label, by `chordseq explain`.
+        """What each base contributes to the prediction for a label, by `chordseq explain`.
 
         method   "mutagenesis", "gradient", "integrated" or "deeplift"
         label    None: the most probable one
         options  others of `chordseq explain`: baseline="shuffled", steps=128, svg="plot.svg", ...
 
         Returns  a table with a row per base: pos, from 1; base; label; contribution, float64. With
-                 mutagenesis also A, C, G and T, the model's answer with each of them there.
+                 mutagenesis also A, C, G and T, the model's prediction with each of them there.
         """
         name, base = _sequences.pair(sequence, 0)
         with tempfile.TemporaryDirectory(prefix="chordseq.") as folder:

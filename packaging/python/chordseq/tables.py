@@ -1,4 +1,4 @@
-"""Tables of answers: NumPy structured arrays that know the names of their outputs."""
+"""Tables of predictions: NumPy structured arrays that know the names of their outputs."""
 import numpy as np
 
 

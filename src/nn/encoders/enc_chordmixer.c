@@ -268,7 +268,7 @@ static bool as_run(const cs_ctx *cx, const struct chord *e, int32_t depth, cs_ch
     q->block = block;
     q->n_block = e->n_block;
     q->depth = depth;
-    return is_plain(cx, e) && cs_chord_answers(cx, q);
+    return is_plain(cx, e) && cs_chord_can_infer(cx, q);
 }
 
 static cs_mat chord_mean(cs_ctx *cx, const void *net, cs_seg seg, const int32_t *id, cs_mat x)
@@ -284,7 +284,7 @@ static cs_mat chord_mean(cs_ctx *cx, const void *net, cs_seg seg, const int32_t 
     }
     if (!as_run(cx, e, blocks_of(e, seg), block, &q))
         return (cs_mat){ 0 };
-    return cs_chord_answer(cx, seg, &q);
+    return cs_chord_infer(cx, seg, &q);
 }
 
 /* In place, also when training: the backward pass restores x. */
@@ -310,7 +310,7 @@ static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
 
     CS_BUG(depth > e->n_block || x.c != e->width || x.r != seg.rows);
     if (as_run(cx, e, depth, block, &q))
-        return cs_chord_answer(cx, seg, &q);
+        return cs_chord_infer(cx, seg, &q);
     if (e->cfg.reversible) {
         coupled_blocks(cx, e, seg, depth, x);
         return x;

@@ -29,7 +29,7 @@ typedef struct cs_low_rank_list { cs_low_rank_layer *v; int32_t n; size_t cap; }
  * m        must outlive *out, whose options point to texts of it
  * list     receives every linear layer, in the order of declaration; those that are products
  *          already stay as they are and are not in it
- * The calibration is not taken over: it is that of other answers.
+ * The calibration is dropped: predictions change.
  *
  * Returns  CS_OK; CS_EUSAGE in a program without LAPACK; CS_EMEM
  */

@@ -36,7 +36,7 @@ static int check_spec(const cs_model_spec *s)
         return cs_fail(CS_EUSAGE, "a model needs at least two classes, got '%s' only",
                        s->label[0].name);
     if (s->head->per_token && s->tok && !s->tok->cells)
-        return cs_fail(CS_EUSAGE, "--head %s answers for every token, but those of --tokenizer %s "
+        return cs_fail(CS_EUSAGE, "--head %s predicts every token, but those of --tokenizer %s "
                        "are of both strands; use --tokenizer base or kmer", s->head->name,
                        s->tok->name);
     if (!s->tok && s->n_channel < 1)
@@ -280,7 +280,7 @@ int64_t cs_model_output_len(const cs_model *m, cs_head_output what, int64_t n_to
 {
     if (what == CS_HEAD_TOKENS)
         return n_tok * m->width;
-    return what == CS_HEAD_PREDICTION ? m->head->answer_len(m->head_net, n_tok)
+    return what == CS_HEAD_PREDICTION ? m->head->output_len(m->head_net, n_tok)
                                       : m->head->n_vector(m->head_net, what == CS_HEAD_HIDDEN);
 }
 

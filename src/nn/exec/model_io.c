@@ -10,7 +10,7 @@
  *     "mask": the token for what is hidden, of a model that was pretrained; else missing,
  *     "channels": 0,
  *     "encoder": { ... }, "head": { ... },
- *     "precision": "tf32" or "bf16", where answers in it were compared with fp32's; else missing,
+ *     "precision": "tf32" or "bf16", if validated against predictions in fp32; else missing,
  *     "demonstration": true, if it is one; else missing,
  *     "strand": "forward", "both" or "max": how sequences are read unless the user says,
  *     "calibration": [ { "from": 0, "temperature": 1.1, "records": 900, "kept": [...] }, ... ],

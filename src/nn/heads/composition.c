@@ -80,8 +80,8 @@ cs_mat cs_composition_apply(cs_ctx *cx, const cs_composition *c)
     const cs_mat mean = mean_word(cx, c);
     cs_mat x = cs_tmp(cx, mean.r, mean.c);
     cs_norm_apply(cx, &c->norm, cx->text.seg, mean, x);
-    const cs_mat pre = cs_linear_answer(cx, &c->fc, x);
+    const cs_mat pre = cs_linear_infer(cx, &c->fc, x);
     cs_mat h = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
     cs_activate(cx, CS_ACT_GELU, pre, h);
-    return cs_linear_answer(cx, &c->out, cs_dropout(cx, c->dropout, h));
+    return cs_linear_infer(cx, &c->out, cs_dropout(cx, c->dropout, h));
 }

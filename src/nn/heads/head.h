@@ -40,7 +40,7 @@ typedef struct cs_head {
      * the head then owns. Both NULL: no such path */
     int32_t (*word)(const void *net);
     void    (*take_words)(void *net, cs_word_map words);
-    int64_t (*answer_len)(const void *net, int64_t n_tok);   /* floats per record */
+    int64_t (*output_len)(const void *net, int64_t n_tok);   /* floats per record */
     int32_t (*n_target)(const void *net);      /* floats of a record's target; NULL: per_token */
     /* Raw values: (n_seg, n_out), or (n_tok, n_out) of predictions per token */
     cs_mat  (*forward)(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h);

@@ -14,7 +14,7 @@ static void *token_build(const void *cfg, int32_t width, int32_t n_out, cs_param
     return cs_pooled_new(cfg, width, n_out, ps);
 }
 
-static int64_t token_answer_len(const void *net, int64_t n_tok)
+static int64_t token_output_len(const void *net, int64_t n_tok)
 {
     return n_tok * ((const cs_pooled *)net)->out.n_out;
 }
@@ -54,7 +54,7 @@ const cs_head cs_head_token = {
     .cfg_size = sizeof(cs_pooled_cfg),
     .check = cs_pooled_check_rows,
     .build = token_build,
-    .answer_len = token_answer_len,
+    .output_len = token_output_len,
     .forward = token_forward,
     .activate = token_activate,
     .decide = token_decide,

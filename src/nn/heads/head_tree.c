@@ -14,7 +14,7 @@
  * probabilities telescope to these. A class that stands above others is "this taxon, not known
  * further": its P(t) takes in all that is below it.
  *
- * Answers are those of the head `class`, and so is the temperature: it divides the classes' logits,
+ * Predictions and temperature are those of the head `class`: it divides the classes' logits,
  * and taxa are summed from what that gives.
  */
 #include <math.h>
@@ -150,7 +150,7 @@ const cs_head cs_head_tree = {
     .set_taxonomy = tree_set_taxonomy,
     .word = cs_pooled_word,
     .take_words = cs_pooled_take_words,
-    .answer_len = cs_pooled_answer_len,
+    .output_len = cs_pooled_output_len,
     .n_target = cs_pooled_class,
     .forward = tree_forward,
     .activate = cs_pooled_softmax,

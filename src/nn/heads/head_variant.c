@@ -18,7 +18,7 @@ static void *variant_build(const void *cfg, int32_t width, int32_t n_out, cs_par
 
 static cs_mat variant_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat h)
 {
-    return cs_pooled_by_part(net) ? cs_pooled_answer(cx, net, seg, h)
+    return cs_pooled_by_part(net) ? cs_pooled_infer(cx, net, seg, h)
                                   : cs_pooled_apply(cx, net, seg, h);
 }
 
@@ -41,7 +41,7 @@ const cs_head cs_head_variant = {
     .cfg_size = sizeof(cs_pooled_cfg),
     .check = cs_pooled_check_variant,
     .build = variant_build,
-    .answer_len = cs_pooled_answer_len,
+    .output_len = cs_pooled_output_len,
     .n_target = cs_pooled_labels,
     .part = cs_pooled_part,
     .forward = variant_forward,

@@ -187,7 +187,7 @@ static cs_mat hidden(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
         cs_norm_apply(cx, &p->norm, seg, mean, x);
     }
     if (p->cfg.hidden > 0) {
-        cs_mat pre = cs_linear_answer(cx, &p->fc, x);
+        cs_mat pre = cs_linear_infer(cx, &p->fc, x);
         x = cx->recording ? cs_tmp(cx, pre.r, pre.c) : pre;
         cs_activate(cx, CS_ACT_GELU, pre, x);
         x = cs_dropout(cx, p->cfg.dropout, x);
@@ -197,13 +197,13 @@ static cs_mat hidden(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
 
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h)
 {
-    return cs_pooled_answer(cx, p, seg, pool(cx, p, seg, h));
+    return cs_pooled_infer(cx, p, seg, pool(cx, p, seg, h));
 }
 
-cs_mat cs_pooled_answer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
+cs_mat cs_pooled_infer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x)
 {
     const cs_mat last = cs_pooled_by_hidden(p) ? x : hidden(cx, p, seg, x);
-    const cs_mat y = cs_linear_answer(cx, &p->out, last);
+    const cs_mat y = cs_linear_infer(cx, &p->out, last);
     if (!p->composition)
         return y;
     cs_mat sum = cs_tmp(cx, y.r, y.c);
@@ -279,7 +279,7 @@ void cs_pooled_take_words(void *pooled, cs_word_map words)
     p->composition->words = words;
 }
 
-int64_t cs_pooled_answer_len(const void *pooled, int64_t n_tok)
+int64_t cs_pooled_output_len(const void *pooled, int64_t n_tok)
 {
     (void)n_tok;
     return ((const cs_pooled *)pooled)->out.n_out;

@@ -58,9 +58,9 @@ void       cs_pooled_free(void *pooled);
  * and the hidden layer (linear, GELU, dropout) if there are such, the linear layer. Shapes h (N,
  * width), which may be overwritten when not training; returns (n_seg, n_out) */
 cs_mat cs_pooled_apply(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
-/** cs_pooled_answer - the layers after pooling, or the last layer for differences of hidden layers.
+/** cs_pooled_infer - the layers after pooling, or the last layer for differences of hidden layers.
  * Shapes x (n_seg, p->width), or (n_seg, cfg.hidden) */
-cs_mat cs_pooled_answer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x);
+cs_mat cs_pooled_infer(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat x);
 
 /** cs_pooled_by_part - of a head of two parts: does it pool before subtracting? */
 bool   cs_pooled_by_part(const cs_pooled *p);
@@ -77,8 +77,8 @@ cs_mat cs_pooled_rows(cs_ctx *cx, const cs_pooled *p, cs_seg seg, cs_mat h);
  * values over the temperature */
 void cs_pooled_decide(float *v, int64_t n, double temperature);
 
-/** cs_pooled_answer_len - a head's `answer_len`: a value for each output */
-int64_t cs_pooled_answer_len(const void *pooled, int64_t n_tok);
+/** cs_pooled_output_len - a head's `output_len`: a value for each output */
+int64_t cs_pooled_output_len(const void *pooled, int64_t n_tok);
 /** cs_pooled_class, cs_pooled_softmax, cs_pooled_decide_class - `n_target`, `activate` and `decide`
  * of heads with one class per sequence */
 int32_t cs_pooled_class(const void *pooled);

@@ -110,7 +110,7 @@ static cs_taps taps_of(const struct layer *k)
 /* Is a unit one step? */
 static bool is_whole(const cs_ctx *cx, const struct layer *k, cs_mat x, cs_mat y)
 {
-    return cs_conv_answers(cx, taps_of(k), x, y, k->net->spec.norm == CS_CDIL_LAYER);
+    return cs_conv_can_infer(cx, taps_of(k), x, y, k->net->spec.norm == CS_CDIL_LAYER);
 }
 
 /* y = relu(norm(conv(x))), plus res where the unit is whole */
@@ -134,7 +134,7 @@ static void apply_unit(cs_ctx *cx, const struct layer *k, const struct unit *u, 
             tail.gamma = cs_value(cx->ps, u->norm.gamma);
             tail.beta = cs_value(cx->ps, u->norm.beta);
         }
-        cs_conv_answer(cx, seg, taps_of(k), x, w, &tail, y);
+        cs_conv_infer(cx, seg, taps_of(k), x, w, &tail, y);
         return;
     }
     cs_mat pre = cx->recording || has_norm ? cs_tmp(cx, y.r, y.c) : y;

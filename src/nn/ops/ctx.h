@@ -43,7 +43,7 @@ typedef struct cs_ctx {
     bool        rescale;         /* backward by DeepLIFT's rescale rule: see nn/ops/tape.h */
     bool        no_rule;         /* a step of that pass has no such rule: its result is void */
     bool        no_fused;        /* tests: compose fused ops from plain ones */
-    bool        no_mean;         /* tests: answers compute every row, not only the rows' mean */
+    bool        no_mean;         /* tests: predict by all rows, not by their mean */
     bool        no_graph;        /* tests, benchmarks: every op of a step is asked for by itself */
     cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */
     cs_real    *cached;            /* see cs_cached() */

@@ -63,11 +63,11 @@ void cs_chord_block(cs_ctx *cx, cs_seg seg, const cs_chord *k, cs_mat x, cs_mat 
     cs_roll_add(cx, seg, k->track, out, x, y);
 }
 
-/* ---- answers ------------------------------------------------------------------------------ */
+/* ---- predictions ----------------------------------------------------------------------------- */
 
 enum { TABLE_MAX = 1 << 21 };    /* maximum reals of a table over tokens, to fit a cache */
 
-bool cs_chord_answers(const cs_ctx *cx, const cs_chord_run *q)
+bool cs_chord_can_infer(const cs_ctx *cx, const cs_chord_run *q)
 {
     const cs_fused *f = &cx->be->fused;
     const cs_chord *k = q->block;
@@ -121,12 +121,12 @@ static cs_chord_stack prepared(cs_ctx *cx, const cs_chord_run *q)
     return s;
 }
 
-cs_mat cs_chord_answer(cs_ctx *cx, cs_seg seg, const cs_chord_run *q)
+cs_mat cs_chord_infer(cs_ctx *cx, cs_seg seg, const cs_chord_run *q)
 {
     enum { W = 16 };
     cs_mat mean = { 0 }, x = q->id ? (cs_mat){ 0 } : q->x;
 
-    CS_BUG(!cs_chord_answers(cx, q) || q->depth > q->n_block);
+    CS_BUG(!cs_chord_can_infer(cx, q) || q->depth > q->n_block);
     if (q->mean)
         mean = cs_tmp(cx, seg.n, q->x.c);
     cs_chord_stack s = prepared(cx, q);

@@ -23,7 +23,7 @@ typedef struct cs_chord_run {
 } cs_chord_run;
 
 /**
- * cs_chord_answer - the rows after block `depth`, or their means, by the fastest path
+ * cs_chord_infer - the rows after block `depth`, or their means, by the fastest path
  *
  * With tokens the first block is a table over the vocabulary, bit-equal to the block itself up to
  * 384 columns. For means, the second product of the last block runs once per mean instead of per
@@ -31,11 +31,11 @@ typedef struct cs_chord_run {
  *
  * Returns  x, or with q->mean a new (n_seg, d) matrix
  */
-cs_mat cs_chord_answer(cs_ctx *cx, cs_seg seg, const cs_chord_run *q);
+cs_mat cs_chord_infer(cs_ctx *cx, cs_seg seg, const cs_chord_run *q);
 
-/** cs_chord_answers - is this path available? Not for gradients, observers of blocks, tokens with
+/** cs_chord_can_infer - is this path available? Not for gradients, observers of blocks, tokens with
  * too large a vocabulary, or tokens without mean */
-bool cs_chord_answers(const cs_ctx *cx, const cs_chord_run *q);
+bool cs_chord_can_infer(const cs_ctx *cx, const cs_chord_run *q);
 
 /** cs_chord_is_fused - is that one kernel that stores only x and y? */
 bool cs_chord_is_fused(const cs_ctx *cx, const cs_chord *k);

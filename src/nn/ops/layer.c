@@ -85,7 +85,7 @@ cs_mat cs_linear_apply(cs_ctx *cx, const cs_linear *l, cs_mat x)
     return y;
 }
 
-cs_mat cs_linear_answer(cs_ctx *cx, const cs_linear *l, cs_mat x)
+cs_mat cs_linear_infer(cs_ctx *cx, const cs_linear *l, cs_mat x)
 {
     const cs_fused *f = &cx->be->fused;
     const cs_mat w = cs_value(cx->ps, l->w);

@@ -33,9 +33,9 @@ cs_linear cs_linear_declare(cs_params *ps, int32_t n_in, int32_t n_out, double g
                             const char *name);
 /** cs_linear_apply - a new (N, n_out) matrix. Shapes x (N, n_in) */
 cs_mat cs_linear_apply(cs_ctx *cx, const cs_linear *l, cs_mat x);
-/** cs_linear_answer - identical bits, for few rows, as in a head: for predictions a packed copy of
+/** cs_linear_infer - identical bits, for few rows, as in a head: for predictions a packed copy of
  * the weights is cached outside of the arena */
-cs_mat cs_linear_answer(cs_ctx *cx, const cs_linear *l, cs_mat x);
+cs_mat cs_linear_infer(cs_ctx *cx, const cs_linear *l, cs_mat x);
 /** cs_linear_into - the first y.c outputs into y */
 void cs_linear_into(cs_ctx *cx, const cs_linear *l, cs_mat x, cs_mat y);
 

@@ -317,7 +317,7 @@ void cs_batchnorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat runnin
     op->batchnorm(cx->be, (cs_real)norm_eps, x, stat, gamma, beta, y);
 }
 
-/* ---- answers and losses ------------------------------------------------------------------ */
+/* ---- predictions and losses ------------------------------------------------------------------ */
 
 void cs_softmax(cs_ctx *cx, cs_mat x)
 {

@@ -79,9 +79,9 @@ void cs_groupnorm(cs_ctx *cx, cs_seg seg, int32_t n_group, cs_mat x, cs_mat gamm
  * variance); with the running statistics otherwise */
 void cs_batchnorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat running, cs_mat y);
 
-/* ---- answers and losses ------------------------------------------------------------------ */
+/* ---- predictions and losses ------------------------------------------------------------------ */
 
-/** cs_softmax - over the columns, in place; not on the tape (answers only) */
+/** cs_softmax - over the columns, in place; not on the tape (predictions only) */
 void cs_softmax(cs_ctx *cx, cs_mat x);
 /** cs_xent - cross-entropy added to cx->loss; arguments as cs_ops.xent */
 void cs_xent(cs_ctx *cx, cs_real scale, cs_mat logit, cs_mat target, cs_mat weight);

@@ -47,19 +47,19 @@ void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bi
         cx->be->op.seg_conv(cx->be, seg, taps, false, x, w, bias, 0, y);
 }
 
-bool cs_conv_answers(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool norm)
+bool cs_conv_can_infer(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool norm)
 {
     const cs_fused *f = &cx->be->fused;
     return !cx->training && !cx->recording && !cx->no_fused && f->conv_tail
         && f->conv_fits(cx->be, taps, x, y, norm);
 }
 
-void cs_conv_answer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
+void cs_conv_infer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
                     const cs_conv_tail *tail, cs_mat y)
 {
     const cs_mat res = tail->res, gamma = tail->gamma;
     cs_conv_tail t = *tail;
-    CS_BUG(!cs_conv_answers(cx, taps, x, y, gamma.r > 0));
+    CS_BUG(!cs_conv_can_infer(cx, taps, x, y, gamma.r > 0));
     CS_BUG(seg.rows != x.r || y.r != x.r || w.r != (int64_t)taps.n * x.c || w.c != y.c);
     CS_BUG(res.r > 0 && (res.r != y.r || res.c != y.c));
     CS_BUG(gamma.r > 0 && (gamma.c != y.c || tail->beta.c != y.c));

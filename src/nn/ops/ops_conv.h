@@ -27,19 +27,19 @@ cs_mat cs_conv_weight(cs_ctx *cx, int32_t n_tap, cs_mat v, cs_mat g);
 void cs_conv(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w, cs_mat bias, cs_mat y);
 
 /**
- * cs_conv_answer - y = relu(norm(conv(x) + bias)) + res in one step, for predictions
+ * cs_conv_infer - y = relu(norm(conv(x) + bias)) + res in one step, for predictions
  *
  * tail     bias, norm over a row's channels, and res; each may be absent. eps is set here
  * Shapes   as cs_conv(); gamma, beta (1, h), res (N, h)
  * Aliasing y overlaps nothing but res, which may be the same matrix
- * Not on the tape; only if cs_conv_answers()
+ * Not on the tape; only if cs_conv_can_infer()
  */
-void cs_conv_answer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
+void cs_conv_infer(cs_ctx *cx, cs_seg seg, cs_taps taps, cs_mat x, cs_mat w,
                     const cs_conv_tail *tail, cs_mat y);
 
-/** cs_conv_answers - does the backend have such a step for matrices of these sizes (p is not used),
- * and is this pass a prediction? */
-bool cs_conv_answers(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool norm);
+/** cs_conv_can_infer - does the backend have such a step for matrices of these sizes (p is not
+ * used), and is this pass a prediction? */
+bool cs_conv_can_infer(const cs_ctx *cx, cs_taps taps, cs_mat x, cs_mat y, bool norm);
 
 /**
  * cs_conv_fold - move a batch normalisation with running statistics into the convolution before it
