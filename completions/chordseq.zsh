@@ -761,7 +761,7 @@ _chordseq()
         '*--format[output\: pieces (text) or ids]:FORMAT:(pieces ids)' \
         '*-o[output file; '\''-'\'' is standard output]:FILE:_files' \
         '*--output[output file; '\''-'\'' is standard output]:FILE:_files' \
-        '*--learn[train a vocabulary and write tokenizer.json\: bpe]:KIND:' \
+        '*--train[train a vocabulary and write tokenizer.json\: bpe]:KIND:' \
         '*--alphabet[alphabet\: bases or diplotypes]:NAME:(bases diplotypes)' \
         '*--vocab-size[vocabulary size, including five special tokens and the alphabet]:NUM:' \
         '*--max-piece[maximum symbols of a token]:NUM:' \

@@ -28,7 +28,7 @@ struct mask_args { double ratio, hide, swap; int64_t span, decoder_layers; int d
 
 static struct corpus_args corpus;
 static struct mask_args mask;
-static cs_train_args learn;
+static cs_train_args training;
 static cs_run_args own;
 static cs_memory_args memory;
 static cs_components components = { .fixed_head = "token" };
@@ -107,7 +107,7 @@ static void common_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { corpus_table, &corpus, NULL }, { mask_table, &mask, NULL },
-        { cs_train_table, &learn, NULL }, { cs_run_table, &own, NULL },
+        { cs_train_table, &training, NULL }, { cs_run_table, &own, NULL },
         { cs_memory_table, &memory, NULL },
         { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
         { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
@@ -174,7 +174,7 @@ static int share_genome(struct job *j)
 
     j->train = (cs_corpus){
         .window = corpus.window, .shortest = corpus.window_min, .reverse = corpus.rc,
-        .least = min_base > usual ? min_base : usual, .seed = (uint64_t)learn.seed,
+        .least = min_base > usual ? min_base : usual, .seed = (uint64_t)training.seed,
     };
     j->valid = j->train;
     j->valid.reverse = false;
@@ -234,7 +234,7 @@ static int make_model(struct job *j, int n_thread)
     const cs_model_spec spec = {
         .tok = components.tok, .tok_cfg = components.tok_cfg, .enc = components.enc,
         .enc_cfg = components.enc_cfg, .head = components.head, .head_cfg = components.head_cfg,
-        .has_mask = true, .label = label, .n_label = n, .seed = (uint64_t)learn.seed,
+        .has_mask = true, .label = label, .n_label = n, .seed = (uint64_t)training.seed,
         .training = true,
     };
 
@@ -276,8 +276,8 @@ static void make_feed(struct job *j)
 
     j->feed = (cs_window_feed){
         .feed.pack = { .tok = m->tok, .tok_state = m->tok_state,
-                       .batch_tokens = learn.batch_tokens, .step_records = learn.step_records,
-                       .accumulate = learn.accumulate },
+                       .batch_tokens = training.batch_tokens, .step_records = training.step_records,
+                       .accumulate = training.accumulate },
         .train = &j->train, .valid = &j->valid, .max_unknown = corpus.max_unknown,
         .mask = { .ratio = mask.ratio, .hide = mask.hide, .swap = mask.swap,
                   .run = cs_mask_run(cs_tokenizer_overlap(m->tok, m->tok_state),
@@ -351,7 +351,7 @@ static int pretrain(struct job *j)
 {
     int rc;
     cs_train_state st;
-    cs_train_opt o = cs_train_options(&learn, &own, &memory);
+    cs_train_opt o = cs_train_options(&training, &own, &memory);
 
     o.monitor = CS_MONITOR_LOSS;
     o.perplexity = true;
@@ -377,13 +377,13 @@ static int pretrain_prepare(struct job *j, const cs_optset *set, int argc, char 
 
     const char *once = cs_args_once(corpus.file.v, corpus.file.n);
 
-    CS_TRY(cs_train_join(&learn, &own, &device, once, &compute, &j->group));
+    CS_TRY(cs_train_join(&training, &own, &device, once, &compute, &j->group));
     CS_TRY(cs_train_outputs(&own, j->group, &j->checkpoint));
     CS_TRY(open_tokenizer(j));
     CS_TRY(share_genome(j));
     CS_TRY(make_model(j, cs_args_split(&compute).work));
     make_feed(j);
-    j->origin.seed = learn.seed;
+    j->origin.seed = training.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &corpus.file));
     j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_run_table,
                                      cs_memory_table, cs_compute_table, cs_device_table,

@@ -17,7 +17,7 @@
 enum { ALPHABET_BASES, ALPHABET_DIPLOTYPES };
 
 struct tokenize_args {
-    const char *model, *output, *learn;
+    const char *model, *output, *train;
     int         ids, alphabet;
     int64_t     n_vocab, max_piece, min_count, n_sentence, sentence_min, sentence_max, seed;
 };
@@ -42,7 +42,7 @@ static const cs_opt tokenize_table[] = {
     { .type = CS_OPT_OUT, .letter = 'o', .name = "output", .off = AT(output), .arg = "FILE",
       .def = "-", .help = "output file; '-' is standard output" },
     { .type = CS_OPT_GROUP, .name = "Training" },
-    { .type = CS_OPT_STR, .name = "learn", .off = AT(learn), .arg = "KIND",
+    { .type = CS_OPT_STR, .name = "train", .off = AT(train), .arg = "KIND",
       .help = "train a vocabulary and write tokenizer.json: bpe" },
     { .type = CS_OPT_ENUM, .name = "alphabet", .off = AT(alphabet), .arg = "NAME",
       .def = "bases", .help = "alphabet: bases or diplotypes",
@@ -98,7 +98,7 @@ static int open_encoder(struct encoder *e)
 
     if (own.model == NULL)
         return cs_fail(CS_EUSAGE, "no tokenizer; give one with -m FILE, or train one with "
-                       "--learn bpe");
+                       "--train bpe");
     f = fopen(own.model, "rb");
     if (f != NULL) {
         if (fread(first, 1, 1, f) != 1)
@@ -303,7 +303,7 @@ out:
     return rc;
 }
 
-/* ---- learning -------------------------------------------------------------------------------- */
+/* ---- training -------------------------------------------------------------------------------- */
 
 static int take_corpus(void *arg, const cs_chunk *c)
 {
@@ -344,7 +344,7 @@ static double mean_length(const cs_bpe *b)
     return n > 0 ? n_symbol / n : 0;
 }
 
-static int learn(const cs_split *split)
+static int train(const cs_split *split)
 {
     int rc = CS_OK;
     cs_bpe_corpus *corpus = NULL;
@@ -391,18 +391,18 @@ static int tokenize_run(int argc, char **argv)
 
     tokenize_options(set);
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
-    if (own.learn != NULL && strcmp(own.learn, "bpe") != 0) {
-        rc = cs_fail(CS_EUSAGE, "'%s' cannot be trained; supported: bpe", own.learn);
+    if (own.train != NULL && strcmp(own.train, "bpe") != 0) {
+        rc = cs_fail(CS_EUSAGE, "'%s' cannot be trained; supported: bpe", own.train);
         goto out;
     }
-    if (own.learn != NULL && own.model != NULL) {
-        rc = cs_fail(CS_EUSAGE, "--learn makes a vocabulary and --model uses one; give one of "
+    if (own.train != NULL && own.model != NULL) {
+        rc = cs_fail(CS_EUSAGE, "--train makes a vocabulary and --model uses one; give one of "
                      "them");
         goto out;
     }
     CS_TRY(cs_args_input(&input));
     const cs_split split = cs_args_split(&compute);
-    rc = own.learn != NULL ? learn(&split) : tokenize(&split);
+    rc = own.train != NULL ? train(&split) : tokenize(&split);
 out:
     cs_args_release(&input);
     cs_opt_release(set);

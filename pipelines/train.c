@@ -29,7 +29,7 @@ static cs_mutation mutation;
 static cs_aim_args aim;
 static cs_init_args start;
 static cs_stated_args stated;
-static cs_train_args learn;
+static cs_train_args training;
 static cs_run_args own;
 static cs_memory_args memory;
 static cs_components components;
@@ -49,7 +49,7 @@ static void common_options(cs_optset *set)
     const cs_optset all[] = {
         { cs_input_table, &input, NULL }, { cs_label_table, &label, NULL },
         { cs_sample_table, &sample, NULL },  { cs_mutation_table, &mutation, NULL },
-        { cs_train_table, &learn, NULL },
+        { cs_train_table, &training, NULL },
         { cs_aim_table, &aim, NULL },        { cs_init_table, &start, NULL },
         { cs_run_table, &own, NULL },     { cs_memory_table, &memory, NULL },
         { cs_stated_table, &stated, NULL },
@@ -243,12 +243,12 @@ static int make_samplers(struct job *j)
         .balance = sample.balance, .group_balance = sample.group_balance,
         .length_power = sample.length_power, .reverse = sample.rc,
         .mutation = mutation,
-        .seed = (uint64_t)learn.seed,
+        .seed = (uint64_t)training.seed,
     };
 
     if (label.split == NULL) {
         if (j->folds.n == 0)
-            CS_TRY(cs_dataset_split(&j->data, sample.valid_frac, (uint64_t)learn.seed));
+            CS_TRY(cs_dataset_split(&j->data, sample.valid_frac, (uint64_t)training.seed));
         CS_TRY(cs_dataset_groups(&j->data, -1, &j->origin.n_group));
     }
     j->origin.split_by = label.split != NULL ? "table" : label.split_by != NULL ? label.split_by
@@ -293,7 +293,7 @@ static cs_model_spec spec_of(const struct job *j)
         .tok_text = components.tok_text, .has_mask = j->from != NULL && j->from->mask >= 0,
         .enc = components.enc, .enc_cfg = components.enc_cfg,
         .head = components.head, .head_cfg = components.head_cfg, .n_channel = j->data.n_channel,
-        .label = j->label, .n_label = j->n_label, .seed = (uint64_t)learn.seed, .training = true,
+        .label = j->label, .n_label = j->n_label, .seed = (uint64_t)training.seed, .training = true,
         .ranks = j->from != NULL ? cs_params_ranks(&j->from->ps) : (cs_ranks){ 0 },
     };
 }
@@ -372,12 +372,12 @@ static char *train_describe(void *arg, const cs_train_state *st)
     return cs_provenance_text(&j->origin, &j->data, &j->labelled.classes, st);
 }
 
-/* The page while the model learns, which takes a twentieth of the time at most. */
+/* Writes the page during training, in at most a twentieth of the time. */
 static int show_page(void *arg, cs_model *m, const cs_train_state *st, const cs_scores *s)
 {
     struct job *j = arg;
     const double began = cs_now_s();
-    const cs_judged it = {
+    const cs_evaluate_job it = {
         .path = own.output, .html = stated.html, .command = j->origin.command,
         .classes = &j->labelled.classes, .course = st->log, .regression = st->regression,
         .bag = st->bag,
@@ -392,7 +392,7 @@ static int show_page(void *arg, cs_model *m, const cs_train_state *st, const cs_
 
 static cs_train_opt loop_options(struct job *j)
 {
-    cs_train_opt o = cs_train_options(&learn, &own, &memory);
+    cs_train_opt o = cs_train_options(&training, &own, &memory);
 
     o.budget = j->budget;
     if (cs_budget_set(&j->budget)) {
@@ -432,8 +432,8 @@ static cs_feed feed_of(const struct job *j)
     return (cs_feed){
         .train = j->train, .valid = j->valid, .weight = j->weight,
         .pack = { .tok = j->model->tok, .tok_state = j->model->tok_state,
-                  .batch_tokens = learn.batch_tokens, .step_records = learn.step_records,
-                  .accumulate = learn.accumulate },
+                  .batch_tokens = training.batch_tokens, .step_records = training.step_records,
+                  .accumulate = training.accumulate },
     };
 }
 
@@ -442,13 +442,13 @@ static int compete(struct job *j, const cs_feed *feed, cs_train_state *st)
 {
     const cs_train_opt o = loop_options(j);
     const cs_bag_spec spec = {
-        .model = spec_of(j), .facts = &j->facts, .taxa = &taxa, .learn = &learn, .feed = feed,
+        .model = spec_of(j), .facts = &j->facts, .taxa = &taxa, .training = &training, .feed = feed,
         .opt = &o, .strands = j->model->strands,
         .network = start.bag == NULL ? j->model : NULL, .rate = start.composition_lr,
     };
     const int rc = j->valid != NULL ? cs_bag_regression(&spec, st) : CS_OK;
 
-    return rc != CS_OK || aim.preset == CS_PRESET_FAST ? rc : cs_bag_learn(&spec, j->be, st);
+    return rc != CS_OK || aim.preset == CS_PRESET_FAST ? rc : cs_bag_train(&spec, j->be, st);
 }
 
 /* Bases per second, from a second of discarded training. */
@@ -504,10 +504,10 @@ out:
 static int look_back(struct job *j, const cs_train_state *st)
 {
     const bool folds = j->folds.n > 0;
-    const cs_judged it = {
+    const cs_evaluate_job it = {
         .scores = !folds ? NULL : j->folds.bag ? &j->bag_scores : &j->scores,
         .fold = j->folds.fold, .n_fold = j->folds.n,
-        .path = own.output, .be = j->be, .valid = j->valid, .batch_tokens = learn.batch_tokens,
+        .path = own.output, .be = j->be, .valid = j->valid, .batch_tokens = training.batch_tokens,
         .html = stated.html, .command = j->origin.command, .classes = &j->labelled.classes,
         .course = st->log, .regression = st->regression, .bag = st->bag,
     };
@@ -515,7 +515,7 @@ static int look_back(struct job *j, const cs_train_state *st)
     if ((j->valid == NULL && !folds) || !components.head->is_class || components.head->per_token ||
         (j->group != NULL && cs_group_rank(j->group) > 0))
         return CS_OK;
-    return cs_evaluate_judge(&it);
+    return cs_evaluate_model(&it);
 }
 
 /* The model and samples of the split as it is. */
@@ -557,7 +557,7 @@ static int assign_folds(struct job *j)
     if (j->group != NULL)
         return cs_fail(CS_EUSAGE, "--folds trains in one process; omit --ranks");
     CS_TRY(cs_folds_assign(&j->data, &j->labelled.classes, (int)sample.n_fold,
-                           (uint64_t)learn.seed, label.split_by ? label.split_by : "name",
+                           (uint64_t)training.seed, label.split_by ? label.split_by : "name",
                            &j->folds));
     cs_folds_select(&j->folds, 0, &j->data);
     j->fold_path = cs_xcalloc(n, 1);
@@ -570,8 +570,8 @@ out:
 /* Adds what the model file of a fold says of its validation. */
 static int add_scores(struct job *j, cs_scores *to)
 {
-    const cs_judged it = { .path = j->fold_path, .be = j->be, .valid = j->valid,
-                           .batch_tokens = learn.batch_tokens };
+    const cs_evaluate_job it = { .path = j->fold_path, .be = j->be, .valid = j->valid,
+                           .batch_tokens = training.batch_tokens };
 
     return cs_evaluate_add(&it, to);
 }
@@ -637,7 +637,7 @@ static int check_step(const struct job *j)
 
     if (!j->preset || j->budget.n_base == 0)
         return CS_OK;
-    for (int64_t i = 0; i < learn.step_records; i++)
+    for (int64_t i = 0; i < training.step_records; i++)
         n_base += cs_sampler_get(j->train, 0, i % cs_sampler_count(j->train)).n_base;
     return j->budget.n_base >= n_base ? CS_OK
          : cs_fail(CS_EUSAGE, "a budget of %lld bases is below one step of about %lld; increase "
@@ -653,7 +653,7 @@ static int train(struct job *j)
     CS_TRY(check_step(j));
     if (sample.rc && j->valid != NULL && !own.resume && components.head->is_class &&
         !components.head->per_token)
-        CS_TRY(cs_baseline_tell_strand(j->train, j->valid, (uint64_t)learn.seed));
+        CS_TRY(cs_baseline_tell_strand(j->train, j->valid, (uint64_t)training.seed));
     if (j->folds.n > 0)
         CS_TRY(cross_validate(j));
     cs_feed feed = feed_of(j);
@@ -683,7 +683,7 @@ static int train_prepare(struct job *j, const cs_optset *set, int argc, char **a
 {
     int rc = CS_OK;
 
-    CS_TRY(cs_train_join(&learn, &own, &device, cs_labelled_once(&label, &input), &compute,
+    CS_TRY(cs_train_join(&training, &own, &device, cs_labelled_once(&label, &input), &compute,
                          &j->group));
     const cs_split split = cs_args_split(&compute);
     if (!aim.print_config)
@@ -707,7 +707,7 @@ static int train_prepare(struct job *j, const cs_optset *set, int argc, char **a
                                      cs_compute_table, cs_device_table, cs_log_table,
                                      components.head->set_taxonomy ? NULL : cs_taxa_table, NULL },
                                      cs_dataset_hash(&j->data));
-    j->origin.seed = learn.seed;
+    j->origin.seed = training.seed;
     CS_TRY(cs_provenance_init(&j->origin, argc, argv, &input.file));
 out:
     return rc;

@@ -179,7 +179,7 @@ struct pair {
 
 struct entry { int32_t count, pair; };
 
-struct learning {
+struct training {
     cs_bpe_corpus *c;
     cs_bpe        *b;
     int32_t       *after, *before;   /* [n] links of the lists that places are in */
@@ -196,13 +196,13 @@ struct learning {
     size_t         cap_place;
 };
 
-static uint32_t bucket_of(const struct learning *l, int32_t left, int32_t right)
+static uint32_t bucket_of(const struct training *l, int32_t left, int32_t right)
 {
     const uint64_t pair = (uint64_t)left << 32 | (uint32_t)right;
     return (uint32_t)(pair * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (l->n_bucket - 1);
 }
 
-static int32_t find_pair(const struct learning *l, int32_t left, int32_t right)
+static int32_t find_pair(const struct training *l, int32_t left, int32_t right)
 {
     int32_t i = l->bucket[bucket_of(l, left, right)];
     while (i >= 0 && (l->pair[i].left != left || l->pair[i].right != right))
@@ -210,7 +210,7 @@ static int32_t find_pair(const struct learning *l, int32_t left, int32_t right)
     return i;
 }
 
-static int grow_buckets(struct learning *l)
+static int grow_buckets(struct training *l)
 {
     const uint32_t n = l->n_bucket ? 2 * l->n_bucket : 1 << 16;
     int32_t *bucket = cs_alloc(n, sizeof *bucket);
@@ -231,7 +231,7 @@ static int grow_buckets(struct learning *l)
     return CS_OK;
 }
 
-static int new_pair(struct learning *l, int32_t left, int32_t right, int32_t *out)
+static int new_pair(struct training *l, int32_t left, int32_t right, int32_t *out)
 {
     int32_t i = l->free_pair;
 
@@ -252,7 +252,7 @@ static int new_pair(struct learning *l, int32_t left, int32_t right, int32_t *ou
     return CS_OK;
 }
 
-static void free_pair_at(struct learning *l, int32_t i)
+static void free_pair_at(struct training *l, int32_t i)
 {
     struct pair *p = &l->pair[i];
     int32_t *link = &l->bucket[bucket_of(l, p->left, p->right)];
@@ -268,7 +268,7 @@ static void free_pair_at(struct learning *l, int32_t i)
 
 /* ---- heap: largest count first, then smaller ids --------------------------------------------- */
 
-static bool goes_first(const struct learning *l, struct entry x, struct entry y)
+static bool goes_first(const struct training *l, struct entry x, struct entry y)
 {
     const struct pair *p = &l->pair[x.pair], *q = &l->pair[y.pair];
     if (x.count != y.count)
@@ -276,7 +276,7 @@ static bool goes_first(const struct learning *l, struct entry x, struct entry y)
     return p->left != q->left ? p->left < q->left : p->right < q->right;
 }
 
-static int heap_push(struct learning *l, int32_t pair)
+static int heap_push(struct training *l, int32_t pair)
 {
     const struct entry e = { l->pair[pair].count, pair };
 
@@ -290,7 +290,7 @@ static int heap_push(struct learning *l, int32_t pair)
     return CS_OK;
 }
 
-static struct entry heap_pop(struct learning *l)
+static struct entry heap_pop(struct training *l)
 {
     const struct entry top = l->heap[0], e = l->heap[--l->n_heap];
     size_t i = 0;
@@ -309,7 +309,7 @@ static struct entry heap_pop(struct learning *l)
 
 /* ---- places -------------------------------------------------------------------------------- */
 
-static int add_place(struct learning *l, int32_t at, int32_t left, int32_t right)
+static int add_place(struct training *l, int32_t at, int32_t left, int32_t right)
 {
     int32_t i = find_pair(l, left, right);
 
@@ -334,7 +334,7 @@ static int add_place(struct learning *l, int32_t at, int32_t left, int32_t right
 }
 
 /* The present pair's list is detached: its count is 0, and nothing is to be done. */
-static void drop_place(struct learning *l, int32_t at, int32_t left, int32_t right)
+static void drop_place(struct training *l, int32_t at, int32_t left, int32_t right)
 {
     const int32_t i = find_pair(l, left, right);
 
@@ -354,7 +354,7 @@ static void drop_place(struct learning *l, int32_t at, int32_t left, int32_t rig
         free_pair_at(l, i);
 }
 
-static int offer_fresh(struct learning *l)
+static int offer_fresh(struct training *l)
 {
     int rc = CS_OK;
 
@@ -378,7 +378,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* The positions of a pair from left to right; empties its list. */
-static int take_places(struct learning *l, struct pair *p, size_t *n)
+static int take_places(struct training *l, struct pair *p, size_t *n)
 {
     size_t k = 0;
     bool sorted = true;
@@ -398,7 +398,7 @@ static int take_places(struct learning *l, struct pair *p, size_t *n)
     return CS_OK;
 }
 
-static int merge_place(struct learning *l, int32_t at, cs_bpe_merge m)
+static int merge_place(struct training *l, int32_t at, cs_bpe_merge m)
 {
     int rc = CS_OK;
     int32_t *cell = l->c->cell;
@@ -423,9 +423,9 @@ out:
     return rc;
 }
 
-/* ---- learning ------------------------------------------------------------------------------ */
+/* ---- training ------------------------------------------------------------------------------ */
 
-static int add_alphabet(struct learning *l)
+static int add_alphabet(struct training *l)
 {
     int rc = CS_OK;
 
@@ -441,7 +441,7 @@ out:
     return rc;
 }
 
-static int bpe_train_begin(struct learning *l)
+static int bpe_train_begin(struct training *l)
 {
     int rc = CS_OK;
     cs_bpe_corpus *c = l->c;
@@ -471,7 +471,7 @@ out:
 }
 
 /* The merged piece: an old one of the same text, or a new one. */
-static int joined(struct learning *l, int32_t left, int32_t right, int32_t *id)
+static int joined(struct training *l, int32_t left, int32_t right, int32_t *id)
 {
     char text[CS_BPE_MAX_PIECE];
     const size_t n = (size_t)l->b->n_sym[left], k = (size_t)l->b->n_sym[right];
@@ -485,7 +485,7 @@ static int joined(struct learning *l, int32_t left, int32_t right, int32_t *id)
     return cs_bpe_add(l->b, *id, text, n + k, false);
 }
 
-static int record_merge(struct learning *l, cs_bpe_merge m)
+static int record_merge(struct training *l, cs_bpe_merge m)
 {
     size_t cap = (size_t)l->b->cap_merge;
     const int rc = cs_grow((void **)&l->b->merge, &cap, (size_t)l->b->n_merge + 1, sizeof m);
@@ -497,7 +497,7 @@ static int record_merge(struct learning *l, cs_bpe_merge m)
     return rc;
 }
 
-static int merge_pair(struct learning *l, struct entry e)
+static int merge_pair(struct training *l, struct entry e)
 {
     int rc = CS_OK;
     cs_bpe_merge m = { l->pair[e.pair].left, l->pair[e.pair].right, 0 };
@@ -516,7 +516,7 @@ out:
     return rc;
 }
 
-static int bpe_train_run(struct learning *l)
+static int bpe_train_run(struct training *l)
 {
     int rc = CS_OK;
 
@@ -540,7 +540,7 @@ out:
 
 int cs_bpe_train(cs_bpe_corpus *c, cs_bpe **out)
 {
-    struct learning l = { .c = c, .free_pair = -1 };
+    struct training l = { .c = c, .free_pair = -1 };
     const int rc = bpe_train_run(&l);
 
     free(l.after);

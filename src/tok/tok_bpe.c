@@ -64,7 +64,7 @@ static int bpe_open(const void *cfg, void **state)
 
     if (!c->file)
         return cs_fail(CS_EUSAGE, "tokenizer bpe needs a vocabulary: --tokenizer.file FILE, as "
-                       "written by 'chordseq tokenize --learn bpe'");
+                       "written by 'chordseq tokenize --train bpe'");
     if (strlen(c->file) > MAX_NAME)
         return cs_fail(CS_EUSAGE, "the vocabulary's name exceeds %d bytes", MAX_NAME);
     const int rc = cs_bpe_read(c->file, &b);

@@ -19,7 +19,7 @@ enum { TIMES = 10 };
 static const double TIE = 5e-5;
 
 /* The preset's settings of tokenizer, encoder and head. */
-struct parts { void *tok, *enc, *head; cs_train_args learn; };
+struct parts { void *tok, *enc, *head; cs_train_args training; };
 
 static int choose(const cs_bag_spec *s, cs_model_spec *m, struct parts *p)
 {
@@ -28,12 +28,12 @@ static int choose(const cs_bag_spec *s, cs_model_spec *m, struct parts *p)
     p->tok = cs_xcalloc(1, m->tok->cfg_size + 1);
     p->enc = cs_xcalloc(1, m->enc->cfg_size + 1);
     p->head = cs_xcalloc(1, m->head->cfg_size + 1);
-    p->learn = *s->learn;
+    p->training = *s->training;
     const cs_optset set[] = {
         { m->tok->opt, p->tok, "tokenizer" }, { m->enc->opt, p->enc, "encoder" },
         { m->head->opt, p->head, "head" }, { NULL, NULL, NULL },
-    }, with_learn[] = {
-        set[0], set[1], set[2], { cs_train_table, &p->learn, NULL }, { NULL, NULL, NULL },
+    }, with_training[] = {
+        set[0], set[1], set[2], { cs_train_table, &p->training, NULL }, { NULL, NULL, NULL },
     };
     cs_opt_defaults(set);
     m->tok_cfg = p->tok;
@@ -42,7 +42,7 @@ static int choose(const cs_bag_spec *s, cs_model_spec *m, struct parts *p)
     m->tok_text = NULL;
     m->has_mask = false;
     m->ranks = (cs_ranks){ 0 };
-    return cs_preset_apply(CS_PRESET_FAST, s->facts, with_learn, 0, NULL);
+    return cs_preset_apply(CS_PRESET_FAST, s->facts, with_training, 0, NULL);
 }
 
 /* A bag that is the model is its own baseline. */
@@ -69,12 +69,12 @@ static int bag_run(const cs_bag_spec *s, cs_backend *be, cs_train_opt *opt, cs_t
     CS_TRY(cs_taxa_set_head(m));
     m->strands = s->strands;
     feed.pack = (cs_pack){ .tok = m->tok, .tok_state = m->tok_state,
-                           .batch_tokens = p.learn.batch_tokens,
-                           .step_records = p.learn.step_records,
-                           .accumulate = p.learn.accumulate };
+                           .batch_tokens = p.training.batch_tokens,
+                           .step_records = p.training.step_records,
+                           .accumulate = p.training.accumulate };
     const cs_run_args files = { .output = opt->model_path, .metrics = NULL };
     cs_train_opt o = *opt;
-    const cs_train_opt own = cs_train_options(&p.learn, &files, &(cs_memory_args){ 0 });
+    const cs_train_opt own = cs_train_options(&p.training, &files, &(cs_memory_args){ 0 });
     o.adam = own.adam;
     o.schedule = own.schedule;
     o.warmup = own.warmup;
@@ -112,7 +112,7 @@ static int hand_over(const cs_bag_spec *s, const char *path)
     return CS_OK;
 }
 
-int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
+int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st)
 {
     cs_train_state bag;
     cs_train_opt o = *s->opt;

@@ -11,7 +11,7 @@ typedef struct cs_bag_spec {
     cs_model_spec         model; /* labels, head and seed are copied */
     const cs_preset_facts *facts;
     const cs_taxa_args   *taxa;
-    const cs_train_args  *learn; /* copied, except settings of the preset fast */
+    const cs_train_args  *training; /* copied, except settings of the preset fast */
     const cs_feed        *feed;  /* its samplers and weights */
     const cs_train_opt   *opt;   /* the bag gets at most two thirds of a time budget, ten times
                                   * a budget in bases */
@@ -25,14 +25,14 @@ typedef struct cs_bag_spec {
 int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st) CS_MUST_CHECK;
 
 /**
- * cs_bag_learn - train the bag, write it to opt->model_path, and initialise the network from it
+ * cs_bag_train - train the bag, write it to opt->model_path, and initialise the network from it
  *
  * Logs a note if the network's options exclude such a composition path.
  *
  * st       receives the baselines, and the budget spent
  * Returns  CS_OK; the errors of cs_train_run()
  */
-int cs_bag_learn(const cs_bag_spec *s, cs_backend *be, cs_train_state *st) CS_MUST_CHECK;
+int cs_bag_train(const cs_bag_spec *s, cs_backend *be, cs_train_state *st) CS_MUST_CHECK;
 
 /** cs_bag_tell - warn if the network of a completed run gained too little over the bag */
 void cs_bag_tell(const cs_train_state *st);

@@ -189,7 +189,7 @@ static void update(struct fit *t, const struct rows *r, const int64_t *row, int6
     }
 }
 
-static void learn(struct fit *t, const struct rows *r, const int64_t *row, int64_t n,
+static void train_batch(struct fit *t, const struct rows *r, const int64_t *row, int64_t n,
                   const float *weight)
 {
     #pragma omp parallel for
@@ -259,18 +259,18 @@ static int fit(struct fit *t, const struct rows *r, const float *weight, uint64_
     for (int64_t e = 0; e < n_epoch; e++) {
         cs_rng_shuffle(cs_rng_key(cs_rng_key(seed, STREAM_BASELINE), (uint64_t)e), order, r->n);
         for (int64_t i = 0; i < r->n; i += BATCH)
-            learn(t, r, order + i, i + BATCH < r->n ? BATCH : r->n - i, weight);
+            train_batch(t, r, order + i, i + BATCH < r->n ? BATCH : r->n - i, weight);
     }
     free(order);
     return CS_OK;
 }
 
-static void baseline_release(struct fit *t, struct rows *learnt, struct rows *judged)
+static void baseline_release(struct fit *t, struct rows *train_rows, struct rows *valid_rows)
 {
-    free(learnt->x);
-    free(learnt->class_no);
-    free(judged->x);
-    free(judged->class_no);
+    free(train_rows->x);
+    free(train_rows->class_no);
+    free(valid_rows->x);
+    free(valid_rows->class_no);
     free(t->w);
     free(t->p);
 }
@@ -288,7 +288,7 @@ int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const floa
 {
     int rc = CS_OK;
     const cs_dataset *d = cs_sampler_dataset(train);
-    struct rows learnt = { 0 }, judged = { 0 };
+    struct rows train_rows = { 0 }, valid_rows = { 0 };
     struct fit t = { .n_class = d->n_class };
     float mean[FEATURES];
     const double pass = 2.0 * (double)rows_of(train) * ROW * t.n_class;
@@ -297,16 +297,16 @@ int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const floa
     if (FEW_EPOCHS * pass > MOST_WORK)
         return CS_EOF;
     const double n_epoch = fmin(EPOCHS, fmax(FEW_EPOCHS, floor(WORK / pass)));
-    CS_TRY(baseline_fill(train, 0, rows_of(train), false, &learnt));
-    CS_TRY(baseline_fill(valid, CS_VALID_EPOCH, cs_sampler_count(valid), false, &judged));
-    average(&learnt, mean);
-    centre(&learnt, mean);
-    centre(&judged, mean);
-    CS_TRY(fit(&t, &learnt, weight, seed, (int64_t)n_epoch));
-    out->n_train = learnt.n;
-    rc = evaluate(&t, &judged, out);
+    CS_TRY(baseline_fill(train, 0, rows_of(train), false, &train_rows));
+    CS_TRY(baseline_fill(valid, CS_VALID_EPOCH, cs_sampler_count(valid), false, &valid_rows));
+    average(&train_rows, mean);
+    centre(&train_rows, mean);
+    centre(&valid_rows, mean);
+    CS_TRY(fit(&t, &train_rows, weight, seed, (int64_t)n_epoch));
+    out->n_train = train_rows.n;
+    rc = evaluate(&t, &valid_rows, out);
 out:
-    baseline_release(&t, &learnt, &judged);
+    baseline_release(&t, &train_rows, &valid_rows);
     return rc == CS_EMEM ? cs_fail(rc, "out of memory for the baseline") : rc;
 }
 
@@ -315,7 +315,7 @@ static int fit_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t
                       double *share)
 {
     int rc = CS_OK;
-    struct rows learnt = { 0 }, judged = { 0 };
+    struct rows train_rows = { 0 }, valid_rows = { 0 };
     struct fit t = { .n_class = 2 };
     cs_baseline b;
     const int64_t n = rows_of(train), n_valid = rows_of(valid);
@@ -323,14 +323,14 @@ static int fit_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t
     *share = NAN;
     if (n_valid < LEAST_STRANDS)
         return CS_OK;
-    CS_TRY(baseline_fill(train, 0, n < STRAND_ROWS ? n : STRAND_ROWS, true, &learnt));
+    CS_TRY(baseline_fill(train, 0, n < STRAND_ROWS ? n : STRAND_ROWS, true, &train_rows));
     CS_TRY(baseline_fill(valid, CS_VALID_EPOCH, n_valid < STRAND_ROWS ? n_valid : STRAND_ROWS, true,
-                         &judged));
-    CS_TRY(fit(&t, &learnt, NULL, seed, EPOCHS));
-    CS_TRY(evaluate(&t, &judged, &b));
+                         &valid_rows));
+    CS_TRY(fit(&t, &train_rows, NULL, seed, EPOCHS));
+    CS_TRY(evaluate(&t, &valid_rows, &b));
     *share = b.accuracy;
 out:
-    baseline_release(&t, &learnt, &judged);
+    baseline_release(&t, &train_rows, &valid_rows);
     return rc == CS_EMEM ? cs_fail(rc, "out of memory for telling strands apart") : rc;
 }
 

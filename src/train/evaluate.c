@@ -214,7 +214,7 @@ out:
 static const int64_t edge[] = { 500, 1000, 3000, 10000, 50000 };
 enum { N_EDGE = sizeof edge / sizeof *edge };
 
-static int calibrate(const cs_judged *j, cs_model *m)
+static int calibrate(const cs_evaluate_job *j, cs_model *m)
 {
     int rc = CS_OK;
     cs_scores scores = { 0 };
@@ -235,7 +235,7 @@ out:
     return rc;
 }
 
-static int write_page(const cs_judged *j, cs_model *m, const cs_scores *scores, bool raw,
+static int write_page(const cs_evaluate_job *j, cs_model *m, const cs_scores *scores, bool raw,
                       bool live, double seconds)
 {
     int rc = CS_OK;
@@ -258,13 +258,13 @@ out:
     return rc;
 }
 
-int cs_evaluate_page(const cs_judged *j, cs_model *m, const cs_scores *scores)
+int cs_evaluate_page(const cs_evaluate_job *j, cs_model *m, const cs_scores *scores)
 {
     return write_page(j, m, scores, true, true, 0);
 }
 
 /* Of the probabilities that the model gives from now on, or those of a cross-validation. */
-static int last_page(const cs_judged *j, cs_model *m)
+static int last_page(const cs_evaluate_job *j, cs_model *m)
 {
     int rc = CS_OK;
     cs_scores scores = { 0 };
@@ -282,7 +282,7 @@ out:
     return rc;
 }
 
-int cs_evaluate_add(const cs_judged *j, cs_scores *scores)
+int cs_evaluate_add(const cs_evaluate_job *j, cs_scores *scores)
 {
     int rc = CS_OK;
     cs_model *m = NULL;
@@ -313,7 +313,7 @@ out:
     return rc;
 }
 
-int cs_evaluate_judge(const cs_judged *j)
+int cs_evaluate_model(const cs_evaluate_job *j)
 {
     int rc = CS_OK;
     cs_model *m = NULL;

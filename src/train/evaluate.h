@@ -56,7 +56,7 @@ int cs_evaluate_fit(cs_model *m, const char *path, const cs_scores *s, const int
                  int n_edge) CS_MUST_CHECK;
 
 /* A model file and its validation data. */
-typedef struct cs_judged {
+typedef struct cs_evaluate_job {
     const char       *path;      /* read, and written again */
     cs_backend       *be;
     const cs_sampler *valid;     /* of the validation part, or NULL: */
@@ -68,15 +68,15 @@ typedef struct cs_judged {
     const char       *command, *course;        /* see cs_eval_report */
     double            regression, bag;
     const cs_classes *classes;
-} cs_judged;
+} cs_evaluate_job;
 
 /** cs_evaluate_add - add a model file's uncalibrated predictions of the validation to scores, zero
  * before the first call; the errors of loading and cs_evaluate_samples() */
-int cs_evaluate_add(const cs_judged *j, cs_scores *scores) CS_MUST_CHECK;
+int cs_evaluate_add(const cs_evaluate_job *j, cs_scores *scores) CS_MUST_CHECK;
 
-/** cs_evaluate_page - the page of a validation whose predictions are there, while the model learns:
+/** cs_evaluate_page - write the page during training, from predictions of the validation set:
  * uncalibrated; valid of `j` is not used. CS_OK, CS_EMEM, CS_EIO */
-int cs_evaluate_page(const cs_judged *j, cs_model *m, const cs_scores *scores) CS_MUST_CHECK;
+int cs_evaluate_page(const cs_evaluate_job *j, cs_model *m, const cs_scores *scores) CS_MUST_CHECK;
 
 /** cs_evaluate_check_page - check before training that the page can be written and has content.
  * CS_OK, also with html NULL; CS_EUSAGE, CS_EIO */
@@ -84,10 +84,10 @@ int cs_evaluate_check_page(const char *html, const cs_run_args *own, const cs_he
                            const cs_sampler *valid) CS_MUST_CHECK;
 
 /**
- * cs_evaluate_judge - calibrate a model of classes, if there are enough samples, and write the page
+ * cs_evaluate_model - calibrate a model of classes, if there are enough samples, and write the page
  *
  * Returns  CS_OK; the errors of loading, evaluation and saving
  */
-int cs_evaluate_judge(const cs_judged *j) CS_MUST_CHECK;
+int cs_evaluate_model(const cs_evaluate_job *j) CS_MUST_CHECK;
 
 #endif

@@ -60,7 +60,7 @@ static int add_sums(const cs_dataset *d, uint64_t seed, char *work, cs_likeness 
         }
     }
     if (s->n[0] < LEAST_SEQUENCES)
-        rc = cs_fail(CS_EFORMAT, "%.0f sequences of %d bases or more are too few to learn what "
+        rc = cs_fail(CS_EFORMAT, "%.0f sequences of %d bases or more are too few to model what "
                      "real ones are like; at least %d are needed", s->n[0], LEAST_BASES,
                      LEAST_SEQUENCES);
 out:

@@ -1,7 +1,7 @@
 /* loop.c - training loop: steps, validation, best model, checkpoints, end conditions.
  *
- * DESIGN. Two stages on threads: `feed` plans epochs and makes batches, `learn` processes them in
- * that order. `learn` is a function of the items and the state, so a resumed run repeats the rest
+ * DESIGN. Two stages on threads: `feed` plans epochs and makes batches, `train` processes them in
+ * that order. `train` is a function of the items and the state, so a resumed run repeats the rest
  * of an uninterrupted one bit for bit; only times differ.
  */
 #include "train/loop.h"
@@ -36,7 +36,7 @@ enum { PARTS = 1000000 };
 /* A forward and a backward pass, in forward passes: products with weights have two gradients. */
 enum { BACKWARD = 3 };
 
-struct learner {
+struct trainer {
     cs_model           *m;
     cs_session         *s;
     const cs_train_opt *o;
@@ -69,7 +69,7 @@ struct learner {
 };
 
 /* Adds the time since the last account to the run, and to the epoch's training if it was that. */
-static void account(struct learner *l, bool training)
+static void account(struct trainer *l, bool training)
 {
     const double now = cs_now_s();
 
@@ -81,7 +81,7 @@ static void account(struct learner *l, bool training)
     l->mark = now;
 }
 
-static void use_average(struct learner *l, bool on)
+static void use_average(struct trainer *l, bool on)
 {
     if (l->o->ema <= 0 || on == l->swapped)
         return;
@@ -89,7 +89,7 @@ static void use_average(struct learner *l, bool on)
     l->swapped = on;
 }
 
-static int save_checkpoint(struct learner *l)
+static int save_checkpoint(struct trainer *l)
 {
     use_average(l, false);
     if (l->rank > 0 || l->o->checkpoint_path == NULL)
@@ -98,7 +98,7 @@ static int save_checkpoint(struct learner *l)
 }
 
 /* At a step boundary of all ranks. */
-static int save_together(struct learner *l)
+static int save_together(struct trainer *l)
 {
     int rc = CS_OK;
 
@@ -112,13 +112,13 @@ out:
 
 /* ---- a training batch ------------------------------------------------------------------------ */
 
-static int make_room(struct learner *l, const cs_batch *b)
+static int make_room(struct trainer *l, const cs_batch *b)
 {
     return cs_grow((void **)&l->output, &l->n_output, (size_t)cs_session_output_len(l->s, b),
                    sizeof *l->output);
 }
 
-static double learning_rate(const struct learner *l, int64_t step)
+static double learning_rate(const struct trainer *l, int64_t step)
 {
     const double first = l->st->done_first, done = (l->done - first) / fmax(1 - first, 1e-9);
 
@@ -126,7 +126,7 @@ static double learning_rate(const struct learner *l, int64_t step)
 }
 
 /* After a step. The budget may end the epoch here, before the feed does. */
-static int keep_pace(struct learner *l)
+static int keep_pace(struct trainer *l)
 {
     cs_train_state *st = l->st;
 
@@ -141,18 +141,18 @@ static int keep_pace(struct learner *l)
 }
 
 /* Has the budget ended this step's epoch? */
-static bool is_cut(const struct learner *l, const cs_feed_item *it)
+static bool is_cut(const struct trainer *l, const cs_feed_item *it)
 {
     return it->part == CS_PART_TRAIN && it->epoch < atomic_load(&l->feed->cut);
 }
 
-static bool wants_pause(const struct learner *l)
+static bool wants_pause(const struct trainer *l)
 {
     return cs_signal_caught() != 0 ||
            (l->o->max_seconds > 0 && cs_now_s() - l->start >= l->o->max_seconds);
 }
 
-static int finish_step(struct learner *l)
+static int finish_step(struct trainer *l)
 {
     int rc = CS_OK;
     const cs_train_opt *o = l->o;
@@ -191,7 +191,7 @@ out:
 }
 
 /* Logged for every smaller number of stored inputs. */
-static void tell_kept(struct learner *l, const cs_batch *b)
+static void tell_kept(struct trainer *l, const cs_batch *b)
 {
     const int32_t keep = l->s->cx.keep;
 
@@ -204,13 +204,13 @@ static void tell_kept(struct learner *l, const cs_batch *b)
 }
 
 /* Remedy for a batch out of memory; checkpoints are at their minimum already. */
-static int loop_no_room(const struct learner *l, const cs_batch *b)
+static int loop_no_room(const struct trainer *l, const cs_batch *b)
 {
     return cs_fail_also(CS_EMEM, "; %s, or use a machine with more memory",
                         b->n_rec > 1 ? "lower --batch-tokens" : l->o->shorter);
 }
 
-static int learn(struct learner *l, const cs_feed_item *it)
+static int train_batch(struct trainer *l, const cs_feed_item *it)
 {
     int rc = CS_OK;
     const cs_batch *b = it->batch;
@@ -251,7 +251,7 @@ out:
 /* ---- validation and the end of an epoch ------------------------------------------------------ */
 
 /* The batch's predictions, sent to rank 0, which sums metrics over all in the order of one rank. */
-static int output(struct learner *l, const cs_batch *b, int owner)
+static int output(struct trainer *l, const cs_batch *b, int owner)
 {
     int rc = CS_OK;
     const size_t n_bytes = (size_t)cs_session_output_len(l->s, b) * sizeof *l->output;
@@ -268,7 +268,7 @@ out:
     return rc;
 }
 
-static int evaluate(struct learner *l, const cs_feed_item *it)
+static int evaluate(struct trainer *l, const cs_feed_item *it)
 {
     int rc = CS_OK;
     const cs_batch *b = it->batch;
@@ -287,7 +287,7 @@ out:
     return rc;
 }
 
-static bool monitors_balanced(const struct learner *l)
+static bool monitors_balanced(const struct trainer *l)
 {
     const cs_monitor by = l->o->monitor;
 
@@ -295,7 +295,7 @@ static bool monitors_balanced(const struct learner *l)
 }
 
 /* Saves the model if it is the best so far, or without validation. */
-static int keep_best(struct learner *l, const cs_metrics *f)
+static int keep_best(struct trainer *l, const cs_metrics *f)
 {
     cs_train_state *st = l->st;
     const double v = monitors_balanced(l) ? f->balanced : -f->loss;
@@ -326,14 +326,14 @@ static void begin_epoch(cs_train_state *st, double done)
 }
 
 /* A loss is stored as -loss, so larger is better; without validation the best is NaN. */
-static bool good_enough(const struct learner *l)
+static bool good_enough(const struct trainer *l)
 {
     const double aim = monitors_balanced(l) ? l->o->stop_at : -l->o->stop_at;
 
     return l->o->stop_at > 0 && l->st->best >= aim;
 }
 
-static int take_metrics(struct learner *l, cs_metrics *f)
+static int take_metrics(struct trainer *l, cs_metrics *f)
 {
     if (!l->m->head->per_token)
         return cs_scores_metrics(&l->scores, 0, INT64_MAX, l->o->tolerance, l->m->head->is_labels,
@@ -344,14 +344,14 @@ static int take_metrics(struct learner *l, cs_metrics *f)
 }
 
 /* Without progress a run with a budget anneals, others end. */
-static bool gives_up(struct learner *l)
+static bool gives_up(struct trainer *l)
 {
     return l->o->patience > 0 && l->st->n_bad >= l->o->patience && l->st->anneal_rate <= 0 &&
            !cs_pace_anneal(&l->pace, l->st, l->done);
 }
 
 /* Report the epoch, on rank 0, which alone has its metrics. */
-static int evaluate_epoch(struct learner *l)
+static int evaluate_epoch(struct trainer *l)
 {
     int rc = CS_OK;
     const cs_train_opt *o = l->o;
@@ -379,7 +379,7 @@ out:
     return rc;
 }
 
-static int finish_epoch(struct learner *l)
+static int finish_epoch(struct trainer *l)
 {
     int rc = CS_OK;
     const bool anneals = l->st->anneal_rate > 0;
@@ -401,20 +401,20 @@ out:
 /* ---- the stage ------------------------------------------------------------------------------- */
 
 /* Ranks decide together, at the end of a step. */
-static bool must_pause(const struct learner *l)
+static bool must_pause(const struct trainer *l)
 {
     return (l->parallel != NULL ? l->pause : wants_pause(l)) ||
            (l->o->stop_after > 0 && l->n_step >= l->o->stop_after);
 }
 
-static int loop_take(struct learner *l, const cs_feed_item *it)
+static int loop_take(struct trainer *l, const cs_feed_item *it)
 {
     int rc = CS_OK;
     const bool training = it->part == CS_PART_TRAIN;
     const int64_t every = l->o->checkpoint_steps;
 
     if (!is_cut(l, it))
-        CS_TRY(training ? learn(l, it) : evaluate(l, it));
+        CS_TRY(training ? train_batch(l, it) : evaluate(l, it));
     account(l, training);
     if (l->progress != NULL)     /* rank 0's */
         cs_progress_update(l->progress, (uint64_t)l->n_sample, (uint64_t)l->n_base,
@@ -434,7 +434,7 @@ out:
 }
 
 /* Another rank has ended the run. Save the last whole step. */
-static int keep_step(struct learner *l, int rc)
+static int keep_step(struct trainer *l, int rc)
 {
     if (l->rank == 0 && l->st->step > 0 && l->o->checkpoint_path != NULL &&
         save_checkpoint(l) == CS_OK)
@@ -443,10 +443,10 @@ static int keep_step(struct learner *l, int rc)
     return rc;
 }
 
-static int learn_run(void *self, cs_queue *in, cs_queue *out)
+static int train_run(void *self, cs_queue *in, cs_queue *out)
 {
     int rc = CS_OK;
-    struct learner *l = self;
+    struct trainer *l = self;
     void *item = NULL;
 
     (void)out;
@@ -476,7 +476,7 @@ static int learn_run(void *self, cs_queue *in, cs_queue *out)
     return rc == CS_EOF ? CS_OK : rc;
 }
 
-static int set_schedule(struct learner *l, const cs_feed *feed)
+static int set_schedule(struct trainer *l, const cs_feed *feed)
 {
     int rc = CS_OK;
     const cs_train_opt *o = l->o;
@@ -501,7 +501,7 @@ out:
 
 /* Settings that ranks must share: those that determine training and communication, and known
  * sources of different rounding. */
-static int agree(struct learner *l)
+static int agree(struct trainer *l)
 {
     const cs_train_opt *o = l->o;
     const size_t n = strlen(o->recipe) + 256;
@@ -518,7 +518,7 @@ static int agree(struct learner *l)
     return rc;
 }
 
-static int start(struct learner *l, cs_feed *feed)
+static int start(struct trainer *l, cs_feed *feed)
 {
     int rc = CS_OK;
     const cs_train_opt *o = l->o;
@@ -563,7 +563,7 @@ out:
 int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_state *st)
 {
     int rc = CS_OK;
-    struct learner l = { .m = m, .s = cs_session_new(m, m->be), .o = o, .st = st, .feed = feed,
+    struct trainer l = { .m = m, .s = cs_session_new(m, m->be), .o = o, .st = st, .feed = feed,
                          .pipe = cs_pipe_new() };
 
     CS_TRY(start(&l, feed));
@@ -576,7 +576,7 @@ int cs_train_run(cs_model *m, cs_feed *feed, const cs_train_opt *o, cs_train_sta
                                 cs_feed_drop);
     const cs_stage stage[] = {
         { "feed", feed->run != NULL ? feed->run : cs_feed_run, feed, NULL, q, NULL },
-        { "learn", learn_run, &l, q, NULL, NULL },
+        { "train", train_run, &l, q, NULL, NULL },
     };
     rc = cs_pipe_run(l.pipe, stage, 2);
     cs_pipe_report(l.pipe);

@@ -83,7 +83,7 @@ bool cs_preset_given(int argc, char **argv, const char *name, char letter)
     return false;
 }
 
-cs_preset cs_preset_choose(cs_preset p, const cs_opt *learn, int argc, char **argv)
+cs_preset cs_preset_choose(cs_preset p, const cs_opt *training, int argc, char **argv)
 {
     static const char *const part[] = { "--tokenizer", "--encoder", "--head." };
 
@@ -93,9 +93,9 @@ cs_preset cs_preset_choose(cs_preset p, const cs_opt *learn, int argc, char **ar
         for (size_t k = 0; k < sizeof part / sizeof *part; k++)
             if (strncmp(argv[i], part[k], strlen(part[k])) == 0)
                 return CS_PRESET_NONE;
-    for (; learn->type != CS_OPT_END; learn++)
-        if (learn->type != CS_OPT_GROUP && strcmp(learn->name, "seed") != 0 &&
-            cs_preset_given(argc, argv, learn->name, learn->letter))
+    for (; training->type != CS_OPT_END; training++)
+        if (training->type != CS_OPT_GROUP && strcmp(training->name, "seed") != 0 &&
+            cs_preset_given(argc, argv, training->name, training->letter))
             return CS_PRESET_NONE;
     return CS_PRESET_BALANCED;
 }

@@ -29,8 +29,8 @@ int cs_preset_apply(cs_preset p, const cs_preset_facts *f, const cs_optset *set,
                     char **argv) CS_MUST_CHECK;
 
 /** cs_preset_choose - the meaning of auto: none if argv sets a tokenizer, an encoder, their or the
- * head's settings, or an option of the table `learn`; else balanced */
-cs_preset cs_preset_choose(cs_preset p, const cs_opt *learn, int argc, char **argv);
+ * head's settings, or an option of the table `training`; else balanced */
+cs_preset cs_preset_choose(cs_preset p, const cs_opt *training, int argc, char **argv);
 
 /** cs_preset_given - does argv give an option, by name or letter (0: it has none)? */
 bool cs_preset_given(int argc, char **argv, const char *name, char letter);

@@ -1,4 +1,4 @@
-/* train_args.c - what the commands that learn share: options of learning, of a run, of its
+/* train_args.c - options of the training commands: training, a run, of its
  * files. */
 #include "train/train_args.h"
 
@@ -15,66 +15,66 @@ static const char *const optim_names[] = { "adam", "adamw", NULL };
 
 enum { MOST_FORKED = CS_DEVICES_MAX };
 
-#define LEARN(field) .off = offsetof(cs_train_args, field)
+#define TRAIN(field) .off = offsetof(cs_train_args, field)
 #define RUN(field) .off = offsetof(cs_run_args, field)
 #define MEMORY(field) .off = offsetof(cs_memory_args, field)
 
 const cs_opt cs_train_table[] = {
     { .type = CS_OPT_GROUP, .name = "Optimisation" },
-    { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", LEARN(batch_tokens),
+    { .type = CS_OPT_SIZE, .letter = 'B', .name = "batch-tokens", TRAIN(batch_tokens),
       .arg = "NUM", .def = "32768", .help = "maximum tokens per batch", .min = 1, .max = 1e9,
       .man = "A batch holds samples of one depth, ceil(log2(tokens)); a longer sample is a batch "
              "of its own. Memory grows with this number." },
-    { .type = CS_OPT_INT, .name = "step-records", LEARN(step_records), .arg = "NUM", .def = "0",
+    { .type = CS_OPT_INT, .name = "step-records", TRAIN(step_records), .arg = "NUM", .def = "0",
       .help = "samples per step; 0: see --accumulate",
       .man = "Every step then has the same mixture of lengths, but batches are smaller.",
       .min = 0, .max = 1e9 },
-    { .type = CS_OPT_INT, .name = "accumulate", LEARN(accumulate), .arg = "NUM", .def = "1",
+    { .type = CS_OPT_INT, .name = "accumulate", TRAIN(accumulate), .arg = "NUM", .def = "1",
       .help = "batches per step", .min = 1, .max = 1e6 },
-    { .type = CS_OPT_ENUM, .name = "optimizer", LEARN(optim), .arg = "NAME", .def = "adamw",
+    { .type = CS_OPT_ENUM, .name = "optimizer", TRAIN(optim), .arg = "NAME", .def = "adamw",
       .help = "adam or adamw", .choice = optim_names },
-    { .type = CS_OPT_REAL, .name = "lr", LEARN(lr), .arg = "NUM", .def = "0.001",
+    { .type = CS_OPT_REAL, .name = "lr", TRAIN(lr), .arg = "NUM", .def = "0.001",
       .help = "learning rate", .min = 1e-12, .max = 100 },
-    { .type = CS_OPT_REAL, .name = "beta1", LEARN(beta1), .arg = "NUM", .def = "0.9",
+    { .type = CS_OPT_REAL, .name = "beta1", TRAIN(beta1), .arg = "NUM", .def = "0.9",
       .help = "decay of the first moment", .min = 0, .max = 0.999999 },
-    { .type = CS_OPT_REAL, .name = "beta2", LEARN(beta2), .arg = "NUM", .def = "0.999",
+    { .type = CS_OPT_REAL, .name = "beta2", TRAIN(beta2), .arg = "NUM", .def = "0.999",
       .help = "decay of the second moment", .min = 0, .max = 0.99999999 },
-    { .type = CS_OPT_REAL, .name = "eps", LEARN(eps), .arg = "NUM", .def = "1e-8",
+    { .type = CS_OPT_REAL, .name = "eps", TRAIN(eps), .arg = "NUM", .def = "1e-8",
       .help = "term added to the root of the second moment", .min = 1e-16, .max = 1 },
-    { .type = CS_OPT_REAL, .name = "weight-decay", LEARN(decay), .arg = "NUM", .def = "0.01",
+    { .type = CS_OPT_REAL, .name = "weight-decay", TRAIN(decay), .arg = "NUM", .def = "0.01",
       .help = "weight decay of all parameters",
       .man = "adamw shrinks the parameters by lr times this; adam adds this times the parameters "
              "to the gradient.", .min = 0, .max = 10 },
-    { .type = CS_OPT_FLAG, .name = "keep-zero-grad", LEARN(keeps),
+    { .type = CS_OPT_FLAG, .name = "keep-zero-grad", TRAIN(keeps),
       .help = "step tensors that a step did not use, once they have been used",
       .man = "As PyTorch did before version 2.0. Otherwise such tensors are skipped." },
-    { .type = CS_OPT_ENUM, .name = "schedule", LEARN(schedule), .arg = "NAME", .def = "cosine",
+    { .type = CS_OPT_ENUM, .name = "schedule", TRAIN(schedule), .arg = "NAME", .def = "cosine",
       .help = "constant, linear, cosine or polynomial decay to the last step",
       .choice = cs_decay_names },
-    { .type = CS_OPT_REAL, .name = "warmup", LEARN(warmup), .arg = "NUM", .def = "0.05",
+    { .type = CS_OPT_REAL, .name = "warmup", TRAIN(warmup), .arg = "NUM", .def = "0.05",
       .help = "steps of linear warm-up; below 1: share of all steps", .min = 0, .max = 1e12 },
-    { .type = CS_OPT_REAL, .name = "cycles", LEARN(cycles), .arg = "NUM", .def = "0.5",
+    { .type = CS_OPT_REAL, .name = "cycles", TRAIN(cycles), .arg = "NUM", .def = "0.5",
       .help = "cycles of the cosine; 0.5 ends at zero", .min = 0, .max = 1000 },
-    { .type = CS_OPT_REAL, .name = "power", LEARN(power), .arg = "NUM", .def = "1",
+    { .type = CS_OPT_REAL, .name = "power", TRAIN(power), .arg = "NUM", .def = "1",
       .help = "power of the polynomial decay", .min = 0, .max = 100 },
-    { .type = CS_OPT_REAL, .name = "lr-end", LEARN(lr_end), .arg = "NUM", .def = "1e-8",
+    { .type = CS_OPT_REAL, .name = "lr-end", TRAIN(lr_end), .arg = "NUM", .def = "1e-8",
       .help = "learning rate at the end of the polynomial decay", .min = 0, .max = 100 },
-    { .type = CS_OPT_REAL, .name = "clip", LEARN(clip), .arg = "NUM", .def = "1",
+    { .type = CS_OPT_REAL, .name = "clip", TRAIN(clip), .arg = "NUM", .def = "1",
       .help = "gradient norm clipping; 0: none", .min = 0, .max = 1e9 },
-    { .type = CS_OPT_REAL, .name = "ema", LEARN(ema), .arg = "NUM", .def = "0",
+    { .type = CS_OPT_REAL, .name = "ema", TRAIN(ema), .arg = "NUM", .def = "0",
       .help = "decay of averaged weights (EMA); 0: no averaging",
       .man = "After step t it is at most (1 + t) / (10 + t). Validation and the model written use "
              "the averaged weights.", .min = 0, .max = 0.9999999 },
-    { .type = CS_OPT_INT, .name = "epochs", LEARN(epochs), .arg = "NUM", .def = "20",
+    { .type = CS_OPT_INT, .name = "epochs", TRAIN(epochs), .arg = "NUM", .def = "20",
       .help = "number of epochs", .min = 1, .max = 1e6 },
-    { .type = CS_OPT_INT, .name = "max-steps", LEARN(max_steps), .arg = "NUM", .def = "0",
+    { .type = CS_OPT_INT, .name = "max-steps", TRAIN(max_steps), .arg = "NUM", .def = "0",
       .help = "number of steps; 0: by epochs", .min = 0,
       .max = 1e12 },
-    { .type = CS_OPT_INT, .name = "patience", LEARN(patience), .arg = "NUM", .def = "0",
+    { .type = CS_OPT_INT, .name = "patience", TRAIN(patience), .arg = "NUM", .def = "0",
       .help = "early stopping: epochs without improvement; 0: never",
       .man = "With --budget training returns to the best weights instead, does the rest of the "
              "schedule in the time that they took, and ends.", .min = 0, .max = 1e6 },
-    { .type = CS_OPT_INT, .name = "seed", LEARN(seed), .arg = "NUM", .def = "1",
+    { .type = CS_OPT_INT, .name = "seed", TRAIN(seed), .arg = "NUM", .def = "1",
       .help = "random seed", .min = 0, .max = 9e15 },
     { .type = CS_OPT_END }
 };

@@ -1,4 +1,4 @@
-/* train_args.h - what the commands that learn share: options of learning, of a run, of its
+/* train_args.h - options of the training commands: training, a run, of its
  * files. */
 #ifndef CS_TRAIN_TRAIN_ARGS_H
 #define CS_TRAIN_TRAIN_ARGS_H
@@ -6,7 +6,7 @@
 #include "infer/args.h"
 #include "train/loop.h"
 
-/* Options that decide what is learned: a run that goes on must have the same. */
+/* Options that determine the result: a resumed run must have the same. */
 typedef struct cs_train_args {
     int64_t batch_tokens, step_records, accumulate, epochs, max_steps, patience, seed;
     double  lr, beta1, beta2, eps, decay, warmup, cycles, power, lr_end, clip, ema;
@@ -22,7 +22,7 @@ typedef struct cs_run_args {
     int     resume;
 } cs_run_args;
 
-/* Options that decide how memory is spent: nothing that is learned depends on them. */
+/* Options for memory: the result does not depend on them. */
 typedef struct cs_memory_args { int64_t keep; int recompute; } cs_memory_args;
 
 extern const cs_opt cs_train_table[];

@@ -22,7 +22,7 @@ typedef struct cs_train_opt {
     double      tolerance;       /* regression: an error below it is a hit */
     bool        perplexity;      /* tokens are predicted: say it beside the loss */
     cs_monitor  monitor;         /* AUTO: balanced accuracy of classes, loss of values */
-    int64_t     freeze_epochs;   /* epochs in which only the head learns */
+    int64_t     freeze_epochs;   /* epochs that train only the head */
     int64_t     n_epoch;
     int64_t     max_steps;       /* end of the whole run and of its schedule; 0: by epochs */
     int64_t     stop_after;      /* pause after so many steps of this run; 0: never */
@@ -37,7 +37,7 @@ typedef struct cs_train_opt {
     int64_t     checkpoint_steps;/* besides one per epoch; 0: none */
     uint64_t    seed;            /* of the dropout masks */
     const char *model_path, *checkpoint_path;
-    const char *watch;           /* what learns, for a line per epoch; NULL: only with --verbose */
+    const char *watch;           /* label of the line per epoch; NULL: only with --verbose */
     const char *metrics_path;    /* NULL: none */
     const char *steps_path, *events_path;      /* see cs_step_log_open(); NULL: none */
     const char *shorter;         /* "shorten sequences with --crop-max", for a message */

@@ -71,7 +71,7 @@ part pre 1 $unlabelled
 part learn $((unlabelled + 1)) $((unlabelled + learnt))
 part test $((unlabelled + learnt + 1)) $n
 
-"$chordseq" tokenize -q --learn bpe --alphabet diplotypes --vocab-size 2000 --max-piece 32 --sentences 1000 \
+"$chordseq" tokenize -q --train bpe --alphabet diplotypes --vocab-size 2000 --max-piece 32 --sentences 1000 \
     --seed "$seed" -i "$tmp/pre.dip" -o "$tmp/pieces.json"
 "$chordseq" tokenize -m "$tmp/pieces.json" -o /dev/null "$tmp/test.dip" 2>&1 | sed 's/^/# /' >&2
 

@@ -45,7 +45,7 @@ reads()
 }
 
 printf 'command\tinput_bases\tpeak_KiB\twall_s\tcpu_s\n'
-gen_fasta 2097152 1 | "$chordseq" tokenize -q --learn bpe --vocab-size 500 \
+gen_fasta 2097152 1 | "$chordseq" tokenize -q --train bpe --vocab-size 500 \
     -o "$tmp/bpe.json" - || exit 1
 for n in "$@"; do
     gen_fasta "$n" 1 500000 500000 > "$tmp/in.fa"
@@ -69,7 +69,7 @@ for n in "$@"; do
         --valid-windows 40 --epochs 2 -o "$tmp/model" "$tmp/in.dip"
     rm -f "$tmp/model.ckpt"
     measure tokenize "$n" tokenize -q -m "$tmp/bpe.json" -o /dev/null "$tmp/in.fa"
-    measure tokenize-learn "$n" tokenize -q --learn bpe --vocab-size 500 --sentences 2000 \
+    measure tokenize-learn "$n" tokenize -q --train bpe --vocab-size 500 --sentences 2000 \
         -o "$tmp/learnt.json" "$tmp/in.fa"
 done
 sort -s -t "$(printf '\t')" -k 1,1 "$tmp/all" | awk -F '\t' '$1 != was { was = $1; first = $3; next }

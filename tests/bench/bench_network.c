@@ -316,18 +316,18 @@ static bool wanted(const struct load *l, const char *what)
 static int measure_one(struct load *l, const char *path, const char *what)
 {
     int rc = CS_OK;
-    const bool apart = strcmp(what, "ops") == 0, learns = apart || strcmp(what, "step") == 0;
+    const bool apart = strcmp(what, "ops") == 0, is_training = apart || strcmp(what, "step") == 0;
 
     cs_session_free(l->session);
     cs_model_free(l->model);
     l->model = NULL;
     l->session = NULL;
     l->least_room = l->room;
-    CS_TRY(cs_model_load(path, l->be, learns, &l->model));
+    CS_TRY(cs_model_load(path, l->be, is_training, &l->model));
     l->session = cs_session_new(l->model, l->be);
     l->session->cx.no_mean = strcmp(what, "plain") == 0;
     l->session->cx.no_graph = apart;
-    rc = measure(l, what, learns ? step_round : predict_round);
+    rc = measure(l, what, is_training ? step_round : predict_round);
 out:
     return rc;
 }

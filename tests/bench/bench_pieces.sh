@@ -39,7 +39,7 @@ row()
 {
     name=$1 text=$2
     shift 2
-    "$chordseq" tokenize -q --learn bpe --vocab-size $size -o "$tmp/pieces.json" "$@"
+    "$chordseq" tokenize -q --train bpe --vocab-size $size -o "$tmp/pieces.json" "$@"
     "$chordseq" tokenize -q -m "$tmp/pieces.json" "$text" | "$python" "$bench/pieces.py" "$name" "$tmp/pieces.json"
 }
 printf 'learnt_from\tpieces\tvocabulary_mean\tvocabulary_median\ttext_mean\tbits_per_piece\tbits_per_symbol\n'

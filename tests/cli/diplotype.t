@@ -63,7 +63,7 @@ T 'reads and genotypes agree' sh -c "$d -q -s kim -r c1:1-15 g.vcf.gz > a && $d 
 # ---- as input ------------------------------------------------------------------------------------
 
 $d -q g.vcf -o g.dip
-T 'a vocabulary of diplotypes' chordseq tokenize -q --learn bpe --alphabet diplotypes --vocab-size 80 g.dip -o d.json
+T 'a vocabulary of diplotypes' chordseq tokenize -q --train bpe --alphabet diplotypes --vocab-size 80 g.dip -o d.json
 T 'whose pieces spell the text' sh -c 'chordseq tokenize -q -m d.json g.dip | cut -f 2 | tr -d " " > got &&
     awk "/^>/ { if (s) print s; s = \"\"; next } !/^#/ { s = s \$0 } END { print s }" g.dip | cmp - got'
 printf 'kim\ta\nlee\tb\nmoe\ta\n' > l.tsv

@@ -174,7 +174,7 @@ explain -m $m -f x.fa -r a -o x.fa
 variant -m $m -i none.vcf -f x.fa --tsv x.fa
 diplotype -i x.fa -o x.fa
 tokenize -m own.m -o own.m x.fa
-tokenize --learn bpe -o x.fa x.fa
+tokenize --train bpe -o x.fa x.fa
 train --class a=x.fa --class b=none.fa -o x.fa
 train --labels x.fa -i none.fa -o o.m --checkpoint x.fa
 train --init own.m --label-key class -i x.fa -o own.m

@@ -94,7 +94,7 @@ with bgzip T 'the same tensors, too' [ "$(sum once.m)" = "$(sum bgz.m)" ]
 T 'FASTA has codes, too' $dip --tokenizer diplotype --epochs 1 -o fasta.m g.fa
 T 'sites with an N' sh -c "chordseq pretrain --tokenizer diplotype --encoder cdil --encoder.layers 2 --window 100 \
     --epochs 1 --valid-frac 0 -o n.m n.dip 2> n.err && grep -q 'windows have too few known bases' n.err"
-T 'pieces of them' sh -c "chordseq tokenize -q --learn bpe --alphabet diplotypes --vocab-size 120 -i d.dip -o t.json &&
+T 'pieces of them' sh -c "chordseq tokenize -q --train bpe --alphabet diplotypes --vocab-size 120 -i d.dip -o t.json &&
     $dip --tokenizer bpe --tokenizer.file t.json --epochs 1 -o bpe.m d.dip"
 T 'a classifier goes on from it' sh -c 'awk "/^>/ { printf \"%s\\t%s\\n\", substr(\$1, 2), n++ % 2 }" d.dip > d.lab &&
     chordseq train -q -o dfine.m --init bpe.m --labels d.lab --epochs 1 -i d.dip'

@@ -59,7 +59,7 @@ predict|mixed.fa|predict $q -m ../token -o o.bed in
 eval|mixed.fa|eval $q -m $tiny/model.safetensors --labels ../labels.tsv --skip-unlabelled -o o.tsv --json o.json --html o.html --calibrate o.m in
 eval's labels|labels.tsv|eval $q -m $tiny/model.safetensors --labels in -o o.tsv ../mixed.fa
 tokens|reads.fq|tokenize $q -m $srcdir/refdata/bpe/hg38.json -o o.tsv in
-a vocabulary|reads.fq|tokenize $q --learn bpe --vocab-size 64 -o o.json in
+a vocabulary|reads.fq|tokenize $q --train bpe --vocab-size 64 -o o.json in
 diplotypes of reads|strands.sam|diplotype -f ../strands.fa -o o.txt in
 diplotypes of calls|calls.vcf|diplotype -f ../variants.fa -o o.txt in
 VCF|variants.vcf|variant $q -m $m -f ../variants.fa -w 128 --tsv o.tsv -o o.vcf in

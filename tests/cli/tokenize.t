@@ -27,9 +27,9 @@ fi
 
 # ---- learning ------------------------------------------------------------------------------------
 
-learn="chordseq tokenize -q --learn bpe --vocab-size 64"
+learn="chordseq tokenize -q --train bpe --vocab-size 64"
 T 'a vocabulary is learned' $learn -i "$tiny/mixed.fa" -o a.json
-T 'and how long its pieces are' sh -c 'chordseq tokenize --learn bpe --vocab-size 64 -o b.json "$1" 2> told
+T 'and how long its pieces are' sh -c 'chordseq tokenize --train bpe --vocab-size 64 -o b.json "$1" 2> told
     tr -d " \t\n" < b.json | sed "s/.*\"vocab\":{//; s/}.*//" | tr , "\n" | tr -d \" | awk -F : "!/\[/ {
         n++; s += length(\$1) } END { printf \"mean length %.3f symbols, from\", s / n }" | grep -qFf - told' - "$tiny/mixed.fa"
 T 'the same from compressed input' sh -c "gzip -c '$tiny/mixed.fa' | $learn - | cmp - a.json"
@@ -38,15 +38,15 @@ T 'what it makes of a sequence spells it' sh -c 'chordseq tokenize -q -m a.json 
 T 'sentences by seed' sh -c "$learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' > s1 &&
     $learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 3 '$tiny/reads.fq' | cmp - s1 &&
     ! $learn --sentences 20 --sentence-min 10 --sentence-max 30 --seed 4 '$tiny/reads.fq' | cmp -s - s1"
-T 'too few pairs are told' sh -c "chordseq tokenize --learn bpe --vocab-size 9999 '$tiny/strands.fa' 2> err > out &&
+T 'too few pairs are told' sh -c "chordseq tokenize --train bpe --vocab-size 9999 '$tiny/strands.fa' 2> err > out &&
     grep -q 'warning: the vocabulary has .* pieces, not 9999' err"
 
 N tokenize-none.err   chordseq tokenize "$tiny/mixed.fa"
-N tokenize-both.err   chordseq tokenize --learn bpe -m a.json "$tiny/mixed.fa"
-N tokenize-kind.err   chordseq tokenize --learn unigram "$tiny/mixed.fa"
-N tokenize-small.err  chordseq tokenize --learn bpe --alphabet diplotypes --vocab-size 70 "$tiny/mixed.fa"
+N tokenize-both.err   chordseq tokenize --train bpe -m a.json "$tiny/mixed.fa"
+N tokenize-kind.err   chordseq tokenize --train unigram "$tiny/mixed.fa"
+N tokenize-small.err  chordseq tokenize --train bpe --alphabet diplotypes --vocab-size 70 "$tiny/mixed.fa"
 printf '>a\nNNNN\n' > n.fa
-N tokenize-empty.err  chordseq tokenize --learn bpe n.fa
+N tokenize-empty.err  chordseq tokenize --train bpe n.fa
 head -c 300 a.json > cut.json
 N tokenize-cut.err    chordseq tokenize -m cut.json "$tiny/mixed.fa"
 N tokenize-absent.err chordseq tokenize -m absent.json "$tiny/mixed.fa"

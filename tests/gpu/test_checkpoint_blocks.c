@@ -90,7 +90,7 @@ static toy subject(int i)
 }
 
 /* What is learnt from a batch; free() it. */
-static cs_real *learnt(cs_session *s, const cs_batch *b, int32_t keep, double *loss)
+static cs_real *trained(cs_session *s, const cs_batch *b, int32_t keep, double *loss)
 {
     const cs_model *m = s->model;
     *loss = toy_train(s, b, keep);
@@ -122,10 +122,10 @@ static void gradients(const toy *t, cs_precision p, bool fused)
     double loss, again;
 
     compute_in(p);
-    cs_real *truth = learnt(exact, b, CS_KEEP_ALL, &loss);
-    cs_real *want = learnt(s, b, CS_KEEP_ALL, &loss);
+    cs_real *truth = trained(exact, b, CS_KEEP_ALL, &loss);
+    cs_real *want = trained(s, b, CS_KEEP_ALL, &loss);
     for (int i = 0; i < 4; i++) {
-        cs_real *got = learnt(s, b, keep[i], &again);
+        cs_real *got = trained(s, b, keep[i], &again);
         assert_true(again == loss);
         if (p == CS_IN_FP32 || (fused && keep[i] == CS_CHECKPOINT_INPUTS))
             assert_memory_equal(got, want, (size_t)m->ps.n_real * sizeof *got);

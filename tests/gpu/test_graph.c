@@ -72,7 +72,7 @@ static cs_batch *batch_of(const cs_model *m, const struct step *s, uint64_t seed
     return toy_batch(m, len, s->n_rec, seed);
 }
 
-static double learn(cs_session *on, const struct step *s, uint64_t seed, float *out)
+static double train(cs_session *on, const struct step *s, uint64_t seed, float *out)
 {
     static const float weight[] = { 0.5F, 1, 2, 1.5F, 1, 0.25F };
     double loss = NAN;
@@ -124,10 +124,10 @@ static void take(const struct pair *p, const struct step *s, uint64_t seed)
     enum { MOST = 8 * 32 * 3 };
     float a[MOST] = { 0 }, b[MOST] = { 0 };
     const long before = cs_host_graphs;
-    const double want = learn(p->without, s, seed, seed % 2 ? b : NULL);
+    const double want = train(p->without, s, seed, seed % 2 ? b : NULL);
 
     assert_int_equal(cs_host_graphs, before);
-    const double got = learn(p->with, s, seed, seed % 2 ? a : NULL);
+    const double got = train(p->with, s, seed, seed % 2 ? a : NULL);
 #ifdef CS_HOST_CUDA
     if (cs_host_graphs - before != s->n_graph)
         fail_msg("%s, %s: %ld graphs launched in step %d, %d expected", p->with->model->enc->name,
@@ -421,7 +421,7 @@ static void test_launches(void **state)
 
     for (uint64_t i = 0; i < 3; i++) {
         const long before = cs_host_kernels, graphs = cs_host_graphs;
-        (void)learn(p.with, &same, i, NULL);
+        (void)train(p.with, &same, i, NULL);
         assert_true(i == 0 ? cs_host_kernels > before + 20 : cs_host_kernels == before);
         assert_int_equal(cs_host_graphs, graphs + (i > 0));
     }
@@ -468,10 +468,10 @@ static void test_no_graph_after_all(void **state)
         struct pair p = simple_pair();
         take(&p, &same, 1);
         for (uint64_t i = 2; i < 5; i++) {
-            const double want = learn(p.without, &same, i, NULL);
+            const double want = train(p.without, &same, i, NULL);
             cs_host_fail = way == 0 && i == 2;
             cs_host_fault = way == 1 && i == 2 ? 999 : 0;
-            const double got = learn(p.with, &same, i, NULL);
+            const double got = train(p.with, &same, i, NULL);
             assert_int_equal(cs_host_fail, 0);
             assert_int_equal(cs_host_fault, 0);
             assert_memory_equal(&got, &want, sizeof got);
@@ -494,7 +494,7 @@ static void test_device_error(void **state)
     assert_non_null(gpu);
     struct pair p = simple_pair();
     take(&p, &same, 0);
-    (void)learn(p.with, &same, 2, NULL);
+    (void)train(p.with, &same, 2, NULL);
     cs_batch *b = batch_of(p.with->model, &same, 2);
     cs_host_fault = 999;
     assert_int_equal(cs_session_forward_backward(p.with, b, &how, &loss, NULL), CS_EDEVICE);

@@ -14,7 +14,7 @@ extern int cs_host_devices;
 enum { N_BATCH = 4, MOST = 3 };
 
 /* Batches from, from + by, ... of the step. */
-static int learn(cs_session *s, int from, int by)
+static int train(cs_session *s, int from, int by)
 {
     const cs_model *m = s->model;
     static const int64_t len[] = { 9, 16, 12, 10 };
@@ -41,10 +41,10 @@ static int compare(cs_session *s, cs_parallel *p, int rank, int n)
     cs_train_sums sum = { 0 };
     bool pause = false;
 
-    CS_TRY(learn(s, 0, 1));
+    CS_TRY(train(s, 0, 1));
     one = toy_slab(m, m->ps.grad);
     for (int turn = 0; turn < 2; turn++) {
-        CS_TRY(learn(s, rank, n));
+        CS_TRY(train(s, rank, n));
         CS_TRY(cs_parallel_step(p, &sum, &pause));
         cs_real **to = turn == 0 ? &all : &again;
         *to = toy_slab(m, m->ps.grad);

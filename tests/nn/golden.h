@@ -64,7 +64,7 @@ double golden_largest_gradient(const golden *g);
 typedef struct golden_run {
     cs_params *ps;
     int      (*find)(const void *self, const char *torch);
-    int      (*learn)(void *self, int64_t batch, double *loss);
+    int      (*train)(void *self, int64_t batch, double *loss);
     void      *self;
 } golden_run;
 

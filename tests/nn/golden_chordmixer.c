@@ -149,9 +149,9 @@ static void compare_pooled(golden *g, const cs_session *s, const cs_batch *b, do
     *pooled = mean;
 }
 
-/* Learn: everything, gradients included. All is kept, since going backward otherwise runs over what
+/* Training: everything, gradients included. All is kept, since going backward otherwise runs over what
  * the encoder gave. */
-static int full_learn(golden *g, cs_session *s, const cs_batch *b)
+static int full_train(golden *g, cs_session *s, const cs_batch *b)
 {
     const cs_model *m = s->model;
     int rc = CS_OK;
@@ -285,7 +285,7 @@ static void part_pass(golden *g, cs_session *s, const cs_batch *b, bool pool, bo
     cs_backward(cx);
 }
 
-static int part_learn(golden *g, cs_session *s, const cs_batch *b, bool pool)
+static int part_train(golden *g, cs_session *s, const cs_batch *b, bool pool)
 {
     const cs_model *m = s->model;
     int rc = CS_OK;
@@ -323,21 +323,21 @@ int golden_chordmixer(golden *g)
 {
     int rc = CS_OK;
     const char *kind = golden_text(g->config, "kind");
-    bool learn = has_gradients(g);
+    bool train = has_gradients(g);
     cs_model *m = NULL;
     cs_session *s = NULL;
     cs_batch *b = NULL;
 
-    CS_TRY(golden_model_new(g, learn, &m));
+    CS_TRY(golden_model_new(g, train, &m));
     s = golden_session(g, m);
     CS_TRY(golden_load(g, m));
     CS_TRY(golden_batch(g, m, "", &b));
     s->cx.watch = watch;
     s->cx.watch_arg = g;
     if (strcmp(kind, "full") == 0)
-        rc = learn ? full_learn(g, s, b) : full_predict(g, s, b);
+        rc = train ? full_train(g, s, b) : full_predict(g, s, b);
     else
-        rc = part_learn(g, s, b, strcmp(kind, "nodec") == 0);
+        rc = part_train(g, s, b, strcmp(kind, "nodec") == 0);
 out:
     cs_batch_free(b);
     cs_session_free(s);

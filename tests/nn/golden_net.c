@@ -125,7 +125,7 @@ static void compare_gradient(golden_net *n, const cs_tensor *t, int k, double la
 }
 
 /* Gradients of parameters and of the input, and buffers that training has moved. */
-static void compare_learnt(golden_net *n)
+static void compare_trained(golden_net *n)
 {
     static const char *const of_x[][2] = {
         { "grad.embedding_out", "grad.embedding_out_ref" },
@@ -348,7 +348,7 @@ out:
     return rc;
 }
 
-static int learn(void *self, int64_t batch, double *loss)
+static int train(void *self, int64_t batch, double *loss)
 {
     golden_net *n = self;
     snprintf(n->input, sizeof n->input, "input.batch%d.", (int)batch);
@@ -373,9 +373,9 @@ int golden_net_run(golden_net *n)
         return CS_OK;
     n->cx.frozen = eval;
     if (json_object_get(n->g->config, "optimizer"))
-        return golden_steps(n->g, &(golden_run){ &n->ps, find_in, learn, n });
+        return golden_steps(n->g, &(golden_run){ &n->ps, find_in, train, n });
     CS_TRY(pass(n, true, true));
-    compare_learnt(n);
+    compare_trained(n);
     /* Once more the way that predictions are computed, with what is folded for it. */
     if (eval)
         CS_TRY(pass(n, false, true));

@@ -58,7 +58,7 @@ static int loss_after(struct run *r, int64_t batch, double *loss)
     cs_real *raw = cs_xmalloc((size_t)ps->n_real * sizeof *raw);
 
     r->g->be->op.download(r->g->be, raw, ps->value, (size_t)ps->n_real * sizeof *raw);
-    int rc = r->what->learn(r->what->self, batch, loss);
+    int rc = r->what->train(r->what->self, batch, loss);
     r->g->be->op.upload(r->g->be, ps->value, raw, (size_t)ps->n_real * sizeof *raw);
     for (int32_t i = 0; i < ps->n; i++)
         ps->p[i].touched = false;
@@ -74,7 +74,7 @@ static int step(struct run *r, int64_t t, int64_t batch)
     h.lr *= r->has_schedule ? cs_schedule_factor(&r->schedule, t) : 1;
     r->lr[t] = h.lr;
     cs_optim_zero_grad(r->what->ps);
-    CS_TRY(r->what->learn(r->what->self, batch, &r->before[t]));
+    CS_TRY(r->what->train(r->what->self, batch, &r->before[t]));
     cs_optim_step(r->what->ps, h, r->keeps);
     CS_TRY(loss_after(r, batch, &r->after[t]));
 out:
@@ -166,7 +166,7 @@ static int chordmixer_find(const void *self, const char *torch)
     return golden_param(((const struct chordmixer *)self)->m, torch);
 }
 
-static int chordmixer_learn(void *self, int64_t i, double *loss)
+static int chordmixer_train(void *self, int64_t i, double *loss)
 {
     int rc = CS_OK;
     struct chordmixer *c = self;
@@ -193,7 +193,7 @@ int golden_train(golden *g)
         snprintf(prefix, sizeof prefix, "batch%d.", i);
         CS_TRY(golden_batch(g, c.m, prefix, &c.batch[i]));
     }
-    CS_TRY(golden_steps(g, &(golden_run){ &c.m->ps, chordmixer_find, chordmixer_learn, &c }));
+    CS_TRY(golden_steps(g, &(golden_run){ &c.m->ps, chordmixer_find, chordmixer_train, &c }));
 out:
     for (int i = 0; i < MAX_BATCHES; i++)
         cs_batch_free(c.batch[i]);

@@ -1,6 +1,6 @@
 /*
  * make_selftest.c - the vectors of `chordseq selftest`: small models, and their predictions and
- * learn in double precision.
+ * train in double precision.
  *
  *     make_selftest FOLDER
  *
@@ -91,7 +91,7 @@ static int compute(const cs_encoder *enc, cs_backend *be, const char *path)
     b = cs_vectors_batch(m, token, length, N_RECORD);
     CS_BUG(!b);
     s = cs_session_new(m, be);
-    /* Predictions first: with batch norm, a pass of learning moves the running statistics. */
+    /* Predictions first: with batch norm, a pass of training moves the running statistics. */
     CS_TRY(cs_session_predict(s, b, output));
     CS_TRY(cs_vectors_train(s, b, grad));
     add(enc->name, "prediction", CS_F32, cs_shape2(N_RECORD, N_LABEL), output);

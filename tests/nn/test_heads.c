@@ -32,7 +32,7 @@ static double *raw(cs_session *s)
     return v;
 }
 
-static double learn(cs_session *s, const cs_batch *b, const float *weight, double scale, float *out)
+static double train(cs_session *s, const cs_batch *b, const float *weight, double scale, float *out)
 {
     const cs_model *m = s->model;
     cs_step_opt l = { .weight = weight, .scale = scale };
@@ -55,7 +55,7 @@ static void test_cross_entropy(void **state)
 
     (void)state;
     b->target[2] = NAN;
-    double got = learn(s, b, weight, 0.5, NULL);
+    double got = train(s, b, weight, 0.5, NULL);
     double *z = raw(s);
     for (int r = 0; r < 4; r++) {
         double sum = 0;
@@ -68,7 +68,7 @@ static void test_cross_entropy(void **state)
         plain += 0.5 * (log(sum) - z[3 * r + t]);
     }
     assert_true(fabs(got - want) <= TOL * fabs(want));
-    assert_true(fabs(learn(s, b, NULL, 0.5, NULL) - plain) <= TOL * fabs(plain));
+    assert_true(fabs(train(s, b, NULL, 0.5, NULL) - plain) <= TOL * fabs(plain));
     free(z);
     cs_batch_free(b);
     toy_free(s);
@@ -122,7 +122,7 @@ static void test_tree_loss(void **state)
     (void)state;
     for (int r = 0; r < 4; r++)
         b->target[r] = (float)r;
-    double got = learn(s, b, weight, 0.5, NULL);
+    double got = train(s, b, weight, 0.5, NULL);
     double *z = raw(s);
     want += 0.25 * (surprise(z, 1, 0, 0, 0) + surprise(z, 1, 1, 0, 1)) / 2;
     want += (surprise(z + 4, 0, 1, 0, 1) + surprise(z + 4, 1, 1, 0, 1)) / 2;
@@ -146,12 +146,12 @@ static void check_bias(cs_session *s, const cs_batch *b, const float *weight)
 
     for (int c = 0; c < m->n_label; c++) {
         const cs_real at = bias[c];
-        (void)learn(s, b, weight, 1, NULL);
+        (void)train(s, b, weight, 1, NULL);
         const double grad = (double)cs_grad(&m->ps, k).p[c];
         bias[c] = (cs_real)((double)at + h);
-        const double up = learn(s, b, weight, 1, NULL);
+        const double up = train(s, b, weight, 1, NULL);
         bias[c] = (cs_real)((double)at - h);
-        const double down = learn(s, b, weight, 1, NULL);
+        const double down = train(s, b, weight, 1, NULL);
         bias[c] = at;
         assert_true(fabs((up - down) / (2 * h) - grad) <= tol);
         assert_true(fabs(grad) > 1e-3);
@@ -210,7 +210,7 @@ static void test_squared_error(void **state)
 
     (void)state;
     b->target[4] = NAN;
-    double got = learn(s, b, NULL, 0.5, NULL);
+    double got = train(s, b, NULL, 0.5, NULL);
     double *y = raw(s);
     for (int i = 0; i < 12; i++) {
         double d = y[i] - (double)b->target[i];
@@ -235,7 +235,7 @@ static void test_multilabel_loss(void **state)
 
     (void)state;
     b->target[4] = b->target[11] = NAN;
-    double got = learn(s, b, weight, 0.5, NULL);
+    double got = train(s, b, weight, 0.5, NULL);
     double *z = raw(s);
     for (int i = 0; i < 12; i++) {
         if (isnan(b->target[i]))
@@ -248,10 +248,10 @@ static void test_multilabel_loss(void **state)
     }
     assert_true(n[0] > 0 && n[1] > 0);
     assert_true(fabs(got - want) <= TOL * fabs(want));
-    assert_true(fabs(learn(s, b, NULL, 0.5, NULL) - plain) <= TOL * fabs(plain));
+    assert_true(fabs(train(s, b, NULL, 0.5, NULL) - plain) <= TOL * fabs(plain));
     for (int r = 0; r < 4; r++)
         b->target[3 * r + 1] = NAN;
-    (void)learn(s, b, NULL, 1, NULL);
+    (void)train(s, b, NULL, 1, NULL);
     const cs_mat grad = cs_grad(&m->ps, cs_params_find(&m->ps, "head.bias"));
     assert_true(grad.p[1] == 0 && grad.p[0] != 0 && grad.p[2] != 0);
     free(z);
@@ -286,7 +286,7 @@ static void test_tokens(void **state)
     int n_masked = 0;
 
     (void)state;
-    double got = learn(s, b, weight, 0.5, NULL);
+    double got = train(s, b, weight, 0.5, NULL);
     double *z = raw(s);
     for (int r = 0; r < 4; r++) {
         double loss = 0, n = 0;
@@ -324,9 +324,9 @@ static void masked(const cs_head *head)
         four->target[3 * n + k] = NAN;
     for (int64_t i = four->off[3]; n == CS_TARGET_TOKENS && i < four->n_tok; i++)
         four->label[i] = -1;
-    double want = learn(s, three, NULL, 1, NULL);
+    double want = train(s, three, NULL, 1, NULL);
     cs_real *grad = toy_slab(m, m->ps.grad);
-    assert_true(fabs(learn(s, four, NULL, 1, NULL) - want) <= TOL * fabs(want));
+    assert_true(fabs(train(s, four, NULL, 1, NULL) - want) <= TOL * fabs(want));
     cs_real *same = toy_slab(m, m->ps.grad);
     assert_true(toy_nmse(same, grad, m->ps.n_real) <= TOL * TOL);
     free(grad);
@@ -345,16 +345,16 @@ static void outputs(const cs_head *head)
     cs_model *m = s->model;
     cs_batch *b = toy_batch(m, len, 4, 1);
     int64_t n = cs_session_output_len(s, b);
-    float *learnt = cs_xmalloc((size_t)n * sizeof *learnt);
+    float *trained = cs_xmalloc((size_t)n * sizeof *trained);
 
-    (void)learn(s, b, NULL, 1, learnt);
+    (void)train(s, b, NULL, 1, trained);
     s->cx.no_mean = true;
     float *every_row = toy_outputs(s, b);
-    assert_memory_equal(learnt, every_row, (size_t)n * sizeof *learnt);
+    assert_memory_equal(trained, every_row, (size_t)n * sizeof *trained);
     s->cx.no_mean = false;
     float *predicted = toy_outputs(s, b);
     for (int64_t i = 0; i < n; i++)
-        assert_true(fabs((double)predicted[i] - (double)learnt[i]) <= 1e-5);
+        assert_true(fabs((double)predicted[i] - (double)trained[i]) <= 1e-5);
     free(every_row);
     for (int64_t r = 0; head->is_class && r < n; r += 3) {
         double sum = 0;
@@ -364,7 +364,7 @@ static void outputs(const cs_head *head)
         }
         assert_true(fabs(sum - 1) <= 1e-6);
     }
-    free(learnt);
+    free(trained);
     free(predicted);
     cs_batch_free(b);
     toy_free(s);

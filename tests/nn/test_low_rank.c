@@ -1,5 +1,5 @@
 /* test_low_rank.c - linear layers as truncated SVDs, for every registered encoder: what has a low
- * rank predicts as before, is saved and loaded, and learns. */
+ * rank predicts as before, is saved and loaded, and trains. */
 #include <unistd.h>
 
 #include "nn/exec/low_rank.h"
@@ -42,7 +42,7 @@ static void check_same(const toy *t, cs_model *a, cs_model *b, double most)
     cs_session_free(of_b);
 }
 
-/* Loaded to learn from: the same predictions to the bit, and both factors get gradients. */
+/* Loaded to train on: the same predictions to the bit, and both factors get gradients. */
 static void check_file(const toy *t, cs_model *thin)
 {
     char path[] = "thin.XXXXXX";

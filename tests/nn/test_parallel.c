@@ -29,7 +29,7 @@ struct rank {
 };
 
 /* The batches that fall to a rank, each with the random numbers that are the batch's own. */
-static int learn(struct rank *r, cs_session *s)
+static int train(struct rank *r, cs_session *s)
 {
     const cs_model *m = s->model;
     static const int64_t len[] = { 9, 16, 12, 10 };
@@ -64,7 +64,7 @@ static void *run(void *arg)
         CS_TRY(cs_parallel_new(r->group, &m->ps, &p));
         CS_TRY(cs_running_new(&m->ps, r->group, &r->running));
     }
-    CS_TRY(learn(r, s));
+    CS_TRY(train(r, s));
     r->pause = r->no == 1;
     if (p != NULL)
         CS_TRY(cs_parallel_step(p, &r->sum, &r->pause));
@@ -148,7 +148,7 @@ static void ranks_have_the_gradients_of_one(void **state)
     cs_backend_close(be);
 }
 
-/* Running statistics follow the order of batches, whoever learns from them: 0 3, 1 4, 2 say. No
+/* Running statistics follow the order of batches, whichever rank trains on them: 0 3, 1 4, 2 say. No
  * step is taken here, so of all values only they have moved. */
 static void running_statistics_are_those_of_one(void **state)
 {

@@ -1,4 +1,4 @@
-/* test_probe.c - heads that learn on an encoder that does not, and parts that learn more slowly. */
+/* test_probe.c - heads trained on a frozen encoder, and parts with a lower rate. */
 #include "toy.h"
 
 #include "train/optim.h"
@@ -8,7 +8,7 @@ static bool is_head(const cs_param *p)
     return strncmp(p->name, "head.", 5) == 0;
 }
 
-/* The head's gradients are those of learning as a whole, the others stay zero. */
+/* The head's gradients are those of training as a whole, the others stay zero. */
 static void probe(const toy *given, void *arg)
 {
     static const int64_t len[] = { 17, 21, 30 };
@@ -46,7 +46,7 @@ static void probe(const toy *given, void *arg)
     toy_free(s);
 }
 
-static void heads_learn_alone(void **state)
+static void heads_train_alone(void **state)
 {
     cs_backend *be;
 
@@ -56,7 +56,7 @@ static void heads_learn_alone(void **state)
     cs_backend_close(be);
 }
 
-/* What is not learnt stays what it is in the averaged weights, too: rounding would move it. */
+/* Frozen weights stay what it is in the averaged weights, too: rounding would move it. */
 static void frozen_averages(const toy *given, void *arg)
 {
     static const int64_t len[] = { 17, 21 };
@@ -150,7 +150,7 @@ static void parts_have_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest test[] = {
-        cmocka_unit_test(heads_learn_alone),
+        cmocka_unit_test(heads_train_alone),
         cmocka_unit_test(averages_stay),
         cmocka_unit_test(parts_have_rates),
     };

@@ -1,4 +1,4 @@
-/* test_train.c - the optimiser against its definition; runs: that they learn, go on and end. */
+/* test_train.c - the optimiser against its definition; runs: training, resuming, ending. */
 #include "tests/nn/toy.h"
 
 #include <unistd.h>
@@ -198,7 +198,7 @@ static cs_real *run(struct bench *b)
     return toy_slab(b->m, b->m->ps.value);
 }
 
-static void test_learns(void **state)
+static void test_training(void **state)
 {
     struct bench b;
     cs_model *best;
@@ -269,7 +269,7 @@ static void open_tokens(struct bench *b, int n_unknown)
     b->feed.valid = b->valid;
 }
 
-static void test_learns_tokens(void **state)
+static void test_training_tokens(void **state)
 {
     struct bench b;
     int64_t n[3];
@@ -505,7 +505,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_adamw), cmocka_unit_test(test_norm_and_average),
-        cmocka_unit_test(test_learns), cmocka_unit_test(test_learns_tokens),
+        cmocka_unit_test(test_training), cmocka_unit_test(test_training_tokens),
         cmocka_unit_test(test_unknown_records), cmocka_unit_test(test_empty_step),
         cmocka_unit_test(test_resume),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_accumulation),

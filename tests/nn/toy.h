@@ -40,7 +40,7 @@ cs_batch *toy_batch(const cs_model *m, const int64_t *len, int n, uint64_t seed)
  * environment's CS_ENCODER: this one only */
 void toy_each(void (*f)(const toy *t, void *arg), void *arg);
 
-/** toy_train - zero the gradients and learn from one batch; the loss. Fails when that takes other
+/** toy_train - zero the gradients and train on one batch; the loss. Fails when that takes other
  * memory than the dry run said */
 double toy_train(cs_session *s, const cs_batch *b, int32_t keep);
 

@@ -1,4 +1,4 @@
-/* test_bpe.c - byte-pair pieces: learning and encoding against the plainest code that does the
+/* test_bpe.c - byte-pair pieces: training and encoding against the plainest code that does the
  * same, tokenizer.json there and back, and what is refused. */
 #include "check.h"
 
@@ -22,7 +22,7 @@ static int64_t draw(uint64_t seed, int64_t n, const char *symbols, char *s)
     return n;
 }
 
-/* ---- the plainest learner: counts everything before every merge ------------------------------ */
+/* ---- the plainest trainer: counts everything before every merge ------------------------------ */
 
 struct plain {
     int32_t id[2 * MAX_N];       /* -1: bound */
@@ -72,7 +72,7 @@ static void plain_merge(struct plain *p, cs_bpe_merge m)
     p->n = k;
 }
 
-static void plain_learn(struct plain *p, int n_vocab, int max_piece)
+static void plain_train(struct plain *p, int n_vocab, int max_piece)
 {
     char text[80];
     cs_bpe_merge m;
@@ -89,7 +89,7 @@ static void plain_learn(struct plain *p, int n_vocab, int max_piece)
     }
 }
 
-static cs_bpe *learn(const cs_bpe_setting *set, const char *s, int64_t n, int n_record)
+static cs_bpe *train(const cs_bpe_setting *set, const char *s, int64_t n, int n_record)
 {
     cs_bpe_corpus *c;
     cs_bpe *b;
@@ -106,14 +106,14 @@ static const cs_bpe_setting usual = {
     .alphabet = CS_NUCLEOTIDES, .n_vocab = N_VOCAB, .max_piece = 24, .min_count = 2,
 };
 
-static void check_learning(uint64_t seed, int64_t n, const cs_bpe_setting *set, const char *symbols)
+static void check_training(uint64_t seed, int64_t n, const cs_bpe_setting *set, const char *symbols)
 {
     static const char *const special[] = { "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]" };
     const char *alphabet = set->alphabet == CS_DIPLOTYPES ? cs_diplotype_codes : "ACGT";
     char s[MAX_N];
     struct plain *p = cs_xcalloc(1, sizeof *p);
     draw(seed, n, symbols, s);
-    cs_bpe *b = learn(set, s, n, 2);
+    cs_bpe *b = train(set, s, n, 2);
     for (int i = 0; i < 5; i++)
         snprintf(p->piece[p->n_piece++], 80, "%s", special[i]);
     for (int i = 0; alphabet[i]; i++)
@@ -123,7 +123,7 @@ static void check_learning(uint64_t seed, int64_t n, const cs_bpe_setting *set, 
             p->id[p->n++] = -1;
         p->id[p->n++] = plain_find(p, (char[]){ s[i], '\0' });
     }
-    plain_learn(p, (int)set->n_vocab, (int)set->max_piece);
+    plain_train(p, (int)set->n_vocab, (int)set->max_piece);
     assert_int_equal(b->n_merge, p->n_merge);
     assert_memory_equal(b->merge, p->merge, (size_t)p->n_merge * sizeof *p->merge);
     assert_int_equal(b->n_id, p->n_piece);
@@ -133,20 +133,20 @@ static void check_learning(uint64_t seed, int64_t n, const cs_bpe_setting *set, 
     free(p);
 }
 
-static void test_learn(void **state)
+static void test_train(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 12; seed++)
-        check_learning(100 * seed, 50 + 300 * (int64_t)seed, &usual, seed % 3 ? "ACGT" : "ACGTNR");
+        check_training(100 * seed, 50 + 300 * (int64_t)seed, &usual, seed % 3 ? "ACGT" : "ACGTNR");
     cs_bpe_setting set = usual;
     set.alphabet = CS_DIPLOTYPES;
     set.n_vocab = 120;
-    check_learning(7, 3000, &set, "AACGGTTMRW1-E");
+    check_training(7, 3000, &set, "AACGGTTMRW1-E");
     set = usual;
     set.max_piece = 3;
-    check_learning(8, 3000, &set, "ACGT");
+    check_training(8, 3000, &set, "ACGT");
     set.n_vocab = 9;
-    check_learning(9, 300, &set, "ACGT");
+    check_training(9, 300, &set, "ACGT");
 }
 
 /* ---- encoding
@@ -186,7 +186,7 @@ static void test_encode(void **state)
     char s[600];
     int32_t want[600];
     draw(3, 600, "ACGT", s);
-    cs_bpe *b = learn(&usual, s, 600, 1);
+    cs_bpe *b = train(&usual, s, 600, 1);
     for (int64_t n = 0; n < 200; n++) {
         draw((uint64_t)n, n, n % 2 ? "ACGT" : "ACGTNR", s);
         b->fuse_unk = n % 3 != 0;
@@ -217,7 +217,7 @@ static void test_sentences(void **state)
     assert_int_equal(cs_bpe_corpus_add(c, s, sizeof s), CS_OK);
     assert_in_range(cs_bpe_corpus_size(c), 50 * 500, 50 * 1000);
     cs_bpe_corpus_free(c);
-    cs_bpe *a = learn(&set, s, sizeof s, 4), *b = learn(&set, s, sizeof s, 4);
+    cs_bpe *a = train(&set, s, sizeof s, 4), *b = train(&set, s, sizeof s, 4);
     assert_int_equal(a->n_merge, b->n_merge);
     assert_memory_equal(a->merge, b->merge, (size_t)a->n_merge * sizeof *a->merge);
     cs_bpe_free(a);
@@ -240,7 +240,7 @@ static void test_json(void **state)
     char s[2000];
     cs_bpe *back;
     draw(4, sizeof s, "ACGT", s);
-    cs_bpe *b = learn(&usual, s, sizeof s, 1);
+    cs_bpe *b = train(&usual, s, sizeof s, 1);
     char *text = cs_bpe_json(b);
     assert_int_equal(cs_bpe_parse(text, strlen(text), "x", &back), CS_OK);
     assert_int_equal(back->n_id, b->n_id);
@@ -313,7 +313,7 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_learn), cmocka_unit_test(test_encode),
+        cmocka_unit_test(test_train), cmocka_unit_test(test_encode),
         cmocka_unit_test(test_sentences), cmocka_unit_test(test_json),
         cmocka_unit_test(test_refused),
     };

@@ -176,7 +176,7 @@ static bool is_plain(const cs_ctx *cx, const struct chord *e)
 {
     const struct config *c = &e->cfg;
     return c->norm == CS_NORM_NONE && c->prenorm == CS_NORM_NONE && !e->thin
-        && (c->dropout == 0 || !cs_learns(cx));
+        && (c->dropout == 0 || !cs_is_training(cx));
 }
 
 static void plain_block(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)

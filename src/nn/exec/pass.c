@@ -31,7 +31,7 @@ static cs_seg one_row_each(cs_ctx *cx, const cs_uploaded *up, int32_t n)
 
 /* Does a training pass use means of embedded tokens instead of rows? An order-free encoder needs no
  * rows. */
-static bool learns_mean(const cs_model *m, const cs_ctx *cx)
+static bool wants_mean_gradient(const cs_model *m, const cs_ctx *cx)
 {
     return m->tok && cx->be->fused.embed_mean_bwd && !cx->rescale && m->enc->unordered
         && m->enc->unordered(m->enc_net);
@@ -42,7 +42,7 @@ static cs_mat encode(cs_session *s, const cs_uploaded *up, cs_seg *seg)
 {
     const cs_model *m = s->model;
     cs_ctx *cx = &s->cx;
-    bool mean = m->enc->mean && (!cx->training || learns_mean(m, cx)) && !cx->no_mean
+    bool mean = m->enc->mean && (!cx->training || wants_mean_gradient(m, cx)) && !cx->no_mean
         && s->output != CS_HEAD_TOKENS && m->head->pools && m->head->pools(m->head_net);
     cs_mat y = { 0 };
 

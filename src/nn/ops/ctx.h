@@ -84,8 +84,8 @@ static inline void cs_count_flop(cs_ctx *cx, double n)
         cx->flop += n;
 }
 
-/** cs_learns - is the network in training mode, not only computing gradients? */
-static inline bool cs_learns(const cs_ctx *cx) { return cx->training && !cx->frozen; }
+/** cs_is_training - is the network in training mode, not only computing gradients? */
+static inline bool cs_is_training(const cs_ctx *cx) { return cx->training && !cx->frozen; }
 /** cs_tell - pass a matrix to the observer */
 static inline void cs_tell(const cs_ctx *cx, const char *what, int32_t layer, cs_mat m)
 {

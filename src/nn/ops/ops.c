@@ -130,7 +130,7 @@ static void dropout_adjoint(cs_ctx *cx, const cs_node *n)
 
 cs_mat cs_dropout(cs_ctx *cx, double p, cs_mat x)
 {
-    if (!cs_learns(cx) || p == 0)
+    if (!cs_is_training(cx) || p == 0)
         return x;
     uint64_t key = cs_rng_key(cx->key, cx->n_random++);
     cs_mat y = cs_tmp(cx, x.r, x.c);
@@ -303,7 +303,7 @@ void cs_batchnorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat runnin
     const cs_ops *op = &cx->be->op;
     check_norm(x, gamma, beta, y);
     CS_BUG(running.r != 2 || running.c != x.c);
-    bool from_batch = cs_learns(cx);
+    bool from_batch = cs_is_training(cx);
     cs_mat stat = from_batch ? cs_tmp(cx, 2, x.c) : running;
     cs_tape_push(cx, &(cs_node){ .adjoint = batchnorm_adjoint, .i = from_batch,
                                  .rescale = from_batch ? NULL : batchnorm_adjoint,

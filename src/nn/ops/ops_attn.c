@@ -123,7 +123,7 @@ void cs_attend(cs_ctx *cx, const cs_attn *a, cs_mat q, cs_mat k, cs_mat v, cs_ma
     CS_BUG(q.c != dk * a->n_head || k.c != dk * n_g || n_g < 1 || a->n_head % n_g != 0);
     CS_BUG(v.c % n_g != 0 || y.c != v.c / n_g * a->n_head);
     cs_qkv m = { q, k, v, y, cs_tmp(cx, q.r, a->n_head) };
-    if (cs_learns(cx) && a->dropout > 0)
+    if (cs_is_training(cx) && a->dropout > 0)
         with.drop_key = cs_rng_key(cx->key, cx->n_random++);
     else
         with.dropout = 0;
