@@ -641,7 +641,7 @@ complete -c chordseq -n '__fish_seen_subcommand_from tokenize' -l 'region' -s r 
 complete -c chordseq -n '__fish_seen_subcommand_from tokenize' -l 'model' -s m -r -F -d 'tokenizer.json, or a model with a tokenizer'
 complete -c chordseq -n '__fish_seen_subcommand_from tokenize' -l 'format' -x -a 'pieces ids' -d 'output: pieces (text) or ids'
 complete -c chordseq -n '__fish_seen_subcommand_from tokenize' -l 'output' -s o -r -F -d 'output file; '\''-'\'' is standard output'
-complete -c chordseq -n '__fish_seen_subcommand_from tokenize' -l 'learn' -x -d 'train a vocabulary and write tokenizer.json: bpe'
+complete -c chordseq -n '__fish_seen_subcommand_from tokenize' -l 'train' -x -d 'train a vocabulary and write tokenizer.json: bpe'
 complete -c chordseq -n '__fish_seen_subcommand_from tokenize' -l 'alphabet' -x -a 'bases diplotypes' -d 'alphabet: bases or diplotypes'
 complete -c chordseq -n '__fish_seen_subcommand_from tokenize' -l 'vocab-size' -x -d 'vocabulary size, including five special tokens and the alphabet'
 complete -c chordseq -n '__fish_seen_subcommand_from tokenize' -l 'max-piece' -x -d 'maximum symbols of a token'

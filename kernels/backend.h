@@ -382,7 +382,7 @@ typedef struct cs_reduce {
                                                       * all */
     int  (*join)(cs_backend *be, const unsigned char *id, int rank, int n, cs_reduce_watch watch);
     int  (*sum)(cs_backend *be, cs_real *p, int64_t n);      /* p = sum of the ranks' p; waits */
-    void (*leave)(cs_backend *be);
+    void (*finalize)(cs_backend *be);
 } cs_reduce;
 
 struct cs_backend {

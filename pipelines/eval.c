@@ -365,7 +365,7 @@ static int eval_run(int argc, char **argv)
     CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     CS_TRY(eval_prepare(&j));
     CS_TRY(evaluate_all(&j));
-    cs_provenance_tell(j.model->training);
+    cs_provenance_log(j.model->training);
     rc = report_and_calibrate(&j, command);
 out:
     eval_release(&j);

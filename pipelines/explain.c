@@ -135,7 +135,7 @@ static int fail_region(const struct job *j, int rc)
 }
 
 /* The remedy if memory is short for so many sequences. */
-static int explain_no_room(const struct job *j, int32_t n)
+static int explain_no_memory(const struct job *j, int32_t n)
 {
     return fail_region(j, cs_fail_also(CS_EMEM, "; %s", n > 1 ? "lower --batch-tokens"
                                                               : "explain a shorter one"));
@@ -150,7 +150,7 @@ static int predict_batch(struct job *j, const cs_batch *b, float *out)
     if (rc == CS_EMODEL)         /* of a region, or one of its mutants */
         return fail_region(j, rc);
     if (rc == CS_EMEM)
-        return explain_no_room(j, b->n_rec);
+        return explain_no_memory(j, b->n_rec);
     for (int32_t i = 0; rc == CS_OK && own.value == VALUE_PROBABILITY && i < b->n_rec; i++)
         m->head->decide(m->head_net, out + (int64_t)i * m->n_label, m->n_label, 1);
     return rc;
@@ -319,7 +319,7 @@ static int attribute(struct job *j)
     for (int64_t k = 0; k < n_base; k++) {
         CS_TRY(make_baseline(j, k));
         rc = cs_attribute_tokens(j->session, &a, j->part, ends);
-        CS_TRY(rc == CS_EMEM ? explain_no_room(j, 1) : rc);
+        CS_TRY(rc == CS_EMEM ? explain_no_memory(j, 1) : rc);
         for (int64_t i = 0; i < j->n; i++)
             j->value[i] += j->part[i] / (double)n_base;
         all += (ends[0] - ends[1]) / (double)n_base;

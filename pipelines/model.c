@@ -22,7 +22,7 @@ struct model_args { const char *licence, *alphabet; int precision, demonstration
 
 static struct model_args own;
 static cs_taxa_args taxa;
-static cs_low_rank_args thin;
+static cs_low_rank_args low_rank;
 static cs_lookup_args lookup;
 static cs_calibrate_args calibration;
 static cs_input_args input;
@@ -58,7 +58,7 @@ static void model_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { model_table, &own, NULL },        { cs_taxa_table, &taxa, NULL },
-        { cs_low_rank_table, &thin, NULL },     { cs_input_table, &input, NULL },
+        { cs_low_rank_table, &low_rank, NULL },     { cs_input_table, &input, NULL },
         { cs_label_table, &labels, NULL },       { cs_lookup_table, &lookup, NULL },
         { cs_calibrate_table, &calibration, NULL },
         { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
@@ -432,7 +432,7 @@ static int act(const cs_strlist *word, cs_model *m)
     if (strcmp(word->v[0], "calibrate") == 0)
         return calibrate(m, word);
     if (strcmp(word->v[0], "factorize") == 0)
-        return cs_model_factorize(m, &thin, &input, &labels);
+        return cs_model_factorize(m, &low_rank, &input, &labels);
     return cs_model_export(m, word->v[2], own.licence);
 }
 

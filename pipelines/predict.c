@@ -231,7 +231,7 @@ out:
     return rc;
 }
 
-static void tell_reasons(const struct job *j)
+static void log_reasons(const struct job *j)
 {
     for (int r = CS_REASON_NONE + 1; r < CS_N_REASON; r++)
         if (j->n_reason[r] > 0)
@@ -259,7 +259,7 @@ static int predict(struct job *j, const cs_split *split, const cs_about *about)
     CS_TRY(cs_shard_close(j->shard, about, NULL));
     if (stat.n_record == 0)
         cs_shard_warn_empty(j->shard);
-    tell_reasons(j);
+    log_reasons(j);
     (void)snprintf(counts, sizeof counts, "%lld predictions",
                    (long long)j->n_reason[CS_REASON_NONE]);
     cs_stream_summary("segmented", counts, &stat);

@@ -67,7 +67,7 @@ struct job {
 };
 
 /* A line of the output. NaN counts as the worst error. */
-static void tell(struct job *j, const char *name, double error, double limit)
+static void print_result(struct job *j, const char *name, double error, double limit)
 {
     const bool good = error <= limit;
 
@@ -77,11 +77,11 @@ static void tell(struct job *j, const char *name, double error, double limit)
 }
 
 /* A failed computation: log the reason and continue. */
-static void tell_failure(struct job *j, const char *name)
+static void print_failure(struct job *j, const char *name)
 {
     cs_warn("%s on %s, %s: %s", name, j->device, j->level, cs_error_message());
     cs_error_clear();
-    tell(j, name, NAN, 0);
+    print_result(j, name, NAN, 0);
 }
 
 static double worse(double a, double b)
@@ -150,9 +150,9 @@ static int compare(struct job *j, const char *name, cs_model *m, const cs_batch 
     }
     CS_TRY(cs_session_predict(s, b, got));
     CS_TRY(cs_vectors_train(s, b, grad));
-    tell(j, name, output_error(output, got), tol_output);
+    print_result(j, name, output_error(output, got), tol_output);
     (void)snprintf(gradients, sizeof gradients, "%s-gradient", name);
-    tell(j, gradients, gradient_error(gradient, grad), tol_gradient);
+    print_result(j, gradients, gradient_error(gradient, grad), tol_gradient);
 out:
     cs_session_free(s);
     free(grad);
@@ -191,7 +191,7 @@ static void test_encoders(struct job *j, cs_backend *be)
         if (!cs_safetensors_find(j->predictions, output))
             cs_warn("no vectors for the encoder '%s'", enc->name);
         else if (test_encoder(j, enc->name, be) != CS_OK)
-            tell_failure(j, enc->name);
+            print_failure(j, enc->name);
     }
 }
 
@@ -297,7 +297,7 @@ static int test_default(struct job *j, cs_backend *be)
     CS_TRY(cs_model_load(j->model, be, false, &m));
     CS_TRY(read_table(j, m->sum, &t));
     CS_TRY(classify(j, m, &t));
-    tell(j, "default-model", t.error, tol_probability);
+    print_result(j, "default-model", t.error, tol_probability);
 out:
     free(t.text);
     cs_model_free(m);
@@ -315,7 +315,7 @@ static int test_device(struct job *j, const char *device)
     j->device = be->name;
     test_encoders(j, be);
     if (test_default(j, be) != CS_OK)
-        tell_failure(j, "default-model");
+        print_failure(j, "default-model");
 out:
     cs_backend_close(be);
     return rc;

@@ -653,7 +653,7 @@ static int train(struct job *j)
     CS_TRY(check_step(j));
     if (sample.rc && j->valid != NULL && !own.resume && components.head->is_class &&
         !components.head->per_token)
-        CS_TRY(cs_baseline_tell_strand(j->train, j->valid, (uint64_t)training.seed));
+        CS_TRY(cs_baseline_log_strand(j->train, j->valid, (uint64_t)training.seed));
     if (j->folds.n > 0)
         CS_TRY(cross_validate(j));
     cs_feed feed = feed_of(j);
@@ -671,7 +671,7 @@ static int train(struct job *j)
     if (rc == CS_OK && st.done && j->final)
         cs_folds_headline(&j->folds, &st);
     if (rc == CS_OK && st.done)
-        cs_bag_tell(&st);
+        cs_bag_log(&st);
     if (rc == CS_OK && st.done)
         rc = look_back(j, &st);
 out:

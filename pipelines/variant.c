@@ -359,7 +359,7 @@ out:
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static int64_t tell_vcf(const void *out)
+static int64_t log_vcf(const void *out)
 {
     return cs_vcfout_tell(out);
 }
@@ -369,7 +369,7 @@ static int begin_shard(struct job *j, cs_stream *s)
     int rc = CS_OK;
 
     CS_TRY(cs_shard_read(j->shard, s));
-    CS_TRY(cs_shard_add(j->shard, "output", own.output, tell_vcf, j->out));
+    CS_TRY(cs_shard_add(j->shard, "output", own.output, log_vcf, j->out));
     if (j->tsv)
         rc = cs_shard_add_file(j->shard, "tsv", own.tsv, j->tsv);
 out:

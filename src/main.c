@@ -82,12 +82,12 @@ static void print_help(const cs_command *cmd, cs_optset *set, int argc, char **a
 static int unknown_command(const char *name)
 {
     const cs_command *cmd;
-    cs_suggest near = cs_suggest_begin(name);
+    cs_suggest suggest = cs_suggest_begin(name);
 
     for (int i = 0; (cmd = cs_command_at(i)) != NULL; i++)
-        cs_suggest_try(&near, cmd->name);
+        cs_suggest_try(&suggest, cmd->name);
     cs_error("unknown command '%s'; %s'chordseq help' lists the commands", name,
-             cs_suggest_hint(&near));
+             cs_suggest_hint(&suggest));
     return EXIT_USE;
 }
 

@@ -67,10 +67,10 @@ void cs_tile_init(cs_tile *t, cs_seg seg, int64_t no);
  * `track` is the width of a track; in track-major order, `row` is. */
 typedef struct cs_tracks { float *p; int64_t row, track; } cs_tracks;
 
-/** cs_chord_own, cs_chord_own_size - layout of n tokens at p that rotates fastest (row-major, or
- * track-major if tracks are narrow), and its size in floats */
-cs_tracks cs_chord_own(float *p, int64_t n, int32_t width, int32_t track);
-int64_t cs_chord_own_size(int64_t n, int32_t width, int32_t track);
+/** cs_chord_layout, cs_chord_layout_size - layout of n tokens at p that rotates fastest (row-major,
+ * or track-major if tracks are narrow), and its size in floats */
+cs_tracks cs_chord_layout(float *p, int64_t n, int32_t width, int32_t track);
+int64_t cs_chord_layout_size(int64_t n, int32_t width, int32_t track);
 
 /** cs_chord_hidden - h = gelu(x w1' + b1) of the first n_row tokens; rows of h are padded to whole
  * panels */

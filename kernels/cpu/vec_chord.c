@@ -141,7 +141,7 @@ typedef struct spread {
     int32_t  span;               /* the span of the next row, */
     int64_t  rest;               /* and its remaining rows */
     int64_t  left[CS_LANES];
-    int64_t  room;               /* the minimum of rest and all of left */
+    int64_t  n_contiguous;       /* the minimum of rest and all of left */
     int64_t  straight[CS_STRIP]; /* i * ld: contiguous rows */
     int64_t  own[CS_LANES][CS_STRIP];
     cs_lanes to;
@@ -154,11 +154,11 @@ static int64_t place_of(const cs_span *q, int64_t t, int32_t track)
     return to < 0 ? to + q->len : to;
 }
 
-static void find_room(spread *s)
+static void find_contiguous(spread *s)
 {
-    s->room = s->rest;
+    s->n_contiguous = s->rest;
     for (int32_t l = 0; l < s->to.n; l++)
-        s->room = cs_min64(s->room, s->left[l]);
+        s->n_contiguous = cs_min64(s->n_contiguous, s->left[l]);
 }
 
 /* Go to row `done` of a span. */
@@ -173,7 +173,7 @@ static void enter_span(spread *s, int32_t span, int64_t done)
         s->to.base[l] = (q->start + to) * s->ld + c;
         s->to.at[l] = s->straight;
     }
-    find_room(s);
+    find_contiguous(s);
 }
 
 /* Offsets of a lane's next mr rows if these are not contiguous: the rotation wraps or a span
@@ -222,7 +222,7 @@ static void pass_strip(spread *s, int mr)
         s->to.base[l] += (mr - (wraps ? q->len : 0)) * s->ld;
         s->left[l] += (wraps ? q->len : 0) - mr;
     }
-    find_room(s);
+    find_contiguous(s);
 }
 
 CS_INLINE void spread_panel(const int nv, const cs_strip_end end, const cs_panel *q, spread *s)
@@ -230,7 +230,7 @@ CS_INLINE void spread_panel(const int nv, const cs_strip_end end, const cs_panel
     const int step = cs_strip_rows(nv);
     for (int64_t r = 0; r < q->n_row; r += step) {
         int mr = (int)cs_min64(step, q->n_row - r);
-        bool straight = mr < s->room;
+        bool straight = mr < s->n_contiguous;
         if (!straight)
             place_strip(s, mr);
         if (mr == step)
@@ -241,7 +241,7 @@ CS_INLINE void spread_panel(const int nv, const cs_strip_end end, const cs_panel
             pass_strip(s, mr);
             continue;
         }
-        s->room -= mr;
+        s->n_contiguous -= mr;
         s->rest -= mr;
         for (int l = 0; l < cs_strip_lanes(nv, end); l++) {
             s->to.base[l] += mr * s->ld;

@@ -36,7 +36,7 @@ typedef struct range {
  * to x. */
 typedef struct place {
     int64_t late;
-    int64_t aside;               /* element of range.late for row 0 */
+    int64_t at_late;             /* element of range.late for row 0 */
     int64_t at;                  /* element of x for row 0 */
 } place;
 
@@ -146,7 +146,7 @@ static void add_rows(const range *r, cs_panel q, int32_t c, const place *p)
     for (int i = 0; i < CS_STRIP; i++)
         straight[i] = i * x->row;
     if (p->late > 0) {
-        q.c = r->late + p->aside + c % w;
+        q.c = r->late + p->at_late + c % w;
         q.ldc = w;
         q.n_row = p->late;
         cs_panel_of(false, CS_PANEL, &q);
@@ -169,9 +169,9 @@ static void add_pieces(const range *r, cs_panel q, int width, int32_t c, int32_t
     for (int32_t l = 0; l < n; l++) {
         int32_t j = (c + 4 * l) % r->k->track;
         const place *p = &lane[l];
-        cs_piece aside = { .buf = r->buf + 4 * l, .ldb = EDGE, .out = r->late + p->aside + j,
+        cs_piece at_late = { .buf = r->buf + 4 * l, .ldb = EDGE, .out = r->late + p->at_late + j,
                            .ldo = r->k->track };
-        cs_piece_move(&aside, p->late, 4);
+        cs_piece_move(&at_late, p->late, 4);
         if (p->late < q.n_row) {
             float *to = x->p + p->at + p->late * x->row + j;
             cs_piece add = { .in = to, .ldi = x->row, .out = to, .ldo = x->row,

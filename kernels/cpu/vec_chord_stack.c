@@ -71,12 +71,12 @@ static int64_t track_stride(int64_t n, int32_t track)
     return ((n_line - APART + SETS - 1) / SETS * SETS + APART) * CS_LINE;
 }
 
-cs_tracks cs_chord_own(float *p, int64_t n, int32_t width, int32_t track)
+cs_tracks cs_chord_layout(float *p, int64_t n, int32_t width, int32_t track)
 {
     return (cs_tracks){ p, track < CS_LINE ? track : width, track_stride(n, track) };
 }
 
-int64_t cs_chord_own_size(int64_t n, int32_t width, int32_t track)
+int64_t cs_chord_layout_size(int64_t n, int32_t width, int32_t track)
 {
     return track < CS_LINE ? track_stride(n, track) * (width / track) : n * width;
 }
@@ -95,7 +95,7 @@ static run run_of(const cs_backend *be, cs_seg seg, const cs_chord_stack *s, boo
     r.own_x = r.row_d + CS_LINE * lines(cs_wide_cols(r.d));
     r.stride = r.own_x;
     if (own_x)
-        r.stride += CS_LINE * lines(cs_chord_own_size(r.max_len, r.d, r.track));
+        r.stride += CS_LINE * lines(cs_chord_layout_size(r.max_len, r.d, r.track));
     return r;
 }
 
@@ -242,7 +242,7 @@ static void segment(const run *r, int32_t no, float *work)
         return;
     }
     t.q.x = r->x.p ? (cs_tracks){ cs_row(r->x, from), r->x.ld, r->track }
-                   : cs_chord_own(work + r->own_x, n, r->d, r->track);
+                   : cs_chord_layout(work + r->own_x, n, r->d, r->track);
     cs_chord_seq_cut(&t.q);
     if (s->id) {
         t.id = s->id + from;

@@ -230,5 +230,5 @@ void cs_cuda_chord(cs_backend *be)
     f->chord_prepare = cs_cuda_chord_prepare;
     f->chord_pack_size = cs_cuda_chord_pack_size;
     f->chord_stack_work = cuda_chord_stack_work;
-    f->chord_fits = cs_by_room(be, fits<227>, fits<163>, fits<99>);
+    f->chord_fits = cs_by_shared_memory(be, fits<227>, fits<163>, fits<99>);
 }

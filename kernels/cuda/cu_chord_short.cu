@@ -51,7 +51,7 @@ struct slice : slice_rows { int32_t n_seg, s0; int64_t r0; uint4 *x; };
 /* ---- streamed weights -------------------------------------------------------------------- */
 
 template <int NH> struct ring {
-    uint4       *room;           /* two steps */
+    uint4       *ring_memory;    /* two steps */
     const uint4 *pack;
     int64_t      one;
     int32_t      n_step, n_all;  /* steps per block, in total */
@@ -60,7 +60,7 @@ template <int NH> struct ring {
     __device__ void ask() const
     {
         const uint4 *from = pack + i / n_step * one + i % n_step * cs_step<NH>::WORD4;
-        uint4 *to = room + i % 2 * cs_step<NH>::WORD4;
+        uint4 *to = ring_memory + i % 2 * cs_step<NH>::WORD4;
         for (int32_t k = (int32_t)threadIdx.x; i < n_all && k < cs_step<NH>::WORD4;
              k += slice_size<NH>::THREADS)
             cs_ask(to + k, from + k);
@@ -70,7 +70,7 @@ template <int NH> struct ring {
      * more. */
     __device__ const uint4 *next()
     {
-        const uint4 *now = room + i % 2 * cs_step<NH>::WORD4;
+        const uint4 *now = ring_memory + i % 2 * cs_step<NH>::WORD4;
         cs_wait_for_asked();
         __syncthreads();
         i++;
@@ -82,14 +82,14 @@ template <int NH> struct ring {
 /* ---- a slice ----------------------------------------------------------------------------- */
 
 /* Layout of shared memory after the ring. */
-struct slice_room { uint4 *x; int16_t *segment, *off, *shift; };
+struct slice_memory { uint4 *x; int16_t *segment, *off, *shift; };
 
 __host__ __device__ static inline int32_t octets_of(int32_t d)
 {
     return (d + CS_OCTET - 1) / CS_OCTET;
 }
 
-__device__ static slice_room room_of(const short_job &q, uint4 *behind_ring)
+__device__ static slice_memory memory_of(const short_job &q, uint4 *behind_ring)
 {
     int16_t *table = (int16_t *)(behind_ring + octets_of(q.d) * q.pitch);
     return { behind_ring, table, table + q.pitch, table + q.pitch + SLICE_SEGMENTS + 1 };
@@ -110,7 +110,7 @@ __device__ static int32_t slice_end(const short_job &q, int32_t s, int32_t end)
 }
 
 /* Builds the slice's tables; valid for all threads after the next barrier. */
-__device__ static slice describe(const short_job &q, const slice_room &m, int32_t s0, int32_t s1)
+__device__ static slice describe(const short_job &q, const slice_memory &m, int32_t s0, int32_t s1)
 {
     const int64_t *off = q.off + s0, r0 = *off;
     const int32_t n = s1 - s0, n_track = q.d / q.track;
@@ -194,7 +194,7 @@ template <int NH>
 static __global__ void __launch_bounds__(slice_size<NH>::THREADS, 1) chord_short_kernel(short_job q)
 {
     CS_SHARED_ARRAY(uint4, shared);
-    const slice_room m = room_of(q, shared + 2 * cs_step<NH>::WORD4);
+    const slice_memory m = memory_of(q, shared + 2 * cs_step<NH>::WORD4);
     const int32_t n_step = 2 * cs_steps_of(q.d), end = share_of(q, blockIdx.x + 1);
 
     for (int32_t s = share_of(q, blockIdx.x); s < end;) {

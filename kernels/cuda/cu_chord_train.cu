@@ -461,5 +461,5 @@ void cs_cuda_chord_train(cs_backend *be)
     f->chord_block = cuda_chord_block;
     f->chord_block_bwd = cuda_chord_block_bwd;
     f->chord_work = cuda_chord_work;
-    f->chord_block_fits = cs_by_room(be, fits<227>, fits<163>, fits<99>);
+    f->chord_block_fits = cs_by_shared_memory(be, fits<227>, fits<163>, fits<99>);
 }

@@ -103,10 +103,10 @@ static void cuda_seg_conv_dw(cs_backend *be, cs_seg seg, cs_taps taps, cs_mat x,
 {
     cs_cuda *cu = cs_cuda_of(be);
     const cs_conv_job q = { seg, taps, false, x, dw, cs_mat(), dy, 0 };
-    int64_t n_chunk = seg.rows / 1024, room = (int64_t)cu->n_scratch / (dw.r * dw.c + 1);
+    int64_t n_chunk = seg.rows / 1024, n_fit = (int64_t)cu->n_scratch / (dw.r * dw.c + 1);
 
     n_chunk = n_chunk > 64 ? 64 : n_chunk;
-    n_chunk = n_chunk > room ? room : n_chunk;
+    n_chunk = n_chunk > n_fit ? n_fit : n_chunk;
     n_chunk = n_chunk < 1 ? 1 : n_chunk;
     double *part = n_chunk > 1 ? cu->scratch : NULL;
     if (seg.rows <= 0 || dw.r * dw.c == 0 || cs_cuda_conv_dw_mma(be, q))

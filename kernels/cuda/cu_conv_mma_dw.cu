@@ -158,14 +158,14 @@ template <class IN> static bool run(cs_backend *be, const cs_conv_job &q)
     cs_cuda *cu = cs_cuda_of(be);
     const int32_t n_i = (int32_t)cs_div_up(q.x.c, COLS_X), n_j = (int32_t)cs_div_up(q.y.c, COLS_DY);
     const int64_t n_tile = (int64_t)q.taps.n * n_i * n_j;
-    const int64_t room = (int64_t)(cu->n_scratch * sizeof *cu->scratch / sizeof(float)) / TILE;
+    const int64_t n_fit = (int64_t)(cu->n_scratch * sizeof *cu->scratch / sizeof(float)) / TILE;
     const int64_t least_rows = 128, most_chunks = 512;
     int64_t n_chunk = q.seg.rows / least_rows;
 
-    if (n_tile > room || q.seg.rows > INT32_MAX)
+    if (n_tile > n_fit || q.seg.rows > INT32_MAX)
         return false;
     n_chunk = n_chunk > most_chunks ? most_chunks : n_chunk;
-    n_chunk = n_chunk > room / n_tile ? room / n_tile : n_chunk;
+    n_chunk = n_chunk > n_fit / n_tile ? n_fit / n_tile : n_chunk;
     n_chunk = n_chunk < 1 ? 1 : n_chunk;
     /* Whole steps, so that only the last chunk has an incomplete one. */
     const int64_t chunk_rows = cs_div_up(cs_div_up(q.seg.rows, n_chunk), CS_STEP) * CS_STEP;

@@ -65,7 +65,7 @@ static int staging_fetch(cs_backend *be, int slot, void *pinned, const void *src
                                              cu->copies),
                  "fetch");
     cs_cuda_record_error(be, cudaStreamSynchronize(cu->copies), "fetch");
-    return cs_cuda_told(be);
+    return cs_cuda_error(be);
 }
 
 cudaError_t cs_cuda_staging_open(cs_backend *be)

@@ -123,10 +123,10 @@ static int cuda_sync(cs_backend *be)
     cs_cuda_here(be);
     if (!cs_cuda_spoils(be))
         cs_cuda_record_error(be, cudaStreamSynchronize(cu->stream), "sync");
-    return cs_cuda_told(be);
+    return cs_cuda_error(be);
 }
 
-int cs_cuda_told(cs_backend *be)
+int cs_cuda_error(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
     if (cu->error == cudaSuccess)
@@ -260,7 +260,7 @@ void cs_cuda_close(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
-    cs_cuda_reduce.leave(be);
+    cs_cuda_reduce.finalize(be);
     if (cu->handle)
         (void)cu->blas->destroy(cu->handle);
     (void)cudaFree(cu->scratch);

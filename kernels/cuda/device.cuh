@@ -80,8 +80,8 @@ void cs_cuda_after(cs_backend *be, const char *where);
  * caller reads or waits for the host, and must not go on */
 bool cs_cuda_spoils(cs_backend *be);
 
-/** cs_cuda_told - CS_OK, or CS_EDEVICE with a sentence about the error that was kept */
-int cs_cuda_told(cs_backend *be);
+/** cs_cuda_error - CS_OK, or CS_EDEVICE with a sentence about the error that was kept */
+int cs_cuda_error(cs_backend *be);
 
 /** cs_cuda_staging_open - streams and events of the staging slots, and their calls */
 cudaError_t cs_cuda_staging_open(cs_backend *be);

@@ -132,7 +132,7 @@ static int reduce_id(cs_backend *be, unsigned char *id)
     return CS_OK;
 }
 
-static void reduce_leave(cs_backend *be)
+static void reduce_finalize(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
     if (!cu->united)
@@ -165,7 +165,7 @@ static int reduce_join(cs_backend *be, const unsigned char *id, int rank, int n,
     int rc = e == CS_NCCL_OK || e == CS_NCCL_IN_PROGRESS ? wait_for(be, cu->united, false)
                                                          : fail_nccl(be, NULL, nccl);
     if (rc != CS_OK)
-        reduce_leave(be);
+        reduce_finalize(be);
     return rc;
 }
 
@@ -181,8 +181,8 @@ static int reduce_sum(cs_backend *be, cs_real *p, int64_t n)
     /* After another rank's failure the work on the stream never ends, so it must not be waited
      * for. */
     if (rc != CS_OK)
-        reduce_leave(be);
+        reduce_finalize(be);
     return rc == CS_OK ? be->op.sync(be) : rc;
 }
 
-const cs_reduce cs_cuda_reduce = { reduce_id, reduce_join, reduce_sum, reduce_leave };
+const cs_reduce cs_cuda_reduce = { reduce_id, reduce_join, reduce_sum, reduce_finalize };

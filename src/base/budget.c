@@ -23,7 +23,7 @@ static const double blend = 0.25;              /* weight of the interval since t
 /* Invariant: 0 <= n_inside <= n; worked is the integral of n_inside up to `since`. */
 struct cs_budget {
     pthread_mutex_t lock;
-    pthread_cond_t room;
+    pthread_cond_t freed;
     int n, n_inside;
     double worked, since;
     double asked, asked_worked;  /* time of the last cs_budget_share(), and `worked` then */
@@ -51,7 +51,7 @@ cs_budget *cs_budget_new(int n)
     b->n = n;
     b->since = b->asked = cs_now_s();
     CS_BUG(pthread_mutex_init(&b->lock, NULL) != 0);
-    CS_BUG(pthread_cond_init(&b->room, NULL) != 0);
+    CS_BUG(pthread_cond_init(&b->freed, NULL) != 0);
     return b;
 }
 
@@ -60,7 +60,7 @@ void cs_budget_free(cs_budget *b)
     if (b == NULL)
         return;
     CS_BUG(b->n_inside > 0);
-    CS_BUG(pthread_cond_destroy(&b->room) != 0);
+    CS_BUG(pthread_cond_destroy(&b->freed) != 0);
     CS_BUG(pthread_mutex_destroy(&b->lock) != 0);
     free(b);
 }
@@ -84,7 +84,7 @@ void cs_budget_enter(cs_budget *b)
     if (b->n_inside == b->n) {
         const double start = cs_now_s();
         while (b->n_inside == b->n)
-            CS_BUG(pthread_cond_wait(&b->room, &b->lock) != 0);
+            CS_BUG(pthread_cond_wait(&b->freed, &b->lock) != 0);
         waited_s += cs_now_s() - start;
     }
     (void)account(b);
@@ -102,7 +102,7 @@ cs_budget *cs_budget_leave(void)
     lock(b);
     (void)account(b);
     b->n_inside--;
-    CS_BUG(pthread_cond_signal(&b->room) != 0);
+    CS_BUG(pthread_cond_signal(&b->freed) != 0);
     unlock(b);
     mine = NULL;
     return b;

@@ -14,17 +14,17 @@
 
 enum { MESSAGE_BYTES = 2048 };
 
-static _Thread_local char kept[MESSAGE_BYTES];
+static _Thread_local char message[MESSAGE_BYTES];
 
 int cs_fail(int code, const char *fmt, ...)
 {
     int saved = errno;
 
     CS_BUG(code >= 0);
-    if (kept[0] == '\0') {
+    if (message[0] == '\0') {
         va_list ap;
         va_start(ap, fmt);
-        (void)vsnprintf(kept, sizeof kept, fmt, ap);
+        (void)vsnprintf(message, sizeof message, fmt, ap);
         va_end(ap);
     }
     errno = saved;
@@ -34,12 +34,12 @@ int cs_fail(int code, const char *fmt, ...)
 int cs_fail_also(int code, const char *fmt, ...)
 {
     const int saved = errno;
-    const size_t n = strlen(kept);
+    const size_t n = strlen(message);
     va_list ap;
 
     CS_BUG(code >= 0);
     va_start(ap, fmt);
-    (void)vsnprintf(kept + n, sizeof kept - n, fmt + (n > 0 ? 0 : strspn(fmt, "; ")), ap);
+    (void)vsnprintf(message + n, sizeof message - n, fmt + (n > 0 ? 0 : strspn(fmt, "; ")), ap);
     va_end(ap);
     errno = saved;
     return code;
@@ -47,12 +47,12 @@ int cs_fail_also(int code, const char *fmt, ...)
 
 const char *cs_error_message(void)
 {
-    return kept;
+    return message;
 }
 
 void cs_error_clear(void)
 {
-    kept[0] = '\0';
+    message[0] = '\0';
 }
 
 const char *cs_error_name(int code)

@@ -146,7 +146,7 @@ static int create_temp(cs_outfile *f)
     return CS_OK;
 }
 
-static int open_aside(cs_outfile *f, const char *holds, bool exists, mode_t mode)
+static int open_temp(cs_outfile *f, const char *holds, bool exists, mode_t mode)
 {
     int rc = CS_OK;
 
@@ -177,9 +177,9 @@ static int open_any(cs_outfile *f, const char *holds)
         f->fd = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
     } else if (stat(f->name, &st) != 0) {
         if (errno == ENOENT)
-            return open_aside(f, holds, false, 0);
+            return open_temp(f, holds, false, 0);
     } else if (S_ISREG(st.st_mode)) {
-        return open_aside(f, holds, true, st.st_mode);
+        return open_temp(f, holds, true, st.st_mode);
     } else if (S_ISDIR(st.st_mode)) {
         errno = EISDIR;
     } else {
@@ -401,7 +401,7 @@ static int write_all(cs_outfile *f, const char *p, size_t n_bytes)
     while (n_bytes > 0 && f->failed == CS_OK) {
         /* Maximum bytes per write without blocking unaware of signals. */
         const size_t most = f->waits && n_bytes > PIPE_BUF ? PIPE_BUF : n_bytes;
-        if (f->waits && (f->failed = cs_signal_wait_room(f->fd)) != CS_OK)
+        if (f->waits && (f->failed = cs_signal_wait_writable(f->fd)) != CS_OK)
             break;
         ssize_t n = write(f->fd, p, most);
         if (n >= 0) {

@@ -108,8 +108,8 @@ int cs_signal_caught(void);
  * the pipe that receives its bytes, or -1. CS_OK; CS_ECANCEL on a signal, or if the reader of `to`
  * has closed it */
 int cs_signal_wait(int from, int to) CS_MUST_CHECK;
-/** cs_signal_wait_room - wait until PIPE_BUF bytes can be written to a pipe or socket, or its
+/** cs_signal_wait_writable - wait until PIPE_BUF bytes can be written to a pipe or socket, or its
  * reader has closed it. CS_OK; CS_ECANCEL on a signal */
-int cs_signal_wait_room(int to) CS_MUST_CHECK;
+int cs_signal_wait_writable(int to) CS_MUST_CHECK;
 
 #endif

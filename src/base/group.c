@@ -140,8 +140,8 @@ void cs_group_hang_up(int fd, const char *why)
     memcpy(text, &h, sizeof h);
     memcpy(text + sizeof h, why, n);
     /* It fits unless a long message is unread; the wait for a slow reader is short. */
-    struct pollfd room = { .fd = fd, .events = POLLOUT };
-    (void)poll(&room, 1, LAST_S * 1000);
+    struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+    (void)poll(&pfd, 1, LAST_S * 1000);
     (void)send(fd, text, sizeof h + n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

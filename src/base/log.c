@@ -60,23 +60,23 @@ static bool in_colour(void)
 
 static void log_append(struct line *l, const char *s)
 {
-    size_t n = strlen(s), room = sizeof l->text - 1 - l->n;
+    size_t n = strlen(s), space = sizeof l->text - 1 - l->n;
 
-    if (n > room)
-        n = room;
+    if (n > space)
+        n = space;
     memcpy(l->text + l->n, s, n);
     l->n += n;
 }
 
 static void append_format(struct line *l, const char *fmt, va_list ap)
 {
-    size_t room = sizeof l->text - 1 - l->n, start = l->n;
-    int n = vsnprintf(l->text + l->n, room, fmt, ap);
+    size_t space = sizeof l->text - 1 - l->n, start = l->n;
+    int n = vsnprintf(l->text + l->n, space, fmt, ap);
 
     if (n < 0)
         return;
-    if ((size_t)n >= room) {
-        l->n += room - 1;
+    if ((size_t)n >= space) {
+        l->n += space - 1;
         memcpy(l->text + l->n - 3, "...", 3);
     } else {
         l->n += (size_t)n;
@@ -145,7 +145,7 @@ void cs_warn(const char *fmt, ...)
 void cs_warn_once(const char *fmt, ...)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct { char **v; size_t n; } told;
+    static struct { char **v; size_t n; } seen;
     const int saved = errno;
     char text[LINE_BYTES];
     size_t i = 0;
@@ -155,11 +155,11 @@ void cs_warn_once(const char *fmt, ...)
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     CS_BUG(pthread_mutex_lock(&lock) != 0);
-    while (i < told.n && strcmp(told.v[i], text) != 0)
+    while (i < seen.n && strcmp(seen.v[i], text) != 0)
         i++;
-    if (i == told.n) {
-        told.v = cs_xrealloc(told.v, (told.n + 1) * sizeof *told.v);
-        told.v[told.n++] = cs_xstrdup(text);
+    if (i == seen.n) {
+        seen.v = cs_xrealloc(seen.v, (seen.n + 1) * sizeof *seen.v);
+        seen.v[seen.n++] = cs_xstrdup(text);
         cs_warn("%s", text);
     }
     CS_BUG(pthread_mutex_unlock(&lock) != 0);

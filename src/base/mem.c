@@ -131,17 +131,17 @@ int cs_grow(void **p, size_t *cap, size_t need, size_t size)
 
 enum { KEPT_MIN_LOG2 = 14, KEPT_MAX_LOG2 = 23, STEPS = 4,
        N_SIZE = STEPS * (KEPT_MAX_LOG2 - KEPT_MIN_LOG2) + 1,
-       KEPT_BYTES = 64 << 20 };
+       CACHED_BYTES = 64 << 20 };
 
 /* Header of every block: its size and, while cached, the next one in the list. */
-struct kept {
+struct cached {
     alignas(ALIGN) size_t n_bytes;             /* 0: malloc's own size, never cached */
-    struct kept *next;
+    struct cached *next;
 };
 
-static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct kept *kept[N_SIZE];
-static size_t kept_bytes;
+static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cached *cached[N_SIZE];
+static size_t cached_bytes;
 
 static size_t size_at(int i)
 {
@@ -160,33 +160,33 @@ static int size_for(size_t n_bytes)
     return i;
 }
 
-static struct kept *take_kept(int i)
+static struct cached *take_cached(int i)
 {
-    CS_BUG(pthread_mutex_lock(&kept_lock) != 0);
-    struct kept *k = kept[i];
+    CS_BUG(pthread_mutex_lock(&cache_lock) != 0);
+    struct cached *k = cached[i];
     if (k != NULL) {
-        kept[i] = k->next;
-        kept_bytes -= k->n_bytes;
+        cached[i] = k->next;
+        cached_bytes -= k->n_bytes;
     }
-    CS_BUG(pthread_mutex_unlock(&kept_lock) != 0);
+    CS_BUG(pthread_mutex_unlock(&cache_lock) != 0);
     return k;
 }
 
 static void *block_take(size_t n_bytes)
 {
     int i;
-    struct kept *k = NULL;
+    struct cached *k = NULL;
 
     if (n_bytes > PTRDIFF_MAX - sizeof *k)
         return NULL;
     n_bytes += sizeof *k;
     i = size_for(n_bytes);
     if (i < N_SIZE)
-        k = take_kept(i);
+        k = take_cached(i);
     if (k == NULL) {
         if ((k = malloc(i < N_SIZE ? size_at(i) : n_bytes)) == NULL)
             return NULL;
-        *k = (struct kept){ .n_bytes = i < N_SIZE ? size_at(i) : 0 };
+        *k = (struct cached){ .n_bytes = i < N_SIZE ? size_at(i) : 0 };
     }
     return k + 1;
 }
@@ -202,18 +202,18 @@ void *cs_block_alloc(size_t n, size_t size)
 
 void cs_block_free(void *p)
 {
-    struct kept *k = p == NULL ? NULL : (struct kept *)p - 1;
+    struct cached *k = p == NULL ? NULL : (struct cached *)p - 1;
 
     if (!KEEP_NONE && k != NULL && k->n_bytes > 0) {
-        CS_BUG(pthread_mutex_lock(&kept_lock) != 0);
-        if (k->n_bytes <= KEPT_BYTES - kept_bytes) {
+        CS_BUG(pthread_mutex_lock(&cache_lock) != 0);
+        if (k->n_bytes <= CACHED_BYTES - cached_bytes) {
             const int i = size_for(k->n_bytes);
-            k->next = kept[i];
-            kept[i] = k;
-            kept_bytes += k->n_bytes;
+            k->next = cached[i];
+            cached[i] = k;
+            cached_bytes += k->n_bytes;
             k = NULL;
         }
-        CS_BUG(pthread_mutex_unlock(&kept_lock) != 0);
+        CS_BUG(pthread_mutex_unlock(&cache_lock) != 0);
     }
     free(k);
 }

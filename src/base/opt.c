@@ -363,7 +363,7 @@ static struct found find_letter(const cs_optset *set, char letter)
 static int unknown_option(const cs_optset *set, const char *shown)
 {
     char name[NAME_BYTES];
-    cs_suggest near = cs_suggest_begin(shown);
+    cs_suggest suggest = cs_suggest_begin(shown);
 
     for (; set->opt != NULL; set++)
         for (const cs_opt *o = set->opt; o->type != CS_OPT_END; o++) {
@@ -371,10 +371,10 @@ static int unknown_option(const cs_optset *set, const char *shown)
                 continue;
             (void)snprintf(name, sizeof name, "--%s%s%s", set->prefix ? set->prefix : "",
                            set->prefix ? "." : "", o->name);
-            cs_suggest_try(&near, name);
+            cs_suggest_try(&suggest, name);
         }
     return cs_fail(CS_EUSAGE, "unknown option '%s'; %s--help lists them", shown,
-                   cs_suggest_hint(&near));
+                   cs_suggest_hint(&suggest));
 }
 
 /* The remaining words. */

@@ -128,7 +128,7 @@ static int put_bytes(cs_out_filter *f, const char *p, size_t n)
     if (!f->gz)
         return f->sink(f->to, p, n);
     while (n > 0) {
-        const size_t room = CS_OUT_BLOCK - f->n_text, k = n < room ? n : room;
+        const size_t space = CS_OUT_BLOCK - f->n_text, k = n < space ? n : space;
         memcpy(f->text + f->n_text, p, k);
         f->n_text += k;
         p += k;

@@ -15,13 +15,13 @@
 
 #include "base/mem.h"
 
-struct claim {
+struct path_use {
     dev_t dev;
     ino_t ino;
     char *name;
 };
 
-static struct claims { struct claim *v; size_t n, cap; } inputs, outputs;
+static struct path_uses { struct path_use *v; size_t n, cap; } inputs, outputs;
 
 static bool is_standard(const char *path)
 {
@@ -44,10 +44,10 @@ static bool find_file(const char *path, bool output, struct stat *st)
 /* Against those of the other kind. */
 static int check(const char *name, const struct stat *st, bool output)
 {
-    const struct claims *other = output ? &inputs : &outputs;
+    const struct path_uses *other = output ? &inputs : &outputs;
 
     for (size_t i = 0; i < other->n; i++) {
-        const struct claim *c = &other->v[i];
+        const struct path_use *c = &other->v[i];
         if (c->dev != st->st_dev || c->ino != st->st_ino)
             continue;
         return cs_fail(CS_EUSAGE, "output '%s' is the same file as input '%s'; choose another "
@@ -57,30 +57,30 @@ static int check(const char *name, const struct stat *st, bool output)
     return CS_OK;
 }
 
-static int claim(const char *path, bool output)
+static int add_path(const char *path, bool output)
 {
     int rc = CS_OK;
     struct stat st;
-    struct claims *own = output ? &outputs : &inputs;
+    struct path_uses *own = output ? &outputs : &inputs;
     const char *name = name_of(path, output);
 
     if (!find_file(path, output, &st))
         return CS_OK;
     CS_TRY(check(name, &st, output));
     CS_TRY(cs_grow((void **)&own->v, &own->cap, own->n + 1, sizeof *own->v));
-    own->v[own->n++] = (struct claim){ st.st_dev, st.st_ino, cs_xstrdup(name) };
+    own->v[own->n++] = (struct path_use){ st.st_dev, st.st_ino, cs_xstrdup(name) };
 out:
     return rc;
 }
 
 int cs_paths_add_input(const char *path)
 {
-    return claim(path, false);
+    return add_path(path, false);
 }
 
 int cs_paths_add_output(const char *path)
 {
-    return claim(path, true);
+    return add_path(path, true);
 }
 
 int cs_paths_check_output(const char *path)

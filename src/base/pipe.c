@@ -32,7 +32,7 @@ struct named_queue {
     cs_queue *queue;
 };
 
-struct kept {
+struct released {
     void *item;
     void (*drop)(void *item);
 };
@@ -53,8 +53,8 @@ struct cs_pipe {
     pthread_cond_t ended, zero;
     struct named_queue *queue;
     size_t n_queue, cap_queue;
-    struct kept *kept;
-    size_t n_kept, cap_kept;
+    struct released *released;
+    size_t n_released, cap_released;
     struct worker *worker;
     cs_budget *budget;           /* or NULL */
     int n_worker, n_running;
@@ -108,20 +108,20 @@ void cs_pipe_free(cs_pipe *p)
     CS_BUG(p->n_running > 0);
     for (size_t i = 0; i < p->n_queue; i++)
         cs_queue_free(p->queue[i].queue);
-    for (size_t i = 0; i < p->n_kept; i++)
-        p->kept[i].drop(p->kept[i].item);
+    for (size_t i = 0; i < p->n_released; i++)
+        p->released[i].drop(p->released[i].item);
     CS_BUG(pthread_cond_destroy(&p->zero) != 0);
     CS_BUG(pthread_cond_destroy(&p->ended) != 0);
     CS_BUG(pthread_mutex_destroy(&p->lock) != 0);
     cs_budget_free(p->budget);
     free(p->queue);
-    free(p->kept);
+    free(p->released);
     free(p->worker);
     free(p);
 }
 
 /* A few rows at most, so cs_xmalloc() suffices. */
-static void *room_for_one(void *rows, size_t n, size_t *cap, size_t size)
+static void *space_for_one(void *rows, size_t n, size_t *cap, size_t size)
 {
     if (n < *cap)
         return rows;
@@ -134,7 +134,7 @@ cs_queue *cs_pipe_queue(cs_pipe *p, const char *name, int cap, size_t cap_bytes,
 {
     cs_queue *q = cs_queue_new(cap, cap_bytes, bytes, drop);
 
-    p->queue = room_for_one(p->queue, p->n_queue, &p->cap_queue, sizeof *p->queue);
+    p->queue = space_for_one(p->queue, p->n_queue, &p->cap_queue, sizeof *p->queue);
     p->queue[p->n_queue++] = (struct named_queue){ name, q };
     return q;
 }
@@ -142,8 +142,8 @@ cs_queue *cs_pipe_queue(cs_pipe *p, const char *name, int cap, size_t cap_bytes,
 void cs_pipe_keep(cs_pipe *p, void *item, void (*drop)(void *item))
 {
     lock(p);
-    p->kept = room_for_one(p->kept, p->n_kept, &p->cap_kept, sizeof *p->kept);
-    p->kept[p->n_kept++] = (struct kept){ item, drop };
+    p->released = space_for_one(p->released, p->n_released, &p->cap_released, sizeof *p->released);
+    p->released[p->n_released++] = (struct released){ item, drop };
     unlock(p);
 }
 
@@ -249,7 +249,7 @@ static int start_all(cs_pipe *p, const cs_stage *stage, int n)
 
 static void wait_all(cs_pipe *p)
 {
-    bool told = false;
+    bool warned = false;
 
     lock(p);
     while (p->n_running > 0) {
@@ -259,10 +259,10 @@ static void wait_all(cs_pipe *p)
         t.tv_sec += t.tv_nsec / 1000000000;
         t.tv_nsec %= 1000000000;
         (void)pthread_cond_timedwait(&p->ended, &p->lock, &t);
-        if (cs_signal_caught() != 0 && !told) {
+        if (cs_signal_caught() != 0 && !warned) {
             unlock(p);
             cs_pipe_cancel(p);
-            told = true;
+            warned = true;
             lock(p);
         }
     }

@@ -68,7 +68,7 @@ cs_queue *cs_queue_new(int cap, size_t cap_bytes, size_t (*bytes)(const void *it
     return q;
 }
 
-static bool has_room(const cs_queue *q, size_t n_bytes)
+static bool has_space(const cs_queue *q, size_t n_bytes)
 {
     if (q->n == q->cap)
         return false;
@@ -83,10 +83,10 @@ int cs_queue_push(cs_queue *q, void *item)
     cs_budget *budget = NULL;
 
     lock(q);
-    if (!q->cancelled && !has_room(q, n_bytes)) {
+    if (!q->cancelled && !has_space(q, n_bytes)) {
         double start = cs_now_s();
         budget = cs_budget_leave();
-        while (!q->cancelled && !has_room(q, n_bytes))
+        while (!q->cancelled && !has_space(q, n_bytes))
             CS_BUG(pthread_cond_wait(&q->not_full, &q->lock) != 0);
         double s = cs_now_s() - start;
         q->stat.n_full++;

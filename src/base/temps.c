@@ -27,7 +27,7 @@ enum { MAX_TEMPS = 64 };
 static _Atomic(char *) temps[MAX_TEMPS];
 static atomic_int caught;
 static pid_t owner;
-static int told_by = -1, tell_by = -1;      /* the ends of a pipe, which holds a byte after a
+static int wake_read = -1, wake_write = -1; /* the ends of a pipe, which holds a byte after a
                                              * signal */
 
 static void remove_temps(bool may_free)
@@ -55,7 +55,7 @@ static void on_signal(int sig)
 
     if (atomic_compare_exchange_strong(&caught, &none, sig)) {
         const int saved = errno;
-        const ssize_t n = write(tell_by, "", 1);
+        const ssize_t n = write(wake_write, "", 1);
         (void)n;                 /* without the pipe, waits are as long as they are */
         errno = saved;
         return;
@@ -83,9 +83,9 @@ void cs_signal_init(void)
     int end[2];
 
     owner = getpid();
-    if (told_by < 0 && pipe2(end, O_CLOEXEC) == 0) {
-        told_by = end[0];
-        tell_by = end[1];
+    if (wake_read < 0 && pipe2(end, O_CLOEXEC) == 0) {
+        wake_read = end[0];
+        wake_write = end[1];
     }
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
@@ -104,16 +104,16 @@ int cs_signal_caught(void)
 int cs_signal_wait(int from, int to)
 {
     struct pollfd on[] = { { .fd = from, .events = POLLIN }, { .fd = to },
-                           { .fd = told_by, .events = POLLIN } };
+                           { .fd = wake_read, .events = POLLIN } };
 
     while (poll(on, sizeof on / sizeof *on, -1) < 0)
         CS_BUG(errno != EINTR && errno != EAGAIN && errno != ENOMEM);
     return on[1].revents == 0 && on[2].revents == 0 ? CS_OK : CS_ECANCEL;
 }
 
-int cs_signal_wait_room(int to)
+int cs_signal_wait_writable(int to)
 {
-    struct pollfd on[] = { { .fd = to, .events = POLLOUT }, { .fd = told_by, .events = POLLIN } };
+    struct pollfd on[] = { { .fd = to, .events = POLLOUT }, { .fd = wake_read, .events = POLLIN } };
 
     while (poll(on, sizeof on / sizeof *on, -1) < 0)
         CS_BUG(errno != EINTR && errno != EAGAIN && errno != ENOMEM);

@@ -411,14 +411,14 @@ static int course(struct page *p)
 {
     static const char *const name[] = { "model", "bag of words", "regression on 5-mers" };
     int rc = CS_OK, n_line = 0;
-    const size_t room = p->r->course != NULL ? strlen(p->r->course) / 2 + 1 : 0;
+    const size_t cap = p->r->course != NULL ? strlen(p->r->course) / 2 + 1 : 0;
     const double base[] = { 0, p->r->bag, p->r->regression };
     double flat[3][2], ends[] = { 0, 1 };
     cs_html_line line[3];
 
-    if (room == 0)
+    if (cap == 0)
         return CS_OK;
-    double *x = cs_xcalloc(2 * room, sizeof *x), *y = x + room;
+    double *x = cs_xcalloc(2 * cap, sizeof *x), *y = x + cap;
     const int n = read_course(p->r->course, y);
     if (n == 0)                  /* trained without validation */
         goto out;

@@ -140,7 +140,7 @@ out:
 }
 
 /* With many classes only pairs that occur, since tables grow with their square. */
-static bool told(const cs_metrics *f, int32_t truth, int32_t call)
+static bool is_shown(const cs_metrics *f, int32_t truth, int32_t call)
 {
     return f->n_class <= MANY_CLASSES || f->confusion[truth * f->n_class + call] > 0;
 }
@@ -164,7 +164,7 @@ static int class_rows(struct sink *s, const struct part *p, int32_t c)
         CS_TRY(put_real(s, p, label[c].name, "error", share_of(k->n_wrong, k->n_as)));
     }
     for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
-        if (told(f, c, k))
+        if (is_shown(f, c, k))
             CS_TRY(put_count(s, p, label[c].name, "called:", label[k].name,
                              f->confusion[c * f->n_class + k]));
 out:
@@ -263,7 +263,7 @@ static json_t *class_json(const struct sink *s, const struct part *p, int32_t c)
         json_object_set_new(o, "error", real_json(share_of(k->n_wrong, k->n_as)));
     }
     for (int32_t k = 0; f->confusion != NULL && k < f->n_class; k++)
-        if (told(f, c, k))
+        if (is_shown(f, c, k))
             json_object_set_new(called, label[k].name,
                                 json_integer(f->confusion[c * f->n_class + k]));
     if (called != NULL)

@@ -83,7 +83,7 @@ static int32_t best(const float *p, int32_t n)
 static void value_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tolerance,
                           cs_metrics *f)
 {
-    int64_t n = 0, near = 0;
+    int64_t n = 0, n_close = 0;
     double square = 0, absolute = 0;
 
     for (int64_t i = 0; i < s->n; i++) {
@@ -95,14 +95,14 @@ static void value_metrics(const cs_scores *s, int64_t lo, int64_t hi, double tol
             if (isnan(e))
                 continue;
             n++;
-            near += fabs(e) < tolerance;
+            n_close += fabs(e) < tolerance;
             square += e * e;
             absolute += fabs(e);
         }
     }
     f->loss = square / (double)n;
     f->mae = absolute / (double)n;
-    f->within = (double)near / (double)n;
+    f->within = (double)n_close / (double)n;
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */

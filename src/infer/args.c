@@ -423,13 +423,13 @@ out:
 
 int cs_model_label_of(const cs_model *m, const char *name, int32_t *no)
 {
-    cs_suggest near = cs_suggest_begin(name);
+    cs_suggest suggest = cs_suggest_begin(name);
 
     for (*no = 0; *no < m->n_label; ++*no) {
         if (strcmp(m->label[*no].name, name) == 0)
             return CS_OK;
-        cs_suggest_try(&near, m->label[*no].name);
+        cs_suggest_try(&suggest, m->label[*no].name);
     }
     return cs_fail(CS_EUSAGE, "the model has no label '%s'; %s'chordseq model show' lists them",
-                   name, cs_suggest_hint(&near));
+                   name, cs_suggest_hint(&suggest));
 }

@@ -162,7 +162,7 @@ bool cs_policy_taxa(const cs_call_args *calls, const cs_model *m)
 }
 
 /* "archaea from 1000 bases on, plasmid never": classes that are not called at every length. */
-static void tell_limits(const cs_policy *p, double max_error)
+static void log_limits(const cs_policy *p, double max_error)
 {
     const cs_calibration *c = &p->model->calibration;
     char text[1024] = "";
@@ -206,7 +206,7 @@ static void set_least(cs_policy *p, double max_error, bool counted)
         cs_warn("in %d of %d length ranges no call reaches --max-error %g; all records there "
                 "stay unclassified", n_never, c->n, max_error);
     if (counted)
-        tell_limits(p, max_error);
+        log_limits(p, max_error);
 }
 
 /* --max-error, or what the model states unless --min-prob was given. */

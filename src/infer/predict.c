@@ -166,7 +166,7 @@ static int by_fallback(cs_infer_stage *s, const cs_batch *b)
     return rc;
 }
 
-static int without_room(cs_infer_stage *s, cs_session *by, const cs_batch *b)
+static int without_memory(cs_infer_stage *s, cs_session *by, const cs_batch *b)
 {
     if (b->n_rec > 1 && s->limit && is_above(s->limit, b)) {
         cs_error_clear();
@@ -188,7 +188,7 @@ int cs_batch_predict(cs_infer_stage *s, cs_session *by, const cs_batch *b)
     deliver(s, b);
     return CS_OK;
 out:
-    return rc == CS_EMEM ? without_room(s, by, b) : annotate_error(s, by, b, rc);
+    return rc == CS_EMEM ? without_memory(s, by, b) : annotate_error(s, by, b, rc);
 }
 
 int cs_batch_start(cs_infer_stage *s, int slot, const cs_batch *b)

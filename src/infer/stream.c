@@ -76,7 +76,7 @@ struct stages {
     cs_read_stage     read;
     cs_tokenise_stage tokenise;
     cs_bucket_stage   bucket;
-    cs_workers          *crew;
+    cs_workers          *workers;
     cs_limit          limit;
     cs_write_stage    write;
 };
@@ -101,8 +101,9 @@ static int run_stages(cs_pipe *p, const cs_stream *s, struct stages *g)
         { "bucket",   cs_stage_bucket,   &g->bucket,   tok,    batch, flight },
     };
     int n = N_AHEAD;
-    for (int i = 0; i < g->crew->n; i++)
-        stage[n++] = (cs_stage){ "infer", cs_stage_infer, &g->crew->stage[i], batch, NULL, NULL };
+    for (int i = 0; i < g->workers->n; i++)
+        stage[n++] = (cs_stage){ "infer", cs_stage_infer, &g->workers->stage[i], batch, NULL,
+                                 NULL };
     stage[n++] = (cs_stage){ "write", cs_stage_write, &g->write, flight, NULL, NULL };
     return cs_pipe_run(p, stage, n);
 }
@@ -208,7 +209,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     *stat = (cs_stream_stat){ .batch_tokens = budget };
     cs_stream_own_next(s, &g.read.next, &g.read.source);
     int rc = cs_workers_new(p, s->model, s->policy, s->allow_nonfinite, s->n_thread, &g.limit,
-                         &g.crew);
+                         &g.workers);
     if (rc != CS_OK) {
         cs_pipe_free(p);
         return rc;
@@ -220,7 +221,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
     cs_progress_free(g.write.progress);
     *stat = (cs_stream_stat){
         .n_record = g.write.n_record, .n_base = g.write.n_base, .batch = g.bucket.stat,
-        .longest = g.tokenise.longest, .act_bytes = cs_workers_peak_bytes(g.crew),
+        .longest = g.tokenise.longest, .act_bytes = cs_workers_peak_bytes(g.workers),
         .wall_s = cs_now_s() - start, .batch_tokens = budget,
     };
     cs_pipe_summary(p, stat->times, sizeof stat->times);
@@ -230,7 +231,7 @@ int cs_stream_run(const cs_stream *s, cs_stream_stat *stat)
         report_memory(s, stat);
     }
     cs_pipe_free(p);
-    cs_workers_free(g.crew);
+    cs_workers_free(g.workers);
     return rc;
 }
 
@@ -238,14 +239,14 @@ void cs_stream_summary(const char *verb, const char *counts,
                        const cs_stream_stat *stat)
 {
     const cs_bucket_stat *b = &stat->batch;
-    const double room = (double)b->n_batch * (double)stat->batch_tokens;
+    const double capacity = (double)b->n_batch * (double)stat->batch_tokens;
     const double mbase = (double)stat->n_base * 1e-6;
 
     cs_note("%s %llu records (%s), %.6g Mbases in %.2f s (%.3g Mbases/s)", verb,
             (unsigned long long)stat->n_record, counts, mbase, stat->wall_s,
             stat->wall_s > 0 ? mbase / stat->wall_s : 0);
     cs_info("%llu batches, mean fill %.0f %%, closed by budget %llu, lag %llu, end %llu",
-            (unsigned long long)b->n_batch, room > 0 ? 100 * (double)b->n_tok / room : 0,
+            (unsigned long long)b->n_batch, capacity > 0 ? 100 * (double)b->n_tok / capacity : 0,
             (unsigned long long)b->n_close[CS_CLOSE_BUDGET],
             (unsigned long long)b->n_close[CS_CLOSE_LAG],
             (unsigned long long)b->n_close[CS_CLOSE_END]);

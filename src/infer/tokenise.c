@@ -24,7 +24,7 @@ void cs_chunk_free_ids(cs_chunk *c)
     c->views->n_id = 0;
 }
 
-static int tokenise_no_room(const cs_policy *p, const cs_chunk *c, const char *what, int64_t n)
+static int tokenise_no_memory(const cs_policy *p, const cs_chunk *c, const char *what, int64_t n)
 {
     return cs_fail(CS_EMEM, "out of memory for %lld %s of the records from '%s' to '%s'%s",
                    (long long)n, what, c->rec[0].name, c->rec[c->n - 1].name,
@@ -38,16 +38,16 @@ static int list_views(const cs_policy *p, cs_chunk *c)
     for (int i = 0; i < c->n; i++)
         n += cs_views_count(p, &c->rec[i]);
     if (n > INT_MAX / 2)
-        return tokenise_no_room(p, c, "windows", n);
+        return tokenise_no_memory(p, c, "windows", n);
     cs_views *v = c->views = cs_arena_alloc(c->mem, 1, sizeof *v);
     if (!v)
-        return tokenise_no_room(p, c, "windows", n);
+        return tokenise_no_memory(p, c, "windows", n);
     *v = (cs_views){ .n = (int32_t)n };
     v->prediction = cs_arena_alloc(c->mem, (size_t)c->n, sizeof *v->prediction);
     v->first = cs_arena_alloc(c->mem, (size_t)c->n + 1, sizeof *v->first);
     v->view = cs_arena_alloc(c->mem, (size_t)n, sizeof *v->view);
     if (!v->prediction || !v->first || !v->view)
-        return tokenise_no_room(p, c, "windows", n);
+        return tokenise_no_memory(p, c, "windows", n);
     memset(v->prediction, 0, (size_t)c->n * sizeof *v->prediction);
     v->first[0] = 0;
     for (int i = 0; i < c->n; i++) {
@@ -64,7 +64,7 @@ static int reserve_ids(const cs_policy *p, cs_chunk *c)
         c->views->n_id += c->views->view[k].tok.n;
     c->views->id = cs_block_alloc((size_t)c->views->n_id + 1, sizeof *c->views->id);
     if (!c->views->id)
-        return tokenise_no_room(p, c, "tokens", c->views->n_id);
+        return tokenise_no_memory(p, c, "tokens", c->views->n_id);
     int32_t *id = c->views->id;
     for (int32_t k = 0; p->model->tok && k < c->views->n; k++) {
         c->views->view[k].tok.id = id;
@@ -84,7 +84,7 @@ static int encode(const cs_policy *p, cs_chunk *c)
     }
     char *scratch = cs_block_alloc((size_t)most + 1, 1);
     if (!scratch)
-        return tokenise_no_room(p, c, "bytes to work with", most);
+        return tokenise_no_memory(p, c, "bytes to work with", most);
     for (int32_t k = 0; k < c->views->n; k++)
         cs_view_encode(p, &c->rec[c->views->view[k].rec], &c->views->view[k], scratch);
     cs_block_free(scratch);
@@ -119,7 +119,7 @@ static int reserve_outputs(const cs_policy *p, cs_chunk *c)
     }
     float *v = cs_arena_alloc(c->mem, (size_t)total + 1, sizeof *v);
     if (!v)
-        return tokenise_no_room(p, c, "values", total);
+        return tokenise_no_memory(p, c, "values", total);
     for (int i = 0; i < c->n; i++) {
         c->views->prediction[i].v = v;
         v += c->views->prediction[i].n * outputs_of(p, c, i);

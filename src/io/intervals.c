@@ -24,7 +24,7 @@ struct cs_intervals {
     cs_arena     *mem;           /* the names */
 };
 
-static int intervals_no_room(const cs_intervals *v)
+static int intervals_no_memory(const cs_intervals *v)
 {
     return cs_fail(CS_EMEM, "'%s': out of memory for %zu intervals", v->path, v->n_row);
 }
@@ -68,7 +68,7 @@ static int read_rows(cs_intervals *v, cs_regions *in, cs_classes *classes, bool 
             row.name = cs_arena_dup(v->mem, r.contig, strlen(r.contig));
         if (!row.name ||
             cs_grow((void **)&v->row, &v->cap, v->n_row + 1, sizeof *v->row) != CS_OK)
-            return intervals_no_room(v);
+            return intervals_no_memory(v);
         v->row[v->n_row++] = row;
     }
 out:
@@ -120,7 +120,7 @@ static int list_owners(cs_intervals *v)
     v->span = cs_alloc(v->n_row + 1, sizeof *v->span);
     v->owner = cs_alloc(v->n_row + 1, sizeof *v->owner);
     if (!v->span || !v->owner)
-        return intervals_no_room(v);
+        return intervals_no_memory(v);
     for (size_t i = 0; i < v->n_row; i++) {
         v->span[i] = v->row[i].span;
         if (i == 0 || strcmp(v->row[i].name, v->row[i - 1].name) != 0)
@@ -140,7 +140,7 @@ int cs_intervals_open(const char *path, cs_classes *classes, bool fixed, cs_inte
     v->path = path;
     v->mem = cs_arena_new();
     if (!v->mem) {
-        rc = intervals_no_room(v);
+        rc = intervals_no_memory(v);
         goto out;
     }
     CS_TRY(cs_regions_open(NULL, 0, path, &in));

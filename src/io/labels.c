@@ -246,7 +246,7 @@ const char *cs_labels_find(const cs_labels *l, const char *name, int i)
     return column(l, l->row[row].off, i);
 }
 
-void cs_labels_meet(cs_labels *l, const char *name)
+void cs_labels_mark(cs_labels *l, const char *name)
 {
     const int64_t row = l ? cs_names_find(&l->by_name, name) : -1;
 

@@ -198,9 +198,9 @@ static int gather_blocks(cs_source *s, size_t *used)
 {
     int n = 0;
     size_t out = 0, size, n_head;
-    const int64_t room = enter(s, cs_source_tell(s));
+    const int64_t limit = enter(s, cs_source_tell(s));
     *used = 0;
-    while (n < s->n_block && (int64_t)*used < room) {
+    while (n < s->n_block && (int64_t)*used < limit) {
         const unsigned char *p = s->raw + s->pos + *used;
         const size_t left = s->end - s->pos - *used;
         size = bgzf_size(p, left, &n_head);
@@ -359,8 +359,8 @@ int cs_source_fill(cs_source *s, const char **p, size_t *n)
         rc = fill_gzip(s, n);
         return *n ? CS_OK : cs_pump_interrupted(rc);
     }
-    const int64_t room = enter(s, (int64_t)htell(s->fp));
-    CS_TRY(read_raw(s, s->out, room < PIECE ? (size_t)room : s->out_cap, n));
+    const int64_t limit = enter(s, (int64_t)htell(s->fp));
+    CS_TRY(read_raw(s, s->out, limit < PIECE ? (size_t)limit : s->out_cap, n));
     if (*n == 0)
         rc = CS_EOF;
 out:

@@ -341,13 +341,13 @@ static int check_end(const cs_vcf *v)
                    "probably truncated", v->path, (unsigned long long)v->n_record);
 }
 
-static int grow_text(char **text, int *room, size_t need)
+static int grow_text(char **text, int *cap, size_t need)
 {
-    char *grown = need > INT_MAX ? NULL : *room < (int)need ? cs_realloc(*text, need, 1) : *text;
+    char *grown = need > INT_MAX ? NULL : *cap < (int)need ? cs_realloc(*text, need, 1) : *text;
 
     if (!grown)
         return CS_EMEM;
-    *room = *room < (int)need ? (int)need : *room;
+    *cap = *cap < (int)need ? (int)need : *cap;
     *text = grown;
     return CS_OK;
 }

@@ -145,7 +145,7 @@ static int split_put(struct split *w, struct part *p, const char *s, size_t n)
     if (!p->text)
         return cs_outfile_write(p->f, s, n);
     while (n > 0) {
-        const size_t room = BLOCK_BYTES - p->n, k = n < room ? n : room;
+        const size_t space = BLOCK_BYTES - p->n, k = n < space ? n : space;
         memcpy(p->text + p->n, s, k);
         p->n += k;
         s += k;

@@ -21,7 +21,7 @@ enum { BUF_BYTES = 1 << 16, MAX_OPEN = 200 };
 struct shard_file {
     char         *path;
     FILE         *f;             /* NULL while it is closed */
-    const json_t *told;
+    const json_t *record;
     int64_t       at;            /* bytes read */
     uLong         crc;
 };
@@ -138,7 +138,7 @@ static bool same_heads(const char *a, const char *b)
 static int take_head(struct joint *j, int i)
 {
     int rc = CS_OK;
-    const int64_t n = json_integer_value(json_object_get(j->in[i].told, "head"));
+    const int64_t n = json_integer_value(json_object_get(j->in[i].record, "head"));
     char *head = cs_alloc((size_t)n + 1, 1);
 
     if (!head)
@@ -167,11 +167,11 @@ static int find_files(struct joint *j)
 
     for (int i = 0; i < j->all->n; i++) {
         struct shard_file *s = &j->in[i];
-        s->told = cs_manifest_output(&j->all->m[i], j->option);
-        if (!s->told)
+        s->record = cs_manifest_output(&j->all->m[i], j->option);
+        if (!s->record)
             return cs_fail(CS_EUSAGE, "'%s' has no --%s; that shard was run without it",
                            j->all->m[i].path, j->option);
-        s->path = cs_manifest_find(&j->all->m[i], s->told, j->path);
+        s->path = cs_manifest_find(&j->all->m[i], s->record, j->path);
         s->crc = crc32(0, NULL, 0);
         CS_TRY(cs_paths_add_input(s->path));
     }
@@ -183,8 +183,8 @@ static int check_files(const struct joint *j)
 {
     for (int i = 0; i < j->all->n; i++) {
         const struct shard_file *s = &j->in[i];
-        if (json_integer_value(json_object_get(s->told, "crc32")) != (json_int_t)s->crc
-            || cs_file_size(s->path) != json_integer_value(json_object_get(s->told, "bytes")))
+        if (json_integer_value(json_object_get(s->record, "crc32")) != (json_int_t)s->crc
+            || cs_file_size(s->path) != json_integer_value(json_object_get(s->record, "bytes")))
             return changed(j, i);
     }
     return CS_OK;
@@ -199,7 +199,7 @@ static int join_pieces(struct joint *j)
     for (size_t p = 0; more; p++) {
         more = false;
         for (int i = 0; i < j->all->n; i++) {
-            const json_t *pieces = json_object_get(j->in[i].told, "pieces");
+            const json_t *pieces = json_object_get(j->in[i].record, "pieces");
             if (p >= json_array_size(pieces))
                 continue;
             CS_TRY(copy(j, i, json_integer_value(json_array_get(pieces, p))));

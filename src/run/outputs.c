@@ -232,12 +232,12 @@ bool cs_outputs_want_native(const cs_output_args *a)
     return false;
 }
 
-int cs_outputs_open(const cs_output_args *a, const cs_output_info *told, cs_outputs **out)
+int cs_outputs_open(const cs_output_args *a, const cs_output_info *given, cs_outputs **out)
 {
     int rc = CS_OK;
     const cs_writer *w;
     cs_outputs *s = cs_xcalloc(1, sizeof *s);
-    cs_output_info info = *told;
+    cs_output_info info = *given;
 
     info.sample = sample_of(a);
     info.resumes = a->resume;
@@ -246,7 +246,7 @@ int cs_outputs_open(const cs_output_args *a, const cs_output_info *told, cs_outp
             const char *path = resolved(a, i);
             if (!path || is_stdout(path) != first)
                 continue;
-            info.from = json_object_get(told->from, w->name);
+            info.from = json_object_get(given->from, w->name);
             info.cfg = a->cfg[i];
             CS_TRY(cs_output_open(w, path, &info, &s->o[s->n]));
             s->n++;

@@ -28,8 +28,8 @@ struct cs_bpe_corpus {
     int32_t        id_of[256];   /* of a symbol; -1: ends a stretch */
     int32_t       *cell;         /* [n] */
     size_t         n, cap;
-    char          *kept;         /* [n_sentence * sentence_max] or NULL */
-    int32_t       *n_kept;       /* [n_sentence] lengths */
+    char          *sample;       /* [n_sentence * sentence_max] or NULL */
+    int32_t       *n_sample;     /* [n_sentence] lengths */
     uint64_t       n_seen;       /* sentences so far */
 };
 
@@ -72,9 +72,9 @@ int cs_bpe_corpus_new(const cs_bpe_setting *s, cs_bpe_corpus **out)
         c->id_of[(unsigned char)c->symbols[i]] = N_SPECIAL + i;
     CS_TRY(check_setting(s, (int)strlen(c->symbols)));
     if (s->n_sentence > 0) {
-        c->kept = cs_alloc((size_t)s->n_sentence, (size_t)s->sentence_max);
-        c->n_kept = cs_alloc((size_t)s->n_sentence, sizeof *c->n_kept);
-        if (!c->kept || !c->n_kept) {
+        c->sample = cs_alloc((size_t)s->n_sentence, (size_t)s->sentence_max);
+        c->n_sample = cs_alloc((size_t)s->n_sentence, sizeof *c->n_sample);
+        if (!c->sample || !c->n_sample) {
             rc = cs_fail(CS_EMEM, "out of memory for %lld sentences of %lld symbols",
                          (long long)s->n_sentence, (long long)s->sentence_max);
             goto out;
@@ -93,8 +93,8 @@ void cs_bpe_corpus_free(cs_bpe_corpus *c)
     if (!c)
         return;
     free(c->cell);
-    free(c->kept);
-    free(c->n_kept);
+    free(c->sample);
+    free(c->n_sample);
     free(c);
 }
 
@@ -110,13 +110,13 @@ static int bpe_train_append(cs_bpe_corpus *c, const char *s, int64_t n)
 /* Algorithm R: sentence number k takes the place of a random one with probability n / (k + 1). */
 static void keep(cs_bpe_corpus *c, const char *s, int64_t n)
 {
-    const uint64_t room = (uint64_t)c->set.n_sentence, k = c->n_seen++;
-    const uint64_t at = k < room ? k : cs_rng_below(cs_rng_key(c->set.seed, STREAM_KEEP), k, k + 1);
+    const uint64_t most = (uint64_t)c->set.n_sentence, k = c->n_seen++;
+    const uint64_t at = k < most ? k : cs_rng_below(cs_rng_key(c->set.seed, STREAM_KEEP), k, k + 1);
 
-    if (at >= room)
+    if (at >= most)
         return;
-    memcpy(c->kept + at * (uint64_t)c->set.sentence_max, s, (size_t)n);
-    c->n_kept[at] = (int32_t)n;
+    memcpy(c->sample + at * (uint64_t)c->set.sentence_max, s, (size_t)n);
+    c->n_sample[at] = (int32_t)n;
 }
 
 static void sample(cs_bpe_corpus *c, const char *s, int64_t n)
@@ -140,7 +140,7 @@ int cs_bpe_corpus_add(cs_bpe_corpus *c, const char *s, int64_t n)
     for (int64_t i = 0, start = 0; rc == CS_OK && i <= n; i++) {
         if (i < n && c->id_of[(unsigned char)s[i]] >= 0)
             continue;
-        if (c->kept)
+        if (c->sample)
             sample(c, s + start, i - start);
         else if (i > start)
             rc = bpe_train_append(c, s + start, i - start);
@@ -151,8 +151,8 @@ int cs_bpe_corpus_add(cs_bpe_corpus *c, const char *s, int64_t n)
 
 static int64_t n_sentence(const cs_bpe_corpus *c)
 {
-    const uint64_t room = (uint64_t)c->set.n_sentence;
-    return (int64_t)(c->n_seen < room ? c->n_seen : room);
+    const uint64_t most = (uint64_t)c->set.n_sentence;
+    return (int64_t)(c->n_seen < most ? c->n_seen : most);
 }
 
 int64_t cs_bpe_corpus_size(const cs_bpe_corpus *c)
@@ -162,7 +162,7 @@ int64_t cs_bpe_corpus_size(const cs_bpe_corpus *c)
     for (size_t i = 0; i < c->n; i++)
         n += c->cell[i] >= 0;
     for (int64_t i = 0; i < n_sentence(c); i++)
-        n += c->n_kept[i];
+        n += c->n_sample[i];
     return n;
 }
 
@@ -447,9 +447,9 @@ static int bpe_train_begin(struct training *l)
     cs_bpe_corpus *c = l->c;
 
     for (int64_t i = 0; i < n_sentence(c); i++)
-        CS_TRY(bpe_train_append(c, c->kept + i * c->set.sentence_max, c->n_kept[i]));
-    free(c->kept);
-    c->kept = NULL;
+        CS_TRY(bpe_train_append(c, c->sample + i * c->set.sentence_max, c->n_sample[i]));
+    free(c->sample);
+    c->sample = NULL;
     c->n_seen = 0;
     l->b = cs_bpe_new((int32_t)c->set.n_vocab, (int32_t)c->set.n_vocab);
     l->after = cs_alloc(c->n, sizeof *l->after);

@@ -152,7 +152,7 @@ int cs_bag_regression(const cs_bag_spec *s, cs_train_state *st)
     return CS_OK;
 }
 
-void cs_bag_tell(const cs_train_state *st)
+void cs_bag_log(const cs_train_state *st)
 {
     if (isfinite(st->bag) && st->best_epoch == 0)
         cs_note("the network did not improve on the bag of words; wrote the bag of words as the "

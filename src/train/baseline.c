@@ -334,7 +334,7 @@ out:
     return rc == CS_EMEM ? cs_fail(rc, "out of memory for telling strands apart") : rc;
 }
 
-int cs_baseline_tell_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t seed)
+int cs_baseline_log_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t seed)
 {
     double share;
     const int rc = fit_strand(train, valid, seed, &share);

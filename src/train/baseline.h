@@ -25,7 +25,7 @@ int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const floa
                     uint64_t seed, cs_baseline *out) CS_MUST_CHECK;
 
 /**
- * cs_baseline_tell_strand - a note if all records are of one strand, as genes are
+ * cs_baseline_log_strand - a note if all records are of one strand, as genes are
  *
  * A logistic regression on differences between the frequencies of 5-mers and of their reverse
  * complements is fitted to tell training samples from their reverse complements, in about a second
@@ -33,7 +33,7 @@ int cs_baseline_fit(const cs_sampler *train, const cs_sampler *valid, const floa
  *
  * Returns  CS_OK, also with too few validation samples for a note; CS_EMEM
  */
-int cs_baseline_tell_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t seed)
+int cs_baseline_log_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t seed)
     CS_MUST_CHECK;
 
 #endif

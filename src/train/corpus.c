@@ -104,23 +104,23 @@ static uint64_t hash_name(const char *name)
     return h;
 }
 
-int cs_corpus_split(cs_corpus *c, cs_corpus *aside, const char *name, cs_stretch whole,
+int cs_corpus_split(cs_corpus *c, cs_corpus *held_out, const char *name, cs_stretch whole,
                     int64_t block, double frac)
 {
     int rc = CS_OK;
-    const uint64_t key = cs_rng_key(cs_rng_key(aside->seed, STREAM_BLOCK), hash_name(name));
+    const uint64_t key = cs_rng_key(cs_rng_key(held_out->seed, STREAM_BLOCK), hash_name(name));
     int64_t from = whole.from;
-    bool is_aside = false;
+    bool is_held_out = false;
 
     for (int64_t at = whole.from, b = 0; at < whole.to; at += block, b++) {
         const bool next = cs_rng_unit(key, (uint64_t)b) < frac;
-        if (next != is_aside && at > from) {
-            CS_TRY(cs_corpus_add(is_aside ? aside : c, whole.contig, from, at));
+        if (next != is_held_out && at > from) {
+            CS_TRY(cs_corpus_add(is_held_out ? held_out : c, whole.contig, from, at));
             from = at;
         }
-        is_aside = next;
+        is_held_out = next;
     }
-    rc = cs_corpus_add(is_aside ? aside : c, whole.contig, from, whole.to);
+    rc = cs_corpus_add(is_held_out ? held_out : c, whole.contig, from, whole.to);
 out:
     return rc;
 }

@@ -55,7 +55,7 @@ cs_window cs_corpus_window(const cs_corpus *c, uint64_t pass, int64_t j);
  * frac     share of the blocks for `aside`
  * Returns  CS_OK, CS_EMEM
  */
-int cs_corpus_split(cs_corpus *c, cs_corpus *aside, const char *name, cs_stretch whole,
+int cs_corpus_split(cs_corpus *c, cs_corpus *held_out, const char *name, cs_stretch whole,
                     int64_t block, double frac) CS_MUST_CHECK;
 
 #endif

@@ -114,7 +114,7 @@ static void dataset_append(cs_dataset *d, const cs_example *e)
     d->ex[d->n++] = *e;
 }
 
-static int dataset_no_room(const cs_dataset *d, const cs_record *r)
+static int dataset_no_memory(const cs_dataset *d, const cs_record *r)
 {
     return cs_fail(CS_EMEM, "out of memory for the sequences, at record '%s' after %lld bases; "
                    "training holds all sequences in memory", r->name, (long long)d->n_base);
@@ -126,10 +126,10 @@ int cs_dataset_add(cs_dataset *d, const cs_record *r, const float *target, const
     cs_example e;
 
     if (copy_record(d, r, group, &e) != CS_OK)
-        return dataset_no_room(d, r);
+        return dataset_no_memory(d, r);
     e.target = (const float *)(void *)cs_arena_dup(d->mem, target, n_bytes);
     if (e.target == NULL)
-        return dataset_no_room(d, r);
+        return dataset_no_memory(d, r);
     e.class_no = d->is_class ? (int32_t)target[0] : 0;
     dataset_append(d, &e);
     return CS_OK;
@@ -142,11 +142,11 @@ int cs_dataset_add_spans(cs_dataset *d, const cs_record *r, const cs_span *span,
 
     CS_BUG(d->n_target != CS_TARGET_TOKENS);
     if (copy_record(d, r, group, &e) != CS_OK)
-        return dataset_no_room(d, r);
+        return dataset_no_memory(d, r);
     e.span = (const cs_span *)(void *)cs_arena_dup(d->mem, span, (size_t)n_span * sizeof *span);
     e.n_span = n_span;
     if (e.span == NULL)
-        return dataset_no_room(d, r);
+        return dataset_no_memory(d, r);
     dataset_append(d, &e);
     return CS_OK;
 }
@@ -169,13 +169,13 @@ static int by_rank(const void *pa, const void *pb)
 
 struct split {
     double  frac;
-    double *total, *aside;       /* [n_class] bases */
+    double *total, *held_out;    /* [n_class] bases */
     double *group;               /* [n_class] bases of the present group */
 };
 
 static double distance(const struct split *s, int32_t c, double more)
 {
-    return s->total[c] > 0 ? fabs((s->aside[c] + more) / s->total[c] - s->frac) : 0;
+    return s->total[c] > 0 ? fabs((s->held_out[c] + more) / s->total[c] - s->frac) : 0;
 }
 
 /* Holds out the group place[0..n) if that brings the shares closer to the target. */
@@ -196,7 +196,7 @@ static void weigh_group(cs_dataset *d, struct split *s, const struct place *plac
     for (int64_t i = 0; i < n; i++)
         d->ex[place[i].example].part = CS_PART_VALID;
     for (int32_t c = 0; c < d->n_class; c++)
-        s->aside[c] += s->group[c];
+        s->held_out[c] += s->group[c];
 }
 
 static int64_t list_places(const cs_dataset *d, uint64_t seed, double *total, struct place *place)

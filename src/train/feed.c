@@ -76,10 +76,10 @@ static int label_tokens(cs_feed_work *w, const cs_dataset *d, const cs_pack *pac
                         const cs_sample *s, int64_t n)
 {
     const cs_example *e = &d->ex[s->example];
-    const size_t room = (size_t)n + 1;
+    const size_t cap = (size_t)n + 1;
 
-    if (cs_grow((void **)&w->label, &w->n_label, room, sizeof *w->label) != CS_OK ||
-        cs_grow((void **)&w->cell, &w->n_cell, room, sizeof *w->cell) != CS_OK)
+    if (cs_grow((void **)&w->label, &w->n_label, cap, sizeof *w->label) != CS_OK ||
+        cs_grow((void **)&w->cell, &w->n_cell, cap, sizeof *w->cell) != CS_OK)
         return CS_EMEM;
     if (pack->tok != NULL)
         pack->tok->cells(pack->tok_state, &w->seg, w->id, n, w->cell);

@@ -127,11 +127,11 @@ static int class_no(cs_labelled *l, const char *label, int *no)
     *no = cs_classes_find(&l->classes, label);
     if (*no >= 0)
         return CS_OK;
-    cs_suggest near = cs_suggest_begin(label);
+    cs_suggest suggest = cs_suggest_begin(label);
     for (int i = 0; i < l->classes.n; i++)
-        cs_suggest_try(&near, l->classes.name[i]);
+        cs_suggest_try(&suggest, l->classes.name[i]);
     return cs_fail(CS_EFORMAT, "label '%s' is not a class of the model; %s--label-map can map it "
-                   "to a class", label, cs_suggest_hint(&near));
+                   "to a class", label, cs_suggest_hint(&suggest));
 }
 
 /* CLASS=FILE: add the file to the inputs and store its class. */
@@ -525,8 +525,8 @@ static int add_record(cs_labelled *l, cs_dataset *d, const cs_record *r)
     cs_part part;
 
     l->n_read++;
-    cs_labels_meet(cs_labelled_table(l), r->name);
-    cs_labels_meet(l->split, r->name);
+    cs_labels_mark(cs_labelled_table(l), r->name);
+    cs_labels_mark(l->split, r->name);
     CS_TRY(fit(l, d, r));
     CS_TRY(find_part(l, r, &part));
     rc = l->interval != NULL ? find_spans(l, r, &span, &n_span)
@@ -593,7 +593,7 @@ out:
 enum { MANY_CLASSES = 1000 };
 
 /* A note only: the table may cover more than this training. */
-static void tell_unmet(const cs_labels *table, const char *path)
+static void warn_unmet(const cs_labels *table, const char *path)
 {
     const char *first;
     const int64_t n = cs_labels_unmet(table, &first);
@@ -606,8 +606,8 @@ static void tell_unmet(const cs_labels *table, const char *path)
 void cs_labelled_report(const cs_labelled *l)
 {
     cs_inputs_report(l->in);
-    tell_unmet(cs_labelled_table(l), l->args->labels);
-    tell_unmet(l->split, l->args->split);
+    warn_unmet(cs_labelled_table(l), l->args->labels);
+    warn_unmet(l->split, l->args->split);
     if (l->n_unlabelled > 0)
         cs_warn("%lld of %lld records have no label and were left out",
                 (long long)l->n_unlabelled, (long long)l->n_read);
@@ -632,7 +632,7 @@ void cs_labelled_advise_tree(const cs_labelled *l)
                 "ancestors", c->n);
 }
 
-static void tell_untrained(const cs_labelled *l, const cs_dataset *d)
+static void warn_untrained(const cs_labelled *l, const cs_dataset *d)
 {
     int32_t first;
     const int32_t n = cs_dataset_lacks(d, CS_PART_TRAIN, l->classes.n, &first);
@@ -643,7 +643,7 @@ static void tell_untrained(const cs_labelled *l, const cs_dataset *d)
 }
 
 /* Why the first of them has none, and the remedy. */
-static int tell_unvalidated(const cs_labelled *l, const cs_dataset *d)
+static int warn_unvalidated(const cs_labelled *l, const cs_dataset *d)
 {
     int rc = CS_OK;
     int32_t first;
@@ -695,9 +695,9 @@ int cs_labelled_check_split(const cs_labelled *l, const cs_dataset *d, bool want
 
     CS_TRY(check_key(l));
     if (d->is_class)
-        tell_untrained(l, d);
+        warn_untrained(l, d);
     if (d->is_class && wants_valid)
-        CS_TRY(tell_unvalidated(l, d));
+        CS_TRY(warn_unvalidated(l, d));
     cs_dataset_count(d, CS_PART_VALID, -1, &n, &n_base);
     if (n == 0)
         return CS_OK;

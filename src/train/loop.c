@@ -63,7 +63,7 @@ struct trainer {
     cs_step_log        *log;         /* NULL: none, or this is another rank */
     cs_running         *running;     /* NULL: no batch normalisation */
     int                 rank;
-    int32_t             kept;        /* of blocks: what has been told last */
+    int32_t             logged;      /* of blocks: what has been told last */
     bool                pause;       /* a rank asked to pause: the last step was the last of this
                                       * run */
 };
@@ -112,7 +112,7 @@ out:
 
 /* ---- a training batch ------------------------------------------------------------------------ */
 
-static int make_room(struct trainer *l, const cs_batch *b)
+static int grow_buffers(struct trainer *l, const cs_batch *b)
 {
     return cs_grow((void **)&l->output, &l->n_output, (size_t)cs_session_output_len(l->s, b),
                    sizeof *l->output);
@@ -191,20 +191,21 @@ out:
 }
 
 /* Logged for every smaller number of stored inputs. */
-static void tell_kept(struct trainer *l, const cs_batch *b)
+static void log_checkpoints(struct trainer *l, const cs_batch *b)
 {
     const int32_t keep = l->s->cx.keep;
 
-    if (keep == l->kept || (l->kept != CS_KEEP_ALL && (keep == CS_KEEP_ALL || keep > l->kept)))
+    if (keep == l->logged || (l->logged != CS_KEEP_ALL && (keep == CS_KEEP_ALL || keep >
+                                                           l->logged)))
         return;
-    l->kept = keep;
+    l->logged = keep;
     cs_info("a batch of %lld tokens: memory holds checkpoints of %s%d blocks; the rest is "
             "recomputed in the backward pass", (long long)b->n_tok,
             keep == CS_CHECKPOINT_INPUTS ? "up to " : "", keep);
 }
 
 /* Remedy for a batch out of memory; checkpoints are at their minimum already. */
-static int loop_no_room(const struct trainer *l, const cs_batch *b)
+static int loop_no_memory(const struct trainer *l, const cs_batch *b)
 {
     return cs_fail_also(CS_EMEM, "; %s, or use a machine with more memory",
                         b->n_rec > 1 ? "lower --batch-tokens" : l->o->shorter);
@@ -228,12 +229,12 @@ static int train_batch(struct trainer *l, const cs_feed_item *it)
     /* A step without samples has one empty batch. */
     if (b->n_rec == 0)
         return it->step_end ? finish_step(l) : CS_OK;
-    CS_TRY(make_room(l, b));
+    CS_TRY(grow_buffers(l, b));
     const double flop = l->s->cx.flop;
     rc = cs_session_forward_backward(l->s, b, &how, &loss, l->output);
     l->flop += (l->s->freeze_encoder ? 1 : BACKWARD) * (l->s->cx.flop - flop);
-    CS_TRY(rc == CS_EMEM ? loop_no_room(l, b) : rc);
-    tell_kept(l, b);
+    CS_TRY(rc == CS_EMEM ? loop_no_memory(l, b) : rc);
+    log_checkpoints(l, b);
     CS_TRY(cs_running_take(l->running, it->no));
     if (it->scale > 0)           /* else the step has no weight */
         l->sum.loss += loss / it->scale;
@@ -256,12 +257,12 @@ static int output(struct trainer *l, const cs_batch *b, int owner)
     int rc = CS_OK;
     const size_t n_bytes = (size_t)cs_session_output_len(l->s, b) * sizeof *l->output;
 
-    CS_TRY(make_room(l, b));
+    CS_TRY(grow_buffers(l, b));
     if (owner != l->rank)
         return cs_group_recv(l->o->group, owner, l->output, n_bytes);
     use_average(l, true);
     rc = cs_session_predict(l->s, b, l->output);
-    CS_TRY(rc == CS_EMEM ? loop_no_room(l, b) : rc);
+    CS_TRY(rc == CS_EMEM ? loop_no_memory(l, b) : rc);
     if (l->rank > 0)
         rc = cs_group_send(l->o->group, 0, l->output, n_bytes);
 out:
@@ -549,7 +550,7 @@ static int start(struct trainer *l, cs_feed *feed)
     feed->step = st->epoch_step;
     feed->n_epoch = o->n_epoch;
     feed->n_left = o->max_steps > 0 ? o->max_steps - st->step : INT64_MAX;
-    l->kept = o->keep;
+    l->logged = o->keep;
     l->work = l->m->be->op.alloc(l->m->be, sizeof *l->work);
     if (l->work == NULL)
         return cs_fail(CS_EMEM, "out of memory");

@@ -248,10 +248,10 @@ static int64_t model_factorize_count(const cs_model *m)
     return n;
 }
 
-static int write_sizes(cs_outfile *f, const cs_model *m, const cs_model *thin)
+static int write_sizes(cs_outfile *f, const cs_model *m, const cs_model *low_rank)
 {
     int rc = CS_OK;
-    const int64_t a = model_factorize_count(m), b = model_factorize_count(thin);
+    const int64_t a = model_factorize_count(m), b = model_factorize_count(low_rank);
     const double ratio = (double)b / (double)a;
 
     CS_TRY(cs_outfile_printf(f, "parameters\t%lld\t%lld\t%.6f\n", (long long)a, (long long)b,
@@ -262,7 +262,7 @@ out:
     return rc;
 }
 
-static int write_outputs(cs_outfile *f, cs_model *m, cs_model *thin)
+static int write_outputs(cs_outfile *f, cs_model *m, cs_model *low_rank)
 {
     int rc = CS_OK;
     cs_batch *b = NULL;
@@ -276,7 +276,7 @@ static int write_outputs(cs_outfile *f, cs_model *m, cs_model *thin)
     }
     CS_TRY(random_batch(m, &b));
     CS_TRY(time_predictions(m, b, old, &took[0]));
-    CS_TRY(time_predictions(thin, b, new, &took[1]));
+    CS_TRY(time_predictions(low_rank, b, new, &took[1]));
     for (int64_t i = 0; i < n; i++) {
         const double d = (double)new[i] - (double)old[i];
         difference += d * d;
@@ -293,14 +293,14 @@ out:
     return rc;
 }
 
-static int model_factorize_report(cs_outfile *f, cs_model *m, cs_model *thin,
+static int model_factorize_report(cs_outfile *f, cs_model *m, cs_model *low_rank,
                                   const cs_low_rank_list *list)
 {
     int rc = CS_OK;
 
     CS_TRY(write_layers(f, list));
-    CS_TRY(write_sizes(f, m, thin));
-    rc = write_outputs(f, m, thin);
+    CS_TRY(write_sizes(f, m, low_rank));
+    rc = write_outputs(f, m, low_rank);
 out:
     return rc;
 }
@@ -321,7 +321,7 @@ int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *in
     int rc = CS_OK;
     cs_low_rank_rule rule;
     cs_low_rank_list list = { .v = NULL };
-    cs_model *thin = NULL;
+    cs_model *low_rank = NULL;
     cs_outfile *f = NULL, *to = NULL;
     double v[2];
     bool evaluates;
@@ -331,11 +331,11 @@ int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *in
     CS_TRY(cs_outputs_apart((const char *const[]){ "-", a->output }, 2));
     if (a->output)
         CS_TRY(cs_outfile_open_as(a->output, NULL, CS_OUT_BINARY, &to));
-    CS_TRY(cs_model_low_rank(m, &rule, &thin, &list));
+    CS_TRY(cs_model_low_rank(m, &rule, &low_rank, &list));
     CS_TRY(cs_outfile_open("-", &f));
-    CS_TRY(model_factorize_report(f, m, thin, &list));
+    CS_TRY(model_factorize_report(f, m, low_rank, &list));
     if (evaluates) {
-        CS_TRY(evaluate(m, thin, input, label, v));
+        CS_TRY(evaluate(m, low_rank, input, label, v));
         CS_TRY(cs_outfile_printf(f, "%s\t%.6f\t%.6f\t",
                                  m->head->is_class || m->head->is_labels ? "accuracy"
                                                                          : "mean_squared_error",
@@ -344,7 +344,7 @@ int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *in
                         : cs_outfile_printf(f, ".\n"));
     }
     if (a->output)
-        CS_TRY(cs_model_write(thin, false, to));
+        CS_TRY(cs_model_write(low_rank, false, to));
     CS_TRY(cs_outputs_appear((cs_outfile **const[]){ &f, &to }, 2));
     if (a->output && m->calibration.n > 0)
         cs_note("'%s' is not calibrated: the full model's calibration does not apply; "
@@ -352,7 +352,7 @@ int cs_model_factorize(cs_model *m, const cs_low_rank_args *a, cs_input_args *in
 out:
     cs_outfile_discard(f);
     cs_outfile_discard(to);
-    cs_model_free(thin);
+    cs_model_free(low_rank);
     cs_low_rank_release(&list);
     return rc;
 }

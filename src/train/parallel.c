@@ -99,7 +99,7 @@ void cs_parallel_free(cs_parallel *p)
     if (p == NULL)
         return;
     if (p->reduces)
-        p->ps->be->reduce->leave(p->ps->be);
+        p->ps->be->reduce->finalize(p->ps->be);
     free(p->account);
     free(p->all);
     free(p->piece);

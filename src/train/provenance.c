@@ -218,7 +218,7 @@ char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_c
     return text;
 }
 
-void cs_provenance_tell(const char *text)
+void cs_provenance_log(const char *text)
 {
     static const struct { const char *key, *name; } base[] = {
         { "baseline_regression_balanced", "regression on 5-mers" },

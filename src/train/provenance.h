@@ -35,9 +35,9 @@ void cs_provenance_release(cs_provenance *p);
 char *cs_provenance_text(const cs_provenance *p, const cs_dataset *d, const cs_classes *classes,
                          const cs_train_state *st);
 
-/** cs_provenance_tell - log the validation metrics in a model's text with their baselines; nothing
+/** cs_provenance_log - log the validation metrics in a model's text with their baselines; nothing
  * if it has none (text: a model's `training`, or NULL) */
-void cs_provenance_tell(const char *text);
+void cs_provenance_log(const char *text);
 
 /**
  * cs_provenance_recipe - "option=value" lines of all tables but those in `skip`, and the data's

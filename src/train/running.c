@@ -105,7 +105,7 @@ void cs_running_free(cs_running *r)
     free(r);
 }
 
-static int make_room(cs_running *r, int64_t n)
+static int grow_buffers(cs_running *r, int64_t n)
 {
     int rc = cs_grow((void **)&r->moved, &r->n_moved, (size_t)n, sizeof *r->moved);
 
@@ -119,7 +119,7 @@ int cs_running_take(cs_running *r, uint64_t no)
 
     if (r == NULL)
         return CS_OK;
-    CS_TRY(make_room(r, r->n + 1));
+    CS_TRY(grow_buffers(r, r->n + 1));
     CS_TRY(fetch(r, r->left + r->n * r->n_real));
     running_put(r, r->start);
     /* The upper half counts the parts that a batch has come in. */
@@ -143,7 +143,7 @@ static int running_collect(cs_running *r)
     }
     for (int k = 1; k < cs_group_size(r->group); k++) {
         CS_TRY(cs_group_recv(r->group, k, &n, sizeof n));
-        CS_TRY(make_room(r, r->n + n));
+        CS_TRY(grow_buffers(r, r->n + n));
         CS_TRY(cs_group_recv(r->group, k, r->moved + r->n, (size_t)n * sizeof *r->moved));
         CS_TRY(cs_group_recv(r->group, k, r->left + r->n * r->n_real, (size_t)n * n_bytes));
         for (int64_t i = r->n; i < r->n + n; i++)

@@ -36,7 +36,7 @@ static void table_append(char *line, size_t n, const char *fmt, double v)
 }
 
 /* What somebody wants to know who looks now and then. */
-static void tell_epoch(const cs_train_opt *o, const cs_head *head, const cs_metrics *f,
+static void log_epoch(const cs_train_opt *o, const cs_head *head, const cs_metrics *f,
                        const cs_train_state *st)
 {
     char line[256] = "";
@@ -85,7 +85,7 @@ int cs_table_add(const cs_train_opt *o, const cs_head *head, double lr, const cs
                    (double)st->sum.n_token / fmax(st->epoch_seconds, 1e-9),
                    more != NULL ? "\t" : "", more != NULL ? c[6] : "");
     if (o->watch != NULL)
-        tell_epoch(o, head, f, st);
+        log_epoch(o, head, f, st);
     cs_info("epoch %lld: train loss %s, accuracy %s; validation loss %s, accuracy %s, %s %s",
             (long long)st->epoch + 1, c[0], c[1], c[2], c[3],
             more != NULL ? more + strlen("valid_") : "balanced", more != NULL ? c[6] : c[4]);

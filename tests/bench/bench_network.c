@@ -57,7 +57,8 @@ struct load {
     size_t      n, cap, cap_out;
     float      *out;
     int64_t     n_base, n_token, n_rec;
-    int64_t     room, least_room;        /* of the device, before anything was there, and since */
+    int64_t     free_bytes, least_free;        /* of the device, before anything was there, and
+                                                * since */
     double      loss;                    /* of the last step */
 };
 
@@ -271,7 +272,7 @@ static void report(const struct load *l, const char *what, const double *t, int 
 
     if (!l->be->is_host)
         (void)snprintf(memory, sizeof memory, "%.0f",
-                       (double)(l->room - l->least_room) / (1 << 20));
+                       (double)(l->free_bytes - l->least_free) / (1 << 20));
     if (strcmp(what, "step") == 0 || strcmp(what, "ops") == 0)
         (void)snprintf(loss, sizeof loss, "%.6f", l->loss);
     printf("%s\t%d\t%zu\t%.2f\t%.2f\t%.3f\t%.3f\t%s\t%s\t%lld\t%lld\t%d\t%.4g\t%.4g\t%.1f\t"
@@ -293,8 +294,8 @@ static int measure(struct load *l, const char *what, round_fn *round)
     const double start = now();
     for (; n < ROUNDS && (n < LEAST_ROUNDS || now() - start < l->opt.seconds); n++)
         CS_TRY(round(l, &t[n]));
-    const int64_t room = l->be->op.free_memory(l->be);
-    l->least_room = room < l->least_room ? room : l->least_room;
+    const int64_t free_bytes = l->be->op.free_memory(l->be);
+    l->least_free = free_bytes < l->least_free ? free_bytes : l->least_free;
     qsort(t, (size_t)n, sizeof *t, by_value);
     report(l, what, t, n);
 out:
@@ -322,7 +323,7 @@ static int measure_one(struct load *l, const char *path, const char *what)
     cs_model_free(l->model);
     l->model = NULL;
     l->session = NULL;
-    l->least_room = l->room;
+    l->least_free = l->free_bytes;
     CS_TRY(cs_model_load(path, l->be, is_training, &l->model));
     l->session = cs_session_new(l->model, l->be);
     l->session->cx.no_mean = strcmp(what, "plain") == 0;
@@ -339,7 +340,7 @@ static int measure_all(struct load *l, const char *model, const char *input)
 
     CS_TRY(cs_backend_open(l->opt.device, (int)l->opt.n_thread, &l->be));
     CS_TRY(cs_backend_compute_in(l->be, (cs_precision)l->opt.precision));
-    l->room = l->be->op.free_memory(l->be);
+    l->free_bytes = l->be->op.free_memory(l->be);
     CS_TRY(cs_model_load(model, l->be, false, &l->model));
     l->session = cs_session_new(l->model, l->be);
     CS_TRY(read_all(l, input));

@@ -182,7 +182,7 @@ static void pass_blocks(const job *j, int n_thread, float *work)
     const int32_t d = j->k.w1.c, h = (int32_t)j->k.w1.r, track = j->k.track;
     float *late = work + n_thread * cs_chord_seq_tile(h);
     float *x = late + cs_chord_seq_late(d, track, j->len, n_thread);
-    cs_chord_seq q = { .x = cs_chord_own(x, j->len, d, track), .len = j->len,
+    cs_chord_seq q = { .x = cs_chord_layout(x, j->len, d, track), .len = j->len,
                        .n_thread = n_thread, .late = late, .tile = work };
     cs_chord_seq_cut(&q);
     for (int32_t l = 0; l < j->n_block; l++) {
@@ -195,7 +195,7 @@ static int64_t worker_floats(const job *j, int n_thread)
 {
     const int32_t d = j->k.w1.c, h = (int32_t)j->k.w1.r, track = j->k.track;
     int64_t n = n_thread * cs_chord_seq_tile(h) + cs_chord_seq_late(d, track, j->len, n_thread)
-        + cs_chord_own_size(j->len, d, track);
+        + cs_chord_layout_size(j->len, d, track);
     return (n + CS_PANEL - 1) / CS_PANEL * CS_PANEL;
 }
 

@@ -153,12 +153,12 @@ static void test_gradients(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static int64_t room_bytes;
+static int64_t stub_free_bytes;
 
-static int64_t room(cs_backend *be)
+static int64_t free_bytes(cs_backend *be)
 {
     (void)be;
-    return room_bytes;
+    return stub_free_bytes;
 }
 
 /* An input more is half its size more, and a plan keeps as many as fit nine tenths of the room. */
@@ -171,7 +171,7 @@ static void memory_in(cs_precision p, int64_t input_bytes)
     compute_in(p);
     cs_backend be = *gpu;
     cs_session *s = toy_session(&t, &be);
-    be.op.free_memory = room;
+    be.op.free_memory = free_bytes;
     for (int32_t keep = 1; keep < N_BLOCK; keep++) {
         s->cx.keep = keep;
         need[keep] = cs_plan_memory(s, N_TOKEN, 1, DEPTH, true);
@@ -179,7 +179,7 @@ static void memory_in(cs_precision p, int64_t input_bytes)
             assert_int_equal(need[keep] - need[keep - 1], N_TOKEN * input_bytes);
     }
     for (int32_t keep = 1; keep < N_BLOCK - 1; keep++) {
-        room_bytes = need[keep] / 9 * 10 + 64;
+        stub_free_bytes = need[keep] / 9 * 10 + 64;
         assert_int_equal(cs_plan_checkpoint_blocks(s, N_TOKEN, 1, DEPTH, CS_CHECKPOINT_INPUTS),
                          keep);
     }

@@ -74,7 +74,7 @@ static cs_mat through(subject *s, cs_mat x)
     s->z = x;
     if (looks && z)
         s->z = staged(&s->cx, z, s->key.rows, columns(z), 1);
-    if (!s->around)
+    if (!s->has_residual)
         return s->sub(&s->cx, &s->part, s->seg, x);
     cs_mat y = cs_tmp(&s->cx, x.r, x.c);
     cs_sublayer_apply(&s->cx, &s->wrap, looks ? cross : s->sub, looks ? (void *)s : &s->part,
@@ -314,7 +314,7 @@ int golden_attn(golden *g)
     compare_input_gradient(&s, "grad.embedding_out_kv", s.z);
     s.cx.watch = NULL;
     s.cx.note = NULL;
-    if (s.n_valid && !s.around && s.table < 0)
+    if (s.n_valid && !s.has_residual && s.table < 0)
         CS_TRY(compare_ragged(&s));
 out:
     subject_close(&s);

@@ -20,7 +20,7 @@ typedef struct subject {
     void             *net;       /* of enc */
     cs_sub_fn         sub;       /* without an encoder: a sublayer, with its struct in `part` */
     union { cs_mha mha; cs_ffn ffn; cs_linformer linformer; cs_fkernel fkernel; } part;
-    bool              around;    /* the sublayer's residual and norm belong to it */
+    bool              has_residual; /* the sublayer's residual and norm belong to it */
     cs_sublayer         wrap;
     int               table;     /* embedding of tokens, or -1 */
     cs_proj           logits;    /* n_out > 0: a prediction per token */

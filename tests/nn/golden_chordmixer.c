@@ -149,8 +149,8 @@ static void compare_pooled(golden *g, const cs_session *s, const cs_batch *b, do
     *pooled = mean;
 }
 
-/* Training: everything, gradients included. All is kept, since going backward otherwise runs over what
- * the encoder gave. */
+/* Training: everything, gradients included. All is kept, since going backward otherwise runs over
+ * what the encoder gave. */
 static int full_train(golden *g, cs_session *s, const cs_batch *b)
 {
     const cs_model *m = s->model;

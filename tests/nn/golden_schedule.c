@@ -1,4 +1,4 @@
-/* golden_schedule.c - training-rate factors over the steps. */
+/* golden_schedule.c - learning-rate factors over the steps. */
 #include <string.h>
 
 #include "golden.h"

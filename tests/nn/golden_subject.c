@@ -155,7 +155,7 @@ static int open_lowrank_part(subject *s, const json_t *args, bool mha)
     int32_t h = (int32_t)golden_number(args, "dim_ff", 0);
     cs_params *ps = &s->ps;
 
-    s->around = true;
+    s->has_residual = true;
     s->sub = mha ? cs_mha_apply : cs_ffn_apply;
     if (mha)
         s->part.mha = (cs_mha){ .q = cs_proj_declare(ps, d, dk, r, true, "encoder.query_linear"),
@@ -323,7 +323,7 @@ static int set_rows(subject *s)
     int64_t n = in->shape.dim[0], len = in->shape.dim[1];
     s->off = steps(n, len);
     s->seg = (cs_seg){ s->off, (int32_t)n, n * len, depth_of(len), NULL };
-    if (s->around && (z || mask)) {
+    if (s->has_residual && (z || mask)) {
         int64_t key_len = z ? z->shape.dim[1] : len;
         s->key_off = steps(n, key_len);
         s->key = (cs_seg){ s->key_off, (int32_t)n, n * key_len, 0, NULL };

@@ -43,19 +43,19 @@ static void check_same(const toy *t, cs_model *a, cs_model *b, double most)
 }
 
 /* Loaded to train on: the same predictions to the bit, and both factors get gradients. */
-static void check_file(const toy *t, cs_model *thin)
+static void check_file(const toy *t, cs_model *low_rank_model)
 {
     char path[] = "thin.XXXXXX";
     const int fd = mkstemp(path);
     cs_model *m;
 
     assert_true(fd >= 0 && close(fd) == 0);
-    assert_int_equal(cs_model_save(thin, path, false), CS_OK);
+    assert_int_equal(cs_model_save(low_rank_model, path, false), CS_OK);
     if (cs_model_load(path, be, true, &m) != CS_OK)
         fail_msg("%s: %s", t->enc->name, cs_error_message());
     assert_int_equal(unlink(path), 0);
-    check_same(t, thin, m, 0);
-    assert_int_equal(cs_params_low_rank(&m->ps), cs_params_low_rank(&thin->ps));
+    check_same(t, low_rank_model, m, 0);
+    assert_int_equal(cs_params_low_rank(&m->ps), cs_params_low_rank(&low_rank_model->ps));
     cs_batch *b = toy_batch(m, len, 3, 8);
     cs_session *s = cs_session_new(m, be);
     assert_true(isfinite(toy_train(s, b, CS_KEEP_ALL)));
@@ -72,35 +72,35 @@ static void check_encoder(const toy *t)
 {
     const cs_low_rank_rule one = { .rank = 1 };
     cs_low_rank_list list;
-    cs_model *m = toy_model(t, be), *thin;
+    cs_model *m = toy_model(t, be), *low_rank_model;
 
-    if (cs_model_low_rank(m, &one, &thin, &list) != CS_OK)
+    if (cs_model_low_rank(m, &one, &low_rank_model, &list) != CS_OK)
         fail_msg("%s: %s", t->enc->name, cs_error_message());
     assert_true(list.n > 0);
     flatten(m, &list);
-    cs_model_free(thin);
+    cs_model_free(low_rank_model);
     cs_low_rank_release(&list);
-    assert_int_equal(cs_model_low_rank(m, &one, &thin, &list), CS_OK);
-    int32_t n_thin = 0;
+    assert_int_equal(cs_model_low_rank(m, &one, &low_rank_model, &list), CS_OK);
+    int32_t n_low_rank = 0;
     for (int32_t l = 0; l < list.n; l++) {
-        n_thin += list.v[l].rank == 1;
+        n_low_rank += list.v[l].rank == 1;
         assert_true(list.v[l].energy > 1 - 1e-9);
         assert_int_equal(list.v[l].rank, list.v[l].n_out + list.v[l].n_in
                          < list.v[l].n_out * list.v[l].n_in);
     }
-    assert_int_equal(cs_params_low_rank(&thin->ps), n_thin);
-    check_same(t, m, thin, 1e-4);
-    check_file(t, thin);
+    assert_int_equal(cs_params_low_rank(&low_rank_model->ps), n_low_rank);
+    check_same(t, m, low_rank_model, 1e-4);
+    check_file(t, low_rank_model);
     cs_low_rank_release(&list);
 
     /* Thin once more: there is nothing left to do but to copy. */
     cs_model *again;
-    assert_int_equal(cs_model_low_rank(thin, &one, &again, &list), CS_OK);
-    assert_int_equal(cs_params_low_rank(&again->ps), n_thin);
-    check_same(t, thin, again, 0);
+    assert_int_equal(cs_model_low_rank(low_rank_model, &one, &again, &list), CS_OK);
+    assert_int_equal(cs_params_low_rank(&again->ps), n_low_rank);
+    check_same(t, low_rank_model, again, 0);
     cs_low_rank_release(&list);
     cs_model_free(again);
-    cs_model_free(thin);
+    cs_model_free(low_rank_model);
     cs_model_free(m);
 }
 
@@ -126,12 +126,12 @@ static void test_rules(void **state)
     if (!cs_have_lapack())
         skip();
     const toy t = { .enc = cs_encoder_find("transformer"), .head = cs_head_find("class") };
-    cs_model *m = toy_model(&t, be), *thin;
+    cs_model *m = toy_model(&t, be), *low_rank_model;
     cs_low_rank_list list;
     const cs_low_rank_rule rule[] = { { .rank = 2 }, { .share = 0.3 }, { .energy = 0.5 } };
 
     for (int r = 0; r < 3; r++) {
-        assert_int_equal(cs_model_low_rank(m, &rule[r], &thin, &list), CS_OK);
+        assert_int_equal(cs_model_low_rank(m, &rule[r], &low_rank_model, &list), CS_OK);
         for (int32_t l = 0; l < list.n; l++) {
             const cs_low_rank_layer *k = &list.v[l];
             const int32_t side = k->n_out < k->n_in ? k->n_out : k->n_in;
@@ -143,7 +143,7 @@ static void test_rules(void **state)
             assert_true(r != 2 || k->energy >= 0.5);
         }
         cs_low_rank_release(&list);
-        cs_model_free(thin);
+        cs_model_free(low_rank_model);
     }
     cs_model_free(m);
 }

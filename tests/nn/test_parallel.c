@@ -148,8 +148,8 @@ static void ranks_have_the_gradients_of_one(void **state)
     cs_backend_close(be);
 }
 
-/* Running statistics follow the order of batches, whichever rank trains on them: 0 3, 1 4, 2 say. No
- * step is taken here, so of all values only they have moved. */
+/* Running statistics follow the order of batches, whichever rank trains on them: 0 3, 1 4, 2 say.
+ * No step is taken here, so of all values only they have moved. */
 static void running_statistics_are_those_of_one(void **state)
 {
     (void)state;

@@ -157,12 +157,12 @@ static void test_by_rows(void **state)
 
 /* ---- the choice ----------------------------------------------------------------------------- */
 
-static int64_t room_bytes;
+static int64_t stub_free_bytes;
 
-static int64_t room(cs_backend *b)
+static int64_t free_bytes(cs_backend *b)
 {
     (void)b;
-    return room_bytes;
+    return stub_free_bytes;
 }
 
 /* As much is kept as fits, whatever was asked for; three quarters of the memory may be used. */
@@ -175,20 +175,20 @@ static void test_what_fits(void **state)
     int64_t need[CS_CHECKPOINT_INPUTS + 1];
 
     (void)state;
-    other.op.free_memory = room;
+    other.op.free_memory = free_bytes;
     for (int32_t k = 0; k <= CS_CHECKPOINT_INPUTS; k++) {
         s->cx.keep = k;
         need[k] = cs_plan_memory(s, 65536, 1, 16, true);
     }
     for (int32_t k = 1; k <= 15; k++) {
-        room_bytes = need[k] / 3 * 4 + 64;
+        stub_free_bytes = need[k] / 3 * 4 + 64;
         assert_int_equal(cs_plan_checkpoint_blocks(s, 65536, 1, 16, 3), k < 3 ? k : 3);
         const int32_t keep = cs_plan_checkpoint_blocks(s, 65536, 1, 16, CS_KEEP_ALL);
         assert_int_equal(need[keep], need[k]);
     }
-    room_bytes = need[CS_KEEP_ALL] / 3 * 4 + 64;
+    stub_free_bytes = need[CS_KEEP_ALL] / 3 * 4 + 64;
     assert_int_equal(cs_plan_checkpoint_blocks(s, 65536, 1, 16, CS_KEEP_ALL), CS_KEEP_ALL);
-    room_bytes = 0;
+    stub_free_bytes = 0;
     assert_int_equal(cs_plan_checkpoint_blocks(s, 65536, 1, 16, CS_KEEP_ALL), 1);
     toy_free(s);
 }

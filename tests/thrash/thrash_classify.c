@@ -122,7 +122,7 @@ static struct outcome run_once(uint64_t key, int may_stop)
     cs_bucket_stage bucket = { .pipe = p, .budget = 1 + draw(&d, 3000),
                                .window = (uint64_t)window, .window_bytes = bytes };
     cs_infer_stage infer[THREADS];
-    cs_workers *crew;
+    cs_workers *workers;
     cs_write_stage writer = { .pipe = p, .policy = how, .sink = compare, .arg = &check };
     cs_queue *raw = cs_pipe_queue(p, "raw", 2, 20000, cs_chunk_bytes, cs_chunk_drop);
     cs_queue *tok = cs_pipe_queue(p, "tok", 2, 20000, cs_tokenised_bytes, cs_tokenised_drop);
@@ -130,10 +130,10 @@ static struct outcome run_once(uint64_t key, int may_stop)
 
     const int n_thread = 1 + (int)draw(&d, THREADS);
     cs_pipe_limit(p, n_thread);
-    assert_int_equal(cs_workers_new(p, model, how, false, n_thread, NULL, &crew), CS_OK);
+    assert_int_equal(cs_workers_new(p, model, how, false, n_thread, NULL, &workers), CS_OK);
     /* Some without a session of their own: they meet at the one that all share. */
-    for (int i = 0; i < crew->n; i++) {
-        infer[i] = crew->stage[i];
+    for (int i = 0; i < workers->n; i++) {
+        infer[i] = workers->stage[i];
         infer[i].session = draw(&d, 3) ? infer[i].session : infer[i].shared;
     }
     bucket.flight = cs_pipe_queue(p, "flight", window, bytes, cs_chunk_bytes, cs_chunk_drop);
@@ -145,13 +145,13 @@ static struct outcome run_once(uint64_t key, int may_stop)
         { "bucket", cs_stage_bucket, &bucket, tok, batch, bucket.flight },
         { "write", cs_stage_write, &writer, bucket.flight, NULL, NULL },
     };
-    for (int i = 0; i < crew->n; i++)
+    for (int i = 0; i < workers->n; i++)
         stage[4 + i] = (cs_stage){ "infer", cs_stage_infer, &infer[i], batch, NULL, NULL };
-    struct outcome o = { .rc = cs_pipe_run(p, stage, 4 + crew->n) };
+    struct outcome o = { .rc = cs_pipe_run(p, stage, 4 + workers->n) };
     cs_pipe_free(p);
-    for (int i = 0; i < crew->n; i++)
+    for (int i = 0; i < workers->n; i++)
         free(infer[i].output);
-    cs_workers_free(crew);
+    cs_workers_free(workers);
     o.n_record = writer.n_record;
     o.stat = bucket.stat;
     assert_int_equal(check.n_wrong, 0);

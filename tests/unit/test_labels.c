@@ -43,9 +43,9 @@ static void test_table(void **state)
     assert_null(cs_labels_find(l, "", 0));
     const char *first = NULL;
     for (int i = 0; i < 2; i++)
-        cs_labels_meet(l, "r1");
-    cs_labels_meet(l, "r9");
-    cs_labels_meet(NULL, "r1");
+        cs_labels_mark(l, "r1");
+    cs_labels_mark(l, "r9");
+    cs_labels_mark(NULL, "r1");
     assert_int_equal(cs_labels_unmet(l, &first), 2);
     assert_string_equal(first, "  r 2 ");
     assert_int_equal(cs_labels_unmet(NULL, &first), 0);

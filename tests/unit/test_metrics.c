@@ -1,4 +1,4 @@
-/* test_metrics.c - metrics against scikit@train's, and where they are not defined. */
+/* test_metrics.c - metrics against scikit-learn's, and where they are not defined. */
 #include "check.h"
 
 #include "eval/metrics.h"

@@ -106,7 +106,7 @@ static void push_closed(void *arg)
     (void)!cs_queue_push(arg, &a);
 }
 
-static void no_room(void *arg)
+static void no_space(void *arg)
 {
     (void)arg;
     cs_queue_free(cs_queue_new(0, 0, NULL, NULL));
@@ -118,7 +118,7 @@ static void misuse_is_a_bug(void **state)
 
     (void)state;
     assert_true(check_aborts(push_closed, q));
-    assert_true(check_aborts(no_room, NULL));
+    assert_true(check_aborts(no_space, NULL));
     cs_queue_free(q);
 }
 

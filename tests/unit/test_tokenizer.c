@@ -334,8 +334,8 @@ static void test_never_writes_past_bound(void **state)
         void *st = open_kmer("6", k_text[stride - 1], 1);
         for (int64_t n = 0; n < 200; n++) {
             const cs_segment s = { bases, NULL, n };
-            const size_t room = (size_t)cs_tok_kmer.bound(st, n) * sizeof(int32_t);
-            check_page page = check_page_new(room);
+            const size_t n_byte = (size_t)cs_tok_kmer.bound(st, n) * sizeof(int32_t);
+            check_page page = check_page_new(n_byte);
             assert_int_equal(cs_tok_kmer.encode(st, &s, NULL, page.p), cs_tok_kmer.bound(st, n));
             check_page_free(&page);
         }

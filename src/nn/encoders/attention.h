@@ -1,5 +1,5 @@
 /* attention.h - the attentions of the encoders, between projections of their own. All may serve as
- * a cs_sub_fn; `layer` is passed to observers (cs_tell). */
+ * a cs_sub_fn; `layer` is passed to observers (cs_observe). */
 #ifndef CS_NN_ATTENTION_H
 #define CS_NN_ATTENTION_H
 

@@ -93,7 +93,7 @@ struct chord {
     struct config cfg;
     int32_t       n_block, width;
     int32_t       n_part, part_width, track;   /* parts of a block; channels of one, of a track */
-    bool          thin;          /* a linear layer is a low-rank product */
+    bool          has_low_rank;  /* a linear layer is a low-rank product */
     struct block  block[];
 };
 
@@ -151,7 +151,7 @@ static void *chord_build(const void *cfg, cs_params *ps)
     for (int32_t i = 0; i < n_block * n_part; i++)
         declare_part(e, i, ps);
     for (int32_t i = 0; i < n_block * n_part; i++)
-        e->thin |= e->block[i].fc1.low || e->block[i].fc2.low;
+        e->has_low_rank |= e->block[i].fc1.low || e->block[i].fc2.low;
     return e;
 }
 
@@ -175,7 +175,7 @@ static cs_chord weights(const cs_params *ps, const struct block *k)
 static bool is_plain(const cs_ctx *cx, const struct chord *e)
 {
     const struct config *c = &e->cfg;
-    return c->norm == CS_NORM_NONE && c->prenorm == CS_NORM_NONE && !e->thin
+    return c->norm == CS_NORM_NONE && c->prenorm == CS_NORM_NONE && !e->has_low_rank
         && (c->dropout == 0 || !cs_is_training(cx));
 }
 

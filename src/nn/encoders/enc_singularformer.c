@@ -184,7 +184,7 @@ static void penalise_columns(cs_ctx *cx, const struct layer *k, cs_seg seg, cons
 {
     cs_mat gram = cs_tmp(cx, (int64_t)seg.n * a.c, a.c);
     cs_seg_gemm(cx, seg, true, false, rows(a), rows(a), block(gram));
-    cs_tell(cx, name, k->no, gram);
+    cs_observe(cx, name, k->no, gram);
     cs_penalty(cx, CS_PEN_OFF_SQUARE, scale, gram);
 }
 
@@ -199,7 +199,7 @@ static void penalise(cs_ctx *cx, const struct layer *k, cs_seg seg, cs_mat av, c
     if (!cx->training || c->gamma == 0)
         return;
     penalise_columns(cx, k, seg, "gram_v", scale, av);
-    cs_tell(cx, "prob", k->no, prob);
+    cs_observe(cx, "prob", k->no, prob);
     for (int32_t h = 0; h < (int32_t)c->heads; h++)
         cs_penalty(cx, kind, scale / (double)c->heads, cs_columns(prob, h * r, r));
     penalise_columns(cx, k, seg, "gram_u", scale, au);
@@ -220,7 +220,7 @@ static cs_mat between_sums(cs_ctx *cx, const struct attn *a, cs_seg seg, cs_mat 
         cs_seg_gemm(cx, seg, false, true, block(cs_columns(q, h * n, n)),
                     block(cs_columns(key, h * n, n)), block(cs_columns(dot, h * r, r)));
     cs_scale_add(cx, scale, dot, a->before, a->scores);
-    cs_tell(cx, "scores", k->no, a->scores);
+    cs_observe(cx, "scores", k->no, a->scores);
     for (int32_t h = 0; h < (int32_t)c->heads; h++)
         cs_row_softmax(cx, cs_columns(a->scores, h * r, r), cs_columns(prob, h * r, r));
     cs_mat used = cs_dropout(cx, c->dropout, prob);
@@ -268,17 +268,17 @@ static cs_mat singularformer_forward(cs_ctx *cx, const void *net, cs_seg seg, cs
     int32_t n_layer = (int32_t)e->cfg.layers;
     int64_t n_sum = (int64_t)seg.n * e->cfg.rank;
     int32_t n_score = (int32_t)(e->cfg.rank * e->cfg.heads);
-    cs_mat spare = { 0 }, used = { 0 }, before = { 0 };
+    cs_mat scratch = { 0 }, used = { 0 }, before = { 0 };
 
     CS_BUG(x.c != (int32_t)e->cfg.dim || x.r != seg.rows);
     x = cs_position_apply(cx, e->position, seg, 1.0 / 3, x);
     for (int32_t l = 0; l < n_layer; l++) {
         /* Without gradients two buffers take turns, for tokens and for scores. */
-        cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : spare;
+        cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : scratch;
         cs_mat scores = cx->training || l < 2 ? cs_tmp(cx, n_sum, n_score) : used;
         cs_part(cx, singularformer_run_layer, &e->layer[l], seg,
                 (cs_mat[]){ x, before, scores, y }, N_MAT, 0);
-        spare = x;
+        scratch = x;
         x = y;
         used = before;
         before = scores;

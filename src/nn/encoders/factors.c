@@ -70,15 +70,15 @@ static void compute(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_mat y)
 
 /* Destination of the result after factor m, -1 being g(V). The last one is y; before, without
  * gradients, y and a second matrix alternate. */
-static cs_mat target(cs_ctx *cx, int32_t n, int32_t m, cs_mat y, cs_mat *spare)
+static cs_mat target(cs_ctx *cx, int32_t n, int32_t m, cs_mat y, cs_mat *scratch)
 {
     if (m == n - 1 || (!cx->recording && (n - 1 - m) % 2 == 0))
         return y;
     if (cx->recording)
         return cs_tmp(cx, y.r, y.c);
-    if (spare->r == 0)
-        *spare = cs_tmp(cx, y.r, y.c);
-    return *spare;
+    if (scratch->r == 0)
+        *scratch = cs_tmp(cx, y.r, y.c);
+    return *scratch;
 }
 
 /* What a factor reads and writes: X, g(V), what it is applied to, the result. */
@@ -97,8 +97,8 @@ static void apply_factor(cs_ctx *cx, const void *net, cs_seg seg, const cs_mat *
     compute(cx, &k->f, seg, m[IN_X], w);
     cs_sparse(cx, seg, &k->links, w, m[IN_LAST], added, m[OUT]);
     if (k == &k->net->factor[0]) {
-        cs_tell(cx, "W1", s->layer, w);
-        cs_tell(cx, "V1", s->layer, m[OUT]);
+        cs_observe(cx, "W1", s->layer, w);
+        cs_observe(cx, "V1", s->layer, m[OUT]);
     }
 }
 
@@ -107,16 +107,16 @@ void cs_factors_apply(cs_ctx *cx, const cs_factors *e, cs_seg seg, int32_t n, cs
 {
     const cs_factors_spec *s = &e->spec;
     int64_t mark = cs_mark(cx);
-    cs_mat spare = { 0 }, m[N_MAT] = { x };
+    cs_mat scratch = { 0 }, m[N_MAT] = { x };
 
     CS_BUG(n > s->n_factor || x.c != s->n_x || v.c != s->n_in || y.c != s->n_out || y.r != v.r);
     m[IN_FIRST] = s->res == CS_FACTOR_FIRST && n > 0 ? cs_tmp(cx, y.r, y.c)
-                                                     : target(cx, n, -1, y, &spare);
+                                                     : target(cx, n, -1, y, &scratch);
     cs_block(cx, compute, &e->g, seg, v, m[IN_FIRST]);
-    cs_tell(cx, "V0", s->layer, m[IN_FIRST]);
+    cs_observe(cx, "V0", s->layer, m[IN_FIRST]);
     m[IN_LAST] = m[IN_FIRST];
     for (int32_t k = 0; k < n; k++) {
-        m[OUT] = target(cx, n, k, y, &spare);
+        m[OUT] = target(cx, n, k, y, &scratch);
         cs_part(cx, apply_factor, &e->factor[k], seg, m, N_MAT, n);
         m[IN_LAST] = m[OUT];
     }

@@ -32,7 +32,8 @@ void        cs_factors_free(cs_factors *e);
  * Shapes   x (N, n_x), v (N, n_in), y (N, n_out), which overlaps neither
  * Memory   with recomputation in the backward pass, every factor's result is stored, not its
  *          entries
- * Notes    cs_tell(): "V0" (g of v), "W1" (entries of the first factor) and "V1" (after it), layer
+ * Notes    cs_observe(): "V0" (g of v), "W1" (entries of the first factor) and "V1" (after it),
+ *          layer
  */
 void cs_factors_apply(cs_ctx *cx, const cs_factors *e, cs_seg seg, int32_t n, cs_mat x, cs_mat v,
                       cs_mat y);

@@ -42,7 +42,7 @@ static int64_t held_bytes(const cs_session *s)
 }
 
 /* Quarters of the CPU's memory to use. */
-static int64_t room_of(const cs_session *s, int64_t host_quarters)
+static int64_t free_memory(const cs_session *s, int64_t host_quarters)
 {
     int64_t least = INT64_MAX;
 
@@ -59,7 +59,7 @@ static int64_t room_of(const cs_session *s, int64_t host_quarters)
 
 int64_t cs_plan_free_memory(const cs_session *s)
 {
-    return room_of(s, 2);
+    return free_memory(s, 2);
 }
 
 static int64_t bytes_of(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth)
@@ -76,12 +76,12 @@ static int32_t deepest(const cs_model *m, int64_t n_tok)
     return cs_depth(most > 0 && most < n_tok ? most : n_tok);
 }
 
-static bool batch_fits(cs_session *s, int64_t n_tok, int64_t room)
+static bool batch_fits(cs_session *s, int64_t n_tok, int64_t n_free)
 {
     for (int32_t d = deepest(s->model, n_tok); d >= 0; d--) {
         const int64_t shortest = d > 0 ? (INT64_C(1) << (d - 1)) + 1 : 1;
         const int64_t n_seg = n_tok / shortest;
-        if (bytes_of(s, n_tok, (int32_t)(n_seg > 0 ? n_seg : 1), d) > room)
+        if (bytes_of(s, n_tok, (int32_t)(n_seg > 0 ? n_seg : 1), d) > n_free)
             return false;
     }
     return true;
@@ -89,10 +89,10 @@ static bool batch_fits(cs_session *s, int64_t n_tok, int64_t room)
 
 int64_t cs_plan_batch(cs_session *s)
 {
-    const int64_t room = cs_plan_free_memory(s);
+    const int64_t n_free = cs_plan_free_memory(s);
     int64_t n = s->be->is_host ? CS_PLAN_CPU : CS_PLAN_DEVICE;
 
-    while (n > LEAST_BATCH && !batch_fits(s, n, room))
+    while (n > LEAST_BATCH && !batch_fits(s, n, n_free))
         n /= 2;
     return n;
 }
@@ -103,12 +103,12 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /* Does training fit, including the growth of memory already held? */
-static bool keeping_fits(cs_session *s, const cs_batch *shape, int32_t keep, int64_t room)
+static bool keeping_fits(cs_session *s, const cs_batch *shape, int32_t keep, int64_t n_free)
 {
     s->cx.keep = keep;
     (void)cs_plan_memory(s, shape->n_tok, shape->n_seg, shape->depth, true);
     return (larger(s->cx.peak, s->cx.cap) + larger(s->cx.grad_peak, s->cx.grad_cap))
-               * (int64_t)sizeof(cs_real) <= room;
+               * (int64_t)sizeof(cs_real) <= n_free;
 }
 
 int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, int32_t depth,
@@ -120,12 +120,12 @@ int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, i
     /* Querying free memory takes longer than a small batch. */
     if (keeping_fits(s, &shape, most, held_bytes(s)))
         return most;
-    const int64_t room = room_of(s, 3);
-    if (keeping_fits(s, &shape, most, room))
+    const int64_t n_free = free_memory(s, 3);
+    if (keeping_fits(s, &shape, most, n_free))
         return most;
     while (lo < hi) {
         const int32_t mid = lo + (hi - lo + 1) / 2;
-        if (keeping_fits(s, &shape, mid, room))
+        if (keeping_fits(s, &shape, mid, n_free))
             lo = mid;
         else
             hi = mid - 1;
@@ -135,12 +135,12 @@ int32_t cs_plan_checkpoint_blocks(cs_session *s, int64_t n_tok, int32_t n_seg, i
 
 int64_t cs_plan_longest(cs_session *s)
 {
-    const int64_t room = cs_plan_free_memory(s), most = cs_model_max_len(s->model);
+    const int64_t n_free = cs_plan_free_memory(s), most = cs_model_max_len(s->model);
     int64_t lo = 0, hi = most > 0 ? most : LONGEST;
 
     while (lo < hi) {
         const int64_t mid = lo + (hi - lo + 1) / 2;
-        if (bytes_of(s, mid, 1, cs_depth(mid)) <= room)
+        if (bytes_of(s, mid, 1, cs_depth(mid)) <= n_free)
             lo = mid;
         else
             hi = mid - 1;

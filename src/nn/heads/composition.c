@@ -60,8 +60,8 @@ static cs_mat mean_word(cs_ctx *cx, const cs_composition *c)
 {
     const cs_seg seg = cx->text.seg;
     const cs_mat table = cs_value(cx->ps, c->embed);
-    cs_mat y = cs_tmp(cx, seg.n, c->channels), room = cs_tmp(cx, seg.rows, 1);
-    int32_t *word = cx->dry ? NULL : (int32_t *)(void *)room.p;
+    cs_mat y = cs_tmp(cx, seg.n, c->channels), ids = cs_tmp(cx, seg.rows, 1);
+    int32_t *word = cx->dry ? NULL : (int32_t *)(void *)ids.p;
 
     cs_seg_words(cx, seg, cx->text.id, words_of(cx, c), word);
     if (!cx->training || (cx->be->fused.embed_mean_bwd && !cx->rescale)) {

@@ -34,7 +34,7 @@ struct stack {
     cs_mat      copy;                     /* all copies, one below the other */
     uint64_t    key;                      /* dropout masks before the first layer */
     int32_t     held[2];                  /* index of the input in each buffer; -1: none */
-    int32_t     n_kept, kept[CS_CHECKPOINT_INPUTS];       /* indices of the checkpoints, the first
+    int32_t     n_saved, saved[CS_CHECKPOINT_INPUTS];     /* indices of the checkpoints, the first
                                                            * one first */
 };
 
@@ -85,18 +85,18 @@ static void checkpoint(cs_ctx *cx, struct stack *s, int32_t l)
     const cs_fused *f = &cx->be->fused;
 
     if (!cx->dry)
-        (f->to_bf16 ? f->to_bf16 : cx->be->op.copy)(cx->be, s->place[l % 2], slot(s, s->n_kept));
-    s->kept[s->n_kept++] = l;
+        (f->to_bf16 ? f->to_bf16 : cx->be->op.copy)(cx->be, s->place[l % 2], slot(s, s->n_saved));
+    s->saved[s->n_saved++] = l;
 }
 
 /* Restore the last checkpoint into its buffer; returns the index of its input. */
 static int32_t restore(cs_ctx *cx, struct stack *s)
 {
     const cs_fused *f = &cx->be->fused;
-    const int32_t l = s->kept[s->n_kept - 1];
+    const int32_t l = s->saved[s->n_saved - 1];
 
     if (!cx->dry)
-        (f->from_bf16 ? f->from_bf16 : cx->be->op.copy)(cx->be, slot(s, s->n_kept - 1),
+        (f->from_bf16 ? f->from_bf16 : cx->be->op.copy)(cx->be, slot(s, s->n_saved - 1),
                                                         s->place[l % 2]);
     s->held[l % 2] = l;
     return l;
@@ -106,7 +106,7 @@ static int32_t restore(cs_ctx *cx, struct stack *s)
  * pass. */
 static int32_t next_checkpoint(const struct stack *s, int32_t from, int32_t end)
 {
-    return s->n_kept < s->of.n_copy ? from + cs_stack_split(end - from, s->of.n_copy - s->n_kept)
+    return s->n_saved < s->of.n_copy ? from + cs_stack_split(end - from, s->of.n_copy - s->n_saved)
                                     : end;
 }
 
@@ -142,8 +142,8 @@ static void find_checkpoints(struct stack *s)
 {
     const int32_t n = s->of.n;
 
-    for (int32_t l = 0; l < n - 1 && s->n_kept < s->of.n_copy; l = next_checkpoint(s, l, n))
-        s->kept[s->n_kept++] = l;
+    for (int32_t l = 0; l < n - 1 && s->n_saved < s->of.n_copy; l = next_checkpoint(s, l, n))
+        s->saved[s->n_saved++] = l;
     s->held[n % 2] = n;
     s->held[(n - 1) % 2] = n - 1;
 }
@@ -155,8 +155,8 @@ static void recompute(cs_ctx *cx, struct stack *s, int32_t l)
 
     if (s->held[l % 2] == l)
         return;
-    while (s->kept[s->n_kept - 1] > l)
-        s->n_kept--;
+    while (s->saved[s->n_saved - 1] > l)
+        s->n_saved--;
     const int32_t from = restore(cx, s);
     cx->replaying = true;
     cx->n_random = s->key + (uint64_t)from * s->of.n_random;
@@ -226,15 +226,15 @@ cs_mat cs_stack(cs_ctx *cx, cs_block_fn f, const void *layer, size_t size, int32
 {
     struct stack s = { .f = f, .layer = layer, .seg = seg, .place = { x },
                        .of = { .n = n, .size = size } };
-    cs_mat spare = { 0 };
+    cs_mat scratch = { 0 };
 
     if (cx->recording && cx->keep != CS_KEEP_ALL && n > 0)
         return run_checkpointed(cx, &s);
     for (int32_t l = 0; l < n; l++) {
         /* Without gradients two buffers take turns: a layer's input receives the next output. */
-        cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : spare;
+        cs_mat y = cx->training || l == 0 ? cs_tmp(cx, x.r, x.c) : scratch;
         cs_block(cx, f, s.layer + (size_t)l * size, seg, x, y);
-        spare = x;
+        scratch = x;
         x = y;
         if (cx->watch && !cx->dry)
             cx->watch(cx->watch_arg, l, x);

@@ -177,16 +177,16 @@ static void apply_layer(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x, cs_ma
 cs_mat cs_cdil_apply(cs_ctx *cx, const cs_cdil *e, cs_seg seg, int32_t n_layer, int32_t block,
                      cs_mat x)
 {
-    cs_mat spare = { 0 };
+    cs_mat scratch = { 0 };
 
     CS_BUG(n_layer < 1 || n_layer > e->spec.n_layer || x.c != e->spec.n_in || x.r != seg.rows);
     for (int32_t l = 0; l < n_layer; l++) {
         const struct layer *k = &e->layer[l];
         /* Without gradients two buffers of a width take turns. */
-        bool reuse = !cx->training && l > 0 && spare.c == k->n_out;
-        cs_mat y = reuse ? spare : cs_tmp(cx, x.r, k->n_out);
+        bool reuse = !cx->training && l > 0 && scratch.c == k->n_out;
+        cs_mat y = reuse ? scratch : cs_tmp(cx, x.r, k->n_out);
         cs_block(cx, apply_layer, k, seg, x, y);
-        spare = x;
+        scratch = x;
         x = y;
         if (cx->watch && block >= 0 && !cx->dry)
             cx->watch(cx->watch_arg, block + l, x);

@@ -86,8 +86,8 @@ static inline void cs_count_flop(cs_ctx *cx, double n)
 
 /** cs_is_training - is the network in training mode, not only computing gradients? */
 static inline bool cs_is_training(const cs_ctx *cx) { return cx->training && !cx->frozen; }
-/** cs_tell - pass a matrix to the observer */
-static inline void cs_tell(const cs_ctx *cx, const char *what, int32_t layer, cs_mat m)
+/** cs_observe - pass a matrix to the observer */
+static inline void cs_observe(const cs_ctx *cx, const char *what, int32_t layer, cs_mat m)
 {
     if (cx->note && !cx->dry)
         cx->note(cx->note_arg, what, layer, m);

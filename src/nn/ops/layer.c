@@ -29,8 +29,8 @@ void cs_weight_apply(cs_ctx *cx, int w, int a, cs_mat x, cs_mat bias, cs_mat y)
     if (bias.r)
         bias.c = y.c;
     if (a >= 0) {
-        const cs_mat thin = cs_value(cx->ps, a), low = cs_tmp(cx, x.r, (int32_t)thin.r);
-        cs_affine(cx, x, thin, (cs_mat){ 0 }, low);
+        const cs_mat down = cs_value(cx->ps, a), low = cs_tmp(cx, x.r, (int32_t)down.r);
+        cs_affine(cx, x, down, (cs_mat){ 0 }, low);
         x = low;
     }
     cs_affine(cx, x, part, bias, y);

@@ -51,11 +51,11 @@ static int decompose(const double *a, cs_svd *d)
         dgesdd_("S", &rows, &cols, copy, &rows, d->s, d->vt, &rows, d->u, &k, work, &n_work,
                 iwork, &info, 1);
     }
-    const bool room = work != NULL;
+    const bool has_work = work != NULL;
     free(copy);
     free(iwork);
     free(work);
-    if (!room)
+    if (!has_work)
         return cs_fail(CS_EMEM, "out of memory for the SVD of a matrix of %lld x %lld",
                        (long long)d->m, (long long)d->n);
     if (info != 0)
