@@ -18,7 +18,6 @@ struct cs_out_filter {
     size_t n_field, cap_field;
     char  *text;                 /* [n_text] of a block that is not full */
     size_t n_text;
-    char   block[CS_OUT_PACKED_BLOCK];
 };
 
 /* Suffixes of formats that no output here has under this name. */
@@ -113,12 +112,13 @@ void cs_out_filter_free(cs_out_filter *f)
 
 static int put_block(cs_out_filter *f)
 {
-    size_t n = sizeof f->block;
+    char block[CS_OUT_PACKED_BLOCK];
+    size_t n = sizeof block;
 
-    if (packer(f->block, &n, f->text, f->n_text) < 0)
+    if (packer(block, &n, f->text, f->n_text) < 0)
         return cs_fail(CS_EMEM, "out of memory for compression");
     f->n_text = 0;
-    return f->sink(f->to, f->block, n);
+    return f->sink(f->to, block, n);
 }
 
 static int put_bytes(cs_out_filter *f, const char *p, size_t n)
@@ -199,6 +199,19 @@ out:
 int cs_out_filter_put(cs_out_filter *f, const void *p, size_t n_bytes)
 {
     return f->csv ? put_table(f, p, n_bytes) : put_bytes(f, p, n_bytes);
+}
+
+const char *cs_out_filter_pending(const cs_out_filter *f, size_t *n_bytes)
+{
+    *n_bytes = f->n_text;
+    return f->text;
+}
+
+void cs_out_filter_restore(cs_out_filter *f, const char *text, size_t n_bytes)
+{
+    CS_BUG(!f->gz || n_bytes >= CS_OUT_BLOCK);
+    memcpy(f->text, text, n_bytes);
+    f->n_text = n_bytes;
 }
 
 int cs_out_filter_end(cs_out_filter *f)

@@ -40,7 +40,11 @@ int cs_out_check(const char *path, cs_out_kind kind) CS_MUST_CHECK;
 int cs_out_filter_new(const char *path, cs_out_kind kind, cs_out_sink sink, void *to,
                       cs_out_filter **out) CS_MUST_CHECK;
 int cs_out_filter_put(cs_out_filter *f, const void *p, size_t n_bytes) CS_MUST_CHECK;
-/** cs_out_filter_end - what was held back, and what ends a compressed file */
+/** cs_out_filter_pending, cs_out_filter_restore - the text of the incomplete block, to continue the
+ * file in a later run with blocks that end at the same positions. At most CS_OUT_BLOCK - 1 bytes */
+const char *cs_out_filter_pending(const cs_out_filter *f, size_t *n_bytes);
+void cs_out_filter_restore(cs_out_filter *f, const char *text, size_t n_bytes);
+/** cs_out_filter_end - write pending text and the end of a compressed file */
 int cs_out_filter_end(cs_out_filter *f) CS_MUST_CHECK;
 /** cs_out_filter_free - accepts NULL */
 void cs_out_filter_free(cs_out_filter *f);

@@ -17,21 +17,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <htslib/bgzf.h>
-
+#include "base/out_filter.h"
 #include "io/content.h"
 #include "io/json_text.h"
 #include "io/writer.h"
 
 struct split_cfg { const char *path; int compress; };
 
-enum { FASTA_COLUMNS = 80, N_KIND = 6, BLOCK_BYTES = BGZF_BLOCK_SIZE };
+enum { FASTA_COLUMNS = 80, N_KIND = 6 };
 
 /* One file; kind is 2 * mate (0: none) + (1: FASTQ). */
 struct part {
     cs_outfile *f;
-    char       *path, *text;     /* text: [BLOCK_BYTES] not yet compressed */
-    size_t      n;
+    cs_out_filter *gz;           /* NULL without compression */
+    char       *path;
     int64_t     n_disk;          /* bytes synced to disk */
 };
 
@@ -41,7 +40,6 @@ struct split {
     int          n_class, made;  /* made: we created the folder and may remove it */
     int          kinds;          /* bits of those that occur */
     int          lock;           /* the folder, or -1 */
-    char         block[BGZF_MAX_BLOCK_SIZE];
 };
 
 /* Letters, digits, and . _ + - but not at the beginning: no folder, no option, no hidden file. */
@@ -103,6 +101,13 @@ static int split_open(cs_output *o)
     return make_folder(o, w);
 }
 
+static int write_part(void *to, const void *p, size_t n_bytes)
+{
+    const struct part *part = to;
+
+    return cs_outfile_write(part->f, p, n_bytes);
+}
+
 /* Open part i, continuing after p->n_disk bytes. */
 static int open_part(cs_output *o, int i)
 {
@@ -118,8 +123,8 @@ static int open_part(cs_output *o, int i)
     p->path = cs_xmalloc(size);
     (void)snprintf(p->path, size, "%s/%s%s.%s%s", o->path, name, mate[kind / 2],
                    kind % 2 ? "fastq" : "fasta", cfg->compress ? ".gz" : "");
-    if (cfg->compress && !(p->text = cs_alloc(BLOCK_BYTES, 1)))
-        return cs_fail(CS_EMEM, "out of memory for '%s'", p->path);
+    if (cfg->compress)
+        CS_TRY(cs_out_filter_new(p->path, CS_OUT_TEXT, write_part, p, &p->gz));
     CS_TRY(o->info.resumes ? cs_outfile_continue(p->path, CS_SEQUENCES, p->n_disk, &p->f)
                            : cs_outfile_open_as(p->path, CS_SEQUENCES, CS_OUT_PACKED,
                                                 &p->f));
@@ -128,41 +133,17 @@ out:
     return rc;
 }
 
-static int compress(struct split *w, struct part *p)
+static int split_put(struct part *p, const char *s, size_t n)
 {
-    size_t n = sizeof w->block;
-
-    if (bgzf_compress(w->block, &n, p->text, p->n, -1) < 0)
-        return cs_fail(CS_EMEM, "cannot compress '%s': out of memory", p->path);
-    p->n = 0;
-    return cs_outfile_write(p->f, w->block, n);
+    return p->gz ? cs_out_filter_put(p->gz, s, n) : cs_outfile_write(p->f, s, n);
 }
 
-static int split_put(struct split *w, struct part *p, const char *s, size_t n)
+static int put_text(struct part *p, const char *s)
 {
-    int rc = CS_OK;
-
-    if (!p->text)
-        return cs_outfile_write(p->f, s, n);
-    while (n > 0) {
-        const size_t space = BLOCK_BYTES - p->n, k = n < space ? n : space;
-        memcpy(p->text + p->n, s, k);
-        p->n += k;
-        s += k;
-        n -= k;
-        if (p->n == BLOCK_BYTES)
-            CS_TRY(compress(w, p));
-    }
-out:
-    return rc;
+    return split_put(p, s, strlen(s));
 }
 
-static int put_text(struct split *w, struct part *p, const char *s)
-{
-    return split_put(w, p, s, strlen(s));
-}
-
-static int put_quality(struct split *w, struct part *p, const uint8_t *q, int64_t n)
+static int put_quality(struct part *p, const uint8_t *q, int64_t n)
 {
     int rc = CS_OK;
     char text[512];
@@ -171,44 +152,44 @@ static int put_quality(struct split *w, struct part *p, const uint8_t *q, int64_
         size_t k = 0;
         while (k < sizeof text && i < n)
             text[k++] = (char)(q[i] > 93 ? '~' : '!' + q[i]), i++;
-        CS_TRY(split_put(w, p, text, k));
+        CS_TRY(split_put(p, text, k));
     }
 out:
     return rc;
 }
 
-static int put_bases(struct split *w, struct part *p, const cs_segment *g)
+static int put_bases(struct part *p, const cs_segment *g)
 {
     int rc = CS_OK;
 
     for (int64_t i = 0; i < g->n_base; i += FASTA_COLUMNS) {
         const int64_t k = g->n_base - i < FASTA_COLUMNS ? g->n_base - i : FASTA_COLUMNS;
-        CS_TRY(split_put(w, p, g->base + i, (size_t)k));
-        CS_TRY(put_text(w, p, "\n"));
+        CS_TRY(split_put(p, g->base + i, (size_t)k));
+        CS_TRY(put_text(p, "\n"));
     }
 out:
     return rc;
 }
 
-static int put_record(struct split *w, struct part *p, const cs_record *r, int s)
+static int put_record(struct part *p, const cs_record *r, int s)
 {
     int rc = CS_OK;
     const cs_segment *g = &r->seg[s];
     const char *comment = s == 0 ? r->comment : r->mate_comment;
 
-    CS_TRY(put_text(w, p, g->qual ? "@" : ">"));
-    CS_TRY(put_text(w, p, r->name));
+    CS_TRY(put_text(p, g->qual ? "@" : ">"));
+    CS_TRY(put_text(p, r->name));
     if (*comment) {
-        CS_TRY(put_text(w, p, " "));
-        CS_TRY(put_text(w, p, comment));
+        CS_TRY(put_text(p, " "));
+        CS_TRY(put_text(p, comment));
     }
-    CS_TRY(put_text(w, p, "\n"));
+    CS_TRY(put_text(p, "\n"));
     if (!g->qual)
-        return put_bases(w, p, g);
-    CS_TRY(split_put(w, p, g->base, (size_t)g->n_base));
-    CS_TRY(put_text(w, p, "\n+\n"));
-    CS_TRY(put_quality(w, p, g->qual, g->n_base));
-    CS_TRY(put_text(w, p, "\n"));
+        return put_bases(p, g);
+    CS_TRY(split_put(p, g->base, (size_t)g->n_base));
+    CS_TRY(put_text(p, "\n+\n"));
+    CS_TRY(put_quality(p, g->qual, g->n_base));
+    CS_TRY(put_text(p, "\n"));
 out:
     return rc;
 }
@@ -225,24 +206,17 @@ static int split_record(cs_output *o, const cs_record *r, const cs_prediction *a
         w->kinds |= 1 << kind;
         if (!p->f)
             CS_TRY(open_part(o, no * N_KIND + kind));
-        CS_TRY(put_record(w, p, r, s));
+        CS_TRY(put_record(p, r, s));
     }
 out:
     return rc;
 }
 
-/* The block without content that ends a BGZF file; source: SAM specification, 4.1.2. */
-static int end_part(struct split *w, struct part *p)
+static int end_part(struct part *p)
 {
-    int rc = CS_OK;
+    const int rc = p->gz ? cs_out_filter_end(p->gz) : CS_OK;
 
-    if (p->text && p->n)
-        CS_TRY(compress(w, p));
-    if (p->text)
-        CS_TRY(compress(w, p));
-    rc = cs_outfile_finish(p->f);
-out:
-    return rc;
+    return rc == CS_OK ? cs_outfile_finish(p->f) : rc;
 }
 
 static int split_end(cs_output *o)
@@ -255,7 +229,7 @@ static int split_end(cs_output *o)
         if (!p->f && (w->kinds >> i % N_KIND & 1))
             CS_TRY(open_part(o, i));
         if (p->f)
-            CS_TRY(end_part(w, p));
+            CS_TRY(end_part(p));
     }
 out:
     return rc;
@@ -283,7 +257,7 @@ static void split_release(cs_output *o)
     for (int i = 0; w->part && i < (w->n_class + 1) * N_KIND; i++) {
         cs_outfile_discard(w->part[i].f);
         free(w->part[i].path);
-        free(w->part[i].text);
+        cs_out_filter_free(w->part[i].gz);
     }
     for (int i = 0; i <= w->n_class; i++)
         free(w->name[i]);
@@ -316,14 +290,28 @@ static json_t *split_save(const cs_output *o)
 
     for (int i = 0; i < (w->n_class + 1) * N_KIND; i++) {
         const struct part *p = &w->part[i];
+        size_t n = 0;
+        const char *text = p->gz ? cs_out_filter_pending(p->gz, &n) : "";
         if (p->f)
             bad |= json_array_append_new(all, json_pack("[i, I, o]", i, (json_int_t)p->n_disk,
-                                                        cs_json_hex(p->text, p->n))) != 0;
+                                                        cs_json_hex(text, n))) != 0;
     }
     if (!bad)
         return all;
     json_decref(all);
     return NULL;
+}
+
+static bool restore_pending(struct part *p, const json_t *hex)
+{
+    char text[CS_OUT_BLOCK - 1];
+    size_t n;
+
+    if (!cs_json_unhex(hex, text, p->gz ? sizeof text : 0, &n))
+        return false;
+    if (p->gz)
+        cs_out_filter_restore(p->gz, text, n);
+    return true;
 }
 
 static bool split_restore(cs_output *o, const json_t *state)
@@ -339,9 +327,7 @@ static bool split_restore(cs_output *o, const json_t *state)
             return false;
         w->part[i].n_disk = n_bytes;
         w->kinds |= 1 << i % N_KIND;
-        if (open_part(o, (int)i) != CS_OK
-            || !cs_json_unhex(text, w->part[i].text, w->part[i].text ? BLOCK_BYTES - 1 : 0,
-                              &w->part[i].n))
+        if (open_part(o, (int)i) != CS_OK || !restore_pending(&w->part[i], text))
             return false;
     }
     return json_is_array(state);
