@@ -15,7 +15,7 @@ enum { MAX_BYTES = 1 << 30, VALUE_BYTES = 80 };
  * model is compared by its checksum. */
 static const char *const may_differ[] = {
     "shard", "manifest", "threads", "batch-tokens", "chunks-in-flight", "quiet", "verbose", "model",
-    "output-fmt", "no-PG", "split-gz", "names", "tsv", "resume-every", "input-list",
+    "names", "tsv", "resume-every", "input-list",
 };
 /* Options with input paths: workflow engines place inputs in different folders. */
 static const char *const files[] = { "reference", "mates-1", "mates-2" };
@@ -30,13 +30,17 @@ static bool is_among(const char *name, const char *const *list, size_t n)
 
 #define IS_AMONG(name, list) is_among(name, list, sizeof list / sizeof *list)
 
-static bool is_place(const char *option)
+/* The path of an output, or any option of one that merge does not join. */
+static bool is_free_option(const char *option)
 {
     const cs_writer *w;
 
-    for (int i = 0; (w = cs_writer_at(i)) != NULL; i++)
-        if (w->opt && strcmp(w->opt[0].name, option) == 0)
-            return true;
+    for (int i = 0; (w = cs_writer_at(i)) != NULL; i++) {
+        const bool all = w->per_record && !w->joins;
+        for (int k = 0; w->opt && w->opt[k].type != CS_OPT_END && (k == 0 || all); k++)
+            if (strcmp(w->opt[k].name, option) == 0)
+                return true;
+    }
     return false;
 }
 
@@ -161,7 +165,7 @@ static int manifest_check_options(const cs_manifest *a, const cs_manifest *b, co
 
     json_object_foreach((json_t *)(uintptr_t)of_a, name, x) {
         const json_t *y = json_object_get(of_b, name);
-        if (!IS_AMONG(name, may_differ) && !is_place(name)
+        if (!IS_AMONG(name, may_differ) && !is_free_option(name)
             && !(y && same_value(x, y, IS_AMONG(name, files))))
             return other_option(a, b, name, x, y);
     }
