@@ -183,8 +183,8 @@ static void log_limits(const cs_policy *p, double max_error)
                                   (long long)c->bin[first].from);
     }
     if (n > 0)
-        cs_note("calls of which at most %g are wrong: %s; other classes at all lengths", max_error,
-                text);
+        cs_note("calls with an estimated error of at most %g: %s; other classes at all lengths",
+                max_error, text);
 }
 
 /* Convert a rate to probability thresholds, by length and class. */

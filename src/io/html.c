@@ -1,6 +1,8 @@
 /* html.c - parts of self-contained HTML pages: text, tables, bar charts as inline SVG. */
 #include "io/html.h"
 
+#include <math.h>
+
 #include "io/json_text.h"
 
 enum { WIDTH = 640, HEIGHT = 200, LEFT = 60, RIGHT = 20, TOP = 8, BOTTOM = 40 };
@@ -197,11 +199,14 @@ int cs_html_length(int64_t n)
     return d;
 }
 
-/* 2^i bases as text: "512", "2 k", "4 M". */
+/* 2^i bases as text: "512", "2.05 k", "4.19 M"; k is 1000, as in options. */
 static void length_tick(int i, char tick[24])
 {
-    (void)snprintf(tick, 24, "%lld%s", 1LL << (i < 20 ? i % 10 : i - 20),
-                   i < 10 ? "" : i < 20 ? " k" : " M");
+    const double n = (double)(1LL << i);
+    const int step = n >= 1e9 ? 3 : n >= 1e6 ? 2 : n >= 1e3;
+
+    (void)snprintf(tick, 24, "%.3g%s", n / pow(1e3, step),
+                   (const char *const[]){ "", " k", " M", " G" }[step]);
 }
 
 int cs_html_lengths(cs_outfile *f, const cs_html_bars *b)
@@ -214,7 +219,7 @@ int cs_html_lengths(cs_outfile *f, const cs_html_bars *b)
         last--;
     for (int i = 0; i <= last + 1; i += 2)
         length_tick(i, tick[i]);
-    all.axis = "bases (k: 1,024)";
+    all.axis = "bases";
     all.n_bin = last + 1;
     all.tick = tick;
     return cs_html_draw(f, &all);

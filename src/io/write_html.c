@@ -148,11 +148,15 @@ static int reason_table(cs_output *o)
     int rc = CS_OK;
     const cs_class_counts *t = ((struct page *)o->state)->t;
 
+    if (t->reason[CS_REASON_NONE].n_record == t->all.n_record)
+        return CS_OK;
     CS_TRY(cs_html_section(o->file, "Without a call"));
     CS_TRY(cs_outfile_printf(o->file, "<table><tr><th>reason</th><th>meaning</th><th class=\"n\" "
                "colspan=\"2\">records</th><th class=\"n\" colspan=\"2\">bases</th><th></th></tr>"
                "\n"));
     for (int k = CS_REASON_NONE + 1; k < CS_N_REASON; k++) {
+        if (t->reason[k].n_record == 0)
+            continue;
         CS_TRY(cs_outfile_printf(o->file, "<tr>"));
         CS_TRY(cs_html_cell(o->file, cs_reason_name((cs_reason)k)));
         CS_TRY(cs_html_cell(o->file, cs_reason_help((cs_reason)k)));

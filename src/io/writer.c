@@ -35,8 +35,8 @@ static int writer_open_file(cs_output *o)
     CS_TRY(cs_outfile_may_replace(o->path, w->holds));
     CS_TRY(cs_out_check(o->path, w->kind));
     if (w->kind != CS_OUT_PACKED && !cs_out_is_plain(o->path))
-        return cs_fail(CS_EUSAGE, "--resume supports neither compressed outputs nor CSV: '%s'",
-                       o->path);
+        return cs_fail(CS_EUSAGE, "--resume supports neither compressed outputs nor CSV: '%s'; "
+                       "write a plain one and convert it after the run", o->path);
     rc = cs_outfile_continue(o->path, w->holds,
                              json_integer_value(json_object_get(from, "bytes")), &o->file);
 out:

@@ -28,7 +28,7 @@ T 'the weights stay' sh -c '[ "$(chordseq model show trained | grep ^sha256)" = 
 T 'show begins with what it is for and how good it is' sh -c 'chordseq model show stated > show &&
     sed -n 1p show | grep -qx "for	a class for every sequence: 1, 2, 3" &&
     sed -n 2p show | grep -q "^trained on	[0-9]* records" && grep -q "^quality	from 700 bases" show &&
-    grep -q "^calls	at most 0.2 wrong	from 100 bases" show'
+    grep -q "^calls	estimated error at most 0.2	from 100 bases" show'
 
 # ---- calls ---------------------------------------------------------------------------------------
 
@@ -37,7 +37,7 @@ T 'by default each class keeps the rate' sh -c 'chordseq classify -m stated labe
     tail -n +2 calls | paste - truth | awk -F "\t" "\$5 == \"low_confidence\" { low++ }
         \$5 == \".\" { n[\$3]++; bad[\$3] += \$3 != \$6; all++ }
         END { for (c in n) if (bad[c] > 0.2 * n[c]) exit 1; exit !(low > 50 && all > 200) }"'
-T 'the log says what is not called' grep -q '^chordseq: calls of which at most 0.2 are wrong: ' log
+T 'the log says what is not called' grep -q '^chordseq: calls with an estimated error of at most 0.2: ' log
 for o in '--min-prob 0' '--max-error 1'; do
     T "$o brings all calls back" sh -c "chordseq classify -q -m stated $o labelled.fa > all &&
         [ \$(awk -F '\t' '\$5 == \".\"' all | wc -l) = \$(grep -c '>' labelled.fa) ] &&
