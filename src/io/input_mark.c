@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 
-static bool look(const cs_input_mark *m, const char *path, struct stat *st)
+static bool mark_stat(const cs_input_mark *m, const char *path, struct stat *st)
 {
     const int bad = m->is_stdin ? fstat(STDIN_FILENO, st) : stat(path, st);
 
@@ -16,7 +16,7 @@ static bool look(const cs_input_mark *m, const char *path, struct stat *st)
 void cs_input_mark_set(cs_input_mark *m, const char *path)
 {
     m->is_stdin = strcmp(path, "-") == 0;
-    m->regular = look(m, path, &m->was);
+    m->regular = mark_stat(m, path, &m->was);
 }
 
 int cs_input_mark_check(cs_input_mark *m, const char *path, int rc)
@@ -26,7 +26,7 @@ int cs_input_mark_check(cs_input_mark *m, const char *path, int rc)
 
     if (rc == CS_OK || rc == CS_ECANCEL || !m->regular)
         return rc;
-    if (!look(m, path, &now) || now.st_dev != was->st_dev || now.st_ino != was->st_ino
+    if (!mark_stat(m, path, &now) || now.st_dev != was->st_dev || now.st_ino != was->st_ino
         || (now.st_size == was->st_size && now.st_mtim.tv_sec == was->st_mtim.tv_sec
             && now.st_mtim.tv_nsec == was->st_mtim.tv_nsec))
         return rc;

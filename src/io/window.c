@@ -225,7 +225,8 @@ out:
 
 /* Which allele does the contig have? A shorter ALT occurs at many positions, so it is no
  * evidence. */
-static int look(cs_windows *w, int64_t pos, const char *ref, const char *alt, cs_window_pair *out)
+static int make_windows(cs_windows *w, int64_t pos, const char *ref, const char *alt,
+                        cs_window_pair *out)
 {
     int rc = CS_OK;
     const int64_t n_ref = (int64_t)strlen(ref), n_alt = (int64_t)strlen(alt);
@@ -295,7 +296,7 @@ int cs_windows_make(cs_windows *w, const char *contig, int64_t pos, const char *
     else if (!only_bases(alt) || !only_bases(ref))
         out->why = CS_UNSCORED_AMBIGUOUS;
     else
-        CS_TRY(look(w, pos, ref, alt, out));
+        CS_TRY(make_windows(w, pos, ref, alt, out));
     if (out->why)
         return CS_OK;
     struct alleles a = { pos, ref, alt, (int64_t)strlen(ref), (int64_t)strlen(alt) };

@@ -26,8 +26,8 @@ static cs_record record_of(const char *base, int64_t n_base)
 }
 
 /* Real, or shuffled into `work`, which is large enough. */
-static int look(const cs_dataset *d, int64_t i, bool shuffled, uint64_t seed, char *work,
-                cs_likeness *x)
+static int measure_sequence(const cs_dataset *d, int64_t i, bool shuffled, uint64_t seed,
+                            char *work, cs_likeness *x)
 {
     int rc = CS_OK;
     const cs_example *e = &d->ex[i];
@@ -51,7 +51,7 @@ static int add_sums(const cs_dataset *d, uint64_t seed, char *work, cs_likeness 
 
     for (int64_t i = 0; i < d->n; i++) {
         for (int k = 0; k < 2 && d->ex[i].n_base >= LEAST_BASES; k++) {
-            CS_TRY(look(d, i, k == 1, seed, work, x));
+            CS_TRY(measure_sequence(d, i, k == 1, seed, work, x));
             s->n[k]++;
             for (int j = 0; j < CS_LIKENESS_WORDS; j++) {
                 s->sum[k][j] += x->contrast[j];
@@ -91,10 +91,10 @@ static int score_all(const cs_dataset *d, uint64_t seed, const cs_calibration *c
     int rc = CS_OK;
 
     for (int64_t i = 0; i < d->n; i++) {
-        CS_TRY(look(d, i, false, seed, work, x));
+        CS_TRY(measure_sequence(d, i, false, seed, work, x));
         out[i] = (struct scored){ cs_calibration_find(c, d->ex[i].n_base), d->ex[i].class_no,
                                   cs_likeness_score(x, c->weight), x->repetition, 0 };
-        CS_TRY(look(d, i, true, seed, work, x));
+        CS_TRY(measure_sequence(d, i, true, seed, work, x));
         out[i].shuffled = cs_likeness_score(x, c->weight);
     }
 out:

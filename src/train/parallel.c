@@ -30,7 +30,7 @@ struct cs_parallel {
     bool       reduces;          /* the devices sum among themselves */
 };
 
-static int look(void *arg)
+static int watch_ranks(void *arg)
 {
     return cs_group_check(arg);
 }
@@ -59,7 +59,7 @@ static int unite(cs_parallel *p)
     CS_TRY(cs_group_broadcast(p->group, id, sizeof id));
     cs_group_wait(p->group);
     CS_TRY(be->reduce->join(be, id, cs_group_rank(p->group), cs_group_size(p->group),
-                            (cs_reduce_watch){ look, p->group }));
+                            (cs_reduce_watch){ watch_ranks, p->group }));
     p->reduces = true;
     cs_info("gradients are summed by %s", about);
     rc = cs_group_barrier(p->group);

@@ -126,6 +126,18 @@ static int fail_memory(int64_t n)
     return cs_fail(CS_EMEM, "out of memory to arrange %lld samples", (long long)n);
 }
 
+/* Copies the samples in the order of w if rc is CS_OK, else reports the failure; frees w. */
+static int finish_steps(int rc, struct drawn *w, int64_t n, cs_steps *out)
+{
+    for (int64_t j = 0; rc == CS_OK && j < n; j++)
+        out->sample[j] = w[j].sample;
+    free(w);
+    if (rc == CS_OK)
+        return CS_OK;
+    cs_steps_release(out);
+    return fail_memory(n);
+}
+
 int cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_pack *pack, cs_steps *out)
 {
     const int64_t n = cs_sampler_count(s);
@@ -146,15 +158,8 @@ int cs_steps_plan(const cs_sampler *s, uint64_t epoch, const cs_pack *pack, cs_s
         plan_mixed(w, pack, out);
     else
         CS_TRY(plan_grouped(w, pack, key, out));
-    for (int64_t j = 0; j < n; j++)
-        out->sample[j] = w[j].sample;
 out:
-    free(w);
-    if (rc != CS_OK) {
-        cs_steps_release(out);
-        return fail_memory(n);
-    }
-    return CS_OK;
+    return finish_steps(rc, w, n, out);
 }
 
 int cs_steps_fixed(const cs_sample *sample, int64_t n, const cs_pack *pack, cs_steps *out)
@@ -175,15 +180,8 @@ int cs_steps_fixed(const cs_sample *sample, int64_t n, const cs_pack *pack, cs_s
     for (int64_t b = 0; b <= out->n_batch; b++)
         out->step[b] = b;
     out->n_step = out->n_batch;
-    for (int64_t j = 0; j < n; j++)
-        out->sample[j] = w[j].sample;
 out:
-    free(w);
-    if (rc != CS_OK) {
-        cs_steps_release(out);
-        return fail_memory(n);
-    }
-    return CS_OK;
+    return finish_steps(rc, w, n, out);
 }
 
 void cs_steps_release(cs_steps *p)

@@ -163,7 +163,7 @@ void cs_lookup_index(cs_lookup *l)
         }
 }
 
-static void look(const cs_lookup *l, uint64_t hash, int64_t *hit)
+static void find_hit(const cs_lookup *l, uint64_t hash, int64_t *hit)
 {
     const uint32_t b = cs_lookup_bucket(l, hash), print = cs_lookup_print(l, hash);
     const uint32_t mask = (1u << l->code_bits) - 1;
@@ -202,7 +202,7 @@ void cs_lookup_count(const cs_lookup *l, const char *base, int64_t n_base, int64
             __builtin_prefetch(&l->word[CS_LOOKUP_WORD_BYTES
                                         * (int64_t)l->first[cs_lookup_bucket(l, hash[i])]]);
         for (int i = 0; i < n; i++)
-            look(l, hash[i], hit);
+            find_hit(l, hash[i], hit);
     }
 }
 
