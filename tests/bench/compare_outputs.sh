@@ -8,7 +8,9 @@
 # Both programs run in folders of their own with the same arguments: classify with every output,
 # sharded and merged, embed, variant, explain, eval, train. Times are masked, and so are the options
 # that summaries and manifests list, whose names may change; model files hold both and are compared
-# by what they predict. Prints one line per file, and the number that differ; status 1 where any does.
+# by their predictions. Each program runs selftest with the folder 'selftest' beside it, if there is
+# one: names in these files change too. Prints one line per file, and the number that differ; status 1
+# if any does.
 [ $# -eq 3 ] || { sed -n '4s/^# *//p' "$0" >&2; exit 2; }
 srcdir=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 old=$(realpath "$1") new=$(realpath "$2") data=$(cd "$3" && pwd) || exit 1
@@ -32,11 +34,15 @@ inputs()
     ls > inputs
 }
 
+# reference PROGRAM: the letter of variant's option --reference, once -r
+reference() { "$1" variant --help 2>&1 | grep -q -- '-r, --reference' && echo -r || echo -f; }
+
 # all PROGRAM FOLDER: every output into FOLDER
 all()
 {
     cd "$2" || exit 1
-    p=$1
+    p=$1 ref=$(reference "$1") vectors=$(dirname "$1")/selftest
+    [ -d "$vectors" ] || vectors=$srcdir/refdata/selftest
     for m in default tiny net; do
         "$p" classify -q -m $m.safetensors -o $m.tsv --all --jsonl $m.jsonl --kraken $m.kraken \
             --use-names --report $m.kreport --krona $m.krona --cami-binning $m.binning \
@@ -52,9 +58,9 @@ all()
     done
     "$p" merge -q -o merged.tsv s1.json s2.json s3.json > merge.out 2>&1
     "$p" embed -q -m net.safetensors -o net.npy --names names.tsv mito.fa plastid.fa > embed.out 2>&1
-    "$p" variant -q -m variant.safetensors --no-version -f ref.fa --tsv v.tsv -o v.vcf in.vcf.gz \
+    "$p" variant -q -m variant.safetensors --no-version "$ref" ref.fa --tsv v.tsv -o v.vcf in.vcf.gz \
         > variant.out 2>&1
-    "$p" variant -q -m tiny.safetensors --no-version -f variants.fa -w 128 --circular ring \
+    "$p" variant -q -m tiny.safetensors --no-version "$ref" variants.fa -w 128 --circular ring \
         --tsv t.tsv -o t.vcf variants.vcf > tiny.variant.out 2>&1
     "$p" explain -q -m net.safetensors -f strands.fa \
         --tsv explain.tsv -o explain.bg "$(sed -n '1s/^>\([^ ]*\).*/\1/p' strands.fa)" > explain.out 2>&1
@@ -67,7 +73,7 @@ all()
         -o trained.tsv > trained.out 2>&1
     rm -f train.all trained.safetensors trained.safetensors.ckpt
     "$p" simulate -n 50 --seed 1 -o adding.tsv adding > simulate.out 2>&1
-    "$p" selftest --vectors "$srcdir/refdata/selftest" 2>&1 | cut -f 1,4- > selftest.out 2>&1
+    "$p" selftest --vectors "$vectors" 2>&1 | cut -f 1,4- > selftest.out 2>&1
 }
 
 # Times and rates differ from run to run.
