@@ -5,11 +5,11 @@
 # Usage   refdata/model/calibrate.sh CHORDSEQ TAXA_DIR TAXA2_DIR WORK MODEL OUT
 #
 # MODEL is WORK/table.safetensors or WORK/labelled.safetensors. WORK has what train.sh wrote: the pieces,
-# and for each fold a model of MODEL's name that has not learnt from it (fold0/table.safetensors ...).
-# These predict pieces of their folds, 60 to 100,000 bp, seed 2. OUT
-# gets MODEL's weights with temperatures, error rates per class and length, the shortest sequence and
-# what is unlike the training. Any model of the same classes can be calibrated so. With FOLD=0 to 4 in
-# the environment that fold's predictions are left out, so that its families can judge the result.
+# and for each fold a model of MODEL's name that was not trained on it (fold0/table.safetensors ...).
+# These predict pieces of their folds, 60 to 100,000 bp, seed 2; a table has the mean of the weights of
+# the other four folds. OUT gets MODEL's weights with temperatures, error rates per class and length, the
+# minimum length and what is unlike the training. With FOLD=0 to 4 in the environment that fold's
+# predictions are left out, so that its families can judge the result.
 set -eu
 chordseq=$1 taxa=$2 taxa2=$3 work=$4 model=$5 out=$6
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,12 +19,27 @@ lengths=$lengths,50000,100000
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
+# fold_model K: MODEL for fold K, with table weights that were not fitted on it
+fold_model() {
+    [ "${model##*/}" = table.safetensors ] || { echo "$work/fold$1/${model##*/}"; return; }
+    k=$1
+    shift
+    for other in 0 1 2 3 4; do
+        [ "$other" = "$k" ] || set -- "$@" --weights "$work/fold$other/table.safetensors"
+    done
+    "$chordseq" model lookup --sample 1 --size 10M --label-key class \
+        --label-map "$here/classes.tsv" --split "$work/fold$k/split.tsv" \
+        --input-list "$work/fold$k/inputs" "$@" "$work/fold$k/framed.safetensors" \
+        "$work/fold$k/others.safetensors"
+    echo "$work/fold$k/others.safetensors"
+}
+
 given=
 for fold in 0 1 2 3 4; do
     "${PYTHON:-python3}" "$families" "$here/groups.tsv.xz" "$fold" "$taxa"/*.fa.gz "$taxa2"/*.fa.gz \
         "$work/pieces.fa" --out "$tmp/$fold" --seed 2 --lengths "$lengths"
     cat "$tmp/$fold"/*.fa > "$tmp/all.fa"
-    "$chordseq" eval -m "$work/fold$fold/${model##*/}" --strand both --label-key class \
+    "$chordseq" eval -m "$(fold_model "$fold")" --strand both --label-key class \
         -i "$tmp/all.fa" -o /dev/null --scores "$tmp/$fold.tsv"
     # What is unlike all of these: 60 pieces of a class and length, 30 from 10,000 bp on.
     for file in "$tmp/$fold"/*.fa; do

@@ -43,7 +43,7 @@ learn() {
     shift 2
     "$chordseq" train -v --label-key class --label-map "$here/classes.tsv" \
         --split "$work/split.tsv" \
-        --encoder chordmixer --encoder.max-len 8388608 --encoder.track 4 --encoder.hidden 32 \
+        --encoder chordmixer --encoder.track 4 --encoder.hidden 32 \
         --encoder.init identity --encoder.depth none \
         --head.norm layer --head.hidden 512 --head.dropout 0.25 \
         --crop-min 250 --crop-max 60000 --crop-power 1.4 --class-balance 1 --group-balance 0.5 \
@@ -51,9 +51,9 @@ learn() {
         --lr 0.005 --weight-decay 0.5 --warmup 100 --epochs "$epochs" --ema 0.998 --seed 1 \
         --metrics "$work/$name.tsv" -o "$work/$name.safetensors" --input-list "$work/inputs" "$@"
 }
-learn bag 14 --batch-tokens 32768 --tokenizer kmer --tokenizer.k 6 --tokenizer.stride 1 \
-    --tokenizer.canonical "$@"
-learn frames 8 --batch-tokens 100000 --tokenizer orf "$@"
+learn bag 14 --encoder.max-len 8388608 --batch-tokens 32768 --tokenizer kmer --tokenizer.k 6 \
+    --tokenizer.stride 1 --tokenizer.canonical "$@"
+learn frames 8 --encoder.max-len 8000000 --batch-tokens 100000 --tokenizer orf "$@"
 "$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/bag.safetensors" \
     "$work/labelled.safetensors"
 "$chordseq" model label --taxonomy "$here/taxonomy.tsv" "$work/frames.safetensors" \
