@@ -18,7 +18,7 @@
 #include "run/manifest.h"
 #include "run/outputs.h"
 
-/* What every command writes; classify's other outputs follow. */
+/* Outputs common to all commands; classify's other outputs follow. */
 enum { OUTPUT, NAMES, TSV, N_OWN, MAX_KIND = N_OWN + CS_MAX_WRITER };
 
 static struct merge_args {
@@ -40,8 +40,8 @@ static const cs_opt merge_table[] = {
     { .type = CS_OPT_END }
 };
 
-/* Outputs by their options' long names: first those of merge_table, then, of classify, what is
- * joined and (writer) what is computed from counts. classify_table has the options of these. */
+/* Outputs by long option: those of merge_table, then those of classify that can be joined or
+ * (writer) computed from counts. classify_table has their options. */
 static struct kind { const char *option; const cs_writer *writer; } kind[MAX_KIND] = {
     [OUTPUT] = { "output", NULL }, [NAMES] = { "names", NULL }, [TSV] = { "tsv", NULL },
 };
@@ -50,7 +50,7 @@ static cs_opt classify_table[CS_MAX_WRITER + 2] = {
     { .type = CS_OPT_GROUP, .name = "Outputs of classify" },
 };
 
-/* The writers that classify has, but for those that neither parts nor counts are enough for. */
+/* All writers of classify whose outputs can be joined or computed from counts. */
 static void list_kinds(void)
 {
     const cs_writer *w;
@@ -113,7 +113,7 @@ static bool is_npy(const struct job *j, int k)
     return k == OUTPUT && option_is(j, "format", "npy");
 }
 
-/* The kind of file that the output may overwrite: variant writes variants. */
+/* Content of the file that the output may replace: `variant` writes variants. */
 static const char *held(const struct job *j, int k)
 {
     const char *command = json_string_value(json_object_get(run_of(j), "command"));
@@ -164,7 +164,7 @@ static int sum_counts(struct job *j, cs_class_counts *sum)
     return rc;
 }
 
-/* The position for cs_output_open() to continue from, as after an interruption behind the last
+/* The position for cs_output_open() to continue from, as for a run interrupted after the last
  * record. */
 static int state_of_counts(struct job *j)
 {
@@ -187,7 +187,7 @@ out:
     return rc;
 }
 
-/* The value of merge's option of that name; -1: no such option. */
+/* The output of merge's option of that name; -1: none. */
 static int kind_of(const char *option)
 {
     for (int k = 0; k < n_kind; k++)

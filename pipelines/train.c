@@ -416,7 +416,7 @@ static cs_train_opt loop_options(struct job *j)
         o.validated = show_page;
         o.validated_arg = j;
     }
-    if (j->folds.n > 0) {        /* what the training on all will give: the last weights */
+    if (j->folds.n > 0) {        /* the result of the training on all: the last weights */
         o.keep_last = true;
         o.patience = 0;
     }
@@ -567,7 +567,7 @@ out:
     return rc;
 }
 
-/* Adds what the model file of a fold says of its validation. */
+/* Adds a fold model's predictions of its validation set. */
 static int add_scores(struct job *j, cs_scores *to)
 {
     const cs_evaluate_job it = { .path = j->fold_path, .be = j->be, .valid = j->valid,
@@ -602,7 +602,7 @@ out:
     return rc;
 }
 
-/* Then everything is as if there were no validation. */
+/* Afterwards everything is as without validation. */
 static int cross_validate(struct job *j)
 {
     int rc = CS_OK;
@@ -630,7 +630,7 @@ out:
     return rc;
 }
 
-/* Before the bag is written: the network would be refused behind it. */
+/* Check before the bag is written: its network would be rejected afterwards. */
 static int check_step(const struct job *j)
 {
     int64_t n_base = 0;

@@ -7,9 +7,9 @@
 
 enum { PORT = 29500, MOST_RANKS = 1 << 16 };
 
-/* The variables of one launcher. `local` and `local_n` may be missing; `mark` may not, unless NULL.
- * mpirun in a job of Slurm's leaves Slurm's variables of its own helpers; srun --mpi=pmi2 sets
- * PMI's beside its own, but says only in these which rank of the machine it is. */
+/* The variables of one launcher. `local` and `local_n` may be missing; `mark` must be set, unless
+ * NULL. Slurm sets its variables also for helpers of mpirun inside a job; srun --mpi=pmi2 sets both
+ * PMI's and its own, but only its own have the rank's number on its machine. */
 static const struct launcher {
     const char *name, *mark, *rank, *n, *local, *local_n, *n_machine;
 } launchers[] = {
@@ -24,7 +24,7 @@ static const struct launcher {
 
 enum { N_LAUNCHER = sizeof launchers / sizeof launchers[0] };
 
-/* A number from `least` to `most` that may be missing: then *v stays. */
+/* An optional number from `least` to `most`; *v stays if it is missing. */
 static int group_env_number(const char *name, long least, long most, int *v)
 {
     const char *text = name != NULL ? getenv(name) : NULL;
@@ -50,7 +50,7 @@ static const struct launcher *find(void)
     return NULL;
 }
 
-/* Where rank 0 is known without being told: here, if all are. */
+/* Rank 0's host without an address in the environment: this one, if all ranks are here. */
 static int find_host(const struct launcher *l, cs_group_spec *s)
 {
     int rc = CS_OK;
@@ -84,7 +84,7 @@ int cs_group_env(cs_group_spec *out)
     CS_TRY(group_env_number(l->n, 1, MOST_RANKS, &out->n));
     CS_TRY(group_env_number(l->rank, 0, out->n - 1, &out->rank));
     CS_TRY(group_env_number(l->local, 0, out->n - 1, &out->local));
-    if (out->local < 0)          /* what a user can set where the launcher does not say */
+    if (out->local < 0)          /* fallback for launchers without these variables */
         CS_TRY(group_env_number("LOCAL_RANK", 0, out->n - 1, &out->local));
     CS_TRY(find_host(l, out));
     CS_TRY(group_env_number("MASTER_PORT", 1, 65534, &out->port));

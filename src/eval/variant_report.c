@@ -21,7 +21,7 @@ struct top {
     double   score;
     int      field;
     char    *contig, *id, *ref, *alt;
-    int64_t  record_pos;         /* as the record has it, 0-based */
+    int64_t  record_pos;         /* as in the record, 0-based */
     int8_t   strand;
     cs_window_pair pair;
     char    *window;             /* [2 * n_base] reference, alternate */
@@ -91,8 +91,7 @@ int cs_variant_report_add(cs_variant_report *r, const cs_variant_alt *v, const c
 
 /* ---- contributions --------------------------------------------------------------------------- */
 
-/* Places of a variant's plot, from 0: FLANK before the alleles, what the contig has there, FLANK
- * behind. */
+/* A variant's plot: FLANK bases, the contig's allele, FLANK bases. */
 static int64_t n_here(const struct top *t)
 {
     return t->pair.swapped ? t->pair.n_alt : t->pair.n_ref;
@@ -103,7 +102,7 @@ static int64_t n_place(const struct top *t)
     return 2 * FLANK + n_here(t);
 }
 
-/* Where place i lies in a window of an allele of n bases; -1: within the allele, or outside. */
+/* Offset of place i in the window of an allele of n bases; -1: inside the allele, or outside. */
 static int64_t in_window(const struct top *t, int64_t i, int64_t n, int64_t n_base)
 {
     const int64_t at = i < FLANK ? t->pair.at - FLANK + i

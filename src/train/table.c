@@ -21,7 +21,7 @@ static const char metrics_head[] =
     "epoch\tstep\tlr\ttrain_loss\ttrain_acc\tvalid_loss\tvalid_acc\tvalid_balanced_acc\t"
     "valid_mcc\tseconds\ttokens_per_s";
 
-/* What stands behind the other columns, or NULL. */
+/* The last column, or NULL. */
 static const char *more_column(const cs_train_opt *o, const cs_head *head)
 {
     return o->perplexity ? "valid_perplexity" : head->is_labels ? "valid_macro_auc" : NULL;
@@ -35,7 +35,7 @@ static void table_append(char *line, size_t n, const char *fmt, double v)
         (void)snprintf(line + at, n - at, fmt, v);
 }
 
-/* What somebody wants to know who looks now and then. */
+/* Logs one line per epoch. */
 static void log_epoch(const cs_train_opt *o, const cs_head *head, const cs_metrics *f,
                        const cs_train_state *st)
 {
@@ -57,7 +57,7 @@ static void log_epoch(const cs_train_opt *o, const cs_head *head, const cs_metri
     else if (o->budget.n_base > 0)
         table_append(line, sizeof line, ", %.0f %% done",
                      fmin(100, 100 * (double)st->n_base / (double)o->budget.n_base));
-    /* Without validation there is nothing before the first separator. */
+    /* Without validation the text begins at the separator. */
     cs_note("%s, epoch %lld: %s", o->watch, (long long)st->epoch + 1,
             line + (strncmp(line, "; ", 2) == 0 ? 2 : 0));
 }

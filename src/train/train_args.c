@@ -1,5 +1,4 @@
-/* train_args.c - options of the training commands: training, a run, of its
- * files. */
+/* train_args.c - options of the training commands: training, run, files. */
 #include "train/train_args.h"
 
 #include <math.h>

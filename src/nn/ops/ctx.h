@@ -19,7 +19,7 @@ typedef struct cs_tape cs_tape;
 /* What training stores of a stack of blocks: everything, or the inputs of some. */
 enum { CS_KEEP_ALL = 0, CS_CHECKPOINT_INPUTS = 64 };
 
-/* What one user keeps: n reals from `off` on, filled in as far as the user's count says. */
+/* A piece of memory of one user: n reals from `off` on; the user counts how many are filled. */
 typedef struct cs_piece { const void *user; int64_t off, n, done; bool fixed; } cs_piece;
 
 /* Observer of the output of block number `block` (from 0) of an encoder; for tests and
@@ -37,14 +37,15 @@ typedef struct cs_ctx {
     bool        replaying;       /* a block is recomputed: it must not count as a second batch */
     bool        dry;             /* count and check only */
     bool        frozen;          /* gradients of predictions: no dropout, running statistics */
-    int32_t     keep;            /* CS_KEEP_ALL, or blocks run again going backward and a stack
-                                  * keeps the inputs of so many of them (nn/ops/blocks.h) */
+    int32_t     keep;            /* CS_KEEP_ALL, or the number of a stack's inputs to store:
+                                  * blocks are then run again in the backward pass
+                                  * (nn/ops/blocks.h) */
     const cs_real *unread;       /* see cs_is_unread() */
     bool        rescale;         /* backward by DeepLIFT's rescale rule: see nn/ops/tape.h */
-    bool        no_rule;         /* a step of that pass has no such rule: its result is void */
+    bool        no_rule;         /* a step of that pass has no rescale rule: its result is void */
     bool        no_fused;        /* tests: compose fused ops from plain ones */
     bool        no_mean;         /* tests: predict by all rows, not by their mean */
-    bool        no_graph;        /* tests, benchmarks: every op of a step is asked for by itself */
+    bool        no_graph;        /* tests, benchmarks: ops of a step are launched one by one */
     cs_real    *act, *act_grad;  /* arenas; act_grad NULL unless training */
     cs_real    *cached;            /* see cs_cached() */
     int64_t     cached_cap, cached_need;
@@ -55,17 +56,17 @@ typedef struct cs_ctx {
     int64_t     peak, grad_peak; /* peak of both together, and of top alone */
     uint64_t    key;             /* randomness of this step's dropout masks */
     uint64_t    n_random;        /* dropout layers met so far in this pass */
-    cs_mat      loss;            /* (1,1) what has been added so far */
+    cs_mat      loss;            /* (1,1) running sum */
     cs_tape    *tape;
-    cs_watch    watch;           /* called after every block, not in dry runs; NULL: nobody */
+    cs_watch    watch;           /* called after every block, except in dry runs; or NULL */
     void       *watch_arg;
-    cs_notice   note;            /* as watch: for tests; NULL: nobody */
+    cs_notice   note;            /* the same for named values, for tests; or NULL */
     void       *note_arg;
     struct { const int32_t *id; cs_seg seg; } text;  /* the tokens of a pass through a model, in
                                   * backend memory, or NULL; for heads that count words */
-    double      flop;            /* of products with weights, of all passes so far */
-    double      aux_scale;       /* multiplies a sequence's share of a regulariser, as it does the
-                                  * loss of a record of weight 1; 0: no regularisers */
+    double      flop;            /* of products with weights, in all passes so far */
+    double      aux_scale;       /* weight of a sequence in a regulariser, and of
+                                  * a record of weight 1 in the loss; 0: no regularisers */
 } cs_ctx;
 
 /** cs_ctx_init - for one backend and parameter set; no memory for activations yet */
@@ -77,7 +78,7 @@ int  cs_ctx_reserve(cs_ctx *cx, int64_t n, int64_t n_grad) CS_MUST_CHECK;
 /** cs_ctx_begin - start a pass: empty arena and tape, loss zero (allocated from the arena) */
 void cs_ctx_begin(cs_ctx *cx, bool training, bool dry, uint64_t key);
 
-/** cs_count_flop - count n floating-point operations that an op of this pass takes */
+/** cs_count_flop - add an op's floating-point operations to this pass */
 static inline void cs_count_flop(cs_ctx *cx, double n)
 {
     if (!cx->dry && !cx->replaying)
@@ -94,18 +95,18 @@ static inline void cs_observe(const cs_ctx *cx, const char *what, int32_t layer,
 }
 /** cs_tmp - an uninitialised (r, c) matrix from the arena; never fails (the dry run came before) */
 cs_mat cs_tmp(cs_ctx *cx, int64_t r, int32_t c);
-/** cs_scratch - the same without a gradient: scratch, copies. Give it back by setting cx->scratch
- * to what it was, in the reverse order of taking */
+/** cs_scratch - the same without a gradient: scratch, copies. Release in reverse order by restoring
+ * cx->scratch */
 cs_mat cs_scratch(cs_ctx *cx, int64_t r, int32_t c);
 /**
- * cs_cached - n reals outside of the arena for data derived from parameters alone: packed weights,
+ * cs_cached - n reals outside of the arena for data derived from parameters only: packed weights,
  * tables
  *
  * user     key: the address of the layer or network
- * n        with another number the same user has another piece
- * done     receives the place of the user's count of what it has filled in. A pass begins with 0,
- *          unless the parameters have no gradient slab: then they cannot change, and it begins with
- *          what the last pass left. Valid until the next call; NULL in a dry run
+ * n        the same user has a separate piece per size
+ * done     receives a pointer to the user's count of filled reals, valid until the next call; NULL
+ *          in a dry run. Each pass starts at 0; without a gradient slab parameters cannot change,
+ *          and the count persists
  * Returns  the same memory in every pass, NULL in a dry run
  */
 cs_real *cs_cached(cs_ctx *cx, const void *user, int64_t n, int64_t **done);

@@ -15,28 +15,28 @@ cs_mat cs_grad_to(cs_ctx *cx, cs_mat m);
 void cs_seed(cs_ctx *cx, cs_mat y, cs_mat g);
 
 /**
- * cs_block - run f(net, seg, x) into y and free what it used
+ * cs_block - run f(net, seg, x) into y and release its temporaries
  *
- * With cx->keep the tape keeps x and y only, and the backward pass runs f once more, with the same
+ * With cx->keep the tape stores only x and y, and the backward pass runs f again, with the same
  * dropout masks, to record its steps. With CS_KEEP_ALL f is recorded as it runs.
  *
  * net      must outlive the pass
  */
 void cs_block(cs_ctx *cx, cs_block_fn f, const void *net, cs_seg seg, cs_mat x, cs_mat y);
 
-/** cs_part - cs_block() with n_mat matrices, all of which outlive it, and the number i */
+/** cs_part - cs_block() with n_mat matrices, which outlive it, and the number i */
 void cs_part(cs_ctx *cx, cs_part_fn f, const void *net, cs_seg seg, const cs_mat *m, int n_mat,
              int32_t i);
 
-/* For adjoints of steps that run a part of the network again: what the tape and the arena held
- * before it. Release the arena to `mark` in the end. */
+/* For adjoints of steps that run a part of the network again: the previous state of tape and arena.
+ * Release the arena to `mark` at the end. */
 typedef struct cs_rerun { size_t n_left; int64_t mark; uint64_t n_random; } cs_rerun;
 
-/** cs_rerun_begin - record from here on; n_random dropout layers came before, the first time */
+/** cs_rerun_begin - start recording; n_random: dropout layers before this part in the first run */
 cs_rerun cs_rerun_begin(cs_ctx *cx, uint64_t n_random);
-/** cs_rerun_ready - all is recorded; gradients of what the part took from the arena are zero now */
+/** cs_rerun_ready - end recording, and clear the gradients of the part's activations */
 void     cs_rerun_ready(cs_ctx *cx, const cs_rerun *r);
-/** cs_rerun_back - replay what was recorded */
+/** cs_rerun_back - replay the recorded part */
 void     cs_rerun_back(cs_ctx *cx, const cs_rerun *r);
 
 #endif
