@@ -83,7 +83,7 @@ struct job {
     cs_group      *group;        /* with --ranks */
     cs_backend    *be;
     cs_model      *model, *from; /* from: --init, until its weights have been taken over */
-    cs_model      *base;         /* --init, too, on the CPU: what it is made of */
+    cs_model      *base;         /* of --init, on the CPU: its components */
     cs_backend    *base_be;
     cs_sampler    *train, *valid;
     float         *weight;

@@ -42,7 +42,7 @@ static char *read_of(const char *root, const char *controller, const char *group
     return read_small(path);
 }
 
-/* Up to two numbers from such a file; how many it has ("max" is none). */
+/* Reads up to two numbers from such a file; returns how many ("max" is none). */
 static int numbers_of(const char *root, const char *controller, const char *group,
                       const char *file, long long *first, long long *second)
 {

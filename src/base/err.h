@@ -39,7 +39,7 @@ enum {
  */
 int cs_fail(int code, const char *fmt, ...) CS_PRINTF(2, 3);
 
-/** cs_fail_also - append a clause to the message: position or remedy; or set it if there is none.
+/** cs_fail_also - append a clause to the message (position or remedy), or set it if there is none.
  * Returns the code */
 int cs_fail_also(int code, const char *fmt, ...) CS_PRINTF(2, 3);
 

@@ -39,7 +39,7 @@ struct cs_outfile {
     char *name;                  /* as the user gave it, for messages */
     char *target, *temp;         /* NULL when written directly */
     int slot;                    /* of cs_temps_add() */
-    cs_out_filter *filter;       /* of what the name asks for, or NULL */
+    cs_out_filter *filter;       /* filter for the path's suffix, or NULL */
     int64_t start;               /* offset of our first byte in a regular file; -1: none */
     int64_t gone;                /* bytes written, without those in buf */
     size_t n;                    /* bytes in buf */
@@ -185,7 +185,7 @@ static int open_any(cs_outfile *f, const char *holds)
     } else {
         f->fd = open(f->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         if (f->fd < 0 && cs_signal_caught() != 0)
-            return CS_ECANCEL;   /* nobody read the pipe yet */
+            return CS_ECANCEL;   /* the pipe has no reader yet */
     }
     if (f->fd < 0)
         return cs_fail(CS_EIO, "cannot open '%s' for writing: %s", f->name, strerror(errno));

@@ -79,7 +79,7 @@ int cs_group_fork(int n, double timeout, cs_group **out)
         end[0]->child = child;
         child = NULL;
     }
-    /* A connection ends when nobody has its other end. */
+    /* A connection ends when its other end is closed everywhere. */
     for (int r = 0; r < n; r++)
         if (r != rank)
             cs_group_finalize(end[r], CS_OK);
@@ -93,7 +93,7 @@ out:
     return rc;
 }
 
-/* pid 0: there is none. */
+/* pid 0: none */
 static void wait_for(pid_t pid, double end)
 {
     const struct timespec nap = { 0, NAP_NS };

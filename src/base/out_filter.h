@@ -11,8 +11,8 @@
 typedef enum cs_out_kind {
     CS_OUT_TEXT,                 /* .gz and .bgz compress it */
     CS_OUT_TABLE,                /* rows of fields between tabs: .csv writes commas, too */
-    CS_OUT_BINARY,               /* a format of its own, which nothing here may change */
-    CS_OUT_PACKED                /* the same, compressed by its writer where the name says so */
+    CS_OUT_BINARY,               /* a binary format: no suffix applies */
+    CS_OUT_PACKED                /* binary, compressed by its writer if the suffix says so */
 } cs_out_kind;
 
 typedef struct cs_out_filter cs_out_filter;
@@ -23,8 +23,8 @@ typedef int (*cs_out_sink)(void *to, const void *p, size_t n_bytes);
 void cs_out_filter_packer(int (*pack)(void *to, size_t *n_to, const void *from, size_t n));
 enum { CS_OUT_BLOCK = 0xff00, CS_OUT_PACKED_BLOCK = 0x10000 };   /* BGZF's */
 
-/** cs_out_is_plain - does the name ask for what is written without a change? Only that can be
- * resumed, and joined from shards */
+/** cs_out_is_plain - is the output written unchanged? Only such outputs can be resumed or joined
+ * from shards */
 bool cs_out_is_plain(const char *path);
 
 /** cs_out_check - CS_OK; CS_EUSAGE for a suffix of a format that the output does not have */

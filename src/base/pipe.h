@@ -21,7 +21,7 @@ typedef struct cs_stage {
 } cs_stage;
 
 cs_pipe *cs_pipe_new(void);
-void     cs_pipe_free(cs_pipe *p);   /* frees its queues and what is left in them; accepts NULL */
+void     cs_pipe_free(cs_pipe *p);   /* frees its queues and their items; accepts NULL */
 
 /** cs_pipe_queue - a queue owned by the pipe; arguments as cs_queue_new() */
 cs_queue *cs_pipe_queue(cs_pipe *p, const char *name, int cap, size_t cap_bytes,

@@ -26,7 +26,7 @@ cs_queue *cs_queue_new(int cap, size_t cap_bytes, size_t (*bytes)(const void *it
 int cs_queue_push(cs_queue *q, void *item) CS_MUST_CHECK;
 /** cs_queue_pop - blocks while empty. CS_OK; CS_EOF when closed and drained; CS_ECANCEL */
 int cs_queue_pop(cs_queue *q, void **item) CS_MUST_CHECK;
-/** cs_queue_try - a pop that does not wait: CS_OK with *item NULL when there is none yet */
+/** cs_queue_try - non-blocking pop: CS_OK with *item NULL if the queue is empty */
 int cs_queue_try(cs_queue *q, void **item) CS_MUST_CHECK;
 /** cs_queue_close - no more pushes; pops continue until it is empty */
 void cs_queue_close(cs_queue *q);

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 
-/* After an earlier write failed its errno is gone; the pipe itself still knows. */
+/* The errno of an earlier failed write is lost; poll() still reports the closed pipe. */
 static bool reader_gone(int fd)
 {
     struct pollfd p = { .fd = fd, .events = POLLOUT };

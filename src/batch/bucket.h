@@ -28,7 +28,7 @@ cs_bucketer *cs_bucketer_new(int64_t budget, uint64_t lag, int32_t n_channel, in
                              int (*emit)(void *arg, cs_batch *b), void *arg);
 void cs_bucketer_free(cs_bucketer *k);
 
-/** cs_bucketer_limit - another budget from now on; batches that are open keep what they have */
+/** cs_bucketer_limit - change the budget; open batches keep their records */
 void cs_bucketer_limit(cs_bucketer *k, int64_t budget);
 
 /** cs_bucketer_chunk - first close what chunk `no` makes too old; call before its records */

@@ -1,4 +1,4 @@
-/* view.h - what the network sees of a chunk: views, their tokens and predictions. */
+/* view.h - views of a chunk's records: inputs of the network, with tokens and predictions. */
 #ifndef CS_BATCH_VIEW_H
 #define CS_BATCH_VIEW_H
 

@@ -172,7 +172,7 @@ out:
     return rc;
 }
 
-/* ---- what the predictions say of themselves -------------------------------------------------- */
+/* ---- rates of wrong calls -------------------------------------------------------------------- */
 
 struct call { double p; bool right; };
 

@@ -376,7 +376,7 @@ void cs_device_validated(const cs_device_args *a, const cs_model *m)
         cs_info("matrix products in %s, as the model was validated",
                 cs_precision_names[m->checked]);
     else
-        cs_error_clear();        /* nobody asked for it */
+        cs_error_clear();        /* the default, not requested */
 }
 
 int cs_args_model(const char *path, char *found, size_t n_found)

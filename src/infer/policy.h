@@ -16,7 +16,7 @@ typedef enum cs_pair_rule { CS_PAIR_MEAN, CS_PAIR_APART, CS_PAIR_JOINT } cs_pair
 typedef struct cs_policy_args {
     int     strand, on_long;
     cs_pair_rule pair;           /* no option: set by the command */
-    cs_head_output output;       /* nor is this: what is predicted for a record */
+    cs_head_output output;       /* set by the command, too */
     int64_t window, overlap, min_length, max_memory;
     double  max_unknown;
 } cs_policy_args;

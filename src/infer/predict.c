@@ -105,7 +105,7 @@ static int reserve_values(cs_infer_stage *s, const cs_batch *b)
     return cs_grow((void **)&s->output, &s->cap, n, sizeof *s->output);
 }
 
-/* ---- batches for which there is no room ------------------------------------------------------ */
+/* ---- batches that exceed memory -------------------------------------------------------------- */
 
 /* The first time, set the budget to half of the batch. Returns whether the batch exceeds it. */
 static bool is_above(cs_limit *l, const cs_batch *b)

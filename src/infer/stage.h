@@ -57,7 +57,8 @@ typedef struct cs_infer_stage {
     cs_session *session;         /* its own */
     cs_session *shared;          /* for large batches (see workers.h); may be the same */
     pthread_mutex_t *shared_lock;    /* held while `shared` is used */
-    cs_session *fallback;        /* on the CPU, for what a device has no space for; or NULL */
+    cs_session *fallback;        /* on the CPU, for sequences that exceed the device's memory; or
+                                  * NULL */
     pthread_mutex_t *fallback_lock;
     cs_limit   *limit;           /* NULL: a batch that exceeds memory ends the run */
     cs_batch   *sent[CS_STAGING_SLOTS];     /* in the device's staging slots, or NULL */

@@ -59,7 +59,7 @@ struct cs_cram_guard {
     int64_t     n;               /* containers checked since the beginning or the last jump */
     bool        headed;          /* the header's container, which is the first, is checked */
     bool        cut;             /* the file ends within a header */
-    const unsigned char *p, *end;   /* bytes in hand; the first one lies at `at` */
+    const unsigned char *p, *end;   /* buffered bytes; the first is at offset `at` */
     int64_t     at;
     bool        unpacked;        /* these are all, from a compressed block */
     unsigned char buf[BUF_BYTES];

@@ -31,7 +31,7 @@ typedef struct cs_fastx {
 int cs_fastx_more(cs_fastx *f) CS_MUST_CHECK;
 /** cs_fastx_failed - the message for a source's error */
 int cs_fastx_failed(cs_fastx *f, int code);
-/** cs_fastx_line - append the rest of the line to t and skip its end. CS_EOF: there is none */
+/** cs_fastx_line - append the rest of the line to t and skip its end. CS_EOF: none left */
 int cs_fastx_line(cs_fastx *f, cs_fastx_text *t) CS_MUST_CHECK;
 /** cs_fastx_begin - detect the line end; skips a byte order mark */
 int cs_fastx_begin(cs_fastx *f) CS_MUST_CHECK;

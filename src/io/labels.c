@@ -131,7 +131,7 @@ static int parse_line(cs_labels *l, size_t off, size_t n, int64_t line)
     return CS_OK;
 }
 
-/* Appends all of the source to text, with a NUL behind. */
+/* Appends the whole source to text, NUL-terminated. */
 static int read_text(cs_labels *l, cs_source *src)
 {
     const char *p, *advice;

@@ -51,7 +51,7 @@ static bool copy_native(cs_arena *mem, const void *from, const void **to)
     return b->data != NULL;
 }
 
-/* A record of one segment, with all that it points to, into another chunk. */
+/* Copies a record of one segment and its texts into another chunk. */
 static int copy_record(const cs_record *r, cs_chunk *c)
 {
     cs_record *to = cs_chunk_append(c);

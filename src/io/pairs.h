@@ -25,7 +25,7 @@ int cs_pairs_next(void *pairs, cs_chunk *c) CS_MUST_CHECK;
 
 /** cs_pairs_report - warn of records without a mate */
 void cs_pairs_report(const cs_pairs *p);
-/** cs_pairs_release - what was read ahead */
+/** cs_pairs_release - free records read ahead */
 void cs_pairs_release(cs_pairs *p);
 
 #endif

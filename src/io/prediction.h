@@ -1,4 +1,4 @@
-/* prediction.h - what a model says about a record, or why it says nothing. */
+/* prediction.h - a record's prediction, or the reason for none. */
 #ifndef CS_IO_PREDICTION_H
 #define CS_IO_PREDICTION_H
 
@@ -15,7 +15,7 @@ typedef enum cs_reason {
 const char *cs_reason_name(cs_reason r);
 /** cs_reason_has_output - are there probabilities, possibly without a call? */
 bool cs_reason_has_output(cs_reason r);
-/** cs_reason_help - what it means, a fragment for the manual */
+/** cs_reason_help - description, a fragment for the manual */
 const char *cs_reason_help(cs_reason r);
 
 /* A record's prediction: the head's output (output_len floats), or a reason without one. If calls

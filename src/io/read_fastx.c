@@ -300,7 +300,7 @@ static int read_header(cs_fastx *f)
     f->head.n = f->base.n = f->qual.n = 0;
     f->odd = false;
     rc = cs_fastx_line(f, &f->head);
-    if (rc == CS_EOF)            /* nothing behind the '>' or '@' */
+    if (rc == CS_EOF)            /* no name after '>' or '@' */
         rc = CS_OK;
     CS_TRY(rc);
     rc = cs_fastx_split(f);

@@ -149,7 +149,7 @@ static int add_record(struct series *s, cs_chunk *c, const float *target, int64_
     memcpy(t, target, (size_t)s->n_target * sizeof *t);
     r->name = name;
     r->comment = "";
-    /* For whoever takes the record for a sequence: as many unknown bases as it has positions. */
+    /* As a sequence, the record has as many unknown bases as positions. */
     memset(base, 'N', (size_t)n_pos);
     r->seg[0] = (cs_segment){ base, NULL, n_pos };
     r->x = x;

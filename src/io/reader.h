@@ -47,7 +47,7 @@ typedef struct cs_reader {
                     const cs_input_opt *opt, void **state);
     /* Appends one record; nothing on an error. */
     int     (*next)(void *state, cs_chunk *c);
-    /* Compressed bytes consumed so far, for progress; 0 when it cannot tell. */
+    /* Compressed bytes consumed so far, for progress; 0 if unknown. */
     int64_t (*tell)(void *state);
     /* The sam_hdr_t of alignments, owned by the state; NULL: the format has none. */
     const void *(*header)(void *state);

@@ -229,7 +229,7 @@ void cs_reference_strict(cs_reference *r)
     r->strict = true;
 }
 
-/* The reference's own name of a contig, `name` or its other form; NULL: there is none. */
+/* The reference's own name of a contig, `name` or its other form; NULL if missing. */
 static const char *own_name(const cs_reference *r, const char *name, char buf[CS_CONTIG_BYTES])
 {
     if (faidx_has_seq(r->fai, name))

@@ -21,7 +21,7 @@ const char *cs_reference_path(const cs_reference *r);
 void cs_reference_strict(cs_reference *r);
 /** cs_reference_check - CS_OK; CS_EUSAGE for a contig that only cs_reference_strict() hides */
 int cs_reference_check(const cs_reference *r, const char *contig) CS_MUST_CHECK;
-/** cs_reference_length - bases of a contig; -1: there is none of this name */
+/** cs_reference_length - bases of a contig; -1 if it is missing */
 int64_t cs_reference_length(const cs_reference *r, const char *contig);
 /** cs_reference_count, cs_reference_name - contigs of the file, and the name of contig i, in the
  * file's order; the reference owns the text */
@@ -40,8 +40,7 @@ int  cs_reference_fetch(cs_reference *r, const char *contig, int64_t from, int64
 int  cs_reference_base(cs_reference *r, const char *contig, int64_t pos, char *base) CS_MUST_CHECK;
 
 enum { CS_CONTIG_BYTES = 256 };
-/** cs_contig_other - the name without the "chr" before it, or with one; "" where that is too long.
- * Returns buf */
+/** cs_contig_other - the name without its prefix "chr", or with one; "" if too long. Returns buf */
 const char *cs_contig_other(const char *name, char buf[CS_CONTIG_BYTES]);
 /** cs_contig_same - are names equal, except for a "chr" before one of them? */
 bool cs_contig_same(const char *a, const char *b);

@@ -45,7 +45,7 @@ void cs_regions_free(cs_regions *r)
     if (!r)
         return;
     if (cs_lines_close(&r->bed) != CS_OK)
-        cs_error_clear();            /* what was read is sound all the same */
+        cs_error_clear();            /* the lines before are valid */
     free(r->contig);
     free(r);
 }

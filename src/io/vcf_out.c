@@ -255,7 +255,7 @@ static bool has_any(const cs_vcf_field *f, const cs_vcf_values *v, int n_alt)
 
 static int put_value(const cs_vcf_field *f, const cs_vcf_values *v, int i, kstring_t *s)
 {
-    /* kputd() does not tell that it has no memory. */
+    /* kputd() does not report a failed allocation. */
     if (ks_resize(s, s->l + NUMBER_BYTES) < 0)
         return -1;
     if (f->type == CS_VCF_STRING)

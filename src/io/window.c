@@ -17,7 +17,7 @@ struct cs_windows {
     cs_reference *ref;
     cs_window_opt o;
     char         *contig;        /* of the block, or NULL */
-    int64_t       n_contig;      /* its length, -1: there is none */
+    int64_t       n_contig;      /* its length, or -1 */
     bool          circular;
     char         *block;
     int64_t       from, to;

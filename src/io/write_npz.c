@@ -44,7 +44,7 @@ static void add_file(struct bytes *b, uLong crc, uint64_t size, bool local)
     if (!local) {
         add(b, 0, 2 + 2 + 2);    /* comment, disk, attributes */
         add(b, 0, 4);
-        add(b, 0, 4);            /* where the header lies */
+        add(b, 0, 4);            /* offset of the header */
     }
     memcpy(b->v + b->n, entry, N_ENTRY);
     b->n += N_ENTRY;
@@ -82,7 +82,7 @@ static struct bytes directory(uLong crc, uint64_t size)
     add(&b, 1, 8);
     add(&b, n, 8);
     add(&b, begin, 8);
-    add(&b, 0x07064b50, 4);      /* where that lies */
+    add(&b, 0x07064b50, 4);      /* its offset */
     add(&b, 0, 4);
     add(&b, begin + n, 8);
     add(&b, 1, 4);

@@ -44,7 +44,7 @@ static int tsv_begin(cs_output *o)
     return o->info.is_class ? class_header(o) : value_header(o);
 }
 
-/* A column of a class: its probability, or "." where there is none. */
+/* Probability of a class, or "." without a prediction. */
 static int tsv_share(cs_output *o, bool known, double p)
 {
     int rc = CS_OK;

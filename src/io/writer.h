@@ -52,7 +52,7 @@ typedef struct cs_writer {
     bool for_leaves;             /* and taxa above the classes cannot */
     bool for_nucleotides;        /* diplotypes cannot be written so */
     bool wants_native;           /* the input's alignments, in cs_record.native */
-    cs_out_kind kind;            /* what is written to the file; 0: text */
+    cs_out_kind kind;            /* kind of content; 0: text */
     const char *holds;           /* its kind in io/content.h, or NULL for reports and tables */
     /* A writer of several files opens its own files in open(): path is a folder. commit() renames
      * the files completed by end(); release() removes the rest and frees the state, also if begin()

@@ -175,7 +175,7 @@ static const char *head_at(int i, const cs_opt **opt)
     return h != NULL ? h->name : NULL;
 }
 
-/* A kind, and what was chosen of it. */
+/* A kind of component and the choice made. */
 struct chosen {
     const char *kind, *name;
     const cs_opt *opt;
@@ -200,7 +200,7 @@ static int check_owner(const struct chosen *c, const char *option)
                                     c->kind, c->name, c->kind);
 }
 
-/* The parser would only say that it knows no such option. */
+/* The parser alone would report an unknown option. */
 static int check_owners(const cs_components *c, int argc, char **argv)
 {
     int rc = CS_OK;

@@ -53,8 +53,7 @@ int cs_components_adopt(cs_components *c, int argc, char **argv,
  * restore() */
 int cs_components_tokenizer(const cs_components *c, void **state) CS_MUST_CHECK;
 
-/** cs_components_argument - the value of --name VALUE or --name=VALUE in argv, the last one; NULL:
- * there is none */
+/** cs_components_argument - the last value of --name VALUE or --name=VALUE in argv, or NULL */
 const char *cs_components_argument(int argc, char **argv, const char *name);
 
 void cs_components_release(cs_components *c);

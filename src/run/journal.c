@@ -22,7 +22,7 @@ enum { MAX_BYTES = 1 << 28 };
 
 struct cs_journal {
     char   *path;
-    json_t *run, *old;           /* old: what was read, or NULL */
+    json_t *run, *old;           /* old: the journal read, or NULL */
 };
 
 /* Appends [size, seconds, nanoseconds] of a file. */

@@ -160,7 +160,7 @@ const char *cs_outputs_resumed(const cs_output_args *a)
     return NULL;
 }
 
-/* May writer w write what the model predicts? */
+/* Does writer w support the model's predictions? */
 static int check_model(const cs_writer *w, const cs_model *m, bool taxa)
 {
     const char *option = w->opt[0].name;

@@ -208,7 +208,7 @@ static int64_t look_up(const struct kmer *t, const uint16_t word[BLOCK], int n, 
 static int64_t kmer_encode(const void *state, const cs_segment *s, void *work, int32_t *id)
 {
     const struct kmer *t = state;
-    const int64_t stop = s->n_base - t->k + 1;         /* behind the last token's first base */
+    const int64_t stop = s->n_base - t->k + 1;         /* after the last token's first base */
     int64_t n = 0;
     uint16_t word[BLOCK];
 

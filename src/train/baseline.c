@@ -310,7 +310,7 @@ out:
     return rc == CS_EMEM ? cs_fail(rc, "out of memory for the baseline") : rc;
 }
 
-/* The share of validation samples whose strand is told right; NaN with too few. */
+/* Share of validation samples whose strand is predicted right; NaN if there are too few. */
 static int fit_strand(const cs_sampler *train, const cs_sampler *valid, uint64_t seed,
                       double *share)
 {

@@ -93,7 +93,7 @@ int cs_lookup_solve(const cs_lookup_cases *c, double keep, float *weight)
     return CS_OK;
 }
 
-/* ---- what it is fitted by -------------------------------------------------------------------- */
+/* ---- validation data ------------------------------------------------------------------------- */
 
 /* Reader and writer of the stream, in two threads: predictions are in input order. */
 struct crops {

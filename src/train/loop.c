@@ -63,7 +63,7 @@ struct trainer {
     cs_step_log        *log;         /* NULL: none, or this is another rank */
     cs_running         *running;     /* NULL: no batch normalisation */
     int                 rank;
-    int32_t             logged;      /* of blocks: what has been told last */
+    int32_t             logged;      /* number of checkpointed blocks logged last */
     bool                pause;       /* a rank asked to pause: the last step was the last of this
                                       * run */
 };

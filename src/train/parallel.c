@@ -26,7 +26,7 @@ struct cs_parallel {
     char      *account, *all;    /* of this rank; of all, on rank 0 */
     size_t     account_bytes;
     cs_real   *piece;            /* [PIECE], on rank 0 [n_rank * PIECE] */
-    cs_real   *host;             /* [n_real], where the backend has memory of its own */
+    cs_real   *host;             /* [n_real], if the backend has its own memory */
     bool       reduces;          /* the devices sum among themselves */
 };
 

@@ -20,7 +20,7 @@ static int fail(const cs_step_log *l, const char *what)
     return cs_fail(CS_EIO, "cannot %s '%s': %s", what, l->path, strerror(errno));
 }
 
-/* Cuts the table behind the rows up to a step. */
+/* Truncates the table to the rows up to a step. */
 static int go_on(cs_step_log *l, int64_t step)
 {
     char *line = NULL;

@@ -9,7 +9,8 @@
 typedef struct cs_pack {
     const cs_tokenizer *tok;     /* NULL: one token per position */
     const void *tok_state;
-    int64_t     batch_tokens;    /* most tokens of a batch; a longer sample is a batch of its own */
+    int64_t     batch_tokens;    /* maximum number of tokens in a batch; a longer sample is a batch
+                                  * of its own */
     int64_t     step_records;    /* samples per step, of all lengths; 0: see accumulate */
     int64_t     accumulate;      /* batches per step when step_records is 0 */
 } cs_pack;

@@ -20,7 +20,7 @@ cs_batch *cs_vectors_batch(const cs_model *m, const int32_t *tok, const int64_t 
  * cs_vectors_train - one training pass
  *
  * s        of a model made for training
- * grad     [s->model->ps.n] receives a projection per tensor; zero for what has no gradient
+ * grad     [s->model->ps.n] receives a projection per tensor; zero without a gradient
  */
 int cs_vectors_train(cs_session *s, const cs_batch *b, cs_projection *grad) CS_MUST_CHECK;
 

@@ -78,7 +78,7 @@ struct cdil_net {
     int32_t  in_width, width;
 };
 
-/* "8,12,16" as numbers; their count, or -1. A zero stands alone. */
+/* Parses "8,12,16"; returns the count, or -1. A zero must be the only number. */
 static int32_t parse_list(const char *text, int32_t *v)
 {
     int32_t n = 0;
@@ -113,7 +113,7 @@ static int32_t layers_less(const struct config *c)
     return cs_depth(c->dilation + 1) - 1;
 }
 
-/* A stack as the options describe it; n_layer 0: there is none. */
+/* A stack by its options; n_layer 0: none. */
 static int cdil_describe(const struct config *c, const char *option, const char *list,
                          cs_cdil_spec *s)
 {

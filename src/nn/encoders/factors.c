@@ -81,7 +81,7 @@ static cs_mat target(cs_ctx *cx, int32_t n, int32_t m, cs_mat y, cs_mat *scratch
     return *scratch;
 }
 
-/* What a factor reads and writes: X, g(V), what it is applied to, the result. */
+/* Arguments of a factor: X, g(V), its input, its output. */
 enum { IN_X, IN_FIRST, IN_LAST, OUT, N_MAT };
 
 /* n factors make the product. */

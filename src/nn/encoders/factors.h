@@ -13,7 +13,7 @@ typedef enum cs_factor_res { CS_FACTOR_PLAIN, CS_FACTOR_FIRST, CS_FACTOR_LAST } 
 typedef struct cs_factors_spec {
     int32_t       n_x, n_in, n_out;    /* channels of X, of V, of the result */
     int32_t       hidden, g_hidden;    /* units of the factors' networks, and of g's */
-    int32_t       n_factor, layer;     /* layer: what observers are told, from 0 */
+    int32_t       n_factor, layer;     /* layer: number for observers, from 0 */
     cs_protocol   protocol;
     cs_factor_res res;
 } cs_factors_spec;

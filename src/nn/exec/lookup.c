@@ -99,7 +99,7 @@ void cs_lookup_free(cs_lookup *l)
     free(l);
 }
 
-/* ---- what a file holds ----------------------------------------------------------------------- */
+/* ---- reading from a model file --------------------------------------------------------------- */
 
 static bool sound_bucket(const cs_lookup *l, int64_t b)
 {

@@ -81,7 +81,7 @@ static inline int32_t cs_lookup_code(const cs_lookup *l, int32_t first, int32_t 
  */
 void cs_lookup_index(cs_lookup *l);
 
-/** cs_lookup_flaw - describes what is wrong in a table from a file, or NULL */
+/** cs_lookup_flaw - the first inconsistency of a table from a file, or NULL */
 const char *cs_lookup_flaw(const cs_lookup *l);
 
 /**

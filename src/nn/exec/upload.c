@@ -13,7 +13,7 @@
 
 enum { PART = 2048 };            /* elements converted at a time */
 
-/* ---- a batch as it lies --------------------------------------------------------------------- */
+/* ---- layout of a batch's arrays ------------------------------------------------------------ */
 
 cs_input cs_input_of(const cs_batch *b, const cs_step_opt *o)
 {

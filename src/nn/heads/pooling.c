@@ -9,7 +9,7 @@
 static const char *const names[CS_POOL_KINDS] = { "mean", "cls", "centre", "max", "lse",
                                                   "attention" };
 
-/* The kind whose name is n characters long; CS_POOL_KINDS: there is none. */
+/* The kind of that name (n characters); CS_POOL_KINDS: none. */
 static cs_pool kind_of(const char *name, size_t n)
 {
     int k = 0;

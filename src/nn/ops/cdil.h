@@ -16,7 +16,7 @@ typedef struct cs_cdil_spec {
     int32_t      n_in, n_layer;
     int32_t      width[CS_CDIL_MAX];   /* channels of each layer's output */
     int32_t      n_tap;                /* odd */
-    int32_t      dilation;             /* D, of the first layer; 0 stands for 1 */
+    int32_t      dilation;             /* D, of the first layer; 0: 1 */
     int32_t      hidden;               /* between the two convolutions of a layer; 0: one only */
     cs_cdil_norm norm;
     double       dropout;

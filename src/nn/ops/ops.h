@@ -68,7 +68,7 @@ void cs_seg_max(cs_ctx *cx, cs_seg seg, bool soft, cs_mat x, cs_mat y);
 
 /* ---- normalisations: gamma, beta (1, c); x, y (N, c), not overlapping; eps 1e-5 ------------ */
 
-#define CS_NORM_MOMENTUM 0.1     /* what a batch weighs in running statistics */
+#define CS_NORM_MOMENTUM 0.1     /* the batch's weight in running statistics */
 
 /** cs_layernorm - over the columns of every row */
 void cs_layernorm(cs_ctx *cx, cs_mat x, cs_mat gamma, cs_mat beta, cs_mat y);

@@ -27,7 +27,7 @@ void cs_tape_push(cs_ctx *cx, const cs_node *n)
     t->node[t->n++] = *n;
 }
 
-/* Which parameter's values lie at offset `off` of the slab: parameters are in order of offset. */
+/* The parameter at offset `off` of the slab; parameters are in order of offset. */
 static cs_param *param_at(cs_params *ps, int64_t off)
 {
     int32_t lo = 0, hi = ps->n - 1;
@@ -41,7 +41,7 @@ static cs_param *param_at(cs_params *ps, int64_t off)
     return &ps->p[lo];
 }
 
-/* Where p lies in a slab of n reals that starts at base; -1: outside. Compared as integers, because
+/* Offset of p in a slab of n reals that starts at base; -1: outside. Compared as integers, because
  * pointers into different arrays have no order. */
 static int64_t offset_in(const cs_real *p, const cs_real *base, int64_t n)
 {
