@@ -160,9 +160,16 @@ static int32_t chord_width(const void *net)
     return ((const struct chord *)net)->width;
 }
 
+static bool chord_unordered(const void *net)
+{
+    return ((const struct chord *)net)->cfg.depth == DEPTH_NONE;
+}
+
+/* Without blocks the depth, and so the maximum length, does not matter. */
 static int64_t chord_max_len(const void *net)
 {
-    return ((const struct chord *)net)->cfg.max_len;
+    const struct chord *e = net;
+    return chord_unordered(net) ? 0 : e->cfg.max_len;
 }
 
 static cs_chord weights(const cs_params *ps, const struct block *k)
@@ -316,11 +323,6 @@ static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
         return x;
     }
     return cs_stack(cx, run_block, e->block, sizeof e->block[0], depth, seg, x);
-}
-
-static bool chord_unordered(const void *net)
-{
-    return ((const struct chord *)net)->cfg.depth == DEPTH_NONE;
 }
 
 const cs_encoder cs_enc_chordmixer = {
