@@ -1,10 +1,11 @@
-/* conv.h - convolutions as tests of tensor cores try them: sizes, and more cases. */
+/* conv.h - sizes of convolutions for tests of tensor cores. */
 #ifndef CS_TESTS_GPU_CONV_H
 #define CS_TESTS_GPU_CONV_H
 
 #include "tests/nn/ops_cases.h"
 
-/* By precision, of squares: in fp32 the norm of the difference is 1e-5 of the result's. */
+/* Bounds of the squared relative error by precision: in fp32 the norm of the difference is 1e-5 of
+ * the result's. */
 static const double most_off_in[] = { 1e-10, 1e-6, 1e-4 };
 
 CASE(conv5)
@@ -22,7 +23,7 @@ CASE(conv5_dw)
     be->op.seg_conv_dw(be, e->seg, (cs_taps){ 5, e->track }, m[0], m[1], m[2]);
 }
 
-/* y = relu(norm(conv + bias)) + res, in one step where the backend has it for these sizes. */
+/* y = relu(norm(conv + bias)) + res, fused if the backend supports these sizes. */
 static void run_tail(cs_backend *be, const env *e, const cs_mat *m, const cs_conv_tail *t, cs_mat y)
 {
     const cs_fused *f = &be->fused;
@@ -80,9 +81,9 @@ static const op_case five_taps[] = {
     { "conv5_dw",      "iRK iRC aFC", conv5_dw, false },
 };
 
-/* Channels in and out, columns between rows, rows of the longest segment. Together they reach every
- * kernel, more rows than a grid takes at once, rows that lie on 16 bytes and others, dilations that
- * leave a segment, some of them several times, and weights that are too many for shared memory. */
+/* Input and output channels, columns between rows, rows of the longest segment. Together they cover
+ * every kernel, more rows than a grid, rows aligned to 16 bytes and not, dilations that leave a
+ * segment once or several times, and weights that exceed shared memory. */
 typedef struct conv_size { int32_t k, c, gap, dilation, longest; bool five; } conv_size;
 
 static const conv_size conv_sizes[] = {

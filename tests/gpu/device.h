@@ -1,4 +1,4 @@
-/* device.h - the GPU that tests compare with the processor, or the one that the processor plays. */
+/* device.h - the GPU that tests compare with the CPU, real or emulated. */
 #ifndef CS_TESTS_GPU_DEVICE_H
 #define CS_TESTS_GPU_DEVICE_H
 
@@ -9,11 +9,11 @@
 #include "kernels/cuda/cuda.h"
 
 #ifdef CS_HOST_CUDA
-extern int cs_host_order;        /* how threads take turns: tests/gpu/host/cuda_runtime.h */
+extern int cs_host_order;        /* order of the emulated threads: tests/gpu/host/cuda_runtime.h */
 #endif
 
-/* Let threads take turns in another order from now on: backwards, warp by warp, at random. A GPU
- * has its own. */
+/* Switch to the next order of emulated threads: backwards, warp by warp, random. No effect on a
+ * real GPU. */
 static inline void take_other_order(void)
 {
 #ifdef CS_HOST_CUDA
@@ -44,7 +44,7 @@ static inline void close_gpu(cs_backend *be)
     free(be);
 }
 
-/* Both sides of a comparison. 0, or the exit status of a test that ends here: 77 without a GPU. */
+/* Opens both sides of a comparison. Returns 0, or the test's exit status: 77 without a GPU. */
 static inline int open_both(cs_precision precision, cs_backend **cpu, cs_backend **gpu)
 {
     const char *why;

@@ -1,6 +1,6 @@
-/* managed.c - device memory that host code may read and write: for tests that look into it.
+/* managed.c - device memory that host code can access, for tests that inspect it.
  *
- * The host must not look while kernels run: with CHORDSEQ_SYNC=1 none ever does.
+ * The host must not access it while kernels run: CHORDSEQ_SYNC=1 ensures that.
  */
 #include <cuda_runtime_api.h>
 

@@ -1,9 +1,9 @@
-/* test_checkpoint_blocks.c - inputs of blocks kept in bf16: in half the memory, and gradients by a
- * rounding off.
+/* test_checkpoint_blocks.c - block inputs checkpointed in bf16: half the memory, small error of
+ * gradients.
  *
- * DESIGN. Gradients are compared with those of a pass that keeps everything, in the same precision,
- * and with those of the processor, which rounds nothing: what keeping in bf16 adds has to be little
- * beside what computing in bf16 has cost already.
+ * DESIGN. Gradients are compared with those of a pass that stores everything in the same precision,
+ * and with those of the CPU in fp32: the error added by checkpoints in bf16 must be small compared
+ * with that of computing in bf16.
  */
 #include "tests/gpu/device.h"
 #include "tests/nn/toy.h"
@@ -22,7 +22,7 @@ static void compute_in(cs_precision p)
 
 enum { R = 5, C = 7, LD = 9, HALF = (C + 1) / 2, HALF_LD = 5 };
 
-/* The bits of the nearest bf16, of two the even one, as a float. */
+/* Rounds to the nearest bf16, ties to even. */
 static float rounded(float v)
 {
     uint32_t u;
@@ -32,7 +32,7 @@ static float rounded(float v)
     return v;
 }
 
-/* Ties of both kinds, neighbours of ties, signs, sizes; an odd number of columns, rows apart. */
+/* Both kinds of ties, their neighbours, signs, sizes; an odd number of columns, rows with gaps. */
 static void test_rounding(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static toy subject(int i)
     return t;
 }
 
-/* What is learnt from a batch; free() it. */
+/* Gradients of a batch; free() them. */
 static cs_real *trained(cs_session *s, const cs_batch *b, int32_t keep, double *loss)
 {
     const cs_model *m = s->model;
@@ -102,17 +102,17 @@ static double off_by(const cs_model *m, const cs_real *got, const cs_real *want)
     return sqrt(toy_nmse(got, want, m->ps.n_real));
 }
 
-/* Rounding an input moves it by up to 2^-9, and gradients by as much: twice that is the bound, the
- * most seen 1.97e-3 of their norm (8 blocks, one input). Computing in bf16 has brought them 3.4e-3
- * to 9.1e-3 from the truth already, and there they stay (1.05 times as far at the most). */
+/* Rounding an input moves it by up to 2^-9, and gradients by as much: the bound is twice that. The
+ * largest difference seen is 1.97e-3 of the norm (8 blocks, one input). Computing in bf16 alone is
+ * 3.4e-3 to 9.1e-3 off, and at most 1.05 times that with checkpoints. */
 static void near(const cs_model *m, const cs_real *got, const cs_real *want, const cs_real *truth)
 {
     check_below(off_by(m, got, want), 1.0 / 256);
     check_below(off_by(m, got, truth), 1.1 * off_by(m, want, truth));
 }
 
-/* Fused blocks that run again from inputs that were kept, and from nothing else, give the same
- * bits; in single precision all do. */
+/* Gradients have the same bits in single precision, and with fused blocks if every input is a
+ * checkpoint. */
 static void gradients(const toy *t, cs_precision p, bool fused)
 {
     static const int32_t keep[] = { 1, 2, 3, CS_CHECKPOINT_INPUTS };
@@ -161,7 +161,8 @@ static int64_t free_bytes(cs_backend *be)
     return stub_free_bytes;
 }
 
-/* An input more is half its size more, and a plan keeps as many as fit nine tenths of the room. */
+/* Half of an input's size per checkpoint; a plan stores as many as fit in nine tenths of the free
+ * memory. */
 static void memory_in(cs_precision p, int64_t input_bytes)
 {
     enum { N_TOKEN = 256, DEPTH = N_BLOCK };

@@ -1,7 +1,8 @@
-/* test_nccl.c - gradients of several GPUs, added up by NCCL: those of one, and nobody hangs.
+/* test_nccl.c - gradients of several GPUs, summed by NCCL, equal those of one; failures do not
+ * hang.
  *
- * DESIGN. Ranks are processes. test_nccl_host has kernels compiled for the processor and the NCCL
- * of tests/gpu/host, and runs everywhere; test_nccl is for a machine with two GPUs or more.
+ * DESIGN. Ranks are processes. test_nccl_host has kernels compiled for the CPU and the NCCL of
+ * tests/gpu/host, and runs everywhere; test_nccl needs a machine with two GPUs or more.
  */
 #include "tests/nn/toy.h"
 
@@ -13,7 +14,7 @@ extern int cs_host_devices;
 
 enum { N_BATCH = 4, MOST = 3 };
 
-/* Batches from, from + by, ... of the step. */
+/* Trains on batches from, from + by, ... of the step. */
 static int train(cs_session *s, int from, int by)
 {
     const cs_model *m = s->model;
@@ -31,7 +32,7 @@ static int train(cs_session *s, int from, int by)
     return rc;
 }
 
-/* One rank's part: alone, with the others, once more; CS_EMODEL when these differ. */
+/* One rank: trains alone, with the others, and again; CS_EMODEL if these differ. */
 static int compare(cs_session *s, cs_parallel *p, int rank, int n)
 {
     const cs_model *m = s->model;
@@ -92,7 +93,7 @@ out:
     return rc;
 }
 
-/* Status of rank r: minus the code that it ended with, or the signal. */
+/* status[r]: minus the exit code of rank r, or its signal. */
 static void run_all(int n, bool says, int *status)
 {
     const int port = check_free_port();
@@ -126,7 +127,7 @@ static void gradients_are_those_of_one(void **state)
 }
 
 #ifdef CS_HOST_CUDA
-/* It dies when all have begun to add up, where no message could tell. */
+/* The rank dies during the sum, when no message can report it. */
 static void a_rank_that_dies_amid_a_sum(void **state)
 {
     (void)state;
@@ -141,7 +142,7 @@ static void a_rank_that_dies_amid_a_sum(void **state)
 }
 #endif
 
-/* In a process of its own: a GPU is not for those who fork afterwards. */
+/* In a separate process: a GPU must not be used before fork(). */
 static int count_gpus(void)
 {
     int status;
@@ -174,6 +175,6 @@ int main(void)
     cs_reducer_about(about, sizeof about);
     print_message("%d GPUs, %s\n", n_gpu, about);
     if (n_gpu < 2 || strncmp(about, "NCCL", 4) != 0)
-        return 77;               /* a test that is skipped */
+        return 77;               /* skipped */
     return cmocka_run_group_tests_name("nccl", test, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* test_short.c - ChordMixer for short sequences in one launch: which go that way, and what comes of
- * them, whoever their neighbours are.
+/* test_short.c - ChordMixer for short sequences in one launch: when it is used, and its results
+ * beside any neighbours.
  *
- * DESIGN. A batch's depth says which way it goes, so the same rows can be sent either: they have to
- * come out with the same bits. On the processor that plays a GPU with two multiprocessors a batch
- * of a few hundred rows already is several slices of each block's share.
+ * DESIGN. A batch's depth selects the kernel, so the same rows can be sent to both: they must give
+ * the same bits. On the emulated GPU with two multiprocessors, a batch of a few hundred rows
+ * already takes several slices per block.
  */
 #include "tests/gpu/device.h"
 #include "tests/gpu/stack.h"
@@ -18,7 +18,7 @@ enum { MOST_SEGMENTS = 48 };
 
 static cs_backend *gpu, *cpu;
 
-/* Of which rows may be as many as that depth allows; it needs no scratch. */
+/* Depths up to this limit use the one-launch kernel, which needs no scratch. */
 static bool is_short(cs_backend *be, const int32_t size[3], int32_t depth)
 {
     const cs_chord_stack s = { .n_block = 1, .width = size[0], .hidden = size[1],
@@ -38,7 +38,7 @@ static stack short_stack(const int32_t size[3], const int64_t *len, int n, int64
     return t;
 }
 
-/* Every way against the reference; rows against those of the long way. */
+/* Both kernels against the reference; rows against those of cu_chord_block.cu. */
 static void one_batch(const int32_t size[3], const int64_t *len, int n)
 {
     int64_t off[MOST_SEGMENTS + 1] = { 0 };
@@ -57,8 +57,8 @@ static void one_batch(const int32_t size[3], const int64_t *len, int n)
     drop_stack(&t);
 }
 
-/* Tracks of half an octet, one and two; both numbers of warps; lengths at tiles' edges, more
- * sequences than a slice takes, more rows than a slice has. */
+/* Tracks of half an octet, one and two; both numbers of warps; lengths at tile edges; more
+ * sequences and more rows than a slice holds. */
 static void test_batches(void **state)
 {
     (void)state;
@@ -79,7 +79,7 @@ static void test_batches(void **state)
     one_batch(size[2], more, COUNT(more));
 }
 
-/* As long as a slice, and with rows to spare beside another; widths of the paper. */
+/* A sequence as long as a slice, and shorter ones; widths of the paper. */
 static void test_longest(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void test_longest(void **state)
     one_batch((const int32_t[]){ 288, 128, 16 }, read, 1);
 }
 
-/* Each sequence gets the bits that it gets alone. */
+/* Each sequence gets the same bits as alone. */
 static void test_neighbours(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void test_neighbours(void **state)
     drop_stack(&t);
 }
 
-/* Depths that fit, as the head comment of cu_chord_short.cu has them. */
+/* Depths that fit: the table in cu_chord_short.cu. */
 typedef struct limit { int32_t size[3], depth; } limit;
 
 static void check_limits(cs_backend *be, const limit *l, int n)
@@ -147,7 +147,7 @@ static void test_limits(void **state)
 }
 
 #ifdef CS_HOST_CUDA
-/* A sequence that is longer than its batch's depth says has no room: the launch fails. */
+/* A sequence longer than its batch's depth allows does not fit: the launch fails. */
 static void test_depth(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* guard.cpp - memory of the GPU that the processor plays, beside pages that nobody may touch. */
+/* guard.cpp - device memory of the emulated GPU, next to guard pages. */
 #include "guard.h"
 
 #include <stdlib.h>

@@ -1,16 +1,16 @@
-/* guard.h - memory of the GPU that the processor plays, beside pages that nobody may touch. */
+/* guard.h - device memory of the emulated GPU, next to guard pages. */
 #ifndef CS_TESTS_GPU_HOST_GUARD_H
 #define CS_TESTS_GPU_HOST_GUARD_H
 
 #include <stddef.h>
 
-/* Bytes before the memory, for its size; they keep it aligned as cudaMalloc() does. */
+/* Bytes before the memory, for its size; aligned as with cudaMalloc(). */
 enum { CS_HOST_AHEAD = 256 };
 
-/** cs_host_guarded - memory with CS_HOST_AHEAD bytes before it, whose last one lies next to a page
- * that nobody may touch; NULL: there is none */
+/** cs_host_guarded - memory with CS_HOST_AHEAD bytes before it, ending at a guard page; NULL:
+ * none */
 char *cs_host_guarded(size_t n_bytes);
-/** cs_host_unguard - give it back, unless somebody has written behind its end */
+/** cs_host_unguard - free it; aborts if bytes beyond its end were written */
 void cs_host_unguard(char *p, size_t n_bytes);
 
 #endif

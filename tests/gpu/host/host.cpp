@@ -1,4 +1,4 @@
-/* host.cpp - kernels on the processor, a coroutine per thread of a block; see cuda_runtime.h. */
+/* host.cpp - kernels on the CPU, a coroutine per GPU thread; see cuda_runtime.h. */
 #include "cuda_runtime.h"
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static uint64_t draw(uint64_t n)
     return cs_host_draw(&lottery, n);
 }
 
-/* An order of n things: each comes once, `stride` places after the one before. */
+/* A permutation of n numbers: each `stride` after the previous one. */
 struct turns { uint64_t n, at, stride; };
 
 static turns turns_of(uint64_t n)
@@ -47,7 +47,7 @@ static uint64_t next(turns &t)
     return now;
 }
 
-/* Does a warp that could go on do so before it is another's turn? */
+/* May a warp that can continue do so before another one's turn? */
 static bool goes_ahead(void)
 {
     return cs_host_order < 0 || (cs_host_order > 0 && draw(8) > 0);
@@ -57,16 +57,16 @@ static bool goes_ahead(void)
 
 cs_host_moment cs_host_now = { 0, 0, 0, -1, { NULL, 0 }, { NULL, 0 } };
 
-/* What kernels declare; the linker's names. */
+/* Section of the kernels' shared variables; symbols of the linker. */
 extern char __start_cs_shared[] __attribute__((weak)), __stop_cs_shared[] __attribute__((weak));
-static bool used_shared;         /* by the block before: who writes there has others wait for it */
+static bool used_shared;         /* written by the previous block */
 
 void *cs_host_shared(void)
 {
     return (void *)cs_host_now.shared.p;
 }
 
-/* NaN for a new block. */
+/* Fills shared memory with NaN for a new block. */
 static void forget_shared(void)
 {
     if (cs_host_now.shared.n_bytes > 0)
@@ -80,8 +80,8 @@ static void forget_shared(void)
 
 enum state { READY, AT_BARRIER, AT_SHUFFLE, AT_PRODUCT, DONE };
 
-/* A coroutine, made once and used by every launch after. It is entered through its context, and
- * afterwards by longjmp(), which asks nothing of the kernel. */
+/* A coroutine, made once and used by every later launch. The first switch uses its context, later
+ * ones longjmp(), which needs no system call. */
 struct thread {
     jmp_buf    place;
     ucontext_t first;
@@ -89,9 +89,10 @@ struct thread {
     bool       begun;
     dim3       index;
     state      at;
-    double     value;            /* what it brings to a shuffle */
-    uint32_t   a[4], b[2];       /* and to a product of the warp */
-    std::vector<std::pair<uint4 *, const uint4 *>> asked;    /* copies: where to, where from */
+    double     value;            /* operand of a shuffle */
+    uint32_t   a[4], b[2];       /* and of a warp's matrix product */
+    std::vector<std::pair<uint4 *, const uint4 *>> asked;    /* pending copies: destination,
+                                                              * source */
 };
 
 static thread all[MOST];
@@ -112,7 +113,7 @@ static void body(void)
     for (;;) {
         (*running)();
         if (!all[current].asked.empty())
-            abort();             /* a copy that comes when nobody expects it */
+            abort();             /* a copy without a wait */
         wait_at(DONE);
     }
 }
@@ -137,7 +138,7 @@ void cs_host_barrier(const char *file, int line)
 void __trap(void)
 {
     cs_host_fault = cudaErrorLaunchFailure;
-    all[current].begun = false;      /* the next launch begins anew instead of going on here */
+    all[current].begun = false;      /* the next launch starts a new kernel here */
     all[current].asked.clear();
     wait_at(DONE);
 }
@@ -147,7 +148,7 @@ static double brought(double v, int from)
     all[current].value = v;
     wait_at(AT_SHUFFLE);
     double got = all[from].value;
-    wait_at(AT_SHUFFLE);         /* nobody brings the next value before all have read this one */
+    wait_at(AT_SHUFFLE);         /* the next value is stored after all have read this one */
     return got;
 }
 
@@ -161,7 +162,7 @@ double cs_host_bring(double v, int lane)
     return brought(v, current / WARP * WARP + lane % WARP);
 }
 
-/* Until it is waited for, nobody may count on what was there before, nor on what comes. */
+/* Until the wait, neither the old nor the new contents are valid. */
 void cs_host_ask(uint4 *to, const uint4 *from)
 {
     if (((uintptr_t)to | (uintptr_t)from) % sizeof(uint4) != 0)
@@ -205,7 +206,7 @@ static float element(const uint32_t w[2], int k)
     return of_bf16(w[k / 8] >> k % 2 * 16 & 0xFFFF);
 }
 
-/* This thread's part of both factors, for its warp to see; number of the warp's first thread. */
+/* Publishes this thread's fragments to its warp; returns the number of the warp's first thread. */
 static int show_fragments(const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
     thread *me = &all[current];
@@ -230,7 +231,7 @@ void cs_host_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
         }
         d[i] += (float)sum;
     }
-    wait_at(AT_PRODUCT);         /* nobody brings the next ones before all have read these */
+    wait_at(AT_PRODUCT);         /* the next fragments are stored after all have read these */
 }
 
 uint32_t cs_host_tf32(float v)
@@ -278,10 +279,10 @@ static void run_thread(int i)
     setcontext(&t->first);
 }
 
-/* Let those go on who wait for something that has come: threads from..to-1 all wait for it. */
+/* Releases threads from..to-1 if all of them wait for `what`. */
 static bool release(int from, int to, state what)
 {
-    bool all_there = what != AT_BARRIER;     /* on a GPU, lanes that have ended bring nothing */
+    bool all_there = what != AT_BARRIER;     /* on a GPU, lanes that have ended do not take part */
     int n = 0, n_done = 0;
     for (int i = from; i < to; i++) {
         n += all[i].at == what;
@@ -306,7 +307,7 @@ static void start(int i)
     all[i].at = READY;
 }
 
-/* Each lane to where it stops next, and on if that is what the others wait for; could any? */
+/* Runs each lane to its next stop, and releases stops that all have reached; did any run? */
 static bool run_warp(int from)
 {
     const int to = from + WARP < n_thread ? from + WARP : n_thread;
@@ -373,7 +374,7 @@ void cs_host_run(const cs_host_grid &g, const std::function<void()> &kernel)
 
 /* ---- cuBLAS ------------------------------------------------------------------------------ */
 
-enum { MOST_WORK = 4 << 10 };    /* bytes that a product makes use of */
+enum { MOST_WORK = 4 << 10 };    /* bytes of workspace that a product overwrites */
 
 struct cs_host_blas { cudaStream_t stream; void *work; size_t n_work; };
 
@@ -395,7 +396,7 @@ cublasStatus_t cublasSetStream(cublasHandle_t h, cudaStream_t s)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* As cuBLAS may: what was there before is lost with every product. */
+/* As with cuBLAS, every product overwrites the workspace. */
 cublasStatus_t cublasSetWorkspace(cublasHandle_t h, void *p, size_t n_bytes)
 {
     h->work = p;
@@ -405,7 +406,7 @@ cublasStatus_t cublasSetWorkspace(cublasHandle_t h, void *p, size_t n_bytes)
 
 const char *cublasGetStatusName(cublasStatus_t) { return "CUBLAS_STATUS_NOT_INITIALIZED"; }
 
-/* To `bits` bits behind the point, to the nearest, ties to even. */
+/* Rounds to `bits` fraction bits, to nearest, ties to even. */
 static double rounded(float v, int bits)
 {
     uint32_t u, low = (1u << (23 - bits)) - 1;
@@ -424,10 +425,10 @@ struct product {
     float alpha, beta;
     const float *a, *b;
     float *c;
-    int bits;                    /* of the factors, behind the point */
+    int bits;                    /* fraction bits of the factors */
 };
 
-/* By columns, as BLAS has it: c (m, n) = alpha op(a) op(b) + beta c */
+/* Column-major as in BLAS: c (m, n) = alpha op(a) op(b) + beta c */
 static void multiply(const product &q)
 {
     for (int64_t j = 0; j < q.n; j++)

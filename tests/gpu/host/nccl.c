@@ -1,9 +1,9 @@
 /* nccl.c - a libnccl.so.2 for tests without a GPU: sums over threads and processes of one machine.
  *
- * DESIGN. As much of NCCL as kernels/cuda/nccl.cu asks of it. A group is a file that all ranks
- * map; a call runs on a thread of its own, so that it is in progress for a while, as on a GPU, and
- * can be given up while a rank that has died is waited for. Sums go from the last rank to the
- * first, which is another order than that of sums by way of the processor.
+ * DESIGN. Implements what kernels/cuda/nccl.cu uses. A group is a file mapped by all ranks. A call
+ * runs on its own thread, so that it takes a while, as on a GPU, and can be aborted while it waits
+ * for a dead rank. Sums go from the last rank to the first, another order than that of sums in host
+ * memory.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -64,7 +64,7 @@ int ncclGetUniqueId(unique_id *id)
     return OK;
 }
 
-/* Nobody goes on before all are here; false: it was given up. */
+/* Barrier of all ranks; false: aborted. */
 static bool meet(struct comm *c)
 {
     const int turn = atomic_load(&c->all->turn);
@@ -140,7 +140,7 @@ int ncclCommInitRankConfig(struct comm **out, int n, unique_id id, int rank, voi
     return c->all != MAP_FAILED ? begin(c, come) : SYSTEM_ERROR;
 }
 
-/* MOCK_NCCL_KILL=R: rank R dies amid its first sum. */
+/* MOCK_NCCL_KILL=R: rank R dies during its first sum. */
 int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, struct comm *c, void *s)
 {
     const char *kill_rank = getenv("MOCK_NCCL_KILL");

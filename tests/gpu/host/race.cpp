@@ -1,15 +1,14 @@
-/* race.cpp - accesses to memory that nothing orders, on the GPU that the processor plays.
+/* race.cpp - data races of kernels on the emulated GPU.
  *
- * DESIGN. Kernels that are compiled with -fsanitize=thread call a function before every access; the
- * compiler's library behind these calls is left out, and this file has them instead. Cells of two
- * bytes keep who has written there last and who has read there since, in the launch that runs. An
- * access is a thread's, between two barriers of its block: those are all that orders threads.
- * Shuffles and products of a warp order nothing, as on a GPU. Two accesses race, when one of them
- * writes and either their blocks differ, or only their threads do and no barrier lies between.
- * Every block has its own shared memory, and reads none of it that it has not written; a thread has
- * its own stack. Atomics are left out.
+ * DESIGN. Kernels compiled with -fsanitize=thread call a function before every memory access; this
+ * file defines these functions in place of the sanitizer's library. A cell of two bytes stores the
+ * last writer and the readers since then, within a launch. Accesses of a thread are ordered only by
+ * barriers of its block; shuffles and products of a warp order nothing, as on a GPU. Two accesses
+ * race if one of them writes, and either their blocks differ, or their threads do without a barrier
+ * between. Shared memory is private to a block, which must write it before reading; stacks are
+ * private to a thread. Atomics are exempt.
  *
- * The first race ends the program, with what `addr2line -ipe PROGRAM` turns into lines.
+ * The first race ends the program, with addresses for `addr2line -ipe PROGRAM`.
  */
 #include "cuda_runtime.h"
 
@@ -35,7 +34,7 @@ static bool is_in(const cs_host_place &all, const char *p)
     return p >= all.p && p < all.p + all.n_bytes;
 }
 
-/* The program's variables of a real thread: of kernels those in shared memory (CS_HOST_RACE). */
+/* Thread-local variables of the program: those of kernels are shared memory (CS_HOST_RACE). */
 static int find_own(struct dl_phdr_info *of, size_t, void *found)
 {
     for (int i = 0; i < of->dlpi_phnum; i++)
@@ -44,7 +43,7 @@ static int find_own(struct dl_phdr_info *of, size_t, void *found)
     return 0;
 }
 
-/* Does each block have memory of its own there? */
+/* Is it memory private to each block? */
 static bool is_shared(const char *p)
 {
     static thread_local cs_host_place own;
@@ -90,7 +89,7 @@ static void look(const side &before, const side &now, const char *what, bool wri
     abort();
 }
 
-/* Of reads between two barriers one stands for those of several threads, or blocks. */
+/* One entry stands for reads of several threads, or of several blocks, between two barriers. */
 static void add_read(side &r, const side &now)
 {
     if (r.thread == NOBODY || (r.block == now.block && r.epoch != now.epoch))
