@@ -65,7 +65,7 @@ int ncclGetUniqueId(unique_id *id)
 }
 
 /* Barrier of all ranks; false: aborted. */
-static bool meet(struct comm *c)
+static bool barrier(struct comm *c)
 {
     const int turn = atomic_load(&c->all->turn);
 
@@ -86,7 +86,7 @@ static void *come(void *arg)
 {
     struct comm *c = arg;
 
-    if (meet(c)) {
+    if (barrier(c)) {
         if (c->rank == 0)
             (void)unlink(c->id.byte);
         atomic_store(&c->state, OK);
@@ -101,13 +101,13 @@ static void *add_up(void *arg)
     for (size_t at = 0, n; at < c->n_real; at += n) {
         n = c->n_real - at < PIECE ? c->n_real - at : PIECE;
         memcpy(c->all->part[c->rank], c->p + at, n * sizeof *c->p);
-        if (!meet(c))
+        if (!barrier(c))
             return NULL;
         memset(c->p + at, 0, n * sizeof *c->p);
         for (int r = c->n - 1; r >= 0; r--)
             for (size_t i = 0; i < n; i++)
                 c->p[at + i] += c->all->part[r][i];
-        if (!meet(c))
+        if (!barrier(c))
             return NULL;
     }
     atomic_store(&c->state, OK);
