@@ -32,7 +32,7 @@
 
 enum { PIECE = 1 << 16, MAGIC_BYTES = 4, MESSAGE_BYTES = 512 };
 
-struct inflow {
+struct input_pump {
     int     from, to;
     char   *path;                /* for messages */
     char   *piece;               /* [PIECE] */
@@ -63,7 +63,7 @@ static bool hand_on(int to, const char *p, ssize_t n)
 /* The next bytes; 0 at the end, after a signal, an error, or when the reader has closed its end. */
 static int64_t next_bytes(void *arg, char *to, size_t n)
 {
-    const struct inflow *f = arg;
+    const struct input_pump *f = arg;
 
     while (cs_signal_wait(f->from, f->to) == CS_OK) {
         const ssize_t got = read(f->from, to, n);
@@ -78,7 +78,7 @@ static int64_t next_bytes(void *arg, char *to, size_t n)
 
 static int64_t next_of_cram(void *arg, char *to, size_t n)
 {
-    struct inflow *f = arg;
+    struct input_pump *f = arg;
     const ssize_t ahead = f->n_piece < (ssize_t)n ? f->n_piece : (ssize_t)n;
 
     if (ahead == 0)
@@ -100,7 +100,7 @@ static void refuse(void)
     cs_error_clear();
 }
 
-static void pump_cram(struct inflow *f)
+static void pump_cram(struct input_pump *f)
 {
     size_t n = 1;
     const char *p;
@@ -119,7 +119,7 @@ static void pump_cram(struct inflow *f)
 
 static void *pump(void *arg)
 {
-    struct inflow *f = arg;
+    struct input_pump *f = arg;
     int64_t n = 1;
 
     while (n > 0 && f->n_piece < MAGIC_BYTES) {
@@ -140,7 +140,7 @@ static void *pump(void *arg)
 }
 
 /* Other threads handle signals: SIGPIPE would end the program unless ignored. */
-static int start(struct inflow *f)
+static int start(struct input_pump *f)
 {
     pthread_t thread;
     sigset_t all, before;
@@ -167,8 +167,8 @@ static hFILE *through_pump(const char *path, int from)
         return NULL;
     }
     const char *shown = strcmp(path, "-") == 0 ? "standard input" : path;
-    struct inflow *f = cs_xcalloc(1, sizeof *f);
-    *f = (struct inflow){ .from = from, .to = end[1], .path = cs_xstrdup(shown),
+    struct input_pump *f = cs_xcalloc(1, sizeof *f);
+    *f = (struct input_pump){ .from = from, .to = end[1], .path = cs_xstrdup(shown),
                           .piece = cs_xmalloc(PIECE) };
     fp = hdopen(end[0], "r");
     bad = fp ? start(f) : errno;
