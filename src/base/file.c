@@ -130,6 +130,7 @@ static int create_temp(cs_outfile *f)
         free(noted);
         return out_of_memory(f->name);
     }
+    cs_temps_lock();
     do {
         if (n_try == 0)
             (void)snprintf(f->temp, size, "%s.tmp.%ld", f->target, (long)getpid());
@@ -137,13 +138,15 @@ static int create_temp(cs_outfile *f)
             (void)snprintf(f->temp, size, "%s.tmp.%ld.%d", f->target, (long)getpid(), n_try);
         f->fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (f->fd < 0 && errno == EEXIST && ++n_try < MAX_TRIES);
-    if (f->fd < 0) {
-        free(noted);
-        return cs_fail(CS_EIO, "cannot create '%s': %s", f->name, strerror(errno));
+    if (f->fd >= 0) {
+        (void)snprintf(noted, size, "%s", f->temp);
+        f->slot = cs_temps_add(noted);
+        noted = NULL;
     }
-    (void)snprintf(noted, size, "%s", f->temp);
-    f->slot = cs_temps_add(noted);
-    return CS_OK;
+    const int why = errno;
+    cs_temps_unlock();
+    free(noted);
+    return f->fd >= 0 ? CS_OK : cs_fail(CS_EIO, "cannot create '%s': %s", f->name, strerror(why));
 }
 
 static int open_temp(cs_outfile *f, const char *holds, bool exists, mode_t mode)

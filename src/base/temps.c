@@ -5,7 +5,8 @@
  * The names are in a fixed table of atomic pointers. Removing a pointer takes ownership:
  * cs_temps_drop() frees it, the handler of a second signal unlinks the file. Nothing else is safe
  * in a handler. The first signal only sets a flag and wakes pollers, and the program ends
- * regularly.
+ * regularly. An exit, which any thread may cause, keeps others from making more files until the
+ * process is gone.
  */
 #define _GNU_SOURCE              /* pipe2 */
 #include "base/temps.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -27,6 +29,7 @@ enum { MAX_TEMPS = 64 };
 static _Atomic(char *) temps[MAX_TEMPS];
 static atomic_int caught;
 static pid_t owner;
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static int wake_read = -1, wake_write = -1; /* the ends of a pipe, which holds a byte after a
                                              * signal */
 
@@ -46,6 +49,9 @@ static void remove_temps(bool may_free)
 
 static void on_exit_remove_temps(void)
 {
+    if (getpid() != owner)
+        return;
+    cs_temps_lock();             /* for good */
     remove_temps(true);
 }
 
@@ -118,6 +124,16 @@ int cs_signal_wait_writable(int to)
     while (poll(on, sizeof on / sizeof *on, -1) < 0)
         CS_BUG(errno != EINTR && errno != EAGAIN && errno != ENOMEM);
     return on[1].revents == 0 ? CS_OK : CS_ECANCEL;
+}
+
+void cs_temps_lock(void)
+{
+    CS_BUG(pthread_mutex_lock(&making) != 0);
+}
+
+void cs_temps_unlock(void)
+{
+    CS_BUG(pthread_mutex_unlock(&making) != 0);
 }
 
 int cs_temps_add(char *temp)

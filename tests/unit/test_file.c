@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <math.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
@@ -499,6 +500,38 @@ static void numbers_as_printf_has_them(void **state)
     free(want);
 }
 
+static void *make_files(void *arg)
+{
+    cs_outfile *f;
+
+    (void)arg;
+    while (cs_outfile_open("made", &f) == CS_OK)
+        cs_outfile_discard(f);
+    return NULL;
+}
+
+/* A thread that finds no memory ends the program while others write. */
+static void exit_stops_other_threads(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        int status;
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            pthread_t thread;
+            cs_signal_init();
+            if (pthread_create(&thread, NULL, make_files, NULL) != 0)
+                _exit(2);
+            (void)usleep(2000);
+            exit(1);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+        assert_int_equal(n_temps(), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest test[] = {
@@ -520,6 +553,7 @@ int main(void)
         cmocka_unit_test_setup(failing_allocations, reset),
         cmocka_unit_test_setup(parts_are_locked, reset),
         cmocka_unit_test_setup(signals_remove_temporaries, reset),
+        cmocka_unit_test_setup(exit_stops_other_threads, reset),
         cmocka_unit_test_setup(stdout_is_checked, reset),
         cmocka_unit_test_setup(stdout_keeps_order, reset),
     };
