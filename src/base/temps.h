@@ -6,7 +6,7 @@
  * name, of cs_alloc(), in every case: with memory that is there before the file is, none stays
  * without it */
 int cs_temps_add(char *path);
-/** cs_temps_lock - around making a file and registering it: an exit then comes before or after both */
+/** cs_temps_lock - around making a file and registering it: an exit comes before or after both */
 void cs_temps_lock(void);
 void cs_temps_unlock(void);
 /** cs_temps_drop - unregister it: complete, or removed already; accepts -1 */
