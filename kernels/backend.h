@@ -359,8 +359,9 @@ typedef struct cs_staging_ops {
  * of one op. NULL if a backend has none. */
 typedef struct cs_graph cs_graph;
 typedef struct cs_graphs {
-    /* ops from here to end() are recorded, not executed */
-    void      (*begin)(cs_backend *be);
+    /* ops from here to end() are recorded, not executed; false: they are executed as before, and
+     * end() must not be called */
+    bool      (*begin)(cs_backend *be);
     /* NULL: an op cannot be recorded (upload, download, sync), or no memory */
     cs_graph *(*end)(cs_backend *be);
     void      (*launch)(cs_backend *be, cs_graph *g);

@@ -20,14 +20,17 @@ bool cs_cuda_spoils(cs_backend *be)
     return cu->capturing;
 }
 
-static void graphs_begin(cs_backend *be)
+static bool graphs_begin(cs_backend *be)
 {
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaStreamBeginCapture(cu->stream, cudaStreamCaptureModeThreadLocal),
-                         "graph");
+    if (cudaStreamBeginCapture(cu->stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) {
+        (void)cudaGetLastError();    /* told by false */
+        return false;
+    }
     cu->capturing = true;
     cu->spoiled = false;
+    return true;
 }
 
 static cs_graph *graphs_end(cs_backend *be)

@@ -355,7 +355,7 @@ static void test_ops(void **state)
 
     fill(p, 3);
     fill(p + 1, 1);
-    gpu->graphs.begin(gpu);
+    assert_true(gpu->graphs.begin(gpu));
     gpu->op.axpby(gpu, 2, a, 1, b);
     cs_graph *g = gpu->graphs.end(gpu);
     assert_non_null(g);
@@ -381,7 +381,7 @@ static void test_what_cannot_be_repeated(void **state)
     for (int way = 0; way < N_WAY; way++) {
         fill(p, 3);
         v = 4;
-        gpu->graphs.begin(gpu);
+        assert_true(gpu->graphs.begin(gpu));
         if (way == UPLOAD)
             gpu->op.upload(gpu, p, &v, sizeof v);
         else if (way == DOWNLOAD)
@@ -459,18 +459,19 @@ static void test_the_last_ones_are_kept(void **state)
     assert_int_equal(cs_host_held(), had);
 }
 
-/* No memory for the graph, or a launch that fails while it is written down: computed without. */
+/* A capture that does not begin, no memory for the graph, or a launch that fails while it is
+ * recorded: computed without. */
 static void test_no_graph_after_all(void **state)
 {
     (void)state;
-    for (int way = 0; way < 2; way++) {
+    for (int way = 0; way < 3; way++) {
         const size_t had = cs_host_held();
         struct pair p = simple_pair();
         take(&p, &same, 1);
         for (uint64_t i = 2; i < 5; i++) {
             const double want = train(p.without, &same, i, NULL);
-            cs_host_fail = way == 0 && i == 2;
-            cs_host_fault = way == 1 && i == 2 ? 999 : 0;
+            cs_host_fail = way < 2 && i == 2 ? way + 1 : 0;
+            cs_host_fault = way == 2 && i == 2 ? 999 : 0;
             const double got = train(p.with, &same, i, NULL);
             assert_int_equal(cs_host_fail, 0);
             assert_int_equal(cs_host_fault, 0);

@@ -128,9 +128,11 @@ static void capture(cs_session *s, const cs_uploaded *up, struct entry *e)
 {
     cs_params *ps = &s->model->ps;
 
+    e->refused = !s->be->graphs.begin(s->be);
+    if (e->refused)
+        return;
     e->after.touched = cs_xcalloc((size_t)ps->n + 1, sizeof *e->after.touched);
     swap_touched(ps, e->after.touched);
-    s->be->graphs.begin(s->be);
     compute(s, up);
     e->graph = s->be->graphs.end(s->be);
     e->refused = !e->graph;

@@ -174,7 +174,8 @@ void cs_host_touch(const void *p, size_t n_bytes, bool writes) __attribute__((we
 typedef enum cudaError {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidPitchValue = 12,
-    cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101, cudaErrorInvalidResourceHandle = 400,
+    cudaErrorNoDevice = 100, cudaErrorInvalidDevice = 101, cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorInvalidResourceHandle = 400,
     cudaErrorNotReady = 600, cudaErrorLaunchFailure = 719, cudaErrorStreamCaptureUnsupported = 900,
     cudaErrorStreamCaptureInvalidated = 901, cudaErrorStreamCaptureWrongThread = 908,
     cudaErrorUnknown = 999
@@ -218,6 +219,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s);
 cudaError_t cudaEventSynchronize(cudaEvent_t e);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, cudaMemcpyKind kind,
                             cudaStream_t s);
+cudaError_t cudaMemsetAsync(void *to, int v, size_t n_bytes, cudaStream_t s);
 cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int v, size_t width, size_t height,
                               cudaStream_t s);
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
@@ -245,11 +247,14 @@ extern size_t cs_host_memory;    /* bytes that each emulated device has */
 extern int cs_host_fault;        /* error of the launches to come; cudaSuccess: none */
 extern int cs_host_devices;      /* devices that there are */
 extern int cs_host_capability;   /* of each: 90 is compute capability 9.0 */
+extern int cs_host_least;        /* the least capability that there is code for */
+extern int cs_host_direct;       /* devices read pageable memory when the stream gets there */
 extern int cs_host_multiprocessors;      /* of each */
 extern int cs_host_order;        /* of threads, blocks: CS_ORDER_..., or the seed of random ones */
 extern int cs_host_lag;          /* how streams lag: CS_LAG_..., or the seed of a random order */
-extern long cs_host_fail;        /* the how many-th cudaMalloc() or cudaGraphInstantiate() from
-                                  * now fails; 0: none */
+extern long cs_host_fail;        /* the how many-th cudaMalloc(), cudaStreamBeginCapture() or
+                                  * cudaGraphInstantiate() from now fails; 0: none */
+extern long cs_host_rows;        /* fills and copies of two dimensions so far */
 extern long cs_host_deaf;        /* the how many-th wait for an event from now is left out */
 extern long cs_host_kernels;     /* kernels and products that were launched by themselves so far */
 extern long cs_host_graphs;      /* graphs that were launched so far */

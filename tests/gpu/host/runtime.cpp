@@ -10,14 +10,17 @@
  * events, copies from and to pageable memory; memory taken or given back by the thread that
  * captures) breaks the capture. Launching a graph puts copies of its steps on a stream.
  *
- * Host memory follows CUDA's rules: copies from pageable memory take the bytes at once, copies to
- * it wait; those from and to pinned memory happen when the stream gets there, and until then the
- * bytes to be written are NaN. Any thread may call; everything runs under one lock. Errors of calls
- * stay until cudaGetLastError() has told them, as CUDA's do.
+ * Host memory follows CUDA's rules: copies from pageable memory take the bytes at once, or, with
+ * cs_host_direct, when the stream gets there; copies to it wait; those from and to pinned memory
+ * happen when the stream gets there, and until then the bytes to be written are NaN. Any thread may
+ * call; everything runs under one lock. Errors of calls stay until cudaGetLastError() has told
+ * them, as CUDA's do.
  *
- * Environment: CS_HOST_DEVICES, CS_HOST_MULTIPROCESSORS, CS_HOST_MEMORY (bytes), CS_HOST_ORDER,
- * CS_HOST_LAG, CS_HOST_FAIL and CS_HOST_DEAF set the variables of those names; CS_HOST_FAIL may be
- * a range, 3-5, of calls that fail.
+ * Environment: CS_HOST_DEVICES, CS_HOST_MULTIPROCESSORS, CS_HOST_MEMORY (bytes),
+ * CS_HOST_CAPABILITY, CS_HOST_ORDER, CS_HOST_LAG, CS_HOST_FAIL and CS_HOST_DEAF set the variables
+ * of those names; CS_HOST_FAIL may be a range, 3-5, of calls that fail.
+ */
+/* long: the runtime's calls share its streams and its lock
  */
 #include "cuda_runtime.h"
 
@@ -49,11 +52,12 @@ static long end_of_range(const char *name)
 
 size_t cs_host_memory = (size_t)number_of("CS_HOST_MEMORY", (long)MEMORY);
 int cs_host_fault = cudaSuccess, cs_host_devices = (int)number_of("CS_HOST_DEVICES", 1);
-int cs_host_capability = 90;
+int cs_host_capability = (int)number_of("CS_HOST_CAPABILITY", 90), cs_host_least = 75;
+int cs_host_direct;
 int cs_host_multiprocessors = (int)number_of("CS_HOST_MULTIPROCESSORS", 2);
 int cs_host_order = (int)number_of("CS_HOST_ORDER", CS_ORDER_STEPS);
 int cs_host_lag = (int)number_of("CS_HOST_LAG", CS_LAG_NEVER);
-long cs_host_kernels, cs_host_graphs;
+long cs_host_kernels, cs_host_graphs, cs_host_rows;
 long cs_host_fail = number_of("CS_HOST_FAIL", 0), cs_host_deaf = number_of("CS_HOST_DEAF", 0);
 static long fail_more = end_of_range("CS_HOST_FAIL") - number_of("CS_HOST_FAIL", 0);
 
@@ -210,6 +214,10 @@ void cs_host_launch(const cs_host_grid &g, cudaStream_t s, const void *what,
     LOCK;
     if (cs_host_fault != cudaSuccess)
         return;
+    if (cs_host_capability < cs_host_least) {
+        cs_host_fault = cudaErrorNoKernelImageForDevice;
+        return;
+    }
     if (s->steps->device != current) {
         cs_host_fault = cudaErrorInvalidResourceHandle;
         return;
@@ -333,7 +341,7 @@ size_t cs_host_held(void)
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode)
 {
     LOCK;
-    if (s->capture || capturing)
+    if (s->capture || capturing || shall_fail())
         return told(cudaErrorInvalidValue);
     s->capture = std::make_unique<captured>();
     s->broken = false;
@@ -513,7 +521,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, cudaMemc
     LOCK;
     if (kind == cudaMemcpyDeviceToHost)
         return copy_out(to, from, n_bytes, s);
-    if (kind == cudaMemcpyHostToDevice && !is_pinned(from, n_bytes)) {
+    if (kind == cudaMemcpyHostToDevice && !cs_host_direct && !is_pinned(from, n_bytes)) {
         if (cudaError_t e = refused(s))
             return e;
         const char *bytes = (const char *)from;
@@ -531,12 +539,20 @@ static bool are_rows(size_t pitch, size_t width)
     return width <= pitch && pitch <= INT32_MAX;
 }
 
+cudaError_t cudaMemsetAsync(void *to, int v, size_t n_bytes, cudaStream_t s)
+{
+    LOCK;
+    put(s, [=] { memset(to, v, n_bytes); }, {});
+    return cudaSuccess;
+}
+
 cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int v, size_t width, size_t height,
                               cudaStream_t s)
 {
     LOCK;
     if (!are_rows(pitch, width))
         return told(cudaErrorInvalidPitchValue);
+    cs_host_rows++;
     put(s, [=] {
         for (size_t i = 0; i < height; i++)
             memset((char *)to + i * pitch, v, width);
@@ -550,6 +566,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     LOCK;
     if (!are_rows(to_pitch, width) || !are_rows(from_pitch, width))
         return told(cudaErrorInvalidPitchValue);
+    cs_host_rows++;
     put(s, [=] {
         for (size_t i = 0; i < height; i++)
             memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, width);
@@ -595,6 +612,8 @@ cudaError_t cudaGetLastError(void)
 const char *cudaGetErrorString(cudaError_t e)
 {
     return e == cudaErrorMemoryAllocation ? "out of memory"
+         : e == cudaErrorNoKernelImageForDevice
+               ? "no kernel image is available for execution on the device"
          : e == cudaErrorNoDevice ? "no CUDA-capable device is detected"
          : e == cudaErrorInvalidResourceHandle ? "invalid resource handle" : "unknown error";
 }
