@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "kernels/cpu/impl.h"
 #include "kernels/cuda/cuda.h"
@@ -153,14 +154,37 @@ static int open_named(const char *name, int n_thread, cs_backend **out)
     return CS_OK;
 }
 
+/* The first `most` devices of "auto" that can be used, or the CPU. */
+static int open_auto(const cs_devices *d, int most, int n_thread, cs_backend **out)
+{
+    cs_backend **at = out;
+    for (int i = 0, n = 0; i < d->n && n < most; i++) {
+        const int rc = open_named(d->name[i], n_thread, at);
+        if (rc == CS_OK) {
+            at = &(*at)->next;
+            n++;
+        } else if (rc != CS_EDEVICE) {
+            return rc;
+        } else {
+            cs_warn("%s", cs_error_message());
+            cs_error_clear();
+        }
+    }
+    return *out ? CS_OK : open_named("cpu", n_thread, out);
+}
+
+static bool is_auto(const char *text) { return strcmp(text, "auto") == 0; }
+
 int cs_backend_open(const char *text, int n_thread, cs_backend **out)
 {
     cs_devices d;
     *out = NULL;
     int rc = cs_devices_parse(text, &d);
-    if (rc == CS_OK && d.n > 1 && strcmp(text, "auto") != 0)
+    if (rc == CS_OK && d.n > 1 && !is_auto(text))
         rc = cs_fail(CS_EUSAGE, "'%s' names %d devices; this command uses one", text, d.n);
-    return rc == CS_OK ? open_named(d.name[0], n_thread, out) : rc;
+    if (rc != CS_OK)
+        return rc;
+    return is_auto(text) ? open_auto(&d, 1, n_thread, out) : open_named(d.name[0], n_thread, out);
 }
 
 int cs_backend_open_all(const char *text, int n_thread, cs_backend **out)
@@ -169,7 +193,9 @@ int cs_backend_open_all(const char *text, int n_thread, cs_backend **out)
     cs_backend **at = out;
     *out = NULL;
     int rc = cs_devices_parse(text, &d);
-    for (int i = 0; rc == CS_OK && i < d.n; i++) {
+    if (rc == CS_OK && is_auto(text))
+        rc = open_auto(&d, d.n, n_thread, out);
+    for (int i = 0; rc == CS_OK && i < d.n && !is_auto(text); i++) {
         rc = open_named(d.name[i], n_thread, at);
         if (rc == CS_OK)
             at = &(*at)->next;

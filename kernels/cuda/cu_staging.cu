@@ -43,9 +43,8 @@ static void staging_end(cs_backend *be, int slot, cs_mat y, void *out)
     unsigned long long *first = (unsigned long long *)out;
     cs_real *v = (cs_real *)((char *)out + CS_STAGING_HEAD);
     cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaMemset2DAsync(out, CS_STAGING_HEAD, 0xFF, CS_STAGING_HEAD, 1,
-                                               cu->stream),
-                 "predictions");
+    cs_cuda_record_error(be, cudaMemsetAsync(out, 0xFF, CS_STAGING_HEAD, cu->stream),
+                         "predictions");
     cs_each(be, y.r, y.c, [=] __device__(int64_t r, int32_t j) {
         cs_real x = cs_el(y, r, j);
         int64_t i = r * y.c + j;

@@ -63,14 +63,49 @@ static void cuda_dealloc(cs_backend *be, void *p)
     cs_cuda_record_error(be, cudaFree(p), "dealloc");
 }
 
-/* From pageable memory the call returns when the bytes have been taken, so the caller may reuse
- * them at once; the copy itself keeps its place on the stream. */
+/* One part of an upload, of at most CS_RING_BYTES. */
+static void upload_part(cs_backend *be, char *dst, const char *host, size_t n_bytes)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    cs_cuda_ring *ring = &cu->ring;
+    const unsigned i = ring->next++ % CS_RING_PARTS;
+    char *part = ring->at + (size_t)i * CS_RING_BYTES;
+
+    cs_cuda_record_error(be, cudaEventSynchronize(ring->copied[i]), "upload");
+    memcpy(part, host, n_bytes);
+    cs_cuda_record_error(be, cudaMemcpyAsync(dst, part, n_bytes, cudaMemcpyHostToDevice,
+                                             cu->stream), "upload");
+    cs_cuda_record_error(be, cudaEventRecord(ring->copied[i], cu->stream), "upload");
+}
+
+/* The caller may reuse its bytes at once: CUDA promises that of pageable memory only where it
+ * copies them first, which devices that read host memory directly do not. The copy keeps its place
+ * on the stream. */
 static void cuda_upload(cs_backend *be, void *dst, const void *host, size_t n_bytes)
 {
     cs_cuda_here(be);
-    if (n_bytes && !cs_cuda_spoils(be))
-        cs_cuda_record_error(be, cudaMemcpyAsync(dst, host, n_bytes, cudaMemcpyHostToDevice,
-                                         cs_cuda_of(be)->stream), "upload");
+    if (!n_bytes || cs_cuda_spoils(be))
+        return;
+    const size_t most = CS_RING_BYTES;
+    for (size_t at = 0; at < n_bytes; at += most)
+        upload_part(be, (char *)dst + at, (const char *)host + at,
+                    n_bytes - at < most ? n_bytes - at : most);
+}
+
+static cudaError_t ring_open(cs_cuda_ring *ring)
+{
+    cudaError_t e = cudaMallocHost((void **)&ring->at, CS_RING_PARTS * CS_RING_BYTES);
+    for (int i = 0; i < CS_RING_PARTS && e == cudaSuccess; i++)
+        e = cudaEventCreateWithFlags(&ring->copied[i], cudaEventDisableTiming);
+    return e;
+}
+
+static void ring_close(cs_cuda_ring *ring)
+{
+    for (int i = 0; i < CS_RING_PARTS; i++)
+        if (ring->copied[i])
+            (void)cudaEventDestroy(ring->copied[i]);
+    (void)cudaFreeHost(ring->at);
 }
 
 static void cuda_download(cs_backend *be, void *host, const void *src, size_t n_bytes)
@@ -88,25 +123,32 @@ static void cuda_download(cs_backend *be, void *host, const void *src, size_t n_
         memset(host, 0xFF, n_bytes);     /* NaN: a caller that forgets sync() cannot go on */
 }
 
+/* Are the rows one after the other? Then a fill or copy of one dimension is as fast as memory, and
+ * no pitch is too large; one of two dimensions is neither. */
+static bool is_dense(cs_mat x) { return x.ld == x.c || x.r == 1; }
+
 static void cuda_zero(cs_backend *be, cs_mat x)
 {
     cs_cuda_here(be);
-    size_t row = (size_t)x.c * sizeof *x.p;
+    cudaStream_t s = cs_cuda_of(be)->stream;
+    const size_t row = (size_t)x.c * sizeof *x.p, n = (size_t)x.r;
     if (x.r > 0 && x.c > 0)
-        cs_cuda_record_error(be, cudaMemset2DAsync(x.p, (size_t)x.ld * sizeof *x.p, 0, row,
-                                                   (size_t)x.r,
-                                           cs_cuda_of(be)->stream), "zero");
+        cs_cuda_record_error(be, is_dense(x) ? cudaMemsetAsync(x.p, 0, n * row, s)
+                                 : cudaMemset2DAsync(x.p, (size_t)x.ld * sizeof *x.p, 0, row, n, s),
+                             "zero");
 }
 
 static void cuda_copy(cs_backend *be, cs_mat x, cs_mat y)
 {
     cs_cuda_here(be);
-    size_t row = (size_t)x.c * sizeof *x.p;
-    if (x.r > 0 && x.c > 0)
-        cs_cuda_record_error(be, cudaMemcpy2DAsync(y.p, (size_t)y.ld * sizeof *y.p, x.p,
-                                           (size_t)x.ld * sizeof *x.p, row, (size_t)x.r,
-                                           cudaMemcpyDeviceToDevice, cs_cuda_of(be)->stream),
-                     "copy");
+    cudaStream_t s = cs_cuda_of(be)->stream;
+    const size_t row = (size_t)x.c * sizeof *x.p, n = (size_t)x.r;
+    if (x.r <= 0 || x.c <= 0)
+        return;
+    cs_cuda_record_error(be, is_dense(x) && is_dense(y)
+        ? cudaMemcpyAsync(y.p, x.p, n * row, cudaMemcpyDeviceToDevice, s)
+        : cudaMemcpy2DAsync(y.p, (size_t)y.ld * sizeof *y.p, x.p, (size_t)x.ld * sizeof *x.p, row,
+                            n, cudaMemcpyDeviceToDevice, s), "copy");
 }
 
 static int64_t cuda_free_memory(cs_backend *be)
@@ -172,6 +214,27 @@ int cs_cuda_count(const char **why)
     return n;
 }
 
+/* Whether this build has code that the device runs shows at the first launch only. */
+static __global__ void probe_kernel(double *at)
+{
+    *at = 0;
+}
+
+static int probe(cs_backend *be)
+{
+    cs_cuda *cu = cs_cuda_of(be);
+    CS_KERNEL_CALL(probe_kernel, 1, 1, cu->stream, cu->scratch);
+    cudaError_t e = cudaGetLastError();
+    if (e == cudaSuccess)
+        e = cudaStreamSynchronize(cu->stream);
+    if (e == cudaSuccess)
+        return CS_OK;
+    return cs_fail(CS_EDEVICE, "device '%s' of compute capability %d.%d cannot run this build's "
+                   "kernels: %s; configure --with-cuda-arch=%d, or use --device cpu", cu->label,
+                   cu->capability / 10, cu->capability % 10, cudaGetErrorString(e),
+                   cu->capability);
+}
+
 static int open_parts(cs_backend *be, int device)
 {
     cs_cuda *cu = cs_cuda_of(be);
@@ -194,11 +257,16 @@ static int open_parts(cs_backend *be, int device)
     if (e == cudaSuccess)
         e = cs_cuda_staging_open(be);
     if (e == cudaSuccess)
+        e = ring_open(&cu->ring);
+    if (e == cudaSuccess)
         e = cudaMalloc((void **)&cu->scratch, SCRATCH_BYTES);
     if (e != cudaSuccess)
         return cs_fail(CS_EDEVICE, "cannot use device 'cuda:%d': %s", device,
                        cudaGetErrorString(e));
     cu->n_scratch = SCRATCH_BYTES / sizeof *cu->scratch;
+    const int rc = probe(be);
+    if (rc != CS_OK)
+        return rc;
     cu->blas = cs_blas_load(&why);
     if (!cu->blas)
         return cs_fail(CS_EDEVICE, "cannot use device '%s' without cuBLAS: %s", cu->label, why);
@@ -219,8 +287,7 @@ int cs_cuda_open(cs_backend *be, int device)
         return cs_fail(CS_EDEVICE, "no CUDA device to compute on: %s; use --device cpu", why);
     if (device >= n)
         return cs_fail(CS_EDEVICE, "no device 'cuda:%d': there are %d, starting at 'cuda:0'",
-                       device,
-                       n);
+                       device, n);
     cs_cuda *cu = (cs_cuda *)cs_xcalloc(1, sizeof *cu);
     cu->wait = wait && strcmp(wait, "1") == 0;
     be->impl = cu;
@@ -264,6 +331,7 @@ void cs_cuda_close(cs_backend *be)
     if (cu->handle)
         (void)cu->blas->destroy(cu->handle);
     (void)cudaFree(cu->scratch);
+    ring_close(&cu->ring);
     cs_cuda_staging_close(be);
     if (cu->stream)
         (void)cudaStreamDestroy(cu->stream);

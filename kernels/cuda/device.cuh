@@ -45,6 +45,14 @@ enum { CS_WARP = 32, CS_BLOCK = 256,      /* threads of a block: 8 warps */
        CS_WARPS = CS_BLOCK / CS_WARP,
        CS_MAX_GRID = 1 << 20 };           /* blocks of a loop that strides over its work */
 
+/* Pinned memory that uploads pass through: a part is written again after its copy has ended. */
+enum { CS_RING_PARTS = 4, CS_RING_BYTES = 1 << 20 };
+typedef struct cs_cuda_ring {
+    char       *at;              /* [CS_RING_PARTS][CS_RING_BYTES] */
+    cudaEvent_t copied[CS_RING_PARTS];
+    unsigned    next;            /* parts taken so far */
+} cs_cuda_ring;
+
 /* The CUDA backend's own state (cs_backend.impl). */
 typedef struct cs_cuda {
     int            device;
@@ -54,6 +62,7 @@ typedef struct cs_cuda {
     size_t         shared_bytes; /* that a block may have */
     cudaStream_t   stream, copies;           /* copies: those beside the computing */
     cudaEvent_t    sent[CS_STAGING_SLOTS], done[CS_STAGING_SLOTS];
+    cs_cuda_ring   ring;         /* of uploads */
     const cs_blas *blas;         /* cuBLAS's calls */
     cublasHandle_t handle;
     double        *scratch;      /* [n_scratch] partial sums of one op */

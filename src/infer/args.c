@@ -94,7 +94,7 @@ const cs_opt cs_device_table[] = {
       .arg = "NAME", .def = "cpu",
       .help = "device: cpu, cuda, cuda:NUMBER,... or auto",
       .man = "In builds with CUDA, cuda is the first NVIDIA GPU, cuda:0,2 are these two, and "
-             "auto is all GPUs, or cpu if there are none. Each GPU takes the next batch when it "
+             "auto is all GPUs that can be used, or cpu. Each GPU takes the next batch when it "
              "is free; predictions keep the order of the input and equal those of one GPU. train "
              "and pretrain share the batches of a step among the listed GPUs. With auto, these "
              "two, explain and bench use the first GPU. Predictions of a GPU agree with the "

@@ -12,7 +12,7 @@
 enum { N_BATCH = 5, N_RECORD = 2 };
 
 extern size_t cs_host_memory;
-extern int cs_host_fault, cs_host_lag, cs_host_devices, cs_host_capability;
+extern int cs_host_fault, cs_host_lag, cs_host_devices, cs_host_capability, cs_host_direct;
 extern long cs_host_fail, cs_host_deaf;
 size_t cs_host_used(void);
 
@@ -96,6 +96,47 @@ static void test_every_wait_is_needed(void **state)
             fail_msg("wait number %ld may be left out", deaf);
     }
     toy_free(s);
+}
+
+/* Uploads from one buffer, written again after each, through more pinned parts than there are;
+ * where the device reads host memory directly, and late. The deaf-th wait is left out. */
+static bool upload_all(int order, long deaf)
+{
+    enum { N = (1 << 18) + 3, N_UPLOAD = 5 };      /* a part and three numbers */
+    float *host = cs_xmalloc(N * sizeof *host), *there[N_UPLOAD];
+    bool same = true;
+
+    for (int k = 0; k < N_UPLOAD; k++)
+        there[k] = gpu->op.alloc(gpu, N * sizeof *host);
+    cs_host_direct = 1;
+    cs_host_lag = order;
+    cs_host_deaf = deaf;
+    for (int k = 0; k < N_UPLOAD; k++) {
+        for (int i = 0; i < N; i++)
+            host[i] = (float)(i + k);
+        gpu->op.upload(gpu, there[k], host, N * sizeof *host);
+    }
+    cs_host_deaf = 0;
+    for (int k = 0; k < N_UPLOAD; k++) {
+        gpu->op.download(gpu, host, there[k], N * sizeof *host);
+        for (int i = 0; i < N; i++)
+            same &= host[i] == (float)(i + k);
+        gpu->op.dealloc(gpu, there[k]);
+    }
+    cs_host_lag = 0;
+    cs_host_direct = 0;
+    free(host);
+    return same;
+}
+
+static void test_upload(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_LAG; i++)
+        assert_true(upload_all(lag[i], 0));
+    /* The first four wait for copies of the round before, which have ended; there are ten. */
+    for (long deaf = 5; deaf <= 10; deaf++)
+        assert_false(upload_all(-1, deaf));
 }
 
 /* ---- memory and faults ----------------------------------------------------------------------- */
@@ -254,6 +295,7 @@ int main(void)
 {
     static const struct CMUnitTest test[] = {
         cmocka_unit_test(test_orders), cmocka_unit_test(test_every_wait_is_needed),
+        cmocka_unit_test(test_upload),
         cmocka_unit_test(test_no_memory_anywhere), cmocka_unit_test(test_device_error),
         cmocka_unit_test(test_not_finite), cmocka_unit_test(test_plan),
         cmocka_unit_test(test_copy), cmocka_unit_test(test_one_precision),

@@ -6,6 +6,7 @@
  * not a GPU's own rounding. test_cuda_race is the same with a race detector.
  * Both compare with the reference kernels, on the cases that the CPU's kernels have to pass.
  */
+/* long: one backend's ops, networks and failures, on the same two devices */
 #include "tests/nn/ops_attn_cases.h"
 
 #include "kernels/cpu/tables.h"
@@ -16,8 +17,8 @@
 
 #ifdef CS_HOST_CUDA
 extern size_t cs_host_memory;
-extern int cs_host_fault, cs_host_devices, cs_host_capability;
-extern long cs_host_fail;
+extern int cs_host_fault, cs_host_devices, cs_host_capability, cs_host_least;
+extern long cs_host_fail, cs_host_rows;
 size_t cs_host_used(void);
 #endif
 
@@ -408,6 +409,84 @@ static void test_old_device(void **state)
     cs_host_capability = 90;
 }
 
+/* A device that this build has no code for is refused by name; "auto" then goes on without it. */
+static void test_no_code(void **state)
+{
+    (void)state;
+    cs_backend *be;
+    cs_host_devices = 2;
+    cs_host_capability = 75;
+    cs_host_least = 80;
+    assert_null(open_gpu(CS_IN_FP32));
+    assert_string_equal(cs_error_message(), "device 'cuda:0 (this processor)' of compute "
+                        "capability 7.5 cannot run this build's kernels: no kernel image is "
+                        "available for execution on the device; configure --with-cuda-arch=75, "
+                        "or use --device cpu");
+    cs_error_clear();
+    assert_int_equal(cs_backend_open("auto", 1, &be), CS_OK);
+    assert_string_equal(be->device, "cpu");
+    cs_backend_close(be);
+    assert_int_equal(cs_backend_open_all("auto", 1, &be), CS_OK);
+    assert_string_equal(be->device, "cpu");
+    assert_null(be->next);
+    cs_backend_close(be);
+    assert_int_equal(cs_backend_open("cuda", 1, &be), CS_EDEVICE);
+    cs_error_clear();
+    cs_host_least = 75;
+    cs_host_capability = 90;
+    cs_host_devices = 1;
+}
+
+/* A device that fails leaves the others to "auto". */
+static void test_auto_without_one(void **state)
+{
+    (void)state;
+    cs_backend *be;
+    cs_host_devices = 2;
+    cs_host_fail = 1;
+    assert_int_equal(cs_backend_open_all("auto", 1, &be), CS_OK);
+    assert_string_equal(be->device, "cuda:1");
+    assert_null(be->next);
+    cs_backend_close(be);
+    cs_host_devices = 1;
+}
+
+/* Rows that lie one after the other are filled and copied in one piece. */
+static void test_pieces(void **state)
+{
+    (void)state;
+    enum { ROWS = 5, COLS = 3, LD = 4 };
+    cs_real v[ROWS * LD], got[ROWS * LD];
+    for (int i = 0; i < ROWS * LD; i++)
+        v[i] = (cs_real)i;
+    cs_real *x = to_gpu(v, sizeof v), *y = to_gpu(v, sizeof v);
+    const struct { cs_mat x, y; long zero, copy; } set[] = {
+        { { x, LD, ROWS, ROWS }, { y, LD, ROWS, ROWS }, 0, 0 },
+        { { x, 1, COLS, LD }, { y, 1, COLS, LD }, 0, 0 },
+        { { x, ROWS, COLS, LD }, { y, ROWS, COLS, LD }, 1, 1 },
+        { { x, ROWS, COLS, COLS }, { y, ROWS, COLS, LD }, 0, 1 },
+    };
+    for (int i = 0; i < COUNT(set); i++) {
+        const cs_mat a = set[i].x, b = set[i].y;
+        long before = cs_host_rows;
+        gpu->op.upload(gpu, x, v, sizeof v);
+        gpu->op.copy(gpu, a, b);
+        assert_int_equal(cs_host_rows, before + set[i].copy);
+        gpu->op.download(gpu, got, y, sizeof got);
+        for (int64_t r = 0; r < b.r; r++)
+            for (int32_t j = 0; j < b.c; j++)
+                assert_true(got[r * b.ld + j] == v[r * a.ld + j]);
+        before = cs_host_rows;
+        gpu->op.zero(gpu, a);
+        assert_int_equal(cs_host_rows, before + set[i].zero);
+        gpu->op.download(gpu, got, x, sizeof got);
+        for (int64_t k = 0; k < ROWS * LD; k++)
+            assert_true(got[k] == (k / a.ld < a.r && k % a.ld < a.c ? 0 : v[k]));
+    }
+    gpu->op.dealloc(gpu, x);
+    gpu->op.dealloc(gpu, y);
+}
+
 static void test_no_device(void **state)
 {
     (void)state;
@@ -564,7 +643,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_networks), cmocka_unit_test(test_networks_bf16),
 #ifdef CS_HOST_CUDA
         cmocka_unit_test(test_no_device), cmocka_unit_test(test_full_device),
-        cmocka_unit_test(test_old_device),
+        cmocka_unit_test(test_old_device), cmocka_unit_test(test_no_code),
+        cmocka_unit_test(test_auto_without_one), cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_device_names), cmocka_unit_test(test_device_list),
         cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_fault),
 #endif
