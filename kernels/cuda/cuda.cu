@@ -305,6 +305,11 @@ int cs_cuda_open(cs_backend *be, int device)
     return CS_OK;
 }
 
+int32_t cs_cuda_multiprocessors(const cs_backend *be)
+{
+    return ((const cs_cuda *)be->impl)->n_sm;
+}
+
 int cs_cuda_compute_in(cs_backend *be, cs_precision p)
 {
     const cs_cuda *cu = cs_cuda_of(be);
