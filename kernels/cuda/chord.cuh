@@ -14,10 +14,11 @@ enum { CS_OCTET = 8, CS_WIDE = 32,       /* channels of 16 bytes; of a step of e
 /* Tokens of a batch, or of the part of it that fits in shared memory; T and S are the types of
  * offsets and segment numbers. An octet begins `pitch` places of 16 bytes after the previous
  * one. */
-template <class T, class S> struct cs_chord_rows {
-    typedef decltype(T() + 0) row;           /* type of a row number */
-    row      rows, pitch;
+template <class T, class S, class P> struct cs_chord_rows {
+    int32_t  rows;
+    P        pitch;
     int32_t  d, track, n_track;
+    uint32_t per_track;          /* cs_reciprocal(track) */
     const T *off;                /* [n_seg + 1] */
     const S *segment;            /* [rows] segment of a row */
     const T *shift;              /* [n_seg * n_track] rotation in tokens */
@@ -25,12 +26,24 @@ template <class T, class S> struct cs_chord_rows {
 
 /* One block of the network on one batch. dp, hp: width and hidden size, padded as in the
  * weights. */
-struct cs_chord_job : cs_chord_rows<int64_t, int32_t> {
+struct cs_chord_job : cs_chord_rows<int32_t, int32_t, int64_t> {
     int32_t      dp, hp;
     const uint4 *x, *pack;       /* pack: w1, w2, then b1 (hp), b2 (dp) as floats */
     uint4       *y;
     float       *part;           /* sums for means: [slot][hp + dp] */
 };
+
+/** cs_reciprocal - 2^32 / n, rounded up: j / n is the upper word of j times it while j n < 2^32 */
+static inline uint32_t cs_reciprocal(int32_t n)
+{
+    return (uint32_t)(((UINT64_C(1) << 32) + (uint64_t)n - 1) / (uint64_t)n);
+}
+
+/** cs_track_of - track of a channel */
+template <class Q> __device__ static inline int32_t cs_track_of(const Q &q, int32_t j)
+{
+    return (int32_t)((uint64_t)(uint32_t)j * q.per_track >> 32);
+}
 
 /** cs_steps_of - number of steps of CS_WIDE channels */
 __device__ __host__ static inline int32_t cs_steps_of(int32_t d)
@@ -75,16 +88,17 @@ __device__ static inline float cs_weight2(const cs_chord_job &q, int32_t j, int3
     return k % 2 ? cs_bf16_high(w) : cs_bf16_low(w);
 }
 
-/* Rotated position of a lane's row: its segment, and its place in it. */
-template <class R, class T> struct cs_row_place { const T *shift; R start, len, t; };
+/* A lane's row r and its segment; shift: where the rotations of its tracks begin, or -1 if there is
+ * no such row. */
+struct cs_row_place { int32_t shift, r, start, len; };
 
-template <class T, class S, class R = typename cs_chord_rows<T, S>::row>
-__device__ static inline cs_row_place<R, T> cs_place_of(const cs_chord_rows<T, S> &q, R r)
+template <class T, class S, class P>
+__device__ static inline cs_row_place cs_place_of(const cs_chord_rows<T, S, P> &q, int32_t r)
 {
     if (r >= q.rows)
-        return { NULL, 0, 0, 0 };
-    R s = q.segment[r], start = q.off[s];
-    return { q.shift + s * q.n_track, start, q.off[s + 1] - start, r - start };
+        return { -1, r, 0, 0 };
+    const int32_t s = q.segment[r], start = q.off[s];
+    return { s * q.n_track, r, start, q.off[s + 1] - start };
 }
 
 /* ---- octets ------------------------------------------------------------------------------ */
@@ -111,16 +125,17 @@ __device__ static inline float cs_channel_at(const uint4 *x, int64_t pitch, int6
 struct cs_chord_tokens { const int32_t *id; cs_mat embed, first; };
 
 /** cs_token_octet - an octet of the embedding plus the first block's table at the rotated place */
-template <class Q, class R>
-__device__ static uint4 cs_token_octet(const Q &q, const cs_chord_tokens &w, R r, int32_t octet)
+template <class Q>
+__device__ static uint4 cs_token_octet(const Q &q, const cs_chord_tokens &w, int32_t r,
+                                       int32_t octet)
 {
-    const auto p = cs_place_of(q, r);
+    const cs_row_place p = cs_place_of(q, r);
     const int32_t own = w.id[r] < 0 ? (int32_t)w.embed.r - 1 : w.id[r];
     return cs_octet_from(octet, q.d, [&](int32_t j) {
         if (!w.first.p)
             return cs_el(w.embed, own, j);
-        R t = p.t + p.shift[j / q.track];
-        int32_t there = w.id[p.start + (t < p.len ? t : t - p.len)];
+        const int32_t from = r + q.shift[p.shift + cs_track_of(q, j)];
+        const int32_t there = w.id[from - p.start < p.len ? from : from - p.len];
         return cs_el(w.embed, own, j)
              + cs_el(w.first, there < 0 ? (int32_t)w.first.r - 1 : there, j);
     });

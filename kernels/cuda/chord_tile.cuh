@@ -11,9 +11,10 @@
  *   y[rotated] = x[rotated] + out   16 bytes at a time; 8 where a track is 4 channels
  *
  * Weights come in steps of CS_WIDE channels, in the order in which lanes read them: `next()` of a
- * kernel's W says where the following step lies, for all threads of its block at once. y may be x:
- * an element is read and written by the one lane whose row belongs there. NH: steps of 16 hidden
- * units; NM: steps of 16 rows of a tile.
+ * kernel's W says where the following step lies, for all threads of its block at once; W::ROOMY
+ * that registers have room for operands beside the rows that are read ahead. y may be x: an element
+ * is read and written by the one lane whose row belongs there. NH: steps of 16 hidden units; NM:
+ * steps of 16 rows of a tile.
  */
 #ifndef CS_KERNELS_CUDA_CHORD_TILE_H
 #define CS_KERNELS_CUDA_CHORD_TILE_H
@@ -29,18 +30,23 @@ template <int NM, class R> struct cs_tile { R r0; int32_t g, c; };
 template <int NM, class R>
 __device__ static inline R cs_row_of(const cs_tile<NM, R> &t, int i) { return t.r0 + 8 * i + t.g; }
 
-/** cs_load_step - the lane's 16 bytes of step k of its rows; 0 where there is nothing */
+/** cs_lane_octets - first of the lane's rows in its octet of step k */
 template <int NM, class Q, class R>
-__device__ static inline void cs_load_step(const Q &q, const uint4 *x, const cs_tile<NM, R> &t,
+__device__ static inline const uint4 *cs_lane_octets(const Q &q, const uint4 *x,
+                                                     const cs_tile<NM, R> &t, int32_t k)
+{
+    return x + (k * (CS_WIDE / CS_OCTET) + t.c) * q.pitch + t.r0 + t.g;
+}
+
+/** cs_load_step - the lane's 16 bytes of step k of its rows, `from` on; 0 where there is nothing */
+template <int NM, class Q, class R>
+__device__ static inline void cs_load_step(const Q &q, const uint4 *from, const cs_tile<NM, R> &t,
                                            int32_t k, uint4 v[2 * NM])
 {
-    const int32_t octet = k * (CS_WIDE / CS_OCTET) + t.c;
-    const uint4 *from = x + octet * q.pitch;
+    const bool in = (k * (CS_WIDE / CS_OCTET) + t.c) * CS_OCTET < q.d;
     CS_UNROLL
-    for (int i = 0; i < 2 * NM; i++) {
-        R r = cs_row_of(t, i);
-        v[i] = octet * CS_OCTET < q.d && r < q.rows ? from[r] : make_uint4(0, 0, 0, 0);
-    }
+    for (int i = 0; i < 2 * NM; i++)
+        v[i] = in && cs_row_of(t, i) < q.rows ? from[8 * i] : make_uint4(0, 0, 0, 0);
 }
 
 /* ---- sums over rows ---------------------------------------------------------------------- */
@@ -66,6 +72,21 @@ __device__ static inline void cs_add_octet(uint4 v, float sum[CS_OCTET])
 
 /* ---- the first product ------------------------------------------------------------------- */
 
+/* The rows' 16 bytes as operands of two products of 16 columns. OPAQUE: the compiler puts them
+ * together once, and not again before nearly every product. */
+template <bool OPAQUE, int NM>
+__device__ static inline void cs_fragments(const uint4 v[2 * NM], uint32_t a[NM][8])
+{
+    CS_UNROLL
+    for (int m = 0; m < NM; m++) {
+        const uint4 lo = v[2 * m], hi = v[2 * m + 1];
+        const uint32_t both[8] = { lo.x, hi.x, lo.y, hi.y, lo.z, hi.z, lo.w, hi.w };
+        CS_UNROLL
+        for (int i = 0; i < 8; i++)
+            a[m][i] = OPAQUE ? cs_opaque(both[i]) : both[i];
+    }
+}
+
 /** cs_first_product - acc = x w1' + b1 of a tile: hp / 8 tiles of 8 columns for each 16 rows */
 template <int NH, int NM, class Q, class R, class W>
 __device__ static inline void cs_first_product(const Q &q, const uint4 *x, const cs_tile<NM, R> &t,
@@ -73,9 +94,13 @@ __device__ static inline void cs_first_product(const Q &q, const uint4 *x, const
                                                float acc[NM][2 * NH][4])
 {
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP, n_step = cs_steps_of(q.d);
+    const uint4 *from = cs_lane_octets(q, x, t, 0);
+    uint32_t a[NM][8];               /* of both steps of 16 */
     uint4 v[2 * NM], next[2 * NM];
 
-    cs_load_step(q, x, t, 0, v);
+    cs_load_step(q, from, t, 0, v);
+    if (W::ROOMY)
+        cs_fragments<true, NM>(v, a);
     CS_UNROLL
     for (int n = 0; n < 2 * NH; n++)
         CS_UNROLL
@@ -86,19 +111,21 @@ __device__ static inline void cs_first_product(const Q &q, const uint4 *x, const
         const uint4 *w1 = weights.next();
         if (t.r0 >= q.rows)
             continue;
-        cs_load_step(q, x, t, k + 1, next);  /* on its way during the products */
+        from = W::ROOMY ? from + CS_WIDE / CS_OCTET * q.pitch : cs_lane_octets(q, x, t, k + 1);
+        cs_load_step(q, from, t, k + 1, next);   /* on its way during the products */
+        if (!W::ROOMY)
+            cs_fragments<false, NM>(v, a);
         CS_UNROLL
         for (int n = 0; n < 2 * NH; n++) {
             const uint4 w = w1[n * CS_WARP + lane];
             CS_UNROLL
             for (int m = 0; m < NM; m++) {
-                const uint4 lo = v[2 * m], hi = v[2 * m + 1];
-                const uint32_t one[4] = { lo.x, hi.x, lo.y, hi.y };
-                const uint32_t two[4] = { lo.z, hi.z, lo.w, hi.w };
-                cs_mma(acc[m][n], one, w.x, w.y);
-                cs_mma(acc[m][n], two, w.z, w.w);
+                cs_mma(acc[m][n], a[m], w.x, w.y);
+                cs_mma(acc[m][n], a[m] + 4, w.z, w.w);
             }
         }
+        if (W::ROOMY)
+            cs_fragments<true, NM>(next, a);
         CS_UNROLL
         for (int i = 0; i < 2 * NM; i++)
             v[i] = next[i];
@@ -135,41 +162,54 @@ __device__ static inline void cs_tile_pairs(const float acc[NM][2 * NH][4],
 
 /* ---- where rows go ----------------------------------------------------------------------- */
 
-template <class R, class T>
-__device__ static inline R cs_rotated(const cs_row_place<R, T> &p, int32_t i)
+template <class Q>
+__device__ static inline int32_t cs_rotated(const Q &q, const cs_row_place &p, int32_t track)
 {
-    R to = p.t - p.shift[i];
-    return p.start + (to < 0 ? to + p.len : to);
+    const int32_t to = p.r - q.shift[p.shift + track];
+    return to < p.start ? to + p.len : to;
 }
 
-/* Where an octet of a row goes: a place of 16 bytes, or for tracks of 4 channels two of 8. Below 0:
- * nowhere */
-template <class R> struct cs_octet_place { R at[2]; };
+/* Are octets of a track whole, 16 bytes of a row, or halves, 8 bytes of each of two rows? ASK: both
+ * are in one loop, where two would spill registers. */
+enum cs_octets { CS_WHOLE, CS_HALVES, CS_ASK };
 
-template <class Q, class R, class T>
-__device__ static inline cs_octet_place<R> cs_octet_of(const Q &q, const cs_row_place<R, T> &p,
-                                                       int32_t octet)
+template <cs_octets O, class Q> __device__ static inline bool cs_halves(const Q &q)
+{
+    return O == CS_ASK ? q.track % CS_OCTET != 0 : O == CS_HALVES;
+}
+
+/* Where an octet of a row goes, counted from the octet's first row in 16 bytes, or as halves in 8.
+ * Below 0: nowhere */
+struct cs_octet_place { int32_t at[2]; };
+
+/* An octet's first channel and the tracks of its two halves: the same for all rows of a step. */
+struct cs_octet_tracks { int32_t j, track[2]; };
+
+template <class Q>
+__device__ static inline cs_octet_tracks cs_tracks_of(const Q &q, int32_t octet)
 {
     const int32_t j = octet * CS_OCTET;
-    cs_octet_place<R> to = { { -1, -1 } };
-    if (!p.shift || j >= q.d)
-        return to;
-    if (q.track % CS_OCTET == 0) {
-        to.at[0] = octet * q.pitch + cs_rotated(p, j / q.track);
-        return to;
-    }
-    to.at[0] = 2 * (octet * q.pitch + cs_rotated(p, j / q.track));
-    /* Half an octet behind the last channel stays 0, as the tables and weights have it. */
-    to.at[1] = j + 4 < q.d ? 2 * (octet * q.pitch + cs_rotated(p, (j + 4) / q.track)) + 1
-                           : to.at[0] + 1;
-    return to;
+    return { j, { cs_track_of(q, j), cs_track_of(q, j + 4) } };
 }
 
-template <class Q, class R>
-__device__ static inline uint4 cs_read_octet(const Q &q, const uint4 *x,
-                                             const cs_octet_place<R> &from)
+template <cs_octets O, class Q>
+__device__ static inline cs_octet_place cs_octet_of(const Q &q, const cs_row_place &p,
+                                                    const cs_octet_tracks &o)
 {
-    if (q.track % CS_OCTET == 0)
+    if (p.shift < 0 || o.j >= q.d)
+        return { { -1, -1 } };
+    const int32_t first = cs_rotated(q, p, o.track[0]);
+    if (!cs_halves<O>(q))
+        return { { first, -1 } };
+    /* Half an octet behind the last channel stays 0, as the tables and weights have it. */
+    const int32_t second = o.j + 4 < q.d ? cs_rotated(q, p, o.track[1]) : first;
+    return { { 2 * first, 2 * second + 1 } };
+}
+
+template <cs_octets O, class Q>
+__device__ static inline uint4 cs_read_octet(const Q &q, const uint4 *x, const cs_octet_place &from)
+{
+    if (!cs_halves<O>(q))
         return from.at[0] >= 0 ? x[from.at[0]] : make_uint4(0, 0, 0, 0);
     const uint2 *half = (const uint2 *)x;
     uint2 a = from.at[0] >= 0 ? half[from.at[0]] : make_uint2(0, 0);
@@ -177,11 +217,11 @@ __device__ static inline uint4 cs_read_octet(const Q &q, const uint4 *x,
     return make_uint4(a.x, a.y, b.x, b.y);
 }
 
-template <class Q, class R>
-__device__ static inline void cs_write_octet(const Q &q, uint4 *y, const cs_octet_place<R> &to,
+template <cs_octets O, class Q>
+__device__ static inline void cs_write_octet(const Q &q, uint4 *y, const cs_octet_place &to,
                                              uint4 v)
 {
-    if (q.track % CS_OCTET == 0) {
+    if (!cs_halves<O>(q)) {
         if (to.at[0] >= 0)
             y[to.at[0]] = v;
         return;
@@ -205,12 +245,15 @@ __device__ static inline void cs_second_step(const uint4 *w2, const float *b,
                                              const uint32_t hidden[NM][NH][4], float out[NM][4][4])
 {
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP;
+    const float4 low = ((const float4 *)b)[0], high = ((const float4 *)b)[1];
+    const float bias[CS_OCTET] = { low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w };
     CS_UNROLL
     for (int m = 0; m < NM; m++)
         CS_UNROLL
         for (int n = 0; n < 4; n++)
+            CS_UNROLL
             for (int i = 0; i < 4; i++)
-                out[m][n][i] = b[2 * n + i % 2];
+                out[m][n][i] = bias[2 * n + i % 2];
     CS_UNROLL
     for (int h = 0; h < NH; h++)
         CS_UNROLL
@@ -224,13 +267,12 @@ __device__ static inline void cs_second_step(const uint4 *w2, const float *b,
         }
 }
 
-/** cs_second_product - y = x + rotated(hidden w2' + b2) */
-template <int NH, int NM, class Q, class R, class W>
-__device__ static inline void cs_second_product(const Q &q, const uint4 *x, uint4 *y,
-                                                const cs_tile<NM, R> &t, W &weights,
-                                                const float *b, const uint32_t hidden[NM][NH][4])
+template <cs_octets O, int NH, int NM, class Q, class R, class W>
+__device__ static inline void cs_add_rotated(const Q &q, const uint4 *x, uint4 *y,
+                                             const cs_tile<NM, R> &t, W &weights, const float *b,
+                                             const uint32_t hidden[NM][NH][4])
 {
-    decltype(cs_place_of(q, R())) place[2 * NM];
+    cs_row_place place[2 * NM];
 
     CS_UNROLL
     for (int i = 0; i < 2 * NM; i++)
@@ -239,26 +281,43 @@ __device__ static inline void cs_second_product(const Q &q, const uint4 *x, uint
         const uint4 *w2 = weights.next();
         const int32_t octet = k * (CS_WIDE / CS_OCTET) + t.c;
         float out[NM][4][4];
-        cs_octet_place<R> to[2 * NM];
+        const cs_octet_tracks tracks = cs_tracks_of(q, octet);
+        const auto at = octet * q.pitch;
+        cs_octet_place to[2 * NM];
         uint4 v[2 * NM];             /* on its way during the products */
         if (t.r0 >= q.rows)
             continue;
         CS_UNROLL
         for (int i = 0; i < 2 * NM; i++) {
-            to[i] = cs_octet_of(q, place[i], octet);
-            v[i] = cs_read_octet(q, x, to[i]);
+            to[i] = cs_octet_of<O>(q, place[i], tracks);
+            v[i] = cs_read_octet<O>(q, x + at, to[i]);
         }
         cs_second_step<NH, NM>(w2, b + octet * CS_OCTET, hidden, out);
         CS_UNROLL
         for (int i = 0; i < 2 * NM; i++) {
             const float (*o)[4] = out[i / 2];
             const int e = i % 2 * 2;
-            cs_write_octet(q, y, to[i], make_uint4(cs_add_pair(v[i].x, o[0][e], o[0][e + 1]),
-                                                   cs_add_pair(v[i].y, o[1][e], o[1][e + 1]),
-                                                   cs_add_pair(v[i].z, o[2][e], o[2][e + 1]),
-                                                   cs_add_pair(v[i].w, o[3][e], o[3][e + 1])));
+            cs_write_octet<O>(q, y + at, to[i],
+                              make_uint4(cs_add_pair(v[i].x, o[0][e], o[0][e + 1]),
+                                         cs_add_pair(v[i].y, o[1][e], o[1][e + 1]),
+                                         cs_add_pair(v[i].z, o[2][e], o[2][e + 1]),
+                                         cs_add_pair(v[i].w, o[3][e], o[3][e + 1])));
         }
     }
+}
+
+/** cs_second_product - y = x + rotated(hidden w2' + b2) */
+template <int NH, int NM, class Q, class R, class W>
+__device__ static inline void cs_second_product(const Q &q, const uint4 *x, uint4 *y,
+                                                const cs_tile<NM, R> &t, W &weights,
+                                                const float *b, const uint32_t hidden[NM][NH][4])
+{
+    if (!W::ROOMY)
+        cs_add_rotated<CS_ASK, NH, NM>(q, x, y, t, weights, b, hidden);
+    else if (cs_halves<CS_ASK>(q))
+        cs_add_rotated<CS_HALVES, NH, NM>(q, x, y, t, weights, b, hidden);
+    else
+        cs_add_rotated<CS_WHOLE, NH, NM>(q, x, y, t, weights, b, hidden);
 }
 
 #endif

@@ -17,11 +17,11 @@ extern "C" {
 /* What a call has beside its blocks, in the memory that it is given. */
 struct chord_plan {
     uint4   *x[2];
-    int64_t *shift, *slot;       /* [n_seg * n_track]; [n_seg + 1] first slot of a segment */
-    int32_t *segment;
+    int64_t *slot;               /* [n_seg + 1] first slot of a segment */
+    int32_t *off, *shift, *segment;          /* of cs_chord_rows */
     float   *part;
     cs_mat   hidden;             /* (n_seg, hp) means */
-    int64_t  n_real;
+    int64_t  pitch, n_real;
 };
 
 static chord_plan plan_of(cs_seg seg, const cs_chord_stack *s, cs_real *work)
@@ -30,22 +30,25 @@ static chord_plan plan_of(cs_seg seg, const cs_chord_stack *s, cs_real *work)
     const int64_t n_octet = (s->width + CS_OCTET - 1) / CS_OCTET;
     const int64_t n_slot = cs_div_up(seg.rows, 16) + n_seg;
     const int64_t n_track = s->width / s->track;
-    const int64_t size[] = { 4 * n_octet * seg.rows, 4 * n_octet * seg.rows, 2 * n_seg * n_track,
-                             2 * (n_seg + 1), seg.rows, n_slot * (hp + dp), n_seg * hp };
+    const int64_t pitch = cs_div_up(seg.rows, 8) * 8;      /* octets begin at lines of 128 bytes */
+    const int64_t size[] = { 4 * n_octet * pitch, 4 * n_octet * pitch, n_seg * n_track,
+                             2 * (n_seg + 1), n_seg + 1, seg.rows, n_slot * (hp + dp), n_seg * hp };
     enum { N = sizeof size / sizeof size[0], LINE = 16 };
     cs_real *at[N];
     chord_plan p = {};
+    p.pitch = pitch;
     for (int i = 0; i < N; i++) {
         at[i] = work ? work + p.n_real : NULL;
         p.n_real += (size[i] + LINE - 1) / LINE * LINE;
     }
     p.x[0] = (uint4 *)at[0];
     p.x[1] = (uint4 *)at[1];
-    p.shift = (int64_t *)at[2];
+    p.shift = (int32_t *)at[2];
     p.slot = (int64_t *)at[3];
-    p.segment = (int32_t *)at[4];
-    p.part = at[5];
-    p.hidden = { at[6], n_seg, (int32_t)hp, (int32_t)hp };
+    p.off = (int32_t *)at[4];
+    p.segment = (int32_t *)at[5];
+    p.part = at[6];
+    p.hidden = { at[7], n_seg, (int32_t)hp, (int32_t)hp };
     return p;
 }
 
@@ -59,40 +62,43 @@ static int64_t cuda_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_
 /* Where rows belong and how far tracks move, once for all blocks. */
 static void describe(cs_backend *be, cs_seg seg, int32_t n_track, int32_t rows, const chord_plan &p)
 {
-    int32_t *segment = p.segment;
-    int64_t *slot = p.slot, *shift = p.shift;
+    int32_t *segment = p.segment, *shift = p.shift, *off = p.off;
+    int64_t *slot = p.slot;
     cs_each_token(be, seg, 1, [=] __device__(cs_at at, int64_t r, int32_t) {
         segment[r] = at.s;
     }, "chord_stack");
     cs_each(be, seg.n + 1, n_track, [=] __device__(int64_t s, int32_t i) {
-        if (i == 0)
+        if (i == 0) {
             slot[s] = seg.off[s] / rows + s;
+            off[s] = (int32_t)seg.off[s];
+        }
         if (s < seg.n)
-            shift[s * n_track + i] = cs_track_shift(i, seg.off[s + 1] - seg.off[s]);
+            shift[s * n_track + i] = (int32_t)cs_track_shift(i, seg.off[s + 1] - seg.off[s]);
     }, "chord_stack");
 }
 
 /* A thread for each token, so that neighbours write side by side. */
-template <class F> static __global__ void fill_kernel(F f, int64_t rows, int32_t n_octet, uint4 *x)
+template <class F>
+static __global__ void fill_kernel(F f, int64_t rows, int64_t pitch, int32_t n_octet, uint4 *x)
 {
     int64_t step = (int64_t)gridDim.x * CS_BLOCK;
     for (int64_t r = (int64_t)blockIdx.x * CS_BLOCK + threadIdx.x; r < rows; r += step)
         for (int32_t o = 0; o < n_octet; o++)
-            x[o * rows + r] = f(r, o);
+            x[o * pitch + r] = f((int32_t)r, o);
 }
 
-template <class F> static void fill(cs_backend *be, int64_t rows, int32_t d, uint4 *x, F f)
+template <class F> static void fill(cs_backend *be, const cs_chord_job &q, F f)
 {
     auto kernel = fill_kernel<F>;
-    CS_LAUNCH(be, "chord_stack", kernel, cs_grid(cs_div_up(rows, CS_BLOCK)), CS_BLOCK, f, rows,
-              (d + CS_OCTET - 1) / CS_OCTET, x);
+    CS_LAUNCH(be, "chord_stack", kernel, cs_grid(cs_div_up(q.rows, CS_BLOCK)), CS_BLOCK, f, q.rows,
+              q.pitch, (q.d + CS_OCTET - 1) / CS_OCTET, q.y);
 }
 
 static void from_tokens(cs_backend *be, const cs_chord_job &job, const cs_chord_stack *s)
 {
     const cs_chord_job q = job;
     const cs_chord_tokens w = { s->id, s->embed, s->first };
-    fill(be, q.rows, q.d, q.y, [=] __device__(int64_t r, int32_t octet) {
+    fill(be, q, [=] __device__(int32_t r, int32_t octet) {
         return cs_token_octet(q, w, r, octet);
     });
 }
@@ -100,7 +106,7 @@ static void from_tokens(cs_backend *be, const cs_chord_job &job, const cs_chord_
 static void from_rows(cs_backend *be, const cs_chord_job &q, cs_mat x)
 {
     const int32_t d = q.d;
-    fill(be, q.rows, d, q.y, [=] __device__(int64_t r, int32_t octet) {
+    fill(be, q, [=] __device__(int32_t r, int32_t octet) {
         return cs_octet_from(octet, d, [&](int32_t j) { return cs_el(x, r, j); });
     });
 }
@@ -108,9 +114,9 @@ static void from_rows(cs_backend *be, const cs_chord_job &q, cs_mat x)
 static void to_rows(cs_backend *be, const cs_chord_job &q, cs_mat x)
 {
     const uint4 *from = q.x;
-    const int64_t rows = q.rows;
-    cs_each(be, rows, x.c, [=] __device__(int64_t r, int32_t j) {
-        cs_el(x, r, j) = cs_channel_at(from, rows, r, j);
+    const int64_t pitch = q.pitch;
+    cs_each(be, q.rows, x.c, [=] __device__(int64_t r, int32_t j) {
+        cs_el(x, r, j) = cs_channel_at(from, pitch, r, j);
     }, "chord_stack");
 }
 
@@ -154,10 +160,10 @@ static void means(cs_backend *be, cs_seg seg, const cs_chord_job &job, const cho
 static void mean_rows(cs_backend *be, cs_seg seg, const cs_chord_job &q, cs_mat mean)
 {
     const uint4 *from = q.x;
-    const int64_t rows = q.rows;
+    const int64_t pitch = q.pitch;
     cs_sum_rows<1>(be, cs_rows_of(seg), mean.c,
         [=] __device__(int32_t, int64_t r, int32_t j, double *v) {
-            v[0] += cs_channel_at(from, rows, r, j);
+            v[0] += cs_channel_at(from, pitch, r, j);
         },
         [=] __device__(int32_t s, int32_t j, const double *v, int64_t n) {
             cs_el(mean, s, j) = (cs_real)(v[0] / (double)(n > 0 ? n : 1));
@@ -171,8 +177,10 @@ static void long_way(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs_mat
     const int32_t dp = cs_padded_width(s->width), hp = cs_padded_hidden(s->hidden);
     const int32_t rows = cs_tile_rows(be, seg.rows);
     const int64_t one = cs_cuda_chord_pack_size(s->width, s->hidden);
-    cs_chord_job q = { { seg.rows, seg.rows, s->width, s->track, s->width / s->track, seg.off,
-                         p.segment, p.shift }, dp, hp, NULL, NULL, p.x[0], p.part };
+    CS_BUG(seg.rows > INT32_MAX / 4);        /* so many would take a terabyte */
+    cs_chord_job q = { { (int32_t)seg.rows, p.pitch, s->width, s->track, s->width / s->track,
+                         cs_reciprocal(s->track), p.off, p.segment, p.shift },
+                       dp, hp, NULL, NULL, p.x[0], p.part };
 
     describe(be, seg, q.n_track, rows, p);
     if (s->id)

@@ -61,6 +61,7 @@ void cs_cuda_chord_prepare(cs_backend *be, const cs_chord *k, cs_real *pack)
 
 /* Weights that stay in shared memory. */
 template <int NH> struct resident {
+    enum { ROOMY = true };
     const uint4 *at;
     __device__ const uint4 *next()
     {
@@ -89,15 +90,15 @@ __device__ static void sum_octet(const uint4 v[2 * NM], const bool in[2 * NM], f
 /* Sums of hidden and x over the rows of segment s in a tile, stored to the slot of tile and
  * segment. */
 template <int NH, int NM>
-__device__ static void sum_tile(const cs_chord_job &q, const cs_tile<NM, int64_t> &t, int32_t s,
+__device__ static void sum_tile(const cs_chord_job &q, const cs_tile<NM, int32_t> &t, int32_t s,
                                 const float acc[NM][2 * NH][4])
 {
     bool in[2 * NM];
-    float *to = q.part + (t.r0 / (16 * NM) + s) * (q.hp + q.dp);
+    float *to = q.part + (int64_t)(t.r0 / (16 * NM) + s) * (q.hp + q.dp);
 
     CS_UNROLL
     for (int i = 0; i < 2 * NM; i++) {
-        int64_t r = cs_row_of(t, i);
+        const int32_t r = cs_row_of(t, i);
         in[i] = r < q.rows && q.segment[r] == s;
     }
     CS_UNROLL
@@ -114,7 +115,7 @@ __device__ static void sum_tile(const cs_chord_job &q, const cs_tile<NM, int64_t
         }
     for (int32_t k = 0; k < q.dp / CS_WIDE; k++) {
         uint4 v[2 * NM];
-        cs_load_step(q, q.x, t, k, v);       /* still in the cache */
+        cs_load_step(q, cs_lane_octets(q, q.x, t, k), t, k, v);       /* still in the cache */
         sum_octet<NM>(v, in, t.g == 0 ? to + q.hp + k * CS_WIDE + t.c * CS_OCTET : NULL);
     }
 }
@@ -124,11 +125,11 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_kernel(cs_chord_job 
 {
     CS_SHARED_ARRAY(uint4, weights);
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP, n_w = cs_n_word4(q);
-    int64_t r0 = ((int64_t)blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * 16 * NM;
+    int32_t r0 = (int32_t)(blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * 16 * NM;
 
     cs_block_copy(q.pack, weights, 2 * n_w);
-    for (; r0 < q.rows; r0 += (int64_t)gridDim.x * CS_WARPS * 16 * NM) {
-        const cs_tile<NM, int64_t> t = { r0, lane / 4, lane % 4 };
+    for (; r0 < q.rows; r0 += (int32_t)gridDim.x * CS_WARPS * 16 * NM) {
+        const cs_tile<NM, int32_t> t = { r0, lane / 4, lane % 4 };
         resident<NH> both = { weights };
         float acc[NM][2 * NH][4];
         uint32_t hidden[NM][NH][4];
@@ -144,12 +145,12 @@ static __global__ void __launch_bounds__(CS_BLOCK, 1) chord_mean_kernel(cs_chord
 {
     CS_SHARED_ARRAY(uint4, weights);
     const int32_t lane = (int32_t)threadIdx.x % CS_WARP;
-    int64_t r0 = ((int64_t)blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * 16 * NM;
+    int32_t r0 = (int32_t)(blockIdx.x * CS_WARPS + threadIdx.x / CS_WARP) * 16 * NM;
 
     cs_block_copy(q.pack, weights, cs_n_word4(q));
-    for (; r0 < q.rows; r0 += (int64_t)gridDim.x * CS_WARPS * 16 * NM) {
-        const cs_tile<NM, int64_t> t = { r0, lane / 4, lane % 4 };
-        int64_t last = r0 + 16 * NM < q.rows ? r0 + 16 * NM - 1 : q.rows - 1;
+    for (; r0 < q.rows; r0 += (int32_t)gridDim.x * CS_WARPS * 16 * NM) {
+        const cs_tile<NM, int32_t> t = { r0, lane / 4, lane % 4 };
+        const int32_t last = r0 + 16 * NM < q.rows ? r0 + 16 * NM - 1 : q.rows - 1;
         resident<NH> w1 = { weights };
         float acc[NM][2 * NH][4];
         cs_first_product<NH>(q, q.x, t, w1, cs_bias1(q), acc);

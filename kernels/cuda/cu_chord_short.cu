@@ -40,10 +40,11 @@ struct short_job {
     const uint4    *pack;        /* of the first block that is not a table */
     int64_t         one;         /* 16-byte words per block */
     int32_t         n_seg, n_block, d, track;
+    uint32_t        per_track;   /* cs_reciprocal(track) */
     int32_t         rows, pitch; /* of a slice, at most */
 };
 
-typedef cs_chord_rows<int16_t, int16_t> slice_rows;
+typedef cs_chord_rows<int16_t, int16_t, int32_t> slice_rows;
 
 /* A slice: sequences of the batch from s0 on, whose rows begin at r0. */
 struct slice : slice_rows { int32_t n_seg, s0; int64_t r0; uint4 *x; };
@@ -51,6 +52,7 @@ struct slice : slice_rows { int32_t n_seg, s0; int64_t r0; uint4 *x; };
 /* ---- streamed weights -------------------------------------------------------------------- */
 
 template <int NH> struct ring {
+    enum { ROOMY = NH > 4 };     /* 16 warps have 128 registers per thread */
     uint4       *ring_memory;    /* two steps */
     const uint4 *pack;
     int64_t      one;
@@ -125,8 +127,8 @@ __device__ static slice describe(const short_job &q, const slice_memory &m, int3
     for (int32_t s = 0; s < n; s++)
         for (int64_t r = off[s] - r0 + me; r < off[s + 1] - r0; r += step)
             m.segment[r] = (int16_t)s;
-    return { { (int32_t)(off[n] - r0), q.pitch, q.d, q.track, n_track, m.off, m.segment, m.shift },
-             n, s0, r0, m.x };
+    return { { (int32_t)(off[n] - r0), q.pitch, q.d, q.track, n_track, q.per_track, m.off,
+               m.segment, m.shift }, n, s0, r0, m.x };
 }
 
 __device__ static void fill_slice(const short_job &q, const slice &p)
@@ -272,7 +274,7 @@ void cs_cuda_chord_short(cs_backend *be, cs_seg seg, const cs_chord_stack *s, cs
     const int32_t l0 = s->id && s->first.p ? 1 : 0;
     const short_job q = { { s->id, s->embed, s->first }, x, mean, seg.off,
                           (const uint4 *)(s->pack + l0 * one), one / 4, seg.n, s->n_block - l0,
-                          s->width, s->track, 0, 0 };
+                          s->width, s->track, cs_reciprocal(s->track), 0, 0 };
     if (s->hidden <= 64)
         launch<4>(be, q, s);
     else

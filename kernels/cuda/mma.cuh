@@ -39,7 +39,25 @@ __device__ static inline void cs_mma_tf32(float d[4], const uint32_t a[4], uint3
 }
 
 __device__ static inline uint32_t cs_tf32(float v) { return cs_host_tf32(v); }
+__device__ static inline uint32_t cs_opaque(uint32_t w) { return w; }
+__device__ static inline float cs_exp2(float v) { return exp2f(v); }
 #else
+/** cs_opaque - w, in a register that the compiler does not copy again for every use */
+__device__ static inline uint32_t cs_opaque(uint32_t w)
+{
+    uint32_t v;
+    asm volatile("mov.b32 %0, %1;" : "=r"(v) : "r"(w));
+    return v;
+}
+
+/** cs_exp2 - 2^v within 2 ulp; 0 where that is denormal */
+__device__ static inline float cs_exp2(float v)
+{
+    float e;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(v));
+    return e;
+}
+
 /** cs_mma - d += a b */
 __device__ static inline void cs_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
@@ -113,7 +131,7 @@ __device__ static inline float cs_normal_tail(float a)
     q = fmaf(q, a, -5.251963282e-2f);
     q = fmaf(q, a, -4.592009430e-1f);
     q = fmaf(q, a, -1.151105945f);
-    return exp2f(fmaf(a, q, -1));
+    return cs_exp2(fmaf(a, q, -1));
 }
 
 /** cs_gelu_fast - x Phi(x) with an absolute error of at most 3e-7 (half an ulp at 4.4) and no
@@ -128,7 +146,7 @@ __device__ static inline float cs_gelu_fast(float x)
 __device__ static inline float cs_gelu_slope_fast(float x)
 {
     const float tail = cs_normal_tail(fminf(fabsf(x), 5.7f));
-    const float density = 0.3989422804f * exp2f(-0.7213475204f * x * x);
+    const float density = 0.3989422804f * cs_exp2(-0.7213475204f * x * x);
     return fmaf(x, density, x > 0 ? 1 - tail : tail);
 }
 
