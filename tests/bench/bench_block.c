@@ -9,8 +9,10 @@
  * their number, so that what comes before and after blocks is left out. SECONDS (default 3) is for
  * all rounds, if 3 fit. Beside it stands what a block cannot spare: bytes are those of x, read once
  * and written once (2 per number where ChordMixer computes in bf16, else 4), operations 4 d h per
- * token, or 2 K d d with K taps. No verdict.
+ * token, or 2 K d d with K taps. `error` is that of some rows after one block, beside the same in
+ * double precision: the root of squared differences by the root of squares. No verdict.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,7 @@
 #include "nn/ops/ops.h"
 #include "nn/ops/ops_conv.h"
 
-enum { ROUNDS = 9, LEAST_ROUNDS = 3, FEW = 4, MOST = 20, N_SIZE = 5 };
+enum { ROUNDS = 9, LEAST_ROUNDS = 3, FEW = 4, MOST = 20, N_SIZE = 5, SAMPLE = 32 };
 enum { WIDTH, HIDDEN, TRACK, SEGMENTS, LENGTH };
 
 struct job {
@@ -57,20 +59,30 @@ static int new_mat(struct job *j, int64_t r, int32_t c, cs_mat *m)
                                   (int)c);
 }
 
-/* Small random numbers, the same ones every few rows: drawing gigabytes takes longer than what is
- * timed. */
+/* Operands: keys of their random numbers. */
+enum { W1 = 1, B1, W2, B2, X, PATTERN = 1 << 14 };
+
+/* Numbers of an operand, the same ones every PATTERN: drawing gigabytes takes longer than what is
+ * timed. Weights keep sums as large as their terms, or a wrong sum would not show. */
+static double value_of(const struct job *j, uint64_t key, int64_t i)
+{
+    const double u = cs_rng_unit(key, (uint64_t)(i % PATTERN)) - 0.5;
+    const double n_in = key == X ? 3 : key == W2 ? j->h : j->h > 0 ? j->d : (double)j->track * j->d;
+
+    return (double)(cs_real)(2 * u * sqrt(3 / n_in));
+}
+
 static int random_mat(struct job *j, int64_t r, int32_t c, uint64_t key, cs_mat *m)
 {
-    enum { N = 1 << 14 };
     int rc = CS_OK;
-    cs_real some[N];
+    cs_real some[PATTERN];
 
     CS_TRY(new_mat(j, r, c, m));
-    for (int64_t i = 0; i < N; i++)
-        some[i] = (cs_real)((cs_rng_unit(key, (uint64_t)i) - 0.5) * 0.06);
-    for (int64_t i = 0; i < r * c; i += N)
+    for (int64_t i = 0; i < PATTERN; i++)
+        some[i] = (cs_real)value_of(j, key, i);
+    for (int64_t i = 0; i < r * c; i += PATTERN)
         j->be->op.upload(j->be, m->p + i, some,
-                         (size_t)(r * c - i < N ? r * c - i : N) * sizeof *some);
+                         (size_t)(r * c - i < PATTERN ? r * c - i : PATTERN) * sizeof *some);
 out:
     return rc;
 }
@@ -80,10 +92,10 @@ static int random_block(struct job *j)
     int rc = CS_OK;
     cs_chord k = { .track = j->track };
 
-    CS_TRY(random_mat(j, j->h, j->d, 1, &k.w1));
-    CS_TRY(random_mat(j, 1, j->h, 2, &k.b1));
-    CS_TRY(random_mat(j, j->d, j->h, 3, &k.w2));
-    CS_TRY(random_mat(j, 1, j->d, 4, &k.b2));
+    CS_TRY(random_mat(j, j->h, j->d, W1, &k.w1));
+    CS_TRY(random_mat(j, 1, j->h, B1, &k.b1));
+    CS_TRY(random_mat(j, j->d, j->h, W2, &k.w2));
+    CS_TRY(random_mat(j, 1, j->d, B2, &k.b2));
     for (int i = 0; i < MOST; i++)
         j->block[i] = k;
 out:
@@ -94,8 +106,8 @@ static int random_conv(struct job *j)
 {
     int rc = CS_OK;
 
-    CS_TRY(random_mat(j, (int64_t)j->track * j->d, j->d, 1, &j->w));
-    rc = random_mat(j, 1, j->d, 2, &j->bias);
+    CS_TRY(random_mat(j, (int64_t)j->track * j->d, j->d, W1, &j->w));
+    rc = random_mat(j, 1, j->d, B1, &j->bias);
 out:
     return rc;
 }
@@ -118,7 +130,7 @@ static int segments(struct job *j, int64_t n, int64_t len)
 
 /* ---- blocks -------------------------------------------------------------------------------- */
 
-static void convolutions(struct job *j, int n)
+static cs_mat convolutions(struct job *j, int n)
 {
     cs_ctx *cx = &j->cx;
     const cs_conv_tail tail = { .bias = j->bias };
@@ -133,31 +145,28 @@ static void convolutions(struct job *j, int n)
         cs_conv(cx, j->seg, taps, x, j->w, j->bias, y);
         cs_activate(cx, CS_ACT_RELU, y, y);
     }
+    return j->x[n % 2];
 }
 
-static void chord_blocks(struct job *j, int n)
+static cs_mat chord_blocks(struct job *j, int n)
 {
     cs_ctx *cx = &j->cx;
     const cs_chord_run q = { .block = j->block, .n_block = MOST, .depth = n, .x = j->x[0] };
 
-    if (cs_chord_can_infer(cx, &q)) {
-        (void)cs_chord_infer(cx, j->seg, &q);
-        return;
-    }
+    if (cs_chord_can_infer(cx, &q))
+        return cs_chord_infer(cx, j->seg, &q);
     for (int l = 0; l < n; l++) {
         const int64_t mark = cs_mark(cx);
         cs_chord_block(cx, j->seg, &j->block[l], j->x[l % 2], j->x[1 - l % 2]);
         cs_release_to(cx, mark);
     }
+    return j->x[n % 2];
 }
 
 /* x through n blocks, by the path of predictions on this backend. */
-static void pass(struct job *j, int n)
+static cs_mat pass(struct job *j, int n)
 {
-    if (j->h > 0)
-        chord_blocks(j, n);
-    else
-        convolutions(j, n);
+    return j->h > 0 ? chord_blocks(j, n) : convolutions(j, n);
 }
 
 /* Every pass from the same x: numbers that grow from round to round would end as infinities. */
@@ -169,7 +178,7 @@ static int timed(struct job *j, int n, double *seconds)
     j->be->op.copy(j->be, j->fresh, j->x[0]);
     CS_TRY(j->be->op.sync(j->be));
     const double start = now();
-    pass(j, n);
+    (void)pass(j, n);
     CS_TRY(j->be->op.sync(j->be));
     *seconds = now() - start;
 out:
@@ -188,6 +197,91 @@ out:
     return rc;
 }
 
+/* ---- the error ----------------------------------------------------------------------------- */
+
+static double x_at(const struct job *j, int64_t r, int32_t c)
+{
+    return value_of(j, X, r * j->d + c);
+}
+
+/* Channel c of the row's second product. */
+static double added(const struct job *j, const double *hidden, int32_t c)
+{
+    double sum = value_of(j, B2, c);
+
+    for (int32_t u = 0; u < j->h; u++)
+        sum += hidden[u] * value_of(j, W2, (int64_t)c * j->h + u);
+    return sum;
+}
+
+static void hidden_of(const struct job *j, int64_t r, double *hidden)
+{
+    for (int32_t u = 0; u < j->h; u++) {
+        double z = value_of(j, B1, u);
+        for (int32_t c = 0; c < j->d; c++)
+            z += x_at(j, r, c) * value_of(j, W1, (int64_t)u * j->d + c);
+        hidden[u] = 0.5 * z * (1 + erf(z * sqrt(0.5)));
+    }
+}
+
+/* Row r of its segment after one block; a track comes from twice as far as the one before. */
+static void chord_row(const struct job *j, int64_t r, double *y)
+{
+    const int64_t len = j->seg.rows / j->seg.n, start = r / len * len;
+    double *hidden = cs_xmalloc((size_t)j->h * sizeof *hidden);
+
+    for (int32_t i = 0; i < j->d / j->track; i++) {
+        const int64_t shift = i > 0 ? INT64_C(1) << (i - 1) : 0;
+        const int64_t from = start + (r - start + shift) % len;
+        hidden_of(j, from, hidden);
+        for (int32_t c = i * j->track; c < (i + 1) * j->track; c++)
+            y[c] = x_at(j, r, c) + added(j, hidden, c);
+    }
+    free(hidden);
+}
+
+static void conv_row(const struct job *j, int64_t r, double *y)
+{
+    const int64_t len = j->seg.rows / j->seg.n, start = r / len * len;
+
+    for (int32_t c = 0; c < j->d; c++)
+        y[c] = value_of(j, B1, c);
+    for (int32_t k = 0; k < j->track; k++) {
+        const int64_t from = start + ((r - start + k - j->track / 2) % len + len) % len;
+        for (int32_t i = 0; i < j->d; i++)
+            for (int32_t c = 0; c < j->d; c++)
+                y[c] += x_at(j, from, i) * value_of(j, W1, ((int64_t)k * j->d + i) * j->d + c);
+    }
+    for (int32_t c = 0; c < j->d; c++)
+        y[c] = y[c] > 0 ? y[c] : 0;
+}
+
+/* Of SAMPLE rows from the first to the last. */
+static int sample_error(struct job *j, double *error)
+{
+    int rc = CS_OK;
+    double d2 = 0, w2 = 0, *want = cs_xmalloc((size_t)j->d * sizeof *want);
+    cs_real *got = cs_xmalloc((size_t)j->d * sizeof *got);
+
+    cs_ctx_begin(&j->cx, false, false, 1);
+    j->be->op.copy(j->be, j->fresh, j->x[0]);
+    const cs_mat y = pass(j, 1);
+    for (int i = 0; i < SAMPLE; i++) {
+        const int64_t r = (j->seg.rows - 1) * i / (SAMPLE - 1);
+        j->be->op.download(j->be, got, y.p + r * y.ld, (size_t)j->d * sizeof *got);
+        (j->h > 0 ? chord_row : conv_row)(j, r, want);
+        for (int32_t c = 0; c < j->d; c++) {
+            d2 += ((double)got[c] - want[c]) * ((double)got[c] - want[c]);
+            w2 += want[c] * want[c];
+        }
+    }
+    rc = j->be->op.sync(j->be);
+    *error = sqrt(d2 / w2);
+    free(want);
+    free(got);
+    return rc;
+}
+
 /* ---- the line ------------------------------------------------------------------------------ */
 
 static int by_value(const void *a, const void *b)
@@ -200,14 +294,15 @@ static int by_value(const void *a, const void *b)
 static int measure(struct job *j)
 {
     int rc = CS_OK, n = 0;
-    double t[ROUNDS], unused;
+    double t[ROUNDS], unused, error;
     const double rows = (double)j->seg.rows;
     const bool halves = j->h > 0 && j->be->precision == CS_IN_BF16;
     const double per_row = j->h > 0 ? 4.0 * j->d * j->h : 2.0 * j->track * j->d * j->d;
 
     cs_ctx_begin(&j->cx, false, true, 1);
-    pass(j, MOST);
+    (void)pass(j, MOST);
     CS_TRY(cs_ctx_reserve(&j->cx, j->cx.peak, 0));
+    CS_TRY(sample_error(j, &error));
     CS_TRY(one_round(j, &unused));       /* memory, packed weights, a library's first call */
     const double start = now();
     for (; n < ROUNDS && (n < LEAST_ROUNDS || now() - start < j->seconds); n++)
@@ -215,11 +310,12 @@ static int measure(struct job *j)
     qsort(t, (size_t)n, sizeof *t, by_value);
     const double mid = t[(n - 1) / 2];
     puts("what\tdevice\tprecision\twidth\thidden\ttrack\tsegments\ttokens\trounds\tmedian_s\t"
-         "best_s\tspread_percent\tbytes\tflop");
-    printf("%s\t%s\t%s\t%d\t%d\t%d\t%d\t%lld\t%d\t%.4g\t%.4g\t%.1f\t%.0f\t%.0f\n",
+         "best_s\tspread_percent\tbytes\tflop\terror");
+    printf("%s\t%s\t%s\t%d\t%d\t%d\t%d\t%lld\t%d\t%.4g\t%.4g\t%.1f\t%.0f\t%.0f\t%.2g\n",
            j->h > 0 ? "block" : "conv", j->be->device, cs_precision_names[j->be->precision],
            (int)j->d, (int)j->h, (int)j->track, (int)j->seg.n, (long long)j->seg.rows, n, mid, t[0],
-           100 * (t[n - 1] - t[0]) / mid, 2 * (halves ? 2 : 4) * rows * j->d, rows * per_row);
+           100 * (t[n - 1] - t[0]) / mid, 2 * (halves ? 2 : 4) * rows * j->d, rows * per_row,
+           error);
 out:
     return rc;
 }
@@ -263,7 +359,7 @@ static int run(struct job *j, const char *device, const char *precision, const i
     cs_ctx_init(&j->cx, j->be, &j->none);
     CS_TRY(segments(j, size[SEGMENTS], size[LENGTH]));
     CS_TRY(j->h > 0 ? random_block(j) : random_conv(j));
-    CS_TRY(random_mat(j, j->seg.rows, j->d, 5, &j->fresh));
+    CS_TRY(random_mat(j, j->seg.rows, j->d, X, &j->fresh));
     CS_TRY(new_mat(j, j->seg.rows, j->d, &j->x[0]));
     CS_TRY(new_mat(j, j->seg.rows, j->d, &j->x[1]));
     rc = measure(j);

@@ -1,6 +1,7 @@
 # lib.sh - what check and bench share: the GPU, where things are, rows of one table, time.
 #
 #   here, work, tree   what pack has put there; what is made ($PWD/gpu.build); in it, the sources
+#   source             the sources that models and scripts are taken from: $tree
 #   gpu, compute       the GPU in words; its compute capability, as 90
 #   table              where rows are kept besides standard output
 #   $OUT               if set, gets the table and all logs after every stage: what a machine that is
@@ -9,8 +10,9 @@
 #                      what would begin later is not begun, and both are rows without a figure
 #   CS_QUICK           if set, no GPU: programs of $builddir that play one (tests/gpu/host), to see
 #                      that everything runs. Figures mean nothing then, but for those of bench plan
+#   PYTHON3            a python3 that has PyTorch (default python3)
 
-: "${CALL_S:=570}" "${CS_QUICK:=}" "${OUT:=}"
+: "${CALL_S:=570}" "${CS_QUICK:=}" "${OUT:=}" "${PYTHON3:=python3}"
 # What is made there, or brought.
 programs='chordseq tests/gpu/test_cuda tests/gpu/test_short tests/gpu/test_checkpoint_blocks tests/gpu/test_graph
     tests/gpu/golden_cuda tests/gpu/test_nccl tests/bench/bench_block tests/bench/bench_network
@@ -20,6 +22,8 @@ call_start=$(date +%s)
 here=$(cd "$(dirname "$0")" && pwd)
 work=$PWD/gpu.build
 tree=$work/tree
+source=$tree
+[ -z "$CS_QUICK" ] || source=$srcdir
 n_failed=0
 
 # open_gpu NAME: finds the GPU, or ends with status 77
@@ -46,13 +50,33 @@ use_libraries()
         cksum < "$here/chordseq.tar.xz" > "$work/packed"
     fi
     for f in built sysroot; do
-        [ -d "$work/$f" ] || [ ! -e "$here/$f.tar.xz" ] || tar -xJf "$here/$f.tar.xz" -C "$work"
+        [ -d "$work/$f" ] || [ ! -e "$here/$f.tar.xz" ] || unpack "$here/$f.tar.xz" "$work"
     done
     lib=$work/sysroot/usr/lib/$(uname -m)-linux-gnu their_libraries=${LD_LIBRARY_PATH:-}
-    cuda=$(command -v nvcc) && cuda=$(dirname "$(readlink -f "$cuda")")/../lib64
-    LD_LIBRARY_PATH=$work/built/lib:$lib:$work/sysroot/lib/$(uname -m)-linux-gnu${cuda:+:$cuda}
+    LD_LIBRARY_PATH=$work/built/lib:$lib:$work/sysroot/lib/$(uname -m)-linux-gnu$(cuda_libraries)
     LD_LIBRARY_PATH=$LD_LIBRARY_PATH${their_libraries:+:$their_libraries}
     export LD_LIBRARY_PATH
+}
+
+# unpack ARCHIVE FOLDER: by tar, or by python3 where tar has no xz
+unpack()
+{
+    tar -xJf "$1" -C "$2" 2> /dev/null ||
+        "$PYTHON3" -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$1" "$2"
+}
+
+# cuda_libraries: `:FOLDER` for each that has libcudart or libcublas: beside nvcc, in /usr/local, in
+# PyTorch's packages. The loader takes the version that it looks for
+cuda_libraries()
+{
+    nvcc=$(command -v nvcc) && nvcc=$(dirname "$(readlink -f "$nvcc")")/../lib64
+    wheels=$("$PYTHON3" -c 'import importlib.util as u
+print("\n".join(u.find_spec("nvidia").submodule_search_locations))' 2> /dev/null)
+    for d in "$nvcc" "${CUDA_ROOT:-/usr/local}"/cuda*/lib64 "$wheels"/*/lib; do
+        for f in "$d"/libcudart.so.* "$d"/libcublas.so.*; do
+            [ -e "$f" ] && printf ':%s' "$d" && break
+        done
+    done
 }
 
 # seconds left of this call
@@ -68,8 +92,76 @@ within()
     timeout "$limit" "$@"
 }
 
+# tool NAME: where a program is
+tool()
+{
+    if [ -z "$CS_QUICK" ]; then echo "$tree/$1"; return; fi
+    case $1 in
+    chordseq)   echo "$builddir/tests/gpu/chordseq_host" ;;
+    *bench_*)   echo "$builddir/tests/gpu/${1##*/}_host" ;;
+    *)          echo "$builddir/$1" ;;
+    esac
+}
+
 # chordseq ARGUMENT...: the program, within this call
-chordseq() { within "$CALL_S" "$tree/chordseq" "$@"; }
+chordseq() { within "$CALL_S" "$(tool chordseq)" "$@"; }
+
+# ---- models -----------------------------------------------------------------------------------
+
+# models: those that classify and end run. The default model's composition path has no blocks, so
+# two more have: twelve blocks of the paper's ChordMixer for every record, and CDIL's layers
+models='default chordmixer cdil'
+
+# model NAME: its file, made from a seed if there is none
+model()
+{
+    [ "$1" != default ] || { echo "$source/refdata/model/default.safetensors"; return; }
+    f=$work/$1.safetensors
+    if [ ! -e "$f" ]; then
+        case $1 in
+        chordmixer)
+            set -- encoder=chordmixer encoder.max-len=4096 encoder.depth=all
+            [ -z "$CS_QUICK" ] || set -- "$@" encoder.max-len=32 encoder.track=4 encoder.hidden=16 ;;
+        cdil)
+            set -- encoder=cdil encoder.max-len=131072
+            [ -z "$CS_QUICK" ] || set -- "$@" encoder.max-len=32 encoder.channels=16 ;;
+        esac
+        "$(tool tests/cli/make_model)" "$f" 1 tokenizer=base labels=7 "$@" || return
+    fi
+    echo "$f"
+}
+
+# vectors NAME MODEL DEVICE PRECISION INPUT [OPTION...]: of each record the encoder's means
+vectors()
+{
+    name=$1 file=$2 device=$3 precision=$4 input=$5
+    shift 5
+    chordseq embed -q --strand forward --long-sequence window --device "$device" \
+        --precision "$precision" -m "$file" -o "$work/vectors.$name.tsv" "$@" "$input"
+}
+
+# vectors_near NAME OTHER MOST: how far apart they are, of each record in parts of its length
+vectors_near()
+{
+    awk -F '\t' -v most="$3" '
+        FNR == 1 { next }
+        NR == FNR { for (i = 3; i <= NF; i++) v[$1, i] = $i; next }
+        $3 == "." { next }
+        {
+            d = w = 0
+            for (i = 3; i <= NF; i++) { d += ($i - v[$1, i]) ^ 2; w += v[$1, i] ^ 2 }
+            e = w > 0 ? sqrt(d / w) : d > 0
+            if (!(e <= worst)) { worst = e; name = $1 }
+            n++
+        }
+        END { print n + 0 " records, the worst is off by " worst + 0 " " name; exit !n || !(worst <= most) }' \
+        "$work/vectors.$1.tsv" "$work/vectors.$2.tsv"
+}
+
+# most_off PRECISION: what is still rounding
+most_off() { case $1 in bf16) echo 0.03 ;; tf32) echo 0.005 ;; *) echo 0.001 ;; esac; }
+
+# ---- rows of the table ------------------------------------------------------------------------
 
 # row WHAT RESULT FIGURE [MORE...]: one line of the table
 row()
@@ -118,7 +210,10 @@ heading()
 hand_back()
 {
     [ -n "$OUT" ] && [ -d "$OUT" ] || return 0
-    [ "$table" = /dev/null ] || cp "$table" "$OUT/"
+    case $(cd "$(dirname "$table")" && pwd)/ in
+    /dev/ | "$OUT/") ;;
+    *) cp "$table" "$OUT/" ;;
+    esac
     (cd "$work" && find . -maxdepth 1 \( -name '*.log' -o -name '*.tsv' \) -size -2000k -print0 |
         tar -czf "$OUT/logs.tar.gz" --null -T -)
 }
@@ -137,22 +232,24 @@ stages()
 }
 
 # Binaries that pack has brought, if they run here; else the program and its GPU tests are made for
-# this GPU alone, warnings being errors. Once per machine.
+# this GPU alone. Once per machine.
 do_build()
 {
     [ -z "$CS_QUICK" ] || return 0
     [ -e "$tree/built" ] && { row build 'is there' .; return 0; }
-    mkdir -p "$tree"
-    try unpack tar -xJf "$here/chordseq.tar.xz" -C "$tree" --strip-components 1 || return
-    if grep -qsx "$compute" "$work/built/arch" &&
-       try "pack's binaries" brought; then
-        cp -R "$work/built/." "$tree/" && : > "$tree/built"
-        return
+    try unpack unpack_sources || return
+    if has_code; then
+        if brought > "$work/brought.log" 2>&1; then
+            row "pack's binaries" ok "$(tail -n 1 "$work/brought.log")"
+            cp -R "$work/built/." "$tree/" && : > "$tree/built"
+            return
+        fi
+        row "pack's binaries" 'do not run here' "$(tail -n 1 "$work/brought.log" | cut -c 1-150)"
     fi
     try configure in_tree env HTS_CFLAGS=" " HTS_LIBS=-lhts ZLIB_CFLAGS=" " ZLIB_LIBS=-lz \
         JANSSON_CFLAGS=" " JANSSON_LIBS=-ljansson CMOCKA_CFLAGS=" " CMOCKA_LIBS=-lcmocka \
         PKG_CONFIG="$(command -v pkg-config || echo true)" \
-        ./configure --enable-werror --with-cuda --with-cuda-arch="$compute" --without-lapack \
+        ./configure --with-cuda --with-cuda-arch="$compute" --without-lapack \
         CPPFLAGS="-isystem $work/sysroot/usr/include" \
         LDFLAGS="-L$lib -Wl,-rpath-link,$lib -Wl,--allow-shlib-undefined" || return
     # shellcheck disable=SC2086 # a list of words
@@ -160,6 +257,21 @@ do_build()
 }
 
 in_tree() { (cd "$tree" && "$@"); }
+
+unpack_sources()
+{
+    rm -rf "$tree" "$work/sources"
+    mkdir "$work/sources" && unpack "$here/chordseq.tar.xz" "$work/sources" &&
+        mv "$work/sources"/chordseq-* "$tree"
+}
+
+# Have pack's binaries code for this GPU: its own, or an earlier one's of the same generation?
+has_code()
+{
+    [ -e "$work/built/arch" ] &&
+        awk -v c="$compute" 'int($1 / 10) == int(c / 10) && $1 <= c { n++ } END { exit !n }' \
+            "$work/built/arch"
+}
 
 # They start, and the GPU answers them.
 brought()
