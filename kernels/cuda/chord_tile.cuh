@@ -1,20 +1,19 @@
 /* chord_tile.cuh - a warp's tile of tokens through a ChordMixer block, kept in registers.
  *
- * DESIGN. What the kernels over a batch in global memory and over sequences in shared memory have
- * in common:
+ * DESIGN. Shared by the kernels for batches in global memory and for sequences in shared memory:
  *
  *   hidden = gelu(x w1' + b1)   lane (g, c) of cs_mma reads the 16 bytes of its rows and of octet
- *                               4 k + c, and calls them columns 2c, 2c+1, 2c+8, 2c+9 of two steps
- *                               of 16. w1 has the same order: nothing goes through shared memory
- *   out = hidden w2' + b2       what cs_mma gives is what it takes as `a`. Columns of w2' are dealt
- *                               so that the lane ends up with the 8 channels of octet 4 k + c
- *   y[rotated] = x[rotated] + out   16 bytes at a time; 8 where a track is 4 channels
+ *                               4 k + c as columns 2c, 2c+1, 2c+8, 2c+9 of two steps of 16. w1 is
+ *                               packed in the same order, so x needs no shared memory
+ *   out = hidden w2' + b2       results of cs_mma are an operand `a`. The columns of w2' are
+ *                               permuted so that the lane gets the 8 channels of octet 4 k + c
+ *   y[rotated] = x[rotated] + out   16 bytes at a time; 8 if a track has 4 channels
  *
- * Weights come in steps of CS_WIDE channels, in the order in which lanes read them: `next()` of a
- * kernel's W says where the following step lies, for all threads of its block at once; W::ROOMY
- * that registers have room for operands beside the rows that are read ahead. y may be x: an element
- * is read and written by the one lane whose row belongs there. NH: steps of 16 hidden units; NM:
- * steps of 16 rows of a tile.
+ * Weights are packed in steps of CS_WIDE channels, in the order in which lanes read them: `next()`
+ * of a kernel's W returns the next step, and is called by all threads of a block. W::ROOMY:
+ * registers can hold operands besides the prefetched rows. y may be x: an element is read and
+ * written only by the lane of its rotated row. NH: steps of 16 hidden units; NM: steps of 16 rows
+ * of a tile.
  */
 #ifndef CS_KERNELS_CUDA_CHORD_TILE_H
 #define CS_KERNELS_CUDA_CHORD_TILE_H
@@ -24,13 +23,13 @@
 /* 16-byte words of a step of w1 or of w2 */
 template <int NH> struct cs_step { enum { WORD4 = 2 * NH * CS_WARP }; };
 
-/* A lane's rows of a tile, two to each 16: numbers g and g + 8. */
+/* A lane's rows of a tile, two of each 16: g and g + 8. */
 template <int NM, class R> struct cs_tile { R r0; int32_t g, c; };
 
 template <int NM, class R>
 __device__ static inline R cs_row_of(const cs_tile<NM, R> &t, int i) { return t.r0 + 8 * i + t.g; }
 
-/** cs_lane_octets - first of the lane's rows in its octet of step k */
+/** cs_lane_octets - address of the lane's first row in its octet of step k */
 template <int NM, class Q, class R>
 __device__ static inline const uint4 *cs_lane_octets(const Q &q, const uint4 *x,
                                                      const cs_tile<NM, R> &t, int32_t k)
@@ -38,7 +37,7 @@ __device__ static inline const uint4 *cs_lane_octets(const Q &q, const uint4 *x,
     return x + (k * (CS_WIDE / CS_OCTET) + t.c) * q.pitch + t.r0 + t.g;
 }
 
-/** cs_load_step - the lane's 16 bytes of step k of its rows, `from` on; 0 where there is nothing */
+/** cs_load_step - the lane's 16 bytes of step k of its rows, starting at `from`; 0 outside */
 template <int NM, class Q, class R>
 __device__ static inline void cs_load_step(const Q &q, const uint4 *from, const cs_tile<NM, R> &t,
                                            int32_t k, uint4 v[2 * NM])
@@ -51,7 +50,7 @@ __device__ static inline void cs_load_step(const Q &q, const uint4 *from, const 
 
 /* ---- sums over rows ---------------------------------------------------------------------- */
 
-/** cs_lane_rows_sum - over the lanes that hold the same columns of other rows */
+/** cs_lane_rows_sum - sum over the lanes that hold the same columns of other rows */
 __device__ static inline float cs_lane_rows_sum(float v)
 {
     for (int m = 4; m < CS_WARP; m *= 2)
@@ -72,8 +71,8 @@ __device__ static inline void cs_add_octet(uint4 v, float sum[CS_OCTET])
 
 /* ---- the first product ------------------------------------------------------------------- */
 
-/* The rows' 16 bytes as operands of two products of 16 columns. OPAQUE: the compiler puts them
- * together once, and not again before nearly every product. */
+/* The rows' 16 bytes as operands of two products of 16 columns. OPAQUE: assembled once, instead of
+ * again before nearly every product. */
 template <bool OPAQUE, int NM>
 __device__ static inline void cs_fragments(const uint4 v[2 * NM], uint32_t a[NM][8])
 {
@@ -112,7 +111,7 @@ __device__ static inline void cs_first_product(const Q &q, const uint4 *x, const
         if (t.r0 >= q.rows)
             continue;
         from = W::ROOMY ? from + CS_WIDE / CS_OCTET * q.pitch : cs_lane_octets(q, x, t, k + 1);
-        cs_load_step(q, from, t, k + 1, next);   /* on its way during the products */
+        cs_load_step(q, from, t, k + 1, next);   /* prefetch during the products */
         if (!W::ROOMY)
             cs_fragments<false, NM>(v, a);
         CS_UNROLL
@@ -144,7 +143,7 @@ __device__ static inline void cs_tile_gelu(float acc[NM][2 * NH][4])
                 acc[m][n][i] = cs_gelu_fast(acc[m][n][i]);
 }
 
-/** cs_tile_pairs - the hidden layer as `a` of the second product */
+/** cs_tile_pairs - the hidden layer as operand `a` of the second product */
 template <int NH, int NM>
 __device__ static inline void cs_tile_pairs(const float acc[NM][2 * NH][4],
                                             uint32_t hidden[NM][NH][4])
@@ -169,8 +168,8 @@ __device__ static inline int32_t cs_rotated(const Q &q, const cs_row_place &p, i
     return to < p.start ? to + p.len : to;
 }
 
-/* Are octets of a track whole, 16 bytes of a row, or halves, 8 bytes of each of two rows? ASK: both
- * are in one loop, where two would spill registers. */
+/* Are octets of a track whole (16 bytes of a row) or halves (8 bytes of each of two rows)? ASK: one
+ * loop for both; separate loops would spill registers. */
 enum cs_octets { CS_WHOLE, CS_HALVES, CS_ASK };
 
 template <cs_octets O, class Q> __device__ static inline bool cs_halves(const Q &q)
@@ -178,11 +177,11 @@ template <cs_octets O, class Q> __device__ static inline bool cs_halves(const Q 
     return O == CS_ASK ? q.track % CS_OCTET != 0 : O == CS_HALVES;
 }
 
-/* Where an octet of a row goes, counted from the octet's first row in 16 bytes, or as halves in 8.
- * Below 0: nowhere */
+/* Rotated place of an octet of a row, relative to the octet's first row, in units of 16 bytes or,
+ * for halves, of 8. Negative: none */
 struct cs_octet_place { int32_t at[2]; };
 
-/* An octet's first channel and the tracks of its two halves: the same for all rows of a step. */
+/* First channel of an octet and the tracks of its two halves; the same for all rows of a step. */
 struct cs_octet_tracks { int32_t j, track[2]; };
 
 template <class Q>
@@ -201,7 +200,7 @@ __device__ static inline cs_octet_place cs_octet_of(const Q &q, const cs_row_pla
     const int32_t first = cs_rotated(q, p, o.track[0]);
     if (!cs_halves<O>(q))
         return { { first, -1 } };
-    /* Half an octet behind the last channel stays 0, as the tables and weights have it. */
+    /* The second half of an octet beyond the last channel stays 0, as in tables and weights. */
     const int32_t second = o.j + 4 < q.d ? cs_rotated(q, p, o.track[1]) : first;
     return { { 2 * first, 2 * second + 1 } };
 }
@@ -284,7 +283,7 @@ __device__ static inline void cs_add_rotated(const Q &q, const uint4 *x, uint4 *
         const cs_octet_tracks tracks = cs_tracks_of(q, octet);
         const auto at = octet * q.pitch;
         cs_octet_place to[2 * NM];
-        uint4 v[2 * NM];             /* on its way during the products */
+        uint4 v[2 * NM];             /* prefetch during the products */
         if (t.r0 >= q.rows)
             continue;
         CS_UNROLL

@@ -1,9 +1,9 @@
 /* cu_chord.cu - ChordMixer blocks for inference, from tokens to means.
  *
  * DESIGN. Sequences that fit in shared memory pass all blocks in one launch (cu_chord_short.cu).
- * The long way is a launch per block (cu_chord_block.cu). The first block is a table over tokens
- * (kernels/backend.h), filled into the octets with the embedding at once; of the last one only
- * means are wanted: hidden and x are summed by tile and segment, and the means go through w2.
+ * Others take a launch per block (cu_chord_block.cu). The first block is a table over tokens
+ * (kernels/backend.h), added when the octets are filled from the embedding. Of the last block only
+ * means are needed: hidden and x are summed by tile and segment, and the means go through w2.
  */
 #include "kernels/cuda/chord.cuh"
 #include "kernels/cuda/sums.cuh"
@@ -14,7 +14,7 @@ extern "C" {
 
 /* ---- into octets and out of them --------------------------------------------------------- */
 
-/* What a call has beside its blocks, in the memory that it is given. */
+/* Layout of a call's scratch memory, besides the blocks. */
 struct chord_plan {
     uint4   *x[2];
     int64_t *slot;               /* [n_seg + 1] first slot of a segment */
@@ -59,7 +59,7 @@ static int64_t cuda_chord_stack_work(cs_backend *be, cs_seg seg, const cs_chord_
     return cs_cuda_chord_is_short(be, seg, s) ? 0 : plan_of(seg, s, NULL).n_real;
 }
 
-/* Where rows belong and how far tracks move, once for all blocks. */
+/* Segments of rows and rotations of tracks, computed once for all blocks. */
 static void describe(cs_backend *be, cs_seg seg, int32_t n_track, int32_t rows, const chord_plan &p)
 {
     int32_t *segment = p.segment, *shift = p.shift, *off = p.off;
@@ -77,7 +77,7 @@ static void describe(cs_backend *be, cs_seg seg, int32_t n_track, int32_t rows, 
     }, "chord_stack");
 }
 
-/* A thread for each token, so that neighbours write side by side. */
+/* A thread per token, so that stores are coalesced. */
 template <class F>
 static __global__ void fill_kernel(F f, int64_t rows, int64_t pitch, int32_t n_octet, uint4 *x)
 {
@@ -122,7 +122,7 @@ static void to_rows(cs_backend *be, const cs_chord_job &q, cs_mat x)
 
 /* ---- the stack --------------------------------------------------------------------------- */
 
-/* mean = mean(x) + mean(hidden) w2' + b2; the first and the second out of the tiles' sums. */
+/* mean = mean(x) + mean(hidden) w2' + b2; the first two from the tiles' sums. */
 static void means(cs_backend *be, cs_seg seg, const cs_chord_job &job, const chord_plan &plan,
                   int32_t rows, cs_mat mean)
 {
@@ -134,7 +134,7 @@ static void means(cs_backend *be, cs_seg seg, const cs_chord_job &job, const cho
 
     cs_sum_rows<1>(be, sets, cols,
         [=] __device__(int32_t s, int64_t r, int32_t j, double *v) {
-            /* Between two segments that meet at a tile's edge a slot has stayed empty. */
+            /* A slot is empty if two segments meet at a tile's edge. */
             if (r < (q.off[s + 1] - 1) / rows + s + 1)
                 v[0] += q.part[r * cols + j];
         },
@@ -156,7 +156,7 @@ static void means(cs_backend *be, cs_seg seg, const cs_chord_job &job, const cho
     }, "chord_stack");
 }
 
-/* The mean of x alone, where the table was the only block. */
+/* The mean of x, if the table was the only block. */
 static void mean_rows(cs_backend *be, cs_seg seg, const cs_chord_job &q, cs_mat mean)
 {
     const uint4 *from = q.x;
@@ -222,8 +222,8 @@ static void cuda_chord_stack(cs_backend *be, cs_seg seg, const cs_chord_stack *s
 
 /* ---- which blocks ------------------------------------------------------------------------ */
 
-/* A block has space for both weights in shared memory, and registers for the hidden layer; whatever
- * does not is composed from ops. */
+/* Do both weights fit in shared memory and the hidden layer in registers? Otherwise the block is
+ * composed from ops. */
 template <int KB> static bool fits(int32_t width, int32_t hidden, int32_t track)
 {
     return hidden <= CS_MOST_HIDDEN && track % 4 == 0 && width % track == 0

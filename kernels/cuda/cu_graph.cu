@@ -1,15 +1,15 @@
 /* cu_graph.cu - CUDA graphs: a sequence of ops as one launch, captured from the compute stream.
  *
- * DESIGN. Between begin and end launches, and copies within the device, become nodes of a graph
- * with their arguments instead of running. Of cuBLAS's products, too: it is told to take its
- * factors of 1 and 0 from the host, which are read when it is called, and it works in our scratch.
+ * DESIGN. Between begin and end, launches and copies within the device become nodes of a graph with
+ * their arguments instead of running. So do cuBLAS's products: their factors 1 and 0 are host
+ * pointers, read at the call, and their workspace is our scratch.
  *
- * Captured are calls of this thread alone (ThreadLocal): others may go on to take memory and to
- * wait for their own streams meanwhile, which Global would forbid them. Relaxed would forbid this
- * thread nothing either; but an op that takes memory or waits is a mistake, and is to be found.
+ * Capture mode is ThreadLocal: other threads may allocate memory and wait for their own streams
+ * meanwhile, which Global would forbid. Relaxed would also permit this thread to; but an op that
+ * allocates or waits is a bug, and should fail.
  *
- * Where a call fails, ops that were to be captured have not run, and are asked for one by one
- * again: so a failure is told by NULL, and does not stay. What is wrong for good fails again then.
+ * If a call fails, the captured ops have not run, and the caller runs them one by one. So the
+ * failure is reported by NULL and not kept; a permanent error will occur again.
  */
 #include "kernels/cuda/device.cuh"
 
@@ -44,7 +44,7 @@ static cs_graph *graphs_end(cs_backend *be)
         (void)cudaGraphInstantiate(&exec, graph, 0);
     if (graph)
         (void)cudaGraphDestroy(graph);
-    (void)cudaGetLastError();    /* told by NULL */
+    (void)cudaGetLastError();    /* reported by NULL */
     cu->capturing = false;
     return (cs_graph *)exec;
 }

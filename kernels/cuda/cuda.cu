@@ -16,16 +16,16 @@ void cs_cuda_record_error(cs_backend *be, cudaError_t e, const char *where)
     cs_cuda *cu = cs_cuda_of(be);
     if (e == cudaSuccess)
         return;
-    (void)cudaGetLastError();    /* kept here: no launch on another device is to be blamed */
+    (void)cudaGetLastError();    /* recorded here: otherwise the next launch would report it */
     if (cu->capturing)
-        cu->spoiled = true;      /* nothing has run: one by one the same ops will fail again */
+        cu->spoiled = true;      /* nothing has run: the same ops fail again one by one */
     if (cu->capturing || cu->error != cudaSuccess)
         return;
     cu->error = e;
     cu->where = where;
 }
 
-/* A backend is opened on one thread and used on another, and threads begin at device 0. */
+/* A backend is opened on one thread and used on another; every thread starts at device 0. */
 void cs_cuda_here(cs_backend *be)
 {
     static thread_local int current = -1;
@@ -52,7 +52,7 @@ static void *cuda_alloc(cs_backend *be, size_t n_bytes)
     cs_cuda_here(be);
     if (cudaMalloc(&p, n_bytes ? n_bytes : 1) == cudaSuccess)
         return p;
-    (void)cudaGetLastError();    /* told by NULL: the caller may ask for less */
+    (void)cudaGetLastError();    /* reported by NULL: the caller may retry with less */
     return NULL;
 }
 
@@ -63,7 +63,7 @@ static void cuda_dealloc(cs_backend *be, void *p)
     cs_cuda_record_error(be, cudaFree(p), "dealloc");
 }
 
-/* One part of an upload, of at most CS_RING_BYTES. */
+/* Uploads one piece of at most CS_RING_BYTES. */
 static void upload_part(cs_backend *be, char *dst, const char *host, size_t n_bytes)
 {
     cs_cuda *cu = cs_cuda_of(be);
@@ -78,8 +78,8 @@ static void upload_part(cs_backend *be, char *dst, const char *host, size_t n_by
     cs_cuda_record_error(be, cudaEventRecord(ring->copied[i], cu->stream), "upload");
 }
 
-/* The caller may reuse its bytes at once: CUDA promises that of pageable memory only where it
- * copies them first, which devices that read host memory directly do not. The copy keeps its place
+/* The caller may reuse its bytes at once. CUDA guarantees that for pageable memory only if it
+ * copies them first, which devices that read host memory directly do not. The transfer is ordered
  * on the stream. */
 static void cuda_upload(cs_backend *be, void *dst, const void *host, size_t n_bytes)
 {
@@ -120,11 +120,11 @@ static void cuda_download(cs_backend *be, void *host, const void *src, size_t n_
     if (!spoils)
         cs_cuda_record_error(be, cudaStreamSynchronize(cu->stream), "download");
     if (spoils || cu->error != cudaSuccess)
-        memset(host, 0xFF, n_bytes);     /* NaN: a caller that forgets sync() cannot go on */
+        memset(host, 0xFF, n_bytes);     /* NaN: visible if the caller forgets sync() */
 }
 
-/* Are the rows one after the other? Then a fill or copy of one dimension is as fast as memory, and
- * no pitch is too large; one of two dimensions is neither. */
+/* Are the rows contiguous? Then a one-dimensional fill or copy runs at memory speed, with any size;
+ * a two-dimensional one is slower and its pitch is limited. */
 static bool is_dense(cs_mat x) { return x.ld == x.c || x.r == 1; }
 
 static void cuda_zero(cs_backend *be, cs_mat x)
@@ -214,7 +214,7 @@ int cs_cuda_count(const char **why)
     return n;
 }
 
-/* Whether this build has code that the device runs shows at the first launch only. */
+/* Only the first launch shows whether this build has code for the device. */
 static __global__ void probe_kernel(double *at)
 {
     *at = 0;
@@ -273,8 +273,8 @@ static int open_parts(cs_backend *be, int device)
     if (cu->blas->create(&cu->handle) != CUBLAS_STATUS_SUCCESS)
         return cs_fail(CS_EDEVICE, "cannot use device '%s': cuBLAS does not start", cu->label);
     (void)cu->blas->set_stream(cu->handle, cu->stream);
-    /* It has the scratch while its op runs, like every op. Without, each product of a graph would
-     * take a workspace of its own. */
+    /* Like every op, it owns the scratch while it runs. Otherwise each product in a graph would
+     * allocate a workspace. */
     (void)cu->blas->set_workspace(cu->handle, cu->scratch, SCRATCH_BYTES);
     return CS_OK;
 }
@@ -296,7 +296,7 @@ int cs_cuda_open(cs_backend *be, int device)
     int rc = open_parts(be, device);
     if (rc != CS_OK) {
         cs_cuda_close(be);
-        (void)cudaGetLastError();    /* told: no launch on another device is to be blamed */
+        (void)cudaGetLastError();    /* already reported: the next launch would report it again */
         return rc;
     }
     fill(&be->op);

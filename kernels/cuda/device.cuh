@@ -22,7 +22,7 @@ extern "C" {
     kernel<<<grid, block, 0, stream>>>(__VA_ARGS__)
 #endif
 
-/* The same with n_bytes of shared memory, which the kernel finds by CS_SHARED_ARRAY. */
+/* The same with n_bytes of dynamic shared memory, accessed by CS_SHARED_ARRAY. */
 #ifndef CS_KERNEL_CALL_SHARED
 #define CS_KERNEL_CALL_SHARED(kernel, grid, block, n_bytes, stream, ...) \
     kernel<<<grid, block, n_bytes, stream>>>(__VA_ARGS__)
@@ -30,7 +30,7 @@ extern "C" {
 #define CS_UNROLL _Pragma("unroll")
 #endif
 
-/* Launch a kernel on the backend's stream; a failure is kept with the name of the step. */
+/* Launch a kernel on the backend's stream; an error is recorded with the op's name. */
 #define CS_LAUNCH(be, what, kernel, grid, block, ...)                                \
     do {                                                                             \
         cs_cuda_here(be);                                                            \
@@ -38,12 +38,12 @@ extern "C" {
         cs_cuda_after(be, what);                                                     \
     } while (0)
 
-/* A default argument with the name of whoever calls, which is the op: for messages. */
+/* A default argument with the caller's name, i.e. the op: for messages. */
 #define CS_CALLER const char *what = __builtin_FUNCTION()
 
-enum { CS_WARP = 32, CS_BLOCK = 256,      /* threads of a block: 8 warps */
+enum { CS_WARP = 32, CS_BLOCK = 256,      /* threads per block: 8 warps */
        CS_WARPS = CS_BLOCK / CS_WARP,
-       CS_MAX_GRID = 1 << 20 };           /* blocks of a loop that strides over its work */
+       CS_MAX_GRID = 1 << 20 };           /* maximum blocks of a grid-stride loop */
 
 /* Pinned memory that uploads pass through: a part is written again after its copy has ended. */
 enum { CS_RING_PARTS = 4, CS_RING_BYTES = 1 << 20 };
@@ -53,53 +53,53 @@ typedef struct cs_cuda_ring {
     unsigned    next;            /* parts taken so far */
 } cs_cuda_ring;
 
-/* The CUDA backend's own state (cs_backend.impl). */
+/* State of the CUDA backend (cs_backend.impl). */
 typedef struct cs_cuda {
     int            device;
     char           label[96];    /* "cuda:0 (NVIDIA H200)", for messages */
     int            capability;   /* 90: compute capability 9.0 */
     int            n_sm;         /* multiprocessors */
-    size_t         shared_bytes; /* that a block may have */
-    cudaStream_t   stream, copies;           /* copies: those beside the computing */
+    size_t         shared_bytes; /* maximum per block */
+    cudaStream_t   stream, copies;           /* copies: for staging buffers */
     cudaEvent_t    sent[CS_STAGING_SLOTS], done[CS_STAGING_SLOTS];
     cs_cuda_ring   ring;         /* of uploads */
     const cs_blas *blas;         /* cuBLAS's calls */
     cublasHandle_t handle;
     double        *scratch;      /* [n_scratch] partial sums of one op */
     size_t         n_scratch;
-    struct united *united;       /* this device's part in a group of ranks, or NULL: nccl.cu */
-    bool           capturing;    /* ops become parts of a graph: cu_graph.cu */
-    bool           spoiled;      /* one of them cannot, or has failed */
-    bool           wait;         /* CHORDSEQ_SYNC=1: after every op, to find the one that failed */
-    cudaError_t    error;        /* the first failure, kept until sync() tells it */
-    const char    *where;        /* the kernel or call that failed */
+    struct united *united;       /* membership in a group of ranks, or NULL: nccl.cu */
+    bool           capturing;    /* ops are captured into a graph: cu_graph.cu */
+    bool           spoiled;      /* the capture has failed, or has an op that cannot be captured */
+    bool           wait;         /* CHORDSEQ_SYNC=1: wait after every op, to find a failing one */
+    cudaError_t    error;        /* the first error, until sync() reports it */
+    const char    *where;        /* the kernel or call of that error */
 } cs_cuda;
 
 static inline cs_cuda *cs_cuda_of(cs_backend *be) { return (cs_cuda *)be->impl; }
 
-/** cs_cuda_here - make the device that of the calling thread, as every call needs it */
+/** cs_cuda_here - select the backend's device in the calling thread, before every call */
 void cs_cuda_here(cs_backend *be);
-/** cs_cuda_record_error - keep the first error of a call, with what was called; CUDA forgets it
- * then */
+/** cs_cuda_record_error - keep the first error with the name of its call; clears CUDA's last
+ * error */
 void cs_cuda_record_error(cs_backend *be, cudaError_t e, const char *where);
-/** cs_cuda_after - after a launch: keep its error, and wait if the user asked for that */
+/** cs_cuda_after - after a launch: record its error; waits with CHORDSEQ_SYNC=1 */
 void cs_cuda_after(cs_backend *be, const char *where);
 
-/** cs_cuda_spoils - is a graph being captured? Then it is none that can be repeated, because the
- * caller reads or waits for the host, and must not go on */
+/** cs_cuda_spoils - is a graph being captured? If so, the capture is void, because the caller reads
+ * or waits for the host and must not continue */
 bool cs_cuda_spoils(cs_backend *be);
 
-/** cs_cuda_error - CS_OK, or CS_EDEVICE with a sentence about the error that was kept */
+/** cs_cuda_error - CS_OK, or CS_EDEVICE with a message about the recorded error */
 int cs_cuda_error(cs_backend *be);
 
-/** cs_cuda_staging_open - streams and events of the staging slots, and their calls */
+/** cs_cuda_staging_open - install staging: streams and events of the slots, function pointers */
 cudaError_t cs_cuda_staging_open(cs_backend *be);
 void cs_cuda_staging_close(cs_backend *be);
 
-/** cs_cuda_graphs - runs of ops as one; none with CHORDSEQ_SYNC=1, which waits after each */
+/** cs_cuda_graphs - install graphs; not with CHORDSEQ_SYNC=1, which waits after each op */
 void cs_cuda_graphs(cs_backend *be);
 
-/* What these files export: each sets its own pointers, as those of kernels/cpu do. */
+/* Each sets the pointers of its file, as in kernels/cpu. */
 void cs_cuda_dense(cs_ops *op);
 void cs_cuda_norm(cs_ops *op);
 void cs_cuda_seg(cs_ops *op);
@@ -110,26 +110,26 @@ void cs_cuda_linear_attn(cs_ops *op);
 void cs_cuda_conv(cs_ops *op);
 void cs_cuda_sparse(cs_ops *op);
 void cs_cuda_loss(cs_ops *op);
-/** cs_cuda_conv_tail - convolutions with what follows them, in CS_IN_BF16 or CS_IN_TF32 */
+/** cs_cuda_conv_tail - convolutions with fused epilogue, in CS_IN_BF16 or CS_IN_TF32 */
 void cs_cuda_conv_tail(cs_backend *be);
-/** cs_cuda_chord - the fused blocks, which compute in CS_IN_BF16 */
+/** cs_cuda_chord - fused ChordMixer blocks, in CS_IN_BF16 */
 void cs_cuda_chord(cs_backend *be);
 void cs_cuda_chord_train(cs_backend *be);
-/** cs_cuda_bf16 - matrices in half the memory, in CS_IN_BF16 */
+/** cs_cuda_bf16 - conversion to and from packed bf16, in CS_IN_BF16 */
 void cs_cuda_bf16(cs_backend *be);
 
 /* ---- addresses --------------------------------------------------------------------------- */
 
-/** cs_el - the element (r, j) of a matrix in device memory */
+/** cs_el - element (r, j) of a matrix in device memory */
 __device__ static inline cs_real &cs_el(cs_mat m, int64_t r, int64_t j)
 {
     return m.p[r * m.ld + j];
 }
 
-/* A token's place: row start + t of the segment s, which has len rows from start on. */
+/* Position of a token: row start + t of segment s, which starts at `start` and has len rows. */
 struct cs_at { int64_t start, len, t; int32_t s; };
 
-/** cs_at_row - the token at a row (binary search; empty segments hold none) */
+/** cs_at_row - position of the token at a row (binary search; never an empty segment) */
 __device__ static inline cs_at cs_at_row(cs_seg seg, int64_t r)
 {
     int32_t lo = 0, hi = seg.n - 1;
@@ -144,7 +144,7 @@ __device__ static inline cs_at cs_at_row(cs_seg seg, int64_t r)
     return { start, seg.off[lo + 1] - start, r - start, lo };
 }
 
-/** cs_wrap - a position modulo the segment's length; |i| may be many times that */
+/** cs_wrap - i modulo len; |i| may be many times len */
 __device__ static inline int64_t cs_wrap(int64_t i, int64_t len)
 {
     if (i >= 0 && i < len)
@@ -153,7 +153,7 @@ __device__ static inline int64_t cs_wrap(int64_t i, int64_t len)
     return i < 0 ? i + len : i;
 }
 
-/** cs_track_shift - tokens by which track i is rotated: 2^(i-1) modulo the length, or 0 */
+/** cs_track_shift - rotation of track i in tokens: 2^(i-1) modulo the length; 0 for i = 0 */
 __device__ static inline int64_t cs_track_shift(int32_t i, int64_t len)
 {
     const int32_t widest = 62;   /* 2^62 is the largest power of two that fits */
@@ -173,7 +173,7 @@ static inline unsigned cs_grid(int64_t n_block)
     return (unsigned)(n_block < most ? n_block : most);
 }
 
-/** cs_block_copy - n words by all threads of a block of CS_BLOCK, and wait until they are there */
+/** cs_block_copy - copy n words by all threads of a block of CS_BLOCK; ends with a barrier */
 __device__ static inline void cs_block_copy(const uint4 *from, uint4 *to, int32_t n)
 {
     for (int32_t i = (int32_t)threadIdx.x; i < n; i += CS_BLOCK)
@@ -183,7 +183,7 @@ __device__ static inline void cs_block_copy(const uint4 *from, uint4 *to, int32_
 
 /* ---- loops ------------------------------------------------------------------------------- */
 
-/* Threads of a block over a matrix: x along columns, y along rows. */
+/* Block shape for a matrix: x along columns, y along rows. */
 static inline dim3 cs_shape_of_block(int64_t rows, int32_t cols)
 {
     unsigned x = 1, widest = rows < 64 ? CS_BLOCK : CS_WARP;
@@ -200,7 +200,7 @@ template <class F> static __global__ void cs_each_kernel(F f, int64_t rows, int3
             f(r, j);
 }
 
-/** cs_each - f(r, j) for every element, in any order */
+/** cs_each - call f(r, j) for every element, in any order */
 template <class F> static void cs_each(cs_backend *be, int64_t rows, int32_t cols, F f, CS_CALLER)
 {
     if (rows <= 0 || cols <= 0)
@@ -221,8 +221,8 @@ static __global__ void cs_each_token_kernel(F f, cs_seg seg, int64_t first, int6
     }
 }
 
-/** cs_each_token_of - f(place, r, j) for every element of n rows of segments, from row `first` on,
- * whose number then r is 0 */
+/** cs_each_token_of - call f(place, r, j) for every element of n rows of segments, from row `first`
+ * on, with r from 0 */
 template <class F>
 static void cs_each_token_of(cs_backend *be, cs_seg seg, int64_t first, int64_t n, int32_t cols,
                              F f, CS_CALLER)
@@ -243,7 +243,8 @@ static void cs_each_token(cs_backend *be, cs_seg seg, int32_t cols, F f, CS_CALL
 
 /* ---- a warp per row ---------------------------------------------------------------------- */
 
-/** cs_warp_sum, cs_warp_max - over the lanes of a warp, for all of them; one order always */
+/** cs_warp_sum, cs_warp_max - reduction over the lanes of a warp, returned to all of them, in fixed
+ * order */
 __device__ static inline double cs_warp_sum(double v)
 {
     for (int m = CS_WARP / 2; m > 0; m /= 2)
@@ -267,7 +268,7 @@ template <class F> static __global__ void cs_warp_kernel(F f, int64_t n)
         f(i, (int32_t)threadIdx.x);
 }
 
-/** cs_each_warp - f(i, lane) by a whole warp for every i below n */
+/** cs_each_warp - call f(i, lane) by a whole warp for every i < n */
 template <class F> static void cs_each_warp(cs_backend *be, int64_t n, F f, CS_CALLER)
 {
     if (n > 0)

@@ -8,14 +8,15 @@
  *   a[2] row g      columns 2c + 8, 2c + 9    d[0], d[1] row g      columns 2c, 2c + 1
  *   a[3] row g + 8  columns 2c + 8, 2c + 9    d[2], d[3] row g + 8  columns 2c, 2c + 1
  *
- * two bf16 to a word, the first one in its low half. The order of the 16 terms of a sum is ours to
- * choose, as long as a and b agree: see cu_chord.cu. Of tf32, m16n8k8 takes 8 terms, a word each:
+ * two bf16 to a word, the first one in its low half. The order of the 16 terms of a sum is
+ * arbitrary, as long as a and b agree: see cu_chord.cu. For tf32, m16n8k8 has 8 terms, one per
+ * word:
  *
  *   a[0], a[1] rows g, g + 8  column c        b[0] row c      of column g
  *   a[2], a[3] rows g, g + 8  column c + 4    b[1] row c + 4  of column g      d as above
  *
- * Both are volatile: all lanes have to be there, so no compiler may move one into a branch that
- * only some of them take. tests/gpu/host has the same by these tables.
+ * Both are volatile: all lanes must take part, so the compiler must not move one into a branch
+ * taken by some. tests/gpu/host implements the same tables.
  */
 #ifndef CS_KERNELS_CUDA_MMA_H
 #define CS_KERNELS_CUDA_MMA_H
@@ -42,7 +43,7 @@ __device__ static inline uint32_t cs_tf32(float v) { return cs_host_tf32(v); }
 __device__ static inline uint32_t cs_opaque(uint32_t w) { return w; }
 __device__ static inline float cs_exp2(float v) { return exp2f(v); }
 #else
-/** cs_opaque - w, in a register that the compiler does not copy again for every use */
+/** cs_opaque - w, in a register that the compiler does not copy for every use */
 __device__ static inline uint32_t cs_opaque(uint32_t w)
 {
     uint32_t v;
@@ -68,11 +69,11 @@ __device__ static inline void cs_mma(float d[4], const uint32_t a[4], uint32_t b
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #else
     (void)d, (void)a, (void)b0, (void)b1;
-    __trap();                    /* cs_cuda_compute_in() refuses such a device */
+    __trap();                    /* cs_cuda_compute_in() rejects such a device */
 #endif
 }
 
-/** cs_bf16_pair - both rounded to the nearest, ties to even */
+/** cs_bf16_pair - pack two numbers, rounded to nearest, ties to even */
 __device__ static inline uint32_t cs_bf16_pair(float low, float high)
 {
     uint32_t w = 0;
@@ -99,7 +100,7 @@ __device__ static inline void cs_mma_tf32(float d[4], const uint32_t a[4], uint3
 #endif
 }
 
-/** cs_tf32 - rounded to the nearest, ties away from 0 */
+/** cs_tf32 - round to nearest, ties away from 0 */
 __device__ static inline uint32_t cs_tf32(float v)
 {
     uint32_t w = 0;
@@ -113,7 +114,7 @@ __device__ static inline uint32_t cs_tf32(float v)
 }
 #endif
 
-/** cs_bf16_low, cs_bf16_high - the two numbers of a word */
+/** cs_bf16_low, cs_bf16_high - unpack the two numbers of a word */
 __device__ static inline float cs_bf16_low(uint32_t w) { return __int_as_float((int)(w << 16)); }
 __device__ static inline float cs_bf16_high(uint32_t w)
 {
@@ -134,15 +135,16 @@ __device__ static inline float cs_normal_tail(float a)
     return cs_exp2(fmaf(a, q, -1));
 }
 
-/** cs_gelu_fast - x Phi(x) with an absolute error of at most 3e-7 (half an ulp at 4.4) and no
- * branch: relu(x) - |x| Phi(-|x|). NaN stays */
+/** cs_gelu_fast - x Phi(x), branchless, with an absolute error of at most 3e-7 (half an ulp at
+ * 4.4): relu(x) - |x| Phi(-|x|). NaN stays NaN */
 __device__ static inline float cs_gelu_fast(float x)
 {
     const float a = fminf(fabsf(x), 5.7f);
     return fmaf(-a, cs_normal_tail(a), 0.5f * (x + fabsf(x)));
 }
 
-/** cs_gelu_slope_fast - its derivative, Phi(x) + x phi(x), to about as much. NaN stays */
+/** cs_gelu_slope_fast - its derivative, Phi(x) + x phi(x), with about the same error. NaN stays
+ * NaN */
 __device__ static inline float cs_gelu_slope_fast(float x)
 {
     const float tail = cs_normal_tail(fminf(fabsf(x), 5.7f));
