@@ -1,13 +1,13 @@
-/* stack.h - ChordMixer blocks and a batch in the processor's memory, and the reference's answer. */
+/* stack.h - ChordMixer blocks and a batch in host memory, and the reference's output. */
 #ifndef CS_TESTS_GPU_STACK_H
 #define CS_TESTS_GPU_STACK_H
 
 #include "tests/nn/toy.h"
 
 enum { STACK_BLOCKS = 3, STACK_VOCAB = 7,
-       STACK_LONG = 30 };        /* a depth that no shared memory has room for */
+       STACK_LONG = 30 };        /* a depth that exceeds any shared memory */
 
-/* A stack of blocks and a batch, in the processor's memory. */
+/* A stack of blocks and a batch, in host memory. */
 typedef struct stack {
     int32_t  d, h, track;
     int64_t *off;                /* [n + 1] */
@@ -25,7 +25,7 @@ static inline cs_mat random_mat(int64_t r, int32_t c, uint64_t key)
     return m;
 }
 
-/* y = x + rotated(...) by ops, on the processor; of rows of a table: not rotated, and x left out */
+/* y = x + rotated(...) by ops, on the CPU; for rows of a table: not rotated, and without x */
 static inline void compose(cs_backend *cpu, const stack *t, const cs_chord *k, cs_mat x, bool table,
                            cs_mat y)
 {
@@ -97,7 +97,7 @@ static inline cs_mat stack_mat_to_gpu(cs_backend *gpu, cs_mat m)
     return m;
 }
 
-/* Rows on the device with one more before and behind, which nobody is to write: m's, or NaN. */
+/* Rows on the device between two guard rows: those of m, or NaN. */
 static inline cs_mat stack_guarded(cs_backend *gpu, cs_mat m)
 {
     const size_t row = (size_t)m.c * sizeof(cs_real), n_bytes = (size_t)(m.r + 2) * row;
@@ -110,7 +110,7 @@ static inline cs_mat stack_guarded(cs_backend *gpu, cs_mat m)
     return m;
 }
 
-/* The rows, when nobody has written the two around them. */
+/* Downloads the rows, after checking that the guard rows are unchanged. */
 static inline void stack_take(cs_backend *gpu, cs_mat there, cs_mat out)
 {
     const size_t row = (size_t)out.c * sizeof(cs_real), n = (size_t)out.r;
@@ -170,8 +170,8 @@ static inline void stack_on_gpu(cs_backend *gpu, const stack *t, bool tokens, bo
         gpu->op.dealloc(gpu, mine[--n]);
 }
 
-/* Squared error of the worst row in parts of a mean row's squares: one row in a hundred thousand
- * does not show in the sum over all. */
+/* Squared error of the worst row relative to a mean row's squares: one row in a hundred thousand
+ * would not show in the sum over all. */
 static inline double worst_row(cs_mat got, cs_mat want)
 {
     double worst = 0, all = 0;
@@ -196,7 +196,7 @@ static inline void stack_near(const stack *t, const char *what, cs_mat got, cs_m
                  (int)t->h, (int)t->track, (long)t->seg.rows, what, sqrt(nmse), sqrt(worst));
 }
 
-/* Rows, and means by all ways to them, against the reference. */
+/* Rows, and means by all paths, against the reference. */
 static inline void check_stack(cs_backend *cpu, cs_backend *gpu, const stack *t)
 {
     const int32_t n = t->seg.n;

@@ -1,8 +1,8 @@
-/* test_ahead.c - batches behind each other on a GPU that the processor plays: order, room, faults.
+/* test_ahead.c - pipelined batches on the emulated GPU: order, memory, faults.
  *
- * DESIGN. What streams may do in any order is done in many (tests/gpu/host/runtime.cpp), and
- * answers must be the same, to the last bit. That this would show a missing wait is shown by
- * leaving out each of them in turn: for every one there must be an order in which answers go wrong.
+ * DESIGN. Streams run in many of the orders that CUDA allows (tests/gpu/host/runtime.cpp), and
+ * predictions must have the same bits. To show that a missing wait would be noticed, each wait is
+ * omitted in turn: some order must then change a prediction.
  */
 #include "check.h"
 
@@ -29,15 +29,15 @@ static cs_session *a_session(bool real)
     return toy_session(&t, gpu);
 }
 
-/* All of one shape: what a slot held before is then no less sound, only wrong. */
+/* All of one shape: stale contents of a slot are then valid but wrong. */
 static cs_batch *a_batch(const cs_model *m, int k)
 {
     static const int64_t len[N_RECORD] = { 6, 8 };
     return toy_batch(m, len, N_RECORD, (uint64_t)k);
 }
 
-/* The batches through both slots, each started before the one before is fetched; false where an
- * answer is refused. From batch 2 on the deaf-th wait is left out. */
+/* Runs the batches through both slots, each started before the previous one is fetched; false if a
+ * prediction is rejected. From batch 2 on the deaf-th wait is omitted. */
 static bool run_all(cs_session *s, int order, long deaf, float (*out)[8])
 {
     bool good = true;
@@ -48,7 +48,7 @@ static bool run_all(cs_session *s, int order, long deaf, float (*out)[8])
         cs_batch *b = k < N_BATCH ? a_batch(s->model, k) : NULL;
         if (b)
             assert_int_equal(cs_session_start(s, k % CS_STAGING_SLOTS, b, false), CS_OK);
-        cs_batch_free(b);        /* its bytes have been taken */
+        cs_batch_free(b);        /* it has been copied */
         if (k > 0)
             good &= cs_session_finish(s, (k - 1) % CS_STAGING_SLOTS, out[k - 1]) == CS_OK;
     }
@@ -78,8 +78,8 @@ static void test_orders(void **state)
     check_orders(true);
 }
 
-/* From batch 2 on there are two waits for each: of its computing for its input, of the copying back
- * for its computing. */
+/* From batch 2 on there are two waits per batch: of computation for its input, and of the copy back
+ * for computation. */
 static void test_every_wait_is_needed(void **state)
 {
     (void)state;
@@ -98,8 +98,8 @@ static void test_every_wait_is_needed(void **state)
     toy_free(s);
 }
 
-/* Uploads from one buffer, written again after each, through more pinned parts than there are;
- * where the device reads host memory directly, and late. The deaf-th wait is left out. */
+/* Uploads from one buffer, overwritten after each, through more pinned parts than there are; with
+ * devices that read host memory directly, and late. The deaf-th wait is omitted. */
 static bool upload_all(int order, long deaf)
 {
     enum { N = (1 << 18) + 3, N_UPLOAD = 5 };      /* a part and three numbers */
@@ -141,7 +141,7 @@ static void test_upload(void **state)
 
 /* ---- memory and faults ----------------------------------------------------------------------- */
 
-/* Every allocation fails once: told, nothing is lost, and the next try works. */
+/* Every allocation fails once: the error is reported, nothing leaks, and a retry works. */
 static void test_no_memory_anywhere(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void test_no_memory_anywhere(void **state)
         toy_free(s);
         assert_int_equal(cs_host_used(), had);
     }
-    assert_in_range(n, 4, 6);    /* activations, input and answers, and prepared weights if any */
+    assert_in_range(n, 4, 6);    /* activations, input and output, and prepared weights if any */
 }
 
 /* The message has device, op and the batch's shape. */
@@ -192,8 +192,8 @@ static void test_device_error(void **state)
     gpu = others;
 }
 
-/* Infinity in one weight of the head: the place of the first value that it reaches is told, or it
- * is given out. Does an answer that was refused leave the next one alone? */
+/* Infinity in one weight of the head: the first affected value is reported, or output if allowed.
+ * Is the next prediction unaffected by a rejected one? */
 static void test_not_finite(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static void test_not_finite(void **state)
     toy_free(s);
 }
 
-/* A plan keeps to what is free, and what it allows can be done. */
+/* A plan stays within free memory, and its batches run. */
 static void test_plan(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static void test_plan(void **state)
     toy_free(s);
 }
 
-/* A copy answers as the model does, on another device, and leaves nothing there. */
+/* A copy on another device predicts like the model, and leaks nothing there. */
 static void test_copy(void **state)
 {
     (void)state;
@@ -270,7 +270,7 @@ static void test_copy(void **state)
     toy_free(s);
 }
 
-/* Devices of a run compute in one precision, or answers would be those of whoever was free. */
+/* All devices of a run use one precision; otherwise predictions would depend on the device. */
 static void test_one_precision(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
-/* test_graph.c - steps of learning as graphs: the same bits as op by op, and when there is one.
+/* test_graph.c - training steps as graphs: the same bits as op by op, and when graphs are used.
  *
- * DESIGN. Two models of the same parameters learn from the same batches, one by graphs and one
- * without, and after every step losses, answers, gradients, parameters and their marks must be the
- * same bits. On the GPU that the processor plays it is counted, too, what was launched.
+ * DESIGN. Two models with the same parameters train on the same batches, one with graphs and one
+ * without. After every step losses, predictions, gradients, parameters and their marks must have
+ * the same bits. On the emulated GPU, launches are counted too.
  */
 #include "tests/gpu/device.h"
 
@@ -20,17 +20,17 @@ static long cs_host_graphs;
 
 static cs_backend *cpu, *gpu;
 
-/* Sessions on two models that are to stay the same. */
+/* Sessions on two models that must stay equal. */
 struct pair { cs_session *with, *without; };
 
-/* One step of learning. */
+/* One training step. */
 struct step {
     int     n_rec;
-    int64_t len;                 /* of each record */
+    int64_t len;                 /* per record */
     double  scale;
     int32_t keep;
     bool    weighted, frozen;
-    int     n_graph;             /* graphs that it launches: 1 or 0 */
+    int     n_graph;             /* graphs launched: 1 or 0 */
 };
 
 static struct pair pair_of(const toy *t)
@@ -118,7 +118,7 @@ static void optimise(cs_model *m)
     cs_optim_zero_grad(&m->ps);
 }
 
-/* One step of both; with answers in every other one. */
+/* One step of both; every other one also predicts. */
 static void take(const struct pair *p, const struct step *s, uint64_t seed)
 {
     enum { MOST = 8 * 32 * 3 };
@@ -153,7 +153,7 @@ static bool is(const char *a, const char *b)
     return a && strcmp(a, b) == 0;
 }
 
-/* Other options than these choose among ops that some network has anyway. A GPU does them all. */
+/* Other options select among ops that other networks cover. A real GPU runs all. */
 static bool in_short(const toy *t)
 {
 #ifdef CS_HOST_CUDA
@@ -192,7 +192,7 @@ static void test_networks(void **state)
     toy_each(check_network, NULL);
 }
 
-/* With kernels of their own, also for an encoder that only answers. */
+/* With fused kernels, also for an encoder in predictions only. */
 static void test_bf16(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void test_bf16(void **state)
     gpu = others;
 }
 
-/* What the loss reads of the tree is there before a step is written down. */
+/* The loss's tables of the tree are uploaded before capture. */
 static void test_tree(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void test_tree(void **state)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* Whatever ops are called with makes another shape; what was written down stays. */
+/* Any change of an op's arguments is another shape; captured graphs stay. */
 static void test_what_is_a_shape(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void test_what_is_a_shape(void **state)
     free_pair(&p);
 }
 
-/* A longer batch takes a larger arena: what was written down for the old one is of no use. */
+/* A longer batch allocates a larger arena: graphs of the old one are discarded. */
 static void test_arena_grows(void **state)
 {
     (void)state;
@@ -277,7 +277,8 @@ static void test_arena_grows(void **state)
     free_pair(&p);
 }
 
-/* As a validation between two steps: the averaged parameters answer, and lie elsewhere. */
+/* As in a validation between two steps: predictions use the averaged parameters at another
+ * address. */
 static void test_average_swapped(void **state)
 {
     (void)state;
@@ -312,7 +313,7 @@ static void count_watched(void *n, int32_t block, cs_mat y)
     ++*(int *)n;
 }
 
-/* Who watches sees every pass, also of a shape that there is a graph of. */
+/* Observers see every pass, also of a shape with a graph. */
 static void test_watched(void **state)
 {
     (void)state;
@@ -346,7 +347,7 @@ static cs_real at(const cs_real *p)
     return v;
 }
 
-/* Nothing is computed before launch(), which computes with what is there then. */
+/* Capture computes nothing; launch() computes with the memory's contents at that time. */
 static void test_ops(void **state)
 {
     (void)state;
@@ -372,7 +373,7 @@ static void test_ops(void **state)
 
 enum { UPLOAD, DOWNLOAD, SYNC, N_WAY };
 
-/* An op that reads or waits for the host cannot be repeated; the device goes on as before. */
+/* An op that reads or waits for the host cannot be captured; the device works on afterwards. */
 static void test_what_cannot_be_repeated(void **state)
 {
     (void)state;
@@ -396,7 +397,7 @@ static void test_what_cannot_be_repeated(void **state)
     gpu->op.dealloc(gpu, p);
 }
 
-/* Where every op is waited for there is nothing to be gained. */
+/* With CHORDSEQ_SYNC=1 graphs gain nothing and are not used. */
 static void test_sync(void **state)
 {
     (void)state;
@@ -413,7 +414,7 @@ static void test_sync(void **state)
 #ifdef CS_HOST_CUDA
 static const struct step same = { 2, 6, 0.5, 0, false, false, 0 };
 
-/* The third step of a shape is one launch and nothing else; above a size it is not. */
+/* The third step of a shape is a single launch, up to a size. */
 static void test_launches(void **state)
 {
     (void)state;
@@ -428,11 +429,11 @@ static void test_launches(void **state)
     free_pair(&p);
 }
 
-/* More shapes than are kept, over and over: those that come back in time are. */
+/* More shapes than graph.c stores, repeatedly: those that recur soon are launched. */
 static void test_the_last_ones_are_kept(void **state)
 {
     (void)state;
-    enum { N_SHAPE = 16, N_LEN = 20 };     /* nn/exec/graph.c keeps so many */
+    enum { N_SHAPE = 16, N_LEN = 20 };     /* capacity of nn/exec/graph.c */
     const size_t had = cs_host_held();
     struct pair p = simple_pair();
     struct step s = { 1, 1, 0.5, 0, false, false, 0 };
@@ -443,7 +444,7 @@ static void test_the_last_ones_are_kept(void **state)
     s.n_rec = 1;
     for (uint64_t round = 0; round < 3; round++)
         for (s.len = 1; s.len <= N_LEN; s.len++)
-            take(&p, &s, 2 * round);             /* 20 in turn: each has gone before it is back */
+            take(&p, &s, 2 * round);             /* 20 in turn: each is evicted before it recurs */
     assert_int_equal(cs_host_held(), had);
     for (uint64_t round = 0; round < 3; round++)
         for (s.len = 1; s.len <= N_SHAPE; s.len++) {
@@ -459,8 +460,8 @@ static void test_the_last_ones_are_kept(void **state)
     assert_int_equal(cs_host_held(), had);
 }
 
-/* A capture that does not begin, no memory for the graph, or a launch that fails while it is
- * recorded: computed without. */
+/* If capture does not begin, memory for the graph is missing, or a launch fails during capture, the
+ * step is computed without a graph. */
 static void test_no_graph_after_all(void **state)
 {
     (void)state;
@@ -483,7 +484,7 @@ static void test_no_graph_after_all(void **state)
     }
 }
 
-/* A graph that cannot be launched, or whose kernels fail, is told like an op. */
+/* A graph that cannot be launched, or whose kernels fail, is reported like an op. */
 static void test_device_error(void **state)
 {
     (void)state;
@@ -509,7 +510,7 @@ static void test_device_error(void **state)
     gpu = others;
 }
 
-/* However far the stream lags behind. */
+/* For any lag of the stream. */
 static void test_orders(void **state)
 {
     (void)state;

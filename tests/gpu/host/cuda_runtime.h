@@ -1,14 +1,14 @@
-/* cuda_runtime.h - as much of CUDA as kernels/cuda uses, on the processor: for tests without a GPU.
+/* cuda_runtime.h - the CUDA emulator: what kernels/cuda uses of CUDA, on the CPU, for tests without
+ * a GPU.
  *
  * DESIGN. Found before the real header, it makes the .cu files ordinary C++. A launch runs block
  * after block; the threads of a block are coroutines on one real thread, which stop at barriers and
- * shuffles until the others (of the block, or of the warp) are there too. So index arithmetic,
- * barriers and reductions run as written, slowly; speed and the hardware's rounding do not show.
- * Blocks, warps and lanes take turns in an order to choose, in which only barriers and shuffles
- * hold them back: what one reads of another's without a barrier, in some order it reads too early.
- * Memory is host memory: NaN at first, and at its end a page that ends the program; a block's
- * shared memory likewise. Streams may lag behind as far as events and waits allow (runtime.cpp), so
- * that a missing one shows.
+ * shuffles until the others (of the block, or of the warp) arrive. So index arithmetic, barriers
+ * and reductions run as written, slowly; speed and the hardware's rounding are not emulated. The
+ * order of blocks, warps and lanes can be chosen and is constrained by barriers and shuffles only:
+ * a read that lacks a barrier comes too early in some order. Memory is host memory, NaN at first
+ * and followed by a guard page; shared memory likewise. Streams may lag as far as events and waits
+ * allow (runtime.cpp), which exposes a missing one.
  */
 #ifndef CS_TESTS_GPU_HOST_CUDA_RUNTIME_H
 #define CS_TESTS_GPU_HOST_CUDA_RUNTIME_H
@@ -26,8 +26,8 @@
 #define __global__
 #define __device__
 #define __host__
-/* Blocks run one after the other. All such variables lie together, so that they can be overwritten
- * in between (gcc leaves out templates' own) or told from others. */
+/* Blocks run one after the other. All these variables are in one section, so that they can be
+ * overwritten between blocks (except templates' own in gcc) or told from others. */
 #ifdef CS_HOST_RACE
 #define __shared__ static thread_local
 #else
@@ -57,16 +57,16 @@ typedef struct cs_host_event *cudaEvent_t;
 typedef struct cs_host_graph *cudaGraph_t;
 typedef struct cs_host_exec *cudaGraphExec_t;
 
-/* A launch: n_bytes of shared memory are what it asks for beside the kernel's own. */
+/* A launch; n_bytes: dynamic shared memory. */
 struct cs_host_grid { dim3 grid, block; size_t n_bytes; };
 
-/** cs_host_launch - put a kernel on a stream; `what`: as cudaFuncSetAttribute() knows it */
+/** cs_host_launch - put a kernel on a stream; `what`: its key in cudaFuncSetAttribute() */
 void cs_host_launch(const cs_host_grid &g, cudaStream_t s, const void *what,
                     std::function<void()> kernel);
 /** cs_host_run - run a kernel now, for every thread of every block of a grid */
 void cs_host_run(const cs_host_grid &g, const std::function<void()> &kernel);
 
-/* Arguments are taken by value when a kernel is launched, whenever it runs. */
+/* Arguments are copied when a kernel is launched. */
 template <class... P, class... A>
 void cs_host_call(const cs_host_grid &g, cudaStream_t s, void (*kernel)(P...), A &&...a)
 {
@@ -78,17 +78,17 @@ void cs_host_call(const cs_host_grid &g, cudaStream_t s, void (*kernel)(P...), A
 #define CS_KERNEL_CALL_SHARED(kernel, grid, block, n_bytes, stream, ...) \
     cs_host_call({ grid, block, n_bytes }, stream, kernel, __VA_ARGS__)
 
-/** cs_host_free_memory - where n_bytes of shared memory lie that end where memory does */
+/** cs_host_free_memory - address of n_bytes of shared memory that end at the guard page */
 void *cs_host_free_memory(size_t n_bytes);
-/** cs_host_shared - those that the launch has asked for */
+/** cs_host_shared - the launch's dynamic shared memory */
 void *cs_host_shared(void);
 #define CS_SHARED_ARRAY(type, name) type *name = (type *)cs_host_shared()
 #define CS_UNROLL
 
-/* Where the stop is in the source: CS_HOST_WITHOUT=FILE:LINE leaves out that one. */
+/* Source position of the stop: CS_HOST_WITHOUT=FILE:LINE omits that one. */
 void cs_host_barrier(const char *file, int line);
 #define __syncthreads() cs_host_barrier(__FILE__, __LINE__)
-/** __trap - end this thread; the launch has failed, as cudaGetLastError() tells */
+/** __trap - end this thread; the launch has failed, see cudaGetLastError() */
 void __trap(void);
 double cs_host_shuffle(double v, int mask);
 static inline double __shfl_xor_sync(unsigned, double v, int mask)
@@ -101,20 +101,20 @@ template <class T> static inline T __shfl_sync(unsigned, T v, int lane)
     return (T)cs_host_bring((double)v, lane);
 }
 
-/* What kernels/cuda/mma.cuh has for tensor cores, by the tables there. */
+/* Tensor cores, by the tables in kernels/cuda/mma.cuh. */
 #define CS_HOST_MMA
 void cs_host_mma(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
 uint32_t cs_host_bf16(float v);
 void cs_host_mma_tf32(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
 uint32_t cs_host_tf32(float v);
 
-/* What kernels/cuda/ahead.cuh has: copies are made when their thread waits for them. */
+/* Asynchronous copies of kernels/cuda/ahead.cuh: made when their thread waits for them. */
 #define CS_HOST_ASYNC
 void cs_host_ask(uint4 *to, const uint4 *from);
 void cs_host_land(const char *file, int line);
 #define cs_host_wait_for_asked() cs_host_land(__FILE__, __LINE__)
 
-/* Nothing else is run between reading and writing; race.cpp does not look at them. */
+/* Atomic, because no other coroutine runs in between; exempt in race.cpp. */
 #define CS_ATOMIC __attribute__((no_sanitize("thread")))
 
 CS_ATOMIC static inline int atomicMax(int *p, int v)
@@ -156,8 +156,8 @@ static inline float __int_as_float(int i)
 
 struct cs_host_place { const char *p; size_t n_bytes; };
 
-/* Which thread runs, -1: none; its block, from 1 on, and how many barriers that has passed; what
- * the launch has asked for of shared memory, and the thread's own stack. */
+/* The running thread, -1: none; its block, from 1 on, and the barriers passed; dynamic shared
+ * memory, and the thread's own stack. */
 struct cs_host_moment {
     uint64_t      grid;
     int64_t       block;
@@ -166,7 +166,7 @@ struct cs_host_moment {
     cs_host_place shared, stack;
 };
 extern cs_host_moment cs_host_now;
-/** cs_host_touch - an access of the thread that runs; absent where nobody looks for races */
+/** cs_host_touch - a memory access of the running thread; absent without race detection */
 void cs_host_touch(const void *p, size_t n_bytes, bool writes) __attribute__((weak));
 
 /* ---- the runtime's calls ----------------------------------------------------------------- */
@@ -238,36 +238,36 @@ static inline uint64_t cs_host_draw(uint64_t *state, uint64_t n)
     return (*state >> 33) % n;
 }
 
-/** cs_host_put - put something else than a kernel on a stream: cuBLAS's product */
+/** cs_host_put - put work other than a kernel on a stream: cuBLAS's product */
 void cs_host_put(cudaStream_t s, std::function<void()> work);
 
-/* What the tests set, by hand or by the environment (runtime.cpp has the names). */
+/* Settings of tests, from code or the environment (names in runtime.cpp). */
 extern "C" {
-extern size_t cs_host_memory;    /* bytes that each emulated device has */
-extern int cs_host_fault;        /* error of the launches to come; cudaSuccess: none */
-extern int cs_host_devices;      /* devices that there are */
-extern int cs_host_capability;   /* of each: 90 is compute capability 9.0 */
-extern int cs_host_least;        /* the least capability that there is code for */
+extern size_t cs_host_memory;    /* bytes per emulated device */
+extern int cs_host_fault;        /* error of the next launches; cudaSuccess: none */
+extern int cs_host_devices;      /* number of devices */
+extern int cs_host_capability;   /* per device: 90 is compute capability 9.0 */
+extern int cs_host_least;        /* the lowest capability with code */
 extern int cs_host_direct;       /* devices read pageable memory when the stream gets there */
 extern int cs_host_multiprocessors;      /* of each */
 extern int cs_host_order;        /* of threads, blocks: CS_ORDER_..., or the seed of random ones */
 extern int cs_host_lag;          /* how streams lag: CS_LAG_..., or the seed of a random order */
-extern long cs_host_fail;        /* the how many-th cudaMalloc(), cudaStreamBeginCapture() or
-                                  * cudaGraphInstantiate() from now fails; 0: none */
+extern long cs_host_fail;        /* number of the cudaMalloc(), cudaStreamBeginCapture() or
+                                  * cudaGraphInstantiate() from now that fails; 0: none */
 extern long cs_host_rows;        /* fills and copies of two dimensions so far */
-extern long cs_host_deaf;        /* the how many-th wait for an event from now is left out */
-extern long cs_host_kernels;     /* kernels and products that were launched by themselves so far */
-extern long cs_host_graphs;      /* graphs that were launched so far */
-size_t cs_host_used(void);       /* bytes that are allocated now, on all devices */
-size_t cs_host_held(void);       /* graphs, executable ones and others, that there are now */
+extern long cs_host_deaf;        /* number of the event wait from now that is omitted */
+extern long cs_host_kernels;     /* kernels and products launched outside of graphs */
+extern long cs_host_graphs;      /* graphs launched */
+size_t cs_host_used(void);       /* bytes allocated at present, on all devices */
+size_t cs_host_held(void);       /* graphs, executable or not, at present */
 }
 
 enum { CS_ORDER_STEPS = 0,       /* by number: all warps to where they stop next, then again */
        CS_ORDER_BACK = -1,       /* from the last one on, each warp as far as it gets */
        CS_ORDER_AHEAD = -2 };    /* from the first one on, each warp as far as it gets */
 
-enum { CS_LAG_NEVER = 0,         /* whatever can run, runs at once */
-       CS_LAG_MOST = -1,         /* nothing runs before somebody waits for it */
+enum { CS_LAG_NEVER = 0,         /* everything runs as early as possible */
+       CS_LAG_MOST = -1,         /* everything runs as late as possible */
        CS_LAG_FIRST = -2,        /* nor do the first streams of devices, but others run at once */
        CS_LAG_OTHERS = -3 };     /* the other way round */
 

@@ -1,24 +1,23 @@
-/* runtime.cpp - devices, memory, streams and events of the CUDA that the processor plays.
+/* runtime.cpp - the CUDA emulator: devices, memory, streams and events.
  *
- * DESIGN. A stream is a list of steps (kernels, copies, waits for events) in order. When a step may
- * run, CUDA leaves open but for streams' order, events and the host's waits, and so do we:
- * cs_host_lag says whether streams run at once, as late as can be, some so and some so, or by a
- * random order. A program whose results depend on it lacks a dependency. To find the other kind of
- * mistake, cs_host_deaf leaves out a wait, which a test then has to notice.
+ * DESIGN. A stream is a list of steps (kernels, copies, waits for events) in order. CUDA leaves the
+ * time of a step open, except for the order in its stream, events and waits of the host. So does
+ * the emulator: by cs_host_lag, streams run at once, as late as possible, a mix of both, or in
+ * random order. A program whose results depend on it lacks a dependency. To test the tests,
+ * cs_host_deaf omits a wait, which some order must expose.
  *
- * While a stream is captured its steps go into a graph, and what CUDA does not allow then (waits,
- * events, copies from and to pageable memory; memory taken or given back by the thread that
- * captures) breaks the capture. Launching a graph puts copies of its steps on a stream.
+ * While a stream is captured its steps go into a graph, and calls that CUDA forbids then (waits,
+ * events, copies of pageable memory; allocating or freeing memory in the capturing thread) break
+ * the capture. Launching a graph puts copies of its steps on a stream.
  *
- * Host memory follows CUDA's rules: copies from pageable memory take the bytes at once, or, with
- * cs_host_direct, when the stream gets there; copies to it wait; those from and to pinned memory
- * happen when the stream gets there, and until then the bytes to be written are NaN. Any thread may
- * call; everything runs under one lock. Errors of calls stay until cudaGetLastError() has told
- * them, as CUDA's do.
+ * Host memory follows CUDA's rules: copies from pageable memory read it at once or, with
+ * cs_host_direct, when the stream reaches them; copies to it wait; copies of pinned memory run when
+ * the stream reaches them, and until then their destination is NaN. Any thread may call; one lock
+ * protects everything. Errors stay until cudaGetLastError() reports them, as in CUDA.
  *
  * Environment: CS_HOST_DEVICES, CS_HOST_MULTIPROCESSORS, CS_HOST_MEMORY (bytes),
  * CS_HOST_CAPABILITY, CS_HOST_ORDER, CS_HOST_LAG, CS_HOST_FAIL and CS_HOST_DEAF set the variables
- * of those names; CS_HOST_FAIL may be a range, 3-5, of calls that fail.
+ * of those names; CS_HOST_FAIL may be a range of failing calls, 3-5.
  */
 /* long: the runtime's calls share its streams and its lock
  */
@@ -78,7 +77,7 @@ static cudaError_t told(cudaError_t e)
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-/* Up to which step of which stream; what a wait waits for. */
+/* A step of a stream, for waits. */
 struct place { std::shared_ptr<struct cs_host_steps> of; uint64_t n; };
 
 struct step {
@@ -145,7 +144,7 @@ static bool keeps_up(const cs_host_steps &s)
         || (cs_host_lag == CS_LAG_OTHERS && s.first);
 }
 
-/* What runs though nobody waits for it. */
+/* Runs steps before anybody waits for them. */
 static void let_run(void)
 {
     static int seed;
@@ -163,7 +162,7 @@ static void let_run(void)
 
 static thread_local cudaStream_t capturing;
 
-/* For what a stream that is captured does not allow. */
+/* For calls that a captured stream does not allow. */
 static cudaError_t refused(cudaStream_t s)
 {
     if (!s || !s->capture)
@@ -191,7 +190,7 @@ void cs_host_put(cudaStream_t s, std::function<void()> work)
     put(s, std::move(work), {});
 }
 
-/* What cudaFuncSetAttribute() has allowed a kernel on a device. */
+/* cudaFuncSetAttribute()'s limit of a kernel on a device. */
 static std::map<std::pair<int, const void *>, size_t> allowed;
 
 static size_t most_shared(void)
@@ -258,7 +257,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
     return cudaSuccess;
 }
 
-/* Asking is a chance for the next step; who looks for the first time never comes too late. */
+/* A query may run the next step; the first query never comes too late. */
 cudaError_t cudaStreamQuery(cudaStream_t s)
 {
     LOCK;
@@ -457,7 +456,7 @@ cudaError_t cudaMalloc(void **p, size_t n_bytes)
     return cudaSuccess;
 }
 
-/* As CUDA's, it waits until the device has nothing to do. */
+/* Waits until the device is idle, as in CUDA. */
 cudaError_t cudaFree(void *p)
 {
     LOCK;
