@@ -50,7 +50,8 @@ static const cs_opt options[] = {
     { .type = CS_OPT_GROUP, .name = "Encoder chordmixer" },
     { CS_OPT_SIZE, 0, "max-len", offsetof(struct config, max_len), "NUM", "1048576",
       "maximum tokens of a sequence", "It sets the number of blocks, M = ceil(log2 NUM), and of "
-      "tracks, M + 1. A model accepts every length up to it.", 1, 1e12, NULL },
+      "tracks, M + 1. A model accepts every length up to it; without blocks "
+      "(--encoder.depth none), any length.", 1, 1e12, NULL },
     { CS_OPT_INT, 0, "track", offsetof(struct config, track), "NUM", "16",
       "channels per track", "The width is track * (M + 1).", 1, 4096, NULL },
     { CS_OPT_INT, 0, "hidden", offsetof(struct config, hidden), "NUM", "128",
