@@ -383,7 +383,7 @@ _chordseq()
         '*--encoder.dropout[dropout rate of hidden units]:RATE:' \
         '*--encoder.depth[blocks per sequence\: own (by its length), all or none]:RULE:(own all none)' \
         '*--encoder.init[initial weights of the second linear layers\: xavier or identity]:RULE:(xavier identity)' \
-        '*--encoder.reversible[two coupled halves\: training memory does not grow with the number of blocks]' \
+        '*--encoder.reversible[reversible blocks of two halves\: training memory does not grow with their number]' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads; they divide the channels]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \
@@ -571,7 +571,7 @@ _chordseq()
         '*--encoder.dropout[dropout rate of hidden units]:RATE:' \
         '*--encoder.depth[blocks per sequence\: own (by its length), all or none]:RULE:(own all none)' \
         '*--encoder.init[initial weights of the second linear layers\: xavier or identity]:RULE:(xavier identity)' \
-        '*--encoder.reversible[two coupled halves\: training memory does not grow with the number of blocks]' \
+        '*--encoder.reversible[reversible blocks of two halves\: training memory does not grow with their number]' \
         '*--encoder.dim[channels of a token]:NUM:' \
         '*--encoder.heads[attention heads; they divide the channels]:NUM:' \
         '*--encoder.layers[layers, each attention and a feed-forward network]:NUM:' \

@@ -194,9 +194,10 @@ static json_t *counts_json(const struct job *j)
                                                v ? (json_int_t)v->taxid : 0, "rank",
                                                v ? v->rank : "no rank"));
     }
-    json_t *all = json_pack("{s:o, s:o, s:b, s:b, s:o}", "tally", cs_class_counts_json(j->counts),
-                            "labels", label, "is_class", j->info.is_class, "taxa", j->info.taxa,
-                            "taxonomy", tree ? json_string(tree) : json_null());
+    json_t *all = json_pack("{s:o, s:o, s:b, s:b, s:o}", "class_counts",
+                            cs_class_counts_json(j->counts), "labels", label, "is_class",
+                            j->info.is_class, "taxa", j->info.taxa, "taxonomy",
+                            tree ? json_string(tree) : json_null());
     free(tree);
     return all;
 }

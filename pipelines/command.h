@@ -14,7 +14,7 @@ typedef struct cs_command {
     void      (*options)(cs_optset *set);
     /* For --help: keeps in `set` the tables selected by argv, and returns a note on the others.
      * NULL: all are shown */
-    const char *(*narrow)(cs_optset *set, int argc, char **argv);
+    const char *(*filter)(cs_optset *set, int argc, char **argv);
     /* argv[0] is the command's name. Returns CS_OK or an error with a message. */
     int       (*run)(int argc, char **argv);
 } cs_command;

@@ -155,7 +155,8 @@ static int sum_counts(struct job *j, cs_class_counts *sum)
     for (int i = 0; rc == CS_OK && i < j->all.n; i++) {
         cs_class_counts *one = NULL;
         rc = cs_class_counts_new(&j->info, &one);
-        if (rc == CS_OK && !cs_class_counts_read(one, json_object_get(j->all.m[i].all, "tally")))
+        if (rc == CS_OK
+            && !cs_class_counts_read(one, json_object_get(j->all.m[i].all, "class_counts")))
             rc = cs_fail(CS_EFORMAT, "'%s': the counts are damaged", j->all.m[i].path);
         if (rc == CS_OK)
             cs_class_counts_merge(sum, one);
@@ -224,7 +225,7 @@ static int open_counts(struct job *j, const char *option, int argc, char **argv)
     const cs_command *command = cs_command_find(json_string_value(json_object_get(run_of(j),
                                                                                   "command")));
 
-    if (!command || !json_object_get(all, "tally"))
+    if (!command || !json_object_get(all, "class_counts"))
         return cs_fail(CS_EUSAGE, "--%s needs shards of classify, which '%s' is not", option,
                        j->all.m[0].path);
     CS_TRY(read_classes(j));

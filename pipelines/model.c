@@ -99,7 +99,7 @@ static int show_settings(cs_outfile *f, const cs_model *m)
     CS_TRY(show_part(f, "encoder", m->enc->name, m->enc->opt, m->enc_cfg));
     CS_TRY(cs_outfile_printf(f, "width\t%d\n", (int)m->width));
     if (cs_params_low_rank(&m->ps) > 0)
-        CS_TRY(cs_outfile_printf(f, "thin layers\t%d\n", (int)cs_params_low_rank(&m->ps)));
+        CS_TRY(cs_outfile_printf(f, "low-rank layers\t%d\n", (int)cs_params_low_rank(&m->ps)));
     CS_TRY(show_part(f, "head", m->head->name, m->head->opt, m->head_cfg));
     if (m->checked != CS_IN_FP32)
         CS_TRY(cs_outfile_printf(f, "precision\t%s\n", cs_precision_names[m->checked]));
@@ -187,7 +187,7 @@ static int show_origin(cs_outfile *f, const cs_model *m, const json_t *training)
 
     if (!json_is_object(data))
         return cs_outfile_printf(f, "trained on\tnot recorded\n");
-    CS_TRY(cs_outfile_printf(f, "trained on\t%lld %s, %lld bases; %lld kept aside\n",
+    CS_TRY(cs_outfile_printf(f, "trained on\t%lld %s, %lld bases; %lld held out\n",
                              (long long)json_integer_value(json_object_get(data, "train_records")),
                              cs_model_parts(m) == 2 ? "labelled alleles" : "records",
                              (long long)json_integer_value(json_object_get(data, "train_bases")),
@@ -196,7 +196,7 @@ static int show_origin(cs_outfile *f, const cs_model *m, const json_t *training)
     if (json_is_string(sources))
         CS_TRY(cs_outfile_printf(f, "sources\t%s\n", json_string_value(sources)));
     if (json_is_number(accuracy) && !json_is_array(json_object_get(training, "assays")))
-        rc = cs_outfile_printf(f, "validation\tbalanced accuracy %.3f on what was kept aside\n",
+        rc = cs_outfile_printf(f, "validation\tbalanced accuracy %.3f on held-out data\n",
                                json_number_value(accuracy));
 out:
     return rc;

@@ -432,6 +432,6 @@ const cs_command cs_cmd_pretrain = {
     .summary = "pretrain a model on unlabelled genomes",
     .usage = "[OPTIONS] -o MODEL FASTA...",
     .options = pretrain_options,
-    .narrow = cs_components_narrow,
+    .filter = cs_components_filter,
     .run = pretrain_run,
 };

@@ -782,6 +782,6 @@ const cs_command cs_cmd_train = {
     .summary = "train a model on labelled sequences",
     .usage = "[OPTIONS] -o MODEL [FILE...]",
     .options = options,
-    .narrow = cs_components_narrow,
+    .filter = cs_components_filter,
     .run = train_run,
 };

@@ -70,7 +70,7 @@ static void print_man_unscored(void)
 
 static void print_help(const cs_command *cmd, cs_optset *set, int argc, char **argv)
 {
-    const char *more = cmd->narrow != NULL ? cmd->narrow(set, argc, argv) : NULL;
+    const char *more = cmd->filter != NULL ? cmd->filter(set, argc, argv) : NULL;
 
     printf("Usage: chordseq %s %s\n\n%c%s.\n\n", cmd->name, cmd->usage,
            toupper((unsigned char)cmd->summary[0]), cmd->summary + 1);

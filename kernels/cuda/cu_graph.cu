@@ -25,7 +25,7 @@ static bool graphs_begin(cs_backend *be)
     cs_cuda *cu = cs_cuda_of(be);
     cs_cuda_here(be);
     if (cudaStreamBeginCapture(cu->stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) {
-        (void)cudaGetLastError();    /* told by false */
+        (void)cudaGetLastError();    /* reported by false */
         return false;
     }
     cu->capturing = true;

@@ -155,7 +155,7 @@ static int64_t cuda_free_memory(cs_backend *be)
 {
     size_t n_free = 0, n_all;
     cs_cuda_here(be);
-    cs_cuda_record_error(be, cudaMemGetInfo(&n_free, &n_all), "room");
+    cs_cuda_record_error(be, cudaMemGetInfo(&n_free, &n_all), "free memory");
     return (int64_t)n_free;
 }
 

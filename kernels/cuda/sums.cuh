@@ -99,9 +99,9 @@ static void cs_sum_rows(cs_backend *be, cs_row_sets q, int32_t cols, F f, G g, C
     if (q.n <= 0 || cols <= 0)
         return;
     int64_t n_chunk = q.rows / q.n / ROWS;
-    int64_t room = ((int64_t)cu->n_scratch - CS_SUMS_KEPT * cols) / K / cols / q.n;
+    int64_t fits = ((int64_t)cu->n_scratch - CS_SUMS_KEPT * cols) / K / cols / q.n;
     n_chunk = n_chunk > 256 ? 256 : n_chunk;
-    n_chunk = n_chunk > room ? room : n_chunk;
+    n_chunk = n_chunk > fits ? fits : n_chunk;
     n_chunk = n_chunk < 1 ? 1 : n_chunk;
     int64_t n_block = cs_div_up(cols, CS_WARP) * n_chunk * q.n;
     auto kernel = cs_sum_rows_kernel<K, F, G>;

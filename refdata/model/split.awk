@@ -2,7 +2,7 @@
 #
 # Usage   awk -f split.awk manifest.tsv > split.tsv          (columns: record, train|valid, group)
 #
-# Whole organisms are kept aside. Within a class, organisms are numbered in the order of the
+# Whole organisms are held out. Within a class, organisms are numbered in the order of the
 # manifest's sorted names and every 7th, from the first on, validates. Where the source gives no
 # organism, or one name for unrelated genomes (uncultured phages, the Microviridae survey), the
 # accession stands for it. The nuclear sets have few organisms each, so theirs are named here, one

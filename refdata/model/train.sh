@@ -6,7 +6,7 @@
 # Writes WORK_DIR/bag.safetensors, a bag of 6-mers, and WORK_DIR/frames.safetensors, a bag of 6-mers and
 # of codons and amino acid pairs of open reading frames; labelled.safetensors and framed.safetensors
 # with the same weights and the classes' places in NCBI's taxonomy; and table.safetensors, the latter
-# with a table of peptide words. calibrate.sh takes labelled.safetensors (fast) and table.safetensors. With FOLD=0 to 4 in the environment, that fold is kept aside instead of the groups that
+# with a table of peptide words. calibrate.sh takes labelled.safetensors (fast) and table.safetensors. With FOLD=0 to 4 in the environment, that fold is held out instead of the groups that
 # the default model is calibrated on, and the weights of the table are fitted to it; the default model
 # takes the mean of the weights in WORK_DIR/fold0 to WORK_DIR/fold4, which are made before. The result
 # depends on the options and the input alone, not on the number of threads; more options may follow.

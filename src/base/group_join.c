@@ -95,9 +95,9 @@ static int admit(cs_group *g, int fd, const struct hello *h)
     if (memcmp(h->magic, hello_magic, sizeof hello_magic) != 0)
         why = "rank 0 runs another version of chordseq than another rank";
     else if (h->n != g->n)
-        why = "rank 0 was told of another number of ranks than another rank";
+        why = "ranks disagree on the number of ranks";
     else if (h->rank < 1 || h->rank >= g->n || g->fd[h->rank] >= 0)
-        why = "two processes were told that they are the same rank";
+        why = "two processes have the same rank number";
     if (why == NULL) {
         set_up(fd);
         g->fd[h->rank] = fd;

@@ -48,7 +48,7 @@ static bool takes_word(const cs_opt *o)
 }
 
 /* "a whole number from 1 to 64": the end of the message about a bad value. */
-static void say_takes(const cs_opt *o, char *buf, size_t size)
+static void format_type(const cs_opt *o, char *buf, size_t size)
 {
     static const char *const what[] = {
         [CS_OPT_FLAG] = "a count", [CS_OPT_INT] = "a whole number",
@@ -151,7 +151,7 @@ static int set_shown(const cs_opt *o, void *base, const char *shown, const char 
 
     if (rc != CS_EUSAGE)
         return rc;
-    say_takes(o, takes, sizeof takes);
+    format_type(o, takes, sizeof takes);
     return cs_fail(CS_EUSAGE, "bad value '%s' for option '%s': it takes %s", text, shown, takes);
 }
 

@@ -43,7 +43,7 @@ static void add_choices(struct text *t, const cs_opt *o)
 }
 
 /* Is the default worth showing? Not for flags and empty strings. */
-static bool tells_default(const cs_opt *o)
+static bool shows_default(const cs_opt *o)
 {
     return o->def != NULL && o->def[0] != '\0' && o->type != CS_OPT_FLAG;
 }
@@ -116,7 +116,7 @@ static void help_row(const cs_optset *set, const cs_opt *o, FILE *out)
         add(&right, ": ");
         add_choices(&right, o);
     }
-    if (tells_default(o))
+    if (shows_default(o))
         add(&right, " [%s]", o->def);
     (void)fputs(left.s, out);
     if (left.n + 2 > HELP_COLUMN)
@@ -183,7 +183,7 @@ static void man_row(const cs_optset *set, const cs_opt *o, FILE *out)
     add(&body, ".");
     if (o->man != NULL)
         add(&body, " %s", o->man);
-    if (tells_default(o))
+    if (shows_default(o))
         add(&body, " Default: %s.", o->def);
     print_roff(body.s, out);
     (void)fputc('\n', out);

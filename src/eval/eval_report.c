@@ -408,7 +408,7 @@ static const cs_calls *calls_of(const struct sink *s, const cs_scores *scores, i
 }
 
 /* The records of set i with lo <= length < hi. */
-static int tell(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, bool noted)
+static int write_part(struct sink *s, struct part *p, int i, int64_t lo, int64_t hi, bool noted)
 {
     int rc = CS_OK;
     const cs_scores *scores = &s->r->scores[i];
@@ -461,7 +461,7 @@ static int tell_bins(struct sink *s)
     for (int b = 0; b <= r->n_bin && r->n_bin > 0 && r->counts == NULL; b++) {
         const int64_t lo = b > 0 ? r->bin[b - 1] : 0, hi = b < r->n_bin ? r->bin[b] : INT64_MAX;
         cs_eval_bin_name(r, b, p.length, sizeof p.length);
-        CS_TRY(tell(s, &p, 0, lo, hi, false));
+        CS_TRY(write_part(s, &p, 0, lo, hi, false));
     }
 out:
     return rc;
@@ -475,11 +475,11 @@ static int tell_all(struct sink *s)
                 piece = { .set = "fragment" };
 
     CS_TRY(cs_outfile_printf(s->tsv, "set\tlength\tclass\tmetric\tvalue\n"));
-    CS_TRY(tell(s, &whole, 0, 0, INT64_MAX, true));
+    CS_TRY(write_part(s, &whole, 0, 0, INT64_MAX, true));
     CS_TRY(tell_bins(s));
     for (int i = 0; i < r->n_piece; i++) {
         (void)snprintf(piece.length, sizeof piece.length, "%lld", (long long)r->piece[i]);
-        CS_TRY(tell(s, &piece, 1 + i, 0, INT64_MAX, true));
+        CS_TRY(write_part(s, &piece, 1 + i, 0, INT64_MAX, true));
     }
 out:
     return rc;

@@ -78,7 +78,7 @@ const cs_opt cs_call_table[] = {
              "this share of the calls were wrong is taken from the model's calibration; other "
              "records have the reason low_confidence. A class that cannot keep the rate at a "
              "length is not called there, which the log says. A model may state a rate, a shortest "
-             "length and how to tell sequences that are unlike its training (low complexity, "
+             "length and how to detect sequences unlike its training data (low complexity, "
              "shuffled DNA); these hold unless --min-prob is given without this option. 1 calls "
              "all. The rate holds for sequences like those of the calibration, in its mixture of "
              "classes: where a class is rare, more of its calls are wrong." },

@@ -164,7 +164,7 @@ static bool is_spelt(const char *s)
 
 /* Does the contig's letter stand for this base, too? VCF has a base for every ambiguous letter of
  * the reference (version 4.3 of the format, section 1.6.1, REF). N tells nothing. */
-static bool stands_for(char letter, char base)
+static bool code_includes(char letter, char base)
 {
     static const char *const bases[] = { "RAG", "YCT", "SCG", "WAT", "KGT", "MAC", "BCGT", "DAGT",
                                          "HACT", "VACG" };
@@ -178,7 +178,7 @@ static bool stands_for(char letter, char base)
 static bool is_text_of(const char *contig, const char *allele, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        if (!stands_for(contig[i], allele[i]))
+        if (!code_includes(contig[i], allele[i]))
             return false;
     return true;
 }

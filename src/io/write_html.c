@@ -252,7 +252,7 @@ static json_t *html_save(const cs_output *o)
 {
     const struct page *p = o->state;
 
-    return json_pack("{s:o, s:o, s:o, s:f}", "tally", cs_class_counts_json(p->t), "length",
+    return json_pack("{s:o, s:o, s:o, s:f}", "class_counts", cs_class_counts_json(p->t), "length",
                      cs_counts_save(p->length[0], 2 * N_LENGTH), "prob",
                      cs_counts_save(p->prob[0], (size_t)o->info.n_label * N_PROB), "seconds",
                      p->before + seconds_since(p->start));
@@ -264,7 +264,7 @@ static bool html_restore(cs_output *o, const json_t *j)
         return false;
     struct page *p = o->state;
     p->before = json_number_value(json_object_get(j, "seconds"));
-    return cs_class_counts_read(p->t, json_object_get(j, "tally"))
+    return cs_class_counts_read(p->t, json_object_get(j, "class_counts"))
         && cs_counts_restore(json_object_get(j, "length"), p->length[0], 2 * N_LENGTH)
         && cs_counts_restore(json_object_get(j, "prob"), p->prob[0],
                              (size_t)o->info.n_label * N_PROB);

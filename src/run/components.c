@@ -119,7 +119,7 @@ static const char *name_in(int argc, char **argv, const char *name, const char *
 }
 
 /* For an unknown name, keep all of its kind. */
-const char *cs_components_narrow(cs_optset *set, int argc, char **argv)
+const char *cs_components_filter(cs_optset *set, int argc, char **argv)
 {
     const cs_tokenizer *tok = cs_tokenizer_find(name_in(argc, argv, "tokenizer", NULL));
     const cs_encoder *enc = cs_encoder_find(name_in(argc, argv, "encoder", NULL));

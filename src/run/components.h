@@ -23,9 +23,9 @@ typedef struct cs_components {
 /** cs_components_list - append every implementation's table to `set` (space: `n` rows), for help */
 void cs_components_list(cs_components *c, cs_optset *set, int n);
 
-/** cs_components_narrow - for help: remove options of tokenizers and encoders other than argv's
- * from `set`. Returns a note on where to find them. See cs_command.narrow */
-const char *cs_components_narrow(cs_optset *set, int argc, char **argv);
+/** cs_components_filter - for help: remove options of tokenizers and encoders other than argv's
+ * from `set`. Returns a note on where to find them. See cs_command.filter */
+const char *cs_components_filter(cs_optset *set, int argc, char **argv);
 
 /**
  * cs_components_find - find the names in argv, and append their tables to `set`

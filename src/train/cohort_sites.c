@@ -133,8 +133,8 @@ static int find_freq(const struct reading *r, const cs_vcf_record *v, double *fr
     if (!all_known(freq, v->n_alt) || !(n > 0))
         n = from_genotypes(v, freq);
     if (!(n > 0))
-        return broken(r, v, "has neither AF, nor AC and AN, nor genotypes that tell how frequent "
-                      "its alleles are; have frequencies drawn with --frequencies draw");
+        return broken(r, v, "has neither AF, nor AC and AN, nor genotypes to count "
+                      "alleles in; have frequencies drawn with --frequencies draw");
     for (int i = 0; i < v->n_alt; i++)
         freq[i] /= n;
 out:

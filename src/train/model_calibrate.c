@@ -74,7 +74,7 @@ int cs_model_calibrate(cs_model *m, const char *path, const cs_calibrate_args *a
         return cs_fail(CS_EUSAGE, "'calibrate' needs predictions beside the truth; name tables of "
                        "'chordseq eval --scores' with --scores");
     if (!m->head->is_class || m->head->per_token || m->n_label > CS_CALIBRATION_CLASSES)
-        return cs_fail(CS_EUSAGE, "'calibrate' is for models that tell up to %d classes of "
+        return cs_fail(CS_EUSAGE, "'calibrate' is for models of up to %d classes of "
                        "sequences", CS_CALIBRATION_CLASSES);
     CS_TRY(fit_scores(m, path, a));
     if (input->file.n > 0) {

@@ -61,9 +61,9 @@ printf 'what\tinput\tform\tthreads\tMbases_per_s\tkrecords_per_s\twall_s\tcpu_s\
 for input in contigs reads; do
     file=$(ls "$tmp/$input".f?)
     for threads in $(printf '1\n%s\n' "$cores" | sort -nu); do
-        # The network alone on one thread; several answer batches side by side, so times threads.
+        # The network alone on one thread; several batches side by side, so times threads.
         rate=$("$builddir/tests/bench/bench_network" "$CS_MODEL" "$file" 1 20M |
-               awk -v t="$threads" '$1 == "answer" { print $4 * t }')
+               awk -v t="$threads" '$1 == "predict" { print $4 * t }')
         for form in $forms; do
             case $form in plain) f=$file ;; gzip) f=$file.gz ;; bgzf) f=$file.bgz ;; esac
             [ -e "$f" ] || continue

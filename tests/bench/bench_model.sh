@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench_model.sh - the default model beside two models on 5-mer frequencies, on families kept aside.
+# bench_model.sh - the default model beside two models on 5-mer frequencies, on families held out.
 #
 # Usage   CS_SHARED=DIR tests/bench/bench_model.sh [WORK]      (make bench-model)
 #

@@ -1,19 +1,19 @@
-/* bench_network.c - the network alone: answers and training steps for records in memory, as TSV.
+/* bench_network.c - inference and training steps of a network for records in memory, as TSV.
  *
  *     bench_network [OPTION...] MODEL FILE THREADS [BASES]
  *
- *   -w WHAT[,WHAT...]   what is timed (default answer,plain)
+ *   -w WHAT[,WHAT...]   what is timed (default predict,plain)
  *   -d DEVICE           as --device (default cpu)
  *   -p PRECISION        as --precision (default fp32)
  *   -B TOKENS           most tokens of a batch (default 64k)
  *   -s SECONDS          for the rounds of one line, if 3 fit (default 3)
- *   -o FILE             the batches with the raw answers to them, for another program to compare
- *                       with: see write_batch()
+ *   -o FILE             batches and raw outputs, for comparison with another program:
+ *                       see write_batch()
  *
  * Reads about BASES bases (default 20M) of a sequence file, or a file of series, tokenises and
  * batches them as classify does, and goes through the batches again and again. What is timed, from
  * host memory to host memory:
- *   answer   as classify answers; on a GPU the next batch is sent meanwhile
+ *   predict  as classify does; on a GPU, the next batch is uploaded meanwhile
  *   plain    every row of every block, then the mean: without the exact shortcuts; models whose
  *            head reads means only
  *   step     a training step on all records: forward, backward, Adam with a rate of zero
@@ -47,7 +47,7 @@ struct options {
     double      seconds;
 };
 
-/* All batches, in the order in which they closed, and room for the answers of the largest one. */
+/* All batches, in the order in which they closed, and memory for the outputs of the largest one. */
 struct load {
     struct options opt;
     cs_backend *be;
@@ -164,8 +164,8 @@ out:
 }
 
 /* Numbers of the machine's byte order: records, tokens, depth, channels, values of a target, floats
- * of answers (int64_t); offsets [records + 1] (int64_t); tokens (int32_t) or values [tokens,
- * channels] (float); targets and answers (float). */
+ * of outputs (int64_t); offsets [records + 1] (int64_t); tokens (int32_t) or values [tokens,
+ * channels] (float); targets and outputs (float). */
 static int write_batch(struct load *l, const cs_batch *b, cs_outfile *f)
 {
     int rc = CS_OK;
@@ -336,7 +336,7 @@ out:
 static int measure_all(struct load *l, const char *model, const char *input)
 {
     int rc = CS_OK;
-    static const char *const all[] = { "answer", "plain", "step", "ops" };
+    static const char *const all[] = { "predict", "plain", "step", "ops" };
 
     CS_TRY(cs_backend_open(l->opt.device, (int)l->opt.n_thread, &l->be));
     CS_TRY(cs_backend_compute_in(l->be, (cs_precision)l->opt.precision));
@@ -395,7 +395,7 @@ static int parse(struct options *o, int argc, char **argv)
 {
     int rc = CS_OK, letter;
 
-    *o = (struct options){ .what = "answer,plain", .device = "cpu", .budget = 64 << 10,
+    *o = (struct options){ .what = "predict,plain", .device = "cpu", .budget = 64 << 10,
                            .n_base = 20000000, .seconds = 3 };
     while ((letter = getopt(argc, argv, "w:d:p:B:s:o:")) != -1)
         CS_TRY(parse_one(o, letter, optarg));
@@ -414,7 +414,7 @@ int main(int argc, char **argv)
     struct load l = { .n = 0 };
 
     if (parse(&l.opt, argc, argv) != CS_OK) {
-        puts("usage: bench_network [-w answer,plain,step,ops] [-d DEVICE] [-p PRECISION] "
+        puts("usage: bench_network [-w predict,plain,step,ops] [-d DEVICE] [-p PRECISION] "
              "[-B TOKENS] [-s SECONDS] [-o FILE] MODEL FILE THREADS [BASES]");
         return 2;
     }

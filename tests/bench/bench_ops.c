@@ -10,16 +10,16 @@
  * Each line is the median of several repeats, with the fastest, and the spread (slowest less
  * fastest, in percent of the median). Rates are nominal: 4 d h operations per token and block,
  * three times as many with the backward pass. What is timed:
- *   blocks    blocks alone, in place, on tokens that lie as `answer` has them
+ *   blocks    blocks alone, in place, on tokens laid out as for `predict`
  *   forward   from tokens to means, without the first block's table; the last block's second
  *             product, which the mean spares, is not counted either
- *   answer    the same from tokens to means, with the exact shortcuts: what `classify` does
+ *   predict   the same from tokens to means, with the exact shortcuts: what `classify` does
  *   train     forward and backward, every block's input kept
  *   gemm      x w1' alone, by the general matrix product
  *   conv      a convolution of 3 taps, 2 K d d operations per token; conv_backward twice as many
  * A long sequence passes as few blocks as a second or so allows; a block's cost does not depend on
  * its number. What `forward` costs besides blocks (embedding, mean) is timed alone, and only the
- * share of those blocks in it is counted, as in a pass of all blocks. `answer` passes all of them,
+ * share of those blocks in it is counted, as in a pass of all blocks. `predict` passes all of them,
  * because its shortcuts spare two, and stands only where that is quick.
  *
  * The peak is that of the level's multiply-adds in registers. A shared machine's clock moves by a
@@ -412,7 +412,7 @@ static void measure(cs_backend *be, shape s, load w, int what)
     what = open_job(be, &j, s, w, what);
     int32_t depth = j.seg.depth;
     if ((what & ANSWER) && flop * (double)j.seg.rows * depth < flop_all)
-        report(be, "answer", output, &j, flop, j.n_block, 0);
+        report(be, "predict", output, &j, flop, j.n_block, 0);
     j.n_block = some_blocks(&j, flop);
     if (what & FORWARD)
         report(be, "forward", forward, &j, flop, j.n_block - 0.5,

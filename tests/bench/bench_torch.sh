@@ -4,7 +4,7 @@
 #   tests/bench/bench_torch.sh ['WIDTH HIDDEN TRACK'...]     from the build folder; `make bench-torch`
 #
 # The default shapes are '288 128 16' and '72 64 4', the paper's width and a small one. Ours (see
-# bench_network.c) goes from tokens to an answer, `plain` through every row of every block, `answer`
+# bench_network.c) goes from tokens to a prediction, `plain` through every row of every block, `predict`
 # with the exact shortcuts; PyTorch's goes from embedded rows to rows, which is a little less. It is
 # that of $CS_PYTHON, a python3 that has it; else the newest one that pip installs into a scratch
 # environment (hundreds of MB); else the system's python3 (Debian: python3-torch). Its malloc keeps
@@ -26,7 +26,7 @@ echo "# PyTorch $("$python" -c 'import torch; print(torch.__version__)')"
 
 export OMP_WAIT_POLICY=passive
 cores=$(nproc)
-printf 'what\tthreads\twidth\thidden\tsegments\tlength\tktokens_per_s\tbest\tplain_ratio\tanswer_ratio\n'
+printf 'what\tthreads\twidth\thidden\tsegments\tlength\tktokens_per_s\tbest\tplain_ratio\tpredict_ratio\n'
 for shape; do
     # shellcheck disable=SC2086
     set -- $shape
@@ -46,7 +46,7 @@ for shape; do
             awk -F '\t' -v OFS='\t' -v t="$threads" -v d="$1" -v h="$2" -v n="$n" -v len="$length" '
                 { ours[$1] = $2
                   if ($1 ~ /^torch/)
-                      ratio = sprintf("%.2f\t%.2f", ours["plain"] / $2, ours["answer"] / $2)
+                      ratio = sprintf("%.2f\t%.2f", ours["plain"] / $2, ours["predict"] / $2)
                   else
                       ratio = "-\t-"
                   printf "%s\t%d\t%d\t%d\t%d\t%d\t%.1f\t%.1f\t%s\n", $1, t, d, h, n, len, $2, $3,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""int8.py - what int8 would do to the default model's answers: a bag of tokens and a head.
+"""int8.py - what int8 would do to the default model's outputs: a bag of tokens and a head.
 
 Usage: int8.py MODEL TRAIN.tsv VALID.tsv VALID.fa
 
@@ -49,7 +49,7 @@ def rounded(x, top):
     return (np.clip(np.round(x / step), -127, 127) * step).astype("f4")
 
 
-def answers(t, bags, parts=(), top=None):
+def outputs(t, bags, parts=(), top=None):
     """scores of the classes, and the largest number that enters either layer of the head"""
     embedding, fc, out = t["embedding.weight"], t["head.fc.weight"], t["head.weight"]
     if "embedding" in parts:
@@ -72,11 +72,11 @@ def main():
     model, train, valid, fasta = sys.argv[1:]
     labels, t = load(model)
     n_token = len(t["embedding.weight"])
-    _, top = answers(t, shares(train, n_token))
+    _, top = outputs(t, shares(train, n_token))
     bags, right = shares(valid, n_token), truth(fasta, labels)
-    single = answers(t, bags)[0].argmax(1)
+    single = outputs(t, bags)[0].argmax(1)
     for parts in (), ("head",), ("head", "embedding"):
-        call = answers(t, bags, parts, top)[0].argmax(1)
+        call = outputs(t, bags, parts, top)[0].argmax(1)
         recall = [np.mean(call[right == k] == k) for k in np.unique(right)]
         print(" and ".join(parts) or "none", len(call), f"{np.mean(recall):.4f}",
               f"{100 * np.mean(call != single):.2f}", sep="\t")

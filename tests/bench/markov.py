@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""markov.py - perplexity of Markov chains on sequence kept aside: what a network has to beat.
+"""markov.py - perplexity of Markov chains on sequence held out: what a network has to beat.
 
 usage: markov.py FASTA VALID[,VALID...] SKIP[,SKIP...] ORDER...        TSV to stdout
 

@@ -1,4 +1,4 @@
-# thin.t - `chordseq model factorize`: thin layers for a trained model, and what they cost.
+# model_factorize.t - `chordseq model factorize`: low-rank layers of a trained model.
 . "$srcdir/tests/cli/lib.sh"
 
 m=$tiny/model.safetensors
@@ -13,7 +13,7 @@ N low-rank-stdout.err chordseq model factorize --rank 4 -o - "$m"
 N low-rank-labels.err chordseq model factorize --rank 4 --label-key class "$m"
 
 if chordseq model factorize --rank 1 "$m" > /dev/null 2> lapack.err; then :; else
-    S 'thin layers' 'no LAPACK'
+    S 'low-rank layers' 'no LAPACK'
     exit 0
 fi
 
@@ -21,7 +21,7 @@ fi
 P low-rank-rank.tsv sh -c 'chordseq model factorize --rank 2 -o thin.m "$1" | grep -v "^seconds\|^relative"' - "$m"
 T 'times are told' sh -c 'chordseq model factorize --rank 2 "$1" |
     awk -F "\t" "\$1 == \"seconds\" && \$2 > 0 && \$3 > 0 { n++ } END { exit n != 1 }"' - "$m"
-T 'show says how many are thin' sh -c 'chordseq model show thin.m | grep -qx "thin layers	[1-9][0-9]*"'
+T 'show says the number of low-rank layers' sh -c 'chordseq model show thin.m | grep -qx "low-rank layers	[1-9][0-9]*"'
 T 'the file is sound' chordseq model verify thin.m
 T 'it predicts' sh -c '[ "$(chordseq classify -q -m thin.m "$1" | wc -l)" = \
     "$(chordseq classify -q -m "$2" "$1" | wc -l)" ]' - "$tiny/mixed.fa" "$m"

@@ -13,7 +13,7 @@ fast="chordseq train -@ 1 --label-key class --preset fast --budget 20k"
 for rc in no-rc rc; do $fast --$rc --print-config sense.fa 2> err > $rc.cfg; done
 T 'of one strand, words are not canonical' sh -c 'grep -qx tokenizer.canonical=0 no-rc.cfg && grep -qx tokenizer.canonical=1 rc.cfg'
 T 'records of one strand: --no-rc is advised' sh -c '"$@" sense.fa -o sense.m 2> told &&
-    [ "$(grep -c "one strand: 5-mers tell [0-9.]* % .*; --no-rc may" told)" = 1 ]' - $fast
+    [ "$(grep -c "one strand: 5-mers separate [0-9.]* % .*; --no-rc may" told)" = 1 ]' - $fast
 T 'an epoch is told with its speed' grep -q 'epoch 1: loss .* Mbase/s, [0-9]* % of peak, [0-9]* % done$' told
 T 'but not of both, nor where it is given' sh -c '"$@" mixed.fa -o mixed.m 2> told && "$@" --no-rc sense.fa -o sense.m 2>> told &&
     ! grep "one strand" told' - $fast

@@ -4,8 +4,8 @@
 #     bench_torch.py network DEVICE SECONDS PASSES NAME,PRECISION,MODEL,BATCHES...
 #
 # limits   bytes copied per second (read and written), operations per second of a large product
-# network  for each job: answers to the batches that bench_network wrote, and training steps on them,
-#          from tokens in pinned memory to answers, or a loss, in the processor's. PASSES: forward,step
+# network  for each job: outputs for the batches of bench_network, and training steps on them,
+#          from tokens in pinned memory to outputs, or a loss, in host memory. PASSES: forward,step
 #          or one of them. SECONDS are for the rounds of one line, if 3 fit; one round if it takes 4
 #          times that alone
 # Ways:
@@ -16,10 +16,10 @@
 #            another one, by the inverse permutation, instead of index_select's own sum by atomics
 #   +compile   with torch.compile for a block
 #   +graph     the whole pass replayed as a CUDA graph; batches one by one, so only where there is one
-# bf16: activations and products in bf16 with copies of the weights made before (answers) or in the
+# bf16: activations and products in bf16 with copies of the weights made before (inference) or in the
 # step (fp32 masters), means, head and loss in fp32. Steps are fused AdamW's with a rate of zero. error
-# is the largest difference of the raw answers from those of `index` in fp32, over the largest answer;
-# the line `ours` has that of the answers in the file. A way that does not run has a dot and why.
+# is the largest difference of the raw outputs from those of `index` in fp32, over the largest output;
+# the line `ours` has that of the outputs in the file. A way that does not run has a dot and why.
 import json
 import math
 import os
@@ -129,7 +129,7 @@ class Batch:
         self.input = read(torch.float32, n_tok * channels).reshape(n_tok, channels) if channels \
             else read(torch.int32, n_tok)
         self.target = read(torch.float32, n_rec * n_target).reshape(n_rec, n_target)
-        self.answer = read(torch.float32, n_output).reshape(n_rec, -1)
+        self.output = read(torch.float32, n_output).reshape(n_rec, -1)
         if pin:
             self.input = self.input.pin_memory()
 
@@ -226,8 +226,8 @@ class Network:
         inverse[index] = torch.arange(len(index), device=self.device)
         return index.int(), inverse.int(), self.track
 
-    def answer(self, weights, data, i):
-        """Raw answers to batch i; weights in the precision of products."""
+    def output(self, weights, data, i):
+        """Raw outputs of batch i; weights in the precision of products."""
         batch, w = self.batches[i], weights
         if data.dtype == torch.int32:
             x = nn.functional.embedding(data, w["embedding.weight"])
@@ -258,7 +258,7 @@ class Network:
 
         def run():
             with torch.inference_mode():
-                return [self.answer(weights, b.input.to(self.device, non_blocking=True), i).cpu()
+                return [self.output(weights, b.input.to(self.device, non_blocking=True), i).cpu()
                         for i, b in enumerate(self.batches)]
         return run
 
@@ -270,7 +270,7 @@ class Network:
         return torch.optim.AdamW(self.weights.values(), lr=0.0, fused=cuda, capturable=cuda)
 
     def learn(self, data, i):
-        loss = self.loss(self.answer(self.cast(), data, i), i)
+        loss = self.loss(self.output(self.cast(), data, i), i)
         loss.backward()
         return loss.detach()
 
@@ -308,7 +308,7 @@ class Network:
         weights = self.cast()
 
         def work(data):
-            return self.answer(weights, data, 0)
+            return self.output(weights, data, 0)
         with torch.no_grad():
             run = self.graphed(work)
         return lambda: [run()]
@@ -348,10 +348,10 @@ def ways_of(batches, device):
     return ways
 
 
-def worst(answers, reference):
-    """Largest difference over the largest answer."""
+def worst(outputs, reference):
+    """Largest difference over the largest output."""
     most = max(r.abs().max().item() for r in reference)
-    return max((a.float() - r).abs().max().item() for a, r in zip(answers, reference)) / most
+    return max((a.float() - r).abs().max().item() for a, r in zip(outputs, reference)) / most
 
 
 def reason(error):
@@ -383,7 +383,7 @@ def one_job(job, kinds, device, seconds):
         print(f"{name}\t{precision}\t{way}\t{kind}\t{n_tok}\t{rest}", flush=True)
 
     reference = Network(tensors, batches, "index", "fp32", device).forward_pass()()
-    ours = f"{worst([b.answer for b in batches], reference):.2g}"
+    ours = f"{worst([b.output for b in batches], reference):.2g}"
     line("ours", "forward", f".\t.\t.\t.\t{ours}\t.\t.")
     for kind in kinds:
         for way in ways_of(batches, device):

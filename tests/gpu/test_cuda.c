@@ -381,7 +381,7 @@ static void one_model(const toy *t, const int64_t *len)
     cs_batch *x = toy_batch(a->model, len, count(len), 3);
     float *got = toy_outputs(a, x), *want = toy_outputs(b, x);
 
-    check_same(t, "answers", got, want, cs_session_output_len(b, x), 1e-9);
+    check_same(t, "predictions", got, want, cs_session_output_len(b, x), 1e-9);
     double loss = toy_train(a, x, CS_KEEP_ALL);
     check_near(loss, toy_train(b, x, CS_KEEP_ALL), 1e-5 * (1 + fabs(loss)));
     cs_real *da = toy_slab(a->model, a->model->ps.grad);
@@ -426,7 +426,7 @@ static void one_network_bf16(const toy *t)
     for (int no_fused = 0; no_fused < 2; no_fused++) {
         a->cx.no_fused = no_fused;
         float *got = toy_outputs(a, x);
-        check_same(t, "answers in bf16", got, want, cs_session_output_len(b, x), 1e-4);
+        check_same(t, "predictions in bf16", got, want, cs_session_output_len(b, x), 1e-4);
         free(got);
         if (!t->training)
             continue;

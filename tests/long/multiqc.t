@@ -31,7 +31,7 @@ T 'and of eval' sh -c '
     got=$(awk -F "\t" "NR == 1 { for (k = 1; k <= NF; k++) if (\$k == \"accuracy\") a = k }
         \$1 == \"own: record\" { print \$a }" page/multiqc_data/multiqc_chordseq_eval.txt)
     awk -v a="$want" -v b="$got" "BEGIN { exit !(a > 0 && a - b < 1e-5 && b - a < 1e-5) }"'
-T 'every part of it' sh -c 'for p in classes reasons confidence judged length reliability; do
+T 'every part of it' sh -c 'for p in classes reasons confidence evaluated length reliability; do
     grep -q "id=\"chordseq-$p" page/multiqc_report.html || { echo "no $p"; exit 1; }; done'
 with chromium T 'a browser draws its plots' sh -c '. "$srcdir/tests/long/tools.sh"
     rendered "$PWD/page/multiqc_report.html" dom && [ "$(grep -o "class=\"main-svg\"" dom | wc -l)" -ge 5 ] &&

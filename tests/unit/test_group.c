@@ -381,7 +381,7 @@ static void disagreement_is_told_to_both(void **state)
     const pid_t three = start(spec(1, 3, port, 20));
 
     assert_int_equal(join(spec(0, 2, port, 20), why), CS_EIO);
-    assert_string_equal(why, "rank 0 was told of another number of ranks than another rank (rank 1 "
+    assert_string_equal(why, "ranks disagree on the number of ranks (rank 1 "
                         "of 3, and rank 0 of 2)");
     assert_int_equal(status_of(three), CS_EIO);
 }

@@ -73,7 +73,7 @@ static const cs_opt options[] = {
       "block without training, because all sequences were shorter, passes its input unchanged.",
       0, 0, init_names },
     { CS_OPT_FLAG, 0, "reversible", offsetof(struct config, reversible), NULL, NULL,
-      "two coupled halves: training memory does not grow with the number of blocks",
+      "reversible blocks of two halves: training memory does not grow with their number",
       "The backward pass recomputes a block's input from its output, up to rounding. It is another "
       "function with as many weights: a trained model cannot be switched. The number of channels "
       "per track must be even, and there is no normalisation after the residual.",
@@ -296,7 +296,8 @@ static cs_mat chord_mean(cs_ctx *cx, const void *net, cs_seg seg, const int32_t 
 }
 
 /* In place, also when training: the backward pass restores x. */
-static void coupled_blocks(cs_ctx *cx, const struct chord *e, cs_seg seg, int32_t depth, cs_mat x)
+static void reversible_blocks(cs_ctx *cx, const struct chord *e, cs_seg seg, int32_t depth,
+                              cs_mat x)
 {
     cs_mat a = cs_columns(x, 0, e->part_width), b = cs_columns(x, e->part_width, e->part_width);
 
@@ -320,7 +321,7 @@ static cs_mat chord_forward(cs_ctx *cx, const void *net, cs_seg seg, cs_mat x)
     if (as_run(cx, e, depth, block, &q))
         return cs_chord_infer(cx, seg, &q);
     if (e->cfg.reversible) {
-        coupled_blocks(cx, e, seg, depth, x);
+        reversible_blocks(cx, e, seg, depth, x);
         return x;
     }
     return cs_stack(cx, run_block, e->block, sizeof e->block[0], depth, seg, x);

@@ -118,7 +118,7 @@ cs_input cs_staging_send(cs_session *s, int slot, const cs_input *in)
     there.each = (const int64_t *)(const void *)(device + n_off);
     there.tok = m->tok ? (const int32_t *)(const void *)(device + 2 * n_off) : NULL;
     there.x = m->tok ? NULL : (const float *)(const void *)(device + 2 * n_off);
-    there.staged = true;
+    there.on_device = true;
     return there;
 }
 

@@ -95,7 +95,7 @@ static cs_mat reals(cs_ctx *cx, const float *v, int64_t r, int32_t c)
 /* Host integers readable by the backend: the array itself, or a copy. */
 static const void *bytes(cs_ctx *cx, const cs_input *in, const void *p, size_t n_bytes)
 {
-    if (cx->be->is_host || in->staged)
+    if (cx->be->is_host || in->on_device)
         return p;
     cs_mat m = cs_scratch(cx, (int64_t)((n_bytes + sizeof(cs_real) - 1) / sizeof(cs_real)), 1);
     if (!cx->dry)
@@ -116,7 +116,7 @@ static const int32_t *tokens(cs_ctx *cx, const cs_input *in, int64_t n)
 static cs_mat values(cs_ctx *cx, const cs_input *in, int64_t n, int32_t n_channel)
 {
     cs_mat v = { NULL, n, n_channel, n_channel };
-    if (!in->staged)
+    if (!in->on_device)
         return reals(cx, in->x, n, n_channel);
     memcpy(&v.p, &in->x, sizeof v.p);      /* never written: an input has no gradient */
     return v;
@@ -194,7 +194,7 @@ cs_uploaded cs_upload(cs_session *s, const cs_input *in)
     const int64_t n_row = cs_model_parts(m) * in->n_tok;
     cs_uploaded up = { 0 };
 
-    if (in->staged)
+    if (in->on_device)
         up.each = cx->dry ? &some_number : in->each;
     up.seg = (cs_seg){ bytes(cx, in, in->off, (size_t)(in->n_seg + 1) * sizeof *in->off),
                        in->n_seg, in->n_tok, in->depth, NULL };

@@ -4,16 +4,16 @@
 
 #include "nn/exec/session_state.h"
 
-/* Host memory, or, `staged`, backend memory. Pointers are NULL in a dry run. */
+/* Host memory, or, `on_device`, backend memory. Pointers are NULL in a dry run. */
 typedef struct cs_input {
     const int32_t *tok;
     const float   *x, *target;   /* target, label: host memory always */
     const int32_t *label;
     const int64_t *off;
-    const int64_t *each;         /* 0, 1 ... n_seg; where staged */
+    const int64_t *each;         /* 0, 1 ... n_seg; where on_device */
     int64_t        n_tok;
     int32_t        n_seg, depth;
-    bool           staged;
+    bool           on_device;
     const cs_step_opt *train;    /* NULL: predict */
 } cs_input;
 

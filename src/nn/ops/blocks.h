@@ -11,7 +11,7 @@
  *
  * With cx->keep CS_KEEP_ALL the tape records everything. With k > 0 the inputs of at most k layers
  * are stored, the layers between are recomputed in the backward pass with the same dropout masks,
- * and gradients are equal bit for bit. If the backend has `narrow` (kernels/backend.h), in bf16,
+ * and gradients are equal bit for bit. If the backend has `to_bf16` (kernels/backend.h), in bf16,
  * the inputs are stored in bf16, and gradients are equal except for that rounding.
  *
  * layer    array of structs of `size` bytes, f's nets; outlives the pass. All layers use the same

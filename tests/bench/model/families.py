@@ -5,7 +5,7 @@ Usage: families.py GROUPS.tsv.xz FOLD FASTA... --out DIR [--lengths 500,1000] [-
                    [--seed 1]
 
 Writes DIR/LENGTH.fa with headers `>CLASS|N|RECORD class=CLASS`. GROUPS is what refdata/model/groups.py
-writes; FOLD is 0 to 4, or valid: the groups kept aside from the default model. Records that no file
+writes; FOLD is 0 to 4, or valid: the groups held out from the default model. Records that no file
 has are left out. Source classes take turns within a class, groups within a source class, and a record
 is drawn by its length, at most twice for each length that it has. A function of the arguments alone.
 """

@@ -64,7 +64,7 @@ def _by_class(doc, unit):
 
 
 def _histogram(counts):
-    """Per cent of the answers by probability, at the middle of each bin."""
+    """Per cent of predictions by probability, at the middle of each bin."""
     if (not isinstance(counts, list) or len(counts) != N_BINS
             or not all(isinstance(n, int) and n >= 0 for n in counts)):
         raise NotOurs(f"no {N_BINS} bins of probability in it")
@@ -145,9 +145,9 @@ def read_eval(text):
             raise NotOurs("a set without a name or a length in it")
         figures = {k: s[k] for k in OVERALL if isinstance(s.get(k), (int, float))}
         counted = "records" if "records" in s else "tokens"
-        figures["judged"] = _count(s, counted)
+        figures["evaluated"] = _count(s, counted)
         length = _middle(str(s["length"]))
-        if length is not None and "accuracy" in figures and figures["judged"] > 0:
+        if length is not None and "accuracy" in figures and figures["evaluated"] > 0:
             out["by_length"].setdefault(s["set"], {})[length] = 100.0 * figures["accuracy"]
         if length is not None and s["set"] == "record":
             continue

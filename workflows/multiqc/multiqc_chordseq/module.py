@@ -23,8 +23,8 @@ GENERAL = {
                     "format": "{:,.0f}", "suffix": " b", "scale": "Greys", "hidden": True},
 }
 
-JUDGED = {
-    "judged": {"title": "Judged", "description": "Records or tokens with a known answer",
+EVALUATED = {
+    "evaluated": {"title": "Evaluated", "description": "Records or tokens with a known truth",
                "min": 0, "format": "{:,.0f}", "scale": "Blues"},
     "accuracy": {"title": "Accuracy", "description": "Share of right calls", "min": 0, "max": 1,
                  "format": "{:.3f}", "scale": "YlGn"},
@@ -162,26 +162,26 @@ class MultiqcModule(BaseMultiqcModule):
                 "xlab": "Probability of the best class", "ylab": "Share of records",
                 "ymin": 0, "xmin": 0, "xmax": 1, "ysuffix": "%",
                 "data_labels": [{"name": "Calls", "ylab": "Share of calls"},
-                                {"name": "All answers", "ylab": "Share of answers"}]}),
+                                {"name": "All predictions", "ylab": "Share of predictions"}]}),
         )
 
-    # ---- what was judged -----------------------------------------------------------------------
+    # ---- evaluation -----------------------------------------------------------------------
 
     def add_evals(self):
         rows = {self.row_name(run, s, doc): figures for run, doc in self.evals.items()
                 for s, figures in doc["sets"].items()}
         seen = {k for figures in rows.values() for k in figures}
-        headers = {k: v for k, v in JUDGED.items() if k in seen}
+        headers = {k: v for k, v in EVALUATED.items() if k in seen}
         self.write_data_file(rows, "multiqc_chordseq_eval")
         whole = {run: next(iter(doc["sets"].values())) for run, doc in self.evals.items()
                  if doc["sets"]}
         self.general_stats_addcols(
             whole, {k: v for k, v in headers.items() if k in ("accuracy", "mcc", "ece", "mae")})
         self.add_section(
-            name="Judged",
-            anchor="chordseq-judged",
-            description="What `chordseq eval` says of answers whose truth is known.",
-            plot=table.plot(rows, headers, {"id": "chordseq_judged", "namespace": "chordseq",
+            name="Evaluated",
+            anchor="chordseq-evaluated",
+            description="Results of `chordseq eval` for predictions with a known truth.",
+            plot=table.plot(rows, headers, {"id": "chordseq_evaluated", "namespace": "chordseq",
                                             "title": "chordseq: Judged"}),
         )
         self.add_by_length()

@@ -35,7 +35,7 @@ def summary(**changes):
     return json.dumps(doc)
 
 
-def judged(**changes):
+def evaluated(**changes):
     one = {"set": "record", "length": "all", "records": 4, "accuracy": 0.75, "mcc": None,
            "reliability": [{"from": 0.9, "records": 3, "confidence": 0.95, "accuracy": 2 / 3}]}
     one.update(changes)
@@ -105,7 +105,7 @@ class Summary(unittest.TestCase):
                      summary(unclassified={"records": -1}), summary(classes=[{"records": 1}]),
                      summary(classes=[{"name": "a", "records": "1"}]),
                      summary(probabilities={"called": [1], "not_called": [1]}),
-                     summary(probabilities=3), doc_of(judged())):
+                     summary(probabilities=3), doc_of(evaluated())):
             with self.assertRaises(figures.NotOurs, msg=text[:60]):
                 figures.read_summary(text)
 
@@ -113,28 +113,28 @@ class Summary(unittest.TestCase):
 class Eval(unittest.TestCase):
     def test_sets(self):
         doc = figures.read_eval(doc_of(
-            judged(), judged(length="0-499", accuracy=0.5), judged(length="500-", accuracy=1),
-            judged(set="fragment", length="200", accuracy=0.25)))
+            evaluated(), evaluated(length="0-499", accuracy=0.5), evaluated(length="500-", accuracy=1),
+            evaluated(set="fragment", length="200", accuracy=0.25)))
         self.assertEqual(list(doc["sets"]), ["record", "pieces of 200"])
-        self.assertEqual(doc["sets"]["record"], {"judged": 4, "accuracy": 0.75})
+        self.assertEqual(doc["sets"]["record"], {"evaluated": 4, "accuracy": 0.75})
         self.assertEqual(doc["by_length"], {"record": {249.5: 50.0, 500.0: 100},
                                             "fragment": {200.0: 25.0}})
         self.assertAlmostEqual(doc["reliability"]["record"][0.95], 200 / 3)
 
     def test_tokens_and_values(self):
-        tokens = judged(set="token", tokens=7)
+        tokens = evaluated(set="token", tokens=7)
         del tokens["records"], tokens["reliability"]
-        self.assertEqual(figures.read_eval(doc_of(tokens))["sets"]["token"]["judged"], 7)
+        self.assertEqual(figures.read_eval(doc_of(tokens))["sets"]["token"]["evaluated"], 7)
         values = {"set": "record", "length": "all", "records": 3, "mse": 0.5, "mae": 0.1}
         self.assertEqual(figures.read_eval(doc_of(values))["sets"]["record"]["mae"], 0.1)
 
     def test_bins_without_records_are_left_out(self):
-        doc = figures.read_eval(doc_of(judged(), judged(length="0-499", records=0)))
+        doc = figures.read_eval(doc_of(evaluated(), evaluated(length="0-499", records=0)))
         self.assertEqual(doc["by_length"], {})
 
     def test_refused(self):
-        for text in ("", "{}", '{"chordseq": "1"}', doc_of({}), doc_of(judged(records=-1)),
-                     doc_of(judged(reliability=[{}])), doc_of(judged(reliability=3)), summary()):
+        for text in ("", "{}", '{"chordseq": "1"}', doc_of({}), doc_of(evaluated(records=-1)),
+                     doc_of(evaluated(reliability=[{}])), doc_of(evaluated(reliability=3)), summary()):
             with self.assertRaises(figures.NotOurs, msg=text[:60]):
                 figures.read_eval(text)
 

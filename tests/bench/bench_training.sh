@@ -1,7 +1,7 @@
 #!/bin/sh
-# learn.sh - does each encoder learn? One table: temporal order at 512, and genera from gene pieces.
+# bench_training.sh - train every encoder on two tasks. One table: temporal order at 512, and genera from gene pieces.
 #
-#   tests/bench/learn.sh [OPTIONS]       from the build folder (make learn)
+#   tests/bench/bench_training.sh [OPTIONS]       from the build folder (make bench-training)
 #
 #   --seed N            of data, weights and order (default 1)
 #   --encoders LIST     rows of the table below, with commas (default: all)
@@ -12,7 +12,7 @@
 #   --quick             a tenth of the data: to see that it runs
 #   --jobs N            trainings side by side, each on one thread (default: processors)
 #   --work DIR          data, models and rows; rows that are there are not made again
-#                       (default: learn.SEED)
+#                       (default: training.SEED)
 #   -o FILE             the table (default: standard output)
 #
 # order   `chordseq simulate temporal-order`: training records of 64, 128, 256 and 512 positions in
@@ -52,8 +52,8 @@ while [ $# -gt 0 ]; do
     case $1 in
     --quick) scale=1; shift; continue ;;
     --seed | --encoders | --tasks | --epochs | --minutes | --jobs | --work | -o)
-        [ $# -gt 1 ] || { echo "learn: $1 takes a value" >&2; exit 2; } ;;
-    *) echo "learn: unknown option '$1'; the head of $0 lists them" >&2; exit 2 ;;
+        [ $# -gt 1 ] || { echo "bench_training: $1 takes a value" >&2; exit 2; } ;;
+    *) echo "bench_training: unknown option '$1'; the head of $0 lists them" >&2; exit 2 ;;
     esac
     case $1 in
     --seed) seed=$2 ;; --encoders) names=$2 ;; --tasks) tasks=$2 ;; --epochs) epochs=$2 ;;
@@ -61,7 +61,7 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
-work=${work:-learn.$seed}
+work=${work:-training.$seed}
 mkdir -p "$work"
 all=$(echo "$encoders" | sed -n 's/^\([^|]*\)|.*/\1/p')
 names=${names:-$(echo "$all" | paste -s -d , -)}
@@ -119,8 +119,8 @@ genus_data()
 
 figure() { awk -F '\t' -v what="$1" '$1 == "record" && $2 == "all" && $4 == what { print $5 }' "$2"; }
 
-# teach OPTIONS...: $run.model from $run.train and $run.split, with the row's encoder
-teach()
+# train_part OPTIONS...: $run.model from $run.train and $run.split, with the row's encoder
+train_part()
 {
     # Word splitting is meant; it is also why the work folder's name must have no blanks.
     # shellcheck disable=SC2086
@@ -129,22 +129,22 @@ teach()
         --split "$work/$task.split" --max-time $((60 * minutes)) "$@" >> "$run.log" 2>&1
 }
 
-learn_order()
+train_order()
 {
     set -- --head.pool cls --samples-per-epoch 4000 --length-power 0 --class-balance 0 \
         --schedule constant --warmup 100 --stop-at 0.995
-    teach "$@" --epochs 60 --lr "$rate" --metrics "$run.tsv" -o "$run.model" $resume || return 1
+    train_part "$@" --epochs 60 --lr "$rate" --metrics "$run.tsv" -o "$run.model" $resume || return 1
     end=$(ending)
     rm -f "$run".2.*
-    [ "$end" != learnt ] || return 0
-    teach "$@" --epochs 8 --lr "$(awk "BEGIN { print $rate / 10 }")" --init "$run.model" \
+    [ "$end" != reached ] || return 0
+    train_part "$@" --epochs 8 --lr "$(awk "BEGIN { print $rate / 10 }")" --init "$run.model" \
         --metrics "$run.2.tsv" -o "$run.2.model"
 }
 
-learn_genus()
+train_genus()
 {
     [ "$name" != 3-mers ] || epochs=8
-    teach --tokenizer.k 3 --label-key genus --epochs "$epochs" --lr "$rate" \
+    train_part --tokenizer.k 3 --label-key genus --epochs "$epochs" --lr "$rate" \
         --metrics "$run.tsv" -o "$run.model" $resume || return 1
     end=$(ending)
 }
@@ -155,7 +155,7 @@ ending()
     if tail -n 1 "$run.log" | grep -q paused; then
         echo time
     elif [ "$task" = order ]; then
-        awk -F '\t' 'END { print ($8 >= 0.995 ? "learnt" : "epochs") }' "$run.tsv"
+        awk -F '\t' 'END { print ($8 >= 0.995 ? "reached" : "epochs") }' "$run.tsv"
     else
         echo epochs
     fi
@@ -172,18 +172,18 @@ train()
     options=$(echo "$line" | cut -d '|' -f 3-)
     resume=
     [ ! -e "$run.model.ckpt" ] || resume=--resume
-    if "learn_$task"; then
-        judge
+    if "train_$task"; then
+        evaluate
     else
         printf '%s\t%s\t.\t.\t.\t.\t.\t.\tfailed\n' "$task" "$name" > "$run.row"
     fi
 )
 
-# The best balanced accuracy on the validation that a metrics table tells.
+# The best balanced accuracy on the validation of a metrics table.
 best() { awk -F '\t' 'NR > 1 && $8 + 0 > b { b = $8 } END { print b + 0 }' "$1"; }
 
 # The row: the better model on the validation, with the steps and seconds of both parts.
-judge()
+evaluate()
 {
     labels= model=$run.model last=
     [ "$task" = order ] || labels='--label-key genus'
@@ -210,13 +210,13 @@ todo=
 for task in $(echo "$tasks" | tr , ' '); do
     case $task in
     order) order_data ;;
-    genus) [ -e "$genus" ] || { echo "learn: '$genus' is not there" >&2; exit 1; }
+    genus) [ -e "$genus" ] || { echo "bench_training: '$genus' is not there" >&2; exit 1; }
            genus_data ;;
-    *) echo "learn: there is no task '$task'; there are order and genus" >&2; exit 2 ;;
+    *) echo "bench_training: there is no task '$task'; there are order and genus" >&2; exit 2 ;;
     esac
     for name in $(echo "$names" | tr , ' '); do
         echo "$all" | grep -qxF -- "$name" ||
-            { echo "learn: there is no row '$name'" >&2; exit 2; }
+            { echo "bench_training: there is no row '$name'" >&2; exit 2; }
         [ "$task:$name" = order:3-mers ] || todo="$todo $task:$name"
     done
 done
