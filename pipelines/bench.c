@@ -28,7 +28,6 @@ static struct bench_args own;
 static cs_memory_args memory;
 static cs_compute_args compute;
 static cs_device_args device;
-static cs_log_args logs;
 
 #define BENCH(field) .off = offsetof(struct bench_args, field)
 
@@ -62,17 +61,13 @@ static const cs_opt bench_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void bench_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { bench_table, &own, NULL }, { cs_memory_table, &memory, NULL },
-        { cs_compute_table, &compute, NULL },
-        { cs_device_table, &device, NULL },
-        { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
-    };
+static cs_strlist topics;          /* to be measured */
 
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset bench_tables[] = {
+    { bench_table, &own, NULL }, { cs_memory_table, &memory, NULL },
+    { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
+    { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 /* Measurements of one pass at one length. */
 struct point {
@@ -478,16 +473,13 @@ out:
     return rc;
 }
 
-static int bench_run(int argc, char **argv)
+static int bench_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
-    cs_strlist what = { NULL, 0 };
     struct job j = { 0 };
 
-    bench_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &what, &logs));
-    if (what.n != 1 || strcmp(what.v[0], "encoders") != 0) {
+    (void)call;
+    if (topics.n != 1 || strcmp(topics.v[0], "encoders") != 0) {
         rc = cs_fail(CS_EUSAGE, "give what to measure: encoders");
         goto out;
     }
@@ -501,8 +493,6 @@ out:
     cs_backend_close(j.be);
     free(j.tok_cfg);
     free(j.head_cfg);
-    free(what.v);
-    cs_opt_release(set);
     return rc;
 }
 
@@ -511,6 +501,7 @@ const cs_command cs_cmd_bench = {
     .summary = "time and memory of every encoder by the length of a sequence",
     .usage = "[OPTIONS] encoders",
     .words = "encoders",
-    .options = bench_options,
+    .tables = bench_tables,
+    .operands = &topics,
     .run = bench_run,
 };

@@ -3,30 +3,21 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "infer/args.h"
-#include "infer/policy.h"
-#include "infer/stream.h"
 #include "infer/taxa.h"
 #include "io/class_counts.h"
 #include "pipelines/command.h"
 #include "run/journal.h"
 #include "run/outputs.h"
-#include "run/shard.h"
+#include "run/records.h"
 #include "train/evaluate.h"
 
-enum { PATH_BYTES = 4096 };
 
 /* State of a run besides its stream. */
 struct job {
-    cs_backend  *be;
-    cs_model    *model;
-    char         model_path[PATH_BYTES];
-    cs_policy    policy;
-    cs_sources   src;
+    cs_records   run;
     cs_outputs  *out;
     cs_journal  *journal;        /* of --resume, or NULL */
     double       saved_s;        /* when it was written last */
-    cs_shard    *shard;          /* of --shard, or NULL */
     cs_class_counts    *counts;         /* for its manifest, or NULL */
     cs_output_info info;
     const char **label;
@@ -35,29 +26,18 @@ struct job {
     char        *about, *line;
 };
 
-static cs_input_args input;
-static cs_pair_args pairs;
-static cs_model_args model;
-static cs_policy_args policy;
+static cs_record_args from;
 static cs_call_args calls;
 static cs_output_args outputs;
-static cs_compute_args compute;
-static cs_device_args device;
-static cs_stream_args stream;
-static cs_shard_args shards;
-static cs_log_args logs;
 
 static void classify_options(cs_optset *set)
 {
     const cs_optset before[] = {
-        { cs_input_table, &input, NULL },     { cs_pair_table, &pairs, NULL },
-        { cs_model_table, &model, NULL },     { cs_policy_table, &policy, NULL },
-        { cs_call_table, &calls, NULL },
+        { cs_input_table, &from.input, NULL }, { cs_pair_table, &from.pairs, NULL },
+        CS_RECORD_MODEL_TABLES(from), { cs_call_table, &calls, NULL },
     };
     const cs_optset after[] = {
-        { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
-        { cs_stream_table, &stream, NULL },   { cs_shard_table, &shards, NULL },
-        { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
+        CS_RECORD_RUN_TABLES(from), { cs_log_table, &cs_command_logs, NULL },
     };
 
     memcpy(set, before, sizeof before);
@@ -176,7 +156,7 @@ static int record_of_shard(void *job, const cs_record *r, const cs_prediction *a
     CS_TRY(cs_outputs_record(j->out, r, a));
     if (j->counts)
         cs_class_counts_add(j->counts, &j->info, r, a);
-    rc = cs_shard_written(j->shard);
+    rc = cs_shard_written(j->run.shard);
 out:
     return rc;
 }
@@ -188,7 +168,7 @@ static json_t *counts_json(const struct job *j)
     const cs_taxonomy *t = j->taxonomy;
     char *tree = t ? cs_taxonomy_text(t) : NULL;
 
-    for (int32_t i = 0; i < j->model->n_label; i++) {
+    for (int32_t i = 0; i < j->run.model->n_label; i++) {
         const cs_taxon *v = t ? &t->node[t->of_class[i]] : NULL;
         json_array_append_new(label, json_pack("{s:s, s:I, s:s}", "name", j->label[i], "taxid",
                                                v ? (json_int_t)v->taxid : 0, "rank",
@@ -206,121 +186,108 @@ static int begin_shard(struct job *j, cs_stream *s)
 {
     int rc = CS_OK;
 
-    if (!j->shard)
+    if (!j->run.shard)
         return CS_OK;
-    CS_TRY(cs_shard_read(j->shard, s));
+    CS_TRY(cs_shard_read(j->run.shard, s));
     s->sink = record_of_shard;
     s->arg = j;
-    CS_TRY(cs_shard_add_outputs(j->shard, j->out));
-    if (cs_shard_wants(j->shard))
+    CS_TRY(cs_shard_add_outputs(j->run.shard, j->out));
+    if (cs_shard_wants(j->run.shard))
         rc = cs_class_counts_new(&j->info, &j->counts);
 out:
     return rc;
 }
 
 /* Classify from the inputs to the outputs, and close these. */
-static int classify(struct job *j, const cs_split *split, const cs_about *about)
+static int classify(struct job *j, const cs_about *about)
 {
     int rc = CS_OK;
     char counts[512];
     cs_stream_stat stat;
-    cs_stream s = cs_stream_of(&j->src, j->model, &j->policy, &stream, split);
+    cs_stream s = cs_records_stream(&j->run, &from, cs_outputs_record, j->out);
 
-    s.sink = cs_outputs_record;
-    s.arg = j->out;
     CS_TRY(begin_shard(j, &s));
     CS_TRY(j->journal ? classify_and_save(j, &s, &stat) : cs_stream_run(&s, &stat));
     const bool none = cs_outputs_first(j->out)->n_record == 0;
     count_reasons(cs_outputs_first(j->out), j->journal ? cs_journal_records(j->journal) : 0,
-                  &j->policy, counts, sizeof counts);
-    CS_TRY(cs_shard_end(j->shard));
+                  &j->run.policy, counts, sizeof counts);
+    CS_TRY(cs_shard_end(j->run.shard));
     warn_of_doubt(cs_outputs_first(j->out));
     rc = cs_outputs_close(j->out);
     j->out = NULL;
     CS_TRY(rc);
-    if (cs_shard_wants(j->shard))
-        CS_TRY(cs_shard_close(j->shard, about, counts_json(j)));
+    if (cs_shard_wants(j->run.shard))
+        CS_TRY(cs_shard_close(j->run.shard, about, counts_json(j)));
     if (none)
-        cs_shard_warn_empty(j->shard);
+        cs_shard_warn_empty(j->run.shard);
     cs_stream_summary("classified", counts, &stat);
 out:
     return rc;
 }
 
-static int classify_open_outputs(struct job *j, const cs_about *about, const cs_split *split)
+static int classify_open_outputs(struct job *j, const cs_about *about)
 {
     int rc = CS_OK;
-    const cs_model *m = j->model;
+    const cs_model *m = j->run.model;
     const void *header = NULL;
 
     j->label = cs_xcalloc((size_t)m->n_label + 1, sizeof *j->label);
     for (int32_t i = 0; i < m->n_label; i++)
         j->label[i] = m->label[i].name;
     if (m->head->is_class)
-        CS_TRY(cs_taxa_of(m, j->model_path, &j->taxonomy));
+        CS_TRY(cs_taxa_of(m, j->run.model_path, &j->taxonomy));
     if (m->head->is_class && cs_policy_taxa(&calls, m)) {
         CS_TRY(cs_taxa_tree(j->taxonomy, &j->tree));
-        j->policy.tree = &j->tree;
+        j->run.policy.tree = &j->tree;
     }
     if (cs_outputs_want_native(&outputs))
-        CS_TRY(cs_inputs_header(j->src.in, &header));
+        CS_TRY(cs_inputs_header(j->run.src.in, &header));
     j->about = cs_about_text(about);
     j->line = cs_about_line(about);
     if (cs_outputs_resumed(&outputs))
-        CS_TRY(cs_journal_open(cs_outputs_resumed(&outputs), j->about, &input.file,
-                               input.reference, &j->journal));
+        CS_TRY(cs_journal_open(cs_outputs_resumed(&outputs), j->about, &from.input.file,
+                               from.input.reference, &j->journal));
     j->info = (cs_output_info){
         .label = j->label, .n_label = m->n_label, .is_class = m->head->is_class,
         .is_labels = m->head->is_labels,
-        .model_sum = m->sum, .taxonomy = j->taxonomy, .taxa = j->policy.tree != NULL,
+        .model_sum = m->sum, .taxonomy = j->taxonomy, .taxa = j->run.policy.tree != NULL,
         .about = j->about,
-        .command_line = j->line, .header = header, .reference = input.reference,
-        .threads = split->inflate, .from = j->journal ? cs_journal_outputs(j->journal) : NULL,
+        .command_line = j->line, .header = header, .reference = from.input.reference,
+        .threads = j->run.split.inflate, .from = j->journal ? cs_journal_outputs(j->journal) : NULL,
     };
     rc = cs_outputs_open(&outputs, &j->info, &j->out);
 out:
     return rc;
 }
 
-static int classify_prepare(struct job *j, const cs_split *split, cs_about *about)
+static int classify_prepare(struct job *j, cs_about *about)
 {
     int rc = CS_OK;
-    cs_input_opt how;
 
-    CS_TRY(cs_shard_new(&shards, &j->shard));
-    if (j->shard && outputs.resume)
+    if (from.shard.shard && outputs.resume)
         return cs_fail(CS_EUSAGE, "--resume is incompatible with --shard; rerun an interrupted "
                        "shard");
-    CS_TRY(cs_args_reading(&input, split->inflate, &how));
-    how.keep_native = cs_outputs_want_native(&outputs);
-    CS_TRY(cs_model_open(model.model, &device, split->work, &j->be, &j->model));
-    CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
-    CS_TRY(cs_evaluate_per_record(j->model));
-    CS_TRY(cs_policy_init(&j->policy, &policy, &calls, j->model));
-    CS_TRY(cs_outputs_check(&outputs, j->model, cs_policy_taxa(&calls, j->model)));
-    how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
-    CS_TRY(cs_sources_open(&input, &pairs, &how, &j->src));
-    about->model = j->model;
-    CS_TRY(classify_open_outputs(j, about, split));
+    CS_TRY(cs_records_load(&j->run, &from));
+    j->run.how.keep_native = cs_outputs_want_native(&outputs);
+    CS_TRY(cs_evaluate_per_record(j->run.model));
+    CS_TRY(cs_outputs_check(&outputs, j->run.model, cs_policy_taxa(&calls, j->run.model)));
+    CS_TRY(cs_records_open(&j->run, &from, &calls));
+    about->model = j->run.model;
+    CS_TRY(classify_open_outputs(j, about));
 out:
     return rc;
 }
 
-static int classify_run(int argc, char **argv)
+static int classify_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
-    struct job j = { .be = NULL };
+    struct job j = { .out = NULL };
+    cs_about about = cs_call_about(call, &from.input.file, NULL, j.run.model_path);
 
-    classify_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
-    const cs_split split = cs_args_split(&compute);
-    cs_about about = { "classify", argc, argv, set, &input.file, NULL, j.model_path };
-    CS_TRY(classify_prepare(&j, &split, &about));
-    CS_TRY(classify(&j, &split, &about));
+    CS_TRY(classify_prepare(&j, &about));
+    CS_TRY(classify(&j, &about));
 out:
     cs_outputs_discard(j.out);
-    cs_shard_free(j.shard);
     cs_class_counts_free(j.counts);
     cs_journal_free(j.journal);
     free(j.label);
@@ -328,11 +295,7 @@ out:
     free(j.line);
     cs_taxonomy_free(j.taxonomy);
     cs_taxa_tree_release(&j.tree);
-    cs_sources_close(&j.src);
-    cs_model_free(j.model);
-    cs_backend_close(j.be);
-    cs_args_release(&input);
-    cs_opt_release(set);
+    cs_records_close(&j.run, &from);
     return rc;
 }
 
@@ -341,5 +304,6 @@ const cs_command cs_cmd_classify = {
     .summary = "classify sequences",
     .usage = "[OPTIONS] [FILE...]",
     .options = classify_options,
+    .operands = &from.input.file,
     .run = classify_run,
 };

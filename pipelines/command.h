@@ -2,23 +2,46 @@
 #ifndef CS_PIPELINES_COMMAND_H
 #define CS_PIPELINES_COMMAND_H
 
-#include "base/opt.h"
+#include "infer/args.h"
+#include "run/outputs.h"
+
+/* A parsed command line: argv[0] is the command's name, `set` holds the tables. */
+typedef struct cs_call { int argc; char **argv; const cs_optset *set; } cs_call;
 
 typedef struct cs_command {
     const char *name;            /* "classify" */
     const char *summary;         /* one line for `chordseq help` */
     const char *usage;           /* synopsis after the name: "[OPTIONS] [FILE...]" */
     const char *words;           /* blank-separated choices of the first operand; or NULL */
-    /* Fills `set` (space for CS_MAX_OPTSET rows, ends with {0}) with this command's option tables.
-     * Called for parsing, --help and --man-options, so they cannot disagree. */
+    const cs_optset *tables;     /* option tables, ends with {0}; NULL: options() fills them in */
+    /* Fills `set` (space for CS_MAX_OPTSET rows, zeroed) with all tables, for --help and the
+     * manual. */
     void      (*options)(cs_optset *set);
+    /* Before parsing: fills `set` with the tables selected by argv. NULL: all tables */
+    int       (*select)(cs_optset *set, int argc, char **argv);
     /* For --help: keeps in `set` the tables selected by argv, and returns a note on the others.
      * NULL: all are shown */
     const char *(*filter)(cs_optset *set, int argc, char **argv);
-    /* argv[0] is the command's name. Returns CS_OK or an error with a message. */
-    int       (*run)(int argc, char **argv);
+    cs_strlist *operands;        /* receives the operands; NULL: none are accepted */
+    /* Returns CS_OK or an error with a message. */
+    int       (*run)(const cs_call *call);
+    void      (*release)(void);  /* last, also after an error: frees what select() made; or NULL */
 } cs_command;
 
-enum { CS_MAX_OPTSET = 64 };
+/** cs_call_about - a command line with its inputs and model, for outputs; model may be NULL */
+static inline cs_about cs_call_about(const cs_call *call, const cs_strlist *input,
+                                     const cs_model *model, const char *model_path)
+{
+    return (cs_about){ call->argv[0], call->argc, call->argv, call->set, input, model, model_path };
+}
+
+extern cs_log_args cs_command_logs;        /* of cs_log_table, in the tables of every command */
+
+/** cs_command_tables - all option tables of a command */
+void cs_command_tables(const cs_command *cmd, cs_optset set[CS_MAX_OPTSET]);
+
+/** cs_command_run - parse argv, run the command, free lists and operands. CS_OK, or an error with a
+ * message */
+int cs_command_run(const cs_command *cmd, int argc, char **argv) CS_MUST_CHECK;
 
 #endif

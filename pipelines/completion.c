@@ -7,14 +7,11 @@
 #include "pipelines/command.h"
 #include "registry.h"
 
-static cs_log_args logs;
+static cs_strlist shells;        /* the one to print for */
 
-static void completion_options(cs_optset *set)
-{
-    const cs_optset all[] = { { cs_log_table, &logs, NULL }, { NULL, NULL, NULL } };
-
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset completion_tables[] = {
+    { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 enum { NAME_BYTES = 128 };
 
@@ -29,7 +26,7 @@ static int each_option(cs_outfile *f, const cs_command *cmd, visit v)
     cs_optset set[CS_MAX_OPTSET] = { { 0 } };
     struct word w = { .cmd = cmd };
 
-    cmd->options(set);
+    cs_command_tables(cmd, set);
     for (const cs_optset *s = set; s->opt; s++) {
         for (const cs_opt *o = s->opt; o->type != CS_OPT_END; o++) {
             if (o->type == CS_OPT_GROUP)
@@ -263,27 +260,22 @@ static bool is_known(const char *shell)
     return strcmp(shell, "bash") == 0 || strcmp(shell, "zsh") == 0 || strcmp(shell, "fish") == 0;
 }
 
-static int completion_run(int argc, char **argv)
+static int completion_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
-    cs_strlist shell = { NULL, 0 };
     cs_outfile *f = NULL;
 
-    completion_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &shell, &logs));
-    if (shell.n != 1 || !is_known(shell.v[0])) {
+    (void)call;
+    if (shells.n != 1 || !is_known(shells.v[0])) {
         rc = cs_fail(CS_EUSAGE, "give one shell: bash, zsh or fish");
         goto out;
     }
     CS_TRY(cs_outfile_open("-", &f));
-    CS_TRY(write_for(f, shell.v[0]));
+    CS_TRY(write_for(f, shells.v[0]));
     rc = cs_outfile_close(f);
     f = NULL;
 out:
     cs_outfile_discard(f);
-    free(shell.v);
-    cs_opt_release(set);
     return rc;
 }
 
@@ -292,6 +284,7 @@ const cs_command cs_cmd_completion = {
     .summary = "print shell completions",
     .usage = "[OPTIONS] bash|zsh|fish",
     .words = "bash zsh fish",
-    .options = completion_options,
+    .tables = completion_tables,
+    .operands = &shells,
     .run = completion_run,
 };

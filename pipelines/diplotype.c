@@ -18,7 +18,6 @@ struct diplotype_args {
 
 static struct diplotype_args own;
 static cs_compute_args compute;
-static cs_log_args logs;
 
 static const char *const absents[] = { "reference", "unknown", NULL };
 
@@ -77,15 +76,10 @@ static const cs_opt diplotype_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void diplotype_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { diplotype_table, &own, NULL }, { cs_compute_table, &compute, NULL },
-        { cs_log_table, &logs, NULL },   { NULL, NULL, NULL },
-    };
-
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset diplotype_tables[] = {
+    { diplotype_table, &own, NULL }, { cs_compute_table, &compute, NULL },
+    { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
@@ -171,15 +165,13 @@ out:
     return rc;
 }
 
-static int diplotype_run(int argc, char **argv)
+static int diplotype_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
     cs_diplotext text = { 0 };
     cs_diplo_source s = { .text = &text };
 
-    diplotype_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &own.file, &logs));
+    (void)call;
     CS_TRY(diplotype_check_options());
     s.path = own.file.v[0];
     s.threads = cs_args_split(&compute).inflate;
@@ -188,7 +180,6 @@ out:
     cs_outfile_discard(text.f);
     cs_regions_free(s.regions);
     cs_reference_free(s.ref);
-    cs_opt_release(set);
     return rc;
 }
 
@@ -196,6 +187,7 @@ const cs_command cs_cmd_diplotype = {
     .name = "diplotype",
     .summary = "convert reads or genotypes to diplotype symbols",
     .usage = "[OPTIONS] -f REFERENCE FILE",
-    .options = diplotype_options,
+    .tables = diplotype_tables,
+    .operands = &own.file,
     .run = diplotype_run,
 };

@@ -1,16 +1,12 @@
 /* embed.c - a vector per record: `chordseq embed`. */
 #include <string.h>
 
-#include "infer/args.h"
-#include "infer/policy.h"
-#include "infer/stream.h"
 #include "io/writer.h"
 #include "pipelines/command.h"
 #include "registry.h"
 #include "run/outputs.h"
-#include "run/shard.h"
+#include "run/records.h"
 
-enum { PATH_BYTES = 4096 };
 enum { FORMAT_AUTO, FORMAT_NPY, FORMAT_NPZ, FORMAT_TSV };
 static const char *const formats[] = { "auto", "npy", "npz", "tsv", NULL };
 static const char *const vectors[] = { "pooled", "hidden", NULL };
@@ -20,12 +16,7 @@ struct embed_args { const char *output, *names; int format, vector; };
 /* Two outputs: vectors, and with NPY the names of its rows. */
 enum { N_OUT = 2 };
 struct job {
-    cs_backend  *be;
-    cs_model    *model;
-    char         model_path[PATH_BYTES];
-    cs_policy    policy;
-    cs_sources   src;
-    cs_shard    *shard;          /* of --shard, or NULL */
+    cs_records   run;
     cs_output   *out[N_OUT];
     char        *names;
     char       (*column)[16];    /* [width] */
@@ -34,15 +25,7 @@ struct job {
 };
 
 static struct embed_args own;
-static cs_input_args input;
-static cs_pair_args pairs;
-static cs_model_args model;
-static cs_policy_args policy;
-static cs_compute_args compute;
-static cs_device_args device;
-static cs_stream_args stream;
-static cs_shard_args shards;
-static cs_log_args logs;
+static cs_record_args from;
 
 static const cs_opt embed_table[] = {
     { .type = CS_OPT_GROUP, .name = "Output" },
@@ -69,19 +52,11 @@ static const cs_opt embed_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void embed_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { cs_input_table, &input, NULL },     { cs_pair_table, &pairs, NULL },
-        { cs_model_table, &model, NULL },     { cs_policy_table, &policy, NULL },
-        { embed_table, &own, NULL },          { cs_compute_table, &compute, NULL },
-        { cs_device_table, &device, NULL },
-        { cs_stream_table, &stream, NULL },   { cs_shard_table, &shards, NULL },
-        { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
-    };
-
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset embed_tables[] = {
+    { cs_input_table, &from.input, NULL }, { cs_pair_table, &from.pairs, NULL },
+    CS_RECORD_MODEL_TABLES(from), { embed_table, &own, NULL },
+    CS_RECORD_RUN_TABLES(from), { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 /* The output's format by its name. */
 static int choose_format(void)
@@ -171,7 +146,7 @@ static int sink(void *job, const cs_record *r, const cs_prediction *a)
     for (int i = 0; rc == CS_OK && i < N_OUT && j->out[i]; i++)
         rc = cs_output_record(j->out[i], r, a);
     rc = cs_outputs_explain(rc, n_out(j));
-    return rc == CS_OK ? cs_shard_written(j->shard) : rc;
+    return rc == CS_OK ? cs_shard_written(j->run.shard) : rc;
 }
 
 /* Complete both, then rename both. */
@@ -195,82 +170,65 @@ static int begin_shard(struct job *j, cs_stream *s)
     static const char *const option[N_OUT] = { "output", "names" };
     int rc = CS_OK;
 
-    CS_TRY(cs_shard_read(j->shard, s));
-    for (int i = 0; cs_shard_wants(j->shard) && i < n_out(j); i++) {
+    CS_TRY(cs_shard_read(j->run.shard, s));
+    for (int i = 0; cs_shard_wants(j->run.shard) && i < n_out(j); i++) {
         CS_TRY(cs_output_begin(j->out[i]));
-        CS_TRY(cs_shard_add_file(j->shard, option[i], j->out[i]->path, j->out[i]->file));
+        CS_TRY(cs_shard_add_file(j->run.shard, option[i], j->out[i]->path, j->out[i]->file));
     }
 out:
     return rc;
 }
 
-static int embed(struct job *j, const cs_split *split, const cs_about *about)
+static int embed(struct job *j, const cs_about *about)
 {
     int rc = CS_OK;
     char counts[128];
     cs_stream_stat stat;
-    cs_stream s = cs_stream_of(&j->src, j->model, &j->policy, &stream, split);
+    cs_stream s = cs_records_stream(&j->run, &from, sink, j);
 
-    s.sink = sink;
-    s.arg = j;
     CS_TRY(begin_shard(j, &s));
     CS_TRY(cs_stream_run(&s, &stat));
     (void)snprintf(counts, sizeof counts, "%llu with a vector of %d",
                    (unsigned long long)j->out[0]->n_reason[CS_REASON_NONE], (int)j->width);
-    CS_TRY(cs_shard_end(j->shard));
+    CS_TRY(cs_shard_end(j->run.shard));
     CS_TRY(close_outputs(j));
-    CS_TRY(cs_shard_close(j->shard, about, json_pack("{s:i}", "columns", (int)j->width)));
+    CS_TRY(cs_shard_close(j->run.shard, about, json_pack("{s:i}", "columns", (int)j->width)));
     if (stat.n_record == 0)
-        cs_shard_warn_empty(j->shard);
+        cs_shard_warn_empty(j->run.shard);
     cs_stream_summary("embedded", counts, &stat);
 out:
     return rc;
 }
 
-static int embed_prepare(struct job *j, const cs_split *split)
+static int embed_prepare(struct job *j)
 {
     int rc = CS_OK;
-    cs_input_opt how;
 
-    CS_TRY(cs_shard_new(&shards, &j->shard));
-    CS_TRY(cs_model_open(model.model, &device, split->work, &j->be, &j->model));
-    CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
-    policy.output = own.vector == 1 ? CS_HEAD_HIDDEN : CS_HEAD_POOLED;
-    CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
-    j->width = (int32_t)cs_model_output_len(j->model, policy.output, 1);
-    CS_TRY(cs_args_reading(&input, split->inflate, &how));
-    how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
-    CS_TRY(cs_sources_open(&input, &pairs, &how, &j->src));
+    CS_TRY(cs_records_load(&j->run, &from));
+    from.policy.output = own.vector == 1 ? CS_HEAD_HIDDEN : CS_HEAD_POOLED;
+    CS_TRY(cs_records_open(&j->run, &from, NULL));
+    j->width = (int32_t)cs_model_output_len(j->run.model, from.policy.output, 1);
     CS_TRY(embed_open_outputs(j));
 out:
     return rc;
 }
 
-static int embed_run(int argc, char **argv)
+static int embed_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
-    struct job j = { .be = NULL };
+    struct job j = { .names = NULL };
 
-    embed_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     CS_TRY(embed_check_options(&j));
-    const cs_split split = cs_args_split(&compute);
-    CS_TRY(embed_prepare(&j, &split));
-    CS_TRY(embed(&j, &split, &(cs_about){ "embed", argc, argv, set, &input.file, j.model,
-                                          j.model_path }));
+    CS_TRY(embed_prepare(&j));
+    const cs_about about = cs_call_about(call, &from.input.file, j.run.model, j.run.model_path);
+    CS_TRY(embed(&j, &about));
 out:
-    cs_shard_free(j.shard);
     for (int i = 0; i < N_OUT; i++)
         cs_output_discard(j.out[i]);
     free(j.names);
     free(j.column);
     free(j.label);
-    cs_sources_close(&j.src);
-    cs_model_free(j.model);
-    cs_backend_close(j.be);
-    cs_args_release(&input);
-    cs_opt_release(set);
+    cs_records_close(&j.run, &from);
     return rc;
 }
 
@@ -278,6 +236,7 @@ const cs_command cs_cmd_embed = {
     .name = "embed",
     .summary = "compute a vector for each sequence",
     .usage = "[OPTIONS] -o FILE [FILE...]",
-    .options = embed_options,
+    .tables = embed_tables,
+    .operands = &from.input.file,
     .run = embed_run,
 };

@@ -30,7 +30,6 @@ static cs_model_args model;
 static cs_policy_args policy;
 static cs_compute_args compute;
 static cs_device_args device;
-static cs_log_args logs;
 
 #define EVAL(field) .off = offsetof(struct eval_args, field)
 
@@ -78,19 +77,12 @@ static const cs_opt eval_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void eval_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { cs_input_table, &input, NULL },     { cs_label_table, &label, NULL },
-        { cs_model_table, &model, NULL },     { cs_policy_table, &policy, NULL },
-        { eval_table, &own, NULL },           { cs_compute_table, &compute, NULL },
-        { cs_device_table, &device, NULL },
-        { cs_log_table, &logs, NULL },
-        { NULL, NULL, NULL },
-    };
-
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset eval_tables[] = {
+    { cs_input_table, &input, NULL }, { cs_label_table, &label, NULL },
+    { cs_model_table, &model, NULL }, { cs_policy_table, &policy, NULL },
+    { eval_table, &own, NULL }, { cs_compute_table, &compute, NULL },
+    { cs_device_table, &device, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 /* One set of predictions per length of pieces, and the first for whole records. */
 struct job {
@@ -354,15 +346,12 @@ static void eval_release(struct job *j)
     cs_backend_close(j->be);
 }
 
-static int eval_run(int argc, char **argv)
+static int eval_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
     struct job j = { 0 };
-    char *command = cs_about_line(&(cs_about){ .argc = argc, .argv = argv });
+    char *command = cs_about_line(&(cs_about){ .argc = call->argc, .argv = call->argv });
 
-    eval_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
     CS_TRY(eval_prepare(&j));
     CS_TRY(evaluate_all(&j));
     cs_provenance_log(j.model->training);
@@ -371,7 +360,6 @@ out:
     eval_release(&j);
     free(command);
     cs_args_release(&input);
-    cs_opt_release(set);
     return rc;
 }
 
@@ -379,6 +367,7 @@ const cs_command cs_cmd_eval = {
     .name = "eval",
     .summary = "evaluate a model on labelled sequences",
     .usage = "[OPTIONS] [FILE...]",
-    .options = eval_options,
+    .tables = eval_tables,
+    .operands = &input.file,
     .run = eval_run,
 };

@@ -31,7 +31,6 @@ static struct explain_args own;
 static cs_model_args model;
 static cs_compute_args compute;
 static cs_device_args device;
-static cs_log_args logs;
 
 #define OWN(field) .off = offsetof(struct explain_args, field)
 
@@ -82,16 +81,11 @@ static const cs_opt explain_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void explain_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { explain_table, &own, NULL },        { cs_model_table, &model, NULL },
-        { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
-        { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
-    };
-
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset explain_tables[] = {
+    { explain_table, &own, NULL }, { cs_model_table, &model, NULL },
+    { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
+    { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 /* One region. */
 struct job {
@@ -542,14 +536,12 @@ out:
     return rc;
 }
 
-static int explain_run(int argc, char **argv)
+static int explain_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
     struct job j = { .be = NULL };
 
-    explain_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &own.region, &logs));
+    (void)call;
     CS_TRY(explain_check_options());
     CS_TRY(open_model(&j));
     CS_TRY(cs_reference_open(own.reference, &j.ref));
@@ -569,7 +561,6 @@ out:
     cs_session_free(j.session);
     cs_model_free(j.model);
     cs_backend_close(j.be);
-    cs_opt_release(set);
     return rc;
 }
 
@@ -577,6 +568,7 @@ const cs_command cs_cmd_explain = {
     .name = "explain",
     .summary = "attribute a prediction to the bases of a sequence",
     .usage = "[OPTIONS] -f FASTA REGION...",
-    .options = explain_options,
+    .tables = explain_tables,
+    .operands = &own.region,
     .run = explain_run,
 };

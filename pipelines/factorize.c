@@ -23,7 +23,6 @@ struct factorize_args {
 };
 
 static struct factorize_args own;
-static cs_log_args logs;
 
 static const cs_opt factorize_table[] = {
     { .type = CS_OPT_GROUP, .name = "Input" },
@@ -61,14 +60,9 @@ static const cs_opt factorize_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void factorize_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { factorize_table, &own, NULL }, { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
-    };
-
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset factorize_tables[] = {
+    { factorize_table, &own, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 static int read_matrix(cs_npy *a)
 {
@@ -275,15 +269,13 @@ out:
     return rc;
 }
 
-static int factorize_run(int argc, char **argv)
+static int factorize_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
     cs_npy a = { .v = NULL };
     cs_backend *be = NULL;
 
-    factorize_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, NULL, &logs));
+    (void)call;
     if (own.plot)
         CS_TRY(cs_matrix_plot_check(own.plot));
     CS_TRY(check_places());
@@ -293,7 +285,6 @@ static int factorize_run(int argc, char **argv)
 out:
     free(a.v);
     cs_backend_close(be);
-    cs_opt_release(set);
     return rc;
 }
 
@@ -301,6 +292,6 @@ const cs_command cs_cmd_factorize = {
     .name = "factorize",
     .summary = "factorize a matrix into sparse factors",
     .usage = "[OPTIONS] -i FILE",
-    .options = factorize_options,
+    .tables = factorize_tables,
     .run = factorize_run,
 };

@@ -25,7 +25,6 @@ static struct merge_args {
     const char *path[MAX_KIND];  /* NULL: not wanted */
     cs_strlist  file;
 } own;
-static cs_log_args logs;
 
 #define OWN(kind) .off = offsetof(struct merge_args, path) + (kind) * sizeof(const char *)
 
@@ -88,7 +87,7 @@ static void merge_options(cs_optset *set)
 {
     const cs_optset all[] = {
         { merge_table, &own, NULL }, { classify_table, &own, NULL },
-        { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
+        { cs_log_table, &cs_command_logs, NULL }, { NULL, NULL, NULL },
     };
 
     list_kinds();
@@ -204,7 +203,7 @@ static json_t *whole_options(const struct job *j, const cs_command *command)
     json_t *all = json_object();
     const json_t *of_shard = json_object_get(run_of(j), "options");
 
-    command->options(set);
+    cs_command_tables(command, set);
     for (const cs_optset *s = set; s->opt; s++)
         for (const cs_opt *o = s->opt; o->type != CS_OPT_END; o++) {
             const int k = o->type == CS_OPT_GROUP ? -1 : kind_of(o->name);
@@ -345,16 +344,11 @@ out:
     return rc;
 }
 
-static int merge_run(int argc, char **argv)
+static int merge_run(const cs_call *call)
 {
-    int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
     struct job *j = cs_xcalloc(1, sizeof *j);
+    const int rc = merge(j, call->argc, call->argv);
 
-    merge_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &own.file, &logs));
-    rc = merge(j, argc, argv);
-out:
     for (int k = 0; k < n_kind; k++) {
         cs_output_discard(j->counted[k]);
         cs_outfile_discard(j->joined[k]);
@@ -367,9 +361,6 @@ out:
     free(j->about);
     free(j->line);
     free(j);
-    free(own.file.v);
-    own.file = (cs_strlist){ NULL, 0 };      /* operands have no default */
-    cs_opt_release(set);
     return rc;
 }
 
@@ -378,5 +369,6 @@ const cs_command cs_cmd_merge = {
     .summary = "merge the outputs of shards",
     .usage = "[OPTIONS] MANIFEST...",
     .options = merge_options,
+    .operands = &own.file,
     .run = merge_run,
 };

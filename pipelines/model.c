@@ -27,7 +27,6 @@ static cs_lookup_args lookup;
 static cs_calibrate_args calibration;
 static cs_input_args input;
 static cs_label_args labels;
-static cs_log_args logs;
 
 static const cs_opt model_table[] = {
     { .type = CS_OPT_GROUP, .name = "Export" },
@@ -54,18 +53,14 @@ static const cs_opt model_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void model_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { model_table, &own, NULL },        { cs_taxa_table, &taxa, NULL },
-        { cs_low_rank_table, &low_rank, NULL },     { cs_input_table, &input, NULL },
-        { cs_label_table, &labels, NULL },       { cs_lookup_table, &lookup, NULL },
-        { cs_calibrate_table, &calibration, NULL },
-        { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
-    };
+static cs_strlist words;          /* action and files */
 
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset model_tables[] = {
+    { model_table, &own, NULL }, { cs_taxa_table, &taxa, NULL },
+    { cs_low_rank_table, &low_rank, NULL }, { cs_input_table, &input, NULL },
+    { cs_label_table, &labels, NULL }, { cs_lookup_table, &lookup, NULL },
+    { cs_calibrate_table, &calibration, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 /* ---- show ------------------------------------------------------------------------------------ */
 
@@ -484,32 +479,27 @@ static int add_paths(const cs_strlist *word)
     return rc == CS_OK && word->n > 2 ? cs_paths_add_output(word->v[2]) : rc;
 }
 
-static int model_run(int argc, char **argv)
+static int model_run(const cs_call *call)
 {
     int rc = CS_OK;
     char path[PATH_BYTES];
-    cs_optset set[CS_MAX_OPTSET];
-    cs_strlist word = { NULL, 0 };
     cs_backend *be = NULL;
     cs_model *m = NULL;
 
-    model_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &word, &logs));
-    CS_TRY(check_words(&word));
-    CS_TRY(name_model(&word, path, sizeof path));
-    CS_TRY(add_paths(&word));
+    (void)call;
+    CS_TRY(check_words(&words));
+    CS_TRY(name_model(&words, path, sizeof path));
+    CS_TRY(add_paths(&words));
     CS_TRY(cs_backend_open("cpu", 1, &be));
-    if (strcmp(word.v[0], "import") == 0)
-        CS_TRY(cs_model_import(word.v[1], own.alphabet, be, &m));
+    if (strcmp(words.v[0], "import") == 0)
+        CS_TRY(cs_model_import(words.v[1], own.alphabet, be, &m));
     else
-        CS_TRY(cs_model_load(word.v[1], be, false, &m));
-    CS_TRY(act(&word, m));
+        CS_TRY(cs_model_load(words.v[1], be, false, &m));
+    CS_TRY(act(&words, m));
 out:
     cs_model_free(m);
     cs_backend_close(be);
-    free(word.v);
     cs_args_release(&input);
-    cs_opt_release(set);
     return rc;
 }
 
@@ -518,6 +508,7 @@ const cs_command cs_cmd_model = {
     .summary = "show, verify, label, mark, calibrate, factorize, export and import models",
     .usage = "[OPTIONS] ACTION [FILE] [TO]",
     .words = "show verify factorize export import label checked lookup calibrate",
-    .options = model_options,
+    .tables = model_tables,
+    .operands = &words,
     .run = model_run,
 };

@@ -4,25 +4,16 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "infer/args.h"
-#include "infer/policy.h"
-#include "infer/stream.h"
 #include "pipelines/command.h"
-#include "run/shard.h"
+#include "run/records.h"
 
-enum { PATH_BYTES = 4096 };
 enum { FORMAT_BED, FORMAT_TSV, FORMAT_BEDGRAPH };
 static const char *const formats[] = { "bed", "tsv", "bedgraph", NULL };
 
 struct predict_args { const char *output, *class_name; int format; };
 
 struct job {
-    cs_backend *be;
-    cs_model   *model;
-    char        model_path[PATH_BYTES];
-    cs_policy   policy;
-    cs_sources  src;
-    cs_shard   *shard;           /* of --shard, or NULL */
+    cs_records  run;
     cs_outfile *out;
     int32_t     shown;           /* class of bedgraph */
     int64_t     n_reason[CS_N_REASON];
@@ -34,14 +25,7 @@ struct job {
 };
 
 static struct predict_args own;
-static cs_input_args input;
-static cs_model_args model;
-static cs_policy_args policy;
-static cs_compute_args compute;
-static cs_device_args device;
-static cs_stream_args stream;
-static cs_shard_args shards;
-static cs_log_args logs;
+static cs_record_args from;
 
 static const cs_opt predict_table[] = {
     { .type = CS_OPT_GROUP, .name = "Output" },
@@ -58,26 +42,19 @@ static const cs_opt predict_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void predict_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { cs_input_table, &input, NULL },     { cs_model_table, &model, NULL },
-        { cs_policy_table, &policy, NULL },   { predict_table, &own, NULL },
-        { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
-        { cs_stream_table, &stream, NULL },   { cs_shard_table, &shards, NULL },
-        { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
-    };
-
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset predict_tables[] = {
+    { cs_input_table, &from.input, NULL }, CS_RECORD_MODEL_TABLES(from),
+    { predict_table, &own, NULL }, CS_RECORD_RUN_TABLES(from),
+    { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 /* ---- one record ------------------------------------------------------------------------------ */
 
 /* Tokenise again: a token's bases may depend on it, and tokenising is cheap against the network. */
 static int find_cells(struct job *j, const cs_record *r, int64_t n)
 {
-    const cs_tokenizer *t = j->model->tok;
-    const void *state = j->model->tok_state;
+    const cs_tokenizer *t = j->run.model->tok;
+    const void *state = j->run.model->tok_state;
     const cs_segment *s = &r->seg[0];
 
     if (cs_grow((void **)&j->id, &j->n_id, (size_t)t->bound(state, s->n_base),
@@ -104,7 +81,7 @@ static int32_t best(const float *p, int32_t n)
  * as the score, and that probability itself. */
 static int put_runs(struct job *j, const char *name, const float *p, int64_t n)
 {
-    const int32_t k = j->model->n_label;
+    const int32_t k = j->run.model->n_label;
     int rc = CS_OK;
 
     for (int64_t i = 0, end; i < n; i = end) {
@@ -115,7 +92,7 @@ static int put_runs(struct job *j, const char *name, const float *p, int64_t n)
         const double mean = sum / (double)(j->cell[end] - j->cell[i]);
         CS_TRY(cs_outfile_printf(j->out, "%s\t%lld\t%lld\t%s\t%d\t.\t%.6f\n", name,
                                  (long long)j->cell[i], (long long)j->cell[end],
-                                 j->model->label[c].name, (int)(1000 * mean + 0.5), mean));
+                                 j->run.model->label[c].name, (int)(1000 * mean + 0.5), mean));
     }
 out:
     return rc;
@@ -123,11 +100,11 @@ out:
 
 static int put_base(struct job *j, const char *name, int64_t at, const float *p)
 {
-    const int32_t k = j->model->n_label;
+    const int32_t k = j->run.model->n_label;
     int rc = CS_OK;
 
     CS_TRY(cs_outfile_printf(j->out, "%s\t%lld\t%s", name, (long long)at,
-                             j->model->label[best(p, k)].name));
+                             j->run.model->label[best(p, k)].name));
     for (int32_t c = 0; c < k; c++)
         CS_TRY(cs_outfile_printf(j->out, "\t%.6f", (double)p[c]));
     rc = cs_outfile_printf(j->out, "\n");
@@ -141,14 +118,14 @@ static int put_bases(struct job *j, const char *name, const float *p, int64_t n)
 
     for (int64_t i = 0; i < n; i++)
         for (int64_t at = j->cell[i]; at < j->cell[i + 1]; at++)
-            CS_TRY(put_base(j, name, at, p + i * j->model->n_label));
+            CS_TRY(put_base(j, name, at, p + i * j->run.model->n_label));
 out:
     return rc;
 }
 
 static int put_graph(struct job *j, const char *name, const float *p, int64_t n)
 {
-    const int32_t k = j->model->n_label;
+    const int32_t k = j->run.model->n_label;
     int rc = CS_OK;
 
     for (int64_t i = 0; i < n; i++)
@@ -165,8 +142,8 @@ static int put_header(struct job *j)
     if (own.format != FORMAT_TSV)
         return CS_OK;
     CS_TRY(cs_outfile_printf(j->out, "record\tposition\tclass"));
-    for (int32_t c = 0; c < j->model->n_label; c++)
-        CS_TRY(cs_outfile_printf(j->out, "\t%s", j->model->label[c].name));
+    for (int32_t c = 0; c < j->run.model->n_label; c++)
+        CS_TRY(cs_outfile_printf(j->out, "\t%s", j->run.model->label[c].name));
     rc = cs_outfile_printf(j->out, "\n");
 out:
     return rc;
@@ -174,7 +151,7 @@ out:
 
 static int put_record(struct job *j, const cs_record *r, const cs_prediction *a)
 {
-    const int64_t n = a->n / j->model->n_label;
+    const int64_t n = a->n / j->run.model->n_label;
     const int rc = find_cells(j, r, n);
 
     if (rc != CS_OK)
@@ -191,7 +168,7 @@ static int sink(void *job, const cs_record *r, const cs_prediction *a)
     const int rc = a->reason ? CS_OK : put_record(j, r, a);
 
     j->n_reason[a->reason]++;
-    return rc == CS_OK ? cs_shard_written(j->shard) : rc;
+    return rc == CS_OK ? cs_shard_written(j->run.shard) : rc;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -204,27 +181,21 @@ static int find_shown(struct job *j)
                    : CS_OK;
     if (own.format != FORMAT_BEDGRAPH)
         return cs_fail(CS_EUSAGE, "--class needs --format bedgraph");
-    return cs_model_label_of(j->model, own.class_name, &j->shown);
+    return cs_model_label_of(j->run.model, own.class_name, &j->shown);
 }
 
-static int predict_prepare(struct job *j, const cs_split *split)
+static int predict_prepare(struct job *j)
 {
     int rc = CS_OK;
-    cs_input_opt how;
 
-    CS_TRY(cs_shard_new(&shards, &j->shard));
-    CS_TRY(cs_model_open(model.model, &device, split->work, &j->be, &j->model));
-    CS_TRY(cs_model_find_default(model.model, j->model_path, sizeof j->model_path));
-    if (!j->model->head->per_token) {
+    CS_TRY(cs_records_load(&j->run, &from));
+    if (!j->run.model->head->per_token) {
         rc = cs_fail(CS_EMODEL, "the model predicts per sequence, not per token; see 'chordseq "
                      "classify'");
         goto out;
     }
     CS_TRY(find_shown(j));
-    CS_TRY(cs_policy_init(&j->policy, &policy, NULL, j->model));
-    CS_TRY(cs_args_reading(&input, split->inflate, &how));
-    how.alphabet = cs_tokenizer_alphabet(j->model->tok, j->model->tok_state);
-    CS_TRY(cs_sources_open(&input, &(cs_pair_args){ .interleaved = 0 }, &how, &j->src));
+    CS_TRY(cs_records_open(&j->run, &from, NULL));
     rc = cs_outfile_open_as(own.output, NULL, own.format == FORMAT_TSV ? CS_OUT_TABLE : CS_OUT_TEXT,
                             &j->out);
 out:
@@ -239,26 +210,24 @@ static void log_reasons(const struct job *j)
                     cs_reason_name((cs_reason)r));
 }
 
-static int predict(struct job *j, const cs_split *split, const cs_about *about)
+static int predict(struct job *j, const cs_about *about)
 {
     int rc = CS_OK;
     char counts[64];
     cs_stream_stat stat;
-    cs_stream s = cs_stream_of(&j->src, j->model, &j->policy, &stream, split);
+    cs_stream s = cs_records_stream(&j->run, &from, sink, j);
 
-    s.sink = sink;
-    s.arg = j;
     CS_TRY(put_header(j));
-    CS_TRY(cs_shard_read(j->shard, &s));
-    CS_TRY(cs_shard_add_file(j->shard, "output", own.output, j->out));
+    CS_TRY(cs_shard_read(j->run.shard, &s));
+    CS_TRY(cs_shard_add_file(j->run.shard, "output", own.output, j->out));
     CS_TRY(cs_stream_run(&s, &stat));
-    CS_TRY(cs_shard_end(j->shard));
+    CS_TRY(cs_shard_end(j->run.shard));
     rc = cs_outfile_close(j->out);
     j->out = NULL;
     CS_TRY(rc);
-    CS_TRY(cs_shard_close(j->shard, about, NULL));
+    CS_TRY(cs_shard_close(j->run.shard, about, NULL));
     if (stat.n_record == 0)
-        cs_shard_warn_empty(j->shard);
+        cs_shard_warn_empty(j->run.shard);
     log_reasons(j);
     (void)snprintf(counts, sizeof counts, "%lld predictions",
                    (long long)j->n_reason[CS_REASON_NONE]);
@@ -270,31 +239,22 @@ out:
 static void predict_release(struct job *j)
 {
     cs_outfile_discard(j->out);
-    cs_shard_free(j->shard);
-    cs_sources_close(&j->src);
-    cs_model_free(j->model);
-    cs_backend_close(j->be);
+    cs_records_close(&j->run, &from);
     free(j->id);
     free(j->work);
     free(j->cell);
 }
 
-static int predict_run(int argc, char **argv)
+static int predict_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
-    struct job j = { .be = NULL };
+    struct job j = { .out = NULL };
 
-    predict_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
-    const cs_split split = cs_args_split(&compute);
-    CS_TRY(predict_prepare(&j, &split));
-    CS_TRY(predict(&j, &split, &(cs_about){ "predict", argc, argv, set, &input.file, j.model,
-                                            j.model_path }));
+    CS_TRY(predict_prepare(&j));
+    const cs_about about = cs_call_about(call, &from.input.file, j.run.model, j.run.model_path);
+    CS_TRY(predict(&j, &about));
 out:
     predict_release(&j);
-    cs_args_release(&input);
-    cs_opt_release(set);
     return rc;
 }
 
@@ -302,6 +262,7 @@ const cs_command cs_cmd_predict = {
     .name = "predict",
     .summary = "classify every base",
     .usage = "[OPTIONS] [FILE...]",
-    .options = predict_options,
+    .tables = predict_tables,
+    .operands = &from.input.file,
     .run = predict_run,
 };

@@ -34,7 +34,6 @@ static cs_memory_args memory;
 static cs_components components = { .fixed_head = "token" };
 static cs_compute_args compute;
 static cs_device_args device;
-static cs_log_args logs;
 
 enum { DECODER_LINEAR, DECODER_LIGHT };
 static const char *const decoder_names[] = { "linear", "light", NULL };
@@ -103,22 +102,16 @@ static const cs_opt mask_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void common_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { corpus_table, &corpus, NULL }, { mask_table, &mask, NULL },
-        { cs_train_table, &training, NULL }, { cs_run_table, &own, NULL },
-        { cs_memory_table, &memory, NULL },
-        { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
-        { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
-    };
-
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset common_tables[] = {
+    { corpus_table, &corpus, NULL }, { mask_table, &mask, NULL },
+    { cs_train_table, &training, NULL }, { cs_run_table, &own, NULL },
+    { cs_memory_table, &memory, NULL }, { cs_compute_table, &compute, NULL },
+    { cs_device_table, &device, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 static void pretrain_options(cs_optset *set)
 {
-    common_options(set);
+    memcpy(set, common_tables, sizeof common_tables);
     cs_components_list(&components, set, CS_MAX_OPTSET);
 }
 
@@ -407,23 +400,28 @@ static void pretrain_release(struct job *j)
     free(j->checkpoint);
 }
 
-static int pretrain_run(int argc, char **argv)
+static int pretrain_select(cs_optset *set, int argc, char **argv)
+{
+    memcpy(set, common_tables, sizeof common_tables);
+    return cs_components_find(&components, argc, argv, NULL, set, CS_MAX_OPTSET);
+}
+
+static void release_components(void)
+{
+    cs_components_release(&components);
+}
+
+static int pretrain_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET] = { { 0 } };
     struct job j = { 0 };
 
-    common_options(set);
-    CS_TRY(cs_components_find(&components, argc, argv, NULL, set, CS_MAX_OPTSET));
-    CS_TRY(cs_args_parse(set, argc, argv, &corpus.file, &logs));
     CS_TRY(pretrain_check_options());
-    CS_TRY(pretrain_prepare(&j, set, argc, argv));
+    CS_TRY(pretrain_prepare(&j, call->set, call->argc, call->argv));
     CS_TRY(pretrain(&j));
 out:
     cs_group_finalize(j.group, rc);
     pretrain_release(&j);
-    cs_opt_release(set);
-    cs_components_release(&components);
     return rc;
 }
 
@@ -432,6 +430,9 @@ const cs_command cs_cmd_pretrain = {
     .summary = "pretrain a model on unlabelled genomes",
     .usage = "[OPTIONS] -o MODEL FASTA...",
     .options = pretrain_options,
+    .select = pretrain_select,
     .filter = cs_components_filter,
+    .operands = &corpus.file,
     .run = pretrain_run,
+    .release = release_components,
 };

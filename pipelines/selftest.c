@@ -32,7 +32,6 @@ struct selftest_args { const char *vectors, *model; };
 
 static struct selftest_args own;
 static cs_compute_args compute;
-static cs_log_args logs;
 
 #define OWN(field) .off = offsetof(struct selftest_args, field)
 
@@ -45,15 +44,10 @@ static const cs_opt selftest_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void selftest_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { selftest_table, &own, NULL }, { cs_compute_table, &compute, NULL },
-        { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
-    };
-
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset selftest_tables[] = {
+    { selftest_table, &own, NULL }, { cs_compute_table, &compute, NULL },
+    { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 struct job {
     char            folder[PATH_BYTES], model[PATH_BYTES];
@@ -387,14 +381,12 @@ out:
     return rc;
 }
 
-static int selftest_run(int argc, char **argv)
+static int selftest_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
     struct job j = { .predictions = NULL };
 
-    selftest_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, NULL, &logs));
+    (void)call;
     j.n_thread = cs_args_split(&compute).work;
     CS_TRY(selftest_prepare(&j));
     CS_TRY(test_all(&j));
@@ -406,7 +398,6 @@ out:
     cs_safetensors_close(j.predictions);
     free(j.token);
     free(j.length);
-    cs_opt_release(set);
     return rc;
 }
 
@@ -414,6 +405,6 @@ const cs_command cs_cmd_selftest = {
     .name = "selftest",
     .summary = "check this machine against reference results",
     .usage = "[OPTIONS]",
-    .options = selftest_options,
+    .tables = selftest_tables,
     .run = selftest_run,
 };

@@ -17,7 +17,6 @@ struct simulate_args {
 
 static struct simulate_args own;
 static cs_cohort_args cohort;
-static cs_log_args logs;
 
 /* The minimum length and the parameters of the log-normal distribution are the paper's. */
 enum { MIN_LEN = 32, STREAM_LENGTH = 131, STREAM_VALUE = 132, STREAM_PLACE = 133,
@@ -47,15 +46,12 @@ static const cs_opt simulate_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void simulate_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { simulate_table, &own, NULL }, { cs_cohort_table, &cohort, NULL },
-        { cs_log_table, &logs, NULL }, { NULL, NULL, NULL },
-    };
+static cs_strlist names;          /* of the task */
 
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset simulate_tables[] = {
+    { simulate_table, &own, NULL }, { cs_cohort_table, &cohort, NULL },
+    { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 /* Redrawn, not clamped: clamping would accumulate records at both ends. 0: no length fits. */
 static int64_t draw_length(uint64_t key)
@@ -266,18 +262,14 @@ out:
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int simulate_run(int argc, char **argv)
+static int simulate_run(const cs_call *call)
 {
+    (void)call;
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
-    cs_strlist name = { NULL, 0 };
-
-    simulate_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &name, &logs));
-    const struct task *task = find_task(&name);
-    const bool is_cohort = name.n == 1 && strcmp(name.v[0], "cohort") == 0;
+    const struct task *task = find_task(&names);
+    const bool is_cohort = names.n == 1 && strcmp(names.v[0], "cohort") == 0;
     if (task != NULL || is_cohort)
-        CS_TRY(simulate_check_options(name.v[0]));
+        CS_TRY(simulate_check_options(names.v[0]));
     if (task != NULL)
         rc = write_task(task);
     else if (is_cohort)
@@ -285,8 +277,6 @@ static int simulate_run(int argc, char **argv)
     else
         rc = cs_fail(CS_EUSAGE, "give one task to simulate: adding, xor, temporal-order, cohort");
 out:
-    free(name.v);
-    cs_opt_release(set);
     return rc;
 }
 
@@ -295,6 +285,7 @@ const cs_command cs_cmd_simulate = {
     .summary = "generate a synthetic task",
     .usage = "[OPTIONS] TASK",
     .words = "adding xor temporal-order cohort",
-    .options = simulate_options,
+    .tables = simulate_tables,
+    .operands = &names,
     .run = simulate_run,
 };

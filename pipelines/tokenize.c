@@ -25,7 +25,6 @@ struct tokenize_args {
 static struct tokenize_args own;
 static cs_input_args input;
 static cs_compute_args compute;
-static cs_log_args logs;
 
 static const char *const formats[] = { "pieces", "ids", NULL };
 static const char *const alphabets[] = { "bases", "diplotypes", NULL };
@@ -71,16 +70,10 @@ static const cs_opt tokenize_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void tokenize_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { cs_input_table, &input, NULL },     { tokenize_table, &own, NULL },
-        { cs_compute_table, &compute, NULL }, { cs_log_table, &logs, NULL },
-        { NULL, NULL, NULL },
-    };
-
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset tokenize_tables[] = {
+    { cs_input_table, &input, NULL }, { tokenize_table, &own, NULL },
+    { cs_compute_table, &compute, NULL }, { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 /* ---- what encodes ---------------------------------------------------------------------------- */
 
@@ -384,13 +377,11 @@ out:
     return rc;
 }
 
-static int tokenize_run(int argc, char **argv)
+static int tokenize_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
 
-    tokenize_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &input.file, &logs));
+    (void)call;
     if (own.train != NULL && strcmp(own.train, "bpe") != 0) {
         rc = cs_fail(CS_EUSAGE, "'%s' cannot be trained; supported: bpe", own.train);
         goto out;
@@ -405,7 +396,6 @@ static int tokenize_run(int argc, char **argv)
     rc = own.train != NULL ? train(&split) : tokenize(&split);
 out:
     cs_args_release(&input);
-    cs_opt_release(set);
     return rc;
 }
 
@@ -413,6 +403,7 @@ const cs_command cs_cmd_tokenize = {
     .name = "tokenize",
     .summary = "tokenize sequences, or train a vocabulary",
     .usage = "[OPTIONS] [FILE...]",
-    .options = tokenize_options,
+    .tables = tokenize_tables,
+    .operands = &input.file,
     .run = tokenize_run,
 };

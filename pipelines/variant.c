@@ -31,7 +31,6 @@ static cs_compute_args compute;
 static cs_device_args device;
 static cs_stream_args stream;
 static cs_shard_args shards;
-static cs_log_args logs;
 
 #define OWN(field) .off = offsetof(struct variant_args, field)
 
@@ -108,17 +107,12 @@ static const cs_opt variant_table[] = {
     { .type = CS_OPT_END }
 };
 
-static void variant_options(cs_optset *set)
-{
-    const cs_optset all[] = {
-        { variant_table, &own, NULL },        { cs_model_table, &model, NULL },
-        { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
-        { cs_stream_table, &stream, NULL },   { cs_shard_table, &shards, NULL },
-        { cs_log_table, &logs, NULL },        { NULL, NULL, NULL },
-    };
-
-    memcpy(set, all, sizeof all);
-}
+static const cs_optset variant_tables[] = {
+    { variant_table, &own, NULL }, { cs_model_table, &model, NULL },
+    { cs_compute_table, &compute, NULL }, { cs_device_table, &device, NULL },
+    { cs_stream_table, &stream, NULL }, { cs_shard_table, &shards, NULL },
+    { cs_log_table, &cs_command_logs, NULL }, { 0 }
+};
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
@@ -455,22 +449,18 @@ static void variant_release(struct job *j)
     cs_backend_close(j->be);
 }
 
-static int variant_run(int argc, char **argv)
+static int variant_run(const cs_call *call)
 {
     int rc = CS_OK;
-    cs_optset set[CS_MAX_OPTSET];
     struct job j = { .be = NULL };
 
-    variant_options(set);
-    CS_TRY(cs_args_parse(set, argc, argv, &own.file, &logs));
     CS_TRY(variant_check_options());
     const cs_split split = cs_args_split(&compute);
-    CS_TRY(variant_prepare(&j, &split, argc, argv));
-    CS_TRY(score(&j, &split, &(cs_about){ "variant", argc, argv, set, &own.file, j.model,
-                                          j.model_path }));
+    CS_TRY(variant_prepare(&j, &split, call->argc, call->argv));
+    const cs_about about = cs_call_about(call, &own.file, j.model, j.model_path);
+    CS_TRY(score(&j, &split, &about));
 out:
     variant_release(&j);
-    cs_opt_release(set);
     return rc;
 }
 
@@ -478,6 +468,7 @@ const cs_command cs_cmd_variant = {
     .name = "variant",
     .summary = "score variants",
     .usage = "[OPTIONS] -f REFERENCE [FILE]",
-    .options = variant_options,
+    .tables = variant_tables,
+    .operands = &own.file,
     .run = variant_run,
 };

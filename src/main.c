@@ -119,7 +119,7 @@ static int status_of(const cs_command *cmd, int rc)
 static int run_command(const cs_command *cmd, int argc, char **argv)
 {
     cs_optset set[CS_MAX_OPTSET] = { { 0 } };
-    cmd->options(set);
+    cs_command_tables(cmd, set);
     if (cs_opt_asks(set, argc, argv, "help", 'h')) {
         print_help(cmd, set, argc, argv);
         return 0;
@@ -132,7 +132,7 @@ static int run_command(const cs_command *cmd, int argc, char **argv)
     cs_io_init();
     int rc = cs_cpu_init();
     if (rc == CS_OK)
-        rc = cmd->run(argc, argv);
+        rc = cs_command_run(cmd, argc, argv);
     return status_of(cmd, rc);
 }
 

@@ -58,6 +58,8 @@ typedef struct cs_optset {
     const char   *prefix;        /* NULL: none */
 } cs_optset;
 
+enum { CS_MAX_OPTSET = 64 };     /* rows of a command's tables, with the end */
+
 /**
  * cs_opt_defaults - write every default into its field, by the parser of argv
  *

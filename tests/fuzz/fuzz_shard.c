@@ -50,7 +50,7 @@ static int run(const char *const *argv)
     for (; argv[n]; n++)
         word[n] = cs_xstrdup(argv[n]);
     word[n] = NULL;
-    const int rc = merge->run(n, word);
+    const int rc = cs_command_run(merge, n, word);
     CS_BUG(rc != CS_OK && *cs_error_message() == '\0');
     cs_error_clear();
     while (n > 0)

@@ -1,0 +1,95 @@
+/* cross_validate.c - train a model per fold, then one on all records. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "train/supervised_internal.h"
+
+int cs_supervised_folds(cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+    const size_t n = a->run.output != NULL ? strlen(a->run.output) + sizeof ".fold" : 1;
+
+    if (a->sample.n_fold == 0)
+        return CS_OK;
+    if (j->group != NULL)
+        return cs_fail(CS_EUSAGE, "--folds trains in one process; omit --ranks");
+    CS_TRY(cs_folds_assign(&j->data, &j->labelled.classes, (int)a->sample.n_fold,
+                           (uint64_t)a->training.seed,
+                           a->label.split_by ? a->label.split_by : "name", &j->folds));
+    cs_folds_select(&j->folds, 0, &j->data);
+    j->fold_path = cs_xcalloc(n, 1);
+    if (a->run.output != NULL)
+        (void)snprintf(j->fold_path, n, "%s.fold", a->run.output);
+out:
+    return rc;
+}
+
+/* Adds a fold model's predictions of its validation set. */
+static int add_scores(cs_supervised *j, cs_scores *to)
+{
+    const cs_supervised_args *a = j->a;
+    const cs_evaluate_job it = { .path = j->fold_path, .be = j->be, .valid = j->valid,
+                           .batch_tokens = a->training.batch_tokens };
+
+    return cs_evaluate_add(&it, to);
+}
+
+static int train_fold(cs_supervised *j)
+{
+    int rc = CS_OK;
+    int64_t n, n_base;
+    cs_train_state st;
+    cs_fold_scores bag = { NAN, NAN, NAN };
+    const cs_feed feed = cs_supervised_feed(j);
+    cs_feed run = feed;
+
+    cs_train_state_init(&st);
+    if (j->preset)
+        CS_TRY(cs_supervised_bag(j, &feed, &st));
+    if (isfinite(st.bag)) {
+        bag = (cs_fold_scores){ st.best_accuracy, st.best_balanced, st.best_loss };
+        CS_TRY(add_scores(j, &j->bag_scores));
+    }
+    const cs_train_opt o = cs_supervised_options(j);
+    CS_TRY(cs_train_run(j->model, &run, &o, &st));
+    CS_TRY(add_scores(j, &j->scores));
+    cs_dataset_count(&j->data, CS_PART_VALID, -1, &n, &n_base);
+    cs_folds_add(&j->folds, &bag, n, &st);
+out:
+    cs_train_state_release(&st);
+    return rc;
+}
+
+/* Afterwards everything is as without validation. */
+int cs_supervised_cross_validate(cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+
+    if (a->aim.budget != NULL)
+        cs_note("training %d models, each with --budget %s: %d folds, then all records",
+                j->folds.n + 1, a->aim.budget, j->folds.n);
+    for (int i = 0; i < j->folds.n; i++) {
+        cs_folds_select(&j->folds, i, &j->data);
+        if (i > 0) {
+            j->began = cs_now_s();
+            CS_TRY(cs_supervised_set_up(j));
+        }
+        CS_TRY(train_fold(j));
+        cs_supervised_tear_down(j);
+    }
+    cs_folds_finish(&j->folds);
+    cs_folds_select(&j->folds, -1, &j->data);
+    j->origin.folds = &j->folds;
+    j->final = true;
+    j->began = cs_now_s();
+    rc = cs_supervised_set_up(j);
+out:
+    (void)unlink(j->fold_path);
+    return rc;
+}

@@ -1,0 +1,473 @@
+/* supervised.c - supervised training: data, model, training, evaluation. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "infer/taxa.h"
+#include "nn/exec/composition_init.h"
+#include "train/bag.h"
+#include "train/baseline.h"
+#include "train/class_weights.h"
+#include "train/evaluate.h"
+#include "train/supervised_internal.h"
+
+/* Proposed budget in passes over the data; seconds of a trial. */
+enum { PASSES = 30, TRIAL = 1 };
+
+static int check_budget(cs_supervised *j, int argc, char **argv)
+{
+    const cs_supervised_args *a = j->a;
+    static const char *const other[] = { "epochs", "max-steps" };
+
+    if (a->aim.budget == NULL)
+        return CS_OK;
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (cs_components_argument(argc, argv, other[i]) != NULL)
+            return cs_fail(CS_EUSAGE, "--budget and --%s both limit the run; give one",
+                           other[i]);
+    return cs_budget_parse(a->aim.budget, &j->budget);
+}
+
+/* Settings chosen from the data unless given by the user. */
+static int apply_preset(cs_supervised *j, const cs_optset *set, int argc, char **argv)
+{
+    cs_supervised_args *a = j->a;
+    const cs_components *c = &a->components;
+    int rc = CS_OK, n = 0;
+    cs_optset own_set[CS_MAX_OPTSET] = { { 0 } };
+
+    a->aim.preset = (int)cs_preset_choose((cs_preset)a->aim.preset, cs_train_table, argc, argv);
+    j->preset = a->aim.preset != CS_PRESET_NONE && a->init.init == NULL && c->head->is_class &&
+                !c->head->per_token && j->data.n_channel == 0 && j->nucleotides;
+    if (!j->preset)
+        goto out;
+    for (; set->opt != NULL; set++)
+        if ((set->opt != c->enc->opt || strcmp(c->enc->name, "chordmixer") == 0) &&
+            (set->opt != c->tok->opt || strcmp(c->tok->name, "kmer") == 0))
+            own_set[n++] = *set;
+    CS_TRY(cs_preset_look(&j->data, &j->facts));
+    CS_TRY(cs_preset_apply((cs_preset)a->aim.preset, &j->facts, own_set, argc, argv));
+    j->origin.preset = cs_preset_names[a->aim.preset];
+out:
+    if (a->sample.no_rc)
+        a->sample.rc = 0;
+    return rc;
+}
+
+static void name_labels(cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    const bool named = a->components.head->is_class || a->components.head->is_labels;
+    const int32_t n = named ? j->labelled.classes.n : j->data.n_target;
+    char name[32];
+
+    j->n_label = n;
+    j->label = cs_xcalloc((size_t)n, sizeof *j->label);
+    for (int32_t i = 0; i < n; i++) {
+        (void)snprintf(name, sizeof name, n > 1 ? "value%d" : "value", (int)i + 1);
+        j->label[i].name = cs_xstrdup(named ? j->labelled.classes.name[i] : name);
+    }
+}
+
+static cs_model_spec spec_of(const cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    const cs_components *c = &a->components;
+
+    return (cs_model_spec){
+        .tok = j->data.n_channel > 0 ? NULL : c->tok, .tok_cfg = c->tok_cfg,
+        .tok_text = c->tok_text, .has_mask = j->from != NULL && j->from->mask >= 0,
+        .enc = c->enc, .enc_cfg = c->enc_cfg,
+        .head = c->head, .head_cfg = c->head_cfg, .n_channel = j->data.n_channel,
+        .label = j->label, .n_label = j->n_label, .seed = (uint64_t)a->training.seed,
+        .training = true,
+        .ranks = j->from != NULL ? cs_params_ranks(&j->from->ps) : (cs_ranks){ 0 },
+    };
+}
+
+static cs_strands strands_of(const cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    return a->stated.strand != CS_STRAND_AUTO ? (cs_strands)(a->stated.strand - 1)
+         : a->sample.rc && cs_policy_can_turn(j->model) ? CS_STRANDS_BOTH : CS_STRANDS_FORWARD;
+}
+
+static int make_model(cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+
+    CS_TRY(cs_model_check_labels(j->label, j->n_label));
+    if (a->init.init != NULL)
+        CS_TRY(cs_model_load(a->init.init, j->be, false, &j->from));
+    const cs_model_spec spec = spec_of(j);
+    CS_TRY(cs_model_new(&spec, j->be, &j->model));
+    if (cs_supervised_on_variants(j))
+        j->model->window = a->variants.window;
+    j->model->strands = strands_of(j);
+    CS_TRY(cs_taxa_set(j->model, &a->taxa));
+    CS_TRY(cs_taxa_set_head(j->model));
+out:
+    return rc;
+}
+
+static int take_over(cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+    char why[512];
+
+    if (j->from == NULL)
+        return CS_OK;
+    if ((rc = cs_model_adopt(j->model, j->from)) != CS_OK) {
+        (void)snprintf(why, sizeof why, "%s", cs_error_message());
+        cs_error_clear();
+        rc = cs_fail(rc, "cannot start from '%s': %s", a->init.init, why);
+    } else if (!cs_model_same_labels(j->model, j->from)) {
+        cs_note("the head is initialised anew: the labels of '%s' or their order differ",
+                a->init.init);
+    }
+    cs_model_free(j->from);
+    j->from = NULL;
+    cs_params_rate(&j->model->ps, "embedding.", a->init.encoder_lr);
+    cs_params_rate(&j->model->ps, "encoder.", a->init.encoder_lr);
+    for (int i = 0; cs_model_keeps_hidden(j->model) && i < 2; i++)
+        cs_params_rate(&j->model->ps, i ? "head.norm." : "head.fc.", a->init.encoder_lr);
+    return rc;
+}
+
+/* The option that shortens samples, for messages. */
+static const char *shorter(const cs_supervised *j)
+{
+    return cs_supervised_on_variants(j) ? "shorten windows with --window-length"
+         : j->data.n_channel > 0 ? "shorten sequences" : "shorten sequences with --crop-max";
+}
+
+/* With --init the encoder keeps its settings. */
+static int check_lengths(const cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    const cs_pack pack = { .tok = j->model->tok, .tok_state = j->model->tok_state };
+    const int rc = cs_feed_check_lengths(&j->data, &pack, a->sample.crop_max,
+                                         cs_model_max_len(j->model));
+
+    return rc != CS_EUSAGE ? rc
+         : cs_fail_also(rc, "; %s%s", a->init.init ? "" : "give a larger --encoder.max-len, or ",
+                        shorter(j));
+}
+
+static char *train_describe(void *arg, const cs_train_state *st)
+{
+    const cs_supervised *j = arg;
+
+    return cs_provenance_text(&j->origin, &j->data, &j->labelled.classes, st);
+}
+
+/* Writes the page during training, in at most a twentieth of the time. */
+static int show_page(void *arg, cs_model *m, const cs_train_state *st, const cs_scores *s)
+{
+    cs_supervised *j = arg;
+    const cs_supervised_args *a = j->a;
+    const double began = cs_now_s();
+    const cs_evaluate_job it = {
+        .path = a->run.output, .html = a->stated.html, .command = j->origin.command,
+        .classes = &j->labelled.classes, .course = st->log, .regression = st->regression,
+        .bag = st->bag,
+    };
+
+    if (began < j->page_due)
+        return CS_OK;
+    const int rc = cs_evaluate_page(&it, m, s);
+    j->page_due = cs_now_s() + 20 * (cs_now_s() - began);
+    return rc;
+}
+
+cs_train_opt cs_supervised_options(cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    cs_train_opt o = cs_train_options(&a->training, &a->run, &a->memory);
+
+    o.budget = j->budget;
+    if (cs_budget_set(&j->budget)) {
+        o.n_epoch = INT64_MAX;
+        o.spent = cs_now_s() - j->began;
+    }
+    if (j->preset && (j->group == NULL || cs_group_rank(j->group) == 0))
+        o.watch = a->aim.preset == CS_PRESET_FAST ? "bag of words" : "network";
+    o.weight = j->weight;
+    o.tolerance = a->aim.tolerance;
+    o.monitor = (cs_monitor)a->aim.monitor;
+    o.stop_at = a->aim.stop_at;
+    o.shorter = shorter(j);
+    o.checkpoint_path = j->checkpoint;
+    o.recipe = j->recipe;
+    o.group = j->group;
+    o.freeze_epochs = a->init.freeze == CS_FREEZE_ENCODER ? INT64_MAX : a->init.freeze_epochs;
+    o.describe = train_describe;
+    o.arg = j;
+    if (a->stated.html != NULL) {
+        o.validated = show_page;
+        o.validated_arg = j;
+    }
+    if (j->folds.n > 0) {        /* the result of the training on all: the last weights */
+        o.keep_last = true;
+        o.patience = 0;
+    }
+    if (j->folds.n > 0 && !j->final) {
+        o.model_path = j->fold_path;
+        o.checkpoint_path = o.metrics_path = o.steps_path = o.events_path = NULL;
+    }
+    return o;
+}
+
+cs_feed cs_supervised_feed(const cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    return (cs_feed){
+        .train = j->train, .valid = j->valid, .weight = j->weight,
+        .pack = { .tok = j->model->tok, .tok_state = j->model->tok_state,
+                  .batch_tokens = a->training.batch_tokens,
+                  .step_records = a->training.step_records,
+                  .accumulate = a->training.accumulate },
+    };
+}
+
+/* Baselines; the bag is the model until the network is better. */
+int cs_supervised_bag(cs_supervised *j, const cs_feed *feed, cs_train_state *st)
+{
+    const cs_supervised_args *a = j->a;
+    const cs_train_opt o = cs_supervised_options(j);
+    const cs_bag_spec spec = {
+        .model = spec_of(j), .facts = &j->facts, .taxa = &a->taxa, .training = &a->training,
+        .feed = feed, .opt = &o, .strands = j->model->strands,
+        .network = a->init.bag == NULL ? j->model : NULL, .rate = a->init.composition_lr,
+    };
+    const int rc = j->valid != NULL ? cs_bag_regression(&spec, st) : CS_OK;
+
+    return rc != CS_OK || a->aim.preset == CS_PRESET_FAST ? rc : cs_bag_train(&spec, j->be, st);
+}
+
+/* Bases per second, from a second of discarded training. */
+static int train_measure(cs_supervised *j, double *speed)
+{
+    int rc = CS_OK;
+    cs_train_state st;
+    cs_train_opt o = cs_supervised_options(j);
+    cs_feed feed = cs_supervised_feed(j);
+
+    o.budget = (cs_budget){ .seconds = TRIAL };
+    o.n_epoch = INT64_MAX;
+    o.model_path = o.checkpoint_path = o.metrics_path = o.watch = NULL;
+    o.steps_path = o.events_path = NULL;
+    o.validated = NULL;
+    o.resume = false;
+    feed.valid = NULL;
+    cs_train_state_init(&st);
+    CS_TRY(cs_train_run(j->model, &feed, &o, &st));
+    *speed = (double)st.n_base / fmax(st.seconds, 1e-9);
+    cs_model_free(j->model);
+    j->model = NULL;
+    rc = make_model(j);
+out:
+    cs_train_state_release(&st);
+    return rc;
+}
+
+/* Without --budget or another limit, choose one by data and machine. */
+static int propose(cs_supervised *j, int argc, char **argv)
+{
+    cs_supervised_args *a = j->a;
+    static char text[32];
+    int rc = CS_OK;
+    double speed = 0;
+
+    if (!j->preset || cs_budget_set(&j->budget) || a->aim.print_config ||
+        cs_preset_given(argc, argv, "epochs", 0) || cs_preset_given(argc, argv, "max-steps", 0))
+        return CS_OK;
+    if (a->run.resume)
+        return cs_fail(CS_EUSAGE, "--resume needs the --budget of the interrupted run");
+    CS_TRY(train_measure(j, &speed));
+    j->budget.seconds = cs_preset_propose(&j->facts, PASSES, speed);
+    (void)snprintf(text, sizeof text, "%.0fm", j->budget.seconds / 60);
+    a->aim.budget = text;
+    cs_note("using --budget %s: %d passes over %.3g Mbase at %.3g Mbase/s would take %.0f s; set "
+            "--budget to change it, and with --resume", text, PASSES, (double)j->facts.n_base / 1e6,
+            speed / 1e6, PASSES * (double)j->facts.n_base / fmax(speed, 1));
+out:
+    return rc;
+}
+
+/* Finish the written model with validation data: calibration, HTML report. */
+static int look_back(cs_supervised *j, const cs_train_state *st)
+{
+    const cs_supervised_args *a = j->a;
+    const bool folds = j->folds.n > 0;
+    const cs_evaluate_job it = {
+        .scores = !folds ? NULL : j->folds.bag ? &j->bag_scores : &j->scores,
+        .fold = j->folds.fold, .n_fold = j->folds.n,
+        .path = a->run.output, .be = j->be, .valid = j->valid,
+        .batch_tokens = a->training.batch_tokens, .html = a->stated.html,
+        .command = j->origin.command, .classes = &j->labelled.classes,
+        .course = st->log, .regression = st->regression, .bag = st->bag,
+    };
+
+    if ((j->valid == NULL && !folds) || !a->components.head->is_class ||
+        a->components.head->per_token ||
+        (j->group != NULL && cs_group_rank(j->group) > 0))
+        return CS_OK;
+    return cs_evaluate_model(&it);
+}
+
+/* The model and samples of the split as it is. */
+int cs_supervised_set_up(cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+
+    CS_TRY(cs_supervised_samplers(j));
+    CS_TRY(cs_class_weights(a->aim.weights, a->components.head, &j->data, j->labelled.classes.n,
+                            &j->weight));
+    CS_TRY(make_model(j));
+    CS_TRY(check_lengths(j));
+    CS_TRY(take_over(j));
+    rc = cs_bag_start(j->model, a->init.bag, a->init.composition_lr);
+out:
+    return rc;
+}
+
+void cs_supervised_tear_down(cs_supervised *j)
+{
+    cs_sampler_free(j->train);
+    cs_sampler_free(j->valid);
+    cs_model_free(j->model);
+    free(j->weight);
+    j->train = j->valid = NULL;
+    j->model = NULL;
+    j->weight = NULL;
+}
+
+/* Check before the bag is written: its network would be rejected afterwards. */
+static int check_step(const cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    int64_t n_base = 0;
+
+    if (!j->preset || j->budget.n_base == 0)
+        return CS_OK;
+    for (int64_t i = 0; i < a->training.step_records; i++)
+        n_base += cs_sampler_get(j->train, 0, i % cs_sampler_count(j->train)).n_base;
+    return j->budget.n_base >= n_base ? CS_OK
+         : cs_fail(CS_EUSAGE, "a budget of %lld bases is below one step of about %lld; increase "
+                   "it, or lower --step-records", (long long)j->budget.n_base, (long long)n_base);
+}
+
+static int train(cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+    cs_train_state st;
+
+    cs_train_state_init(&st);
+    CS_TRY(check_step(j));
+    if (a->sample.rc && j->valid != NULL && !a->run.resume && a->components.head->is_class &&
+        !a->components.head->per_token)
+        CS_TRY(cs_baseline_log_strand(j->train, j->valid, (uint64_t)a->training.seed));
+    if (j->folds.n > 0)
+        CS_TRY(cs_supervised_cross_validate(j));
+    cs_feed feed = cs_supervised_feed(j);
+    if (j->preset && (j->valid != NULL || j->final) && !a->run.resume)
+        CS_TRY(cs_supervised_bag(j, &feed, &st));
+    if (j->folds.bag) {
+        cs_note("the bag of words is the model");
+        rc = look_back(j, &st);
+        goto out;
+    }
+    const cs_train_opt o = cs_supervised_options(j);
+    rc = cs_train_run(j->model, &feed, &o, &st);
+    if (rc == CS_OK || rc == CS_ECANCEL)
+        cs_train_summary(&st, j->checkpoint, rc);
+    if (rc == CS_OK && st.done && j->final)
+        cs_folds_headline(&j->folds, &st);
+    if (rc == CS_OK && st.done)
+        cs_bag_log(&st);
+    if (rc == CS_OK && st.done)
+        rc = look_back(j, &st);
+out:
+    cs_train_state_release(&st);
+    return rc;
+}
+
+static int train_prepare(cs_supervised *j, const cs_optset *set, int argc, char **argv)
+{
+    cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+
+    CS_TRY(cs_train_join(&a->training, &a->run, &a->device, cs_labelled_once(&a->label, &a->input),
+                         &a->compute, &j->group));
+    const cs_split split = cs_args_split(&a->compute);
+    if (!a->aim.print_config)
+        CS_TRY(cs_train_outputs(&a->run, j->group, &j->checkpoint));
+    CS_TRY(cs_train_index(j->group, a->input.reference));
+    CS_TRY(cs_supervised_read(j, split.inflate));
+    CS_TRY(apply_preset(j, set, argc, argv));
+    CS_TRY(cs_supervised_folds(j));
+    name_labels(j);
+    CS_TRY(cs_train_device(&a->device, j->group, split.work, &j->be));
+    CS_TRY(cs_supervised_set_up(j));
+    CS_TRY(cs_evaluate_check_page(a->stated.html, &a->run, a->components.head, j->valid));
+    CS_TRY(propose(j, argc, argv));
+    CS_TRY(cs_budget_check(&j->budget, cs_now_s() - j->began));
+    if (a->stated.strand > CS_STRAND_FORWARD)
+        CS_TRY(cs_policy_check_turn(j->model));
+    /* Tables after those of input, labels, run, compute, device and log; the one of taxa only if
+     * stored. */
+    j->recipe = cs_provenance_recipe(set, (const cs_opt *const[]){ cs_input_table, cs_label_table,
+                                     cs_run_table, cs_memory_table, cs_stated_table,
+                                     cs_compute_table, cs_device_table, cs_log_table,
+                                     a->components.head->set_taxonomy ? NULL : cs_taxa_table,
+                                     NULL },
+                                     cs_dataset_hash(&j->data));
+    j->origin.seed = a->training.seed;
+    CS_TRY(cs_provenance_init(&j->origin, argc, argv, &a->input.file));
+out:
+    return rc;
+}
+
+static void train_release(cs_supervised *j)
+{
+    cs_supervised_tear_down(j);
+    cs_folds_release(&j->folds);
+    cs_scores_release(&j->scores);
+    cs_scores_release(&j->bag_scores);
+    free(j->fold_path);
+    cs_model_free(j->from);
+    cs_backend_close(j->be);
+    cs_labelled_close(&j->labelled);
+    if (j->data.mem != NULL)
+        cs_dataset_release(&j->data);
+    cs_provenance_release(&j->origin);
+    for (int32_t i = 0; i < j->n_label; i++)
+        free(j->label[i].name);
+    free(j->label);
+    free(j->recipe);
+    free(j->checkpoint);
+}
+
+int cs_supervised_train(cs_supervised_args *a, const cs_optset *set, int argc, char **argv)
+{
+    int rc = CS_OK;
+    cs_supervised j = { .a = a, .began = cs_now_s() };
+
+    CS_TRY(check_budget(&j, argc, argv));
+    CS_TRY(train_prepare(&j, set, argc, argv));
+    if (a->aim.print_config)
+        (void)fputs(j.recipe, stdout);
+    else
+        CS_TRY(train(&j));
+out:
+    cs_group_finalize(j.group, rc);
+    train_release(&j);
+    return rc;
+}

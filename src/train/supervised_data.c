@@ -1,0 +1,126 @@
+/* supervised_data.c - read labelled records or variants and split them into samples. */
+#include "base/log.h"
+#include "train/supervised_internal.h"
+#include "train/variant_labels.h"
+
+bool cs_supervised_on_variants(const cs_supervised *j)
+{
+    return j->a->components.head->n_part > 1;
+}
+
+/* Copy the labels to the labelled input's classes, which the rest of the command uses. */
+static int read_variants(cs_supervised *j, int n_inflate)
+{
+    const cs_supervised_args *a = j->a;
+    const cs_variant_labels from = {
+        .reference = a->input.reference, .key = a->label.key, .split = a->label.split,
+        .file = &a->input.file, .n_base = a->variants.window,
+        .fill = a->variants.ends == CS_ENDS_FILL, .threads = n_inflate,
+    };
+
+    if (a->input.file.n == 0)
+        return cs_fail(CS_EUSAGE, "no input; give VCF files or tables of labelled variants");
+    if (a->sample.crop_max > 0)
+        return cs_fail(CS_EUSAGE, "--crop-max is for sequences; windows have --window-length");
+    if (a->label.labels != NULL || a->label.class_file.n > 0)
+        return cs_fail(CS_EUSAGE, "--labels and --class are for sequences; variant files contain "
+                       "labels");
+    int rc = cs_variants_read(&from, &j->data, &j->labelled.classes);
+    if (rc == CS_OK && j->data.n == 0)
+        rc = cs_fail(CS_EFORMAT, "the input has no variant to train on");
+    return rc;
+}
+
+int cs_supervised_read(cs_supervised *j, int n_inflate)
+{
+    cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+    void *tok = NULL;
+    cs_input_opt how;
+
+    CS_TRY(cs_components_tokenizer(&a->components, &tok));
+    CS_TRY(cs_args_reading(&a->input, n_inflate, &how));
+    how.alphabet = cs_tokenizer_alphabet(a->components.tok, tok);
+    if (how.alphabet == CS_DIPLOTYPES && (a->sample.rc || a->stated.strand > CS_STRAND_FORWARD)) {
+        rc = cs_fail(CS_EUSAGE, "%s is for nucleotides; diplotypes have no reverse complement",
+                     a->sample.rc ? "--rc" : "--strand both or max");
+        goto out;
+    }
+    if (!cs_mutation_is_none(&a->mutation) &&
+        (how.alphabet == CS_DIPLOTYPES || cs_supervised_on_variants(j)
+         || a->components.head->per_token)) {
+        rc = cs_fail(CS_EUSAGE, "--mutate, --mutate-indels and --mutate-silent are for "
+                     "nucleotides and one prediction per sequence");
+        goto out;
+    }
+    if (cs_supervised_on_variants(j)) {
+        rc = read_variants(j, n_inflate);
+        goto out;
+    }
+    j->nucleotides = how.alphabet != CS_DIPLOTYPES;
+    a->label.lineages = a->taxa.lineage != NULL;
+    a->label.ranks = a->taxa.lineage;
+    a->label.n_rank = a->taxa.lineage != NULL ? cs_lineage_ranks(a->taxa.lineage) : 0;
+    CS_TRY(cs_labelled_open(&a->label, &a->input, &how, NULL, a->components.head, &j->labelled));
+    j->labelled.min_base = a->components.tok->min_base(tok);
+    rc = cs_labelled_read(&j->labelled, &j->data, INT64_MAX);
+    if (rc != CS_EOF)
+        goto out;
+    rc = CS_OK;
+    cs_labelled_report(&j->labelled);
+    if (a->components.head->set_taxonomy == NULL)
+        cs_labelled_advise_tree(&j->labelled);
+    if (j->data.n == 0)
+        rc = cs_fail(CS_EFORMAT, "the input has no record to train on");
+    else if (a->components.head->is_class && j->labelled.classes.n == 1)
+        rc = cs_fail(CS_EFORMAT, "all %lld records have one class, '%s'; training needs at least "
+                     "two", (long long)j->data.n, j->labelled.classes.name[0]);
+    else if (j->data.n_channel > 0 && (a->sample.crop_max > 0 || a->sample.rc))
+        rc = cs_fail(CS_EUSAGE, "--crop-max and --rc are for sequences; the input has values");
+    else if (a->sample.crop_max > 0 && a->sample.crop_min < j->labelled.min_base)
+        rc = cs_fail(CS_EUSAGE, "--crop-min %lld has no tokens; it must be at least %lld",
+                     (long long)a->sample.crop_min, (long long)j->labelled.min_base);
+out:
+    a->components.tok->close(tok);
+    return rc;
+}
+
+int cs_supervised_samplers(cs_supervised *j)
+{
+    const cs_supervised_args *a = j->a;
+    int rc = CS_OK;
+    int64_t n, n_base;
+    cs_draw draw = {
+        .crop_min = a->sample.crop_min, .crop_max = a->sample.crop_max,
+        .crop_power = a->sample.crop_power, .n_sample = a->sample.n_sample,
+        .balance = a->sample.balance, .group_balance = a->sample.group_balance,
+        .length_power = a->sample.length_power, .reverse = a->sample.rc,
+        .mutation = a->mutation,
+        .seed = (uint64_t)a->training.seed,
+    };
+
+    if (a->label.split == NULL) {
+        if (j->folds.n == 0)
+            CS_TRY(cs_dataset_split(&j->data, a->sample.valid_frac, (uint64_t)a->training.seed));
+        CS_TRY(cs_dataset_groups(&j->data, -1, &j->origin.n_group));
+    }
+    j->origin.split_by = a->label.split != NULL ? "table"
+                       : a->label.split_by != NULL ? a->label.split_by : "name";
+    CS_TRY(cs_sampler_new(&j->data, CS_PART_TRAIN, &draw, &j->train));
+    if (j->folds.n_done == 0)
+        CS_TRY(cs_labelled_check_split(&j->labelled, &j->data,
+                                       a->label.split != NULL || a->sample.valid_frac > 0));
+    cs_dataset_count(&j->data, CS_PART_VALID, -1, &n, &n_base);
+    if (j->final)
+        return CS_OK;
+    if (n == 0) {
+        cs_warn("no validation records: writing the latest model, not the best");
+        return CS_OK;
+    }
+    draw.n_sample = a->sample.n_valid;
+    draw.reverse = false;
+    draw.mutation = (cs_mutation){ 0 };
+    rc = cs_sampler_new(&j->data, CS_PART_VALID, &draw, &j->valid);
+out:
+    return rc;
+}

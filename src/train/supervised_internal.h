@@ -1,0 +1,68 @@
+/* supervised_internal.h - the state of a supervised training. */
+#ifndef CS_TRAIN_SUPERVISED_INTERNAL_H
+#define CS_TRAIN_SUPERVISED_INTERNAL_H
+
+#include "train/evaluate.h"
+#include "train/folds.h"
+#include "train/loop.h"
+#include "train/preset.h"
+#include "train/provenance.h"
+#include "train/supervised.h"
+
+typedef struct cs_supervised {
+    cs_supervised_args *a;
+    double         began;        /* start of the command in seconds */
+    cs_budget      budget;
+    cs_preset_facts facts;
+    bool           preset, nucleotides;
+    int            n_thread;
+    cs_label      *label;
+    int32_t        n_label;
+    cs_labelled    labelled;
+    cs_dataset     data;
+    cs_group      *group;        /* with --ranks */
+    cs_backend    *be;
+    cs_model      *model, *from; /* from: --init, until its weights have been taken over */
+    cs_sampler    *train, *valid;
+    float         *weight;
+    char          *recipe, *checkpoint;
+    cs_provenance  origin;
+    /* With --folds: the model file of a fold, and predictions of validations by it */
+    cs_folds       folds;
+    char          *fold_path;
+    bool           final;        /* the training on all has begun */
+    cs_scores      scores, bag_scores;
+    double         page_due;     /* seconds: when --html may be written again */
+} cs_supervised;
+
+/** cs_supervised_on_variants - does the head take variants? */
+bool cs_supervised_on_variants(const cs_supervised *j);
+
+/** cs_supervised_read - read all labelled records or variants */
+int cs_supervised_read(cs_supervised *j, int n_inflate);
+
+/** cs_supervised_samplers - split the data; samplers of training and validation */
+int cs_supervised_samplers(cs_supervised *j);
+
+/** cs_supervised_set_up - make samplers and model of the present split */
+int cs_supervised_set_up(cs_supervised *j);
+
+/** cs_supervised_tear_down - free samplers and model */
+void cs_supervised_tear_down(cs_supervised *j);
+
+/** cs_supervised_feed - samples and batch rule of the training loop */
+cs_feed cs_supervised_feed(const cs_supervised *j);
+
+/** cs_supervised_options - settings of the training loop */
+cs_train_opt cs_supervised_options(cs_supervised *j);
+
+/** cs_supervised_bag - train the baselines: the bag is the model until the network is better */
+int cs_supervised_bag(cs_supervised *j, const cs_feed *feed, cs_train_state *st);
+
+/** cs_supervised_folds - with --folds: assign records to folds, and select the first */
+int cs_supervised_folds(cs_supervised *j);
+
+/** cs_supervised_cross_validate - train a model per fold; then set up the training on all */
+int cs_supervised_cross_validate(cs_supervised *j);
+
+#endif
