@@ -337,6 +337,10 @@ typedef struct cs_fused {
      * embed_bwd in one */
     void (*embed_mean_bwd)(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat dy,
                            cs_mat dtable);
+
+    /* y (1,c) = sum over v of count[v] table[v,:] / n: embed_mean of one segment of n tokens by
+     * their counts. count: host memory */
+    void (*count_mean)(cs_backend *be, const int64_t *count, int64_t n, cs_mat table, cs_mat y);
 } cs_fused;
 
 /* Asynchronous copies, for a device with its own memory: while one batch is computed, the input of

@@ -233,6 +233,17 @@ static void ref_embed_mean_bwd(cs_backend *be, cs_seg seg, const int32_t *id,
         }
 }
 
+static void ref_count_mean(cs_backend *be, const int64_t *count, int64_t n, cs_mat table, cs_mat y)
+{
+    #pragma omp parallel for num_threads(cs_threads(be, table.r * y.c))
+    for (int32_t j = 0; j < y.c; j++) {
+        double sum = 0;
+        for (int64_t v = 0; v < table.r; v++)
+            sum += (double)count[v] * (double)cs_row(table, v)[j];
+        y.p[j] = (cs_real)(n > 0 ? sum / (double)n : 0);
+    }
+}
+
 void cs_ref_dense(cs_ops *op)
 {
     op->gemm = ref_gemm;
@@ -252,4 +263,5 @@ void cs_ref_dense(cs_ops *op)
 void cs_ref_bag(cs_fused *fused)
 {
     fused->embed_mean_bwd = ref_embed_mean_bwd;
+    fused->count_mean = ref_count_mean;
 }

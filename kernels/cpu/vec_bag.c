@@ -82,33 +82,40 @@ static int64_t list_tokens(bag *b, const int32_t *id, int64_t n, const float *fi
 }
 
 /* Lists rows 0 .. n-1 with non-zero counts as weights; returns how many were processed. */
-static int64_t list_counts(bag *b, const int32_t *count, int64_t n, const float *first, int32_t ld)
-{
-    int64_t v = 0;
-    int k = 0;
-    for (; v < n && k < LIST; v++) {
-        b->row[k] = first + v * ld;
-        b->weight[k] = (float)count[v];
-        k += count[v] > 0;
+#define LIST_COUNTS(name, type)                                                                 \
+    static int64_t name(bag *b, const type *count, int64_t n, const float *first, int32_t ld)   \
+    {                                                                                           \
+        int64_t v = 0;                                                                          \
+        int k = 0;                                                                              \
+        for (; v < n && k < LIST; v++) {                                                        \
+            b->row[k] = first + v * ld;                                                         \
+            b->weight[k] = (float)count[v];                                                     \
+            k += count[v] > 0;                                                                  \
+        }                                                                                       \
+        b->n = k;                                                                               \
+        return v;                                                                               \
     }
-    b->n = k;
-    return v;
-}
+LIST_COUNTS(list_counts, int32_t)
+LIST_COUNTS(list_large_counts, int64_t)
 
-/* Columns j0 .. j0+n_col-1 of one segment's mean; count: occurrences of each token, or NULL. */
-static void mean(const int32_t *id, int64_t n, const int32_t *count, cs_mat table, int32_t j0,
-                 int32_t n_col, float *y)
+/* A segment's n tokens: id, or the occurrences of each token, as count or large. */
+typedef struct words { const int32_t *id, *count; const int64_t *large; int64_t n; } words;
+
+/* Columns j0 .. j0+n_col-1 of the mean. */
+static void mean(words w, cs_mat table, int32_t j0, int32_t n_col, float *y)
 {
     const float *first = table.p + j0;
-    const double scale = n > 0 ? 1 / (double)n : 0;
-    const int64_t n_item = count ? table.r : n;
+    const double scale = w.n > 0 ? 1 / (double)w.n : 0;
+    const int64_t n_item = w.id ? w.n : table.r;
     bag b;
     for (int k = 0; k < LIST; k++)
         b.weight[k] = 1;
     memset(b.sum, 0, sizeof b.sum);
     for (int64_t i = 0; i < n_item;) {
-        i += count ? list_counts(&b, count + i, n_item - i, first + i * table.ld, table.ld)
-                   : list_tokens(&b, id + i, n_item - i, first, table.ld);
+        const float *row = first + i * table.ld;
+        i += w.id ? list_tokens(&b, w.id + i, n_item - i, first, table.ld)
+           : w.count ? list_counts(&b, w.count + i, n_item - i, row, table.ld)
+                     : list_large_counts(&b, w.large + i, n_item - i, row, table.ld);
         flush(&b, n_col);
     }
     for (int32_t j = 0; j < n_col; j++)
@@ -133,6 +140,12 @@ static void count_tokens(const int32_t *id, int64_t n, int32_t *count)
             count[id[i]]++;
 }
 
+static void mean_of(words w, cs_mat table, float *y)
+{
+    for (int32_t j = 0; j < table.c; j += CS_CHUNK_COLS)
+        mean(w, table, j, table.c - j < CS_CHUNK_COLS ? table.c - j : CS_CHUNK_COLS, y);
+}
+
 static void segment(const int32_t *id, int64_t n, cs_mat table, float *y)
 {
     int32_t count[COUNT_MAX];
@@ -141,9 +154,13 @@ static void segment(const int32_t *id, int64_t n, cs_mat table, float *y)
         memset(count, 0, (size_t)table.r * sizeof *count);
         count_tokens(id, n, count);
     }
-    for (int32_t j = 0; j < table.c; j += CS_CHUNK_COLS)
-        mean(id, n, counted ? count : NULL, table, j,
-             table.c - j < CS_CHUNK_COLS ? table.c - j : CS_CHUNK_COLS, y);
+    mean_of((words){ counted ? NULL : id, count, NULL, n }, table, y);
+}
+
+static void vec_count_mean(cs_backend *be, const int64_t *count, int64_t n, cs_mat table, cs_mat y)
+{
+    (void)be;
+    mean_of((words){ NULL, NULL, count, n }, table, y.p);
 }
 
 static void vec_embed_mean(cs_backend *be, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y)
@@ -199,4 +216,5 @@ void cs_vec_bag(cs_ops *op, cs_fused *fused)
 {
     op->embed_mean = vec_embed_mean;
     fused->embed_mean_bwd = vec_embed_mean_bwd;
+    fused->count_mean = vec_count_mean;
 }

@@ -171,6 +171,13 @@ void cs_embed_mean(cs_ctx *cx, cs_seg seg, const int32_t *id, cs_mat table, cs_m
         cx->be->op.embed_mean(cx->be, seg, id, table, y);
 }
 
+void cs_count_mean(cs_ctx *cx, const int64_t *count, int64_t n, cs_mat table, cs_mat y)
+{
+    CS_BUG(cx->recording || !cx->be->fused.count_mean || table.c != y.c || y.r != 1);
+    if (!cx->dry)
+        cx->be->fused.count_mean(cx->be, count, n, table, y);
+}
+
 static void roll_add_adjoint(cs_ctx *cx, const cs_node *n)
 {
     cs_mat dy = cs_grad_of(cx, n->m[2]);

@@ -41,6 +41,11 @@ void cs_embed(cs_ctx *cx, const int32_t *id, int32_t pad, cs_mat table, cs_mat y
  * Shapes table (V, c), y (n_seg, c) */
 void cs_embed_mean(cs_ctx *cx, cs_seg seg, const int32_t *id, cs_mat table, cs_mat y);
 
+/** cs_count_mean - cs_embed_mean of one segment of n tokens, given as count[v] occurrences of each
+ * token v. Not on the tape; only where the backend has count_mean. count [V]: host memory, y (1, c)
+ */
+void cs_count_mean(cs_ctx *cx, const int64_t *count, int64_t n, cs_mat table, cs_mat y);
+
 /** cs_seg_words - the words that tokens make, as cs_ops.seg_words has them. Not on the tape. id,
  * word [N]: backend memory, NULL in a dry run */
 void cs_seg_words(cs_ctx *cx, cs_seg seg, const int32_t *id, cs_words w, int32_t *word);
