@@ -205,22 +205,39 @@ static int64_t look_up(const struct kmer *t, const uint16_t word[BLOCK], int n, 
     return n_id;
 }
 
+/* The tokens that begin in the block of bases at `at`; returns their number, 0 at the end. */
+static int64_t encode_block(const struct kmer *t, const cs_segment *s, int64_t at, int32_t *id)
+{
+    uint16_t word[BLOCK];
+    const int n_base = s->n_base - at < BLOCK ? (int)(s->n_base - at) : BLOCK;
+    const int n_word = n_base - (int)t->k + 1;
+
+    if (n_word < 1)
+        return 0;
+    return make_words(s->base + at, n_base, (int)t->k, word)
+         ? look_up(t, word, n_word, id) : one_by_one(t, s->base + at, n_word, id);
+}
+
 static int64_t kmer_encode(const void *state, const cs_segment *s, void *work, int32_t *id)
 {
     const struct kmer *t = state;
-    const int64_t stop = s->n_base - t->k + 1;         /* after the last token's first base */
-    int64_t n = 0;
-    uint16_t word[BLOCK];
+    int64_t n = 0, more;
 
     (void)work;
-    for (int64_t at = 0; at < stop; at = n * t->stride) {
-        const int n_base = s->n_base - at < BLOCK ? (int)(s->n_base - at) : BLOCK;
-        const int n_word = n_base - (int)t->k + 1;
-        if (make_words(s->base + at, n_base, (int)t->k, word))
-            n += look_up(t, word, n_word, id + n);
-        else
-            n += one_by_one(t, s->base + at, n_word, id + n);
-    }
+    while ((more = encode_block(t, s, n * t->stride, id + n)) > 0)
+        n += more;
+    return n;
+}
+
+static int64_t kmer_count(const void *state, const cs_segment *s, void *work, int64_t *count)
+{
+    const struct kmer *t = state;
+    int64_t n = 0, more;
+    int32_t id[BLOCK];
+
+    (void)work;
+    while ((more = encode_block(t, s, n * t->stride, id)) > 0)
+        n += cs_count_ids(id, more, count);
     return n;
 }
 
@@ -294,6 +311,7 @@ const cs_tokenizer cs_tok_kmer = {
     .bound = kmer_bound,
     .min_base = kmer_min,
     .encode = kmer_encode,
+    .count = kmer_count,
     .mirrors = kmer_mirrors,
     .aligned = kmer_aligned,
     .cells = kmer_cells,

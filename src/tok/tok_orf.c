@@ -186,12 +186,31 @@ static int frame_at(const struct scan *s, int64_t at, int64_t *end)
     return frame;
 }
 
-/* Writes the tokens of the forward frames to id upwards and those of the reverse frames below `end`
- * downwards; returns the number of the former and sets that of the latter. */
-static int64_t write_frames(struct scan *s, int32_t *id, int32_t *end, int64_t *n_reverse)
+/* Destination of tokens: those of the forward frames go to id upwards, those of the reverse frames
+ * below `end` downwards; or all are counted. */
+struct sink {
+    int32_t *id, *end;
+    int64_t *count;              /* or NULL */
+    int64_t  n_forward, n_reverse;
+};
+
+static void put_codon(struct sink *k, int strand, const int32_t *token, int64_t n)
+{
+    *(strand ? &k->n_reverse : &k->n_forward) += n;
+    if (k->count)
+        (void)cs_count_ids(token, n, k->count);
+    for (int64_t i = 0; i < n && !k->count; i++) {
+        if (strand)
+            *--k->end = token[n - 1 - i];
+        else
+            *k->id++ = token[i];
+    }
+}
+
+static void write_frames(struct scan *s, struct sink *k)
 {
     int32_t token[1 + MOST_GAP];
-    int64_t n_forward = 0, stop;
+    int64_t stop;
 
     for (int i = 0; i < STRANDS * FRAMES; i++)
         next_run(s, s->t->acid[i / FRAMES], i % FRAMES, &s->run[i]);
@@ -206,18 +225,9 @@ static int64_t write_frames(struct scan *s, int32_t *id, int32_t *end, int64_t *
         const struct run *r = &s->run[frame];
         /* the first codon with its middle base at `at` or behind it */
         const int64_t behind = at > r->from + 1 ? (at - 1 - r->from + 2) / 3 * 3 : 0;
-        for (int64_t p = r->from + behind; p + 1 < stop; p += 3) {
-            const int64_t n = write_codon(s, strand, r, p, token);
-            for (int64_t i = 0; i < n; i++) {
-                if (strand)
-                    *--end = token[n - 1 - i];
-                else
-                    id[n_forward++] = token[i];
-            }
-            *n_reverse += strand ? n : 0;
-        }
+        for (int64_t p = r->from + behind; p + 1 < stop; p += 3)
+            put_codon(k, strand, token, write_codon(s, strand, r, p, token));
     }
-    return n_forward;
 }
 
 static void reverse_ids(int32_t *id, int64_t n)
@@ -235,13 +245,23 @@ static int64_t orf_encode(const void *state, const cs_segment *segment, void *wo
     const struct orf *t = state;
     const int64_t bound = orf_bound(t, segment->n_base);
     struct scan s = { .t = t, .base = segment->base, .n_base = segment->n_base };
-    int64_t n, n_reverse = 0;
+    struct sink k = { .id = id, .end = id + bound };
 
-    n = write_frames(&s, id, id + bound, &n_reverse);
-    n += cs_tok_kmer.encode(t->kmers, segment, work, id + n);
-    reverse_ids(id + bound - n_reverse, n_reverse);
-    memmove(id + n, id + bound - n_reverse, (size_t)n_reverse * sizeof *id);
-    return n + n_reverse;
+    write_frames(&s, &k);
+    k.id += cs_tok_kmer.encode(t->kmers, segment, work, k.id);
+    reverse_ids(k.end, k.n_reverse);
+    memmove(k.id, k.end, (size_t)k.n_reverse * sizeof *id);
+    return k.id - id + k.n_reverse;
+}
+
+static int64_t orf_count(const void *state, const cs_segment *segment, void *work, int64_t *count)
+{
+    const struct orf *t = state;
+    struct scan s = { .t = t, .base = segment->base, .n_base = segment->n_base };
+    struct sink k = { .count = count };
+
+    write_frames(&s, &k);
+    return k.n_forward + k.n_reverse + cs_tok_kmer.count(t->kmers, segment, work, count);
 }
 
 static bool orf_mirrors(const void *state)
@@ -299,6 +319,7 @@ const cs_tokenizer cs_tok_orf = {
     .bound = orf_bound,
     .min_base = orf_min,
     .encode = orf_encode,
+    .count = orf_count,
     .mirrors = orf_mirrors,
     .symbol = orf_symbol,
     .close = orf_close,

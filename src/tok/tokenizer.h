@@ -23,6 +23,9 @@ typedef struct cs_tokenizer {
     /* Writes at most bound() ids, returns how many. `state` is const: any thread may call it, each
      * with work memory of its own. */
     int64_t (*encode)(const void *state, const cs_segment *s, void *work, int32_t *id);
+    /* Adds the occurrences of each token to count [n_vocab], with encode()'s work memory; returns
+     * encode()'s number of tokens. NULL: unsupported */
+    int64_t (*count)(const void *state, const cs_segment *s, void *work, int64_t *count);
     /* Are the reverse complement's tokens always the same ones in reverse order? */
     bool    (*mirrors)(const void *state);
     /* Does the output contain the tokens of both strands, so that the reverse complement's are a
@@ -53,6 +56,14 @@ typedef struct cs_tokenizer {
 static inline size_t cs_tokenizer_work(const cs_tokenizer *t, const void *state, int64_t n_base)
 {
     return t->work ? t->work(state, n_base) : 0;
+}
+
+/** cs_count_ids - add the occurrences of n ids to count; returns n */
+static inline int64_t cs_count_ids(const int32_t *id, int64_t n, int64_t *count)
+{
+    for (int64_t i = 0; i < n; i++)
+        count[id[i]]++;
+    return n;
 }
 
 /** cs_tokenizer_cells - of tokens that are one base each (a tokenizer's `cells`) */

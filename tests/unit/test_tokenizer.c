@@ -130,6 +130,21 @@ static int64_t codons_at(const char *base, int64_t n, int64_t p)
     return (to - from) / 3;
 }
 
+/* count() gives the occurrences of encode()'s ids. */
+static void check_count(const cs_tokenizer *tok, const void *st, const cs_segment *s,
+                        const int32_t *id, int64_t n_id)
+{
+    const int32_t n_vocab = tok->n_vocab(st);
+    int64_t *count = cs_xcalloc((size_t)n_vocab, sizeof *count);
+
+    assert_int_equal(tok->count(st, s, NULL, count), n_id);
+    for (int64_t i = 0; i < n_id; i++)
+        count[id[i]]--;
+    for (int32_t v = 0; v < n_vocab; v++)
+        assert_int_equal(count[v], 0);
+    free(count);
+}
+
 /* The symbols of the reading frames of `base` that the forward strand holds, after the definition;
  * turned: the reverse complement. */
 static void expect_frames(const char *base, const char *turned, int64_t n, char *text, size_t size)
@@ -173,6 +188,7 @@ static void check_orf(void *st, const char *base, const char *turned, int64_t n)
     const int64_t n_id = cs_tok_orf.encode(st, &s, NULL, id);
     int64_t i = 0;
 
+    check_count(&cs_tok_orf, st, &s, id, n_id);
     assert_int_equal(cs_tok_orf.encode(st, &r, NULL, back), n_id);
     for (int64_t k = 0; k < n_id; k++)
         assert_int_equal(id[k], back[n_id - 1 - k]);
@@ -292,6 +308,8 @@ static void check_long(const cs_tokenizer *tok, void *st, int64_t k, int64_t str
         const cs_segment s = { bases + N - n, NULL, n };
         const int64_t want = (n - k) / stride + 1;
         assert_int_equal(tok->encode(st, &s, NULL, id), want);
+        if (tok->count)
+            check_count(tok, st, &s, id, want);
         for (int64_t i = 0; i < want; i++) {
             const cs_segment w = { s.base + i * stride, NULL, k };
             int32_t alone;
