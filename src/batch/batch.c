@@ -63,6 +63,7 @@ size_t cs_batch_bytes(const void *batch)
 void cs_batch_reset(cs_batch *b)
 {
     b->n_tok = 0;
+    b->count = NULL;
     b->n_seg = b->n_rec = 0;
     b->depth = 0;
     b->oldest = 0;
@@ -127,6 +128,27 @@ static int reserve_record(cs_batch *b)
     return CS_OK;
 }
 
+/* A segment's tokens are in the batch. */
+static void close_segment(cs_batch *b, int64_t n, cs_slot slot)
+{
+    b->depth = cs_depth(n);
+    b->slot[b->n_rec++] = slot;
+    b->n_tok += n;
+    b->off[++b->n_seg] = b->n_tok;
+}
+
+int cs_batch_set_counts(cs_batch *b, const int64_t *count, int64_t n, cs_slot slot)
+{
+    CS_BUG(n < 1 || b->n_rec > 0 || b->n_channel > 0 || b->n_target != 0);
+    const int rc = reserve_record(b);
+
+    if (rc != CS_OK)
+        return rc;
+    b->count = count;
+    close_segment(b, n, slot);
+    return CS_OK;
+}
+
 /* Append to target or label, whichever the batch has. */
 static int batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
                         const float *target, const int32_t *label, cs_slot slot)
@@ -149,10 +171,7 @@ static int batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t
                (size_t)b->n_target * sizeof *target);
     if (label)
         memcpy(b->label + b->n_tok, label, (size_t)n * sizeof *label);
-    b->depth = cs_depth(n);
-    b->slot[b->n_rec++] = slot;
-    b->n_tok += n;
-    b->off[++b->n_seg] = b->n_tok;
+    close_segment(b, n, slot);
 out:
     return rc;
 }

@@ -14,6 +14,8 @@ typedef struct cs_slot { cs_chunk *chunk; int32_t i; } cs_slot;   /* a view */
 
 typedef struct cs_batch {
     int32_t  *tok;                   /* [n_tok] segments back to back; NULL when inputs are real */
+    const int64_t *count;            /* [vocabulary] occurrences of each token of its only segment,
+                                      * instead of tok; not owned. Or NULL */
     int64_t  *off;                   /* [n_seg + 1] segment s is rows off[s] .. off[s+1]-1 */
     cs_slot  *slot;                  /* [n_rec] */
     float    *x;                     /* [n_tok * n_channel] when inputs are real, else NULL */
@@ -59,6 +61,9 @@ void cs_batch_reset(cs_batch *b);
  */
 int cs_batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
                     const float *target, cs_slot slot) CS_MUST_CHECK;
+/** cs_batch_set_counts - fill an empty batch with one record of n tokens as counts (cs_batch.count),
+ * which must outlive it. CS_OK or CS_EMEM */
+int cs_batch_set_counts(cs_batch *b, const int64_t *count, int64_t n, cs_slot slot) CS_MUST_CHECK;
 /** cs_batch_append_labelled - the same with a class per token, or a negative number to mask it;
  * label [n] */
 int cs_batch_append_labelled(cs_batch *b, const int32_t *tok, const float *x, int64_t n,

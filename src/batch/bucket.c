@@ -50,6 +50,13 @@ void cs_bucketer_limit(cs_bucketer *k, int64_t budget)
     k->budget = budget;
 }
 
+static void count_closed(cs_bucketer *k, int64_t n_tok, cs_close_reason why)
+{
+    k->stat.n_batch++;
+    k->stat.n_close[why]++;
+    k->stat.n_tok += n_tok;
+}
+
 static int close_batch(cs_bucketer *k, int32_t depth, cs_close_reason why)
 {
     cs_batch *b = k->open[depth];
@@ -58,9 +65,7 @@ static int close_batch(cs_bucketer *k, int32_t depth, cs_close_reason why)
     if (rc != CS_OK)
         return rc;
     k->open[depth] = NULL;
-    k->stat.n_batch++;
-    k->stat.n_close[why]++;
-    k->stat.n_tok += n_tok;
+    count_closed(k, n_tok, why);
     return CS_OK;
 }
 
@@ -76,6 +81,23 @@ out:
     return rc;
 }
 
+/* A record of its own batch, beside the open ones. */
+static int add_counts(cs_bucketer *k, cs_chunk *c, int i)
+{
+    const cs_view *v = &c->views->view[i];
+    cs_batch *b = cs_batch_new(0, 0);
+    int rc = cs_batch_set_counts(b, v->count, v->tok.n, (cs_slot){ c, i });
+
+    b->oldest = c->no;
+    if (rc == CS_OK)
+        rc = k->emit(k->arg, b);
+    else
+        cs_batch_free(b);
+    if (rc == CS_OK)
+        count_closed(k, v->tok.n, CS_CLOSE_BUDGET);
+    return rc;
+}
+
 int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i)
 {
     int rc = CS_OK;
@@ -85,6 +107,8 @@ int cs_bucketer_add(cs_bucketer *k, cs_chunk *c, int i)
     const int32_t d = cs_depth(n);
     CS_BUG(n < 1 || d > CS_MAX_DEPTH);
 
+    if (v->count)
+        return add_counts(k, c, i);
     if (k->open[d] && !cs_batch_takes(d, k->open[d]->n_tok, n, k->budget))
         CS_TRY(close_batch(k, d, CS_CLOSE_BUDGET));
     if (!k->open[d])

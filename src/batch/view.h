@@ -16,6 +16,8 @@ typedef struct cs_view {
     bool      reverse;           /* the view is its reverse complement */
     cs_reason reason;            /* why it has no prediction, or NONE */
     cs_tokens tok;               /* id NULL for real-valued input */
+    int64_t  *count;             /* [vocabulary] occurrences of each of tok.n tokens, instead of
+                                  * ids; or NULL */
     float    *v;                 /* [n of the prediction] raw values, set by infer */
     const float *evidence;       /* [n of the prediction] added to v, or NULL */
     bool      on_cpu;            /* computed on the CPU, for lack of device memory */

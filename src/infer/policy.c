@@ -291,6 +291,7 @@ int cs_policy_init(cs_policy *p, const cs_policy_args *a, const cs_call_args *ca
         return cs_fail(CS_EUSAGE, "the model predicts for %s", cs_model_parts(m) > 1 ? "variants, "
                        "not for sequences; use 'chordseq variant'" : "sequences, not for "
                        "variants");
+    p->counts = a->output != CS_HEAD_TOKENS && cs_model_takes_counts(m);
     p->canonical = p->both && a->pair != CS_PAIR_JOINT && cs_model_strandless(m);
     if (!bases && (a->strand > STRAND_FORWARD || cuts(a)))
         return cs_fail(CS_EUSAGE, "%s %s is for sequences, but the model takes real values",

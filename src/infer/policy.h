@@ -40,6 +40,7 @@ typedef struct cs_policy {
     int64_t    min_base;         /* fewer: too_short */
     int64_t    max_len;          /* tokens of a view; 0: any */
     int64_t    max_memory;       /* bytes of the network for one view; 0: any */
+    bool       counts;           /* the network needs counts of tokens only */
     double     max_unknown;      /* maximum share of letters other than A, C, G, T */
     double     min_prob;         /* of a call */
     bool       uncalibrated;     /* uncalibrated probabilities */

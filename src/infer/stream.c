@@ -11,7 +11,8 @@
  *     records   queues count bytes, and admit one item above their limit when empty; so with
  *               consecutive long records, 7 are in flight (7 r), 3 of them with tokens (12 r for
  *               each strand), one with its bases reversed (r), and 3 batches hold one strand of one
- *               each (12 r). Windows have v bytes each: 7 v r / their distance
+ *               each (12 r). Windows have v bytes each: 7 v r / their distance. Where tokens of
+ *               long records are only counted, none of them are in flight
  *
  * Nothing else grows with the input. cs_stream_run() logs the sum.
  */
@@ -52,8 +53,9 @@ static void report_memory(const cs_stream *s, const cs_stream_stat *t)
     const double per_window = (double)N_ON_WAY * (double)(sizeof(cs_view) + sizeof(float)
                                                           * (size_t)s->model->n_label);
     const double windows = s->policy->window > 0 ? per_window / (double)s->policy->window : 0;
+    const double tokens = s->policy->counts ? 0 : TOKEN_BYTES;
     const double records = (double)t->longest * (BYTES_PER_BASE + cs_policy_load(s->policy)
-                                                 * (TOKEN_BYTES + windows));
+                                                 * (tokens + windows));
 
     cs_info("memory: at most %.1f MiB for chunks, %.1f for batches, %.1f for the network, %.1f "
             "for records of up to %lld bases; peak of the process %.1f MiB", chunks / mb,

@@ -2,7 +2,8 @@
  *
  * DESIGN. Token ids take four times the memory of bases and are needed briefly: a chunk's ids are
  * in one block, cs_views.id, which the bucket stage frees after copying them into batches, so
- * chunks that wait for the writer are small.
+ * chunks that wait for the writer are small. Of long sequences only token counts are kept, where
+ * they suffice.
  */
 #include "infer/tokenise.h"
 
@@ -73,6 +74,22 @@ static int reserve_ids(const cs_policy *p, cs_chunk *c)
     return CS_OK;
 }
 
+/* Counts of the views whose tokens are counted. */
+static int reserve_counts(const cs_policy *p, cs_chunk *c)
+{
+    const cs_model *m = p->model;
+
+    for (int32_t k = 0; k < c->views->n; k++) {
+        cs_view *v = &c->views->view[k];
+        if (!cs_view_counts(p, v))
+            continue;
+        v->count = cs_arena_alloc(c->mem, (size_t)m->tok->n_vocab(m->tok_state), sizeof *v->count);
+        if (!v->count)
+            return tokenise_no_memory(p, c, "counts", m->tok->n_vocab(m->tok_state));
+    }
+    return CS_OK;
+}
+
 /* Tokenise all views, each with scratch memory for the tokenizer and reversed bases. */
 static int encode(const cs_policy *p, cs_chunk *c)
 {
@@ -139,6 +156,7 @@ int cs_chunk_tokenise(const cs_policy *p, cs_chunk *c)
 
     CS_TRY(list_views(p, c));
     CS_TRY(reserve_ids(p, c));
+    CS_TRY(reserve_counts(p, c));
     CS_TRY(encode(p, c));
     CS_TRY(reserve_outputs(p, c));
     rc = cs_chunk_look_up(p, c);

@@ -9,6 +9,9 @@
 #include "infer/views.h"
 
 #include <math.h>
+#include <string.h>
+
+enum { LEAST_COUNTED = 1 << 16 };    /* bases: more tokens than a batch has by default */
 
 /* ---- planning ------------------------------------------------------------------------------ */
 
@@ -71,6 +74,11 @@ int64_t cs_views_count(const cs_policy *p, const cs_record *r)
     return n;
 }
 
+bool cs_view_counts(const cs_policy *p, const cs_view *v)
+{
+    return p->counts && !v->reason && v->n_base >= LEAST_COUNTED;
+}
+
 void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view *out)
 {
     const cs_model *m = p->model;
@@ -88,8 +96,9 @@ void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view 
                 out->n_base = g->n_base;
             else
                 cs_policy_window(p, g->n_base, k / n_strand, &out->start, &out->n_base);
-            out->tok.n = reason ? 0 : m->tok ? n_part * m->tok->bound(m->tok_state, out->n_base)
-                                             : out->n_base;
+            if (!cs_view_counts(p, out))
+                out->tok.n = reason ? 0 : m->tok ? n_part * m->tok->bound(m->tok_state, out->n_base)
+                                                 : out->n_base;
         }
     }
 }
@@ -122,10 +131,13 @@ static cs_reason unknown_reason(const cs_policy *p, const char *base, int64_t n)
     return known >= enough ? CS_REASON_NONE : known > 0 ? CS_REASON_MOSTLY_N : CS_REASON_ALL_N;
 }
 
-static bool all_unknown(const cs_tokens *t)
+static bool all_unknown(const cs_view *v)
 {
+    const cs_tokens *t = &v->tok;
     int64_t i = 0;
 
+    if (v->count)
+        return v->count[CS_TOK_UNK] == t->n;
     while (i < t->n && t->id[i] == CS_TOK_UNK)
         i++;
     return i == t->n;
@@ -165,22 +177,38 @@ int64_t cs_view_scratch(const cs_policy *p, const cs_view *v)
     return (work_bytes(m, v->n_base) + turned + 15) / 16 * 16;
 }
 
+/* The bases to tokenise, in scratch memory if they are reversed. */
+static cs_segment turned_bases(const cs_policy *p, const char *base, const cs_view *v,
+                               char *scratch)
+{
+    char *to = scratch + work_bytes(p->model, v->n_base);
+
+    if (!v->reverse || !turns_bases(p))
+        return (cs_segment){ base, NULL, v->n_base };
+    cs_base_revcomp(base, v->n_base, to);
+    return (cs_segment){ to, NULL, v->n_base };
+}
+
 /* Append the tokens of one part to those of v. */
 static void add_tokens(const cs_policy *p, const char *base, cs_view *v, char *scratch)
 {
     const cs_model *m = p->model;
-    cs_segment s = { base, NULL, v->n_base };
-    const bool turned = v->reverse && turns_bases(p);
+    const cs_segment s = turned_bases(p, base, v, scratch);
     cs_tokens part = { v->tok.id + v->tok.n, 0 };
 
-    if (turned) {
-        s.base = scratch + work_bytes(m, v->n_base);
-        cs_base_revcomp(base, v->n_base, scratch + work_bytes(m, v->n_base));
-    }
     part.n = m->tok->encode(m->tok_state, &s, scratch, part.id);
-    if (v->reverse && !turned)
+    if (v->reverse && s.base == base)
         reverse_ids(&part);
     v->tok.n += part.n;
+}
+
+static void count_tokens(const cs_policy *p, const char *base, cs_view *v, char *scratch)
+{
+    const cs_model *m = p->model;
+    const cs_segment s = turned_bases(p, base, v, scratch);
+
+    memset(v->count, 0, (size_t)m->tok->n_vocab(m->tok_state) * sizeof *v->count);
+    v->tok.n = m->tok->count(m->tok_state, &s, scratch, v->count);
 }
 
 /* Mask a record's bases if a token is a base; there is one window. */
@@ -195,7 +223,7 @@ static void hide_tokens(const cs_policy *p, const cs_record *r, cs_view *v)
 static void tokens(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch)
 {
     v->tok.n = 0;
-    add_tokens(p, r->seg[v->seg].base + v->start, v, scratch);
+    (v->count ? count_tokens : add_tokens)(p, r->seg[v->seg].base + v->start, v, scratch);
     if (is_joint(p, r))
         add_tokens(p, r->seg[1].base + v->start, v, scratch);
     hide_tokens(p, r, v);
@@ -203,7 +231,7 @@ static void tokens(const cs_policy *p, const cs_record *r, cs_view *v, char *scr
         v->reason = CS_REASON_TOO_SHORT;
     else if (p->max_len > 0 && v->tok.n > p->max_len)
         v->reason = CS_REASON_TOO_LONG;
-    else if (all_unknown(&v->tok))
+    else if (all_unknown(v))
         v->reason = CS_REASON_NO_TOKEN;
 }
 

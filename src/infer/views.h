@@ -22,9 +22,13 @@ int64_t cs_views_count(const cs_policy *p, const cs_record *r);
  *
  * rec      the record's place in its chunk
  * out      [cs_views_count] segment by segment, windows from left to right, forward first. tok.n is
- *          the upper bound of a view's tokens
+ *          the upper bound of a view's tokens; 0 if they are counted
  */
 void cs_views_list(const cs_policy *p, const cs_record *r, int32_t rec, cs_view *out);
+
+/** cs_view_counts - are the tokens of this view to be counted? The owner then sets v->count before
+ * cs_view_encode(). Long sequences, so that no memory of a token each is needed */
+bool cs_view_counts(const cs_policy *p, const cs_view *v);
 
 /** cs_view_scratch - bytes that cs_view_encode() needs for this view, a multiple of 16 */
 int64_t cs_view_scratch(const cs_policy *p, const cs_view *v);
@@ -32,7 +36,7 @@ int64_t cs_view_scratch(const cs_policy *p, const cs_view *v);
 /**
  * cs_view_encode - its tokens, or a reason: then tok.n is 0
  *
- * v        tok.id holds tok.n ids
+ * v        tok.id holds tok.n ids, or count a number per token of the vocabulary
  * Thread   any, each view once
  */
 void cs_view_encode(const cs_policy *p, const cs_record *r, cs_view *v, char *scratch);

@@ -193,6 +193,59 @@ static void test_one_strand_does_for_a_bag(void **state)
     }
 }
 
+/* Raw values of a record's only view, with its tokens counted or not. */
+static void raw_values(const cs_policy *p, const cs_record *r, float *v)
+{
+    enum { VOCAB = 138 };                /* canonical 4-mers */
+    int64_t count[VOCAB];
+    cs_view view;
+    cs_session *s = cs_session_new(bag, backend);
+    cs_batch *b = cs_batch_new(0, 0);
+
+    assert_int_equal(bag->tok->n_vocab(bag->tok_state), VOCAB);
+    cs_views_list(p, r, 0, &view);
+    assert_int_equal(cs_view_counts(p, &view), view.tok.n == 0);
+    assert_int_equal(cs_view_counts(p, &view), p->counts && r->seg[0].n_base >= 1 << 16);
+    view.count = cs_view_counts(p, &view) ? count : NULL;
+    int32_t *id = view.tok.id = cs_xcalloc((size_t)view.tok.n + 1, sizeof *id);
+    cs_view_encode(p, r, &view, NULL);
+    assert_int_equal(view.reason, CS_REASON_NONE);
+    assert_int_equal(view.tok.n, r->seg[0].n_base - 3);
+    assert_int_equal(view.count ? cs_batch_set_counts(b, view.count, view.tok.n, (cs_slot){ 0 })
+                                : cs_batch_append(b, id, NULL, view.tok.n, NULL, (cs_slot){ 0 }),
+                     CS_OK);
+    assert_int_equal(cs_session_forward(s, b, v), CS_OK);
+    free(id);
+    cs_batch_free(b);
+    cs_session_free(s);
+}
+
+/* The kernels may sum in another order if a CPU has none of the instruction sets. */
+static void test_counts_of_long_sequences(void **state)
+{
+    enum { LONG = 1 << 16 };
+    static char base[LONG];
+    float one[N_LABEL], two[N_LABEL];
+    cs_policy p = policy_of(bag, usual), q = p;
+    cs_reason reason;
+
+    (void)state;
+    assert_true(p.counts && !policy_of(plain, usual).counts);
+    q.counts = false;
+    random_bases(base, LONG, 3);
+    for (int64_t n = LONG - 1; n <= LONG; n++) {
+        const cs_record r = single(base, n);
+        raw_values(&p, &r, one);
+        raw_values(&q, &r, two);
+        for (int i = 0; i < N_LABEL; i++)
+            assert_float_equal(one[i], two[i], 1e-6);
+    }
+    memset(base, 'R', LONG);
+    const cs_record unknown = single(base, LONG);
+    assert_int_equal(output(&p, &unknown, one, &reason), 1);
+    assert_int_equal(reason, CS_REASON_ALL_N);
+}
+
 /* The mean is that of logits, not of probabilities. */
 static void test_both_averages_logits(void **state)
 {
@@ -373,6 +426,7 @@ int main(void)
     const struct CMUnitTest test[] = {
         cmocka_unit_test(test_reverse_complement_gets_another_class),
         cmocka_unit_test(test_one_strand_does_for_a_bag),
+        cmocka_unit_test(test_counts_of_long_sequences),
         cmocka_unit_test(test_both_averages_logits),
         cmocka_unit_test(test_windows_cover_and_mirror),
         cmocka_unit_test(test_window_defaults_to_the_models_length),

@@ -22,8 +22,8 @@ typedef struct cs_encoder {
      * if there is a shortcut; absent (p NULL) otherwise. id: tokens, with x their embedding (V,
      * in_width); NULL: x is as for forward(). Backend memory; dry runs see id too */
     cs_mat  (*mean)(cs_ctx *cx, const void *net, cs_seg seg, const int32_t *id, cs_mat x);
-    /* Is the mean over a segment independent of the order of its tokens, except for rounding? NULL:
-     * no */
+    /* Is forward()'s result x, so that its mean over a segment does not depend on the order of the
+     * tokens, except for rounding? NULL: no */
     bool    (*unordered)(const void *net);
     void    (*release)(void *net);             /* accepts NULL */
 } cs_encoder;

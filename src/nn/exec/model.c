@@ -314,6 +314,14 @@ bool cs_model_strandless(const cs_model *m)
         && m->enc->unordered(m->enc_net) && m->head->pools && m->head->pools(m->head_net);
 }
 
+bool cs_model_takes_counts(const cs_model *m)
+{
+    return m->tok && m->tok->count && m->be->fused.count_mean && cs_model_parts(m) == 1
+        && m->enc->unordered && m->enc->unordered(m->enc_net)
+        && m->head->pools && m->head->pools(m->head_net)
+        && (!m->head->word || m->head->word(m->head_net) == 0);
+}
+
 int cs_model_check_masked(const cs_model *m, const char *what)
 {
     if (m->tok && m->mask >= 0 && m->head->per_token &&

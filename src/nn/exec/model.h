@@ -146,6 +146,10 @@ bool cs_model_takes_lookup(const cs_model *m);
  * rounding? */
 bool cs_model_strandless(const cs_model *m);
 
+/** cs_model_takes_counts - can a prediction be computed from the occurrences of each token
+ * (cs_batch.count)? */
+bool cs_model_takes_counts(const cs_model *m);
+
 /* ---- model files (model_io.c): safetensors, DESIGN 5.4 ------------------------------------ */
 
 /** cs_model_load - map a file, validate it, build the model. `training` as in the spec. CS_EIO,

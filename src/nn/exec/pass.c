@@ -37,6 +37,18 @@ static bool wants_mean_gradient(const cs_model *m, const cs_ctx *cx)
         && m->enc->unordered(m->enc_net);
 }
 
+/* The mean of an order-free encoder's rows from token counts. The dry run is that of tokens: both
+ * need a row. */
+static cs_mat mean_of_counts(cs_session *s, const cs_uploaded *up, cs_seg *seg)
+{
+    const cs_model *m = s->model;
+    const cs_mat table = cs_value(&m->ps, m->embed_w), y = cs_tmp(&s->cx, 1, table.c);
+
+    cs_count_mean(&s->cx, up->count, seg->rows, table, y);
+    *seg = one_row_each(&s->cx, up, 1);
+    return y;
+}
+
 /* The encoder's rows, or their means as segments of one row. */
 static cs_mat encode(cs_session *s, const cs_uploaded *up, cs_seg *seg)
 {
@@ -47,6 +59,8 @@ static cs_mat encode(cs_session *s, const cs_uploaded *up, cs_seg *seg)
     cs_mat y = { 0 };
 
     s->trace.x = (cs_mat){ 0 };
+    if (up->count)
+        return mean_of_counts(s, up, seg);
     if (mean && m->tok)
         y = m->enc->mean(cx, m->enc_net, *seg, up->tok, cs_value(&m->ps, m->embed_w));
     if (!y.p)

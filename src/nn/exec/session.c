@@ -58,7 +58,8 @@ static int check_batch(const cs_model *m, const cs_batch *b)
 {
     int64_t most = cs_model_max_len(m), longest = 0;
 
-    CS_BUG(b->n_seg != b->n_rec || (m->tok ? b->tok == NULL : b->n_channel != m->n_channel));
+    CS_BUG(b->n_seg != b->n_rec || (m->tok ? !b->tok && !b->count : b->n_channel != m->n_channel));
+    CS_BUG(b->count && (b->n_seg != 1 || !cs_model_takes_counts(m)));
     for (int32_t i = 0; i < b->n_seg; i++)
         longest = b->off[i + 1] - b->off[i] > longest ? b->off[i + 1] - b->off[i] : longest;
     if (most > 0 && longest > most)

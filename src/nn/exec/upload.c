@@ -17,9 +17,9 @@ enum { PART = 2048 };            /* elements converted at a time */
 
 cs_input cs_input_of(const cs_batch *b, const cs_step_opt *o)
 {
-    return (cs_input){ .tok = b->tok, .x = b->x, .target = b->target, .label = b->label,
-                       .off = b->off, .n_tok = b->n_tok, .n_seg = b->n_seg, .depth = b->depth,
-                       .train = o };
+    return (cs_input){ .tok = b->tok, .count = b->count, .x = b->x, .target = b->target,
+                       .label = b->label, .off = b->off, .n_tok = b->n_tok, .n_seg = b->n_seg,
+                       .depth = b->depth, .train = o };
 }
 
 cs_input cs_input_parts(cs_session *s, const cs_input *in, bool dry)
@@ -198,9 +198,10 @@ cs_uploaded cs_upload(cs_session *s, const cs_input *in)
         up.each = cx->dry ? &some_number : in->each;
     up.seg = (cs_seg){ bytes(cx, in, in->off, (size_t)(in->n_seg + 1) * sizeof *in->off),
                        in->n_seg, in->n_tok, in->depth, NULL };
-    if (m->tok)
+    up.count = in->count;
+    if (m->tok && !in->count)
         up.tok = tokens(cx, in, n_row);
-    else
+    else if (!m->tok)
         up.x = values(cx, in, n_row, m->n_channel);
     if (!in->train)
         return up;

@@ -11,6 +11,7 @@ typedef struct cs_input {
     const int32_t *label;
     const int64_t *off;
     const int64_t *each;         /* 0, 1 ... n_seg; where on_device */
+    const int64_t *count;        /* of each token, instead of tok; host memory always */
     int64_t        n_tok;
     int32_t        n_seg, depth;
     bool           on_device;
@@ -23,6 +24,7 @@ typedef struct cs_uploaded {
     const int32_t *tok;          /* [n_part * seg.rows], or NULL: x */
     cs_mat         x;            /* (n_part * seg.rows, n_channel) */
     const int64_t *each;         /* 0, 1 ... n_seg, or NULL: not yet */
+    const int64_t *count;        /* of each token, instead of tok; host memory */
     cs_mat         target, weight;           /* as a head's loss takes them; when training */
     double         scale;
 } cs_uploaded;
