@@ -61,8 +61,8 @@ void cs_batch_reset(cs_batch *b);
  */
 int cs_batch_append(cs_batch *b, const int32_t *tok, const float *x, int64_t n,
                     const float *target, cs_slot slot) CS_MUST_CHECK;
-/** cs_batch_set_counts - fill an empty batch with one record of n tokens as counts (cs_batch.count),
- * which must outlive it. CS_OK or CS_EMEM */
+/** cs_batch_set_counts - fill an empty batch with one record of n tokens as counts, which must
+ * outlive it (cs_batch.count). CS_OK or CS_EMEM */
 int cs_batch_set_counts(cs_batch *b, const int64_t *count, int64_t n, cs_slot slot) CS_MUST_CHECK;
 /** cs_batch_append_labelled - the same with a class per token, or a negative number to mask it;
  * label [n] */
